@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * 128-bit digests (XXH3-128, for identity, not against forgery): fingerprints of datasets, hashes
+ * of pipelines and streams. Plain memory of the caller; any thread. The door to xxhash.
+ */
+#ifndef STOKER_BASE_DIGEST_H
+#define STOKER_BASE_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct digest {
+	uint8_t bytes[16]; /* XXH128's canonical (big-endian) form: the same on every machine */
+};
+
+struct digest_state; /* for what does not lie in one piece */
+
+struct digest digest_of(const void *data, size_t size);
+int digest_begin(struct digest_state **out); /* 0 or -ENOMEM */
+void digest_add(struct digest_state *state, const void *data, size_t size);
+void digest_add_u64(struct digest_state *state, uint64_t number); /* as 8 little-endian bytes */
+struct digest digest_end(struct digest_state *state);             /* frees the state */
+void digest_hex(const struct digest *digest, char out[33]);
+bool digest_equal(const struct digest *a, const struct digest *b);
+
+#endif

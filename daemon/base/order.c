@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "base/order.h"
+
+#include "base/philox.h"
+
+#define ORDER_ROUNDS 8
+
+/* One round: half the bits, mixed with the key of this order and the number of the round. */
+static uint64_t order_mix(uint64_t half, uint64_t key)
+{
+	uint64_t z = half ^ key; /* the finaliser of splitmix64 (Steele, Lea, Flood, 2014) */
+	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+	z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+	return z ^ (z >> 31);
+}
+
+struct order_keys {
+	uint64_t round[ORDER_ROUNDS];
+};
+
+static struct order_keys order_keys(uint64_t seed, uint32_t epoch)
+{
+	struct order_keys keys;
+	for (uint32_t i = 0; i < ORDER_ROUNDS; i += 2) {
+		/* The last word keeps the order's counters apart from every sample's draws. */
+		const uint32_t counter[4] = {i, epoch, 0, 0xFFFFFFFFu};
+		struct philox bits = philox(seed, counter);
+		keys.round[i] = (uint64_t)bits.word[1] << 32 | bits.word[0];
+		keys.round[i + 1] = (uint64_t)bits.word[3] << 32 | bits.word[2];
+	}
+	return keys;
+}
+
+uint64_t order_at(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position)
+{
+	unsigned half = 1;
+	while (half < 32 && ((uint64_t)1 << (2 * half)) < n)
+		half++;
+	const uint64_t mask = ((uint64_t)1 << half) - 1;
+	const struct order_keys keys = order_keys(seed, epoch);
+	uint64_t at = position;
+	do { /* the domain is under 4n: under four turns on average */
+		uint64_t left = at >> half, right = at & mask;
+		for (int i = 0; i < ORDER_ROUNDS; i++) {
+			uint64_t next = left ^ (order_mix(right, keys.round[i]) & mask);
+			left = right;
+			right = next;
+		}
+		at = left << half | right;
+	} while (at >= n);
+	return at;
+}

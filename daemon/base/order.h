@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The order of an epoch: a keyed bijection over [0, n), position -> index, without a table: a
+ * Feistel network on the next even number of bits, walked until it lands inside (Black and Rogaway,
+ * "Ciphers with arbitrary finite domains", 2002; Mitchell et al., "Bandwidth-optimal random
+ * shuffling for GPUs", 2021). A pure function; any thread. O(1) memory and time for any n.
+ */
+#ifndef STOKER_BASE_ORDER_H
+#define STOKER_BASE_ORDER_H
+
+#include <stdint.h>
+
+/* `position` < n. Of different (seed, epoch) the orders are independent for practical purposes. */
+uint64_t order_at(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position);
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "base/philox.h"
+
+struct philox philox(uint64_t key, const uint32_t counter[4])
+{
+	uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+	uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+	for (int round = 0; round < 10; round++) {
+		uint64_t a = (uint64_t)0xD2511F53u * c0;
+		uint64_t b = (uint64_t)0xCD9E8D57u * c2;
+		c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
+		c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+		c1 = (uint32_t)b;
+		c3 = (uint32_t)a;
+		k0 += 0x9E3779B9u;
+		k1 += 0xBB67AE85u;
+	}
+	return (struct philox){{c0, c1, c2, c3}};
+}
+
+static uint64_t draw_bits(const struct draw_key *key, uint32_t draw)
+{
+	const uint32_t counter[4] = {draw, key->epoch, (uint32_t)key->position,
+				     (uint32_t)(key->position >> 32)};
+	struct philox bits = philox(key->seed, counter);
+	return (uint64_t)bits.word[1] << 32 | bits.word[0];
+}
+
+double draw_uniform(const struct draw_key *key, uint32_t draw)
+{
+	return (double)(draw_bits(key, draw) >> 11) * 0x1p-53;
+}
+
+uint64_t draw_below(const struct draw_key *key, uint32_t draw, uint64_t bound)
+{
+	return (uint64_t)(((unsigned __int128)draw_bits(key, draw) * bound) >> 64);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A dataset: an immutable, indexed list of samples with a fingerprint, behind one door for all
+ * kinds (a kind is a const struct dataset_kind: see kinds in dataset.c). Opening blocks and runs on
+ * a thread of its own; everything else may be called by any number of threads at a time. Knows no
+ * stream, no decoder, no loop.
+ *
+ * The fingerprint is of what the index says (kind, sorted relative paths, sizes, labels), not of
+ * where the dataset stands: two copies on two nodes have the same.
+ *
+ * Conditions: DATASET_E_ARGUMENT the description is wrong; DATASET_E_OPEN it cannot be opened or
+ * has no samples; DATASET_E_CANCELLED; of a sample: DATASET_E_READ, DATASET_E_LIMIT.
+ */
+#ifndef STOKER_WORK_DATASET_H
+#define STOKER_WORK_DATASET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/digest.h"
+#include "base/fault.h"
+#include "proto/value.h"
+
+enum {
+	DATASET_E_ARGUMENT = 1,
+	DATASET_E_OPEN,
+	DATASET_E_CANCELLED,
+	DATASET_E_READ,
+	DATASET_E_LIMIT,
+};
+
+struct dataset;
+
+/*
+ * What a client asked for, checked and made canonical: a map with `path` (absolute; a folder is an
+ * image folder, a file a manifest, unless `kind` says "folder" or "manifest") and what the kind
+ * takes: for a manifest `root` (default: the manifest's folder) and `format` (lines, tsv, csv,
+ * jsonl; default: by the file's ending).
+ */
+struct dataset_spec {
+	char *kind, *path, *root, *format; /* owned; NULL if absent */
+};
+#define DATASET_SPEC_NULL ((struct dataset_spec){0})
+int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct fault *fault);
+void dataset_spec_deinit(struct dataset_spec *spec);
+bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
+
+/* The two ends of an opening in progress; both may be looked at while it runs. */
+struct dataset_progress {
+	_Atomic uint64_t found;
+	atomic_bool cancel;
+};
+
+/* Index it. Blocks. 0, a condition or -ENOMEM. */
+int dataset_open(struct dataset **out, const struct dataset_spec *spec,
+		 struct dataset_progress *progress, struct fault *fault);
+void dataset_free(struct dataset *dataset); /* no other call may be under way */
+
+uint64_t dataset_count(const struct dataset *dataset);
+const char *dataset_kind_name(const struct dataset *dataset);
+struct digest dataset_fingerprint(const struct dataset *dataset);
+size_t dataset_index_bytes(const struct dataset *dataset); /* memory of the index */
+
+/* Classes by label; 0 if the labels are none of classes. Names live with the dataset. */
+uint64_t dataset_class_count(const struct dataset *dataset);
+const char *dataset_class_name(const struct dataset *dataset, uint64_t label);
+
+/* Labels of one sample: `count` numbers of dtype "int64" or "float32"; a scalar if dims is 0. */
+struct dataset_label {
+	const char *dtype;
+	uint32_t dims;  /* 0 or 1 */
+	uint32_t count; /* 1 for a scalar */
+	size_t bytes;
+};
+struct dataset_label dataset_label(const struct dataset *dataset);
+void dataset_read_label(const struct dataset *dataset, uint64_t sample, void *out);
+
+/* The sample's path relative to the dataset's root, as bytes; cut to `size`, terminated. Returns
+ * the whole length. */
+size_t dataset_path(const struct dataset *dataset, uint64_t sample, char *out, size_t size);
+
+/*
+ * The sample's bytes into `buffer` (reused, grown as needed), never outside the root, never a
+ * FIFO or device, at most `max_bytes`. Blocks on storage. 0, DATASET_E_READ, DATASET_E_LIMIT or
+ * -ENOMEM.
+ */
+int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
+		 struct buffer *buffer, struct fault *fault);
+
+#endif

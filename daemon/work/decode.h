@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the bytes of a file to RGB pixels: JPEG, PNG and WebP, told apart by content, never by name.
+ *
+ * A decoder owns the libraries' objects and all scratch memory of one worker; it serves one thread
+ * at a time and is reused from image to image without allocating. It knows no file, no transform
+ * and no slot. The pixels are what Pillow's Image.open(...).convert("RGB") gives, bit for bit.
+ * The bytes are hostile: every gate stands before the allocation or the work that it guards.
+ *
+ * Conditions: DECODE_E_FORMAT no image that we know; DECODE_E_CORRUPT damaged or cut short;
+ * DECODE_E_LIMIT above a limit (the words say which); DECODE_E_UNSUPPORTED a known format in a
+ * form that is refused by name (12-bit or lossless JPEG, an animation's later frames, ...).
+ */
+#ifndef STOKER_WORK_DECODE_H
+#define STOKER_WORK_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "work/image.h"
+
+enum {
+	DECODE_E_FORMAT = 1,
+	DECODE_E_CORRUPT,
+	DECODE_E_LIMIT,
+	DECODE_E_UNSUPPORTED,
+};
+
+struct decode_limits {
+	uint64_t max_pixels;            /* width * height; default 178,956,970, as Pillow's error */
+	uint64_t max_coefficient_bytes; /* multi-scan JPEG: held whole; default 512 MiB */
+	unsigned max_scans;             /* of a JPEG; default 100 */
+	unsigned deadline_ms;           /* CPU time of one image; default 10,000; 0 is none */
+};
+
+#define DECODE_LIMITS_DEFAULT                                                                      \
+	((struct decode_limits){178956970u, (uint64_t)512 << 20, 100, 10000})
+
+struct decoder;
+
+int decoder_new(struct decoder **out); /* 0 or -ENOMEM */
+void decoder_free(struct decoder *decoder);
+
+/*
+ * Read the header. `data` is borrowed until the next decoder_begin() or decoder_free(). With `exif`
+ * the picture is turned as its EXIF orientation says, and all coordinates are those of the turned
+ * picture. 0, a condition or -ENOMEM.
+ */
+int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
+		  const struct decode_limits *limits, bool exif, int32_t *width_out,
+		  int32_t *height_out, struct fault *fault);
+
+/*
+ * Decode at least the part `need` (inside the picture, not empty) of the image begun. `out` borrows
+ * the decoder's memory until the next decoder_begin(). 0, a condition or -ENOMEM.
+ */
+int decoder_read(struct decoder *decoder, struct rect need, struct image *out,
+		 struct fault *fault);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A job: make one sample and write it into one slot. The loop fills in the inputs and hands it to
+ * the pool; a fetch thread reads the bytes, a worker makes the sample; the loop gets it back with
+ * the outcome. One owner at a time: loop, pool, loop. What the inputs point at outlives the job.
+ */
+#ifndef STOKER_WORK_JOB_H
+#define STOKER_WORK_JOB_H
+
+#include "base/buffer.h"
+#include "base/fault.h"
+#include "base/philox.h"
+#include "work/dataset.h"
+#include "work/decode.h"
+#include "work/pipeline.h"
+
+enum job_outcome {
+	JOB_DONE,
+	JOB_READ,      /* the bytes cannot be read */
+	JOB_FORMAT,    /* no image that we know */
+	JOB_CORRUPT,   /* damaged or cut short */
+	JOB_LIMIT,     /* above a limit */
+	JOB_TRANSFORM, /* a transform cannot take it */
+	JOB_MEMORY,    /* out of memory */
+};
+
+/* What the jobs of one stream have in common. */
+struct job_recipe {
+	const struct dataset *dataset;
+	const struct pipeline *pipeline;
+	struct decode_limits limits;
+	size_t max_bytes;
+	bool exif;
+	unsigned substitutes; /* how many neighbours may stand in for a bad sample; 0: none */
+};
+
+struct job {
+	struct job *next; /* of whoever owns it */
+
+	const struct job_recipe *recipe;
+	struct draw_key key;
+	uint64_t sample;
+	void *image, *label, *index; /* the slot: one entry of each field's array */
+	void *owner;                 /* the loop's; the pool does not look */
+
+	enum job_outcome outcome;
+	bool substituted; /* `sample` could not be had: `used` stands in; fault says why */
+	uint64_t used;    /* the sample that is in the slot */
+	struct fault fault;
+	uint64_t fetch_ns, work_ns; /* time spent on it by a fetch thread and by a worker */
+
+	struct buffer bytes; /* the pool's: from fetch to work */
+};
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pipeline: a list of transforms by torchvision's names, checked, put in canonical form and
+ * compiled once into a plan: geometry (crop, pad, resize, flip), colour (tables), output (dtype,
+ * layout). Immutable once made and read by all workers; knows no file, no decoder, no slot.
+ *
+ * The way of one sample: pipeline_draw() turns the random transforms into numbers for a picture of
+ * this size and says which part of it is needed; the decoder makes that part; pipeline_apply()
+ * writes the finished array. Splitting it so lets the decoder skip what nobody will see.
+ *
+ * Conditions: PIPELINE_E_TRANSFORM the list is wrong (the words name transform and parameter);
+ * PIPELINE_E_IMAGE a transform cannot take an image of this size.
+ */
+#ifndef STOKER_WORK_PIPELINE_H
+#define STOKER_WORK_PIPELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/fault.h"
+#include "base/philox.h"
+#include "proto/value.h"
+#include "work/image.h"
+
+enum {
+	PIPELINE_E_TRANSFORM = 1,
+	PIPELINE_E_IMAGE,
+};
+
+struct pipeline;
+
+/*
+ * `transforms`: a list of maps {name, parameters...}, each parameter named and defaulted as in
+ * torchvision; NULL or nil is the empty list. `dtype`: uint8, float16, bfloat16, float32; `layout`:
+ * NCHW, NHWC; an empty text is float32, NCHW. Nothing of the arguments is kept.
+ * 0, PIPELINE_E_TRANSFORM or -ENOMEM.
+ */
+int pipeline_new(struct pipeline **out, const struct value *transforms, struct text dtype,
+		 struct text layout, struct fault *fault);
+void pipeline_free(struct pipeline *pipeline);
+
+/* Canonical text, e.g. "Resize(size=256, interpolation=bilinear, max_size=None, antialias=True)|
+ * CenterCrop(size=(224, 224))|float32|NCHW"; equal text, equal bytes. Lives with the pipeline. */
+const char *pipeline_text(const struct pipeline *pipeline);
+struct digest pipeline_hash(const struct pipeline *pipeline);
+
+/* The array of one sample. */
+struct pipeline_output {
+	const char *dtype; /* as in segment_field */
+	uint32_t shape[3]; /* (3, H, W) or (H, W, 3) */
+	size_t bytes;
+};
+struct pipeline_output pipeline_output(const struct pipeline *pipeline);
+
+/* The drawn parameters of one sample, resolved for one picture size; see geometry.h. */
+struct geometry;
+
+/* Working memory of one worker: grows to what the largest image needs, then stays. */
+struct pipeline_scratch;
+int pipeline_scratch_new(struct pipeline_scratch **out); /* 0 or -ENOMEM */
+void pipeline_scratch_free(struct pipeline_scratch *scratch);
+
+/*
+ * Draw for a picture of width x height. `need_out` is the part of it that pipeline_apply() will
+ * read; it is inside the picture and not empty. The draw is kept in `scratch`.
+ * 0, PIPELINE_E_IMAGE or -ENOMEM.
+ */
+int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
+		  int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
+		  struct fault *fault);
+
+/*
+ * Apply what was drawn to `image` (its area covers the need) and write the array of
+ * pipeline_output().bytes to `out`. 0 or -ENOMEM.
+ */
+int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
+		   struct pipeline_scratch *scratch, void *out);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One sample, start to end: bytes -> decoder -> transforms -> slot, and the policy for what cannot
+ * be decoded. Pure but for the slot it writes: no state, no thread of its own, no queue.
+ */
+#ifndef STOKER_WORK_SAMPLE_H
+#define STOKER_WORK_SAMPLE_H
+
+#include "work/job.h"
+
+/* The tools of one worker. */
+struct sample_kit {
+	struct decoder *decoder;
+	struct pipeline_scratch *scratch;
+};
+#define SAMPLE_KIT_NULL ((struct sample_kit){0})
+int sample_kit_init(struct sample_kit *kit); /* 0 or -ENOMEM */
+void sample_kit_deinit(struct sample_kit *kit);
+
+/* Fetch thread: read job->bytes. A failure is kept in the job for sample_make(). */
+void sample_fetch(struct job *job);
+/* Worker: decode, transform, write the slot; fills in the job's outcome. A substitute is read here:
+ * rare, so a worker may wait for storage. */
+void sample_make(struct job *job, struct sample_kit *kit);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door to msgpack-c: packing values into a buffer, and bytes into a tree of values after the
+ * structural check. Only pack.c includes <msgpack.h>. Pure: no socket, no loop, any thread.
+ */
+#ifndef STOKER_PROTO_PACK_H
+#define STOKER_PROTO_PACK_H
+
+#include "proto/value.h"
+
+struct packer; /* a growing buffer of msgpack; errors stick and show in packer_bytes() */
+
+int packer_new(struct packer **out); /* 0 or -ENOMEM */
+void packer_free(struct packer *packer);
+void packer_clear(struct packer *packer);
+void pack_nil(struct packer *packer);
+void pack_boolean(struct packer *packer, bool boolean);
+void pack_uint(struct packer *packer, uint64_t uint);
+void pack_int(struct packer *packer, int64_t sint);
+void pack_float(struct packer *packer, double number);
+void pack_text(struct packer *packer, struct text text);
+void pack_string(struct packer *packer, const char *string);
+void pack_list(struct packer *packer, uint32_t count); /* then `count` values */
+void pack_map(struct packer *packer, uint32_t count);  /* then `count` keys and values in turn */
+void pack_value(struct packer *packer, const struct value *value);
+void pack_packed(struct packer *packer, struct text packed); /* one value, packed elsewhere */
+/* What was packed, borrowed until the packer changes. 0 or -ENOMEM. */
+int packer_bytes(const struct packer *packer, struct text *out);
+
+/*
+ * Check that `bytes` is exactly one msgpack value within PROTO_DEPTH_MAX and PROTO_NODES_MAX, with
+ * every claimed count and length inside the bytes, without allocating. NULL, or what is wrong.
+ */
+const char *pack_check(const uint8_t *bytes, size_t size);
+
+struct unpacker; /* memory of one tree, reused */
+int unpacker_new(struct unpacker **out); /* 0 or -ENOMEM */
+void unpacker_free(struct unpacker *unpacker);
+/*
+ * Bytes to a tree; calls pack_check() first. The tree borrows from both arguments until the next
+ * call. 0; 1 if the bytes are wrong (`why` says what: also a key that is no text or is there twice,
+ * a number that is not finite, an ext value); -ENOMEM.
+ */
+int unpack(struct unpacker *unpacker, const uint8_t *bytes, size_t size, struct value *out,
+	   const char **why);
+
+#endif

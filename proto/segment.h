@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The header page of a ring's shared memory: information for readers, written once by the daemon
+ * before the segment is announced. No state lives here and nothing a reader does to it counts.
+ *
+ * All integers are in the machine's byte order (both ends are on one machine). Field arrays begin
+ * on a page; the array of a field is contiguous over the slots: slot i is at offset + i * stride.
+ */
+#ifndef STOKER_PROTO_SEGMENT_H
+#define STOKER_PROTO_SEGMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SEGMENT_MAGIC "stoker\r\n"
+#define SEGMENT_VERSION 1
+#define SEGMENT_PAGE 4096
+#define SEGMENT_FIELDS_MAX 16
+#define SEGMENT_DIMS_MAX 6
+
+struct segment_field {
+	char name[16];                    /* image, label, index; zero-padded */
+	char dtype[16];                   /* uint8, float16, bfloat16, float32, int64 */
+	uint32_t dims;                    /* of one sample; 0 is a scalar */
+	uint32_t shape[SEGMENT_DIMS_MAX]; /* of one sample */
+	uint32_t reserved;
+	uint64_t stride; /* bytes from one slot to the next = bytes of one sample */
+	uint64_t offset; /* bytes from the start of the segment to slot 0 */
+};
+
+struct segment_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t header_bytes; /* SEGMENT_PAGE */
+	uint64_t total_bytes;
+	uint64_t ring;
+	uint32_t slots;
+	uint32_t n_fields;
+	uint8_t dataset_fingerprint[16];
+	uint8_t pipeline_hash[16];
+	uint8_t reserved[56];
+	struct segment_field fields[SEGMENT_FIELDS_MAX];
+};
+
+_Static_assert(sizeof(struct segment_field) == 80, "layout is wire format");
+_Static_assert(offsetof(struct segment_field, stride) == 64, "layout is wire format");
+_Static_assert(offsetof(struct segment_header, dataset_fingerprint) == 40, "layout is wire format");
+_Static_assert(offsetof(struct segment_header, fields) == 128, "layout is wire format");
+_Static_assert(sizeof(struct segment_header) <= SEGMENT_PAGE, "the header is one page");
+
+#endif
