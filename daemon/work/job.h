@@ -31,7 +31,8 @@ struct job_recipe {
 	struct decode_limits limits;
 	size_t max_bytes;
 	bool exif;
-	unsigned substitutes; /* how many neighbours may stand in for a bad sample; 0: none */
+	uint64_t first, count; /* the stream's samples: [first, first + count) of the dataset */
+	unsigned substitutes;  /* how many neighbours may stand in for a bad sample; 0: none */
 };
 
 struct job {

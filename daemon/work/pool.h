@@ -3,6 +3,7 @@
  * The pool: fetch threads that read samples ahead and worker threads that make them. Grows and
  * shrinks while it runs. Owns its threads and the jobs handed to it until they are taken back.
  * One lock; a queue to fetch, a queue to make, a queue of what is done. Knows no ring, no reader.
+ * The door to threads: only pool.c includes <pthread.h>.
  *
  * All functions are the loop thread's. `wake` is called by pool threads whenever the queue of done
  * jobs becomes non-empty; it must be safe from any thread and must not block.
@@ -22,10 +23,6 @@ struct pool_config {
 };
 
 #define POOL_THREADS_MAX 1024
-
-struct pool_times {
-	uint64_t fetch_ns, work_ns; /* sums over all finished jobs */
-};
 
 int pool_new(struct pool **out, const struct pool_config *config); /* 0 or negative errno */
 /* Stops the threads; jobs still inside must have been cancelled and taken back. */

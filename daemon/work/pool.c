@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+#include "work/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "work/sample.h"
+
+struct queue {
+	struct job *first, **end;
+};
+
+static void queue_init(struct queue *queue)
+{
+	queue->first = NULL;
+	queue->end = &queue->first;
+}
+
+static void queue_push(struct queue *queue, struct job *job)
+{
+	job->next = NULL;
+	*queue->end = job;
+	queue->end = &job->next;
+}
+
+static struct job *queue_pop(struct queue *queue)
+{
+	struct job *job = queue->first;
+	if (!job)
+		return NULL;
+	queue->first = job->next;
+	if (!queue->first)
+		queue->end = &queue->first;
+	job->next = NULL;
+	return job;
+}
+
+static struct job *queue_take(struct queue *queue)
+{
+	struct job *list = queue->first;
+	queue_init(queue);
+	return list;
+}
+
+/* Move what belongs to `owner` (NULL: everything) from `queue` to the end of `to`. */
+static void queue_move(struct queue *queue, const void *owner, struct queue *to)
+{
+	struct job *job = queue_take(queue);
+	while (job) {
+		struct job *next = job->next;
+		queue_push(!owner || job->owner == owner ? to : queue, job);
+		job = next;
+	}
+}
+
+enum role { ROLE_FETCHER, ROLE_WORKER, ROLE_COUNT };
+
+/*
+ *   IDLE -> RUNNING -> ENDED -> IDLE
+ *        start      over the wanted number,   joined by the loop thread
+ *                   decided under the lock
+ */
+enum thread_state { THREAD_IDLE, THREAD_RUNNING, THREAD_ENDED };
+
+struct thread {
+	struct pool *pool;
+	enum role role;
+	unsigned number; /* ends when the wanted number of its role is not above it */
+	enum thread_state state;
+	pthread_t handle;
+	struct sample_kit kit; /* a worker's own */
+};
+
+struct pool {
+	pthread_mutex_t lock;
+	pthread_cond_t work[ROLE_COUNT]; /* something to do, or somebody to end */
+	struct queue todo[ROLE_COUNT];
+	struct queue done;
+	unsigned wanted[ROLE_COUNT];
+	struct thread *threads[ROLE_COUNT]; /* POOL_THREADS_MAX of each; [i].number == i */
+	struct pool_config config;
+};
+
+static void pool_finish(struct pool *pool, struct job *job)
+{
+	pthread_mutex_lock(&pool->lock);
+	bool first = !pool->done.first;
+	queue_push(&pool->done, job);
+	pthread_mutex_unlock(&pool->lock);
+	if (first)
+		pool->config.wake(pool->config.wake_context);
+}
+
+static void pool_to_workers(struct pool *pool, struct job *job)
+{
+	pthread_mutex_lock(&pool->lock);
+	queue_push(&pool->todo[ROLE_WORKER], job);
+	pthread_cond_signal(&pool->work[ROLE_WORKER]);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* The next job for this thread; NULL when it has to end (and then it is ENDED already). */
+static struct job *thread_wait(struct thread *thread)
+{
+	struct pool *pool = thread->pool;
+	struct job *job = NULL;
+	pthread_mutex_lock(&pool->lock);
+	while (thread->number < pool->wanted[thread->role]) {
+		job = queue_pop(&pool->todo[thread->role]);
+		if (job)
+			break;
+		pthread_cond_wait(&pool->work[thread->role], &pool->lock);
+	}
+	if (!job)
+		thread->state = THREAD_ENDED;
+	pthread_mutex_unlock(&pool->lock);
+	return job;
+}
+
+static void *thread_run(void *argument)
+{
+	struct thread *thread = argument;
+	struct pool *pool = thread->pool;
+	char name[16];
+	bool worker = thread->role == ROLE_WORKER;
+	snprintf(name, sizeof(name), worker ? "work-%u" : "fetch-%u", thread->number);
+	pthread_setname_np(pthread_self(), name);
+	/* On Linux a thread has its own niceness; where it cannot be had, all are equal. */
+	if (worker && setpriority(PRIO_PROCESS, (id_t)gettid(), pool->config.nice) < 0)
+		errno = 0;
+
+	struct job *job;
+	while ((job = thread_wait(thread))) {
+		if (worker) {
+			sample_make(job, &thread->kit);
+			pool_finish(pool, job);
+		} else {
+			sample_fetch(job);
+			pool_to_workers(pool, job);
+		}
+	}
+	return NULL;
+}
+
+static void thread_join(struct thread *thread)
+{
+	pthread_join(thread->handle, NULL);
+	sample_kit_deinit(&thread->kit);
+	thread->state = THREAD_IDLE;
+}
+
+static int thread_start(struct thread *thread)
+{
+	int r = thread->role == ROLE_WORKER ? sample_kit_init(&thread->kit) : 0;
+	if (r < 0)
+		return r;
+	/* Signals are the loop's. */
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	thread->state = THREAD_RUNNING;
+	r = -pthread_create(&thread->handle, NULL, thread_run, thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r < 0) {
+		thread->state = THREAD_IDLE;
+		sample_kit_deinit(&thread->kit);
+	}
+	return r;
+}
+
+static enum thread_state thread_state(struct thread *thread)
+{
+	pthread_mutex_lock(&thread->pool->lock);
+	enum thread_state state = thread->state;
+	pthread_mutex_unlock(&thread->pool->lock);
+	return state;
+}
+
+static void pool_want(struct pool *pool, enum role role, unsigned wanted)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool->wanted[role] = wanted;
+	pthread_cond_broadcast(&pool->work[role]);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* Bring one role to its wanted number. A thread that was told to end and has not yet looked simply
+ * goes on; one that has ended is joined and started anew. */
+static int pool_settle(struct pool *pool, enum role role, unsigned wanted)
+{
+	pool_want(pool, role, wanted);
+	for (unsigned i = 0; i < POOL_THREADS_MAX; i++) {
+		struct thread *thread = &pool->threads[role][i];
+		if (thread_state(thread) == THREAD_ENDED)
+			thread_join(thread);
+		if (i >= wanted || thread_state(thread) == THREAD_RUNNING)
+			continue;
+		int r = thread_start(thread);
+		if (r < 0) {
+			pool_want(pool, role, i);
+			return r;
+		}
+	}
+	return 0;
+}
+
+int pool_new(struct pool **out, const struct pool_config *config)
+{
+	struct pool *pool = calloc(1, sizeof(*pool));
+	if (!pool)
+		return -ENOMEM;
+	pool->config = *config;
+	pthread_mutex_init(&pool->lock, NULL); /* neither can fail on Linux */
+	queue_init(&pool->done);
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		pthread_cond_init(&pool->work[role], NULL);
+		queue_init(&pool->todo[role]);
+		pool->threads[role] = calloc(POOL_THREADS_MAX, sizeof(struct thread));
+		for (unsigned i = 0; pool->threads[role] && i < POOL_THREADS_MAX; i++) {
+			pool->threads[role][i].pool = pool;
+			pool->threads[role][i].role = (enum role)role;
+			pool->threads[role][i].number = i;
+		}
+	}
+	int r = -ENOMEM;
+	if (pool->threads[ROLE_FETCHER] && pool->threads[ROLE_WORKER])
+		r = pool_resize(pool, config->workers, config->fetchers);
+	if (r < 0) {
+		pool_free(pool);
+		return r;
+	}
+	*out = pool;
+	return 0;
+}
+
+void pool_free(struct pool *pool)
+{
+	if (!pool)
+		return;
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		pool_want(pool, (enum role)role, 0);
+		for (unsigned i = 0; pool->threads[role] && i < POOL_THREADS_MAX; i++)
+			if (thread_state(&pool->threads[role][i]) != THREAD_IDLE)
+				thread_join(&pool->threads[role][i]);
+		free(pool->threads[role]);
+		pthread_cond_destroy(&pool->work[role]);
+	}
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers)
+{
+	if (workers > POOL_THREADS_MAX || fetchers > POOL_THREADS_MAX || fetchers == 0)
+		return -EINVAL;
+	int r = pool_settle(pool, ROLE_FETCHER, fetchers);
+	if (r == 0)
+		r = pool_settle(pool, ROLE_WORKER, workers);
+	return r;
+}
+
+void pool_submit(struct pool *pool, struct job *job)
+{
+	pthread_mutex_lock(&pool->lock);
+	queue_push(&pool->todo[ROLE_FETCHER], job);
+	pthread_cond_signal(&pool->work[ROLE_FETCHER]);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+struct job *pool_cancel(struct pool *pool, const void *owner)
+{
+	struct queue cancelled;
+	queue_init(&cancelled);
+	pthread_mutex_lock(&pool->lock);
+	queue_move(&pool->todo[ROLE_FETCHER], owner, &cancelled);
+	queue_move(&pool->todo[ROLE_WORKER], owner, &cancelled);
+	pthread_mutex_unlock(&pool->lock);
+	return cancelled.first;
+}
+
+struct job *pool_take(struct pool *pool)
+{
+	pthread_mutex_lock(&pool->lock);
+	struct job *list = queue_take(&pool->done);
+	pthread_mutex_unlock(&pool->lock);
+	return list;
+}
