@@ -18,7 +18,7 @@ enum {
 };
 
 struct frame_reader {
-	uint8_t *data; /* owned; grows up to one whole frame, freed when empty */
+	uint8_t *data; /* owned; grows up to one whole frame, small or freed when empty */
 	size_t size, capacity;
 };
 #define FRAME_READER_NULL ((struct frame_reader){0})
@@ -27,7 +27,8 @@ void frame_reader_deinit(struct frame_reader *reader);
 
 /*
  * Where to receive: room for at least one byte and never beyond the end of the frame under way, so
- * that memory follows what came, not what was claimed. 0 or -ENOMEM.
+ * that memory follows what came, not what was claimed. A whole frame must have been taken by
+ * frame_reader_next() before. 0, -ENOMEM, or -EPROTO behind a FRAME_E_LENGTH.
  */
 int frame_reader_room(struct frame_reader *reader, uint8_t **at_out, size_t *room_out);
 void frame_reader_received(struct frame_reader *reader, size_t size);

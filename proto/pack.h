@@ -33,13 +33,19 @@ int packer_bytes(const struct packer *packer, struct text *out);
  */
 const char *pack_check(const uint8_t *bytes, size_t size);
 
+enum {
+	UNPACK_E_STRUCTURE = 1, /* what pack_check() refuses */
+	UNPACK_E_VALUE,         /* a key that is no text or is there twice, a number not finite */
+};
+
 struct unpacker; /* memory of one tree, reused */
 int unpacker_new(struct unpacker **out); /* 0 or -ENOMEM */
 void unpacker_free(struct unpacker *unpacker);
 /*
  * Bytes to a tree; calls pack_check() first. The tree borrows from both arguments until the next
- * call. 0; 1 if the bytes are wrong (`why` says what: also a key that is no text or is there twice,
- * a number that is not finite, an ext value); -ENOMEM.
+ * call, and so does `why`, the words on what is wrong. 0, a condition or -ENOMEM. With
+ * UNPACK_E_VALUE there is a tree all the same (of a key that is twice there, both; the number is 0,
+ * the key empty), so that the request can be answered by its seq.
  */
 int unpack(struct unpacker *unpacker, const uint8_t *bytes, size_t size, struct value *out,
 	   const char **why);
