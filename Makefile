@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+#
+# A thin front: each target installs what it needs (tests/setup.sh says what, and why), configures
+# once and hands over to meson, ninja or a script. `make help` lists the targets.
+
+BUILD ?= build
+# Debian's own Python: it has the packages that setup.sh installs. Another one may come first on the
+# PATH and have none of them.
+PYTHON ?= /usr/bin/python3
+export PYTHON
+DATA ?=
+ARGS ?=
+
+.PHONY: all setup demo test bench install clean help configure
+
+all: setup configure
+	ninja -C $(BUILD)
+
+setup:
+	@tests/setup.sh $(or $(FOR),build)
+
+configure:
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+
+demo:
+	@tests/setup.sh demo
+	@$(MAKE) --no-print-directory all
+	$(PYTHON) tests/demo/demo.py --build $(BUILD) $(if $(DATA),--data $(DATA)) $(ARGS)
+
+# Every check that is quick enough to run before a commit; .ci/run does the slower ones too.
+test:
+	@tests/setup.sh test
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) -Dtests=enabled
+	@test -f $(BUILD)/with-tests || meson configure $(BUILD) -Dtests=enabled
+	@touch $(BUILD)/with-tests
+	ninja -C $(BUILD)
+	@$(PYTHON) tests/run.py --build $(BUILD) $(ARGS)
+
+bench:
+	@tests/setup.sh bench
+	@$(MAKE) --no-print-directory all
+	$(PYTHON) tests/bench/bench.py --build $(BUILD) $(if $(DATA),--data $(DATA)) $(ARGS)
+
+install: all
+	meson install -C $(BUILD)
+
+clean:
+	rm -rf $(BUILD) demo-out
+
+help:
+	@echo 'make                  build stokerd, stokerctl and libstoker in ./$(BUILD)'
+	@echo 'make demo [DATA=dir]  see it work, on made photographs or on your folder of classes'
+	@echo 'make test             every quick check'
+	@echo 'make bench [DATA=dir] stoker and the DataLoader of PyTorch, side by side'
+	@echo 'make install          with meson; DESTDIR works'
+	@echo 'make setup FOR=test   install what a target needs: build, demo, test, bench, ci'
+	@echo 'make clean            remove what was built'

@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# What a target of the Makefile needs of Debian 12: look what is missing, say it, install that and
+# nothing else. Does nothing, silently, when all is there.
+#
+#   tests/setup.sh build|demo|test|bench|ci
+set -eu
+
+compile='gcc libc6-dev meson ninja-build pkg-config'
+libraries='libuv1-dev libjpeg62-turbo-dev libspng-dev libwebp-dev libmsgpack-dev libxxhash-dev
+	libinih-dev libjansson-dev libsystemd-dev'
+client='python3 python3-numpy python3-msgpack'
+pictures='python3-pil'
+torch='python3-torch python3-torchvision'
+# g++ compiles the public header as C++; systemd-analyze (in systemd) reads the units.
+check='libcmocka-dev python3-pytest g++ systemd'
+more='clang libclang-rt-14-dev clang-format git util-linux'
+
+case "${1-}" in
+build) needs="$compile $libraries" why='to build stokerd, stokerctl and libstoker' ;;
+demo) needs="$compile $libraries $client $pictures" why='to build stoker and to run its demo' ;;
+bench) needs="$compile $libraries $client $pictures $torch"
+	why='to build stoker and to compare it with the DataLoader of PyTorch' ;;
+test) needs="$compile $libraries $client $pictures $torch $check"
+	why='to build stoker and to test it, against torchvision among others' ;;
+ci) needs="$compile $libraries $client $pictures $torch $check $more"
+	why='to build, test, sanitize and fuzz stoker' ;;
+*)
+	echo "usage: tests/setup.sh build|demo|test|bench|ci" >&2
+	exit 64
+	;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+	echo "setup: this is no Debian: nothing is installed; README.md lists what is needed" >&2
+	exit 0
+fi
+
+missing=
+for package in $needs; do
+	state=$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null || true)
+	[ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+echo "setup: installing:$missing"
+echo "setup: ($why; with apt-get, from Debian)"
+if ! command -v apt-get >/dev/null; then
+	echo "setup: there is no apt-get here: please install these packages another way" >&2
+	exit 69
+fi
+as_root=
+if [ "$(id -u)" != 0 ]; then
+	if ! command -v sudo >/dev/null; then
+		echo "setup: this needs root and there is no sudo; as root, run:" >&2
+		echo "setup:   apt-get install --no-install-recommends$missing" >&2
+		exit 77
+	fi
+	as_root=sudo
+fi
+# The lists of a fresh container are empty and those of an old one name packages that are gone.
+$as_root apt-get -q update
+# shellcheck disable=SC2086 # the list is to be split
+$as_root env DEBIAN_FRONTEND=noninteractive \
+	apt-get -q -y install --no-install-recommends $missing
