@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JPEG: the door to libjpeg-turbo. Decodes only the rows and columns that are needed, with the
+ * pixels of a full decode. One object per worker, used again for every image; whatever the library
+ * holds is given back with each image.
+ */
+#ifndef STOKER_WORK_JPEG_H
+#define STOKER_WORK_JPEG_H
+
+#include "work/codec.h"
+
+struct jpeg;
+
+int jpeg_new(struct jpeg **out); /* 0 or -ENOMEM */
+void jpeg_free(struct jpeg *jpeg);
+
+bool jpeg_accepts(const uint8_t *data, size_t size);
+
+/* Read the header; `input` is borrowed until jpeg_end(). 0, a condition of decode.h or -ENOMEM. */
+int jpeg_begin(struct jpeg *jpeg, const struct codec_input *input, bool exif,
+	       struct codec_header *out, struct fault *fault);
+
+/* Decode at least `need` into `pixels`. May be called again for another part. */
+int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct image *out,
+	      struct fault *fault);
+
+void jpeg_end(struct jpeg *jpeg); /* forget the image; harmless when there is none */
+
+#endif

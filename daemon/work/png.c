@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rows are taken as they are stored (of an interlaced picture: the rows of its seven passes) and
+ * put in place here, so that no more than a row is held beside the pixels that are handed out.
+ * A damaged checksum is not an error, as it is none to Pillow.
+ */
+#include "work/png.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <spng.h>
+
+#include "work/exif.h"
+
+#define CHUNK_BYTES ((size_t)16 << 20) /* of one profile or text, unpacked */
+#define CACHE_BYTES ((size_t)64 << 20) /* of all of them */
+#define ROW_BYTES ((uint64_t)64 << 20) /* of one stored row: the library holds several */
+#define ROWS_PER_LOOK 64	       /* rows decoded between two looks at the clock */
+
+/* The grid of one pass of an interlaced picture; the last is that of a plain one. */
+struct pass {
+	uint8_t x, y, step_x, step_y;
+};
+static const struct pass passes[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
+				     {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}, {0, 0, 1, 1}};
+#define PASS_PLAIN 7
+
+struct png {
+	const struct codec_input *input;
+	struct spng_ihdr header;
+	unsigned channels;
+	uint8_t palette[256][3];
+};
+
+static int png_fault(struct fault *fault, int code)
+{
+	switch (code) {
+	case SPNG_EMEM:
+		return fault_say(fault, -ENOMEM, "no memory for the picture");
+	case SPNG_ECHUNK_LIMITS:
+		return fault_say(fault, DECODE_E_LIMIT,
+				 "PNG: a profile or text above %s bytes, or all above %s",
+				 codec_number(CHUNK_BYTES).text, codec_number(CACHE_BYTES).text);
+	case SPNG_IO_EOF:
+		return fault_say(fault, DECODE_E_CORRUPT, "PNG: cut short");
+	default:
+		return fault_say(fault, DECODE_E_CORRUPT, "PNG: %s", spng_strerror(code));
+	}
+}
+
+static unsigned channels_of(uint8_t color_type)
+{
+	switch (color_type) {
+	case SPNG_COLOR_TYPE_GRAYSCALE_ALPHA:
+		return 2;
+	case SPNG_COLOR_TYPE_TRUECOLOR:
+		return 3;
+	case SPNG_COLOR_TYPE_TRUECOLOR_ALPHA:
+		return 4;
+	default:
+		return 1;
+	}
+}
+
+/* The library, fed and past the header, with every gate passed. */
+static int png_open(struct png *png, const struct codec_input *input, spng_ctx **out,
+		    struct fault *fault)
+{
+	spng_ctx *ctx = spng_ctx_new(SPNG_CTX_IGNORE_ADLER32);
+	if (!ctx)
+		return png_fault(fault, SPNG_EMEM);
+	png->input = input;
+	int r = spng_set_png_buffer(ctx, input->data, input->size);
+	if (r == 0)
+		r = spng_set_chunk_limits(ctx, CHUNK_BYTES, CACHE_BYTES);
+	if (r == 0)
+		r = spng_set_crc_action(ctx, SPNG_CRC_USE, SPNG_CRC_USE);
+	if (r == 0)
+		r = spng_get_ihdr(ctx, &png->header);
+	if (r) {
+		r = png_fault(fault, r);
+	} else {
+		const struct spng_ihdr *header = &png->header;
+		r = codec_check_size(input, header->width, header->height, fault);
+		png->channels = channels_of(header->color_type);
+		uint64_t row = (uint64_t)header->width * png->channels * header->bit_depth / 8;
+		if (r == 0 && row > ROW_BYTES)
+			r = fault_say(fault, DECODE_E_LIMIT,
+				      "PNG: a row of %s bytes, the limit is %s",
+				      codec_number(row).text, codec_number(ROW_BYTES).text);
+	}
+	if (r) {
+		spng_ctx_free(ctx);
+		return r;
+	}
+	*out = ctx;
+	return 0;
+}
+
+/* Entries that the file does not give are shades of grey, as in Pillow. */
+static int png_read_palette(struct png *png, spng_ctx *ctx, struct fault *fault)
+{
+	struct spng_plte plte;
+	for (unsigned i = 0; i < 256; i++)
+		memset(png->palette[i], (int)i, 3);
+	if (png->header.color_type != SPNG_COLOR_TYPE_INDEXED)
+		return 0;
+	int r = spng_get_plte(ctx, &plte);
+	if (r)
+		return png_fault(fault, r);
+	for (unsigned i = 0; i < plte.n_entries && i < 256; i++) {
+		png->palette[i][0] = plte.entries[i].red;
+		png->palette[i][1] = plte.entries[i].green;
+		png->palette[i][2] = plte.entries[i].blue;
+	}
+	return 0;
+}
+
+/* One stored pixel to RGB. 16 bits: the high byte counts, but plain grey is an integer to Pillow
+ * and clipped. Fewer than 8: the full range. Alpha is dropped. */
+static inline void pixel_to_rgb(const struct png *png, const uint8_t *row, size_t at, uint8_t *to)
+{
+	unsigned depth = png->header.bit_depth;
+	unsigned channels = png->channels;
+	if (depth < 8) {
+		unsigned mask = (1u << depth) - 1;
+		unsigned shift = 8 - depth - (at * depth & 7);
+		unsigned value = row[at * depth / 8] >> shift & mask;
+		if (png->header.color_type != SPNG_COLOR_TYPE_INDEXED)
+			value = value * 255 / mask;
+		memcpy(to, png->palette[value], 3);
+		return;
+	}
+	unsigned bytes = depth / 8;
+	const uint8_t *from = row + at * channels * bytes;
+	if (channels >= 3) {
+		to[0] = from[0];
+		to[1] = from[bytes];
+		to[2] = from[2 * bytes];
+		return;
+	}
+	uint8_t value = from[0];
+	if (bytes == 2 && channels == 1)
+		value = from[0] ? 255 : from[1];
+	memcpy(to, png->palette[value], 3);
+}
+
+/* Put what is needed of one stored row in its place. */
+static void png_place(const struct png *png, const struct pass *pass, const uint8_t *row, int32_t y,
+		      const struct image *image, uint8_t *pixels)
+{
+	const struct rect *area = &image->area;
+	if (y < area->y || y >= area->y + area->height)
+		return;
+	uint8_t *line = pixels + (size_t)(y - area->y) * image->stride;
+	int64_t end = (int64_t)area->x + area->width;
+	int64_t first =
+		area->x <= pass->x ? 0 : (area->x - pass->x + pass->step_x - 1) / pass->step_x;
+	for (int64_t x = pass->x + first * pass->step_x; x < end; x += pass->step_x)
+		pixel_to_rgb(png, row, (size_t)((x - pass->x) / pass->step_x),
+			     line + (x - area->x) * 3);
+}
+
+static int png_decode(const struct png *png, spng_ctx *ctx, struct buffer *row,
+		      const struct image *image, uint8_t *pixels, struct fault *fault)
+{
+	const struct spng_ihdr *header = &png->header;
+	bool plain = header->interlace_method == SPNG_INTERLACE_NONE;
+	int32_t last = image->area.y + image->area.height - 1;
+	size_t room = ((size_t)header->width * png->channels * header->bit_depth + 7) / 8;
+	int r = buffer_reserve(row, room);
+	if (r < 0)
+		return png_fault(fault, SPNG_EMEM);
+	r = spng_decode_image(ctx, NULL, 0, SPNG_FMT_RAW, SPNG_DECODE_PROGRESSIVE);
+	for (unsigned rows = 1; r == 0; rows++) {
+		struct spng_row_info info;
+		r = spng_get_row_info(ctx, &info);
+		if (r)
+			break;
+		const struct pass *pass = &passes[plain ? PASS_PLAIN : info.pass];
+		size_t count = (header->width - pass->x + pass->step_x - 1u) / pass->step_x;
+		size_t bytes = (count * png->channels * header->bit_depth + 7) / 8;
+		r = spng_decode_scanline(ctx, row->data, bytes);
+		if (r && r != SPNG_EOI)
+			break;
+		png_place(png, pass, row->data, (int32_t)info.row_num, image, pixels);
+		if (plain && (int32_t)info.row_num == last)
+			return 0;
+		if (r == 0 && rows % ROWS_PER_LOOK == 0) {
+			int late = codec_check_time(png->input, fault);
+			if (late)
+				return late;
+		}
+	}
+	return r == SPNG_EOI ? 0 : png_fault(fault, r);
+}
+
+bool png_accepts(const uint8_t *data, size_t size)
+{
+	return size >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+
+int png_begin(const struct codec_input *input, bool exif, struct codec_header *out,
+	      struct fault *fault)
+{
+	struct png png;
+	spng_ctx *ctx;
+	int r = png_open(&png, input, &ctx, fault);
+	if (r)
+		return r;
+	*out = (struct codec_header){(int32_t)png.header.width, (int32_t)png.header.height, 1};
+	struct spng_exif chunk;
+	if (exif && spng_get_exif(ctx, &chunk) == 0)
+		out->orientation = exif_orientation((const uint8_t *)chunk.data, chunk.length);
+	spng_ctx_free(ctx);
+	return 0;
+}
+
+int png_read(const struct codec_input *input, struct rect need, struct buffer *row,
+	     struct buffer *pixels, struct image *out, struct fault *fault)
+{
+	struct png png;
+	spng_ctx *ctx;
+	struct image image;
+	int r = png_open(&png, input, &ctx, fault);
+	if (r)
+		return r;
+	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
+	r = png_read_palette(&png, ctx, fault);
+	if (r == 0 && codec_room(&header, need, pixels, &image) < 0)
+		r = png_fault(fault, SPNG_EMEM);
+	if (r == 0)
+		r = png_decode(&png, ctx, row, &image, pixels->data, fault);
+	spng_ctx_free(ctx);
+	if (r == 0)
+		*out = image;
+	return r;
+}

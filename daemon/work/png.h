@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PNG: the door to libspng. Every colour type, depth and interlacing, as Pillow turns them into
+ * RGB; of an animated PNG the default image. Keeps nothing between calls but the row it works on;
+ * stops after the last row that is needed.
+ */
+#ifndef STOKER_WORK_PNG_H
+#define STOKER_WORK_PNG_H
+
+#include "work/codec.h"
+
+bool png_accepts(const uint8_t *data, size_t size);
+
+/* Read the header. 0, a condition of decode.h or -ENOMEM. */
+int png_begin(const struct codec_input *input, bool exif, struct codec_header *out,
+	      struct fault *fault);
+
+/* Decode `need` into `pixels`; `row` is scratch. */
+int png_read(const struct codec_input *input, struct rect need, struct buffer *row,
+	     struct buffer *pixels, struct image *out, struct fault *fault);
+
+#endif
