@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Where the daemon's socket is, and whether who answers there is to be trusted."""
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import struct
+import time
+from typing import List, Optional, Tuple, Union
+
+from . import _tables
+from ._connection import Connection
+from ._version import __version__
+from .errors import DaemonUnavailable, Disconnected
+
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+
+CONNECT_S = 10.0
+_UCRED = struct.Struct("3i")
+_HINT = ("start one with `stokerd` (or `systemctl --user start stokerd`), or say where it listens "
+         "by connect(socket=...) or $STOKER_SOCKET")
+
+
+def candidates(given: Optional[Path]) -> List[str]:
+    """Socket paths to try, in this order."""
+    if given is not None:
+        return [os.fsdecode(given)]
+    if os.environ.get("STOKER_SOCKET"):
+        return [os.environ["STOKER_SOCKET"]]
+    out = []
+    if os.environ.get("XDG_RUNTIME_DIR"):
+        out.append(os.path.join(os.environ["XDG_RUNTIME_DIR"], "stoker", "stokerd.sock"))
+    return out + [f"/tmp/stoker-{os.getuid()}/stokerd.sock", "/run/stoker/stokerd.sock"]
+
+
+def find(given: Optional[Path]) -> Tuple[str, Connection]:
+    """Connect to the first socket that answers. Raises DaemonUnavailable with what was tried."""
+    tried = []
+    for path in candidates(given):
+        if os.path.exists(path):
+            try:
+                return path, open_connection(path)
+            except DaemonUnavailable as error:
+                tried.append(str(error))
+        else:
+            tried.append(f"there is no {path}")
+    raise DaemonUnavailable(f"no stokerd answers: {'; '.join(tried)}; {_HINT}")
+
+
+def open_connection(path: str) -> Connection:
+    """Connect, look who is there, and say HELLO. Raises DaemonUnavailable, VersionError, ..."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _connect(sock, path)
+        uid = _peer_uid(sock)
+        if not _trusted(path, uid):
+            raise DaemonUnavailable(f"{path} is served by uid {uid}, which is neither root, nor "
+                                    "you, nor the owner of its directory")
+        connection = Connection(sock, uid)
+    except OSError as error:
+        sock.close()
+        raise DaemonUnavailable(f"cannot connect to {path}: {error.strerror or error}") from error
+    except BaseException:
+        sock.close()
+        raise
+    try:
+        connection.request("hello", "welcome", CONNECT_S, version_min=_tables.VERSION,
+                           version_max=_tables.VERSION, client=f"stoker-python {__version__}")
+    except (Disconnected, TimeoutError) as error:
+        raise DaemonUnavailable(f"{path} does not answer: {error}") from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(sock: socket.socket, path: str) -> None:
+    """connect() that waits while the daemon's queue of connections is full."""
+    until = time.monotonic() + CONNECT_S
+    sock.setblocking(False)
+    while True:
+        try:
+            return sock.connect(path)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.01)
+
+
+def _peer_uid(sock: socket.socket) -> int:
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+    uid: int = _UCRED.unpack(credentials)[1]
+    return uid
+
+
+def _trusted(path: str, uid: int) -> bool:
+    """Root and ourselves; else who owns the directory, if not everybody could have made it."""
+    if uid in (0, os.geteuid()):
+        return True
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.stat(folder).st_uid != uid:
+        return False
+    while True:
+        if os.stat(folder).st_mode & stat.S_IWOTH:
+            return False
+        if folder == os.path.dirname(folder):
+            return True
+        folder = os.path.dirname(folder)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT
+"""One connection to the daemon: sends, receives, and gives leases back.
+
+One thread at a time calls everything but release() and retire(), which any thread may call at any moment, also
+the garbage collector in the middle of another call: it never waits and never raises.
+"""
+from __future__ import annotations
+
+import os
+import select
+import socket
+import sys
+import threading
+import time
+import weakref
+from collections import deque
+from typing import Any, Deque, Dict, List, Optional
+
+from . import _wire
+from .errors import Disconnected, Error, ForkError, ProtocolError, from_message
+
+REPLY_S = 30.0  # a reply that needs no work, and the rest of a frame once begun
+_CHUNK = 65536
+_FDS = 8
+_CONTROL = socket.CMSG_SPACE(_FDS * 4)
+
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+
+class Connection:
+    """A connected socket whose peer was found to be the daemon.
+
+    ``held`` maps each lease that the application holds to whether it took it as a Batch.
+    """
+
+    def __init__(self, sock: socket.socket, uid: int) -> None:
+        self.uid = uid
+        self.held: Dict[int, bool] = {}
+        self._sock = sock
+        self._reader = _wire.FrameReader()
+        self._inbox: Deque[_wire.Received] = deque()
+        self._fds: List[int] = []
+        self._seq = 0
+        self._partial_until = 0.0
+        self._out = bytearray()
+        self._releases: Deque[int] = deque()
+        self._lock = threading.Lock()  # of _out, and of the socket's sending side
+        self._mute = False  # the daemon takes no more; what it sent can still be read
+        self._retired = False
+        self._paused = False
+        self._forked = False
+        self._closed = False
+        _open.add(self)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def check(self) -> None:
+        """Raise unless this process may use the connection."""
+        if self._forked:
+            raise ForkError("this loader was made before a fork and belongs to the parent: "
+                            "connect and make a loader in this process")
+        if self._closed:
+            raise Disconnected("the connection to stokerd is closed")
+
+    def request(self, name: str, reply: str, timeout: Optional[float] = REPLY_S,
+                /, **fields: Any) -> Dict[str, Any]:
+        """Send a request and wait for its reply; whatever else comes stays for receive().
+
+        Raises the daemon's error, TimeoutError (the connection is closed then, as the reply may
+        still come), Disconnected or ProtocolError.
+        """
+        self.check()
+        self._seq += 1
+        self.send(name, seq=self._seq, **fields)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            message = self._next(deadline)
+            if message is None:
+                self.close()
+                raise TimeoutError(f"stokerd did not answer {name} within {timeout:g} s")
+            if message.name == "progress" and message.fields["seq"] == self._seq:
+                continue
+            if message.fields.get("seq") != self._seq:
+                self._inbox.append(message)
+            elif message.name == "error":
+                raise from_message(**_error(message))
+            elif message.name == reply:
+                return message.fields
+            else:
+                raise self.broken(f"{message.name} as the answer to {name}")
+
+    def receive(self, timeout: Optional[float]) -> Optional[_wire.Received]:
+        """The next message in order; None after ``timeout`` seconds (None: wait for ever)."""
+        self.check()
+        if self._inbox:
+            return self._inbox.popleft()
+        return self._next(None if timeout is None else time.monotonic() + timeout)
+
+    def unread(self, message: _wire.Received) -> None:
+        """Put a message back: receive() gives it again first."""
+        self._inbox.appendleft(message)
+
+    def forget(self) -> None:
+        """Drop what came and was not received."""
+        self._inbox.clear()
+
+    def take_fd(self) -> Optional[int]:
+        """The descriptor that came with the last reply, now the caller's; others are closed."""
+        fds, self._fds = self._fds, []
+        for fd in fds[1:]:
+            os.close(fd)
+        return fds[0] if fds else None
+
+    def send(self, name: str, /, **fields: Any) -> None:
+        """Queue a message and send what the socket takes; the rest goes when we wait."""
+        frame = _wire.encode(name, **fields)
+        with self._lock:
+            self._gather()
+            self._out += frame
+        self._flush()
+
+    def release(self, lease: int) -> None:
+        """Give a lease back, once. Any thread, also from a finalizer."""
+        # In this order: who sees `held` empty can rely on the releases being queued.
+        self._releases.append(lease)
+        self.held.pop(lease, None)
+        self._flush()
+
+    def retire(self) -> None:
+        """No more batches; close as soon as the application holds no lease. As release()."""
+        self._retired = True
+        self._flush()
+
+    def close(self) -> None:
+        """Close the socket: the daemon takes back everything. May be called twice."""
+        self._closed = True
+        self._sock.close()
+        for fd in self._fds:
+            os.close(fd)
+        self._fds = []
+
+    def broken(self, what: str) -> ProtocolError:
+        """Close because of what the other end sent; the exception to raise."""
+        self.close()
+        return ProtocolError(f"stokerd broke the protocol: {what}")
+
+    def _flush(self) -> None:
+        # Who fails to get the lock leaves the work to its holder, which looks again after it.
+        while (self._releases or self._out or self._retired) and self._lock.acquire(False):
+            try:
+                self._gather()
+                done = self._push()
+            finally:
+                self._lock.release()
+            if not done or not self._releases:
+                return
+
+    def _gather(self) -> None:
+        while self._releases:
+            self._out += _wire.encode("release", lease=self._releases.popleft())
+        if self._retired and not self._paused:
+            self._paused = True
+            self._out += _wire.encode("credit", inflight=0)
+
+    def _push(self) -> bool:
+        """Send what can be sent now; True if all went. The lock is held."""
+        if self._closed or self._forked or self._mute:
+            self._out.clear()
+            return True
+        try:
+            while self._out:
+                sent = self._sock.send(self._out, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+                del self._out[:sent]
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            self._mute = True  # reading tells why
+        if self._retired and not self.held:
+            self.close()
+        return True
+
+    def _next(self, deadline: Optional[float]) -> Optional[_wire.Received]:
+        try:
+            while True:
+                frame = self._reader.next()
+                if frame is not None:
+                    self._partial_until = 0.0
+                    return _wire.decode(frame)
+                if not self._step(deadline):
+                    return None
+        except ProtocolError as error:
+            raise self.broken(str(error)) from error
+
+    def _step(self, deadline: Optional[float]) -> bool:
+        """Read once, waiting until the deadline; False if nothing came until then."""
+        self._flush()
+        while not self._read():
+            now = time.monotonic()
+            until = deadline
+            if self._reader.partial:
+                self._partial_until = self._partial_until or now + REPLY_S
+                if now >= self._partial_until:
+                    raise ProtocolError("a frame was begun and did not come to its end")
+                until = min(self._partial_until, until or self._partial_until)
+            if deadline is not None and now >= deadline:
+                return False
+            self._wait(until, now)
+        return True
+
+    def _wait(self, until: Optional[float], now: float) -> None:
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN | (select.POLLOUT if self._out else 0))
+        poll.poll(None if until is None else max(1.0, (until - now) * 1000))
+        self._flush()
+
+    def _read(self) -> bool:
+        try:
+            data, control, _, _ = self._sock.recvmsg(
+                _CHUNK, _CONTROL, socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError as error:
+            raise self._lost(f": {error.strerror}") from error
+        for level, kind, payload in control:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                self._keep_fds(payload)
+        if not data:
+            raise self._lost("")
+        self._reader.feed(data)
+        return True
+
+    def _keep_fds(self, payload: bytes) -> None:
+        count = len(payload) // 4
+        self._fds += [int.from_bytes(payload[i * 4:i * 4 + 4], sys.byteorder)
+                      for i in range(count)]
+        if len(self._fds) > _FDS:
+            raise ProtocolError("descriptors that nobody asked for")
+
+    def _lost(self, why: str) -> Error:
+        self.close()
+        return Disconnected(f"stokerd closed the connection{why}; state_dict() says where to go on")
+
+
+def _error(message: _wire.Received) -> Dict[str, Any]:
+    return {key: message.fields[key] for key in ("code", "name", "text")}
+
+
+def _after_fork() -> None:
+    for connection in list(_open):
+        connection._forked = True
+        connection._sock.close()  # else the daemon could not see the parent's end
+
+
+os.register_at_fork(after_in_child=_after_fork)

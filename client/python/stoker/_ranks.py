@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Which of how many processes this is, as the launcher says in the environment."""
+from __future__ import annotations
+
+import os
+from typing import Mapping, Optional, Tuple
+
+_LAUNCHERS = (
+    ("RANK", "WORLD_SIZE"),  # torchrun
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),  # of srun's step, not of the whole allocation
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+)
+
+
+def rank_and_world(rank: Optional[int], world: Optional[int],
+                   environment: Optional[Mapping[str, str]] = None) -> Tuple[int, int]:
+    """What is given; both from the first launcher that set both variables; else 0 of 1.
+
+    Raises ValueError if only one of the two is given, or a variable is no number.
+    """
+    if rank is not None and world is not None:
+        return rank, world
+    if rank is not None or world is not None:
+        raise ValueError("give rank and world_size together, or neither")
+    environment = os.environ if environment is None else environment
+    for rank_name, world_name in _LAUNCHERS:
+        if rank_name in environment and world_name in environment:
+            return _number(environment, rank_name), _number(environment, world_name)
+    return 0, 1
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    try:
+        return int(environment[name])
+    except ValueError:
+        raise ValueError(f"${name} is {environment[name]!r}, not a number") from None

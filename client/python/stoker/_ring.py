@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""A ring's shared memory, mapped read-only, as numpy arrays (layout: proto/segment.h).
+
+The mapping lives as long as an array into it, whatever becomes of the connection or the daemon.
+Knows no message and no lease; nothing in it changes after the mapping is made.
+"""
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import stat
+import struct
+from math import prod
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+
+import numpy as np
+
+from .errors import ProtocolError
+
+_HEADER = struct.Struct("=8sIIQQII16s16s56x")
+_FIELD = struct.Struct("=16s16sI6I4xQQ")
+_MAGIC = b"stoker\r\n"
+_VERSION = 1
+_PAGE = 4096
+_FIELDS_MAX = 16
+_DIMS_MAX = 6
+# numpy has no bfloat16: its bits come as uint16.
+_TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8"}
+_F_GET_SEALS, _F_SEAL_SHRINK = 1034, 2
+
+
+class Field(NamedTuple):
+    """One array of the ring: ``shape`` is of one sample, slot i is at offset + i * stride."""
+
+    dtype: str
+    typestr: str
+    shape: Tuple[int, ...]
+    stride: int
+    offset: int
+
+
+class _Slots:
+    """What numpy makes an array of: an address, and what must live as long as the array."""
+
+    __slots__ = ("__array_interface__", "owners")
+
+    def __init__(self, interface: Dict[str, Any], *owners: object) -> None:
+        self.__array_interface__ = interface
+        self.owners = owners
+
+
+class Ring:
+    """``fields`` by name: image, label, index. ``slots``: how many samples it holds."""
+
+    def __init__(self, memory: mmap.mmap, number: int) -> None:
+        self._bytes = np.frombuffer(memory, dtype=np.uint8)  # keeps `memory`
+        self._address: int = self._bytes.__array_interface__["data"][0]
+        self.slots, self.fields = _parse(memory, number)
+
+    def view(self, field: str, first: int, count: int, owner: object, *,
+             writable: bool = False) -> np.ndarray[Any, Any]:
+        """Slots [first, first + count) of a field, (count, *shape), not copied.
+
+        The array keeps ``owner`` alive. ``writable`` lies to numpy: writing there kills the process.
+        """
+        what = self.fields[field]
+        return np.asarray(_Slots({
+            "version": 3,
+            "data": (self._address + what.offset + first * what.stride, not writable),
+            "typestr": what.typestr,
+            "shape": (count, *what.shape),
+        }, owner, self))
+
+    def gather(self, field: str, runs: Sequence[Sequence[int]], owner: object, *,
+               writable: bool = False) -> np.ndarray[Any, Any]:
+        """view() of one run; a copy of several, in one array."""
+        if len(runs) == 1:
+            return self.view(field, runs[0][0], runs[0][1], owner, writable=writable)
+        out: np.ndarray[Any, Any] = np.concatenate(
+            [self.view(field, first, count, owner) for first, count in runs])
+        out.flags.writeable = writable
+        return out
+
+    def has(self, runs: Sequence[Sequence[int]], count: int) -> bool:
+        """Are these runs inside of the ring, and of so many samples?"""
+        return (sum(run[1] for run in runs) == count and
+                all(run[1] > 0 and run[0] + run[1] <= self.slots for run in runs))
+
+
+def map_fd(fd: int, size: int, number: int) -> Ring:
+    """Map a sealed memfd of ``size`` bytes; closes ``fd``. Raises ProtocolError or OSError."""
+    try:
+        if not fcntl.fcntl(fd, _F_GET_SEALS) & _F_SEAL_SHRINK:
+            raise ProtocolError("the ring's descriptor is not sealed: it could shrink under us")
+        return _map(fd, size, number)
+    finally:
+        os.close(fd)
+
+
+def map_path(path: str, size: int, number: int, uid: int) -> Ring:
+    """Map a shared memory object of the daemon's user. Raises ProtocolError or OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != uid:
+            raise ProtocolError(f"{path} is not a ring of the daemon's")
+        return _map(fd, size, number)
+    finally:
+        os.close(fd)
+
+
+def _map(fd: int, size: int, number: int) -> Ring:
+    there = os.fstat(fd).st_size
+    if there != size:
+        raise ProtocolError(f"the ring has {there} bytes and not the {size} announced")
+    return Ring(mmap.mmap(fd, size, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ), number)
+
+
+def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field]]:
+    (magic, version, header_bytes, total, ring, slots, n_fields, _, _) = _HEADER.unpack_from(memory)
+    if magic != _MAGIC or version != _VERSION or header_bytes != _PAGE:
+        raise ProtocolError(f"the ring's header is not of version {_VERSION}")
+    if total != len(memory) or ring != number:
+        raise ProtocolError("the ring's header is of another ring")
+    if not slots or n_fields > _FIELDS_MAX:
+        raise ProtocolError("the ring's header has impossible numbers")
+    fields = dict(_parse_field(memory, _HEADER.size + i * _FIELD.size, slots, total)
+                  for i in range(n_fields))
+    for name in ("image", "label", "index"):
+        if name not in fields:
+            raise ProtocolError(f"the ring has no field {name}")
+    return slots, fields
+
+
+def _parse_field(memory: mmap.mmap, at: int, slots: int, total: int) -> Tuple[str, Field]:
+    name, dtype, dims, *rest = _FIELD.unpack_from(memory, at)
+    sizes: List[int] = rest[:_DIMS_MAX]
+    stride, offset = rest[-2:]
+    label, kind = (text.rstrip(b"\0").decode("ascii", "replace") for text in (name, dtype))
+    if kind not in _TYPES or dims > _DIMS_MAX:
+        raise ProtocolError(f"the ring's field {label!r} has an unknown type or shape")
+    shape = tuple(sizes[:dims])
+    item = np.dtype(_TYPES[kind]).itemsize
+    if stride != prod(shape) * item or offset % item or offset + slots * stride > total:
+        raise ProtocolError(f"the ring's field {label!r} does not lie in it")
+    return label, Field(kind, _TYPES[kind], shape, stride, offset)

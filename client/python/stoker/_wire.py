@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Frames and the codec: bytes to checked messages and back. Pure: no socket, no state, any thread.
+
+A text on the wire is bytes. Here it is a str whose bytes that are not UTF-8 are surrogate escapes,
+as in Python's own file names (os.fsencode() gives the bytes back).
+"""
+from __future__ import annotations
+
+import struct
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+import msgpack
+
+from . import _tables
+from .errors import ProtocolError
+
+HEAD = 4
+_LENGTH = struct.Struct(">I")
+
+
+class Received(NamedTuple):
+    """A message that came: every field of the table is there, absent ones at their default."""
+
+    name: str
+    fields: Dict[str, Any]
+
+
+class FrameReader:
+    """Finds frames in what a stream delivers in pieces; holds never more than came."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        self._data += data
+
+    @property
+    def partial(self) -> bool:
+        """Is a frame begun and not whole?"""
+        return len(self._data) > 0
+
+    def next(self) -> Optional[bytes]:
+        """The next whole frame's map, or None. Raises ProtocolError on a length that cannot be."""
+        if len(self._data) < HEAD:
+            return None
+        (size,) = _LENGTH.unpack_from(self._data)
+        if not 0 < size <= _tables.FRAME_MAX:
+            raise ProtocolError(f"a frame of {size} bytes (1 to {_tables.FRAME_MAX} are possible)")
+        if len(self._data) < HEAD + size:
+            return None
+        frame = bytes(self._data[HEAD:HEAD + size])
+        del self._data[:HEAD + size]
+        return frame
+
+
+def encode(name: str, /, **values: Any) -> bytes:
+    """A whole frame; what has its default is left out. Raises TypeError or ValueError naming the field that is wrong."""
+    message = _tables.BY_NAME[name]
+    out: Dict[str, Any] = {"type": message.number}
+    for key, field in message.fields.items():
+        if key in values:
+            value = values.pop(key)
+            _check_ours(key, field, value)
+            if field.default is None or value != _default(field):
+                out[key] = _wire_text(value)
+    if values:
+        raise TypeError(f"{name} has no field {next(iter(values))!r}")
+    payload = msgpack.packb(out, use_bin_type=True)
+    if len(payload) > _tables.FRAME_MAX:
+        raise ValueError(f"the request takes {len(payload)} bytes, at most {_tables.FRAME_MAX} fit")
+    return _LENGTH.pack(len(payload)) + bytes(payload)
+
+
+def _wire_text(value: Any) -> Any:
+    """A str that is not UTF-8 goes as bytes; also inside of lists and maps."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-8", "surrogateescape")
+    elif isinstance(value, (list, tuple)):
+        return [_wire_text(item) for item in value]
+    elif isinstance(value, dict):
+        return {key: _wire_text(item) for key, item in value.items()}
+    return value
+
+
+def _check_ours(key: str, field: _tables.Field, value: Any) -> None:
+    if field.type == "uint":
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{key} must be an int, not {type(value).__name__}")
+        if not field.min <= value <= field.max:
+            raise ValueError(f"{key} must be {field.min} to {field.max}, not {value}")
+    elif field.type == "boolean":
+        if not isinstance(value, bool):
+            raise TypeError(f"{key} must be True or False, not {value!r}")
+    elif field.type == "text":
+        if not isinstance(value, (str, bytes)):
+            raise TypeError(f"{key} must be a str, not {type(value).__name__}")
+        size = len(value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
+        if not field.min <= size <= field.max:
+            raise ValueError(f"{key} must have {field.min} to {field.max} bytes, not {size}")
+
+
+def decode(payload: bytes) -> Received:
+    """Check and decode one frame's map. Raises ProtocolError, whatever the bytes are."""
+    try:
+        value = msgpack.unpackb(payload, raw=False, unicode_errors="surrogateescape",
+                                object_pairs_hook=_no_key_twice, max_ext_len=0,
+                                max_array_len=_tables.NODES_MAX, max_map_len=_tables.NODES_MAX)
+    except ProtocolError:
+        raise
+    except Exception as error:  # msgpack raises many kinds, some of them plain Exception
+        raise ProtocolError(f"the bytes are not one msgpack map: {error!r}") from error
+    if not isinstance(value, dict):
+        raise ProtocolError(f"the frame holds a {type(value).__name__}, not a map")
+    number = value.get("type")
+    message = _tables.BY_NUMBER.get(number) if type(number) is int else None
+    if message is None:
+        raise ProtocolError(f"no message has the number {number!r}")
+    return Received(message.name, {
+        key: _check_theirs(message.name, key, field, value.get(key))
+        for key, field in message.fields.items()
+    })
+
+
+def _no_key_twice(pairs: List[Tuple[Any, Any]]) -> Dict[str, Any]:
+    out: Dict[str, Any] = {}
+    for key, value in pairs:
+        if isinstance(key, bytes):
+            key = key.decode("utf-8", "surrogateescape")
+        if not isinstance(key, str):
+            raise ProtocolError("a key is not a text")
+        if key in out:
+            raise ProtocolError(f"the key {key!r} is there twice")
+        out[key] = value
+    return out
+
+
+_EMPTY: Dict[str, Any] = {"text": "", "any": None}
+
+
+def _default(field: _tables.Field) -> Any:
+    if field.type == "boolean":
+        return bool(field.default)
+    return _EMPTY.get(field.type, field.default)
+
+
+def _check_theirs(name: str, key: str, field: _tables.Field, value: Any) -> Any:
+    if value is None:
+        if field.default is None:
+            raise ProtocolError(f"{name} has no {key}")
+        return _default(field)
+    if field.type == "uint":
+        good = type(value) is int and field.min <= value <= field.max
+    elif field.type == "boolean":
+        good = isinstance(value, bool)
+    elif field.type == "text":
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "surrogateescape")
+        good = isinstance(value, str) and field.min <= _bytes_of(value) <= field.max
+    elif field.type == "runs":
+        good = _is_runs(value, field.max)
+    else:
+        good = True
+    if not good:
+        raise ProtocolError(f"{name}.{key} is of a wrong type or out of range")
+    return value
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
+
+
+def _is_runs(value: Any, most: int) -> bool:
+    return (isinstance(value, list) and 1 <= len(value) <= most and all(
+        isinstance(run, list) and len(run) == 2 and all(
+            type(number) is int and 0 <= number <= _tables.U32 for number in run)
+        for run in value))

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Leases, and the batch: what a reader is handed."""
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Type
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ._connection import Connection
+    from ._ring import Ring
+
+
+class Lease:
+    """The right to read some slots; given back once, by release() or with the last reference."""
+
+    __slots__ = ("_connection", "_number", "__weakref__")
+
+    def __init__(self, connection: Connection, number: int, explicit: bool) -> None:
+        connection.held[number] = explicit
+        self._connection = connection
+        self._number = [number]
+
+    def release(self) -> None:
+        try:
+            number = self._number.pop()  # of two threads one gets it
+        except IndexError:
+            return
+        self._connection.release(number)
+
+    @property
+    def released(self) -> bool:
+        return not self._number
+
+    def __del__(self) -> None:
+        try:
+            self.release()
+        except Exception:  # at the interpreter's end modules are half gone; so is the process
+            pass
+
+
+class Batch:
+    """A run of consecutive positions of an epoch.
+
+    ``images, labels = batch`` works. The arrays are read-only views of shared memory: they are
+    valid until release(), or, if that is never called, as long as a reference to one of them or
+    to the batch is there. Any thread.
+
+    Attributes:
+        epoch, position: of its first sample; the position is global, over all ranks.
+        count: samples in it.
+        padded: how many at its end repeat the epoch's start (``last_batch="pad"``).
+        substituted: how many stand in for bad samples.
+    """
+
+    def __init__(self, ring: Ring, lease: Lease, fields: Dict[str, Any]) -> None:
+        self.epoch: int = fields["epoch"]
+        self.position: int = fields["position"]
+        self.count: int = fields["count"]
+        self.padded: int = fields["padded"]
+        self.substituted: int = fields["substituted"]
+        self._ring: Optional[Ring] = ring
+        self._lease = lease
+        self._runs: List[Sequence[int]] = fields["runs"]
+
+    @property
+    def images(self) -> np.ndarray[Any, Any]:
+        """(count, C, H, W) or (count, H, W, C), of the loader's dtype; bfloat16 as uint16 bits."""
+        return self._field("image")
+
+    @property
+    def labels(self) -> np.ndarray[Any, Any]:
+        """(count,) or (count, n): int64 classes, or what the manifest holds."""
+        return self._field("label")
+
+    @property
+    def index(self) -> np.ndarray[Any, Any]:
+        """(count,) int64: each sample's index in the dataset."""
+        return self._field("index")
+
+    @property
+    def released(self) -> bool:
+        return self._lease.released
+
+    def release(self) -> None:
+        """Give the slots back now. The arrays must not be read after that. May be called twice."""
+        self._lease.release()
+        self._ring = None
+
+    def _field(self, name: str) -> np.ndarray[Any, Any]:
+        if self._ring is None:
+            raise ValueError("the batch was released")
+        return self._ring.gather(name, self._runs, self._lease)
+
+    def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
+        return iter((self.images, self.labels))
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        return (f"<stoker.Batch epoch {self.epoch} position {self.position} count {self.count}"
+                f"{' released' if self.released else ''}>")

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: MIT
+"""The loader: an attached reader of one stream, as an iterable of batches.
+
+One thread at a time uses a loader. Arrays and batches may be read and dropped in any thread.
+"""
+from __future__ import annotations
+
+import gc
+import math
+import time
+import warnings
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple,
+                    TypeVar)
+
+import numpy as np
+
+from . import _ring, state
+from ._wire import Received
+from .batch import Batch, Lease
+from .errors import Disconnected, Error, ProtocolError, SampleError, Stopping, from_message
+from .state import Place
+
+if TYPE_CHECKING:
+    from ._connection import Connection
+
+Item = TypeVar("Item")
+Arrays = Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+
+HELD_WARNING_S = 5.0
+
+
+class Iteration(Generic[Item]):
+    """One pass over the rest of an epoch. Ends when another one of the same loader begins."""
+
+    def __init__(self, loader: Loader, make: Callable[[Received], Item]) -> None:
+        self._loader = loader
+        self._make = make
+        self._number, self._epoch = loader._begin()
+
+    def __iter__(self) -> Iteration[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        message = self._loader._next_batch(self._number, self._epoch)
+        if message is None:
+            raise StopIteration
+        return self._make(message)
+
+
+class Loader:
+    """Made by Node.loader(). ``for images, labels in loader`` yields the rest of an epoch.
+
+    Each ``for`` is the next epoch; after a ``break`` in mid-epoch the next one begins the epoch
+    after it, unless set_epoch() or load_state_dict() said otherwise.
+
+    images: (n, C, H, W) or (n, H, W, C) of ``dtype``; labels: (n,) int64, or what a manifest holds.
+    Both are read-only views of shared memory, without a copy, and stay valid as long as there is a
+    reference to them. The daemon waits for them: at most ``inflight`` batches are out at a time, of
+    which a ``for`` loop holds one while it asks for the next.
+
+    Attributes:
+        samples: of an epoch, over all ranks.
+        dtype, layout: of the images; bfloat16 comes as uint16 bits, as numpy has no such type.
+        dataset_fingerprint, pipeline_hash: hexadecimal.
+        rank, world_size, batch_size, inflight, epochs, timeout: as given.
+
+    Raises, from iterating: SampleError (the next ``next()`` goes on behind that batch), Stopping,
+    Disconnected, ProtocolError, TimeoutError (loses nothing), ForkError, RequestError.
+    """
+
+    def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
+                 epochs: Optional[int], timeout: Optional[float]) -> None:
+        self._connect = connect
+        self._request = request
+        self._iteration = 0  # the number of the one that may go on
+        self._taken = False  # did the application get anything in it?
+        self._retired: List[Connection] = []
+        self._classes: Optional[List[str]] = None
+        self._at = Place(0, 0)  # all before it went to the application
+        self._said: Optional[Place] = None  # by set_epoch or load_state_dict: where to begin
+        self._said_last = False  # ... and nothing went to the application since
+        self._closed = False
+        self._attached = False
+        self.epochs = epochs
+        self.timeout = timeout
+        self.dtype: str = request["dtype"]
+        self.layout: str = request["layout"]
+        self.batch_size: int = request["batch_size"]
+        self.inflight: int = request["inflight"]
+        self.rank: int = request["rank"]
+        self.world_size: int = request["world"]
+        self._connection = connect()
+        try:
+            attached = self._attach(self._at)
+        except BaseException:
+            self._connection.close()
+            raise
+        self.samples: int = attached["samples"]
+        self.dataset_fingerprint: str = attached["dataset_fingerprint"]
+        self.pipeline_hash: str = attached["pipeline_hash"]
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch for this rank."""
+        return self._batches
+
+    def __iter__(self) -> Iteration[Arrays]:
+        return Iteration(self, self._arrays)
+
+    def batches(self) -> Iteration[Batch]:
+        """The same as iterating, but Batch objects, which know more and can be released early."""
+        return Iteration(self, self._batch)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the next batch, so ``for epoch in range(loader.epoch, 90)`` resumes."""
+        return self._place().epoch
+
+    @property
+    def classes(self) -> List[str]:
+        """Names of the classes by label; empty if the labels are none of classes."""
+        self._check()
+        if self._classes is None:
+            names: List[str] = []
+            after = 0
+            while True:
+                page = self._connection.request("list", "listing", what="classes", after=after)
+                names += self._names(page["items"])
+                if page["next"] == 0:
+                    break
+                if page["next"] <= after:
+                    raise self._connection.broken("a listing without an end")
+                after = page["next"]
+            self._classes = names
+        return list(self._classes)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next ``for`` begins this epoch."""
+        self._check()
+        if type(epoch) is not int or epoch < 0:
+            raise ValueError(f"an epoch is a number from 0 on, not {epoch!r}")
+        self._say(Place(epoch, 0))
+
+    def state_dict(self) -> Dict[str, Any]:
+        """Where to go on, as a dict of less than 1 kB that goes through JSON.
+
+        Counts what the application got, not what was prefetched: after a batch was yielded it
+        counts as used. The same on all ranks after the same number of batches.
+        """
+        return state.make(self._identity(), self._place(), self.batch_size, self.world_size)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """The next ``for`` goes on where the state was taken, in mid-epoch if need be.
+
+        Batch size and world size may differ. Raises TokenError, naming the field, if the state is
+        for another dataset, pipeline, order or subset.
+        """
+        self._check()
+        place = state.check(state_dict, self._identity(), self.samples)
+        self._iteration += 1
+        self._say(place)
+
+    def close(self) -> None:
+        """Leave the daemon. Arrays that are still held stay readable, but no longer hold their
+        slots: where other readers share the ring the contents may change. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        forgotten = 0
+        for connection in [self._connection, *self._retired]:
+            forgotten += sum(connection.held.copy().values())
+            connection.close()
+        self._retired.clear()
+        if forgotten:
+            warnings.warn(f"{forgotten} batches were not released before the loader was closed",
+                          ResourceWarning, stacklevel=2)
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        try:
+            self._connection.retire()  # arrays may be held still
+        except Exception:  # half made, or at the interpreter's end
+            pass
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a loader is a connection of this process and cannot be pickled: make one "
+                        "in the process that needs it (no worker processes are needed: the daemon "
+                        "does their work)")
+
+    # Places
+
+    def _place(self) -> Place:
+        return self._said if self._said is not None and self._said_last else self._at
+
+    def _say(self, place: Place) -> None:
+        self._said = place
+        self._said_last = True
+
+    def _identity(self) -> state.Identity:
+        request = self._request
+        return state.Identity(
+            dataset=self.dataset_fingerprint, pipeline=self.pipeline_hash,
+            order_seed=request["order_seed"], augment_seed=request["augment_seed"],
+            shuffle=request["shuffle"], subset=_subset(request))
+
+    # Iterating
+
+    def _check(self) -> None:
+        if self._closed:
+            raise Error("the loader is closed")
+
+    def _begin(self) -> Tuple[int, int]:
+        """Be ready for another iteration; returns its number and its epoch."""
+        self._check()
+        self._connection.check()
+        place = self._said
+        if place is None:
+            broken_off = self._taken and self._at.position != 0
+            place = Place(self._at.epoch + 1, 0) if broken_off else self._at
+        if self.epochs is not None and place.epoch >= self.epochs:
+            raise Error(f"epoch {place.epoch} was asked for, and epochs={self.epochs}")
+        if place != self._at or not self._attached:
+            self._move(place)
+        self._said = None
+        self._said_last = False
+        self._taken = False
+        self._iteration += 1
+        return self._iteration, place.epoch
+
+    def _next_batch(self, iteration: int, epoch: int) -> Optional[Received]:
+        """The next BATCH of the epoch; None at its end."""
+        self._check()
+        if iteration != self._iteration:
+            raise RuntimeError("this iteration ended when another one of the loader began")
+        if self._at.epoch > epoch:
+            return None
+        message = self._wait()
+        name, fields = message
+        if name in ("batch", "bad_sample"):
+            if fields["epoch"] > epoch:  # this rank has no share of the epoch's last batch
+                self._connection.unread(message)
+                self._at = Place(fields["epoch"], 0)
+                return None
+            self._advance(fields)
+            if name == "bad_sample":
+                raise _sample_error(fields)
+            return message
+        if name == "end":
+            self._connection.unread(message)
+            self._at = Place(max(fields["epoch"], epoch + 1), 0)
+            return None
+        if name == "goaway":
+            self._connection.unread(message)  # so that whoever asks again hears it again
+            raise Stopping(f"stokerd stops: {fields['text']}; state_dict() says where to go on")
+        if name == "error":
+            raise from_message(fields["code"], fields["name"], fields["text"])
+        raise self._connection.broken(f"{name} where a batch should come")
+
+    def _advance(self, fields: Dict[str, Any]) -> None:
+        place = Place(fields["next_epoch"], fields["next_position"])
+        if fields["epoch"] < self._at.epoch or place <= self._at or place.position > self.samples:
+            raise self._connection.broken("batches out of order")
+        self._at = place
+        self._said_last = False
+        self._taken = True
+
+    def _wait(self) -> Received:
+        """The next message. Says why if it does not come because the application holds all."""
+        begun = time.monotonic()
+        deadline = math.inf if self.timeout is None else begun + self.timeout
+        warn_at = begun + HELD_WARNING_S
+        while True:
+            until = min(deadline, warn_at)
+            message = self._connection.receive(
+                None if until == math.inf else max(0.0, until - time.monotonic()))
+            if message is not None:
+                return message
+            now = time.monotonic()
+            if now >= deadline:
+                raise TimeoutError(f"no batch came within {self.timeout:g} s" + self._why_held())
+            if now >= warn_at:
+                gc.collect()  # a batch in a reference cycle is held by nobody who could drop it
+                warn_at = math.inf
+                if self._why_held():
+                    warnings.warn("waiting for a batch" + self._why_held(), RuntimeWarning,
+                                  stacklevel=4)
+
+    def _why_held(self) -> str:
+        held = len(self._connection.held)
+        if held < self.inflight:
+            return ""
+        return (f": the application holds all {held} batches that may be in flight; copy what is "
+                "to be kept, drop the arrays, or raise inflight")
+
+    # From messages to arrays
+
+    def _lease(self, fields: Dict[str, Any], explicit: bool) -> Lease:
+        if not self._ring.has(fields["runs"], fields["count"]) or \
+                fields["lease"] in self._connection.held:
+            raise self._connection.broken("a batch that is not in the ring")
+        return Lease(self._connection, fields["lease"], explicit)
+
+    def _arrays(self, message: Received) -> Arrays:
+        lease = self._lease(message.fields, False)
+        runs = message.fields["runs"]
+        return self._ring.gather("image", runs, lease), self._ring.gather("label", runs, lease)
+
+    def _batch(self, message: Received) -> Batch:
+        return Batch(self._ring, self._lease(message.fields, True), message.fields)
+
+    def _names(self, items: Any) -> List[str]:
+        if not isinstance(items, list) or not all(isinstance(item, (str, bytes)) for item in items):
+            raise self._connection.broken("class names that are no texts")
+        return [item if isinstance(item, str) else item.decode("utf-8", "surrogateescape")
+                for item in items]
+
+    # Attaching
+
+    def _attach(self, place: Place, **expected: str) -> Dict[str, Any]:
+        connection = self._connection
+        request = dict(self._request, epoch=place.epoch, position=place.position, **expected)
+        if self.epochs is not None:
+            request["epochs"] = self.epochs - place.epoch
+        attached = connection.request("attach", "attached", self.timeout, **request)
+        fd = connection.take_fd()
+        try:
+            ring = _map(attached, fd, connection.uid)
+        except (ProtocolError, OSError) as error:
+            raise connection.broken(str(error)) from error
+        self._ring = ring
+        self._batches: int = attached["batches"]
+        self._at = place
+        self._attached = True
+        return attached
+
+    def _move(self, place: Place) -> None:
+        """Attach anew at another place, of what must be the same stream."""
+        if self._connection.held:
+            # DETACH would give back what the application still reads.
+            self._retired = [old for old in self._retired if not old.closed]
+            connection = self._connect()
+            self._connection.retire()
+            self._retired.append(self._connection)
+            self._connection = connection
+        elif self._attached:
+            self._connection.request("detach", "ok")
+            self._connection.forget()
+        self._attached = False
+        self._attach(place, expect_dataset=self.dataset_fingerprint,
+                     expect_pipeline=self.pipeline_hash)
+
+
+def _map(attached: Dict[str, Any], fd: Optional[int], uid: int) -> _ring.Ring:
+    size, number = attached["bytes"], attached["ring"]
+    if attached["transport"] == "fd" and fd is not None:
+        return _ring.map_fd(fd, size, number)
+    if attached["transport"] == "path" and attached["path"]:
+        return _ring.map_path(attached["path"], size, number, uid)
+    raise ProtocolError(f"a ring by {attached['transport']!r} that is not there")
+
+
+def _subset(request: Dict[str, Any]) -> Optional[Tuple[int, Optional[int]]]:
+    if "subset_start" not in request:
+        return None
+    return request["subset_start"], request.get("subset_stop")
+
+
+def _sample_error(fields: Dict[str, Any]) -> SampleError:
+    return SampleError(fields["text"], epoch=fields["epoch"], position=fields["position"],
+                       sample=fields["sample"], path=fields["path"], code=fields["code"],
+                       name=fields["name"])

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""The node: the daemon of this machine, and the way to a loader."""
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
+
+from . import _address, _ranks, transforms as _transforms
+from .errors import Error
+from .loader import Loader
+
+Path = _address.Path
+Dataset = Union[Path, Mapping[str, Any]]
+
+
+def connect(socket: Optional[Path] = None) -> Node:
+    """Find the daemon and check that it answers.
+
+    Socket: the argument, else $STOKER_SOCKET, else the first that answers of
+    $XDG_RUNTIME_DIR/stoker/stokerd.sock, /tmp/stoker-UID/stokerd.sock and
+    /run/stoker/stokerd.sock. Raises DaemonUnavailable, which says what was tried and how to start
+    a daemon. It must run as root, as you, or as the owner of the socket's directory.
+    """
+    path, connection = _address.find(socket)
+    try:
+        connection.request("ping", "ok")
+    finally:
+        connection.close()
+    return Node(path)
+
+
+class Node:
+    """A daemon that answered at ``socket``. Any thread; each loader has its own connection."""
+
+    def __init__(self, socket: str) -> None:
+        self.socket = socket
+        self._loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
+        self._closed = False
+
+    def loader(self, dataset: Dataset, *, batch_size: int, transforms: Any = (), seed: int = 0,
+               order_seed: Optional[int] = None, augment_seed: Optional[int] = None,
+               shuffle: bool = True, dtype: str = "float32", layout: str = "NCHW",
+               last_batch: str = "short", drop_last: bool = False, rank: Optional[int] = None,
+               world_size: Optional[int] = None, job: Optional[str] = None,
+               subset: Optional[Tuple[int, Optional[int]]] = None, epochs: Optional[int] = None,
+               inflight: int = 3, prefetch: int = 0, bad_samples: str = "error",
+               exif_orientation: bool = False, transport: Optional[str] = None,
+               timeout: Optional[float] = None) -> Loader:
+        """Attach to a stream of batches. Blocks while the daemon indexes a dataset new to it.
+
+        Args:
+            dataset: path of an image folder or a manifest (as the daemon sees it), or a dict with
+                ``path`` and, as needed, ``kind``, ``root``, ``format``.
+            batch_size: samples for this rank.
+            transforms: see stoker.transforms.
+            seed: of the order and of the random transforms; ``order_seed`` and ``augment_seed``
+                set one of them apart.
+            dtype: uint8, float16, bfloat16 or float32. layout: NCHW or NHWC.
+            last_batch: short, drop (``drop_last=True`` is the same) or pad.
+            rank, world_size: default to what torchrun, Slurm or Open MPI say, else 0 of 1.
+            job: name shared by the ranks of one training run, for people.
+            subset: (start, stop) of the dataset's samples; stop None is the end.
+            epochs: the run has epochs 0 to epochs-1, and the daemon prepares none beyond; None:
+                endless.
+            inflight: batches that may be out at a time, at least 2 for a ``for`` loop.
+            prefetch: batches (of all ranks) that the ring holds; 0: the daemon chooses.
+            bad_samples: error, or substitute (a neighbour, the same one each time).
+            exif_orientation: turn images as their EXIF says.
+            transport: fd or path; None: either, the daemon chooses.
+            timeout: seconds to wait for the attach or a batch before TimeoutError; None: no limit.
+
+        Raises: DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
+        RequestErrors, with the daemon's words; TypeError and ValueError; DaemonUnavailable.
+        """
+        if self._closed:
+            raise Error("the node is closed")
+        rank, world = _ranks.rank_and_world(rank, world_size)
+        request: Dict[str, Any] = {
+            "dataset": _dataset(dataset), "transforms": _transforms.to_dicts(transforms),
+            "dtype": dtype, "layout": layout, "shuffle": shuffle,
+            "order_seed": seed if order_seed is None else order_seed,
+            "augment_seed": seed if augment_seed is None else augment_seed,
+            "rank": rank, "world": world, "batch_size": batch_size,
+            "last_batch": _last_batch(last_batch, drop_last), "inflight": inflight,
+            "prefetch": prefetch, "bad_samples": bad_samples, "exif_orientation": exif_orientation,
+            **_transport(transport), **_subset(subset),
+        }
+        if job is not None:
+            request["job"] = job
+        socket = self.socket
+        loader = Loader(lambda: _address.open_connection(socket), request,
+                        epochs=_epochs(epochs), timeout=timeout)
+        self._loaders.add(loader)
+        return loader
+
+    def ping(self) -> None:
+        """Raise DaemonUnavailable unless the daemon answers."""
+        connection = _address.open_connection(self.socket)
+        try:
+            connection.request("ping", "ok")
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Close every loader made here. May be called twice."""
+        self._closed = True
+        for loader in list(self._loaders):
+            loader.close()
+
+    def __enter__(self) -> Node:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<stoker.Node {self.socket}>"
+
+
+def _dataset(dataset: Dataset) -> Dict[str, Any]:
+    out = dict(dataset) if isinstance(dataset, Mapping) else {"path": dataset}
+    if "path" not in out:
+        raise ValueError("a dataset needs a path")
+    for key in ("path", "root"):
+        if out.get(key) is not None:
+            out[key] = os.path.abspath(os.fsdecode(out[key]))
+    return out
+
+
+def _last_batch(last_batch: str, drop_last: bool) -> str:
+    if drop_last and last_batch not in ("short", "drop"):
+        raise ValueError(f"drop_last=True and last_batch={last_batch!r} contradict each other")
+    return "drop" if drop_last else last_batch
+
+
+def _transport(transport: Optional[str]) -> Dict[str, Any]:
+    if transport not in (None, "fd", "path"):
+        raise ValueError(f"transport is 'fd', 'path' or None, not {transport!r}")
+    return {"accept_fd": transport != "path", "accept_path": transport != "fd"}
+
+
+def _subset(subset: Optional[Tuple[int, Optional[int]]]) -> Dict[str, Any]:
+    if subset is None:
+        return {}
+    start, stop = subset
+    return {"subset_start": start} if stop is None else \
+        {"subset_start": start, "subset_stop": stop}
+
+
+def _epochs(epochs: Optional[int]) -> Optional[int]:
+    if epochs is not None and (type(epochs) is not int or epochs < 1):
+        raise ValueError(f"epochs is a number from 1 on, or None, not {epochs!r}")
+    return epochs

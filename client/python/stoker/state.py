@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""The resume token: a plain dict that goes through JSON, and the check that it fits."""
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+
+from ._tables import U32, U64
+from .errors import TokenError
+
+VERSION = 1
+
+
+class Place(NamedTuple):
+    """A point in the endless sequence: all before it was used. ``position`` is global."""
+
+    epoch: int
+    position: int
+
+
+class Identity(NamedTuple):
+    """What must be equal for a place to mean the same samples with the same bytes."""
+
+    dataset: str
+    pipeline: str
+    order_seed: int
+    augment_seed: int
+    shuffle: bool
+    subset: Optional[Tuple[int, Optional[int]]]
+
+
+def make(identity: Identity, place: Place, batch_size: int, world_size: int) -> Dict[str, Any]:
+    """The token. Batch size and world size are for people: neither binds who resumes."""
+    out: Dict[str, Any] = {"version": VERSION, **identity._asdict(), **place._asdict(),
+                           "batch_size": batch_size, "world_size": world_size}
+    out["subset"] = None if identity.subset is None else list(identity.subset)
+    return out
+
+
+def check(state: Any, identity: Identity, samples: int) -> Place:
+    """The place that a token names. Raises TokenError naming the first field that is wrong."""
+    if not isinstance(state, Mapping):
+        raise TokenError.local(f"a state is a dict, not a {type(state).__name__}")
+    if state.get("version") != VERSION:
+        raise TokenError.local(f"version: the state has {_short(state.get('version'))}, "
+                               f"this client knows {VERSION}")
+    for field, ours in identity._asdict().items():
+        theirs = state.get(field)
+        if field == "subset" and isinstance(theirs, (list, tuple)):
+            theirs = tuple(theirs)
+        if type(theirs) is not type(ours) or theirs != ours:
+            raise TokenError.local(f"{field}: the state is for {_short(theirs)}, "
+                                   f"this loader has {_short(ours)}")
+    epoch, position = (_number(state, field, most)
+                       for field, most in (("epoch", U32), ("position", U64)))
+    if position > samples:
+        raise TokenError.local(f"position: the state has {position}, an epoch has {samples}")
+    return Place(epoch, position) if position < samples else Place(epoch + 1, 0)
+
+
+def _number(state: Mapping[str, Any], field: str, most: int) -> int:
+    value = state.get(field)
+    if type(value) is not int or not 0 <= value <= most:
+        raise TokenError.local(f"{field}: {_short(value)} is no number of 0 to {most}")
+    return value
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

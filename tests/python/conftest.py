@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parents[1] / "client" / "python"))
+
+from fake_daemon import fake_daemon  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def no_launcher(monkeypatch):
+    for name in ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS",
+                 "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "STOKER_SOCKET"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    with fake_daemon(str(tmp_path)) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def node(daemon):
+    import stoker
+    with stoker.connect(daemon.path) as node:
+        yield node

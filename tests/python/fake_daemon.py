@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: MIT
+"""A small daemon for the client's tests: the protocol with made-up samples, and every way to break
+it. Has a codec of its own, so that the client's is not tested against itself.
+
+Sample at position p of epoch e: index (p * 7 + e) % n, label index % 10, image all index + e / 8.
+A dataset is a path: "/data/N" has N samples (default 20), other paths are errors.
+"""
+import array
+import fcntl
+import os
+import secrets
+import socket
+import struct
+import threading
+from contextlib import contextmanager
+
+import msgpack
+import numpy as np
+
+NUMBERS = {"hello": 1, "welcome": 2, "error": 3, "ok": 4, "attach": 10, "progress": 11,
+           "attached": 12, "credit": 13, "batch": 14, "release": 15, "bad_sample": 16, "end": 17,
+           "detach": 18, "goaway": 19, "ping": 30, "list": 33, "listing": 34}
+NAMES = {number: name for name, number in NUMBERS.items()}
+FINGERPRINT, PIPELINE = "d" * 32, "f" * 32
+SHAPE = (3, 4, 5)
+PAGE = 4096
+
+
+def frame(name, /, **fields):
+    body = msgpack.packb({"type": NUMBERS.get(name, name), **fields})
+    return struct.pack(">I", len(body)) + body
+
+
+def sample(epoch, position, n):
+    index = (position * 7 + epoch) % n
+    return index, index % 10, index + epoch / 8
+
+
+def page_up(size):
+    return (size + PAGE - 1) // PAGE * PAGE
+
+
+class Segment:
+    """The shared memory of one reader."""
+
+    def __init__(self, slots, number, path=None, *, seal=True, dtype="float32", corrupt=None):
+        kinds = {"float32": "f4", "float16": "f2", "bfloat16": "u2", "uint8": "u1"}
+        fields = [("image", dtype, kinds[dtype], SHAPE), ("label", "int64", "i8", ()),
+                  ("index", "int64", "i8", ())]
+        rows, at = [], PAGE
+        for name, kind, code, shape in fields:
+            stride = int(np.dtype(code).itemsize * np.prod(shape, dtype=int))
+            rows.append((name, kind, code, shape, stride, at))
+            at = page_up(at + stride * slots)
+        self.slots, self.bytes, self.path = slots, at, path
+        if path:
+            self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        else:
+            self.fd = os.memfd_create("ring", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(self.fd, at)
+        self.map = np.memmap(open(self.fd, "r+b", closefd=False), np.uint8, "r+")
+        header = struct.pack("=8sIIQQII16s16s56x", b"stoker\r\n", 1, PAGE, at, number, slots,
+                             len(rows), bytes.fromhex(FINGERPRINT), bytes.fromhex(PIPELINE))
+        for name, kind, _, shape, stride, offset in rows:
+            header += struct.pack("=16s16sI6I4xQQ", name.encode(), kind.encode(), len(shape),
+                                  *shape, *[0] * (6 - len(shape)), stride, offset)
+        header = corrupt(bytearray(header)) if corrupt else header
+        self.map[:len(header)] = np.frombuffer(bytes(header), np.uint8)
+        self.arrays = {
+            name: self.map[offset:offset + stride * slots].view(code).reshape(slots, *shape)
+            for name, _, code, shape, stride, offset in rows}
+        if seal and not path:
+            fcntl.fcntl(self.fd, 1033, 2 | 4 | 0x10)  # F_ADD_SEALS: shrink, grow, future write
+
+
+class Peer(threading.Thread):
+    """One connection. Holds to the protocol unless a hook of the daemon's says otherwise."""
+
+    def __init__(self, daemon, sock):
+        super().__init__(daemon=True)
+        self.daemon_, self.sock = daemon, sock
+        self.lock = threading.RLock()  # of the sending side
+        self.attach = None
+        self.leases, self.seen = {}, []
+
+    def run(self):
+        data = b""
+        try:
+            while True:
+                got = self.sock.recv(65536)
+                if not got:
+                    break
+                data += got
+                while len(data) >= 4 and len(data) >= 4 + struct.unpack(">I", data[:4])[0]:
+                    size = struct.unpack(">I", data[:4])[0]
+                    fields = msgpack.unpackb(data[4:4 + size], unicode_errors="surrogateescape")
+                    data = data[4 + size:]
+                    with self.lock:
+                        self.handle(NAMES[fields.pop("type")], fields)
+        except OSError:
+            pass
+        finally:
+            self.sock.close()
+            with self.daemon_.changed:
+                self.daemon_.peers.remove(self)
+                self.daemon_.changed.notify_all()
+
+    def handle(self, name, fields):
+        self.seen.append((name, fields))
+        self.daemon_.seen.append((name, fields))
+        hook = self.daemon_.hooks.get(name)
+        if hook and hook(self, fields):
+            return
+        getattr(self, "on_" + name)(fields)
+
+    def say(self, name, fds=(), /, **fields):
+        """Send a message; a hook named "say_..." may change its fields, or return raw bytes."""
+        hook = self.daemon_.hooks.get("say_" + name)
+        out = hook(self, fields) if hook else None
+        self.raw(out if isinstance(out, bytes) else frame(name, **fields), fds)
+
+    def raw(self, data, fds=()):
+        control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        sent = self.sock.sendmsg([data], control)
+        if sent < len(data):
+            self.sock.sendall(data[sent:])
+
+    def fail(self, seq, code, name, text):
+        self.say("error", seq=seq, code=code, name=name, text=text)
+
+    def on_hello(self, fields):
+        if fields["version_min"] > 1:
+            return self.fail(fields["seq"], 6, "version", "this daemon speaks version 1 only")
+        self.say("welcome", seq=fields["seq"], version=1, daemon="fake", pid=os.getpid(),
+                 a_key_of_the_future=[1])
+
+    def on_ping(self, fields):
+        self.say("ok", seq=fields["seq"])
+
+    def on_list(self, fields):
+        names = self.daemon_.classes[fields.get("after", 0):][:3]
+        after = fields.get("after", 0) + len(names)
+        self.say("listing", seq=fields["seq"], items=names,
+                 next=after if after < len(self.daemon_.classes) else 0)
+
+    def on_attach(self, fields):
+        seq, path = fields["seq"], fields["dataset"]["path"]
+        if self.attach:
+            return self.fail(seq, 5, "wrong_state", "attached already")
+        for key, value in (("expect_dataset", FINGERPRINT), ("expect_pipeline", PIPELINE)):
+            if fields.get(key, value) != value:
+                return self.fail(seq, 25, "token", f"{key} differs")
+        if not path.startswith("/data/"):
+            return self.fail(seq, 20, "dataset", f"{path}: No such file or directory")
+        for transform in fields.get("transforms", ()):
+            if transform["name"] == "Explode":
+                return self.fail(seq, 21, "pipeline", "there is no transform Explode")
+        self.n = int(path.rsplit("/", 1)[1])
+        self.say("progress", seq=seq, what="indexing", done=5)
+        self.attach = fields
+        self.batch, self.world = fields["batch_size"], fields.get("world", 1)
+        self.origin = fields.get("position", 0)
+        self.epoch, self.k, self.ordinal = fields.get("epoch", 0), 0, 0
+        self.end = self.epoch + fields["epochs"] if fields.get("epochs") else None
+        self.inflight = fields.get("inflight", 3)
+        slots = self.daemon_.slots or (self.inflight + 1) * self.batch
+        ring = self.daemon_.number()
+        by_path = not fields.get("accept_fd")
+        name = f"{self.daemon_.folder}/ring-{secrets.token_hex(8)}" if by_path else None
+        self.ring = Segment(slots, ring, name, dtype=fields.get("dtype", "float32"),
+                            **self.daemon_.segment)
+        self.settle()
+        self.say("attached", () if by_path else (self.ring.fd,), seq=seq, reader=1, stream=1,
+                 ring=ring, dataset_fingerprint=FINGERPRINT, pipeline_hash=PIPELINE,
+                 samples=self.n, batches=self.batches(0), bytes=self.ring.bytes,
+                 transport="path" if by_path else "fd", **({"path": name} if by_path else {}))
+        os.close(self.ring.fd)
+        self.announce()
+
+    def batches(self, origin):
+        rank, whole = self.attach.get("rank", 0), self.batch * self.world
+        left = self.n - origin
+        kind = self.attach.get("last_batch", "short")
+        if kind == "drop":
+            return left // whole
+        before = 0 if kind == "pad" else rank * self.batch
+        return max(0, -(-(left - before) // whole))
+
+    def settle(self):
+        while self.k >= self.batches(self.origin):
+            self.epoch, self.origin, self.k = self.epoch + 1, 0, 0
+
+    def announce(self):
+        """All batches that are due."""
+        while self.attach and len(self.leases) < self.inflight:
+            if self.end is not None and self.epoch >= self.end:
+                if self.end:
+                    self.say("end", epoch=self.epoch)
+                self.end = 0
+                return
+            whole = self.batch * self.world
+            position = self.origin + self.k * whole + self.attach.get("rank", 0) * self.batch
+            padded = max(0, position + self.batch - self.n)
+            count = self.batch
+            if self.attach.get("last_batch") != "pad":
+                count, padded = count - padded, 0
+            held = sum(self.leases.values())
+            if held + count > self.ring.slots:
+                return
+            runs = self.fill(position, count)
+            over = self.origin + (self.k + 1) * whole >= self.n
+            following = {"next_epoch": self.epoch + over,
+                         "next_position": 0 if over else self.origin + (self.k + 1) * whole}
+            epoch = self.epoch
+            self.k += 1
+            self.settle()
+            if (epoch, position) in self.daemon_.bad:
+                self.say("bad_sample", epoch=epoch, position=position, sample=3, code=42,
+                         name="sample_corrupt", path=b"cats/\xff.jpg", text="cut short",
+                         **following)
+                continue
+            lease = self.daemon_.number()
+            self.leases[lease] = count
+            self.say("batch", lease=lease, epoch=epoch, position=position, count=count, runs=runs,
+                     padded=padded, **following)
+
+    def fill(self, position, count):
+        slots = [(self.ordinal + i) % self.ring.slots for i in range(count)]
+        for i, slot in enumerate(slots):
+            index, label, value = sample(self.epoch, (position + i) % self.n, self.n)
+            self.ring.arrays["image"][slot] = value
+            self.ring.arrays["label"][slot] = label
+            self.ring.arrays["index"][slot] = index
+        self.ordinal += count
+        first = slots[0]
+        if first + count <= self.ring.slots:
+            return [[first, count]]
+        return [[first, self.ring.slots - first], [0, count - (self.ring.slots - first)]]
+
+    def on_credit(self, fields):
+        self.inflight = fields["inflight"]
+        self.announce()
+
+    def on_release(self, fields):
+        if fields["lease"] not in self.leases:
+            self.daemon_.bad_releases += 1
+            return self.fail(0, 7, "lease", "no such lease")
+        del self.leases[fields["lease"]]
+        self.announce()
+
+    def on_detach(self, fields):
+        self.attach = None
+        self.leases.clear()
+        self.say("ok", seq=fields["seq"])
+
+
+class FakeDaemon:
+    """Listens on ``path``. ``hooks``: by message name, called with (peer, fields); a true result
+    means that it was handled; "say_NAME" may change what is said."""
+
+    def __init__(self, path):
+        self.path, self.folder = str(path), os.path.dirname(path)
+        self.hooks, self.bad, self.classes, self.segment = {}, set(), ["ant", "bee", "cat", "dog"], {}
+        self.slots = None
+        self.bad_releases = 0
+        self.seen, self.peers = [], []
+        self.changed = threading.Condition()
+        self._number = 0
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen(16)
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
+
+    def accept(self):
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
+            peer = Peer(self, sock)
+            with self.changed:
+                self.peers.append(peer)
+            peer.start()
+
+    def number(self):
+        self._number += 1
+        return self._number
+
+    def settle(self, predicate, what="the daemon"):
+        """Wait until ``predicate()``; at most 5 s."""
+        with self.changed:
+            end = self.changed.wait_for
+            for _ in range(500):
+                if predicate():
+                    return
+                end(lambda: False, 0.01)
+        raise AssertionError(f"{what} did not settle")
+
+    def leased(self):
+        return sum(len(peer.leases) for peer in list(self.peers))
+
+    def count(self, name):
+        return sum(1 for seen, _ in self.seen if seen == name)
+
+    def last(self, name):
+        return [fields for seen, fields in self.seen if seen == name][-1]
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for peer in list(self.peers):
+            try:
+                peer.sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+@contextmanager
+def fake_daemon(folder):
+    daemon = FakeDaemon(os.path.join(folder, "stokerd.sock"))
+    try:
+        yield daemon
+    finally:
+        daemon.close()

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: MIT
+"""Iterating: what comes, in which order, and what a state remembers."""
+import json
+
+import numpy as np
+import pytest
+
+import stoker
+from fake_daemon import FINGERPRINT, PIPELINE, sample
+
+
+def expected(epoch, positions, n=20):
+    return [sample(epoch, position, n)[0] for position in positions]
+
+
+def values(images, epoch):
+    return [int(value) for value in images[:, 0, 0, 0] - epoch / 8]
+
+
+def test_three_epochs(node):
+    loader = node.loader("/data/20", batch_size=8)
+    assert len(loader) == 3 and loader.samples == 20
+    assert loader.dataset_fingerprint == FINGERPRINT and loader.pipeline_hash == PIPELINE
+    for epoch in range(3):
+        assert loader.epoch == epoch
+        got = []
+        for images, labels in loader:
+            assert images.dtype == np.float32 and images.shape[1:] == (3, 4, 5)
+            assert labels.dtype == np.int64 and labels.shape == images.shape[:1]
+            assert (labels == np.array(values(images, epoch)) % 10).all()
+            got += values(images, epoch)
+        assert got == expected(epoch, range(20))
+    assert loader.epoch == 3
+
+
+def test_one_attach_for_many_epochs(daemon, node):
+    loader = node.loader("/data/20", batch_size=5)
+    for _ in range(4):
+        assert sum(len(labels) for _, labels in loader) == 20
+    assert daemon.count("attach") == 1
+
+
+def test_read_only(node):
+    images, labels = next(iter(node.loader("/data/20", batch_size=8)))
+    with pytest.raises(ValueError):
+        images[0] = 1
+    with pytest.raises(ValueError):
+        labels += 1
+
+
+def test_break_goes_on_with_the_next_epoch(daemon, node):
+    loader = node.loader("/data/20", batch_size=4)
+    for images, labels in loader:
+        break
+    assert loader.state_dict()["position"] == 4
+    got = [value for images, _ in loader for value in values(images, 1)]
+    assert got == expected(1, range(20))
+
+
+def test_what_is_held_over_a_new_epoch_is_not_overwritten(daemon, node):
+    loader = node.loader("/data/20", batch_size=4)
+    kept, _ = next(iter(loader))
+    before = kept.copy()
+    for _ in range(2):
+        for images, _ in loader:
+            pass
+    assert (kept == before).all()
+    assert daemon.count("detach") == 0 and len(daemon.peers) == 2
+    del kept, _
+    daemon.settle(lambda: len(daemon.peers) == 1, "the retired connection")
+
+
+def test_break_reattaches_on_the_same_socket(daemon, node):
+    loader = node.loader("/data/20", batch_size=4)
+    for batch in loader.batches():
+        batch.release()
+        break
+    for batch in loader.batches():
+        assert (batch.epoch, batch.position) == (1, 0)
+        break
+    assert daemon.count("detach") == 1 and len(daemon.peers) == 1
+    assert daemon.last("attach")["expect_dataset"] == FINGERPRINT
+    assert daemon.bad_releases == 0
+
+
+def test_an_unused_iterator_changes_nothing(node):
+    loader = node.loader("/data/20", batch_size=4)
+    iter(loader)
+    assert values(next(iter(loader))[0], 0) == expected(0, range(4))
+
+
+def test_an_older_iterator_ends(node):
+    loader = node.loader("/data/20", batch_size=4)
+    old = iter(loader)
+    next(old)
+    new = iter(loader)
+    with pytest.raises(RuntimeError, match="another"):
+        next(old)
+    next(new)
+
+
+def test_set_epoch(daemon, node):
+    loader = node.loader("/data/20", batch_size=4)
+    loader.set_epoch(5)
+    assert loader.epoch == 5
+    assert [v for images, _ in loader for v in values(images, 5)] == expected(5, range(20))
+    loader.set_epoch(6)  # what comes next anyway
+    attaches = daemon.count("attach")
+    next(iter(loader))
+    assert daemon.count("attach") == attaches
+    for wrong in (-1, 1.5, True, "1"):
+        with pytest.raises(ValueError):
+            loader.set_epoch(wrong)
+
+
+def test_set_epoch_inside_of_the_loop_is_for_the_next(node):
+    loader = node.loader("/data/20", batch_size=10)
+    got = 0
+    for _, labels in loader:
+        loader.set_epoch(7)
+        got += len(labels)
+    assert got == 20 and loader.epoch == 7
+
+
+@pytest.mark.parametrize("position", [0, 1, 4, 8, 16, 19])
+def test_state_resumes_exactly(node, position):
+    """FAULTS 19, 89: the rest of the epoch, with another batch size."""
+    loader = node.loader("/data/20", batch_size=1)
+    it = iter(loader)
+    for _ in range(position):
+        next(it)
+    state = json.loads(json.dumps(loader.state_dict()))
+    assert len(json.dumps(state)) < 1000
+    other = node.loader("/data/20", batch_size=3)
+    other.load_state_dict(state)
+    assert other.state_dict()["position"] == position
+    got = [v for images, _ in other for v in values(images, 0)]
+    assert got == expected(0, range(position, 20))
+    assert other.state_dict()["epoch"] == 1 and other.state_dict()["position"] == 0
+
+
+def test_state_counts_what_was_yielded(daemon, node):
+    loader = node.loader("/data/20", batch_size=4)
+    daemon.settle(lambda: daemon.leased() == 3)
+    assert loader.state_dict()["position"] == 0
+    it = iter(loader)
+    next(it)
+    assert loader.state_dict()["position"] == 4
+
+
+def test_state_of_another_world(node):
+    """FAULTS 89: two ranks stop, one goes on."""
+    ranks = [node.loader("/data/20", batch_size=4, rank=rank, world_size=2) for rank in (0, 1)]
+    got = []
+    for loader in ranks:
+        images, _ = next(iter(loader))
+        got += values(images, 0)
+    states = [loader.state_dict() for loader in ranks]
+    assert states[0]["position"] == states[1]["position"] == 8
+    alone = node.loader("/data/20", batch_size=4)
+    alone.load_state_dict(states[1])
+    for images, _ in alone:
+        got += values(images, 0)
+    assert got == expected(0, range(20))
+
+
+def test_rank_without_a_share_of_the_last_batch(node):
+    loader = node.loader("/data/10", batch_size=4, rank=1, world_size=2)
+    assert len(loader) == 1
+    for epoch in range(3):
+        batches = [values(images, epoch) for images, _ in loader]
+        assert batches == [expected(epoch, range(4, 8), 10)]
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (epoch + 1, 0)
+
+
+def test_pad_and_drop(node):
+    loader = node.loader("/data/10", batch_size=4, last_batch="pad")
+    batches = [(batch.position, batch.count, batch.padded) for batch in loader.batches()]
+    assert batches == [(0, 4, 0), (4, 4, 0), (8, 4, 2)]
+    for loader in (node.loader("/data/10", batch_size=4, drop_last=True),
+                   node.loader("/data/10", batch_size=4, last_batch="drop")):
+        assert len(loader) == 2 and len(list(map(lambda b: b[1].sum(), loader))) == 2
+    with pytest.raises(ValueError):
+        node.loader("/data/10", batch_size=4, last_batch="pad", drop_last=True)
+
+
+def test_refused_states(node):
+    """FAULTS 90: each field by its name."""
+    loader = node.loader("/data/20", batch_size=4, seed=3, subset=(0, 20))
+    good = loader.state_dict()
+    wrong = {"version": [0, 2, None, "1"], "dataset": ["0" * 32, None, 5],
+             "pipeline": ["0" * 32], "order_seed": [4, None, 3.0, True], "augment_seed": [4],
+             "shuffle": [False, 1], "subset": [None, [0, 19], "all"],
+             "epoch": [-1, 1.0, None, 2**64, "0"], "position": [-1, 21, True, [], 2**70]}
+    for field, values_ in wrong.items():
+        for value in values_:
+            with pytest.raises(stoker.TokenError, match=f"^{field}") as caught:
+                loader.load_state_dict({**good, field: value})
+            assert caught.value.name == "token" and caught.value.code == 25
+        missing = dict(good)
+        del missing[field]
+        with pytest.raises(stoker.TokenError, match=f"^{field}"):
+            loader.load_state_dict(missing)
+    for value in (None, [], "x", 5):
+        with pytest.raises(stoker.TokenError):
+            loader.load_state_dict(value)
+    loader.load_state_dict({**good, "position": 20})
+    assert loader.epoch == 1
+    loader.load_state_dict({**good, "subset": tuple(good["subset"])})
+
+
+def test_load_state_ends_a_running_loop(node):
+    loader = node.loader("/data/20", batch_size=4)
+    it = iter(loader)
+    state = loader.state_dict()
+    next(it)
+    loader.load_state_dict(state)
+    with pytest.raises(RuntimeError):
+        next(it)
+    assert values(next(iter(loader))[0], 0) == expected(0, range(4))
+
+
+def test_epochs_is_an_end(daemon, node):
+    loader = node.loader("/data/20", batch_size=8, epochs=2)
+    assert [len(list(loader)) for _ in range(2)] == [3, 3]
+    with pytest.raises(stoker.Error, match="epochs=2"):
+        iter(loader)
+    loader.set_epoch(1)
+    assert len(list(loader)) == 3
+    assert daemon.last("attach")["epochs"] == 1
+
+
+def test_bad_sample_then_on(daemon, node):
+    """FAULTS 60, client's side."""
+    daemon.bad = {(0, 8), (0, 16)}
+    loader = node.loader("/data/20", batch_size=4)
+    it, got, errors = iter(loader), [], []
+    while True:
+        try:
+            images, _ = next(it)
+            got += values(images, 0)
+        except stoker.SampleError as error:
+            errors.append(error)
+        except StopIteration:
+            break
+    assert got == expected(0, [*range(8), *range(12, 16)])
+    first = errors[0]
+    assert len(errors) == 2 and "cut short" in str(first)
+    assert (first.epoch, first.position, first.sample, first.code) == (0, 8, 3, 42)
+    assert first.path == "cats/\udcff.jpg" and first.name == "sample_corrupt"
+    assert values(next(iter(loader))[0], 1) == expected(1, range(4))
+
+
+def test_wrapping_batch_is_a_copy(daemon, node):
+    daemon.slots = 10
+    loader = node.loader("/data/20", batch_size=4, inflight=2)
+    for epoch in range(3):
+        got = []
+        for images, labels in loader:
+            assert not images.flags.writeable
+            got += values(images, epoch)
+        assert got == expected(epoch, range(20))
+
+
+def test_classes_are_paged_beside_batches(node):
+    loader = node.loader("/data/20", batch_size=4)
+    assert loader.classes == ["ant", "bee", "cat", "dog"]
+    assert values(next(iter(loader))[0], 0) == expected(0, range(4))
+
+
+def test_batch_object(node):
+    loader = node.loader("/data/20", batch_size=4)
+    for k, batch in enumerate(loader.batches()):
+        with batch:
+            images, labels = batch
+            assert (batch.epoch, batch.position, batch.count, len(batch)) == (0, 4 * k, 4, 4)
+            assert list(batch.index) == expected(0, range(4 * k, 4 * k + 4))
+            assert batch.substituted == 0 and not batch.released
+        assert batch.released
+        with pytest.raises(ValueError):
+            batch.images
+    assert k == 4
+
+
+@pytest.mark.parametrize("transport", ["fd", "path"])
+@pytest.mark.parametrize("dtype,kind", [("uint8", "u1"), ("float16", "f2"), ("bfloat16", "u2")])
+def test_transports_and_types(node, transport, dtype, kind):
+    loader = node.loader("/data/20", batch_size=4, transport=transport, dtype=dtype)
+    images, _ = next(iter(loader))
+    assert images.dtype == np.dtype(kind) and loader.dtype == dtype
+    assert values(images, 0) == expected(0, range(4))
+
+
+def test_tqdm_and_list_work(node):
+    loader = node.loader("/data/20", batch_size=8, inflight=8)
+    assert [len(labels) for _, labels in list(loader)] == [8, 8, 4]
