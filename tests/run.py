@@ -61,13 +61,12 @@ def main():
     self_test()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build")
-    parser.add_argument("arguments", nargs="*", help="for meson test: names, --suite unit, ...")
-    options, more = parser.parse_known_args()
+    options, more = parser.parse_known_args()  # the rest is for meson test: --suite unit, names
     log = os.path.join(options.build, "meson-logs", "testlog.json")
     if os.path.exists(log):
         os.unlink(log)
     command = ["meson", "test", "-C", options.build, "--no-rebuild", "--print-errorlogs"]
-    code = subprocess.call(command + more + options.arguments)
+    code = subprocess.call(command + more)
     total = [0, 0, 0]
     if os.path.exists(log):
         with open(log, encoding="utf-8", errors="replace") as lines:
