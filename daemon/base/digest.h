@@ -20,7 +20,7 @@ struct digest digest_of(const void *data, size_t size);
 int digest_begin(struct digest_state **out); /* 0 or -ENOMEM */
 void digest_add(struct digest_state *state, const void *data, size_t size);
 void digest_add_u64(struct digest_state *state, uint64_t number); /* as 8 little-endian bytes */
-struct digest digest_end(struct digest_state *state);             /* frees the state */
+struct digest digest_end(struct digest_state *state);		  /* frees the state */
 void digest_hex(const struct digest *digest, char out[33]);
 bool digest_equal(const struct digest *a, const struct digest *b);
 

@@ -42,11 +42,12 @@ struct job {
 	struct draw_key key;
 	uint64_t sample;
 	void *image, *label, *index; /* the slot: one entry of each field's array */
-	void *owner;                 /* the loop's; the pool does not look */
+	void *owner;		     /* the loop's, to know it again: a ring ... */
+	uint32_t slot;		     /* ... and one of its slots */
 
 	enum job_outcome outcome;
 	bool substituted; /* `sample` could not be had: `used` stands in; fault says why */
-	uint64_t used;    /* the sample that is in the slot */
+	uint64_t used;	  /* the sample that is in the slot */
 	struct fault fault;
 	uint64_t fetch_ns, work_ns; /* time spent on it by a fetch thread and by a worker */
 

@@ -17,7 +17,7 @@ struct pool;
 
 struct pool_config {
 	unsigned workers, fetchers; /* 0 .. POOL_THREADS_MAX; fetchers at least 1 */
-	int nice;                   /* added to the workers' niceness */
+	int nice;		    /* added to the workers' niceness */
 	void (*wake)(void *context);
 	void *wake_context;
 };

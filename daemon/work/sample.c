@@ -117,6 +117,8 @@ void sample_fetch(struct job *job)
 {
 	uint64_t start = clock_ns();
 	job->outcome = sample_read(job, job->sample, &job->fault);
+	if (job->outcome != JOB_DONE)
+		job->bytes.size = 0;
 	job->fetch_ns = clock_ns() - start;
 }
 

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: MIT
+#include "loop/attach.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop/catalog.h"
+#include "loop/deliver.h"
+#include "loop/peer.h"
+#include "loop/produce.h"
+#include "loop/reader.h"
+#include "loop/ring.h"
+#include "loop/server.h"
+#include "loop/session.h"
+#include "loop/stream.h"
+
+#define ATTACH_SLOTS_MAX ((uint64_t)1 << 31)
+
+struct attachment {
+	struct session *session;
+	struct server *server;
+	uint64_t seq;
+	struct catalog_waiter opened;
+	struct ring_waiter made;
+	bool allocating; /* waits for a ring, no longer for the dataset */
+
+	struct dataset_entry *entry; /* held */
+	struct pipeline *pipeline;   /* ours until the stream takes it */
+	struct stream *stream;	     /* held */
+	struct stream_order order;
+	uint64_t subset_start, subset_stop;
+	struct reader_request request;
+	char job[64];
+	bool accept_fd, accept_path;
+	uint64_t prefetch;
+	char expect_dataset[33], expect_pipeline[33];
+};
+
+static void attachment_free(struct attachment *attachment)
+{
+	list_remove(&attachment->opened.link);
+	list_remove(&attachment->made.link);
+	pipeline_free(attachment->pipeline);
+	if (attachment->stream)
+		stream_put(attachment->stream);
+	if (attachment->entry)
+		catalog_release(attachment->entry);
+	free(attachment);
+}
+
+void attachment_cancel(struct attachment *attachment)
+{
+	attachment_free(attachment);
+}
+
+/* The one way out that is not a reader: the peer is told and may try again. */
+static void attachment_fail(struct attachment *attachment, unsigned code, const char *text)
+{
+	struct session *session = attachment->session;
+	uint64_t seq = attachment->seq;
+	session->attachment = NULL;
+	session->state = SESSION_READY;
+	attachment_free(attachment);
+	session_error(session, code, seq, text);
+}
+
+static void attachment_fail_memory(struct attachment *attachment)
+{
+	attachment_fail(attachment, ERROR_INTERNAL, "out of memory");
+}
+
+static void attachment_answer(struct attachment *attachment, const struct ring *ring,
+			      const struct reader *reader)
+{
+	struct message message = message_init(MESSAGE_ATTACHED);
+	struct message_attached *attached = &message.attached;
+	const struct segment *segment = &ring->segment;
+	const char *transport = segment->transport == SEGMENT_FD ? "fd" : "path";
+	char dataset[33], pipeline[33];
+	struct digest fingerprint = dataset_fingerprint(attachment->entry->dataset);
+	struct digest hash = pipeline_hash(attachment->stream->pipeline);
+	digest_hex(&fingerprint, dataset);
+	digest_hex(&hash, pipeline);
+	attached->seq = attachment->seq;
+	attached->reader = reader->id;
+	attached->stream = attachment->stream->id;
+	attached->ring = ring->id;
+	attached->dataset_fingerprint = (struct text){dataset, 32};
+	attached->pipeline_hash = (struct text){pipeline, 32};
+	attached->samples = attachment->order.count;
+	attached->batches = share_batches(&reader->share, 0);
+	attached->transport = (struct text){transport, strlen(transport)};
+	attached->path = (struct text){segment->path, strlen(segment->path)};
+	attached->bytes = segment->bytes;
+	peer_send_fd(attachment->session->peer, &message,
+		     segment->transport == SEGMENT_FD ? segment->fd : -1);
+}
+
+static void attachment_join(struct attachment *attachment, struct ring *ring)
+{
+	struct session *session = attachment->session;
+	struct reader *reader;
+	if (reader_new(&reader, session->peer, ring, &attachment->request) < 0) {
+		attachment_fail_memory(attachment);
+		return;
+	}
+	attachment_answer(attachment, ring, reader);
+	session->attachment = NULL;
+	session->reader = reader;
+	session->state = SESSION_ATTACHED;
+	attachment_free(attachment);
+	deliver(reader);
+	produce(reader->ring->server);
+}
+
+/* Where the reader begins: its first batch may be in a later epoch than it named. */
+static struct span attachment_start(const struct attachment *attachment, uint64_t *epoch_out)
+{
+	const struct reader_request *request = &attachment->request;
+	struct cursor cursor = {request->epoch, request->position, 0};
+	share_settle(&request->share, &cursor);
+	*epoch_out = cursor.epoch;
+	return share_span(&request->share, &cursor);
+}
+
+/* Can this reader live on that ring, from its very first batch? */
+static bool attachment_fits(const struct attachment *attachment, const struct ring *ring)
+{
+	const struct reader_request *request = &attachment->request;
+	enum segment_transport transport =
+		ring->made ? ring->segment.transport : ring->making.segment.transport;
+	uint64_t global = share_global_batch(&request->share), epoch;
+	uint64_t windows = attachment->prefetch == 1 ? 1 : 2;
+	struct span first = attachment_start(attachment, &epoch);
+	if (transport == SEGMENT_FD ? !attachment->accept_fd : !attachment->accept_path)
+		return false;
+	return share_extent(&request->share, request->position) <= ring->stride &&
+	       global <= ring->slots / windows &&
+	       ring_holds(ring, ring_ordinal(ring, epoch, first.position));
+}
+
+static void attachment_ring_made(struct ring_waiter *waiter, int result, const struct fault *fault);
+
+/* Windows of all ranks that the ring shall hold: one in the trainer's hands, some announced, one
+ * in the making; and room for the samples that are in threads' hands. */
+static uint64_t attachment_windows(const struct attachment *attachment)
+{
+	const struct config *config = attachment->server->config;
+	uint64_t global = share_global_batch(&attachment->request.share);
+	uint64_t depth = 2 * ((uint64_t)config->workers + config->fetchers);
+	uint64_t windows = attachment->request.inflight + 1 + (depth + global - 1) / global;
+	return windows < 4 ? 4 : windows;
+}
+
+static bool attachment_budget(struct attachment *attachment, uint64_t *slots)
+{
+	struct server *server = attachment->server;
+	uint64_t global = share_global_batch(&attachment->request.share);
+	uint64_t windows =
+		attachment->prefetch ? attachment->prefetch : attachment_windows(attachment);
+	uint64_t least = attachment->prefetch ? windows : 2;
+	uint64_t budget = server->config->ring_memory;
+	uint64_t room = budget > server->budget_in_use ? budget - server->budget_in_use : 0, bytes;
+	for (;; windows--) {
+		*slots = windows * global;
+		bytes = ring_bytes(attachment->stream, *slots);
+		if (bytes <= room && *slots <= ATTACH_SLOTS_MAX)
+			return true;
+		if (windows == least)
+			break;
+	}
+	char text[400];
+	snprintf(text, sizeof(text),
+		 "a ring of %llu batches of %llu samples needs %llu bytes; of the budget of %llu "
+		 "bytes (ring-memory) %llu are free: lower batch_size or prefetch, or raise "
+		 "ring-memory",
+		 (unsigned long long)windows, (unsigned long long)global, (unsigned long long)bytes,
+		 (unsigned long long)budget, (unsigned long long)room);
+	attachment_fail(attachment, ERROR_MEMORY, text);
+	return false;
+}
+
+static uint64_t round_up(uint64_t number, uint64_t unit)
+{
+	return (number + unit - 1) / unit * unit;
+}
+
+static void attachment_make_ring(struct attachment *attachment)
+{
+	const struct reader_request *request = &attachment->request;
+	struct ring_plan plan = {
+		.transport = attachment->accept_fd ? SEGMENT_FD : SEGMENT_PATH,
+		.stride = round_up(share_extent(&request->share, request->position),
+				   share_global_batch(&request->share)),
+	};
+	uint64_t epoch;
+	struct span first = attachment_start(attachment, &epoch);
+	struct ring *ring;
+	if (!attachment_budget(attachment, &plan.slots))
+		return;
+	plan.start = epoch * plan.stride + first.position;
+	if (ring_new(&ring, attachment->stream, &plan) < 0) {
+		attachment_fail_memory(attachment);
+		return;
+	}
+	list_append(&ring->waiters, &attachment->made.link);
+}
+
+static void attachment_find_ring(struct attachment *attachment)
+{
+	attachment->allocating = true;
+	list_for_each(ring, next, &attachment->stream->rings, struct ring, link)
+	{
+		if (!attachment_fits(attachment, ring))
+			continue;
+		if (ring->made)
+			attachment_join(attachment, ring);
+		else
+			list_append(&ring->waiters, &attachment->made.link);
+		return;
+	}
+	attachment_make_ring(attachment);
+}
+
+static void attachment_ring_made(struct ring_waiter *waiter, int result, const struct fault *fault)
+{
+	struct attachment *attachment = list_entry(&waiter->link, struct attachment, made.link);
+	if (result)
+		attachment_fail(attachment, result > 0 ? ERROR_MEMORY : ERROR_INTERNAL,
+				fault->text);
+	else /* the ring just made, or one that fits by now */
+		attachment_find_ring(attachment);
+}
+
+/* A resume token names the dataset and the pipeline that it is of. */
+static bool attachment_check_token(struct attachment *attachment)
+{
+	char dataset[33], pipeline[33], text[256] = "";
+	struct digest fingerprint = dataset_fingerprint(attachment->entry->dataset);
+	struct digest hash = pipeline_hash(attachment->pipeline);
+	digest_hex(&fingerprint, dataset);
+	digest_hex(&hash, pipeline);
+	if (attachment->expect_dataset[0] && strcmp(attachment->expect_dataset, dataset) != 0)
+		snprintf(text, sizeof(text),
+			 "the resume token is of dataset %s, this one is %s: files or labels were "
+			 "added, removed or changed",
+			 attachment->expect_dataset, dataset);
+	else if (attachment->expect_pipeline[0] &&
+		 strcmp(attachment->expect_pipeline, pipeline) != 0)
+		snprintf(text, sizeof(text),
+			 "the resume token is of pipeline %s, this one is %s: transforms, dtype or "
+			 "layout differ",
+			 attachment->expect_pipeline, pipeline);
+	if (text[0])
+		attachment_fail(attachment, ERROR_TOKEN, text);
+	return !text[0];
+}
+
+/* Now that the dataset's size is known: do subset, start and share fit it? */
+static bool attachment_check_size(struct attachment *attachment)
+{
+	struct share *share = &attachment->request.share;
+	uint64_t count = dataset_count(attachment->entry->dataset);
+	uint64_t stop = attachment->subset_stop < count ? attachment->subset_stop : count;
+	char text[320] = "";
+	if (attachment->subset_start >= stop) {
+		snprintf(text, sizeof(text), "subset [%llu, %llu) has none of the %llu samples",
+			 (unsigned long long)attachment->subset_start, (unsigned long long)stop,
+			 (unsigned long long)count);
+		attachment_fail(attachment, ERROR_ARGUMENT, text);
+		return false;
+	}
+	attachment->order.first = attachment->subset_start;
+	attachment->order.count = share->n = stop - attachment->subset_start;
+	if (attachment->request.position >= share->n)
+		snprintf(text, sizeof(text), "position %llu is beyond the epoch of %llu samples",
+			 (unsigned long long)attachment->request.position,
+			 (unsigned long long)share->n);
+	else if (share_batches(share, 0) == 0)
+		snprintf(text, sizeof(text),
+			 "an epoch of %llu samples has no batch for rank %llu of %llu with "
+			 "batch_size %llu: lower batch_size, or take last_batch pad",
+			 (unsigned long long)share->n, (unsigned long long)share->rank,
+			 (unsigned long long)share->world, (unsigned long long)share->batch_size);
+	if (text[0])
+		attachment_fail(attachment, ERROR_ARGUMENT, text);
+	return !text[0];
+}
+
+static void attachment_opened(struct catalog_waiter *waiter, int result, const struct fault *fault)
+{
+	struct attachment *attachment = list_entry(&waiter->link, struct attachment, opened.link);
+	if (result) {
+		attachment_fail(attachment, ERROR_DATASET,
+				result == DATASET_E_CANCELLED ? "the daemon is about to stop"
+							      : fault->text);
+		return;
+	}
+	if (!attachment_check_token(attachment) || !attachment_check_size(attachment))
+		return;
+	struct pipeline *pipeline = attachment->pipeline;
+	attachment->pipeline = NULL;
+	if (stream_get(&attachment->stream, attachment->server, attachment->entry, pipeline,
+		       &attachment->order) < 0)
+		attachment_fail_memory(attachment);
+	else
+		attachment_find_ring(attachment);
+}
+
+/* One of a few words; the first is the default. -1 if it is none of them. */
+static int choose(struct text text, const char *const *words, int count)
+{
+	if (text.size == 0)
+		return 0;
+	for (int i = 0; i < count; i++)
+		if (text_equals(text, words[i]))
+			return i;
+	return -1;
+}
+
+static void copy_text(char *out, size_t capacity, struct text text)
+{
+	size_t size = text.size < capacity - 1 ? text.size : capacity - 1;
+	if (size)
+		memcpy(out, text.data, size);
+	out[size] = '\0';
+}
+
+/* NULL, or what is wrong with an argument. */
+static const char *attachment_take(struct attachment *attachment,
+				   const struct message_attach *attach)
+{
+	static const char *const last[] = {"short", "drop", "pad"};
+	static const char *const bad[] = {"error", "substitute"};
+	int last_batch = choose(attach->last_batch, last, 3);
+	int bad_samples = choose(attach->bad_samples, bad, 2);
+	if (last_batch < 0)
+		return "last_batch must be short, drop or pad";
+	if (bad_samples < 0)
+		return "bad_samples must be error or substitute";
+	if (attach->rank >= attach->world)
+		return "rank must be below world";
+	if (attach->batch_size * attach->world > ATTACH_SLOTS_MAX)
+		return "batch_size times world must be at most 2147483648";
+	attachment->order = (struct stream_order){
+		.shuffle = attach->shuffle,
+		.order_seed = attach->order_seed,
+		.augment_seed = attach->augment_seed,
+		.substitute = bad_samples == 1,
+		.exif = attach->exif_orientation,
+	};
+	attachment->request = (struct reader_request){
+		.share = {.batch_size = attach->batch_size,
+			  .rank = attach->rank,
+			  .world = attach->world,
+			  .last = (enum last_batch)last_batch},
+		.epoch = attach->epoch,
+		.position = attach->position,
+		.epochs = attach->epochs,
+		.inflight = (unsigned)attach->inflight,
+	};
+	copy_text(attachment->job, sizeof(attachment->job), attach->job);
+	attachment->request.job = (struct text){attachment->job, strlen(attachment->job)};
+	copy_text(attachment->expect_dataset, 33, attach->expect_dataset);
+	copy_text(attachment->expect_pipeline, 33, attach->expect_pipeline);
+	attachment->subset_start = attach->subset_start;
+	attachment->subset_stop = attach->subset_stop;
+	attachment->prefetch = attach->prefetch;
+	attachment->accept_fd = attach->accept_fd;
+	attachment->accept_path = attach->accept_path;
+	return NULL;
+}
+
+/* Everything that can be refused before the dataset is touched. */
+static int attachment_check(struct attachment *attachment, const struct message_attach *attach,
+			    struct dataset_spec *spec, unsigned *code_out, struct fault *fault)
+{
+	const char *wrong = attachment_take(attachment, attach);
+	*code_out = ERROR_ARGUMENT;
+	if (wrong)
+		return fault_say(fault, 1, "%s", wrong);
+	*code_out = ERROR_TRANSPORT;
+	if (!attachment->accept_fd && !attachment->accept_path)
+		return fault_say(fault, 1,
+				 "the client takes neither a descriptor (accept_fd) nor a path "
+				 "(accept_path): this daemon has these two");
+	*code_out = ERROR_PIPELINE;
+	int r = pipeline_new(&attachment->pipeline, &attach->transforms.value, attach->dtype,
+			     attach->layout, fault);
+	if (r)
+		return r;
+	*code_out = ERROR_DATASET;
+	return dataset_spec_parse(spec, &attach->dataset.value, fault);
+}
+
+void attachment_begin(struct session *session, const struct message_attach *attach)
+{
+	struct attachment *attachment = calloc(1, sizeof(*attachment));
+	if (!attachment) {
+		session_error(session, ERROR_INTERNAL, attach->seq, "out of memory");
+		return;
+	}
+	attachment->session = session;
+	attachment->server = session->peer->server;
+	attachment->seq = attach->seq;
+	attachment->opened.on_opened = attachment_opened;
+	attachment->made.on_made = attachment_ring_made;
+	list_init(&attachment->opened.link);
+	list_init(&attachment->made.link);
+	session->attachment = attachment;
+	session->state = SESSION_ATTACHING;
+
+	struct dataset_spec spec = DATASET_SPEC_NULL;
+	struct fault fault;
+	unsigned code;
+	int r = attachment_check(attachment, attach, &spec, &code, &fault);
+	if (r > 0) {
+		attachment_fail(attachment, code, fault.text);
+		return;
+	}
+	if (r == 0)
+		r = catalog_get(&attachment->entry, attachment->server, &spec, &attachment->opened);
+	if (r < 0)
+		attachment_fail_memory(attachment);
+	else if (attachment->entry->dataset)
+		attachment_opened(&attachment->opened, 0, NULL);
+}
+
+void attachment_progress(struct attachment *attachment)
+{
+	struct message message = message_init(MESSAGE_PROGRESS);
+	const char *what = attachment->allocating ? "allocating" : "indexing";
+	message.progress.seq = attachment->seq;
+	message.progress.what = (struct text){what, strlen(what)};
+	message.progress.done =
+		attachment->allocating ? 0 : atomic_load(&attachment->entry->progress.found);
+	peer_send(attachment->session->peer, &message);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The catalog: every dataset in use, opened once however many streams use it. Indexing runs on a
+ * thread of its own; who asked meanwhile waits here. A dataset is a snapshot: it goes with its last
+ * stream, so that the next ATTACH sees the files as they are then. Also keeps the list of each
+ * dataset's bad samples. Loop thread.
+ */
+#ifndef STOKER_LOOP_CATALOG_H
+#define STOKER_LOOP_CATALOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/list.h"
+#include "work/dataset.h"
+
+struct server;
+
+/* One who waits for a dataset; called once, with what came of it, unless taken back before. */
+struct catalog_waiter {
+	struct list link;
+	void (*on_opened)(struct catalog_waiter *waiter, int result, const struct fault *fault);
+};
+
+/* A bad sample, however often it was met. */
+struct bad_sample {
+	struct list link;
+	uint64_t id, sample, count;
+	unsigned code; /* an error_code */
+	struct fault fault;
+};
+
+#define CATALOG_BAD_MAX 1000 /* listed bad samples of one dataset; all are counted */
+
+struct dataset_entry {
+	uint64_t id;
+	struct server *server;
+	struct list link;
+	struct dataset_spec spec;
+	struct dataset *dataset; /* NULL until it is open */
+	int result;		 /* of the opening, once it is over */
+	struct dataset_progress progress;
+	unsigned users;
+	struct list waiters;
+	uv_work_t work;
+	struct { /* the opening thread's, until it has called back */
+		struct dataset *dataset;
+		int result;
+		struct fault fault;
+	} opening;
+	struct list bad;
+	unsigned n_bad;
+};
+
+/*
+ * The entry of this dataset, held; opened already (then `dataset` is set and the waiter is not
+ * used) or being opened (then the waiter is called later). Takes the spec over. 0 or negative
+ * errno.
+ */
+int catalog_get(struct dataset_entry **out, struct server *server, struct dataset_spec *spec,
+		struct catalog_waiter *waiter);
+struct dataset_entry *catalog_hold(struct dataset_entry *entry);
+void catalog_release(struct dataset_entry *entry); /* frees it with its last user */
+/* Note a bad sample; `true` if it was not on the list before. */
+bool catalog_note_bad(struct dataset_entry *entry, uint64_t sample, unsigned code,
+		      const struct fault *fault);
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "loop/data.h"
+
+#include "loop/attach.h"
+#include "loop/catalog.h"
+#include "loop/deliver.h"
+#include "loop/listing.h"
+#include "loop/peer.h"
+#include "loop/produce.h"
+#include "loop/reader.h"
+#include "loop/ring.h"
+#include "loop/server.h"
+#include "loop/session.h"
+#include "loop/stream.h"
+
+void data_attach(struct session *session, const struct message *message)
+{
+	if (session->peer->server->stopping) {
+		session_error(session, ERROR_STOPPING, message->attach.seq,
+			      "the daemon is about to stop: attach again when it is back");
+		return;
+	}
+	attachment_begin(session, &message->attach);
+}
+
+void data_detach(struct session *session, const struct message *message)
+{
+	session_end(session);
+	session_ok(session, message->detach.seq);
+}
+
+void data_credit(struct session *session, const struct message *message)
+{
+	session->reader->inflight = (unsigned)message->credit.inflight;
+	deliver(session->reader);
+}
+
+void data_release(struct session *session, const struct message *message)
+{
+	struct server *server = session->peer->server;
+	if (!reader_release(session->reader, message->release.lease)) {
+		server_count(server, COUNTER_BAD_RELEASES, 1);
+		session_error(session, ERROR_LEASE, 0,
+			      "there is no such lease: it was never granted, or is released");
+		return;
+	}
+	deliver(session->reader);
+	produce(server);
+}
+
+void data_list(struct session *session, const struct message *message)
+{
+	const struct message_list *list = &message->list;
+	if (!text_equals(list->what, "classes")) {
+		session_error(session, ERROR_ARGUMENT, list->seq,
+			      "a reader can list its dataset's classes, nothing else");
+		return;
+	}
+	listing_classes(session, list, session->reader->ring->stream->entry->dataset);
+}

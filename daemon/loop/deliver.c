@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "loop/deliver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop/catalog.h"
+#include "loop/peer.h"
+#include "loop/produce.h"
+#include "loop/reader.h"
+#include "loop/ring.h"
+#include "loop/server.h"
+#include "loop/stream.h"
+
+static struct text text_of(const char *string)
+{
+	return (struct text){string, strlen(string)};
+}
+
+/* Are all samples of the batch made (well or badly)? Remembers how far it looked. */
+static bool batch_made(struct reader *reader, uint64_t ordinal, uint64_t count)
+{
+	for (; reader->checked < count; reader->checked++) {
+		uint64_t at = ordinal + reader->checked;
+		if (!ring_holds(reader->ring, at))
+			return false;
+		enum slot_state state = ring_slot(reader->ring, at)->state;
+		if (state == SLOT_EMPTY || state == SLOT_FILLING)
+			return false;
+	}
+	return true;
+}
+
+static struct runs batch_runs(const struct ring *ring, uint64_t ordinal, uint64_t count)
+{
+	uint32_t first = ring_slot_number(ring, ordinal);
+	uint32_t room = ring->slots - first;
+	if (count <= room)
+		return (struct runs){1, {{first, (uint32_t)count}}};
+	return (struct runs){2, {{first, room}, {0, (uint32_t)count - room}}};
+}
+
+static bool send_batch(struct reader *reader, uint64_t ordinal, const struct span *span)
+{
+	struct ring *ring = reader->ring;
+	struct lease *lease = calloc(1, sizeof(*lease));
+	if (!lease)
+		return false; /* tried again with the next slot */
+	*lease = (struct lease){
+		.id = ++reader->last_lease, .ordinal = ordinal, .count = span->count};
+	list_append(&reader->leases, &lease->link);
+	reader->leased++;
+
+	struct message message = message_init(MESSAGE_BATCH);
+	struct message_batch *batch = &message.batch;
+	for (uint64_t i = 0; i < span->count; i++) {
+		struct slot *slot = ring_slot(ring, ordinal + i);
+		if (slot->pins++ == 0)
+			server_count(ring->server, COUNTER_SLOTS_LEASED, 1);
+		batch->substituted += slot->substituted;
+	}
+	batch->lease = lease->id;
+	batch->epoch = reader->next.epoch;
+	batch->position = span->position;
+	batch->count = span->count;
+	batch->runs = batch_runs(ring, ordinal, span->count);
+	batch->padded = span->padded;
+	share_resume(&reader->share, &reader->next, &batch->next_epoch, &batch->next_position);
+	server_count(ring->server, COUNTER_BATCHES_DELIVERED, 1);
+	server_count(ring->server, COUNTER_SAMPLES_DELIVERED, (int64_t)span->count);
+	ring->stream->delivered += span->count;
+	peer_send(reader->peer, &message);
+	return true;
+}
+
+static const struct slot *batch_bad(struct ring *ring, uint64_t ordinal, uint64_t count,
+				    uint64_t *at_out)
+{
+	for (*at_out = 0; *at_out < count; ++*at_out) {
+		const struct slot *slot = ring_slot(ring, ordinal + *at_out);
+		if (slot->state == SLOT_BAD)
+			return slot;
+	}
+	return NULL;
+}
+
+static void send_bad_sample(struct reader *reader, const struct slot *slot, uint64_t position)
+{
+	struct message message = message_init(MESSAGE_BAD_SAMPLE);
+	struct message_bad_sample *bad = &message.bad_sample;
+	const struct slot_note *note = slot->note;
+	char path[PROTO_FRAME_MAX / 16] = "";
+	bad->epoch = reader->next.epoch;
+	bad->position = position;
+	bad->code = ERROR_INTERNAL;
+	bad->text = text_of("out of memory");
+	if (note) {
+		dataset_path(reader->ring->stream->entry->dataset, note->sample, path,
+			     sizeof(path));
+		bad->sample = note->sample;
+		bad->code = note->code;
+		bad->path = text_of(path);
+		bad->text = text_of(note->fault.text);
+	}
+	bad->name = text_of(error_name((unsigned)bad->code));
+	share_resume(&reader->share, &reader->next, &bad->next_epoch, &bad->next_position);
+	peer_send(reader->peer, &message);
+}
+
+static void send_end(struct reader *reader)
+{
+	struct message message = message_init(MESSAGE_END);
+	message.end.epoch = reader->next.epoch;
+	peer_send(reader->peer, &message);
+}
+
+/* Announce one batch, if one is due and made. */
+static bool deliver_one(struct reader *reader)
+{
+	if (reader_ended(reader) || reader->leased >= reader->inflight)
+		return false;
+	struct span span = share_span(&reader->share, &reader->next);
+	uint64_t ordinal = ring_ordinal(reader->ring, reader->next.epoch, span.position), at;
+	if (!batch_made(reader, ordinal, span.count))
+		return false;
+	const struct slot *bad = batch_bad(reader->ring, ordinal, span.count, &at);
+	if (bad)
+		send_bad_sample(reader, bad, span.position + at);
+	else if (!send_batch(reader, ordinal, &span))
+		return false;
+	reader->announced += span.count;
+	reader->checked = 0;
+	share_advance(&reader->share, &reader->next);
+	if (bad) /* nothing is held: the window may move on */
+		produce_unblock(reader->ring);
+	if (reader_ended(reader))
+		send_end(reader);
+	return true;
+}
+
+void deliver(struct reader *reader)
+{
+	while (deliver_one(reader))
+		;
+}
+
+void deliver_slot(struct ring *ring, uint32_t slot_number)
+{
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+	{
+		if (reader_ended(reader) || reader->leased >= reader->inflight)
+			continue;
+		struct span span = share_span(&reader->share, &reader->next);
+		uint64_t waits =
+			ring_ordinal(ring, reader->next.epoch, span.position) + reader->checked;
+		if (ring_slot_number(ring, waits) == slot_number)
+			deliver(reader);
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Delivering: a reader that has room in flight and a batch whose slots are all made gets a BATCH
+ * message, and the slots a pin each; a batch with a bad sample becomes a BAD_SAMPLE message. Loop
+ * thread.
+ */
+#ifndef STOKER_LOOP_DELIVER_H
+#define STOKER_LOOP_DELIVER_H
+
+#include <stdint.h>
+
+struct reader;
+struct ring;
+
+void deliver(struct reader *reader);			    /* announce what can be */
+void deliver_slot(struct ring *ring, uint32_t slot_number); /* this slot is made */
+
+#endif

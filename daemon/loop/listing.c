@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#include "loop/listing.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "loop/catalog.h"
+#include "loop/peer.h"
+#include "loop/reader.h"
+#include "loop/ring.h"
+#include "loop/server.h"
+#include "loop/session.h"
+#include "loop/stream.h"
+#include "proto/pack.h"
+
+#define PAGE_BYTES (PROTO_FRAME_MAX / 2) /* a page ends with the item that passes this */
+
+struct page {
+	struct session *session;
+	const struct message_list *list;
+	struct packer *items; /* the server's, cleared */
+	uint32_t count;
+	uint64_t last; /* id of the last item */
+	bool more;
+};
+
+static struct page page_begin(struct session *session, const struct message_list *list)
+{
+	struct page page = {session, list, session->peer->server->items, 0, list->after, false};
+	packer_clear(page.items);
+	return page;
+}
+
+/* May the item with this id be added? Items come with rising ids. */
+static bool page_takes(struct page *page, uint64_t id)
+{
+	struct text so_far;
+	if (id <= page->list->after || page->more)
+		return false;
+	if (packer_bytes(page->items, &so_far) < 0 || so_far.size > PAGE_BYTES ||
+	    page->count >= PROTO_NODES_MAX / 64) {
+		page->more = true;
+		return false;
+	}
+	page->count++;
+	page->last = id;
+	return true;
+}
+
+static void page_send(struct page *page)
+{
+	struct packer *packer = page->session->peer->server->packer;
+	struct message message = message_init(MESSAGE_LISTING);
+	struct text items;
+	packer_clear(packer);
+	pack_list(packer, page->count);
+	if (packer_bytes(page->items, &items) < 0) {
+		session_error(page->session, ERROR_INTERNAL, page->list->seq, "out of memory");
+		return;
+	}
+	pack_packed(packer, items);
+	if (packer_bytes(packer, &message.listing.items.packed) < 0) {
+		session_error(page->session, ERROR_INTERNAL, page->list->seq, "out of memory");
+		return;
+	}
+	message.listing.seq = page->list->seq;
+	message.listing.next = page->more ? page->last : 0;
+	peer_send(page->session->peer, &message);
+}
+
+static void item_uint(struct packer *packer, const char *key, uint64_t value)
+{
+	pack_string(packer, key);
+	pack_uint(packer, value);
+}
+
+static void item_string(struct packer *packer, const char *key, const char *value)
+{
+	pack_string(packer, key);
+	pack_string(packer, value);
+}
+
+static void item_boolean(struct packer *packer, const char *key, bool value)
+{
+	pack_string(packer, key);
+	pack_boolean(packer, value);
+}
+
+static void item_float(struct packer *packer, const char *key, double value)
+{
+	pack_string(packer, key);
+	pack_float(packer, value);
+}
+
+static void item_digest(struct packer *packer, const char *key, struct digest digest)
+{
+	char hex[33];
+	digest_hex(&digest, hex);
+	item_string(packer, key, hex);
+}
+
+static void pack_stream(struct packer *packer, const struct stream *stream)
+{
+	uint64_t rings = 0, bytes = 0, readers = 0;
+	list_for_each(ring, next, &stream->rings, struct ring, link)
+	{
+		rings++;
+		bytes += ring->segment.bytes;
+		list_for_each(reader, after, &ring->readers, struct reader, in_ring) readers++;
+	}
+	pack_map(packer, 17);
+	item_uint(packer, "stream", stream->id);
+	item_uint(packer, "dataset", stream->entry->id);
+	item_string(packer, "path", stream->entry->spec.path);
+	item_digest(packer, "fingerprint", dataset_fingerprint(stream->entry->dataset));
+	item_string(packer, "pipeline", pipeline_text(stream->pipeline));
+	item_digest(packer, "pipeline_hash", pipeline_hash(stream->pipeline));
+	item_uint(packer, "samples", stream->order.count);
+	item_uint(packer, "subset_start", stream->order.first);
+	item_boolean(packer, "shuffle", stream->order.shuffle);
+	item_uint(packer, "order_seed", stream->order.order_seed);
+	item_uint(packer, "augment_seed", stream->order.augment_seed);
+	item_uint(packer, "readers", readers);
+	item_uint(packer, "rings", rings);
+	item_uint(packer, "ring_bytes", bytes);
+	item_uint(packer, "decoded", stream->decoded);
+	item_uint(packer, "delivered", stream->delivered);
+	item_float(packer, "images_per_second", stream->rate);
+}
+
+void listing_streams(struct session *session, const struct message_list *list)
+{
+	struct page page = page_begin(session, list);
+	list_for_each(stream, next, &session->peer->server->streams, struct stream,
+		      link) if (page_takes(&page, stream->id)) pack_stream(page.items, stream);
+	page_send(&page);
+}
+
+static void pack_reader(struct packer *packer, const struct peer *peer, uint64_t now_ns)
+{
+	const struct reader *reader = peer->session.reader;
+	enum reader_state state = reader_state(reader);
+	const struct reader *other = state == READER_WAITING ? reader_waits_for(reader) : NULL;
+	pack_map(packer, 19);
+	item_uint(packer, "reader", reader->id);
+	item_uint(packer, "pid", (uint64_t)peer->pid);
+	item_uint(packer, "uid", (uint64_t)peer->uid);
+	item_string(packer, "client", peer->session.client);
+	item_string(packer, "job", reader->job);
+	item_uint(packer, "rank", reader->share.rank);
+	item_uint(packer, "world", reader->share.world);
+	item_uint(packer, "stream", reader->ring->stream->id);
+	item_uint(packer, "ring", reader->ring->id);
+	item_uint(packer, "batch_size", reader->share.batch_size);
+	item_uint(packer, "epoch", reader->next.epoch);
+	item_uint(packer, "position", share_span(&reader->share, &reader->next).position);
+	item_uint(packer, "inflight", reader->inflight);
+	item_uint(packer, "leased", reader->leased);
+	item_string(packer, "state", reader_state_name(state));
+	item_uint(packer, "waits_for", other ? other->id : 0);
+	item_uint(packer, "delivered", reader->announced);
+	item_float(packer, "images_per_second", reader->rate);
+	item_float(packer, "age_s", (double)(now_ns - reader->attached_ns) * 1e-9);
+}
+
+/* By connection: their ids rise along the list, a reader's may not (a peer can attach again). */
+void listing_readers(struct session *session, const struct message_list *list)
+{
+	struct page page = page_begin(session, list);
+	uint64_t now_ns = clock_ns();
+	list_for_each(peer, next, &session->peer->server->peers, struct peer,
+		      link) if (peer->session.reader && page_takes(&page, peer->id))
+		pack_reader(page.items, peer, now_ns);
+	page_send(&page);
+}
+
+static void pack_dataset(struct packer *packer, struct dataset_entry *entry)
+{
+	const struct dataset *dataset = entry->dataset;
+	pack_map(packer, dataset ? 10 : 5);
+	item_uint(packer, "dataset", entry->id);
+	item_string(packer, "kind", entry->spec.kind);
+	item_string(packer, "path", entry->spec.path);
+	item_string(packer, "state", dataset ? "open" : "indexing");
+	item_uint(packer, "found", atomic_load(&entry->progress.found));
+	if (!dataset)
+		return;
+	item_uint(packer, "samples", dataset_count(dataset));
+	item_uint(packer, "classes", dataset_class_count(dataset));
+	item_digest(packer, "fingerprint", dataset_fingerprint(dataset));
+	item_uint(packer, "index_bytes", dataset_index_bytes(dataset));
+	item_uint(packer, "bad", entry->n_bad);
+}
+
+void listing_datasets(struct session *session, const struct message_list *list)
+{
+	struct page page = page_begin(session, list);
+	list_for_each(entry, next, &session->peer->server->datasets, struct dataset_entry,
+		      link) if (page_takes(&page, entry->id)) pack_dataset(page.items, entry);
+	page_send(&page);
+}
+
+static void pack_bad(struct packer *packer, const struct dataset_entry *entry,
+		     const struct bad_sample *bad)
+{
+	char path[1024];
+	dataset_path(entry->dataset, bad->sample, path, sizeof(path));
+	pack_map(packer, 7);
+	item_uint(packer, "dataset", entry->id);
+	item_uint(packer, "sample", bad->sample);
+	item_string(packer, "path", path);
+	item_uint(packer, "code", bad->code);
+	item_string(packer, "name", error_name(bad->code));
+	item_string(packer, "text", bad->fault.text);
+	item_uint(packer, "count", bad->count);
+}
+
+/* The oldest id above `after` of any dataset's list: ids of different lists are interleaved. */
+static const struct bad_sample *next_bad(const struct server *server, uint64_t after,
+					 const struct dataset_entry **entry_out)
+{
+	const struct bad_sample *first = NULL;
+	list_for_each(entry, next, &server->datasets, struct dataset_entry, link)
+	{
+		list_for_each(bad, following, &entry->bad, struct bad_sample, link)
+		{
+			if (bad->id <= after || (first && bad->id > first->id))
+				continue;
+			first = bad;
+			*entry_out = entry;
+		}
+	}
+	return first;
+}
+
+void listing_bad(struct session *session, const struct message_list *list)
+{
+	struct page page = page_begin(session, list);
+	const struct dataset_entry *entry;
+	const struct bad_sample *bad;
+	while ((bad = next_bad(session->peer->server, page.last, &entry)) &&
+	       page_takes(&page, bad->id))
+		pack_bad(page.items, entry, bad);
+	page_send(&page);
+}
+
+void listing_classes(struct session *session, const struct message_list *list,
+		     const struct dataset *dataset)
+{
+	struct page page = page_begin(session, list);
+	for (uint64_t label = list->after; label < dataset_class_count(dataset); label++)
+		if (page_takes(&page, label + 1))
+			pack_string(page.items, dataset_class_name(dataset, label));
+		else
+			break;
+	page_send(&page);
+}

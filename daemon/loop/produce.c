@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "loop/produce.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "loop/catalog.h"
+#include "loop/deliver.h"
+#include "loop/reader.h"
+#include "loop/ring.h"
+#include "loop/server.h"
+#include "loop/stream.h"
+
+/* A buffer above this goes back to the system after its job: one huge file is no habit. */
+#define PRODUCE_KEEP_BYTES ((size_t)1 << 20)
+
+void produce_hungry(struct reader *reader)
+{
+	reader->blocked = false;
+	if (list_empty(&reader->in_hungry))
+		list_append(&reader->ring->server->hungry, &reader->in_hungry);
+}
+
+void produce_unblock(struct ring *ring)
+{
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring) if (reader->blocked)
+		produce_hungry(reader);
+}
+
+static struct job *job_get(struct server *server)
+{
+	struct job *job = server->spare;
+	if (!job)
+		return calloc(1, sizeof(*job));
+	server->spare = job->next;
+	return job;
+}
+
+static void job_put(struct server *server, struct job *job)
+{
+	if (job->bytes.capacity > PRODUCE_KEEP_BYTES)
+		buffer_deinit(&job->bytes);
+	job->next = server->spare;
+	server->spare = job;
+	server_count(server, COUNTER_QUEUED, -1);
+}
+
+static struct slot *job_slot(const struct job *job)
+{
+	struct ring *ring = job->owner;
+	return &ring->slot[job->slot];
+}
+
+static bool order_sample(struct ring *ring, uint64_t epoch, uint64_t position, uint64_t ordinal)
+{
+	struct server *server = ring->server;
+	struct job *job = job_get(server);
+	if (!job)
+		return false;
+	uint32_t number = ring_slot_number(ring, ordinal);
+	job->recipe = &ring->stream->recipe;
+	job->sample = stream_sample(ring->stream, epoch, position, &job->key);
+	job->image = segment_at(&ring->segment, FIELD_IMAGE, number);
+	job->label = segment_at(&ring->segment, FIELD_LABEL, number);
+	job->index = segment_at(&ring->segment, FIELD_INDEX, number);
+	job->owner = ring;
+	job->slot = number;
+	slot_fill(ring_slot(ring, ordinal));
+	ring->jobs++;
+	server_count(server, COUNTER_QUEUED, 1);
+	pool_submit(server->pool, job);
+	return true;
+}
+
+/* Walk the reader's wishes to the next that is not made or ordered yet, and order it. False if
+ * there is none now. */
+static bool reader_order(struct reader *reader)
+{
+	struct ring *ring = reader->ring;
+	while (reader->want.epoch < reader->end_epoch) {
+		struct span span = share_span(&reader->share, &reader->want);
+		uint64_t position = span.position + reader->ordered;
+		uint64_t ordinal = ring_ordinal(ring, reader->want.epoch, position);
+		if (!ring_reach(ring, ordinal)) {
+			reader->blocked = true;
+			return false;
+		}
+		bool empty = ring_slot(ring, ordinal)->state == SLOT_EMPTY;
+		if (empty && !order_sample(ring, reader->want.epoch, position, ordinal)) {
+			reader->blocked = true; /* out of memory: again when something moves */
+			return false;
+		}
+		reader->wanted++;
+		if (++reader->ordered == span.count) {
+			reader->ordered = 0;
+			share_advance(&reader->share, &reader->want);
+		}
+		if (empty)
+			return true;
+	}
+	return false;
+}
+
+static struct reader *produce_neediest(struct server *server)
+{
+	struct reader *neediest = NULL;
+	uint64_t least = UINT64_MAX;
+	list_for_each(reader, next, &server->hungry, struct reader, in_hungry)
+	{
+		uint64_t lead = reader->wanted - reader->announced;
+		if (lead < least) {
+			least = lead;
+			neediest = reader;
+		}
+	}
+	return neediest;
+}
+
+/* Enough that no thread waits for the loop, and no more. */
+static uint64_t produce_depth(const struct server *server)
+{
+	return 2 * ((uint64_t)server->config->workers + server->config->fetchers);
+}
+
+void produce(struct server *server)
+{
+	if (server->stopping)
+		return;
+	while (server->counters[COUNTER_QUEUED] < produce_depth(server)) {
+		struct reader *reader = produce_neediest(server);
+		if (!reader)
+			return;
+		/* To the end of the line: readers with the same lead take turns. */
+		list_remove(&reader->in_hungry);
+		if (reader_order(reader))
+			list_append(&server->hungry, &reader->in_hungry);
+	}
+}
+
+static unsigned job_error(enum job_outcome outcome)
+{
+	switch (outcome) {
+	case JOB_READ:
+		return ERROR_SAMPLE_READ;
+	case JOB_FORMAT:
+		return ERROR_SAMPLE_FORMAT;
+	case JOB_CORRUPT:
+		return ERROR_SAMPLE_CORRUPT;
+	case JOB_LIMIT:
+		return ERROR_SAMPLE_LIMIT;
+	case JOB_TRANSFORM:
+		return ERROR_SAMPLE_TRANSFORM;
+	default:
+		return ERROR_INTERNAL;
+	}
+}
+
+static void produce_note_bad(struct server *server, const struct stream *stream,
+			     const struct job *job)
+{
+	char path[256];
+	server_count(server, COUNTER_SAMPLES_BAD, 1);
+	if (!catalog_note_bad(stream->entry, job->sample, job_error(job->outcome), &job->fault))
+		return;
+	dataset_path(stream->entry->dataset, job->sample, path, sizeof(path));
+	log_warning("dataset %s: bad sample %llu (%s): %s", stream->entry->spec.path,
+		    (unsigned long long)job->sample, path, job->fault.text);
+}
+
+static void produce_spoil(struct slot *slot, const struct job *job)
+{
+	struct slot_note *note = calloc(1, sizeof(*note));
+	if (note)
+		*note = (struct slot_note){job->sample, job_error(job->outcome), job->fault};
+	slot_spoil(slot, note); /* without a note the words are lost, not the error */
+}
+
+static void produce_take(struct server *server, struct job *job)
+{
+	struct ring *ring = job->owner;
+	struct stream *stream = ring->stream;
+	struct slot *slot = job_slot(job);
+	bool good = job->outcome == JOB_DONE;
+	if (job->bytes.size) {
+		server_count(server, COUNTER_SAMPLES_READ, 1);
+		server_count(server, COUNTER_BYTES_READ, (int64_t)job->bytes.size);
+		server_count(server, COUNTER_SAMPLES_DECODED, 1);
+		stream->decoded++;
+	}
+	server_count(server, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
+	server_count(server, COUNTER_WORK_NS, (int64_t)job->work_ns);
+	if (!good)
+		produce_note_bad(server, stream, job);
+	if (job->substituted)
+		server_count(server, COUNTER_SAMPLES_SUBSTITUTED, 1);
+	if (good || job->substituted)
+		slot_done(slot, job->substituted);
+	else
+		produce_spoil(slot, job);
+	uint32_t number = job->slot;
+	job_put(server, job);
+	if (!ring->abandoned)
+		deliver_slot(ring, number);
+	ring_job_back(ring);
+}
+
+void produce_done(struct server *server)
+{
+	struct job *job = pool_take(server->pool);
+	while (job) {
+		struct job *next = job->next;
+		produce_take(server, job);
+		job = next;
+	}
+	produce(server);
+}
+
+void produce_cancel(struct ring *ring)
+{
+	struct job *job = pool_cancel(ring->server->pool, ring);
+	while (job) {
+		struct job *next = job->next;
+		slot_unfill(job_slot(job));
+		assert(ring->jobs > 0);
+		ring->jobs--;
+		server_count(ring->server, COUNTER_SAMPLES_CANCELLED, 1);
+		job_put(ring->server, job);
+		job = next;
+	}
+}
+
+void produce_deinit(struct server *server)
+{
+	while (server->spare) {
+		struct job *job = server->spare;
+		server->spare = job->next;
+		buffer_deinit(&job->bytes);
+		free(job);
+	}
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "loop/reader.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "loop/peer.h"
+#include "loop/produce.h"
+#include "loop/ring.h"
+#include "loop/server.h"
+
+int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
+	       const struct reader_request *request)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	if (!reader)
+		return -ENOMEM;
+	reader->id = server_new_id(ring->server);
+	reader->peer = peer;
+	reader->ring = ring;
+	reader->share = request->share;
+	reader->end_epoch = request->epochs ? request->epoch + request->epochs : UINT64_MAX;
+	reader->inflight = request->inflight;
+	size_t size = request->job.size < sizeof(reader->job) - 1 ? request->job.size
+								  : sizeof(reader->job) - 1;
+	if (size)
+		memcpy(reader->job, request->job.data, size);
+	reader->next = (struct cursor){request->epoch, request->position, 0};
+	share_settle(&reader->share, &reader->next);
+	reader->want = reader->next;
+	reader->attached_ns = clock_ns();
+	list_init(&reader->leases);
+	list_init(&reader->in_hungry);
+	list_append(&ring->readers, &reader->in_ring);
+	server_count(ring->server, COUNTER_READERS, 1);
+	server_count(ring->server, COUNTER_READERS_TOTAL, 1);
+	produce_hungry(reader);
+	*out = reader;
+	return 0;
+}
+
+static void reader_drop(struct reader *reader, struct lease *lease)
+{
+	struct ring *ring = reader->ring;
+	for (uint64_t i = 0; i < lease->count; i++) {
+		struct slot *slot = ring_slot(ring, lease->ordinal + i);
+		assert(slot->pins > 0);
+		if (--slot->pins == 0)
+			server_count(ring->server, COUNTER_SLOTS_LEASED, -1);
+	}
+	list_remove(&lease->link);
+	reader->leased--;
+	free(lease);
+}
+
+void reader_free(struct reader *reader)
+{
+	struct ring *ring = reader->ring;
+	list_for_each(lease, next, &reader->leases, struct lease, link) reader_drop(reader, lease);
+	assert(reader->leased == 0);
+	list_remove(&reader->in_hungry);
+	list_remove(&reader->in_ring);
+	server_count(ring->server, COUNTER_READERS, -1);
+	free(reader);
+	if (list_empty(&ring->readers))
+		ring_abandon(ring);
+	else
+		produce_unblock(ring);
+}
+
+bool reader_ended(const struct reader *reader)
+{
+	return reader->next.epoch >= reader->end_epoch;
+}
+
+static uint64_t reader_next_ordinal(const struct reader *reader)
+{
+	struct span span = share_span(&reader->share, &reader->next);
+	return ring_ordinal(reader->ring, reader->next.epoch, span.position);
+}
+
+uint64_t reader_floor(const struct reader *reader)
+{
+	uint64_t floor = reader_ended(reader) ? UINT64_MAX : reader_next_ordinal(reader);
+	list_for_each(lease, next, &reader->leases, struct lease, link) floor =
+		lease->ordinal < floor ? lease->ordinal : floor;
+	return floor;
+}
+
+const struct reader *reader_waits_for(const struct reader *reader)
+{
+	uint64_t floor = ring_floor(reader->ring);
+	list_for_each(other, next, &reader->ring->readers, struct reader,
+		      in_ring) if (other != reader && reader_floor(other) == floor) return other;
+	return NULL;
+}
+
+enum reader_state reader_state(const struct reader *reader)
+{
+	if (reader_ended(reader))
+		return READER_ENDED;
+	if (reader->inflight == 0)
+		return READER_PAUSED;
+	if (reader->leased >= reader->inflight)
+		return READER_HOLDING;
+	/* Blocked before the batch that it waits for: the room is somebody's, maybe its own. */
+	if (reader->blocked && reader->wanted == reader->announced + reader->checked) {
+		if (ring_floor(reader->ring) != reader_floor(reader))
+			return READER_WAITING;
+		return READER_HOLDING;
+	}
+	return READER_FILLING;
+}
+
+const char *reader_state_name(enum reader_state state)
+{
+	static const char *const names[] = {"paused", "holding", "filling", "waiting", "ended"};
+	return names[state];
+}
+
+bool reader_release(struct reader *reader, uint64_t id)
+{
+	list_for_each(lease, next, &reader->leases, struct lease, link)
+	{
+		if (lease->id != id)
+			continue;
+		reader_drop(reader, lease);
+		produce_unblock(reader->ring);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+#include "loop/ring.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "loop/catalog.h"
+#include "loop/produce.h"
+#include "loop/reader.h"
+#include "loop/server.h"
+#include "loop/stream.h"
+
+static struct segment ring_plan_segment(const struct stream *stream, uint64_t ring, uint32_t slots)
+{
+	struct segment segment;
+	struct pipeline_output image = pipeline_output(stream->pipeline);
+	struct dataset_label label = dataset_label(stream->entry->dataset);
+	segment_plan(&segment, ring, slots, &image, &label);
+	return segment;
+}
+
+uint64_t ring_bytes(const struct stream *stream, uint64_t slots)
+{
+	/* Far beyond any budget the product would overflow; the first is enough to be refused. */
+	if (slots > UINT32_MAX)
+		return UINT64_MAX / 2;
+	return ring_plan_segment(stream, 0, (uint32_t)slots).header.total_bytes;
+}
+
+static void ring_free(struct ring *ring);
+
+/* libuv's thread: the kernel clears pages. */
+static void ring_work(uv_work_t *work)
+{
+	struct ring *ring = work->data;
+	const struct server *server = ring->server;
+	ring->making.result =
+		segment_make(&ring->making.segment, ring->making.segment.transport,
+			     server->shm_prefix, server->config->shm_mode, &ring->making.fault);
+}
+
+static void ring_made(uv_work_t *work, int status)
+{
+	struct ring *ring = work->data;
+	struct server *server = ring->server;
+	int result = status < 0 ? status : ring->making.result;
+	server->pending--;
+	ring->made = result == 0;
+	ring->segment = ring->making.segment;
+	while (!list_empty(&ring->waiters)) {
+		struct ring_waiter *waiter =
+			list_entry(ring->waiters.next, struct ring_waiter, link);
+		list_remove(&waiter->link);
+		waiter->on_made(waiter, result, &ring->making.fault);
+	}
+	if (list_empty(&ring->readers))
+		ring_free(ring);
+	server_check_drained(server);
+}
+
+static int ring_init(struct ring *ring, const struct ring_plan *plan)
+{
+	struct server *server = ring->server;
+	ring->slots = (uint32_t)plan->slots;
+	ring->stride = plan->stride;
+	ring->base = plan->start;
+	ring->slot = calloc(ring->slots, sizeof(*ring->slot));
+	if (!ring->slot)
+		return -ENOMEM;
+	ring->making.segment = ring_plan_segment(ring->stream, ring->id, ring->slots);
+	ring->making.segment.transport = plan->transport;
+	ring->segment.bytes = ring->making.segment.bytes;
+	ring->making.work.data = ring;
+	return uv_queue_work(&server->loop, &ring->making.work, ring_work, ring_made);
+}
+
+int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *plan)
+{
+	struct server *server = stream->server;
+	struct ring *ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return -ENOMEM;
+	ring->server = server;
+	ring->stream = stream;
+	ring->id = server_new_id(server);
+	ring->segment = SEGMENT_NULL;
+	int r = ring_init(ring, plan);
+	if (r < 0) {
+		free(ring->slot);
+		free(ring);
+		return r;
+	}
+	list_init(&ring->readers);
+	list_init(&ring->waiters);
+	list_append(&stream->rings, &ring->link);
+	stream->users++;
+	server->pending++;
+	server->budget_in_use += ring->segment.bytes;
+	server_count(server, COUNTER_RINGS, 1);
+	server_count(server, COUNTER_RING_BYTES, (int64_t)ring->segment.bytes);
+	*out = ring;
+	return 0;
+}
+
+static void ring_free(struct ring *ring)
+{
+	struct stream *stream = ring->stream;
+	assert(list_empty(&ring->readers) && ring->jobs == 0);
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		assert(ring->slot[i].pins == 0);
+		free(ring->slot[i].note);
+	}
+	list_remove(&ring->link);
+	ring->server->budget_in_use -= ring->segment.bytes;
+	server_count(ring->server, COUNTER_RING_BYTES, -(int64_t)ring->segment.bytes);
+	server_count(ring->server, COUNTER_RINGS, -1);
+	segment_deinit(&ring->segment);
+	free(ring->slot);
+	free(ring);
+	stream_put(stream);
+}
+
+void ring_abandon(struct ring *ring)
+{
+	produce_cancel(ring);
+	if (ring->jobs == 0) {
+		ring_free(ring);
+		return;
+	}
+	ring->abandoned = true;
+	list_remove(&ring->link);
+	list_append(&ring->server->dying, &ring->link);
+}
+
+void ring_reap(struct ring *ring)
+{
+	assert(ring->abandoned);
+	produce_cancel(ring);
+	if (ring->jobs == 0)
+		ring_free(ring);
+}
+
+void ring_job_back(struct ring *ring)
+{
+	assert(ring->jobs > 0);
+	ring->jobs--;
+	if (ring->abandoned && ring->jobs == 0)
+		ring_free(ring);
+}
+
+uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position)
+{
+	assert(position < ring->stride);
+	return epoch * ring->stride + position;
+}
+
+bool ring_holds(const struct ring *ring, uint64_t ordinal)
+{
+	return ordinal >= ring->base && ordinal - ring->base < ring->slots;
+}
+
+uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal)
+{
+	return (uint32_t)(ordinal % ring->slots);
+}
+
+struct slot *ring_slot(struct ring *ring, uint64_t ordinal)
+{
+	assert(ring_holds(ring, ordinal));
+	return &ring->slot[ring_slot_number(ring, ordinal)];
+}
+
+uint64_t ring_floor(const struct ring *ring)
+{
+	uint64_t floor = UINT64_MAX;
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+	{
+		uint64_t ordinal = reader_floor(reader);
+		floor = ordinal < floor ? ordinal : floor;
+	}
+	return floor;
+}
+
+static void slot_empty(struct slot *slot)
+{
+	assert(slot->state != SLOT_FILLING && slot->pins == 0);
+	free(slot->note);
+	*slot = (struct slot){.state = SLOT_EMPTY};
+}
+
+bool ring_reach(struct ring *ring, uint64_t ordinal)
+{
+	assert(ordinal >= ring->base);
+	if (ring_holds(ring, ordinal))
+		return true;
+	uint64_t goal = ordinal - ring->slots + 1, floor = ring_floor(ring);
+	if (goal > floor)
+		goal = floor;
+	/* A goal more than a window away (a gap between epochs) empties every slot once. */
+	for (uint32_t i = 0; ring->base < goal && i < ring->slots; i++) {
+		struct slot *slot = ring_slot(ring, ring->base);
+		if (slot->state == SLOT_FILLING || slot->pins)
+			return false;
+		slot_empty(slot);
+		ring->base++;
+	}
+	if (ring->base < goal)
+		ring->base = goal;
+	return ring_holds(ring, ordinal);
+}
+
+void slot_fill(struct slot *slot)
+{
+	assert(slot->state == SLOT_EMPTY && slot->pins == 0);
+	slot->state = SLOT_FILLING;
+}
+
+void slot_done(struct slot *slot, bool substituted)
+{
+	assert(slot->state == SLOT_FILLING);
+	slot->state = SLOT_READY;
+	slot->substituted = substituted;
+}
+
+void slot_spoil(struct slot *slot, struct slot_note *note)
+{
+	assert(slot->state == SLOT_FILLING);
+	slot->state = SLOT_BAD;
+	slot->note = note;
+}
+
+void slot_unfill(struct slot *slot)
+{
+	assert(slot->state == SLOT_FILLING);
+	slot->state = SLOT_EMPTY;
+}

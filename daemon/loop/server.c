@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+#include "loop/server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "loop/attach.h"
+#include "loop/catalog.h"
+#include "loop/peer.h"
+#include "loop/produce.h"
+#include "loop/reader.h"
+#include "loop/ring.h"
+#include "loop/segment.h"
+#include "loop/stream.h"
+#include "proto/pack.h"
+
+#define TICK_MS 1000
+#define CONTROL_CONNECTIONS_MAX 64 /* beside max-connections, so that a full daemon can be seen */
+#define PEER_LINES_A_MINUTE 20
+
+uint64_t server_new_id(struct server *server)
+{
+	return ++server->last_id;
+}
+
+void server_count(struct server *server, enum counter counter, int64_t by)
+{
+	server->counters[counter] += (uint64_t)by;
+}
+
+void server_log_peer(struct server *server, const char *format, ...)
+{
+	uint64_t now_ns = clock_ns();
+	if (now_ns - server->peer_lines_since_ns > 60000000000u) {
+		if (server->peer_lines > PEER_LINES_A_MINUTE)
+			log_warning("%u more lines about peers were left out",
+				    server->peer_lines - PEER_LINES_A_MINUTE);
+		server->peer_lines = 0;
+		server->peer_lines_since_ns = now_ns;
+	}
+	if (++server->peer_lines > PEER_LINES_A_MINUTE)
+		return;
+	char line[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	log_warning("%s", line);
+}
+
+/* -- what comes in ------------------------------------------------------------------------ */
+
+static void server_accept(struct listener *listener, int fd)
+{
+	struct server *server = listener->context;
+	bool data = listener == &server->data;
+	unsigned limit = data ? server->config->max_connections : CONTROL_CONNECTIONS_MAX;
+	if ((data ? server->data_peers : server->control_peers) < limit) {
+		peer_new(server, fd, data ? MESSAGE_ON_DATA : MESSAGE_ON_CONTROL);
+		return;
+	}
+	char text[128];
+	snprintf(text, sizeof(text), "%u connections are open, the limit is %u (max-connections)",
+		 limit, limit);
+	server_count(server, COUNTER_CONNECTIONS_REFUSED, 1);
+	peer_refuse(fd, ERROR_TOO_MANY_CONNECTIONS, text);
+}
+
+static void server_refuse(struct listener *listener, int fd)
+{
+	struct server *server = listener->context;
+	server_count(server, COUNTER_CONNECTIONS_REFUSED, 1);
+	server_log_peer(server, "out of file descriptors: a connection was refused");
+	peer_refuse(fd, ERROR_TOO_MANY_CONNECTIONS,
+		    "the daemon is out of file descriptors (LimitNOFILE, ulimit -n)");
+}
+
+/* Any thread of the pool. Wake-ups coalesce: produce_done() takes all there is. */
+static void server_wake(void *context)
+{
+	struct server *server = context;
+	uv_async_send(&server->done);
+}
+
+static void server_on_done(uv_async_t *async)
+{
+	produce_done(async->data);
+}
+
+static double rate_of(double rate, uint64_t now, uint64_t *base, double seconds)
+{
+	double current = (double)(now - *base) / seconds;
+	*base = now;
+	return rate + (current - rate) * 0.5;
+}
+
+static void server_rates(struct server *server, double seconds)
+{
+	list_for_each(stream, next, &server->streams, struct stream, link) stream->rate =
+		rate_of(stream->rate, stream->delivered, &stream->rate_base, seconds);
+	list_for_each(peer, after, &server->peers, struct peer, link)
+	{
+		struct reader *reader = peer->session.reader;
+		if (reader)
+			reader->rate = rate_of(reader->rate, reader->announced, &reader->rate_base,
+					       seconds);
+	}
+}
+
+static void server_reap(struct server *server)
+{
+	list_for_each(ring, next, &server->dying, struct ring, link) ring_reap(ring);
+}
+
+static void server_on_tick(uv_timer_t *timer)
+{
+	struct server *server = timer->data;
+	uint64_t now_ns = clock_ns();
+	server_rates(server, (double)(now_ns - server->ticked_ns) * 1e-9);
+	server->ticked_ns = now_ns;
+	list_for_each(peer, next, &server->peers, struct peer, link)
+	{
+		if (peer->session.attachment)
+			attachment_progress(peer->session.attachment);
+		peer_check_deadline(peer, now_ns);
+	}
+	server_reap(server);
+	if (server->watchdog_ns)
+		sd_notify(0, "WATCHDOG=1");
+	if (server->stopping && now_ns >= server->stop_at_ns)
+		uv_stop(&server->loop);
+}
+
+static void server_on_signal(uv_signal_t *signal, int number)
+{
+	server_stop(signal->data, number == SIGINT ? "SIGINT" : "SIGTERM");
+}
+
+/* -- start -------------------------------------------------------------------------------- */
+
+/* systemd passes the sockets by name; what it does not pass is bound here. */
+static int server_listen(struct server *server, struct fault *fault)
+{
+	const struct config *config = server->config;
+	char **names = NULL;
+	int passed = sd_listen_fds_with_names(1, &names), r = 0;
+	for (int i = 0; i < passed && r == 0; i++) {
+		bool control = strcmp(names[i], "control") == 0;
+		r = listener_adopt(control ? &server->control : &server->data,
+				   SD_LISTEN_FDS_START + i, fault);
+	}
+	for (int i = 0; i < passed; i++)
+		free(names[i]);
+	free(names);
+	if (r == 0 && server->data.fd < 0)
+		r = listener_bind(&server->data, config->socket, config->socket_mode,
+				  config->socket_gid, fault);
+	if (r == 0 && server->control.fd < 0)
+		r = listener_bind(&server->control, config->control_socket,
+				  config->control_socket_mode, (gid_t)-1, fault);
+	return r;
+}
+
+static int server_init_handles(struct server *server)
+{
+	uv_loop_t *loop = &server->loop;
+	server->done.data = server->tick.data = server->sigterm.data = server->sigint.data = server;
+	int r = uv_async_init(loop, &server->done, server_on_done);
+	r = r < 0 ? r : uv_timer_init(loop, &server->tick);
+	r = r < 0 ? r : uv_timer_start(&server->tick, server_on_tick, TICK_MS, TICK_MS);
+	r = r < 0 ? r : uv_signal_init(loop, &server->sigterm);
+	r = r < 0 ? r : uv_signal_start(&server->sigterm, server_on_signal, SIGTERM);
+	r = r < 0 ? r : uv_signal_init(loop, &server->sigint);
+	r = r < 0 ? r : uv_signal_start(&server->sigint, server_on_signal, SIGINT);
+	r = r < 0 ? r : listener_start(&server->data, loop);
+	return r < 0 ? r : listener_start(&server->control, loop);
+}
+
+static int server_init_memory(struct server *server)
+{
+	int r = decoder_memory_new(&server->memory);
+	r = r < 0 ? r : packer_new(&server->packer);
+	return r < 0 ? r : packer_new(&server->items);
+}
+
+static int server_init_pool(struct server *server)
+{
+	const struct config *config = server->config;
+	struct pool_config pool = {
+		.workers = config->workers,
+		.fetchers = config->fetchers,
+		.nice = config->nice,
+		.wake = server_wake,
+		.wake_context = server,
+	};
+	int r = pool_new(&server->pool, &pool);
+	server->counters[COUNTER_WORKERS] = config->workers;
+	server->counters[COUNTER_FETCHERS] = config->fetchers;
+	return r;
+}
+
+static void server_init_lists(struct server *server)
+{
+	struct list *lists[] = {&server->peers, &server->datasets, &server->streams, &server->dying,
+				&server->hungry};
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		list_init(lists[i]);
+}
+
+int server_init(struct server *server, struct config *config, struct fault *fault)
+{
+	*server = (struct server){.config = config};
+	server->data = server->control = LISTENER_NULL;
+	server->data.on_accept = server->control.on_accept = server_accept;
+	server->data.on_refuse = server->control.on_refuse = server_refuse;
+	server->data.context = server->control.context = server;
+	server->started_ns = server->ticked_ns = clock_ns();
+	server_init_lists(server);
+
+	int r = uv_loop_init(&server->loop);
+	if (r < 0)
+		return fault_say(fault, r, "cannot make an event loop: %s", uv_strerror(r));
+	r = server_listen(server, fault);
+	if (r > 0) {
+		server_deinit(server);
+		return r == LISTENER_E_RUNNING ? SERVER_E_RUNNING : SERVER_E_SETUP;
+	}
+	segment_prefix(server->data.path, server->shm_prefix);
+	unsigned swept = segment_sweep(server->shm_prefix);
+	if (swept)
+		log_info("removed %u rings that a killed daemon left", swept);
+	r = r < 0 ? r : server_init_memory(server);
+	r = r < 0 ? r : server_init_handles(server);
+	r = r < 0 ? r : server_init_pool(server);
+	if (r < 0) {
+		fault_say(fault, r, "cannot start: %s", strerror(-r));
+		server_deinit(server);
+	}
+	return r;
+}
+
+/* -- run, stop ---------------------------------------------------------------------------- */
+
+int server_run(struct server *server)
+{
+	uint64_t watchdog_us;
+	if (sd_watchdog_enabled(0, &watchdog_us) > 0)
+		server->watchdog_ns = watchdog_us * 1000;
+	log_info("version %s listens at %s, control at %s; %u workers, %u fetchers, rings up to "
+		 "%llu MiB",
+		 STOKER_VERSION, server->data.path, server->control.path, server->config->workers,
+		 server->config->fetchers, (unsigned long long)(server->config->ring_memory >> 20));
+	sd_notify(0, "READY=1");
+	uv_run(&server->loop, UV_RUN_DEFAULT);
+	return server->exit_code;
+}
+
+static void server_tell_readers(struct server *server, const char *why)
+{
+	char text[160];
+	struct message message = message_init(MESSAGE_GOAWAY);
+	snprintf(text, sizeof(text),
+		 "the daemon stops (%s): finish what you hold, attach again later", why);
+	message.goaway.text = (struct text){text, strlen(text)};
+	message.goaway.deadline_ms = server->config->drain_timeout_ms;
+	list_for_each(peer, next, &server->peers, struct peer,
+		      link) if (peer->socket == MESSAGE_ON_DATA && session_greeted(&peer->session))
+		peer_send(peer, &message);
+}
+
+void server_stop(struct server *server, const char *why)
+{
+	if (server->stopping) {
+		log_warning("asked to stop again (%s): stops at once", why);
+		server->exit_code = 1;
+		uv_stop(&server->loop);
+		return;
+	}
+	log_info("stops (%s): %u connections have %u ms to finish", why, server->data_peers,
+		 server->config->drain_timeout_ms);
+	sd_notify(0, "STOPPING=1");
+	server->stopping = true;
+	server->stop_at_ns = clock_ns() + (uint64_t)server->config->drain_timeout_ms * 1000000u;
+	listener_stop(&server->data);
+	listener_stop(&server->control);
+	server_tell_readers(server, why);
+	server_check_drained(server);
+}
+
+/* Connections that never attached, and who only watches, are no reason to wait. */
+void server_check_drained(struct server *server)
+{
+	if (!server->stopping)
+		return;
+	list_for_each(peer, next, &server->peers, struct peer,
+		      link) if (peer->session.reader || peer->session.attachment) return;
+	uv_stop(&server->loop);
+}
+
+int server_set(struct server *server, const char *name, const char *value, struct fault *fault)
+{
+	struct config *config = server->config;
+	int r = config_set(config, name, value, fault);
+	if (r)
+		return r;
+	log_set_level(config->log_level);
+	r = pool_resize(server->pool, config->workers, config->fetchers);
+	if (r < 0)
+		return fault_say(fault, r, "cannot start that many threads: %s", strerror(-r));
+	server->counters[COUNTER_WORKERS] = config->workers;
+	server->counters[COUNTER_FETCHERS] = config->fetchers;
+	return 0;
+}
+
+/* -- end ---------------------------------------------------------------------------------- */
+
+static void server_close_handle(uv_handle_t *handle, void *context)
+{
+	(void)context;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+/* Peers go first, and with them readers and rings; then the pool's jobs come back; then what runs
+ * on libuv's threads. */
+void server_deinit(struct server *server)
+{
+	listener_stop(&server->data);
+	listener_stop(&server->control);
+	server->stopping = true;
+	list_for_each(peer, next, &server->peers, struct peer, link) peer_close(peer);
+	list_for_each(entry, after, &server->datasets, struct dataset_entry, link)
+		atomic_store(&entry->progress.cancel, true);
+	while (!list_empty(&server->dying)) {
+		produce_done(server);
+		server_reap(server);
+		usleep(1000);
+	}
+	pool_free(server->pool);
+	while (server->pending)
+		uv_run(&server->loop, UV_RUN_ONCE);
+	uv_walk(&server->loop, server_close_handle, NULL);
+	while (uv_run(&server->loop, UV_RUN_DEFAULT))
+		;
+	produce_deinit(server);
+	assert(list_empty(&server->streams) && list_empty(&server->datasets));
+	packer_free(server->items);
+	packer_free(server->packer);
+	decoder_memory_free(server->memory);
+	int r = uv_loop_close(&server->loop);
+	assert(r == 0);
+	(void)r;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server: the one owner of everything that lives on the loop thread. It starts and stops, and
+ * passes what happens (a connection, a finished job, a tick) to those whose business it is.
+ */
+#ifndef STOKER_LOOP_SERVER_H
+#define STOKER_LOOP_SERVER_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "base/fault.h"
+#include "base/list.h"
+#include "config.h"
+#include "loop/listener.h"
+#include "proto/message.h"
+#include "work/pool.h"
+
+struct packer;
+
+struct server {
+	uv_loop_t loop;
+	struct config *config; /* the main program's; live settings change in it */
+	struct listener data, control;
+	struct pool *pool;
+	uv_async_t done; /* the pool's wake-up */
+	uv_timer_t tick; /* each second: time-outs, rates, progress */
+	uv_signal_t sigterm, sigint;
+
+	struct list peers;    /* struct peer */
+	struct list datasets; /* struct dataset_entry, see catalog.h */
+	struct list streams;  /* struct stream */
+	struct list dying;    /* struct ring without readers, with jobs in a thread's hand */
+	struct list hungry;   /* struct reader with samples to order, see produce.h */
+	struct job *spare;    /* jobs for reuse, with their buffers */
+
+	uint64_t counters[COUNTER_COUNT];
+	uint64_t last_id; /* of peers, readers, streams, rings, datasets: never used twice */
+	unsigned data_peers, control_peers;
+	unsigned pending;	/* work on libuv's threads that will call back */
+	uint64_t budget_in_use; /* bytes of all rings, those being made included */
+	char shm_prefix[64];
+
+	/* Memory of one message at a time. */
+	struct decoder_memory *memory; /* of what came */
+	struct packer *packer, *items; /* of what is answered */
+
+	uint64_t started_ns, ticked_ns;
+	bool stopping;
+	uint64_t stop_at_ns; /* when the drain ends */
+	int exit_code;
+	uint64_t watchdog_ns; /* systemd wants a sign of life in this time; 0: it does not */
+
+	uint64_t peer_lines_since_ns; /* see server_log_peer() */
+	unsigned peer_lines;
+};
+
+enum {
+	SERVER_E_RUNNING = 1, /* another daemon has the socket */
+	SERVER_E_SETUP,	      /* a socket or a thread cannot be had; the words say what */
+};
+
+/* Open sockets, start threads. 0, a condition or a negative errno; `fault` has words for all. */
+int server_init(struct server *server, struct config *config, struct fault *fault);
+/* Run until stopped. Returns the exit code. */
+int server_run(struct server *server);
+void server_deinit(struct server *server);
+
+/* Begin to stop: no new connection, readers are told, the rest drains. Twice: at once. */
+void server_stop(struct server *server, const char *why);
+/* Something left; if the server drains, was it the last? */
+void server_check_drained(struct server *server);
+
+/* Change a live setting. 0, or a condition with words. */
+int server_set(struct server *server, const char *name, const char *value, struct fault *fault);
+
+uint64_t server_new_id(struct server *server);
+void server_count(struct server *server, enum counter counter, int64_t by);
+/* One line about a peer's misbehaviour; above a few a minute they are counted, not printed. */
+void server_log_peer(struct server *server, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif
