@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""proto/tables.h as Python data: for the golden frames and the tables of PROTOCOL.md."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Field:
+    type: str  # uint, boolean, text, runs, any
+    key: str
+    required: bool
+    default: int
+    min: int
+    max: int
+    help: str
+
+
+@dataclass(frozen=True)
+class Message:
+    number: int
+    name: str
+    sender: str  # CLIENT, DAEMON
+    socket: str  # DATA, CONTROL, BOTH
+    since: int
+    fields: tuple
+
+
+@dataclass(frozen=True)
+class Error:
+    number: int
+    name: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Counter:
+    name: str
+    kind: str  # TOTAL, GAUGE
+    help: str
+
+
+@dataclass(frozen=True)
+class Tables:
+    constants: dict
+    messages: tuple
+    errors: tuple
+    counters: tuple
+
+
+def _body(source, macro):
+    match = re.search(rf"^#define {macro}\(\w\)(.*)$", source, re.M)
+    if not match:
+        raise ValueError(f"tables.h has no {macro}")
+    return match.group(1)
+
+
+def _rows(body, letter):
+    """The arguments of each row: words and numbers as they stand, texts without their quotes."""
+    rows = []
+    for match in re.finditer(rf'\b{letter}\(((?:[^()"]|"[^"]*")*)\)', body):
+        cells = re.findall(r'"([^"]*)"|([^\s,]+)', match.group(1))
+        rows.append([text or word for text, word in cells])
+    return rows
+
+
+def load(path=ROOT / "proto" / "tables.h"):
+    source = re.sub(r"\\\n", " ", Path(path).read_text())
+    constants = {
+        name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u?\b", source, re.M)
+    }
+
+    def number(word):
+        return constants[word] if word in constants else int(word)
+
+    def fields(name):
+        return tuple(
+            Field(type, key, need == "REQUIRED", number(default), number(low), number(high), text)
+            for type, key, need, default, low, high, text in _rows(
+                _body(source, f"{name}_FIELDS"), "F"
+            )
+        )
+
+    return Tables(
+        constants,
+        tuple(
+            Message(int(n), name, sender, socket, int(since), fields(upper))
+            for n, upper, name, sender, socket, since in _rows(_body(source, "MESSAGE_TABLE"), "M")
+        ),
+        tuple(
+            Error(int(n), name, text)
+            for n, _, name, text in _rows(_body(source, "ERROR_TABLE"), "E")
+        ),
+        tuple(
+            Counter(name, kind, text)
+            for _, name, kind, text in _rows(_body(source, "COUNTER_TABLE"), "C")
+        ),
+    )
