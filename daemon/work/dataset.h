@@ -60,6 +60,8 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 void dataset_free(struct dataset *dataset); /* no other call may be under way */
 
 uint64_t dataset_count(const struct dataset *dataset);
+/* What stands in the folder under a sample's name and is none (a FIFO, a link to nowhere). */
+uint64_t dataset_skipped(const struct dataset *dataset);
 const char *dataset_kind_name(const struct dataset *dataset);
 struct digest dataset_fingerprint(const struct dataset *dataset);
 size_t dataset_index_bytes(const struct dataset *dataset); /* memory of the index */
@@ -71,7 +73,7 @@ const char *dataset_class_name(const struct dataset *dataset, uint64_t label);
 /* Labels of one sample: `count` numbers of dtype "int64" or "float32"; a scalar if dims is 0. */
 struct dataset_label {
 	const char *dtype;
-	uint32_t dims;  /* 0 or 1 */
+	uint32_t dims;	/* 0 or 1 */
 	uint32_t count; /* 1 for a scalar */
 	size_t bytes;
 };

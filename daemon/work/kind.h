@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a kind of dataset is to dataset.c: one const struct of functions, and the facts that it
+ * fills in when it opens. A new kind is a new file and a line in the table of dataset.c. The state
+ * is the kind's own; after open it is immutable and used by any number of threads.
+ */
+#ifndef STOKER_WORK_KIND_H
+#define STOKER_WORK_KIND_H
+
+#include "work/dataset.h"
+
+struct dataset_facts {
+	uint64_t count;	      /* at least 1 */
+	uint64_t class_count; /* 0: the labels are none of classes */
+	uint64_t skipped;
+	struct digest fingerprint;
+	struct dataset_label label;
+	size_t index_bytes;
+};
+
+struct dataset_kind {
+	const char *name;
+	/* As dataset_open(); `spec` has a path and, for its other members, what the kind takes. */
+	int (*open)(void **state_out, const struct dataset_spec *spec,
+		    struct dataset_progress *progress, struct dataset_facts *facts,
+		    struct fault *fault);
+	void (*free)(void *state);
+	/* As the functions dataset_...(). */
+	const char *(*class_name)(const void *state, uint64_t label);
+	void (*read_label)(const void *state, uint64_t sample, void *out);
+	size_t (*path)(const void *state, uint64_t sample, char *out, size_t size);
+	int (*read)(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+		    struct fault *fault);
+};
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A temporary tree of files for one test at a time, and datasets opened on it.
+ */
+#ifndef STOKER_TEST_TREE_H
+#define STOKER_TEST_TREE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "work/dataset.h"
+
+#define LIMIT ((size_t)1 << 20)
+
+/* A new empty folder a test, emptied behind it. */
+static char top[64];
+
+static inline int remove_one(const char *path, const struct stat *stat, int type, struct FTW *walk)
+{
+	(void)stat;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static inline int setup(void **state)
+{
+	(void)state;
+	strcpy(top, "/tmp/stoker-dataset-XXXXXX");
+	return mkdtemp(top) ? 0 : -1;
+}
+
+static inline int teardown(void **state)
+{
+	(void)state;
+	return nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline const char *at(const char *path)
+{
+	static char whole[4][PATH_MAX];
+	static unsigned turn;
+	char *out = whole[turn++ % 4];
+	snprintf(out, PATH_MAX, "%s/%s", top, path);
+	return out;
+}
+
+/* Write a file and make the folders on its way. */
+static inline void put_bytes(const char *path, const void *data, size_t size)
+{
+	char whole[PATH_MAX];
+	snprintf(whole, sizeof(whole), "%s/%s", top, path);
+	for (char *slash = strchr(whole + strlen(top) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(whole, 0777);
+		*slash = '/';
+	}
+	FILE *file = fopen(whole, "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(data, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
+static inline void put(const char *path, const char *text)
+{
+	put_bytes(path, text, strlen(text));
+}
+
+static inline struct value text_value(const char *text)
+{
+	return (struct value){.kind = VALUE_TEXT, .text = {text, strlen(text)}};
+}
+
+static inline struct pair pair(const char *key, const char *text)
+{
+	return (struct pair){.key = {key, strlen(key)}, .value = text_value(text)};
+}
+
+static struct fault fault; /* of the call before */
+
+static inline int parse(struct dataset_spec *spec, const struct pair *pairs, uint32_t count)
+{
+	struct value map = {.kind = VALUE_MAP, .count = count, .pairs = pairs};
+	return dataset_spec_parse(spec, &map, &fault);
+}
+
+static inline int open_with(struct dataset **out, const char *path, const char *key,
+			    const char *value)
+{
+	struct pair pairs[] = {pair("path", path), pair(key ? key : "", value ? value : "")};
+	struct dataset_spec spec;
+	struct dataset_progress progress = {0};
+	int result = parse(&spec, pairs, key ? 2 : 1);
+	if (result)
+		return result;
+	result = dataset_open(out, &spec, &progress, &fault);
+	dataset_spec_deinit(&spec);
+	if (!result)
+		assert_true(atomic_load(&progress.found) == dataset_count(*out));
+	return result;
+}
+
+static inline struct dataset *must_open(const char *path)
+{
+	struct dataset *dataset;
+	if (open_with(&dataset, path, NULL, NULL))
+		fail_msg("%s", fault.text);
+	return dataset;
+}
+
+static inline void assert_words(const char *words)
+{
+	if (!strstr(fault.text, words))
+		fail_msg("no '%s' in '%s'", words, fault.text);
+}
+
+static inline void assert_refused(const char *path, int condition, const char *words)
+{
+	struct dataset *dataset;
+	fault.text[0] = '\0';
+	assert_int_equal(open_with(&dataset, path, NULL, NULL), condition);
+	assert_words(words);
+}
+
+static inline const char *path_of(const struct dataset *dataset, uint64_t sample)
+{
+	static char path[PATH_MAX];
+	assert_true(dataset_path(dataset, sample, path, sizeof(path)) < sizeof(path));
+	return path;
+}
+
+static inline int64_t label_of(const struct dataset *dataset, uint64_t sample)
+{
+	int64_t label;
+	assert_int_equal(dataset_label(dataset).bytes, sizeof(label));
+	dataset_read_label(dataset, sample, &label);
+	return label;
+}
+
+static inline void assert_sample(const struct dataset *dataset, uint64_t sample, const char *path,
+				 int64_t label)
+{
+	assert_string_equal(path_of(dataset, sample), path);
+	assert_int_equal(label_of(dataset, sample), label);
+}
+
+#define TREE_CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+#endif
