@@ -58,9 +58,8 @@ enum error_code {
 
 enum counter {
 #define COUNTER_ENUM(NAME, name, kind, help) COUNTER_##NAME,
-	COUNTER_TABLE(COUNTER_ENUM)
+	COUNTER_TABLE(COUNTER_ENUM) COUNTER_COUNT,
 #undef COUNTER_ENUM
-	COUNTER_COUNT,
 };
 
 struct message {
@@ -107,7 +106,8 @@ int message_decode(const uint8_t *bytes, size_t size, struct decoder_memory *mem
 /*
  * Encode a whole frame, length bytes included, into `out` (PROTO_FRAME_MAX + 4 bytes suffice for
  * any frame). Keys at their default are left out. Returns the size of the frame, -EMSGSIZE if it
- * would exceed `capacity` or PROTO_FRAME_MAX, or -ENOMEM.
+ * would exceed `capacity` or PROTO_FRAME_MAX, or -ENOMEM. Ranges are not checked: what is out of
+ * range is for the receiver to refuse.
  */
 long message_encode(const struct message *message, uint8_t *out, size_t capacity);
 

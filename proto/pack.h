@@ -35,10 +35,11 @@ const char *pack_check(const uint8_t *bytes, size_t size);
 
 enum {
 	UNPACK_E_STRUCTURE = 1, /* what pack_check() refuses */
-	UNPACK_E_VALUE,         /* a key that is no text or is there twice, a number not finite */
+	UNPACK_E_VALUE,		/* a key that is no text or is there twice, a number not finite */
 };
 
 struct unpacker; /* memory of one tree, reused */
+
 int unpacker_new(struct unpacker **out); /* 0 or -ENOMEM */
 void unpacker_free(struct unpacker *unpacker);
 /*

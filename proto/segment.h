@@ -19,9 +19,9 @@
 #define SEGMENT_DIMS_MAX 6
 
 struct segment_field {
-	char name[16];                    /* image, label, index; zero-padded */
-	char dtype[16];                   /* uint8, float16, bfloat16, float32, int64 */
-	uint32_t dims;                    /* of one sample; 0 is a scalar */
+	char name[16];			  /* image, label, index; zero-padded */
+	char dtype[16];			  /* uint8, float16, bfloat16, float32, int64 */
+	uint32_t dims;			  /* of one sample; 0 is a scalar */
 	uint32_t shape[SEGMENT_DIMS_MAX]; /* of one sample */
 	uint32_t reserved;
 	uint64_t stride; /* bytes from one slot to the next = bytes of one sample */

@@ -95,7 +95,7 @@
 	F(uint, position, OPTIONAL, 0, 0, U64, "global position in it to start at")                \
 	F(uint, epochs, OPTIONAL, 0, 0, U32, "epochs to deliver, then END; 0 is endless")          \
 	F(uint, inflight, OPTIONAL, 3, 0, 1024, "batches announced and not released, at most")     \
-	F(uint, prefetch, OPTIONAL, 0, 0, 1024, "batches (of all ranks) the ring holds; 0: chosen") \
+	F(uint, prefetch, OPTIONAL, 0, 0, 1024, "batches (of all ranks) in the ring; 0: chosen")   \
 	F(boolean, accept_fd, OPTIONAL, 0, 0, 1, "the client can receive a descriptor")            \
 	F(boolean, accept_path, OPTIONAL, 0, 0, 1, "the client can open a path")                   \
 	F(text, expect_dataset, OPTIONAL, 0, 0, 32, "fingerprint that a resume token names")       \
@@ -119,8 +119,7 @@
 	F(text, path, OPTIONAL, 0, 0, TEXT_MAX_, "where a path ring is")                           \
 	F(uint, bytes, REQUIRED, 0, 4096, U64, "size of the segment, header page included")
 
-#define CREDIT_FIELDS(F)                                                                           \
-	F(uint, inflight, REQUIRED, 0, 0, 1024, "as in ATTACH; 0 pauses")
+#define CREDIT_FIELDS(F) F(uint, inflight, REQUIRED, 0, 0, 1024, "as in ATTACH; 0 pauses")
 
 #define BATCH_FIELDS(F)                                                                            \
 	F(uint, lease, REQUIRED, 0, 1, U64, "to be given back by RELEASE")                         \
@@ -146,8 +145,7 @@
 	F(uint, next_epoch, REQUIRED, 0, 0, U64, "where to resume behind this batch")              \
 	F(uint, next_position, REQUIRED, 0, 0, U64, "global position in that epoch")
 
-#define END_FIELDS(F)                                                                              \
-	F(uint, epoch, REQUIRED, 0, 0, U64, "the epoch that would come next")
+#define END_FIELDS(F) F(uint, epoch, REQUIRED, 0, 0, U64, "the epoch that would come next")
 
 #define DETACH_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
 
