@@ -40,8 +40,8 @@ static int next_plainly(const uint8_t *stream, size_t size, size_t *at, const ui
 static bool take_frames(struct frame_reader *reader, const uint8_t *stream, size_t came, size_t *at)
 {
 	for (;;) {
-		const uint8_t *payload, *frame;
-		size_t length, frame_size;
+		const uint8_t *payload, *frame = NULL;
+		size_t length, frame_size = 0;
 		int result = frame_reader_next(reader, &payload, &length);
 		int plainly = next_plainly(stream, came, at, &frame, &frame_size);
 
