@@ -29,10 +29,10 @@ LIBRARIES = {
     r"(pthread|threads)\.h": ["daemon/work/pool.c"],
     r"uv\.h": ["daemon/loop/", "daemon/main.c"],
     r"xxh(ash|3)\.h": ["daemon/base/digest.c"],
-    r"ini\.h": ["daemon/config.c"],
+    r"ini\.h": ["daemon/config.c", "daemon/config/"],
     r"systemd/.*": ["daemon/loop/", "daemon/main.c"],
     r"jansson\.h": ["daemon/work/", "client/ctl/"],
-    r"sys/(mman|socket|un)\.h": ["daemon/loop/", "daemon/main.c", "client/"],
+    r"sys/(mman|socket)\.h": ["daemon/loop/", "daemon/main.c", "client/"],
 }
 
 
