@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything that stokerd can be told, from one table (config/option.c), which flags, environment,
+ * files, defaults, --help and --print-config derive from. A flag beats the environment
+ * (STOKER_<NAME>), which beats <config>.d/ *.conf in the order of their names' bytes, which beat
+ * <config>, which beats the default; each value knows where it came from.
+ *
+ * Loaded by main before there are threads; afterwards only config_set() on the loop thread changes
+ * it. Knows no loop and no socket.
+ */
+#ifndef STOKER_CONFIG_H
+#define STOKER_CONFIG_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+
+#define CONFIG_OPTIONS 18 /* rows of the table */
+
+enum {
+	CONFIG_E_USAGE = 1, /* the command line is wrong */
+	CONFIG_E_BAD,	    /* a file, the environment or the machine is */
+	CONFIG_DONE,	    /* --help and the like: all is said, exit with success */
+};
+
+struct config {
+	char *socket, *control_socket; /* owned */
+	mode_t socket_mode, control_socket_mode, shm_mode;
+	gid_t socket_gid; /* (gid_t)-1: the process's */
+	unsigned workers, fetchers;
+	int nice;
+	uint64_t ring_memory; /* bytes of all rings together */
+	unsigned max_connections;
+	unsigned request_timeout_ms, drain_timeout_ms;
+	uint64_t max_file_bytes, max_pixels;
+	unsigned max_scans, decode_deadline_ms;
+	enum log_level log_level;
+
+	char *path;		       /* of the main file; owned */
+	char *origins[CONFIG_OPTIONS]; /* by row of the table; owned */
+};
+#define CONFIG_NULL ((struct config){0})
+
+/* 0, CONFIG_E_USAGE, CONFIG_E_BAD, CONFIG_DONE or -ENOMEM; `out` is written only on 0. */
+int config_load(struct config *out, int argc, char **argv, struct fault *fault);
+void config_deinit(struct config *config);
+
+/* Change a setting while the daemon runs, as `SET` asks: only some can be (stokerd --help says
+ * which). 0, CONFIG_E_BAD or -ENOMEM; on failure nothing changed. */
+int config_set(struct config *config, const char *name, const char *value, struct fault *fault);
+
+/* All values as a configuration file, each with its origin. */
+void config_print(const struct config *config, FILE *file);
+
+#endif

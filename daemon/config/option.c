@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "config/option.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <grp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "config/machine.h"
+#include "work/quote.h"
+
+#define MEMBER(member)                                                                             \
+	.offset = offsetof(struct config, member), .size = sizeof(((struct config *)0)->member)
+#define RANGE(kind_, min_, max_) .range = {.kind = QUANTITY_##kind_, .min = (min_), .max = (max_)}
+#define MIB ((uint64_t)1 << 20)
+#define TIB ((uint64_t)1 << 40)
+#define HOUR 3600000
+
+/* clang-format off */
+const struct option options[] = {
+	{MEMBER(socket), .name = "socket", .argument = "PATH", .type = OPTION_SOCKET,
+	 .compute = machine_socket, .help = "where trainers connect"},
+	{MEMBER(control_socket), .name = "control-socket", .argument = "PATH",
+	 .type = OPTION_SOCKET, .help = "where stokerctl connects"},
+	{MEMBER(socket_mode), .name = "socket-mode", .argument = "MODE", RANGE(MODE, 0600, 0777),
+	 .compute = machine_socket_mode, .help = "who may train"},
+	{MEMBER(control_socket_mode), .name = "control-socket-mode", .argument = "MODE",
+	 RANGE(MODE, 0600, 0777), .initial = "0600", .help = "who may watch and tune"},
+	{MEMBER(socket_gid), .name = "socket-group", .argument = "GROUP", .type = OPTION_GROUP,
+	 .initial = "", .help = "group of the trainers' socket"},
+	{MEMBER(workers), .name = "workers", .argument = "N", RANGE(COUNT, 0, 1024),
+	 .compute = machine_workers, .live = true, .help = "threads that decode"},
+	{MEMBER(fetchers), .name = "fetchers", .argument = "N", RANGE(COUNT, 1, 1024),
+	 .initial = "2", .live = true, .help = "threads that read files"},
+	{MEMBER(nice), .name = "nice", .argument = "N", RANGE(COUNT, 0, 19), .initial = "5",
+	 .help = "niceness of the workers"},
+	{MEMBER(ring_memory), .name = "ring-memory", .argument = "SIZE",
+	 RANGE(MEMORY, MIB, 1024 * TIB), .initial = "25%",
+	 .help = "shared memory of all rings"},
+	{MEMBER(max_connections), .name = "max-connections", .argument = "N",
+	 RANGE(COUNT, 1, 1000000), .initial = "1024", .help = "trainers at a time"},
+	{MEMBER(request_timeout_ms), .name = "request-timeout", .argument = "TIME",
+	 RANGE(TIME, 100, HOUR), .initial = "10s", .help = "for a message to be whole"},
+	{MEMBER(drain_timeout_ms), .name = "drain-timeout", .argument = "TIME",
+	 RANGE(TIME, 0, HOUR), .initial = "10s", .help = "for trainers to leave at the end"},
+	{MEMBER(max_file_bytes), .name = "max-file-bytes", .argument = "SIZE",
+	 RANGE(BYTES, 1024, TIB), .initial = "256M", .help = "largest file that is read"},
+	{MEMBER(max_pixels), .name = "max-pixels", .argument = "N",
+	 RANGE(COUNT, 1, (uint64_t)1 << 32), .initial = "178956970",
+	 .help = "largest picture that is decoded"},
+	{MEMBER(max_scans), .name = "max-scans", .argument = "N", RANGE(COUNT, 1, 100000),
+	 .initial = "100", .help = "scans of a JPEG"},
+	{MEMBER(decode_deadline_ms), .name = "decode-deadline", .argument = "TIME",
+	 RANGE(TIME, 0, HOUR), .initial = "10s", .help = "CPU time of a picture; 0: any"},
+	{MEMBER(shm_mode), .name = "shm-mode", .argument = "MODE", .initial = "0600",
+	 .range = {QUANTITY_MODE, 0400, 0755, .without = 0022},
+	 .help = "who may open rings by path"},
+	{MEMBER(log_level), .name = "log-level", .argument = "LEVEL", .type = OPTION_LEVEL,
+	 .initial = "info", .live = true, .help = "error, warning, info or debug"},
+};
+/* clang-format on */
+
+const unsigned option_count = sizeof(options) / sizeof(options[0]);
+_Static_assert(sizeof(options) / sizeof(options[0]) == CONFIG_OPTIONS, "an origin for each row");
+
+static const struct {
+	const char *name;
+	enum log_level level;
+} option_levels[] = {
+	{"error", LOG_LEVEL_ERROR},
+	{"warning", LOG_LEVEL_WARNING},
+	{"info", LOG_LEVEL_INFO},
+	{"debug", LOG_LEVEL_DEBUG},
+};
+#define LEVELS (sizeof(option_levels) / sizeof(option_levels[0]))
+
+unsigned option_row(const struct option *option)
+{
+	return (unsigned)(option - options);
+}
+
+const struct option *option_find(const char *name, struct fault *fault)
+{
+	struct quote quote;
+	const char *names[CONFIG_OPTIONS + 1] = {NULL};
+	for (unsigned i = 0; i < option_count; i++) {
+		if (strcmp(options[i].name, name) == 0)
+			return &options[i];
+		names[i] = options[i].name;
+	}
+	const char *nearest = quote_nearest(name, strlen(name), names);
+	fault_say(fault, OPTION_E_BAD, "there is no setting '%s'%s%s%s", quote_text(&quote, name),
+		  nearest ? "; did you mean '" : " (stokerd --help lists all)",
+		  nearest ? nearest : "", nearest ? "'?" : "");
+	return NULL;
+}
+
+/* Members are of 4 or 8 bytes and of unsigned types, or never negative. */
+static void option_put(const struct option *option, struct config *config, uint64_t number)
+{
+	char *member = (char *)config + option->offset;
+	uint32_t narrow = (uint32_t)number;
+	assert(option->size == sizeof(narrow) || option->size == sizeof(number));
+	if (option->size == sizeof(narrow))
+		memcpy(member, &narrow, sizeof(narrow));
+	else
+		memcpy(member, &number, sizeof(number));
+}
+
+static uint64_t option_number(const struct option *option, const struct config *config)
+{
+	const char *member = (const char *)config + option->offset;
+	uint32_t narrow;
+	uint64_t number;
+	memcpy(&narrow, member, sizeof(narrow));
+	if (option->size == sizeof(narrow))
+		return narrow;
+	memcpy(&number, member, sizeof(number));
+	return number;
+}
+
+static char **option_path(const struct option *option, const struct config *config)
+{
+	return (char **)((uintptr_t)config + option->offset);
+}
+
+static int option_set_path(const struct option *option, struct config *config, const char *text,
+			   struct fault *fault)
+{
+	struct quote quote;
+	const size_t longest = sizeof(((struct sockaddr_un *)0)->sun_path) - 1;
+	size_t size = strlen(text);
+	if (text[0] != '/' || text[size - 1] == '/')
+		return fault_say(fault, OPTION_E_BAD, "'%s' is no absolute path of a socket",
+				 quote_text(&quote, text));
+	if (size > longest)
+		return fault_say(fault, OPTION_E_BAD,
+				 "'%s' has %zu bytes, and a socket's path has at most %zu",
+				 quote_text(&quote, text), size, longest);
+	char *copy = strdup(text);
+	if (!copy)
+		return -ENOMEM;
+	free(*option_path(option, config));
+	*option_path(option, config) = copy;
+	return 0;
+}
+
+static int option_set_group(const struct option *option, struct config *config, const char *text,
+			    struct fault *fault)
+{
+	struct quote quote;
+	const struct quantity_range numbers = {QUANTITY_COUNT, 0, UINT32_MAX - 1, 0};
+	uint64_t number = (gid_t)-1;
+	struct fault unused;
+	const struct group *group = text[0] ? getgrnam(text) : NULL;
+	if (group)
+		number = group->gr_gid;
+	else if (text[0] && quantity_parse(&number, text, &numbers, &unused))
+		return fault_say(fault, OPTION_E_BAD, "there is no group '%s'",
+				 quote_text(&quote, text));
+	option_put(option, config, number);
+	return 0;
+}
+
+static int option_set_level(const struct option *option, struct config *config, const char *text,
+			    struct fault *fault)
+{
+	struct quote quote;
+	for (size_t i = 0; i < LEVELS; i++) {
+		if (strcmp(option_levels[i].name, text) == 0) {
+			option_put(option, config, option_levels[i].level);
+			return 0;
+		}
+	}
+	return fault_say(fault, OPTION_E_BAD, "'%s' is not error, warning, info or debug",
+			 quote_text(&quote, text));
+}
+
+int option_set(const struct option *option, struct config *config, const char *text,
+	       struct fault *fault)
+{
+	uint64_t number;
+	switch (option->type) {
+	case OPTION_SOCKET:
+		return option_set_path(option, config, text, fault);
+	case OPTION_GROUP:
+		return option_set_group(option, config, text, fault);
+	case OPTION_LEVEL:
+		return option_set_level(option, config, text, fault);
+	default:
+		if (quantity_parse(&number, text, &option->range, fault))
+			return OPTION_E_BAD;
+		option_put(option, config, number);
+		return 0;
+	}
+}
+
+const char *option_format(const struct option *option, const struct config *config, char *out)
+{
+	if (option->type == OPTION_SOCKET) {
+		const char *path = *option_path(option, config);
+		snprintf(out, OPTION_TEXT_MAX, "%s", path ? path : "");
+		return out;
+	}
+	uint64_t number = option_number(option, config);
+	const struct group *group = option->type == OPTION_GROUP ? getgrgid((gid_t)number) : NULL;
+	out[0] = '\0';
+	if (option->type == OPTION_LEVEL) {
+		for (size_t i = 0; i < LEVELS; i++) {
+			if (option_levels[i].level == number)
+				strcpy(out, option_levels[i].name);
+		}
+	} else if (group) {
+		snprintf(out, OPTION_TEXT_MAX, "%s", group->gr_name);
+	} else if (option->type != OPTION_GROUP || number != (gid_t)-1) {
+		quantity_format(out, OPTION_TEXT_MAX, number, option->range.kind);
+	}
+	return out;
+}
+
+void option_default(const struct option *option, char *out)
+{
+	if (option->compute)
+		option->compute(out, OPTION_TEXT_MAX);
+	else
+		snprintf(out, OPTION_TEXT_MAX, "%s", option->initial ? option->initial : "");
+}
+
+const char *option_variable(const struct option *option, char *out)
+{
+	char *to = stpcpy(out, "STOKER_");
+	for (const char *from = option->name; *from; from++)
+		*to++ = *from == '-' ? '_' : (char)(*from - 'a' + 'A');
+	*to = '\0';
+	return out;
+}

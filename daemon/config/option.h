@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of options, a row each, and what can be done with a row: find it by its name, set its
+ * member of struct config from a text, write that member as a text. Immutable; any thread.
+ */
+#ifndef STOKER_CONFIG_OPTION_H
+#define STOKER_CONFIG_OPTION_H
+
+#include <stdbool.h>
+
+#include "config.h"
+#include "config/quantity.h"
+
+enum option_type {
+	OPTION_QUANTITY,
+	OPTION_SOCKET, /* an absolute path, short enough for a socket */
+	OPTION_GROUP,  /* name or number of a group; empty is none */
+	OPTION_LEVEL,  /* of the log */
+};
+
+struct option {
+	const char *name;     /* of the flag and the key; STOKER_<NAME> in the environment */
+	const char *argument; /* for --help */
+	const char *help;
+	const char *initial;			 /* the default, as a text; or: */
+	void (*compute)(char *out, size_t size); /* the default asks the machine */
+	size_t offset, size;			 /* of the member */
+	enum option_type type;
+	bool live; /* can be changed while the daemon runs */
+	struct quantity_range range;
+};
+
+#define OPTION_TEXT_MAX 4096
+
+enum {
+	OPTION_E_BAD = 1, /* not a value of this option; the words do not name it */
+};
+
+extern const struct option options[];
+extern const unsigned option_count;
+
+/* The row of this name, or NULL: then the words tell of the nearest. */
+const struct option *option_find(const char *name, struct fault *fault);
+unsigned option_row(const struct option *option);
+/* 0, OPTION_E_BAD or -ENOMEM; on failure nothing changed. */
+int option_set(const struct option *option, struct config *config, const char *text,
+	       struct fault *fault);
+/* Text that option_set() takes for the value; `out` has OPTION_TEXT_MAX bytes. */
+const char *option_format(const struct option *option, const struct config *config, char *out);
+void option_default(const struct option *option, char *out);
+/* STOKER_<NAME>; `out` has 64 bytes. */
+const char *option_variable(const struct option *option, char *out);
+
+#endif
