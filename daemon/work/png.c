@@ -2,7 +2,9 @@
 /*
  * Rows are taken as they are stored (of an interlaced picture: the rows of its seven passes) and
  * put in place here, so that no more than a row is held beside the pixels that are handed out.
- * A damaged checksum is not an error, as it is none to Pillow.
+ * As to Pillow, a wrong checksum is an error of the chunks that say what the picture is, and none
+ * of those that hold its pixels: the header is read strictly, the rest by another object that is
+ * not.
  */
 #include "work/png.h"
 
@@ -17,6 +19,7 @@
 #define CHUNK_BYTES ((size_t)16 << 20) /* of one profile or text, unpacked */
 #define CACHE_BYTES ((size_t)64 << 20) /* of all of them */
 #define ROW_BYTES ((uint64_t)64 << 20) /* of one stored row: the library holds several */
+#define HEADER_BYTES 33		       /* signature and IHDR */
 #define ROWS_PER_LOOK 64	       /* rows decoded between two looks at the clock */
 
 /* The grid of one pass of an interlaced picture; the last is that of a plain one. */
@@ -64,37 +67,53 @@ static unsigned channels_of(uint8_t color_type)
 	}
 }
 
-/* The library, fed and past the header, with every gate passed. */
-static int png_open(struct png *png, const struct codec_input *input, spng_ctx **out,
+static uint32_t number_at(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* Before the library, which refuses what it cannot address, but in other words. */
+static int png_check(const struct codec_input *input, struct fault *fault)
+{
+	const uint8_t *data = input->data;
+	if (input->size < HEADER_BYTES)
+		return png_fault(fault, SPNG_IO_EOF);
+	if (memcmp(data + 12, "IHDR", 4) != 0)
+		return png_fault(fault, SPNG_ENOIHDR);
+	uint32_t width = number_at(data + 16), height = number_at(data + 20);
+	int r = codec_check_size(input, width, height, fault);
+	if (r)
+		return r;
+	uint64_t row = (uint64_t)width * channels_of(data[25]) * data[24] / 8;
+	if (row > ROW_BYTES)
+		return fault_say(fault, DECODE_E_LIMIT, "PNG: a row of %s bytes, the limit is %s",
+				 codec_number(row).text, codec_number(ROW_BYTES).text);
+	return 0;
+}
+
+/* The library, fed and past the header. */
+static int png_open(struct png *png, const struct codec_input *input, bool strict, spng_ctx **out,
 		    struct fault *fault)
 {
+	int r = png_check(input, fault);
+	if (r)
+		return r;
 	spng_ctx *ctx = spng_ctx_new(SPNG_CTX_IGNORE_ADLER32);
 	if (!ctx)
 		return png_fault(fault, SPNG_EMEM);
-	png->input = input;
-	int r = spng_set_png_buffer(ctx, input->data, input->size);
+	r = spng_set_png_buffer(ctx, input->data, input->size);
 	if (r == 0)
 		r = spng_set_chunk_limits(ctx, CHUNK_BYTES, CACHE_BYTES);
-	if (r == 0)
+	if (r == 0 && !strict)
 		r = spng_set_crc_action(ctx, SPNG_CRC_USE, SPNG_CRC_USE);
 	if (r == 0)
 		r = spng_get_ihdr(ctx, &png->header);
 	if (r) {
-		r = png_fault(fault, r);
-	} else {
-		const struct spng_ihdr *header = &png->header;
-		r = codec_check_size(input, header->width, header->height, fault);
-		png->channels = channels_of(header->color_type);
-		uint64_t row = (uint64_t)header->width * png->channels * header->bit_depth / 8;
-		if (r == 0 && row > ROW_BYTES)
-			r = fault_say(fault, DECODE_E_LIMIT,
-				      "PNG: a row of %s bytes, the limit is %s",
-				      codec_number(row).text, codec_number(ROW_BYTES).text);
-	}
-	if (r) {
 		spng_ctx_free(ctx);
-		return r;
+		return png_fault(fault, r);
 	}
+	png->input = input;
+	png->channels = channels_of(png->header.color_type);
 	*out = ctx;
 	return 0;
 }
@@ -207,15 +226,23 @@ int png_begin(const struct codec_input *input, bool exif, struct codec_header *o
 {
 	struct png png;
 	spng_ctx *ctx;
-	int r = png_open(&png, input, &ctx, fault);
+	int r = png_open(&png, input, true, &ctx, fault);
 	if (r)
 		return r;
-	*out = (struct codec_header){(int32_t)png.header.width, (int32_t)png.header.height, 1};
+	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
 	struct spng_exif chunk;
-	if (exif && spng_get_exif(ctx, &chunk) == 0)
-		out->orientation = exif_orientation((const uint8_t *)chunk.data, chunk.length);
+	r = spng_get_exif(ctx,
+			  &chunk); /* reads, and so checks, all that stands before the pixels */
+	if (r == 0 && exif)
+		header.orientation = exif_orientation((const uint8_t *)chunk.data, chunk.length);
+	if (r == SPNG_ECHUNKAVAIL)
+		r = 0;
+	if (r)
+		r = png_fault(fault, r);
 	spng_ctx_free(ctx);
-	return 0;
+	if (r == 0)
+		*out = header;
+	return r;
 }
 
 int png_read(const struct codec_input *input, struct rect need, struct buffer *row,
@@ -224,7 +251,7 @@ int png_read(const struct codec_input *input, struct rect need, struct buffer *r
 	struct png png;
 	spng_ctx *ctx;
 	struct image image;
-	int r = png_open(&png, input, &ctx, fault);
+	int r = png_open(&png, input, false, &ctx, fault);
 	if (r)
 		return r;
 	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
