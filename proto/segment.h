@@ -23,23 +23,23 @@ struct segment_field {
 	char dtype[16];			  /* uint8, float16, bfloat16, float32, int64 */
 	uint32_t dims;			  /* of one sample; 0 is a scalar */
 	uint32_t shape[SEGMENT_DIMS_MAX]; /* of one sample */
-	uint32_t reserved;
+	uint32_t reserved;		  /* zero */
 	uint64_t stride; /* bytes from one slot to the next = bytes of one sample */
 	uint64_t offset; /* bytes from the start of the segment to slot 0 */
 };
 
 struct segment_header {
-	char magic[8];
-	uint32_t version;
-	uint32_t header_bytes; /* SEGMENT_PAGE */
-	uint64_t total_bytes;
-	uint64_t ring;
-	uint32_t slots;
-	uint32_t n_fields;
-	uint8_t dataset_fingerprint[16];
-	uint8_t pipeline_hash[16];
-	uint8_t reserved[56];
-	struct segment_field fields[SEGMENT_FIELDS_MAX];
+	char magic[8];			 /* 73 74 6f 6b 65 72 0d 0a, "stoker" and a line's end */
+	uint32_t version;		 /* 1: SEGMENT_VERSION */
+	uint32_t header_bytes;		 /* 4096: where the header page ends */
+	uint64_t total_bytes;		 /* of the segment, header page included */
+	uint64_t ring;			 /* number of the ring, as in ATTACHED */
+	uint32_t slots;			 /* of every field */
+	uint32_t n_fields;		 /* rows of `fields` in use */
+	uint8_t dataset_fingerprint[16]; /* as in ATTACHED, as bytes */
+	uint8_t pipeline_hash[16];	 /* as in ATTACHED, as bytes */
+	uint8_t reserved[56];		 /* zero */
+	struct segment_field fields[SEGMENT_FIELDS_MAX]; /* below */
 };
 
 _Static_assert(sizeof(struct segment_field) == 80, "layout is wire format");

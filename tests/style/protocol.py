@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The tables in proto/PROTOCOL.md are what proto/tables.h and proto/segment.h say.
+
+protocol.py           compare: exit 1 and a diff if they differ
+protocol.py --write   put the tables in
+"""
+
+import difflib
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "golden"))
+import frames  # noqa: E402
+import tables  # noqa: E402
+
+PAGE = ROOT / "proto" / "PROTOCOL.md"
+SEGMENT = ROOT / "proto" / "segment.h"
+TABLES = tables.load()
+
+LIMITS = {
+    "PROTO_VERSION": "version of this page",
+    "PROTO_FRAME_MAX": "bytes of a frame's map",
+    "PROTO_DEPTH_MAX": "lists and maps within each other, the outermost included",
+    "PROTO_NODES_MAX": "values in a frame",
+    "PROTO_RUNS_MAX": "runs of a batch",
+}
+
+
+def table(head, rows):
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield "| " + " | ".join(str(cell) for cell in row) + " |"
+
+
+def number(value):
+    """2^32-1 is easier to read than its digits."""
+    for bits in (32, 64):
+        if value == 2**bits - 1:
+            return f"2^{bits}-1"
+    return str(value)
+
+
+def default(field):
+    if field.required:
+        return "required"
+    return {"uint": number(field.default), "boolean": str(bool(field.default)).lower(),
+            "text": '""', "any": "nil", "runs": "none"}[field.type]
+
+
+def span(field):
+    if field.type in ("boolean", "any"):
+        return ""
+    if field.min == field.max:
+        return number(field.min)
+    return f"{number(field.min)} to {number(field.max)}"
+
+
+def messages():
+    way = {"CLIENT": "client", "DAEMON": "daemon"}
+    yield "### Messages"
+    yield ""
+    yield from table(
+        ("number", "message", "sent by", "socket", "since"),
+        ((m.number, f"[{m.name.upper()}](#{m.name})", way[m.sender], m.socket.lower(), m.since)
+         for m in TABLES.messages))
+    for message in TABLES.messages:
+        yield ""
+        yield f"#### {message.name.upper()}"
+        yield ""
+        yield from table(
+            ("key", "type", "range", "default", "meaning"),
+            ((f"`{f.key}`", f.type, span(f), default(f), f.help) for f in message.fields))
+
+
+def errors():
+    return table(("code", "name", "meaning"),
+                 ((e.number, f"`{e.name}`", e.help) for e in TABLES.errors))
+
+
+def counters():
+    return table(("counter", "kind", "meaning"),
+                 ((f"`{c.name}`", c.kind.lower(), c.help) for c in TABLES.counters))
+
+
+def limits():
+    missing = {name for name in TABLES.constants if name.startswith("PROTO_")} ^ LIMITS.keys()
+    if missing:
+        raise SystemExit(f"protocol.py has no words for, or tables.h has no: {sorted(missing)}")
+    return table(("limit", "", "of"),
+                 ((name, TABLES.constants[name], text) for name, text in LIMITS.items()))
+
+
+# The layout of the structs, by C's rules for natural alignment.
+SIZES = {"char": 1, "uint8_t": 1, "uint32_t": 4, "uint64_t": 8}
+
+
+def layout(name):
+    source = SEGMENT.read_text()
+    constants = {k: int(v) for k, v in re.findall(r"^#define (SEGMENT_\w+) (\d+)$", source, re.M)}
+    body = re.search(rf"^struct {name} {{\n(.*?)^}};", source, re.M | re.S).group(1)
+    at = 0
+    for kind, key, count, note in re.findall(
+            r"^\t((?:struct )?\w+) (\w+)(?:\[(\w+)\])?;[ \t]*(?:/\* (.*?) \*/)?$", body, re.M):
+        count = int(constants.get(count, count or 1))
+        nested = list(layout(kind[7:])) if kind.startswith("struct ") else None
+        size = nested[-1][0] + nested[-1][1] if nested else SIZES[kind]
+        align = 8 if nested else size
+        at = -(-at // align) * align
+        yield at, size * count, kind, key, count, note
+        at += size * count
+
+
+def segment(name):
+    def rows():
+        for at, size, kind, key, count, note in layout(name):
+            yield at, size, f"`{key}`", kind + (f"[{count}]" if count > 1 else ""), note
+
+    return table(("offset", "bytes", "member", "type", "meaning"), rows())
+
+
+def shown(value):
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def dump(title, name, fields):
+    """One frame, a line for each thing in it."""
+    pairs = {"type": frames.NUMBER[name], **fields}
+    payload = frames.pack_canonical(pairs)
+    yield title
+    yield ""
+    yield "```"
+    yield f"{len(payload).to_bytes(4, 'big').hex(' '):<44}length: {len(payload)}"
+    yield f"{frames.map_head(len(pairs)).hex(' '):<44}a map of {len(pairs)}"
+    for key, value in pairs.items():
+        yield f"{frames.pack_canonical(key).hex(' '):<44}\"{key}\""
+        note = f" ({name.upper()})" if key == "type" else ""
+        yield f"  {frames.pack_canonical(value).hex(' '):<42}{shown(value)}{note}"
+    yield "```"
+    yield ""
+
+
+def example():
+    yield ""
+    yield from dump("The client says hello:", "hello",
+                    {"seq": 1, "version_min": 1, "version_max": 1, "client": "demo"})
+    yield from dump("The daemon announces 64 samples, the slots 1000 to 1023 and 0 to 39:", "batch",
+                    {"lease": 17, "epoch": 0, "position": 1000, "count": 64,
+                     "runs": [[1000, 24], [0, 40]], "next_epoch": 0, "next_position": 1064})
+    yield from dump("The client has used them:", "release", {"lease": 17})
+
+
+PARTS = {
+    "example": example,
+    "segment_header": lambda: segment("segment_header"),
+    "segment_field": lambda: segment("segment_field"),
+    "limits": limits,
+    "messages": messages,
+    "errors": errors,
+    "counters": counters,
+}
+
+
+def render(page):
+    def part(match):
+        lines = "\n".join(PARTS[match.group(1)]())
+        return f"<!-- generated: {match.group(1)} -->\n{lines}\n<!-- end -->"
+
+    found = re.findall(r"<!-- generated: (\w+) -->", page)
+    if sorted(found) != sorted(PARTS):
+        raise SystemExit(f"{PAGE} has the parts {found}, not {list(PARTS)}")
+    return re.sub(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", part, page, flags=re.S)
+
+
+def main():
+    page = PAGE.read_text()
+    new = render(page)
+    spoilt = page.replace("`wrong_state`", "`other_state`")
+    if render(spoilt) == spoilt:
+        raise SystemExit("protocol.py cannot tell a wrong table from a right one")
+    if sys.argv[1:] == ["--write"]:
+        PAGE.write_text(new)
+    elif new != page:
+        sys.stderr.writelines(difflib.unified_diff(
+            page.splitlines(True), new.splitlines(True), str(PAGE), "what the headers say", n=0))
+        print("run tests/style/protocol.py --write", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
