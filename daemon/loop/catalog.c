@@ -33,7 +33,8 @@ static void catalog_work(uv_work_t *work)
 static void catalog_opened(uv_work_t *work, int status)
 {
 	struct dataset_entry *entry = work->data;
-	entry->server->pending--;
+	struct server *server = entry->server;
+	server->pending--;
 	entry->result = status < 0 ? status : entry->opening.result;
 	if (entry->result == 0) {
 		entry->dataset = entry->opening.dataset;
@@ -54,7 +55,7 @@ static void catalog_opened(uv_work_t *work, int status)
 	}
 	entry->users--; /* the opening's own hold */
 	catalog_release(entry);
-	server_check_drained(entry->server);
+	server_check_drained(server);
 }
 
 static struct dataset_entry *catalog_find(struct server *server, const struct dataset_spec *spec)

@@ -133,8 +133,6 @@ static bool deliver_one(struct reader *reader)
 	share_advance(&reader->share, &reader->next);
 	if (bad) /* nothing is held: the window may move on */
 		produce_unblock(reader->ring);
-	if (reader_ended(reader))
-		send_end(reader);
 	return true;
 }
 
@@ -142,6 +140,10 @@ void deliver(struct reader *reader)
 {
 	while (deliver_one(reader))
 		;
+	if (reader_ended(reader) && !reader->told_end) {
+		reader->told_end = true;
+		send_end(reader);
+	}
 }
 
 void deliver_slot(struct ring *ring, uint32_t slot_number)

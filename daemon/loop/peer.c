@@ -122,34 +122,46 @@ static void peer_compact(struct peer *peer)
 	peer->out_sent = 0;
 }
 
-/* Room for one more frame of any size, within the limit. */
-static bool peer_room(struct peer *peer)
+/* Room for so many more bytes, within the limit. */
+static bool peer_room(struct peer *peer, size_t size)
 {
 	if (peer->out_sent)
 		peer_compact(peer);
-	size_t need = peer->out_size + FRAME_HEAD + PROTO_FRAME_MAX;
+	size_t need = peer->out_size + size;
 	if (need <= peer->out_capacity)
 		return true;
-	if (peer->out_size > PEER_OUT_MAX)
+	if (need > PEER_OUT_MAX)
 		return false;
-	uint8_t *out = realloc(peer->out, need + PROTO_FRAME_MAX);
+	uint8_t *out = realloc(peer->out, need * 2);
 	if (!out)
 		return false;
 	peer->out = out;
-	peer->out_capacity = need + PROTO_FRAME_MAX;
+	peer->out_capacity = need * 2;
 	return true;
+}
+
+static void peer_overrun(struct peer *peer)
+{
+	server_count(peer->server, COUNTER_OVERRUNS, 1);
+	server_log_peer(peer->server, "pid %d does not read what it asked for: cut off",
+			(int)peer->pid);
+	peer->failed = true;
 }
 
 void peer_send_fd(struct peer *peer, const struct message *message, int fd)
 {
+	uint8_t *frame = peer->server->frame;
 	if (peer->closing || peer->failed)
 		return;
-	if (!peer_room(peer)) {
-		server_count(peer->server, COUNTER_OVERRUNS, 1);
-		server_log_peer(peer->server, "pid %d does not read what it asked for: cut off",
-				(int)peer->pid);
+	long size = message_encode(message, frame, sizeof(peer->server->frame));
+	if (size < 0) {
+		log_error("cannot encode %s: %s", message_name(message->kind),
+			  strerror((int)-size));
 		peer->failed = true;
-		peer_watch(peer);
+		return;
+	}
+	if (!peer_room(peer, (size_t)size)) {
+		peer_overrun(peer);
 		return;
 	}
 	if (fd >= 0) {
@@ -157,14 +169,7 @@ void peer_send_fd(struct peer *peer, const struct message *message, int fd)
 		peer->out_fd_at = peer->out_size;
 		peer->failed = peer->out_fd < 0;
 	}
-	long size = message_encode(message, peer->out + peer->out_size,
-				   peer->out_capacity - peer->out_size);
-	if (size < 0) {
-		log_error("cannot encode %s: %s", message_name(message->kind),
-			  strerror((int)-size));
-		peer->failed = true;
-		return;
-	}
+	memcpy(peer->out + peer->out_size, frame, (size_t)size);
 	peer->out_size += (size_t)size;
 	peer_flush(peer);
 }

@@ -78,6 +78,11 @@ static bool order_sample(struct ring *ring, uint64_t epoch, uint64_t position, u
 static bool reader_order(struct reader *reader)
 {
 	struct ring *ring = reader->ring;
+	if (reader->wanted < reader->announced) { /* others ordered for it, and it has had them */
+		reader->want = reader->next;
+		reader->wanted = reader->announced;
+		reader->ordered = 0;
+	}
 	while (reader->want.epoch < reader->end_epoch) {
 		struct span span = share_span(&reader->share, &reader->want);
 		uint64_t position = span.position + reader->ordered;
@@ -108,7 +113,8 @@ static struct reader *produce_neediest(struct server *server)
 	uint64_t least = UINT64_MAX;
 	list_for_each(reader, next, &server->hungry, struct reader, in_hungry)
 	{
-		uint64_t lead = reader->wanted - reader->announced;
+		uint64_t lead =
+			reader->wanted > reader->announced ? reader->wanted - reader->announced : 0;
 		if (lead < least) {
 			least = lead;
 			neediest = reader;

@@ -40,6 +40,7 @@ struct reader {
 
 	struct share share;
 	uint64_t end_epoch; /* no batch of this epoch or later */
+	bool told_end;
 	char job[64];
 
 	struct cursor next; /* the batch to announce next ... */

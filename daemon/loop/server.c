@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -25,6 +26,8 @@
 #define TICK_MS 1000
 #define CONTROL_CONNECTIONS_MAX 64 /* beside max-connections, so that a full daemon can be seen */
 #define PEER_LINES_A_MINUTE 20
+#define FDS_OF_PEER 2	 /* its socket, and its process to be watched */
+#define FDS_RESERVED 20u /* standard streams, sockets, locks, libuv's own, datasets, rings */
 
 uint64_t server_new_id(struct server *server)
 {
@@ -58,20 +61,13 @@ void server_log_peer(struct server *server, const char *format, ...)
 
 /* -- what comes in ------------------------------------------------------------------------ */
 
-static void server_accept(struct listener *listener, int fd)
+/* Files that threads read must never lack a descriptor because too many peers have one. */
+static bool server_has_fds(const struct server *server)
 {
-	struct server *server = listener->context;
-	bool data = listener == &server->data;
-	unsigned limit = data ? server->config->max_connections : CONTROL_CONNECTIONS_MAX;
-	if ((data ? server->data_peers : server->control_peers) < limit) {
-		peer_new(server, fd, data ? MESSAGE_ON_DATA : MESSAGE_ON_CONTROL);
-		return;
-	}
-	char text[128];
-	snprintf(text, sizeof(text), "%u connections are open, the limit is %u (max-connections)",
-		 limit, limit);
-	server_count(server, COUNTER_CONNECTIONS_REFUSED, 1);
-	peer_refuse(fd, ERROR_TOO_MANY_CONNECTIONS, text);
+	const struct config *config = server->config;
+	uint64_t peers = (uint64_t)server->data_peers + server->control_peers + 1;
+	return peers * FDS_OF_PEER + config->workers + config->fetchers + FDS_RESERVED <
+	       server->fd_limit;
 }
 
 static void server_refuse(struct listener *listener, int fd)
@@ -81,6 +77,26 @@ static void server_refuse(struct listener *listener, int fd)
 	server_log_peer(server, "out of file descriptors: a connection was refused");
 	peer_refuse(fd, ERROR_TOO_MANY_CONNECTIONS,
 		    "the daemon is out of file descriptors (LimitNOFILE, ulimit -n)");
+}
+
+static void server_accept(struct listener *listener, int fd)
+{
+	struct server *server = listener->context;
+	bool data = listener == &server->data;
+	unsigned limit = data ? server->config->max_connections : CONTROL_CONNECTIONS_MAX;
+	if (data && !server_has_fds(server)) {
+		server_refuse(listener, fd);
+		return;
+	}
+	if ((data ? server->data_peers : server->control_peers) < limit) {
+		peer_new(server, fd, data ? MESSAGE_ON_DATA : MESSAGE_ON_CONTROL);
+		return;
+	}
+	char text[128];
+	snprintf(text, sizeof(text), "%u connections are open, the limit is %u (max-connections)",
+		 limit, limit);
+	server_count(server, COUNTER_CONNECTIONS_REFUSED, 1);
+	peer_refuse(fd, ERROR_TOO_MANY_CONNECTIONS, text);
 }
 
 /* Any thread of the pool. Wake-ups coalesce: produce_done() takes all there is. */
@@ -215,6 +231,12 @@ static void server_init_lists(struct server *server)
 		list_init(lists[i]);
 }
 
+static uint64_t fd_limit(void)
+{
+	struct rlimit files;
+	return getrlimit(RLIMIT_NOFILE, &files) < 0 ? UINT64_MAX : files.rlim_cur;
+}
+
 int server_init(struct server *server, struct config *config, struct fault *fault)
 {
 	*server = (struct server){.config = config};
@@ -222,6 +244,7 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	server->data.on_accept = server->control.on_accept = server_accept;
 	server->data.on_refuse = server->control.on_refuse = server_refuse;
 	server->data.context = server->control.context = server;
+	server->fd_limit = fd_limit();
 	server->started_ns = server->ticked_ns = clock_ns();
 	server_init_lists(server);
 

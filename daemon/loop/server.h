@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "config.h"
 #include "loop/listener.h"
+#include "proto/frame.h"
 #include "proto/message.h"
 #include "work/pool.h"
 
@@ -37,13 +38,15 @@ struct server {
 	uint64_t counters[COUNTER_COUNT];
 	uint64_t last_id; /* of peers, readers, streams, rings, datasets: never used twice */
 	unsigned data_peers, control_peers;
+	uint64_t fd_limit;
 	unsigned pending;	/* work on libuv's threads that will call back */
 	uint64_t budget_in_use; /* bytes of all rings, those being made included */
 	char shm_prefix[64];
 
 	/* Memory of one message at a time. */
-	struct decoder_memory *memory; /* of what came */
-	struct packer *packer, *items; /* of what is answered */
+	struct decoder_memory *memory;		     /* of what came */
+	struct packer *packer, *items;		     /* of what is answered */
+	uint8_t frame[FRAME_HEAD + PROTO_FRAME_MAX]; /* on its way to a peer's buffer */
 
 	uint64_t started_ns, ticked_ns;
 	bool stopping;

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Peers that die at every point of their life, and the daemon's own end: everything held is free
+within a second, nobody else notices.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from harness import SLOW, wait_for
+from test_law import STREAM
+
+CHILD = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from harness import Peer
+peer = Peer(sys.argv[2])
+stop = sys.argv[4]
+if stop == "connect": print("there", flush=True); signal.pause()
+peer.hello()
+if stop == "hello": print("there", flush=True); signal.pause()
+wish = dict(dataset={"path": sys.argv[3]}, batch_size=4, accept_fd=True, inflight=8,
+            order_seed=7, augment_seed=9, transforms=[{"name": "RandomResizedCrop", "size": 32}])
+if stop == "asked":
+    peer.send("attach", seq=9, **wish); print("there", flush=True); signal.pause()
+wish.pop("dataset")
+peer.attach(sys.argv[3], **wish, **({"epochs": 1} if stop == "end" else {"epochs": 0}))
+if stop == "attached": print("there", flush=True); signal.pause()
+if stop == "end":
+    while (message := peer.receive()).name == "batch": peer.release(message)
+    print("there", flush=True); signal.pause()
+if stop == "detach":
+    peer.expect("batch"); peer.send("detach", seq=99); print("there", flush=True); signal.pause()
+held = [peer.expect("batch") for _ in range(int(stop))]
+print("there", flush=True); signal.pause()
+"""
+
+
+def child(daemon, photos, stop):
+    """A process that stands still at `stop`."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CHILD, os.path.dirname(__file__), str(daemon.socket), str(photos),
+         str(stop)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "there\n"
+    return process
+
+
+def end(process):
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+# FAULTS 1: connect; 2: hello; 3: asked; 4: attached; 6: holding k batches; 9: end, detach.
+@pytest.mark.parametrize("stop", ["connect", "hello", "asked", "attached", 1, 4, 8, "end",
+                                  "detach"])
+def test_killed_at(daemon, photos, stop):
+    end(child(daemon, photos, "attached"))  # once, so that lazy memory is there
+    daemon.settle()
+    before = daemon.usage()
+    for _ in range(3):
+        end(child(daemon, photos, stop))
+    killed = time.monotonic()
+    daemon.settle(before)
+    assert time.monotonic() - killed < 1 * SLOW
+
+
+def test_killed_beside_another(daemon, photos):
+    """FAULTS 6, 12: a reader on the same ring goes on, and gets every byte right."""
+    with daemon.connect() as alone:
+        alone.attach(photos, **STREAM, epochs=2)
+        reference = alone.digests()
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=2)
+        samples = {}
+        victims = [child(daemon, photos, stop) for stop in ("attached", 2, 1)]
+        for victim in victims:
+            os.kill(victim.pid, signal.SIGSTOP)
+        for i, (epoch, position, _) in enumerate(peer.samples()):
+            samples[epoch, position] = True
+            if i == 5:
+                for victim in victims:
+                    end(victim)
+        assert samples.keys() == reference.keys()
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=2)
+        assert peer.digests() == reference
+    daemon.settle()
+
+
+def test_killed_while_its_child_holds_the_socket(daemon, photos):
+    """FAULTS 10: the process is gone, EOF does not come."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        from harness import Peer
+        peer = Peer(daemon.socket)
+        peer.hello()
+        peer.attach(photos, **STREAM, epochs=0)
+        peer.expect("batch")
+        if os.fork() == 0:  # keeps the connection open
+            theirs.send(b"%d" % os.getpid())
+            time.sleep(60)
+            os._exit(0)
+        signal.pause()
+    grandchild = int(ours.recv(20))
+    try:
+        wait_for(lambda: daemon.status()["readers"] == 1, "it is attached")
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        wait_for(lambda: daemon.status()["readers"] == 0, "its reader is gone", 1 * SLOW)
+    finally:
+        os.kill(grandchild, signal.SIGKILL)
+    daemon.settle()
+
+
+def test_all_ranks_die_and_come_back(daemon, photos):
+    """FAULTS 11: eight at once, and other ranks of another world size at once after."""
+    end(child(daemon, photos, "attached"))
+    daemon.settle()
+    before = daemon.usage()
+    for _ in range(3):
+        processes = [child(daemon, photos, 2) for _ in range(8)]
+        for process in processes:
+            process.kill()
+        for process in processes:
+            end(process)
+        with daemon.connect() as peer:
+            start = time.monotonic()
+            assert peer.attach(photos, **STREAM, rank=1, world=3).name == "attached"
+            peer.expect("batch")
+            assert time.monotonic() - start < 2 * SLOW
+    daemon.settle()
+    assert daemon.usage().fds <= before.fds
+
+
+def test_stop_drains(spawn, photos):
+    """FAULTS 27: on SIGTERM readers are told, may finish what they hold, and the daemon goes."""
+    daemon = spawn(drain_timeout="5s")
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=0, batch_size=4, inflight=2)
+        first = peer.expect("batch")
+        daemon.process.terminate()
+        while (message := peer.receive()).name == "batch":
+            pass
+        assert message.name == "goaway" and message.fields["deadline_ms"] == 5000
+        assert peer.ring.read(first.fields["runs"])["image"].any()
+        time.sleep(0.3)
+        assert daemon.process.poll() is None, "it waits for its reader"
+        peer.release(first)
+    daemon.process.wait(3 * SLOW)
+    assert "stops (SIGTERM)" in daemon.terminate()
+
+
+def test_stop_does_not_wait_for_ever(spawn, photos):
+    """FAULTS 27, 28: the drain has an end, and a second signal is one."""
+    daemon = spawn(drain_timeout="1s")
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=0)
+        start = time.monotonic()
+        daemon.terminate()
+        assert 0.5 < time.monotonic() - start < 4 * SLOW
+    daemon = spawn(drain_timeout="60s")
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=0)
+        daemon.process.terminate()
+        wait_for(lambda: "stops" in daemon.log(), "it stops")
+        daemon.terminate(code=1)
+
+
+def test_kept_views_outlive_the_daemon(spawn, photos):
+    """FAULTS 22: kill -9; what a reader maps stays readable."""
+    daemon = spawn()
+    peer = daemon.connect()
+    peer.attach(photos, **STREAM)
+    batch = peer.expect("batch")
+    before = peer.ring.read(batch.fields["runs"])["image"].copy()
+    daemon.kill()
+    assert (peer.ring.read(batch.fields["runs"])["image"] == before).all()
+    daemon.process = None
+    peer.close()
+
+
+def test_flat_memory(daemon, photos):
+    """A hundred epochs leave descriptors, threads and memory as five did."""
+    def epochs(count):
+        with daemon.connect() as peer:
+            peer.attach(photos, **STREAM, epochs=count, batch_size=16)
+            assert sum(1 for _ in peer.samples(keep=())) == 60 * count
+        daemon.settle()
+    epochs(5)
+    epochs(5)
+    before = daemon.usage()
+    epochs(100)
+    after = daemon.usage()
+    assert after.fds <= before.fds and after.threads <= before.threads
+    if SLOW == 1:  # a sanitizer keeps what is freed, for a while
+        assert after.rss <= before.rss + (2 << 20)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: MIT
+"""Starting: one daemon a socket, sockets of the dead taken over, limits and memory that are said
+before they are needed.
+"""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from harness import SLOW, STOKERD, Daemon, Peer, shared_names, wait_for
+from test_law import STREAM, TRAIN
+
+
+def refused(daemon):
+    """Run a second one with the same options to its end."""
+    return subprocess.run(daemon.command(), capture_output=True, text=True, timeout=20 * SLOW,
+                          check=False)
+
+
+def test_second_daemon(daemon):
+    """FAULTS 33: it says who is there, with EX_TEMPFAIL, and the first does not notice."""
+    second = refused(daemon)
+    assert second.returncode == 75
+    assert f"already running (pid {daemon.process.pid})" in second.stderr
+    assert daemon.serves()
+
+
+def test_twenty_at_once(tmp_path):
+    """FAULTS 33: a race has one winner."""
+    command = [str(STOKERD), "--socket", str(tmp_path / "s"), "--control-socket",
+               str(tmp_path / "c"), "--workers", "1"]
+    processes = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(20)]
+    wait_for(lambda: sum(p.poll() is None for p in processes) == 1, "one is left")
+    assert sorted(p.returncode for p in processes if p.poll() is not None) == [75] * 19
+    winner, = [p for p in processes if p.poll() is None]
+    with Peer(tmp_path / "s") as peer:
+        assert peer.hello().fields["pid"] == winner.pid
+    winner.terminate()
+    assert winner.wait(10 * SLOW) == 0
+
+
+def test_taking_over_from_the_dead(daemon, photos):
+    """FAULTS 34: after kill -9 the path is a dead socket; segments by path are swept."""
+    with daemon.connect() as peer:
+        peer.attach(photos, transforms=TRAIN, accept_fd=False, accept_path=True)
+        assert shared_names()
+        daemon.kill()
+    assert daemon.socket.exists() and shared_names()
+    daemon.spawn()
+    assert not shared_names()
+    with daemon.connect() as peer:
+        assert peer.attach(photos, **STREAM).name == "attached"
+
+
+def test_a_living_socket_of_somebody_else(tmp_path):
+    """FAULTS 34: who answers is never unlinked, lock or no lock."""
+    path = tmp_path / "stokerd.sock"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+        done = subprocess.run([str(STOKERD), "--socket", str(path)], capture_output=True,
+                              text=True, timeout=20 * SLOW, check=False)
+        assert done.returncode == 75 and path.exists(), done
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link", "long"])
+def test_a_path_that_is_no_socket(tmp_path, kind):
+    """FAULTS 35: refused, and left as it is."""
+    path = tmp_path / "stokerd.sock"
+    if kind == "file":
+        path.write_text("precious")
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        (tmp_path / "target").write_text("precious")
+        path.symlink_to("target")
+    else:
+        path = tmp_path / ("x" * 120)
+    done = subprocess.run([str(STOKERD), "--socket", str(path), "--control-socket",
+                           str(tmp_path / "c")], capture_output=True, text=True,
+                          timeout=20 * SLOW, check=False)
+    assert done.returncode not in (0, 75) and str(path)[:60] in done.stderr, done
+    if kind == "file":
+        assert path.read_text() == "precious"
+    elif kind == "folder":
+        assert path.is_dir()
+    elif kind == "link":
+        assert path.is_symlink() and (tmp_path / "target").read_text() == "precious"
+    else:
+        assert "107" in done.stderr
+
+
+def test_modes(spawn):
+    daemon = spawn(socket_mode="0640")
+    assert stat.S_IMODE(daemon.socket.stat().st_mode) == 0o640
+    assert stat.S_IMODE(daemon.control.stat().st_mode) == 0o600
+
+
+def test_a_thousand_connections(spawn, photos):
+    """FAULTS 49: all are served, one more is told; status answers; and then all are gone."""
+    daemon = spawn(max_connections=1000)
+    with daemon.connect() as first:
+        first.attach(photos, **STREAM)
+    daemon.settle()
+    before = daemon.usage()
+    peers = [daemon.connect() for _ in range(1000)]
+    with Peer(daemon.socket) as late:
+        error = late.expect_error("too_many_connections", hang_up=True)
+        assert "1000" in error["text"]
+    with daemon.connect(control=True) as control:
+        values = control.request("status").fields["values"]
+        assert values["connections"] == 1001 and values["connections_refused_total"] == 1
+    for peer in peers[::7]:
+        assert peer.request("ping").name == "ok"
+    assert peers[500].attach(photos, **STREAM).name == "attached"
+    for peer in peers:
+        peer.close()
+    daemon.settle(before)
+
+
+def test_a_thousand_readers(spawn, photos):
+    """All on one ring, all listed."""
+    daemon = spawn()
+    peers = [daemon.connect() for _ in range(300)]
+    for peer in peers:
+        assert peer.attach(photos, **STREAM, inflight=0).name == "attached"
+    readers = daemon.list("readers")
+    assert len(readers) == 300 and len({r["reader"] for r in readers}) == 300
+    assert {r["state"] for r in readers} == {"paused"}
+    assert daemon.status()["rings"] == 1
+    for peer in peers:
+        peer.close()
+    daemon.settle()
+
+
+def test_few_descriptors(spawn, photos):
+    """FAULTS 50: new ones are refused in words, running epochs go on, the loop does not spin."""
+    daemon = spawn(launcher=["prlimit", "--nofile=40:40"])
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=2)
+        peers = []
+        for _ in range(60):
+            other = Peer(daemon.socket)
+            peers.append(other)
+        assert any(other.receive().name == "error" for other in peers[-3:])
+        ticks = lambda: sum(map(int, open(f"/proc/{daemon.process.pid}/stat").read()
+                                .rsplit(")", 1)[1].split()[11:13]))
+        assert len(list(peer.samples(keep=()))) == 120
+        import time
+        start = ticks()
+        time.sleep(1)
+        assert ticks() - start < 20, "hundredths of a second of CPU in an idle second"
+        for other in peers:
+            other.close()
+    daemon.settle()
+
+
+def test_ring_beyond_the_budget(spawn, photos):
+    """FAULTS 52: refused with the numbers; what fits is served, and the budget comes back."""
+    daemon = spawn(ring_memory="1M")
+    big = {"transforms": [{"name": "RandomResizedCrop", "size": 224}]}
+    with daemon.connect() as peer:
+        error = peer.attach(photos, **big, batch_size=16).fields
+        assert error["name"] == "memory" and "1048576" in error["text"], error
+        assert peer.attach(photos, **STREAM).name == "attached"
+        with daemon.connect() as other:
+            error = other.attach(photos, **{**STREAM, "order_seed": 99}, batch_size=40).fields
+            assert error["name"] == "memory"
+    daemon.settle()
+    with daemon.connect() as peer:
+        assert peer.attach(photos, **STREAM, batch_size=20).name == "attached"
+
+
+def test_small_dev_shm(spawn, photos):
+    """FAULTS 51: descriptors do not care; a path is refused with the size and a hint."""
+    if os.geteuid() != 0:
+        pytest.skip("needs a mount namespace")
+    daemon = spawn(launcher=["unshare", "-m", "sh", "-c",
+                             'mount -t tmpfs -o size=1m none /dev/shm && exec "$@"', "sh"])
+    big = {"transforms": [{"name": "RandomResizedCrop", "size": 64}], "batch_size": 32}
+    with daemon.connect() as peer:
+        error = peer.attach(photos, **big, accept_fd=False, accept_path=True).fields
+        assert error["name"] == "memory", error
+        assert "/dev/shm" in error["text"] and "--shm-size" in error["text"]
+        assert peer.attach(photos, **big).name == "attached"
+        assert len(list(peer.samples(keep=()))) == 60
+    daemon.settle()
+
+
+def test_socket_activation(photos, tmp_path):
+    """Two sockets passed by name, as systemd does; the daemon unlinks none of them."""
+    listeners = []
+    for name in ("data", "control"):
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(tmp_path / name))
+        listener.listen()
+        listeners.append(listener)
+    code = ("import os,sys\n"
+            "fds=[int(x) for x in sys.argv[1].split(',')]\n"
+            "import fcntl\n"
+            "spare=[fcntl.fcntl(f, fcntl.F_DUPFD, 10) for f in fds]\n"
+            "[os.dup2(f, 3+i) for i, f in enumerate(spare)]\n"
+            "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='2',"
+            " LISTEN_FDNAMES='data:control')\n"
+            "os.execv(sys.argv[2], sys.argv[2:])\n")
+    fds = ",".join(str(listener.fileno()) for listener in listeners)
+    process = subprocess.Popen([sys.executable, "-c", code, fds, str(STOKERD), "--workers", "1"],
+                               pass_fds=[x.fileno() for x in listeners],
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        with Peer(tmp_path / "data") as peer:
+            peer.hello()
+            assert peer.attach(photos, **STREAM).name == "attached"
+            assert len(list(peer.samples(keep=()))) == 60
+        with Peer(tmp_path / "control") as peer:
+            peer.hello()
+            assert peer.request("status").fields["values"]["samples_delivered_total"] == 60
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=10 * SLOW)
+    assert process.returncode == 0
+    assert (tmp_path / "data").exists() and (tmp_path / "control").exists()
+    for listener in listeners:
+        listener.close()
+
+
+def test_notify_socket(spawn, tmp_path):
+    """Type=notify and the watchdog: READY once it serves, signs of life, STOPPING."""
+    path = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(str(path))
+        notify.settimeout(10 * SLOW)
+        said = []
+        stop = threading.Event()
+
+        def listen():
+            while not stop.is_set():
+                try:
+                    said.append(notify.recv(1000).decode())
+                except TimeoutError:
+                    return
+        thread = threading.Thread(target=listen)
+        thread.start()
+        environment = {"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "3000000"}
+        daemon = spawn(environment=environment)
+        wait_for(lambda: any("READY=1" in words for words in said), "READY=1")
+        wait_for(lambda: any("WATCHDOG=1" in words for words in said), "WATCHDOG=1")
+        daemon.terminate()
+        wait_for(lambda: any("STOPPING=1" in words for words in said), "STOPPING=1")
+        stop.set()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as waker:
+            waker.sendto(b"", str(path))
+        thread.join()
+
+
+def test_ctl_of_nobody(tmp_path):
+    daemon = Daemon()
+    try:
+        done = daemon.ctl("status", check=False)
+        assert done.returncode == 69 and "stokerd" in done.stderr, done
+    finally:
+        daemon.remove()

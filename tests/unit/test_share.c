@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+/* A rank's share of an epoch: every position exactly once, whatever the world size. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop/share.h"
+
+#define N_MAX 700
+
+static unsigned next_random(unsigned *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+/* Count how often each position is delivered in the epoch entered at `origin`, over all ranks. */
+static void count_positions(struct share share, uint64_t origin, unsigned *seen, uint64_t *padded)
+{
+	memset(seen, 0, sizeof(*seen) * 4 * N_MAX);
+	*padded = 0;
+	for (share.rank = 0; share.rank < share.world; share.rank++) {
+		for (uint64_t j = 0; j < share_batches(&share, origin); j++) {
+			struct cursor cursor = {3, origin, j};
+			struct span span = share_span(&share, &cursor);
+			assert_true(span.count > 0 && span.count <= share.batch_size);
+			assert_true(span.padded <= span.count);
+			*padded += span.padded;
+			for (uint64_t i = 0; i < span.count; i++)
+				seen[span.position + i]++;
+			assert_true(span.position + span.count <= share_extent(&share, origin));
+		}
+	}
+}
+
+static void each_position_once(void **state)
+{
+	(void)state;
+	unsigned random = 1, *seen = calloc(4 * N_MAX, sizeof(*seen));
+	assert_non_null(seen);
+	for (int round = 0; round < 3000; round++) {
+		struct share share = {
+			.n = 1 + next_random(&random) % N_MAX,
+			.batch_size = 1 + next_random(&random) % 64,
+			.world = 1 + next_random(&random) % 8,
+			.last = (enum last_batch)(next_random(&random) % 3),
+		};
+		uint64_t origin = next_random(&random) % share.n, padded;
+		uint64_t global = share_global_batch(&share), left = share.n - origin;
+		count_positions(share, origin, seen, &padded);
+		uint64_t whole = left / global * global;
+		uint64_t end = share.last == LAST_DROP  ? origin + whole
+			       : share.last == LAST_PAD ? origin + (left + global - 1) / global * global
+							: share.n;
+		for (uint64_t p = 0; p < end + global && p < 4 * N_MAX; p++)
+			assert_int_equal(seen[p], p >= origin && p < end ? 1 : 0);
+		assert_int_equal(padded, end > share.n ? end - share.n : 0);
+	}
+	free(seen);
+}
+
+static void resume_goes_on_where_it_stopped(void **state)
+{
+	(void)state;
+	struct share eight = {.n = 1000, .batch_size = 16, .world = 8, .last = LAST_SHORT};
+	struct cursor cursor = {5, 0, 2};
+	uint64_t epoch, position;
+	share_resume(&eight, &cursor, &epoch, &position);
+	assert_int_equal(epoch, 5);
+	assert_int_equal(position, 3 * 128);
+	/* The rest with six ranks begins exactly there. */
+	struct share six = {.n = 1000, .batch_size = 16, .world = 6, .last = LAST_SHORT};
+	struct cursor rest = {epoch, position, 0};
+	assert_int_equal(share_span(&six, &rest).position, 384);
+	/* Behind the last batch comes the next epoch. */
+	cursor.batch = 7;
+	share_resume(&eight, &cursor, &epoch, &position);
+	assert_int_equal(epoch, 6);
+	assert_int_equal(position, 0);
+}
+
+static void drop_skips_the_tail(void **state)
+{
+	(void)state;
+	struct share share = {.n = 100, .batch_size = 32, .world = 1, .last = LAST_DROP};
+	struct cursor cursor = {0, 0, 2};
+	uint64_t epoch, position;
+	share_resume(&share, &cursor, &epoch, &position);
+	assert_int_equal(epoch, 1);
+	assert_int_equal(position, 0);
+	share_advance(&share, &cursor);
+	assert_int_equal(cursor.epoch, 1);
+	assert_int_equal(cursor.batch, 0);
+	/* Entered in the tail there is no batch left: the next epoch begins. */
+	struct cursor tail = {4, 90, 0};
+	share_settle(&share, &tail);
+	assert_int_equal(tail.epoch, 5);
+	assert_int_equal(tail.origin, 0);
+}
+
+static void a_share_may_be_empty(void **state)
+{
+	(void)state;
+	struct share share = {.n = 10, .batch_size = 16, .rank = 1, .world = 2, .last = LAST_SHORT};
+	assert_int_equal(share_batches(&share, 0), 0);
+	share.last = LAST_PAD;
+	assert_int_equal(share_batches(&share, 0), 1);
+	struct cursor cursor = {0, 0, 0};
+	struct span span = share_span(&share, &cursor);
+	assert_int_equal(span.count, 16);
+	assert_int_equal(span.padded, 16);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_position_once),
+		cmocka_unit_test(resume_goes_on_where_it_stopped),
+		cmocka_unit_test(drop_skips_the_tail),
+		cmocka_unit_test(a_share_may_be_empty),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
