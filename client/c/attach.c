@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/c/attach.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct text text_of(const char *string)
+{
+	return string ? (struct text){string, strlen(string)} : (struct text){0};
+}
+
+/* A caller that was compiled with an older header has a smaller struct, with a newer one a larger
+ * one: what it sets there and we do not know must not be ignored. */
+static int options_copy(struct stoker_options *out, const struct stoker_options *options,
+			struct fault *fault)
+{
+	const struct stoker_options initial = STOKER_OPTIONS_INIT;
+	const unsigned char *bytes = (const unsigned char *)options;
+	size_t least = offsetof(struct stoker_options, prefetch) + sizeof(options->prefetch);
+	if (!options || options->size < least || options->size > 65536)
+		return fault_say(fault, -EINVAL, "options: begin with STOKER_OPTIONS_INIT");
+	for (size_t i = sizeof(*out); i < options->size; i++)
+		if (bytes[i])
+			return fault_say(fault, -E2BIG,
+					 "options: this libstoker (%s) is older than the program "
+					 "and does not know all that is set",
+					 STOKER_VERSION);
+	*out = initial;
+	memcpy(out, options, options->size < sizeof(*out) ? options->size : sizeof(*out));
+	return 0;
+}
+
+static int pack_path(struct packer *packer, const char *key, const char *path, struct fault *fault)
+{
+	char folder[PATH_MAX], whole[2 * PATH_MAX];
+	pack_string(packer, key);
+	if (*path == '/') {
+		pack_string(packer, path);
+		return 0;
+	}
+	if (!getcwd(folder, sizeof(folder)))
+		return fault_say(fault, -errno, "cannot make %s an absolute path: %s", path,
+				 strerror(errno));
+	int size = snprintf(whole, sizeof(whole), "%s/%s", folder, path);
+	if (size >= (int)sizeof(whole))
+		return fault_say(fault, -ENAMETOOLONG, "options: %s is too long", key);
+	pack_string(packer, whole);
+	return 0;
+}
+
+static int attach_dataset(struct attach *attach, const struct stoker_options *options,
+			  struct fault *fault)
+{
+	struct packer *packer = attach->dataset;
+	const struct {
+		const char *key, *value;
+	} words[] = {{"kind", options->dataset_kind}, {"format", options->dataset_format}};
+	if (!options->dataset || !*options->dataset)
+		return fault_say(fault, -EINVAL, "options: dataset is missing");
+	pack_map(packer, 1 + !!words[0].value + !!words[1].value + !!options->dataset_root);
+	int r = pack_path(packer, "path", options->dataset, fault);
+	if (r == 0 && options->dataset_root)
+		r = pack_path(packer, "root", options->dataset_root, fault);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (!words[i].value)
+			continue;
+		pack_string(packer, words[i].key);
+		pack_string(packer, words[i].value);
+	}
+	if (r == 0 && packer_bytes(packer, &attach->message.attach.dataset.packed) < 0)
+		r = fault_say(fault, -ENOMEM, "out of memory");
+	return r;
+}
+
+/* dtype or layout: from the options or from the end of the transforms' text. */
+static int attach_choose(struct text *out, const char *name, const char *option, const char *text,
+			 struct fault *fault)
+{
+	if (option && *text && strcmp(option, text) != 0)
+		return fault_say(fault, -EINVAL, "options: %s is %s, but the transforms end in %s",
+				 name, option, text);
+	*out = option ? text_of(option) : text_of(text);
+	return 0;
+}
+
+static int attach_transforms(struct attach *attach, const struct stoker_options *options,
+			     struct fault *fault)
+{
+	struct message_attach *message = &attach->message.attach;
+	struct transforms *transforms = &attach->transforms;
+	int r = transforms_parse(transforms, options->transforms, fault);
+	if (r)
+		return r;
+	message->transforms.packed = transforms->packed;
+	r = attach_choose(&message->dtype, "dtype", options->dtype, transforms->dtype, fault);
+	return r ? r
+		 : attach_choose(&message->layout, "layout", options->layout, transforms->layout,
+				 fault);
+}
+
+static void attach_values(struct message_attach *message, const struct stoker_options *options)
+{
+	message->shuffle = !options->sequential;
+	message->order_seed = options->order_seed;
+	message->augment_seed = options->augment_seed;
+	message->subset_start = options->subset_start;
+	if (options->subset_stop)
+		message->subset_stop = options->subset_stop;
+	message->bad_samples = text_of(options->bad_samples);
+	message->exif_orientation = options->exif_orientation;
+	message->job = text_of(options->job);
+	message->rank = options->rank;
+	message->world = options->world ? options->world : 1;
+	message->batch_size = options->batch_size;
+	message->last_batch = text_of(options->last_batch);
+	message->epoch = options->epoch;
+	message->position = options->position;
+	message->epochs = options->epochs;
+	if (options->inflight)
+		message->inflight = options->inflight;
+	message->prefetch = options->prefetch;
+	message->accept_fd = true;
+	message->expect_dataset = text_of(options->expect_dataset);
+	message->expect_pipeline = text_of(options->expect_pipeline);
+}
+
+int attach_build(struct attach *out, const struct stoker_options *given, struct fault *fault)
+{
+	struct stoker_options options;
+	*out = (struct attach){.message = message_init(MESSAGE_ATTACH)};
+	int r = options_copy(&options, given, fault);
+	if (r)
+		return r;
+	if (options.batch_size == 0)
+		return fault_say(fault, -EINVAL, "options: batch_size is missing");
+	if (packer_new(&out->dataset) < 0)
+		return fault_say(fault, -ENOMEM, "out of memory");
+	attach_values(&out->message.attach, &options);
+	r = attach_dataset(out, &options, fault);
+	return r ? r : attach_transforms(out, &options, fault);
+}
+
+void attach_free(struct attach *attach)
+{
+	transforms_deinit(&attach->transforms);
+	packer_free(attach->dataset);
+	attach->dataset = NULL;
+}
+
+static struct stoker_field field_of(const struct ring_field *field)
+{
+	struct stoker_field out = {field->dtype, field->dims, {0}, (size_t)field->stride};
+	memcpy(out.shape, field->shape, sizeof(out.shape));
+	return out;
+}
+
+/* The codec has checked that these are 32 bytes. */
+static void copy_hash(char out[33], struct text hash)
+{
+	memcpy(out, hash.data, 32);
+	out[32] = '\0';
+}
+
+void attach_inform(struct attach_info *out, const struct message_attached *attached,
+		   const struct ring *ring)
+{
+	copy_hash(out->dataset, attached->dataset_fingerprint);
+	copy_hash(out->pipeline, attached->pipeline_hash);
+	out->info = (struct stoker_info){
+		.samples = attached->samples,
+		.batches = attached->batches,
+		.image = field_of(&ring->fields[RING_IMAGE]),
+		.label = field_of(&ring->fields[RING_LABEL]),
+		.dataset = out->dataset,
+		.pipeline = out->pipeline,
+	};
+}

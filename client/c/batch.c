@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/c/batch.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+_Static_assert(STOKER_RUNS_MAX == PROTO_RUNS_MAX, "all runs of a message fit");
+_Static_assert(STOKER_DIMS_MAX == SEGMENT_DIMS_MAX, "all dimensions of a field fit");
+
+static bool runs_fit(const struct message_batch *message, const struct ring *ring)
+{
+	uint64_t count = 0;
+	for (uint32_t i = 0; i < message->runs.n; i++) {
+		const struct run *run = &message->runs.run[i];
+		if (run->slot >= ring->slots || run->count > ring->slots - run->slot)
+			return false;
+		count += run->count;
+	}
+	return count == message->count && message->padded <= count && message->substituted <= count;
+}
+
+int batch_new(struct batch **out, const struct message_batch *message, struct ring *ring,
+	      uint64_t attachment)
+{
+	if (!runs_fit(message, ring))
+		return BATCH_E_RUNS;
+	struct batch *batch = calloc(1, sizeof(*batch));
+	if (!batch)
+		return -ENOMEM;
+	batch->ring = ring_use(ring);
+	batch->lease = message->lease;
+	batch->attachment = attachment;
+	batch->batch = (struct stoker_batch){
+		.epoch = message->epoch,
+		.position = message->position,
+		.count = (uint32_t)message->count,
+		.padded = (uint32_t)message->padded,
+		.substituted = (uint32_t)message->substituted,
+		.n_runs = message->runs.n,
+		.next_epoch = message->next_epoch,
+		.next_position = message->next_position,
+	};
+	for (uint32_t i = 0; i < message->runs.n; i++) {
+		const struct run *run = &message->runs.run[i];
+		batch->batch.run[i] = (struct stoker_run){
+			.count = run->count,
+			.images = ring_slot(ring, RING_IMAGE, run->slot),
+			.labels = ring_slot(ring, RING_LABEL, run->slot),
+			.indexes = ring_slot(ring, RING_INDEX, run->slot),
+		};
+	}
+	*out = batch;
+	return 0;
+}
+
+void batch_free(struct batch *batch)
+{
+	if (!batch)
+		return;
+	ring_drop(batch->ring);
+	free(batch);
+}

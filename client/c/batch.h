@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A batch that the caller holds: the daemon's BATCH, checked against the ring, as pointers into it.
+ * Keeps the ring mapped. Pure but for its own memory; knows no socket.
+ */
+#ifndef STOKER_CLIENT_BATCH_H
+#define STOKER_CLIENT_BATCH_H
+
+#include "client/c/ring.h"
+#include "client/c/stoker.h"
+#include "proto/message.h"
+
+struct batch {
+	struct stoker_batch batch; /* what the caller sees; first, so that its pointer is ours */
+	struct ring *ring;	   /* counted */
+	uint64_t lease;
+	uint64_t attachment; /* which of the handle's it is of */
+	struct batch *next;
+};
+
+enum {
+	BATCH_E_RUNS = 1, /* its runs do not lie in the ring, or are not `count` samples */
+};
+
+/* 0, BATCH_E_RUNS or -ENOMEM. */
+int batch_new(struct batch **out, const struct message_batch *message, struct ring *ring,
+	      uint64_t attachment);
+void batch_free(struct batch *batch);
+
+#endif

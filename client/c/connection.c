@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/c/connection.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUT_MAX (1u << 20) /* a daemon that does not read so much is not working */
+#define FDS_MAX 8	   /* what one recvmsg() has room for */
+
+void connection_init(struct connection *connection)
+{
+	*connection = (struct connection){.socket = -1, .passed = -1};
+}
+
+void connection_deinit(struct connection *connection)
+{
+	connection_close(connection);
+	decoder_memory_free(connection->memory);
+	connection->memory = NULL;
+}
+
+void connection_close(struct connection *connection)
+{
+	if (connection->socket >= 0)
+		close(connection->socket);
+	if (connection->passed >= 0)
+		close(connection->passed);
+	connection->socket = connection->passed = -1;
+	frame_reader_deinit(&connection->in);
+	free(connection->out);
+	connection->out = NULL;
+	connection->out_size = connection->out_capacity = 0;
+}
+
+/* Close for the reason in `fault`, and keep it for later calls. */
+static int connection_lose(struct connection *connection, int result, const struct fault *fault)
+{
+	connection_close(connection);
+	connection->lost = result;
+	connection->why = *fault;
+	return result;
+}
+
+static int connection_check(const struct connection *connection, struct fault *fault)
+{
+	if (connection->socket >= 0)
+		return 0;
+	if (!connection->lost)
+		return fault_say(fault, -ENOTCONN, "not connected to stokerd");
+	*fault = connection->why;
+	return connection->lost;
+}
+
+int connection_broken(struct connection *connection, struct fault *fault, const char *format, ...)
+{
+	char what[400];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(what, sizeof(what), format, arguments);
+	va_end(arguments);
+	fault_say(fault, -EPROTO, "stokerd broke the protocol: %s", what);
+	return connection_lose(connection, -EPROTO, fault);
+}
+
+/* Out of memory in the middle of a frame: what was sent and read no longer fits together. */
+static int connection_no_memory(struct connection *connection, struct fault *fault)
+{
+	fault_say(fault, -ENOMEM, "out of memory");
+	return connection_lose(connection, -ENOMEM, fault);
+}
+
+static int connection_gone(struct connection *connection, int error, struct fault *fault)
+{
+	fault_say(fault, -ECONNRESET, "stokerd closed the connection%s%s", error ? ": " : "",
+		  error ? strerror(error) : "");
+	return connection_lose(connection, -ECONNRESET, fault);
+}
+
+/* -- sending ------------------------------------------------------------------------------ */
+
+/* Behind a failed send() there may be messages that say why: receiving tells. */
+int connection_flush(struct connection *connection, struct fault *fault)
+{
+	int r = connection_check(connection, fault);
+	while (r == 0 && connection->out_size) {
+		ssize_t sent = send(connection->socket, connection->out, connection->out_size,
+				    MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0 && errno == EAGAIN)
+			return 0;
+		if (sent < 0)
+			sent = (ssize_t)connection->out_size;
+		connection->out_size -= (size_t)sent;
+		memmove(connection->out, connection->out + sent, connection->out_size);
+	}
+	return r;
+}
+
+static int connection_queue(struct connection *connection, size_t size, struct fault *fault)
+{
+	size_t needed = connection->out_size + size;
+	if (needed > OUT_MAX)
+		return connection_broken(connection, fault, "it does not read what is sent to it");
+	if (needed > connection->out_capacity) {
+		size_t capacity = needed < 4096 ? 4096 : 2 * needed;
+		uint8_t *out = realloc(connection->out, capacity);
+		if (!out)
+			return connection_no_memory(connection, fault);
+		connection->out = out;
+		connection->out_capacity = capacity;
+	}
+	memcpy(connection->out + connection->out_size, connection->frame, size);
+	connection->out_size = needed;
+	return 0;
+}
+
+int connection_send(struct connection *connection, const struct message *message,
+		    struct fault *fault)
+{
+	int r = connection_check(connection, fault);
+	if (r)
+		return r;
+	long size = message_encode(message, connection->frame, sizeof(connection->frame));
+	if (size == -EMSGSIZE)
+		return fault_say(fault, -EMSGSIZE, "the request is larger than a message may be");
+	if (size < 0)
+		return fault_say(fault, (int)size, "out of memory");
+	r = connection_queue(connection, (size_t)size, fault);
+	return r ? r : connection_flush(connection, fault);
+}
+
+/* -- receiving ---------------------------------------------------------------------------- */
+
+/* Keep one descriptor, close the others. How many came. */
+static int connection_keep_fds(struct connection *connection, struct msghdr *header)
+{
+	int came = 0;
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR(header, at)) {
+		if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t n = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n; i++, came++) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(at) + i * sizeof(int), sizeof(int));
+			if (connection->passed < 0)
+				connection->passed = fd;
+			else
+				close(fd);
+		}
+	}
+	return came;
+}
+
+/* Read what the socket has, up to the end of the frame under way. 1: something came; 0: nothing. */
+static int connection_read(struct connection *connection, struct fault *fault)
+{
+	char control[CMSG_SPACE(FDS_MAX * sizeof(int))]
+		__attribute__((aligned(__alignof__(struct cmsghdr))));
+	bool had = connection->passed >= 0;
+	struct iovec room;
+	uint8_t *at;
+	int r = frame_reader_room(&connection->in, &at, &room.iov_len);
+	if (r == -EPROTO)
+		return connection_broken(connection, fault, "a frame of an impossible length");
+	if (r)
+		return connection_no_memory(connection, fault);
+	room.iov_base = at;
+	struct msghdr header = {.msg_iov = &room,
+				.msg_iovlen = 1,
+				.msg_control = control,
+				.msg_controllen = sizeof(control)};
+	ssize_t size;
+	do
+		size = recvmsg(connection->socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (size < 0 && errno == EINTR);
+	if (size < 0 && errno == EAGAIN)
+		return 0;
+	if (size < 0)
+		return connection_gone(connection, errno, fault);
+	int came = connection_keep_fds(connection, &header);
+	if (came + had > 1 || header.msg_flags & MSG_CTRUNC)
+		return connection_broken(connection, fault, "descriptors that nobody asked for");
+	if (size == 0)
+		return connection_gone(connection, 0, fault);
+	frame_reader_received(&connection->in, (size_t)size);
+	return 1;
+}
+
+/* A whole message, if there is one: 1, with the message. */
+static int connection_decode(struct connection *connection, struct message *out,
+			     struct fault *fault)
+{
+	struct message_fault wrong;
+	const uint8_t *bytes;
+	size_t size;
+	if (frame_reader_next(&connection->in, &bytes, &size))
+		return connection_broken(connection, fault, "a frame of an impossible length");
+	if (!bytes)
+		return 0;
+	int r = message_decode(bytes, size, connection->memory, out, &wrong);
+	if (r < 0)
+		return connection_no_memory(connection, fault);
+	if (r)
+		return connection_broken(connection, fault, "%s", wrong.text);
+	if (connection->passed >= 0 && out->kind != MESSAGE_ATTACHED)
+		return connection_broken(connection, fault, "a descriptor that nobody asked for");
+	return 1;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Wait for something to read, and send meanwhile. False: the time is over. */
+static bool connection_wait(struct connection *connection, int64_t until)
+{
+	struct pollfd poll_ = {connection->socket, POLLIN, 0};
+	int64_t left = until < 0 ? -1 : until - now_ms();
+	if (until >= 0 && left <= 0)
+		return false;
+	if (connection->out_size)
+		poll_.events |= POLLOUT;
+	(void)poll(&poll_, 1, left > INT_MAX ? INT_MAX : (int)left);
+	return true;
+}
+
+int connection_receive(struct connection *connection, int timeout_ms, struct message *out,
+		       struct fault *fault)
+{
+	int64_t until = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+	for (;;) {
+		int r = connection_flush(connection, fault);
+		if (r == 0)
+			r = connection_decode(connection, out, fault);
+		if (r)
+			return r < 0 ? r : 0;
+		r = connection_read(connection, fault);
+		if (r < 0)
+			return r;
+		if (r == 0 && !connection_wait(connection, until))
+			return -EAGAIN;
+	}
+}
+
+/* -- asking ------------------------------------------------------------------------------- */
+
+uint32_t connection_seq(struct connection *connection)
+{
+	connection->seq += connection->seq == UINT32_MAX ? 2 : 1; /* 0 is nobody's */
+	return connection->seq;
+}
+
+static uint64_t seq_of(const struct message *message)
+{
+	switch (message->kind) {
+	case MESSAGE_HELLO:
+		return message->hello.seq;
+	case MESSAGE_WELCOME:
+		return message->welcome.seq;
+	case MESSAGE_ERROR:
+		return message->error.seq;
+	case MESSAGE_OK:
+		return message->ok.seq;
+	case MESSAGE_ATTACH:
+		return message->attach.seq;
+	case MESSAGE_ATTACHED:
+		return message->attached.seq;
+	case MESSAGE_DETACH:
+		return message->detach.seq;
+	case MESSAGE_PING:
+		return message->ping.seq;
+	case MESSAGE_STATUS:
+		return message->status.seq;
+	case MESSAGE_REPORT:
+		return message->report.seq;
+	case MESSAGE_LIST:
+		return message->list.seq;
+	case MESSAGE_LISTING:
+		return message->listing.seq;
+	case MESSAGE_SET:
+		return message->set.seq;
+	case MESSAGE_STOP:
+		return message->stop.seq;
+	default:
+		return 0;
+	}
+}
+
+int connection_refusal(const struct message_error *error, struct fault *fault)
+{
+	static const struct {
+		unsigned code;
+		int result;
+	} results[] = {
+		{ERROR_VERSION, -EPROTONOSUPPORT},
+		{ERROR_TIMEOUT, -ETIMEDOUT},
+		{ERROR_TOO_MANY_CONNECTIONS, -EBUSY},
+		{ERROR_DATASET, -EINVAL},
+		{ERROR_PIPELINE, -EINVAL},
+		{ERROR_ARGUMENT, -EINVAL},
+		{ERROR_MEMORY, -ENOSPC},
+		{ERROR_TRANSPORT, -EOPNOTSUPP},
+		{ERROR_TOKEN, -ESTALE},
+		{ERROR_PERMISSION, -EPERM},
+		{ERROR_STOPPING, -ESHUTDOWN},
+		{ERROR_SETTING, -EINVAL},
+		{ERROR_INTERNAL, -EIO},
+	};
+	int result = -EPROTO;
+	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)
+		if (results[i].code == error->code)
+			result = results[i].result;
+	fault_say(fault, result, "%.*s (%.*s)", (int)error->text.size, error->text.data,
+		  (int)error->name.size, error->name.data);
+	fault->code = (unsigned)error->code;
+	return result;
+}
+
+int connection_ask(struct connection *connection, const struct message *request,
+		   enum message_kind wanted, int quiet_ms, struct message *out, struct fault *fault)
+{
+	int r = connection_send(connection, request, fault);
+	while (r == 0) {
+		r = connection_receive(connection, quiet_ms, out, fault);
+		if (r == -EAGAIN) {
+			fault_say(fault, -ETIMEDOUT, "stokerd did not answer within %d s",
+				  quiet_ms / 1000);
+			return connection_lose(connection, -ETIMEDOUT, fault);
+		}
+		if (r)
+			return r;
+		/* Who is cut off hears why by an ERROR of no request. */
+		if (out->kind == MESSAGE_ERROR &&
+		    (out->error.seq == seq_of(request) || out->error.seq == 0))
+			return connection_refusal(&out->error, fault);
+		if (seq_of(out) != seq_of(request))
+			continue;
+		if (out->kind == wanted)
+			return 0;
+		return connection_broken(connection, fault, "%s as the answer to %s",
+					 message_name(out->kind), message_name(request->kind));
+	}
+	return r;
+}
+
+int connection_open(struct connection *connection, int socket, const char *client,
+		    struct message *welcome_out, struct fault *fault)
+{
+	struct message hello = message_init(MESSAGE_HELLO);
+	connection_close(connection);
+	connection->socket = socket;
+	connection->lost = 0;
+	if (!connection->memory && decoder_memory_new(&connection->memory) < 0)
+		return connection_no_memory(connection, fault);
+	hello.hello.seq = connection_seq(connection);
+	hello.hello.version_min = hello.hello.version_max = PROTO_VERSION;
+	hello.hello.client = (struct text){client, strlen(client)};
+	int r = connection_ask(connection, &hello, MESSAGE_WELCOME, CONNECTION_QUIET_MS,
+			       welcome_out, fault);
+	return r ? connection_lose(connection, r, fault) : 0;
+}
+
+int connection_take_fd(struct connection *connection)
+{
+	int fd = connection->passed;
+	connection->passed = -1;
+	return fd;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A ring's shared memory, mapped read-only, with its header page checked against the size of the
+ * file and its own bounds (layout: proto/segment.h). Counted: the attachment and each held batch
+ * keep it mapped, whatever becomes of the connection. Immutable once mapped. Knows no message.
+ */
+#ifndef STOKER_CLIENT_RING_H
+#define STOKER_CLIENT_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/c/fault.h"
+#include "proto/segment.h"
+
+enum ring_array { RING_IMAGE, RING_LABEL, RING_INDEX, RING_ARRAYS };
+
+struct ring_field {
+	const char *dtype; /* a literal */
+	uint32_t dims, shape[SEGMENT_DIMS_MAX];
+	uint64_t stride, offset;
+};
+
+struct ring {
+	const uint8_t *data; /* the mapping */
+	uint64_t bytes;
+	uint32_t slots;
+	unsigned uses;
+	struct ring_field fields[RING_ARRAYS];
+};
+
+/*
+ * Map a descriptor (which stays the caller's) that must be a sealed memfd of `bytes`.
+ * 0, -EPROTO if it or its header is not as it must be, or another negative errno; with words.
+ */
+int ring_map(struct ring **out, int fd, uint64_t bytes, uint64_t number, struct fault *fault);
+struct ring *ring_use(struct ring *ring);
+void ring_drop(struct ring *ring); /* unmaps after the last use; NULL is fine */
+
+/* The header page alone: fills in slots and fields of `out`, whose bytes are set. `fault` has the
+ * words on -EPROTO. Pure. */
+int ring_parse(struct ring *out, const struct segment_header *header, uint64_t number,
+	       struct fault *fault);
+
+/* The array of one slot; `slot` must be below slots. */
+static inline const void *ring_slot(const struct ring *ring, enum ring_array array, uint32_t slot)
+{
+	const struct ring_field *field = &ring->fields[array];
+	return ring->data + field->offset + slot * field->stride;
+}
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libstoker: finished samples from stokerd, the node's image feeder, read in place.
+ *
+ * Connect, attach to a dataset with a list of transforms, and take batch after batch: the daemon
+ * decodes, augments and shuffles; what you get are pointers into memory that it shares with you,
+ * read-only. The bytes of a batch depend on dataset, transforms, seeds, epoch and position, and on
+ * nothing else: not on time, load, worker count or how many ranks there are.
+ *
+ * Threads: a handle is used by one thread at a time; several handles are independent. Pixels may be
+ * read by any thread until their batch is released. A handle does not survive a fork: in the child
+ * every call but stoker_free() gives -EPERM.
+ *
+ * Errors: a call that can fail returns a negative errno, and stoker_error() says in words what
+ * happened and what to do. Common to all: -EINVAL a wrong argument, -ENOMEM, -EPERM after a fork,
+ * -ENOTCONN not connected, -ECONNRESET the daemon is gone, -EPROTO it broke the protocol. After the
+ * last two the connection is closed: connect again, and attach where the last batch said.
+ * No call raises a signal; interrupted system calls are taken up again.
+ */
+#ifndef STOKER_H
+#define STOKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define STOKER_API __attribute__((visibility("default")))
+#else
+#define STOKER_API
+#endif
+
+#define STOKER_DIMS_MAX 6
+#define STOKER_RUNS_MAX 4
+
+struct stoker; /* a connection to the daemon and what came over it */
+
+/*
+ * What to read. Begin with STOKER_OPTIONS_INIT; 0 and NULL are the defaults. Texts are read during
+ * the call and not kept.
+ */
+struct stoker_options {
+	size_t size; /* of this struct, set by STOKER_OPTIONS_INIT */
+
+	/* A folder with a folder per class, or a manifest file. Required. The daemon opens it: a
+	 * relative path is made absolute here. */
+	const char *dataset;
+	const char *dataset_kind;   /* "folder" or "manifest", if the path does not tell */
+	const char *dataset_root;   /* of a manifest: where its paths begin (its own folder) */
+	const char *dataset_format; /* of a manifest: "lines", "tsv", "csv", "jsonl" */
+
+	/*
+	 * Transforms by torchvision's names and defaults, one after the other:
+	 *
+	 *   RandomResizedCrop(size=224, scale=(0.08, 1)) | RandomHorizontalFlip() |
+	 *   Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])
+	 *
+	 * Parameters have names. A value is a number, a text ('bilinear', the quotes may go), True,
+	 * False, None, or a list of values in () or []. NULL: no transforms. The text of a stream
+	 * as `stokerctl streams` shows it can be used as it is: dtype and layout stand at its end.
+	 */
+	const char *transforms;
+	const char *dtype;  /* "uint8", "float16", "bfloat16"; NULL is "float32" */
+	const char *layout; /* "NHWC"; NULL is "NCHW" */
+
+	uint32_t batch_size; /* samples a batch. Required. */
+	int sequential;	     /* 1: in the dataset's order; 0: in another order each epoch */
+	uint64_t order_seed, augment_seed;
+	uint64_t subset_start, subset_stop; /* samples [start, stop) of the dataset; stop 0: all */
+	const char *last_batch;		    /* "drop" or "pad"; NULL is "short" */
+	const char *bad_samples;	    /* "substitute"; NULL is "error": see -EBADMSG */
+	int exif_orientation;		    /* 1: turn images as their EXIF says */
+
+	/* The ranks of one training run: same job, each its rank. world 0 means 1. */
+	const char *job;
+	uint32_t rank, world;
+
+	uint32_t epochs; /* to deliver; 0: without end */
+
+	/* Where to begin: 0, 0, or where an earlier run stopped (next_epoch and next_position of
+	 * its last batch); then `dataset` and `pipeline` of its info can be named for a check. */
+	uint32_t epoch;
+	uint64_t position;
+	const char *expect_dataset, *expect_pipeline;
+
+	uint32_t inflight; /* batches ready or held by you, at most; 0 means 3 */
+	uint32_t prefetch; /* batches that the ring holds; 0: chosen by the daemon */
+};
+#define STOKER_OPTIONS_INIT                                                                        \
+	{                                                                                          \
+		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
+			0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
+	}
+
+/* The array of one sample: C order, no gaps, in the machine's byte order. */
+struct stoker_field {
+	const char *dtype; /* "uint8", "float16", "bfloat16", "float32" or "int64" */
+	uint32_t dims;	   /* 3 for an image; 0 for one number, as a class label */
+	uint32_t shape[STOKER_DIMS_MAX];
+	size_t bytes; /* the next sample's array begins so far behind this one's */
+};
+
+struct stoker_info {
+	uint64_t samples; /* of an epoch, all ranks together */
+	uint64_t batches; /* of a whole epoch, for this rank */
+	struct stoker_field image, label;
+	const char *dataset;  /* fingerprint, 32 hexadecimal digits: for expect_dataset */
+	const char *pipeline; /* hash of transforms, dtype and layout: for expect_pipeline */
+};
+
+/* Samples that lie one behind the other. */
+struct stoker_run {
+	uint32_t count;
+	const void *images;	/* count arrays of info->image */
+	const void *labels;	/* count arrays of info->label */
+	const int64_t *indexes; /* number of each sample in the dataset */
+};
+
+/* A batch in order; in one run nearly always, in more where the ring's end was reached. */
+struct stoker_batch {
+	uint64_t epoch;
+	uint64_t position; /* of its first sample in the epoch's order, all ranks counted */
+	uint32_t count;
+	uint32_t padded;      /* so many at the end repeat the epoch's start (last_batch "pad") */
+	uint32_t substituted; /* so many stand in for bad samples (bad_samples "substitute") */
+	uint32_t n_runs;
+	struct stoker_run run[STOKER_RUNS_MAX];
+	uint64_t next_epoch, next_position; /* where to begin again once this batch is used */
+};
+
+/* The library's version, "0.1.0". */
+STOKER_API const char *stoker_version(void);
+
+/* A handle, not connected; NULL if there is no memory for it. */
+STOKER_API struct stoker *stoker_new(void);
+
+/* Disconnect and free everything, held batches too. NULL is fine. */
+STOKER_API void stoker_free(struct stoker *stoker);
+
+/* Why the last call failed: one line, "" if none did. Valid until the next call. */
+STOKER_API const char *stoker_error(const struct stoker *stoker);
+
+/*
+ * Connect to the daemon's socket. NULL: $STOKER_SOCKET, or the first that answers of
+ * $XDG_RUNTIME_DIR/stoker/stokerd.sock, /tmp/stoker-<uid>/stokerd.sock, /run/stoker/stokerd.sock.
+ * Closes an earlier connection; batches held from it stay readable until they are released.
+ *
+ * Only root, the caller's own user, or the owner of the socket's directory (if nobody else could
+ * have made it) are believed to be the daemon.
+ *
+ * 0; -ENOENT no daemon (stoker_error() lists what was tried), -EACCES the peer or the socket's mode
+ * say no, -ETIMEDOUT no answer, -EPROTONOSUPPORT no common version of the protocol, -EBUSY the
+ * daemon has as many connections as it may.
+ */
+STOKER_API int stoker_connect(struct stoker *stoker, const char *socket);
+
+/*
+ * Attach: waits until the dataset is indexed and memory is there, as long as the daemon says that
+ * it is at it. An attached handle is detached first.
+ *
+ * 0; -EINVAL options, transforms or dataset are wrong; -ENOSPC no memory for the ring, -ESTALE not
+ * the dataset or pipeline that is expected, -EPERM not allowed, -ESHUTDOWN the daemon stops,
+ * -ETIMEDOUT it says nothing (the connection is closed), -EIO it failed.
+ */
+STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options *options);
+
+/* What the handle is attached to; NULL if to nothing. Valid until it is attached again, or freed.*/
+STOKER_API const struct stoker_info *stoker_info(const struct stoker *stoker);
+
+/*
+ * The next batch, yours until stoker_release(). Waits up to timeout_ms; 0: not at all, -1: until
+ * there is one.
+ *
+ * 1 and *batch_out is a batch; 0 at the end of the last epoch (`epochs`). -EAGAIN nothing is ready
+ * (timeout 0), -ETIMEDOUT (timeout above 0), -EDEADLK all `inflight` batches are held by you, so
+ * waiting without end would be (timeout -1). -EBADMSG a sample of the batch is bad: the batch is
+ * left out, the next call goes on behind it. -ESHUTDOWN the daemon is about to stop: keep the last
+ * next_epoch and next_position, free or reconnect the handle.
+ */
+STOKER_API int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out,
+			   int timeout_ms);
+
+/*
+ * Give a batch back; its pixels may change at once. Never waits. Also allowed after detaching or
+ * when the daemon is gone. 0; -EINVAL it is no batch of this handle, or was released; after -ENOMEM
+ * it is still held.
+ */
+STOKER_API int stoker_release(struct stoker *stoker, const struct stoker_batch *batch);
+
+/* End the delivery and stay connected. Batches still held stay readable until they are released.
+ * 0, also if not attached. */
+STOKER_API int stoker_detach(struct stoker *stoker);
+
+/*
+ * A descriptor for poll(), epoll and the like: readable when stoker_next() with timeout 0 has
+ * something to do. Call that until it gives -EAGAIN, then wait again. Only wait on it, and leave
+ * closing it to stoker_free(); it stays the same when the handle is connected again.
+ */
+STOKER_API int stoker_fd(struct stoker *stoker);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
