@@ -10,7 +10,6 @@
 #include "work/jpeg.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdio.h> /* jpeglib.h needs it */

@@ -3,13 +3,11 @@
  * Rows are taken as they are stored (of an interlaced picture: the rows of its seven passes) and
  * put in place here, so that no more than a row is held beside the pixels that are handed out.
  * As to Pillow, a wrong checksum is an error of the chunks that say what the picture is, and none
- * of those that hold its pixels: the header is read strictly, the rest by another object that is
- * not.
+ * of those that hold its pixels: png_begin() is strict, png_read() with its own object is not.
  */
 #include "work/png.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include <spng.h>
@@ -20,6 +18,7 @@
 #define CACHE_BYTES ((size_t)64 << 20) /* of all of them */
 #define ROW_BYTES ((uint64_t)64 << 20) /* of one stored row: the library holds several */
 #define HEADER_BYTES 33		       /* signature and IHDR */
+#define TAIL_BYTES 64		       /* where the last chunk is looked for */
 #define ROWS_PER_LOOK 64	       /* rows decoded between two looks at the clock */
 
 /* The grid of one pass of an interlaced picture; the last is that of a plain one. */
@@ -30,10 +29,20 @@ static const struct pass passes[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {
 				     {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}, {0, 0, 1, 1}};
 #define PASS_PLAIN 7
 
+struct png;
+
+/*
+ * Stored pixels [first, first + count) of a row to RGB, `step` bytes apart. Alpha is dropped. Of 16
+ * bits the high byte counts; but plain grey of 16 bits is an integer to Pillow, and is clipped.
+ */
+typedef void row_convert(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			 uint8_t *to, size_t step);
+
 struct png {
 	const struct codec_input *input;
 	struct spng_ihdr header;
 	unsigned channels;
+	row_convert *convert;
 	uint8_t palette[256][3];
 };
 
@@ -65,6 +74,55 @@ static unsigned channels_of(uint8_t color_type)
 	default:
 		return 1;
 	}
+}
+
+/* Less than a byte a pixel: grey over the full range, or places in the palette. */
+static void row_of_bits(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			uint8_t *to, size_t step)
+{
+	unsigned depth = png->header.bit_depth;
+	unsigned mask = (1u << depth) - 1;
+	unsigned scale = png->header.color_type == SPNG_COLOR_TYPE_INDEXED ? 1 : 255 / mask;
+	for (size_t at = first * depth; count > 0; count--, at += depth, to += step) {
+		unsigned value = row[at / 8] >> (8 - depth - at % 8) & mask;
+		memcpy(to, png->palette[value * scale], 3);
+	}
+}
+
+static void row_of_bytes(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			 uint8_t *to, size_t step)
+{
+	size_t bytes = (size_t)png->channels * png->header.bit_depth / 8;
+	for (row += first * bytes; count > 0; count--, row += bytes, to += step)
+		memcpy(to, png->palette[row[0]], 3);
+}
+
+static void row_of_integers(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			    uint8_t *to, size_t step)
+{
+	for (row += first * 2; count > 0; count--, row += 2, to += step)
+		memcpy(to, png->palette[row[0] ? 255 : row[1]], 3);
+}
+
+static void row_of_colours(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			   uint8_t *to, size_t step)
+{
+	size_t bytes = png->header.bit_depth / 8;
+	for (row += first * png->channels * bytes; count > 0; count--, to += step) {
+		to[0] = row[0];
+		to[1] = row[bytes];
+		to[2] = row[2 * bytes];
+		row += png->channels * bytes;
+	}
+}
+
+static row_convert *convert_of(const struct png *png)
+{
+	if (png->header.bit_depth < 8)
+		return row_of_bits;
+	if (png->channels >= 3)
+		return row_of_colours;
+	return png->header.bit_depth == 16 && png->channels == 1 ? row_of_integers : row_of_bytes;
 }
 
 static uint32_t number_at(const uint8_t *at)
@@ -114,6 +172,7 @@ static int png_open(struct png *png, const struct codec_input *input, bool stric
 	}
 	png->input = input;
 	png->channels = channels_of(png->header.color_type);
+	png->convert = convert_of(png);
 	*out = ctx;
 	return 0;
 }
@@ -137,35 +196,6 @@ static int png_read_palette(struct png *png, spng_ctx *ctx, struct fault *fault)
 	return 0;
 }
 
-/* One stored pixel to RGB. 16 bits: the high byte counts, but plain grey is an integer to Pillow
- * and clipped. Fewer than 8: the full range. Alpha is dropped. */
-static inline void pixel_to_rgb(const struct png *png, const uint8_t *row, size_t at, uint8_t *to)
-{
-	unsigned depth = png->header.bit_depth;
-	unsigned channels = png->channels;
-	if (depth < 8) {
-		unsigned mask = (1u << depth) - 1;
-		unsigned shift = 8 - depth - (at * depth & 7);
-		unsigned value = row[at * depth / 8] >> shift & mask;
-		if (png->header.color_type != SPNG_COLOR_TYPE_INDEXED)
-			value = value * 255 / mask;
-		memcpy(to, png->palette[value], 3);
-		return;
-	}
-	unsigned bytes = depth / 8;
-	const uint8_t *from = row + at * channels * bytes;
-	if (channels >= 3) {
-		to[0] = from[0];
-		to[1] = from[bytes];
-		to[2] = from[2 * bytes];
-		return;
-	}
-	uint8_t value = from[0];
-	if (bytes == 2 && channels == 1)
-		value = from[0] ? 255 : from[1];
-	memcpy(to, png->palette[value], 3);
-}
-
 /* Put what is needed of one stored row in its place. */
 static void png_place(const struct png *png, const struct pass *pass, const uint8_t *row, int32_t y,
 		      const struct image *image, uint8_t *pixels)
@@ -173,13 +203,24 @@ static void png_place(const struct png *png, const struct pass *pass, const uint
 	const struct rect *area = &image->area;
 	if (y < area->y || y >= area->y + area->height)
 		return;
-	uint8_t *line = pixels + (size_t)(y - area->y) * image->stride;
-	int64_t end = (int64_t)area->x + area->width;
-	int64_t first =
-		area->x <= pass->x ? 0 : (area->x - pass->x + pass->step_x - 1) / pass->step_x;
-	for (int64_t x = pass->x + first * pass->step_x; x < end; x += pass->step_x)
-		pixel_to_rgb(png, row, (size_t)((x - pass->x) / pass->step_x),
-			     line + (x - area->x) * 3);
+	int32_t begin = area->x - pass->x, end = begin + area->width;
+	if (end <= 0)
+		return;
+	size_t first = begin <= 0 ? 0 : ((size_t)begin + pass->step_x - 1) / pass->step_x;
+	size_t last = ((size_t)end + pass->step_x - 1) / pass->step_x;
+	if (first >= last)
+		return;
+	uint8_t *to = pixels + (size_t)(y - area->y) * image->stride;
+	to += 3 * (pass->x + first * pass->step_x - (size_t)area->x);
+	png->convert(png, row, first, last - first, to, 3 * (size_t)pass->step_x);
+}
+
+/* Whether the file's end is there. Without it all rows are decoded, so that a file cut short is
+ * found to be so whichever part of it is asked for. */
+static bool png_has_end(const struct codec_input *input)
+{
+	size_t tail = input->size < TAIL_BYTES ? input->size : TAIL_BYTES;
+	return memmem(input->data + input->size - tail, tail, "IEND", 4) != NULL;
 }
 
 static int png_decode(const struct png *png, spng_ctx *ctx, struct buffer *row,
@@ -187,6 +228,7 @@ static int png_decode(const struct png *png, spng_ctx *ctx, struct buffer *row,
 {
 	const struct spng_ihdr *header = &png->header;
 	bool plain = header->interlace_method == SPNG_INTERLACE_NONE;
+	bool stop = plain && png_has_end(png->input);
 	int32_t last = image->area.y + image->area.height - 1;
 	size_t room = ((size_t)header->width * png->channels * header->bit_depth + 7) / 8;
 	int r = buffer_reserve(row, room);
@@ -205,7 +247,7 @@ static int png_decode(const struct png *png, spng_ctx *ctx, struct buffer *row,
 		if (r && r != SPNG_EOI)
 			break;
 		png_place(png, pass, row->data, (int32_t)info.row_num, image, pixels);
-		if (plain && (int32_t)info.row_num == last)
+		if (stop && (int32_t)info.row_num == last)
 			return 0;
 		if (r == 0 && rows % ROWS_PER_LOOK == 0) {
 			int late = codec_check_time(png->input, fault);
@@ -231,8 +273,8 @@ int png_begin(const struct codec_input *input, bool exif, struct codec_header *o
 		return r;
 	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
 	struct spng_exif chunk;
-	r = spng_get_exif(ctx,
-			  &chunk); /* reads, and so checks, all that stands before the pixels */
+	/* Reads, and so checks, all that stands before the pixels. */
+	r = spng_get_exif(ctx, &chunk);
 	if (r == 0 && exif)
 		header.orientation = exif_orientation((const uint8_t *)chunk.data, chunk.length);
 	if (r == SPNG_ECHUNKAVAIL)

@@ -292,6 +292,7 @@ def test_png_cut_short(decode):
     for cut in range(8, len(data) - 24):
         assert pillow(data[:cut]) is None
         assert decode(data[:cut])[0] == CORRUPT, cut
+        assert decode(data[:cut], (0, 0, 3, 1))[0] == CORRUPT, cut
     same(decode, data[:-12], name="no IEND")
     same(decode, data + b"trailing")
 
@@ -392,9 +393,11 @@ def test_exif_that_is_odd(decode, block):
 
 def test_exif_that_is_none(decode):
     plain = saved(image("RGB", 23, 11), "JPEG")
-    for body in b"Exif\0\0", b"Exif\0\0II*\0", b"Exif\0\0junkjunkjunk", b"http://ns.adobe.com/\0" * 9:
+    for body in (b"Exif\0\0", b"Exif\0\0II*\0", b"Exif\0\0junkjunkjunk",
+                 b"http://ns.adobe.com/\0" * 9):
         condition, pixels = decode(with_segment(plain, 0xE1, body), exif=True)
         assert condition == 0
         numpy.testing.assert_array_equal(pixels, pillow(plain))
-    two = with_segment(with_segment(plain, 0xE1, b"Exif\0\0" + exif(6)), 0xE1, b"Exif\0\0" + exif(3))
+    one = with_segment(plain, 0xE1, b"Exif\0\0" + exif(6))
+    two = with_segment(one, 0xE1, b"Exif\0\0" + exif(3))
     same(decode, two, exif=True, name="the first one counts")
