@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exp and log from additions, multiplications and divisions alone, so that a drawn parameter is the
- * same on every machine and libc (libm's differ in the last bit). Relative error below 1e-15 on
- * the ranges that transforms use. Compiled without contraction. Any thread.
+ * exp, log, sin and cos from additions, multiplications and divisions alone, so that a drawn
+ * parameter and a filter's weights are the same on every machine and libc (libm's differ in the
+ * last bit). Error below 1e-15 on the ranges that transforms use: relative for exp and log,
+ * absolute for sin and cos. Compiled without contraction. Any thread.
  */
 #ifndef STOKER_BASE_EXACT_H
 #define STOKER_BASE_EXACT_H
 
 double exact_exp(double x); /* |x| <= 700 */
 double exact_log(double x); /* x > 0, finite, normal */
+double exact_sin(double x); /* |x| <= 1000 */
+double exact_cos(double x); /* |x| <= 1000 */
 
 #endif

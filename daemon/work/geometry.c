@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The arithmetic is torchvision's, on Pillow images. Randomness: draw n of transform t of the list
+ * (ToTensor not counted) is number t * 65536 + n of the sample; uniform() is in [0, 1), below(m) a
+ * whole number in [0, m).
+ *	RandomHorizontalFlip, RandomVerticalFlip: flipped if uniform(0) < p
+ *	RandomCrop: top = below(0, height - h + 1), left = below(1, width - w + 1), of the padded
+ *		picture; nothing is drawn where both have one value
+ *	RandomResizedCrop: for try k = 0 to 9, until the crop fits:
+ *		area = height * width * (scale[0] + uniform(4k) * (scale[1] - scale[0]))
+ *		ratio = exp(log(ratio[0]) + uniform(4k + 1) * (log(ratio[1]) - log(ratio[0])))
+ *		w = round(sqrt(area * ratio)), h = round(sqrt(area / ratio)), halves to even
+ *		top = below(4k + 2, height - h + 1), left = below(4k + 3, width - w + 1)
+ * all in float64, exp and log from base/exact.h.
+ */
+#include "work/geometry.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/exact.h"
+
+struct draws {
+	const struct draw_key *key;
+	uint32_t first;
+};
+
+static double uniform(const struct draws *draws, uint32_t number)
+{
+	return draw_uniform(draws->key, draws->first + number);
+}
+
+static int32_t below(const struct draws *draws, uint32_t number, int32_t bound)
+{
+	return (int32_t)draw_below(draws->key, draws->first + number, (uint64_t)bound);
+}
+
+/* As Python's round(): halves to even. Below 2^52. */
+static double round_even(double x)
+{
+	double down = floor(x), rest = x - down;
+	if (rest > 0.5 || (rest == 0.5 && fmod(down, 2.0) != 0.0))
+		return down + 1.0;
+	return down;
+}
+
+static struct step *step_add(struct geometry *geometry, enum step_kind kind, int32_t width,
+			     int32_t height)
+{
+	struct step *step = &geometry->steps[geometry->count++];
+	*step = (struct step){.kind = kind};
+	step->axis[0] = (struct step_axis){.in = geometry->size[0], .out = width};
+	step->axis[1] = (struct step_axis){.in = geometry->size[1], .out = height};
+	geometry->size[0] = width;
+	geometry->size[1] = height;
+	return step;
+}
+
+static struct step *window_add(struct geometry *geometry, int32_t left, int32_t top, int32_t width,
+			       int32_t height)
+{
+	struct step *step = step_add(geometry, STEP_WINDOW, width, height);
+	step->axis[0].offset = left;
+	step->axis[1].offset = top;
+	return step;
+}
+
+static int say_large(const struct transform *transform, const struct geometry *geometry,
+		     struct fault *fault)
+{
+	return fault_say(fault, GEOMETRY_E_IMAGE,
+			 "%s makes a picture of %d x %d more than %d pixels wide or high",
+			 transform->row->name, geometry->size[0], geometry->size[1],
+			 GEOMETRY_EDGE_MAX);
+}
+
+/* Numbers may be out of range: they are checked before they are made whole. */
+static int resize_add(struct geometry *geometry, const struct transform *transform, double width,
+		      double height, enum filter filter, struct fault *fault)
+{
+	if (width > GEOMETRY_EDGE_MAX || height > GEOMETRY_EDGE_MAX)
+		return say_large(transform, geometry, fault);
+	if (width < 1 || height < 1)
+		return fault_say(fault, GEOMETRY_E_IMAGE,
+				 "%s makes nothing of a picture of %d x %d: an edge would be 0",
+				 transform->row->name, geometry->size[0], geometry->size[1]);
+	if ((int32_t)width != geometry->size[0] || (int32_t)height != geometry->size[1])
+		step_add(geometry, STEP_RESIZE, (int32_t)width, (int32_t)height)->filter = filter;
+	return 0;
+}
+
+static int add_resize(struct geometry *geometry, const struct transform *transform,
+		      const struct draws *draws, struct fault *fault)
+{
+	const struct parameter *size = &transform->values[RESIZE_SIZE];
+	const struct parameter *max_size = &transform->values[RESIZE_MAX_SIZE];
+	enum filter filter = (enum filter)transform->values[RESIZE_INTERPOLATION].number[0];
+	double width = geometry->size[0], height = geometry->size[1];
+	(void)draws;
+	if (size->count == 2)
+		return resize_add(geometry, transform, size->number[1], size->number[0], filter,
+				  fault);
+	bool upright = width <= height;
+	double new_short = size->number[0];
+	double new_long =
+		trunc(new_short * (upright ? height : width) / (upright ? width : height));
+	if (max_size->count && new_long > max_size->number[0]) {
+		new_short = trunc(max_size->number[0] * new_short / new_long);
+		new_long = max_size->number[0];
+	}
+	return resize_add(geometry, transform, upright ? new_short : new_long,
+			  upright ? new_long : new_short, filter, fault);
+}
+
+static int add_center_crop(struct geometry *geometry, const struct transform *transform,
+			   const struct draws *draws, struct fault *fault)
+{
+	const double *size = transform->values[CENTER_CROP_SIZE].number;
+	const int32_t crop[2] = {(int32_t)size[1], (int32_t)size[0]};
+	int32_t offset[2];
+	(void)draws;
+	(void)fault;
+	for (int i = 0; i < 2; i++) {
+		int32_t rest = geometry->size[i] - crop[i];
+		/* The larger half of a padding is on the right, of a cut as Python rounds. */
+		offset[i] = rest < 0 ? -(-rest / 2) : (int32_t)round_even(rest / 2.0);
+	}
+	window_add(geometry, offset[0], offset[1], crop[0], crop[1]);
+	return 0;
+}
+
+static int pad_add(struct geometry *geometry, const struct transform *transform,
+		   const double padding[4], enum border border, const double *fill,
+		   struct fault *fault)
+{
+	int32_t left = (int32_t)padding[0], top = (int32_t)padding[1];
+	int32_t width = geometry->size[0] + left + (int32_t)padding[2];
+	int32_t height = geometry->size[1] + top + (int32_t)padding[3];
+	if (width > GEOMETRY_EDGE_MAX || height > GEOMETRY_EDGE_MAX)
+		return say_large(transform, geometry, fault);
+	struct step *step = window_add(geometry, -left, -top, width, height);
+	step->border = border;
+	for (int i = 0; i < 3; i++)
+		step->fill[i] = (uint8_t)fill[i];
+	return 0;
+}
+
+static int add_pad(struct geometry *geometry, const struct transform *transform,
+		   const struct draws *draws, struct fault *fault)
+{
+	(void)draws;
+	return pad_add(geometry, transform, transform->values[PAD_PADDING].number,
+		       (enum border)transform->values[PAD_PADDING_MODE].number[0],
+		       transform->values[PAD_FILL].number, fault);
+}
+
+static int pad_for_crop(struct geometry *geometry, const struct transform *transform, int32_t width,
+			int32_t height, struct fault *fault)
+{
+	enum border border = (enum border)transform->values[RANDOM_CROP_PADDING_MODE].number[0];
+	const double *fill = transform->values[RANDOM_CROP_FILL].number;
+	int r = 0;
+	if (transform->values[RANDOM_CROP_PADDING].count)
+		r = pad_add(geometry, transform, transform->values[RANDOM_CROP_PADDING].number,
+			    border, fill, fault);
+	if (transform->values[RANDOM_CROP_PAD_IF_NEEDED].number[0] == 0.0)
+		return r;
+	if (r == 0 && geometry->size[0] < width) {
+		double missing = width - geometry->size[0];
+		const double sides[4] = {missing, 0, missing, 0};
+		r = pad_add(geometry, transform, sides, border, fill, fault);
+	}
+	if (r == 0 && geometry->size[1] < height) {
+		double missing = height - geometry->size[1];
+		const double sides[4] = {0, missing, 0, missing};
+		r = pad_add(geometry, transform, sides, border, fill, fault);
+	}
+	return r;
+}
+
+static int add_random_crop(struct geometry *geometry, const struct transform *transform,
+			   const struct draws *draws, struct fault *fault)
+{
+	const double *size = transform->values[RANDOM_CROP_SIZE].number;
+	int32_t width = (int32_t)size[1], height = (int32_t)size[0];
+	int r = pad_for_crop(geometry, transform, width, height, fault);
+	if (r)
+		return r;
+	int32_t over_x = geometry->size[0] - width, over_y = geometry->size[1] - height;
+	if (over_x < 0 || over_y < 0)
+		return fault_say(fault, GEOMETRY_E_IMAGE,
+				 "RandomCrop of %d x %d (width x height) is larger than the "
+				 "picture, %d x %d: set pad_if_needed, or put a Resize before it",
+				 width, height, geometry->size[0], geometry->size[1]);
+	int32_t top = below(draws, 0, over_y + 1), left = below(draws, 1, over_x + 1);
+	window_add(geometry, left, top, width, height);
+	return 0;
+}
+
+/* Where no try fits: the largest crop in the middle whose ratio is allowed. */
+static int add_fallback_crop(struct geometry *geometry, const struct parameter *ratio,
+			     struct fault *fault)
+{
+	int32_t width = geometry->size[0], height = geometry->size[1];
+	double shape = (double)width / (double)height, w = width, h = height;
+	if (shape < ratio->number[0])
+		h = round_even(width / ratio->number[0]);
+	else if (shape > ratio->number[1])
+		w = round_even(height * ratio->number[1]);
+	if (w < 1 || h < 1)
+		return fault_say(fault, GEOMETRY_E_IMAGE,
+				 "RandomResizedCrop finds no crop of its 'ratio' in a picture of "
+				 "%d x %d",
+				 width, height);
+	window_add(geometry, (width - (int32_t)w) / 2, (height - (int32_t)h) / 2, (int32_t)w,
+		   (int32_t)h);
+	return 0;
+}
+
+static int add_random_resized_crop(struct geometry *geometry, const struct transform *transform,
+				   const struct draws *draws, struct fault *fault)
+{
+	const struct parameter *ratio = &transform->values[RANDOM_RESIZED_CROP_RATIO];
+	const double *scale = transform->values[RANDOM_RESIZED_CROP_SCALE].number;
+	const double *size = transform->values[RANDOM_RESIZED_CROP_SIZE].number;
+	const double width = geometry->size[0], height = geometry->size[1];
+	const double low = exact_log(ratio->number[0]), high = exact_log(ratio->number[1]);
+	bool fits = false;
+	for (uint32_t try = 0; try < 10 && !fits; try++) {
+		double area = width * height *
+			      (scale[0] + uniform(draws, 4 * try) * (scale[1] - scale[0]));
+		double shape = exact_exp(low + uniform(draws, 4 * try + 1) * (high - low));
+		double w = round_even(sqrt(area * shape)), h = round_even(sqrt(area / shape));
+		fits = w > 0 && w <= width && h > 0 && h <= height;
+		if (!fits)
+			continue;
+		int32_t top = below(draws, 4 * try + 2, (int32_t)(height - h) + 1);
+		int32_t left = below(draws, 4 * try + 3, (int32_t)(width - w) + 1);
+		window_add(geometry, left, top, (int32_t)w, (int32_t)h);
+	}
+	int r = fits ? 0 : add_fallback_crop(geometry, ratio, fault);
+	if (r)
+		return r;
+	return resize_add(
+		geometry, transform, size[1], size[0],
+		(enum filter)transform->values[RANDOM_RESIZED_CROP_INTERPOLATION].number[0], fault);
+}
+
+static int add_flip(struct geometry *geometry, const struct transform *transform,
+		    const struct draws *draws, struct fault *fault)
+{
+	int axis = transform->row->kind == TRANSFORM_RANDOM_VERTICAL_FLIP;
+	(void)fault;
+	if (uniform(draws, 0) < transform->values[RANDOM_FLIP_P].number[0])
+		step_add(geometry, STEP_FLIP, geometry->size[0], geometry->size[1])
+			->axis[axis]
+			.flip = true;
+	return 0;
+}
+
+typedef int geometry_function(struct geometry *geometry, const struct transform *transform,
+			      const struct draws *draws, struct fault *fault);
+
+static geometry_function *const functions[] = {
+	[TRANSFORM_RESIZE] = add_resize,
+	[TRANSFORM_CENTER_CROP] = add_center_crop,
+	[TRANSFORM_RANDOM_CROP] = add_random_crop,
+	[TRANSFORM_RANDOM_RESIZED_CROP] = add_random_resized_crop,
+	[TRANSFORM_RANDOM_HORIZONTAL_FLIP] = add_flip,
+	[TRANSFORM_RANDOM_VERTICAL_FLIP] = add_flip,
+	[TRANSFORM_PAD] = add_pad,
+};
+
+void geometry_begin(struct geometry *geometry, int32_t width, int32_t height)
+{
+	geometry->size[0] = width;
+	geometry->size[1] = height;
+	geometry->count = 0;
+}
+
+int geometry_add(struct geometry *geometry, const struct transform *transform, unsigned index,
+		 const struct draw_key *key, struct fault *fault)
+{
+	const struct draws draws = {key, (uint32_t)index << 16};
+	return functions[transform->row->kind](geometry, transform, &draws, fault);
+}

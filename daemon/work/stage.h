@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The steps of one picture, made ready to run: stages, each at most one filtered resize followed by
+ * steps that only move pixels. Stage 0 has no resize. Nearly every list is one pass: stage 0 is a
+ * plain window of the picture, which costs nothing, and the last stage writes the slot.
+ *
+ * stages_plan() works backward, from the result to the part of the picture that is needed, and
+ * makes all tables; stages_run() only moves pixels. Owns the tables and the pictures in between and
+ * keeps them for the next picture, unless they have become large. One worker's.
+ */
+#ifndef STOKER_WORK_STAGE_H
+#define STOKER_WORK_STAGE_H
+
+#include <stdbool.h>
+
+#include "base/fault.h"
+#include "work/geometry.h"
+#include "work/image.h"
+#include "work/output.h"
+#include "work/resample.h"
+#include "work/track.h"
+
+struct stage {
+	const struct step *resize; /* NULL for stage 0 */
+	unsigned first, end;	   /* the steps behind it */
+	int32_t size[2];	   /* of its result, whole */
+	struct span window[2];	   /* what is wanted of it */
+	struct track track[2];
+	struct axis axis[2];
+};
+
+struct stages {
+	unsigned count;
+	struct buffer pictures[2]; /* in between, in turn */
+	struct buffer lines;	   /* of a resample, or a row */
+	struct stage stage[GEOMETRY_TRANSFORMS_MAX + 1];
+};
+
+enum {
+	STAGE_E_IMAGE = 1, /* would take an unreasonable amount of memory */
+};
+
+/* `geometry` is borrowed until the next plan. 0, STAGE_E_IMAGE or -ENOMEM. */
+int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t width,
+		int32_t height, struct rect *need_out, struct fault *fault);
+/* 0 or -ENOMEM. */
+int stages_run(struct stages *stages, const struct geometry *geometry, const struct image *image,
+	       const struct output *output, void *array);
+void stages_deinit(struct stages *stages);
+
+#endif

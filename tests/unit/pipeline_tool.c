@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The pipeline as a shared module, for test_pipeline_pillow.py: pixels in, the slot's bytes out.
+ * Owns one scratch a handle; one thread at a time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/exact.h"
+#include "base/order.h"
+#include "proto/pack.h"
+#include "work/pipeline.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct tool {
+	struct pipeline *pipeline;
+	struct pipeline_scratch *scratch;
+};
+
+struct tool *tool_new(const uint8_t *spec, size_t size, char *words, size_t words_size);
+void tool_free(struct tool *tool);
+const char *tool_text(const struct tool *tool);
+uint64_t tool_bytes(const struct tool *tool);
+int tool_draw(struct tool *tool, const struct draw_key *key, const int32_t size[2],
+	      struct rect *need_out, char *words, size_t words_size);
+int tool_apply(struct tool *tool, const struct image *image, void *out);
+double tool_exact(int function, double x);
+uint64_t tool_order(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position);
+
+static struct text text_of(const struct value *map, const char *key)
+{
+	const struct value *value = value_get(map, key);
+	return value && value->kind == VALUE_TEXT ? value->text : (struct text){"", 0};
+}
+
+static void say(char *words, size_t size, const struct fault *fault)
+{
+	strncpy(words, fault->text, size - 1);
+	words[size - 1] = '\0';
+}
+
+/* `spec`: a msgpack map of transforms, dtype, layout. NULL and words if it is refused. */
+EXPORT struct tool *tool_new(const uint8_t *spec, size_t size, char *words, size_t words_size)
+{
+	struct unpacker *unpacker = NULL;
+	struct fault fault = {"no memory, or no msgpack"};
+	struct value map;
+	const char *why;
+	struct tool *tool = calloc(1, sizeof(*tool));
+	if (tool && unpacker_new(&unpacker) == 0 &&
+	    unpack(unpacker, spec, size, &map, &why) == 0 &&
+	    pipeline_scratch_new(&tool->scratch) == 0 &&
+	    pipeline_new(&tool->pipeline, value_get(&map, "transforms"), text_of(&map, "dtype"),
+			 text_of(&map, "layout"), &fault) == 0) {
+		unpacker_free(unpacker);
+		return tool;
+	}
+	say(words, words_size, &fault);
+	unpacker_free(unpacker);
+	tool_free(tool);
+	return NULL;
+}
+
+EXPORT void tool_free(struct tool *tool)
+{
+	if (tool) {
+		pipeline_free(tool->pipeline);
+		pipeline_scratch_free(tool->scratch);
+	}
+	free(tool);
+}
+
+EXPORT const char *tool_text(const struct tool *tool)
+{
+	return pipeline_text(tool->pipeline);
+}
+
+EXPORT uint64_t tool_bytes(const struct tool *tool)
+{
+	return pipeline_output(tool->pipeline).bytes;
+}
+
+EXPORT int tool_draw(struct tool *tool, const struct draw_key *key, const int32_t size[2],
+		     struct rect *need_out, char *words, size_t words_size)
+{
+	struct fault fault = {""};
+	int r = pipeline_draw(tool->pipeline, key, size[0], size[1], tool->scratch, need_out,
+			      &fault);
+	say(words, words_size, &fault);
+	return r;
+}
+
+EXPORT int tool_apply(struct tool *tool, const struct image *image, void *out)
+{
+	return pipeline_apply(tool->pipeline, image, tool->scratch, out);
+}
+
+EXPORT double tool_exact(int function, double x)
+{
+	switch (function) {
+	case 0:
+		return exact_exp(x);
+	case 1:
+		return exact_log(x);
+	case 2:
+		return exact_sin(x);
+	default:
+		return exact_cos(x);
+	}
+}
+
+EXPORT uint64_t tool_order(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position)
+{
+	return order_at(seed, epoch, n, position);
+}
