@@ -177,14 +177,14 @@ void listing_readers(struct session *session, const struct message_list *list)
 static void pack_dataset(struct packer *packer, struct dataset_entry *entry)
 {
 	const struct dataset *dataset = entry->dataset;
-	pack_map(packer, dataset ? 10 : 5);
+	pack_map(packer, dataset ? 10 : 4);
 	item_uint(packer, "dataset", entry->id);
-	item_string(packer, "kind", entry->spec.kind);
 	item_string(packer, "path", entry->spec.path);
 	item_string(packer, "state", dataset ? "open" : "indexing");
 	item_uint(packer, "found", atomic_load(&entry->progress.found));
 	if (!dataset)
 		return;
+	item_string(packer, "kind", dataset_kind_name(dataset));
 	item_uint(packer, "samples", dataset_count(dataset));
 	item_uint(packer, "classes", dataset_class_count(dataset));
 	item_digest(packer, "fingerprint", dataset_fingerprint(dataset));

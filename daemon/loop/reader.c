@@ -13,6 +13,8 @@
 #include "loop/ring.h"
 #include "loop/server.h"
 
+#define READER_EPOCHS_MAX ((uint64_t)1 << 32) /* an epoch's number has 32 bits on the wire */
+
 int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	       const struct reader_request *request)
 {
@@ -23,7 +25,9 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	reader->peer = peer;
 	reader->ring = ring;
 	reader->share = request->share;
-	reader->end_epoch = request->epochs ? request->epoch + request->epochs : UINT64_MAX;
+	reader->end_epoch = request->epochs ? request->epoch + request->epochs : READER_EPOCHS_MAX;
+	if (reader->end_epoch > READER_EPOCHS_MAX)
+		reader->end_epoch = READER_EPOCHS_MAX;
 	reader->inflight = request->inflight;
 	size_t size = request->job.size < sizeof(reader->job) - 1 ? request->job.size
 								  : sizeof(reader->job) - 1;

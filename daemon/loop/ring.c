@@ -14,9 +14,7 @@
 static struct segment ring_plan_segment(const struct stream *stream, uint64_t ring, uint32_t slots)
 {
 	struct segment segment;
-	struct pipeline_output image = pipeline_output(stream->pipeline);
-	struct dataset_label label = dataset_label(stream->entry->dataset);
-	segment_plan(&segment, ring, slots, &image, &label);
+	segment_plan(&segment, ring, slots, stream->entry->dataset, stream->pipeline);
 	return segment;
 }
 

@@ -38,8 +38,11 @@ static void segment_add(struct segment *segment, const char *name, const char *d
 }
 
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
-		  const struct pipeline_output *image, const struct dataset_label *label)
+		  const struct dataset *dataset, const struct pipeline *pipeline)
 {
+	struct pipeline_output image = pipeline_output(pipeline);
+	struct dataset_label label = dataset_label(dataset);
+	struct digest fingerprint = dataset_fingerprint(dataset), hash = pipeline_hash(pipeline);
 	*segment = SEGMENT_NULL;
 	struct segment_header *header = &segment->header;
 	memcpy(header->magic, SEGMENT_MAGIC, sizeof(header->magic));
@@ -48,8 +51,10 @@ void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
 	header->total_bytes = SEGMENT_PAGE;
 	header->ring = ring;
 	header->slots = slots;
-	segment_add(segment, "image", image->dtype, 3, image->shape, image->bytes);
-	segment_add(segment, "label", label->dtype, label->dims, &label->count, label->bytes);
+	memcpy(header->dataset_fingerprint, fingerprint.bytes, sizeof(fingerprint.bytes));
+	memcpy(header->pipeline_hash, hash.bytes, sizeof(hash.bytes));
+	segment_add(segment, "image", image.dtype, 3, image.shape, image.bytes);
+	segment_add(segment, "label", label.dtype, label.dims, &label.count, label.bytes);
 	segment_add(segment, "index", "int64", 0, NULL, sizeof(int64_t));
 	segment->bytes = header->total_bytes;
 }

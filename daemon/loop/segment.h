@@ -35,9 +35,10 @@ struct segment {
 };
 #define SEGMENT_NULL ((struct segment){.fd = -1})
 
-/* Lay out the fields of `slots` slots; fills in segment->header and ->bytes. */
+/* Lay out `slots` slots of what this pipeline makes of this dataset; fills in segment->header and
+ * ->bytes. */
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
-		  const struct pipeline_output *image, const struct dataset_label *label);
+		  const struct dataset *dataset, const struct pipeline *pipeline);
 /* Make what was planned. `prefix` begins the name of a SEGMENT_PATH. 0, SEGMENT_E_MEMORY or a
  * negative errno; on failure nothing is left behind. */
 int segment_make(struct segment *segment, enum segment_transport transport, const char *prefix,
