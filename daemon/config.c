@@ -416,7 +416,7 @@ int config_load(struct config *out, int argc, char **argv, struct fault *fault)
 		result = config_finish(&config, flags.action, fault);
 	if (result) {
 		config_deinit(&config);
-		return result;
+		return result < 0 ? fault_say(fault, result, "out of memory") : result;
 	}
 	*out = config;
 	return 0;

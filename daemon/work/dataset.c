@@ -75,7 +75,8 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 	result = kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
 	if (result) {
 		free(dataset);
-		return result;
+		return result < 0 ? fault_say(fault, result, "out of memory for the index")
+				  : result;
 	}
 	*out = dataset;
 	return 0;
