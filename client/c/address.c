@@ -168,8 +168,5 @@ int address_connect(enum address_socket socket, const char *given, struct fault 
 		if (used >= sizeof(tried))
 			used = sizeof(tried) - 1;
 	}
-	return fault_say(fault, result, "no stokerd answers: %s%s", tried,
-			 result == -ENOENT ? "; start one with `stokerd`, or say by $STOKER_SOCKET "
-					     "where it listens"
-					   : "");
+	return fault_say(fault, result, "no stokerd answers: %s", tried);
 }

@@ -125,6 +125,13 @@ int stoker_connect(struct stoker *stoker, const char *socket)
 	stoker->watched = 0;
 	stoker_forget_ring(stoker);
 	int fd = address_connect(ADDRESS_DATA, socket, &stoker->fault);
+	if (fd == -ENOENT) {
+		struct fault why = stoker->fault;
+		return fault_say(&stoker->fault, fd,
+				 "%s; start one with `stokerd`, or say by $STOKER_SOCKET where it "
+				 "listens",
+				 why.text);
+	}
 	if (fd < 0)
 		return fd;
 	r = connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION, &welcome,

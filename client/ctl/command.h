@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commands: a row each, with its arguments, its line of help and what runs it. A command asks
+ * the daemon, prints to stdout, and returns an exit status of sysexits.h; words on a failure go to
+ * stderr (and, with --json, as {"error": ...} to stdout).
+ */
+#ifndef STOKER_CTL_COMMAND_H
+#define STOKER_CTL_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct invocation {
+	const char *socket; /* NULL: the usual places */
+	bool json;
+	bool bold;	  /* stdout is a terminal that may have it */
+	char **arguments; /* behind the command's name */
+};
+
+struct command {
+	const char *name, *arguments, *help;
+	int n_arguments;
+	int (*run)(const struct command *command, const struct invocation *invocation);
+};
+
+extern const struct command commands[];
+extern const size_t n_commands;
+
+const struct command *command_find(const char *name); /* or NULL */
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/control.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/c/address.h"
+#include "client/ctl/json.h"
+
+#define EXIT_MS 10000 /* from the end of the connection to the end of the process */
+
+static struct text text_of(const char *string)
+{
+	return (struct text){string, strlen(string)};
+}
+
+int control_open(struct control *control, const char *socket)
+{
+	struct message welcome;
+	memset(control, 0, sizeof(*control));
+	connection_init(&control->connection);
+	int fd = address_connect(ADDRESS_CONTROL, socket, &control->fault);
+	if (fd < 0)
+		return fd;
+	int r = connection_open(&control->connection, fd, "stokerctl " STOKER_VERSION, &welcome,
+				&control->fault);
+	if (r)
+		return r;
+	snprintf(control->daemon, sizeof(control->daemon), "%.*s", (int)welcome.welcome.daemon.size,
+		 welcome.welcome.daemon.data);
+	control->pid = welcome.welcome.pid;
+	return 0;
+}
+
+void control_close(struct control *control)
+{
+	connection_deinit(&control->connection);
+}
+
+static int control_ask(struct control *control, const struct message *request,
+		       enum message_kind wanted, struct message *reply)
+{
+	return connection_ask(&control->connection, request, wanted, CONNECTION_QUIET_MS, reply,
+			      &control->fault);
+}
+
+static int control_no_memory(struct control *control)
+{
+	return fault_say(&control->fault, -ENOMEM, "out of memory");
+}
+
+int control_status(struct control *control, json_t **values_out)
+{
+	struct message request = message_init(MESSAGE_STATUS), reply;
+	request.status.seq = connection_seq(&control->connection);
+	int r = control_ask(control, &request, MESSAGE_REPORT, &reply);
+	if (r)
+		return r;
+	if (reply.report.values.value.kind != VALUE_MAP)
+		return connection_broken(&control->connection, &control->fault,
+					 "a report that is no map");
+	*values_out = json_of(&reply.report.values.value);
+	return *values_out ? 0 : control_no_memory(control);
+}
+
+/* One page, appended to `items`; `*after` is where the next begins, 0 behind the last. */
+static int control_page(struct control *control, const char *what, json_t *items, uint64_t *after)
+{
+	struct message request = message_init(MESSAGE_LIST), reply;
+	request.list.seq = connection_seq(&control->connection);
+	request.list.what = text_of(what);
+	request.list.after = *after;
+	int r = control_ask(control, &request, MESSAGE_LISTING, &reply);
+	if (r)
+		return r;
+	const struct value *list = &reply.listing.items.value;
+	if (list->kind != VALUE_LIST || (reply.listing.next && reply.listing.next <= *after))
+		return connection_broken(&control->connection, &control->fault,
+					 "a list without end, or that is none");
+	for (uint32_t i = 0; i < list->count; i++)
+		if (json_array_append_new(items, json_of(&list->items[i])))
+			return control_no_memory(control);
+	*after = reply.listing.next;
+	return 0;
+}
+
+int control_list(struct control *control, const char *what, json_t **items_out)
+{
+	json_t *items = json_array();
+	uint64_t after = 0;
+	int r;
+	if (!items)
+		return control_no_memory(control);
+	do
+		r = control_page(control, what, items, &after);
+	while (r == 0 && after);
+	if (r)
+		json_decref(items);
+	else
+		*items_out = items;
+	return r;
+}
+
+int control_set(struct control *control, const char *name, const char *value)
+{
+	struct message request = message_init(MESSAGE_SET), reply;
+	request.set.seq = connection_seq(&control->connection);
+	request.set.name = text_of(name);
+	request.set.value = text_of(value);
+	return control_ask(control, &request, MESSAGE_OK, &reply);
+}
+
+static double now_s(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+int control_ping(struct control *control, double *seconds_out)
+{
+	struct message request = message_init(MESSAGE_PING), reply;
+	request.ping.seq = connection_seq(&control->connection);
+	double begin = now_s();
+	int r = control_ask(control, &request, MESSAGE_OK, &reply);
+	*seconds_out = now_s() - begin;
+	return r;
+}
+
+/* The daemon's process, to wait for; -1 if it is in another PID namespace, gone, or behind a socket
+ * that systemd made (then its number is not the one that the kernel tells of the socket). */
+static int control_pidfd(const struct control *control)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	if (getsockopt(control->connection.socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	    (uint64_t)peer.pid != control->pid)
+		return -1;
+	return (int)syscall(SYS_pidfd_open, peer.pid, 0);
+}
+
+/* The connection ends a little before the process, which then still holds the lock and the name of
+ * its socket: who starts another one at once would be refused. */
+static void wait_for_exit(int pidfd)
+{
+	struct pollfd exit_ = {pidfd, POLLIN, 0};
+	if (pidfd < 0)
+		return;
+	(void)poll(&exit_, 1, EXIT_MS);
+	close(pidfd);
+}
+
+int control_stop(struct control *control)
+{
+	struct message request = message_init(MESSAGE_STOP), reply;
+	int pidfd = control_pidfd(control);
+	request.stop.seq = connection_seq(&control->connection);
+	int r = control_ask(control, &request, MESSAGE_OK, &reply);
+	while (r == 0)
+		r = connection_receive(&control->connection, -1, &reply, &control->fault);
+	if (r == -ECONNRESET) {
+		wait_for_exit(pidfd);
+		return 0;
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+	return r;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the daemon said, as JSON: the one form in which stokerctl keeps it, for --json and for
+ * tables. Bytes that are no UTF-8, and NULs, become U+FFFD; numbers above 2^63-1 become texts.
+ */
+#ifndef STOKER_CTL_JSON_H
+#define STOKER_CTL_JSON_H
+
+#include <jansson.h>
+
+#include "proto/value.h"
+
+/* A new reference, or NULL if there is no memory. */
+json_t *json_of(const struct value *value);
+json_t *json_of_text(struct text text);
+
+/* Print with a newline behind it. */
+void json_print(const json_t *json);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* stokerctl: parse, find the command, run it. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "client/ctl/command.h"
+#include "client/ctl/nearest.h"
+
+static void print_help(FILE *file)
+{
+	fprintf(file,
+		"usage: stokerctl [--socket PATH] [--json] COMMAND [ARGUMENT...]\n\n"
+		"Watch and tune the stokerd that serves this machine's training processes.\n\n");
+	for (size_t i = 0; i < n_commands; i++) {
+		char left[32];
+		snprintf(left, sizeof(left), "%s %s", commands[i].name, commands[i].arguments);
+		fprintf(file, "  %-15s %s\n", left, commands[i].help);
+	}
+	fprintf(file,
+		"  help            this text\n\n"
+		"  --socket PATH   control socket of the daemon; else $STOKER_CONTROL_SOCKET, or\n"
+		"                  control.sock beside the data socket where clients look for it\n"
+		"  --json          print JSON, for programs\n"
+		"  --version       print the version\n\n"
+		"More: man stokerctl.\n");
+}
+
+static int usage(const char *what, const char *name)
+{
+	fprintf(stderr, "stokerctl: %s%s; stokerctl --help shows what there is\n", what, name);
+	return EX_USAGE;
+}
+
+static int unknown_command(const char *name)
+{
+	for (size_t i = 0; i < n_commands; i++) {
+		if (!nearest_is_like(name, commands[i].name))
+			continue;
+		fprintf(stderr, "stokerctl: there is no command %s; did you mean %s?\n", name,
+			commands[i].name);
+		return EX_USAGE;
+	}
+	return usage("there is no such command: ", name);
+}
+
+/* A full disk or a closed pipe must not look like success. */
+static int finish(int status)
+{
+	int failed = ferror(stdout);
+	if (fclose(stdout) || failed) {
+		perror("stokerctl: cannot write");
+		return status ? status : EX_IOERR;
+	}
+	return status;
+}
+
+static int run(const char *name, struct invocation *invocation, int n_arguments)
+{
+	const struct command *command = command_find(name);
+	char expected[64];
+	if (strcmp(name, "help") == 0) {
+		print_help(stdout);
+		return EX_OK;
+	}
+	if (!command)
+		return unknown_command(name);
+	snprintf(expected, sizeof(expected), "%s %s", command->name,
+		 *command->arguments ? command->arguments : "takes no arguments");
+	if (n_arguments != command->n_arguments)
+		return usage(*command->arguments ? "it is: stokerctl " : "", expected);
+	return command->run(command, invocation);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{0},
+	};
+	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+	struct invocation invocation = {
+		.bold = isatty(STDOUT_FILENO) && !(no_color && *no_color) && terminal &&
+			strcmp(terminal, "dumb") != 0,
+	};
+	int option;
+	while ((option = getopt_long(argc, argv, "s:jhV", options, NULL)) != -1) {
+		switch (option) {
+		case 's':
+			invocation.socket = optarg;
+			break;
+		case 'j':
+			invocation.json = true;
+			break;
+		case 'h':
+			print_help(stdout);
+			return finish(EX_OK);
+		case 'V':
+			printf("stokerctl %s\n", STOKER_VERSION);
+			return finish(EX_OK);
+		default: /* getopt_long() has said what is wrong */
+			return EX_USAGE;
+		}
+	}
+	if (optind == argc) {
+		print_help(stderr);
+		return EX_USAGE;
+	}
+	invocation.arguments = argv + optind + 1;
+	return finish(run(argv[optind], &invocation, argc - optind - 1));
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/report.h"
+
+#include <string.h>
+
+#include "client/ctl/unit.h"
+#include "proto/tables.h"
+
+#define VALUE_MAX 256
+
+/* What a value is called here and what it means; counters bring their own words. */
+static const struct {
+	const char *name, *help;
+} helps[] = {
+#define HELP_ROW(NAME, name, kind, help) {#name, help},
+	COUNTER_TABLE(HELP_ROW)
+#undef HELP_ROW
+		{"ring_memory", "what all rings together may take"},
+	{"max_connections", "connections at most"},
+	{"rss", "memory of the process"},
+	{"open_fds", "open descriptors"},
+};
+
+/* These stand in the headline. */
+static const char *const headline[] = {"version", "state", "pid", "uptime_s", "socket"};
+
+static const struct {
+	const char *title;
+	const char *names[12];
+} sections[] = {
+	{"readers",
+	 {"readers", "streams", "rings", "ring_bytes", "ring_memory", "slots_leased",
+	  "readers_total"}},
+	{"work",
+	 {"workers", "fetchers", "queued", "samples_decoded_total", "samples_read_total",
+	  "bytes_read_total", "samples_delivered_total", "batches_delivered_total",
+	  "samples_cancelled_total", "work_ns_total", "fetch_ns_total"}},
+	{"trouble",
+	 {"samples_bad_total", "samples_substituted_total", "protocol_errors_total",
+	  "bad_releases_total", "timeouts_total", "overruns_total", "connections_refused_total"}},
+	{"connections", {"connections", "max_connections", "connections_total"}},
+};
+#define SECTIONS (sizeof(sections) / sizeof(*sections))
+#define NAMES (sizeof(sections->names) / sizeof(*sections->names))
+
+static const char *help_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(helps) / sizeof(*helps); i++)
+		if (strcmp(helps[i].name, name) == 0)
+			return helps[i].help;
+	return "";
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	size_t size = strlen(name), tail = strlen(end);
+	return size >= tail && strcmp(name + size - tail, end) == 0;
+}
+
+static enum unit unit_of(const char *name)
+{
+	if (ends_in(name, "_bytes") || strncmp(name, "bytes_", 6) == 0 || ends_in(name, "_memory"))
+		return UNIT_BYTES;
+	if (ends_in(name, "_ns_total"))
+		return UNIT_NANOSECONDS;
+	return ends_in(name, "_s") ? UNIT_SECONDS : UNIT_PLAIN;
+}
+
+static bool in_headline(const char *name)
+{
+	for (size_t i = 0; i < sizeof(headline) / sizeof(*headline); i++)
+		if (strcmp(headline[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool in_section(const char *name)
+{
+	for (size_t s = 0; s < SECTIONS; s++)
+		for (size_t i = 0; i < NAMES && sections[s].names[i]; i++)
+			if (strcmp(sections[s].names[i], name) == 0)
+				return true;
+	return false;
+}
+
+static void print_title(FILE *file, const char *title, bool bold)
+{
+	fprintf(file, "\n%s%s%s\n", bold ? "\033[1m" : "", title, bold ? "\033[0m" : "");
+}
+
+static void print_value(FILE *file, const char *name, const json_t *value)
+{
+	char text[VALUE_MAX];
+	const char *help = help_of(name);
+	unit_write(value, unit_of(name), text, sizeof(text));
+	fprintf(file, "  %-26s %12s%s%s\n", name, text, *help ? "   " : "", help);
+}
+
+static void print_headline(FILE *file, const json_t *values, bool bold)
+{
+	char text[5][VALUE_MAX];
+	for (int i = 0; i < 5; i++)
+		unit_write(json_object_get(values, headline[i]), i == 3 ? UNIT_SECONDS : UNIT_PLAIN,
+			   text[i], VALUE_MAX);
+	fprintf(file, "%sstokerd %s%s, %s for %s, pid %s, %s\n", bold ? "\033[1m" : "", text[0],
+		bold ? "\033[0m" : "", text[1], text[3], text[2], text[4]);
+}
+
+static void print_others(FILE *file, json_t *values, bool bold)
+{
+	const char *key;
+	const json_t *value;
+	bool titled = false;
+	json_object_foreach(values, key, value)
+	{
+		if (in_headline(key) || in_section(key))
+			continue;
+		if (!titled)
+			print_title(file, "others", bold);
+		titled = true;
+		print_value(file, key, value);
+	}
+}
+
+void report_print(FILE *file, json_t *values, bool bold)
+{
+	print_headline(file, values, bold);
+	for (size_t s = 0; s < SECTIONS; s++) {
+		bool titled = false;
+		for (size_t i = 0; i < NAMES && sections[s].names[i]; i++) {
+			const char *name = sections[s].names[i];
+			const json_t *value = json_object_get(values, name);
+			if (!value)
+				continue;
+			if (!titled)
+				print_title(file, sections[s].title, bold);
+			titled = true;
+			print_value(file, name, value);
+		}
+	}
+	print_others(file, values, bold);
+}

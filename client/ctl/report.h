@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The daemon's status as a page: what belongs together in sections, each value with what it means;
+ * values that this version does not know come last.
+ */
+#ifndef STOKER_CTL_REPORT_H
+#define STOKER_CTL_REPORT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+void report_print(FILE *file, json_t *values, bool bold);
+
+#endif

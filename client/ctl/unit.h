@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values as people read them: sizes, durations, rates, texts that a terminal cannot be hurt by.
+ * Pure; the same in every locale.
+ */
+#ifndef STOKER_CTL_UNIT_H
+#define STOKER_CTL_UNIT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+enum unit {
+	UNIT_PLAIN,
+	UNIT_BYTES,	  /* "153.6 MiB" */
+	UNIT_SECONDS,	  /* "2 h 05 min" */
+	UNIT_NANOSECONDS, /* the same */
+	UNIT_RATE,	  /* "1234.5" */
+	UNIT_REFERENCE,	  /* a number; 0 is nobody: "-" */
+};
+
+/* Write a value; "-" for NULL, nil and what has no form. Control characters are written as \n, \t
+ * or \x1b. Cut to size, always terminated. */
+void unit_write(const json_t *value, enum unit unit, char *out, size_t size);
+
+/* Columns that UTF-8 text takes, if each character takes one. */
+size_t unit_columns(const char *text);
+
+#endif
