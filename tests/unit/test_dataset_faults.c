@@ -42,6 +42,7 @@ char *__wrap_strdup(const char *string);
 char *__wrap_strndup(const char *string, size_t size);
 ssize_t __real_pread(int fd, void *data, size_t size, off_t offset);
 ssize_t __wrap_pread(int fd, void *data, size_t size, off_t offset);
+ssize_t __wrap_pread64(int fd, void *data, size_t size, off_t offset);
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, long a, long b, long c, long d);
 
@@ -90,6 +91,12 @@ ssize_t __wrap_pread(int fd, void *data, size_t size, off_t offset)
 		return -1;
 	}
 	return __real_pread(fd, data, (size_t)step < size ? (size_t)step : size, offset);
+}
+
+/* What pread() is called where files may be large. */
+ssize_t __wrap_pread64(int fd, void *data, size_t size, off_t offset)
+{
+	return __wrap_pread(fd, data, size, offset);
 }
 
 static int openat2_error; /* 0: none */
