@@ -31,7 +31,16 @@ double draw_uniform(const struct draw_key *key, uint32_t draw)
 	return (double)(draw_bits(key, draw) >> 11) * 0x1p-53;
 }
 
+/* The upper half of a 128-bit product, from 32-bit halves. */
+static uint64_t multiply_high(uint64_t a, uint64_t b)
+{
+	uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+	uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+	uint64_t carry = a0 * b1 + (uint32_t)middle;
+	return a1 * b1 + (middle >> 32) + (carry >> 32);
+}
+
 uint64_t draw_below(const struct draw_key *key, uint32_t draw, uint64_t bound)
 {
-	return (uint64_t)(((unsigned __int128)draw_bits(key, draw) * bound) >> 64);
+	return multiply_high(draw_bits(key, draw), bound);
 }

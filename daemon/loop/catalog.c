@@ -38,8 +38,9 @@ static void catalog_opened(uv_work_t *work, int status)
 	entry->result = status < 0 ? status : entry->opening.result;
 	if (entry->result == 0) {
 		entry->dataset = entry->opening.dataset;
-		log_info("dataset %s: %llu samples, index %zu bytes", entry->spec.path,
-			 (unsigned long long)dataset_count(entry->dataset),
+		log_info("dataset %s: %llu samples, %llu files that are none, index %zu bytes",
+			 entry->spec.path, (unsigned long long)dataset_count(entry->dataset),
+			 (unsigned long long)dataset_skipped(entry->dataset),
 			 dataset_index_bytes(entry->dataset));
 	} else if (entry->result < 0) {
 		fault_say(&entry->opening.fault, entry->result, "%s: %s", entry->spec.path,
