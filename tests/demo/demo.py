@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import pathlib
+import select
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from PIL import Image, ImageDraw  # noqa: E402
 
 TRAINERS = 3
 SECONDS = 4  # of each measurement
+COLUMNS = 120  # of a table
 DIGEST_SAMPLES = 512  # of a large folder, enough to prove it
 TRAIN = (stoker.RandomResizedCrop(224), stoker.RandomHorizontalFlip(), stoker.ToTensor(),
          stoker.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
@@ -123,18 +125,18 @@ class Trainer:
 
 def train(socket, data):
     """A trainer: attach, say so, go when told; for each further line say the images so far."""
-    import select
+    words = open(0, "rb", buffering=0)  # one that select() sees is one that was not read yet
     with stoker.connect(socket) as node:
         loader = node.loader(data, batch_size=32, transforms=TRAIN, seed=7, job="demo")
         print("attached", flush=True)
-        sys.stdin.readline()
+        words.readline()
         images_seen = 0
         while True:
             for images, labels in loader:
                 images.sum(), labels.sum()  # a model would do more with them
                 images_seen += len(labels)
-                if select.select([sys.stdin], [], [], 0)[0]:
-                    if not sys.stdin.readline():
+                if select.select([words], [], [], 0)[0]:
+                    if not words.readline():
                         return
                     print(images_seen, flush=True)
 
@@ -213,7 +215,9 @@ def feed(programs, data):
             f"{len(os.sched_getaffinity(0))} cores that the trainers use too")
         step("what the daemon says: stokerctl streams, stokerctl readers, stokerctl status")
         for what in ("streams", "readers", "status"):
-            say("\n".join("   " + line for line in programs.ctl(what).splitlines()) + "\n")
+            # A table as wide as a screen; of the counters those that are about trainers and work.
+            lines = programs.ctl(what).partition("\ntrouble")[0].rstrip().splitlines()
+            say("\n".join("   " + line[:COLUMNS] for line in lines) + "\n")
         counters = programs.counters()
         shared = counters["samples_delivered_total"] / max(1, counters["samples_decoded_total"])
         say(f"   {counters['samples_delivered_total']} samples were delivered and "
@@ -267,11 +271,11 @@ def demo(build, data):
         check(names_in_shared_memory() <= shared_before, "no shared memory is left")
     step("what to try next")
     say(f"""\
-   {build}/daemon/stokerd &             a daemon of your own, on your user's socket
-   {build}/client/ctl/stokerctl top     watch it
+   {build}/daemon/stokerd &                a daemon of your own, on your user's socket
+   {build}/client/ctl/stokerctl readers    who trains, how fast, who waits for whom
    PYTHONPATH=client/python {sys.executable} client/python/examples/train_loop.py /my/data
-   make test                            every quick check
-   make bench DATA=/my/data             beside the DataLoader of PyTorch""")
+   make test                               every quick check
+   make bench DATA=/my/data                beside the DataLoader of PyTorch""")
 
 
 def main():
