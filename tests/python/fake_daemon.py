@@ -204,9 +204,10 @@ class Peer(threading.Thread):
             count = self.batch
             if self.attach.get("last_batch") != "pad":
                 count, padded = count - padded, 0
-            held = sum(self.leases.values())
-            if held + count > self.ring.slots:
+            oldest = min(self.leases.values(), default=self.ordinal)
+            if self.ordinal + count - oldest > self.ring.slots:
                 return
+            ordinal = self.ordinal
             runs = self.fill(position, count)
             over = self.origin + (self.k + 1) * whole >= self.n
             following = {"next_epoch": self.epoch + over,
@@ -220,7 +221,7 @@ class Peer(threading.Thread):
                          **following)
                 continue
             lease = self.daemon_.number()
-            self.leases[lease] = count
+            self.leases[lease] = ordinal
             self.say("batch", lease=lease, epoch=epoch, position=position, count=count, runs=runs,
                      padded=padded, **following)
 
@@ -307,8 +308,9 @@ class FakeDaemon:
         return [fields for seen, fields in self.seen if seen == name][-1]
 
     def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        if self.listener.fileno() >= 0:
+            self.listener.shutdown(socket.SHUT_RDWR)
+            self.listener.close()
         for peer in list(self.peers):
             try:
                 peer.sock.shutdown(socket.SHUT_RDWR)

@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import Any, Deque, Dict, List, Optional
+from typing import Any, Deque, Dict, List, Optional, Tuple
 
 from . import _wire
 from .errors import Disconnected, Error, ForkError, ProtocolError, from_message
@@ -30,12 +30,14 @@ _open: weakref.WeakSet[Connection] = weakref.WeakSet()
 class Connection:
     """A connected socket whose peer was found to be the daemon.
 
-    ``held`` maps each lease that the application holds to whether it took it as a Batch.
+    ``held``: the leases that the application holds, each with its count (the first is number 1)
+    and whether it was taken as a Batch.
     """
 
     def __init__(self, sock: socket.socket, uid: int) -> None:
         self.uid = uid
-        self.held: Dict[int, bool] = {}
+        self.held: Dict[int, Tuple[int, bool]] = {}
+        self._granted = 0
         self._sock = sock
         self._reader = _wire.FrameReader()
         self._inbox: Deque[_wire.Received] = deque()
@@ -120,6 +122,21 @@ class Connection:
             self._gather()
             self._out += frame
         self._flush()
+
+    def grant(self, lease: int, explicit: bool) -> None:
+        """The application has this lease now; ``explicit`` if as a Batch."""
+        self._granted += 1
+        self.held[lease] = self._granted, explicit
+
+    def held_state(self) -> Tuple[int, int]:
+        """How many leases the application holds, and how many batches ago the oldest came."""
+        held = self.held.copy()
+        return len(held), self._granted - min((count for count, _ in held.values()),
+                                              default=self._granted)
+
+    def forgotten(self) -> int:
+        """How many Batches the application holds."""
+        return sum(explicit for _, explicit in self.held.copy().values())
 
     def release(self, lease: int) -> None:
         """Give a lease back, once. Any thread, also from a finalizer."""

@@ -84,8 +84,8 @@ class Ring:
 
     def has(self, runs: Sequence[Sequence[int]], count: int) -> bool:
         """Are these runs inside of the ring, and of so many samples?"""
-        return (sum(run[1] for run in runs) == count and
-                all(run[1] > 0 and run[0] + run[1] <= self.slots for run in runs))
+        return (sum(size for _, size in runs) == count and
+                all(first + size <= self.slots for first, size in runs))
 
 
 def map_fd(fd: int, size: int, number: int) -> Ring:

@@ -9,6 +9,7 @@ from typing import Dict, NamedTuple, Optional, Tuple
 
 VERSION = 1
 FRAME_MAX = 65536
+DEPTH_MAX = 16
 NODES_MAX = 8192
 RUNS_MAX = 4
 
@@ -136,7 +137,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "next_epoch": _must("uint", 0, U64),
         "next_position": _must("uint", 0, U64),
     }),
-    Message(17, "end", {"epoch": _must("uint", 0, U32)}),
+    Message(17, "end", {"epoch": _must("uint", 0, U64)}),
     Message(18, "detach", {"seq": _SEQ}),
     Message(19, "goaway", {
         "text": _must("text", 0, TEXT),

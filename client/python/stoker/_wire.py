@@ -6,6 +6,7 @@ as in Python's own file names (os.fsencode() gives the bytes back).
 """
 from __future__ import annotations
 
+import math
 import struct
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -62,27 +63,13 @@ def encode(name: str, /, **values: Any) -> bytes:
             value = values.pop(key)
             _check_ours(key, field, value)
             if field.default is None or value != _default(field):
-                out[key] = _wire_text(value)
+                out[key] = value
     if values:
         raise TypeError(f"{name} has no field {next(iter(values))!r}")
-    payload = msgpack.packb(out, use_bin_type=True)
+    payload = msgpack.packb(out, unicode_errors="surrogateescape")
     if len(payload) > _tables.FRAME_MAX:
         raise ValueError(f"the request takes {len(payload)} bytes, at most {_tables.FRAME_MAX} fit")
     return _LENGTH.pack(len(payload)) + bytes(payload)
-
-
-def _wire_text(value: Any) -> Any:
-    """A str that is not UTF-8 goes as bytes; also inside of lists and maps."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return value.encode("utf-8", "surrogateescape")
-    elif isinstance(value, (list, tuple)):
-        return [_wire_text(item) for item in value]
-    elif isinstance(value, dict):
-        return {key: _wire_text(item) for key, item in value.items()}
-    return value
 
 
 def _check_ours(key: str, field: _tables.Field, value: Any) -> None:
@@ -114,14 +101,25 @@ def decode(payload: bytes) -> Received:
         raise ProtocolError(f"the bytes are not one msgpack map: {error!r}") from error
     if not isinstance(value, dict):
         raise ProtocolError(f"the frame holds a {type(value).__name__}, not a map")
+    _check_tree(value, 1)
     number = value.get("type")
     message = _tables.BY_NUMBER.get(number) if type(number) is int else None
     if message is None:
         raise ProtocolError(f"no message has the number {number!r}")
     return Received(message.name, {
-        key: _check_theirs(message.name, key, field, value.get(key))
+        key: _check_theirs(message.name, key, field, value.get(key, _ABSENT))
         for key, field in message.fields.items()
     })
+
+
+def _check_tree(value: Any, depth: int) -> None:
+    if isinstance(value, (dict, list)):
+        if depth > _tables.DEPTH_MAX:
+            raise ProtocolError(f"the frame is nested deeper than {_tables.DEPTH_MAX}")
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_tree(item, depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ProtocolError("a number is not finite")
 
 
 def _no_key_twice(pairs: List[Tuple[Any, Any]]) -> Dict[str, Any]:
@@ -137,6 +135,7 @@ def _no_key_twice(pairs: List[Tuple[Any, Any]]) -> Dict[str, Any]:
     return out
 
 
+_ABSENT = object()
 _EMPTY: Dict[str, Any] = {"text": "", "any": None}
 
 
@@ -147,7 +146,7 @@ def _default(field: _tables.Field) -> Any:
 
 
 def _check_theirs(name: str, key: str, field: _tables.Field, value: Any) -> Any:
-    if value is None:
+    if value is _ABSENT:
         if field.default is None:
             raise ProtocolError(f"{name} has no {key}")
         return _default(field)
@@ -162,7 +161,7 @@ def _check_theirs(name: str, key: str, field: _tables.Field, value: Any) -> Any:
     elif field.type == "runs":
         good = _is_runs(value, field.max)
     else:
-        good = True
+        good = True  # a tree: whoever reads it checks it
     if not good:
         raise ProtocolError(f"{name}.{key} is of a wrong type or out of range")
     return value
@@ -175,5 +174,5 @@ def _bytes_of(text: str) -> int:
 def _is_runs(value: Any, most: int) -> bool:
     return (isinstance(value, list) and 1 <= len(value) <= most and all(
         isinstance(run, list) and len(run) == 2 and all(
-            type(number) is int and 0 <= number <= _tables.U32 for number in run)
+            type(number) is int and 0 <= number <= _tables.U32 for number in run) and run[1] > 0
         for run in value))

@@ -18,7 +18,7 @@ class Lease:
     __slots__ = ("_connection", "_number", "__weakref__")
 
     def __init__(self, connection: Connection, number: int, explicit: bool) -> None:
-        connection.held[number] = explicit
+        connection.grant(number, explicit)
         self._connection = connection
         self._number = [number]
 

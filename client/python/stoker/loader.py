@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Arrays = Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
+# Where held batches keep others from coming: collect those in reference cycles, then tell.
+HELD_COLLECT_S = 0.1
 HELD_WARNING_S = 5.0
 
 
@@ -167,7 +169,7 @@ class Loader:
         self._closed = True
         forgotten = 0
         for connection in [self._connection, *self._retired]:
-            forgotten += sum(connection.held.copy().values())
+            forgotten += connection.forgotten()
             connection.close()
         self._retired.clear()
         if forgotten:
@@ -272,29 +274,35 @@ class Loader:
         """The next message. Says why if it does not come because the application holds all."""
         begun = time.monotonic()
         deadline = math.inf if self.timeout is None else begun + self.timeout
-        warn_at = begun + HELD_WARNING_S
+        steps: List[Tuple[float, Callable[[], object]]] = [
+            (begun + HELD_WARNING_S, self._warn_held), (begun + HELD_COLLECT_S, gc.collect)]
         while True:
-            until = min(deadline, warn_at)
+            until = min(deadline, steps[-1][0] if steps else math.inf)
             message = self._connection.receive(
                 None if until == math.inf else max(0.0, until - time.monotonic()))
             if message is not None:
                 return message
-            now = time.monotonic()
-            if now >= deadline:
+            if time.monotonic() >= deadline:
                 raise TimeoutError(f"no batch came within {self.timeout:g} s" + self._why_held())
-            if now >= warn_at:
-                gc.collect()  # a batch in a reference cycle is held by nobody who could drop it
-                warn_at = math.inf
+            while steps and time.monotonic() >= steps[-1][0]:
+                _, step = steps.pop()
                 if self._why_held():
-                    warnings.warn("waiting for a batch" + self._why_held(), RuntimeWarning,
-                                  stacklevel=4)
+                    step()
+
+    def _warn_held(self) -> None:
+        warnings.warn("waiting for a batch" + self._why_held(), RuntimeWarning, stacklevel=5)
 
     def _why_held(self) -> str:
-        held = len(self._connection.held)
-        if held < self.inflight:
+        """Why no batch can come, if it is for what the application holds; else nothing."""
+        held, age = self._connection.held_state()
+        if held >= self.inflight:
+            what = f"all {held} batches that may be in flight"
+        elif age >= self.inflight:  # the ring is a window of consecutive samples
+            what = f"a batch from {age} batches ago, and the ring cannot move past it"
+        else:
             return ""
-        return (f": the application holds all {held} batches that may be in flight; copy what is "
-                "to be kept, drop the arrays, or raise inflight")
+        return (f": the application holds {what}; copy what is to be kept, drop the arrays, or "
+                "raise inflight or prefetch")
 
     # From messages to arrays
 

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""Leases: who holds them, when they go back, and what stays readable."""
+import gc
+import os
+import threading
+import time
+import warnings
+
+import pytest
+
+import stoker
+
+
+def test_dropping_the_last_view_releases(daemon, node):
+    loader = node.loader("/data/20", batch_size=4, inflight=1)
+    images, labels = next(iter(loader))
+    part = images[1:2, 0]
+    del images, labels
+    assert daemon.count("release") == 0
+    assert part[0, 0, 0] == 7
+    del part
+    daemon.settle(lambda: daemon.count("release") == 1)
+    daemon.settle(lambda: daemon.leased() == 1)  # and the next one is announced
+    assert daemon.bad_releases == 0
+
+
+def test_each_lease_goes_back_once(daemon, node):
+    loader = node.loader("/data/40", batch_size=4)
+    for batch in loader.batches():
+        images = batch.images
+        batch.release()
+        batch.release()
+        del images
+    del batch
+    daemon.settle(lambda: daemon.count("release") == 10)
+    assert daemon.bad_releases == 0
+
+
+def test_release_in_many_threads(daemon, node):
+    """Each lease is given back once, whichever thread drops it."""
+    loader = node.loader("/data/2000", batch_size=2, inflight=64)
+    queue, done = [], threading.Event()
+
+    def drop():
+        while not done.is_set() or queue:
+            try:
+                batch = queue.pop()
+            except IndexError:
+                time.sleep(0)
+                continue
+            batch.release()
+
+    threads = [threading.Thread(target=drop) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    count = 0
+    for batch in loader.batches():
+        count += 1
+        queue.append(batch)
+    del batch
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert count == 1000
+    daemon.settle(lambda: daemon.count("release") == 1000)
+    assert daemon.bad_releases == 0
+
+
+def test_release_by_the_collector(daemon, node):
+    """An array in a reference cycle is freed by gc, in the middle of anything."""
+    loader = node.loader("/data/200", batch_size=2, inflight=8)
+    threshold = gc.get_threshold()
+    gc.set_threshold(20, 2, 2)
+    try:
+        count = 0
+        for images, _ in loader:
+            cycle = [images]
+            cycle.append(cycle)
+            count += 1
+        assert count == 100
+    finally:
+        gc.set_threshold(*threshold)
+
+
+def test_views_survive_close_and_a_dead_daemon(daemon, node):
+    """FAULTS 22, client's side."""
+    loader = node.loader("/data/20", batch_size=4)
+    images, labels = next(iter(loader))
+    before = images.copy()
+    loader.close()
+    loader.close()
+    daemon.close()
+    del loader
+    gc.collect()
+    assert (images == before).all() and len(labels) == 4
+
+
+def test_arrays_outlive_a_dropped_loader(daemon, node):
+    """The daemon keeps their slots until the last of them is gone."""
+    images, labels = next(iter(node.loader("/data/20", batch_size=4)))
+    gc.collect()
+    daemon.settle(lambda: daemon.count("credit") == 1)
+    assert len(daemon.peers) == 1 and images[1, 0, 0, 0] == 7
+    del images, labels
+    daemon.settle(lambda: not daemon.peers)
+
+
+def test_close_frees_everything(daemon, node):
+    loader = node.loader("/data/20", batch_size=4)
+    next(iter(loader))
+    fds = len(os.listdir("/proc/self/fd"))
+    loader.close()
+    daemon.settle(lambda: not daemon.peers)
+    assert len(os.listdir("/proc/self/fd")) < fds
+    for use in (lambda: iter(loader), lambda: loader.set_epoch(1), lambda: loader.classes,
+                lambda: loader.load_state_dict({})):
+        with pytest.raises(stoker.Error, match="closed"):
+            use()
+    assert loader.state_dict()["position"] == 4
+
+
+def test_no_descriptor_is_leaked(node):
+    def once():
+        with node.loader("/data/20", batch_size=4) as loader:
+            for _ in range(2):
+                for images, _ in loader:
+                    break
+            del images, _
+        with pytest.raises(stoker.DatasetError):
+            node.loader("/nowhere", batch_size=4)
+        gc.collect()
+    once()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        once()
+    # The fake daemon's own ends close a moment later.
+    for _ in range(500):
+        if len(os.listdir("/proc/self/fd")) <= before:
+            return
+        time.sleep(0.01)
+    raise AssertionError("descriptors are left open")
+
+
+def test_forgotten_batches_warn(node):
+    loader = node.loader("/data/20", batch_size=4)
+    batch = next(iter(loader.batches()))
+    with pytest.warns(ResourceWarning, match="1 batches"):
+        loader.close()
+    batch.release()
+    loader = node.loader("/data/20", batch_size=4)
+    kept = next(iter(loader))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loader.close()
+    assert kept
+
+
+def test_holding_all_warns_then_times_out_and_loses_nothing(daemon, node, monkeypatch):
+    monkeypatch.setattr("stoker.loader.HELD_WARNING_S", 0.1)
+    loader = node.loader("/data/20", batch_size=4, inflight=2, timeout=0.3)
+    it = iter(loader.batches())
+    kept = [next(it), next(it)]
+    with pytest.warns(RuntimeWarning, match="holds all 2 batches"):
+        with pytest.raises(TimeoutError, match="holds all 2 batches"):
+            next(it)
+    kept.pop(0).release()
+    batch = next(it)
+    assert batch.position == 8
+    batch.release()
+    kept.pop().release()
+
+
+def test_a_batch_in_a_cycle_does_not_block(node):
+    """Nobody could drop it, so the wait itself collects it."""
+    loader = node.loader("/data/20", batch_size=4, inflight=1, timeout=5)
+    it = iter(loader)
+    gc.disable()
+    try:
+        cycle = [next(it)]
+        cycle.append(cycle)
+        del cycle
+        assert len(next(it)[1]) == 4
+    finally:
+        gc.enable()
+
+
+def test_fork(daemon, node):
+    loader = node.loader("/data/20", batch_size=4)
+    it = iter(loader)
+    images, labels = next(it)
+    releases = daemon.count("release")
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            assert images[1, 0, 0, 0] == 7
+            del images, labels
+            for use in (lambda: next(it), lambda: iter(loader), lambda: loader.classes):
+                with pytest.raises(stoker.ForkError):
+                    use()
+            loader.close()
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    time.sleep(0.05)
+    assert daemon.count("release") == releases
+    assert sum(len(labels) for _, labels in it) == 16
+
+
+def test_a_child_does_not_keep_the_connection(daemon, node):
+    """The daemon sees the parent leave while a forked child lives on (FAULTS 10)."""
+    loader = node.loader("/data/20", batch_size=4)
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(write)
+        os.read(read, 1)
+        os._exit(0)
+    try:
+        loader.close()
+        daemon.settle(lambda: not daemon.peers)
+    finally:
+        os.close(write)
+        os.close(read)
+        os.waitpid(pid, 0)
+
+
+def test_one_old_batch_stops_the_ring_and_the_warning_says_so(node, monkeypatch):
+    monkeypatch.setattr("stoker.loader.HELD_WARNING_S", 0.2)
+    loader = node.loader("/data/80", batch_size=4, inflight=3, timeout=0.4)
+    it = iter(loader)
+    first, _ = next(it)
+    with pytest.warns(RuntimeWarning, match="from 3 batches ago"), pytest.raises(TimeoutError):
+        for _ in it:
+            pass
+    assert first[1, 0, 0, 0] == 7
+    del first, _
+    assert len(list(map(lambda pair: pair[1].copy(), it))) == 16
