@@ -12,7 +12,7 @@
 
 #include "base/fault.h"
 #include "base/philox.h"
-#include "work/resample.h"
+#include "work/axis.h"
 #include "work/transform.h"
 
 #define GEOMETRY_TRANSFORMS_MAX 60 /* of a list: their steps are numbered by a byte */

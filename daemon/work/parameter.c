@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "work/axis.h"
 #include "work/geometry.h"
 #include "work/quote.h"
-#include "work/resample.h"
 
 static const char *const filter_names[] = {
 	[FILTER_NEAREST] = "nearest",

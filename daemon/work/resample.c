@@ -1,272 +1,227 @@
 // SPDX-License-Identifier: MIT
 #include "work/resample.h"
 
-#include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "base/exact.h"
-
-#define PRECISION 22
+#define PRECISION AXIS_PRECISION
 #define HALF (1u << (PRECISION - 1))
-#define WEIGHTS_MAX ((uint64_t)1 << 26)
-#define BLOCK 32 /* bytes of a row that the second pass does at a time */
+#define BLOCK 32 /* rows are kept in multiples of it: no loop has an end of its own */
 
-static const double pi = 3.14159265358979323846;
+/*
+ * Two rows go through the first pass as one: their bytes stand side by side in the halves of a
+ * 64-bit word, and one multiplication does both. Each half begins at BIAS: a sum stays within
+ * -255 to 3 * 255 times 2^PRECISION (a filter's negative weights add up to less than 1, whatever
+ * the sizes), so nothing is borrowed from the other half and nothing is carried into it.
+ */
+#define BIAS ((uint32_t)256 << PRECISION)
+#define START ((uint64_t)(BIAS + HALF) << 32 | (BIAS + HALF))
 
-static inline double sinc(double x)
+static void pair_join(const uint8_t *first, const uint8_t *second, size_t count, uint32_t *out)
 {
-	if (x == 0.0)
-		return 1.0;
-	x *= pi;
-	return exact_sin(x) / x;
-}
-
-/* Expressions as in Pillow, operation by operation: another order rounds differently. */
-static inline __attribute__((always_inline)) double filter_weight(enum filter filter, double x)
-{
-	double positive = x < 0.0 ? -x : x;
-	switch (filter) {
-	case FILTER_BOX:
-		return x > -0.5 && x <= 0.5 ? 1.0 : 0.0;
-	case FILTER_BILINEAR:
-		return positive < 1.0 ? 1.0 - positive : 0.0;
-	case FILTER_HAMMING:
-		if (positive == 0.0)
-			return 1.0;
-		if (positive >= 1.0)
-			return 0.0;
-		positive *= pi;
-		return exact_sin(positive) / positive * (0.54f + 0.46f * exact_cos(positive));
-	case FILTER_BICUBIC:
-		if (positive < 1.0)
-			return (1.5 * positive - 2.5) * positive * positive + 1.0;
-		if (positive < 2.0)
-			return (((positive - 5.0) * positive + 8.0) * positive - 4.0) * -0.5;
-		return 0.0;
-	case FILTER_LANCZOS:
-		return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3.0) : 0.0;
-	default:
-		return 0.0;
+	for (size_t i = 0; i < count; i++) {
+		out[2 * i] = first[i];
+		out[2 * i + 1] = second[i];
 	}
 }
 
-static double filter_support(enum filter filter)
+/* Of 16 bits, for which every machine has a minimum and a maximum of many at a time. */
+static inline uint8_t clip(int16_t value)
 {
-	switch (filter) {
-	case FILTER_BOX:
-		return 0.5;
-	case FILTER_BICUBIC:
-		return 2.0;
-	case FILTER_LANCZOS:
-		return 3.0;
-	default:
-		return 1.0;
+	value = value < 0 ? 0 : value;
+	return (uint8_t)(value > 255 ? 255 : value);
+}
+
+static void pair_part(const uint32_t *sums, size_t count, uint8_t *first, uint8_t *second)
+{
+	for (size_t i = 0; i < count; i++) {
+		first[i] = clip((int16_t)((sums[2 * i] >> PRECISION) - 256));
+		second[i] = clip((int16_t)((sums[2 * i + 1] >> PRECISION) - 256));
 	}
 }
 
-static int32_t weight_fixed(double weight)
-{
-	return (int32_t)(weight * (1 << PRECISION) + (weight < 0.0 ? -0.5 : 0.5));
-}
-
-struct kernel {
-	int32_t in;
-	double scale, support, step; /* step: of the filter's argument, a pixel */
-	double *exact;		     /* room for one output's weights */
-};
-
-/* Weights of one output; those that are 0 at either end are left out. */
-static inline __attribute__((always_inline)) struct span
-axis_fill(const struct kernel *kernel, enum filter filter, int32_t output, int32_t *weights)
-{
-	double center = (output + 0.5) * kernel->scale, sum = 0.0;
-	int32_t first = (int32_t)(center - kernel->support + 0.5);
-	int32_t end = (int32_t)(center + kernel->support + 0.5);
-	int32_t count = 0, skipped = 0;
-	if (first < 0)
-		first = 0;
-	if (end > kernel->in)
-		end = kernel->in;
-	for (int32_t i = 0; i < end - first; i++) {
-		double weight = filter_weight(filter, (i + first - center + 0.5) * kernel->step);
-		kernel->exact[i] = weight;
-		sum += weight;
-	}
-	for (int32_t i = 0; i < end - first; i++) {
-		double weight = sum != 0.0 ? kernel->exact[i] / sum : kernel->exact[i];
-		int32_t fixed = weight_fixed(weight);
-		if (fixed != 0 || count > 0)
-			weights[count++] = fixed;
-		else
-			skipped++;
-	}
-	while (count > 0 && weights[count - 1] == 0)
-		count--;
-	return (struct span){first + skipped, count};
-}
-
-/* One loop a filter, so that the filter is compiled into it. */
-static void axis_fill_all(struct axis *axis, const struct kernel *kernel, enum filter filter,
-			  int32_t first)
-{
-#define FILL(filter_)                                                                              \
-	case filter_:                                                                              \
-		for (int32_t i = 0; i < axis->count; i++)                                          \
-			axis->spans[i] = axis_fill(kernel, filter_, first + i,                     \
-						   axis->weights + (size_t)i * axis->stride);      \
-		break
-	switch (filter) {
-		FILL(FILTER_BOX);
-		FILL(FILTER_BILINEAR);
-		FILL(FILTER_HAMMING);
-		FILL(FILTER_BICUBIC);
-		FILL(FILTER_LANCZOS);
-	default:
-		break;
-	}
-#undef FILL
-}
-
-static void axis_measure(struct axis *axis)
-{
-	int32_t first = INT32_MAX, end = 0;
-	axis->widest = 1;
-	for (int32_t i = 0; i < axis->count; i++) {
-		struct span span = axis->spans[i];
-		if (span.count == 0)
-			continue;
-		if (span.first < first)
-			first = span.first;
-		if (span.first + span.count > end)
-			end = span.first + span.count;
-		if (span.count > axis->widest)
-			axis->widest = span.count;
-	}
-	axis->source = end ? (struct span){first, end - first} : (struct span){0, 1};
-}
-
-int axis_build(struct axis *axis, enum filter filter, int32_t in, int32_t out, struct span window)
-{
-	double scale = (double)in / out, stretch = scale < 1.0 ? 1.0 : scale;
-	double support = filter_support(filter) * stretch;
-	int32_t whole = (int32_t)support + ((int32_t)support < support); /* ceil() */
-	uint64_t stride = (uint64_t)whole * 2 + 1;
-	uint64_t weights = stride * (uint64_t)window.count;
-	if (weights > WEIGHTS_MAX)
-		return RESAMPLE_E_SIZE;
-	size_t exact_bytes = stride * sizeof(double);
-	size_t span_bytes = (size_t)window.count * sizeof(struct span);
-	int r = buffer_reserve(&axis->memory, exact_bytes + span_bytes + weights * sizeof(int32_t));
-	if (r < 0)
-		return r;
-	axis->count = window.count;
-	axis->stride = (int32_t)stride;
-	axis->spans = (struct span *)(axis->memory.data + exact_bytes);
-	axis->weights = (int32_t *)(axis->memory.data + exact_bytes + span_bytes);
-	struct kernel kernel = {in, scale, support, 1.0 / stretch, (double *)axis->memory.data};
-	axis_fill_all(axis, &kernel, filter, window.first);
-	axis_measure(axis);
-	return 0;
-}
-
-void axis_deinit(struct axis *axis)
-{
-	buffer_deinit(&axis->memory);
-	*axis = AXIS_NULL;
-}
-
-/* Sums are modulo 2^32, as Pillow's are in practice: no input makes them undefined. */
-static inline uint8_t clip(uint32_t sum)
-{
-	int32_t value = (int32_t)sum >> PRECISION;
-	return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
-}
-
-static void pass_columns(const struct resample *resample, const uint8_t *source, uint8_t *out)
+/* `taps` is what the axis has; a constant where that is worth a loop of its own. */
+static inline __attribute__((always_inline)) void
+pass_columns(const struct resample *resample, const uint64_t *pairs, uint64_t *sums, int32_t taps)
 {
 	const struct axis *axis = resample->x;
-	for (int32_t x = 0; x < resample->width; x++, out += 3) {
-		int32_t column = resample->columns[x];
-		struct span span = axis->spans[column];
-		const int32_t *weight = axis->weights + (size_t)column * (size_t)axis->stride;
-		const uint8_t *pixel = source + 3 * (size_t)(span.first - resample->image.area.x);
-		uint32_t red = HALF, green = HALF, blue = HALF;
-		for (int32_t i = 0; i < span.count; i++, pixel += 3) {
-			uint32_t w = (uint32_t)weight[i];
-			red += pixel[0] * w;
-			green += pixel[1] * w;
-			blue += pixel[2] * w;
+	for (int32_t x = 0; x < resample->width; x++, sums += 3) {
+		size_t column = (size_t)resample->columns[x];
+		const int32_t *weight = axis->weights + column * (size_t)axis->stride;
+		const uint64_t *pair =
+			pairs + 3 * (size_t)(axis->spans[column].first - axis->source.first);
+		uint64_t red = START, green = START, blue = START;
+		for (int32_t i = 0; i < taps; i++, pair += 3) {
+			uint64_t w = (uint64_t)(int64_t)weight[i];
+			red += pair[0] * w;
+			green += pair[1] * w;
+			blue += pair[2] * w;
 		}
-		out[0] = clip(red);
-		out[1] = clip(green);
-		out[2] = clip(blue);
+		sums[0] = red;
+		sums[1] = green;
+		sums[2] = blue;
 	}
 }
 
-/* Rows of the first pass's result: row r of the source is kept in line r % count. */
+static void pass_columns_of(const struct resample *resample, const uint64_t *pairs, uint64_t *sums)
+{
+	switch (resample->x->widest) {
+	case 2:
+		pass_columns(resample, pairs, sums, 2);
+		break;
+	case 3:
+		pass_columns(resample, pairs, sums, 3);
+		break;
+	case 4:
+		pass_columns(resample, pairs, sums, 4);
+		break;
+	case 5:
+		pass_columns(resample, pairs, sums, 5);
+		break;
+	case 6:
+		pass_columns(resample, pairs, sums, 6);
+		break;
+	default:
+		pass_columns(resample, pairs, sums, resample->x->widest);
+		break;
+	}
+}
+
+/*
+ * The first pass's result, as far as the second still needs it. Rows 2p and 2p + 1 of the source
+ * (counted from the first that is read) are kept in lines 2s and 2s + 1, s = p % count.
+ */
 struct lines {
-	uint8_t *pixels; /* count lines of `stride` bytes, a multiple of BLOCK */
-	int32_t *held;	 /* which row a line holds, or -1 */
-	int32_t count;
+	uint8_t *pixels; /* lines of `stride` bytes, a multiple of BLOCK */
 	size_t stride;
+	int32_t *held;		/* which pair of rows a pair of lines holds, or -1 */
+	int32_t count;		/* pairs */
+	void *pairs, *sums;	/* of a pair of rows on its way through the first pass */
+	uint32_t *highs, *lows; /* the sums of a row of the second pass */
+	uint8_t *result;	/* and that row */
 };
 
-static void lines_fill(struct lines *lines, const struct resample *resample, struct span span)
+static const uint8_t *lines_row(const struct lines *lines, int32_t row)
+{
+	size_t line = 2 * (size_t)(row / 2 % lines->count) + (size_t)(row & 1);
+	return lines->pixels + line * lines->stride;
+}
+
+static void lines_make(struct lines *lines, const struct resample *resample, int32_t pair)
 {
 	const struct image *image = &resample->image;
-	for (int32_t row = span.first; row < span.first + span.count; row++) {
-		int32_t line = row % lines->count;
-		if (lines->held[line] == row)
-			continue;
-		const uint8_t *source =
-			image->pixels + (size_t)(row - image->area.y) * image->stride;
-		pass_columns(resample, source, lines->pixels + (size_t)line * lines->stride);
-		lines->held[line] = row;
+	const struct span *columns = &resample->x->source, *rows = &resample->y->source;
+	int32_t row = 2 * pair, next = row + 1 < rows->count ? row + 1 : row;
+	const uint8_t *source = image->pixels +
+				(size_t)(rows->first - image->area.y) * image->stride +
+				3 * (size_t)(columns->first - image->area.x);
+	uint8_t *line = lines->pixels + 2 * (size_t)(pair % lines->count) * lines->stride;
+	pair_join(source + (size_t)row * image->stride, source + (size_t)next * image->stride,
+		  3 * (size_t)columns->count, lines->pairs);
+	pass_columns_of(resample, lines->pairs, lines->sums);
+	pair_part(lines->sums, 3 * (size_t)resample->width, line, line + lines->stride);
+	lines->held[pair % lines->count] = pair;
+}
+
+static void lines_reach(struct lines *lines, const struct resample *resample, struct span span)
+{
+	for (int32_t pair = span.first / 2; pair <= (span.first + span.count - 1) / 2; pair++) {
+		if (lines->held[pair % lines->count] != pair)
+			lines_make(lines, resample, pair);
 	}
 }
 
-static void pass_rows(const struct lines *lines, struct span span, const int32_t *weights,
-		      uint8_t *out)
+/*
+ * A weight is taken apart into high * 2^11 + low, each of 16 bits: products of 16 bits are what
+ * every machine can do many of at a time. Sums are modulo 2^32, as Pillow's are in practice. A
+ * function of its own, or the compiler merges it with the loop around it and does one at a time.
+ */
+static __attribute__((noinline)) void rows_add(uint32_t *restrict highs, uint32_t *restrict lows,
+					       const uint8_t *const rows[2],
+					       const int32_t weights[2], size_t count)
 {
-	for (size_t at = 0; at < lines->stride; at += BLOCK) {
-		uint32_t sums[BLOCK];
-		for (int i = 0; i < BLOCK; i++)
-			sums[i] = HALF;
-		int32_t line = span.first % lines->count;
-		for (int32_t j = 0; j < span.count; j++) {
-			const uint8_t *pixels = lines->pixels + (size_t)line * lines->stride + at;
-			uint32_t weight = (uint32_t)weights[j];
-			for (int i = 0; i < BLOCK; i++)
-				sums[i] += pixels[i] * weight;
-			if (++line == lines->count)
-				line = 0;
-		}
-		for (int i = 0; i < BLOCK; i++)
-			out[at + i] = clip(sums[i]);
+	const uint8_t *row1 = rows[0], *row2 = rows[1];
+	int16_t high1 = (int16_t)(weights[0] >> 11), low1 = (int16_t)(weights[0] & 0x7ff);
+	int16_t high2 = (int16_t)(weights[1] >> 11), low2 = (int16_t)(weights[1] & 0x7ff);
+	for (size_t i = 0; i < count; i++) {
+		int16_t pixel1 = row1[i], pixel2 = row2[i];
+		highs[i] += (uint32_t)(pixel1 * high1) + (uint32_t)(pixel2 * high2);
+		lows[i] += (uint32_t)(pixel1 * low1) + (uint32_t)(pixel2 * low2);
 	}
+}
+
+static void rows_end(const uint32_t *restrict highs, const uint32_t *restrict lows,
+		     uint8_t *restrict out, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t sum = (highs[i] << 11) + lows[i] + HALF;
+		out[i] = clip((int16_t)((int32_t)sum >> PRECISION));
+	}
+}
+
+static void pass_rows(const struct lines *lines, struct span span, const int32_t *weights)
+{
+	memset(lines->highs, 0, lines->stride * sizeof(*lines->highs));
+	memset(lines->lows, 0, lines->stride * sizeof(*lines->lows));
+	for (int32_t i = 0; i < span.count; i += 2) {
+		bool both = i + 1 < span.count;
+		const uint8_t *const rows[2] = {lines_row(lines, span.first + i),
+						lines_row(lines, span.first + i + both)};
+		const int32_t two[2] = {weights[i], both ? weights[i + 1] : 0};
+		rows_add(lines->highs, lines->lows, rows, two, lines->stride);
+	}
+	rows_end(lines->highs, lines->lows, lines->result, lines->stride);
+}
+
+static size_t lines_piece(size_t *bytes, size_t piece)
+{
+	size_t at = *bytes;
+	*bytes += (piece + 63) & ~(size_t)63;
+	return at;
+}
+
+static int lines_begin(struct lines *lines, const struct resample *resample, struct buffer *scratch)
+{
+	size_t bytes = 0, row = 3 * (size_t)resample->width;
+	lines->count = resample->y->widest / 2 + 1;
+	lines->stride = (row + BLOCK - 1) / BLOCK * BLOCK;
+	size_t pixels = lines_piece(&bytes, 2 * (size_t)lines->count * lines->stride);
+	size_t held = lines_piece(&bytes, (size_t)lines->count * sizeof(*lines->held));
+	size_t pairs =
+		lines_piece(&bytes, 3 * (size_t)resample->x->source.count * sizeof(uint64_t));
+	size_t sums = lines_piece(&bytes, row * sizeof(uint64_t));
+	size_t highs = lines_piece(&bytes, lines->stride * sizeof(*lines->highs));
+	size_t lows = lines_piece(&bytes, lines->stride * sizeof(*lines->lows));
+	size_t result = lines_piece(&bytes, lines->stride);
+	int r = buffer_reserve(scratch, bytes);
+	if (r < 0)
+		return r;
+	lines->pixels = scratch->data + pixels;
+	lines->held = (int32_t *)(scratch->data + held);
+	lines->pairs = scratch->data + pairs;
+	lines->sums = scratch->data + sums;
+	lines->highs = (uint32_t *)(scratch->data + highs);
+	lines->lows = (uint32_t *)(scratch->data + lows);
+	lines->result = scratch->data + result;
+	memset(lines->held, 0xff, (size_t)lines->count * sizeof(*lines->held));
+	return 0;
 }
 
 int resample_run(const struct resample *resample, struct buffer *scratch, resample_put *put,
 		 void *context)
 {
 	const struct axis *axis = resample->y;
-	struct lines lines = {.count = axis->widest};
-	lines.stride = (3 * (size_t)resample->width + BLOCK - 1) / BLOCK * BLOCK;
-	size_t line_bytes = (size_t)lines.count * lines.stride;
-	int r = buffer_reserve(scratch, line_bytes + lines.stride +
-						(size_t)lines.count * sizeof(*lines.held));
+	struct lines lines;
+	int r = lines_begin(&lines, resample, scratch);
 	if (r < 0)
 		return r;
-	lines.pixels = scratch->data;
-	uint8_t *result = scratch->data + line_bytes;
-	lines.held = (int32_t *)(result + lines.stride);
-	memset(lines.held, 0xff, (size_t)lines.count * sizeof(*lines.held));
 	for (int32_t y = 0; y < resample->height; y++) {
-		int32_t row = resample->rows[y];
+		size_t row = (size_t)resample->rows[y];
 		struct span span = axis->spans[row];
-		lines_fill(&lines, resample, span);
-		pass_rows(&lines, span, axis->weights + (size_t)row * (size_t)axis->stride, result);
-		put(context, y, result);
+		span.first -= axis->source.first;
+		lines_reach(&lines, resample, span);
+		pass_rows(&lines, span, axis->weights + row * (size_t)axis->stride);
+		put(context, y, lines.result);
 	}
 	return 0;
 }

@@ -67,6 +67,18 @@ static bool stage_plain(const struct stage *stage)
 	return !stage->resize && track_plain(&stage->track[0]) && track_plain(&stage->track[1]);
 }
 
+/* The most pixels that running a stage holds: its result, unless that is the array itself, or the
+ * lines of a resample. */
+static uint64_t stage_pixels(const struct stage *stage, bool last)
+{
+	uint64_t width = (uint64_t)stage->window[0].count, lines = 0, rows = 0;
+	if (stage->resize)
+		lines = (uint64_t)stage->axis[1].widest;
+	if (!last && !stage_plain(stage))
+		rows = (uint64_t)stage->window[1].count;
+	return width * (lines > rows ? lines : rows);
+}
+
 int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t width,
 		int32_t height, struct rect *need_out, struct fault *fault)
 {
@@ -80,9 +92,7 @@ int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t 
 			if (r)
 				return r;
 		}
-		uint64_t pixels =
-			(uint64_t)stage->window[0].count * (uint64_t)stage->window[1].count;
-		if (n + 1 < stages->count && !stage_plain(stage) && pixels > PICTURE_PIXELS_MAX)
+		if (stage_pixels(stage, n + 1 == stages->count) > PICTURE_PIXELS_MAX)
 			return say_large(stage, fault);
 	}
 	*need_out = (struct rect){need[0].first, need[1].first, need[0].count, need[1].count};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "work/transform.h"
 
+#include "work/axis.h"
 #include "work/geometry.h"
 #include "work/quote.h"
-#include "work/resample.h"
 
 #define EDGES 1, TRANSFORM_EDGE_MAX
 #define SIZE(type_)                                                                                \

@@ -82,6 +82,28 @@ def pair(size):
     return [size[0], size[-1]]
 
 
+def _mirrored(count, before, after, edge_twice):
+    """Which pixel of `count` stands at each place of an axis padded by reflection."""
+    there = list(range(count))
+    back = there[::-1] if edge_twice else there[-2:0:-1]
+    period = there + back
+    return [period[i % len(period)] for i in range(-before, count + after)]
+
+
+def pad(image, padding, fill, border):
+    """functional.pad, but for a picture padded by more than its own size: numpy before 2.0, which
+    torchvision calls, then reflects a part of what it has just reflected, and not in step."""
+    left, top, right, bottom = (list(padding) * 4)[:4] if isinstance(padding, (list, tuple)) else [
+        padding] * 4
+    if border in ("constant", "edge") or max(left, right) < image.width and max(
+            top, bottom) < image.height:
+        return functional.pad(image, padding, fill, border)
+    twice = border == "symmetric"
+    rows = _mirrored(image.height, top, bottom, twice)
+    columns = _mirrored(image.width, left, right, twice)
+    return Image.fromarray(np.asarray(image)[np.ix_(rows, columns)])
+
+
 def _crop_of(transform, size, uniform, below):
     """RandomResizedCrop's get_params: (top, left, height, width)."""
     width, height = size
@@ -115,7 +137,7 @@ def _apply(image, transform, uniform, below):
     if name == "CenterCrop":
         return functional.center_crop(image, pair(transform["size"])), None
     if name == "Pad":
-        return functional.pad(image, transform["padding"], fill, border), None
+        return pad(image, transform["padding"], fill, border), None
     if name in ("RandomHorizontalFlip", "RandomVerticalFlip"):
         flipped = uniform(0) < transform.get("p", 0.5)
         flip = functional.hflip if name == "RandomHorizontalFlip" else functional.vflip
@@ -123,11 +145,11 @@ def _apply(image, transform, uniform, below):
     if name == "RandomCrop":
         height, width = pair(transform["size"])
         if transform.get("padding") is not None:
-            image = functional.pad(image, transform["padding"], fill, border)
+            image = pad(image, transform["padding"], fill, border)
         if transform.get("pad_if_needed") and image.width < width:
-            image = functional.pad(image, [width - image.width, 0], fill, border)
+            image = pad(image, [width - image.width, 0], fill, border)
         if transform.get("pad_if_needed") and image.height < height:
-            image = functional.pad(image, [0, height - image.height], fill, border)
+            image = pad(image, [0, height - image.height], fill, border)
         top, left = below(0, image.height - height + 1), below(1, image.width - width + 1)
         return functional.crop(image, top, left, height, width), (top, left, height, width)
     if name == "RandomResizedCrop":
