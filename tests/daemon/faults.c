@@ -3,13 +3,12 @@
  * Preloaded into a daemon by test_storage.py: a storage that fails. Reading a file whose name holds
  * "broken-disk" gives EIO. Any thread; no state.
  */
-#include <dlfcn.h>
+#undef _FILE_OFFSET_BITS /* pread() shall be that symbol, and pread64() the other */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-
-typedef ssize_t read_at(int fd, void *data, size_t size, off_t at);
 
 static int is_broken(int fd)
 {
@@ -20,22 +19,20 @@ static int is_broken(int fd)
 	return strstr(path, "broken-disk") != NULL;
 }
 
-static ssize_t read_or_fail(const char *name, int fd, void *data, size_t size, off_t at)
+static ssize_t read_or_fail(int fd, void *data, size_t size, off64_t at)
 {
-	if (is_broken(fd)) {
-		errno = EIO;
-		return -1;
-	}
-	read_at *real = (read_at *)dlsym(RTLD_NEXT, name);
-	return real(fd, data, size, at);
+	if (!is_broken(fd))
+		return syscall(SYS_pread64, fd, data, size, at);
+	errno = EIO;
+	return -1;
 }
 
-ssize_t pread(int fd, void *data, size_t size, off_t at)
+__attribute__((visibility("default"))) ssize_t pread(int fd, void *data, size_t size, off_t at)
 {
-	return read_or_fail("pread", fd, data, size, at);
+	return read_or_fail(fd, data, size, at);
 }
 
-ssize_t pread64(int fd, void *data, size_t size, off_t at)
+__attribute__((visibility("default"))) ssize_t pread64(int fd, void *data, size_t size, off64_t at)
 {
-	return read_or_fail("pread64", fd, data, size, at);
+	return read_or_fail(fd, data, size, at);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* A rank's share of an epoch: every position exactly once, whatever the world size. */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +54,10 @@ static void each_position_once(void **state)
 		uint64_t global = share_global_batch(&share), left = share.n - origin;
 		count_positions(share, origin, seen, &padded);
 		uint64_t whole = left / global * global;
-		uint64_t end = share.last == LAST_DROP  ? origin + whole
-			       : share.last == LAST_PAD ? origin + (left + global - 1) / global * global
-							: share.n;
+		uint64_t end = share.last == LAST_DROP ? origin + whole
+			       : share.last == LAST_PAD
+				       ? origin + (left + global - 1) / global * global
+				       : share.n;
 		for (uint64_t p = 0; p < end + global && p < 4 * N_MAX; p++)
 			assert_int_equal(seen[p], p >= origin && p < end ? 1 : 0);
 		assert_int_equal(padded, end > share.n ? end - share.n : 0);
