@@ -281,8 +281,7 @@ static int run_stop(const struct command *command, const struct invocation *invo
 const struct command commands[] = {
 	{"status", "", "what the daemon does and has done: counters and settings", 0, run_status},
 	{"readers", "", "who is attached, how far it is and what it waits for", 0, run_list},
-	{"streams", "", "what is being made: dataset, transforms, rings, images a second", 0,
-	 run_list},
+	{"streams", "", "what is being made: transforms, rings, images a second", 0, run_list},
 	{"datasets", "", "datasets that are open or being indexed", 0, run_list},
 	{"bad", "", "samples that could not be read or decoded", 0, run_list},
 	{"set", "NAME VALUE", "change a setting while it runs: set workers 8", 2, run_set},

@@ -22,8 +22,8 @@ static void print_help(FILE *file)
 	}
 	fprintf(file,
 		"  help            this text\n\n"
-		"  --socket PATH   control socket of the daemon; else $STOKER_CONTROL_SOCKET, or\n"
-		"                  control.sock beside the data socket where clients look for it\n"
+		"  --socket PATH   the daemon's control socket; else $STOKER_CONTROL_SOCKET, or\n"
+		"                  control.sock where clients look for the data socket\n"
 		"  --json          print JSON, for programs\n"
 		"  --version       print the version\n\n"
 		"More: man stokerctl.\n");

@@ -19,7 +19,9 @@ static void write_bytes(double bytes, char *out, size_t size)
 static void write_seconds(double seconds, char *out, size_t size)
 {
 	unsigned long long whole = seconds < 1e15 ? (unsigned long long)seconds : 1000000000000000u;
-	if (seconds < 1e-3)
+	if (seconds == 0)
+		snprintf(out, size, "0 s");
+	else if (seconds < 1e-3)
 		snprintf(out, size, "%.0f us", seconds * 1e6);
 	else if (seconds < 1)
 		snprintf(out, size, "%.0f ms", seconds * 1e3);

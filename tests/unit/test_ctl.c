@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* stokerctl's words: values as people read them, tables, JSON of what is no UTF-8, "did you mean".
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/ctl/command.h"
+#include "client/ctl/json.h"
+#include "client/ctl/nearest.h"
+#include "client/ctl/report.h"
+#include "client/ctl/table.h"
+#include "client/ctl/unit.h"
+
+/* Takes the reference. */
+static void writes(json_t *value, enum unit unit, const char *expected)
+{
+	char out[64];
+	unit_write(value, unit, out, sizeof(out));
+	assert_string_equal(out, expected);
+	json_decref(value);
+}
+
+static void test_units(void **state)
+{
+	(void)state;
+	writes(json_integer(0), UNIT_BYTES, "0 B");
+	writes(json_integer(1023), UNIT_BYTES, "1023 B");
+	writes(json_integer(161061273), UNIT_BYTES, "153.6 MiB");
+	writes(json_integer(INT64_MAX), UNIT_BYTES, "8.0 EiB");
+	writes(json_integer(0), UNIT_SECONDS, "0 s");
+	writes(json_real(0.000083), UNIT_SECONDS, "83 us");
+	writes(json_real(0.25), UNIT_SECONDS, "250 ms");
+	writes(json_real(12.34), UNIT_SECONDS, "12.3 s");
+	writes(json_integer(125), UNIT_SECONDS, "2 min 05 s");
+	writes(json_integer(7500), UNIT_SECONDS, "2 h 05 min");
+	writes(json_integer(90000), UNIT_SECONDS, "1 d 01 h");
+	writes(json_real(1e300), UNIT_SECONDS, "11574074074 d 01 h");
+	writes(json_integer(1500000000), UNIT_NANOSECONDS, "1.5 s");
+	writes(json_real(1234.56), UNIT_RATE, "1234.6");
+	writes(json_integer(0), UNIT_REFERENCE, "-");
+	writes(json_integer(3), UNIT_REFERENCE, "3");
+	writes(json_integer(-3), UNIT_PLAIN, "-3");
+	writes(json_integer(-3), UNIT_BYTES, "-");
+	writes(json_true(), UNIT_PLAIN, "yes");
+	writes(json_null(), UNIT_PLAIN, "-");
+	writes(NULL, UNIT_PLAIN, "-");
+	writes(json_string(""), UNIT_PLAIN, "-");
+	writes(json_array(), UNIT_PLAIN, "-");
+}
+
+/* FAULTS 70: a file's name must not be able to write to the terminal what it likes. */
+static void test_texts_on_a_terminal(void **state)
+{
+	char out[8];
+	json_t *text = json_string("größe");
+	(void)state;
+	writes(json_string("a\nb\tc"), UNIT_PLAIN, "a\\nb\\tc");
+	writes(json_string("\x1b[31mred\x7f"), UNIT_PLAIN, "\\x1b[31mred\\x7f");
+	writes(json_string("\xc2\x9b"
+			   "31m"),
+	       UNIT_PLAIN, "\\x9b31m");
+	writes(json_string("größe \xf0\x9f\x90\x88"), UNIT_PLAIN, "größe \xf0\x9f\x90\x88");
+	unit_write(text, UNIT_PLAIN, out, 5); /* never half a character */
+	assert_string_equal(out, "grö");
+	assert_int_equal(unit_columns("größe"), 5);
+	json_decref(text);
+}
+
+static void becomes(const char *bytes, size_t size, const char *expected)
+{
+	json_t *json = json_of_text((struct text){bytes, size});
+	assert_string_equal(json_string_value(json), expected);
+	json_decref(json);
+}
+
+#define LOST "\xef\xbf\xbd"
+
+static void test_texts_that_are_no_utf8(void **state)
+{
+	(void)state;
+	becomes("plain", 5, "plain");
+	becomes("gr\xc3\xb6\xc3\x9f", 6, "größ");
+	becomes("a\xff"
+		"b",
+		3, "a" LOST "b");
+	becomes("a\0b", 3, "a" LOST "b");
+	becomes("\xc3", 1, LOST);
+	becomes("\xe2\x82", 2, LOST LOST);
+	becomes("\xc0\x80", 2, LOST LOST); /* longer than it need be */
+	becomes("\xe0\x80\x80", 3, LOST LOST LOST);
+	becomes("\xed\xa0\x80", 3, LOST LOST LOST); /* half a surrogate pair */
+	becomes("\xf4\x90\x80\x80", 4, LOST LOST LOST LOST);
+	becomes("\xf4\x8f\xbf\xbf", 4, "\xf4\x8f\xbf\xbf");
+}
+
+static void test_trees(void **state)
+{
+	static const struct value list[] = {{VALUE_NIL, 0, {0}}, {VALUE_FLOAT, 0, {.number = 0.5}}};
+	static const struct pair pairs[] = {
+		{{"big", 3}, {VALUE_UINT, 0, {.uint = UINT64_MAX}}},
+		{{"small", 5}, {VALUE_INT, 0, {.sint = -7}}},
+		{{"li\xffst", 5}, {VALUE_LIST, 2, {.items = list}}},
+		{{"yes", 3}, {VALUE_BOOLEAN, 0, {.boolean = true}}},
+	};
+	const struct value map = {VALUE_MAP, 4, {.pairs = pairs}};
+	json_t *json = json_of(&map);
+	char *text = json_dumps(json, JSON_COMPACT);
+	(void)state;
+	assert_string_equal(text, "{\"big\":\"18446744073709551615\",\"small\":-7,"
+				  "\"li" LOST "st\":[null,0.5],\"yes\":true}");
+	free(text);
+	json_decref(json);
+}
+
+static char *table_text(const char *items)
+{
+	static const struct column columns[] = {
+		{"ID", "id", NULL, UNIT_PLAIN, false},
+		{"MEMORY", "bytes", NULL, UNIT_BYTES, false},
+		{"NONE", "nobody has it", NULL, UNIT_PLAIN, false},
+		{"NAME", "name", NULL, UNIT_PLAIN, true},
+		{"RANK", "rank", "world", UNIT_PLAIN, false},
+		{"PATH", "path", NULL, UNIT_PLAIN, true},
+	};
+	char *text;
+	size_t size;
+	json_t *json = json_loads(items, 0, NULL);
+	FILE *file = open_memstream(&text, &size);
+	table_print(file, json, columns, 6, false);
+	fclose(file);
+	json_decref(json);
+	return text;
+}
+
+static void test_tables(void **state)
+{
+	(void)state;
+	char *text = table_text("[{\"id\":7,\"bytes\":1048576,\"name\":\"größe\",\"rank\":0,"
+				"\"world\":8,\"path\":\"/a b\"},"
+				"{\"id\":12345,\"name\":\"b\",\"rank\":1,\"world\":8}]");
+	assert_string_equal(text, "   ID   MEMORY  NAME   RANK  PATH\n"
+				  "    7  1.0 MiB  größe   0/8  /a b\n"
+				  "12345        -  b       1/8  -\n");
+	free(text);
+	text = table_text("[]");
+	assert_string_equal(text, "ID  MEMORY  NONE  NAME  RANK  PATH\n");
+	free(text);
+}
+
+static void test_a_report(void **state)
+{
+	char *text;
+	size_t size;
+	json_t *values = json_pack("{sssIsssIsIsI}", "version", "1.2", "uptime_s", (json_int_t)60,
+				   "state", "running", "ring_bytes", (json_int_t)2048, "workers",
+				   (json_int_t)4, "a_new_one", (json_int_t)9);
+	FILE *file = open_memstream(&text, &size);
+	(void)state;
+	report_print(file, values, false);
+	fclose(file);
+	assert_non_null(strstr(text, "stokerd 1.2, running for 1 min 00 s, pid -, -\n"));
+	assert_non_null(strstr(text, "\nwork\n  workers"));
+	assert_non_null(strstr(text, "2.0 KiB   memory of all rings\n"));
+	assert_non_null(strstr(text, "\nothers\n  a_new_one"));
+	assert_null(strstr(text, "trouble")); /* nothing of it came */
+	json_decref(values);
+	free(text);
+}
+
+static void test_did_you_mean(void **state)
+{
+	(void)state;
+	assert_int_equal(nearest_distance("status", "status"), 0);
+	assert_int_equal(nearest_distance("stauts", "status"), 1); /* a swap is one */
+	assert_int_equal(nearest_distance("", "ping"), 4);
+	assert_int_equal(nearest_distance("kitten", "sitting"), 3);
+	assert_int_equal(nearest_distance("averyveryverylongword", "x"), NEAREST_FAR);
+	assert_true(nearest_is_like("reader", "readers"));
+	assert_true(nearest_is_like("st", "stop"));
+	assert_true(nearest_is_like("pign", "ping"));
+	assert_false(nearest_is_like("x", "set"));
+	assert_false(nearest_is_like("destroy", "stop"));
+	assert_non_null(command_find("status"));
+	assert_null(command_find("statu"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_texts_on_a_terminal),
+		cmocka_unit_test(test_texts_that_are_no_utf8),
+		cmocka_unit_test(test_trees),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_a_report),
+		cmocka_unit_test(test_did_you_mean),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
