@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* A rank's share of an epoch: every position exactly once, whatever the world size. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "loop/share.h"
 
