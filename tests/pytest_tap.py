@@ -3,9 +3,29 @@
 folders. Arguments are pytest's."""
 
 import os
+import signal
 import sys
 
 import pytest
+
+
+SECONDS = 180 * float(os.environ.get("STOKER_SLOW", "1"))  # that one test may take
+
+
+class Slow:
+    """A pytest plugin: a test that hangs fails, with where it stood, and the others go on."""
+
+    @staticmethod
+    def ring(_number, _frame):
+        raise TimeoutError(f"the test takes more than {SECONDS:g} s")
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self):
+        before = signal.signal(signal.SIGALRM, self.ring)
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        yield
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class Tap:
@@ -50,4 +70,4 @@ if __name__ == "__main__":
     out = os.fdopen(os.dup(1), "w")  # pytest points 1 elsewhere while it captures
     os.dup2(2, 1)  # its own words go beside, not between
     sys.exit(pytest.main(["-p", "no:cacheprovider", "-q", "--no-header", *sys.argv[1:]],
-                         plugins=[Tap(out)]))
+                         plugins=[Tap(out), Slow()]))
