@@ -270,12 +270,14 @@ def demo(build, data):
         check(not programs.socket.exists() and not programs.control.exists(), "no socket is left")
         check(names_in_shared_memory() <= shared_before, "no shared memory is left")
     step("what to try next")
-    say(f"""\
-   {build}/daemon/stokerd &                a daemon of your own, on your user's socket
-   {build}/client/ctl/stokerctl readers    who trains, how fast, who waits for whom
-   PYTHONPATH=client/python {sys.executable} client/python/examples/train_loop.py /my/data
-   make test                               every quick check
-   make bench DATA=/my/data                beside the DataLoader of PyTorch""")
+    example = "client/python/examples/train_loop.py"
+    for command, what in (
+            (f"{build}/daemon/stokerd &", "a daemon of your own, on your user's socket"),
+            (f"{build}/client/ctl/stokerctl readers", "who trains, how fast, who waits for whom"),
+            (f"PYTHONPATH=client/python {sys.executable} {example} /my/data", "a training loop"),
+            ("make test", "every quick check"),
+            ("make bench DATA=/my/data", "beside the DataLoader of PyTorch")):
+        say(f"   {command}\n        {what}")
 
 
 def main():
