@@ -132,7 +132,7 @@ int connection_send(struct connection *connection, const struct message *message
 		return r;
 	long size = message_encode(message, connection->frame, sizeof(connection->frame));
 	if (size == -EMSGSIZE)
-		return fault_say(fault, -EMSGSIZE, "the request is larger than a message may be");
+		return fault_say(fault, -EINVAL, "the request is larger than a message may be");
 	if (size < 0)
 		return fault_say(fault, (int)size, "out of memory");
 	r = connection_queue(connection, (size_t)size, fault);
@@ -305,6 +305,7 @@ int connection_refusal(const struct message_error *error, struct fault *fault)
 		unsigned code;
 		int result;
 	} results[] = {
+		{ERROR_FIELD, -EINVAL}, /* out of a range that the caller's values must be in */
 		{ERROR_VERSION, -EPROTONOSUPPORT},
 		{ERROR_TIMEOUT, -ETIMEDOUT},
 		{ERROR_TOO_MANY_CONNECTIONS, -EBUSY},

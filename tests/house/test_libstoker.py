@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""libstoker as a package: what it shows, how it is called, and that an installed one is enough."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", pathlib.Path(__file__).parents[2]))
+BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", SOURCE / "build"))
+LIBRARY = BUILD / "client" / "c" / "libstoker.so.0"
+
+
+def said(*command, **options):
+    return subprocess.run(list(map(str, command)), text=True, capture_output=True, check=True,
+                          **options).stdout
+
+
+def declared():
+    """The functions of the public header."""
+    text = (SOURCE / "client" / "c" / "stoker.h").read_text()
+    return set(re.findall(r"^STOKER_API [\w *]+?\b(stoker_\w+)\(", text, re.MULTILINE))
+
+
+def test_the_symbols_are_those_of_the_header():
+    shown = {line.split()[-1].split("@")[0]
+             for line in said("nm", "-D", "--defined-only", LIBRARY).splitlines()
+             if line.split()[-2] != "A"}
+    assert shown == declared()
+    listed = re.findall(r"^\t(stoker_\w+);", (SOURCE / "client/c/libstoker.syms").read_text(),
+                        re.MULTILINE)
+    assert listed == sorted(declared())
+    assert len(shown) < 15
+
+
+def test_the_soname():
+    assert re.search(r"SONAME.*\[libstoker\.so\.0\]", said("readelf", "-d", LIBRARY))
+
+
+@pytest.fixture(name="installed", scope="module")
+def fixture_installed(tmp_path_factory):
+    """What `meson install` puts into a folder, as compiler flags."""
+    if not shutil.which("meson"):
+        pytest.skip("no meson")
+    folder = tmp_path_factory.mktemp("installed")
+    said("meson", "install", "-C", BUILD, "--no-rebuild", env={**os.environ, "DESTDIR": folder})
+    (pc,) = folder.rglob("stoker.pc")
+    (library,) = folder.rglob("libstoker.so")
+    (page,) = folder.rglob("stokerctl.1*")
+    assert page.parent.name == "man1"
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent),
+                   "PKG_CONFIG_SYSROOT_DIR": str(folder)}
+    flags = said("pkg-config", "--cflags", "--libs", "stoker", env=environment).split()
+    assert said("pkg-config", "--modversion", "stoker", env=environment).startswith("0.")
+    return [*flags, f"-Wl,-rpath,{library.parent}"]
+
+
+@pytest.mark.parametrize("compiler, language", [("cc", "c"), ("c++", "c++")])
+def test_a_program_is_built_with_what_is_installed(installed, tmp_path, compiler, language):
+    program = tmp_path / "program"
+    text = """
+        #include <stoker.h>
+        #include <stdio.h>
+        int main()
+        {
+            struct stoker_options options = STOKER_OPTIONS_INIT;
+            struct stoker *stoker = stoker_new();
+            options.dataset = "/data";
+            options.batch_size = 1;
+            int result = stoker_attach(stoker, &options);
+            printf("%s %d %s", stoker_version(), result, stoker_error(stoker));
+            stoker_free(stoker);
+            return 0;
+        }"""
+    done = subprocess.run([compiler, "-x", language, "-Wall", "-Wextra", "-Werror", "-", "-o",
+                           str(program), *installed],
+                          input=text, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"\d+\.\d+\.\d+ -107 not connected to stokerd", said(program))
