@@ -164,6 +164,7 @@ static void test_refusals(void **state)
 		{ERROR_DATASET, -EINVAL},     {ERROR_PIPELINE, -EINVAL}, {ERROR_ARGUMENT, -EINVAL},
 		{ERROR_MEMORY, -ENOSPC},      {ERROR_TOKEN, -ESTALE},	 {ERROR_PERMISSION, -EPERM},
 		{ERROR_STOPPING, -ESHUTDOWN}, {ERROR_INTERNAL, -EIO},	 {ERROR_STATE, -EPROTO},
+		{ERROR_FIELD, -EINVAL},
 	};
 	struct stoker_options options = options_of("/data");
 	struct stoker *stoker = stoker_new();
