@@ -195,21 +195,20 @@ static void write_number(FILE *file, double number)
 
 void parameter_write(FILE *file, const struct parameter_row *row, const struct parameter *parameter)
 {
-	unsigned first = (unsigned)parameter->number[0];
 	if (parameter->count == 0) {
 		fputs("None", file);
 		return;
 	}
 	switch (row->type) {
 	case PARAMETER_FILTER:
-		fputs(filter_names[first], file);
+		fputs(filter_names[(unsigned)parameter->number[0]], file);
 		return;
 	case PARAMETER_BORDER:
-		fputs(border_names[first], file);
+		fputs(border_names[(unsigned)parameter->number[0]], file);
 		return;
 	case PARAMETER_BOOLEAN:
 	case PARAMETER_IGNORED:
-		fputs(first ? "True" : "False", file);
+		fputs(parameter->number[0] != 0.0 ? "True" : "False", file);
 		return;
 	default:
 		break;

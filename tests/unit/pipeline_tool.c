@@ -48,8 +48,7 @@ EXPORT struct tool *tool_new(const uint8_t *spec, size_t size, char *words, size
 	struct value map;
 	const char *why;
 	struct tool *tool = calloc(1, sizeof(*tool));
-	if (tool && unpacker_new(&unpacker) == 0 &&
-	    unpack(unpacker, spec, size, &map, &why) == 0 &&
+	if (tool && unpacker_new(&unpacker) == 0 && unpack(unpacker, spec, size, &map, &why) == 0 &&
 	    pipeline_scratch_new(&tool->scratch) == 0 &&
 	    pipeline_new(&tool->pipeline, value_get(&map, "transforms"), text_of(&map, "dtype"),
 			 text_of(&map, "layout"), &fault) == 0) {

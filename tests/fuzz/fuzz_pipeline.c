@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A list of transforms as a peer may send it, on a picture of any size: 16 bytes of sizes and
+ * draws, then a msgpack map of transforms, dtype and layout. It is refused with words, or a picture
+ * is made of it that reads only what was asked for and writes only the slot. FAULTS 42, 76, 78.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/pack.h"
+#include "work/pipeline.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define HEAD 16
+/* Of a need and of an output that are made: larger ones are only drawn. */
+#define PIXELS_MAX (1u << 18)
+
+/* A finding ends the program: that is what a fuzzer looks for. */
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static struct text text_of(const struct value *map, const char *key)
+{
+	const struct value *value = value_get(map, key);
+	return value && value->kind == VALUE_TEXT ? value->text : (struct text){"", 0};
+}
+
+static void make(const struct pipeline *pipeline, const struct image *image,
+		 struct pipeline_scratch *scratch)
+{
+	size_t bytes = pipeline_output(pipeline).bytes;
+	uint8_t *pixels = calloc((size_t)image->area.height, image->stride);
+	uint8_t *out = malloc(bytes);
+	struct image filled = *image;
+	must(pixels && out);
+	filled.pixels = pixels;
+	int r = pipeline_apply(pipeline, &filled, scratch, out);
+	must(r == 0 || r == -ENOMEM);
+	unsigned sum = 0;
+	for (size_t i = 0; r == 0 && i < bytes; i++) /* a sanitizer sees what was not written */
+		sum += out[i];
+	must(sum <= bytes * 255);
+	free(pixels);
+	free(out);
+}
+
+static void draw(const struct pipeline *pipeline, const uint8_t *head)
+{
+	static struct pipeline_scratch *scratch;
+	uint16_t edges[2];
+	struct draw_key key = {0};
+	struct rect need;
+	struct fault fault = {""};
+	memcpy(edges, head, sizeof(edges));
+	memcpy(&key.position, head + 4, sizeof(key.position));
+	memcpy(&key.epoch, head + 12, sizeof(key.epoch));
+	must(scratch || pipeline_scratch_new(&scratch) == 0);
+	int32_t width = edges[0] % 65500 + 1, height = edges[1] % 65500 + 1;
+	int r = pipeline_draw(pipeline, &key, width, height, scratch, &need, &fault);
+	must(r == 0 || r == -ENOMEM || (r == PIPELINE_E_IMAGE && fault.text[0] != '\0'));
+	if (r)
+		return;
+	must(need.x >= 0 && need.y >= 0 && need.width > 0 && need.height > 0);
+	must(need.width <= width - need.x && need.height <= height - need.y);
+	if ((uint64_t)need.width * (uint64_t)need.height > PIXELS_MAX ||
+	    pipeline_output(pipeline).bytes > 12 * PIXELS_MAX)
+		return;
+	const struct image image = {NULL, 3 * (size_t)need.width, width, height, need};
+	make(pipeline, &image, scratch);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct unpacker *unpacker;
+	struct pipeline *pipeline = NULL;
+	struct fault fault = {""};
+	struct value map;
+	const char *why;
+	if (!unpacker)
+		must(unpacker_new(&unpacker) == 0);
+	if (size < HEAD || unpack(unpacker, data + HEAD, size - HEAD, &map, &why) != 0)
+		return 0;
+	int r = pipeline_new(&pipeline, value_get(&map, "transforms"), text_of(&map, "dtype"),
+			     text_of(&map, "layout"), &fault);
+	must(r == 0 || r == -ENOMEM || r == PIPELINE_E_TRANSFORM);
+	must((r == PIPELINE_E_TRANSFORM) == (fault.text[0] != '\0'));
+	if (r == 0)
+		draw(pipeline, data);
+	pipeline_free(pipeline);
+	return 0;
+}

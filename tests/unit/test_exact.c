@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+/* exact.c against libm, within the error that its header names. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/exact.h"
+#include "base/philox.h"
+
+#define COUNT 200000
+
+static double random_in(uint32_t number, double low, double high)
+{
+	const struct draw_key key = {1, 1, 1};
+	return low + draw_uniform(&key, number) * (high - low);
+}
+
+/* libm in long double is nearer to the truth than what is measured. */
+static void check_relative(double got, long double want)
+{
+	assert_true(fabsl((got - want) / want) < 1e-15L);
+}
+
+static void test_exp(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < COUNT; i++) {
+		double near = random_in(i, -10, 10), far = random_in(i, -700, 700);
+		check_relative(exact_exp(near), expl(near));
+		check_relative(exact_exp(far), expl(far));
+	}
+	assert_true(exact_exp(0) == 1.0);
+	check_relative(exact_exp(1e-300), 1.0L);
+	check_relative(exact_exp(-700), expl(-700));
+	check_relative(exact_exp(700), expl(700));
+}
+
+static void test_log(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < COUNT; i++) {
+		double near = random_in(i, 0.5, 2), far = exp(random_in(i, -700, 700));
+		if (near != 1.0)
+			check_relative(exact_log(near), logl(near));
+		check_relative(exact_log(far), logl(far));
+	}
+	assert_true(exact_log(1) == 0.0);
+	check_relative(exact_log(1 + 0x1p-52), logl(1 + 0x1p-52));
+	check_relative(exact_log(1 - 0x1p-53), logl(1 - 0x1p-53));
+	check_relative(exact_log(0x1p-1022), logl(0x1p-1022));
+	check_relative(exact_log(3.0 / 4.0), logl(3.0 / 4.0));
+}
+
+static void test_sin_cos(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < COUNT; i++) {
+		double near = random_in(i, -10, 10), far = random_in(i, -1000, 1000);
+		assert_true(fabsl(exact_sin(near) - sinl(near)) < 1e-15L);
+		assert_true(fabsl(exact_cos(near) - cosl(near)) < 1e-15L);
+		assert_true(fabsl(exact_sin(far) - sinl(far)) < 1e-15L);
+		assert_true(fabsl(exact_cos(far) - cosl(far)) < 1e-15L);
+	}
+	assert_true(exact_sin(0) == 0.0 && exact_cos(0) == 1.0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exp),
+		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_sin_cos),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
