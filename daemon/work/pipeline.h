@@ -33,7 +33,10 @@ struct pipeline;
 /*
  * `transforms`: a list of maps {name, parameters...}, each parameter named and defaulted as in
  * torchvision; NULL or nil is the empty list. `dtype`: uint8, float16, bfloat16, float32; `layout`:
- * NCHW, NHWC; an empty text is float32, NCHW. Nothing of the arguments is kept.
+ * NCHW, NHWC; an empty text is float32, NCHW. Nothing of the arguments is kept. All images must
+ * come out in one size. Normalize stands last. ToTensor may stand anywhere before it and changes
+ * nothing, for the float dtypes divide by 255 as it is; but what torchvision does to a tensor and
+ * not to an image (resize, fill) is refused behind it.
  * 0, PIPELINE_E_TRANSFORM or -ENOMEM.
  */
 int pipeline_new(struct pipeline **out, const struct value *transforms, struct text dtype,

@@ -17,12 +17,11 @@
 #define BIAS ((uint32_t)256 << PRECISION)
 #define START ((uint64_t)(BIAS + HALF) << 32 | (BIAS + HALF))
 
-static void pair_join(const uint8_t *first, const uint8_t *second, size_t count, uint32_t *out)
+static void pair_join(const uint8_t *restrict first, const uint8_t *restrict second, size_t count,
+		      uint64_t *restrict out)
 {
-	for (size_t i = 0; i < count; i++) {
-		out[2 * i] = first[i];
-		out[2 * i + 1] = second[i];
-	}
+	for (size_t i = 0; i < count; i++)
+		out[i] = (uint64_t)second[i] << 32 | first[i];
 }
 
 /* Of 16 bits, for which every machine has a minimum and a maximum of many at a time. */
@@ -32,11 +31,13 @@ static inline uint8_t clip(int16_t value)
 	return (uint8_t)(value > 255 ? 255 : value);
 }
 
-static void pair_part(const uint32_t *sums, size_t count, uint8_t *first, uint8_t *second)
+static void pair_part(const uint64_t *restrict sums, size_t count, uint8_t *restrict first,
+		      uint8_t *restrict second)
 {
 	for (size_t i = 0; i < count; i++) {
-		first[i] = clip((int16_t)((sums[2 * i] >> PRECISION) - 256));
-		second[i] = clip((int16_t)((sums[2 * i + 1] >> PRECISION) - 256));
+		uint32_t low = (uint32_t)sums[i], high = (uint32_t)(sums[i] >> 32);
+		first[i] = clip((int16_t)((low >> PRECISION) - 256));
+		second[i] = clip((int16_t)((high >> PRECISION) - 256));
 	}
 }
 
@@ -96,7 +97,7 @@ struct lines {
 	size_t stride;
 	int32_t *held;		/* which pair of rows a pair of lines holds, or -1 */
 	int32_t count;		/* pairs */
-	void *pairs, *sums;	/* of a pair of rows on its way through the first pass */
+	uint64_t *pairs, *sums; /* of a pair of rows on its way through the first pass */
 	uint32_t *highs, *lows; /* the sums of a row of the second pass */
 	uint8_t *result;	/* and that row */
 };
@@ -198,8 +199,8 @@ static int lines_begin(struct lines *lines, const struct resample *resample, str
 		return r;
 	lines->pixels = scratch->data + pixels;
 	lines->held = (int32_t *)(scratch->data + held);
-	lines->pairs = scratch->data + pairs;
-	lines->sums = scratch->data + sums;
+	lines->pairs = (uint64_t *)(scratch->data + pairs);
+	lines->sums = (uint64_t *)(scratch->data + sums);
 	lines->highs = (uint32_t *)(scratch->data + highs);
 	lines->lows = (uint32_t *)(scratch->data + lows);
 	lines->result = scratch->data + result;
