@@ -296,7 +296,6 @@ class Daemon:
                 return False
             now = self.usage()
             seen["usage"] = now
-            # Our own question is not over for the daemon before it has seen our end.
             return not usage or (now.fds <= usage.fds and now.threads <= usage.threads
                                  and (SLOW > 1 or now.rss <= usage.rss * 1.01 + (4 << 20)))
 
@@ -359,12 +358,23 @@ class Daemon:
         return done
 
     def usage(self):
-        """What the kernel says that it holds."""
+        """What the kernel says that it holds, once that stands still: the daemon may not have seen
+        the end of our last connection yet."""
         folder = pathlib.Path("/proc") / str(self.process.pid)
-        status = (folder / "status").read_text()
-        return Usage(len(list((folder / "fd").iterdir())),
-                     int(re.search(r"^Threads:\s+(\d+)", status, re.MULTILINE).group(1)),
-                     int(re.search(r"^VmRSS:\s+(\d+)", status, re.MULTILINE).group(1)) << 10)
+
+        def look():
+            status = (folder / "status").read_text()
+            return Usage(len(list((folder / "fd").iterdir())),
+                         int(re.search(r"^Threads:\s+(\d+)", status, re.MULTILINE).group(1)),
+                         int(re.search(r"^VmRSS:\s+(\d+)", status, re.MULTILINE).group(1)) << 10)
+
+        now = look()
+        for _ in range(20):
+            time.sleep(0.02 * SLOW)
+            before, now = now, look()
+            if before.fds == now.fds:
+                break
+        return now
 
 
 def shared_names():
