@@ -18,7 +18,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 18 /* rows of the table */
+#define CONFIG_OPTIONS 19 /* rows of the table */
 
 enum {
 	CONFIG_E_USAGE = 1, /* the command line is wrong */
@@ -32,7 +32,8 @@ struct config {
 	gid_t socket_gid; /* (gid_t)-1: the process's */
 	unsigned workers, fetchers;
 	int nice;
-	uint64_t ring_memory; /* bytes of all rings together */
+	uint64_t ring_memory;  /* bytes of all rings together */
+	uint64_t index_memory; /* bytes of all indexes of JPEG scans together; 0: none */
 	unsigned max_connections;
 	unsigned request_timeout_ms, drain_timeout_ms;
 	uint64_t max_file_bytes, max_pixels;

@@ -233,6 +233,17 @@
 	C(FETCHERS, fetchers, GAUGE, "fetch threads")                                              \
 	C(WORK_NS, work_ns_total, TOTAL, "time that workers were busy")                            \
 	C(FETCH_NS, fetch_ns_total, TOTAL, "time that fetch threads were busy")                    \
-	C(QUEUED, queued, GAUGE, "samples handed to the pool and not back")
+	C(QUEUED, queued, GAUGE, "samples handed to the pool and not back")                        \
+	C(INDEX_BYTES, index_bytes, GAUGE, "memory of all indexes of JPEG scans")                  \
+	C(INDEX_BUILT, index_built_total, TOTAL, "JPEGs indexed at their first visit")             \
+	C(INDEX_USED, index_used_total, TOTAL, "JPEGs decoded by their index")                     \
+	C(INDEX_FULL, index_full_total, TOTAL, "JPEGs not indexed for want of index-memory")       \
+	C(INDEX_PROGRESSIVE, index_progressive_total, TOTAL, "JPEGs without one: progressive")     \
+	C(INDEX_ARITHMETIC, index_arithmetic_total, TOTAL, "JPEGs without one: arithmetic coding") \
+	C(INDEX_RESTARTS, index_restarts_total, TOTAL, "JPEGs without one: a restart interval")    \
+	C(INDEX_SCANS, index_scans_total, TOTAL, "JPEGs without one: several scans")               \
+	C(INDEX_ODD, index_odd_total, TOTAL, "JPEGs without one: an unusual header")               \
+	C(INDEX_DAMAGED, index_damaged_total, TOTAL, "JPEGs without one: damaged, cut short")      \
+	C(INDEX_STALE, index_stale_total, TOTAL, "JPEGs without one: not the file they were")
 
 #endif

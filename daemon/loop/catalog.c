@@ -12,6 +12,7 @@ static void catalog_free(struct dataset_entry *entry)
 {
 	assert(list_empty(&entry->waiters));
 	list_for_each(bad, next, &entry->bad, struct bad_sample, link)
+	scans_free(entry->scans);
 	{
 		list_remove(&bad->link);
 		free(bad);
@@ -25,6 +26,16 @@ static void catalog_free(struct dataset_entry *entry)
 /* libuv's thread: indexing blocks. */
 static void catalog_work(uv_work_t *work)
 {
+/* Without a store, for want of memory or by the configuration, every visit is as the first. */
+static struct scans *catalog_scans(struct server *server, const struct dataset *dataset)
+{
+	struct scans *scans;
+	if (server->scans.limit == 0 ||
+	    scans_new(&scans, &server->scans, dataset_count(dataset)) < 0)
+		return NULL;
+	return scans;
+}
+
 	struct dataset_entry *entry = work->data;
 	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
 					     &entry->progress, &entry->opening.fault);
@@ -33,6 +44,7 @@ static void catalog_work(uv_work_t *work)
 static void catalog_opened(uv_work_t *work, int status)
 {
 	struct dataset_entry *entry = work->data;
+		entry->scans = catalog_scans(server, entry->dataset);
 	struct server *server = entry->server;
 	server->pending--;
 	entry->result = status < 0 ? status : entry->opening.result;

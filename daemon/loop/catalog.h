@@ -13,6 +13,7 @@
 #include <uv.h>
 
 #include "base/list.h"
+#include "work/scans.h"
 #include "work/dataset.h"
 
 struct server;
@@ -28,6 +29,7 @@ struct bad_sample {
 	struct list link;
 	uint64_t id, sample, count;
 	unsigned code; /* an error_code */
+	struct scans *scans;	 /* where its JPEGs can be entered; NULL: none are kept */
 	struct fault fault;
 };
 

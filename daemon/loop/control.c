@@ -22,9 +22,10 @@ static void pack_setting(struct packer *packer, const char *key, uint64_t value)
 
 void control_status(struct session *session, const struct message *message)
 {
-	const struct server *server = session->peer->server;
+	struct server *server = session->peer->server;
 	struct packer *packer = server->packer;
 	struct message reply = message_init(MESSAGE_REPORT);
+	server_gather(server);
 	packer_clear(packer);
 	pack_map(packer, COUNTER_COUNT + 7);
 	pack_string(packer, "version");

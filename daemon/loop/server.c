@@ -40,6 +40,23 @@ void server_count(struct server *server, enum counter counter, int64_t by)
 }
 
 void server_log_peer(struct server *server, const char *format, ...)
+void server_gather(struct server *server)
+{
+	struct scans_account *scans = &server->scans;
+	uint64_t *counters = server->counters;
+	counters[COUNTER_INDEX_BYTES] = atomic_load(&scans->bytes);
+	counters[COUNTER_INDEX_BUILT] = atomic_load(&scans->built);
+	counters[COUNTER_INDEX_USED] = atomic_load(&scans->used);
+	counters[COUNTER_INDEX_FULL] = atomic_load(&scans->full);
+	counters[COUNTER_INDEX_PROGRESSIVE] = atomic_load(&scans->refused[SCAN_E_PROGRESSIVE]);
+	counters[COUNTER_INDEX_ARITHMETIC] = atomic_load(&scans->refused[SCAN_E_ARITHMETIC]);
+	counters[COUNTER_INDEX_RESTARTS] = atomic_load(&scans->refused[SCAN_E_RESTARTS]);
+	counters[COUNTER_INDEX_SCANS] = atomic_load(&scans->refused[SCAN_E_SCANS]);
+	counters[COUNTER_INDEX_ODD] = atomic_load(&scans->refused[SCAN_E_ODD]);
+	counters[COUNTER_INDEX_DAMAGED] = atomic_load(&scans->refused[SCAN_E_DAMAGED]);
+	counters[COUNTER_INDEX_STALE] = atomic_load(&scans->refused[SCAN_E_INDEX]);
+}
+
 {
 	uint64_t now_ns = clock_ns();
 	if (now_ns - server->peer_lines_since_ns > 60000000000u) {
@@ -224,6 +241,17 @@ static int server_init_pool(struct server *server)
 }
 
 static void server_init_lists(struct server *server)
+/* The index reaches into libjpeg, which may be another one than it was built with. */
+static void server_init_scans(struct server *server)
+{
+	struct fault fault;
+	server->scans.limit = server->config->index_memory;
+	if (server->scans.limit == 0 || decoder_self_test(&fault) == 0)
+		return;
+	log_warning("JPEGs are decoded without an index: %s", fault.text);
+	server->scans.limit = 0;
+}
+
 {
 	struct list *lists[] = {&server->peers, &server->datasets, &server->streams, &server->dying,
 				&server->hungry};
@@ -248,6 +276,7 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	server->started_ns = server->ticked_ns = clock_ns();
 	server_init_lists(server);
 
+	server_init_scans(server);
 	int r = uv_loop_init(&server->loop);
 	if (r < 0)
 		return fault_say(fault, r, "cannot make an event loop: %s", uv_strerror(r));

@@ -16,6 +16,7 @@
 #include "proto/frame.h"
 #include "proto/message.h"
 #include "work/pool.h"
+#include "work/scans.h"
 
 struct packer;
 
@@ -32,8 +33,12 @@ struct server {
 	struct list datasets; /* struct dataset_entry, see catalog.h */
 	struct list streams;  /* struct stream */
 	struct list dying;    /* struct ring without readers, with jobs in a thread's hand */
-	struct list hungry;   /* struct reader with samples to order, see produce.h */
-	struct job *spare;    /* jobs for reuse, with their buffers */
+	struct list bad;      /* struct bad, at most BAD_MAX */
+	unsigned n_bad;
+	struct list hungry; /* struct reader with samples to order, see produce.h */
+	struct job *spare;  /* jobs for reuse, with their buffers */
+
+	struct scans_account scans; /* of all datasets' stores */
 
 	uint64_t counters[COUNTER_COUNT];
 	uint64_t last_id; /* of peers, readers, streams, rings, datasets: never used twice */
@@ -77,6 +82,8 @@ void server_check_drained(struct server *server);
 /* Change a live setting. 0, or a condition with words. */
 int server_set(struct server *server, const char *name, const char *value, struct fault *fault);
 
+/* Bring the counters up to date that are counted by other threads. */
+void server_gather(struct server *server);
 uint64_t server_new_id(struct server *server);
 void server_count(struct server *server, enum counter counter, int64_t by);
 /* One line about a peer's misbehaviour; above a few a minute they are counted, not printed. */

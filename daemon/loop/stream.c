@@ -31,6 +31,7 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 	return (struct job_recipe){
 		.dataset = stream->entry->dataset,
 		.pipeline = stream->pipeline,
+		.scans = stream->entry->scans,
 		.limits = {.max_pixels = config->max_pixels,
 			   .max_coefficient_bytes = DECODE_LIMITS_DEFAULT.max_coefficient_bytes,
 			   .max_scans = config->max_scans,

@@ -144,10 +144,10 @@ size_t dataset_path(const struct dataset *dataset, uint64_t sample, char *out, s
 }
 
 int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
-		 struct buffer *buffer, struct fault *fault)
+		 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
 {
 	assert(sample < dataset->facts.count);
-	return dataset->kind->read(dataset->state, sample, max_bytes, buffer, fault);
+	return dataset->kind->read(dataset->state, sample, max_bytes, buffer, stamp_out, fault);
 }
 
 /*

@@ -23,6 +23,7 @@
 #include "base/digest.h"
 #include "base/fault.h"
 #include "proto/value.h"
+#include "work/stamp.h"
 
 enum {
 	DATASET_E_ARGUMENT = 1,
@@ -86,10 +87,10 @@ size_t dataset_path(const struct dataset *dataset, uint64_t sample, char *out, s
 
 /*
  * The sample's bytes into `buffer` (reused, grown as needed), never outside the root, never a
- * FIFO or device, at most `max_bytes`. Blocks on storage. 0, DATASET_E_READ, DATASET_E_LIMIT or
- * -ENOMEM.
+ * FIFO or device, at most `max_bytes`; and the file's stamp, if asked for. Blocks on storage. 0,
+ * DATASET_E_READ, DATASET_E_LIMIT or -ENOMEM.
  */
 int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
-		 struct buffer *buffer, struct fault *fault);
+		 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
 
 #endif

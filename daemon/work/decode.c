@@ -176,6 +176,12 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 	return 0;
 }
 
+void decoder_set_origin(struct decoder *decoder, const struct decode_origin *origin)
+{
+	if (decoder->format == FORMAT_JPEG)
+		jpeg_set_origin(decoder->jpeg, origin);
+}
+
 int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault)
 {
 	struct turn turn = turn_of(decoder->header.orientation);

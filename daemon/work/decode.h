@@ -20,6 +20,7 @@
 
 #include "base/fault.h"
 #include "work/image.h"
+#include "work/stamp.h"
 
 enum {
 	DECODE_E_FORMAT = 1,
@@ -39,9 +40,16 @@ struct decode_limits {
 	((struct decode_limits){178956970u, (uint64_t)512 << 20, 100, 10000})
 
 struct decoder;
+struct scans;
 
 int decoder_new(struct decoder **out); /* 0 or -ENOMEM */
 void decoder_free(struct decoder *decoder);
+
+/*
+ * Whether what decoder_set_origin() turns on works with the libjpeg that is there: 0,
+ * DECODE_E_UNSUPPORTED with words, or -ENOMEM. Takes a millisecond.
+ */
+int decoder_self_test(struct fault *fault);
 
 /*
  * Read the header. `data` is borrowed until the next decoder_begin() or decoder_free(). With `exif`
@@ -51,6 +59,18 @@ void decoder_free(struct decoder *decoder);
 int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		  const struct decode_limits *limits, bool exif, int32_t *width_out,
 		  int32_t *height_out, struct fault *fault);
+
+/* Where an image is from. */
+struct decode_origin {
+	struct scans *scans; /* of its dataset, see scans.h; NULL: nothing is remembered */
+	uint64_t sample;
+	struct stamp stamp; /* of the file when it was read */
+};
+#define DECODE_ORIGIN_NULL ((struct decode_origin){0})
+
+/* After decoder_begin(): what is learnt of the image begun may be kept for its next visit, and what
+ * is known of it used. The pixels do not depend on it. */
+void decoder_set_origin(struct decoder *decoder, const struct decode_origin *origin);
 
 /*
  * Decode at least the part `need` (inside the picture, not empty) of the image begun. `out` borrows

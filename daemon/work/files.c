@@ -90,12 +90,12 @@ size_t files_path(const void *state, uint64_t sample, char *out, size_t size)
 }
 
 int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-	       struct fault *fault)
+	       struct stamp *stamp_out, struct fault *fault)
 {
 	const struct files *files = state;
 	char path[INDEX_PATH_MAX];
 	index_path(files->index, sample, path, sizeof(path));
-	int result = root_read(&files->root, path, max_bytes, buffer, fault);
+	int result = root_read(&files->root, path, max_bytes, buffer, stamp_out, fault);
 	if (result < 0)
 		return result;
 	return result == ROOT_E_LIMIT ? DATASET_E_LIMIT : result ? DATASET_E_READ : 0;

@@ -27,6 +27,6 @@ const char *files_class_name(const void *state, uint64_t label);
 void files_read_label(const void *state, uint64_t sample, void *out);
 size_t files_path(const void *state, uint64_t sample, char *out, size_t size);
 int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-	       struct fault *fault);
+	       struct stamp *stamp_out, struct fault *fault);
 
 #endif

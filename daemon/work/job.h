@@ -28,6 +28,7 @@ enum job_outcome {
 struct job_recipe {
 	const struct dataset *dataset;
 	const struct pipeline *pipeline;
+	struct scans *scans; /* the dataset's; NULL: none are kept */
 	struct decode_limits limits;
 	size_t max_bytes;
 	bool exif;
@@ -52,6 +53,7 @@ struct job {
 	uint64_t fetch_ns, work_ns; /* time spent on it by a fetch thread and by a worker */
 
 	struct buffer bytes; /* the pool's: from fetch to work */
+	struct stamp stamp;  /* of the file they are from */
 };
 
 #endif

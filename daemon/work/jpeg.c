@@ -21,6 +21,9 @@
 #include <jerror.h>
 
 #include "work/exif.h"
+#include "work/ink.h"
+#include "work/marker.h"
+#include "work/shortcut.h"
 
 #define ROWS 16				/* rows handed to the library at a time */
 #define SKIP_ROWS 1024			/* rows skipped between two looks at the clock */
@@ -44,6 +47,9 @@ struct jpeg {
 	bool exif;
 	struct codec_header header;
 	struct buffer ink; /* rows of CMYK on their way to RGB */
+
+	struct shortcut *shortcut;
+	struct decode_origin origin; /* of the picture; `scans` is NULL if it is not known */
 
 	/* of the part being read */
 	struct rect need;
@@ -204,25 +210,6 @@ static void jpeg_open(struct jpeg *jpeg)
 		jpeg_save_markers(cinfo, JPEG_APP0 + 1, EXIF_BYTES);
 }
 
-/* Markers of scans from here on. In entropy-coded data 0xFF is followed by 0 or a restart. */
-static unsigned jpeg_count_scans(const uint8_t *at, const uint8_t *end, unsigned enough)
-{
-	unsigned scans = 0;
-	while (scans <= enough && (at = memchr(at, 0xFF, (size_t)(end - at))) && end - at >= 4) {
-		uint8_t marker = at[1];
-		bool bare = marker == 0 || marker == 0xFF || (marker >= 0xD0 && marker <= 0xD8);
-		if (marker == 0xD9)
-			break;
-		if (marker == 0xDA)
-			scans++;
-		ptrdiff_t step = bare ? (marker == 0xFF ? 1 : 2) : 2 + (at[2] << 8 | at[3]);
-		if (step > end - at)
-			break;
-		at += step;
-	}
-	return scans;
-}
-
 static uint64_t round_up(uint64_t number, int multiple)
 {
 	return (number + (unsigned)multiple - 1) / (unsigned)multiple * (unsigned)multiple;
@@ -254,7 +241,7 @@ static void jpeg_check_scans(struct jpeg *jpeg)
 	/* The scan whose header has been read is one. */
 	const uint8_t *at = jpeg->source.next_input_byte;
 	unsigned scans =
-		1 + jpeg_count_scans(at, at + jpeg->source.bytes_in_buffer, limits->max_scans);
+		1 + marker_count_scans(at, at + jpeg->source.bytes_in_buffer, limits->max_scans);
 	if (scans > limits->max_scans)
 		jpeg_leave(jpeg,
 			   fault_say(jpeg->fault, DECODE_E_LIMIT,
@@ -273,6 +260,7 @@ static unsigned jpeg_orientation(const struct jpeg_decompress_struct *cinfo)
 static void step_header(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+	jpeg_end(jpeg);
 	jpeg_open(jpeg);
 	int r;
 	do /* a file may begin with a stream of tables alone */
@@ -296,21 +284,6 @@ static void step_header(struct jpeg *jpeg)
 }
 
 /* --- the part that is needed --- */
-
-/* Whether the picture's end is there. Without it the file is read to where it breaks off, so that
- * a file cut short is found to be so whichever part of it is asked for. */
-static bool jpeg_has_end(const struct jpeg *jpeg)
-{
-	const uint8_t *start = jpeg->source.next_input_byte;
-	size_t left = jpeg->source.bytes_in_buffer;
-	const uint8_t *at;
-	while (left > 1 && (at = memrchr(start + 1, 0xD9, left - 1))) {
-		if (at[-1] == 0xFF)
-			return true;
-		left = (size_t)(at - start);
-	}
-	return false;
-}
 
 /* A progressive file that lacks its last scans is smoothed across blocks, and the smoothing is not
  * the same at the borders of a part. */
@@ -350,20 +323,6 @@ static struct rect jpeg_area(struct jpeg *jpeg, bool whole)
 	return area;
 }
 
-/* Adobe's CMYK is stored inverted, so a stored sample is how little ink there is. Pillow takes
- * every CMYK file for such a one, and rounds like this. */
-static void ink_to_rgb(const uint8_t *from, uint8_t *to, size_t count)
-{
-	for (size_t i = 0; i < count; i++, from += 4, to += 3) {
-		int white = from[3];
-		for (int c = 0; c < 3; c++) {
-			int product = (255 - from[c]) * white + 128;
-			int value = white - (((product >> 8) + product) >> 8);
-			to[c] = (uint8_t)(value < 0 ? 0 : value);
-		}
-	}
-}
-
 static void jpeg_read_rows(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
@@ -397,7 +356,7 @@ static void jpeg_skip_rows(struct jpeg *jpeg, int32_t rows)
 	}
 }
 
-static void step_read(struct jpeg *jpeg)
+static void jpeg_set_up(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
 	uint64_t memory = jpeg->input->limits.max_coefficient_bytes;
@@ -405,17 +364,48 @@ static void step_read(struct jpeg *jpeg)
 		memory = LONG_MAX - SPARE_MEMORY;
 	cinfo->mem->max_memory_to_use = (long)(memory + SPARE_MEMORY);
 	cinfo->out_color_space = cinfo->num_components == 4 ? JCS_CMYK : JCS_RGB;
+}
 
-	bool whole = !jpeg_has_end(jpeg);
-	if (!jpeg_start_decompress(cinfo))
-		jpeg_cut_short(jpeg);
-	struct rect area = jpeg_area(jpeg, whole || jpeg_is_smoothed(cinfo));
+static void jpeg_make_room(struct jpeg *jpeg, struct rect area)
+{
 	int r = codec_room(&jpeg->header, area, jpeg->pixels, &jpeg->image);
-	if (r == 0 && cinfo->out_color_components == 4)
+	if (r == 0 && jpeg->cinfo.out_color_components == 4)
 		r = buffer_reserve(&jpeg->ink, (size_t)area.width * 4 * ROWS);
 	if (r < 0)
 		jpeg_leave(jpeg, fault_say(jpeg->fault, r, "no memory for the picture"));
+}
+
+static void step_read(struct jpeg *jpeg)
+{
+	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+	jpeg_set_up(jpeg);
+	/* A file without an end is read to where it breaks off, so that it is found to be cut short
+	 * whichever part of it is asked for. */
+	bool whole = !marker_has_end(jpeg->source.next_input_byte, jpeg->source.bytes_in_buffer);
+	if (!jpeg_start_decompress(cinfo))
+		jpeg_cut_short(jpeg);
+	struct rect area = jpeg_area(jpeg, whole || jpeg_is_smoothed(cinfo));
+	jpeg_make_room(jpeg, area);
 	jpeg_skip_rows(jpeg, area.y);
+	jpeg_read_rows(jpeg);
+}
+
+/* --- with an index of the scan, the MCUs that are needed and no others --- */
+
+static void step_read_indexed(struct jpeg *jpeg)
+{
+	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+	struct rect part;
+	jpeg_set_up(jpeg);
+	int r = shortcut_shrink(jpeg->shortcut, cinfo, jpeg->need, &part);
+	if (r)
+		jpeg_leave(jpeg, r);
+	if (!jpeg_start_decompress(cinfo))
+		jpeg_cut_short(jpeg);
+	shortcut_enter(jpeg->shortcut, cinfo);
+	struct rect area = {part.x, jpeg->need.y, part.width, jpeg->need.height};
+	jpeg_make_room(jpeg, area);
+	jpeg_skip_rows(jpeg, area.y - part.y);
 	jpeg_read_rows(jpeg);
 }
 
@@ -426,6 +416,11 @@ int jpeg_new(struct jpeg **out)
 	struct jpeg *jpeg = calloc(1, sizeof(*jpeg));
 	if (!jpeg)
 		return -ENOMEM;
+	int r = shortcut_new(&jpeg->shortcut);
+	if (r) {
+		free(jpeg);
+		return r;
+	}
 	*out = jpeg;
 	return 0;
 }
@@ -436,6 +431,7 @@ void jpeg_free(struct jpeg *jpeg)
 		return;
 	jpeg_end(jpeg);
 	buffer_deinit(&jpeg->ink);
+	shortcut_free(jpeg->shortcut);
 	free(jpeg);
 }
 
@@ -450,26 +446,44 @@ int jpeg_begin(struct jpeg *jpeg, const struct codec_input *input, bool exif,
 	jpeg_end(jpeg);
 	jpeg->input = input;
 	jpeg->exif = exif;
+	jpeg->origin = DECODE_ORIGIN_NULL;
 	int r = jpeg_run(jpeg, step_header, fault);
 	if (r == 0)
 		*out = jpeg->header;
 	return r;
 }
 
+void jpeg_set_origin(struct jpeg *jpeg, const struct decode_origin *origin)
+{
+	jpeg->origin = *origin;
+}
+
+/* Whether the part could be read by an index; if not, the picture has to be begun again. */
+static bool jpeg_read_indexed(struct jpeg *jpeg)
+{
+	struct fault ignored;
+	if (jpeg_run(jpeg, step_read_indexed, &ignored) == 0)
+		return true;
+	shortcut_forget(jpeg->shortcut, &jpeg->origin);
+	return false;
+}
+
 int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct image *out,
 	      struct fault *fault)
 {
 	int r = 0;
-	if (!jpeg->ready) { /* a second part of the same image: from the start again */
-		jpeg_end(jpeg);
-		r = jpeg_run(jpeg, step_header, fault);
-		if (r)
-			return r;
-	}
-	jpeg->ready = false;
+	bool done = false;
 	jpeg->need = need;
 	jpeg->pixels = pixels;
-	r = jpeg_run(jpeg, step_read, fault);
+	if (!jpeg->ready) /* a second part of the same image: from the start again */
+		r = jpeg_run(jpeg, step_header, fault);
+	if (r == 0 && shortcut_find(jpeg->shortcut, &jpeg->cinfo, jpeg->input, &jpeg->origin)) {
+		done = jpeg_read_indexed(jpeg);
+		if (!done)
+			r = jpeg_run(jpeg, step_header, fault);
+	}
+	if (r == 0 && !done)
+		r = jpeg_run(jpeg, step_read, fault);
 	if (r == 0)
 		*out = jpeg->image;
 	jpeg_end(jpeg);

@@ -20,6 +20,9 @@ bool jpeg_accepts(const uint8_t *data, size_t size);
 int jpeg_begin(struct jpeg *jpeg, const struct codec_input *input, bool exif,
 	       struct codec_header *out, struct fault *fault);
 
+/* Where the image begun is from: its scan's index is kept there. */
+void jpeg_set_origin(struct jpeg *jpeg, const struct decode_origin *origin);
+
 /* Decode at least `need` into `pixels`. May be called again for another part. */
 int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct image *out,
 	      struct fault *fault);

@@ -30,7 +30,7 @@ struct dataset_kind {
 	void (*read_label)(const void *state, uint64_t sample, void *out);
 	size_t (*path)(const void *state, uint64_t sample, char *out, size_t size);
 	int (*read)(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-		    struct fault *fault);
+		    struct stamp *stamp_out, struct fault *fault);
 };
 
 #endif

@@ -98,9 +98,18 @@ static ssize_t root_fill(int fd, uint8_t *data, size_t size)
 	return (ssize_t)done;
 }
 
+static struct stamp stamp_of(const struct stat *stat)
+{
+	return (struct stamp){
+		.size = (uint64_t)stat->st_size,
+		.mtime_ns = (int64_t)stat->st_mtim.tv_sec * 1000000000 + stat->st_mtim.tv_nsec,
+		.inode = (uint64_t)stat->st_ino,
+	};
+}
+
 /* 0, a condition, -ENOMEM, or another negative errno of reading for the caller to put in words. */
 static int root_read_fd(int fd, const char *path, uint64_t max_bytes, struct buffer *buffer,
-			struct fault *fault)
+			struct stamp *stamp_out, struct fault *fault)
 {
 	struct quote quote;
 	struct stat stat;
@@ -128,27 +137,29 @@ static int root_read_fd(int fd, const char *path, uint64_t max_bytes, struct buf
 				 "%s was cut short while it was read: %zd of %" PRIu64 " bytes",
 				 quote_text(&quote, path), done, size);
 	buffer->size = size;
+	if (stamp_out)
+		*stamp_out = stamp_of(&stat);
 	return 0;
 }
 
 static int root_try_read(const struct root *root, const char *path, uint64_t max_bytes,
-			 struct buffer *buffer, struct fault *fault)
+			 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
 {
 	/* O_NONBLOCK: opening a FIFO must not wait for its writer. Regular files do not heed it. */
 	int fd = root_open_at(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return fd;
-	int result = root_read_fd(fd, path, max_bytes, buffer, fault);
+	int result = root_read_fd(fd, path, max_bytes, buffer, stamp_out, fault);
 	close(fd);
 	return result;
 }
 
 int root_read(const struct root *root, const char *path, uint64_t max_bytes, struct buffer *buffer,
-	      struct fault *fault)
+	      struct stamp *stamp_out, struct fault *fault)
 {
 	int result;
 	for (int tries = 1;; tries++) {
-		result = root_try_read(root, path, max_bytes, buffer, fault);
+		result = root_try_read(root, path, max_bytes, buffer, stamp_out, fault);
 		bool passing = result == -EIO || result == -ESTALE || result == -EAGAIN;
 		if (!passing || tries == RETRIES)
 			break;

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/fault.h"
+#include "work/stamp.h"
 
 struct stat;
 
@@ -36,10 +37,11 @@ int root_open_at(const struct root *root, const char *path, int flags);
 int root_stat(const struct root *root, const char *path, struct stat *out);
 
 /*
- * All bytes of the regular file at `path` into `buffer`, never more than `max_bytes`. Blocks.
- * 0, ROOT_E_READ, ROOT_E_LIMIT or -ENOMEM.
+ * All bytes of the regular file at `path` into `buffer`, never more than `max_bytes`, and the
+ * file's stamp from before they were read, if asked for. Blocks. 0, ROOT_E_READ, ROOT_E_LIMIT or
+ * -ENOMEM.
  */
 int root_read(const struct root *root, const char *path, uint64_t max_bytes, struct buffer *buffer,
-	      struct fault *fault);
+	      struct stamp *stamp_out, struct fault *fault);
 
 #endif

@@ -69,14 +69,16 @@ static enum job_outcome outcome_of_pipeline(int condition)
 static enum job_outcome sample_read(struct job *job, uint64_t sample, struct fault *fault)
 {
 	const struct job_recipe *recipe = job->recipe;
-	return outcome_of_read(
-		dataset_read(recipe->dataset, sample, recipe->max_bytes, &job->bytes, fault));
+	return outcome_of_read(dataset_read(recipe->dataset, sample, recipe->max_bytes, &job->bytes,
+					    &job->stamp, fault));
 }
 
-/* The bytes in hand -> the slot's image. */
-static enum job_outcome sample_draw(struct job *job, struct sample_kit *kit, struct fault *fault)
+/* The bytes in hand, of `sample` -> the slot's image. */
+static enum job_outcome sample_draw(struct job *job, uint64_t sample, struct sample_kit *kit,
+				    struct fault *fault)
 {
 	const struct job_recipe *recipe = job->recipe;
+	const struct decode_origin origin = {recipe->scans, sample, job->stamp};
 	int32_t width, height;
 	struct rect need;
 	struct image image;
@@ -85,6 +87,7 @@ static enum job_outcome sample_draw(struct job *job, struct sample_kit *kit, str
 			      recipe->exif, &width, &height, fault);
 	if (r)
 		return outcome_of_decode(r);
+	decoder_set_origin(kit->decoder, &origin);
 	r = pipeline_draw(recipe->pipeline, &job->key, width, height, kit->scratch, &need, fault);
 	if (r)
 		return outcome_of_pipeline(r);
@@ -105,7 +108,7 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 			recipe->first + (job->sample - recipe->first + i) % recipe->count;
 		struct fault ignored;
 		if (sample_read(job, neighbour, &ignored) == JOB_DONE &&
-		    sample_draw(job, kit, &ignored) == JOB_DONE) {
+		    sample_draw(job, neighbour, kit, &ignored) == JOB_DONE) {
 			job->used = neighbour;
 			job->substituted = true;
 			return;
@@ -128,7 +131,7 @@ void sample_make(struct job *job, struct sample_kit *kit)
 	job->used = job->sample;
 	job->substituted = false;
 	if (job->outcome == JOB_DONE)
-		job->outcome = sample_draw(job, kit, &job->fault);
+		job->outcome = sample_draw(job, job->sample, kit, &job->fault);
 	if (job->outcome != JOB_DONE && job->outcome != JOB_MEMORY)
 		sample_substitute(job, kit);
 	if (job->outcome == JOB_DONE || job->substituted) {

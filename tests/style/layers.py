@@ -14,7 +14,8 @@ import sys
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 # What `loop` may know of `work`: the doors, not the kernels behind them.
-DOORS = {f"work/{name}.h" for name in ("dataset", "pipeline", "job", "pool", "decode", "image")}
+DOORS = {f"work/{name}.h" for name in ("dataset", "pipeline", "job", "pool", "decode", "image",
+                                       "scans")}
 
 # What `work` may know of `proto`: the segment's layout, and the tree of values: it is plain data.
 DATA = {"proto/segment.h", "proto/value.h"}
@@ -22,7 +23,8 @@ DATA = {"proto/segment.h", "proto/value.h"}
 # A library's header -> the files that may include it. A folder ends in a slash.
 LIBRARIES = {
     r"msgpack(/.*)?\.h": ["proto/pack.c"],
-    r"j(peglib|error|config|morecfg|pegint)\.h": ["daemon/work/jpeg.c"],
+    r"j(peglib|error|config|morecfg|pegint)\.h": ["daemon/work/jpeg.c", "daemon/work/shortcut.c",
+                                                  "daemon/work/shortcut_check.c"],
     r"turbojpeg\.h": [],
     r"spng\.h": ["daemon/work/png.c"],
     r"webp/.*": ["daemon/work/webp.c"],

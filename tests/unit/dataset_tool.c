@@ -26,7 +26,7 @@ static void put_sample(const struct dataset *dataset, uint64_t sample, struct bu
 	if (dataset_label(dataset).bytes == sizeof(label))
 		dataset_read_label(dataset, sample, &label);
 	dataset_path(dataset, sample, path, sizeof(path));
-	int result = dataset_read(dataset, sample, LIMIT, buffer, &fault);
+	int result = dataset_read(dataset, sample, LIMIT, buffer, NULL, &fault);
 	printf("sample %" PRId64 " ", label);
 	put_hex(path);
 	printf(" %d %zu\n", result, result ? 0 : buffer->size);

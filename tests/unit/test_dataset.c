@@ -40,7 +40,7 @@ static void test_folder(void **state)
 	assert_string_equal(dataset_label(dataset).dtype, "int64");
 	assert_int_equal(dataset_label(dataset).dims, 0);
 	struct buffer buffer = BUFFER_NULL;
-	assert_int_equal(dataset_read(dataset, 2, LIMIT, &buffer, &fault), 0);
+	assert_int_equal(dataset_read(dataset, 2, LIMIT, &buffer, NULL, &fault), 0);
 	assert_int_equal(buffer.size, 3);
 	assert_memory_equal(buffer.data, "ten", 3);
 	buffer_deinit(&buffer);
@@ -139,7 +139,7 @@ static void test_folder_links(void **state)
 	struct buffer buffer = BUFFER_NULL;
 	for (uint64_t i = 0; i < 6; i++) {
 		assert_string_equal(path_of(dataset, i), paths[i]);
-		assert_int_equal(dataset_read(dataset, i, LIMIT, &buffer, &fault), 0);
+		assert_int_equal(dataset_read(dataset, i, LIMIT, &buffer, NULL, &fault), 0);
 	}
 	buffer_deinit(&buffer);
 	dataset_free(dataset);
@@ -167,28 +167,28 @@ static void test_read_changes(void **state)
 	struct buffer buffer = BUFFER_NULL;
 
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, &fault), DATASET_E_READ);
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
 	assert_words("c/1.jpg: No such file or directory");
 	assert_int_equal(symlink("../../secret", path), 0);
-	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, &fault), DATASET_E_READ);
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
 	assert_words("leads out of the dataset's folder");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("/proc/self/environ", path), 0);
-	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, &fault), DATASET_E_READ);
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, &fault), DATASET_E_READ);
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
 	assert_words("no regular file");
 	assert_int_equal(unlink(path), 0);
 	put("data/c/1.jpg", "");
-	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, &fault), DATASET_E_READ);
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
 	assert_words("empty (0 bytes)");
 	assert_int_equal(truncate(path, 10000000000), 0);
-	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, &fault), DATASET_E_LIMIT);
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_LIMIT);
 	assert_words("10000000000 bytes and the limit is 1048576");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, &fault), DATASET_E_READ);
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
 	assert_words("no regular file");
 	assert_int_equal(buffer.capacity, 0); /* none of these cost memory */
 	dataset_free(dataset);
@@ -204,7 +204,7 @@ static void test_read_forbidden(void **state)
 	assert_int_equal(chmod(at("c/1.jpg"), 0), 0);
 	struct dataset *dataset = must_open(top);
 	struct buffer buffer = BUFFER_NULL;
-	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, &fault), DATASET_E_READ);
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
 	assert_words("Permission denied");
 	dataset_free(dataset);
 	assert_int_equal(mkdir(at("d"), 0), 0);
@@ -217,9 +217,9 @@ static void test_read_limit_is_inclusive(void **state)
 	put("c/1.jpg", "12345678");
 	struct dataset *dataset = must_open(top);
 	struct buffer buffer = BUFFER_NULL;
-	assert_int_equal(dataset_read(dataset, 0, 8, &buffer, &fault), 0);
+	assert_int_equal(dataset_read(dataset, 0, 8, &buffer, NULL, &fault), 0);
 	assert_int_equal(buffer.size, 8);
-	assert_int_equal(dataset_read(dataset, 0, 7, &buffer, &fault), DATASET_E_LIMIT);
+	assert_int_equal(dataset_read(dataset, 0, 7, &buffer, NULL, &fault), DATASET_E_LIMIT);
 	buffer_deinit(&buffer);
 	dataset_free(dataset);
 }

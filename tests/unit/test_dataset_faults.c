@@ -119,7 +119,7 @@ static int read_with(const struct dataset *dataset, const int *script, struct bu
 	reads = 0;
 	read_script = script;
 	memset(&fault, 0, sizeof(fault));
-	int result = dataset_read(dataset, 0, LIMIT, buffer, &fault);
+	int result = dataset_read(dataset, 0, LIMIT, buffer, NULL, &fault);
 	read_script = NULL;
 	return result;
 }

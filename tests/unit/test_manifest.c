@@ -26,9 +26,9 @@ static void test_lines(void **state)
 	assert_sample(dataset, 1, "b.jpg", -7);
 	assert_sample(dataset, 2, "a/1.jpg", 0);
 	struct buffer buffer = BUFFER_NULL;
-	assert_int_equal(dataset_read(dataset, 2, LIMIT, &buffer, &fault), 0);
+	assert_int_equal(dataset_read(dataset, 2, LIMIT, &buffer, NULL, &fault), 0);
 	assert_memory_equal(buffer.data, "one", 3);
-	assert_int_equal(dataset_read(dataset, 1, LIMIT, &buffer, &fault), DATASET_E_READ);
+	assert_int_equal(dataset_read(dataset, 1, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
 	assert_words("b.jpg: No such file");
 	buffer_deinit(&buffer);
 	dataset_free(dataset);
@@ -241,7 +241,7 @@ static void test_manifest_root(void **state)
 	struct buffer buffer = BUFFER_NULL;
 	assert_int_equal(parse(&spec, pairs, 3), 0);
 	assert_int_equal(dataset_open(&dataset, &spec, &progress, &fault), 0);
-	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, &fault), 0);
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), 0);
 	assert_memory_equal(buffer.data, "x!", 2);
 	buffer_deinit(&buffer);
 	dataset_free(dataset);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loops over bits that are worth a version for each instruction set, all with the same results
+ * (entropy_plain.c, entropy_avx2.c, entropy_avx512.c: entropy_loop.h, compiled for each), and their
+ * choice at run time. Immutable; any thread.
+ */
+#ifndef STOKER_WORK_ENTROPY_KERNEL_H
+#define STOKER_WORK_ENTROPY_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "work/huffman.h"
+#include "work/scan.h"
+
+/*
+ * Skimming: to find the end of a block without its numbers, several symbols are passed in one step.
+ * By the next SKIM_BITS bits: bits passed | coefficients passed << 8. Coefficients are SKIM_MISS if
+ * no whole symbol is there, and counted from SKIM_END if the last one ends the block.
+ */
+#define SKIM_BITS 13
+#define SKIM_MISS 64
+#define SKIM_END 128
+#define SKIM_SLACK 4096 /* readable bytes behind the last: an MCU more than there is */
+
+struct skim {
+	const uint8_t *bytes; /* unstuffed */
+	uint64_t limit;	      /* bits there are */
+	unsigned blocks;
+	struct skim_block {
+		const struct huffman *dc, *ac;
+		const uint16_t *jump;
+		unsigned component;
+	} block[SCAN_BLOCKS];
+};
+
+/*
+ * Decoding: each stream writes the blocks of a run of MCUs, coefficients in zigzag order, DC as
+ * differences, to memory that is all zero. By the next HUFFMAN_QUICK bits: bits | 2 * coefficients
+ * to go on << 8 | ENTROPY_END if the block ends << 16 | number << 24; 0 if that takes more.
+ */
+#define ENTROPY_END 126u
+
+struct entropy_table {
+	uint32_t step[1 << HUFFMAN_QUICK]; /* first: a pointer to it is one to the whole */
+	struct huffman huffman;
+	uint32_t dc; /* 1: of DC */
+};
+
+/* Where to go on after a step, chosen without a branch: a block's next symbol, or the next block.
+ */
+struct entropy_node {
+	struct entropy_arc {
+		_Alignas(128) const uint32_t *step;
+		const struct entropy_node *node;
+	} arc[2];
+};
+
+struct entropy_stream {
+	uint64_t bit;	      /* place in the bytes */
+	char *at, *end;	      /* the coefficient written last, and the last one of all */
+	const uint32_t *step; /* the table in use */
+	const struct entropy_node *node;
+	uint32_t row; /* the caller's */
+};
+
+/* A stream that reads nonsense passes at most this many bits in a block. */
+#define ENTROPY_BLOCK_BITS (64 * SCAN_STEP_BITS)
+
+struct entropy_kernel {
+	const char *name;
+	/* Pass `mcus` MCUs from `bit` on; adds to `dc`. Returns the bit behind, or 0 if the scan is
+	 * damaged or ends before. */
+	uint64_t (*skim)(const struct skim *skim, uint64_t bit, uint32_t mcus, int32_t *dc);
+	/* Decode all streams to their ends, some at a time. */
+	void (*run)(const uint8_t *bytes, struct entropy_stream *streams, unsigned count);
+	/* Blocks of zigzag order to blocks of natural order; `from` is zero afterwards. */
+	void (*deal)(int16_t *from, int16_t *const *to, unsigned blocks);
+};
+
+/* All that this machine can run, plain C first and the fastest last; NULL behind it. */
+const struct entropy_kernel *entropy_kernel_at(unsigned i);
+const struct entropy_kernel *entropy_kernel_best(void);
+
+/* Of struct entropy_table; not in the fast way. */
+uint64_t entropy_step_long(const uint32_t *step, uint64_t bits);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loops of entropy_kernel.h, as inline functions: a kernel's file includes this and is compiled
+ * for its instruction set. What makes them fast: no branch that depends on a symbol, so that the
+ * processor works on several streams at once; a step's table gives the number, too.
+ */
+#ifndef STOKER_WORK_ENTROPY_LOOP_H
+#define STOKER_WORK_ENTROPY_LOOP_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "work/entropy_kernel.h"
+
+#define LOOP_INLINE static inline __attribute__((always_inline))
+#define LOOP_STEPS 4 /* from one load to the next: 57 bits are 5 steps of 11 */
+
+/* 57 bits or more from `bit` on, at the top of the word. */
+LOOP_INLINE uint64_t loop_load(const uint8_t *bytes, uint64_t bit)
+{
+	uint64_t word;
+	memcpy(&word, bytes + (bit >> 3), sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	return word << (bit & 7);
+}
+
+/* --- skim --- */
+
+/* The coefficients behind DC; the bit behind the block, or 0. */
+LOOP_INLINE uint64_t loop_skim_ac(const struct skim *skim, const struct skim_block *block,
+				  uint64_t bit)
+{
+	unsigned place = 1;
+	while (place < 64) {
+		uint64_t bits = loop_load(skim->bytes, bit);
+		unsigned jump = 0, next = 0;
+#pragma GCC unroll 4
+		for (int i = 0; i < LOOP_STEPS; i++) {
+			jump = block->jump[bits >> (64 - SKIM_BITS)];
+			next = place + (jump >> 8);
+			if (next >= 64)
+				break;
+			place = next;
+			bits <<= jump & 63;
+			bit += jump & 63;
+		}
+		if (next < 64)
+			continue;
+		if (next >= SKIM_END && next < SKIM_END + 64)
+			return bit + (jump & 63);
+		/* A long code, or symbols beyond the block's end: one by one. */
+		bits = loop_load(skim->bytes, bit);
+		unsigned found = huffman_find(block->ac, bits);
+		if (!found)
+			return 0;
+		bit += (found >> 8) + (found & 15);
+		if ((found & 15) == 0 && (found & 255) != 0xF0)
+			return bit;
+		place += (found >> 4 & 15) + 1;
+	}
+	return place == 64 ? bit : 0;
+}
+
+LOOP_INLINE uint64_t loop_skim(const struct skim *skim, uint64_t bit, uint32_t mcus, int32_t *dc)
+{
+	for (; mcus > 0; mcus--) {
+		for (unsigned i = 0; i < skim->blocks; i++) {
+			const struct skim_block *block = &skim->block[i];
+			uint64_t bits = loop_load(skim->bytes, bit);
+			unsigned found = huffman_find(block->dc, bits);
+			if (!found)
+				return 0;
+			dc[block->component] += huffman_number(bits << (found >> 8), found & 15);
+			bit += (found >> 8) + (found & 15);
+			bit = loop_skim_ac(skim, block, bit);
+			if (!bit)
+				return 0;
+		}
+		if (bit > skim->limit)
+			return 0;
+	}
+	return bit;
+}
+
+/* --- decode --- */
+
+/* A stream in registers. */
+struct loop_stream {
+	uint64_t bit, bits;
+	uint32_t used; /* sum of the steps since the load; its low byte counts the bits */
+	char *at;
+	const struct entropy_node *node;
+	const uint32_t *step;
+};
+
+LOOP_INLINE void loop_refill(struct loop_stream *s, const uint8_t *bytes)
+{
+	s->bit += s->used & 255;
+	s->used = 0;
+	s->bits = loop_load(bytes, s->bit);
+}
+
+LOOP_INLINE void loop_step(struct loop_stream *s, const uint8_t *bytes)
+{
+	uint32_t entry = s->step[s->bits >> (64 - HUFFMAN_QUICK)];
+	int32_t number = (int32_t)entry >> 24;
+	if (__builtin_expect(entry == 0, 0)) {
+		loop_refill(s, bytes);
+		uint64_t found = entropy_step_long(s->step, s->bits);
+		entry = (uint32_t)found;
+		number = (int32_t)(found >> 32);
+		s->used = entry;
+		loop_refill(s, bytes);
+	} else {
+		s->used += entry;
+		s->bits <<= entry & 63;
+	}
+	/* The blocks are aligned: the low bits of the address are the place in the block. */
+	uintptr_t to = ((uintptr_t)s->at + (entry >> 8 & 255)) | (entry >> 16 & ENTROPY_END);
+	int16_t value = (int16_t)number;
+	s->at = (char *)to;
+	memcpy(s->at, &value, sizeof(value));
+	uintptr_t full = ((to + 2) ^ to) & 128; /* the block's last coefficient was passed */
+	const struct entropy_arc *arc = (const struct entropy_arc *)((const char *)s->node + full);
+	s->step = arc->step;
+	s->node = arc->node;
+}
+
+LOOP_INLINE struct loop_stream loop_enter(const struct entropy_stream *s)
+{
+	return (struct loop_stream){s->bit, 0, 0, s->at, s->node, s->step};
+}
+
+LOOP_INLINE void loop_leave(struct entropy_stream *s, const struct loop_stream *loop)
+{
+	s->bit = loop->bit + (loop->used & 255);
+	s->at = loop->at;
+	s->node = loop->node;
+	s->step = loop->step;
+}
+
+/* LOOP_STEPS * turns steps of each stream; `count` is a constant. */
+LOOP_INLINE void loop_turns(const uint8_t *bytes, struct entropy_stream *streams, size_t turns,
+			    const int count)
+{
+	struct loop_stream a = loop_enter(&streams[0]);
+	struct loop_stream b = loop_enter(&streams[count > 1 ? 1 : 0]);
+	struct loop_stream c = loop_enter(&streams[count > 2 ? 2 : 0]);
+	struct loop_stream d = loop_enter(&streams[count > 3 ? 3 : 0]);
+	for (; turns > 0; turns--) {
+		loop_refill(&a, bytes);
+		if (count > 1)
+			loop_refill(&b, bytes);
+		if (count > 2)
+			loop_refill(&c, bytes);
+		if (count > 3)
+			loop_refill(&d, bytes);
+#pragma GCC unroll 4
+		for (int i = 0; i < LOOP_STEPS; i++) {
+			loop_step(&a, bytes);
+			if (count > 1)
+				loop_step(&b, bytes);
+			if (count > 2)
+				loop_step(&c, bytes);
+			if (count > 3)
+				loop_step(&d, bytes);
+		}
+	}
+	loop_leave(&streams[0], &a);
+	if (count > 1)
+		loop_leave(&streams[1], &b);
+	if (count > 2)
+		loop_leave(&streams[2], &c);
+	if (count > 3)
+		loop_leave(&streams[3], &d);
+}
+
+/* Turns that cannot lead beyond the stream's end: a block takes at least two steps. */
+LOOP_INLINE size_t loop_sure_turns(const struct entropy_stream *s)
+{
+	size_t blocks = (size_t)(s->end - s->at + 127) / 128;
+	return (2 * blocks - 1) / LOOP_STEPS;
+}
+
+LOOP_INLINE void loop_finish(const uint8_t *bytes, struct entropy_stream *stream)
+{
+	struct loop_stream loop = loop_enter(stream);
+	while (loop.at < stream->end) {
+		loop_refill(&loop, bytes);
+		loop_step(&loop, bytes);
+	}
+	loop_leave(stream, &loop);
+}
+
+#define LOOP_WAYS 4 /* streams at a time */
+
+LOOP_INLINE void loop_some(const uint8_t *bytes, struct entropy_stream *streams, size_t turns,
+			   unsigned count)
+{
+	if (count >= 4)
+		loop_turns(bytes, streams, turns, 4);
+	else if (count == 3)
+		loop_turns(bytes, streams, turns, 3);
+	else if (count == 2)
+		loop_turns(bytes, streams, turns, 2);
+	else
+		loop_turns(bytes, streams, turns, 1);
+}
+
+/* The first LOOP_WAYS streams run; one that is done makes room for the last. Their order in the
+ * list changes. */
+LOOP_INLINE void loop_run(const uint8_t *bytes, struct entropy_stream *streams, unsigned count)
+{
+	while (count > 0) {
+		unsigned ways = count < LOOP_WAYS ? count : LOOP_WAYS, first = 0;
+		size_t turns = SIZE_MAX;
+		for (unsigned i = 0; i < ways; i++) {
+			size_t sure = loop_sure_turns(&streams[i]);
+			if (sure < turns) {
+				turns = sure;
+				first = i;
+			}
+		}
+		if (turns > 0) {
+			loop_some(bytes, streams, turns, ways);
+			continue;
+		}
+		loop_finish(bytes, &streams[first]);
+		struct entropy_stream done = streams[first];
+		streams[first] = streams[--count];
+		streams[count] = done;
+	}
+}
+
+#endif

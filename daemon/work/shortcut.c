@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+#include "work/shortcut.h"
+
+#include <errno.h>
+#include <stdio.h> /* jpeglib.h needs it */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+#include <jpegint.h>
+
+#include "work/entropy.h"
+#include "work/entropy_kernel.h"
+#include "work/scans.h"
+
+/* Pixels around what is needed that upsampling may look at: a sample of chroma on each side. */
+#define MARGIN 4
+/* Samples of chroma below which libjpeg upsamples a picture in a simpler way. */
+#define NARROW 4
+
+const bool shortcut_built_in = true;
+
+struct shortcut {
+	struct jpeg_entropy_decoder decoder; /* first: libjpeg knows it by this */
+	struct scanner *scanner;
+	struct entropy *entropy;
+	struct buffer fresh; /* an index just made */
+
+	/* of the picture */
+	struct scan_frame frame;
+	const struct codec_input *input;
+	const uint8_t *index;
+	size_t index_bytes;
+	int verdict; /* of the last step: 0, ENTROPY_E_STALE or -ENOMEM */
+};
+
+int shortcut_new(struct shortcut **out)
+{
+	const struct entropy_kernel *kernel = entropy_kernel_best();
+	struct shortcut *shortcut = calloc(1, sizeof(*shortcut));
+	if (!shortcut)
+		return -ENOMEM;
+	int r = scanner_new(&shortcut->scanner, kernel);
+	r = r ? r : entropy_new(&shortcut->entropy, kernel);
+	if (r) {
+		shortcut_free(shortcut);
+		return r;
+	}
+	*out = shortcut;
+	return 0;
+}
+
+void shortcut_free(struct shortcut *shortcut)
+{
+	if (!shortcut)
+		return;
+	scanner_free(shortcut->scanner);
+	entropy_free(shortcut->entropy);
+	buffer_deinit(&shortcut->fresh);
+	free(shortcut);
+}
+
+/* --- what libjpeg has read of the header --- */
+
+static int refusal_of(const struct jpeg_decompress_struct *cinfo)
+{
+	if (cinfo->arith_code)
+		return SCAN_E_ARITHMETIC;
+	if (cinfo->progressive_mode)
+		return SCAN_E_PROGRESSIVE;
+	if (cinfo->comps_in_scan != cinfo->num_components)
+		return SCAN_E_SCANS;
+	if (cinfo->restart_interval)
+		return SCAN_E_RESTARTS;
+	if (cinfo->data_precision != 8 || cinfo->Ss != 0 || cinfo->Se != DCTSIZE2 - 1 ||
+	    cinfo->Ah != 0 || cinfo->Al != 0 || cinfo->err->num_warnings > 0 ||
+	    cinfo->num_components > SCAN_COMPONENTS)
+		return SCAN_E_ODD;
+	return 0;
+}
+
+static bool code_copy(struct huffman_code *out, JHUFF_TBL *const *tables, int number)
+{
+	if (number < 0 || number >= NUM_HUFF_TBLS || !tables[number])
+		return false;
+	memcpy(out->counts, tables[number]->bits, sizeof(out->counts));
+	memcpy(out->symbols, tables[number]->huffval, sizeof(out->symbols));
+	return true;
+}
+
+static int frame_read(struct scan_frame *frame, const struct jpeg_decompress_struct *cinfo,
+		      size_t offset)
+{
+	int r = refusal_of(cinfo);
+	if (r)
+		return r;
+	if (offset > UINT32_MAX)
+		return SCAN_E_ODD;
+	frame->width = (int32_t)cinfo->image_width;
+	frame->height = (int32_t)cinfo->image_height;
+	frame->offset = (uint32_t)offset;
+	frame->components = (unsigned)cinfo->num_components;
+	bool single = cinfo->num_components == 1;
+	for (int i = 0; i < cinfo->num_components; i++) {
+		const jpeg_component_info *component = cinfo->cur_comp_info[i];
+		int dc = component->dc_tbl_no, ac = component->ac_tbl_no;
+		if (component != &cinfo->comp_info[i] ||
+		    !code_copy(&frame->dc[dc & 3], cinfo->dc_huff_tbl_ptrs, dc) ||
+		    !code_copy(&frame->ac[ac & 3], cinfo->ac_huff_tbl_ptrs, ac))
+			return SCAN_E_ODD;
+		frame->component[i] = (struct scan_component){
+			.h = (uint8_t)(single ? 1 : component->h_samp_factor),
+			.v = (uint8_t)(single ? 1 : component->v_samp_factor),
+			.dc = (uint8_t)dc,
+			.ac = (uint8_t)ac,
+		};
+	}
+	return scan_frame_settle(frame);
+}
+
+/* --- the index --- */
+
+static int shortcut_build(struct shortcut *shortcut, const struct decode_origin *origin)
+{
+	const struct codec_input *input = shortcut->input;
+	int r = scanner_build(shortcut->scanner, &shortcut->frame, input->data, input->size,
+			      &shortcut->fresh);
+	if (r)
+		return r;
+	shortcut->index = shortcut->fresh.data;
+	shortcut->index_bytes = shortcut->fresh.size;
+	scans_put(origin->scans, origin->sample, &origin->stamp, shortcut->index,
+		  shortcut->index_bytes);
+	return 0;
+}
+
+bool shortcut_find(struct shortcut *shortcut, const struct jpeg_decompress_struct *cinfo,
+		   const struct codec_input *input, const struct decode_origin *origin)
+{
+	if (!origin->scans)
+		return false;
+	shortcut->input = input;
+	shortcut->verdict = 0;
+	enum scans_answer answer = scans_find(origin->scans, origin->sample, &origin->stamp,
+					      &shortcut->index, &shortcut->index_bytes);
+	if (answer == SCANS_NEVER)
+		return false;
+	size_t offset = (size_t)(cinfo->src->next_input_byte - input->data);
+	int r = frame_read(&shortcut->frame, cinfo, offset);
+	if (r == 0 && answer == SCANS_NONE)
+		r = shortcut_build(shortcut, origin);
+	if (r > 0)
+		scans_refuse(origin->scans, origin->sample, &origin->stamp, r);
+	return r == 0;
+}
+
+void shortcut_forget(struct shortcut *shortcut, const struct decode_origin *origin)
+{
+	if (shortcut->verdict > 0)
+		scans_refuse(origin->scans, origin->sample, &origin->stamp, SCAN_E_INDEX);
+}
+
+/* --- the smaller picture --- */
+
+/* The MCUs along one side that [from, from + count) takes: first and behind the last. */
+static void side(int32_t from, int32_t count, int32_t extent, int32_t unit, int32_t *first,
+		 int32_t *end)
+{
+	int32_t left = from > MARGIN ? from - MARGIN : 0;
+	int64_t right = (int64_t)from + count + MARGIN;
+	if (right > extent)
+		right = extent;
+	*first = left / unit;
+	*end = (int32_t)((right + unit - 1) / unit);
+	/* What is left of the picture's last MCU may be too narrow to be upsampled as in the whole.
+	 */
+	if (*first > 0 && extent - *first * unit < NARROW * unit / DCTSIZE)
+		--*first;
+}
+
+static struct rect shrink_box(const struct scan_frame *frame, struct rect need)
+{
+	int32_t left, right, top, bottom;
+	side(need.x, need.width, frame->width, frame->unit_width, &left, &right);
+	side(need.y, need.height, frame->height, frame->unit_height, &top, &bottom);
+	return (struct rect){left, top, right - left, bottom - top};
+}
+
+static struct rect shrink_part(const struct scan_frame *frame, struct rect box)
+{
+	struct rect part = {box.x * frame->unit_width, box.y * frame->unit_height,
+			    box.width * frame->unit_width, box.height * frame->unit_height};
+	if (part.width > frame->width - part.x)
+		part.width = frame->width - part.x;
+	if (part.height > frame->height - part.y)
+		part.height = frame->height - part.y;
+	return part;
+}
+
+static JDIMENSION up(JDIMENSION size, int factor, int unit)
+{
+	return (JDIMENSION)(((long)size * factor + unit - 1) / unit);
+}
+
+/* What libjpeg's jdinput.c works out from a frame's header, for another size. */
+static void shrink_frame(struct jpeg_decompress_struct *cinfo, struct rect part)
+{
+	int h = cinfo->max_h_samp_factor, v = cinfo->max_v_samp_factor;
+	cinfo->image_width = (JDIMENSION)part.width;
+	cinfo->image_height = (JDIMENSION)part.height;
+	cinfo->total_iMCU_rows = up(cinfo->image_height, 1, v * DCTSIZE);
+	for (int i = 0; i < cinfo->num_components; i++) {
+		jpeg_component_info *component = &cinfo->comp_info[i];
+		component->width_in_blocks =
+			up(cinfo->image_width, component->h_samp_factor, h * DCTSIZE);
+		component->height_in_blocks =
+			up(cinfo->image_height, component->v_samp_factor, v * DCTSIZE);
+		component->downsampled_width = up(cinfo->image_width, component->h_samp_factor, h);
+		component->downsampled_height =
+			up(cinfo->image_height, component->v_samp_factor, v);
+	}
+}
+
+static int shrink_entropy(struct shortcut *shortcut, struct rect box)
+{
+	const struct scan_frame *frame = &shortcut->frame;
+	const struct codec_input *input = shortcut->input;
+	struct scan_index index;
+	if (scan_index_open(&index, shortcut->index, shortcut->index_bytes, frame, input->size))
+		return ENTROPY_E_STALE;
+	return entropy_begin(shortcut->entropy, frame, &index, input->data, input->size, box);
+}
+
+int shortcut_shrink(struct shortcut *shortcut, struct jpeg_decompress_struct *cinfo,
+		    struct rect need, struct rect *part_out)
+{
+	const struct scan_frame *frame = &shortcut->frame;
+	struct rect box = shrink_box(frame, need);
+	shortcut->verdict = shrink_entropy(shortcut, box);
+	if (shortcut->verdict)
+		return shortcut->verdict < 0 ? shortcut->verdict : SCAN_E_INDEX;
+	*part_out = shrink_part(frame, box);
+	shrink_frame(cinfo, *part_out);
+	return 0;
+}
+
+/* --- in place of libjpeg's decoder --- */
+
+static boolean shortcut_mcu(j_decompress_ptr cinfo, JBLOCKROW *blocks)
+{
+	struct shortcut *shortcut = (struct shortcut *)(void *)cinfo->entropy;
+	int16_t *to[SCAN_BLOCKS];
+	for (unsigned i = 0; blocks && i < shortcut->frame.blocks; i++)
+		to[i] = blocks[i][0];
+	shortcut->verdict = entropy_next(shortcut->entropy, blocks ? to : NULL);
+	if (shortcut->verdict) {
+		cinfo->err->msg_code = JERR_BAD_DCT_COEF;
+		cinfo->err->error_exit((j_common_ptr)cinfo);
+	}
+	return TRUE;
+}
+
+static void shortcut_start(j_decompress_ptr cinfo)
+{
+	(void)cinfo;
+}
+
+void shortcut_enter(struct shortcut *shortcut, struct jpeg_decompress_struct *cinfo)
+{
+	shortcut->decoder = *cinfo->entropy;
+	shortcut->decoder.start_pass = shortcut_start;
+	shortcut->decoder.decode_mcu = shortcut_mcu;
+	cinfo->entropy = &shortcut->decoder;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/* Without jpegint.h: no picture has a shortcut. */
+#include "work/shortcut.h"
+
+#include "work/scan.h"
+
+const bool shortcut_built_in = false;
+
+int shortcut_new(struct shortcut **out)
+{
+	*out = NULL;
+	return 0;
+}
+
+void shortcut_free(struct shortcut *shortcut)
+{
+	(void)shortcut;
+}
+
+bool shortcut_find(struct shortcut *shortcut, const struct jpeg_decompress_struct *cinfo,
+		   const struct codec_input *input, const struct decode_origin *origin)
+{
+	(void)shortcut, (void)cinfo, (void)input, (void)origin;
+	return false;
+}
+
+int shortcut_shrink(struct shortcut *shortcut, struct jpeg_decompress_struct *cinfo,
+		    struct rect need, struct rect *part_out)
+{
+	(void)shortcut, (void)cinfo, (void)need, (void)part_out;
+	return SCAN_E_INDEX;
+}
+
+void shortcut_enter(struct shortcut *shortcut, struct jpeg_decompress_struct *cinfo)
+{
+	(void)shortcut, (void)cinfo;
+}
+
+void shortcut_forget(struct shortcut *shortcut, const struct decode_origin *origin)
+{
+	(void)shortcut, (void)origin;
+}

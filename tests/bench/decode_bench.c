@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the index of a JPEG's scan gives, on your own photographs:
+ *	decode_bench check FOLDER [CROPS]	pixels of random crops against those of the whole
+ *	decode_bench time FOLDER [ROUNDS]	a crop without the index, with it, and on a first
+ *visit All files of the folder and of those beneath it are taken. Times are CPU time of one thread;
+ *each round measures all ways in turn, a few files at a time, and the answer is the median of the
+ * rounds' ratios, so that whatever else the machine does falls on all ways alike.
+ */
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "work/decode.h"
+#include "work/scans.h"
+
+#define FILES_MAX 100000
+#define TURN 20 /* files at a time */
+#define ROUNDS_MAX 1000
+
+struct file {
+	uint8_t *data;
+	size_t size;
+	int32_t width, height;
+};
+
+static struct file files[FILES_MAX];
+static unsigned count;
+static uint64_t total;
+static struct decoder *decoder;
+static uint64_t random_state = 88172645463325252u;
+
+static double random_unit(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (double)(random_state >> 11) / 9007199254740992.0;
+}
+
+static _Noreturn void die(const char *what, const char *why)
+{
+	fprintf(stderr, "%s: %s\n", what, why);
+	exit(1);
+}
+
+static int take(const char *path, const struct stat *stat, int type, struct FTW *walk)
+{
+	struct file *file = &files[count];
+	struct fault fault;
+	(void)walk;
+	if (type != FTW_F || count == FILES_MAX || stat->st_size == 0)
+		return 0;
+	FILE *stream = fopen(path, "rbe");
+	file->size = (size_t)stat->st_size;
+	file->data = malloc(file->size);
+	if (!stream || !file->data || fread(file->data, 1, file->size, stream) != file->size)
+		die(path, "cannot be read");
+	fclose(stream);
+	if (decoder_begin(decoder, file->data, file->size, &DECODE_LIMITS_DEFAULT, false,
+			  &file->width, &file->height, &fault) == 0) {
+		total += file->size;
+		count++;
+	} else {
+		free(file->data);
+	}
+	return 0;
+}
+
+/* Of RandomResizedCrop's kind: 8 to 100 % of the area, sides 3:4 to 4:3. */
+static struct rect crop_of(const struct file *file)
+{
+	double area = (double)file->width * file->height * (0.08 + 0.92 * random_unit());
+	double ratio = exp((2 * random_unit() - 1) * log(4.0 / 3));
+	int32_t width = (int32_t)sqrt(area * ratio), height = (int32_t)sqrt(area / ratio);
+	width = width < 1 ? 1 : width > file->width ? file->width : width;
+	height = height < 1 ? 1 : height > file->height ? file->height : height;
+	return (struct rect){(int32_t)(random_unit() * (file->width - width + 1)),
+			     (int32_t)(random_unit() * (file->height - height + 1)), width, height};
+}
+
+static int decode(const struct file *file, struct scans *scans, struct rect crop,
+		  struct image *image)
+{
+	struct fault fault;
+	int32_t width, height;
+	int r = decoder_begin(decoder, file->data, file->size, &DECODE_LIMITS_DEFAULT, false,
+			      &width, &height, &fault);
+	const struct decode_origin origin = {
+		.scans = scans, .sample = (uint64_t)(file - files), .stamp = {.size = file->size}};
+	if (r == 0 && scans)
+		decoder_set_origin(decoder, &origin);
+	return r ? r : decoder_read(decoder, crop, image, &fault);
+}
+
+static struct scans *store(struct scans_account *account)
+{
+	struct scans *scans;
+	*account = (struct scans_account){.limit = UINT64_MAX / 2};
+	if (scans_new(&scans, account, count) != 0)
+		die("scans", "no memory");
+	return scans;
+}
+
+static void tell(const struct scans_account *account)
+{
+	printf("%u files, %.1f MB; %llu indexes of %.2f %% of the bytes; refused:", count,
+	       (double)total / 1e6, (unsigned long long)account->built,
+	       100.0 * (double)account->bytes / (double)total);
+	for (int i = 1; i < SCAN_REASONS; i++)
+		printf(" %llu", (unsigned long long)account->refused[i]);
+	printf("\n");
+}
+
+/* --- check --- */
+
+static uint8_t *copy_whole(const struct file *file)
+{
+	struct image image;
+	size_t row = (size_t)file->width * 3;
+	if (decode(file, NULL, (struct rect){0, 0, file->width, file->height}, &image) != 0)
+		return NULL;
+	uint8_t *copy = malloc(row * (size_t)file->height);
+	if (!copy)
+		die("whole", "no memory");
+	for (int32_t y = 0; y < file->height; y++)
+		memcpy(copy + (size_t)y * row, image.pixels + (size_t)y * image.stride, row);
+	return copy;
+}
+
+static bool crop_equal(const struct file *file, const uint8_t *whole, struct rect crop,
+		       const struct image *image)
+{
+	for (int32_t y = crop.y; y < crop.y + crop.height; y++) {
+		const uint8_t *row = image->pixels + (size_t)(y - image->area.y) * image->stride +
+				     (size_t)(crop.x - image->area.x) * 3;
+		const uint8_t *expected = whole + ((size_t)y * file->width + crop.x) * 3;
+		if (memcmp(row, expected, (size_t)crop.width * 3) != 0)
+			return false;
+	}
+	return true;
+}
+
+static int check(unsigned crops)
+{
+	struct scans_account account;
+	struct scans *scans = store(&account);
+	unsigned long checked = 0, differ = 0;
+	for (unsigned i = 0; i < count; i++) {
+		uint8_t *whole = copy_whole(&files[i]);
+		for (unsigned k = 0; whole && k < crops; k++) {
+			struct rect crop = crop_of(&files[i]);
+			struct image image;
+			if (decode(&files[i], scans, crop, &image) != 0 ||
+			    !crop_equal(&files[i], whole, crop, &image)) {
+				printf("file %u: %d,%d %dx%d differs\n", i, crop.x, crop.y,
+				       crop.width, crop.height);
+				differ++;
+			}
+			checked++;
+		}
+		free(whole);
+	}
+	tell(&account);
+	printf("%lu crops, %llu by an index, %lu differ\n", checked,
+	       (unsigned long long)account.used + account.built, differ);
+	scans_free(scans);
+	return differ > 0;
+}
+
+/* --- time --- */
+
+enum way { WAY_PLAIN, WAY_INDEX, WAY_FIRST, WAYS };
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double spent(enum way way, unsigned from, struct scans *warm, const struct rect *crops)
+{
+	struct scans_account account;
+	struct scans *cold = way == WAY_FIRST ? store(&account) : NULL;
+	uint64_t start = clock_thread_ns();
+	for (unsigned i = from; i < from + TURN && i < count; i++) {
+		struct image image;
+		if (decode(&files[i], way == WAY_INDEX ? warm : cold, crops[i - from], &image) != 0)
+			die("decode", "failed");
+	}
+	double ns = (double)(clock_thread_ns() - start);
+	scans_free(cold);
+	return ns;
+}
+
+static void round_run(unsigned number, struct scans *warm, double *ns)
+{
+	struct rect crops[TURN];
+	for (unsigned from = 0; from < count; from += TURN) {
+		for (unsigned i = 0; i < TURN && from + i < count; i++)
+			crops[i] = crop_of(&files[from + i]);
+		for (unsigned k = 0; k < WAYS; k++) {
+			enum way way = (enum way)((k + number + from / TURN) % WAYS);
+			ns[way] += spent(way, from, warm, crops);
+		}
+	}
+}
+
+static int time_ways(unsigned rounds)
+{
+	static const char *const names[] = {"without an index", "with it", "first visit"};
+	static double ns[WAYS][ROUNDS_MAX], ratio[WAYS][ROUNDS_MAX];
+	struct scans_account account;
+	struct scans *warm = store(&account);
+	rounds = rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
+	for (unsigned from = 0; from < count; from += TURN) {
+		struct rect crops[TURN];
+		for (unsigned i = 0; i < TURN && from + i < count; i++)
+			crops[i] = crop_of(&files[from + i]);
+		spent(WAY_INDEX, from, warm, crops);
+	}
+	tell(&account);
+	for (unsigned i = 0; i < rounds; i++) {
+		double now[WAYS] = {0};
+		round_run(i, warm, now);
+		for (int way = 0; way < WAYS; way++) {
+			ns[way][i] = now[way];
+			ratio[way][i] = now[WAY_PLAIN] / now[way];
+		}
+	}
+	for (int way = 0; way < WAYS; way++) {
+		qsort(ns[way], rounds, sizeof(double), compare);
+		qsort(ratio[way], rounds, sizeof(double), compare);
+		printf("%-17s %8.1f crops/s  x%.3f (%.3f to %.3f)\n", names[way],
+		       count * 1e9 / ns[way][rounds / 2], ratio[way][rounds / 2], ratio[way][0],
+		       ratio[way][rounds - 1]);
+	}
+	scans_free(warm);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool timing = argc > 2 && strcmp(argv[1], "time") == 0;
+	if (argc < 3 || (!timing && strcmp(argv[1], "check") != 0))
+		die("usage", "decode_bench check FOLDER [CROPS] | time FOLDER [ROUNDS]");
+	if (decoder_new(&decoder) != 0)
+		die("decoder", "no memory");
+	unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : timing ? 7 : 20;
+	if (nftw(argv[2], take, 16, FTW_PHYS) != 0 || count == 0 || number == 0)
+		die(argv[2], "no pictures");
+	int r = timing ? time_ways(number) : check(number);
+	for (unsigned i = 0; i < count; i++)
+		free(files[i].data);
+	decoder_free(decoder);
+	return r;
+}
