@@ -205,6 +205,7 @@ def test_fork(daemon, node):
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     time.sleep(0.05)
     assert daemon.count("release") == releases
+    del images, labels
     assert sum(len(labels) for _, labels in it) == 16
 
 

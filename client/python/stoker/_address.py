@@ -65,8 +65,9 @@ def open_connection(path: str) -> Connection:
         sock.close()
         raise
     try:
-        connection.request("hello", "welcome", CONNECT_S, version_min=_tables.VERSION,
-                           version_max=_tables.VERSION, client=f"stoker-python {__version__}")
+        connection.request_within(CONNECT_S, "hello", "welcome", version_min=_tables.VERSION,
+                                  version_max=_tables.VERSION,
+                                  client=f"stoker-python {__version__}")
     except (Disconnected, TimeoutError) as error:
         raise DaemonUnavailable(f"{path} does not answer: {error}") from error
     except BaseException:

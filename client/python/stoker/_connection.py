@@ -66,8 +66,12 @@ class Connection:
         if self._closed:
             raise Disconnected("the connection to stokerd is closed")
 
-    def request(self, name: str, reply: str, timeout: Optional[float] = REPLY_S,
-                /, **fields: Any) -> Dict[str, Any]:
+    def request(self, name: str, reply: str, /, **fields: Any) -> Dict[str, Any]:
+        """request_within() the time of a reply that needs no work."""
+        return self.request_within(REPLY_S, name, reply, **fields)
+
+    def request_within(self, timeout: Optional[float], name: str, reply: str, /,
+                       **fields: Any) -> Dict[str, Any]:
         """Send a request and wait for its reply; whatever else comes stays for receive().
 
         Raises the daemon's error, TimeoutError (the connection is closed then, as the reply may
@@ -105,8 +109,11 @@ class Connection:
         self._inbox.appendleft(message)
 
     def forget(self) -> None:
-        """Drop what came and was not received."""
-        self._inbox.clear()
+        """Drop what came and was not received; batches go back."""
+        while self._inbox:
+            message = self._inbox.popleft()
+            if message.name == "batch":
+                self.release(message.fields["lease"])
 
     def take_fd(self) -> Optional[int]:
         """The descriptor that came with the last reply, now the caller's; others are closed."""

@@ -12,7 +12,7 @@ import os
 import stat
 import struct
 from math import prod
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ _VERSION = 1
 _PAGE = 4096
 _FIELDS_MAX = 16
 _DIMS_MAX = 6
+FIELDS = ("image", "label", "index")  # others are ignored
 # numpy has no bfloat16: its bits come as uint16.
 _TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8"}
 _F_GET_SEALS, _F_SEAL_SHRINK = 1034, 2
@@ -112,7 +113,7 @@ def map_path(path: str, size: int, number: int, uid: int) -> Ring:
 
 def _map(fd: int, size: int, number: int) -> Ring:
     there = os.fstat(fd).st_size
-    if there != size:
+    if there < size:
         raise ProtocolError(f"the ring has {there} bytes and not the {size} announced")
     return Ring(mmap.mmap(fd, size, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ), number)
 
@@ -125,23 +126,24 @@ def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field]]:
         raise ProtocolError("the ring's header is of another ring")
     if not slots or n_fields > _FIELDS_MAX:
         raise ProtocolError("the ring's header has impossible numbers")
-    fields = dict(_parse_field(memory, _HEADER.size + i * _FIELD.size, slots, total)
-                  for i in range(n_fields))
-    for name in ("image", "label", "index"):
+    rows = [_FIELD.unpack_from(memory, _HEADER.size + i * _FIELD.size) for i in range(n_fields)]
+    fields = {_text(row[0]): row[1:] for row in rows}
+    for name in FIELDS:
         if name not in fields:
             raise ProtocolError(f"the ring has no field {name}")
-    return slots, fields
+    return slots, {name: _parse_field(name, fields[name], slots, total) for name in FIELDS}
 
 
-def _parse_field(memory: mmap.mmap, at: int, slots: int, total: int) -> Tuple[str, Field]:
-    name, dtype, dims, *rest = _FIELD.unpack_from(memory, at)
-    sizes: List[int] = rest[:_DIMS_MAX]
-    stride, offset = rest[-2:]
-    label, kind = (text.rstrip(b"\0").decode("ascii", "replace") for text in (name, dtype))
+def _text(padded: bytes) -> str:
+    return padded.rstrip(b"\0").decode("ascii", "replace")
+
+
+def _parse_field(label: str, row: Tuple[Any, ...], slots: int, total: int) -> Field:
+    kind, dims, *sizes, stride, offset = _text(row[0]), *row[1:]
     if kind not in _TYPES or dims > _DIMS_MAX:
         raise ProtocolError(f"the ring's field {label!r} has an unknown type or shape")
     shape = tuple(sizes[:dims])
     item = np.dtype(_TYPES[kind]).itemsize
     if stride != prod(shape) * item or offset % item or offset + slots * stride > total:
         raise ProtocolError(f"the ring's field {label!r} does not lie in it")
-    return label, Field(kind, _TYPES[kind], shape, stride, offset)
+    return Field(kind, _TYPES[kind], shape, stride, offset)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import time
 import warnings
 from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple,
@@ -295,10 +296,13 @@ class Loader:
     def _why_held(self) -> str:
         """Why no batch can come, if it is for what the application holds; else nothing."""
         held, age = self._connection.held_state()
+        older = sum(len(connection.held) for connection in self._retired)
         if held >= self.inflight:
             what = f"all {held} batches that may be in flight"
         elif age >= self.inflight:  # the ring is a window of consecutive samples
             what = f"a batch from {age} batches ago, and the ring cannot move past it"
+        elif older:
+            what = f"{older} batches of an earlier iteration, and the ring may wait for them"
         else:
             return ""
         return (f": the application holds {what}; copy what is to be kept, drop the arrays, or "
@@ -333,11 +337,11 @@ class Loader:
         request = dict(self._request, epoch=place.epoch, position=place.position, **expected)
         if self.epochs is not None:
             request["epochs"] = self.epochs - place.epoch
-        attached = connection.request("attach", "attached", self.timeout, **request)
+        attached = connection.request_within(self.timeout, "attach", "attached", **request)
         fd = connection.take_fd()
         try:
             ring = _map(attached, fd, connection.uid)
-        except (ProtocolError, OSError) as error:
+        except (ProtocolError, OSError, ValueError) as error:
             raise connection.broken(str(error)) from error
         self._ring = ring
         self._batches: int = attached["batches"]
@@ -366,8 +370,10 @@ def _map(attached: Dict[str, Any], fd: Optional[int], uid: int) -> _ring.Ring:
     size, number = attached["bytes"], attached["ring"]
     if attached["transport"] == "fd" and fd is not None:
         return _ring.map_fd(fd, size, number)
-    if attached["transport"] == "path" and attached["path"]:
+    if attached["transport"] == "path" and attached["path"] and fd is None:
         return _ring.map_path(attached["path"], size, number, uid)
+    if fd is not None:
+        os.close(fd)
     raise ProtocolError(f"a ring by {attached['transport']!r} that is not there")
 
 

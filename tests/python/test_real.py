@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""The client with the real daemon."""
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("PIL")
+
+import stoker
+from real_daemon import ROOT, RealDaemon, binary, pictures
+
+pytestmark = pytest.mark.skipif(binary() is None, reason="no stokerd was built")
+TRANSFORMS = [stoker.RandomResizedCrop(16), stoker.RandomHorizontalFlip(), stoker.ToTensor(),
+              stoker.Normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return pictures(tmp_path_factory.mktemp("pictures") / "train")
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory):
+    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
+    yield daemon
+    if daemon.process.poll() is None:
+        assert daemon.stop() == 0
+
+
+@pytest.fixture
+def node(daemon):
+    with stoker.connect(daemon.path) as node:
+        yield node
+
+
+def indices(loader):
+    return [int(index) for batch in loader.batches() for index in batch.index]
+
+
+def test_every_sample_once_an_epoch(node, folder):
+    loader = node.loader(folder, batch_size=4, transforms=[stoker.Resize((8, 8)),
+                                                           stoker.ToTensor()])
+    assert loader.samples == 21 and len(loader) == 6
+    assert loader.classes == ["class0", "class1", "class2"]
+    orders = []
+    for _ in range(3):
+        order = []
+        for batch in loader.batches():
+            images, labels = batch
+            assert images.shape == (batch.count, 3, 8, 8) and images.dtype == np.float32
+            assert (labels == batch.index // 7).all()
+            assert np.array_equal(np.round(images[:, 2, 0, 0] * 255), batch.index)
+            order += list(batch.index)
+        assert sorted(order) == list(range(21))
+        orders.append(order)
+    assert orders[0] != orders[1] != orders[2]
+
+
+def test_unshuffled_subset_bytes(node, folder):
+    loader = node.loader(folder, batch_size=5, shuffle=False, subset=(3, 13), dtype="uint8",
+                         layout="NHWC", transforms=[stoker.CenterCrop(4)])
+    assert loader.samples == 10
+    batches = list(map(lambda batch: (batch.images.copy(), list(batch.index)), loader.batches()))
+    assert [index for _, index in batches] == [[3, 4, 5, 6, 7], [8, 9, 10, 11, 12]]
+    assert tuple(batches[0][0][0, 0, 0]) == (5, 60, 3)
+
+
+@pytest.mark.parametrize("transport", ["fd", "path"])
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "bfloat16", "float32"])
+def test_types_and_transports(node, folder, dtype, transport):
+    loader = node.loader(folder, batch_size=4, dtype=dtype, transport=transport, shuffle=False,
+                         transforms=[stoker.Resize((8, 8))] + ([] if dtype == "uint8" else
+                                                          [stoker.ToTensor()]))
+    images, labels = next(iter(loader))
+    assert images.dtype.itemsize == {"uint8": 1, "float32": 4}.get(dtype, 2)
+    value = images[0, 0, 0, 0]
+    if dtype == "bfloat16":
+        value = np.array([int(value) << 16], np.uint32).view(np.float32)[0]
+    expected = 5 if dtype == "uint8" else 5 / 255
+    assert abs(float(value) - expected) < 0.001
+
+
+def test_a_stream_resumes_byte_for_byte(node, folder):
+    """FAULTS 19, 89."""
+    def run(loader):
+        with loader:  # while it is attached the ring waits for it
+            return [image.tobytes() for images, _ in loader for image in images]
+
+    whole = run(node.loader(folder, batch_size=4, transforms=TRANSFORMS, seed=7))
+    for taken in (0, 1, 3, 5):
+        first = node.loader(folder, batch_size=4, transforms=TRANSFORMS, seed=7)
+        got, it = [], iter(first)
+        for _ in range(taken):
+            got += [image.tobytes() for image in next(it)[0]]
+        state = json.loads(json.dumps(first.state_dict()))
+        first.close()
+        ranks = [node.loader(folder, batch_size=2, transforms=TRANSFORMS, seed=7, rank=rank,
+                             world_size=2) for rank in (0, 1)]
+        for loader in ranks:
+            loader.load_state_dict(state)
+        for both in itertools.zip_longest(*ranks):  # ranks share a ring and walk side by side
+            for batch in filter(None, both):
+                got += [image.tobytes() for image in batch[0]]
+        for loader in ranks:
+            loader.close()
+        assert got == whole
+
+
+def test_break_then_next_epoch_and_back(node, folder):
+    loader = node.loader(folder, batch_size=4, transforms=TRANSFORMS)
+    orders = [indices(loader) for _ in range(3)]
+    loader.set_epoch(1)
+    for batch in loader.batches():
+        assert list(batch.index) == orders[1][:4]
+        break
+    batch.release()
+    assert indices(loader) == orders[2]
+    loader.set_epoch(0)
+    kept, _ = next(iter(loader))
+    before = kept.copy()
+    loader.set_epoch(0)
+    assert indices(loader) == orders[0] and (kept == before).all()
+
+
+def test_pad_drop_epochs(node, folder):
+    loader = node.loader(folder, batch_size=4, last_batch="pad", transforms=TRANSFORMS, epochs=2)
+    for _ in range(2):
+        assert [batch.padded for batch in loader.batches()] == [0, 0, 0, 0, 0, 3]
+    with pytest.raises(stoker.Error, match="epochs=2"):
+        iter(loader)
+    assert len(node.loader(folder, batch_size=4, drop_last=True, transforms=TRANSFORMS)) == 5
+
+
+def test_refusals(node, folder, tmp_path):
+    def refused(kind, *args, **kwargs):
+        with pytest.raises(kind) as caught:
+            node.loader(*args, **{"batch_size": 4, "transforms": [stoker.Resize((8, 8))], **kwargs})
+        assert str(caught.value)
+        return str(caught.value)
+
+    assert "nowhere" in refused(stoker.DatasetError, tmp_path / "nowhere")
+    refused(stoker.DatasetError, {"path": folder, "colour": "red"})
+    assert "Explode" in refused(stoker.PipelineError, folder, transforms=[{"name": "Explode"}])
+    assert "size" in refused(stoker.PipelineError, folder, transforms=[stoker.Resize("x")])
+    refused(stoker.ArgumentError, folder, rank=2, world_size=2)
+    refused(stoker.ArgumentError, folder, batch_size=100, drop_last=True)
+    refused(stoker.ArgumentError, folder, last_batch="long")
+    refused(stoker.MemoryBudgetError, folder, batch_size=1024,
+            transforms=[stoker.Resize((1024, 1024))])
+    refused(ValueError, folder, batch_size=0)
+    refused(TypeError, folder, batch_size="4")
+    refused(ValueError, folder, seed=-1)
+
+
+def test_every_transform_is_understood(node, folder):
+    for transforms in ([stoker.Resize((20, 20), "bicubic"), stoker.RandomCrop(16, padding=2)],
+                       [stoker.RandomResizedCrop(16, scale=(0.5, 1.0), ratio=(1.0, 1.0))],
+                       [stoker.Pad((1, 2), fill=3, padding_mode="constant"),
+                        stoker.CenterCrop((8, 16)), stoker.RandomVerticalFlip(0.25)],
+                       [stoker.RandomCrop((16, 8), pad_if_needed=True, fill=(1, 2, 3)),
+                        stoker.ToTensor(), stoker.Normalize([0.5] * 3, np.array([0.5] * 3))],
+                       [{"name": "Resize", "size": [4, 4]}], stoker.Resize((8, 8))):
+        images, _ = next(iter(node.loader(folder, batch_size=4, transforms=transforms)))
+        assert images.shape[0] == 4
+
+
+def test_torchvision_objects_are_understood(node, folder):
+    tv = pytest.importorskip("torchvision.transforms")
+    theirs = tv.Compose([tv.Resize((20, 20)), tv.RandomCrop(16, padding=2), tv.RandomHorizontalFlip(),
+                         tv.ToTensor(), tv.Normalize([0.5] * 3, [0.5] * 3)])
+    ours = [stoker.Resize((20, 20)), stoker.RandomCrop(16, padding=2), stoker.RandomHorizontalFlip(),
+            stoker.ToTensor(), stoker.Normalize([0.5] * 3, [0.5] * 3)]
+    hashes = {node.loader(folder, batch_size=4, transforms=t).pipeline_hash for t in (theirs, ours)}
+    assert len(hashes) == 1
+
+
+def test_bad_samples(node, tmp_path):
+    """FAULTS 60, 72: an exception that names the file; or a neighbour in its place."""
+    folder = pictures(tmp_path / "some", classes=1, each=8)
+    broken = Path(folder) / "class0" / "003.png"
+    broken.write_bytes(broken.read_bytes()[:60])
+    plain = {"batch_size": 2, "shuffle": False, "transforms": [stoker.Resize((8, 8))]}
+    it, got = iter(node.loader(folder, **plain).batches()), []
+    with pytest.raises(stoker.SampleError, match="003.png") as caught:
+        for batch in it:
+            got += list(batch.index)
+    assert (caught.value.epoch, caught.value.position, caught.value.sample) == (0, 3, 3)
+    for batch in it:
+        got += list(batch.index)
+    assert got == [0, 1, 4, 5, 6, 7]
+    loader = node.loader(folder, **plain, bad_samples="substitute")
+    assert sum(batch.substituted for batch in loader.batches()) == 1
+
+
+def test_stopping_and_another_daemon(tmp_path, folder):
+    """FAULTS 27: a stop is told, and the state goes on elsewhere."""
+    daemon = RealDaemon(tmp_path)
+    node = stoker.connect(daemon.path)
+    whole = indices(node.loader(folder, batch_size=2, transforms=TRANSFORMS))
+    loader = node.loader(folder, batch_size=2, transforms=TRANSFORMS)
+    it, got = iter(loader.batches()), []
+    got += list(next(it).index)
+    daemon.process.send_signal(signal.SIGTERM)
+    with pytest.raises(stoker.Stopping, match="state_dict"):
+        for _ in range(1000):
+            with next(it) as batch:
+                got += list(batch.index)
+            time.sleep(0.01)
+    state = loader.state_dict()
+    node.close()
+    assert daemon.stop() == 0
+    with pytest.raises(stoker.DaemonUnavailable, match="start one"):
+        stoker.connect(daemon.path)
+    daemon.start()
+    with stoker.connect(daemon.path) as node:
+        loader = node.loader(folder, batch_size=2, transforms=TRANSFORMS)
+        loader.load_state_dict(state)
+        while loader.epoch <= state["epoch"]:
+            got += indices(loader)
+    assert got[:21] == whole
+    daemon.stop()
+
+
+def test_killed_daemon(tmp_path, folder):
+    """FAULTS 21, 22: Disconnected, with what is held still readable and the state exact."""
+    daemon = RealDaemon(tmp_path)
+    with stoker.connect(daemon.path) as node:
+        loader = node.loader(folder, batch_size=4, transforms=TRANSFORMS)
+        it = iter(loader)
+        images, labels = next(it)
+        before = images.copy()
+        daemon.stop(signal.SIGKILL)
+        with pytest.raises(stoker.Disconnected):
+            while True:
+                next(it)
+        assert (images == before).all()
+        with pytest.raises(stoker.Disconnected):
+            iter(loader)
+        state = loader.state_dict()
+    assert state["position"] % 4 == 0 and state["position"] >= 4
+
+
+def test_the_examples_run(daemon, folder):
+    environment = {**os.environ, "STOKER_SOCKET": daemon.path,
+                   "PYTHONPATH": str(ROOT / "client" / "python")}
+    example = ROOT / "client" / "python" / "examples" / "train_loop.py"
+    out = subprocess.run([sys.executable, example, folder, "8"], env=environment, check=True,
+                         capture_output=True, timeout=60)
+    assert len(out.stdout.splitlines()) == 9 and not out.stderr
