@@ -14,7 +14,8 @@ struct batch {
 	struct stoker_batch batch; /* what the caller sees; first, so that its pointer is ours */
 	struct ring *ring;	   /* counted */
 	uint64_t lease;
-	uint64_t attachment; /* which of the handle's it is of */
+	uint64_t attachment; /* which of the handle's it is of ... */
+	uint64_t connected;  /* ... and which of its connections */
 	struct batch *next;
 };
 

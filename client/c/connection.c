@@ -330,6 +330,13 @@ int connection_refusal(const struct message_error *error, struct fault *fault)
 	return result;
 }
 
+int connection_release(struct connection *connection, uint64_t lease, struct fault *fault)
+{
+	struct message release = message_init(MESSAGE_RELEASE);
+	release.release.lease = lease;
+	return connection_send(connection, &release, fault);
+}
+
 int connection_ask(struct connection *connection, const struct message *request,
 		   enum message_kind wanted, int quiet_ms, struct message *out, struct fault *fault)
 {
@@ -347,6 +354,8 @@ int connection_ask(struct connection *connection, const struct message *request,
 		if (out->kind == MESSAGE_ERROR &&
 		    (out->error.seq == seq_of(request) || out->error.seq == 0))
 			return connection_refusal(&out->error, fault);
+		if (out->kind == MESSAGE_BATCH) /* nobody will ask for it any more */
+			r = connection_release(connection, out->batch.lease, fault);
 		if (seq_of(out) != seq_of(request))
 			continue;
 		if (out->kind == wanted)

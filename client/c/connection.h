@@ -58,9 +58,13 @@ static inline bool connection_pending(const struct connection *connection)
 int connection_receive(struct connection *connection, int timeout_ms, struct message *out,
 		       struct fault *fault);
 
+/* Give a batch back. As connection_send(). */
+int connection_release(struct connection *connection, uint64_t lease, struct fault *fault);
+
 /*
  * Send a request and wait for its answer, which must be of the kind `wanted`, for as long as not
- * more than quiet_ms go by without a message. PROGRESS and whatever has another seq is dropped.
+ * more than quiet_ms go by without a message. PROGRESS and whatever has another seq is
+ * dropped, a BATCH given back.
  * -ETIMEDOUT closes: the answer could still come. An ERROR is an errno, see connection_refusal().
  */
 int connection_ask(struct connection *connection, const struct message *request,

@@ -26,6 +26,7 @@ struct stoker {
 	struct attach_info info;
 	struct batch *held;  /* all that the caller holds, of this attachment and of others */
 	uint64_t attachment; /* which one this is, counted */
+	uint64_t connected;  /* which connection, counted: leases are of one */
 	uint64_t inflight;   /* of this attachment */
 	int end;   /* what stoker_next() says from now on: 1 nothing special, 0, -ESHUTDOWN */
 	int epoll; /* -1: nobody asked for a descriptor */
@@ -122,6 +123,7 @@ int stoker_connect(struct stoker *stoker, const char *socket)
 	if (r)
 		return r;
 	connection_close(&stoker->connection);
+	stoker->connected++;
 	stoker->watched = 0;
 	stoker_forget_ring(stoker);
 	int fd = address_connect(ADDRESS_DATA, socket, &stoker->fault);
@@ -229,6 +231,7 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 		connection_close(&stoker->connection); /* its lease would never come back */
 		return fault_say(&stoker->fault, r, "out of memory");
 	}
+	batch->connected = stoker->connected;
 	batch->next = stoker->held;
 	stoker->held = batch;
 	*batch_out = &batch->batch;
@@ -323,7 +326,6 @@ static struct batch **stoker_find(struct stoker *stoker, const struct stoker_bat
 
 int stoker_release(struct stoker *stoker, const struct stoker_batch *batch)
 {
-	struct message release = message_init(MESSAGE_RELEASE);
 	int r = stoker_enter(stoker);
 	if (r)
 		return r;
@@ -331,10 +333,9 @@ int stoker_release(struct stoker *stoker, const struct stoker_batch *batch)
 	if (!held)
 		return fault_say(&stoker->fault, -EINVAL,
 				 "this is no batch that the handle holds: was it released twice?");
-	release.release.lease = held->lease;
 	/* If the daemon is gone there is nobody to give it back to: stoker_next() says so. */
-	if (held->attachment == stoker->attachment && stoker->connection.socket >= 0)
-		r = connection_send(&stoker->connection, &release, &stoker->fault);
+	if (held->connected == stoker->connected && stoker->connection.socket >= 0)
+		r = connection_release(&stoker->connection, held->lease, &stoker->fault);
 	if (r == -ENOMEM && stoker->connection.socket >= 0)
 		return r;
 	*at = held->next;

@@ -211,8 +211,7 @@ static void attachment_make_ring(struct attachment *attachment)
 static void attachment_find_ring(struct attachment *attachment)
 {
 	attachment->allocating = true;
-	list_for_each(ring, next, &attachment->stream->rings, struct ring, link)
-	{
+	list_for_each(ring, next, &attachment->stream->rings, struct ring, link) {
 		if (!attachment_fits(attachment, ring))
 			continue;
 		if (ring->made)

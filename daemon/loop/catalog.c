@@ -11,13 +11,8 @@
 static void catalog_free(struct dataset_entry *entry)
 {
 	assert(list_empty(&entry->waiters));
-	list_for_each(bad, next, &entry->bad, struct bad_sample, link)
-	scans_free(entry->scans);
-	{
-		list_remove(&bad->link);
-		free(bad);
-	}
 	list_remove(&entry->link);
+	scans_free(entry->scans);
 	dataset_free(entry->dataset);
 	dataset_spec_deinit(&entry->spec);
 	free(entry);
@@ -26,6 +21,11 @@ static void catalog_free(struct dataset_entry *entry)
 /* libuv's thread: indexing blocks. */
 static void catalog_work(uv_work_t *work)
 {
+	struct dataset_entry *entry = work->data;
+	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
+					     &entry->progress, &entry->opening.fault);
+}
+
 /* Without a store, for want of memory or by the configuration, every visit is as the first. */
 static struct scans *catalog_scans(struct server *server, const struct dataset *dataset)
 {
@@ -36,20 +36,15 @@ static struct scans *catalog_scans(struct server *server, const struct dataset *
 	return scans;
 }
 
-	struct dataset_entry *entry = work->data;
-	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
-					     &entry->progress, &entry->opening.fault);
-}
-
 static void catalog_opened(uv_work_t *work, int status)
 {
 	struct dataset_entry *entry = work->data;
-		entry->scans = catalog_scans(server, entry->dataset);
 	struct server *server = entry->server;
 	server->pending--;
 	entry->result = status < 0 ? status : entry->opening.result;
 	if (entry->result == 0) {
 		entry->dataset = entry->opening.dataset;
+		entry->scans = catalog_scans(server, entry->dataset);
 		log_info("dataset %s: %llu samples, %llu files that are none, index %zu bytes",
 			 entry->spec.path, (unsigned long long)dataset_count(entry->dataset),
 			 (unsigned long long)dataset_skipped(entry->dataset),
@@ -76,7 +71,8 @@ static struct dataset_entry *catalog_find(struct server *server, const struct da
 	list_for_each(entry, next, &server->datasets, struct dataset_entry, link)
 		/* One that failed or is given up waits for its thread only. */
 		if (dataset_spec_equal(&entry->spec, spec) && entry->result == 0 &&
-		    !atomic_load(&entry->progress.cancel)) return entry;
+		    !atomic_load(&entry->progress.cancel))
+			return entry;
 	return NULL;
 }
 
@@ -92,7 +88,6 @@ static int catalog_new(struct dataset_entry **out, struct server *server, struct
 	entry->spec = *spec;
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
-	list_init(&entry->bad);
 	list_append(&server->datasets, &entry->link);
 	entry->work.data = entry;
 	int r = uv_queue_work(&server->loop, &entry->work, catalog_work, catalog_opened);
@@ -137,27 +132,4 @@ void catalog_release(struct dataset_entry *entry)
 		atomic_store(&entry->progress.cancel, true);
 	if (entry->users == 0)
 		catalog_free(entry);
-}
-
-bool catalog_note_bad(struct dataset_entry *entry, uint64_t sample, unsigned code,
-		      const struct fault *fault)
-{
-	list_for_each(bad, next, &entry->bad, struct bad_sample, link)
-	{
-		if (bad->sample == sample) {
-			bad->count++;
-			return false;
-		}
-	}
-	struct bad_sample *bad = entry->n_bad < CATALOG_BAD_MAX ? calloc(1, sizeof(*bad)) : NULL;
-	if (!bad)
-		return false; /* counted all the same */
-	*bad = (struct bad_sample){.id = server_new_id(entry->server),
-				   .sample = sample,
-				   .count = 1,
-				   .code = code,
-				   .fault = *fault};
-	list_append(&entry->bad, &bad->link);
-	entry->n_bad++;
-	return true;
 }

@@ -2,8 +2,7 @@
 /*
  * The catalog: every dataset in use, opened once however many streams use it. Indexing runs on a
  * thread of its own; who asked meanwhile waits here. A dataset is a snapshot: it goes with its last
- * stream, so that the next ATTACH sees the files as they are then. Also keeps the list of each
- * dataset's bad samples. Loop thread.
+ * stream, so that the next ATTACH sees the files as they are then. Loop thread.
  */
 #ifndef STOKER_LOOP_CATALOG_H
 #define STOKER_LOOP_CATALOG_H
@@ -13,8 +12,8 @@
 #include <uv.h>
 
 #include "base/list.h"
-#include "work/scans.h"
 #include "work/dataset.h"
+#include "work/scans.h"
 
 struct server;
 
@@ -24,23 +23,13 @@ struct catalog_waiter {
 	void (*on_opened)(struct catalog_waiter *waiter, int result, const struct fault *fault);
 };
 
-/* A bad sample, however often it was met. */
-struct bad_sample {
-	struct list link;
-	uint64_t id, sample, count;
-	unsigned code; /* an error_code */
-	struct scans *scans;	 /* where its JPEGs can be entered; NULL: none are kept */
-	struct fault fault;
-};
-
-#define CATALOG_BAD_MAX 1000 /* listed bad samples of one dataset; all are counted */
-
 struct dataset_entry {
 	uint64_t id;
 	struct server *server;
 	struct list link;
 	struct dataset_spec spec;
 	struct dataset *dataset; /* NULL until it is open */
+	struct scans *scans;	 /* where its JPEGs can be entered; NULL: none are kept */
 	int result;		 /* of the opening, once it is over */
 	struct dataset_progress progress;
 	unsigned users;
@@ -51,8 +40,6 @@ struct dataset_entry {
 		int result;
 		struct fault fault;
 	} opening;
-	struct list bad;
-	unsigned n_bad;
 };
 
 /*
@@ -64,8 +51,5 @@ int catalog_get(struct dataset_entry **out, struct server *server, struct datase
 		struct catalog_waiter *waiter);
 struct dataset_entry *catalog_hold(struct dataset_entry *entry);
 void catalog_release(struct dataset_entry *entry); /* frees it with its last user */
-/* Note a bad sample; `true` if it was not on the list before. */
-bool catalog_note_bad(struct dataset_entry *entry, uint64_t sample, unsigned code,
-		      const struct fault *fault);
 
 #endif

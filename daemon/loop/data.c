@@ -4,6 +4,7 @@
 #include "loop/attach.h"
 #include "loop/catalog.h"
 #include "loop/deliver.h"
+#include "loop/lease.h"
 #include "loop/listing.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
@@ -25,7 +26,7 @@ void data_attach(struct session *session, const struct message *message)
 
 void data_detach(struct session *session, const struct message *message)
 {
-	session_end(session);
+	session_detach(session);
 	session_ok(session, message->detach.seq);
 }
 
@@ -38,13 +39,16 @@ void data_credit(struct session *session, const struct message *message)
 void data_release(struct session *session, const struct message *message)
 {
 	struct server *server = session->peer->server;
-	if (!reader_release(session->reader, message->release.lease)) {
+	struct lease *lease = lease_find(session, message->release.lease);
+	if (!lease) {
 		server_count(server, COUNTER_BAD_RELEASES, 1);
 		session_error(session, ERROR_LEASE, 0,
 			      "there is no such lease: it was never granted, or is released");
 		return;
 	}
-	deliver(session->reader);
+	lease_drop(lease);
+	if (session->reader)
+		deliver(session->reader);
 	produce(server);
 }
 

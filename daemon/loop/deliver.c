@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "loop/deliver.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "loop/catalog.h"
+#include "loop/lease.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
 #include "loop/reader.h"
@@ -43,22 +43,14 @@ static struct runs batch_runs(const struct ring *ring, uint64_t ordinal, uint64_
 static bool send_batch(struct reader *reader, uint64_t ordinal, const struct span *span)
 {
 	struct ring *ring = reader->ring;
-	struct lease *lease = calloc(1, sizeof(*lease));
-	if (!lease)
+	struct lease *lease;
+	if (lease_new(&lease, &reader->peer->session, reader, ordinal, span->count) < 0)
 		return false; /* tried again with the next slot */
-	*lease = (struct lease){
-		.id = ++reader->last_lease, .ordinal = ordinal, .count = span->count};
-	list_append(&reader->leases, &lease->link);
-	reader->leased++;
 
 	struct message message = message_init(MESSAGE_BATCH);
 	struct message_batch *batch = &message.batch;
-	for (uint64_t i = 0; i < span->count; i++) {
-		struct slot *slot = ring_slot(ring, ordinal + i);
-		if (slot->pins++ == 0)
-			server_count(ring->server, COUNTER_SLOTS_LEASED, 1);
-		batch->substituted += slot->substituted;
-	}
+	for (uint64_t i = 0; i < span->count; i++)
+		batch->substituted += ring_slot(ring, ordinal + i)->substituted;
 	batch->lease = lease->id;
 	batch->epoch = reader->next.epoch;
 	batch->position = span->position;
@@ -148,8 +140,7 @@ void deliver(struct reader *reader)
 
 void deliver_slot(struct ring *ring, uint32_t slot_number)
 {
-	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
-	{
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
 		if (reader_ended(reader) || reader->leased >= reader->inflight)
 			continue;
 		struct span span = share_span(&reader->share, &reader->next);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "loop/bad.h"
 #include "loop/catalog.h"
 #include "loop/peer.h"
 #include "loop/reader.h"
@@ -102,11 +103,11 @@ static void item_digest(struct packer *packer, const char *key, struct digest di
 static void pack_stream(struct packer *packer, const struct stream *stream)
 {
 	uint64_t rings = 0, bytes = 0, readers = 0;
-	list_for_each(ring, next, &stream->rings, struct ring, link)
-	{
+	list_for_each(ring, next, &stream->rings, struct ring, link) {
 		rings++;
 		bytes += ring->segment.bytes;
-		list_for_each(reader, after, &ring->readers, struct reader, in_ring) readers++;
+		list_for_each(reader, after, &ring->readers, struct reader, in_ring)
+			readers++;
 	}
 	pack_map(packer, 17);
 	item_uint(packer, "stream", stream->id);
@@ -131,8 +132,9 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 void listing_streams(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
-	list_for_each(stream, next, &session->peer->server->streams, struct stream,
-		      link) if (page_takes(&page, stream->id)) pack_stream(page.items, stream);
+	list_for_each(stream, next, &session->peer->server->streams, struct stream, link)
+		if (page_takes(&page, stream->id))
+			pack_stream(page.items, stream);
 	page_send(&page);
 }
 
@@ -168,16 +170,16 @@ void listing_readers(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
 	uint64_t now_ns = clock_ns();
-	list_for_each(peer, next, &session->peer->server->peers, struct peer,
-		      link) if (peer->session.reader && page_takes(&page, peer->id))
-		pack_reader(page.items, peer, now_ns);
+	list_for_each(peer, next, &session->peer->server->peers, struct peer, link)
+		if (peer->session.reader && page_takes(&page, peer->id))
+			pack_reader(page.items, peer, now_ns);
 	page_send(&page);
 }
 
 static void pack_dataset(struct packer *packer, struct dataset_entry *entry)
 {
 	const struct dataset *dataset = entry->dataset;
-	pack_map(packer, dataset ? 10 : 4);
+	pack_map(packer, dataset ? 9 : 4);
 	item_uint(packer, "dataset", entry->id);
 	item_string(packer, "path", entry->spec.path);
 	item_string(packer, "state", dataset ? "open" : "indexing");
@@ -189,58 +191,36 @@ static void pack_dataset(struct packer *packer, struct dataset_entry *entry)
 	item_uint(packer, "classes", dataset_class_count(dataset));
 	item_digest(packer, "fingerprint", dataset_fingerprint(dataset));
 	item_uint(packer, "index_bytes", dataset_index_bytes(dataset));
-	item_uint(packer, "bad", entry->n_bad);
 }
 
 void listing_datasets(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
-	list_for_each(entry, next, &session->peer->server->datasets, struct dataset_entry,
-		      link) if (page_takes(&page, entry->id)) pack_dataset(page.items, entry);
+	list_for_each(entry, next, &session->peer->server->datasets, struct dataset_entry, link)
+		if (page_takes(&page, entry->id))
+			pack_dataset(page.items, entry);
 	page_send(&page);
 }
 
-static void pack_bad(struct packer *packer, const struct dataset_entry *entry,
-		     const struct bad_sample *bad)
+static void pack_bad(struct packer *packer, const struct bad *bad)
 {
-	char path[1024];
-	dataset_path(entry->dataset, bad->sample, path, sizeof(path));
-	pack_map(packer, 7);
-	item_uint(packer, "dataset", entry->id);
+	pack_map(packer, 8);
+	item_uint(packer, "dataset", bad->dataset);
+	item_string(packer, "root", bad->root);
 	item_uint(packer, "sample", bad->sample);
-	item_string(packer, "path", path);
+	item_string(packer, "path", bad->path);
 	item_uint(packer, "code", bad->code);
 	item_string(packer, "name", error_name(bad->code));
 	item_string(packer, "text", bad->fault.text);
 	item_uint(packer, "count", bad->count);
 }
 
-/* The oldest id above `after` of any dataset's list: ids of different lists are interleaved. */
-static const struct bad_sample *next_bad(const struct server *server, uint64_t after,
-					 const struct dataset_entry **entry_out)
-{
-	const struct bad_sample *first = NULL;
-	list_for_each(entry, next, &server->datasets, struct dataset_entry, link)
-	{
-		list_for_each(bad, following, &entry->bad, struct bad_sample, link)
-		{
-			if (bad->id <= after || (first && bad->id > first->id))
-				continue;
-			first = bad;
-			*entry_out = entry;
-		}
-	}
-	return first;
-}
-
 void listing_bad(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
-	const struct dataset_entry *entry;
-	const struct bad_sample *bad;
-	while ((bad = next_bad(session->peer->server, page.last, &entry)) &&
-	       page_takes(&page, bad->id))
-		pack_bad(page.items, entry, bad);
+	list_for_each(bad, next, &session->peer->server->bad, struct bad, link)
+		if (page_takes(&page, bad->id))
+			pack_bad(page.items, bad);
 	page_send(&page);
 }
 

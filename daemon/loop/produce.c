@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "loop/bad.h"
 #include "loop/catalog.h"
 #include "loop/deliver.h"
 #include "loop/reader.h"
@@ -24,8 +25,9 @@ void produce_hungry(struct reader *reader)
 
 void produce_unblock(struct ring *ring)
 {
-	list_for_each(reader, next, &ring->readers, struct reader, in_ring) if (reader->blocked)
-		produce_hungry(reader);
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+		if (reader->blocked)
+			produce_hungry(reader);
 }
 
 static struct job *job_get(struct server *server)
@@ -111,8 +113,7 @@ static struct reader *produce_neediest(struct server *server)
 {
 	struct reader *neediest = NULL;
 	uint64_t least = UINT64_MAX;
-	list_for_each(reader, next, &server->hungry, struct reader, in_hungry)
-	{
+	list_for_each(reader, next, &server->hungry, struct reader, in_hungry) {
 		uint64_t lead =
 			reader->wanted > reader->announced ? reader->wanted - reader->announced : 0;
 		if (lead < least) {
@@ -167,7 +168,7 @@ static void produce_note_bad(struct server *server, const struct stream *stream,
 {
 	char path[256];
 	server_count(server, COUNTER_SAMPLES_BAD, 1);
-	if (!catalog_note_bad(stream->entry, job->sample, job_error(job->outcome), &job->fault))
+	if (!bad_note(stream->entry, job->sample, job_error(job->outcome), &job->fault))
 		return;
 	dataset_path(stream->entry->dataset, job->sample, path, sizeof(path));
 	log_warning("dataset %s: bad sample %llu (%s): %s", stream->entry->spec.path,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "loop/lease.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
 #include "loop/ring.h"
@@ -37,7 +38,6 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	share_settle(&reader->share, &reader->next);
 	reader->want = reader->next;
 	reader->attached_ns = clock_ns();
-	list_init(&reader->leases);
 	list_init(&reader->in_hungry);
 	list_append(&ring->readers, &reader->in_ring);
 	server_count(ring->server, COUNTER_READERS, 1);
@@ -47,25 +47,12 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	return 0;
 }
 
-static void reader_drop(struct reader *reader, struct lease *lease)
-{
-	struct ring *ring = reader->ring;
-	for (uint64_t i = 0; i < lease->count; i++) {
-		struct slot *slot = ring_slot(ring, lease->ordinal + i);
-		assert(slot->pins > 0);
-		if (--slot->pins == 0)
-			server_count(ring->server, COUNTER_SLOTS_LEASED, -1);
-	}
-	list_remove(&lease->link);
-	reader->leased--;
-	free(lease);
-}
-
 void reader_free(struct reader *reader)
 {
 	struct ring *ring = reader->ring;
-	list_for_each(lease, next, &reader->leases, struct lease, link) reader_drop(reader, lease);
-	assert(reader->leased == 0);
+	list_for_each(lease, next, &ring->leases, struct lease, in_ring)
+		if (lease->reader == reader)
+			lease->reader = NULL;
 	list_remove(&reader->in_hungry);
 	list_remove(&reader->in_ring);
 	server_count(ring->server, COUNTER_READERS, -1);
@@ -73,7 +60,7 @@ void reader_free(struct reader *reader)
 	if (list_empty(&ring->readers))
 		ring_abandon(ring);
 	else
-		produce_unblock(ring);
+		ring_loosened(ring);
 }
 
 bool reader_ended(const struct reader *reader)
@@ -81,25 +68,29 @@ bool reader_ended(const struct reader *reader)
 	return reader->next.epoch >= reader->end_epoch;
 }
 
-static uint64_t reader_next_ordinal(const struct reader *reader)
+uint64_t reader_place(const struct reader *reader)
 {
+	if (reader_ended(reader))
+		return UINT64_MAX;
 	struct span span = share_span(&reader->share, &reader->next);
 	return ring_ordinal(reader->ring, reader->next.epoch, span.position);
 }
 
 uint64_t reader_floor(const struct reader *reader)
 {
-	uint64_t floor = reader_ended(reader) ? UINT64_MAX : reader_next_ordinal(reader);
-	list_for_each(lease, next, &reader->leases, struct lease, link) floor =
-		lease->ordinal < floor ? lease->ordinal : floor;
+	uint64_t floor = reader_place(reader);
+	list_for_each(lease, next, &reader->ring->leases, struct lease, in_ring)
+		if (lease->reader == reader && lease->ordinal < floor)
+			floor = lease->ordinal;
 	return floor;
 }
 
 const struct reader *reader_waits_for(const struct reader *reader)
 {
 	uint64_t floor = ring_floor(reader->ring);
-	list_for_each(other, next, &reader->ring->readers, struct reader,
-		      in_ring) if (other != reader && reader_floor(other) == floor) return other;
+	list_for_each(other, next, &reader->ring->readers, struct reader, in_ring)
+		if (other != reader && reader_floor(other) == floor)
+			return other;
 	return NULL;
 }
 
@@ -124,17 +115,4 @@ const char *reader_state_name(enum reader_state state)
 {
 	static const char *const names[] = {"paused", "holding", "filling", "waiting", "ended"};
 	return names[state];
-}
-
-bool reader_release(struct reader *reader, uint64_t id)
-{
-	list_for_each(lease, next, &reader->leases, struct lease, link)
-	{
-		if (lease->id != id)
-			continue;
-		reader_drop(reader, lease);
-		produce_unblock(reader->ring);
-		return true;
-	}
-	return false;
 }

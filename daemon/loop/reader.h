@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader: one attached training process, with its place in the stream and the batches it holds.
- * Owns its leases; is a member of a ring. Loop thread; knows its peer only to speak to it.
+ * A reader: one attached training process, with its place in the stream. A member of a ring. Loop
+ * thread; knows its peer only to speak to it.
  */
 #ifndef STOKER_LOOP_READER_H
 #define STOKER_LOOP_READER_H
@@ -15,12 +15,6 @@
 
 struct peer;
 struct ring;
-
-/* A batch that was announced and not released. */
-struct lease {
-	struct list link; /* in reader->leases, oldest first */
-	uint64_t id, ordinal, count;
-};
 
 /* What a reader does or waits for; names of `stokerctl readers`. */
 enum reader_state {
@@ -49,9 +43,7 @@ struct reader {
 	uint64_t ordered;   /* ... of which so many are ordered */
 	bool blocked;	    /* `want` is beyond what the ring can hold now */
 
-	unsigned inflight, leased;
-	struct list leases;
-	uint64_t last_lease;
+	unsigned inflight, leased; /* batches: wanted, and held of this reader's */
 
 	uint64_t announced, wanted; /* samples, since the attach */
 	uint64_t attached_ns;
@@ -69,9 +61,11 @@ struct reader_request {
 /* Join `ring`, which holds the place to start at. 0 or -ENOMEM. */
 int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	       const struct reader_request *request);
-/* Leave: all leases are given back; the ring goes with its last reader. */
+/* Leave the ring, which goes with its last reader and lease. The reader's leases stay. */
 void reader_free(struct reader *reader);
 
+/* The ordinal of the next batch to announce; UINT64_MAX if it has ended. */
+uint64_t reader_place(const struct reader *reader);
 /* The oldest ordinal it still needs; UINT64_MAX if it has ended and holds nothing. */
 uint64_t reader_floor(const struct reader *reader);
 bool reader_ended(const struct reader *reader);
@@ -79,8 +73,5 @@ enum reader_state reader_state(const struct reader *reader);
 const char *reader_state_name(enum reader_state state);
 /* The reader that holds the ring while this one is WAITING, or NULL. */
 const struct reader *reader_waits_for(const struct reader *reader);
-
-/* RELEASE: LEASED -> FREE. False if there is no such lease. */
-bool reader_release(struct reader *reader, uint64_t lease);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "loop/catalog.h"
+#include "loop/lease.h"
 #include "loop/produce.h"
 #include "loop/reader.h"
 #include "loop/server.h"
@@ -90,6 +91,7 @@ int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *p
 		return r;
 	}
 	list_init(&ring->readers);
+	list_init(&ring->leases);
 	list_init(&ring->waiters);
 	list_append(&stream->rings, &ring->link);
 	stream->users++;
@@ -104,7 +106,7 @@ int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *p
 static void ring_free(struct ring *ring)
 {
 	struct stream *stream = ring->stream;
-	assert(list_empty(&ring->readers) && ring->jobs == 0);
+	assert(list_empty(&ring->readers) && list_empty(&ring->leases) && ring->jobs == 0);
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		assert(ring->slot[i].pins == 0);
 		free(ring->slot[i].note);
@@ -121,21 +123,17 @@ static void ring_free(struct ring *ring)
 
 void ring_abandon(struct ring *ring)
 {
-	produce_cancel(ring);
-	if (ring->jobs == 0) {
-		ring_free(ring);
-		return;
-	}
 	ring->abandoned = true;
 	list_remove(&ring->link);
 	list_append(&ring->server->dying, &ring->link);
+	ring_reap(ring);
 }
 
 void ring_reap(struct ring *ring)
 {
 	assert(ring->abandoned);
 	produce_cancel(ring);
-	if (ring->jobs == 0)
+	if (ring->jobs == 0 && list_empty(&ring->leases))
 		ring_free(ring);
 }
 
@@ -143,8 +141,16 @@ void ring_job_back(struct ring *ring)
 {
 	assert(ring->jobs > 0);
 	ring->jobs--;
-	if (ring->abandoned && ring->jobs == 0)
-		ring_free(ring);
+	if (ring->abandoned)
+		ring_reap(ring);
+}
+
+void ring_loosened(struct ring *ring)
+{
+	if (ring->abandoned)
+		ring_reap(ring);
+	else
+		produce_unblock(ring);
 }
 
 uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position)
@@ -172,11 +178,12 @@ struct slot *ring_slot(struct ring *ring, uint64_t ordinal)
 uint64_t ring_floor(const struct ring *ring)
 {
 	uint64_t floor = UINT64_MAX;
-	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
-	{
-		uint64_t ordinal = reader_floor(reader);
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
+		uint64_t ordinal = reader_place(reader);
 		floor = ordinal < floor ? ordinal : floor;
 	}
+	list_for_each(lease, after, &ring->leases, struct lease, in_ring)
+		floor = lease->ordinal < floor ? lease->ordinal : floor;
 	return floor;
 }
 

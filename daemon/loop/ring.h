@@ -57,7 +57,7 @@ struct ring {
 	struct stream *stream; /* held: its recipe outlives the last job */
 	struct list link;      /* in stream->rings, or in server->dying */
 	bool abandoned;
-	struct list readers;
+	struct list readers, leases;
 	struct segment segment;
 	bool made; /* the segment stands; before that waiters wait */
 	struct list waiters;
@@ -89,18 +89,20 @@ uint64_t ring_bytes(const struct stream *stream, uint64_t slots);
  * by the next turn of the loop is told. 0 or a negative errno.
  */
 int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *plan);
-/* Drop a ring without readers: at once, or when the last thread has its hands off it. */
+/* Drop a ring without readers: at once, or when the last thread and the last lease are off it. */
 void ring_abandon(struct ring *ring);
 /* An abandoned ring whose jobs were in a thread's hand then: maybe they are not now. */
 void ring_reap(struct ring *ring);
-/* A job of this ring came back: frees an abandoned ring after its last. */
+/* A job of this ring came back; an abandoned ring may go now. */
 void ring_job_back(struct ring *ring);
+/* A reader left or a lease was given back: the window may move, an abandoned ring may go. */
+void ring_loosened(struct ring *ring);
 
 uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position);
 bool ring_holds(const struct ring *ring, uint64_t ordinal);
 struct slot *ring_slot(struct ring *ring, uint64_t ordinal); /* ring_holds() it */
 uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal);
-/* The oldest ordinal that some reader still needs; UINT64_MAX if none needs any. */
+/* The oldest ordinal that is leased or that some reader still needs; UINT64_MAX if none is. */
 uint64_t ring_floor(const struct ring *ring);
 /* Move the window so that it holds `ordinal`, as far as readers and threads allow. */
 bool ring_reach(struct ring *ring, uint64_t ordinal);

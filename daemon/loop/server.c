@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "loop/attach.h"
+#include "loop/bad.h"
 #include "loop/catalog.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
@@ -39,7 +40,6 @@ void server_count(struct server *server, enum counter counter, int64_t by)
 	server->counters[counter] += (uint64_t)by;
 }
 
-void server_log_peer(struct server *server, const char *format, ...)
 void server_gather(struct server *server)
 {
 	struct scans_account *scans = &server->scans;
@@ -57,6 +57,7 @@ void server_gather(struct server *server)
 	counters[COUNTER_INDEX_STALE] = atomic_load(&scans->refused[SCAN_E_INDEX]);
 }
 
+void server_log_peer(struct server *server, const char *format, ...)
 {
 	uint64_t now_ns = clock_ns();
 	if (now_ns - server->peer_lines_since_ns > 60000000000u) {
@@ -137,10 +138,10 @@ static double rate_of(double rate, uint64_t now, uint64_t *base, double seconds)
 
 static void server_rates(struct server *server, double seconds)
 {
-	list_for_each(stream, next, &server->streams, struct stream, link) stream->rate =
-		rate_of(stream->rate, stream->delivered, &stream->rate_base, seconds);
-	list_for_each(peer, after, &server->peers, struct peer, link)
-	{
+	list_for_each(stream, next, &server->streams, struct stream, link)
+		stream->rate =
+			rate_of(stream->rate, stream->delivered, &stream->rate_base, seconds);
+	list_for_each(peer, after, &server->peers, struct peer, link) {
 		struct reader *reader = peer->session.reader;
 		if (reader)
 			reader->rate = rate_of(reader->rate, reader->announced, &reader->rate_base,
@@ -150,7 +151,8 @@ static void server_rates(struct server *server, double seconds)
 
 static void server_reap(struct server *server)
 {
-	list_for_each(ring, next, &server->dying, struct ring, link) ring_reap(ring);
+	list_for_each(ring, next, &server->dying, struct ring, link)
+		ring_reap(ring);
 }
 
 static void server_on_tick(uv_timer_t *timer)
@@ -159,8 +161,7 @@ static void server_on_tick(uv_timer_t *timer)
 	uint64_t now_ns = clock_ns();
 	server_rates(server, (double)(now_ns - server->ticked_ns) * 1e-9);
 	server->ticked_ns = now_ns;
-	list_for_each(peer, next, &server->peers, struct peer, link)
-	{
+	list_for_each(peer, next, &server->peers, struct peer, link) {
 		if (peer->session.attachment)
 			attachment_progress(peer->session.attachment);
 		peer_check_deadline(peer, now_ns);
@@ -240,7 +241,6 @@ static int server_init_pool(struct server *server)
 	return r;
 }
 
-static void server_init_lists(struct server *server)
 /* The index reaches into libjpeg, which may be another one than it was built with. */
 static void server_init_scans(struct server *server)
 {
@@ -252,9 +252,10 @@ static void server_init_scans(struct server *server)
 	server->scans.limit = 0;
 }
 
+static void server_init_lists(struct server *server)
 {
-	struct list *lists[] = {&server->peers, &server->datasets, &server->streams, &server->dying,
-				&server->hungry};
+	struct list *lists[] = {&server->peers, &server->datasets, &server->streams,
+				&server->dying, &server->bad,	   &server->hungry};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		list_init(lists[i]);
 }
@@ -275,8 +276,8 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	server->fd_limit = fd_limit();
 	server->started_ns = server->ticked_ns = clock_ns();
 	server_init_lists(server);
-
 	server_init_scans(server);
+
 	int r = uv_loop_init(&server->loop);
 	if (r < 0)
 		return fault_say(fault, r, "cannot make an event loop: %s", uv_strerror(r));
@@ -323,9 +324,9 @@ static void server_tell_readers(struct server *server, const char *why)
 		 "the daemon stops (%s): finish what you hold, attach again later", why);
 	message.goaway.text = (struct text){text, strlen(text)};
 	message.goaway.deadline_ms = server->config->drain_timeout_ms;
-	list_for_each(peer, next, &server->peers, struct peer,
-		      link) if (peer->socket == MESSAGE_ON_DATA && session_greeted(&peer->session))
-		peer_send(peer, &message);
+	list_for_each(peer, next, &server->peers, struct peer, link)
+		if (peer->socket == MESSAGE_ON_DATA && session_greeted(&peer->session))
+			peer_send(peer, &message);
 }
 
 void server_stop(struct server *server, const char *why)
@@ -352,8 +353,9 @@ void server_check_drained(struct server *server)
 {
 	if (!server->stopping)
 		return;
-	list_for_each(peer, next, &server->peers, struct peer,
-		      link) if (peer->session.reader || peer->session.attachment) return;
+	list_for_each(peer, next, &server->peers, struct peer, link)
+		if (peer->session.reader || peer->session.attachment)
+			return;
 	uv_stop(&server->loop);
 }
 
@@ -388,7 +390,8 @@ void server_deinit(struct server *server)
 	listener_stop(&server->data);
 	listener_stop(&server->control);
 	server->stopping = true;
-	list_for_each(peer, next, &server->peers, struct peer, link) peer_close(peer);
+	list_for_each(peer, next, &server->peers, struct peer, link)
+		peer_close(peer);
 	list_for_each(entry, after, &server->datasets, struct dataset_entry, link)
 		atomic_store(&entry->progress.cancel, true);
 	while (!list_empty(&server->dying)) {
@@ -403,6 +406,7 @@ void server_deinit(struct server *server)
 	while (uv_run(&server->loop, UV_RUN_DEFAULT))
 		;
 	produce_deinit(server);
+	bad_clear(server);
 	assert(list_empty(&server->streams) && list_empty(&server->datasets));
 	packer_free(server->items);
 	packer_free(server->packer);

@@ -8,6 +8,7 @@
 #include "loop/attach.h"
 #include "loop/control.h"
 #include "loop/data.h"
+#include "loop/lease.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
 #include "loop/reader.h"
@@ -17,11 +18,11 @@
 void session_init(struct session *session, struct peer *peer)
 {
 	*session = (struct session){.peer = peer, .state = SESSION_NEW};
+	list_init(&session->leases);
 }
 
-void session_end(struct session *session)
+void session_detach(struct session *session)
 {
-	struct server *server = session->peer->server;
 	if (session->attachment)
 		attachment_cancel(session->attachment);
 	if (session->reader)
@@ -29,7 +30,14 @@ void session_end(struct session *session)
 	session->attachment = NULL;
 	session->reader = NULL;
 	session->state = SESSION_READY;
-	produce(server);
+	produce(session->peer->server);
+}
+
+void session_end(struct session *session)
+{
+	list_for_each(lease, next, &session->leases, struct lease, in_session)
+		lease_drop(lease);
+	session_detach(session);
 }
 
 bool session_greeted(const struct session *session)
@@ -116,7 +124,7 @@ static const struct route {
 	{MESSAGE_ATTACH, MESSAGE_ON_DATA, SESSION_READY, data_attach},
 	{MESSAGE_DETACH, MESSAGE_ON_DATA, SESSION_ATTACHING | SESSION_ATTACHED, data_detach},
 	{MESSAGE_CREDIT, MESSAGE_ON_DATA, SESSION_ATTACHED, data_credit},
-	{MESSAGE_RELEASE, MESSAGE_ON_DATA, SESSION_ATTACHED, data_release},
+	{MESSAGE_RELEASE, MESSAGE_ON_DATA, GREETED, data_release},
 	{MESSAGE_LIST, MESSAGE_ON_DATA, SESSION_ATTACHED, data_list},
 	{MESSAGE_LIST, MESSAGE_ON_CONTROL, SESSION_READY, control_list},
 	{MESSAGE_STATUS, MESSAGE_ON_CONTROL, SESSION_READY, control_status},

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "proto/message.h"
 
 struct peer;
@@ -33,9 +34,13 @@ struct session {
 	char client[64];	       /* what it calls itself */
 	struct attachment *attachment; /* in ATTACHING */
 	struct reader *reader;	       /* in ATTACHED */
+	struct list leases;	       /* in any state: they outlive their reader */
+	uint64_t last_lease;
 };
 
 void session_init(struct session *session, struct peer *peer);
+/* Leave what is attached or being attached; leases stay. */
+void session_detach(struct session *session);
 /* Give back all that the peer holds. */
 void session_end(struct session *session);
 void session_frame(struct session *session, const uint8_t *bytes, size_t size);

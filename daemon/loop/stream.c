@@ -48,8 +48,7 @@ int stream_get(struct stream **out, struct server *server, struct dataset_entry 
 	       struct pipeline *pipeline, const struct stream_order *order)
 {
 	struct digest hash = pipeline_hash(pipeline);
-	list_for_each(stream, next, &server->streams, struct stream, link)
-	{
+	list_for_each(stream, next, &server->streams, struct stream, link) {
 		if (!stream_matches(stream, entry, &hash, order))
 			continue;
 		pipeline_free(pipeline);

@@ -185,6 +185,35 @@ def test_kept_views_outlive_the_daemon(spawn, photos):
     peer.close()
 
 
+def test_leases_outlive_their_reader(daemon, photos):
+    """What a peer holds stays as it is, whatever it attaches to next, until it gives it back."""
+    with daemon.connect() as peer, daemon.connect() as other:
+        peer.attach(photos, **STREAM, epochs=0)
+        held, ring = peer.expect("batch"), peer.ring
+        before = {name: array.copy() for name, array in ring.read(held.fields["runs"]).items()}
+        other.attach(photos, **STREAM, epochs=0)
+        assert other.attached["ring"] == peer.attached["ring"]
+        peer.request("detach")
+        while peer.waiting:  # announced before the daemon knew
+            peer.release(peer.waiting.popleft())
+        peer.attach(photos, **{**STREAM, "order_seed": 5}, epochs=1)
+        assert len(list(peer.samples(keep=()))) == 60
+        for _ in range(6):  # as far as the held batch lets it
+            try:
+                other.release(other.expect("batch", seconds=0.5))
+            except (TimeoutError, AssertionError):
+                break
+        for name, array in ring.read(held.fields["runs"]).items():
+            assert (array == before[name]).all(), name
+        assert daemon.status()["slots_leased"] >= 4
+        peer.release(held)
+        for _ in range(30):  # now it runs freely
+            other.release(other.expect("batch"))
+        peer.request("detach")
+        assert peer.request("ping").name == "ok"
+    daemon.settle()
+
+
 def test_flat_memory(daemon, photos):
     """A hundred epochs leave descriptors, threads and memory as five did."""
     def epochs(count):

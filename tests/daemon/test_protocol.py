@@ -21,7 +21,7 @@ SAID = {
     "ping": ({"seq": 1}, {"ready", "attached"}),
     "attach": ({"seq": 1, "batch_size": 4, "accept_fd": True}, {"ready"}),
     "credit": ({"inflight": 2}, {"attached"}),
-    "release": ({"lease": 1}, {"attached"}),
+    "release": ({"lease": 1}, {"ready", "attached"}),
     "detach": ({"seq": 1}, {"attached"}),
     "list": ({"seq": 1, "what": "classes"}, {"attached"}),
 }

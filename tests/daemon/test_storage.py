@@ -68,15 +68,17 @@ def test_damaged_sample_is_an_error_at_its_batch(daemon, folder):
     assert daemon.status()["samples_bad_total"] == 3
 
 
-def test_listed_while_the_dataset_is_open(daemon, folder):
+def test_listed(daemon, folder):
+    """Also when the run is over and the dataset closed."""
     paths = files(folder)
     paths[7].write_bytes(b"x")
     with daemon.connect() as peer:
         peer.attach(folder, **{**STREAM, "shuffle": False, "epochs": 2})
         epoch(peer)
-        listed, = daemon.list("bad")
-        assert listed["sample"] == 7 and listed["count"] == 2
-        assert listed["path"].endswith(paths[7].name) and listed["name"] == "sample_format"
+    daemon.settle()
+    listed, = daemon.list("bad")
+    assert listed["sample"] == 7 and listed["count"] == 2 and listed["root"] == str(folder)
+    assert listed["path"].endswith(paths[7].name) and listed["name"] == "sample_format"
     assert daemon.log().count("bad sample 7") == 1
 
 
