@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""The C client and the Python client get what the raw protocol gives, byte for byte; a float32
+stream is what a client would make of the uint8 stream; a killed Python trainer's state resumes.
+"""
+
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from harness import BUILD, SLOW, SOURCE
+from test_law import STREAM, TRAIN
+
+sys.path.insert(0, str(SOURCE / "client" / "python"))
+import stoker  # noqa: E402 (the client under test, not an installed one)
+
+MEAN, STD = TRAIN[2]["mean"], TRAIN[2]["std"]
+TEXT = ("RandomResizedCrop(size=32) | RandomHorizontalFlip() | "
+        f"Normalize(mean={MEAN}, std={STD})")
+
+
+def transforms():
+    return [stoker.RandomResizedCrop(32), stoker.RandomHorizontalFlip(),
+            stoker.Normalize(MEAN, STD)]
+
+
+@pytest.fixture(name="raw")
+def fixture_raw(daemon, photos):
+    """Two epochs as the protocol gives them: bytes of image, label, index of each sample."""
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=2)
+        return b"".join(a["image"].tobytes() + a["label"].tobytes() + a["index"].tobytes()
+                        for _, _, a in peer.samples())
+
+
+@pytest.mark.parametrize("batch_size", [4, 9])
+def test_c(daemon, photos, raw, batch_size):
+    done = subprocess.run([str(BUILD / "tests" / "dump"), str(daemon.socket), str(photos), TEXT,
+                           str(batch_size), "2"], capture_output=True, check=True,
+                          timeout=60 * SLOW)
+    assert done.stdout == raw
+
+
+@pytest.mark.parametrize("transport", ["fd", "path"])
+@pytest.mark.parametrize("batch_size", [4, 9])
+def test_python(daemon, photos, raw, transport, batch_size):
+    got = []
+    with stoker.connect(daemon.socket) as node:
+        with node.loader(photos, batch_size=batch_size, transforms=transforms(), order_seed=7,
+                         augment_seed=9, transport=transport) as loader:
+            for _ in range(2):
+                for batch in loader.batches():
+                    got += [batch.images[i].tobytes() + batch.labels[i].tobytes()
+                            + batch.index[i].tobytes() for i in range(batch.count)]
+                    batch.release()
+    assert b"".join(got) == raw
+
+
+def test_float32_is_uint8_converted(daemon, photos):
+    """One semantics: ToTensor and Normalize in float32, as torch computes them."""
+    with stoker.connect(daemon.socket) as node:
+        options = {"batch_size": 10, "order_seed": 7, "augment_seed": 9}
+        floats = node.loader(photos, transforms=transforms(), **options)
+        integers = node.loader(photos, transforms=transforms()[:2], dtype="uint8", **options)
+        mean, std = (numpy.array(v, "float32").reshape(3, 1, 1) for v in (MEAN, STD))
+        for (wanted, labels), (images, same) in zip(floats, integers):
+            made = (images.astype("float32") / numpy.float32(255) - mean) / std
+            assert made.tobytes() == wanted.tobytes() and (labels == same).all()
+
+
+def test_state_resumes_with_other_ranks(daemon, photos, raw):
+    """FAULTS 19, 89, 90: a state of one rank goes on as two, and of another pipeline is refused."""
+    size = len(raw) // 120
+    with stoker.connect(daemon.socket) as node:
+        options = {"transforms": transforms(), "order_seed": 7, "augment_seed": 9}
+        loader = node.loader(photos, batch_size=8, **options)
+        batches = iter(loader)
+        for _ in range(3):
+            next(batches)
+        state = loader.state_dict()
+        ranks = [node.loader(photos, batch_size=3, rank=rank, world_size=2, **options)
+                 for rank in range(2)]
+        parts = {}
+        for loader in ranks:
+            loader.load_state_dict(state)
+        for together in zip(*(loader.batches() for loader in ranks)):
+            for batch in together:
+                for i in range(batch.count):
+                    parts[batch.position + i] = (batch.images[i].tobytes()
+                                                 + batch.labels[i].tobytes()
+                                                 + batch.index[i].tobytes())
+                batch.release()
+        assert sorted(parts) == list(range(24, 60))
+        assert b"".join(parts[p] for p in sorted(parts)) == raw[24 * size:60 * size]
+        other = node.loader(photos, batch_size=8, order_seed=7, augment_seed=9,
+                            transforms=transforms()[:1])
+        with pytest.raises(stoker.TokenError, match="pipeline"):
+            other.load_state_dict(state)
