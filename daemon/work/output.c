@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "work/output.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "work/output_kernel.h"
 
 static const struct {
 	const char *name;
@@ -81,22 +84,42 @@ static uint16_t float16_of(float number)
 	return (uint16_t)(sign | shift_even(fraction | 0x800000u, 126 - exponent));
 }
 
+static struct output_line line_of(float mean, float std)
+{
+	struct output_line line = {mean, (float)(1.0 / (double)std), 0.0f};
+	line.rest = (float)(1.0 / (double)std - (double)line.inverse);
+	return line;
+}
+
+/* As the kernels do it, operation by operation. */
+static float line_value(const struct output_line *line, float byte)
+{
+	float value = fmaf(byte, OUTPUT_UNIT, byte * OUTPUT_UNIT_REST) - line->mean;
+	return fmaf(value, line->inverse, value * line->rest);
+}
+
+static void output_enter(struct output *output, int channel, int byte, float value)
+{
+	float lined = line_value(&output->line[channel], (float)byte);
+	if (bits_of_float(lined) != bits_of_float(value))
+		output->lined = false;
+	if (output->type == OUTPUT_FLOAT32)
+		output->table.single[channel][byte] = value;
+	else if (output->type == OUTPUT_FLOAT16)
+		output->table.half[channel][byte] = float16_of(value);
+	else if (output->type == OUTPUT_BFLOAT16)
+		output->table.half[channel][byte] = bfloat16_of(value);
+}
+
 void output_tabulate(struct output *output, const double *mean, const double *std)
 {
+	output->lined = true;
 	for (int channel = 0; channel < 3; channel++) {
-		for (int byte = 0; byte < 256; byte++) {
-			float value = (float)byte / 255.0f;
-			if (mean) {
-				value -= (float)mean[channel];
-				value /= (float)std[channel];
-			}
-			if (output->type == OUTPUT_FLOAT32)
-				output->table.single[channel][byte] = value;
-			else if (output->type == OUTPUT_FLOAT16)
-				output->table.half[channel][byte] = float16_of(value);
-			else if (output->type == OUTPUT_BFLOAT16)
-				output->table.half[channel][byte] = bfloat16_of(value);
-		}
+		float less = mean ? (float)mean[channel] : 0.0f;
+		float by = mean ? (float)std[channel] : 1.0f;
+		output->line[channel] = line_of(less, by);
+		for (int byte = 0; byte < 256; byte++)
+			output_enter(output, channel, byte, ((float)byte / 255.0f - less) / by);
 	}
 }
 
@@ -139,7 +162,7 @@ static void row_bytes(const struct output *output, uint8_t *array, int32_t y, co
 ROW_THROUGH(row_halves, uint16_t)
 ROW_THROUGH(row_singles, float)
 
-void output_row(const struct output *output, void *array, int32_t y, const uint8_t *row)
+static void row_plain(const struct output *output, void *array, int32_t y, const uint8_t *row)
 {
 	switch (output->type) {
 	case OUTPUT_UINT8:
@@ -153,3 +176,35 @@ void output_row(const struct output *output, void *array, int32_t y, const uint8
 		break;
 	}
 }
+
+#if defined(__x86_64__)
+
+output_row *output_row_for(const struct output *output, enum cpu cpu)
+{
+	output_row *row = NULL;
+	if (cpu >= CPU_AVX2)
+		row = output_avx2_row(output);
+	return row ? row : row_plain;
+}
+
+void output_end(enum cpu cpu)
+{
+	if (cpu >= CPU_AVX2)
+		output_avx2_end();
+}
+
+#else
+
+output_row *output_row_for(const struct output *output, enum cpu cpu)
+{
+	(void)output;
+	(void)cpu;
+	return row_plain;
+}
+
+void output_end(enum cpu cpu)
+{
+	(void)cpu;
+}
+
+#endif

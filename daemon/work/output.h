@@ -4,6 +4,8 @@
  * of 256 values a channel. Float values are what torch computes in float32 for ToTensor and
  * Normalize, (byte / 255 - mean) / std with each operation rounded; float16 and bfloat16 are those,
  * rounded to nearest even. Immutable once made; any thread.
+ *
+ * Large arrays are written past the caches where that pays: who wrote rows calls output_end().
  */
 #ifndef STOKER_WORK_OUTPUT_H
 #define STOKER_WORK_OUTPUT_H
@@ -12,6 +14,7 @@
 #include <stdint.h>
 
 #include "proto/value.h"
+#include "work/cpu.h"
 
 enum output_type {
 	OUTPUT_UINT8,
@@ -20,10 +23,21 @@ enum output_type {
 	OUTPUT_FLOAT32,
 };
 
+/*
+ * A channel's values once more, for who would rather work them out than look them up:
+ * x = fma(byte, 1/255, byte * rest of it) - mean; x = fma(x, inverse, x * rest). In most cases that
+ * is equal to the divisions, rounding and all.
+ */
+struct output_line {
+	float mean, inverse, rest;
+};
+
 struct output {
 	enum output_type type;
 	bool planes; /* NCHW */
+	bool lined;  /* `line` gives the table's values, each of them */
 	int32_t width, height;
+	struct output_line line[3];
 	union {
 		float single[3][256];
 		uint16_t half[3][256];
@@ -39,7 +53,12 @@ uint64_t output_bytes(enum output_type type, int32_t width, int32_t height);
 /* Fill the tables; `mean` and `std` are of three channels, or NULL for neither. */
 void output_tabulate(struct output *output, const double *mean, const double *std);
 
-/* Write row y (3 * width bytes) of the picture to the array. */
-void output_row(const struct output *output, void *array, int32_t y, const uint8_t *row);
+/* Writes row y (3 * width bytes, BUFFER_SLACK readable behind them) of the picture to the array. */
+typedef void output_row(const struct output *output, void *array, int32_t y, const uint8_t *row);
+
+/* The fastest for this output; what is written does not depend on it. */
+output_row *output_row_for(const struct output *output, enum cpu cpu);
+/* Behind the last row: what was written comes before all that this thread writes from now on. */
+void output_end(enum cpu cpu);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "work/axis.h"
+#include "work/cpu.h"
 #include "work/image.h"
 
 struct resample {
@@ -22,11 +23,12 @@ struct resample {
 	int32_t width, height;	       /* how many */
 };
 
-/* Called for each row of the result, from the top: 3 * width bytes, which may be overwritten. */
+/* Called for each row of the result, from the top: 3 * width bytes, which may be overwritten, and
+ * as many as BUFFER_SLACK behind them that may be read. */
 typedef void resample_put(void *context, int32_t y, uint8_t *row);
 
-/* 0 or -ENOMEM. */
-int resample_run(const struct resample *resample, struct buffer *scratch, resample_put *put,
-		 void *context);
+/* With what `cpu` can do, which changes no byte. 0 or -ENOMEM. */
+int resample_run(const struct resample *resample, enum cpu cpu, struct buffer *scratch,
+		 resample_put *put, void *context);
 
 #endif

@@ -82,6 +82,10 @@ static uint64_t stage_pixels(const struct stage *stage, bool last)
 int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t width,
 		int32_t height, struct rect *need_out, struct fault *fault)
 {
+	if (!stages->chosen) {
+		stages->cpu = cpu_best();
+		stages->chosen = true;
+	}
 	stages_split(stages, geometry, width, height);
 	struct span need[2] = {{0, geometry->size[0]}, {0, geometry->size[1]}};
 	for (unsigned n = stages->count; n-- > 0;) {
@@ -104,6 +108,7 @@ struct sink {
 	const struct stage *stage;
 	const struct geometry *geometry;
 	const struct output *output; /* NULL: to `pixels` */
+	output_row *put;
 	void *array;
 	uint8_t *pixels;
 	size_t stride;
@@ -112,7 +117,7 @@ struct sink {
 static void row_store(const struct sink *sink, int32_t y, const uint8_t *row)
 {
 	if (sink->output)
-		output_row(sink->output, sink->array, y, row);
+		sink->put(sink->output, sink->array, y, row);
 	else
 		memcpy(sink->pixels + (size_t)y * sink->stride, row, sink->stride);
 }
@@ -163,8 +168,8 @@ static int stage_move(const struct stage *stage, const struct image *image, stru
 	return 0;
 }
 
-static int stage_run(const struct stage *stage, const struct image *image, struct buffer *scratch,
-		     struct sink *sink)
+static int stage_run(const struct stage *stage, enum cpu cpu, const struct image *image,
+		     struct buffer *scratch, struct sink *sink)
 {
 	if (!stage->resize)
 		return stage_move(stage, image, scratch, sink);
@@ -177,7 +182,7 @@ static int stage_run(const struct stage *stage, const struct image *image, struc
 		.width = stage->track[0].count,
 		.height = stage->track[1].count,
 	};
-	return resample_run(&resample, scratch, row_put, sink);
+	return resample_run(&resample, cpu, scratch, row_put, sink);
 }
 
 /* The result of a plain window is the source, named otherwise. */
@@ -205,7 +210,7 @@ static int stage_between(struct stages *stages, unsigned n, const struct geometr
 	if (r < 0)
 		return r;
 	sink.pixels = picture->data;
-	r = stage_run(stage, image, &stages->lines, &sink);
+	r = stage_run(stage, stages->cpu, image, &stages->lines, &sink);
 	*image = (struct image){picture->data, sink.stride, stage->size[0], stage->size[1], area};
 	return r;
 }
@@ -242,8 +247,11 @@ int stages_run(struct stages *stages, const struct geometry *geometry, const str
 		r = stage_between(stages, n, geometry, &current);
 	if (r == 0) {
 		const struct stage *last = &stages->stage[n];
-		struct sink sink = {last, geometry, output, array, NULL, 0};
-		r = stage_run(last, &current, &stages->lines, &sink);
+		struct sink sink = {.stage = last, .geometry = geometry, .output = output};
+		sink.put = output_row_for(output, stages->cpu);
+		sink.array = array;
+		r = stage_run(last, stages->cpu, &current, &stages->lines, &sink);
+		output_end(stages->cpu);
 	}
 	stages_trim(stages);
 	return r;

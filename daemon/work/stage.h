@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "base/fault.h"
+#include "work/cpu.h"
 #include "work/geometry.h"
 #include "work/image.h"
 #include "work/output.h"
@@ -30,6 +31,8 @@ struct stage {
 };
 
 struct stages {
+	enum cpu cpu; /* once it is chosen, at the first plan */
+	bool chosen;
 	unsigned count;
 	struct buffer pictures[2]; /* in between, in turn */
 	struct buffer lines;	   /* of a resample, or a row */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "proto/pack.h"
 #include "work/pipeline.h"
 
@@ -35,7 +36,7 @@ static void make(const struct pipeline *pipeline, const struct image *image,
 		 struct pipeline_scratch *scratch)
 {
 	size_t bytes = pipeline_output(pipeline).bytes;
-	uint8_t *pixels = calloc((size_t)image->area.height, image->stride);
+	uint8_t *pixels = calloc(1, (size_t)image->area.height * image->stride + BUFFER_SLACK);
 	uint8_t *out = malloc(bytes);
 	struct image filled = *image;
 	must(pixels && out);
