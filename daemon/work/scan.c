@@ -8,18 +8,20 @@
 #include "work/entropy_kernel.h"
 
 #define SCAN_MAGIC 0x31584953u /* "SIX1" */
+#define SAMPLE_WORDS 64
 
 struct scan_header {
 	uint32_t magic;
 	uint32_t bytes;	     /* of the index, this included */
 	uint32_t file_bytes; /* the file's */
 	uint32_t offset;     /* of the scan */
+	uint64_t sample;     /* of the scan's bytes, see scan_sample() */
 	uint16_t width, height;
 	uint8_t components, group;
 	uint8_t sampling[SCAN_COMPONENTS]; /* h << 4 | v */
-	uint8_t zero[2];
+	uint8_t zero[6];
 };
-_Static_assert(sizeof(struct scan_header) == 28, "what is kept has no holes");
+_Static_assert(sizeof(struct scan_header) == 40, "what is kept has no holes");
 
 /* --- the frame --- */
 
@@ -67,14 +69,33 @@ static size_t scan_entry_bytes(const struct scan_frame *frame)
 	return sizeof(uint32_t) + frame->components * sizeof(int16_t);
 }
 
-static struct scan_header scan_header_of(const struct scan_frame *frame, size_t file_bytes)
+/*
+ * A few words of the scan, all over it. Where the bits of an MCU change, all that follow move:
+ * other bytes that leave these as they are leave the entries right, too.
+ */
+static uint64_t scan_sample(const uint8_t *scan, size_t size)
+{
+	uint64_t sample = size;
+	for (size_t i = 0; i < SAMPLE_WORDS && size >= sizeof(uint64_t); i++) {
+		uint64_t word;
+		size_t last = size - sizeof(word);
+		memcpy(&word, scan + last * i / (SAMPLE_WORDS - 1), sizeof(word));
+		sample = (sample ^ word) * 0x9E3779B97F4A7C15u;
+		sample ^= sample >> 32;
+	}
+	return sample;
+}
+
+static struct scan_header scan_header_of(const struct scan_frame *frame, const uint8_t *data,
+					 size_t size)
 {
 	size_t entries = (size_t)frame->rows * scan_groups(frame) + 1;
 	struct scan_header header = {
 		.magic = SCAN_MAGIC,
 		.bytes = (uint32_t)(sizeof(header) + entries * scan_entry_bytes(frame)),
-		.file_bytes = (uint32_t)file_bytes,
+		.file_bytes = (uint32_t)size,
 		.offset = frame->offset,
+		.sample = scan_sample(data + frame->offset, size - frame->offset),
 		.width = (uint16_t)frame->width,
 		.height = (uint16_t)frame->height,
 		.components = (uint8_t)frame->components,
@@ -86,11 +107,12 @@ static struct scan_header scan_header_of(const struct scan_frame *frame, size_t 
 }
 
 int scan_index_open(struct scan_index *out, const uint8_t *bytes, size_t size,
-		    const struct scan_frame *frame, size_t file_bytes)
+		    const struct scan_frame *frame, const uint8_t *data, size_t file_bytes)
 {
-	struct scan_header header = scan_header_of(frame, file_bytes);
-	if (file_bytes > UINT32_MAX || size != header.bytes ||
-	    memcmp(bytes, &header, sizeof(header)) != 0)
+	if (file_bytes > UINT32_MAX || frame->offset > file_bytes)
+		return SCAN_E_INDEX;
+	struct scan_header header = scan_header_of(frame, data, file_bytes);
+	if (size != header.bytes || memcmp(bytes, &header, sizeof(header)) != 0)
 		return SCAN_E_INDEX;
 	*out = (struct scan_index){bytes + sizeof(header), scan_entry_bytes(frame),
 				   scan_groups(frame), frame->rows};
@@ -326,7 +348,7 @@ int scanner_build(struct scanner *scanner, const struct scan_frame *frame, const
 		r = scanner_load(scanner, data + frame->offset, data + size);
 	if (r)
 		return r;
-	struct scan_header header = scan_header_of(frame, size);
+	struct scan_header header = scan_header_of(frame, data, size);
 	if (buffer_reserve(out, header.bytes))
 		return -ENOMEM;
 	memcpy(out->data, &header, sizeof(header));

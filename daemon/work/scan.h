@@ -74,9 +74,9 @@ struct scan_index {
 	uint32_t rows;
 };
 
-/* Look at a block of bytes as an index of this picture. 0 or SCAN_E_INDEX. */
+/* Look at a block of bytes as an index of this picture in the file `data`. 0 or SCAN_E_INDEX. */
 int scan_index_open(struct scan_index *out, const uint8_t *bytes, size_t size,
-		    const struct scan_frame *frame, size_t file_bytes);
+		    const struct scan_frame *frame, const uint8_t *data, size_t file_bytes);
 /* `group` may be `groups`: the row's end. */
 struct scan_entry scan_index_at(const struct scan_index *index, uint32_t row, uint32_t group);
 

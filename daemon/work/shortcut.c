@@ -106,7 +106,9 @@ static int frame_read(struct scan_frame *frame, const struct jpeg_decompress_str
 	for (int i = 0; i < cinfo->num_components; i++) {
 		const jpeg_component_info *component = cinfo->cur_comp_info[i];
 		int dc = component->dc_tbl_no, ac = component->ac_tbl_no;
-		if (component != &cinfo->comp_info[i] ||
+		int quant = component->quant_tbl_no;
+		if (component != &cinfo->comp_info[i] || quant < 0 || quant >= NUM_QUANT_TBLS ||
+		    !cinfo->quant_tbl_ptrs[quant] ||
 		    !code_copy(&frame->dc[dc & 3], cinfo->dc_huff_tbl_ptrs, dc) ||
 		    !code_copy(&frame->ac[ac & 3], cinfo->ac_huff_tbl_ptrs, ac))
 			return SCAN_E_ODD;
@@ -228,7 +230,8 @@ static int shrink_entropy(struct shortcut *shortcut, struct rect box)
 	const struct scan_frame *frame = &shortcut->frame;
 	const struct codec_input *input = shortcut->input;
 	struct scan_index index;
-	if (scan_index_open(&index, shortcut->index, shortcut->index_bytes, frame, input->size))
+	if (scan_index_open(&index, shortcut->index, shortcut->index_bytes, frame, input->data,
+			    input->size))
 		return ENTROPY_E_STALE;
 	return entropy_begin(shortcut->entropy, frame, &index, input->data, input->size, box);
 }

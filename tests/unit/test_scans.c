@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/* The store of indexes: by sample and stamp, within a budget that stores share, for many threads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <string.h>
+
+#include "work/scans.h"
+
+static struct stamp stamp_of(uint64_t sample, int64_t state)
+{
+	return (struct stamp){sample * 100, state, sample + 7};
+}
+
+static enum scans_answer find(struct scans *scans, uint64_t sample, int64_t state,
+			      const uint8_t **bytes, size_t *size)
+{
+	const struct stamp stamp = stamp_of(sample, state);
+	return scans_find(scans, sample, &stamp, bytes, size);
+}
+
+static void put(struct scans *scans, uint64_t sample, int64_t state, uint8_t value, size_t size)
+{
+	const struct stamp stamp = stamp_of(sample, state);
+	uint8_t bytes[4096];
+	memset(bytes, value, sizeof(bytes));
+	scans_put(scans, sample, &stamp, bytes, size);
+}
+
+static void check(struct scans *scans, uint64_t sample, int64_t state, uint8_t value, size_t size)
+{
+	const uint8_t *bytes;
+	size_t found;
+	assert_int_equal(find(scans, sample, state, &bytes, &found), SCANS_INDEX);
+	assert_int_equal(found, size);
+	for (size_t i = 0; i < size; i++)
+		assert_int_equal(bytes[i], value);
+}
+
+/* An index is of one state of its file: size, time and inode. */
+static void test_states_of_a_file(void **state)
+{
+	struct scans_account account = {.limit = 1 << 20};
+	struct scans *scans;
+	const uint8_t *bytes;
+	size_t size;
+	(void)state;
+	assert_int_equal(scans_new(&scans, &account, 5000), 0);
+	assert_int_equal(find(scans, 4999, 1, &bytes, &size), SCANS_NONE);
+	put(scans, 4999, 1, 17, 33);
+	check(scans, 4999, 1, 17, 33);
+	const struct stamp stamp = stamp_of(4999, 1);
+	for (int i = 0; i < 3; i++) {
+		struct stamp other = stamp;
+		other.size += i == 0;
+		other.mtime_ns += i == 1;
+		other.inode += i == 2;
+		assert_int_equal(scans_find(scans, 4999, &other, &bytes, &size), SCANS_NONE);
+	}
+	/* The same state again: the first one stays; another takes its place. */
+	put(scans, 4999, 1, 18, 34);
+	check(scans, 4999, 1, 17, 33);
+	assert_int_equal(scans_find(scans, 4999, &stamp, &bytes, &size), SCANS_INDEX);
+	put(scans, 4999, 2, 19, 35);
+	assert_int_equal(bytes[32], 17); /* who still holds the old one may */
+	check(scans, 4999, 2, 19, 35);
+	assert_int_equal(find(scans, 4999, 1, &bytes, &size), SCANS_NONE);
+	scans_refuse(scans, 4999, &(struct stamp){1, 2, 3}, SCAN_E_ODD);
+	assert_int_equal(scans_find(scans, 4999, &(struct stamp){1, 2, 3}, &bytes, &size),
+			 SCANS_NEVER);
+	assert_int_equal(account.built, 2);
+	assert_int_equal(account.refused[SCAN_E_ODD], 1);
+	scans_free(scans);
+	scans_free(NULL);
+	assert_int_equal(account.bytes, 0);
+}
+
+/* Two stores, one budget; what does not fit is not remembered, and never was in the way. */
+static void test_budget(void **state)
+{
+	struct scans_account account = {.limit = 100000};
+	struct scans *a, *b;
+	const uint8_t *bytes;
+	size_t size;
+	(void)state;
+	assert_int_equal(scans_new(&a, &account, 1000), 0);
+	assert_int_equal(scans_new(&b, &account, 1000), 0);
+	for (uint64_t i = 0; i < 1000; i++) {
+		put(i % 2 ? a : b, i, 1, (uint8_t)i, 1000);
+		assert_true(account.bytes <= account.limit);
+	}
+	assert_in_range(account.built, 70, 99);
+	for (uint64_t i = 0; i < 70; i++)
+		check(i % 2 ? a : b, i, 1, (uint8_t)i, 1000);
+	assert_int_equal(find(a, 999, 1, &bytes, &size), SCANS_NEVER);
+	assert_int_equal(account.full, 1);
+	scans_free(b);
+	assert_int_equal(find(a, 999, 1, &bytes, &size), SCANS_NONE);
+	put(a, 999, 1, 3, 1000);
+	check(a, 999, 1, 3, 1000);
+	scans_free(a);
+	assert_int_equal(account.bytes, 0);
+}
+
+static void test_no_budget(void **state)
+{
+	struct scans_account account = {.limit = 0};
+	struct scans *scans;
+	const uint8_t *bytes;
+	size_t size;
+	(void)state;
+	assert_int_equal(scans_new(&scans, &account, 10), 0);
+	put(scans, 3, 1, 1, 10);
+	assert_int_equal(find(scans, 3, 1, &bytes, &size), SCANS_NEVER);
+	assert_int_equal(account.built, 0);
+	scans_free(scans);
+}
+
+#define THREADS 4
+#define SAMPLES 3000
+
+struct racer {
+	pthread_t thread;
+	struct scans *scans;
+	int wrong;
+};
+
+/* cmocka's asserts belong to the first thread. */
+static void *race(void *argument)
+{
+	struct racer *racer = argument;
+	for (int64_t round = 0; round < 3; round++)
+		for (uint64_t i = 0; i < SAMPLES; i++) {
+			const uint8_t *bytes;
+			size_t size, length = 8 + i % 50;
+			uint8_t value = (uint8_t)(i + (uint64_t)round);
+			if (find(racer->scans, i, round, &bytes, &size) == SCANS_NONE)
+				put(racer->scans, i, round, value, length);
+			if (find(racer->scans, i, round, &bytes, &size) != SCANS_INDEX)
+				continue; /* another thread is a round further */
+			if (size != length || bytes[0] != value || bytes[size - 1] != value)
+				racer->wrong++;
+		}
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	struct scans_account account = {.limit = 1 << 24};
+	struct racer racers[THREADS] = {0};
+	struct scans *scans;
+	(void)state;
+	assert_int_equal(scans_new(&scans, &account, SAMPLES), 0);
+	for (int i = 0; i < THREADS; i++) {
+		racers[i].scans = scans;
+		assert_int_equal(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(racers[i].thread, NULL), 0);
+		assert_int_equal(racers[i].wrong, 0);
+	}
+	assert_true(account.built >= 3 * SAMPLES);
+	scans_free(scans);
+	assert_int_equal(account.bytes, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_states_of_a_file),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_no_budget),
+		cmocka_unit_test(test_threads),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
