@@ -16,6 +16,7 @@ static const struct {
 	COUNTER_TABLE(HELP_ROW)
 #undef HELP_ROW
 		{"ring_memory", "what all rings together may take"},
+	{"index_memory", "what all indexes together may take"},
 	{"max_connections", "connections at most"},
 	{"rss", "memory of the process"},
 	{"open_fds", "open descriptors"},
@@ -35,6 +36,11 @@ static const struct {
 	 {"workers", "fetchers", "queued", "samples_decoded_total", "samples_read_total",
 	  "bytes_read_total", "samples_delivered_total", "batches_delivered_total",
 	  "samples_cancelled_total", "work_ns_total", "fetch_ns_total"}},
+	{"index",
+	 {"index_bytes", "index_memory", "index_built_total", "index_used_total",
+	  "index_full_total", "index_progressive_total", "index_arithmetic_total",
+	  "index_restarts_total", "index_scans_total", "index_odd_total", "index_damaged_total",
+	  "index_stale_total"}},
 	{"trouble",
 	 {"samples_bad_total", "samples_substituted_total", "protocol_errors_total",
 	  "bad_releases_total", "timeouts_total", "overruns_total", "connections_refused_total"}},

@@ -27,7 +27,7 @@ void control_status(struct session *session, const struct message *message)
 	struct message reply = message_init(MESSAGE_REPORT);
 	server_gather(server);
 	packer_clear(packer);
-	pack_map(packer, COUNTER_COUNT + 7);
+	pack_map(packer, COUNTER_COUNT + 8);
 	pack_string(packer, "version");
 	pack_string(packer, STOKER_VERSION);
 	pack_string(packer, "socket");
@@ -37,6 +37,7 @@ void control_status(struct session *session, const struct message *message)
 	pack_setting(packer, "pid", (uint64_t)getpid());
 	pack_setting(packer, "uptime_s", (clock_ns() - server->started_ns) / 1000000000u);
 	pack_setting(packer, "ring_memory", server->config->ring_memory);
+	pack_setting(packer, "index_memory", server->config->index_memory);
 	pack_setting(packer, "max_connections", server->config->max_connections);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		pack_setting(packer, counter_name((enum counter)i), server->counters[i]);
