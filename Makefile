@@ -30,9 +30,10 @@ demo:
 # Every check that is quick enough to run before a commit; .ci/run does the slower ones too.
 test:
 	@tests/setup.sh test
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) -Dtests=enabled
-	@test -f $(BUILD)/with-tests || meson configure $(BUILD) -Dtests=enabled
-	@touch $(BUILD)/with-tests
+	@test -f $(BUILD)/build.ninja || { meson setup $(BUILD) -Dtests=enabled && \
+		touch $(BUILD)/with-tests; }
+	@test -f $(BUILD)/with-tests || { meson configure $(BUILD) -Dtests=enabled && \
+		touch $(BUILD)/with-tests; }
 	ninja -C $(BUILD)
 	@$(PYTHON) tests/run.py --build $(BUILD) $(ARGS)
 
