@@ -81,7 +81,7 @@ class Peer(threading.Thread):
         self.daemon_, self.sock = daemon, sock
         self.lock = threading.RLock()  # of the sending side
         self.attach = None
-        self.leases, self.seen = {}, []
+        self.leases, self.kept, self.seen = {}, set(), []
 
     def run(self):
         data = b""
@@ -243,6 +243,8 @@ class Peer(threading.Thread):
         self.announce()
 
     def on_release(self, fields):
+        if fields["lease"] in self.kept:
+            return self.kept.remove(fields["lease"])
         if fields["lease"] not in self.leases:
             self.daemon_.bad_releases += 1
             return self.fail(0, 7, "lease", "no such lease")
@@ -251,6 +253,7 @@ class Peer(threading.Thread):
 
     def on_detach(self, fields):
         self.attach = None
+        self.kept.update(self.leases)  # leases outlive the reader: PROTOCOL.md, section 11
         self.leases.clear()
         self.say("ok", seq=fields["seq"])
 
@@ -261,7 +264,8 @@ class FakeDaemon:
 
     def __init__(self, path):
         self.path, self.folder = str(path), os.path.dirname(path)
-        self.hooks, self.bad, self.classes, self.segment = {}, set(), ["ant", "bee", "cat", "dog"], {}
+        self.hooks, self.bad, self.segment = {}, set(), {}
+        self.classes = ["ant", "bee", "cat", "dog"]
         self.slots = None
         self.bad_releases = 0
         self.seen, self.peers = [], []

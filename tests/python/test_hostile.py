@@ -325,6 +325,7 @@ def test_a_daemon_that_does_not_read(daemon, node):
     """Releases wait in memory, the caller does not."""
     loader = node.loader("/data/2000", batch_size=1, inflight=1000, timeout=1)
     batches = [batch for _, batch in zip(range(1000), loader.batches())]
+    loader._connection._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
     with daemon.peers[0].lock:  # it stops in its handler
         begun = time.monotonic()
         for batch in batches:

@@ -174,9 +174,11 @@ def test_every_transform_is_understood(node, folder):
 
 def test_torchvision_objects_are_understood(node, folder):
     tv = pytest.importorskip("torchvision.transforms")
-    theirs = tv.Compose([tv.Resize((20, 20)), tv.RandomCrop(16, padding=2), tv.RandomHorizontalFlip(),
+    theirs = tv.Compose([tv.Resize((20, 20)), tv.RandomCrop(16, padding=2),
+                         tv.RandomHorizontalFlip(),
                          tv.ToTensor(), tv.Normalize([0.5] * 3, [0.5] * 3)])
-    ours = [stoker.Resize((20, 20)), stoker.RandomCrop(16, padding=2), stoker.RandomHorizontalFlip(),
+    ours = [stoker.Resize((20, 20)), stoker.RandomCrop(16, padding=2),
+            stoker.RandomHorizontalFlip(),
             stoker.ToTensor(), stoker.Normalize([0.5] * 3, [0.5] * 3)]
     hashes = {node.loader(folder, batch_size=4, transforms=t).pipeline_hash for t in (theirs, ours)}
     assert len(hashes) == 1

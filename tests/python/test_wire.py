@@ -35,7 +35,7 @@ def rows(name):
 
 
 def test_tables_are_the_headers():
-    """Each message here is, field by field, that of proto/tables.h; each error class has its number."""
+    """Each message is, field by field, that of proto/tables.h; each error class has its number."""
     tables = header.load()
     theirs = {message.name: message for message in tables.messages}
     for ours in _tables.BY_NUMBER.values():

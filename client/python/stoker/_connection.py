@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """One connection to the daemon: sends, receives, and gives leases back.
 
-One thread at a time calls everything but release() and retire(), which any thread may call at any moment, also
-the garbage collector in the middle of another call: it never waits and never raises.
+One thread at a time calls everything but release() and retire(), which any thread may call at any
+moment, also the garbage collector in the middle of another call: it never waits and never raises.
 """
 from __future__ import annotations
 
@@ -109,7 +109,8 @@ class Connection:
         self._inbox.appendleft(message)
 
     def forget(self) -> None:
-        """Drop what came and was not received; batches go back."""
+        """Drop what came and was not received; batches go back. Also after DETACH: leases outlive
+        the reader (PROTOCOL.md, section 11), until RELEASE or the end of the connection."""
         while self._inbox:
             message = self._inbox.popleft()
             if message.name == "batch":

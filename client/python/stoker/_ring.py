@@ -63,7 +63,8 @@ class Ring:
              writable: bool = False) -> np.ndarray[Any, Any]:
         """Slots [first, first + count) of a field, (count, *shape), not copied.
 
-        The array keeps ``owner`` alive. ``writable`` lies to numpy: writing there kills the process.
+        The array keeps ``owner`` alive. ``writable`` lies to numpy: writing there kills the
+        process.
         """
         what = self.fields[field]
         return np.asarray(_Slots({

@@ -55,7 +55,10 @@ class FrameReader:
 
 
 def encode(name: str, /, **values: Any) -> bytes:
-    """A whole frame; what has its default is left out. Raises TypeError or ValueError naming the field that is wrong."""
+    """A whole frame; what has its default is left out.
+
+    Raises TypeError or ValueError naming the field that is wrong.
+    """
     message = _tables.BY_NAME[name]
     out: Dict[str, Any] = {"type": message.number}
     for key, field in message.fields.items():
