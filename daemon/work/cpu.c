@@ -24,7 +24,8 @@ static enum cpu cpu_machine(void)
 		return CPU_PLAIN;
 	if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
 	    !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
-	    !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vnni"))
+	    !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") ||
+	    !__builtin_cpu_supports("avx512vnni"))
 		return CPU_AVX2;
 	return CPU_AVX512;
 }

@@ -9,7 +9,7 @@
 enum cpu {
 	CPU_PLAIN,
 	CPU_AVX2,   /* and what has always come with it: FMA, F16C */
-	CPU_AVX512, /* F, BW, DQ, VL, VBMI, VNNI: Ice Lake, Zen 4 and later */
+	CPU_AVX512, /* F, BW, DQ, VL, VBMI, VBMI2, VNNI: Ice Lake, Zen 4 and later */
 };
 
 /* The best that this machine can run; STOKER_CPU=plain or avx2 in the environment keeps it to

@@ -9,7 +9,7 @@ static const struct resample_kernel *const kernels[] = {
 	[CPU_PLAIN] = &resample_plain,
 #if defined(__x86_64__)
 	[CPU_AVX2] = &resample_avx2,
-	[CPU_AVX512] = &resample_avx2,
+	[CPU_AVX512] = &resample_avx512,
 #endif
 };
 

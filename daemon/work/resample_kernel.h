@@ -45,7 +45,7 @@ struct resample_kernel {
 	void (*rows)(const struct lines *lines, struct span span, const int32_t *weights);
 };
 
-extern const struct resample_kernel resample_plain, resample_avx2;
+extern const struct resample_kernel resample_plain, resample_avx2, resample_avx512;
 
 static inline uint8_t *lines_at(const struct lines *lines, int32_t group)
 {
