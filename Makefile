@@ -10,6 +10,8 @@ PYTHON ?= /usr/bin/python3
 export PYTHON
 DATA ?=
 ARGS ?=
+# Without dpkg-dev meson takes this for a system with /usr/lib64, where Debian's loader never looks.
+SETUP = meson setup $(BUILD) --libdir=lib
 
 .PHONY: all setup demo test bench install clean help configure
 
@@ -20,7 +22,7 @@ setup:
 	@tests/setup.sh $(or $(FOR),build)
 
 configure:
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+	@test -f $(BUILD)/build.ninja || $(SETUP)
 
 demo:
 	@tests/setup.sh demo
@@ -30,7 +32,7 @@ demo:
 # Every check that is quick enough to run before a commit; .ci/run does the slower ones too.
 test:
 	@tests/setup.sh test
-	@test -f $(BUILD)/build.ninja || { meson setup $(BUILD) -Dtests=enabled && \
+	@test -f $(BUILD)/build.ninja || { $(SETUP) -Dtests=enabled && \
 		touch $(BUILD)/with-tests; }
 	@test -f $(BUILD)/with-tests || { meson configure $(BUILD) -Dtests=enabled && \
 		touch $(BUILD)/with-tests; }
@@ -44,6 +46,7 @@ bench:
 
 install: all
 	meson install -C $(BUILD)
+	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
 
 clean:
 	rm -rf $(BUILD) demo-out
