@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The pipeline's bytes against Pillow's and torchvision's: not one may differ. FAULTS 78."""
+"""The pipeline's bytes against Pillow's and torchvision's: not one may differ. FAULTS 78.
+
+STOKER_CPU names the instruction set (plain, avx2, avx512), STOKER_CASES how many crops to try.
+"""
 
 import ctypes
 import os
@@ -21,6 +24,7 @@ import stoker_reference as reference  # noqa: E402
 DTYPES = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
 FILTERS = ["nearest", "bilinear", "bicubic", "box", "lanczos", "hamming"]
 BORDERS = ["constant", "edge", "reflect", "symmetric"]
+CASES = int(os.environ.get("STOKER_CASES", "300"))
 SLACK = 64  # bytes behind an image that may be read
 
 
@@ -238,6 +242,20 @@ def test_every_transform_in_every_dtype(dtype, layout):
             image = noise(rng, rng.randint(33, 90), rng.randint(33, 90))
             tail = random_tail(rng, dtype)
             same(image, transforms + tail, dtype, layout, (rng.getrandbits(64), 5, 1 << 40))
+
+
+def test_crops():
+    """Any size, crop, target, flip and filter, as random as they come."""
+    rng = random.Random(CASES)
+    for case in range(CASES):
+        flips = [{"name": "RandomHorizontalFlip"}, {"name": "RandomVerticalFlip", "p": 0.2}]
+        crop = {"name": "RandomResizedCrop", "size": random_pair(rng, 260),
+                "interpolation": rng.choice(["bilinear", "bicubic"] * 3 + FILTERS)}
+        if rng.random() < 0.3:
+            crop.update(scale=[0.001, 1], ratio=[0.05, 20])
+        dtype, layout = rng.choice(list(DTYPES)), rng.choice(["NCHW", "NHWC"])
+        same(noise(rng, *random_size(rng)), [crop, *flips, *random_tail(rng, dtype)], dtype, layout,
+             (7, 1, case))
 
 
 def test_the_usual_lists():

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a crop costs from the decoder's pixels to the slot, with each instruction set that this
+ * machine has, and how much faster that is than plain C:
+ *	resample_bench [ROUNDS]
+ * Times are CPU time of one thread: draw, plan, resize, normalise, and writing to slots of a ring
+ * that no cache holds. Each round measures all of them in turn, a few crops at a time, and the
+ * answers are medians, so that whatever else the machine does falls on all alike.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "work/cpu.h"
+#include "work/pipeline.h"
+
+#define ROUNDS_MAX 10000
+#define TURN 8	  /* crops at a time */
+#define SLOTS 256 /* of the ring */
+#define SLACK 64  /* readable bytes behind the pixels */
+
+#define TEXT(string_) .kind = VALUE_TEXT, .text = {string_, sizeof(string_) - 1}
+#define KEY(name_)                                                                                 \
+	{                                                                                          \
+		name_, sizeof(name_) - 1                                                           \
+	}
+#define MAP(pairs_) .kind = VALUE_MAP, .count = sizeof(pairs_) / sizeof(*pairs_), .pairs = pairs_
+#define ITEMS(items_) .kind = VALUE_LIST, .count = sizeof(items_) / sizeof(*items_), .items = items_
+
+static const struct value whole[] = {{.kind = VALUE_UINT, .uint = 224},
+				     {.kind = VALUE_UINT, .uint = 224}};
+static const struct value mean[] = {{.kind = VALUE_FLOAT, .number = 0.485},
+				    {.kind = VALUE_FLOAT, .number = 0.456},
+				    {.kind = VALUE_FLOAT, .number = 0.406}};
+static const struct value std[] = {{.kind = VALUE_FLOAT, .number = 0.229},
+				   {.kind = VALUE_FLOAT, .number = 0.224},
+				   {.kind = VALUE_FLOAT, .number = 0.225}};
+static const struct pair resize[] = {{KEY("name"), {TEXT("Resize")}},
+				     {KEY("size"), {ITEMS(whole)}}};
+static const struct pair bicubic[] = {{KEY("name"), {TEXT("Resize")}},
+				      {KEY("size"), {ITEMS(whole)}},
+				      {KEY("interpolation"), {TEXT("bicubic")}}};
+static const struct pair crop[] = {{KEY("name"), {TEXT("RandomResizedCrop")}},
+				   {KEY("size"), {.kind = VALUE_UINT, .uint = 224}}};
+static const struct pair flip[] = {{KEY("name"), {TEXT("RandomHorizontalFlip")}}};
+static const struct pair normalize[] = {{KEY("name"), {TEXT("Normalize")}},
+					{KEY("mean"), {ITEMS(mean)}},
+					{KEY("std"), {ITEMS(std)}}};
+static const struct value resized[] = {{MAP(resize)}, {MAP(normalize)}};
+static const struct value cubic[] = {{MAP(bicubic)}, {MAP(normalize)}};
+static const struct value train[] = {{MAP(crop)}, {MAP(flip)}, {MAP(normalize)}};
+static const struct value bytes[] = {{MAP(resize)}};
+
+static const struct task {
+	const char *name;
+	struct value transforms;
+	const char *dtype, *layout;
+	int32_t width, height;
+} tasks[] = {
+	{"400x300 -> 224", {ITEMS(resized)}, "float32", "NCHW", 400, 300},
+	{"400x300 -> 224, pixel by pixel", {ITEMS(resized)}, "float32", "NHWC", 400, 300},
+	{"400x300 -> 224, bfloat16", {ITEMS(resized)}, "bfloat16", "NCHW", 400, 300},
+	{"400x300 -> 224, float16", {ITEMS(resized)}, "float16", "NCHW", 400, 300},
+	{"400x300 -> 224, uint8", {ITEMS(bytes)}, "uint8", "NHWC", 400, 300},
+	{"400x300 -> 224, bicubic", {ITEMS(cubic)}, "float32", "NCHW", 400, 300},
+	{"160x120 -> 224", {ITEMS(resized)}, "float32", "NCHW", 160, 120},
+	{"1000x750 -> 224", {ITEMS(resized)}, "float32", "NCHW", 1000, 750},
+	{"3000x2000 -> 224", {ITEMS(resized)}, "float32", "NCHW", 3000, 2000},
+	{"500x375, RandomResizedCrop(224), flip", {ITEMS(train)}, "float32", "NCHW", 500, 375},
+};
+
+struct side {
+	enum cpu cpu;
+	struct pipeline_scratch *scratch;
+	uint64_t slot;
+	double times[ROUNDS_MAX], ratios[ROUNDS_MAX];
+};
+
+static struct side sides[CPU_AVX512 + 1];
+static unsigned rounds = 100;
+static uint8_t *ring;
+
+static _Noreturn void die(const char *what, const char *why)
+{
+	fprintf(stderr, "%s: %s\n", what, why);
+	exit(1);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double first = *(const double *)a, second = *(const double *)b;
+	return (first > second) - (first < second);
+}
+
+static double quantile(double *numbers, double part)
+{
+	qsort(numbers, rounds, sizeof(*numbers), compare);
+	return numbers[(size_t)(part * (rounds - 1))];
+}
+
+static struct pipeline *pipeline_of(const struct task *task)
+{
+	struct pipeline *pipeline;
+	struct fault fault = {""};
+	struct text dtype = {task->dtype, strlen(task->dtype)};
+	struct text layout = {task->layout, strlen(task->layout)};
+	if (pipeline_new(&pipeline, &task->transforms, dtype, layout, &fault) != 0)
+		die(task->name, fault.text);
+	return pipeline;
+}
+
+/* As a decoder gives them: nothing but what is needed. */
+static void make(const struct task *task, const struct pipeline *pipeline, struct side *side,
+		 const uint8_t *pixels, uint64_t position)
+{
+	const struct draw_key key = {.seed = 1, .position = position};
+	struct fault fault = {""};
+	struct rect need;
+	size_t slot = side->slot++ % SLOTS * pipeline_output(pipeline).bytes;
+	if (pipeline_draw(pipeline, &key, task->width, task->height, side->scratch, &need, &fault))
+		die(task->name, fault.text);
+	const struct image image = {pixels, 3 * (size_t)need.width, task->width, task->height,
+				    need};
+	if (pipeline_apply(pipeline, &image, side->scratch, ring + slot) != 0)
+		die(task->name, "no memory");
+}
+
+static void measure(const struct task *task, const struct pipeline *pipeline, const uint8_t *pixels,
+		    unsigned round, enum cpu best)
+{
+	for (enum cpu i = CPU_PLAIN; i <= best; i++) {
+		struct side *side = &sides[(i + round) % (best + 1)];
+		uint64_t start = clock_thread_ns();
+		for (unsigned n = 0; n < TURN; n++)
+			make(task, pipeline, side, pixels, (uint64_t)round * TURN + n);
+		side->times[round] = (double)(clock_thread_ns() - start) / 1e3 / TURN;
+	}
+	for (enum cpu i = CPU_PLAIN; i <= best; i++)
+		sides[i].ratios[round] = sides[CPU_PLAIN].times[round] / sides[i].times[round];
+}
+
+static void run(const struct task *task, enum cpu best)
+{
+	size_t size = 3 * (size_t)task->width * (size_t)task->height;
+	struct pipeline *pipeline = pipeline_of(task);
+	uint8_t *pixels = malloc(size + SLACK);
+	if (!pixels)
+		die(task->name, "no memory");
+	for (size_t i = 0; i < size; i++)
+		pixels[i] = (uint8_t)(i * 2654435761u >> 13);
+	for (unsigned round = 0; round < rounds; round++)
+		measure(task, pipeline, pixels, round, best);
+	printf("%-38s", task->name);
+	for (enum cpu i = CPU_PLAIN; i <= best; i++) {
+		struct side *side = &sides[i];
+		printf("  %8.1f %8.1f %5.2fx", quantile(side->times, 0.5),
+		       quantile(side->times, 0.05), quantile(side->ratios, 0.5));
+	}
+	printf("\n");
+	fflush(stdout);
+	free(pixels);
+	pipeline_free(pipeline);
+}
+
+/* What a worker would choose under this name. */
+static void side_init(struct side *side, enum cpu cpu)
+{
+	struct pipeline *pipeline = pipeline_of(&tasks[0]);
+	uint8_t *pixels = calloc(1, 3 * 400 * 300 + SLACK);
+	side->cpu = cpu;
+	if (!pixels || pipeline_scratch_new(&side->scratch) != 0 ||
+	    setenv("STOKER_CPU", cpu_name(cpu), 1) != 0)
+		die(cpu_name(cpu), "no memory");
+	make(&tasks[0], pipeline, side, pixels, 0);
+	free(pixels);
+	pipeline_free(pipeline);
+}
+
+int main(int argc, char **argv)
+{
+	enum cpu best = cpu_best();
+	size_t size = (size_t)SLOTS * 224 * 224 * 3 * sizeof(float);
+	if (argc > 1)
+		rounds = (unsigned)strtoul(argv[1], NULL, 10);
+	ring = aligned_alloc(4096, size);
+	if (rounds < 1 || rounds > ROUNDS_MAX || !ring)
+		die("resample_bench", "ROUNDS is 1 to 10000");
+	memset(ring, 1, size);
+	printf("us a crop: median, 5 %% quantile, times as fast as plain C\n%-38s", "");
+	for (enum cpu i = CPU_PLAIN; i <= best; i++) {
+		side_init(&sides[i], i);
+		printf("  %24s", cpu_name(i));
+	}
+	printf("\n");
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++)
+		run(&tasks[i], best);
+	for (enum cpu i = CPU_PLAIN; i <= best; i++)
+		pipeline_scratch_free(sides[i].scratch);
+	free(ring);
+	return 0;
+}
