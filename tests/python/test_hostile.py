@@ -296,6 +296,7 @@ def test_goaway(daemon, node):
     """What was announced is delivered first, then it is said, each time."""
     loader = attach(node)
     daemon.settle(lambda: daemon.leased() == 3)
+    daemon.settle(lambda: len(daemon.peers) == 1)
     peer = daemon.peers[0]
     with peer.lock:
         peer.inflight = 0
@@ -311,6 +312,7 @@ def test_goaway(daemon, node):
 
 def test_errors_of_the_daemon(daemon, node):
     loader = attach(node)
+    daemon.settle(lambda: len(daemon.peers) == 1)
     with daemon.peers[0].lock:
         daemon.peers[0].say("error", seq=0, code=10, name="overrun", text="you do not read")
         daemon.peers[0].sock.shutdown(socket.SHUT_RDWR)
@@ -326,6 +328,7 @@ def test_a_daemon_that_does_not_read(daemon, node):
     loader = node.loader("/data/2000", batch_size=1, inflight=1000, timeout=1)
     batches = [batch for _, batch in zip(range(1000), loader.batches())]
     loader._connection._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+    daemon.settle(lambda: len(daemon.peers) == 1)
     with daemon.peers[0].lock:  # it stops in its handler
         begun = time.monotonic()
         for batch in batches:

@@ -65,9 +65,12 @@ def test_what_is_held_over_a_new_epoch_is_not_overwritten(daemon, node):
         for images, _ in loader:
             pass
     assert (kept == before).all()
-    assert daemon.count("detach") == 0 and len(daemon.peers) == 2
-    del kept, _
-    daemon.settle(lambda: len(daemon.peers) == 1, "the retired connection")
+    assert daemon.count("detach") == 1 and len(daemon.peers) == 1
+    peer = daemon.peers[0]
+    daemon.settle(lambda: len(peer.kept) == 1)
+    del kept
+    daemon.settle(lambda: not peer.kept)
+    assert daemon.bad_releases == 0
 
 
 def test_break_reattaches_on_the_same_socket(daemon, node):

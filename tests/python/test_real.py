@@ -90,20 +90,21 @@ def test_types_and_transports(node, folder, dtype, transport):
 
 def test_a_stream_resumes_byte_for_byte(node, folder):
     """FAULTS 19, 89."""
+    options = {"transforms": TRANSFORMS, "seed": 7, "timeout": 20}
+
     def run(loader):
         with loader:  # while it is attached the ring waits for it
             return [image.tobytes() for images, _ in loader for image in images]
 
-    whole = run(node.loader(folder, batch_size=4, transforms=TRANSFORMS, seed=7))
+    whole = run(node.loader(folder, batch_size=4, **options))
     for taken in (0, 1, 3, 5):
-        first = node.loader(folder, batch_size=4, transforms=TRANSFORMS, seed=7)
+        first = node.loader(folder, batch_size=4, **options)
         got, it = [], iter(first)
         for _ in range(taken):
             got += [image.tobytes() for image in next(it)[0]]
         state = json.loads(json.dumps(first.state_dict()))
         first.close()
-        ranks = [node.loader(folder, batch_size=2, transforms=TRANSFORMS, seed=7, rank=rank,
-                             world_size=2) for rank in (0, 1)]
+        ranks = [node.loader(folder, batch_size=2, rank=rank, world_size=2, **options) for rank in (0, 1)]
         for loader in ranks:
             loader.load_state_dict(state)
         for both in itertools.zip_longest(*ranks):  # ranks share a ring and walk side by side

@@ -37,7 +37,7 @@ class Connection:
     def __init__(self, sock: socket.socket, uid: int) -> None:
         self.uid = uid
         self.held: Dict[int, Tuple[int, bool]] = {}
-        self._granted = 0
+        self._granted = self._marked = 0
         self._sock = sock
         self._reader = _wire.FrameReader()
         self._inbox: Deque[_wire.Received] = deque()
@@ -136,11 +136,16 @@ class Connection:
         self._granted += 1
         self.held[lease] = self._granted, explicit
 
-    def held_state(self) -> Tuple[int, int]:
-        """How many leases the application holds, and how many batches ago the oldest came."""
-        held = self.held.copy()
-        return len(held), self._granted - min((count for count, _ in held.values()),
-                                              default=self._granted)
+    def mark(self) -> None:
+        """A new reader begins here: what is held already counts as older."""
+        self._marked = self._granted
+
+    def held_state(self) -> Tuple[int, int, int]:
+        """How many leases of this reader the application holds, how many batches ago the oldest of
+        them came, and how many of earlier readers it holds."""
+        counts = [count for count, _ in self.held.copy().values()]
+        ours = [count for count in counts if count > self._marked]
+        return len(ours), self._granted - min(ours, default=self._granted), len(counts) - len(ours)
 
     def forgotten(self) -> int:
         """How many Batches the application holds."""

@@ -73,11 +73,9 @@ class Loader:
 
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
                  epochs: Optional[int], timeout: Optional[float]) -> None:
-        self._connect = connect
         self._request = request
         self._iteration = 0  # the number of the one that may go on
         self._taken = False  # did the application get anything in it?
-        self._retired: List[Connection] = []
         self._classes: Optional[List[str]] = None
         self._at = Place(0, 0)  # all before it went to the application
         self._said: Optional[Place] = None  # by set_epoch or load_state_dict: where to begin
@@ -168,11 +166,8 @@ class Loader:
         if self._closed:
             return
         self._closed = True
-        forgotten = 0
-        for connection in [self._connection, *self._retired]:
-            forgotten += connection.forgotten()
-            connection.close()
-        self._retired.clear()
+        forgotten = self._connection.forgotten()
+        self._connection.close()
         if forgotten:
             warnings.warn(f"{forgotten} batches were not released before the loader was closed",
                           ResourceWarning, stacklevel=2)
@@ -295,8 +290,7 @@ class Loader:
 
     def _why_held(self) -> str:
         """Why no batch can come, if it is for what the application holds; else nothing."""
-        held, age = self._connection.held_state()
-        older = sum(len(connection.held) for connection in self._retired)
+        held, age, older = self._connection.held_state()
         if held >= self.inflight:
             what = f"all {held} batches that may be in flight"
         elif age >= self.inflight:  # the ring is a window of consecutive samples
@@ -343,6 +337,7 @@ class Loader:
             ring = _map(attached, fd, connection.uid)
         except (ProtocolError, OSError, ValueError) as error:
             raise connection.broken(str(error)) from error
+        connection.mark()
         self._ring = ring
         self._batches: int = attached["batches"]
         self._at = place
@@ -351,16 +346,9 @@ class Loader:
 
     def _move(self, place: Place) -> None:
         """Attach anew at another place, of what must be the same stream."""
-        if self._connection.held:
-            # DETACH would give back what the application still reads.
-            self._retired = [old for old in self._retired if not old.closed]
-            connection = self._connect()
-            self._connection.retire()
-            self._retired.append(self._connection)
-            self._connection = connection
-        elif self._attached:
+        if self._attached:
             self._connection.request("detach", "ok")
-            self._connection.forget()
+            self._connection.forget()  # what the application holds stays as it is
         self._attached = False
         self._attach(place, expect_dataset=self.dataset_fingerprint,
                      expect_pipeline=self.pipeline_hash)
