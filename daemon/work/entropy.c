@@ -72,12 +72,22 @@ void entropy_free(struct entropy *entropy)
 
 /* --- tables --- */
 
+static void table_fill_aside(struct entropy_table *table, uint32_t code, unsigned length,
+			     unsigned size, unsigned run)
+{
+	uint32_t copies = 1u << (HUFFMAN_QUICK - length);
+	for (uint32_t i = 0; i < copies; i++)
+		table->step[code * copies + i] = ENTROPY_ASIDE(length, size) | 2 * (run + 1) << 8;
+}
+
 /* The entries of a code: one for each number that fits behind it. */
 static void table_fill(struct entropy_table *table, uint32_t code, unsigned length, unsigned symbol)
 {
 	unsigned size = symbol & 15, run = table->dc ? 0 : symbol >> 4;
-	if (length + size > HUFFMAN_QUICK || size > SHORT_NUMBER)
+	if (length + size > HUFFMAN_QUICK || size > SHORT_NUMBER) {
+		table_fill_aside(table, code, length, size, run);
 		return;
+	}
 	uint32_t entry = length + size;
 	if (size == 0 && !table->dc && run != 15)
 		entry |= ENTROPY_END << 16;

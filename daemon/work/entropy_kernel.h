@@ -37,9 +37,14 @@ struct skim {
 /*
  * Decoding: each stream writes the blocks of a run of MCUs, coefficients in zigzag order, DC as
  * differences, to memory that is all zero. By the next HUFFMAN_QUICK bits: bits | 2 * coefficients
- * to go on << 8 | ENTROPY_END if the block ends << 16 | number << 24; 0 if that takes more.
+ * to go on << 8 | ENTROPY_END if the block ends << 16 | number << 24. If the number is not among
+ * those bits, or too large: 0 bits, and in place of the number the code's length and the number's.
+ * 0 if not even the code is there.
  */
 #define ENTROPY_END 126u
+#define ENTROPY_ASIDE(length, size) ((uint32_t)(length) << 28 | (uint32_t)(size) << 24)
+#define ENTROPY_ASIDE_LENGTH(entry) ((unsigned)((entry) >> 28))
+#define ENTROPY_ASIDE_SIZE(entry) ((unsigned)((entry) >> 24 & 15))
 
 struct entropy_table {
 	uint32_t step[1 << HUFFMAN_QUICK]; /* first: a pointer to it is one to the whole */

@@ -13,7 +13,7 @@
 #include "work/entropy_kernel.h"
 
 #define LOOP_INLINE static inline __attribute__((always_inline))
-#define LOOP_STEPS 4 /* from one load to the next: 57 bits are 5 steps of 11 */
+#define LOOP_STEPS 4 /* from one load to the next: 56 bits are 5 steps of 11 */
 
 /* 57 bits or more from `bit` on, at the top of the word. */
 LOOP_INLINE uint64_t loop_load(const uint8_t *bytes, uint64_t bit)
@@ -86,10 +86,10 @@ LOOP_INLINE uint64_t loop_skim(const struct skim *skim, uint64_t bit, uint32_t m
 
 /* --- decode --- */
 
-/* A stream in registers. */
+/* A stream in registers. Behind the bits of the word stands a one: where it is tells how many of
+ * them have been used, without counting. */
 struct loop_stream {
-	uint64_t bit, bits;
-	uint32_t used; /* sum of the steps since the load; its low byte counts the bits */
+	uint64_t bit, bits; /* `bit` is where the word was loaded */
 	char *at;
 	const struct entropy_node *node;
 	const uint32_t *step;
@@ -97,24 +97,36 @@ struct loop_stream {
 
 LOOP_INLINE void loop_refill(struct loop_stream *s, const uint8_t *bytes)
 {
-	s->bit += s->used & 255;
-	s->used = 0;
-	s->bits = loop_load(bytes, s->bit);
+	s->bit += (unsigned)__builtin_ctzll(s->bits);
+	s->bits = loop_load(bytes, s->bit) | 1;
+}
+
+/* A step that is not in the table. Returns entry | number << 32. */
+LOOP_INLINE uint64_t loop_step_aside(struct loop_stream *s, const uint8_t *bytes, uint64_t entry)
+{
+	loop_refill(s, bytes);
+	if (entry == 0) {
+		entry = entropy_step_long(s->step, s->bits);
+		s->bits <<= entry & 63;
+	} else {
+		unsigned length = ENTROPY_ASIDE_LENGTH(entry), size = ENTROPY_ASIDE_SIZE(entry);
+		s->bits <<= length;
+		int32_t number = huffman_number(s->bits, size);
+		s->bits <<= size;
+		entry = (entry & 0xFFFFFF) | (uint64_t)(uint32_t)number << 32;
+	}
+	loop_refill(s, bytes);
+	return entry;
 }
 
 LOOP_INLINE void loop_step(struct loop_stream *s, const uint8_t *bytes)
 {
-	uint32_t entry = s->step[s->bits >> (64 - HUFFMAN_QUICK)];
-	int32_t number = (int32_t)entry >> 24;
-	if (__builtin_expect(entry == 0, 0)) {
-		loop_refill(s, bytes);
-		uint64_t found = entropy_step_long(s->step, s->bits);
-		entry = (uint32_t)found;
-		number = (int32_t)(found >> 32);
-		s->used = entry;
-		loop_refill(s, bytes);
+	uint64_t entry = s->step[s->bits >> (64 - HUFFMAN_QUICK)];
+	int32_t number = (int32_t)(uint32_t)entry >> 24;
+	if (__builtin_expect((entry & 63) == 0, 0)) {
+		entry = loop_step_aside(s, bytes, entry);
+		number = (int32_t)(entry >> 32);
 	} else {
-		s->used += entry;
 		s->bits <<= entry & 63;
 	}
 	/* The blocks are aligned: the low bits of the address are the place in the block. */
@@ -130,12 +142,12 @@ LOOP_INLINE void loop_step(struct loop_stream *s, const uint8_t *bytes)
 
 LOOP_INLINE struct loop_stream loop_enter(const struct entropy_stream *s)
 {
-	return (struct loop_stream){s->bit, 0, 0, s->at, s->node, s->step};
+	return (struct loop_stream){s->bit, 1, s->at, s->node, s->step};
 }
 
 LOOP_INLINE void loop_leave(struct entropy_stream *s, const struct loop_stream *loop)
 {
-	s->bit = loop->bit + (loop->used & 255);
+	s->bit = loop->bit + (unsigned)__builtin_ctzll(loop->bits);
 	s->at = loop->at;
 	s->node = loop->node;
 	s->step = loop->step;

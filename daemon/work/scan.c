@@ -136,7 +136,7 @@ struct scan_code {
 	struct huffman_code code;
 	bool known;
 	struct huffman huffman;
-	uint16_t jump[1 << SKIM_BITS]; /* of AC */
+	uint16_t jump[2 << SKIM_BITS]; /* of AC; the second half is the table, see jump_fill() */
 };
 
 struct scanner {
@@ -165,26 +165,42 @@ void scanner_free(struct scanner *scanner)
 	free(scanner);
 }
 
-/* What can be passed with these SKIM_BITS bits and no more. */
-static uint16_t scan_jump(const struct huffman *ac, uint32_t bits)
+/*
+ * jump[1 << width ...] is what can be passed with so many bits: the first symbol, and then what can
+ * be passed with the bits that it leaves, if it is not too much for one block.
+ */
+static uint16_t *jump_symbol(uint16_t *jump, uint16_t *to, unsigned width, unsigned length,
+			     uint8_t symbol)
 {
-	unsigned passed = 0, coefficients = 0;
-	for (;;) {
-		/* Bits that are not there are zeros: a code that reaches into them is too long. */
-		unsigned found = huffman_find(ac, (uint64_t)bits << (64 - SKIM_BITS + passed));
-		unsigned length = (found >> 8) + (found & 15), symbol = found & 255;
-		if (!found || passed + length > SKIM_BITS)
-			break;
-		passed += length;
-		if ((symbol & 15) == 0 && symbol != 0xF0)
-			return (uint16_t)(passed | (SKIM_END + coefficients) << 8);
-		coefficients += (symbol >> 4) + 1;
-		if (coefficients >= SKIM_MISS || passed == SKIM_BITS)
-			break;
+	unsigned bits = length + (symbol & 15);
+	size_t count = (size_t)1 << (width - length), done = 1;
+	if (bits > width) {
+		*to = SKIM_MISS << 8;
+	} else if ((symbol & 15) == 0 && symbol != 0xF0) {
+		*to = (uint16_t)(bits | SKIM_END << 8);
+	} else {
+		uint16_t first = (uint16_t)(bits | ((symbol >> 4) + 1u) << 8);
+		done = (size_t)1 << (width - bits);
+		for (size_t i = 0; i < done; i++) {
+			uint16_t both = (uint16_t)(jump[done + i] + first);
+			to[i] = both & SKIM_MISS << 8 ? first : both;
+		}
 	}
-	if (passed == 0 || coefficients >= SKIM_MISS)
-		return SKIM_MISS << 8;
-	return (uint16_t)(passed | coefficients << 8);
+	for (; done < count; done *= 2)
+		memcpy(to + done, to, done * sizeof(*to));
+	return to + count;
+}
+
+static void jump_fill(uint16_t *jump, const struct huffman_code *code)
+{
+	for (unsigned width = 0; width <= SKIM_BITS; width++) {
+		uint16_t *to = jump + ((size_t)1 << width), *end = to + ((size_t)1 << width);
+		for (unsigned length = 1, place = 0; length <= width; length++)
+			for (unsigned i = 0; i < code->counts[length]; i++)
+				to = jump_symbol(jump, to, width, length, code->symbols[place++]);
+		while (to < end)
+			*to++ = SKIM_MISS << 8;
+	}
 }
 
 static int scan_learn(struct scan_code *slot, const struct huffman_code *code, bool dc)
@@ -194,9 +210,9 @@ static int scan_learn(struct scan_code *slot, const struct huffman_code *code, b
 	slot->known = false;
 	if (huffman_init(&slot->huffman, code, dc))
 		return SCAN_E_ODD;
-	for (uint32_t i = 0; !dc && i < 1u << SKIM_BITS; i++)
-		slot->jump[i] = scan_jump(&slot->huffman, i);
 	slot->code = *code;
+	if (!dc)
+		jump_fill(slot->jump, code);
 	slot->known = true;
 	return 0;
 }
@@ -274,7 +290,7 @@ static struct skim scanner_skim(const struct scanner *scanner, const struct scan
 		const struct scan_component *component = &frame->component[frame->owner[i]];
 		skim.block[i] = (struct skim_block){
 			&scanner->dc[component->dc].huffman, &scanner->ac[component->ac].huffman,
-			scanner->ac[component->ac].jump, frame->owner[i]};
+			scanner->ac[component->ac].jump + (1 << SKIM_BITS), frame->owner[i]};
 	}
 	return skim;
 }
