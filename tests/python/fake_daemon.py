@@ -27,7 +27,8 @@ PAGE = 4096
 
 
 def frame(name, /, **fields):
-    body = msgpack.packb({"type": NUMBERS.get(name, name), **fields})
+    body = msgpack.packb({"type": NUMBERS.get(name, name), **fields},
+                         unicode_errors="surrogateescape")
     return struct.pack(">I", len(body)) + body
 
 

@@ -104,7 +104,8 @@ def test_a_stream_resumes_byte_for_byte(node, folder):
             got += [image.tobytes() for image in next(it)[0]]
         state = json.loads(json.dumps(first.state_dict()))
         first.close()
-        ranks = [node.loader(folder, batch_size=2, rank=rank, world_size=2, **options) for rank in (0, 1)]
+        ranks = [node.loader(folder, batch_size=2, rank=rank, world_size=2, **options)
+                 for rank in (0, 1)]
         for loader in ranks:
             loader.load_state_dict(state)
         for both in itertools.zip_longest(*ranks):  # ranks share a ring and walk side by side
@@ -258,3 +259,16 @@ def test_the_examples_run(daemon, folder):
     out = subprocess.run([sys.executable, example, folder, "8"], env=environment, check=True,
                          capture_output=True, timeout=60)
     assert len(out.stdout.splitlines()) == 9 and not out.stderr
+
+
+def test_torch_trains_on_pictures(node, folder):
+    torch = pytest.importorskip("torch")
+    import stoker.torch
+    loader = stoker.torch.Loader(folder, 4, node=node, dtype="bfloat16", timeout=20,
+                                 transforms=TRANSFORMS)
+    seen = 0
+    for images, labels in torch.utils.data.DataLoader(loader, batch_size=None):
+        assert images.dtype == torch.bfloat16 and images.shape[1:] == (3, 16, 16)
+        assert torch.isfinite(images.float()).all() and 0 <= labels.min() <= labels.max() < 3
+        seen += len(labels)
+    assert seen == 21 and loader.epoch == 1

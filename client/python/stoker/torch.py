@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""A loader of torch tensors, usable in place of a torch.utils.data.DataLoader. Needs torch.
+
+    loader = stoker.torch.Loader("/data/train", batch_size=64, transforms=[...])
+    for images, labels in loader: ...
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
+
+try:
+    import torch
+    from torch.utils.data import IterableDataset, get_worker_info
+except ImportError as error:
+    raise ImportError("stoker.torch needs torch: pip install torch") from error
+
+from . import loader as _loader
+from ._wire import Received
+from .batch import Lease
+from .errors import ForkError
+from .node import Dataset, Node, connect
+
+__all__ = ["Loader"]
+
+# numpy has the bits only; as signed ones, which every torch knows.
+_BITS = {"bfloat16": torch.bfloat16}
+
+
+if TYPE_CHECKING:
+    _Base = IterableDataset[Any]
+else:
+    _Base = IterableDataset
+
+
+class Loader(_Base):
+    """Batches as torch tensors (images, labels), of shapes and types as in stoker.Loader.
+
+    Args:
+        dataset, and all of Node.loader()'s.
+        node: where to attach; None: stoker.connect().
+        copy: give tensors of their own. Without it they share the ring's memory: **do not write to
+            them**, for it is mapped read-only and writing kills the process (torch knows no
+            read-only tensors). They stay valid as long as they, or views of them, are held, and
+            hold their slots for so long.
+
+    It is also an IterableDataset: DataLoader(loader, batch_size=None) works (and can pin memory).
+    With num_workers > 0 it raises ForkError: the daemon's workers do that work, and batches that
+    pass through another process would be copied.
+
+    state_dict() and load_state_dict() are those of stoker.Loader. One thread at a time.
+    """
+
+    def __init__(self, dataset: Dataset, batch_size: int, *, node: Optional[Node] = None,
+                 copy: bool = False, **options: Any) -> None:
+        super().__init__()
+        node = connect() if node is None else node
+        self._loader = node.loader(dataset, batch_size=batch_size, **options)
+        self.copy = copy
+
+    @property
+    def batch_size(self) -> int:
+        return self._loader.batch_size
+
+    @property
+    def loader(self) -> _loader.Loader:
+        """The loader of numpy arrays that this one reads: samples, epoch, hashes, ..."""
+        return self._loader
+
+    @property
+    def classes(self) -> List[str]:
+        return self._loader.classes
+
+    @property
+    def epoch(self) -> int:
+        return self._loader.epoch
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch for this rank."""
+        return len(self._loader)
+
+    def __iter__(self) -> _loader.Iteration[Any]:
+        """The rest of an epoch, as iterating over stoker.Loader."""
+        if get_worker_info() is not None:
+            raise ForkError("stoker.torch.Loader needs no worker processes, the daemon has them: "
+                            "use it as it is, or with DataLoader(..., num_workers=0)")
+        return _loader.Iteration(self._loader, self._tensors)
+
+    def set_epoch(self, epoch: int) -> None:
+        self._loader.set_epoch(epoch)
+
+    def state_dict(self) -> Dict[str, Any]:
+        return self._loader.state_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        self._loader.load_state_dict(state_dict)
+
+    def close(self) -> None:
+        self._loader.close()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _tensors(self, message: Received) -> Any:
+        lease = self._loader._lease(message.fields, False)
+        out = tuple(self._tensor(field, message, lease) for field in ("image", "label"))
+        if self.copy:
+            lease.release()
+        return out
+
+    def _tensor(self, field: str, message: Received, lease: Lease) -> Any:
+        ring = self._loader._ring
+        # torch warns of arrays that are not writable; the tensor holds the array, that the lease.
+        array = ring.gather(field, message.fields["runs"], lease, writable=True)
+        bits = _BITS.get(ring.fields[field].dtype)
+        tensor = torch.from_numpy(array if bits is None else array.view("<i2"))
+        tensor = tensor if bits is None else tensor.view(bits)
+        return tensor.clone() if self.copy else tensor

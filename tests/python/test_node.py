@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: MIT
+"""Finding the daemon, trusting it, and what is asked of it."""
+import os
+import socket
+import stat
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stoker
+from stoker import _address, _ranks, transforms
+
+
+def test_where_the_socket_is_looked_for(monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/xdg")
+    own = f"/tmp/stoker-{os.getuid()}/stokerd.sock"
+    assert _address.candidates(None) == ["/xdg/stoker/stokerd.sock", own,
+                                         "/run/stoker/stokerd.sock"]
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    assert _address.candidates(None) == [own, "/run/stoker/stokerd.sock"]
+    monkeypatch.setenv("STOKER_SOCKET", "/x/sock")
+    assert _address.candidates(None) == ["/x/sock"]
+    for given in ("/y/sock", b"/y/sock", Path("/y/sock")):
+        assert _address.candidates(given) == ["/y/sock"]
+
+
+def test_the_first_that_answers(tmp_path, monkeypatch, daemon):
+    (tmp_path / "stoker").mkdir()
+    with socket.socket(socket.AF_UNIX) as dead:  # a socket file without a daemon
+        dead.bind(str(tmp_path / "stoker" / "stokerd.sock"))
+    monkeypatch.setattr(_address, "candidates", lambda given: [
+        str(tmp_path / "nothing"), str(tmp_path / "stoker" / "stokerd.sock"), daemon.path])
+    with stoker.connect() as node:
+        assert node.socket == daemon.path
+        node.ping()
+    assert daemon.count("ping") == 2
+
+
+def test_no_daemon_says_what_was_tried_and_what_to_do(tmp_path):
+    path = tmp_path / "stokerd.sock"
+    with pytest.raises(stoker.DaemonUnavailable, match="there is no .*start one with"):
+        stoker.connect(path)
+    path.write_text("no socket")
+    with pytest.raises(stoker.DaemonUnavailable, match="cannot connect"):
+        stoker.connect(path)
+    with pytest.raises(stoker.DaemonUnavailable):
+        stoker.connect(tmp_path / ("x" * 200))
+
+
+def test_who_is_trusted(tmp_path, monkeypatch):
+    """Root, ourselves, and the owner of a directory that not everybody could make."""
+    folder = tmp_path / "stoker"
+    folder.mkdir()
+    path = str(folder / "stokerd.sock")
+    stranger = 12345
+    assert _address._trusted(path, 0) and _address._trusted(path, os.geteuid())
+    assert not _address._trusted(path, stranger)
+
+    class Status:
+        def __init__(self, uid, mode):
+            self.st_uid, self.st_mode = uid, stat.S_IFDIR | mode
+
+    modes = {str(folder): 0o755}
+    monkeypatch.setattr(_address.os, "stat", lambda path: Status(
+        stranger if str(path) == str(folder) else 0, modes.get(str(path), 0o755)))
+    assert _address._trusted(path, stranger)
+    assert not _address._trusted(path, stranger + 1)
+    modes[str(folder)] = 0o777
+    assert not _address._trusted(path, stranger)
+    modes.update({str(folder): 0o755, str(tmp_path): 0o1777})  # like /tmp
+    assert not _address._trusted(path, stranger)
+
+
+def test_a_strangers_daemon_is_not_spoken_to(daemon, monkeypatch):
+    monkeypatch.setattr(_address, "_peer_uid", lambda sock: 12345)
+    with pytest.raises(stoker.DaemonUnavailable, match="uid 12345"):
+        stoker.connect(daemon.path)
+    assert daemon.seen == []
+
+
+def test_another_version_is_refused_in_words(daemon):
+    """FAULTS 20."""
+    def refuse(peer, fields):
+        peer.fail(fields["seq"], 6, "version", "this daemon speaks versions 7 to 9, you 1")
+        return True
+
+    daemon.hooks["hello"] = refuse
+    with pytest.raises(stoker.VersionError, match="7 to 9") as caught:
+        stoker.connect(daemon.path)
+    assert (caught.value.code, caught.value.name) == (6, "version")
+
+
+def test_a_full_queue_of_connections_is_waited_for(tmp_path):
+    """FAULTS 49: connect() gives EAGAIN while the backlog is full."""
+    listener = socket.socket(socket.AF_UNIX)
+    path = str(tmp_path / "stokerd.sock")
+    listener.bind(path)
+    listener.listen(0)
+    first = socket.socket(socket.AF_UNIX)
+    first.connect(path)
+    accepted = []
+    timer = threading.Timer(0.2, lambda: accepted.extend(listener.accept() for _ in range(2)))
+    timer.start()
+    sock = socket.socket(socket.AF_UNIX)
+    _address._connect(sock, path)
+    timer.join()
+    assert len(accepted) == 2
+    for end in (sock, first, listener, *(pair[0] for pair in accepted)):
+        end.close()
+
+
+def test_what_is_asked_for(daemon, node, tmp_path, monkeypatch):
+
+    node.loader("/data/20", batch_size=2, seed=5, augment_seed=6, dtype="uint8", layout="NHWC",
+                subset=(3, None), bad_samples="substitute", exif_orientation=True, job="run",
+                rank=1, world_size=4, prefetch=7, inflight=9, transport="path",
+                transforms=[stoker.Resize((4, 5)), {"name": "ToTensor"}])
+    asked = daemon.last("attach")
+    for key, value in {
+            "dataset": {"path": "/data/20"}, "batch_size": 2, "order_seed": 5, "augment_seed": 6,
+            "dtype": "uint8", "layout": "NHWC", "subset_start": 3, "bad_samples": "substitute",
+            "exif_orientation": True, "job": "run", "rank": 1, "world": 4, "prefetch": 7,
+            "inflight": 9, "accept_path": True,
+            "transforms": [{"name": "Resize", "size": [4, 5], "interpolation": "bilinear",
+                            "antialias": True}, {"name": "ToTensor"}]}.items():
+        assert asked[key] == value
+    assert not asked.get("accept_fd") and "subset_stop" not in asked and "epochs" not in asked
+
+
+def test_datasets(daemon, node):
+    for dataset in ("/data/20", b"/data/20", Path("/data/20"), "/data/x/../20",
+                    {"path": "/data/20"}):
+        node.loader(dataset, batch_size=4).close()
+        assert daemon.last("attach")["dataset"] == {"path": "/data/20"}
+    node.loader({"path": Path("/data/20"), "kind": "manifest", "root": "/r/", "format": "csv"},
+                batch_size=4)
+    assert daemon.last("attach")["dataset"] == {"path": "/data/20", "kind": "manifest",
+                                                "root": "/r", "format": "csv"}
+    with pytest.raises(stoker.DatasetError):
+        node.loader(b"/nowhere/\xff", batch_size=4)
+    assert daemon.last("attach")["dataset"]["path"] == "/nowhere/\udcff"
+    with pytest.raises(stoker.DatasetError):
+        node.loader("20", batch_size=4)
+    assert daemon.last("attach")["dataset"]["path"] == os.path.abspath("20")
+    for wrong in ({"kind": "folder"},):
+        with pytest.raises(ValueError, match="path"):
+            node.loader(wrong, batch_size=4)
+    with pytest.raises(TypeError):
+        node.loader(5, batch_size=4)
+
+
+def test_errors_by_their_kind(daemon, node):
+    for code, name, kind in ((20, "dataset", stoker.DatasetError),
+                             (21, "pipeline", stoker.PipelineError),
+                             (22, "argument", stoker.ArgumentError),
+                             (23, "memory", stoker.MemoryBudgetError),
+                             (24, "transport", stoker.TransportError),
+                             (25, "token", stoker.TokenError),
+                             (26, "permission", stoker.NotPermitted),
+                             (27, "stopping", stoker.Stopping),
+                             (99, "of_the_future", stoker.RequestError)):
+        daemon.hooks["attach"] = lambda peer, fields: peer.fail(
+            fields["seq"], code, name, "in words") or True
+        with pytest.raises(kind, match="in words") as caught:
+            node.loader("/data/20", batch_size=4)
+        if kind is not stoker.Stopping:
+            assert (caught.value.code, caught.value.name) == (code, name)
+        assert isinstance(caught.value, stoker.Error)
+    daemon.settle(lambda: not daemon.peers)
+
+
+def test_a_closed_node(daemon):
+    with stoker.connect(daemon.path) as node:
+        loaders = [node.loader("/data/20", batch_size=4) for _ in range(3)]
+    for loader in loaders:
+        with pytest.raises(stoker.Error, match="closed"):
+            iter(loader)
+    with pytest.raises(stoker.Error, match="closed"):
+        node.loader("/data/20", batch_size=4)
+    daemon.settle(lambda: not daemon.peers)
+
+
+@pytest.mark.parametrize("environment,expected", [
+    ({}, (0, 1)),
+    ({"RANK": "3", "WORLD_SIZE": "8"}, (3, 8)),
+    ({"RANK": "3"}, (0, 1)),
+    ({"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}, (1, 2)),
+    ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "1"}, (0, 1)),
+    ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "3"}, (2, 3)),
+    ({"RANK": "0", "WORLD_SIZE": "2", "SLURM_PROCID": "5", "SLURM_NTASKS": "6"}, (0, 2)),
+])
+def test_ranks(environment, expected):
+    assert _ranks.rank_and_world(None, None, environment) == expected
+    assert _ranks.rank_and_world(7, 9, environment) == (7, 9)
+
+
+def test_half_a_rank_is_refused():
+    for rank, world in ((1, None), (None, 2)):
+        with pytest.raises(ValueError, match="together"):
+            _ranks.rank_and_world(rank, world, {})
+    with pytest.raises(ValueError, match="RANK"):
+        _ranks.rank_and_world(None, None, {"RANK": "one", "WORLD_SIZE": "2"})
+
+
+def test_transforms_as_dicts():
+    assert transforms.to_dicts(stoker.ToTensor()) == [{"name": "ToTensor"}]
+    assert transforms.to_dicts([]) == transforms.to_dicts(()) == []
+    assert transforms.to_dicts([
+        stoker.RandomCrop(32, padding=(1, 2), fill=(1, 2, 3)),
+        stoker.Normalize(np.array([0.5, 0.25]), (np.float32(1), 2), inplace=True),
+        {"name": "Pad", "padding": (1, 2)},
+    ]) == [
+        {"name": "RandomCrop", "size": 32, "padding": [1, 2], "pad_if_needed": False,
+         "fill": [1, 2, 3], "padding_mode": "constant"},
+        {"name": "Normalize", "mean": [0.5, 0.25], "std": [1.0, 2]},
+        {"name": "Pad", "padding": [1, 2]},
+    ]
+    for wrong in ("Resize", 5, None, [5], [stoker.ToTensor], ["ToTensor"]):
+        with pytest.raises(TypeError):
+            transforms.to_dicts(wrong)
+
+
+def test_signatures_are_torchvisions():
+    tv = pytest.importorskip("torchvision.transforms")
+    import inspect
+    for name in ("Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip",
+                 "RandomVerticalFlip", "Pad", "Normalize", "ToTensor"):
+        theirs = inspect.signature(getattr(tv, name).__init__).parameters
+        ours = inspect.signature(getattr(stoker, name)).parameters
+        names = [key for key in theirs if key not in ("self", "antialias")]
+        assert [key for key in ours if key != "antialias"] == names
+        for key in names:
+            default = theirs[key].default
+            assert ours[key].default == getattr(default, "value", default)

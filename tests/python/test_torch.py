@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Tensors that share the ring's memory, and the habits of torch's own loader."""
+import gc
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import stoker
+import stoker.torch
+from fake_daemon import sample
+
+TYPES = {"uint8": torch.uint8, "float16": torch.float16, "bfloat16": torch.bfloat16,
+         "float32": torch.float32}
+
+
+@pytest.fixture
+def make(node):
+    def make(samples=20, batch_size=4, **options):
+        return stoker.torch.Loader(f"/data/{samples}", batch_size, node=node, **options)
+    return make
+
+
+def positions(loader, epoch, n=20):
+    return [int(v) for images, _ in loader for v in images[:, 0, 0, 0] - epoch / 8]
+
+
+def expected(epoch, n=20):
+    return [sample(epoch, position, n)[0] for position in range(n)]
+
+
+def test_epochs(make):
+    loader = make()
+    assert len(loader) == 5 and loader.batch_size == 4 and loader.loader.samples == 20
+    assert loader.classes == ["ant", "bee", "cat", "dog"]
+    for epoch in range(3):
+        assert loader.epoch == epoch
+        assert positions(loader, epoch) == expected(epoch)
+
+
+@pytest.mark.parametrize("copy", [False, True])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_types(daemon, node, dtype, copy):
+    if dtype == "bfloat16":  # the fake's pictures are numbers, torch's are bits
+        daemon.hooks["say_batch"] = lambda peer, fields: peer.ring.arrays["image"].fill(0x3FC0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loader = stoker.torch.Loader("/data/20", 4, node=node, dtype=dtype, copy=copy)
+        images, labels = next(iter(loader))
+    assert images.dtype == TYPES[dtype] and labels.dtype == torch.int64
+    assert images.shape == (4, 3, 4, 5)
+    assert images[1, 0, 0, 0].item() == (1.5 if dtype == "bfloat16" else 7)
+
+
+def test_a_tensor_holds_its_lease(daemon, make):
+    loader = make()
+    images, labels = next(iter(loader))
+    view = images[1:2].permute(0, 2, 3, 1)
+    del images, labels
+    gc.collect()
+    assert daemon.count("release") == 0 and view[0, 0, 0, 0] == 7
+    del view
+    daemon.settle(lambda: daemon.count("release") == 1)
+
+
+def test_tensors_share_the_rings_memory(make):
+    loader = make()
+    images, _ = next(iter(loader))
+    ring = loader.loader._ring
+    offset = images.data_ptr() - ring._address
+    assert offset == ring.fields["image"].offset
+
+
+def test_a_copy_holds_nothing(daemon, make):
+    loader = make(copy=True, inflight=1)
+    batches = list(loader)
+    assert [int(images[0, 0, 0, 0]) for images, _ in batches] == expected(0)[::4]
+    batches[0][0].add_(1)
+    daemon.settle(lambda: daemon.count("release") == 5)
+    assert daemon.bad_releases == 0
+
+
+def test_a_wrapping_batch(daemon, make):
+    daemon.slots = 10
+    loader = make(inflight=2)
+    for epoch in range(3):
+        assert positions(loader, epoch) == expected(epoch)
+
+
+def test_state(make):
+    loader = make()
+    it = iter(loader)
+    next(it), next(it)
+    state = json.loads(json.dumps(loader.state_dict()))
+    other = make(batch_size=3)
+    other.load_state_dict(state)
+    assert positions(other, 0) == expected(0)[8:]
+    other.set_epoch(4)
+    assert positions(other, 4) == expected(4)
+
+
+def test_in_torchs_dataloader(make):
+    data = torch.utils.data.DataLoader(make(), batch_size=None, num_workers=0)
+    assert len(data) == 5
+    for epoch in range(2):
+        assert positions(data, epoch) == expected(epoch)
+
+
+def test_worker_processes_are_refused_in_words(daemon, make):
+    data = torch.utils.data.DataLoader(make(), batch_size=None, num_workers=1)
+    with pytest.raises(Exception, match="num_workers=0") as caught:
+        next(iter(data))
+    assert "ForkError" in type(caught.value).__name__ or "ForkError" in str(caught.value)
+    assert len(daemon.peers) >= 1
+
+
+def test_a_loader_is_not_pickled(make):
+    with pytest.raises(TypeError, match="process"):
+        pickle.dumps(make())
+
+
+def test_training_goes_on(make):
+    """Autograd on the tensors, with the batch held by the graph until backward is done."""
+    loader = make(40)
+    model = torch.nn.Linear(60, 10)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    for images, labels in loader:
+        loss = torch.nn.functional.cross_entropy(model(images.flatten(1)), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert np.isfinite(loss.item())
