@@ -9,6 +9,7 @@
 
 #define SCAN_MAGIC 0x31584953u /* "SIX1" */
 #define SAMPLE_WORDS 64
+#define KEEP_BYTES ((size_t)16 << 20) /* scratch above this is given back after the file */
 
 struct scan_header {
 	uint32_t magic;
@@ -352,13 +353,9 @@ static bool scan_can_be(const struct scan_frame *frame, size_t bytes)
 	return (uint64_t)frame->rows * frame->columns * frame->blocks <= (uint64_t)bytes * 4;
 }
 
-int scanner_build(struct scanner *scanner, const struct scan_frame *frame, const uint8_t *data,
-		  size_t size, struct buffer *out)
+static int scanner_run(struct scanner *scanner, const struct scan_frame *frame, const uint8_t *data,
+		       size_t size, struct buffer *out)
 {
-	if (size > UINT32_MAX || frame->offset > size || size - frame->offset > SCAN_BYTES_MAX)
-		return SCAN_E_ODD;
-	if (!scan_can_be(frame, size - frame->offset))
-		return SCAN_E_DAMAGED;
 	int r = scan_learn_all(scanner, frame);
 	if (r == 0)
 		r = scanner_load(scanner, data + frame->offset, data + size);
@@ -371,5 +368,20 @@ int scanner_build(struct scanner *scanner, const struct scan_frame *frame, const
 	r = scanner_pass(scanner, frame, out->data + sizeof(header));
 	if (r == 0)
 		out->size = header.bytes;
+	return r;
+}
+
+int scanner_build(struct scanner *scanner, const struct scan_frame *frame, const uint8_t *data,
+		  size_t size, struct buffer *out)
+{
+	if (size > UINT32_MAX || frame->offset > size || size - frame->offset > SCAN_BYTES_MAX)
+		return SCAN_E_ODD;
+	if (!scan_can_be(frame, size - frame->offset))
+		return SCAN_E_DAMAGED;
+	int r = scanner_run(scanner, frame, data, size, out);
+	if (scanner->bytes.capacity > KEEP_BYTES) {
+		buffer_deinit(&scanner->bytes);
+		buffer_deinit(&scanner->stuffs);
+	}
 	return r;
 }

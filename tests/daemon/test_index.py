@@ -9,6 +9,7 @@ import pytest
 
 from test_law import N, STREAM, digests
 from test_storage import files
+
 # The counters of JPEGs that get no index.
 REFUSALS = ("full", "progressive", "arithmetic", "restarts", "scans", "odd", "damaged", "stale")
 
