@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/buffer.h"
 #include "work/pipeline.h"
 
 /* A tree of values, written as a literal. */
@@ -301,7 +302,7 @@ static int make(const struct value *list, int32_t width, int32_t height, uint64_
 		assert_true(need.x >= 0 && need.y >= 0 && need.width > 0 && need.height > 0);
 		assert_true(need.width <= width - need.x && need.height <= height - need.y);
 		size_t stride = 3 * (size_t)need.width;
-		uint8_t *pixels = calloc((size_t)need.height, stride);
+		uint8_t *pixels = calloc(1, (size_t)need.height * stride + BUFFER_SLACK);
 		uint8_t *out = malloc(pipeline_output(pipeline).bytes);
 		assert_true(pixels && out);
 		const struct image image = {pixels, stride, width, height, need};

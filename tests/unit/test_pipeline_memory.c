@@ -80,7 +80,7 @@ static int kit_init(struct kit *kit)
 
 static int kit_make(struct kit *kit, int32_t size)
 {
-	static uint8_t pixels[3 * 3000 * 3000], out[3 * 20 * 20 * 4];
+	static uint8_t pixels[3 * 3000 * 3000 + BUFFER_SLACK], out[3 * 20 * 20 * 4];
 	const struct draw_key key = {1, 1, (uint64_t)size};
 	struct fault fault;
 	struct rect need;
