@@ -244,7 +244,7 @@ static void test_damaged_bytes(void **state)
 	for (size_t s = 2; s < 5; s++) {
 		struct picture picture = make(s, 40, 21, JPEG_BASELINE);
 		size_t scan = jpeg_find(&picture, 0xDA);
-		for (size_t at = scan; at < picture.size; at++)
+		for (size_t at = scan; at < picture.size; at += 2)
 			for (size_t i = 0; i < sizeof(changes); i++) {
 				picture.data[at] ^= changes[i];
 				check_same(&picture, need);
