@@ -105,6 +105,19 @@ def test_arrays_outlive_a_dropped_loader(daemon, node):
     daemon.settle(lambda: not daemon.peers)
 
 
+def test_a_dropped_loader_is_closed_after_its_daemon_died(daemon, node):
+    it = iter(node.loader("/data/20", batch_size=4).batches())
+    kept = [next(it), next(it), next(it)]
+    connection = it._loader._connection
+    del it
+    daemon.close()
+    daemon.settle(lambda: not daemon.peers)
+    for batch in kept:
+        assert not connection.closed
+        batch.release()
+    assert connection.closed
+
+
 def test_close_frees_everything(daemon, node):
     loader = node.loader("/data/20", batch_size=4)
     next(iter(loader))

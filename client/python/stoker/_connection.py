@@ -196,9 +196,11 @@ class Connection:
 
     def _push(self) -> bool:
         """Send what can be sent now; True if all went. The lock is held."""
-        if self._closed or self._forked or self._mute:
+        if self._closed or self._forked:
             self._out.clear()
             return True
+        if self._mute:
+            self._out.clear()
         try:
             while self._out:
                 sent = self._sock.send(self._out, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)

@@ -18,7 +18,7 @@ import numpy as np
 from . import _ring, state
 from ._wire import Received
 from .batch import Batch, Lease
-from .errors import Disconnected, Error, ProtocolError, SampleError, Stopping, from_message
+from .errors import Error, ProtocolError, SampleError, Stopping, from_message
 from .state import Place
 
 if TYPE_CHECKING:
