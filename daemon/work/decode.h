@@ -30,14 +30,13 @@ enum {
 };
 
 struct decode_limits {
-	uint64_t max_pixels;            /* width * height; default 178,956,970, as Pillow's error */
+	uint64_t max_pixels;		/* width * height; default 178,956,970, as Pillow's error */
 	uint64_t max_coefficient_bytes; /* multi-scan JPEG: held whole; default 512 MiB */
-	unsigned max_scans;             /* of a JPEG; default 100 */
-	unsigned deadline_ms;           /* CPU time of one image; default 10,000; 0 is none */
+	unsigned max_scans;		/* of a JPEG; default 100 */
+	unsigned deadline_ms;		/* CPU time of one image; default 10,000; 0 is none */
 };
 
-#define DECODE_LIMITS_DEFAULT                                                                      \
-	((struct decode_limits){178956970u, (uint64_t)512 << 20, 100, 10000})
+#define DECODE_LIMITS_DEFAULT ((struct decode_limits){178956970u, (uint64_t)512 << 20, 100, 10000})
 
 struct decoder;
 struct scans;
@@ -76,7 +75,6 @@ void decoder_set_origin(struct decoder *decoder, const struct decode_origin *ori
  * Decode at least the part `need` (inside the picture, not empty) of the image begun. `out` borrows
  * the decoder's memory until the next decoder_begin(). 0, a condition or -ENOMEM.
  */
-int decoder_read(struct decoder *decoder, struct rect need, struct image *out,
-		 struct fault *fault);
+int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault);
 
 #endif
