@@ -45,6 +45,10 @@ class RealDaemon:
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
+        return self.wait()
+
+    def wait(self):
+        """Its exit code. A second SIGTERM would be another order: to stop at once."""
         self.process.stderr.read()
         self.process.stderr.close()
         return self.process.wait()

@@ -220,7 +220,7 @@ def test_stopping_and_another_daemon(tmp_path, folder):
             time.sleep(0.01)
     state = loader.state_dict()
     node.close()
-    assert daemon.stop() == 0
+    assert daemon.wait() == 0
     with pytest.raises(stoker.DaemonUnavailable, match="start one"):
         stoker.connect(daemon.path)
     daemon.start()
