@@ -182,7 +182,9 @@ static void row_plain(const struct output *output, void *array, int32_t y, const
 output_row *output_row_for(const struct output *output, enum cpu cpu)
 {
 	output_row *row = NULL;
-	if (cpu >= CPU_AVX2)
+	if (cpu >= CPU_AVX512)
+		row = output_avx512_row(output);
+	if (!row && cpu >= CPU_AVX2)
 		row = output_avx2_row(output);
 	return row ? row : row_plain;
 }

@@ -10,7 +10,6 @@
 
 #define AVX2 __attribute__((target("avx2,fma,f16c")))
 #define INLINE static inline __attribute__((always_inline))
-#define LINE 64 /* bytes, of a cache */
 
 struct channel {
 	__m256 mean, inverse, rest;
@@ -132,20 +131,11 @@ INLINE AVX2 void pixels_write(const struct output *output, enum output_type type
 		put_one(output, type, array, at + i, (int)(i % 3), row[i]);
 }
 
-/* Whether a row begins and ends with a line of the cache; for planes, each of the three. */
-static bool row_streams(const struct output *output, const void *array)
-{
-	uint64_t bytes = output_bytes(output->type, output->width, 1);
-	if (output->planes)
-		bytes /= 3;
-	return bytes % LINE == 0 && (uintptr_t)array % LINE == 0;
-}
-
 #define ROW(name, write, type)                                                                     \
 	static AVX2 void name(const struct output *output, void *array, int32_t y,                 \
 			      const uint8_t *row)                                                  \
 	{                                                                                          \
-		if (row_streams(output, array))                                                    \
+		if (output_streams(output, array))                                                 \
 			write(output, type, true, array, y, row);                                  \
 		else                                                                               \
 			write(output, type, false, array, y, row);                                 \
