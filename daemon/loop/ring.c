@@ -141,12 +141,13 @@ void ring_job_back(struct ring *ring)
 {
 	assert(ring->jobs > 0);
 	ring->jobs--;
-	if (ring->abandoned)
-		ring_reap(ring);
+	if (ring->abandoned || ring->obstructed)
+		ring_loosened(ring);
 }
 
 void ring_loosened(struct ring *ring)
 {
+	ring->obstructed = false;
 	if (ring->abandoned)
 		ring_reap(ring);
 	else
@@ -205,6 +206,8 @@ bool ring_reach(struct ring *ring, uint64_t ordinal)
 	/* A goal more than a window away (a gap between epochs) empties every slot once. */
 	for (uint32_t i = 0; ring->base < goal && i < ring->slots; i++) {
 		struct slot *slot = ring_slot(ring, ring->base);
+		if (slot->state == SLOT_FILLING) /* nobody's wish any more; told when it is back */
+			ring->obstructed = true;
 		if (slot->state == SLOT_FILLING || slot->pins)
 			return false;
 		slot_empty(slot);

@@ -71,8 +71,9 @@ struct ring {
 	uint32_t slots;
 	uint64_t stride, base;
 	struct slot *slot;
-	uint64_t jobs; /* slots FILLING */
-	uint64_t done; /* samples made, for rates */
+	uint64_t jobs;	 /* slots FILLING */
+	bool obstructed; /* the window could not move past a slot in a thread's hand */
+	uint64_t done;	 /* samples made, for rates */
 };
 
 /* What a ring shall be. */

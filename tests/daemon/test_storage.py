@@ -144,13 +144,32 @@ def test_file_truncated_while_it_is_read(daemon, folder):
         thread.join()
 
 
+def spawn_on(disk, spawn, folder, index):
+    """A daemon for which the file of this sample lies on a "broken" or a "slow" disk."""
+    victim = files(folder)[index]
+    victim.rename(victim.with_name(f"{victim.stem}-{disk}-disk{victim.suffix}"))
+    return spawn(environment={"LD_PRELOAD": str(BUILD / "tests" / "libfaults.so"),
+                              "ASAN_OPTIONS": "verify_asan_link_order=0"})
+
+
+def test_orders_of_who_left_are_no_wall(spawn, folder):
+    """A sample that a reader ordered, behind another one, and did not wait for: the window of the
+    one that stays moves past it once it is made."""
+    daemon = spawn_on("slow", spawn, folder, 4)
+    with daemon.connect() as stays, daemon.connect() as leaves:
+        rank = {**STREAM, "shuffle": False, "epochs": 0, "world": 2, "prefetch": 4}
+        stays.attach(folder, **rank, rank=0, inflight=1)
+        first = stays.expect("batch")
+        leaves.attach(folder, **rank, rank=1, inflight=1)
+        leaves.request("detach")
+        stays.release(first)
+        for _ in range(7):  # beyond the ring, over the end of the epoch
+            stays.release(stays.expect("batch"))
+
+
 def test_io_error(spawn, folder):
     """FAULTS 60: EIO of the disk: path and errno in the words."""
-    victim = files(folder)[9]
-    victim.rename(victim.with_name(victim.stem + "-broken-disk" + victim.suffix))
-    library = BUILD / "tests" / "libfaults.so"
-    daemon = spawn(environment={"LD_PRELOAD": str(library),
-                                "ASAN_OPTIONS": "verify_asan_link_order=0"})
+    daemon = spawn_on("broken", spawn, folder, 9)
     images, bad = run(daemon, folder)
     assert [b["name"] for b in bad] == ["sample_read"]
     assert "broken-disk" in bad[0]["path"] and "Input/output error" in bad[0]["text"]
