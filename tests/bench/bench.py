@@ -77,6 +77,16 @@ def measure(side, count, options, results, socket=None, daemon=None):
         results.add(f"{side} {count} memory", memory_of(processes) / MIB)
 
 
+def with_a_core_left(options, results):
+    """1 and several trainers on one stream of one worker: reading every byte is work, too, and
+    where workers use all cores the trainers' reading takes from them."""
+    with Stokerd(options.build, 1) as daemon:
+        for count in (1, TRAINERS):
+            with trainers_of("stoker", count, options, daemon.socket) as trainers:
+                results.add(f"stoker {count} rate, 1 worker",
+                            sum(rates_of(trainers, options.seconds)))
+
+
 def decodes_an_epoch(daemon, options, results):
     """How often an image is decoded while several trainers read the same epochs."""
     with trainers_of("stoker", TRAINERS, options, daemon.socket) as trainers:
@@ -119,6 +129,11 @@ def table(results, options):
     yield (f"{TRAINERS} trainers on one stream, images/s in all; 1 trainer",
            results.text(f"stoker {TRAINERS} rate"), results.text("stoker 1 rate"),
            results.median(f"stoker {TRAINERS} rate") / results.median("stoker 1 rate"))
+    yield ("the same with 1 worker, so that a core is left for the trainers",
+           results.text(f"stoker {TRAINERS} rate, 1 worker"),
+           results.text("stoker 1 rate, 1 worker"),
+           results.median(f"stoker {TRAINERS} rate, 1 worker")
+           / results.median("stoker 1 rate, 1 worker"))
     yield (f"decodes of 1000 samples that {TRAINERS} trainers get each; once",
            results.text("decodes"), "1000", results.median("decodes") / 1000)
     yield (f"memory of {TRAINERS} trainers and all that feeds them, MiB (PSS)",
@@ -150,6 +165,7 @@ def rounds(options, results):
                 measure("torch", count, options, results)
             decodes_an_epoch(daemon, options, results)
             at_rest(daemon, options, results)
+        with_a_core_left(options, results)
     print("memory", file=sys.stderr, flush=True)
     with Stokerd(options.build, options.workers) as daemon:
         for _ in range(options.rounds + 1):
