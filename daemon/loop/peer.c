@@ -179,7 +179,7 @@ void peer_send(struct peer *peer, const struct message *message)
 	peer_send_fd(peer, message, -1);
 }
 
-static struct message error_message(unsigned code, uint32_t seq, const char *text)
+static struct message error_message(unsigned code, uint64_t seq, const char *text)
 {
 	struct message message = message_init(MESSAGE_ERROR);
 	message.error.seq = seq;
@@ -189,12 +189,17 @@ static struct message error_message(unsigned code, uint32_t seq, const char *tex
 	return message;
 }
 
-void peer_fail(struct peer *peer, unsigned code, uint32_t seq, const char *text)
+void peer_send_error(struct peer *peer, unsigned code, uint64_t seq, const char *text)
 {
 	struct message message = error_message(code, seq, text);
+	peer_send(peer, &message);
+}
+
+void peer_fail(struct peer *peer, unsigned code, uint32_t seq, const char *text)
+{
 	server_log_peer(peer->server, "pid %d cut off (%s): %s", (int)peer->pid, error_name(code),
 			text);
-	peer_send(peer, &message);
+	peer_send_error(peer, code, seq, text);
 	peer_close(peer);
 }
 

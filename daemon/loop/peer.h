@@ -52,6 +52,8 @@ void peer_close(struct peer *peer); /* at once; memory goes when libuv has let g
 void peer_send(struct peer *peer, const struct message *message);
 /* The descriptor (duplicated) goes with the message's first byte. */
 void peer_send_fd(struct peer *peer, const struct message *message, int fd);
+/* An ERROR; the connection stays. */
+void peer_send_error(struct peer *peer, unsigned code, uint64_t seq, const char *text);
 /* Say why, then close. */
 void peer_fail(struct peer *peer, unsigned code, uint32_t seq, const char *text);
 void peer_check_deadline(struct peer *peer, uint64_t now_ns);

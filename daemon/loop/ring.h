@@ -73,7 +73,6 @@ struct ring {
 	struct slot *slot;
 	uint64_t jobs;	 /* slots FILLING */
 	bool obstructed; /* the window could not move past a slot in a thread's hand */
-	uint64_t done;	 /* samples made, for rates */
 };
 
 /* What a ring shall be. */

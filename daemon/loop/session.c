@@ -47,12 +47,7 @@ bool session_greeted(const struct session *session)
 
 void session_error(struct session *session, unsigned code, uint64_t seq, const char *text)
 {
-	struct message message = message_init(MESSAGE_ERROR);
-	message.error.seq = seq;
-	message.error.code = code;
-	message.error.name = (struct text){error_name(code), strlen(error_name(code))};
-	message.error.text = (struct text){text, strlen(text)};
-	peer_send(session->peer, &message);
+	peer_send_error(session->peer, code, seq, text);
 }
 
 void session_ok(struct session *session, uint64_t seq)
