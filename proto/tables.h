@@ -25,7 +25,7 @@
 	M(3, ERROR, error, DAEMON, BOTH, 1)                                                        \
 	M(4, OK, ok, DAEMON, BOTH, 1)                                                              \
 	M(10, ATTACH, attach, CLIENT, DATA, 1)                                                     \
-	M(11, PROGRESS, progress, DAEMON, DATA, 1)                                                 \
+	M(11, PROGRESS, progress, DAEMON, BOTH, 1)                                                 \
 	M(12, ATTACHED, attached, DAEMON, DATA, 1)                                                 \
 	M(13, CREDIT, credit, CLIENT, DATA, 1)                                                     \
 	M(14, BATCH, batch, DAEMON, DATA, 1)                                                       \
@@ -34,13 +34,15 @@
 	M(17, END, end, DAEMON, DATA, 1)                                                           \
 	M(18, DETACH, detach, CLIENT, DATA, 1)                                                     \
 	M(19, GOAWAY, goaway, DAEMON, DATA, 1)                                                     \
+	M(20, RING, ring, DAEMON, DATA, 1)                                                         \
 	M(30, PING, ping, CLIENT, BOTH, 1)                                                         \
 	M(31, STATUS, status, CLIENT, CONTROL, 1)                                                  \
 	M(32, REPORT, report, DAEMON, CONTROL, 1)                                                  \
 	M(33, LIST, list, CLIENT, BOTH, 1)                                                         \
 	M(34, LISTING, listing, DAEMON, BOTH, 1)                                                   \
 	M(35, SET, set, CLIENT, CONTROL, 1)                                                        \
-	M(36, STOP, stop, CLIENT, CONTROL, 1)
+	M(36, STOP, stop, CLIENT, CONTROL, 1)                                                      \
+	M(37, INDEX, index, CLIENT, CONTROL, 1)
 
 /*
  * F(type, key, need, default, min, max, help): the key on the wire is the member's name.
@@ -99,12 +101,18 @@
 	F(boolean, accept_fd, OPTIONAL, 0, 0, 1, "the client can receive a descriptor")            \
 	F(boolean, accept_path, OPTIONAL, 0, 0, 1, "the client can open a path")                   \
 	F(text, expect_dataset, OPTIONAL, 0, 0, 32, "fingerprint that a resume token names")       \
-	F(text, expect_pipeline, OPTIONAL, 0, 0, 32, "pipeline hash that a resume token names")
+	F(text, expect_pipeline, OPTIONAL, 0, 0, 32, "pipeline hash that a resume token names")    \
+	F(text, start, OPTIONAL, 0, 0, 16, "position (default), or live: where the stream is")     \
+	F(text, pace, OPTIONAL, 0, 0, 16, "auto (default), free or together")                      \
+	F(uint, priority, OPTIONAL, 10, 1, 100, "weight of this reader's share of the workers")    \
+	F(boolean, accept_moves, OPTIONAL, 0, 0, 1, "the client follows RING to another ring")     \
+	F(boolean, draft, OPTIONAL, 0, 0, 1, "JPEGs may be decoded at a half, quarter, eighth")
 
 #define PROGRESS_FIELDS(F)                                                                         \
 	F(uint, seq, REQUIRED, 0, 0, U32, "the ATTACH's")                                          \
 	F(text, what, REQUIRED, 0, 0, NAME_MAX_, "indexing or allocating")                         \
-	F(uint, done, REQUIRED, 0, 0, U64, "samples found, or bytes allocated, so far")
+	F(uint, done, REQUIRED, 0, 0, U64, "samples, or bytes allocated, so far")                  \
+	F(uint, total, OPTIONAL, 0, 0, U64, "of so many; 0: not known")
 
 #define ATTACHED_FIELDS(F)                                                                         \
 	F(uint, seq, REQUIRED, 0, 0, U32, "the ATTACH's")                                          \
@@ -117,7 +125,9 @@
 	F(uint, batches, REQUIRED, 0, 0, U64, "batches of a whole epoch for this reader")          \
 	F(text, transport, REQUIRED, 0, 2, 16, "fd: the descriptor comes with this frame; path")   \
 	F(text, path, OPTIONAL, 0, 0, TEXT_MAX_, "where a path ring is")                           \
-	F(uint, bytes, REQUIRED, 0, 4096, U64, "size of the segment, header page included")
+	F(uint, bytes, REQUIRED, 0, 4096, U64, "size of the segment, header page included")        \
+	F(uint, epoch, OPTIONAL, 0, 0, U32, "epoch of the first batch")                            \
+	F(uint, position, OPTIONAL, 0, 0, U64, "global position of its first sample")
 
 #define CREDIT_FIELDS(F) F(uint, inflight, REQUIRED, 0, 0, 1024, "as in ATTACH; 0 pauses")
 
@@ -130,7 +140,8 @@
 	F(uint, padded, OPTIONAL, 0, 0, 1048576, "how many at its end repeat the epoch's start")   \
 	F(uint, substituted, OPTIONAL, 0, 0, 1048576, "how many stand in for bad samples")         \
 	F(uint, next_epoch, REQUIRED, 0, 0, U64, "where to resume once this batch is used")        \
-	F(uint, next_position, REQUIRED, 0, 0, U64, "global position in that epoch")
+	F(uint, next_position, REQUIRED, 0, 0, U64, "global position in that epoch")               \
+	F(uint, ready_ns, OPTIONAL, 0, 0, U64, "CLOCK_MONOTONIC when its last sample was made")
 
 #define RELEASE_FIELDS(F) F(uint, lease, REQUIRED, 0, 0, U64, "the BATCH's")
 
@@ -153,6 +164,12 @@
 	F(text, text, REQUIRED, 0, 0, TEXT_MAX_, "why the daemon stops")                           \
 	F(uint, deadline_ms, REQUIRED, 0, 0, U32, "the connection closes after this time")
 
+#define RING_FIELDS(F)                                                                             \
+	F(uint, ring, REQUIRED, 0, 0, U64, "number of the ring that later batches are in")         \
+	F(text, transport, REQUIRED, 0, 2, 16, "fd: the descriptor comes with this frame; path")   \
+	F(text, path, OPTIONAL, 0, 0, TEXT_MAX_, "where a path ring is")                           \
+	F(uint, bytes, REQUIRED, 0, 4096, U64, "size of the segment, header page included")
+
 #define PING_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
 
 #define STATUS_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
@@ -163,7 +180,7 @@
 
 #define LIST_FIELDS(F)                                                                             \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
-	F(text, what, REQUIRED, 0, 1, 32, "streams, readers, datasets, bad; classes on data")      \
+	F(text, what, REQUIRED, 0, 1, 32, "streams readers datasets bad; on data classes reader")  \
 	F(uint, after, OPTIONAL, 0, 0, U64, "0 first, then the LISTING's next")
 
 #define LISTING_FIELDS(F)                                                                          \
@@ -177,6 +194,10 @@
 	F(text, value, REQUIRED, 0, 1, NAME_MAX_, "as in the configuration file")
 
 #define STOP_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
+
+#define INDEX_FIELDS(F)                                                                            \
+	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
+	F(any, dataset, REQUIRED, 0, 0, 0, "as in ATTACH")
 
 /* E(number, NAME, name, help): 1-19 what was said, 20-39 what was asked for, 40-59 a sample. */
 #define ERROR_TABLE(E)                                                                             \
@@ -200,6 +221,7 @@
 	E(27, STOPPING, stopping, "the daemon is about to stop")                                   \
 	E(28, SETTING, setting, "no such setting, or not this value")                              \
 	E(29, INTERNAL, internal, "the daemon failed; its log says more")                          \
+	E(30, LIMIT, limit, "this user has as many as it may")                                     \
 	E(40, SAMPLE_READ, sample_read, "the sample's bytes cannot be read")                       \
 	E(41, SAMPLE_FORMAT, sample_format, "the bytes are no image that stoker knows")            \
 	E(42, SAMPLE_CORRUPT, sample_corrupt, "the image is damaged or cut short")                 \

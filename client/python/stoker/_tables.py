@@ -94,11 +94,17 @@ _MESSAGES: Tuple[Message, ...] = (
         "accept_path": _may("boolean", 0, 0, 1),
         "expect_dataset": _may("text", 0, 0, 32),
         "expect_pipeline": _may("text", 0, 0, 32),
+        "start": _may("text", 0, 0, 16),
+        "pace": _may("text", 0, 0, 16),
+        "priority": _may("uint", 10, 1, 100),
+        "accept_moves": _may("boolean", 0, 0, 1),
+        "draft": _may("boolean", 0, 0, 1),
     }),
     Message(11, "progress", {
         "seq": _SEQ,
         "what": _must("text", 0, NAME),
         "done": _must("uint", 0, U64),
+        "total": _may("uint", 0, 0, U64),
     }),
     Message(12, "attached", {
         "seq": _SEQ,
@@ -112,6 +118,8 @@ _MESSAGES: Tuple[Message, ...] = (
         "transport": _must("text", 2, 16),
         "path": _may("text", 0, 0, TEXT),
         "bytes": _must("uint", 4096, U64),
+        "epoch": _may("uint", 0, 0, U32),
+        "position": _may("uint", 0, 0, U64),
     }),
     Message(13, "credit", {"inflight": _must("uint", 0, 1024)}),
     Message(14, "batch", {
@@ -124,6 +132,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "substituted": _may("uint", 0, 0, 1048576),
         "next_epoch": _must("uint", 0, U64),
         "next_position": _must("uint", 0, U64),
+        "ready_ns": _may("uint", 0, 0, U64),
     }),
     Message(15, "release", {"lease": _must("uint", 0, U64)}),
     Message(16, "bad_sample", {
@@ -142,6 +151,12 @@ _MESSAGES: Tuple[Message, ...] = (
     Message(19, "goaway", {
         "text": _must("text", 0, TEXT),
         "deadline_ms": _must("uint", 0, U32),
+    }),
+    Message(20, "ring", {
+        "ring": _must("uint", 0, U64),
+        "transport": _must("text", 2, 16),
+        "path": _may("text", 0, 0, TEXT),
+        "bytes": _must("uint", 4096, U64),
     }),
     Message(30, "ping", {"seq": _SEQ}),
     Message(33, "list", {
