@@ -13,7 +13,7 @@ ARGS ?=
 # Without dpkg-dev meson takes this for a system with /usr/lib64, where Debian's loader never looks.
 SETUP = meson setup $(BUILD) --libdir=lib
 
-.PHONY: all setup demo test bench install clean help configure
+.PHONY: all setup demo test bench install clean help configure with-tests
 
 all: setup configure
 	ninja -C $(BUILD)
@@ -29,19 +29,23 @@ demo:
 	@$(MAKE) --no-print-directory all
 	$(PYTHON) tests/demo/demo.py --build $(BUILD) $(if $(DATA),--data $(DATA)) $(ARGS)
 
-# Every check that is quick enough to run before a commit; .ci/run does the slower ones too.
-test:
-	@tests/setup.sh test
+# What is tested and measured beside the programs needs the option; it is set once.
+with-tests:
 	@test -f $(BUILD)/build.ninja || { $(SETUP) -Dtests=enabled && \
 		touch $(BUILD)/with-tests; }
 	@test -f $(BUILD)/with-tests || { meson configure $(BUILD) -Dtests=enabled && \
 		touch $(BUILD)/with-tests; }
 	ninja -C $(BUILD)
+
+# Every check that is quick enough to run before a commit; .ci/run does the slower ones too.
+test:
+	@tests/setup.sh test
+	@$(MAKE) --no-print-directory with-tests
 	@$(PYTHON) tests/run.py --build $(BUILD) $(ARGS)
 
 bench:
 	@tests/setup.sh bench
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory with-tests
 	$(PYTHON) tests/bench/bench.py --build $(BUILD) $(if $(DATA),--data $(DATA)) $(ARGS)
 
 install: all

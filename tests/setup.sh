@@ -20,7 +20,7 @@ more='clang libclang-rt-14-dev clang-format git util-linux'
 case "${1-}" in
 build) needs="$compile $libraries" why='to build stokerd, stokerctl and libstoker' ;;
 demo) needs="$compile $libraries $client $pictures" why='to build stoker and to run its demo' ;;
-bench) needs="$compile $libraries $client $pictures $torch"
+bench) needs="$compile $libraries $client $pictures $torch libcmocka-dev"
 	why='to build stoker and to compare it with the DataLoader of PyTorch' ;;
 test) needs="$compile $libraries $client $pictures $torch $check"
 	why='to build stoker and to test it, against torchvision among others' ;;

@@ -40,6 +40,7 @@ int batch_new(struct batch **out, const struct message_batch *message, struct ri
 		.n_runs = message->runs.n,
 		.next_epoch = message->next_epoch,
 		.next_position = message->next_position,
+		.ready_ns = message->ready_ns,
 	};
 	for (uint32_t i = 0; i < message->runs.n; i++) {
 		const struct run *run = &message->runs.run[i];

@@ -129,6 +129,7 @@ struct stoker_batch {
 	uint32_t n_runs;
 	struct stoker_run run[STOKER_RUNS_MAX];
 	uint64_t next_epoch, next_position; /* where to begin again once this batch is used */
+	uint64_t ready_ns; /* CLOCK_MONOTONIC when its last sample was made; 0: not known */
 };
 
 /* The library's version, "0.1.0". */

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: MIT
 """A trainer of the bench, in a process of its own: attaches, and when told measures how many images
-a second it gets, reading every byte of each. As a program: client.py SIDE DATA WORKERS [SOCKET].
+a second it gets, reading every byte of each. As a program:
+
+    client.py SIDE DATA TRANSFORM WORKERS [SOCKET]
+
+SIDE: a name of SIDES. TRANSFORM: train or val. DATA: a folder of classes; for stoker a manifest,
+too. It says "ready", then answers each line of its input with a line of numbers:
+
+    measure SECONDS     images a second, once what was prepared ahead is used up
+    epochs COUNT        images a second of each of the first COUNT epochs, of the first without its
+                        begin (stoker alone, and first of all)
 """
 
 import itertools
@@ -13,31 +22,37 @@ import numpy
 
 BATCH = 64
 WARM_S = 1.5  # before each measurement: what was prepared ahead is used up by then
+WARM_BATCHES = 12  # more than a ring holds
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 class Trainer:
-    """The other end of such a process."""
+    """The other end of such a process. `python`: the interpreter that has what SIDE needs."""
 
-    def __init__(self, side, data, workers, socket=None):
+    def __init__(self, side, data, workers, socket=None, transform="train", python=sys.executable):
         self.process = subprocess.Popen(
-            [sys.executable, __file__, side, str(data), str(workers), str(socket or "")],
+            [str(python), __file__, side, str(data), transform, str(workers), str(socket or "")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.pid = self.process.pid
 
     def ready(self):
-        if self.process.stdout.readline() != "ready\n":
-            raise SystemExit("a trainer ended early; its words are above")
+        self._line("ready")
 
-    def tell(self, word, seconds):
-        self.process.stdin.write(f"{word} {seconds}\n")
+    def tell(self, word, number):
+        self.process.stdin.write(f"{word} {number}\n")
         self.process.stdin.flush()
 
+    def numbers(self):
+        return [float(word) for word in self._line().split()]
+
     def number(self):
-        line = self.process.stdout.readline()
-        if not line:
+        return self.numbers()[0]
+
+    def _line(self, wanted=None):
+        line = self.process.stdout.readline().rstrip("\n")
+        if not line or wanted not in (None, line):
             raise SystemExit("a trainer ended early; its words are above")
-        return float(line)
+        return line
 
     def end(self):
         self.process.stdin.close()
@@ -48,28 +63,122 @@ class Trainer:
             self.process.kill()
 
 
-def stoker_batches(data, workers, socket):
+def stoker_batches(data, transform, workers, socket):
     """Endless batches of stoker; its workers are the daemon's."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "client" / "python"))
     import stoker
+    crop = {"train": (stoker.RandomResizedCrop(224), stoker.RandomHorizontalFlip()),
+            "val": (stoker.Resize(256), stoker.CenterCrop(224))}[transform]
+    # A manifest's paths begin at the root of the file system.
+    dataset = {"path": data, "root": "/"} if pathlib.Path(data).is_file() else data
     loader = stoker.connect(socket).loader(
-        data, batch_size=BATCH, last_batch="drop", seed=1, transforms=(
-            stoker.RandomResizedCrop(224), stoker.RandomHorizontalFlip(), stoker.ToTensor(),
-            stoker.Normalize(MEAN, STD)))
+        dataset, batch_size=BATCH, last_batch="drop", seed=1,
+        transforms=(*crop, stoker.ToTensor(), stoker.Normalize(MEAN, STD)))
     return (images for _ in itertools.count() for images, _ in loader)
 
 
-def torch_batches(data, workers, socket):
+def torch_batches(data, transform, workers, socket):
     """Endless batches of torch's DataLoader over torchvision's ImageFolder."""
     import torch
     from torchvision import datasets, transforms
+    crop = {"train": (transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip()),
+            "val": (transforms.Resize(256), transforms.CenterCrop(224))}[transform]
     images = datasets.ImageFolder(data, transforms.Compose([
-        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(),
-        transforms.ToTensor(), transforms.Normalize(MEAN, STD)]))
+        *crop, transforms.ToTensor(), transforms.Normalize(MEAN, STD)]))
     loader = torch.utils.data.DataLoader(
         images, batch_size=BATCH, shuffle=True, drop_last=True, num_workers=workers,
         persistent_workers=True)
     return (images.numpy() for _ in itertools.count() for images, _ in loader)
+
+
+def paths_of(data):
+    return sorted(path for path in pathlib.Path(data).rglob("*") if path.is_file())
+
+
+def spdl_batches(data, transform, workers, socket):
+    """Endless batches of SPDL: its threads decode and resize with FFmpeg, no random crop (it has
+    none by itself): Resize only, which is less work than the others do."""
+    import spdl.io
+    from spdl.pipeline import PipelineBuilder
+
+    def decode(paths):
+        packets = [spdl.io.demux_image(str(path)) for path in paths]
+        frames = [spdl.io.decode_packets(
+            packet, filter_desc=spdl.io.get_video_filter_desc(
+                scale_width=224, scale_height=224, pix_fmt="rgb24")) for packet in packets]
+        buffer = spdl.io.convert_frames(frames)
+        array = spdl.io.to_numpy(buffer).astype(numpy.float32) / 255
+        return numpy.ascontiguousarray(
+            ((array - numpy.float32(MEAN)) / numpy.float32(STD)).transpose(0, 3, 1, 2))
+
+    paths = paths_of(data)
+    for _ in itertools.count():
+        order = numpy.random.permutation(len(paths))
+        source = ([paths[i] for i in order[k:k + BATCH]]
+                  for k in range(0, len(paths) - BATCH + 1, BATCH))
+        pipeline = (PipelineBuilder().add_source(source).pipe(decode, concurrency=workers)
+                    .add_sink(3).build(num_threads=workers))
+        with pipeline.auto_stop():
+            yield from pipeline.get_iterator()
+
+
+def tf_batches(data, transform, workers, socket):
+    """Endless batches of tf.data, in its own semantics: crop inside the decode, bilinear."""
+    import tensorflow as tf
+    tf.config.threading.set_intra_op_parallelism_threads(workers)
+    tf.config.threading.set_inter_op_parallelism_threads(workers)
+    paths = [str(path) for path in paths_of(data)]
+
+    def train(path):
+        content = tf.io.read_file(path)
+        shape = tf.io.extract_jpeg_shape(content)
+        begin, size, _ = tf.image.sample_distorted_bounding_box(
+            shape, tf.zeros([0, 0, 4]), aspect_ratio_range=(3 / 4, 4 / 3), area_range=(0.08, 1),
+            use_image_if_no_bounding_boxes=True)
+        window = tf.stack([begin[0], begin[1], size[0], size[1]])
+        image = tf.image.resize(tf.io.decode_and_crop_jpeg(content, window, channels=3),
+                                (224, 224), antialias=True)
+        return tf.image.random_flip_left_right(image)
+
+    def val(path):
+        image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+        return tf.image.resize(image, (256, 256), antialias=True)[16:240, 16:240]
+
+    def output(image):
+        return tf.transpose((image / 255 - MEAN) / STD, (2, 0, 1))
+
+    crop = {"train": train, "val": val}[transform]
+    dataset = (tf.data.Dataset.from_tensor_slices(paths).shuffle(len(paths)).repeat()
+               .map(lambda path: output(crop(path)), num_parallel_calls=workers)
+               .batch(BATCH, drop_remainder=True).prefetch(2))
+    return (batch.numpy() for batch in dataset)
+
+
+def dali_batches(data, transform, workers, socket):
+    """Endless batches of DALI's CPU path."""
+    from nvidia.dali import fn, pipeline_def, types
+
+    @pipeline_def(batch_size=BATCH, num_threads=workers, device_id=None)
+    def pipeline():
+        files, _ = fn.readers.file(file_root=str(data), random_shuffle=True)
+        if transform == "train":
+            images = fn.decoders.image_random_crop(files, device="cpu")
+            images = fn.resize(images, size=(224, 224), antialias=True)
+            mirror = fn.random.coin_flip()
+        else:
+            images = fn.resize(fn.decoders.image(files, device="cpu"), resize_shorter=256)
+            mirror = 0
+        return fn.crop_mirror_normalize(
+            images, dtype=types.FLOAT, output_layout="CHW", crop=(224, 224), mirror=mirror,
+            mean=[255 * value for value in MEAN], std=[255 * value for value in STD])
+
+    made = pipeline()
+    made.build()
+    return (made.run()[0].as_array() for _ in itertools.count())
+
+
+SIDES = {"stoker": stoker_batches, "torch": torch_batches, "spdl": spdl_batches,
+         "tf.data": tf_batches, "DALI": dali_batches}
 
 
 def read(images):
@@ -77,26 +186,42 @@ def read(images):
     return int(images.reshape(-1).view(numpy.int64).max())
 
 
-def run(batches, seconds):
-    """Images a second over at least `seconds`, whole batches."""
+def run(batches, enough):
+    """Images a second until enough(seconds, batches), whole batches."""
     begun = time.perf_counter()
     count = 0
-    while time.perf_counter() - begun < seconds:
+    taken = 0
+    while not enough(taken, count):
         images = next(batches)
         read(images)
-        count += len(images)
-    return count / (time.perf_counter() - begun)
+        count += 1
+        taken = time.perf_counter() - begun
+    return count * BATCH / taken
+
+
+def measure(batches, seconds):
+    run(batches, lambda taken, count: taken >= WARM_S)
+    return [run(batches, lambda taken, count: taken >= seconds)]
+
+
+def epochs(batches, count, data):
+    """A manifest has as many samples as lines; the ring's fill before the first batch is no
+    production that anybody waited for, so the first epoch is taken without its begin."""
+    whole = len(pathlib.Path(data).read_text().splitlines()) // BATCH
+    run(batches, lambda _, done: done >= WARM_BATCHES)
+    rates = [run(batches, lambda _, done: done >= whole - WARM_BATCHES)]
+    return rates + [run(batches, lambda _, done: done >= whole) for _ in range(count - 1)]
 
 
 def main():
-    side, data, workers, socket = sys.argv[1:5]
-    make = {"stoker": stoker_batches, "torch": torch_batches}[side]
-    batches = make(data, int(workers), socket)
+    side, data, transform, workers, socket = sys.argv[1:6]
+    batches = iter(SIDES[side](data, transform, int(workers), socket))
     print("ready", flush=True)
     for line in sys.stdin:
-        seconds = float(line.split()[1])
-        run(batches, WARM_S)
-        print(run(batches, seconds), flush=True)
+        word, number = line.split()
+        rates = (measure(batches, float(number)) if word == "measure"
+                 else epochs(batches, int(number), data))
+        print(*rates, flush=True)
 
 
 if __name__ == "__main__":

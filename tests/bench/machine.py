@@ -13,13 +13,15 @@ import time
 class Stokerd:
     """A daemon on a private socket, for as long as the `with` lasts."""
 
-    def __init__(self, build, workers):
+    def __init__(self, build, workers, **flags):
         self.folder = tempfile.TemporaryDirectory(prefix="stoker-")
         path = pathlib.Path(self.folder.name)
         self.socket, self.control, self.log = path / "stokerd.sock", path / "control", path / "log"
         self.stokerctl = build / "client" / "ctl" / "stokerctl"
         self.command = [build / "daemon" / "stokerd", "--socket", self.socket, "--control-socket",
                         self.control, "--workers", str(workers)]
+        for name, value in flags.items():
+            self.command += ["--" + name.replace("_", "-"), str(value)]
 
     def __enter__(self):
         with open(self.log, "wb") as log:
