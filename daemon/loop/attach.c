@@ -359,6 +359,7 @@ static const char *attachment_take(struct attachment *attachment,
 		.position = attach->position,
 		.epochs = attach->epochs,
 		.inflight = (unsigned)attach->inflight,
+		.priority = (unsigned)attach->priority,
 	};
 	copy_text(attachment->job, sizeof(attachment->job), attach->job);
 	attachment->request.job = (struct text){attachment->job, strlen(attachment->job)};

@@ -12,6 +12,7 @@
 #include "loop/ring.h"
 #include "loop/server.h"
 #include "loop/stream.h"
+#include "loop/turn.h"
 
 /* A buffer above this goes back to the system after its job: one huge file is no habit. */
 #define PRODUCE_KEEP_BYTES ((size_t)1 << 20)
@@ -19,8 +20,7 @@
 void produce_hungry(struct reader *reader)
 {
 	reader->blocked = false;
-	if (list_empty(&reader->in_hungry))
-		list_append(&reader->ring->server->hungry, &reader->in_hungry);
+	turn_enter(reader);
 }
 
 void produce_unblock(struct ring *ring)
@@ -109,21 +109,6 @@ static bool reader_order(struct reader *reader)
 	return false;
 }
 
-static struct reader *produce_neediest(struct server *server)
-{
-	struct reader *neediest = NULL;
-	uint64_t least = UINT64_MAX;
-	list_for_each(reader, next, &server->hungry, struct reader, in_hungry) {
-		uint64_t lead =
-			reader->wanted > reader->announced ? reader->wanted - reader->announced : 0;
-		if (lead < least) {
-			least = lead;
-			neediest = reader;
-		}
-	}
-	return neediest;
-}
-
 /* Enough that no thread waits for the loop, and no more. */
 static uint64_t produce_depth(const struct server *server)
 {
@@ -135,13 +120,14 @@ void produce(struct server *server)
 	if (server->stopping)
 		return;
 	while (server->counters[COUNTER_QUEUED] < produce_depth(server)) {
-		struct reader *reader = produce_neediest(server);
+		struct reader *reader = turn_next(server);
 		if (!reader)
 			return;
-		/* To the end of the line: readers with the same lead take turns. */
-		list_remove(&reader->in_hungry);
-		if (reader_order(reader))
-			list_append(&server->hungry, &reader->in_hungry);
+		turn_leave(reader);
+		if (!reader_order(reader))
+			continue;
+		turn_charge(reader);
+		turn_enter(reader);
 	}
 }
 
@@ -197,6 +183,8 @@ static void produce_take(struct server *server, struct job *job)
 	}
 	server_count(server, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
 	server_count(server, COUNTER_WORK_NS, (int64_t)job->work_ns);
+	/* A thread that reads is taken from others as well. */
+	turn_settle(&stream->turn, job->work_ns + job->fetch_ns);
 	if (!good)
 		produce_note_bad(server, stream, job);
 	if (job->substituted)
@@ -231,6 +219,7 @@ void produce_cancel(struct ring *ring)
 		slot_unfill(job_slot(job));
 		assert(ring->jobs > 0);
 		ring->jobs--;
+		turn_refund(&ring->stream->turn);
 		server_count(ring->server, COUNTER_SAMPLES_CANCELLED, 1);
 		job_put(ring->server, job);
 		job = next;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Producing: free slots and wanted positions become jobs, finished jobs become READY slots. What is
- * made is what some attached reader will get, nearest need first: of all readers the one whose
- * orders are least ahead of its deliveries. Few jobs are out at a time, so that a newcomer's need
- * is seen soon. Loop thread; knows no peer and no message.
+ * made is what some attached reader will get; who orders next is turn.h's business. Few jobs are
+ * out at a time, so that a newcomer's need is seen soon. Loop thread; knows no peer and no message.
  */
 #ifndef STOKER_LOOP_PRODUCE_H
 #define STOKER_LOOP_PRODUCE_H

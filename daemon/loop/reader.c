@@ -13,6 +13,7 @@
 #include "loop/produce.h"
 #include "loop/ring.h"
 #include "loop/server.h"
+#include "loop/turn.h"
 
 #define READER_EPOCHS_MAX ((uint64_t)1 << 32) /* an epoch's number has 32 bits on the wire */
 
@@ -30,6 +31,7 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	if (reader->end_epoch > READER_EPOCHS_MAX)
 		reader->end_epoch = READER_EPOCHS_MAX;
 	reader->inflight = request->inflight;
+	reader->priority = request->priority;
 	size_t size = request->job.size < sizeof(reader->job) - 1 ? request->job.size
 								  : sizeof(reader->job) - 1;
 	if (size)
@@ -53,7 +55,7 @@ void reader_free(struct reader *reader)
 	list_for_each(lease, next, &ring->leases, struct lease, in_ring)
 		if (lease->reader == reader)
 			lease->reader = NULL;
-	list_remove(&reader->in_hungry);
+	turn_leave(reader);
 	list_remove(&reader->in_ring);
 	server_count(ring->server, COUNTER_READERS, -1);
 	free(reader);

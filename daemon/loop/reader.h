@@ -30,7 +30,7 @@ struct reader {
 	struct peer *peer;
 	struct ring *ring;
 	struct list in_ring;
-	struct list in_hungry; /* in server->hungry, or empty */
+	struct list in_hungry; /* in the stream's turn, or empty */
 
 	struct share share;
 	uint64_t end_epoch; /* no batch of this epoch or later */
@@ -43,6 +43,7 @@ struct reader {
 	uint64_t ordered;   /* ... of which so many are ordered */
 	bool blocked;	    /* `want` is beyond what the ring can hold now */
 
+	unsigned priority;	   /* its weight among the streams */
 	unsigned inflight, leased; /* batches: wanted, and held of this reader's */
 
 	uint64_t announced, wanted; /* samples, since the attach */
@@ -54,7 +55,7 @@ struct reader {
 struct reader_request {
 	struct share share;
 	uint64_t epoch, position, epochs;
-	unsigned inflight;
+	unsigned inflight, priority;
 	struct text job;
 };
 

@@ -35,8 +35,9 @@ struct server {
 	struct list dying;    /* struct ring without readers, with jobs in a thread's hand */
 	struct list bad;      /* struct bad, at most BAD_MAX */
 	unsigned n_bad;
-	struct list hungry; /* struct reader with samples to order, see produce.h */
-	struct job *spare;  /* jobs for reuse, with their buffers */
+	struct list hungry;    /* struct turn of streams with samples to order ... */
+	uint64_t virtual_time; /* ... the furthest one of them had a turn at, see turn.h */
+	struct job *spare;     /* jobs for reuse, with their buffers */
 
 	struct scans_account scans; /* of all datasets' stores */
 

@@ -69,6 +69,7 @@ int stream_get(struct stream **out, struct server *server, struct dataset_entry 
 	stream->recipe = stream_recipe(stream);
 	stream->users = 1;
 	list_init(&stream->rings);
+	turn_init(&stream->turn);
 	list_append(&server->streams, &stream->link);
 	server_count(server, COUNTER_STREAMS, 1);
 	*out = stream;
@@ -81,6 +82,7 @@ void stream_put(struct stream *stream)
 		return;
 	assert(list_empty(&stream->rings));
 	list_remove(&stream->link);
+	turn_deinit(&stream->turn);
 	server_count(stream->server, COUNTER_STREAMS, -1);
 	pipeline_free(stream->pipeline);
 	catalog_release(stream->entry);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "loop/turn.h"
 #include "work/job.h"
 
 struct server;
@@ -33,6 +34,7 @@ struct stream {
 	struct stream_order order;
 	struct job_recipe recipe;
 	struct list rings;
+	struct turn turn;
 	unsigned users; /* attachments and rings; the last one out frees it */
 
 	uint64_t decoded, delivered;

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "loop/turn.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "loop/reader.h"
+#include "loop/ring.h"
+#include "loop/server.h"
+#include "loop/stream.h"
+
+#define TURN_SCALE 100 /* the largest weight: so much a nanosecond, divided by the weight */
+#define TURN_AVERAGE 8 /* samples that the average cost remembers */
+#define TURN_CYCLE 4   /* of so many turns of a stream one is the leader's, one the middle's */
+
+void turn_init(struct turn *turn)
+{
+	*turn = (struct turn){.weight = TURN_WEIGHT};
+	list_init(&turn->in_line);
+	list_init(&turn->hungry);
+}
+
+void turn_deinit(struct turn *turn)
+{
+	list_remove(&turn->in_line);
+}
+
+void turn_enter(struct reader *reader)
+{
+	struct server *server = reader->ring->server;
+	struct turn *turn = &reader->ring->stream->turn;
+	if (!list_empty(&reader->in_hungry))
+		return;
+	list_append(&turn->hungry, &reader->in_hungry);
+	if (!list_empty(&turn->in_line))
+		return;
+	list_append(&server->hungry, &turn->in_line);
+	if (turn->virtual_time < server->virtual_time)
+		turn->virtual_time = server->virtual_time;
+}
+
+void turn_leave(struct reader *reader)
+{
+	list_remove(&reader->in_hungry);
+}
+
+/* Samples made or ordered ahead of what it has been given. */
+static uint64_t turn_lead(const struct reader *reader)
+{
+	return reader->wanted > reader->announced ? reader->wanted - reader->announced : 0;
+}
+
+/* It could take its next batch now, and that is not even ordered. */
+static bool turn_waits(const struct reader *reader)
+{
+	return reader->leased < reader->inflight && turn_lead(reader) < reader->share.batch_size;
+}
+
+/* Does anybody of the stream wait? Brings its weight up to date. */
+static bool turn_look(struct turn *turn)
+{
+	bool waits = false;
+	turn->weight = 1;
+	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry) {
+		if (reader->priority > turn->weight)
+			turn->weight = reader->priority;
+		waits = waits || turn_waits(reader);
+	}
+	return waits;
+}
+
+/* Of the streams with a reader that waits, or of all if none has one, the one furthest behind. */
+static struct turn *turn_stream(struct server *server, bool *waits_out)
+{
+	struct turn *first = NULL;
+	*waits_out = false;
+	list_for_each(turn, next, &server->hungry, struct turn, in_line) {
+		if (list_empty(&turn->hungry)) {
+			list_remove(&turn->in_line);
+			continue;
+		}
+		bool waits = turn_look(turn);
+		if (waits < *waits_out)
+			continue;
+		if (!first || waits > *waits_out || turn->virtual_time < first->virtual_time)
+			first = turn;
+		*waits_out = waits;
+	}
+	return first;
+}
+
+static bool ring_behind(const struct ring *ring, const struct ring *other)
+{
+	uint64_t epoch = ring->base / ring->stride, others = other->base / other->stride;
+	if (epoch != others)
+		return epoch < others;
+	return ring->base % ring->stride < other->base % other->stride;
+}
+
+/* The ring whose turn it is. Mostly the hindmost: what it makes, others have made before, so the
+ * sooner it meets them the less is made twice. But nobody shall starve for that. */
+static const struct ring *turn_ring(const struct turn *turn, bool waits)
+{
+	const struct ring *hindmost = NULL, *leader = NULL, *middle = NULL;
+	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry) {
+		const struct ring *ring = reader->ring;
+		if (waits && !turn_waits(reader))
+			continue;
+		if (!hindmost || ring_behind(ring, hindmost))
+			hindmost = ring;
+		if (!leader || ring_behind(leader, ring))
+			leader = ring;
+	}
+	if (turn->count % TURN_CYCLE == 0)
+		return leader;
+	if (turn->count % TURN_CYCLE != TURN_CYCLE / 2)
+		return hindmost;
+	list_for_each(reader, after, &turn->hungry, struct reader, in_hungry)
+		if (!middle && (!waits || turn_waits(reader)) && reader->ring != hindmost &&
+		    reader->ring != leader)
+			middle = reader->ring;
+	return middle ? middle : hindmost;
+}
+
+struct reader *turn_next(struct server *server)
+{
+	bool waits;
+	struct turn *turn = turn_stream(server, &waits);
+	if (!turn)
+		return NULL;
+	if (turn->virtual_time > server->virtual_time)
+		server->virtual_time = turn->virtual_time;
+	const struct ring *ring = turn_ring(turn, waits);
+	struct reader *neediest = NULL;
+	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry)
+		if (reader->ring == ring && (!waits || turn_waits(reader)) &&
+		    (!neediest || turn_lead(reader) < turn_lead(neediest)))
+			neediest = reader;
+	return neediest;
+}
+
+static uint64_t turn_price(const struct turn *turn, uint64_t ns)
+{
+	return ns * TURN_SCALE / turn->weight;
+}
+
+static void turn_give_back(struct turn *turn, uint64_t price)
+{
+	turn->virtual_time -= price < turn->virtual_time ? price : turn->virtual_time;
+}
+
+void turn_charge(struct reader *reader)
+{
+	struct turn *turn = &reader->ring->stream->turn;
+	turn->virtual_time += turn_price(turn, turn->cost_ns);
+	turn->count++;
+}
+
+/* What was charged was the average of then; it differs little from that of now. */
+void turn_settle(struct turn *turn, uint64_t work_ns)
+{
+	if (work_ns > turn->cost_ns)
+		turn->virtual_time += turn_price(turn, work_ns - turn->cost_ns);
+	else
+		turn_give_back(turn, turn_price(turn, turn->cost_ns - work_ns));
+	turn->cost_ns += work_ns / TURN_AVERAGE;
+	turn->cost_ns -= turn->cost_ns / TURN_AVERAGE;
+}
+
+void turn_refund(struct turn *turn)
+{
+	turn_give_back(turn, turn_price(turn, turn->cost_ns));
+}
