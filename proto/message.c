@@ -451,32 +451,24 @@ static void payload_encode(struct packer *packer, const struct message *message,
 			field_encode(packer, message, &layout->fields[i]);
 }
 
-static long frame_write(const struct packer *packer, uint8_t *out, size_t capacity)
-{
-	struct text payload;
-	int result = packer_bytes(packer, &payload);
-
-	if (result)
-		return result;
-	if (payload.size > PROTO_FRAME_MAX || payload.size + FRAME_HEAD > capacity)
-		return -EMSGSIZE;
-	for (int i = 0; i < FRAME_HEAD; i++)
-		out[i] = (uint8_t)(payload.size >> (8 * (FRAME_HEAD - 1 - i)));
-	memcpy(out + FRAME_HEAD, payload.data, payload.size);
-	return (long)payload.size + FRAME_HEAD;
-}
-
 long message_encode(const struct message *message, uint8_t *out, size_t capacity)
 {
 	const struct layout *layout = layout_of(message->kind);
-	struct packer *packer;
-	long size;
+	struct packer packer;
+	struct text payload;
+	size_t room;
+	int result;
 
 	assert(layout);
-	if (packer_new(&packer))
-		return -ENOMEM;
-	payload_encode(packer, message, layout);
-	size = frame_write(packer, out, capacity);
-	packer_free(packer);
-	return size;
+	if (capacity < FRAME_HEAD)
+		return -EMSGSIZE;
+	room = capacity - FRAME_HEAD;
+	packer = packer_over(out + FRAME_HEAD, room < PROTO_FRAME_MAX ? room : PROTO_FRAME_MAX);
+	payload_encode(&packer, message, layout);
+	result = packer_bytes(&packer, &payload);
+	if (result)
+		return result;
+	for (int i = 0; i < FRAME_HEAD; i++)
+		out[i] = (uint8_t)(payload.size >> (8 * (FRAME_HEAD - 1 - i)));
+	return (long)payload.size + FRAME_HEAD;
 }

@@ -105,9 +105,9 @@ int message_decode(const uint8_t *bytes, size_t size, struct decoder_memory *mem
 
 /*
  * Encode a whole frame, length bytes included, into `out` (PROTO_FRAME_MAX + 4 bytes suffice for
- * any frame). Keys at their default are left out. Returns the size of the frame, -EMSGSIZE if it
- * would exceed `capacity` or PROTO_FRAME_MAX, or -ENOMEM. Ranges are not checked: what is out of
- * range is for the receiver to refuse.
+ * any frame). Keys at their default are left out. Returns the size of the frame, or -EMSGSIZE if it
+ * would exceed `capacity` or PROTO_FRAME_MAX; takes no memory. Ranges are not checked: what is out
+ * of range is for the receiver to refuse.
  */
 long message_encode(const struct message *message, uint8_t *out, size_t capacity);
 

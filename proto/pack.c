@@ -18,12 +18,6 @@
 #include "proto/check.h"
 #include "proto/tables.h"
 
-struct packer {
-	char *data; /* owned */
-	size_t size, capacity;
-	int error; /* the first failure; nothing is packed behind it */
-};
-
 int packer_new(struct packer **out)
 {
 	struct packer *packer = calloc(1, sizeof(*packer));
@@ -40,6 +34,11 @@ void packer_free(struct packer *packer)
 		return;
 	free(packer->data);
 	free(packer);
+}
+
+struct packer packer_over(uint8_t *bytes, size_t size)
+{
+	return (struct packer){.data = (char *)bytes, .capacity = size, .fixed = true};
 }
 
 void packer_clear(struct packer *packer)
@@ -61,6 +60,8 @@ static int packer_grow(struct packer *packer, size_t size)
 	size_t capacity = packer->capacity ? packer->capacity : 256;
 	char *data;
 
+	if (packer->fixed)
+		return -EMSGSIZE;
 	while (capacity - packer->size < size) {
 		if (capacity > SIZE_MAX / 2)
 			return -ENOMEM;

@@ -8,10 +8,19 @@
 
 #include "proto/value.h"
 
-struct packer; /* a growing buffer of msgpack; errors stick and show in packer_bytes() */
+/* A buffer of msgpack; errors stick and show in packer_bytes(). For pack.c to look into. */
+struct packer {
+	char *data; /* owned, unless `fixed` */
+	size_t size, capacity;
+	int error;  /* the first failure; nothing is packed behind it */
+	bool fixed; /* does not grow */
+};
 
 int packer_new(struct packer **out); /* 0 or -ENOMEM */
 void packer_free(struct packer *packer);
+/* A packer that fills `size` bytes of the caller's and is freed by forgetting it; what does not fit
+ * is -EMSGSIZE. */
+struct packer packer_over(uint8_t *bytes, size_t size);
 void packer_clear(struct packer *packer);
 void pack_nil(struct packer *packer);
 void pack_boolean(struct packer *packer, bool boolean);

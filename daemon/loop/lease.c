@@ -10,14 +10,32 @@
 #include "loop/server.h"
 #include "loop/session.h"
 
+static struct lease *lease_get(struct session *session)
+{
+	if (list_empty(&session->spare_leases))
+		return malloc(sizeof(struct lease));
+	struct lease *lease = list_entry(session->spare_leases.next, struct lease, in_session);
+	list_remove(&lease->in_session);
+	return lease;
+}
+
+void lease_free_spare(struct session *session)
+{
+	list_for_each(lease, next, &session->spare_leases, struct lease, in_session) {
+		list_remove(&lease->in_session);
+		free(lease);
+	}
+}
+
 int lease_new(struct lease **out, struct session *session, struct reader *reader, uint64_t ordinal,
 	      uint64_t count)
 {
 	struct ring *ring = reader->ring;
-	struct lease *lease = calloc(1, sizeof(*lease));
+	struct lease *lease = lease_get(session);
 	if (!lease)
 		return -ENOMEM;
 	*lease = (struct lease){.ring = ring,
+				.session = session,
 				.reader = reader,
 				.id = ++session->last_lease,
 				.ordinal = ordinal,
@@ -45,7 +63,7 @@ void lease_drop(struct lease *lease)
 		lease->reader->leased--;
 	list_remove(&lease->in_session);
 	list_remove(&lease->in_ring);
-	free(lease);
+	list_append(&lease->session->spare_leases, &lease->in_session);
 	ring_loosened(ring);
 }
 

@@ -18,6 +18,7 @@ struct session;
 struct lease {
 	struct list in_session, in_ring; /* each oldest first */
 	struct ring *ring;
+	struct session *session;
 	struct reader *reader; /* NULL once that has left */
 	uint64_t id;	       /* unique in the session */
 	uint64_t ordinal, count;
@@ -28,6 +29,8 @@ int lease_new(struct lease **out, struct session *session, struct reader *reader
 	      uint64_t count);
 /* LEASED -> FREE. A ring that lived for this lease only goes with it. */
 void lease_drop(struct lease *lease);
+/* Memory of leases that were dropped: kept for the next ones until the session ends. */
+void lease_free_spare(struct session *session);
 struct lease *lease_find(const struct session *session, uint64_t id); /* NULL if there is none */
 
 #endif

@@ -19,6 +19,7 @@ void session_init(struct session *session, struct peer *peer)
 {
 	*session = (struct session){.peer = peer, .state = SESSION_NEW};
 	list_init(&session->leases);
+	list_init(&session->spare_leases);
 }
 
 void session_detach(struct session *session)
@@ -37,6 +38,7 @@ void session_end(struct session *session)
 {
 	list_for_each(lease, next, &session->leases, struct lease, in_session)
 		lease_drop(lease);
+	lease_free_spare(session);
 	session_detach(session);
 }
 

@@ -35,6 +35,7 @@ struct session {
 	struct attachment *attachment; /* in ATTACHING */
 	struct reader *reader;	       /* in ATTACHED */
 	struct list leases;	       /* in any state: they outlive their reader */
+	struct list spare_leases;      /* for reuse */
 	uint64_t last_lease;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "work/arena.h"
 #include "work/codec.h"
 #include "work/jpeg.h"
 #include "work/png.h"
@@ -18,6 +19,7 @@ enum format { FORMAT_NONE, FORMAT_JPEG, FORMAT_PNG, FORMAT_WEBP };
 
 struct decoder {
 	struct jpeg *jpeg;
+	struct arena arena; /* of the libraries that can be told to use it */
 	struct codec_input input;
 	enum format format; /* of the image begun */
 	struct codec_header header;
@@ -113,7 +115,7 @@ int decoder_new(struct decoder **out)
 	struct decoder *decoder = calloc(1, sizeof(*decoder));
 	if (!decoder)
 		return -ENOMEM;
-	int r = jpeg_new(&decoder->jpeg);
+	int r = jpeg_new(&decoder->jpeg, &decoder->arena);
 	if (r < 0) {
 		free(decoder);
 		return r;
@@ -130,6 +132,7 @@ void decoder_free(struct decoder *decoder)
 	buffer_deinit(&decoder->row);
 	buffer_deinit(&decoder->pixels);
 	buffer_deinit(&decoder->turned);
+	arena_deinit(&decoder->arena);
 	free(decoder);
 }
 
@@ -157,7 +160,7 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		r = jpeg_begin(decoder->jpeg, &decoder->input, exif, &decoder->header, fault);
 		break;
 	case FORMAT_PNG:
-		r = png_begin(&decoder->input, exif, &decoder->header, fault);
+		r = png_begin(&decoder->input, &decoder->arena, exif, &decoder->header, fault);
 		break;
 	case FORMAT_WEBP:
 		r = webp_begin(&decoder->input, exif, &decoder->header, fault);
@@ -194,7 +197,8 @@ int decoder_read(struct decoder *decoder, struct rect need, struct image *out, s
 		r = jpeg_read(decoder->jpeg, part, &decoder->pixels, &image, fault);
 		break;
 	case FORMAT_PNG:
-		r = png_read(&decoder->input, part, &decoder->row, &decoder->pixels, &image, fault);
+		r = png_read(&decoder->input, &decoder->arena, part, &decoder->row,
+			     &decoder->pixels, &image, fault);
 		break;
 	case FORMAT_WEBP:
 		r = webp_read(&decoder->input, part, &decoder->pixels, &image, fault);

@@ -3,9 +3,6 @@
  * The library reports an error by calling us and must not be returned to: error_exit() jumps back
  * to jpeg_run(), the only setjmp, which has no local that changes. The steps that run under it keep
  * everything that outlives them in struct jpeg.
- *
- * The data source is a suspending one that never has more to give: where the bytes end, the library
- * stops and says so, where its own source would make up an end and paint the rest grey.
  */
 #include "work/jpeg.h"
 
@@ -18,10 +15,10 @@
 
 #include <jpeglib.h>
 
-#include <jerror.h>
-
 #include "work/exif.h"
 #include "work/ink.h"
+#include "work/jpeg_library.h"
+#include "work/jpeg_pools.h"
 #include "work/marker.h"
 #include "work/shortcut.h"
 
@@ -33,6 +30,8 @@
 
 struct jpeg {
 	struct jpeg_decompress_struct cinfo;
+	struct jpeg_decompress_struct fresh; /* as it was when the library had made it */
+	struct jpeg_pools pools;
 	struct jpeg_error_mgr error;
 	struct jpeg_source_mgr source;
 	struct jpeg_progress_mgr progress;
@@ -40,8 +39,8 @@ struct jpeg {
 	int verdict; /* a condition of our own that made us jump; its words are in `fault` */
 	struct fault *fault;
 	unsigned monitored;
-	bool open;  /* cinfo exists */
-	bool ready; /* ... and its header has just been read */
+	bool made;  /* cinfo exists */
+	bool ready; /* ... and the picture's header has just been read */
 
 	const struct codec_input *input;
 	bool exif;
@@ -100,53 +99,7 @@ static void on_progress(j_common_ptr common)
 		jpeg_check_time(jpeg);
 }
 
-static void source_nothing(j_decompress_ptr cinfo)
-{
-	(void)cinfo;
-}
-
-static boolean source_fill(j_decompress_ptr cinfo)
-{
-	(void)cinfo;
-	return FALSE;
-}
-
-static void source_skip(j_decompress_ptr cinfo, long bytes)
-{
-	struct jpeg_source_mgr *source = cinfo->src;
-	size_t step = bytes > 0 ? (size_t)bytes : 0;
-	if (step > source->bytes_in_buffer)
-		step = source->bytes_in_buffer;
-	source->next_input_byte += step;
-	source->bytes_in_buffer -= step;
-}
-
 /* --- one door in, one way out --- */
-
-static int condition_of(int code)
-{
-	switch (code) {
-	case JERR_OUT_OF_MEMORY:
-		return -ENOMEM;
-	case JERR_NO_BACKING_STORE:
-	case JERR_IMAGE_TOO_BIG:
-	case JERR_WIDTH_OVERFLOW:
-		return DECODE_E_LIMIT;
-	case JERR_NO_SOI:
-		return DECODE_E_FORMAT;
-	case JERR_ARITH_NOTIMPL:
-	case JERR_BAD_PRECISION:
-	case JERR_CCIR601_NOTIMPL:
-	case JERR_CONVERSION_NOTIMPL:
-	case JERR_FRACT_SAMPLE_NOTIMPL:
-	case JERR_NOTIMPL:
-	case JERR_NOT_COMPILED:
-	case JERR_SOF_UNSUPPORTED:
-		return DECODE_E_UNSUPPORTED;
-	default:
-		return DECODE_E_CORRUPT;
-	}
-}
 
 static int jpeg_failed(struct jpeg *jpeg)
 {
@@ -154,7 +107,7 @@ static int jpeg_failed(struct jpeg *jpeg)
 	if (r == 0) {
 		char text[JMSG_LENGTH_MAX];
 		jpeg->error.format_message((j_common_ptr)&jpeg->cinfo, text);
-		r = condition_of(jpeg->error.msg_code);
+		r = jpeg_condition(jpeg->error.msg_code);
 		fault_say(jpeg->fault, r, "JPEG: %s", text);
 	}
 	jpeg_end(jpeg);
@@ -179,35 +132,37 @@ static _Noreturn void jpeg_cut_short(struct jpeg *jpeg)
 
 /* --- the header and its gates --- */
 
-/*
- * A new object for every image: libjpeg keeps the tables of one image for the next, and a file
- * without tables would be decoded with those of whichever file this worker had before it.
- */
-static void jpeg_open(struct jpeg *jpeg)
+/* The library's own memory manager stays for what it makes here and never again. */
+static void jpeg_make(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
 	cinfo->err = jpeg_std_error(&jpeg->error);
 	jpeg->error.error_exit = on_error;
 	jpeg->error.output_message = on_message;
 	cinfo->client_data = jpeg;
-	jpeg->open = true;
+	jpeg_destroy_decompress(cinfo); /* what an attempt without memory left */
 	jpeg_create_decompress(cinfo);
+	jpeg->fresh = *cinfo;
+	jpeg->made = true;
+}
 
-	jpeg->source = (struct jpeg_source_mgr){
-		.next_input_byte = jpeg->input->data,
-		.bytes_in_buffer = jpeg->input->size,
-		.init_source = source_nothing,
-		.fill_input_buffer = source_fill,
-		.skip_input_data = source_skip,
-		.resync_to_restart = jpeg_resync_to_restart,
-		.term_source = source_nothing,
-	};
+/*
+ * An object as good as new for every image: libjpeg keeps the tables of one image for the next, and
+ * a file without tables would be decoded with those of whichever file this worker had before it.
+ */
+static void jpeg_open(struct jpeg *jpeg)
+{
+	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+	if (!jpeg->made)
+		jpeg_make(jpeg);
+	*cinfo = jpeg->fresh;
+	cinfo->mem = &jpeg->pools.methods;
+	jpeg_source_init(&jpeg->source, jpeg->input->data, jpeg->input->size);
 	cinfo->src = &jpeg->source;
 	jpeg->progress = (struct jpeg_progress_mgr){.progress_monitor = on_progress};
 	cinfo->progress = &jpeg->progress;
 	jpeg->monitored = 0;
-	if (jpeg->exif)
-		jpeg_save_markers(cinfo, JPEG_APP0 + 1, EXIF_BYTES);
+	jpeg_save_markers(cinfo, JPEG_APP0 + 1, jpeg->exif ? EXIF_BYTES : 0);
 }
 
 static uint64_t round_up(uint64_t number, int multiple)
@@ -411,7 +366,7 @@ static void step_read_indexed(struct jpeg *jpeg)
 
 /* --- the doors --- */
 
-int jpeg_new(struct jpeg **out)
+int jpeg_new(struct jpeg **out, struct arena *arena)
 {
 	struct jpeg *jpeg = calloc(1, sizeof(*jpeg));
 	if (!jpeg)
@@ -421,6 +376,7 @@ int jpeg_new(struct jpeg **out)
 		free(jpeg);
 		return r;
 	}
+	jpeg_pools_init(&jpeg->pools, arena);
 	*out = jpeg;
 	return 0;
 }
@@ -430,6 +386,9 @@ void jpeg_free(struct jpeg *jpeg)
 	if (!jpeg)
 		return;
 	jpeg_end(jpeg);
+	if (jpeg->made)
+		jpeg->cinfo = jpeg->fresh;
+	jpeg_destroy_decompress(&jpeg->cinfo);
 	buffer_deinit(&jpeg->ink);
 	shortcut_free(jpeg->shortcut);
 	free(jpeg);
@@ -492,8 +451,6 @@ int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct
 
 void jpeg_end(struct jpeg *jpeg)
 {
-	if (jpeg->open)
-		jpeg_destroy_decompress(&jpeg->cinfo);
-	jpeg->open = false;
+	jpeg_pools_reset(&jpeg->pools);
 	jpeg->ready = false;
 }

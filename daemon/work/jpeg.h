@@ -2,16 +2,17 @@
 /*
  * JPEG: the door to libjpeg-turbo. Decodes only the rows and columns that are needed, with the
  * pixels of a full decode. One object per worker, used again for every image; whatever the library
- * holds is given back with each image.
+ * takes for an image is from the arena, which is reset with each.
  */
 #ifndef STOKER_WORK_JPEG_H
 #define STOKER_WORK_JPEG_H
 
 #include "work/codec.h"
 
+struct arena;
 struct jpeg;
 
-int jpeg_new(struct jpeg **out); /* 0 or -ENOMEM */
+int jpeg_new(struct jpeg **out, struct arena *arena); /* the arena is borrowed; 0 or -ENOMEM */
 void jpeg_free(struct jpeg *jpeg);
 
 bool jpeg_accepts(const uint8_t *data, size_t size);

@@ -12,6 +12,7 @@
 
 #include <spng.h>
 
+#include "work/arena.h"
 #include "work/exif.h"
 
 #define CHUNK_BYTES ((size_t)16 << 20) /* of one profile or text, unpacked */
@@ -28,6 +29,50 @@ struct pass {
 static const struct pass passes[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
 				     {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}, {0, 0, 1, 1}};
 #define PASS_PLAIN 7
+
+/*
+ * The library's memory. Its hooks have no context, so the arena is that of the thread's call under
+ * way; and what grows does not say how large it was, so each piece begins with its size.
+ */
+#define PIECE_HEAD ARENA_ALIGN
+static _Thread_local struct arena *png_arena;
+
+static size_t *piece_size(void *memory)
+{
+	return (size_t *)(void *)((uint8_t *)memory - PIECE_HEAD);
+}
+
+static void *piece_realloc(void *memory, size_t size)
+{
+	if (size > SIZE_MAX - PIECE_HEAD)
+		return NULL;
+	size_t *old = memory ? piece_size(memory) : NULL;
+	size_t *piece = arena_grow(png_arena, old, old ? *old : 0, size + PIECE_HEAD);
+	if (!piece)
+		return NULL;
+	*piece = size + PIECE_HEAD;
+	return (uint8_t *)piece + PIECE_HEAD;
+}
+
+static void *piece_malloc(size_t size)
+{
+	return piece_realloc(NULL, size);
+}
+
+static void *piece_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+	if (__builtin_mul_overflow(count, size, &bytes))
+		return NULL;
+	void *memory = piece_malloc(bytes);
+	return memory ? memset(memory, 0, bytes) : NULL;
+}
+
+static void piece_free(void *memory)
+{
+	if (memory)
+		arena_give(png_arena, piece_size(memory), *piece_size(memory));
+}
 
 struct png;
 
@@ -150,13 +195,16 @@ static int png_check(const struct codec_input *input, struct fault *fault)
 }
 
 /* The library, fed and past the header. */
-static int png_open(struct png *png, const struct codec_input *input, bool strict, spng_ctx **out,
-		    struct fault *fault)
+static int png_open(struct png *png, const struct codec_input *input, struct arena *arena,
+		    bool strict, spng_ctx **out, struct fault *fault)
 {
+	struct spng_alloc alloc = {piece_malloc, piece_realloc, piece_calloc, piece_free};
 	int r = png_check(input, fault);
 	if (r)
 		return r;
-	spng_ctx *ctx = spng_ctx_new(SPNG_CTX_IGNORE_ADLER32);
+	arena_reset(arena);
+	png_arena = arena;
+	spng_ctx *ctx = spng_ctx_new2(&alloc, SPNG_CTX_IGNORE_ADLER32);
 	if (!ctx)
 		return png_fault(fault, SPNG_EMEM);
 	r = spng_set_png_buffer(ctx, input->data, input->size);
@@ -263,12 +311,12 @@ bool png_accepts(const uint8_t *data, size_t size)
 	return size >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0;
 }
 
-int png_begin(const struct codec_input *input, bool exif, struct codec_header *out,
-	      struct fault *fault)
+int png_begin(const struct codec_input *input, struct arena *arena, bool exif,
+	      struct codec_header *out, struct fault *fault)
 {
 	struct png png;
 	spng_ctx *ctx;
-	int r = png_open(&png, input, true, &ctx, fault);
+	int r = png_open(&png, input, arena, true, &ctx, fault);
 	if (r)
 		return r;
 	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
@@ -287,13 +335,13 @@ int png_begin(const struct codec_input *input, bool exif, struct codec_header *o
 	return r;
 }
 
-int png_read(const struct codec_input *input, struct rect need, struct buffer *row,
-	     struct buffer *pixels, struct image *out, struct fault *fault)
+int png_read(const struct codec_input *input, struct arena *arena, struct rect need,
+	     struct buffer *row, struct buffer *pixels, struct image *out, struct fault *fault)
 {
 	struct png png;
 	spng_ctx *ctx;
 	struct image image;
-	int r = png_open(&png, input, false, &ctx, fault);
+	int r = png_open(&png, input, arena, false, &ctx, fault);
 	if (r)
 		return r;
 	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};

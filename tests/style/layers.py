@@ -23,7 +23,12 @@ DATA = {"proto/segment.h", "proto/value.h"}
 # A library's header -> the files that may include it. A folder ends in a slash.
 LIBRARIES = {
     r"msgpack(/.*)?\.h": ["proto/pack.c"],
-    r"j(peglib|error|config|morecfg|pegint)\.h": ["daemon/work/jpeg.c", "daemon/work/shortcut.c",
+    r"j(peglib|error|config|morecfg|pegint)\.h": ["daemon/work/jpeg.c",
+                                                  "daemon/work/jpeg_library.c",
+                                                  "daemon/work/jpeg_library.h",
+                                                  "daemon/work/jpeg_pools.c",
+                                                  "daemon/work/jpeg_pools.h",
+                                                  "daemon/work/shortcut.c",
                                                   "daemon/work/shortcut_check.c"],
     r"turbojpeg\.h": [],
     r"spng\.h": ["daemon/work/png.c"],
