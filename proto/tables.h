@@ -226,7 +226,8 @@
 	E(41, SAMPLE_FORMAT, sample_format, "the bytes are no image that stoker knows")            \
 	E(42, SAMPLE_CORRUPT, sample_corrupt, "the image is damaged or cut short")                 \
 	E(43, SAMPLE_LIMIT, sample_limit, "the image is above a limit (bytes, pixels, scans)")     \
-	E(44, SAMPLE_TRANSFORM, sample_transform, "a transform cannot take this image")
+	E(44, SAMPLE_TRANSFORM, sample_transform, "a transform cannot take this image")            \
+	E(45, SAMPLE_CHANGED, sample_changed, "the file is not the one that was read before")
 
 /* C(NAME, name, kind, help): kind is TOTAL (only grows) or GAUGE. */
 #define COUNTER_TABLE(C)                                                                           \
@@ -266,6 +267,9 @@
 	C(INDEX_SCANS, index_scans_total, TOTAL, "JPEGs without one: several scans")               \
 	C(INDEX_ODD, index_odd_total, TOTAL, "JPEGs without one: an unusual header")               \
 	C(INDEX_DAMAGED, index_damaged_total, TOTAL, "JPEGs without one: damaged, cut short")      \
-	C(INDEX_STALE, index_stale_total, TOTAL, "JPEGs without one: not the file they were")
+	C(INDEX_STALE, index_stale_total, TOTAL, "JPEGs without one: not the file they were")      \
+	C(DECODES_SHARED, decodes_shared_total, TOTAL,                                             \
+	  "samples made from another stream's decode")                                             \
+	C(FILES_CHANGED, files_changed_total, TOTAL, "files that changed while they were in use")
 
 #endif

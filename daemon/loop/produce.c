@@ -8,6 +8,7 @@
 #include "loop/bad.h"
 #include "loop/catalog.h"
 #include "loop/deliver.h"
+#include "loop/kin.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/server.h"
@@ -23,11 +24,19 @@ void produce_hungry(struct reader *reader)
 	turn_enter(reader);
 }
 
-void produce_unblock(struct ring *ring)
+static void produce_unblock_ring(struct ring *ring)
 {
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
 		if (reader->blocked)
 			produce_hungry(reader);
+}
+
+void produce_unblock(struct ring *ring)
+{
+	produce_unblock_ring(ring);
+	list_for_each(stream, next, &ring->stream->kin, struct stream, kin)
+		list_for_each(other, after, &stream->rings, struct ring, link)
+			produce_unblock_ring(other);
 }
 
 static struct job *job_get(struct server *server)
@@ -45,7 +54,6 @@ static void job_put(struct server *server, struct job *job)
 		buffer_deinit(&job->bytes);
 	job->next = server->spare;
 	server->spare = job;
-	server_count(server, COUNTER_QUEUED, -1);
 }
 
 static struct slot *job_slot(const struct job *job)
@@ -54,12 +62,13 @@ static struct slot *job_slot(const struct job *job)
 	return &ring->slot[job->slot];
 }
 
-static bool order_sample(struct ring *ring, uint64_t epoch, uint64_t position, uint64_t ordinal)
+/* A job for the empty slot of this position, which is FILLING from here on; NULL: no memory. */
+static struct job *job_new(struct ring *ring, uint64_t epoch, uint64_t position)
 {
-	struct server *server = ring->server;
-	struct job *job = job_get(server);
+	struct job *job = job_get(ring->server);
 	if (!job)
-		return false;
+		return NULL;
+	uint64_t ordinal = ring_ordinal(ring, epoch, position);
 	uint32_t number = ring_slot_number(ring, ordinal);
 	job->recipe = &ring->stream->recipe;
 	job->sample = stream_sample(ring->stream, epoch, position, &job->key);
@@ -68,11 +77,41 @@ static bool order_sample(struct ring *ring, uint64_t epoch, uint64_t position, u
 	job->index = segment_at(&ring->segment, FIELD_INDEX, number);
 	job->owner = ring;
 	job->slot = number;
+	job->kin = NULL;
+	job->bytes.size = 0;
 	slot_fill(ring_slot(ring, ordinal));
 	ring->jobs++;
+	return job;
+}
+
+static void job_submit(struct server *server, struct job *job)
+{
 	server_count(server, COUNTER_QUEUED, 1);
 	pool_submit(server->pool, job);
+}
+
+/* Order one sample, and with it what kin streams want of the same picture. False: no memory. */
+static bool order_sample(struct ring *ring, uint64_t epoch, uint64_t position)
+{
+	struct ring *kin[JOB_KIN_MAX - 1];
+	struct job *first = job_new(ring, epoch, position), *last = first;
+	if (!first)
+		return false;
+	unsigned count = kin_find(ring, epoch, position, kin, JOB_KIN_MAX - 1);
+	for (unsigned i = 0; i < count && last; i++) {
+		last->kin = job_new(kin[i], epoch, position);
+		last = last->kin;
+	}
+	job_submit(ring->server, first);
 	return true;
+}
+
+/* Is it far ahead of its need, and kin that wants the same picture has no room for it yet? */
+static bool reader_awaits_kin(const struct reader *reader, uint64_t position, uint64_t ordinal)
+{
+	const struct ring *ring = reader->ring;
+	return !reader_ended(reader) && ordinal - reader_place(reader) >= ring->slots / 2 &&
+	       kin_comes(ring, reader->want.epoch, position);
 }
 
 /* Walk the reader's wishes to the next that is not made or ordered yet, and order it. False if
@@ -94,8 +133,9 @@ static bool reader_order(struct reader *reader)
 			return false;
 		}
 		bool empty = ring_slot(ring, ordinal)->state == SLOT_EMPTY;
-		if (empty && !order_sample(ring, reader->want.epoch, position, ordinal)) {
-			reader->blocked = true; /* out of memory: again when something moves */
+		if (empty && (reader_awaits_kin(reader, position, ordinal) ||
+			      !order_sample(ring, reader->want.epoch, position))) {
+			reader->blocked = true; /* or out of memory: again when something moves */
 			return false;
 		}
 		reader->wanted++;
@@ -136,6 +176,8 @@ static unsigned job_error(enum job_outcome outcome)
 	switch (outcome) {
 	case JOB_READ:
 		return ERROR_SAMPLE_READ;
+	case JOB_CHANGED:
+		return ERROR_SAMPLE_CHANGED;
 	case JOB_FORMAT:
 		return ERROR_SAMPLE_FORMAT;
 	case JOB_CORRUPT:
@@ -154,6 +196,8 @@ static void produce_note_bad(struct server *server, const struct stream *stream,
 {
 	char path[256];
 	server_count(server, COUNTER_SAMPLES_BAD, 1);
+	if (job->outcome == JOB_CHANGED)
+		server_count(server, COUNTER_FILES_CHANGED, 1);
 	if (!bad_note(stream->entry, job->sample, job_error(job->outcome), &job->fault))
 		return;
 	dataset_path(stream->entry->dataset, job->sample, path, sizeof(path));
@@ -169,26 +213,31 @@ static void produce_spoil(struct slot *slot, const struct job *job)
 	slot_spoil(slot, note); /* without a note the words are lost, not the error */
 }
 
-static void produce_take(struct server *server, struct job *job)
+/* What was read and decoded for this one. */
+static void produce_count(struct server *server, const struct job *job, bool read)
 {
-	struct ring *ring = job->owner;
-	struct stream *stream = ring->stream;
-	struct slot *slot = job_slot(job);
-	bool good = job->outcome == JOB_DONE;
+	struct stream *stream = ((const struct ring *)job->owner)->stream;
 	if (job->bytes.size) {
 		server_count(server, COUNTER_SAMPLES_READ, 1);
 		server_count(server, COUNTER_BYTES_READ, (int64_t)job->bytes.size);
+	}
+	if (job->bytes.size || (read && !job->shared)) {
 		server_count(server, COUNTER_SAMPLES_DECODED, 1);
 		stream->decoded++;
 	}
-	server_count(server, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
-	server_count(server, COUNTER_WORK_NS, (int64_t)job->work_ns);
-	/* A thread that reads is taken from others as well. */
-	turn_settle(&stream->turn, job->work_ns + job->fetch_ns);
-	if (!good)
-		produce_note_bad(server, stream, job);
+	if (job->shared && job->outcome == JOB_DONE)
+		server_count(server, COUNTER_DECODES_SHARED, 1);
 	if (job->substituted)
 		server_count(server, COUNTER_SAMPLES_SUBSTITUTED, 1);
+}
+
+static void produce_take(struct server *server, struct job *job)
+{
+	struct ring *ring = job->owner;
+	struct slot *slot = job_slot(job);
+	bool good = job->outcome == JOB_DONE;
+	if (!good)
+		produce_note_bad(server, ring->stream, job);
 	if (good || job->substituted)
 		slot_done(slot, job->substituted);
 	else
@@ -200,15 +249,54 @@ static void produce_take(struct server *server, struct job *job)
 	ring_job_back(ring);
 }
 
+/* All that came of one decode. */
+static void produce_take_kin(struct server *server, struct job *job)
+{
+	bool read = job->bytes.size > 0;
+	server_count(server, COUNTER_QUEUED, -1);
+	server_count(server, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
+	server_count(server, COUNTER_WORK_NS, (int64_t)job->work_ns);
+	/* A thread that reads is taken from others as well. Who ordered it pays for all. */
+	turn_settle(&((struct ring *)job->owner)->stream->turn, job->work_ns + job->fetch_ns);
+	while (job) {
+		struct job *kin = job->kin;
+		produce_count(server, job, read);
+		produce_take(server, job);
+		job = kin;
+	}
+}
+
 void produce_done(struct server *server)
 {
 	struct job *job = pool_take(server->pool);
 	while (job) {
 		struct job *next = job->next;
-		produce_take(server, job);
+		produce_take_kin(server, job);
 		job = next;
 	}
 	produce(server);
+}
+
+/* Take a ring's part out of a queued job; NULL if nothing is left of it. */
+static struct job *produce_part(struct ring *ring, struct job *job)
+{
+	struct job *first = NULL, **end = &first;
+	while (job) {
+		struct job *kin = job->kin;
+		if (job->owner == ring) {
+			slot_unfill(job_slot(job));
+			assert(ring->jobs > 0);
+			ring->jobs--;
+			server_count(ring->server, COUNTER_SAMPLES_CANCELLED, 1);
+			job_put(ring->server, job);
+		} else {
+			*end = job;
+			end = &job->kin;
+			job->kin = NULL;
+		}
+		job = kin;
+	}
+	return first;
 }
 
 void produce_cancel(struct ring *ring)
@@ -216,12 +304,12 @@ void produce_cancel(struct ring *ring)
 	struct job *job = pool_cancel(ring->server->pool, ring);
 	while (job) {
 		struct job *next = job->next;
-		slot_unfill(job_slot(job));
-		assert(ring->jobs > 0);
-		ring->jobs--;
-		turn_refund(&ring->stream->turn);
-		server_count(ring->server, COUNTER_SAMPLES_CANCELLED, 1);
-		job_put(ring->server, job);
+		if (job->owner == ring)
+			turn_refund(&ring->stream->turn);
+		struct job *rest = produce_part(ring, job);
+		server_count(ring->server, COUNTER_QUEUED, -1);
+		if (rest) /* others wait for it; it is read again if it was read already */
+			job_submit(ring->server, rest);
 		job = next;
 	}
 }

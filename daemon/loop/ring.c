@@ -188,6 +188,15 @@ uint64_t ring_floor(const struct ring *ring)
 	return floor;
 }
 
+bool ring_wanted(const struct ring *ring, uint64_t epoch, uint64_t position)
+{
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+		if (epoch < reader->end_epoch &&
+		    share_has(&reader->share, &reader->next, epoch, position))
+			return true;
+	return false;
+}
+
 static void slot_empty(struct slot *slot)
 {
 	assert(slot->state != SLOT_FILLING && slot->pins == 0);

@@ -104,6 +104,8 @@ struct slot *ring_slot(struct ring *ring, uint64_t ordinal); /* ring_holds() it 
 uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal);
 /* The oldest ordinal that is leased or that some reader still needs; UINT64_MAX if none is. */
 uint64_t ring_floor(const struct ring *ring);
+/* Does a reader still have to be given this position? */
+bool ring_wanted(const struct ring *ring, uint64_t epoch, uint64_t position);
 /* Move the window so that it holds `ordinal`, as far as readers and threads allow. */
 bool ring_reach(struct ring *ring, uint64_t ordinal);
 

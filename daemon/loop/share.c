@@ -64,6 +64,19 @@ struct span share_span(const struct share *share, const struct cursor *cursor)
 	return span;
 }
 
+bool share_has(const struct share *share, const struct cursor *cursor, uint64_t epoch,
+	       uint64_t position)
+{
+	bool now = epoch == cursor->epoch;
+	uint64_t origin = now ? cursor->origin : 0, global = share_global_batch(share);
+	if (epoch < cursor->epoch || position < origin ||
+	    (position >= share->n && share->last != LAST_PAD))
+		return false;
+	uint64_t batch = (position - origin) / global;
+	return (position - origin) % global / share->batch_size == share->rank &&
+	       batch >= (now ? cursor->batch : 0) && batch < share_batches(share, origin);
+}
+
 void share_advance(const struct share *share, struct cursor *cursor)
 {
 	cursor->batch++;

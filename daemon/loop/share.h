@@ -43,6 +43,9 @@ uint64_t share_extent(const struct share *share, uint64_t origin);
  * sure that a whole epoch has one. */
 void share_settle(const struct share *share, struct cursor *cursor);
 struct span share_span(const struct share *share, const struct cursor *cursor);
+/* Is this position in one of the batches from the cursor's on, all epochs to come counted in? */
+bool share_has(const struct share *share, const struct cursor *cursor, uint64_t epoch,
+	       uint64_t position);
 void share_advance(const struct share *share, struct cursor *cursor);
 /* Where a run resumes that has used the batch at `cursor`: any rank, any world size. */
 void share_resume(const struct share *share, const struct cursor *cursor, uint64_t *epoch_out,

@@ -7,6 +7,7 @@
 
 #include "base/order.h"
 #include "loop/catalog.h"
+#include "loop/kin.h"
 #include "loop/ring.h"
 #include "loop/server.h"
 
@@ -71,6 +72,7 @@ int stream_get(struct stream **out, struct server *server, struct dataset_entry 
 	list_init(&stream->rings);
 	turn_init(&stream->turn);
 	list_append(&server->streams, &stream->link);
+	kin_join(stream);
 	server_count(server, COUNTER_STREAMS, 1);
 	*out = stream;
 	return 0;
@@ -83,6 +85,7 @@ void stream_put(struct stream *stream)
 	assert(list_empty(&stream->rings));
 	list_remove(&stream->link);
 	turn_deinit(&stream->turn);
+	kin_leave(stream);
 	server_count(stream->server, COUNTER_STREAMS, -1);
 	pipeline_free(stream->pipeline);
 	catalog_release(stream->entry);

@@ -29,6 +29,7 @@ struct stream {
 	uint64_t id;
 	struct server *server;
 	struct list link; /* in server->streams */
+	struct list kin;  /* streams that can share decodes, see kin.h */
 	struct dataset_entry *entry;
 	struct pipeline *pipeline;
 	struct stream_order order;

@@ -20,6 +20,9 @@ struct dataset {
 	const struct dataset_kind *kind;
 	void *state;
 	struct dataset_facts facts;
+	/* What the stamp of each file was when it was first read; 0: not yet. Pages of it are had
+	 * from the system when they are first written. */
+	_Atomic uint64_t *stamps;
 };
 
 static const struct dataset_kind *dataset_find_kind(const char *name)
@@ -73,8 +76,12 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 		return -ENOMEM;
 	dataset->kind = kind;
 	result = kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
+	if (!result) {
+		dataset->stamps = calloc(dataset->facts.count, sizeof(*dataset->stamps));
+		result = dataset->stamps ? 0 : -ENOMEM;
+	}
 	if (result) {
-		free(dataset);
+		dataset_free(dataset);
 		return result < 0 ? fault_say(fault, result, "out of memory for the index")
 				  : result;
 	}
@@ -87,6 +94,7 @@ void dataset_free(struct dataset *dataset)
 	if (!dataset)
 		return;
 	dataset->kind->free(dataset->state);
+	free(dataset->stamps);
 	free(dataset);
 }
 
@@ -143,11 +151,35 @@ size_t dataset_path(const struct dataset *dataset, uint64_t sample, char *out, s
 	return dataset->kind->path(dataset->state, sample, out, size);
 }
 
+/* Is this the stamp that the sample's file had when it was first read? */
+static bool dataset_same_file(const struct dataset *dataset, uint64_t sample,
+			      const struct stamp *stamp)
+{
+	uint64_t mark = stamp_mark(stamp), first = 0;
+	return atomic_compare_exchange_strong(&dataset->stamps[sample], &first, mark) ||
+	       first == mark;
+}
+
 int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
 {
+	struct stamp stamp;
 	assert(sample < dataset->facts.count);
-	return dataset->kind->read(dataset->state, sample, max_bytes, buffer, stamp_out, fault);
+	int result = dataset->kind->read(dataset->state, sample, max_bytes, buffer, &stamp, fault);
+	if (result)
+		return result;
+	if (!dataset_same_file(dataset, sample, &stamp)) {
+		char path[256];
+		struct quote quote;
+		dataset_path(dataset, sample, path, sizeof(path));
+		return fault_say(fault, DATASET_E_CHANGED,
+				 "%s is not the file that was read before: the dataset changed "
+				 "under the stream; attach again once it stands still",
+				 quote_text(&quote, path));
+	}
+	if (stamp_out)
+		*stamp_out = stamp;
+	return 0;
 }
 
 /*

@@ -9,7 +9,8 @@
  * where the dataset stands: two copies on two nodes have the same.
  *
  * Conditions: DATASET_E_ARGUMENT the description is wrong; DATASET_E_OPEN it cannot be opened or
- * has no samples; DATASET_E_CANCELLED; of a sample: DATASET_E_READ, DATASET_E_LIMIT.
+ * has no samples; DATASET_E_CANCELLED; of a sample: DATASET_E_READ, DATASET_E_LIMIT,
+ * DATASET_E_CHANGED the file is not the one that was read before.
  */
 #ifndef STOKER_WORK_DATASET_H
 #define STOKER_WORK_DATASET_H
@@ -31,6 +32,7 @@ enum {
 	DATASET_E_CANCELLED,
 	DATASET_E_READ,
 	DATASET_E_LIMIT,
+	DATASET_E_CHANGED,
 };
 
 struct dataset;
@@ -87,8 +89,9 @@ size_t dataset_path(const struct dataset *dataset, uint64_t sample, char *out, s
 
 /*
  * The sample's bytes into `buffer` (reused, grown as needed), never outside the root, never a
- * FIFO or device, at most `max_bytes`; and the file's stamp, if asked for. Blocks on storage. 0,
- * DATASET_E_READ, DATASET_E_LIMIT or -ENOMEM.
+ * FIFO or device, at most `max_bytes`; and the file's stamp, if asked for. Once read, a file must
+ * stay what it is for as long as the dataset is open. Blocks on storage. 0, DATASET_E_READ,
+ * DATASET_E_LIMIT, DATASET_E_CHANGED or -ENOMEM.
  */
 int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);

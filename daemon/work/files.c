@@ -96,7 +96,12 @@ int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buff
 	char path[INDEX_PATH_MAX];
 	index_path(files->index, sample, path, sizeof(path));
 	int result = root_read(&files->root, path, max_bytes, buffer, stamp_out, fault);
-	if (result < 0)
-		return result;
-	return result == ROOT_E_LIMIT ? DATASET_E_LIMIT : result ? DATASET_E_READ : 0;
+	switch (result) {
+	case ROOT_E_LIMIT:
+		return DATASET_E_LIMIT;
+	case ROOT_E_CHANGED:
+		return DATASET_E_CHANGED;
+	default:
+		return result > 0 ? DATASET_E_READ : result;
+	}
 }

@@ -3,6 +3,10 @@
  * A job: make one sample and write it into one slot. The loop fills in the inputs and hands it to
  * the pool; a fetch thread reads the bytes, a worker makes the sample; the loop gets it back with
  * the outcome. One owner at a time: loop, pool, loop. What the inputs point at outlives the job.
+ *
+ * Jobs of the same sample may be kin: a chain that travels as its first and is read and decoded
+ * once. Each has its own transforms, slot, outcome and owner; none of them can be told from one
+ * that was made alone.
  */
 #ifndef STOKER_WORK_JOB_H
 #define STOKER_WORK_JOB_H
@@ -17,6 +21,7 @@
 enum job_outcome {
 	JOB_DONE,
 	JOB_READ,      /* the bytes cannot be read */
+	JOB_CHANGED,   /* the file is not the one that it was */
 	JOB_FORMAT,    /* no image that we know */
 	JOB_CORRUPT,   /* damaged or cut short */
 	JOB_LIMIT,     /* above a limit */
@@ -27,8 +32,8 @@ enum job_outcome {
 /* What the jobs of one stream have in common. */
 struct job_recipe {
 	const struct dataset *dataset;
-	const struct pipeline *pipeline;
-	struct scans *scans; /* the dataset's; NULL: none are kept */
+	const struct pipeline *pipeline; /* NULL: only visit, to learn what `scans` keeps */
+	struct scans *scans;		 /* the dataset's; NULL: none are kept */
 	struct decode_limits limits;
 	size_t max_bytes;
 	bool exif;
@@ -36,8 +41,11 @@ struct job_recipe {
 	unsigned substitutes;  /* how many neighbours may stand in for a bad sample; 0: none */
 };
 
+#define JOB_KIN_MAX 16
+
 struct job {
 	struct job *next; /* of whoever owns it */
+	struct job *kin;  /* the next that is made from the same decode; JOB_KIN_MAX in all */
 
 	const struct job_recipe *recipe;
 	struct draw_key key;
@@ -47,6 +55,7 @@ struct job {
 	uint32_t slot;		     /* ... and one of its slots */
 
 	enum job_outcome outcome;
+	bool shared;	  /* its decode was paid for by the first of its kin */
 	bool substituted; /* `sample` could not be had: `used` stands in; fault says why */
 	uint64_t used;	  /* the sample that is in the slot */
 	struct fault fault;
@@ -55,5 +64,13 @@ struct job {
 	struct buffer bytes; /* the pool's: from fetch to work */
 	struct stamp stamp;  /* of the file they are from */
 };
+
+/* Is it, or one of its kin, of this owner? */
+static inline bool job_is_of(const struct job *job, const void *owner)
+{
+	while (job && job->owner != owner)
+		job = job->kin;
+	return job;
+}
 
 #endif

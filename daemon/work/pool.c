@@ -47,13 +47,14 @@ static struct job *queue_take(struct queue *queue)
 	return list;
 }
 
-/* Move what belongs to `owner` (NULL: everything) from `queue` to the end of `to`. */
+/* Move what belongs to `owner`, or has kin that does (NULL: everything), from `queue` to the end of
+ * `to`. */
 static void queue_move(struct queue *queue, const void *owner, struct queue *to)
 {
 	struct job *job = queue_take(queue);
 	while (job) {
 		struct job *next = job->next;
-		queue_push(!owner || job->owner == owner ? to : queue, job);
+		queue_push(!owner || job_is_of(job, owner) ? to : queue, job);
 		job = next;
 	}
 }

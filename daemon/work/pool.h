@@ -33,8 +33,8 @@ void pool_free(struct pool *pool);
 int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers);
 
 void pool_submit(struct pool *pool, struct job *job); /* takes the job over */
-/* Give back what is queued and not begun, of this owner (NULL: of all), as a list. What threads
- * have in hand comes back by pool_take(). */
+/* Give back what is queued and not begun, of this owner (NULL: of all), as a list; with its kin,
+ * whoever owns them. What threads have in hand comes back by pool_take(). */
 struct job *pool_cancel(struct pool *pool, const void *owner);
 struct job *pool_take(struct pool *pool); /* all that is done, as a list, oldest first */
 

@@ -136,9 +136,16 @@ static int root_read_fd(int fd, const char *path, uint64_t max_bytes, struct buf
 		return fault_say(fault, ROOT_E_READ,
 				 "%s was cut short while it was read: %zd of %" PRIu64 " bytes",
 				 quote_text(&quote, path), done, size);
+	struct stamp before = stamp_of(&stat);
+	if (fstat(fd, &stat))
+		return -errno;
+	struct stamp after = stamp_of(&stat);
+	if (!stamp_equal(&before, &after))
+		return fault_say(fault, ROOT_E_CHANGED, "%s was changed while it was read",
+				 quote_text(&quote, path));
 	buffer->size = size;
 	if (stamp_out)
-		*stamp_out = stamp_of(&stat);
+		*stamp_out = before;
 	return 0;
 }
 

@@ -20,6 +20,7 @@ enum {
 	ROOT_E_OPEN = 1, /* the folder cannot be opened, or the kernel has no openat2 */
 	ROOT_E_READ,	 /* the file cannot be opened or read, is no regular file, is empty */
 	ROOT_E_LIMIT,	 /* the file is larger than allowed */
+	ROOT_E_CHANGED,	 /* somebody wrote to the file while it was read */
 };
 
 struct root {
@@ -38,8 +39,8 @@ int root_stat(const struct root *root, const char *path, struct stat *out);
 
 /*
  * All bytes of the regular file at `path` into `buffer`, never more than `max_bytes`, and the
- * file's stamp from before they were read, if asked for. Blocks. 0, ROOT_E_READ, ROOT_E_LIMIT or
- * -ENOMEM.
+ * file's stamp from before they were read, if asked for. Blocks. 0, ROOT_E_READ, ROOT_E_LIMIT,
+ * ROOT_E_CHANGED or -ENOMEM.
  */
 int root_read(const struct root *root, const char *path, uint64_t max_bytes, struct buffer *buffer,
 	      struct stamp *stamp_out, struct fault *fault);

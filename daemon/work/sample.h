@@ -11,16 +11,16 @@
 /* The tools of one worker. */
 struct sample_kit {
 	struct decoder *decoder;
-	struct pipeline_scratch *scratch;
+	struct pipeline_scratch *scratch[JOB_KIN_MAX]; /* a draw each; made when first needed */
 };
 #define SAMPLE_KIT_NULL ((struct sample_kit){0})
 int sample_kit_init(struct sample_kit *kit); /* 0 or -ENOMEM */
 void sample_kit_deinit(struct sample_kit *kit);
 
-/* Fetch thread: read job->bytes. A failure is kept in the job for sample_make(). */
+/* Fetch thread: read job->bytes, for all kin. A failure is kept in the job for sample_make(). */
 void sample_fetch(struct job *job);
-/* Worker: decode, transform, write the slot; fills in the job's outcome. A substitute is read here:
- * rare, so a worker may wait for storage. */
+/* Worker: decode, transform, write the slot, of the job and of its kin; fills in the outcomes. A
+ * substitute is read here: rare, so a worker may wait for storage. */
 void sample_make(struct job *job, struct sample_kit *kit);
 
 #endif
