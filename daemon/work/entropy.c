@@ -193,6 +193,8 @@ int entropy_begin(struct entropy *entropy, const struct scan_frame *frame,
 	entropy->first = box.x / SCAN_GROUP * SCAN_GROUP;
 	entropy->x = box.x;
 	entropy->y = entropy->row_first = entropy->row_end = box.y;
+	if ((uint32_t)(box.y + box.height) > index->rows)
+		return ENTROPY_E_STALE;
 	int r = entropy_learn_all(entropy);
 	if (r == 0)
 		r = entropy_room(entropy);

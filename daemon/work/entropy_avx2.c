@@ -4,10 +4,11 @@
 
 #include "work/entropy_loop.h"
 #include "work/entropy_plain.h"
+#include "work/skim_loop.h"
 
-static uint64_t avx2_skim(const struct skim *skim, uint64_t bit, uint32_t mcus, int32_t *dc)
+static void avx2_skim(const struct skim *skim, struct skim_run *runs, unsigned count)
 {
-	return loop_skim(skim, bit, mcus, dc);
+	skim_loop(skim, runs, count);
 }
 
 static void avx2_run(const uint8_t *bytes, struct entropy_stream *streams, unsigned count)

@@ -4,6 +4,7 @@
 
 #include "work/entropy_loop.h"
 #include "work/entropy_plain.h"
+#include "work/skim_loop.h"
 
 /* For each place in a block, which coefficient it gets. */
 static const _Alignas(64) uint16_t zigzag[64] = {
@@ -12,9 +13,9 @@ static const _Alignas(64) uint16_t zigzag[64] = {
 	46, 51, 55, 60, 21, 34, 37, 47, 50, 56, 59, 61, 35, 36, 48, 49, 57, 58, 62, 63,
 };
 
-static uint64_t avx512_skim(const struct skim *skim, uint64_t bit, uint32_t mcus, int32_t *dc)
+static void avx512_skim(const struct skim *skim, struct skim_run *runs, unsigned count)
 {
-	return loop_skim(skim, bit, mcus, dc);
+	skim_loop(skim, runs, count);
 }
 
 static void avx512_run(const uint8_t *bytes, struct entropy_stream *streams, unsigned count)

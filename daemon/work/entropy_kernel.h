@@ -7,6 +7,7 @@
 #ifndef STOKER_WORK_ENTROPY_KERNEL_H
 #define STOKER_WORK_ENTROPY_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,13 +16,16 @@
 
 /*
  * Skimming: to find the end of a block without its numbers, several symbols are passed in one step.
- * By the next SKIM_BITS bits: bits passed | coefficients passed << 8. Coefficients are SKIM_MISS if
- * no whole symbol is there, and counted from SKIM_END if the last one ends the block.
+ * By the next SKIM_BITS bits: bits passed | coefficients passed << 8. The last symbol's number may
+ * lie beyond those bits. Coefficients are SKIM_MISS if no whole code is there, and counted from
+ * SKIM_END if the last one ends the block.
  */
-#define SKIM_BITS 13
+#define SKIM_BITS 12
+#define SKIM_MOST 22 /* bits passed by a step: three of them, the last one's code, fit in 57 */
 #define SKIM_MISS 64
 #define SKIM_END 128
 #define SKIM_SLACK 4096 /* readable bytes behind the last: an MCU more than there is */
+#define SKIM_RUNS 3	/* at a time */
 
 struct skim {
 	const uint8_t *bytes; /* unstuffed */
@@ -32,6 +36,32 @@ struct skim {
 		const uint16_t *jump;
 		unsigned component;
 	} block[SCAN_BLOCKS];
+};
+
+/* The end of an MCU. */
+struct skim_mark {
+	uint32_t bit;
+	int16_t dc[SCAN_COMPONENTS]; /* the sums of its differences */
+};
+
+/*
+ * A run over MCUs from `bit` on. It stops when it has no room for another mark, where it fails
+ * (there is no such code, or too many coefficients, or no bits), and at the first MCU that ends at
+ * or behind `stop`.
+ *
+ * A run that begins anywhere is a guess. Codes find their way back: after some MCUs it is where a
+ * run from the start would be. It never fails, but begins anew with no mark. A run with a `next`,
+ * a guess from `stop` on, goes on behind it until it ends an MCU where the next run has ended one,
+ * too: from there on both are the same.
+ */
+struct skim_run {
+	uint64_t bit; /* where it is: the last mark's */
+	uint64_t stop;
+	struct skim_mark *marks;
+	uint32_t count, room;
+	uint32_t met; /* the mark of the next run where both met */
+	bool guess, failed, joined;
+	struct skim_run *next;
 };
 
 /*
@@ -74,9 +104,8 @@ struct entropy_stream {
 
 struct entropy_kernel {
 	const char *name;
-	/* Pass `mcus` MCUs from `bit` on; adds to `dc`. Returns the bit behind, or 0 if the scan is
-	 * damaged or ends before. */
-	uint64_t (*skim)(const struct skim *skim, uint64_t bit, uint32_t mcus, int32_t *dc);
+	/* Let the runs go on until they stop, at most SKIM_RUNS. */
+	void (*skim)(const struct skim *skim, struct skim_run *runs, unsigned count);
 	/* Decode all streams to their ends, some at a time. */
 	void (*run)(const uint8_t *bytes, struct entropy_stream *streams, unsigned count);
 	/* Blocks of zigzag order to blocks of natural order; `from` is zero afterwards. */

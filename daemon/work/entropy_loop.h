@@ -26,66 +26,6 @@ LOOP_INLINE uint64_t loop_load(const uint8_t *bytes, uint64_t bit)
 	return word << (bit & 7);
 }
 
-/* --- skim --- */
-
-/* The coefficients behind DC; the bit behind the block, or 0. */
-LOOP_INLINE uint64_t loop_skim_ac(const struct skim *skim, const struct skim_block *block,
-				  uint64_t bit)
-{
-	unsigned place = 1;
-	while (place < 64) {
-		uint64_t bits = loop_load(skim->bytes, bit);
-		unsigned jump = 0, next = 0;
-#pragma GCC unroll 4
-		for (int i = 0; i < LOOP_STEPS; i++) {
-			jump = block->jump[bits >> (64 - SKIM_BITS)];
-			next = place + (jump >> 8);
-			if (next >= 64)
-				break;
-			place = next;
-			bits <<= jump & 63;
-			bit += jump & 63;
-		}
-		if (next < 64)
-			continue;
-		if (next >= SKIM_END && next < SKIM_END + 64)
-			return bit + (jump & 63);
-		/* A long code, or symbols beyond the block's end: one by one. */
-		bits = loop_load(skim->bytes, bit);
-		unsigned found = huffman_find(block->ac, bits);
-		if (!found)
-			return 0;
-		bit += (found >> 8) + (found & 15);
-		if ((found & 15) == 0 && (found & 255) != 0xF0)
-			return bit;
-		place += (found >> 4 & 15) + 1;
-	}
-	return place == 64 ? bit : 0;
-}
-
-LOOP_INLINE uint64_t loop_skim(const struct skim *skim, uint64_t bit, uint32_t mcus, int32_t *dc)
-{
-	for (; mcus > 0; mcus--) {
-		for (unsigned i = 0; i < skim->blocks; i++) {
-			const struct skim_block *block = &skim->block[i];
-			uint64_t bits = loop_load(skim->bytes, bit);
-			unsigned found = huffman_find(block->dc, bits);
-			if (!found)
-				return 0;
-			dc[block->component] += huffman_number(bits << (found >> 8), found & 15);
-			bit += (found >> 8) + (found & 15);
-			bit = loop_skim_ac(skim, block, bit);
-			if (!bit)
-				return 0;
-		}
-		if (bit > skim->limit)
-			return 0;
-	}
-	return bit;
-}
-
-/* --- decode --- */
-
 /* A stream in registers. Behind the bits of the word stands a one: where it is tells how many of
  * them have been used, without counting. */
 struct loop_stream {

@@ -2,6 +2,7 @@
 #include "work/entropy_plain.h"
 
 #include "work/entropy_loop.h"
+#include "work/skim_loop.h"
 
 /* The place in a block of each coefficient, as they come. */
 static const uint8_t natural[64] = {
@@ -10,9 +11,9 @@ static const uint8_t natural[64] = {
 	30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 };
 
-static uint64_t plain_skim(const struct skim *skim, uint64_t bit, uint32_t mcus, int32_t *dc)
+static void plain_skim(const struct skim *skim, struct skim_run *runs, unsigned count)
 {
-	return loop_skim(skim, bit, mcus, dc);
+	skim_loop(skim, runs, count);
 }
 
 static void plain_run(const uint8_t *bytes, struct entropy_stream *streams, unsigned count)

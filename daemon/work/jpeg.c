@@ -352,7 +352,7 @@ static void step_read_indexed(struct jpeg *jpeg)
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
 	struct rect part;
 	jpeg_set_up(jpeg);
-	int r = shortcut_shrink(jpeg->shortcut, cinfo, jpeg->need, &part);
+	int r = shortcut_shrink(jpeg->shortcut, cinfo, &part);
 	if (r)
 		jpeg_leave(jpeg, r);
 	if (!jpeg_start_decompress(cinfo))
@@ -436,7 +436,8 @@ int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct
 	jpeg->pixels = pixels;
 	if (!jpeg->ready) /* a second part of the same image: from the start again */
 		r = jpeg_run(jpeg, step_header, fault);
-	if (r == 0 && shortcut_find(jpeg->shortcut, &jpeg->cinfo, jpeg->input, &jpeg->origin)) {
+	if (r == 0 &&
+	    shortcut_find(jpeg->shortcut, &jpeg->cinfo, jpeg->input, &jpeg->origin, need)) {
 		done = jpeg_read_indexed(jpeg);
 		if (!done)
 			r = jpeg_run(jpeg, step_header, fault);

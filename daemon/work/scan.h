@@ -2,15 +2,21 @@
 /*
  * The scan of a baseline JPEG and its index: where in the bits every 16th MCU of each row of MCUs
  * begins, and what the DC values are there. With it a part of the picture can be decoded without
- * what comes before (entropy.h). Building an index is a check of the whole scan: it exists only for
- * one that libjpeg decodes to its end without a warning.
+ * what comes before (entropy.h). An index knows the rows from the first one down to some row, and
+ * may learn further ones (scanner.h); a row that it knows is one that libjpeg decodes, with all
+ * above it, without a warning. Of the rows below nothing is said.
  *
- * An index is a flat block of bytes that can be moved, copied and kept:
- *	struct scan_header (see scan.c), then for each row of MCUs and each group of 16 in it, and
- *	once more for the end:	bit in the scan (u32), DC of each component (i16), packed
- * in the machine's byte order; one of the other order is not taken.
+ * An index is a flat block of bytes that can be moved, copied and kept: struct scan_header, then
+ *for each row of MCUs and each group of 16 in it, and once more for the end, an entry, packed: bit
+ *in the scan (u32), DC of each component (i16) all in the machine's byte order; one of the other
+ *order is not taken. In memory it has its last size from the start; what is kept elsewhere ends
+ *behind the rows that it knows. The first entry of the first row that is not known is known, too:
+ *there one goes on. Of a block that comes from outside only the header's agreement with the picture
+ *is checked. Which file it is of, and whether its bytes are still those that were written, is for
+ *who keeps it.
  *
- * Pure: bytes in, bytes out; hostile ones too. Knows no libjpeg and no file. One thread at a time.
+ * Pure: bytes in, bytes out; hostile ones too. Knows no libjpeg and no file. Any thread; what may
+ *be done beside each other is said below.
  *
  * Conditions: SCAN_E_..., why a scan has no index. The first few say what kind of file it is and
  * are found by who reads its header.
@@ -18,12 +24,14 @@
 #ifndef STOKER_WORK_SCAN_H
 #define STOKER_WORK_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
 #include "work/huffman.h"
 
+#define SCAN_MAGIC 0x32584953u	   /* "SIX2" */
 #define SCAN_GROUP 16		   /* MCUs from one entry to the next */
 #define SCAN_COMPONENTS 4	   /* at most */
 #define SCAN_BLOCKS 10		   /* of an MCU, at most */
@@ -66,30 +74,58 @@ struct scan_entry {
 	int16_t dc[SCAN_COMPONENTS];
 };
 
-/* A view of an index; borrows its bytes. */
+/* What stands before the entries. All but `known` is settled when the index begins. */
+struct scan_header {
+	uint32_t magic;	     /* SCAN_MAGIC */
+	uint32_t bytes;	     /* of the index once all rows are known, this included */
+	uint32_t file_bytes; /* the file's */
+	uint32_t offset;     /* of the scan */
+	uint64_t sample;     /* of the scan's bytes: a few of them, all over it */
+	uint16_t width, height;
+	uint8_t components, group;	   /* group: SCAN_GROUP */
+	uint8_t sampling[SCAN_COMPONENTS]; /* h << 4 | v */
+	uint8_t zero[2];
+	uint32_t known; /* rows of MCUs */
+};
+
+/* An index of this picture that knows no row, in `out`. 0 or -ENOMEM. */
+int scan_index_begin(struct buffer *out, const struct scan_frame *frame, const uint8_t *data,
+		     size_t file_bytes);
+
+/* The size in memory of an index in these bytes, at any address: its header's, if it agrees with
+ * itself and `size` is enough for the rows that it knows; else 0. */
+size_t scan_index_size(const uint8_t *bytes, size_t size);
+
+/*
+ * Below, `index` is at an address that is a multiple of 8 and has all its memory. Any number of
+ * threads may read it while one makes it grow. `bytes` are such as have a scan_index_size().
+ */
+/* Make memory that is all zero an index. */
+void scan_index_start(uint8_t *index, const uint8_t *bytes);
+/* Take over what another index of the same picture knows beyond this one. */
+void scan_index_grow(uint8_t *index, const uint8_t *bytes);
+/* What it knows by now, as a block to be kept elsewhere; with all its memory. 0 or -ENOMEM. */
+int scan_index_copy(struct buffer *out, const uint8_t *index);
+
+/* A view of an index, of the rows known when it was opened; borrows its bytes. */
 struct scan_index {
 	const uint8_t *entries;
 	size_t entry_bytes;
 	uint32_t groups; /* of a row */
-	uint32_t rows;
+	uint32_t rows;	 /* known */
 };
 
-/* Look at a block of bytes as an index of this picture in the file `data`. 0 or SCAN_E_INDEX. */
-int scan_index_open(struct scan_index *out, const uint8_t *bytes, size_t size,
+/* Look at an index of `size` bytes as one of this picture in the file `data`. 0 or SCAN_E_INDEX. */
+int scan_index_open(struct scan_index *out, const uint8_t *index, size_t size,
 		    const struct scan_frame *frame, const uint8_t *data, size_t file_bytes);
-/* `group` may be `groups`: the row's end. */
+/* Of a row that is known; `group` may be `groups`: the row's end. */
 struct scan_entry scan_index_at(const struct scan_index *index, uint32_t row, uint32_t group);
 
-/* The tools for building: tables and scratch memory, used again from file to file. */
-struct scanner;
-struct entropy_kernel;
-int scanner_new(struct scanner **out, const struct entropy_kernel *kernel); /* 0 or -ENOMEM */
-void scanner_free(struct scanner *scanner);
-
-/* Check the scan of the file `data` and write its index to `out`. 0, SCAN_E_ODD, SCAN_E_DAMAGED or
- * -ENOMEM. */
-int scanner_build(struct scanner *scanner, const struct scan_frame *frame, const uint8_t *data,
-		  size_t size, struct buffer *out);
+/* Write an entry of a row that is not known yet, and then say that the rows before `rows` are. For
+ * the only thread that knows of this index. */
+void scan_index_set(uint8_t *index, const struct scan_index *view, uint32_t row, uint32_t group,
+		    const struct scan_entry *entry);
+void scan_index_know(uint8_t *index, uint32_t rows);
 
 /* Entropy-coded bytes to plain ones: FF 00 is FF. Stops before a marker or at the end; returns
  * where. `to` has room for all. */

@@ -13,7 +13,8 @@ struct entry {
 	struct entry *next; /* of those that were replaced */
 	struct stamp stamp;
 	uint32_t size; /* 0: there is no index for this file */
-	uint8_t bytes[];
+	atomic_bool growing;
+	_Alignas(8) uint8_t bytes[];
 };
 
 struct page {
@@ -127,23 +128,32 @@ enum scans_answer scans_find(struct scans *scans, uint64_t sample, const struct 
 	return SCANS_NEVER;
 }
 
-static bool scans_keep(struct scans *scans, uint64_t sample, const struct stamp *stamp,
-		       const uint8_t *bytes, size_t size)
+/* Only one thread makes an index grow at a time; what another one has learnt meanwhile is dropped.
+ */
+static void entry_grow(struct entry *entry, const uint8_t *index)
 {
-	_Atomic(struct entry *) *place = scans_place(scans, sample);
-	size_t whole = sizeof(struct entry) + size;
-	struct entry *entry = place && size <= UINT32_MAX ? scans_take(scans, whole) : NULL;
-	if (!entry)
-		return false;
-	entry->stamp = *stamp;
-	entry->size = (uint32_t)size;
-	if (size > 0)
-		memcpy(entry->bytes, bytes, size);
-	struct entry *old = atomic_load(place);
-	/* Another worker may have been here with the same file: the first one stays. */
-	if ((old && stamp_equal(&old->stamp, stamp) && size > 0) ||
-	    !atomic_compare_exchange_strong(place, &old, entry)) {
-		scans_give(scans, entry, whole);
+	if (entry->size == 0 || atomic_exchange(&entry->growing, true))
+		return;
+	scan_index_grow(entry->bytes, index);
+	atomic_store(&entry->growing, false);
+}
+
+static struct entry *scans_entry(struct scans *scans, const struct stamp *stamp, size_t size)
+{
+	struct entry *entry = scans_take(scans, sizeof(*entry) + size);
+	if (entry) {
+		entry->stamp = *stamp;
+		entry->size = (uint32_t)size;
+	}
+	return entry;
+}
+
+/* In place of `old`; false if that is not there any more. */
+static bool scans_keep(struct scans *scans, _Atomic(struct entry *) *place, struct entry *old,
+		       struct entry *entry)
+{
+	if (!atomic_compare_exchange_strong(place, &old, entry)) {
+		scans_give(scans, entry, sizeof(*entry) + entry->size);
 		return false;
 	}
 	if (old) {
@@ -154,17 +164,57 @@ static bool scans_keep(struct scans *scans, uint64_t sample, const struct stamp 
 	return true;
 }
 
-void scans_put(struct scans *scans, uint64_t sample, const struct stamp *stamp,
+bool scans_load(struct scans *scans, uint64_t sample, const struct stamp *stamp,
+		const uint8_t *bytes, size_t size)
+{
+	size_t whole = scan_index_size(bytes, size);
+	_Atomic(struct entry *) *place = whole > 0 ? scans_place(scans, sample) : NULL;
+	struct entry *old = place ? atomic_load(place) : NULL;
+	if (old && stamp_equal(&old->stamp, stamp)) {
+		entry_grow(old, bytes);
+		return false;
+	}
+	struct entry *entry = place ? scans_entry(scans, stamp, whole) : NULL;
+	if (!entry)
+		return false;
+	scan_index_start(entry->bytes, bytes);
+	return scans_keep(scans, place, old, entry);
+}
+
+bool scans_put(struct scans *scans, uint64_t sample, const struct stamp *stamp,
 	       const uint8_t *bytes, size_t size)
 {
-	if (scans_keep(scans, sample, stamp, bytes, size))
+	bool fresh = scans_load(scans, sample, stamp, bytes, size);
+	if (fresh)
 		atomic_fetch_add_explicit(&scans->account->built, 1, memory_order_relaxed);
+	return fresh;
 }
 
 void scans_refuse(struct scans *scans, uint64_t sample, const struct stamp *stamp, int reason)
 {
 	assert(reason > 0 && reason < SCAN_REASONS);
-	if (scans_keep(scans, sample, stamp, NULL, 0))
+	_Atomic(struct entry *) *place = scans_place(scans, sample);
+	struct entry *old = place ? atomic_load(place) : NULL;
+	bool known = old && old->size == 0 && stamp_equal(&old->stamp, stamp);
+	struct entry *entry = place && !known ? scans_entry(scans, stamp, 0) : NULL;
+	if (entry && scans_keep(scans, place, old, entry))
 		atomic_fetch_add_explicit(&scans->account->refused[reason], 1,
 					  memory_order_relaxed);
+}
+
+int scans_each(const struct scans *scans, scans_visit *each, void *context)
+{
+	struct buffer copy = BUFFER_NULL;
+	int r = 0;
+	for (uint64_t sample = 0; sample < scans->samples && r == 0; sample++) {
+		const struct page *page = atomic_load(&scans->pages[sample / PAGE_SAMPLES]);
+		const struct entry *entry =
+			page ? atomic_load(&page->entries[sample % PAGE_SAMPLES]) : NULL;
+		if (!entry || entry->size == 0)
+			continue;
+		r = scan_index_copy(&copy, entry->bytes);
+		r = r ? r : each(context, sample, &entry->stamp, copy.data, copy.size);
+	}
+	buffer_deinit(&copy);
+	return r;
 }

@@ -13,6 +13,8 @@
 
 #include "work/entropy.h"
 #include "work/entropy_kernel.h"
+#include "work/marker.h"
+#include "work/scanner.h"
 #include "work/scans.h"
 
 /* Pixels around what is needed that upsampling may look at: a sample of chroma on each side. */
@@ -26,14 +28,14 @@ struct shortcut {
 	struct jpeg_entropy_decoder decoder; /* first: libjpeg knows it by this */
 	struct scanner *scanner;
 	struct entropy *entropy;
-	struct buffer fresh; /* an index just made */
+	struct buffer own; /* an index that is being made or made longer */
 
 	/* of the picture */
 	struct scan_frame frame;
 	const struct codec_input *input;
-	const uint8_t *index;
-	size_t index_bytes;
-	int verdict; /* of the last step: 0, ENTROPY_E_STALE or -ENOMEM */
+	struct scan_index index;
+	struct rect box; /* the part that is needed, in MCUs */
+	int verdict;	 /* of the last step: 0, ENTROPY_E_STALE or -ENOMEM */
 };
 
 int shortcut_new(struct shortcut **out)
@@ -58,7 +60,7 @@ void shortcut_free(struct shortcut *shortcut)
 		return;
 	scanner_free(shortcut->scanner);
 	entropy_free(shortcut->entropy);
-	buffer_deinit(&shortcut->fresh);
+	buffer_deinit(&shortcut->own);
 	free(shortcut);
 }
 
@@ -122,49 +124,7 @@ static int frame_read(struct scan_frame *frame, const struct jpeg_decompress_str
 	return scan_frame_settle(frame);
 }
 
-/* --- the index --- */
-
-static int shortcut_build(struct shortcut *shortcut, const struct decode_origin *origin)
-{
-	const struct codec_input *input = shortcut->input;
-	int r = scanner_build(shortcut->scanner, &shortcut->frame, input->data, input->size,
-			      &shortcut->fresh);
-	if (r)
-		return r;
-	shortcut->index = shortcut->fresh.data;
-	shortcut->index_bytes = shortcut->fresh.size;
-	scans_put(origin->scans, origin->sample, &origin->stamp, shortcut->index,
-		  shortcut->index_bytes);
-	return 0;
-}
-
-bool shortcut_find(struct shortcut *shortcut, const struct jpeg_decompress_struct *cinfo,
-		   const struct codec_input *input, const struct decode_origin *origin)
-{
-	if (!origin->scans)
-		return false;
-	shortcut->input = input;
-	shortcut->verdict = 0;
-	enum scans_answer answer = scans_find(origin->scans, origin->sample, &origin->stamp,
-					      &shortcut->index, &shortcut->index_bytes);
-	if (answer == SCANS_NEVER)
-		return false;
-	size_t offset = (size_t)(cinfo->src->next_input_byte - input->data);
-	int r = frame_read(&shortcut->frame, cinfo, offset);
-	if (r == 0 && answer == SCANS_NONE)
-		r = shortcut_build(shortcut, origin);
-	if (r > 0)
-		scans_refuse(origin->scans, origin->sample, &origin->stamp, r);
-	return r == 0;
-}
-
-void shortcut_forget(struct shortcut *shortcut, const struct decode_origin *origin)
-{
-	if (shortcut->verdict > 0)
-		scans_refuse(origin->scans, origin->sample, &origin->stamp, SCAN_E_INDEX);
-}
-
-/* --- the smaller picture --- */
+/* --- the part --- */
 
 /* The MCUs along one side that [from, from + count) takes: first and behind the last. */
 static void side(int32_t from, int32_t count, int32_t extent, int32_t unit, int32_t *first,
@@ -189,6 +149,87 @@ static struct rect shrink_box(const struct scan_frame *frame, struct rect need)
 	side(need.y, need.height, frame->height, frame->unit_height, &top, &bottom);
 	return (struct rect){left, top, right - left, bottom - top};
 }
+
+/* --- the index --- */
+
+/* Learn the rows down to `rows` and leave them in the store. The store's own index stays as it is
+ * until then: others read it. */
+static int shortcut_learn(struct shortcut *shortcut, const struct decode_origin *origin,
+			  uint32_t rows)
+{
+	const struct codec_input *input = shortcut->input;
+	const struct scan_frame *frame = &shortcut->frame;
+	struct buffer *own = &shortcut->own;
+	int r = scan_index_open(&shortcut->index, own->data, own->size, frame, input->data,
+				input->size);
+	if (r)
+		return r;
+	r = scanner_extend(shortcut->scanner, frame, input->data, input->size, rows, own->data,
+			   &shortcut->index);
+	if (r)
+		return r;
+	scans_put(origin->scans, origin->sample, &origin->stamp, own->data, own->size);
+	return scan_index_open(&shortcut->index, own->data, own->size, frame, input->data,
+			       input->size);
+}
+
+static int shortcut_open(struct shortcut *shortcut, const struct decode_origin *origin,
+			 const uint8_t *bytes, size_t size)
+{
+	const struct codec_input *input = shortcut->input;
+	uint32_t rows = (uint32_t)(shortcut->box.y + shortcut->box.height);
+	int r;
+	if (!bytes) {
+		r = scanner_accepts(&shortcut->frame, input->size);
+		r = r ? r
+		      : scan_index_begin(&shortcut->own, &shortcut->frame, input->data,
+					 input->size);
+		return r ? r : shortcut_learn(shortcut, origin, rows);
+	}
+	r = scan_index_open(&shortcut->index, bytes, size, &shortcut->frame, input->data,
+			    input->size);
+	if (r || shortcut->index.rows >= rows)
+		return r;
+	r = scan_index_copy(&shortcut->own, bytes);
+	shortcut->own.size = size;
+	return r ? r : shortcut_learn(shortcut, origin, rows);
+}
+
+bool shortcut_find(struct shortcut *shortcut, const struct jpeg_decompress_struct *cinfo,
+		   const struct codec_input *input, const struct decode_origin *origin,
+		   struct rect need)
+{
+	const uint8_t *bytes = NULL;
+	size_t size = 0;
+	if (!origin->scans)
+		return false;
+	shortcut->input = input;
+	shortcut->verdict = 0;
+	enum scans_answer answer =
+		scans_find(origin->scans, origin->sample, &origin->stamp, &bytes, &size);
+	if (answer == SCANS_NEVER)
+		return false;
+	size_t offset = (size_t)(cinfo->src->next_input_byte - input->data);
+	int r = frame_read(&shortcut->frame, cinfo, offset);
+	/* Without an end it is bad, whichever part is asked for, and libjpeg is to say so. */
+	if (r == 0 && !marker_has_end(input->data + offset, input->size - offset))
+		r = SCAN_E_DAMAGED;
+	if (r == 0) {
+		shortcut->box = shrink_box(&shortcut->frame, need);
+		r = shortcut_open(shortcut, origin, bytes, size);
+	}
+	if (r > 0)
+		scans_refuse(origin->scans, origin->sample, &origin->stamp, r);
+	return r == 0;
+}
+
+void shortcut_forget(struct shortcut *shortcut, const struct decode_origin *origin)
+{
+	if (shortcut->verdict > 0)
+		scans_refuse(origin->scans, origin->sample, &origin->stamp, SCAN_E_INDEX);
+}
+
+/* --- the smaller picture --- */
 
 static struct rect shrink_part(const struct scan_frame *frame, struct rect box)
 {
@@ -225,26 +266,15 @@ static void shrink_frame(struct jpeg_decompress_struct *cinfo, struct rect part)
 	}
 }
 
-static int shrink_entropy(struct shortcut *shortcut, struct rect box)
-{
-	const struct scan_frame *frame = &shortcut->frame;
-	const struct codec_input *input = shortcut->input;
-	struct scan_index index;
-	if (scan_index_open(&index, shortcut->index, shortcut->index_bytes, frame, input->data,
-			    input->size))
-		return ENTROPY_E_STALE;
-	return entropy_begin(shortcut->entropy, frame, &index, input->data, input->size, box);
-}
-
 int shortcut_shrink(struct shortcut *shortcut, struct jpeg_decompress_struct *cinfo,
-		    struct rect need, struct rect *part_out)
+		    struct rect *part_out)
 {
-	const struct scan_frame *frame = &shortcut->frame;
-	struct rect box = shrink_box(frame, need);
-	shortcut->verdict = shrink_entropy(shortcut, box);
+	const struct codec_input *input = shortcut->input;
+	shortcut->verdict = entropy_begin(shortcut->entropy, &shortcut->frame, &shortcut->index,
+					  input->data, input->size, shortcut->box);
 	if (shortcut->verdict)
 		return shortcut->verdict < 0 ? shortcut->verdict : SCAN_E_INDEX;
-	*part_out = shrink_part(frame, box);
+	*part_out = shrink_part(&shortcut->frame, shortcut->box);
 	shrink_frame(cinfo, *part_out);
 	return 0;
 }

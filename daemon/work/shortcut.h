@@ -26,19 +26,21 @@ int shortcut_new(struct shortcut **out); /* 0 or -ENOMEM */
 void shortcut_free(struct shortcut *shortcut);
 
 /*
- * Whether the picture, whose header libjpeg has just read, has an index: from its dataset's store,
- * or made now and left there. `input` is borrowed until the picture is done.
+ * Whether the picture, whose header libjpeg has just read, has an index that knows the part `need`:
+ * from its dataset's store, or learnt now and left there. `input` is borrowed until the picture is
+ * done.
  */
 bool shortcut_find(struct shortcut *shortcut, const struct jpeg_decompress_struct *cinfo,
-		   const struct codec_input *input, const struct decode_origin *origin);
+		   const struct codec_input *input, const struct decode_origin *origin,
+		   struct rect need);
 
 /*
- * With one, between jpeg_read_header() and jpeg_start_decompress(): make libjpeg take the picture
- * for the part of it that `need` takes; `part_out` is what it decodes, in the picture's
- * coordinates. 0, SCAN_E_INDEX or -ENOMEM.
+ * If so, between jpeg_read_header() and jpeg_start_decompress(): make libjpeg take the picture for
+ * the part of it that `need` takes; `part_out` is what it decodes, in the picture's coordinates. 0,
+ * SCAN_E_INDEX or -ENOMEM.
  */
 int shortcut_shrink(struct shortcut *shortcut, struct jpeg_decompress_struct *cinfo,
-		    struct rect need, struct rect *part_out);
+		    struct rect *part_out);
 /* After jpeg_start_decompress(). Coefficients that cannot be had end in libjpeg's error_exit(). */
 void shortcut_enter(struct shortcut *shortcut, struct jpeg_decompress_struct *cinfo);
 /* It went wrong: if the index was why, it is never used again. */

@@ -18,16 +18,17 @@ void shortcut_free(struct shortcut *shortcut)
 }
 
 bool shortcut_find(struct shortcut *shortcut, const struct jpeg_decompress_struct *cinfo,
-		   const struct codec_input *input, const struct decode_origin *origin)
+		   const struct codec_input *input, const struct decode_origin *origin,
+		   struct rect need)
 {
-	(void)shortcut, (void)cinfo, (void)input, (void)origin;
+	(void)shortcut, (void)cinfo, (void)input, (void)origin, (void)need;
 	return false;
 }
 
 int shortcut_shrink(struct shortcut *shortcut, struct jpeg_decompress_struct *cinfo,
-		    struct rect need, struct rect *part_out)
+		    struct rect *part_out)
 {
-	(void)shortcut, (void)cinfo, (void)need, (void)part_out;
+	(void)shortcut, (void)cinfo, (void)part_out;
 	return SCAN_E_INDEX;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A JPEG that is decoded by its scan's index has the pixels that libjpeg gives it alone: for every
- * sampling, on the first visit and on later ones, with every version of the loops. What has no
- * index, or a wrong one, is decoded in the ordinary way.
+ * sampling, on the first visit and on later ones. What has no index, or a wrong one, is decoded in
+ * the ordinary way.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,11 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "pictures.h"
 #include "work/decode.h"
-#include "work/entropy.h"
-#include "work/entropy_kernel.h"
 #include "work/scans.h"
 
 static struct decoder *decoder; /* one for all tests, as a worker uses it */
@@ -344,96 +341,6 @@ static void test_changed_index(void **state)
 	free(picture.data);
 }
 
-/* --- the loops' versions --- */
-
-static struct scan_frame frame_of(const struct picture *picture, int width, int height)
-{
-	/* As libjpeg's encoder writes it: 4:2:0 with the standard's codes. */
-	struct scan_frame frame = {.width = width,
-				   .height = height,
-				   .components = 3,
-				   .component = {{2, 2, 0, 0}, {1, 1, 1, 1}, {1, 1, 1, 1}}};
-	size_t scan = jpeg_find(picture, 0xDA);
-	frame.offset = (uint32_t)scan + 12;
-	for (size_t at = 2; at < scan - 2;) {
-		const uint8_t *segment = picture->data + at;
-		size_t length = (size_t)(segment[2] << 8 | segment[3]);
-		for (size_t i = 4; segment[1] == 0xC4 && i < 2 + length;) {
-			uint8_t number = segment[i];
-			struct huffman_code *code =
-				(number >> 4 ? frame.ac : frame.dc) + (number & 3);
-			size_t symbols = 0;
-			for (size_t k = 1; k <= 16; k++)
-				symbols += code->counts[k] = segment[i + k];
-			memcpy(code->symbols, segment + i + 17, symbols);
-			i += 17 + symbols;
-		}
-		at += 2 + length;
-	}
-	assert_int_equal(scan_frame_settle(&frame), 0);
-	return frame;
-}
-
-/* All coefficients of a box, by one version. free() */
-static int16_t *coefficients(const struct entropy_kernel *kernel, const struct picture *picture,
-			     const struct scan_frame *frame, const struct buffer *bytes,
-			     struct rect box)
-{
-	struct entropy *entropy;
-	struct scan_index index;
-	size_t mcus = (size_t)box.width * box.height;
-	int16_t *all = malloc(mcus * frame->blocks * 128);
-	assert_non_null(all);
-	assert_int_equal(entropy_new(&entropy, kernel), 0);
-	assert_int_equal(scan_index_open(&index, bytes->data, bytes->size, frame, picture->data,
-					 picture->size),
-			 0);
-	assert_int_equal(entropy_begin(entropy, frame, &index, picture->data, picture->size, box),
-			 0);
-	for (size_t i = 0; i < mcus; i++) {
-		int16_t *blocks[SCAN_BLOCKS];
-		for (unsigned k = 0; k < frame->blocks; k++)
-			blocks[k] = all + (i * frame->blocks + k) * 64;
-		assert_int_equal(entropy_next(entropy, blocks), 0);
-	}
-	entropy_free(entropy);
-	return all;
-}
-
-static void test_kernels_agree(void **state)
-{
-	struct picture picture = make(4, 1000, 300, JPEG_BASELINE);
-	struct scan_frame frame = frame_of(&picture, 1000, 300);
-	struct buffer expected = BUFFER_NULL, bytes = BUFFER_NULL;
-	struct scanner *scanner;
-	const struct entropy_kernel *kernel, *plain = entropy_kernel_at(0);
-	(void)state;
-	assert_int_equal(scanner_new(&scanner, plain), 0);
-	assert_int_equal(scanner_build(scanner, &frame, picture.data, picture.size, &expected), 0);
-	scanner_free(scanner);
-	for (unsigned i = 1; (kernel = entropy_kernel_at(i)); i++) {
-		print_message("%s\n", kernel->name);
-		assert_int_equal(scanner_new(&scanner, kernel), 0);
-		assert_int_equal(scanner_build(scanner, &frame, picture.data, picture.size, &bytes),
-				 0);
-		scanner_free(scanner);
-		assert_int_equal(bytes.size, expected.size);
-		assert_memory_equal(bytes.data, expected.data, bytes.size);
-		for (int k = 0; k < 40; k++) {
-			struct rect box = random_rect((int32_t)frame.columns, (int32_t)frame.rows);
-			int16_t *a = coefficients(plain, &picture, &frame, &bytes, box);
-			int16_t *b = coefficients(kernel, &picture, &frame, &bytes, box);
-			assert_memory_equal(a, b, (size_t)box.width * box.height * 6 * 128);
-			free(a);
-			free(b);
-		}
-	}
-	assert_ptr_equal(entropy_kernel_best() == plain, entropy_kernel_at(1) == NULL);
-	buffer_deinit(&expected);
-	buffer_deinit(&bytes);
-	free(picture.data);
-}
-
 static void test_self_test(void **state)
 {
 	struct fault fault = {""};
@@ -451,7 +358,6 @@ int main(void)
 		cmocka_unit_test(test_cut_short),
 		cmocka_unit_test(test_another_file_under_the_stamp),
 		cmocka_unit_test(test_changed_index),
-		cmocka_unit_test(test_kernels_agree),
 		cmocka_unit_test(test_self_test),
 	};
 	if (decoder_new(&decoder) != 0)

@@ -25,22 +25,49 @@ static enum scans_answer find(struct scans *scans, uint64_t sample, int64_t stat
 	return scans_find(scans, sample, &stamp, bytes, size);
 }
 
-static void put(struct scans *scans, uint64_t sample, int64_t state, uint8_t value, size_t size)
+#define ROWS 600
+#define BLOB_BYTES (sizeof(struct scan_header) + (ROWS + 1) * 6)
+
+/* An index of a grey picture of one group's width: `rows` of MCUs, of which the first `known` are
+ * known; all entries are `value`. */
+static size_t blob_make(uint8_t *bytes, uint32_t rows, uint32_t known, uint8_t value)
 {
-	const struct stamp stamp = stamp_of(sample, state);
-	uint8_t bytes[4096];
-	memset(bytes, value, sizeof(bytes));
-	scans_put(scans, sample, &stamp, bytes, size);
+	size_t size = sizeof(struct scan_header) + (rows + 1) * 6;
+	const struct scan_header header = {.magic = SCAN_MAGIC,
+					   .bytes = (uint32_t)size,
+					   .width = 8 * SCAN_GROUP,
+					   .height = (uint16_t)(8 * rows),
+					   .components = 1,
+					   .group = SCAN_GROUP,
+					   .sampling = {0x11},
+					   .known = known};
+	memset(bytes, value, size);
+	memcpy(bytes, &header, sizeof(header));
+	return size;
 }
 
-static void check(struct scans *scans, uint64_t sample, int64_t state, uint8_t value, size_t size)
+static bool put_known(struct scans *scans, uint64_t sample, int64_t state, uint8_t value,
+		      uint32_t rows, uint32_t known)
+{
+	const struct stamp stamp = stamp_of(sample, state);
+	uint8_t bytes[BLOB_BYTES];
+	size_t size = blob_make(bytes, rows, known, value);
+	return scans_put(scans, sample, &stamp, bytes, size);
+}
+
+static bool put(struct scans *scans, uint64_t sample, int64_t state, uint8_t value, uint32_t rows)
+{
+	return put_known(scans, sample, state, value, rows, rows);
+}
+
+static void check(struct scans *scans, uint64_t sample, int64_t state, uint8_t value, uint32_t rows)
 {
 	const uint8_t *bytes;
-	size_t found;
+	uint8_t expected[BLOB_BYTES];
+	size_t found, size = blob_make(expected, rows, rows, value);
 	assert_int_equal(find(scans, sample, state, &bytes, &found), SCANS_INDEX);
 	assert_int_equal(found, size);
-	for (size_t i = 0; i < size; i++)
-		assert_int_equal(bytes[i], value);
+	assert_memory_equal(bytes, expected, size);
 }
 
 /* An index is of one state of its file: size, time and inode. */
@@ -68,7 +95,7 @@ static void test_states_of_a_file(void **state)
 	check(scans, 4999, 1, 17, 33);
 	assert_int_equal(scans_find(scans, 4999, &stamp, &bytes, &size), SCANS_INDEX);
 	put(scans, 4999, 2, 19, 35);
-	assert_int_equal(bytes[32], 17); /* who still holds the old one may */
+	assert_int_equal(bytes[60], 17); /* who still holds the old one may */
 	check(scans, 4999, 2, 19, 35);
 	assert_int_equal(find(scans, 4999, 1, &bytes, &size), SCANS_NONE);
 	scans_refuse(scans, 4999, &(struct stamp){1, 2, 3}, SCAN_E_ODD);
@@ -92,18 +119,18 @@ static void test_budget(void **state)
 	assert_int_equal(scans_new(&a, &account, 1000), 0);
 	assert_int_equal(scans_new(&b, &account, 1000), 0);
 	for (uint64_t i = 0; i < 1000; i++) {
-		put(i % 2 ? a : b, i, 1, (uint8_t)i, 1000);
+		put(i % 2 ? a : b, i, 1, (uint8_t)i, 150);
 		assert_true(account.bytes <= account.limit);
 	}
 	assert_in_range(account.built, 70, 99);
 	for (uint64_t i = 0; i < 70; i++)
-		check(i % 2 ? a : b, i, 1, (uint8_t)i, 1000);
+		check(i % 2 ? a : b, i, 1, (uint8_t)i, 150);
 	assert_int_equal(find(a, 999, 1, &bytes, &size), SCANS_NEVER);
 	assert_int_equal(account.full, 1);
 	scans_free(b);
 	assert_int_equal(find(a, 999, 1, &bytes, &size), SCANS_NONE);
-	put(a, 999, 1, 3, 1000);
-	check(a, 999, 1, 3, 1000);
+	put(a, 999, 1, 3, 150);
+	check(a, 999, 1, 3, 150);
 	scans_free(a);
 	assert_int_equal(account.bytes, 0);
 }
@@ -138,13 +165,15 @@ static void *race(void *argument)
 	for (int64_t round = 0; round < 3; round++)
 		for (uint64_t i = 0; i < SAMPLES; i++) {
 			const uint8_t *bytes;
-			size_t size, length = 8 + i % 50;
+			size_t size;
+			uint32_t rows = 8 + i % 50;
 			uint8_t value = (uint8_t)(i + (uint64_t)round);
 			if (find(racer->scans, i, round, &bytes, &size) == SCANS_NONE)
-				put(racer->scans, i, round, value, length);
+				put(racer->scans, i, round, value, rows);
 			if (find(racer->scans, i, round, &bytes, &size) != SCANS_INDEX)
 				continue; /* another thread is a round further */
-			if (size != length || bytes[0] != value || bytes[size - 1] != value)
+			if (size != sizeof(struct scan_header) + (rows + 1) * 6 ||
+			    bytes[sizeof(struct scan_header)] != value || bytes[size - 1] != value)
 				racer->wrong++;
 		}
 	return NULL;
