@@ -208,7 +208,7 @@
 	E(5, STATE, wrong_state, "the message does not fit the state of the connection")           \
 	E(6, VERSION, version, "no common protocol version")                                       \
 	E(7, LEASE, lease, "no such lease: never granted, or released already")                    \
-	E(8, TIMEOUT, timeout, "a frame or HELLO did not come in time")                            \
+	E(8, TIMEOUT, timeout, "a frame, HELLO or RELEASE did not come in time")                   \
 	E(9, TOO_MANY_CONNECTIONS, too_many_connections, "the daemon serves as many as it may")    \
 	E(10, OVERRUN, overrun, "the peer does not read what it asked for")                        \
 	E(20, DATASET, dataset, "the dataset cannot be opened or read")                            \
@@ -270,6 +270,7 @@
 	C(INDEX_STALE, index_stale_total, TOTAL, "JPEGs without one: not the file they were")      \
 	C(DECODES_SHARED, decodes_shared_total, TOTAL,                                             \
 	  "samples made from another stream's decode")                                             \
-	C(FILES_CHANGED, files_changed_total, TOTAL, "files that changed while they were in use")
+	C(FILES_CHANGED, files_changed_total, TOTAL, "files that changed while they were in use")  \
+	C(LEASES_EXPIRED, leases_expired_total, TOTAL, "batches taken back: held for too long")
 
 #endif

@@ -18,6 +18,9 @@ static const struct {
 		{"ring_memory", "what all rings together may take"},
 	{"index_memory", "what all indexes together may take"},
 	{"max_connections", "connections at most"},
+	{"max_readers_per_user", "readers that one user may attach; 0: any"},
+	{"ring_memory_per_user", "what one user's rings may take; 0: any"},
+	{"lease_timeout_s", "how long a batch may be held; 0: for ever"},
 	{"rss", "memory of the process"},
 	{"open_fds", "open descriptors"},
 };
@@ -31,7 +34,7 @@ static const struct {
 } sections[] = {
 	{"readers",
 	 {"readers", "streams", "rings", "ring_bytes", "ring_memory", "slots_leased",
-	  "readers_total"}},
+	  "readers_total", "max_readers_per_user", "ring_memory_per_user", "lease_timeout_s"}},
 	{"work",
 	 {"workers", "fetchers", "queued", "samples_decoded_total", "samples_read_total",
 	  "bytes_read_total", "decodes_shared_total", "samples_delivered_total",
@@ -43,8 +46,8 @@ static const struct {
 	  "index_stale_total"}},
 	{"trouble",
 	 {"samples_bad_total", "samples_substituted_total", "files_changed_total",
-	  "protocol_errors_total", "bad_releases_total", "timeouts_total", "overruns_total",
-	  "connections_refused_total"}},
+	  "protocol_errors_total", "bad_releases_total", "timeouts_total", "leases_expired_total",
+	  "overruns_total", "connections_refused_total"}},
 	{"connections", {"connections", "max_connections", "connections_total"}},
 };
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
@@ -66,7 +69,8 @@ static bool ends_in(const char *name, const char *end)
 
 static enum unit unit_of(const char *name)
 {
-	if (ends_in(name, "_bytes") || strncmp(name, "bytes_", 6) == 0 || ends_in(name, "_memory"))
+	if (ends_in(name, "_memory_per_user") || ends_in(name, "_bytes") ||
+	    strncmp(name, "bytes_", 6) == 0 || ends_in(name, "_memory"))
 		return UNIT_BYTES;
 	if (ends_in(name, "_ns_total"))
 		return UNIT_NANOSECONDS;

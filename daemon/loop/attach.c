@@ -10,6 +10,7 @@
 #include "loop/deliver.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
+#include "loop/quota.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/server.h"
@@ -161,12 +162,12 @@ static bool attachment_budget(struct attachment *attachment, uint64_t *slots)
 	uint64_t windows =
 		attachment->prefetch ? attachment->prefetch : attachment_windows(attachment);
 	uint64_t least = attachment->prefetch ? windows : 2;
-	uint64_t budget = server->config->ring_memory;
-	uint64_t room = budget > server->budget_in_use ? budget - server->budget_in_use : 0, bytes;
+	struct quota_room room = quota_ring(server, attachment->session->peer->uid);
+	uint64_t bytes;
 	for (;; windows--) {
 		*slots = windows * global;
 		bytes = ring_bytes(attachment->stream, *slots);
-		if (bytes <= room && *slots <= ATTACH_SLOTS_MAX)
+		if (bytes <= room.bytes && *slots <= ATTACH_SLOTS_MAX)
 			return true;
 		if (windows == least)
 			break;
@@ -174,11 +175,11 @@ static bool attachment_budget(struct attachment *attachment, uint64_t *slots)
 	char text[400];
 	snprintf(text, sizeof(text),
 		 "a ring of %llu batches of %llu samples needs %llu bytes; of the budget of %llu "
-		 "bytes (ring-memory) %llu are free: lower batch_size or prefetch, or raise "
-		 "ring-memory",
+		 "bytes (%s) %llu are free: lower batch_size or prefetch, or raise %s",
 		 (unsigned long long)windows, (unsigned long long)global, (unsigned long long)bytes,
-		 (unsigned long long)budget, (unsigned long long)room);
-	attachment_fail(attachment, ERROR_MEMORY, text);
+		 (unsigned long long)room.limit, room.option, (unsigned long long)room.bytes,
+		 room.option);
+	attachment_fail(attachment, room.error, text);
 	return false;
 }
 
@@ -194,6 +195,7 @@ static void attachment_make_ring(struct attachment *attachment)
 		.transport = attachment->accept_fd ? SEGMENT_FD : SEGMENT_PATH,
 		.stride = round_up(share_extent(&request->share, request->position),
 				   share_global_batch(&request->share)),
+		.uid = attachment->session->peer->uid,
 	};
 	uint64_t epoch;
 	struct span first = attachment_start(attachment, &epoch);

@@ -8,6 +8,7 @@
 #include "loop/listing.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
+#include "loop/quota.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/server.h"
@@ -21,7 +22,11 @@ void data_attach(struct session *session, const struct message *message)
 			      "the daemon is about to stop: attach again when it is back");
 		return;
 	}
-	attachment_begin(session, &message->attach);
+	struct fault fault;
+	if (quota_reader(session, &fault))
+		session_error(session, ERROR_LIMIT, message->attach.seq, fault.text);
+	else
+		attachment_begin(session, &message->attach);
 }
 
 void data_detach(struct session *session, const struct message *message)

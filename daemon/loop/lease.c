@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/server.h"
@@ -39,7 +40,8 @@ int lease_new(struct lease **out, struct session *session, struct reader *reader
 				.reader = reader,
 				.id = ++session->last_lease,
 				.ordinal = ordinal,
-				.count = count};
+				.count = count,
+				.since_ns = clock_ns()};
 	list_append(&session->leases, &lease->in_session);
 	list_append(&ring->leases, &lease->in_ring);
 	reader->leased++;

@@ -22,6 +22,7 @@ struct lease {
 	struct reader *reader; /* NULL once that has left */
 	uint64_t id;	       /* unique in the session */
 	uint64_t ordinal, count;
+	uint64_t since_ns;
 };
 
 /* Pins the slots of [ordinal, ordinal + count). 0 or -ENOMEM. */

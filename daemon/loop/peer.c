@@ -360,8 +360,10 @@ void peer_check_deadline(struct peer *peer, uint64_t now_ns)
 		peer_close(peer);
 		return;
 	}
-	if (!peer->deadline_ns || now_ns < peer->deadline_ns)
+	if (!peer->deadline_ns || now_ns < peer->deadline_ns) {
+		session_check_leases(&peer->session, now_ns);
 		return;
+	}
 	server_count(peer->server, COUNTER_TIMEOUTS, 1);
 	peer_fail(peer, ERROR_TIMEOUT, 0,
 		  session_greeted(&peer->session) ? "the rest of a frame did not come in time"

@@ -64,6 +64,7 @@ static int ring_init(struct ring *ring, const struct ring_plan *plan)
 	ring->slots = (uint32_t)plan->slots;
 	ring->stride = plan->stride;
 	ring->base = plan->start;
+	ring->uid = plan->uid;
 	ring->slot = calloc(ring->slots, sizeof(*ring->slot));
 	if (!ring->slot)
 		return -ENOMEM;

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <uv.h>
 
 #include "base/list.h"
@@ -57,6 +58,7 @@ struct ring {
 	struct stream *stream; /* held: its recipe outlives the last job */
 	struct list link;      /* in stream->rings, or in server->dying */
 	bool abandoned;
+	uid_t uid; /* it was made for */
 	struct list readers, leases;
 	struct segment segment;
 	bool made; /* the segment stands; before that waiters wait */
@@ -80,6 +82,7 @@ struct ring_plan {
 	enum segment_transport transport;
 	uint64_t slots, stride;
 	uint64_t start; /* the first ordinal of its window */
+	uid_t uid;	/* whom its memory is counted for */
 };
 
 /* Bytes of a segment of so many slots for this stream. */

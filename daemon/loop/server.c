@@ -18,6 +18,7 @@
 #include "loop/catalog.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
+#include "loop/quota.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/segment.h"
@@ -106,15 +107,21 @@ static void server_accept(struct listener *listener, int fd)
 		server_refuse(listener, fd);
 		return;
 	}
-	if ((data ? server->data_peers : server->control_peers) < limit) {
+	struct fault fault;
+	int refused = 0;
+	if ((data ? server->data_peers : server->control_peers) >= limit)
+		refused = fault_say(&fault, ERROR_TOO_MANY_CONNECTIONS,
+				    "%u connections are open, the limit is %u (%s): end some, or "
+				    "try again later",
+				    limit, limit, data ? "max-connections" : "of stokerctl's");
+	else if (data && quota_connection(server, fd, &fault))
+		refused = ERROR_LIMIT;
+	if (!refused) {
 		peer_new(server, fd, data ? MESSAGE_ON_DATA : MESSAGE_ON_CONTROL);
 		return;
 	}
-	char text[128];
-	snprintf(text, sizeof(text), "%u connections are open, the limit is %u (max-connections)",
-		 limit, limit);
 	server_count(server, COUNTER_CONNECTIONS_REFUSED, 1);
-	peer_refuse(fd, ERROR_TOO_MANY_CONNECTIONS, text);
+	peer_refuse(fd, (unsigned)refused, fault.text);
 }
 
 /* Any thread of the pool. Wake-ups coalesce: produce_done() takes all there is. */

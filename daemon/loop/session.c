@@ -15,6 +15,8 @@
 #include "loop/server.h"
 #include "proto/pack.h"
 
+#define SESSION_LONG_LEASE_NS 60000000000u
+
 void session_init(struct session *session, struct peer *peer)
 {
 	*session = (struct session){.peer = peer, .state = SESSION_NEW};
@@ -40,6 +42,41 @@ void session_end(struct session *session)
 		lease_drop(lease);
 	lease_free_spare(session);
 	session_detach(session);
+}
+
+/* What it holds cannot be taken back while it may read it: the connection goes, and whoever reads
+ * on has been told. */
+static void session_expire(struct session *session, double seconds)
+{
+	struct server *server = session->peer->server;
+	char text[320];
+	snprintf(text, sizeof(text),
+		 "a batch was held for %.1f s, longer than lease-timeout (%.1f s), and its memory "
+		 "is used again: give batches back sooner (copy what is kept), or raise "
+		 "lease-timeout",
+		 seconds, server->config->lease_timeout_ms * 1e-3);
+	list_for_each(lease, next, &session->leases, struct lease, in_session)
+		server_count(server, COUNTER_LEASES_EXPIRED, 1);
+	peer_fail(session->peer, ERROR_TIMEOUT, 0, text);
+}
+
+void session_check_leases(struct session *session, uint64_t now_ns)
+{
+	struct peer *peer = session->peer;
+	uint64_t timeout_ns = (uint64_t)peer->server->config->lease_timeout_ms * 1000000u;
+	if (list_empty(&session->leases))
+		return;
+	const struct lease *oldest = list_entry(session->leases.next, struct lease, in_session);
+	uint64_t age_ns = now_ns - oldest->since_ns;
+	if (timeout_ns && age_ns > timeout_ns) {
+		session_expire(session, (double)age_ns * 1e-9);
+	} else if (age_ns > SESSION_LONG_LEASE_NS && !session->long_lease_told) {
+		session->long_lease_told = true;
+		server_log_peer(peer->server,
+				"pid %d holds a batch for a minute; who shares its ring may wait "
+				"for it (lease-timeout is an end to that)",
+				(int)peer->pid);
+	}
 }
 
 bool session_greeted(const struct session *session)

@@ -37,6 +37,7 @@ struct session {
 	struct list leases;	       /* in any state: they outlive their reader */
 	struct list spare_leases;      /* for reuse */
 	uint64_t last_lease;
+	bool long_lease_told;
 };
 
 void session_init(struct session *session, struct peer *peer);
@@ -45,6 +46,8 @@ void session_detach(struct session *session);
 /* Give back all that the peer holds. */
 void session_end(struct session *session);
 void session_frame(struct session *session, const uint8_t *bytes, size_t size);
+/* Has it held a batch for too long? Then it is told, and cut off. */
+void session_check_leases(struct session *session, uint64_t now_ns);
 bool session_greeted(const struct session *session);
 
 /* Answer a request: an error that leaves the connection as it is, or OK. */

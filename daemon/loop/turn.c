@@ -50,10 +50,10 @@ static uint64_t turn_lead(const struct reader *reader)
 	return reader->wanted > reader->announced ? reader->wanted - reader->announced : 0;
 }
 
-/* It could take its next batch now, and that is not even ordered. */
+/* It would take another batch: what is made is announced at once, so the next one is not. */
 static bool turn_waits(const struct reader *reader)
 {
-	return reader->leased < reader->inflight && turn_lead(reader) < reader->share.batch_size;
+	return reader->leased < reader->inflight;
 }
 
 /* Does anybody of the stream wait? Brings its weight up to date. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Preloaded into a daemon by test_storage.py: a storage that fails. Reading a file whose name holds
- * "broken-disk" gives EIO, "slow-disk" half a second of waiting. Any thread; no state.
+ * Preloaded into a daemon by spawn_on() of test_storage.py: a storage that fails. Reading a file
+ * whose name holds "broken-disk" gives EIO, "slow-disk" half a second of waiting, and "held-disk"
+ * waits for as long as there is a file of the same name and ".hold". Any thread; no state.
  */
 #undef _FILE_OFFSET_BITS /* pread() shall be that symbol, and pread64() the other */
 #include <errno.h>
@@ -10,20 +11,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int is_named(int fd, const char *part)
+static void find_name(int fd, char path[4096])
 {
-	char link[64], path[4096];
+	char link[64];
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t size = readlink(link, path, sizeof(path) - 1);
+	ssize_t size = readlink(link, path, 4000);
 	path[size < 0 ? 0 : size] = '\0';
-	return strstr(path, part) != NULL;
+}
+
+static void wait_while_held(char path[4096])
+{
+	strcat(path, ".hold");
+	while (access(path, F_OK) == 0)
+		usleep(5000);
 }
 
 static ssize_t read_or_fail(int fd, void *data, size_t size, off64_t at)
 {
-	if (is_named(fd, "slow-disk"))
+	char path[4096];
+	find_name(fd, path);
+	if (strstr(path, "slow-disk"))
 		usleep(500000);
-	if (!is_named(fd, "broken-disk"))
+	if (strstr(path, "held-disk"))
+		wait_while_held(path);
+	if (!strstr(path, "broken-disk"))
 		return syscall(SYS_pread64, fd, data, size, at);
 	errno = EIO;
 	return -1;

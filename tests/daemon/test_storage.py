@@ -145,7 +145,8 @@ def test_file_truncated_while_it_is_read(daemon, folder):
 
 
 def spawn_on(disk, spawn, folder, index):
-    """A daemon for which the file of this sample lies on a "broken" or a "slow" disk."""
+    """A daemon for which the file of this sample lies on a "broken", "slow" or "held" disk (see
+    faults.c)."""
     victim = files(folder)[index]
     victim.rename(victim.with_name(f"{victim.stem}-{disk}-disk{victim.suffix}"))
     return spawn(environment={"LD_PRELOAD": str(BUILD / "tests" / "libfaults.so"),

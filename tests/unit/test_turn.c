@@ -133,16 +133,16 @@ static void who_was_away_saved_nothing(void **state)
 	assert_near(line->turns[1], 500);
 }
 
-/* Reader 0 has a batch ahead, reader 1 none: 0 has to wait, whatever its weight. */
+/* Reader 0 holds all that it asked for, reader 1 does not: 1 is first, whatever its weight. */
 static void who_waits_is_first(void **state)
 {
 	struct line *line = *state;
 	put(line, 0, 0, 0, 100);
 	put(line, 1, 1, 0, 1);
-	line->readers[0].wanted = 4;
+	line->readers[0].leased = 2;
 	run(line, 100);
 	assert_int_equal(line->turns[1], 100);
-	line->readers[1].leased = 2; /* it holds all that it asked for */
+	line->readers[1].leased = 2;
 	run(line, 1010);
 	assert_in_range(line->turns[0], 900, 1010);
 }

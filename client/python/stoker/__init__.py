@@ -13,9 +13,9 @@
 from ._version import __version__
 from .batch import Batch
 from .errors import (ArgumentError, DaemonUnavailable, DatasetError, Disconnected, Error,
-                     ForkError, MemoryBudgetError, NotPermitted, PipelineError, ProtocolError,
-                     RequestError, SampleError, Stopping, TokenError, TooManyConnections,
-                     TransportError, VersionError)
+                     ForkError, LimitError, MemoryBudgetError, NotPermitted, PipelineError,
+                     ProtocolError, RequestError, SampleError, Stopping, TokenError,
+                     TooManyConnections, TransportError, VersionError)
 from .loader import Loader
 from .node import Node, connect
 from .transforms import (CenterCrop, Normalize, Pad, RandomCrop, RandomHorizontalFlip,
@@ -23,8 +23,8 @@ from .transforms import (CenterCrop, Normalize, Pad, RandomCrop, RandomHorizonta
 
 __all__ = [
     "ArgumentError", "Batch", "CenterCrop", "DaemonUnavailable", "DatasetError", "Disconnected",
-    "Error", "ForkError", "Loader", "MemoryBudgetError", "Node", "Normalize", "NotPermitted",
-    "Pad", "PipelineError", "ProtocolError", "RandomCrop", "RandomHorizontalFlip",
+    "Error", "ForkError", "LimitError", "Loader", "MemoryBudgetError", "Node", "Normalize",
+    "NotPermitted", "Pad", "PipelineError", "ProtocolError", "RandomCrop", "RandomHorizontalFlip",
     "RandomResizedCrop", "RandomVerticalFlip", "RequestError", "Resize", "SampleError", "Stopping",
     "ToTensor", "TokenError", "TooManyConnections", "Transform", "TransportError", "VersionError",
     "__version__", "connect",

@@ -90,6 +90,10 @@ class NotPermitted(RequestError):
     """The daemon does not let this user do that."""
 
 
+class LimitError(RequestError):
+    """This user has as many readers, or as much memory of rings, as the daemon lets it have."""
+
+
 class SampleError(Error):
     """A sample could not be read or decoded; its batch is left out, the next one follows.
 
@@ -120,6 +124,7 @@ _BY_CODE: Dict[int, Type[RequestError]] = {
     24: TransportError,
     25: TokenError,
     26: NotPermitted,
+    30: LimitError,
 }
 _STOPPING = 27
 
