@@ -32,6 +32,7 @@ import loop
 import memory
 import peers
 import rates
+import sweep
 import table
 import trainers
 from machine import model
@@ -41,7 +42,8 @@ import photos  # noqa: E402 (it stands in the demo's folder)
 
 # Each has rows(options): a title, then table.Row's.
 SECTIONS = {"kernels": kernels, "daemon": rates, "loop": loop, "trainers": trainers,
-            "latency": handover, "index": index, "memory": memory, "peers": peers}
+            "latency": handover, "index": index, "memory": memory, "sweep": sweep,
+            "peers": peers}
 
 
 def parse():
