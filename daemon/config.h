@@ -18,7 +18,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 22 /* rows of the table */
+#define CONFIG_OPTIONS 23 /* rows of the table */
 
 enum {
 	CONFIG_E_USAGE = 1, /* the command line is wrong */
@@ -34,6 +34,7 @@ struct config {
 	int nice;
 	uint64_t ring_memory;  /* bytes of all rings together */
 	uint64_t index_memory; /* bytes of all indexes of JPEG scans together; 0: none */
+	char *index_dir;       /* where indexes are kept; NULL: nowhere; owned */
 	unsigned max_connections;
 	unsigned max_readers_per_user; /* 0: any */
 	uint64_t ring_memory_per_user; /* 0: any */

@@ -2,10 +2,9 @@
 #include "client/c/attach.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "client/c/path.h"
 
 static struct text text_of(const char *string)
 {
@@ -35,20 +34,11 @@ static int options_copy(struct stoker_options *out, const struct stoker_options 
 
 static int pack_path(struct packer *packer, const char *key, const char *path, struct fault *fault)
 {
-	char folder[PATH_MAX], whole[2 * PATH_MAX];
+	char whole[PATH_WHOLE_MAX];
+	int r = path_whole(path, whole, fault);
 	pack_string(packer, key);
-	if (*path == '/') {
-		pack_string(packer, path);
-		return 0;
-	}
-	if (!getcwd(folder, sizeof(folder)))
-		return fault_say(fault, -errno, "cannot make %s an absolute path: %s", path,
-				 strerror(errno));
-	int size = snprintf(whole, sizeof(whole), "%s/%s", folder, path);
-	if (size >= (int)sizeof(whole))
-		return fault_say(fault, -ENAMETOOLONG, "options: %s is too long", key);
-	pack_string(packer, whole);
-	return 0;
+	pack_string(packer, r ? "" : whole);
+	return r;
 }
 
 static int attach_dataset(struct attach *attach, const struct stoker_options *options,

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "client/ctl/control.h"
+#include "client/ctl/index.h"
 #include "client/ctl/json.h"
 #include "client/ctl/report.h"
 #include "client/ctl/table.h"
@@ -261,6 +263,25 @@ static int run_ping(const struct command *command, const struct invocation *invo
 	return EX_OK;
 }
 
+static int run_index(const struct command *command, const struct invocation *invocation)
+{
+	struct control control;
+	json_t *values;
+	(void)command;
+	int r = control_open(&control, invocation->socket);
+	if (r == 0)
+		r = index_build(&control, invocation->arguments[0],
+				!invocation->json && isatty(STDERR_FILENO), &values);
+	control_close(&control);
+	if (r)
+		return fail(invocation, &control.fault, r);
+	if (invocation->json)
+		return print_json(values);
+	index_print(stdout, values);
+	json_decref(values);
+	return EX_OK;
+}
+
 static int run_stop(const struct command *command, const struct invocation *invocation)
 {
 	struct control control;
@@ -285,6 +306,7 @@ const struct command commands[] = {
 	{"datasets", "", "datasets that are open or being indexed", 0, run_list},
 	{"bad", "", "samples that could not be read or decoded", 0, run_list},
 	{"set", "NAME VALUE", "change a setting while it runs: set workers 8", 2, run_set},
+	{"index", "DATASET", "look at each JPEG once, ahead of its first epoch", 1, run_index},
 	{"ping", "", "does it answer, and how fast", 0, run_ping},
 	{"stop", "", "stop it: readers may finish; returns once it is gone", 0, run_stop},
 };

@@ -44,6 +44,8 @@ const struct option options[] = {
 	{MEMBER(index_memory), .name = "index-memory", .argument = "SIZE",
 	 RANGE(MEMORY, 0, 1024 * TIB), .initial = "256M",
 	 .help = "where JPEGs can be entered; 0: nowhere"},
+	{MEMBER(index_dir), .name = "index-dir", .argument = "PATH", .type = OPTION_FOLDER,
+	 .initial = "", .help = "where that outlives the daemon"},
 	{MEMBER(max_connections), .name = "max-connections", .argument = "N",
 	 RANGE(COUNT, 1, 1000000), .initial = "1024", .help = "trainers at a time"},
 	{MEMBER(max_readers_per_user), .name = "max-readers-per-user", .argument = "N",
@@ -161,6 +163,25 @@ static int option_set_path(const struct option *option, struct config *config, c
 	return 0;
 }
 
+/* Empty is none. */
+static int option_set_folder(const struct option *option, struct config *config, const char *text,
+			     struct fault *fault)
+{
+	struct quote quote;
+	if (text[0] && text[0] != '/')
+		return fault_say(fault, OPTION_E_BAD, "'%s' is no absolute path",
+				 quote_text(&quote, text));
+	if (strlen(text) >= OPTION_TEXT_MAX)
+		return fault_say(fault, OPTION_E_BAD, "the path has %zu bytes, at most %d fit",
+				 strlen(text), OPTION_TEXT_MAX - 1);
+	char *copy = text[0] ? strdup(text) : NULL;
+	if (text[0] && !copy)
+		return -ENOMEM;
+	free(*option_path(option, config));
+	*option_path(option, config) = copy;
+	return 0;
+}
+
 static int option_set_group(const struct option *option, struct config *config, const char *text,
 			    struct fault *fault)
 {
@@ -199,6 +220,8 @@ int option_set(const struct option *option, struct config *config, const char *t
 	switch (option->type) {
 	case OPTION_SOCKET:
 		return option_set_path(option, config, text, fault);
+	case OPTION_FOLDER:
+		return option_set_folder(option, config, text, fault);
 	case OPTION_GROUP:
 		return option_set_group(option, config, text, fault);
 	case OPTION_LEVEL:
@@ -213,7 +236,7 @@ int option_set(const struct option *option, struct config *config, const char *t
 
 const char *option_format(const struct option *option, const struct config *config, char *out)
 {
-	if (option->type == OPTION_SOCKET) {
+	if (option->type == OPTION_SOCKET || option->type == OPTION_FOLDER) {
 		const char *path = *option_path(option, config);
 		snprintf(out, OPTION_TEXT_MAX, "%s", path ? path : "");
 		return out;

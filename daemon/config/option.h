@@ -14,6 +14,7 @@
 enum option_type {
 	OPTION_QUANTITY,
 	OPTION_SOCKET, /* an absolute path, short enough for a socket */
+	OPTION_FOLDER, /* an absolute path, or empty */
 	OPTION_GROUP,  /* name or number of a group; empty is none */
 	OPTION_LEVEL,  /* of the log */
 };

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "loop/memo.h"
 #include "loop/server.h"
 
 static void catalog_free(struct dataset_entry *entry)
 {
 	assert(list_empty(&entry->waiters));
 	list_remove(&entry->link);
-	scans_free(entry->scans);
+	memo_close(entry->memo);
 	dataset_free(entry->dataset);
 	dataset_spec_deinit(&entry->spec);
 	free(entry);
@@ -24,16 +25,8 @@ static void catalog_work(uv_work_t *work)
 	struct dataset_entry *entry = work->data;
 	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
 					     &entry->progress, &entry->opening.fault);
-}
-
-/* Without a store, for want of memory or by the configuration, every visit is as the first. */
-static struct scans *catalog_scans(struct server *server, const struct dataset *dataset)
-{
-	struct scans *scans;
-	if (server->scans.limit == 0 ||
-	    scans_new(&scans, &server->scans, dataset_count(dataset)) < 0)
-		return NULL;
-	return scans;
+	if (entry->opening.result == 0)
+		entry->opening.memo = memo_load(entry->server, entry->opening.dataset);
 }
 
 static void catalog_opened(uv_work_t *work, int status)
@@ -44,7 +37,8 @@ static void catalog_opened(uv_work_t *work, int status)
 	entry->result = status < 0 ? status : entry->opening.result;
 	if (entry->result == 0) {
 		entry->dataset = entry->opening.dataset;
-		entry->scans = catalog_scans(server, entry->dataset);
+		entry->memo = memo_open(entry->opening.memo);
+		entry->scans = entry->memo ? entry->memo->scans : NULL;
 		log_info("dataset %s: %llu samples, %llu files that are none, index %zu bytes",
 			 entry->spec.path, (unsigned long long)dataset_count(entry->dataset),
 			 (unsigned long long)dataset_skipped(entry->dataset),

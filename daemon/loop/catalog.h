@@ -15,6 +15,7 @@
 #include "work/dataset.h"
 #include "work/scans.h"
 
+struct memo;
 struct server;
 
 /* One who waits for a dataset; called once, with what came of it, unless taken back before. */
@@ -29,7 +30,8 @@ struct dataset_entry {
 	struct list link;
 	struct dataset_spec spec;
 	struct dataset *dataset; /* NULL until it is open */
-	struct scans *scans;	 /* where its JPEGs can be entered; NULL: none are kept */
+	struct memo *memo;	 /* what was learnt of its files; NULL: nothing is */
+	struct scans *scans;	 /* the memo's: where its JPEGs can be entered */
 	int result;		 /* of the opening, once it is over */
 	struct dataset_progress progress;
 	unsigned users;
@@ -37,6 +39,7 @@ struct dataset_entry {
 	uv_work_t work;
 	struct { /* the opening thread's, until it has called back */
 		struct dataset *dataset;
+		struct memo *memo;
 		int result;
 		struct fault fault;
 	} opening;

@@ -12,6 +12,7 @@
 #include "loop/produce.h"
 #include "loop/server.h"
 #include "loop/session.h"
+#include "loop/visit.h"
 #include "proto/pack.h"
 
 static void pack_setting(struct packer *packer, const char *key, uint64_t value)
@@ -89,6 +90,11 @@ void control_set(struct session *session, const struct message *message)
 	log_info("set %s to %s, as uid %u asked", name, value, (unsigned)session->peer->uid);
 	session_ok(session, set->seq);
 	produce(server);
+}
+
+void control_index(struct session *session, const struct message *message)
+{
+	visit_begin(session, &message->index);
 }
 
 void control_stop(struct session *session, const struct message *message)

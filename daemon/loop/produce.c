@@ -14,6 +14,7 @@
 #include "loop/server.h"
 #include "loop/stream.h"
 #include "loop/turn.h"
+#include "loop/visit.h"
 
 /* A buffer above this goes back to the system after its job: one huge file is no habit. */
 #define PRODUCE_KEEP_BYTES ((size_t)1 << 20)
@@ -159,8 +160,11 @@ void produce(struct server *server)
 {
 	if (server->stopping)
 		return;
+	visit_order(server, false);
 	while (server->counters[COUNTER_QUEUED] < produce_depth(server)) {
 		struct reader *reader = turn_next(server);
+		if (!reader && visit_order(server, true))
+			continue;
 		if (!reader)
 			return;
 		turn_leave(reader);
@@ -271,7 +275,10 @@ void produce_done(struct server *server)
 	struct job *job = pool_take(server->pool);
 	while (job) {
 		struct job *next = job->next;
-		produce_take_kin(server, job);
+		if (visit_owns(job))
+			visit_take(server, job);
+		else
+			produce_take_kin(server, job);
 		job = next;
 	}
 	produce(server);

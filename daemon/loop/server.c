@@ -16,6 +16,7 @@
 #include "loop/attach.h"
 #include "loop/bad.h"
 #include "loop/catalog.h"
+#include "loop/memo.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
 #include "loop/quota.h"
@@ -23,6 +24,7 @@
 #include "loop/ring.h"
 #include "loop/segment.h"
 #include "loop/stream.h"
+#include "loop/visit.h"
 #include "proto/pack.h"
 
 #define TICK_MS 1000
@@ -56,6 +58,17 @@ void server_gather(struct server *server)
 	counters[COUNTER_INDEX_ODD] = atomic_load(&scans->refused[SCAN_E_ODD]);
 	counters[COUNTER_INDEX_DAMAGED] = atomic_load(&scans->refused[SCAN_E_DAMAGED]);
 	counters[COUNTER_INDEX_STALE] = atomic_load(&scans->refused[SCAN_E_INDEX]);
+}
+
+struct decode_limits server_limits(const struct server *server)
+{
+	const struct config *config = server->config;
+	return (struct decode_limits){
+		.max_pixels = config->max_pixels,
+		.max_coefficient_bytes = DECODE_LIMITS_DEFAULT.max_coefficient_bytes,
+		.max_scans = config->max_scans,
+		.deadline_ms = config->decode_deadline_ms,
+	};
 }
 
 void server_log_peer(struct server *server, const char *format, ...)
@@ -171,9 +184,12 @@ static void server_on_tick(uv_timer_t *timer)
 	list_for_each(peer, next, &server->peers, struct peer, link) {
 		if (peer->session.attachment)
 			attachment_progress(peer->session.attachment);
+		else if (peer->session.visit)
+			visit_progress(peer->session.visit);
 		peer_check_deadline(peer, now_ns);
 	}
 	server_reap(server);
+	memo_tick(server, now_ns);
 	if (server->watchdog_ns)
 		sd_notify(0, "WATCHDOG=1");
 	if (server->stopping && now_ns >= server->stop_at_ns)
@@ -261,8 +277,8 @@ static void server_init_scans(struct server *server)
 
 static void server_init_lists(struct server *server)
 {
-	struct list *lists[] = {&server->peers, &server->datasets, &server->streams,
-				&server->dying, &server->bad,	   &server->hungry};
+	struct list *lists[] = {&server->peers, &server->datasets, &server->streams, &server->dying,
+				&server->bad,	&server->hungry,   &server->visits};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		list_init(lists[i]);
 }
@@ -284,6 +300,7 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	server->started_ns = server->ticked_ns = clock_ns();
 	server_init_lists(server);
 	server_init_scans(server);
+	memo_init(server);
 
 	int r = uv_loop_init(&server->loop);
 	if (r < 0)
@@ -341,6 +358,7 @@ void server_stop(struct server *server, const char *why)
 	if (server->stopping) {
 		log_warning("asked to stop again (%s): stops at once", why);
 		server->exit_code = 1;
+		memo_stop(server, 0);
 		uv_stop(&server->loop);
 		return;
 	}
@@ -352,6 +370,10 @@ void server_stop(struct server *server, const char *why)
 	listener_stop(&server->data);
 	listener_stop(&server->control);
 	server_tell_readers(server, why);
+	list_for_each(peer, next, &server->peers, struct peer, link)
+		if (peer->session.visit)
+			visit_stop(peer->session.visit);
+	memo_stop(server, server->stop_at_ns);
 	server_check_drained(server);
 }
 
@@ -401,7 +423,7 @@ void server_deinit(struct server *server)
 		peer_close(peer);
 	list_for_each(entry, after, &server->datasets, struct dataset_entry, link)
 		atomic_store(&entry->progress.cancel, true);
-	while (!list_empty(&server->dying)) {
+	while (!list_empty(&server->dying) || !list_empty(&server->visits)) {
 		produce_done(server);
 		server_reap(server);
 		usleep(1000);
@@ -414,6 +436,7 @@ void server_deinit(struct server *server)
 		;
 	produce_deinit(server);
 	bad_clear(server);
+	memo_deinit(server);
 	assert(list_empty(&server->streams) && list_empty(&server->datasets));
 	packer_free(server->items);
 	packer_free(server->packer);

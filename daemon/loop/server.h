@@ -17,6 +17,7 @@
 #include "proto/message.h"
 #include "work/pool.h"
 #include "work/scans.h"
+#include "work/shelf.h"
 
 struct packer;
 
@@ -39,7 +40,12 @@ struct server {
 	uint64_t virtual_time; /* ... the furthest one of them had a turn at, see turn.h */
 	struct job *spare;     /* jobs for reuse, with their buffers */
 
-	struct scans_account scans; /* of all datasets' stores */
+	struct scans_account scans;    /* of all datasets' stores */
+	struct list visits;	       /* struct visit */
+	struct list memos;	       /* struct memo, which own the stores */
+	struct shelf *shelf;	       /* where memos outlive us; NULL: nowhere */
+	struct shelf_until memo_until; /* no write goes on after it */
+	bool memo_refused;	       /* the last write failed */
 
 	uint64_t counters[COUNTER_COUNT];
 	uint64_t last_id; /* of peers, readers, streams, rings, datasets: never used twice */
@@ -85,6 +91,7 @@ int server_set(struct server *server, const char *name, const char *value, struc
 
 /* Bring the counters up to date that are counted by other threads. */
 void server_gather(struct server *server);
+struct decode_limits server_limits(const struct server *server);
 uint64_t server_new_id(struct server *server);
 void server_count(struct server *server, enum counter counter, int64_t by);
 /* One line about a peer's misbehaviour; above a few a minute they are counted, not printed. */

@@ -13,6 +13,7 @@
 #include "loop/produce.h"
 #include "loop/reader.h"
 #include "loop/server.h"
+#include "loop/visit.h"
 #include "proto/pack.h"
 
 #define SESSION_LONG_LEASE_NS 60000000000u
@@ -41,6 +42,8 @@ void session_end(struct session *session)
 	list_for_each(lease, next, &session->leases, struct lease, in_session)
 		lease_drop(lease);
 	lease_free_spare(session);
+	if (session->visit)
+		visit_cancel(session->visit);
 	session_detach(session);
 }
 
@@ -164,6 +167,7 @@ static const struct route {
 	{MESSAGE_STATUS, MESSAGE_ON_CONTROL, SESSION_READY, control_status},
 	{MESSAGE_SET, MESSAGE_ON_CONTROL, SESSION_READY, control_set},
 	{MESSAGE_STOP, MESSAGE_ON_CONTROL, SESSION_READY, control_stop},
+	{MESSAGE_INDEX, MESSAGE_ON_CONTROL, SESSION_READY, control_index},
 };
 
 static const struct route *route_find(enum message_kind kind, enum message_socket socket)

@@ -20,6 +20,7 @@
 struct peer;
 struct reader;
 struct attachment;
+struct visit;
 
 enum session_state {
 	SESSION_NEW = 1,
@@ -34,6 +35,7 @@ struct session {
 	char client[64];	       /* what it calls itself */
 	struct attachment *attachment; /* in ATTACHING */
 	struct reader *reader;	       /* in ATTACHED */
+	struct visit *visit;	       /* in READY, on the control socket: an INDEX */
 	struct list leases;	       /* in any state: they outlive their reader */
 	struct list spare_leases;      /* for reuse */
 	uint64_t last_lease;

@@ -28,16 +28,12 @@ static bool stream_matches(const struct stream *stream, const struct dataset_ent
 
 static struct job_recipe stream_recipe(const struct stream *stream)
 {
-	const struct config *config = stream->server->config;
 	return (struct job_recipe){
 		.dataset = stream->entry->dataset,
 		.pipeline = stream->pipeline,
 		.scans = stream->entry->scans,
-		.limits = {.max_pixels = config->max_pixels,
-			   .max_coefficient_bytes = DECODE_LIMITS_DEFAULT.max_coefficient_bytes,
-			   .max_scans = config->max_scans,
-			   .deadline_ms = config->decode_deadline_ms},
-		.max_bytes = config->max_file_bytes,
+		.limits = server_limits(stream->server),
+		.max_bytes = stream->server->config->max_file_bytes,
 		.exif = stream->order.exif,
 		.first = stream->order.first,
 		.count = stream->order.count,

@@ -185,6 +185,14 @@ void decoder_set_origin(struct decoder *decoder, const struct decode_origin *ori
 		jpeg_set_origin(decoder->jpeg, origin);
 }
 
+bool decoder_visit(struct decoder *decoder)
+{
+	if (decoder->format != FORMAT_JPEG)
+		return false;
+	jpeg_visit(decoder->jpeg);
+	return true;
+}
+
 int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault)
 {
 	struct turn turn = turn_of(decoder->header.orientation);

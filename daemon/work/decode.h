@@ -71,6 +71,10 @@ struct decode_origin {
  * is known of it used. The pixels do not depend on it. */
 void decoder_set_origin(struct decoder *decoder, const struct decode_origin *origin);
 
+/* Instead of decoder_read(): all that may be kept, and no pixels. False if of this format nothing
+ * is. */
+bool decoder_visit(struct decoder *decoder);
+
 /*
  * Decode at least the part `need` (inside the picture, not empty) of the image begun. `out` borrows
  * the decoder's memory until the next decoder_begin(). 0, a condition or -ENOMEM.

@@ -17,6 +17,7 @@
 #include "work/dataset.h"
 #include "work/decode.h"
 #include "work/pipeline.h"
+#include "work/scans.h"
 
 enum job_outcome {
 	JOB_DONE,
@@ -27,6 +28,15 @@ enum job_outcome {
 	JOB_LIMIT,     /* above a limit */
 	JOB_TRANSFORM, /* a transform cannot take it */
 	JOB_MEMORY,    /* out of memory */
+};
+
+/* What a visit found, if its outcome is JOB_DONE. */
+enum job_visited {
+	JOB_INDEXED = 0,
+	/* 1 and up: SCAN_E_..., why there is no index */
+	JOB_FULL = SCAN_REASONS, /* no room for one */
+	JOB_OTHER,		 /* it is no JPEG */
+	JOB_VISITS,
 };
 
 /* What the jobs of one stream have in common. */
@@ -60,6 +70,9 @@ struct job {
 	uint64_t used;	  /* the sample that is in the slot */
 	struct fault fault;
 	uint64_t fetch_ns, work_ns; /* time spent on it by a fetch thread and by a worker */
+
+	unsigned visited;     /* enum job_visited ... */
+	uint64_t index_bytes; /* ... of this size */
 
 	struct buffer bytes; /* the pool's: from fetch to work */
 	struct stamp stamp;  /* of the file they are from */

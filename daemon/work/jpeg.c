@@ -450,6 +450,14 @@ int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct
 	return r;
 }
 
+void jpeg_visit(struct jpeg *jpeg)
+{
+	/* An index knows all rows above those that are needed. */
+	struct rect last = {0, jpeg->header.height - 1, 1, 1};
+	if (jpeg->ready)
+		(void)shortcut_find(jpeg->shortcut, &jpeg->cinfo, jpeg->input, &jpeg->origin, last);
+}
+
 void jpeg_end(struct jpeg *jpeg)
 {
 	jpeg_pools_reset(&jpeg->pools);

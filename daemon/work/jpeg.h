@@ -24,6 +24,9 @@ int jpeg_begin(struct jpeg *jpeg, const struct codec_input *input, bool exif,
 /* Where the image begun is from: its scan's index is kept there. */
 void jpeg_set_origin(struct jpeg *jpeg, const struct decode_origin *origin);
 
+/* Only make the index. */
+void jpeg_visit(struct jpeg *jpeg);
+
 /* Decode at least `need` into `pixels`. May be called again for another part. */
 int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct image *out,
 	      struct fault *fault);

@@ -104,9 +104,6 @@ static enum job_outcome sample_plan(struct job *job, int32_t width, int32_t heig
 				    struct pipeline_scratch **scratch, struct rect *need_out)
 {
 	const struct pipeline *pipeline = job->recipe->pipeline;
-	*need_out = (struct rect){0, 0, 1, 1}; /* of a visit */
-	if (!pipeline)
-		return JOB_DONE;
 	if (!*scratch && pipeline_scratch_new(scratch) < 0)
 		return JOB_MEMORY;
 	return outcome_of_pipeline(
@@ -117,8 +114,6 @@ static enum job_outcome sample_apply(struct job *job, const struct image *image,
 				     struct pipeline_scratch *scratch)
 {
 	const struct pipeline *pipeline = job->recipe->pipeline;
-	if (!pipeline)
-		return JOB_DONE;
 	return outcome_of_pipeline(pipeline_apply(pipeline, image, scratch, job->image));
 }
 
@@ -193,11 +188,32 @@ static void sample_finish(struct job *job, struct sample_kit *kit)
 	job->substituted = false;
 	if (job->outcome != JOB_DONE && job->outcome != JOB_MEMORY)
 		sample_substitute(job, kit);
-	if ((job->outcome == JOB_DONE || job->substituted) && job->recipe->pipeline) {
+	if ((job->outcome == JOB_DONE || job->substituted)) {
 		int64_t index = (int64_t)job->used;
 		dataset_read_label(job->recipe->dataset, job->used, job->label);
 		memcpy(job->index, &index, sizeof(index));
 	}
+}
+
+/* A visit: no pixels, only where they can be had from the next time on. */
+static void sample_visit(struct job *job, struct sample_kit *kit)
+{
+	const struct job_recipe *recipe = job->recipe;
+	const struct decode_origin origin = {recipe->scans, job->sample, job->stamp};
+	int32_t width, height;
+	job->index_bytes = 0;
+	if (job->outcome != JOB_DONE)
+		return;
+	job->outcome = outcome_of_decode(decoder_begin(kit->decoder, job->bytes.data,
+						       job->bytes.size, &recipe->limits, false,
+						       &width, &height, &job->fault));
+	if (job->outcome != JOB_DONE)
+		return;
+	decoder_set_origin(kit->decoder, &origin);
+	job->visited = JOB_OTHER;
+	if (decoder_visit(kit->decoder))
+		job->visited = (unsigned)scans_verdict(recipe->scans, job->sample, &job->stamp,
+						       &job->index_bytes);
 }
 
 void sample_fetch(struct job *job)
@@ -212,6 +228,11 @@ void sample_fetch(struct job *job)
 void sample_make(struct job *job, struct sample_kit *kit)
 {
 	uint64_t start = clock_ns();
+	if (!job->recipe->pipeline) {
+		sample_visit(job, kit);
+		job->work_ns = clock_ns() - start;
+		return;
+	}
 	sample_spread(job);
 	if (job->outcome == JOB_DONE)
 		sample_draw(job, job->sample, kit);

@@ -12,7 +12,8 @@
 struct entry {
 	struct entry *next; /* of those that were replaced */
 	struct stamp stamp;
-	uint32_t size; /* 0: there is no index for this file */
+	uint32_t size;	/* 0: there is no index for this file ... */
+	uint8_t reason; /* ... and why: SCAN_E_... */
 	atomic_bool growing;
 	_Alignas(8) uint8_t bytes[];
 };
@@ -24,7 +25,7 @@ struct page {
 struct scans {
 	struct scans_account *account;
 	uint64_t samples;
-	_Atomic uint64_t charged;
+	_Atomic uint64_t charged, changes;
 	_Atomic(struct entry *) replaced; /* a reader may still hold one: kept until the end */
 	_Atomic(struct page *) pages[];
 };
@@ -130,11 +131,12 @@ enum scans_answer scans_find(struct scans *scans, uint64_t sample, const struct 
 
 /* Only one thread makes an index grow at a time; what another one has learnt meanwhile is dropped.
  */
-static void entry_grow(struct entry *entry, const uint8_t *index)
+static void scans_grow(struct scans *scans, struct entry *entry, const uint8_t *index)
 {
 	if (entry->size == 0 || atomic_exchange(&entry->growing, true))
 		return;
 	scan_index_grow(entry->bytes, index);
+	atomic_fetch_add_explicit(&scans->changes, 1, memory_order_relaxed);
 	atomic_store(&entry->growing, false);
 }
 
@@ -171,7 +173,7 @@ bool scans_load(struct scans *scans, uint64_t sample, const struct stamp *stamp,
 	_Atomic(struct entry *) *place = whole > 0 ? scans_place(scans, sample) : NULL;
 	struct entry *old = place ? atomic_load(place) : NULL;
 	if (old && stamp_equal(&old->stamp, stamp)) {
-		entry_grow(old, bytes);
+		scans_grow(scans, old, bytes);
 		return false;
 	}
 	struct entry *entry = place ? scans_entry(scans, stamp, whole) : NULL;
@@ -185,8 +187,10 @@ bool scans_put(struct scans *scans, uint64_t sample, const struct stamp *stamp,
 	       const uint8_t *bytes, size_t size)
 {
 	bool fresh = scans_load(scans, sample, stamp, bytes, size);
-	if (fresh)
+	if (fresh) {
 		atomic_fetch_add_explicit(&scans->account->built, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&scans->changes, 1, memory_order_relaxed);
+	}
 	return fresh;
 }
 
@@ -197,9 +201,28 @@ void scans_refuse(struct scans *scans, uint64_t sample, const struct stamp *stam
 	struct entry *old = place ? atomic_load(place) : NULL;
 	bool known = old && old->size == 0 && stamp_equal(&old->stamp, stamp);
 	struct entry *entry = place && !known ? scans_entry(scans, stamp, 0) : NULL;
+	if (entry)
+		entry->reason = (uint8_t)reason;
 	if (entry && scans_keep(scans, place, old, entry))
 		atomic_fetch_add_explicit(&scans->account->refused[reason], 1,
 					  memory_order_relaxed);
+}
+
+int scans_verdict(struct scans *scans, uint64_t sample, const struct stamp *stamp,
+		  uint64_t *bytes_out)
+{
+	_Atomic(struct entry *) *place = scans_place(scans, sample);
+	const struct entry *entry = place ? atomic_load(place) : NULL;
+	*bytes_out = 0;
+	if (!entry || !stamp_equal(&entry->stamp, stamp))
+		return SCAN_REASONS;
+	*bytes_out = entry->size;
+	return entry->reason;
+}
+
+uint64_t scans_changes(const struct scans *scans)
+{
+	return atomic_load(&scans->changes);
 }
 
 int scans_each(const struct scans *scans, scans_visit *each, void *context)

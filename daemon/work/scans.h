@@ -56,10 +56,17 @@ bool scans_load(struct scans *scans, uint64_t sample, const struct stamp *stamp,
 /* Remember why there is none, in place of what was there. */
 void scans_refuse(struct scans *scans, uint64_t sample, const struct stamp *stamp, int reason);
 
+/* What is remembered of a sample: 0 if it is an index, of so many bytes; a reason why there is
+ * none; SCAN_REASONS if it is nothing, for want of room. */
+int scans_verdict(struct scans *scans, uint64_t sample, const struct stamp *stamp,
+		  uint64_t *bytes_out);
+
 /* What `each` gets may be kept and moved; it lives for the call. Not 0: stop, and return it. */
 typedef int scans_visit(void *context, uint64_t sample, const struct stamp *stamp,
 			const uint8_t *bytes, size_t size);
 /* All indexes, by sample, as they are just now. 0, what `each` returned, or -ENOMEM. */
 int scans_each(const struct scans *scans, scans_visit *each, void *context);
+/* Grows with all that is learnt. */
+uint64_t scans_changes(const struct scans *scans);
 
 #endif

@@ -15,7 +15,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTIL
 
 # What `loop` may know of `work`: the doors, not the kernels behind them.
 DOORS = {f"work/{name}.h" for name in ("dataset", "pipeline", "job", "pool", "decode", "image",
-                                       "scans")}
+                                       "scans", "shelf")}
 
 # What `work` may know of `proto`: the segment's layout, and the tree of values: it is plain data.
 DATA = {"proto/segment.h", "proto/value.h"}

@@ -284,7 +284,8 @@ static void test_every_option(void **state)
 {
 	(void)state;
 	struct config first, again;
-	assert_int_equal(load(&first, "/dev/null", "--socket=/x/y.sock", "--socket-group=0"), 0);
+	put_text(file, "[stokerd]\nindex-dir = /x\n"); /* none is empty */
+	assert_int_equal(load(&first, file, "--socket=/x/y.sock", "--socket-group=0"), 0);
 	for (unsigned i = 0; i < option_count; i++) {
 		char value[OPTION_TEXT_MAX], other[OPTION_TEXT_MAX], flag[OPTION_TEXT_MAX + 64];
 		char name[64];

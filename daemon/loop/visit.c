@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+#include "loop/visit.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "loop/catalog.h"
+#include "loop/memo.h"
+#include "loop/peer.h"
+#include "loop/produce.h"
+#include "loop/server.h"
+#include "loop/session.h"
+#include "proto/pack.h"
+
+struct visit {
+	struct list link; /* in server->visits */
+	struct server *server;
+	struct session *session; /* NULL: nobody waits any more */
+	uint32_t seq;
+	const char *what; /* it is about */
+	struct dataset_entry *entry;
+	struct catalog_waiter opened;
+	struct memo_waiter kept;
+	struct job_recipe recipe;
+	struct job *spare; /* for reuse, with their buffers */
+	unsigned jobs;	   /* in the pool */
+	uint64_t next;	   /* sample */
+	uint64_t done;
+	uint64_t found[JOB_VISITS]; /* samples */
+	uint64_t unread;	    /* that cannot be read, or are no image */
+	uint64_t bytes_read, index_bytes;
+	uint64_t began_ns;
+};
+
+static void visit_free(struct visit *visit)
+{
+	assert(visit->jobs == 0);
+	list_remove(&visit->link);
+	list_remove(&visit->opened.link);
+	list_remove(&visit->kept.link);
+	while (visit->spare) {
+		struct job *job = visit->spare;
+		visit->spare = job->next;
+		buffer_deinit(&job->bytes);
+		free(job);
+	}
+	if (visit->entry)
+		catalog_release(visit->entry);
+	free(visit);
+}
+
+/* The session is done with it; the rest goes once its jobs are back. */
+static void visit_leave(struct visit *visit)
+{
+	if (visit->session)
+		visit->session->visit = NULL;
+	visit->session = NULL;
+	visit->next = visit->recipe.count;
+	if (visit->jobs == 0)
+		visit_free(visit);
+}
+
+static void visit_fail(struct visit *visit, unsigned code, const char *text)
+{
+	struct session *session = visit->session;
+	uint32_t seq = visit->seq;
+	visit_leave(visit); /* first: to say something may end the session */
+	session_error(session, code, seq, text);
+}
+
+/* -- the end ------------------------------------------------------------------------------ */
+
+static void item_uint(struct packer *packer, const char *key, uint64_t value)
+{
+	pack_string(packer, key);
+	pack_uint(packer, value);
+}
+
+static const struct {
+	const char *name;
+	unsigned found;
+} visit_names[] = {
+	{"indexed", JOB_INDEXED},
+	{"progressive", SCAN_E_PROGRESSIVE},
+	{"arithmetic", SCAN_E_ARITHMETIC},
+	{"restarts", SCAN_E_RESTARTS},
+	{"scans", SCAN_E_SCANS},
+	{"odd", SCAN_E_ODD},
+	{"damaged", SCAN_E_DAMAGED},
+	{"stale", SCAN_E_INDEX},
+	{"full", JOB_FULL},
+	{"other", JOB_OTHER},
+};
+#define VISIT_NAMES (sizeof(visit_names) / sizeof(*visit_names))
+
+static void visit_pack(const struct visit *visit, struct packer *packer,
+		       const struct shelf_sum *kept)
+{
+	char hex[33];
+	struct digest fingerprint = dataset_fingerprint(visit->entry->dataset);
+	digest_hex(&fingerprint, hex);
+	packer_clear(packer);
+	pack_map(packer, VISIT_NAMES + 9);
+	pack_string(packer, "path");
+	pack_string(packer, visit->entry->spec.path);
+	pack_string(packer, "fingerprint");
+	pack_string(packer, hex);
+	item_uint(packer, "samples", visit->recipe.count);
+	for (size_t i = 0; i < VISIT_NAMES; i++)
+		item_uint(packer, visit_names[i].name, visit->found[visit_names[i].found]);
+	item_uint(packer, "unread", visit->unread);
+	item_uint(packer, "bytes_read", visit->bytes_read);
+	item_uint(packer, "index_bytes", visit->index_bytes);
+	pack_string(packer, "kept");
+	pack_boolean(packer, kept);
+	item_uint(packer, "kept_bytes", kept ? kept->bytes : 0);
+	pack_string(packer, "seconds");
+	pack_float(packer, (double)(clock_ns() - visit->began_ns) * 1e-9);
+}
+
+/* `kept` NULL: it is in memory only. */
+static void visit_report(struct visit *visit, const struct shelf_sum *kept)
+{
+	struct packer *packer = visit->server->packer;
+	struct message reply = message_init(MESSAGE_REPORT);
+	visit_pack(visit, packer, kept);
+	if (packer_bytes(packer, &reply.report.values.packed) < 0) {
+		visit_fail(visit, ERROR_INTERNAL, "out of memory");
+		return;
+	}
+	struct session *session = visit->session;
+	reply.report.seq = visit->seq;
+	visit_leave(visit);
+	peer_send(session->peer, &reply);
+}
+
+static void visit_kept(struct memo_waiter *waiter, int result, const struct shelf_sum *sum,
+		       const struct fault *fault)
+{
+	struct visit *visit = list_entry(&waiter->link, struct visit, kept.link);
+	if (result)
+		visit_fail(visit, ERROR_INTERNAL, fault->text);
+	else
+		visit_report(visit, sum);
+}
+
+static void visit_finish(struct visit *visit)
+{
+	visit->what = "keeping";
+	if (!memo_keep(visit->entry->memo, &visit->kept))
+		visit_report(visit, NULL);
+}
+
+/* -- the files ---------------------------------------------------------------------------- */
+
+static struct job *visit_job(struct visit *visit)
+{
+	struct job *job = visit->spare;
+	if (job)
+		visit->spare = job->next;
+	else
+		job = calloc(1, sizeof(*job));
+	return job;
+}
+
+static void visit_job_back(struct visit *visit, struct job *job)
+{
+	job->next = visit->spare;
+	visit->spare = job;
+	visit->jobs--;
+	server_count(visit->server, COUNTER_QUEUED, -1);
+}
+
+static bool visit_order_one(struct visit *visit)
+{
+	struct job *job = visit->next < visit->recipe.count ? visit_job(visit) : NULL;
+	if (!job)
+		return false;
+	job->next = NULL;
+	job->recipe = &visit->recipe;
+	job->sample = visit->next++;
+	job->owner = visit;
+	visit->jobs++;
+	server_count(visit->server, COUNTER_QUEUED, 1);
+	pool_submit(visit->server->pool, job);
+	return true;
+}
+
+bool visit_order(struct server *server, bool idle)
+{
+	list_for_each(visit, next, &server->visits, struct visit, link) {
+		if (!idle && visit->jobs > 0)
+			return false;
+		if (!visit_order_one(visit))
+			continue;
+		/* To the end of the line: they take turns. */
+		list_remove(&visit->link);
+		list_append(&server->visits, &visit->link);
+		return true;
+	}
+	return false;
+}
+
+bool visit_owns(const struct job *job)
+{
+	return !job->recipe->pipeline;
+}
+
+void visit_take(struct server *server, struct job *job)
+{
+	struct visit *visit = job->owner;
+	if (job->outcome == JOB_DONE)
+		visit->found[job->visited]++;
+	else
+		visit->unread++;
+	visit->bytes_read += job->bytes.size;
+	visit->index_bytes += job->index_bytes;
+	visit->done++;
+	server_count(server, COUNTER_SAMPLES_READ, job->bytes.size > 0);
+	server_count(server, COUNTER_BYTES_READ, (int64_t)job->bytes.size);
+	server_count(server, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
+	server_count(server, COUNTER_WORK_NS, (int64_t)job->work_ns);
+	visit_job_back(visit, job);
+	if (visit->jobs > 0)
+		return;
+	if (!visit->session)
+		visit_free(visit);
+	else if (visit->next == visit->recipe.count)
+		visit_finish(visit);
+}
+
+/* -- the beginning ------------------------------------------------------------------------ */
+
+static void visit_opened(struct catalog_waiter *waiter, int result, const struct fault *fault)
+{
+	struct visit *visit = list_entry(&waiter->link, struct visit, opened.link);
+	const struct config *config = visit->server->config;
+	const struct dataset_entry *entry = visit->entry;
+	if (result) {
+		visit_fail(visit, ERROR_DATASET, fault->text);
+		return;
+	}
+	if (!entry->memo) {
+		visit_fail(visit, ERROR_ARGUMENT,
+			   "this daemon keeps no indexes: index-memory is 0, or its log says why");
+		return;
+	}
+	visit->recipe = (struct job_recipe){
+		.dataset = entry->dataset,
+		.scans = entry->scans,
+		.limits = server_limits(visit->server),
+		.max_bytes = config->max_file_bytes,
+		.count = dataset_count(entry->dataset),
+	};
+	visit->what = "visiting";
+	produce(visit->server);
+}
+
+void visit_begin(struct session *session, const struct message_index *index)
+{
+	struct server *server = session->peer->server;
+	struct dataset_spec spec = DATASET_SPEC_NULL;
+	struct fault fault;
+	if (session->visit || server->stopping) {
+		session_error(session, server->stopping ? ERROR_STOPPING : ERROR_ARGUMENT,
+			      index->seq,
+			      server->stopping ? "the daemon is about to stop"
+					       : "this connection's INDEX is not done yet");
+		return;
+	}
+	struct visit *visit = calloc(1, sizeof(*visit));
+	if (!visit) {
+		session_error(session, ERROR_INTERNAL, index->seq, "out of memory");
+		return;
+	}
+	visit->server = server;
+	visit->session = session;
+	visit->seq = (uint32_t)index->seq;
+	visit->what = "indexing";
+	visit->began_ns = clock_ns();
+	visit->opened.on_opened = visit_opened;
+	visit->kept.on_kept = visit_kept;
+	list_init(&visit->opened.link);
+	list_init(&visit->kept.link);
+	list_append(&server->visits, &visit->link);
+	session->visit = visit;
+
+	int r = dataset_spec_parse(&spec, &index->dataset.value, &fault);
+	if (r > 0) {
+		visit_fail(visit, ERROR_DATASET, fault.text);
+		return;
+	}
+	if (r == 0)
+		r = catalog_get(&visit->entry, server, &spec, &visit->opened);
+	if (r < 0)
+		visit_fail(visit, ERROR_INTERNAL, "out of memory");
+	else if (visit->entry->dataset)
+		visit_opened(&visit->opened, 0, NULL);
+}
+
+void visit_progress(struct visit *visit)
+{
+	struct message message = message_init(MESSAGE_PROGRESS);
+	bool open = visit->recipe.dataset;
+	message.progress.seq = visit->seq;
+	message.progress.what = (struct text){visit->what, strlen(visit->what)};
+	message.progress.done = open ? visit->done : atomic_load(&visit->entry->progress.found);
+	message.progress.total = visit->recipe.count;
+	peer_send(visit->session->peer, &message);
+}
+
+void visit_cancel(struct visit *visit)
+{
+	struct job *job = pool_cancel(visit->server->pool, visit);
+	while (job) {
+		struct job *next = job->next;
+		visit_job_back(visit, job);
+		job = next;
+	}
+	visit_leave(visit);
+}
+
+void visit_stop(struct visit *visit)
+{
+	struct session *session = visit->session;
+	uint32_t seq = visit->seq;
+	visit_cancel(visit);
+	session_error(session, ERROR_STOPPING, seq, "the daemon is about to stop");
+}

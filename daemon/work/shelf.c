@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "work/shelf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "work/shelf_file.h"
+
+#define ENDING ".index"
+#define FRESH ".new"
+#define NAME_MAX_ 96
+#define STALE_S 3600 /* nobody writes one file for so long: who began it is dead */
+
+struct shelf {
+	int fd;
+	uint64_t limit;
+};
+
+/* -- the directory ------------------------------------------------------------------------ */
+
+static void name_of(char *out, const struct digest *fingerprint, const char *ending)
+{
+	char hex[33];
+	digest_hex(fingerprint, hex);
+	snprintf(out, NAME_MAX_, "%s%s", hex, ending);
+}
+
+static bool name_ends(const char *name, const char *ending)
+{
+	size_t size = strlen(name), tail = strlen(ending);
+	return size > tail && strcmp(name + size - tail, ending) == 0;
+}
+
+/* Whoever may write here could have us take an index for a picture's that is none of it. */
+static int shelf_check(const struct shelf *shelf, const char *path, struct fault *fault)
+{
+	struct stat stat;
+	if (fstat(shelf->fd, &stat) < 0)
+		return fault_say(fault, SHELF_E_SYSTEM, "%s: %s", path, strerror(errno));
+	if (stat.st_uid != geteuid())
+		return fault_say(fault, SHELF_E_SYSTEM, "%s belongs to uid %u, not to us (%u)",
+				 path, (unsigned)stat.st_uid, (unsigned)geteuid());
+	if (stat.st_mode & (S_IWGRP | S_IWOTH))
+		return fault_say(fault, SHELF_E_SYSTEM, "others may write to %s: chmod go-w it",
+				 path);
+	return 0;
+}
+
+/* One look at all files of ours: what nobody finished goes; the others are summed up, and the
+ * oldest of them found. */
+static uint64_t shelf_survey(const struct shelf *shelf, const char *spare, char *oldest)
+{
+	uint64_t bytes = 0;
+	struct timespec least = {0};
+	int fd = openat(shelf->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	oldest[0] = '\0';
+	if (!folder && fd >= 0)
+		close(fd);
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		struct stat stat;
+		const char *name = entry->d_name;
+		if (strlen(name) >= NAME_MAX_ ||
+		    fstatat(shelf->fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (name_ends(name, FRESH) && stat.st_mtime < time(NULL) - STALE_S)
+			unlinkat(shelf->fd, name, 0);
+		if (!name_ends(name, ENDING))
+			continue;
+		bytes += (uint64_t)stat.st_size;
+		bool older = stat.st_mtim.tv_sec < least.tv_sec ||
+			     (stat.st_mtim.tv_sec == least.tv_sec &&
+			      stat.st_mtim.tv_nsec < least.tv_nsec);
+		if ((!oldest[0] || older) && strcmp(name, spare) != 0) {
+			strcpy(oldest, name);
+			least = stat.st_mtim;
+		}
+	}
+	if (folder)
+		closedir(folder);
+	return bytes;
+}
+
+/* Room by the oldest; `spare` stays. */
+static void shelf_trim(const struct shelf *shelf, const char *spare)
+{
+	char oldest[NAME_MAX_];
+	while (shelf_survey(shelf, spare, oldest) > shelf->limit && oldest[0])
+		if (unlinkat(shelf->fd, oldest, 0) < 0)
+			return;
+}
+
+int shelf_open(struct shelf **out, const char *path, uint64_t limit, struct fault *fault)
+{
+	struct shelf *shelf = calloc(1, sizeof(*shelf));
+	if (!shelf)
+		return fault_say(fault, -ENOMEM, "out of memory");
+	shelf->limit = limit;
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		shelf->fd = -1;
+	else
+		shelf->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = shelf->fd < 0 ? fault_say(fault, SHELF_E_SYSTEM, "%s: %s", path, strerror(errno))
+			      : shelf_check(shelf, path, fault);
+	if (r) {
+		shelf_close(shelf);
+		return r;
+	}
+	shelf_trim(shelf, "");
+	*out = shelf;
+	return 0;
+}
+
+void shelf_close(struct shelf *shelf)
+{
+	if (!shelf)
+		return;
+	if (shelf->fd >= 0)
+		close(shelf->fd);
+	free(shelf);
+}
+
+/* -- one file ----------------------------------------------------------------------------- */
+
+/* Put the file's name before the words. */
+static int say_name(struct fault *fault, int condition, const char *name)
+{
+	struct fault words = *fault;
+	return fault_say(fault, condition, "%s: %s", name, words.text);
+}
+
+int shelf_load(struct shelf *shelf, const struct shelf_key *key, struct scans *scans,
+	       const struct shelf_until *until, struct shelf_sum *out, struct fault *fault)
+{
+	char name[NAME_MAX_];
+	name_of(name, &key->fingerprint, ENDING);
+	/* Neither a link nor a FIFO that would have us wait. */
+	int fd = openat(shelf->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return SHELF_E_NONE;
+	if (fd < 0)
+		return fault_say(fault, SHELF_E_SYSTEM, "%s: %s", name, strerror(errno));
+	struct stat stat;
+	int r;
+	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid())
+		r = fault_say(fault, SHELF_E_OTHER, "it is no file of ours");
+	else
+		r = shelf_file_read(fd, key, scans, until, out, fault);
+	(void)futimens(fd, NULL); /* in use: what goes is what was not for the longest time */
+	close(fd);
+	return r ? say_name(fault, r, name) : 0;
+}
+
+/* Write it under another name; a failure leaves nothing. */
+static int shelf_write(struct shelf *shelf, const char *name, const struct shelf_key *key,
+		       const struct scans *scans, const struct shelf_until *until,
+		       struct shelf_sum *out, struct fault *fault)
+{
+	int fd =
+		openat(shelf->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fault_say(fault, SHELF_E_SYSTEM, "%s", strerror(errno));
+	int r = shelf_file_write(fd, key, scans, until, out, fault);
+	if (close(fd) < 0 && r == 0)
+		r = fault_say(fault, SHELF_E_SYSTEM, "close: %s", strerror(errno));
+	if (r)
+		unlinkat(shelf->fd, name, 0);
+	return r;
+}
+
+int shelf_save(struct shelf *shelf, const struct shelf_key *key, const struct scans *scans,
+	       const struct shelf_until *until, struct shelf_sum *out, struct fault *fault)
+{
+	char name[NAME_MAX_], fresh[NAME_MAX_], ending[NAME_MAX_ / 2];
+	name_of(name, &key->fingerprint, ENDING);
+	uint64_t number = 0; /* process numbers are the same in two containers */
+	if (getrandom(&number, sizeof(number), 0) < 0)
+		return fault_say(fault, SHELF_E_SYSTEM, "getrandom: %s", strerror(errno));
+	snprintf(ending, sizeof(ending), ".%016llx" FRESH, (unsigned long long)number);
+	name_of(fresh, &key->fingerprint, ending);
+	int r = shelf_write(shelf, fresh, key, scans, until, out, fault);
+	if (r == 0 && renameat(shelf->fd, fresh, shelf->fd, name) < 0) {
+		r = fault_say(fault, SHELF_E_SYSTEM, "rename: %s", strerror(errno));
+		unlinkat(shelf->fd, fresh, 0);
+	}
+	if (r)
+		return say_name(fault, r, name);
+	(void)fsync(shelf->fd); /* without it the old file may be there again, which does no harm */
+	shelf_trim(shelf, name);
+	return 0;
+}
