@@ -17,17 +17,20 @@ static struct text text_of(const char *string)
 	return (struct text){string, strlen(string)};
 }
 
+static bool slot_is_made(const struct ring *ring, uint64_t ordinal)
+{
+	if (!ring_holds(ring, ordinal))
+		return false;
+	enum slot_state state = ring->slot[ring_slot_number(ring, ordinal)].state;
+	return state != SLOT_EMPTY && state != SLOT_FILLING;
+}
+
 /* Are all samples of the batch made (well or badly)? Remembers how far it looked. */
 static bool batch_made(struct reader *reader, uint64_t ordinal, uint64_t count)
 {
-	for (; reader->checked < count; reader->checked++) {
-		uint64_t at = ordinal + reader->checked;
-		if (!ring_holds(reader->ring, at))
+	for (; reader->checked < count; reader->checked++)
+		if (!slot_is_made(reader->ring, ordinal + reader->checked))
 			return false;
-		enum slot_state state = ring_slot(reader->ring, at)->state;
-		if (state == SLOT_EMPTY || state == SLOT_FILLING)
-			return false;
-	}
 	return true;
 }
 
@@ -149,4 +152,15 @@ void deliver_slot(struct ring *ring, uint32_t slot_number)
 		if (ring_slot_number(ring, waits) == slot_number)
 			deliver(reader);
 	}
+}
+
+uint64_t deliver_missing(const struct reader *reader)
+{
+	if (reader_ended(reader) || reader->leased >= reader->inflight)
+		return UINT64_MAX;
+	struct span span = share_span(&reader->share, &reader->next);
+	uint64_t first = ring_ordinal(reader->ring, reader->next.epoch, span.position), missing = 0;
+	for (uint64_t i = reader->checked; i < span.count; i++)
+		missing += !slot_is_made(reader->ring, first + i);
+	return missing;
 }

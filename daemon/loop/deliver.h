@@ -15,4 +15,8 @@ struct ring;
 void deliver(struct reader *reader);			    /* announce what can be */
 void deliver_slot(struct ring *ring, uint32_t slot_number); /* this slot is made */
 
+/* Samples that have to be made before this reader can be told of anything; UINT64_MAX: it is not
+ * for want of samples. */
+uint64_t deliver_missing(const struct reader *reader);
+
 #endif

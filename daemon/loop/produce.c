@@ -18,6 +18,14 @@
 
 /* A buffer above this goes back to the system after its job: one huge file is no habit. */
 #define PRODUCE_KEEP_BYTES ((size_t)1 << 20)
+/* So much work is ordered ahead for each worker: a few milliseconds, so that a newcomer's need is
+ * seen soon and yet no worker waits for the loop; no more jobs than that; and with half of it
+ * done the rest is made up. */
+#define PRODUCE_AHEAD_NS 4000000
+#define PRODUCE_AHEAD_JOBS 128
+#define PRODUCE_PARTS 2
+/* Above so many readers the loop is woken for each job: looking at them would cost more. */
+#define PRODUCE_READERS_LOOKED_AT 64
 
 void produce_hungry(struct reader *reader)
 {
@@ -85,10 +93,29 @@ static struct job *job_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	return job;
 }
 
-static void job_submit(struct server *server, struct job *job)
+/* What is ordered in one go is handed over in one. */
+static void job_order(struct server *server, struct job *job)
 {
+	uint64_t cost_ns = ((struct ring *)job->owner)->stream->turn.cost_ns;
+	job->cost_ns = cost_ns ? cost_ns : PRODUCE_AHEAD_NS;
+	job->next = NULL;
+	*server->ordered_end = job;
+	server->ordered_end = &job->next;
+	server->queued_ns += job->cost_ns;
 	server_count(server, COUNTER_QUEUED, 1);
-	pool_submit(server->pool, job);
+}
+
+static void job_back(struct server *server, const struct job *job)
+{
+	server->queued_ns -= job->cost_ns;
+	server_count(server, COUNTER_QUEUED, -1);
+}
+
+static void produce_submit(struct server *server)
+{
+	if (server->ordered)
+		pool_submit(server->pool, server->ordered);
+	produce_init(server);
 }
 
 /* Order one sample, and with it what kin streams want of the same picture. False: no memory. */
@@ -103,7 +130,7 @@ static bool order_sample(struct ring *ring, uint64_t epoch, uint64_t position)
 		last->kin = job_new(kin[i], epoch, position);
 		last = last->kin;
 	}
-	job_submit(ring->server, first);
+	job_order(ring->server, first);
 	return true;
 }
 
@@ -150,29 +177,81 @@ static bool reader_order(struct reader *reader)
 	return false;
 }
 
-/* Enough that no thread waits for the loop, and no more. */
-static uint64_t produce_depth(const struct server *server)
+/* So many jobs are always ordered ahead, that no thread waits for another. */
+static uint64_t produce_least(const struct server *server)
 {
 	return 2 * ((uint64_t)server->config->workers + server->config->fetchers);
 }
 
-void produce(struct server *server)
+/* Is there at least `parts` of PRODUCE_PARTS of what the pool should hold? */
+static bool produce_holds(const struct server *server, unsigned parts)
 {
-	if (server->stopping)
-		return;
-	visit_order(server, false);
-	while (server->counters[COUNTER_QUEUED] < produce_depth(server)) {
+	uint64_t workers = server->config->workers, jobs = server->counters[COUNTER_QUEUED];
+	return jobs * PRODUCE_PARTS >= produce_least(server) * parts &&
+	       (server->queued_ns * PRODUCE_PARTS >= PRODUCE_AHEAD_NS * workers * parts ||
+		jobs * PRODUCE_PARTS >= PRODUCE_AHEAD_JOBS * workers * parts);
+}
+
+/* A file that is only to be looked at, while nobody wants a sample. */
+static bool produce_visit(struct server *server)
+{
+	return server->counters[COUNTER_QUEUED] < produce_least(server) &&
+	       visit_order(server, true);
+}
+
+static void produce_order(struct server *server)
+{
+	while (!produce_holds(server, PRODUCE_PARTS)) {
 		struct reader *reader = turn_next(server);
-		if (!reader && visit_order(server, true))
+		if (!reader && produce_visit(server))
 			continue;
 		if (!reader)
-			return;
+			break;
 		turn_leave(reader);
 		if (!reader_order(reader))
 			continue;
 		turn_charge(reader);
 		turn_enter(reader);
 	}
+	produce_submit(server);
+}
+
+/* Jobs that at least have to be done before there is anything to do for this ring. */
+static uint64_t ring_patience(const struct ring *ring)
+{
+	uint64_t least = ring->obstructed ? 1 : UINT64_MAX;
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
+		uint64_t missing = deliver_missing(reader);
+		if (missing < least)
+			least = missing;
+	}
+	return least;
+}
+
+/* When the loop is to be told of what is done: to deliver a batch, or to order more. */
+static void produce_wait(struct server *server)
+{
+	uint64_t least = server->counters[COUNTER_QUEUED] / PRODUCE_PARTS;
+	if (!list_empty(&server->dying) ||
+	    server->counters[COUNTER_READERS] > PRODUCE_READERS_LOOKED_AT)
+		least = 1;
+	list_for_each(stream, next, &server->streams, struct stream, link) {
+		list_for_each(ring, after, &stream->rings, struct ring, link) {
+			uint64_t jobs = least > 1 ? ring_patience(ring) : 1;
+			if (jobs < least)
+				least = jobs;
+		}
+	}
+	pool_wait(server->pool, least > 1 ? (unsigned)least : 1);
+}
+
+void produce(struct server *server)
+{
+	if (!server->stopping)
+		visit_order(server, false);
+	if (!server->stopping && !produce_holds(server, PRODUCE_PARTS - 1))
+		produce_order(server);
+	produce_wait(server);
 }
 
 static unsigned job_error(enum job_outcome outcome)
@@ -257,7 +336,7 @@ static void produce_take(struct server *server, struct job *job)
 static void produce_take_kin(struct server *server, struct job *job)
 {
 	bool read = job->bytes.size > 0;
-	server_count(server, COUNTER_QUEUED, -1);
+	job_back(server, job);
 	server_count(server, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
 	server_count(server, COUNTER_WORK_NS, (int64_t)job->work_ns);
 	/* A thread that reads is taken from others as well. Who ordered it pays for all. */
@@ -311,14 +390,21 @@ void produce_cancel(struct ring *ring)
 	struct job *job = pool_cancel(ring->server->pool, ring);
 	while (job) {
 		struct job *next = job->next;
+		job_back(ring->server, job);
 		if (job->owner == ring)
 			turn_refund(&ring->stream->turn);
 		struct job *rest = produce_part(ring, job);
-		server_count(ring->server, COUNTER_QUEUED, -1);
 		if (rest) /* others wait for it; it is read again if it was read already */
-			job_submit(ring->server, rest);
+			job_order(ring->server, rest);
 		job = next;
 	}
+	produce_submit(ring->server);
+}
+
+void produce_init(struct server *server)
+{
+	server->ordered = NULL;
+	server->ordered_end = &server->ordered;
 }
 
 void produce_deinit(struct server *server)

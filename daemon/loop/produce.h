@@ -11,9 +11,11 @@ struct reader;
 struct ring;
 struct server;
 
+void produce_init(struct server *server);
 void produce_hungry(struct reader *reader); /* it may have samples to order */
 void produce_unblock(struct ring *ring);    /* its window may be able to move */
-void produce(struct server *server);	    /* order as much as the pool should hold */
+/* After all that changes what a reader waits for: order as much as the pool should hold. */
+void produce(struct server *server);
 void produce_done(struct server *server);   /* take back what the pool has finished */
 void produce_cancel(struct ring *ring);	    /* nobody wants what is not begun yet */
 void produce_deinit(struct server *server); /* free the spare jobs; the pool is empty */

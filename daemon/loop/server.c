@@ -137,16 +137,16 @@ static void server_accept(struct listener *listener, int fd)
 	peer_refuse(fd, (unsigned)refused, fault.text);
 }
 
-/* Any thread of the pool. Wake-ups coalesce: produce_done() takes all there is. */
+/* Any thread. */
 static void server_wake(void *context)
 {
 	struct server *server = context;
-	uv_async_send(&server->done);
+	bell_ring(&server->done);
 }
 
-static void server_on_done(uv_async_t *async)
+static void server_on_done(void *context)
 {
-	produce_done(async->data);
+	produce_done(context);
 }
 
 static double rate_of(double rate, uint64_t now, uint64_t *base, double seconds)
@@ -229,8 +229,8 @@ static int server_listen(struct server *server, struct fault *fault)
 static int server_init_handles(struct server *server)
 {
 	uv_loop_t *loop = &server->loop;
-	server->done.data = server->tick.data = server->sigterm.data = server->sigint.data = server;
-	int r = uv_async_init(loop, &server->done, server_on_done);
+	server->tick.data = server->sigterm.data = server->sigint.data = server;
+	int r = bell_init(&server->done, loop, server_on_done, server);
 	r = r < 0 ? r : uv_timer_init(loop, &server->tick);
 	r = r < 0 ? r : uv_timer_start(&server->tick, server_on_tick, TICK_MS, TICK_MS);
 	r = r < 0 ? r : uv_signal_init(loop, &server->sigterm);
@@ -293,12 +293,14 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 {
 	*server = (struct server){.config = config};
 	server->data = server->control = LISTENER_NULL;
+	server->done = BELL_NULL;
 	server->data.on_accept = server->control.on_accept = server_accept;
 	server->data.on_refuse = server->control.on_refuse = server_refuse;
 	server->data.context = server->control.context = server;
 	server->fd_limit = fd_limit();
 	server->started_ns = server->ticked_ns = clock_ns();
 	server_init_lists(server);
+	produce_init(server);
 	server_init_scans(server);
 	memo_init(server);
 
@@ -434,6 +436,7 @@ void server_deinit(struct server *server)
 	uv_walk(&server->loop, server_close_handle, NULL);
 	while (uv_run(&server->loop, UV_RUN_DEFAULT))
 		;
+	bell_deinit(&server->done);
 	produce_deinit(server);
 	bad_clear(server);
 	memo_deinit(server);

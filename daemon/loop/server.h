@@ -12,6 +12,7 @@
 #include "base/fault.h"
 #include "base/list.h"
 #include "config.h"
+#include "loop/bell.h"
 #include "loop/listener.h"
 #include "proto/frame.h"
 #include "proto/message.h"
@@ -26,8 +27,8 @@ struct server {
 	struct config *config; /* the main program's; live settings change in it */
 	struct listener data, control;
 	struct pool *pool;
-	uv_async_t done; /* the pool's wake-up */
-	uv_timer_t tick; /* each second: time-outs, rates, progress */
+	struct bell done; /* rung by the pool */
+	uv_timer_t tick;  /* each second: time-outs, rates, progress */
 	uv_signal_t sigterm, sigint;
 
 	struct list peers;    /* struct peer */
@@ -39,6 +40,8 @@ struct server {
 	struct list hungry;    /* struct turn of streams with samples to order ... */
 	uint64_t virtual_time; /* ... the furthest one of them had a turn at, see turn.h */
 	struct job *spare;     /* jobs for reuse, with their buffers */
+	struct job *ordered, **ordered_end; /* not yet handed to the pool, see produce.c */
+	uint64_t queued_ns;		    /* what the jobs in the pool are likely to take */
 
 	struct scans_account scans;    /* of all datasets' stores */
 	struct list visits;	       /* struct visit */

@@ -163,6 +163,8 @@ void turn_settle(struct turn *turn, uint64_t work_ns)
 		turn->virtual_time += turn_price(turn, work_ns - turn->cost_ns);
 	else
 		turn_give_back(turn, turn_price(turn, turn->cost_ns - work_ns));
+	if (turn->cost_ns == 0) /* the first */
+		turn->cost_ns = work_ns;
 	turn->cost_ns += work_ns / TURN_AVERAGE;
 	turn->cost_ns -= turn->cost_ns / TURN_AVERAGE;
 }

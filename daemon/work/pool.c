@@ -9,16 +9,21 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "work/parcel.h"
 #include "work/sample.h"
+
+#define PARCEL_NS 300000 /* work worth a turn at the lock */
 
 struct queue {
 	struct job *first, **end;
+	unsigned count;
 };
 
 static void queue_init(struct queue *queue)
 {
 	queue->first = NULL;
 	queue->end = &queue->first;
+	queue->count = 0;
 }
 
 static void queue_push(struct queue *queue, struct job *job)
@@ -26,6 +31,7 @@ static void queue_push(struct queue *queue, struct job *job)
 	job->next = NULL;
 	*queue->end = job;
 	queue->end = &job->next;
+	queue->count++;
 }
 
 static struct job *queue_pop(struct queue *queue)
@@ -37,6 +43,7 @@ static struct job *queue_pop(struct queue *queue)
 	if (!queue->first)
 		queue->end = &queue->first;
 	job->next = NULL;
+	queue->count--;
 	return job;
 }
 
@@ -75,76 +82,152 @@ struct thread {
 	enum thread_state state;
 	pthread_t handle;
 	struct sample_kit kit; /* a worker's own */
+	struct parcel parcel;  /* a worker's; others may take from it */
 };
 
 struct pool {
 	pthread_mutex_t lock;
 	pthread_cond_t work[ROLE_COUNT]; /* something to do, or somebody to end */
 	struct queue todo[ROLE_COUNT];
-	struct queue done;
-	unsigned wanted[ROLE_COUNT];
+	unsigned wanted[ROLE_COUNT], asleep[ROLE_COUNT];
+	unsigned most[ROLE_COUNT];	    /* threads that ever were wanted at a time */
 	struct thread *threads[ROLE_COUNT]; /* POOL_THREADS_MAX of each; [i].number == i */
 	struct pool_config config;
+
+	_Atomic(struct job *) done; /* newest first */
+	atomic_uint untaken;	    /* how many were put there since the loop took them */
+	atomic_uint patience;	    /* at how many of them the loop is woken */
 };
 
 static void pool_finish(struct pool *pool, struct job *job)
 {
-	pthread_mutex_lock(&pool->lock);
-	bool first = !pool->done.first;
-	queue_push(&pool->done, job);
-	pthread_mutex_unlock(&pool->lock);
-	if (first)
+	job->next = atomic_load(&pool->done);
+	while (!atomic_compare_exchange_weak(&pool->done, &job->next, job))
+		;
+	if (atomic_fetch_add(&pool->untaken, 1) + 1 >= atomic_load(&pool->patience))
 		pool->config.wake(pool->config.wake_context);
 }
 
-static void pool_to_workers(struct pool *pool, struct job *job)
+/* --- with the lock held --- */
+
+/* One more thread is woken for what is there, if one sleeps; it does the same for the next. */
+static void pool_rouse(struct pool *pool, enum role role)
 {
-	pthread_mutex_lock(&pool->lock);
-	queue_push(&pool->todo[ROLE_WORKER], job);
-	pthread_cond_signal(&pool->work[ROLE_WORKER]);
-	pthread_mutex_unlock(&pool->lock);
+	if (pool->asleep[role])
+		pthread_cond_signal(&pool->work[role]);
+}
+
+/* As many jobs as are worth a turn at the lock, but no more than the thread's share of them. */
+static struct job *worker_take_parcel(struct thread *thread)
+{
+	struct pool *pool = thread->pool;
+	struct queue *queue = &pool->todo[ROLE_WORKER];
+	struct job *jobs[PARCEL_MAX], *first = queue_pop(queue);
+	unsigned count = 0, share = queue->count / (pool->wanted[ROLE_WORKER] + 1);
+	uint64_t cost_ns = first && first->cost_ns ? first->cost_ns : PARCEL_NS;
+	while (count < share && count < PARCEL_MAX) {
+		cost_ns += queue->first->cost_ns ? queue->first->cost_ns : PARCEL_NS;
+		if (cost_ns > PARCEL_NS)
+			break;
+		jobs[count++] = queue_pop(queue);
+	}
+	if (count)
+		parcel_fill(&thread->parcel, jobs, count);
+	if (count || queue->count)
+		pool_rouse(pool, ROLE_WORKER);
+	return first;
+}
+
+static struct job *worker_take_from_others(struct thread *thread)
+{
+	struct pool *pool = thread->pool;
+	struct job *job = NULL;
+	for (unsigned i = 0; i < pool->most[ROLE_WORKER] && !job; i++)
+		job = parcel_claim(&pool->threads[ROLE_WORKER][i].parcel);
+	if (job)
+		pool_rouse(pool, ROLE_WORKER);
+	return job;
+}
+
+static struct job *worker_take(struct thread *thread)
+{
+	struct job *job = worker_take_parcel(thread);
+	return job ? job : worker_take_from_others(thread);
+}
+
+static struct job *fetcher_take(struct thread *thread)
+{
+	struct pool *pool = thread->pool;
+	struct job *job = queue_pop(&pool->todo[ROLE_FETCHER]);
+	if (pool->todo[ROLE_FETCHER].first) /* this one may have to wait for storage */
+		pool_rouse(pool, ROLE_FETCHER);
+	return job;
 }
 
 /* The next job for this thread; NULL when it has to end (and then it is ENDED already). */
 static struct job *thread_wait(struct thread *thread)
 {
 	struct pool *pool = thread->pool;
-	struct job *job = NULL;
-	pthread_mutex_lock(&pool->lock);
+	bool worker = thread->role == ROLE_WORKER;
 	while (thread->number < pool->wanted[thread->role]) {
-		job = queue_pop(&pool->todo[thread->role]);
+		struct job *job = worker ? worker_take(thread) : fetcher_take(thread);
 		if (job)
-			break;
+			return job;
+		pool->asleep[thread->role]++;
 		pthread_cond_wait(&pool->work[thread->role], &pool->lock);
+		pool->asleep[thread->role]--;
 	}
-	if (!job)
-		thread->state = THREAD_ENDED;
+	thread->state = THREAD_ENDED;
+	pool_rouse(pool, thread->role); /* it may have been woken for a job */
+	return NULL;
+}
+
+/* --- the threads --- */
+
+static void worker_run(struct thread *thread)
+{
+	struct pool *pool = thread->pool;
+	for (;;) {
+		pthread_mutex_lock(&pool->lock);
+		struct job *job = thread_wait(thread);
+		pthread_mutex_unlock(&pool->lock);
+		if (!job)
+			return;
+		for (; job; job = parcel_claim(&thread->parcel)) {
+			sample_make(job, &thread->kit);
+			pool_finish(pool, job);
+		}
+	}
+}
+
+static void fetcher_run(struct thread *thread)
+{
+	struct pool *pool = thread->pool;
+	pthread_mutex_lock(&pool->lock);
+	for (struct job *job; (job = thread_wait(thread));) {
+		pthread_mutex_unlock(&pool->lock);
+		sample_fetch(job);
+		pthread_mutex_lock(&pool->lock);
+		queue_push(&pool->todo[ROLE_WORKER], job);
+		pool_rouse(pool, ROLE_WORKER);
+	}
 	pthread_mutex_unlock(&pool->lock);
-	return job;
 }
 
 static void *thread_run(void *argument)
 {
 	struct thread *thread = argument;
-	struct pool *pool = thread->pool;
 	char name[16];
 	bool worker = thread->role == ROLE_WORKER;
 	snprintf(name, sizeof(name), worker ? "work-%u" : "fetch-%u", thread->number);
 	pthread_setname_np(pthread_self(), name);
 	/* On Linux a thread has its own niceness; where it cannot be had, all are equal. */
-	if (worker && setpriority(PRIO_PROCESS, (id_t)gettid(), pool->config.nice) < 0)
+	if (worker && setpriority(PRIO_PROCESS, (id_t)gettid(), thread->pool->config.nice) < 0)
 		errno = 0;
-
-	struct job *job;
-	while ((job = thread_wait(thread))) {
-		if (worker) {
-			sample_make(job, &thread->kit);
-			pool_finish(pool, job);
-		} else {
-			sample_fetch(job);
-			pool_to_workers(pool, job);
-		}
-	}
+	if (worker)
+		worker_run(thread);
+	else
+		fetcher_run(thread);
 	return NULL;
 }
 
@@ -186,6 +269,8 @@ static void pool_want(struct pool *pool, enum role role, unsigned wanted)
 {
 	pthread_mutex_lock(&pool->lock);
 	pool->wanted[role] = wanted;
+	if (wanted > pool->most[role])
+		pool->most[role] = wanted;
 	pthread_cond_broadcast(&pool->work[role]);
 	pthread_mutex_unlock(&pool->lock);
 }
@@ -217,7 +302,7 @@ int pool_new(struct pool **out, const struct pool_config *config)
 		return -ENOMEM;
 	pool->config = *config;
 	pthread_mutex_init(&pool->lock, NULL); /* neither can fail on Linux */
-	queue_init(&pool->done);
+	atomic_init(&pool->patience, 1);
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		pthread_cond_init(&pool->work[role], NULL);
 		queue_init(&pool->todo[role]);
@@ -265,11 +350,15 @@ int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers)
 	return r;
 }
 
-void pool_submit(struct pool *pool, struct job *job)
+void pool_submit(struct pool *pool, struct job *list)
 {
 	pthread_mutex_lock(&pool->lock);
-	queue_push(&pool->todo[ROLE_FETCHER], job);
-	pthread_cond_signal(&pool->work[ROLE_FETCHER]);
+	while (list) {
+		struct job *next = list->next;
+		queue_push(&pool->todo[ROLE_FETCHER], list);
+		list = next;
+	}
+	pool_rouse(pool, ROLE_FETCHER);
 	pthread_mutex_unlock(&pool->lock);
 }
 
@@ -286,8 +375,20 @@ struct job *pool_cancel(struct pool *pool, const void *owner)
 
 struct job *pool_take(struct pool *pool)
 {
-	pthread_mutex_lock(&pool->lock);
-	struct job *list = queue_take(&pool->done);
-	pthread_mutex_unlock(&pool->lock);
+	atomic_store(&pool->untaken, 0);
+	struct job *newest = atomic_exchange(&pool->done, NULL), *list = NULL;
+	while (newest) {
+		struct job *older = newest->next;
+		newest->next = list;
+		list = newest;
+		newest = older;
+	}
 	return list;
+}
+
+void pool_wait(struct pool *pool, unsigned jobs)
+{
+	atomic_store(&pool->patience, jobs);
+	if (atomic_load(&pool->untaken) >= jobs) /* done before they knew of it */
+		pool->config.wake(pool->config.wake_context);
 }
