@@ -169,7 +169,7 @@ static bool scans_keep(struct scans *scans, _Atomic(struct entry *) *place, stru
 bool scans_load(struct scans *scans, uint64_t sample, const struct stamp *stamp,
 		const uint8_t *bytes, size_t size)
 {
-	size_t whole = scan_index_size(bytes, size);
+	size_t whole = sample < scans->samples ? scan_index_size(bytes, size) : 0;
 	_Atomic(struct entry *) *place = whole > 0 ? scans_place(scans, sample) : NULL;
 	struct entry *old = place ? atomic_load(place) : NULL;
 	if (old && stamp_equal(&old->stamp, stamp)) {

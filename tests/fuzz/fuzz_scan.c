@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The index of a JPEG's scan and the decoder that uses it, against libjpeg. A file that gets an
- * index is one that libjpeg decodes to its end without a warning, and each part of it has the
- * pixels that libjpeg gives, on the first visit and on later ones. And an index that somebody has
+ * The index of a JPEG's scan and the decoder that uses it, against libjpeg. Whatever is read
+ * before, a part of a file has the same result as without an index: the same condition, the same
+ * pixels. Where libjpeg decodes the whole file without a warning they are those of the whole. An
+ * index that grew part by part is one that was built at once. And an index that somebody has
  * changed, or that is another file's, leads nowhere worse than to other pixels.
  *
- * The first byte chooses the part. The second is how many changes of the index follow, three bytes
+ * The first byte chooses the parts. The second is how many changes of the index follow, three bytes
  * each: place, place, what is XORed there. The rest is the file.
  */
 #include <setjmp.h>
@@ -15,8 +16,11 @@
 
 #include <jpeglib.h>
 
+#include "base/buffer.h"
 #include "work/decode.h"
 #include "work/scans.h"
+
+#define PARTS 5
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -68,6 +72,8 @@ static bool plain_decode(struct plain *plain, const uint8_t *data, size_t size)
 	jpeg_mem_src(cinfo, data, size);
 	while (jpeg_read_header(cinfo, FALSE) == JPEG_HEADER_TABLES_ONLY)
 		;
+	if ((uint64_t)cinfo->image_width * cinfo->image_height > limits.max_pixels)
+		return false;
 	cinfo->out_color_space = cinfo->num_components == 4 ? JCS_CMYK : JCS_RGB;
 	jpeg_start_decompress(cinfo);
 	size_t width = cinfo->output_width, row = width * 3;
@@ -105,14 +111,14 @@ static bool part_is_equal(const struct image *image, struct rect part, const uin
 	return true;
 }
 
+/* The file, and what is known of it. */
 struct visit {
 	const uint8_t *data;
 	size_t size;
-	uint8_t choice;
-	struct scans *scans;
+	struct scans *scans; /* or NULL */
 };
 
-static int visit(const struct visit *visit, struct image *image, struct rect *part)
+static int visit(const struct visit *visit, uint8_t choice, struct image *image, struct rect *part)
 {
 	static struct decoder *decoder; /* of many pictures, as in a worker */
 	const struct decode_origin origin = {visit->scans, 0, {visit->size, 1, 2}};
@@ -125,75 +131,139 @@ static int visit(const struct visit *visit, struct image *image, struct rect *pa
 	if (r)
 		return r;
 	decoder_set_origin(decoder, &origin);
-	*part = part_of(visit->choice, width, height);
+	*part = part_of(choice, width, height);
 	return decoder_read(decoder, *part, image, &fault);
 }
 
-/* Twice: the first visit makes the index, the second finds it. */
-static void visit_twice(const struct visit *by, struct scans_account *account)
+/* The part's pixels in the ordinary way, where they stand in the whole picture; NULL if it has
+ * none. free() */
+static uint8_t *visit_plain(const struct visit *by, uint8_t choice)
 {
-	struct plain plain = {.pixels = NULL};
+	const struct visit plain = {by->data, by->size, NULL};
 	struct image image;
 	struct rect part;
-	for (int i = 0; i < 2; i++) {
-		int r = visit(by, &image, &part);
-		if (account->built == 0)
-			break;
-		if (account->refused[SCAN_E_INDEX])
-			abort(); /* an index that did not fit its own file */
-		bool content = plain.pixels || plain_decode(&plain, by->data, by->size);
-		if (content != (r == 0))
-			abort(); /* libjpeg thinks otherwise of the file */
-		if (r != 0)
-			break;
-		if (!part_is_equal(&image, part, plain.pixels))
-			abort(); /* other pixels */
-	}
+	if (visit(&plain, choice, &image, &part) != 0)
+		return NULL;
+	size_t width = (size_t)image.width;
+	uint8_t *pixels = malloc(width * (size_t)image.height * 3);
+	if (!pixels)
+		abort();
+	for (int32_t y = part.y; y < part.y + part.height; y++)
+		memcpy(pixels + ((size_t)y * width + (size_t)part.x) * 3,
+		       image.pixels + (size_t)(y - image.area.y) * image.stride +
+			       (size_t)(part.x - image.area.x) * 3,
+		       (size_t)part.width * 3);
+	return pixels;
+}
+
+static void visit_part(const struct visit *by, uint8_t choice, const uint8_t *whole)
+{
+	uint8_t *expected = visit_plain(by, choice);
+	struct image image;
+	struct rect part;
+	int r = visit(by, choice, &image, &part);
+	if ((r == 0) != (expected != NULL))
+		abort(); /* whether it is bad depends on the index */
+	if (r == 0 && !part_is_equal(&image, part, expected))
+		abort(); /* other pixels */
+	if (whole && (r != 0 || !part_is_equal(&image, part, whole)))
+		abort(); /* other pixels than libjpeg's */
+	free(expected);
+}
+
+static int copy_index(void *context, uint64_t sample, const struct stamp *stamp,
+		      const uint8_t *bytes, size_t size)
+{
+	struct buffer *copy = context;
+	if (sample != 0 || stamp->mtime_ns != 1 || scan_index_size(bytes, size) < size ||
+	    buffer_reserve(copy, size))
+		abort();
+	memcpy(copy->data, bytes, size);
+	copy->size = size;
+	return 0;
+}
+
+/* What both know, but for how much it is, has to be the same. */
+static void compare_indexes(const struct scans *a, const struct scans *b)
+{
+	const size_t known = offsetof(struct scan_header, known), head = sizeof(struct scan_header);
+	struct buffer x = BUFFER_NULL, y = BUFFER_NULL;
+	scans_each(a, copy_index, &x);
+	scans_each(b, copy_index, &y);
+	size_t size = x.size < y.size ? x.size : y.size;
+	if (size > 0 && (memcmp(x.data, y.data, known) != 0 ||
+			 memcmp(x.data + head, y.data + head, size - head) != 0))
+		abort();
+	buffer_deinit(&x);
+	buffer_deinit(&y);
+}
+
+static void check_account(const struct scans_account *account)
+{
+	if (account->refused[SCAN_E_INDEX])
+		abort(); /* an index that did not fit its own file */
+	if (account->bytes > account->limit)
+		abort();
+}
+
+/* Parts in a row, one of them twice, on one store; and the lowest of all on another. */
+static void visit_parts(const struct visit *by, uint8_t choice, struct scans_account *account)
+{
+	struct scans_account other = {.limit = 1 << 20};
+	struct visit whole = *by;
+	struct plain plain = {.pixels = NULL};
+	bool content = plain_decode(&plain, by->data, by->size);
+	for (unsigned i = 0; i < PARTS; i++)
+		visit_part(by, (uint8_t)(choice * (2 * i + 1) + (i > 1 ? 73 * (i - 1) : 0)),
+			   content ? plain.pixels : NULL);
+	check_account(account);
+	if (scans_new(&whole.scans, &other, 1) != 0)
+		abort();
+	visit_part(&whole, 0, content ? plain.pixels : NULL);
+	check_account(&other);
+	compare_indexes(by->scans, whole.scans);
+	scans_free(whole.scans);
 	free(plain.pixels);
 	jpeg_destroy_decompress(&plain.cinfo); /* harmless if it was never made */
 }
 
 /* With the index of this file, changed. */
-static void visit_changed(const struct visit *by, const uint8_t *changes, unsigned count)
+static void visit_changed(const struct visit *by, uint8_t choice, const uint8_t *changes,
+			  unsigned count)
 {
 	struct scans_account account = {.limit = 1 << 20};
-	struct scans *own = by->scans, *other;
+	struct visit again = *by;
 	const struct stamp stamp = {by->size, 1, 2};
-	const uint8_t *index;
-	size_t size;
+	struct buffer index = BUFFER_NULL;
 	struct image image;
 	struct rect part;
-	if (scans_find(own, 0, &stamp, &index, &size) != SCANS_INDEX)
+	scans_each(by->scans, copy_index, &index);
+	if (index.size == 0)
 		return;
-	if (scans_new(&other, &account, 1) != 0)
+	if (scans_new(&again.scans, &account, 1) != 0)
 		abort();
-	uint8_t *changed = malloc(size);
-	if (!changed)
-		abort();
-	memcpy(changed, index, size);
 	for (unsigned i = 0; i < count; i++)
-		changed[(size_t)(changes[3 * i] << 8 | changes[3 * i + 1]) % size] ^=
+		index.data[(size_t)(changes[3 * i] << 8 | changes[3 * i + 1]) % index.size] ^=
 			changes[3 * i + 2];
-	scans_put(other, 0, &stamp, changed, size);
-	const struct visit again = {by->data, by->size, by->choice, other};
-	visit(&again, &image, &part);
-	free(changed);
-	scans_free(other);
+	scans_load(again.scans, 0, &stamp, index.data, index.size);
+	visit(&again, choice, &image, &part);
+	visit(&again, 0, &image, &part);
+	buffer_deinit(&index);
+	scans_free(again.scans);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct scans_account account = {.limit = 1 << 20};
-	struct visit by;
 	if (size < 2 || size < 2 + (size_t)(data[1] & 7) * 3)
 		return 0;
 	unsigned changes = data[1] & 7;
-	by = (struct visit){data + 2 + changes * 3, size - 2 - changes * 3, data[0], NULL};
+	struct visit by = {data + 2 + changes * 3, size - 2 - changes * 3, NULL};
 	if (scans_new(&by.scans, &account, 1) != 0)
 		abort();
-	visit_twice(&by, &account);
-	if (changes && account.built)
-		visit_changed(&by, data + 2, changes);
+	visit_parts(&by, data[0], &account);
+	if (changes)
+		visit_changed(&by, data[0], data + 2, changes);
 	scans_free(by.scans);
 	return 0;
 }

@@ -206,12 +206,27 @@ static void test_refusals(void **state)
 	}
 }
 
+/* Twelve bits are refused by libjpeg itself, before anything is learnt. */
+static void test_twelve_bits(void **state)
+{
+	struct picture picture = make(4, 67, 43, JPEG_BASELINE);
+	struct store store;
+	struct image image;
+	(void)state;
+	picture.data[jpeg_find(&picture, 0xC0) + 2] = 12;
+	store_init(&store);
+	for (int visit = 0; visit < 2; visit++)
+		assert_int_equal(read_part(&picture, store.scans, random_rect(67, 43), &image),
+				 DECODE_E_UNSUPPORTED);
+	assert_int_equal(store.account.built, 0);
+	store_deinit(&store);
+	free(picture.data);
+}
+
 /* A damaged file has the same result as without a store: the same condition, the same pixels. */
-static void check_same(const struct picture *picture, struct rect need)
+static void check_same_in(struct store *store, const struct picture *picture, struct rect need)
 {
 	struct image image;
-	struct store store;
-	store_init(&store);
 	int r = read_part(picture, NULL, need, &image);
 	uint8_t *plain = NULL;
 	if (r == 0) {
@@ -224,12 +239,19 @@ static void check_same(const struct picture *picture, struct rect need)
 			       (size_t)need.width * 3);
 	}
 	for (int visit = 0; visit < 2; visit++) {
-		assert_int_equal(read_part(picture, store.scans, need, &image), r);
+		assert_int_equal(read_part(picture, store->scans, need, &image), r);
 		if (r == 0)
 			assert_true(part_is(&image, need, plain));
 	}
-	assert_int_equal(store.account.refused[SCAN_E_INDEX], 0);
+	assert_int_equal(store->account.refused[SCAN_E_INDEX], 0);
 	free(plain);
+}
+
+static void check_same(const struct picture *picture, struct rect need)
+{
+	struct store store;
+	store_init(&store);
+	check_same_in(&store, picture, need);
 	store_deinit(&store);
 }
 
@@ -267,6 +289,62 @@ static void test_cut_short(void **state)
 		store_deinit(&store);
 	}
 	free(picture.data);
+}
+
+/* A part that ends above the damage is read by the index, in any order of visits; one that does not
+ * is read as without. And what was read before changes neither. */
+static void test_damage_below(void **state)
+{
+	static const struct rect parts[] = {
+		{20, 10, 150, 60}, {0, 100, 200, 40}, {50, 30, 60, 70}, {0, 0, 200, 400}};
+	(void)state;
+	for (size_t s = 1; s < 5; s++)
+		for (size_t first = 0; first < 4; first++) {
+			struct picture picture = make(s, 200, 400, JPEG_BASELINE);
+			struct store store;
+			size_t middle = (jpeg_find(&picture, 0xDA) + picture.size) / 2;
+			memcpy(picture.data + middle, "\xFF\xD3", 2);
+			store_init(&store);
+			for (size_t i = 0; i < 8; i++)
+				check_same_in(&store, &picture, parts[(first + i) % 4]);
+			assert_int_equal(store.account.refused[SCAN_E_DAMAGED], 1);
+			assert_int_equal(store_refused(&store), 1);
+			assert_int_equal(store.account.built, first < 3);
+			store_deinit(&store);
+			free(picture.data);
+		}
+}
+
+/* Rows are learnt as they are asked for, and no others. */
+static void test_growth(void **state)
+{
+	(void)state;
+	for (size_t s = 0; s < SAMPLINGS; s++) {
+		struct picture picture = make(s, 170, 600, JPEG_BASELINE);
+		uint8_t *whole = jpeg_plain(&picture);
+		struct store store;
+		uint32_t known = 0;
+		store_init(&store);
+		for (int32_t y = 0; y < 600; y += 1 + random_below(200)) {
+			const uint8_t *bytes;
+			struct scan_header header;
+			size_t size;
+			check_part(&picture, store.scans, (struct rect){3, y, 100, 1}, whole);
+			check_part(&picture, store.scans, random_rect(170, y + 1), whole);
+			assert_int_equal(scans_find(store.scans, 0, &some_stamp, &bytes, &size),
+					 SCANS_INDEX);
+			memcpy(&header, bytes, sizeof(header));
+			assert_true(header.known >= known);
+			/* The part's own rows, and at most one more below. */
+			assert_in_range(header.known * 8, y / 4 + 1, y + 1 + 2 * 32);
+			known = header.known;
+		}
+		assert_int_equal(store.account.built, 1);
+		assert_int_equal(store_refused(&store), 0);
+		store_deinit(&store);
+		free(whole);
+		free(picture.data);
+	}
 }
 
 static void pad(struct picture *picture, size_t size)
@@ -354,8 +432,11 @@ int main(void)
 		cmocka_unit_test(test_every_sampling_and_size),
 		cmocka_unit_test(test_every_place),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_twelve_bits),
 		cmocka_unit_test(test_damaged_bytes),
 		cmocka_unit_test(test_cut_short),
+		cmocka_unit_test(test_damage_below),
+		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_another_file_under_the_stamp),
 		cmocka_unit_test(test_changed_index),
 		cmocka_unit_test(test_self_test),

@@ -8,9 +8,12 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "work/scans.h"
 
 static struct stamp stamp_of(uint64_t sample, int64_t state)
@@ -199,13 +202,181 @@ static void test_threads(void **state)
 	assert_int_equal(account.bytes, 0);
 }
 
+/* --- growth --- */
+
+/* An index that grows is one and the same; what is less, or of another picture, changes nothing. */
+static void test_growth(void **state)
+{
+	struct scans_account account = {.limit = 1 << 20};
+	const struct stamp stamp = stamp_of(3, 1);
+	struct scans *scans;
+	const uint8_t *bytes, *again;
+	uint8_t expected[BLOB_BYTES];
+	size_t size;
+	(void)state;
+	assert_int_equal(scans_new(&scans, &account, 10), 0);
+	assert_true(put_known(scans, 3, 1, 7, 100, 0));
+	const uint64_t charged = account.bytes;
+	assert_int_equal(find(scans, 3, 1, &bytes, &size), SCANS_INDEX);
+	assert_false(put_known(scans, 3, 1, 7, 100, 40));
+	assert_false(put_known(scans, 3, 1, 8, 100, 40)); /* has nothing more */
+	assert_false(put_known(scans, 3, 1, 8, 100, 20));
+	assert_false(put_known(scans, 3, 1, 8, 101, 101)); /* another picture's */
+	assert_false(put_known(scans, 3, 1, 7, 100, 90));
+	blob_make(expected, 100, 90, 7);
+	assert_memory_equal(bytes, expected, sizeof(struct scan_header) + 91 * 6);
+	assert_false(put_known(scans, 3, 1, 7, 100, 100));
+	assert_int_equal(find(scans, 3, 1, &again, &size), SCANS_INDEX);
+	assert_ptr_equal(again, bytes);
+	check(scans, 3, 1, 7, 100);
+	assert_int_equal(account.bytes, charged); /* all of it was charged at once */
+	assert_int_equal(account.built, 1);
+	/* A file that has been found to have none has none. */
+	scans_refuse(scans, 3, &stamp, SCAN_E_DAMAGED);
+	scans_refuse(scans, 3, &stamp, SCAN_E_DAMAGED);
+	assert_int_equal(account.refused[SCAN_E_DAMAGED], 1);
+	assert_false(put_known(scans, 3, 1, 7, 100, 100));
+	assert_int_equal(find(scans, 3, 1, &bytes, &size), SCANS_NEVER);
+	scans_free(scans);
+	assert_int_equal(account.bytes, 0);
+}
+
+/* Who takes what scans_each() gives to another store. */
+struct mover {
+	struct scans *to;
+	unsigned moved, stop;
+};
+
+static int move(void *context, uint64_t sample, const struct stamp *stamp, const uint8_t *bytes,
+		size_t size)
+{
+	struct mover *mover = context;
+	if (mover->moved == mover->stop)
+		return 17;
+	uint8_t *elsewhere = malloc(size + 1); /* at an odd address, and not a byte more */
+	if (!elsewhere)
+		return -ENOMEM;
+	memcpy(elsewhere + 1, bytes, size);
+	mover->moved += scans_load(mover->to, sample, stamp, elsewhere + 1, size);
+	free(elsewhere);
+	return 0;
+}
+
+static void test_from_store_to_store(void **state)
+{
+	struct scans_account account = {.limit = 1 << 20};
+	struct scans *a, *b;
+	struct mover mover = {.stop = 4};
+	(void)state;
+	assert_int_equal(scans_new(&a, &account, 5000), 0);
+	assert_int_equal(scans_new(&b, &account, 5000), 0);
+	for (uint64_t i = 0; i < 4; i++)
+		put_known(a, i * 1500, 1, (uint8_t)i, 50, (uint32_t)i * 16);
+	scans_refuse(a, 7, &(struct stamp){1, 2, 3}, SCAN_E_ODD);
+	mover.to = b;
+	assert_int_equal(scans_each(a, move, &mover), 0);
+	assert_int_equal(mover.moved, 4);
+	assert_int_equal(account.built, 4); /* what comes from outside was not built */
+	for (uint64_t i = 0; i < 4; i++) {
+		assert_false(put_known(b, i * 1500, 1, (uint8_t)i, 50, 50));
+		check(b, i * 1500, 1, (uint8_t)i, 50);
+	}
+	assert_int_equal(scans_each(a, move, &mover), 17);
+	scans_free(a);
+	scans_free(b);
+	assert_int_equal(account.bytes, 0);
+}
+
+/* No byte of the header may be another, and no byte may lack. */
+static void test_no_index(void **state)
+{
+	struct scans_account account = {.limit = 1 << 20};
+	const struct stamp stamp = stamp_of(0, 1);
+	struct scans *scans;
+	uint8_t bytes[BLOB_BYTES + 1] = {0};
+	size_t size = blob_make(bytes, 50, 50, 3);
+	(void)state;
+	assert_int_equal(scans_new(&scans, &account, 1), 0);
+	for (size_t less = 0; less < size; less++)
+		assert_false(scans_load(scans, 0, &stamp, bytes, less));
+	assert_false(scans_load(scans, 0, &stamp, bytes, size + 1));
+	assert_false(scans_load(scans, 1, &stamp, bytes, size)); /* no such sample */
+	struct scan_header header;
+	for (unsigned i = 0; i < 7; i++) {
+		memcpy(&header, bytes, sizeof(header));
+		header.magic ^= i == 0;
+		header.bytes += i == 1;
+		header.height += i == 2 ? 8 : 0;
+		header.components = i == 3 ? 0 : i == 4 ? 5 : 1;
+		header.group += i == 5;
+		header.known += i == 6;
+		uint8_t changed[BLOB_BYTES];
+		memcpy(changed, bytes, size);
+		memcpy(changed, &header, sizeof(header));
+		assert_false(scans_load(scans, 0, &stamp, changed, size));
+	}
+	assert_true(scans_load(scans, 0, &stamp, bytes, size));
+	scans_free(scans);
+}
+
+#define GROWING 20 /* samples */
+
+/* Makes indexes grow, or looks at them while others do. */
+static void *grow(void *argument)
+{
+	struct racer *racer = argument;
+	struct buffer copy = BUFFER_NULL;
+	for (uint32_t known = 0; known <= ROWS; known += 7)
+		for (uint64_t i = 0; i < GROWING; i++) {
+			const uint8_t *bytes;
+			struct scan_header header;
+			size_t size;
+			put_known(racer->scans, i, 1, (uint8_t)(i + 1), ROWS, known);
+			if (find(racer->scans, i, 1, &bytes, &size) != SCANS_INDEX ||
+			    scan_index_copy(&copy, bytes)) {
+				racer->wrong++;
+				continue;
+			}
+			memcpy(&header, copy.data, sizeof(header));
+			racer->wrong += copy.size != sizeof(header) + (header.known + 1) * 6;
+			for (size_t k = sizeof(header); k < copy.size; k++)
+				racer->wrong += copy.data[k] != i + 1;
+		}
+	buffer_deinit(&copy);
+	return NULL;
+}
+
+static void test_growth_in_threads(void **state)
+{
+	struct scans_account account = {.limit = 1 << 24};
+	struct racer racers[THREADS] = {0};
+	struct scans *scans;
+	(void)state;
+	assert_int_equal(scans_new(&scans, &account, GROWING), 0);
+	for (int i = 0; i < THREADS; i++) {
+		racers[i].scans = scans;
+		assert_int_equal(pthread_create(&racers[i].thread, NULL, grow, &racers[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(racers[i].thread, NULL), 0);
+		assert_int_equal(racers[i].wrong, 0);
+	}
+	assert_int_equal(account.built, GROWING);
+	for (uint64_t i = 0; i < GROWING; i++) {
+		put_known(scans, i, 1, (uint8_t)(i + 1), ROWS, ROWS);
+		check(scans, i, 1, (uint8_t)(i + 1), ROWS);
+	}
+	scans_free(scans);
+	assert_int_equal(account.bytes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_states_of_a_file),
-		cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_no_budget),
-		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_states_of_a_file), cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_no_budget),	 cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_growth),		 cmocka_unit_test(test_from_store_to_store),
+		cmocka_unit_test(test_no_index),	 cmocka_unit_test(test_growth_in_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
