@@ -109,8 +109,8 @@
 	F(boolean, draft, OPTIONAL, 0, 0, 1, "JPEGs may be decoded at a half, quarter, eighth")
 
 #define PROGRESS_FIELDS(F)                                                                         \
-	F(uint, seq, REQUIRED, 0, 0, U32, "the ATTACH's")                                          \
-	F(text, what, REQUIRED, 0, 0, NAME_MAX_, "indexing or allocating")                         \
+	F(uint, seq, REQUIRED, 0, 0, U32, "the ATTACH's or INDEX's")                               \
+	F(text, what, REQUIRED, 0, 0, NAME_MAX_, "indexing, allocating, visiting or keeping")      \
 	F(uint, done, REQUIRED, 0, 0, U64, "samples, or bytes allocated, so far")                  \
 	F(uint, total, OPTIONAL, 0, 0, U64, "of so many; 0: not known")
 
@@ -175,7 +175,7 @@
 #define STATUS_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
 
 #define REPORT_FIELDS(F)                                                                           \
-	F(uint, seq, REQUIRED, 0, 0, U32, "the STATUS's")                                          \
+	F(uint, seq, REQUIRED, 0, 0, U32, "the STATUS's or INDEX's")                               \
 	F(any, values, REQUIRED, 0, 0, 0, "map: counters and settings by name")
 
 #define LIST_FIELDS(F)                                                                             \

@@ -127,7 +127,7 @@ void index_print(FILE *file, const json_t *values)
 		print_bytes(file, "kept on the disk: ", json_object_get(values, "kept_bytes"),
 			    "\n");
 	else
-		fputs("in memory only, for as long as a trainer uses the dataset: the daemon has "
-		      "no index-dir, or its log says why not\n",
+		fputs("in memory only, until the dataset's last trainer leaves: the daemon has no "
+		      "index-dir, or its log says why not\n",
 		      file);
 }

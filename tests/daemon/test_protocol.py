@@ -65,7 +65,7 @@ def test_state_by_message(daemon, photos, state, name):
 @pytest.mark.parametrize("name", sorted(MESSAGES))
 def test_messages_of_the_other_side_or_socket(daemon, name):
     """A message that only daemons send, or that belongs to the other socket, is refused by name."""
-    control_only = {"status", "set", "stop"}
+    control_only = {"status", "set", "stop", "index"}
     data_only = {"attach", "credit", "release", "detach"}
     of_client = control_only | data_only | {"hello", "ping", "list"}
     for control in (False, True):
