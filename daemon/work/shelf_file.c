@@ -187,13 +187,14 @@ int shelf_file_read(int fd, const struct shelf_key *key, struct scans *scans,
 	int r = source_open(&source, fd, fault);
 	if (r)
 		return r;
+	uint64_t whole = source.left;
 	r = read_header(&source, key, &header);
 	while (r == 0 && sum.indexes < header.records) {
 		r = until_over(until) ? say_stopped(fault)
 				      : read_record(&source, key, scans, &next);
 		sum.indexes += r == 0;
 	}
-	sum.bytes = header.bytes - source.left;
+	sum.bytes = whole - source.left;
 	if (r == 0 && source.left)
 		r = fault_say(fault, SHELF_E_DAMAGED, "there is more in it than it says");
 	buffer_deinit(&source.block);

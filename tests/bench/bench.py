@@ -25,6 +25,7 @@ import platform
 import sys
 import tempfile
 
+import bombs
 import handover
 import index
 import kernels
@@ -43,7 +44,7 @@ import photos  # noqa: E402 (it stands in the demo's folder)
 # Each has rows(options): a title, then table.Row's.
 SECTIONS = {"kernels": kernels, "daemon": rates, "loop": loop, "trainers": trainers,
             "latency": handover, "index": index, "memory": memory, "sweep": sweep,
-            "peers": peers}
+            "peers": peers, "bombs": bombs}
 
 
 def parse():
