@@ -270,6 +270,7 @@
 	C(INDEX_STALE, index_stale_total, TOTAL, "JPEGs without one: not the file they were")      \
 	C(DECODES_SHARED, decodes_shared_total, TOTAL,                                             \
 	  "samples made from another stream's decode")                                             \
+	C(STUCK_READS, stuck_reads, GAUGE, "reads that have taken longer than 5 s so far")         \
 	C(FILES_CHANGED, files_changed_total, TOTAL, "files that changed while they were in use")  \
 	C(LEASES_EXPIRED, leases_expired_total, TOTAL, "batches taken back: held for too long")
 

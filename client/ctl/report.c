@@ -45,7 +45,7 @@ static const struct {
 	  "index_restarts_total", "index_scans_total", "index_odd_total", "index_damaged_total",
 	  "index_stale_total"}},
 	{"trouble",
-	 {"samples_bad_total", "samples_substituted_total", "files_changed_total",
+	 {"samples_bad_total", "samples_substituted_total", "files_changed_total", "stuck_reads",
 	  "protocol_errors_total", "bad_releases_total", "timeouts_total", "leases_expired_total",
 	  "overruns_total", "connections_refused_total"}},
 	{"connections", {"connections", "max_connections", "connections_total"}},

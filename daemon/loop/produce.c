@@ -180,7 +180,8 @@ static bool reader_order(struct reader *reader)
 /* So many jobs are always ordered ahead, that no thread waits for another. */
 static uint64_t produce_least(const struct server *server)
 {
-	return 2 * ((uint64_t)server->config->workers + server->config->fetchers);
+	return 2 * ((uint64_t)server->config->workers + server->config->fetchers +
+		    server->counters[COUNTER_STUCK_READS]);
 }
 
 /* Is there at least `parts` of PRODUCE_PARTS of what the pool should hold? */

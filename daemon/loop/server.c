@@ -30,8 +30,9 @@
 #define TICK_MS 1000
 #define CONTROL_CONNECTIONS_MAX 64 /* beside max-connections, so that a full daemon can be seen */
 #define PEER_LINES_A_MINUTE 20
-#define FDS_OF_PEER 2	 /* its socket, and its process to be watched */
-#define FDS_RESERVED 20u /* standard streams, sockets, locks, libuv's own, datasets, rings */
+#define STUCK_NS 5000000000u /* a read that takes longer may never end */
+#define FDS_OF_PEER 2	     /* its socket, and its process to be watched */
+#define FDS_RESERVED 20u     /* standard streams, sockets, locks, libuv's own, datasets, rings */
 
 uint64_t server_new_id(struct server *server)
 {
@@ -175,6 +176,31 @@ static void server_reap(struct server *server)
 		ring_reap(ring);
 }
 
+/* Who hangs in a read is replaced, so that other files are read meanwhile. */
+static int server_resize(struct server *server)
+{
+	const struct config *config = server->config;
+	uint64_t fetchers = config->fetchers + server->counters[COUNTER_STUCK_READS];
+	return pool_resize(server->pool, config->workers,
+			   fetchers < POOL_THREADS_MAX ? (unsigned)fetchers : POOL_THREADS_MAX);
+}
+
+static void server_look_at_storage(struct server *server)
+{
+	uint64_t before = server->counters[COUNTER_STUCK_READS];
+	unsigned stuck = pool_stuck(server->pool, STUCK_NS);
+	if (stuck == before)
+		return;
+	if (before == 0)
+		log_warning("%u reads take longer than %u s: does a storage hang?", stuck,
+			    (unsigned)(STUCK_NS / 1000000000u));
+	else if (stuck == 0)
+		log_info("the reads that hung have come back");
+	server->counters[COUNTER_STUCK_READS] = stuck;
+	server_resize(server); /* as many as can be had */
+	produce(server);
+}
+
 static void server_on_tick(uv_timer_t *timer)
 {
 	struct server *server = timer->data;
@@ -190,6 +216,7 @@ static void server_on_tick(uv_timer_t *timer)
 	}
 	server_reap(server);
 	memo_tick(server, now_ns);
+	server_look_at_storage(server);
 	if (server->watchdog_ns)
 		sd_notify(0, "WATCHDOG=1");
 	if (server->stopping && now_ns >= server->stop_at_ns)
@@ -397,7 +424,7 @@ int server_set(struct server *server, const char *name, const char *value, struc
 	if (r)
 		return r;
 	log_set_level(config->log_level);
-	r = pool_resize(server->pool, config->workers, config->fetchers);
+	r = server_resize(server);
 	if (r < 0)
 		return fault_say(fault, r, "cannot start that many threads: %s", strerror(-r));
 	server->counters[COUNTER_WORKERS] = config->workers;
@@ -414,6 +441,27 @@ static void server_close_handle(uv_handle_t *handle, void *context)
 		uv_close(handle, NULL);
 }
 
+/* What threads have in hand comes back. A thread that hangs in a read of a dead storage does not,
+ * and nothing that it may still touch can be freed: then the process ends as it is. */
+static void server_await_threads(struct server *server)
+{
+	uint64_t until_ns = clock_ns() + STUCK_NS;
+	while (server->counters[COUNTER_QUEUED] || !list_empty(&server->dying) ||
+	       !list_empty(&server->visits) || server->pending) {
+		if (clock_ns() > until_ns) {
+			log_warning("stops without what hangs in a read: %llu samples, %u others",
+				    (unsigned long long)server->counters[COUNTER_QUEUED],
+				    server->pending);
+			segment_sweep(server->shm_prefix);
+			_exit(server->exit_code);
+		}
+		produce_done(server);
+		server_reap(server);
+		uv_run(&server->loop, UV_RUN_NOWAIT);
+		usleep(1000);
+	}
+}
+
 /* Peers go first, and with them readers and rings; then the pool's jobs come back; then what runs
  * on libuv's threads. */
 void server_deinit(struct server *server)
@@ -425,14 +473,8 @@ void server_deinit(struct server *server)
 		peer_close(peer);
 	list_for_each(entry, after, &server->datasets, struct dataset_entry, link)
 		atomic_store(&entry->progress.cancel, true);
-	while (!list_empty(&server->dying) || !list_empty(&server->visits)) {
-		produce_done(server);
-		server_reap(server);
-		usleep(1000);
-	}
+	server_await_threads(server);
 	pool_free(server->pool);
-	while (server->pending)
-		uv_run(&server->loop, UV_RUN_ONCE);
 	uv_walk(&server->loop, server_close_handle, NULL);
 	while (uv_run(&server->loop, UV_RUN_DEFAULT))
 		;

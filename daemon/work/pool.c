@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "work/parcel.h"
 #include "work/sample.h"
 
@@ -83,6 +85,8 @@ struct thread {
 	pthread_t handle;
 	struct sample_kit kit; /* a worker's own */
 	struct parcel parcel;  /* a worker's; others may take from it */
+	_Atomic uint64_t
+		reads_since_ns; /* a fetcher's: the read that it is in began then; 0: none */
 };
 
 struct pool {
@@ -206,7 +210,9 @@ static void fetcher_run(struct thread *thread)
 	pthread_mutex_lock(&pool->lock);
 	for (struct job *job; (job = thread_wait(thread));) {
 		pthread_mutex_unlock(&pool->lock);
+		atomic_store(&thread->reads_since_ns, clock_ns());
 		sample_fetch(job);
+		atomic_store(&thread->reads_since_ns, 0);
 		pthread_mutex_lock(&pool->lock);
 		queue_push(&pool->todo[ROLE_WORKER], job);
 		pool_rouse(pool, ROLE_WORKER);
@@ -348,6 +354,17 @@ int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers)
 	if (r == 0)
 		r = pool_settle(pool, ROLE_WORKER, workers);
 	return r;
+}
+
+unsigned pool_stuck(struct pool *pool, uint64_t limit_ns)
+{
+	unsigned stuck = 0;
+	for (unsigned i = 0; i < POOL_THREADS_MAX; i++) {
+		uint64_t since_ns = atomic_load(&pool->threads[ROLE_FETCHER][i].reads_since_ns);
+		uint64_t now_ns = clock_ns(); /* after `since_ns` was looked at: never before it */
+		stuck += since_ns && now_ns - since_ns > limit_ns;
+	}
+	return stuck;
 }
 
 void pool_submit(struct pool *pool, struct job *list)

@@ -35,6 +35,9 @@ void pool_free(struct pool *pool);
  * hand; none is lost. 0 or a negative errno (then as many run as could be started). */
 int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers);
 
+/* How many fetchers are in a read that has taken longer than this. */
+unsigned pool_stuck(struct pool *pool, uint64_t limit_ns);
+
 void pool_submit(struct pool *pool, struct job *list); /* takes the jobs over */
 /* Give back what is queued and not begun, of this owner (NULL: of all), as a list; with its kin,
  * whoever owns them. What threads have in hand or in a parcel comes back by pool_take(). */

@@ -4,10 +4,11 @@
 import os
 import shutil
 import threading
+import time
 
 import pytest
 
-from harness import BUILD, ERRORS, wait_for
+from harness import BUILD, ERRORS, SLOW, wait_for
 from test_law import STREAM
 
 N = 60
@@ -144,13 +145,21 @@ def test_file_truncated_while_it_is_read(daemon, folder):
         thread.join()
 
 
-def spawn_on(disk, spawn, folder, index):
-    """A daemon for which the file of this sample lies on a "broken", "slow" or "held" disk (see
-    faults.c)."""
-    victim = files(folder)[index]
-    victim.rename(victim.with_name(f"{victim.stem}-{disk}-disk{victim.suffix}"))
-    return spawn(environment={"LD_PRELOAD": str(BUILD / "tests" / "libfaults.so"),
-                              "ASAN_OPTIONS": "verify_asan_link_order=0"})
+def on_disk(disk, folder, *indices):
+    """The files of these samples lie on a disk that is "broken", "slow", "flaky" or "dead"."""
+    for victim in [files(folder)[index] for index in indices]:
+        victim.rename(victim.with_name(f"{victim.stem}-{disk}-disk{victim.suffix}"))
+
+
+def faulty(**environment):
+    """What makes such disks of them, for a daemon's environment."""
+    return {"LD_PRELOAD": str(BUILD / "tests" / "libfaults.so"),
+            "ASAN_OPTIONS": "verify_asan_link_order=0", **environment}
+
+
+def spawn_on(disk, spawn, folder, *indices, **options):
+    on_disk(disk, folder, *indices)
+    return spawn(environment=faulty(), **options)
 
 
 def test_orders_of_who_left_are_no_wall(spawn, folder):
@@ -177,6 +186,119 @@ def test_io_error(spawn, folder):
     assert len(images) == N - 4
     images, bad = run(daemon, folder, bad_samples="substitute")
     assert len(images) == N and not bad
+
+
+def test_a_disk_that_fails_for_once(spawn, folder):
+    """FAULTS 61: interrupted, EIO, ESTALE and short reads one after the other: read again."""
+    good, _ = run(spawn(), folder)
+    daemon = spawn_on("flaky", spawn, folder, 3, 9, 10, 31, 58)
+    images, bad = run(daemon, folder)
+    assert images == good and not bad
+
+
+def test_a_read_that_hangs_holds_no_other(spawn, folder, tmp_path):
+    """FAULTS 62: one thread is lost to it and replaced; control, other readers and other batches
+    go on; once the storage is back so is the sample."""
+    good, _ = run(spawn(), folder)
+    gate = tmp_path / "gate"
+    gate.touch()
+    on_disk("dead", folder, 30, 34)
+    daemon = spawn(environment=faulty(STOKER_TEST_GATE=str(gate)), fetchers=2)
+    with daemon.connect() as peer, daemon.connect() as other:
+        peer.attach(folder, **{**STREAM, "shuffle": False}, prefetch=15, inflight=15)
+        batches = [peer.expect("batch") for _ in range(7)]
+        # Both fetchers hang by now, or will: others take their place.
+        wait_for(lambda: daemon.status()["stuck_reads"] == 2, "two reads hang", 30 * SLOW)
+        assert "does a storage hang?" in daemon.log()
+        other.attach(folder, **{**STREAM, "shuffle": False}, subset_stop=20)
+        images, bad = epoch(other)
+        assert images == {p: image for p, image in good.items() if p < 20} and not bad
+        assert daemon.set("workers", 3).name == "ok"
+        gate.unlink()
+        for batch in batches:
+            peer.release(batch)
+        images, bad = epoch(peer)
+        assert images == {p: image for p, image in good.items() if p >= 28} and not bad
+    wait_for(lambda: daemon.status()["stuck_reads"] == 0, "none hangs")
+    assert "have come back" in daemon.log()
+
+
+def test_stop_does_not_wait_for_a_dead_disk(spawn, folder, tmp_path):
+    """FAULTS 27, 62: what hangs in a read holds neither the stop nor a ring's name."""
+    gate = tmp_path / "gate"
+    gate.touch()
+    on_disk("dead", folder, *range(30, 50))
+    daemon = spawn(environment=faulty(STOKER_TEST_GATE=str(gate)), drain_timeout="1s")
+    with daemon.connect() as peer:
+        answer = peer.attach(folder, **{**STREAM, "shuffle": False}, accept_fd=False,
+                             accept_path=True)
+        assert answer.name == "attached"
+        for _ in range(7):
+            peer.release(peer.expect("batch"))
+        log = daemon.terminate()  # within its time, with what it has to remove
+    assert "stops without what hangs in a read" in log
+
+
+def test_a_file_that_changes_is_an_error(daemon, folder):
+    """FAULTS 64: once read, a file is what it was or an error: larger, another picture, another
+    file of the same bytes; listed and counted. Who attaches later sees the files as they are."""
+    paths = files(folder)
+    with daemon.connect() as peer:
+        peer.attach(folder, **{**STREAM, "shuffle": False, "epochs": 2}, inflight=1, prefetch=2)
+        for _ in range(N // 4 - 1):
+            peer.release(peer.expect("batch"))
+        last = peer.expect("batch")
+        # Of the next epoch the ring holds the first batch at most.
+        for sample, content in {9: paths[9].read_bytes() + b"more", 33: paths[34].read_bytes(),
+                                50: paths[50].read_bytes()}.items():
+            (folder / "new").write_bytes(content)
+            (folder / "new").rename(paths[sample])
+        peer.release(last)
+        images, bad = epoch(peer)
+    assert len(images) == N - 12
+    assert [(b["epoch"], b["sample"], b["name"]) for b in bad] == [
+        (1, sample, "sample_changed") for sample in (9, 33, 50)]
+    for b in bad:
+        assert b["code"] == ERRORS["sample_changed"] and b["path"].endswith(
+            paths[b["sample"]].name)
+        assert "the dataset changed under the stream" in b["text"] and b["path"] in b["text"], b
+    assert daemon.status()["files_changed_total"] == 3
+    assert {entry["name"] for entry in daemon.list("bad")} == {"sample_changed"}
+    daemon.settle()
+    images, bad = run(daemon, folder)
+    assert len(images) == N and not bad
+
+
+def test_a_changed_file_is_substituted(daemon, folder):
+    """FAULTS 64: where bad samples are replaced, so is this one."""
+    paths = files(folder)
+    with daemon.connect() as peer:
+        peer.attach(folder, **{**STREAM, "shuffle": False, "epochs": 2}, inflight=1, prefetch=2,
+                    bad_samples="substitute")
+        for _ in range(N // 4 - 1):
+            peer.release(peer.expect("batch"))
+        last = peer.expect("batch")
+        paths[20].write_bytes(paths[21].read_bytes())
+        peer.release(last)
+        images, bad = epoch(peer)
+    assert not bad and images[20][0] == 21 and len(images) == N
+
+
+def test_the_time_of_day_is_nothing(spawn, photos):
+    """FAULTS 79: it jumps by a day with each look; nobody is cut off, no counter falls."""
+    daemon = spawn(environment=faulty(STOKER_TEST_CLOCK="1"), lease_timeout="3600s")
+    reference, _ = run(spawn(), photos)
+    with daemon.connect() as idle:
+        before = daemon.status()
+        for _ in range(5):
+            assert run(daemon, photos) == (reference, [])
+            now = daemon.status()
+            assert all(now[name] >= before[name] for name in now
+                       if name.endswith("_total")), (before, now)
+            before = now
+            time.sleep(0.5)  # over ticks
+        assert now["timeouts_total"] == 0 and now["uptime_s"] < 600
+        assert idle.request("ping").name == "ok"
 
 
 def test_files_that_are_no_samples(daemon, folder):
