@@ -140,10 +140,11 @@ class Peer:
         while True:
             message = self.receive()
             assert message, f"hung up instead of answering {name}"
-            if message.fields.get("seq") == self.seq and message.name != "progress":
+            if message.fields.get("seq") != self.seq:
+                aside.append(message)
+            elif message.name != "progress":
                 self.waiting.extendleft(reversed(aside))
                 return message
-            aside.append(message)
 
     def hello(self, **fields):
         return self.request("hello", **{"version_min": 1, "version_max": 1, "client": "test",
