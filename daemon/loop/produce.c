@@ -134,11 +134,14 @@ static bool order_sample(struct ring *ring, uint64_t epoch, uint64_t position)
 	return true;
 }
 
-/* Is it far ahead of its need, and kin that wants the same picture has no room for it yet? */
+/* Is it beyond what its reader needs soon, and kin that wants the same picture has no room for it
+ * yet? */
 static bool reader_awaits_kin(const struct reader *reader, uint64_t position, uint64_t ordinal)
 {
 	const struct ring *ring = reader->ring;
-	return !reader_ended(reader) && ordinal - reader_place(reader) >= ring->slots / 2 &&
+	uint64_t soon = share_global_batch(&reader->share);
+	soon = soon > ring->slots / 4 ? soon : ring->slots / 4;
+	return !reader_ended(reader) && ordinal - reader_place(reader) >= soon &&
 	       kin_comes(ring, reader->want.epoch, position);
 }
 
@@ -364,13 +367,22 @@ void produce_done(struct server *server)
 	produce(server);
 }
 
-/* Take a ring's part out of a queued job; NULL if nothing is left of it. */
+/* Is there a reader who still has to be given what this job is for? */
+static bool job_wanted(const struct job *job)
+{
+	const struct ring *ring = job->owner;
+	uint32_t first = ring_slot_number(ring, ring->base);
+	uint64_t ordinal = ring->base + (job->slot + ring->slots - first) % ring->slots;
+	return ring_wanted(ring, ordinal / ring->stride, ordinal % ring->stride);
+}
+
+/* Take out of a queued job what nobody wants of this ring; NULL if nothing is left of it. */
 static struct job *produce_part(struct ring *ring, struct job *job)
 {
 	struct job *first = NULL, **end = &first;
 	while (job) {
 		struct job *kin = job->kin;
-		if (job->owner == ring) {
+		if (job->owner == ring && !job_wanted(job)) {
 			slot_unfill(job_slot(job));
 			assert(ring->jobs > 0);
 			ring->jobs--;
@@ -392,9 +404,9 @@ void produce_cancel(struct ring *ring)
 	while (job) {
 		struct job *next = job->next;
 		job_back(ring->server, job);
-		if (job->owner == ring)
-			turn_refund(&ring->stream->turn);
 		struct job *rest = produce_part(ring, job);
+		if (rest != job) /* the one that was charged for all */
+			turn_refund(&ring->stream->turn);
 		if (rest) /* others wait for it; it is read again if it was read already */
 			job_order(ring->server, rest);
 		job = next;

@@ -17,7 +17,7 @@ void produce_unblock(struct ring *ring);    /* its window may be able to move */
 /* After all that changes what a reader waits for: order as much as the pool should hold. */
 void produce(struct server *server);
 void produce_done(struct server *server);   /* take back what the pool has finished */
-void produce_cancel(struct ring *ring);	    /* nobody wants what is not begun yet */
+void produce_cancel(struct ring *ring);	    /* what is not begun and no reader wants */
 void produce_deinit(struct server *server); /* free the spare jobs; the pool is empty */
 
 #endif

@@ -59,10 +59,12 @@ void reader_free(struct reader *reader)
 	list_remove(&reader->in_ring);
 	server_count(ring->server, COUNTER_READERS, -1);
 	free(reader);
-	if (list_empty(&ring->readers))
+	if (list_empty(&ring->readers)) {
 		ring_abandon(ring);
-	else
-		ring_loosened(ring);
+		return;
+	}
+	produce_cancel(ring); /* what it alone wanted */
+	ring_loosened(ring);
 }
 
 bool reader_ended(const struct reader *reader)

@@ -208,6 +208,9 @@ def test_refused_states(node):
     for value in (None, [], "x", 5):
         with pytest.raises(stoker.TokenError):
             loader.load_state_dict(value)
+    with pytest.raises(stoker.TokenError, match="^exif_orientation"):
+        loader.load_state_dict({**good, "exif_orientation": True})
+    del good["exif_orientation"]  # of before it was in a state: not turned
     loader.load_state_dict({**good, "position": 20})
     assert loader.epoch == 1
     loader.load_state_dict({**good, "subset": tuple(good["subset"])})

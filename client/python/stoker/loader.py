@@ -203,7 +203,8 @@ class Loader:
         return state.Identity(
             dataset=self.dataset_fingerprint, pipeline=self.pipeline_hash,
             order_seed=request["order_seed"], augment_seed=request["augment_seed"],
-            shuffle=request["shuffle"], subset=_subset(request))
+            shuffle=request["shuffle"], subset=_subset(request),
+            exif_orientation=request["exif_orientation"])
 
     # Iterating
 

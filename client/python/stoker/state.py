@@ -26,6 +26,7 @@ class Identity(NamedTuple):
     augment_seed: int
     shuffle: bool
     subset: Optional[Tuple[int, Optional[int]]]
+    exif_orientation: bool = False
 
 
 def make(identity: Identity, place: Place, batch_size: int, world_size: int) -> Dict[str, Any]:
@@ -44,7 +45,7 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
         raise TokenError.local(f"version: the state has {_short(state.get('version'))}, "
                                f"this client knows {VERSION}")
     for field, ours in identity._asdict().items():
-        theirs = state.get(field)
+        theirs = state.get(field, Identity._field_defaults.get(field))
         if field == "subset" and isinstance(theirs, (list, tuple)):
             theirs = tuple(theirs)
         if type(theirs) is not type(ours) or theirs != ours:
