@@ -5,6 +5,7 @@
 
 #include "base/exact.h"
 
+#define TOGETHER 32 /* outputs; fewer, and compilers unroll what they should make vectors of */
 #define WEIGHTS_MAX ((uint64_t)1 << 26) /* of a table: 256 MiB */
 
 static const double pi = 3.14159265358979323846;
@@ -17,15 +18,19 @@ static inline double sinc(double x)
 	return exact_sin(x) / x;
 }
 
-/* Expressions as in Pillow, operation by operation: another order rounds differently. */
+/*
+ * Expressions as in Pillow, operation by operation: another order rounds differently. Those of two
+ * pieces are worked out whole and then chosen from, which compilers can do several at a time.
+ */
 static inline __attribute__((always_inline)) double filter_weight(enum filter filter, double x)
 {
-	double positive = x < 0.0 ? -x : x;
+	double positive = __builtin_fabs(x), near, far;
 	switch (filter) {
 	case FILTER_BOX:
 		return x > -0.5 && x <= 0.5 ? 1.0 : 0.0;
 	case FILTER_BILINEAR:
-		return positive < 1.0 ? 1.0 - positive : 0.0;
+		near = 1.0 - positive;
+		return near > 0.0 ? near : 0.0;
 	case FILTER_HAMMING:
 		if (positive == 0.0)
 			return 1.0;
@@ -34,11 +39,10 @@ static inline __attribute__((always_inline)) double filter_weight(enum filter fi
 		positive *= pi;
 		return exact_sin(positive) / positive * (0.54f + 0.46f * exact_cos(positive));
 	case FILTER_BICUBIC:
-		if (positive < 1.0)
-			return (1.5 * positive - 2.5) * positive * positive + 1.0;
-		if (positive < 2.0)
-			return (((positive - 5.0) * positive + 8.0) * positive - 4.0) * -0.5;
-		return 0.0;
+		near = (1.5 * positive - 2.5) * positive * positive + 1.0;
+		far = (((positive - 5.0) * positive + 8.0) * positive - 4.0) * -0.5;
+		far = positive < 2.0 ? far : 0.0;
+		return positive < 1.0 ? near : far;
 	case FILTER_LANCZOS:
 		return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3.0) : 0.0;
 	default:
@@ -66,50 +70,96 @@ static int32_t weight_fixed(double weight)
 }
 
 struct kernel {
-	int32_t in;
+	int32_t in, taps;	     /* taps: at least as many as any output has */
+	int32_t together;	     /* outputs, up to TOGETHER */
 	double scale, support, step; /* step: of the filter's argument, a pixel */
-	double *exact;		     /* room for one output's weights */
+	double *exact;		     /* weights of outputs `together`: tap 0 of each, tap 1, ... */
 };
 
-/* Weights of one output; those that are 0 at either end are left out. */
-static inline __attribute__((always_inline)) struct span
-axis_fill(const struct kernel *kernel, enum filter filter, int32_t output, int32_t *weights)
+/* Outputs that are worked out side by side, where they begin and how many taps each has. */
+struct block {
+	double center[TOGETHER], sum[TOGETHER];
+	int32_t first[TOGETHER], count[TOGETHER];
+};
+
+static void block_place(struct block *block, const struct kernel *kernel, int32_t output)
 {
-	double center = (output + 0.5) * kernel->scale, sum = 0.0;
-	int32_t first = (int32_t)(center - kernel->support + 0.5);
-	int32_t end = (int32_t)(center + kernel->support + 0.5);
-	int32_t count = 0, skipped = 0;
-	if (first < 0)
-		first = 0;
-	if (end > kernel->in)
-		end = kernel->in;
-	for (int32_t i = 0; i < end - first; i++) {
-		double weight = filter_weight(filter, (i + first - center + 0.5) * kernel->step);
-		kernel->exact[i] = weight;
-		sum += weight;
+	for (int32_t n = 0; n < kernel->together; n++) {
+		double center = (output + n + 0.5) * kernel->scale;
+		int32_t first = (int32_t)(center - kernel->support + 0.5);
+		int32_t end = (int32_t)(center + kernel->support + 0.5);
+		first = first < 0 ? 0 : first;
+		end = end > kernel->in ? kernel->in : end;
+		block->center[n] = center;
+		block->sum[n] = 0.0;
+		block->first[n] = first;
+		block->count[n] = end - first;
 	}
-	for (int32_t i = 0; i < end - first; i++) {
-		double weight = sum != 0.0 ? kernel->exact[i] / sum : kernel->exact[i];
-		int32_t fixed = weight_fixed(weight);
-		if (fixed != 0 || count > 0)
-			weights[count++] = fixed;
-		else
-			skipped++;
+}
+
+/* Behind an output's last tap weights are 0, which changes no sum. */
+static inline __attribute__((always_inline)) void
+block_weigh(struct block *block, const struct kernel *kernel, enum filter filter)
+{
+	double step = kernel->step, *restrict exact = kernel->exact;
+	for (int32_t i = 0; i < kernel->taps; i++, exact += kernel->together) {
+		for (int32_t n = 0; n < kernel->together; n++) {
+			double weight = filter_weight(
+				filter, (i + block->first[n] - block->center[n] + 0.5) * step);
+			weight = i < block->count[n] ? weight : 0.0;
+			block->sum[n] += weight;
+			exact[n] = weight;
+		}
 	}
-	while (count > 0 && weights[count - 1] == 0)
-		count--;
-	return (struct span){first + skipped, count};
+	for (int32_t n = 0; n < kernel->together; n++)
+		block->sum[n] = block->sum[n] != 0.0 ? block->sum[n] : 1.0;
+}
+
+/* As many outputs as the axis has from `at` on, up to `together`. */
+static void block_store(const struct block *block, const struct kernel *kernel, struct axis *axis,
+			int32_t at)
+{
+	const double *restrict exact = kernel->exact;
+	int32_t here = axis->count - at < kernel->together ? axis->count - at : kernel->together;
+	int32_t *weights = axis->weights + (size_t)at * (size_t)axis->stride;
+	for (int32_t i = 0; i < kernel->taps; i++, exact += kernel->together) {
+		int32_t fixed[TOGETHER];
+		for (int32_t n = 0; n < kernel->together; n++)
+			fixed[n] = weight_fixed(exact[n] / block->sum[n]);
+		for (int32_t n = 0; n < here; n++)
+			weights[n * axis->stride + i] = fixed[n];
+	}
+	for (int32_t n = 0; n < here; n++)
+		axis->spans[at + n] = (struct span){block->first[n], block->count[n]};
+}
+
+/* Weights that are 0 at either end are left out. */
+static void output_trim(struct span *span, int32_t *weights)
+{
+	int32_t skipped = 0;
+	while (span->count > 0 && weights[span->count - 1] == 0)
+		span->count--;
+	while (skipped < span->count && weights[skipped] == 0)
+		skipped++;
+	if (skipped == 0)
+		return;
+	span->first += skipped;
+	span->count -= skipped;
+	memmove(weights, weights + skipped, (size_t)span->count * sizeof(*weights));
 }
 
 /* One loop a filter, so that the filter is compiled into it. */
-static void axis_fill_all(struct axis *axis, const struct kernel *kernel, enum filter filter,
-			  int32_t first)
+static void axis_fill(struct axis *axis, const struct kernel *kernel, enum filter filter,
+		      int32_t first)
 {
+	struct block block;
 #define FILL(filter_)                                                                              \
 	case filter_:                                                                              \
-		for (int32_t i = 0; i < axis->count; i++)                                          \
-			axis->spans[i] = axis_fill(kernel, filter_, first + i,                     \
-						   axis->weights + (size_t)i * axis->stride);      \
+		for (int32_t i = 0; i < axis->count; i += kernel->together) {                      \
+			block_place(&block, kernel, first + i);                                    \
+			block_weigh(&block, kernel, filter_);                                      \
+			block_store(&block, kernel, axis, i);                                      \
+		}                                                                                  \
 		break
 	switch (filter) {
 		FILL(FILTER_BOX);
@@ -121,6 +171,8 @@ static void axis_fill_all(struct axis *axis, const struct kernel *kernel, enum f
 		break;
 	}
 #undef FILL
+	for (int32_t i = 0; i < axis->count; i++)
+		output_trim(&axis->spans[i], axis->weights + (size_t)i * (size_t)axis->stride);
 }
 
 static void axis_measure(struct axis *axis)
@@ -151,8 +203,10 @@ static void axis_level(struct axis *axis)
 		if (span->count == 0)
 			span->first = axis->source.first;
 		int32_t back = span->first > last ? span->first - last : 0;
-		memmove(weights + back, weights, (size_t)span->count * sizeof(*weights));
-		memset(weights, 0, (size_t)back * sizeof(*weights));
+		if (back > 0) {
+			memmove(weights + back, weights, (size_t)span->count * sizeof(*weights));
+			memset(weights, 0, (size_t)back * sizeof(*weights));
+		}
 		for (int32_t n = back + span->count; n < axis->widest; n++)
 			weights[n] = 0;
 		*span = (struct span){span->first - back, axis->widest};
@@ -168,7 +222,8 @@ int axis_build(struct axis *axis, enum filter filter, int32_t in, int32_t out, s
 	uint64_t weights = stride * (uint64_t)window.count;
 	if (weights > WEIGHTS_MAX)
 		return AXIS_E_SIZE;
-	size_t exact_bytes = stride * sizeof(double);
+	int32_t together = window.count < TOGETHER ? window.count : TOGETHER;
+	size_t exact_bytes = stride * (uint64_t)together * sizeof(double);
 	size_t span_bytes = (size_t)window.count * sizeof(struct span);
 	int r = buffer_reserve(&axis->memory, exact_bytes + span_bytes + weights * sizeof(int32_t));
 	if (r < 0)
@@ -177,8 +232,16 @@ int axis_build(struct axis *axis, enum filter filter, int32_t in, int32_t out, s
 	axis->stride = (int32_t)stride;
 	axis->spans = (struct span *)(axis->memory.data + exact_bytes);
 	axis->weights = (int32_t *)(axis->memory.data + exact_bytes + span_bytes);
-	struct kernel kernel = {in, scale, support, 1.0 / stretch, (double *)axis->memory.data};
-	axis_fill_all(axis, &kernel, filter, window.first);
+	struct kernel kernel = {
+		.in = in,
+		.taps = (int32_t)(stride < 2 * support + 2 ? stride : 2 * support + 2),
+		.together = together,
+		.scale = scale,
+		.support = support,
+		.step = 1.0 / stretch,
+		.exact = (double *)axis->memory.data,
+	};
+	axis_fill(axis, &kernel, filter, window.first);
 	axis_measure(axis);
 	axis_level(axis);
 	return 0;

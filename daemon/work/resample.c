@@ -18,7 +18,10 @@ static int lines_begin(struct lines *lines, const struct resample_kernel *kernel
 {
 	const struct resample *resample = lines->resample;
 	size_t bytes = 0;
-	lines->count = (resample->y->widest + kernel->group - 2) / kernel->group + 1;
+	int32_t groups = (resample->y->widest + kernel->group - 2) / kernel->group + 1;
+	lines->count = 1;
+	while (lines->count < groups)
+		lines->count *= 2;
 	lines->stride = (kernel->line(resample) + 63) & ~(size_t)63;
 	size_t pixels = piece_after(&bytes, (size_t)lines->count * lines->stride);
 	size_t held = piece_after(&bytes, (size_t)lines->count * sizeof(*lines->held));
@@ -49,14 +52,15 @@ static void lines_make(struct lines *lines, const struct resample_kernel *kernel
 		rows[i] = pixels + (size_t)(row - image->area.y) * image->stride;
 	}
 	kernel->columns(lines, rows, lines_at(lines, group));
-	lines->held[group % lines->count] = group;
+	lines->held[lines_place(lines, group)] = group;
 }
 
 static void lines_reach(struct lines *lines, const struct resample_kernel *kernel, struct span span)
 {
-	int32_t last = (span.first + span.count - 1) / kernel->group;
-	for (int32_t group = span.first / kernel->group; group <= last; group++) {
-		if (lines->held[group % lines->count] != group)
+	int bits = __builtin_ctz((unsigned)kernel->group);
+	int32_t last = (span.first + span.count - 1) >> bits;
+	for (int32_t group = span.first >> bits; group <= last; group++) {
+		if (lines->held[lines_place(lines, group)] != group)
 			lines_make(lines, kernel, group);
 	}
 }

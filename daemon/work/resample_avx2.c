@@ -3,46 +3,11 @@
  * For AVX2. A weight is taken apart into high * 2^11 + low, so that pmaddwd, which adds two
  * products of 16 bits, does two taps at a time and stays exact. Reads up to 16 bytes behind a row.
  */
-#include <immintrin.h>
-#include <string.h>
+#include "work/resample_avx2.h"
 
-#include "work/resample_kernel.h"
-
-#define AVX2 __attribute__((target("avx2")))
-#define INLINE static inline __attribute__((always_inline))
-
-#define GROUP 2	      /* rows */
-#define PART 11	      /* bits of a weight's lower part */
-#define BLOCK 8	      /* pixels of a row that are made together, where they lie far apart */
-#define RESULT 32     /* bytes that are, otherwise, and in the second pass */
-#define LANE 4	      /* bytes of it that each half of a register makes */
-#define NEAR 9	      /* bytes between neighbours that one load still reaches */
-#define PAIRS_FIXED 4 /* pairs of rows up to which the second pass has loops of their own */
-
-/* Two taps of the second pass: rows, and the weights of both in the halves of a word. */
-struct row_pair {
-	const uint8_t *first, *second;
-	int32_t low, high;
-};
-
-/*
- * The kernel's memory. The first pass has two ways. If neighbours are near, each half of a register
- * makes LANE bytes in a row, which are of two pixels: a load has a pair of taps of both. Vector i
- * of RESULT bytes makes bytes 4i to 4i + 3 and 16 + 4i to 16 + 4i + 3. If they are far, each half
- * makes one pixel: vector i of a block those of pixels i and i + 4, and a load has four taps.
- *
- * `weights` has for each vector (where neighbours are near: first where the bytes are) and each
- * pair of taps the lower parts, then the upper parts; `offsets` where the taps begin, two a vector.
- */
-struct table {
-	bool near;
-	int32_t vectors, pairs;
-	size_t stride; /* of one of a line's rows */
-	__m256i *weights;
-	uint32_t *offsets;
-	int32_t *joined; /* of each pixel and each pair of taps, the lower and the upper parts */
-	struct row_pair *rows;
-};
+#define BLOCK 8 /* pixels of a row that are made together, where they lie far apart */
+#define LANE 4	/* bytes of RESULT that each half of a register makes */
+#define LOAD 16 /* bytes that a load has for each half */
 
 struct layout {
 	size_t weights, offsets, joined, rows, bytes;
@@ -53,6 +18,11 @@ static size_t avx2_stride(const struct resample *resample)
 	/* A block of far pixels is stored as two halves of 12 bytes, each with 4 more behind it. */
 	size_t bytes = 3 * ((size_t)resample->width + BLOCK) + RESULT;
 	return bytes / RESULT * RESULT;
+}
+
+static size_t avx2_result(const struct resample *resample)
+{
+	return (3 * (size_t)resample->width + RESULT - 1) / RESULT * RESULT;
 }
 
 static struct layout layout_of(const struct resample *resample)
@@ -79,42 +49,18 @@ static size_t avx2_line(const struct resample *resample)
 	return GROUP * avx2_stride(resample);
 }
 
-static struct table *table_of(const struct lines *lines)
-{
-	return (struct table *)(void *)lines->table;
-}
-
 static struct table *table_init(const struct lines *lines)
 {
 	const struct layout layout = layout_of(lines->resample);
 	struct table *table = table_of(lines);
 	table->pairs = (lines->resample->x->widest + 1) / 2;
 	table->stride = avx2_stride(lines->resample);
+	table->bytes = avx2_result(lines->resample);
 	table->weights = (__m256i *)(void *)(lines->table + layout.weights);
 	table->offsets = (uint32_t *)(void *)(lines->table + layout.offsets);
 	table->joined = (int32_t *)(void *)(lines->table + layout.joined);
 	table->rows = (struct row_pair *)(void *)(lines->table + layout.rows);
 	return table;
-}
-
-static size_t avx2_result(const struct resample *resample)
-{
-	return (3 * (size_t)resample->width + RESULT - 1) / RESULT * RESULT;
-}
-
-static inline int32_t join(int32_t first, int32_t second)
-{
-	return (int32_t)((uint32_t)first & 0xffff) | (int32_t)((uint32_t)second << 16);
-}
-
-static inline int32_t join_low(int32_t first, int32_t second)
-{
-	return join(first & ((1 << PART) - 1), second & ((1 << PART) - 1));
-}
-
-static inline int32_t join_high(int32_t first, int32_t second)
-{
-	return join(first >> PART, second >> PART);
 }
 
 /* Pixels behind the last one are made like it, and nobody looks at them. */
@@ -136,52 +82,101 @@ static void pixels_join(const struct table *table, const struct resample *resamp
 	}
 }
 
-/* Half `half` of vector `vector`, whose bytes begin with byte `first`. */
-static AVX2 bool near_begin_lane(const struct table *table, const struct resample *resample,
-				 int32_t vector, int32_t half, int32_t first)
+/* LANE bytes beginning with byte `first`, which are of pixel `x` and of the next. */
+struct lane {
+	int32_t x, next;
+	int32_t base; /* where the first of their taps are, and from there: */
+	__m128i place;
+	__m128i second; /* which are of the next pixel */
+	int32_t reach;	/* how far the last byte's first tap is */
+};
+
+static AVX2 struct lane lane_of(const struct resample *resample, int32_t first)
 {
-	/* Which of the bytes are of the second pixel, and of which channel they are. */
-	static const _Alignas(16)
-		int32_t seconds[3][4] = {{0, 0, 0, -1}, {0, 0, -1, -1}, {0, -1, -1, -1}};
-	static const _Alignas(16)
-		int32_t channels[3][4] = {{0, 1, 2, 0}, {1, 2, 0, 1}, {2, 0, 1, 2}};
-	int32_t x = pixel_at(resample, first / 3), next = pixel_at(resample, first / 3 + 1);
-	int32_t at = (int32_t)resample_column(resample, x);
-	int32_t at_next = (int32_t)resample_column(resample, next);
-	int32_t base = at < at_next ? at : at_next;
-	if (at - base > NEAR || at_next - base > NEAR)
-		return false;
-	const __m128i second = _mm_load_si128((const __m128i *)seconds[first % 3]);
-	__m128i place =
-		_mm_blendv_epi8(_mm_set1_epi32(at - base), _mm_set1_epi32(at_next - base), second);
-	place = _mm_add_epi32(place, _mm_load_si128((const __m128i *)channels[first % 3]));
-	/* Place, none, place + 3, none. */
-	place = _mm_add_epi32(_mm_mullo_epi32(place, _mm_set1_epi32(0x10001)),
-			      _mm_set1_epi32((int32_t)0x80038000));
-	__m128i *out =
-		(__m128i *)(table->weights + (size_t)vector * (size_t)(2 * table->pairs + 1)) +
-		half;
-	const int32_t *joined = table->joined + 2 * (size_t)x * (size_t)table->pairs;
-	const int32_t *joined_next = table->joined + 2 * (size_t)next * (size_t)table->pairs;
-	_mm_store_si128(out, place);
-	for (int32_t i = 0; i < 2 * table->pairs; i++)
-		_mm_store_si128(out + 2 + 2 * i,
-				_mm_blendv_epi8(_mm_set1_epi32(joined[i]),
-						_mm_set1_epi32(joined_next[i]), second));
-	table->offsets[2 * vector + half] = (uint32_t)base;
-	return true;
+	static const int32_t channels[3][4] = {{0, 1, 2, 0}, {1, 2, 0, 1}, {2, 0, 1, 2}};
+	struct lane lane = {.x = pixel_at(resample, first / 3),
+			    .next = pixel_at(resample, first / 3 + 1)};
+	_Alignas(16) int32_t places[LANE], seconds[LANE];
+	int32_t at[2] = {(int32_t)resample_column(resample, lane.x),
+			 (int32_t)resample_column(resample, lane.next)};
+	int32_t last = 0;
+	lane.base = INT32_MAX;
+	for (int i = 0; i < LANE; i++) {
+		int second = first % 3 + i >= 3;
+		seconds[i] = -second;
+		places[i] = at[second] + channels[first % 3][i];
+		lane.base = places[i] < lane.base ? places[i] : lane.base;
+		last = places[i] > last ? places[i] : last;
+	}
+	lane.reach = last - lane.base;
+	lane.second = _mm_load_si128((const __m128i *)seconds);
+	lane.place =
+		_mm_sub_epi32(_mm_load_si128((const __m128i *)places), _mm_set1_epi32(lane.base));
+	return lane;
 }
 
-static bool near_begin(struct table *table, const struct resample *resample)
+/* Of every byte the pixel that it is of decides. */
+INLINE AVX2 __m128i lane_choose(const struct lane *lane, int32_t first, int32_t second)
 {
-	table->vectors = (int32_t)(avx2_result(resample) / (2 * LANE));
-	for (int32_t i = 0; i < table->vectors; i++) {
-		int32_t first = i / 4 * RESULT + i % 4 * LANE;
-		if (!near_begin_lane(table, resample, i, 0, first) ||
-		    !near_begin_lane(table, resample, i, 1, first + RESULT / 2))
+	return _mm_blendv_epi8(_mm_set1_epi32(first), _mm_set1_epi32(second), lane->second);
+}
+
+/* A tap and another, `apart` bytes on, as words: place, none, place + apart, none. */
+INLINE AVX2 __m128i lane_taps(const struct lane *lane, int32_t from, int32_t apart)
+{
+	__m128i place = _mm_add_epi32(lane->place, _mm_set1_epi32(from));
+	return _mm_add_epi32(_mm_mullo_epi32(place, _mm_set1_epi32(0x10001)),
+			     _mm_set1_epi32((int32_t)(0x80008000u | (uint32_t)apart << 16)));
+}
+
+/* Half `half` of vector `vector`, whose bytes begin with byte `first`. */
+static AVX2 int32_t lane_begin(const struct table *table, const struct resample *resample,
+			       int32_t vector, int32_t half, int32_t first)
+{
+	const struct lane lane = lane_of(resample, first);
+	const int32_t *joined = table->joined + 2 * (size_t)lane.x * (size_t)table->pairs;
+	const int32_t *joined_next = table->joined + 2 * (size_t)lane.next * (size_t)table->pairs;
+	size_t size = (size_t)(2 * table->pairs + 1);
+	__m128i *out = (__m128i *)(table->weights + (size_t)vector * size) + half;
+	_mm_store_si128(out, lane_taps(&lane, 0, 3));
+	for (int32_t i = 0; i < 2 * table->pairs; i++)
+		_mm_store_si128(out + 2 + 2 * i, lane_choose(&lane, joined[i], joined_next[i]));
+	table->offsets[2 * vector + half] = (uint32_t)lane.base;
+	if (!table->odd)
+		return lane.reach;
+	_mm_store_si128(out + 6, lane_taps(&lane, 6, 0));
+	_mm_store_si128(out + 8,
+			lane_choose(&lane, join_single(resample_weights(resample, lane.x)[2]),
+				    join_single(resample_weights(resample, lane.next)[2])));
+	return lane.reach;
+}
+
+static bool singles_fit(const struct resample *resample)
+{
+	for (int32_t x = 0; x < resample->width; x++) {
+		if (!single_fits(resample_weights(resample, x)[2]))
 			return false;
 	}
 	return true;
+}
+
+/* WAY_FAR: it cannot be done. */
+static enum way near_begin(struct table *table, const struct resample *resample)
+{
+	int32_t widest = resample->x->widest, reach = 0;
+	table->odd = widest == 3 && singles_fit(resample);
+	table->vectors = (int32_t)(avx2_result(resample) / (2 * LANE));
+	for (int32_t i = 0; i < 2 * table->vectors; i++) {
+		int32_t vector = i / 2, half = i % 2;
+		int32_t first = vector / 4 * RESULT + vector % 4 * LANE + half * RESULT / 2;
+		int32_t here = lane_begin(table, resample, vector, half, first);
+		reach = here > reach ? here : reach;
+		if (reach + 3 >= LOAD)
+			return WAY_FAR;
+	}
+	if (table->odd)
+		return reach + 6 < LOAD ? WAY_CLOSE_ODD : WAY_FAR;
+	return widest == 4 && reach + 9 < LOAD ? WAY_CLOSE : WAY_NEAR;
 }
 
 static AVX2 void far_begin(struct table *table, const struct resample *resample)
@@ -204,8 +199,8 @@ static bool avx2_begin(const struct lines *lines)
 {
 	struct table *table = table_init(lines);
 	pixels_join(table, lines->resample);
-	table->near = near_begin(table, lines->resample);
-	if (!table->near)
+	table->way = near_begin(table, lines->resample);
+	if (table->way == WAY_FAR)
 		far_begin(table, lines->resample);
 	return true;
 }
@@ -214,12 +209,6 @@ static bool avx2_begin(const struct lines *lines)
 #define TAPS(a, b)                                                                                 \
 	_mm256_broadcastsi128_si256(_mm_setr_epi8(a, -1, b, -1, a + 1, -1, b + 1, -1, a + 2, -1,   \
 						  b + 2, -1, -1, -1, -1, -1))
-
-INLINE AVX2 __m256i sums_end(__m256i low, __m256i high)
-{
-	return _mm256_srai_epi32(_mm256_add_epi32(low, _mm256_slli_epi32(high, PART)),
-				 AXIS_PRECISION);
-}
 
 INLINE AVX2 __m256i halves_load(const uint8_t *left, const uint8_t *right)
 {
@@ -285,18 +274,54 @@ INLINE AVX2 __m256i near_sum(const uint8_t *left, const uint8_t *right, const __
 	return sums_end(low, high);
 }
 
+INLINE AVX2 __m256i close_sum(const uint8_t *left, const uint8_t *right, const __m256i *vector)
+{
+	__m256i pixels = halves_load(left, right);
+	__m256i front = _mm256_shuffle_epi8(pixels, vector[0]);
+	__m256i back = _mm256_shuffle_epi8(
+		pixels, _mm256_add_epi32(vector[0], _mm256_set1_epi32(0x00060006)));
+	__m256i low = _mm256_add_epi32(_mm256_madd_epi16(front, vector[1]),
+				       _mm256_madd_epi16(back, vector[3]));
+	__m256i high = _mm256_add_epi32(_mm256_madd_epi16(front, vector[2]),
+					_mm256_madd_epi16(back, vector[4]));
+	return sums_end(_mm256_add_epi32(low, _mm256_set1_epi32(RESAMPLE_HALF)), high);
+}
+
+INLINE AVX2 __m256i close_sum_odd(const uint8_t *left, const uint8_t *right, const __m256i *vector)
+{
+	__m256i pixels = halves_load(left, right);
+	__m256i front = _mm256_shuffle_epi8(pixels, vector[0]);
+	__m256i back = _mm256_shuffle_epi8(pixels, vector[3]);
+	back = _mm256_mullo_epi16(back, _mm256_set1_epi32(1 << (SINGLE + 16) | 1));
+	__m256i low = _mm256_add_epi32(_mm256_madd_epi16(front, vector[1]),
+				       _mm256_madd_epi16(back, vector[4]));
+	__m256i high = _mm256_madd_epi16(front, vector[2]);
+	return sums_end(_mm256_add_epi32(low, _mm256_set1_epi32(RESAMPLE_HALF)), high);
+}
+
+INLINE AVX2 __m256i way_sum(enum way way, const uint8_t *row, const uint32_t *offset,
+			    const __m256i *vector, int32_t pairs)
+{
+	const uint8_t *left = row + offset[0], *right = row + offset[1];
+	if (way == WAY_CLOSE)
+		return close_sum(left, right, vector);
+	if (way == WAY_CLOSE_ODD)
+		return close_sum_odd(left, right, vector);
+	return near_sum(left, right, vector, pairs);
+}
+
 /* Both rows at once: what is loaded for one serves the other. */
-INLINE AVX2 void near_columns(const struct table *table, const uint8_t *first,
-			      const uint8_t *second, uint8_t *line, int32_t pairs)
+INLINE AVX2 void near_columns(const struct table *table, enum way way, const uint8_t *const *rows,
+			      uint8_t *line, int32_t pairs)
 {
 	const __m256i *vector = table->weights;
 	const uint32_t *offset = table->offsets;
+	const uint8_t *first = rows[0], *second = rows[1];
 	for (int32_t n = 0; n < table->vectors; n += 4, line += RESULT) {
 		__m256i sums[2][4];
 		for (int i = 0; i < 4; i++, vector += 1 + 2 * pairs, offset += 2) {
-			sums[0][i] = near_sum(first + offset[0], first + offset[1], vector, pairs);
-			sums[1][i] =
-				near_sum(second + offset[0], second + offset[1], vector, pairs);
+			sums[0][i] = way_sum(way, first, offset, vector, pairs);
+			sums[1][i] = way_sum(way, second, offset, vector, pairs);
 		}
 		_mm256_storeu_si256((__m256i *)line, sums_pack(sums[0]));
 		_mm256_storeu_si256((__m256i *)(line + table->stride), sums_pack(sums[1]));
@@ -306,8 +331,8 @@ INLINE AVX2 void near_columns(const struct table *table, const uint8_t *first,
 INLINE AVX2 void pass_columns(const struct table *table, const uint8_t *const *rows, uint8_t *line,
 			      int32_t pairs)
 {
-	if (table->near) {
-		near_columns(table, rows[0], rows[1], line, pairs);
+	if (table->way == WAY_NEAR) {
+		near_columns(table, WAY_NEAR, rows, line, pairs);
 		return;
 	}
 	far_columns(table, rows[0], line, pairs);
@@ -317,6 +342,14 @@ INLINE AVX2 void pass_columns(const struct table *table, const uint8_t *const *r
 static AVX2 void avx2_columns(const struct lines *lines, const uint8_t *const *rows, uint8_t *line)
 {
 	const struct table *table = table_of(lines);
+	if (table->way == WAY_CLOSE) {
+		near_columns(table, WAY_CLOSE, rows, line, 2);
+		return;
+	}
+	if (table->way == WAY_CLOSE_ODD) {
+		near_columns(table, WAY_CLOSE_ODD, rows, line, 2);
+		return;
+	}
 	switch (table->pairs) {
 	case 1:
 		pass_columns(table, rows, line, 1);
@@ -333,96 +366,6 @@ static AVX2 void avx2_columns(const struct lines *lines, const uint8_t *const *r
 	}
 }
 
-/* The sums of 32 bytes: sums[i] has bytes 4i to 4i + 3 of either half. */
-struct row_sums {
-	__m256i low[4], high[4];
-};
-
-INLINE AVX2 void row_sums_add(struct row_sums *sums, const struct row_pair *pair, size_t at)
-{
-	const __m256i zero = _mm256_setzero_si256();
-	const __m256i lows = _mm256_set1_epi32(pair->low), highs = _mm256_set1_epi32(pair->high);
-	__m256i first = _mm256_loadu_si256((const __m256i *)(pair->first + at));
-	__m256i second = _mm256_loadu_si256((const __m256i *)(pair->second + at));
-	__m256i front = _mm256_unpacklo_epi8(first, second);
-	__m256i back = _mm256_unpackhi_epi8(first, second);
-	const __m256i taps[4] = {
-		_mm256_unpacklo_epi8(front, zero), _mm256_unpackhi_epi8(front, zero),
-		_mm256_unpacklo_epi8(back, zero), _mm256_unpackhi_epi8(back, zero)};
-	for (int i = 0; i < 4; i++) {
-		sums->low[i] = _mm256_add_epi32(sums->low[i], _mm256_madd_epi16(taps[i], lows));
-		sums->high[i] = _mm256_add_epi32(sums->high[i], _mm256_madd_epi16(taps[i], highs));
-	}
-}
-
-INLINE AVX2 void pass_rows(const struct row_pair *pairs, int32_t count, uint8_t *result,
-			   size_t bytes)
-{
-	for (size_t at = 0; at < bytes; at += RESULT) {
-		struct row_sums sums;
-		for (int i = 0; i < 4; i++) {
-			sums.low[i] = _mm256_set1_epi32(RESAMPLE_HALF);
-			sums.high[i] = _mm256_setzero_si256();
-		}
-		for (int32_t n = 0; n < count; n++)
-			row_sums_add(&sums, &pairs[n], at);
-		for (int i = 0; i < 4; i++)
-			sums.low[i] = sums_end(sums.low[i], sums.high[i]);
-		__m256i front = _mm256_packs_epi32(sums.low[0], sums.low[1]);
-		__m256i back = _mm256_packs_epi32(sums.low[2], sums.low[3]);
-		_mm256_storeu_si256((__m256i *)(result + at), _mm256_packus_epi16(front, back));
-	}
-}
-
-/* Copied, for what is stored might lie over the pairs, as far as the compiler knows. */
-INLINE AVX2 void pass_rows_fixed(const struct row_pair *pairs, int32_t count, uint8_t *result,
-				 size_t bytes)
-{
-	struct row_pair fixed[PAIRS_FIXED];
-	memcpy(fixed, pairs, (size_t)count * sizeof(*pairs));
-	pass_rows(fixed, count, result, bytes);
-}
-
-static const uint8_t *row_at(const struct table *table, const struct lines *lines, int32_t row)
-{
-	return lines_at(lines, row / GROUP) + (size_t)(row % GROUP) * table->stride;
-}
-
-static int32_t rows_pair(const struct table *table, const struct lines *lines, struct span span,
-			 const int32_t *weights)
-{
-	struct row_pair *pair = table->rows;
-	for (int32_t i = 0; i < span.count; i += 2, pair++) {
-		int32_t both = i + 1 < span.count, second = both ? weights[i + 1] : 0;
-		pair->first = row_at(table, lines, span.first + i);
-		pair->second = row_at(table, lines, span.first + i + both);
-		pair->low = join_low(weights[i], second);
-		pair->high = join_high(weights[i], second);
-	}
-	return (span.count + 1) / 2;
-}
-
-static AVX2 void avx2_rows(const struct lines *lines, struct span span, const int32_t *weights)
-{
-	size_t bytes = avx2_result(lines->resample);
-	const struct table *table = table_of(lines);
-	int32_t count = rows_pair(table, lines, span, weights);
-	switch (count) {
-	case 1:
-		pass_rows_fixed(table->rows, 1, lines->result, bytes);
-		break;
-	case 2:
-		pass_rows_fixed(table->rows, 2, lines->result, bytes);
-		break;
-	case 3:
-		pass_rows_fixed(table->rows, 3, lines->result, bytes);
-		break;
-	default:
-		pass_rows(table->rows, count, lines->result, bytes);
-		break;
-	}
-}
-
 const struct resample_kernel resample_avx2 = {
 	.group = GROUP,
 	.line = avx2_line,
@@ -430,5 +373,5 @@ const struct resample_kernel resample_avx2 = {
 	.result = avx2_result,
 	.begin = avx2_begin,
 	.columns = avx2_columns,
-	.rows = avx2_rows,
+	.rows = resample_avx2_rows,
 };

@@ -19,7 +19,7 @@
 /*
  * The first pass's result, as far as the second still needs it. Some rows of the source go through
  * the first pass together, as a group: group g, counted from the first row that is read, is in line
- * g % count.
+ * g % count, and the count is a power of two.
  */
 struct lines {
 	const struct resample *resample;
@@ -32,7 +32,7 @@ struct lines {
 };
 
 struct resample_kernel {
-	int32_t group; /* rows */
+	int32_t group; /* rows, a power of two */
 	/* Bytes of a line, of the kernel's own memory, and of a row of the result. */
 	size_t (*line)(const struct resample *resample);
 	size_t (*table)(const struct resample *resample);
@@ -47,9 +47,14 @@ struct resample_kernel {
 
 extern const struct resample_kernel resample_plain, resample_avx2, resample_avx512;
 
+static inline int32_t lines_place(const struct lines *lines, int32_t group)
+{
+	return group & (lines->count - 1);
+}
+
 static inline uint8_t *lines_at(const struct lines *lines, int32_t group)
 {
-	return lines->pixels + (size_t)(group % lines->count) * lines->stride;
+	return lines->pixels + (size_t)lines_place(lines, group) * lines->stride;
 }
 
 /* Where a column's pixels begin, in bytes from the first that is read. */

@@ -2,7 +2,8 @@
 /*
  * What a crop costs from the decoder's pixels to the slot, with each instruction set that this
  * machine has, and how much faster that is than plain C:
- *	resample_bench [ROUNDS]
+ *	resample_bench [ROUNDS [PART]]
+ * of all that is listed below, or of what has PART in its name.
  * Times are CPU time of one thread: draw, plan, resize, normalise, and writing to slots of a ring
  * that no cache holds. Each round measures all of them in turn, a few crops at a time, and the
  * answers are medians, so that whatever else the machine does falls on all alike.
@@ -193,8 +194,10 @@ int main(int argc, char **argv)
 		printf("  %24s", cpu_name(i));
 	}
 	printf("\n");
-	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++)
-		run(&tasks[i], best);
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++) {
+		if (argc <= 2 || strstr(tasks[i].name, argv[2]))
+			run(&tasks[i], best);
+	}
 	for (enum cpu i = CPU_PLAIN; i <= best; i++)
 		pipeline_scratch_free(sides[i].scratch);
 	free(ring);
