@@ -42,7 +42,8 @@ def test_no_byte_depends_on_it(spawn, photos):
     count = len(jpegs(photos))
     assert count > N / 3
     assert status["index_built_total"] == count
-    assert status["index_used_total"] == 2 * count
+    # Two workers may have a sample in hand, of this epoch and of the next, before either knows it.
+    assert count < status["index_used_total"] <= 2 * count
     assert status["index_bytes"] == 0, "it goes with the dataset"
     assert {name: status[f"index_{name}_total"] for name in REFUSALS} == dict.fromkeys(REFUSALS, 0)
     assert without.status()["index_built_total"] == without.status()["index_used_total"] == 0
