@@ -7,6 +7,7 @@ A dataset is a path: "/data/N" has N samples (default 20), other paths are error
 """
 import array
 import fcntl
+import itertools
 import os
 import secrets
 import socket
@@ -19,7 +20,7 @@ import numpy as np
 
 NUMBERS = {"hello": 1, "welcome": 2, "error": 3, "ok": 4, "attach": 10, "progress": 11,
            "attached": 12, "credit": 13, "batch": 14, "release": 15, "bad_sample": 16, "end": 17,
-           "detach": 18, "goaway": 19, "ping": 30, "list": 33, "listing": 34}
+           "detach": 18, "goaway": 19, "ring": 20, "ping": 30, "list": 33, "listing": 34}
 NAMES = {number: name for name, number in NUMBERS.items()}
 FINGERPRINT, PIPELINE = "d" * 32, "f" * 32
 SHAPE = (3, 4, 5)
@@ -139,6 +140,8 @@ class Peer(threading.Thread):
         self.say("ok", seq=fields["seq"])
 
     def on_list(self, fields):
+        if fields["what"] == "reader":
+            return self.say("listing", seq=fields["seq"], items=[self.daemon_.reader], next=0)
         names = self.daemon_.classes[fields.get("after", 0):][:3]
         after = fields.get("after", 0) + len(names)
         self.say("listing", seq=fields["seq"], items=names,
@@ -160,23 +163,39 @@ class Peer(threading.Thread):
         self.say("progress", seq=seq, what="indexing", done=5)
         self.attach = fields
         self.batch, self.world = fields["batch_size"], fields.get("world", 1)
-        self.origin = fields.get("position", 0)
-        self.epoch, self.k, self.ordinal = fields.get("epoch", 0), 0, 0
+        self.epoch, self.origin = fields.get("epoch", 0), fields.get("position", 0)
+        if fields.get("start") == "live":
+            self.epoch, self.origin = self.daemon_.live
+        self.k, self.ordinal = 0, 0
         self.end = self.epoch + fields["epochs"] if fields.get("epochs") else None
         self.inflight = fields.get("inflight", 3)
         slots = self.daemon_.slots or (self.inflight + 1) * self.batch
-        ring = self.daemon_.number()
-        by_path = not fields.get("accept_fd")
-        name = f"{self.daemon_.folder}/ring-{secrets.token_hex(8)}" if by_path else None
-        self.ring = Segment(slots, ring, name, dtype=fields.get("dtype", "float32"),
-                            **self.daemon_.segment)
+        ring = self.new_ring(slots)
         self.settle()
-        self.say("attached", () if by_path else (self.ring.fd,), seq=seq, reader=1, stream=1,
-                 ring=ring, dataset_fingerprint=FINGERPRINT, pipeline_hash=PIPELINE,
-                 samples=self.n, batches=self.batches(0), bytes=self.ring.bytes,
-                 transport="path" if by_path else "fd", **({"path": name} if by_path else {}))
-        os.close(self.ring.fd)
+        first = self.origin + fields.get("rank", 0) * self.batch
+        self.say_ring("attached", ring, seq=seq, reader=1, stream=1,
+                      dataset_fingerprint=FINGERPRINT, pipeline_hash=PIPELINE, samples=self.n,
+                      batches=self.batches(0), epoch=self.epoch, position=first)
         self.announce()
+
+    def new_ring(self, slots, **options):
+        number = self.daemon_.number()
+        by_path = not self.attach.get("accept_fd")
+        name = f"{self.daemon_.folder}/ring-{secrets.token_hex(8)}" if by_path else None
+        self.ring = Segment(slots, number, name, **{
+            "dtype": self.attach.get("dtype", "float32"), **self.daemon_.segment, **options})
+        return number
+
+    def say_ring(self, name, number, **fields):
+        path = self.ring.path
+        where = {"transport": "path", "path": path} if path else {"transport": "fd"}
+        self.say(name, () if path else (self.ring.fd,), ring=number, bytes=self.ring.bytes,
+                 **where, **fields)
+        os.close(self.ring.fd)
+
+    def move(self, slots, **options):
+        """To a ring of its own: what is announced from now on is there."""
+        self.say_ring("ring", self.new_ring(slots, **options))
 
     def batches(self, origin):
         rank, whole = self.attach.get("rank", 0), self.batch * self.world
@@ -266,12 +285,16 @@ class FakeDaemon:
     def __init__(self, path):
         self.path, self.folder = str(path), os.path.dirname(path)
         self.hooks, self.bad, self.segment = {}, set(), {}
+        self.live, self.reader = (0, 0), {}
         self.classes = ["ant", "bee", "cat", "dog"]
         self.slots = None
         self.bad_releases = 0
         self.seen, self.peers = [], []
         self.changed = threading.Condition()
-        self._number = 0
+        self._numbers = itertools.count(1)
+        self.listen()
+
+    def listen(self):
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(self.path)
         self.listener.listen(16)
@@ -290,8 +313,7 @@ class FakeDaemon:
             peer.start()
 
     def number(self):
-        self._number += 1
-        return self._number
+        return next(self._numbers)
 
     def settle(self, predicate, what="the daemon"):
         """Wait until ``predicate()``; at most 5 s."""
@@ -321,6 +343,16 @@ class FakeDaemon:
                 peer.sock.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
+
+    def die(self):
+        """As by kill -9: nothing is said, and the socket's file stays."""
+        self.close()
+        self.settle(lambda: not self.peers)
+
+    def again(self):
+        """Another daemon at the same path."""
+        os.unlink(self.path)
+        self.listen()
 
 
 @contextmanager

@@ -23,7 +23,7 @@ def soon(monkeypatch):
 
 
 def attach(node, **options):
-    return node.loader("/data/20", **{"batch_size": 4, "timeout": 0.5, **options})
+    return node.loader("/data/20", **{"batch_size": 4, "timeout": 0.5, "reconnect": 0.2, **options})
 
 
 def use(node):
@@ -294,7 +294,7 @@ def test_a_silent_daemon(daemon):
 
 def test_goaway(daemon, node):
     """What was announced is delivered first, then it is said, each time."""
-    loader = attach(node)
+    loader = attach(node, reconnect=None)
     daemon.settle(lambda: daemon.leased() == 3)
     daemon.settle(lambda: len(daemon.peers) == 1)
     peer = daemon.peers[0]
@@ -311,7 +311,7 @@ def test_goaway(daemon, node):
 
 
 def test_errors_of_the_daemon(daemon, node):
-    loader = attach(node)
+    loader = attach(node, reconnect=0)
     daemon.settle(lambda: len(daemon.peers) == 1)
     with daemon.peers[0].lock:
         daemon.peers[0].say("error", seq=0, code=10, name="overrun", text="you do not read")

@@ -209,7 +209,7 @@ def test_stopping_and_another_daemon(tmp_path, folder):
     daemon = RealDaemon(tmp_path)
     node = stoker.connect(daemon.path)
     whole = indices(node.loader(folder, batch_size=2, transforms=TRANSFORMS))
-    loader = node.loader(folder, batch_size=2, transforms=TRANSFORMS)
+    loader = node.loader(folder, batch_size=2, transforms=TRANSFORMS, reconnect=None)
     it, got = iter(loader.batches()), []
     got += list(next(it).index)
     daemon.process.send_signal(signal.SIGTERM)
@@ -237,7 +237,7 @@ def test_killed_daemon(tmp_path, folder):
     """FAULTS 21, 22: Disconnected, with what is held still readable and the state exact."""
     daemon = RealDaemon(tmp_path)
     with stoker.connect(daemon.path) as node:
-        loader = node.loader(folder, batch_size=4, transforms=TRANSFORMS)
+        loader = node.loader(folder, batch_size=4, transforms=TRANSFORMS, reconnect=0.2)
         it = iter(loader)
         images, labels = next(it)
         before = images.copy()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One connection to the daemon: sends, receives, and gives leases back.
+"""One connection to the daemon: sends, receives, maps the rings that come, and gives leases back.
 
 One thread at a time calls everything but release() and retire(), which any thread may call at any
 moment, also the garbage collector in the middle of another call: it never waits and never raises.
@@ -16,7 +16,7 @@ import weakref
 from collections import deque
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
-from . import _wire
+from . import _ring, _wire
 from .errors import Disconnected, Error, ForkError, ProtocolError, from_message
 
 REPLY_S = 30.0  # a reply that needs no work, and the rest of a frame once begun
@@ -31,7 +31,7 @@ class Connection:
     """A connected socket whose peer was found to be the daemon.
 
     ``held``: the leases that the application holds, each with its count (the first is number 1)
-    and whether it was taken as a Batch.
+    and whether it was taken as a Batch. ``lost``: it was the daemon that closed it.
     """
 
     def __init__(self, sock: socket.socket, uid: int) -> None:
@@ -52,6 +52,7 @@ class Connection:
         self._paused = False
         self._forked = False
         self._closed = False
+        self.lost = False
         _open.add(self)
 
     @property
@@ -115,13 +116,6 @@ class Connection:
             message = self._inbox.popleft()
             if message.name == "batch":
                 self.release(message.fields["lease"])
-
-    def take_fd(self) -> Optional[int]:
-        """The descriptor that came with the last reply, now the caller's; others are closed."""
-        fds, self._fds = self._fds, []
-        for fd in fds[1:]:
-            os.close(fd)
-        return fds[0] if fds else None
 
     def send(self, name: str, /, **fields: Any) -> None:
         """Queue a message and send what the socket takes; the rest goes when we wait."""
@@ -219,11 +213,25 @@ class Connection:
                 frame = self._reader.next()
                 if frame is not None:
                     self._partial_until = 0.0
-                    return _wire.decode(frame)
+                    return self._with_ring(_wire.decode(frame))
                 if not self._step(deadline):
                     return None
         except ProtocolError as error:
             raise self.broken(str(error)) from error
+
+    def _with_ring(self, message: _wire.Received) -> _wire.Received:
+        """Map what an ATTACHED or RING announces, as its field ``memory``: descriptors come in the
+        order of their messages, each with its first byte."""
+        if message.name in ("attached", "ring"):
+            by_fd = message.fields["transport"] == "fd" and self._fds
+            try:
+                message.fields["memory"] = _ring.open_ring(
+                    message.fields, self._fds.pop(0) if by_fd else None, self.uid)
+            except (OSError, ValueError) as error:
+                raise ProtocolError(str(error)) from error
+        if self._fds and not self._reader.partial:
+            raise ProtocolError("descriptors that nobody asked for")
+        return message
 
     def _step(self, deadline: Optional[float]) -> bool:
         """Read once, waiting until the deadline; False if nothing came until then."""
@@ -271,8 +279,9 @@ class Connection:
             raise ProtocolError("descriptors that nobody asked for")
 
     def _lost(self, why: str) -> Error:
+        self.lost = True
         self.close()
-        return Disconnected(f"stokerd closed the connection{why}; state_dict() says where to go on")
+        return Disconnected(f"stokerd closed the connection{why}")
 
 
 def _error(message: _wire.Received) -> Dict[str, Any]:

@@ -12,7 +12,7 @@ import os
 import stat
 import struct
 from math import prod
-from typing import Any, Dict, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -52,12 +52,13 @@ class _Slots:
 
 
 class Ring:
-    """``fields`` by name: image, label, index. ``slots``: how many samples it holds."""
+    """``fields`` by name: image, label, index. ``slots``: how many samples it holds.
+    ``identity``: the hashes of dataset and pipeline, as the header has them."""
 
     def __init__(self, memory: mmap.mmap, number: int) -> None:
         self._bytes = np.frombuffer(memory, dtype=np.uint8)  # keeps `memory`
         self._address: int = self._bytes.__array_interface__["data"][0]
-        self.slots, self.fields = _parse(memory, number)
+        self.slots, self.fields, self.identity = _parse(memory, number)
 
     def view(self, field: str, first: int, count: int, owner: object, *,
              writable: bool = False) -> np.ndarray[Any, Any]:
@@ -84,10 +85,28 @@ class Ring:
         out.flags.writeable = writable
         return out
 
+    def like(self, other: Ring) -> bool:
+        """Are a sample's arrays the same here and there? Slots and offsets may differ."""
+        return self.identity == other.identity and all(
+            self.fields[name][:3] == other.fields[name][:3] for name in FIELDS)
+
     def has(self, runs: Sequence[Sequence[int]], count: int) -> bool:
         """Are these runs inside of the ring, and of so many samples?"""
         return (sum(size for _, size in runs) == count and
                 all(first + size <= self.slots for first, size in runs))
+
+
+def open_ring(fields: Dict[str, Any], fd: Optional[int], uid: int) -> Ring:
+    """The ring that an ATTACHED or RING announces; closes ``fd``, which came with it. Raises
+    ProtocolError, OSError or ValueError."""
+    size, number = fields["bytes"], fields["ring"]
+    if fields["transport"] == "fd" and fd is not None:
+        return map_fd(fd, size, number)
+    if fields["transport"] == "path" and fields["path"] and fd is None:
+        return map_path(fields["path"], size, number, uid)
+    if fd is not None:
+        os.close(fd)
+    raise ProtocolError(f"a ring by {fields['transport']!r} that is not there")
 
 
 def map_fd(fd: int, size: int, number: int) -> Ring:
@@ -119,8 +138,9 @@ def _map(fd: int, size: int, number: int) -> Ring:
     return Ring(mmap.mmap(fd, size, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ), number)
 
 
-def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field]]:
-    (magic, version, header_bytes, total, ring, slots, n_fields, _, _) = _HEADER.unpack_from(memory)
+def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field], bytes]:
+    (magic, version, header_bytes, total, ring, slots, n_fields, dataset,
+     pipeline) = _HEADER.unpack_from(memory)
     if magic != _MAGIC or version != _VERSION or header_bytes != _PAGE:
         raise ProtocolError(f"the ring's header is not of version {_VERSION}")
     if total != len(memory) or ring != number:
@@ -132,7 +152,8 @@ def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field]]:
     for name in FIELDS:
         if name not in fields:
             raise ProtocolError(f"the ring has no field {name}")
-    return slots, {name: _parse_field(name, fields[name], slots, total) for name in FIELDS}
+    parsed = {name: _parse_field(name, fields[name], slots, total) for name in FIELDS}
+    return slots, parsed, dataset + pipeline
 
 
 def _text(padded: bytes) -> str:

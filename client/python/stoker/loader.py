@@ -6,8 +6,8 @@ One thread at a time uses a loader. Arrays and batches may be read and dropped i
 from __future__ import annotations
 
 import gc
+import logging
 import math
-import os
 import time
 import warnings
 from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple,
@@ -15,10 +15,12 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, 
 
 import numpy as np
 
-from . import _ring, state
+from . import state
+from ._patience import Patience
 from ._wire import Received
 from .batch import Batch, Lease
-from .errors import Error, ProtocolError, SampleError, Stopping, from_message
+from .errors import (DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
+                     TooManyConnections, from_message)
 from .state import Place
 
 if TYPE_CHECKING:
@@ -30,6 +32,10 @@ Arrays = Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 # Where held batches keep others from coming: collect those in reference cycles, then tell.
 HELD_COLLECT_S = 0.1
 HELD_WARNING_S = 5.0
+
+# What a daemon that comes back, or has not gone yet, may answer: another try is worth it.
+_PASSING = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
+_log = logging.getLogger("stoker")
 
 
 class Iteration(Generic[Item]):
@@ -61,18 +67,25 @@ class Loader:
     reference to them. The daemon waits for them: at most ``inflight`` batches are out at a time, of
     which a ``for`` loop holds one while it asks for the next.
 
+    If the daemon dies or is started anew the loader waits for it, up to ``reconnect`` seconds, and
+    goes on behind the last batch it gave: the same batches, after a pause. What is held stays
+    readable. The logger "stoker" says so, and ``reconnects`` counts it.
+
     Attributes:
         samples: of an epoch, over all ranks.
         dtype, layout: of the images; bfloat16 comes as uint16 bits, as numpy has no such type.
         dataset_fingerprint, pipeline_hash: hexadecimal.
-        rank, world_size, batch_size, inflight, epochs, timeout: as given.
+        rank, world_size, batch_size, inflight, epochs, timeout, reconnect: as given.
+        reconnects: how often the daemon was lost and found again.
 
     Raises, from iterating: SampleError (the next ``next()`` goes on behind that batch), Stopping,
     Disconnected, ProtocolError, TimeoutError (loses nothing), ForkError, RequestError.
     """
 
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
-                 epochs: Optional[int], timeout: Optional[float]) -> None:
+                 epochs: Optional[int], timeout: Optional[float],
+                 reconnect: Optional[float] = None, live: bool = False) -> None:
+        self._connect = connect
         self._request = request
         self._iteration = 0  # the number of the one that may go on
         self._taken = False  # did the application get anything in it?
@@ -82,6 +95,10 @@ class Loader:
         self._said_last = False  # ... and nothing went to the application since
         self._closed = False
         self._attached = False
+        self._away: Optional[Error] = None  # why the daemon went, if it was not found again
+        self._patience = Patience(reconnect or 0)
+        self.reconnect = reconnect
+        self.reconnects = 0
         self.epochs = epochs
         self.timeout = timeout
         self.dtype: str = request["dtype"]
@@ -92,7 +109,7 @@ class Loader:
         self.world_size: int = request["world"]
         self._connection = connect()
         try:
-            attached = self._attach(self._at)
+            attached = self._attach(None if live else self._at)
         except BaseException:
             self._connection.close()
             raise
@@ -117,6 +134,11 @@ class Loader:
         return self._place().epoch
 
     @property
+    def position(self) -> int:
+        """Where in it, counted over all ranks, the next batch is."""
+        return self._place().position
+
+    @property
     def classes(self) -> List[str]:
         """Names of the classes by label; empty if the labels are none of classes."""
         self._check()
@@ -124,7 +146,7 @@ class Loader:
             names: List[str] = []
             after = 0
             while True:
-                page = self._connection.request("list", "listing", what="classes", after=after)
+                page = self._list("classes", after)
                 names += self._names(page["items"])
                 if page["next"] == 0:
                     break
@@ -215,15 +237,18 @@ class Loader:
     def _begin(self) -> Tuple[int, int]:
         """Be ready for another iteration; returns its number and its epoch."""
         self._check()
-        self._connection.check()
         place = self._said
         if place is None:
             broken_off = self._taken and self._at.position != 0
             place = Place(self._at.epoch + 1, 0) if broken_off else self._at
         if self.epochs is not None and place.epoch >= self.epochs:
             raise Error(f"epoch {place.epoch} was asked for, and epochs={self.epochs}")
-        if place != self._at or not self._attached:
-            self._move(place)
+        try:
+            self._connection.check()
+            if place != self._at or not self._attached:
+                self._move(place)
+        except Disconnected as error:
+            self._recover(error, place, self._deadline())
         self._said = None
         self._said_last = False
         self._taken = False
@@ -252,9 +277,6 @@ class Loader:
             self._connection.unread(message)
             self._at = Place(max(fields["epoch"], epoch + 1), 0)
             return None
-        if name == "goaway":
-            self._connection.unread(message)  # so that whoever asks again hears it again
-            raise Stopping(f"stokerd stops: {fields['text']}; state_dict() says where to go on")
         if name == "error":
             raise from_message(fields["code"], fields["name"], fields["text"])
         raise self._connection.broken(f"{name} where a batch should come")
@@ -269,14 +291,17 @@ class Loader:
 
     def _wait(self) -> Received:
         """The next message. Says why if it does not come because the application holds all."""
-        begun = time.monotonic()
-        deadline = math.inf if self.timeout is None else begun + self.timeout
+        begun, deadline = time.monotonic(), self._deadline()
         steps: List[Tuple[float, Callable[[], object]]] = [
             (begun + HELD_WARNING_S, self._warn_held), (begun + HELD_COLLECT_S, gc.collect)]
         while True:
             until = min(deadline, steps[-1][0] if steps else math.inf)
-            message = self._connection.receive(
-                None if until == math.inf else max(0.0, until - time.monotonic()))
+            try:
+                message = self._receive(
+                    None if until == math.inf else max(0.0, until - time.monotonic()))
+            except (Disconnected, Stopping) as error:
+                self._recover(error, self._at, deadline)
+                continue
             if message is not None:
                 return message
             if time.monotonic() >= deadline:
@@ -285,6 +310,23 @@ class Loader:
                 _, step = steps.pop()
                 if self._why_held():
                     step()
+
+    def _receive(self, timeout: Optional[float]) -> Optional[Received]:
+        """The next message that is for the iteration; None after ``timeout`` seconds."""
+        message = self._connection.receive(timeout)
+        if message is None:
+            return None
+        if message.name == "ring":
+            self._follow(message.fields)
+            return self._receive(timeout)
+        if message.name == "goaway":
+            self._connection.unread(message)  # so that whoever asks again hears it again
+            raise Stopping(f"stokerd stops: {message.fields['text']}")
+        self._patience.find()
+        return message
+
+    def _deadline(self) -> float:
+        return math.inf if self.timeout is None else time.monotonic() + self.timeout
 
     def _warn_held(self) -> None:
         warnings.warn("waiting for a batch" + self._why_held(), RuntimeWarning, stacklevel=5)
@@ -327,23 +369,36 @@ class Loader:
 
     # Attaching
 
-    def _attach(self, place: Place, **expected: str) -> Dict[str, Any]:
+    def _attach(self, place: Optional[Place], **expected: str) -> Dict[str, Any]:
+        """``place`` None is where the stream is now."""
         connection = self._connection
-        request = dict(self._request, epoch=place.epoch, position=place.position, **expected)
-        if self.epochs is not None:
-            request["epochs"] = self.epochs - place.epoch
+        request = dict(self._request, **expected)
+        if place is None:
+            request["start"] = "live"
+        else:
+            request.update(epoch=place.epoch, position=place.position)
+            if self.epochs is not None:
+                request["epochs"] = max(1, self.epochs - place.epoch)  # 0 would be endless
         attached = connection.request_within(self.timeout, "attach", "attached", **request)
-        fd = connection.take_fd()
-        try:
-            ring = _map(attached, fd, connection.uid)
-        except (ProtocolError, OSError, ValueError) as error:
-            raise connection.broken(str(error)) from error
         connection.mark()
-        self._ring = ring
+        self._ring = attached["memory"]
         self._batches: int = attached["batches"]
-        self._at = place
+        self._at = self._entered(attached) if place is None else place
         self._attached = True
         return attached
+
+    def _entered(self, attached: Dict[str, Any]) -> Place:
+        """Where a live start begins: the place of all ranks' batch that our first one is of."""
+        position = attached["position"] - self.rank * self.batch_size
+        if not 0 <= position < attached["samples"]:
+            raise self._connection.broken("a start outside of the epoch")
+        return Place(attached["epoch"], position)
+
+    def _follow(self, fields: Dict[str, Any]) -> None:
+        """Batches from now on are in another ring; those that are held keep theirs mapped."""
+        if not fields["memory"].like(self._ring):
+            raise self._connection.broken("a ring of other samples")
+        self._ring = fields["memory"]
 
     def _move(self, place: Place) -> None:
         """Attach anew at another place, of what must be the same stream."""
@@ -351,19 +406,62 @@ class Loader:
             self._connection.request("detach", "ok")
             self._connection.forget()  # what the application holds stays as it is
         self._attached = False
-        self._attach(place, expect_dataset=self.dataset_fingerprint,
-                     expect_pipeline=self.pipeline_hash)
+        self._attach(place, **self._expected())
 
+    def _expected(self) -> Dict[str, str]:
+        return {"expect_dataset": self.dataset_fingerprint, "expect_pipeline": self.pipeline_hash}
 
-def _map(attached: Dict[str, Any], fd: Optional[int], uid: int) -> _ring.Ring:
-    size, number = attached["bytes"], attached["ring"]
-    if attached["transport"] == "fd" and fd is not None:
-        return _ring.map_fd(fd, size, number)
-    if attached["transport"] == "path" and attached["path"] and fd is None:
-        return _ring.map_path(attached["path"], size, number, uid)
-    if fd is not None:
-        os.close(fd)
-    raise ProtocolError(f"a ring by {attached['transport']!r} that is not there")
+    def _list(self, what: str, after: int = 0) -> Dict[str, Any]:
+        deadline = self._deadline()
+        while True:
+            try:
+                return self._connection.request("list", "listing", what=what, after=after)
+            except Disconnected as error:
+                self._recover(error, self._at, deadline)
+
+    # When the daemon goes away
+
+    def _recover(self, error: Error, place: Place, deadline: float) -> None:
+        """Wait for the daemon and attach at ``place``; raises ``error`` if that cannot be."""
+        given_up = self._away is not None  # in an earlier call
+        if self._away is not None:
+            error = self._away
+        elif self.reconnect and (self._connection.lost or isinstance(error, Stopping)):
+            # As text: who keeps the record would keep the frames, and the arrays in them.
+            _log.warning("%s; waiting up to %g s for another", str(error), self.reconnect)
+            self._away = error
+        else:
+            raise type(error)(f"{error}; state_dict() says where to go on") from error
+        # A daemon that stops begins nothing new, so what is held stays as it is without a lease.
+        self._connection.close()
+        done = (self._patience.lose() or given_up) and self._reattach(place)
+        while not done:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"no batch came within {self.timeout:g} s: {error}")
+            if self._patience.over:
+                raise type(error)(f"{error}, and none served within {self.reconnect:g} s; "
+                                  "state_dict() says where to go on") from error
+            self._patience.sleep(deadline)
+            done = self._reattach(place)
+        self._away = None
+        self.reconnects += 1
+        _log.warning("stokerd is there again; going on at epoch %d, position %d", *place)
+
+    def _reattach(self, place: Place) -> bool:
+        """One try; False if another one is worth it."""
+        try:
+            self._connection = self._connect()
+        except _PASSING:
+            return False
+        try:
+            self._attach(place, **self._expected())
+        except _PASSING:
+            self._connection.close()
+            return False
+        except BaseException:
+            self._connection.close()
+            raise
+        return True
 
 
 def _subset(request: Dict[str, Any]) -> Optional[Tuple[int, Optional[int]]]:

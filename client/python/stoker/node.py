@@ -46,7 +46,8 @@ class Node:
                subset: Optional[Tuple[int, Optional[int]]] = None, epochs: Optional[int] = None,
                inflight: int = 3, prefetch: int = 0, bad_samples: str = "error",
                exif_orientation: bool = False, transport: Optional[str] = None,
-               timeout: Optional[float] = None) -> Loader:
+               timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
+               priority: int = 10, reconnect: Optional[float] = 60.0) -> Loader:
         """Attach to a stream of batches. Blocks while the daemon indexes a dataset new to it.
 
         Args:
@@ -69,6 +70,13 @@ class Node:
             exif_orientation: turn images as their EXIF says.
             transport: fd or path; None: either, the daemon chooses.
             timeout: seconds to wait for the attach or a batch before TimeoutError; None: no limit.
+            start: position (epoch 0, position 0, or what load_state_dict() says), or live: where
+                the stream's newest readers are, most likely in the middle of an epoch.
+            pace: what happens once another reader of the stream is far ahead or far behind: auto
+                (it waits for a while, then both go their own ways), free (it never waits) or
+                together (it waits).
+            priority: 1 to 100, the weight of this reader where workers are short.
+            reconnect: seconds to wait for a daemon that went away; 0 or None: raise at once.
 
         Raises: DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
         RequestErrors, with the daemon's words; TypeError and ValueError; DaemonUnavailable.
@@ -84,13 +92,19 @@ class Node:
             "rank": rank, "world": world, "batch_size": batch_size,
             "last_batch": _last_batch(last_batch, drop_last), "inflight": inflight,
             "prefetch": prefetch, "bad_samples": bad_samples, "exif_orientation": exif_orientation,
+            "priority": priority, "accept_moves": True,
             **_transport(transport), **_subset(subset),
         }
         if job is not None:
             request["job"] = job
+        if pace != "auto":
+            request["pace"] = pace
+        if start not in ("position", "live"):
+            raise ValueError(f"start is 'position' or 'live', not {start!r}")
         socket = self.socket
         loader = Loader(lambda: _address.open_connection(socket), request,
-                        epochs=_epochs(epochs), timeout=timeout)
+                        epochs=_epochs(epochs), timeout=timeout, reconnect=reconnect,
+                        live=start == "live")
         self._loaders.add(loader)
         return loader
 
