@@ -178,6 +178,20 @@ def test_a_refusal_is_told_at_once(daemon, node, code, name, kind):
     assert values(next(it)[0], 0) == expected(0, range(at, at + 4))
 
 
+def test_who_is_cut_off_is_told(daemon, node):
+    """The memory of what is held was taken back, which no new attach may hide."""
+    def cut_off(peer, fields):
+        peer.say("error", seq=0, code=8, name="timeout", text="a batch was held too long")
+        peer.sock.shutdown(socket.SHUT_RDWR)
+        return True
+
+    loader = node.loader("/data/20", batch_size=4)
+    daemon.hooks["list"] = cut_off
+    with pytest.raises(stoker.RequestError, match="held too long"):
+        loader.classes
+    assert loader.reconnects == 0
+
+
 def test_places_that_were_said(daemon, node):
     """set_epoch, load_state_dict and a broken-off epoch mean the same after a death."""
     loader = node.loader("/data/20", batch_size=4)

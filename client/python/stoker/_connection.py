@@ -279,8 +279,11 @@ class Connection:
             raise ProtocolError("descriptors that nobody asked for")
 
     def _lost(self, why: str) -> Error:
-        self.lost = True
         self.close()
+        for message in self._inbox:
+            if message.name == "error":  # it came beside a request: cut off, and told why
+                return from_message(**_error(message))
+        self.lost = True
         return Disconnected(f"stokerd closed the connection{why}")
 
 
