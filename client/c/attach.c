@@ -113,6 +113,11 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 		message->inflight = options->inflight;
 	message->prefetch = options->prefetch;
 	message->accept_fd = true;
+	message->accept_moves = true;
+	message->start = text_of(options->start);
+	message->pace = text_of(options->pace);
+	if (options->priority)
+		message->priority = options->priority;
 	message->expect_dataset = text_of(options->expect_dataset);
 	message->expect_pipeline = text_of(options->expect_pipeline);
 }
@@ -124,6 +129,9 @@ int attach_build(struct attach *out, const struct stoker_options *given, struct 
 	int r = options_copy(&options, given, fault);
 	if (r)
 		return r;
+	out->reconnect_ms = options.reconnect_ms ? options.reconnect_ms : ATTACH_RECONNECT_MS;
+	if (out->reconnect_ms < 0)
+		out->reconnect_ms = 0;
 	if (options.batch_size == 0)
 		return fault_say(fault, -EINVAL, "options: batch_size is missing");
 	if (packer_new(&out->dataset) < 0)

@@ -12,11 +12,14 @@
 #include "client/c/transforms.h"
 #include "proto/message.h"
 
+#define ATTACH_RECONNECT_MS 60000
+
 /* An ATTACH and what it borrows from, beside the options themselves. */
 struct attach {
 	struct message message;
 	struct transforms transforms;
 	struct packer *dataset; /* owned */
+	int32_t reconnect_ms;	/* 0: not at all */
 };
 
 /* Build it; `options` must outlive it. 0, -EINVAL, -E2BIG (options of a newer version that this

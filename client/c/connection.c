@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "client/c/clock.h"
 
 #define OUT_MAX (1u << 20) /* a daemon that does not read so much is not working */
 #define FDS_MAX 8	   /* what one recvmsg() has room for */
@@ -212,23 +213,16 @@ static int connection_decode(struct connection *connection, struct message *out,
 		return connection_no_memory(connection, fault);
 	if (r)
 		return connection_broken(connection, fault, "%s", wrong.text);
-	if (connection->passed >= 0 && out->kind != MESSAGE_ATTACHED)
+	if (connection->passed >= 0 && out->kind != MESSAGE_ATTACHED && out->kind != MESSAGE_RING)
 		return connection_broken(connection, fault, "a descriptor that nobody asked for");
 	return 1;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Wait for something to read, and send meanwhile. False: the time is over. */
 static bool connection_wait(struct connection *connection, int64_t until)
 {
 	struct pollfd poll_ = {connection->socket, POLLIN, 0};
-	int64_t left = until < 0 ? -1 : until - now_ms();
+	int64_t left = until < 0 ? -1 : until - clock_ms();
 	if (until >= 0 && left <= 0)
 		return false;
 	if (connection->out_size)
@@ -240,7 +234,7 @@ static bool connection_wait(struct connection *connection, int64_t until)
 int connection_receive(struct connection *connection, int timeout_ms, struct message *out,
 		       struct fault *fault)
 {
-	int64_t until = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+	int64_t until = timeout_ms < 0 ? -1 : clock_ms() + timeout_ms;
 	for (;;) {
 		int r = connection_flush(connection, fault);
 		if (r == 0)
@@ -253,6 +247,13 @@ int connection_receive(struct connection *connection, int timeout_ms, struct mes
 		if (r == 0 && !connection_wait(connection, until))
 			return -EAGAIN;
 	}
+}
+
+static void connection_drop_fd(struct connection *connection)
+{
+	int fd = connection_take_fd(connection);
+	if (fd >= 0)
+		close(fd);
 }
 
 /* -- asking ------------------------------------------------------------------------------- */
@@ -356,6 +357,8 @@ int connection_ask(struct connection *connection, const struct message *request,
 			return connection_refusal(&out->error, fault);
 		if (out->kind == MESSAGE_BATCH) /* nobody will ask for it any more */
 			r = connection_release(connection, out->batch.lease, fault);
+		if (out->kind == MESSAGE_RING)
+			connection_drop_fd(connection);
 		if (seq_of(out) != seq_of(request))
 			continue;
 		if (out->kind == wanted)

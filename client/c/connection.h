@@ -63,7 +63,7 @@ int connection_release(struct connection *connection, uint64_t lease, struct fau
 
 /*
  * Send a request and wait for its answer, which must be of the kind `wanted`, for as long as not
- * more than quiet_ms go by without a message. PROGRESS and whatever has another seq is
+ * more than quiet_ms go by without a message. PROGRESS, RING and whatever has another seq is
  * dropped, a BATCH given back.
  * -ETIMEDOUT closes: the answer could still come. An ERROR is an errno, see connection_refusal().
  */

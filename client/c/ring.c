@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -81,6 +80,8 @@ int ring_parse(struct ring *out, const struct segment_header *header, uint64_t n
 	if (header->slots == 0 || header->n_fields > SEGMENT_FIELDS_MAX)
 		return fault_say(fault, -EPROTO, "the ring's header has impossible numbers");
 	out->slots = header->slots;
+	memcpy(out->dataset, header->dataset_fingerprint, sizeof(out->dataset));
+	memcpy(out->pipeline, header->pipeline_hash, sizeof(out->pipeline));
 	for (int array = 0; array < RING_ARRAYS; array++) {
 		int r = ring_parse_field(out, header, (enum ring_array)array, fault);
 		if (r)
@@ -133,6 +134,20 @@ int ring_map(struct ring **out, int fd, uint64_t bytes, uint64_t number, struct 
 	}
 	*out = ring;
 	return 0;
+}
+
+bool ring_like(const struct ring *ring, const struct ring *other)
+{
+	if (memcmp(ring->dataset, other->dataset, sizeof(ring->dataset)) != 0 ||
+	    memcmp(ring->pipeline, other->pipeline, sizeof(ring->pipeline)) != 0)
+		return false;
+	for (int i = 0; i < RING_ARRAYS; i++) {
+		const struct ring_field *a = &ring->fields[i], *b = &other->fields[i];
+		if (a->dtype != b->dtype || a->dims != b->dims ||
+		    memcmp(a->shape, b->shape, sizeof(a->shape)) != 0)
+			return false;
+	}
+	return true;
 }
 
 struct ring *ring_use(struct ring *ring)

@@ -7,6 +7,7 @@
 #ifndef STOKER_CLIENT_RING_H
 #define STOKER_CLIENT_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct ring {
 	uint32_t slots;
 	unsigned uses;
 	struct ring_field fields[RING_ARRAYS];
+	uint8_t dataset[16], pipeline[16]; /* hashes, as the header has them */
 };
 
 /*
@@ -36,6 +38,9 @@ struct ring {
 int ring_map(struct ring **out, int fd, uint64_t bytes, uint64_t number, struct fault *fault);
 struct ring *ring_use(struct ring *ring);
 void ring_drop(struct ring *ring); /* unmaps after the last use; NULL is fine */
+
+/* Are a sample's arrays, the dataset and the pipeline the same in both? Slots may differ. */
+bool ring_like(const struct ring *ring, const struct ring *other);
 
 /* The header page alone: fills in slots and fields of `out`, whose bytes are set. `fault` has the
  * words on -EPROTO. Pure. */

@@ -7,31 +7,36 @@
 #include "client/c/stoker.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "client/c/address.h"
 #include "client/c/attach.h"
 #include "client/c/batch.h"
+#include "client/c/clock.h"
 #include "client/c/connection.h"
+#include "client/c/resume.h"
+#include "client/c/watch.h"
 
 #define ATTACH_QUIET_MS 60000 /* the daemon says PROGRESS more often than this */
 #define HELD_MS 1000	      /* for an END to come when no batch can */
 
 struct stoker {
 	struct connection connection;
-	struct ring *ring; /* NULL: not attached */
+	char *socket;	   /* as it was given; NULL: the usual places */
+	struct ring *ring; /* the one that batches are in by now; NULL: not attached */
+	struct resume resume;
 	struct attach_info info;
 	struct batch *held;  /* all that the caller holds, of this attachment and of others */
 	uint64_t attachment; /* which one this is, counted */
 	uint64_t connected;  /* which connection, counted: leases are of one */
 	uint64_t inflight;   /* of this attachment */
-	int end;   /* what stoker_next() says from now on: 1 nothing special, 0, -ESHUTDOWN */
-	int epoll; /* -1: nobody asked for a descriptor */
-	uint32_t watched; /* what `epoll` watches the connection for; 0: not in it */
-	pid_t pid;	  /* who made it */
+	int end; /* what stoker_next() says from now on: 1 nothing special, 0, -ESHUTDOWN */
+	struct watch watch;
+	pid_t pid; /* who made it */
 	struct fault fault;
 };
 
@@ -46,7 +51,7 @@ struct stoker *stoker_new(void)
 	if (!stoker)
 		return NULL;
 	connection_init(&stoker->connection);
-	stoker->epoll = -1;
+	stoker->watch = WATCH_NULL;
 	stoker->pid = getpid();
 	return stoker;
 }
@@ -71,32 +76,24 @@ static int stoker_enter(struct stoker *stoker)
 }
 
 /* Every call that may have opened, closed or sent ends here: the descriptor that the caller waits
- * on must watch what the connection waits for. A closed socket has left the set by itself. */
+ * on must watch what the handle waits for. */
 static int stoker_leave(struct stoker *stoker, int result)
 {
-	struct connection *connection = &stoker->connection;
-	if (connection->socket < 0)
-		stoker->watched = 0;
-	if (stoker->epoll < 0 || connection->socket < 0)
+	const struct connection *connection = &stoker->connection;
+	const struct resume *resume = &stoker->resume;
+	int64_t next = resume->next ? resume->next : 1; /* 0 is at once */
+	int r = watch_update(&stoker->watch, connection->socket, connection_pending(connection),
+			     resume->lost ? next : 0);
+	if (r == 0 || result < 0)
 		return result;
-	struct epoll_event event = {.events = EPOLLIN};
-	if (connection_pending(connection))
-		event.events |= EPOLLOUT;
-	if (event.events == stoker->watched)
-		return result;
-	int how = stoker->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-	if (epoll_ctl(stoker->epoll, how, connection->socket, &event) == 0)
-		stoker->watched = event.events;
-	else if (result >= 0)
-		result = fault_say(&stoker->fault, -errno, "cannot watch the connection: %s",
-				   strerror(errno));
-	return result;
+	return fault_say(&stoker->fault, r, "cannot watch the connection: %s", strerror(-r));
 }
 
 static void stoker_forget_ring(struct stoker *stoker)
 {
 	ring_drop(stoker->ring);
 	stoker->ring = NULL;
+	resume_deinit(&stoker->resume);
 	stoker->attachment++; /* batches held from now on are of another one */
 }
 
@@ -111,54 +108,78 @@ void stoker_free(struct stoker *stoker)
 		batch_free(batch);
 	}
 	ring_drop(stoker->ring);
-	if (stoker->epoll >= 0)
-		close(stoker->epoll);
+	resume_deinit(&stoker->resume);
+	watch_deinit(&stoker->watch);
+	free(stoker->socket);
 	free(stoker);
+}
+
+/* A connection that says HELLO, in place of the last one. */
+static int stoker_open(struct stoker *stoker)
+{
+	struct message welcome;
+	connection_close(&stoker->connection);
+	stoker->connected++;
+	watch_forget(&stoker->watch);
+	int fd = address_connect(ADDRESS_DATA, stoker->socket, &stoker->fault);
+	if (fd < 0)
+		return fd;
+	return connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION, &welcome,
+			       &stoker->fault);
 }
 
 int stoker_connect(struct stoker *stoker, const char *socket)
 {
-	struct message welcome;
 	int r = stoker_enter(stoker);
 	if (r)
 		return r;
-	connection_close(&stoker->connection);
-	stoker->connected++;
-	stoker->watched = 0;
+	char *copy = socket ? strdup(socket) : NULL;
+	if (socket && !copy)
+		return fault_say(&stoker->fault, -ENOMEM, "out of memory");
+	free(stoker->socket);
+	stoker->socket = copy;
 	stoker_forget_ring(stoker);
-	int fd = address_connect(ADDRESS_DATA, socket, &stoker->fault);
-	if (fd == -ENOENT) {
+	r = stoker_open(stoker);
+	if (r == -ENOENT) {
 		struct fault why = stoker->fault;
-		return fault_say(&stoker->fault, fd,
-				 "%s; start one with `stokerd`, or say by $STOKER_SOCKET where it "
-				 "listens",
-				 why.text);
+		fault_say(&stoker->fault, r,
+			  "%s; start one with `stokerd`, or say by $STOKER_SOCKET where it listens",
+			  why.text);
 	}
-	if (fd < 0)
-		return fd;
-	r = connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION, &welcome,
-			    &stoker->fault);
 	return stoker_leave(stoker, r);
 }
 
-static int stoker_take_ring(struct stoker *stoker, const struct message_attached *attached)
+/* The ring that an ATTACHED or a RING announces. If there is one already it is of the same stream:
+ * then it stays mapped for the batches that are held, and the new one takes its place. */
+static int stoker_take_ring(struct stoker *stoker, struct text transport, uint64_t bytes,
+			    uint64_t number)
 {
+	struct ring *ring;
 	int fd = connection_take_fd(&stoker->connection);
-	if (!text_equals(attached->transport, "fd") || fd < 0) {
+	if (!text_equals(transport, "fd") || fd < 0) {
 		if (fd >= 0)
 			close(fd);
 		return connection_broken(&stoker->connection, &stoker->fault,
 					 "no descriptor came with the ring");
 	}
-	int r = ring_map(&stoker->ring, fd, attached->bytes, attached->ring, &stoker->fault);
+	int r = ring_map(&ring, fd, bytes, number, &stoker->fault);
 	close(fd);
 	if (r == -EPROTO) {
 		struct fault why = stoker->fault;
 		return connection_broken(&stoker->connection, &stoker->fault, "%s", why.text);
 	}
-	if (r)
+	if (r) {
 		connection_close(&stoker->connection);
-	return r;
+		return r;
+	}
+	if (stoker->ring && !ring_like(ring, stoker->ring)) {
+		ring_drop(ring);
+		return connection_broken(&stoker->connection, &stoker->fault,
+					 "a ring of other samples");
+	}
+	ring_drop(stoker->ring);
+	stoker->ring = ring;
+	return 0;
 }
 
 static int stoker_ask_attach(struct stoker *stoker, struct attach *attach)
@@ -170,9 +191,17 @@ static int stoker_ask_attach(struct stoker *stoker, struct attach *attach)
 			       &reply, &stoker->fault);
 	if (r)
 		return r;
-	r = stoker_take_ring(stoker, &reply.attached);
+	r = stoker_take_ring(stoker, reply.attached.transport, reply.attached.bytes,
+			     reply.attached.ring);
 	if (r)
 		return r;
+	r = resume_keep(&stoker->resume, &attach->message, &reply.attached, attach->reconnect_ms,
+			&stoker->fault);
+	if (r) {
+		connection_close(&stoker->connection);
+		stoker_forget_ring(stoker);
+		return r;
+	}
 	attach_inform(&stoker->info, &reply.attached, stoker->ring);
 	stoker->inflight = attach->message.attach.inflight;
 	stoker->end = 1;
@@ -231,6 +260,7 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 		connection_close(&stoker->connection); /* its lease would never come back */
 		return fault_say(&stoker->fault, r, "out of memory");
 	}
+	resume_pass(&stoker->resume, message->next_epoch, message->next_position);
 	batch->connected = stoker->connected;
 	batch->next = stoker->held;
 	stoker->held = batch;
@@ -240,6 +270,7 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 
 static int stoker_take_bad(struct stoker *stoker, const struct message_bad_sample *bad)
 {
+	resume_pass(&stoker->resume, bad->next_epoch, bad->next_position);
 	return fault_say(&stoker->fault, -EBADMSG,
 			 "epoch %llu, position %llu: sample %llu (%.*s): %.*s (%.*s)",
 			 (unsigned long long)bad->epoch, (unsigned long long)bad->position,
@@ -247,15 +278,22 @@ static int stoker_take_bad(struct stoker *stoker, const struct message_bad_sampl
 			 (int)bad->text.size, bad->text.data, (int)bad->name.size, bad->name.data);
 }
 
+#define TAKEN_NOTHING 2 /* the next message may be a batch */
+
 /* What a message means for who waits for a batch. */
 static int stoker_take(struct stoker *stoker, const struct message *message,
 		       const struct stoker_batch **batch_out)
 {
+	int r;
 	switch (message->kind) {
 	case MESSAGE_BATCH:
 		return stoker_take_batch(stoker, &message->batch, batch_out);
 	case MESSAGE_BAD_SAMPLE:
 		return stoker_take_bad(stoker, &message->bad_sample);
+	case MESSAGE_RING:
+		r = stoker_take_ring(stoker, message->ring.transport, message->ring.bytes,
+				     message->ring.ring);
+		return r ? r : TAKEN_NOTHING;
 	case MESSAGE_END:
 		return stoker->end = 0;
 	case MESSAGE_GOAWAY:
@@ -279,12 +317,15 @@ static uint64_t stoker_count_held(const struct stoker *stoker)
 	return count;
 }
 
+/* Wait until a moment, -1: without end, that is `timeout_ms` away. */
 static int stoker_receive(struct stoker *stoker, const struct stoker_batch **batch_out,
-			  int timeout_ms)
+			  int64_t until, int timeout_ms)
 {
 	struct message message;
 	bool holds_all = timeout_ms < 0 && stoker_count_held(stoker) >= stoker->inflight;
-	int r = connection_receive(&stoker->connection, holds_all ? HELD_MS : timeout_ms, &message,
+	int64_t left = until < 0 ? -1 : until - clock_ms();
+	int wait_ms = until < 0 ? -1 : left < 0 ? 0 : (int)left;
+	int r = connection_receive(&stoker->connection, holds_all ? HELD_MS : wait_ms, &message,
 				   &stoker->fault);
 	if (r == 0)
 		return stoker_take(stoker, &message, batch_out);
@@ -300,6 +341,97 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 	return fault_say(&stoker->fault, -ETIMEDOUT, "no batch was ready within %d ms", timeout_ms);
 }
 
+/* -- when the daemon goes away ------------------------------------------------------------- */
+
+/* May another try be worth it, of what connecting and attaching gave? */
+static bool passes(int result)
+{
+	return result == -ENOENT || result == -ECONNRESET || result == -ESHUTDOWN ||
+	       result == -EBUSY || result == -ETIMEDOUT;
+}
+
+/* One try to go on where the caller is. A daemon that stops begins nothing new, so what is held
+ * stays as it is though the connection that it came by is closed. */
+static int stoker_try(struct stoker *stoker)
+{
+	struct message request, reply;
+	int r = stoker_open(stoker);
+	if (r)
+		return r;
+	r = resume_attach(&stoker->resume, stoker->connection.memory, &request);
+	if (r == RESUME_E_END)
+		return stoker->end = 0;
+	if (r)
+		return fault_say(&stoker->fault, r, "out of memory");
+	request.attach.seq = connection_seq(&stoker->connection);
+	r = connection_ask(&stoker->connection, &request, MESSAGE_ATTACHED, ATTACH_QUIET_MS, &reply,
+			   &stoker->fault);
+	if (r == 0)
+		r = stoker_take_ring(stoker, reply.attached.transport, reply.attached.bytes,
+				     reply.attached.ring);
+	if (r)
+		return r;
+	stoker->attachment++;
+	stoker->end = 1;
+	return 0;
+}
+
+/* Wait for a daemon: 0 attached again, -EAGAIN not yet, or why not. */
+static int stoker_recover(struct stoker *stoker, int64_t until)
+{
+	struct resume *resume = &stoker->resume;
+	for (bool last = false;; last = resume_over(resume, clock_ms())) {
+		int64_t now = clock_ms(), next = resume->next;
+		if (now >= next) {
+			int r = stoker_try(stoker);
+			if (r == 0) {
+				resume_find(resume);
+				stoker->info.info.reconnects++;
+				return 0;
+			}
+			if (!passes(r))
+				return r;
+			resume_fail(resume);
+		}
+		if (last) {
+			resume->next = 0; /* the next call tries at once */
+			return fault_say(&stoker->fault, resume->lost,
+					 "%s, and none served within %lld ms", resume->why.text,
+					 (long long)resume->limit_ms);
+		}
+		if (until >= 0 && now >= until)
+			return -EAGAIN;
+		next = resume->next < resume->until ? resume->next : resume->until;
+		next = until >= 0 && until < next ? until : next;
+		if (next > now)
+			(void)poll(NULL, 0, (int)(next - now));
+	}
+}
+
+static int stoker_step(struct stoker *stoker, const struct stoker_batch **batch_out, int64_t until,
+		       int timeout_ms)
+{
+	int r;
+	if (stoker->resume.lost) {
+		r = stoker_recover(stoker, until);
+		if (r == -EAGAIN)
+			return fault_say(&stoker->fault, timeout_ms ? -ETIMEDOUT : -EAGAIN,
+					 "%s; no batch until another is there",
+					 stoker->resume.why.text);
+		if (r)
+			return r;
+	}
+	if (stoker->end == 0)
+		return 0;
+	if (stoker->end == -ESHUTDOWN)
+		return fault_say(&stoker->fault, -ESHUTDOWN, "stokerd stops");
+	r = stoker_receive(stoker, batch_out, until, timeout_ms);
+	if ((r == -ECONNRESET || (r == -ESHUTDOWN && stoker->end == -ESHUTDOWN)) &&
+	    resume_lose(&stoker->resume, r, &stoker->fault))
+		return TAKEN_NOTHING;
+	return r;
+}
+
 int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, int timeout_ms)
 {
 	int r = stoker_enter(stoker);
@@ -308,11 +440,13 @@ int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, in
 	*batch_out = NULL;
 	if (!stoker->ring)
 		return fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset");
-	if (stoker->end == 0)
-		return 0;
-	if (stoker->end == -ESHUTDOWN)
-		return fault_say(&stoker->fault, -ESHUTDOWN, "stokerd stops");
-	return stoker_leave(stoker, stoker_receive(stoker, batch_out, timeout_ms));
+	int64_t until = timeout_ms < 0 ? -1 : clock_ms() + timeout_ms;
+	do
+		r = stoker_step(stoker, batch_out, until, timeout_ms);
+	while (r == TAKEN_NOTHING);
+	if (r >= 0)
+		stoker->fault.text[0] = '\0'; /* of a try that was in vain */
+	return stoker_leave(stoker, r);
 }
 
 /* The place of a batch on the list of held ones, or the list's end. */
@@ -348,10 +482,8 @@ int stoker_fd(struct stoker *stoker)
 	int r = stoker_enter(stoker);
 	if (r)
 		return r;
-	if (stoker->epoll < 0)
-		stoker->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (stoker->epoll < 0)
-		return fault_say(&stoker->fault, -errno, "cannot make a descriptor: %s",
-				 strerror(errno));
-	return stoker_leave(stoker, stoker->epoll);
+	int fd = watch_open(&stoker->watch);
+	if (fd < 0)
+		return fault_say(&stoker->fault, fd, "cannot make a descriptor: %s", strerror(-fd));
+	return stoker_leave(stoker, fd);
 }

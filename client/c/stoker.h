@@ -15,6 +15,9 @@
  * happened and what to do. Common to all: -EINVAL a wrong argument, -ENOMEM, -EPERM after a fork,
  * -ENOTCONN not connected, -ECONNRESET the daemon is gone, -EPROTO it broke the protocol. After the
  * last two the connection is closed: connect again, and attach where the last batch said.
+ *
+ * A daemon that dies or is started anew while batches are read is waited for (`reconnect_ms`): then
+ * stoker_next() takes longer, once, and goes on with the batch that was next.
  * No call raises a signal; interrupted system calls are taken up again.
  */
 #ifndef STOKER_H
@@ -88,11 +91,22 @@ struct stoker_options {
 
 	uint32_t inflight; /* batches ready or held by you, at most; 0 means 3 */
 	uint32_t prefetch; /* batches that the ring holds; 0: chosen by the daemon */
+
+	/* "live": begin where the stream's newest readers are, whatever epoch and position say (the
+	 * first batch tells); NULL is "position". */
+	const char *start;
+	/* Where others of the stream are far ahead or behind: "free" never waits for them,
+	 * "together" does; NULL is "auto": for a while. */
+	const char *pace;
+	uint32_t priority; /* 1 to 100: weight where workers are short; 0 means 10 */
+
+	/* How long stoker_next() waits for a daemon that went away; 0: 60000, -1: not at all. */
+	int32_t reconnect_ms;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-			0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                      \
 	}
 
 /* The array of one sample: C order, no gaps, in the machine's byte order. */
@@ -109,6 +123,7 @@ struct stoker_info {
 	struct stoker_field image, label;
 	const char *dataset;  /* fingerprint, 32 hexadecimal digits: for expect_dataset */
 	const char *pipeline; /* hash of transforms, dtype and layout: for expect_pipeline */
+	uint64_t reconnects;  /* how often the daemon was lost and found again */
 };
 
 /* Samples that lie one behind the other. */
@@ -178,8 +193,12 @@ STOKER_API const struct stoker_info *stoker_info(const struct stoker *stoker);
  * 1 and *batch_out is a batch; 0 at the end of the last epoch (`epochs`). -EAGAIN nothing is ready
  * (timeout 0), -ETIMEDOUT (timeout above 0), -EDEADLK all `inflight` batches are held by you, so
  * waiting without end would be (timeout -1). -EBADMSG a sample of the batch is bad: the batch is
- * left out, the next call goes on behind it. -ESHUTDOWN the daemon is about to stop: keep the last
- * next_epoch and next_position, free or reconnect the handle.
+ * left out, the next call goes on behind it.
+ *
+ * -ECONNRESET the daemon is gone, -ESHUTDOWN it stops, and no other came within `reconnect_ms`:
+ * keep the last next_epoch and next_position, free or reconnect the handle; or call again, which
+ * tries once more. While the daemon is away a call with timeout 0 that tries to attach takes as
+ * long as that takes. Batches that are held stay readable.
  */
 STOKER_API int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out,
 			   int timeout_ms);

@@ -2,8 +2,8 @@
 /*
  * Any bytes as what a daemon says to libstoker (FAULTS 48). The first byte chooses where they come
  * in: 0 a ring's header page; 1 a text of transforms; else they are the connection's bytes behind
- * WELCOME and, from 3 on, behind an ATTACHED with an honest ring. Whatever a batch points to has to
- * be readable.
+ * WELCOME and, from 3 on, behind an ATTACHED with an honest ring; from 4 on with another ring's
+ * descriptor. Whatever a batch points to has to be readable.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,12 +71,10 @@ static void fuzz_transforms(const uint8_t *data, size_t size)
 
 /* -- a connection ------------------------------------------------------------------------- */
 
-static void say(int socket, const struct message *message, int fd)
+static ssize_t send_with(int socket, const uint8_t *data, size_t size, int fd)
 {
-	uint8_t frame[1024];
 	char control[CMSG_SPACE(sizeof(int))] = {0};
-	long size = message_encode(message, frame, sizeof(frame));
-	struct iovec part = {frame, (size_t)size};
+	struct iovec part = {(void *)(uintptr_t)data, size};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
 	if (fd >= 0) {
 		header.msg_control = control;
@@ -87,7 +85,14 @@ static void say(int socket, const struct message *message, int fd)
 		at->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(at), &fd, sizeof(int));
 	}
-	require(sendmsg(socket, &header, MSG_NOSIGNAL) == size, "sendmsg");
+	return sendmsg(socket, &header, MSG_NOSIGNAL);
+}
+
+static void say(int socket, const struct message *message, int fd)
+{
+	uint8_t frame[1024];
+	long size = message_encode(message, frame, sizeof(frame));
+	require(send_with(socket, frame, (size_t)size, fd) == size, "sendmsg");
 }
 
 static int honest_ring(void)
@@ -119,7 +124,7 @@ static struct {
 	int listener;
 	const uint8_t *data;
 	size_t size;
-	bool attached;
+	bool attached, passes;
 	sem_t served; /* the daemon is done with the data */
 } fake;
 
@@ -141,7 +146,10 @@ static void serve(int socket)
 	answer.attached.bytes = RING_BYTES;
 	if (fake.attached)
 		say(socket, &answer, honest_ring());
-	(void)!send(socket, fake.data, fake.size, MSG_NOSIGNAL);
+	if (fake.passes && fake.size)
+		send_with(socket, fake.data, fake.size, honest_ring());
+	else
+		(void)!send(socket, fake.data, fake.size, MSG_NOSIGNAL);
 	shutdown(socket, SHUT_WR);
 	while (recv(socket, heard, sizeof(heard), 0) > 0)
 		;
@@ -209,17 +217,19 @@ static void use(struct stoker *stoker)
 	}
 }
 
-static void fuzz_connection(const uint8_t *data, size_t size, bool attached)
+static void fuzz_connection(const uint8_t *data, size_t size, uint8_t how)
 {
 	struct stoker_options options = STOKER_OPTIONS_INIT;
 	struct stoker *stoker = stoker_new();
 	options.dataset = "/data";
 	options.batch_size = 4;
+	options.reconnect_ms = -1; /* it would say the same again */
 	if (!fake.listener)
 		start();
 	fake.data = data;
 	fake.size = size;
-	fake.attached = attached;
+	fake.attached = how > 2;
+	fake.passes = how > 3;
 	require(stoker_connect(stoker, fake.path) == 0, stoker_error(stoker));
 	if (stoker_attach(stoker, &options) == 0)
 		use(stoker);
@@ -237,6 +247,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else if (data[0] == 1)
 		fuzz_transforms(data + 1, size - 1);
 	else
-		fuzz_connection(data + 1, size - 1, data[0] > 2);
+		fuzz_connection(data + 1, size - 1, data[0]);
 	return 0;
 }

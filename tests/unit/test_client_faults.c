@@ -24,6 +24,7 @@ static struct stoker_options options_of(const char *dataset)
 	options.dataset = dataset;
 	options.transforms = "Resize(size=[2, 3])";
 	options.batch_size = 4;
+	options.reconnect_ms = -1; /* what happens then has tests of its own */
 	return options;
 }
 

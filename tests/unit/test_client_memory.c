@@ -80,6 +80,7 @@ static int session(const char *path, struct stoker *stoker)
 	options.dataset = "/data";
 	options.transforms = "Resize(size=[2, [3]]) | ToTensor()";
 	options.batch_size = 4;
+	options.reconnect_ms = -1;
 	int r = stoker_connect(stoker, path);
 	if (r == 0)
 		r = stoker_attach(stoker, &options);

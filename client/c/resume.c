@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/c/resume.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/c/clock.h"
+#include "proto/frame.h"
+
+#define FIRST_MS 50
+#define LAST_MS 1000
+
+static bool starts_live(const struct message_attach *attach)
+{
+	return text_equals(attach->start, "live");
+}
+
+static void keep_place(struct resume *resume, const struct message_attach *attach,
+		       const struct message_attached *attached)
+{
+	bool live = starts_live(attach);
+	uint64_t ours = attach->rank * attach->batch_size; /* behind the place of all ranks */
+	resume->epoch = live ? attached->epoch : attach->epoch;
+	resume->position = attach->position;
+	if (live)
+		resume->position = attached->position > ours ? attached->position - ours : 0;
+	resume->end = attach->epochs ? resume->epoch + attach->epochs : 0;
+}
+
+int resume_keep(struct resume *resume, const struct message *attach,
+		const struct message_attached *attached, int64_t limit_ms, struct fault *fault)
+{
+	uint8_t frame[PROTO_FRAME_MAX + FRAME_HEAD];
+	long size = message_encode(attach, frame, sizeof(frame)); /* it has been sent: it fits */
+	uint8_t *copy = size < 0 ? NULL : malloc((size_t)size);
+	if (!copy)
+		return fault_say(fault, -ENOMEM, "out of memory");
+	memcpy(copy, frame, (size_t)size);
+	resume_deinit(resume);
+	resume->attach = copy;
+	resume->size = (size_t)size;
+	resume->limit_ms = limit_ms;
+	memcpy(resume->dataset, attached->dataset_fingerprint.data, 32); /* the codec has checked */
+	memcpy(resume->pipeline, attached->pipeline_hash.data, 32);
+	keep_place(resume, &attach->attach, attached);
+	return 0;
+}
+
+void resume_deinit(struct resume *resume)
+{
+	free(resume->attach);
+	*resume = (struct resume){0};
+}
+
+int resume_attach(const struct resume *resume, struct decoder_memory *memory, struct message *out)
+{
+	struct message_fault fault;
+	struct message_attach *attach = &out->attach;
+	if (resume->end && resume->epoch >= resume->end)
+		return RESUME_E_END;
+	if (message_decode(resume->attach + FRAME_HEAD, resume->size - FRAME_HEAD, memory, out,
+			   &fault))
+		return -ENOMEM; /* the bytes are our own */
+	attach->start = (struct text){0};
+	attach->epoch = resume->epoch;
+	attach->position = resume->position;
+	attach->epochs = resume->end ? resume->end - resume->epoch : 0;
+	attach->expect_dataset = (struct text){resume->dataset, 32};
+	attach->expect_pipeline = (struct text){resume->pipeline, 32};
+	return 0;
+}
+
+void resume_pass(struct resume *resume, uint64_t epoch, uint64_t position)
+{
+	resume->epoch = epoch;
+	resume->position = position;
+	resume->until = 0;
+	resume->pause_ms = FIRST_MS;
+}
+
+bool resume_lose(struct resume *resume, int lost, const struct fault *fault)
+{
+	int64_t now = clock_ms();
+	if (!resume->attach || !resume->limit_ms)
+		return false;
+	resume->lost = lost;
+	resume->why = *fault;
+	resume->next = now;
+	if (resume->until) /* again, and it said nothing in between */
+		resume_fail(resume);
+	else
+		resume->until = now + resume->limit_ms;
+	return true;
+}
+
+void resume_fail(struct resume *resume)
+{
+	resume->pause_ms = resume->pause_ms ? resume->pause_ms : FIRST_MS;
+	resume->next = clock_ms() + resume->pause_ms;
+	resume->pause_ms = 2 * resume->pause_ms < LAST_MS ? 2 * resume->pause_ms : LAST_MS;
+}
+
+void resume_find(struct resume *resume)
+{
+	resume->lost = 0;
+}
