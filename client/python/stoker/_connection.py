@@ -59,11 +59,15 @@ class Connection:
     def closed(self) -> bool:
         return self._closed
 
-    def check(self) -> None:
-        """Raise unless this process may use the connection."""
+    def check_process(self) -> None:
+        """Raise in a process forked after it was made."""
         if self._forked:
             raise ForkError("this loader was made before a fork and belongs to the parent: "
                             "connect and make a loader in this process")
+
+    def check(self) -> None:
+        """Raise unless this process may use the connection."""
+        self.check_process()
         if self._closed:
             raise Disconnected("the connection to stokerd is closed")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Type
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Type, Union
 
 import numpy as np
 
@@ -40,6 +40,22 @@ class Lease:
             pass
 
 
+class Copy:
+    """Arrays of their own in place of a ring and a lease: nobody waits for them."""
+
+    def __init__(self, ring: Ring, runs: List[Sequence[int]]) -> None:
+        self._arrays = {name: np.array(ring.gather(name, runs, None)) for name in ring.fields}
+        for array in self._arrays.values():
+            array.flags.writeable = False
+        self.released = False
+
+    def gather(self, field: str, *_: object) -> np.ndarray[Any, Any]:
+        return self._arrays[field]
+
+    def release(self) -> None:
+        self.released = True
+
+
 class Batch:
     """A run of consecutive positions of an epoch.
 
@@ -54,13 +70,14 @@ class Batch:
         substituted: how many stand in for bad samples.
     """
 
-    def __init__(self, ring: Ring, lease: Lease, fields: Dict[str, Any]) -> None:
+    def __init__(self, ring: Union[Ring, Copy], lease: Union[Lease, Copy],
+                 fields: Dict[str, Any]) -> None:
         self.epoch: int = fields["epoch"]
         self.position: int = fields["position"]
         self.count: int = fields["count"]
         self.padded: int = fields["padded"]
         self.substituted: int = fields["substituted"]
-        self._ring: Optional[Ring] = ring
+        self._ring: Union[Ring, Copy, None] = ring
         self._lease = lease
         self._runs: List[Sequence[int]] = fields["runs"]
 

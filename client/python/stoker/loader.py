@@ -18,8 +18,8 @@ import numpy as np
 from . import state
 from ._patience import Patience
 from ._wire import Received
-from .batch import Batch, Lease
-from .errors import (DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
+from .batch import Batch, Copy, Lease
+from .errors import (ArgumentError, DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
                      TooManyConnections, from_message)
 from .state import Place
 
@@ -99,6 +99,8 @@ class Loader:
         self._patience = Patience(reconnect or 0)
         self.reconnect = reconnect
         self.reconnects = 0
+        self._got_batches = self._got_samples = 0
+        self._waited_s = 0.0
         self.epochs = epochs
         self.timeout = timeout
         self.dtype: str = request["dtype"]
@@ -127,6 +129,49 @@ class Loader:
     def batches(self) -> Iteration[Batch]:
         """The same as iterating, but Batch objects, which know more and can be released early."""
         return Iteration(self, self._batch)
+
+    def batch(self, epoch: int, k: int) -> Batch:
+        """Batch ``k`` of this rank in an epoch, from 0 on, as iterating over the epoch gives it;
+        negative ones count from its end. Any batch, at any time; the loop is not disturbed.
+
+        The arrays are copies, and nobody waits for them. It takes a connection of its own, for a
+        moment. Any thread. Raises IndexError, and what making a loader and iterating raise.
+        """
+        self._check()
+        if type(epoch) is not int or epoch < 0:
+            raise ValueError(f"an epoch is a number from 0 on, not {epoch!r}")
+        number = k + len(self) if k < 0 else k
+        if not 0 <= number < len(self):
+            raise IndexError(f"there is no batch {k}: an epoch has {len(self)} for this rank")
+        request = dict(self._request, epoch=epoch, epochs=1, inflight=1, prefetch=1, pace="free",
+                       position=number * self.batch_size * self.world_size, **self._expected())
+        request.pop("job", None)
+        self._connection.check_process()
+        connection = self._connect()
+        try:
+            return self._only_batch(connection, request)
+        finally:
+            connection.close()
+
+    def stats(self) -> Dict[str, Any]:
+        """What this reader is waiting for, and what it got.
+
+        From the daemon, as ``stokerctl readers --json``: ``share_trainer``, ``share_storage``,
+        ``share_decode``, ``share_slot`` (shares of its time that it was itself the slow one, or
+        waited for storage, for decode, for a slot that others hold), ``limited_by`` (the largest of
+        them), and more. From here: ``batches``, ``samples``, ``wait_seconds`` (in next()),
+        ``reconnects``. Raises Error if the daemon is older than this.
+        """
+        self._check()
+        try:
+            rows = self._list("reader")["items"]
+        except ArgumentError as error:
+            raise Error("this stokerd cannot tell what a reader waits for: it is older than the "
+                        "client") from error
+        if not isinstance(rows, list) or len(rows) != 1 or not isinstance(rows[0], dict):
+            raise self._connection.broken("statistics that are none")
+        return {**rows[0], "batches": self._got_batches, "samples": self._got_samples,
+                "wait_seconds": self._waited_s, "reconnects": self.reconnects}
 
     @property
     def epoch(self) -> int:
@@ -262,7 +307,9 @@ class Loader:
             raise RuntimeError("this iteration ended when another one of the loader began")
         if self._at.epoch > epoch:
             return None
+        begun = time.monotonic()
         message = self._wait()
+        self._waited_s += time.monotonic() - begun
         name, fields = message
         if name in ("batch", "bad_sample"):
             if fields["epoch"] > epoch:  # this rank has no share of the epoch's last batch
@@ -272,6 +319,8 @@ class Loader:
             self._advance(fields)
             if name == "bad_sample":
                 raise _sample_error(fields)
+            self._got_batches += 1
+            self._got_samples += fields["count"]
             return message
         if name == "end":
             self._connection.unread(message)
@@ -418,6 +467,30 @@ class Loader:
                 return self._connection.request("list", "listing", what=what, after=after)
             except Disconnected as error:
                 self._recover(error, self._at, deadline)
+
+    def _only_batch(self, connection: Connection, request: Dict[str, Any]) -> Batch:
+        attached = connection.request_within(self.timeout, "attach", "attached", **request)
+        ring = attached["memory"]
+        while True:
+            message = connection.receive(self.timeout)
+            if message is None:
+                raise TimeoutError(f"no batch came within {self.timeout:g} s")
+            name, fields = message
+            if name == "ring" and fields["memory"].like(ring):
+                ring = fields["memory"]
+                continue
+            if name == "bad_sample":
+                raise _sample_error(fields)
+            if name == "error":
+                raise from_message(fields["code"], fields["name"], fields["text"])
+            if name == "goaway":
+                raise Stopping(f"stokerd stops: {fields['text']}")
+            first = request["position"] + self.rank * self.batch_size
+            if name != "batch" or not ring.has(fields["runs"], fields["count"]) or \
+                    (fields["epoch"], fields["position"]) != (request["epoch"], first):
+                raise connection.broken(f"{name} where one batch should come")
+            copy = Copy(ring, fields["runs"])
+            return Batch(copy, copy, fields)
 
     # When the daemon goes away
 
