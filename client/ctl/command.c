@@ -10,6 +10,7 @@
 #include "client/ctl/control.h"
 #include "client/ctl/index.h"
 #include "client/ctl/json.h"
+#include "client/ctl/replay.h"
 #include "client/ctl/report.h"
 #include "client/ctl/table.h"
 
@@ -263,6 +264,26 @@ static int run_ping(const struct command *command, const struct invocation *invo
 	return EX_OK;
 }
 
+static int run_replay(const struct command *command, const struct invocation *invocation)
+{
+	struct control control;
+	json_t *values;
+	const struct replay replay = {invocation->arguments[0], invocation->epoch,
+				      invocation->position, invocation->output};
+	(void)command;
+	int r = control_open(&control, invocation->socket);
+	if (r == 0)
+		r = replay_run(&control, &replay, &values);
+	control_close(&control);
+	if (r)
+		return fail(invocation, &control.fault, r);
+	if (invocation->json)
+		return print_json(values);
+	replay_print(stdout, values);
+	json_decref(values);
+	return EX_OK;
+}
+
 static int run_index(const struct command *command, const struct invocation *invocation)
 {
 	struct control control;
@@ -306,6 +327,7 @@ const struct command commands[] = {
 	{"datasets", "", "datasets that are open or being indexed", 0, run_list},
 	{"bad", "", "samples that could not be read or decoded", 0, run_list},
 	{"set", "NAME VALUE", "change a setting while it runs: set workers 8", 2, run_set},
+	{"replay", "STREAM", "a sample again: --epoch E --position P [-o out.png]", 1, run_replay},
 	{"index", "DATASET", "look at each JPEG once, ahead of its first epoch", 1, run_index},
 	{"ping", "", "does it answer, and how fast", 0, run_ping},
 	{"stop", "", "stop it: readers may finish; returns once it is gone", 0, run_stop},

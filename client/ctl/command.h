@@ -13,8 +13,9 @@
 struct invocation {
 	const char *socket; /* NULL: the usual places */
 	bool json;
-	bool bold;	  /* stdout is a terminal that may have it */
-	char **arguments; /* behind the command's name */
+	bool bold;			       /* stdout is a terminal that may have it */
+	char **arguments;		       /* behind the command's name */
+	const char *epoch, *position, *output; /* of replay; NULL: not given */
 };
 
 struct command {

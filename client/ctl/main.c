@@ -72,6 +72,9 @@ static int run(const char *name, struct invocation *invocation, int n_arguments)
 		 *command->arguments ? command->arguments : "takes no arguments");
 	if (n_arguments != command->n_arguments)
 		return usage(*command->arguments ? "it is: stokerctl " : "", expected);
+	if ((invocation->epoch || invocation->position || invocation->output) &&
+	    strcmp(command->name, "replay") != 0)
+		return usage("--epoch, --position and --output are for replay, not for ", name);
 	return command->run(command, invocation);
 }
 
@@ -79,6 +82,9 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"socket", required_argument, NULL, 's'},
+		{"epoch", required_argument, NULL, 'e'},
+		{"position", required_argument, NULL, 'p'},
+		{"output", required_argument, NULL, 'o'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
@@ -90,10 +96,19 @@ int main(int argc, char **argv)
 			strcmp(terminal, "dumb") != 0,
 	};
 	int option;
-	while ((option = getopt_long(argc, argv, "s:jhV", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "s:e:p:o:jhV", options, NULL)) != -1) {
 		switch (option) {
 		case 's':
 			invocation.socket = optarg;
+			break;
+		case 'e':
+			invocation.epoch = optarg;
+			break;
+		case 'p':
+			invocation.position = optarg;
+			break;
+		case 'o':
+			invocation.output = optarg;
 			break;
 		case 'j':
 			invocation.json = true;

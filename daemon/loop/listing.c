@@ -109,10 +109,19 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 		list_for_each(reader, after, &ring->readers, struct reader, in_ring)
 			readers++;
 	}
-	pack_map(packer, 17);
+	const struct dataset_spec *spec = &stream->entry->spec;
+	pack_map(packer, 19 + !!spec->kind + !!spec->root + !!spec->format);
 	item_uint(packer, "stream", stream->id);
 	item_uint(packer, "dataset", stream->entry->id);
-	item_string(packer, "path", stream->entry->spec.path);
+	item_string(packer, "path", spec->path);
+	if (spec->kind)
+		item_string(packer, "kind", spec->kind);
+	if (spec->root)
+		item_string(packer, "root", spec->root);
+	if (spec->format)
+		item_string(packer, "format", spec->format);
+	item_string(packer, "bad_samples", stream->order.substitute ? "substitute" : "error");
+	item_boolean(packer, "exif_orientation", stream->order.exif);
 	item_digest(packer, "fingerprint", dataset_fingerprint(stream->entry->dataset));
 	item_string(packer, "pipeline", pipeline_text(stream->pipeline));
 	item_digest(packer, "pipeline_hash", pipeline_hash(stream->pipeline));

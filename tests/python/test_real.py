@@ -3,9 +3,11 @@
 import itertools
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -272,3 +274,65 @@ def test_torch_trains_on_pictures(node, folder):
         assert torch.isfinite(images.float()).all() and 0 <= labels.min() <= labels.max() < 3
         seen += len(labels)
     assert seen == 21 and loader.epoch == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_ten_kills(tmp_path, folder, workers):
+    """FAULTS 21: kill -9 at random places; the joined stream is that of a run without."""
+    options = {"batch_size": 2, "transforms": TRANSFORMS, "seed": 7, "timeout": 120}
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    places = set(random.Random(seed).sample(range(43), 10))
+    daemon = RealDaemon(tmp_path, "--workers", str(workers))
+
+    def run(loader, at):
+        got = []
+        for _ in range(4):
+            for images, labels in loader:
+                got.append((images.tobytes(), labels.tobytes()))
+                at(len(got))
+        return got
+
+    with stoker.connect(daemon.path) as node:
+        whole = run(node.loader(folder, **options), lambda k: None)
+
+        def kill(k):
+            if k in places:
+                daemon.stop(signal.SIGKILL)
+                daemon.start()
+
+        loader = node.loader(folder, **options)
+        assert run(loader, kill) == whole and len(whole) == 44
+        assert 1 <= loader.reconnects <= 10
+    daemon.stop()
+
+
+def test_a_restart_is_a_pause(tmp_path, folder):
+    """FAULTS 27: SIGTERM with a reader; it goes on with the next daemon, and the old one's end does
+    not wait for what the program holds."""
+    daemon = RealDaemon(tmp_path)
+    with stoker.connect(daemon.path) as node:
+        whole = indices(node.loader(folder, batch_size=2, transforms=TRANSFORMS))
+        loader = node.loader(folder, batch_size=2, transforms=TRANSFORMS)
+        it = iter(loader.batches())
+        held = next(it)
+        before, got = held.images.copy(), list(held.index)
+        daemon.process.send_signal(signal.SIGTERM)
+        ended = threading.Thread(target=lambda: (daemon.wait(), daemon.start()))
+        ended.start()
+        got += [int(index) for batch in it for index in batch.index]
+        ended.join()
+        assert got == whole and (held.images == before).all() and loader.reconnects <= 1
+    assert daemon.stop() == 0
+
+
+def test_any_batch(node, folder):
+    """loader.batch() has the bytes of the loop, also while it runs and in another epoch."""
+    loader = node.loader(folder, batch_size=4, transforms=TRANSFORMS)
+    for k, batch in enumerate(loader.batches()):
+        again, last = loader.batch(0, k), loader.batch(0, -1)
+        assert (again.images == batch.images).all() and list(again.index) == list(batch.index)
+        assert last.position == 20 and last.count == 1
+    loader.set_epoch(6)
+    for k, (images, labels) in enumerate(loader):
+        assert (loader.batch(6, k).images == images).all()

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""stokerctl replay: a position of a stream, made again, by its digest and as a picture."""
+
+import ctypes
+import io
+import json
+
+import numpy
+import pytest
+from PIL import Image
+
+
+TRAIN = [{"name": "RandomResizedCrop", "size": 32}, {"name": "RandomHorizontalFlip"},
+         {"name": "ToTensor"},
+         {"name": "Normalize", "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4]}]
+STREAM = {"transforms": TRAIN, "order_seed": 2**64 - 1, "augment_seed": 9, "subset_start": 3,
+          "subset_stop": 50, "epochs": 0, "batch_size": 1, "bad_samples": "substitute"}
+
+
+class Hash(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+def xxh3(data):
+    """By the library itself: Debian's Python knows no XXH3."""
+    function = ctypes.CDLL("libxxhash.so.0").XXH3_128bits
+    function.restype, function.argtypes = Hash, [ctypes.c_char_p, ctypes.c_size_t]
+    value = function(data, len(data))
+    return f"{value.high:016x}{value.low:016x}"
+
+
+def replay(daemon, stream, epoch, position, *more):
+    return json.loads(daemon.ctl("--json", "replay", stream, "--epoch", epoch, "--position",
+                                 position, *more).stdout)
+
+
+def at(daemon, photos, epoch, position, **fields):
+    """The same sample, as a reader gets it."""
+    with daemon.connect() as peer:
+        peer.attach(photos, **{**STREAM, "epoch": epoch, "position": position, **fields})
+        return peer.ring.read(peer.expect("batch").fields["runs"])
+
+
+@pytest.mark.parametrize("dtype,layout", [("float32", "NCHW"), ("bfloat16", "NHWC")])
+def test_the_same_bytes_and_a_picture_of_them(daemon, photos, tmp_path, dtype, layout):
+    with daemon.connect() as peer:
+        answer = peer.attach(photos, **STREAM, dtype=dtype, layout=layout)
+        number = answer.fields["stream"]
+        for epoch, position in ((0, 0), (0, 46), (7, 13)):
+            out = tmp_path / f"{epoch}-{position}.png"
+            values = replay(daemon, number, epoch, position, "-o", out)
+            there = at(daemon, photos, epoch, position, dtype=dtype, layout=layout)
+            assert (values["epoch"], values["position"]) == (epoch, position)
+            assert values["index"] == there["index"][0] and values["label"] == there["label"][0]
+            assert (values["dtype"], tuple(values["shape"])) == (dtype, there["image"][0].shape)
+            assert values["dataset"] == str(photos) and values["output"] == str(out)
+            assert values["digest"] == xxh3(there["image"].tobytes())
+            pixels = at(daemon, photos, epoch, position, transforms=TRAIN[:3], dtype="uint8",
+                        layout="NHWC")["image"][0]
+            with Image.open(io.BytesIO(out.read_bytes())) as picture:
+                assert picture.mode == "RGB" and picture.format == "PNG"
+                assert numpy.array_equal(numpy.asarray(picture), pixels)
+    daemon.settle()
+
+
+def test_the_digest_is_of_the_bytes(daemon, photos):
+    """Equal where the bytes are, and nowhere else; words for people say the same."""
+    with daemon.connect() as peer:
+        number = peer.attach(photos, **STREAM).fields["stream"]
+        some = [replay(daemon, number, epoch, 5)["digest"] for epoch in (0, 0, 1)]
+        assert some[0] == some[1] != some[2]
+        words = daemon.ctl("replay", number, "--epoch", 1, "--position", 5).stdout
+        assert some[2] in words and "position     5" in words
+        assert peer.expect("batch").fields["position"] == 0  # the reader is not disturbed
+
+
+def test_any_transforms_and_a_manifest(daemon, photos, tmp_path):
+    """What is needed to attach again is in the listing: kind, root, format, dtype, layout."""
+    manifest = tmp_path / "a b.list"
+    names = sorted(path for path in photos.rglob("*") if path.is_file())[:5]
+    manifest.write_text("".join(f"{name.relative_to(photos)}\t{i}.5\t2\n"
+                                for i, name in enumerate(names)))
+    dataset = {"path": str(manifest), "kind": "manifest", "root": str(photos), "format": "tsv"}
+    with daemon.connect() as peer:
+        answer = peer.attach(manifest, dataset=dataset, transforms=[
+            {"name": "Resize", "size": [8, 9]}], dtype="uint8", layout="NCHW", shuffle=False,
+            exif_orientation=True)
+        out = tmp_path / "out.png"
+        values = replay(daemon, answer.fields["stream"], 0, 4, "-o", out)
+        assert values["index"] == 4 and values["label"] == [4.5, 2.0]
+        there = peer.ring.read(peer.expect("batch").fields["runs"])
+        first = replay(daemon, answer.fields["stream"], 0, 0, "--output", out)
+        assert first["shape"] == [3, 8, 9]
+        with Image.open(out) as picture:
+            assert numpy.array_equal(numpy.asarray(picture).transpose(2, 0, 1), there["image"][0])
+
+
+def test_what_cannot_be(daemon, photos, tmp_path):
+    with daemon.connect() as peer:
+        number = peer.attach(photos, **STREAM).fields["stream"]
+
+        def refused(*arguments):
+            done = daemon.ctl("replay", *arguments, check=False)
+            assert done.returncode != 0 and done.stderr.startswith("stokerctl: ")
+            return done.stderr
+
+        place = ("--epoch", 0, "--position", 0)
+        assert "no stream 99" in refused(99, *place)
+        assert "--epoch E" in refused(number) and "--epoch E" in refused(number, "--epoch", 1)
+        assert "0 to 46" in refused(number, "--epoch", 0, "--position", 47)
+        assert "0 to 4294967295" in refused(number, "--epoch", "-1", "--position", 0)
+        assert "no number" in refused("first", *place)
+        assert "cannot write" in refused(number, *place, "-o", tmp_path / "nowhere" / "a.png")
+        done = daemon.ctl("status", "--epoch", 1, check=False)
+        assert done.returncode == 64 and "for replay" in done.stderr
