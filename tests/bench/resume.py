@@ -3,9 +3,9 @@
 
     tests/bench/resume.py [--build DIR] [--kills 200] [--workers 1,2,8] [--seed N]
 
-A manifest names a few small pictures over and over; a reader takes epoch after epoch of it while the
-daemon is killed, at random positions and at random moments behind them, and started anew. Each batch
-is compared with that of a run without deaths and with one worker: index, label and all pixels.
+A manifest names a few small pictures over and over; a reader takes epoch after epoch of it while
+the daemon is killed, at random positions and at random moments behind them, and started anew. Each
+batch is compared with that of a run without deaths and with one worker: index, label, all pixels.
 Prints how long the pauses were. The exit code is 1 if a byte differs.
 """
 

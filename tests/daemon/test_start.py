@@ -193,14 +193,18 @@ def test_small_dev_shm(spawn, photos):
     daemon.settle()
 
 
-def test_socket_activation(photos, tmp_path):
-    """Two sockets passed by name, as systemd does; the daemon unlinks none of them."""
-    listeners = []
+def listeners_in(folder):
+    """Two sockets, as systemd makes them."""
+    out = []
     for name in ("data", "control"):
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(tmp_path / name))
-        listener.listen()
-        listeners.append(listener)
+        out.append(socket.socket(socket.AF_UNIX))
+        out[-1].bind(str(folder / name))
+        out[-1].listen(4096)
+    return out
+
+
+def activate(listeners):
+    """A daemon that gets them passed by name."""
     code = ("import os,sys\n"
             "fds=[int(x) for x in sys.argv[1].split(',')]\n"
             "import fcntl\n"
@@ -210,9 +214,44 @@ def test_socket_activation(photos, tmp_path):
             " LISTEN_FDNAMES='data:control')\n"
             "os.execv(sys.argv[2], sys.argv[2:])\n")
     fds = ",".join(str(listener.fileno()) for listener in listeners)
-    process = subprocess.Popen([sys.executable, "-c", code, fds, str(STOKERD), "--workers", "1"],
-                               pass_fds=[x.fileno() for x in listeners],
-                               stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([sys.executable, "-c", code, fds, str(STOKERD), "--workers", "1"],
+                            pass_fds=[x.fileno() for x in listeners],
+                            stderr=subprocess.PIPE, text=True)
+
+
+def test_a_restart_refuses_nobody(photos, tmp_path):
+    """FAULTS 36: 100 clients connect while nobody is there; all are served by the next daemon."""
+    listeners = listeners_in(tmp_path)
+    process = activate(listeners)
+    try:
+        with Peer(tmp_path / "data") as peer:
+            peer.hello()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20 * SLOW)
+        assert process.returncode == 0
+        peers = [Peer(tmp_path / "data") for _ in range(100)]
+        for peer in peers:
+            peer.send("hello", seq=1, version_min=1, version_max=1)
+        process = activate(listeners)
+        for peer in peers:
+            assert peer.expect("welcome").fields["seq"] == 1
+            peer.seq = 1
+        for peer in peers:
+            assert peer.attach(photos, **STREAM).name == "attached"
+            assert peer.expect("batch").fields["position"] == 0
+            peer.close()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20 * SLOW)
+        for listener in listeners:
+            listener.close()
+    assert process.returncode == 0
+
+
+def test_socket_activation(photos, tmp_path):
+    """Two sockets passed by name; the daemon unlinks none of them."""
+    listeners = listeners_in(tmp_path)
+    process = activate(listeners)
     try:
         with Peer(tmp_path / "data") as peer:
             peer.hello()

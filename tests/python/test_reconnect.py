@@ -137,7 +137,7 @@ def test_a_time_out_comes_first_and_loses_nothing(daemon, node):
         with pytest.raises(TimeoutError, match="closed the connection"):
             for _ in range(5):
                 next(it)
-    at = loader.position
+    at, loader.timeout = loader.position, 20
     daemon.again()
     assert values(next(it)[0], 0) == expected(0, range(at, at + 4))
 

@@ -284,7 +284,7 @@ static void test_nobody_comes_back(void **state)
 	struct fake fake;
 	const struct stoker_batch *batch;
 	(void)state;
-	options.reconnect_ms = 150;
+	options.reconnect_ms = 700;
 	struct stoker *stoker = attach(&fake, serve_lives, &options);
 	assert_next(stoker, 0, 0, NULL);
 	assert_next(stoker, 4, 4, NULL);
@@ -293,7 +293,7 @@ static void test_nobody_comes_back(void **state)
 	assert_int_equal(stoker_next(stoker, &batch, 20), -ETIMEDOUT);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(stoker_next(stoker, &batch, -1), -ECONNRESET);
-		assert_non_null(strstr(stoker_error(stoker), "within 150 ms"));
+		assert_non_null(strstr(stoker_error(stoker), "within 700 ms"));
 	}
 	assert_non_null(stoker_info(stoker));
 	stoker_free(stoker);
