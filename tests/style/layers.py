@@ -31,7 +31,7 @@ LIBRARIES = {
                                                   "daemon/work/shortcut.c",
                                                   "daemon/work/shortcut_check.c"],
     r"turbojpeg\.h": [],
-    r"spng\.h": ["daemon/work/png.c"],
+    r"spng\.h": ["daemon/work/png.c", "client/ctl/replay.c"],
     r"webp/.*": ["daemon/work/webp.c"],
     r"(pthread|threads)\.h": ["daemon/work/pool.c"],
     r"uv\.h": ["daemon/loop/", "daemon/main.c"],
