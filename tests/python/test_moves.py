@@ -96,7 +96,8 @@ def test_wrong_rings(daemon, node, wrong):
         with pytest.raises(stoker.ProtocolError):
             list(map(lambda pair: None, node.loader("/data/80", batch_size=4, timeout=5)))
     gc.collect()
-    daemon.settle(lambda: descriptors() < before[0] + 6 and len(mapped()) < before[1] + 6, "descriptors")
+    daemon.settle(lambda: descriptors() < before[0] + 6 and len(mapped()) < before[1] + 6,
+                  "descriptors")
 
 
 @pytest.mark.parametrize("how", [{"dtype": "uint8"}, {"seal": False},

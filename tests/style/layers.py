@@ -35,7 +35,7 @@ LIBRARIES = {
     r"webp/.*": ["daemon/work/webp.c"],
     r"(pthread|threads)\.h": ["daemon/work/pool.c"],
     r"uv\.h": ["daemon/loop/", "daemon/main.c"],
-    r"xxh(ash|3)\.h": ["daemon/base/digest.c"],
+    r"xxh(ash|3)\.h": ["daemon/base/digest.c", "client/ctl/replay.c"],
     r"ini\.h": ["daemon/config.c", "daemon/config/"],
     r"systemd/.*": ["daemon/loop/", "daemon/main.c"],
     r"jansson\.h": ["daemon/work/", "client/ctl/"],
