@@ -224,3 +224,12 @@ void memo_stop(struct server *server, uint64_t until_ns)
 		if (!memo->saving && memo_changed(memo))
 			memo_save(memo);
 }
+
+uint64_t memo_busy_until(const struct server *server, uint64_t now_ns)
+{
+	uint64_t until_ns = atomic_load(&server->memo_until.ns);
+	list_for_each(memo, next, &server->memos, struct memo, link)
+		if (memo->saving && until_ns > now_ns && until_ns != UINT64_MAX)
+			return until_ns;
+	return now_ns;
+}

@@ -67,5 +67,7 @@ bool memo_keep(struct memo *memo, struct memo_waiter *waiter);
 void memo_tick(struct server *server, uint64_t now_ns);
 /* The daemon stops: what is worth it is written until then (clock_ns()), and nothing after. */
 void memo_stop(struct server *server, uint64_t until_ns);
+/* By when the last write ends: now, if there is none. */
+uint64_t memo_busy_until(const struct server *server, uint64_t now_ns);
 
 #endif

@@ -445,7 +445,7 @@ static void server_close_handle(uv_handle_t *handle, void *context)
  * and nothing that it may still touch can be freed: then the process ends as it is. */
 static void server_await_threads(struct server *server)
 {
-	uint64_t until_ns = clock_ns() + STUCK_NS;
+	uint64_t until_ns = memo_busy_until(server, clock_ns()) + STUCK_NS;
 	while (server->counters[COUNTER_QUEUED] || !list_empty(&server->dying) ||
 	       !list_empty(&server->visits) || server->pending) {
 		if (clock_ns() > until_ns) {
