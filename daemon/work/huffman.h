@@ -43,7 +43,9 @@ static inline unsigned huffman_find(const struct huffman *huffman, uint64_t bits
 static inline int32_t huffman_number(uint64_t bits, unsigned size)
 {
 	int32_t number = (int32_t)((bits >> 1) >> (63 - size));
-	return bits >> 63 ? number : number + 1 - (int32_t)(1u << size);
+	int32_t lowest = 1 - (int32_t)(1u << size);
+	/* The sign is anyone's guess, and no branch for the processor to guess at. */
+	return number + (lowest & ((int32_t)(bits >> 63) - 1));
 }
 
 #endif

@@ -20,30 +20,68 @@ struct skim_lane {
 	unsigned place; /* of the next coefficient */
 	unsigned block; /* of the MCU */
 	struct skim_run *run;
-	int32_t dc[SCAN_COMPONENTS]; /* differences of the MCU */
+	struct skim_mark *mark; /* of the MCU */
 };
 
-/* The next block's DC. False if there is none. */
+/* The block's DC. False if there is none. */
 LOOP_INLINE bool lane_block(const struct skim *skim, struct skim_lane *lane)
 {
 	const struct skim_block *block = &skim->block[lane->block];
 	uint64_t bits = loop_load(skim->bytes, lane->bit);
 	unsigned found = huffman_find(block->dc, bits);
-	if (!found)
+	if (__builtin_expect(!found, 0))
 		return false;
-	lane->dc[block->component] += huffman_number(bits << (found >> 8), found & 15);
+	int32_t number = huffman_number(bits << (found >> 8), found & 15);
+	lane->mark->dc[block->component] = (int16_t)(lane->mark->dc[block->component] + number);
 	lane->bit += (found >> 8) + (found & 15);
 	lane->jump = block->jump;
 	lane->place = 1;
 	return true;
 }
 
-/* Whether the run has met the next one. */
-LOOP_INLINE bool lane_meets(const struct skim_run *run, struct skim_run *next, uint32_t *met)
+LOOP_INLINE void lane_clear(struct skim_lane *lane)
 {
-	while (*met < next->count && next->marks[*met].bit < run->bit)
-		++*met;
-	return *met < next->count && next->marks[*met].bit == run->bit;
+	lane->block = 0;
+	lane->mark = &lane->run->marks[lane->run->count];
+	memset(lane->mark->dc, 0, sizeof(lane->mark->dc));
+}
+
+/* Begin an MCU anywhere; where a guess finds no code it begins a bit further. */
+static __attribute__((noinline)) bool lane_begin(const struct skim *skim, struct skim_lane *lane)
+{
+	lane_clear(lane);
+	while (!lane_block(skim, lane)) {
+		if (!lane->run->guess || ++lane->bit > skim->limit) {
+			lane->run->failed = true;
+			return false;
+		}
+	}
+	return true;
+}
+
+static __attribute__((noinline)) bool lane_fail(const struct skim *skim, struct skim_lane *lane)
+{
+	struct skim_run *run = lane->run;
+	if (!run->guess || ++lane->bit > skim->limit) {
+		run->failed = true;
+		return false;
+	}
+	run->count = 0;
+	return lane_begin(skim, lane);
+}
+
+/* Behind the run's stop: whether it goes on, to meet the next one. */
+static __attribute__((noinline)) bool run_seeks(struct skim_run *run)
+{
+	struct skim_run *next = run->next;
+	if (!next)
+		return false;
+	while (run->met < next->count && next->marks[run->met].bit < run->bit)
+		run->met++;
+	run->joined = run->met < next->count && next->marks[run->met].bit == run->bit;
+	if (run->joined)
+		next->guess = false;
+	return !run->joined && run->bit < next->stop;
 }
 
 /* An MCU ends. False if the run stops here. */
@@ -54,80 +92,55 @@ LOOP_INLINE bool lane_mark(const struct skim *skim, struct skim_lane *lane)
 		run->failed = true;
 		return false;
 	}
-	struct skim_mark *mark = &run->marks[run->count++];
-	mark->bit = (uint32_t)lane->bit;
-	for (unsigned i = 0; i < SCAN_COMPONENTS; i++) {
-		mark->dc[i] = (int16_t)lane->dc[i];
-		lane->dc[i] = 0;
-	}
+	lane->mark->bit = (uint32_t)lane->bit;
 	run->bit = lane->bit;
-	if (run->count == run->room)
+	if (++run->count == run->room || (run->bit >= run->stop && !run_seeks(run)))
 		return false;
-	if (run->bit < run->stop)
-		return true;
-	if (!run->next)
-		return false;
-	run->joined = lane_meets(run, run->next, &run->met);
-	if (run->joined)
-		run->next->guess = false;
-	return !run->joined && run->bit < run->next->stop;
-}
-
-/* Begin an MCU; a guess that finds no code begins a bit further. */
-LOOP_INLINE bool lane_begin(const struct skim *skim, struct skim_lane *lane)
-{
-	struct skim_run *run = lane->run;
-	lane->block = 0;
-	while (!lane_block(skim, lane)) {
-		if (!run->guess || ++lane->bit > skim->limit) {
-			run->failed = true;
-			return false;
-		}
-		run->count = 0;
-	}
+	lane_clear(lane);
 	return true;
 }
 
-LOOP_INLINE bool lane_fail(const struct skim *skim, struct skim_lane *lane)
-{
-	struct skim_run *run = lane->run;
-	if (!run->guess || ++lane->bit > skim->limit) {
-		run->failed = true;
-		return false;
-	}
-	run->count = 0;
-	memset(lane->dc, 0, sizeof(lane->dc));
-	return lane_begin(skim, lane);
-}
+enum lane_state { LANE_GOES, LANE_BLOCK_ENDS, LANE_STOPS };
 
-LOOP_INLINE bool lane_next_block(const struct skim *skim, struct skim_lane *lane)
+/* A long code, or symbols beyond the block's end: one by one. */
+static __attribute__((noinline)) enum lane_state lane_symbol(const struct skim *skim,
+							     struct skim_lane *lane)
 {
-	if (++lane->block < skim->blocks)
-		return lane_block(skim, lane) || lane_fail(skim, lane);
-	return lane_mark(skim, lane) && lane_begin(skim, lane);
+	unsigned found =
+		huffman_find(skim->block[lane->block].ac, loop_load(skim->bytes, lane->bit));
+	if (found) {
+		lane->bit += (found >> 8) + (found & 15);
+		if ((found & 15) == 0 && (found & 255) != 0xF0)
+			return LANE_BLOCK_ENDS;
+		lane->place += (found >> 4 & 15) + 1;
+		if (lane->place <= 64)
+			return lane->place < 64 ? LANE_GOES : LANE_BLOCK_ENDS;
+	}
+	return lane_fail(skim, lane) ? LANE_GOES : LANE_STOPS;
 }
 
 /* A step that the block does not survive, or that the table does not know. False if the run has
- * stopped. */
+ * stopped. What is rare works on a copy, so that a lane can live in registers. */
 LOOP_INLINE bool lane_turn(const struct skim *skim, struct skim_lane *lane, unsigned jump)
 {
 	unsigned next = lane->place + (jump >> 8);
 	if (next >= SKIM_END && next < SKIM_END + 64) {
 		lane->bit += jump & 63;
-		return lane_next_block(skim, lane);
+	} else {
+		struct skim_lane copy = *lane;
+		enum lane_state state = lane_symbol(skim, &copy);
+		*lane = copy;
+		if (state != LANE_BLOCK_ENDS)
+			return state == LANE_GOES;
 	}
-	/* A long code, or symbols beyond the block's end: one by one. */
-	uint64_t bits = loop_load(skim->bytes, lane->bit);
-	unsigned found = huffman_find(skim->block[lane->block].ac, bits);
-	if (!found)
-		return lane_fail(skim, lane);
-	lane->bit += (found >> 8) + (found & 15);
-	if ((found & 15) == 0 && (found & 255) != 0xF0)
-		return lane_next_block(skim, lane);
-	lane->place += (found >> 4 & 15) + 1;
-	if (lane->place < 64)
+	if (++lane->block == skim->blocks && !lane_mark(skim, lane))
+		return false;
+	if (lane_block(skim, lane))
 		return true;
-	return lane->place == 64 ? lane_next_block(skim, lane) : lane_fail(skim, lane);
+	struct skim_lane copy = *lane;
+	bool goes = lane_fail(skim, &copy);
+	*lane = copy;
+	return goes;
 }
 
 #define LANE_STEP(lane)                                                                            \
