@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The section "peers": other loaders on the same files, each as its documentation has it. They make
 other bytes than torchvision: client.py says what each does. Only those that --peer names."""
+
 from rates import later, measure
 from table import Row
 
