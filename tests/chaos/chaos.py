@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Chaos: readers, whole jobs and the daemon itself are killed and stopped at random while workers
+come and go; nobody may notice in the bytes.
+
+    chaos.py [--seconds 600] [--readers 64] [--seed N]
+
+What is looked at: every sample of every reader has the digest that a calm daemon gives at its
+position; each reader's positions are without a gap and without a repetition, over all its deaths;
+nobody waits long for another's death (the longest silence is printed, without the time that a reader
+itself was stopped or the daemon down); and at the end nothing is left: no lease, ring, descriptor,
+thread or segment. The seed is printed: the same seed does the same to the same readers, at about
+the same times.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "daemon"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "demo"))
+import photos  # noqa: E402
+from harness import BUILD, SLOW, Daemon, shared_names, wait_for  # noqa: E402
+
+TRAINER = BUILD / "tests" / "chaos" / "trainer"
+FILES, LINES = 60, 1500  # pictures, and samples that name them
+HEAD = numpy.dtype([(name, "<u8") for name in
+                    ("time_ns", "epoch", "position", "count", "next_epoch", "next_position")])
+CROP = "RandomResizedCrop(size=32) | RandomHorizontalFlip()"
+# The last two decode each image once for both; the first two have nothing in common.
+STREAMS = ({"transforms": CROP, "dtype": "uint8", "order_seed": 1, "augment_seed": 1},
+           {"transforms": "Resize(size=40) | CenterCrop(size=32)", "order_seed": 2},
+           {"transforms": CROP, "dtype": "uint8", "order_seed": 3, "augment_seed": 1},
+           {"transforms": CROP, "dtype": "uint8", "order_seed": 3, "augment_seed": 2})
+
+Batch = collections.namedtuple("Batch", "time epoch position digests next")
+
+
+def batches_of(path):
+    """The records of a trainer's file; a killed trainer's last one may be cut short."""
+    data, at, out = path.read_bytes() if path.exists() else b"", 0, []
+    while len(data) - at >= HEAD.itemsize:
+        head = numpy.frombuffer(data, HEAD, 1, at)[0]
+        end = at + HEAD.itemsize + 8 * int(head["count"])
+        if end > len(data):
+            break
+        out.append(Batch(int(head["time_ns"]) / 1e9, int(head["epoch"]), int(head["position"]),
+                         numpy.frombuffer(data, "<u8", int(head["count"]), at + HEAD.itemsize),
+                         (int(head["next_epoch"]), int(head["next_position"]))))
+        at = end
+    return out
+
+
+class Reader:
+    """One rank of a job, through all its lives. Each life has a file of its own."""
+
+    def __init__(self, job, rank):
+        self.job, self.rank = job, rank
+        self.world, self.batch_size = job.world, job.batch_size
+        self.process, self.files, self.starts = None, [], []
+        self.stopped = []  # (begin, end) on the monotonic clock
+
+    def place(self):
+        """Where the next life goes on: behind the last whole record, or where the first began."""
+        for path in reversed(self.files):
+            batches = batches_of(path)
+            if batches:
+                return batches[-1].next
+        return self.starts[0]
+
+    def start(self, place):
+        job = self.job
+        path = job.folder / f"{job.name}-{job.lives}-{self.rank}-{len(self.files)}"
+        self.files.append(path)
+        self.starts.append(place)
+        options = {**STREAMS[job.stream], "dataset": job.dataset, "dataset_root": "/",
+                   "socket": job.socket, "batch_size": self.batch_size, "rank": self.rank,
+                   "world": self.world, "job": job.name, "reconnect_ms": 60000,
+                   "epoch": place[0], "position": place[1]}
+        self.process = subprocess.Popen(
+            [str(TRAINER), str(path), str(job.delay_us)]
+            + [f"{name}={value}" for name, value in options.items()], stdin=subprocess.DEVNULL)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def pause(self):
+        self.stopped_at = time.monotonic()
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+        self.stopped.append((self.stopped_at, time.monotonic()))
+
+    def follows(self, place):
+        """(epoch, position) of this rank's batch at a place between global batches."""
+        epoch, position = place
+        own = position + self.rank * self.batch_size
+        return (epoch, own) if own < LINES else (epoch + 1, self.rank * self.batch_size)
+
+
+class Job:
+    """Some readers that share the epochs of a stream; when all are killed they come back as others:
+    another world size, other batches, from the last place that none of them was beyond."""
+
+    def __init__(self, chaos, number):
+        self.name, self.stream = f"job{number}", number % len(STREAMS)
+        self.folder, self.dataset, self.socket = chaos.folder, chaos.dataset, chaos.daemon.socket
+        self.random, self.delay_us = chaos.random, chaos.random.choice((0, 500, 3000, 20000))
+        self.lives, self.place, self.readers, self.past = 0, (0, 0), [], []
+
+    def start(self, world):
+        self.lives += 1
+        self.world, self.batch_size = world, self.random.choice((4, 8, 16))
+        self.past += self.readers
+        self.readers = [Reader(self, rank) for rank in range(world)]
+        for reader in self.readers:
+            reader.start(self.place)
+
+    def kill(self):
+        for reader in self.readers:
+            reader.kill()
+        self.place = min(reader.place() for reader in self.readers)
+
+
+class Chaos:
+    """The run: a daemon, its supervisor, the jobs, and who does things to them."""
+
+    def __init__(self, options):
+        self.options, self.random = options, random.Random(options.seed)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-chaos-"))
+        self.counts, self.down, self.due = collections.Counter(), [], []
+        self.dataset = self.folder / "samples.tsv"
+        made = [str(path) for path in sorted(self.make_photos().rglob("*")) if path.is_file()]
+        self.dataset.write_text("".join(f"{made[i % FILES][1:]}\t{i % 10}\n"
+                                        for i in range(LINES)))
+        self.daemon = Daemon(workers=2)
+
+    def make_photos(self):
+        photos.make(str(self.folder / "photos"), count=FILES, size=(80, 60))
+        return self.folder / "photos"
+
+    # What may happen
+
+    def kill_reader(self):
+        reader = self.any_reader()
+        reader.kill()
+        self.later(0.5, reader, lambda: reader.start(reader.place()))
+
+    def stop_reader(self):
+        reader = self.any_reader()
+        reader.pause()
+        self.later(3, reader, reader.resume)
+
+    def kill_job(self):
+        job = self.random.choice(self.jobs)
+        if any(reader in self.busy for reader in job.readers):
+            return
+        job.kill()
+        job.start(self.random.choice((1, 2, 4)))
+
+    def kill_daemon(self):
+        begun = time.monotonic()
+        self.daemon.kill()
+        self.daemon.spawn()
+        self.down.append((begun, time.monotonic()))
+
+    def set_workers(self):
+        self.daemon.set("workers", self.random.randint(1, 6))
+
+    EVENTS = ((kill_reader, 10), (stop_reader, 8), (kill_job, 4), (kill_daemon, 1),
+              (set_workers, 3))
+
+    # How
+
+    def any_reader(self):
+        free = [reader for job in self.jobs for reader in job.readers if reader not in self.busy]
+        return self.random.choice(free)
+
+    @property
+    def busy(self):
+        """Readers that something is about to be undone to: the dead and the stopped."""
+        return {reader for _, reader, _ in self.due}
+
+    def later(self, seconds, reader, undo):
+        self.due.append((time.monotonic() + self.random.uniform(0, seconds), reader, undo))
+
+    def undo(self, everything=False):
+        now = time.monotonic()
+        for entry in list(self.due):
+            if everything or entry[0] <= now:
+                self.due.remove(entry)
+                entry[2]()
+
+    def check_alive(self):
+        for job in self.jobs:
+            for reader in job.readers:
+                code = reader.process.poll()
+                assert code is None or reader in self.busy, \
+                    f"{job.name} rank {reader.rank} ended by itself: {code}"
+
+    def storm(self):
+        events, weights = zip(*self.EVENTS)
+        end = time.monotonic() + self.options.seconds
+        while time.monotonic() < end:
+            event = self.random.choices(events, weights)[0]
+            self.counts[event.__name__] += 1
+            event(self)
+            pause = time.monotonic() + self.random.uniform(0.02, 0.4)
+            while time.monotonic() < pause:
+                time.sleep(0.01)
+                self.undo()
+            self.check_alive()
+        self.undo(everything=True)
+
+    def run(self):
+        before_names = shared_names()
+        self.daemon.spawn()
+        self.jobs, left = [], self.options.readers
+        while left > 0:
+            job = Job(self, len(self.jobs))
+            self.jobs.append(job)
+            job.start(min(left, self.random.choice((1, 1, 2, 4))))
+            left -= job.world
+        try:
+            self.storm()
+            self.calm_down()
+        finally:
+            for job in self.jobs:
+                for reader in job.readers:
+                    reader.process.kill()
+                    reader.process.wait()
+        self.nothing_left(before_names)
+        return self.judge()
+
+    def calm_down(self):
+        """A while without events: everybody comes on."""
+        count = {reader: len(batches_of(reader.files[-1]))
+                 for job in self.jobs for reader in job.readers}
+        for reader, had in count.items():
+            wait_for(lambda: len(batches_of(reader.files[-1])) > had,  # noqa: B023
+                     f"{reader.job.name} rank {reader.rank} gets batches", 60 * SLOW)
+        self.check_alive()
+
+    def nothing_left(self, before_names):
+        """The daemon without readers is as one that never had any."""
+        self.daemon.settle(seconds=30 * SLOW)
+        used = self.daemon.usage()
+        self.daemon.terminate()
+        assert shared_names() <= before_names, "shared memory was left"
+        self.daemon.spawn()
+        fresh = self.daemon.usage()
+        self.daemon.terminate()
+        assert used.fds <= fresh.fds, (used, fresh)
+
+    # What came of it
+
+    def judge(self):
+        lives = [reader for job in self.jobs for reader in job.past + job.readers]
+        got = {reader: [batches_of(path) for path in reader.files] for reader in lives}
+        last = collections.Counter()
+        for reader, files in got.items():
+            for batches in files:
+                for batch in batches[-1:]:
+                    last[reader.job.stream] = max(last[reader.job.stream], batch.epoch)
+        calm = {stream: self.calm(stream, last[stream] + 1) for stream in last}
+        for reader, files in got.items():
+            self.check(reader, files, calm.get(reader.job.stream))
+        return {"samples": sum(len(batch.digests) for files in got.values()
+                               for batches in files for batch in batches),
+                "silence_s": max(self.longest_silence(reader, batches)
+                                 for reader, files in got.items() for batches in files),
+                **self.counts}
+
+    def check(self, reader, files, calm):
+        """Over all lives of a rank: nothing left out, nothing twice, and the right bytes."""
+        place = reader.starts[0]
+        for path, batches in zip(reader.files, files):
+            for batch in batches:
+                assert (batch.epoch, batch.position) == reader.follows(place), \
+                    f"{path.name}: {batch.epoch}, {batch.position} follows {place}"
+                want = calm[batch.epoch][batch.position:][:len(batch.digests)]
+                assert (want == batch.digests).all(), \
+                    f"{path.name}: other bytes at {batch.epoch}, {batch.position}"
+                place = batch.next
+
+    def longest_silence(self, reader, batches):
+        """Seconds between two batches, without the times when the daemon was down (who connects
+        again waits up to a second more) or a rank of its own job was stopped: ranks keep together.
+        """
+        longest = 0
+        away = [(begin, end + 1) for begin, end in self.down]
+        away += [times for mate in reader.job.past + reader.job.readers for times in mate.stopped]
+        for one, other in zip(batches, batches[1:]):
+            gap = other.time - one.time
+            for begin, end in away:
+                gap -= max(0, min(other.time, end) - max(one.time, begin))
+            longest = max(longest, gap)
+        return longest
+
+    def calm(self, stream, epochs):
+        """[epoch][position] -> digest, of a daemon with one worker and one reader."""
+        daemon = Daemon(workers=1).spawn()
+        path = self.folder / f"calm-{stream}"
+        options = {**STREAMS[stream], "dataset": self.dataset, "dataset_root": "/",
+                   "socket": daemon.socket, "batch_size": 50, "epochs": epochs}
+        try:
+            subprocess.run([str(TRAINER), str(path), "0"]
+                           + [f"{name}={value}" for name, value in options.items()], check=True)
+            daemon.terminate()
+        finally:
+            daemon.remove()
+        batches = batches_of(path)
+        digests = numpy.concatenate([batch.digests for batch in batches])
+        return digests.reshape(epochs, LINES)
+
+    def remove(self):
+        if self.daemon.process and self.daemon.process.poll() is None:
+            self.daemon.kill()
+        self.daemon.remove()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def run(seconds, readers, seed):
+    """One storm; what was counted. Raises AssertionError for whatever went wrong."""
+    print(f"chaos: {readers} readers, {seconds:g} s, seed {seed}", flush=True)
+    chaos = Chaos(argparse.Namespace(seconds=seconds, readers=readers, seed=seed))
+    try:
+        return chaos.run()
+    finally:
+        chaos.remove()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--readers", type=int, default=64)
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
+    options = parser.parse_args()
+    seen = run(options.seconds, options.readers, options.seed)
+    print("all bytes right, nothing left: "
+          + ", ".join(f"{name} {value:.3g}" if name == "silence_s" else f"{name} {value}"
+                      for name, value in seen.items()))
+
+
+if __name__ == "__main__":
+    main()
