@@ -60,10 +60,11 @@ void data_release(struct session *session, const struct message *message)
 void data_list(struct session *session, const struct message *message)
 {
 	const struct message_list *list = &message->list;
-	if (!text_equals(list->what, "classes")) {
+	if (text_equals(list->what, "classes"))
+		listing_classes(session, list, session->reader->ring->stream->entry->dataset);
+	else if (text_equals(list->what, "reader"))
+		listing_own(session, list);
+	else
 		session_error(session, ERROR_ARGUMENT, list->seq,
-			      "a reader can list its dataset's classes, nothing else");
-		return;
-	}
-	listing_classes(session, list, session->reader->ring->stream->entry->dataset);
+			      "a reader can list its dataset's classes, and itself (reader)");
 }

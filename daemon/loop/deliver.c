@@ -139,6 +139,7 @@ void deliver(struct reader *reader)
 		reader->told_end = true;
 		send_end(reader);
 	}
+	wait_note(reader);
 }
 
 void deliver_slot(struct ring *ring, uint32_t slot_number)

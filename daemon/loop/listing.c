@@ -100,17 +100,31 @@ static void item_digest(struct packer *packer, const char *key, struct digest di
 	item_string(packer, key, hex);
 }
 
+static void pack_waits(struct packer *packer, double ns[WAIT_CAUSES])
+{
+	const char *limited_by = wait_shares(ns);
+	item_float(packer, "share_trainer", ns[WAIT_TRAINER]);
+	item_float(packer, "share_storage", ns[WAIT_STORAGE]);
+	item_float(packer, "share_decode", ns[WAIT_DECODE]);
+	item_float(packer, "share_slot", ns[WAIT_SLOT]);
+	item_string(packer, "limited_by", limited_by);
+}
+
 static void pack_stream(struct packer *packer, const struct stream *stream)
 {
 	uint64_t rings = 0, bytes = 0, readers = 0;
+	double waits[WAIT_CAUSES] = {0};
 	list_for_each(ring, next, &stream->rings, struct ring, link) {
 		rings++;
 		bytes += ring->segment.bytes;
-		list_for_each(reader, after, &ring->readers, struct reader, in_ring)
+		list_for_each(reader, after, &ring->readers, struct reader, in_ring) {
 			readers++;
+			wait_note(reader);
+			wait_add_recent(&reader->wait, waits);
+		}
 	}
 	const struct dataset_spec *spec = &stream->entry->spec;
-	pack_map(packer, 19 + !!spec->kind + !!spec->root + !!spec->format);
+	pack_map(packer, 24 + !!spec->kind + !!spec->root + !!spec->format);
 	item_uint(packer, "stream", stream->id);
 	item_uint(packer, "dataset", stream->entry->id);
 	item_string(packer, "path", spec->path);
@@ -136,6 +150,7 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 	item_uint(packer, "decoded", stream->decoded);
 	item_uint(packer, "delivered", stream->delivered);
 	item_float(packer, "images_per_second", stream->rate);
+	pack_waits(packer, waits);
 }
 
 void listing_streams(struct session *session, const struct message_list *list)
@@ -149,10 +164,14 @@ void listing_streams(struct session *session, const struct message_list *list)
 
 static void pack_reader(struct packer *packer, const struct peer *peer, uint64_t now_ns)
 {
-	const struct reader *reader = peer->session.reader;
+	struct reader *reader = peer->session.reader;
+	const struct wait *wait = &reader->wait;
+	double recent[WAIT_CAUSES] = {0};
 	enum reader_state state = reader_state(reader);
 	const struct reader *other = state == READER_WAITING ? reader_waits_for(reader) : NULL;
-	pack_map(packer, 19);
+	wait_note(reader);
+	wait_add_recent(wait, recent);
+	pack_map(packer, 29);
 	item_uint(packer, "reader", reader->id);
 	item_uint(packer, "pid", (uint64_t)peer->pid);
 	item_uint(packer, "uid", (uint64_t)peer->uid);
@@ -172,6 +191,12 @@ static void pack_reader(struct packer *packer, const struct peer *peer, uint64_t
 	item_uint(packer, "delivered", reader->announced);
 	item_float(packer, "images_per_second", reader->rate);
 	item_float(packer, "age_s", (double)(now_ns - reader->attached_ns) * 1e-9);
+	item_uint(packer, "priority", reader->priority);
+	item_float(packer, "trainer_s", (double)wait->ns[WAIT_TRAINER] * 1e-9);
+	item_float(packer, "storage_s", (double)wait->ns[WAIT_STORAGE] * 1e-9);
+	item_float(packer, "decode_s", (double)wait->ns[WAIT_DECODE] * 1e-9);
+	item_float(packer, "slot_s", (double)wait->ns[WAIT_SLOT] * 1e-9);
+	pack_waits(packer, recent);
 }
 
 /* By connection: their ids rise along the list, a reader's may not (a peer can attach again). */
@@ -182,6 +207,14 @@ void listing_readers(struct session *session, const struct message_list *list)
 	list_for_each(peer, next, &session->peer->server->peers, struct peer, link)
 		if (peer->session.reader && page_takes(&page, peer->id))
 			pack_reader(page.items, peer, now_ns);
+	page_send(&page);
+}
+
+void listing_own(struct session *session, const struct message_list *list)
+{
+	struct page page = page_begin(session, list);
+	if (page_takes(&page, session->peer->id))
+		pack_reader(page.items, session->peer, clock_ns());
 	page_send(&page);
 }
 

@@ -12,6 +12,7 @@ struct session;
 
 void listing_streams(struct session *session, const struct message_list *list);
 void listing_readers(struct session *session, const struct message_list *list);
+void listing_own(struct session *session, const struct message_list *list); /* its reader's row */
 void listing_datasets(struct session *session, const struct message_list *list);
 void listing_bad(struct session *session, const struct message_list *list);
 void listing_classes(struct session *session, const struct message_list *list,

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "loop/bad.h"
 #include "loop/catalog.h"
@@ -15,6 +16,7 @@
 #include "loop/stream.h"
 #include "loop/turn.h"
 #include "loop/visit.h"
+#include "loop/wait.h"
 
 /* A buffer above this goes back to the system after its job: one huge file is no habit. */
 #define PRODUCE_KEEP_BYTES ((size_t)1 << 20)
@@ -29,7 +31,10 @@
 
 void produce_hungry(struct reader *reader)
 {
-	reader->blocked = false;
+	if (reader->blocked) {
+		reader->blocked = false;
+		wait_note(reader);
+	}
 	turn_enter(reader);
 }
 
@@ -98,6 +103,7 @@ static void job_order(struct server *server, struct job *job)
 {
 	uint64_t cost_ns = ((struct ring *)job->owner)->stream->turn.cost_ns;
 	job->cost_ns = cost_ns ? cost_ns : PRODUCE_AHEAD_NS;
+	job->ordered_ns = clock_ns();
 	job->next = NULL;
 	*server->ordered_end = job;
 	server->ordered_end = &job->next;
@@ -212,8 +218,10 @@ static void produce_order(struct server *server)
 		if (!reader)
 			break;
 		turn_leave(reader);
-		if (!reader_order(reader))
+		if (!reader_order(reader)) {
+			wait_note(reader);
 			continue;
+		}
 		turn_charge(reader);
 		turn_enter(reader);
 	}
@@ -343,6 +351,7 @@ static void produce_take_kin(struct server *server, struct job *job)
 	job_back(server, job);
 	server_count(server, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
 	server_count(server, COUNTER_WORK_NS, (int64_t)job->work_ns);
+	server->made = (struct wait_sample){job->ordered_ns, job->fetched_ns};
 	/* A thread that reads is taken from others as well. Who ordered it pays for all. */
 	turn_settle(&((struct ring *)job->owner)->stream->turn, job->work_ns + job->fetch_ns);
 	while (job) {

@@ -40,6 +40,7 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	share_settle(&reader->share, &reader->next);
 	reader->want = reader->next;
 	reader->attached_ns = clock_ns();
+	wait_change(&reader->wait, WAIT_FOR_BATCH, NULL, reader->attached_ns);
 	list_init(&reader->in_hungry);
 	list_append(&ring->readers, &reader->in_ring);
 	server_count(ring->server, COUNTER_READERS, 1);

@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "loop/share.h"
+#include "loop/wait.h"
 #include "proto/value.h"
 
 struct peer;
@@ -48,6 +49,7 @@ struct reader {
 
 	uint64_t announced, wanted; /* samples, since the attach */
 	uint64_t attached_ns;
+	struct wait wait;
 	uint64_t rate_base;
 	double rate;
 };

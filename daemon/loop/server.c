@@ -164,9 +164,12 @@ static void server_rates(struct server *server, double seconds)
 			rate_of(stream->rate, stream->delivered, &stream->rate_base, seconds);
 	list_for_each(peer, after, &server->peers, struct peer, link) {
 		struct reader *reader = peer->session.reader;
-		if (reader)
-			reader->rate = rate_of(reader->rate, reader->announced, &reader->rate_base,
-					       seconds);
+		if (!reader)
+			continue;
+		reader->rate =
+			rate_of(reader->rate, reader->announced, &reader->rate_base, seconds);
+		wait_note(reader);
+		wait_tick(&reader->wait, seconds);
 	}
 }
 

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "loop/bell.h"
 #include "loop/listener.h"
+#include "loop/wait.h"
 #include "proto/frame.h"
 #include "proto/message.h"
 #include "work/pool.h"
@@ -37,9 +38,10 @@ struct server {
 	struct list dying;    /* struct ring without readers, with jobs in a thread's hand */
 	struct list bad;      /* struct bad, at most BAD_MAX */
 	unsigned n_bad;
-	struct list hungry;    /* struct turn of streams with samples to order ... */
-	uint64_t virtual_time; /* ... the furthest one of them had a turn at, see turn.h */
-	struct job *spare;     /* jobs for reuse, with their buffers */
+	struct list hungry;	 /* struct turn of streams with samples to order ... */
+	uint64_t virtual_time;	 /* ... the furthest one of them had a turn at, see turn.h */
+	struct wait_sample made; /* the sample that was made last */
+	struct job *spare;	 /* jobs for reuse, with their buffers */
 	struct job *ordered, **ordered_end; /* not yet handed to the pool, see produce.c */
 	uint64_t queued_ns;		    /* what the jobs in the pool are likely to take */
 

@@ -70,7 +70,8 @@ struct job {
 	bool substituted; /* `sample` could not be had: `used` stands in; fault says why */
 	uint64_t used;	  /* the sample that is in the slot */
 	struct fault fault;
-	uint64_t fetch_ns, work_ns; /* time spent on it by a fetch thread and by a worker */
+	uint64_t fetch_ns, work_ns;	 /* time spent on it by a fetch thread and by a worker */
+	uint64_t ordered_ns, fetched_ns; /* when it was handed over, and its bytes were there */
 
 	unsigned visited;     /* enum job_visited ... */
 	uint64_t index_bytes; /* ... of this size */

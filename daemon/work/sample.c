@@ -222,7 +222,8 @@ void sample_fetch(struct job *job)
 	job->outcome = sample_read(job, job->sample);
 	if (job->outcome != JOB_DONE)
 		job->bytes.size = 0;
-	job->fetch_ns = clock_ns() - start;
+	job->fetched_ns = clock_ns();
+	job->fetch_ns = job->fetched_ns - start;
 }
 
 void sample_make(struct job *job, struct sample_kit *kit)

@@ -15,7 +15,7 @@ import pytest
 
 from harness import SLOW, SOURCE, digest_of, wait_for
 from test_law import N, STREAM
-from test_storage import spawn_on
+from test_storage import faulty, on_disk
 
 sys.path.insert(0, str(SOURCE / "tests" / "demo"))
 import photos as made  # noqa: E402 (it stands in the demo's folder)
@@ -117,14 +117,6 @@ def open_to_all(daemon):
     return daemon
 
 
-def hold_disk(folder):
-    """The file that holds the sample of spawn_on("held"); without it the sample is read."""
-    held, = folder.glob("*/*held-disk*")
-    hold = held.with_name(held.name + ".hold")
-    hold.touch()
-    return hold
-
-
 needs_users = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
 
 
@@ -182,8 +174,10 @@ def test_a_slow_sample_holds_back_its_batch_only(spawn, photos, tmp_path):
     another stream is served."""
     folder = tmp_path / "photos"
     made.make(folder, count=N, size=(120, 90))
-    daemon = spawn_on("held", spawn, folder, 8)
-    hold = hold_disk(folder)
+    on_disk("dead", folder, 8)
+    gate = tmp_path / "gate"
+    gate.touch()
+    daemon = spawn(environment=faulty(STOKER_TEST_GATE=str(gate)))
     with daemon.connect() as peer, daemon.connect() as other:
         peer.attach(folder, **{**STREAM, "shuffle": False}, batch_size=4, prefetch=12)
         seen = [peer.expect("batch").fields["position"] for _ in range(2)]
@@ -192,7 +186,7 @@ def test_a_slow_sample_holds_back_its_batch_only(spawn, photos, tmp_path):
         assert seen == [0, 4]
         other.attach(photos, **STREAM)
         assert sum(1 for _ in other.samples(keep=())) == N
-        hold.unlink()
+        gate.unlink()
         assert peer.expect("batch").fields["position"] == 8
 
 
@@ -327,4 +321,84 @@ def test_no_lease_times_out_by_itself(daemon, photos):
         assert daemon.set("lease-timeout", "1s").name == "ok"
         while peer.receive().name == "batch":
             pass
+    daemon.settle()
+
+
+# -- why is it waiting -------------------------------------------------------------------------
+
+SHARES = ("share_trainer", "share_storage", "share_decode", "share_slot")
+
+
+def row_of(peer):
+    """What the daemon says of this peer's reader, to itself."""
+    row, = peer.request("list", what="reader").fields["items"]
+    assert not row["limited_by"] or abs(sum(row[name] for name in SHARES) - 1) < 1e-6, row
+    return row
+
+
+def read(peer, batches, pause=0):
+    for _ in range(batches):
+        batch = peer.expect("batch", LONG)
+        time.sleep(pause)
+        peer.release(batch)
+
+
+def check_cause(row, cause):
+    assert row["limited_by"] == cause, row
+    assert max(SHARES, key=row.get) == f"share_{cause}", row
+    assert max(("trainer_s", "storage_s", "decode_s", "slot_s"), key=row.get) == f"{cause}_s", row
+
+
+def test_it_waits_for_storage(spawn, tmp_path):
+    folder = tmp_path / "slow-disk"
+    made.make(folder, count=24, size=(120, 90))
+    daemon = spawn(environment=faulty())
+    with daemon.connect() as peer:
+        peer.attach(folder, **STREAM, batch_size=2)
+        read(peer, 6)
+        check_cause(row_of(peer), "storage")
+
+
+def test_it_waits_for_decode(spawn, large):
+    daemon = spawn(workers=1)
+    with daemon.connect() as peer:
+        peer.attach(large, transforms=HEAVY, batch_size=4, epochs=0)
+        read(peer, 12)
+        check_cause(row_of(peer), "decode")
+        reader, = daemon.list("readers")
+        stream, = daemon.list("streams")
+        assert reader["limited_by"] == stream["limited_by"] == "decode"
+
+
+def test_it_waits_for_itself(daemon, photos):
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=0)
+        read(peer, 10, pause=0.1 * SLOW)
+        check_cause(row_of(peer), "trainer")
+        peer.send("credit", inflight=0)  # and a pause is its own wish, too
+        wait_for(lambda: row_of(peer)["state"] == "paused", "it has paused")
+        check_cause(row_of(peer), "trainer")
+
+
+def test_it_waits_for_another(daemon, photos):
+    """And the other one is named."""
+    wish = {**STREAM, "epochs": 0, "pace": "together", "inflight": 1, "prefetch": 4}
+    with daemon.connect() as slow, daemon.connect() as fast:
+        slow.attach(photos, **wish)
+        fast.attach(photos, **wish)
+        held = slow.expect("batch")
+        read(fast, 4)  # all that the ring has
+
+        def waits():
+            row = row_of(fast)
+            return row["state"] == "waiting" and row["limited_by"] == "slot" and row
+
+        row = wait_for(waits, lambda: f"it waits for the other: {row_of(fast)}")
+        assert row["waits_for"] == slow.attached["reader"]
+        check_cause(row, "slot")
+        wait_for(lambda: row_of(slow)["limited_by"] == "trainer", "the slow one is itself")
+        lines = daemon.ctl("readers").stdout.splitlines()
+        assert "LIMITED BY" in lines[0] and any(" slot " in line for line in lines[1:])
+        slow.release(held)
+        read(fast, 1)  # one goes, the other may
     daemon.settle()
