@@ -26,6 +26,7 @@ import sys
 import tempfile
 
 import bombs
+import crowd
 import handover
 import index
 import kernels
@@ -44,7 +45,7 @@ import photos  # noqa: E402 (it stands in the demo's folder)
 # Each has rows(options): a title, then table.Row's.
 SECTIONS = {"kernels": kernels, "daemon": rates, "loop": loop, "trainers": trainers,
             "latency": handover, "index": index, "memory": memory, "sweep": sweep,
-            "peers": peers, "bombs": bombs}
+            "crowd": crowd, "peers": peers, "bombs": bombs}
 
 
 def parse():
