@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "loop/peer.h"
 #include "loop/reader.h"
-#include "loop/ring.h"
 #include "loop/server.h"
 
 #define WAIT_RECENT_S 10
@@ -103,6 +103,6 @@ void wait_note(struct reader *reader)
 	struct wait *wait = &reader->wait;
 	bool made = wait->announced != reader->announced;
 	wait->announced = reader->announced;
-	wait_change(wait, wait_state_of(reader), made ? &reader->ring->server->made : NULL,
+	wait_change(wait, wait_state_of(reader), made ? &reader->peer->server->made : NULL,
 		    clock_ns());
 }
