@@ -127,7 +127,7 @@ static bool deliver_one(struct reader *reader)
 	reader->checked = 0;
 	share_advance(&reader->share, &reader->next);
 	if (bad) /* nothing is held: the window may move on */
-		produce_unblock(reader->ring);
+		ring_loosened(reader->ring);
 	return true;
 }
 

@@ -38,19 +38,18 @@ void produce_hungry(struct reader *reader)
 	turn_enter(reader);
 }
 
-static void produce_unblock_ring(struct ring *ring)
+void produce_unblock(struct ring *ring)
 {
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
 		if (reader->blocked)
 			produce_hungry(reader);
 }
 
-void produce_unblock(struct ring *ring)
+void produce_unblock_kin(struct ring *ring)
 {
-	produce_unblock_ring(ring);
 	list_for_each(stream, next, &ring->stream->kin, struct stream, kin)
 		list_for_each(other, after, &stream->rings, struct ring, link)
-			produce_unblock_ring(other);
+			produce_unblock(other);
 }
 
 static struct job *job_get(struct server *server)
@@ -173,6 +172,7 @@ static bool reader_order(struct reader *reader)
 		if (empty && (reader_awaits_kin(reader, position, ordinal) ||
 			      !order_sample(ring, reader->want.epoch, position))) {
 			reader->blocked = true; /* or out of memory: again when something moves */
+			ring_rouse(ring);
 			return false;
 		}
 		reader->wanted++;

@@ -12,8 +12,9 @@ struct ring;
 struct server;
 
 void produce_init(struct server *server);
-void produce_hungry(struct reader *reader); /* it may have samples to order */
-void produce_unblock(struct ring *ring);    /* its window may be able to move */
+void produce_hungry(struct reader *reader);  /* it may have samples to order */
+void produce_unblock(struct ring *ring);     /* its window may be able to move ... */
+void produce_unblock_kin(struct ring *ring); /* ... which its kin may wait for */
 /* After all that changes what a reader waits for: order as much as the pool should hold. */
 void produce(struct server *server);
 void produce_done(struct server *server);   /* take back what the pool has finished */

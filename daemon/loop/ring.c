@@ -149,10 +149,21 @@ void ring_job_back(struct ring *ring)
 void ring_loosened(struct ring *ring)
 {
 	ring->obstructed = false;
-	if (ring->abandoned)
+	if (ring->abandoned) {
 		ring_reap(ring);
-	else
+		return;
+	}
+	/* Each that is woken looks at the floor, and that at all: not for nothing. */
+	if (ring_floor(ring) >= ring->rouse) {
+		ring->rouse = UINT64_MAX;
 		produce_unblock(ring);
+	}
+	produce_unblock_kin(ring);
+}
+
+void ring_rouse(struct ring *ring)
+{
+	ring->rouse = 0;
 }
 
 uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position)
@@ -218,14 +229,20 @@ bool ring_reach(struct ring *ring, uint64_t ordinal)
 		struct slot *slot = ring_slot(ring, ring->base);
 		if (slot->state == SLOT_FILLING) /* nobody's wish any more; told when it is back */
 			ring->obstructed = true;
-		if (slot->state == SLOT_FILLING || slot->pins)
+		if (slot->state == SLOT_FILLING || slot->pins) {
+			ring_rouse(ring);
 			return false;
+		}
 		slot_empty(slot);
 		ring->base++;
 	}
 	if (ring->base < goal)
 		ring->base = goal;
-	return ring_holds(ring, ordinal);
+	if (ring_holds(ring, ordinal))
+		return true;
+	if (ring->rouse > floor)
+		ring->rouse = floor + 1;
+	return false;
 }
 
 void slot_fill(struct slot *slot)

@@ -75,6 +75,7 @@ struct ring {
 	struct slot *slot;
 	uint64_t jobs;	 /* slots FILLING */
 	bool obstructed; /* the window could not move past a slot in a thread's hand */
+	uint64_t rouse;	 /* a floor from here on lets one of its blocked readers go on */
 };
 
 /* What a ring shall be. */
@@ -98,6 +99,8 @@ void ring_abandon(struct ring *ring);
 void ring_reap(struct ring *ring);
 /* A job of this ring came back; an abandoned ring may go now. */
 void ring_job_back(struct ring *ring);
+/* For a reader that is blocked, but not by the window: whatever moves, it looks again. */
+void ring_rouse(struct ring *ring);
 /* A reader left or a lease was given back: the window may move, an abandoned ring may go. */
 void ring_loosened(struct ring *ring);
 
