@@ -15,7 +15,7 @@ import sys
 import time
 
 from client import MEAN, STD
-from machine import Stokerd
+from machine import Stokerd, cpu_seconds
 from table import Row
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "daemon"))
@@ -56,8 +56,9 @@ def take(peer):
     return count
 
 
-def rate(peers, seconds):
-    """Samples a second that these readers get, all together."""
+def rate(daemon, peers, seconds):
+    """What these readers get, all together: samples a second, and microseconds of the daemon's CPU
+    time for each."""
     with selectors.DefaultSelector() as selector:
         for peer in peers:
             selector.register(peer.socket, selectors.EVENT_READ, peer)
@@ -71,8 +72,10 @@ def rate(peers, seconds):
             return count
 
         run(time.perf_counter() + seconds / 3)  # what was made ahead is used up
-        begun = time.perf_counter()
-        return run(begun + seconds) / (time.perf_counter() - begun)
+        begun, before = time.perf_counter(), cpu_seconds(daemon.pid)
+        count = run(begun + seconds)
+        return (count / (time.perf_counter() - begun),
+                (cpu_seconds(daemon.pid) - before) / count * 1e6)
 
 
 def status_ms(daemon):
@@ -96,18 +99,22 @@ def rows(options):
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     beside, alone, answers = [], [], []
     with Stokerd(options.build, options.workers, max_connections=READERS) as daemon:
+        with attach(daemon, options.data, 1) as first:  # each file is indexed once
+            rate(daemon, first.peers, 3 * options.seconds)
         for _ in range(options.rounds):
             with attach(daemon, options.data, ACTIVE) as active:
-                alone.append(rate(active.peers, options.seconds))
+                alone.append(rate(daemon, active.peers, options.seconds))
             daemon.wait_idle()
             with attach(daemon, options.data, READERS - ACTIVE), \
                     attach(daemon, options.data, ACTIVE) as active:
-                beside.append(rate(active.peers, options.seconds))
+                beside.append(rate(daemon, active.peers, options.seconds))
                 answers.append(status_ms(daemon))
                 heard = refusal(daemon)
             daemon.wait_idle()
     print(f"one more than {READERS}: {heard}", file=sys.stderr)
-    yield Row(f"{ACTIVE} readers beside {READERS - ACTIVE} that stand still; alone", beside, alone,
-              "images/s", at_least=0.95)
+    what = f"{ACTIVE} readers beside {READERS - ACTIVE} that stand still; alone"
+    yield Row(what, [r for r, _ in beside], [r for r, _ in alone], "images/s", at_least=0.95)
+    yield Row(what, [c for _, c in beside], [c for _, c in alone], "us CPU/image", at_most=1.05,
+              digits=1)
     yield Row(f"stokerctl status, {READERS} readers attached", answers, unit="ms", at_most=100,
               of_ours=True, digits=1)
