@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The section "crowd": a thousand readers attached, fifty of them at work. What the fifty get beside
-what they get alone, in turn; how fast `stokerctl status` answers; what the one over the cap hears.
+"""The section "crowd": a thousand readers attached, fifty of them at work. What the fifty get
+beside what they get alone, in turn; how fast `stokerctl status` answers; what the one over the cap
+hears.
 
 All are connections of this process, which only releases what it is told of: it measures the daemon.
 Those who stand still hold all that they asked for, of the same stream, where the fifty began.
