@@ -44,6 +44,7 @@ void config_deinit(struct config *config)
 	free(config->socket);
 	free(config->control_socket);
 	free(config->index_dir);
+	free(config->cpus);
 	free(config->path);
 	for (unsigned i = 0; i < CONFIG_OPTIONS; i++)
 		free(config->origins[i]);

@@ -4,34 +4,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/cpus.h"
 #include "work/quote.h"
 
 #define GROUPS "/sys/fs/cgroup"
 
 unsigned machine_processors(void)
 {
-	/* The kernel refuses a mask smaller than its own. */
-	for (int processors = 1024; processors <= 1 << 18; processors *= 2) {
-		cpu_set_t *set = CPU_ALLOC(processors);
-		size_t size = CPU_ALLOC_SIZE(processors);
-		int count = 0;
-		if (set && sched_getaffinity(0, size, set) == 0)
-			count = CPU_COUNT_S(size, set);
-		int error = errno;
-		CPU_FREE(set);
-		if (count > 0)
-			return (unsigned)count;
-		if (error != EINVAL)
-			break;
-	}
-	return 1;
+	struct cpus cpus;
+	if (cpus_of_process(&cpus) < 0)
+		return 1;
+	int count = CPU_COUNT_S(cpus.bytes, cpus.set);
+	cpus_deinit(&cpus);
+	return count > 0 ? (unsigned)count : 1;
 }
 
 /* The start of a small file, terminated; an empty text if it cannot be read. */

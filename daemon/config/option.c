@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "config/cpus.h"
 #include "config/machine.h"
 #include "work/quote.h"
 
@@ -38,6 +39,8 @@ const struct option options[] = {
 	 .initial = "2", .live = true, .help = "threads that read files"},
 	{MEMBER(nice), .name = "nice", .argument = "N", RANGE(COUNT, 0, 19), .initial = "5",
 	 .help = "niceness of the workers"},
+	{MEMBER(cpus), .name = "cpus", .argument = "LIST", .type = OPTION_CPUS, .initial = "",
+	 .help = "where both run, as 0-3,8; none: anywhere"},
 	{MEMBER(ring_memory), .name = "ring-memory", .argument = "SIZE",
 	 RANGE(MEMORY, MIB, 1024 * TIB), .initial = "25%",
 	 .help = "shared memory of all rings"},
@@ -142,6 +145,17 @@ static char **option_path(const struct option *option, const struct config *conf
 	return (char **)((uintptr_t)config + option->offset);
 }
 
+/* A copy; empty is NULL. */
+static int option_put_text(const struct option *option, struct config *config, const char *text)
+{
+	char *copy = text[0] ? strdup(text) : NULL;
+	if (text[0] && !copy)
+		return -ENOMEM;
+	free(*option_path(option, config));
+	*option_path(option, config) = copy;
+	return 0;
+}
+
 static int option_set_path(const struct option *option, struct config *config, const char *text,
 			   struct fault *fault)
 {
@@ -155,15 +169,9 @@ static int option_set_path(const struct option *option, struct config *config, c
 		return fault_say(fault, OPTION_E_BAD,
 				 "'%s' has %zu bytes, and a socket's path has at most %zu",
 				 quote_text(&quote, text), size, longest);
-	char *copy = strdup(text);
-	if (!copy)
-		return -ENOMEM;
-	free(*option_path(option, config));
-	*option_path(option, config) = copy;
-	return 0;
+	return option_put_text(option, config, text);
 }
 
-/* Empty is none. */
 static int option_set_folder(const struct option *option, struct config *config, const char *text,
 			     struct fault *fault)
 {
@@ -174,12 +182,21 @@ static int option_set_folder(const struct option *option, struct config *config,
 	if (strlen(text) >= OPTION_TEXT_MAX)
 		return fault_say(fault, OPTION_E_BAD, "the path has %zu bytes, at most %d fit",
 				 strlen(text), OPTION_TEXT_MAX - 1);
-	char *copy = text[0] ? strdup(text) : NULL;
-	if (text[0] && !copy)
-		return -ENOMEM;
-	free(*option_path(option, config));
-	*option_path(option, config) = copy;
-	return 0;
+	return option_put_text(option, config, text);
+}
+
+static int option_set_cpus(const struct option *option, struct config *config, const char *text,
+			   struct fault *fault)
+{
+	struct cpus cpus;
+	if (strlen(text) >= OPTION_TEXT_MAX)
+		return fault_say(fault, OPTION_E_BAD, "the list has %zu bytes, at most %d fit",
+				 strlen(text), OPTION_TEXT_MAX - 1);
+	int r = cpus_parse(&cpus, text, fault);
+	if (r)
+		return r < 0 ? r : OPTION_E_BAD;
+	cpus_deinit(&cpus);
+	return option_put_text(option, config, text);
 }
 
 static int option_set_group(const struct option *option, struct config *config, const char *text,
@@ -222,6 +239,8 @@ int option_set(const struct option *option, struct config *config, const char *t
 		return option_set_path(option, config, text, fault);
 	case OPTION_FOLDER:
 		return option_set_folder(option, config, text, fault);
+	case OPTION_CPUS:
+		return option_set_cpus(option, config, text, fault);
 	case OPTION_GROUP:
 		return option_set_group(option, config, text, fault);
 	case OPTION_LEVEL:
@@ -236,7 +255,8 @@ int option_set(const struct option *option, struct config *config, const char *t
 
 const char *option_format(const struct option *option, const struct config *config, char *out)
 {
-	if (option->type == OPTION_SOCKET || option->type == OPTION_FOLDER) {
+	if (option->type == OPTION_SOCKET || option->type == OPTION_FOLDER ||
+	    option->type == OPTION_CPUS) {
 		const char *path = *option_path(option, config);
 		snprintf(out, OPTION_TEXT_MAX, "%s", path ? path : "");
 		return out;

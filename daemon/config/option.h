@@ -17,6 +17,7 @@ enum option_type {
 	OPTION_FOLDER, /* an absolute path, or empty */
 	OPTION_GROUP,  /* name or number of a group; empty is none */
 	OPTION_LEVEL,  /* of the log */
+	OPTION_CPUS,   /* processors, as config/cpus.h takes them */
 };
 
 struct option {

@@ -33,8 +33,9 @@ int bell_init(struct bell *bell, uv_loop_t *loop, void (*answer)(void *context),
 	return uv_poll_start(&bell->poll, UV_READABLE, bell_heard);
 }
 
-void bell_ring(struct bell *bell)
+void bell_ring(void *context)
 {
+	struct bell *bell = context;
 	if (atomic_exchange(&bell->rung, true))
 		return;
 	int r = eventfd_write(bell->fd, 1);

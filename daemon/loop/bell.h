@@ -22,7 +22,7 @@ struct bell {
 
 /* 0 or a negative errno. */
 int bell_init(struct bell *bell, uv_loop_t *loop, void (*answer)(void *context), void *context);
-void bell_ring(struct bell *bell); /* any thread; does not block */
+void bell_ring(void *bell); /* any thread; does not block; such as a pool's `wake` is */
 /* After libuv has let go of its handle; may be called twice, and on BELL_NULL. */
 void bell_deinit(struct bell *bell);
 

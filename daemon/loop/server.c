@@ -138,13 +138,6 @@ static void server_accept(struct listener *listener, int fd)
 	peer_refuse(fd, (unsigned)refused, fault.text);
 }
 
-/* Any thread. */
-static void server_wake(void *context)
-{
-	struct server *server = context;
-	bell_ring(&server->done);
-}
-
 static void server_on_done(void *context)
 {
 	produce_done(context);
@@ -281,12 +274,17 @@ static int server_init_memory(struct server *server)
 static int server_init_pool(struct server *server)
 {
 	const struct config *config = server->config;
+	struct fault fault;
+	if (cpus_parse(&server->cpus, config->cpus, &fault)) /* it was good a moment ago */
+		return -EINVAL;
 	struct pool_config pool = {
 		.workers = config->workers,
 		.fetchers = config->fetchers,
 		.nice = config->nice,
-		.wake = server_wake,
-		.wake_context = server,
+		.cpus = server->cpus.set,
+		.cpus_bytes = server->cpus.bytes,
+		.wake = bell_ring,
+		.wake_context = &server->done,
 	};
 	int r = pool_new(&server->pool, &pool);
 	server->counters[COUNTER_WORKERS] = config->workers;
@@ -478,6 +476,7 @@ void server_deinit(struct server *server)
 		atomic_store(&entry->progress.cancel, true);
 	server_await_threads(server);
 	pool_free(server->pool);
+	cpus_deinit(&server->cpus);
 	uv_walk(&server->loop, server_close_handle, NULL);
 	while (uv_run(&server->loop, UV_RUN_DEFAULT))
 		;

@@ -12,6 +12,7 @@
 #include "base/fault.h"
 #include "base/list.h"
 #include "config.h"
+#include "config/cpus.h"
 #include "loop/bell.h"
 #include "loop/listener.h"
 #include "loop/wait.h"
@@ -28,6 +29,7 @@ struct server {
 	struct config *config; /* the main program's; live settings change in it */
 	struct listener data, control;
 	struct pool *pool;
+	struct cpus cpus; /* of its threads */
 	struct bell done; /* rung by the pool */
 	uv_timer_t tick;  /* each second: time-outs, rates, progress */
 	uv_signal_t sigterm, sigint;

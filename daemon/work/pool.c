@@ -223,13 +223,16 @@ static void fetcher_run(struct thread *thread)
 static void *thread_run(void *argument)
 {
 	struct thread *thread = argument;
+	const struct pool_config *config = &thread->pool->config;
 	char name[16];
 	bool worker = thread->role == ROLE_WORKER;
 	snprintf(name, sizeof(name), worker ? "work-%u" : "fetch-%u", thread->number);
 	pthread_setname_np(pthread_self(), name);
 	/* On Linux a thread has its own niceness; where it cannot be had, all are equal. */
-	if (worker && setpriority(PRIO_PROCESS, (id_t)gettid(), thread->pool->config.nice) < 0)
+	if (worker && setpriority(PRIO_PROCESS, (id_t)gettid(), config->nice) < 0)
 		errno = 0;
+	if (config->cpus && sched_setaffinity(0, config->cpus_bytes, config->cpus) < 0)
+		errno = 0; /* they have been taken from the process meanwhile */
 	if (worker)
 		worker_run(thread);
 	else

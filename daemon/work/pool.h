@@ -14,6 +14,9 @@
 #ifndef STOKER_WORK_POOL_H
 #define STOKER_WORK_POOL_H
 
+#include <sched.h>
+#include <stddef.h>
+
 #include "work/job.h"
 
 struct pool;
@@ -21,6 +24,8 @@ struct pool;
 struct pool_config {
 	unsigned workers, fetchers; /* 0 .. POOL_THREADS_MAX; fetchers at least 1 */
 	int nice;		    /* added to the workers' niceness */
+	const cpu_set_t *cpus;	    /* where all run; borrowed; NULL: as the caller */
+	size_t cpus_bytes;
 	void (*wake)(void *context);
 	void *wake_context;
 };

@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <locale.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,7 +285,10 @@ static void test_every_option(void **state)
 {
 	(void)state;
 	struct config first, again;
-	put_text(file, "[stokerd]\nindex-dir = /x\n"); /* none is empty */
+	char text_of[64]; /* none is empty */
+	snprintf(text_of, sizeof(text_of), "[stokerd]\nindex-dir = /x\ncpus = %d\n",
+		 sched_getcpu());
+	put_text(file, text_of);
 	assert_int_equal(load(&first, file, "--socket=/x/y.sock", "--socket-group=0"), 0);
 	for (unsigned i = 0; i < option_count; i++) {
 		char value[OPTION_TEXT_MAX], other[OPTION_TEXT_MAX], flag[OPTION_TEXT_MAX + 64];
