@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Type, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Type, Union
 
 import numpy as np
 
@@ -95,6 +95,13 @@ class Batch:
     def index(self) -> np.ndarray[Any, Any]:
         """(count,) int64: each sample's index in the dataset."""
         return self._field("index")
+
+    def split(self, n: int) -> List[Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+        """``n`` pairs (images, labels), one after the other, for so many devices: views without a
+        copy, of sizes as numpy.array_split() has them (the first ones are larger by one)."""
+        if n < 1:
+            raise ValueError(f"a batch is split into 1 or more parts, not {n}")
+        return list(zip(np.array_split(self.images, n), np.array_split(self.labels, n)))
 
     @property
     def released(self) -> bool:

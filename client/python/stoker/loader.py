@@ -174,6 +174,12 @@ class Loader:
                 "wait_seconds": self._waited_s, "reconnects": self.reconnects}
 
     @property
+    def fields(self) -> Dict[str, _ring.Field]:
+        """What a sample has, by name (image, label, index): each with its ``dtype``, stoker's word,
+        and its ``shape``."""
+        return dict(self._ring.fields)
+
+    @property
     def epoch(self) -> int:
         """The epoch of the next batch, so ``for epoch in range(loader.epoch, 90)`` resumes."""
         return self._place().epoch

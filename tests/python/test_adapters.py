@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The adapters to other frameworks: what they give is what the loader gives; their examples run.
+Those whose framework is not installed are skipped."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import stoker
+from real_daemon import ROOT, RealDaemon, binary, pictures
+
+pytestmark = pytest.mark.skipif(binary() is None, reason="stokerd is not built")
+SAMPLES = 21  # of pictures()
+TRANSFORMS = [stoker.RandomResizedCrop(16), stoker.ToTensor()]
+EXAMPLES = {"chainer_iterator": None, "keras_fit": "keras", "tf_data": "tensorflow",
+            "jax_loop": "jax", "dask_epoch": "dask.array"}
+
+
+@pytest.fixture(scope="module", name="folder")
+def fixture_folder(tmp_path_factory):
+    return pictures(tmp_path_factory.mktemp("pictures"))
+
+
+@pytest.fixture(scope="module", name="real")
+def fixture_real(tmp_path_factory):
+    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
+    yield daemon
+    daemon.stop()
+
+
+@pytest.fixture(name="near")
+def fixture_near(real):
+    with stoker.connect(real.path) as node:
+        yield node
+
+
+@pytest.fixture(name="wanted")
+def fixture_wanted(near, folder):
+    """[(images, labels)] of each of two epochs, by the loader itself."""
+    with near.loader(folder, batch_size=8, seed=3, transforms=TRANSFORMS) as loader:
+        return [[(images.copy(), labels.copy()) for images, labels in loader] for _ in range(2)]
+
+
+def same(got, wanted):
+    got = list(got)
+    assert len(got) == len(wanted)
+    for (images, labels), (their_images, their_labels) in zip(got, wanted):
+        assert np.array_equal(np.asarray(images), their_images)
+        assert np.array_equal(np.asarray(labels), their_labels)
+
+
+def stacked(examples):
+    return np.stack([image for image, _ in examples]), np.stack([label for _, label in examples])
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_runs(real, folder, name):
+    if EXAMPLES[name]:
+        pytest.importorskip(EXAMPLES[name])
+    environment = {**os.environ, "STOKER_SOCKET": real.path, "KERAS_BACKEND": "tensorflow",
+                   "PYTHONPATH": str(ROOT / "client" / "python")}
+    example = ROOT / "client" / "python" / "examples" / f"{name}.py"
+    out = subprocess.run([sys.executable, example, folder], env=environment, check=True,
+                         capture_output=True, timeout=300)
+    assert out.stdout
+
+
+def test_a_batch_split_for_devices(near, folder):
+    with near.loader(folder, batch_size=8, transforms=TRANSFORMS) as loader:
+        batch = next(iter(loader.batches()))
+        parts = batch.split(3)
+        assert [len(images) for images, _ in parts] == [3, 3, 2]  # as numpy.array_split
+        assert all(np.shares_memory(images, batch.images) for images, _ in parts)
+        same([map(np.concatenate, zip(*parts))], [(batch.images, batch.labels)])
+        with pytest.raises(ValueError, match="0"):
+            batch.split(0)
+
+
+class TestChainer:
+    @pytest.fixture(name="make")
+    def fixture_make(self, near, folder):
+        import stoker.chainer
+
+        def make(**options):
+            return stoker.chainer.Iterator(folder, 8, node=near, seed=3, transforms=TRANSFORMS,
+                                           **options)
+        return make
+
+    def test_epochs(self, make, wanted):
+        with make() as iterator:
+            same((stacked(iterator.next()) for _ in range(3)), wanted[0])
+            assert (iterator.epoch, iterator.is_new_epoch) == (1, True)
+            assert iterator.epoch_detail == 1.0
+            assert iterator.previous_epoch_detail == pytest.approx(16 / SAMPLES)
+            same((stacked(iterator.next()) for _ in range(3)), wanted[1])
+            iterator.reset()
+            assert (iterator.epoch, iterator.previous_epoch_detail) == (0, None)
+            same([stacked(iterator.next())], wanted[0][:1])
+            assert not iterator.is_new_epoch
+
+    def test_without_repeat(self, make, wanted):
+        with make(repeat=False) as iterator:
+            same((stacked(examples) for examples in iterator), wanted[0])
+            with pytest.raises(StopIteration):
+                iterator.next()
+
+    def test_serialize(self, make, wanted):
+        kept = {}
+
+        def write(key, value):
+            kept[key] = np.asarray(value)
+            return value
+
+        def read(key, value):
+            if isinstance(value, np.ndarray):
+                np.copyto(value, kept[key])
+                return value
+            return type(value)(kept[key])
+
+        with make() as iterator:
+            for _ in range(4):
+                iterator.next()
+            iterator.serialize(write)
+        with make() as iterator:
+            iterator.serialize(read)
+            assert iterator.epoch == 1
+            assert iterator.previous_epoch_detail == 1.0
+            same((stacked(iterator.next()) for _ in range(2)), wanted[1][1:])
+        with make(augment_seed=99) as iterator, pytest.raises(stoker.TokenError, match="augment"):
+            iterator.serialize(read)
+
+
+def test_keras(near, folder, wanted):
+    pytest.importorskip("keras")
+    import stoker.keras
+    with near.loader(folder, batch_size=8, seed=3, transforms=TRANSFORMS) as loader:
+        dataset = stoker.keras.Dataset(loader)
+        assert len(dataset) == 3
+        for epoch in range(2):
+            same((dataset[i] for i in range(3)), wanted[epoch])
+            dataset.on_epoch_end()
+
+
+def test_tensorflow(near, folder, wanted):
+    pytest.importorskip("tensorflow")
+    import stoker.tf
+    with near.loader(folder, batch_size=8, seed=3, transforms=TRANSFORMS) as loader:
+        dataset = stoker.tf.dataset(loader, epochs=2)
+        assert dataset.element_spec[0].shape.as_list() == [None, 3, 16, 16]
+        same(dataset.as_numpy_iterator(), wanted[0] + wanted[1])
+
+
+def test_jax(near, folder, wanted):
+    pytest.importorskip("jax")
+    import stoker.jax
+    with near.loader(folder, batch_size=8, seed=3, transforms=TRANSFORMS) as loader:
+        kept = list(stoker.jax.arrays(loader))
+        list(loader)  # the slots have other samples by now
+        same(kept, wanted[0])
+
+
+def test_dask(real, folder, wanted):
+    da = pytest.importorskip("dask.array")
+    import stoker.dask
+    images, labels = stoker.dask.epoch(folder, 8, epoch=1, socket=real.path, seed=3,
+                                       transforms=TRANSFORMS)
+    assert images.shape == (SAMPLES, 3, 16, 16) and images.chunks[0] == (8, 8, 5)
+    got = da.compute(images, labels)
+    same([got], [tuple(map(np.concatenate, zip(*wanted[1])))])
