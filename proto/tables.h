@@ -272,6 +272,9 @@
 	  "samples made from another stream's decode")                                             \
 	C(STUCK_READS, stuck_reads, GAUGE, "reads that have taken longer than 5 s so far")         \
 	C(FILES_CHANGED, files_changed_total, TOTAL, "files that changed while they were in use")  \
-	C(LEASES_EXPIRED, leases_expired_total, TOTAL, "batches taken back: held for too long")
+	C(LEASES_EXPIRED, leases_expired_total, TOTAL, "batches taken back: held for too long")    \
+	C(FORKS, forks_total, TOTAL, "readers that went on ahead of a slower one")                 \
+	C(FORKS_REFUSED, forks_refused_total, TOTAL, "forks that ring-memory had no room for")     \
+	C(MERGES, merges_total, TOTAL, "rings whose readers caught up with another")
 
 #endif

@@ -10,14 +10,11 @@
 #include "loop/deliver.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
-#include "loop/quota.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/server.h"
 #include "loop/session.h"
 #include "loop/stream.h"
-
-#define ATTACH_SLOTS_MAX ((uint64_t)1 << 31)
 
 struct attachment {
 	struct session *session;
@@ -34,8 +31,6 @@ struct attachment {
 	uint64_t subset_start, subset_stop;
 	struct reader_request request;
 	char job[64];
-	bool accept_fd, accept_path;
-	uint64_t prefetch;
 	char expect_dataset[33], expect_pipeline[33];
 };
 
@@ -95,6 +90,8 @@ static void attachment_answer(struct attachment *attachment, const struct ring *
 	attached->transport = (struct text){transport, strlen(transport)};
 	attached->path = (struct text){segment->path, strlen(segment->path)};
 	attached->bytes = segment->bytes;
+	attached->epoch = reader->next.epoch;
+	attached->position = share_span(&reader->share, &reader->next).position;
 	peer_send_fd(attachment->session->peer, &message,
 		     segment->transport == SEGMENT_FD ? segment->fd : -1);
 }
@@ -113,96 +110,24 @@ static void attachment_join(struct attachment *attachment, struct ring *ring)
 	session->state = SESSION_ATTACHED;
 	attachment_free(attachment);
 	deliver(reader);
-	produce(reader->ring->server);
-}
-
-/* Where the reader begins: its first batch may be in a later epoch than it named. */
-static struct span attachment_start(const struct attachment *attachment, uint64_t *epoch_out)
-{
-	const struct reader_request *request = &attachment->request;
-	struct cursor cursor = {request->epoch, request->position, 0};
-	share_settle(&request->share, &cursor);
-	*epoch_out = cursor.epoch;
-	return share_span(&request->share, &cursor);
-}
-
-/* Can this reader live on that ring, from its very first batch? */
-static bool attachment_fits(const struct attachment *attachment, const struct ring *ring)
-{
-	const struct reader_request *request = &attachment->request;
-	enum segment_transport transport =
-		ring->made ? ring->segment.transport : ring->making.segment.transport;
-	uint64_t global = share_global_batch(&request->share), epoch;
-	uint64_t windows = attachment->prefetch == 1 ? 1 : 2;
-	struct span first = attachment_start(attachment, &epoch);
-	if (transport == SEGMENT_FD ? !attachment->accept_fd : !attachment->accept_path)
-		return false;
-	return share_extent(&request->share, request->position) <= ring->stride &&
-	       global <= ring->slots / windows &&
-	       ring_holds(ring, ring_ordinal(ring, epoch, first.position));
+	produce(session->peer->server);
 }
 
 static void attachment_ring_made(struct ring_waiter *waiter, int result, const struct fault *fault);
 
-/* Windows of all ranks that the ring shall hold: one in the trainer's hands, some announced, one
- * in the making; and room for the samples that are in threads' hands. */
-static uint64_t attachment_windows(const struct attachment *attachment)
-{
-	const struct config *config = attachment->server->config;
-	uint64_t global = share_global_batch(&attachment->request.share);
-	uint64_t depth = 2 * ((uint64_t)config->workers + config->fetchers);
-	uint64_t windows = attachment->request.inflight + 1 + (depth + global - 1) / global;
-	return windows < 4 ? 4 : windows;
-}
-
-static bool attachment_budget(struct attachment *attachment, uint64_t *slots)
-{
-	struct server *server = attachment->server;
-	uint64_t global = share_global_batch(&attachment->request.share);
-	uint64_t windows =
-		attachment->prefetch ? attachment->prefetch : attachment_windows(attachment);
-	uint64_t least = attachment->prefetch ? windows : 2;
-	struct quota_room room = quota_ring(server, attachment->session->peer->uid);
-	uint64_t bytes;
-	for (;; windows--) {
-		*slots = windows * global;
-		bytes = ring_bytes(attachment->stream, *slots);
-		if (bytes <= room.bytes && *slots <= ATTACH_SLOTS_MAX)
-			return true;
-		if (windows == least)
-			break;
-	}
-	char text[400];
-	snprintf(text, sizeof(text),
-		 "a ring of %llu batches of %llu samples needs %llu bytes; of the budget of %llu "
-		 "bytes (%s) %llu are free: lower batch_size or prefetch, or raise %s",
-		 (unsigned long long)windows, (unsigned long long)global, (unsigned long long)bytes,
-		 (unsigned long long)room.limit, room.option, (unsigned long long)room.bytes,
-		 room.option);
-	attachment_fail(attachment, room.error, text);
-	return false;
-}
-
-static uint64_t round_up(uint64_t number, uint64_t unit)
-{
-	return (number + unit - 1) / unit * unit;
-}
-
-static void attachment_make_ring(struct attachment *attachment)
+static void attachment_make_ring(struct attachment *attachment, const struct cursor *from)
 {
 	const struct reader_request *request = &attachment->request;
-	struct ring_plan plan = {
-		.transport = attachment->accept_fd ? SEGMENT_FD : SEGMENT_PATH,
-		.stride = round_up(share_extent(&request->share, request->position),
-				   share_global_batch(&request->share)),
-		.uid = attachment->session->peer->uid,
-	};
-	uint64_t epoch;
-	struct span first = attachment_start(attachment, &epoch);
+	struct ring_plan plan;
 	struct ring *ring;
-	if (!attachment_budget(attachment, &plan.slots))
+	struct fault fault;
+	int r = demand_plan(&request->demand, &request->share, from, attachment->stream,
+			    attachment->session->peer->uid, &plan, &fault);
+	if (r) {
+		attachment_fail(attachment, r == DEMAND_E_LIMIT ? ERROR_LIMIT : ERROR_MEMORY,
+				fault.text);
 		return;
-	plan.start = epoch * plan.stride + first.position;
+	}
 	if (ring_new(&ring, attachment->stream, &plan) < 0) {
 		attachment_fail_memory(attachment);
 		return;
@@ -212,9 +137,12 @@ static void attachment_make_ring(struct attachment *attachment)
 
 static void attachment_find_ring(struct attachment *attachment)
 {
+	const struct reader_request *request = &attachment->request;
+	struct cursor from = {request->epoch, request->position, 0};
+	share_settle(&request->share, &from); /* its first batch may be in a later epoch */
 	attachment->allocating = true;
 	list_for_each(ring, next, &attachment->stream->rings, struct ring, link) {
-		if (!attachment_fits(attachment, ring))
+		if (!demand_fits(&request->demand, &request->share, &from, ring))
 			continue;
 		if (ring->made)
 			attachment_join(attachment, ring);
@@ -222,7 +150,7 @@ static void attachment_find_ring(struct attachment *attachment)
 			list_append(&ring->waiters, &attachment->made.link);
 		return;
 	}
-	attachment_make_ring(attachment);
+	attachment_make_ring(attachment, &from);
 }
 
 static void attachment_ring_made(struct ring_waiter *waiter, int result, const struct fault *fault)
@@ -335,15 +263,19 @@ static const char *attachment_take(struct attachment *attachment,
 {
 	static const char *const last[] = {"short", "drop", "pad"};
 	static const char *const bad[] = {"error", "substitute"};
+	static const char *const paces[] = {"auto", "free", "together"};
 	int last_batch = choose(attach->last_batch, last, 3);
 	int bad_samples = choose(attach->bad_samples, bad, 2);
+	int pace = choose(attach->pace, paces, 3);
 	if (last_batch < 0)
 		return "last_batch must be short, drop or pad";
 	if (bad_samples < 0)
 		return "bad_samples must be error or substitute";
+	if (pace < 0)
+		return "pace must be auto, free or together";
 	if (attach->rank >= attach->world)
 		return "rank must be below world";
-	if (attach->batch_size * attach->world > ATTACH_SLOTS_MAX)
+	if (attach->batch_size * attach->world > DEMAND_SLOTS_MAX)
 		return "batch_size times world must be at most 2147483648";
 	attachment->order = (struct stream_order){
 		.shuffle = attach->shuffle,
@@ -360,8 +292,13 @@ static const char *attachment_take(struct attachment *attachment,
 		.epoch = attach->epoch,
 		.position = attach->position,
 		.epochs = attach->epochs,
-		.inflight = (unsigned)attach->inflight,
 		.priority = (unsigned)attach->priority,
+		.demand = {.fd = attach->accept_fd,
+			   .path = attach->accept_path,
+			   .inflight = (unsigned)attach->inflight,
+			   .prefetch = attach->prefetch},
+		.pace = (enum reader_pace)pace,
+		.moves = attach->accept_moves,
 	};
 	copy_text(attachment->job, sizeof(attachment->job), attach->job);
 	attachment->request.job = (struct text){attachment->job, strlen(attachment->job)};
@@ -369,9 +306,6 @@ static const char *attachment_take(struct attachment *attachment,
 	copy_text(attachment->expect_pipeline, 33, attach->expect_pipeline);
 	attachment->subset_start = attach->subset_start;
 	attachment->subset_stop = attach->subset_stop;
-	attachment->prefetch = attach->prefetch;
-	attachment->accept_fd = attach->accept_fd;
-	attachment->accept_path = attach->accept_path;
 	return NULL;
 }
 
@@ -384,7 +318,7 @@ static int attachment_check(struct attachment *attachment, const struct message_
 	if (wrong)
 		return fault_say(fault, 1, "%s", wrong);
 	*code_out = ERROR_TRANSPORT;
-	if (!attachment->accept_fd && !attachment->accept_path)
+	if (!attach->accept_fd && !attach->accept_path)
 		return fault_say(fault, 1,
 				 "the client takes neither a descriptor (accept_fd) nor a path "
 				 "(accept_path): this daemon has these two");

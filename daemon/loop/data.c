@@ -61,7 +61,7 @@ void data_list(struct session *session, const struct message *message)
 {
 	const struct message_list *list = &message->list;
 	if (text_equals(list->what, "classes"))
-		listing_classes(session, list, session->reader->ring->stream->entry->dataset);
+		listing_classes(session, list, session->reader->stream->entry->dataset);
 	else if (text_equals(list->what, "reader"))
 		listing_own(session, list);
 	else

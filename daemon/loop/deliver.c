@@ -5,6 +5,7 @@
 
 #include "loop/catalog.h"
 #include "loop/lease.h"
+#include "loop/pace.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
 #include "loop/reader.h"
@@ -52,8 +53,12 @@ static bool send_batch(struct reader *reader, uint64_t ordinal, const struct spa
 
 	struct message message = message_init(MESSAGE_BATCH);
 	struct message_batch *batch = &message.batch;
-	for (uint64_t i = 0; i < span->count; i++)
-		batch->substituted += ring_slot(ring, ordinal + i)->substituted;
+	for (uint64_t i = 0; i < span->count; i++) {
+		const struct slot *slot = ring_slot(ring, ordinal + i);
+		batch->substituted += slot->substituted;
+		if (slot->ready_ns > batch->ready_ns)
+			batch->ready_ns = slot->ready_ns;
+	}
 	batch->lease = lease->id;
 	batch->epoch = reader->next.epoch;
 	batch->position = span->position;
@@ -128,6 +133,7 @@ static bool deliver_one(struct reader *reader)
 	share_advance(&reader->share, &reader->next);
 	if (bad) /* nothing is held: the window may move on */
 		ring_loosened(reader->ring);
+	pace_fed(reader);
 	return true;
 }
 
@@ -138,7 +144,9 @@ void deliver(struct reader *reader)
 	if (reader_ended(reader) && !reader->told_end) {
 		reader->told_end = true;
 		send_end(reader);
+		reader_enter(reader, NULL);
 	}
+	pace_look(reader);
 	wait_note(reader);
 }
 

@@ -35,8 +35,8 @@ int lease_new(struct lease **out, struct session *session, struct reader *reader
 	struct lease *lease = lease_get(session);
 	if (!lease)
 		return -ENOMEM;
-	*lease = (struct lease){.ring = ring,
-				.session = session,
+	*lease = (struct lease){.session = session,
+				.ring = ring,
 				.reader = reader,
 				.id = ++session->last_lease,
 				.ordinal = ordinal,

@@ -179,8 +179,8 @@ static void pack_reader(struct packer *packer, const struct peer *peer, uint64_t
 	item_string(packer, "job", reader->job);
 	item_uint(packer, "rank", reader->share.rank);
 	item_uint(packer, "world", reader->share.world);
-	item_uint(packer, "stream", reader->ring->stream->id);
-	item_uint(packer, "ring", reader->ring->id);
+	item_uint(packer, "stream", reader->stream->id);
+	item_uint(packer, "ring", reader->ring ? reader->ring->id : 0);
 	item_uint(packer, "batch_size", reader->share.batch_size);
 	item_uint(packer, "epoch", reader->next.epoch);
 	item_uint(packer, "position", share_span(&reader->share, &reader->next).position);

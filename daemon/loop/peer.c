@@ -20,8 +20,8 @@ static void peer_free(struct peer *peer)
 {
 	assert(!peer->session.reader && !peer->session.attachment);
 	frame_reader_deinit(&peer->in);
-	if (peer->out_fd >= 0)
-		close(peer->out_fd);
+	for (unsigned i = 0; i < peer->n_out_fds; i++)
+		close(peer->out_fds[i].fd);
 	free(peer->out);
 	free(peer);
 }
@@ -75,7 +75,10 @@ static ssize_t peer_write(struct peer *peer)
 	} control = {0};
 	struct iovec data = {peer->out + peer->out_sent, peer->out_size - peer->out_sent};
 	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
-	bool with_fd = peer->out_fd >= 0 && peer->out_sent == peer->out_fd_at;
+	bool with_fd = peer->n_out_fds && peer->out_sent == peer->out_fds[0].at;
+	unsigned next = with_fd ? 1 : 0; /* the descriptor that these bytes end before */
+	if (next < peer->n_out_fds)
+		data.iov_len = peer->out_fds[next].at - peer->out_sent;
 	if (with_fd) {
 		header.msg_control = control.bytes;
 		header.msg_controllen = sizeof(control.bytes);
@@ -83,14 +86,13 @@ static ssize_t peer_write(struct peer *peer)
 		message->cmsg_level = SOL_SOCKET;
 		message->cmsg_type = SCM_RIGHTS;
 		message->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(message), &peer->out_fd, sizeof(int));
-	} else if (peer->out_fd >= 0) {
-		data.iov_len = peer->out_fd_at - peer->out_sent;
+		memcpy(CMSG_DATA(message), &peer->out_fds[0].fd, sizeof(int));
 	}
 	ssize_t sent = sendmsg(peer->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (sent > 0 && with_fd) {
-		close(peer->out_fd);
-		peer->out_fd = -1;
+		close(peer->out_fds[0].fd);
+		memmove(peer->out_fds, peer->out_fds + 1,
+			--peer->n_out_fds * sizeof(*peer->out_fds));
 	}
 	return sent;
 }
@@ -108,7 +110,7 @@ static void peer_flush(struct peer *peer)
 			break;
 		peer->out_sent += (size_t)sent;
 	}
-	if (peer->out_sent == peer->out_size && peer->out_fd < 0)
+	if (peer->out_sent == peer->out_size)
 		peer->out_sent = peer->out_size = 0;
 	peer_watch(peer);
 }
@@ -118,7 +120,8 @@ static void peer_compact(struct peer *peer)
 {
 	memmove(peer->out, peer->out + peer->out_sent, peer->out_size - peer->out_sent);
 	peer->out_size -= peer->out_sent;
-	peer->out_fd_at -= peer->out_fd >= 0 ? peer->out_sent : 0;
+	for (unsigned i = 0; i < peer->n_out_fds; i++)
+		peer->out_fds[i].at -= peer->out_sent;
 	peer->out_sent = 0;
 }
 
@@ -160,14 +163,18 @@ void peer_send_fd(struct peer *peer, const struct message *message, int fd)
 		peer->failed = true;
 		return;
 	}
-	if (!peer_room(peer, (size_t)size)) {
+	if (!peer_room(peer, (size_t)size) || (fd >= 0 && peer->n_out_fds == PEER_OUT_FDS)) {
 		peer_overrun(peer);
 		return;
 	}
 	if (fd >= 0) {
-		peer->out_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-		peer->out_fd_at = peer->out_size;
-		peer->failed = peer->out_fd < 0;
+		int ours = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (ours < 0) {
+			peer->failed = true;
+			return;
+		}
+		peer->out_fds[peer->n_out_fds].fd = ours;
+		peer->out_fds[peer->n_out_fds++].at = peer->out_size;
 	}
 	memcpy(peer->out + peer->out_size, frame, (size_t)size);
 	peer->out_size += (size_t)size;
@@ -328,7 +335,7 @@ void peer_new(struct server *server, int fd, enum message_socket socket)
 	peer->server = server;
 	peer->socket = socket;
 	peer->fd = fd;
-	peer->pidfd = peer->out_fd = -1;
+	peer->pidfd = -1;
 	peer->in = FRAME_READER_NULL;
 	int r = peer_init(peer);
 	if (r < 0) {

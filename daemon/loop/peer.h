@@ -23,6 +23,8 @@ struct server;
 #define PEER_OUT_PAUSE 65536	/* unsent bytes above which nothing more is read from the peer */
 #define PEER_OUT_MAX (1u << 20) /* ... and above which it is cut off */
 
+#define PEER_OUT_FDS 4 /* descriptors that wait to be sent; one more and the peer is cut off */
+
 struct peer {
 	uint64_t id;
 	struct server *server;
@@ -40,8 +42,11 @@ struct peer {
 
 	uint8_t *out; /* [out_sent, out_size) is to be written */
 	size_t out_size, out_sent, out_capacity;
-	int out_fd; /* to be sent with the byte at out_fd_at; -1 if none; owned */
-	size_t out_fd_at;
+	struct {
+		int fd;		 /* owned */
+		size_t at;	 /* the byte of `out` that it goes with */
+	} out_fds[PEER_OUT_FDS]; /* in the order of their bytes */
+	unsigned n_out_fds;
 
 	struct session session;
 };

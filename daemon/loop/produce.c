@@ -10,6 +10,7 @@
 #include "loop/catalog.h"
 #include "loop/deliver.h"
 #include "loop/kin.h"
+#include "loop/pace.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/server.h"
@@ -93,6 +94,7 @@ static struct job *job_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->kin = NULL;
 	job->bytes.size = 0;
 	slot_fill(ring_slot(ring, ordinal));
+	ring->head = ordinal < ring->head ? ring->head : ordinal + 1;
 	ring->jobs++;
 	return job;
 }
@@ -163,9 +165,14 @@ static bool reader_order(struct reader *reader)
 	while (reader->want.epoch < reader->end_epoch) {
 		struct span span = share_span(&reader->share, &reader->want);
 		uint64_t position = span.position + reader->ordered;
+		if (pace_leaves_at(reader, &reader->want)) {
+			reader->blocked = true;
+			return false;
+		}
 		uint64_t ordinal = ring_ordinal(ring, reader->want.epoch, position);
 		if (!ring_reach(ring, ordinal)) {
 			reader->blocked = true;
+			pace_look(reader);
 			return false;
 		}
 		bool empty = ring_slot(ring, ordinal)->state == SLOT_EMPTY;
@@ -259,8 +266,10 @@ static void produce_wait(struct server *server)
 
 void produce(struct server *server)
 {
-	if (!server->stopping)
+	if (!server->stopping) {
 		visit_order(server, false);
+		pace_merge(server);
+	}
 	if (!server->stopping && !produce_holds(server, PRODUCE_PARTS - 1))
 		produce_order(server);
 	produce_wait(server);

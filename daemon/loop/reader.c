@@ -9,10 +9,12 @@
 
 #include "base/clock.h"
 #include "loop/lease.h"
+#include "loop/pace.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
 #include "loop/ring.h"
 #include "loop/server.h"
+#include "loop/stream.h"
 #include "loop/turn.h"
 
 #define READER_EPOCHS_MAX ((uint64_t)1 << 32) /* an epoch's number has 32 bits on the wire */
@@ -26,11 +28,16 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	reader->id = server_new_id(ring->server);
 	reader->peer = peer;
 	reader->ring = ring;
+	reader->stream = ring->stream;
+	reader->stream->users++;
 	reader->share = request->share;
+	reader->demand = request->demand;
+	reader->pace = request->pace;
+	reader->moves = request->moves;
 	reader->end_epoch = request->epochs ? request->epoch + request->epochs : READER_EPOCHS_MAX;
 	if (reader->end_epoch > READER_EPOCHS_MAX)
 		reader->end_epoch = READER_EPOCHS_MAX;
-	reader->inflight = request->inflight;
+	reader->inflight = request->demand.inflight;
 	reader->priority = request->priority;
 	size_t size = request->job.size < sizeof(reader->job) - 1 ? request->job.size
 								  : sizeof(reader->job) - 1;
@@ -38,10 +45,13 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 		memcpy(reader->job, request->job.data, size);
 	reader->next = (struct cursor){request->epoch, request->position, 0};
 	share_settle(&reader->share, &reader->next);
-	reader->want = reader->next;
-	reader->attached_ns = clock_ns();
+	reader->start = reader->want = reader->next;
+	reader->attached_ns = reader->since_ns = clock_ns();
 	wait_change(&reader->wait, WAIT_FOR_BATCH, NULL, reader->attached_ns);
 	list_init(&reader->in_hungry);
+	list_init(&reader->in_starved);
+	list_init(&reader->in_due);
+	list_init(&reader->move.link);
 	list_append(&ring->readers, &reader->in_ring);
 	server_count(ring->server, COUNTER_READERS, 1);
 	server_count(ring->server, COUNTER_READERS_TOTAL, 1);
@@ -52,20 +62,33 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 
 void reader_free(struct reader *reader)
 {
-	struct ring *ring = reader->ring;
-	list_for_each(lease, next, &ring->leases, struct lease, in_ring)
+	struct stream *stream = reader->stream;
+	list_for_each(lease, next, &reader->peer->session.leases, struct lease, in_session)
 		if (lease->reader == reader)
 			lease->reader = NULL;
-	turn_leave(reader);
-	list_remove(&reader->in_ring);
-	server_count(ring->server, COUNTER_READERS, -1);
+	if (reader->ring)
+		reader_enter(reader, NULL);
+	server_count(stream->server, COUNTER_READERS, -1);
 	free(reader);
-	if (list_empty(&ring->readers)) {
-		ring_abandon(ring);
-		return;
+	stream_put(stream);
+}
+
+void reader_enter(struct reader *reader, struct ring *ring)
+{
+	struct ring *old = reader->ring;
+	if (!ring)
+		pace_leave(reader);
+	list_remove(&reader->in_ring);
+	turn_leave(reader);
+	reader->ring = ring;
+	reader->want = reader->next;
+	reader->wanted = reader->announced;
+	reader->ordered = reader->checked = 0;
+	if (ring) {
+		list_append(&ring->readers, &reader->in_ring);
+		produce_hungry(reader);
 	}
-	produce_cancel(ring); /* what it alone wanted */
-	ring_loosened(ring);
+	ring_left(old);
 }
 
 bool reader_ended(const struct reader *reader)

@@ -10,12 +10,14 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "loop/demand.h"
 #include "loop/share.h"
 #include "loop/wait.h"
 #include "proto/value.h"
 
 struct peer;
 struct ring;
+struct stream;
 
 /* What a reader does or waits for; names of `stokerctl readers`. */
 enum reader_state {
@@ -26,15 +28,21 @@ enum reader_state {
 	READER_ENDED,	/* it has had its epochs */
 };
 
+/* What becomes of it where another holds the ring; see pace.h. */
+enum reader_pace { PACE_AUTO, PACE_FREE, PACE_TOGETHER };
+
 struct reader {
 	uint64_t id;
 	struct peer *peer;
-	struct ring *ring;
+	struct stream *stream; /* held */
+	struct ring *ring;     /* NULL once it has ended */
 	struct list in_ring;
 	struct list in_hungry; /* in the stream's turn, or empty */
 
 	struct share share;
-	uint64_t end_epoch; /* no batch of this epoch or later */
+	struct demand demand;
+	struct cursor start; /* its first batch */
+	uint64_t end_epoch;  /* no batch of this epoch or later */
 	bool told_end;
 	char job[64];
 
@@ -47,6 +55,21 @@ struct reader {
 	unsigned priority;	   /* its weight among the streams */
 	unsigned inflight, leased; /* batches: wanted, and held of this reader's */
 
+	/* pace.c's */
+	enum reader_pace pace;
+	bool moves;		/* it follows to another ring */
+	struct list in_starved; /* in server->pace.starved, or empty ... */
+	uint64_t since_ns;	/* ... since; else when it was fed last */
+	uint64_t held_ns;	/* for how long others held it; fades while it is fed */
+	uint64_t due_ns;	/* when something shall be done about it */
+	struct list in_due;	/* in server->pace.due, or empty */
+	struct {
+		struct ring *ring; /* where it goes on; NULL if it does not move */
+		struct list link;  /* in ring->comers */
+		bool settled;	   /* the ring is made and holds its place there ... */
+		struct cursor at;  /* ... from this batch on */
+	} move;
+
 	uint64_t announced, wanted; /* samples, since the attach */
 	uint64_t attached_ns;
 	struct wait wait;
@@ -57,7 +80,10 @@ struct reader {
 struct reader_request {
 	struct share share;
 	uint64_t epoch, position, epochs;
-	unsigned inflight, priority;
+	unsigned priority;
+	struct demand demand;
+	enum reader_pace pace;
+	bool moves;
 	struct text job;
 };
 
@@ -66,6 +92,8 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	       const struct reader_request *request);
 /* Leave the ring, which goes with its last reader and lease. The reader's leases stay. */
 void reader_free(struct reader *reader);
+/* Go on in `ring`, which holds its place, or nowhere (NULL) since it has ended. */
+void reader_enter(struct reader *reader, struct ring *ring);
 
 /* The ordinal of the next batch to announce; UINT64_MAX if it has ended. */
 uint64_t reader_place(const struct reader *reader);

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "loop/catalog.h"
 #include "loop/lease.h"
+#include "loop/pace.h"
 #include "loop/produce.h"
 #include "loop/reader.h"
 #include "loop/server.h"
@@ -47,14 +49,20 @@ static void ring_made(uv_work_t *work, int status)
 	server->pending--;
 	ring->made = result == 0;
 	ring->segment = ring->making.segment;
+	ring->jobs++; /* a hand on it while those who waited are told */
+	pace_ring_made(ring);
 	while (!list_empty(&ring->waiters)) {
 		struct ring_waiter *waiter =
 			list_entry(ring->waiters.next, struct ring_waiter, link);
 		list_remove(&waiter->link);
 		waiter->on_made(waiter, result, &ring->making.fault);
 	}
-	if (list_empty(&ring->readers))
-		ring_free(ring);
+	ring->jobs--;
+	if (ring->abandoned)
+		ring_reap(ring);
+	else if (list_empty(&ring->readers) && list_empty(&ring->comers))
+		ring_abandon(ring);
+	produce(server);
 	server_check_drained(server);
 }
 
@@ -63,13 +71,14 @@ static int ring_init(struct ring *ring, const struct ring_plan *plan)
 	struct server *server = ring->server;
 	ring->slots = (uint32_t)plan->slots;
 	ring->stride = plan->stride;
-	ring->base = plan->start;
+	ring->base = ring->head = plan->start;
 	ring->uid = plan->uid;
 	ring->slot = calloc(ring->slots, sizeof(*ring->slot));
 	if (!ring->slot)
 		return -ENOMEM;
 	ring->making.segment = ring_plan_segment(ring->stream, ring->id, ring->slots);
 	ring->making.segment.transport = plan->transport;
+	ring->segment.transport = plan->transport;
 	ring->segment.bytes = ring->making.segment.bytes;
 	ring->making.work.data = ring;
 	return uv_queue_work(&server->loop, &ring->making.work, ring_work, ring_made);
@@ -93,6 +102,7 @@ int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *p
 	}
 	list_init(&ring->readers);
 	list_init(&ring->leases);
+	list_init(&ring->comers);
 	list_init(&ring->waiters);
 	list_append(&stream->rings, &ring->link);
 	stream->users++;
@@ -107,7 +117,8 @@ int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *p
 static void ring_free(struct ring *ring)
 {
 	struct stream *stream = ring->stream;
-	assert(list_empty(&ring->readers) && list_empty(&ring->leases) && ring->jobs == 0);
+	assert(list_empty(&ring->readers) && list_empty(&ring->comers));
+	assert(list_empty(&ring->leases) && ring->jobs == 0);
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		assert(ring->slot[i].pins == 0);
 		free(ring->slot[i].note);
@@ -144,6 +155,16 @@ void ring_job_back(struct ring *ring)
 	ring->jobs--;
 	if (ring->abandoned || ring->obstructed)
 		ring_loosened(ring);
+}
+
+void ring_left(struct ring *ring)
+{
+	if (!ring->abandoned && list_empty(&ring->readers) && list_empty(&ring->comers)) {
+		ring_abandon(ring);
+		return;
+	}
+	produce_cancel(ring); /* what it alone wanted */
+	ring_loosened(ring);
 }
 
 void ring_loosened(struct ring *ring)
@@ -197,6 +218,10 @@ uint64_t ring_floor(const struct ring *ring)
 	}
 	list_for_each(lease, after, &ring->leases, struct lease, in_ring)
 		floor = lease->ordinal < floor ? lease->ordinal : floor;
+	list_for_each(comer, last, &ring->comers, struct reader, move.link) {
+		uint64_t ordinal = pace_place(comer);
+		floor = ordinal < floor ? ordinal : floor;
+	}
 	return floor;
 }
 
@@ -207,6 +232,15 @@ bool ring_wanted(const struct ring *ring, uint64_t epoch, uint64_t position)
 		    share_has(&reader->share, &reader->next, epoch, position))
 			return true;
 	return false;
+}
+
+bool ring_ahead(const struct ring *ring, const struct ring *other)
+{
+	uint64_t epoch = ring->head / ring->stride, its = other->head / other->stride;
+	uint64_t position = ring->head % ring->stride, its_position = other->head % other->stride;
+	if (epoch != its)
+		return epoch > its;
+	return position != its_position ? position > its_position : ring->id < other->id;
 }
 
 static void slot_empty(struct slot *slot)
@@ -255,6 +289,7 @@ void slot_done(struct slot *slot, bool substituted)
 {
 	assert(slot->state == SLOT_FILLING);
 	slot->state = SLOT_READY;
+	slot->ready_ns = clock_ns();
 	slot->substituted = substituted;
 }
 

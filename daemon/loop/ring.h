@@ -40,6 +40,7 @@ struct slot {
 	uint8_t state;
 	bool substituted;
 	uint32_t pins; /* leases that cover it */
+	uint64_t ready_ns;
 	struct slot_note *note;
 };
 
@@ -60,6 +61,7 @@ struct ring {
 	bool abandoned;
 	uid_t uid; /* it was made for */
 	struct list readers, leases;
+	struct list comers; /* struct reader on the way here, by move.link; see pace.h */
 	struct segment segment;
 	bool made; /* the segment stands; before that waiters wait */
 	struct list waiters;
@@ -72,6 +74,7 @@ struct ring {
 
 	uint32_t slots;
 	uint64_t stride, base;
+	uint64_t head; /* one past the last ordinal that was ever ordered */
 	struct slot *slot;
 	uint64_t jobs;	 /* slots FILLING */
 	bool obstructed; /* the window could not move past a slot in a thread's hand */
@@ -101,7 +104,9 @@ void ring_reap(struct ring *ring);
 void ring_job_back(struct ring *ring);
 /* For a reader that is blocked, but not by the window: whatever moves, it looks again. */
 void ring_rouse(struct ring *ring);
-/* A reader left or a lease was given back: the window may move, an abandoned ring may go. */
+/* A reader left: the window may move, a ring without any is abandoned. */
+void ring_left(struct ring *ring);
+/* A lease was given back: the window may move, an abandoned ring may go. */
 void ring_loosened(struct ring *ring);
 
 uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position);
@@ -112,6 +117,8 @@ uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal);
 uint64_t ring_floor(const struct ring *ring);
 /* Does a reader still have to be given this position? */
 bool ring_wanted(const struct ring *ring, uint64_t epoch, uint64_t position);
+/* Is `ring` further on in their stream than `other`? Of two at one place it is the older. */
+bool ring_ahead(const struct ring *ring, const struct ring *other);
 /* Move the window so that it holds `ordinal`, as far as readers and threads allow. */
 bool ring_reach(struct ring *ring, uint64_t ordinal);
 

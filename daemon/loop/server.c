@@ -256,6 +256,7 @@ static int server_init_handles(struct server *server)
 	int r = bell_init(&server->done, loop, server_on_done, server);
 	r = r < 0 ? r : uv_timer_init(loop, &server->tick);
 	r = r < 0 ? r : uv_timer_start(&server->tick, server_on_tick, TICK_MS, TICK_MS);
+	r = r < 0 ? r : pace_init(server);
 	r = r < 0 ? r : uv_signal_init(loop, &server->sigterm);
 	r = r < 0 ? r : uv_signal_start(&server->sigterm, server_on_signal, SIGTERM);
 	r = r < 0 ? r : uv_signal_init(loop, &server->sigint);
@@ -305,8 +306,9 @@ static void server_init_scans(struct server *server)
 
 static void server_init_lists(struct server *server)
 {
-	struct list *lists[] = {&server->peers, &server->datasets, &server->streams, &server->dying,
-				&server->bad,	&server->hungry,   &server->visits};
+	struct list *lists[] = {&server->peers,	       &server->datasets, &server->streams,
+				&server->dying,	       &server->bad,	  &server->hungry,
+				&server->pace.starved, &server->pace.due, &server->visits};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		list_init(lists[i]);
 }

@@ -15,6 +15,7 @@
 #include "config/cpus.h"
 #include "loop/bell.h"
 #include "loop/listener.h"
+#include "loop/pace.h"
 #include "loop/wait.h"
 #include "proto/frame.h"
 #include "proto/message.h"
@@ -43,7 +44,8 @@ struct server {
 	struct list hungry;	 /* struct turn of streams with samples to order ... */
 	uint64_t virtual_time;	 /* ... the furthest one of them had a turn at, see turn.h */
 	struct wait_sample made; /* the sample that was made last */
-	struct job *spare;	 /* jobs for reuse, with their buffers */
+	struct pace pace;
+	struct job *spare;		    /* jobs for reuse, with their buffers */
 	struct job *ordered, **ordered_end; /* not yet handed to the pool, see produce.c */
 	uint64_t queued_ns;		    /* what the jobs in the pool are likely to take */
 

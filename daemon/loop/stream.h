@@ -36,7 +36,7 @@ struct stream {
 	struct job_recipe recipe;
 	struct list rings;
 	struct turn turn;
-	unsigned users; /* attachments and rings; the last one out frees it */
+	unsigned users; /* attachments, readers, rings; the last one out frees it */
 
 	uint64_t decoded, delivered;
 	uint64_t rate_base; /* `delivered` at the last tick */

@@ -156,15 +156,20 @@ class Peer:
         answer = self.request("attach", **{**wish, **fields})
         if answer.name == "attached":
             self.attached = answer.fields
-            if self.attached["transport"] == "fd":
-                fd = self.fds.pop(0)
-            else:
-                fd = os.open(self.attached["path"], os.O_RDONLY)
-            try:
-                self.ring = Ring(fd, self.attached["bytes"])
-            finally:
-                os.close(fd)
+            self.follow(answer)
         return answer
+
+    def follow(self, message):
+        """Map the ring that an ATTACHED or a RING brings: later batches are in it."""
+        if message.fields["transport"] == "fd":
+            fd = self.fds.pop(0)
+        else:
+            fd = os.open(message.fields["path"], os.O_RDONLY)
+        try:
+            self.ring = Ring(fd, message.fields["bytes"])
+        finally:
+            os.close(fd)
+        assert self.ring.number == message.fields["ring"]
 
     def release(self, batch):
         self.send("release", lease=batch.fields["lease"])
@@ -223,6 +228,9 @@ class Peer:
             assert message, "hung up before END"
             if message.name == "end":
                 return
+            if message.name == "ring":
+                self.follow(message)
+                continue
             assert message.name == "batch", message
             arrays = self.ring.read(message.fields["runs"])
             for i in range(message.fields["count"]):
