@@ -17,7 +17,6 @@ struct session;
 
 struct lease {
 	struct list in_session, in_ring; /* each oldest first */
-	struct session *session;
 	struct ring *ring;
 	struct session *session;
 	struct reader *reader; /* NULL once that has left */
