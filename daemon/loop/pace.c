@@ -201,6 +201,16 @@ uint64_t pace_place(const struct reader *comer)
 	return ring_ordinal(comer->move.ring, at->epoch, share_span(&comer->share, at).position);
 }
 
+/* Does the batch at `a` stand before that at `b` in the stream? Rings may count them differently.
+ */
+static bool place_before(const struct reader *reader, const struct cursor *a,
+			 const struct reader *other, const struct cursor *b)
+{
+	if (a->epoch != b->epoch)
+		return a->epoch < b->epoch;
+	return share_span(&reader->share, a).position < share_span(&other->share, b).position;
+}
+
 /* The first batch that the window does not wholly hold: all before it stands or comes to stand. */
 static struct cursor leave_at(const struct reader *reader)
 {
@@ -259,7 +269,7 @@ static void ring_place(struct ring *ring)
 		misfit |= !ring_holds(ring, ordinal);
 	}
 	if (misfit)
-		ring->base = ring->head = first;
+		ring->base = first;
 }
 
 void pace_ring_made(struct ring *ring)
@@ -306,14 +316,6 @@ static bool crew_fits(const struct reader *reader, const struct ring *ring)
 	return true;
 }
 
-static bool cursor_before(const struct reader *reader, const struct reader *other)
-{
-	const struct cursor *a = &reader->move.at, *b = &other->move.at;
-	return a->epoch != b->epoch ? a->epoch < b->epoch
-				    : share_span(&reader->share, a).position <
-					      share_span(&other->share, b).position;
-}
-
 static void fork_no_room(struct server *server, const struct fault *fault)
 {
 	server_count(server, COUNTER_FORKS_REFUSED, 1);
@@ -333,7 +335,8 @@ static struct ring *fork_ring(const struct reader *reader)
 	list_for_each(ring, next, &reader->stream->rings, struct ring, link)
 		if (ring != reader->ring && crew_fits(reader, ring))
 			return ring;
-	crew_for_each(member, after, reader) if (cursor_before(member, first)) first = member;
+	crew_for_each(member, after, reader) if (place_before(member, &member->move.at, first,
+							      &first->move.at)) first = member;
 	int r = demand_plan(&first->demand, &first->share, &first->move.at, first->stream,
 			    first->peer->uid, &plan, &fault);
 	if (r)
@@ -392,14 +395,36 @@ static void pace_on_timer(uv_timer_t *timer)
 
 /* -- merge -------------------------------------------------------------------------------- */
 
+/* The foremost reader of a ring; NULL if none has a batch to come. */
+static const struct reader *ring_leader(const struct ring *ring)
+{
+	const struct reader *leader = NULL;
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+		if (!reader_ended(reader) &&
+		    (!leader || place_before(leader, &leader->next, reader, &reader->next)))
+			leader = reader;
+	return leader;
+}
+
+/* Of two at one place the older is ahead. */
+static bool ring_ahead(const struct ring *ring, const struct ring *other)
+{
+	const struct reader *leader = ring_leader(ring), *its = ring_leader(other);
+	if (!leader || !its)
+		return false;
+	return place_before(its, &its->next, leader, &leader->next) ||
+	       (!place_before(leader, &leader->next, its, &its->next) && ring->id < other->id);
+}
+
 static bool reader_near(const struct reader *reader, const struct ring *ring)
 {
-	if (!reader->moves || reader->move.ring ||
+	if (!reader->moves || reader->move.ring || reader_ended(reader) ||
 	    !demand_fits(&reader->demand, &reader->share, &reader->next, ring))
 		return false;
+	const struct reader *leader = ring_leader(ring);
 	uint64_t position = share_span(&reader->share, &reader->next).position;
 	uint64_t ordinal = ring_ordinal(ring, reader->next.epoch, position);
-	return ordinal - ring->base >= ring->slots / 2;
+	return leader && reader_place(leader) <= ordinal + ring->slots / 2;
 }
 
 static bool crew_near(const struct reader *reader, const struct ring *ring)
@@ -437,8 +462,8 @@ void pace_merge(struct server *server)
 		struct reader *reader = list_entry(server->pace.due.next, struct reader, in_due);
 		list_remove(&reader->in_due);
 		list_for_each(ring, next, &reader->stream->rings, struct ring, link) {
-			if (!ring->made || ring == reader->ring ||
-			    !ring_ahead(ring, reader->ring) || !crew_near(reader, ring))
+			if (!ring->made || ring == reader->ring || !crew_near(reader, ring) ||
+			    !ring_ahead(ring, reader->ring))
 				continue;
 			merge_ring(reader->ring, ring);
 			break;

@@ -9,10 +9,10 @@
  * the window does not wholly hold: in a ring that holds that place, or in one made for it. A crew
  * (the readers of one job) moves as one, each member from where it will have come to.
  *
- * Merge: a reader whose next batch stands in the newer half of a ring ahead goes on there. Only the
- * newer half, because from then on it holds that ring too: what it needs is made there already, and
- * half a ring is what it can dawdle before those ahead notice. A reader that is slow for good never
- * comes so far, so nobody is forked and merged in turns.
+ * Merge: a reader that has come within half a ring of the foremost reader of a ring ahead, whose
+ * window holds its next batch, goes on there. Half a ring, because from then on it holds that one
+ * too: the other half is what those ahead have left before they notice. A reader that is slow for
+ * good is a ring or more behind, so that nobody is forked and merged in turns.
  */
 #ifndef STOKER_LOOP_PACE_H
 #define STOKER_LOOP_PACE_H

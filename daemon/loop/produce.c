@@ -94,7 +94,6 @@ static struct job *job_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->kin = NULL;
 	job->bytes.size = 0;
 	slot_fill(ring_slot(ring, ordinal));
-	ring->head = ordinal < ring->head ? ring->head : ordinal + 1;
 	ring->jobs++;
 	return job;
 }

@@ -71,7 +71,7 @@ static int ring_init(struct ring *ring, const struct ring_plan *plan)
 	struct server *server = ring->server;
 	ring->slots = (uint32_t)plan->slots;
 	ring->stride = plan->stride;
-	ring->base = ring->head = plan->start;
+	ring->base = plan->start;
 	ring->uid = plan->uid;
 	ring->slot = calloc(ring->slots, sizeof(*ring->slot));
 	if (!ring->slot)
@@ -232,15 +232,6 @@ bool ring_wanted(const struct ring *ring, uint64_t epoch, uint64_t position)
 		    share_has(&reader->share, &reader->next, epoch, position))
 			return true;
 	return false;
-}
-
-bool ring_ahead(const struct ring *ring, const struct ring *other)
-{
-	uint64_t epoch = ring->head / ring->stride, its = other->head / other->stride;
-	uint64_t position = ring->head % ring->stride, its_position = other->head % other->stride;
-	if (epoch != its)
-		return epoch > its;
-	return position != its_position ? position > its_position : ring->id < other->id;
 }
 
 static void slot_empty(struct slot *slot)

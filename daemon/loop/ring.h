@@ -74,7 +74,6 @@ struct ring {
 
 	uint32_t slots;
 	uint64_t stride, base;
-	uint64_t head; /* one past the last ordinal that was ever ordered */
 	struct slot *slot;
 	uint64_t jobs;	 /* slots FILLING */
 	bool obstructed; /* the window could not move past a slot in a thread's hand */
@@ -117,8 +116,6 @@ uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal);
 uint64_t ring_floor(const struct ring *ring);
 /* Does a reader still have to be given this position? */
 bool ring_wanted(const struct ring *ring, uint64_t epoch, uint64_t position);
-/* Is `ring` further on in their stream than `other`? Of two at one place it is the older. */
-bool ring_ahead(const struct ring *ring, const struct ring *other);
 /* Move the window so that it holds `ordinal`, as far as readers and threads allow. */
 bool ring_reach(struct ring *ring, uint64_t ordinal);
 
