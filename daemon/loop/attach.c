@@ -8,6 +8,7 @@
 
 #include "loop/catalog.h"
 #include "loop/deliver.h"
+#include "loop/pace.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
 #include "loop/reader.h"
@@ -32,6 +33,7 @@ struct attachment {
 	struct reader_request request;
 	char job[64];
 	char expect_dataset[33], expect_pipeline[33];
+	bool live;
 };
 
 static void attachment_free(struct attachment *attachment)
@@ -135,9 +137,52 @@ static void attachment_make_ring(struct attachment *attachment, const struct cur
 	list_append(&ring->waiters, &attachment->made.link);
 }
 
+/* The ranks of a job begin where the first of them did. */
+static const struct reader *attachment_mate(const struct attachment *attachment)
+{
+	const struct session *session = attachment->session;
+	list_for_each(peer, next, &attachment->server->peers, struct peer, link) {
+		const struct reader *mate = peer->session.reader;
+		if (mate && mate->job[0] && strcmp(mate->job, attachment->job) == 0 &&
+		    mate->stream == attachment->stream && peer->uid == session->peer->uid &&
+		    mate->share.world == attachment->request.share.world)
+			return mate;
+	}
+	return NULL;
+}
+
+/* Begin where the stream is: at the first global batch of its foremost reader that is still to be
+ * had. Where nobody reads it, at the position that was asked for. */
+static void attachment_go_live(struct attachment *attachment)
+{
+	struct reader_request *request = &attachment->request;
+	const struct reader *mate = attachment_mate(attachment);
+	const struct reader *leader = pace_leader(attachment->stream);
+	if (mate) {
+		request->epoch = mate->start.epoch;
+		request->position = mate->start.origin;
+		return;
+	}
+	if (!leader)
+		return;
+	struct cursor at = leader->next, from;
+	for (int i = 0; i < 2; i++) { /* the leader's rank may begin behind the window's end */
+		from = (struct cursor){
+			at.epoch, at.origin + at.batch * share_global_batch(&leader->share), 0};
+		request->epoch = from.epoch;
+		request->position = from.origin;
+		share_settle(&request->share, &from);
+		if (demand_fits(&request->demand, &request->share, &from, leader->ring))
+			return;
+		share_advance(&leader->share, &at);
+	}
+}
+
 static void attachment_find_ring(struct attachment *attachment)
 {
 	const struct reader_request *request = &attachment->request;
+	if (attachment->live)
+		attachment_go_live(attachment);
 	struct cursor from = {request->epoch, request->position, 0};
 	share_settle(&request->share, &from); /* its first batch may be in a later epoch */
 	attachment->allocating = true;
@@ -264,6 +309,8 @@ static const char *attachment_take(struct attachment *attachment,
 	static const char *const last[] = {"short", "drop", "pad"};
 	static const char *const bad[] = {"error", "substitute"};
 	static const char *const paces[] = {"auto", "free", "together"};
+	static const char *const starts[] = {"position", "live"};
+	int start = choose(attach->start, starts, 2);
 	int last_batch = choose(attach->last_batch, last, 3);
 	int bad_samples = choose(attach->bad_samples, bad, 2);
 	int pace = choose(attach->pace, paces, 3);
@@ -271,6 +318,8 @@ static const char *attachment_take(struct attachment *attachment,
 		return "last_batch must be short, drop or pad";
 	if (bad_samples < 0)
 		return "bad_samples must be error or substitute";
+	if (start < 0)
+		return "start must be position or live";
 	if (pace < 0)
 		return "pace must be auto, free or together";
 	if (attach->rank >= attach->world)
@@ -304,6 +353,7 @@ static const char *attachment_take(struct attachment *attachment,
 	attachment->request.job = (struct text){attachment->job, strlen(attachment->job)};
 	copy_text(attachment->expect_dataset, 33, attach->expect_dataset);
 	copy_text(attachment->expect_pipeline, 33, attach->expect_pipeline);
+	attachment->live = start == 1;
 	attachment->subset_start = attach->subset_start;
 	attachment->subset_stop = attach->subset_stop;
 	return NULL;

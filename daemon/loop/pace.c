@@ -406,6 +406,17 @@ static const struct reader *ring_leader(const struct ring *ring)
 	return leader;
 }
 
+const struct reader *pace_leader(const struct stream *stream)
+{
+	const struct reader *leader = NULL;
+	list_for_each(ring, next, &stream->rings, struct ring, link) {
+		const struct reader *its = ring_leader(ring);
+		if (its && (!leader || place_before(leader, &leader->next, its, &its->next)))
+			leader = its;
+	}
+	return leader;
+}
+
 /* Of two at one place the older is ahead. */
 static bool ring_ahead(const struct ring *ring, const struct ring *other)
 {

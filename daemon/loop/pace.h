@@ -27,6 +27,7 @@ struct cursor;
 struct reader;
 struct ring;
 struct server;
+struct stream;
 
 struct pace {
 	uv_timer_t timer;    /* when the next of `starved` is due */
@@ -44,6 +45,8 @@ void pace_merge(struct server *server); /* those who came on, where they can */
 /* The ring stands, or could not be made: those who were to go on in it do, or stay. */
 void pace_ring_made(struct ring *ring);
 
+/* The foremost reader of a stream; NULL if nobody has a batch to come. */
+const struct reader *pace_leader(const struct stream *stream);
 /* Does the reader go on in another ring from this batch on? */
 bool pace_leaves_at(const struct reader *reader, const struct cursor *batch);
 /* The place that a comer holds in the ring it moves to; UINT64_MAX while that is not made. */
