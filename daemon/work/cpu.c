@@ -39,15 +39,20 @@ static enum cpu cpu_machine(void)
 
 #endif
 
+enum cpu cpu_most(void)
+{
+	const char *most = getenv("STOKER_CPU");
+	for (enum cpu cpu = CPU_PLAIN; most && cpu < CPU_AVX512; cpu++) {
+		if (strcmp(most, names[cpu]) == 0)
+			return cpu;
+	}
+	return CPU_AVX512;
+}
+
 enum cpu cpu_best(void)
 {
-	enum cpu best = cpu_machine();
-	const char *most = getenv("STOKER_CPU");
-	for (enum cpu cpu = CPU_PLAIN; most && cpu < best; cpu++) {
-		if (strcmp(most, names[cpu]) == 0)
-			best = cpu;
-	}
-	return best;
+	enum cpu machine = cpu_machine(), most = cpu_most();
+	return machine < most ? machine : most;
 }
 
 const char *cpu_name(enum cpu cpu)

@@ -12,8 +12,10 @@ enum cpu {
 	CPU_AVX512, /* F, BW, DQ, VL, VBMI, VBMI2, VNNI: Ice Lake, Zen 4 and later */
 };
 
-/* The best that this machine can run; STOKER_CPU=plain or avx2 in the environment keeps it to
- * less, which is for tests and for finding out what is wrong. */
+/* STOKER_CPU=plain or avx2 in the environment allows no more than that, which is for tests and for
+ * finding out what is wrong. */
+enum cpu cpu_most(void);
+/* The best that is allowed and that this machine can run. */
 enum cpu cpu_best(void);
 const char *cpu_name(enum cpu cpu);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "work/entropy_kernel.h"
 
+#include "work/cpu.h"
 #include "work/entropy_plain.h"
 
 #if defined(__x86_64__)
@@ -43,7 +44,7 @@ const struct entropy_kernel *entropy_kernel_at(unsigned i)
 const struct entropy_kernel *entropy_kernel_best(void)
 {
 	const struct entropy_kernel *best = NULL, *next;
-	for (unsigned i = 0; (next = entropy_kernel_at(i)); i++)
+	for (unsigned i = 0; i <= cpu_most() && (next = entropy_kernel_at(i)); i++)
 		best = next;
 	return best;
 }

@@ -16,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "pictures.h"
+#include "work/cpu.h"
 #include "work/entropy.h"
 #include "work/entropy_kernel.h"
 #include "work/scanner.h"
@@ -288,8 +289,21 @@ static void test_kernels_decode_the_same(void **state)
 			free(a);
 			free(b);
 		}
-	assert_ptr_equal(entropy_kernel_best() == plain, entropy_kernel_at(1) == NULL);
 	subject_deinit(&subject);
+}
+
+static void test_environment_chooses(void **state)
+{
+	const struct entropy_kernel *allowed = entropy_kernel_at(0);
+	(void)state;
+	for (unsigned i = 0; i <= CPU_AVX512; i++) {
+		const struct entropy_kernel *kernel = entropy_kernel_at(i);
+		allowed = kernel ? kernel : allowed;
+		assert_int_equal(setenv("STOKER_CPU", cpu_name((enum cpu)i), 1), 0);
+		assert_ptr_equal(entropy_kernel_best(), allowed);
+	}
+	assert_int_equal(unsetenv("STOKER_CPU"), 0);
+	assert_ptr_equal(entropy_kernel_best(), allowed);
 }
 
 int main(void)
@@ -297,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_index_is_that_of_the_plain_walk),
 		cmocka_unit_test(test_kernels_decode_the_same),
+		cmocka_unit_test(test_environment_chooses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
