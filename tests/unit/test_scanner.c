@@ -17,7 +17,7 @@
 #include "base/buffer.h"
 #include "pictures.h"
 #include "work/cpu.h"
-#include "work/cpu.h"
+#include "work/entropy.h"
 #include "work/entropy_kernel.h"
 #include "work/scanner.h"
 
