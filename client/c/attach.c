@@ -85,6 +85,7 @@ static int attach_transforms(struct attach *attach, const struct stoker_options 
 	if (r)
 		return r;
 	message->transforms.packed = transforms->packed;
+	message->draft = options->draft || transforms->draft;
 	r = attach_choose(&message->dtype, "dtype", options->dtype, transforms->dtype, fault);
 	return r ? r
 		 : attach_choose(&message->layout, "layout", options->layout, transforms->layout,

@@ -76,6 +76,10 @@ struct stoker_options {
 	const char *last_batch;		    /* "drop" or "pad"; NULL is "short" */
 	const char *bad_samples;	    /* "substitute"; NULL is "error": see -EBADMSG */
 	int exif_orientation;		    /* 1: turn images as their EXIF says */
+	/* 1: JPEGs may be decoded at a half, quarter or eighth of their size where what is cropped
+	 * is still as large as what it is resized to: other bytes, much sooner, for large
+	 * photographs. As Pillow's Image.draft(). */
+	int draft;
 
 	/* The ranks of one training run: same job, each its rank. world 0 means 1. */
 	const char *job;

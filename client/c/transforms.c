@@ -234,7 +234,7 @@ static int parse_pairs(struct parser *parser, uint32_t *count_out)
 	return 0;
 }
 
-/* "float32" and "NCHW" at the end of a canonical text are no transforms. */
+/* "float32", "NCHW" and "draft" at the end of a canonical text are no transforms. */
 static bool take_output(struct transforms *out, struct text word)
 {
 	static const char *const dtypes[] = {"uint8", "float16", "bfloat16", "float32"};
@@ -244,6 +244,8 @@ static bool take_output(struct transforms *out, struct text word)
 			at = out->dtype;
 	if (text_equals(word, "NCHW") || text_equals(word, "NHWC"))
 		at = out->layout;
+	if (text_equals(word, "draft"))
+		return out->draft = true;
 	if (at) {
 		memcpy(at, word.data, word.size);
 		at[word.size] = '\0';
@@ -257,7 +259,8 @@ static int parse_step(struct parser *parser, uint32_t *steps)
 	skip_blanks(parser);
 	const char *begin = parser->at;
 	struct text name = take_word(parser);
-	bool last = parser->out->dtype[0] || parser->out->layout[0];
+	const struct transforms *out = parser->out;
+	bool last = out->dtype[0] || out->layout[0] || out->draft;
 	if (name.size == 0 || is_digit(*name.data))
 		return parser_fail(parser, begin, "the name of a transform should be here");
 	if (skip_blanks(parser) != '(' && take_output(parser->out, name))

@@ -7,8 +7,8 @@
  *                                            | None | "[" values "]" | "(" values ")"
  *
  * The same text on every locale. Which transforms there are, and what they take, is the daemon's to
- * know. A stream's canonical text ends in |dtype|LAYOUT: these two are told apart. Pure; any
- * thread.
+ * know. A stream's canonical text ends in |dtype|LAYOUT, and in |draft if it has that: these are
+ * told apart. Pure; any thread.
  */
 #ifndef STOKER_CLIENT_TRANSFORMS_H
 #define STOKER_CLIENT_TRANSFORMS_H
@@ -22,6 +22,7 @@ struct transforms {
 	struct packer *packer;	    /* owned; has the packed list */
 	struct text packed;	    /* in it */
 	char dtype[16], layout[16]; /* "" if the text has none */
+	bool draft;
 };
 #define TRANSFORMS_NULL ((struct transforms){0})
 

@@ -224,8 +224,8 @@ static bool attachment_check_token(struct attachment *attachment)
 	else if (attachment->expect_pipeline[0] &&
 		 strcmp(attachment->expect_pipeline, pipeline) != 0)
 		snprintf(text, sizeof(text),
-			 "the resume token is of pipeline %s, this one is %s: transforms, dtype or "
-			 "layout differ",
+			 "the resume token is of pipeline %s, this one is %s: transforms, dtype, "
+			 "layout or draft differ",
 			 attachment->expect_pipeline, pipeline);
 	if (text[0])
 		attachment_fail(attachment, ERROR_TOKEN, text);
@@ -375,6 +375,9 @@ static int attachment_check(struct attachment *attachment, const struct message_
 	*code_out = ERROR_PIPELINE;
 	int r = pipeline_new(&attachment->pipeline, &attach->transforms.value, attach->dtype,
 			     attach->layout, fault);
+	if (r)
+		return r;
+	r = attach->draft ? pipeline_allow_draft(attachment->pipeline) : 0;
 	if (r)
 		return r;
 	*code_out = ERROR_DATASET;

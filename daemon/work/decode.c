@@ -193,6 +193,17 @@ bool decoder_visit(struct decoder *decoder)
 	return true;
 }
 
+bool decoder_shrinks(const struct decoder *decoder)
+{
+	return decoder->format == FORMAT_JPEG;
+}
+
+void decoder_set_scale(struct decoder *decoder, unsigned scale)
+{
+	if (decoder_shrinks(decoder))
+		jpeg_set_scale(decoder->jpeg, scale, &decoder->header);
+}
+
 int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault)
 {
 	struct turn turn = turn_of(decoder->header.orientation);

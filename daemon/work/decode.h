@@ -75,6 +75,14 @@ void decoder_set_origin(struct decoder *decoder, const struct decode_origin *ori
  * is. */
 bool decoder_visit(struct decoder *decoder);
 
+/* Whether the image begun can be decoded smaller at little cost: JPEGs can. */
+bool decoder_shrinks(const struct decoder *decoder);
+
+/* After decoder_begin(): decode the image begun, if it shrinks, at 1/scale of its size, edges
+ * rounded up; 1, 2, 4 or 8. All coordinates are then those of the smaller picture. The pixels are
+ * libjpeg's scaled ones, which Pillow's draft() gives. May be called again. */
+void decoder_set_scale(struct decoder *decoder, unsigned scale);
+
 /*
  * Decode at least the part `need` (inside the picture, not empty) of the image begun. `out` borrows
  * the decoder's memory until the next decoder_begin(). 0, a condition or -ENOMEM.

@@ -284,3 +284,67 @@ int geometry_add(struct geometry *geometry, const struct transform *transform, u
 	const struct draws draws = {key, (uint32_t)index << 16};
 	return functions[transform->row->kind](geometry, transform, &draws, fault);
 }
+
+/* --- for a picture that is decoded smaller --- */
+
+/* The first resize, and what part of the picture it takes; -1 if it is not a mere part. */
+static int find_resize(const struct geometry *geometry, struct rect *crop_out)
+{
+	if (geometry->count == 0)
+		return -1;
+	const struct step *first = &geometry->steps[0];
+	struct rect crop = {0, 0, first->axis[0].in, first->axis[1].in};
+	for (unsigned i = 0; i < geometry->count; i++) {
+		const struct step_axis *x = &geometry->steps[i].axis[0];
+		const struct step_axis *y = &geometry->steps[i].axis[1];
+		if (geometry->steps[i].kind == STEP_RESIZE) {
+			*crop_out = crop;
+			return (int)i;
+		}
+		if (geometry->steps[i].kind != STEP_WINDOW || x->offset < 0 || y->offset < 0 ||
+		    x->offset + x->out > x->in || y->offset + y->out > y->in)
+			return -1;
+		crop = (struct rect){crop.x + x->offset, crop.y + y->offset, x->out, y->out};
+	}
+	return -1;
+}
+
+static int32_t divide_up(int32_t number, int32_t by)
+{
+	return (number + by - 1) / by;
+}
+
+unsigned geometry_shrink(struct geometry *geometry)
+{
+	struct rect crop;
+	int at = find_resize(geometry, &crop);
+	if (at < 0)
+		return 1;
+	struct step resize = geometry->steps[at];
+	int32_t scale = 8;
+	while (scale > 1 && (crop.width / scale < resize.axis[0].out ||
+			     crop.height / scale < resize.axis[1].out))
+		scale /= 2;
+	if (scale == 1)
+		return 1;
+	const int32_t from[2] = {crop.x, crop.y};
+	const int32_t to[2] = {crop.x + crop.width, crop.y + crop.height};
+	struct step window = {.kind = STEP_WINDOW};
+	for (int i = 0; i < 2; i++) {
+		int32_t offset = from[i] / scale, out = divide_up(to[i], scale) - offset;
+		window.axis[i] = (struct step_axis){
+			.in = divide_up(geometry->steps[0].axis[i].in, scale),
+			.out = out,
+			.offset = offset,
+		};
+		resize.axis[i].in = out;
+	}
+	unsigned rest = geometry->count - (unsigned)at - 1;
+	/* A resize of the whole picture has no crop before it, so all that follow move up by one.
+	 */
+	memmove(&geometry->steps[2], &geometry->steps[at + 1], rest * sizeof(*geometry->steps));
+	geometry->steps[0] = window;
+	geometry->steps[1] = resize;
+	geometry->count = 2 + rest;
+	return (unsigned)scale;
+}

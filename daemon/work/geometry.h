@@ -13,10 +13,11 @@
 #include "base/fault.h"
 #include "base/philox.h"
 #include "work/axis.h"
+#include "work/image.h"
 #include "work/transform.h"
 
 #define GEOMETRY_TRANSFORMS_MAX 60 /* of a list: their steps are numbered by a byte */
-#define GEOMETRY_STEPS_MAX (4 * GEOMETRY_TRANSFORMS_MAX)
+#define GEOMETRY_STEPS_MAX (4 * GEOMETRY_TRANSFORMS_MAX + 1) /* and geometry_shrink()'s crop */
 #define GEOMETRY_EDGE_MAX (1 << 24) /* of a picture in between: Pillow's box is float32 */
 
 /* What is seen beside a picture, as in numpy.pad. */
@@ -62,5 +63,14 @@ void geometry_begin(struct geometry *geometry, int32_t width, int32_t height);
 /* Add what `transform`, number `index` of its list, does to this picture. 0 or GEOMETRY_E_IMAGE. */
 int geometry_add(struct geometry *geometry, const struct transform *transform, unsigned index,
 		 const struct draw_key *key, struct fault *fault);
+
+/*
+ * Rewrite the steps for the same picture decoded at a 1st, half, 4th or 8th of its size, each edge
+ * rounded up, and return which. The crop that the first resize takes of the picture decides: the
+ * smallest of these that still has a pixel for each that the resize makes, on both axes. Its edges
+ * are divided, outwards to whole pixels. Without a resize, or with more than crops before it, or
+ * with one that reaches beside the picture: 1, and the steps stay.
+ */
+unsigned geometry_shrink(struct geometry *geometry);
 
 #endif

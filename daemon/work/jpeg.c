@@ -44,8 +44,10 @@ struct jpeg {
 
 	const struct codec_input *input;
 	bool exif;
-	struct codec_header header;
-	struct buffer ink; /* rows of CMYK on their way to RGB */
+	struct codec_header stored;
+	unsigned scale;		    /* the picture is decoded at 1/scale of its size ... */
+	struct codec_header header; /* ... and comes out with this one */
+	struct buffer ink;	    /* rows of CMYK on their way to RGB */
 
 	struct shortcut *shortcut;
 	struct decode_origin origin; /* of the picture; `scans` is NULL if it is not known */
@@ -212,6 +214,14 @@ static unsigned jpeg_orientation(const struct jpeg_decompress_struct *cinfo)
 	return 1;
 }
 
+static void jpeg_measure(struct jpeg *jpeg)
+{
+	int32_t scale = (int32_t)jpeg->scale;
+	jpeg->header = jpeg->stored;
+	jpeg->header.width = (jpeg->stored.width + scale - 1) / scale;
+	jpeg->header.height = (jpeg->stored.height + scale - 1) / scale;
+}
+
 static void step_header(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
@@ -232,9 +242,10 @@ static void step_header(struct jpeg *jpeg)
 					   "a JPEG of %d components", cinfo->num_components));
 	if (jpeg_has_multiple_scans(cinfo))
 		jpeg_check_scans(jpeg);
-	jpeg->header =
+	jpeg->stored =
 		(struct codec_header){(int32_t)cinfo->image_width, (int32_t)cinfo->image_height,
 				      jpeg->exif ? jpeg_orientation(cinfo) : 1};
+	jpeg_measure(jpeg);
 	jpeg->ready = true;
 }
 
@@ -261,6 +272,9 @@ static struct rect jpeg_area(struct jpeg *jpeg, bool whole)
 	const struct codec_header *header = &jpeg->header;
 	if (whole)
 		return (struct rect){0, 0, header->width, header->height};
+	/* What the library skips is exact at full size only. */
+	if (jpeg->scale > 1)
+		return (struct rect){0, 0, header->width, jpeg->need.y + jpeg->need.height};
 
 	int32_t unit = cinfo->max_h_samp_factor * DCTSIZE;
 	int32_t left = jpeg->need.x / unit * unit - unit;
@@ -318,6 +332,8 @@ static void jpeg_set_up(struct jpeg *jpeg)
 	if (memory > LONG_MAX - SPARE_MEMORY)
 		memory = LONG_MAX - SPARE_MEMORY;
 	cinfo->mem->max_memory_to_use = (long)(memory + SPARE_MEMORY);
+	cinfo->scale_num = 1;
+	cinfo->scale_denom = jpeg->scale;
 	cinfo->out_color_space = cinfo->num_components == 4 ? JCS_CMYK : JCS_RGB;
 }
 
@@ -405,11 +421,19 @@ int jpeg_begin(struct jpeg *jpeg, const struct codec_input *input, bool exif,
 	jpeg_end(jpeg);
 	jpeg->input = input;
 	jpeg->exif = exif;
+	jpeg->scale = 1;
 	jpeg->origin = DECODE_ORIGIN_NULL;
 	int r = jpeg_run(jpeg, step_header, fault);
 	if (r == 0)
 		*out = jpeg->header;
 	return r;
+}
+
+void jpeg_set_scale(struct jpeg *jpeg, unsigned scale, struct codec_header *out)
+{
+	jpeg->scale = scale;
+	jpeg_measure(jpeg);
+	*out = jpeg->header;
 }
 
 void jpeg_set_origin(struct jpeg *jpeg, const struct decode_origin *origin)
@@ -436,7 +460,7 @@ int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct
 	jpeg->pixels = pixels;
 	if (!jpeg->ready) /* a second part of the same image: from the start again */
 		r = jpeg_run(jpeg, step_header, fault);
-	if (r == 0 &&
+	if (r == 0 && jpeg->scale == 1 &&
 	    shortcut_find(jpeg->shortcut, &jpeg->cinfo, jpeg->input, &jpeg->origin, need)) {
 		done = jpeg_read_indexed(jpeg);
 		if (!done)

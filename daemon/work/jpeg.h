@@ -27,6 +27,9 @@ void jpeg_set_origin(struct jpeg *jpeg, const struct decode_origin *origin);
 /* Only make the index. */
 void jpeg_visit(struct jpeg *jpeg);
 
+/* Decode it at 1/scale of its size: 1, 2, 4, 8. `out` is then as if it had this size. */
+void jpeg_set_scale(struct jpeg *jpeg, unsigned scale, struct codec_header *out);
+
 /* Decode at least `need` into `pixels`. May be called again for another part. */
 int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct image *out,
 	      struct fault *fault);

@@ -25,6 +25,7 @@ struct pipeline {
 	struct transform normalize;
 	bool normalized;
 	struct output output;
+	bool draft;
 	char *text; /* owned */
 };
 
@@ -235,6 +236,17 @@ int pipeline_new(struct pipeline **out, const struct value *transforms, struct t
 	return 0;
 }
 
+int pipeline_allow_draft(struct pipeline *pipeline)
+{
+	char *text;
+	if (asprintf(&text, "%s|draft", pipeline->text) < 0)
+		return -ENOMEM;
+	free(pipeline->text);
+	pipeline->text = text;
+	pipeline->draft = true;
+	return 0;
+}
+
 void pipeline_free(struct pipeline *pipeline)
 {
 	if (pipeline)
@@ -296,6 +308,19 @@ int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, i
 			return PIPELINE_E_IMAGE;
 	}
 	int r = stages_plan(&scratch->stages, geometry, width, height, need_out, fault);
+	return r > 0 ? PIPELINE_E_IMAGE : r;
+}
+
+int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scratch, int32_t width,
+		   int32_t height, struct rect *need_out, unsigned *scale_out, struct fault *fault)
+{
+	unsigned scale = pipeline->draft ? geometry_shrink(&scratch->geometry) : 1;
+	int32_t by = (int32_t)scale;
+	*scale_out = scale;
+	if (scale == 1)
+		return 0;
+	int r = stages_plan(&scratch->stages, &scratch->geometry, (width + by - 1) / by,
+			    (height + by - 1) / by, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 

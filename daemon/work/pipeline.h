@@ -43,6 +43,9 @@ int pipeline_new(struct pipeline **out, const struct value *transforms, struct t
 		 struct text layout, struct fault *fault);
 void pipeline_free(struct pipeline *pipeline);
 
+/* Let pipeline_draft() do something, which changes bytes: "|draft" ends the text. 0 or -ENOMEM. */
+int pipeline_allow_draft(struct pipeline *pipeline);
+
 /* Canonical text, e.g. "Resize(size=256, interpolation=bilinear, max_size=None, antialias=True)|
  * CenterCrop(size=(224, 224))|float32|NCHW"; equal text, equal bytes. Lives with the pipeline. */
 const char *pipeline_text(const struct pipeline *pipeline);
@@ -72,6 +75,19 @@ void pipeline_scratch_free(struct pipeline_scratch *scratch);
 int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
 		  int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		  struct fault *fault);
+
+/*
+ * After pipeline_draw(), for a picture that can be decoded smaller: whether it is to be, as
+ *Pillow's Image.draft() does it for JPEGs. The drawn crop stays what it is; it and the resize that
+ *follows say at which part of its size (1, a 2nd, 4th, 8th; see geometry_shrink()) the picture
+ *serves. `need_out` is then of that smaller picture, and so is what pipeline_apply() takes. In
+ *Pillow's terms, for a crop (x, y, w, h) of a W x H picture resized to (m, n): s = the largest of
+ *1, 2, 4, 8 that is at most min(w // m, h // n) image.draft("RGB", (W // s, H // s)) image.crop((x
+ * // s, y // s, ceil((x + w) / s), ceil((y + h) / s))).resize((m, n), ...) Without
+ *pipeline_allow_draft(), `scale_out` is 1 and the rest stays. 0, PIPELINE_E_IMAGE or -ENOMEM.
+ */
+int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scratch, int32_t width,
+		   int32_t height, struct rect *need_out, unsigned *scale_out, struct fault *fault);
 
 /*
  * Apply what was drawn to `image` (its area covers the need) and write the array of

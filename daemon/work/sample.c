@@ -99,15 +99,38 @@ static struct rect rect_around(struct rect a, struct rect b)
 	return around;
 }
 
-/* Draw for a picture of this size: what of it one job needs. */
-static enum job_outcome sample_plan(struct job *job, int32_t width, int32_t height,
-				    struct pipeline_scratch **scratch, struct rect *need_out)
+/* A picture's size, and whether it can be decoded smaller. */
+struct original {
+	int32_t width, height;
+	bool shrinks;
+};
+
+/* What one job needs of a picture, decoded at 1/scale of its size. */
+struct need {
+	struct rect part;
+	unsigned scale;
+};
+
+static enum job_outcome sample_plan(struct job *job, const struct original *original,
+				    struct pipeline_scratch **scratch, struct need *out)
 {
 	const struct pipeline *pipeline = job->recipe->pipeline;
 	if (!*scratch && pipeline_scratch_new(scratch) < 0)
 		return JOB_MEMORY;
-	return outcome_of_pipeline(
-		pipeline_draw(pipeline, &job->key, width, height, *scratch, need_out, &job->fault));
+	*out = (struct need){.scale = 1};
+	int r = pipeline_draw(pipeline, &job->key, original->width, original->height, *scratch,
+			      &out->part, &job->fault);
+	if (r == 0 && original->shrinks)
+		r = pipeline_draft(pipeline, *scratch, original->width, original->height,
+				   &out->part, &out->scale, &job->fault);
+	return outcome_of_pipeline(r);
+}
+
+static int sample_read_part(const struct need *need, struct sample_kit *kit, struct image *image,
+			    struct fault *fault)
+{
+	decoder_set_scale(kit->decoder, need->scale);
+	return decoder_read(kit->decoder, need->part, image, fault);
 }
 
 static enum job_outcome sample_apply(struct job *job, const struct image *image,
@@ -117,28 +140,40 @@ static enum job_outcome sample_apply(struct job *job, const struct image *image,
 	return outcome_of_pipeline(pipeline_apply(pipeline, image, scratch, job->image));
 }
 
+/* What serves all jobs that could be planned; false if they want different scales. */
+static bool needs_join(const struct job *job, const struct need *needs, struct need *out)
+{
+	*out = (struct need){.scale = 0};
+	for (; job; job = job->kin, needs++) {
+		if (job->outcome != JOB_DONE)
+			continue;
+		if (out->scale != 0 && out->scale != needs->scale)
+			return false;
+		out->part = rect_around(out->part, needs->part);
+		out->scale = needs->scale;
+	}
+	return out->scale != 0;
+}
+
 /* The picture begun -> each one's image, from one decode of all that they need; unless that fails,
  * for then each has the right to what its own part alone gives. */
-static void sample_make_images(struct job *job, int32_t width, int32_t height,
+static void sample_make_images(struct job *job, const struct original *original,
 			       struct sample_kit *kit)
 {
-	struct rect need[JOB_KIN_MAX], all = {0};
+	struct need needs[JOB_KIN_MAX], all;
 	struct image image;
 	unsigned i = 0;
-	for (struct job *kin = job; kin; kin = kin->kin, i++) {
-		kin->outcome = sample_plan(kin, width, height, &kit->scratch[i], &need[i]);
-		if (kin->outcome == JOB_DONE)
-			all = rect_around(all, need[i]);
-	}
+	for (struct job *kin = job; kin; kin = kin->kin, i++)
+		kin->outcome = sample_plan(kin, original, &kit->scratch[i], &needs[i]);
 	struct fault ignored;
-	bool together =
-		job->kin && all.width > 0 && decoder_read(kit->decoder, all, &image, &ignored) == 0;
+	bool together = job->kin && needs_join(job, needs, &all) &&
+			sample_read_part(&all, kit, &image, &ignored) == 0;
 	i = 0;
 	for (struct job *kin = job; kin; kin = kin->kin, i++) {
 		kin->shared = together && i > 0;
 		if (kin->outcome == JOB_DONE && !together)
 			kin->outcome = outcome_of_decode(
-				decoder_read(kit->decoder, need[i], &image, &kin->fault));
+				sample_read_part(&needs[i], kit, &image, &kin->fault));
 		if (kin->outcome == JOB_DONE)
 			kin->outcome = sample_apply(kin, &image, kit->scratch[i]);
 	}
@@ -149,16 +184,17 @@ static void sample_draw(struct job *job, uint64_t sample, struct sample_kit *kit
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct decode_origin origin = {recipe->scans, sample, job->stamp};
-	int32_t width, height;
-	job->outcome = outcome_of_decode(decoder_begin(kit->decoder, job->bytes.data,
-						       job->bytes.size, &recipe->limits,
-						       recipe->exif, &width, &height, &job->fault));
+	struct original original;
+	job->outcome = outcome_of_decode(
+		decoder_begin(kit->decoder, job->bytes.data, job->bytes.size, &recipe->limits,
+			      recipe->exif, &original.width, &original.height, &job->fault));
 	if (job->outcome != JOB_DONE) {
 		sample_spread(job);
 		return;
 	}
 	decoder_set_origin(kit->decoder, &origin);
-	sample_make_images(job, width, height, kit);
+	original.shrinks = decoder_shrinks(kit->decoder);
+	sample_make_images(job, &original, kit);
 }
 
 /* The neighbours behind a bad sample, in turn, round the stream's samples: deterministic. The

@@ -76,7 +76,8 @@ static void becomes(const char *text, const char *expected)
 			 0);
 	FILE *file = open_memstream(&said, &size);
 	say(file, &list);
-	fprintf(file, "%s%s", transforms.dtype, transforms.layout);
+	fprintf(file, "%s%s%s", transforms.dtype, transforms.layout,
+		transforms.draft ? "draft" : "");
 	fclose(file);
 	assert_string_equal(said, expected);
 	free(said);
@@ -121,6 +122,7 @@ static void test_a_canonical_text(void **state)
 	becomes("Resize(size=256, max_size=None)|uint8|NHWC",
 		"[{name:'Resize',size:256,max_size:nil}]uint8NHWC");
 	becomes("float32|NCHW", "[]float32NCHW");
+	becomes("Resize(size=256)|uint8|NHWC|draft", "[{name:'Resize',size:256}]uint8NHWCdraft");
 	fails("uint8|Resize(size=3)", "column 7: a transform behind");
 }
 

@@ -45,7 +45,8 @@ class Node:
                world_size: Optional[int] = None, job: Optional[str] = None,
                subset: Optional[Tuple[int, Optional[int]]] = None, epochs: Optional[int] = None,
                inflight: int = 3, prefetch: int = 0, bad_samples: str = "error",
-               exif_orientation: bool = False, transport: Optional[str] = None,
+               exif_orientation: bool = False, draft: bool = False,
+               transport: Optional[str] = None,
                timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
                priority: int = 10, reconnect: Optional[float] = 60.0) -> Loader:
         """Attach to a stream of batches. Blocks while the daemon indexes a dataset new to it.
@@ -68,6 +69,9 @@ class Node:
             prefetch: batches (of all ranks) that the ring holds; 0: the daemon chooses.
             bad_samples: error, or substitute (a neighbour, the same one each time).
             exif_orientation: turn images as their EXIF says.
+            draft: JPEGs may be decoded at a half, quarter or eighth of their size where what is
+                cropped is still as large as what it is resized to: other bytes, much sooner, for
+                large photographs. As Pillow's ``Image.draft()``.
             transport: fd or path; None: either, the daemon chooses.
             timeout: seconds to wait for the attach or a batch before TimeoutError; None: no limit.
             start: position (epoch 0, position 0, or what load_state_dict() says), or live: where
@@ -92,7 +96,7 @@ class Node:
             "rank": rank, "world": world, "batch_size": batch_size,
             "last_batch": _last_batch(last_batch, drop_last), "inflight": inflight,
             "prefetch": prefetch, "bad_samples": bad_samples, "exif_orientation": exif_orientation,
-            "priority": priority, "accept_moves": True,
+            "priority": priority, "accept_moves": True, "draft": draft,
             **_transport(transport), **_subset(subset),
         }
         if job is not None:
