@@ -76,10 +76,6 @@ struct stoker_options {
 	const char *last_batch;		    /* "drop" or "pad"; NULL is "short" */
 	const char *bad_samples;	    /* "substitute"; NULL is "error": see -EBADMSG */
 	int exif_orientation;		    /* 1: turn images as their EXIF says */
-	/* 1: JPEGs may be decoded at a half, quarter or eighth of their size where what is cropped
-	 * is still as large as what it is resized to: other bytes, much sooner, for large
-	 * photographs. As Pillow's Image.draft(). */
-	int draft;
 
 	/* The ranks of one training run: same job, each its rank. world 0 means 1. */
 	const char *job;
@@ -106,11 +102,16 @@ struct stoker_options {
 
 	/* How long stoker_next() waits for a daemon that went away; 0: 60000, -1: not at all. */
 	int32_t reconnect_ms;
+
+	/* 1: JPEGs may be decoded at a half, quarter or eighth of their size where what is cropped
+	 * is still as large as what it is resized to: other bytes, much sooner, for large
+	 * photographs. As Pillow's Image.draft(). */
+	int draft;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                      \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                   \
 	}
 
 /* The array of one sample: C order, no gaps, in the machine's byte order. */
