@@ -100,11 +100,12 @@ def fast_beside_slow(spawn, data, seconds):
     fast.start()
     time.sleep(1)
     beside, its = fast.rate(seconds), slow.delivered
-    forks = daemon.status()["forks_total"]
+    values = daemon.status()
+    moves = f"{values['forks_total']} forks, {values['merges_total']} merges"
     fast.end()
     slow.end()
     print(f"fast: all {full:.0f}/s, alone {solo:.0f}/s, beside one of a quarter {beside:.0f}/s: "
-          f"{beside / solo:.3f} (bar 0.95); {forks} forks, the slow one had {its}, all alike")
+          f"{beside / solo:.3f} (bar 0.95); {moves}, the slow one had {its}, all alike")
 
 
 def ten_jobs(spawn, data, samples, **fields):
