@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from test_law import N, STREAM, digests
-from test_storage import files
+from test_storage import epoch, files, run
 
 # The counters of JPEGs that get no index.
 REFUSALS = ("full", "progressive", "arithmetic", "restarts", "scans", "odd", "damaged", "stale")
@@ -74,24 +74,32 @@ def test_without_room(spawn, photos):
 
 @pytest.mark.parametrize("keep_time", [False, True])
 def test_a_file_changes_between_visits(spawn, folder, keep_time):
-    """Each JPEG becomes another one, under a new stamp or (as far as it can be) under its old."""
+    """Each JPEG becomes another one, under a new stamp, which is an error; or as far as it can be
+    under its old one: then nobody notices, and its bytes are those of a read without an index."""
     daemon = spawn(workers=2)
     paths = jpegs(folder)
+    stream = {**STREAM, "shuffle": False, "epochs": 1, "batch_size": 1}
     with daemon.connect() as peer:
-        peer.attach(folder, **STREAM, epochs=1)
+        peer.attach(folder, **stream)
         peer.digests()
-        built = daemon.status()["index_built_total"]
         # One after the other in place of the one before: same inode, and the same time if asked.
         contents = [path.read_bytes() for path in paths]
+        unnoticed = 0
         for path, content in zip(paths, contents[1:] + contents[:1]):
             before = path.stat()
             size = max(before.st_size, len(content))
             path.write_bytes(content + bytes(size - len(content)))
             if keep_time:
                 os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+                unnoticed += size == before.st_size
         with daemon.connect() as again:
-            again.attach(folder, **STREAM, epochs=1)
-            after = again.digests()
-    assert daemon.status()["index_built_total"] + daemon.status()["index_stale_total"] > built
-    plain = spawn(index_memory="0")
-    assert digests(plain, folder, epochs=1) == after
+            again.attach(folder, **{**stream, "augment_seed": 5})
+            after, bad = epoch(again)
+    assert {b["name"] for b in bad} == {"sample_changed"}
+    assert len(bad) == len(paths) - unnoticed
+    assert len(after) == N - len(bad)
+    assert daemon.status()["index_stale_total"] <= unnoticed
+    plain, none = run(spawn(index_memory="0"), folder,
+                      **{**stream, "augment_seed": 5})
+    assert not none
+    assert {position: plain[position] for position in after} == after
