@@ -255,6 +255,7 @@
 	C(WORKERS, workers, GAUGE, "worker threads")                                               \
 	C(FETCHERS, fetchers, GAUGE, "fetch threads")                                              \
 	C(WORK_NS, work_ns_total, TOTAL, "time that workers were busy")                            \
+	C(TRANSFORM_NS, transform_ns_total, TOTAL, "of it in transforms, from pixels to slots")    \
 	C(FETCH_NS, fetch_ns_total, TOTAL, "time that fetch threads were busy")                    \
 	C(QUEUED, queued, GAUGE, "samples handed to the pool and not back")                        \
 	C(INDEX_BYTES, index_bytes, GAUGE, "memory of all indexes of JPEG scans")                  \

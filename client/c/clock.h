@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The time that only goes on, in milliseconds. Any thread. */
+/* The time that only goes on. Any thread. */
 #ifndef STOKER_CLIENT_CLOCK_H
 #define STOKER_CLIENT_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-static inline int64_t clock_ms(void)
+static inline int64_t clock_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline int64_t clock_ms(void)
+{
+	return clock_ns() / 1000000;
 }
 
 #endif

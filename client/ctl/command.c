@@ -7,6 +7,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "client/ctl/bench.h"
 #include "client/ctl/control.h"
 #include "client/ctl/index.h"
 #include "client/ctl/json.h"
@@ -286,6 +287,26 @@ static int run_replay(const struct command *command, const struct invocation *in
 	return EX_OK;
 }
 
+static int run_bench(const struct command *command, const struct invocation *invocation)
+{
+	struct control control;
+	json_t *values;
+	const struct bench bench = {invocation->arguments[0], invocation->transforms,
+				    invocation->batch_size, invocation->seconds};
+	(void)command;
+	int r = control_open(&control, invocation->socket);
+	if (r == 0)
+		r = bench_run(&control, &bench, &values);
+	control_close(&control);
+	if (r)
+		return fail(invocation, &control.fault, r);
+	if (invocation->json)
+		return print_json(values);
+	bench_print(stdout, values);
+	json_decref(values);
+	return EX_OK;
+}
+
 static int run_index(const struct command *command, const struct invocation *invocation)
 {
 	struct control control;
@@ -331,6 +352,7 @@ const struct command commands[] = {
 	{"set", "NAME VALUE", "change a setting while it runs: set workers 8", 2, run_set},
 	{"replay", "STREAM", "a sample again: --epoch E --position P [-o out.png]", 1, run_replay},
 	{"index", "DATASET", "look at each JPEG once, ahead of its first epoch", 1, run_index},
+	{"bench", "DATASET", "how fast it comes, what limits that, what to change", 1, run_bench},
 	{"ping", "", "does it answer, and how fast", 0, run_ping},
 	{"stop", "", "stop it: readers may finish; returns once it is gone", 0, run_stop},
 };

@@ -13,9 +13,10 @@
 struct invocation {
 	const char *socket; /* NULL: the usual places */
 	bool json;
-	bool bold;			       /* stdout is a terminal that may have it */
-	char **arguments;		       /* behind the command's name */
-	const char *epoch, *position, *output; /* of replay; NULL: not given */
+	bool bold;				       /* stdout is a terminal that may have it */
+	char **arguments;			       /* behind the command's name */
+	const char *epoch, *position, *output;	       /* of replay; NULL: not given */
+	const char *transforms, *batch_size, *seconds; /* of bench; NULL: not given */
 };
 
 struct command {

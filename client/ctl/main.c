@@ -75,54 +75,65 @@ static int run(const char *name, struct invocation *invocation, int n_arguments)
 	if ((invocation->epoch || invocation->position || invocation->output) &&
 	    strcmp(command->name, "replay") != 0)
 		return usage("--epoch, --position and --output are for replay, not for ", name);
+	if ((invocation->transforms || invocation->batch_size || invocation->seconds) &&
+	    strcmp(command->name, "bench") != 0)
+		return usage("--transforms, --batch-size and --seconds are for bench, not for ",
+			     name);
 	return command->run(command, invocation);
 }
 
-int main(int argc, char **argv)
+/* The options' values; 0, or the exit status plus one of what ends the program here. */
+static int parse(int argc, char **argv, struct invocation *out)
 {
 	static const struct option options[] = {
 		{"socket", required_argument, NULL, 's'},
 		{"epoch", required_argument, NULL, 'e'},
 		{"position", required_argument, NULL, 'p'},
 		{"output", required_argument, NULL, 'o'},
+		{"transforms", required_argument, NULL, 't'},
+		{"batch-size", required_argument, NULL, 'b'},
+		{"seconds", required_argument, NULL, 'S'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{0},
 	};
+	const char **const values[] = {
+		['s'] = &out->socket,  ['e'] = &out->epoch,	 ['p'] = &out->position,
+		['o'] = &out->output,  ['t'] = &out->transforms, ['b'] = &out->batch_size,
+		['S'] = &out->seconds,
+	};
+	int option;
+	while ((option = getopt_long(argc, argv, "s:e:p:o:t:b:jhV", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			out->json = true;
+			break;
+		case 'h':
+			print_help(stdout);
+			return 1 + EX_OK;
+		case 'V':
+			printf("stokerctl %s\n", STOKER_VERSION);
+			return 1 + EX_OK;
+		case '?': /* getopt_long() has said what is wrong */
+			return 1 + EX_USAGE;
+		default:
+			*values[option] = optarg;
+		}
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
 	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
 	struct invocation invocation = {
 		.bold = isatty(STDOUT_FILENO) && !(no_color && *no_color) && terminal &&
 			strcmp(terminal, "dumb") != 0,
 	};
-	int option;
-	while ((option = getopt_long(argc, argv, "s:e:p:o:jhV", options, NULL)) != -1) {
-		switch (option) {
-		case 's':
-			invocation.socket = optarg;
-			break;
-		case 'e':
-			invocation.epoch = optarg;
-			break;
-		case 'p':
-			invocation.position = optarg;
-			break;
-		case 'o':
-			invocation.output = optarg;
-			break;
-		case 'j':
-			invocation.json = true;
-			break;
-		case 'h':
-			print_help(stdout);
-			return finish(EX_OK);
-		case 'V':
-			printf("stokerctl %s\n", STOKER_VERSION);
-			return finish(EX_OK);
-		default: /* getopt_long() has said what is wrong */
-			return EX_USAGE;
-		}
-	}
+	int ended = parse(argc, argv, &invocation);
+	if (ended)
+		return finish(ended - 1);
 	if (optind == argc) {
 		print_help(stderr);
 		return EX_USAGE;

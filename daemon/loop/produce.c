@@ -359,6 +359,7 @@ static void produce_take_kin(struct server *server, struct job *job)
 	job_back(server, job);
 	server_count(server, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
 	server_count(server, COUNTER_WORK_NS, (int64_t)job->work_ns);
+	server_count(server, COUNTER_TRANSFORM_NS, (int64_t)job->transform_ns);
 	server->made = (struct wait_sample){job->ordered_ns, job->fetched_ns};
 	/* A thread that reads is taken from others as well. Who ordered it pays for all. */
 	turn_settle(&((struct ring *)job->owner)->stream->turn, job->work_ns + job->fetch_ns);

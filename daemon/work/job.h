@@ -71,6 +71,7 @@ struct job {
 	uint64_t used;	  /* the sample that is in the slot */
 	struct fault fault;
 	uint64_t fetch_ns, work_ns;	 /* time spent on it by a fetch thread and by a worker */
+	uint64_t transform_ns;		 /* of work_ns: from pixels to the slot, kin included */
 	uint64_t ordered_ns, fetched_ns; /* when it was handed over, and its bytes were there */
 
 	unsigned visited;     /* enum job_visited ... */

@@ -174,8 +174,10 @@ static void sample_make_images(struct job *job, const struct original *original,
 		if (kin->outcome == JOB_DONE && !together)
 			kin->outcome = outcome_of_decode(
 				sample_read_part(&needs[i], kit, &image, &kin->fault));
+		uint64_t start = clock_ns();
 		if (kin->outcome == JOB_DONE)
 			kin->outcome = sample_apply(kin, &image, kit->scratch[i]);
+		job->transform_ns += clock_ns() - start;
 	}
 }
 
@@ -270,6 +272,7 @@ void sample_make(struct job *job, struct sample_kit *kit)
 		job->work_ns = clock_ns() - start;
 		return;
 	}
+	job->transform_ns = 0;
 	sample_spread(job);
 	if (job->outcome == JOB_DONE)
 		sample_draw(job, job->sample, kit);

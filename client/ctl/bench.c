@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/bench.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/c/clock.h"
+#include "client/c/stoker.h"
+
+#define TRANSFORMS                                                                                 \
+	"RandomResizedCrop(size=224) | RandomHorizontalFlip() | "                                  \
+	"Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])"
+#define ORDER_SEED 0x62656e6368u /* an order that no trainer has by chance */
+#define WARM_BATCHES 4		 /* what was made while nobody looked at the clock */
+#define TIMEOUT_MS 60000
+
+/* One pass over the begin of an epoch. */
+struct pass {
+	uint64_t images, batches;
+	double seconds, waited; /* of it in stoker_next() */
+	json_t *before, *after; /* the daemon's counters */
+};
+
+static double change(const struct pass *pass, const char *counter)
+{
+	return (double)(json_integer_value(json_object_get(pass->after, counter)) -
+			json_integer_value(json_object_get(pass->before, counter)));
+}
+
+static double setting(const struct pass *pass, const char *name)
+{
+	return (double)json_integer_value(json_object_get(pass->after, name));
+}
+
+static void pass_deinit(struct pass *pass)
+{
+	json_decref(pass->before);
+	json_decref(pass->after);
+	pass->before = pass->after = NULL;
+}
+
+static int parse(const char *text, const char *name, double most, double *out, struct fault *fault)
+{
+	char *end;
+	double number = text ? strtod(text, &end) : *out;
+	if (text && (*end || end == text || !(number > 0) || number > most))
+		return fault_say(fault, -EINVAL, "%s: %s is no number above 0, up to %.0f", name,
+				 text, most);
+	*out = number;
+	return 0;
+}
+
+/* What a trainer does at the least: have every byte in its hands. */
+static uint64_t touch(const struct stoker_batch *batch, const struct stoker_info *info)
+{
+	uint64_t sum = 0, word;
+	for (uint32_t i = 0; i < batch->n_runs; i++) {
+		const char *at = batch->run[i].images;
+		size_t left = batch->run[i].count * info->image.bytes;
+		for (; left >= sizeof(word); left -= sizeof(word), at += sizeof(word)) {
+			memcpy(&word, at, sizeof(word));
+			sum ^= word;
+		}
+	}
+	return sum;
+}
+
+/* 1 and the batch is used; 0 at the epoch's end. */
+static int take(struct stoker *stoker, struct pass *pass)
+{
+	static volatile uint64_t seen; /* so that the reading is not left out */
+	const struct stoker_batch *batch;
+	int64_t asked = clock_ns();
+	int r = stoker_next(stoker, &batch, TIMEOUT_MS);
+	if (r == -EBADMSG) /* counted by the daemon */
+		return 1;
+	if (r <= 0)
+		return r;
+	pass->waited += (double)(clock_ns() - asked) / 1e9;
+	seen ^= touch(batch, stoker_info(stoker));
+	pass->images += batch->count;
+	pass->batches++;
+	return stoker_release(stoker, batch) < 0 ? -EIO : 1;
+}
+
+/* Until `seconds` are over or the epoch is; with `batches` not longer than that. */
+static int pass_take(struct pass *pass, struct stoker *stoker, struct control *control,
+		     double seconds, uint64_t batches)
+{
+	struct pass warm = {0};
+	int r = 1;
+	while (r == 1 && warm.batches < WARM_BATCHES)
+		r = take(stoker, &warm);
+	if (r == 0)
+		return fault_say(&control->fault, -EINVAL,
+				 "an epoch of this dataset has only %llu batches: take a smaller "
+				 "--batch-size",
+				 (unsigned long long)warm.batches);
+	if (r == 1)
+		r = control_status(control, &pass->before) ? -EPROTO : 1;
+	int64_t begun = clock_ns();
+	while (r == 1 && pass->seconds < seconds && (!batches || pass->batches < batches)) {
+		r = take(stoker, pass);
+		pass->seconds = (double)(clock_ns() - begun) / 1e9;
+	}
+	if (r < 0 && r != -EPROTO)
+		return fault_say(&control->fault, r, "%s", stoker_error(stoker));
+	return r < 0 ? r : control_status(control, &pass->after);
+}
+
+static int pass_run(struct pass *pass, struct control *control, const char *socket,
+		    const struct stoker_options *options, double seconds, uint64_t batches)
+{
+	struct stoker *stoker = stoker_new();
+	int r = stoker_connect(stoker, socket);
+	if (r == 0)
+		r = stoker_attach(stoker, options);
+	if (r)
+		r = fault_say(&control->fault, r, "%s", stoker_error(stoker));
+	else
+		r = pass_take(pass, stoker, control, seconds, batches);
+	stoker_free(stoker);
+	return r;
+}
+
+/* -- what it says --------------------------------------------------------------------------- */
+
+/* Shares of 1, of the second pass. */
+struct load {
+	double workers, fetchers, trainer; /* how busy each was */
+	double decode, transform;	   /* of what workers did */
+	long idle_processors;
+};
+
+static struct load load_of(const struct pass *pass)
+{
+	double ns = pass->seconds * 1e9, work = change(pass, "work_ns_total");
+	double workers = setting(pass, "workers");
+	struct load load = {
+		.workers = workers > 0 ? work / workers / ns : 0,
+		.fetchers = change(pass, "fetch_ns_total") / setting(pass, "fetchers") / ns,
+		.trainer = 1 - pass->waited / pass->seconds,
+		.idle_processors = sysconf(_SC_NPROCESSORS_ONLN) - (long)workers,
+	};
+	load.transform = work > 0 ? change(pass, "transform_ns_total") / work : 0;
+	load.decode = 1 - load.transform;
+	return load;
+}
+
+/* The first of these that there is much of: what comes later in a batch's way can only be slow if
+ * what stands before it is not. */
+static const char *limit_of(const struct load *load)
+{
+	if (load->trainer > 0.85)
+		return "trainer";
+	if (load->workers > 0.7)
+		return load->decode >= load->transform ? "decode" : "transform";
+	return load->fetchers > 0.5 ? "storage" : "hand-over";
+}
+
+static const char *advice_of(const char *limit, const struct load *load, const struct pass *pass,
+			     char *out, size_t size)
+{
+	double workers = setting(pass, "workers"), fetchers = setting(pass, "fetchers");
+	if (strcmp(limit, "trainer") == 0)
+		return "nothing: reading the batches takes longer than making them; smaller "
+		       "arrays (dtype uint8) read faster";
+	if (strcmp(limit, "storage") == 0) {
+		snprintf(out, size,
+			 "stokerctl set fetchers %.0f, if the storage bears more reads at once; "
+			 "else faster storage or smaller files",
+			 2 * fetchers);
+		return out;
+	}
+	if (strcmp(limit, "hand-over") == 0)
+		return "larger batches, for a message goes each way for each of them; or other "
+		       "programs have the processors";
+	if (load->idle_processors > 0) {
+		snprintf(out, size,
+			 "stokerctl set workers %.0f: %ld processors have no worker, and the "
+			 "trainers need some",
+			 workers + (double)load->idle_processors, load->idle_processors);
+		return out;
+	}
+	if (strcmp(limit, "transform") == 0)
+		return "fewer output pixels, or dtype uint8 with Normalize on the device: every "
+		       "processor has a worker";
+	if (change(pass, "index_full_total") > 0)
+		return "a larger index-memory: files are decoded from their begin for want of it";
+	return "draft=True if the photographs are much larger than what is made of them, smaller "
+	       "files, or more processors: each has a worker";
+}
+
+static json_t *pass_json(const struct pass *pass)
+{
+	double made = change(pass, "samples_decoded_total");
+	double each = made > 0 ? made * 1e3 : 1e3;
+	return json_pack(
+		"{sf sI sf sf sf sf sI}", "images_per_second", (double)pass->images / pass->seconds,
+		"images", (json_int_t)pass->images, "seconds", pass->seconds, "read_us",
+		change(pass, "fetch_ns_total") / each, "decode_us",
+		(change(pass, "work_ns_total") - change(pass, "transform_ns_total")) / each,
+		"transform_us", change(pass, "transform_ns_total") / each, "indexed",
+		(json_int_t)change(pass, "index_built_total"));
+}
+
+static json_t *report(const struct bench *bench, const struct pass *first, const struct pass *again)
+{
+	char words[200];
+	struct load load = load_of(again);
+	const char *limit = limit_of(&load);
+	return json_pack("{ss* so so sf sf sf ss ss}", "dataset", bench->dataset, "first",
+			 pass_json(first), "again", pass_json(again), "workers_busy", load.workers,
+			 "fetchers_busy", load.fetchers, "trainer_busy", load.trainer, "limited_by",
+			 limit, "change", advice_of(limit, &load, again, words, sizeof(words)));
+}
+
+int bench_run(struct control *control, const struct bench *bench, json_t **values_out)
+{
+	struct fault *fault = &control->fault;
+	struct stoker_options options = STOKER_OPTIONS_INIT;
+	struct pass first = {0}, again = {0};
+	json_t *status = NULL;
+	double batch_size = 64, seconds = 5;
+	int r = parse(bench->batch_size, "--batch-size", 1048576, &batch_size, fault);
+	if (r == 0)
+		r = parse(bench->seconds, "--seconds", 86400, &seconds, fault);
+	if (r == 0)
+		r = control_status(control, &status);
+	if (r)
+		return r;
+	const char *socket = json_string_value(json_object_get(status, "socket"));
+	options.dataset = bench->dataset;
+	options.transforms = bench->transforms ? bench->transforms : TRANSFORMS;
+	options.batch_size = (uint32_t)batch_size;
+	options.order_seed = ORDER_SEED;
+	options.epochs = 1;
+	options.reconnect_ms = -1;
+	r = pass_run(&first, control, socket, &options, seconds, 0);
+	if (r == 0)
+		r = pass_run(&again, control, socket, &options, seconds, first.batches);
+	if (r == 0 && !(*values_out = report(bench, &first, &again)))
+		r = fault_say(fault, -ENOMEM, "out of memory");
+	pass_deinit(&first);
+	pass_deinit(&again);
+	json_decref(status);
+	return r;
+}
+
+static double number_of(const json_t *values, const char *key)
+{
+	return json_number_value(json_object_get(values, key));
+}
+
+static void print_pass(FILE *file, const char *name, const json_t *pass)
+{
+	fprintf(file,
+		"%-13s %6.0f images/s; an image: read %.0f us, decode %.0f us, "
+		"transform %.0f us\n",
+		name, number_of(pass, "images_per_second"), number_of(pass, "read_us"),
+		number_of(pass, "decode_us"), number_of(pass, "transform_us"));
+}
+
+void bench_print(FILE *file, const json_t *values)
+{
+	const json_t *first = json_object_get(values, "first");
+	print_pass(file, number_of(first, "indexed") > 0 ? "first visit" : "first pass", first);
+	print_pass(file, "visited again", json_object_get(values, "again"));
+	fprintf(file, "busy          workers %.0f %%, fetchers %.0f %%, the trainer %.0f %%\n",
+		100 * number_of(values, "workers_busy"), 100 * number_of(values, "fetchers_busy"),
+		100 * number_of(values, "trainer_busy"));
+	fprintf(file, "limited by    %s\n",
+		json_string_value(json_object_get(values, "limited_by")));
+	fprintf(file, "to change     %s\n", json_string_value(json_object_get(values, "change")));
+}

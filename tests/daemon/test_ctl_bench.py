@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""stokerctl bench: what it says of a dataset. No speed is asked for here: only that the words fit
+the numbers."""
+
+import json
+
+LIMITS = {"storage", "decode", "transform", "hand-over", "trainer"}
+
+
+def bench(daemon, photos, *more):
+    done = daemon.ctl("--json", "bench", photos, "--batch-size", 4, "--seconds", 0.3, *more)
+    return json.loads(done.stdout)
+
+
+def test_both_passes_are_of_the_same_samples(daemon, photos):
+    seen = bench(daemon, photos)
+    first, again = seen["first"], seen["again"]
+    assert 0 < again["images"] <= first["images"] <= 60
+    assert first["images_per_second"] > 0 and again["images_per_second"] > 0
+    assert first["decode_us"] > 0 and first["transform_us"] > 0 and first["read_us"] > 0
+    assert seen["limited_by"] in LIMITS and seen["change"]
+    daemon.settle()
+
+
+def test_other_transforms_and_words(daemon, photos):
+    done = daemon.ctl("bench", photos, "-b", 4, "--seconds", 0.2, "-t", "Resize(size=(16, 16))")
+    lines = done.stdout.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [
+        "first visit", "visited again", "busy", "limited by", "to change"], done.stdout
+
+
+def test_what_cannot_be_measured(daemon, photos, tmp_path):
+    for arguments, words in (
+            ((photos, "-b", "40"), "smaller --batch-size"),
+            ((photos, "-b", "none"), "--batch-size: none is no number"),
+            ((photos, "--seconds", "-1"), "--seconds: -1 is no number"),
+            ((photos, "-t", "Blur()"), "Blur"),
+            ((tmp_path / "nowhere",), "nowhere")):
+        done = daemon.ctl("bench", *arguments, check=False)
+        assert done.returncode != 0 and words in done.stderr, done
+    done = daemon.ctl("status", "-b", "4", check=False)
+    assert done.returncode == 64 and "are for bench" in done.stderr
+    daemon.settle()
