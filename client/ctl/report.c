@@ -30,15 +30,17 @@ static const char *const headline[] = {"version", "state", "pid", "uptime_s", "s
 
 static const struct {
 	const char *title;
-	const char *names[12];
+	const char *names[13];
 } sections[] = {
 	{"readers",
 	 {"readers", "streams", "rings", "ring_bytes", "ring_memory", "slots_leased",
-	  "readers_total", "max_readers_per_user", "ring_memory_per_user", "lease_timeout_s"}},
+	  "readers_total", "forks_total", "forks_refused_total", "merges_total",
+	  "max_readers_per_user", "ring_memory_per_user", "lease_timeout_s"}},
 	{"work",
 	 {"workers", "fetchers", "queued", "samples_decoded_total", "samples_read_total",
 	  "bytes_read_total", "decodes_shared_total", "samples_delivered_total",
-	  "batches_delivered_total", "samples_cancelled_total", "work_ns_total", "fetch_ns_total"}},
+	  "batches_delivered_total", "samples_cancelled_total", "work_ns_total",
+	  "transform_ns_total", "fetch_ns_total"}},
 	{"index",
 	 {"index_bytes", "index_memory", "index_built_total", "index_used_total",
 	  "index_full_total", "index_progressive_total", "index_arithmetic_total",
