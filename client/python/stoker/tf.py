@@ -20,8 +20,9 @@ __all__ = ["dataset"]
 
 def dataset(loader: Loader, epochs: int = 1) -> tf.data.Dataset:
     """(images, labels), batched as the loader has them; each time it is iterated over it gives the
-    rest of the loader's epoch and epochs - 1 more. TensorFlow copies each batch once, into memory
-    of its own. One iteration at a time: the loader has one place.
+    rest of the loader's epoch and epochs - 1 more. Each batch is copied once: TensorFlow may keep
+    an array's own memory for as long as it likes. One iteration at a time: the loader has one
+    place.
 
     The shapes have None for the batch's size, as the last batch may be short.
     """
@@ -33,6 +34,7 @@ def dataset(loader: Loader, epochs: int = 1) -> tf.data.Dataset:
 
     def batches() -> Iterator[Tuple[Any, Any]]:
         for _ in range(epochs):
-            yield from loader
+            for images, labels in loader:
+                yield images.copy(), labels.copy()
 
     return tf.data.Dataset.from_generator(batches, output_signature=signature)
