@@ -170,12 +170,14 @@ def test_forgotten_batches_warn(node):
 
 def test_holding_all_warns_then_times_out_and_loses_nothing(daemon, node, monkeypatch):
     monkeypatch.setattr("stoker.loader.HELD_WARNING_S", 0.1)
-    loader = node.loader("/data/20", batch_size=4, inflight=2, timeout=0.3)
+    loader = node.loader("/data/20", batch_size=4, inflight=2, timeout=30)
     it = iter(loader.batches())
     kept = [next(it), next(it)]
+    loader.timeout = 0.3
     with pytest.warns(RuntimeWarning, match="holds all 2 batches"):
         with pytest.raises(TimeoutError, match="holds all 2 batches"):
             next(it)
+    loader.timeout = 30
     kept.pop(0).release()
     batch = next(it)
     assert batch.position == 8
@@ -242,12 +244,14 @@ def test_a_child_does_not_keep_the_connection(daemon, node):
 
 def test_one_old_batch_stops_the_ring_and_the_warning_says_so(node, monkeypatch):
     monkeypatch.setattr("stoker.loader.HELD_WARNING_S", 0.2)
-    loader = node.loader("/data/80", batch_size=4, inflight=3, timeout=0.4)
+    loader = node.loader("/data/80", batch_size=4, inflight=3, timeout=30)
     it = iter(loader)
     first, _ = next(it)
+    loader.timeout = 2
     with pytest.warns(RuntimeWarning, match="from 3 batches ago"), pytest.raises(TimeoutError):
         for _ in it:
             pass
     assert first[1, 0, 0, 0] == 7
+    loader.timeout = 30
     del first, _
     assert len(list(map(lambda pair: pair[1].copy(), it))) == 16

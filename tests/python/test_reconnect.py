@@ -129,10 +129,11 @@ def test_the_wait_has_an_end(daemon, node):
 
 
 def test_a_time_out_comes_first_and_loses_nothing(daemon, node):
-    loader = node.loader("/data/20", batch_size=4, reconnect=60, timeout=0.2)
+    loader = node.loader("/data/20", batch_size=4, reconnect=60, timeout=20)
     it = iter(loader)
     next(it)
     daemon.die()
+    loader.timeout = 0.2
     for _ in range(2):
         with pytest.raises(TimeoutError, match="closed the connection"):
             for _ in range(5):
@@ -285,7 +286,7 @@ def test_descriptors_do_not_grow(daemon, node):
     assert max(counts[4:]) <= max(counts[:4]) + 1
 
 
-def test_patience():
+def test_patience(monkeypatch):
     patience = Patience(0.2)
     assert not patience.over and patience.lose() and not patience.lose()
     begun = time.monotonic()
@@ -294,6 +295,8 @@ def test_patience():
     assert time.monotonic() - begun >= 0.2
     patience.find()
     assert not patience.over and patience.lose()
-    begun = time.monotonic()
-    patience.sleep(begun)  # the caller's time is over
-    assert time.monotonic() - begun < 0.2
+    slept = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    patience.sleep(time.monotonic())  # the caller's time is over
+    patience.sleep(time.monotonic() + 60)
+    assert slept[0] == 0 < slept[1]
