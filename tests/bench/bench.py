@@ -27,6 +27,7 @@ import tempfile
 
 import bombs
 import crowd
+import formats
 import handover
 import index
 import kernels
@@ -43,9 +44,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "demo"))
 import photos  # noqa: E402 (it stands in the demo's folder)
 
 # Each has rows(options): a title, then table.Row's.
-SECTIONS = {"kernels": kernels, "daemon": rates, "loop": loop, "trainers": trainers,
-            "latency": handover, "index": index, "memory": memory, "sweep": sweep,
-            "crowd": crowd, "peers": peers, "bombs": bombs}
+SECTIONS = {"kernels": kernels, "formats": formats, "daemon": rates, "loop": loop,
+            "trainers": trainers, "latency": handover, "index": index, "memory": memory,
+            "sweep": sweep, "crowd": crowd, "peers": peers, "bombs": bombs}
 
 
 def parse():

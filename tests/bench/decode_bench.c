@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * What the index of a JPEG's scan gives, on your own photographs:
- *	decode_bench check FOLDER [CROPS]	pixels of random crops against those of the whole
+ *	decode_bench check FOLDER [CROPS]	pixels of random crops, decoded as parts and by
+ *						the index, against those of the whole
+ *	decode_bench crops FOLDER [CROPS]	of each file CROPS random ones, a line each: CPU
+ *						time in ns, x, y, width, height, path
  *	decode_bench time FOLDER [ROUNDS]	a crop without the index, with it, and on a first
  *visit All files of the folder and of those beneath it are taken. Times are CPU time of one thread;
  *each round measures all ways in turn, a few files at a time, and the answer is the median of the
@@ -26,6 +29,7 @@ struct file {
 	uint8_t *data;
 	size_t size;
 	int32_t width, height;
+	char *path;
 };
 
 static struct file files[FILES_MAX];
@@ -63,6 +67,9 @@ static int take(const char *path, const struct stat *stat, int type, struct FTW 
 	fclose(stream);
 	if (decoder_begin(decoder, file->data, file->size, &DECODE_LIMITS_DEFAULT, false,
 			  &file->width, &file->height, &fault) == 0) {
+		file->path = strdup(path);
+		if (!file->path)
+			die(path, "no memory");
 		total += file->size;
 		count++;
 	} else {
@@ -145,6 +152,23 @@ static bool crop_equal(const struct file *file, const uint8_t *whole, struct rec
 	return true;
 }
 
+/* A crop decoded as a part by the library, and by the index (which its first visit makes). */
+static unsigned check_crop(const struct file *file, struct scans *scans, const uint8_t *whole)
+{
+	struct rect crop = crop_of(file);
+	unsigned differ = 0;
+	for (int indexed = 0; indexed < 2; indexed++) {
+		struct image image;
+		if (decode(file, indexed ? scans : NULL, crop, &image) == 0 &&
+		    crop_equal(file, whole, crop, &image))
+			continue;
+		printf("file %u: %d,%d %dx%d %s differs\n", (unsigned)(file - files), crop.x,
+		       crop.y, crop.width, crop.height, indexed ? "by the index" : "as a part");
+		differ++;
+	}
+	return differ;
+}
+
 static int check(unsigned crops)
 {
 	struct scans_account account;
@@ -152,17 +176,8 @@ static int check(unsigned crops)
 	unsigned long checked = 0, differ = 0;
 	for (unsigned i = 0; i < count; i++) {
 		uint8_t *whole = copy_whole(&files[i]);
-		for (unsigned k = 0; whole && k < crops; k++) {
-			struct rect crop = crop_of(&files[i]);
-			struct image image;
-			if (decode(&files[i], scans, crop, &image) != 0 ||
-			    !crop_equal(&files[i], whole, crop, &image)) {
-				printf("file %u: %d,%d %dx%d differs\n", i, crop.x, crop.y,
-				       crop.width, crop.height);
-				differ++;
-			}
-			checked++;
-		}
+		for (unsigned k = 0; whole && k < crops; k++, checked++)
+			differ += check_crop(&files[i], scans, whole);
 		free(whole);
 	}
 	tell(&account);
@@ -170,6 +185,25 @@ static int check(unsigned crops)
 	       (unsigned long long)account.used + account.built, differ);
 	scans_free(scans);
 	return differ > 0;
+}
+
+/* --- crops --- */
+
+static int crops_print(unsigned crops)
+{
+	for (unsigned k = 0; k < crops; k++) {
+		for (unsigned i = 0; i < count; i++) {
+			struct rect crop = crop_of(&files[i]);
+			struct image image;
+			uint64_t start = clock_thread_ns();
+			if (decode(&files[i], NULL, crop, &image) != 0)
+				die(files[i].path, "cannot be decoded");
+			printf("%llu %d %d %d %d %s\n",
+			       (unsigned long long)(clock_thread_ns() - start), crop.x, crop.y,
+			       crop.width, crop.height, files[i].path);
+		}
+	}
+	return 0;
 }
 
 /* --- time --- */
@@ -245,17 +279,26 @@ static int time_ways(unsigned rounds)
 
 int main(int argc, char **argv)
 {
-	bool timing = argc > 2 && strcmp(argv[1], "time") == 0;
-	if (argc < 3 || (!timing && strcmp(argv[1], "check") != 0))
-		die("usage", "decode_bench check FOLDER [CROPS] | time FOLDER [ROUNDS]");
+	static const struct {
+		const char *name;
+		int (*run)(unsigned number);
+		unsigned usual;
+	} modes[] = {{"check", check, 20}, {"crops", crops_print, 20}, {"time", time_ways, 7}};
+	size_t mode = 0;
+	while (mode < 3 && (argc < 3 || strcmp(argv[1], modes[mode].name) != 0))
+		mode++;
+	if (mode == 3)
+		die("usage", "decode_bench check|crops|time FOLDER [NUMBER]");
 	if (decoder_new(&decoder) != 0)
 		die("decoder", "no memory");
-	unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : timing ? 7 : 20;
+	unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : modes[mode].usual;
 	if (nftw(argv[2], take, 16, FTW_PHYS) != 0 || count == 0 || number == 0)
 		die(argv[2], "no pictures");
-	int r = timing ? time_ways(number) : check(number);
-	for (unsigned i = 0; i < count; i++)
+	int r = modes[mode].run(number);
+	for (unsigned i = 0; i < count; i++) {
 		free(files[i].data);
+		free(files[i].path);
+	}
 	decoder_free(decoder);
 	return r;
 }
