@@ -430,6 +430,7 @@ void produce_cancel(struct ring *ring)
 		job = next;
 	}
 	produce_submit(ring->server);
+	produce_wait(ring->server); /* fewer are left than were to be waited for */
 }
 
 void produce_init(struct server *server)
