@@ -18,7 +18,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 24 /* rows of the table */
+#define CONFIG_OPTIONS 25 /* rows of the table */
 
 enum {
 	CONFIG_E_USAGE = 1, /* the command line is wrong */
@@ -39,6 +39,7 @@ struct config {
 	unsigned max_connections;
 	unsigned max_readers_per_user; /* 0: any */
 	uint64_t ring_memory_per_user; /* 0: any */
+	unsigned queued_per_user;      /* 0: any */
 	unsigned lease_timeout_ms;     /* 0: none */
 	unsigned request_timeout_ms, drain_timeout_ms;
 	uint64_t max_file_bytes, max_pixels;

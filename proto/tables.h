@@ -104,7 +104,7 @@
 	F(text, expect_pipeline, OPTIONAL, 0, 0, 32, "pipeline hash that a resume token names")    \
 	F(text, start, OPTIONAL, 0, 0, 16, "position (default), or live: where the stream is")     \
 	F(text, pace, OPTIONAL, 0, 0, 16, "auto (default), free or together")                      \
-	F(uint, priority, OPTIONAL, 10, 1, 100, "weight of this reader's share of the workers")    \
+	F(uint, priority, OPTIONAL, 10, 1, 100, "weight among this user's streams")                \
 	F(boolean, accept_moves, OPTIONAL, 0, 0, 1, "the client follows RING to another ring")     \
 	F(boolean, draft, OPTIONAL, 0, 0, 1, "JPEGs may be decoded at a half, quarter, eighth")
 

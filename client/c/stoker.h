@@ -98,7 +98,7 @@ struct stoker_options {
 	/* Where others of the stream are far ahead or behind: "free" never waits for them,
 	 * "together" does; NULL is "auto": for a while. */
 	const char *pace;
-	uint32_t priority; /* 1 to 100: weight where workers are short; 0 means 10 */
+	uint32_t priority; /* 1 to 100: weight among this user's streams; 0 means 10 */
 
 	/* How long stoker_next() waits for a daemon that went away; 0: 60000, -1: not at all. */
 	int32_t reconnect_ms;

@@ -20,6 +20,7 @@ static const struct {
 	{"max_connections", "connections at most"},
 	{"max_readers_per_user", "readers that one user may attach; 0: any"},
 	{"ring_memory_per_user", "what one user's rings may take; 0: any"},
+	{"queued_per_user", "samples of one user on their way at most; 0: any"},
 	{"lease_timeout_s", "how long a batch may be held; 0: for ever"},
 	{"rss", "memory of the process"},
 	{"open_fds", "open descriptors"},
@@ -30,17 +31,17 @@ static const char *const headline[] = {"version", "state", "pid", "uptime_s", "s
 
 static const struct {
 	const char *title;
-	const char *names[13];
+	const char *names[14];
 } sections[] = {
 	{"readers",
 	 {"readers", "streams", "rings", "ring_bytes", "ring_memory", "slots_leased",
 	  "readers_total", "forks_total", "forks_refused_total", "merges_total",
 	  "max_readers_per_user", "ring_memory_per_user", "lease_timeout_s"}},
 	{"work",
-	 {"workers", "fetchers", "queued", "samples_decoded_total", "samples_read_total",
-	  "bytes_read_total", "decodes_shared_total", "samples_delivered_total",
-	  "batches_delivered_total", "samples_cancelled_total", "work_ns_total",
-	  "transform_ns_total", "fetch_ns_total"}},
+	 {"workers", "fetchers", "queued", "queued_per_user", "samples_decoded_total",
+	  "samples_read_total", "bytes_read_total", "decodes_shared_total",
+	  "samples_delivered_total", "batches_delivered_total", "samples_cancelled_total",
+	  "work_ns_total", "transform_ns_total", "fetch_ns_total"}},
 	{"index",
 	 {"index_bytes", "index_memory", "index_built_total", "index_used_total",
 	  "index_full_total", "index_progressive_total", "index_arithmetic_total",

@@ -28,7 +28,7 @@ void control_status(struct session *session, const struct message *message)
 	struct message reply = message_init(MESSAGE_REPORT);
 	server_gather(server);
 	packer_clear(packer);
-	pack_map(packer, COUNTER_COUNT + 11);
+	pack_map(packer, COUNTER_COUNT + 12);
 	pack_string(packer, "version");
 	pack_string(packer, STOKER_VERSION);
 	pack_string(packer, "socket");
@@ -42,6 +42,7 @@ void control_status(struct session *session, const struct message *message)
 	pack_setting(packer, "max_connections", server->config->max_connections);
 	pack_setting(packer, "max_readers_per_user", server->config->max_readers_per_user);
 	pack_setting(packer, "ring_memory_per_user", server->config->ring_memory_per_user);
+	pack_setting(packer, "queued_per_user", server->config->queued_per_user);
 	pack_setting(packer, "lease_timeout_s", server->config->lease_timeout_ms / 1000);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		pack_setting(packer, counter_name((enum counter)i), server->counters[i]);

@@ -16,6 +16,7 @@
 #include "loop/server.h"
 #include "loop/stream.h"
 #include "loop/turn.h"
+#include "loop/user.h"
 #include "loop/visit.h"
 #include "loop/wait.h"
 
@@ -99,10 +100,10 @@ static struct job *job_new(struct ring *ring, uint64_t epoch, uint64_t position)
 }
 
 /* What is ordered in one go is handed over in one. */
-static void job_order(struct server *server, struct job *job)
+static void job_order(struct server *server, struct job *job, struct turn *turn)
 {
-	uint64_t cost_ns = ((struct ring *)job->owner)->stream->turn.cost_ns;
-	job->cost_ns = cost_ns ? cost_ns : PRODUCE_AHEAD_NS;
+	job->turn = turn;
+	job->cost_ns = turn->cost_ns ? turn->cost_ns : PRODUCE_AHEAD_NS;
 	job->ordered_ns = clock_ns();
 	job->next = NULL;
 	*server->ordered_end = job;
@@ -125,9 +126,9 @@ static void produce_submit(struct server *server)
 }
 
 /* Order one sample, and with it what kin streams want of the same picture. False: no memory. */
-static bool order_sample(struct ring *ring, uint64_t epoch, uint64_t position)
+static bool order_sample(struct reader *reader, uint64_t epoch, uint64_t position)
 {
-	struct ring *kin[JOB_KIN_MAX - 1];
+	struct ring *ring = reader->ring, *kin[JOB_KIN_MAX - 1];
 	struct job *first = job_new(ring, epoch, position), *last = first;
 	if (!first)
 		return false;
@@ -136,7 +137,7 @@ static bool order_sample(struct ring *ring, uint64_t epoch, uint64_t position)
 		last->kin = job_new(kin[i], epoch, position);
 		last = last->kin;
 	}
-	job_order(ring->server, first);
+	job_order(ring->server, first, reader->turn);
 	return true;
 }
 
@@ -176,7 +177,7 @@ static bool reader_order(struct reader *reader)
 		}
 		bool empty = ring_slot(ring, ordinal)->state == SLOT_EMPTY;
 		if (empty && (reader_awaits_kin(reader, position, ordinal) ||
-			      !order_sample(ring, reader->want.epoch, position))) {
+			      !order_sample(reader, reader->want.epoch, position))) {
 			reader->blocked = true; /* or out of memory: again when something moves */
 			ring_rouse(ring);
 			return false;
@@ -228,7 +229,7 @@ static void produce_order(struct server *server)
 			wait_note(reader);
 			continue;
 		}
-		turn_charge(reader);
+		turn_charge(reader->turn);
 		turn_enter(reader);
 	}
 	produce_submit(server);
@@ -253,6 +254,9 @@ static void produce_wait(struct server *server)
 	if (!list_empty(&server->dying) ||
 	    server->counters[COUNTER_READERS] > PRODUCE_READERS_LOOKED_AT)
 		least = 1;
+	list_for_each(user, later, &server->hungry, struct user, in_line)
+		if (user_full(server, user) && user->queued / PRODUCE_PARTS < least)
+			least = user->queued / PRODUCE_PARTS;
 	list_for_each(stream, next, &server->streams, struct stream, link) {
 		list_for_each(ring, after, &stream->rings, struct ring, link) {
 			uint64_t jobs = least > 1 ? ring_patience(ring) : 1;
@@ -362,7 +366,7 @@ static void produce_take_kin(struct server *server, struct job *job)
 	server_count(server, COUNTER_TRANSFORM_NS, (int64_t)job->transform_ns);
 	server->made = (struct wait_sample){job->ordered_ns, job->fetched_ns};
 	/* A thread that reads is taken from others as well. Who ordered it pays for all. */
-	turn_settle(&((struct ring *)job->owner)->stream->turn, job->work_ns + job->fetch_ns);
+	turn_settle(job->turn, job->work_ns + job->fetch_ns);
 	while (job) {
 		struct job *kin = job->kin;
 		produce_count(server, job, read);
@@ -422,11 +426,12 @@ void produce_cancel(struct ring *ring)
 	while (job) {
 		struct job *next = job->next;
 		job_back(ring->server, job);
+		struct turn *turn = job->turn;
 		struct job *rest = produce_part(ring, job);
-		if (rest != job) /* the one that was charged for all */
-			turn_refund(&ring->stream->turn);
 		if (rest) /* others wait for it; it is read again if it was read already */
-			job_order(ring->server, rest);
+			job_order(ring->server, rest, turn);
+		else
+			turn_refund(turn);
 		job = next;
 	}
 	produce_submit(ring->server);

@@ -25,6 +25,10 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	struct reader *reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return -ENOMEM;
+	if (turn_get(&reader->turn, ring->server, peer->uid, ring->stream->id) < 0) {
+		free(reader);
+		return -ENOMEM;
+	}
 	reader->id = server_new_id(ring->server);
 	reader->peer = peer;
 	reader->ring = ring;
@@ -68,6 +72,7 @@ void reader_free(struct reader *reader)
 			lease->reader = NULL;
 	if (reader->ring)
 		reader_enter(reader, NULL);
+	turn_put(reader->turn);
 	server_count(stream->server, COUNTER_READERS, -1);
 	free(reader);
 	stream_put(stream);

@@ -18,6 +18,7 @@
 struct peer;
 struct ring;
 struct stream;
+struct turn;
 
 /* What a reader does or waits for; names of `stokerctl readers`. */
 enum reader_state {
@@ -37,7 +38,8 @@ struct reader {
 	struct stream *stream; /* held */
 	struct ring *ring;     /* NULL once it has ended */
 	struct list in_ring;
-	struct list in_hungry; /* in the stream's turn, or empty */
+	struct turn *turn;     /* held: its user's place in the line with this stream ... */
+	struct list in_hungry; /* ... where it stands, or empty */
 
 	struct share share;
 	struct demand demand;
@@ -52,7 +54,7 @@ struct reader {
 	uint64_t ordered;   /* ... of which so many are ordered */
 	bool blocked;	    /* `want` is beyond what the ring can hold now */
 
-	unsigned priority;	   /* its weight among the streams */
+	unsigned priority;	   /* its weight among its user's streams */
 	unsigned inflight, leased; /* batches: wanted, and held of this reader's */
 
 	/* pace.c's */

@@ -308,7 +308,8 @@ static void server_init_lists(struct server *server)
 {
 	struct list *lists[] = {&server->peers,	       &server->datasets, &server->streams,
 				&server->dying,	       &server->bad,	  &server->hungry,
-				&server->pace.starved, &server->pace.due, &server->visits};
+				&server->pace.starved, &server->pace.due, &server->visits,
+				&server->users};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		list_init(lists[i]);
 }
@@ -486,6 +487,7 @@ void server_deinit(struct server *server)
 	produce_deinit(server);
 	bad_clear(server);
 	memo_deinit(server);
+	assert(list_empty(&server->users));
 	assert(list_empty(&server->streams) && list_empty(&server->datasets));
 	packer_free(server->items);
 	packer_free(server->packer);

@@ -41,7 +41,8 @@ struct server {
 	struct list dying;    /* struct ring without readers, with jobs in a thread's hand */
 	struct list bad;      /* struct bad, at most BAD_MAX */
 	unsigned n_bad;
-	struct list hungry;	 /* struct turn of streams with samples to order ... */
+	struct list users;	 /* struct user, of all readers */
+	struct list hungry;	 /* ... of readers with samples to order ... */
 	uint64_t virtual_time;	 /* ... the furthest one of them had a turn at, see turn.h */
 	struct wait_sample made; /* the sample that was made last */
 	struct pace pace;

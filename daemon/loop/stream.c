@@ -66,7 +66,6 @@ int stream_get(struct stream **out, struct server *server, struct dataset_entry 
 	stream->recipe = stream_recipe(stream);
 	stream->users = 1;
 	list_init(&stream->rings);
-	turn_init(&stream->turn);
 	list_append(&server->streams, &stream->link);
 	kin_join(stream);
 	server_count(server, COUNTER_STREAMS, 1);
@@ -80,7 +79,6 @@ void stream_put(struct stream *stream)
 		return;
 	assert(list_empty(&stream->rings));
 	list_remove(&stream->link);
-	turn_deinit(&stream->turn);
 	kin_leave(stream);
 	server_count(stream->server, COUNTER_STREAMS, -1);
 	pipeline_free(stream->pipeline);

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "loop/turn.h"
 #include "work/job.h"
 
 struct server;
@@ -35,7 +34,6 @@ struct stream {
 	struct stream_order order;
 	struct job_recipe recipe;
 	struct list rings;
-	struct turn turn;
 	unsigned users; /* attachments, readers, rings; the last one out frees it */
 
 	uint64_t decoded, delivered;

@@ -1,42 +1,95 @@
 // SPDX-License-Identifier: MIT
 #include "loop/turn.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdlib.h>
 
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/server.h"
-#include "loop/stream.h"
+#include "loop/user.h"
 
 #define TURN_SCALE 100 /* the largest weight: so much a nanosecond, divided by the weight */
 #define TURN_AVERAGE 8 /* samples that the average cost remembers */
 #define TURN_CYCLE 4   /* of so many turns of a stream one is the leader's, one the middle's */
 
-void turn_init(struct turn *turn)
+static struct turn *turn_new(struct user *user, uint64_t stream)
 {
-	*turn = (struct turn){.weight = TURN_WEIGHT};
+	struct turn *turn = calloc(1, sizeof(*turn));
+	if (!turn)
+		return NULL;
+	turn->user = user;
+	turn->stream = stream;
+	turn->weight = TURN_WEIGHT;
 	list_init(&turn->in_line);
 	list_init(&turn->hungry);
+	list_append(&user->turns, &turn->link);
+	return turn;
 }
 
-void turn_deinit(struct turn *turn)
+int turn_get(struct turn **out, struct server *server, uid_t uid, uint64_t stream)
 {
+	struct user *user = user_get(server, uid);
+	if (!user)
+		return -ENOMEM;
+	struct turn *turn = NULL;
+	list_for_each(known, next, &user->turns, struct turn, link)
+		if (known->stream == stream)
+			turn = known;
+	if (!turn)
+		turn = turn_new(user, stream);
+	if (!turn) {
+		user_put(user);
+		return -ENOMEM;
+	}
+	turn->readers++;
+	*out = turn;
+	return 0;
+}
+
+static void turn_check(struct turn *turn)
+{
+	struct user *user = turn->user;
+	if (turn->readers > 0 || turn->queued > 0)
+		return;
+	assert(list_empty(&turn->hungry));
+	list_remove(&turn->link);
 	list_remove(&turn->in_line);
+	free(turn);
+	user_put(user);
+}
+
+void turn_put(struct turn *turn)
+{
+	assert(turn->readers > 0);
+	turn->readers--;
+	turn_check(turn);
+}
+
+static void turn_not_before(uint64_t *virtual_time, uint64_t others)
+{
+	if (*virtual_time < others)
+		*virtual_time = others;
 }
 
 void turn_enter(struct reader *reader)
 {
 	struct server *server = reader->ring->server;
-	struct turn *turn = &reader->ring->stream->turn;
+	struct turn *turn = reader->turn;
+	struct user *user = turn->user;
 	if (!list_empty(&reader->in_hungry))
 		return;
 	list_append(&turn->hungry, &reader->in_hungry);
 	if (!list_empty(&turn->in_line))
 		return;
-	list_append(&server->hungry, &turn->in_line);
-	if (turn->virtual_time < server->virtual_time)
-		turn->virtual_time = server->virtual_time;
+	list_append(&user->hungry, &turn->in_line);
+	turn_not_before(&turn->virtual_time, user->turns_time);
+	if (!list_empty(&user->in_line))
+		return;
+	list_append(&server->hungry, &user->in_line);
+	turn_not_before(&user->virtual_time, server->virtual_time);
 }
 
 void turn_leave(struct reader *reader)
@@ -56,7 +109,7 @@ static bool turn_waits(const struct reader *reader)
 	return reader->leased < reader->inflight;
 }
 
-/* Does anybody of the stream wait? Brings its weight up to date. */
+/* Does anybody in this line wait? Brings its weight up to date. */
 static bool turn_look(struct turn *turn)
 {
 	bool waits = false;
@@ -69,12 +122,13 @@ static bool turn_look(struct turn *turn)
 	return waits;
 }
 
-/* Of the streams with a reader that waits, or of all if none has one, the one furthest behind. */
-static struct turn *turn_stream(struct server *server, bool *waits_out)
+/* Of a user's streams with a reader that waits, or of all if none has one, the one furthest
+ * behind. */
+static struct turn *turn_of_user(struct user *user, bool *waits_out)
 {
 	struct turn *first = NULL;
 	*waits_out = false;
-	list_for_each(turn, next, &server->hungry, struct turn, in_line) {
+	list_for_each(turn, next, &user->hungry, struct turn, in_line) {
 		if (list_empty(&turn->hungry)) {
 			list_remove(&turn->in_line);
 			continue;
@@ -83,6 +137,31 @@ static struct turn *turn_stream(struct server *server, bool *waits_out)
 		if (waits < *waits_out)
 			continue;
 		if (!first || waits > *waits_out || turn->virtual_time < first->virtual_time)
+			first = turn;
+		*waits_out = waits;
+	}
+	return first;
+}
+
+/* And so of the users that may order. */
+static struct turn *turn_first(struct server *server, bool *waits_out)
+{
+	struct turn *first = NULL;
+	*waits_out = false;
+	list_for_each(user, next, &server->hungry, struct user, in_line) {
+		bool waits;
+		struct turn *turn = turn_of_user(user, &waits);
+		if (!turn) {
+			list_remove(&user->in_line);
+			continue;
+		}
+		if (user_full(server, user)) {
+			turn_not_before(&user->virtual_time, server->virtual_time);
+			continue;
+		}
+		if (waits < *waits_out)
+			continue;
+		if (!first || waits > *waits_out || user->virtual_time < first->user->virtual_time)
 			first = turn;
 		*waits_out = waits;
 	}
@@ -125,11 +204,11 @@ static const struct ring *turn_ring(const struct turn *turn, bool waits)
 struct reader *turn_next(struct server *server)
 {
 	bool waits;
-	struct turn *turn = turn_stream(server, &waits);
+	struct turn *turn = turn_first(server, &waits);
 	if (!turn)
 		return NULL;
-	if (turn->virtual_time > server->virtual_time)
-		server->virtual_time = turn->virtual_time;
+	turn_not_before(&turn->user->turns_time, turn->virtual_time);
+	turn_not_before(&server->virtual_time, turn->user->virtual_time);
 	const struct ring *ring = turn_ring(turn, waits);
 	struct reader *neediest = NULL;
 	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry)
@@ -144,32 +223,51 @@ static uint64_t turn_price(const struct turn *turn, uint64_t ns)
 	return ns * TURN_SCALE / turn->weight;
 }
 
-static void turn_give_back(struct turn *turn, uint64_t price)
+static void turn_take(struct turn *turn, uint64_t ns)
 {
-	turn->virtual_time -= price < turn->virtual_time ? price : turn->virtual_time;
+	turn->virtual_time += turn_price(turn, ns);
+	turn->user->virtual_time += ns;
 }
 
-void turn_charge(struct reader *reader)
+static void turn_give_back(struct turn *turn, uint64_t ns)
 {
-	struct turn *turn = &reader->ring->stream->turn;
-	turn->virtual_time += turn_price(turn, turn->cost_ns);
+	uint64_t price = turn_price(turn, ns), *users = &turn->user->virtual_time;
+	turn->virtual_time -= price < turn->virtual_time ? price : turn->virtual_time;
+	*users -= ns < *users ? ns : *users;
+}
+
+void turn_charge(struct turn *turn)
+{
+	turn_take(turn, turn->cost_ns);
 	turn->count++;
+	turn->queued++;
+	turn->user->queued++;
+}
+
+static void turn_back(struct turn *turn)
+{
+	assert(turn->queued > 0 && turn->user->queued >= turn->queued);
+	turn->queued--;
+	turn->user->queued--;
+	turn_check(turn);
 }
 
 /* What was charged was the average of then; it differs little from that of now. */
 void turn_settle(struct turn *turn, uint64_t work_ns)
 {
 	if (work_ns > turn->cost_ns)
-		turn->virtual_time += turn_price(turn, work_ns - turn->cost_ns);
+		turn_take(turn, work_ns - turn->cost_ns);
 	else
-		turn_give_back(turn, turn_price(turn, turn->cost_ns - work_ns));
+		turn_give_back(turn, turn->cost_ns - work_ns);
 	if (turn->cost_ns == 0) /* the first */
 		turn->cost_ns = work_ns;
 	turn->cost_ns += work_ns / TURN_AVERAGE;
 	turn->cost_ns -= turn->cost_ns / TURN_AVERAGE;
+	turn_back(turn);
 }
 
 void turn_refund(struct turn *turn)
 {
-	turn_give_back(turn, turn_price(turn, turn->cost_ns));
+	turn_give_back(turn, turn->cost_ns);
+	turn_back(turn);
 }

@@ -63,6 +63,7 @@ struct job {
 	void *image, *label, *index; /* the slot: one entry of each field's array */
 	void *owner;		     /* the loop's, to know it again: a ring ... */
 	uint32_t slot;		     /* ... and one of its slots */
+	void *turn;		     /* the loop's, too: who ordered it and its kin */
 	uint64_t cost_ns;	     /* what it is likely to take a worker; 0: not known */
 
 	enum job_outcome outcome;

@@ -152,6 +152,30 @@ def test_a_greedy_stream_starves_nobody(spawn, large):
     assert had[1] > had[0] / 3, had
 
 
+@needs_users
+def test_users_share_alike(spawn, large):
+    """Four streams of one user, of the largest weight, are one share beside another user's only
+    stream, of the smallest."""
+    daemon = open_to_all(spawn(workers=1, socket_mode="0666"))
+    with contextlib.ExitStack() as stack:
+        with user(NOBODY):
+            peers = [stack.enter_context(daemon.connect()) for _ in range(4)]
+        peers.append(stack.enter_context(daemon.connect()))
+        for seed, peer in enumerate(peers):
+            answer = peer.attach(large, transforms=HEAVY, order_seed=seed, epochs=0, batch_size=2,
+                                 priority=1 if peer is peers[-1] else 100)
+            assert answer.name == "attached", answer
+        running = [Trainer(peer) for peer in peers]
+        one = running[-1]
+        wait_for(lambda: all(t.samples >= 4 for t in running), "all have begun", LONG)
+        before = sum(t.samples for t in running[:-1]), one.samples
+        wait_for(lambda: one.samples - before[1] >= 40, "the one had its share", LONG)
+        had = sum(t.samples for t in running[:-1]) - before[0], one.samples - before[1]
+        for trainer in running:
+            trainer.finish(stop=True)
+    assert had[1] > had[0] / 3, had  # among streams it would be a four hundredth
+
+
 def test_orders_of_the_dead_are_cancelled(spawn, photos):
     """FAULTS 5: killed with an epoch asked for and nothing received: what is queued for it is
     taken back, and the workers do the next one's."""
@@ -280,6 +304,34 @@ def test_ring_memory_of_a_user(spawn, photos):
         assert theirs[2].attach(photos, **small).name == "attached"
         ours = stack.enter_context(daemon.connect())
         assert ours.attach(photos, **{**large, "order_seed": 9}).name == "attached"
+    daemon.settle()
+
+
+@needs_users
+def test_queued_work_of_a_user(spawn, photos):
+    """FAULTS 57: no more is queued for a user than it may have, however many its streams; others
+    order beside it, and all get all."""
+    daemon = open_to_all(spawn(workers=0, fetchers=8, queued_per_user=3, socket_mode="0666"))
+    with contextlib.ExitStack() as stack:
+        with user(NOBODY):
+            theirs = [stack.enter_context(daemon.connect()) for _ in range(2)]
+        ours = stack.enter_context(daemon.connect())
+        for seed, peer in enumerate(theirs):
+            peer.attach(photos, **{**STREAM, "order_seed": seed})
+            wait_for(lambda: daemon.status()["queued"] >= 3, "they have ordered")
+            assert daemon.status()["queued"] == 3
+        ours.attach(photos, **{**STREAM, "order_seed": 9})
+        wait_for(lambda: daemon.status()["queued"] >= 6, "and so have we")
+        assert daemon.status()["queued"] == 6
+        assert daemon.set("queued-per-user", 0).name == "ok"
+        wait_for(lambda: daemon.status()["queued"] > 6, "it was the limit that held")
+        assert daemon.set("queued-per-user", 1).name == "ok"
+        assert daemon.status()["queued_per_user"] == 1
+        assert daemon.set("workers", 2).name == "ok"
+        running = [Trainer(peer) for peer in [*theirs, ours]]
+        for trainer in running:
+            trainer.finish()
+            assert trainer.samples == N
     daemon.settle()
 
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Whose turn it is: shares by weight, who waits first, rings that meet, nobody left out. */
+/* Whose turn it is: users alike, shares by weight, who waits first, rings that meet, limits, nobody
+ * left out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,17 +13,20 @@
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/server.h"
-#include "loop/stream.h"
 #include "loop/turn.h"
+#include "loop/user.h"
 
 #define STREAMS 3
 #define MOST 6
+
+#define ALICE 1000
+#define BOB 1001
 
 /* A few streams with up to MOST readers; each reader has a ring of its own unless it is put on
  * another's. */
 struct line {
 	struct server server;
-	struct stream streams[STREAMS];
+	struct config config;
 	struct ring rings[MOST];
 	struct reader readers[MOST];
 	uint64_t turns[MOST]; /* that the readers had */
@@ -33,46 +37,71 @@ static int setup(void **state)
 {
 	struct line *line = calloc(1, sizeof(*line));
 	assert_non_null(line);
+	line->server.config = &line->config;
+	list_init(&line->server.users);
 	list_init(&line->server.hungry);
-	for (int i = 0; i < STREAMS; i++) {
-		turn_init(&line->streams[i].turn);
+	for (int i = 0; i < STREAMS; i++)
 		line->cost_ns[i] = 1000000;
-	}
 	*state = line;
 	return 0;
 }
 
+static void take(struct reader *reader)
+{
+	turn_leave(reader);
+	turn_put(reader->turn);
+	reader->turn = NULL;
+}
+
 static int teardown(void **state)
 {
-	free(*state);
+	struct line *line = *state;
+	for (int i = 0; i < MOST; i++)
+		if (line->readers[i].turn)
+			take(&line->readers[i]);
+	assert_true(list_empty(&line->server.users)); /* nothing is left of them */
+	free(line);
 	return 0;
 }
 
 /* A reader that always waits: whatever is made for it, it takes at once. */
-static void put(struct line *line, int reader, int stream, uint64_t base, unsigned priority)
+static void put_of(struct line *line, uid_t uid, int reader, int stream, uint64_t base,
+		   unsigned priority)
 {
 	struct ring *ring = &line->rings[reader];
-	*ring = (struct ring){.server = &line->server,
-			      .stream = &line->streams[stream],
-			      .stride = 1000,
-			      .base = base};
+	*ring = (struct ring){.server = &line->server, .stride = 1000, .base = base};
 	line->readers[reader] = (struct reader){
 		.ring = ring, .share.batch_size = 4, .inflight = 2, .priority = priority};
 	list_init(&line->readers[reader].in_hungry);
+	assert_int_equal(
+		turn_get(&line->readers[reader].turn, &line->server, uid, (uint64_t)stream), 0);
 	turn_enter(&line->readers[reader]);
+}
+
+static void put(struct line *line, int reader, int stream, uint64_t base, unsigned priority)
+{
+	put_of(line, ALICE, reader, stream, base, priority);
+}
+
+/* Whose turn it is orders one. */
+static struct reader *order(struct line *line)
+{
+	struct reader *reader = turn_next(&line->server);
+	if (!reader)
+		return NULL;
+	turn_leave(reader);
+	turn_charge(reader->turn);
+	turn_enter(reader);
+	return reader;
 }
 
 static void run(struct line *line, int turns)
 {
 	memset(line->turns, 0, sizeof(line->turns));
 	for (int i = 0; i < turns; i++) {
-		struct reader *reader = turn_next(&line->server);
+		struct reader *reader = order(line);
 		assert_non_null(reader);
-		struct stream *stream = reader->ring->stream;
-		turn_leave(reader);
-		turn_charge(reader);
-		turn_enter(reader);
-		turn_settle(&stream->turn, line->cost_ns[stream - line->streams]);
+		turn_settle(reader->turn, line->cost_ns[reader->turn->stream]);
 		line->turns[reader - line->readers]++;
 	}
 }
@@ -186,7 +215,6 @@ static void nobody_is_hungry(void **state)
 	put(line, 0, 0, 0, 10);
 	turn_leave(&line->readers[0]);
 	assert_null(turn_next(&line->server));
-	turn_deinit(&line->streams[0].turn);
 }
 
 /* What was taken back before it was begun costs nothing. */
@@ -196,13 +224,109 @@ static void a_refund(void **state)
 	put(line, 0, 0, 0, 10);
 	put(line, 1, 1, 0, 10);
 	run(line, 1000);
-	uint64_t before = line->streams[0].turn.virtual_time;
+	struct turn *turn = line->readers[0].turn;
+	uint64_t before = turn->virtual_time, users = turn->user->virtual_time;
 	for (int i = 0; i < 50; i++)
-		turn_charge(&line->readers[0]);
-	assert_true(line->streams[0].turn.virtual_time > before);
+		turn_charge(turn);
+	assert_true(turn->virtual_time > before && turn->user->virtual_time > users);
 	for (int i = 0; i < 50; i++)
-		turn_refund(&line->streams[0].turn);
-	assert_int_equal(line->streams[0].turn.virtual_time, before);
+		turn_refund(turn);
+	assert_int_equal(turn->virtual_time, before);
+	assert_int_equal(turn->user->virtual_time, users);
+}
+
+/* One stream of low priority has as much as all that another user has; that one's share among
+ * themselves by weight. */
+static void users_weigh_alike(void **state)
+{
+	struct line *line = *state;
+	put_of(line, ALICE, 0, 0, 0, 100);
+	put_of(line, ALICE, 1, 1, 0, 100);
+	put_of(line, ALICE, 2, 1, 0, 100);
+	put_of(line, BOB, 3, 2, 0, 1);
+	run(line, 4000);
+	assert_near(line->turns[0], 1000);
+	assert_near(line->turns[1] + line->turns[2], 1000);
+	assert_near(line->turns[3], 2000);
+	line->cost_ns[2] *= 4; /* of time, not of samples */
+	run(line, 5000);
+	assert_near(line->turns[3], 1000);
+}
+
+/* What another user orders of a stream costs nobody else. */
+static void users_of_one_stream(void **state)
+{
+	struct line *line = *state;
+	put_of(line, ALICE, 0, 0, 0, 10);
+	put_of(line, ALICE, 1, 1, 0, 10);
+	for (int i = 2; i < 5; i++)
+		put_of(line, BOB, i, 0, 5000, 100);
+	run(line, 4000);
+	assert_near(line->turns[0], 1000);
+	assert_near(line->turns[1], 1000);
+	assert_near(line->turns[2] + line->turns[3] + line->turns[4], 2000);
+}
+
+static void the_user_who_waits_is_first(void **state)
+{
+	struct line *line = *state;
+	put_of(line, ALICE, 0, 0, 0, 100);
+	put_of(line, ALICE, 1, 1, 0, 100);
+	put_of(line, BOB, 2, 2, 0, 1);
+	line->readers[0].leased = line->readers[1].leased = 2;
+	run(line, 100);
+	assert_int_equal(line->turns[2], 100);
+}
+
+/* Who has all queued that it may is passed over, for nothing saved up, until one is back. */
+static void a_user_at_the_limit(void **state)
+{
+	struct line *line = *state;
+	struct reader *reader;
+	put_of(line, ALICE, 0, 0, 0, 10);
+	put_of(line, BOB, 1, 1, 0, 10);
+	run(line, 1000);
+	line->config.queued_per_user = 3;
+	for (int i = 0; i < 6; i++)
+		order(line);
+	struct turn *alice = line->readers[0].turn, *bob = line->readers[1].turn;
+	assert_true(user_full(&line->server, alice->user) && user_full(&line->server, bob->user));
+	assert_null(order(line));
+	for (int i = 0; i < 100; i++) {
+		turn_settle(bob, line->cost_ns[1]);
+		reader = order(line);
+		assert_ptr_equal(reader, &line->readers[1]);
+	}
+	turn_settle(alice, line->cost_ns[0]);
+	assert_ptr_equal(order(line), &line->readers[0]);
+	while (alice->queued)
+		turn_settle(alice, line->cost_ns[0]);
+	while (bob->queued)
+		turn_settle(bob, line->cost_ns[1]);
+	line->config.queued_per_user = 0;
+	run(line, 1000);
+	assert_near(line->turns[0], 500);
+}
+
+/* What is queued for who has left holds its user, and counts for the limit. */
+static void what_is_queued_outlives_its_reader(void **state)
+{
+	struct line *line = *state;
+	line->config.queued_per_user = 2;
+	put_of(line, ALICE, 0, 0, 0, 10);
+	order(line);
+	order(line);
+	struct turn *left = line->readers[0].turn;
+	take(&line->readers[0]);
+	put_of(line, ALICE, 1, 1, 0, 10);
+	assert_null(order(line));
+	turn_settle(left, 1000000);
+	assert_ptr_equal(order(line), &line->readers[1]);
+	take(&line->readers[1]);
+	assert_false(list_empty(&line->server.users));
+	struct user *alice = list_entry(line->server.users.next, struct user, link);
+	while (!list_empty(&line->server.users))
+		turn_refund(list_entry(alice->turns.next, struct turn, link));
 }
 
 int main(void)
@@ -217,6 +341,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rings_meet, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_is_hungry, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_refund, setup, teardown),
+		cmocka_unit_test_setup_teardown(users_weigh_alike, setup, teardown),
+		cmocka_unit_test_setup_teardown(users_of_one_stream, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_user_who_waits_is_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_user_at_the_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_queued_outlives_its_reader, setup,
+						teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ class Node:
             pace: what happens once another reader of the stream is far ahead or far behind: auto
                 (it waits for a while, then both go their own ways), free (it never waits) or
                 together (it waits).
-            priority: 1 to 100, the weight of this reader where workers are short.
+            priority: 1 to 100, the weight among your streams where workers are short.
             reconnect: seconds to wait for a daemon that went away; 0 or None: raise at once.
 
         Raises: DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
