@@ -76,7 +76,7 @@ static inline int32_t join_single(int32_t weight)
 {
 	int32_t high = weight >> SINGLE;
 	high = high > INT16_MAX ? INT16_MAX : high;
-	return join(weight - (high << SINGLE), high);
+	return join(weight - high * (1 << SINGLE), high);
 }
 
 static inline bool single_fits(int32_t weight)

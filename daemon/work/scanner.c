@@ -14,7 +14,7 @@
 
 #define KEEP_BYTES ((size_t)16 << 20) /* scratch above this is given back after the file */
 #define MARKS 8192		      /* of a run */
-#define SPLIT_BITS 8192	      /* a way that is worth three runs */
+#define SPLIT_BITS 8192		      /* a way that is worth three runs */
 
 /* One code of the files before: many files have the same. */
 struct scan_code {

@@ -81,8 +81,8 @@ static void digest_run(const struct stoker_run *run, const struct stoker_info *i
 
 static void keep(int file, const struct stoker_batch *batch, const struct stoker_info *info)
 {
-	out.head = (struct record){clock_ns(),	     batch->epoch,	batch->position,
-				   batch->count,     batch->next_epoch, batch->next_position};
+	out.head = (struct record){clock_ns(),	 batch->epoch,	    batch->position,
+				   batch->count, batch->next_epoch, batch->next_position};
 	uint64_t *digest = out.digest;
 	if (batch->count > SAMPLES_MAX)
 		errx(64, "batch_size must be at most %d", SAMPLES_MAX);
@@ -91,6 +91,21 @@ static void keep(int file, const struct stoker_batch *batch, const struct stoker
 	size_t size = sizeof(out.head) + batch->count * sizeof(*digest);
 	if (write(file, &out, size) != (ssize_t)size)
 		err(1, "cannot keep a record");
+}
+
+/* The daemon may be on its way up again: who begins then waits, as whoever starts trainers does. */
+static void begin(struct stoker *stoker, const char *socket, const struct stoker_options *options)
+{
+	for (int left = 600;; left--) {
+		int r = stoker_connect(stoker, socket);
+		if (r == 0)
+			r = stoker_attach(stoker, options);
+		if (r == 0)
+			return;
+		if (left == 0 || (r != -ENOENT && r != -ECONNRESET && r != -ESHUTDOWN))
+			errx(1, "%s", stoker_error(stoker));
+		usleep(100000);
+	}
 }
 
 int main(int argc, char **argv)
@@ -115,8 +130,7 @@ int main(int argc, char **argv)
 	int r;
 	if (file < 0 || !stoker)
 		err(1, "%s", argv[1]);
-	if (stoker_connect(stoker, socket) < 0 || stoker_attach(stoker, &options) < 0)
-		errx(1, "%s", stoker_error(stoker));
+	begin(stoker, socket, &options);
 	while ((r = stoker_next(stoker, &batch, -1)) > 0) {
 		keep(file, batch, stoker_info(stoker));
 		if (stoker_release(stoker, batch) < 0)
