@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sysexits.h>
+#include <unistd.h>
+#include <uv.h>
 
 #include "base/log.h"
 #include "config.h"
@@ -34,6 +37,16 @@ static int exit_code(int result)
 	}
 }
 
+/* libuv calls abort() where its table of descriptors cannot grow: end in words instead. */
+static void *grow_or_end(void *old, size_t size)
+{
+	void *grown = realloc(old, size);
+	if (grown || size == 0)
+		return grown;
+	log_error("out of memory: cannot watch another descriptor");
+	_exit(EX_OSERR);
+}
+
 int main(int argc, char **argv)
 {
 	struct config config;
@@ -51,6 +64,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	mallopt(M_ARENA_MAX, 4); /* an arena a worker would keep a monster's memory a worker */
 	raise_limits();
+	uv_replace_allocator(malloc, grow_or_end, calloc, free); /* fails for want of one only */
 
 	r = server_init(&server, &config, &fault);
 	if (r) {

@@ -48,8 +48,10 @@ static bool send_batch(struct reader *reader, uint64_t ordinal, const struct spa
 {
 	struct ring *ring = reader->ring;
 	struct lease *lease;
-	if (lease_new(&lease, &reader->peer->session, reader, ordinal, span->count) < 0)
-		return false; /* tried again with the next slot */
+	if (lease_new(&lease, &reader->peer->session, reader, ordinal, span->count) < 0) {
+		ring->server->short_of_memory = true;
+		return false;
+	}
 
 	struct message message = message_init(MESSAGE_BATCH);
 	struct message_batch *batch = &message.batch;
@@ -148,6 +150,21 @@ void deliver(struct reader *reader)
 	}
 	pace_look(reader);
 	wait_note(reader);
+}
+
+void deliver_again(struct server *server)
+{
+	if (!server->short_of_memory)
+		return;
+	server->short_of_memory = false;
+	list_for_each(peer, next, &server->peers, struct peer, link) {
+		struct reader *reader = peer->session.reader;
+		if (!reader || !reader->ring)
+			continue;
+		ring_loosened(reader->ring); /* what could not be ordered */
+		deliver(reader);
+	}
+	produce(server);
 }
 
 void deliver_slot(struct ring *ring, uint32_t slot_number)

@@ -11,9 +11,13 @@
 
 struct reader;
 struct ring;
+struct server;
 
 void deliver(struct reader *reader);			    /* announce what can be */
 void deliver_slot(struct ring *ring, uint32_t slot_number); /* this slot is made */
+
+/* Try again what there was no memory for; with each tick, since nothing else may ever move it. */
+void deliver_again(struct server *server);
 
 /* Samples that have to be made before this reader can be told of anything; UINT64_MAX: it is not
  * for want of samples. */

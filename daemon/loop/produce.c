@@ -130,8 +130,10 @@ static bool order_sample(struct reader *reader, uint64_t epoch, uint64_t positio
 {
 	struct ring *ring = reader->ring, *kin[JOB_KIN_MAX - 1];
 	struct job *first = job_new(ring, epoch, position), *last = first;
-	if (!first)
+	if (!first) {
+		ring->server->short_of_memory = true;
 		return false;
+	}
 	unsigned count = kin_find(ring, epoch, position, kin, JOB_KIN_MAX - 1);
 	for (unsigned i = 0; i < count && last; i++) {
 		last->kin = job_new(kin[i], epoch, position);

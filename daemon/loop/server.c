@@ -16,6 +16,7 @@
 #include "loop/attach.h"
 #include "loop/bad.h"
 #include "loop/catalog.h"
+#include "loop/deliver.h"
 #include "loop/memo.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
@@ -211,6 +212,7 @@ static void server_on_tick(uv_timer_t *timer)
 		peer_check_deadline(peer, now_ns);
 	}
 	server_reap(server);
+	deliver_again(server);
 	memo_tick(server, now_ns);
 	server_look_at_storage(server);
 	if (server->watchdog_ns)

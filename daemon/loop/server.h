@@ -71,6 +71,7 @@ struct server {
 	uint8_t frame[FRAME_HEAD + PROTO_FRAME_MAX]; /* on its way to a peer's buffer */
 
 	uint64_t started_ns, ticked_ns;
+	bool short_of_memory; /* for a lease or an order: deliver_again() */
 	bool stopping;
 	uint64_t stop_at_ns; /* when the drain ends */
 	int exit_code;

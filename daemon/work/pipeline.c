@@ -197,7 +197,8 @@ static int pipeline_write(struct pipeline *pipeline)
 	fprintf(file, "%s|%s", output_type_name(pipeline->output.type),
 		pipeline->output.planes ? "NCHW" : "NHWC");
 	bool bad = ferror(file);
-	return fclose(file) != 0 || bad ? -ENOMEM : 0;
+	/* glibc's fclose() does not say that the text could not be had. */
+	return fclose(file) != 0 || bad || !pipeline->text ? -ENOMEM : 0;
 }
 
 static int pipeline_parse(struct pipeline *pipeline, const struct value *transforms,

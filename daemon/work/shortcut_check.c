@@ -17,6 +17,7 @@
 
 #define WIDTH 331
 #define HEIGHT 77
+#define ROOM (WIDTH * HEIGHT * 3) /* more than any of them takes as a JPEG */
 
 struct maker {
 	struct jpeg_compress_struct cinfo;
@@ -50,7 +51,9 @@ static void make_rows(struct jpeg_compress_struct *cinfo)
 static bool make(struct maker *maker, int h, int v)
 {
 	struct jpeg_compress_struct *cinfo = &maker->cinfo;
-	*maker = (struct maker){.data = NULL};
+	*maker = (struct maker){.data = malloc(ROOM), .size = ROOM};
+	if (!maker->data)
+		return false;
 	cinfo->err = jpeg_std_error(&maker->error);
 	maker->error.error_exit = on_error;
 	cinfo->client_data = maker;
@@ -59,6 +62,7 @@ static bool make(struct maker *maker, int h, int v)
 		return false;
 	}
 	jpeg_create_compress(cinfo);
+	/* Room of our own: of what libjpeg grew, `data` would be told only at the end. */
 	jpeg_mem_dest(cinfo, &maker->data, &maker->size);
 	cinfo->image_width = WIDTH;
 	cinfo->image_height = HEIGHT;

@@ -4,7 +4,13 @@
  * name of the thread, in the file that STOKER_COUNTS names: three numbers, of the threads work-*,
  * fetch-* and of all others. With STOKER_COUNTS_SHOW=work (or fetch, or stokerd) it also writes
  * where each such call came from to standard error, for addr2line. Any thread; only atomics.
+ *
+ * The file's fourth number is for test_no_memory.py: the n-th call from now on that asks for
+ * memory, be it malloc()'s kin, mmap(), memfd_create() or posix_fallocate(), finds none (and with
+ * STOKER_COUNTS_SHOW says where it came from). It counts
+ * down to 0, at which nothing fails.
  */
+#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -13,18 +19,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PUBLIC __attribute__((visibility("default")))
 
-enum { WORKERS, FETCHERS, OTHERS, KINDS };
+enum { WORKERS, FETCHERS, OTHERS, TO_FAIL, NUMBERS };
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t align, size_t size);
 
-static _Atomic uint64_t none[KINDS];
+static _Atomic uint64_t none[NUMBERS];
 static _Atomic uint64_t *counts = none;
 static const char *show;
 static _Thread_local int inside;
@@ -42,6 +49,28 @@ __attribute__((constructor)) static void counting_begin(void)
 	show = getenv("STOKER_COUNTS_SHOW");
 }
 
+static void tell(void)
+{
+	void *frames[16];
+	inside = 1;
+	backtrace_symbols_fd(frames, backtrace(frames, 16), STDERR_FILENO);
+	inside = write(STDERR_FILENO, "\n", 1) < 0;
+}
+
+/* Is this the call that finds no memory? */
+static int failing(void)
+{
+	uint64_t left = atomic_load(&counts[TO_FAIL]);
+	while (left && !atomic_compare_exchange_weak(&counts[TO_FAIL], &left, left - 1))
+		;
+	if (left != 1)
+		return 0;
+	if (show && !inside)
+		tell();
+	errno = ENOMEM;
+	return 1;
+}
+
 static void counting(void)
 {
 	char name[17] = "";
@@ -50,41 +79,55 @@ static void counting(void)
 			: strncmp(name, "fetch-", 6) == 0 ? FETCHERS
 							  : OTHERS;
 	atomic_fetch_add(&counts[kind], 1);
-	if (show && !inside && strncmp(name, show, strlen(show)) == 0) {
-		void *frames[16];
-		inside = 1;
-		backtrace_symbols_fd(frames, backtrace(frames, 16), STDERR_FILENO);
-		inside = write(STDERR_FILENO, "\n", 1) < 0;
-	}
+	if (show && !inside && strncmp(name, show, strlen(show)) == 0)
+		tell();
 }
 
 PUBLIC void *malloc(size_t size)
 {
 	counting();
-	return __libc_malloc(size);
+	return failing() ? NULL : __libc_malloc(size);
 }
 
 PUBLIC void *calloc(size_t count, size_t size)
 {
 	counting();
-	return __libc_calloc(count, size);
+	return failing() ? NULL : __libc_calloc(count, size);
 }
 
 PUBLIC void *realloc(void *old, size_t size)
 {
 	counting();
-	return __libc_realloc(old, size);
+	return failing() ? NULL : __libc_realloc(old, size);
 }
 
 PUBLIC void *aligned_alloc(size_t align, size_t size)
 {
 	counting();
-	return __libc_memalign(align, size);
+	return failing() ? NULL : __libc_memalign(align, size);
 }
 
 PUBLIC int posix_memalign(void **out, size_t align, size_t size)
 {
 	counting();
-	*out = __libc_memalign(align, size);
-	return *out ? 0 : 12; /* ENOMEM */
+	*out = failing() ? NULL : __libc_memalign(align, size);
+	return *out ? 0 : ENOMEM;
+}
+
+PUBLIC void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	return failing() ? MAP_FAILED
+			 : (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
+}
+
+PUBLIC int memfd_create(const char *name, unsigned flags)
+{
+	return failing() ? -1 : (int)syscall(SYS_memfd_create, name, flags);
+}
+
+PUBLIC int posix_fallocate(int fd, off_t at, off_t size)
+{
+	if (failing())
+		return ENOSPC;
+	return syscall(SYS_fallocate, fd, 0, at, size) < 0 ? errno : 0;
 }

@@ -50,7 +50,7 @@ def spawn_counting(spawn, tmp_path, **options):
                                 "STOKER_COUNTS": str(counts)}, **options)
 
     def look():
-        return struct.unpack("3Q", counts.read_bytes())
+        return struct.unpack_from("3Q", counts.read_bytes())
 
     assert look()[2] > 0, "nothing is counted"
     return daemon, look

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A short storm of tests/chaos (its head says what is looked at); $STOKER_CHAOS_SECONDS makes it a
-longer one. FAULTS 7, 11.
+longer one. FAULTS 7, 11, 12, 21.
 """
 
 import os

@@ -178,18 +178,36 @@ def test_users_share_alike(spawn, large):
 
 def test_orders_of_the_dead_are_cancelled(spawn, photos):
     """FAULTS 5: killed with an epoch asked for and nothing received: what is queued for it is
-    taken back, and the workers do the next one's."""
+    taken back, and the workers do the next one's, and only that."""
     daemon = spawn(workers=0)
+    with daemon.connect() as stays:
+        with daemon.connect() as peer:
+            peer.attach(photos, **STREAM, inflight=16, epochs=0)
+            wait_for(lambda: daemon.status()["queued"], "it has ordered")
+            stays.attach(photos, **{**STREAM, "order_seed": 8})
+        wait_for(lambda: daemon.status()["samples_cancelled_total"], "its orders are gone")
+        assert daemon.status()["samples_decoded_total"] == 0
+        daemon.set("workers", 2)
+        assert sum(1 for _ in stays.samples(keep=())) == N
+    assert daemon.status()["samples_decoded_total"] == N
+    daemon.settle()
+
+
+def test_gone_while_workers_write(spawn, large):
+    """FAULTS 7: its ring goes once no worker writes there any more, at whatever moment it leaves;
+    what another stream is given meanwhile is right."""
+    daemon = spawn()
+    wish = {**STREAM, "transforms": HEAVY, "batch_size": 2}
     with daemon.connect() as peer:
-        peer.attach(photos, **STREAM, inflight=16, epochs=0)
-        wait_for(lambda: daemon.status()["queued"], "it has ordered")
-    wait_for(lambda: not daemon.status()["queued"], "nothing is queued")
-    status = daemon.status()
-    assert status["samples_cancelled_total"] > 0 and status["samples_decoded_total"] == 0
-    daemon.set("workers", 2)
-    with daemon.connect() as peer:
-        peer.attach(photos, **STREAM)
-        assert sum(1 for _ in peer.samples(keep=())) == N
+        peer.attach(large, **wish)
+        reference = peer.digests()
+    with trainers(daemon, large, {**wish, "digest": True, "epochs": 1}) as (stays,):
+        for turn in range(20):
+            with daemon.connect() as leaves:
+                leaves.attach(large, **{**wish, "order_seed": turn, "prefetch": 8}, epochs=0)
+                for _ in range(turn % 3):
+                    leaves.release(leaves.expect("batch", LONG))
+        assert stays.finish() == reference
     daemon.settle()
 
 
@@ -346,7 +364,8 @@ def test_the_budget_of_all_is_another_error(spawn, photos):
 
 
 def test_a_lease_times_out(spawn, photos):
-    """Who holds a batch for longer is told and cut off; who waited for the room goes on."""
+    """FAULTS 14: who holds a batch for longer is told and cut off; who waited for the room goes
+    on."""
     daemon = spawn(lease_timeout="500ms")
     with daemon.connect() as holds, daemon.connect() as reads:
         wish = {**STREAM, "inflight": 2, "pace": "together", "prefetch": 4}
@@ -364,7 +383,7 @@ def test_a_lease_times_out(spawn, photos):
 
 
 def test_no_lease_times_out_by_itself(daemon, photos):
-    """The default: as long as it likes. And the setting can come later."""
+    """FAULTS 14: the default: as long as it likes. And the setting can come later."""
     with daemon.connect() as peer:
         peer.attach(photos, **STREAM, epochs=0)
         peer.expect("batch")

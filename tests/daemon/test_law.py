@@ -85,7 +85,7 @@ def test_world_sizes_recombine(daemon, photos, reference, world):
         peer.close()
 
 
-@pytest.mark.parametrize("position", range(0, N, 3))
+@pytest.mark.parametrize("position", [*range(0, N, 3), 1, N - 1])
 def test_resume_at_any_position(daemon, photos, reference, position):
     """FAULTS 19, 89: also with another batch size and another world size than before."""
     rest = {key: value for key, value in reference.items() if key >= (0, position)}

@@ -3,6 +3,7 @@
 within a second, nobody else notices.
 """
 
+import contextlib
 import os
 import signal
 import socket
@@ -12,8 +13,8 @@ import time
 
 import pytest
 
-from harness import SLOW, wait_for
-from test_law import STREAM
+from harness import MESSAGES, SLOW, digest_of, frame, wait_for
+from test_law import STREAM, in_turn
 
 CHILD = """
 import os, signal, sys
@@ -93,8 +94,9 @@ def test_killed_beside_another(daemon, photos):
     daemon.settle()
 
 
-def test_killed_while_its_child_holds_the_socket(daemon, photos):
-    """FAULTS 10: the process is gone, EOF does not come."""
+@contextlib.contextmanager
+def killed_but_connected(daemon, photos):
+    """A reader that holds a batch was killed; a child of it, alive in here, keeps the socket."""
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid == 0:
@@ -105,18 +107,65 @@ def test_killed_while_its_child_holds_the_socket(daemon, photos):
         peer.expect("batch")
         if os.fork() == 0:  # keeps the connection open
             theirs.send(b"%d" % os.getpid())
-            time.sleep(60)
+            time.sleep(600)
             os._exit(0)
         signal.pause()
     grandchild = int(ours.recv(20))
     try:
-        wait_for(lambda: daemon.status()["readers"] == 1, "it is attached")
+        assert daemon.status()["readers"] == 1
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        wait_for(lambda: daemon.status()["readers"] == 0, "its reader is gone", 1 * SLOW)
+        yield
     finally:
         os.kill(grandchild, signal.SIGKILL)
+        ours.close()
+        theirs.close()
+
+
+def test_killed_while_its_child_holds_the_socket(daemon, photos):
+    """FAULTS 10: the process is gone, EOF does not come."""
+    with killed_but_connected(daemon, photos):
+        wait_for(lambda: daemon.status()["readers"] == 0, "its reader is gone", 1 * SLOW)
     daemon.settle()
+
+
+def test_killed_where_nobody_can_watch(spawn, photos):
+    """FAULTS 10: nor is there a pid to watch, in another PID namespace: lease-timeout ends it."""
+    apart = ["unshare", "--pid", "--fork", "--kill-child"]
+    if subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no PID namespace can be had here")
+    daemon = spawn(launcher=apart)
+    with killed_but_connected(daemon, photos):
+        assert daemon.set("lease-timeout", "1s").name == "ok"
+        wait_for(lambda: daemon.status()["readers"] == 0, "its reader is gone")
+        assert daemon.status()["leases_expired_total"] > 0
+    daemon.settle()
+    launcher = daemon.process.pid  # which a signal does not end
+    with open(f"/proc/{launcher}/task/{launcher}/children", encoding="ascii") as children:
+        os.kill(int(children.read()), signal.SIGTERM)
+    daemon.process.wait(20 * SLOW)
+    daemon.terminate()
+
+
+@pytest.mark.parametrize("cut", ["whole", "every byte"])
+def test_gone_with_a_release_on_its_way(daemon, photos, cut):
+    """FAULTS 8: between RELEASE and the next BATCH, or in the middle of the frame: nothing of the
+    part is done, all slots come back, and who shares the ring does not notice."""
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM)
+        reference = peer.digests()
+    with daemon.connect() as other:
+        other.attach(photos, **STREAM)
+        release = frame({"type": MESSAGES["release"], "lease": 1})
+        for size in [len(release)] * 5 if cut == "whole" else range(1, len(release)):
+            with daemon.connect() as peer:
+                peer.attach(photos, **STREAM, inflight=2)
+                assert peer.expect("batch").fields["lease"] == 1
+                peer.send_bytes(release[:size])
+        assert other.digests() == reference
+    daemon.settle()
+    values = daemon.status()
+    assert values["bad_releases_total"] == values["protocol_errors_total"] == 0
 
 
 def test_all_ranks_die_and_come_back(daemon, photos):
@@ -130,11 +179,13 @@ def test_all_ranks_die_and_come_back(daemon, photos):
             process.kill()
         for process in processes:
             end(process)
-        with daemon.connect() as peer:
-            start = time.monotonic()
-            assert peer.attach(photos, **STREAM, rank=1, world=3).name == "attached"
-            peer.expect("batch")
-            assert time.monotonic() - start < 2 * SLOW
+        peers = [daemon.connect() for _ in range(3)]
+        for rank, peer in enumerate(peers):
+            assert peer.attach(photos, **STREAM, rank=rank, world=3).name == "attached"
+        parts = in_turn(peers)
+        assert sum(map(len, parts)) == 60 and len(set().union(*parts)) == 60
+        for peer in peers:
+            peer.close()
     daemon.settle(before)
 
 
@@ -156,6 +207,36 @@ def test_stop_drains(spawn, photos):
     assert "stops (SIGTERM)" in daemon.terminate()
 
 
+def test_four_readers_at_a_stop(spawn, photos):
+    """FAULTS 27: each is told and gets to where its state says; nobody else may come."""
+    daemon = spawn()
+    with daemon.connect() as alone:
+        alone.attach(photos, **STREAM)
+        reference = alone.digests()
+    with daemon.connect() as late:
+        peers = [daemon.connect() for _ in range(4)]
+        for peer in peers:
+            peer.attach(photos, **STREAM, batch_size=4, inflight=1)
+        got = {}
+        held = [peer.expect("batch") for peer in peers]
+        daemon.process.terminate()
+        wait_for(lambda: "stops (SIGTERM)" in daemon.log(), "it stops")
+        assert late.expect("goaway")
+        error = late.attach(photos, **STREAM)
+        assert error.name == "error" and error.fields["name"] == "stopping", error
+        for peer, batch in zip(peers, held):
+            peer.expect("goaway")
+            assert batch.fields["next_position"] == 4
+            arrays = peer.ring.read(batch.fields["runs"])
+            for i in range(4):
+                got[0, i] = digest_of({name: array[i] for name, array in arrays.items()})
+            assert got.items() <= reference.items()
+            assert daemon.process.poll() is None
+            peer.close()
+    assert daemon.process.wait(20 * SLOW) == 0
+    daemon.terminate()
+
+
 def test_stop_does_not_wait_for_ever(spawn, photos):
     """FAULTS 27, 28: the drain has an end, and a second signal is one."""
     daemon = spawn(drain_timeout="1s")
@@ -164,12 +245,13 @@ def test_stop_does_not_wait_for_ever(spawn, photos):
         start = time.monotonic()
         daemon.terminate()
         assert 0.5 < time.monotonic() - start < 4 * SLOW
-    daemon = spawn(drain_timeout="60s")
-    with daemon.connect() as peer:
-        peer.attach(photos, **STREAM, epochs=0)
-        daemon.process.terminate()
-        wait_for(lambda: "stops" in daemon.log(), "it stops")
-        daemon.terminate(code=1)
+    for second in (signal.SIGTERM, signal.SIGINT):
+        daemon = spawn(drain_timeout="600s")
+        with daemon.connect() as peer:
+            peer.attach(photos, **STREAM, epochs=0)
+            daemon.process.terminate()
+            wait_for(lambda: "stops" in daemon.log(), "it stops")
+            daemon.terminate(how=second, code=1)
 
 
 def test_kept_views_outlive_the_daemon(spawn, photos):
