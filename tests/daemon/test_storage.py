@@ -146,8 +146,7 @@ def test_file_truncated_while_it_is_read(daemon, folder):
 
 
 def on_disk(disk, folder, *indices):
-    """The files of these samples lie on a disk that is "broken", "slow", "flaky", "dead" or
-    "deadly"."""
+    """The files of these samples lie on a disk that is "broken", "slow", "flaky" or "dead"."""
     for victim in [files(folder)[index] for index in indices]:
         victim.rename(victim.with_name(f"{victim.stem}-{disk}-disk{victim.suffix}"))
 
