@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "client/c/address.h"
+#include "client/c/clock.h"
 #include "client/ctl/json.h"
 
 #define EXIT_MS 10000 /* from the end of the connection to the end of the process */
@@ -116,20 +116,13 @@ int control_set(struct control *control, const char *name, const char *value)
 	return control_ask(control, &request, MESSAGE_OK, &reply);
 }
 
-static double now_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 int control_ping(struct control *control, double *seconds_out)
 {
 	struct message request = message_init(MESSAGE_PING), reply;
 	request.ping.seq = connection_seq(&control->connection);
-	double begin = now_s();
+	int64_t begun = clock_ns();
 	int r = control_ask(control, &request, MESSAGE_OK, &reply);
-	*seconds_out = now_s() - begin;
+	*seconds_out = (double)(clock_ns() - begun) / 1e9;
 	return r;
 }
 

@@ -120,6 +120,15 @@ def forked(daemon, count=1):
 # -- fork -------------------------------------------------------------------------------------
 
 
+def finish_together(readers):
+    """Each in a thread of its own, to the end."""
+    threads = [threading.Thread(target=one.finish) for one in readers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 @pytest.mark.parametrize("pace", ["auto", "free"])
 @pytest.mark.parametrize("how", [
     {}, {"accept_fd": False, "accept_path": True}, {"batch_size": 5}, {"batch_size": 7},
@@ -143,11 +152,7 @@ def test_other_batches(daemon, reader, reference):
     slow = reader()
     slow.take()
     fast = [reader(batch_size=size, prefetch=0) for size in (4, 5, 11)]
-    threads = [threading.Thread(target=one.finish) for one in fast]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    finish_together(fast)
     assert all(one.got == reference for one in fast)
     assert slow.finish() == reference
 
@@ -176,11 +181,7 @@ def test_many_fast_ones_share(daemon, reader, reference):
             one.go(1)
     assert len({one.rings[-1] for one in fast}) == 1
     assert counter(daemon, "rings") == 2
-    threads = [threading.Thread(target=one.finish) for one in fast]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    finish_together(fast)
     assert all(one.got == reference for one in fast)
     assert slow.finish() == reference
 
@@ -390,11 +391,7 @@ def test_live_ranks_begin_together(daemon, reader, reference):
     assert begin in (24, 30)
     assert sorted(rank.peer.attached["position"] for rank in ranks) == \
         [begin, begin + 2, begin + 4]
-    threads = [threading.Thread(target=one.finish) for one in (first, *ranks)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    finish_together((first, *ranks))
     joined = {**ranks[0].got, **ranks[1].got, **ranks[2].got}
     assert sum(len(rank.got) for rank in ranks) == len(joined)
     assert joined == {key: value for key, value in reference.items()
