@@ -13,7 +13,6 @@
 
 #define TURN_SCALE 100 /* the largest weight: so much a nanosecond, divided by the weight */
 #define TURN_AVERAGE 8 /* samples that the average cost remembers */
-#define TURN_CYCLE 4   /* of so many turns of a stream one is the leader's, one the middle's */
 
 static struct turn *turn_new(struct user *user, uint64_t stream)
 {
@@ -176,29 +175,23 @@ static bool ring_behind(const struct ring *ring, const struct ring *other)
 	return ring->base % ring->stride < other->base % other->stride;
 }
 
-/* The ring whose turn it is. Mostly the hindmost: what it makes, others have made before, so the
- * sooner it meets them the less is made twice. But nobody shall starve for that. */
-static const struct ring *turn_ring(const struct turn *turn, bool waits)
+/* The ring whose turn it is. Of two turns one is the hindmost's: what it makes, others have made
+ * before, so the sooner it meets them the less is made twice. The other goes round among all the
+ * rest, one after the other, for nobody shall starve for that. */
+static struct ring *turn_ring(const struct turn *turn, bool waits)
 {
-	const struct ring *hindmost = NULL, *leader = NULL, *middle = NULL;
-	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry) {
-		const struct ring *ring = reader->ring;
-		if (waits && !turn_waits(reader))
-			continue;
-		if (!hindmost || ring_behind(ring, hindmost))
-			hindmost = ring;
-		if (!leader || ring_behind(leader, ring))
-			leader = ring;
-	}
-	if (turn->count % TURN_CYCLE == 0)
-		return leader;
-	if (turn->count % TURN_CYCLE != TURN_CYCLE / 2)
+	struct ring *hindmost = NULL, *rest = NULL;
+	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry)
+		if ((!waits || turn_waits(reader)) &&
+		    (!hindmost || ring_behind(reader->ring, hindmost)))
+			hindmost = reader->ring;
+	if (turn->count % 2 == 0)
 		return hindmost;
 	list_for_each(reader, after, &turn->hungry, struct reader, in_hungry)
-		if (!middle && (!waits || turn_waits(reader)) && reader->ring != hindmost &&
-		    reader->ring != leader)
-			middle = reader->ring;
-	return middle ? middle : hindmost;
+		if ((!waits || turn_waits(reader)) && reader->ring != hindmost &&
+		    (!rest || reader->ring->turn < rest->turn))
+			rest = reader->ring;
+	return rest ? rest : hindmost;
 }
 
 struct reader *turn_next(struct server *server)
@@ -209,7 +202,8 @@ struct reader *turn_next(struct server *server)
 		return NULL;
 	turn_not_before(&turn->user->turns_time, turn->virtual_time);
 	turn_not_before(&server->virtual_time, turn->user->virtual_time);
-	const struct ring *ring = turn_ring(turn, waits);
+	struct ring *ring = turn_ring(turn, waits);
+	ring->turn = ++server->turns;
 	struct reader *neediest = NULL;
 	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry)
 		if (reader->ring == ring && (!waits || turn_waits(reader)) &&

@@ -141,6 +141,7 @@ class Chaos:
         self.options, self.random = options, random.Random(options.seed)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-chaos-"))
         self.counts, self.down, self.due = collections.Counter(), [], []
+        self.happened = []  # (time, what)
         self.dataset = self.folder / "samples.tsv"
         made = [str(path) for path in sorted(self.make_photos().rglob("*")) if path.is_file()]
         self.dataset.write_text("".join(f"{made[i % FILES][1:]}\t{i % 10}\n"
@@ -216,6 +217,7 @@ class Chaos:
         while time.monotonic() < end:
             event = self.random.choices(events, weights)[0]
             self.counts[event.__name__] += 1
+            self.happened.append((time.monotonic(), event.__name__))
             event(self)
             pause = time.monotonic() + self.random.uniform(0.02, 0.4)
             while time.monotonic() < pause:
@@ -277,11 +279,14 @@ class Chaos:
         calm = {stream: self.calm(stream, last[stream] + 1) for stream in last}
         for reader, files in got.items():
             self.check(reader, files, calm.get(reader.job.stream))
+        silence, begin, end = max(self.longest_silence(reader, batches)
+                                  for reader, files in got.items() for batches in files)
         return {"samples": sum(len(batch.digests) for files in got.values()
                                for batches in files for batch in batches),
-                "silence_s": max(self.longest_silence(reader, batches)
-                                 for reader, files in got.items() for batches in files),
-                **self.counts}
+                "silence_s": silence, **self.counts,
+                "in the silence": " ".join(f"{what} at {at - begin:.2f} of {end - begin:.2f} s"
+                                           for at, what in self.happened
+                                           if begin - 0.1 < at < end) or "nothing"}
 
     def check(self, reader, files, calm):
         """Over all lives of a rank: nothing left out, nothing twice, and the right bytes."""
@@ -298,15 +303,16 @@ class Chaos:
     def longest_silence(self, reader, batches):
         """Seconds between two batches, without the times when the daemon was down (who connects
         again waits up to a second more) or a rank of its own job was stopped: ranks keep together.
+        And when that was.
         """
-        longest = 0
+        longest = (0, 0, 0)
         away = [(begin, end + 1) for begin, end in self.down]
         away += [times for mate in reader.job.past + reader.job.readers for times in mate.stopped]
         for one, other in zip(batches, batches[1:]):
             gap = other.time - one.time
             for begin, end in away:
                 gap -= max(0, min(other.time, end) - max(one.time, begin))
-            longest = max(longest, gap)
+            longest = max(longest, (gap, one.time, other.time))
         return longest
 
     def calm(self, stream, epochs):
