@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A bare loop of the daemon's own kernels, for the section "loop" of the bench: each thread reads,
- * decodes and transforms the next sample of the usual training stream into memory of its own, and
- * hands nothing to anybody.
+ * A bare loop of the daemon's own kernels, for the section "loop" of the bench and for small.py:
+ * each thread reads, decodes and transforms the next sample of the usual training stream into
+ * memory of its own, and hands nothing to anybody. Of pictures in memory (.npy) it is the usual one
+ * of small pictures.
  *	loop_bench DATASET [--threads N] [--seconds S]
  * All samples are made once before time is taken, so that their scans' indexes are there. Writes
  * {"images": ..., "seconds": ..., "images_per_second": ..., "cpu_seconds": ...} as one line.
@@ -20,7 +21,7 @@
 #include "work/scans.h"
 
 #define THREADS_MAX 1024
-#define SLOTS 128 /* of each thread: more than its caches hold, as a ring is */
+#define SLOTS_BYTES ((size_t)64 << 20) /* of each thread: more than caches hold, as a ring is */
 #define AUGMENT_SEED 9
 #define ORDER_SEED 7
 
@@ -33,7 +34,7 @@ struct thread {
 };
 
 static struct job_recipe recipe;
-static size_t slot_bytes;
+static size_t slot_bytes, slots;
 static _Atomic uint64_t next_position;
 static uint64_t last_position; /* 0: none, time ends it */
 static _Atomic uint64_t end_ns;
@@ -54,14 +55,20 @@ static _Noreturn void die(const char *what, const char *why)
 		.kind = VALUE_FLOAT, .number = (number_)                                           \
 	}
 
-/* What everybody trains with: RandomResizedCrop(224), flip, normalise. */
-static struct pipeline *pipeline_make(void)
+/* What everybody trains with: RandomResizedCrop(224), flip, normalise; of small pictures:
+ * RandomCrop(32, padding=4), flip. */
+static struct pipeline *pipeline_make(bool small)
 {
 	static const struct value mean[] = {NUMBER(0.485), NUMBER(0.456), NUMBER(0.406)};
 	static const struct value std[] = {NUMBER(0.229), NUMBER(0.224), NUMBER(0.225)};
 	static const struct pair crop[] = {
 		{TEXT("name"), {.kind = VALUE_TEXT, .text = TEXT("RandomResizedCrop")}},
 		{TEXT("size"), {.kind = VALUE_UINT, .uint = 224}},
+	};
+	static const struct pair shift[] = {
+		{TEXT("name"), {.kind = VALUE_TEXT, .text = TEXT("RandomCrop")}},
+		{TEXT("size"), {.kind = VALUE_UINT, .uint = 32}},
+		{TEXT("padding"), {.kind = VALUE_UINT, .uint = 4}},
 	};
 	static const struct pair flip[] = {
 		{TEXT("name"), {.kind = VALUE_TEXT, .text = TEXT("RandomHorizontalFlip")}},
@@ -76,7 +83,12 @@ static struct pipeline *pipeline_make(void)
 		{.kind = VALUE_MAP, .count = 1, .pairs = flip},
 		{.kind = VALUE_MAP, .count = 3, .pairs = normalize},
 	};
-	const struct value transforms = {.kind = VALUE_LIST, .count = 3, .items = list};
+	static const struct value small_list[] = {
+		{.kind = VALUE_MAP, .count = 3, .pairs = shift},
+		{.kind = VALUE_MAP, .count = 1, .pairs = flip},
+	};
+	const struct value transforms = {
+		.kind = VALUE_LIST, .count = small ? 2 : 3, .items = small ? small_list : list};
 	struct pipeline *pipeline;
 	struct fault fault;
 	if (pipeline_new(&pipeline, &transforms, (struct text){"", 0}, (struct text){"", 0},
@@ -89,15 +101,15 @@ static void make_one(struct thread *thread, uint64_t position)
 {
 	struct job *job = &thread->job;
 	uint64_t epoch = position / recipe.count, at = position % recipe.count;
-	uint8_t *slot = thread->slots + thread->images % SLOTS * slot_bytes;
+	uint8_t *slot = thread->slots + thread->images % slots * slot_bytes;
 	int64_t index;
 	uint8_t label[256];
 	job->recipe = &recipe;
 	job->key = (struct draw_key){AUGMENT_SEED, (uint32_t)epoch, at};
 	job->sample = order_at(ORDER_SEED, (uint32_t)epoch, recipe.count, at);
-	job->image = slot;
-	job->label = label;
-	job->index = &index;
+	job->field[FIELD_IMAGE] = slot;
+	job->field[FIELD_LABEL] = label;
+	job->field[FIELD_INDEX] = &index;
 	job->bytes.size = 0;
 	sample_fetch(job);
 	sample_make(job, &thread->kit);
@@ -155,22 +167,26 @@ static struct dataset *open_dataset(char *path)
 static void prepare(char *path, struct scans_account *account, unsigned count)
 {
 	struct dataset *dataset = open_dataset(path);
+	const struct field_choice choice = {.some = true, .views = 1}; /* image, label, index */
 	recipe = (struct job_recipe){
 		.dataset = dataset,
-		.pipeline = pipeline_make(),
+		.pipeline = pipeline_make(dataset_has_pixels(dataset)),
 		.limits = DECODE_LIMITS_DEFAULT,
 		.max_bytes = (size_t)256 << 20,
 		.count = dataset_count(dataset),
 	};
 	struct fault fault;
+	if (fields_init(&recipe.fields, dataset, recipe.pipeline, &choice, &fault))
+		die("the fields", fault.text);
 	if (decoder_self_test(&fault) == 0 && scans_new(&recipe.scans, account, recipe.count) < 0)
 		die("the index", "no memory");
 	slot_bytes = pipeline_output(recipe.pipeline).bytes;
+	slots = SLOTS_BYTES / slot_bytes;
 	for (unsigned i = 0; i < count; i++) {
-		threads[i].slots = aligned_alloc(4096, (slot_bytes * SLOTS + 4095) & ~4095ul);
+		threads[i].slots = aligned_alloc(4096, SLOTS_BYTES);
 		if (!threads[i].slots || sample_kit_init(&threads[i].kit) < 0)
 			die("a thread", "no memory");
-		memset(threads[i].slots, 0, slot_bytes * SLOTS); /* touched, as a ring is */
+		memset(threads[i].slots, 0, SLOTS_BYTES); /* touched, as a ring is */
 	}
 }
 
