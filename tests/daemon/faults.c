@@ -5,12 +5,14 @@
  *	"broken-disk"	gives EIO;
  *	"slow-disk"	takes half a second;
  *	"flaky-disk"	is interrupted, fails for once, gives less than was asked for;
- *	"dead-disk"	does not end for as long as the file $STOKER_TEST_GATE stands.
+ *	"dead-disk"	does not end for as long as the file $STOKER_TEST_GATE stands;
+ *	"deadly-disk"	removes that file, if it stands, and is the daemon's end by SIGABRT.
  * With $STOKER_TEST_CLOCK the time of day is a day too early and a day too late in turn. Any
  *thread.
  */
 #undef _FILE_OFFSET_BITS /* pread() shall be that symbol, and pread64() the other */
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +61,10 @@ static ssize_t read_or_fail(int fd, void *data, size_t size, off64_t at)
 		usleep(500000);
 	while (gate && is_named(fd, "dead-disk") && access(gate, F_OK) == 0)
 		usleep(10000);
+	if (gate && is_named(fd, "deadly-disk") && unlink(gate) == 0) {
+		signal(SIGABRT, SIG_DFL); /* no sanitizer's */
+		abort();
+	}
 	if (is_named(fd, "flaky-disk"))
 		return read_flaky(fd, data, size, at);
 	if (!is_named(fd, "broken-disk"))

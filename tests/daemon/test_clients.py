@@ -3,17 +3,23 @@
 stream is what a client would make of the uint8 stream; a killed Python trainer's state resumes.
 """
 
+import signal
 import subprocess
 import sys
+import threading
 
 import numpy
 import pytest
 
 from harness import BUILD, SLOW, SOURCE
-from test_law import STREAM, TRAIN
+from test_law import N, STREAM, TRAIN
+from test_storage import faulty, on_disk
 
 sys.path.insert(0, str(SOURCE / "client" / "python"))
 import stoker  # noqa: E402 (the client under test, not an installed one)
+
+sys.path.insert(0, str(SOURCE / "tests" / "demo"))
+import photos as made  # noqa: E402 (it stands in the demo's folder)
 
 MEAN, STD = TRAIN[2]["mean"], TRAIN[2]["std"]
 TEXT = ("RandomResizedCrop(size=32) | RandomHorizontalFlip() | "
@@ -67,6 +73,36 @@ def test_float32_is_uint8_converted(daemon, photos):
         for (wanted, labels), (images, same) in zip(floats, integers):
             made = (images.astype("float32") / numpy.float32(255) - mean) / std
             assert made.tobytes() == wanted.tobytes() and (labels == same).all()
+
+
+def test_a_crash_at_a_sample_is_a_pause(spawn, tmp_path):
+    """FAULTS 23: threads share one fate, so that a crash in one of them costs a restart; but not a
+    byte, of no reader, and none is asked for the place that it had reached."""
+    folder, gate = tmp_path / "photos", tmp_path / "gate"
+    made.make(folder, count=N, size=(120, 90))
+    on_disk("deadly", folder, 31)
+    daemon = spawn(environment=faulty(STOKER_TEST_GATE=str(gate)))
+    ended = []
+
+    def supervise():
+        ended.append(daemon.process.wait(10 * SLOW))
+        daemon.spawn()
+
+    def read(loader):
+        return [batch.images.tobytes() + batch.index.tobytes() for batch in loader.batches()]
+
+    options = {"batch_size": 4, "shuffle": False, "transforms": transforms(), "seed": 9}
+    with stoker.connect(spawn().socket) as node:
+        whole = read(node.loader(folder, **options))
+    gate.touch()
+    with stoker.connect(daemon.socket) as node:
+        supervisor = threading.Thread(target=supervise)
+        supervisor.start()
+        loader = node.loader(folder, **options)
+        assert read(loader) == whole and len(whole) == N // 4
+        supervisor.join()
+        assert ended == [-signal.SIGABRT] and loader.reconnects == 1
+    daemon.settle()
 
 
 def test_state_resumes_with_other_ranks(daemon, photos, raw):
