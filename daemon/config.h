@@ -18,7 +18,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 25 /* rows of the table */
+#define CONFIG_OPTIONS 26 /* rows of the table */
 
 enum {
 	CONFIG_E_USAGE = 1, /* the command line is wrong */
@@ -32,10 +32,11 @@ struct config {
 	gid_t socket_gid; /* (gid_t)-1: the process's */
 	unsigned workers, fetchers;
 	int nice;
-	char *cpus;	       /* that the pool's threads run on; NULL: all; owned */
-	uint64_t ring_memory;  /* bytes of all rings together */
-	uint64_t index_memory; /* bytes of all indexes of JPEG scans together; 0: none */
-	char *index_dir;       /* where indexes are kept; NULL: nowhere; owned */
+	char *cpus;		 /* that the pool's threads run on; NULL: all; owned */
+	uint64_t ring_memory;	 /* bytes of all rings together */
+	uint64_t dataset_memory; /* bytes of all samples that are kept in memory */
+	uint64_t index_memory;	 /* bytes of all indexes of JPEG scans together; 0: none */
+	char *index_dir;	 /* where indexes are kept; NULL: nowhere; owned */
 	unsigned max_connections;
 	unsigned max_readers_per_user; /* 0: any */
 	uint64_t ring_memory_per_user; /* 0: any */

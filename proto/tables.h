@@ -37,12 +37,13 @@
 	M(20, RING, ring, DAEMON, DATA, 1)                                                         \
 	M(30, PING, ping, CLIENT, BOTH, 1)                                                         \
 	M(31, STATUS, status, CLIENT, CONTROL, 1)                                                  \
-	M(32, REPORT, report, DAEMON, CONTROL, 1)                                                  \
+	M(32, REPORT, report, DAEMON, BOTH, 1)                                                     \
 	M(33, LIST, list, CLIENT, BOTH, 1)                                                         \
 	M(34, LISTING, listing, DAEMON, BOTH, 1)                                                   \
 	M(35, SET, set, CLIENT, CONTROL, 1)                                                        \
 	M(36, STOP, stop, CLIENT, CONTROL, 1)                                                      \
-	M(37, INDEX, index, CLIENT, CONTROL, 1)
+	M(37, INDEX, index, CLIENT, CONTROL, 1)                                                    \
+	M(38, FIT, fit, CLIENT, BOTH, 1)
 
 /*
  * F(type, key, need, default, min, max, help): the key on the wire is the member's name.
@@ -106,11 +107,19 @@
 	F(text, pace, OPTIONAL, 0, 0, 16, "auto (default), free or together")                      \
 	F(uint, priority, OPTIONAL, 10, 1, 100, "weight among this user's streams")                \
 	F(boolean, accept_moves, OPTIONAL, 0, 0, 1, "the client follows RING to another ring")     \
-	F(boolean, draft, OPTIONAL, 0, 0, 1, "JPEGs may be decoded at a half, quarter, eighth")
+	F(boolean, draft, OPTIONAL, 0, 0, 1, "JPEGs may be decoded at a half, quarter, eighth")    \
+	F(any, fields, OPTIONAL, 0, 0, 0, "list of texts: of the dataset's further fields only")   \
+	F(boolean, one_hot, OPTIONAL, 0, 0, 1, "label as float32 with a 1 at its class")           \
+	F(any, sampler, OPTIONAL, 0, 0, 0, "map: name, and its parameters; nil: all samples")      \
+	F(uint, echo, OPTIONAL, 1, 1, 16, "an epoch has each sample so many times")                \
+	F(uint, echo_window, OPTIONAL, 32, 2, 1048576, "spread over so many samples")              \
+	F(uint, views, OPTIONAL, 1, 1, 32, "pictures of a sample, each with its own draws")        \
+	F(text, expect_sampling, OPTIONAL, 0, 0, 32, "sampling hash that a resume token names")
 
 #define PROGRESS_FIELDS(F)                                                                         \
-	F(uint, seq, REQUIRED, 0, 0, U32, "the ATTACH's or INDEX's")                               \
-	F(text, what, REQUIRED, 0, 0, NAME_MAX_, "indexing, allocating, visiting or keeping")      \
+	F(uint, seq, REQUIRED, 0, 0, U32, "the ATTACH's, INDEX's or FIT's")                        \
+	F(text, what, REQUIRED, 0, 0, NAME_MAX_,                                                   \
+	  "indexing, allocating, visiting, solving or keeping")                                    \
 	F(uint, done, REQUIRED, 0, 0, U64, "samples, or bytes allocated, so far")                  \
 	F(uint, total, OPTIONAL, 0, 0, U64, "of so many; 0: not known")
 
@@ -127,7 +136,8 @@
 	F(text, path, OPTIONAL, 0, 0, TEXT_MAX_, "where a path ring is")                           \
 	F(uint, bytes, REQUIRED, 0, 4096, U64, "size of the segment, header page included")        \
 	F(uint, epoch, OPTIONAL, 0, 0, U32, "epoch of the first batch")                            \
-	F(uint, position, OPTIONAL, 0, 0, U64, "global position of its first sample")
+	F(uint, position, OPTIONAL, 0, 0, U64, "global position of its first sample")              \
+	F(text, sampling_hash, OPTIONAL, 0, 0, 32, "of sampler, echo and views, if there are any")
 
 #define CREDIT_FIELDS(F) F(uint, inflight, REQUIRED, 0, 0, 1024, "as in ATTACH; 0 pauses")
 
@@ -175,17 +185,18 @@
 #define STATUS_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
 
 #define REPORT_FIELDS(F)                                                                           \
-	F(uint, seq, REQUIRED, 0, 0, U32, "the STATUS's or INDEX's")                               \
+	F(uint, seq, REQUIRED, 0, 0, U32, "the STATUS's, INDEX's or FIT's")                        \
 	F(any, values, REQUIRED, 0, 0, 0, "map: counters and settings by name")
 
 #define LIST_FIELDS(F)                                                                             \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
-	F(text, what, REQUIRED, 0, 1, 32, "streams readers datasets bad; on data classes reader")  \
+	F(text, what, REQUIRED, 0, 1, 32,                                                          \
+	  "streams readers datasets bad; on data classes paths reader")                            \
 	F(uint, after, OPTIONAL, 0, 0, U64, "0 first, then the LISTING's next")
 
 #define LISTING_FIELDS(F)                                                                          \
 	F(uint, seq, REQUIRED, 0, 0, U32, "the LIST's")                                            \
-	F(any, items, REQUIRED, 0, 0, 0, "list of maps (texts, for classes)")                      \
+	F(any, items, REQUIRED, 0, 0, 0, "list of maps (texts, for classes, paths)")               \
 	F(uint, next, REQUIRED, 0, 0, U64, "0: no more; else what the next LIST puts in after")
 
 #define SET_FIELDS(F)                                                                              \
@@ -198,6 +209,16 @@
 #define INDEX_FIELDS(F)                                                                            \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
 	F(any, dataset, REQUIRED, 0, 0, 0, "as in ATTACH")
+
+#define FIT_FIELDS(F)                                                                              \
+	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
+	F(any, dataset, REQUIRED, 0, 0, 0, "as in ATTACH")                                         \
+	F(any, transforms, OPTIONAL, 0, 0, 0, "as in ATTACH, but none that draws")                 \
+	F(text, name, OPTIONAL, 0, 0, 63, "what the statistics are called; default if empty")      \
+	F(boolean, per_pixel, OPTIONAL, 0, 0, 1, "mean and deviation of each pixel, too")          \
+	F(boolean, zca, OPTIONAL, 0, 0, 1, "and the matrix that whitens")                          \
+	F(any, zca_epsilon, OPTIONAL, 0, 0, 0, "a number above 0, 1e-6 if nil")                    \
+	F(any, rescale, OPTIONAL, 0, 0, 0, "what bytes are multiplied by, 1 if nil")
 
 /* E(number, NAME, name, help): 1-19 what was said, 20-39 what was asked for, 40-59 a sample. */
 #define ERROR_TABLE(E)                                                                             \

@@ -14,6 +14,15 @@ bool text_equals(struct text text, const char *string)
 	return text.size == size && (size == 0 || memcmp(text.data, string, size) == 0);
 }
 
+void text_copy(char *out, size_t capacity, struct text text)
+{
+	size_t size = text.size < capacity - 1 ? text.size : capacity - 1;
+
+	if (size)
+		memcpy(out, text.data, size);
+	out[size] = '\0';
+}
+
 const struct value *value_get(const struct value *map, const char *key)
 {
 	size_t size = strlen(key);

@@ -49,6 +49,8 @@ struct pair {
 };
 
 bool text_equals(struct text text, const char *string);
+/* Cut to `capacity`, terminated. */
+void text_copy(char *out, size_t capacity, struct text text);
 /* The value of `key`, or NULL if `map` is no map or has no such key. */
 const struct value *value_get(const struct value *map, const char *key);
 /* Any number (uint, int, float) as a double; false if `value` is none. */

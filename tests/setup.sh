@@ -9,22 +9,24 @@ set -eu
 
 compile='gcc libc6-dev meson ninja-build pkg-config'
 libraries='libuv1-dev libjpeg62-turbo-dev libspng-dev libwebp-dev libmsgpack-dev libxxhash-dev
-	libinih-dev libjansson-dev libsystemd-dev'
+	libinih-dev libjansson-dev libarchive-dev libsystemd-dev liblapacke-dev'
 client='python3 python3-numpy python3-msgpack'
 pictures='python3-pil'
 torch='python3-torch python3-torchvision'
+# What Keras' affine transformation is made of.
+scipy='python3-scipy'
 # g++ compiles the public header as C++; systemd-analyze (in systemd) reads the units.
-check='libcmocka-dev python3-pytest g++ systemd'
-more='clang libclang-rt-14-dev clang-format git util-linux'
+check='libcmocka-dev python3-pytest python3-matplotlib g++ systemd'
+more='clang libclang-rt-14-dev clang-format git util-linux python3-venv'
 
 case "${1-}" in
 build) needs="$compile $libraries" why='to build stokerd, stokerctl and libstoker' ;;
 demo) needs="$compile $libraries $client $pictures" why='to build stoker and to run its demo' ;;
 bench) needs="$compile $libraries $client $pictures $torch libcmocka-dev"
 	why='to build stoker and to compare it with the DataLoader of PyTorch' ;;
-test) needs="$compile $libraries $client $pictures $torch $check"
+test) needs="$compile $libraries $client $pictures $torch $scipy $check"
 	why='to build stoker and to test it, against torchvision among others' ;;
-ci) needs="$compile $libraries $client $pictures $torch $check $more"
+ci) needs="$compile $libraries $client $pictures $torch $scipy $check $more"
 	why='to build, test, sanitize and fuzz stoker' ;;
 *)
 	echo "usage: tests/setup.sh build|demo|test|bench|ci" >&2

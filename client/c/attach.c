@@ -47,10 +47,17 @@ static int attach_dataset(struct attach *attach, const struct stoker_options *op
 	struct packer *packer = attach->dataset;
 	const struct {
 		const char *key, *value;
-	} words[] = {{"kind", options->dataset_kind}, {"format", options->dataset_format}};
+	} words[] = {{"kind", options->dataset_kind},
+		     {"format", options->dataset_format},
+		     {"images", options->dataset_images},
+		     {"labels", options->dataset_labels},
+		     {"split", options->dataset_split}};
+	uint32_t given = 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		given += words[i].value != NULL;
 	if (!options->dataset || !*options->dataset)
 		return fault_say(fault, -EINVAL, "options: dataset is missing");
-	pack_map(packer, 1 + !!words[0].value + !!words[1].value + !!options->dataset_root);
+	pack_map(packer, 1 + given + !!options->dataset_root);
 	int r = pack_path(packer, "path", options->dataset, fault);
 	if (r == 0 && options->dataset_root)
 		r = pack_path(packer, "root", options->dataset_root, fault);
@@ -63,6 +70,24 @@ static int attach_dataset(struct attach *attach, const struct stoker_options *op
 	if (r == 0 && packer_bytes(packer, &attach->message.attach.dataset.packed) < 0)
 		r = fault_say(fault, -ENOMEM, "out of memory");
 	return r;
+}
+
+/* The list of names; none is sent for NULL, which is all. */
+static int attach_fields(struct attach *attach, const char *const *fields, struct fault *fault)
+{
+	uint32_t count = 0;
+	if (!fields)
+		return 0;
+	while (fields[count])
+		count++;
+	if (packer_new(&attach->fields) < 0)
+		return fault_say(fault, -ENOMEM, "out of memory");
+	pack_list(attach->fields, count);
+	for (uint32_t i = 0; i < count; i++)
+		pack_string(attach->fields, fields[i]);
+	if (packer_bytes(attach->fields, &attach->message.attach.fields.packed) < 0)
+		return fault_say(fault, -ENOMEM, "out of memory");
+	return 0;
 }
 
 /* dtype or layout: from the options or from the end of the transforms' text. */
@@ -92,6 +117,19 @@ static int attach_transforms(struct attach *attach, const struct stoker_options 
 				 fault);
 }
 
+static int attach_sampler(struct attach *attach, const char *text, struct fault *fault)
+{
+	if (!text)
+		return 0;
+	int r = transforms_parse_sampler(&attach->sampler, text, fault);
+	if (r)
+		return r;
+	/* Its lists can be as long as the dataset; a daemon would hang up. */
+	struct text packed = attach->message.attach.sampler.packed = attach->sampler.packed;
+	const char *wrong = pack_check((const uint8_t *)packed.data, packed.size);
+	return wrong ? fault_say(fault, -EINVAL, "sampler: %s: too long for a request", wrong) : 0;
+}
+
 static void attach_values(struct message_attach *message, const struct stoker_options *options)
 {
 	message->shuffle = !options->sequential;
@@ -113,6 +151,13 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 	if (options->inflight)
 		message->inflight = options->inflight;
 	message->prefetch = options->prefetch;
+	message->one_hot = options->one_hot;
+	if (options->echo)
+		message->echo = options->echo;
+	if (options->echo_window)
+		message->echo_window = options->echo_window;
+	if (options->views)
+		message->views = options->views;
 	message->accept_fd = true;
 	message->accept_moves = true;
 	message->start = text_of(options->start);
@@ -121,6 +166,7 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 		message->priority = options->priority;
 	message->expect_dataset = text_of(options->expect_dataset);
 	message->expect_pipeline = text_of(options->expect_pipeline);
+	message->expect_sampling = text_of(options->expect_sampling);
 }
 
 int attach_build(struct attach *out, const struct stoker_options *given, struct fault *fault)
@@ -139,41 +185,47 @@ int attach_build(struct attach *out, const struct stoker_options *given, struct 
 		return fault_say(fault, -ENOMEM, "out of memory");
 	attach_values(&out->message.attach, &options);
 	r = attach_dataset(out, &options, fault);
+	if (r == 0)
+		r = attach_fields(out, options.fields, fault);
+	if (r == 0)
+		r = attach_sampler(out, options.sampler, fault);
 	return r ? r : attach_transforms(out, &options, fault);
 }
 
 void attach_free(struct attach *attach)
 {
 	transforms_deinit(&attach->transforms);
+	transforms_deinit(&attach->sampler);
 	packer_free(attach->dataset);
-	attach->dataset = NULL;
+	packer_free(attach->fields);
+	attach->dataset = attach->fields = NULL;
 }
 
-static struct stoker_field field_of(const struct ring_field *field)
+static struct stoker_field field_of(const struct ring_field *field, const char *name)
 {
-	struct stoker_field out = {field->dtype, field->dims, {0}, (size_t)field->stride};
+	struct stoker_field out = {name, field->dtype, field->dims, {0}, (size_t)field->stride};
 	memcpy(out.shape, field->shape, sizeof(out.shape));
 	return out;
-}
-
-/* The codec has checked that these are 32 bytes. */
-static void copy_hash(char out[33], struct text hash)
-{
-	memcpy(out, hash.data, 32);
-	out[32] = '\0';
 }
 
 void attach_inform(struct attach_info *out, const struct message_attached *attached,
 		   const struct ring *ring)
 {
-	copy_hash(out->dataset, attached->dataset_fingerprint);
-	copy_hash(out->pipeline, attached->pipeline_hash);
+	text_copy(out->dataset, sizeof(out->dataset), attached->dataset_fingerprint);
+	text_copy(out->pipeline, sizeof(out->pipeline), attached->pipeline_hash);
+	text_copy(out->sampling, sizeof(out->sampling), attached->sampling_hash);
 	out->info = (struct stoker_info){
 		.samples = attached->samples,
 		.batches = attached->batches,
-		.image = field_of(&ring->fields[RING_IMAGE]),
-		.label = field_of(&ring->fields[RING_LABEL]),
+		.image = field_of(ring_find(ring, "image"), "image"),
+		.label = field_of(ring_find(ring, "label"), "label"),
 		.dataset = out->dataset,
 		.pipeline = out->pipeline,
+		.sampling = out->sampling,
+		.n_fields = ring->n_fields,
 	};
+	for (uint32_t i = 0; i < ring->n_fields; i++) { /* the ring may go before the info does */
+		memcpy(out->names[i], ring->fields[i].name, sizeof(out->names[i]));
+		out->info.field[i] = field_of(&ring->fields[i], out->names[i]);
+	}
 }

@@ -17,9 +17,9 @@
 /* An ATTACH and what it borrows from, beside the options themselves. */
 struct attach {
 	struct message message;
-	struct transforms transforms;
-	struct packer *dataset; /* owned */
-	int32_t reconnect_ms;	/* 0: not at all */
+	struct transforms transforms, sampler;
+	struct packer *dataset, *fields; /* owned */
+	int32_t reconnect_ms;		 /* 0: not at all */
 };
 
 /* Build it; `options` must outlive it. 0, -EINVAL, -E2BIG (options of a newer version that this
@@ -30,7 +30,8 @@ void attach_free(struct attach *attach);
 /* The caller's info and the memory of its texts. */
 struct attach_info {
 	struct stoker_info info;
-	char dataset[33], pipeline[33];
+	char dataset[33], pipeline[33], sampling[33];
+	char names[STOKER_FIELDS_MAX][16];
 };
 void attach_inform(struct attach_info *out, const struct message_attached *attached,
 		   const struct ring *ring);

@@ -7,6 +7,7 @@
 
 _Static_assert(STOKER_RUNS_MAX == PROTO_RUNS_MAX, "all runs of a message fit");
 _Static_assert(STOKER_DIMS_MAX == SEGMENT_DIMS_MAX, "all dimensions of a field fit");
+_Static_assert(STOKER_FIELDS_MAX == SEGMENT_FIELDS_MAX, "all fields of a ring fit");
 
 static bool runs_fit(const struct message_batch *message, const struct ring *ring)
 {
@@ -44,15 +45,21 @@ int batch_new(struct batch **out, const struct message_batch *message, struct ri
 	};
 	for (uint32_t i = 0; i < message->runs.n; i++) {
 		const struct run *run = &message->runs.run[i];
+		batch->slot[i] = run->slot;
 		batch->batch.run[i] = (struct stoker_run){
 			.count = run->count,
-			.images = ring_slot(ring, RING_IMAGE, run->slot),
-			.labels = ring_slot(ring, RING_LABEL, run->slot),
-			.indexes = ring_slot(ring, RING_INDEX, run->slot),
+			.images = ring_slot(ring, "image", run->slot),
+			.labels = ring_slot(ring, "label", run->slot),
+			.indexes = ring_slot(ring, "index", run->slot),
 		};
 	}
 	*out = batch;
 	return 0;
+}
+
+const void *batch_field(const struct batch *batch, uint32_t run, const char *name)
+{
+	return run < batch->batch.n_runs ? ring_slot(batch->ring, name, batch->slot[run]) : NULL;
 }
 
 void batch_free(struct batch *batch)

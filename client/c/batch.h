@@ -13,6 +13,7 @@
 struct batch {
 	struct stoker_batch batch; /* what the caller sees; first, so that its pointer is ours */
 	struct ring *ring;	   /* counted */
+	uint32_t slot[STOKER_RUNS_MAX]; /* where each run begins */
 	uint64_t lease;
 	uint64_t attachment; /* which of the handle's it is of ... */
 	uint64_t connected;  /* ... and which of its connections */
@@ -26,6 +27,8 @@ enum {
 /* 0, BATCH_E_RUNS or -ENOMEM. */
 int batch_new(struct batch **out, const struct message_batch *message, struct ring *ring,
 	      uint64_t attachment);
+/* The array of a field of one run; NULL if there is no such field or run. */
+const void *batch_field(const struct batch *batch, uint32_t run, const char *name);
 void batch_free(struct batch *batch);
 
 #endif

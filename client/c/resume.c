@@ -43,6 +43,7 @@ int resume_keep(struct resume *resume, const struct message *attach,
 	resume->limit_ms = limit_ms;
 	memcpy(resume->dataset, attached->dataset_fingerprint.data, 32); /* the codec has checked */
 	memcpy(resume->pipeline, attached->pipeline_hash.data, 32);
+	text_copy(resume->sampling, sizeof(resume->sampling), attached->sampling_hash);
 	keep_place(resume, &attach->attach, attached);
 	return 0;
 }
@@ -68,6 +69,7 @@ int resume_attach(const struct resume *resume, struct decoder_memory *memory, st
 	attach->epochs = resume->end ? resume->end - resume->epoch : 0;
 	attach->expect_dataset = (struct text){resume->dataset, 32};
 	attach->expect_pipeline = (struct text){resume->pipeline, 32};
+	attach->expect_sampling = (struct text){resume->sampling, strlen(resume->sampling)};
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 struct resume {
 	uint8_t *attach; /* owned; the frame; NULL: not attached */
 	size_t size;
-	char dataset[33], pipeline[33];
+	char dataset[33], pipeline[33], sampling[33];
 	uint64_t epoch, position; /* all before was handed over */
 	uint64_t end;		  /* the epoch behind the last one; 0: without end */
 	int64_t limit_ms;	  /* 0: never try */

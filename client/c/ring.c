@@ -13,7 +13,9 @@ static const struct {
 	uint32_t bytes;
 } dtypes[] = {{"uint8", 1}, {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"int64", 8}};
 
-static const char *const names[RING_ARRAYS] = {"image", "label", "index"};
+/* What every ring has. */
+static const char *const names[] = {"image", "label", "index"};
+#define NAMES (sizeof(names) / sizeof(*names))
 
 /* A name in the header: 16 bytes, padded with zeros, not always terminated. */
 static bool name_is(const char name[16], const char *string)
@@ -21,51 +23,100 @@ static bool name_is(const char name[16], const char *string)
 	return strncmp(name, string, 16) == 0;
 }
 
-/* One row of the header, as a field that lies in the ring. NULL, or what is wrong with it. */
-static const char *field_parse(struct ring_field *out, const struct segment_field *row,
-			       const struct ring *ring)
+const struct ring_field *ring_find(const struct ring *ring, const char *name)
 {
-	uint64_t stride = 0, size;
-	struct ring_field field = {.dims = row->dims, .offset = row->offset};
-	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++) {
-		if (!name_is(row->dtype, dtypes[i].name))
-			continue;
-		field.dtype = dtypes[i].name;
-		stride = dtypes[i].bytes;
-	}
-	if (!field.dtype)
-		return "has an unknown type";
+	for (uint32_t i = 0; i < ring->n_fields; i++)
+		if (strcmp(ring->fields[i].name, name) == 0)
+			return &ring->fields[i];
+	return NULL;
+}
+
+/* The size of a number, whose name as a literal goes to *dtype_out; 0: not known. */
+static uint32_t dtype_find(const char dtype[16], const char **dtype_out)
+{
+	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
+		if (name_is(dtype, dtypes[i].name)) {
+			*dtype_out = dtypes[i].name;
+			return dtypes[i].bytes;
+		}
+	return 0;
+}
+
+/* One row of the header, as a field that lies in the ring; its name and dtype are set. NULL, or
+ * what is wrong with it. */
+static const char *field_parse(struct ring_field *field, const struct segment_field *row,
+			       uint32_t item, const struct ring *ring)
+{
+	uint64_t stride = item, size;
 	if (row->dims > SEGMENT_DIMS_MAX)
 		return "has too many dimensions";
-	uint32_t align = (uint32_t)stride;
 	for (uint32_t i = 0; i < row->dims; i++) {
-		field.shape[i] = row->shape[i];
+		field->shape[i] = row->shape[i];
 		if (__builtin_mul_overflow(stride, (uint64_t)row->shape[i], &stride))
 			return "is too large";
 	}
-	if (stride == 0 || stride != row->stride || row->offset % align)
+	if (stride == 0 || stride != row->stride || row->offset % item)
 		return "has sizes that do not fit together";
 	if (__builtin_mul_overflow(stride, (uint64_t)ring->slots, &size) ||
 	    row->offset < SEGMENT_PAGE || row->offset > ring->bytes ||
 	    size > ring->bytes - row->offset)
 		return "does not lie in the ring";
-	field.stride = stride;
-	*out = field;
+	field->dims = row->dims;
+	field->stride = stride;
+	field->offset = row->offset;
 	return NULL;
 }
 
-static int ring_parse_field(struct ring *out, const struct segment_header *header,
-			    enum ring_array array, struct fault *fault)
+/* Both lie in the ring. */
+static bool fields_overlap(const struct ring_field *a, const struct ring_field *b, uint32_t slots)
 {
+	return a->offset < b->offset + b->stride * slots &&
+	       b->offset < a->offset + a->stride * slots;
+}
+
+/* What a field may not be beside those before it. */
+static const char *ring_check_field(const struct ring *ring, const struct ring_field *field)
+{
+	for (uint32_t i = 0; i < ring->n_fields; i++)
+		if (fields_overlap(&ring->fields[i], field, ring->slots))
+			return "lies in another one";
+	return NULL;
+}
+
+/* Add a row's field, if it is of a type that is known. */
+static int ring_add_field(struct ring *out, const struct segment_field *row, struct fault *fault)
+{
+	struct ring_field field = {.name = ""};
+	const char *wrong;
+	memcpy(field.name, row->name, sizeof(field.name));
+	if (!field.name[0] || field.name[sizeof(field.name) - 1])
+		return fault_say(fault, -EPROTO, "the ring has a field without a proper name");
+	uint32_t item = dtype_find(row->dtype, &field.dtype);
+	if (item == 0)
+		return 0; /* it came after us: as if it were not there */
+	wrong = ring_find(out, field.name) ? "is there twice" : field_parse(&field, row, item, out);
+	if (!wrong)
+		wrong = ring_check_field(out, &field);
+	if (wrong)
+		return fault_say(fault, -EPROTO, "the ring's field %s %s", field.name, wrong);
+	out->fields[out->n_fields++] = field;
+	return 0;
+}
+
+static int ring_add_fields(struct ring *out, const struct segment_header *header,
+			   struct fault *fault)
+{
+	out->n_fields = 0;
 	for (uint32_t i = 0; i < header->n_fields; i++) {
-		if (!name_is(header->fields[i].name, names[array]))
-			continue;
-		const char *wrong = field_parse(&out->fields[array], &header->fields[i], out);
-		if (!wrong)
-			return 0;
-		return fault_say(fault, -EPROTO, "the ring's field %s %s", names[array], wrong);
+		int r = ring_add_field(out, &header->fields[i], fault);
+		if (r)
+			return r;
 	}
-	return fault_say(fault, -EPROTO, "the ring has no field %s", names[array]);
+	for (size_t i = 0; i < NAMES; i++)
+		if (!ring_find(out, names[i]))
+			return fault_say(fault, -EPROTO, "the ring has no field %s of a known type",
+					 names[i]);
+	return 0;
 }
 
 int ring_parse(struct ring *out, const struct segment_header *header, uint64_t number,
@@ -82,12 +133,10 @@ int ring_parse(struct ring *out, const struct segment_header *header, uint64_t n
 	out->slots = header->slots;
 	memcpy(out->dataset, header->dataset_fingerprint, sizeof(out->dataset));
 	memcpy(out->pipeline, header->pipeline_hash, sizeof(out->pipeline));
-	for (int array = 0; array < RING_ARRAYS; array++) {
-		int r = ring_parse_field(out, header, (enum ring_array)array, fault);
-		if (r)
-			return r;
-	}
-	const struct ring_field *index = &out->fields[RING_INDEX];
+	int r = ring_add_fields(out, header, fault);
+	if (r)
+		return r;
+	const struct ring_field *index = ring_find(out, "index");
 	if (strcmp(index->dtype, "int64") != 0 || index->dims != 0)
 		return fault_say(fault, -EPROTO, "the ring's field index is not one int64");
 	return 0;
@@ -139,11 +188,12 @@ int ring_map(struct ring **out, int fd, uint64_t bytes, uint64_t number, struct 
 bool ring_like(const struct ring *ring, const struct ring *other)
 {
 	if (memcmp(ring->dataset, other->dataset, sizeof(ring->dataset)) != 0 ||
-	    memcmp(ring->pipeline, other->pipeline, sizeof(ring->pipeline)) != 0)
+	    memcmp(ring->pipeline, other->pipeline, sizeof(ring->pipeline)) != 0 ||
+	    ring->n_fields != other->n_fields)
 		return false;
-	for (int i = 0; i < RING_ARRAYS; i++) {
+	for (uint32_t i = 0; i < ring->n_fields; i++) {
 		const struct ring_field *a = &ring->fields[i], *b = &other->fields[i];
-		if (a->dtype != b->dtype || a->dims != b->dims ||
+		if (strcmp(a->name, b->name) != 0 || a->dtype != b->dtype || a->dims != b->dims ||
 		    memcmp(a->shape, b->shape, sizeof(a->shape)) != 0)
 			return false;
 	}

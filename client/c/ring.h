@@ -14,9 +14,8 @@
 #include "client/c/fault.h"
 #include "proto/segment.h"
 
-enum ring_array { RING_IMAGE, RING_LABEL, RING_INDEX, RING_ARRAYS };
-
 struct ring_field {
+	char name[16];	   /* terminated */
 	const char *dtype; /* a literal */
 	uint32_t dims, shape[SEGMENT_DIMS_MAX];
 	uint64_t stride, offset;
@@ -27,8 +26,9 @@ struct ring {
 	uint64_t bytes;
 	uint32_t slots;
 	unsigned uses;
-	struct ring_field fields[RING_ARRAYS];
-	uint8_t dataset[16], pipeline[16]; /* hashes, as the header has them */
+	uint32_t n_fields;
+	struct ring_field fields[SEGMENT_FIELDS_MAX]; /* image, label and index among them */
+	uint8_t dataset[16], pipeline[16];	      /* hashes, as the header has them */
 };
 
 /*
@@ -42,16 +42,19 @@ void ring_drop(struct ring *ring); /* unmaps after the last use; NULL is fine */
 /* Are a sample's arrays, the dataset and the pipeline the same in both? Slots may differ. */
 bool ring_like(const struct ring *ring, const struct ring *other);
 
-/* The header page alone: fills in slots and fields of `out`, whose bytes are set. `fault` has the
- * words on -EPROTO. Pure. */
+/* The header page alone: fills in slots and fields of `out`, whose bytes are set. A field of a type
+ * that this library does not know is left out. `fault` has the words on -EPROTO. Pure. */
 int ring_parse(struct ring *out, const struct segment_header *header, uint64_t number,
 	       struct fault *fault);
 
-/* The array of one slot; `slot` must be below slots. */
-static inline const void *ring_slot(const struct ring *ring, enum ring_array array, uint32_t slot)
+/* The field of that name; NULL if there is none: never of image, label and index. */
+const struct ring_field *ring_find(const struct ring *ring, const char *name);
+
+/* The array of one slot; `slot` must be below slots. NULL if there is no such field. */
+static inline const void *ring_slot(const struct ring *ring, const char *name, uint32_t slot)
 {
-	const struct ring_field *field = &ring->fields[array];
-	return ring->data + field->offset + slot * field->stride;
+	const struct ring_field *field = ring_find(ring, name);
+	return field ? ring->data + field->offset + slot * field->stride : NULL;
 }
 
 #endif

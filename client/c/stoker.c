@@ -449,6 +449,11 @@ int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, in
 	return stoker_leave(stoker, r);
 }
 
+const void *stoker_field(const struct stoker_batch *batch, uint32_t run, const char *name)
+{
+	return batch && name ? batch_field((const struct batch *)batch, run, name) : NULL;
+}
+
 /* The place of a batch on the list of held ones, or the list's end. */
 static struct batch **stoker_find(struct stoker *stoker, const struct stoker_batch *batch)
 {

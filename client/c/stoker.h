@@ -38,6 +38,7 @@ extern "C" {
 
 #define STOKER_DIMS_MAX 6
 #define STOKER_RUNS_MAX 4
+#define STOKER_FIELDS_MAX 16
 
 struct stoker; /* a connection to the daemon and what came over it */
 
@@ -48,10 +49,12 @@ struct stoker; /* a connection to the daemon and what came over it */
 struct stoker_options {
 	size_t size; /* of this struct, set by STOKER_OPTIONS_INIT */
 
-	/* A folder with a folder per class, or a manifest file. Required. The daemon opens it: a
-	 * relative path is made absolute here. */
+	/* A folder with a folder per class, a manifest file, a NumPy array (.npy) or arrays
+	 * (.npz), or CIFAR or MNIST as published. Required. The daemon opens it: a relative path is
+	 * made absolute here. */
 	const char *dataset;
-	const char *dataset_kind;   /* "folder" or "manifest", if the path does not tell */
+	const char *dataset_kind;   /* "folder", "manifest", "npy", "npz", "cifar10",
+				     * "cifar100" or "mnist", if the path does not tell */
 	const char *dataset_root;   /* of a manifest: where its paths begin (its own folder) */
 	const char *dataset_format; /* of a manifest: "lines", "tsv", "csv", "jsonl" */
 
@@ -84,7 +87,8 @@ struct stoker_options {
 	uint32_t epochs; /* to deliver; 0: without end */
 
 	/* Where to begin: 0, 0, or where an earlier run stopped (next_epoch and next_position of
-	 * its last batch); then `dataset` and `pipeline` of its info can be named for a check. */
+	 * its last batch); then `dataset`, `pipeline` and `sampling` of its info can be named for a
+	 * check. */
 	uint32_t epoch;
 	uint64_t position;
 	const char *expect_dataset, *expect_pipeline;
@@ -107,15 +111,62 @@ struct stoker_options {
 	 * is still as large as what it is resized to: other bytes, much sooner, for large
 	 * photographs. As Pillow's Image.draft(). */
 	int draft;
+
+	/* Of an array: the absolute path of another, with its labels. Of arrays: the name of one,
+	 * as dataset_images is of the pictures'. Of "cifar100": "coarse"; NULL is "fine". */
+	const char *dataset_labels;
+	const char *dataset_split; /* of a published set: "test"; NULL is "train". Of arrays, too */
+	const char *dataset_images; /* of arrays: the name of the pictures' */
+
+	/* What each sample shall have beside image, label and index, of what the dataset has:
+	 * "weight", "mask", "boxes", "points", targets by their names. A list that ends in NULL, in
+	 * any order; NULL: all. */
+	const char *const *fields;
+
+	/*
+	 * Which samples an epoch is made of, written as a transform is, one of
+	 *
+	 *   subset(indices=[5, 39, 17])                            these, each once
+	 *   split(validation_split=0.2, subset=training)           or validation, by Keras' rule
+	 *   weighted(weights_by_class=[1, 2.5], num_samples=9000)  drawn with replacement;
+	 *                                                          or weights=[...], one a sample
+	 *   balanced(per_class=500)                                of each class equally many
+	 *
+	 * A list has 8000 numbers at most. NULL: all of the subset, each once.
+	 */
+	const char *sampler;
+	const char *expect_sampling; /* `sampling` of an earlier info, for a check */
+
+	int one_hot; /* 1: a label is a float32 vector of all classes, 1 at its own and else 0 */
+
+	/* Each sample stands at so many positions of an epoch, drawn anew at each and decoded once,
+	 * spread over a window of `echo_window` samples; 0: 1, and 32. */
+	uint32_t echo, echo_window;
+	/* So many pictures of each sample, each drawn anew, decoded once: the image's shape is
+	 * (views, ...). 0: one, without that dimension. */
+	uint32_t views;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                   \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0     \
 	}
 
-/* The array of one sample: C order, no gaps, in the machine's byte order. */
+/*
+ * A field: an array that every sample has, in C order, without gaps, in the machine's byte order.
+ *
+ *   image   what the transforms make, (C, H, W) or (H, W, C); (k, ...) if they are k views
+ *   label   int64, one number or as many as the dataset has; a float32 vector with `one_hot`
+ *   index   int64, one number: which sample of the dataset it is
+ *   weight  float32, one number
+ *   mask    uint8 (H, W), moved as the image is
+ *   boxes   float32 (K, 4): x0, y0, x1, y1 in pixels of the image; NaN where there are fewer than K
+ *   points  float32 (K, 2): x, y, likewise
+ *
+ * and a manifest's targets by their names, int64 or float32. The first three are always there.
+ */
 struct stoker_field {
+	const char *name;
 	const char *dtype; /* "uint8", "float16", "bfloat16", "float32" or "int64" */
 	uint32_t dims;	   /* 3 for an image; 0 for one number, as a class label */
 	uint32_t shape[STOKER_DIMS_MAX];
@@ -128,7 +179,13 @@ struct stoker_info {
 	struct stoker_field image, label;
 	const char *dataset;  /* fingerprint, 32 hexadecimal digits: for expect_dataset */
 	const char *pipeline; /* hash of transforms, dtype and layout: for expect_pipeline */
+	const char *sampling; /* of sampler, echo and views, "" without: for expect_sampling */
 	uint64_t reconnects;  /* how often the daemon was lost and found again */
+
+	/* All fields, image, label and index among them: names for stoker_field(). A later daemon's
+	 * of types that this library does not know are left out. */
+	uint32_t n_fields;
+	struct stoker_field field[STOKER_FIELDS_MAX];
 };
 
 /* Samples that lie one behind the other. */
@@ -183,8 +240,8 @@ STOKER_API int stoker_connect(struct stoker *stoker, const char *socket);
  * it is at it. An attached handle is detached first.
  *
  * 0; -EINVAL options, transforms or dataset are wrong; -ENOSPC no memory for the ring, -ESTALE not
- * the dataset or pipeline that is expected, -EPERM not allowed, -ESHUTDOWN the daemon stops,
- * -ETIMEDOUT it says nothing (the connection is closed), -EIO it failed.
+ * the dataset, pipeline or sampling that is expected, -EPERM not allowed, -ESHUTDOWN the daemon
+ * stops, -ETIMEDOUT it says nothing (the connection is closed), -EIO it failed.
  */
 STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options *options);
 
@@ -207,6 +264,18 @@ STOKER_API const struct stoker_info *stoker_info(const struct stoker *stoker);
  */
 STOKER_API int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out,
 			   int timeout_ms);
+
+/*
+ * The arrays of a field, by its name, of one run: as many as that run has samples, each of the
+ * dtype, shape and bytes of the field of this name in stoker_info(). Of "image" what `images`
+ * points to, and so on.
+ *
+ * Memory of the batch's, as its pixels are: any thread may ask and read, until the batch is
+ * released. NULL if it has no such field or run, which is no error of the handle's: stoker_error()
+ * does not change.
+ */
+STOKER_API const void *stoker_field(const struct stoker_batch *batch, uint32_t run,
+				    const char *name);
 
 /*
  * Give a batch back; its pixels may change at once. Never waits. Also allowed after detaching or

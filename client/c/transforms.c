@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 8   /* of lists in a value */
+#define DEPTH_MAX 12  /* of steps and lists in each other */
 #define PAIRS_MAX 32  /* of one step */
 #define NUMBER_MAX 64 /* characters */
 
-/* The packers hold what is open: of the list of steps, of one step, of each list in a value. How
- * many items a list has is known at its end, so its items are packed apart. */
+/* The packers hold what is open: of the list of steps, and of each step and list in it. How many
+ * items one has is known at its end, so its items are packed apart. */
 struct parser {
-	const char *text, *at;
-	struct packer *steps, *pairs, *level[DEPTH_MAX];
+	const char *what, *text, *at;
+	struct packer *steps, *level[DEPTH_MAX];
 	locale_t locale; /* "C": in others a number has a comma */
 	struct transforms *out;
 	struct fault *fault;
@@ -24,7 +24,7 @@ struct parser {
 
 static int parser_fail(struct parser *parser, const char *at, const char *what)
 {
-	return fault_say(parser->fault, -EINVAL, "transforms, column %d: %s",
+	return fault_say(parser->fault, -EINVAL, "%s, column %d: %s", parser->what,
 			 (int)(at - parser->text) + 1, what);
 }
 
@@ -151,19 +151,28 @@ static int append_list(struct packer *packer, const struct packer *items, uint32
 
 static int parse_value(struct parser *parser, struct packer *packer, int depth);
 
-static int parse_list(struct parser *parser, struct packer *packer, int depth)
+/* An empty packer for what begins here. */
+static int parser_open(struct parser *parser, const char *begin, int depth)
 {
-	const char *begin = parser->at;
-	char close = *begin == '(' ? ')' : ']';
-	uint32_t count = 0;
 	if (depth == DEPTH_MAX)
 		return parser_fail(parser, begin, "lists in lists in lists");
 	if (!parser->level[depth] && packer_new(&parser->level[depth]) < 0)
 		return -ENOMEM;
 	packer_clear(parser->level[depth]);
+	return 0;
+}
+
+static int parse_list(struct parser *parser, struct packer *packer, int depth)
+{
+	const char *begin = parser->at;
+	char close = *begin == '(' ? ')' : ']';
+	uint32_t count = 0;
+	int r = parser_open(parser, begin, depth);
+	if (r)
+		return r;
 	parser->at++;
 	while (!take(parser, close)) {
-		int r = parse_value(parser, parser->level[depth], depth + 1);
+		r = parse_value(parser, parser->level[depth], depth + 1);
 		if (r)
 			return r;
 		count++;
@@ -178,23 +187,7 @@ static int parse_list(struct parser *parser, struct packer *packer, int depth)
 	return append_list(packer, parser->level[depth], count);
 }
 
-static int parse_value(struct parser *parser, struct packer *packer, int depth)
-{
-	char c = skip_blanks(parser);
-	if (c == '(' || c == '[')
-		return parse_list(parser, packer, depth);
-	if (c == '\'' || c == '"')
-		return parse_quoted(parser, packer);
-	if (is_digit(c) || c == '-' || c == '+' || c == '.')
-		return parse_number(parser, packer);
-	struct text word = take_word(parser);
-	if (word.size == 0)
-		return parser_fail(parser, parser->at, "a value should be here");
-	pack_word(packer, word);
-	return 0;
-}
-
-static int parse_pair(struct parser *parser, struct text *names, uint32_t count)
+static int parse_pair(struct parser *parser, struct text *names, uint32_t count, int depth)
 {
 	const char *begin;
 	skip_blanks(parser);
@@ -208,18 +201,18 @@ static int parse_pair(struct parser *parser, struct text *names, uint32_t count)
 	if (text_equals(name, "name"))
 		return parser_fail(parser, begin, "no parameter is called name");
 	names[count] = name;
-	pack_text(parser->pairs, name);
-	return parse_value(parser, parser->pairs, 0);
+	pack_text(parser->level[depth], name);
+	return parse_value(parser, parser->level[depth], depth + 1);
 }
 
-static int parse_pairs(struct parser *parser, uint32_t *count_out)
+static int parse_pairs(struct parser *parser, uint32_t *count_out, int depth)
 {
 	struct text names[PAIRS_MAX];
 	uint32_t count = 0;
 	while (!take(parser, ')')) {
 		if (count == PAIRS_MAX)
 			return parser_fail(parser, parser->at, "so many parameters");
-		int r = parse_pair(parser, names, count);
+		int r = parse_pair(parser, names, count, depth);
 		if (r)
 			return r;
 		count++;
@@ -231,6 +224,44 @@ static int parse_pairs(struct parser *parser, uint32_t *count_out)
 				   *parser->at ? "a comma or ) should be here" : "a ) is missing");
 	}
 	*count_out = count;
+	return 0;
+}
+
+/* A step behind its name, packed as a map: "Resize", and "(size=256)" if that is there. */
+static int parse_map(struct parser *parser, struct packer *packer, struct text name, int depth)
+{
+	uint32_t count = 0;
+	struct text packed;
+	int r = parser_open(parser, name.data, depth);
+	if (r == 0 && take(parser, '('))
+		r = parse_pairs(parser, &count, depth);
+	if (r)
+		return r;
+	r = packer_bytes(parser->level[depth], &packed);
+	if (r)
+		return r;
+	pack_map(packer, count + 1);
+	pack_string(packer, "name");
+	pack_text(packer, name);
+	pack_packed(packer, packed);
+	return 0;
+}
+
+static int parse_value(struct parser *parser, struct packer *packer, int depth)
+{
+	char c = skip_blanks(parser);
+	if (c == '(' || c == '[')
+		return parse_list(parser, packer, depth);
+	if (c == '\'' || c == '"')
+		return parse_quoted(parser, packer);
+	if (is_digit(c) || c == '-' || c == '+' || c == '.')
+		return parse_number(parser, packer);
+	struct text word = take_word(parser);
+	if (word.size == 0)
+		return parser_fail(parser, parser->at, "a value should be here");
+	if (skip_blanks(parser) == '(')
+		return parse_map(parser, packer, word, depth);
+	pack_word(packer, word);
 	return 0;
 }
 
@@ -255,7 +286,6 @@ static bool take_output(struct transforms *out, struct text word)
 
 static int parse_step(struct parser *parser, uint32_t *steps)
 {
-	uint32_t count = 0;
 	skip_blanks(parser);
 	const char *begin = parser->at;
 	struct text name = take_word(parser);
@@ -267,20 +297,9 @@ static int parse_step(struct parser *parser, uint32_t *steps)
 		return 0;
 	if (last)
 		return parser_fail(parser, begin, "a transform behind dtype or layout");
-	packer_clear(parser->pairs);
-	if (take(parser, '(')) {
-		int r = parse_pairs(parser, &count);
-		if (r)
-			return r;
-	}
-	struct text packed;
-	int r = packer_bytes(parser->pairs, &packed);
+	int r = parse_map(parser, parser->steps, name, 0);
 	if (r)
 		return r;
-	pack_map(parser->steps, count + 1);
-	pack_string(parser->steps, "name");
-	pack_text(parser->steps, name);
-	pack_packed(parser->steps, packed);
 	++*steps;
 	return 0;
 }
@@ -301,32 +320,45 @@ static int parse_steps(struct parser *parser)
 	return append_list(parser->out->packer, parser->steps, steps);
 }
 
-static int parser_run(struct parser *parser)
+/* A sampler is a step, and the only one. */
+static int parse_sampler(struct parser *parser)
+{
+	skip_blanks(parser);
+	const char *begin = parser->at;
+	struct text name = take_word(parser);
+	if (name.size == 0 || is_digit(*name.data))
+		return parser_fail(parser, begin, "the name of a sampler should be here");
+	int r = parse_map(parser, parser->out->packer, name, 0);
+	if (r == 0 && skip_blanks(parser) != '\0')
+		r = parser_fail(parser, parser->at, "a sampler should end here");
+	return r;
+}
+
+static int parser_run(struct parser *parser, int (*parse)(struct parser *parser))
 {
 	struct transforms *out = parser->out;
-	if (packer_new(&out->packer) < 0 || packer_new(&parser->steps) < 0 ||
-	    packer_new(&parser->pairs) < 0)
+	if (packer_new(&out->packer) < 0 || packer_new(&parser->steps) < 0)
 		return -ENOMEM;
 	parser->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	if (!parser->locale)
 		return -ENOMEM;
-	int r = parse_steps(parser);
+	int r = parse(parser);
 	return r ? r : packer_bytes(out->packer, &out->packed);
 }
 
-int transforms_parse(struct transforms *out, const char *text, struct fault *fault)
+static int parse_text(struct transforms *out, const char *what, const char *text,
+		      int (*parse)(struct parser *parser), struct fault *fault)
 {
 	struct transforms transforms = TRANSFORMS_NULL;
-	struct parser parser = {.out = &transforms, .fault = fault};
+	struct parser parser = {.what = what, .out = &transforms, .fault = fault};
 	parser.text = parser.at = text ? text : "";
 	if (strnlen(parser.text, TRANSFORMS_TEXT_MAX + 1) > TRANSFORMS_TEXT_MAX)
-		return fault_say(fault, -EINVAL, "transforms: more than %d characters",
+		return fault_say(fault, -EINVAL, "%s: more than %d characters", what,
 				 TRANSFORMS_TEXT_MAX);
-	int r = parser_run(&parser);
+	int r = parser_run(&parser, parse);
 	if (parser.locale)
 		freelocale(parser.locale);
 	packer_free(parser.steps);
-	packer_free(parser.pairs);
 	for (int i = 0; i < DEPTH_MAX; i++)
 		packer_free(parser.level[i]);
 	if (r == -ENOMEM)
@@ -336,6 +368,16 @@ int transforms_parse(struct transforms *out, const char *text, struct fault *fau
 	else
 		*out = transforms;
 	return r;
+}
+
+int transforms_parse(struct transforms *out, const char *text, struct fault *fault)
+{
+	return parse_text(out, "transforms", text, parse_steps, fault);
+}
+
+int transforms_parse_sampler(struct transforms *out, const char *text, struct fault *fault)
+{
+	return parse_text(out, "sampler", text, parse_sampler, fault);
 }
 
 void transforms_deinit(struct transforms *transforms)

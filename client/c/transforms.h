@@ -5,10 +5,11 @@
  *   list  = step { "|" step }          step  = name [ "(" [ pair { "," pair } ] ")" ]
  *   pair  = name "=" value             value = number | 'text' | "text" | word | True | False
  *                                            | None | "[" values "]" | "(" values ")"
+ *                                            | name "(" [ pair { "," pair } ] ")"
  *
- * The same text on every locale. Which transforms there are, and what they take, is the daemon's to
- * know. A stream's canonical text ends in |dtype|LAYOUT, and in |draft if it has that: these are
- * told apart. Pure; any thread.
+ * A sampler is one step, and becomes one map. Which transforms and samplers there are, and what
+ * they take, is the daemon's to know. A stream's canonical text ends in |dtype|LAYOUT, and in
+ * |draft if it has that: these are told apart. The same text on every locale. Pure; any thread.
  */
 #ifndef STOKER_CLIENT_TRANSFORMS_H
 #define STOKER_CLIENT_TRANSFORMS_H
@@ -16,10 +17,10 @@
 #include "client/c/fault.h"
 #include "proto/pack.h"
 
-#define TRANSFORMS_TEXT_MAX 16384
+#define TRANSFORMS_TEXT_MAX 65536 /* a sampler may have a list of all samples */
 
 struct transforms {
-	struct packer *packer;	    /* owned; has the packed list */
+	struct packer *packer;	    /* owned; has the packed list, or a sampler's map */
 	struct text packed;	    /* in it */
 	char dtype[16], layout[16]; /* "" if the text has none */
 	bool draft;
@@ -29,6 +30,8 @@ struct transforms {
 /* `text` is terminated; NULL or blank is the empty list. 0, -EINVAL with words that name the
  * column, or -ENOMEM. */
 int transforms_parse(struct transforms *out, const char *text, struct fault *fault);
+/* The same for a sampler, which must be there. */
+int transforms_parse_sampler(struct transforms *out, const char *text, struct fault *fault);
 void transforms_deinit(struct transforms *transforms);
 
 #endif

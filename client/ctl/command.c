@@ -9,8 +9,10 @@
 
 #include "client/ctl/bench.h"
 #include "client/ctl/control.h"
+#include "client/ctl/fit.h"
 #include "client/ctl/index.h"
 #include "client/ctl/json.h"
+#include "client/ctl/preview.h"
 #include "client/ctl/replay.h"
 #include "client/ctl/report.h"
 #include "client/ctl/table.h"
@@ -20,6 +22,9 @@ static const struct column stream_columns[] = {
 	{"DATASET", "dataset", NULL, UNIT_PLAIN, false},
 	{"SAMPLES", "samples", NULL, UNIT_PLAIN, false},
 	{"SHUFFLE", "shuffle", NULL, UNIT_PLAIN, true},
+	{"SAMPLER", "sampler_name", NULL, UNIT_PLAIN, true},
+	{"ECHO", "echo", NULL, UNIT_PLAIN, false},
+	{"VIEWS", "views", NULL, UNIT_PLAIN, false},
 	{"READERS", "readers", NULL, UNIT_PLAIN, false},
 	{"RINGS", "rings", NULL, UNIT_PLAIN, false},
 	{"MEMORY", "ring_bytes", NULL, UNIT_BYTES, false},
@@ -307,6 +312,34 @@ static int run_bench(const struct command *command, const struct invocation *inv
 	return EX_OK;
 }
 
+static int run_preview(const struct command *command, const struct invocation *invocation)
+{
+	struct control control;
+	json_t *values;
+	const struct preview preview = {
+		.dataset = invocation->arguments[0],
+		.transforms = invocation->transforms,
+		.output = invocation->output,
+		.epoch = invocation->epoch,
+		.rows = invocation->rows,
+		.cols = invocation->cols,
+		.seed = invocation->seed,
+		.split = invocation->split,
+	};
+	(void)command;
+	int r = control_open(&control, invocation->socket);
+	if (r == 0)
+		r = preview_run(&control, &preview, &values);
+	control_close(&control);
+	if (r)
+		return fail(invocation, &control.fault, r);
+	if (invocation->json)
+		return print_json(values);
+	preview_print(stdout, values);
+	json_decref(values);
+	return EX_OK;
+}
+
 static int run_index(const struct command *command, const struct invocation *invocation)
 {
 	struct control control;
@@ -322,6 +355,33 @@ static int run_index(const struct command *command, const struct invocation *inv
 	if (invocation->json)
 		return print_json(values);
 	index_print(stdout, values);
+	json_decref(values);
+	return EX_OK;
+}
+
+static int run_fit(const struct command *command, const struct invocation *invocation)
+{
+	struct control control;
+	json_t *values;
+	const struct fit fit = {
+		.dataset = invocation->arguments[0],
+		.transforms = invocation->transforms,
+		.name = invocation->name,
+		.rescale = invocation->rescale,
+		.epsilon = invocation->zca_epsilon,
+		.per_pixel = invocation->per_pixel,
+		.zca = invocation->zca,
+	};
+	(void)command;
+	int r = control_open(&control, invocation->socket);
+	if (r == 0)
+		r = fit_run(&control, &fit, !invocation->json && isatty(STDERR_FILENO), &values);
+	control_close(&control);
+	if (r)
+		return fail(invocation, &control.fault, r);
+	if (invocation->json)
+		return print_json(values);
+	fit_print(stdout, values);
 	json_decref(values);
 	return EX_OK;
 }
@@ -344,17 +404,24 @@ static int run_stop(const struct command *command, const struct invocation *invo
 }
 
 const struct command commands[] = {
-	{"status", "", "what the daemon does and has done: counters and settings", 0, run_status},
-	{"readers", "", "who is attached, how far it is and what it waits for", 0, run_list},
-	{"streams", "", "what is being made: transforms, rings, images a second", 0, run_list},
-	{"datasets", "", "datasets that are open or being indexed", 0, run_list},
-	{"bad", "", "samples that could not be read or decoded", 0, run_list},
-	{"set", "NAME VALUE", "change a setting while it runs: set workers 8", 2, run_set},
-	{"replay", "STREAM", "a sample again: --epoch E --position P [-o out.png]", 1, run_replay},
-	{"index", "DATASET", "look at each JPEG once, ahead of its first epoch", 1, run_index},
-	{"bench", "DATASET", "how fast it comes, what limits that, what to change", 1, run_bench},
-	{"ping", "", "does it answer, and how fast", 0, run_ping},
-	{"stop", "", "stop it: readers may finish; returns once it is gone", 0, run_stop},
+	{"status", "", "what the daemon does and has done: counters and settings", "", 0,
+	 run_status},
+	{"readers", "", "who is attached, how far it is and what it waits for", "", 0, run_list},
+	{"streams", "", "what is being made: transforms, rings, images a second", "", 0, run_list},
+	{"datasets", "", "datasets that are open or being indexed", "", 0, run_list},
+	{"bad", "", "samples that could not be read or decoded", "", 0, run_list},
+	{"set", "NAME VALUE", "change a setting while it runs: set workers 8", "", 2, run_set},
+	{"replay", "STREAM", "a sample again: --epoch E --position P [-o out.png]", "epo", 1,
+	 run_replay},
+	{"index", "DATASET", "look at each JPEG once, ahead of its first epoch", "", 1, run_index},
+	{"fit", "DATASET", "mean, deviation, whitening for ImageDataGenerator", "tnREPz", 1,
+	 run_fit},
+	{"bench", "DATASET", "how fast it comes, what limits that, what to change", "tbS", 1,
+	 run_bench},
+	{"preview", "DATASET", "how its samples look with --transforms T: -o sheet.png", "teorcxl",
+	 1, run_preview},
+	{"ping", "", "does it answer, and how fast", "", 0, run_ping},
+	{"stop", "", "stop it: readers may finish; returns once it is gone", "", 0, run_stop},
 };
 const size_t n_commands = sizeof(commands) / sizeof(*commands);
 

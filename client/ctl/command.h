@@ -13,14 +13,19 @@
 struct invocation {
 	const char *socket; /* NULL: the usual places */
 	bool json;
-	bool bold;				       /* stdout is a terminal that may have it */
-	char **arguments;			       /* behind the command's name */
-	const char *epoch, *position, *output;	       /* of replay; NULL: not given */
-	const char *transforms, *batch_size, *seconds; /* of bench; NULL: not given */
+	bool bold;	  /* stdout is a terminal that may have it */
+	char **arguments; /* behind the command's name */
+	/* Options of single commands; NULL: not given. */
+	const char *epoch, *position, *output;
+	const char *transforms, *batch_size, *seconds;
+	const char *rows, *cols, *seed, *split;
+	const char *name, *rescale, *zca_epsilon;
+	const char *per_pixel, *zca; /* flags: any text is yes */
 };
 
 struct command {
 	const char *name, *arguments, *help;
+	const char *options; /* a letter each of those that not every command takes */
 	int n_arguments;
 	int (*run)(const struct command *command, const struct invocation *invocation);
 };

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "client/c/path.h"
-#include "client/ctl/json.h"
+#include "client/ctl/progress.h"
 #include "client/ctl/unit.h"
 #include "proto/pack.h"
 
@@ -29,43 +29,6 @@ static const struct {
 static json_int_t number_of(const json_t *values, const char *key)
 {
 	return json_integer_value(json_object_get(values, key));
-}
-
-static void show_progress(const struct message_progress *progress)
-{
-	struct text what = progress->what;
-	fprintf(stderr, "\r\033[K%.*s: %llu", (int)what.size, what.data,
-		(unsigned long long)progress->done);
-	if (progress->total)
-		fprintf(stderr, " of %llu files, %.1f %%", (unsigned long long)progress->total,
-			100.0 * (double)progress->done / (double)progress->total);
-	fflush(stderr);
-}
-
-static int index_wait(struct control *control, uint32_t seq, bool show, json_t **values_out)
-{
-	struct message reply;
-	for (;;) {
-		int r = connection_receive(&control->connection, CONNECTION_QUIET_MS, &reply,
-					   &control->fault);
-		if (r == -EAGAIN)
-			return fault_say(&control->fault, -ETIMEDOUT,
-					 "stokerd has said nothing for %d s",
-					 CONNECTION_QUIET_MS / 1000);
-		if (r)
-			return r;
-		if (reply.kind == MESSAGE_PROGRESS && show)
-			show_progress(&reply.progress);
-		if (reply.kind == MESSAGE_ERROR && (reply.error.seq == seq || reply.error.seq == 0))
-			return connection_refusal(&reply.error, &control->fault);
-		if (reply.kind != MESSAGE_REPORT || reply.report.seq != seq)
-			continue;
-		if (reply.report.values.value.kind != VALUE_MAP)
-			return connection_broken(&control->connection, &control->fault,
-						 "a report that is no map");
-		*values_out = json_of(&reply.report.values.value);
-		return *values_out ? 0 : fault_say(&control->fault, -ENOMEM, "out of memory");
-	}
 }
 
 static int index_ask(struct control *control, struct packer *packer, const char *path,
@@ -94,9 +57,7 @@ int index_build(struct control *control, const char *path, bool show, json_t **v
 		return fault_say(&control->fault, -ENOMEM, "out of memory");
 	r = index_ask(control, packer, whole, &seq);
 	if (r == 0)
-		r = index_wait(control, seq, show, values_out);
-	if (show)
-		fputs("\r\033[K", stderr);
+		r = progress_wait(control, seq, show, values_out);
 	packer_free(packer);
 	return r;
 }

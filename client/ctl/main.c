@@ -21,12 +21,11 @@ static void print_help(FILE *file)
 		fprintf(file, "  %-15s %s\n", left, commands[i].help);
 	}
 	fprintf(file,
-		"  help            this text\n\n"
+		"  help            this text; more: man stokerctl\n\n"
 		"  --socket PATH   the daemon's control socket; else $STOKER_CONTROL_SOCKET, or\n"
 		"                  control.sock where clients look for the data socket\n"
 		"  --json          print JSON, for programs\n"
-		"  --version       print the version\n\n"
-		"More: man stokerctl.\n");
+		"  --version       print the version\n");
 }
 
 static int usage(const char *what, const char *name)
@@ -58,6 +57,65 @@ static int finish(int status)
 	return status;
 }
 
+/* Options of single commands. */
+static const struct own {
+	char letter;
+	const char *name;
+	size_t member;
+} owns[] = {
+	{'e', "--epoch", offsetof(struct invocation, epoch)},
+	{'p', "--position", offsetof(struct invocation, position)},
+	{'o', "--output", offsetof(struct invocation, output)},
+	{'t', "--transforms", offsetof(struct invocation, transforms)},
+	{'b', "--batch-size", offsetof(struct invocation, batch_size)},
+	{'S', "--seconds", offsetof(struct invocation, seconds)},
+	{'r', "--rows", offsetof(struct invocation, rows)},
+	{'c', "--cols", offsetof(struct invocation, cols)},
+	{'x', "--seed", offsetof(struct invocation, seed)},
+	{'l', "--split", offsetof(struct invocation, split)},
+	{'n', "--name", offsetof(struct invocation, name)},
+	{'R', "--rescale", offsetof(struct invocation, rescale)},
+	{'E', "--zca-epsilon", offsetof(struct invocation, zca_epsilon)},
+	{'P', "--per-pixel", offsetof(struct invocation, per_pixel)},
+	{'z', "--zca", offsetof(struct invocation, zca)},
+};
+#define OWNS (sizeof(owns) / sizeof(*owns))
+
+static const char **value_of(struct invocation *invocation, size_t member)
+{
+	return (const char **)((char *)invocation + member);
+}
+
+static size_t member_of(int letter)
+{
+	for (size_t i = 0; i < OWNS; i++) {
+		if (owns[i].letter == letter)
+			return owns[i].member;
+	}
+	return offsetof(struct invocation, socket);
+}
+
+/* An option that means nothing to the command is an error. */
+static int check_options(const struct command *command, struct invocation *invocation)
+{
+	for (size_t i = 0; i < OWNS; i++) {
+		char words[128];
+		if (!*value_of(invocation, owns[i].member) ||
+		    strchr(command->options, owns[i].letter))
+			continue;
+		size_t size = (size_t)snprintf(words, sizeof(words), "%s is for", owns[i].name);
+		for (size_t j = 0; j < n_commands && size < sizeof(words); j++) {
+			if (strchr(commands[j].options, owns[i].letter))
+				size += (size_t)snprintf(words + size, sizeof(words) - size, " %s,",
+							 commands[j].name);
+		}
+		if (size < sizeof(words))
+			snprintf(words + size, sizeof(words) - size, " not for ");
+		return usage(words, command->name);
+	}
+	return 0;
+}
+
 static int run(const char *name, struct invocation *invocation, int n_arguments)
 {
 	const struct command *command = command_find(name);
@@ -72,13 +130,9 @@ static int run(const char *name, struct invocation *invocation, int n_arguments)
 		 *command->arguments ? command->arguments : "takes no arguments");
 	if (n_arguments != command->n_arguments)
 		return usage(*command->arguments ? "it is: stokerctl " : "", expected);
-	if ((invocation->epoch || invocation->position || invocation->output) &&
-	    strcmp(command->name, "replay") != 0)
-		return usage("--epoch, --position and --output are for replay, not for ", name);
-	if ((invocation->transforms || invocation->batch_size || invocation->seconds) &&
-	    strcmp(command->name, "bench") != 0)
-		return usage("--transforms, --batch-size and --seconds are for bench, not for ",
-			     name);
+	int status = check_options(command, invocation);
+	if (status)
+		return status;
 	return command->run(command, invocation);
 }
 
@@ -93,15 +147,19 @@ static int parse(int argc, char **argv, struct invocation *out)
 		{"transforms", required_argument, NULL, 't'},
 		{"batch-size", required_argument, NULL, 'b'},
 		{"seconds", required_argument, NULL, 'S'},
+		{"rows", required_argument, NULL, 'r'},
+		{"cols", required_argument, NULL, 'c'},
+		{"seed", required_argument, NULL, 'x'},
+		{"split", required_argument, NULL, 'l'},
+		{"name", required_argument, NULL, 'n'},
+		{"rescale", required_argument, NULL, 'R'},
+		{"zca-epsilon", required_argument, NULL, 'E'},
+		{"per-pixel", no_argument, NULL, 'P'},
+		{"zca", no_argument, NULL, 'z'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{0},
-	};
-	const char **const values[] = {
-		['s'] = &out->socket,  ['e'] = &out->epoch,	 ['p'] = &out->position,
-		['o'] = &out->output,  ['t'] = &out->transforms, ['b'] = &out->batch_size,
-		['S'] = &out->seconds,
 	};
 	int option;
 	while ((option = getopt_long(argc, argv, "s:e:p:o:t:b:jhV", options, NULL)) != -1) {
@@ -118,7 +176,7 @@ static int parse(int argc, char **argv, struct invocation *out)
 		case '?': /* getopt_long() has said what is wrong */
 			return 1 + EX_USAGE;
 		default:
-			*values[option] = optarg;
+			*value_of(out, member_of(option)) = optarg ? optarg : "";
 		}
 	}
 	return 0;

@@ -31,11 +31,18 @@ static struct order_keys order_keys(uint64_t seed, uint32_t epoch)
 	return keys;
 }
 
-uint64_t order_at(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position)
+/* Half the bits of the smallest domain of a network that has room for n. */
+static unsigned order_half(uint64_t n)
 {
 	unsigned half = 1;
 	while (half < 32 && ((uint64_t)1 << (2 * half)) < n)
 		half++;
+	return half;
+}
+
+uint64_t order_at(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position)
+{
+	const unsigned half = order_half(n);
 	const uint64_t mask = ((uint64_t)1 << half) - 1;
 	const struct order_keys keys = order_keys(seed, epoch);
 	uint64_t at = position;
@@ -49,4 +56,31 @@ uint64_t order_at(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position)
 		at = left << half | right;
 	} while (at >= n);
 	return at;
+}
+
+uint64_t order_find(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t index)
+{
+	const unsigned half = order_half(n);
+	const uint64_t mask = ((uint64_t)1 << half) - 1;
+	const struct order_keys keys = order_keys(seed, epoch);
+	uint64_t at = index;
+	do { /* the same walk backwards: what lay outside on the way there lies outside here */
+		uint64_t left = at >> half, right = at & mask;
+		for (int i = ORDER_ROUNDS - 1; i >= 0; i--) {
+			uint64_t before = right ^ (order_mix(left, keys.round[i]) & mask);
+			right = left;
+			left = before;
+		}
+		at = left << half | right;
+	} while (at >= n);
+	return at;
+}
+
+uint64_t order_seed_for(uint64_t seed, enum order_purpose purpose, uint32_t epoch, uint64_t number)
+{
+	/* Beside the order's own counters, and as far from every sample's draws. */
+	const uint32_t counter[4] = {(uint32_t)number, epoch, (uint32_t)(number >> 32),
+				     0xFFFFFFFEu - (uint32_t)purpose};
+	struct philox bits = philox(seed, counter);
+	return (uint64_t)bits.word[1] << 32 | bits.word[0];
 }

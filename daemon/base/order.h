@@ -12,5 +12,11 @@
 
 /* `position` < n. Of different (seed, epoch) the orders are independent for practical purposes. */
 uint64_t order_at(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position);
+/* The other way: the position whose index is `index` (< n). */
+uint64_t order_find(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t index);
+
+/* Seeds of further orders, which have nothing to do with the one they are made from. */
+enum order_purpose { ORDER_ECHO, ORDER_CLASS };
+uint64_t order_seed_for(uint64_t seed, enum order_purpose purpose, uint32_t epoch, uint64_t number);
 
 #endif

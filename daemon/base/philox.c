@@ -26,6 +26,13 @@ static uint64_t draw_bits(const struct draw_key *key, uint32_t draw)
 	return (uint64_t)bits.word[1] << 32 | bits.word[0];
 }
 
+struct draw_key draw_view(const struct draw_key *key, uint32_t view)
+{
+	struct draw_key out = *key;
+	out.position += (uint64_t)view << 56;
+	return out;
+}
+
 double draw_uniform(const struct draw_key *key, uint32_t draw)
 {
 	return (double)(draw_bits(key, draw) >> 11) * 0x1p-53;

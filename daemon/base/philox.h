@@ -21,6 +21,10 @@ struct draw_key {
 	uint64_t position;
 };
 
+/* The draws of one of a sample's views, below 256: position + view * 2^56. So the first has those
+ * of a sample that has no others. */
+struct draw_key draw_view(const struct draw_key *key, uint32_t view);
+
 /* A number in [0, 1) with 53 random bits; `draw` tells one draw of a sample from another. */
 double draw_uniform(const struct draw_key *key, uint32_t draw);
 /* A whole number in [0, bound), bound > 0, without bias worth the name (64 bits are reduced). */

@@ -8,31 +8,37 @@
 
 #include "loop/catalog.h"
 #include "loop/deliver.h"
+#include "loop/fit.h"
 #include "loop/pace.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
+#include "loop/sampling.h"
 #include "loop/server.h"
 #include "loop/session.h"
 #include "loop/stream.h"
+#include "loop/token.h"
 
 struct attachment {
 	struct session *session;
 	struct server *server;
 	uint64_t seq;
 	struct catalog_waiter opened;
+	struct sampling *sampling; /* under way, or NULL */
 	struct ring_waiter made;
 	bool allocating; /* waits for a ring, no longer for the dataset */
 
 	struct dataset_entry *entry; /* held */
 	struct pipeline *pipeline;   /* ours until the stream takes it */
 	struct stream *stream;	     /* held */
-	struct stream_order order;
+	struct stream_order order;   /* its sampler is ours until the stream takes it */
+	struct field_choice fields;
+	struct sampler_spec sampler;
 	uint64_t subset_start, subset_stop;
 	struct reader_request request;
 	char job[64];
-	char expect_dataset[33], expect_pipeline[33];
+	struct token expected;
 	bool live;
 };
 
@@ -40,6 +46,9 @@ static void attachment_free(struct attachment *attachment)
 {
 	list_remove(&attachment->opened.link);
 	list_remove(&attachment->made.link);
+	sampling_give_up(attachment->sampling);
+	sampler_spec_deinit(&attachment->sampler);
+	sampler_free(attachment->order.sampler);
 	pipeline_free(attachment->pipeline);
 	if (attachment->stream)
 		stream_put(attachment->stream);
@@ -76,18 +85,17 @@ static void attachment_answer(struct attachment *attachment, const struct ring *
 	struct message_attached *attached = &message.attached;
 	const struct segment *segment = &ring->segment;
 	const char *transport = segment->transport == SEGMENT_FD ? "fd" : "path";
-	char dataset[33], pipeline[33];
-	struct digest fingerprint = dataset_fingerprint(attachment->entry->dataset);
-	struct digest hash = pipeline_hash(attachment->stream->pipeline);
-	digest_hex(&fingerprint, dataset);
-	digest_hex(&hash, pipeline);
+	struct token token;
+	token_of(&token, attachment->entry->dataset, attachment->stream->pipeline,
+		 &attachment->stream->order);
 	attached->seq = attachment->seq;
 	attached->reader = reader->id;
 	attached->stream = attachment->stream->id;
 	attached->ring = ring->id;
-	attached->dataset_fingerprint = (struct text){dataset, 32};
-	attached->pipeline_hash = (struct text){pipeline, 32};
-	attached->samples = attachment->order.count;
+	attached->dataset_fingerprint = (struct text){token.dataset, 32};
+	attached->pipeline_hash = (struct text){token.pipeline, 32};
+	attached->sampling_hash = (struct text){token.sampling, strlen(token.sampling)};
+	attached->samples = stream_positions(&attachment->stream->order);
 	attached->batches = share_batches(&reader->share, 0);
 	attached->transport = (struct text){transport, strlen(transport)};
 	attached->path = (struct text){segment->path, strlen(segment->path)};
@@ -208,28 +216,15 @@ static void attachment_ring_made(struct ring_waiter *waiter, int result, const s
 		attachment_find_ring(attachment);
 }
 
-/* A resume token names the dataset and the pipeline that it is of. */
 static bool attachment_check_token(struct attachment *attachment)
 {
-	char dataset[33], pipeline[33], text[256] = "";
-	struct digest fingerprint = dataset_fingerprint(attachment->entry->dataset);
-	struct digest hash = pipeline_hash(attachment->pipeline);
-	digest_hex(&fingerprint, dataset);
-	digest_hex(&hash, pipeline);
-	if (attachment->expect_dataset[0] && strcmp(attachment->expect_dataset, dataset) != 0)
-		snprintf(text, sizeof(text),
-			 "the resume token is of dataset %s, this one is %s: files or labels were "
-			 "added, removed or changed",
-			 attachment->expect_dataset, dataset);
-	else if (attachment->expect_pipeline[0] &&
-		 strcmp(attachment->expect_pipeline, pipeline) != 0)
-		snprintf(text, sizeof(text),
-			 "the resume token is of pipeline %s, this one is %s: transforms, dtype, "
-			 "layout or draft differ",
-			 attachment->expect_pipeline, pipeline);
-	if (text[0])
-		attachment_fail(attachment, ERROR_TOKEN, text);
-	return !text[0];
+	struct token own;
+	struct fault fault;
+	token_of(&own, attachment->entry->dataset, attachment->pipeline, &attachment->order);
+	if (token_check(&attachment->expected, &own, &fault) == 0)
+		return true;
+	attachment_fail(attachment, ERROR_TOKEN, fault.text);
+	return false;
 }
 
 /* Now that the dataset's size is known: do subset, start and share fit it? */
@@ -247,7 +242,8 @@ static bool attachment_check_size(struct attachment *attachment)
 		return false;
 	}
 	attachment->order.first = attachment->subset_start;
-	attachment->order.count = share->n = stop - attachment->subset_start;
+	attachment->order.count = stop - attachment->subset_start;
+	share->n = stream_positions(&attachment->order);
 	if (attachment->request.position >= share->n)
 		snprintf(text, sizeof(text), "position %llu is beyond the epoch of %llu samples",
 			 (unsigned long long)attachment->request.position,
@@ -263,6 +259,67 @@ static bool attachment_check_size(struct attachment *attachment)
 	return !text[0];
 }
 
+/* Has the dataset the fields that were asked for? */
+static bool attachment_check_fields(struct attachment *attachment)
+{
+	struct fault fault;
+	if (fields_init(&attachment->order.fields, attachment->entry->dataset, attachment->pipeline,
+			&attachment->fields, &fault) == 0)
+		return true;
+	attachment_fail(attachment, ERROR_ARGUMENT, fault.text);
+	return false;
+}
+
+/* Now that it is known whether the samples have one size: do the images? And are the statistics
+ * that they ask for there? */
+static bool attachment_settle(struct attachment *attachment)
+{
+	const struct dataset *dataset = attachment->entry->dataset;
+	struct image image = {0};
+	struct fault fault;
+	if (dataset_has_pixels(dataset))
+		image = dataset_pixels(dataset, 0);
+	int r = pipeline_settle(attachment->pipeline, image.width, image.height, &fault);
+	if (r == 0)
+		r = fit_take(attachment->server, dataset, attachment->pipeline, &fault);
+	if (r)
+		attachment_fail(attachment, ERROR_PIPELINE, r < 0 ? "out of memory" : fault.text);
+	return r == 0;
+}
+
+/* All is known that makes a stream. */
+static void attachment_make_stream(struct attachment *attachment)
+{
+	if (!attachment_settle(attachment) || !attachment_check_token(attachment) ||
+	    !attachment_check_size(attachment) || !attachment_check_fields(attachment))
+		return;
+	struct pipeline *pipeline = attachment->pipeline;
+	struct stream_order order = attachment->order;
+	attachment->pipeline = NULL;
+	attachment->order.sampler = NULL;
+	if (stream_get(&attachment->stream, attachment->server, attachment->entry, pipeline,
+		       &order) < 0)
+		attachment_fail_memory(attachment);
+	else
+		attachment_find_ring(attachment);
+}
+
+static void attachment_sampled(void *context, int result, struct sampler *sampler,
+			       const struct fault *fault)
+{
+	struct attachment *attachment = context;
+	attachment->sampling = NULL;
+	attachment->order.sampler = sampler;
+	if (result < 0)
+		attachment_fail_memory(attachment);
+	else if (result)
+		attachment_fail(attachment,
+				result == SAMPLER_E_MEMORY ? ERROR_MEMORY : ERROR_ARGUMENT,
+				fault->text);
+	else
+		attachment_make_stream(attachment);
+}
+
 static void attachment_opened(struct catalog_waiter *waiter, int result, const struct fault *fault)
 {
 	struct attachment *attachment = list_entry(&waiter->link, struct attachment, opened.link);
@@ -272,15 +329,11 @@ static void attachment_opened(struct catalog_waiter *waiter, int result, const s
 							      : fault->text);
 		return;
 	}
-	if (!attachment_check_token(attachment) || !attachment_check_size(attachment))
-		return;
-	struct pipeline *pipeline = attachment->pipeline;
-	attachment->pipeline = NULL;
-	if (stream_get(&attachment->stream, attachment->server, attachment->entry, pipeline,
-		       &attachment->order) < 0)
+	if (attachment->sampler.kind == SAMPLER_NONE)
+		attachment_make_stream(attachment);
+	else if (sampling_begin(&attachment->sampling, attachment->server, attachment->entry,
+				&attachment->sampler, attachment_sampled, attachment) < 0)
 		attachment_fail_memory(attachment);
-	else
-		attachment_find_ring(attachment);
 }
 
 /* One of a few words; the first is the default. -1 if it is none of them. */
@@ -294,12 +347,15 @@ static int choose(struct text text, const char *const *words, int count)
 	return -1;
 }
 
-static void copy_text(char *out, size_t capacity, struct text text)
+/* NULL, or what does not go together. */
+static const char *attachment_check_sampling(const struct attachment *attachment,
+					     const struct message_attach *attach)
 {
-	size_t size = text.size < capacity - 1 ? text.size : capacity - 1;
-	if (size)
-		memcpy(out, text.data, size);
-	out[size] = '\0';
+	bool part = attach->subset_start != 0 || attach->subset_stop != UINT64_MAX;
+	if (attachment->sampler.kind != SAMPLER_NONE && part)
+		return "subset_start, subset_stop and a sampler do not go together: a sampler is "
+		       "of all samples of the dataset";
+	return NULL;
 }
 
 /* NULL, or what is wrong with an argument. */
@@ -332,6 +388,8 @@ static const char *attachment_take(struct attachment *attachment,
 		.augment_seed = attach->augment_seed,
 		.substitute = bad_samples == 1,
 		.exif = attach->exif_orientation,
+		.echo = (uint32_t)attach->echo,
+		.echo_window = attach->echo_window,
 	};
 	attachment->request = (struct reader_request){
 		.share = {.batch_size = attach->batch_size,
@@ -349,10 +407,11 @@ static const char *attachment_take(struct attachment *attachment,
 		.pace = (enum reader_pace)pace,
 		.moves = attach->accept_moves,
 	};
-	copy_text(attachment->job, sizeof(attachment->job), attach->job);
+	text_copy(attachment->job, sizeof(attachment->job), attach->job);
 	attachment->request.job = (struct text){attachment->job, strlen(attachment->job)};
-	copy_text(attachment->expect_dataset, 33, attach->expect_dataset);
-	copy_text(attachment->expect_pipeline, 33, attach->expect_pipeline);
+	text_copy(attachment->expected.dataset, 33, attach->expect_dataset);
+	text_copy(attachment->expected.pipeline, 33, attach->expect_pipeline);
+	text_copy(attachment->expected.sampling, 33, attach->expect_sampling);
 	attachment->live = start == 1;
 	attachment->subset_start = attach->subset_start;
 	attachment->subset_stop = attach->subset_stop;
@@ -363,23 +422,35 @@ static const char *attachment_take(struct attachment *attachment,
 static int attachment_check(struct attachment *attachment, const struct message_attach *attach,
 			    struct dataset_spec *spec, unsigned *code_out, struct fault *fault)
 {
-	const char *wrong = attachment_take(attachment, attach);
 	*code_out = ERROR_ARGUMENT;
+	int r = sampler_spec_parse(&attachment->sampler, &attach->sampler.value, fault);
+	if (r)
+		return r;
+	const char *wrong = attachment_check_sampling(attachment, attach);
+	if (!wrong)
+		wrong = attachment_take(attachment, attach);
 	if (wrong)
 		return fault_say(fault, 1, "%s", wrong);
+	if (field_choice_parse(&attachment->fields, &attach->fields.value, attach->one_hot, fault))
+		return 1;
 	*code_out = ERROR_TRANSPORT;
 	if (!attach->accept_fd && !attach->accept_path)
 		return fault_say(fault, 1,
 				 "the client takes neither a descriptor (accept_fd) nor a path "
 				 "(accept_path): this daemon has these two");
 	*code_out = ERROR_PIPELINE;
-	int r = pipeline_new(&attachment->pipeline, &attach->transforms.value, attach->dtype,
-			     attach->layout, fault);
+	r = pipeline_new(&attachment->pipeline, &attach->transforms.value, attach->dtype,
+			 attach->layout, fault);
 	if (r)
 		return r;
 	r = attach->draft ? pipeline_allow_draft(attachment->pipeline) : 0;
 	if (r)
 		return r;
+	*code_out = ERROR_ARGUMENT;
+	if (field_choice_views(&attachment->fields, (uint32_t)attach->views, attachment->pipeline,
+			       fault))
+		return 1;
+	attachment->order.views = attachment->fields.views;
 	*code_out = ERROR_DATASET;
 	return dataset_spec_parse(spec, &attach->dataset.value, fault);
 }

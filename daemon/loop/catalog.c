@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "loop/fit.h"
 #include "loop/memo.h"
 #include "loop/server.h"
 
@@ -26,6 +27,8 @@ static void catalog_work(uv_work_t *work)
 	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
 					     &entry->progress, &entry->opening.fault);
 	if (entry->opening.result == 0)
+		fit_load(&entry->opening.fitted, entry->server, entry->opening.dataset);
+	if (entry->opening.result == 0 && !dataset_has_pixels(entry->opening.dataset))
 		entry->opening.memo = memo_load(entry->server, entry->opening.dataset);
 }
 
@@ -37,6 +40,7 @@ static void catalog_opened(uv_work_t *work, int status)
 	entry->result = status < 0 ? status : entry->opening.result;
 	if (entry->result == 0) {
 		entry->dataset = entry->opening.dataset;
+		fit_keep_loaded(server, entry->opening.fitted);
 		entry->memo = memo_open(entry->opening.memo);
 		entry->scans = entry->memo ? entry->memo->scans : NULL;
 		log_info("dataset %s: %llu samples, %llu files that are none, index %zu bytes",
@@ -80,6 +84,7 @@ static int catalog_new(struct dataset_entry **out, struct server *server, struct
 	entry->id = server_new_id(server);
 	entry->server = server;
 	entry->spec = *spec;
+	entry->progress.account = &server->dataset_account;
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
 	list_append(&server->datasets, &entry->link);

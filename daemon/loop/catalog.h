@@ -17,6 +17,7 @@
 
 struct memo;
 struct server;
+struct statistics;
 
 /* One who waits for a dataset; called once, with what came of it, unless taken back before. */
 struct catalog_waiter {
@@ -40,6 +41,7 @@ struct dataset_entry {
 	struct { /* the opening thread's, until it has called back */
 		struct dataset *dataset;
 		struct memo *memo;
+		struct statistics *fitted; /* that were kept of it */
 		int result;
 		struct fault fault;
 	} opening;

@@ -62,9 +62,12 @@ void data_list(struct session *session, const struct message *message)
 	const struct message_list *list = &message->list;
 	if (text_equals(list->what, "classes"))
 		listing_classes(session, list, session->reader->stream->entry->dataset);
+	else if (text_equals(list->what, "paths"))
+		listing_paths(session, list, session->reader->stream->entry->dataset);
 	else if (text_equals(list->what, "reader"))
 		listing_own(session, list);
 	else
-		session_error(session, ERROR_ARGUMENT, list->seq,
-			      "a reader can list its dataset's classes, and itself (reader)");
+		session_error(
+			session, ERROR_ARGUMENT, list->seq,
+			"a reader can list its dataset's classes and paths, and itself (reader)");
 }

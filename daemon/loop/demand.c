@@ -28,6 +28,14 @@ static uint64_t demand_windows(const struct demand *demand, uint64_t global,
 	return windows < 4 ? 4 : windows;
 }
 
+/* All of a sample's echoes are made of one decode if they fit into the ring: the window that
+ * readers are in, and the one that is being made. */
+static uint64_t demand_echoes(const struct stream_order *order)
+{
+	uint64_t positions = stream_positions(order), two = 2 * order->echo * order->echo_window;
+	return order->echo == 1 ? 0 : two < positions ? two : positions;
+}
+
 static uint64_t round_up(uint64_t number, uint64_t unit)
 {
 	return (number + unit - 1) / unit * unit;
@@ -39,8 +47,9 @@ int demand_plan(const struct demand *demand, const struct share *share, const st
 {
 	const struct server *server = stream->server;
 	uint64_t global = share_global_batch(share);
-	uint64_t windows = demand_windows(demand, global, server->config);
-	uint64_t least = demand->prefetch ? windows : 2;
+	uint64_t echoes = (demand_echoes(&stream->order) + global - 1) / global;
+	uint64_t windows = demand_windows(demand, global, server->config) + echoes;
+	uint64_t least = demand->prefetch ? windows : 2 + echoes;
 	struct quota_room room = quota_ring(server, uid);
 	uint64_t bytes;
 	struct ring_plan plan = {
@@ -61,9 +70,10 @@ int demand_plan(const struct demand *demand, const struct share *share, const st
 	}
 	return fault_say(fault, room.error == ERROR_LIMIT ? DEMAND_E_LIMIT : DEMAND_E_MEMORY,
 			 "a ring of %llu batches of %llu samples needs %llu bytes; of the budget "
-			 "of %llu bytes (%s) %llu are free: lower batch_size or prefetch, or raise "
+			 "of %llu bytes (%s) %llu are free: lower batch_size, prefetch%s, or raise "
 			 "%s",
 			 (unsigned long long)windows, (unsigned long long)global,
 			 (unsigned long long)bytes, (unsigned long long)room.limit, room.option,
-			 (unsigned long long)room.bytes, room.option);
+			 (unsigned long long)room.bytes, echoes ? " or echo_window" : "",
+			 room.option);
 }

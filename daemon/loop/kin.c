@@ -13,7 +13,8 @@ static bool kin_alike(const struct stream *a, const struct stream *b)
 	const struct decode_limits *l = &a->recipe.limits, *m = &b->recipe.limits;
 	return a->entry == b->entry && p->shuffle == q->shuffle && p->order_seed == q->order_seed &&
 	       p->first == q->first && p->count == q->count && p->exif == q->exif &&
-	       a->recipe.max_bytes == b->recipe.max_bytes && l->max_pixels == m->max_pixels &&
+	       stream_same_samples(p, q) && a->recipe.max_bytes == b->recipe.max_bytes &&
+	       l->max_pixels == m->max_pixels &&
 	       l->max_coefficient_bytes == m->max_coefficient_bytes &&
 	       l->max_scans == m->max_scans && l->deadline_ms == m->deadline_ms;
 }
@@ -51,31 +52,76 @@ static bool kin_lacks(struct ring *ring, uint64_t epoch, uint64_t position)
 	return kin_holds(ring, ordinal) && ring_slot(ring, ordinal)->state == SLOT_EMPTY;
 }
 
-unsigned kin_find(const struct ring *ring, uint64_t epoch, uint64_t position, struct ring **out,
-		  unsigned max)
+/* The positions of one epoch where the same picture stands, in each of the kin's rings. */
+struct echoes {
+	uint64_t epoch, own, position[JOB_KIN_MAX];
+	uint32_t count;
+};
+
+static struct echoes kin_echoes(const struct ring *ring, uint64_t epoch, uint64_t position)
 {
-	unsigned count = 0;
-	list_for_each(stream, next, &ring->stream->kin, struct stream, kin)
-		list_for_each(other, after, &stream->rings, struct ring, link)
-			if (count < max && kin_lacks(other, epoch, position))
-				out[count++] = other;
+	const struct stream_order *order = &ring->stream->order;
+	struct echoes echoes = {.epoch = epoch, .own = position, .count = 1};
+	echoes.position[0] = position;
+	if (order->echo > 1 && position < stream_positions(order)) { /* no padding */
+		echoes.count = order->echo;
+		stream_echoes(ring->stream, epoch, position, echoes.position);
+	}
+	return echoes;
+}
+
+/* Is this position, which echoes the first one's, of no use for a ring? What is mixed needs a
+ * second picture, which stands beside the first for the first's own position only. */
+static bool kin_spared(const struct ring *ring, const struct echoes *echoes, uint64_t position)
+{
+	return ring->stream->order.fields.mixes && position != echoes->own;
+}
+
+static unsigned kin_add(struct ring *ring, const struct echoes *echoes, bool own, struct kin *out,
+			unsigned count)
+{
+	for (uint32_t i = 0; i < echoes->count; i++)
+		if (count < JOB_KIN_MAX - 1 && !(own && echoes->position[i] == echoes->own) &&
+		    !kin_spared(ring, echoes, echoes->position[i]) &&
+		    kin_lacks(ring, echoes->epoch, echoes->position[i]))
+			out[count++] = (struct kin){ring, echoes->position[i]};
 	return count;
 }
 
-static bool kin_nears(const struct ring *ring, uint64_t epoch, uint64_t position)
+unsigned kin_find(struct ring *ring, uint64_t epoch, uint64_t position, struct kin out[JOB_KIN_MAX])
 {
-	if (position >= ring->stride || !ring_wanted(ring, epoch, position))
-		return false;
-	uint64_t ordinal = ring_ordinal(ring, epoch, position), floor = ring_floor(ring);
-	return !ring_holds(ring, ordinal) && ordinal >= floor + ring->slots &&
-	       ordinal - floor - ring->slots < ring->slots / 2;
-}
-
-bool kin_comes(const struct ring *ring, uint64_t epoch, uint64_t position)
-{
+	const struct echoes echoes = kin_echoes(ring, epoch, position);
+	unsigned count = kin_add(ring, &echoes, true, out, 0);
 	list_for_each(stream, next, &ring->stream->kin, struct stream, kin)
 		list_for_each(other, after, &stream->rings, struct ring, link)
-			if (kin_nears(other, epoch, position))
+			count = kin_add(other, &echoes, false, out, count);
+	return count;
+}
+
+static bool kin_nears(const struct ring *ring, const struct echoes *echoes)
+{
+	for (uint32_t i = 0; i < echoes->count; i++) {
+		uint64_t position = echoes->position[i];
+		if (position >= ring->stride || kin_spared(ring, echoes, position) ||
+		    !ring_wanted(ring, echoes->epoch, position))
+			continue;
+		uint64_t ordinal = ring_ordinal(ring, echoes->epoch, position);
+		uint64_t floor = ring_floor(ring);
+		if (!ring_holds(ring, ordinal) && ordinal >= floor + ring->slots &&
+		    ordinal - floor - ring->slots < ring->slots / 2)
+			return true;
+	}
+	return false;
+}
+
+bool kin_comes(struct ring *ring, uint64_t epoch, uint64_t position)
+{
+	const struct echoes echoes = kin_echoes(ring, epoch, position);
+	if (echoes.count > 1 && kin_nears(ring, &echoes))
+		return true;
+	list_for_each(stream, next, &ring->stream->kin, struct stream, kin)
+		list_for_each(other, after, &stream->rings, struct ring, link)
+			if (kin_nears(other, &echoes))
 				return true;
 	return false;
 }

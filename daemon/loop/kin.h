@@ -2,13 +2,16 @@
 /*
  * Kin: streams of the same samples in the same order that differ in transforms or draws, as in a
  * sweep over augmentations. What stands at a position is one picture for all of them, so that one
- * decode can serve all who want it at the same time; see struct job. Loop thread; knows no job.
+ * decode can serve all who want it at the same time; see struct job. The positions that echo one
+ * sample are kin of each other in the same way. Loop thread; makes no job.
  */
 #ifndef STOKER_LOOP_KIN_H
 #define STOKER_LOOP_KIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "work/job.h"
 
 struct ring;
 struct stream;
@@ -17,13 +20,20 @@ struct stream;
 void kin_join(struct stream *stream);
 void kin_leave(struct stream *stream);
 
-/* Rings of the kin of ring's stream that lack the same position, can hold it now and have a reader
- * who wants it; at most `max`. How many. */
-unsigned kin_find(const struct ring *ring, uint64_t epoch, uint64_t position, struct ring **out,
-		  unsigned max);
+/* A position of some ring where the same picture stands. */
+struct kin {
+	struct ring *ring;
+	uint64_t position;
+};
 
-/* Is this position beyond the window of a kin ring, but so little that it is worth waiting for:
- * what one makes before the other has room for it, both make. */
-bool kin_comes(const struct ring *ring, uint64_t epoch, uint64_t position);
+/* Where else the picture of this position is wanted: where it is lacking, can be held now and has a
+ * reader who wants it. In the ring itself (echo), and in those of the kin of its stream; at most
+ * JOB_KIN_MAX - 1. How many. */
+unsigned kin_find(struct ring *ring, uint64_t epoch, uint64_t position,
+		  struct kin out[JOB_KIN_MAX]);
+
+/* Is one of these beyond the window of its ring, but so little that it is worth waiting for: what
+ * one makes before the other has room for it, both make. */
+bool kin_comes(struct ring *ring, uint64_t epoch, uint64_t position);
 
 #endif

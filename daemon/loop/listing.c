@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "loop/listing.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -124,7 +125,11 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 		}
 	}
 	const struct dataset_spec *spec = &stream->entry->spec;
-	pack_map(packer, 24 + !!spec->kind + !!spec->root + !!spec->format);
+	const struct stream_order *order = &stream->order;
+	struct digest sampling;
+	bool sampled = stream_order_hash(order, &sampling);
+	pack_map(packer, 30 + sampled + !!spec->kind + !!spec->root + !!spec->format +
+				 !!spec->images + !!spec->labels + !!spec->split);
 	item_uint(packer, "stream", stream->id);
 	item_uint(packer, "dataset", stream->entry->id);
 	item_string(packer, "path", spec->path);
@@ -134,12 +139,27 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 		item_string(packer, "root", spec->root);
 	if (spec->format)
 		item_string(packer, "format", spec->format);
+	if (spec->images)
+		item_string(packer, "images", spec->images);
+	if (spec->labels)
+		item_string(packer, "labels", spec->labels);
+	if (spec->split)
+		item_string(packer, "split", spec->split);
 	item_string(packer, "bad_samples", stream->order.substitute ? "substitute" : "error");
 	item_boolean(packer, "exif_orientation", stream->order.exif);
 	item_digest(packer, "fingerprint", dataset_fingerprint(stream->entry->dataset));
 	item_string(packer, "pipeline", pipeline_text(stream->pipeline));
 	item_digest(packer, "pipeline_hash", pipeline_hash(stream->pipeline));
-	item_uint(packer, "samples", stream->order.count);
+	item_uint(packer, "samples", stream_positions(order));
+	item_uint(packer, "subset_count", order->count);
+	item_string(packer, "sampler", order->sampler ? sampler_text(order->sampler) : "");
+	item_string(packer, "sampler_name", order->sampler ? sampler_name(order->sampler) : "");
+	item_uint(packer, "echo", order->echo);
+	item_uint(packer, "echo_window", order->echo_window);
+	/* As asked for: what the transforms make is theirs. */
+	item_uint(packer, "views", order->views / pipeline_views(stream->pipeline));
+	if (sampled)
+		item_digest(packer, "sampling_hash", sampling);
 	item_uint(packer, "subset_start", stream->order.first);
 	item_boolean(packer, "shuffle", stream->order.shuffle);
 	item_uint(packer, "order_seed", stream->order.order_seed);
@@ -275,5 +295,19 @@ void listing_classes(struct session *session, const struct message_list *list,
 			pack_string(page.items, dataset_class_name(dataset, label));
 		else
 			break;
+	page_send(&page);
+}
+
+void listing_paths(struct session *session, const struct message_list *list,
+		   const struct dataset *dataset)
+{
+	struct page page = page_begin(session, list);
+	char path[PATH_MAX];
+	for (uint64_t sample = list->after; sample < dataset_count(dataset); sample++) {
+		if (!page_takes(&page, sample + 1))
+			break;
+		dataset_path(dataset, sample, path, sizeof(path));
+		pack_string(page.items, path);
+	}
 	page_send(&page);
 }

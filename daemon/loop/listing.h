@@ -17,5 +17,7 @@ void listing_datasets(struct session *session, const struct message_list *list);
 void listing_bad(struct session *session, const struct message_list *list);
 void listing_classes(struct session *session, const struct message_list *list,
 		     const struct dataset *dataset);
+void listing_paths(struct session *session, const struct message_list *list,
+		   const struct dataset *dataset); /* from the sample `after` on */
 
 #endif

@@ -67,6 +67,10 @@ static void job_put(struct server *server, struct job *job)
 {
 	if (job->bytes.capacity > PRODUCE_KEEP_BYTES)
 		buffer_deinit(&job->bytes);
+	if (job->mask.capacity > PRODUCE_KEEP_BYTES)
+		buffer_deinit(&job->mask);
+	if (job->mate.capacity > PRODUCE_KEEP_BYTES)
+		buffer_deinit(&job->mate);
 	job->next = server->spare;
 	server->spare = job;
 }
@@ -86,14 +90,17 @@ static struct job *job_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	uint64_t ordinal = ring_ordinal(ring, epoch, position);
 	uint32_t number = ring_slot_number(ring, ordinal);
 	job->recipe = &ring->stream->recipe;
-	job->sample = stream_sample(ring->stream, epoch, position, &job->key);
-	job->image = segment_at(&ring->segment, FIELD_IMAGE, number);
-	job->label = segment_at(&ring->segment, FIELD_LABEL, number);
-	job->index = segment_at(&ring->segment, FIELD_INDEX, number);
+	job->place = stream_place(ring->stream, epoch, position, &job->key);
+	job->sample = job_sample(job->recipe, job->place);
+	if (job->recipe->fields.mixes)
+		job->partner = stream_partner(ring->stream, epoch, position, &job->partner_key);
+	for (uint32_t i = 0; i < job->recipe->fields.count; i++)
+		job->field[i] = segment_at(&ring->segment, i, number);
 	job->owner = ring;
 	job->slot = number;
 	job->kin = NULL;
-	job->bytes.size = 0;
+	job->bytes.size = job->mask.size = job->mate.size = 0;
+	job->fetch_ns = job->fetched_ns = 0; /* it may have nothing to be fetched */
 	slot_fill(ring_slot(ring, ordinal));
 	ring->jobs++;
 	return job;
@@ -128,15 +135,16 @@ static void produce_submit(struct server *server)
 /* Order one sample, and with it what kin streams want of the same picture. False: no memory. */
 static bool order_sample(struct reader *reader, uint64_t epoch, uint64_t position)
 {
-	struct ring *ring = reader->ring, *kin[JOB_KIN_MAX - 1];
+	struct ring *ring = reader->ring;
+	struct kin kin[JOB_KIN_MAX];
 	struct job *first = job_new(ring, epoch, position), *last = first;
 	if (!first) {
 		ring->server->short_of_memory = true;
 		return false;
 	}
-	unsigned count = kin_find(ring, epoch, position, kin, JOB_KIN_MAX - 1);
+	unsigned count = kin_find(ring, epoch, position, kin);
 	for (unsigned i = 0; i < count && last; i++) {
-		last->kin = job_new(kin[i], epoch, position);
+		last->kin = job_new(kin[i].ring, epoch, kin[i].position);
 		last = last->kin;
 	}
 	job_order(ring->server, first, reader->turn);
@@ -147,7 +155,7 @@ static bool order_sample(struct reader *reader, uint64_t epoch, uint64_t positio
  * yet? */
 static bool reader_awaits_kin(const struct reader *reader, uint64_t position, uint64_t ordinal)
 {
-	const struct ring *ring = reader->ring;
+	struct ring *ring = reader->ring;
 	uint64_t soon = share_global_batch(&reader->share);
 	soon = soon > ring->slots / 4 ? soon : ring->slots / 4;
 	return !reader_ended(reader) && ordinal - reader_place(reader) >= soon &&
@@ -242,7 +250,9 @@ static uint64_t ring_patience(const struct ring *ring)
 {
 	uint64_t least = ring->obstructed ? 1 : UINT64_MAX;
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
-		uint64_t missing = deliver_missing(reader);
+		/* A job may be for several of a batch, if samples are echoed. */
+		uint64_t echo = ring->stream->order.echo;
+		uint64_t missing = (deliver_missing(reader) + echo - 1) / echo;
 		if (missing < least)
 			least = missing;
 	}
@@ -328,7 +338,8 @@ static void produce_count(struct server *server, const struct job *job, bool rea
 	struct stream *stream = ((const struct ring *)job->owner)->stream;
 	if (job->bytes.size) {
 		server_count(server, COUNTER_SAMPLES_READ, 1);
-		server_count(server, COUNTER_BYTES_READ, (int64_t)job->bytes.size);
+		server_count(server, COUNTER_BYTES_READ,
+			     (int64_t)(job->bytes.size + job->mask.size + job->mate.size));
 	}
 	if (job->bytes.size || (read && !job->shared)) {
 		server_count(server, COUNTER_SAMPLES_DECODED, 1);
@@ -452,6 +463,8 @@ void produce_deinit(struct server *server)
 		struct job *job = server->spare;
 		server->spare = job->next;
 		buffer_deinit(&job->bytes);
+		buffer_deinit(&job->mask);
+		buffer_deinit(&job->mate);
 		free(job);
 	}
 }

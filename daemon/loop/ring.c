@@ -17,7 +17,7 @@
 static struct segment ring_plan_segment(const struct stream *stream, uint64_t ring, uint32_t slots)
 {
 	struct segment segment;
-	segment_plan(&segment, ring, slots, stream->entry->dataset, stream->pipeline);
+	segment_plan(&segment, ring, slots, &stream->recipe);
 	return segment;
 }
 

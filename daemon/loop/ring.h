@@ -78,6 +78,7 @@ struct ring {
 	uint64_t jobs;	 /* slots FILLING */
 	bool obstructed; /* the window could not move past a slot in a thread's hand */
 	uint64_t rouse;	 /* a floor from here on lets one of its blocked readers go on */
+	uint64_t turn;	 /* its last one, see turn.h */
 };
 
 /* What a ring shall be. */

@@ -22,27 +22,24 @@ static uint64_t page_up(uint64_t bytes)
 	return (bytes + SEGMENT_PAGE - 1) & ~(uint64_t)(SEGMENT_PAGE - 1);
 }
 
-static void segment_add(struct segment *segment, const char *name, const char *dtype, uint32_t dims,
-			const uint32_t *shape, uint64_t stride)
+static void segment_add(struct segment *segment, const struct field *field)
 {
 	struct segment_header *header = &segment->header;
-	struct segment_field *field = &header->fields[header->n_fields++];
-	snprintf(field->name, sizeof(field->name), "%s", name);
-	snprintf(field->dtype, sizeof(field->dtype), "%s", dtype);
-	field->dims = dims;
-	for (uint32_t i = 0; i < dims; i++)
-		field->shape[i] = shape[i];
-	field->stride = stride;
-	field->offset = header->total_bytes;
-	header->total_bytes = page_up(header->total_bytes + stride * header->slots);
+	struct segment_field *row = &header->fields[header->n_fields++];
+	memcpy(row->name, field->name, sizeof(row->name));
+	memcpy(row->dtype, field->dtype, sizeof(row->dtype));
+	row->dims = field->dims;
+	memcpy(row->shape, field->shape, sizeof(row->shape));
+	row->stride = field->bytes;
+	row->offset = header->total_bytes;
+	header->total_bytes = page_up(header->total_bytes + row->stride * header->slots);
 }
 
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
-		  const struct dataset *dataset, const struct pipeline *pipeline)
+		  const struct job_recipe *recipe)
 {
-	struct pipeline_output image = pipeline_output(pipeline);
-	struct dataset_label label = dataset_label(dataset);
-	struct digest fingerprint = dataset_fingerprint(dataset), hash = pipeline_hash(pipeline);
+	struct digest fingerprint = dataset_fingerprint(recipe->dataset);
+	struct digest hash = pipeline_hash(recipe->pipeline);
 	*segment = SEGMENT_NULL;
 	struct segment_header *header = &segment->header;
 	memcpy(header->magic, SEGMENT_MAGIC, sizeof(header->magic));
@@ -53,9 +50,8 @@ void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
 	header->slots = slots;
 	memcpy(header->dataset_fingerprint, fingerprint.bytes, sizeof(fingerprint.bytes));
 	memcpy(header->pipeline_hash, hash.bytes, sizeof(hash.bytes));
-	segment_add(segment, "image", image.dtype, 3, image.shape, image.bytes);
-	segment_add(segment, "label", label.dtype, label.dims, &label.count, label.bytes);
-	segment_add(segment, "index", "int64", 0, NULL, sizeof(int64_t));
+	for (uint32_t i = 0; i < recipe->fields.count; i++)
+		segment_add(segment, &recipe->fields.field[i]);
 	segment->bytes = header->total_bytes;
 }
 
@@ -175,7 +171,7 @@ void segment_deinit(struct segment *segment)
 	segment->path[0] = '\0';
 }
 
-void *segment_at(const struct segment *segment, int field, uint32_t slot)
+void *segment_at(const struct segment *segment, uint32_t field, uint32_t slot)
 {
 	const struct segment_field *f = &segment->header.fields[field];
 	return segment->map + f->offset + f->stride * slot;

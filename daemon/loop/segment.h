@@ -14,16 +14,13 @@
 #include "base/digest.h"
 #include "base/fault.h"
 #include "proto/segment.h"
-#include "work/dataset.h"
-#include "work/pipeline.h"
+#include "work/job.h"
 
 enum segment_transport { SEGMENT_FD, SEGMENT_PATH };
 
 enum {
 	SEGMENT_E_MEMORY = 1, /* the machine has not that much; the words have the numbers */
 };
-
-enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_COUNT };
 
 struct segment {
 	enum segment_transport transport;
@@ -35,16 +32,15 @@ struct segment {
 };
 #define SEGMENT_NULL ((struct segment){.fd = -1})
 
-/* Lay out `slots` slots of what this pipeline makes of this dataset; fills in segment->header and
- * ->bytes. */
+/* Lay out `slots` slots of the recipe's fields; fills in segment->header and ->bytes. */
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
-		  const struct dataset *dataset, const struct pipeline *pipeline);
+		  const struct job_recipe *recipe);
 /* Make what was planned. `prefix` begins the name of a SEGMENT_PATH. 0, SEGMENT_E_MEMORY or a
  * negative errno; on failure nothing is left behind. */
 int segment_make(struct segment *segment, enum segment_transport transport, const char *prefix,
 		 mode_t mode, struct fault *fault);
 void segment_deinit(struct segment *segment); /* unlinks a path; may be called twice */
-void *segment_at(const struct segment *segment, int field, uint32_t slot);
+void *segment_at(const struct segment *segment, uint32_t field, uint32_t slot);
 
 /* The prefix of this daemon's names: of its user and its socket. */
 void segment_prefix(const char *socket_path, char out[64]);

@@ -2,7 +2,6 @@
 #include "loop/server.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "loop/bad.h"
 #include "loop/catalog.h"
 #include "loop/deliver.h"
+#include "loop/fit.h"
 #include "loop/memo.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
@@ -330,6 +330,7 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	server->data.on_accept = server->control.on_accept = server_accept;
 	server->data.on_refuse = server->control.on_refuse = server_refuse;
 	server->data.context = server->control.context = server;
+	server->dataset_account.limit = config->dataset_memory;
 	server->fd_limit = fd_limit();
 	server->started_ns = server->ticked_ns = clock_ns();
 	server_init_lists(server);
@@ -488,13 +489,13 @@ void server_deinit(struct server *server)
 	bell_deinit(&server->done);
 	produce_deinit(server);
 	bad_clear(server);
+	fit_clear(server);
 	memo_deinit(server);
 	assert(list_empty(&server->users));
 	assert(list_empty(&server->streams) && list_empty(&server->datasets));
 	packer_free(server->items);
 	packer_free(server->packer);
 	decoder_memory_free(server->memory);
-	int r = uv_loop_close(&server->loop);
-	assert(r == 0);
-	(void)r;
+	if (uv_loop_close(&server->loop) != 0)
+		assert(!"a handle is left open");
 }

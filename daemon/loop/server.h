@@ -44,18 +44,22 @@ struct server {
 	struct list users;	 /* struct user, of all readers */
 	struct list hungry;	 /* ... of readers with samples to order ... */
 	uint64_t virtual_time;	 /* ... the furthest one of them had a turn at, see turn.h */
+	uint64_t turns;		 /* so many turns so far */
 	struct wait_sample made; /* the sample that was made last */
 	struct pace pace;
 	struct job *spare;		    /* jobs for reuse, with their buffers */
 	struct job *ordered, **ordered_end; /* not yet handed to the pool, see produce.c */
 	uint64_t queued_ns;		    /* what the jobs in the pool are likely to take */
 
-	struct scans_account scans;    /* of all datasets' stores */
-	struct list visits;	       /* struct visit */
-	struct list memos;	       /* struct memo, which own the stores */
-	struct shelf *shelf;	       /* where memos outlive us; NULL: nowhere */
-	struct shelf_until memo_until; /* no write goes on after it */
-	bool memo_refused;	       /* the last write failed */
+	struct dataset_account dataset_account; /* of samples that are kept in memory */
+	struct scans_account scans;		/* of all datasets' stores */
+	struct list visits;			/* struct visit */
+	struct statistics *fitted;		/* newest first, see fit.h */
+	struct fit *whitening;			/* one at a time */
+	struct list memos;			/* struct memo, which own the stores */
+	struct shelf *shelf;			/* where memos outlive us; NULL: nowhere */
+	struct shelf_until memo_until;		/* no write goes on after it */
+	bool memo_refused;			/* the last write failed */
 
 	uint64_t counters[COUNTER_COUNT];
 	uint64_t last_id; /* of peers, readers, streams, rings, datasets: never used twice */

@@ -101,7 +101,9 @@ void session_ok(struct session *session, uint64_t seq)
 
 static void welcome(struct session *session, uint64_t seq)
 {
-	static const char *const capabilities[] = {"fd", "path", "folder", "manifest"};
+	static const char *const capabilities[] = {"fd",    "path",  "folder",	"manifest",
+						   "npy",   "npz",   "cifar10", "cifar100",
+						   "mnist", "joined"};
 	struct packer *packer = session->peer->server->packer;
 	struct message message = message_init(MESSAGE_WELCOME);
 	const char *name = "stokerd " STOKER_VERSION;
@@ -148,6 +150,11 @@ static void on_ping(struct session *session, const struct message *message)
 	session_ok(session, message->ping.seq);
 }
 
+static void on_fit(struct session *session, const struct message *message)
+{
+	visit_begin_fit(session, &message->fit);
+}
+
 #define GREETED (SESSION_READY | SESSION_ATTACHING | SESSION_ATTACHED)
 
 static const struct route {
@@ -168,6 +175,7 @@ static const struct route {
 	{MESSAGE_SET, MESSAGE_ON_CONTROL, SESSION_READY, control_set},
 	{MESSAGE_STOP, MESSAGE_ON_CONTROL, SESSION_READY, control_stop},
 	{MESSAGE_INDEX, MESSAGE_ON_CONTROL, SESSION_READY, control_index},
+	{MESSAGE_FIT, MESSAGE_ON_BOTH, SESSION_READY, on_fit},
 };
 
 static const struct route *route_find(enum message_kind kind, enum message_socket socket)

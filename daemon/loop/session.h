@@ -35,7 +35,7 @@ struct session {
 	char client[64];	       /* what it calls itself */
 	struct attachment *attachment; /* in ATTACHING */
 	struct reader *reader;	       /* in ATTACHED */
-	struct visit *visit;	       /* in READY, on the control socket: an INDEX */
+	struct visit *visit;	       /* begun in READY: an INDEX or a FIT */
 	struct list leases;	       /* in any state: they outlive their reader */
 	struct list spare_leases;      /* for reuse */
 	uint64_t last_lease;

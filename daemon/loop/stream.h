@@ -12,6 +12,7 @@
 
 #include "base/list.h"
 #include "work/job.h"
+#include "work/sampler.h"
 
 struct server;
 struct dataset_entry;
@@ -20,8 +21,13 @@ struct dataset_entry;
 struct stream_order {
 	bool shuffle;
 	uint64_t order_seed, augment_seed;
-	uint64_t first, count; /* samples of the dataset: [first, first + count) */
+	uint64_t first, count;	 /* samples of the dataset: [first, first + count), or what ... */
+	struct sampler *sampler; /* ... this gives of all of them; NULL: none; the stream's own */
+	uint32_t echo;		 /* each of an epoch's samples so many times ... */
+	uint64_t echo_window;	 /* ... spread over so many samples' times; see base/echo.h */
+	uint32_t views;		 /* pictures of a sample side by side; draws of their own */
 	bool substitute, exif;
+	struct fields fields;
 };
 
 struct stream {
@@ -41,14 +47,28 @@ struct stream {
 	double rate;	    /* samples a second, smoothed */
 };
 
-/* The stream of this description, found or made. Takes `pipeline` over in any case, holds `entry`.
- * 0 or -ENOMEM. */
+/* The stream of this description, found or made. Takes `pipeline` and the order's sampler over in
+ * any case, holds `entry`. 0 or -ENOMEM. */
 int stream_get(struct stream **out, struct server *server, struct dataset_entry *entry,
 	       struct pipeline *pipeline, const struct stream_order *order);
 void stream_put(struct stream *stream);
 
-/* The sample at a position (which may lie beyond the epoch: padding) and whose draws it has. */
-uint64_t stream_sample(const struct stream *stream, uint64_t epoch, uint64_t position,
-		       struct draw_key *key_out);
+/* Positions of an epoch. */
+uint64_t stream_positions(const struct stream_order *order);
+/* Does the same sample stand at each position, as far as samplers and echo say? */
+bool stream_same_samples(const struct stream_order *a, const struct stream_order *b);
+/* Of sampler, echo and views: false if there are none of them. What a resume token names. */
+bool stream_order_hash(const struct stream_order *order, struct digest *out);
+/* The place (see job_sample()) of the sample at a position, which may lie beyond the epoch:
+ * padding, and whose draws it has. */
+uint64_t stream_place(const struct stream *stream, uint64_t epoch, uint64_t position,
+		      struct draw_key *key_out);
+/* The positions of the epoch that echo this one's sample, itself among them: `echo` in all. */
+void stream_echoes(const struct stream *stream, uint64_t epoch, uint64_t position,
+		   uint64_t out[JOB_KIN_MAX]);
+/* As stream_place(), of the one that it is mixed with: positions 2 i and 2 i + 1 are a pair, and
+ * the last one of an epoch of an odd length is its own. */
+uint64_t stream_partner(const struct stream *stream, uint64_t epoch, uint64_t position,
+			struct draw_key *key_out);
 
 #endif

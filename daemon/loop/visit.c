@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "loop/catalog.h"
+#include "loop/fit.h"
 #include "loop/memo.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
@@ -23,6 +24,9 @@ struct visit {
 	struct dataset_entry *entry;
 	struct catalog_waiter opened;
 	struct memo_waiter kept;
+	struct fit *fit; /* what a FIT is for; NULL: an INDEX */
+	bool solving;	 /* the fit is in a thread */
+	bool short_of_memory;
 	struct job_recipe recipe;
 	struct job *spare; /* for reuse, with their buffers */
 	unsigned jobs;	   /* in the pool */
@@ -36,7 +40,8 @@ struct visit {
 
 static void visit_free(struct visit *visit)
 {
-	assert(visit->jobs == 0);
+	assert(visit->jobs == 0 && !visit->solving);
+	fit_free(visit->fit);
 	list_remove(&visit->link);
 	list_remove(&visit->opened.link);
 	list_remove(&visit->kept.link);
@@ -58,7 +63,7 @@ static void visit_leave(struct visit *visit)
 		visit->session->visit = NULL;
 	visit->session = NULL;
 	visit->next = visit->recipe.count;
-	if (visit->jobs == 0)
+	if (visit->jobs == 0 && !visit->solving)
 		visit_free(visit);
 }
 
@@ -120,12 +125,11 @@ static void visit_pack(const struct visit *visit, struct packer *packer,
 	pack_float(packer, (double)(clock_ns() - visit->began_ns) * 1e-9);
 }
 
-/* `kept` NULL: it is in memory only. */
-static void visit_report(struct visit *visit, const struct shelf_sum *kept)
+/* What is in the packer. */
+static void visit_send(struct visit *visit)
 {
 	struct packer *packer = visit->server->packer;
 	struct message reply = message_init(MESSAGE_REPORT);
-	visit_pack(visit, packer, kept);
 	if (packer_bytes(packer, &reply.report.values.packed) < 0) {
 		visit_fail(visit, ERROR_INTERNAL, "out of memory");
 		return;
@@ -134,6 +138,13 @@ static void visit_report(struct visit *visit, const struct shelf_sum *kept)
 	reply.report.seq = visit->seq;
 	visit_leave(visit);
 	peer_send(session->peer, &reply);
+}
+
+/* `kept` NULL: it is in memory only. */
+static void visit_report(struct visit *visit, const struct shelf_sum *kept)
+{
+	visit_pack(visit, visit->server->packer, kept);
+	visit_send(visit);
 }
 
 static void visit_kept(struct memo_waiter *waiter, int result, const struct shelf_sum *sum,
@@ -146,8 +157,37 @@ static void visit_kept(struct memo_waiter *waiter, int result, const struct shel
 		visit_report(visit, sum);
 }
 
+/* A fit_done. */
+static void visit_fitted(void *context, int result, const struct fault *fault)
+{
+	struct visit *visit = context;
+	visit->solving = false;
+	if (!visit->session) {
+		visit_free(visit);
+		return;
+	}
+	if (result) {
+		visit_fail(visit, result < 0 ? ERROR_INTERNAL : ERROR_ARGUMENT, fault->text);
+		return;
+	}
+	fit_pack(visit->fit, visit->server->packer, visit->entry, visit->unread,
+		 (double)(clock_ns() - visit->began_ns) * 1e-9);
+	visit_send(visit);
+}
+
 static void visit_finish(struct visit *visit)
 {
+	if (visit->short_of_memory) {
+		visit_fail(visit, ERROR_INTERNAL, "out of memory");
+		return;
+	}
+	if (visit->fit) {
+		visit->what = "solving";
+		visit->solving = fit_solve(visit->fit, visit_fitted, visit);
+		if (!visit->solving)
+			visit_fail(visit, ERROR_INTERNAL, "no thread for it");
+		return;
+	}
 	visit->what = "keeping";
 	if (!memo_keep(visit->entry->memo, &visit->kept))
 		visit_report(visit, NULL);
@@ -205,7 +245,7 @@ bool visit_order(struct server *server, bool idle)
 
 bool visit_owns(const struct job *job)
 {
-	return !job->recipe->pipeline;
+	return !job->recipe->pipeline || job->recipe->moments;
 }
 
 void visit_take(struct server *server, struct job *job)
@@ -215,6 +255,7 @@ void visit_take(struct server *server, struct job *job)
 		visit->found[job->visited]++;
 	else
 		visit->unread++;
+	visit->short_of_memory |= visit->fit && job->outcome == JOB_MEMORY;
 	visit->bytes_read += job->bytes.size;
 	visit->index_bytes += job->index_bytes;
 	visit->done++;
@@ -233,6 +274,20 @@ void visit_take(struct server *server, struct job *job)
 
 /* -- the beginning ------------------------------------------------------------------------ */
 
+static void visit_fit_opened(struct visit *visit)
+{
+	struct fault fault;
+	unsigned code;
+	int r = fit_open(visit->fit, visit->entry->dataset, &visit->recipe, &code, &fault);
+	if (r) {
+		visit_fail(visit, r < 0 ? ERROR_INTERNAL : code,
+			   r < 0 ? "out of memory" : fault.text);
+		return;
+	}
+	visit->what = "visiting";
+	produce(visit->server);
+}
+
 static void visit_opened(struct catalog_waiter *waiter, int result, const struct fault *fault)
 {
 	struct visit *visit = list_entry(&waiter->link, struct visit, opened.link);
@@ -242,11 +297,6 @@ static void visit_opened(struct catalog_waiter *waiter, int result, const struct
 		visit_fail(visit, ERROR_DATASET, fault->text);
 		return;
 	}
-	if (!entry->memo) {
-		visit_fail(visit, ERROR_ARGUMENT,
-			   "this daemon keeps no indexes: index-memory is 0, or its log says why");
-		return;
-	}
 	visit->recipe = (struct job_recipe){
 		.dataset = entry->dataset,
 		.scans = entry->scans,
@@ -254,30 +304,42 @@ static void visit_opened(struct catalog_waiter *waiter, int result, const struct
 		.max_bytes = config->max_file_bytes,
 		.count = dataset_count(entry->dataset),
 	};
+	if (visit->fit) {
+		visit_fit_opened(visit);
+		return;
+	}
+	if (dataset_has_pixels(entry->dataset)) {
+		visit_fail(visit, ERROR_ARGUMENT,
+			   "the dataset's samples are pixels in memory: there is nothing to index");
+		return;
+	}
+	if (!entry->memo) {
+		visit_fail(visit, ERROR_ARGUMENT,
+			   "this daemon keeps no indexes: index-memory is 0, or its log says why");
+		return;
+	}
 	visit->what = "visiting";
 	produce(visit->server);
 }
 
-void visit_begin(struct session *session, const struct message_index *index)
+/* A visit of this session's; NULL: it has been told why not. */
+static struct visit *visit_new(struct session *session, uint64_t seq)
 {
 	struct server *server = session->peer->server;
-	struct dataset_spec spec = DATASET_SPEC_NULL;
-	struct fault fault;
 	if (session->visit || server->stopping) {
-		session_error(session, server->stopping ? ERROR_STOPPING : ERROR_ARGUMENT,
-			      index->seq,
+		session_error(session, server->stopping ? ERROR_STOPPING : ERROR_ARGUMENT, seq,
 			      server->stopping ? "the daemon is about to stop"
-					       : "this connection's INDEX is not done yet");
-		return;
+					       : "this connection's INDEX or FIT is not done yet");
+		return NULL;
 	}
 	struct visit *visit = calloc(1, sizeof(*visit));
 	if (!visit) {
-		session_error(session, ERROR_INTERNAL, index->seq, "out of memory");
-		return;
+		session_error(session, ERROR_INTERNAL, seq, "out of memory");
+		return NULL;
 	}
 	visit->server = server;
 	visit->session = session;
-	visit->seq = (uint32_t)index->seq;
+	visit->seq = (uint32_t)seq;
 	visit->what = "indexing";
 	visit->began_ns = clock_ns();
 	visit->opened.on_opened = visit_opened;
@@ -286,18 +348,46 @@ void visit_begin(struct session *session, const struct message_index *index)
 	list_init(&visit->kept.link);
 	list_append(&server->visits, &visit->link);
 	session->visit = visit;
+	return visit;
+}
 
-	int r = dataset_spec_parse(&spec, &index->dataset.value, &fault);
+static void visit_open(struct visit *visit, const struct value *dataset)
+{
+	struct dataset_spec spec = DATASET_SPEC_NULL;
+	struct fault fault;
+	int r = dataset_spec_parse(&spec, dataset, &fault);
 	if (r > 0) {
 		visit_fail(visit, ERROR_DATASET, fault.text);
 		return;
 	}
 	if (r == 0)
-		r = catalog_get(&visit->entry, server, &spec, &visit->opened);
+		r = catalog_get(&visit->entry, visit->server, &spec, &visit->opened);
 	if (r < 0)
 		visit_fail(visit, ERROR_INTERNAL, "out of memory");
 	else if (visit->entry->dataset)
 		visit_opened(&visit->opened, 0, NULL);
+}
+
+void visit_begin(struct session *session, const struct message_index *index)
+{
+	struct visit *visit = visit_new(session, index->seq);
+	if (visit)
+		visit_open(visit, &index->dataset.value);
+}
+
+void visit_begin_fit(struct session *session, const struct message_fit *message)
+{
+	struct visit *visit = visit_new(session, message->seq);
+	struct fault fault;
+	unsigned code;
+	if (!visit)
+		return;
+	int r = fit_new(&visit->fit, visit->server, message, &code, &fault);
+	if (r)
+		visit_fail(visit, r < 0 ? ERROR_INTERNAL : code,
+			   r < 0 ? "out of memory" : fault.text);
+	else
+		visit_open(visit, &message->dataset.value);
 }
 
 void visit_progress(struct visit *visit)

@@ -4,7 +4,8 @@
  * index, with no slot and no pixels, and then has the store written to the disk. The pool does it
  * with what trainers leave over: while one of them is hungry one file at a time, else as many as
  * there are threads for. Owned by the session it is for; once that is gone it lives until its jobs
- * are back. Loop thread.
+ * are back. Likewise a FIT (fit.h), whose jobs make the pictures to add up their bytes. Loop
+ * thread.
  *
  *   dataset (catalog.c) -> each file -> disk (memo.c) -> REPORT
  */
@@ -14,6 +15,7 @@
 #include <stdbool.h>
 
 struct job;
+struct message_fit;
 struct message_index;
 struct server;
 struct session;
@@ -21,6 +23,7 @@ struct visit;
 
 /* Begin; the answer (REPORT or ERROR) comes later, or now. */
 void visit_begin(struct session *session, const struct message_index *index);
+void visit_begin_fit(struct session *session, const struct message_fit *message);
 void visit_cancel(struct visit *visit); /* the peer left */
 /* Tell who waits how far it is. */
 void visit_progress(struct visit *visit);

@@ -21,6 +21,7 @@ struct codec_input {
 	size_t size;
 	struct decode_limits limits;
 	uint64_t start_ns; /* of this thread's CPU time */
+	bool numbers;	   /* of a palette its numbers, not its colours */
 };
 
 struct codec_header {

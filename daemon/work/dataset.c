@@ -4,17 +4,52 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "work/cifar.h"
 #include "work/folder.h"
+#include "work/joined.h"
 #include "work/kind.h"
 #include "work/manifest.h"
+#include "work/mnist.h"
+#include "work/npy.h"
+#include "work/npz.h"
 #include "work/quote.h"
 
-static const struct dataset_kind *const kinds[] = {&folder_kind, &manifest_kind};
+/* Whoever gives no kind gets the first that suits the path; any file may be a manifest. */
+static const struct dataset_kind *const kinds[] = {
+	&cifar10_kind, &cifar100_kind, &mnist_kind,    &folder_kind,
+	&npy_kind,     &npz_kind,      &manifest_kind,
+};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static const struct spec_key {
+	const char *name;
+	size_t offset;
+} spec_keys[] = {
+	{"path", offsetof(struct dataset_spec, path)},
+	{"kind", offsetof(struct dataset_spec, kind)},
+	{"root", offsetof(struct dataset_spec, root)},
+	{"format", offsetof(struct dataset_spec, format)},
+	{"images", offsetof(struct dataset_spec, images)},
+	{"labels", offsetof(struct dataset_spec, labels)},
+	{"split", offsetof(struct dataset_spec, split)},
+	{NULL, 0},
+};
+#define SPEC_KEYS (sizeof(spec_keys) / sizeof(spec_keys[0]) - 1)
+
+static char **spec_member(struct dataset_spec *spec, const struct spec_key *key)
+{
+	return (char **)((uintptr_t)spec + key->offset);
+}
+
+static const char *spec_text(const struct dataset_spec *spec, const struct spec_key *key)
+{
+	return *(char *const *)((uintptr_t)spec + key->offset);
+}
 
 struct dataset {
 	const struct dataset_kind *kind;
@@ -23,6 +58,8 @@ struct dataset {
 	/* What the stamp of each file was when it was first read; 0: not yet. Pages of it are had
 	 * from the system when they are first written. */
 	_Atomic uint64_t *stamps;
+	const struct column *mask;     /* NULL: there is none */
+	_Atomic uint64_t *mask_stamps; /* the same of its files */
 };
 
 static const struct dataset_kind *dataset_find_kind(const char *name)
@@ -34,16 +71,30 @@ static const struct dataset_kind *dataset_find_kind(const char *name)
 	return NULL;
 }
 
+static bool takes(const struct dataset_kind *kind, const char *key)
+{
+	for (const char *const *taken = kind->keys; *taken; taken++) {
+		if (strcmp(*taken, key) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* What the description says and the kind does not take is an error, not ignored. */
 static int dataset_check_spec(const struct dataset_spec *spec, const struct dataset_kind *kind,
 			      struct fault *fault)
 {
-	const char *extra = spec->root ? "root" : spec->format ? "format" : NULL;
-	if (kind == &folder_kind && extra)
+	for (const struct spec_key *key = spec_keys; key->name; key++) {
+		if (!spec_text(spec, key) || strcmp(key->name, "path") == 0 ||
+		    strcmp(key->name, "kind") == 0 || takes(kind, key->name))
+			continue;
+		char list[64] = "path";
+		for (const char *const *taken = kind->keys; *taken; taken++)
+			strcat(strcat(list, ", "), *taken);
 		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset: '%s' is for a manifest; the path of an image folder is "
-				 "all it takes",
-				 extra);
+				 "dataset: '%s' is not for the kind '%s', which takes %s",
+				 key->name, kind->name, list);
+	}
 	return 0;
 }
 
@@ -52,6 +103,11 @@ static int dataset_choose_kind(const struct dataset_kind **out, const struct dat
 {
 	struct quote quote;
 	struct stat stat_;
+	size_t i = 0;
+	if (spec->parts) {
+		*out = &joined_kind;
+		return 0;
+	}
 	if (spec->kind) {
 		*out = dataset_find_kind(spec->kind);
 		assert(*out); /* dataset_spec_parse() let it pass */
@@ -60,8 +116,23 @@ static int dataset_choose_kind(const struct dataset_kind **out, const struct dat
 	if (stat(spec->path, &stat_))
 		return fault_say(fault, DATASET_E_OPEN, "cannot open the dataset %s: %s",
 				 quote_text(&quote, spec->path), strerror(errno));
-	*out = S_ISDIR(stat_.st_mode) ? &folder_kind : &manifest_kind;
+	while (i + 1 < KINDS && !kinds[i]->suits(spec->path, S_ISDIR(stat_.st_mode)))
+		i++;
+	*out = kinds[i];
 	return dataset_check_spec(spec, *out, fault);
+}
+
+static int dataset_make_stamps(struct dataset *dataset)
+{
+	const struct columns *columns = dataset_columns(dataset);
+	for (unsigned i = 0; i < columns->count; i++) {
+		if (columns->column[i].kind == COLUMN_MASK)
+			dataset->mask = &columns->column[i];
+	}
+	dataset->stamps = calloc(dataset->facts.count, sizeof(*dataset->stamps));
+	if (dataset->mask)
+		dataset->mask_stamps = calloc(dataset->facts.count, sizeof(*dataset->mask_stamps));
+	return dataset->stamps && (!dataset->mask || dataset->mask_stamps) ? 0 : -ENOMEM;
 }
 
 int dataset_open(struct dataset **out, const struct dataset_spec *spec,
@@ -76,10 +147,8 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 		return -ENOMEM;
 	dataset->kind = kind;
 	result = kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
-	if (!result) {
-		dataset->stamps = calloc(dataset->facts.count, sizeof(*dataset->stamps));
-		result = dataset->stamps ? 0 : -ENOMEM;
-	}
+	if (!result && kind->read && !dataset->facts.parts)
+		result = dataset_make_stamps(dataset);
 	if (result) {
 		dataset_free(dataset);
 		return result < 0 ? fault_say(fault, result, "out of memory for the index")
@@ -95,6 +164,7 @@ void dataset_free(struct dataset *dataset)
 		return;
 	dataset->kind->free(dataset->state);
 	free(dataset->stamps);
+	free(dataset->mask_stamps);
 	free(dataset);
 }
 
@@ -106,6 +176,17 @@ uint64_t dataset_count(const struct dataset *dataset)
 uint64_t dataset_skipped(const struct dataset *dataset)
 {
 	return dataset->facts.skipped;
+}
+
+uint32_t dataset_part_count(const struct dataset *dataset)
+{
+	return dataset->facts.parts;
+}
+
+uint64_t dataset_part_first(const struct dataset *dataset, uint32_t part)
+{
+	assert(part <= dataset->facts.parts);
+	return dataset->facts.part_first[part];
 }
 
 const char *dataset_kind_name(const struct dataset *dataset)
@@ -145,19 +226,43 @@ void dataset_read_label(const struct dataset *dataset, uint64_t sample, void *ou
 	dataset->kind->read_label(dataset->state, sample, out);
 }
 
+const struct columns *dataset_columns(const struct dataset *dataset)
+{
+	static const struct columns none;
+	return dataset->facts.columns ? dataset->facts.columns : &none;
+}
+
 size_t dataset_path(const struct dataset *dataset, uint64_t sample, char *out, size_t size)
 {
 	assert(sample < dataset->facts.count);
 	return dataset->kind->path(dataset->state, sample, out, size);
 }
 
-/* Is this the stamp that the sample's file had when it was first read? */
-static bool dataset_same_file(const struct dataset *dataset, uint64_t sample,
-			      const struct stamp *stamp)
+bool dataset_has_pixels(const struct dataset *dataset)
 {
-	uint64_t mark = stamp_mark(stamp), first = 0;
-	return atomic_compare_exchange_strong(&dataset->stamps[sample], &first, mark) ||
-	       first == mark;
+	return dataset->kind->pixels && !dataset->facts.files;
+}
+
+struct image dataset_pixels(const struct dataset *dataset, uint64_t sample)
+{
+	assert(sample < dataset->facts.count);
+	return dataset->kind->pixels(dataset->state, sample);
+}
+
+/* Is this the stamp that the file had when it was first read? */
+static bool dataset_same_file(_Atomic uint64_t *first, const struct stamp *stamp)
+{
+	uint64_t mark = stamp_mark(stamp), none = 0;
+	return atomic_compare_exchange_strong(first, &none, mark) || none == mark;
+}
+
+static int dataset_say_changed(const char *path, struct fault *fault)
+{
+	struct quote quote;
+	return fault_say(fault, DATASET_E_CHANGED,
+			 "%s is not the file that was read before: the dataset changed under the "
+			 "stream; attach again once it stands still",
+			 quote_text(&quote, path));
 }
 
 int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
@@ -168,18 +273,30 @@ int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_byte
 	int result = dataset->kind->read(dataset->state, sample, max_bytes, buffer, &stamp, fault);
 	if (result)
 		return result;
-	if (!dataset_same_file(dataset, sample, &stamp)) {
+	if (dataset->stamps && !dataset_same_file(&dataset->stamps[sample], &stamp)) {
 		char path[256];
-		struct quote quote;
 		dataset_path(dataset, sample, path, sizeof(path));
-		return fault_say(fault, DATASET_E_CHANGED,
-				 "%s is not the file that was read before: the dataset changed "
-				 "under the stream; attach again once it stands still",
-				 quote_text(&quote, path));
+		return dataset_say_changed(path, fault);
 	}
 	if (stamp_out)
 		*stamp_out = stamp;
 	return 0;
+}
+
+int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
+		      struct buffer *buffer, struct fault *fault)
+{
+	struct stamp stamp;
+	size_t size;
+	assert(sample < dataset->facts.count && dataset->mask);
+	const char *path = column_path(dataset->mask, sample, &size);
+	int result = dataset->kind->read_mask(dataset->state, path, size, max_bytes, buffer, &stamp,
+					      fault);
+	if (result || dataset_same_file(&dataset->mask_stamps[sample], &stamp))
+		return result;
+	char name[256];
+	snprintf(name, sizeof(name), "%.*s", (int)size, path);
+	return dataset_say_changed(name, fault);
 }
 
 /*
@@ -225,18 +342,23 @@ static int dataset_take_text(char **out, const char *key, const struct value *va
 static int dataset_take_pair(struct dataset_spec *spec, const struct pair *pair,
 			     struct fault *fault)
 {
-	static const char *const keys[] = {"path", "kind", "root", "format", NULL};
-	char **const members[] = {&spec->path, &spec->kind, &spec->root, &spec->format};
+	const char *names[SPEC_KEYS + 2] = {[SPEC_KEYS] = "parts"};
+	char list[128] = "";
 	struct quote quote;
-	for (size_t i = 0; keys[i]; i++) {
-		if (text_equals(pair->key, keys[i]))
-			return dataset_take_text(members[i], keys[i], &pair->value, fault);
+	if (text_equals(pair->key, "parts"))
+		return joined_spec_parse(spec, &pair->value, fault);
+	for (size_t i = 0; i < SPEC_KEYS; i++) {
+		if (text_equals(pair->key, spec_keys[i].name))
+			return dataset_take_text(spec_member(spec, &spec_keys[i]),
+						 spec_keys[i].name, &pair->value, fault);
+		names[i] = spec_keys[i].name;
+		strcat(strcat(list, i ? ", " : ""), names[i]);
 	}
-	const char *nearest = quote_nearest(pair->key.data, pair->key.size, keys);
+	const char *nearest = quote_nearest(pair->key.data, pair->key.size, names);
 	return fault_say(fault, DATASET_E_ARGUMENT, "dataset: unknown key '%s'%s%s%s",
 			 quote_bytes(&quote, pair->key.data, pair->key.size),
-			 nearest ? "; did you mean '" : ": it takes path, kind, root, format",
-			 nearest ? nearest : "", nearest ? "'?" : "");
+			 nearest ? "; did you mean '" : ": it takes ", nearest ? nearest : list,
+			 nearest ? "'?" : ", parts");
 }
 
 static int dataset_check_choice(const char *key, const char *value, const char *const *choices,
@@ -272,12 +394,17 @@ static int dataset_check_path(const char *key, char *path, struct fault *fault)
 	return 0;
 }
 
-static int dataset_check_values(const struct dataset_spec *spec, struct fault *fault)
+static int dataset_check_values(struct dataset_spec *spec, struct fault *fault)
 {
-	static const char *const names[] = {"folder", "manifest", NULL};
+	const char *names[KINDS + 1] = {NULL};
 	static const char *const formats[] = {"lines", "tsv", "csv", "jsonl", NULL};
+	static const char *const splits[] = {"train", "test", NULL};
+	if (spec->parts)
+		return joined_spec_name(spec, fault);
 	if (!spec->path)
 		return fault_say(fault, DATASET_E_ARGUMENT, "dataset: 'path' is missing");
+	for (size_t i = 0; i < KINDS; i++)
+		names[i] = kinds[i]->name;
 	int result = dataset_check_path("path", spec->path, fault);
 	if (!result)
 		result = dataset_check_path("root", spec->root, fault);
@@ -285,6 +412,8 @@ static int dataset_check_values(const struct dataset_spec *spec, struct fault *f
 		result = dataset_check_choice("kind", spec->kind, names, fault);
 	if (!result)
 		result = dataset_check_choice("format", spec->format, formats, fault);
+	if (!result)
+		result = dataset_check_choice("split", spec->split, splits, fault);
 	if (!result && spec->kind)
 		result = dataset_check_spec(spec, dataset_find_kind(spec->kind), fault);
 	return result;
@@ -312,10 +441,9 @@ int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct
 
 void dataset_spec_deinit(struct dataset_spec *spec)
 {
-	free(spec->kind);
-	free(spec->path);
-	free(spec->root);
-	free(spec->format);
+	for (size_t i = 0; i < SPEC_KEYS; i++)
+		free(*spec_member(spec, &spec_keys[i]));
+	joined_spec_deinit(spec);
 	*spec = DATASET_SPEC_NULL;
 }
 
@@ -326,6 +454,9 @@ static bool dataset_same(const char *a, const char *b)
 
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b)
 {
-	return dataset_same(a->kind, b->kind) && dataset_same(a->path, b->path) &&
-	       dataset_same(a->root, b->root) && dataset_same(a->format, b->format);
+	for (size_t i = 0; i < SPEC_KEYS; i++) {
+		if (!dataset_same(spec_text(a, &spec_keys[i]), spec_text(b, &spec_keys[i])))
+			return false;
+	}
+	return joined_spec_equal(a, b);
 }

@@ -152,7 +152,7 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		  int32_t *height_out, struct fault *fault)
 {
 	decoder_forget(decoder);
-	decoder->input = (struct codec_input){data, size, *limits, clock_thread_ns()};
+	decoder->input = (struct codec_input){data, size, *limits, clock_thread_ns(), false};
 	enum format format = format_of(data, size);
 	int r;
 	switch (format) {
@@ -202,6 +202,11 @@ void decoder_set_scale(struct decoder *decoder, unsigned scale)
 {
 	if (decoder_shrinks(decoder))
 		jpeg_set_scale(decoder->jpeg, scale, &decoder->header);
+}
+
+void decoder_set_numbers(struct decoder *decoder)
+{
+	decoder->input.numbers = true;
 }
 
 int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault)

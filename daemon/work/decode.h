@@ -83,6 +83,10 @@ bool decoder_shrinks(const struct decoder *decoder);
  * libjpeg's scaled ones, which Pillow's draft() gives. May be called again. */
 void decoder_set_scale(struct decoder *decoder, unsigned scale);
 
+/* After decoder_begin(): of an image with a palette, decoder_read() shall give the numbers of its
+ * colours, as shades of grey: so masks are kept. */
+void decoder_set_numbers(struct decoder *decoder);
+
 /*
  * Decode at least the part `need` (inside the picture, not empty) of the image begun. `out` borrows
  * the decoder's memory until the next decoder_begin(). 0, a condition or -ENOMEM.

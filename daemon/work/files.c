@@ -2,6 +2,7 @@
 #include "work/files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ int files_finish(struct files *files, const char *from, struct dataset_facts *fa
 	facts->class_count = index_class_count(index);
 	facts->fingerprint = index_fingerprint(index);
 	facts->label = files_label(index);
+	facts->columns = index_columns(index);
 	facts->index_bytes = index_bytes(index);
 	return 0;
 }
@@ -89,12 +91,9 @@ size_t files_path(const void *state, uint64_t sample, char *out, size_t size)
 	return index_path(files->index, sample, out, size);
 }
 
-int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-	       struct stamp *stamp_out, struct fault *fault)
+static int files_read_path(const struct files *files, const char *path, size_t max_bytes,
+			   struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
 {
-	const struct files *files = state;
-	char path[INDEX_PATH_MAX];
-	index_path(files->index, sample, path, sizeof(path));
 	int result = root_read(&files->root, path, max_bytes, buffer, stamp_out, fault);
 	switch (result) {
 	case ROOT_E_LIMIT:
@@ -104,4 +103,21 @@ int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buff
 	default:
 		return result > 0 ? DATASET_E_READ : result;
 	}
+}
+
+int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+	       struct stamp *stamp_out, struct fault *fault)
+{
+	const struct files *files = state;
+	char path[INDEX_PATH_MAX];
+	index_path(files->index, sample, path, sizeof(path));
+	return files_read_path(files, path, max_bytes, buffer, stamp_out, fault);
+}
+
+int files_read_mask(const void *state, const char *path, size_t size, size_t max_bytes,
+		    struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
+{
+	char terminated[INDEX_PATH_MAX]; /* it was checked: no path is longer */
+	snprintf(terminated, sizeof(terminated), "%.*s", (int)size, path);
+	return files_read_path(state, terminated, max_bytes, buffer, stamp_out, fault);
 }

@@ -28,5 +28,7 @@ void files_read_label(const void *state, uint64_t sample, void *out);
 size_t files_path(const void *state, uint64_t sample, char *out, size_t size);
 int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
 	       struct stamp *stamp_out, struct fault *fault);
+int files_read_mask(const void *state, const char *path, size_t size, size_t max_bytes,
+		    struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
 
 #endif

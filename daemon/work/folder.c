@@ -421,8 +421,18 @@ static int folder_open(void **state_out, const struct dataset_spec *spec,
 	return 0;
 }
 
+static const char *const folder_keys[] = {NULL};
+
+static bool folder_suits(const char *path, bool folder)
+{
+	(void)path;
+	return folder;
+}
+
 const struct dataset_kind folder_kind = {
 	.name = "folder",
+	.keys = folder_keys,
+	.suits = folder_suits,
 	.open = folder_open,
 	.free = files_free,
 	.class_name = files_class_name,

@@ -11,44 +11,36 @@
  *		ratio = exp(log(ratio[0]) + uniform(4k + 1) * (log(ratio[1]) - log(ratio[0])))
  *		w = round(sqrt(area * ratio)), h = round(sqrt(area / ratio)), halves to even
  *		top = below(4k + 2, height - h + 1), left = below(4k + 3, width - w + 1)
- * all in float64, exp and log from base/exact.h.
+ *	RandomAffine, RandomRotation, RandomPerspective: the head of warp_draw.c
+ *	AutoAugment, RandAugment, TrivialAugmentWide: the head of auto_augment.c
+ *	FiveCrop, TenCrop: nothing; view v is crop v mod 5 or 10 of torchvision's, and what stands
+ *		before draws as for view v / 5 or 10, so that those are crops of one picture
+ *	RandomApply: applied unless p < uniform(0)
+ *	RandomChoice: of n, without p number trunc(uniform(0) * n); with it the first that has more
+ *		than uniform(0) * sum of the p in the sum of its and those before it, else the last
+ *	RandomOrder: of 0, 1, ... n - 1, for i = n - 1 to 1 i and below(i, i + 1) change places
+ * all in float64, exp and log from base/exact.h. Those that change colours stand in colour_draw.c.
+ * What a transform holds is numbered as if it stood behind it in the list, held or not:
+ * [RandomApply([A, B]), C] has t = 0, 1, 2, 3.
  */
 #include "work/geometry.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/exact.h"
+#include "work/auto_augment.h"
+#include "work/colour_draw.h"
+#include "work/geometry_step.h"
+#include "work/warp_draw.h"
 
-struct draws {
-	const struct draw_key *key;
-	uint32_t first;
-};
-
-static double uniform(const struct draws *draws, uint32_t number)
+struct step *step_add(struct geometry *geometry, enum step_kind kind, int32_t width, int32_t height)
 {
-	return draw_uniform(draws->key, draws->first + number);
-}
-
-static int32_t below(const struct draws *draws, uint32_t number, int32_t bound)
-{
-	return (int32_t)draw_below(draws->key, draws->first + number, (uint64_t)bound);
-}
-
-/* As Python's round(): halves to even. Below 2^52. */
-static double round_even(double x)
-{
-	double down = floor(x), rest = x - down;
-	if (rest > 0.5 || (rest == 0.5 && fmod(down, 2.0) != 0.0))
-		return down + 1.0;
-	return down;
-}
-
-static struct step *step_add(struct geometry *geometry, enum step_kind kind, int32_t width,
-			     int32_t height)
-{
-	struct step *step = &geometry->steps[geometry->count++];
-	*step = (struct step){.kind = kind};
+	struct step *step = &geometry->steps[geometry->count];
+	geometry->count += geometry->count + 1 < GEOMETRY_STEPS_MAX;
+	memset(step, 0, kind < STEP_WARP ? offsetof(struct step, warp) : sizeof(*step));
+	step->kind = kind;
 	step->axis[0] = (struct step_axis){.in = geometry->size[0], .out = width};
 	step->axis[1] = (struct step_axis){.in = geometry->size[1], .out = height};
 	geometry->size[0] = width;
@@ -246,22 +238,48 @@ static int add_random_resized_crop(struct geometry *geometry, const struct trans
 		(enum filter)transform->values[RANDOM_RESIZED_CROP_INTERPOLATION].number[0], fault);
 }
 
-static int add_flip(struct geometry *geometry, const struct transform *transform,
-		    const struct draws *draws, struct fault *fault)
+static void flip_add(struct geometry *geometry, bool vertical)
 {
-	int axis = transform->row->kind == TRANSFORM_RANDOM_VERTICAL_FLIP;
-	(void)fault;
-	if (uniform(draws, 0) < transform->values[RANDOM_FLIP_P].number[0])
-		step_add(geometry, STEP_FLIP, geometry->size[0], geometry->size[1])
-			->axis[axis]
-			.flip = true;
+	struct step *step = step_add(geometry, STEP_FLIP, geometry->size[0], geometry->size[1]);
+	step->axis[vertical].flip = true;
+}
+
+/* Four corners and the middle; of TenCrop, the same of the picture turned round behind them. */
+static int add_crops(struct geometry *geometry, const struct transform *transform,
+		     const struct draws *draws, struct fault *fault)
+{
+	const double *size = transform->values[CROPS_SIZE].number;
+	int32_t width = (int32_t)size[1], height = (int32_t)size[0];
+	int32_t over_x = geometry->size[0] - width, over_y = geometry->size[1] - height;
+	uint32_t crop = (uint32_t)(draws->key->position >> 56) % transform_views(transform);
+	uint32_t corner = crop % 5;
+	if (over_x < 0 || over_y < 0)
+		return fault_say(fault, GEOMETRY_E_IMAGE,
+				 "%s of %d x %d (width x height) is larger than the picture, %d x "
+				 "%d: put a Resize before it",
+				 transform->row->name, width, height, geometry->size[0],
+				 geometry->size[1]);
+	if (crop >= 5)
+		flip_add(geometry, transform->values[TEN_CROP_VERTICAL_FLIP].number[0] != 0.0);
+	if (corner == 4)
+		window_add(geometry, (int32_t)round_even(over_x / 2.0),
+			   (int32_t)round_even(over_y / 2.0), width, height);
+	else
+		window_add(geometry, corner & 1 ? over_x : 0, corner & 2 ? over_y : 0, width,
+			   height);
 	return 0;
 }
 
-typedef int geometry_function(struct geometry *geometry, const struct transform *transform,
-			      const struct draws *draws, struct fault *fault);
+static int add_flip(struct geometry *geometry, const struct transform *transform,
+		    const struct draws *draws, struct fault *fault)
+{
+	(void)fault;
+	if (uniform(draws, 0) < transform->values[RANDOM_FLIP_P].number[0])
+		flip_add(geometry, transform->row->kind == TRANSFORM_RANDOM_VERTICAL_FLIP);
+	return 0;
+}
 
-static geometry_function *const functions[] = {
+static geometry_function *const functions[TRANSFORM_KINDS] = {
 	[TRANSFORM_RESIZE] = add_resize,
 	[TRANSFORM_CENTER_CROP] = add_center_crop,
 	[TRANSFORM_RANDOM_CROP] = add_random_crop,
@@ -269,6 +287,24 @@ static geometry_function *const functions[] = {
 	[TRANSFORM_RANDOM_HORIZONTAL_FLIP] = add_flip,
 	[TRANSFORM_RANDOM_VERTICAL_FLIP] = add_flip,
 	[TRANSFORM_PAD] = add_pad,
+	[TRANSFORM_FIVE_CROP] = add_crops,
+	[TRANSFORM_TEN_CROP] = add_crops,
+	[TRANSFORM_RANDOM_INVERT] = colour_add_random,
+	[TRANSFORM_RANDOM_POSTERIZE] = colour_add_random,
+	[TRANSFORM_RANDOM_SOLARIZE] = colour_add_random,
+	[TRANSFORM_RANDOM_ADJUST_SHARPNESS] = colour_add_random,
+	[TRANSFORM_RANDOM_AUTOCONTRAST] = colour_add_random,
+	[TRANSFORM_RANDOM_EQUALIZE] = colour_add_random,
+	[TRANSFORM_RANDOM_GRAYSCALE] = colour_add_random,
+	[TRANSFORM_GRAYSCALE] = colour_add_grayscale,
+	[TRANSFORM_COLOR_JITTER] = colour_add_jitter,
+	[TRANSFORM_GAUSSIAN_BLUR] = colour_add_blur,
+	[TRANSFORM_RANDOM_AFFINE] = warp_add_affine,
+	[TRANSFORM_RANDOM_ROTATION] = warp_add_rotation,
+	[TRANSFORM_RANDOM_PERSPECTIVE] = warp_add_perspective,
+	[TRANSFORM_AUTO_AUGMENT] = augment_add_auto,
+	[TRANSFORM_RAND_AUGMENT] = augment_add_rand,
+	[TRANSFORM_TRIVIAL_AUGMENT] = augment_add_trivial,
 };
 
 void geometry_begin(struct geometry *geometry, int32_t width, int32_t height)
@@ -282,7 +318,96 @@ int geometry_add(struct geometry *geometry, const struct transform *transform, u
 		 const struct draw_key *key, struct fault *fault)
 {
 	const struct draws draws = {key, (uint32_t)index << 16};
-	return functions[transform->row->kind](geometry, transform, &draws, fault);
+	int r = functions[transform->row->kind](geometry, transform, &draws, fault);
+	if (r == 0 && geometry->count + 1 == GEOMETRY_STEPS_MAX)
+		return fault_say(fault, GEOMETRY_E_IMAGE, "the transforms make more than %d steps",
+				 GEOMETRY_STEPS_MAX - 2);
+	return r;
+}
+
+/* --- transforms that hold others --- */
+
+/* Add the one that stands at `at`, with what it holds. */
+typedef int combine_function(struct geometry *geometry, const struct transform *list, unsigned at,
+			     const struct draw_key *key, struct fault *fault);
+
+static int combine_run(struct geometry *geometry, const struct transform *list, unsigned at,
+		       const struct draw_key *key, struct fault *fault)
+{
+	return geometry_add_list(geometry, list, at + 1, list[at].behind, key, fault);
+}
+
+static int combine_apply(struct geometry *geometry, const struct transform *list, unsigned at,
+			 const struct draw_key *key, struct fault *fault)
+{
+	const struct draws draws = {key, at << 16};
+	if (list[at].values[COMBINED_P].number[0] < uniform(&draws, 0))
+		return 0;
+	return combine_run(geometry, list, at, key, fault);
+}
+
+/* Where the transforms that `at` holds stand; how many there are. */
+static unsigned find_held(const struct transform *list, unsigned at, unsigned *held_out)
+{
+	unsigned count = 0, end = at + 1 + list[at].behind;
+	for (unsigned i = at + 1; i < end; i += 1 + list[i].behind)
+		held_out[count++] = i;
+	return count;
+}
+
+static int combine_choose(struct geometry *geometry, const struct transform *list, unsigned at,
+			  const struct draw_key *key, struct fault *fault)
+{
+	const struct draws draws = {key, at << 16};
+	unsigned held[GEOMETRY_TRANSFORMS_MAX], count = find_held(list, at, held), chosen = 0;
+	double sum = 0, reached = 0;
+	for (unsigned i = 0; i < count; i++)
+		sum += list[held[i]].weight;
+	while (chosen + 1 < count) {
+		reached += list[held[chosen]].weight;
+		if (uniform(&draws, 0) * sum < reached)
+			break;
+		chosen++;
+	}
+	return geometry_add_list(geometry, list, held[chosen], 1 + list[held[chosen]].behind, key,
+				 fault);
+}
+
+static int combine_shuffled(struct geometry *geometry, const struct transform *list, unsigned at,
+			    const struct draw_key *key, struct fault *fault)
+{
+	const struct draws draws = {key, at << 16};
+	unsigned held[GEOMETRY_TRANSFORMS_MAX], count = find_held(list, at, held);
+	int r = 0;
+	for (unsigned i = count; i-- > 1;) {
+		int32_t other = below(&draws, i, (int32_t)i + 1);
+		unsigned swap = held[i];
+		held[i] = held[other];
+		held[other] = swap;
+	}
+	for (unsigned i = 0; r == 0 && i < count; i++)
+		r = geometry_add_list(geometry, list, held[i], 1 + list[held[i]].behind, key,
+				      fault);
+	return r;
+}
+
+static combine_function *const combine_functions[TRANSFORM_KINDS] = {
+	[TRANSFORM_COMPOSE] = combine_run,
+	[TRANSFORM_RANDOM_APPLY] = combine_apply,
+	[TRANSFORM_RANDOM_CHOICE] = combine_choose,
+	[TRANSFORM_RANDOM_ORDER] = combine_shuffled,
+};
+
+int geometry_add_list(struct geometry *geometry, const struct transform *list, unsigned first,
+		      unsigned count, const struct draw_key *key, struct fault *fault)
+{
+	int r = 0;
+	for (unsigned i = first; r == 0 && i < first + count; i += 1 + list[i].behind) {
+		combine_function *combine = combine_functions[list[i].row->kind];
+		r = combine ? combine(geometry, list, i, key, fault)
+			    : geometry_add(geometry, &list[i], i, key, fault);
+	}
+	return r;
 }
 
 /* --- for a picture that is decoded smaller --- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a list of transforms does to the places of one picture: the random ones drawn, the ones that
- * depend on the picture's size worked out, all of them as a list of plain steps. Arithmetic on
- * numbers only: no pixel, no memory of its own. A worker's thread.
+ * What a list of transforms does to the places and colours of one picture: the random ones drawn,
+ * the ones that depend on the picture's size worked out, all of them as a list of plain steps.
+ * Arithmetic on numbers only: no pixel, no memory of its own. A worker's thread.
  */
 #ifndef STOKER_WORK_GEOMETRY_H
 #define STOKER_WORK_GEOMETRY_H
@@ -13,11 +13,13 @@
 #include "base/fault.h"
 #include "base/philox.h"
 #include "work/axis.h"
+#include "work/colour.h"
 #include "work/image.h"
 #include "work/transform.h"
+#include "work/warp.h"
 
-#define GEOMETRY_TRANSFORMS_MAX 60 /* of a list: their steps are numbered by a byte */
-#define GEOMETRY_STEPS_MAX (4 * GEOMETRY_TRANSFORMS_MAX + 1) /* and geometry_shrink()'s crop */
+#define GEOMETRY_TRANSFORMS_MAX 60  /* of a list, with what they hold */
+#define GEOMETRY_STEPS_MAX 254	    /* they are numbered by a byte */
 #define GEOMETRY_EDGE_MAX (1 << 24) /* of a picture in between: Pillow's box is float32 */
 
 /* What is seen beside a picture, as in numpy.pad. */
@@ -32,6 +34,8 @@ enum step_kind {
 	STEP_WINDOW, /* a part of the picture, or more than it: crop and pad */
 	STEP_FLIP,
 	STEP_RESIZE,
+	STEP_WARP,
+	STEP_COLOUR, /* places stay */
 };
 
 struct step_axis {
@@ -46,12 +50,16 @@ struct step {
 	enum border border;	  /* WINDOW */
 	uint8_t fill[3];	  /* WINDOW with BORDER_CONSTANT */
 	struct step_axis axis[2]; /* x, y */
+	union {
+		struct warp warp;     /* WARP */
+		struct colour colour; /* COLOUR */
+	};
 };
 
 struct geometry {
 	int32_t size[2]; /* of the picture: width, height; after the steps so far */
 	unsigned count;
-	struct step steps[GEOMETRY_STEPS_MAX];
+	struct step steps[GEOMETRY_STEPS_MAX]; /* the last one is never reached */
 };
 
 enum {
@@ -60,9 +68,15 @@ enum {
 
 void geometry_begin(struct geometry *geometry, int32_t width, int32_t height);
 
-/* Add what `transform`, number `index` of its list, does to this picture. 0 or GEOMETRY_E_IMAGE. */
+/* Add what `transform`, number `index` of its list, does to this picture; it holds no others.
+ * 0 or GEOMETRY_E_IMAGE. */
 int geometry_add(struct geometry *geometry, const struct transform *transform, unsigned index,
 		 const struct draw_key *key, struct fault *fault);
+
+/* Add what `count` entries of `list`, from `first` on, do to this picture: those that hold others
+ * decide which of these, and in which order. 0 or GEOMETRY_E_IMAGE. */
+int geometry_add_list(struct geometry *geometry, const struct transform *list, unsigned first,
+		      unsigned count, const struct draw_key *key, struct fault *fault);
 
 /*
  * Rewrite the steps for the same picture decoded at a 1st, half, 4th or 8th of its size, each edge

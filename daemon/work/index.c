@@ -7,7 +7,7 @@
 
 #include "work/array.h"
 
-enum stream_tag { TAG_CLASS = 1, TAG_SAMPLE = 2, TAG_LABELS = 3, TAG_END = 4 };
+enum stream_tag { TAG_CLASS = 1, TAG_SAMPLE = 2, TAG_LABELS = 3, TAG_END = 4, TAG_COLUMN = 5 };
 
 /* 48 bits of offset: 12 bytes an entry instead of 16. */
 struct index_entry {
@@ -33,6 +33,7 @@ struct index {
 	uint64_t *classes; /* where in `names`, terminated */
 	uint64_t class_count, classes_capacity;
 	struct labels labels;
+	struct columns columns;
 	struct digest fingerprint;
 
 	/* While it is built. */
@@ -70,6 +71,7 @@ void index_free(struct index *index)
 	if (index->digest)
 		digest_end(index->digest);
 	labels_deinit(&index->labels);
+	columns_deinit(&index->columns);
 	free(index->names);
 	free(index->entries);
 	free(index->directories);
@@ -214,11 +216,21 @@ int index_add_labels(struct index *index, const struct label *row, uint32_t coun
 	return labels_add(&index->labels, row, count);
 }
 
+int index_add_cells(struct index *index, const struct cell *cells, unsigned count,
+		    struct fault *fault)
+{
+	return columns_add(&index->columns, cells, count, fault);
+}
+
 void index_finish(struct index *index)
 {
 	if (index->labels.rows) {
 		digest_add_u64(index->digest, TAG_LABELS);
 		labels_digest(&index->labels, index->digest);
+	}
+	for (unsigned i = 0; i < index->columns.count; i++) {
+		digest_add_u64(index->digest, TAG_COLUMN);
+		column_digest(&index->columns.column[i], index->digest);
 	}
 	digest_add_u64(index->digest, TAG_END);
 	digest_add_u64(index->digest, index->count);
@@ -232,6 +244,7 @@ void index_finish(struct index *index)
 	ARRAY_SHRINK(index->directories, index->directories_capacity, index->directory_count);
 	ARRAY_SHRINK(index->classes, index->classes_capacity, index->class_count);
 	labels_shrink(&index->labels);
+	columns_shrink(&index->columns);
 }
 
 uint64_t index_count(const struct index *index)
@@ -251,7 +264,7 @@ size_t index_bytes(const struct index *index)
 	       index->directories_capacity * sizeof(*index->directories) +
 	       index->classes_capacity * sizeof(*index->classes) +
 	       index->labels.capacity * labels_row_bytes(&index->labels) +
-	       index->table_size * sizeof(*index->table);
+	       columns_bytes(&index->columns) + index->table_size * sizeof(*index->table);
 }
 
 uint32_t index_class_count(const struct index *index)
@@ -267,6 +280,11 @@ const char *index_class_name(const struct index *index, uint32_t class)
 const struct labels *index_labels(const struct index *index)
 {
 	return index->labels.rows ? &index->labels : NULL;
+}
+
+const struct columns *index_columns(const struct index *index)
+{
+	return &index->columns;
 }
 
 uint32_t index_class(const struct index *index, uint64_t sample)

@@ -13,6 +13,10 @@
  *	for each sample, in order:	2, text path, size of the file, class
  *	if labels were added:		3, 0 (int64) or 1 (float32), labels of a sample, and all
  *					of them, in order; a float32 as its bits
+ *	for each column, in order:	5, its name (16 bytes), its kind (0 numbers, 1 mask,
+ *					2 boxes, 3 points) and what it holds: numbers as labels;
+ *					of the others where each row ends, in bytes, and then
+ *					the bytes of all: float32, or paths
  *	at the end:			4, number of samples
  * where the size is 2^64-1 if the kind does not look at the files, and the class 2^32-1 if there
  * are no classes.
@@ -25,6 +29,7 @@
 #include <stdint.h>
 
 #include "base/digest.h"
+#include "work/column.h"
 #include "work/labels.h"
 
 #define INDEX_SAMPLES_MAX ((uint64_t)1 << 28)
@@ -55,6 +60,9 @@ int index_add(struct index *index, uint32_t directory, const char *name, size_t 
 	      uint64_t bytes);
 /* Labels of the sample added last, if they are not classes. 0, LABELS_E_COUNT or -ENOMEM. */
 int index_add_labels(struct index *index, const struct label *row, uint32_t count);
+/* What the sample added last has beside them, if any has. 0, COLUMN_E_BAD or -ENOMEM. */
+int index_add_cells(struct index *index, const struct cell *cells, unsigned count,
+		    struct fault *fault);
 /* Give back what only building needed. */
 void index_finish(struct index *index);
 
@@ -65,6 +73,7 @@ uint32_t index_class_count(const struct index *index);
 const char *index_class_name(const struct index *index, uint32_t class);
 /* NULL if the labels are the classes. */
 const struct labels *index_labels(const struct index *index);
+const struct columns *index_columns(const struct index *index);
 uint32_t index_class(const struct index *index, uint64_t sample);
 size_t index_path(const struct index *index, uint64_t sample, char *out, size_t size);
 

@@ -16,7 +16,10 @@
 #include "base/philox.h"
 #include "work/dataset.h"
 #include "work/decode.h"
+#include "work/field.h"
+#include "work/moments.h"
 #include "work/pipeline.h"
+#include "work/sampler.h"
 #include "work/scans.h"
 
 enum job_outcome {
@@ -43,12 +46,17 @@ enum job_visited {
 struct job_recipe {
 	const struct dataset *dataset;
 	const struct pipeline *pipeline; /* NULL: only visit, to learn what `scans` keeps */
-	struct scans *scans;		 /* the dataset's; NULL: none are kept */
+	struct moments *moments; /* where bytes are added up, in place of a slot; NULL: nowhere */
+	struct fields fields;
+	struct scans *scans; /* the dataset's; NULL: none are kept */
 	struct decode_limits limits;
 	size_t max_bytes;
 	bool exif;
-	uint64_t first, count; /* the stream's samples: [first, first + count) of the dataset */
-	unsigned substitutes;  /* how many neighbours may stand in for a bad sample; 0: none */
+	/* The stream's samples, by place from 0 to count: those of the sampler, or, if it is NULL,
+	 * [first, first + count) of the dataset. */
+	const struct sampler *sampler;
+	uint64_t first, count;
+	unsigned substitutes; /* how many neighbours may stand in for a bad sample; 0: none */
 };
 
 #define JOB_KIN_MAX 16
@@ -59,12 +67,14 @@ struct job {
 
 	const struct job_recipe *recipe;
 	struct draw_key key;
-	uint64_t sample;
-	void *image, *label, *index; /* the slot: one entry of each field's array */
-	void *owner;		     /* the loop's, to know it again: a ring ... */
-	uint32_t slot;		     /* ... and one of its slots */
-	void *turn;		     /* the loop's, too: who ordered it and its kin */
-	uint64_t cost_ns;	     /* what it is likely to take a worker; 0: not known */
+	uint64_t sample, place;
+	struct draw_key partner_key;	 /* of the one that it is mixed with, if it is; its ... */
+	uint64_t partner;		 /* ... place */
+	void *field[SEGMENT_FIELDS_MAX]; /* the slot: one entry of each field's array */
+	void *owner;			 /* the loop's, to know it again: a ring ... */
+	uint32_t slot;			 /* ... and one of its slots */
+	void *turn;			 /* the loop's, too: who ordered it and its kin */
+	uint64_t cost_ns;		 /* what it is likely to take a worker; 0: not known */
 
 	enum job_outcome outcome;
 	bool shared;	  /* its decode was paid for by the first of its kin */
@@ -80,7 +90,19 @@ struct job {
 
 	struct buffer bytes; /* the pool's: from fetch to work */
 	struct stamp stamp;  /* of the file they are from */
+	struct buffer mask;  /* the same of its mask, if one of the kin has that field ... */
+	enum job_outcome mask_outcome; /* ... and why there is none */
+	struct fault mask_fault;
+	struct buffer mate; /* the same of its partner's file, if one of the kin is mixed */
+	struct stamp mate_stamp;
+	enum job_outcome mate_outcome;
+	struct fault mate_fault;
 };
+
+static inline uint64_t job_sample(const struct job_recipe *recipe, uint64_t place)
+{
+	return recipe->sampler ? sampler_sample(recipe->sampler, place) : recipe->first + place;
+}
 
 /* Is it, or one of its kin, of this owner? */
 static inline bool job_is_of(const struct job *job, const void *owner)

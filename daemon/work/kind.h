@@ -15,11 +15,21 @@ struct dataset_facts {
 	uint64_t skipped;
 	struct digest fingerprint;
 	struct dataset_label label;
+	const struct columns *columns; /* what there is beside; of the state */
+	/* Of several datasets joined, which look after their files' stamps: how many, where each
+	 * begins and the last ends (of the state), and whether their samples are files. */
+	uint32_t parts;
+	const uint64_t *part_first;
+	bool files;
 	size_t index_bytes;
 };
 
 struct dataset_kind {
 	const char *name;
+	/* Of a description's keys those that it takes, beside path and kind; NULL ends them. */
+	const char *const *keys;
+	/* Is a path, of a folder or not, one of its own if nobody says so? */
+	bool (*suits)(const char *path, bool folder);
 	/* As dataset_open(); `spec` has a path and, for its other members, what the kind takes. */
 	int (*open)(void **state_out, const struct dataset_spec *spec,
 		    struct dataset_progress *progress, struct dataset_facts *facts,
@@ -29,8 +39,14 @@ struct dataset_kind {
 	const char *(*class_name)(const void *state, uint64_t label);
 	void (*read_label)(const void *state, uint64_t sample, void *out);
 	size_t (*path)(const void *state, uint64_t sample, char *out, size_t size);
+	/* One of these two (joined has both): samples are files, or pixels in memory (as
+	 * dataset_pixels()). */
 	int (*read)(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
 		    struct stamp *stamp_out, struct fault *fault);
+	struct image (*pixels)(const void *state, uint64_t sample);
+	/* The file of a mask, of a kind whose columns can have one; `path` is of a column. */
+	int (*read_mask)(const void *state, const char *path, size_t size, size_t max_bytes,
+			 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
 };
 
 #endif

@@ -56,15 +56,32 @@ static int manifest_add_sample(struct index *index, const struct row *row)
 	return index_add(index, directory, row->path + name, row->path_size - name, INDEX_NO_SIZE);
 }
 
-/* 0, ROW_E_BAD or -ENOMEM. */
-static int manifest_add(struct index *index, const struct row *row, struct fault *fault)
+static int manifest_check_paths(const struct row *row, struct fault *fault)
 {
 	struct quote quote;
 	const char *wrong = manifest_check_path(row->path, row->path_size);
 	if (wrong)
 		return fault_say(fault, ROW_E_BAD, "%s: '%s'", wrong,
 				 quote_bytes(&quote, row->path, row->path_size));
-	int result = manifest_add_sample(index, row);
+	for (uint32_t i = 0; i < row->cell_count; i++) {
+		const struct cell *cell = &row->cells[i];
+		if (cell->kind != COLUMN_MASK)
+			continue;
+		wrong = manifest_check_path(cell->text, cell->text_size);
+		if (wrong)
+			return fault_say(fault, ROW_E_BAD, "mask: %s: '%s'", wrong,
+					 quote_bytes(&quote, cell->text, cell->text_size));
+	}
+	return 0;
+}
+
+/* 0, ROW_E_BAD or -ENOMEM. */
+static int manifest_add(struct index *index, const struct row *row, struct fault *fault)
+{
+	int result = manifest_check_paths(row, fault);
+	if (result)
+		return result;
+	result = manifest_add_sample(index, row);
 	if (result == INDEX_E_FULL)
 		return fault_say(fault, ROW_E_BAD,
 				 "more samples or folders than an index holds (%" PRIu64 ", %u)",
@@ -75,7 +92,9 @@ static int manifest_add(struct index *index, const struct row *row, struct fault
 		return fault_say(fault, ROW_E_BAD,
 				 "the number of labels is %u here and %u in the first row",
 				 row->count, index_labels(index)->count);
-	return result;
+	if (!result)
+		result = index_add_cells(index, row->cells, row->cell_count, fault);
+	return result == COLUMN_E_BAD ? ROW_E_BAD : result;
 }
 
 static int manifest_parse_rows(struct index *index, struct line_reader *lines, const char *name,
@@ -193,12 +212,23 @@ static int manifest_open(void **state_out, const struct dataset_spec *spec,
 	return result;
 }
 
+static const char *const manifest_keys[] = {"root", "format", NULL};
+
+static bool manifest_suits(const char *path, bool folder)
+{
+	(void)path;
+	return !folder;
+}
+
 const struct dataset_kind manifest_kind = {
 	.name = "manifest",
+	.keys = manifest_keys,
+	.suits = manifest_suits,
 	.open = manifest_open,
 	.free = files_free,
 	.class_name = files_class_name,
 	.read_label = files_read_label,
 	.path = files_path,
 	.read = files_read,
+	.read_mask = files_read_mask,
 };

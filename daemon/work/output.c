@@ -84,6 +84,11 @@ static uint16_t float16_of(float number)
 	return (uint16_t)(sign | shift_even(fraction | 0x800000u, 126 - exponent));
 }
 
+uint16_t output_half(enum output_type type, float number)
+{
+	return type == OUTPUT_FLOAT16 ? float16_of(number) : bfloat16_of(number);
+}
+
 static struct output_line line_of(float mean, float std)
 {
 	struct output_line line = {mean, (float)(1.0 / (double)std), 0.0f};
@@ -105,10 +110,8 @@ static void output_enter(struct output *output, int channel, int byte, float val
 		output->lined = false;
 	if (output->type == OUTPUT_FLOAT32)
 		output->table.single[channel][byte] = value;
-	else if (output->type == OUTPUT_FLOAT16)
-		output->table.half[channel][byte] = float16_of(value);
-	else if (output->type == OUTPUT_BFLOAT16)
-		output->table.half[channel][byte] = bfloat16_of(value);
+	else if (output->type != OUTPUT_UINT8)
+		output->table.half[channel][byte] = output_half(output->type, value);
 }
 
 void output_tabulate(struct output *output, const double *mean, const double *std)

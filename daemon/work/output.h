@@ -56,6 +56,9 @@ void output_tabulate(struct output *output, const double *mean, const double *st
 /* Writes row y (3 * width bytes, BUFFER_SLACK readable behind them) of the picture to the array. */
 typedef void output_row(const struct output *output, void *array, int32_t y, const uint8_t *row);
 
+/* A number in the bits of float16 or bfloat16, whichever `type` is. */
+uint16_t output_half(enum output_type type, float number);
+
 /* The fastest for this output; what is written does not depend on it. */
 output_row *output_row_for(const struct output *output, enum cpu cpu);
 /* Behind the last row: what was written comes before all that this thread writes from now on. */

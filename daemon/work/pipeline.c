@@ -6,154 +6,63 @@
 #include "work/pipeline.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "work/follow.h"
 #include "work/geometry.h"
+#include "work/list.h"
+#include "work/mix.h"
 #include "work/output.h"
 #include "work/quote.h"
 #include "work/stage.h"
-#include "work/transform.h"
+#include "work/statistics.h"
+#include "work/tail.h"
 
 #define OUTPUT_BYTES_MAX ((uint64_t)1 << 30)
 
 struct pipeline {
-	struct transform places[GEOMETRY_TRANSFORMS_MAX]; /* what moves pixels, in order */
-	unsigned count;
-	struct transform normalize;
-	bool normalized;
+	struct list list;
 	struct output output;
+	struct tail tail;
+	struct mix mix;
 	bool draft;
-	char *text; /* owned */
+	struct statistics *statistics; /* the tail's; a user of them */
+	char *text;		       /* owned */
 };
 
 struct pipeline_scratch {
 	struct geometry geometry;
 	struct stages stages;
+	struct buffer mask;  /* as it comes out of the stages, three bytes a pixel */
+	struct draw_key key; /* the tail draws for itself */
+	struct tail_scratch tail;
 };
 
-/* Checking a list: what must be remembered from one transform to the next. */
-struct check {
-	struct pipeline *pipeline;
-	struct geometry geometry; /* of the size that all images have so far, if they have one */
-	bool sized, tensor;
-	int resized; /* the last Resize that fixed one edge only, or -1 */
-};
-
-static bool resizes(const struct transform *transform)
+static int pipeline_write(struct pipeline *pipeline)
 {
-	return transform->row->kind == TRANSFORM_RESIZE ||
-	       transform->row->kind == TRANSFORM_RANDOM_RESIZED_CROP;
+	size_t size;
+	free(pipeline->text);
+	pipeline->text = NULL;
+	FILE *file = open_memstream(&pipeline->text, &size);
+	if (!file)
+		return -ENOMEM;
+	list_write(file, &pipeline->list);
+	fprintf(file, "%s|%s%s", output_type_name(pipeline->output.type),
+		pipeline->output.planes ? "NCHW" : "NHWC", pipeline->draft ? "|draft" : "");
+	bool bad = ferror(file);
+	/* glibc's fclose() does not say that the text could not be had. */
+	return fclose(file) != 0 || bad || !pipeline->text ? -ENOMEM : 0;
 }
 
-static bool fills(const struct transform *transform)
+static int pipeline_measure(struct pipeline *pipeline, struct fault *fault)
 {
-	const struct parameter *fill = &transform->values[PAD_FILL];
-	if (transform->row->kind == TRANSFORM_RANDOM_CROP)
-		fill = &transform->values[RANDOM_CROP_FILL];
-	else if (transform->row->kind != TRANSFORM_PAD)
-		return false;
-	return fill->number[0] != 0 || fill->number[1] != 0 || fill->number[2] != 0;
-}
-
-/* The size that a transform gives to every image whatever it was, as (height, width). */
-static const double *fixed_size(const struct transform *transform)
-{
-	switch (transform->row->kind) {
-	case TRANSFORM_RESIZE: /* size is the first parameter of all four */
-		return transform->values[RESIZE_SIZE].count == 2
-			       ? transform->values[RESIZE_SIZE].number
-			       : NULL;
-	case TRANSFORM_CENTER_CROP:
-	case TRANSFORM_RANDOM_CROP:
-	case TRANSFORM_RANDOM_RESIZED_CROP:
-		return transform->values[0].number;
-	default:
-		return NULL;
-	}
-}
-
-static int check_place(struct check *check, const struct transform *transform, unsigned index,
-		       struct fault *fault)
-{
-	struct pipeline *pipeline = check->pipeline;
-	struct geometry *geometry = &check->geometry;
-	const double *size = fixed_size(transform);
-	const struct draw_key key = {0};
-	struct fault why;
-	/* After ToTensor torchvision works on tensors, whose resize and fill are others. */
-	if (check->tensor && (resizes(transform) || fills(transform)))
-		return fault_say(
-			fault, PIPELINE_E_TRANSFORM,
-			"transforms[%u]: %s stands after ToTensor, where torchvision would "
-			"%s numbers, not bytes: put it before",
-			index, transform->row->name, resizes(transform) ? "resize" : "fill in");
-	bool crops = transform->row->kind == TRANSFORM_RANDOM_CROP;
-	if (check->sized && (crops || !size)) {
-		if (geometry_add(geometry, transform, pipeline->count, &key, &why) != 0)
-			return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms[%u]: %s", index,
-					 why.text);
-		geometry_begin(geometry, geometry->size[0], geometry->size[1]);
-	} else if (size) {
-		check->sized = true;
-		geometry_begin(geometry, (int32_t)size[1], (int32_t)size[0]);
-	} else if (transform->row->kind == TRANSFORM_RESIZE) {
-		check->resized = (int)index;
-	}
-	pipeline->places[pipeline->count++] = *transform;
-	return 0;
-}
-
-static int check_transform(struct check *check, const struct value *map, unsigned index,
-			   struct fault *fault)
-{
-	struct pipeline *pipeline = check->pipeline;
-	struct transform transform;
-	struct fault why;
-	if (transform_parse(&transform, map, &why) != 0)
-		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms[%u]: %s", index,
-				 why.text);
-	if (pipeline->normalized)
-		return fault_say(
-			fault, PIPELINE_E_TRANSFORM,
-			"transforms[%u]: %s stands after Normalize, which must be the last", index,
-			transform.row->name);
-	switch (transform.row->kind) {
-	case TRANSFORM_TO_TENSOR:
-		check->tensor = true;
-		return 0;
-	case TRANSFORM_NORMALIZE:
-		if (pipeline->output.type == OUTPUT_UINT8)
-			return fault_say(fault, PIPELINE_E_TRANSFORM,
-					 "transforms[%u]: Normalize makes fractions, which dtype "
-					 "uint8 cannot hold: take float32, float16 or bfloat16",
-					 index);
-		pipeline->normalize = transform;
-		pipeline->normalized = true;
-		return 0;
-	default:
-		return check_place(check, &transform, index, fault);
-	}
-}
-
-static int check_size(const struct check *check, struct fault *fault)
-{
-	struct output *output = &check->pipeline->output;
-	if (!check->sized && check->resized >= 0)
-		return fault_say(
-			fault, PIPELINE_E_TRANSFORM,
-			"transforms[%d]: Resize of one number fixes the shorter edge only, so "
-			"images would come out in different sizes: add CenterCrop(size) "
-			"behind it, or give it size=(height, width)",
-			check->resized);
-	if (!check->sized)
-		return fault_say(fault, PIPELINE_E_TRANSFORM,
-				 "transforms: none of them gives the images one size: add "
-				 "RandomResizedCrop(224), or Resize(256) and CenterCrop(224)");
-	output->width = check->geometry.size[0];
-	output->height = check->geometry.size[1];
+	struct output *output = &pipeline->output;
+	output->width = pipeline->list.width;
+	output->height = pipeline->list.height;
 	if (output_bytes(output->type, output->width, output->height) > OUTPUT_BYTES_MAX)
 		return fault_say(fault, PIPELINE_E_TRANSFORM,
 				 "transforms: an image of %d x %d in %s takes more than 1 GiB",
@@ -161,44 +70,26 @@ static int check_size(const struct check *check, struct fault *fault)
 	return 0;
 }
 
-static int check_list(struct pipeline *pipeline, const struct value *list, struct fault *fault)
+static int pipeline_end(struct pipeline *pipeline, struct fault *fault)
 {
-	struct check check = {.pipeline = pipeline, .resized = -1};
-	uint32_t count = list && list->kind == VALUE_LIST ? list->count : 0;
-	if (list && list->kind != VALUE_LIST && list->kind != VALUE_NIL)
-		return fault_say(fault, PIPELINE_E_TRANSFORM,
-				 "transforms: must be a list, not a %s",
-				 value_kind_name(list->kind));
-	if (count > GEOMETRY_TRANSFORMS_MAX)
-		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %u are more than %d",
-				 count, GEOMETRY_TRANSFORMS_MAX);
-	for (uint32_t i = 0; i < count; i++) {
-		int r = check_transform(&check, &list->items[i], i, fault);
-		if (r)
-			return r;
+	const struct list *list = &pipeline->list;
+	struct fault why;
+	for (unsigned i = 0; i < list->end_count; i++) {
+		enum transform_kind kind = list->ends[i].row->kind;
+		if (kind == TRANSFORM_MIX_UP || kind == TRANSFORM_CUT_MIX)
+			pipeline->mix = mix_make(&list->ends[i], list->count + i);
+		else if (tail_add(&pipeline->tail, &list->ends[i], list->count + i,
+				  &pipeline->output, &why) != 0)
+			return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
 	}
-	return check_size(&check, fault);
+	return 0;
 }
 
-static int pipeline_write(struct pipeline *pipeline)
+/* Once the size of images is known. */
+static int pipeline_finish(struct pipeline *pipeline, struct fault *fault)
 {
-	size_t size;
-	FILE *file = open_memstream(&pipeline->text, &size);
-	if (!file)
-		return -ENOMEM;
-	for (unsigned i = 0; i < pipeline->count; i++) {
-		transform_write(file, &pipeline->places[i]);
-		fputs("|", file);
-	}
-	if (pipeline->normalized) {
-		transform_write(file, &pipeline->normalize);
-		fputs("|", file);
-	}
-	fprintf(file, "%s|%s", output_type_name(pipeline->output.type),
-		pipeline->output.planes ? "NCHW" : "NHWC");
-	bool bad = ferror(file);
-	/* glibc's fclose() does not say that the text could not be had. */
-	return fclose(file) != 0 || bad || !pipeline->text ? -ENOMEM : 0;
+	int r = pipeline_measure(pipeline, fault);
+	return r ? r : pipeline_end(pipeline, fault);
 }
 
 static int pipeline_parse(struct pipeline *pipeline, const struct value *transforms,
@@ -212,13 +103,17 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 	if (!output_parse_layout(layout, &pipeline->output.planes))
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "layout: '%s' is none of NCHW, NHWC",
 				 quote_bytes(&quote, layout.data, layout.size));
-	int r = check_list(pipeline, transforms, fault);
+	struct fault why;
+	if (list_parse(&pipeline->list, transforms, pipeline->output.type != OUTPUT_UINT8, &why) !=
+	    0)
+		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
+	int r = pipeline->list.sized ? pipeline_finish(pipeline, fault) : 0;
 	if (r)
 		return r;
+	const struct list *list = &pipeline->list;
 	output_tabulate(&pipeline->output,
-			pipeline->normalized ? pipeline->normalize.values[NORMALIZE_MEAN].number
-					     : NULL,
-			pipeline->normalize.values[NORMALIZE_STD].number);
+			list->normalized ? list->normalize.values[NORMALIZE_MEAN].number : NULL,
+			list->normalize.values[NORMALIZE_STD].number);
 	return pipeline_write(pipeline);
 }
 
@@ -237,21 +132,75 @@ int pipeline_new(struct pipeline **out, const struct value *transforms, struct t
 	return 0;
 }
 
+int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, struct fault *fault)
+{
+	struct fault why;
+	if (pipeline->list.sized)
+		return 0;
+	if (list_settle(&pipeline->list, width, height, &why))
+		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
+	return pipeline_finish(pipeline, fault);
+}
+
 int pipeline_allow_draft(struct pipeline *pipeline)
 {
-	char *text;
-	if (asprintf(&text, "%s|draft", pipeline->text) < 0)
-		return -ENOMEM;
-	free(pipeline->text);
-	pipeline->text = text;
 	pipeline->draft = true;
-	return 0;
+	return pipeline_write(pipeline);
+}
+
+/* Of the list's generator; NULL: there is none. */
+static struct parameter *pipeline_asks(struct pipeline *pipeline)
+{
+	struct list *list = &pipeline->list;
+	for (unsigned i = 0; i < list->end_count; i++)
+		if (list->ends[i].row->kind == TRANSFORM_IMAGE_DATA_GENERATOR)
+			return &list->ends[i].values[GENERATOR_STATISTICS];
+	return NULL;
+}
+
+const char *pipeline_statistics(struct pipeline *pipeline)
+{
+	const struct parameter *asks = pipeline_asks(pipeline);
+	return asks ? parameter_text(asks) : NULL;
+}
+
+int pipeline_fit(struct pipeline *pipeline, struct statistics *statistics, struct fault *fault)
+{
+	char hex[33];
+	struct fault why;
+	if (tail_fit(&pipeline->tail, statistics, &why))
+		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
+	statistics->users++;
+	pipeline->statistics = statistics;
+	digest_hex(&statistics->digest, hex);
+	parameter_set_text(pipeline_asks(pipeline), hex);
+	return pipeline_write(pipeline);
+}
+
+const char *pipeline_random(const struct pipeline *pipeline)
+{
+	const struct list *list = &pipeline->list;
+	for (unsigned i = 0; i < list->count; i++) {
+		switch (list->places[i].row->kind) {
+		case TRANSFORM_RESIZE:
+		case TRANSFORM_CENTER_CROP:
+		case TRANSFORM_PAD:
+		case TRANSFORM_GRAYSCALE:
+		case TRANSFORM_COMPOSE:
+			break;
+		default:
+			return list->places[i].row->name;
+		}
+	}
+	return list->end_count ? list->ends[0].row->name : NULL;
 }
 
 void pipeline_free(struct pipeline *pipeline)
 {
-	if (pipeline)
+	if (pipeline) {
+		statistics_put(pipeline->statistics);
 		free(pipeline->text);
+	}
 	free(pipeline);
 }
 
@@ -263,6 +212,16 @@ const char *pipeline_text(const struct pipeline *pipeline)
 struct digest pipeline_hash(const struct pipeline *pipeline)
 {
 	return digest_of(pipeline->text, strlen(pipeline->text));
+}
+
+bool pipeline_drafts(const struct pipeline *pipeline)
+{
+	return pipeline->draft;
+}
+
+uint32_t pipeline_views(const struct pipeline *pipeline)
+{
+	return pipeline->list.views;
 }
 
 struct pipeline_output pipeline_output(const struct pipeline *pipeline)
@@ -282,6 +241,12 @@ struct pipeline_output pipeline_output(const struct pipeline *pipeline)
 	return described;
 }
 
+void pipeline_size(const struct pipeline *pipeline, uint32_t size_out[2])
+{
+	size_out[0] = (uint32_t)pipeline->output.height;
+	size_out[1] = (uint32_t)pipeline->output.width;
+}
+
 int pipeline_scratch_new(struct pipeline_scratch **out)
 {
 	struct pipeline_scratch *scratch = calloc(1, sizeof(*scratch));
@@ -293,9 +258,44 @@ int pipeline_scratch_new(struct pipeline_scratch **out)
 
 void pipeline_scratch_free(struct pipeline_scratch *scratch)
 {
-	if (scratch)
+	if (scratch) {
 		stages_deinit(&scratch->stages);
+		buffer_deinit(&scratch->mask);
+		tail_scratch_deinit(&scratch->tail);
+	}
 	free(scratch);
+}
+
+/* A sample of another size than the pipeline was settled with would be written beside its slot. */
+static int pipeline_check_size(const struct pipeline *pipeline, const struct geometry *geometry,
+			       struct fault *fault)
+{
+	const struct output *output = &pipeline->output;
+	if (geometry->size[0] == output->width && geometry->size[1] == output->height)
+		return 0;
+	return fault_say(fault, PIPELINE_E_IMAGE,
+			 "the transforms make it %" PRId32 " x %" PRId32
+			 ", and the samples of this batch are %" PRId32 " x %" PRId32,
+			 geometry->size[0], geometry->size[1], output->width, output->height);
+}
+
+static int pipeline_draw_steps(const struct pipeline *pipeline, const struct draw_key *key,
+			       int32_t width, int32_t height, struct geometry *geometry,
+			       struct fault *fault)
+{
+	const struct list *list = &pipeline->list;
+	/* A view is the position's highest byte: see draw_view(). */
+	uint64_t view = key->position >> 56, place = key->position << 8 >> 8;
+	struct draw_key whole = *key;
+	whole.position = place | view / list->views << 56;
+	geometry_begin(geometry, width, height);
+	int r = geometry_add_list(geometry, list->places, 0, list->whole, &whole, fault);
+	if (r == 0)
+		r = geometry_add_list(geometry, list->places, list->whole,
+				      list->count - list->whole, key, fault);
+	if (r == 0)
+		r = pipeline_check_size(pipeline, geometry, fault);
+	return r ? PIPELINE_E_IMAGE : 0;
 }
 
 int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
@@ -303,12 +303,10 @@ int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, i
 		  struct fault *fault)
 {
 	struct geometry *geometry = &scratch->geometry;
-	geometry_begin(geometry, width, height);
-	for (unsigned i = 0; i < pipeline->count; i++) {
-		if (geometry_add(geometry, &pipeline->places[i], i, key, fault) != 0)
-			return PIPELINE_E_IMAGE;
-	}
-	int r = stages_plan(&scratch->stages, geometry, width, height, need_out, fault);
+	scratch->key = *key;
+	int r = pipeline_draw_steps(pipeline, key, width, height, geometry, fault);
+	if (r == 0)
+		r = stages_plan(&scratch->stages, geometry, width, height, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
@@ -328,5 +326,78 @@ int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scr
 int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
 		   struct pipeline_scratch *scratch, void *out)
 {
-	return stages_run(&scratch->stages, &scratch->geometry, image, &pipeline->output, out);
+	const struct tail *tail = &pipeline->tail;
+	struct image picture = {0};
+	int r = 0;
+	if (!tail->generates) {
+		r = stages_run(&scratch->stages, &scratch->geometry, image, &pipeline->output, out);
+	} else {
+		r = tail_picture(tail, &scratch->tail, &picture);
+		if (r == 0)
+			r = stages_run(&scratch->stages, &scratch->geometry, image, &tail->bytes,
+				       scratch->tail.bytes.data);
+		if (r == 0)
+			r = tail_generate(tail, &scratch->key, &picture, scratch->stages.cpu,
+					  &scratch->tail, &pipeline->output, out);
+	}
+	if (r == 0)
+		tail_erase(tail, &scratch->key, &pipeline->output, out);
+	return r;
+}
+
+const char *pipeline_bars(const struct pipeline *pipeline)
+{
+	return pipeline->tail.generates ? "ImageDataGenerator"
+	       : !pipeline->mix.there	? NULL
+	       : pipeline->mix.cuts	? "CutMix"
+					: "MixUp";
+}
+
+bool pipeline_mixes(const struct pipeline *pipeline)
+{
+	return pipeline->mix.there;
+}
+
+void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, void *array,
+		  const void *other, float *label, const float *other_label, uint32_t classes)
+{
+	const struct output *output = &pipeline->output;
+	struct mix_share share = mix_draw(&pipeline->mix, key, output->width, output->height);
+	mix_arrays(&pipeline->mix, &share, output, array, other);
+	mix_labels(&share, label, other_label, classes);
+}
+
+void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint32_t count,
+		   bool boxes)
+{
+	follow_places(&scratch->geometry, numbers, count, boxes);
+}
+
+int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
+		       int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
+		       struct fault *fault)
+{
+	struct geometry *geometry = &scratch->geometry;
+	int r = pipeline_draw_steps(pipeline, key, width, height, geometry, fault);
+	if (r)
+		return r;
+	follow_mask(geometry);
+	r = stages_plan(&scratch->stages, geometry, width, height, need_out, fault);
+	return r > 0 ? PIPELINE_E_IMAGE : r;
+}
+
+int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *image,
+			struct pipeline_scratch *scratch, uint8_t *out)
+{
+	const struct output bytes = {.type = OUTPUT_UINT8,
+				     .width = pipeline->output.width,
+				     .height = pipeline->output.height};
+	size_t count = (size_t)bytes.width * (size_t)bytes.height;
+	int r = buffer_reserve(&scratch->mask, 3 * count);
+	if (r == 0)
+		r = stages_run(&scratch->stages, &scratch->geometry, image, &bytes,
+			       scratch->mask.data);
+	for (size_t i = 0; i < count && r == 0; i++)
+		out[i] = scratch->mask.data[3 * i];
+	return r;
 }

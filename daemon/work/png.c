@@ -231,7 +231,7 @@ static int png_read_palette(struct png *png, spng_ctx *ctx, struct fault *fault)
 	struct spng_plte plte;
 	for (unsigned i = 0; i < 256; i++)
 		memset(png->palette[i], (int)i, 3);
-	if (png->header.color_type != SPNG_COLOR_TYPE_INDEXED)
+	if (png->header.color_type != SPNG_COLOR_TYPE_INDEXED || png->input->numbers)
 		return 0;
 	int r = spng_get_plte(ctx, &plte);
 	if (r)

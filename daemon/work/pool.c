@@ -375,10 +375,13 @@ void pool_submit(struct pool *pool, struct job *list)
 	pthread_mutex_lock(&pool->lock);
 	while (list) {
 		struct job *next = list->next;
-		queue_push(&pool->todo[ROLE_FETCHER], list);
+		enum role role = sample_needs_fetch(list) ? ROLE_FETCHER : ROLE_WORKER;
+		queue_push(&pool->todo[role], list);
 		list = next;
 	}
-	pool_rouse(pool, ROLE_FETCHER);
+	for (int role = 0; role < ROLE_COUNT; role++)
+		if (pool->todo[role].first)
+			pool_rouse(pool, (enum role)role);
 	pthread_mutex_unlock(&pool->lock);
 }
 

@@ -76,6 +76,49 @@ static int row_add(struct row *row, const char *text, size_t size, struct fault 
 	return result;
 }
 
+int row_end(struct row *row, struct fault *fault)
+{
+	if (row->count == 0 && row->cell_count == 0)
+		return fault_say(fault, ROW_E_BAD, "a path without a label");
+	if (row->count == 0)
+		row->labels[row->count++] = (struct label){0};
+	return 0;
+}
+
+int row_add_number(struct row *row, struct cell *cell, const struct label *label,
+		   struct fault *fault)
+{
+	if (row->number_count == LABELS_MAX)
+		return fault_say(fault, ROW_E_BAD, "more than %d numbers", LABELS_MAX);
+	if (cell->count == 0)
+		cell->numbers = &row->numbers[row->number_count];
+	row->numbers[row->number_count++] = *label;
+	cell->count++;
+	return 0;
+}
+
+/* What the field `text` says of a cell: a path, or numbers apart by blanks. */
+static int row_fill_cell(struct row *row, struct cell *cell, char *text, struct fault *fault)
+{
+	cell->count = 0;
+	if (cell->kind == COLUMN_MASK) {
+		cell->text = text;
+		cell->text_size = strlen(text);
+		return 0;
+	}
+	for (char *word; (word = strsep(&text, " "));) {
+		struct label label;
+		if (*word == '\0')
+			continue;
+		int r = row_label(&label, word, strlen(word), fault);
+		if (r == 0)
+			r = row_add_number(row, cell, &label, fault);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
 static bool row_is_blank(const char *line)
 {
 	return line[strspn(line, " \t\r\v\f")] == '\0';
@@ -110,11 +153,37 @@ static int row_parse_lines(struct row *row, char *line, size_t size, struct faul
 	return 0;
 }
 
+/* What a column of this name is: a cell of its own, or labels. */
+static int row_parse_column(struct row *row, const char *name, uint8_t *cell_out,
+			    struct fault *fault)
+{
+	static const char prefix[] = "targets.";
+	struct cell cell;
+	enum column_kind kind;
+	*cell_out = ROW_LABEL;
+	if (column_reserved(name, strlen(name), &kind)) {
+		cell = cell_of(name, kind);
+	} else if (strncmp(name, prefix, strlen(prefix)) == 0) {
+		name += strlen(prefix);
+		if (cell_target(&cell, name, strlen(name), fault))
+			return ROW_E_BAD;
+	} else {
+		return 0;
+	}
+	if (row->cell_count == COLUMNS_MAX)
+		return fault_say(fault, ROW_E_BAD, "more than %d columns beside the labels",
+				 COLUMNS_MAX);
+	*cell_out = (uint8_t)row->cell_count;
+	row->cells[row->cell_count++] = cell;
+	return 0;
+}
+
 /* The first line of a table; ROW_NONE if it is a header. */
 static int row_parse_header(struct row *row, char *const *fields, uint32_t count, bool needed,
 			    struct fault *fault)
 {
 	row->begun = true;
+	memset(row->cell_of, ROW_LABEL, sizeof(row->cell_of));
 	uint32_t path = 0;
 	while (path < count && strcmp(fields[path], "path") != 0)
 		path++;
@@ -127,6 +196,10 @@ static int row_parse_header(struct row *row, char *const *fields, uint32_t count
 		return fault_say(fault, ROW_E_BAD, "the header has no label column beside 'path'");
 	row->path_column = path;
 	row->columns = count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (row_parse_column(row, i == path ? "" : fields[i], &row->cell_of[i], fault))
+			return ROW_E_BAD;
+	}
 	return ROW_NONE;
 }
 
@@ -144,17 +217,19 @@ static int row_take_fields(struct row *row, char *const *fields, uint32_t count,
 				 row->columns);
 	if (count < 2)
 		return fault_say(fault, ROW_E_BAD, "a path without a label");
-	row->count = 0;
+	row->count = row->number_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		if (i == row->path_column)
 			continue;
 		struct fault why;
-		if (row_add(row, fields[i], strlen(fields[i]), &why))
+		uint8_t cell = row->cell_of[i];
+		if (cell == ROW_LABEL ? row_add(row, fields[i], strlen(fields[i]), &why)
+				      : row_fill_cell(row, &row->cells[cell], fields[i], &why))
 			return fault_say(fault, ROW_E_BAD, "%s (field %u)", why.text, i + 1);
 	}
 	row->path = fields[row->path_column];
 	row->path_size = strlen(row->path);
-	return 0;
+	return row_end(row, fault);
 }
 
 static int row_too_many(struct fault *fault)

@@ -6,8 +6,14 @@
  *	lines	path label [label...]			by blanks; no blanks in paths
  *	tsv	path<TAB>label[<TAB>label...]		a first line that begins with a column
  *							"path" is a header, as in csv
- *	csv	RFC 4180; its first line names the columns: one is "path", all others are labels
- *	jsonl	{"path": "...", "label": 1}, or a list of numbers; other keys are ignored
+ *	csv	RFC 4180; its first line names the columns: one is "path", "weight", "mask",
+ *		"boxes" and "points" are what they say, "targets.NAME" is the field NAME, all
+ *		others are labels; several numbers in a field stand apart by blanks
+ *	jsonl	{"path": "...", "label": 1}, or a list of numbers; beside them "weight": 1.0,
+ *		"mask": "path", "boxes": [[x0, y0, x1, y1], ...], "points": [[x, y], ...],
+ *		"targets": {"NAME": a number or a list of numbers}; other keys are ignored
+ *
+ * A row that has any of these and no label has the label 0.
  */
 #ifndef STOKER_WORK_ROW_H
 #define STOKER_WORK_ROW_H
@@ -17,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "work/column.h"
 #include "work/labels.h"
 
 enum {
@@ -24,17 +31,24 @@ enum {
 	ROW_NONE,      /* no row: a blank line, a header */
 };
 
+#define ROW_LABEL UINT8_MAX
+
 struct row {
 	const char *path; /* borrowed from the line, or owned by `json` */
 	size_t path_size;
 	uint32_t count;
 	struct label labels[LABELS_MAX];
+	uint32_t cell_count; /* what else there is; the numbers of all cells lie in `numbers` */
+	struct cell cells[COLUMNS_MAX];
+	uint32_t number_count;
+	struct label numbers[LABELS_MAX];
 
 	/* Of the format. */
-	bool begun;	      /* the first line has been seen */
-	uint32_t path_column; /* of tsv and csv */
-	uint32_t columns;     /* of a header; 0: none */
-	void *json;	      /* what jsonl keeps alive for `path` */
+	bool begun;			 /* the first line has been seen */
+	uint32_t path_column;		 /* of tsv and csv */
+	uint32_t columns;		 /* of a header; 0: none */
+	uint8_t cell_of[LABELS_MAX + 1]; /* which cell a field is; ROW_LABEL: a label */
+	void *json;			 /* what jsonl keeps alive for `path` */
 };
 
 struct row_format {
@@ -49,6 +63,11 @@ extern const struct row_format row_lines, row_tsv, row_csv, row_jsonl;
 
 /* The number that `text` is, as a label. 0 or ROW_E_BAD. */
 int row_label(struct label *out, const char *text, size_t size, struct fault *fault);
+/* One more number of the cell that is being filled in. 0 or ROW_E_BAD. */
+int row_add_number(struct row *row, struct cell *cell, const struct label *label,
+		   struct fault *fault);
+/* The row is taken: without a label, but with cells, its label is 0. 0 or ROW_E_BAD. */
+int row_end(struct row *row, struct fault *fault);
 void row_deinit(struct row *row);
 
 /* The format of this name, or the one that files of this name usually have; or NULL. */

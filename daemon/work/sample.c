@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "work/sample.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "work/fill.h"
 
 int sample_kit_init(struct sample_kit *kit)
 {
@@ -21,6 +23,8 @@ void sample_kit_deinit(struct sample_kit *kit)
 	decoder_free(kit->decoder);
 	for (unsigned i = 0; i < JOB_KIN_MAX; i++)
 		pipeline_scratch_free(kit->scratch[i]);
+	pipeline_scratch_free(kit->mask);
+	buffer_deinit(&kit->mate);
 	*kit = SAMPLE_KIT_NULL;
 }
 
@@ -40,7 +44,7 @@ static enum job_outcome outcome_of_read(int condition)
 	}
 }
 
-static enum job_outcome outcome_of_decode(int condition)
+enum job_outcome sample_outcome_of_decode(int condition)
 {
 	switch (condition) {
 	case 0:
@@ -57,7 +61,7 @@ static enum job_outcome outcome_of_decode(int condition)
 	}
 }
 
-static enum job_outcome outcome_of_pipeline(int condition)
+enum job_outcome sample_outcome_of_pipeline(int condition)
 {
 	switch (condition) {
 	case 0:
@@ -72,8 +76,34 @@ static enum job_outcome outcome_of_pipeline(int condition)
 static enum job_outcome sample_read(struct job *job, uint64_t sample)
 {
 	const struct job_recipe *recipe = job->recipe;
+	if (dataset_has_pixels(recipe->dataset))
+		return JOB_DONE;
 	return outcome_of_read(dataset_read(recipe->dataset, sample, recipe->max_bytes, &job->bytes,
 					    &job->stamp, &job->fault));
+}
+
+/* The mask, if one of the kin wants it. */
+static void sample_read_mask(struct job *job, uint64_t sample)
+{
+	const struct job *who = job;
+	while (who && !who->recipe->fields.mask)
+		who = who->kin;
+	if (who)
+		job->mask_outcome = outcome_of_read(
+			dataset_read_mask(who->recipe->dataset, sample, who->recipe->max_bytes,
+					  &job->mask, &job->mask_fault));
+}
+
+/* The file of what it is mixed with, if one of the kin is. All have the same one. */
+static void sample_read_mate(struct job *job)
+{
+	const struct job *who = job;
+	while (who && !who->recipe->fields.mixes)
+		who = who->kin;
+	if (who)
+		job->mate_outcome = outcome_of_read(dataset_read(
+			who->recipe->dataset, job_sample(who->recipe, who->partner),
+			who->recipe->max_bytes, &job->mate, &job->mate_stamp, &job->mate_fault));
 }
 
 /* One outcome for a job and all its kin. */
@@ -101,6 +131,7 @@ static struct rect rect_around(struct rect a, struct rect b)
 
 /* A picture's size, and whether it can be decoded smaller. */
 struct original {
+	uint64_t sample;
 	int32_t width, height;
 	bool shrinks;
 };
@@ -111,19 +142,44 @@ struct need {
 	unsigned scale;
 };
 
-static enum job_outcome sample_plan(struct job *job, const struct original *original,
+static enum job_outcome sample_plan(struct job *job, uint32_t view, const struct original *original,
 				    struct pipeline_scratch **scratch, struct need *out)
 {
 	const struct pipeline *pipeline = job->recipe->pipeline;
+	const struct draw_key key = draw_view(&job->key, view);
 	if (!*scratch && pipeline_scratch_new(scratch) < 0)
 		return JOB_MEMORY;
 	*out = (struct need){.scale = 1};
-	int r = pipeline_draw(pipeline, &job->key, original->width, original->height, *scratch,
+	int r = pipeline_draw(pipeline, &key, original->width, original->height, *scratch,
 			      &out->part, &job->fault);
+	if (r == 0)
+		fill_places(job, original->sample, view, *scratch);
 	if (r == 0 && original->shrinks)
 		r = pipeline_draft(pipeline, *scratch, original->width, original->height,
 				   &out->part, &out->scale, &job->fault);
-	return outcome_of_pipeline(r);
+	return sample_outcome_of_pipeline(r);
+}
+
+/* Both; scale 0 where they want different ones. */
+static void need_add(struct need *all, const struct need *one)
+{
+	all->part = rect_around(all->part, one->part);
+	if (all->scale != one->scale)
+		all->scale = 0;
+}
+
+/* What all views of a job need. What is drawn is left for a job of one view only. */
+static enum job_outcome sample_plan_views(struct job *job, const struct original *original,
+					  struct pipeline_scratch **scratch, struct need *out)
+{
+	enum job_outcome outcome = sample_plan(job, 0, original, scratch, out);
+	for (uint32_t view = 1; view < job->recipe->fields.views && outcome == JOB_DONE; view++) {
+		struct need one;
+		outcome = sample_plan(job, view, original, scratch, &one);
+		if (outcome == JOB_DONE)
+			need_add(out, &one);
+	}
+	return outcome;
 }
 
 static int sample_read_part(const struct need *need, struct sample_kit *kit, struct image *image,
@@ -133,26 +189,50 @@ static int sample_read_part(const struct need *need, struct sample_kit *kit, str
 	return decoder_read(kit->decoder, need->part, image, fault);
 }
 
-static enum job_outcome sample_apply(struct job *job, const struct image *image,
+static enum job_outcome sample_apply(struct job *job, uint32_t view, const struct image *image,
 				     struct pipeline_scratch *scratch)
 {
 	const struct pipeline *pipeline = job->recipe->pipeline;
-	return outcome_of_pipeline(pipeline_apply(pipeline, image, scratch, job->image));
+	uint8_t *out = job->field[FIELD_IMAGE];
+	if (view > 0)
+		out += view * pipeline_output(pipeline).bytes;
+	return sample_outcome_of_pipeline(pipeline_apply(pipeline, image, scratch, out));
 }
 
 /* What serves all jobs that could be planned; false if they want different scales. */
 static bool needs_join(const struct job *job, const struct need *needs, struct need *out)
 {
-	*out = (struct need){.scale = 0};
+	bool any = false;
 	for (; job; job = job->kin, needs++) {
 		if (job->outcome != JOB_DONE)
 			continue;
-		if (out->scale != 0 && out->scale != needs->scale)
-			return false;
-		out->part = rect_around(out->part, needs->part);
-		out->scale = needs->scale;
+		if (any)
+			need_add(out, needs);
+		else
+			*out = *needs;
+		any = true;
 	}
-	return out->scale != 0;
+	return any && out->scale != 0;
+}
+
+/* One job's pictures: of `shared`, or, if it is NULL, each of a decode of its own. */
+static void sample_make_views(struct job *job, const struct original *original,
+			      const struct image *shared, struct need need, struct sample_kit *kit,
+			      struct pipeline_scratch **scratch, uint64_t *transform_ns)
+{
+	uint32_t views = job->recipe->fields.views;
+	struct image own;
+	for (uint32_t view = 0; view < views && job->outcome == JOB_DONE; view++) {
+		if (views > 1) /* drawn before for what it needs; one scratch holds one draw */
+			job->outcome = sample_plan(job, view, original, scratch, &need);
+		if (job->outcome == JOB_DONE && !shared)
+			job->outcome = sample_outcome_of_decode(
+				sample_read_part(&need, kit, &own, &job->fault));
+		uint64_t start = clock_ns();
+		if (job->outcome == JOB_DONE)
+			job->outcome = sample_apply(job, view, shared ? shared : &own, *scratch);
+		*transform_ns += clock_ns() - start;
+	}
 }
 
 /* The picture begun -> each one's image, from one decode of all that they need; unless that fails,
@@ -164,20 +244,53 @@ static void sample_make_images(struct job *job, const struct original *original,
 	struct image image;
 	unsigned i = 0;
 	for (struct job *kin = job; kin; kin = kin->kin, i++)
-		kin->outcome = sample_plan(kin, original, &kit->scratch[i], &needs[i]);
+		kin->outcome = sample_plan_views(kin, original, &kit->scratch[i], &needs[i]);
 	struct fault ignored;
-	bool together = job->kin && needs_join(job, needs, &all) &&
+	bool together = (job->kin || job->recipe->fields.views > 1) &&
+			needs_join(job, needs, &all) &&
 			sample_read_part(&all, kit, &image, &ignored) == 0;
 	i = 0;
 	for (struct job *kin = job; kin; kin = kin->kin, i++) {
 		kin->shared = together && i > 0;
-		if (kin->outcome == JOB_DONE && !together)
-			kin->outcome = outcome_of_decode(
-				sample_read_part(&needs[i], kit, &image, &kin->fault));
-		uint64_t start = clock_ns();
-		if (kin->outcome == JOB_DONE)
-			kin->outcome = sample_apply(kin, &image, kit->scratch[i]);
-		job->transform_ns += clock_ns() - start;
+		sample_make_views(kin, original, together ? &image : NULL, needs[i], kit,
+				  &kit->scratch[i], &job->transform_ns);
+	}
+}
+
+/* The masks of those that want one, each decoded for itself. */
+static void sample_make_masks(struct job *job, const struct original *original,
+			      struct sample_kit *kit)
+{
+	for (struct job *kin = job; kin; kin = kin->kin) {
+		if (kin->outcome != JOB_DONE || !kin->recipe->fields.mask)
+			continue;
+		kin->outcome = job->mask_outcome;
+		if (kin->outcome != JOB_DONE)
+			kin->fault = job->mask_fault;
+		for (uint32_t view = 0; view < kin->recipe->fields.views; view++)
+			if (kin->outcome == JOB_DONE)
+				fill_mask(kin, &job->mask, view, original->width, original->height,
+					  kit->decoder, &kit->mask);
+	}
+}
+
+/* The pixels in memory of `sample` -> the slots' images. */
+static void sample_draw_pixels(struct job *job, uint64_t sample, struct sample_kit *kit)
+{
+	const struct image image = dataset_pixels(job->recipe->dataset, sample);
+	const struct original original = {
+		.sample = sample, .width = image.width, .height = image.height};
+	struct need need;
+	for (struct job *kin = job; kin; kin = kin->kin) {
+		kin->shared = false;
+		kin->outcome = JOB_DONE;
+		for (uint32_t view = 0; view < kin->recipe->fields.views; view++) {
+			if (kin->outcome == JOB_DONE)
+				kin->outcome =
+					sample_plan(kin, view, &original, &kit->scratch[0], &need);
+			if (kin->outcome == JOB_DONE)
+				kin->outcome = sample_apply(kin, view, &image, kit->scratch[0]);
+		}
 	}
 }
 
@@ -186,8 +299,12 @@ static void sample_draw(struct job *job, uint64_t sample, struct sample_kit *kit
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct decode_origin origin = {recipe->scans, sample, job->stamp};
-	struct original original;
-	job->outcome = outcome_of_decode(
+	struct original original = {.sample = sample};
+	if (dataset_has_pixels(recipe->dataset)) {
+		sample_draw_pixels(job, sample, kit);
+		return;
+	}
+	job->outcome = sample_outcome_of_decode(
 		decoder_begin(kit->decoder, job->bytes.data, job->bytes.size, &recipe->limits,
 			      recipe->exif, &original.width, &original.height, &job->fault));
 	if (job->outcome != JOB_DONE) {
@@ -197,6 +314,7 @@ static void sample_draw(struct job *job, uint64_t sample, struct sample_kit *kit
 	decoder_set_origin(kit->decoder, &origin);
 	original.shrinks = decoder_shrinks(kit->decoder);
 	sample_make_images(job, &original, kit);
+	sample_make_masks(job, &original, kit);
 }
 
 /* The neighbours behind a bad sample, in turn, round the stream's samples: deterministic. The
@@ -207,8 +325,10 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 	struct job other = *job; /* its words are not those of the bad one */
 	other.kin = NULL;
 	for (uint64_t i = 1; i <= recipe->substitutes && i < recipe->count; i++) {
-		job->used = recipe->first + (job->sample - recipe->first + i) % recipe->count;
+		job->used = job_sample(recipe, (job->place + i) % recipe->count);
 		other.outcome = sample_read(&other, job->used);
+		if (other.outcome == JOB_DONE)
+			sample_read_mask(&other, job->used);
 		if (other.outcome == JOB_DONE)
 			sample_draw(&other, job->used, kit);
 		job->substituted = other.outcome == JOB_DONE;
@@ -217,6 +337,7 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 	}
 	job->bytes = other.bytes;
 	job->stamp = other.stamp;
+	job->mask = other.mask;
 }
 
 /* One job of those that were drawn together: a substitute if it needs one, and the rest. */
@@ -226,11 +347,47 @@ static void sample_finish(struct job *job, struct sample_kit *kit)
 	job->substituted = false;
 	if (job->outcome != JOB_DONE && job->outcome != JOB_MEMORY)
 		sample_substitute(job, kit);
-	if ((job->outcome == JOB_DONE || job->substituted)) {
-		int64_t index = (int64_t)job->used;
-		dataset_read_label(job->recipe->dataset, job->used, job->label);
-		memcpy(job->index, &index, sizeof(index));
+	if (job->outcome == JOB_DONE || job->substituted)
+		fill_numbers(job);
+}
+
+static void sample_mix(struct job *job, struct job *first, struct sample_kit *kit)
+{
+	struct job_recipe recipe = *job->recipe;
+	const struct field *image = &recipe.fields.field[FIELD_IMAGE];
+	size_t label_at = (image->bytes + 7) & ~(size_t)7;
+	int64_t index;
+	recipe.fields.count = FIELD_FURTHER; /* of the other one only array and label */
+	if (buffer_reserve(&kit->mate, label_at + recipe.fields.field[FIELD_LABEL].bytes) < 0) {
+		job->outcome = JOB_MEMORY;
+		return;
 	}
+	uint8_t *label = kit->mate.data + label_at;
+	struct job other = {
+		.recipe = &recipe,
+		.key = job->partner_key,
+		.sample = job_sample(&recipe, job->partner),
+		.place = job->partner,
+		.field = {kit->mate.data, label, &index},
+		.outcome = first->mate_outcome,
+		.fault = first->mate_fault,
+		.bytes = first->mate,
+		.stamp = first->mate_stamp,
+	};
+	if (other.outcome == JOB_DONE)
+		sample_draw(&other, other.sample, kit);
+	sample_finish(&other, kit);
+	first->mate = other.bytes;
+	if (other.outcome == JOB_DONE || other.substituted) {
+		pipeline_mix(recipe.pipeline, &job->key, job->field[FIELD_IMAGE], kit->mate.data,
+			     job->field[FIELD_LABEL], (const float *)(void *)label,
+			     recipe.fields.classes);
+		return;
+	}
+	job->substituted = false;
+	job->outcome = other.outcome;
+	fault_say(&job->fault, 1, "sample %" PRIu64 ", which it is mixed with: %s", other.sample,
+		  other.fault.text);
 }
 
 /* A visit: no pixels, only where they can be had from the next time on. */
@@ -242,9 +399,9 @@ static void sample_visit(struct job *job, struct sample_kit *kit)
 	job->index_bytes = 0;
 	if (job->outcome != JOB_DONE)
 		return;
-	job->outcome = outcome_of_decode(decoder_begin(kit->decoder, job->bytes.data,
-						       job->bytes.size, &recipe->limits, false,
-						       &width, &height, &job->fault));
+	job->outcome = sample_outcome_of_decode(decoder_begin(kit->decoder, job->bytes.data,
+							      job->bytes.size, &recipe->limits,
+							      false, &width, &height, &job->fault));
 	if (job->outcome != JOB_DONE)
 		return;
 	decoder_set_origin(kit->decoder, &origin);
@@ -254,12 +411,37 @@ static void sample_visit(struct job *job, struct sample_kit *kit)
 						       &job->index_bytes);
 }
 
+/* A visit that adds the finished bytes up. */
+static void sample_measure(struct job *job, struct sample_kit *kit)
+{
+	const struct job_recipe *recipe = job->recipe;
+	if (!sample_needs_fetch(job))
+		job->outcome = JOB_DONE;
+	if (job->outcome == JOB_DONE &&
+	    buffer_reserve(&kit->mate, pipeline_output(recipe->pipeline).bytes) < 0)
+		job->outcome = JOB_MEMORY;
+	if (job->outcome != JOB_DONE)
+		return;
+	job->field[FIELD_IMAGE] = kit->mate.data;
+	sample_draw(job, job->sample, kit);
+	if (job->outcome == JOB_DONE && moments_add(recipe->moments, kit->mate.data) < 0)
+		job->outcome = JOB_MEMORY;
+}
+
+bool sample_needs_fetch(const struct job *job)
+{
+	return !dataset_has_pixels(job->recipe->dataset);
+}
+
 void sample_fetch(struct job *job)
 {
 	uint64_t start = clock_ns();
 	job->outcome = sample_read(job, job->sample);
-	if (job->outcome != JOB_DONE)
+	if (job->outcome == JOB_DONE)
+		sample_read_mask(job, job->sample);
+	else
 		job->bytes.size = 0;
+	sample_read_mate(job);
 	job->fetched_ns = clock_ns();
 	job->fetch_ns = job->fetched_ns - start;
 }
@@ -267,16 +449,24 @@ void sample_fetch(struct job *job)
 void sample_make(struct job *job, struct sample_kit *kit)
 {
 	uint64_t start = clock_ns();
-	if (!job->recipe->pipeline) {
-		sample_visit(job, kit);
+	if (!job->recipe->pipeline || job->recipe->moments) {
+		if (job->recipe->moments)
+			sample_measure(job, kit);
+		else
+			sample_visit(job, kit);
 		job->work_ns = clock_ns() - start;
 		return;
 	}
 	job->transform_ns = 0;
+	if (!sample_needs_fetch(job))
+		job->outcome = job->mate_outcome = JOB_DONE;
 	sample_spread(job);
 	if (job->outcome == JOB_DONE)
 		sample_draw(job, job->sample, kit);
 	for (struct job *kin = job; kin; kin = kin->kin)
 		sample_finish(kin, kit);
+	for (struct job *kin = job; kin; kin = kin->kin)
+		if (kin->recipe->fields.mixes && (kin->outcome == JOB_DONE || kin->substituted))
+			sample_mix(kin, job, kit);
 	job->work_ns = clock_ns() - start;
 }

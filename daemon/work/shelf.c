@@ -16,8 +16,9 @@
 #include "work/shelf_file.h"
 
 #define ENDING ".index"
+#define FITTED ".fit"
 #define FRESH ".new"
-#define NAME_MAX_ 96
+#define NAME_MAX_ 144
 #define STALE_S 3600 /* nobody writes one file for so long: who began it is dead */
 
 struct shelf {
@@ -74,7 +75,7 @@ static uint64_t shelf_survey(const struct shelf *shelf, const char *spare, char 
 			continue;
 		if (name_ends(name, FRESH) && stat.st_mtime < time(NULL) - STALE_S)
 			unlinkat(shelf->fd, name, 0);
-		if (!name_ends(name, ENDING))
+		if (!name_ends(name, ENDING) && !name_ends(name, FITTED))
 			continue;
 		bytes += (uint64_t)stat.st_size;
 		bool older = stat.st_mtim.tv_sec < least.tv_sec ||
@@ -160,16 +161,18 @@ int shelf_load(struct shelf *shelf, const struct shelf_key *key, struct scans *s
 	return r ? say_name(fault, r, name) : 0;
 }
 
+/* Writes what it is about to an empty file. */
+typedef int shelf_write_file(void *context, int fd, struct fault *fault);
+
 /* Write it under another name; a failure leaves nothing. */
-static int shelf_write(struct shelf *shelf, const char *name, const struct shelf_key *key,
-		       const struct scans *scans, const struct shelf_until *until,
-		       struct shelf_sum *out, struct fault *fault)
+static int shelf_write(struct shelf *shelf, const char *name, shelf_write_file *file, void *context,
+		       struct fault *fault)
 {
 	int fd =
 		openat(shelf->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fault_say(fault, SHELF_E_SYSTEM, "%s", strerror(errno));
-	int r = shelf_file_write(fd, key, scans, until, out, fault);
+	int r = file(context, fd, fault);
 	if (close(fd) < 0 && r == 0)
 		r = fault_say(fault, SHELF_E_SYSTEM, "close: %s", strerror(errno));
 	if (r)
@@ -177,17 +180,16 @@ static int shelf_write(struct shelf *shelf, const char *name, const struct shelf
 	return r;
 }
 
-int shelf_save(struct shelf *shelf, const struct shelf_key *key, const struct scans *scans,
-	       const struct shelf_until *until, struct shelf_sum *out, struct fault *fault)
+static int shelf_replace(struct shelf *shelf, const char *name, const struct digest *fingerprint,
+			 shelf_write_file *file, void *context, struct fault *fault)
 {
-	char name[NAME_MAX_], fresh[NAME_MAX_], ending[NAME_MAX_ / 2];
-	name_of(name, &key->fingerprint, ENDING);
+	char fresh[NAME_MAX_], ending[NAME_MAX_ / 2];
 	uint64_t number = 0; /* process numbers are the same in two containers */
 	if (getrandom(&number, sizeof(number), 0) < 0)
 		return fault_say(fault, SHELF_E_SYSTEM, "getrandom: %s", strerror(errno));
 	snprintf(ending, sizeof(ending), ".%016llx" FRESH, (unsigned long long)number);
-	name_of(fresh, &key->fingerprint, ending);
-	int r = shelf_write(shelf, fresh, key, scans, until, out, fault);
+	name_of(fresh, fingerprint, ending);
+	int r = shelf_write(shelf, fresh, file, context, fault);
 	if (r == 0 && renameat(shelf->fd, fresh, shelf->fd, name) < 0) {
 		r = fault_say(fault, SHELF_E_SYSTEM, "rename: %s", strerror(errno));
 		unlinkat(shelf->fd, fresh, 0);
@@ -197,4 +199,88 @@ int shelf_save(struct shelf *shelf, const struct shelf_key *key, const struct sc
 	(void)fsync(shelf->fd); /* without it the old file may be there again, which does no harm */
 	shelf_trim(shelf, name);
 	return 0;
+}
+
+struct saving {
+	const struct shelf_key *key;
+	const struct scans *scans;
+	const struct shelf_until *until;
+	struct shelf_sum *out;
+};
+
+static int write_indexes(void *context, int fd, struct fault *fault)
+{
+	struct saving *saving = context;
+	return shelf_file_write(fd, saving->key, saving->scans, saving->until, saving->out, fault);
+}
+
+int shelf_save(struct shelf *shelf, const struct shelf_key *key, const struct scans *scans,
+	       const struct shelf_until *until, struct shelf_sum *out, struct fault *fault)
+{
+	char name[NAME_MAX_];
+	struct saving saving = {key, scans, until, out};
+	name_of(name, &key->fingerprint, ENDING);
+	return shelf_replace(shelf, name, &key->fingerprint, write_indexes, &saving, fault);
+}
+
+/* -- statistics --------------------------------------------------------------------------- */
+
+static int write_statistics(void *context, int fd, struct fault *fault)
+{
+	return statistics_write(context, fd, fault) ? SHELF_E_SYSTEM : 0;
+}
+
+int shelf_save_statistics(struct shelf *shelf, struct statistics *statistics, struct fault *fault)
+{
+	char name[NAME_MAX_], ending[NAME_MAX_ / 2 + 8];
+	const struct statistics_plan *plan = &statistics->plan;
+	snprintf(ending, sizeof(ending), ".%s" FITTED, plan->name);
+	name_of(name, &plan->fingerprint, ending);
+	return shelf_replace(shelf, name, &plan->fingerprint, write_statistics, statistics, fault);
+}
+
+/* 0, or it is to be left out. */
+static int load_statistics(struct shelf *shelf, const char *name, const struct digest *fingerprint,
+			   struct statistics **out, struct fault *fault)
+{
+	struct statistics *statistics;
+	struct stat stat;
+	int fd = openat(shelf->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return fault_say(fault, SHELF_E_SYSTEM, "%s: %s", name, strerror(errno));
+	int r = SHELF_E_OTHER;
+	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid())
+		fault_say(fault, r, "it is no file of ours");
+	else
+		r = statistics_read(&statistics, fd, fingerprint, fault);
+	if (r < 0)
+		fault_say(fault, r, "out of memory");
+	close(fd);
+	if (r)
+		return say_name(fault, r, name);
+	statistics->next = *out;
+	*out = statistics;
+	return 0;
+}
+
+unsigned shelf_load_statistics(struct shelf *shelf, const struct digest *fingerprint,
+			       struct statistics **out, struct fault *fault)
+{
+	char begin[NAME_MAX_];
+	unsigned count = 0, bad = 0;
+	int fd = openat(shelf->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	if (!folder && fd >= 0)
+		close(fd);
+	name_of(begin, fingerprint, ".");
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
+		    !name_ends(entry->d_name, FITTED) || strlen(entry->d_name) >= NAME_MAX_ ||
+		    count++ >= SHELF_STATISTICS_MAX)
+			continue;
+		bad += load_statistics(shelf, entry->d_name, fingerprint, out, fault) != 0;
+	}
+	if (folder)
+		closedir(folder);
+	return bad;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shelf: a directory where scan indexes (scans.h) outlive the daemon, a file for each dataset,
- * named by its fingerprint. A file is whole or it is not there: written under another name, synced,
- * renamed. Daemons may share a shelf; of two that write the same file the last one stays.
+ * The shelf: a directory where scan indexes (scans.h) and statistics (statistics.h) outlive the
+ * daemon, a file for each dataset, named by its fingerprint. A file is whole or it is not there:
+ * written under another name, synced, renamed. Daemons may share a shelf; of two that write the
+ * same file the last one stays.
  *
  * Owns the directory's descriptor. Any thread, and any number of them. Blocks on storage. Trusts
  * nothing that it reads (shelf_file.h), and no directory that others may write.
@@ -18,6 +19,7 @@
 #include "base/digest.h"
 #include "base/fault.h"
 #include "work/scans.h"
+#include "work/statistics.h"
 
 enum {
 	SHELF_E_NONE = 1, /* nothing is kept of this dataset */
@@ -59,5 +61,14 @@ int shelf_load(struct shelf *shelf, const struct shelf_key *key, struct scans *s
  * SHELF_E_STOPPED or -ENOMEM; on failure the old file stays. */
 int shelf_save(struct shelf *shelf, const struct shelf_key *key, const struct scans *scans,
 	       const struct shelf_until *until, struct shelf_sum *out, struct fault *fault);
+
+/* Statistics stand beside the indexes: a file for each name. The same rules. 0, SHELF_E_SYSTEM or
+ * -ENOMEM. */
+int shelf_save_statistics(struct shelf *shelf, struct statistics *statistics, struct fault *fault);
+/* Put before `*out` all that are kept of the dataset, SHELF_STATISTICS_MAX at most. What is damaged
+ * is left out, and `fault` has words of the last of it; how many were left out. */
+#define SHELF_STATISTICS_MAX 64
+unsigned shelf_load_statistics(struct shelf *shelf, const struct digest *fingerprint,
+			       struct statistics **out, struct fault *fault);
 
 #endif

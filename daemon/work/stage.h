@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps of one picture, made ready to run: stages, each at most one filtered resize followed by
- * steps that only move pixels. Stage 0 has no resize. Nearly every list is one pass: stage 0 is a
- * plain window of the picture, which costs nothing, and the last stage writes the slot.
+ * The steps of one picture, made ready to run: stages, each one step that makes pixels (a filtered
+ * resize, a warp, a change of colours) followed by steps that only move them. Stage 0 makes none.
+ * Most lists are one pass: stage 0 is a plain window of the picture, which costs nothing, and the
+ * last stage writes the slot. Colours are changed where the pixels stand, unless these are the
+ * caller's or the change looks at neighbours.
  *
  * stages_plan() works backward, from the result to the part of the picture that is needed, and
  * makes all tables; stages_run() only moves pixels. Owns the tables and the pictures in between and
@@ -17,15 +19,17 @@
 #include "work/cpu.h"
 #include "work/geometry.h"
 #include "work/image.h"
+#include "work/mover.h"
 #include "work/output.h"
 #include "work/resample.h"
 #include "work/track.h"
 
 struct stage {
-	const struct step *resize; /* NULL for stage 0 */
-	unsigned first, end;	   /* the steps behind it */
-	int32_t size[2];	   /* of its result, whole */
-	struct span window[2];	   /* what is wanted of it */
+	const struct step *make; /* NULL for stage 0 */
+	unsigned first, end;	 /* the steps behind it */
+	int32_t size[2];	 /* of its result, whole */
+	struct span window[2];	 /* what is wanted of it */
+	struct span made[2];	 /* and, for that, of what `make` makes */
 	struct track track[2];
 	struct axis axis[2];
 };
@@ -35,8 +39,10 @@ struct stages {
 	bool chosen;
 	unsigned count;
 	struct buffer pictures[2]; /* in between, in turn */
+	struct buffer *held;	   /* the one that has the picture in hand; NULL: the caller's */
 	struct buffer lines;	   /* of a resample, or a row */
-	struct stage stage[GEOMETRY_TRANSFORMS_MAX + 1];
+	struct mover mover;	   /* of the stage that is run */
+	struct stage stage[GEOMETRY_STEPS_MAX + 1];
 };
 
 enum {

@@ -1,92 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "work/transform.h"
 
-#include "work/axis.h"
-#include "work/geometry.h"
 #include "work/quote.h"
-
-#define EDGES 1, TRANSFORM_EDGE_MAX
-#define SIZE(type_)                                                                                \
-	{                                                                                          \
-		.name = "size", .type = type_, .required = true, .least = 1,                       \
-		.most = TRANSFORM_EDGE_MAX                                                         \
-	}
-#define FILTERED                                                                                   \
-	{                                                                                          \
-		.name = "interpolation", .type = PARAMETER_FILTER, .standard = {                   \
-			1,                                                                         \
-			{FILTER_BILINEAR}                                                          \
-		}                                                                                  \
-	}
-#define ANTIALIAS                                                                                  \
-	{                                                                                          \
-		.name = "antialias", .type = PARAMETER_IGNORED, .standard = { 1, {true} }          \
-	}
-#define PADDED .name = "padding", .type = PARAMETER_PADDING, .most = TRANSFORM_EDGE_MAX
-#define FILLED                                                                                     \
-	{                                                                                          \
-		.name = "fill", .type = PARAMETER_FILL, .optional = true, .most = 255,             \
-		.standard = {                                                                      \
-			3,                                                                         \
-			{0}                                                                        \
-		}                                                                                  \
-	}
-#define BORDERED                                                                                   \
-	{                                                                                          \
-		.name = "padding_mode", .type = PARAMETER_BORDER, .standard = {                    \
-			1,                                                                         \
-			{BORDER_CONSTANT}                                                          \
-		}                                                                                  \
-	}
-#define CHANCE                                                                                     \
-	{                                                                                          \
-		.name = "p", .type = PARAMETER_NUMBER, .most = 1, .standard = { 1, {0.5} }         \
-	}
-
-/* clang-format off */
-static const struct transform_row rows[] = {
-	{"Resize", TRANSFORM_RESIZE, {
-		[RESIZE_SIZE] = SIZE(PARAMETER_EDGE),
-		[RESIZE_INTERPOLATION] = FILTERED,
-		[RESIZE_MAX_SIZE] = {.name = "max_size", .type = PARAMETER_WHOLE, .optional = true,
-				     .least = 1, .most = TRANSFORM_EDGE_MAX},
-		[RESIZE_ANTIALIAS] = ANTIALIAS}},
-	{"CenterCrop", TRANSFORM_CENTER_CROP, {
-		[CENTER_CROP_SIZE] = SIZE(PARAMETER_SIZE)}},
-	{"RandomCrop", TRANSFORM_RANDOM_CROP, {
-		[RANDOM_CROP_SIZE] = SIZE(PARAMETER_SIZE),
-		[RANDOM_CROP_PADDING] = {PADDED, .optional = true},
-		[RANDOM_CROP_PAD_IF_NEEDED] = {.name = "pad_if_needed", .type = PARAMETER_BOOLEAN,
-					       .standard = {1, {false}}},
-		[RANDOM_CROP_FILL] = FILLED,
-		[RANDOM_CROP_PADDING_MODE] = BORDERED}},
-	{"RandomResizedCrop", TRANSFORM_RANDOM_RESIZED_CROP, {
-		[RANDOM_RESIZED_CROP_SIZE] = SIZE(PARAMETER_SIZE),
-		[RANDOM_RESIZED_CROP_SCALE] = {.name = "scale", .type = PARAMETER_INTERVAL,
-					       .most = 100, .standard = {2, {0.08, 1.0}}},
-		[RANDOM_RESIZED_CROP_RATIO] = {.name = "ratio", .type = PARAMETER_INTERVAL,
-					       .least = 0.0001, .most = 10000,
-					       .standard = {2, {3.0 / 4.0, 4.0 / 3.0}}},
-		[RANDOM_RESIZED_CROP_INTERPOLATION] = FILTERED,
-		[RANDOM_RESIZED_CROP_ANTIALIAS] = ANTIALIAS}},
-	{"RandomHorizontalFlip", TRANSFORM_RANDOM_HORIZONTAL_FLIP, {[RANDOM_FLIP_P] = CHANCE}},
-	{"RandomVerticalFlip", TRANSFORM_RANDOM_VERTICAL_FLIP, {[RANDOM_FLIP_P] = CHANCE}},
-	{"Pad", TRANSFORM_PAD, {
-		[PAD_PADDING] = {PADDED, .required = true},
-		[PAD_FILL] = FILLED,
-		[PAD_PADDING_MODE] = BORDERED}},
-	{"ToTensor", TRANSFORM_TO_TENSOR, {{0}}},
-	{"Normalize", TRANSFORM_NORMALIZE, {
-		[NORMALIZE_MEAN] = {.name = "mean", .type = PARAMETER_CHANNELS, .required = true,
-				    .least = -1e6, .most = 1e6},
-		/* Not near 0, so that no value of a table overflows. */
-		[NORMALIZE_STD] = {.name = "std", .type = PARAMETER_CHANNELS, .required = true,
-				   .least = 1e-6, .most = 1e6},
-		[NORMALIZE_INPLACE] = {.name = "inplace", .type = PARAMETER_IGNORED,
-				       .standard = {1, {false}}}}},
-};
-/* clang-format on */
-#define ROWS (sizeof(rows) / sizeof(*rows))
 
 static unsigned row_parameters(const struct transform_row *row)
 {
@@ -99,17 +14,17 @@ static unsigned row_parameters(const struct transform_row *row)
 static int find_row(const struct transform_row **out, const struct value *map, struct fault *fault)
 {
 	struct quote quote;
-	const char *names[ROWS + 1] = {NULL};
+	const char *names[TRANSFORM_KINDS + 1] = {NULL};
 	const struct value *name = value_get(map, "name");
 	if (!name || name->kind != VALUE_TEXT)
 		return fault_say(fault, TRANSFORM_E_VALUE,
 				 "a transform is a map with its 'name' and parameters");
-	for (unsigned i = 0; i < ROWS; i++) {
-		if (text_equals(name->text, rows[i].name)) {
-			*out = &rows[i];
+	for (unsigned i = 0; i < TRANSFORM_KINDS; i++) {
+		if (text_equals(name->text, transform_rows[i].name)) {
+			*out = &transform_rows[i];
 			return 0;
 		}
-		names[i] = rows[i].name;
+		names[i] = transform_rows[i].name;
 	}
 	const char *nearest = quote_nearest(name->text.data, name->text.size, names);
 	return fault_say(fault, TRANSFORM_E_VALUE, "there is no transform '%s'%s%s%s",
@@ -167,9 +82,27 @@ static int check_resize(const struct transform *transform, struct fault *fault)
 	return 0;
 }
 
+/* One channel is torchvision's default and what a sample never has. */
+static int check_grayscale(const struct transform *transform, struct fault *fault)
+{
+	if (transform->values[GRAYSCALE_CHANNELS].number[0] == 3)
+		return 0;
+	return fault_say(fault, TRANSFORM_E_VALUE,
+			 "Grayscale: a sample has 3 channels: 'num_output_channels' must be 3");
+}
+
+static int check_rand_augment(const struct transform *transform, struct fault *fault)
+{
+	const struct parameter *values = transform->values;
+	if (values[RAND_AUGMENT_MAGNITUDE].number[0] >= values[RAND_AUGMENT_BINS].number[0])
+		return fault_say(fault, TRANSFORM_E_VALUE,
+				 "RandAugment: 'magnitude' must be less than 'num_magnitude_bins'");
+	return 0;
+}
+
 int transform_parse(struct transform *out, const struct value *map, struct fault *fault)
 {
-	struct transform parsed;
+	struct transform parsed = {.weight = 1};
 	bool given[TRANSFORM_PARAMETERS_MAX] = {false};
 	int r = find_row(&parsed.row, map, fault);
 	if (r)
@@ -188,9 +121,43 @@ int transform_parse(struct transform *out, const struct value *map, struct fault
 	}
 	if (parsed.row->kind == TRANSFORM_RESIZE)
 		r = check_resize(&parsed, fault);
+	else if (parsed.row->kind == TRANSFORM_GRAYSCALE)
+		r = check_grayscale(&parsed, fault);
+	else if (parsed.row->kind == TRANSFORM_RAND_AUGMENT)
+		r = check_rand_augment(&parsed, fault);
 	if (r == 0)
 		*out = parsed;
 	return r;
+}
+
+uint32_t transform_views(const struct transform *transform)
+{
+	enum transform_kind kind = transform->row->kind;
+	return kind == TRANSFORM_FIVE_CROP ? 5 : kind == TRANSFORM_TEN_CROP ? 10 : 1;
+}
+
+static void write_children(FILE *file, const struct transform *transform)
+{
+	const struct transform *end = transform + 1 + transform->behind;
+	fputs("[", file);
+	for (const struct transform *child = transform + 1; child < end;
+	     child += 1 + child->behind) {
+		fputs(child > transform + 1 ? ", " : "", file);
+		transform_write(file, child);
+	}
+	fputs("]", file);
+}
+
+static void write_weights(FILE *file, const struct transform *transform)
+{
+	const struct transform *end = transform + 1 + transform->behind;
+	fputs("[", file);
+	for (const struct transform *child = transform + 1; child < end;
+	     child += 1 + child->behind) {
+		fputs(child > transform + 1 ? ", " : "", file);
+		parameter_write_number(file, child->weight);
+	}
+	fputs("]", file);
 }
 
 void transform_write(FILE *file, const struct transform *transform)
@@ -198,8 +165,14 @@ void transform_write(FILE *file, const struct transform *transform)
 	const struct transform_row *row = transform->row;
 	fprintf(file, "%s(", row->name);
 	for (unsigned i = 0; i < row_parameters(row); i++) {
-		fprintf(file, "%s%s=", i ? ", " : "", row->parameters[i].name);
-		parameter_write(file, &row->parameters[i], &transform->values[i]);
+		const struct parameter_row *parameter = &row->parameters[i];
+		fprintf(file, "%s%s=", i ? ", " : "", parameter->name);
+		if (parameter->type == PARAMETER_TRANSFORMS)
+			write_children(file, transform);
+		else if (parameter->type == PARAMETER_WEIGHTS && transform->values[i].count)
+			write_weights(file, transform);
+		else
+			parameter_write(file, parameter, &transform->values[i]);
 	}
 	fputs(")", file);
 }

@@ -43,11 +43,12 @@ static void fuzz_header(const uint8_t *data, size_t size)
 	memcpy(&header, data, size < sizeof(header) ? size : sizeof(header));
 	int r = ring_parse(&ring, &header, header.ring, &fault);
 	require(r == 0 || r == -EPROTO, "no other condition");
-	for (int i = 0; r == 0 && i < RING_ARRAYS; i++) {
+	for (uint32_t i = 0; r == 0 && i < ring.n_fields; i++) {
 		const struct ring_field *field = &ring.fields[i];
 		require(field->offset <= ring.bytes && field->stride > 0 &&
 				ring.slots <= (ring.bytes - field->offset) / field->stride,
 			"a field lies in the ring");
+		require(ring_find(&ring, field->name) == field, "a field is found by its name");
 	}
 }
 
@@ -208,9 +209,9 @@ static void use(struct stoker *stoker)
 			return;
 		for (uint32_t k = 0; r > 0 && k < batch->n_runs; k++) {
 			const struct stoker_run *part = &batch->run[k];
-			touch(part->images, part->count * info->image.bytes);
-			touch(part->labels, part->count * info->label.bytes);
-			touch(part->indexes, part->count * sizeof(int64_t));
+			for (uint32_t f = 0; f < info->n_fields; f++)
+				touch(stoker_field(batch, k, info->field[f].name),
+				      part->count * info->field[f].bytes);
 		}
 		if (r > 0 && i % 3)
 			require(stoker_release(stoker, batch) == 0, "release");

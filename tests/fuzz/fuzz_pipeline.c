@@ -16,6 +16,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define HEAD 16
+#define SETTLED_WIDTH 33
+#define SETTLED_HEIGHT 41
 /* Of a need and of an output that are made: larger ones are only drawn. */
 #define PIXELS_MAX (1u << 18)
 
@@ -62,7 +64,10 @@ static void draw(const struct pipeline *pipeline, const uint8_t *head)
 	memcpy(&key.position, head + 4, sizeof(key.position));
 	memcpy(&key.epoch, head + 12, sizeof(key.epoch));
 	must(scratch || pipeline_scratch_new(&scratch) == 0);
-	int32_t width = edges[0] % 65500 + 1, height = edges[1] % 65500 + 1;
+	bool settled =
+		head[0] & 1 && head[1] & 7; /* else with a sample of a size nobody spoke of */
+	int32_t width = settled ? SETTLED_WIDTH : edges[0] % 65500 + 1;
+	int32_t height = settled ? SETTLED_HEIGHT : edges[1] % 65500 + 1;
 	int r = pipeline_draw(pipeline, &key, width, height, scratch, &need, &fault);
 	must(r == 0 || r == -ENOMEM || (r == PIPELINE_E_IMAGE && fault.text[0] != '\0'));
 	if (r)
@@ -89,6 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	int r = pipeline_new(&pipeline, value_get(&map, "transforms"), text_of(&map, "dtype"),
 			     text_of(&map, "layout"), &fault);
+	if (r == 0) /* one in two has samples of one size */
+		r = pipeline_settle(pipeline, data[0] & 1 ? SETTLED_WIDTH : 0, SETTLED_HEIGHT,
+				    &fault);
 	must(r == 0 || r == -ENOMEM || r == PIPELINE_E_TRANSFORM);
 	must((r == PIPELINE_E_TRANSFORM) == (fault.text[0] != '\0'));
 	if (r == 0)

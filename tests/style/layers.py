@@ -15,7 +15,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTIL
 
 # What `loop` may know of `work`: the doors, not the kernels behind them.
 DOORS = {f"work/{name}.h" for name in ("dataset", "pipeline", "job", "pool", "decode", "image",
-                                       "scans", "shelf")}
+                                       "sampler", "scans", "shelf", "moments", "statistics")}
 
 # What `work` may know of `proto`: the segment's layout, and the tree of values: it is plain data.
 DATA = {"proto/segment.h", "proto/value.h"}
@@ -31,9 +31,11 @@ LIBRARIES = {
                                                   "daemon/work/shortcut.c",
                                                   "daemon/work/shortcut_check.c"],
     r"turbojpeg\.h": [],
-    r"spng\.h": ["daemon/work/png.c", "client/ctl/replay.c"],
+    r"archive(_entry)?\.h": ["daemon/work/bundle.c"],
+    r"spng\.h": ["daemon/work/png.c", "client/ctl/picture.c"],
     r"webp/.*": ["daemon/work/webp.c"],
-    r"(pthread|threads)\.h": ["daemon/work/pool.c"],
+    r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/work/moments.c"],
+    r"(cblas|lapacke)\.h": ["daemon/work/whiten.c"],
     r"uv\.h": ["daemon/loop/", "daemon/main.c"],
     r"xxh(ash|3)\.h": ["daemon/base/digest.c", "client/ctl/replay.c"],
     r"ini\.h": ["daemon/config.c", "daemon/config/"],

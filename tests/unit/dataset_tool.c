@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A dataset's index as text, for tests that compare it with something else. Argument: its path.
- * A line `class NAME` for each class, then `sample LABEL PATH CONDITION SIZE` for each sample, as
- * it reads; names in hexadecimal. What cannot be opened is a line `refused CONDITION WORDS`.
+ * A dataset's index as text, for tests that compare it with something else. Arguments: its
+ * path, then keys and values of its description. A line `class NAME` for each class, then `sample
+ * LABEL PATH CONDITION SIZE` for each sample, as it reads; names in hexadecimal. Where samples are
+ * pixels it is `sample LABEL WIDTH HEIGHT PIXELS`. What cannot be opened is a line `refused
+ * CONDITION WORDS`. Samples in memory may take MEMORY bytes in all.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,11 +13,25 @@
 #include "work/dataset.h"
 
 #define LIMIT ((size_t)1 << 20)
+#define MEMORY ((size_t)64 << 20)
 
 static void put_hex(const char *text)
 {
 	for (; *text; text++)
 		printf("%02x", (unsigned char)*text);
+}
+
+static void put_pixels(const struct dataset *dataset, uint64_t sample)
+{
+	struct image image = dataset_pixels(dataset, sample);
+	int64_t label;
+	dataset_read_label(dataset, sample, &label);
+	printf("sample %" PRId64 " %d %d ", label, image.width, image.height);
+	for (int32_t y = 0; y < image.height; y++) {
+		for (int32_t x = 0; x < 3 * image.width; x++)
+			printf("%02x", image.pixels[(size_t)y * image.stride + (size_t)x]);
+	}
+	printf("\n");
 }
 
 static void put_sample(const struct dataset *dataset, uint64_t sample, struct buffer *buffer)
@@ -35,15 +51,20 @@ static void put_sample(const struct dataset *dataset, uint64_t sample, struct bu
 int main(int argc, char **argv)
 {
 	struct dataset_spec spec = DATASET_SPEC_NULL;
-	struct dataset_progress progress = {0};
+	struct dataset_account account = {.limit = MEMORY};
+	struct dataset_progress progress = {.account = &account};
 	struct dataset *dataset;
 	struct buffer buffer = BUFFER_NULL;
 	struct fault fault = {""};
-	if (argc != 2)
-		return 2;
-	struct pair pair = {.key = {"path", 4},
-			    .value = {.kind = VALUE_TEXT, .text = {argv[1], strlen(argv[1])}}};
-	struct value map = {.kind = VALUE_MAP, .count = 1, .pairs = &pair};
+	struct pair pairs[8];
+	uint32_t count = 0;
+	for (int i = 1; i < argc && count < 8; count++) {
+		const char *key = i == 1 ? "path" : argv[i++], *value = i < argc ? argv[i++] : "";
+		pairs[count] = (struct pair){
+			.key = {key, strlen(key)},
+			.value = {.kind = VALUE_TEXT, .text = {value, strlen(value)}}};
+	}
+	struct value map = {.kind = VALUE_MAP, .count = count, .pairs = pairs};
 	int result = dataset_spec_parse(&spec, &map, &fault);
 	if (!result)
 		result = dataset_open(&dataset, &spec, &progress, &fault);
@@ -57,8 +78,12 @@ int main(int argc, char **argv)
 		put_hex(dataset_class_name(dataset, i));
 		printf("\n");
 	}
-	for (uint64_t i = 0; i < dataset_count(dataset); i++)
-		put_sample(dataset, i, &buffer);
+	for (uint64_t i = 0; i < dataset_count(dataset); i++) {
+		if (dataset_has_pixels(dataset))
+			put_pixels(dataset, i);
+		else
+			put_sample(dataset, i, &buffer);
+	}
 	buffer_deinit(&buffer);
 	dataset_free(dataset);
 	return 0;

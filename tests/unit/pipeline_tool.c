@@ -51,7 +51,8 @@ EXPORT struct tool *tool_new(const uint8_t *spec, size_t size, char *words, size
 	if (tool && unpacker_new(&unpacker) == 0 && unpack(unpacker, spec, size, &map, &why) == 0 &&
 	    pipeline_scratch_new(&tool->scratch) == 0 &&
 	    pipeline_new(&tool->pipeline, value_get(&map, "transforms"), text_of(&map, "dtype"),
-			 text_of(&map, "layout"), &fault) == 0) {
+			 text_of(&map, "layout"), &fault) == 0 &&
+	    pipeline_settle(tool->pipeline, 0, 0, &fault) == 0) {
 		unpacker_free(unpacker);
 		return tool;
 	}

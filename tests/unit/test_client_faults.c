@@ -237,8 +237,9 @@ static const struct {
 	{AT(n_fields), 17, "impossible"},
 	{AT(n_fields), UINT32_MAX, "impossible"},
 	{AT(n_fields), 2, "no field index"},
-	{AT(fields[0].name), 0, "no field image"},
-	{AT(fields[0].dtype), 0, "unknown type"},
+	{AT(fields[0].name), 0, "without a proper name"},
+	{AT(fields[0].name), 'i', "no field image"},
+	{AT(fields[0].dtype), 0, "no field image of a known type"},
 	{AT(fields[0].dims), 7, "too many dimensions"},
 	{AT(fields[0].dims), UINT32_MAX, "too many dimensions"},
 	{AT(fields[0].shape[0]), 3, "do not fit together"},
@@ -250,7 +251,7 @@ static const struct {
 	{AT(fields[0].offset), UINT64_MAX - 3, "does not lie"},
 	{AT(fields[1].offset), 4 * SEGMENT_PAGE, "does not lie"},
 	{AT(fields[2].dims), 1, "do not fit together"},
-	{AT(fields[2].dtype), 0x3874616f6c66, "unknown type"},
+	{AT(fields[2].dtype), 0x3874616f6c66, "no field index of a known type"},
 #undef AT
 };
 

@@ -77,9 +77,12 @@ static int session(const char *path, struct stoker *stoker)
 {
 	struct stoker_options options = STOKER_OPTIONS_INIT;
 	const struct stoker_batch *batch[2] = {NULL};
+	const char *const fields[] = {"weight", NULL};
 	options.dataset = "/data";
 	options.transforms = "Resize(size=[2, [3]]) | ToTensor()";
 	options.batch_size = 4;
+	options.fields = fields;
+	options.sampler = "weighted(weights=[1, 2])";
 	options.reconnect_ms = -1;
 	int r = stoker_connect(stoker, path);
 	if (r == 0)

@@ -264,7 +264,9 @@ static void test_spec_refusals(void **state)
 		{"root", "x", "'root' must be absolute"},
 		{"root", "", "'root' is empty"},
 		{"kind", "foldr", "no kind 'foldr'; did you mean 'folder'?"},
-		{"kind", "lmdb", "no kind 'lmdb': it is one of folder, manifest"},
+		{"kind", "lmdb",
+		 "no kind 'lmdb': it is one of cifar10, cifar100, mnist, "
+		 "folder, npy, npz, manifest"},
 		{"format", "json", "no format 'json'; did you mean 'jsonl'?"},
 	};
 	struct dataset_spec spec = DATASET_SPEC_NULL;
@@ -285,7 +287,7 @@ static void test_spec_refusals(void **state)
 	assert_int_equal(parse(&spec, &nul, 1), DATASET_E_ARGUMENT);
 	struct pair folder[] = {pair("path", "/a"), pair("kind", "folder"), pair("root", "/b")};
 	assert_int_equal(parse(&spec, folder, 3), DATASET_E_ARGUMENT);
-	assert_words("'root' is for a manifest");
+	assert_words("'root' is not for the kind 'folder'");
 	struct value list = {.kind = VALUE_LIST};
 	assert_int_equal(dataset_spec_parse(&spec, &list, &fault), DATASET_E_ARGUMENT);
 	assert_int_equal(dataset_spec_parse(&spec, NULL, &fault), DATASET_E_ARGUMENT);
@@ -294,7 +296,125 @@ static void test_spec_refusals(void **state)
 	struct dataset *dataset;
 	put("cat/1.jpg", "1");
 	assert_int_equal(open_with(&dataset, top, "format", "csv"), DATASET_E_ARGUMENT);
-	assert_words("'format' is for a manifest");
+	assert_words("'format' is not for the kind 'folder'");
+}
+
+/* Several joined. */
+
+static void refuse(const char *other, const char *words)
+{
+	char first[256];
+	struct dataset *dataset;
+	snprintf(first, sizeof(first), "%s", at("one"));
+	const char *const paths[] = {first, first, other};
+	fault.text[0] = '\0';
+	assert_int_equal(open_joined(&dataset, paths, 3), DATASET_E_OPEN);
+	assert_words(words);
+	assert_words(other);
+}
+
+static void test_joined(void **state)
+{
+	(void)state;
+	put("one/a/1.jpg", "1");
+	put("one/b/2.jpg", "22");
+	put("two/a/3.jpg", "333");
+	put("two/b/4.jpg", "4444");
+	put("two/b/5.jpg", "55555");
+	char one[256], two[256], path[PATH_MAX];
+	snprintf(one, sizeof(one), "%s", at("one"));
+	snprintf(two, sizeof(two), "%s", at("two"));
+	const char *const paths[] = {two, one, two}, *const turned[] = {one, two, two};
+	struct dataset *dataset, *other;
+	assert_int_equal(open_joined(&dataset, paths, 3), 0);
+	assert_string_equal(dataset_kind_name(dataset), "joined");
+	assert_int_equal(dataset_count(dataset), 8);
+	assert_int_equal(dataset_class_count(dataset), 2);
+	assert_string_equal(dataset_class_name(dataset, 1), "b");
+	assert_false(dataset_has_pixels(dataset));
+	assert_int_equal(dataset_part_count(dataset), 3);
+	static const uint64_t firsts[] = {0, 3, 5, 8};
+	static const char digits[] = "34512345";
+	struct buffer buffer = BUFFER_NULL;
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(dataset_part_first(dataset, i), firsts[i]);
+	for (uint64_t i = 0; i < 8; i++) {
+		bool b = digits[i] != '3' && digits[i] != '1';
+		snprintf(path, sizeof(path), "%s/%s/%c.jpg", i == 3 || i == 4 ? one : two,
+			 b ? "b" : "a", digits[i]);
+		assert_sample(dataset, i, path, b);
+		assert_int_equal(dataset_path(dataset, i, NULL, 0), strlen(path));
+		char cut[8];
+		assert_int_equal(dataset_path(dataset, i, cut, sizeof(cut)), strlen(path));
+		assert_memory_equal(cut, path, 7);
+		assert_int_equal(dataset_read(dataset, i, LIMIT, &buffer, NULL, &fault), 0);
+		assert_int_equal(buffer.size, digits[i] - '0');
+	}
+	put("two/a/3.jpg", "another");
+	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_CHANGED);
+	buffer_deinit(&buffer);
+	assert_int_equal(open_joined(&other, turned, 3), 0);
+	struct digest a = dataset_fingerprint(dataset), b = dataset_fingerprint(other);
+	assert_false(digest_equal(&a, &b));
+	dataset_free(other);
+	dataset_free(dataset);
+}
+
+static void test_joined_refusals(void **state)
+{
+	(void)state;
+	put("one/a/1.jpg", "1");
+	put("one/b/1.jpg", "1");
+	put("other/a/1.jpg", "1");
+	put("other/c/1.jpg", "1");
+	put("fewer/a/1.jpg", "1");
+	put("floats.tsv", "x.jpg\t1.5\n");
+	put("rows.csv", "path,label,weight\nx.jpg,1,0.5\n");
+	refuse(at("other"), "their classes are not the same");
+	refuse(at("fewer"), "their classes are not the same");
+	refuse(at("floats.tsv"), "their labels are of two types");
+	refuse(at("rows.csv"), "it has the field 'weight'");
+	refuse(at("nowhere"), "No such file");
+}
+
+static void test_joined_spec(void **state)
+{
+	(void)state;
+	static const char *const paths[17] = {"/a", "/b", "/a", "/a", "/a", "/a", "/a", "/a", "/a",
+					      "/a", "/a", "/a", "/a", "/a", "/a", "/a", "/a"};
+	static const char *const relative[] = {"/a", "b"};
+	struct dataset *dataset;
+	assert_int_equal(open_joined(&dataset, paths, 1), DATASET_E_ARGUMENT);
+	assert_words("a list of 2 to 16 datasets");
+	assert_int_equal(open_joined(&dataset, paths, 17), DATASET_E_ARGUMENT);
+	assert_int_equal(open_joined(&dataset, relative, 2), DATASET_E_ARGUMENT);
+	assert_words("must be absolute");
+
+	struct pair a = pair("path", "/a"), b = pair("path", "/b");
+	struct value maps[] = {{.kind = VALUE_MAP, .count = 1, .pairs = &a},
+			       {.kind = VALUE_MAP, .count = 1, .pairs = &b}};
+	struct value turned[] = {maps[1], maps[0]};
+	struct pair pairs[] = {{{"parts", 5}, {.kind = VALUE_LIST, .count = 2, .items = maps}}, b};
+	struct pair swapped = {{"parts", 5}, {.kind = VALUE_LIST, .count = 2, .items = turned}};
+	struct pair text = pair("parts", "/a");
+	struct dataset_spec spec, same, other;
+	assert_int_equal(parse(&spec, &text, 1), DATASET_E_ARGUMENT);
+	assert_int_equal(parse(&spec, pairs, 2), DATASET_E_ARGUMENT);
+	assert_words("'parts' stands alone");
+	assert_int_equal(parse(&spec, pairs, 1), 0);
+	assert_int_equal(parse(&same, pairs, 1), 0);
+	assert_int_equal(parse(&other, &swapped, 1), 0);
+	assert_string_equal(spec.path, "/a + /b");
+	assert_string_equal(spec.kind, "joined");
+	assert_true(dataset_spec_equal(&spec, &same));
+	assert_false(dataset_spec_equal(&spec, &other));
+	dataset_spec_deinit(&spec);
+	dataset_spec_deinit(&same);
+	dataset_spec_deinit(&other);
+	struct value nest[] = {{.kind = VALUE_MAP, .count = 1, .pairs = pairs}, maps[0]};
+	struct pair nested = {{"parts", 5}, {.kind = VALUE_LIST, .count = 2, .items = nest}};
+	assert_int_equal(parse(&spec, &nested, 1), DATASET_E_ARGUMENT);
+	assert_words("a part has no 'parts'");
 }
 
 int main(void)
@@ -311,6 +431,9 @@ int main(void)
 		TREE_CASE(test_read_limit_is_inclusive),
 		TREE_CASE(test_spec),
 		TREE_CASE(test_spec_refusals),
+		TREE_CASE(test_joined),
+		TREE_CASE(test_joined_refusals),
+		TREE_CASE(test_joined_spec),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

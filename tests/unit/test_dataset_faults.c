@@ -171,23 +171,27 @@ static void test_no_openat2(void **state)
 	static const int errors[] = {ENOSYS, EPERM};
 	put("c/1.jpg", "1");
 	for (size_t i = 0; i < 2; i++) {
-		openat2_errors_left = 1;
+		openat2_errors_left = INT_MAX; /* also those that look what the folder is */
 		openat2_error = errors[i];
 		assert_refused(top, DATASET_E_OPEN, "lacks openat2");
+		openat2_errors_left = 0;
 	}
 }
 
 /* -- memory ------------------------------------------------------------------------------- */
 
-/* Open with one allocation after the other failing, until none does. */
-static void open_without_memory(const char *path)
+/* Open, with another one joined if there is one, with one allocation after the other failing, until
+ * none does. */
+static void open_without_memory(const char *path, const char *other)
 {
+	const char *const paths[] = {path, other};
 	struct dataset *dataset;
 	unsigned long failures = 0;
 	for (long allowed = 0;; allowed++) {
 		allocation_failed = false;
 		allocations_left = allowed;
-		int result = open_with(&dataset, path, NULL, NULL);
+		int result = other ? open_joined(&dataset, paths, 2)
+				   : open_with(&dataset, path, NULL, NULL);
 		allocations_left = -1;
 		if (result == 0)
 			dataset_free(dataset);
@@ -209,13 +213,16 @@ static void test_no_memory(void **state)
 	}
 	put("data/d/1.jpg", "1");
 	assert_int_equal(symlink("../d", at("data/c/link")), 0);
-	open_without_memory(at("data"));
+	open_without_memory(at("data"), NULL);
 	put("a.txt", "a/b 1\nb/c 2\nc 3.5\n");
-	open_without_memory(at("a.txt"));
+	open_without_memory(at("a.txt"), NULL);
 	put("a.csv", "path,label\n\"a\",1\n");
-	open_without_memory(at("a.csv"));
+	open_without_memory(at("a.csv"), NULL);
 	put("a.jsonl", "{\"path\": \"a\", \"label\": [1, 2]}\n");
-	open_without_memory(at("a.jsonl"));
+	open_without_memory(at("a.jsonl"), NULL);
+	put("b.tsv", "a/b\t1\n");
+	put("c.tsv", "a/c\t0\nb\t1\n");
+	open_without_memory(at("b.tsv"), at("c.tsv"));
 }
 
 static void test_config_without_memory(void **state)

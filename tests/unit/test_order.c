@@ -21,6 +21,7 @@ static void check_bijection(uint64_t seed, uint32_t epoch, uint64_t n)
 		assert_true(at < n);
 		assert_false(seen[at]);
 		seen[at] = true;
+		assert_int_equal(order_find(seed, epoch, n, at), position);
 	}
 	free(seen);
 }

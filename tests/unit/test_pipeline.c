@@ -77,6 +77,8 @@ static struct pipeline *made(const struct value *list, const char *dtype, const 
 	struct pipeline *pipeline = NULL;
 	struct fault fault = {""};
 	int r = pipeline_new(&pipeline, list, text_of(dtype), text_of(layout), &fault);
+	if (r == 0)
+		r = pipeline_settle(pipeline, 0, 0, &fault);
 	assert_string_equal(fault.text, "");
 	assert_int_equal(r, 0);
 	return pipeline;
@@ -121,6 +123,27 @@ static void test_canonical_text(void **state)
 		"padding_mode=constant)|uint8|NCHW");
 }
 
+static void test_canonical_text_nests(void **state)
+{
+	(void)state;
+	check_text(
+		(struct value)LIST(
+			CROP,
+			NAMED("RandomApply",
+			      KEY("transforms",
+				  LIST(BARE("RandomInvert"),
+				       NAMED("RandomChoice",
+					     KEY("transforms", LIST(BARE("RandomVerticalFlip"),
+								    BARE("RandomHorizontalFlip"))),
+					     KEY("p", LIST(UINT(3), REAL(0.5))))))),
+			NAMED("RandomOrder", KEY("transforms", LIST(CROP)))),
+		"uint8", "",
+		"CenterCrop(size=(4, 4))|RandomApply(transforms=[RandomInvert(p=0.5), "
+		"RandomChoice(transforms=[RandomVerticalFlip(p=0.5), "
+		"RandomHorizontalFlip(p=0.5)], p=[3, 0.5])], p=0.5)|"
+		"RandomOrder(transforms=[CenterCrop(size=(4, 4))])|uint8|NCHW");
+}
+
 static void test_equal_text_equal_hash(void **state)
 {
 	const struct value one = LIST(NAMED("CenterCrop", KEY("size", UINT(4))));
@@ -163,8 +186,12 @@ static void check_refused(const struct value list, const char *dtype, const char
 	struct pipeline *pipeline = NULL;
 	struct fault fault = {""};
 	int r = pipeline_new(&pipeline, &list, text_of(dtype), text_of(layout), &fault);
+	if (r == 0)
+		r = pipeline_settle(pipeline, 0, 0, &fault);
+	else
+		assert_null(pipeline);
+	pipeline_free(pipeline);
 	assert_int_equal(r, PIPELINE_E_TRANSFORM);
-	assert_null(pipeline);
 	if (!strstr(fault.text, words))
 		assert_string_equal(fault.text, words);
 }
@@ -242,16 +269,17 @@ static void test_wrong_lists(void **state)
 	struct value many[61];
 	struct pipeline *pipeline = NULL;
 	struct fault fault;
-	const struct value number = UINT(3), nil = NIL;
+	const struct value number = UINT(3), nil = NIL, crop = CROP;
 	(void)state;
 	for (size_t i = 0; i < 61; i++)
-		many[i] = (struct value)CROP;
+		many[i] = crop;
 	check_refused((struct value){.kind = VALUE_LIST, .count = 61, .items = many}, "", "",
-		      "61 are more than 60");
+		      "transforms[60]: CenterCrop is one more than the 60 transforms");
 	check_refused(number, "", "", "transforms: must be a list");
 	check_refused(nil, "", "", "add RandomResizedCrop(224)");
-	assert_int_equal(pipeline_new(&pipeline, NULL, text_of(""), text_of(""), &fault),
-			 PIPELINE_E_TRANSFORM);
+	assert_int_equal(pipeline_new(&pipeline, NULL, text_of(""), text_of(""), &fault), 0);
+	assert_int_equal(pipeline_settle(pipeline, 0, 0, &fault), PIPELINE_E_TRANSFORM);
+	pipeline_free(pipeline);
 	REFUSED("transforms[0]: Resize of one number fixes the shorter edge only",
 		NAMED("Resize", KEY("size", UINT(4))), BARE("RandomHorizontalFlip"));
 	REFUSED("none of them gives the images one size", NAMED("Pad", KEY("padding", UINT(4))),
@@ -271,6 +299,58 @@ static void test_wrong_lists(void **state)
 	check_refused((struct value)LIST(
 			      CROP, NAMED("Normalize", KEY("mean", UINT(0)), KEY("std", UINT(1)))),
 		      "uint8", "", "transforms[1]: Normalize makes fractions");
+}
+
+#define HELD(name_, ...) NAMED(name_, KEY("transforms", LIST(__VA_ARGS__)))
+
+static void test_wrong_lists_in_lists(void **state)
+{
+	(void)state;
+	REFUSED("transforms[1].transforms[0]: CenterCrop needs 'size'", CROP,
+		HELD("RandomApply", BARE("CenterCrop")));
+	REFUSED("transforms[0]: RandomApply: 'transforms' must be a list of at least one",
+		NAMED("RandomApply", KEY("transforms", UINT(3))));
+	REFUSED("transforms[0]: RandomOrder needs 'transforms'", BARE("RandomOrder"));
+	REFUSED("transforms[0]: RandomChoice: 'p' has 2 numbers for 1 transforms",
+		NAMED("RandomChoice", KEY("transforms", LIST(CROP)),
+		      KEY("p", LIST(UINT(1), UINT(2)))));
+	REFUSED("'p' must be a list of numbers, not all 0",
+		NAMED("RandomChoice", KEY("transforms", LIST(CROP)), KEY("p", LIST(UINT(0)))));
+	REFUSED("'p' must be from 0 to 1000000",
+		NAMED("RandomChoice", KEY("transforms", LIST(CROP)), KEY("p", LIST(SINT(-1)))));
+	REFUSED("transforms[1].transforms[0]: ToTensor stands inside of another", CROP,
+		HELD("Compose", BARE("ToTensor")));
+	REFUSED("transforms[1].transforms[0]: Grayscale stands after ToTensor", BARE("ToTensor"),
+		HELD("Compose", NAMED("Grayscale", KEY("num_output_channels", UINT(3)))));
+	REFUSED("transforms[0].transforms[0].transforms[0].transforms[0]: Compose stands more than",
+		HELD("Compose", HELD("Compose", HELD("Compose", HELD("Compose", CROP)))));
+}
+
+/* What is drawn may not decide how large an image is. */
+static void test_sizes_of_what_is_held(void **state)
+{
+	const struct value sized = NAMED("CenterCrop", KEY("size", UINT(5)));
+	const struct value pad = NAMED("Pad", KEY("padding", UINT(1)));
+	(void)state;
+	REFUSED("transforms[0]: images come out of RandomApply in one size or another",
+		HELD("RandomApply", CROP));
+	REFUSED("transforms[0]: images come out of RandomChoice",
+		HELD("RandomChoice", CROP, sized));
+	REFUSED("transforms[1]: images come out of RandomOrder", CROP,
+		HELD("RandomOrder", BARE("RandomInvert"), pad));
+	REFUSED("transforms[1].transforms[1]: images come out of RandomApply", CROP,
+		HELD("Compose", CROP, HELD("RandomApply", pad)));
+	const struct value lists[] = {
+		LIST(HELD("RandomChoice", CROP, HELD("Compose", sized, CROP))),
+		LIST(HELD("RandomApply", sized), CROP),
+		LIST(HELD("RandomChoice", sized, pad), HELD("Compose", CROP)),
+		LIST(CROP, HELD("RandomOrder", CROP, BARE("RandomInvert"))),
+	};
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		struct pipeline *pipeline = made(&lists[i], "uint8", "NHWC");
+		assert_int_equal(pipeline_output(pipeline).shape[0], 4);
+		pipeline_free(pipeline);
+	}
 }
 
 /* A known size stays known through what depends on it. */
@@ -370,6 +450,30 @@ static void test_pictures_that_cannot_be_taken(void **state)
 		65500, "too much memory");
 }
 
+/* A list without a size of its own is settled with the dataset's: a sample of another one would be
+ * written beside its slot. */
+static void test_sample_of_another_size(void **state)
+{
+	const struct value nothing = {.kind = VALUE_LIST};
+	const struct draw_key key = {1, 2, 3};
+	struct pipeline *pipeline = NULL;
+	struct pipeline_scratch *scratch = NULL;
+	struct rect need;
+	struct fault fault = {""};
+	(void)state;
+	assert_int_equal(
+		pipeline_new(&pipeline, &nothing, text_of("uint8"), text_of("NCHW"), &fault), 0);
+	assert_int_equal(pipeline_settle(pipeline, 33, 41, &fault), 0);
+	assert_int_equal(pipeline_scratch_new(&scratch), 0);
+	assert_int_equal(pipeline_draw(pipeline, &key, 33, 41, scratch, &need, &fault), 0);
+	assert_int_equal(pipeline_draw(pipeline, &key, 33, 42, scratch, &need, &fault),
+			 PIPELINE_E_IMAGE);
+	assert_string_equal(fault.text, "the transforms make it 33 x 42, and the samples of this "
+					"batch are 33 x 41");
+	pipeline_scratch_free(scratch);
+	pipeline_free(pipeline);
+}
+
 /* One pixel that many weights make, shown many times: the table holds it once. */
 static void test_padding_does_not_multiply_tables(void **state)
 {
@@ -386,14 +490,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_canonical_text),
+		cmocka_unit_test(test_canonical_text_nests),
 		cmocka_unit_test(test_equal_text_equal_hash),
 		cmocka_unit_test(test_output),
 		cmocka_unit_test(test_unknown_words_are_named),
 		cmocka_unit_test(test_wrong_values_are_named),
 		cmocka_unit_test(test_wrong_lists),
+		cmocka_unit_test(test_wrong_lists_in_lists),
+		cmocka_unit_test(test_sizes_of_what_is_held),
 		cmocka_unit_test(test_size_follows_the_list),
 		cmocka_unit_test(test_extreme_pictures),
 		cmocka_unit_test(test_pictures_that_cannot_be_taken),
+		cmocka_unit_test(test_sample_of_another_size),
 		cmocka_unit_test(test_padding_does_not_multiply_tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

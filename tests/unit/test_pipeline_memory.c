@@ -51,12 +51,14 @@ static const struct pair resize[] = {
 	NAME("Resize"), {{"size", 4}, {.kind = VALUE_LIST, .count = 2, .items = edges}}};
 static const struct pair nearest[] = {NAME("Resize"), WHOLE("size", 10),
 				      PAIR("interpolation", VALUE_TEXT, text, {"nearest", 7})};
+static const struct pair generator[] = {NAME("ImageDataGenerator"), WHOLE("rotation_range", 30)};
 static const struct value maps[] = {
 	{.kind = VALUE_MAP, .count = 2, .pairs = flip}, /* a picture in between */
 	{.kind = VALUE_MAP, .count = 2, .pairs = resize},
 	{.kind = VALUE_MAP, .count = 3, .pairs = nearest},
+	{.kind = VALUE_MAP, .count = 2, .pairs = generator}, /* and numbers */
 };
-static const struct value list = {.kind = VALUE_LIST, .count = 3, .items = maps};
+static const struct value list = {.kind = VALUE_LIST, .count = 4, .items = maps};
 
 struct kit {
 	struct pipeline *pipeline;

@@ -4,9 +4,12 @@
 STOKER_CPU names the instruction set (plain, avx2, avx512), STOKER_CASES how many crops to try.
 """
 
+import collections
 import ctypes
+import itertools
 import os
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -25,6 +28,7 @@ DTYPES = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "floa
 FILTERS = ["nearest", "bilinear", "bicubic", "box", "lanczos", "hamming"]
 BORDERS = ["constant", "edge", "reflect", "symmetric"]
 CASES = int(os.environ.get("STOKER_CASES", "300"))
+NOTHING_LEFT = "must be > 0|larger than|edge would be 0|finds no crop"  # of a small picture
 SLACK = 64  # bytes behind an image that may be read
 
 
@@ -164,6 +168,28 @@ def random_resized_crop(rng):
     return transform
 
 
+def random_jitter(rng):
+    ranges = {name: rng.choice([rng.uniform(0, 2), [0.5, 0.5], [0, rng.uniform(0, 9)], 0])
+              for name in ("brightness", "contrast", "saturation") if rng.random() < 0.8}
+    return {"name": "ColorJitter", "hue": rng.choice([0, 0.5, rng.uniform(0, 0.5), [-0.2, 0.4]]),
+            **ranges}
+
+
+def random_colour(rng):
+    p = rng.choice([0.5, 1])
+    return rng.choice([
+        lambda: random_jitter(rng),
+        lambda: {"name": "RandomInvert", "p": p},
+        lambda: {"name": "RandomPosterize", "bits": rng.randint(0, 8)},
+        lambda: {"name": "RandomSolarize", "threshold": rng.choice([128, rng.uniform(0, 256)])},
+        lambda: {"name": "RandomAdjustSharpness", "sharpness_factor": rng.uniform(0, 4), "p": p},
+        lambda: {"name": "RandomAutocontrast"},
+        lambda: {"name": "RandomEqualize", "p": p},
+        lambda: {"name": "RandomGrayscale", "p": p},
+        lambda: {"name": "Grayscale", "num_output_channels": 3},
+    ])()
+
+
 def random_transform(rng):
     return rng.choice([
         lambda: {"name": "Resize", "size": random_pair(rng, 120),
@@ -179,7 +205,22 @@ def random_transform(rng):
         lambda: {"name": "RandomVerticalFlip", "p": rng.choice([0, 0.5, 1])},
         lambda: {"name": "Pad", "padding": random_padding(rng), "fill": random_fill(rng),
                  "padding_mode": rng.choice(BORDERS)},
+        lambda: random_colour(rng),
     ])()
+
+
+def random_combined(rng, depth):
+    """A transform, or one that holds others."""
+    if depth == 0 or rng.random() < 0.4:
+        return random_transform(rng)
+    held = [random_combined(rng, depth - 1) for _ in range(rng.randint(1, 3))]
+    transform = {"name": rng.choice(["Compose", "RandomApply", "RandomChoice", "RandomOrder"]),
+                 "transforms": held}
+    if transform["name"] == "RandomApply":
+        transform["p"] = rng.choice([0, 0.5, 1])
+    if transform["name"] == "RandomChoice" and rng.random() < 0.5:
+        transform["p"] = [0.01 + rng.random() for _ in held]
+    return transform
 
 
 def random_list(rng):
@@ -223,6 +264,41 @@ def test_any_list(seed):
             assert "Resize" in str(refused) or "must be > 0" in str(refused), refused
             continue
         done += 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_transforms_that_hold_others(seed):
+    rng = random.Random(seed)
+    done = 0
+    while done < 40:
+        transforms = [random_combined(rng, 2) for _ in range(rng.randint(1, 4))]
+        transforms.append({"name": "Resize", "size": random_pair(rng, 60),
+                           "interpolation": rng.choice(FILTERS)})
+        image = noise(rng, *random_size(rng))
+        key = (rng.getrandbits(64), rng.getrandbits(32), rng.getrandbits(64))
+        try:
+            same(image, transforms, "uint8", "NHWC", key)
+        except (Refused, ValueError) as refused:
+            # An edge of 0, or a crop that is not in each picture's size: refused by both sides.
+            assert re.search(NOTHING_LEFT, str(refused)), refused
+            continue
+        done += 1
+
+
+def test_each_of_what_is_held_comes_up():
+    key = (3, 1, 0)
+    held = [{"name": "Pad", "padding": n} for n in range(3)]
+    crop = {"name": "CenterCrop", "size": 9}
+    for name, p, wanted in ("RandomApply", 0.25, {(): 0.75, (0, 1, 2): 0.25}), (
+            "RandomChoice", None, {(0,): 1 / 3, (1,): 1 / 3, (2,): 1 / 3}), (
+            "RandomChoice", [6, 0, 2], {(0,): 0.75, (1,): 0, (2,): 0.25}), (
+            "RandomOrder", None, {order: 1 / 6 for order in itertools.permutations(range(3))}):
+        transform = {"name": name, "transforms": held, "p": p}
+        count = collections.Counter(
+            tuple(reference.parameters([transform, crop], (9, 9), (*key[:2], position))[0])
+            for position in range(3000))
+        for chosen, chance in wanted.items():
+            assert abs(count[chosen] - 3000 * chance) < 4 * (3000 * 0.25)**0.5, (name, count)
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
@@ -312,6 +388,109 @@ def test_only_what_is_needed_is_asked_for():
     beside = Tool([{"name": "Pad", "padding": [0, 0, 500, 500]},
                    {"name": "CenterCrop", "size": 9}]).need((4, 4))
     assert beside.width == 1 and beside.height == 1
+
+
+def test_colours_among_places():
+    """Between and beside crops, borders and resizes: what each looks at is there."""
+    rng = random.Random(9)
+    for position in range(200):
+        transforms = [random_transform(rng) for _ in range(rng.randint(0, 2))]
+        transforms += [random_colour(rng) for _ in range(rng.randint(1, 3))]
+        transforms += [rng.choice([random_crop, random_resized_crop])(rng)]
+        transforms += [random_colour(rng) for _ in range(rng.randint(0, 2))]
+        image = noise(rng, *random_size(rng))
+        try:
+            same(image, transforms, "uint8", "NHWC", (3, 1, position))
+        except (Refused, ValueError) as refused:
+            assert re.search(NOTHING_LEFT, str(refused)), refused
+
+
+def test_blur():
+    """In torch's own order of adding up, which is not ours: 1 apart, and seldom."""
+    rng = random.Random(2)
+    for position in range(60):
+        blur = {"name": "GaussianBlur", "kernel_size": [rng.randrange(1, 30, 2) for _ in "xy"]}
+        if rng.random() < 0.5:
+            blur["sigma"] = rng.choice([1.5, [0.2, 0.2], [0.5, 5]])
+        transforms = [random_crop(rng), {"name": "Resize", "size": [40, 37]}, blur,
+                      {"name": "RandomHorizontalFlip"}, {"name": "CenterCrop", "size": [30, 33]}]
+        image, key = noise(rng, *random_size(rng)), (3, 1, position)
+        want = reference.expected(image, transforms, "uint8", "NHWC", *key).astype(int)
+        got = Tool(transforms, "uint8", "NHWC").make(image, key).reshape(want.shape)
+        assert abs(got - want).max() <= 1 and abs(got - want).mean() < 0.01, transforms
+
+
+@pytest.mark.parametrize("transform, words", [
+    ({"name": "Grayscale"}, "'num_output_channels' must be 3"),
+    ({"name": "ColorJitter", "brightness": -1}, "'brightness' must be from 0"),
+    ({"name": "ColorJitter", "hue": -0.1}, "'hue' must be a number from 0"),
+    ({"name": "ColorJitter", "hue": 0.6}, "'hue' must be from -0.5 to 0.5"),
+    ({"name": "ColorJitter", "contrast": [2, 1]}, "not the other way round"),
+    ({"name": "ColorJitter", "saturation": [1, 2, 3]}, "or (lowest, highest)"),
+    ({"name": "GaussianBlur"}, "needs 'kernel_size'"),
+    ({"name": "GaussianBlur", "kernel_size": 4}, "an odd whole number"),
+    ({"name": "GaussianBlur", "kernel_size": [3, 2]}, "an odd whole number"),
+    ({"name": "GaussianBlur", "kernel_size": 257}, "from 1 to 255"),
+    ({"name": "GaussianBlur", "kernel_size": 3, "sigma": 0}, "'sigma' must be from"),
+    ({"name": "GaussianBlur", "kernel_size": 21}, "too large for a picture of 10 x 30"),
+    ({"name": "RandomPosterize", "bits": 9}, "'bits' must be from 0 to 8"),
+    ({"name": "RandomSolarize"}, "needs 'threshold'"),
+])
+def test_what_colours_refuse(transform, words):
+    with pytest.raises(Refused) as refused:
+        Tool([{"name": "CenterCrop", "size": [30, 10]}, transform]).need((50, 50))
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_crops_that_are_views(seed):
+    """FiveCrop and TenCrop: torchvision's crops, in its order, of a picture drawn once; what stands
+    behind is drawn for each of them."""
+    rng = random.Random(seed)
+    done = 0
+    while done < 8:
+        crop = rng.choice([{"name": "FiveCrop"}, {"name": "TenCrop"},
+                           {"name": "TenCrop", "vertical_flip": True}])
+        before = [random_transform(rng) for _ in range(rng.randint(0, 2))]
+        behind = [random_jitter(rng), {"name": "RandomHorizontalFlip"}][:rng.randint(0, 2)]
+        size = rng.choice([rng.randint(1, 30), random_pair(rng, 40)])
+        transforms = [*before, {**crop, "size": size}, *behind]
+        image, place = noise(rng, *random_size(rng)), rng.getrandbits(48)
+        key = rng.getrandbits(64), rng.getrandbits(32)
+        try:
+            for view in rng.sample(range(20), 12):
+                same(image, transforms, "uint8", "NHWC", (*key, place + (view << 56)))
+        except (Refused, ValueError) as refused:
+            with pytest.raises(Refused, match=NOTHING_LEFT):
+                Tool(transforms, "uint8", "NHWC").make(image, (*key, place))
+            assert re.search(NOTHING_LEFT + "|Requested crop|bigger than", str(refused)), refused
+            continue
+        done += 1
+
+
+@pytest.mark.parametrize("transforms, words", [
+    ([{"name": "FiveCrop", "size": 9}, {"name": "TenCrop", "size": 5}],
+     "TenCrop stands behind another of its kind"),
+    ([{"name": "RandomApply", "transforms": [{"name": "FiveCrop", "size": 9}]},
+      {"name": "CenterCrop", "size": 9}], "FiveCrop stands inside of another transform"),
+    ([{"name": "CenterCrop", "size": [30, 10]}, {"name": "TenCrop", "size": [20, 12]}],
+     "TenCrop of 12 x 20 (width x height) is larger than the picture, 10 x 30"),
+    ([{"name": "FiveCrop"}], "FiveCrop needs 'size'"),
+])
+def test_what_crops_refuse(transforms, words):
+    with pytest.raises(Refused) as refused:
+        Tool(transforms)
+    assert words in str(refused.value)
+
+
+def test_forms_that_mean_the_same():
+    def text(**parameters):
+        return Tool([{"name": "CenterCrop", "size": 5},
+                     {"name": "ColorJitter", **parameters}]).text
+    assert text(brightness=0.25) == text(brightness=[0.75, 1.25], hue=0)
+    assert text(contrast=2) == text(contrast=[0, 3])
+    assert text(hue=0.25) == text(hue=[-0.25, 0.25])
+    assert text(hue=0.25) != text(hue=0.3)
 
 
 def test_draws_are_spread_as_torchvision_spreads_them():

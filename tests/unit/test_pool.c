@@ -38,6 +38,12 @@ void sample_kit_deinit(struct sample_kit *kit)
 	(void)kit;
 }
 
+bool sample_needs_fetch(const struct job *job)
+{
+	(void)job;
+	return true;
+}
+
 void sample_fetch(struct job *job)
 {
 	while (atomic_load(&held_fetch) == (int)job->sample)

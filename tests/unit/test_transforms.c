@@ -59,7 +59,9 @@ static void say(FILE *file, const struct value *value)
 	}
 }
 
-static void becomes(const char *text, const char *expected)
+typedef int parse(struct transforms *out, const char *text, struct fault *fault);
+
+static void becomes_by(parse *parse, const char *text, const char *expected)
 {
 	struct transforms transforms = TRANSFORMS_NULL;
 	struct fault fault = FAULT_NULL;
@@ -68,7 +70,7 @@ static void becomes(const char *text, const char *expected)
 	const char *why;
 	char *said = NULL;
 	size_t size;
-	if (transforms_parse(&transforms, text, &fault))
+	if (parse(&transforms, text, &fault))
 		fail_msg("%s: %s", text, fault.text);
 	assert_int_equal(unpacker_new(&unpacker), 0);
 	assert_int_equal(unpack(unpacker, (const uint8_t *)transforms.packed.data,
@@ -85,14 +87,24 @@ static void becomes(const char *text, const char *expected)
 	transforms_deinit(&transforms);
 }
 
-static void fails(const char *text, const char *words)
+static void becomes(const char *text, const char *expected)
+{
+	becomes_by(transforms_parse, text, expected);
+}
+
+static void fails_by(parse *parse, const char *text, const char *words)
 {
 	struct transforms transforms = TRANSFORMS_NULL;
 	struct fault fault = FAULT_NULL;
-	assert_int_equal(transforms_parse(&transforms, text, &fault), -EINVAL);
+	assert_int_equal(parse(&transforms, text, &fault), -EINVAL);
 	if (!strstr(fault.text, words))
 		fail_msg("%s: '%s' does not say '%s'", text, fault.text, words);
 	assert_null(transforms.packer);
+}
+
+static void fails(const char *text, const char *words)
+{
+	fails_by(transforms_parse, text, words);
 }
 
 static void test_what_it_becomes(void **state)
@@ -109,6 +121,10 @@ static void test_what_it_becomes(void **state)
 		"std:[0.10000000000000001f,20f,-3]}]");
 	becomes("A(a=True, b=False, c=None, d=true, e=bilinear, f='x y|)', g=\"'\")",
 		"[{name:'A',a:yes,b:no,c:nil,d:yes,e:'bilinear',f:'x y|)',g:'''}]");
+	becomes("RandomApply(transforms=[Pad(padding=(1, 2)), RandomChoice(transforms=[A(), "
+		"B(a=[3])], p=None)], p=0.5)|C",
+		"[{name:'RandomApply',transforms:[{name:'Pad',padding:[1,2]},{name:'RandomChoice',"
+		"transforms:[{name:'A'},{name:'B',a:[3]}],p:nil}],p:0.5f},{name:'C'}]");
 	becomes("A(a=18446744073709551615, b=-9223372036854775808, c=+7, d=1e-400, e=[], "
 		"f=[[1],[]])",
 		"[{name:'A',a:18446744073709551615,b:-9223372036854775808,c:7,d:0f,e:[],f:[[1],[]]}"
@@ -150,10 +166,31 @@ static void test_mistakes(void **state)
 	fails("Resize(a=1e999)", "column 10: this number is too large");
 	fails("Resize(a=18446744073709551616)", "column 10: this number is too large");
 	fails("Resize(a=-9223372036854775809)", "column 10: this number is too large");
-	fails("Resize(a=[[[[[[[[[1]]]]]]]]])", "lists in lists");
+	fails("Resize(a=[[[[[[[[[[[[1]]]]]]]]]]]])", "lists in lists");
+	fails("A(a=[B(b=1, b=2)])", "column 13: this parameter is there already");
+	fails("A(a=[B(b=1)", "the list is not closed");
+	fails("A(a=B(b=B(b=B(b=B(b=B(b=B(b=B(b=B(b=B(b=B(b=B(b=B(b=B(b=1", "lists in lists");
 	fails("9(a=1)", "column 1: the name");
 	fails("Resize(size=1);", "column 15: a |");
 	fails("\x01", "column 1:");
+}
+
+static void test_a_sampler(void **state)
+{
+	(void)state;
+	becomes_by(transforms_parse_sampler,
+		   " weighted(weights_by_class=[1, 0.5], num_samples=90) ",
+		   "{name:'weighted',weights_by_class:[1,0.5f],num_samples:90}");
+	becomes_by(transforms_parse_sampler, "balanced", "{name:'balanced'}");
+	becomes_by(transforms_parse_sampler, "split(validation_split=0.2, subset='training')",
+		   "{name:'split',validation_split:0.20000000000000001f,subset:'training'}");
+	fails_by(transforms_parse_sampler, NULL, "sampler, column 1: the name of a sampler");
+	fails_by(transforms_parse_sampler, " ", "sampler, column 2: the name of a sampler");
+	fails_by(transforms_parse_sampler, "9()", "sampler, column 1: the name of a sampler");
+	fails_by(transforms_parse_sampler, "a(b=1) | c", "sampler, column 8: a sampler should end");
+	fails_by(transforms_parse_sampler, "a|uint8", "sampler, column 2: a sampler should end");
+	fails_by(transforms_parse_sampler, "subset([1, 2])", "sampler, column 8: parameters are");
+	fails_by(transforms_parse_sampler, "subset(indices=[1, 2]", "sampler, column 22: a ) is");
 }
 
 /* No text makes it take much: depth, parameters and length are bounded. */
@@ -191,11 +228,9 @@ static void test_a_locale_with_commas(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_it_becomes),
-		cmocka_unit_test(test_a_canonical_text),
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_a_locale_with_commas),
+		cmocka_unit_test(test_what_it_becomes), cmocka_unit_test(test_a_canonical_text),
+		cmocka_unit_test(test_mistakes),	cmocka_unit_test(test_a_sampler),
+		cmocka_unit_test(test_bounds),		cmocka_unit_test(test_a_locale_with_commas),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,6 +112,26 @@ static inline int open_with(struct dataset **out, const char *path, const char *
 	return result;
 }
 
+/* Parse `parts` of these paths, and open them if the description is right. */
+static inline int open_joined(struct dataset **out, const char *const *paths, uint32_t count)
+{
+	struct pair pairs[20];
+	struct value maps[20];
+	struct dataset_spec spec;
+	struct dataset_progress progress = {0};
+	for (uint32_t i = 0; i < count; i++) {
+		pairs[i] = pair("path", paths[i]);
+		maps[i] = (struct value){.kind = VALUE_MAP, .count = 1, .pairs = &pairs[i]};
+	}
+	struct pair parts = {{"parts", 5}, {.kind = VALUE_LIST, .count = count, .items = maps}};
+	int result = parse(&spec, &parts, 1);
+	if (result)
+		return result;
+	result = dataset_open(out, &spec, &progress, &fault);
+	dataset_spec_deinit(&spec);
+	return result;
+}
+
 static inline struct dataset *must_open(const char *path)
 {
 	struct dataset *dataset;

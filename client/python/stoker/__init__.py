@@ -10,6 +10,7 @@
             for images, labels in loader:
                 ...  # numpy views of shared memory
 """
+from . import samplers, transforms
 from ._version import __version__
 from .batch import Batch
 from .errors import (ArgumentError, DaemonUnavailable, DatasetError, Disconnected, Error,
@@ -17,15 +18,15 @@ from .errors import (ArgumentError, DaemonUnavailable, DatasetError, Disconnecte
                      ProtocolError, RequestError, SampleError, Stopping, TokenError,
                      TooManyConnections, TransportError, VersionError)
 from .loader import Loader
+from .mix import Mix
 from .node import Node, connect
-from .transforms import (CenterCrop, Normalize, Pad, RandomCrop, RandomHorizontalFlip,
-                         RandomResizedCrop, RandomVerticalFlip, Resize, ToTensor, Transform)
+from .transforms import *  # noqa: F403
 
 __all__ = [
-    "ArgumentError", "Batch", "CenterCrop", "DaemonUnavailable", "DatasetError", "Disconnected",
-    "Error", "ForkError", "LimitError", "Loader", "MemoryBudgetError", "Node", "Normalize",
-    "NotPermitted", "Pad", "PipelineError", "ProtocolError", "RandomCrop", "RandomHorizontalFlip",
-    "RandomResizedCrop", "RandomVerticalFlip", "RequestError", "Resize", "SampleError", "Stopping",
-    "ToTensor", "TokenError", "TooManyConnections", "Transform", "TransportError", "VersionError",
-    "__version__", "connect",
+    "ArgumentError", "Batch", "DaemonUnavailable", "DatasetError", "Disconnected", "Error",
+    "ForkError", "LimitError", "Loader", "MemoryBudgetError", "Mix", "Node", "NotPermitted",
+    "PipelineError", "ProtocolError", "RequestError", "SampleError", "Stopping", "TokenError",
+    "TooManyConnections", "TransportError", "VersionError", "__version__", "connect",
+    "samplers",
 ]
+__all__ += transforms.__all__

@@ -25,7 +25,7 @@ _VERSION = 1
 _PAGE = 4096
 _FIELDS_MAX = 16
 _DIMS_MAX = 6
-FIELDS = ("image", "label", "index")  # others are ignored
+FIELDS = ("image", "label", "index")  # every ring has them
 # numpy has no bfloat16: its bits come as uint16.
 _TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8"}
 _F_GET_SEALS, _F_SEAL_SHRINK = 1034, 2
@@ -52,8 +52,9 @@ class _Slots:
 
 
 class Ring:
-    """``fields`` by name: image, label, index. ``slots``: how many samples it holds.
-    ``identity``: the hashes of dataset and pipeline, as the header has them."""
+    """``fields`` by name: image, label, index, and what else the dataset has.
+    ``slots``: how many samples it holds. ``identity``: the hashes of dataset and pipeline, as the
+    header has them."""
 
     def __init__(self, memory: mmap.mmap, number: int) -> None:
         self._bytes = np.frombuffer(memory, dtype=np.uint8)  # keeps `memory`
@@ -88,7 +89,8 @@ class Ring:
     def like(self, other: Ring) -> bool:
         """Are a sample's arrays the same here and there? Slots and offsets may differ."""
         return self.identity == other.identity and all(
-            self.fields[name][:3] == other.fields[name][:3] for name in FIELDS)
+            name in other.fields and self.fields[name][:3] == other.fields[name][:3]
+            for name in self.fields)
 
     def has(self, runs: Sequence[Sequence[int]], count: int) -> bool:
         """Are these runs inside of the ring, and of so many samples?"""
@@ -152,7 +154,9 @@ def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field], bytes
     for name in FIELDS:
         if name not in fields:
             raise ProtocolError(f"the ring has no field {name}")
-    parsed = {name: _parse_field(name, fields[name], slots, total) for name in FIELDS}
+    # What is of a type that came after this client is as if it were not there.
+    parsed = {name: _parse_field(name, row, slots, total) for name, row in fields.items()
+              if name in FIELDS or _text(row[0]) in _TYPES}
     return slots, parsed, dataset + pipeline
 
 

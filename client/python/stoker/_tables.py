@@ -99,6 +99,13 @@ _MESSAGES: Tuple[Message, ...] = (
         "priority": _may("uint", 10, 1, 100),
         "accept_moves": _may("boolean", 0, 0, 1),
         "draft": _may("boolean", 0, 0, 1),
+        "fields": _may("any", 0, 0, 0),
+        "one_hot": _may("boolean", 0, 0, 1),
+        "sampler": _may("any", 0, 0, 0),
+        "echo": _may("uint", 1, 1, 16),
+        "echo_window": _may("uint", 32, 2, 1048576),
+        "views": _may("uint", 1, 1, 32),
+        "expect_sampling": _may("text", 0, 0, 32),
     }),
     Message(11, "progress", {
         "seq": _SEQ,
@@ -120,6 +127,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "bytes": _must("uint", 4096, U64),
         "epoch": _may("uint", 0, 0, U32),
         "position": _may("uint", 0, 0, U64),
+        "sampling_hash": _may("text", 0, 0, 32),
     }),
     Message(13, "credit", {"inflight": _must("uint", 0, 1024)}),
     Message(14, "batch", {
@@ -159,6 +167,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "bytes": _must("uint", 4096, U64),
     }),
     Message(30, "ping", {"seq": _SEQ}),
+    Message(32, "report", {"seq": _SEQ, "values": _must("any", 0, 0)}),
     Message(33, "list", {
         "seq": _SEQ,
         "what": _must("text", 1, 32),
@@ -168,6 +177,16 @@ _MESSAGES: Tuple[Message, ...] = (
         "seq": _SEQ,
         "items": _must("any", 0, 0),
         "next": _must("uint", 0, U64),
+    }),
+    Message(38, "fit", {
+        "seq": _SEQ,
+        "dataset": _must("any", 0, 0),
+        "transforms": _may("any", 0, 0, 0),
+        "name": _may("text", 0, 0, 63),
+        "per_pixel": _may("boolean", 0, 0, 1),
+        "zca": _may("boolean", 0, 0, 1),
+        "zca_epsilon": _may("any", 0, 0, 0),
+        "rescale": _may("any", 0, 0, 0),
     }),
 )
 

@@ -59,9 +59,9 @@ class Copy:
 class Batch:
     """A run of consecutive positions of an epoch.
 
-    ``images, labels = batch`` works. The arrays are read-only views of shared memory: they are
-    valid until release(), or, if that is never called, as long as a reference to one of them or
-    to the batch is there. Any thread.
+    ``images, labels = batch`` works, and ``batch["weight"]`` where the dataset has one. The arrays
+    are read-only views of shared memory: they are valid until release(), or, if that is never
+    called, as long as a reference to one of them or to the batch is there. Any thread.
 
     Attributes:
         epoch, position: of its first sample; the position is global, over all ranks.
@@ -95,6 +95,11 @@ class Batch:
     def index(self) -> np.ndarray[Any, Any]:
         """(count,) int64: each sample's index in the dataset."""
         return self._field("index")
+
+    def __getitem__(self, field: str) -> np.ndarray[Any, Any]:
+        """Any field by its name: image, label, index, and what else Loader.fields has of the
+        dataset: weight, mask, boxes, points, its targets."""
+        return self._field(field)
 
     def split(self, n: int) -> List[Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
         """``n`` pairs (images, labels), one after the other, for so many devices: views without a

@@ -1,24 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""A loader as a keras.utils.PyDataset (Keras 3). Needs keras.
+"""For Keras 3: a loader as a keras.utils.PyDataset, and Keras' ImageDataGenerator. Needs keras.
 
     model.fit(stoker.keras.Dataset(train), validation_data=stoker.keras.Dataset(val), epochs=90)
+
+    images = stoker.keras.ImageDataGenerator(rotation_range=15, horizontal_flip=True, rescale=1/255)
+    model.fit(images.flow_from_directory("/data/train", target_size=(224, 224)), epochs=90)
 """
 from __future__ import annotations
 
-from typing import Any, Tuple
+import os
+import shutil
+import tempfile
+import weakref
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
 
 try:
     import keras
 except ImportError as error:
     raise ImportError("stoker.keras needs keras 3: pip install keras") from error
 
+from .batch import Batch
 from .loader import Loader
+from .node import Node, connect
 
-__all__ = ["Dataset"]
+__all__ = ["Dataset", "Flow", "ImageDataGenerator"]
 
 
 class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
-    """An epoch of a loader at a time: (images, labels), as NumPy arrays of its own.
+    """An epoch of a loader at a time: (images, labels), or (images, labels, weights) where the
+    dataset has the field "weight", as NumPy arrays of its own.
 
     Images are channels last in most Keras models: take layout="NHWC" for the loader.
 
@@ -37,16 +49,307 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
     def __len__(self) -> int:
         return len(self.loader)
 
-    def __getitem__(self, index: int) -> Tuple[Any, Any]:
+    def __getitem__(self, index: int) -> Tuple[Any, ...]:
         if self._batches is None:
-            self._batches = iter(self.loader)
+            self._batches = self.loader.batches()
         try:
-            images, labels = next(self._batches)
+            batch = next(self._batches)
         except StopIteration:  # the epoch was entered in its middle: it has fewer batches
-            self._batches = iter(self.loader)
-            images, labels = next(self._batches)
-        return images.copy(), labels.copy()
+            self._batches = self.loader.batches()
+            batch = next(self._batches)
+        names = ("image", "label", "weight")
+        with batch:
+            return tuple(batch[name].copy() for name in names if name in self.loader.fields)
 
     def on_epoch_end(self) -> None:
         """The next batch is the first of the loader's next epoch."""
         self._batches = None
+
+
+class Flow(Dataset):
+    """What ImageDataGenerator.flow() and flow_from_directory() give: goes into model.fit(),
+    evaluate() and predict(), and ``next(flow)`` is a batch.
+
+    Attributes, as Keras' iterators have them: samples (of an epoch), batch_size, image_shape; of a
+    directory also class_indices (name -> label) and num_classes.
+    """
+
+    def __init__(self, loader: Loader, answers: Callable[[Any, Batch], Any],
+                 prepare: Optional[Callable[[Any], Any]] = None, gray: bool = False) -> None:
+        super().__init__(loader)
+        self.batch_size = loader.batch_size
+        self.samples = self.n = loader.samples
+        self._answers = answers
+        self._prepare = prepare
+        self._channel: Tuple[Any, ...] = (Ellipsis,)
+        if gray:
+            last = loader.layout == "NHWC"
+            self._channel = (Ellipsis, slice(1)) if last else (slice(None), slice(1))
+        shape = (1,) + tuple(loader.fields["image"].shape)
+        self.image_shape = np.empty(shape, bool)[self._channel].shape[1:]
+
+    @property
+    def class_indices(self) -> Dict[str, int]:
+        return {name: label for label, name in enumerate(self.loader.classes)}
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.loader.classes)
+
+    def _next(self) -> Batch:
+        if self._batches is None:
+            self._batches = self.loader.batches()
+        return next(self._batches)
+
+    def __getitem__(self, index: int) -> Any:
+        try:
+            batch = self._next()
+        except StopIteration:  # the epoch was entered in its middle: it has fewer batches
+            self._batches = None
+            batch = self._next()
+        images = batch.images[self._channel].copy()
+        if self._prepare is not None:
+            for number in range(len(images)):
+                images[number] = self._prepare(images[number])
+        return self._answers(images, batch)
+
+    def __next__(self) -> Any:
+        """A batch; after an epoch's last one comes the first of the next, as Keras has it."""
+        return self[0]
+
+    def reset(self) -> None:
+        """Begin the epoch anew."""
+        self.loader.set_epoch(self.loader.epoch)
+        self._batches = None
+
+
+class ImageDataGenerator:
+    """Keras' own, by its arguments; the daemon does the work.
+
+    The arguments are those of keras.preprocessing.image.ImageDataGenerator and mean the same, the
+    parameters drawn among them, but draws are stoker's: the same seed gives the same epoch with any
+    number of workers, on any machine. ``preprocessing_function`` runs here, in the training
+    process, on one image after the other, and so excludes what comes behind it in Keras (rescale,
+    and all that centres, normalises or whitens).
+
+    What fit() is needed for, it works out of the array that it is given, as Keras does; what
+    whitens pictures the daemon does (up to 32 x 32; it takes a minute or two). Arguments of
+    model.fit() such as workers and max_queue_size are for Keras' own loaders: the daemon has
+    workers of its own.
+
+    socket: where the daemon is, as for stoker.connect().
+    Raises ValueError for what is not offered, and says what to do instead.
+    """
+
+    def __init__(self, featurewise_center: bool = False, samplewise_center: bool = False,
+                 featurewise_std_normalization: bool = False,
+                 samplewise_std_normalization: bool = False, zca_whitening: bool = False,
+                 zca_epsilon: float = 1e-6, rotation_range: float = 0,
+                 width_shift_range: Any = 0.0, height_shift_range: Any = 0.0,
+                 brightness_range: Optional[Sequence[float]] = None, shear_range: float = 0.0,
+                 zoom_range: Any = 0.0, channel_shift_range: float = 0.0,
+                 fill_mode: str = "nearest", cval: float = 0.0, horizontal_flip: bool = False,
+                 vertical_flip: bool = False, rescale: Optional[float] = None,
+                 preprocessing_function: Optional[Callable[[Any], Any]] = None,
+                 data_format: Optional[str] = None, validation_split: float = 0.0,
+                 interpolation_order: int = 1, dtype: Optional[str] = None, *,
+                 socket: Optional[str] = None) -> None:
+        data_format = data_format or keras.config.image_data_format()
+        if data_format not in ("channels_last", "channels_first"):
+            raise ValueError("data_format is 'channels_last' or 'channels_first', not "
+                             f"{data_format!r}")
+        if validation_split and not 0 < validation_split < 1:
+            raise ValueError(f"validation_split is between 0 and 1, not {validation_split}")
+        if interpolation_order != 1:
+            raise ValueError("interpolation_order is 1 (linear) here, for all of them")
+        if preprocessing_function and (rescale or featurewise_center or samplewise_center
+                                       or featurewise_std_normalization or zca_whitening
+                                       or samplewise_std_normalization):
+            raise ValueError("preprocessing_function runs in this process, behind all that the "
+                             "daemon does: let it rescale and normalise, too")
+        self.data_format = data_format
+        self.preprocessing_function = preprocessing_function
+        self.rescale = rescale
+        self.mean = self.std = None
+        self.dtype = dtype or "float32"
+        self._validation_split = validation_split
+        self._socket = socket
+        self._transform: Dict[str, Any] = {
+            "name": "ImageDataGenerator", "featurewise_center": bool(featurewise_center),
+            "samplewise_center": bool(samplewise_center),
+            "featurewise_std_normalization": bool(featurewise_std_normalization),
+            "samplewise_std_normalization": bool(samplewise_std_normalization),
+            "zca_whitening": bool(zca_whitening), "zca_epsilon": zca_epsilon,
+            "rotation_range": rotation_range, "width_shift_range": _plain(width_shift_range),
+            "height_shift_range": _plain(height_shift_range),
+            "brightness_range": _plain(brightness_range), "shear_range": shear_range,
+            "zoom_range": _plain(zoom_range), "channel_shift_range": channel_shift_range,
+            "fill_mode": fill_mode, "cval": cval, "horizontal_flip": bool(horizontal_flip),
+            "vertical_flip": bool(vertical_flip), "rescale": rescale}
+
+    def fit(self, x: Any, augment: bool = False, rounds: int = 1,
+            seed: Optional[int] = None) -> None:
+        """What featurewise_center, featurewise_std_normalization and zca_whitening need, of sample
+        data ``x``: as flow() takes it, for whitening bytes; after ``rescale``. A generator serves
+        the flows that are made of it from then on, those of other pictures, too."""
+        if augment:
+            raise ValueError("fit() is of the pictures as they are: augment=False")
+        if self._transform["zca_whitening"]:
+            with _Array(x, self.data_format) as array, connect(self._socket) as node:
+                done = node.fit(array.path, name="keras", zca=True, rescale=self.rescale,
+                                zca_epsilon=self._transform["zca_epsilon"])
+            self._transform["statistics"] = done["digest"]
+            return
+        values = np.asarray(x, dtype=np.float64) * (self.rescale or 1)
+        if values.ndim != 4:
+            raise ValueError(f"fit() takes an array of rank 4, not of shape {values.shape}")
+        axes = (0, 1, 2) if self.data_format == "channels_last" else (0, 2, 3)
+        if self._transform["featurewise_center"] or \
+                self._transform["featurewise_std_normalization"]:
+            self.mean = values.mean(axes)
+            self._transform["featurewise_mean"] = self.mean.tolist()
+        if self._transform["featurewise_std_normalization"]:
+            self.std = values.std(axes)
+            self._transform["featurewise_std"] = self.std.tolist()
+
+    def flow(self, x: Any, y: Any = None, batch_size: int = 32, shuffle: bool = True,
+             sample_weight: Any = None, seed: Optional[int] = None,
+             subset: Optional[str] = None) -> Flow:
+        """Batches of an array: (N, H, W, 3) or (N, H, W, 1), by channels first (N, C, H, W), of
+        bytes or of floats that are whole numbers from 0 to 255.
+
+        The array is written to a file, once, for the daemon to hold; it goes with the flow. Gives
+        images, (images, y) or (images, y, sample_weight), those at the places of the images.
+        """
+        for name, other in (("y", y), ("sample_weight", sample_weight)):
+            if other is not None and len(other) != len(x):
+                raise ValueError(f"{name} has {len(other)} entries, and x {len(x)}")
+        parts = [None if part is None else np.asarray(part) for part in (y, sample_weight)]
+        split = int(len(x) * self._validation_split)
+        ranges = {None: None, "validation": (0, split), "training": (split, None)}
+        array = _Array(x, self.data_format)
+        try:
+            flow = self._flow(array.path, [], batch_size, shuffle, seed, _arrays(*parts),
+                              array.gray, subset=ranges[_subset(subset)])
+        except BaseException:
+            array.remove()
+            raise
+        weakref.finalize(flow, array.remove)
+        return flow
+
+    def flow_from_directory(self, directory: Any, target_size: Tuple[int, int] = (256, 256),
+                            color_mode: str = "rgb", classes: Optional[List[str]] = None,
+                            class_mode: Optional[str] = "categorical", batch_size: int = 32,
+                            shuffle: bool = True, seed: Optional[int] = None,
+                            subset: Optional[str] = None, interpolation: str = "nearest") -> Flow:
+        """Batches of a folder with a folder for each class.
+
+        class_mode: categorical (one-hot), binary or sparse (numbers), input (the images again) or
+        None (images only).
+        """
+        if color_mode != "rgb":
+            raise ValueError(f"color_mode is 'rgb', not {color_mode!r}: put Grayscale in a list of "
+                             "transforms of node.loader() for gray pictures")
+        if class_mode not in _MODES:
+            raise ValueError(f"class_mode is one of {', '.join(map(str, _MODES))}, not "
+                             f"{class_mode!r}")
+        resize = {"name": "Resize", "size": list(target_size), "interpolation": interpolation}
+        split = {}
+        if _subset(subset):
+            split["sampler"] = {"name": "split", "subset": subset,
+                                "validation_split": self._validation_split}
+        flow = self._flow(directory, [resize], batch_size, shuffle, seed, _MODES[class_mode],
+                          **split)
+        there = flow.loader.classes
+        if classes is not None and list(classes) != there:
+            flow.loader.close()
+            raise ValueError(f"classes are the folders, in the order of their names: {there}; use "
+                             "a manifest for others")
+        if class_mode == "categorical":
+            flow._answers = _categorical(flow.num_classes)
+        return flow
+
+    def _flow(self, dataset: Any, before: List[Dict[str, Any]], batch_size: int, shuffle: bool,
+              seed: Optional[int], answers: Callable[[Any, Batch], Any], gray: bool = False,
+              **more: Any) -> Flow:
+        node = connect(self._socket)
+        loader = node.loader(
+            dataset, batch_size=batch_size, shuffle=shuffle,
+            seed=np.random.randint(2**31) if seed is None else seed, dtype="float32",
+            layout="NHWC" if self.data_format == "channels_last" else "NCHW",
+            transforms=before + [self._transform], **more)
+        return Flow(loader, answers, self.preprocessing_function, gray)
+
+
+class _Array:
+    """Pictures of an array as a file, for the daemon to hold; until remove() or a ``with`` ends."""
+
+    def __init__(self, x: Any, data_format: str) -> None:
+        values = _bytes(x)
+        if values.ndim != 4:
+            raise ValueError(f"an array of rank 4 is needed, not of shape {values.shape}")
+        if data_format == "channels_first":
+            values = values.transpose(0, 2, 3, 1)
+        self.gray = values.shape[3] == 1
+        self._folder = tempfile.mkdtemp(prefix="stoker-flow-")
+        self.path = os.path.join(self._folder, "x.npy")
+        try:
+            os.chmod(self._folder, 0o755)
+            np.save(self.path, np.ascontiguousarray(values[..., 0] if self.gray else values))
+        except BaseException:
+            self.remove()
+            raise
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> _Array:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, (tuple, list, np.ndarray)) else value
+
+
+def _subset(subset: Optional[str]) -> Optional[str]:
+    if subset not in (None, "training", "validation"):
+        raise ValueError(f"subset is 'training', 'validation' or None, not {subset!r}")
+    return subset
+
+
+def _bytes(x: Any) -> Any:
+    values = np.asarray(x)
+    if values.dtype == np.uint8:
+        return values
+    whole = values.astype(np.uint8)
+    if not np.array_equal(whole, values):
+        raise ValueError("flow() takes bytes, or whole numbers from 0 to 255: multiply what was "
+                         "divided by 255, and give rescale=1/255 instead")
+    return whole
+
+
+def _arrays(y: Any, weights: Any) -> Callable[[Any, Batch], Any]:
+    def answers(images: Any, batch: Batch) -> Any:
+        if y is None:
+            return images
+        if weights is None:
+            return images, y[batch.index]
+        return images, y[batch.index], weights[batch.index]
+    return answers
+
+
+def _categorical(count: int) -> Callable[[Any, Batch], Any]:
+    rows = np.eye(count, dtype=np.float32)
+    return lambda images, batch: (images, rows[batch.labels])
+
+
+def _numbers(images: Any, batch: Batch) -> Any:
+    return images, batch.labels.astype(np.float32)
+
+
+_MODES: Dict[Optional[str], Callable[[Any, Batch], Any]] = {
+    "categorical": _numbers, "binary": _numbers, "sparse": _numbers,
+    "input": lambda images, batch: (images, images.copy()), None: lambda images, batch: images}

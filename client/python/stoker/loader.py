@@ -10,12 +10,12 @@ import logging
 import math
 import time
 import warnings
-from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple,
-                    TypeVar)
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Mapping,
+                    Optional, Tuple, TypeVar)
 
 import numpy as np
 
-from . import state
+from . import _show, state
 from ._patience import Patience
 from ._wire import Received
 from .batch import Batch, Copy, Lease
@@ -62,19 +62,21 @@ class Loader:
     Each ``for`` is the next epoch; after a ``break`` in mid-epoch the next one begins the epoch
     after it, unless set_epoch() or load_state_dict() said otherwise.
 
-    images: (n, C, H, W) or (n, H, W, C) of ``dtype``; labels: (n,) int64, or what a manifest holds.
-    Both are read-only views of shared memory, without a copy, and stay valid as long as there is a
-    reference to them. The daemon waits for them: at most ``inflight`` batches are out at a time, of
-    which a ``for`` loop holds one while it asks for the next.
+    images: (n, C, H, W) or (n, H, W, C) of ``dtype``, and (n, views, ...) with views; labels: (n,)
+    int64, or what a manifest holds. Both are read-only views of shared memory, without a copy, and
+    stay valid as long as there is a reference to them. The daemon waits for them: at most
+    ``inflight`` batches are out at a time, of which a ``for`` loop holds one while it asks for the
+    next.
 
     If the daemon dies or is started anew the loader waits for it, up to ``reconnect`` seconds, and
     goes on behind the last batch it gave: the same batches, after a pause. What is held stays
     readable. The logger "stoker" says so, and ``reconnects`` counts it.
 
     Attributes:
-        samples: of an epoch, over all ranks.
+        samples: of an epoch, over all ranks, echoes counted.
         dtype, layout: of the images; bfloat16 comes as uint16 bits, as numpy has no such type.
-        dataset_fingerprint, pipeline_hash: hexadecimal.
+        dataset_fingerprint, pipeline_hash: hexadecimal; sampling_hash: of sampler, echo and views,
+            "" if there are none.
         rank, world_size, batch_size, inflight, epochs, timeout, reconnect: as given.
         reconnects: how often the daemon was lost and found again.
 
@@ -118,6 +120,7 @@ class Loader:
         self.samples: int = attached["samples"]
         self.dataset_fingerprint: str = attached["dataset_fingerprint"]
         self.pipeline_hash: str = attached["pipeline_hash"]
+        self.sampling_hash: str = attached["sampling_hash"]
 
     def __len__(self) -> int:
         """Batches of a whole epoch for this rank."""
@@ -153,6 +156,12 @@ class Loader:
         finally:
             connection.close()
 
+    def show(self, rows: int = 4, cols: int = 8, epoch: Optional[int] = None) -> Any:
+        """A figure of matplotlib with this rank's first samples of an epoch (that of the next
+        batch), with their classes above; what Normalize did is undone. As batch(): from copies, and
+        the loop is not disturbed. Raises ImportError without matplotlib."""
+        return _show.show(self, rows, cols, self.epoch if epoch is None else epoch)
+
     def stats(self) -> Dict[str, Any]:
         """What this reader is waiting for, and what it got.
 
@@ -175,8 +184,8 @@ class Loader:
 
     @property
     def fields(self) -> Dict[str, _ring.Field]:
-        """What a sample has, by name (image, label, index): each with its ``dtype``, stoker's word,
-        and its ``shape``."""
+        """What a sample has, by name (image, label, index, and what else its dataset has): each
+        with its ``dtype``, stoker's word, and its ``shape``."""
         return dict(self._ring.fields)
 
     @property
@@ -207,6 +216,22 @@ class Loader:
             self._classes = names
         return list(self._classes)
 
+    def paths(self, indices: Iterable[int]) -> List[str]:
+        """The paths of these samples of the dataset (``batch.index``), relative to its root; what
+        is no UTF-8 in them is as os.fsdecode() has it. Raises IndexError if there is no such
+        sample."""
+        self._check()
+        wanted = [int(index) for index in indices]
+        found: Dict[int, str] = {}
+        for index in sorted(set(wanted)):
+            if index in found:
+                continue
+            page = self._names(self._list("paths", index)["items"]) if index >= 0 else []
+            if not page:
+                raise IndexError(f"the dataset has no sample {index}")
+            found.update(enumerate(page, index))
+        return [found[index] for index in wanted]
+
     def set_epoch(self, epoch: int) -> None:
         """The next ``for`` begins this epoch."""
         self._check()
@@ -226,7 +251,7 @@ class Loader:
         """The next ``for`` goes on where the state was taken, in mid-epoch if need be.
 
         Batch size and world size may differ. Raises TokenError, naming the field, if the state is
-        for another dataset, pipeline, order or subset.
+        for another dataset, pipeline, order, subset or sampler.
         """
         self._check()
         place = state.check(state_dict, self._identity(), self.samples)
@@ -277,7 +302,7 @@ class Loader:
             dataset=self.dataset_fingerprint, pipeline=self.pipeline_hash,
             order_seed=request["order_seed"], augment_seed=request["augment_seed"],
             shuffle=request["shuffle"], subset=_subset(request),
-            exif_orientation=request["exif_orientation"])
+            exif_orientation=request["exif_orientation"], sampling=self.sampling_hash)
 
     # Iterating
 
@@ -418,7 +443,7 @@ class Loader:
 
     def _names(self, items: Any) -> List[str]:
         if not isinstance(items, list) or not all(isinstance(item, (str, bytes)) for item in items):
-            raise self._connection.broken("class names that are no texts")
+            raise self._connection.broken("names that are no texts")
         return [item if isinstance(item, str) else item.decode("utf-8", "surrogateescape")
                 for item in items]
 
@@ -464,7 +489,8 @@ class Loader:
         self._attach(place, **self._expected())
 
     def _expected(self) -> Dict[str, str]:
-        return {"expect_dataset": self.dataset_fingerprint, "expect_pipeline": self.pipeline_hash}
+        return {"expect_dataset": self.dataset_fingerprint, "expect_pipeline": self.pipeline_hash,
+                "expect_sampling": self.sampling_hash}
 
     def _list(self, what: str, after: int = 0) -> Dict[str, Any]:
         deadline = self._deadline()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _address, _ranks, transforms as _transforms
+from . import _address, _ranks, samplers as _samplers, transforms as _transforms
 from .errors import Error
 from .loader import Loader
+from .mix import Mix
 
 Path = _address.Path
-Dataset = Union[Path, Mapping[str, Any]]
+Dataset = Union[Path, Mapping[str, Any], Mix]
+Range = Tuple[int, Optional[int]]
 
 
 def connect(socket: Optional[Path] = None) -> Node:
@@ -43,17 +45,24 @@ class Node:
                shuffle: bool = True, dtype: str = "float32", layout: str = "NCHW",
                last_batch: str = "short", drop_last: bool = False, rank: Optional[int] = None,
                world_size: Optional[int] = None, job: Optional[str] = None,
-               subset: Optional[Tuple[int, Optional[int]]] = None, epochs: Optional[int] = None,
+               subset: Union[None, str, Range] = None,
+               validation_split: Optional[float] = None, sampler: Any = None, echo: int = 1,
+               echo_window: int = 32, views: int = 1, epochs: Optional[int] = None,
                inflight: int = 3, prefetch: int = 0, bad_samples: str = "error",
                exif_orientation: bool = False, draft: bool = False,
+               fields: Optional[Sequence[str]] = None, one_hot: bool = False,
                transport: Optional[str] = None,
                timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
                priority: int = 10, reconnect: Optional[float] = 60.0) -> Loader:
         """Attach to a stream of batches. Blocks while the daemon indexes a dataset new to it.
 
         Args:
-            dataset: path of an image folder or a manifest (as the daemon sees it), or a dict with
-                ``path`` and, as needed, ``kind``, ``root``, ``format``.
+            dataset: path of an image folder, a manifest, a NumPy array, or CIFAR-10, CIFAR-100 or
+                MNIST as published, folder or archive (as the daemon sees it), or a dict with
+                ``path`` and, as needed, ``kind``, ``root``, ``format``; for an array (.npy)
+                ``labels``, the path of another; for arrays (.npz) ``images`` and ``labels``, their
+                names; for a published set (or .npz) ``split``, train or test; for CIFAR-100
+                ``labels``, fine or coarse; or several of these, a stoker.Mix.
             batch_size: samples for this rank.
             transforms: see stoker.transforms.
             seed: of the order and of the random transforms; ``order_seed`` and ``augment_seed``
@@ -62,7 +71,14 @@ class Node:
             last_batch: short, drop (``drop_last=True`` is the same) or pad.
             rank, world_size: default to what torchrun, Slurm or Open MPI say, else 0 of 1.
             job: name shared by the ranks of one training run, for people.
-            subset: (start, stop) of the dataset's samples; stop None is the end.
+            subset: (start, stop) of the dataset's samples, stop None is the end; or with
+                ``validation_split`` "training" or "validation", as Keras has it:
+                short for stoker.samplers.Split.
+            sampler: which samples an epoch is made of, see stoker.samplers.
+            echo: each sample stands at so many positions of an epoch, spread over
+                ``echo_window`` samples, with new draws at each, and is decoded once.
+            views: so many variants of each sample, decoded once: images are
+                (n, views, C, H, W), or (n, views, H, W, C).
             epochs: the run has epochs 0 to epochs-1, and the daemon prepares none beyond; None:
                 endless.
             inflight: batches that may be out at a time, at least 2 for a ``for`` loop.
@@ -72,6 +88,9 @@ class Node:
             draft: JPEGs may be decoded at a half, quarter or eighth of their size where what is
                 cropped is still as large as what it is resized to: other bytes, much sooner, for
                 large photographs. As Pillow's ``Image.draft()``.
+            fields: which of the dataset's fields beside image, label and index are wanted, by
+                name; None: all of them.
+            one_hot: labels as (n, classes) float32, with a 1 at the class.
             transport: fd or path; None: either, the daemon chooses.
             timeout: seconds to wait for the attach or a batch before TimeoutError; None: no limit.
             start: position (epoch 0, position 0, or what load_state_dict() says), or live: where
@@ -88,6 +107,8 @@ class Node:
         if self._closed:
             raise Error("the node is closed")
         rank, world = _ranks.rank_and_world(rank, world_size)
+        if isinstance(dataset, Mix):
+            sampler = dataset.sampler(sampler)
         request: Dict[str, Any] = {
             "dataset": _dataset(dataset), "transforms": _transforms.to_dicts(transforms),
             "dtype": dtype, "layout": layout, "shuffle": shuffle,
@@ -97,10 +118,15 @@ class Node:
             "last_batch": _last_batch(last_batch, drop_last), "inflight": inflight,
             "prefetch": prefetch, "bad_samples": bad_samples, "exif_orientation": exif_orientation,
             "priority": priority, "accept_moves": True, "draft": draft,
-            **_transport(transport), **_subset(subset),
+            **_transport(transport), **_part(subset, validation_split, sampler), "echo": echo,
+            "echo_window": echo_window, "views": views,
         }
         if job is not None:
             request["job"] = job
+        if fields is not None:
+            request["fields"] = list(fields)
+        if one_hot:
+            request["one_hot"] = True
         if pace != "auto":
             request["pace"] = pace
         if start not in ("position", "live"):
@@ -111,6 +137,35 @@ class Node:
                         live=start == "live")
         self._loaders.add(loader)
         return loader
+
+    def fit(self, dataset: Dataset, *, transforms: Any = (), name: str = "default",
+            per_pixel: bool = False, zca: bool = False, zca_epsilon: float = 1e-6,
+            rescale: Optional[float] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Have the daemon work out statistics of a dataset, for ImageDataGenerator's
+        ``statistics=name``: what Keras' ``fit()`` does, of the pictures times ``rescale``.
+
+        Args:
+            transforms: what makes the pictures: Resize, CenterCrop, Pad, Grayscale, Compose.
+            name: what they are called; those of this name before go.
+            per_pixel: a mean and deviation of each pixel, not only of each channel.
+            zca: the matrix that whitens, for pictures of up to 32 x 32: takes minutes.
+            timeout: seconds to wait before TimeoutError, which ends the work; None: no limit.
+
+        Returns ``name``, ``digest`` (which ``statistics=`` takes, too), ``mean`` and ``std`` of
+        the channels, ``samples``, ``unread`` (files that are no picture), and more. Raises as
+        ``loader()`` does.
+        """
+        if self._closed:
+            raise Error("the node is closed")
+        connection = _address.open_connection(self.socket)
+        try:
+            reply = connection.request_within(
+                timeout, "fit", "report", dataset=_dataset(dataset),
+                transforms=_transforms.to_dicts(transforms), name=name, per_pixel=per_pixel,
+                zca=zca, zca_epsilon=zca_epsilon, rescale=rescale)
+        finally:
+            connection.close()
+        return dict(reply["values"])
 
     def ping(self) -> None:
         """Raise DaemonUnavailable unless the daemon answers."""
@@ -137,12 +192,16 @@ class Node:
 
 
 def _dataset(dataset: Dataset) -> Dict[str, Any]:
+    if isinstance(dataset, Mix):
+        return {"parts": [_dataset(part) for part in dataset.datasets]}
     out = dict(dataset) if isinstance(dataset, Mapping) else {"path": dataset}
     if "path" not in out:
         raise ValueError("a dataset needs a path")
     for key in ("path", "root"):
         if out.get(key) is not None:
             out[key] = os.path.abspath(os.fsdecode(out[key]))
+    if os.fspath(out.get("labels") or "").endswith(".npy"):
+        out["labels"] = os.path.abspath(os.fsdecode(out["labels"]))
     return out
 
 
@@ -158,12 +217,23 @@ def _transport(transport: Optional[str]) -> Dict[str, Any]:
     return {"accept_fd": transport != "path", "accept_path": transport != "fd"}
 
 
-def _subset(subset: Optional[Tuple[int, Optional[int]]]) -> Dict[str, Any]:
-    if subset is None:
-        return {}
-    start, stop = subset
-    return {"subset_start": start} if stop is None else \
-        {"subset_start": start, "subset_stop": stop}
+def _part(subset: Union[None, str, Range], validation_split: Optional[float],
+          sampler: Any) -> Dict[str, Any]:
+    """The part of the dataset that an epoch is made of."""
+    if isinstance(subset, str) or validation_split is not None:
+        if not isinstance(subset, str) or validation_split is None:
+            raise ValueError("validation_split=0.2 goes with subset='training' or "
+                             "subset='validation', and a subset of numbers is (start, stop)")
+        if sampler is not None:
+            raise ValueError("validation_split is a sampler, and sampler= another: choose one")
+        sampler, subset = _samplers.Split(validation_split, subset), None
+    out: Dict[str, Any] = {} if sampler is None else {"sampler": _samplers.to_dict(sampler)}
+    if subset is not None:
+        start, stop = subset
+        out["subset_start"] = start
+        if stop is not None:
+            out["subset_stop"] = stop
+    return out
 
 
 def _epochs(epochs: Optional[int]) -> Optional[int]:

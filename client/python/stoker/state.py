@@ -27,6 +27,7 @@ class Identity(NamedTuple):
     shuffle: bool
     subset: Optional[Tuple[int, Optional[int]]]
     exif_orientation: bool = False
+    sampling: str = ""  # the daemon's hash of sampler, echo and views
 
 
 def make(identity: Identity, place: Place, batch_size: int, world_size: int) -> Dict[str, Any]:
@@ -49,7 +50,8 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
         if field == "subset" and isinstance(theirs, (list, tuple)):
             theirs = tuple(theirs)
         if type(theirs) is not type(ours) or theirs != ours:
-            raise TokenError.local(f"{field}: the state is for {_short(theirs)}, "
+            what = " (sampler, echo, views)" if field == "sampling" else ""
+            raise TokenError.local(f"{field}{what}: the state is for {_short(theirs)}, "
                                    f"this loader has {_short(ours)}")
     epoch, position = (_number(state, field, most)
                        for field, most in (("epoch", U32), ("position", U64)))

@@ -10,6 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
+__all__ = [
+    "AutoAugment", "CenterCrop", "ColorJitter", "Compose", "CutMix", "GaussianBlur",
+    "FiveCrop", "Grayscale", "ImageDataGenerator", "MixUp", "Normalize", "Pad", "RandAugment",
+    "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
+    "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale",
+    "RandomHorizontalFlip", "RandomInvert", "RandomOrder", "RandomPerspective",
+    "RandomPosterize", "RandomResizedCrop", "RandomRotation", "RandomSolarize",
+    "RandomVerticalFlip", "Resize", "TenCrop", "ToTensor", "Transform",
+    "TrivialAugmentWide",
+]
+
 Size = Union[int, Sequence[int]]
 Number = Union[int, float]
 
@@ -23,7 +34,9 @@ class Transform:
         out: Dict[str, Any] = {"name": type(self).__name__}
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is not None and field.name not in _NOT_SENT:
+            if field.name == "transforms":
+                out[field.name] = [_held(transform) for transform in value]
+            elif value is not None and field.name not in _NOT_SENT:
                 out[field.name] = _plain(value)
         return out
 
@@ -96,9 +109,235 @@ class ToTensor(Transform):
     """0..255 to 0..1."""
 
 
+@dataclass(frozen=True)
+class Grayscale(Transform):
+    """Gray. In three channels, which is not torchvision's default: stoker's images have three."""
+
+    num_output_channels: int = 1
+
+
+@dataclass(frozen=True)
+class RandomInvert(Transform):
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class MixUp(Transform):
+    """Last in the list: each sample with its pair's other one, and labels as (n, classes) float32,
+    mixed likewise."""
+
+    alpha: float = 0.2
+
+
+@dataclass(frozen=True)
+class CutMix(Transform):
+    """Last in the list: a box of each sample is its pair's other one's, and labels are mixed by the
+    box's share, as (n, classes) float32."""
+
+    alpha: float = 1.0
+
+
+@dataclass(frozen=True)
+class RandomPosterize(Transform):
+    bits: int
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomSolarize(Transform):
+    threshold: float
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomAdjustSharpness(Transform):
+    sharpness_factor: float
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomAutocontrast(Transform):
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomEqualize(Transform):
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomGrayscale(Transform):
+    p: float = 0.1
+
+
+@dataclass(frozen=True)
+class ColorJitter(Transform):
+    """Each a number, which is how far from no change, or (lowest, highest)."""
+
+    brightness: Union[Number, Sequence[Number]] = 0
+    contrast: Union[Number, Sequence[Number]] = 0
+    saturation: Union[Number, Sequence[Number]] = 0
+    hue: Union[Number, Sequence[Number]] = 0
+
+
+@dataclass(frozen=True)
+class GaussianBlur(Transform):
+    """``kernel_size`` is odd, or (width, height); ``sigma`` a number or (lowest, highest)."""
+
+    kernel_size: Size
+    sigma: Union[Number, Sequence[Number]] = (0.1, 2.0)
+
+
+@dataclass(frozen=True)
+class FiveCrop(Transform):
+    """The four corners and the middle, as five views of a sample: images are (batch, 5, ...)."""
+
+    size: Size
+
+
+@dataclass(frozen=True)
+class TenCrop(Transform):
+    """FiveCrop, and that of the mirrored picture, as ten views: images are (batch, 10, ...)."""
+
+    size: Size
+    vertical_flip: bool = False
+
+
+@dataclass(frozen=True)
+class _Combined(Transform):
+    transforms: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Compose(_Combined):
+    """All of them, one after the other: several as one in a list of choices."""
+
+
+@dataclass(frozen=True)
+class RandomApply(_Combined):
+    """All of them, or none."""
+
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomChoice(_Combined):
+    """One of them, each as likely as the others, or as its number in ``p`` says."""
+
+    p: Optional[Sequence[float]] = None
+
+
+@dataclass(frozen=True)
+class RandomOrder(_Combined):
+    """All of them, in any order."""
+
+
+@dataclass(frozen=True)
+class RandomErasing(Transform):
+    """At the end of a list, on the numbers: ``value`` is one, three, or "random" for normals."""
+
+    p: float = 0.5
+    scale: Sequence[float] = (0.02, 0.33)
+    ratio: Sequence[float] = (0.3, 3.3)
+    value: Union[Number, Sequence[Number], str] = 0
+    inplace: bool = False
+
+
+@dataclass(frozen=True)
+class ImageDataGenerator(Transform):
+    """What Keras' class of this name does to a picture, by its names, in its numbers: 0 to 255,
+    which only ``rescale`` divides. The last of a list but for RandomErasing.
+
+    ``featurewise_mean`` and ``featurewise_std`` are what Keras' fit() finds: a number or three; or
+    ``statistics`` is the name, or the digest, of what ``node.fit()`` has found.
+    """
+
+    featurewise_center: bool = False
+    samplewise_center: bool = False
+    featurewise_std_normalization: bool = False
+    samplewise_std_normalization: bool = False
+    zca_whitening: bool = False
+    zca_epsilon: float = 1e-6
+    rotation_range: Number = 0
+    width_shift_range: Union[Number, Sequence[Number]] = 0.0
+    height_shift_range: Union[Number, Sequence[Number]] = 0.0
+    brightness_range: Optional[Sequence[float]] = None
+    shear_range: Number = 0.0
+    zoom_range: Union[Number, Sequence[Number]] = 0.0
+    channel_shift_range: Number = 0.0
+    fill_mode: str = "nearest"
+    cval: float = 0.0
+    horizontal_flip: bool = False
+    vertical_flip: bool = False
+    rescale: Optional[float] = None
+    featurewise_mean: Optional[Union[Number, Sequence[Number]]] = None
+    featurewise_std: Optional[Union[Number, Sequence[Number]]] = None
+    statistics: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class RandomAffine(Transform):
+    degrees: Union[Number, Sequence[Number]]
+    translate: Optional[Sequence[float]] = None
+    scale: Optional[Sequence[float]] = None
+    shear: Optional[Union[Number, Sequence[Number]]] = None
+    interpolation: str = "nearest"
+    fill: Union[Number, Sequence[Number]] = 0
+    center: Optional[Sequence[float]] = None
+
+
+@dataclass(frozen=True)
+class RandomRotation(Transform):
+    """With ``expand`` the picture grows with the angle: then something behind it must give all one
+    size."""
+
+    degrees: Union[Number, Sequence[Number]]
+    interpolation: str = "nearest"
+    expand: bool = False
+    center: Optional[Sequence[float]] = None
+    fill: Union[Number, Sequence[Number]] = 0
+
+
+@dataclass(frozen=True)
+class RandomPerspective(Transform):
+    distortion_scale: float = 0.5
+    p: float = 0.5
+    interpolation: str = "bilinear"
+    fill: Union[Number, Sequence[Number]] = 0
+
+
+@dataclass(frozen=True)
+class AutoAugment(Transform):
+    """``policy``: imagenet, cifar10 or svhn."""
+
+    policy: str = "imagenet"
+    interpolation: str = "nearest"
+    fill: Optional[Union[Number, Sequence[Number]]] = None
+
+
+@dataclass(frozen=True)
+class RandAugment(Transform):
+    num_ops: int = 2
+    magnitude: int = 9
+    num_magnitude_bins: int = 31
+    interpolation: str = "nearest"
+    fill: Optional[Union[Number, Sequence[Number]]] = None
+
+
+@dataclass(frozen=True)
+class TrivialAugmentWide(Transform):
+    num_magnitude_bins: int = 31
+    interpolation: str = "nearest"
+    fill: Optional[Union[Number, Sequence[Number]]] = None
+
+
 _KNOWN = {kind.__name__: kind for kind in (
     Resize, CenterCrop, RandomCrop, RandomResizedCrop, RandomHorizontalFlip, RandomVerticalFlip,
-    Pad, Normalize, ToTensor)}
+    Pad, Normalize, ToTensor, Grayscale, RandomInvert, Compose, RandomApply, RandomChoice,
+    RandomOrder, RandomErasing, ImageDataGenerator, RandomAffine, RandomRotation,
+    RandomPerspective, AutoAugment, RandAugment, TrivialAugmentWide, MixUp, CutMix,
+    RandomPosterize, RandomSolarize, RandomAdjustSharpness, RandomAutocontrast, RandomEqualize,
+    RandomGrayscale, ColorJitter, GaussianBlur, FiveCrop, TenCrop)}
 
 
 def to_dicts(transforms: Any) -> List[Dict[str, Any]]:
@@ -112,7 +351,7 @@ def to_dicts(transforms: Any) -> List[Dict[str, Any]]:
         if isinstance(transform, Transform):
             out.append(transform.to_dict())
         elif isinstance(transform, dict):
-            out.append({key: _plain(value) for key, value in transform.items()})
+            out.append(_plain(transform))
         else:
             out += _from_torchvision(transform)
     return out
@@ -136,6 +375,13 @@ def _from_torchvision(transform: Any) -> List[Dict[str, Any]]:
     return [kind(**values).to_dict()]
 
 
+def _held(transform: Any) -> Dict[str, Any]:
+    """One transform within another: what torchvision composes stays one."""
+    if _is_torchvision(transform) and type(transform).__name__ == "Compose":
+        transform = Compose(transform.transforms)
+    return to_dicts([transform])[0]
+
+
 def _plain(value: Any) -> Any:
     """Tuples, numpy numbers and arrays, enums: as msgpack takes them."""
     if hasattr(value, "tolist"):  # numpy, torch
@@ -144,4 +390,8 @@ def _plain(value: Any) -> Any:
         value = value.value
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Transform) or _is_torchvision(value):
+        return _held(value)
     return value

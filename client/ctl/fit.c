@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/fit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/c/path.h"
+#include "client/c/transforms.h"
+#include "client/ctl/progress.h"
+#include "client/ctl/unit.h"
+#include "proto/pack.h"
+
+#define VALUE_MAX 256
+
+/* A map with the path alone. */
+static int pack_dataset(struct packer *packer, const char *path, struct text *out,
+			struct fault *fault)
+{
+	packer_clear(packer);
+	pack_map(packer, 1);
+	pack_string(packer, "path");
+	pack_string(packer, path);
+	return packer_bytes(packer, out) < 0 ? fault_say(fault, -ENOMEM, "out of memory") : 0;
+}
+
+/* A number of the command line; nothing, if it is not there. */
+static int pack_option(struct packer *packer, const char *text, const char *name, struct text *out,
+		       struct fault *fault)
+{
+	char *end;
+	double number = text ? strtod(text, &end) : 0.0;
+	if (!text)
+		return 0;
+	if (!*text || *end || !(number > -1e9 && number < 1e9))
+		return fault_say(fault, -EINVAL, "%s: '%s' is no number", name, text);
+	packer_clear(packer);
+	pack_float(packer, number);
+	return packer_bytes(packer, out) < 0 ? fault_say(fault, -ENOMEM, "out of memory") : 0;
+}
+
+struct packers {
+	struct packer *dataset, *rescale, *epsilon;
+};
+
+static int fit_ask(struct control *control, const struct fit *fit, const struct packers *packers,
+		   struct transforms *transforms, uint32_t *seq_out)
+{
+	struct fault *fault = &control->fault;
+	struct message request = message_init(MESSAGE_FIT);
+	struct message_fit *message = &request.fit;
+	char path[PATH_WHOLE_MAX];
+	int r = path_whole(fit->dataset, path, fault);
+	if (r == 0)
+		r = pack_dataset(packers->dataset, path, &message->dataset.packed, fault);
+	if (r == 0)
+		r = pack_option(packers->rescale, fit->rescale, "--rescale",
+				&message->rescale.packed, fault);
+	if (r == 0)
+		r = pack_option(packers->epsilon, fit->epsilon, "--zca-epsilon",
+				&message->zca_epsilon.packed, fault);
+	if (r == 0 && fit->transforms)
+		r = transforms_parse(transforms, fit->transforms, fault);
+	if (r)
+		return r;
+	if (fit->transforms)
+		message->transforms.packed = transforms->packed;
+	if (fit->name)
+		message->name = (struct text){fit->name, strlen(fit->name)};
+	message->per_pixel = fit->per_pixel;
+	message->zca = fit->zca;
+	*seq_out = connection_seq(&control->connection);
+	message->seq = *seq_out;
+	return connection_send(&control->connection, &request, fault);
+}
+
+int fit_run(struct control *control, const struct fit *fit, bool show, json_t **values_out)
+{
+	struct packers packers = {0};
+	struct transforms transforms = {0};
+	uint32_t seq = 0;
+	int r = 0;
+	if (packer_new(&packers.dataset) < 0 || packer_new(&packers.rescale) < 0 ||
+	    packer_new(&packers.epsilon) < 0)
+		r = fault_say(&control->fault, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = fit_ask(control, fit, &packers, &transforms, &seq);
+	if (r == 0)
+		r = progress_wait(control, seq, show, values_out);
+	transforms_deinit(&transforms);
+	packer_free(packers.dataset);
+	packer_free(packers.rescale);
+	packer_free(packers.epsilon);
+	return r;
+}
+
+static const char *text_of(const json_t *values, const char *key)
+{
+	const char *text = json_string_value(json_object_get(values, key));
+	return text ? text : "";
+}
+
+static json_int_t number_of(const json_t *values, const char *key)
+{
+	return json_integer_value(json_object_get(values, key));
+}
+
+static void print_channels(FILE *file, const json_t *values, const char *key)
+{
+	const json_t *list = json_object_get(values, key);
+	fprintf(file, "  %-5s", key);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		fprintf(file, " %.9g", json_number_value(json_array_get(list, i)));
+	fputc('\n', file);
+}
+
+void fit_print(FILE *file, const json_t *values)
+{
+	char text[VALUE_MAX];
+	unit_write(json_object_get(values, "path"), UNIT_PLAIN, text, sizeof(text));
+	fprintf(file,
+		"%s: statistics '%s' of %" JSON_INTEGER_FORMAT " pictures of %" JSON_INTEGER_FORMAT
+		" x %" JSON_INTEGER_FORMAT,
+		text, text_of(values, "name"), number_of(values, "samples"),
+		number_of(values, "width"), number_of(values, "height"));
+	unit_write(json_object_get(values, "seconds"), UNIT_SECONDS, text, sizeof(text));
+	fprintf(file, " in %s\n", text);
+	print_channels(file, values, "mean");
+	print_channels(file, values, "std");
+	fprintf(file, "  digest %s%s\n", text_of(values, "digest"),
+		json_is_true(json_object_get(values, "zca")) ? ", with the matrix that whitens"
+							     : "");
+	if (number_of(values, "unread"))
+		fprintf(file,
+			"  without %" JSON_INTEGER_FORMAT " that cannot be read, or are no image\n",
+			number_of(values, "unread"));
+	fputs(json_is_true(json_object_get(values, "kept"))
+		      ? "kept on the disk\n"
+		      : "in memory only, until the daemon ends: it has no index-dir, or its log "
+			"says why not\n",
+	      file);
+}

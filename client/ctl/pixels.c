@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/pixels.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How a number becomes a byte. */
+struct scale {
+	float least, factor;
+};
+
+int pixels_init(struct pixels *out, const struct stoker_field *field, struct fault *fault)
+{
+	const uint32_t views = field->dims == 4 ? field->shape[0] : 1;
+	const uint32_t *shape = field->shape + (field->dims == 4);
+	const bool fractions = strcmp(field->dtype, "float32") == 0;
+	if ((!fractions && strcmp(field->dtype, "uint8") != 0) || field->dims < 3 ||
+	    field->dims > 4 || (shape[2] != 1 && shape[2] != 3))
+		return fault_say(fault, -EPROTO, "stokerd gives no pictures for these transforms");
+	struct pixels pixels = {
+		.picture = {shape[1], views * shape[0], shape[2], NULL},
+		.fractions = fractions,
+		.bytes = fractions ? malloc(field->bytes / sizeof(float)) : NULL,
+	};
+	if (fractions && !pixels.bytes)
+		return fault_say(fault, -ENOMEM, "out of memory");
+	*out = pixels;
+	return 0;
+}
+
+void pixels_deinit(struct pixels *pixels)
+{
+	free(pixels->bytes);
+	*pixels = (struct pixels){0};
+}
+
+/* Over all views, which belong together. */
+static struct scale find_scale(const float *numbers, size_t count)
+{
+	float least = 0, most = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || numbers[i] < least)
+			least = numbers[i];
+		if (i == 0 || numbers[i] > most)
+			most = numbers[i];
+	}
+	if (least < -0.05f || most > 255.5f)
+		return (struct scale){least, most > least ? 255 / (most - least) : 0};
+	return (struct scale){0, most > 1.05f ? 1 : 255};
+}
+
+static uint8_t scaled(const struct scale *scale, float number)
+{
+	float byte = (number - scale->least) * scale->factor + 0.5f;
+	/* Written so that what is no number is black. */
+	return byte > 0 ? (byte < 255 ? (uint8_t)byte : 255) : 0;
+}
+
+const struct picture *pixels_make(struct pixels *pixels, const void *array, bool stretched)
+{
+	struct picture *picture = &pixels->picture;
+	const size_t count = (size_t)picture->width * picture->height * picture->channels;
+	const float *numbers = array;
+	struct scale scale = {0, 255};
+	if (!pixels->fractions) {
+		picture->pixels = array;
+		return picture;
+	}
+	if (stretched)
+		scale = find_scale(numbers, count);
+	for (size_t i = 0; i < count; i++)
+		pixels->bytes[i] = scaled(&scale, numbers[i]);
+	picture->pixels = pixels->bytes;
+	return picture;
+}

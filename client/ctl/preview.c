@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/preview.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/ctl/picture.h"
+#include "client/ctl/pixels.h"
+#include "client/ctl/sheet.h"
+#include "client/ctl/taken.h"
+#include "client/ctl/unit.h"
+
+#define TRANSFORMS "Resize(size=128) | CenterCrop(size=128)"
+#define SIDE_MAX 100 /* rows and columns */
+#define CELL_MAX 24  /* characters of a label in the table */
+
+/* What the batch is made into. */
+struct request {
+	const struct preview *preview;
+	const char *transforms;
+	uint64_t rows, columns;
+	json_t *values;
+};
+
+static const void *behind(const void *array, uint64_t bytes)
+{
+	return (const uint8_t *)array + bytes;
+}
+
+/* Shares of all classes, as MixUp makes them: the greatest one's number; else -1. */
+static json_int_t main_class(const json_t *label)
+{
+	double sum = 0, most = -1;
+	json_int_t best = -1;
+	for (size_t i = 0; i < json_array_size(label); i++) {
+		const json_t *share = json_array_get(label, i);
+		double value = json_number_value(share);
+		if (!json_is_real(share) || value < 0)
+			return -1;
+		sum += value;
+		if (value > most) {
+			most = value;
+			best = (json_int_t)i;
+		}
+	}
+	return sum > 0.999 && sum < 1.001 && json_array_size(label) > 1 ? best : -1;
+}
+
+/* What stands below a picture: the label, or the first of several. */
+static void write_label(const json_t *label, char text[CELL_MAX])
+{
+	json_int_t class = main_class(label);
+	if (class >= 0)
+		snprintf(text, CELL_MAX, "%lld", (long long)class);
+	else
+		unit_write(json_is_array(label) ? json_array_get(label, 0) : label, UNIT_PLAIN,
+			   text, CELL_MAX);
+}
+
+static void describe(struct request *request, struct sheet *sheet, struct pixels *pixels,
+		     uint64_t number, const struct stoker_info *info, const struct stoker_run *run,
+		     uint32_t i)
+{
+	char text[CELL_MAX];
+	json_t *label = taken_label(&info->label, behind(run->labels, i * info->label.bytes));
+	write_label(label, text);
+	sheet_put(sheet, number / request->columns, number % request->columns,
+		  pixels_make(pixels, behind(run->images, i * info->image.bytes),
+			      picture_has(request->transforms, "ImageDataGenerator"))
+			  ->pixels,
+		  text);
+	(void)json_array_append_new(
+		json_object_get(request->values, "samples"),
+		json_pack("{sI so}", "index", (json_int_t)run->indexes[i], "label", label));
+}
+
+static int draw(void *with, const struct stoker_info *info, const struct stoker_batch *batch,
+		struct fault *fault)
+{
+	struct request *request = with;
+	struct sheet sheet;
+	struct pixels pixels;
+	int r = pixels_init(&pixels, &info->image, fault);
+	if (r)
+		return r;
+	r = sheet_init(&sheet, request->rows, request->columns, pixels.picture.width,
+		       pixels.picture.height, pixels.picture.channels, fault);
+	if (r) {
+		pixels_deinit(&pixels);
+		return r;
+	}
+	uint64_t number = 0;
+	for (uint32_t i = 0; i < batch->n_runs; i++) {
+		for (uint32_t j = 0; j < batch->run[i].count; j++)
+			describe(request, &sheet, &pixels, number++, info, &batch->run[i], j);
+	}
+	r = picture_write(&sheet.picture, request->preview->output, fault);
+	sheet_deinit(&sheet);
+	pixels_deinit(&pixels);
+	return r;
+}
+
+static int fetch(struct request *request, const char *socket, uint64_t epoch, uint64_t seed,
+		 struct fault *fault)
+{
+	const struct preview *preview = request->preview;
+	struct stoker_options options = STOKER_OPTIONS_INIT;
+	char *transforms =
+		picture_transforms(preview->transforms ? preview->transforms : TRANSFORMS, false);
+	if (!transforms)
+		return fault_say(fault, -ENOMEM, "out of memory");
+	options.dataset = preview->dataset;
+	options.dataset_split = preview->split;
+	options.transforms = request->transforms = transforms;
+	options.order_seed = options.augment_seed = seed;
+	options.epoch = (uint32_t)epoch;
+	options.batch_size = (uint32_t)(request->rows * request->columns);
+	options.epochs = options.inflight = options.prefetch = 1;
+	options.pace = "free";
+	options.bad_samples = "substitute";
+	options.reconnect_ms = -1;
+	int r = taken_fetch(socket, &options, draw, request, fault);
+	free(transforms);
+	return r;
+}
+
+int preview_run(struct control *control, const struct preview *preview, json_t **values_out)
+{
+	struct fault *fault = &control->fault;
+	struct request request = {.preview = preview};
+	uint64_t epoch, seed;
+	json_t *status = NULL;
+	int r = taken_parse(preview->epoch ? preview->epoch : "0", "--epoch", UINT32_MAX, &epoch,
+			    fault);
+	if (r == 0)
+		r = taken_parse(preview->seed ? preview->seed : "0", "--seed", UINT64_MAX, &seed,
+				fault);
+	if (r == 0)
+		r = taken_parse(preview->rows ? preview->rows : "4", "--rows", SIDE_MAX,
+				&request.rows, fault);
+	if (r == 0)
+		r = taken_parse(preview->cols ? preview->cols : "8", "--cols", SIDE_MAX,
+				&request.columns, fault);
+	if (r == 0 && (request.rows == 0 || request.columns == 0))
+		r = fault_say(fault, -EINVAL, "--rows and --cols: a sheet has at least one each");
+	if (r == 0 && !preview->output)
+		r = fault_say(fault, -EINVAL, "say which file to write: -o sheet.png");
+	if (r == 0)
+		r = control_status(control, &status);
+	if (r)
+		return r;
+	request.values = json_pack("{ss ss sI sI sI s[]}", "dataset", preview->dataset, "output",
+				   preview->output, "epoch", (json_int_t)epoch, "rows",
+				   (json_int_t)request.rows, "columns", (json_int_t)request.columns,
+				   "samples");
+	r = request.values ? fetch(&request, json_string_value(json_object_get(status, "socket")),
+				   epoch, seed, fault)
+			   : fault_say(fault, -EINVAL, "a name is no UTF-8");
+	json_decref(status);
+	if (r)
+		json_decref(request.values);
+	else
+		*values_out = request.values;
+	return r;
+}
+
+/* The labels as they stand on the sheet. */
+void preview_print(FILE *file, const json_t *values)
+{
+	const json_t *samples = json_object_get(values, "samples");
+	size_t columns = (size_t)json_integer_value(json_object_get(values, "columns"));
+	size_t width = 1, i;
+	json_t *sample;
+	for (int pass = 0; pass < 2; pass++) {
+		json_array_foreach(samples, i, sample)
+		{
+			char text[CELL_MAX];
+			const json_t *label = json_object_get(sample, "label");
+			write_label(label, text);
+			if (pass)
+				fprintf(file, "%*s%s", (int)width, text,
+					(i + 1) % columns && i + 1 < json_array_size(samples)
+						? " "
+						: "\n");
+			else if (unit_columns(text) > width)
+				width = unit_columns(text);
+		}
+	}
+}

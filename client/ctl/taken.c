@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/taken.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMEOUT_MS 60000
+
+int taken_parse(const char *text, const char *name, uint64_t most, uint64_t *out,
+		struct fault *fault)
+{
+	char *end;
+	errno = 0;
+	unsigned long long number = strtoull(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || number > most)
+		return fault_say(fault, -EINVAL, "%s: %s is no number of 0 to %" PRIu64, name, text,
+				 most);
+	*out = number;
+	return 0;
+}
+
+int taken_fetch(const char *socket, const struct stoker_options *options, taken_use *use,
+		void *with, struct fault *fault)
+{
+	const struct stoker_batch *batch;
+	struct stoker *stoker = stoker_new();
+	int r = stoker_connect(stoker, socket);
+	if (r == 0)
+		r = stoker_attach(stoker, options);
+	if (r == 0)
+		r = stoker_next(stoker, &batch, TIMEOUT_MS);
+	if (r == 1)
+		r = use(with, stoker_info(stoker), batch, fault);
+	else if (r == 0)
+		r = fault_say(fault, -EPROTO, "stokerd has no sample there");
+	else
+		r = fault_say(fault, r, "%s", stoker_error(stoker));
+	stoker_free(stoker);
+	return r;
+}
+
+json_t *taken_label(const struct stoker_field *field, const void *data)
+{
+	size_t count = field->dims ? field->shape[0] : 1;
+	bool whole = strcmp(field->dtype, "int64") == 0;
+	json_t *list = json_array();
+	for (size_t i = 0; i < count; i++) {
+		int64_t number;
+		float real;
+		memcpy(whole ? (void *)&number : (void *)&real,
+		       (const char *)data + i * (whole ? sizeof(number) : sizeof(real)),
+		       whole ? sizeof(number) : sizeof(real));
+		(void)json_array_append_new(list,
+					    whole ? json_integer(number) : json_real((double)real));
+	}
+	if (field->dims)
+		return list;
+	json_t *only = json_incref(json_array_get(list, 0));
+	json_decref(list);
+	return only;
+}

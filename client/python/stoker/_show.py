@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Batches as pictures for people: Loader.show(). matplotlib is asked for when it is needed."""
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .loader import Loader
+
+Array = np.ndarray[Any, Any]
+
+INCHES = 1.4  # of a picture's side
+
+
+def show(loader: Loader, rows: int, cols: int, epoch: int) -> Any:
+    if rows < 1 or cols < 1:
+        raise ValueError(f"a sheet has at least one row and one column, not {rows} x {cols}")
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("loader.show() draws with matplotlib, which is not there: install it, or "
+                          "write a sheet with `stokerctl preview`") from error
+    images, labels = _samples(loader, rows * cols, epoch)
+    transforms = loader._request["transforms"]
+    tiles = pictures(images, loader.layout, loader.dtype, transforms)
+    figure, axes = pyplot.subplots(rows, cols, squeeze=False,
+                                   figsize=(cols * INCHES, rows * (INCHES + 0.25)))
+    names = loader.classes
+    for axis, tile, label in itertools.zip_longest(axes.flat, tiles, labels):
+        axis.axis("off")
+        if tile is not None:
+            axis.imshow(tile)
+            axis.set_title(_title(label, names), fontsize="small")
+    figure.tight_layout()
+    return figure
+
+
+def _samples(loader: Loader, count: int, epoch: int) -> Tuple[Array, Array]:
+    """The first samples of this rank in the epoch, as copies."""
+    batches = min(math.ceil(count / loader.batch_size), len(loader))
+    images: List[Array] = []
+    labels: List[Array] = []
+    for k in range(batches):
+        batch = loader.batch(epoch, k)
+        some, kinds = batch.images, batch.labels
+        if some.ndim == 5:  # several views of each sample
+            kinds = np.repeat(kinds, some.shape[1], axis=0)
+            some = some.reshape(-1, *some.shape[2:])
+        images.append(some)
+        labels.append(kinds)
+    return np.concatenate(images)[:count], np.concatenate(labels)[:count]
+
+
+def pictures(images: Array, layout: str, dtype: str,
+             transforms: Sequence[Dict[str, Any]]) -> Array:
+    """(n, H, W, C) uint8. What Normalize did is undone; Keras' numbers may be no pixels' (but
+    standardised ones): then they are stretched between their least and their greatest, for each
+    picture. What RandomErasing put into other ones is cut to what can be shown."""
+    if layout == "NCHW":
+        images = images.transpose(0, 2, 3, 1)
+    if dtype == "uint8":
+        return images
+    if dtype == "bfloat16":
+        images = (images.astype(np.uint32) << 16).view(np.float32)
+    pixels = images.astype(np.float32)
+    for transform in transforms:
+        if transform["name"] == "Normalize":
+            pixels = pixels * np.float32(transform["std"]) + np.float32(transform["mean"])
+    names = {transform["name"] for transform in transforms}
+    least = pixels.min(axis=(1, 2, 3), keepdims=True)
+    most = pixels.max(axis=(1, 2, 3), keepdims=True)
+    if names & {"Normalize", "RandomErasing"} and "ImageDataGenerator" not in names:
+        pass
+    elif least.min() < -0.05 or most.max() > 255.5:
+        pixels = (pixels - least) / np.maximum(most - least, 1e-6)
+    elif most.max() > 1.05:
+        pixels = pixels / 255
+    return np.clip(np.round(pixels * 255), 0, 255).astype(np.uint8)
+
+
+def _title(label: Any, names: List[str]) -> str:
+    if np.ndim(label) == 0 and np.issubdtype(np.asarray(label).dtype, np.integer) \
+            and 0 <= label < len(names):
+        return names[int(label)]
+    if np.ndim(label) == 1 and len(label) == len(names) > 1:  # a share of each class
+        shares = sorted(zip(label, names), key=lambda share: -share[0])[:2]
+        return " ".join(name if number >= 0.995 else f"{name} {number:.2f}"
+                        for number, name in shares if number >= 0.005)
+    return " ".join(f"{number:g}" for number in np.ravel(label)[:4])

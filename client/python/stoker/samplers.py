@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Samplers: which samples an epoch is made of. Descriptions only: the daemon draws.
+
+Wherever a sampler is expected a dict {"name": ..., parameters...} does as well, and so does an
+object of torch.utils.data: Subset, SubsetRandomSampler, WeightedRandomSampler.
+
+``indices`` and ``weights`` are lists, or the path of a .npy file, which may be of any length.
+"""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
+
+from .transforms import _plain
+
+__all__ = ["Balanced", "Sampler", "Split", "Subset", "Weighted"]
+
+# What surely fits into a request; what is longer goes by way of a file.
+LIST_MAX = 4096
+
+Numbers = Union[Sequence[float], str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Base of all samplers."""
+
+    def to_dict(self) -> Dict[str, Any]:
+        """What goes to the daemon: the name, and every parameter that is not None."""
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {"name": type(self).__name__.lower(),
+                **{name: value for name, value in named if value is not None}}
+
+
+@dataclass(frozen=True)
+class Subset(Sampler):
+    """These samples, shuffled anew each epoch, or as listed with ``shuffle=False``."""
+
+    indices: Numbers
+
+
+@dataclass(frozen=True)
+class Split(Sampler):
+    """Keras' ``validation_split`` and ``subset`` ("training" or "validation"): the first part of
+    each class of a folder is for validation."""
+
+    validation_split: float
+    subset: str
+
+
+@dataclass(frozen=True)
+class Weighted(Sampler):
+    """Draws with replacement, each sample as likely as its weight (or its class's) says;
+    or each part of a stoker.Mix as often as its weight says, however large it is."""
+
+    weights: Optional[Numbers] = None
+    weights_by_class: Optional[Sequence[float]] = None
+    num_samples: Optional[int] = None
+    weights_by_part: Optional[Sequence[float]] = None
+
+
+@dataclass(frozen=True)
+class Balanced(Sampler):
+    """Of each class equally many, ``per_class`` of them."""
+
+    per_class: Optional[int] = None
+
+
+def to_dict(sampler: Any) -> Dict[str, Any]:
+    """A sampler as the daemon takes it. Raises TypeError or ValueError."""
+    if type(sampler).__module__.startswith("torch.utils.data"):
+        sampler = _from_torch(sampler)
+    if isinstance(sampler, Sampler):
+        sampler = sampler.to_dict()
+    if not isinstance(sampler, Mapping):
+        raise TypeError(f"{sampler!r} is no sampler that stoker knows; there are Subset, Split, "
+                        "Weighted, Balanced, torch's Subset, SubsetRandomSampler and "
+                        "WeightedRandomSampler, and dicts with a name")
+    return {key: _value(key, value) for key, value in sampler.items()}
+
+
+def _from_torch(sampler: Any) -> Any:
+    name = type(sampler).__name__
+    if name in ("Subset", "SubsetRandomSampler"):
+        return Subset(sampler.indices)
+    if name != "WeightedRandomSampler":
+        return sampler
+    if not sampler.replacement:
+        raise ValueError("a WeightedRandomSampler draws with replacement=True here")
+    return Weighted(sampler.weights, num_samples=sampler.num_samples)
+
+
+def _value(key: str, value: Any) -> Any:
+    if key in ("indices", "weights") and isinstance(value, (str, bytes, os.PathLike)):
+        return os.path.abspath(os.fsdecode(value))
+    value = _plain(list(value) if isinstance(value, range) else value)
+    if isinstance(value, list) and len(value) > LIST_MAX:
+        raise ValueError(f"{key} has {len(value)} entries, at most {LIST_MAX} fit into a request: "
+                         f"numpy.save() them where the daemon can read them, and give the path: "
+                         f"{key}='/.../{key}.npy'")
+    return value

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "work/field.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "work/quote.h"
+
+int field_choice_parse(struct field_choice *out, const struct value *names, bool one_hot,
+		       struct fault *fault)
+{
+	struct quote quote;
+	*out = (struct field_choice){.one_hot = one_hot, .views = 1};
+	if (!names || names->kind == VALUE_NIL)
+		return 0;
+	if (names->kind != VALUE_LIST)
+		return fault_say(fault, FIELD_E_CHOICE, "fields must be a list of names, not a %s",
+				 value_kind_name(names->kind));
+	if (names->count > SEGMENT_FIELDS_MAX)
+		return fault_say(fault, FIELD_E_CHOICE, "fields: %u are more than %d", names->count,
+				 SEGMENT_FIELDS_MAX);
+	out->some = true;
+	for (uint32_t i = 0; i < names->count; i++) {
+		const struct value *name = &names->items[i];
+		if (name->kind != VALUE_TEXT)
+			return fault_say(fault, FIELD_E_CHOICE,
+					 "fields must be a list of names, not of a %s",
+					 value_kind_name(name->kind));
+		if (name->text.size == 0 || name->text.size >= COLUMN_NAME_MAX)
+			return fault_say(fault, FIELD_E_CHOICE,
+					 "fields: '%s' is not 1 to 15 bytes long",
+					 quote_bytes(&quote, name->text.data, name->text.size));
+		memcpy(out->names[out->count++], name->text.data, name->text.size);
+	}
+	return 0;
+}
+
+int field_choice_views(struct field_choice *choice, uint32_t views, const struct pipeline *pipeline,
+		       struct fault *fault)
+{
+	uint32_t own = pipeline_views(pipeline);
+	choice->views = views > 1 ? views : own;
+	if (choice->views % own != 0)
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "views: %u is no multiple of the %u that the transforms make: "
+				 "FiveCrop makes 5 and TenCrop 10",
+				 views, own);
+	if (choice->views > 1 && pipeline_drafts(pipeline))
+		return fault_say(fault, FIELD_E_CHOICE, "views and draft do not go together%s",
+				 own > 1 ? ": FiveCrop and TenCrop make views" : "");
+	return 0;
+}
+
+static bool choice_has(const struct field_choice *choice, const char *name)
+{
+	for (unsigned i = 0; i < choice->count; i++)
+		if (strcmp(choice->names[i], name) == 0)
+			return true;
+	return !choice->some;
+}
+
+static void field_add(struct fields *fields, const char *name, const char *dtype, uint32_t dims,
+		      const uint32_t *shape, size_t bytes)
+{
+	struct field *field = &fields->field[fields->count++];
+	field->dims = dims;
+	field->bytes = bytes;
+	snprintf(field->name, sizeof(field->name), "%s", name);
+	snprintf(field->dtype, sizeof(field->dtype), "%s", dtype);
+	for (uint32_t i = 0; i < dims; i++)
+		field->shape[i] = shape[i];
+}
+
+/* One that there is of each view. */
+static void field_add_views(struct fields *fields, const char *name, const char *dtype,
+			    uint32_t dims, const uint32_t *shape, size_t bytes)
+{
+	uint32_t shapes[SEGMENT_DIMS_MAX] = {fields->views};
+	if (fields->views == 1) {
+		field_add(fields, name, dtype, dims, shape, bytes);
+		return;
+	}
+	memcpy(shapes + 1, shape, dims * sizeof(*shape));
+	field_add(fields, name, dtype, dims + 1, shapes, bytes * fields->views);
+}
+
+size_t fields_view_bytes(const struct fields *fields, uint32_t field)
+{
+	return fields->field[field].bytes / fields->views;
+}
+
+static int fields_add_label(struct fields *fields, const struct dataset *dataset,
+			    const struct pipeline *pipeline, bool one_hot, struct fault *fault)
+{
+	struct dataset_label label = dataset_label(dataset);
+	uint64_t classes = dataset_class_count(dataset);
+	if (!one_hot) {
+		field_add(fields, "label", label.dtype, label.dims, &label.count, label.bytes);
+		return 0;
+	}
+	if (classes == 0 || classes > UINT32_MAX / sizeof(float))
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "%s needs classes, and the labels of this dataset are numbers: an "
+				 "image folder has classes",
+				 fields->mixes ? pipeline_bars(pipeline) : "one_hot");
+	fields->classes = (uint32_t)classes;
+	field_add(fields, "label", "float32", 1, &fields->classes, classes * sizeof(float));
+	return 0;
+}
+
+static int fields_add_column(struct fields *fields, const struct column *column, unsigned number,
+			     const struct pipeline *pipeline, struct fault *fault)
+{
+	if (column->kind != COLUMN_NUMBERS && pipeline_bars(pipeline))
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "fields: '%s' cannot go through %s: say which fields you want, "
+				 "without it",
+				 column->name, pipeline_bars(pipeline));
+	fields->columns[fields->count] = number;
+	if (column->kind == COLUMN_MASK) {
+		uint32_t size[2];
+		pipeline_size(pipeline, size);
+		fields->mask = fields->count;
+		field_add_views(fields, column->name, "uint8", 2, size, (size_t)size[0] * size[1]);
+		return 0;
+	}
+	struct column_shape shape = column_shape(column);
+	if (column->kind == COLUMN_NUMBERS)
+		field_add(fields, column->name, shape.dtype, shape.dims, shape.shape, shape.bytes);
+	else
+		field_add_views(fields, column->name, shape.dtype, shape.dims, shape.shape,
+				shape.bytes);
+	return 0;
+}
+
+static bool fields_have(const struct fields *fields, const char *name)
+{
+	for (uint32_t i = 0; i < fields->count; i++)
+		if (strcmp(fields->field[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+int fields_init(struct fields *fields, const struct dataset *dataset,
+		const struct pipeline *pipeline, const struct field_choice *choice,
+		struct fault *fault)
+{
+	struct quote quote;
+	struct pipeline_output image = pipeline_output(pipeline);
+	const struct columns *columns = dataset_columns(dataset);
+	memset(fields, 0, sizeof(*fields));
+	fields->views = choice->views;
+	field_add_views(fields, "image", image.dtype, 3, image.shape, image.bytes);
+	fields->mixes = pipeline_mixes(pipeline);
+	if (fields->mixes && fields->views > 1)
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "views and a batch transform (MixUp, CutMix) do not go together");
+	int r = fields_add_label(fields, dataset, pipeline, choice->one_hot || fields->mixes,
+				 fault);
+	if (r)
+		return r;
+	field_add(fields, "index", "int64", 0, NULL, sizeof(int64_t));
+	for (unsigned i = 0; i < columns->count && r == 0; i++)
+		if (choice_has(choice, columns->column[i].name))
+			r = fields_add_column(fields, &columns->column[i], i, pipeline, fault);
+	for (unsigned i = 0; i < choice->count && r == 0; i++)
+		if (!fields_have(fields, choice->names[i]))
+			return fault_say(fault, FIELD_E_CHOICE,
+					 "fields: the dataset has no '%s' beside image, label and "
+					 "index",
+					 quote_text(&quote, choice->names[i]));
+	return r;
+}
+
+bool fields_equal(const struct fields *a, const struct fields *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}

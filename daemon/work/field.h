@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fields of a stream: the arrays that are written of each sample, in the order in which they
+ * lie in a ring: image, label, index, then what else the dataset has, in its order. Plain data,
+ * made once for a stream and read by all workers. Knows no ring and no job.
+ */
+#ifndef STOKER_WORK_FIELD_H
+#define STOKER_WORK_FIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "proto/segment.h"
+#include "proto/value.h"
+#include "work/dataset.h"
+#include "work/pipeline.h"
+
+/* The first ones, which every stream has. */
+enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_FURTHER };
+
+/* What a client asked for. */
+struct field_choice {
+	uint32_t views; /* of a sample */
+	bool one_hot;	/* the label as a vector of the classes */
+	bool some;	/* of the dataset's further fields only those of `names` */
+	unsigned count;
+	char names[SEGMENT_FIELDS_MAX][COLUMN_NAME_MAX];
+};
+
+struct field {
+	char name[16], dtype[16]; /* as in struct segment_field */
+	uint32_t dims, shape[SEGMENT_DIMS_MAX];
+	size_t bytes; /* of one sample */
+};
+
+struct fields {
+	uint32_t count;
+	struct field field[SEGMENT_FIELDS_MAX];
+	uint32_t classes;		      /* of a label that is a vector; 0: it is none */
+	unsigned columns[SEGMENT_FIELDS_MAX]; /* of the dataset, from FIELD_FURTHER on */
+	uint32_t mask;			      /* which field is the mask; 0: there is none */
+	bool mixes;			      /* each with the other one of its pair */
+	uint32_t views; /* of a sample: image, mask, boxes and points have so many, one by one */
+};
+
+enum {
+	FIELD_E_CHOICE = 1, /* the words say what is wrong */
+};
+
+/* `names`: nil, or a list of texts. 0 or FIELD_E_CHOICE. */
+int field_choice_parse(struct field_choice *out, const struct value *names, bool one_hot,
+		       struct fault *fault);
+/* As many as are asked for; 1 or the pipeline's own: those. 0 or FIELD_E_CHOICE. */
+int field_choice_views(struct field_choice *choice, uint32_t views, const struct pipeline *pipeline,
+		       struct fault *fault);
+/* All bytes of `fields` are set. 0, or FIELD_E_CHOICE where the dataset has not what was chosen. */
+int fields_init(struct fields *fields, const struct dataset *dataset,
+		const struct pipeline *pipeline, const struct field_choice *choice,
+		struct fault *fault);
+/* Bytes of one view of a field that has several. */
+size_t fields_view_bytes(const struct fields *fields, uint32_t field);
+bool fields_equal(const struct fields *a, const struct fields *b);
+
+#endif

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "work/npy_array.h"
+#include "work/quote.h"
+#include "work/sampler.h"
+
+/* Epochs stay where positions times echo can be counted. */
+#define SPEC_NUMBER_MAX ((uint64_t)1 << 40)
+#define PATH_BYTES_MAX 4096
+#define STEP_NUMBERS 4096 /* read at a time */
+
+static const char *const names[] = {"subset", "split", "weighted", "balanced", NULL};
+/* What each takes beside `name`. */
+static const char *const keys[][4] = {
+	{"indices"},
+	{"validation_split", "subset"},
+	{"weights", "weights_by_class", "weights_by_part", "num_samples"},
+	{"per_class"},
+};
+
+static int spec_fault(struct fault *fault, const char *name, const char *key, const char *words)
+{
+	return fault_say(fault, SAMPLER_E_ARGUMENT, "sampler %s: '%s' must be %s", name, key,
+			 words);
+}
+
+static int spec_find_kind(struct sampler_spec *spec, const struct value *map, struct fault *fault)
+{
+	struct quote quote;
+	const struct value *name = value_get(map, "name");
+	if (!name || name->kind != VALUE_TEXT)
+		return fault_say(fault, SAMPLER_E_ARGUMENT,
+				 "a sampler is a map with a name: subset, split, weighted, "
+				 "balanced");
+	for (unsigned i = 0; names[i]; i++)
+		if (text_equals(name->text, names[i]))
+			spec->kind = (enum sampler_kind)(i + 1);
+	if (spec->kind != SAMPLER_NONE)
+		return 0;
+	return fault_say(fault, SAMPLER_E_ARGUMENT,
+			 "there is no sampler '%s'; there are subset, split, weighted, balanced",
+			 quote_bytes(&quote, name->text.data, name->text.size));
+}
+
+static int spec_check_keys(const struct sampler_spec *spec, const struct value *map,
+			   struct fault *fault)
+{
+	struct quote quote;
+	for (uint32_t i = 0; i < map->count; i++) {
+		struct text key = map->pairs[i].key;
+		bool known = text_equals(key, "name");
+		for (unsigned k = 0; k < 4 && keys[spec->kind - 1][k]; k++)
+			known = known || text_equals(key, keys[spec->kind - 1][k]);
+		if (!known)
+			return fault_say(fault, SAMPLER_E_ARGUMENT, "sampler %s takes no '%s'",
+					 names[spec->kind - 1],
+					 quote_bytes(&quote, key.data, key.size));
+	}
+	return 0;
+}
+
+static const char *list_words(bool whole)
+{
+	return whole ? "a list of indices, or the absolute path of a .npy file with them"
+		     : "a list of numbers from 0 on, or the absolute path of a .npy file with them";
+}
+
+static bool list_takes(double number, bool whole)
+{
+	return isfinite(number) && number >= 0 &&
+	       (!whole || (number == trunc(number) && number <= (double)SPEC_NUMBER_MAX));
+}
+
+/* A file, to be read where it may take its time. */
+static int spec_path(struct sampler_spec *spec, const char *key, struct text path, bool whole,
+		     struct fault *fault)
+{
+	if (path.size < 5 || path.size > PATH_BYTES_MAX || path.data[0] != '/' ||
+	    memchr(path.data, '\0', path.size) || memcmp(path.data + path.size - 4, ".npy", 4) != 0)
+		return spec_fault(fault, names[spec->kind - 1], key, list_words(whole));
+	spec->path = strndup(path.data, path.size);
+	return spec->path ? 0 : fault_say(fault, -ENOMEM, "out of memory for the sampler");
+}
+
+/* A list of numbers from 0 on: whole ones, or any. */
+static int spec_list(struct sampler_spec *spec, const char *key, const struct value *list,
+		     bool whole, struct fault *fault)
+{
+	const char *words = list_words(whole);
+	if (list->kind == VALUE_TEXT && !spec->by_class)
+		return spec_path(spec, key, list->text, whole, fault);
+	if (list->kind != VALUE_LIST || list->count == 0)
+		return spec_fault(fault, names[spec->kind - 1], key, words);
+	spec->list = malloc(list->count * sizeof(*spec->list));
+	if (!spec->list)
+		return fault_say(fault, -ENOMEM, "out of memory for the sampler");
+	spec->list_count = list->count;
+	for (uint32_t i = 0; i < list->count; i++) {
+		double number;
+		if (!value_number(&list->items[i], &number) || !list_takes(number, whole))
+			return spec_fault(fault, names[spec->kind - 1], key, words);
+		spec->list[i] = number;
+	}
+	return 0;
+}
+
+/* A count that may be absent. */
+static int spec_number(struct sampler_spec *spec, const char *key, const struct value *map,
+		       struct fault *fault)
+{
+	const struct value *value = value_get(map, key);
+	if (!value || value->kind == VALUE_NIL)
+		return 0;
+	if (value->kind != VALUE_UINT || value->uint == 0 || value->uint > SPEC_NUMBER_MAX)
+		return spec_fault(fault, names[spec->kind - 1], key,
+				  "a whole number from 1 to 2^40");
+	spec->number = value->uint;
+	return 0;
+}
+
+static int spec_subset(struct sampler_spec *spec, const struct value *map, struct fault *fault)
+{
+	const struct value *indices = value_get(map, "indices");
+	if (!indices)
+		return spec_fault(fault, "subset", "indices", "there");
+	return spec_list(spec, "indices", indices, true, fault);
+}
+
+static int spec_split(struct sampler_spec *spec, const struct value *map, struct fault *fault)
+{
+	const struct value *part = value_get(map, "subset");
+	const struct value *fraction = value_get(map, "validation_split");
+	if (!fraction || !value_number(fraction, &spec->fraction) || !(spec->fraction > 0) ||
+	    !(spec->fraction < 1))
+		return spec_fault(fault, "split", "validation_split", "strictly between 0 and 1");
+	if (!part || part->kind != VALUE_TEXT)
+		return spec_fault(fault, "split", "subset", "training or validation");
+	spec->validation = text_equals(part->text, "validation");
+	if (!spec->validation && !text_equals(part->text, "training"))
+		return spec_fault(fault, "split", "subset", "training or validation");
+	return 0;
+}
+
+static int spec_weighted(struct sampler_spec *spec, const struct value *map, struct fault *fault)
+{
+	static const char *const ways[] = {"weights", "weights_by_class", "weights_by_part"};
+	const char *key = NULL;
+	unsigned given = 0;
+	for (unsigned i = 0; i < 3; i++) {
+		if (!value_get(map, ways[i]))
+			continue;
+		key = ways[i];
+		given++;
+	}
+	if (given != 1)
+		return fault_say(fault, SAMPLER_E_ARGUMENT,
+				 "sampler weighted: either 'weights', 'weights_by_class' or "
+				 "'weights_by_part' must be there");
+	spec->by_class = key == ways[1];
+	spec->by_part = key == ways[2];
+	int r = spec_list(spec, key, value_get(map, key), false, fault);
+	return r ? r : spec_number(spec, "num_samples", map, fault);
+}
+
+/* -- its text ---------------------------------------------------------------------------------- */
+
+/* In quotes, of the two kinds that the syntax has. */
+static void tell_text(FILE *file, struct text text)
+{
+	char quote = memchr(text.data, '\'', text.size) ? '"' : '\'';
+	if (memchr(text.data, quote, text.size))
+		fputs("...", file);
+	else
+		fprintf(file, "%c%.*s%c", quote, (int)text.size, text.data, quote);
+}
+
+static void tell_value(FILE *file, const struct value *value)
+{
+	double number;
+	if (value_number(value, &number)) {
+		fprintf(file, "%.17g", number);
+	} else if (value->kind == VALUE_TEXT) {
+		tell_text(file, value->text);
+	} else if (value->kind == VALUE_LIST && value->count <= SAMPLER_LISTED_MAX) {
+		fputc('[', file);
+		for (uint32_t i = 0; i < value->count; i++) {
+			fputs(i ? ", " : "", file);
+			tell_value(file, &value->items[i]);
+		}
+		fputc(']', file);
+	} else {
+		fputs(value->kind == VALUE_LIST ? "..." : "None", file);
+	}
+}
+
+/* Of a map that was found to be right. */
+static int spec_tell(struct sampler_spec *spec, const struct value *map, struct fault *fault)
+{
+	size_t size;
+	const char *between = "(";
+	FILE *file = open_memstream(&spec->text, &size);
+	if (!file)
+		return fault_say(fault, -ENOMEM, "out of memory for the sampler");
+	fputs(names[spec->kind - 1], file);
+	for (uint32_t i = 0; i < map->count; i++) {
+		struct text key = map->pairs[i].key;
+		if (text_equals(key, "name"))
+			continue;
+		fprintf(file, "%s%.*s=", between, (int)key.size, key.data);
+		tell_value(file, &map->pairs[i].value);
+		between = ", ";
+	}
+	fputs(*between == ',' ? ")" : "", file);
+	return fclose(file) == 0 ? 0 : fault_say(fault, -ENOMEM, "out of memory for the sampler");
+}
+
+int sampler_spec_parse(struct sampler_spec *out, const struct value *map, struct fault *fault)
+{
+	struct sampler_spec spec = SAMPLER_SPEC_NULL;
+	*out = spec;
+	if (!map || map->kind == VALUE_NIL)
+		return 0;
+	int r = spec_find_kind(&spec, map, fault);
+	if (r == 0)
+		r = spec_check_keys(&spec, map, fault);
+	if (r == 0 && spec.kind == SAMPLER_SUBSET)
+		r = spec_subset(&spec, map, fault);
+	if (r == 0 && spec.kind == SAMPLER_SPLIT)
+		r = spec_split(&spec, map, fault);
+	if (r == 0 && spec.kind == SAMPLER_WEIGHTED)
+		r = spec_weighted(&spec, map, fault);
+	if (r == 0 && spec.kind == SAMPLER_BALANCED)
+		r = spec_number(&spec, "per_class", map, fault);
+	if (r == 0)
+		r = spec_tell(&spec, map, fault);
+	if (r)
+		sampler_spec_deinit(&spec);
+	else
+		*out = spec;
+	return r;
+}
+
+/* -- a list in a file ------------------------------------------------------------------------ */
+
+static int file_fault(const struct sampler_spec *spec, const char *words, struct fault *fault)
+{
+	struct quote quote;
+	return fault_say(fault, SAMPLER_E_ARGUMENT, "sampler %s: %s: %s", names[spec->kind - 1],
+			 quote_text(&quote, spec->path), words);
+}
+
+static int file_check(const struct sampler_spec *spec, const struct npy_header *header,
+		      uint64_t max_bytes, struct fault *fault)
+{
+	bool whole = spec->kind == SAMPLER_SUBSET;
+	bool float_ = header->type == NPY_FLOAT32 || header->type == NPY_FLOAT64;
+	if (header->dims != 1 || header->shape[0] == 0)
+		return file_fault(spec, "its shape must be (N,), with N above 0", fault);
+	if (whole ? header->type != NPY_INT64 : !float_)
+		return file_fault(spec,
+				  whole ? "indices must be int64"
+					: "weights must be float64 or float32",
+				  fault);
+	if (header->shape[0] > max_bytes / sizeof(double))
+		return fault_say(fault, SAMPLER_E_MEMORY,
+				 "a sampler's list of %llu numbers needs %llu bytes, of which %llu "
+				 "are free: raise ring-memory",
+				 (unsigned long long)header->shape[0],
+				 (unsigned long long)header->shape[0] * sizeof(double),
+				 (unsigned long long)max_bytes);
+	return 0;
+}
+
+static double file_number(const uint8_t *bytes, enum npy_type type)
+{
+	int64_t integer;
+	float single;
+	double number;
+	switch (type) {
+	case NPY_INT64:
+		memcpy(&integer, bytes, sizeof(integer));
+		return (double)integer;
+	case NPY_FLOAT32:
+		memcpy(&single, bytes, sizeof(single));
+		return (double)single;
+	default:
+		memcpy(&number, bytes, sizeof(number));
+		return number;
+	}
+}
+
+static int file_read(struct sampler_spec *spec, const struct npy_array *array, struct fault *fault)
+{
+	uint8_t bytes[STEP_NUMBERS * sizeof(double)];
+	bool whole = spec->kind == SAMPLER_SUBSET;
+	size_t size = npy_type_bytes(array->header.type);
+	uint64_t count = array->header.shape[0];
+	for (uint64_t at = 0; at < count; at += STEP_NUMBERS) {
+		size_t step = count - at < STEP_NUMBERS ? (size_t)(count - at) : STEP_NUMBERS;
+		if (npy_array_read(array, array->header.offset + at * size, bytes, step * size,
+				   fault))
+			return SAMPLER_E_ARGUMENT;
+		for (size_t i = 0; i < step; i++) {
+			double number = file_number(bytes + i * size, array->header.type);
+			if (!list_takes(number, whole))
+				return file_fault(spec, "not all of its numbers are from 0 on",
+						  fault);
+			spec->list[at + i] = number;
+		}
+	}
+	return 0;
+}
+
+int sampler_spec_read(struct sampler_spec *spec, uint64_t max_bytes, struct fault *fault)
+{
+	if (!spec->path)
+		return 0;
+	struct npy_array array = NPY_ARRAY_NULL;
+	int r = npy_array_open(&array, spec->path, fault);
+	if (r > 0)
+		r = SAMPLER_E_ARGUMENT;
+	if (r == 0)
+		r = file_check(spec, &array.header, max_bytes, fault);
+	if (r == 0) {
+		spec->list_count = array.header.shape[0];
+		spec->list = malloc(spec->list_count * sizeof(*spec->list));
+		r = spec->list ? file_read(spec, &array, fault) : -ENOMEM;
+	}
+	npy_array_close(&array);
+	return r;
+}
+
+void sampler_spec_deinit(struct sampler_spec *spec)
+{
+	free(spec->list);
+	free(spec->path);
+	free(spec->text);
+	*spec = SAMPLER_SPEC_NULL;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Any bytes as an idx file: refused with words, or values that can all be read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "work/idx.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct idx idx;
+	struct fault fault = {""};
+	int result = idx_parse(&idx, data, size, &fault);
+	if ((result != 0) != (fault.text[0] != '\0')) {
+		fprintf(stderr, "words if and only if it is wrong\n");
+		abort();
+	}
+	if (result)
+		return 0;
+	uint64_t values = 1;
+	for (uint32_t i = 0; i < idx.dims; i++)
+		values *= idx.shape[i];
+	uint8_t sum = 0;
+	for (uint64_t i = 0; i < values; i++)
+		sum ^= idx.data[i];
+	__asm__ volatile("" : : "r"(sum)); /* read them all */
+	return 0;
+}
