@@ -39,5 +39,5 @@ def test_what_cannot_be_measured(daemon, photos, tmp_path):
         done = daemon.ctl("bench", *arguments, check=False)
         assert done.returncode != 0 and words in done.stderr, done
     done = daemon.ctl("status", "-b", "4", check=False)
-    assert done.returncode == 64 and "are for bench" in done.stderr
+    assert done.returncode == 64 and "is for bench" in done.stderr
     daemon.settle()

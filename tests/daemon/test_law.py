@@ -62,6 +62,25 @@ def test_any_number_of_workers(spawn, photos, reference, workers):
     assert digests(daemon, photos) == reference
 
 
+@pytest.mark.parametrize("end", [
+    [{"name": "ImageDataGenerator", "rotation_range": 20, "width_shift_range": 0.2,
+      "height_shift_range": [1, 3], "zoom_range": 0.3, "horizontal_flip": True, "rescale": 1 / 255,
+      "brightness_range": [0.5, 1.5], "channel_shift_range": 20.0, "fill_mode": "reflect",
+      "samplewise_std_normalization": True},
+     {"name": "RandomErasing"}],
+    [{"name": "ToTensor"}, {"name": "RandomErasing", "p": 0.8, "value": "random"}],
+])
+def test_numbers_of_a_tail(spawn, photos, end):
+    """They are drawn for a position, too, whoever makes it and wherever a reader begins."""
+    transforms = [{"name": "RandomCrop", "size": 32, "pad_if_needed": True}] + end
+    made = [digests(spawn(workers=workers, fetchers=workers), photos, transforms=transforms)
+            for workers in (1, 2, 5)]
+    assert made[0] == made[1] == made[2]
+    assert len(set(made[0].values())) == len(made[0]) == 2 * N
+    rest = digests(spawn(workers=3), photos, transforms=transforms, position=41, batch_size=7)
+    assert rest == {key: value for key, value in made[0].items() if key >= (0, 41)}
+
+
 def test_both_transports(daemon, photos, reference):
     assert digests(daemon, photos, accept_fd=False, accept_path=True) == reference
     assert digests(daemon, photos, accept_fd=True, accept_path=False) == reference

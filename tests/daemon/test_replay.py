@@ -95,6 +95,62 @@ def test_any_transforms_and_a_manifest(daemon, photos, tmp_path):
             assert numpy.array_equal(numpy.asarray(picture).transpose(2, 0, 1), there["image"][0])
 
 
+def test_crops_of_a_sample(daemon, photos, tmp_path):
+    """Made by the transforms, so that they are made again."""
+    out, crops = tmp_path / "out.png", [{"name": "TenCrop", "size": 20, "vertical_flip": True}]
+    with daemon.connect() as peer:
+        number = peer.attach(photos, **{**STREAM, "transforms": crops}).fields["stream"]
+        values = replay(daemon, number, 2, 3, "-o", out)
+        there = at(daemon, photos, 2, 3, transforms=crops)["image"]
+        assert values["shape"] == [10, 3, 20, 20] and values["digest"] == xxh3(there.tobytes())
+        with Image.open(out) as picture:
+            assert picture.size == (20, 200)
+
+
+@pytest.mark.parametrize("fields", [
+    {"sampler": {"name": "subset", "indices": [5, 39, 0, 17]}},
+    {"sampler": {"name": "subset", "indices": "FILE"}},
+    {"sampler": {"name": "split", "validation_split": 0.3, "subset": "training"}},
+    {"sampler": {"name": "weighted", "weights_by_class": [0.1, 1 / 3, 2, 5, 7, 1, 1, 1, 1, 1],
+                 "num_samples": 30}},
+    {"sampler": {"name": "balanced"}, "echo": 2, "echo_window": 5},
+    {"echo": 3, "echo_window": 8, "subset_start": 3, "subset_stop": 20}, {"views": 3}])
+def test_sampled_streams(daemon, photos, tmp_path, fields):
+    """The listing says how samples were chosen, and the same are chosen again."""
+    if fields.get("sampler", {}).get("indices") == "FILE":
+        path = tmp_path / "a 'quoted' one.npy"
+        numpy.save(path, numpy.array([9, 8, 7, 40]))
+        fields = {"sampler": {"name": "subset", "indices": str(path)}}
+    fields = {"subset_start": 0, "subset_stop": 2**64 - 1, "views": 1, **fields}
+    with daemon.connect() as peer:
+        answer = peer.attach(photos, **{**STREAM, **fields}).fields
+        for epoch, position in ((0, 0), (2, answer["samples"] - 1)):
+            out = tmp_path / "out.png"
+            values = replay(daemon, answer["stream"], epoch, position, "-o", out)
+            there = at(daemon, photos, epoch, position, **fields)
+            assert values["index"] == there["index"][0]
+            assert values["digest"] == xxh3(there["image"].tobytes())
+            with Image.open(out) as picture:
+                assert picture.size == (32, 32 * fields["views"])
+        row, = json.loads(daemon.ctl("--json", "streams").stdout)["streams"]
+        assert row["samples"] == answer["samples"]
+        assert row["sampler_name"] == fields.get("sampler", {}).get("name", "")
+        assert (row["echo"], row["views"]) == (fields.get("echo", 1), fields["views"])
+        assert row["sampling_hash"] == answer["sampling_hash"]
+        words = daemon.ctl("streams").stdout
+        assert "SAMPLER" in words and row["sampler_name"] in words
+    daemon.settle()
+
+
+def test_a_list_too_long_to_be_told(daemon, photos):
+    with daemon.connect() as peer:
+        answer = peer.attach(photos, **{**STREAM, "subset_start": 0, "subset_stop": 2**64 - 1,
+                                        "sampler": {"name": "subset", "indices": [1] * 1000}})
+        done = daemon.ctl("replay", answer.fields["stream"], "--epoch", 0, "--position", 0,
+                          check=False)
+        assert done.returncode != 0 and ".npy" in done.stderr
+
+
 def test_what_cannot_be(daemon, photos, tmp_path):
     with daemon.connect() as peer:
         number = peer.attach(photos, **STREAM).fields["stream"]

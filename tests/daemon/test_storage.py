@@ -146,7 +146,8 @@ def test_file_truncated_while_it_is_read(daemon, folder):
 
 
 def on_disk(disk, folder, *indices):
-    """The files of these samples lie on a disk that is "broken", "slow", "flaky" or "dead"."""
+    """The files of these samples lie on a disk that is "broken", "slow", "flaky", "dead" or
+    "deadly"."""
     for victim in [files(folder)[index] for index in indices]:
         victim.rename(victim.with_name(f"{victim.stem}-{disk}-disk{victim.suffix}"))
 

@@ -59,12 +59,29 @@ def stacked(examples):
 def test_the_example_runs(real, folder, name):
     if EXAMPLES[name]:
         pytest.importorskip(EXAMPLES[name])
+    assert run_example(real, name, folder)
+
+
+def run_example(real, name, *arguments):
+    """What it says."""
     environment = {**os.environ, "STOKER_SOCKET": real.path, "KERAS_BACKEND": "tensorflow",
                    "PYTHONPATH": str(ROOT / "client" / "python")}
     example = ROOT / "client" / "python" / "examples" / f"{name}.py"
-    out = subprocess.run([sys.executable, example, folder], env=environment, check=True,
-                         capture_output=True, timeout=300)
-    assert out.stdout
+    return subprocess.run([sys.executable, example, *arguments], env=environment, check=True,
+                          capture_output=True, text=True, timeout=300).stdout
+
+
+def test_the_published_cifar_case(real, tmp_path):
+    """Training and validation streams at the same time, over a set in the form it is published."""
+    pytest.importorskip("torch")
+    random = np.random.default_rng(1)
+    for name in [f"data_batch_{number}.bin" for number in range(1, 6)] + ["test_batch.bin"]:
+        records = random.integers(0, 256, (100, 3073), np.uint8)
+        records[:, 0] %= 10
+        (tmp_path / name).write_bytes(records.tobytes())
+    (tmp_path / "batches.meta.txt").write_text("\n".join("abcdefghij") + "\n")
+    said = run_example(real, "cifar10_train", tmp_path, "2")
+    assert "2/2" in said and said.count("waited for pictures") == 2 and "accuracy" in said
 
 
 def test_a_batch_split_for_devices(near, folder):

@@ -4,6 +4,7 @@ import os
 import socket
 import stat
 import threading
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,9 @@ def test_datasets(daemon, node):
     with pytest.raises(stoker.DatasetError):
         node.loader("20", batch_size=4)
     assert daemon.last("attach")["dataset"]["path"] == os.path.abspath("20")
+    mix = stoker.Mix(["/data/20", {"path": Path("/data/x/../7"), "kind": "folder"}])
+    assert stoker.node._dataset(mix) == {"parts": [{"path": "/data/20"},
+                                                   {"path": "/data/7", "kind": "folder"}]}
     for wrong in ({"kind": "folder"},):
         with pytest.raises(ValueError, match="path"):
             node.loader(wrong, batch_size=4)
@@ -222,11 +226,64 @@ def test_transforms_as_dicts():
             transforms.to_dicts(wrong)
 
 
+def test_transforms_of_a_tail_as_dicts():
+    """A number with a point stays one: to Keras it is another thing than a whole one."""
+    made = transforms.to_dicts([
+        stoker.ImageDataGenerator(width_shift_range=2.0, height_shift_range=np.arange(3)),
+        stoker.RandomErasing(value="random")])
+    assert made[0]["name"] == "ImageDataGenerator" and "rescale" not in made[0]
+    assert isinstance(made[0]["width_shift_range"], float)
+    assert made[0]["height_shift_range"] == [0, 1, 2] and made[0]["fill_mode"] == "nearest"
+    assert made[1] == {"name": "RandomErasing", "p": 0.5, "scale": [0.02, 0.33],
+                       "ratio": [0.3, 3.3], "value": "random"}
+
+
+def test_warps_of_torchvision_as_dicts():
+    tv = pytest.importorskip("torchvision.transforms")
+    theirs = [
+        tv.RandomAffine(10, shear=(1, 2), translate=(0.1, 0)), tv.RandomRotation((3, 4)),
+        tv.RandomPerspective(), tv.AutoAugment(tv.AutoAugmentPolicy.SVHN), tv.RandAugment(3),
+        tv.TrivialAugmentWide(interpolation=tv.InterpolationMode.BILINEAR)]
+    assert transforms.to_dicts(theirs) == transforms.to_dicts([
+        stoker.RandomAffine([-10.0, 10.0], shear=[1.0, 2.0], translate=[0.1, 0]),
+        stoker.RandomRotation([3.0, 4.0]), stoker.RandomPerspective(),
+        stoker.AutoAugment("svhn"), stoker.RandAugment(num_ops=3),
+        stoker.TrivialAugmentWide(interpolation="bilinear")])
+
+
+def test_transforms_that_hold_others_as_dicts():
+    flip, gray = stoker.RandomHorizontalFlip(), {"name": "Grayscale", "num_output_channels": 3}
+    assert transforms.to_dicts([
+        stoker.RandomApply((stoker.RandomChoice([flip, gray], p=(1, 2.5)), flip), p=1),
+        {"name": "RandomOrder", "transforms": [stoker.Compose([flip])]},
+    ]) == [
+        {"name": "RandomApply", "p": 1, "transforms": [
+            {"name": "RandomChoice", "transforms": [flip.to_dict(), gray], "p": [1, 2.5]},
+            flip.to_dict()]},
+        {"name": "RandomOrder", "transforms": [
+            {"name": "Compose", "transforms": [flip.to_dict()]}]},
+    ]
+    with pytest.raises(TypeError):
+        transforms.to_dicts(stoker.RandomOrder([5]))
+
+
+def test_torchvision_objects_hold_others():
+    tv = pytest.importorskip("torchvision.transforms")
+    torch = pytest.importorskip("torch")
+    flip = tv.RandomHorizontalFlip(0.25)
+    held = torch.nn.ModuleList([flip])
+    theirs = [tv.RandomApply(held, p=0.25), tv.RandomOrder([tv.Compose([flip])]),
+              tv.RandomChoice([flip, tv.Grayscale(3)], p=[1, 2])]
+    ours = stoker.RandomHorizontalFlip(0.25)
+    assert transforms.to_dicts(theirs) == transforms.to_dicts([
+        stoker.RandomApply([ours], p=0.25), stoker.RandomOrder([stoker.Compose([ours])]),
+        stoker.RandomChoice([ours, stoker.Grayscale(3)], p=[1, 2])])
+
+
 def test_signatures_are_torchvisions():
     tv = pytest.importorskip("torchvision.transforms")
     import inspect
-    for name in ("Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip",
-                 "RandomVerticalFlip", "Pad", "Normalize", "ToTensor"):
+    for name in filter(partial(hasattr, tv), transforms.__all__):
         theirs = inspect.signature(getattr(tv, name).__init__).parameters
         ours = inspect.signature(getattr(stoker, name)).parameters
         names = [key for key in theirs if key not in ("self", "antialias")]

@@ -171,6 +171,15 @@ def test_every_transform_is_understood(node, folder):
                         stoker.CenterCrop((8, 16)), stoker.RandomVerticalFlip(0.25)],
                        [stoker.RandomCrop((16, 8), pad_if_needed=True, fill=(1, 2, 3)),
                         stoker.ToTensor(), stoker.Normalize([0.5] * 3, np.array([0.5] * 3))],
+                       [stoker.RandomApply([stoker.RandomOrder([stoker.RandomInvert(),
+                                                                stoker.Grayscale(3)])]),
+                        stoker.RandomChoice([stoker.Compose([stoker.CenterCrop(8)]),
+                                             stoker.RandomCrop(8)], p=[1, 2])],
+                       [stoker.Resize((9, 9)), stoker.ColorJitter(0.2, (0.5, 1), 0.1, (-0.1, 0.2)),
+                        stoker.GaussianBlur((5, 3), 1.5), stoker.RandomPosterize(4),
+                        stoker.RandomSolarize(128.5), stoker.RandomAdjustSharpness(2, p=1),
+                        stoker.RandomAutocontrast(), stoker.RandomEqualize(p=1),
+                        stoker.RandomGrayscale()],
                        [{"name": "Resize", "size": [4, 4]}], stoker.Resize((8, 8))):
         images, _ = next(iter(node.loader(folder, batch_size=4, transforms=transforms)))
         assert images.shape[0] == 4
@@ -336,3 +345,44 @@ def test_any_batch(node, folder):
     loader.set_epoch(6)
     for k, (images, labels) in enumerate(loader):
         assert (loader.batch(6, k).images == images).all()
+
+
+@pytest.fixture(scope="module")
+def manifest(folder):
+    """The folder's pictures with weights, targets, a mask (the picture itself) and a box."""
+    paths = sorted(str(path.relative_to(folder)) for path in Path(folder).glob("*/*"))
+    path = Path(folder).parent / "more.jsonl"
+    path.write_text("".join(json.dumps(
+        {"path": name, "label": i, "weight": i / 4, "mask": name, "boxes": [[0, 0, 2, 3]],
+         "targets": {"age": [i, 0.5]}}) + "\n" for i, name in enumerate(paths)))
+    return {"path": str(path), "root": str(folder)}, paths
+
+
+def test_fields(node, manifest):
+    dataset, paths = manifest
+    loader = node.loader(dataset, batch_size=5, dtype="uint8", layout="NHWC",
+                         transforms=[stoker.CenterCrop(4), stoker.RandomHorizontalFlip()])
+    assert list(loader.fields) == ["image", "label", "index", "weight", "mask", "boxes", "age"]
+    assert loader.fields["boxes"].shape == (1, 4)
+    for batch in loader.batches():
+        assert np.array_equal(batch["weight"], batch.index.astype("float32") / 4)
+        assert np.array_equal(batch["mask"], batch.images[..., 0])
+        assert batch["age"].shape == (batch.count, 2) and batch["boxes"].dtype == np.float32
+        assert not batch["mask"].flags.writeable
+        assert loader.paths(batch.index) == [paths[i] for i in batch.index]
+    with pytest.raises(KeyError):
+        loader.batch(0, 0)["depth"]
+    assert np.array_equal(loader.batch(0, 1)["mask"], loader.batch(0, 1).images[..., 0])
+    for index in (-1, len(paths)):
+        with pytest.raises(IndexError):
+            loader.paths([0, index])
+    assert list(node.loader(dataset, batch_size=5, fields=["age"], transforms=[
+        stoker.CenterCrop(4)]).fields) == ["image", "label", "index", "age"]
+    with pytest.raises(stoker.ArgumentError, match="has no 'depth'"):
+        node.loader(dataset, batch_size=5, fields=["depth"], transforms=[stoker.CenterCrop(4)])
+
+
+def test_one_hot(node, folder):
+    loader = node.loader(folder, batch_size=8, one_hot=True, transforms=[stoker.CenterCrop(4)])
+    for batch in loader.batches():
+        assert np.array_equal(batch.labels, np.eye(3, dtype=np.float32)[batch.index // 7])

@@ -13,10 +13,14 @@ Pillow image in RGB. Nothing of stoker is used here, so that a mistake there is 
 exp and log are libm's, and the test of exact.c bounds how far those are apart.
 """
 
+import bisect
+import itertools
 import math
 
+import keras_reference
 import numpy as np
 import torch
+import warps
 from PIL import Image
 from torchvision.transforms import InterpolationMode
 from torchvision.transforms import functional
@@ -124,9 +128,70 @@ def _crop_of(transform, size, uniform, below):
     return (height - h) // 2, (width - w) // 2, h, w
 
 
+# What a transform with a probability does, of its parameters.
+COLOURS = {
+    "RandomInvert": lambda image, transform: functional.invert(image),
+    "RandomPosterize": lambda image, transform: functional.posterize(image, transform["bits"]),
+    "RandomSolarize": lambda image, transform: functional.solarize(image, transform["threshold"]),
+    "RandomAdjustSharpness": lambda image, transform: functional.adjust_sharpness(
+        image, transform["sharpness_factor"]),
+    "RandomAutocontrast": lambda image, transform: functional.autocontrast(image),
+    "RandomEqualize": lambda image, transform: functional.equalize(image),
+    "RandomGrayscale": lambda image, transform: functional.rgb_to_grayscale(image, 3),
+}
+JITTERS = {"brightness": functional.adjust_brightness, "contrast": functional.adjust_contrast,
+           "saturation": functional.adjust_saturation, "hue": functional.adjust_hue}
+
+
+def _range(value, same):
+    """(lowest, highest) of one of ColorJitter's."""
+    if isinstance(value, (list, tuple)):
+        return value
+    return (max(same - value, 0) if same else -value), same + value
+
+
+def _jitter(image, transform, uniform, below):
+    """ColorJitter, and what was drawn: (name, factor) in the order in which they are applied."""
+    order = list(range(4))
+    for i in 3, 2, 1:
+        j = below(i, i + 1)
+        order[i], order[j] = order[j], order[i]
+    drawn = []
+    for i in order:
+        name, adjust = list(JITTERS.items())[i]
+        same = 0 if name == "hue" else 1
+        low, high = _range(transform.get(name, 0), same)
+        if low == high == same:
+            continue
+        drawn.append((name, low + uniform(4 + i) * (high - low)))
+        image = adjust(image, drawn[-1][1])
+    return image, drawn
+
+
+def _colours(image, transform, uniform, below):
+    """One transform that changes colours, as _apply(); None if it is none."""
+    name = transform["name"]
+    if name in COLOURS:
+        applied = uniform(0) < transform.get("p", 0.1 if name == "RandomGrayscale" else 0.5)
+        return (COLOURS[name](image, transform) if applied else image), applied
+    if name == "Grayscale":
+        return functional.rgb_to_grayscale(image, 3), None
+    if name == "ColorJitter":
+        return _jitter(image, transform, uniform, below)
+    if name == "GaussianBlur":
+        sigma = transform.get("sigma", (0.1, 2.0))
+        low, high = sigma if isinstance(sigma, (list, tuple)) else (sigma, sigma)
+        sigma = low + uniform(0) * (high - low)
+        return functional.gaussian_blur(image, pair(transform["kernel_size"]), sigma), sigma
+    return None
+
+
 def _apply(image, transform, uniform, below):
     """One transform; also returns what was drawn for it."""
     name = transform["name"]
+    coloured = _colours(image, transform, uniform, below)
+    if coloured:
+        return coloured
     filter_ = InterpolationMode(transform.get("interpolation", "bilinear"))
     fill = transform.get("fill") or 0
     border = transform.get("padding_mode", "constant")
@@ -155,19 +220,78 @@ def _apply(image, transform, uniform, below):
     if name == "RandomResizedCrop":
         box = _crop_of(transform, image.size, uniform, below)
         return functional.resized_crop(image, *box, pair(transform["size"]), filter_), box
+    if name in warps.KNOWN:
+        return warps.apply(image, transform, uniform, below)
     raise ValueError(name)
 
 
+def _count(transform):
+    """How many numbers of transforms this one takes: its own and those of what it holds."""
+    return 1 + sum(_count(held) for held in transform.get("transforms", []))
+
+
+def _chosen(transform, uniform, below):
+    """What a transform that holds others does: which of them, in which order."""
+    count = len(transform["transforms"])
+    if transform["name"] == "Compose":
+        return list(range(count))
+    if transform["name"] == "RandomApply":
+        return [] if transform.get("p", 0.5) < uniform(0) else list(range(count))
+    if transform["name"] == "RandomChoice":
+        sums = list(itertools.accumulate(transform.get("p") or [1] * count))
+        return [bisect.bisect_right(sums, uniform(0) * sums[-1], 0, count - 1)]
+    order = list(range(count))
+    for i in range(count - 1, 0, -1):
+        j = below(i, i + 1)
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+def _run(image, transform, number, key):
+    """One transform, number `number`, with what it holds; also returns what was drawn."""
+    def uniform(i):
+        return draw_uniform(key, (number << 16) + i)
+
+    def below(i, bound):
+        return draw_below(key, (number << 16) + i, bound)
+
+    if "transforms" not in transform:
+        return _apply(image, transform, uniform, below)
+    held = transform["transforms"]
+    numbers = list(itertools.accumulate(map(_count, held), initial=number + 1))
+    chosen = _chosen(transform, uniform, below)
+    for i in chosen:
+        image, _ = _run(image, held[i], numbers[i], key)
+    return image, chosen
+
+
+# How many views each makes of a picture.
+CROPS = {"FiveCrop": 5, "TenCrop": 10}
+
+
+def _crops(image, transform):
+    size = pair(transform["size"])
+    if transform["name"] == "FiveCrop":
+        return functional.five_crop(image, size)
+    return functional.ten_crop(image, size, transform.get("vertical_flip", False))
+
+
 def _steps(image, transforms, key):
-    """The picture and the draw after each transform that works on pictures."""
-    number = 0
+    """The picture and the draw after each transform that works on pictures. Views that are crops
+    have what stands before them drawn once: as for view 0 of the first so many, 1 of the next."""
+    seed, epoch, position = key
+    view, number = position >> 56, 0
+    crops = [CROPS[transform["name"]] for transform in transforms if transform["name"] in CROPS]
+    if crops:
+        before = seed, epoch, position % (1 << 56) | view // crops[0] << 56
     for transform in transforms:
-        if transform["name"] in ("ToTensor", "Normalize"):
+        if transform["name"] in ("ToTensor", "Normalize", *TAIL):
             continue
-        first = number << 16
-        number += 1
-        image, drawn = _apply(image, transform, lambda i, first=first: draw_uniform(key, first + i),
-                              lambda i, bound, first=first: draw_below(key, first + i, bound))
+        if transform["name"] in CROPS:
+            image, drawn, crops = _crops(image, transform)[view % crops[0]], None, []
+        else:
+            image, drawn = _run(image, transform, number, before if crops else key)
+        number += _count(transform)
         yield image, drawn
 
 
@@ -176,15 +300,51 @@ def parameters(transforms, size, key):
     return [drawn for _, drawn in _steps(Image.new("RGB", size), transforms, key)]
 
 
+TAIL = ("ImageDataGenerator", "RandomErasing")
+
+
+def _normals(key, first):
+    def normals(count):
+        out = np.empty(count + 1, np.float32)
+        for i in range((count + 1) // 2):
+            seed, epoch, position = key
+            word = philox(seed, [first + i, epoch, position & WORD, position >> 32])
+            u = (((word[1] << 32 | word[0]) >> 11) + 1) * 2.0**-53
+            angle = 2 * math.pi * ((word[3] << 32 | word[2]) >> 11) * 2.0**-53
+            length = math.sqrt(-2 * math.log(u))
+            out[2 * i:2 * i + 2] = length * math.cos(angle), length * math.sin(angle)
+        return out[:count]
+    return normals
+
+
+def _tail(image, transforms, key):
+    """Those of the tail with their draws; they stand behind all that works on pictures."""
+    number = 0
+    for transform in transforms:
+        if transform["name"] in TAIL:
+            first = number << 16
+            yield (transform, lambda i, first=first: draw_uniform(key, first + i),
+                   lambda i, bound, first=first: draw_below(key, first + i, bound),
+                   _normals(key, 1 << 31 | number << 24))
+        if transform["name"] not in ("ToTensor", "Normalize"):
+            number += _count(transform)
+
+
 def _channels(numbers):
     return list(numbers) if isinstance(numbers, (list, tuple)) else [numbers]
 
 
 def expected(image, transforms, dtype="float32", layout="NCHW", augment_seed=0, epoch=0,
              position=0):
-    for image, _ in _steps(image, transforms, (augment_seed, epoch, position)):
+    key = augment_seed, epoch, position
+    for image, _ in _steps(image, transforms, key):
         pass
-    if dtype == "uint8":
+    tail = list(_tail(image, transforms, key))
+    if tail and tail[0][0]["name"] == "ImageDataGenerator":
+        transform, uniform, below, _ = tail.pop(0)
+        drawn = keras_reference.draw(transform, image.size, uniform, below)
+        array = keras_reference.apply(image, transform, drawn).transpose(2, 0, 1)
+    elif dtype == "uint8":
         array = np.asarray(image).transpose(2, 0, 1)
     else:
         tensor = functional.to_tensor(image)
@@ -192,12 +352,14 @@ def expected(image, transforms, dtype="float32", layout="NCHW", augment_seed=0, 
             if transform["name"] == "Normalize":
                 tensor = functional.normalize(tensor, _channels(transform["mean"]),
                                               _channels(transform["std"]))
-        if dtype == "float16":
-            array = tensor.half().numpy()
-        elif dtype == "bfloat16":
-            array = tensor.bfloat16().view(torch.int16).numpy().view(np.uint16)
-        else:
-            array = tensor.numpy()
+        array = tensor.numpy()
+    for transform, uniform, below, normals in tail:
+        array = keras_reference.erase(array, transform, uniform, below, normals)
     if layout == "NHWC":
         array = array.transpose(1, 2, 0)
-    return np.ascontiguousarray(array)
+    array = np.ascontiguousarray(array)
+    if dtype == "float16":
+        array = array.astype(np.float16)
+    elif dtype == "bfloat16":
+        array = torch.from_numpy(array).bfloat16().view(torch.int16).numpy().view(np.uint16)
+    return array

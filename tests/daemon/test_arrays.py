@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""Datasets whose samples are pixels in memory: NumPy arrays. What comes is what is in the file, by
+the law; what is no such array is refused with words."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from harness import digest_of, wait_for
+
+N, H, W = 50, 7, 5
+AUGMENT = [{"name": "RandomCrop", "size": [7, 5], "padding": 2}, {"name": "RandomHorizontalFlip"}]
+STREAM = {"transforms": AUGMENT, "order_seed": 7, "augment_seed": 9, "batch_size": 8}
+PLAIN = {"shuffle": False, "dtype": "uint8", "layout": "NHWC", "epochs": 1, "batch_size": 8}
+
+
+def pictures(shape=(N, H, W, 3)):
+    return np.random.default_rng(3).integers(0, 256, shape, dtype=np.uint8)
+
+
+@pytest.fixture(name="images")
+def fixture_images(tmp_path):
+    np.save(tmp_path / "x.npy", pictures())
+    np.save(tmp_path / "y.npy", np.arange(N) % 7)
+    return {"path": str(tmp_path / "x.npy"), "labels": str(tmp_path / "y.npy")}
+
+
+def attach(peer, dataset, **fields):
+    return peer.attach(dataset["path"], dataset=dataset, **fields)
+
+
+def refused(daemon, dataset, error="dataset", **fields):
+    """The words of what is said instead."""
+    with daemon.connect() as peer:
+        answer = attach(peer, dataset, **fields)
+        assert answer.name == "error" and answer.fields["name"] == error, answer
+        return answer.fields["text"]
+
+
+def samples(daemon, dataset, **fields):
+    with daemon.connect() as peer:
+        answer = attach(peer, dataset, **fields)
+        assert answer.name == "attached", answer
+        return [arrays for _, _, arrays in peer.samples()]
+
+
+def digests(daemon, dataset, **fields):
+    with daemon.connect() as peer:
+        answer = attach(peer, dataset, **{**STREAM, "epochs": 2, **fields})
+        assert answer.name == "attached", answer
+        return peer.digests()
+
+
+def test_pixels_and_labels(daemon, images):
+    got = samples(daemon, images, **PLAIN)
+    assert np.array_equal([s["image"] for s in got], pictures())
+    assert [int(s["label"]) for s in got] == [i % 7 for i in range(N)]
+    assert [int(s["index"]) for s in got] == list(range(N))
+
+
+@pytest.mark.parametrize("shape", [(N, H, W), (N, H, W, 1)])
+def test_gray(daemon, tmp_path, shape):
+    np.save(tmp_path / "gray.npy", pictures(shape))
+    got = samples(daemon, {"path": str(tmp_path / "gray.npy")}, **PLAIN)
+    want = np.repeat(pictures(shape).reshape(N, H, W, 1), 3, axis=3)
+    assert np.array_equal([s["image"] for s in got], want)
+    assert [int(s["label"]) for s in got] == list(range(N)), "without labels: the numbers"
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float32"])
+@pytest.mark.parametrize("shape", [(N,), (N, 1), (N, 3)])
+def test_labels(daemon, images, tmp_path, dtype, shape):
+    labels = (np.random.default_rng(4).random(shape) * 200).astype(dtype)
+    np.save(tmp_path / "y.npy", labels)
+    got = samples(daemon, images, **PLAIN)
+    kind = np.float32 if dtype == "float32" else np.int64
+    assert all(np.asarray(s["label"]).dtype == kind for s in got)
+    want = labels.reshape(N) if shape == (N, 1) else labels
+    assert np.array_equal([s["label"] for s in got], want)
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_versions(daemon, tmp_path, version):
+    with open(tmp_path / "x.npy", "wb") as file:
+        np.lib.format.write_array(file, pictures(), version=version)
+    got = samples(daemon, {"path": str(tmp_path / "x.npy")}, **PLAIN)
+    assert np.array_equal([s["image"] for s in got], pictures())
+
+
+def test_the_law(spawn, images):
+    reference = digests(spawn(workers=1), images)
+    assert len(reference) == 2 * N
+    for workers in (2, 5):
+        daemon = spawn(workers=workers)
+        assert digests(daemon, images) == reference
+    assert digests(daemon, images, accept_fd=False, accept_path=True) == reference
+    assert digests(daemon, images, batch_size=13) == reference
+    for position in (1, 8, N - 1):
+        rest = {key: value for key, value in reference.items() if key >= (0, position)}
+        assert digests(daemon, images, position=position, batch_size=5) == rest
+
+
+def test_a_list_without_a_size_takes_the_dataset_s(daemon, images, photos):
+    flip = [{"name": "Pad", "padding": 1}, {"name": "RandomHorizontalFlip"}]
+    with daemon.connect() as peer:
+        answer = attach(peer, images, transforms=flip)
+        assert answer.name == "attached", answer
+    assert "one size" in refused(daemon, {"path": str(photos)}, "pipeline", transforms=flip)
+
+
+def test_one_copy_and_a_limit(spawn, images, tmp_path):
+    """Streams share the memory; what does not fit is refused with the numbers, and fits later."""
+    other = {"path": str(tmp_path / "other.npy")}
+    np.save(other["path"], np.zeros((16, 224, 224, 3), np.uint8))
+    big = {"path": str(tmp_path / "big.npy")}
+    np.save(big["path"], np.zeros((10, 224, 224, 3), np.uint8))
+    daemon = spawn(dataset_memory="3M")
+    with daemon.connect() as one, daemon.connect() as two:
+        assert attach(one, other, augment_seed=1).name == "attached"
+        assert attach(two, other, augment_seed=2).name == "attached", "the same dataset again"
+        assert len(daemon.list("datasets")) == 1
+        text = refused(daemon, big)
+        assert "dataset-memory" in text and str(10 * (224 * 224 * 3 + 8)) in text
+    wait_for(lambda: not daemon.list("datasets"), "the dataset to be let go")
+    with daemon.connect() as three:
+        assert attach(three, big).name == "attached"
+
+
+def damaged(data):
+    """Name -> a file that is no array of pictures, and a word of what is said."""
+    def header(text, version=b"\x01\x00"):
+        return b"\x93NUMPY" + version + struct.pack("<H", len(text)) + text
+    start = "{'descr': '|u1', 'fortran_order': False, 'shape': "
+    return {
+        "empty": (b"", "no NumPy array"),
+        "text": (b"hello\nworld\n" * 9, "no NumPy array"),
+        "short": (data[:-1], "shorter"),
+        "cut header": (data[:60], "damaged"),
+        "version": (header(b"{}", b"\x09\x00"), "version 9"),
+        "no keys": (header(b"{}" + b" " * 20), "damaged"),
+        "huge": (header((start + "(99999999999, 99999999, 9999999, 3)}").encode()), "2^64"),
+        "huge axis": (header((start + "(99999999999999999999999,)}").encode()), "shape"),
+        "many axes": (header((start + "(1,1,1,1,1,1)}").encode()), "shape"),
+        "open": (header((start + "(1,1,1").encode()), "shape"),
+        "fortran": (header(b"{'descr': '|u1', 'fortran_order': True, 'shape': (1,)}"), "Fortran"),
+        "object": (header(b"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}"), "'|O'"),
+        "twice": (header((start + "(1,), 'shape': (1,)}").encode()), "damaged"),
+        "one axis": (header((start + "(1,)}").encode()) + b"x", "(N, H, W)"),
+        "no samples": (header((start + "(0, 2, 2)}").encode()), "no samples"),
+        "no pixels": (header((start + "(3, 0, 2)}").encode()), "nothing that fits"),
+    }
+
+
+@pytest.mark.parametrize("name", damaged(b""))
+def test_what_is_no_array(daemon, images, name):
+    with open(images["path"], "rb") as file:
+        data, words = damaged(file.read())[name]
+    with open(images["path"], "wb") as file:
+        file.write(data)
+    text = refused(daemon, {"path": images["path"]})
+    assert words in text and "x.npy" in text, text
+
+
+def test_labels_that_do_not_fit(daemon, images):
+    for labels, words in ((np.zeros(N - 1, np.int64), "49 samples"),
+                          (np.zeros((N, 2, 2), np.int64), "(N, K)"),
+                          (np.zeros(N), "astype")):
+        np.save(images["labels"], labels)
+        assert words in refused(daemon, images)
+    assert "'root' is not for" in refused(daemon, {"path": images["path"], "root": "/tmp"})

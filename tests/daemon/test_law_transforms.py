@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""The law for each transform that there is: the table of them is read from its source, so that
+none is left out. Made by one worker without vector instructions, by several with the best that
+the machine has, and from the middle of an epoch by the ranks of a job: no bytes differ.
+
+A transform is tried with its defaults, what it needs as in NEEDED; one whose defaults change
+nothing has its parameters in EXAMPLES.
+"""
+
+import re
+
+import pytest
+
+from harness import SOURCE, Daemon, digest_of
+
+NAMES = re.findall(r'^\t\{"(\w+)", TRANSFORM_',
+                   (SOURCE / "daemon" / "work" / "registry.c").read_text(), re.MULTILINE)
+NEEDED = {"size": 24, "padding": 3, "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4],
+          "degrees": 30, "kernel_size": 5, "bits": 3, "threshold": 100,
+          "sharpness_factor": 2.5,
+          "transforms": [{"name": "RandomHorizontalFlip"}, {"name": "RandomInvert", "p": 0.75}]}
+EXAMPLES = {
+    "ColorJitter": {"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1},
+    "Grayscale": {"num_output_channels": 3},
+    "ImageDataGenerator": {
+        "samplewise_center": True, "samplewise_std_normalization": True, "rotation_range": 40,
+        "width_shift_range": 0.2, "height_shift_range": 0.2, "brightness_range": [0.5, 1.5],
+        "shear_range": 20, "zoom_range": 0.3, "channel_shift_range": 30, "fill_mode": "reflect",
+        "horizontal_flip": True, "vertical_flip": True, "rescale": 1 / 255},
+    "RandomAffine": {"translate": [0.1, 0.2], "scale": [0.8, 1.2], "shear": 10,
+                     "interpolation": "bilinear"},
+    "RandomAdjustSharpness": {"p": 0.75},
+    "RandomRotation": {"interpolation": "bilinear", "fill": 9},
+}
+STREAM = {"order_seed": 7, "augment_seed": 9, "epochs": 1, "subset_start": 8, "subset_stop": 24,
+          "batch_size": 3}
+RESIZE = {"name": "Resize", "size": [36, 30]}
+
+
+@pytest.fixture(scope="module", name="daemons")
+def fixture_daemons():
+    """One that makes a sample at a time and knows no vectors, and one that has all it can have."""
+    daemons = [Daemon(environment={"STOKER_CPU": "plain"}, workers=1, fetchers=1),
+               Daemon(workers=3, fetchers=2)]
+    try:
+        for daemon in daemons:
+            daemon.spawn()
+        yield daemons
+        for daemon in daemons:
+            daemon.terminate()
+    finally:
+        for daemon in daemons:
+            if daemon.process:
+                daemon.kill()
+            daemon.remove()
+
+
+def digests(daemon, photos, transforms, **fields):
+    """{position: digest} of one reader's first epoch."""
+    with daemon.connect() as peer:
+        answer = peer.attach(photos, **{**STREAM, "transforms": transforms, **fields})
+        assert answer.name == "attached", f"{answer.fields}: has it a place in EXAMPLES?"
+        return {position: digest_of(arrays) for _, position, arrays in peer.samples()}
+
+
+def example(daemon, photos, name):
+    """A map of the transform that does something: the daemon says what it needs."""
+    transform = {"name": name, **EXAMPLES.get(name, {})}
+    while True:
+        with daemon.connect() as peer:
+            answer = peer.attach(photos, **{**STREAM, "transforms": [RESIZE, transform]})
+        needs = re.search(rf"{name} needs '(\w+)'", answer.fields.get("text", ""))
+        if not needs:
+            return transform
+        transform[needs.group(1)] = NEEDED[needs.group(1)]
+
+
+def test_the_table_is_found():
+    assert len(NAMES) > 15 and {"Resize", "RandomOrder"} <= set(NAMES)
+    header = (SOURCE / "daemon" / "work" / "transform.h").read_text()
+    rows = re.findall(r"^\tTRANSFORM_\w+,", header, re.MULTILINE)
+    assert len(rows) == len(NAMES) + 1, "a row that is written in another way"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_transform(daemons, photos, name):
+    plain, best = daemons
+    transforms = [RESIZE, example(plain, photos, name)]
+    reference = digests(plain, photos, transforms)
+    assert sorted(reference) == list(range(16))
+    assert digests(best, photos, transforms) == reference
+    late = {}
+    for rank in range(2):
+        late.update(digests(best, photos, transforms, position=5, rank=rank, world=2, batch_size=2))
+    assert late == {position: reference[position] for position in range(5, 16)}
+    unchanged = digests(best, photos, [RESIZE])
+    assert name in ("ToTensor", "Resize") or reference != unchanged, "the example does nothing"

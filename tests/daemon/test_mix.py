@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""MixUp and CutMix: what torchvision's references make of a batch, of the two samples of a pair as
+they are without it.
+"""
+
+import math
+import sys
+
+import numpy
+import pytest
+
+from harness import SOURCE
+
+sys.path.insert(0, str(SOURCE / "tests" / "reference"))
+from stoker_reference import draw_below, draw_uniform  # noqa: E402 (it stands in a folder beside)
+
+CROP = [{"name": "RandomResizedCrop", "size": [23, 31]}, {"name": "RandomHorizontalFlip"},
+        {"name": "Normalize", "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4]}]
+STREAM = {"order_seed": 7, "augment_seed": 9, "epochs": 2}
+NUMBER = 2  # of the mixing transform: Normalize is not counted
+
+
+def beta(pair, alpha):
+    for k in range(10000):
+        x, y = (math.log(1 - draw_uniform(pair, (NUMBER << 16) + 2 * k + i)) / alpha
+                for i in range(2))
+        x, y = (math.exp(x) if x > -700 else 0.0 for x in (x, y))
+        if 0 < x + y <= 1:
+            return x / (x + y)
+    return 0.5
+
+
+def blend(own, other, share):
+    """float32: both products rounded, then their sum."""
+    return own * numpy.float32(share) + other * numpy.float32(1 - share)
+
+
+def mixed(own, other, pair, name, alpha):
+    share, image = beta(pair, alpha), own[0].copy()
+    height, width = image.shape[1:]
+    if name == "MixUp":
+        image = blend(own[0].astype("float32"), other[0].astype("float32"), share)
+        return image.astype(own[0].dtype), blend(own[1], other[1], share)
+    x, y = (draw_below(pair, (NUMBER << 16) + 65534 + i, size)
+            for i, size in enumerate((width, height)))
+    r = 0.5 * math.sqrt(1 - share)
+    x0, x1 = max(x - int(r * width), 0), min(x + int(r * width), width)
+    y0, y1 = max(y - int(r * height), 0), min(y + int(r * height), height)
+    image[:, y0:y1, x0:x1] = other[0][:, y0:y1, x0:x1]
+    return image, blend(own[1], other[1], 1 - (x1 - x0) * (y1 - y0) / (width * height))
+
+
+def collect(daemon, photos, transforms, **fields):
+    with daemon.connect() as peer:
+        answer = peer.attach(photos, transforms=transforms, **{**STREAM, **fields})
+        assert answer.name == "attached", answer
+        return {(epoch, position): (arrays["image"], arrays["label"])
+                for epoch, position, arrays in peer.samples()}
+
+
+@pytest.mark.parametrize("dtype, layout", [("float32", "NCHW"), ("float16", "NHWC"),
+                                           ("float32", "NHWC")])
+@pytest.mark.parametrize("name, alpha", [("MixUp", None), ("MixUp", 4), ("CutMix", None),
+                                         ("CutMix", 0.3)])
+def test_a_pair(daemon, photos, name, alpha, dtype, layout):
+    """The 23 samples of a subset: the last one is a pair with itself."""
+    fields = {"dtype": dtype, "layout": layout, "subset_start": 4, "subset_stop": 27}
+    last = {"name": name} if alpha is None else {"name": name, "alpha": alpha}
+    plain = collect(daemon, photos, CROP, one_hot=True, **fields)
+    made = collect(daemon, photos, [*CROP, last], **fields)
+    assert len(made) == len(plain) == 46 and set(made) == set(plain)
+    if layout == "NHWC":
+        plain, made = ({at: (image.transpose(2, 0, 1), label)
+                        for at, (image, label) in samples.items()} for samples in (plain, made))
+    alpha = alpha or {"MixUp": 0.2, "CutMix": 1.0}[name]
+    for (epoch, position), (image, label) in made.items():
+        partner = position ^ 1 if position ^ 1 < 23 else position
+        expected = mixed(plain[epoch, position], plain[epoch, partner],
+                         (STREAM["augment_seed"], epoch, position >> 1), name, alpha)
+        # This reference's exp and log are libm's: its lambda may be a bit off.
+        assert numpy.allclose(image.astype("float32"), expected[0].astype("float32"),
+                              rtol=0, atol=3e-6 if dtype == "float32" else 4e-3)
+        assert label.dtype == "float32" and numpy.allclose(label, expected[1], atol=1e-6)
+        assert abs(label.sum() - 1) < 1e-6
+    assert sum((made[at][0] != plain[at][0]).any() for at in made) > 30
+
+
+def test_a_sweep_shares_its_reads(daemon, photos):
+    """Kin, one mixed and one not, give what each gives alone."""
+    lists = [[*CROP, {"name": "MixUp"}], CROP, [*CROP, {"name": "CutMix"}]]
+    alone = [collect(daemon, photos, transforms) for transforms in lists]
+    peers = [daemon.connect() for _ in lists]
+    for peer, transforms in zip(peers, lists):
+        assert peer.attach(photos, transforms=transforms, prefetch=8, **STREAM).name == "attached"
+    streams = [peer.samples() for peer in peers]
+    for _ in alone[0]:
+        for stream, expected in zip(streams, alone):
+            epoch, position, arrays = next(stream)
+            assert (arrays["image"] == expected[epoch, position][0]).all()
+            assert (arrays["label"] == expected[epoch, position][1]).all()
+    for peer in peers:
+        peer.close()
+
+
+@pytest.mark.parametrize("transforms, dtype, words", [
+    ([*CROP[:1], {"name": "MixUp"}], "uint8", "MixUp makes fractions"),
+    ([*CROP, {"name": "MixUp", "alpha": 5}], "float32", "alpha"),
+    ([*CROP, {"name": "MixUp"}, {"name": "CutMix"}], "float32", "must be the last"),
+    ([{"name": "RandomApply", "transforms": [{"name": "MixUp"}]}], "float32", "put it behind"),
+])
+def test_refusals(daemon, photos, transforms, dtype, words):
+    with daemon.connect() as peer:
+        answer = peer.attach(photos, transforms=transforms, dtype=dtype, **STREAM)
+        assert answer.name == "error" and words in answer.fields["text"], answer
+
+
+def test_what_has_no_classes(daemon, photos, tmp_path):
+    (tmp_path / "list.txt").write_text("a.jpg 1\n")
+    with daemon.connect() as peer:
+        answer = peer.attach(tmp_path / "list.txt", transforms=[*CROP, {"name": "CutMix"}])
+        assert answer.name == "error" and "CutMix needs classes" in answer.fields["text"]

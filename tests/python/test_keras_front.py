@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Keras' ImageDataGenerator, by stoker: its arguments, what model.fit() takes, what is refused."""
+import os
+
+import numpy as np
+import pytest
+
+import stoker
+from real_daemon import RealDaemon, binary, pictures
+
+keras = pytest.importorskip("keras")
+import stoker.keras  # noqa: E402 (it needs keras)
+
+pytestmark = pytest.mark.skipif(binary() is None, reason="stokerd is not built")
+
+
+@pytest.fixture(scope="module", name="daemon")
+def fixture_daemon(tmp_path_factory):
+    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
+    yield daemon
+    daemon.stop()
+
+
+@pytest.fixture(scope="module", name="folder")
+def fixture_folder(tmp_path_factory):
+    return pictures(tmp_path_factory.mktemp("pictures"))
+
+
+def generator(daemon, **arguments):
+    return stoker.keras.ImageDataGenerator(socket=daemon.path, **arguments)
+
+
+def array(count=20, channels=3):
+    return np.random.default_rng(1).integers(0, 256, (count, 8, 10, channels), np.uint8)
+
+
+def epoch(flow):
+    return [flow[i] for i in range(len(flow))]
+
+
+def test_the_signature_is_kerass():
+    """Every argument of Keras' own, with its default."""
+    from inspect import signature
+    from keras.src.legacy.preprocessing.image import ImageDataGenerator as original
+    ours = signature(stoker.keras.ImageDataGenerator).parameters
+    for name, parameter in signature(original).parameters.items():
+        assert ours[name].default == parameter.default, name
+
+
+def test_flow_gives_what_stands_beside_a_picture(daemon):
+    x, y = array(), np.arange(20) * 10
+    flow = generator(daemon).flow(x, y, batch_size=8, seed=3, sample_weight=y / 7)
+    assert (flow.samples, len(flow), flow.image_shape) == (20, 3, (8, 10, 3))
+    seen = []
+    for images, labels, weights in epoch(flow):
+        assert images.dtype == np.float32 and np.array_equal(images, x[labels // 10])
+        assert np.array_equal(weights, labels / 7)
+        seen += labels.tolist()
+    assert sorted(seen) == y.tolist() and seen != y.tolist()
+    assert [labels.tolist() for _, labels, _ in epoch(flow)] != seen  # the next epoch: other order
+
+
+def test_flow_of_gray_of_channels_first_and_of_floats(daemon):
+    x = array(channels=1)
+    gray = generator(daemon, rescale=0.5).flow(x.astype(float), batch_size=20, shuffle=False)
+    assert gray.image_shape == (8, 10, 1) and np.array_equal(next(gray), x * np.float32(0.5))
+    x = array().transpose(0, 3, 1, 2)
+    planes = generator(daemon, data_format="channels_first").flow(x, batch_size=20, shuffle=False)
+    assert planes.image_shape == (3, 8, 10) and np.array_equal(next(planes), x)
+
+
+def test_flow_splits_as_keras_does(daemon):
+    images = generator(daemon, validation_split=0.3)
+    x, y = array(), np.arange(20)
+    for subset, wanted in (("validation", range(6)), ("training", range(6, 20))):
+        flow = images.flow(x, y, batch_size=4, subset=subset)
+        assert sorted(label for _, labels in epoch(flow) for label in labels) == list(wanted)
+
+
+def test_statistics(daemon):
+    """Of one channel at a time, and after rescale, as Keras has them."""
+    images = generator(daemon, featurewise_center=True, featurewise_std_normalization=True,
+                       rescale=0.25)
+    x = array()
+    images.fit(x)
+    scaled = x * 0.25
+    wanted = (scaled - scaled.mean((0, 1, 2))) / (scaled.std((0, 1, 2)) + 1e-6)
+    got = next(images.flow(x, batch_size=20, shuffle=False))
+    assert np.abs(got - wanted).max() < 1e-4
+    with pytest.raises(stoker.PipelineError, match="featurewise"):
+        generator(daemon, featurewise_center=True).flow(x)
+
+
+def test_whitening(daemon):
+    """Against Keras' own; and a validation set takes what the training set gave."""
+    from keras.src.legacy.preprocessing.image import ImageDataGenerator as original
+    arguments = {"featurewise_center": True, "zca_whitening": True, "rescale": 1 / 255}
+    x, other = array(300)[:, :6, :6], array(20)[:, :6, :6]
+    images, theirs = generator(daemon, **arguments), original(**arguments)
+    images.fit(x)
+    theirs.fit(x)
+    for pictures_ in (x, other):
+        got = next(images.flow(pictures_, batch_size=20, shuffle=False))
+        wanted = next(theirs.flow(pictures_, batch_size=20, shuffle=False))
+        assert np.abs(got - wanted).max() < 1e-3 < np.abs(wanted).max()
+
+
+def test_a_function_runs_here(daemon):
+    x = array()
+    images = generator(daemon, preprocessing_function=lambda image: image - image.mean())
+    got = next(images.flow(x, batch_size=20, shuffle=False))
+    assert np.abs(got - (x - x.mean((1, 2, 3), keepdims=True))).max() < 1e-3
+    with pytest.raises(ValueError, match="preprocessing_function"):
+        generator(daemon, preprocessing_function=abs, rescale=2)
+
+
+@pytest.mark.parametrize("mode", ["categorical", "sparse", "binary", "input", None])
+def test_class_modes(daemon, folder, mode):
+    flow = generator(daemon, rescale=1 / 255).flow_from_directory(
+        folder, target_size=(9, 11), batch_size=6, class_mode=mode, shuffle=False)
+    names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
+    assert flow.class_indices == {name: label for label, name in enumerate(names)}
+    assert flow.num_classes == len(names)
+    got = next(flow)
+    with stoker.connect(daemon.path) as node:
+        loader = node.loader(folder, batch_size=6, shuffle=False, layout="NHWC", transforms=[
+            stoker.Resize((9, 11), interpolation="nearest"), stoker.ToTensor()])
+        images, labels = next(iter(loader))
+    first = got if mode is None else got[0]
+    assert first.shape == (6, 9, 11, 3) and np.abs(first - images).max() < 1e-6
+    if mode == "categorical":
+        assert np.array_equal(got[1], np.eye(len(names))[labels])
+    elif mode == "input":
+        assert np.array_equal(got[1], first)
+    elif mode is not None:
+        assert got[1].dtype == np.float32 and np.array_equal(got[1], labels)
+
+
+def test_a_folder_is_split_as_keras_does(daemon, folder):
+    """Of each class the first part is for validation; both flows at a time."""
+    images = generator(daemon, validation_split=0.3)
+    original = keras.src.legacy.preprocessing.image.ImageDataGenerator(validation_split=0.3)
+    for subset in ("validation", "training"):
+        wanted = original.flow_from_directory(folder, target_size=(24, 24), batch_size=64,
+                                              shuffle=False, class_mode="sparse", subset=subset)
+        flow = images.flow_from_directory(folder, target_size=(24, 24), batch_size=64,
+                                          shuffle=False, class_mode="sparse", subset=subset)
+        pixels, labels = next(wanted)
+        assert flow.samples == wanted.samples
+        got = next(flow)
+        assert np.array_equal(got[0], pixels) and np.array_equal(got[1], labels)
+
+
+def test_the_folder_of_an_array_goes_with_its_flow(daemon):
+    flow = generator(daemon).flow(array())
+    folder = os.path.dirname(flow.loader._request["dataset"]["path"])
+    assert os.path.exists(folder)
+    del flow
+    assert not os.path.exists(folder)
+
+
+def test_what_is_refused(daemon, folder):
+    images = generator(daemon)
+    for call in (lambda: images.flow(array() / 255), lambda: images.flow(array()[0]),
+                 lambda: images.flow(array(), y=[1]), lambda: images.fit(array(), augment=True),
+                 lambda: images.flow(array(), subset="all"),
+                 lambda: images.flow_from_directory(folder, color_mode="grayscale"),
+                 lambda: images.flow_from_directory(folder, class_mode="none"),
+                 lambda: images.flow_from_directory(folder, classes=["other"]),
+                 lambda: generator(daemon, interpolation_order=3),
+                 lambda: generator(daemon, validation_split=2),
+                 lambda: generator(daemon, data_format="channels")):
+        with pytest.raises(ValueError):
+            call()
+
+
+def test_fit_takes_two_of_them(daemon):
+    """Training and validation at the same time, two epochs."""
+    x, y = array(40), np.arange(40) % 2
+    images = generator(daemon, rotation_range=15, width_shift_range=0.1, horizontal_flip=True,
+                       rescale=1 / 255, validation_split=0.25)
+    model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(2, "softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    history = model.fit(images.flow(x, y, batch_size=8, subset="training"), epochs=2, verbose=0,
+                        validation_data=images.flow(x, y, batch_size=8, subset="validation"))
+    assert len(history.history["val_loss"]) == 2

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Which sample stands at a position, computed a second time: samplers and echo as the daemon has
+them (daemon/work/sampler.h, daemon/base/echo.h), from the same published parts and nothing of its
+code. Tables are lists here, and an epoch is made in one go.
+"""
+
+import math
+
+from stoker_reference import LONG, WORD, draw_below, order_at, philox
+
+ECHO_WINDOW = 32  # samples, if nobody says
+
+
+def order_seed_for(seed, purpose, epoch, number):
+    """Seed of an order made from another's: purpose 0 is echo's, 1 a class's."""
+    word = philox(seed, [number & WORD, epoch, number >> 32, WORD - 1 - purpose])
+    return word[1] << 32 | word[0]
+
+
+def split(labels, fraction, validation, by_class):
+    """Keras' validation_split: the first part of each class's samples (of a folder) or of all."""
+    groups = [range(len(labels))]
+    if by_class:
+        groups = [[i for i, label in enumerate(labels) if label == name]
+                  for name in sorted(set(labels))]
+    out = []
+    for group in groups:
+        stop = int(fraction * len(group))
+        out += group[:stop] if validation else group[stop:]
+    return out
+
+
+def alias_table(weights):
+    """Vose's method, as he gave it (1991): (threshold of 2**32, alias) of each sample."""
+    n, total = len(weights), 0.0
+    for weight in weights:
+        total += weight
+    scaled = [weight * n / total for weight in weights]
+    small = [i for i, weight in enumerate(scaled) if weight < 1]
+    large = [i for i, weight in enumerate(scaled) if weight >= 1]
+    table = [(WORD, i) for i in range(n)]
+    while small and large:
+        less, more = small.pop(), large.pop()
+        table[less] = (min(int(scaled[less] * 2.0**32), WORD), more)
+        scaled[more] = scaled[more] + scaled[less] - 1
+        (small if scaled[more] < 1 else large).append(more)
+    return table
+
+
+def weighted(weights, num_samples, seed, epoch):
+    """torch's WeightedRandomSampler(replacement=True), with draws by position."""
+    members = [i for i, weight in enumerate(weights) if weight > 0]
+    table = alias_table([weights[i] for i in members])
+    out = []
+    for position in range(num_samples or len(weights)):
+        key = seed, epoch, position
+        i = draw_below(key, WORD, len(members))
+        threshold, alias = table[i]
+        out.append(members[i if draw_below(key, WORD - 1, 1 << 32) < threshold else alias])
+    return out
+
+
+def weights_by_part(weights, counts):
+    """Of each sample of datasets that are joined: its part's weight, shared evenly."""
+    return [weight / count for weight, count in zip(weights, counts) for _ in range(count)]
+
+
+def balanced(labels, per_class, seed, epoch, shuffle=True):
+    """Each class as often as the others; its samples in rounds, each in an order of its own."""
+    names = sorted(set(labels))
+    groups = [[i for i, label in enumerate(labels) if label == name] for name in names]
+    per_class = per_class or math.ceil(len(labels) / len(names))
+    out = []
+    for position in range(per_class * len(names)):
+        if shuffle:
+            position = order_at(seed, epoch, per_class * len(names), position)
+        number, turn = position % len(names), position // len(names) + epoch * per_class
+        group = groups[number]
+        lap, at = divmod(turn, len(group))
+        if shuffle:
+            at = order_at(order_seed_for(seed, 1, 0, number), lap & WORD, len(group), at)
+        out.append(group[at])
+    return out
+
+
+def shuffled(samples, seed, epoch, shuffle=True):
+    """All of a list once: the order without a sampler, of a subset, of a split."""
+    if not shuffle:
+        return list(samples)
+    return [samples[order_at(seed, epoch, len(samples), i)] for i in range(len(samples))]
+
+
+def echoed(samples, times, window, seed, epoch, shuffle=True):
+    """Each of an epoch's samples `times` times."""
+    if times == 1:
+        return list(samples)
+    n = len(samples)
+    windows = -(-n // (window or ECHO_WINDOW))
+    out, first = [], 0
+    for number in range(windows):
+        size = n // windows + (number < n % windows)
+        part = samples[first:first + size]
+        first += size
+        for turn in range(times):
+            if turn == 0 or not shuffle:
+                out += part
+                continue
+            for half, there in enumerate((part[:size // 2], part[size // 2:])):
+                own = order_seed_for(seed, 0, epoch, (number * times + turn) * 2 + half)
+                out += [there[order_at(own, epoch, len(there), i)] for i in range(len(there))]
+    return out
