@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -16,11 +15,11 @@
 #include "loop/bad.h"
 #include "loop/catalog.h"
 #include "loop/deliver.h"
+#include "loop/doors.h"
 #include "loop/fit.h"
 #include "loop/memo.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
-#include "loop/quota.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/segment.h"
@@ -29,11 +28,8 @@
 #include "proto/pack.h"
 
 #define TICK_MS 1000
-#define CONTROL_CONNECTIONS_MAX 64 /* beside max-connections, so that a full daemon can be seen */
 #define PEER_LINES_A_MINUTE 20
 #define STUCK_NS 5000000000u /* a read that takes longer may never end */
-#define FDS_OF_PEER 2	     /* its socket, and its process to be watched */
-#define FDS_RESERVED 20u     /* standard streams, sockets, locks, libuv's own, datasets, rings */
 
 uint64_t server_new_id(struct server *server)
 {
@@ -93,51 +89,7 @@ void server_log_peer(struct server *server, const char *format, ...)
 	log_warning("%s", line);
 }
 
-/* -- what comes in ------------------------------------------------------------------------ */
-
-/* Files that threads read must never lack a descriptor because too many peers have one. */
-static bool server_has_fds(const struct server *server)
-{
-	const struct config *config = server->config;
-	uint64_t peers = (uint64_t)server->data_peers + server->control_peers + 1;
-	return peers * FDS_OF_PEER + config->workers + config->fetchers + FDS_RESERVED <
-	       server->fd_limit;
-}
-
-static void server_refuse(struct listener *listener, int fd)
-{
-	struct server *server = listener->context;
-	server_count(server, COUNTER_CONNECTIONS_REFUSED, 1);
-	server_log_peer(server, "out of file descriptors: a connection was refused");
-	peer_refuse(fd, ERROR_TOO_MANY_CONNECTIONS,
-		    "the daemon is out of file descriptors (LimitNOFILE, ulimit -n)");
-}
-
-static void server_accept(struct listener *listener, int fd)
-{
-	struct server *server = listener->context;
-	bool data = listener == &server->data;
-	unsigned limit = data ? server->config->max_connections : CONTROL_CONNECTIONS_MAX;
-	if (data && !server_has_fds(server)) {
-		server_refuse(listener, fd);
-		return;
-	}
-	struct fault fault;
-	int refused = 0;
-	if ((data ? server->data_peers : server->control_peers) >= limit)
-		refused = fault_say(&fault, ERROR_TOO_MANY_CONNECTIONS,
-				    "%u connections are open, the limit is %u (%s): end some, or "
-				    "try again later",
-				    limit, limit, data ? "max-connections" : "of stokerctl's");
-	else if (data && quota_connection(server, fd, &fault))
-		refused = ERROR_LIMIT;
-	if (!refused) {
-		peer_new(server, fd, data ? MESSAGE_ON_DATA : MESSAGE_ON_CONTROL);
-		return;
-	}
-	server_count(server, COUNTER_CONNECTIONS_REFUSED, 1);
-	peer_refuse(fd, (unsigned)refused, fault.text);
-}
+/* -- what happens to it ------------------------------------------------------------------- */
 
 static void server_on_done(void *context)
 {
@@ -228,29 +180,6 @@ static void server_on_signal(uv_signal_t *signal, int number)
 
 /* -- start -------------------------------------------------------------------------------- */
 
-/* systemd passes the sockets by name; what it does not pass is bound here. */
-static int server_listen(struct server *server, struct fault *fault)
-{
-	const struct config *config = server->config;
-	char **names = NULL;
-	int passed = sd_listen_fds_with_names(1, &names), r = 0;
-	for (int i = 0; i < passed && r == 0; i++) {
-		bool control = strcmp(names[i], "control") == 0;
-		r = listener_adopt(control ? &server->control : &server->data,
-				   SD_LISTEN_FDS_START + i, fault);
-	}
-	for (int i = 0; i < passed; i++)
-		free(names[i]);
-	free(names);
-	if (r == 0 && server->data.fd < 0)
-		r = listener_bind(&server->data, config->socket, config->socket_mode,
-				  config->socket_gid, fault);
-	if (r == 0 && server->control.fd < 0)
-		r = listener_bind(&server->control, config->control_socket,
-				  config->control_socket_mode, (gid_t)-1, fault);
-	return r;
-}
-
 static int server_init_handles(struct server *server)
 {
 	uv_loop_t *loop = &server->loop;
@@ -263,8 +192,7 @@ static int server_init_handles(struct server *server)
 	r = r < 0 ? r : uv_signal_start(&server->sigterm, server_on_signal, SIGTERM);
 	r = r < 0 ? r : uv_signal_init(loop, &server->sigint);
 	r = r < 0 ? r : uv_signal_start(&server->sigint, server_on_signal, SIGINT);
-	r = r < 0 ? r : listener_start(&server->data, loop);
-	return r < 0 ? r : listener_start(&server->control, loop);
+	return r < 0 ? r : doors_start(server);
 }
 
 static int server_init_memory(struct server *server)
@@ -316,23 +244,13 @@ static void server_init_lists(struct server *server)
 		list_init(lists[i]);
 }
 
-static uint64_t fd_limit(void)
-{
-	struct rlimit files;
-	return getrlimit(RLIMIT_NOFILE, &files) < 0 ? UINT64_MAX : files.rlim_cur;
-}
-
 int server_init(struct server *server, struct config *config, struct fault *fault)
 {
 	*server = (struct server){.config = config};
-	server->data = server->control = LISTENER_NULL;
 	server->done = BELL_NULL;
-	server->data.on_accept = server->control.on_accept = server_accept;
-	server->data.on_refuse = server->control.on_refuse = server_refuse;
-	server->data.context = server->control.context = server;
 	server->dataset_account.limit = config->dataset_memory;
-	server->fd_limit = fd_limit();
 	server->started_ns = server->ticked_ns = clock_ns();
+	doors_init(server);
 	server_init_lists(server);
 	produce_init(server);
 	server_init_scans(server);
@@ -341,7 +259,7 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	int r = uv_loop_init(&server->loop);
 	if (r < 0)
 		return fault_say(fault, r, "cannot make an event loop: %s", uv_strerror(r));
-	r = server_listen(server, fault);
+	r = doors_open(server, fault);
 	if (r > 0) {
 		server_deinit(server);
 		return r == LISTENER_E_RUNNING ? SERVER_E_RUNNING : SERVER_E_SETUP;

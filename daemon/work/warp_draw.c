@@ -7,11 +7,13 @@
  *		3; shear along x = in(shear) of 4, along y of 5
  *	RandomPerspective: if uniform(0) < p, the corners, clockwise from the top left, x before y,
  *		of 1 to 8: below(n, reach + 1) further inside the picture or, on its right and lower
- *		edges, reach - below(n, reach + 1); reach = trunc(distortion_scale * trunc(edge /
- *2)) What is not given is not drawn. torchvision finds the eight numbers of a perspective by least
- * squares in float32, here they are worked out: results differ by a value now and then. Where the
- * drawn corners make no area, as in a picture one pixel wide, the picture stays as it is.
- * sin and cos are base/exact.h's; matrices are added up in torchvision's and Pillow's order.
+ *		edges, reach - below(n, reach + 1); reach = trunc(scale * trunc(edge / 2))
+ *
+ * What is not given is not drawn. The eight numbers of a perspective are found in double precision
+ * and rounded to float32, as later versions of torchvision do it; those that solve in float32 bend
+ * a small picture a little otherwise. Where the drawn corners make no area, as in a picture one
+ * pixel wide, the picture stays as it is. sin and cos are base/exact.h's; matrices are added up in
+ * torchvision's and Pillow's order.
  */
 #include "work/warp_draw.h"
 
@@ -305,6 +307,7 @@ int warp_add_perspective(struct geometry *geometry, const struct transform *tran
 				     warp_look(&values[RANDOM_PERSPECTIVE_INTERPOLATION],
 					       &values[RANDOM_PERSPECTIVE_FILL]));
 	warp->kind = WARP_PERSPECTIVE;
-	memcpy(warp->a, numbers, sizeof(numbers));
+	for (int i = 0; i < 8; i++)
+		warp->a[i] = (float)numbers[i];
 	return 0;
 }

@@ -61,6 +61,18 @@ def perspective_corners(size, scale, below):
     return corners
 
 
+def _coefficients(start, end):
+    """What later versions of torchvision solve for; Debian's does it in float32."""
+    rows, wanted = [], []
+    for (u, v), (x, y) in zip(start, end):
+        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+        wanted += [u, v]
+    return np.linalg.solve(np.array(rows, float), np.array(wanted, float)).astype("f4").tolist()
+
+
+functional._get_perspective_coeffs = _coefficients
+
+
 def _perspective(image, transform, uniform, below):
     if not uniform(0) < transform.get("p", 0.5):
         return image, None

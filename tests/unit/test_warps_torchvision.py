@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The transforms that warp pictures, and the families that draw from many operations, against
-torchvision on the same draws: no byte by more than one, and hardly any by that, but where that
-solves for a perspective in float32.
+torchvision on the same draws: no byte by more than one, and hardly any by that.
 
 STOKER_CPU names the instruction set (plain, avx2, avx512), STOKER_CASES how many lists to try.
 """
@@ -65,6 +64,11 @@ def random_affine(rng):
     return transform
 
 
+def random_perspective(rng):
+    return {"name": "RandomPerspective", "p": rng.choice([0.5, 1]),
+            "distortion_scale": rng.choice([0.5, rng.uniform(0, 0.9)]), **random_look(rng)}
+
+
 def random_family(rng):
     bins = rng.choice([31, 31, 10])
     return rng.choice([
@@ -78,7 +82,8 @@ def random_key(rng):
     return rng.getrandbits(64), rng.getrandbits(32), rng.getrandbits(64)
 
 
-@pytest.mark.parametrize("make", [random_rotation, random_affine, random_family])
+@pytest.mark.parametrize("make", [random_rotation, random_affine, random_perspective,
+                                  random_family])
 def test_as_torchvision(make):
     rng = random.Random(make.__name__)
     for _ in range(CASES):
@@ -93,28 +98,6 @@ def test_as_torchvision(make):
         # Moves behind a warp, and only a part of it wanted.
         transforms += [{"name": "RandomVerticalFlip"}, {"name": "CenterCrop", "size": [50, 41]}]
         close(noise(rng, *random_size(rng)), transforms, random_key(rng))
-
-
-@pytest.mark.parametrize("filter", FILTERS)
-def test_perspective_is_close(filter):
-    """Its eight numbers are float32's in torchvision, so a place may be a little off."""
-    rng = random.Random(filter)
-    total = values = 0
-    for _ in range(CASES):
-        make = np.random.default_rng(rng.getrandbits(32))
-        small = make.integers(0, 256, (9, 9, 3), dtype=np.uint8)
-        image = Image.fromarray(small).resize((rng.randint(100, 300), rng.randint(100, 300)),
-                                              Image.BICUBIC)
-        crop = {"name": "CenterCrop", "size": [image.height, image.width]}
-        transforms = [{"name": "RandomPerspective", "p": rng.choice([0.5, 1]), "fill": 0,
-                       "distortion_scale": rng.choice([0.5, rng.uniform(0.2, 1)]),
-                       "interpolation": filter}, crop]
-        got, want = pixels(image, transforms, random_key(rng))
-        differ = np.abs(got.reshape(want.shape).astype(int) - want)
-        total += differ.sum()
-        values += differ.size
-        assert differ.mean() < 0.5, (image.size, transforms)
-    assert total / values < 0.1
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 40), (40, 1), (2, 3), (3, 2)])
