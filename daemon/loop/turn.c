@@ -176,22 +176,30 @@ static bool ring_behind(const struct ring *ring, const struct ring *other)
 }
 
 /* The ring whose turn it is. Of two turns one is the hindmost's: what it makes, others have made
- * before, so the sooner it meets them the less is made twice. The other goes round among all the
- * rest, one after the other, for nobody shall starve for that. */
+ * before, so the sooner it meets them the less is made twice. The other is for all the rest, for
+ * nobody shall starve for that: one after the other, and every second time the one where somebody
+ * has waited longest for a batch, for a batch of many samples takes as many turns. */
 static struct ring *turn_ring(const struct turn *turn, bool waits)
 {
 	struct ring *hindmost = NULL, *rest = NULL;
+	const struct reader *longest = NULL;
 	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry)
 		if ((!waits || turn_waits(reader)) &&
 		    (!hindmost || ring_behind(reader->ring, hindmost)))
 			hindmost = reader->ring;
 	if (turn->count % 2 == 0)
 		return hindmost;
-	list_for_each(reader, after, &turn->hungry, struct reader, in_hungry)
-		if ((!waits || turn_waits(reader)) && reader->ring != hindmost &&
-		    (!rest || reader->ring->turn < rest->turn))
+	list_for_each(reader, after, &turn->hungry, struct reader, in_hungry) {
+		if ((waits && !turn_waits(reader)) || reader->ring == hindmost)
+			continue;
+		if (!rest || reader->ring->turn < rest->turn)
 			rest = reader->ring;
-	return rest ? rest : hindmost;
+		if (!longest || reader->wait.batch_since_ns < longest->wait.batch_since_ns)
+			longest = reader;
+	}
+	if (!rest)
+		return hindmost;
+	return waits && turn->count % 4 == 1 ? longest->ring : rest;
 }
 
 struct reader *turn_next(struct server *server)

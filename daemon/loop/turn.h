@@ -5,8 +5,9 @@
  * their samples' time moves on, a stream's divided by its weight, and the user furthest behind is
  * next with its stream furthest behind; first of those with a reader that waits. Who was away, or
  * at the limit of what a user may have queued, saves nothing up. Of a user's rings of a stream the
- * one furthest behind has half of the turns, so that rings meet, and all others the rest, in turn;
- * within a ring the reader with the least lead.
+ * one furthest behind has half of the turns, so that rings meet, and all others the rest: in turn,
+ * and every second time the one whose reader has waited longest. Within a ring it is the reader
+ * with the least lead.
  *
  * Owns the line; walks only readers with something to order. Loop thread; knows no job, no slot.
  */
