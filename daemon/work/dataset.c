@@ -183,6 +183,12 @@ uint32_t dataset_part_count(const struct dataset *dataset)
 	return dataset->facts.parts;
 }
 
+const struct dataset *dataset_part(const struct dataset *dataset, uint32_t part)
+{
+	assert(part < dataset->facts.parts);
+	return dataset->facts.part[part];
+}
+
 uint64_t dataset_part_first(const struct dataset *dataset, uint32_t part)
 {
 	assert(part <= dataset->facts.parts);

@@ -86,9 +86,10 @@ const char *dataset_kind_name(const struct dataset *dataset);
 struct digest dataset_fingerprint(const struct dataset *dataset);
 size_t dataset_index_bytes(const struct dataset *dataset); /* memory of the index */
 
-/* Datasets that are joined: how many (0: it is one), and the first sample of each; of the part
- * behind the last: the count of samples. */
+/* Datasets that are joined: how many (0: it is one), each, and the first sample of each; of the
+ * part behind the last: the count of samples. */
 uint32_t dataset_part_count(const struct dataset *dataset);
+const struct dataset *dataset_part(const struct dataset *dataset, uint32_t part);
 uint64_t dataset_part_first(const struct dataset *dataset, uint32_t part);
 
 /* Classes by label; 0 if the labels are none of classes. Names live with the dataset. */

@@ -132,6 +132,7 @@ static int joined_sum(const struct joined *joined, struct dataset_progress *prog
 	facts->label = dataset_label(joined->parts[0]);
 	facts->files = !dataset_has_pixels(joined->parts[0]);
 	facts->parts = joined->count;
+	facts->part = joined->parts;
 	facts->part_first = joined->first;
 	atomic_store(&progress->found, facts->count);
 	return 0;

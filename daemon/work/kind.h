@@ -16,9 +16,10 @@ struct dataset_facts {
 	struct digest fingerprint;
 	struct dataset_label label;
 	const struct columns *columns; /* what there is beside; of the state */
-	/* Of several datasets joined, which look after their files' stamps: how many, where each
-	 * begins and the last ends (of the state), and whether their samples are files. */
+	/* Of several datasets joined, which look after their files' stamps: how many, which, where
+	 * each begins and the last ends (of the state), and whether their samples are files. */
 	uint32_t parts;
+	struct dataset *const *part;
 	const uint64_t *part_first;
 	bool files;
 	size_t index_bytes;

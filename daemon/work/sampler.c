@@ -122,10 +122,10 @@ static int source_check_labels(const struct source *source)
 			 "number each");
 }
 
-static int64_t source_label(const struct source *source, uint64_t sample)
+static int64_t label_of(const struct dataset *dataset, uint64_t sample)
 {
 	int64_t label;
-	dataset_read_label(source->dataset, sample, &label);
+	dataset_read_label(dataset, sample, &label);
 	return label;
 }
 
@@ -154,21 +154,34 @@ static void split_add(struct sampler *sampler, const struct sampler_spec *spec, 
 		sampler_add(sampler, i);
 }
 
+/* A dataset that is not joined, or a part; its samples are those from `first` on. */
+static void split_dataset(struct sampler *sampler, const struct sampler_spec *spec,
+			  const struct dataset *dataset, uint64_t first)
+{
+	bool folder = strcmp(dataset_kind_name(dataset), "folder") == 0;
+	uint64_t count = dataset_count(dataset), from = 0;
+	for (uint64_t i = 1; folder && i < count; i++) {
+		if (label_of(dataset, i) == label_of(dataset, from))
+			continue;
+		split_add(sampler, spec, first + from, first + i); /* they stand class by class */
+		from = i;
+	}
+	split_add(sampler, spec, first + from, first + count);
+}
+
 static int split_make(struct sampler *sampler, const struct sampler_spec *spec,
 		      const struct source *source)
 {
-	bool folder = strcmp(dataset_kind_name(source->dataset), "folder") == 0;
+	const struct dataset *dataset = source->dataset;
+	uint32_t parts = dataset_part_count(dataset);
 	int r = sampler_reserve(sampler, source, source->count);
-	uint64_t first = 0;
 	if (r)
 		return r;
-	for (uint64_t i = 1; folder && i < source->count; i++) {
-		if (source_label(source, i) == source_label(source, first))
-			continue;
-		split_add(sampler, spec, first, i); /* a folder's samples stand class by class */
-		first = i;
-	}
-	split_add(sampler, spec, first, source->count);
+	if (parts == 0)
+		split_dataset(sampler, spec, dataset, 0);
+	for (uint32_t i = 0; i < parts; i++)
+		split_dataset(sampler, spec, dataset_part(dataset, i),
+			      dataset_part_first(dataset, i));
 	sampler->positions = sampler->places;
 	return 0;
 }
@@ -195,7 +208,7 @@ static int weight_of(const struct sampler_spec *spec, const struct source *sourc
 		*out = spec->list[sample];
 		return 0;
 	}
-	int64_t label = source_label(source, sample);
+	int64_t label = label_of(source->dataset, sample);
 	if (label < 0 || (uint64_t)label >= spec->list_count)
 		return fault_say(source->fault, SAMPLER_E_ARGUMENT,
 				 "sampler: sample %llu is of class %lld, and weights_by_class has "
@@ -306,7 +319,7 @@ static int balanced_make(struct sampler *sampler, const struct sampler_spec *spe
 	if (!all)
 		return no_memory(source->fault);
 	for (uint64_t i = 0; i < source->count; i++)
-		all[i] = (struct labelled){source_label(source, i), (uint32_t)i};
+		all[i] = (struct labelled){label_of(source->dataset, i), (uint32_t)i};
 	qsort(all, source->count, sizeof(*all), labelled_compare);
 	r = balanced_fill(sampler, all, source->count);
 	free(all);

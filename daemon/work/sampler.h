@@ -37,7 +37,7 @@ enum {
  *   subset: `indices`, a list or the path of an array
  *   split: `validation_split`, between 0 and 1, and `subset`, "training" or "validation". The first
  *     part of each class's samples is for validation (of all samples where the dataset is no
- *     folder), as Keras' ImageDataGenerator has it.
+ *     folder), as Keras' ImageDataGenerator has it; of datasets that are joined so of each.
  *   weighted: `weights`, a list with one for each sample or the path of an array, or
  *     `weights_by_class`, one for each label, or `weights_by_part`, one for each of the datasets
  *     that are joined, shared evenly by its samples; `num_samples`, positions of an epoch (default:

@@ -18,7 +18,9 @@ STREAM = {"transforms": [{"name": "RandomResizedCrop", "size": 24},
 COUNTS = (9, 4, 14)  # samples of the parts, of two classes each
 WEIGHTS = [0.6, 0.3, 0.1]
 BY_PART = {"name": "weighted", "weights_by_part": WEIGHTS, "num_samples": 120}
-SAMPLERS = {"plain": None, "by part": BY_PART}
+SPLITS = {subset: {"name": "split", "validation_split": 0.4, "subset": subset}
+          for subset in ("training", "validation")}
+SAMPLERS = {"plain": None, "by part": BY_PART, **SPLITS}
 
 
 @pytest.fixture(scope="module", name="folders")
@@ -42,6 +44,9 @@ def parts_of(folders):
 def order(name, epoch):
     if name == "plain":
         return sampling.shuffled(range(sum(COUNTS)), 7, epoch)
+    if name in SPLITS:
+        parts = [([0] * (count // 2) + [1] * (count - count // 2), True) for count in COUNTS]
+        return sampling.shuffled(sampling.split_parts(parts, 0.4, name == "validation"), 7, epoch)
     return sampling.weighted(sampling.weights_by_part(WEIGHTS, COUNTS), 120, 7, epoch)
 
 
@@ -73,8 +78,32 @@ def test_the_law(spawn, folders, name):
         other = spawn(workers=workers, fetchers=workers)
         assert digests(other, folders, name) == reference
         assert digests(other, folders, name, batch_size=7) == reference
-        rest = {key: value for key, value in reference.items() if key >= (0, 11)}
-        assert digests(other, folders, name, position=11, batch_size=5) == rest
+        rest = {key: value for key, value in reference.items() if key >= (0, 5)}
+        assert digests(other, folders, name, position=5, batch_size=5) == rest
+
+
+def test_each_part_is_split_as_it_would_be_alone(daemon, folders, tmp_path):
+    """A folder class by class, a manifest as a whole; training and validation are all, once."""
+    rows = sorted(folders[1].glob("*/*"))
+    manifest = tmp_path / "rows.tsv"
+    manifest.write_text("".join(f"{path}\t{i}\n" for i, path in enumerate(
+        path.relative_to(folders[1]) for path in rows)))
+    listed = {"path": str(manifest), "root": str(folders[1])}
+    sets = [{"path": str(folders[0])}, {"path": str(folders[2])}]
+
+    def chosen(dataset, sampler):
+        with daemon.connect() as peer:
+            answer = peer.attach("", **{**STREAM, "dataset": dataset, "sampler": sampler,
+                                        "shuffle": False, "epochs": 1})
+            assert answer.name == "attached", answer
+            return [int(arrays["index"]) for _, _, arrays in peer.samples()]
+    for sampler in SPLITS.values():
+        alone = [chosen(dataset, sampler) for dataset in sets]
+        assert chosen({"parts": sets}, sampler) == \
+            alone[0] + [COUNTS[0] + index for index in alone[1]]
+    # int(0.4 * 4) of the manifest's four rows, twice
+    assert chosen({"parts": [listed, listed]}, SPLITS["validation"]) == [0, 4]
+    assert chosen({"parts": [listed, listed]}, SPLITS["training"]) == [1, 2, 3, 5, 6, 7]
 
 
 def test_a_part_is_drawn_as_often_as_its_weight_says():

@@ -30,6 +30,15 @@ def split(labels, fraction, validation, by_class):
     return out
 
 
+def split_parts(parts, fraction, validation):
+    """Of datasets that are joined, each (labels, by_class): what each gives, one behind the other."""
+    out, first = [], 0
+    for labels, by_class in parts:
+        out += [first + i for i in split(labels, fraction, validation, by_class)]
+        first += len(labels)
+    return out
+
+
 def alias_table(weights):
     """Vose's method, as he gave it (1991): (threshold of 2**32, alias) of each sample."""
     n, total = len(weights), 0.0

@@ -42,8 +42,9 @@ class Subset(Sampler):
 
 @dataclass(frozen=True)
 class Split(Sampler):
-    """Keras' ``validation_split`` and ``subset`` ("training" or "validation"): the first part of
-    each class of a folder is for validation."""
+    """Keras' ``validation_split`` and ``subset`` ("training" or "validation"): of a folder the
+    first part of each class is for validation, of any other dataset the first part of it: shuffle
+    a manifest or an array that is sorted by class. A stoker.Mix is split dataset by dataset."""
 
     validation_split: float
     subset: str
