@@ -63,7 +63,9 @@ static void visit_leave(struct visit *visit)
 		visit->session->visit = NULL;
 	visit->session = NULL;
 	visit->next = visit->recipe.count;
-	if (visit->jobs == 0 && !visit->solving)
+	if (visit->solving)
+		fit_stop(visit->fit);
+	else if (visit->jobs == 0)
 		visit_free(visit);
 }
 
