@@ -41,10 +41,10 @@ static int pack_path(struct packer *packer, const char *key, const char *path, s
 	return r;
 }
 
-static int attach_dataset(struct attach *attach, const struct stoker_options *options,
-			  struct fault *fault)
+/* The map of a dataset that is one. */
+static int pack_dataset(struct packer *packer, const struct stoker_options *options,
+			struct fault *fault)
 {
-	struct packer *packer = attach->dataset;
 	const struct {
 		const char *key, *value;
 	} words[] = {{"kind", options->dataset_kind},
@@ -67,7 +67,44 @@ static int attach_dataset(struct attach *attach, const struct stoker_options *op
 		pack_string(packer, words[i].key);
 		pack_string(packer, words[i].value);
 	}
-	if (r == 0 && packer_bytes(packer, &attach->message.attach.dataset.packed) < 0)
+	return r;
+}
+
+/* The map of several. How many there may be is the daemon's to say. */
+static int pack_parts(struct packer *packer, const struct stoker_options *options,
+		      struct fault *fault)
+{
+	uint32_t count = 0;
+	int r = 0;
+	if (options->dataset || options->dataset_kind || options->dataset_root ||
+	    options->dataset_format || options->dataset_images || options->dataset_labels ||
+	    options->dataset_split)
+		return fault_say(fault, -EINVAL,
+				 "options: parts stand in place of dataset, which goes into them");
+	while (options->parts[count])
+		count++;
+	pack_map(packer, 1);
+	pack_string(packer, "parts");
+	pack_list(packer, count);
+	for (uint32_t i = 0; i < count && r == 0; i++) {
+		struct stoker_options part;
+		r = options_copy(&part, options->parts[i], fault);
+		if (r == 0 && part.parts)
+			r = fault_say(fault, -EINVAL,
+				      "options: a part has no parts of its own: list them all in "
+				      "one");
+		if (r == 0)
+			r = pack_dataset(packer, &part, fault);
+	}
+	return r;
+}
+
+static int attach_dataset(struct attach *attach, const struct stoker_options *options,
+			  struct fault *fault)
+{
+	int r = options->parts ? pack_parts(attach->dataset, options, fault)
+			       : pack_dataset(attach->dataset, options, fault);
+	if (r == 0 && packer_bytes(attach->dataset, &attach->message.attach.dataset.packed) < 0)
 		r = fault_say(fault, -ENOMEM, "out of memory");
 	return r;
 }

@@ -57,6 +57,14 @@ int batch_new(struct batch **out, const struct message_batch *message, struct ri
 	return 0;
 }
 
+uint64_t batch_count(const struct batch *first, uint64_t attachment)
+{
+	uint64_t count = 0;
+	for (const struct batch *batch = first; batch; batch = batch->next)
+		count += batch->attachment == attachment;
+	return count;
+}
+
 const void *batch_field(const struct batch *batch, uint32_t run, const char *name)
 {
 	return run < batch->batch.n_runs ? ring_slot(batch->ring, name, batch->slot[run]) : NULL;
@@ -68,4 +76,13 @@ void batch_free(struct batch *batch)
 		return;
 	ring_drop(batch->ring);
 	free(batch);
+}
+
+void batch_free_all(struct batch *first)
+{
+	while (first) {
+		struct batch *batch = first;
+		first = batch->next;
+		batch_free(batch);
+	}
 }

@@ -27,8 +27,11 @@ enum {
 /* 0, BATCH_E_RUNS or -ENOMEM. */
 int batch_new(struct batch **out, const struct message_batch *message, struct ring *ring,
 	      uint64_t attachment);
+/* Of a list, those of one attachment. */
+uint64_t batch_count(const struct batch *first, uint64_t attachment);
 /* The array of a field of one run; NULL if there is no such field or run. */
 const void *batch_field(const struct batch *batch, uint32_t run, const char *name);
 void batch_free(struct batch *batch);
+void batch_free_all(struct batch *first); /* and those behind it */
 
 #endif

@@ -37,6 +37,7 @@ void connection_close(struct connection *connection)
 		close(connection->passed);
 	connection->socket = connection->passed = -1;
 	frame_reader_deinit(&connection->in);
+	backlog_deinit(&connection->backlog);
 	free(connection->out);
 	connection->out = NULL;
 	connection->out_size = connection->out_capacity = 0;
@@ -197,17 +198,10 @@ static int connection_read(struct connection *connection, struct fault *fault)
 	return 1;
 }
 
-/* A whole message, if there is one: 1, with the message. */
-static int connection_decode(struct connection *connection, struct message *out,
-			     struct fault *fault)
+static int connection_decode(struct connection *connection, const uint8_t *bytes, size_t size,
+			     struct message *out, struct fault *fault)
 {
 	struct message_fault wrong;
-	const uint8_t *bytes;
-	size_t size;
-	if (frame_reader_next(&connection->in, &bytes, &size))
-		return connection_broken(connection, fault, "a frame of an impossible length");
-	if (!bytes)
-		return 0;
 	int r = message_decode(bytes, size, connection->memory, out, &wrong);
 	if (r < 0)
 		return connection_no_memory(connection, fault);
@@ -215,7 +209,18 @@ static int connection_decode(struct connection *connection, struct message *out,
 		return connection_broken(connection, fault, "%s", wrong.text);
 	if (connection->passed >= 0 && out->kind != MESSAGE_ATTACHED && out->kind != MESSAGE_RING)
 		return connection_broken(connection, fault, "a descriptor that nobody asked for");
-	return 1;
+	return 0;
+}
+
+/* A whole message, if there is one: 1, with the message. */
+static int connection_next(struct connection *connection, struct message *out, struct fault *fault)
+{
+	if (frame_reader_next(&connection->in, &connection->last, &connection->last_size))
+		return connection_broken(connection, fault, "a frame of an impossible length");
+	if (!connection->last)
+		return 0;
+	int r = connection_decode(connection, connection->last, connection->last_size, out, fault);
+	return r ? r : 1;
 }
 
 /* Wait for something to read, and send meanwhile. False: the time is over. */
@@ -231,14 +236,15 @@ static bool connection_wait(struct connection *connection, int64_t until)
 	return true;
 }
 
-int connection_receive(struct connection *connection, int timeout_ms, struct message *out,
-		       struct fault *fault)
+/* What the socket brings, whatever is kept. */
+static int connection_receive_new(struct connection *connection, int timeout_ms,
+				  struct message *out, struct fault *fault)
 {
 	int64_t until = timeout_ms < 0 ? -1 : clock_ms() + timeout_ms;
 	for (;;) {
 		int r = connection_flush(connection, fault);
 		if (r == 0)
-			r = connection_decode(connection, out, fault);
+			r = connection_next(connection, out, fault);
 		if (r)
 			return r < 0 ? r : 0;
 		r = connection_read(connection, fault);
@@ -247,6 +253,29 @@ int connection_receive(struct connection *connection, int timeout_ms, struct mes
 		if (r == 0 && !connection_wait(connection, until))
 			return -EAGAIN;
 	}
+}
+
+int connection_receive(struct connection *connection, int timeout_ms, struct message *out,
+		       struct fault *fault)
+{
+	const uint8_t *bytes;
+	size_t size;
+	int r = connection_flush(connection, fault);
+	if (r)
+		return r;
+	if (backlog_take(&connection->backlog, &bytes, &size, &connection->passed))
+		return connection_decode(connection, bytes, size, out, fault);
+	return connection_receive_new(connection, timeout_ms, out, fault);
+}
+
+/* The message that came last is for later. */
+static int connection_keep(struct connection *connection, struct fault *fault)
+{
+	int r = backlog_add(&connection->backlog, connection->last, connection->last_size,
+			    connection_take_fd(connection));
+	if (r < 0)
+		return connection_no_memory(connection, fault);
+	return r ? connection_broken(connection, fault, "it says much, and not what was asked") : 0;
 }
 
 static void connection_drop_fd(struct connection *connection)
@@ -338,12 +367,25 @@ int connection_release(struct connection *connection, uint64_t lease, struct fau
 	return connection_send(connection, &release, fault);
 }
 
-int connection_ask(struct connection *connection, const struct message *request,
-		   enum message_kind wanted, int quiet_ms, struct message *out, struct fault *fault)
+/* What comes before the answer and is none: kept, or dropped. */
+static int connection_pass(struct connection *connection, const struct message *message, bool keep,
+			   struct fault *fault)
 {
-	int r = connection_send(connection, request, fault);
-	while (r == 0) {
-		r = connection_receive(connection, quiet_ms, out, fault);
+	if (keep)
+		return connection_keep(connection, fault);
+	if (message->kind == MESSAGE_RING)
+		connection_drop_fd(connection);
+	if (message->kind == MESSAGE_BATCH) /* nobody will ask for it any more */
+		return connection_release(connection, message->batch.lease, fault);
+	return 0;
+}
+
+static int connection_wait_answer(struct connection *connection, const struct message *request,
+				  int quiet_ms, bool keep, struct message *out, struct fault *fault)
+{
+	for (;;) {
+		int r = keep ? connection_receive_new(connection, quiet_ms, out, fault)
+			     : connection_receive(connection, quiet_ms, out, fault);
 		if (r == -EAGAIN) {
 			fault_say(fault, -ETIMEDOUT, "stokerd did not answer within %d s",
 				  quiet_ms / 1000);
@@ -355,18 +397,38 @@ int connection_ask(struct connection *connection, const struct message *request,
 		if (out->kind == MESSAGE_ERROR &&
 		    (out->error.seq == seq_of(request) || out->error.seq == 0))
 			return connection_refusal(&out->error, fault);
-		if (out->kind == MESSAGE_BATCH) /* nobody will ask for it any more */
-			r = connection_release(connection, out->batch.lease, fault);
-		if (out->kind == MESSAGE_RING)
-			connection_drop_fd(connection);
-		if (seq_of(out) != seq_of(request))
-			continue;
-		if (out->kind == wanted)
+		if (seq_of(out) == seq_of(request))
 			return 0;
-		return connection_broken(connection, fault, "%s as the answer to %s",
-					 message_name(out->kind), message_name(request->kind));
+		r = connection_pass(connection, out, keep, fault);
+		if (r)
+			return r;
 	}
-	return r;
+}
+
+static int connection_do_ask(struct connection *connection, const struct message *request,
+			     enum message_kind wanted, int quiet_ms, bool keep, struct message *out,
+			     struct fault *fault)
+{
+	int r = connection_send(connection, request, fault);
+	if (r == 0)
+		r = connection_wait_answer(connection, request, quiet_ms, keep, out, fault);
+	if (r || out->kind == wanted)
+		return r;
+	return connection_broken(connection, fault, "%s as the answer to %s",
+				 message_name(out->kind), message_name(request->kind));
+}
+
+int connection_ask(struct connection *connection, const struct message *request,
+		   enum message_kind wanted, int quiet_ms, struct message *out, struct fault *fault)
+{
+	return connection_do_ask(connection, request, wanted, quiet_ms, false, out, fault);
+}
+
+int connection_ask_beside(struct connection *connection, const struct message *request,
+			  enum message_kind wanted, int quiet_ms, struct message *out,
+			  struct fault *fault)
+{
+	return connection_do_ask(connection, request, wanted, quiet_ms, true, out, fault);
 }
 
 int connection_open(struct connection *connection, int socket, const char *client,

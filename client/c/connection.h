@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/c/backlog.h"
 #include "client/c/fault.h"
 #include "proto/frame.h"
 #include "proto/message.h"
@@ -24,6 +25,9 @@ struct connection {
 	int socket; /* owned; -1: closed */
 	int passed; /* owned; a descriptor that came and was not taken, or -1 */
 	struct frame_reader in;
+	const uint8_t *last; /* the last frame's payload, in there */
+	size_t last_size;
+	struct backlog backlog; /* what came while an answer was waited for */
 	struct decoder_memory *memory;
 	uint8_t *out; /* owned; what the socket did not take yet */
 	size_t out_size, out_capacity;
@@ -41,6 +45,12 @@ void connection_deinit(struct connection *connection); /* may be called twice */
 int connection_open(struct connection *connection, int socket, const char *client,
 		    struct message *welcome_out, struct fault *fault);
 void connection_close(struct connection *connection);
+
+/* Is there a message that needs no waiting for? */
+static inline bool connection_kept(const struct connection *connection)
+{
+	return connection->backlog.count > 0;
+}
 
 /* Queue a message and send what the socket takes. */
 int connection_send(struct connection *connection, const struct message *message,
@@ -64,12 +74,17 @@ int connection_release(struct connection *connection, uint64_t lease, struct fau
 /*
  * Send a request and wait for its answer, which must be of the kind `wanted`, for as long as not
  * more than quiet_ms go by without a message. PROGRESS, RING and whatever has another seq is
- * dropped, a BATCH given back.
+ * dropped, a BATCH given back; so is what was kept before.
  * -ETIMEDOUT closes: the answer could still come. An ERROR is an errno, see connection_refusal().
  */
 int connection_ask(struct connection *connection, const struct message *request,
 		   enum message_kind wanted, int quiet_ms, struct message *out,
 		   struct fault *fault);
+/* The same, while batches may come: what comes and is no answer is kept, and connection_receive()
+ * gives it first. */
+int connection_ask_beside(struct connection *connection, const struct message *request,
+			  enum message_kind wanted, int quiet_ms, struct message *out,
+			  struct fault *fault);
 uint32_t connection_seq(struct connection *connection); /* a number for the next request */
 
 /* An ERROR of the daemon's as words and a negative errno. */

@@ -103,6 +103,12 @@ void resume_fail(struct resume *resume)
 	resume->pause_ms = 2 * resume->pause_ms < LAST_MS ? 2 * resume->pause_ms : LAST_MS;
 }
 
+bool resume_passes(int result)
+{
+	return result == -ENOENT || result == -ECONNRESET || result == -ESHUTDOWN ||
+	       result == -EBUSY || result == -ETIMEDOUT;
+}
+
 void resume_find(struct resume *resume)
 {
 	resume->lost = 0;

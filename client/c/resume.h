@@ -49,6 +49,8 @@ void resume_pass(struct resume *resume, uint64_t epoch, uint64_t position);
 bool resume_lose(struct resume *resume, int lost, const struct fault *fault);
 void resume_fail(struct resume *resume); /* a try was in vain: the next one is later */
 void resume_find(struct resume *resume); /* attached again */
+/* May another try be worth it, of what connecting and attaching gave? */
+bool resume_passes(int result);
 static inline bool resume_over(const struct resume *resume, int64_t now)
 {
 	return now >= resume->until;

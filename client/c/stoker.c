@@ -16,6 +16,7 @@
 #include "client/c/address.h"
 #include "client/c/attach.h"
 #include "client/c/batch.h"
+#include "client/c/classes.h"
 #include "client/c/clock.h"
 #include "client/c/connection.h"
 #include "client/c/resume.h"
@@ -30,10 +31,11 @@ struct stoker {
 	struct ring *ring; /* the one that batches are in by now; NULL: not attached */
 	struct resume resume;
 	struct attach_info info;
-	struct batch *held;  /* all that the caller holds, of this attachment and of others */
-	uint64_t attachment; /* which one this is, counted */
-	uint64_t connected;  /* which connection, counted: leases are of one */
-	uint64_t inflight;   /* of this attachment */
+	struct classes classes; /* of the dataset it is attached to, once they were asked for */
+	struct batch *held;	/* all that the caller holds, of this attachment and of others */
+	uint64_t attachment;	/* which one this is, counted */
+	uint64_t connected;	/* which connection, counted: leases are of one */
+	uint64_t inflight;	/* of this attachment */
 	int end; /* what stoker_next() says from now on: 1 nothing special, 0, -ESHUTDOWN */
 	struct watch watch;
 	pid_t pid; /* who made it */
@@ -81,9 +83,11 @@ static int stoker_leave(struct stoker *stoker, int result)
 {
 	const struct connection *connection = &stoker->connection;
 	const struct resume *resume = &stoker->resume;
-	int64_t next = resume->next ? resume->next : 1; /* 0 is at once */
+	int64_t at = connection_kept(connection); /* 0 is never, 1 at once */
+	if (resume->lost)
+		at = resume->next ? resume->next : 1;
 	int r = watch_update(&stoker->watch, connection->socket, connection_pending(connection),
-			     resume->lost ? next : 0);
+			     at);
 	if (r == 0 || result < 0)
 		return result;
 	return fault_say(&stoker->fault, r, "cannot watch the connection: %s", strerror(-r));
@@ -94,6 +98,7 @@ static void stoker_forget_ring(struct stoker *stoker)
 	ring_drop(stoker->ring);
 	stoker->ring = NULL;
 	resume_deinit(&stoker->resume);
+	classes_deinit(&stoker->classes);
 	stoker->attachment++; /* batches held from now on are of another one */
 }
 
@@ -102,13 +107,10 @@ void stoker_free(struct stoker *stoker)
 	if (!stoker)
 		return;
 	connection_deinit(&stoker->connection);
-	while (stoker->held) {
-		struct batch *batch = stoker->held;
-		stoker->held = batch->next;
-		batch_free(batch);
-	}
+	batch_free_all(stoker->held);
 	ring_drop(stoker->ring);
 	resume_deinit(&stoker->resume);
+	classes_deinit(&stoker->classes);
 	watch_deinit(&stoker->watch);
 	free(stoker->socket);
 	free(stoker);
@@ -246,6 +248,22 @@ const struct stoker_info *stoker_info(const struct stoker *stoker)
 	return stoker && stoker->ring ? &stoker->info.info : NULL;
 }
 
+int stoker_classes(struct stoker *stoker, const char *const **names_out)
+{
+	int r = stoker_enter(stoker);
+	if (r)
+		return r;
+	if (!stoker->ring)
+		return fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset");
+	if (!stoker->classes.names)
+		r = classes_ask(&stoker->classes, &stoker->connection, &stoker->fault);
+	if (r == 0) {
+		*names_out = (const char *const *)stoker->classes.names;
+		r = (int)stoker->classes.count;
+	}
+	return stoker_leave(stoker, r);
+}
+
 /* -- batches ------------------------------------------------------------------------------ */
 
 static int stoker_take_batch(struct stoker *stoker, const struct message_batch *message,
@@ -309,20 +327,13 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 	}
 }
 
-static uint64_t stoker_count_held(const struct stoker *stoker)
-{
-	uint64_t count = 0;
-	for (const struct batch *batch = stoker->held; batch; batch = batch->next)
-		count += batch->attachment == stoker->attachment;
-	return count;
-}
-
 /* Wait until a moment, -1: without end, that is `timeout_ms` away. */
 static int stoker_receive(struct stoker *stoker, const struct stoker_batch **batch_out,
 			  int64_t until, int timeout_ms)
 {
 	struct message message;
-	bool holds_all = timeout_ms < 0 && stoker_count_held(stoker) >= stoker->inflight;
+	bool holds_all =
+		timeout_ms < 0 && batch_count(stoker->held, stoker->attachment) >= stoker->inflight;
 	int64_t left = until < 0 ? -1 : until - clock_ms();
 	int wait_ms = until < 0 ? -1 : left < 0 ? 0 : (int)left;
 	int r = connection_receive(&stoker->connection, holds_all ? HELD_MS : wait_ms, &message,
@@ -342,13 +353,6 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 }
 
 /* -- when the daemon goes away ------------------------------------------------------------- */
-
-/* May another try be worth it, of what connecting and attaching gave? */
-static bool passes(int result)
-{
-	return result == -ENOENT || result == -ECONNRESET || result == -ESHUTDOWN ||
-	       result == -EBUSY || result == -ETIMEDOUT;
-}
 
 /* One try to go on where the caller is. A daemon that stops begins nothing new, so what is held
  * stays as it is though the connection that it came by is closed. */
@@ -389,7 +393,7 @@ static int stoker_recover(struct stoker *stoker, int64_t until)
 				stoker->info.info.reconnects++;
 				return 0;
 			}
-			if (!passes(r))
+			if (!resume_passes(r))
 				return r;
 			resume_fail(resume);
 		}

@@ -50,8 +50,8 @@ struct stoker_options {
 	size_t size; /* of this struct, set by STOKER_OPTIONS_INIT */
 
 	/* A folder with a folder per class, a manifest file, a NumPy array (.npy) or arrays
-	 * (.npz), or CIFAR or MNIST as published. Required. The daemon opens it: a relative path is
-	 * made absolute here. */
+	 * (.npz), or CIFAR or MNIST as published. Required, or `parts`. The daemon opens it: a
+	 * relative path is made absolute here. */
 	const char *dataset;
 	const char *dataset_kind;   /* "folder", "manifest", "npy", "npz", "cifar10",
 				     * "cifar100" or "mnist", if the path does not tell */
@@ -129,7 +129,8 @@ struct stoker_options {
 	 *   subset(indices=[5, 39, 17])                            these, each once
 	 *   split(validation_split=0.2, subset=training)           or validation, by Keras' rule
 	 *   weighted(weights_by_class=[1, 2.5], num_samples=9000)  drawn with replacement;
-	 *                                                          or weights=[...], one a sample
+	 *                                                          or weights=[...], one a sample,
+	 *                                                          or weights_by_part, see `parts`
 	 *   balanced(per_class=500)                                of each class equally many
 	 *
 	 * A list has 8000 numbers at most. NULL: all of the subset, each once.
@@ -145,11 +146,19 @@ struct stoker_options {
 	/* So many pictures of each sample, each drawn anew, decoded once: the image's shape is
 	 * (views, ...). 0: one, without that dimension. */
 	uint32_t views;
+
+	/*
+	 * In place of `dataset`: 2 to 16 of them, one behind the other. A list that ends in NULL,
+	 * of options of which is read what begins with `dataset`. They must have the same classes,
+	 * labels of one type, and no fields beside. The sampler weighted(weights_by_part=[3, 1])
+	 * draws from each as often as its weight says, however large it is.
+	 */
+	const struct stoker_options *const *parts;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0     \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0  \
 	}
 
 /*
@@ -247,6 +256,15 @@ STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options 
 
 /* What the handle is attached to; NULL if to nothing. Valid until it is attached again, or freed.*/
 STOKER_API const struct stoker_info *stoker_info(const struct stoker *stoker);
+
+/*
+ * The names of the dataset's classes, by label: how many, and a list of them that ends in NULL,
+ * valid until the handle is detached, attached or connected anew, or freed. 0 if the labels are
+ * none of classes. The daemon is asked once; between two batches, too.
+ *
+ * A negative errno. After -ECONNRESET stoker_next() waits for another daemon; then ask again.
+ */
+STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_out);
 
 /*
  * The next batch, yours until stoker_release(). Waits up to timeout_ms; 0: not at all, -1: until

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * What libstoker delivers, sample by sample, to stdout: all of its fields, in the ring's order, as
- * bytes. For tests that compare it with what other clients get.
+ * bytes; and to stderr the names of the classes. For tests that compare it with what other clients
+ * get.
  * Arguments: socket, dataset, transforms, batch size, epochs, then any of KEY=VALUE (set()).
  */
 #include <err.h>
@@ -38,6 +39,31 @@ static const char *const *list_of(char *names)
 	return list;
 }
 
+/* "/a,/b" in place of the dataset. */
+static void set_parts(struct stoker_options *options, char *paths)
+{
+	static struct stoker_options part[STOKER_FIELDS_MAX];
+	static const struct stoker_options *parts[STOKER_FIELDS_MAX + 1];
+	const char *const *list = list_of(paths);
+	for (size_t i = 0; list[i]; i++) {
+		part[i].size = sizeof(part[i]);
+		part[i].dataset = list[i];
+		parts[i] = &part[i];
+	}
+	options->parts = parts;
+	options->dataset = NULL;
+}
+
+/* A line each, to stderr. */
+static void put_classes(struct stoker *stoker)
+{
+	const char *const *names;
+	if (stoker_classes(stoker, &names) < 0)
+		errx(1, "%s", stoker_error(stoker));
+	for (; *names; names++)
+		fprintf(stderr, "%s\n", *names);
+}
+
 static void set(struct stoker_options *options, char *text)
 {
 	char *value = strchr(text, '=');
@@ -56,6 +82,8 @@ static void set(struct stoker_options *options, char *text)
 		options->echo_window = (uint32_t)atoi(value);
 	else if (strcmp(text, "views") == 0)
 		options->views = (uint32_t)atoi(value);
+	else if (strcmp(text, "parts") == 0)
+		set_parts(options, value);
 	else
 		errx(64, "no key is called %s", text);
 }
@@ -81,6 +109,8 @@ int main(int argc, char **argv)
 	while ((result = stoker_next(stoker, &batch, 20000)) > 0) {
 		for (uint32_t r = 0; r < batch->n_runs; r++)
 			put_run(batch, r, stoker_info(stoker));
+		if (batch->position == 0) /* asked between batches */
+			put_classes(stoker);
 		if (stoker_release(stoker, batch) < 0)
 			errx(1, "%s", stoker_error(stoker));
 	}

@@ -2,12 +2,13 @@
 """Datasets that are joined: the law, the draws by part, pixels, and what does not go together."""
 import collections
 import os
+import subprocess
 import sys
 
 import numpy
 import pytest
 
-from harness import SOURCE
+from harness import BUILD, SLOW, SOURCE
 
 sys.path.insert(0, str(SOURCE / "tests" / "reference"))
 import sampling  # noqa: E402 (it stands in the reference's folder)
@@ -114,6 +115,22 @@ def test_a_part_is_drawn_as_often_as_its_weight_says():
     for part, weight in enumerate(WEIGHTS):
         assert abs(got[part] - 2000 * weight) < 4 * (2000 * weight * (1 - weight)) ** 0.5
     assert set(drawn) == set(range(sum(COUNTS)))
+
+
+def test_through_c(daemon, folders):
+    """libstoker gives the bytes that the protocol gives, and names the classes."""
+    done = subprocess.run(
+        [str(BUILD / "tests" / "dump"), str(daemon.socket), "-",
+         "RandomResizedCrop(size=24) | RandomHorizontalFlip()", "5", "2",
+         "parts=" + ",".join(map(str, folders)),
+         f"sampler=weighted(weights_by_part={WEIGHTS}, num_samples=120)"],
+        capture_output=True, check=True, timeout=60 * SLOW)
+    with daemon.connect() as peer:
+        attach(peer, folders, "by part")
+        assert done.stdout == b"".join(arrays[name].tobytes() for _, _, arrays in peer.samples()
+                                       for name in ("image", "label", "index"))
+    assert done.stderr.split() == [b"left", b"right"] * 2  # asked in each epoch
+    daemon.settle()
 
 
 def test_a_sample_is_its_parts(daemon, folders):

@@ -31,7 +31,7 @@ def split(labels, fraction, validation, by_class):
 
 
 def split_parts(parts, fraction, validation):
-    """Of datasets that are joined, each (labels, by_class): what each gives, one behind the other."""
+    """Of datasets that are joined, each (labels, by_class): what each gives, in their order."""
     out, first = [], 0
     for labels, by_class in parts:
         out += [first + i for i in split(labels, fraction, validation, by_class)]

@@ -20,6 +20,7 @@
 
 #include "client/c/stoker.h"
 #include "fake.h"
+#include "proto/pack.h"
 
 static __thread long until_failure = -1; /* allocations that still succeed; below 0: all */
 
@@ -50,6 +51,22 @@ void *__wrap_realloc(void *old, size_t size)
 	return fails_now() ? NULL : __real_realloc(old, size);
 }
 
+static void say_classes(struct fake *fake)
+{
+	struct message listing = message_init(MESSAGE_LISTING);
+	struct packer *packer;
+	if (packer_new(&packer) < 0)
+		return;
+	pack_list(packer, 40);
+	for (int i = 0; i < 40; i++)
+		pack_string(packer, "cat");
+	if (packer_bytes(packer, &listing.listing.items.packed) == 0) {
+		listing.listing.seq = fake->heard.list.seq;
+		fake_say(fake, &listing, -1);
+	}
+	packer_free(packer);
+}
+
 static void serve(struct fake *fake)
 {
 	struct message ok = message_init(MESSAGE_OK);
@@ -65,6 +82,9 @@ static void serve(struct fake *fake)
 		struct message batch = fake_batch(lease, 0, (struct run){0, 4});
 		fake_say(fake, &batch, -1);
 	}
+	if (!fake_hear_kind(fake, MESSAGE_LIST))
+		return;
+	say_classes(fake);
 	if (!fake_hear_kind(fake, MESSAGE_DETACH))
 		return;
 	ok.ok.seq = fake->heard.detach.seq;
@@ -75,10 +95,13 @@ static void serve(struct fake *fake)
 /* A session up to the first call that fails, whose result it returns. */
 static int session(const char *path, struct stoker *stoker)
 {
-	struct stoker_options options = STOKER_OPTIONS_INIT;
+	struct stoker_options options = STOKER_OPTIONS_INIT, part = STOKER_OPTIONS_INIT;
+	const struct stoker_options *const parts[] = {&part, &part, NULL};
 	const struct stoker_batch *batch[2] = {NULL};
+	const char *const *names;
 	const char *const fields[] = {"weight", NULL};
-	options.dataset = "/data";
+	part.dataset = "/data";
+	options.parts = parts;
 	options.transforms = "Resize(size=[2, [3]]) | ToTensor()";
 	options.batch_size = 4;
 	options.fields = fields;
@@ -87,6 +110,8 @@ static int session(const char *path, struct stoker *stoker)
 	int r = stoker_connect(stoker, path);
 	if (r == 0)
 		r = stoker_attach(stoker, &options);
+	if (r == 0)
+		r = stoker_classes(stoker, &names);
 	for (int i = 0; i < 2 && r >= 0; i++)
 		r = stoker_next(stoker, &batch[i], -1);
 	if (r >= 0)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/c/classes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void classes_deinit(struct classes *classes)
+{
+	for (uint64_t i = 0; i < classes->count; i++)
+		free(classes->names[i]);
+	free(classes->names);
+	*classes = CLASSES_NULL;
+}
+
+/* Room for one more, and for the NULL behind it. */
+static int classes_reserve(struct classes *classes)
+{
+	if (classes->count + 1 < classes->capacity)
+		return 0;
+	uint64_t capacity = classes->capacity ? 2 * classes->capacity : 16;
+	char **names = realloc(classes->names, capacity * sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	classes->names = names;
+	classes->capacity = capacity;
+	return 0;
+}
+
+static int classes_add(struct classes *classes, struct text name)
+{
+	if (classes_reserve(classes))
+		return -ENOMEM;
+	char *copy = malloc(name.size + 1);
+	if (!copy)
+		return -ENOMEM;
+	text_copy(copy, name.size + 1, name);
+	classes->names[classes->count++] = copy;
+	return 0;
+}
+
+/* One page, from *after on; which is then where the next begins, 0 behind the last. */
+static int classes_page(struct classes *classes, struct connection *connection, uint64_t *after,
+			struct fault *fault)
+{
+	struct message request = message_init(MESSAGE_LIST), reply;
+	request.list.seq = connection_seq(connection);
+	request.list.what = (struct text){"classes", strlen("classes")};
+	request.list.after = *after;
+	int r = connection_ask_beside(connection, &request, MESSAGE_LISTING, CONNECTION_QUIET_MS,
+				      &reply, fault);
+	if (r)
+		return r;
+	const struct value *list = &reply.listing.items.value;
+	if (list->kind != VALUE_LIST || (reply.listing.next && reply.listing.next <= *after))
+		return connection_broken(connection, fault, "a listing without an end, or none");
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->items[i].kind != VALUE_TEXT)
+			return connection_broken(connection, fault, "a class whose name is none");
+		if (classes_add(classes, list->items[i].text))
+			return fault_say(fault, -ENOMEM, "out of memory");
+	}
+	*after = reply.listing.next;
+	return 0;
+}
+
+int classes_ask(struct classes *out, struct connection *connection, struct fault *fault)
+{
+	struct classes classes = CLASSES_NULL;
+	uint64_t after = 0;
+	int r;
+	do
+		r = classes_page(&classes, connection, &after, fault);
+	while (r == 0 && after);
+	if (r == 0 && classes_reserve(&classes))
+		r = fault_say(fault, -ENOMEM, "out of memory");
+	if (r) {
+		classes_deinit(&classes);
+		return r;
+	}
+	classes.names[classes.count] = NULL;
+	*out = classes;
+	return 0;
+}
