@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/ctl/json.h"
 #include "client/ctl/picture.h"
 #include "client/ctl/pixels.h"
 #include "client/ctl/sheet.h"
@@ -14,13 +15,15 @@
 
 #define TRANSFORMS "Resize(size=128) | CenterCrop(size=128)"
 #define SIDE_MAX 100 /* rows and columns */
-#define CELL_MAX 24  /* characters of a label in the table */
+#define CELL_MAX 32  /* bytes of a label in the table */
 
 /* What the batch is made into. */
 struct request {
 	const struct preview *preview;
 	const char *transforms;
 	uint64_t rows, columns;
+	const char *const *classes; /* the handle's */
+	int n_classes;
 	json_t *values;
 };
 
@@ -48,15 +51,23 @@ static json_int_t main_class(const json_t *label)
 	return sum > 0.999 && sum < 1.001 && json_array_size(label) > 1 ? best : -1;
 }
 
-/* What stands below a picture: the label, or the first of several. */
-static void write_label(const json_t *label, char text[CELL_MAX])
+/* The name of a sample's class, or of the one that it has most of; NULL if the labels are none of
+ * classes. */
+static json_t *class_of(const struct request *request, const json_t *label)
 {
-	json_int_t class = main_class(label);
-	if (class >= 0)
-		snprintf(text, CELL_MAX, "%lld", (long long)class);
-	else
-		unit_write(json_is_array(label) ? json_array_get(label, 0) : label, UNIT_PLAIN,
-			   text, CELL_MAX);
+	json_int_t class = json_is_integer(label) ? json_integer_value(label) : main_class(label);
+	if (class < 0 || class >= request->n_classes)
+		return NULL;
+	const char *name = request->classes[class];
+	return json_of_text((struct text){name, strlen(name)});
+}
+
+/* What stands below a picture: the class, else the label, or the first of several. */
+static void write_label(const json_t *label, const json_t *class, char text[CELL_MAX])
+{
+	if (!class)
+		class = json_is_array(label) ? json_array_get(label, 0) : label;
+	unit_write(class, UNIT_PLAIN, text, CELL_MAX);
 }
 
 static void describe(struct request *request, struct sheet *sheet, struct pixels *pixels,
@@ -65,23 +76,28 @@ static void describe(struct request *request, struct sheet *sheet, struct pixels
 {
 	char text[CELL_MAX];
 	json_t *label = taken_label(&info->label, behind(run->labels, i * info->label.bytes));
-	write_label(label, text);
+	json_t *class = class_of(request, label);
+	write_label(label, class, text);
 	sheet_put(sheet, number / request->columns, number % request->columns,
 		  pixels_make(pixels, behind(run->images, i * info->image.bytes),
 			      picture_has(request->transforms, "ImageDataGenerator"))
 			  ->pixels,
 		  text);
-	(void)json_array_append_new(
-		json_object_get(request->values, "samples"),
-		json_pack("{sI so}", "index", (json_int_t)run->indexes[i], "label", label));
+	(void)json_array_append_new(json_object_get(request->values, "samples"),
+				    json_pack("{sI so so*}", "index", (json_int_t)run->indexes[i],
+					      "label", label, "class", class));
 }
 
-static int draw(void *with, const struct stoker_info *info, const struct stoker_batch *batch,
+static int draw(void *with, struct stoker *stoker, const struct stoker_batch *batch,
 		struct fault *fault)
 {
+	const struct stoker_info *info = stoker_info(stoker);
 	struct request *request = with;
 	struct sheet sheet;
 	struct pixels pixels;
+	request->n_classes = stoker_classes(stoker, &request->classes);
+	if (request->n_classes < 0)
+		return fault_say(fault, request->n_classes, "%s", stoker_error(stoker));
 	int r = pixels_init(&pixels, &info->image, fault);
 	if (r)
 		return r;
@@ -106,6 +122,7 @@ static int fetch(struct request *request, const char *socket, uint64_t epoch, ui
 		 struct fault *fault)
 {
 	const struct preview *preview = request->preview;
+	static const char *const no_fields[] = {NULL};
 	struct stoker_options options = STOKER_OPTIONS_INIT;
 	char *transforms =
 		picture_transforms(preview->transforms ? preview->transforms : TRANSFORMS, false);
@@ -113,6 +130,7 @@ static int fetch(struct request *request, const char *socket, uint64_t epoch, ui
 		return fault_say(fault, -ENOMEM, "out of memory");
 	options.dataset = preview->dataset;
 	options.dataset_split = preview->split;
+	options.fields = no_fields; /* not all that a dataset has can follow all transforms */
 	options.transforms = request->transforms = transforms;
 	options.order_seed = options.augment_seed = seed;
 	options.epoch = (uint32_t)epoch;
@@ -178,9 +196,10 @@ void preview_print(FILE *file, const json_t *values)
 		{
 			char text[CELL_MAX];
 			const json_t *label = json_object_get(sample, "label");
-			write_label(label, text);
+			write_label(label, json_object_get(sample, "class"), text);
 			if (pass)
-				fprintf(file, "%*s%s", (int)width, text,
+				fprintf(file, "%*s%s%s", (int)(width - unit_columns(text)), "",
+					text,
 					(i + 1) % columns && i + 1 < json_array_size(samples)
 						? " "
 						: "\n");

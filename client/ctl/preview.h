@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A contact sheet: the first samples of an epoch, as a trainer with these transforms and this seed
- * gets them, side by side in one picture, each with its label below. Knows no terminal.
+ * gets them, side by side in one picture, each with its class or label below. Knows no terminal.
  */
 #ifndef STOKER_CTL_PREVIEW_H
 #define STOKER_CTL_PREVIEW_H

@@ -13,6 +13,8 @@
 #include "client/ctl/taken.h"
 #include "client/ctl/unit.h"
 
+#define PARTS_MAX 16 /* datasets that are joined */
+
 /* Numbers above 2^63-1 are texts. */
 static uint64_t number_of(const json_t *row, const char *key)
 {
@@ -51,16 +53,54 @@ static bool options_sampled(struct stoker_options *options, const json_t *row)
 	return options->sampler;
 }
 
+/* What to attach to, and what it points to. */
+struct again {
+	struct stoker_options options;
+	struct stoker_options part[PARTS_MAX];
+	const struct stoker_options *parts[PARTS_MAX + 1];
+};
+
+static void options_dataset(struct stoker_options *options, const json_t *row)
+{
+	options->dataset = text_of(row, "path");
+	options->dataset_kind = text_of(row, "kind");
+	options->dataset_root = text_of(row, "root");
+	options->dataset_format = text_of(row, "format");
+	options->dataset_images = text_of(row, "images");
+	options->dataset_labels = text_of(row, "labels");
+	options->dataset_split = text_of(row, "split");
+}
+
+/* The dataset, or those that are joined. */
+static int again_dataset(struct again *again, const json_t *row, struct fault *fault)
+{
+	const struct stoker_options initial = STOKER_OPTIONS_INIT;
+	const json_t *parts = json_object_get(row, "parts"), *part;
+	const char *kind = text_of(row, "kind");
+	size_t i;
+	if (!kind || strcmp(kind, "joined") != 0) {
+		options_dataset(&again->options, row);
+		return 0;
+	}
+	if (json_array_size(parts) == 0 || json_array_size(parts) > PARTS_MAX)
+		return fault_say(fault, -EINVAL,
+				 "the stream's dataset is several joined, whose paths are too long "
+				 "to be told: take loader.batch(epoch, k) of the Python client");
+	json_array_foreach(parts, i, part)
+	{
+		again->part[i] = initial;
+		options_dataset(&again->part[i], part);
+		again->parts[i] = &again->part[i];
+	}
+	again->options.parts = again->parts;
+	return 0;
+}
+
 static struct stoker_options options_of(const json_t *row, uint64_t epoch, uint64_t position)
 {
+	static const char *const no_fields[] = {NULL};
 	struct stoker_options options = STOKER_OPTIONS_INIT;
-	options.dataset = text_of(row, "path");
-	options.dataset_kind = text_of(row, "kind");
-	options.dataset_root = text_of(row, "root");
-	options.dataset_format = text_of(row, "format");
-	options.dataset_images = text_of(row, "images");
-	options.dataset_labels = text_of(row, "labels");
-	options.dataset_split = text_of(row, "split");
+	options.fields = no_fields; /* not all that a dataset has can follow all transforms */
 	options.transforms = text_of(row, "pipeline");
 	options.sequential = !json_is_true(json_object_get(row, "shuffle"));
 	options.order_seed = number_of(row, "order_seed");
@@ -92,9 +132,10 @@ static json_t *shape_of(const struct stoker_field *field)
 	return list;
 }
 
-static int describe(void *with, const struct stoker_info *info, const struct stoker_batch *batch,
+static int describe(void *with, struct stoker *stoker, const struct stoker_batch *batch,
 		    struct fault *fault)
 {
+	const struct stoker_info *info = stoker_info(stoker);
 	json_t *values = with;
 	char digest[33];
 	XXH128_hash_t hash = XXH3_128bits(batch->run[0].images, info->image.bytes);
@@ -117,12 +158,12 @@ struct drawing {
 	const char *path, *transforms;
 };
 
-static int draw(void *with, const struct stoker_info *info, const struct stoker_batch *batch,
+static int draw(void *with, struct stoker *stoker, const struct stoker_batch *batch,
 		struct fault *fault)
 {
 	const struct drawing *drawing = with;
 	struct pixels pixels;
-	int r = pixels_init(&pixels, &info->image, fault);
+	int r = pixels_init(&pixels, &stoker_info(stoker)->image, fault);
 	if (r)
 		return r;
 	r = picture_write(pixels_make(&pixels, batch->run[0].images,
@@ -158,15 +199,14 @@ static int replay_row(struct control *control, const struct replay *replay, cons
 				fault);
 	if (r)
 		return r;
-	const char *kind = text_of(row, "kind");
-	if (kind && strcmp(kind, "joined") == 0)
-		return fault_say(fault, -EINVAL,
-				 "the stream's dataset is several joined, which replay does not "
-				 "make again: take loader.batch(epoch, k) of the Python client");
-	struct stoker_options options = options_of(row, epoch, position);
-	if (!socket || !options.dataset || !options.transforms)
+	struct again again = {.options = options_of(row, epoch, position)};
+	const struct stoker_options *options = &again.options;
+	r = again_dataset(&again, row, fault);
+	if (r)
+		return r;
+	if (!socket || !text_of(row, "path") || !options->transforms)
 		return fault_say(fault, -EPROTO, "stokerd does not say all that is needed");
-	if (options.sampler && strstr(options.sampler, "=..."))
+	if (options->sampler && strstr(options->sampler, "=..."))
 		return fault_say(fault, -EINVAL,
 				 "the list of the stream's sampler is too long to be told: give it "
 				 "to the trainer as a .npy file, then it can be replayed");
@@ -174,12 +214,12 @@ static int replay_row(struct control *control, const struct replay *replay, cons
 				  json_integer((json_int_t)number_of(row, "stream")));
 	(void)json_object_set_new(values, "epoch", json_integer((json_int_t)epoch));
 	(void)json_object_set_new(values, "position", json_integer((json_int_t)position));
-	(void)json_object_set_new(values, "dataset", json_string(options.dataset));
-	r = taken_fetch(socket, &options, describe, values, fault);
+	(void)json_object_set_new(values, "dataset", json_string(text_of(row, "path")));
+	r = taken_fetch(socket, options, describe, values, fault);
 	if (r || !replay->output)
 		return r;
 	(void)json_object_set_new(values, "output", json_string(replay->output));
-	return replay_draw(socket, options, replay->output, fault);
+	return replay_draw(socket, *options, replay->output, fault);
 }
 
 int replay_run(struct control *control, const struct replay *replay, json_t **values_out)

@@ -2,11 +2,12 @@
 #include "client/ctl/sheet.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GAP 4		/* between pictures, and around them */
-#define SCALE 2u	/* of the figures */
+#define SCALE 2u	/* of the figures, or 1 where they do not fit */
 #define FIGURE_WIDTH 3u /* in their own pixels */
 #define FIGURE_HEIGHT 5u
 #define TEXT_HEIGHT (GAP + FIGURE_HEIGHT * SCALE)
@@ -21,7 +22,16 @@ static const struct figure {
 	{'3', {7, 1, 7, 1, 7}}, {'4', {5, 5, 7, 1, 1}}, {'5', {7, 4, 7, 1, 7}},
 	{'6', {7, 4, 7, 5, 7}}, {'7', {7, 1, 1, 2, 2}}, {'8', {7, 5, 7, 5, 7}},
 	{'9', {7, 5, 7, 1, 7}}, {'-', {0, 0, 7, 0, 0}}, {'.', {0, 0, 0, 0, 2}},
-	{'e', {0, 7, 5, 6, 7}}, {'+', {0, 2, 7, 2, 0}},
+	{'A', {2, 5, 7, 5, 5}}, {'B', {6, 5, 6, 5, 6}}, {'C', {3, 4, 4, 4, 3}},
+	{'D', {6, 5, 5, 5, 6}}, {'E', {7, 4, 6, 4, 7}}, {'F', {7, 4, 6, 4, 4}},
+	{'G', {3, 4, 5, 5, 3}}, {'H', {5, 5, 7, 5, 5}}, {'I', {7, 2, 2, 2, 7}},
+	{'J', {1, 1, 1, 5, 2}}, {'K', {5, 5, 6, 5, 5}}, {'L', {4, 4, 4, 4, 7}},
+	{'M', {5, 7, 7, 5, 5}}, {'N', {6, 5, 5, 5, 5}}, {'O', {2, 5, 5, 5, 2}},
+	{'P', {6, 5, 6, 4, 4}}, {'Q', {2, 5, 5, 6, 3}}, {'R', {6, 5, 6, 5, 5}},
+	{'S', {3, 4, 2, 1, 6}}, {'T', {7, 2, 2, 2, 2}}, {'U', {5, 5, 5, 5, 7}},
+	{'V', {5, 5, 5, 5, 2}}, {'W', {5, 5, 7, 7, 5}}, {'X', {5, 5, 2, 5, 5}},
+	{'Y', {5, 5, 2, 2, 2}}, {'Z', {7, 1, 2, 4, 7}}, {'+', {0, 2, 7, 2, 0}},
+	{'_', {0, 0, 0, 0, 7}}, {'/', {1, 1, 2, 4, 4}},
 };
 
 int sheet_init(struct sheet *out, uint64_t rows, uint64_t columns, uint32_t width, uint32_t height,
@@ -66,11 +76,12 @@ static uint8_t *sheet_at(const struct sheet *sheet, uint64_t x, uint64_t y)
 	return sheet->pixels + (y * sheet->picture.width + x) * sheet->picture.channels;
 }
 
-static void draw_figure(struct sheet *sheet, uint64_t x, uint64_t y, const struct figure *figure)
+static void draw_figure(struct sheet *sheet, uint64_t x, uint64_t y, const struct figure *figure,
+			uint32_t scale)
 {
-	for (uint32_t i = 0; i < FIGURE_WIDTH * SCALE; i++) {
-		for (uint32_t j = 0; j < FIGURE_HEIGHT * SCALE; j++) {
-			if (figure->rows[j / SCALE] >> (FIGURE_WIDTH - 1 - i / SCALE) & 1)
+	for (uint32_t i = 0; i < FIGURE_WIDTH * scale; i++) {
+		for (uint32_t j = 0; j < FIGURE_HEIGHT * scale; j++) {
+			if (figure->rows[j / scale] >> (FIGURE_WIDTH - 1 - i / scale) & 1)
 				memset(sheet_at(sheet, x + i, y + j), 0, sheet->picture.channels);
 		}
 	}
@@ -78,6 +89,8 @@ static void draw_figure(struct sheet *sheet, uint64_t x, uint64_t y, const struc
 
 static const struct figure *find_figure(char letter)
 {
+	if (letter >= 'a' && letter <= 'z')
+		letter = (char)(letter - 'a' + 'A');
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
 		if (figures[i].letter == letter)
 			return &figures[i];
@@ -93,10 +106,12 @@ void sheet_put(struct sheet *sheet, uint64_t row, uint64_t column, const uint8_t
 	for (uint32_t i = 0; i < sheet->height; i++)
 		memcpy(sheet_at(sheet, x, y + i), pixels + i * line, line);
 	uint64_t end = x + sheet->width;
-	for (; *text && x + FIGURE_WIDTH * SCALE <= end; text++) {
+	bool fits = strlen(text) * (FIGURE_WIDTH + 1) * SCALE <= sheet->width + SCALE;
+	uint32_t scale = fits ? SCALE : 1;
+	for (; *text && x + FIGURE_WIDTH * scale <= end; text++) {
 		const struct figure *figure = find_figure(*text);
 		if (figure)
-			draw_figure(sheet, x, y + sheet->height + GAP, figure);
-		x += (FIGURE_WIDTH + 1) * SCALE;
+			draw_figure(sheet, x, y + sheet->height + GAP, figure, scale);
+		x += (FIGURE_WIDTH + 1) * scale;
 	}
 }

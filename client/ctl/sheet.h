@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sheet of pictures of one size in rows and columns, a number below each. Plain memory.
+ * A sheet of pictures of one size in rows and columns, a few words below each. Plain memory.
  */
 #ifndef STOKER_CTL_SHEET_H
 #define STOKER_CTL_SHEET_H
@@ -19,7 +19,8 @@ int sheet_init(struct sheet *out, uint64_t rows, uint64_t columns, uint32_t widt
 	       uint32_t channels, struct fault *fault);
 void sheet_deinit(struct sheet *sheet);
 
-/* Of `text` what is a digit or stands in numbers is written, as much as there is room for. */
+/* Of `text` what is an English letter, a digit or stands in numbers is written, as capitals, as
+ * much as there is room for. */
 void sheet_put(struct sheet *sheet, uint64_t row, uint64_t column, const uint8_t *pixels,
 	       const char *text);
 

@@ -33,7 +33,7 @@ int taken_fetch(const char *socket, const struct stoker_options *options, taken_
 	if (r == 0)
 		r = stoker_next(stoker, &batch, TIMEOUT_MS);
 	if (r == 1)
-		r = use(with, stoker_info(stoker), batch, fault);
+		r = use(with, stoker, batch, fault);
 	else if (r == 0)
 		r = fault_say(fault, -EPROTO, "stokerd has no sample there");
 	else

@@ -11,7 +11,7 @@
 #include "client/c/fault.h"
 #include "client/c/stoker.h"
 
-typedef int taken_use(void *with, const struct stoker_info *info, const struct stoker_batch *batch,
+typedef int taken_use(void *with, struct stoker *stoker, const struct stoker_batch *batch,
 		      struct fault *fault);
 
 /* The first batch of these options; what is to be done with it is done by `use`, whose result is

@@ -15,6 +15,7 @@
 #include "loop/stream.h"
 #include "proto/pack.h"
 
+#define PARTS_BYTES_MAX 8192
 #define PAGE_BYTES (PROTO_FRAME_MAX / 2) /* a page ends with the item that passes this */
 
 struct page {
@@ -111,6 +112,48 @@ static void pack_waits(struct packer *packer, double ns[WAIT_CAUSES])
 	item_string(packer, "limited_by", limited_by);
 }
 
+/* Of `parts` what it takes to ask for them again, if it is short: an item has to fit into a frame.
+ */
+static bool parts_are_told(const struct dataset_spec *spec)
+{
+	size_t size = 0;
+	for (uint32_t i = 0; i < spec->part_count; i++) {
+		const struct dataset_spec *part = &spec->parts[i];
+		const char *const texts[] = {part->path,   part->root,	 part->format,
+					     part->images, part->labels, part->split};
+		for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
+			size += texts[k] ? strlen(texts[k]) : 0;
+	}
+	return size > 0 && size <= PARTS_BYTES_MAX;
+}
+
+/* The keys of a map that say which dataset it is: how many, and they themselves. */
+static uint32_t spec_keys(const struct dataset_spec *spec)
+{
+	return 1u + !!spec->kind + !!spec->root + !!spec->format + !!spec->images + !!spec->labels +
+	       !!spec->split + parts_are_told(spec);
+}
+
+static void pack_spec(struct packer *packer, const struct dataset_spec *spec)
+{
+	const struct {
+		const char *key, *value;
+	} texts[] = {{"path", spec->path},     {"kind", spec->kind},	 {"root", spec->root},
+		     {"format", spec->format}, {"images", spec->images}, {"labels", spec->labels},
+		     {"split", spec->split}};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (texts[i].value)
+			item_string(packer, texts[i].key, texts[i].value);
+	if (!parts_are_told(spec))
+		return;
+	pack_string(packer, "parts");
+	pack_list(packer, spec->part_count);
+	for (uint32_t i = 0; i < spec->part_count; i++) {
+		pack_map(packer, spec_keys(&spec->parts[i]));
+		pack_spec(packer, &spec->parts[i]);
+	}
+}
+
 static void pack_stream(struct packer *packer, const struct stream *stream)
 {
 	uint64_t rings = 0, bytes = 0, readers = 0;
@@ -128,23 +171,10 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 	const struct stream_order *order = &stream->order;
 	struct digest sampling;
 	bool sampled = stream_order_hash(order, &sampling);
-	pack_map(packer, 30 + sampled + !!spec->kind + !!spec->root + !!spec->format +
-				 !!spec->images + !!spec->labels + !!spec->split);
+	pack_map(packer, 29 + sampled + spec_keys(spec));
 	item_uint(packer, "stream", stream->id);
 	item_uint(packer, "dataset", stream->entry->id);
-	item_string(packer, "path", spec->path);
-	if (spec->kind)
-		item_string(packer, "kind", spec->kind);
-	if (spec->root)
-		item_string(packer, "root", spec->root);
-	if (spec->format)
-		item_string(packer, "format", spec->format);
-	if (spec->images)
-		item_string(packer, "images", spec->images);
-	if (spec->labels)
-		item_string(packer, "labels", spec->labels);
-	if (spec->split)
-		item_string(packer, "split", spec->split);
+	pack_spec(packer, spec);
 	item_string(packer, "bad_samples", stream->order.substitute ? "substitute" : "error");
 	item_boolean(packer, "exif_orientation", stream->order.exif);
 	item_digest(packer, "fingerprint", dataset_fingerprint(stream->entry->dataset));

@@ -142,6 +142,72 @@ def test_sampled_streams(daemon, photos, tmp_path, fields):
     daemon.settle()
 
 
+PARTS = {
+    "plain": {},
+    "by part": {"sampler": {"name": "weighted", "weights_by_part": [0.5, 0.25, 0.25],
+                            "num_samples": 70}},
+    "split": {"sampler": {"name": "split", "validation_split": 0.3, "subset": "validation"}},
+    "views and echo": {"views": 2, "echo": 2, "echo_window": 9},
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_datasets_that_are_joined(daemon, photos, tmp_path, name):
+    """Each as it was described: a folder, a manifest with its root, and one of another format."""
+    names = sorted(str(path.relative_to(photos)) for path in photos.glob("*/*") if path.is_file())
+    (tmp_path / "rows.tsv").write_text("".join(f"{path}\t1\n" for path in names[:6]))
+    (tmp_path / "rows").write_text("".join(f"{path} 2\n" for path in names[6:20]))
+    root = str(photos)
+    dataset = {"parts": [
+        {"path": str(tmp_path / "rows.tsv"), "root": root},
+        {"path": str(tmp_path / "rows"), "kind": "manifest", "format": "lines", "root": root},
+        {"path": str(tmp_path / "rows.tsv"), "root": root}]}
+    fields = {"subset_start": 0, "subset_stop": 2**64 - 1, "dataset": dataset, **PARTS[name]}
+    with daemon.connect() as peer:
+        answer = peer.attach("", **{**STREAM, **fields})
+        assert answer.name == "attached", answer
+        samples = answer.fields["samples"]
+        for epoch, position in ((0, 0), (1, samples - 1)):
+            out = tmp_path / "out.png"
+            values = replay(daemon, answer.fields["stream"], epoch, position, "-o", out)
+            there = at(daemon, photos, epoch, position, **fields)
+            assert values["index"] == there["index"][0] and values["label"] == there["label"][0]
+            assert values["digest"] == xxh3(there["image"].tobytes())
+            with Image.open(out) as picture:
+                assert picture.size == (32, 32 * PARTS[name].get("views", 1))
+    daemon.settle()
+
+
+def test_parts_too_long_to_be_told(daemon, photos):
+    part = {"path": str(photos) + "/." * 1000}  # one that is told would be shorter: tidied
+    long = {"path": str(photos) + "/" + "/".join(["../" + photos.name] * 100)}
+    with daemon.connect() as peer:
+        answer = peer.attach("", **{**STREAM, "dataset": {"parts": [part] * 16}})
+        assert replay(daemon, answer.fields["stream"], 0, 3)["position"] == 3
+    with daemon.connect() as peer:
+        answer = peer.attach("", **{**STREAM, "dataset": {"parts": [long] * 16}})
+        assert answer.name == "attached", answer
+        done = daemon.ctl("replay", answer.fields["stream"], "--epoch", 0, "--position", 0,
+                          check=False)
+        assert done.returncode != 0 and "too long to be told" in done.stderr
+
+
+def test_without_the_fields_that_cannot_follow(daemon, photos, tmp_path):
+    """A stream of a dataset with masks may leave them out, and then be mixed."""
+    names = sorted(str(path.relative_to(photos)) for path in photos.glob("*/*.png"))[:4]
+    (tmp_path / "rows.csv").write_text("path,label,mask\n" + "".join(
+        f"{path},{i % 2},{path}\n" for i, path in enumerate(names)))
+    transforms = [{"name": "Resize", "size": [16, 16]},
+                  {"name": "ImageDataGenerator", "rescale": 0.5}]
+    dataset = {"path": str(tmp_path / "rows.csv"), "root": str(photos)}
+    with daemon.connect() as peer:
+        answer = peer.attach("", dataset=dataset, transforms=transforms, fields=[], epochs=0)
+        assert answer.name == "attached", answer
+        there = peer.ring.read(peer.expect("batch").fields["runs"])
+        values = replay(daemon, answer.fields["stream"], 0, 0)
+        assert values["digest"] == xxh3(there["image"][0].tobytes())
+
+
 def test_a_list_too_long_to_be_told(daemon, photos):
     with daemon.connect() as peer:
         answer = peer.attach(photos, **{**STREAM, "subset_start": 0, "subset_stop": 2**64 - 1,
