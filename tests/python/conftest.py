@@ -9,6 +9,7 @@ sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parents[1] / "client" / "python"))
 
 from fake_daemon import fake_daemon  # noqa: E402
+from real_daemon import RealDaemon, binary, pictures  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -28,4 +29,29 @@ def daemon(tmp_path):
 def node(daemon):
     import stoker
     with stoker.connect(daemon.path) as node:
+        yield node
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """21 pictures of three classes."""
+    pytest.importorskip("PIL")
+    return pictures(tmp_path_factory.mktemp("pictures") / "train")
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """The built daemon."""
+    if binary() is None:
+        pytest.skip("no stokerd was built")
+    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
+    yield daemon
+    assert daemon.stop() == 0
+
+
+@pytest.fixture
+def near(real):
+    """The node of the built daemon, as `node` is that of the made one."""
+    import stoker
+    with stoker.connect(real.path) as node:
         yield node

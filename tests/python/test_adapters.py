@@ -9,31 +9,12 @@ import numpy as np
 import pytest
 
 import stoker
-from real_daemon import ROOT, RealDaemon, binary, pictures
+from real_daemon import ROOT
 
-pytestmark = pytest.mark.skipif(binary() is None, reason="stokerd is not built")
 SAMPLES = 21  # of pictures()
 TRANSFORMS = [stoker.RandomResizedCrop(16), stoker.ToTensor()]
 EXAMPLES = {"chainer_iterator": None, "keras_fit": "keras", "tf_data": "tensorflow",
             "jax_loop": "jax", "dask_epoch": "dask.array"}
-
-
-@pytest.fixture(scope="module", name="folder")
-def fixture_folder(tmp_path_factory):
-    return pictures(tmp_path_factory.mktemp("pictures"))
-
-
-@pytest.fixture(scope="module", name="real")
-def fixture_real(tmp_path_factory):
-    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
-    yield daemon
-    daemon.stop()
-
-
-@pytest.fixture(name="near")
-def fixture_near(real):
-    with stoker.connect(real.path) as node:
-        yield node
 
 
 @pytest.fixture(name="wanted")

@@ -6,28 +6,13 @@ import numpy as np
 import pytest
 
 import stoker
-from real_daemon import RealDaemon, binary, pictures
 
 keras = pytest.importorskip("keras")
 import stoker.keras  # noqa: E402 (it needs keras)
 
-pytestmark = pytest.mark.skipif(binary() is None, reason="stokerd is not built")
 
-
-@pytest.fixture(scope="module", name="daemon")
-def fixture_daemon(tmp_path_factory):
-    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
-    yield daemon
-    daemon.stop()
-
-
-@pytest.fixture(scope="module", name="folder")
-def fixture_folder(tmp_path_factory):
-    return pictures(tmp_path_factory.mktemp("pictures"))
-
-
-def generator(daemon, **arguments):
-    return stoker.keras.ImageDataGenerator(socket=daemon.path, **arguments)
+def generator(real, **arguments):
+    return stoker.keras.ImageDataGenerator(socket=real.path, **arguments)
 
 
 def array(count=20, channels=3):
@@ -47,9 +32,9 @@ def test_the_signature_is_kerass():
         assert ours[name].default == parameter.default, name
 
 
-def test_flow_gives_what_stands_beside_a_picture(daemon):
+def test_flow_gives_what_stands_beside_a_picture(real):
     x, y = array(), np.arange(20) * 10
-    flow = generator(daemon).flow(x, y, batch_size=8, seed=3, sample_weight=y / 7)
+    flow = generator(real).flow(x, y, batch_size=8, seed=3, sample_weight=y / 7)
     assert (flow.samples, len(flow), flow.image_shape) == (20, 3, (8, 10, 3))
     seen = []
     for images, labels, weights in epoch(flow):
@@ -60,26 +45,26 @@ def test_flow_gives_what_stands_beside_a_picture(daemon):
     assert [labels.tolist() for _, labels, _ in epoch(flow)] != seen  # the next epoch: other order
 
 
-def test_flow_of_gray_of_channels_first_and_of_floats(daemon):
+def test_flow_of_gray_of_channels_first_and_of_floats(real):
     x = array(channels=1)
-    gray = generator(daemon, rescale=0.5).flow(x.astype(float), batch_size=20, shuffle=False)
+    gray = generator(real, rescale=0.5).flow(x.astype(float), batch_size=20, shuffle=False)
     assert gray.image_shape == (8, 10, 1) and np.array_equal(next(gray), x * np.float32(0.5))
     x = array().transpose(0, 3, 1, 2)
-    planes = generator(daemon, data_format="channels_first").flow(x, batch_size=20, shuffle=False)
+    planes = generator(real, data_format="channels_first").flow(x, batch_size=20, shuffle=False)
     assert planes.image_shape == (3, 8, 10) and np.array_equal(next(planes), x)
 
 
-def test_flow_splits_as_keras_does(daemon):
-    images = generator(daemon, validation_split=0.3)
+def test_flow_splits_as_keras_does(real):
+    images = generator(real, validation_split=0.3)
     x, y = array(), np.arange(20)
     for subset, wanted in (("validation", range(6)), ("training", range(6, 20))):
         flow = images.flow(x, y, batch_size=4, subset=subset)
         assert sorted(label for _, labels in epoch(flow) for label in labels) == list(wanted)
 
 
-def test_statistics(daemon):
+def test_statistics(real):
     """Of one channel at a time, and after rescale, as Keras has them."""
-    images = generator(daemon, featurewise_center=True, featurewise_std_normalization=True,
+    images = generator(real, featurewise_center=True, featurewise_std_normalization=True,
                        rescale=0.25)
     x = array()
     images.fit(x)
@@ -88,15 +73,15 @@ def test_statistics(daemon):
     got = next(images.flow(x, batch_size=20, shuffle=False))
     assert np.abs(got - wanted).max() < 1e-4
     with pytest.raises(stoker.PipelineError, match="featurewise"):
-        generator(daemon, featurewise_center=True).flow(x)
+        generator(real, featurewise_center=True).flow(x)
 
 
-def test_whitening(daemon):
+def test_whitening(real):
     """Against Keras' own; and a validation set takes what the training set gave."""
     from keras.src.legacy.preprocessing.image import ImageDataGenerator as original
     arguments = {"featurewise_center": True, "zca_whitening": True, "rescale": 1 / 255}
     x, other = array(300)[:, :6, :6], array(20)[:, :6, :6]
-    images, theirs = generator(daemon, **arguments), original(**arguments)
+    images, theirs = generator(real, **arguments), original(**arguments)
     images.fit(x)
     theirs.fit(x)
     for pictures_ in (x, other):
@@ -105,24 +90,24 @@ def test_whitening(daemon):
         assert np.abs(got - wanted).max() < 1e-3 < np.abs(wanted).max()
 
 
-def test_a_function_runs_here(daemon):
+def test_a_function_runs_here(real):
     x = array()
-    images = generator(daemon, preprocessing_function=lambda image: image - image.mean())
+    images = generator(real, preprocessing_function=lambda image: image - image.mean())
     got = next(images.flow(x, batch_size=20, shuffle=False))
     assert np.abs(got - (x - x.mean((1, 2, 3), keepdims=True))).max() < 1e-3
     with pytest.raises(ValueError, match="preprocessing_function"):
-        generator(daemon, preprocessing_function=abs, rescale=2)
+        generator(real, preprocessing_function=abs, rescale=2)
 
 
 @pytest.mark.parametrize("mode", ["categorical", "sparse", "binary", "input", None])
-def test_class_modes(daemon, folder, mode):
-    flow = generator(daemon, rescale=1 / 255).flow_from_directory(
+def test_class_modes(real, folder, mode):
+    flow = generator(real, rescale=1 / 255).flow_from_directory(
         folder, target_size=(9, 11), batch_size=6, class_mode=mode, shuffle=False)
     names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     assert flow.class_indices == {name: label for label, name in enumerate(names)}
     assert flow.num_classes == len(names)
     got = next(flow)
-    with stoker.connect(daemon.path) as node:
+    with stoker.connect(real.path) as node:
         loader = node.loader(folder, batch_size=6, shuffle=False, layout="NHWC", transforms=[
             stoker.Resize((9, 11), interpolation="nearest"), stoker.ToTensor()])
         images, labels = next(iter(loader))
@@ -136,9 +121,9 @@ def test_class_modes(daemon, folder, mode):
         assert got[1].dtype == np.float32 and np.array_equal(got[1], labels)
 
 
-def test_a_folder_is_split_as_keras_does(daemon, folder):
+def test_a_folder_is_split_as_keras_does(real, folder):
     """Of each class the first part is for validation; both flows at a time."""
-    images = generator(daemon, validation_split=0.3)
+    images = generator(real, validation_split=0.3)
     original = keras.src.legacy.preprocessing.image.ImageDataGenerator(validation_split=0.3)
     for subset in ("validation", "training"):
         wanted = original.flow_from_directory(folder, target_size=(24, 24), batch_size=64,
@@ -151,33 +136,33 @@ def test_a_folder_is_split_as_keras_does(daemon, folder):
         assert np.array_equal(got[0], pixels) and np.array_equal(got[1], labels)
 
 
-def test_the_folder_of_an_array_goes_with_its_flow(daemon):
-    flow = generator(daemon).flow(array())
+def test_the_folder_of_an_array_goes_with_its_flow(real):
+    flow = generator(real).flow(array())
     folder = os.path.dirname(flow.loader._request["dataset"]["path"])
     assert os.path.exists(folder)
     del flow
     assert not os.path.exists(folder)
 
 
-def test_what_is_refused(daemon, folder):
-    images = generator(daemon)
+def test_what_is_refused(real, folder):
+    images = generator(real)
     for call in (lambda: images.flow(array() / 255), lambda: images.flow(array()[0]),
                  lambda: images.flow(array(), y=[1]), lambda: images.fit(array(), augment=True),
                  lambda: images.flow(array(), subset="all"),
                  lambda: images.flow_from_directory(folder, color_mode="grayscale"),
                  lambda: images.flow_from_directory(folder, class_mode="none"),
                  lambda: images.flow_from_directory(folder, classes=["other"]),
-                 lambda: generator(daemon, interpolation_order=3),
-                 lambda: generator(daemon, validation_split=2),
-                 lambda: generator(daemon, data_format="channels")):
+                 lambda: generator(real, interpolation_order=3),
+                 lambda: generator(real, validation_split=2),
+                 lambda: generator(real, data_format="channels")):
         with pytest.raises(ValueError):
             call()
 
 
-def test_fit_takes_two_of_them(daemon):
+def test_fit_takes_two_of_them(real):
     """Training and validation at the same time, two epochs."""
     x, y = array(40), np.arange(40) % 2
-    images = generator(daemon, rotation_range=15, width_shift_range=0.1, horizontal_flip=True,
+    images = generator(real, rotation_range=15, width_shift_range=0.1, horizontal_flip=True,
                        rescale=1 / 255, validation_split=0.25)
     model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(2, "softmax")])
     model.compile("sgd", "sparse_categorical_crossentropy")

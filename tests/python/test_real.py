@@ -24,23 +24,9 @@ TRANSFORMS = [stoker.RandomResizedCrop(16), stoker.RandomHorizontalFlip(), stoke
               stoker.Normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return pictures(tmp_path_factory.mktemp("pictures") / "train")
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory):
-    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
-    yield daemon
-    if daemon.process.poll() is None:
-        assert daemon.stop() == 0
-
-
 @pytest.fixture
-def node(daemon):
-    with stoker.connect(daemon.path) as node:
-        yield node
+def node(near):
+    return near
 
 
 def indices(loader):
@@ -263,8 +249,8 @@ def test_killed_daemon(tmp_path, folder):
     assert state["position"] % 4 == 0 and state["position"] >= 4
 
 
-def test_the_examples_run(daemon, folder):
-    environment = {**os.environ, "STOKER_SOCKET": daemon.path,
+def test_the_examples_run(real, folder):
+    environment = {**os.environ, "STOKER_SOCKET": real.path,
                    "PYTHONPATH": str(ROOT / "client" / "python")}
     example = ROOT / "client" / "python" / "examples" / "train_loop.py"
     out = subprocess.run([sys.executable, example, folder, "8"], env=environment, check=True,

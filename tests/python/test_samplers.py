@@ -7,30 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-pytest.importorskip("PIL")
-
 import stoker
-from real_daemon import RealDaemon, binary, pictures
+from real_daemon import pictures
 from stoker import samplers
 
 COUNT, EACH = 21, 7
 PLAIN = [stoker.Resize((8, 8))]
 RANDOM = [stoker.RandomResizedCrop(8), stoker.RandomHorizontalFlip()]
-
-
-@pytest.fixture(name="real", scope="module")
-def fixture_real(tmp_path_factory):
-    if binary() is None:
-        pytest.skip("no stokerd was built")
-    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
-    with stoker.connect(daemon.path) as node:
-        yield node
-    assert daemon.stop() == 0
-
-
-@pytest.fixture(name="folder", scope="module")
-def fixture_folder(tmp_path_factory):
-    return pictures(tmp_path_factory.mktemp("pictures") / "train", each=EACH)
 
 
 def load(node, folder, **options):
@@ -98,28 +81,28 @@ def test_what_is_asked_for(daemon, node):
             node.loader("/data/20", batch_size=2, **wrong)
 
 
-def test_epochs_are_made_of_what_was_asked_for(real, folder):
+def test_epochs_are_made_of_what_was_asked_for(near, folder):
     listed = [20, 0, 5, 5, 9]
-    loader = load(real, folder, sampler=samplers.Subset(listed), shuffle=False)
+    loader = load(near, folder, sampler=samplers.Subset(listed), shuffle=False)
     assert loader.samples == 5 and indices(loader) == listed
-    loader = load(real, folder, sampler=samplers.Subset(listed))
+    loader = load(near, folder, sampler=samplers.Subset(listed))
     assert sorted(indices(loader)) == sorted(listed)
     validation = {label * EACH + i for label in range(3) for i in range(2)}
-    parts = [load(real, folder, validation_split=0.3, subset=part)
+    parts = [load(near, folder, validation_split=0.3, subset=part)
              for part in ("validation", "training")]
     assert [set(indices(part)) for part in parts] == \
         [validation, set(range(COUNT)) - validation]
-    loader = load(real, folder, sampler=samplers.Weighted(weights_by_class=[0, 1, 0],
+    loader = load(near, folder, sampler=samplers.Weighted(weights_by_class=[0, 1, 0],
                                                           num_samples=50))
     got = indices(loader)
     assert len(got) == 50 and {index // EACH for index in got} == {1}
-    loader = load(real, folder, sampler=samplers.Balanced(per_class=4))
+    loader = load(near, folder, sampler=samplers.Balanced(per_class=4))
     assert Counter(index // EACH for index in indices(loader)) == {0: 4, 1: 4, 2: 4}
 
 
-def test_datasets_mixed(real, folder, tmp_path):
+def test_datasets_mixed(near, folder, tmp_path):
     other = pictures(tmp_path / "other", each=2)
-    loader = load(real, stoker.Mix([folder, other]), shuffle=False)
+    loader = load(near, stoker.Mix([folder, other]), shuffle=False)
     assert indices(loader) == list(range(COUNT + 6))
     assert loader.paths([0, COUNT]) == [folder + "/class0/000.png", other + "/class0/000.png"]
     with pytest.raises(ValueError, match="2 weights for 1"):
@@ -127,22 +110,22 @@ def test_datasets_mixed(real, folder, tmp_path):
     with pytest.raises(ValueError, match="num_samples"):
         stoker.Mix([folder, other], num_samples=2)
     mix = stoker.Mix([folder, other], weights=[0.25, 0.75], num_samples=400)
-    got = Counter(index >= COUNT for index in indices(load(real, mix)))
+    got = Counter(index >= COUNT for index in indices(load(near, mix)))
     assert 260 < got[True] < 340 and got[True] + got[False] == 400  # of these draws, forever
     with pytest.raises(ValueError, match="choose one"):
-        load(real, mix, sampler=samplers.Balanced())
+        load(near, mix, sampler=samplers.Balanced())
 
 
-def test_echo(real, folder):
-    loader = load(real, folder, echo=3, echo_window=8, transforms=RANDOM)
+def test_echo(near, folder):
+    loader = load(near, folder, echo=3, echo_window=8, transforms=RANDOM)
     assert loader.samples == 3 * COUNT and len(loader) == 16
     assert Counter(indices(loader)) == dict.fromkeys(range(COUNT), 3)
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
-def test_views(real, folder, layout):
-    alone = load(real, folder, transforms=RANDOM, layout=layout)
-    loader = load(real, folder, transforms=RANDOM, layout=layout, views=5)
+def test_views(near, folder, layout):
+    alone = load(near, folder, transforms=RANDOM, layout=layout)
+    loader = load(near, folder, transforms=RANDOM, layout=layout, views=5)
     for (images, labels), (views, theirs) in itertools.zip_longest(alone, loader):
         assert views.shape == (len(images), 5, *images.shape[1:])
         assert np.array_equal(views[:, 0], images) and np.array_equal(labels, theirs)
@@ -156,21 +139,21 @@ SAMPLINGS = {"subset": {"sampler": samplers.Subset([3, 17, 4, 9, 9, 12, 2])},
 
 
 @pytest.mark.parametrize("name", SAMPLINGS)
-def test_a_state_is_of_its_sampler(real, folder, name):
+def test_a_state_is_of_its_sampler(near, folder, name):
     """It resumes byte for byte, and what samples otherwise refuses it by name."""
     options = {"transforms": RANDOM, **SAMPLINGS[name]}
-    whole = [image.tobytes() for images, _ in load(real, folder, **options) for image in images]
-    first = load(real, folder, **options)
+    whole = [image.tobytes() for images, _ in load(near, folder, **options) for image in images]
+    first = load(near, folder, **options)
     assert len(first.sampling_hash) == 32
     it = iter(first)
     got = [image.tobytes() for image in next(it)[0]]
     state = json.loads(json.dumps(first.state_dict()))
     first.close()
-    second = load(real, folder, **options)
+    second = load(near, folder, **options)
     second.load_state_dict(state)
     got += [image.tobytes() for images, _ in second for image in images]
     assert got == whole
-    plain = load(real, folder, transforms=RANDOM)
+    plain = load(near, folder, transforms=RANDOM)
     assert plain.sampling_hash == ""
     with pytest.raises(stoker.TokenError, match="sampler"):
         plain.load_state_dict(state)
@@ -181,21 +164,21 @@ def test_a_state_is_of_its_sampler(real, folder, name):
     plain.load_state_dict(older)
 
 
-def test_any_batch_of_a_sampled_epoch(real, folder):
-    loader = load(real, folder, echo=2, echo_window=6, views=2, transforms=RANDOM,
+def test_any_batch_of_a_sampled_epoch(near, folder):
+    loader = load(near, folder, echo=2, echo_window=6, views=2, transforms=RANDOM,
                   sampler=samplers.Balanced(5))
     images = [images.copy() for images, _ in loader]
     for k in (0, 3, -1):
         assert np.array_equal(loader.batch(0, k).images, images[k])
 
 
-def test_what_is_wrong_is_said(real, folder):
+def test_what_is_wrong_is_said(near, folder):
     for options, words in (({"sampler": samplers.Subset([21])}, "index 21"),
                            ({"sampler": samplers.Balanced(), "subset": (0, 5)}, "subset_start"),
                            ({"validation_split": 1.5, "subset": "training"}, "between 0 and 1"),
                            ({"sampler": {"name": "lucky"}}, "lucky")):
         with pytest.raises(stoker.ArgumentError, match=words):
-            load(real, folder, **options)
+            load(near, folder, **options)
     for options in ({"echo": 0}, {"views": 0}, {"echo_window": 1}):
         with pytest.raises(ValueError, match=next(iter(options))):
-            load(real, folder, **options)
+            load(near, folder, **options)

@@ -5,30 +5,12 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip("PIL")
-
 import stoker
-from real_daemon import RealDaemon, binary, pictures
 from stoker import _show
 
 SIDE = 12
 PLAIN = [stoker.Resize((SIDE, SIDE))]
 NUMBERS = [*PLAIN, stoker.ToTensor(), stoker.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.25))]
-
-
-@pytest.fixture(name="node", scope="module")
-def fixture_node(tmp_path_factory):
-    if binary() is None:
-        pytest.skip("no stokerd was built")
-    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
-    with stoker.connect(daemon.path) as node:
-        yield node
-    assert daemon.stop() == 0
-
-
-@pytest.fixture(name="folder", scope="module")
-def fixture_folder(tmp_path_factory):
-    return pictures(tmp_path_factory.mktemp("pictures") / "train")
 
 
 @pytest.fixture(name="pyplot")
@@ -49,10 +31,10 @@ def shown(figure):
 @pytest.mark.parametrize("dtype,layout", [("uint8", "NHWC"), ("uint8", "NCHW"),
                                           ("float32", "NCHW"), ("float16", "NHWC"),
                                           ("bfloat16", "NCHW")])
-def test_pictures_and_titles(node, folder, pyplot, dtype, layout):
-    plain = node.loader(folder, batch_size=4, seed=5, transforms=PLAIN, dtype="uint8",
+def test_pictures_and_titles(near, folder, pyplot, dtype, layout):
+    plain = near.loader(folder, batch_size=4, seed=5, transforms=PLAIN, dtype="uint8",
                         layout="NHWC")
-    loader = node.loader(folder, batch_size=4, seed=5, dtype=dtype, layout=layout,
+    loader = near.loader(folder, batch_size=4, seed=5, dtype=dtype, layout=layout,
                          transforms=PLAIN if dtype == "uint8" else NUMBERS)
     figure = loader.show(rows=2, cols=5)
     tiles = shown(figure)
@@ -69,15 +51,15 @@ def test_pictures_and_titles(node, folder, pyplot, dtype, layout):
         f"class{label}" for label in plain.batch(3, 0).labels]
 
 
-def test_more_places_than_samples(node, folder, pyplot):
-    loader = node.loader(folder, batch_size=4, transforms=NUMBERS)
+def test_more_places_than_samples(near, folder, pyplot):
+    loader = near.loader(folder, batch_size=4, transforms=NUMBERS)
     figure = loader.show(rows=5, cols=5)
     assert len(figure.axes) == 25 and len(shown(figure)) == 21
     assert all(not axis.axison for axis in figure.axes)
 
 
-def test_without_matplotlib(node, folder, monkeypatch):
-    loader = node.loader(folder, batch_size=4, transforms=NUMBERS)
+def test_without_matplotlib(near, folder, monkeypatch):
+    loader = near.loader(folder, batch_size=4, transforms=NUMBERS)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match="install it"):
         loader.show()
@@ -87,7 +69,7 @@ def test_without_matplotlib(node, folder, monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("name", ["keras", "standard", "erased", "random"])
-def test_what_makes_numbers(node, folder, pyplot, name, dtype):
+def test_what_makes_numbers(near, folder, pyplot, name, dtype):
     """Lists that end in numbers: what is shown is the picture, as far as it is one."""
     resize = [stoker.Resize((SIDE, SIDE))]
     transforms = {
@@ -96,9 +78,9 @@ def test_what_makes_numbers(node, folder, pyplot, name, dtype):
                                                         samplewise_std_normalization=True)],
         "erased": [*NUMBERS, stoker.RandomErasing(p=1)],
         "random": [*NUMBERS, stoker.RandomErasing(p=1, value="random")]}[name]
-    plain = node.loader(folder, batch_size=4, seed=5, transforms=PLAIN, dtype="uint8",
+    plain = near.loader(folder, batch_size=4, seed=5, transforms=PLAIN, dtype="uint8",
                         layout="NHWC")
-    loader = node.loader(folder, batch_size=4, seed=5, dtype=dtype, transforms=transforms)
+    loader = near.loader(folder, batch_size=4, seed=5, dtype=dtype, transforms=transforms)
     for (tile, title), image, label in zip(shown(loader.show(rows=1, cols=4)),
                                            *plain.batch(0, 0)):
         image, off = image.astype(float), 2 if dtype == "bfloat16" else 1
@@ -112,11 +94,11 @@ def test_what_makes_numbers(node, folder, pyplot, name, dtype):
             assert 0.5 < same.mean() < 1
 
 
-def test_views(node, folder, pyplot):
+def test_views(near, folder, pyplot):
     """One beside the other, each with its sample's label."""
     crop = [stoker.Resize((SIDE, SIDE)), stoker.RandomCrop(6)]
     for views, transforms in ((3, crop), (5, [crop[0], stoker.FiveCrop(6)])):
-        loader = node.loader(folder, batch_size=2, seed=5, dtype="uint8", transforms=transforms,
+        loader = near.loader(folder, batch_size=2, seed=5, dtype="uint8", transforms=transforms,
                              views=views if views == 3 else 1, layout="NHWC")
         images, labels = loader.batch(0, 0)
         assert images.shape == (2, views, 6, 6, 3)
@@ -127,7 +109,7 @@ def test_views(node, folder, pyplot):
 
 
 @pytest.mark.parametrize("ending", ["npy", "npz"])
-def test_arrays(node, tmp_path, pyplot, ending):
+def test_arrays(near, tmp_path, pyplot, ending):
     images = np.random.default_rng(2).integers(0, 256, (6, 9, 9, 3), dtype=np.uint8)
     path = tmp_path / ("x." + ending)
     if ending == "npy":
@@ -135,15 +117,15 @@ def test_arrays(node, tmp_path, pyplot, ending):
     else:
         np.savez(path, x_train=images[:1], x_test=images, y_test=np.arange(6) % 2)
     dataset = str(path) if ending == "npy" else {"path": str(path), "split": "test"}
-    loader = node.loader(dataset, batch_size=6, shuffle=False, transforms=[stoker.ToTensor()])
+    loader = near.loader(dataset, batch_size=6, shuffle=False, transforms=[stoker.ToTensor()])
     tiles = shown(loader.show(rows=2, cols=3))
     assert np.array_equal([tile for tile, _ in tiles], images)
     assert [title for _, title in tiles] == (["0", "1", "2", "3", "4", "5"] if ending == "npy"
                                              else ["0", "1"] * 3)
 
 
-def test_mixed(node, folder, pyplot):
-    loader = node.loader(folder, batch_size=4, transforms=[*NUMBERS, stoker.MixUp(alpha=1.0)])
+def test_mixed(near, folder, pyplot):
+    loader = near.loader(folder, batch_size=4, transforms=[*NUMBERS, stoker.MixUp(alpha=1.0)])
     _, labels = loader.batch(0, 0)
     for (tile, title), label in zip(shown(loader.show(rows=1, cols=4)), labels):
         assert tile.shape == (SIDE, SIDE, 3)
