@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from harness import digest_of, wait_for
+from harness import wait_for
 
 N, H, W = 50, 7, 5
 AUGMENT = [{"name": "RandomCrop", "size": [7, 5], "padding": 2}, {"name": "RandomHorizontalFlip"}]

@@ -11,10 +11,10 @@ import numpy
 import pytest
 
 from harness import SOURCE, digest_of, wait_for
+from readers import Reader, forked
 from test_fields import MOVES, around, fixture_folder, manifest  # noqa: F401 (a fixture)
 from test_law import in_turn
 from test_mix import mixed
-from test_rings import Reader, forked
 
 sys.path.insert(0, str(SOURCE / "tests" / "reference"))
 sys.path.insert(0, str(SOURCE / "tests" / "unit"))

@@ -3,130 +3,17 @@
 catch up share one again, and nobody gets another byte than it would have alone.
 """
 
-import contextlib
 import random
 import threading
 
 import pytest
 
-from harness import Daemon, digest_of, wait_for
-from test_law import N, STREAM, digests
-
-# Six batches of six in a ring, so that an epoch of 60 does not fit by far.
-WISH = {**STREAM, "batch_size": 6, "prefetch": 6, "inflight": 2, "accept_moves": True}
-EPOCHS = 3
-
-
-class Reader:
-    """A peer that is driven batch by batch and keeps the digest of every sample it was given."""
-
-    def __init__(self, daemon, photos, **fields):
-        self.peer = daemon.connect()
-        self.wish = {**WISH, "epochs": EPOCHS, **fields}
-        answer = self.peer.attach(photos, **self.wish)
-        assert answer.name == "attached", answer
-        self.got, self.held, self.rings = {}, [], [self.peer.ring.number]
-
-    def take(self, seconds=None):
-        """Receive one batch and hold it; None at the END."""
-        while True:
-            message = self.peer.receive(*([seconds] if seconds else []))
-            assert message, "hung up"
-            if message.name == "end":
-                return None
-            if message.name == "progress":
-                continue
-            if message.name == "ring":
-                self.peer.follow(message)
-                self.rings.append(self.peer.ring.number)
-                continue
-            assert message.name == "batch", message
-            batch = (self.peer.ring, message)
-            for key, digest in self.digests(batch).items():
-                assert key not in self.got, f"{key} came twice"
-                self.got[key] = digest
-            self.held.append(batch)
-            return message
-
-    @staticmethod
-    def digests(batch):
-        ring, message = batch
-        arrays, fields = ring.read(message.fields["runs"]), message.fields
-        return {(fields["epoch"], fields["position"] + i):
-                digest_of({name: array[i] for name, array in arrays.items()})
-                for i in range(fields["count"])}
-
-    def release(self, count=1):
-        """Give the oldest back, which must still be as they came."""
-        for _ in range(count):
-            batch = self.held.pop(0)
-            for key, digest in self.digests(batch).items():
-                assert self.got[key] == digest, "a held batch changed"
-            self.peer.release(batch[1])
-
-    def go(self, batches):
-        """Take and release so many."""
-        for _ in range(batches):
-            self.take()
-            self.release(len(self.held))
-
-    def finish(self):
-        """All that is left; the digests of the whole run."""
-        self.release(len(self.held))
-        while self.take():
-            self.release()
-        return self.got
-
-    def stand_still(self, seconds=0.3):
-        """Take and release until nothing comes."""
-        with contextlib.suppress(TimeoutError):
-            while True:
-                self.release(len(self.held))
-                assert self.take(seconds), "it ended"
-
-
-@pytest.fixture(scope="module", name="reference")
-def fixture_reference(photos):
-    daemon = Daemon(workers=1, fetchers=1).spawn()
-    try:
-        out = digests(daemon, photos, epochs=EPOCHS)
-        daemon.terminate()
-    finally:
-        daemon.remove()
-    assert len(out) == EPOCHS * N
-    return out
-
-
-@pytest.fixture(name="reader")
-def fixture_reader(daemon, photos):
-    """A function that attaches a Reader; all leave at the end, and nothing of them stays."""
-    with contextlib.ExitStack() as stack:
-        def reader(**fields):
-            made = Reader(daemon, photos, **fields)
-            stack.callback(made.peer.close)
-            return made
-        yield reader
-    daemon.settle()
-
-
-def counter(daemon, name):
-    return daemon.status()[name]
-
-
-def forked(daemon, count=1):
-    wait_for(lambda: counter(daemon, "forks_total") >= count, f"{count} forks")
-
+from harness import wait_for
+from readers import (EPOCHS, WISH, Reader, counter, finish_together,  # noqa: F401 (fixtures)
+                     fixture_reader, fixture_reference, forked)
+from test_law import N, digests
 
 # -- fork -------------------------------------------------------------------------------------
-
-
-def finish_together(readers):
-    """Each in a thread of its own, to the end."""
-    threads = [threading.Thread(target=one.finish) for one in readers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 @pytest.mark.parametrize("pace", ["auto", "free"])
@@ -355,56 +242,6 @@ def test_one_who_has_ended_holds_nothing(daemon, reader, reference):
     assert reader().finish() == reference
     assert ended.peer.request("list", what="classes").name == "listing"
     assert ended.peer.request("detach").name == "ok"
-
-
-# -- live -------------------------------------------------------------------------------------
-
-
-def test_live(daemon, reader, reference):
-    """Who comes late and does not mind joins where the stream is, and costs no decode."""
-    first = reader()
-    first.go(13)
-    first.take()
-    second = reader(start="live", batch_size=4)
-    attached = second.peer.attached
-    assert (attached["epoch"], attached["position"]) in ((1, 24), (1, 30))
-    assert attached["ring"] == first.rings[-1]
-    done = threading.Thread(target=first.finish)
-    done.start()
-    second.take()
-    assert next(iter(second.got)) == (attached["epoch"], attached["position"])
-    second.finish()
-    done.join()
-    assert first.got == reference
-    begin = attached["epoch"], attached["position"]
-    assert {key: value for key, value in second.got.items() if key[0] < EPOCHS} == \
-        {key: value for key, value in reference.items() if key >= begin}
-
-
-def test_live_ranks_begin_together(daemon, reader, reference):
-    first = reader(epochs=2)
-    first.go(3)
-    first.take()
-    ranks = [reader(start="live", epochs=2, job="late", rank=rank, world=3, batch_size=2)
-             for rank in (1, 0, 2)]
-    begin = min(rank.peer.attached["position"] for rank in ranks)
-    assert begin in (24, 30)
-    assert sorted(rank.peer.attached["position"] for rank in ranks) == \
-        [begin, begin + 2, begin + 4]
-    finish_together((first, *ranks))
-    joined = {**ranks[0].got, **ranks[1].got, **ranks[2].got}
-    assert sum(len(rank.got) for rank in ranks) == len(joined)
-    assert joined == {key: value for key, value in reference.items()
-                      if (0, begin) <= key and key[0] < 2}
-
-
-def test_live_where_nobody_reads(daemon, reader, reference):
-    """Then it is where it asked to begin; and ATTACHED says so for every start."""
-    alone = reader(start="live", epochs=1, position=13)
-    assert (alone.peer.attached.get("epoch", 0), alone.peer.attached["position"]) == (0, 13)
-    assert min(alone.finish()) == (0, 13)
-    late = reader(position=58, last_batch="drop", epochs=2)
-    assert (late.peer.attached["epoch"], late.peer.attached.get("position", 0)) == (1, 0)
 
 
 @pytest.mark.parametrize("field", ["start", "pace"])

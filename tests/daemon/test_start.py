@@ -3,7 +3,6 @@
 before they are needed.
 """
 
-import os
 import signal
 import socket
 import stat
