@@ -56,7 +56,7 @@ def test_tables_are_the_headers():
                        ("argument", errors.ArgumentError), ("stopping", errors.Stopping),
                        ("transport", errors.TransportError),
                        ("too_many_connections", errors.TooManyConnections)):
-        assert type(errors.from_message(numbers[name], name, "")) is kind
+        assert type(errors.from_message({"code": numbers[name], "name": name, "text": ""})) is kind
     assert errors.TokenError.CODE == numbers["token"]
 
 

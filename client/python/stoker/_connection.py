@@ -96,7 +96,7 @@ class Connection:
             if message.fields.get("seq") != self._seq:
                 self._inbox.append(message)
             elif message.name == "error":
-                raise from_message(**_error(message))
+                raise from_message(message.fields)
             elif message.name == reply:
                 return message.fields
             else:
@@ -286,13 +286,9 @@ class Connection:
         self.close()
         for message in self._inbox:
             if message.name == "error":  # it came beside a request: cut off, and told why
-                return from_message(**_error(message))
+                return from_message(message.fields)
         self.lost = True
         return Disconnected(f"stokerd closed the connection{why}")
-
-
-def _error(message: _wire.Received) -> Dict[str, Any]:
-    return {key: message.fields[key] for key in ("code", "name", "text")}
 
 
 def _after_fork() -> None:

@@ -5,7 +5,7 @@ A time-out is Python's own TimeoutError and loses nothing: the call can be made 
 """
 from __future__ import annotations
 
-from typing import Dict, Type
+from typing import Any, Dict, Mapping, Type
 
 
 class Error(Exception):
@@ -101,6 +101,8 @@ class SampleError(Error):
     dataset), ``path``, ``code`` and ``name`` of the protocol's error table.
     """
 
+    _FIELDS = ("text", "epoch", "position", "sample", "path", "code", "name")
+
     def __init__(self, text: str, *, epoch: int, position: int, sample: int, path: str,
                  code: int, name: str) -> None:
         where = f"{path!r}" if path else f"sample {sample}"
@@ -112,6 +114,14 @@ class SampleError(Error):
         self.path = path
         self.code = code
         self.name = name
+
+    @classmethod
+    def from_message(cls, fields: Mapping[str, Any]) -> SampleError:
+        """The exception for a BAD_SAMPLE message."""
+        return cls(**{key: fields[key] for key in cls._FIELDS})
+
+    def __reduce__(self) -> Any:
+        return self.from_message, ({key: getattr(self, key) for key in self._FIELDS},)
 
 
 _BY_CODE: Dict[int, Type[RequestError]] = {
@@ -129,8 +139,9 @@ _BY_CODE: Dict[int, Type[RequestError]] = {
 _STOPPING = 27
 
 
-def from_message(code: int, name: str, text: str) -> Error:
+def from_message(fields: Mapping[str, Any]) -> Error:
     """The exception for an ERROR message."""
+    code, name, text = (fields[key] for key in ("code", "name", "text"))
     if code == _STOPPING:
         return Stopping(text or name)
     return _BY_CODE.get(code, RequestError)(code, name, text)

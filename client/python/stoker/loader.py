@@ -6,7 +6,6 @@ One thread at a time uses a loader. Arrays and batches may be read and dropped i
 from __future__ import annotations
 
 import gc
-import logging
 import math
 import time
 import warnings
@@ -16,15 +15,15 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List,
 import numpy as np
 
 from . import _show, state
-from ._patience import Patience
+from ._reader import Reader
 from ._wire import Received
-from .batch import Batch, Copy, Lease
-from .errors import (ArgumentError, DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
-                     TooManyConnections, from_message)
+from .batch import Batch, Lease
+from .errors import ArgumentError, Disconnected, Error, SampleError, Stopping, from_message
 from .state import Place
 
 if TYPE_CHECKING:
     from ._connection import Connection
+    from ._ring import Field
 
 Item = TypeVar("Item")
 Arrays = Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
@@ -32,10 +31,6 @@ Arrays = Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 # Where held batches keep others from coming: collect those in reference cycles, then tell.
 HELD_COLLECT_S = 0.1
 HELD_WARNING_S = 5.0
-
-# What a daemon that comes back, or has not gone yet, may answer: another try is worth it.
-_PASSING = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
-_log = logging.getLogger("stoker")
 
 
 class Iteration(Generic[Item]):
@@ -56,7 +51,7 @@ class Iteration(Generic[Item]):
         return self._make(message)
 
 
-class Loader:
+class Loader(Reader):
     """Made by Node.loader(). ``for images, labels in loader`` yields the rest of an epoch.
 
     Each ``for`` is the next epoch; after a ``break`` in mid-epoch the next one begins the epoch
@@ -87,40 +82,18 @@ class Loader:
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
                  epochs: Optional[int], timeout: Optional[float],
                  reconnect: Optional[float] = None, live: bool = False) -> None:
-        self._connect = connect
-        self._request = request
         self._iteration = 0  # the number of the one that may go on
         self._taken = False  # did the application get anything in it?
         self._classes: Optional[List[str]] = None
-        self._at = Place(0, 0)  # all before it went to the application
         self._said: Optional[Place] = None  # by set_epoch or load_state_dict: where to begin
         self._said_last = False  # ... and nothing went to the application since
         self._closed = False
-        self._attached = False
-        self._away: Optional[Error] = None  # why the daemon went, if it was not found again
-        self._patience = Patience(reconnect or 0)
-        self.reconnect = reconnect
-        self.reconnects = 0
         self._got_batches = self._got_samples = 0
         self._waited_s = 0.0
-        self.epochs = epochs
-        self.timeout = timeout
         self.dtype: str = request["dtype"]
         self.layout: str = request["layout"]
-        self.batch_size: int = request["batch_size"]
-        self.inflight: int = request["inflight"]
-        self.rank: int = request["rank"]
-        self.world_size: int = request["world"]
-        self._connection = connect()
-        try:
-            attached = self._attach(None if live else self._at)
-        except BaseException:
-            self._connection.close()
-            raise
-        self.samples: int = attached["samples"]
-        self.dataset_fingerprint: str = attached["dataset_fingerprint"]
-        self.pipeline_hash: str = attached["pipeline_hash"]
-        self.sampling_hash: str = attached["sampling_hash"]
+        super().__init__(connect, request, epochs=epochs, timeout=timeout, reconnect=reconnect,
+                         live=live)
 
     def __len__(self) -> int:
         """Batches of a whole epoch for this rank."""
@@ -146,15 +119,7 @@ class Loader:
         number = k + len(self) if k < 0 else k
         if not 0 <= number < len(self):
             raise IndexError(f"there is no batch {k}: an epoch has {len(self)} for this rank")
-        request = dict(self._request, epoch=epoch, epochs=1, inflight=1, prefetch=1, pace="free",
-                       position=number * self.batch_size * self.world_size, **self._expected())
-        request.pop("job", None)
-        self._connection.check_process()
-        connection = self._connect()
-        try:
-            return self._only_batch(connection, request)
-        finally:
-            connection.close()
+        return self._only_batch(epoch, number)
 
     def show(self, rows: int = 4, cols: int = 8, epoch: Optional[int] = None) -> Any:
         """A figure of matplotlib with this rank's first samples of an epoch (that of the next
@@ -183,7 +148,7 @@ class Loader:
                 "wait_seconds": self._waited_s, "reconnects": self.reconnects}
 
     @property
-    def fields(self) -> Dict[str, _ring.Field]:
+    def fields(self) -> Dict[str, Field]:
         """What a sample has, by name (image, label, index, and what else its dataset has): each
         with its ``dtype``, stoker's word, and its ``shape``."""
         return dict(self._ring.fields)
@@ -349,7 +314,7 @@ class Loader:
                 return None
             self._advance(fields)
             if name == "bad_sample":
-                raise _sample_error(fields)
+                raise SampleError.from_message(fields)
             self._got_batches += 1
             self._got_samples += fields["count"]
             return message
@@ -358,7 +323,7 @@ class Loader:
             self._at = Place(max(fields["epoch"], epoch + 1), 0)
             return None
         if name == "error":
-            raise from_message(fields["code"], fields["name"], fields["text"])
+            raise from_message(fields)
         raise self._connection.broken(f"{name} where a batch should come")
 
     def _advance(self, fields: Dict[str, Any]) -> None:
@@ -390,23 +355,6 @@ class Loader:
                 _, step = steps.pop()
                 if self._why_held():
                     step()
-
-    def _receive(self, timeout: Optional[float]) -> Optional[Received]:
-        """The next message that is for the iteration; None after ``timeout`` seconds."""
-        message = self._connection.receive(timeout)
-        if message is None:
-            return None
-        if message.name == "ring":
-            self._follow(message.fields)
-            return self._receive(timeout)
-        if message.name == "goaway":
-            self._connection.unread(message)  # so that whoever asks again hears it again
-            raise Stopping(f"stokerd stops: {message.fields['text']}")
-        self._patience.find()
-        return message
-
-    def _deadline(self) -> float:
-        return math.inf if self.timeout is None else time.monotonic() + self.timeout
 
     def _warn_held(self) -> None:
         warnings.warn("waiting for a batch" + self._why_held(), RuntimeWarning, stacklevel=5)
@@ -447,135 +395,7 @@ class Loader:
         return [item if isinstance(item, str) else item.decode("utf-8", "surrogateescape")
                 for item in items]
 
-    # Attaching
-
-    def _attach(self, place: Optional[Place], **expected: str) -> Dict[str, Any]:
-        """``place`` None is where the stream is now."""
-        connection = self._connection
-        request = dict(self._request, **expected)
-        if place is None:
-            request["start"] = "live"
-        else:
-            request.update(epoch=place.epoch, position=place.position)
-            if self.epochs is not None:
-                request["epochs"] = max(1, self.epochs - place.epoch)  # 0 would be endless
-        attached = connection.request_within(self.timeout, "attach", "attached", **request)
-        connection.mark()
-        self._ring = attached["memory"]
-        self._batches: int = attached["batches"]
-        self._at = self._entered(attached) if place is None else place
-        self._attached = True
-        return attached
-
-    def _entered(self, attached: Dict[str, Any]) -> Place:
-        """Where a live start begins: the place of all ranks' batch that our first one is of."""
-        position = attached["position"] - self.rank * self.batch_size
-        if not 0 <= position < attached["samples"]:
-            raise self._connection.broken("a start outside of the epoch")
-        return Place(attached["epoch"], position)
-
-    def _follow(self, fields: Dict[str, Any]) -> None:
-        """Batches from now on are in another ring; those that are held keep theirs mapped."""
-        if not fields["memory"].like(self._ring):
-            raise self._connection.broken("a ring of other samples")
-        self._ring = fields["memory"]
-
-    def _move(self, place: Place) -> None:
-        """Attach anew at another place, of what must be the same stream."""
-        if self._attached:
-            self._connection.request("detach", "ok")
-            self._connection.forget()  # what the application holds stays as it is
-        self._attached = False
-        self._attach(place, **self._expected())
-
-    def _expected(self) -> Dict[str, str]:
-        return {"expect_dataset": self.dataset_fingerprint, "expect_pipeline": self.pipeline_hash,
-                "expect_sampling": self.sampling_hash}
-
-    def _list(self, what: str, after: int = 0) -> Dict[str, Any]:
-        deadline = self._deadline()
-        while True:
-            try:
-                return self._connection.request("list", "listing", what=what, after=after)
-            except Disconnected as error:
-                self._recover(error, self._at, deadline)
-
-    def _only_batch(self, connection: Connection, request: Dict[str, Any]) -> Batch:
-        attached = connection.request_within(self.timeout, "attach", "attached", **request)
-        ring = attached["memory"]
-        while True:
-            message = connection.receive(self.timeout)
-            if message is None:
-                raise TimeoutError(f"no batch came within {self.timeout:g} s")
-            name, fields = message
-            if name == "ring" and fields["memory"].like(ring):
-                ring = fields["memory"]
-                continue
-            if name == "bad_sample":
-                raise _sample_error(fields)
-            if name == "error":
-                raise from_message(fields["code"], fields["name"], fields["text"])
-            if name == "goaway":
-                raise Stopping(f"stokerd stops: {fields['text']}")
-            first = request["position"] + self.rank * self.batch_size
-            if name != "batch" or not ring.has(fields["runs"], fields["count"]) or \
-                    (fields["epoch"], fields["position"]) != (request["epoch"], first):
-                raise connection.broken(f"{name} where one batch should come")
-            copy = Copy(ring, fields["runs"])
-            return Batch(copy, copy, fields)
-
-    # When the daemon goes away
-
-    def _recover(self, error: Error, place: Place, deadline: float) -> None:
-        """Wait for the daemon and attach at ``place``; raises ``error`` if that cannot be."""
-        given_up = self._away is not None  # in an earlier call
-        if self._away is not None:
-            error = self._away
-        elif self.reconnect and (self._connection.lost or isinstance(error, Stopping)):
-            # As text: who keeps the record would keep the frames, and the arrays in them.
-            _log.warning("%s; waiting up to %g s for another", str(error), self.reconnect)
-            self._away = error
-        else:
-            raise type(error)(f"{error}; state_dict() says where to go on") from error
-        # A daemon that stops begins nothing new, so what is held stays as it is without a lease.
-        self._connection.close()
-        done = (self._patience.lose() or given_up) and self._reattach(place)
-        while not done:
-            if time.monotonic() >= deadline:
-                raise TimeoutError(f"no batch came within {self.timeout:g} s: {error}")
-            if self._patience.over:
-                raise type(error)(f"{error}, and none served within {self.reconnect:g} s; "
-                                  "state_dict() says where to go on") from error
-            self._patience.sleep(deadline)
-            done = self._reattach(place)
-        self._away = None
-        self.reconnects += 1
-        _log.warning("stokerd is there again; going on at epoch %d, position %d", *place)
-
-    def _reattach(self, place: Place) -> bool:
-        """One try; False if another one is worth it."""
-        try:
-            self._connection = self._connect()
-        except _PASSING:
-            return False
-        try:
-            self._attach(place, **self._expected())
-        except _PASSING:
-            self._connection.close()
-            return False
-        except BaseException:
-            self._connection.close()
-            raise
-        return True
-
-
 def _subset(request: Dict[str, Any]) -> Optional[Tuple[int, Optional[int]]]:
     if "subset_start" not in request:
         return None
     return request["subset_start"], request.get("subset_stop")
-
-
-def _sample_error(fields: Dict[str, Any]) -> SampleError:
-    return SampleError(fields["text"], epoch=fields["epoch"], position=fields["position"],
-                       sample=fields["sample"], path=fields["path"], code=fields["code"],
-                       name=fields["name"])
