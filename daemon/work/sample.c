@@ -376,8 +376,9 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 	};
 	if (other.outcome == JOB_DONE)
 		sample_draw(&other, other.sample, kit);
+	other.bytes = BUFFER_NULL; /* for a substitute: the kin behind draw from the mate's own */
 	sample_finish(&other, kit);
-	first->mate = other.bytes;
+	buffer_deinit(&other.bytes);
 	if (other.outcome == JOB_DONE || other.substituted) {
 		pipeline_mix(recipe.pipeline, &job->key, job->field[FIELD_IMAGE], kit->mate.data,
 			     job->field[FIELD_LABEL], (const float *)(void *)label,

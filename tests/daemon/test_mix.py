@@ -102,6 +102,36 @@ def test_a_sweep_shares_its_reads(daemon, photos):
         peer.close()
 
 
+def test_a_sweep_with_damage(daemon, photos, tmp_path):
+    """Kin that mix, each with a mate that cannot be decoded: what stands in for it is one's own
+    choice, and not the next one's mate.
+    """
+    for number, path in enumerate(sorted(photos.glob("*/*"))):
+        copy = tmp_path / path.relative_to(photos)
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(b"no picture" if number % 3 == 0 else path.read_bytes())
+    lists = [[*CROP, {"name": "MixUp"}], [*CROP[:1], {"name": "CutMix"}], [*CROP, {"name": "CutMix"}]]
+    fields = {"bad_samples": "substitute", "epochs": 1}
+    alone = [collect(daemon, tmp_path, transforms, **fields) for transforms in lists]
+    workers = daemon.status()["workers"]
+    assert daemon.set("workers", 0).name == "ok"  # so that all are ordered as one
+    before = daemon.status()["decodes_shared_total"]
+    peers = [daemon.connect() for _ in lists]
+    for peer, transforms in zip(peers, lists):
+        answer = peer.attach(tmp_path, transforms=transforms, prefetch=8, **{**STREAM, **fields})
+        assert answer.name == "attached", answer
+    assert daemon.set("workers", workers).name == "ok"
+    streams = [peer.samples() for peer in peers]
+    for _ in alone[0]:
+        for stream, expected in zip(streams, alone):
+            epoch, position, arrays = next(stream)
+            assert (arrays["image"] == expected[epoch, position][0]).all(), position
+            assert (arrays["label"] == expected[epoch, position][1]).all(), position
+    assert daemon.status()["decodes_shared_total"] > before
+    for peer in peers:
+        peer.close()
+
+
 @pytest.mark.parametrize("transforms, dtype, words", [
     ([*CROP[:1], {"name": "MixUp"}], "uint8", "MixUp makes fractions"),
     ([*CROP, {"name": "MixUp", "alpha": 5}], "float32", "alpha"),
