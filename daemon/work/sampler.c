@@ -327,6 +327,12 @@ static int balanced_make(struct sampler *sampler, const struct sampler_spec *spe
 		return no_memory(source->fault);
 	sampler->per_class =
 		spec->number ? spec->number : (source->count - 1) / sampler->classes + 1;
+	if (sampler->per_class > SAMPLER_POSITIONS_MAX / sampler->classes)
+		return fault_say(source->fault, SAMPLER_E_ARGUMENT,
+				 "sampler balanced: 'per_class' of %llu makes an epoch of the %llu "
+				 "classes more than 2^40 positions long",
+				 (unsigned long long)sampler->per_class,
+				 (unsigned long long)sampler->classes);
 	sampler->positions = sampler->per_class * sampler->classes;
 	return 0;
 }

@@ -18,6 +18,8 @@
 #include "work/dataset.h"
 
 #define SAMPLER_ENTRY_BYTES 12
+/* Of an epoch: as many can be counted, times echo, too. */
+#define SAMPLER_POSITIONS_MAX ((uint64_t)1 << 40)
 
 enum sampler_kind {
 	SAMPLER_NONE,

@@ -9,8 +9,6 @@
 #include "work/quote.h"
 #include "work/sampler.h"
 
-/* Epochs stay where positions times echo can be counted. */
-#define SPEC_NUMBER_MAX ((uint64_t)1 << 40)
 #define PATH_BYTES_MAX 4096
 #define STEP_NUMBERS 4096 /* read at a time */
 
@@ -73,7 +71,7 @@ static const char *list_words(bool whole)
 static bool list_takes(double number, bool whole)
 {
 	return isfinite(number) && number >= 0 &&
-	       (!whole || (number == trunc(number) && number <= (double)SPEC_NUMBER_MAX));
+	       (!whole || (number == trunc(number) && number <= (double)SAMPLER_POSITIONS_MAX));
 }
 
 /* A file, to be read where it may take its time. */
@@ -116,7 +114,7 @@ static int spec_number(struct sampler_spec *spec, const char *key, const struct 
 	const struct value *value = value_get(map, key);
 	if (!value || value->kind == VALUE_NIL)
 		return 0;
-	if (value->kind != VALUE_UINT || value->uint == 0 || value->uint > SPEC_NUMBER_MAX)
+	if (value->kind != VALUE_UINT || value->uint == 0 || value->uint > SAMPLER_POSITIONS_MAX)
 		return spec_fault(fault, names[spec->kind - 1], key,
 				  "a whole number from 1 to 2^40");
 	spec->number = value->uint;

@@ -279,6 +279,7 @@ def test_tokens_name_the_sampling(daemon, folder):
     ({"sampler": {"name": "weighted", "weights_by_class": [1, 1, 1], "num_samples": 0}},
      "num_samples"),
     ({"sampler": {"name": "balanced", "per_class": "many"}}, "per_class"),
+    ({"sampler": {"name": "balanced", "per_class": 1 << 40}}, "more than 2^40"),
     ({"views": 2, "draft": True}, "draft"),
 ])
 def test_what_is_wrong_is_said(daemon, folder, fields, words):
