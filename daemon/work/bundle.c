@@ -258,12 +258,10 @@ static int bundle_walk_entries(struct bundle_walk *walk, struct archive *archive
 
 static int bundle_walk_archive(struct bundle_walk *walk)
 {
-	/* A zip that was cut off can be read up to there. A listing takes none: who looks at what
-	 * there is would not see that there was more. */
-	struct archive *archive =
-		bundle_reader(archive_read_support_format_tar,
-			      walk->seen ? archive_read_support_format_zip_seekable
-					 : archive_read_support_format_zip);
+	/* A zip by its directory: without one it was cut off, and there is no way past a file in
+	 * it but to unpack it, to an end that nobody knows. */
+	struct archive *archive = bundle_reader(archive_read_support_format_tar,
+						archive_read_support_format_zip_seekable);
 	if (!archive)
 		return -ENOMEM;
 	int result = archive_read_open_filename(archive, walk->bundle->path, BLOCK) == ARCHIVE_OK

@@ -215,6 +215,10 @@ def test_cut(tmp_path, samples):
         cut = tmp_path / f"cut{number}.tar.gz"
         cut.write_bytes(data[:draw.randrange(len(data) - 100)])
         assert isinstance(look(str(cut), kind="cifar10"), str)
+    with open(published.put(tmp_path / "whole.zip", places["m"]), "rb") as file:
+        data = file.read()
+    (tmp_path / "cut.zip").write_bytes(data[:data.index(b"PK\x01\x02")])  # its directory
+    assert "cannot read" in look(str(tmp_path / "cut.zip"), kind="mnist")
 
 
 def test_bombs(tmp_path, samples):
