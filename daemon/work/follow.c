@@ -19,7 +19,8 @@ static struct place place_warp(const struct warp *warp, struct place place)
 	double yx = a[3] - place.y * g, yy = a[4] - place.y * h, y = place.y - a[5];
 	double by = xx * yy - xy * yx;
 	struct place out = {(x * yy - xy * y) / by, (xx * y - x * yx) / by};
-	if (by == 0.0 || g * out.x + h * out.y + 1.0 <= 0.0)
+	/* Turned round, for a NaN of arithmetic has not the same bits on every machine. */
+	if (by == 0.0 || !(g * out.x + h * out.y + 1.0 > 0.0))
 		return (struct place){NAN, NAN};
 	return out;
 }

@@ -260,6 +260,17 @@ def test_bad_masks(daemon, folder):
     assert len(samples(daemon, path, ["image"], fields=[], **wish)) == N
 
 
+def test_a_place_nowhere(daemon, folder):
+    """What goes beyond all numbers becomes the one NaN that is everywhere the same."""
+    folder, _ = folder
+    path = manifest(folder, "far", [{"path": f"{i}.png", "label": i, "points": [[3e38, -3e38]]}
+                                    for i in range(N)])
+    far = {"name": "RandomAffine", "degrees": [45, 45], "scale": [1e4, 1e4], "shear": [89, 89]}
+    made = samples(daemon, path, ["points"], transforms=[*MOVES["warp"][:1], *[far] * 59])
+    bits = {int(number) for arrays in made for number in arrays["points"].view("uint32").flat}
+    assert bits == {0x7fc00000}, bits
+
+
 def test_kin_with_other_fields(daemon, folder):
     """One decode, for a stream that has the mask and for one that has not: the bytes of each
     alone, though one of the masks is missing."""
