@@ -98,18 +98,25 @@ static int columns_begin(struct columns *columns, const struct cell *cells, unsi
 	return 0;
 }
 
-static int column_append(struct column *column, const void *bytes, size_t size)
+/* `size` bytes more than there are, which the caller writes. */
+static int column_extend(struct column *column, size_t size)
 {
 	if (ARRAY_RESERVE(column->data, column->capacity, column->size + size) ||
 	    ARRAY_RESERVE(column->ends, column->ends_capacity, column->rows + 1))
 		return -ENOMEM;
-	if (size)
-		memcpy(column->data + column->size, bytes, size);
 	column->size += size;
 	column->ends[column->rows++] = column->size;
 	if (size > column->widest)
 		column->widest = size;
 	return 0;
+}
+
+static int column_add_path(struct column *column, const struct cell *cell)
+{
+	int r = column_extend(column, cell->text_size);
+	if (r == 0)
+		memcpy(column->data + column->size - cell->text_size, cell->text, cell->text_size);
+	return r;
 }
 
 static int column_add_list(struct column *column, const struct cell *cell, struct fault *fault)
@@ -119,27 +126,20 @@ static int column_add_list(struct column *column, const struct cell *cell, struc
 		return fault_say(fault, COLUMN_E_BAD, "'%s' has %u numbers, which are no %s",
 				 column->name, cell->count,
 				 item == 4 ? "boxes of 4" : "points of 2");
-	uint64_t before = column->size;
-	int r = 0;
-	for (uint32_t i = 0; i < cell->count && r == 0; i++) {
+	uint64_t at = column->size;
+	int r = column_extend(column, cell->count * sizeof(float));
+	for (uint32_t i = 0; i < cell->count && r == 0; i++, at += sizeof(float)) {
 		const struct label *label = &cell->numbers[i];
 		float number = label->real ? label->number : (float)label->whole;
-		r = ARRAY_RESERVE(column->data, column->capacity, column->size + sizeof(number));
-		if (r == 0)
-			memcpy(column->data + column->size, &number, sizeof(number));
-		column->size += sizeof(number);
+		memcpy(column->data + at, &number, sizeof(number));
 	}
-	if (r)
-		return r;
-	size_t size = column->size - before;
-	column->size = before;
-	return column_append(column, column->data + before, size);
+	return r;
 }
 
 static int column_add(struct column *column, const struct cell *cell, struct fault *fault)
 {
 	if (column->kind == COLUMN_MASK)
-		return column_append(column, cell->text, cell->text_size);
+		return column_add_path(column, cell);
 	if (column->kind != COLUMN_NUMBERS)
 		return column_add_list(column, cell, fault);
 	if (cell->count == 0 || (column_is_weight(column) && cell->count != 1))
