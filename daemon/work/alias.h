@@ -14,7 +14,7 @@ struct alias {
 };
 
 enum {
-	ALIAS_E_WEIGHTS = 1, /* their sum is infinite, or nothing beside the largest */
+	ALIAS_E_WEIGHTS = 1, /* their sum, times their number, is infinite */
 };
 
 /* Of `count` > 0 weights, all above 0, which are used up. 0, ALIAS_E_WEIGHTS or -ENOMEM. */

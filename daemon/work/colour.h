@@ -18,19 +18,20 @@
 #define COLOUR_KERNEL_MAX 255  /* pixels of a blur's kernel, odd */
 #define COLOUR_WHOLE INT32_MAX /* as a reach: the whole picture is looked at */
 
-enum colour_kind {		     /* and its amounts */
-		   COLOUR_INVERT,    /* none */
-		   COLOUR_GRAYSCALE, /* none */
-		   COLOUR_POSTERIZE, /* bits that stay, 0 to 8 */
-		   COLOUR_SOLARIZE,  /* the least value that is inverted */
-		   COLOUR_AUTOCONTRAST,
-		   COLOUR_EQUALIZE,
-		   COLOUR_BRIGHTNESS, /* factors: 0 is black, 1 changes nothing */
-		   COLOUR_CONTRAST,
-		   COLOUR_SATURATION,
-		   COLOUR_SHARPNESS,
-		   COLOUR_HUE,	/* of a turn, -0.5 to 0.5 */
-		   COLOUR_BLUR, /* the kernel's width and height, odd; sigma */
+/* With the amounts that each has. */
+enum colour_kind {
+	COLOUR_INVERT,	  /* none */
+	COLOUR_GRAYSCALE, /* none */
+	COLOUR_POSTERIZE, /* bits that stay, 0 to 8 */
+	COLOUR_SOLARIZE,  /* the least value that is inverted */
+	COLOUR_AUTOCONTRAST,
+	COLOUR_EQUALIZE,
+	COLOUR_BRIGHTNESS, /* factors: 0 is black, 1 changes nothing */
+	COLOUR_CONTRAST,
+	COLOUR_SATURATION,
+	COLOUR_SHARPNESS,
+	COLOUR_HUE,  /* of a turn, -0.5 to 0.5 */
+	COLOUR_BLUR, /* the kernel's width and height, odd; sigma */
 };
 
 struct colour {
