@@ -101,13 +101,11 @@ int keras_make(struct keras *out, const struct transform *transform, struct faul
 			  flag(transform, GENERATOR_VERTICAL_FLIP)},
 		.fill = (enum keras_fill)number(transform, GENERATOR_FILL_MODE),
 		.cval = (float)number(transform, GENERATOR_CVAL),
-		.rescale = (float)number(transform, GENERATOR_RESCALE),
+		.scale = number(transform, GENERATOR_RESCALE),
 	};
-	if (keras.rescale == 0.0f)
-		keras.rescale = 1.0f;
-	keras.scale = number(transform, GENERATOR_RESCALE);
 	if (keras.scale == 0.0)
 		keras.scale = 1.0;
+	keras.rescale = (float)keras.scale;
 	int r = make_standard(&keras, transform, fault);
 	if (r == 0)
 		*out = keras;

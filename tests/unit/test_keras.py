@@ -173,6 +173,13 @@ def test_dtypes_and_layouts():
         assert np.abs(brain.view(np.float32) - whole).max() <= 2.0**-8
 
 
+def test_a_scale_that_no_float32_holds():
+    """It is 0, and not the 0 that Keras takes for none."""
+    image = noise(random.Random(6), 8, 8)
+    assert not numbers(image, generator(rescale=1e-50), (0, 0, 0)).any()
+    assert numbers(image, generator(rescale=0), (0, 0, 0)).any()
+
+
 def test_list_of_one_is_not_a_number():
     image = noise(random.Random(5), 10, 10)
     texts = {Tool(listed(image, generator(width_shift_range=given))).text
