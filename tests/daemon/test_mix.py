@@ -110,7 +110,8 @@ def test_a_sweep_with_damage(daemon, photos, tmp_path):
         copy = tmp_path / path.relative_to(photos)
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes(b"no picture" if number % 3 == 0 else path.read_bytes())
-    lists = [[*CROP, {"name": "MixUp"}], [*CROP[:1], {"name": "CutMix"}], [*CROP, {"name": "CutMix"}]]
+    lists = [[*CROP, {"name": "MixUp"}], [*CROP[:1], {"name": "CutMix"}],
+             [*CROP, {"name": "CutMix"}]]
     fields = {"bad_samples": "substitute", "epochs": 1}
     alone = [collect(daemon, tmp_path, transforms, **fields) for transforms in lists]
     workers = daemon.status()["workers"]
