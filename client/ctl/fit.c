@@ -136,7 +136,7 @@ void fit_print(FILE *file, const json_t *values)
 			number_of(values, "unread"));
 	fputs(json_is_true(json_object_get(values, "kept"))
 		      ? "kept on the disk\n"
-		      : "in memory only, until the daemon ends: it has no index-dir, or its log "
-			"says why not\n",
+		      : "in memory only, until the daemon ends: it has no index-dir, its "
+			"index-memory is 0, or its log says why not\n",
 	      file);
 }
