@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sysexits.h>
@@ -55,14 +56,15 @@ int main(int argc, char **argv)
 
 	int r = config_load(&config, argc, argv, &fault);
 	if (r == CONFIG_DONE)
-		return EX_OK;
+		return fclose(stdout) ? EX_IOERR : EX_OK;
 	if (r) {
 		log_error("%s", fault.text);
 		return r == CONFIG_E_USAGE ? EX_USAGE : r == CONFIG_E_BAD ? EX_CONFIG : EX_OSERR;
 	}
 	log_set_level(config.log_level);
 	signal(SIGPIPE, SIG_IGN);
-	mallopt(M_ARENA_MAX, 4); /* an arena a worker would keep a monster's memory a worker */
+	signal(SIGXFSZ, SIG_IGN); /* a ring or an index beyond `ulimit -f` is an error in words */
+	mallopt(M_ARENA_MAX, 4);  /* an arena a worker would keep a monster's memory a worker */
 	raise_limits();
 	uv_replace_allocator(malloc, grow_or_end, calloc, free); /* fails for want of one only */
 

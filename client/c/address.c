@@ -140,7 +140,9 @@ static int place_connect(const char *path, struct fault *fault)
 	else if (r == -EAGAIN)
 		r = fault_say(fault, -ETIMEDOUT, "%s: its queue of connections stayed full", path);
 	else if (r)
-		fault_say(fault, r, "%s: %s", path, strerror(-r));
+		fault_say(fault, r, "%s: %s%s", path, strerror(-r),
+			  r == -EACCES ? " (join its group, if `ls -l` shows one that may write)"
+				       : "");
 	else
 		r = place_check_peer(fd, path, fault);
 	if (r == 0)
@@ -154,6 +156,8 @@ int address_connect(enum address_socket socket, const char *given, struct fault 
 	char places[ADDRESS_PLACES_MAX][ADDRESS_MAX], tried[512] = "";
 	size_t n = address_places(socket, given, places), used = 0;
 	int result = -ENOENT;
+	if (given && !*given)
+		return fault_say(fault, -EINVAL, "the path of the socket is empty");
 	if (n == 0)
 		return fault_say(fault, -ENAMETOOLONG,
 				 "the path of the socket is longer than %d bytes", ADDRESS_MAX - 1);

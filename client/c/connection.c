@@ -349,6 +349,7 @@ int connection_refusal(const struct message_error *error, struct fault *fault)
 		{ERROR_STOPPING, -ESHUTDOWN},
 		{ERROR_SETTING, -EINVAL},
 		{ERROR_INTERNAL, -EIO},
+		{ERROR_LIMIT, -EDQUOT},
 	};
 	int result = -EPROTO;
 	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)

@@ -248,9 +248,10 @@ STOKER_API int stoker_connect(struct stoker *stoker, const char *socket);
  * Attach: waits until the dataset is indexed and memory is there, as long as the daemon says that
  * it is at it. An attached handle is detached first.
  *
- * 0; -EINVAL options, transforms or dataset are wrong; -ENOSPC no memory for the ring, -ESTALE not
- * the dataset, pipeline or sampling that is expected, -EPERM not allowed, -ESHUTDOWN the daemon
- * stops, -ETIMEDOUT it says nothing (the connection is closed), -EIO it failed.
+ * 0; -EINVAL options, transforms or dataset are wrong; -ENOSPC no memory for the ring, -EDQUOT this
+ * user has as much as the daemon lets it have, -ESTALE not the dataset, pipeline or sampling that
+ * is expected, -EPERM not allowed, -ESHUTDOWN the daemon stops, -ETIMEDOUT it says nothing (the
+ * connection is closed), -EIO it failed.
  */
 STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options *options);
 

@@ -112,12 +112,14 @@ static int exit_status(int result)
 	case -ENAMETOOLONG:
 		return EX_USAGE;
 	case -EBUSY:
+	case -EDQUOT:
 	case -ESHUTDOWN:
 		return EX_TEMPFAIL;
 	case -EPROTO:
 	case -EPROTONOSUPPORT:
 		return EX_PROTOCOL;
 	case -ENOMEM:
+	case -ENOSPC:
 		return EX_OSERR;
 	default:
 		return EX_SOFTWARE;

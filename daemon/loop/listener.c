@@ -22,8 +22,10 @@ static int listener_lock(struct listener *listener, struct fault *fault)
 	snprintf(path, sizeof(path), "%s.lock", listener->path);
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return fault_say(fault, LISTENER_E_PATH, "cannot open the lock file %s: %s", path,
-				 strerror(errno));
+		return fault_say(fault, LISTENER_E_PATH, "cannot open the lock file %s: %s%s", path,
+				 strerror(errno),
+				 errno == ENOENT ? ": make its directory, or give another --socket"
+						 : "");
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		ssize_t size = read(fd, pid, sizeof(pid) - 1);
 		close(fd);

@@ -71,6 +71,7 @@ def test_version():
     (["status", "now"], "takes no arguments"),
     (["--verbose", "status"], "unrecognized option"),
     (["--socket", "x" * 120, "ping"], "longer than 107 bytes"),
+    (["--socket", "", "ping"], "path of the socket is empty"),
 ])
 def test_a_wrong_command_line(arguments, words):
     done = run(*arguments)

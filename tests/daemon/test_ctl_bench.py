@@ -41,3 +41,17 @@ def test_what_cannot_be_measured(daemon, photos, tmp_path):
     done = daemon.ctl("status", "-b", "4", check=False)
     assert done.returncode == 64 and "is for bench" in done.stderr
     daemon.settle()
+
+
+def test_what_a_refusal_exits_with(spawn, photos):
+    daemon = spawn(max_readers_per_user=1)
+    assert daemon.ctl("bench", photos, "-b", 1 << 20, check=False).returncode == 71
+    with daemon.connect() as peer:
+        peer.attach(photos, transforms=[{"name": "Resize", "size": [8, 8]}])
+        assert daemon.ctl("bench", photos, "-b", 4, check=False).returncode == 75
+
+
+def test_an_empty_path_is_not_this_folder(daemon):
+    for command in ("index", "fit", "bench"):
+        done = daemon.ctl(command, "", check=False)
+        assert done.returncode == 64 and ("empty" in done.stderr or "missing" in done.stderr), done

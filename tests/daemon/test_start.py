@@ -3,6 +3,7 @@
 before they are needed.
 """
 
+import resource
 import signal
 import socket
 import stat
@@ -93,6 +94,27 @@ def test_a_path_that_is_no_socket(tmp_path, kind):
         assert path.is_symlink() and (tmp_path / "target").read_text() == "precious"
     else:
         assert "107" in done.stderr
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    done = subprocess.run([str(STOKERD), "--socket", str(tmp_path / "none" / "stokerd.sock")],
+                          capture_output=True, text=True, timeout=20 * SLOW, check=False)
+    assert done.returncode == 73 and "make its directory" in done.stderr, done
+
+
+def test_words_that_nobody_gets():
+    """A full disk does not look like success."""
+    with open("/dev/full", "wb") as full:
+        assert subprocess.run([str(STOKERD), "--help"], stdout=full, check=False).returncode == 74
+
+
+def test_a_limit_of_file_sizes(daemon, photos):
+    """`ulimit -f` holds for rings, too: who wants one is told, and the daemon lives."""
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
+    with daemon.connect() as peer:
+        answer = peer.attach(photos, **STREAM)
+        assert (answer.name, answer.fields["name"]) == ("error", "memory"), answer
+    assert daemon.serves()
 
 
 def test_modes(spawn):
