@@ -8,6 +8,7 @@ import itertools
 import os
 import struct
 
+import numpy as np
 import pytest
 
 from harness import BUILD, Daemon, Peer, wait_for
@@ -94,6 +95,49 @@ def test_while_it_serves(spawn, photos, tmp_path, shortage):
         if not met:
             break
     assert refused > 10 and number > 20, (refused, number)
+
+
+def fitted(daemon, path):
+    """The digest of an array's statistics, or None."""
+    try:
+        with Peer(daemon.socket) as peer:
+            if peer.hello().name != "welcome":
+                return None
+            peer.send("fit", seq=1, dataset={"path": str(path)}, zca=True, per_pixel=True)
+            answer = peer.receive()
+            while answer and answer.name == "progress":
+                answer = peer.receive()
+            if not answer or answer.name != "report":
+                return None
+            return answer.fields["values"]["digest"]
+    except TimeoutError:
+        raise AssertionError(f"it waits\n{daemon.log()}") from None
+    except (AssertionError, ConnectionError):  # as in session()
+        return None
+
+
+def test_while_it_fits(spawn, tmp_path, shortage):
+    """Statistics are whole or there are none."""
+    daemon = spawn(environment=shortage.environment, index_dir=tmp_path / "index")
+    images = np.random.default_rng(4).integers(0, 256, (300, 3, 4, 3), np.uint8)
+    refused = 0
+    for number in itertools.count():
+        path = tmp_path / f"x{number}.npy"
+        images[0, 0, 0] = number  # another dataset
+        np.save(path, images)
+        shortage.begin(number)
+        got = fitted(daemon, path)
+        met = shortage.end()
+        if daemon.process.poll() is not None:
+            assert daemon.process.returncode == OUT_OF_MEMORY, (number, daemon.log())
+            daemon.spawn()
+        daemon.settle()
+        reference = fitted(daemon, path)
+        assert reference and got in (None, reference), number
+        refused += got is None
+        if number and not met:
+            break
+    assert refused > 20, (refused, number)
 
 
 def serves_or_ended(daemon):
