@@ -54,6 +54,16 @@ def test_flow_of_gray_of_channels_first_and_of_floats(real):
     assert planes.image_shape == (3, 8, 10) and np.array_equal(next(planes), x)
 
 
+def test_flow_in_half_the_bits(real, folder):
+    x = array()
+    half = generator(real, rescale=0.5, dtype="float16")
+    got = next(half.flow(x, batch_size=20, shuffle=False))
+    assert got.dtype == np.float16 and np.array_equal(got, (x * 0.5).astype(np.float16))
+    for mode in ("sparse", "categorical"):
+        _, labels = next(half.flow_from_directory(folder, target_size=(9, 9), class_mode=mode))
+        assert labels.dtype == np.float16
+
+
 def test_flow_splits_as_keras_does(real):
     images = generator(real, validation_split=0.3)
     x, y = array(), np.arange(20)
@@ -153,6 +163,7 @@ def test_what_is_refused(real, folder):
                  lambda: images.flow_from_directory(folder, class_mode="none"),
                  lambda: images.flow_from_directory(folder, classes=["other"]),
                  lambda: generator(real, interpolation_order=3),
+                 lambda: generator(real, dtype="float64"),
                  lambda: generator(real, validation_split=2),
                  lambda: generator(real, data_format="channels")):
         with pytest.raises(ValueError):

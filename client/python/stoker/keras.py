@@ -22,8 +22,8 @@ except ImportError as error:
     raise ImportError("stoker.keras needs keras 3: pip install keras") from error
 
 from .batch import Batch
-from .loader import Loader
-from .node import Node, connect
+from .loader import Iteration, Loader
+from .node import connect
 
 __all__ = ["Dataset", "Flow", "ImageDataGenerator"]
 
@@ -32,7 +32,8 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
     """An epoch of a loader at a time: (images, labels), or (images, labels, weights) where the
     dataset has the field "weight", as NumPy arrays of its own.
 
-    Images are channels last in most Keras models: take layout="NHWC" for the loader.
+    Images are channels last in most Keras models: take layout="NHWC" for the loader. Raises
+    ValueError for a loader of bfloat16, which NumPy does not have.
 
     The daemon has shuffled already, and its order is what a resumed run repeats: whatever index
     Keras asks for, what comes is the epoch's next batch. So give fit() steps_per_epoch only if
@@ -43,23 +44,29 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
 
     def __init__(self, loader: Loader) -> None:
         super().__init__(workers=1, use_multiprocessing=False)
+        if loader.dtype == "bfloat16":
+            raise ValueError("keras takes no bfloat16 from NumPy: take dtype float16 or float32")
         self.loader = loader
-        self._batches: Any = None
+        self._batches: Optional[Iteration[Batch]] = None
 
     def __len__(self) -> int:
         return len(self.loader)
 
-    def __getitem__(self, index: int) -> Tuple[Any, ...]:
-        if self._batches is None:
-            self._batches = self.loader.batches()
-        try:
-            batch = next(self._batches)
-        except StopIteration:  # the epoch was entered in its middle: it has fewer batches
-            self._batches = self.loader.batches()
-            batch = next(self._batches)
-        names = ("image", "label", "weight")
-        with batch:
-            return tuple(batch[name].copy() for name in names if name in self.loader.fields)
+    def _next(self) -> Batch:
+        """The epoch's next batch, or the next epoch's first: an epoch that was entered in its
+        middle has fewer than Keras asks for."""
+        if self._batches is not None:
+            try:
+                return next(self._batches)
+            except StopIteration:
+                pass
+        self._batches = self.loader.batches()
+        return next(self._batches)
+
+    def __getitem__(self, index: int) -> Any:
+        with self._next() as batch:
+            return tuple(batch[name].copy() for name in ("image", "label", "weight")
+                         if name in self.loader.fields)
 
     def on_epoch_end(self) -> None:
         """The next batch is the first of the loader's next epoch."""
@@ -96,22 +103,13 @@ class Flow(Dataset):
     def num_classes(self) -> int:
         return len(self.loader.classes)
 
-    def _next(self) -> Batch:
-        if self._batches is None:
-            self._batches = self.loader.batches()
-        return next(self._batches)
-
     def __getitem__(self, index: int) -> Any:
-        try:
-            batch = self._next()
-        except StopIteration:  # the epoch was entered in its middle: it has fewer batches
-            self._batches = None
-            batch = self._next()
-        images = batch.images[self._channel].copy()
-        if self._prepare is not None:
-            for number in range(len(images)):
-                images[number] = self._prepare(images[number])
-        return self._answers(images, batch)
+        with self._next() as batch:
+            images = batch.images[self._channel].copy()
+            if self._prepare is not None:
+                for number, image in enumerate(images):
+                    images[number] = self._prepare(image)
+            return self._answers(images, batch)
 
     def __next__(self) -> Any:
         """A batch; after an epoch's last one comes the first of the next, as Keras has it."""
@@ -135,8 +133,10 @@ class ImageDataGenerator:
     What fit() is needed for, it works out of the array that it is given, as Keras does; what
     whitens pictures the daemon does (up to 32 x 32; it takes a minute or two). Arguments of
     model.fit() such as workers and max_queue_size are for Keras' own loaders: the daemon has
-    workers of its own.
+    workers of its own. For flow_from_dataframe() there are manifests and Node.loader(), for
+    ``save_to_dir`` there is ``stokerctl preview``.
 
+    dtype: of images and of labels by class_mode, float32 or float16; None: Keras' floatx.
     socket: where the daemon is, as for stoker.connect().
     Raises ValueError for what is not offered, and says what to do instead.
     """
@@ -158,10 +158,15 @@ class ImageDataGenerator:
         if data_format not in ("channels_last", "channels_first"):
             raise ValueError("data_format is 'channels_last' or 'channels_first', not "
                              f"{data_format!r}")
-        if validation_split and not 0 < validation_split < 1:
+        if not 0 <= validation_split < 1:
             raise ValueError(f"validation_split is between 0 and 1, not {validation_split}")
+        dtype = dtype or keras.config.floatx()
+        if dtype not in ("float32", "float16"):
+            raise ValueError(f"dtype is 'float32' or 'float16', not {dtype!r}: what these images "
+                             "are made in, for models to cast")
         if interpolation_order != 1:
-            raise ValueError("interpolation_order is 1 (linear) here, for all of them")
+            raise ValueError("interpolation_order is 1 (linear) here, not "
+                             f"{interpolation_order!r}: leave it out")
         if preprocessing_function and (rescale or featurewise_center or samplewise_center
                                        or featurewise_std_normalization or zca_whitening
                                        or samplewise_std_normalization):
@@ -170,8 +175,9 @@ class ImageDataGenerator:
         self.data_format = data_format
         self.preprocessing_function = preprocessing_function
         self.rescale = rescale
-        self.mean = self.std = None
-        self.dtype = dtype or "float32"
+        self.mean: Any = None
+        self.std: Any = None
+        self.dtype = dtype
         self._validation_split = validation_split
         self._socket = socket
         self._transform: Dict[str, Any] = {
@@ -180,18 +186,19 @@ class ImageDataGenerator:
             "featurewise_std_normalization": bool(featurewise_std_normalization),
             "samplewise_std_normalization": bool(samplewise_std_normalization),
             "zca_whitening": bool(zca_whitening), "zca_epsilon": zca_epsilon,
-            "rotation_range": rotation_range, "width_shift_range": _plain(width_shift_range),
-            "height_shift_range": _plain(height_shift_range),
-            "brightness_range": _plain(brightness_range), "shear_range": shear_range,
-            "zoom_range": _plain(zoom_range), "channel_shift_range": channel_shift_range,
-            "fill_mode": fill_mode, "cval": cval, "horizontal_flip": bool(horizontal_flip),
-            "vertical_flip": bool(vertical_flip), "rescale": rescale}
+            "rotation_range": rotation_range, "width_shift_range": width_shift_range,
+            "height_shift_range": height_shift_range, "brightness_range": brightness_range,
+            "shear_range": shear_range, "zoom_range": zoom_range,
+            "channel_shift_range": channel_shift_range, "fill_mode": fill_mode, "cval": cval,
+            "horizontal_flip": bool(horizontal_flip), "vertical_flip": bool(vertical_flip),
+            "rescale": rescale}
 
     def fit(self, x: Any, augment: bool = False, rounds: int = 1,
             seed: Optional[int] = None) -> None:
         """What featurewise_center, featurewise_std_normalization and zca_whitening need, of sample
         data ``x``: as flow() takes it, for whitening bytes; after ``rescale``. A generator serves
-        the flows that are made of it from then on, those of other pictures, too."""
+        the flows that are made of it from then on, those of other pictures, too. ``rounds`` and
+        ``seed`` are there for Keras' sake: they are of ``augment``, which is not offered."""
         if augment:
             raise ValueError("fit() is of the pictures as they are: augment=False")
         if self._transform["zca_whitening"]:
@@ -213,13 +220,14 @@ class ImageDataGenerator:
             self._transform["featurewise_std"] = self.std.tolist()
 
     def flow(self, x: Any, y: Any = None, batch_size: int = 32, shuffle: bool = True,
-             sample_weight: Any = None, seed: Optional[int] = None,
+             sample_weight: Any = None, seed: Optional[int] = None, *,
              subset: Optional[str] = None) -> Flow:
         """Batches of an array: (N, H, W, 3) or (N, H, W, 1), by channels first (N, C, H, W), of
         bytes or of floats that are whole numbers from 0 to 255.
 
-        The array is written to a file, once, for the daemon to hold; it goes with the flow. Gives
-        images, (images, y) or (images, y, sample_weight), those at the places of the images.
+        The array is written to a file (in $TMPDIR, where the daemon must be able to read it), once;
+        it goes with the flow. Gives images, (images, y) or (images, y, sample_weight), those at the
+        places of the images. subset: training or validation, of ``validation_split``.
         """
         for name, other in (("y", y), ("sample_weight", sample_weight)):
             if other is not None and len(other) != len(x):
@@ -240,9 +248,9 @@ class ImageDataGenerator:
     def flow_from_directory(self, directory: Any, target_size: Tuple[int, int] = (256, 256),
                             color_mode: str = "rgb", classes: Optional[List[str]] = None,
                             class_mode: Optional[str] = "categorical", batch_size: int = 32,
-                            shuffle: bool = True, seed: Optional[int] = None,
+                            shuffle: bool = True, seed: Optional[int] = None, *,
                             subset: Optional[str] = None, interpolation: str = "nearest") -> Flow:
-        """Batches of a folder with a folder for each class.
+        """Batches of a folder with a folder for each class; target_size is (height, width).
 
         class_mode: categorical (one-hot), binary or sparse (numbers), input (the images again) or
         None (images only).
@@ -254,19 +262,17 @@ class ImageDataGenerator:
             raise ValueError(f"class_mode is one of {', '.join(map(str, _MODES))}, not "
                              f"{class_mode!r}")
         resize = {"name": "Resize", "size": list(target_size), "interpolation": interpolation}
-        split = {}
+        options: Dict[str, Any] = {"one_hot": class_mode == "categorical"}
         if _subset(subset):
-            split["sampler"] = {"name": "split", "subset": subset,
-                                "validation_split": self._validation_split}
+            options["sampler"] = {"name": "split", "subset": subset,
+                                  "validation_split": self._validation_split}
         flow = self._flow(directory, [resize], batch_size, shuffle, seed, _MODES[class_mode],
-                          **split)
+                          **options)
         there = flow.loader.classes
         if classes is not None and list(classes) != there:
             flow.loader.close()
             raise ValueError(f"classes are the folders, in the order of their names: {there}; use "
                              "a manifest for others")
-        if class_mode == "categorical":
-            flow._answers = _categorical(flow.num_classes)
         return flow
 
     def _flow(self, dataset: Any, before: List[Dict[str, Any]], batch_size: int, shuffle: bool,
@@ -275,7 +281,7 @@ class ImageDataGenerator:
         node = connect(self._socket)
         loader = node.loader(
             dataset, batch_size=batch_size, shuffle=shuffle,
-            seed=np.random.randint(2**31) if seed is None else seed, dtype="float32",
+            seed=np.random.randint(2**31) if seed is None else seed, dtype=self.dtype,
             layout="NHWC" if self.data_format == "channels_last" else "NCHW",
             transforms=before + [self._transform], **more)
         return Flow(loader, answers, self.preprocessing_function, gray)
@@ -310,10 +316,6 @@ class _Array:
         self.remove()
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, (tuple, list, np.ndarray)) else value
-
-
 def _subset(subset: Optional[str]) -> Optional[str]:
     if subset not in (None, "training", "validation"):
         raise ValueError(f"subset is 'training', 'validation' or None, not {subset!r}")
@@ -326,7 +328,7 @@ def _bytes(x: Any) -> Any:
         return values
     whole = values.astype(np.uint8)
     if not np.array_equal(whole, values):
-        raise ValueError("flow() takes bytes, or whole numbers from 0 to 255: multiply what was "
+        raise ValueError("pictures are bytes, or whole numbers from 0 to 255: multiply what was "
                          "divided by 255, and give rescale=1/255 instead")
     return whole
 
@@ -341,13 +343,8 @@ def _arrays(y: Any, weights: Any) -> Callable[[Any, Batch], Any]:
     return answers
 
 
-def _categorical(count: int) -> Callable[[Any, Batch], Any]:
-    rows = np.eye(count, dtype=np.float32)
-    return lambda images, batch: (images, rows[batch.labels])
-
-
 def _numbers(images: Any, batch: Batch) -> Any:
-    return images, batch.labels.astype(np.float32)
+    return images, batch.labels.astype(images.dtype)
 
 
 _MODES: Dict[Optional[str], Callable[[Any, Batch], Any]] = {
