@@ -126,8 +126,18 @@ class TestChainer:
             assert iterator.epoch == 1
             assert iterator.previous_epoch_detail == 1.0
             same((stacked(iterator.next()) for _ in range(2)), wanted[1][1:])
-        with make(augment_seed=99) as iterator, pytest.raises(stoker.TokenError, match="augment"):
+        for field, other in (("augment_seed", {"augment_seed": 99}), ("shuffle", {"shuffle": False}),
+                             ("subset", {"subset": (3, None)}), ("sampling", {"echo": 2})):
+            with make(**other) as iterator, pytest.raises(stoker.TokenError, match=field):
+                iterator.serialize(read)
+        with make(subset=(3, None)) as iterator:
+            first = iterator.next()
+            iterator.serialize(write)
+            after = stacked(iterator.next())
+        with make(subset=(3, None)) as iterator:
             iterator.serialize(read)
+            assert iterator.previous_epoch_detail == 0.0 and len(first) == 8
+            same([stacked(iterator.next())], [after])
 
 
 def test_keras(near, folder, wanted):
@@ -139,6 +149,14 @@ def test_keras(near, folder, wanted):
         for epoch in range(2):
             same((dataset[i] for i in range(3)), wanted[epoch])
             dataset.on_epoch_end()
+
+
+def test_keras_has_no_bfloat16(near, folder):
+    pytest.importorskip("keras")
+    import stoker.keras
+    with near.loader(folder, batch_size=8, transforms=TRANSFORMS, dtype="bfloat16") as loader:
+        with pytest.raises(ValueError, match="take dtype float16"):
+            stoker.keras.Dataset(loader)
 
 
 def test_tensorflow(near, folder, wanted):
@@ -167,3 +185,18 @@ def test_dask(real, folder, wanted):
     assert images.shape == (SAMPLES, 3, 16, 16) and images.chunks[0] == (8, 8, 5)
     got = da.compute(images, labels)
     same([got], [tuple(map(np.concatenate, zip(*wanted[1])))])
+
+
+@pytest.mark.parametrize("last_batch, chunks", [("drop", (8, 8)), ("pad", (8, 8, 8))])
+def test_dask_has_the_batches_that_come(real, folder, monkeypatch, last_batch, chunks):
+    """Whatever rank the launcher gave to the process."""
+    pytest.importorskip("dask.array")
+    import stoker.dask
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    images, labels = stoker.dask.epoch(folder, 8, socket=real.path, last_batch=last_batch,
+                                       transforms=TRANSFORMS)
+    assert images.chunks[0] == labels.chunks[0] == chunks
+    assert images.compute().shape == images.shape and labels.compute().shape == labels.shape
+    with pytest.raises(ValueError, match="slice"):
+        stoker.dask.epoch(folder, 8, socket=real.path, transforms=TRANSFORMS, rank=0, world_size=2)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Iterating: what comes, in which order, and what a state remembers."""
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -255,6 +256,8 @@ def test_bad_sample_then_on(daemon, node):
     assert len(errors) == 2 and "cut short" in str(first)
     assert (first.epoch, first.position, first.sample, first.code) == (0, 8, 3, 42)
     assert first.path == "cats/\udcff.jpg" and first.name == "sample_corrupt"
+    again = pickle.loads(pickle.dumps(first))  # as from one process to another
+    assert (type(again), str(again), vars(again)) == (type(first), str(first), vars(first))
     assert values(next(iter(loader))[0], 1) == expected(1, range(4))
 
 

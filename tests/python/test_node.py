@@ -151,8 +151,17 @@ def test_datasets(daemon, node):
     for wrong in ({"kind": "folder"},):
         with pytest.raises(ValueError, match="path"):
             node.loader(wrong, batch_size=4)
-    with pytest.raises(TypeError):
-        node.loader(5, batch_size=4)
+    for wrong in (5, ["/data/20", "/data/7"], {"path": "/data/x.npy", "labels": np.arange(3)}):
+        with pytest.raises(TypeError, match="path, not a (int|list|ndarray): .*save.*Mix"):
+            node.loader(wrong, batch_size=4)
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"subset": [1, 2, 3]}, r"samplers.Subset\(indices\)"), ({"subset": 5}, r"is \(start, stop\)"),
+    ({"fields": "mask"}, r"\['mask'\]")])
+def test_what_is_wrong_says_what_is_right(node, options, words):
+    with pytest.raises(ValueError, match=words):
+        node.loader("/data/20", batch_size=4, **options)
 
 
 def test_errors_by_their_kind(daemon, node):

@@ -7,7 +7,7 @@ iterator is what it does.
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from .node import Dataset, Node, connect
 
 __all__ = ["Iterator"]
 
+_TEXT = 32  # bytes of a hash; all texts of a state have as many when they are kept
+
 Example = Tuple[np.ndarray[Any, Any], Any]
 
 
@@ -23,14 +25,16 @@ class Iterator:
     """Batches as lists of examples (image, label), as MultiprocessIterator gives them.
 
     Args:
-        dataset, batch_size and all of Node.loader()'s options.
-        repeat: False: StopIteration at the end of the first epoch (chainer's default is True).
-        n_prefetch: batches made ahead, at most.
+        dataset, batch_size and all of Node.loader()'s options but ``inflight`` and ``timeout``,
+            which are what follows.
+        repeat: False: StopIteration at the end of the first epoch.
+        n_prefetch: batches that may be out beside the one in use.
         dataset_timeout: seconds until next() raises TimeoutError, which loses nothing.
         node: where to attach; None: stoker.connect().
 
     What MultiprocessIterator has and this does not need: n_processes and shared_mem are the
-    daemon's (``stokerctl set workers``), order_sampler is order_seed.
+    daemon's (``stokerctl set workers``), order_sampler is ``sampler`` (stoker.samplers), or
+    ``order_seed`` for another order.
 
     One thing differs: an epoch's last batch is short where chainer would fill it up from the next
     epoch, so every epoch has each sample once; last_batch="drop" or "pad" as for any loader.
@@ -47,16 +51,14 @@ class Iterator:
                  dataset_timeout: Optional[float] = None, node: Optional[Node] = None,
                  **options: Any) -> None:
         node = connect() if node is None else node
-        self._make: Callable[[], Any] = lambda: node.loader(
-            dataset, batch_size=batch_size, shuffle=shuffle, inflight=n_prefetch + 1,
-            timeout=dataset_timeout, **options)
-        self.loader = self._make()
+        self.loader = node.loader(dataset, batch_size=batch_size, shuffle=shuffle,
+                                  inflight=n_prefetch + 1, timeout=dataset_timeout, **options)
         self.batch_size = batch_size
         self.repeat = repeat
         self.reset()
 
     def reset(self) -> None:
-        """Begin again with the first epoch."""
+        """Begin again with the first epoch, also behind the end of one that does not repeat."""
         self.loader.set_epoch(0)
         self._batches: Any = None
         self.is_new_epoch = False
@@ -87,13 +89,13 @@ class Iterator:
     next = __next__
 
     def _next(self) -> Any:
-        while True:
-            if self._batches is None:
-                self._batches = iter(self.loader)
+        if self._batches is not None:
             try:
                 return next(self._batches)
             except StopIteration:
-                self._batches = None
+                pass
+        self._batches = iter(self.loader)
+        return next(self._batches)
 
     def finalize(self) -> None:
         """Leave the daemon."""
@@ -104,13 +106,13 @@ class Iterator:
         that was another dataset, pipeline or order."""
         ours = self.loader.state_dict()
         read = {key: _decode(serializer(key, _encode(value)), value)
-                for key, value in ours.items() if key not in ("subset", "shuffle")}
+                for key, value in ours.items()}
         self.is_new_epoch = bool(serializer("is_new_epoch", self.is_new_epoch))
-        detail = serializer("previous_epoch_detail", self.previous_epoch_detail or -1.0)
+        detail = self.previous_epoch_detail
+        detail = serializer("previous_epoch_detail", -1.0 if detail is None else detail)
         self.previous_epoch_detail = None if detail < 0 else float(detail)
-        theirs: Dict[str, Any] = {**ours, **read}
-        if theirs != ours:
-            self.loader.load_state_dict(theirs)
+        if read != ours:
+            self.loader.load_state_dict(read)
             self._batches = None
 
     def __enter__(self) -> Iterator:
@@ -121,13 +123,21 @@ class Iterator:
 
 
 def _encode(value: Any) -> Any:
-    return np.frombuffer(value.encode(), np.uint8).copy() if isinstance(value, str) else value
+    """As all of chainer's serializers keep it: texts as bytes, a range (or none) as two numbers."""
+    if isinstance(value, str):
+        return np.frombuffer(value.encode().ljust(_TEXT), np.uint8).copy()
+    if value is None or isinstance(value, list):
+        return np.array([-1 if number is None else number for number in value or (None, None)])
+    return value
 
 
 def _decode(value: Any, ours: Any) -> Any:
+    if ours is None or isinstance(ours, list):
+        start, stop = (None if number < 0 else int(number) for number in value)
+        return None if start is None else [start, stop]
     if not isinstance(ours, str):
         return type(ours)(value)
     try:
-        return bytes(np.asarray(value, np.uint8)).decode("ascii")
+        return bytes(np.asarray(value, np.uint8)).decode("ascii").rstrip()
     except UnicodeDecodeError:
         raise TokenError.local("the state is none of stoker's") from None

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Optional, Tuple
 
 try:
-    import dask
     import dask.array as da
+    from dask.delayed import delayed
 except ImportError as error:
     raise ImportError("stoker.dask needs dask: pip install 'dask[array]'") from error
 
@@ -21,22 +21,28 @@ __all__ = ["epoch"]
 
 def epoch(dataset: Dataset, batch_size: int, *, epoch: int = 0, socket: Optional[str] = None,
           **options: Any) -> Tuple[Any, Any]:
-    """(images, labels) of one epoch, in its order; each chunk is a batch.
+    """(images, labels) of one whole epoch, in its order; each chunk is a batch. bfloat16 comes as
+    uint16 bits.
 
     Nothing is made before it is computed, and each chunk by itself: whichever process computes it
-    asks the daemon of its own node, and gets the same bytes there as anywhere. `options` are those
-    of Node.loader(); `socket` as of stoker.connect().
+    asks the daemon of its own node, and gets the same bytes there as anywhere. ``options`` are
+    those of Node.loader() but for ``rank`` and ``world_size``; ``socket`` as of stoker.connect().
+    Raises what making a loader raises; a SampleError comes where its chunk is computed.
     """
+    if "rank" in options or "world_size" in options:
+        raise ValueError("an epoch in dask is whole: leave rank and world_size out, and slice the "
+                         "arrays")
+    options.update(rank=0, world_size=1)  # whatever launched the process that computes
     with connect(socket) as node, node.loader(dataset, batch_size=batch_size, **options) as loader:
-        samples, fields = loader.samples, loader.fields
-        # bfloat16 comes as bits
+        samples, batches, fields = loader.samples, len(loader), loader.fields
         dtypes = {name: "uint16" if fields[name].dtype == "bfloat16" else fields[name].dtype
                   for name in ("image", "label")}
         shapes = {name: fields[name].shape for name in ("image", "label")}
-    fetch = dask.delayed(_fetch, nout=2)
+    fetch = delayed(_fetch, nout=2)
     chunks = []
-    for k in range(-(-samples // batch_size)):
-        count = min(batch_size, samples - k * batch_size)
+    padded = options.get("last_batch") == "pad"
+    for k in range(batches):
+        count = batch_size if padded else min(batch_size, samples - k * batch_size)
         parts = fetch(socket, dataset, batch_size, options, epoch, k)
         chunks.append(tuple(da.from_delayed(part, (count, *shapes[name]), dtypes[name])
                             for name, part in zip(("image", "label"), parts)))

@@ -19,10 +19,10 @@ __all__ = ["arrays"]
 
 
 def arrays(loader: Loader, device: Any = None) -> Iterator[Tuple[jax.Array, jax.Array]]:
-    """The rest of an epoch, as iterating over the loader: (images, labels) on `device` (None:
+    """The rest of an epoch, as iterating over the loader: (images, labels) on ``device`` (None:
     JAX's default one), copied once, so they stay as they are for as long as you like; a batch is
     given back to the daemon as soon as it is copied. bfloat16 comes as such. Labels are int32
-    unless jax_enable_x64 is set, as all of JAX's numbers.
+    unless jax_enable_x64 is set, as all of JAX's whole numbers. What iterating raises ends it.
     """
     for batch in loader.batches():
         with batch:

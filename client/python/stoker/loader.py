@@ -273,7 +273,7 @@ class Loader(Reader):
 
     def _check(self) -> None:
         if self._closed:
-            raise Error("the loader is closed")
+            raise Error("the loader is closed: node.loader() makes another")
 
     def _begin(self) -> Tuple[int, int]:
         """Be ready for another iteration; returns its number and its epoch."""
@@ -283,7 +283,8 @@ class Loader(Reader):
             broken_off = self._taken and self._at.position != 0
             place = Place(self._at.epoch + 1, 0) if broken_off else self._at
         if self.epochs is not None and place.epoch >= self.epochs:
-            raise Error(f"epoch {place.epoch} was asked for, and epochs={self.epochs}")
+            raise Error(f"epoch {place.epoch} was asked for, and epochs={self.epochs}: make the "
+                        "loader with more, or go back by set_epoch()")
         try:
             self._connection.check()
             if place != self._at or not self._attached:
@@ -300,7 +301,8 @@ class Loader(Reader):
         """The next BATCH of the epoch; None at its end."""
         self._check()
         if iteration != self._iteration:
-            raise RuntimeError("this iteration ended when another one of the loader began")
+            raise RuntimeError("this iteration ended when another one of the loader began: for two "
+                               "at a time make two loaders")
         if self._at.epoch > epoch:
             return None
         begun = time.monotonic()

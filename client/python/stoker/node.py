@@ -105,7 +105,7 @@ class Node:
         RequestErrors, with the daemon's words; TypeError and ValueError; DaemonUnavailable.
         """
         if self._closed:
-            raise Error("the node is closed")
+            raise Error("the node is closed: stoker.connect() gives another")
         rank, world = _ranks.rank_and_world(rank, world_size)
         if isinstance(dataset, Mix):
             sampler = dataset.sampler(sampler)
@@ -124,6 +124,8 @@ class Node:
         if job is not None:
             request["job"] = job
         if fields is not None:
+            if isinstance(fields, str):
+                raise ValueError(f"fields is a list of names: [{fields!r}]")
             request["fields"] = list(fields)
         if one_hot:
             request["one_hot"] = True
@@ -156,7 +158,7 @@ class Node:
         ``loader()`` does.
         """
         if self._closed:
-            raise Error("the node is closed")
+            raise Error("the node is closed: stoker.connect() gives another")
         connection = _address.open_connection(self.socket)
         try:
             reply = connection.request_within(
@@ -196,13 +198,21 @@ def _dataset(dataset: Dataset) -> Dict[str, Any]:
         return {"parts": [_dataset(part) for part in dataset.datasets]}
     out = dict(dataset) if isinstance(dataset, Mapping) else {"path": dataset}
     if "path" not in out:
-        raise ValueError("a dataset needs a path")
-    for key in ("path", "root"):
+        raise ValueError("a dataset needs a path: {'path': '/data/train', ...}")
+    for key in ("path", "root", "labels"):
         if out.get(key) is not None:
-            out[key] = os.path.abspath(os.fsdecode(out[key]))
-    if os.fspath(out.get("labels") or "").endswith(".npy"):
-        out["labels"] = os.path.abspath(os.fsdecode(out["labels"]))
+            out[key] = _text(key, out[key])
+            if key != "labels" or out[key].endswith(".npy"):  # else the name of some
+                out[key] = os.path.abspath(out[key])
     return out
+
+
+def _text(key: str, value: Any) -> str:
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise TypeError(f"a dataset's {key} is a path, not a {type(value).__name__}: numpy.save() "
+                        "an array, and make one of several datasets by stoker.Mix") from None
 
 
 def _last_batch(last_batch: str, drop_last: bool) -> str:
@@ -229,6 +239,9 @@ def _part(subset: Union[None, str, Range], validation_split: Optional[float],
         sampler, subset = _samplers.Split(validation_split, subset), None
     out: Dict[str, Any] = {} if sampler is None else {"sampler": _samplers.to_dict(sampler)}
     if subset is not None:
+        if not isinstance(subset, (tuple, list)) or len(subset) != 2:
+            raise ValueError(f"subset is (start, stop), not {subset!r}: for some samples take "
+                             "sampler=stoker.samplers.Subset(indices)")
         start, stop = subset
         out["subset_start"] = start
         if stop is not None:

@@ -2,7 +2,7 @@
 """A loader as a tf.data.Dataset. Needs tensorflow.
 
     for images, labels in stoker.tf.dataset(loader): ...
-    model.fit(stoker.tf.dataset(loader, epochs=90))
+    model.fit(stoker.tf.dataset(loader), epochs=90)
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["dataset"]
 
 def dataset(loader: Loader, epochs: int = 1) -> tf.data.Dataset:
     """(images, labels), batched as the loader has them; each time it is iterated over it gives the
-    rest of the loader's epoch and epochs - 1 more. Each batch is copied once: TensorFlow may keep
+    rest of the loader's epoch and ``epochs`` - 1 more. Each batch is copied once: TensorFlow may keep
     an array's own memory for as long as it likes. One iteration at a time: the loader has one
     place.
 
