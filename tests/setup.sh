@@ -9,7 +9,7 @@ set -eu
 
 compile='gcc libc6-dev meson ninja-build pkg-config'
 libraries='libuv1-dev libjpeg62-turbo-dev libspng-dev libwebp-dev libmsgpack-dev libxxhash-dev
-	libinih-dev libjansson-dev libarchive-dev libsystemd-dev'
+	libinih-dev libjansson-dev libarchive-dev libsystemd-dev liblapacke-dev'
 client='python3 python3-numpy python3-msgpack'
 pictures='python3-pil'
 torch='python3-torch python3-torchvision'

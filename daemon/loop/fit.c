@@ -2,7 +2,6 @@
 #include "loop/fit.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -27,7 +26,6 @@ struct fit {
 	uint64_t charged;
 	struct statistics *statistics; /* held, once they are there */
 	uv_work_t work;
-	atomic_bool stop;
 	fit_done *done;
 	void *context;
 	struct { /* the thread's, until it has called back */
@@ -268,7 +266,7 @@ static void fit_work(uv_work_t *work)
 {
 	struct fit *fit = work->data;
 	struct fault *fault = &fit->step.fault;
-	int r = statistics_new(&fit->step.statistics, &fit->plan, fit->moments, &fit->stop, fault);
+	int r = statistics_new(&fit->step.statistics, &fit->plan, fit->moments, fault);
 	if (r < 0)
 		fault_say(fault, r, "out of memory");
 	fit->step.result = r;
@@ -305,11 +303,6 @@ bool fit_solve(struct fit *fit, fit_done *done, void *context)
 		return false;
 	fit->server->pending++;
 	return true;
-}
-
-void fit_stop(struct fit *fit)
-{
-	atomic_store(&fit->stop, true);
 }
 
 static void pack_channels(struct packer *packer, const char *key, const double numbers[3])

@@ -38,7 +38,6 @@ int fit_open(struct fit *fit, const struct dataset *dataset, struct job_recipe *
 /* All jobs are back: work it out in a thread. False: it cannot be; else fit_done is called. */
 typedef void fit_done(void *context, int result, const struct fault *fault);
 bool fit_solve(struct fit *fit, fit_done *done, void *context);
-void fit_stop(struct fit *fit); /* nobody waits for it: fit_done is called soon */
 void fit_pack(const struct fit *fit, struct packer *packer, const struct dataset_entry *entry,
 	      uint64_t unread, double seconds);
 void fit_free(struct fit *fit); /* NULL is none */

@@ -63,9 +63,7 @@ static void visit_leave(struct visit *visit)
 		visit->session->visit = NULL;
 	visit->session = NULL;
 	visit->next = visit->recipe.count;
-	if (visit->solving)
-		fit_stop(visit->fit);
-	else if (visit->jobs == 0)
+	if (visit->jobs == 0 && !visit->solving)
 		visit_free(visit);
 }
 

@@ -149,8 +149,7 @@ static double *make_covariance(const struct statistics *statistics, struct momen
 	return out;
 }
 
-static int make_numbers(struct statistics *statistics, struct moments *moments,
-			const atomic_bool *stop, struct fault *fault)
+static int make_numbers(struct statistics *statistics, struct moments *moments, struct fault *fault)
 {
 	const struct statistics_plan *plan = &statistics->plan;
 	const uint32_t length = length_of(plan);
@@ -160,10 +159,8 @@ static int make_numbers(struct statistics *statistics, struct moments *moments,
 	if (!plan->whitens)
 		return 0;
 	int r = whiten_make(make_covariance(statistics, moments), length, statistics->samples,
-			    plan->rescale, plan->epsilon, stop,
+			    plan->rescale, plan->epsilon,
 			    statistics->numbers + (plan->per_pixel ? 2 * length : 0));
-	if (r == WHITEN_E_STOPPED)
-		return fault_say(fault, STATISTICS_E_STOPPED, "nobody waits for it");
 	if (r > 0)
 		return fault_say(fault, STATISTICS_E_NONE,
 				 "there is nothing to whiten: all samples are the same");
@@ -208,7 +205,7 @@ static struct statistics *statistics_alloc(const struct statistics_plan *plan)
 }
 
 int statistics_new(struct statistics **out, const struct statistics_plan *plan,
-		   struct moments *moments, const atomic_bool *stop, struct fault *fault)
+		   struct moments *moments, struct fault *fault)
 {
 	struct statistics *statistics = statistics_alloc(plan);
 	if (!statistics)
@@ -218,7 +215,7 @@ int statistics_new(struct statistics **out, const struct statistics_plan *plan,
 	if (r == 0 && statistics->samples == 0)
 		r = fault_say(fault, STATISTICS_E_NONE, "no sample of it can be read");
 	if (r == 0)
-		r = make_numbers(statistics, moments, stop, fault);
+		r = make_numbers(statistics, moments, fault);
 	if (r == 0)
 		r = make_digest(statistics);
 	if (r) {

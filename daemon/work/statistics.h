@@ -11,7 +11,6 @@
 #ifndef STOKER_WORK_STATISTICS_H
 #define STOKER_WORK_STATISTICS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -46,8 +45,7 @@ enum {
 	STATISTICS_E_NAME = 1, /* it is no name */
 	STATISTICS_E_LIMIT,    /* too large to be whitened, or kept per pixel */
 	STATISTICS_E_NONE,     /* no sample, or nothing to whiten */
-	STATISTICS_E_STOPPED,
-	STATISTICS_E_FILE, /* not what was written, or it cannot be */
+	STATISTICS_E_FILE,     /* not what was written, or it cannot be */
 };
 
 /* 0 or STATISTICS_E_NAME. */
@@ -58,10 +56,9 @@ int statistics_check(const struct statistics_plan *plan, struct fault *fault);
 enum moments_of statistics_moments(const struct statistics_plan *plan);
 uint64_t statistics_bytes(const struct statistics_plan *plan); /* of memory, while it is made */
 
-/* Takes what is in `moments`. Has one user. Ends soon once *stop. 0, STATISTICS_E_NONE,
- * STATISTICS_E_STOPPED or -ENOMEM. */
+/* Takes what is in `moments`. Has one user. 0, STATISTICS_E_NONE or -ENOMEM. */
 int statistics_new(struct statistics **out, const struct statistics_plan *plan,
-		   struct moments *moments, const atomic_bool *stop, struct fault *fault);
+		   struct moments *moments, struct fault *fault);
 void statistics_put(struct statistics *statistics); /* one user less; NULL is none */
 
 const float *statistics_means(const struct statistics *statistics); /* NULL: not per pixel */

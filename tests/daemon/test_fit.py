@@ -2,12 +2,8 @@
 """Statistics of a dataset: NumPy's numbers by Keras' formulas, whoever worked them out, and what a
 list that asks for them by name does with them."""
 
-import signal
-
 import numpy as np
 import pytest
-
-from harness import WAIT_S, wait_for
 
 N, H, W = 700, 8, 6
 
@@ -237,36 +233,6 @@ def test_who_leaves(daemon, dataset):
         peer.close()
     daemon.settle()
     assert fit(daemon, dataset)["samples"] == N
-
-
-@pytest.fixture(name="solving")
-def fixture_solving(daemon, tmp_path):
-    """A peer for whom eigenvectors are sought, which takes longer than any test."""
-    path = tmp_path / "large.npy"
-    np.save(path, np.random.default_rng(1).integers(0, 255, (40, 32, 32, 3), np.uint8))
-    peer = daemon.connect()
-    peer.send("fit", seq=1, dataset={"path": str(path)}, zca=True)
-    while peer.expect("progress").fields["what"] != "solving":
-        pass
-    yield peer
-    peer.close()
-
-
-def test_who_leaves_a_thread(daemon, dataset, solving):
-    """The thread that seeks eigenvectors ends, too: the next one may have theirs."""
-    assert "under way" in fit(daemon, dataset, zca=True)["text"]
-    solving.close()
-    wait_for(lambda: fit(daemon, dataset, zca=True).get("samples") == N, "room for the next")
-
-
-def test_stop_waits_for_no_eigenvectors(daemon, solving):
-    daemon.process.send_signal(signal.SIGTERM)
-    answer = solving.receive()
-    while answer.name in ("progress", "goaway"):
-        answer = solving.receive()
-    assert answer.name == "error" and answer.fields["name"] == "stopping", answer
-    daemon.process.wait(WAIT_S)
-    assert "stops without" not in daemon.terminate()
 
 
 def test_beside_a_loader(daemon, dataset):

@@ -35,6 +35,7 @@ LIBRARIES = {
     r"spng\.h": ["daemon/work/png.c", "client/ctl/picture.c"],
     r"webp/.*": ["daemon/work/webp.c"],
     r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/work/moments.c"],
+    r"(cblas|lapacke)\.h": ["daemon/work/whiten.c"],
     r"uv\.h": ["daemon/loop/", "daemon/main.c"],
     r"xxh(ash|3)\.h": ["daemon/base/digest.c", "client/ctl/replay.c"],
     r"ini\.h": ["daemon/config.c", "daemon/config/"],

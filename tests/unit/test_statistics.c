@@ -24,7 +24,6 @@
 #define LENGTH (3 * WIDTH * HEIGHT)
 #define SAMPLES 300
 
-static const atomic_bool go_on = false;
 static uint8_t pictures[SAMPLES][LENGTH];
 
 static int make_pictures(void **state)
@@ -66,7 +65,7 @@ static struct statistics *make(const struct statistics_plan *plan, unsigned step
 	for (unsigned from = 0; from < step; from++)
 		for (unsigned k = from; k < SAMPLES; k += step)
 			assert_int_equal(moments_add(moments, pictures[k]), 0);
-	assert_int_equal(statistics_new(&statistics, plan, moments, &go_on, &fault), 0);
+	assert_int_equal(statistics_new(&statistics, plan, moments, &fault), 0);
 	moments_free(moments);
 	return statistics;
 }
@@ -188,7 +187,7 @@ static void test_none(void **state)
 		assert_int_equal(moments_new(&moments, LENGTH, MOMENTS_OF_PRODUCTS), 0);
 		for (unsigned k = 0; k < count; k++)
 			assert_int_equal(moments_add(moments, grey), 0);
-		assert_int_equal(statistics_new(&statistics, &plan, moments, &go_on, &fault),
+		assert_int_equal(statistics_new(&statistics, &plan, moments, &fault),
 				 STATISTICS_E_NONE);
 		assert_non_null(strstr(fault.text, count ? "nothing to whiten" : "no sample"));
 		moments_free(moments);
