@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Finding the daemon, trusting it, and what is asked of it."""
+import json
 import os
 import socket
 import stat
 import threading
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -128,6 +130,39 @@ def test_what_is_asked_for(daemon, node, tmp_path, monkeypatch):
                             "antialias": True}, {"name": "ToTensor"}]}.items():
         assert asked[key] == value
     assert not asked.get("accept_fd") and "subset_stop" not in asked and "epochs" not in asked
+
+
+def test_what_other_libraries_call_numbers_and_types(daemon, node, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/somebody")
+    loader = node.loader("/data/20", batch_size=np.int64(2), seed=np.uint8(5), dtype=np.float32)
+    assert type(loader.batch_size) is int and json.loads(json.dumps(loader.state_dict()))
+    node.loader({"path": "/data/20", "root": "~/data"}, batch_size=2, dtype=np.dtype("uint8"))
+    asked = daemon.last("attach")
+    assert (asked["dtype"], asked["dataset"]["root"]) == ("uint8", "/home/somebody/data")
+    torch = pytest.importorskip("torch")
+    node.loader("/data/20", batch_size=2, dtype=torch.bfloat16)
+    assert daemon.last("attach")["dtype"] == "bfloat16"
+
+
+@pytest.mark.parametrize("wish, words", [
+    ({"inflight": 0}, "no batch would ever come"),
+    ({"subset": [1, 2, 3]}, "samplers.Subset"),
+    ({"dataset": ""}, "path is empty"),
+    ({"dataset": {"path": ""}}, "path is empty"),
+])
+def test_what_could_only_be_a_mistake(daemon, node, wish, words):
+    with pytest.raises(ValueError, match=words):
+        node.loader(**{"dataset": "/data/20", "batch_size": 4, **wish})
+    assert "attach" not in [name for name, _ in daemon.seen]
+
+
+def test_a_socket_for_others(daemon, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(_address, "_connect", refuse)
+    with pytest.raises(stoker.DaemonUnavailable, match="join its group"):
+        stoker.connect(daemon.path)
 
 
 def test_datasets(daemon, node):
@@ -287,6 +322,38 @@ def test_torchvision_objects_hold_others():
     assert transforms.to_dicts(theirs) == transforms.to_dicts([
         stoker.RandomApply([ours], p=0.25), stoker.RandomOrder([stoker.Compose([ours])]),
         stoker.RandomChoice([ours, stoker.Grayscale(3)], p=[1, 2])])
+
+
+def test_what_makes_tensors_in_torchvision():
+    """v2's come by their names alone: older torchvisions have none."""
+    tv = pytest.importorskip("torchvision.transforms")
+    torch = pytest.importorskip("torch")
+
+    def v2(name, **members):
+        return type(name, (), {"__module__": "torchvision.transforms.v2._type_conversion",
+                               **members})()
+
+    flip, size = stoker.RandomHorizontalFlip(), stoker.CenterCrop(8)
+    ours = transforms.to_dicts([size, flip, stoker.ToTensor()])
+    assert transforms.to_dicts([tv.CenterCrop(8), tv.RandomHorizontalFlip(), tv.PILToTensor(),
+                                tv.ConvertImageDtype(torch.float32)]) == [
+        dict(ours[0], size=[8, 8]), *ours[1:]]
+    assert transforms.to_dicts([v2("ToImage"), size, flip,
+                                v2("ToDtype", dtype=torch.float32, scale=True)]) == ours
+    assert transforms.to_dicts([v2("ToDtype", dtype=torch.uint8, scale=True)]) == []
+    with pytest.raises(TypeError, match="scale=True"):
+        transforms.to_dicts([v2("ToDtype", dtype=torch.float32, scale=False)])
+    with pytest.raises(TypeError, match="apply it to the batches"):
+        transforms.to_dicts([tv.Lambda(abs)])
+
+
+def test_a_mean_of_bytes_is_warned_of():
+    with pytest.warns(UserWarning, match="divided by 255"):
+        stoker.Normalize((123.7, 116.3, 103.5), (58.4, 57.1, 57.4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stoker.Normalize(np.array([0.485, 0.456, 0.406]), 0.2)
+        stoker.Normalize(-1, 2)
 
 
 def test_signatures_are_torchvisions():

@@ -60,7 +60,10 @@ def open_connection(path: str) -> Connection:
         connection = Connection(sock, uid)
     except OSError as error:
         sock.close()
-        raise DaemonUnavailable(f"cannot connect to {path}: {error.strerror or error}") from error
+        hint = " (join its group, if `ls -l` shows one that may write)" * isinstance(
+            error, PermissionError)
+        raise DaemonUnavailable(
+            f"cannot connect to {path}: {error.strerror or error}{hint}") from error
     except BaseException:
         sock.close()
         raise

@@ -6,6 +6,8 @@ import os
 import weakref
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
+import numpy as np
+
 from . import _address, _ranks, samplers as _samplers, transforms as _transforms
 from .errors import Error
 from .loader import Loader
@@ -67,7 +69,8 @@ class Node:
             transforms: see stoker.transforms.
             seed: of the order and of the random transforms; ``order_seed`` and ``augment_seed``
                 set one of them apart.
-            dtype: uint8, float16, bfloat16 or float32. layout: NCHW or NHWC.
+            dtype: uint8, float16, bfloat16 or float32, as text or as numpy's or torch's object.
+            layout: NCHW or NHWC.
             last_batch: short, drop (``drop_last=True`` is the same) or pad.
             rank, world_size: default to what torchrun, Slurm or Open MPI say, else 0 of 1.
             job: name shared by the ranks of one training run, for people.
@@ -106,12 +109,14 @@ class Node:
         """
         if self._closed:
             raise Error("the node is closed: stoker.connect() gives another")
+        if inflight == 0:
+            raise ValueError("inflight is a number from 1 on: with 0 no batch would ever come")
         rank, world = _ranks.rank_and_world(rank, world_size)
         if isinstance(dataset, Mix):
             sampler = dataset.sampler(sampler)
         request: Dict[str, Any] = {
             "dataset": _dataset(dataset), "transforms": _transforms.to_dicts(transforms),
-            "dtype": dtype, "layout": layout, "shuffle": shuffle,
+            "dtype": _dtype(dtype), "layout": layout, "shuffle": shuffle,
             "order_seed": seed if order_seed is None else order_seed,
             "augment_seed": seed if augment_seed is None else augment_seed,
             "rank": rank, "world": world, "batch_size": batch_size,
@@ -133,6 +138,8 @@ class Node:
             request["pace"] = pace
         if start not in ("position", "live"):
             raise ValueError(f"start is 'position' or 'live', not {start!r}")
+        request = {key: int(value) if isinstance(value, np.integer) else value
+                   for key, value in request.items()}
         socket = self.socket
         loader = Loader(lambda: _address.open_connection(socket), request,
                         epochs=_epochs(epochs), timeout=timeout, reconnect=reconnect,
@@ -202,8 +209,10 @@ def _dataset(dataset: Dataset) -> Dict[str, Any]:
     for key in ("path", "root", "labels"):
         if out.get(key) is not None:
             out[key] = _text(key, out[key])
+            if not out[key] and key != "labels":  # which would be the current folder
+                raise ValueError(f"the dataset's {key} is empty")
             if key != "labels" or out[key].endswith(".npy"):  # else the name of some
-                out[key] = os.path.abspath(out[key])
+                out[key] = os.path.abspath(os.path.expanduser(out[key]))
     return out
 
 
@@ -213,6 +222,12 @@ def _text(key: str, value: Any) -> str:
     except TypeError:
         raise TypeError(f"a dataset's {key} is a path, not a {type(value).__name__}: numpy.save() "
                         "an array, and make one of several datasets by stoker.Mix") from None
+
+
+def _dtype(dtype: Any) -> str:
+    """The name of numpy's, torch's or TensorFlow's object, too."""
+    name = getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or str(dtype)
+    return str(name).rpartition(".")[2]
 
 
 def _last_batch(last_batch: str, drop_last: bool) -> str:

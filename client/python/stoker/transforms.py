@@ -3,12 +3,16 @@
 checks them and does the work, with torchvision's bytes.
 
 Wherever a transform is expected a dict {"name": ..., parameters...} does as well, and so does an
-object of torchvision.transforms by one of these names (or a Compose of them).
+object of torchvision.transforms, or of its v2, by one of these names (or a Compose of them). What
+makes tensors there (ToImage, PILToTensor, ToDtype, ConvertImageDtype) is the loader's ``dtype``.
 """
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, fields
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+
+import numpy as np
 
 __all__ = [
     "AutoAugment", "CenterCrop", "ColorJitter", "Compose", "CutMix", "GaussianBlur",
@@ -102,6 +106,11 @@ class Normalize(Transform):
     mean: Sequence[float]
     std: Sequence[float]
     inplace: bool = False
+
+    def __post_init__(self) -> None:
+        if any(abs(value) > 2 for value in np.ravel(self.mean)):
+            warnings.warn(f"Normalize(mean={self.mean!r}): values are from 0 to 1 here, so mean "
+                          "and std of bytes are to be divided by 255", stacklevel=3)
 
 
 @dataclass(frozen=True)
@@ -340,12 +349,16 @@ _KNOWN = {kind.__name__: kind for kind in (
     RandomGrayscale, ColorJitter, GaussianBlur, FiveCrop, TenCrop)}
 
 
+# torchvision's ways from a picture to a tensor, and of a tensor to another type.
+_CASTS = frozenset({"ToImage", "PILToTensor", "ToPureTensor", "ConvertImageDtype", "ToDtype"})
+
+
 def to_dicts(transforms: Any) -> List[Dict[str, Any]]:
     """A transform, or a list of them, as the daemon takes it. Raises TypeError on anything else."""
     if isinstance(transforms, (Transform, dict)) or _is_torchvision(transforms):
         transforms = [transforms]
     if isinstance(transforms, (str, bytes)) or not isinstance(transforms, Iterable):
-        raise TypeError(f"{transforms!r} is no list of transforms")
+        raise TypeError(f"{transforms!r} is no list of transforms, such as [stoker.ToTensor()]")
     out: List[Dict[str, Any]] = []
     for transform in transforms:
         if isinstance(transform, Transform):
@@ -365,14 +378,28 @@ def _from_torchvision(transform: Any) -> List[Dict[str, Any]]:
     name = type(transform).__name__
     if _is_torchvision(transform) and name == "Compose":
         return to_dicts(transform.transforms)
+    if _is_torchvision(transform) and name in _CASTS:
+        return _cast(transform)
     if not _is_torchvision(transform) or name not in _KNOWN:
-        raise TypeError(f"{transform!r} is no transform that stoker knows; there are "
-                        f"{', '.join(_KNOWN)}, and dicts with a name")
+        raise TypeError(f"{transform!r} is no transform that stoker knows, and no code of yours "
+                        "runs in the daemon: apply it to the batches. There are "
+                        f"{', '.join(sorted(_KNOWN))}, and dicts with a name")
     kind = _KNOWN[name]
     # On the images that stoker decodes torchvision always antialiases, whatever this says.
     values = {field.name: getattr(transform, field.name) for field in fields(kind)
               if field.name != "antialias" and hasattr(transform, field.name)}
     return [kind(**values).to_dict()]
+
+
+def _cast(transform: Any) -> List[Dict[str, Any]]:
+    """To fractions is ToTensor; to bytes is nothing, for the loader's dtype says what comes."""
+    dtype = getattr(transform, "dtype", None)
+    if not getattr(dtype, "is_floating_point", False):
+        return []
+    if not getattr(transform, "scale", True):
+        raise TypeError(f"{transform!r}: values are from 0 to 1 here: take scale=True, and divide "
+                        "mean and std of a Normalize behind it by 255")
+    return [ToTensor().to_dict()]
 
 
 def _held(transform: Any) -> Dict[str, Any]:
