@@ -23,6 +23,12 @@ int buffer_reserve(struct buffer *buffer, size_t capacity)
 	return 0;
 }
 
+void buffer_trim(struct buffer *buffer, size_t keep)
+{
+	if (buffer->capacity > keep)
+		buffer_deinit(buffer);
+}
+
 void buffer_deinit(struct buffer *buffer)
 {
 	free(buffer->data);

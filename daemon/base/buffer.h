@@ -22,6 +22,8 @@ struct buffer {
 
 /* Make room for `capacity` bytes; what was in it is lost if it has to grow. 0 or -ENOMEM. */
 int buffer_reserve(struct buffer *buffer, size_t capacity);
+/* Give its memory back if it is more than `keep` bytes: one large picture was enough. */
+void buffer_trim(struct buffer *buffer, size_t keep);
 void buffer_deinit(struct buffer *buffer); /* may be called twice, and on BUFFER_NULL */
 
 #endif

@@ -65,12 +65,9 @@ static struct job *job_get(struct server *server)
 
 static void job_put(struct server *server, struct job *job)
 {
-	if (job->bytes.capacity > PRODUCE_KEEP_BYTES)
-		buffer_deinit(&job->bytes);
-	if (job->mask.capacity > PRODUCE_KEEP_BYTES)
-		buffer_deinit(&job->mask);
-	if (job->mate.capacity > PRODUCE_KEEP_BYTES)
-		buffer_deinit(&job->mate);
+	buffer_trim(&job->bytes, PRODUCE_KEEP_BYTES);
+	buffer_trim(&job->mask, PRODUCE_KEEP_BYTES);
+	buffer_trim(&job->mate, PRODUCE_KEEP_BYTES);
 	job->next = server->spare;
 	server->spare = job;
 }

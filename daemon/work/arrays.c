@@ -10,8 +10,7 @@
 #include "base/buffer.h"
 #include "work/quote.h"
 
-#define PICTURE_PIXELS_MAX 178956970u /* as many as may be decoded */
-#define CLASSES_MAX 65536	      /* that are found in labels */
+#define CLASSES_MAX 65536 /* that are found in labels */
 
 /* The bytes of what is planned, which may be anything; false if nobody has so many. */
 static bool plan_bytes(const struct arrays_plan *plan, uint64_t *pixels_out, uint64_t *labels_out)
@@ -19,7 +18,7 @@ static bool plan_bytes(const struct arrays_plan *plan, uint64_t *pixels_out, uin
 	uint64_t pixels, all;
 	return plan->height && plan->width && plan->label.bytes &&
 	       !__builtin_mul_overflow(plan->height, plan->width, &pixels) &&
-	       pixels <= PICTURE_PIXELS_MAX &&
+	       pixels <= IMAGE_PIXELS_MAX &&
 	       !__builtin_mul_overflow(plan->count, 3 * pixels, pixels_out) &&
 	       !__builtin_mul_overflow(plan->count, plan->label.bytes, labels_out) &&
 	       !__builtin_add_overflow(*pixels_out, *labels_out, &all) && all <= INT64_MAX / 2;

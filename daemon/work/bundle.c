@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/ending.h"
 #include "work/quote.h"
 #include "work/root.h"
 
@@ -38,16 +39,10 @@ struct bundle_walk {
 	struct fault *fault;
 };
 
-static bool bundle_ends_in(const char *name, const char *ending)
-{
-	size_t size = strlen(name), ending_size = strlen(ending);
-	return size > ending_size && strcmp(name + size - ending_size, ending) == 0;
-}
-
 bool bundle_is_archive(const char *path)
 {
-	return bundle_ends_in(path, ".tar") || bundle_ends_in(path, ".tar.gz") ||
-	       bundle_ends_in(path, ".tgz") || bundle_ends_in(path, ".zip");
+	return ends_in(path, ".tar") || ends_in(path, ".tar.gz") || ends_in(path, ".tgz") ||
+	       ends_in(path, ".zip");
 }
 
 static int bundle_bad(struct bundle_walk *walk, const char *name, const char *why)

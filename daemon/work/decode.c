@@ -95,19 +95,13 @@ static int decoder_turn(struct decoder *decoder, const struct turn *turn, struct
 	return 0;
 }
 
-static void buffer_shrink(struct buffer *buffer)
-{
-	if (buffer->capacity > KEEP_BYTES)
-		buffer_deinit(buffer);
-}
-
 static void decoder_forget(struct decoder *decoder)
 {
 	jpeg_end(decoder->jpeg);
 	decoder->format = FORMAT_NONE;
-	buffer_shrink(&decoder->row);
-	buffer_shrink(&decoder->pixels);
-	buffer_shrink(&decoder->turned);
+	buffer_trim(&decoder->row, KEEP_BYTES);
+	buffer_trim(&decoder->pixels, KEEP_BYTES);
+	buffer_trim(&decoder->turned, KEEP_BYTES);
 }
 
 int decoder_new(struct decoder **out)

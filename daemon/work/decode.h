@@ -36,7 +36,8 @@ struct decode_limits {
 	unsigned deadline_ms;		/* CPU time of one image; default 10,000; 0 is none */
 };
 
-#define DECODE_LIMITS_DEFAULT ((struct decode_limits){178956970u, (uint64_t)512 << 20, 100, 10000})
+#define DECODE_LIMITS_DEFAULT                                                                      \
+	((struct decode_limits){IMAGE_PIXELS_MAX, (uint64_t)512 << 20, 100, 10000})
 
 struct decoder;
 struct scans;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/exact.h"
+#include "work/geometry_step.h"
 
 #define NORMALS_MAX (1 << 25) /* of a transform: two a draw */
 
@@ -49,12 +50,6 @@ int erase_make(struct erase *out, const struct transform *transform, unsigned in
 				 output->width, output->height);
 	*out = erase;
 	return 0;
-}
-
-/* As Python's round(), below 2^52. */
-static double round_even(double x)
-{
-	return nearbyint(x); /* nobody changes the rounding mode */
 }
 
 bool erase_draw(const struct erase *erase, const struct draw_key *key, int32_t width,

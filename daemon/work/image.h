@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of one picture, as Pillow has it: no more are decoded, or made in between. */
+#define IMAGE_PIXELS_MAX 178956970u
+
 struct rect {
 	int32_t x, y, width, height;
 };

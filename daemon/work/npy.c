@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "work/npy.h"
 
-#include <string.h>
-
+#include "base/ending.h"
 #include "work/npy_array.h"
 
 static int npy_open(void **state_out, const struct dataset_spec *spec,
@@ -31,8 +30,7 @@ static const char *const npy_keys[] = {"labels", NULL};
 
 static bool npy_suits(const char *path, bool folder)
 {
-	size_t size = strlen(path);
-	return !folder && size > 4 && strcmp(path + size - 4, ".npy") == 0;
+	return !folder && ends_in(path, ".npy");
 }
 
 const struct dataset_kind npy_kind = {

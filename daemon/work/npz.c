@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ending.h"
 #include "work/npy_array.h"
 #include "work/published.h"
 #include "work/quote.h"
@@ -29,12 +30,6 @@ struct npz {
 	struct fault *fault;
 };
 
-static bool npz_ends_in(const char *text, const char *ending)
-{
-	size_t size = strlen(text), ending_size = strlen(ending);
-	return size > ending_size && strcmp(text + size - ending_size, ending) == 0;
-}
-
 static const char *npz_find(const struct npz *npz, const char *name)
 {
 	for (size_t i = 0; i < npz->count; i++) {
@@ -49,7 +44,7 @@ static int npz_see(void *with, const char *name, const uint8_t *head, size_t siz
 	struct npz *npz = with;
 	struct npy_header header;
 	struct fault why;
-	if (!npz_ends_in(name, ENDING) || strlen(name) >= NAME_MAX_BYTES)
+	if (!ends_in(name, ENDING) || strlen(name) >= NAME_MAX_BYTES)
 		return 0;
 	if (npz->count == npz->capacity) {
 		size_t capacity = npz->capacity ? 2 * npz->capacity : 8;
@@ -211,7 +206,7 @@ static int npz_open(void **state_out, const struct dataset_spec *spec,
 
 static bool npz_suits(const char *path, bool folder)
 {
-	return !folder && npz_ends_in(path, ".npz");
+	return !folder && ends_in(path, ".npz");
 }
 
 static const char *const npz_keys[] = {"images", "labels", "split", NULL};

@@ -10,6 +10,7 @@
 #include "work/bundle.h"
 #include "work/dataset.h"
 
+/* What stands at `path`; `within` as in bundle.h. All arguments are borrowed. */
 struct bundle published_bundle(const char *path, const char *const *within,
 			       struct dataset_progress *progress);
 

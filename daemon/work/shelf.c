@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "work/shelf_file.h"
 
 #define ENDING ".index"
@@ -33,12 +34,6 @@ static void name_of(char *out, const struct digest *fingerprint, const char *end
 	char hex[33];
 	digest_hex(fingerprint, hex);
 	snprintf(out, NAME_MAX_, "%s%s", hex, ending);
-}
-
-static bool name_ends(const char *name, const char *ending)
-{
-	size_t size = strlen(name), tail = strlen(ending);
-	return size > tail && strcmp(name + size - tail, ending) == 0;
 }
 
 /* Whoever may write here could have us take an index for a picture's that is none of it. */
@@ -73,9 +68,9 @@ static uint64_t shelf_survey(const struct shelf *shelf, const char *spare, char 
 		if (strlen(name) >= NAME_MAX_ ||
 		    fstatat(shelf->fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (name_ends(name, FRESH) && stat.st_mtime < time(NULL) - STALE_S)
+		if (ends_in(name, FRESH) && stat.st_mtime < time(NULL) - STALE_S)
 			unlinkat(shelf->fd, name, 0);
-		if (!name_ends(name, ENDING) && !name_ends(name, FITTED))
+		if (!ends_in(name, ENDING) && !ends_in(name, FITTED))
 			continue;
 		bytes += (uint64_t)stat.st_size;
 		bool older = stat.st_mtim.tv_sec < least.tv_sec ||
@@ -275,7 +270,7 @@ unsigned shelf_load_statistics(struct shelf *shelf, const struct digest *fingerp
 	name_of(begin, fingerprint, ".");
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
 		if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
-		    !name_ends(entry->d_name, FITTED) || strlen(entry->d_name) >= NAME_MAX_ ||
+		    !ends_in(entry->d_name, FITTED) || strlen(entry->d_name) >= NAME_MAX_ ||
 		    count++ >= SHELF_STATISTICS_MAX)
 			continue;
 		bad += load_statistics(shelf, entry->d_name, fingerprint, out, fault) != 0;

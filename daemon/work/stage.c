@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#define PICTURE_PIXELS_MAX 178956970u /* as many as may be decoded */
-#define KEEP_MAX ((size_t)16 << 20)   /* of one buffer, from one picture to the next */
+#define KEEP_MAX ((size_t)16 << 20) /* of one buffer, from one picture to the next */
 
 /* Whether a step makes pixels, not only moves them. */
 static bool step_makes(const struct step *step)
@@ -137,7 +136,7 @@ int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t 
 			if (r)
 				return r;
 		}
-		if (stage_pixels(stage, n + 1 == stages->count) > PICTURE_PIXELS_MAX)
+		if (stage_pixels(stage, n + 1 == stages->count) > IMAGE_PIXELS_MAX)
 			return say_large(stage, fault);
 	}
 	*need_out = (struct rect){need[0].first, need[1].first, need[0].count, need[1].count};
@@ -299,23 +298,17 @@ static int stage_colour(struct stages *stages, const struct stage *stage, struct
 	return r;
 }
 
-static void buffer_trim(struct buffer *buffer)
-{
-	if (buffer->capacity > KEEP_MAX)
-		buffer_deinit(buffer);
-}
-
 static void stages_trim(struct stages *stages)
 {
-	buffer_trim(&stages->pictures[0]);
-	buffer_trim(&stages->pictures[1]);
-	buffer_trim(&stages->lines);
-	buffer_trim(&stages->mover.memory);
+	buffer_trim(&stages->pictures[0], KEEP_MAX);
+	buffer_trim(&stages->pictures[1], KEEP_MAX);
+	buffer_trim(&stages->lines, KEEP_MAX);
+	buffer_trim(&stages->mover.memory, KEEP_MAX);
 	for (unsigned n = 0; n < stages->count; n++) {
 		for (int i = 0; i < 2; i++) {
-			buffer_trim(&stages->stage[n].track[i].memory);
-			buffer_trim(&stages->stage[n].track[i].nearest);
-			buffer_trim(&stages->stage[n].axis[i].memory);
+			buffer_trim(&stages->stage[n].track[i].memory, KEEP_MAX);
+			buffer_trim(&stages->stage[n].track[i].nearest, KEEP_MAX);
+			buffer_trim(&stages->stage[n].axis[i].memory, KEEP_MAX);
 		}
 	}
 }

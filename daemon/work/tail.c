@@ -77,12 +77,6 @@ static void write_numbers(const struct output *output, const float *numbers, voi
 	}
 }
 
-static void buffer_trim(struct buffer *buffer)
-{
-	if (buffer->capacity > KEEP_MAX)
-		buffer_deinit(buffer);
-}
-
 int tail_generate(const struct tail *tail, const struct draw_key *key, const struct image *image,
 		  enum cpu cpu, struct tail_scratch *scratch, const struct output *output,
 		  void *array)
@@ -102,9 +96,9 @@ int tail_generate(const struct tail *tail, const struct draw_key *key, const str
 		r = keras_run(&tail->keras, &draw, image, cpu, &scratch->lines, numbers);
 	if (r == 0 && !there)
 		write_numbers(output, numbers, array);
-	buffer_trim(&scratch->bytes);
-	buffer_trim(&scratch->numbers);
-	buffer_trim(&scratch->lines);
+	buffer_trim(&scratch->bytes, KEEP_MAX);
+	buffer_trim(&scratch->numbers, KEEP_MAX);
+	buffer_trim(&scratch->lines, KEEP_MAX);
 	return r;
 }
 

@@ -46,7 +46,8 @@ int tail_add(struct tail *tail, const struct transform *transform, unsigned inde
 /* With tail->keras.fits: what its statistics are, which outlive it. 0 or TAIL_E_VALUE. */
 int tail_fit(struct tail *tail, const struct statistics *statistics, struct fault *fault);
 
-/* With tail->generates: room for the picture that the generator takes, and what writes it there. */
+/* With tail->generates: room in `scratch` for the picture that the generator takes, which is to be
+ * written there in the form of tail->bytes. 0 or -ENOMEM. */
 int tail_picture(const struct tail *tail, struct tail_scratch *scratch, struct image *out);
 
 /* The generator: `image` is whole and as large as the output. 0 or -ENOMEM. */

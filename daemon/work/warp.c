@@ -78,7 +78,7 @@ static void row_places(const struct run *run, int32_t row)
 
 /* --- the nearest pixel --- */
 
-/* A picture has less than 2^31 bytes: PICTURE_PIXELS_MAX. */
+/* A picture has less than 2^31 bytes: IMAGE_PIXELS_MAX. */
 static void nearest_row(const struct run *run)
 {
 	const struct image *image = run->image;
