@@ -12,7 +12,7 @@
 
 struct invocation {
 	const char *socket; /* NULL: the usual places */
-	bool json;
+	bool json, help;
 	bool bold;	  /* stdout is a terminal that may have it */
 	char **arguments; /* behind the command's name */
 	/* Options of single commands; NULL: not given. */

@@ -21,7 +21,7 @@ static void print_help(FILE *file)
 		fprintf(file, "  %-15s %s\n", left, commands[i].help);
 	}
 	fprintf(file,
-		"  help            this text; more: man stokerctl\n\n"
+		"  help [COMMAND]  this text, or a command's; more: man stokerctl\n\n"
 		"  --socket PATH   the daemon's control socket; else $STOKER_CONTROL_SOCKET, or\n"
 		"                  control.sock where clients look for the data socket\n"
 		"  --json          print JSON, for programs\n"
@@ -57,29 +57,48 @@ static int finish(int status)
 	return status;
 }
 
+/* clang-format off */
+#define MEMBER(member) offsetof(struct invocation, member)
 /* Options of single commands. */
 static const struct own {
 	char letter;
 	const char *name;
 	size_t member;
+	const char *argument, *help;
 } owns[] = {
-	{'e', "--epoch", offsetof(struct invocation, epoch)},
-	{'p', "--position", offsetof(struct invocation, position)},
-	{'o', "--output", offsetof(struct invocation, output)},
-	{'t', "--transforms", offsetof(struct invocation, transforms)},
-	{'b', "--batch-size", offsetof(struct invocation, batch_size)},
-	{'S', "--seconds", offsetof(struct invocation, seconds)},
-	{'r', "--rows", offsetof(struct invocation, rows)},
-	{'c', "--cols", offsetof(struct invocation, cols)},
-	{'x', "--seed", offsetof(struct invocation, seed)},
-	{'l', "--split", offsetof(struct invocation, split)},
-	{'n', "--name", offsetof(struct invocation, name)},
-	{'R', "--rescale", offsetof(struct invocation, rescale)},
-	{'E', "--zca-epsilon", offsetof(struct invocation, zca_epsilon)},
-	{'P', "--per-pixel", offsetof(struct invocation, per_pixel)},
-	{'z', "--zca", offsetof(struct invocation, zca)},
+	{'e', "--epoch", MEMBER(epoch), "E", "from 0 on"},
+	{'p', "--position", MEMBER(position), "P", "in the epoch, over all ranks, from 0 on"},
+	{'o', "--output", MEMBER(output), "FILE", "the PNG to write"},
+	{'t', "--transforms", MEMBER(transforms), "T",
+	 "as in \"Resize(size=256) | CenterCrop(size=224)\""},
+	{'b', "--batch-size", MEMBER(batch_size), "N", "samples a batch [64]"},
+	{'S', "--seconds", MEMBER(seconds), "S", "of each of the two passes [5]"},
+	{'r', "--rows", MEMBER(rows), "N", "of pictures [4]"},
+	{'c', "--cols", MEMBER(cols), "N", "of pictures [8]"},
+	{'x', "--seed", MEMBER(seed), "S", "of order and augmentation [0]"},
+	{'l', "--split", MEMBER(split), "SPLIT", "train or test, of a published set [train]"},
+	{'n', "--name", MEMBER(name), "NAME", "what the statistics are called [default]"},
+	{'R', "--rescale", MEMBER(rescale), "R", "what pixels are multiplied by, as the generator [1]"},
+	{'E', "--zca-epsilon", MEMBER(zca_epsilon), "E", "of --zca [1e-6]"},
+	{'P', "--per-pixel", MEMBER(per_pixel), "", "a mean and deviation of each pixel, too"},
+	{'z', "--zca", MEMBER(zca), "", "the matrix that whitens, too"},
 };
+/* clang-format on */
 #define OWNS (sizeof(owns) / sizeof(*owns))
+
+static void print_command_help(const struct command *command)
+{
+	bool own = *command->options;
+	printf("usage: stokerctl %s %s%s\n\n%s\n%s", command->name, command->arguments,
+	       own ? " [OPTION...]" : "", command->help, own ? "\n" : "");
+	for (size_t i = 0; i < OWNS; i++) {
+		char left[32];
+		snprintf(left, sizeof(left), "%s %s", owns[i].name, owns[i].argument);
+		if (strchr(command->options, owns[i].letter))
+			printf("  %-17s %s\n", left, owns[i].help);
+	}
+	printf("\nAlso --socket PATH and --json; more: man stokerctl\n");
+}
 
 static const char **value_of(struct invocation *invocation, size_t member)
 {
@@ -120,12 +139,12 @@ static int run(const char *name, struct invocation *invocation, int n_arguments)
 {
 	const struct command *command = command_find(name);
 	char expected[64];
-	if (strcmp(name, "help") == 0) {
-		print_help(stdout);
-		return EX_OK;
-	}
 	if (!command)
 		return unknown_command(name);
+	if (invocation->help) {
+		print_command_help(command);
+		return EX_OK;
+	}
 	snprintf(expected, sizeof(expected), "%s %s", command->name,
 		 *command->arguments ? command->arguments : "takes no arguments");
 	if (n_arguments != command->n_arguments)
@@ -168,8 +187,8 @@ static int parse(int argc, char **argv, struct invocation *out)
 			out->json = true;
 			break;
 		case 'h':
-			print_help(stdout);
-			return 1 + EX_OK;
+			out->help = true;
+			break;
 		case 'V':
 			printf("stokerctl %s\n", STOKER_VERSION);
 			return 1 + EX_OK;
@@ -192,9 +211,13 @@ int main(int argc, char **argv)
 	int ended = parse(argc, argv, &invocation);
 	if (ended)
 		return finish(ended - 1);
+	if (optind < argc && strcmp(argv[optind], "help") == 0) {
+		invocation.help = true;
+		optind++;
+	}
 	if (optind == argc) {
-		print_help(stderr);
-		return EX_USAGE;
+		print_help(invocation.help ? stdout : stderr);
+		return finish(invocation.help ? EX_OK : EX_USAGE);
 	}
 	invocation.arguments = argv + optind + 1;
 	return finish(run(argv[optind], &invocation, argc - optind - 1));

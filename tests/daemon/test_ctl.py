@@ -58,6 +58,18 @@ def test_help_fits_a_screen():
         assert re.search(rf"^  {command}\b", done.stdout, re.MULTILINE), command
 
 
+def test_help_of_a_command():
+    """Each option of its own is there, and no other's."""
+    done = run("preview", "--help")
+    assert done.returncode == 0 and done.stdout.startswith("usage: stokerctl preview DATASET")
+    assert re.search(r"^  --output FILE ", done.stdout, re.MULTILINE)
+    assert "--zca" not in done.stdout and max(map(len, done.stdout.splitlines())) <= 80
+    assert run("help", "preview").stdout == run("-h", "preview").stdout == done.stdout
+    assert "--zca" in run("fit", "--help").stdout
+    assert "--socket" in run("status", "--help").stdout
+    assert run("help", "previw").returncode == USAGE
+
+
 def test_version():
     assert re.fullmatch(r"stokerctl \d+\.\d+\.\d+\n", run("--version").stdout)
 
