@@ -126,9 +126,9 @@ class TestChainer:
             assert iterator.epoch == 1
             assert iterator.previous_epoch_detail == 1.0
             same((stacked(iterator.next()) for _ in range(2)), wanted[1][1:])
-        for field, other in (("augment_seed", {"augment_seed": 99}), ("shuffle", {"shuffle": False}),
-                             ("subset", {"subset": (3, None)}), ("sampling", {"echo": 2})):
-            with make(**other) as iterator, pytest.raises(stoker.TokenError, match=field):
+        for field, option in (("augment_seed", {"augment_seed": 99}), ("sampling", {"echo": 2}),
+                              ("subset", {"subset": (3, None)}), ("shuffle", {"shuffle": False})):
+            with make(**option) as iterator, pytest.raises(stoker.TokenError, match=field):
                 iterator.serialize(read)
         with make(subset=(3, None)) as iterator:
             first = iterator.next()

@@ -193,7 +193,8 @@ def test_datasets(daemon, node):
 
 @pytest.mark.parametrize("options, words", [
     ({"subset": [1, 2, 3]}, r"samplers.Subset\(indices\)"), ({"subset": 5}, r"is \(start, stop\)"),
-    ({"fields": "mask"}, r"\['mask'\]")])
+    ({"fields": "mask"}, r"\['mask'\]"),
+    ({"timeout": "5"}, "timeout is seconds"), ({"reconnect": -1}, "reconnect is seconds")])
 def test_what_is_wrong_says_what_is_right(node, options, words):
     with pytest.raises(ValueError, match=words):
         node.loader("/data/20", batch_size=4, **options)

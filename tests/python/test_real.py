@@ -356,7 +356,7 @@ def test_fields(node, manifest):
         assert batch["age"].shape == (batch.count, 2) and batch["boxes"].dtype == np.float32
         assert not batch["mask"].flags.writeable
         assert loader.paths(batch.index) == [paths[i] for i in batch.index]
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="no field 'depth'"):
         loader.batch(0, 0)["depth"]
     assert np.array_equal(loader.batch(0, 1)["mask"], loader.batch(0, 1).images[..., 0])
     for index in (-1, len(paths)):

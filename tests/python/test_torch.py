@@ -118,6 +118,21 @@ def test_worker_processes_are_refused_in_words(daemon, make):
     assert len(daemon.peers) >= 1
 
 
+def test_ranks_of_torchs_group(make, tmp_path, monkeypatch):
+    """Also of one that no launcher put into the environment, as torch.multiprocessing.spawn()."""
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0,
+                                         world_size=1)
+    try:
+        monkeypatch.setenv("RANK", "3")
+        monkeypatch.setenv("WORLD_SIZE", "4")
+        for options, rank, world in (({}, 0, 1), ({"rank": 1, "world_size": 2}, 1, 2)):
+            loader = make(**options).loader
+            assert (loader.rank, loader.world_size) == (rank, world)
+    finally:
+        torch.distributed.destroy_process_group()
+    assert make().loader.rank == 3
+
+
 def test_a_loader_is_not_pickled(make):
     with pytest.raises(TypeError, match="process"):
         pickle.dumps(make())

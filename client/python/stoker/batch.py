@@ -98,7 +98,7 @@ class Batch:
 
     def __getitem__(self, field: str) -> np.ndarray[Any, Any]:
         """Any field by its name: image, label, index, and what else Loader.fields has of the
-        dataset: weight, mask, boxes, points, its targets."""
+        dataset: weight, mask, boxes, points, its targets. Raises KeyError."""
         return self._field(field)
 
     def split(self, n: int) -> List[Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
@@ -120,7 +120,11 @@ class Batch:
     def _field(self, name: str) -> np.ndarray[Any, Any]:
         if self._ring is None:
             raise ValueError("the batch was released")
-        return self._ring.gather(name, self._runs, self._lease)
+        try:
+            return self._ring.gather(name, self._runs, self._lease)
+        except KeyError:
+            raise KeyError(f"there is no field {name!r}: Loader.fields has those that are there, "
+                           "and fields= chooses among them") from None
 
     def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
         return iter((self.images, self.labels))

@@ -28,7 +28,7 @@ class Iterator:
         dataset, batch_size and all of Node.loader()'s options but ``inflight`` and ``timeout``,
             which are what follows.
         repeat: False: StopIteration at the end of the first epoch.
-        n_prefetch: batches that may be out beside the one in use.
+        n_prefetch: batches that may be out beside the one in use, at least 1.
         dataset_timeout: seconds until next() raises TimeoutError, which loses nothing.
         node: where to attach; None: stoker.connect().
 
@@ -52,7 +52,8 @@ class Iterator:
                  **options: Any) -> None:
         node = connect() if node is None else node
         self.loader = node.loader(dataset, batch_size=batch_size, shuffle=shuffle,
-                                  inflight=n_prefetch + 1, timeout=dataset_timeout, **options)
+                                  inflight=max(n_prefetch, 1) + 1,
+                                  timeout=dataset_timeout, **options)
         self.batch_size = batch_size
         self.repeat = repeat
         self.reset()

@@ -115,7 +115,7 @@ class Loader(Reader):
         """
         self._check()
         if type(epoch) is not int or epoch < 0:
-            raise ValueError(f"an epoch is a number from 0 on, not {epoch!r}")
+            raise ValueError(f"an epoch is an int from 0 on, not {epoch!r}")
         number = k + len(self) if k < 0 else k
         if not 0 <= number < len(self):
             raise IndexError(f"there is no batch {k}: an epoch has {len(self)} for this rank")
@@ -201,7 +201,7 @@ class Loader(Reader):
         """The next ``for`` begins this epoch."""
         self._check()
         if type(epoch) is not int or epoch < 0:
-            raise ValueError(f"an epoch is a number from 0 on, not {epoch!r}")
+            raise ValueError(f"an epoch is an int from 0 on, not {epoch!r}")
         self._say(Place(epoch, 0))
 
     def state_dict(self) -> Dict[str, Any]:

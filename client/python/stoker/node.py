@@ -142,7 +142,8 @@ class Node:
                    for key, value in request.items()}
         socket = self.socket
         loader = Loader(lambda: _address.open_connection(socket), request,
-                        epochs=_epochs(epochs), timeout=timeout, reconnect=reconnect,
+                        epochs=_epochs(epochs), timeout=_seconds("timeout", timeout),
+                        reconnect=_seconds("reconnect", reconnect),
                         live=start == "live")
         self._loaders.add(loader)
         return loader
@@ -262,6 +263,12 @@ def _part(subset: Union[None, str, Range], validation_split: Optional[float],
         if stop is not None:
             out["subset_stop"] = stop
     return out
+
+
+def _seconds(name: str, value: Optional[float]) -> Optional[float]:
+    if value is not None and not (isinstance(value, (int, float)) and value >= 0):
+        raise ValueError(f"{name} is seconds from 0 on, or None, not {value!r}")
+    return value
 
 
 def _epochs(epochs: Optional[int]) -> Optional[int]:

@@ -20,9 +20,9 @@ __all__ = ["dataset"]
 
 def dataset(loader: Loader, epochs: int = 1) -> tf.data.Dataset:
     """(images, labels), batched as the loader has them; each time it is iterated over it gives the
-    rest of the loader's epoch and ``epochs`` - 1 more. Each batch is copied once: TensorFlow may keep
-    an array's own memory for as long as it likes. One iteration at a time: the loader has one
-    place.
+    rest of the loader's epoch and ``epochs`` - 1 more. Each batch is copied once: TensorFlow may
+    keep an array's own memory for as long as it likes. One iteration at a time: the loader has one
+    place. Raises ValueError for a loader of bfloat16, which NumPy does not have.
 
     The shapes have None for the batch's size, as the last batch may be short.
     """

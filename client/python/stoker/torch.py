@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
 
 try:
     import torch
+    import torch.distributed as dist
     from torch.utils.data import IterableDataset, get_worker_info
 except ImportError as error:
     raise ImportError("stoker.torch needs torch: pip install torch") from error
@@ -33,10 +34,12 @@ else:
 
 
 class Loader(_Base):
-    """Batches as torch tensors (images, labels), of shapes and types as in stoker.Loader.
+    """Batches as torch tensors (images, labels), of shapes and types as in stoker.Loader; other
+    fields of a dataset, statistics, pictures: from ``loader``.
 
     Args:
-        dataset, and all of Node.loader()'s.
+        dataset, batch_size and all of Node.loader()'s; ``rank`` and ``world_size`` default to those
+            of torch.distributed's group, if there is one.
         node: where to attach; None: stoker.connect().
         copy: give tensors of their own. Without it they share the ring's memory: **do not write to
             them**, for it is mapped read-only and writing kills the process (torch knows no
@@ -54,6 +57,9 @@ class Loader(_Base):
                  copy: bool = False, **options: Any) -> None:
         super().__init__()
         node = connect() if node is None else node
+        if dist.is_available() and dist.is_initialized() and \
+                options.get("rank") is None and options.get("world_size") is None:
+            options.update(rank=dist.get_rank(), world_size=dist.get_world_size())
         self._loader = node.loader(dataset, batch_size=batch_size, **options)
         self.copy = copy
 

@@ -406,7 +406,11 @@ def _held(transform: Any) -> Dict[str, Any]:
     """One transform within another: what torchvision composes stays one."""
     if _is_torchvision(transform) and type(transform).__name__ == "Compose":
         transform = Compose(transform.transforms)
-    return to_dicts([transform])[0]
+    found = to_dicts([transform])
+    if not found:
+        raise TypeError(f"{transform!r} stands in another transform, and changes nothing here: leave "
+                        "it out")
+    return found[0]
 
 
 def _plain(value: Any) -> Any:
