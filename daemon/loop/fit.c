@@ -214,7 +214,8 @@ int fit_new(struct fit **out, struct server *server, const struct message_fit *m
 static int charge(struct fit *fit, unsigned *code_out, struct fault *fault)
 {
 	struct dataset_account *account = &fit->server->dataset_account;
-	uint64_t bytes = statistics_bytes(&fit->plan);
+	uint64_t bytes = statistics_bytes(&fit->plan) + /* each worker has a picture in hand */
+			 pipeline_output(fit->pipeline).bytes * fit->server->config->workers;
 	*code_out = ERROR_LIMIT;
 	if (fit->plan.whitens && fit->server->whitening)
 		return fault_say(fault, FIT_E_REFUSED,

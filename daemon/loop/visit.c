@@ -69,10 +69,9 @@ static void visit_leave(struct visit *visit)
 
 static void visit_fail(struct visit *visit, unsigned code, const char *text)
 {
-	struct session *session = visit->session;
-	uint32_t seq = visit->seq;
-	visit_leave(visit); /* first: to say something may end the session */
-	session_error(session, code, seq, text);
+	/* First, for the words may be the fit's. */
+	session_error(visit->session, code, visit->seq, text);
+	visit_leave(visit);
 }
 
 /* -- the end ------------------------------------------------------------------------------ */
@@ -228,11 +227,20 @@ static bool visit_order_one(struct visit *visit)
 	return true;
 }
 
+/* Files of all visits that are with a thread which may be done with them soon. */
+static bool visit_is_ordered(const struct server *server)
+{
+	uint64_t jobs = 0;
+	list_for_each(visit, next, &server->visits, struct visit, link)
+		jobs += visit->jobs;
+	return jobs > server->counters[COUNTER_STUCK_READS];
+}
+
 bool visit_order(struct server *server, bool idle)
 {
+	if (!idle && visit_is_ordered(server))
+		return false;
 	list_for_each(visit, next, &server->visits, struct visit, link) {
-		if (!idle && visit->jobs > 0)
-			return false;
 		if (!visit_order_one(visit))
 			continue;
 		/* To the end of the line: they take turns. */
@@ -414,8 +422,6 @@ void visit_cancel(struct visit *visit)
 
 void visit_stop(struct visit *visit)
 {
-	struct session *session = visit->session;
-	uint32_t seq = visit->seq;
+	session_error(visit->session, ERROR_STOPPING, visit->seq, "the daemon is about to stop");
 	visit_cancel(visit);
-	session_error(session, ERROR_STOPPING, seq, "the daemon is about to stop");
 }

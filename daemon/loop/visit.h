@@ -2,10 +2,10 @@
 /*
  * A visit: an INDEX on its way, which looks at each file of a dataset once and leaves its scan's
  * index, with no slot and no pixels, and then has the store written to the disk. The pool does it
- * with what trainers leave over: while one of them is hungry one file at a time, else as many as
- * there are threads for. Owned by the session it is for; once that is gone it lives until its jobs
- * are back. Likewise a FIT (fit.h), whose jobs make the pictures to add up their bytes. Loop
- * thread.
+ * with what trainers leave over: while one of them is hungry one file of all visits at a time, else
+ * as many as there are threads for. Owned by the session it is for; once that is gone it lives
+ * until its jobs are back. Likewise a FIT (fit.h), whose jobs make the pictures to add up their
+ * bytes. Loop thread.
  *
  *   dataset (catalog.c) -> each file -> disk (memo.c) -> REPORT
  */

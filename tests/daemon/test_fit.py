@@ -225,6 +225,27 @@ def test_room(spawn, dataset):
     assert got["name"] == "limit" and "dataset-memory" in got["text"]
 
 
+def test_room_for_pictures(spawn, dataset):
+    """Each worker has one in hand: 2000 x 2000 are 12 MB."""
+    resize = [{"name": "Resize", "size": [2000, 2000]}]
+    got = fit(spawn(dataset_memory="20M"), dataset, transforms=resize)
+    assert got["name"] == "limit" and "dataset-memory" in got["text"]
+
+
+def test_nothing_to_say(spawn, tmp_path):
+    """What cannot be worked out is told in words that outlive the work: freed memory is written
+    over here."""
+    daemon = spawn(environment={"MALLOC_PERTURB_": "165"})
+    np.save(tmp_path / "same.npy", np.full((20, 2, 2, 3), 7, np.uint8))
+    (tmp_path / "set" / "none").mkdir(parents=True)
+    (tmp_path / "set" / "none" / "x.jpg").write_bytes(b"no picture")
+    got = fit(daemon, {"path": str(tmp_path / "same.npy")}, zca=True)
+    assert got["name"] == "argument" and "nothing to whiten" in got["text"]
+    got = fit(daemon, {"path": str(tmp_path / "set")},
+              transforms=[{"name": "Resize", "size": [4, 4]}])
+    assert got["name"] == "argument" and "no sample" in got["text"]
+
+
 def test_who_leaves(daemon, dataset):
     """The work ends with the connection, and nothing of it stays."""
     for _ in range(5):
