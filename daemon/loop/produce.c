@@ -249,7 +249,8 @@ static uint64_t ring_patience(const struct ring *ring)
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
 		/* A job may be for several of a batch, if samples are echoed. */
 		uint64_t echo = ring->stream->order.echo;
-		uint64_t missing = (deliver_missing(reader) + echo - 1) / echo;
+		uint64_t missing = deliver_missing(reader);
+		missing = missing / echo + (missing % echo != 0);
 		if (missing < least)
 			least = missing;
 	}
