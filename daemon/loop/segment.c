@@ -32,7 +32,12 @@ static void segment_add(struct segment *segment, const struct field *field)
 	memcpy(row->shape, field->shape, sizeof(row->shape));
 	row->stride = field->bytes;
 	row->offset = header->total_bytes;
-	header->total_bytes = page_up(header->total_bytes + row->stride * header->slots);
+	uint64_t bytes;
+	if (__builtin_mul_overflow(row->stride, header->slots, &bytes) ||
+	    bytes > SEGMENT_BYTES_MAX - header->total_bytes)
+		header->total_bytes = SEGMENT_BYTES_MAX;
+	else
+		header->total_bytes = page_up(header->total_bytes + bytes);
 }
 
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,

@@ -30,9 +30,11 @@ struct segment {
 	size_t bytes;
 	struct segment_header header; /* the daemon's own copy: what it decides by */
 };
+#define SEGMENT_BYTES_MAX ((uint64_t)1 << 62) /* of a plan; more than any machine has */
 #define SEGMENT_NULL ((struct segment){.fd = -1})
 
-/* Lay out `slots` slots of the recipe's fields; fills in segment->header and ->bytes. */
+/* Lay out `slots` slots of the recipe's fields; fills in segment->header and ->bytes, which are
+ * SEGMENT_BYTES_MAX where it would be more. */
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
 		  const struct job_recipe *recipe);
 /* Make what was planned. `prefix` begins the name of a SEGMENT_PATH. 0, SEGMENT_E_MEMORY or a
