@@ -12,6 +12,7 @@
 #include "loop/pace.h"
 #include "loop/peer.h"
 #include "loop/produce.h"
+#include "loop/quota.h"
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/sampling.h"
@@ -42,7 +43,7 @@ struct attachment {
 	bool live;
 };
 
-static void attachment_free(struct attachment *attachment)
+void attachment_cancel(struct attachment *attachment)
 {
 	list_remove(&attachment->opened.link);
 	list_remove(&attachment->made.link);
@@ -57,11 +58,6 @@ static void attachment_free(struct attachment *attachment)
 	free(attachment);
 }
 
-void attachment_cancel(struct attachment *attachment)
-{
-	attachment_free(attachment);
-}
-
 /* The one way out that is not a reader: the peer is told and may try again. */
 static void attachment_fail(struct attachment *attachment, unsigned code, const char *text)
 {
@@ -69,7 +65,7 @@ static void attachment_fail(struct attachment *attachment, unsigned code, const 
 	uint64_t seq = attachment->seq;
 	session->attachment = NULL;
 	session->state = SESSION_READY;
-	attachment_free(attachment);
+	attachment_cancel(attachment);
 	session_error(session, code, seq, text);
 }
 
@@ -118,7 +114,7 @@ static void attachment_join(struct attachment *attachment, struct ring *ring)
 	session->attachment = NULL;
 	session->reader = reader;
 	session->state = SESSION_ATTACHED;
-	attachment_free(attachment);
+	attachment_cancel(attachment);
 	deliver(reader);
 	produce(session->peer->server);
 }
@@ -127,6 +123,9 @@ static void attachment_ring_made(struct ring_waiter *waiter, int result, const s
 
 static void attachment_make_ring(struct attachment *attachment, const struct cursor *from)
 {
+	static const unsigned codes[] = {[DEMAND_E_MEMORY] = ERROR_MEMORY,
+					 [DEMAND_E_LIMIT] = ERROR_LIMIT,
+					 [DEMAND_E_EPOCH] = ERROR_ARGUMENT};
 	const struct reader_request *request = &attachment->request;
 	struct ring_plan plan;
 	struct ring *ring;
@@ -134,8 +133,7 @@ static void attachment_make_ring(struct attachment *attachment, const struct cur
 	int r = demand_plan(&request->demand, &request->share, from, attachment->stream,
 			    attachment->session->peer->uid, &plan, &fault);
 	if (r) {
-		attachment_fail(attachment, r == DEMAND_E_LIMIT ? ERROR_LIMIT : ERROR_MEMORY,
-				fault.text);
+		attachment_fail(attachment, codes[r], fault.text);
 		return;
 	}
 	if (ring_new(&ring, attachment->stream, &plan) < 0) {
@@ -323,6 +321,7 @@ static void attachment_sampled(void *context, int result, struct sampler *sample
 static void attachment_opened(struct catalog_waiter *waiter, int result, const struct fault *fault)
 {
 	struct attachment *attachment = list_entry(&waiter->link, struct attachment, opened.link);
+	uid_t uid = attachment->session->peer->uid;
 	if (result) {
 		attachment_fail(attachment, ERROR_DATASET,
 				result == DATASET_E_CANCELLED ? "the daemon is about to stop"
@@ -331,8 +330,9 @@ static void attachment_opened(struct catalog_waiter *waiter, int result, const s
 	}
 	if (attachment->sampler.kind == SAMPLER_NONE)
 		attachment_make_stream(attachment);
-	else if (sampling_begin(&attachment->sampling, attachment->server, attachment->entry,
-				&attachment->sampler, attachment_sampled, attachment) < 0)
+	else if (sampling_begin(&attachment->sampling, attachment->entry, &attachment->sampler,
+				quota_ring(attachment->server, uid).bytes, attachment_sampled,
+				attachment) < 0)
 		attachment_fail_memory(attachment);
 }
 
@@ -345,17 +345,6 @@ static int choose(struct text text, const char *const *words, int count)
 		if (text_equals(text, words[i]))
 			return i;
 	return -1;
-}
-
-/* NULL, or what does not go together. */
-static const char *attachment_check_sampling(const struct attachment *attachment,
-					     const struct message_attach *attach)
-{
-	bool part = attach->subset_start != 0 || attach->subset_stop != UINT64_MAX;
-	if (attachment->sampler.kind != SAMPLER_NONE && part)
-		return "subset_start, subset_stop and a sampler do not go together: a sampler is "
-		       "of all samples of the dataset";
-	return NULL;
 }
 
 /* NULL, or what is wrong with an argument. */
@@ -378,6 +367,10 @@ static const char *attachment_take(struct attachment *attachment,
 		return "start must be position or live";
 	if (pace < 0)
 		return "pace must be auto, free or together";
+	if (attachment->sampler.kind != SAMPLER_NONE &&
+	    (attach->subset_start != 0 || attach->subset_stop != UINT64_MAX))
+		return "subset_start, subset_stop and a sampler do not go together: a sampler is "
+		       "of all samples of the dataset";
 	if (attach->rank >= attach->world)
 		return "rank must be below world";
 	if (attach->batch_size * attach->world > DEMAND_SLOTS_MAX)
@@ -426,9 +419,7 @@ static int attachment_check(struct attachment *attachment, const struct message_
 	int r = sampler_spec_parse(&attachment->sampler, &attach->sampler.value, fault);
 	if (r)
 		return r;
-	const char *wrong = attachment_check_sampling(attachment, attach);
-	if (!wrong)
-		wrong = attachment_take(attachment, attach);
+	const char *wrong = attachment_take(attachment, attach);
 	if (wrong)
 		return fault_say(fault, 1, "%s", wrong);
 	if (field_choice_parse(&attachment->fields, &attach->fields.value, attach->one_hot, fault))

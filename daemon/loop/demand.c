@@ -12,6 +12,7 @@ bool demand_fits(const struct demand *demand, const struct share *share, const s
 	if (ring->segment.transport == SEGMENT_FD ? !demand->fd : !demand->path)
 		return false;
 	return share_extent(share, from->origin) <= ring->stride &&
+	       from->epoch < ring_epochs(ring->stride) &&
 	       share_global_batch(share) <= ring->slots / windows &&
 	       ring_holds(ring, ring_ordinal(ring, from->epoch, share_span(share, from).position));
 }
@@ -57,6 +58,11 @@ int demand_plan(const struct demand *demand, const struct share *share, const st
 		.stride = round_up(share_extent(share, from->origin), global),
 		.uid = uid,
 	};
+	if (from->epoch >= ring_epochs(plan.stride))
+		return fault_say(fault, DEMAND_E_EPOCH,
+				 "epoch %llu is beyond what can be counted of epochs of %llu "
+				 "positions",
+				 (unsigned long long)from->epoch, (unsigned long long)share->n);
 	plan.start = from->epoch * plan.stride + share_span(share, from).position;
 	for (;; windows--) {
 		plan.slots = windows * global;

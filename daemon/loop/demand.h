@@ -25,6 +25,7 @@ struct demand {
 enum {
 	DEMAND_E_MEMORY = 1, /* the budget has no room for it; the words have the numbers ... */
 	DEMAND_E_LIMIT,	     /* ... or the user's part of it */
+	DEMAND_E_EPOCH,	     /* no ring counts that far */
 };
 
 /* Can a reader with this share live on that ring from the batch at `from` on? */

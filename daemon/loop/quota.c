@@ -57,9 +57,13 @@ static uid_t ring_user(const struct ring *ring)
 static uint64_t quota_ring_bytes(const struct server *server, uid_t uid)
 {
 	uint64_t bytes = 0;
-	list_for_each(stream, next, &server->streams, struct stream, link)
+	list_for_each(stream, next, &server->streams, struct stream, link) {
+		const struct ring *first = list_entry(stream->rings.next, struct ring, link);
+		if (!list_empty(&stream->rings) && ring_user(first) == uid)
+			bytes += stream_table_bytes(&stream->order);
 		list_for_each(ring, after, &stream->rings, struct ring, link)
 			bytes += ring_user(ring) == uid ? ring->segment.bytes : 0;
+	}
 	list_for_each(dying, later, &server->dying, struct ring, link)
 		bytes += ring_user(dying) == uid ? dying->segment.bytes : 0;
 	return bytes;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What one user may make the daemon hold: readers, and memory of rings. A user is who connected
- * (SO_PEERCRED). A ring is its oldest reader's user's. Loop thread; counts what is there whenever
+ * (SO_PEERCRED). A ring is its oldest reader's user's, a sampler's table is its stream's first
+ * ring's. Loop thread; counts what is there whenever
  * it is asked, so that nothing can be out of step.
  */
 #ifndef STOKER_LOOP_QUOTA_H

@@ -19,6 +19,15 @@
 
 #define READER_EPOCHS_MAX ((uint64_t)1 << 32) /* an epoch's number has 32 bits on the wire */
 
+/* It ends where its ring, or the wire, can count no further. */
+static void reader_end_by(struct reader *reader, const struct ring *ring)
+{
+	uint64_t most = ring_epochs(ring->stride);
+	most = most < READER_EPOCHS_MAX ? most : READER_EPOCHS_MAX;
+	if (reader->end_epoch > most)
+		reader->end_epoch = most;
+}
+
 int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	       const struct reader_request *request)
 {
@@ -39,8 +48,7 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	reader->pace = request->pace;
 	reader->moves = request->moves;
 	reader->end_epoch = request->epochs ? request->epoch + request->epochs : READER_EPOCHS_MAX;
-	if (reader->end_epoch > READER_EPOCHS_MAX)
-		reader->end_epoch = READER_EPOCHS_MAX;
+	reader_end_by(reader, ring);
 	reader->inflight = request->demand.inflight;
 	reader->priority = request->priority;
 	size_t size = request->job.size < sizeof(reader->job) - 1 ? request->job.size
@@ -90,6 +98,7 @@ void reader_enter(struct reader *reader, struct ring *ring)
 	reader->wanted = reader->announced;
 	reader->ordered = reader->checked = 0;
 	if (ring) {
+		reader_end_by(reader, ring);
 		list_append(&ring->readers, &reader->in_ring);
 		produce_hungry(reader);
 	}

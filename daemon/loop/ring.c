@@ -23,9 +23,8 @@ static struct segment ring_plan_segment(const struct stream *stream, uint64_t ri
 
 uint64_t ring_bytes(const struct stream *stream, uint64_t slots)
 {
-	/* Far beyond any budget the product would overflow; the first is enough to be refused. */
 	if (slots > UINT32_MAX)
-		return UINT64_MAX / 2;
+		return SEGMENT_BYTES_MAX;
 	return ring_plan_segment(stream, 0, (uint32_t)slots).header.total_bytes;
 }
 
@@ -191,6 +190,11 @@ uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position
 {
 	assert(position < ring->stride);
 	return epoch * ring->stride + position;
+}
+
+uint64_t ring_epochs(uint64_t stride)
+{
+	return UINT64_MAX / 2 / stride;
 }
 
 bool ring_holds(const struct ring *ring, uint64_t ordinal)

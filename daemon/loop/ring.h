@@ -110,6 +110,8 @@ void ring_left(struct ring *ring);
 void ring_loosened(struct ring *ring);
 
 uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position);
+/* So many epochs of this stride have ordinals, and sums of them: 2^32 unless they are huge. */
+uint64_t ring_epochs(uint64_t stride);
 bool ring_holds(const struct ring *ring, uint64_t ordinal);
 struct slot *ring_slot(struct ring *ring, uint64_t ordinal); /* ring_holds() it */
 uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal);

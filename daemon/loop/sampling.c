@@ -9,7 +9,6 @@
 #include "loop/server.h"
 
 struct sampling {
-	struct server *server;
 	struct dataset_entry *entry;
 	sampling_done *done; /* NULL: given up */
 	void *context;
@@ -43,7 +42,7 @@ static void sampling_work(uv_work_t *work)
 static void sampling_made(uv_work_t *work, int status)
 {
 	struct sampling *sampling = work->data;
-	struct server *server = sampling->server;
+	struct server *server = sampling->entry->server;
 	server->pending--;
 	if (status < 0)
 		sampling->result =
@@ -57,29 +56,27 @@ static void sampling_made(uv_work_t *work, int status)
 	server_check_drained(server);
 }
 
-int sampling_begin(struct sampling **out, struct server *server, struct dataset_entry *entry,
-		   struct sampler_spec *spec, sampling_done *done, void *context)
+int sampling_begin(struct sampling **out, struct dataset_entry *entry, struct sampler_spec *spec,
+		   uint64_t max_bytes, sampling_done *done, void *context)
 {
 	struct sampling *sampling = calloc(1, sizeof(*sampling));
 	if (!sampling) {
 		sampler_spec_deinit(spec);
 		return -ENOMEM;
 	}
-	sampling->server = server;
 	sampling->entry = catalog_hold(entry);
 	sampling->done = done;
 	sampling->context = context;
 	sampling->spec = *spec;
 	*spec = SAMPLER_SPEC_NULL;
-	if (server->config->ring_memory > server->budget_in_use)
-		sampling->max_bytes = server->config->ring_memory - server->budget_in_use;
+	sampling->max_bytes = max_bytes;
 	sampling->work.data = sampling;
-	int r = uv_queue_work(&server->loop, &sampling->work, sampling_work, sampling_made);
+	int r = uv_queue_work(&entry->server->loop, &sampling->work, sampling_work, sampling_made);
 	if (r < 0) {
 		sampling_free(sampling);
 		return r;
 	}
-	server->pending++;
+	entry->server->pending++;
 	*out = sampling;
 	return 0;
 }

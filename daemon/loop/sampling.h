@@ -9,7 +9,6 @@
 #include "work/sampler.h"
 
 struct dataset_entry;
-struct server;
 struct sampling;
 
 /* Called once, unless the sampling was given up before; takes the sampler over. */
@@ -18,8 +17,8 @@ typedef void sampling_done(void *context, int result, struct sampler *sampler,
 
 /* Begin to make it for the open `entry`, which is held meanwhile. Takes the spec over, in any case.
  * 0 or a negative errno. */
-int sampling_begin(struct sampling **out, struct server *server, struct dataset_entry *entry,
-		   struct sampler_spec *spec, sampling_done *done, void *context);
+int sampling_begin(struct sampling **out, struct dataset_entry *entry, struct sampler_spec *spec,
+		   uint64_t max_bytes, sampling_done *done, void *context);
 /* Nobody waits any more. */
 void sampling_give_up(struct sampling *sampling);
 

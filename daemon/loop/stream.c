@@ -90,9 +90,9 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 	};
 }
 
-static uint64_t stream_table_bytes(const struct stream *stream)
+uint64_t stream_table_bytes(const struct stream_order *order)
 {
-	return stream->order.sampler ? sampler_bytes(stream->order.sampler) : 0;
+	return order->sampler ? sampler_bytes(order->sampler) : 0;
 }
 
 int stream_get(struct stream **out, struct server *server, struct dataset_entry *entry,
@@ -123,7 +123,7 @@ int stream_get(struct stream **out, struct server *server, struct dataset_entry 
 	stream->users = 1;
 	list_init(&stream->rings);
 	list_append(&server->streams, &stream->link);
-	server->budget_in_use += stream_table_bytes(stream);
+	server->budget_in_use += stream_table_bytes(order);
 	kin_join(stream);
 	server_count(server, COUNTER_STREAMS, 1);
 	*out = stream;
@@ -138,7 +138,7 @@ void stream_put(struct stream *stream)
 	list_remove(&stream->link);
 	kin_leave(stream);
 	server_count(stream->server, COUNTER_STREAMS, -1);
-	stream->server->budget_in_use -= stream_table_bytes(stream);
+	stream->server->budget_in_use -= stream_table_bytes(&stream->order);
 	sampler_free(stream->order.sampler);
 	pipeline_free(stream->pipeline);
 	catalog_release(stream->entry);

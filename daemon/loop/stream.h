@@ -53,6 +53,8 @@ int stream_get(struct stream **out, struct server *server, struct dataset_entry 
 	       struct pipeline *pipeline, const struct stream_order *order);
 void stream_put(struct stream *stream);
 
+/* Of its sampler's table, which counts as memory of rings. */
+uint64_t stream_table_bytes(const struct stream_order *order);
 /* Positions of an epoch. */
 uint64_t stream_positions(const struct stream_order *order);
 /* Does the same sample stand at each position, as far as samplers and echo say? */

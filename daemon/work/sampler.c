@@ -98,7 +98,7 @@ static int sampler_reserve(struct sampler *sampler, const struct source *source,
 	    places * SAMPLER_ENTRY_BYTES > source->max_bytes)
 		return fault_say(source->fault, SAMPLER_E_MEMORY,
 				 "a %s sampler of %llu samples needs %llu bytes, of which %llu are "
-				 "free: raise ring-memory",
+				 "free: raise ring-memory (or ring-memory-per-user)",
 				 sampler_name(sampler), (unsigned long long)places,
 				 (unsigned long long)places * SAMPLER_ENTRY_BYTES,
 				 (unsigned long long)source->max_bytes);

@@ -267,7 +267,7 @@ static int file_check(const struct sampler_spec *spec, const struct npy_header *
 	if (header->shape[0] > max_bytes / sizeof(double))
 		return fault_say(fault, SAMPLER_E_MEMORY,
 				 "a sampler's list of %llu numbers needs %llu bytes, of which %llu "
-				 "are free: raise ring-memory",
+				 "are free: raise ring-memory (or ring-memory-per-user)",
 				 (unsigned long long)header->shape[0],
 				 (unsigned long long)header->shape[0] * sizeof(double),
 				 (unsigned long long)max_bytes);

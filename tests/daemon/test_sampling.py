@@ -4,6 +4,7 @@ decoded no more often than it has to be.
 """
 
 import collections
+import itertools
 import os
 import subprocess
 import sys
@@ -353,6 +354,59 @@ def test_a_table_beyond_the_memory(spawn, folder):
         answer = peer.attach(manifest, dataset={"path": str(manifest), "root": str(folder)},
                              transforms=TRAIN, sampler={"name": "balanced"}, batch_size=1)
         assert answer.fields["name"] == "memory" and "100000" in answer.fields["text"], answer
+
+
+def test_tables_of_a_user(spawn, tmp_path):
+    """... and with those of who made the daemon have it."""
+    numpy.save(tmp_path / "x.npy", numpy.zeros((40000, 1, 1, 3), "uint8"))
+    daemon = spawn(ring_memory="64M", ring_memory_per_user="500K")
+    wish = {"batch_size": 2, "prefetch": 1, "sampler": {"name": "split", "validation_split": 0.1,
+                                                        "subset": "training"}}
+    with daemon.connect() as first, daemon.connect() as second:
+        assert first.attach(tmp_path / "x.npy", **wish).name == "attached"
+        wish["sampler"]["subset"] = "validation"
+        answer = second.attach(tmp_path / "x.npy", **wish)
+        assert answer.fields["name"] == "memory", answer
+        assert "ring-memory-per-user" in answer.fields["text"]
+        first.request("detach")
+        assert second.attach(tmp_path / "x.npy", **wish).name == "attached"
+
+
+def test_an_epoch_that_cannot_be_counted(daemon, tmp_path):
+    numpy.save(tmp_path / "x.npy", numpy.zeros((1 << 12, 1, 1, 3), "uint8"))
+    with daemon.connect() as peer:
+        answer = peer.attach(tmp_path / "x.npy", sampler={"name": "balanced",
+                                                          "per_class": (1 << 28) + 1})
+        assert answer.fields["name"] == "argument" and "2^40" in answer.fields["text"], answer
+
+
+def test_epochs_end_where_they_cannot_be_counted(daemon, tmp_path):
+    """All positions of all epochs stand in one row, which has an end."""
+    numpy.save(tmp_path / "x.npy", numpy.zeros((8, 1, 1, 3), "uint8"))
+    long = {"sampler": {"name": "weighted", "weights": [1] * 8, "num_samples": 1 << 40},
+            "echo": 16, "echo_window": 2, "batch_size": 4, "epochs": 0}
+    last = (1 << 19) - 2
+    with daemon.connect() as peer:
+        answer = peer.attach(tmp_path / "x.npy", **long, epoch=last, position=(1 << 44) - 12)
+        assert answer.name == "attached", answer
+        assert len(list(itertools.islice(peer.samples(), 20))) == 12
+    for epoch in last + 1, (1 << 20) - 1, (1 << 32) - 1:
+        with daemon.connect() as peer:
+            answer = peer.attach(tmp_path / "x.npy", **long, epoch=epoch)
+            assert answer.fields["name"] == "argument", answer
+            assert "counted" in answer.fields["text"]
+
+
+def test_a_ring_larger_than_a_number(spawn, tmp_path):
+    """Bytes of a ring that 64 bits cannot hold are more than there is room for, and not few."""
+    numpy.save(tmp_path / "x.npy", numpy.zeros((8, 1, 1, 3), "uint8"))
+    daemon = spawn(ring_memory="1T")
+    with daemon.connect() as peer:  # 32 pictures of 3 << 28 bytes, 1 << 31 times, are 3 << 64
+        answer = peer.attach(tmp_path / "x.npy", views=32, dtype="uint8", last_batch="pad",
+                             transforms=[{"name": "Resize", "size": [16384, 16384]}],
+                             batch_size=1 << 20, world=1 << 10, prefetch=2)
+        assert answer.fields["name"] == "memory", answer
+        assert str(1 << 62) in answer.fields["text"], answer
 
 
 def test_who_goes_away_meanwhile(daemon, folder):
