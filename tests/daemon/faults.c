@@ -8,7 +8,7 @@
  *	"dead-disk"	does not end for as long as the file $STOKER_TEST_GATE stands;
  *	"deadly-disk"	removes that file, if it stands, and is the daemon's end by SIGABRT.
  * With $STOKER_TEST_CLOCK the time of day is a day too early and a day too late in turn. Any
- *thread.
+ * thread.
  */
 #undef _FILE_OFFSET_BITS /* pread() shall be that symbol, and pread64() the other */
 #include <errno.h>
