@@ -372,14 +372,6 @@ def test_tables_of_a_user(spawn, tmp_path):
         assert second.attach(tmp_path / "x.npy", **wish).name == "attached"
 
 
-def test_an_epoch_that_cannot_be_counted(daemon, tmp_path):
-    numpy.save(tmp_path / "x.npy", numpy.zeros((1 << 12, 1, 1, 3), "uint8"))
-    with daemon.connect() as peer:
-        answer = peer.attach(tmp_path / "x.npy", sampler={"name": "balanced",
-                                                          "per_class": (1 << 28) + 1})
-        assert answer.fields["name"] == "argument" and "2^40" in answer.fields["text"], answer
-
-
 def test_epochs_end_where_they_cannot_be_counted(daemon, tmp_path):
     """All positions of all epochs stand in one row, which has an end."""
     numpy.save(tmp_path / "x.npy", numpy.zeros((8, 1, 1, 3), "uint8"))
