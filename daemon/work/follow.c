@@ -86,8 +86,9 @@ static void follow_box(const struct geometry *geometry, float *numbers)
 		box[i] = (double)numbers[i];
 	for (unsigned n = 0; n < geometry->count; n++)
 		box_move(&geometry->steps[n], box);
+	/* No minus zero: which of two zeros is the lesser is fmin()'s own choice. */
 	for (int i = 0; i < 4; i++)
-		numbers[i] = (float)box[i];
+		numbers[i] = (float)box[i] + 0.0f;
 }
 
 static void follow_point(const struct geometry *geometry, float *numbers)

@@ -271,6 +271,17 @@ def test_a_place_nowhere(daemon, folder):
     assert bits == {0x7fc00000}, bits
 
 
+def test_one_zero(daemon, folder):
+    """Whichever zero a side of a box is, and however it is turned: the bytes are those of one."""
+    folder, _ = folder
+    path = manifest(folder, "zeros", [{"path": f"{i}.png", "label": i, "boxes": [[-0.0, 0, 9, 0]]}
+                                      for i in range(N)])
+    turns = {"name": "RandomAffine", "degrees": [180, 180], "center": [0, 0]}
+    for more in [], [turns, turns], [{"name": "RandomHorizontalFlip", "p": 1.0}]:
+        for arrays in samples(daemon, path, ["boxes"], transforms=[*MOVES["crop"], *more]):
+            assert not numpy.signbit(arrays["boxes"][arrays["boxes"] == 0]).any(), arrays
+
+
 def test_kin_with_other_fields(daemon, folder):
     """One decode, for a stream that has the mask and for one that has not: the bytes of each
     alone, though one of the masks is missing."""
