@@ -144,6 +144,13 @@ struct extremes {
 	float least, most;
 };
 
+/* Not fminf(): of two zeros it takes either. */
+static void extremes_add(struct extremes *all, float least, float most)
+{
+	all->least = least < all->least ? least : all->least;
+	all->most = most > all->most ? most : all->most;
+}
+
 static struct extremes find_extremes(const float *numbers, size_t n)
 {
 	float least[LANES], most[LANES];
@@ -158,14 +165,10 @@ static struct extremes find_extremes(const float *numbers, size_t n)
 		}
 	}
 	struct extremes all = {least[0], most[0]};
-	for (size_t k = 1; k < LANES; k++) {
-		all.least = fminf(all.least, least[k]);
-		all.most = fmaxf(all.most, most[k]);
-	}
-	for (; i < n; i++) {
-		all.least = fminf(all.least, numbers[i]);
-		all.most = fmaxf(all.most, numbers[i]);
-	}
+	for (size_t k = 1; k < LANES; k++)
+		extremes_add(&all, least[k], most[k]);
+	for (; i < n; i++)
+		extremes_add(&all, numbers[i], numbers[i]);
 	return all;
 }
 
