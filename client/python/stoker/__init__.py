@@ -9,6 +9,9 @@
         for epoch in range(loader.epoch, 3):
             for images, labels in loader:
                 ...  # numpy views of shared memory
+
+connect() finds the daemon, Node.loader() says what can be asked of it, Loader and Batch what comes.
+stoker.torch, .keras, .tf, .jax, .dask and .chainer, each imported by itself, give it to others.
 """
 from . import samplers, transforms
 from ._version import __version__

@@ -66,7 +66,7 @@ def pictures(images: Array, layout: str, dtype: str,
         return images
     if dtype == "bfloat16":
         images = (images.astype(np.uint32) << 16).view(np.float32)
-    pixels = images.astype(np.float32)
+    pixels: Array = images.astype(np.float32)
     for transform in transforms:
         if transform["name"] == "Normalize":
             pixels = pixels * np.float32(transform["std"]) + np.float32(transform["mean"])

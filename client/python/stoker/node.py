@@ -72,7 +72,8 @@ class Node:
             dtype: uint8, float16, bfloat16 or float32, as text or as numpy's or torch's object.
             layout: NCHW or NHWC.
             last_batch: short, drop (``drop_last=True`` is the same) or pad.
-            rank, world_size: default to what torchrun, Slurm or Open MPI say, else 0 of 1.
+            rank, world_size: default to what torchrun, Slurm or Open MPI say in the environment,
+                else 0 of 1.
             job: name shared by the ranks of one training run, for people.
             subset: (start, stop) of the dataset's samples, stop None is the end; or with
                 ``validation_split`` "training" or "validation", as Keras has it:
@@ -204,7 +205,7 @@ class Node:
 def _dataset(dataset: Dataset) -> Dict[str, Any]:
     if isinstance(dataset, Mix):
         return {"parts": [_dataset(part) for part in dataset.datasets]}
-    out = dict(dataset) if isinstance(dataset, Mapping) else {"path": dataset}
+    out: Dict[str, Any] = dict(dataset) if isinstance(dataset, Mapping) else {"path": dataset}
     if "path" not in out:
         raise ValueError("a dataset needs a path: {'path': '/data/train', ...}")
     for key in ("path", "root", "labels"):

@@ -6,7 +6,7 @@
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 try:
     import torch
@@ -27,13 +27,7 @@ __all__ = ["Loader"]
 _BITS = {"bfloat16": torch.bfloat16}
 
 
-if TYPE_CHECKING:
-    _Base = IterableDataset[Any]
-else:
-    _Base = IterableDataset
-
-
-class Loader(_Base):
+class Loader(IterableDataset[Any]):
     """Batches as torch tensors (images, labels), of shapes and types as in stoker.Loader; other
     fields of a dataset, statistics, pictures: from ``loader``.
 

@@ -5,6 +5,12 @@ checks them and does the work, with torchvision's bytes.
 Wherever a transform is expected a dict {"name": ..., parameters...} does as well, and so does an
 object of torchvision.transforms, or of its v2, by one of these names (or a Compose of them). What
 makes tensors there (ToImage, PILToTensor, ToDtype, ConvertImageDtype) is the loader's ``dtype``.
+
+As there, unless a transform says otherwise: a size is (height, width), or a number for both;
+padding a number, (left and right, top and bottom) or (left, top, right, bottom); padding_mode
+constant, edge, reflect or symmetric; fill 0 to 255, one or for red, green and blue; degrees and
+shear a number, which is -number to number, or a range; p a probability; interpolation nearest,
+bilinear, bicubic, and of Resize and RandomResizedCrop box, hamming and lanczos, too.
 """
 from __future__ import annotations
 
@@ -408,8 +414,8 @@ def _held(transform: Any) -> Dict[str, Any]:
         transform = Compose(transform.transforms)
     found = to_dicts([transform])
     if not found:
-        raise TypeError(f"{transform!r} stands in another transform, and changes nothing here: leave "
-                        "it out")
+        raise TypeError(f"{transform!r} stands in another transform, and changes nothing here: "
+                        "leave it out")
     return found[0]
 
 
