@@ -78,7 +78,7 @@ static const struct own {
 	{'x', "--seed", MEMBER(seed), "S", "of order and augmentation [0]"},
 	{'l', "--split", MEMBER(split), "SPLIT", "train or test, of a published set [train]"},
 	{'n', "--name", MEMBER(name), "NAME", "what the statistics are called [default]"},
-	{'R', "--rescale", MEMBER(rescale), "R", "what pixels are multiplied by, as the generator [1]"},
+	{'R', "--rescale", MEMBER(rescale), "R", "what pixels are multiplied by [1]"},
 	{'E', "--zca-epsilon", MEMBER(zca_epsilon), "E", "of --zca [1e-6]"},
 	{'P', "--per-pixel", MEMBER(per_pixel), "", "a mean and deviation of each pixel, too"},
 	{'z', "--zca", MEMBER(zca), "", "the matrix that whitens, too"},

@@ -141,6 +141,38 @@ static enum format format_of(const uint8_t *data, size_t size)
 	return FORMAT_NONE;
 }
 
+/* What a folder of pictures may hold beside, by how it begins. */
+static const char *name_of_other(const uint8_t *data, size_t size)
+{
+	static const struct {
+		const char *bytes;
+		size_t size, at;
+		const char *name;
+	} others[] = {
+		{"GIF8", 4, 0, "a GIF"},     {"BM", 2, 0, "a BMP"},
+		{"II*\0", 4, 0, "a TIFF"},   {"MM\0*", 4, 0, "a TIFF"},
+		{"ftyphei", 7, 4, "a HEIC"}, {"ftypavif", 8, 4, "an AVIF"},
+		{"P5", 2, 0, "a PGM"},	     {"P6", 2, 0, "a PPM"},
+	};
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (size >= others[i].at + others[i].size &&
+		    memcmp(data + others[i].at, others[i].bytes, others[i].size) == 0)
+			return others[i].name;
+	}
+	return NULL;
+}
+
+static int decoder_refuse(const uint8_t *data, size_t size, struct fault *fault)
+{
+	const char *name = name_of_other(data, size);
+	if (name)
+		return fault_say(fault, DECODE_E_FORMAT,
+				 "no JPEG, PNG or WebP, but what looks like %s: convert it", name);
+	return fault_say(fault, DECODE_E_FORMAT,
+			 "no JPEG, PNG or WebP: %s bytes that begin otherwise",
+			 codec_number(size).text);
+}
+
 int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		  const struct decode_limits *limits, bool exif, int32_t *width_out,
 		  int32_t *height_out, struct fault *fault)
@@ -160,9 +192,7 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		r = webp_begin(&decoder->input, exif, &decoder->header, fault);
 		break;
 	default:
-		return fault_say(fault, DECODE_E_FORMAT,
-				 "no JPEG, PNG or WebP: %s bytes that begin otherwise",
-				 codec_number(size).text);
+		return decoder_refuse(data, size, fault);
 	}
 	if (r)
 		return r;

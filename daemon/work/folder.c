@@ -361,9 +361,8 @@ static int folder_by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int folder_find_classes(struct folder_walk *walk, const char *from)
+static int folder_find_classes(struct folder_walk *walk)
 {
-	struct quote quote;
 	int result = 0;
 	DIR *stream = folder_open_stream(walk, "", &result);
 	if (!stream)
@@ -375,8 +374,8 @@ static int folder_find_classes(struct folder_walk *walk, const char *from)
 		return result;
 	if (walk->class_count == 0)
 		return fault_say(walk->fault, DATASET_E_OPEN,
-				 "no class folder in %s: an image folder has one folder a class",
-				 quote_text(&quote, from));
+				 "no class folder: an image folder has one folder a class; a "
+				 "manifest lists pictures that have none");
 	qsort(walk->classes, walk->class_count, sizeof(*walk->classes), folder_by_bytes);
 	for (uint64_t i = 0; i < walk->class_count && !result; i++)
 		result = index_add_class(walk->index, walk->classes[i], strlen(walk->classes[i]));
@@ -390,6 +389,13 @@ static void folder_walk_deinit(struct folder_walk *walk)
 	for (uint64_t i = 0; i < walk->class_count; i++)
 		free(walk->classes[i]);
 	free(walk->classes);
+}
+
+static void folder_say_where(const char *path, struct fault *fault)
+{
+	struct quote quote;
+	struct fault why = *fault;
+	fault_say(fault, 0, "%s: %s", quote_text(&quote, path), why.text);
 }
 
 static int folder_open(void **state_out, const struct dataset_spec *spec,
@@ -406,10 +412,12 @@ static int folder_open(void **state_out, const struct dataset_spec *spec,
 		.progress = progress,
 		.fault = fault,
 	};
-	result = folder_find_classes(&walk, spec->path);
+	result = folder_find_classes(&walk);
 	for (uint32_t class = 0; class < walk.class_count && !result; class ++)
 		result = folder_walk_class(&walk, class);
 	folder_walk_deinit(&walk);
+	if (result == DATASET_E_OPEN) /* what is said of is named within the dataset */
+		folder_say_where(spec->path, fault);
 	if (!result)
 		result = files_finish(files, spec->path, facts, fault);
 	if (result) {

@@ -72,9 +72,11 @@ static void test_folder_refusals(void **state)
 {
 	(void)state;
 	assert_refused(top, DATASET_E_OPEN, "no class folder");
+	assert_refused(top, DATASET_E_OPEN, top);
 	put("cat/1.jpg", "1");
 	put("dog/notes.txt", "");
 	assert_refused(top, DATASET_E_OPEN, "class folder dog");
+	assert_refused(top, DATASET_E_OPEN, top);
 	assert_refused(at("nowhere"), DATASET_E_OPEN, "nowhere: No such file or directory");
 	assert_int_equal(mkfifo(at("fifo.txt"), 0600), 0);
 	assert_refused(at("fifo.txt"), DATASET_E_OPEN, "no regular file");
