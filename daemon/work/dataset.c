@@ -80,6 +80,14 @@ static bool takes(const struct dataset_kind *kind, const char *key)
 	return false;
 }
 
+#define LIST_BYTES 128 /* of names, for people; what has no room is left out */
+
+static void list_add(char list[LIST_BYTES], const char *name)
+{
+	size_t size = strlen(list);
+	snprintf(list + size, LIST_BYTES - size, "%s%s", size ? ", " : "", name);
+}
+
 /* What the description says and the kind does not take is an error, not ignored. */
 static int dataset_check_spec(const struct dataset_spec *spec, const struct dataset_kind *kind,
 			      struct fault *fault)
@@ -88,9 +96,9 @@ static int dataset_check_spec(const struct dataset_spec *spec, const struct data
 		if (!spec_text(spec, key) || strcmp(key->name, "path") == 0 ||
 		    strcmp(key->name, "kind") == 0 || takes(kind, key->name))
 			continue;
-		char list[64] = "path";
+		char list[LIST_BYTES] = "path";
 		for (const char *const *taken = kind->keys; *taken; taken++)
-			strcat(strcat(list, ", "), *taken);
+			list_add(list, *taken);
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: '%s' is not for the kind '%s', which takes %s",
 				 key->name, kind->name, list);
@@ -349,7 +357,7 @@ static int dataset_take_pair(struct dataset_spec *spec, const struct pair *pair,
 			     struct fault *fault)
 {
 	const char *names[SPEC_KEYS + 2] = {[SPEC_KEYS] = "parts"};
-	char list[128] = "";
+	char list[LIST_BYTES] = "";
 	struct quote quote;
 	if (text_equals(pair->key, "parts"))
 		return joined_spec_parse(spec, &pair->value, fault);
@@ -358,7 +366,7 @@ static int dataset_take_pair(struct dataset_spec *spec, const struct pair *pair,
 			return dataset_take_text(spec_member(spec, &spec_keys[i]),
 						 spec_keys[i].name, &pair->value, fault);
 		names[i] = spec_keys[i].name;
-		strcat(strcat(list, i ? ", " : ""), names[i]);
+		list_add(list, names[i]);
 	}
 	const char *nearest = quote_nearest(pair->key.data, pair->key.size, names);
 	return fault_say(fault, DATASET_E_ARGUMENT, "dataset: unknown key '%s'%s%s%s",
@@ -373,11 +381,11 @@ static int dataset_check_choice(const char *key, const char *value, const char *
 	struct quote quote;
 	if (!value)
 		return 0;
-	char list[64] = "";
+	char list[LIST_BYTES] = "";
 	for (const char *const *choice = choices; *choice; choice++) {
 		if (strcmp(value, *choice) == 0)
 			return 0;
-		strcat(strcat(list, list[0] ? ", " : ""), *choice);
+		list_add(list, *choice);
 	}
 	const char *nearest = quote_nearest(value, strlen(value), choices);
 	return fault_say(fault, DATASET_E_ARGUMENT, "dataset: no %s '%s'%s%s%s", key,

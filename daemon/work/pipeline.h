@@ -80,9 +80,6 @@ struct pipeline_output {
 struct pipeline_output pipeline_output(const struct pipeline *pipeline);
 void pipeline_size(const struct pipeline *pipeline, uint32_t size_out[2]); /* height, width */
 
-/* The drawn parameters of one sample, resolved for one picture size; see geometry.h. */
-struct geometry;
-
 /* Working memory of one worker: grows to what the largest image needs, then stays. */
 struct pipeline_scratch;
 int pipeline_scratch_new(struct pipeline_scratch **out); /* 0 or -ENOMEM */
