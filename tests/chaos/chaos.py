@@ -8,7 +8,7 @@ come and go; nobody may notice in the bytes.
 What is looked at: every sample of every reader has the digest that a calm daemon gives at its
 position; each reader's positions are without a gap and without a repetition, over all its deaths;
 nobody waits long for another's death (the longest silence is printed, without the time that a rank
-of its job was stopped or the daemon down); and at the end nothing is left: no lease, ring,
+of its job was stopped, or killed and not dead yet, or the daemon down); and at the end nothing is left: no lease, ring,
 descriptor, thread or segment. The seed is printed: the same seed does the same to the same readers,
 at about the same times.
 """
@@ -68,7 +68,10 @@ class Reader:
         self.job, self.rank = job, rank
         self.world, self.batch_size = job.world, job.batch_size
         self.process, self.files, self.starts = None, [], []
-        self.stopped = []  # (begin, end) on the monotonic clock
+        self.stopped = []  # (begin, end) on the monotonic clock; also of dying
+
+    def __str__(self):
+        return f"{self.job.name}/{self.rank}"
 
     def place(self):
         """Where the next life goes on: behind the last whole record, or where the first began."""
@@ -92,8 +95,10 @@ class Reader:
             + [f"{name}={value}" for name, value in options.items()], stdin=subprocess.DEVNULL)
 
     def kill(self):
+        begin = time.monotonic()
         self.process.kill()
         self.process.wait()
+        self.stopped.append((begin, time.monotonic()))
 
     def pause(self):
         self.stopped_at = time.monotonic()
@@ -141,7 +146,7 @@ class Chaos:
         self.options, self.random = options, random.Random(options.seed)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-chaos-"))
         self.counts, self.down, self.due = collections.Counter(), [], []
-        self.happened = []  # (time, what)
+        self.happened = []  # (begin, end, what), of events and of our own oversleeping
         self.dataset = self.folder / "samples.tsv"
         made = [str(path) for path in sorted(self.make_photos().rglob("*")) if path.is_file()]
         self.dataset.write_text("".join(f"{made[i % FILES][1:]}\t{i % 10}\n"
@@ -158,18 +163,21 @@ class Chaos:
         reader = self.any_reader()
         reader.kill()
         self.later(0.5, reader, lambda: reader.start(reader.place()))
+        return reader
 
     def stop_reader(self):
         reader = self.any_reader()
         reader.pause()
         self.later(3, reader, reader.resume)
+        return reader
 
     def kill_job(self):
         job = self.random.choice(self.jobs)
         if any(reader in self.busy for reader in job.readers):
-            return
+            return None
         job.kill()
         job.start(self.random.choice((1, 2, 4)))
+        return job.name
 
     def kill_daemon(self):
         begun = time.monotonic()
@@ -211,17 +219,22 @@ class Chaos:
                 assert code is None or reader in self.busy, \
                     f"{job.name} rank {reader.rank} ended by itself: {code}"
 
+    def note(self, what, do, least=0):
+        begin = time.monotonic()
+        who = do()
+        if time.monotonic() - begin >= least:
+            self.happened.append((begin, time.monotonic(), f"{what} {who}" if who else what))
+
     def storm(self):
         events, weights = zip(*self.EVENTS)
         end = time.monotonic() + self.options.seconds
         while time.monotonic() < end:
             event = self.random.choices(events, weights)[0]
             self.counts[event.__name__] += 1
-            self.happened.append((time.monotonic(), event.__name__))
-            event(self)
+            self.note(event.__name__, lambda: event(self))  # noqa: B023
             pause = time.monotonic() + self.random.uniform(0.02, 0.4)
             while time.monotonic() < pause:
-                time.sleep(0.01)
+                self.note("a sleep of 0.01 s", lambda: time.sleep(0.01), least=0.1)
                 self.undo()
             self.check_alive()
         self.undo(everything=True)
@@ -279,14 +292,27 @@ class Chaos:
         calm = {stream: self.calm(stream, last[stream] + 1) for stream in last}
         for reader, files in got.items():
             self.check(reader, files, calm.get(reader.job.stream))
-        silence, begin, end = max(self.longest_silence(reader, batches)
-                                  for reader, files in got.items() for batches in files)
+        silence, begin, end, reader = max(
+            ((*self.longest_silence(reader, batches), reader)
+             for reader, files in got.items() for batches in files), key=lambda one: one[0])
+        self.describe(reader, begin, end, got)
         return {"samples": sum(len(batch.digests) for files in got.values()
                                for batches in files for batch in batches),
-                "silence_s": silence, **self.counts,
-                "in the silence": " ".join(f"{what} at {at - begin:.2f} of {end - begin:.2f} s"
-                                           for at, what in self.happened
-                                           if begin - 0.1 < at < end) or "nothing"}
+                "silence_s": silence, **self.counts}
+
+    def describe(self, silent, begin, end, got):
+        """The longest silence: of whom, who else got nothing, and what was done meanwhile."""
+        middle = (begin + (end - begin) / 4, end - (end - begin) / 4)
+        lives = [batches for files in got.values() for batches in files
+                 if batches and batches[0].time < begin and batches[-1].time > end]
+        fed = sum(any(middle[0] < batch.time < middle[1] for batch in batches)
+                  for batches in lives)
+        print(f"longest silence: {end - begin:.2f} s of {silent} (stream {silent.job.stream}, "
+              f"world {silent.world}, batches of {silent.batch_size}); in the middle half of it "
+              f"{fed} of {len(lives)} readers got batches; meanwhile:")
+        for since, until, what in self.happened:
+            if until > begin - 0.5 and since < end:
+                print(f"  {since - begin:6.2f} to {until - begin:.2f} s  {what}")
 
     def check(self, reader, files, calm):
         """Over all lives of a rank: nothing left out, nothing twice, and the right bytes."""
@@ -302,8 +328,9 @@ class Chaos:
 
     def longest_silence(self, reader, batches):
         """Seconds between two batches, without the times when the daemon was down (who connects
-        again waits up to a second more) or a rank of its own job was stopped: ranks keep together.
-        And when that was.
+        again waits up to a second more) or a rank of its own job was stopped, or had been killed
+        and lived on: on a machine short of memory that takes seconds. Ranks keep together. And
+        when that was.
         """
         longest = (0, 0, 0)
         away = [(begin, end + 1) for begin, end in self.down]
