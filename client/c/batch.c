@@ -9,7 +9,7 @@ _Static_assert(STOKER_RUNS_MAX == PROTO_RUNS_MAX, "all runs of a message fit");
 _Static_assert(STOKER_DIMS_MAX == SEGMENT_DIMS_MAX, "all dimensions of a field fit");
 _Static_assert(STOKER_FIELDS_MAX == SEGMENT_FIELDS_MAX, "all fields of a ring fit");
 
-static bool runs_fit(const struct message_batch *message, const struct ring *ring)
+static bool runs_fit(const struct message_batch *message, const struct ring *ring, uint64_t most)
 {
 	uint64_t count = 0;
 	for (uint32_t i = 0; i < message->runs.n; i++) {
@@ -18,13 +18,14 @@ static bool runs_fit(const struct message_batch *message, const struct ring *rin
 			return false;
 		count += run->count;
 	}
-	return count == message->count && message->padded <= count && message->substituted <= count;
+	return count == message->count && count <= most && message->padded <= count &&
+	       message->substituted <= count;
 }
 
 int batch_new(struct batch **out, const struct message_batch *message, struct ring *ring,
-	      uint64_t attachment)
+	      uint64_t most, uint64_t attachment)
 {
-	if (!runs_fit(message, ring))
+	if (!runs_fit(message, ring, most))
 		return BATCH_E_RUNS;
 	struct batch *batch = calloc(1, sizeof(*batch));
 	if (!batch)

@@ -21,12 +21,13 @@ struct batch {
 };
 
 enum {
-	BATCH_E_RUNS = 1, /* its runs do not lie in the ring, or are not `count` samples */
+	BATCH_E_RUNS =
+		1, /* its runs do not lie in the ring, are not `count` samples, or too many */
 };
 
-/* 0, BATCH_E_RUNS or -ENOMEM. */
+/* Of `most` samples at most. 0, BATCH_E_RUNS or -ENOMEM. */
 int batch_new(struct batch **out, const struct message_batch *message, struct ring *ring,
-	      uint64_t attachment);
+	      uint64_t most, uint64_t attachment);
 /* Of a list, those of one attachment. */
 uint64_t batch_count(const struct batch *first, uint64_t attachment);
 /* The array of a field of one run; NULL if there is no such field or run. */

@@ -35,7 +35,7 @@ struct stoker {
 	struct batch *held;	/* all that the caller holds, of this attachment and of others */
 	uint64_t attachment;	/* which one this is, counted */
 	uint64_t connected;	/* which connection, counted: leases are of one */
-	uint64_t inflight;	/* of this attachment */
+	uint64_t inflight, batch_size; /* of this attachment */
 	int end; /* what stoker_next() says from now on: 1 nothing special, 0, -ESHUTDOWN */
 	struct watch watch;
 	pid_t pid; /* who made it */
@@ -206,6 +206,7 @@ static int stoker_ask_attach(struct stoker *stoker, struct attach *attach)
 	}
 	attach_inform(&stoker->info, &reply.attached, stoker->ring);
 	stoker->inflight = attach->message.attach.inflight;
+	stoker->batch_size = attach->message.attach.batch_size;
 	stoker->end = 1;
 	return 0;
 }
@@ -270,10 +271,10 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 			     const struct stoker_batch **batch_out)
 {
 	struct batch *batch;
-	int r = batch_new(&batch, message, stoker->ring, stoker->attachment);
+	int r = batch_new(&batch, message, stoker->ring, stoker->batch_size, stoker->attachment);
 	if (r == BATCH_E_RUNS)
 		return connection_broken(&stoker->connection, &stoker->fault,
-					 "a batch that does not lie in the ring");
+					 "a batch too large, or that does not lie in the ring");
 	if (r) {
 		connection_close(&stoker->connection); /* its lease would never come back */
 		return fault_say(&stoker->fault, r, "out of memory");

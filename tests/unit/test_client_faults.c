@@ -382,8 +382,10 @@ static void serve_wrong_batch(struct fake *fake)
 		batch.batch.runs = runs[fake->variant];
 	else if (fake->variant == 7)
 		batch.batch.padded = 5;
-	else
+	else if (fake->variant == 8)
 		batch.batch.substituted = 5;
+	else /* more than was asked for */
+		batch = fake_batch(1, 0, (struct run){0, 5});
 	fake_say(fake, &batch, -1);
 	fake_hear(fake);
 }
@@ -391,7 +393,7 @@ static void serve_wrong_batch(struct fake *fake)
 static void test_wrong_batches(void **state)
 {
 	(void)state;
-	for (uint32_t variant = 0; variant <= 8; variant++) {
+	for (uint32_t variant = 0; variant <= 9; variant++) {
 		struct stoker_options options = options_of("/data");
 		struct stoker *stoker = stoker_new();
 		const struct stoker_batch *batch;
