@@ -92,20 +92,18 @@ static bool makes_fractions(const char *transforms)
 	       picture_has(transforms, "CutMix");
 }
 
-char *picture_transforms(const char *transforms, int canonical)
+char *picture_transforms(const char *transforms)
 {
 	const char *output = makes_fractions(transforms) ? "float32|NHWC" : "uint8|NHWC";
+	const char *step = transforms[strspn(transforms, " \t\r\n")] ? transforms : NULL;
 	char *out = malloc(strlen(transforms) + 2 + strlen(output)), *at = out;
-	for (const char *step = transforms; out && step && *step; step = step_next(step)) {
-		const char *next = step_next(step);
-		if (canonical && (!next || !step_next(next)))
-			break; /* dtype and layout */
+	for (; out && step; step = step_next(step)) {
 		if (is_named(step, "Normalize"))
 			continue;
 		at = mempcpy(at, step, step_size(step));
 		*at++ = '|';
 	}
 	if (out)
-		strcpy(at, output);
+		strcpy(at, output); /* of several dtypes and layouts the last ones count */
 	return out;
 }

@@ -24,8 +24,8 @@ int picture_write(const struct picture *picture, const char *path, struct fault 
 bool picture_has(const char *transforms, const char *name);
 
 /* A list of transforms without Normalize, which makes numbers of a picture, and with its output as
- * bytes, or as float32 where it makes fractions, pixel by pixel. `canonical`: dtype and layout
- * stand at its end. The caller's to free; NULL: no memory. */
-char *picture_transforms(const char *transforms, int canonical);
+ * bytes, or as float32 where it makes fractions, pixel by pixel. What stands at its end of dtype
+ * and layout goes; draft stays. The caller's to free; NULL: no memory. */
+char *picture_transforms(const char *transforms);
 
 #endif

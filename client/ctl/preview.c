@@ -125,7 +125,7 @@ static int fetch(struct request *request, const char *socket, uint64_t epoch, ui
 	static const char *const no_fields[] = {NULL};
 	struct stoker_options options = STOKER_OPTIONS_INIT;
 	char *transforms =
-		picture_transforms(preview->transforms ? preview->transforms : TRANSFORMS, false);
+		picture_transforms(preview->transforms ? preview->transforms : TRANSFORMS);
 	if (!transforms)
 		return fault_say(fault, -ENOMEM, "out of memory");
 	options.dataset = preview->dataset;

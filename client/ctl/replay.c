@@ -176,7 +176,7 @@ static int draw(void *with, struct stoker *stoker, const struct stoker_batch *ba
 static int replay_draw(const char *socket, struct stoker_options options, const char *output,
 		       struct fault *fault)
 {
-	char *transforms = picture_transforms(options.transforms, true);
+	char *transforms = picture_transforms(options.transforms);
 	if (!transforms)
 		return fault_say(fault, -ENOMEM, "out of memory");
 	options.transforms = transforms;

@@ -46,6 +46,8 @@ json_t *taken_label(const struct stoker_field *field, const void *data)
 {
 	size_t count = field->dims ? field->shape[0] : 1;
 	bool whole = strcmp(field->dtype, "int64") == 0;
+	if (!whole && strcmp(field->dtype, "float32") != 0)
+		return json_null(); /* a later daemon's */
 	json_t *list = json_array();
 	for (size_t i = 0; i < count; i++) {
 		int64_t number;

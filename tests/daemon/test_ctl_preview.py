@@ -34,6 +34,20 @@ def tile(sheet, row, column, side=40):
                                                           left:left + side]
 
 
+def test_without_transforms(daemon, tmp_path):
+    """An empty list is one: what has one size needs none."""
+    pictures = numpy.random.default_rng(3).integers(0, 256, (4, 24, 16, 3)).astype("uint8")
+    numpy.save(tmp_path / "x.npy", pictures)
+    out = tmp_path / "sheet.png"
+    values = json.loads(daemon.ctl("--json", "preview", tmp_path / "x.npy", "-t", " ", "-o", out,
+                                   "--rows", 1, "--cols", 4).stdout)
+    with Image.open(out) as picture:
+        sheet = numpy.asarray(picture)
+    for number, sample in enumerate(values["samples"]):
+        left = GAP + number * (16 + GAP)
+        assert numpy.array_equal(sheet[GAP:GAP + 24, left:left + 16], pictures[sample["index"]])
+
+
 def test_the_sheet_is_of_the_samples(daemon, photos, tmp_path):
     out = tmp_path / "sheet.png"
     done = daemon.ctl("--json", "preview", photos, "-t", WORDS, "-o", out, "--rows", 2, "--cols",

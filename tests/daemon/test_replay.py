@@ -41,6 +41,22 @@ def at(daemon, photos, epoch, position, **fields):
         return peer.ring.read(peer.expect("batch").fields["runs"])
 
 
+def test_a_picture_of_a_draft_is_one(daemon, photos, tmp_path):
+    """Not what the whole JPEG would have given."""
+    fields = {"transforms": [{"name": "Resize", "size": [20, 30]}], "layout": "NHWC"}
+    out, pictures = tmp_path / "draft.png", {}
+    with daemon.connect() as peer:
+        number = peer.attach(photos, **{**STREAM, **fields}, draft=True).fields["stream"]
+        for draft in False, True:
+            pictures[draft] = [at(daemon, photos, 0, i, **fields, dtype="uint8",
+                                  draft=draft)["image"][0] for i in range(8)]
+        for i in range(8):
+            replay(daemon, number, 0, i, "-o", out)
+            with Image.open(out) as picture:
+                assert numpy.array_equal(numpy.asarray(picture), pictures[True][i])
+    assert not numpy.array_equal(pictures[True], pictures[False])
+
+
 @pytest.mark.parametrize("dtype,layout", [("float32", "NCHW"), ("bfloat16", "NHWC")])
 def test_the_same_bytes_and_a_picture_of_them(daemon, photos, tmp_path, dtype, layout):
     with daemon.connect() as peer:
