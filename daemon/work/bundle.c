@@ -4,10 +4,12 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/ending.h"
 #include "work/quote.h"
@@ -251,7 +253,7 @@ static int bundle_walk_entries(struct bundle_walk *walk, struct archive *archive
 	return 0;
 }
 
-static int bundle_walk_archive(struct bundle_walk *walk)
+static int bundle_walk_archive(struct bundle_walk *walk, int fd)
 {
 	/* A zip by its directory: without one it was cut off, and there is no way past a file in
 	 * it but to unpack it, to an end that nobody knows. */
@@ -259,10 +261,30 @@ static int bundle_walk_archive(struct bundle_walk *walk)
 						archive_read_support_format_zip_seekable);
 	if (!archive)
 		return -ENOMEM;
-	int result = archive_read_open_filename(archive, walk->bundle->path, BLOCK) == ARCHIVE_OK
+	int result = archive_read_open_fd(archive, fd, BLOCK) == ARCHIVE_OK
 			     ? bundle_walk_entries(walk, archive)
 			     : bundle_bad(walk, NULL, archive_error_string(archive));
 	archive_read_free(archive);
+	return result;
+}
+
+static int bundle_walk_file(struct bundle_walk *walk)
+{
+	struct stat stat;
+	/* O_NONBLOCK: a FIFO must not make us wait for its writer. */
+	int fd = open(walk->bundle->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &stat)) {
+		int error = errno;
+		if (fd >= 0)
+			close(fd);
+		return bundle_bad(walk, NULL, strerror(error));
+	}
+	int result = S_ISREG(stat.st_mode)
+			     ? bundle_walk_archive(walk, fd)
+			     : bundle_bad(walk, NULL,
+					  walk->seen ? "it is no regular file"
+						     : "it is neither a folder nor a regular file");
+	close(fd);
 	return result;
 }
 
@@ -330,11 +352,7 @@ static int bundle_walk(struct bundle_walk *walk)
 		return bundle_bad(walk, NULL, strerror(errno));
 	if (S_ISDIR(stat_.st_mode) && !walk->seen)
 		return bundle_walk_folder(walk);
-	if (!S_ISREG(stat_.st_mode))
-		return bundle_bad(walk, NULL,
-				  walk->seen ? "it is no regular file"
-					     : "it is neither a folder nor a regular file");
-	return bundle_walk_archive(walk);
+	return bundle_walk_file(walk);
 }
 
 int bundle_read(const struct bundle *bundle, struct bundle_file *files, size_t count,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "work/bundle.h"
 #include "work/files.h"
 #include "work/line.h"
 #include "work/quote.h"
@@ -151,6 +152,12 @@ static int manifest_choose_format(const struct row_format **out, const struct da
 	*out = spec->format ? row_format_named(spec->format) : row_format_of(spec->path);
 	if (*out)
 		return 0;
+	if (bundle_is_archive(spec->path))
+		return fault_say(
+			fault, DATASET_E_ARGUMENT,
+			"the archive %s has no files of CIFAR-10, CIFAR-100 or MNIST, or "
+			"cannot be read: say kind = cifar10, cifar100 or mnist to hear why",
+			quote_text(&quote, spec->path));
 	return fault_say(fault, DATASET_E_ARGUMENT,
 			 "the name of the manifest %s does not tell its format (.txt .tsv .csv "
 			 ".jsonl): say format = lines, tsv, csv or jsonl",

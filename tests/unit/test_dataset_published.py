@@ -129,7 +129,7 @@ def test_no_recognition_by_chance(tmp_path):
     assert "class " + "train".encode().hex() in folder
     (tmp_path / "list.txt").write_bytes(b"a.jpg 1\n")
     assert "sample 1 " in look_text(str(tmp_path / "list.txt"))
-    assert "does not tell its format" in look(published.put(tmp_path / "a.zip", {"x": b"y"}))
+    assert "has no files of CIFAR-10" in look(published.put(tmp_path / "a.zip", {"x": b"y"}))
 
 
 def look_text(path):
