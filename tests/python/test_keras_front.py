@@ -109,6 +109,18 @@ def test_a_function_runs_here(real):
         generator(real, preprocessing_function=abs, rescale=2)
 
 
+def test_a_batch_is_given_back_at_once(real):
+    """Also behind a function that fails, whose error keeps what was at hand."""
+    errors = []
+    flow = generator(real, preprocessing_function=lambda image: 1 // 0).flow(array(), batch_size=4)
+    for _ in range(2):
+        try:
+            next(flow)
+        except ZeroDivisionError as error:
+            errors.append(error)
+    assert len(errors) == 2 and not flow.loader._connection.held
+
+
 @pytest.mark.parametrize("mode", ["categorical", "sparse", "binary", "input", None])
 def test_class_modes(real, folder, mode):
     flow = generator(real, rescale=1 / 255).flow_from_directory(

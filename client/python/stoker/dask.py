@@ -32,7 +32,8 @@ def epoch(dataset: Dataset, batch_size: int, *, epoch: int = 0, socket: Optional
     if "rank" in options or "world_size" in options:
         raise ValueError("an epoch in dask is whole: leave rank and world_size out, and slice the "
                          "arrays")
-    options.update(rank=0, world_size=1)  # whatever launched the process that computes
+    # Whatever launched the process that computes; and nothing is made beside what is asked for.
+    options.update(rank=0, world_size=1, inflight=1, prefetch=1)
     with connect(socket) as node, node.loader(dataset, batch_size=batch_size, **options) as loader:
         samples, batches, fields = loader.samples, len(loader), loader.fields
         dtypes = {name: "uint16" if fields[name].dtype == "bfloat16" else fields[name].dtype
