@@ -22,7 +22,7 @@ setup:
 	@tests/setup.sh $(or $(FOR),build)
 
 configure:
-	@test -f $(BUILD)/build.ninja || $(SETUP)
+	@test -f $(BUILD)/build.ninja || $(SETUP) -Dtests=disabled
 
 demo:
 	@tests/setup.sh demo
