@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `stokerctl fit`: have the daemon work out statistics of a dataset, with a line on stderr that
- * says how far it is, and tell what they are. Who leaves before the end ends the work.
+ * says how far it is, and tell what they are. Who leaves before the end ends the work, but for
+ * eigenvectors: those are sought and kept all the same.
  */
 #ifndef STOKER_CTL_FIT_H
 #define STOKER_CTL_FIT_H

@@ -2,6 +2,7 @@
 #include "loop/fit.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -26,6 +27,7 @@ struct fit {
 	uint64_t charged;
 	struct statistics *statistics; /* held, once they are there */
 	uv_work_t work;
+	atomic_bool seeks; /* eigenvectors, which LAPACK lets nobody stop */
 	fit_done *done;
 	void *context;
 	struct { /* the thread's, until it has called back */
@@ -267,7 +269,9 @@ static void fit_work(uv_work_t *work)
 {
 	struct fit *fit = work->data;
 	struct fault *fault = &fit->step.fault;
+	atomic_store(&fit->seeks, fit->plan.whitens);
 	int r = statistics_new(&fit->step.statistics, &fit->plan, fit->moments, fault);
+	atomic_store(&fit->seeks, false);
 	if (r < 0)
 		fault_say(fault, r, "out of memory");
 	fit->step.result = r;
@@ -304,6 +308,11 @@ bool fit_solve(struct fit *fit, fit_done *done, void *context)
 		return false;
 	fit->server->pending++;
 	return true;
+}
+
+bool fit_seeks(const struct server *server)
+{
+	return server->whitening && atomic_load(&server->whitening->seeks);
 }
 
 static void pack_channels(struct packer *packer, const char *key, const double numbers[3])

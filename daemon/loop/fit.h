@@ -40,6 +40,8 @@ typedef void fit_done(void *context, int result, const struct fault *fault);
 bool fit_solve(struct fit *fit, fit_done *done, void *context);
 void fit_pack(const struct fit *fit, struct packer *packer, const struct dataset_entry *entry,
 	      uint64_t unread, double seconds);
+/* Is a thread in LAPACK, for a minute maybe? A stop leaves it there. */
+bool fit_seeks(const struct server *server);
 void fit_free(struct fit *fit); /* NULL is none */
 
 /* What the list asks for, once it is settled: by name or digest. 0, FIT_E_REFUSED (which says what

@@ -366,19 +366,30 @@ static void server_close_handle(uv_handle_t *handle, void *context)
 		uv_close(handle, NULL);
 }
 
+/* Nothing that a thread may still touch can be freed: the process ends as it is. */
+static void server_leave(const struct server *server)
+{
+	segment_sweep(server->shm_prefix);
+	_exit(server->exit_code);
+}
+
 /* What threads have in hand comes back. A thread that hangs in a read of a dead storage does not,
- * and nothing that it may still touch can be freed: then the process ends as it is. */
+ * and one that seeks eigenvectors does so too late, and nobody waits for them. */
 static void server_await_threads(struct server *server)
 {
 	uint64_t until_ns = memo_busy_until(server, clock_ns()) + STUCK_NS;
 	while (server->counters[COUNTER_QUEUED] || !list_empty(&server->dying) ||
 	       !list_empty(&server->visits) || server->pending) {
+		if (!server->counters[COUNTER_QUEUED] && list_empty(&server->dying) &&
+		    server->pending == 1 && fit_seeks(server)) {
+			log_info("stopped, without the eigenvectors of a fit");
+			server_leave(server);
+		}
 		if (clock_ns() > until_ns) {
 			log_warning("stops without what hangs in a read: %llu samples, %u others",
 				    (unsigned long long)server->counters[COUNTER_QUEUED],
 				    server->pending);
-			segment_sweep(server->shm_prefix);
-			_exit(server->exit_code);
+			server_leave(server);
 		}
 		produce_done(server);
 		server_reap(server);

@@ -2,8 +2,12 @@
 """Statistics of a dataset: NumPy's numbers by Keras' formulas, whoever worked them out, and what a
 list that asks for them by name does with them."""
 
+import signal
+
 import numpy as np
 import pytest
+
+from harness import WAIT_S
 
 N, H, W = 700, 8, 6
 
@@ -254,6 +258,41 @@ def test_who_leaves(daemon, dataset):
         peer.close()
     daemon.settle()
     assert fit(daemon, dataset)["samples"] == N
+
+
+@pytest.fixture(name="solving")
+def fixture_solving(daemon, tmp_path):
+    """A peer for whom eigenvectors are sought, which takes longer than any test."""
+    path = tmp_path / "large.npy"
+    np.save(path, np.random.default_rng(1).integers(0, 255, (40, 32, 32, 3), np.uint8))
+    with daemon.connect() as peer:
+        peer.send("fit", seq=1, dataset={"path": str(path)}, zca=True)
+        while peer.expect("progress").fields["what"] != "solving":
+            pass
+        yield peer
+
+
+def test_who_leaves_a_thread(daemon, dataset, solving):
+    """It goes on; one whitens at a time, and all else is as ever."""
+    assert "under way" in fit(daemon, dataset, zca=True)["text"]
+    solving.close()
+    assert fit(daemon, dataset)["samples"] == N
+    assert len(images(daemon, dataset, [])[0]) == N
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_stop_waits_for_no_eigenvectors(daemon, solving, leaves):
+    if leaves:
+        solving.close()
+    daemon.process.send_signal(signal.SIGTERM)
+    if not leaves:
+        answer = solving.receive()
+        while answer.name in ("progress", "goaway"):
+            answer = solving.receive()
+        assert answer.name == "error" and answer.fields["name"] == "stopping", answer
+    daemon.process.wait(WAIT_S)
+    log = daemon.terminate()
+    assert "stopped, without the eigenvectors" in log and "hangs" not in log
 
 
 def test_beside_a_loader(daemon, dataset):

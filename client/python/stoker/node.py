@@ -159,8 +159,9 @@ class Node:
             transforms: what makes the pictures: Resize, CenterCrop, Pad, Grayscale, Compose.
             name: what they are called; those of this name before go.
             per_pixel: a mean and deviation of each pixel, not only of each channel.
-            zca: the matrix that whitens, for pictures of up to 32 x 32: half a minute for these.
-            timeout: seconds to wait before TimeoutError, which ends the work; None: no limit.
+            zca: the matrix that whitens, for pictures of up to 32 x 32: a minute for these.
+            timeout: seconds to wait before TimeoutError; None: no limit. That ends the work, but
+                once eigenvectors are sought (``zca``) it goes on, and what it finds is kept.
 
         Returns ``name``, ``digest`` (which ``statistics=`` takes, too), ``mean`` and ``std`` of
         the channels, ``samples``, ``unread`` (files that are no picture), and more. Raises as
