@@ -133,7 +133,8 @@ struct stoker_options {
 	 *                                                          or weights_by_part, see `parts`
 	 *   balanced(per_class=500)                                of each class equally many
 	 *
-	 * A list has 8000 numbers at most. NULL: all of the subset, each once.
+	 * A list of indices or weights has 8000 numbers at most; in its place may stand the
+	 * absolute path of an array (.npy), in quotes. NULL: all of the subset, each once.
 	 */
 	const char *sampler;
 	const char *expect_sampling; /* `sampling` of an earlier info, for a check */
