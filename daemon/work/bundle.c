@@ -127,11 +127,19 @@ static int bundle_read_entry(struct bundle_walk *walk, struct archive *archive, 
 	}
 }
 
-/* A new reader of what the two functions add; NULL: no memory. */
-static struct archive *bundle_reader(int (*one)(struct archive *), int (*other)(struct archive *))
+static bool bundle_is_gzip(const uint8_t *bytes, size_t size)
+{
+	return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+/* A new reader of what the two functions add; NULL: no memory. Packed once, not as often as it says
+ * of itself: gzip within gzip can go on for hours before it gives a byte. */
+static struct archive *bundle_reader(bool gzip, int (*one)(struct archive *),
+				     int (*other)(struct archive *))
 {
 	struct archive *archive = archive_read_new();
-	if (archive && archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
+	int filter = gzip ? ARCHIVE_FILTER_GZIP : ARCHIVE_FILTER_NONE;
+	if (archive && archive_read_append_filter(archive, filter) == ARCHIVE_OK &&
 	    one(archive) == ARCHIVE_OK && other(archive) == ARCHIVE_OK)
 		return archive;
 	archive_read_free(archive);
@@ -143,10 +151,10 @@ static int bundle_unpack(struct bundle_walk *walk, struct bundle_file *file)
 {
 	struct archive_entry *entry;
 	struct buffer whole = BUFFER_NULL;
-	if (file->bytes.size < 2 || file->bytes.data[0] != 0x1f || file->bytes.data[1] != 0x8b)
+	if (!bundle_is_gzip(file->bytes.data, file->bytes.size))
 		return 0;
-	struct archive *archive =
-		bundle_reader(archive_read_support_format_raw, archive_read_support_format_empty);
+	struct archive *archive = bundle_reader(true, archive_read_support_format_raw,
+						archive_read_support_format_empty);
 	if (!archive)
 		return -ENOMEM;
 	int result = 0;
@@ -255,10 +263,15 @@ static int bundle_walk_entries(struct bundle_walk *walk, struct archive *archive
 
 static int bundle_walk_archive(struct bundle_walk *walk, int fd)
 {
+	uint8_t head[2];
+	ssize_t size = pread(fd, head, sizeof(head), 0);
+	if (size < 0)
+		return bundle_bad(walk, NULL, strerror(errno));
 	/* A zip by its directory: without one it was cut off, and there is no way past a file in
 	 * it but to unpack it, to an end that nobody knows. */
-	struct archive *archive = bundle_reader(archive_read_support_format_tar,
-						archive_read_support_format_zip_seekable);
+	struct archive *archive =
+		bundle_reader(bundle_is_gzip(head, (size_t)size), archive_read_support_format_tar,
+			      archive_read_support_format_zip_seekable);
 	if (!archive)
 		return -ENOMEM;
 	int result = archive_read_open_fd(archive, fd, BLOCK) == ARCHIVE_OK

@@ -237,6 +237,14 @@ def test_bombs(tmp_path, samples):
     path = published.put(tmp_path / "d", {"train-images-idx3-ubyte.gz": gzip.compress(zeros),
                                           "train-labels-idx1-ubyte": published.idx(labels)})
     assert "more than the 67108864 bytes" in look(path)
+    # Packed twice: what packs to a thousandth packs to a millionth.
+    gray = published.mnist(samples[0][..., 0], labels, packed=True)
+    with open(published.put(tmp_path / "once.tar.gz", gray), "rb") as file:
+        (tmp_path / "twice.tar.gz").write_bytes(gzip.compress(file.read()))
+    assert "cannot read" in look(str(tmp_path / "twice.tar.gz"), kind="mnist")
+    path = published.put(tmp_path / "f", {name: gzip.compress(data)
+                                          for name, data in gray.items()})
+    assert "no idx file" in look(path)
     # 30 MB of gray pixels are 90 of RGB.
     path = published.put(tmp_path / "e", published.mnist(np.zeros((3, 3162, 3162), np.uint8),
                                                          labels[:3]))
