@@ -8,9 +8,9 @@ come and go; nobody may notice in the bytes.
 What is looked at: every sample of every reader has the digest that a calm daemon gives at its
 position; each reader's positions are without a gap and without a repetition, over all its deaths;
 nobody waits long for another's death (the longest silence is printed, without the time that a rank
-of its job was stopped, or killed and not dead yet, or the daemon down); and at the end nothing is left: no lease, ring,
-descriptor, thread or segment. The seed is printed: the same seed does the same to the same readers,
-at about the same times.
+of its job was stopped, or killed and not dead yet, or the daemon down); and at the end nothing is
+left: no lease, ring, descriptor, thread or segment. The seed is printed: the same seed does the
+same to the same readers, at about the same times.
 """
 
 import argparse
