@@ -68,8 +68,15 @@ def test_flow_splits_as_keras_does(real):
     images = generator(real, validation_split=0.3)
     x, y = array(), np.arange(20)
     for subset, wanted in (("validation", range(6)), ("training", range(6, 20))):
-        flow = images.flow(x, y, batch_size=4, subset=subset)
+        flow = images.flow(x, y, batch_size=4, subset=subset, ignore_class_split=True)
         assert sorted(label for _, labels in epoch(flow) for label in labels) == list(wanted)
+    for each in (images, keras.src.legacy.preprocessing.image.ImageDataGenerator(
+            validation_split=0.3)):
+        assert len(each.flow(x, y % 2, batch_size=4, subset="training")) == 4
+        with pytest.raises(ValueError):  # each label is there once
+            each.flow(x, y, batch_size=4, subset="training")
+        with pytest.raises(ValueError):
+            each.flow(x, y // 10, batch_size=4, subset="training")
 
 
 def test_statistics(real):

@@ -221,24 +221,30 @@ class ImageDataGenerator:
 
     def flow(self, x: Any, y: Any = None, batch_size: int = 32, shuffle: bool = True,
              sample_weight: Any = None, seed: Optional[int] = None, *,
-             subset: Optional[str] = None) -> Flow:
+             subset: Optional[str] = None, ignore_class_split: bool = False) -> Flow:
         """Batches of an array: (N, H, W, 3) or (N, H, W, 1), by channels first (N, C, H, W), of
         bytes or of floats that are whole numbers from 0 to 255.
 
         The array is written to a file (in $TMPDIR, where the daemon must be able to read it), once;
         it goes with the flow. Gives images, (images, y) or (images, y, sample_weight), those at the
-        places of the images. subset: training or validation, of ``validation_split``.
+        places of the images. subset: training or validation, of ``validation_split``: the first
+        part of the array is for validation, and both must have the same labels, unless
+        ``ignore_class_split`` says that this does not matter.
         """
         for name, other in (("y", y), ("sample_weight", sample_weight)):
             if other is not None and len(other) != len(x):
                 raise ValueError(f"{name} has {len(other)} entries, and x {len(x)}")
         parts = [None if part is None else np.asarray(part) for part in (y, sample_weight)]
         split = int(len(x) * self._validation_split)
+        if _subset(subset) and y is not None and not ignore_class_split and \
+                not np.array_equal(np.unique(y[:split]), np.unique(y[split:])):
+            raise ValueError("training and validation would not have the same labels: shuffle the "
+                             "arrays, if they are sorted by label; or say ignore_class_split=True")
         ranges = {None: None, "validation": (0, split), "training": (split, None)}
         array = _Array(x, self.data_format)
         try:
             flow = self._flow(array.path, [], batch_size, shuffle, seed, _arrays(*parts),
-                              array.gray, subset=ranges[_subset(subset)])
+                              array.gray, subset=ranges[subset])
         except BaseException:
             array.remove()
             raise
