@@ -95,7 +95,8 @@ class LimitError(RequestError):
 
 
 class SampleError(Error):
-    """A sample could not be read or decoded; its batch is left out, the next one follows.
+    """A sample could not be read or decoded; its batch is left out, the next one follows: by next()
+    of the same iterator. With ``bad_samples="substitute"`` a neighbour is in its place instead.
 
     Attributes: ``epoch`` and ``position`` (global) of the sample, ``sample`` (its index in the
     dataset), ``path``, ``code`` and ``name`` of the protocol's error table.
