@@ -32,8 +32,8 @@ def attach(node, **options):
     return node.loader("/data/20", **{"batch_size": 4, "timeout": 0.5, "reconnect": 0.2, **options})
 
 
-def use(node):
-    loader = attach(node)
+def use(node, **options):
+    loader = attach(node, **options)
     try:
         for _ in range(2):
             for images, labels in loader:
@@ -79,10 +79,11 @@ def test_garbage_instead_of_a_message(daemon, message, garbage):
         daemon.hooks["say_ok"] = lambda peer, fields: GARBAGE[garbage]
     with pytest.raises(EXPECTED):
         use(stoker.connect(daemon.path))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60  # it does not hang
     daemon.settle(lambda: not daemon.peers)
 
 
+@pytest.mark.usefixtures("later")
 @pytest.mark.parametrize("message", ["hello", "ping", "attach", "list"])
 def test_the_daemon_closes(daemon, message):
     def close(peer, fields):
@@ -91,7 +92,7 @@ def test_the_daemon_closes(daemon, message):
 
     daemon.hooks[message] = close
     with pytest.raises((stoker.DaemonUnavailable, stoker.Disconnected)):
-        use(stoker.connect(daemon.path))
+        use(stoker.connect(daemon.path), timeout=30)
 
 
 def test_closing_in_the_middle_of_a_frame(daemon, node):
@@ -340,7 +341,7 @@ def test_a_daemon_that_does_not_read(daemon, node):
         begun = time.monotonic()
         for batch in batches:
             batch.release()
-        assert time.monotonic() - begun < 20
+        assert time.monotonic() - begun < 60
     assert loader._connection._releases or loader._connection._out
     assert loader.classes  # any call sends what waited
     daemon.settle(lambda: daemon.count("release") == 1000)

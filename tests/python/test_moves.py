@@ -33,7 +33,7 @@ def move_at(daemon, *positions, slots=24, **options):
 
 @pytest.mark.parametrize("transport", ["fd", "path"])
 def test_a_moved_reader_gets_every_sample(daemon, node, transport):
-    loader = node.loader("/data/80", batch_size=4, transport=transport, timeout=5)
+    loader = node.loader("/data/80", batch_size=4, transport=transport, timeout=60)
     assert daemon.last("attach")["accept_moves"] is True
     loader.set_epoch(1)
     move_at(daemon, 16, 40, 44)
@@ -45,7 +45,7 @@ def test_a_moved_reader_gets_every_sample(daemon, node, transport):
 def test_views_keep_the_ring_they_are_of_and_no_longer(daemon, node):
     daemon.slots = 80
     others = mapped()  # of earlier tests, perhaps
-    loader = node.loader("/data/80", batch_size=4, inflight=4, timeout=5)
+    loader = node.loader("/data/80", batch_size=4, inflight=4, timeout=60)
     (first,) = mapped() - others
     move_at(daemon, 24, 28, 32, slots=200)
     it = iter(loader)
@@ -62,7 +62,7 @@ def test_views_keep_the_ring_they_are_of_and_no_longer(daemon, node):
 
 def test_a_move_beside_a_request(daemon, node):
     """RING and batches come between a request and its reply, and lose neither order nor ring."""
-    loader = node.loader("/data/80", batch_size=4, inflight=4, timeout=5)
+    loader = node.loader("/data/80", batch_size=4, inflight=4, timeout=60)
     move_at(daemon, 4, 8, 12, slots=200)
     it = iter(loader)
     daemon.settle(lambda: daemon.leased() == 4)
@@ -94,7 +94,7 @@ def test_wrong_rings(daemon, node, wrong):
     for _ in range(6):
         move_at(daemon, 8)
         with pytest.raises(stoker.ProtocolError):
-            list(map(lambda pair: None, node.loader("/data/80", batch_size=4, timeout=5)))
+            list(map(lambda pair: None, node.loader("/data/80", batch_size=4, timeout=60)))
     gc.collect()
     daemon.settle(lambda: descriptors() < before[0] + 6 and len(mapped()) < before[1] + 6,
                   "descriptors")
@@ -106,7 +106,7 @@ def test_wrong_rings(daemon, node, wrong):
 def test_a_ring_of_other_samples(daemon, node, how):
     move_at(daemon, 8, **how)
     with pytest.raises(stoker.ProtocolError):
-        list(map(lambda pair: None, node.loader("/data/80", batch_size=4, timeout=5)))
+        list(map(lambda pair: None, node.loader("/data/80", batch_size=4, timeout=60)))
 
 
 def test_no_descriptor_or_several(daemon, node):
@@ -115,7 +115,7 @@ def test_no_descriptor_or_several(daemon, node):
             frame("ring", **fields), fds) or b""
         move_at(daemon, 8)
         with pytest.raises(stoker.ProtocolError):
-            list(map(lambda pair: None, node.loader("/data/80", batch_size=4, timeout=5)))
+            list(map(lambda pair: None, node.loader("/data/80", batch_size=4, timeout=60)))
 
 
 def test_a_live_start(daemon, node):
