@@ -337,6 +337,8 @@ class Chaos:
         away += [times for mate in reader.job.past + reader.job.readers for times in mate.stopped]
         for one, other in zip(batches, batches[1:]):
             gap = other.time - one.time
+            if gap <= longest[0]:
+                continue
             for begin, end in away:
                 gap -= max(0, min(other.time, end) - max(one.time, begin))
             longest = max(longest, (gap, one.time, other.time))
