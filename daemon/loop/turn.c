@@ -96,12 +96,6 @@ void turn_leave(struct reader *reader)
 	list_remove(&reader->in_hungry);
 }
 
-/* Samples made or ordered ahead of what it has been given. */
-static uint64_t turn_lead(const struct reader *reader)
-{
-	return reader->wanted > reader->announced ? reader->wanted - reader->announced : 0;
-}
-
 /* It would take another batch: what is made is announced at once, so the next one is not. */
 static bool turn_waits(const struct reader *reader)
 {
@@ -175,31 +169,44 @@ static bool ring_behind(const struct ring *ring, const struct ring *other)
 	return ring->base % ring->stride < other->base % other->stride;
 }
 
-/* The ring whose turn it is. Of two turns one is the hindmost's: what it makes, others have made
- * before, so the sooner it meets them the less is made twice. The other is for all the rest, for
- * nobody shall starve for that: one after the other, and every second time the one where somebody
- * has waited longest for a batch, for a batch of many samples takes as many turns. */
-static struct ring *turn_ring(const struct turn *turn, bool waits)
+static bool turn_counts(const struct reader *reader, bool waits)
+{
+	return !waits || turn_waits(reader);
+}
+
+/* Who on this ring had no turn for longest. Not who has least ahead: of readers of small batches
+ * that is always one, and who needs many samples for a batch would never have them. */
+static struct reader *turn_on_ring(const struct turn *turn, bool waits, const struct ring *ring)
+{
+	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry)
+		if (reader->ring == ring && turn_counts(reader, waits))
+			return reader;
+	return NULL;
+}
+
+/* Of two turns one is the hindmost ring's: what it makes, others have made before, so the sooner it
+ * meets them the less is made twice. The other is for all the rest, for nobody shall starve for
+ * that: for one ring after the other, and every second time for who has waited longest for a batch,
+ * since a batch of many samples takes as many turns. */
+static struct reader *turn_reader(const struct turn *turn, bool waits)
 {
 	struct ring *hindmost = NULL, *rest = NULL;
-	const struct reader *longest = NULL;
+	struct reader *longest = NULL;
 	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry)
-		if ((!waits || turn_waits(reader)) &&
+		if (turn_counts(reader, waits) &&
 		    (!hindmost || ring_behind(reader->ring, hindmost)))
 			hindmost = reader->ring;
-	if (turn->count % 2 == 0)
-		return hindmost;
 	list_for_each(reader, after, &turn->hungry, struct reader, in_hungry) {
-		if ((waits && !turn_waits(reader)) || reader->ring == hindmost)
+		if (!turn_counts(reader, waits) || reader->ring == hindmost)
 			continue;
 		if (!rest || reader->ring->turn < rest->turn)
 			rest = reader->ring;
 		if (!longest || reader->wait.batch_since_ns < longest->wait.batch_since_ns)
 			longest = reader;
 	}
-	if (!rest)
-		return hindmost;
-	return waits && turn->count % 4 == 1 ? longest->ring : rest;
+	if (turn->count % 2 == 0 || !rest)
+		return turn_on_ring(turn, waits, hindmost);
+	return waits && turn->count % 4 == 1 ? longest : turn_on_ring(turn, waits, rest);
 }
 
 struct reader *turn_next(struct server *server)
@@ -210,14 +217,9 @@ struct reader *turn_next(struct server *server)
 		return NULL;
 	turn_not_before(&turn->user->turns_time, turn->virtual_time);
 	turn_not_before(&server->virtual_time, turn->user->virtual_time);
-	struct ring *ring = turn_ring(turn, waits);
-	ring->turn = ++server->turns;
-	struct reader *neediest = NULL;
-	list_for_each(reader, next, &turn->hungry, struct reader, in_hungry)
-		if (reader->ring == ring && (!waits || turn_waits(reader)) &&
-		    (!neediest || turn_lead(reader) < turn_lead(neediest)))
-			neediest = reader;
-	return neediest;
+	struct reader *reader = turn_reader(turn, waits);
+	reader->ring->turn = ++server->turns;
+	return reader;
 }
 
 static uint64_t turn_price(const struct turn *turn, uint64_t ns)

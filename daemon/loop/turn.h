@@ -6,8 +6,7 @@
  * next with its stream furthest behind; first of those with a reader that waits. Who was away, or
  * at the limit of what a user may have queued, saves nothing up. Of a user's rings of a stream the
  * one furthest behind has half of the turns, so that rings meet, and all others the rest: in turn,
- * and every second time the one whose reader has waited longest. Within a ring it is the reader
- * with the least lead.
+ * and every second time the reader that has waited longest. Within a ring readers take turns.
  *
  * Owns the line; walks only readers with something to order. Loop thread; knows no job, no slot.
  */
