@@ -236,12 +236,13 @@ def test_two_loaders_do_not_mind_each_other(daemon, node):
     """Each in a thread of its own, with a batch size of its own."""
     out = {}
 
-    def read(size):
-        loader = node.loader("/data/60", batch_size=size, timeout=20)
+    def read(size, loader):
         out[size] = [sum((values(images, epoch) for images, _ in loader), [])
                      for epoch in range(3)]
 
-    threads = [threading.Thread(target=read, args=(size,)) for size in (1, 2, 3)]
+    # Who attaches anew is told that the daemon is gone; who has attached is not.
+    threads = [threading.Thread(target=read, args=(size, node.loader(
+        "/data/60", batch_size=size, timeout=20))) for size in (1, 2, 3)]
     for thread in threads:
         thread.start()
     for _ in range(5):
