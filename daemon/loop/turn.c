@@ -196,6 +196,8 @@ static struct reader *turn_reader(const struct turn *turn, bool waits)
 		if (turn_counts(reader, waits) &&
 		    (!hindmost || ring_behind(reader->ring, hindmost)))
 			hindmost = reader->ring;
+	if (turn->count % 2 == 0)
+		return turn_on_ring(turn, waits, hindmost);
 	list_for_each(reader, after, &turn->hungry, struct reader, in_hungry) {
 		if (!turn_counts(reader, waits) || reader->ring == hindmost)
 			continue;
@@ -204,7 +206,7 @@ static struct reader *turn_reader(const struct turn *turn, bool waits)
 		if (!longest || reader->wait.batch_since_ns < longest->wait.batch_since_ns)
 			longest = reader;
 	}
-	if (turn->count % 2 == 0 || !rest)
+	if (!rest)
 		return turn_on_ring(turn, waits, hindmost);
 	return waits && turn->count % 4 == 1 ? longest : turn_on_ring(turn, waits, rest);
 }

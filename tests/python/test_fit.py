@@ -12,17 +12,9 @@ pytestmark = pytest.mark.skipif(binary() is None, reason="no stokerd was built")
 N, H, W = 80, 4, 5
 
 
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory):
-    daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
-    yield daemon
-    assert daemon.stop() == 0
-
-
 @pytest.fixture
-def node(daemon):
-    with stoker.connect(daemon.path) as node:
-        yield node
+def node(near):
+    return near
 
 
 def array():
@@ -116,8 +108,8 @@ def test_who_does_not_wait(path, tmp_path):
     assert daemon.stop() == 0
 
 
-def test_a_closed_node(daemon, path):
-    node = stoker.connect(daemon.path)
+def test_a_closed_node(real, path):
+    node = stoker.connect(real.path)
     node.close()
     with pytest.raises(stoker.Error, match="closed"):
         node.fit(path)

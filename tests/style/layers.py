@@ -148,7 +148,7 @@ def self_test():
         ("daemon/work/jpeg.c", "#include <uv.h>"),
         ("daemon/loop/slot.c", '#include "work/resample.h"'),
         ("daemon/loop/slot.c", "# include <msgpack.h>"),
-        ("daemon/loop/slot.c", '#include "../work/job.h"'),
+        ("daemon/loop/slot.c", '#include "../base/list.h"'),
         ("daemon/config.c", '#include "loop/slot.h"'),
         ("proto/pack.c", '#include "base/buffer.h"'),
         ("proto/frame.c", "#include <sys/socket.h>"),
