@@ -7,9 +7,9 @@ come and go; nobody may notice in the bytes.
 
 What is looked at: every sample of every reader has the digest that a calm daemon gives at its
 position; each reader's positions are without a gap and without a repetition, over all its deaths;
-nobody waits long for another's death (the longest silence is printed, without the time that a rank
-of its job was stopped, or killed and not dead yet, or the daemon down); and at the end nothing is
-left: no lease, ring, descriptor, thread or segment. The seed is printed: the same seed does the
+nobody waits long for another's death (the longest silence is printed: from asking for a batch to
+getting it, without the time that a rank of its job was stopped, or killed and not dead yet, or at
+its own work, or the daemon down); and at the end nothing is left: no lease, ring, descriptor, thread or segment. The seed is printed: the same seed does the
 same to the same readers, at about the same times.
 """
 
@@ -35,7 +35,8 @@ from harness import BUILD, SLOW, Daemon, shared_names, wait_for  # noqa: E402
 TRAINER = BUILD / "tests" / "chaos" / "trainer"
 FILES, LINES = 60, 1500  # pictures, and samples that name them
 HEAD = numpy.dtype([(name, "<u8") for name in
-                    ("time_ns", "epoch", "position", "count", "next_epoch", "next_position")])
+                    ("asked_ns", "got_ns", "epoch", "position", "count", "next_epoch",
+                     "next_position")])
 CROP = "RandomResizedCrop(size=32) | RandomHorizontalFlip()"
 # The last two decode each image once for both; the first two have nothing in common.
 STREAMS = ({"transforms": CROP, "dtype": "uint8", "order_seed": 1, "augment_seed": 1},
@@ -43,22 +44,41 @@ STREAMS = ({"transforms": CROP, "dtype": "uint8", "order_seed": 1, "augment_seed
            {"transforms": CROP, "dtype": "uint8", "order_seed": 3, "augment_seed": 1},
            {"transforms": CROP, "dtype": "uint8", "order_seed": 3, "augment_seed": 2})
 
-Batch = collections.namedtuple("Batch", "time epoch position digests next")
+AWAY_S = 0.1  # a trainer that works on a batch for longer holds its mates up
+
+Batch = collections.namedtuple("Batch", "asked got epoch position digests next")
 
 
 def batches_of(path):
     """The records of a trainer's file; a killed trainer's last one may be cut short."""
     data, at, out = path.read_bytes() if path.exists() else b"", 0, []
     while len(data) - at >= HEAD.itemsize:
-        head = numpy.frombuffer(data, HEAD, 1, at)[0]
-        end = at + HEAD.itemsize + 8 * int(head["count"])
+        asked_ns, got_ns, epoch, position, count, *place = map(
+            int, numpy.frombuffer(data, HEAD, 1, at)[0])
+        end = at + HEAD.itemsize + 8 * count
         if end > len(data):
             break
-        out.append(Batch(int(head["time_ns"]) / 1e9, int(head["epoch"]), int(head["position"]),
-                         numpy.frombuffer(data, "<u8", int(head["count"]), at + HEAD.itemsize),
-                         (int(head["next_epoch"]), int(head["next_position"]))))
+        out.append(Batch(asked_ns / 1e9, got_ns / 1e9, epoch, position,
+                         numpy.frombuffer(data, "<u8", count, at + HEAD.itemsize), tuple(place)))
         at = end
     return out
+
+
+def own_work(batches):
+    """(begin, end) of the times when a trainer itself was long in asking for its next batch: its
+    disk or its processor was busy."""
+    return [(one.got, other.asked) for one, other in zip(batches, batches[1:])
+            if other.asked - one.got > AWAY_S]
+
+
+def uncovered(begin, end, times):
+    """Seconds from begin to end that are in none of these (begin, end), which are in order."""
+    left = end - begin
+    for since, until in times:
+        if until > begin and since < end:
+            left -= min(until, end) - max(since, begin)
+            begin = max(begin, min(until, end))
+    return left
 
 
 class Reader:
@@ -292,8 +312,9 @@ class Chaos:
         calm = {stream: self.calm(stream, last[stream] + 1) for stream in last}
         for reader, files in got.items():
             self.check(reader, files, calm.get(reader.job.stream))
+        away = {job: self.away(job, got) for job in self.jobs}
         silence, begin, end, reader = max(
-            ((*self.longest_silence(reader, batches), reader)
+            ((*self.longest_silence(batches, away[reader.job]), reader)
              for reader, files in got.items() for batches in files), key=lambda one: one[0])
         self.describe(reader, begin, end, got)
         return {"samples": sum(len(batch.digests) for files in got.values()
@@ -304,8 +325,8 @@ class Chaos:
         """The longest silence: of whom, who else got nothing, and what was done meanwhile."""
         middle = (begin + (end - begin) / 4, end - (end - begin) / 4)
         lives = [batches for files in got.values() for batches in files
-                 if batches and batches[0].time < begin and batches[-1].time > end]
-        fed = sum(any(middle[0] < batch.time < middle[1] for batch in batches)
+                 if batches and batches[0].got < begin and batches[-1].got > end]
+        fed = sum(any(middle[0] < batch.got < middle[1] for batch in batches)
                   for batches in lives)
         print(f"longest silence: {end - begin:.2f} s of {silent} (stream {silent.job.stream}, "
               f"world {silent.world}, batches of {silent.batch_size}); in the middle half of it "
@@ -326,22 +347,23 @@ class Chaos:
                     f"{path.name}: other bytes at {batch.epoch}, {batch.position}"
                 place = batch.next
 
-    def longest_silence(self, reader, batches):
-        """Seconds between two batches, without the times when the daemon was down (who connects
-        again waits up to a second more) or a rank of its own job was stopped, or had been killed
-        and lived on: on a machine short of memory that takes seconds. Ranks keep together. And
-        when that was.
-        """
+    def away(self, job, got):
+        """[(begin, end)] in order: when the daemon was down (who connects again waits up to a
+        second more), or a rank of the job was stopped, or had been killed and lived on (on a
+        machine short of memory that takes seconds), or at its own work. Ranks keep together."""
+        times = [(begin, end + 1) for begin, end in self.down]
+        for mate in job.past + job.readers:
+            times += mate.stopped
+            times += [busy for batches in got[mate] for busy in own_work(batches)]
+        return sorted(times)
+
+    def longest_silence(self, batches, away):
+        """Seconds that a batch was waited for, without those times; and when that was."""
         longest = (0, 0, 0)
-        away = [(begin, end + 1) for begin, end in self.down]
-        away += [times for mate in reader.job.past + reader.job.readers for times in mate.stopped]
-        for one, other in zip(batches, batches[1:]):
-            gap = other.time - one.time
-            if gap <= longest[0]:
-                continue
-            for begin, end in away:
-                gap -= max(0, min(other.time, end) - max(one.time, begin))
-            longest = max(longest, (gap, one.time, other.time))
+        for batch in batches:
+            if batch.got - batch.asked > longest[0]:
+                waited = uncovered(batch.asked, batch.got, away)
+                longest = max(longest, (waited, batch.asked, batch.got))
         return longest
 
     def calm(self, stream, epochs):

@@ -20,7 +20,7 @@
 #include "client/c/stoker.h"
 
 struct record {
-	uint64_t time_ns, epoch, position, count, next_epoch, next_position;
+	uint64_t asked_ns, got_ns, epoch, position, count, next_epoch, next_position;
 };
 
 #define SAMPLES_MAX 4096
@@ -79,10 +79,12 @@ static void digest_run(const struct stoker_run *run, const struct stoker_info *i
 	}
 }
 
-static void keep(int file, const struct stoker_batch *batch, const struct stoker_info *info)
+static void keep(int file, uint64_t asked_ns, const struct stoker_batch *batch,
+		 const struct stoker_info *info)
 {
-	out.head = (struct record){clock_ns(),	 batch->epoch,	    batch->position,
-				   batch->count, batch->next_epoch, batch->next_position};
+	out.head = (struct record){
+		asked_ns,     clock_ns(),	 batch->epoch,	      batch->position,
+		batch->count, batch->next_epoch, batch->next_position};
 	uint64_t *digest = out.digest;
 	if (batch->count > SAMPLES_MAX)
 		errx(64, "batch_size must be at most %d", SAMPLES_MAX);
@@ -127,12 +129,13 @@ int main(int argc, char **argv)
 	int file = open(argv[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	struct stoker *stoker = stoker_new();
 	const struct stoker_batch *batch;
+	uint64_t asked_ns;
 	int r;
 	if (file < 0 || !stoker)
 		err(1, "%s", argv[1]);
 	begin(stoker, socket, &options);
-	while ((r = stoker_next(stoker, &batch, -1)) > 0) {
-		keep(file, batch, stoker_info(stoker));
+	while (asked_ns = clock_ns(), (r = stoker_next(stoker, &batch, -1)) > 0) {
+		keep(file, asked_ns, batch, stoker_info(stoker));
 		if (stoker_release(stoker, batch) < 0)
 			errx(1, "%s", stoker_error(stoker));
 		usleep((useconds_t)strtoul(argv[2], NULL, 10));
