@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "fake.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,6 +64,28 @@ void fake_stop(struct fake *fake)
 	decoder_memory_free(fake->memory);
 	unlink(fake->path);
 	rmdir(fake->folder);
+}
+
+struct stoker *fake_serve(struct fake *fake, fake_script *script,
+			  const struct stoker_options *options)
+{
+	struct stoker *stoker = stoker_new();
+	fake_start(fake, script);
+	if (stoker_connect(stoker, fake->path) || stoker_attach(stoker, options))
+		fail_msg("%s", stoker_error(stoker));
+	return stoker;
+}
+
+void fake_leave(struct fake *fake, struct stoker *stoker)
+{
+	stoker_free(stoker);
+	fake_stop(fake);
+}
+
+void assert_says(const struct stoker *stoker, const char *words)
+{
+	if (!strstr(stoker_error(stoker), words))
+		fail_msg("'%s' does not say '%s'", stoker_error(stoker), words);
 }
 
 bool fake_hear(struct fake *fake)

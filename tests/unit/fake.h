@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "client/c/ring.h"
+#include "client/c/stoker.h"
 #include "proto/frame.h"
 #include "proto/message.h"
 
@@ -36,6 +37,12 @@ struct fake {
 
 void fake_start(struct fake *fake, fake_script *script);
 void fake_stop(struct fake *fake); /* joins the thread */
+
+/* The same with a client: connected and attached to what the script serves, or the test fails. */
+struct stoker *fake_serve(struct fake *fake, fake_script *script,
+			  const struct stoker_options *options);
+void fake_leave(struct fake *fake, struct stoker *stoker);	  /* frees the client first */
+void assert_says(const struct stoker *stoker, const char *words); /* in its last error */
 
 /* For scripts. Hearing: false at the end of the connection. */
 bool fake_hear(struct fake *fake);

@@ -19,12 +19,6 @@
 #include "client/c/stoker.h"
 #include "fake.h"
 
-static void assert_says(const struct stoker *stoker, const char *words)
-{
-	if (!strstr(stoker_error(stoker), words))
-		fail_msg("'%s' does not say '%s'", stoker_error(stoker), words);
-}
-
 static void test_places(void **state)
 {
 	char places[ADDRESS_PLACES_MAX][ADDRESS_MAX], own[ADDRESS_MAX], text[200];

@@ -29,23 +29,7 @@ static struct stoker_options options_of(const char *dataset)
 static struct stoker *attach(struct fake *fake, fake_script *script)
 {
 	struct stoker_options options = options_of("/data");
-	struct stoker *stoker = stoker_new();
-	fake_start(fake, script);
-	if (stoker_connect(stoker, fake->path) || stoker_attach(stoker, &options))
-		fail_msg("%s", stoker_error(stoker));
-	return stoker;
-}
-
-static void detach(struct fake *fake, struct stoker *stoker)
-{
-	stoker_free(stoker);
-	fake_stop(fake);
-}
-
-static void assert_says(const struct stoker *stoker, const char *words)
-{
-	if (!strstr(stoker_error(stoker), words))
-		fail_msg("'%s' does not say '%s'", stoker_error(stoker), words);
+	return fake_serve(fake, script, &options);
 }
 
 /* -- an epoch ----------------------------------------------------------------------------- */
@@ -122,7 +106,7 @@ static void test_an_epoch(void **state)
 	assert_string_equal(stoker_error(stoker), "");
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(stoker_release(stoker, batch[i]), 0);
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 	assert_int_equal(fake.releases, 3);
 	assert_int_equal(fake.last_lease, 13);
 }
@@ -152,7 +136,7 @@ static void test_options(void **state)
 	fake_start(&fake, serve_options);
 	assert_int_equal(stoker_connect(stoker, fake.path), 0);
 	assert_int_equal(stoker_attach(stoker, &options), 0);
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 	assert_int_equal(fake.releases, 0);
 	assert_int_equal(fake.last_lease, 50);
 	assert_int_equal(fake.variant, 1);
@@ -232,7 +216,7 @@ static void test_waiting(void **state)
 	assert_says(stoker, "released twice");
 	assert_int_equal(stoker_next(stoker, &batch[3], -1), 1);
 	assert_int_equal(batch[3]->position, 16);
-	detach(&fake, stoker); /* frees what is held */
+	fake_leave(&fake, stoker); /* frees what is held */
 }
 
 static bool is_readable(int fd, int timeout_ms)
@@ -266,7 +250,7 @@ static void test_the_descriptor(void **state)
 	assert_int_equal(stoker_attach(stoker, &options), 0);
 	assert_true(is_readable(fd, 2000));
 	assert_int_equal(stoker_next(stoker, &batch[0], 0), 1);
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 }
 
 static void serve_detach(struct fake *fake)
@@ -303,7 +287,7 @@ static void test_detach_and_attach_again(void **state)
 	assert_int_equal(stoker_detach(stoker), 0);
 	assert_null(stoker_info(stoker));
 	assert_int_equal(stoker_next(stoker, &batch, -1), -ENOTCONN);
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 	assert_int_equal(fake.releases, 4); /* the two held, the two that were on their way */
 	assert_int_equal(fake.last_lease, 2);
 }
@@ -325,7 +309,7 @@ static void test_a_fork(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_int_equal(stoker_next(stoker, &batch, 1000), 1); /* the parent goes on */
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 }
 
 int main(void)

@@ -28,27 +28,10 @@ static struct stoker_options options_of(const char *dataset)
 	return options;
 }
 
-/* Connected and attached to what the script serves. */
 static struct stoker *attach(struct fake *fake, fake_script *script)
 {
 	struct stoker_options options = options_of("/data");
-	struct stoker *stoker = stoker_new();
-	fake_start(fake, script);
-	if (stoker_connect(stoker, fake->path) || stoker_attach(stoker, &options))
-		fail_msg("%s", stoker_error(stoker));
-	return stoker;
-}
-
-static void detach(struct fake *fake, struct stoker *stoker)
-{
-	stoker_free(stoker);
-	fake_stop(fake);
-}
-
-static void assert_says(const struct stoker *stoker, const char *words)
-{
-	if (!strstr(stoker_error(stoker), words))
-		fail_msg("'%s' does not say '%s'", stoker_error(stoker), words);
+	return fake_serve(fake, script, &options);
 }
 
 static void assert_run(const struct stoker_run *run, int64_t first)
@@ -93,7 +76,7 @@ static void test_a_bad_sample(void **state)
 			    "(sample_corrupt)");
 	assert_int_equal(stoker_next(stoker, &batch, -1), 1);
 	assert_int_equal(batch->position, 8);
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 }
 
 static void serve_then_stop(struct fake *fake)
@@ -120,7 +103,7 @@ static void test_a_daemon_that_stops(void **state)
 	assert_says(stoker, "SIGTERM");
 	assert_int_equal(stoker_next(stoker, &none, -1), -ESHUTDOWN);
 	assert_int_equal(stoker_release(stoker, batch), 0);
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 }
 
 static void serve_then_die(struct fake *fake)
@@ -179,7 +162,7 @@ static void test_refusals(void **state)
 		assert_says(stoker, "because");
 		assert_says(stoker, error_name((unsigned)cases[i][0]));
 	}
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 }
 
 static void serve_full(struct fake *fake)
@@ -203,7 +186,7 @@ static void test_refused_connections(void **state)
 	fake_stop(&fake);
 	fake_start(&fake, serve_old);
 	assert_int_equal(stoker_connect(stoker, fake.path), -EPROTONOSUPPORT);
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 }
 
 /* -- a hostile daemon: FAULTS 48 ---------------------------------------------------------- */
@@ -358,8 +341,7 @@ static void test_wrong_attaches(void **state)
 		assert_says(stoker, "broke the protocol");
 		assert_null(stoker_info(stoker));
 		assert_int_equal(stoker_attach(stoker, &options), -EPROTO);
-		stoker_free(stoker);
-		fake_stop(&fake);
+		fake_leave(&fake, stoker);
 	}
 	assert_int_equal(count_fds(), before);
 }
@@ -402,8 +384,7 @@ static void test_wrong_batches(void **state)
 		assert_int_equal(stoker_attach(stoker, &options), 0);
 		assert_int_equal(stoker_next(stoker, &batch, -1), -EPROTO);
 		assert_says(stoker, "does not lie in the ring");
-		stoker_free(stoker);
-		fake_stop(&fake);
+		fake_leave(&fake, stoker);
 	}
 }
 
@@ -444,8 +425,7 @@ static void test_garbage(void **state)
 		assert_int_equal(stoker_connect(stoker, fake.path), 0);
 		assert_int_equal(stoker_attach(stoker, &options), 0);
 		assert_int_equal(stoker_next(stoker, &batch, -1), garbage[i].result);
-		stoker_free(stoker);
-		fake_stop(&fake);
+		fake_leave(&fake, stoker);
 	}
 }
 
@@ -478,8 +458,7 @@ static void test_a_daemon_that_does_not_read(void **state)
 		result = stoker_release(stoker, batch);
 	assert_int_equal(result, -EPROTO);
 	assert_says(stoker, "does not read");
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 }
 
 int main(void)

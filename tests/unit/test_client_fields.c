@@ -20,25 +20,14 @@
 #define WEIGHT_AT (SEGMENT_PAGE + 1024)
 #define BOXES_AT (SEGMENT_PAGE + 2048)
 
-/* Connected and attached to what the script serves. */
 static struct stoker *attach(struct fake *fake, fake_script *script, const char *const *fields)
 {
 	struct stoker_options options = STOKER_OPTIONS_INIT;
-	struct stoker *stoker = stoker_new();
 	options.dataset = "/data";
 	options.batch_size = 4;
 	options.fields = fields;
 	options.one_hot = fields != NULL;
-	fake_start(fake, script);
-	if (stoker_connect(stoker, fake->path) || stoker_attach(stoker, &options))
-		fail_msg("%s", stoker_error(stoker));
-	return stoker;
-}
-
-static void detach(struct fake *fake, struct stoker *stoker)
-{
-	stoker_free(stoker);
-	fake_stop(fake);
+	return fake_serve(fake, script, &options);
 }
 
 /* Five fields, of which slot i holds i everywhere. */
@@ -124,7 +113,7 @@ static void test_all_fields(void **state)
 		assert_ptr_equal(stoker_field(batch, run, "label"), batch->run[run].labels);
 		assert_ptr_equal(stoker_field(batch, run, "index"), batch->run[run].indexes);
 	}
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 }
 
 static void test_missing_fields(void **state)
@@ -145,7 +134,7 @@ static void test_missing_fields(void **state)
 	assert_null(stoker_field(batch, 0, NULL));
 	assert_null(stoker_field(NULL, 0, "weight"));
 	assert_string_equal(stoker_error(stoker), "");
-	detach(&fake, stoker);
+	fake_leave(&fake, stoker);
 }
 
 /* -- what is asked for ---------------------------------------------------------------------- */
@@ -196,7 +185,7 @@ static void test_what_is_asked_for(void **state)
 			assert_int_equal(stoker_release(stoker, batch), 0);
 		}
 		assert_int_equal(stoker_info(stoker)->reconnects, 1);
-		detach(&fake, stoker);
+		fake_leave(&fake, stoker);
 	}
 }
 
@@ -350,7 +339,7 @@ static void test_another_ring(void **state)
 			assert_all(second, 0, "boxes", 12, 4);
 		assert_string_equal(stoker_info(stoker)->field[3].name, "weight");
 		assert_all(first, 0, "weight", 1, 0); /* in the ring that it came in */
-		detach(&fake, stoker);
+		fake_leave(&fake, stoker);
 	}
 }
 

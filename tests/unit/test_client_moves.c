@@ -27,17 +27,6 @@ static struct stoker_options options_of(const char *dataset)
 	return options;
 }
 
-/* Connected and attached to what the script serves. */
-static struct stoker *attach(struct fake *fake, fake_script *script,
-			     const struct stoker_options *options)
-{
-	struct stoker *stoker = stoker_new();
-	fake_start(fake, script);
-	if (stoker_connect(stoker, fake->path) || stoker_attach(stoker, options))
-		fail_msg("%s", stoker_error(stoker));
-	return stoker;
-}
-
 static void assert_next(struct stoker *stoker, uint64_t position, int64_t first,
 			const struct stoker_batch **batch_out)
 {
@@ -125,7 +114,7 @@ static void test_moves(void **state)
 	const struct stoker_batch *first;
 	(void)state;
 	int before = count_fds();
-	struct stoker *stoker = attach(&fake, serve_moves, &options);
+	struct stoker *stoker = fake_serve(&fake, serve_moves, &options);
 	assert_next(stoker, 0, 0, &first);
 	assert_next(stoker, 4, 4, NULL);
 	assert_next(stoker, 8, 2, NULL);
@@ -133,8 +122,7 @@ static void test_moves(void **state)
 	assert_string_equal(stoker_info(stoker)->image.dtype, "float32");
 	assert_int_equal(stoker_detach(stoker), 0);
 	assert_int_equal(stoker_release(stoker, first), 0);
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 	assert_int_equal(count_fds(), before);
 	assert_true(moves_accepted);
 }
@@ -178,8 +166,7 @@ static void test_wrong_moves(void **state)
 		if (stoker_next(stoker, &batch, 5000) != -EPROTO)
 			fail_msg("variant %u: %s", variant, stoker_error(stoker));
 		assert_int_equal(stoker_next(stoker, &batch, 0), -EPROTO);
-		stoker_free(stoker);
-		fake_stop(&fake);
+		fake_leave(&fake, stoker);
 	}
 	assert_int_equal(count_fds(), before);
 }
@@ -230,7 +217,7 @@ static void test_a_daemon_that_comes_back(void **state)
 	struct fake fake;
 	const struct stoker_batch *held, *none;
 	(void)state;
-	struct stoker *stoker = attach(&fake, serve_lives, &options);
+	struct stoker *stoker = fake_serve(&fake, serve_lives, &options);
 	assert_next(stoker, 0, 0, NULL);
 	assert_next(stoker, 4, 4, &held);
 	assert_next(stoker, 8, 2, NULL);
@@ -241,8 +228,7 @@ static void test_a_daemon_that_comes_back(void **state)
 	assert_int_equal(stoker_release(stoker, held), 0);
 	assert_int_equal(stoker_next(stoker, &none, -1), 0);
 	assert_string_equal(stoker_error(stoker), "");
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 	assert_int_equal(places[0], 8);
 	assert_int_equal(places[1], 12);
 	assert_true(expects);
@@ -261,7 +247,7 @@ static void test_coming_back_by_polling(void **state)
 	struct fake fake;
 	const struct stoker_batch *batch;
 	(void)state;
-	struct stoker *stoker = attach(&fake, serve_lives, &options);
+	struct stoker *stoker = fake_serve(&fake, serve_lives, &options);
 	int fd = stoker_fd(stoker), got = 0, r = -EAGAIN;
 	while (r == -EAGAIN || r == 1) {
 		r = stoker_next(stoker, &batch, 0);
@@ -274,8 +260,7 @@ static void test_coming_back_by_polling(void **state)
 	}
 	assert_int_equal(r, 0);
 	assert_int_equal(got, 4);
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 }
 
 static void test_nobody_comes_back(void **state)
@@ -285,7 +270,7 @@ static void test_nobody_comes_back(void **state)
 	const struct stoker_batch *batch;
 	(void)state;
 	options.reconnect_ms = 700;
-	struct stoker *stoker = attach(&fake, serve_lives, &options);
+	struct stoker *stoker = fake_serve(&fake, serve_lives, &options);
 	assert_next(stoker, 0, 0, NULL);
 	assert_next(stoker, 4, 4, NULL);
 	fake.variant = 99;
@@ -314,10 +299,9 @@ static void test_a_daemon_that_dies_over_and_over(void **state)
 	const struct stoker_batch *batch;
 	(void)state;
 	options.reconnect_ms = 300;
-	struct stoker *stoker = attach(&fake, serve_nothing, &options);
+	struct stoker *stoker = fake_serve(&fake, serve_nothing, &options);
 	assert_int_equal(stoker_next(stoker, &batch, -1), -ECONNRESET);
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 	assert_in_range(fake.variant, 2, 10); /* with pauses in between */
 }
 
@@ -340,12 +324,11 @@ static void test_another_dataset(void **state)
 	struct fake fake;
 	const struct stoker_batch *batch;
 	(void)state;
-	struct stoker *stoker = attach(&fake, serve_another, &options);
+	struct stoker *stoker = fake_serve(&fake, serve_another, &options);
 	assert_next(stoker, 0, 0, NULL);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(stoker_next(stoker, &batch, -1), -ESTALE);
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 }
 
 /* A live start, then a death: what is said about places, and the options on the wire. */
@@ -390,12 +373,11 @@ static void test_a_live_start(void **state)
 	options.rank = 1;
 	options.world = 2;
 	options.epochs = 2;
-	struct stoker *stoker = attach(&fake, serve_live, &options);
+	struct stoker *stoker = fake_serve(&fake, serve_live, &options);
 	assert_next(stoker, 44, 0, NULL);
 	/* It died behind the last epoch: there is nothing to attach for. */
 	assert_int_equal(stoker_next(stoker, &none, 5000), 0);
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 	assert_int_equal(fake.releases, 2);
 }
 

@@ -27,16 +27,6 @@ static struct stoker_options options_of(const char *sampler)
 	return options;
 }
 
-static struct stoker *attach(struct fake *fake, fake_script *script,
-			     const struct stoker_options *options)
-{
-	struct stoker *stoker = stoker_new();
-	fake_start(fake, script);
-	if (stoker_connect(stoker, fake->path) || stoker_attach(stoker, options))
-		fail_msg("%s", stoker_error(stoker));
-	return stoker;
-}
-
 static char asked[2][128]; /* what each ATTACH said */
 
 static void note(char out[128], const struct message_attach *attach)
@@ -74,7 +64,7 @@ static void assert_asked(const struct stoker_options *options, const char *first
 			 const char *second, const char *sampling)
 {
 	struct fake fake;
-	struct stoker *stoker = attach(&fake, serve, options);
+	struct stoker *stoker = fake_serve(&fake, serve, options);
 	const struct stoker_batch *batch;
 	assert_string_equal(stoker_info(stoker)->sampling, sampling);
 	for (int i = 0; i < 2; i++) {
@@ -83,8 +73,7 @@ static void assert_asked(const struct stoker_options *options, const char *first
 		assert_int_equal(stoker_release(stoker, batch), 0);
 	}
 	assert_int_equal(stoker_info(stoker)->reconnects, 1);
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 	assert_string_equal(asked[0], first);
 	assert_string_equal(asked[1], second);
 }

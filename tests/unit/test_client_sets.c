@@ -31,16 +31,6 @@ static struct stoker_options options_of(const char *dataset)
 	return options;
 }
 
-static struct stoker *attach(struct fake *fake, fake_script *script,
-			     const struct stoker_options *options)
-{
-	struct stoker *stoker = stoker_new();
-	fake_start(fake, script);
-	if (stoker_connect(stoker, fake->path) || stoker_attach(stoker, options))
-		fail_msg("%s", stoker_error(stoker));
-	return stoker;
-}
-
 /* -- parts --------------------------------------------------------------------------------- */
 
 static char asked[256]; /* the ATTACH's dataset, each map as its keys and values */
@@ -84,8 +74,7 @@ static void test_parts(void **state)
 	two.batch_size = 0;				   /* not read */
 	two.size = offsetof(struct stoker_options, parts); /* of an older header */
 	options.parts = parts;
-	stoker_free(attach(&fake, serve_parts, &options));
-	fake_stop(&fake);
+	fake_leave(&fake, fake_serve(&fake, serve_parts, &options));
 	assert_string_equal(asked, "| path=/one/ | path=/two.tsv root=/root format=tsv "
 				   "| path=/one/ ");
 }
@@ -236,7 +225,7 @@ static void test_classes_between_batches(void **state)
 {
 	struct stoker_options options = options_of("/data");
 	struct fake fake;
-	struct stoker *stoker = attach(&fake, serve_classes, &options);
+	struct stoker *stoker = fake_serve(&fake, serve_classes, &options);
 	const char *const *names, *const *again;
 	const struct stoker_batch *batch;
 	int fd = stoker_fd(stoker);
@@ -257,8 +246,7 @@ static void test_classes_between_batches(void **state)
 	assert_next(stoker, 8, 0);
 	assert_int_equal(stoker_next(stoker, &batch, 5000), 0);
 	assert_int_equal(lists, 2);
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 }
 
 /* The caller never sees the batches that came, and the daemon gets them back. */
@@ -284,15 +272,14 @@ static void test_detach_behind_classes(void **state)
 {
 	struct stoker_options options = options_of("/data");
 	struct fake fake;
-	struct stoker *stoker = attach(&fake, serve_detach, &options);
+	struct stoker *stoker = fake_serve(&fake, serve_detach, &options);
 	const char *const *names;
 	(void)state;
 	assert_int_equal(stoker_classes(stoker, &names), 0);
 	assert_null(names[0]);
 	assert_int_equal(stoker_detach(stoker), 0);
 	assert_int_equal(stoker_classes(stoker, &names), -ENOTCONN);
-	stoker_free(stoker);
-	fake_stop(&fake);
+	fake_leave(&fake, stoker);
 	assert_int_equal(fake.releases, 2);
 }
 
@@ -345,8 +332,7 @@ static void test_wrong_classes(void **state)
 		assert_int_equal(stoker_classes(stoker, &names), cases[i].result);
 		if (!strstr(stoker_error(stoker), cases[i].words))
 			fail_msg("'%s' does not say '%s'", stoker_error(stoker), cases[i].words);
-		stoker_free(stoker);
-		fake_stop(&fake);
+		fake_leave(&fake, stoker);
 	}
 }
 
