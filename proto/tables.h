@@ -35,6 +35,7 @@
 	M(18, DETACH, detach, CLIENT, DATA, 1)                                                     \
 	M(19, GOAWAY, goaway, DAEMON, DATA, 1)                                                     \
 	M(20, RING, ring, DAEMON, DATA, 1)                                                         \
+	M(21, STALLED, stalled, DAEMON, DATA, 1)                                                   \
 	M(30, PING, ping, CLIENT, BOTH, 1)                                                         \
 	M(31, STATUS, status, CLIENT, CONTROL, 1)                                                  \
 	M(32, REPORT, report, DAEMON, BOTH, 1)                                                     \
@@ -179,6 +180,13 @@
 	F(text, transport, REQUIRED, 0, 2, 16, "fd: the descriptor comes with this frame; path")   \
 	F(text, path, OPTIONAL, 0, 0, TEXT_MAX_, "where a path ring is")                           \
 	F(uint, bytes, REQUIRED, 0, 4096, U64, "size of the segment, header page included")
+
+#define STALLED_FIELDS(F)                                                                          \
+	F(uint, epoch, REQUIRED, 0, 0, U32, "epoch of the batch that is waited for")               \
+	F(uint, position, REQUIRED, 0, 0, U64, "global position of its first sample")              \
+	F(uint, sample, REQUIRED, 0, 0, U64, "index of the sample whose bytes do not come")        \
+	F(text, path, OPTIONAL, 0, 0, TEXT_MAX_, "its file, as bytes")                             \
+	F(uint, read_ms, REQUIRED, 0, 0, U64, "for how long it has been read")
 
 #define PING_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "client/c/clock.h"
+#include "client/c/words.h"
 
 #define OUT_MAX (1u << 20) /* a daemon that does not read so much is not working */
 #define FDS_MAX 8	   /* what one recvmsg() has room for */
@@ -329,38 +330,6 @@ static uint64_t seq_of(const struct message *message)
 	}
 }
 
-int connection_refusal(const struct message_error *error, struct fault *fault)
-{
-	static const struct {
-		unsigned code;
-		int result;
-	} results[] = {
-		{ERROR_FIELD, -EINVAL}, /* out of a range that the caller's values must be in */
-		{ERROR_VERSION, -EPROTONOSUPPORT},
-		{ERROR_TIMEOUT, -ETIMEDOUT},
-		{ERROR_TOO_MANY_CONNECTIONS, -EBUSY},
-		{ERROR_DATASET, -EINVAL},
-		{ERROR_PIPELINE, -EINVAL},
-		{ERROR_ARGUMENT, -EINVAL},
-		{ERROR_MEMORY, -ENOSPC},
-		{ERROR_TRANSPORT, -EOPNOTSUPP},
-		{ERROR_TOKEN, -ESTALE},
-		{ERROR_PERMISSION, -EPERM},
-		{ERROR_STOPPING, -ESHUTDOWN},
-		{ERROR_SETTING, -EINVAL},
-		{ERROR_INTERNAL, -EIO},
-		{ERROR_LIMIT, -EDQUOT},
-	};
-	int result = -EPROTO;
-	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)
-		if (results[i].code == error->code)
-			result = results[i].result;
-	fault_say(fault, result, "%.*s (%.*s)", (int)error->text.size, error->text.data,
-		  (int)error->name.size, error->name.data);
-	fault->code = (unsigned)error->code;
-	return result;
-}
-
 int connection_release(struct connection *connection, uint64_t lease, struct fault *fault)
 {
 	struct message release = message_init(MESSAGE_RELEASE);
@@ -397,7 +366,7 @@ static int connection_wait_answer(struct connection *connection, const struct me
 		/* Who is cut off hears why by an ERROR of no request. */
 		if (out->kind == MESSAGE_ERROR &&
 		    (out->error.seq == seq_of(request) || out->error.seq == 0))
-			return connection_refusal(&out->error, fault);
+			return words_of_error(fault, &out->error);
 		if (seq_of(out) == seq_of(request))
 			return 0;
 		r = connection_pass(connection, out, keep, fault);

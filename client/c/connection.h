@@ -75,7 +75,7 @@ int connection_release(struct connection *connection, uint64_t lease, struct fau
  * Send a request and wait for its answer, which must be of the kind `wanted`, for as long as not
  * more than quiet_ms go by without a message. PROGRESS, RING and whatever has another seq is
  * dropped, a BATCH given back; so is what was kept before.
- * -ETIMEDOUT closes: the answer could still come. An ERROR is an errno, see connection_refusal().
+ * -ETIMEDOUT closes: the answer could still come. An ERROR is an errno, see words.h.
  */
 int connection_ask(struct connection *connection, const struct message *request,
 		   enum message_kind wanted, int quiet_ms, struct message *out,
@@ -86,9 +86,6 @@ int connection_ask_beside(struct connection *connection, const struct message *r
 			  enum message_kind wanted, int quiet_ms, struct message *out,
 			  struct fault *fault);
 uint32_t connection_seq(struct connection *connection); /* a number for the next request */
-
-/* An ERROR of the daemon's as words and a negative errno. */
-int connection_refusal(const struct message_error *error, struct fault *fault);
 
 /* The descriptor that came with the last message, now the caller's; -1 if none did. */
 int connection_take_fd(struct connection *connection);

@@ -21,6 +21,7 @@
 #include "client/c/connection.h"
 #include "client/c/resume.h"
 #include "client/c/watch.h"
+#include "client/c/words.h"
 
 #define ATTACH_QUIET_MS 60000 /* the daemon says PROGRESS more often than this */
 #define HELD_MS 1000	      /* for an END to come when no batch can */
@@ -40,6 +41,7 @@ struct stoker {
 	struct watch watch;
 	pid_t pid; /* who made it */
 	struct fault fault;
+	struct fault stalled; /* why the next batch does not come, if the daemon said so */
 };
 
 const char *stoker_version(void)
@@ -181,20 +183,25 @@ static int stoker_take_ring(struct stoker *stoker, struct text transport, uint64
 	}
 	ring_drop(stoker->ring);
 	stoker->ring = ring;
+	stoker->stalled.text[0] = '\0';
 	return 0;
 }
 
-static int stoker_ask_attach(struct stoker *stoker, struct attach *attach)
+static int stoker_ask_attach(struct stoker *stoker, struct message *request,
+			     struct message *reply_out)
 {
-	struct connection *connection = &stoker->connection;
+	request->attach.seq = connection_seq(&stoker->connection);
+	int r = connection_ask(&stoker->connection, request, MESSAGE_ATTACHED, ATTACH_QUIET_MS,
+			       reply_out, &stoker->fault);
+	return r ? r
+		 : stoker_take_ring(stoker, reply_out->attached.transport,
+				    reply_out->attached.bytes, reply_out->attached.ring);
+}
+
+static int stoker_do_attach(struct stoker *stoker, struct attach *attach)
+{
 	struct message reply;
-	attach->message.attach.seq = connection_seq(connection);
-	int r = connection_ask(connection, &attach->message, MESSAGE_ATTACHED, ATTACH_QUIET_MS,
-			       &reply, &stoker->fault);
-	if (r)
-		return r;
-	r = stoker_take_ring(stoker, reply.attached.transport, reply.attached.bytes,
-			     reply.attached.ring);
+	int r = stoker_ask_attach(stoker, &attach->message, &reply);
 	if (r)
 		return r;
 	r = resume_keep(&stoker->resume, &attach->message, &reply.attached, attach->reconnect_ms,
@@ -239,7 +246,7 @@ int stoker_attach(struct stoker *stoker, const struct stoker_options *options)
 	if (r == 0)
 		r = stoker_do_detach(stoker);
 	if (r == 0)
-		r = stoker_ask_attach(stoker, &attach);
+		r = stoker_do_attach(stoker, &attach);
 	attach_free(&attach);
 	return stoker_leave(stoker, r);
 }
@@ -267,6 +274,13 @@ int stoker_classes(struct stoker *stoker, const char *const **names_out)
 
 /* -- batches ------------------------------------------------------------------------------ */
 
+/* What was waited for is here: the next is behind it. */
+static void stoker_pass(struct stoker *stoker, uint64_t next_epoch, uint64_t next_position)
+{
+	resume_pass(&stoker->resume, next_epoch, next_position);
+	stoker->stalled.text[0] = '\0';
+}
+
 static int stoker_take_batch(struct stoker *stoker, const struct message_batch *message,
 			     const struct stoker_batch **batch_out)
 {
@@ -279,22 +293,12 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 		connection_close(&stoker->connection); /* its lease would never come back */
 		return fault_say(&stoker->fault, r, "out of memory");
 	}
-	resume_pass(&stoker->resume, message->next_epoch, message->next_position);
+	stoker_pass(stoker, message->next_epoch, message->next_position);
 	batch->connected = stoker->connected;
 	batch->next = stoker->held;
 	stoker->held = batch;
 	*batch_out = &batch->batch;
 	return 1;
-}
-
-static int stoker_take_bad(struct stoker *stoker, const struct message_bad_sample *bad)
-{
-	resume_pass(&stoker->resume, bad->next_epoch, bad->next_position);
-	return fault_say(&stoker->fault, -EBADMSG,
-			 "epoch %llu, position %llu: sample %llu (%.*s): %.*s (%.*s)",
-			 (unsigned long long)bad->epoch, (unsigned long long)bad->position,
-			 (unsigned long long)bad->sample, (int)bad->path.size, bad->path.data,
-			 (int)bad->text.size, bad->text.data, (int)bad->name.size, bad->name.data);
 }
 
 #define TAKEN_NOTHING 2 /* the next message may be a batch */
@@ -308,19 +312,22 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 	case MESSAGE_BATCH:
 		return stoker_take_batch(stoker, &message->batch, batch_out);
 	case MESSAGE_BAD_SAMPLE:
-		return stoker_take_bad(stoker, &message->bad_sample);
+		stoker_pass(stoker, message->bad_sample.next_epoch,
+			    message->bad_sample.next_position);
+		return words_of_bad_sample(&stoker->fault, &message->bad_sample);
 	case MESSAGE_RING:
 		r = stoker_take_ring(stoker, message->ring.transport, message->ring.bytes,
 				     message->ring.ring);
 		return r ? r : TAKEN_NOTHING;
+	case MESSAGE_STALLED:
+		words_of_stalled(&stoker->stalled, &message->stalled);
+		return TAKEN_NOTHING;
 	case MESSAGE_END:
 		return stoker->end = 0;
 	case MESSAGE_GOAWAY:
-		stoker->end = -ESHUTDOWN;
-		return fault_say(&stoker->fault, -ESHUTDOWN, "stokerd stops: %.*s",
-				 (int)message->goaway.text.size, message->goaway.text.data);
+		return stoker->end = words_of_goaway(&stoker->fault, &message->goaway);
 	case MESSAGE_ERROR:
-		return connection_refusal(&message->error, &stoker->fault);
+		return words_of_error(&stoker->fault, &message->error);
 	default:
 		return connection_broken(&stoker->connection, &stoker->fault,
 					 "%s where a batch should come",
@@ -350,7 +357,8 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 				 (unsigned long long)stoker->inflight);
 	if (timeout_ms == 0)
 		return fault_say(&stoker->fault, -EAGAIN, "no batch is ready");
-	return fault_say(&stoker->fault, -ETIMEDOUT, "no batch was ready within %d ms", timeout_ms);
+	return fault_say(&stoker->fault, -ETIMEDOUT, "no batch was ready within %d ms%s%s",
+			 timeout_ms, *stoker->stalled.text ? ": " : "", stoker->stalled.text);
 }
 
 /* -- when the daemon goes away ------------------------------------------------------------- */
@@ -368,12 +376,7 @@ static int stoker_try(struct stoker *stoker)
 		return stoker->end = 0;
 	if (r)
 		return fault_say(&stoker->fault, r, "out of memory");
-	request.attach.seq = connection_seq(&stoker->connection);
-	r = connection_ask(&stoker->connection, &request, MESSAGE_ATTACHED, ATTACH_QUIET_MS, &reply,
-			   &stoker->fault);
-	if (r == 0)
-		r = stoker_take_ring(stoker, reply.attached.transport, reply.attached.bytes,
-				     reply.attached.ring);
+	r = stoker_ask_attach(stoker, &request, &reply);
 	if (r)
 		return r;
 	stoker->attachment++;

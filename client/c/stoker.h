@@ -273,7 +273,8 @@ STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_o
  * there is one.
  *
  * 1 and *batch_out is a batch; 0 at the end of the last epoch (`epochs`). -EAGAIN nothing is ready
- * (timeout 0), -ETIMEDOUT (timeout above 0), -EDEADLK all `inflight` batches are held by you, so
+ * (timeout 0), -ETIMEDOUT (timeout above 0; stoker_error() names the file if it is one whose read
+ * hangs, as on a dead mount), -EDEADLK all `inflight` batches are held by you, so
  * waiting without end would be (timeout -1). -EBADMSG a sample of the batch is bad: the batch is
  * left out, the next call goes on behind it.
  *

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "client/c/words.h"
 #include "client/ctl/json.h"
 
 static void show_progress(const struct message_progress *progress)
@@ -32,7 +33,7 @@ static int wait_for_report(struct control *control, uint32_t seq, bool show, jso
 		if (reply.kind == MESSAGE_PROGRESS && show)
 			show_progress(&reply.progress);
 		if (reply.kind == MESSAGE_ERROR && (reply.error.seq == seq || reply.error.seq == 0))
-			return connection_refusal(&reply.error, &control->fault);
+			return words_of_error(&control->fault, &reply.error);
 		if (reply.kind != MESSAGE_REPORT || reply.report.seq != seq)
 			continue;
 		if (reply.report.values.value.kind != VALUE_MAP)

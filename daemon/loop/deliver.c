@@ -132,6 +132,7 @@ static bool deliver_one(struct reader *reader)
 		return false;
 	reader->announced += span.count;
 	reader->checked = 0;
+	reader->stalled = false;
 	share_advance(&reader->share, &reader->next);
 	if (bad) /* nothing is held: the window may move on */
 		ring_loosened(reader->ring);

@@ -404,8 +404,7 @@ void produce_done(struct server *server)
 static bool job_wanted(const struct job *job)
 {
 	const struct ring *ring = job->owner;
-	uint32_t first = ring_slot_number(ring, ring->base);
-	uint64_t ordinal = ring->base + (job->slot + ring->slots - first) % ring->slots;
+	uint64_t ordinal = ring_ordinal_of(ring, job->slot);
 	return ring_wanted(ring, ordinal / ring->stride, ordinal % ring->stride);
 }
 

@@ -97,6 +97,7 @@ void reader_enter(struct reader *reader, struct ring *ring)
 	reader->want = reader->next;
 	reader->wanted = reader->announced;
 	reader->ordered = reader->checked = 0;
+	reader->stalled = false;
 	if (ring) {
 		reader_end_by(reader, ring);
 		list_append(&ring->readers, &reader->in_ring);
@@ -150,11 +151,12 @@ enum reader_state reader_state(const struct reader *reader)
 			return READER_WAITING;
 		return READER_HOLDING;
 	}
-	return READER_FILLING;
+	return reader->stalled ? READER_STALLED : READER_FILLING;
 }
 
 const char *reader_state_name(enum reader_state state)
 {
-	static const char *const names[] = {"paused", "holding", "filling", "waiting", "ended"};
+	static const char *const names[] = {"paused",  "holding", "filling",
+					    "stalled", "waiting", "ended"};
 	return names[state];
 }

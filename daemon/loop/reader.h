@@ -25,6 +25,7 @@ enum reader_state {
 	READER_PAUSED,	/* it wants no batch in flight */
 	READER_HOLDING, /* it holds all it asked for: the trainer is at work */
 	READER_FILLING, /* its next batch is being made */
+	READER_STALLED, /* and a read for that hangs */
 	READER_WAITING, /* no room in the ring: another reader holds it */
 	READER_ENDED,	/* it has had its epochs */
 };
@@ -53,6 +54,7 @@ struct reader {
 	struct cursor want; /* the batch whose samples to order next ... */
 	uint64_t ordered;   /* ... of which so many are ordered */
 	bool blocked;	    /* `want` is beyond what the ring can hold now */
+	bool stalled;	    /* told that a read for `next` hangs */
 
 	unsigned priority;	   /* its weight among its user's streams */
 	unsigned inflight, leased; /* batches: wanted, and held of this reader's */

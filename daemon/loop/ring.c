@@ -207,6 +207,12 @@ uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal)
 	return (uint32_t)(ordinal % ring->slots);
 }
 
+uint64_t ring_ordinal_of(const struct ring *ring, uint32_t slot_number)
+{
+	uint32_t first = ring_slot_number(ring, ring->base);
+	return ring->base + (slot_number + ring->slots - first) % ring->slots;
+}
+
 struct slot *ring_slot(struct ring *ring, uint64_t ordinal)
 {
 	assert(ring_holds(ring, ordinal));

@@ -115,6 +115,7 @@ uint64_t ring_epochs(uint64_t stride);
 bool ring_holds(const struct ring *ring, uint64_t ordinal);
 struct slot *ring_slot(struct ring *ring, uint64_t ordinal); /* ring_holds() it */
 uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal);
+uint64_t ring_ordinal_of(const struct ring *ring, uint32_t slot_number); /* in the window of now */
 /* The oldest ordinal that is leased or that some reader still needs; UINT64_MAX if none is. */
 uint64_t ring_floor(const struct ring *ring);
 /* Does a reader still have to be given this position? */

@@ -23,13 +23,13 @@
 #include "loop/reader.h"
 #include "loop/ring.h"
 #include "loop/segment.h"
+#include "loop/stall.h"
 #include "loop/stream.h"
 #include "loop/visit.h"
 #include "proto/pack.h"
 
 #define TICK_MS 1000
 #define PEER_LINES_A_MINUTE 20
-#define STUCK_NS 5000000000u /* a read that takes longer may never end */
 
 uint64_t server_new_id(struct server *server)
 {
@@ -136,16 +136,8 @@ static int server_resize(struct server *server)
 
 static void server_look_at_storage(struct server *server)
 {
-	uint64_t before = server->counters[COUNTER_STUCK_READS];
-	unsigned stuck = pool_stuck(server->pool, STUCK_NS);
-	if (stuck == before)
+	if (!stall_look(server))
 		return;
-	if (before == 0)
-		log_warning("%u reads take longer than %u s: does a storage hang?", stuck,
-			    (unsigned)(STUCK_NS / 1000000000u));
-	else if (stuck == 0)
-		log_info("the reads that hung have come back");
-	server->counters[COUNTER_STUCK_READS] = stuck;
 	server_resize(server); /* as many as can be had */
 	produce(server);
 }
@@ -377,7 +369,7 @@ static void server_leave(const struct server *server)
  * and one that seeks eigenvectors does so too late, and nobody waits for them. */
 static void server_await_threads(struct server *server)
 {
-	uint64_t until_ns = memo_busy_until(server, clock_ns()) + STUCK_NS;
+	uint64_t until_ns = memo_busy_until(server, clock_ns()) + STALL_NS;
 	while (server->counters[COUNTER_QUEUED] || !list_empty(&server->dying) ||
 	       !list_empty(&server->visits) || server->pending) {
 		if (!server->counters[COUNTER_QUEUED] && list_empty(&server->dying) &&

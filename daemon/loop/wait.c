@@ -89,6 +89,7 @@ static enum wait_state wait_state_of(const struct reader *reader)
 	case READER_HOLDING:
 		return WAIT_FOR_TRAINER;
 	case READER_FILLING:
+	case READER_STALLED:
 		return WAIT_FOR_BATCH;
 	case READER_WAITING:
 		return WAIT_FOR_SLOT;

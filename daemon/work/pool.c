@@ -83,10 +83,10 @@ struct thread {
 	unsigned number; /* ends when the wanted number of its role is not above it */
 	enum thread_state state;
 	pthread_t handle;
-	struct sample_kit kit; /* a worker's own */
-	struct parcel parcel;  /* a worker's; others may take from it */
-	_Atomic uint64_t
-		reads_since_ns; /* a fetcher's: the read that it is in began then; 0: none */
+	struct sample_kit kit;	 /* a worker's own */
+	struct parcel parcel;	 /* a worker's; others may take from it */
+	const struct job *reads; /* a fetcher's: what it reads, or NULL ... */
+	uint64_t reads_since_ns; /* ... since then; both under the pool's lock */
 };
 
 struct pool {
@@ -209,11 +209,12 @@ static void fetcher_run(struct thread *thread)
 	struct pool *pool = thread->pool;
 	pthread_mutex_lock(&pool->lock);
 	for (struct job *job; (job = thread_wait(thread));) {
+		thread->reads = job;
+		thread->reads_since_ns = clock_ns();
 		pthread_mutex_unlock(&pool->lock);
-		atomic_store(&thread->reads_since_ns, clock_ns());
 		sample_fetch(job);
-		atomic_store(&thread->reads_since_ns, 0);
 		pthread_mutex_lock(&pool->lock);
+		thread->reads = NULL;
 		queue_push(&pool->todo[ROLE_WORKER], job);
 		pool_rouse(pool, ROLE_WORKER);
 	}
@@ -359,13 +360,28 @@ int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers)
 	return r;
 }
 
-unsigned pool_stuck(struct pool *pool, uint64_t limit_ns)
+/* What this thread reads if it has for longer than that: nobody but the loop, which asks, ends the
+ * job, however soon the bytes come. */
+static const struct job *thread_stuck(struct thread *thread, uint64_t limit_ns, uint64_t *ns_out)
+{
+	pthread_mutex_lock(&thread->pool->lock);
+	const struct job *job = thread->reads;
+	*ns_out = job ? clock_ns() - thread->reads_since_ns : 0;
+	pthread_mutex_unlock(&thread->pool->lock);
+	return *ns_out > limit_ns ? job : NULL;
+}
+
+unsigned pool_stuck(struct pool *pool, uint64_t limit_ns, pool_found *found, void *context)
 {
 	unsigned stuck = 0;
-	for (unsigned i = 0; i < POOL_THREADS_MAX; i++) {
-		uint64_t since_ns = atomic_load(&pool->threads[ROLE_FETCHER][i].reads_since_ns);
-		uint64_t now_ns = clock_ns(); /* after `since_ns` was looked at: never before it */
-		stuck += since_ns && now_ns - since_ns > limit_ns;
+	for (unsigned i = 0; i < pool->most[ROLE_FETCHER]; i++) {
+		uint64_t ns;
+		const struct job *job =
+			thread_stuck(&pool->threads[ROLE_FETCHER][i], limit_ns, &ns);
+		if (!job)
+			continue;
+		stuck++;
+		found(context, job, ns);
 	}
 	return stuck;
 }

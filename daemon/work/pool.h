@@ -40,8 +40,10 @@ void pool_free(struct pool *pool);
  * hand; none is lost. 0 or a negative errno (then as many run as could be started). */
 int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers);
 
-/* How many fetchers are in a read that has taken longer than this. */
-unsigned pool_stuck(struct pool *pool, uint64_t limit_ns);
+/* How many fetchers are in a read that has taken longer than this. `found` is called, without a
+ * lock, for the job of each: its sample, owners, slots and kin may be looked at. */
+typedef void pool_found(void *context, const struct job *job, uint64_t read_ns);
+unsigned pool_stuck(struct pool *pool, uint64_t limit_ns, pool_found *found, void *context);
 
 void pool_submit(struct pool *pool, struct job *list); /* takes the jobs over */
 /* Give back what is queued and not begun, of this owner (NULL: of all), as a list; with its kin,

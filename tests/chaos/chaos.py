@@ -9,8 +9,9 @@ What is looked at: every sample of every reader has the digest that a calm daemo
 position; each reader's positions are without a gap and without a repetition, over all its deaths;
 nobody waits long for another's death (the longest silence is printed: from asking for a batch to
 getting it, without the time that a rank of its job was stopped, or killed and not dead yet, or at
-its own work, or the daemon down); and at the end nothing is left: no lease, ring, descriptor, thread or segment. The seed is printed: the same seed does the
-same to the same readers, at about the same times.
+its own work, or the daemon down); and at the end nothing is left: no lease, ring, descriptor,
+thread or segment. The seed is printed: the same seed does the same to the same readers, at about
+the same times.
 """
 
 import argparse

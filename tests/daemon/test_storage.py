@@ -2,6 +2,7 @@
 """Storage and samples that fail: typed, counted, listed, at their position and nowhere else."""
 
 import os
+import re
 import shutil
 import threading
 import time
@@ -210,7 +211,12 @@ def test_a_read_that_hangs_holds_no_other(spawn, folder, tmp_path):
         batches = [peer.expect("batch") for _ in range(7)]
         # Both fetchers hang by now, or will: others take their place.
         wait_for(lambda: daemon.status()["stuck_reads"] == 2, "two reads hang", 30 * SLOW)
-        assert "does a storage hang?" in daemon.log()
+        path, other_path = (files(folder)[i].relative_to(folder) for i in (30, 34))
+        assert re.search(f"({path}|{other_path}) in {folder}: does a storage hang", daemon.log())
+        stalled = peer.expect("stalled").fields
+        assert (stalled["epoch"], stalled["position"], stalled["sample"]) == (0, 28, 30)
+        assert stalled["path"] == str(path) and stalled["read_ms"] > 5000
+        assert daemon.list("readers")[0]["state"] == "stalled"
         other.attach(folder, **{**STREAM, "shuffle": False}, subset_stop=20)
         images, bad = epoch(other)
         assert images == {p: image for p, image in good.items() if p < 20} and not bad

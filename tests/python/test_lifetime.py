@@ -9,6 +9,7 @@ import warnings
 import pytest
 
 import stoker
+from fake_daemon import frame
 
 
 def test_dropping_the_last_view_releases(daemon, node):
@@ -240,6 +241,35 @@ def test_a_child_does_not_keep_the_connection(daemon, node):
         os.close(write)
         os.close(read)
         os.waitpid(pid, 0)
+
+
+def test_a_read_that_hangs_is_named_and_loses_nothing(daemon, node, caplog):
+    """FAULTS 62: in the log once a batch, and where patience ends."""
+    late = []
+
+    def stall(peer, fields):
+        if fields["position"] != 4 or fields["epoch"]:
+            return None
+        late.append((peer, frame("batch", **fields)))
+        return frame("stalled", epoch=0, position=4, sample=17, path=b"cats/\xff.jpg",
+                     read_ms=7250)
+
+    daemon.hooks["say_batch"] = stall
+    loader = node.loader("/data/12", batch_size=4, inflight=1, timeout=30)
+    batches = iter(loader.batches())
+    assert next(batches).position == 0
+    loader.timeout = 0.3
+    with pytest.raises(TimeoutError, match=r"cats/.*\.jpg has been read for 7 s: does its storage"):
+        next(batches)
+    peer, batch = late.pop()
+    daemon.hooks["say_batch"] = lambda peer, fields: b""  # what comes then does not come
+    peer.raw(batch)
+    assert next(batches).position == 4
+    lines = [record.getMessage() for record in caplog.records if record.name == "stoker"]
+    assert len(lines) == 1 and lines[0].startswith("epoch 0, position 4 waits: cats/"), lines
+    with pytest.raises(TimeoutError) as no_longer:
+        next(batches)
+    assert "storage" not in str(no_longer.value)
 
 
 def test_one_old_batch_stops_the_ring_and_the_warning_says_so(node, monkeypatch):

@@ -312,6 +312,42 @@ static void test_a_fork(void **state)
 	fake_leave(&fake, stoker);
 }
 
+/* -- a read that hangs ---------------------------------------------------------------------- */
+
+static void serve_stalled(struct fake *fake)
+{
+	struct message stalled = message_init(MESSAGE_STALLED);
+	fake_welcome(fake);
+	fake_attach(fake);
+	stalled.stalled.path = (struct text){"cats/7.jpg", 10};
+	stalled.stalled.read_ms = 7250;
+	fake_say(fake, &stalled, -1);
+	fake_hear_kind(fake, MESSAGE_LIST); /* the caller has lost its patience once */
+	struct message batch = fake_batch(1, 0, (struct run){2, 4});
+	fake_say(fake, &batch, -1);
+	fake_error(fake, fake->heard.list.seq, ERROR_INTERNAL);
+	fake_hear(fake);
+}
+
+/* FAULTS 62: who loses patience learns which file it is; nothing is lost, and the words are of one
+ * batch only. */
+static void test_a_read_that_hangs(void **state)
+{
+	struct fake fake;
+	struct stoker *stoker = attach(&fake, serve_stalled);
+	const struct stoker_batch *batch, *none;
+	const char *const *names;
+	(void)state;
+	assert_int_equal(stoker_next(stoker, &batch, 200), -ETIMEDOUT);
+	assert_says(stoker, "200 ms: cats/7.jpg has been read for 7 s, does its storage hang?");
+	assert_int_equal(stoker_classes(stoker, &names), -EIO);
+	assert_int_equal(stoker_next(stoker, &batch, -1), 1);
+	assert_run(&batch->run[0], 2);
+	assert_int_equal(stoker_next(stoker, &none, 1), -ETIMEDOUT);
+	assert_string_equal(stoker_error(stoker), "no batch was ready within 1 ms");
+	fake_leave(&fake, stoker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_the_descriptor),
 		cmocka_unit_test(test_detach_and_attach_again),
 		cmocka_unit_test(test_a_fork),
+		cmocka_unit_test(test_a_read_that_hangs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

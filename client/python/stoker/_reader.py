@@ -26,6 +26,18 @@ _PASSING = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
 _log = logging.getLogger("stoker")
 
 
+def _left(deadline: float) -> Optional[float]:
+    return None if deadline == math.inf else max(0.0, deadline - time.monotonic())
+
+
+def _note_stalled(fields: Dict[str, Any]) -> str:
+    """What the daemon says of a read that hangs, to the log and as the end of a sentence."""
+    words = f"{fields['path']} has been read for {fields['read_ms'] // 1000} s: " \
+            "does its storage hang?"
+    _log.warning("epoch %d, position %d waits: %s", fields["epoch"], fields["position"], words)
+    return f"; {words}"
+
+
 class Reader:
     """Attached as soon as it is made. ``_at``: all before it went to the application."""
 
@@ -38,6 +50,7 @@ class Reader:
         self._attached = False
         self._away: Optional[Error] = None  # why the daemon went, if it was not found again
         self._patience = Patience(reconnect or 0)
+        self._stalled = ""  # why the next batch does not come, if the daemon said so
         self.reconnect = reconnect
         self.reconnects = 0
         self.epochs = epochs
@@ -100,16 +113,22 @@ class Reader:
 
     def _receive(self, timeout: Optional[float]) -> Optional[Received]:
         """The next message that is for the iteration; None after ``timeout`` seconds."""
-        message = self._connection.receive(timeout)
-        if message is None:
-            return None
-        if message.name == "ring":
-            self._follow(message.fields)
-            return self._receive(timeout)
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        while True:
+            message = self._connection.receive(_left(deadline))
+            if message is None:
+                return None
+            if message.name == "ring":
+                self._follow(message.fields)
+            elif message.name == "stalled":
+                self._stalled = _note_stalled(message.fields)
+            else:
+                break
         if message.name == "goaway":
             self._connection.unread(message)  # so that whoever asks again hears it again
             raise Stopping(f"stokerd stops: {message.fields['text']}")
         self._patience.find()
+        self._stalled = ""
         return message
 
     def _follow(self, fields: Dict[str, Any]) -> None:
@@ -140,12 +159,15 @@ class Reader:
 
     def _take_one(self, connection: Connection, request: Dict[str, Any]) -> Batch:
         attached = connection.request_within(self.timeout, "attach", "attached", **request)
-        ring = attached["memory"]
+        ring, stalled = attached["memory"], ""
         while True:
             message = connection.receive(self.timeout)
             if message is None:
-                raise TimeoutError(f"no batch came within {self.timeout:g} s")
+                raise TimeoutError(f"no batch came within {self.timeout:g} s{stalled}")
             name, fields = message
+            if name == "stalled":
+                stalled = _note_stalled(fields)
+                continue
             if name == "ring" and fields["memory"].like(ring):
                 ring = fields["memory"]
                 continue

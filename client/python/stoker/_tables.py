@@ -166,6 +166,13 @@ _MESSAGES: Tuple[Message, ...] = (
         "path": _may("text", 0, 0, TEXT),
         "bytes": _must("uint", 4096, U64),
     }),
+    Message(21, "stalled", {
+        "epoch": _must("uint", 0, U32),
+        "position": _must("uint", 0, U64),
+        "sample": _must("uint", 0, U64),
+        "path": _may("text", 0, 0, TEXT),
+        "read_ms": _must("uint", 0, U64),
+    }),
     Message(30, "ping", {"seq": _SEQ}),
     Message(32, "report", {"seq": _SEQ, "values": _must("any", 0, 0)}),
     Message(33, "list", {

@@ -65,7 +65,8 @@ class Loader(Reader):
 
     If the daemon dies or is started anew the loader waits for it, up to ``reconnect`` seconds, and
     goes on behind the last batch it gave: the same batches, after a pause. What is held stays
-    readable. The logger "stoker" says so, and ``reconnects`` counts it.
+    readable. The logger "stoker" says so, and ``reconnects`` counts it. It also names the file if
+    a batch waits for a read that hangs, as on a dead mount.
 
     Attributes:
         samples: of an epoch, over all ranks, echoes counted.
@@ -352,7 +353,8 @@ class Loader(Reader):
             if message is not None:
                 return message
             if time.monotonic() >= deadline:
-                raise TimeoutError(f"no batch came within {self.timeout:g} s" + self._why_held())
+                raise TimeoutError(f"no batch came within {self.timeout:g} s"
+                                   + (self._why_held() or self._stalled))
             while steps and time.monotonic() >= steps[-1][0]:
                 _, step = steps.pop()
                 if self._why_held():
