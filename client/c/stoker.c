@@ -274,13 +274,6 @@ int stoker_classes(struct stoker *stoker, const char *const **names_out)
 
 /* -- batches ------------------------------------------------------------------------------ */
 
-/* What was waited for is here: the next is behind it. */
-static void stoker_pass(struct stoker *stoker, uint64_t next_epoch, uint64_t next_position)
-{
-	resume_pass(&stoker->resume, next_epoch, next_position);
-	stoker->stalled.text[0] = '\0';
-}
-
 static int stoker_take_batch(struct stoker *stoker, const struct message_batch *message,
 			     const struct stoker_batch **batch_out)
 {
@@ -293,7 +286,8 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 		connection_close(&stoker->connection); /* its lease would never come back */
 		return fault_say(&stoker->fault, r, "out of memory");
 	}
-	stoker_pass(stoker, message->next_epoch, message->next_position);
+	resume_pass(&stoker->resume, message->next_epoch, message->next_position);
+	stoker->stalled.text[0] = '\0';
 	batch->connected = stoker->connected;
 	batch->next = stoker->held;
 	stoker->held = batch;
@@ -312,8 +306,9 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 	case MESSAGE_BATCH:
 		return stoker_take_batch(stoker, &message->batch, batch_out);
 	case MESSAGE_BAD_SAMPLE:
-		stoker_pass(stoker, message->bad_sample.next_epoch,
+		resume_pass(&stoker->resume, message->bad_sample.next_epoch,
 			    message->bad_sample.next_position);
+		stoker->stalled.text[0] = '\0';
 		return words_of_bad_sample(&stoker->fault, &message->bad_sample);
 	case MESSAGE_RING:
 		r = stoker_take_ring(stoker, message->ring.transport, message->ring.bytes,
