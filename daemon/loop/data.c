@@ -39,6 +39,7 @@ void data_credit(struct session *session, const struct message *message)
 {
 	session->reader->inflight = (unsigned)message->credit.inflight;
 	deliver(session->reader);
+	produce(session->peer->server); /* what was announced may have made room */
 }
 
 void data_release(struct session *session, const struct message *message)

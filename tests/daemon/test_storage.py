@@ -112,6 +112,19 @@ def test_a_broken_dataset_is_no_endless_search(daemon, folder):
     assert not images and len(bad) == 15
 
 
+def test_nothing_but_bad_ones_under_new_credit(daemon, folder):
+    """What a CREDIT has announced, and nobody holds, makes room: no RELEASE will come to say so."""
+    for path in files(folder):
+        path.write_bytes(b"no image at all")
+    with daemon.connect() as peer:
+        peer.attach(folder, **STREAM, inflight=0, prefetch=4, epochs=2)
+        wait_for(lambda: daemon.status()["samples_bad_total"] >= 16 and not
+                 daemon.status()["queued"], "the ring is full")
+        peer.send("credit", inflight=1)
+        _, bad = epoch(peer)
+    assert len(bad) == 2 * N // 4
+
+
 def test_file_deleted_during_the_epoch(daemon, folder):
     """FAULTS 63: an error at its position; the rest as it was."""
     good, _ = run(daemon, folder)
