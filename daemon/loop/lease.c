@@ -43,6 +43,7 @@ int lease_new(struct lease **out, struct session *session, struct reader *reader
 				.count = count,
 				.since_ns = clock_ns()};
 	list_append(&session->leases, &lease->in_session);
+	session->n_leases++;
 	list_append(&ring->leases, &lease->in_ring);
 	reader->leased++;
 	for (uint64_t i = 0; i < count; i++)
@@ -66,6 +67,7 @@ void lease_drop(struct lease *lease)
 	list_remove(&lease->in_session);
 	list_remove(&lease->in_ring);
 	list_append(&lease->session->spare_leases, &lease->in_session);
+	lease->session->n_leases--;
 	ring_loosened(ring);
 }
 

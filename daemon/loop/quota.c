@@ -34,6 +34,11 @@ int quota_reader(const struct session *session, struct fault *fault)
 {
 	const struct server *server = session->peer->server;
 	unsigned limit = server->config->max_readers_per_user, count = 0;
+	if (session->n_leases > QUOTA_LEASES)
+		return fault_say(fault, 1,
+				 "this connection holds %u batches of readers that it had, more "
+				 "than %d: give them back before it attaches again",
+				 session->n_leases, QUOTA_LEASES);
 	if (limit == 0)
 		return 0;
 	list_for_each(peer, next, &server->peers, struct peer, link)

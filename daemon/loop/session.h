@@ -36,7 +36,8 @@ struct session {
 	struct attachment *attachment; /* in ATTACHING */
 	struct reader *reader;	       /* in ATTACHED */
 	struct visit *visit;	       /* begun in READY: an INDEX or a FIT */
-	struct list leases;	       /* in any state: they outlive their reader */
+	struct list leases;	       /* in any state: they outlive their reader ... */
+	unsigned n_leases;	       /* ... and are so many */
 	struct list spare_leases;      /* for reuse */
 	uint64_t last_lease;
 	bool long_lease_told;

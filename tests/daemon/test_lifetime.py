@@ -296,6 +296,26 @@ def test_leases_outlive_their_reader(daemon, photos):
     daemon.settle()
 
 
+def test_leases_have_an_end(daemon, photos):
+    """Who attaches over and over and gives nothing back is told to, before memory is short."""
+    wish = {**STREAM, "batch_size": 1, "prefetch": 60, "inflight": 60}
+    with daemon.connect() as peer, daemon.connect() as other:
+        other.attach(photos, **wish, epochs=0)  # keeps the ring, and with it all batches made
+        wait_for(lambda: daemon.status()["slots_leased"] == 60, "all batches are made")
+        held = 0
+        while (answer := peer.attach(photos, **wish)).name == "attached":
+            assert held <= 8192
+            peer.request("detach")
+            held += sum(message.name == "batch" for message in peer.waiting)
+            peer.waiting.clear()
+        assert answer.fields["name"] == "limit" and "give them back" in answer.fields["text"]
+        assert held > 8192
+        for lease in range(1, held + 1):
+            peer.send("release", lease=lease)
+        assert peer.attach(photos, **wish).name == "attached"
+    daemon.settle()
+
+
 def test_flat_memory(daemon, photos):
     """A hundred epochs leave descriptors, threads and memory as five did."""
     def epochs(count):
