@@ -26,8 +26,11 @@ int pace_init(struct server *server)
 	return uv_timer_init(&server->loop, &server->pace.timer);
 }
 
+/* Nobody moves once the daemon stops: a timer for what is overdue would then fire for ever. */
 static void pace_wake(struct server *server, uint64_t due_ns, uint64_t now_ns)
 {
+	if (server->stopping)
+		return;
 	uv_timer_t *timer = &server->pace.timer;
 	uint64_t ms = due_ns > now_ns ? (due_ns - now_ns) / 1000000 + 1 : 0;
 	if (!uv_is_active((uv_handle_t *)timer) || uv_timer_get_due_in(timer) > ms)

@@ -5,10 +5,11 @@ catch up share one again, and nobody gets another byte than it would have alone.
 
 import random
 import threading
+import time
 
 import pytest
 
-from harness import wait_for
+from harness import SLOW, wait_for
 from readers import (EPOCHS, WISH, Reader, counter, finish_together,  # noqa: F401 (fixtures)
                      fixture_reader, fixture_reference, forked)
 from test_law import N, digests
@@ -134,6 +135,22 @@ def test_no_room_in_the_budget(spawn, photos, reference):
     assert fast.finish() == reference
     fast.peer.close()
     daemon.settle()
+
+
+@pytest.mark.parametrize("pace", ["auto", "free"])
+def test_a_stop_while_one_is_held(spawn, photos, pace):
+    """FAULTS 27: who cannot go on elsewhere is not looked at for ever; others are answered."""
+    daemon = spawn(ring_memory="1M", drain_timeout="600ms")
+    slow, fast = Reader(daemon, photos, prefetch=10), Reader(daemon, photos, prefetch=10, pace=pace)
+    slow.take()
+    fast.go(10)
+    wait_for(lambda: counter(daemon, "forks_refused_total") >= 1, "it is held")
+    daemon.process.terminate()
+    fast.peer.expect("goaway")
+    time.sleep(0.3)  # longer than until the next look
+    assert slow.peer.request("ping").name == "ok"
+    assert daemon.process.wait(20 * SLOW) == 0
+    slow.peer.close(), fast.peer.close()
 
 
 # -- crews ------------------------------------------------------------------------------------
