@@ -16,6 +16,7 @@
 #include "client/ctl/replay.h"
 #include "client/ctl/report.h"
 #include "client/ctl/table.h"
+#include "client/ctl/top.h"
 
 static const struct column stream_columns[] = {
 	{"STREAM", "stream", NULL, UNIT_PLAIN, false},
@@ -139,19 +140,16 @@ static int print_json(json_t *json)
 /* Say what went wrong; the exit status for it. */
 static int fail(const struct invocation *invocation, const struct fault *fault, int result)
 {
-	struct text text = {fault->text, strlen(fault->text)};
-	json_t *words = json_of_text(text);
 	char line[sizeof(fault->text) * 4];
-	unit_write(words, UNIT_PLAIN, line, sizeof(line));
+	json_t *error = json_of_fault(fault);
+	unit_write(json_object_get(error, "text"), UNIT_PLAIN, line, sizeof(line));
 	fprintf(stderr, "stokerctl: %s\n", line);
 	if (result == -ENOENT)
 		fprintf(stderr, "stokerctl: is stokerd running? start it with `stokerd`, or "
 				"`systemctl --user start stokerd`\n");
 	if (invocation->json)
-		(void)print_json(json_pack("{s{sisssO?}}", "error", "code", (int)fault->code,
-					   "name", fault->code ? error_name(fault->code) : "client",
-					   "text", words));
-	json_decref(words);
+		(void)print_json(json_pack("{sO?}", "error", error));
+	json_decref(error);
 	return exit_status(result);
 }
 
@@ -232,6 +230,16 @@ static int print_set(const struct invocation *invocation, json_t *before, json_t
 	else
 		printf("%s is %s\n", arguments[0], arguments[1]);
 	return EX_OK;
+}
+
+static int run_top(const struct command *command, const struct invocation *invocation)
+{
+	struct fault fault = FAULT_NULL;
+	const struct top_options options = {invocation->socket, invocation->interval,
+					    invocation->json, invocation->bold};
+	(void)command;
+	int r = top_run(&options, &fault);
+	return r ? fail(invocation, &fault, r) : EX_OK;
 }
 
 static int run_set(const struct command *command, const struct invocation *invocation)
@@ -408,6 +416,7 @@ static int run_stop(const struct command *command, const struct invocation *invo
 const struct command commands[] = {
 	{"status", "", "what the daemon does and has done: counters and settings", "", 0,
 	 run_status},
+	{"top", "", "status and readers live; + and - change the workers, q ends", "i", 0, run_top},
 	{"readers", "", "who is attached, how far it is and what it waits for", "", 0, run_list},
 	{"streams", "", "what is being made: transforms, rings, images a second", "", 0, run_list},
 	{"datasets", "", "datasets that are open or being indexed", "", 0, run_list},

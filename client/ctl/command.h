@@ -20,6 +20,7 @@ struct invocation {
 	const char *transforms, *batch_size, *seconds;
 	const char *rows, *cols, *seed, *split;
 	const char *name, *rescale, *zca_epsilon;
+	const char *interval;
 	const char *per_pixel, *zca; /* flags: any text is yes */
 };
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/message.h"
+
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /* How many bytes of a well-formed UTF-8 character begin here; 0: none does. */
@@ -47,6 +49,14 @@ json_t *json_of_text(struct text text)
 	json_t *json = utf8 ? json_string_nocheck(utf8) : NULL;
 	free(utf8);
 	return json;
+}
+
+json_t *json_of_fault(const struct fault *fault)
+{
+	const struct text text = {fault->text, strlen(fault->text)};
+	return json_pack("{sissso?}", "code", (int)fault->code, "name",
+			 fault->code ? error_name(fault->code) : "client", "text",
+			 json_of_text(text));
 }
 
 static json_t *json_of_uint(uint64_t uint)

@@ -8,11 +8,13 @@
 
 #include <jansson.h>
 
+#include "client/c/fault.h"
 #include "proto/value.h"
 
 /* A new reference, or NULL if there is no memory. */
 json_t *json_of(const struct value *value);
 json_t *json_of_text(struct text text);
+json_t *json_of_fault(const struct fault *fault); /* code, name and text */
 
 /* Print with a newline behind it. */
 void json_print(const json_t *json);

@@ -24,8 +24,7 @@ static void print_help(FILE *file)
 		"  help [COMMAND]  this text, or a command's; more: man stokerctl\n\n"
 		"  --socket PATH   the daemon's control socket; else $STOKER_CONTROL_SOCKET, or\n"
 		"                  control.sock where clients look for the data socket\n"
-		"  --json          print JSON, for programs\n"
-		"  --version       print the version\n");
+		"  --json          print JSON, for programs; --version, the version\n");
 }
 
 static int usage(const char *what, const char *name)
@@ -77,6 +76,7 @@ static const struct own {
 	{'c', "--cols", MEMBER(cols), "N", "of pictures [8]"},
 	{'x', "--seed", MEMBER(seed), "S", "of order and augmentation [0]"},
 	{'l', "--split", MEMBER(split), "SPLIT", "train or test, of a published set [train]"},
+	{'i', "--interval", MEMBER(interval), "S", "seconds from one look to the next [1]"},
 	{'n', "--name", MEMBER(name), "NAME", "what the statistics are called [default]"},
 	{'R', "--rescale", MEMBER(rescale), "R", "what pixels are multiplied by [1]"},
 	{'E', "--zca-epsilon", MEMBER(zca_epsilon), "E", "of --zca [1e-6]"},
@@ -89,8 +89,8 @@ static const struct own {
 static void print_command_help(const struct command *command)
 {
 	bool own = *command->options;
-	printf("usage: stokerctl %s %s%s\n\n%s\n%s", command->name, command->arguments,
-	       own ? " [OPTION...]" : "", command->help, own ? "\n" : "");
+	printf("usage: stokerctl %s%s%s%s\n\n%s\n%s", command->name, *command->arguments ? " " : "",
+	       command->arguments, own ? " [OPTION...]" : "", command->help, own ? "\n" : "");
 	for (size_t i = 0; i < OWNS; i++) {
 		char left[32];
 		snprintf(left, sizeof(left), "%s %s", owns[i].name, owns[i].argument);
@@ -170,6 +170,7 @@ static int parse(int argc, char **argv, struct invocation *out)
 		{"cols", required_argument, NULL, 'c'},
 		{"seed", required_argument, NULL, 'x'},
 		{"split", required_argument, NULL, 'l'},
+		{"interval", required_argument, NULL, 'i'},
 		{"name", required_argument, NULL, 'n'},
 		{"rescale", required_argument, NULL, 'R'},
 		{"zca-epsilon", required_argument, NULL, 'E'},

@@ -110,7 +110,7 @@ static void print_value(FILE *file, const char *name, const json_t *value)
 	fprintf(file, "  %-26s %12s%s%s\n", name, text, *help ? "   " : "", help);
 }
 
-static void print_headline(FILE *file, const json_t *values, bool bold)
+void report_print_headline(FILE *file, const json_t *values, bool bold)
 {
 	char text[5][VALUE_MAX];
 	for (int i = 0; i < 5; i++)
@@ -138,7 +138,7 @@ static void print_others(FILE *file, json_t *values, bool bold)
 
 void report_print(FILE *file, json_t *values, bool bold)
 {
-	print_headline(file, values, bold);
+	report_print_headline(file, values, bold);
 	for (size_t s = 0; s < SECTIONS; s++) {
 		bool titled = false;
 		for (size_t i = 0; i < NAMES && sections[s].names[i]; i++) {

@@ -54,7 +54,8 @@ def test_help_fits_a_screen():
     lines = done.stdout.splitlines()
     assert len(lines) < 24 and max(map(len, lines)) <= 80
     assert run("help").stdout == done.stdout
-    for command in ("status", "readers", "streams", "datasets", "bad", "set", "ping", "stop"):
+    for command in ("status", "top", "readers", "streams", "datasets", "bad", "set", "ping",
+                    "stop"):
         assert re.search(rf"^  {command}\b", done.stdout, re.MULTILINE), command
 
 

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/top.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/c/clock.h"
+#include "client/ctl/control.h"
+#include "client/ctl/json.h"
+#include "client/ctl/report.h"
+#include "client/ctl/screen.h"
+#include "client/ctl/table.h"
+
+#define VALUE_MAX 256
+#define KEYS "q ends, + and - change the number of workers"
+
+/* As in `stokerctl readers`, but what says who waits for what comes first: a terminal may have no
+ * room for more. */
+static const struct column reader_columns[] = {
+	{"READER", "reader", NULL, UNIT_PLAIN, false},
+	{"PID", "pid", NULL, UNIT_PLAIN, false},
+	{"RANK", "rank", "world", UNIT_PLAIN, false},
+	{"STATE", "state", NULL, UNIT_PLAIN, true},
+	{"FOR", "waits_for", NULL, UNIT_REFERENCE, false},
+	{"LIMITED BY", "limited_by", NULL, UNIT_PLAIN, true},
+	{"IMAGES/S", "images_per_second", NULL, UNIT_RATE, false},
+	{"JOB", "job", NULL, UNIT_PLAIN, true},
+	{"EPOCH", "epoch", NULL, UNIT_PLAIN, false},
+	{"POSITION", "position", NULL, UNIT_PLAIN, false},
+	{"HELD", "leased", "inflight", UNIT_PLAIN, false},
+	{"STREAM", "stream", NULL, UNIT_PLAIN, false},
+	{"RING", "ring", NULL, UNIT_PLAIN, false},
+	{"BATCH", "batch_size", NULL, UNIT_PLAIN, false},
+	{"DELIVERED", "delivered", NULL, UNIT_PLAIN, false},
+	{"AGE", "age_s", NULL, UNIT_SECONDS, false},
+	{"UID", "uid", NULL, UNIT_PLAIN, false},
+	{"CLIENT", "client", NULL, UNIT_PLAIN, true},
+};
+
+struct top {
+	struct control control;
+	const char *socket;
+	bool json, bold, screen;
+	json_t *before, *now; /* what STATUS said; NULL: not since the daemon was found */
+	json_t *readers;      /* as of now; NULL: the daemon is not there */
+	int64_t before_ns, now_ns;
+	char words[sizeof(((struct fault *)0)->text) * 4]; /* what went wrong, or was done */
+};
+
+/* -- looking -------------------------------------------------------------------------------- */
+
+static void top_forget(struct top *top)
+{
+	json_decref(top->before);
+	json_decref(top->now);
+	json_decref(top->readers);
+	top->before = top->now = top->readers = NULL;
+}
+
+static void top_say_fault(struct top *top)
+{
+	json_t *error = json_of_fault(&top->control.fault);
+	unit_write(json_object_get(error, "text"), UNIT_PLAIN, top->words, sizeof(top->words));
+	json_decref(error);
+}
+
+static int top_ask(struct top *top, json_t **values_out, json_t **readers_out)
+{
+	json_t *values;
+	int r = 0;
+	if (top->control.connection.socket < 0) {
+		r = control_open(&top->control, top->socket);
+		*top->words = '\0';
+	}
+	if (r == 0)
+		r = control_status(&top->control, &values);
+	if (r)
+		return r;
+	r = control_list(&top->control, "readers", readers_out);
+	if (r)
+		json_decref(values);
+	else
+		*values_out = values;
+	return r;
+}
+
+/* On a failure all is forgotten, so that another daemon's counters are never compared with these,
+ * and the next look connects again. */
+static int top_look(struct top *top)
+{
+	json_t *values, *readers;
+	int r = top_ask(top, &values, &readers);
+	if (r) {
+		control_close(&top->control);
+		top_forget(top);
+		top_say_fault(top);
+		return r;
+	}
+	json_decref(top->before);
+	json_decref(top->readers);
+	top->before = top->now;
+	top->now = values;
+	top->readers = readers;
+	top->before_ns = top->now_ns;
+	top->now_ns = clock_ns();
+	return 0;
+}
+
+/* -- the frame ------------------------------------------------------------------------------ */
+
+static double number_of(const json_t *values, const char *key)
+{
+	return json_number_value(json_object_get(values, key));
+}
+
+/* What a counter grew by in a second; below 0: that is not known yet. */
+static double top_rate(const struct top *top, const char *counter)
+{
+	if (!top->before || !json_object_get(top->now, counter))
+		return -1;
+	double grown = number_of(top->now, counter) - number_of(top->before, counter);
+	return grown * 1e9 / (double)(top->now_ns - top->before_ns);
+}
+
+static void print_rate(FILE *file, const char *before, const struct top *top, const char *counter)
+{
+	double rate = top_rate(top, counter);
+	if (rate < 0)
+		fprintf(file, "%s-", before);
+	else
+		fprintf(file, "%s%.1f", before, rate);
+}
+
+static void print_value(FILE *file, const char *before, const struct top *top, const char *name,
+			enum unit unit)
+{
+	char text[VALUE_MAX];
+	unit_write(json_object_get(top->now, name), unit, text, sizeof(text));
+	fprintf(file, "%s%s", before, text);
+}
+
+/* A sample's time counts once it is made: a slow one may make it more than all. */
+static void print_busy(FILE *file, const struct top *top, const char *threads, const char *time)
+{
+	double share = top_rate(top, time) / 1e9 / number_of(top->now, threads);
+	if (share >= 0)
+		fprintf(file, ", %.0f %% busy", 100 * (share < 1 ? share : 1));
+}
+
+static void print_head(FILE *file, const struct top *top)
+{
+	report_print_headline(file, top->now, top->bold);
+	print_value(file, "  threads   workers ", top, "workers", UNIT_PLAIN);
+	print_busy(file, top, "workers", "work_ns_total");
+	print_value(file, "; fetchers ", top, "fetchers", UNIT_PLAIN);
+	print_busy(file, top, "fetchers", "fetch_ns_total");
+	print_rate(file, "\n  images/s  delivered ", top, "samples_delivered_total");
+	print_rate(file, "; decoded ", top, "samples_decoded_total");
+	print_value(file, "\n  memory    rings ", top, "ring_bytes", UNIT_BYTES);
+	print_value(file, " of ", top, "ring_memory", UNIT_BYTES);
+	print_value(file, "; indexes ", top, "index_bytes", UNIT_BYTES);
+	print_value(file, " of ", top, "index_memory", UNIT_BYTES);
+	print_value(file, "\n  samples   on their way ", top, "queued", UNIT_PLAIN);
+	print_value(file, "; bad ", top, "samples_bad_total", UNIT_PLAIN);
+	print_value(file, "\n  readers   ", top, "readers", UNIT_PLAIN);
+	fputc('\n', file);
+}
+
+/* A line. */
+static void print_frame_json(FILE *file, const struct top *top)
+{
+	json_t *frame = top->now ? json_pack("{sOsO}", "status", top->now, "readers", top->readers)
+				 : json_pack("{so?}", "error", json_of_fault(&top->control.fault));
+	(void)json_dumpf(frame, file, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	json_decref(frame);
+}
+
+static void print_frame(FILE *file, const struct top *top)
+{
+	if (top->json) {
+		print_frame_json(file, top);
+		return;
+	}
+	if (!top->now) {
+		fprintf(file, "%s\ntrying again\n", top->words);
+		return;
+	}
+	print_head(file, top);
+	if (json_array_size(top->readers) == 0)
+		return;
+	fputc('\n', file);
+	table_print(file, top->readers, reader_columns,
+		    sizeof(reader_columns) / sizeof(*reader_columns), top->bold);
+}
+
+static void top_draw(const struct top *top)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	if (!file)
+		return;
+	print_frame(file, top);
+	if (fclose(file) == 0 && top->screen)
+		screen_draw(text, top->now && *top->words ? top->words : KEYS);
+	else if (text)
+		printf("%s\n", text);
+	free(text);
+	fflush(stdout);
+}
+
+/* -- keys ----------------------------------------------------------------------------------- */
+
+static void top_change_workers(struct top *top, int by)
+{
+	char value[24];
+	json_int_t workers = json_integer_value(json_object_get(top->now, "workers"));
+	if (workers + by < 1) { /* to the daemon, 0 is one for each core */
+		snprintf(top->words, sizeof(top->words), "one worker is the least");
+		return;
+	}
+	snprintf(value, sizeof(value), "%" JSON_INTEGER_FORMAT, workers + by);
+	if (control_set(&top->control, "workers", value)) {
+		top_say_fault(top);
+		return;
+	}
+	snprintf(top->words, sizeof(top->words), "workers %" JSON_INTEGER_FORMAT " -> %s", workers,
+		 value);
+	(void)json_object_set_new(top->now, "workers", json_integer(workers + by));
+}
+
+/* Keys, until it is time for the next look. False: it is to end. */
+static bool top_wait(struct top *top, int64_t until_ms)
+{
+	while (clock_ms() < until_ms) {
+		int key = screen_wait(until_ms);
+		if (key == 'q' || key == SCREEN_GONE)
+			return false;
+		if (top->now && key)
+			*top->words = '\0';
+		if (top->now && (key == '+' || key == '-'))
+			top_change_workers(top, key == '+' ? 1 : -1);
+		if (top->screen && clock_ms() < until_ms)
+			top_draw(top);
+	}
+	return true;
+}
+
+static int parse_interval(const char *text, int64_t *ms_out, struct fault *fault)
+{
+	char *end = NULL;
+	double seconds = text ? strtod(text, &end) : 1;
+	if (text && (*end || end == text || !(seconds >= 0.1) || seconds > 3600))
+		return fault_say(fault, -EINVAL, "--interval: %s is no number from 0.1 to 3600",
+				 text);
+	*ms_out = (int64_t)(seconds * 1000);
+	return 0;
+}
+
+static void top_show(struct top *top, int64_t interval_ms)
+{
+	for (;;) {
+		top_draw(top);
+		if (ferror(stdout) || !top_wait(top, clock_ms() + interval_ms))
+			return;
+		(void)top_look(top); /* what went wrong is on the frame */
+	}
+}
+
+int top_run(const struct top_options *options, struct fault *fault)
+{
+	struct top top = {.socket = options->socket, .json = options->json, .bold = options->bold};
+	int64_t interval_ms = 0;
+	int r = parse_interval(options->interval, &interval_ms, fault);
+	if (r)
+		return r;
+	connection_init(&top.control.connection);
+	r = top_look(&top);
+	if (r == 0) {
+		top.screen = !top.json && screen_open();
+		top_show(&top, interval_ms);
+		screen_close();
+	}
+	*fault = top.control.fault;
+	control_close(&top.control);
+	top_forget(&top);
+	return r;
+}
