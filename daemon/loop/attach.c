@@ -38,7 +38,6 @@ struct attachment {
 	struct sampler_spec sampler;
 	uint64_t subset_start, subset_stop;
 	struct reader_request request;
-	char job[64];
 	struct token expected;
 	bool live;
 };
@@ -149,7 +148,7 @@ static const struct reader *attachment_mate(const struct attachment *attachment)
 	const struct session *session = attachment->session;
 	list_for_each(peer, next, &attachment->server->peers, struct peer, link) {
 		const struct reader *mate = peer->session.reader;
-		if (mate && mate->job[0] && strcmp(mate->job, attachment->job) == 0 &&
+		if (mate && mate->job[0] && strcmp(mate->job, attachment->request.job) == 0 &&
 		    mate->stream == attachment->stream && peer->uid == session->peer->uid &&
 		    mate->share.world == attachment->request.share.world)
 			return mate;
@@ -400,8 +399,7 @@ static const char *attachment_take(struct attachment *attachment,
 		.pace = (enum reader_pace)pace,
 		.moves = attach->accept_moves,
 	};
-	text_copy(attachment->job, sizeof(attachment->job), attach->job);
-	attachment->request.job = (struct text){attachment->job, strlen(attachment->job)};
+	text_copy(attachment->request.job, READER_JOB, attach->job);
 	text_copy(attachment->expected.dataset, 33, attach->expect_dataset);
 	text_copy(attachment->expected.pipeline, 33, attach->expect_pipeline);
 	text_copy(attachment->expected.sampling, 33, attach->expect_sampling);

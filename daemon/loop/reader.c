@@ -51,10 +51,7 @@ int reader_new(struct reader **out, struct peer *peer, struct ring *ring,
 	reader_end_by(reader, ring);
 	reader->inflight = request->demand.inflight;
 	reader->priority = request->priority;
-	size_t size = request->job.size < sizeof(reader->job) - 1 ? request->job.size
-								  : sizeof(reader->job) - 1;
-	if (size)
-		memcpy(reader->job, request->job.data, size);
+	memcpy(reader->job, request->job, sizeof(reader->job));
 	reader->next = (struct cursor){request->epoch, request->position, 0};
 	share_settle(&reader->share, &reader->next);
 	reader->start = reader->want = reader->next;

@@ -13,12 +13,13 @@
 #include "loop/demand.h"
 #include "loop/share.h"
 #include "loop/wait.h"
-#include "proto/value.h"
 
 struct peer;
 struct ring;
 struct stream;
 struct turn;
+
+#define READER_JOB 256 /* of a job's name, which ATTACH bounds, and its end */
 
 /* What a reader does or waits for; names of `stokerctl readers`. */
 enum reader_state {
@@ -47,7 +48,7 @@ struct reader {
 	struct cursor start; /* its first batch */
 	uint64_t end_epoch;  /* no batch of this epoch or later */
 	bool told_end;
-	char job[64];
+	char job[READER_JOB];
 
 	struct cursor next; /* the batch to announce next ... */
 	uint64_t checked;   /* ... of which so many samples are made */
@@ -88,7 +89,7 @@ struct reader_request {
 	struct demand demand;
 	enum reader_pace pace;
 	bool moves;
-	struct text job;
+	char job[READER_JOB]; /* "": none */
 };
 
 /* Join `ring`, which holds the place to start at. 0 or -ENOMEM. */

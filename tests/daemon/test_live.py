@@ -45,6 +45,15 @@ def test_live_ranks_begin_together(daemon, reader, reference):
                       if (0, begin) <= key and key[0] < 2}
 
 
+def test_jobs_whose_names_differ_at_the_end(daemon, reader):
+    """A name as long as may be is told from another to its last byte: they are no ranks of one."""
+    first = reader(job="j" * 254 + "1")
+    first.go(13)
+    assert daemon.list("readers")[0]["job"] == "j" * 254 + "1"
+    second = reader(start="live", job="j" * 254 + "2")
+    assert second.peer.attached["epoch"] == 1, "it begins where the other did"
+
+
 def test_live_where_nobody_reads(daemon, reader, reference):
     """Then it is where it asked to begin; and ATTACHED says so for every start."""
     alone = reader(start="live", epochs=1, position=13)
