@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "loop/server.h"
 
-#define PEER_BURST 32 /* frames of one peer in one turn of the loop */
+#define PEER_BURST 32 /* reads from one peer in one turn of the loop: two a frame */
 
 static void peer_free(struct peer *peer)
 {

@@ -135,12 +135,7 @@ static void on_hello(struct session *session, const struct message *message)
 		peer_fail(session->peer, ERROR_VERSION, (uint32_t)hello->seq, text);
 		return;
 	}
-	size_t size = hello->client.size < sizeof(session->client) - 1
-			      ? hello->client.size
-			      : sizeof(session->client) - 1;
-	if (size)
-		memcpy(session->client, hello->client.data, size);
-	session->client[size] = '\0';
+	text_copy(session->client, sizeof(session->client), hello->client);
 	session->state = SESSION_READY;
 	welcome(session, hello->seq);
 }
