@@ -342,8 +342,12 @@ int server_set(struct server *server, const char *name, const char *value, struc
 		return r;
 	log_set_level(config->log_level);
 	r = server_resize(server);
-	if (r < 0)
+	if (r < 0) { /* as it was: those that were started meanwhile end */
+		config->workers = (unsigned)server->counters[COUNTER_WORKERS];
+		config->fetchers = (unsigned)server->counters[COUNTER_FETCHERS];
+		server_resize(server);
 		return fault_say(fault, r, "cannot start that many threads: %s", strerror(-r));
+	}
 	server->counters[COUNTER_WORKERS] = config->workers;
 	server->counters[COUNTER_FETCHERS] = config->fetchers;
 	return 0;

@@ -3,7 +3,9 @@
 slow is in test_fair.py and in the unit test of the pool."""
 
 import os
+import pathlib
 import re
+import resource
 import subprocess
 
 import pytest
@@ -11,6 +13,7 @@ from PIL import Image
 
 import photos as made
 from harness import STOKERD, WAIT_S, wait_for
+from test_allocations import pytestmark as a_plain_build
 from test_law import STREAM
 
 N = 120  # samples
@@ -62,6 +65,24 @@ def tasks(daemon):
 
 def processors(status):
     return re.search(r"^Cpus_allowed_list:\s+(\S+)", status, re.MULTILINE).group(1)
+
+
+@a_plain_build
+def test_threads_that_cannot_be_had(daemon, photos):
+    """A setting that is refused is as if nobody had asked."""
+    before, pid = daemon.usage(), daemon.process.pid
+    pages = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0])
+    room = pages * os.sysconf("SC_PAGESIZE") + (64 << 20)  # for the stacks of a few
+    resource.prlimit(pid, resource.RLIMIT_AS, (room, resource.RLIM_INFINITY))
+    for name in ("workers", "fetchers"):
+        answer = daemon.set(name, 900)
+        assert answer.name == "error" and "that many threads" in answer.fields["text"]
+        wait_for(lambda: daemon.usage().threads == before.threads, "the few that began end")
+    assert daemon.status()["workers"] == 2 and daemon.status()["fetchers"] == 2
+    resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    with daemon.connect() as peer:
+        assert peer.attach(photos, **STREAM).name == "attached"
+        assert len(list(peer.samples(keep=()))) == 60
 
 
 def test_where_threads_run(spawn, photos):
