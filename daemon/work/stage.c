@@ -211,13 +211,24 @@ static int stage_move(struct stages *stages, const struct stage *stage, const st
 	return 0;
 }
 
+/* The picture and nothing around it, of which more may be there where it is a window of another. */
+static struct image image_whole(const struct image *image)
+{
+	struct image whole = *image;
+	whole.pixels += (size_t)-image->area.y * image->stride + 3 * (size_t)-image->area.x;
+	whole.area = (struct rect){0, 0, image->width, image->height};
+	return whole;
+}
+
 static int stage_run(struct stages *stages, const struct stage *stage, const struct image *image,
 		     struct sink *sink)
 {
 	const struct track *columns = &stage->track[0], *rows = &stage->track[1];
-	if (stage_makes(stage, STEP_WARP))
-		return warp_run(&stage->make->warp, image, columns->at, columns->count, rows->at,
+	if (stage_makes(stage, STEP_WARP)) {
+		const struct image whole = image_whole(image);
+		return warp_run(&stage->make->warp, &whole, columns->at, columns->count, rows->at,
 				rows->count, stages->cpu, &stages->lines, row_put, sink);
+	}
 	if (!stage_makes(stage, STEP_RESIZE))
 		return stage_move(stages, stage, image, sink);
 	const struct resample resample = {

@@ -101,6 +101,17 @@ def test_the_law(spawn, images):
         assert digests(daemon, images, position=position, batch_size=5) == rest
 
 
+@pytest.mark.parametrize("name", ["RandomRotation", "RandomAffine", "RandomPerspective"])
+def test_a_warp_of_a_part(daemon, images, tmp_path, name):
+    """It sees the part alone, though all of the picture is there."""
+    np.save(tmp_path / "part.npy", pictures()[:, 1:6, 1:4])
+    warp = {"name": name, **({} if name == "RandomPerspective" else {"degrees": 40})}
+    fields = {**PLAIN, "transforms": [{"name": "CenterCrop", "size": [5, 3]}, warp]}
+    part = samples(daemon, {"path": str(tmp_path / "part.npy")}, **fields)
+    whole = samples(daemon, images, **fields)
+    assert np.array_equal([s["image"] for s in whole], [s["image"] for s in part])
+
+
 def test_a_list_without_a_size_takes_the_dataset_s(daemon, images, photos):
     flip = [{"name": "Pad", "padding": 1}, {"name": "RandomHorizontalFlip"}]
     with daemon.connect() as peer:

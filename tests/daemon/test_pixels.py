@@ -38,6 +38,11 @@ LISTS = {
                 {"name": "RandomSolarize", "threshold": 100.5}, {"name": "CenterCrop", "size": 50},
                 {"name": "RandomApply", "p": 0.5,
                  "transforms": [{"name": "Grayscale", "num_output_channels": 3}]}],
+    # A warp of a part: what is decoded around it is not seen.
+    "warp": [{"name": "RandomCrop", "size": [41, 53]},
+             {"name": "RandomRotation", "degrees": 40, "interpolation": "bilinear", "fill": 7}],
+    "nearest warp": [{"name": "CenterCrop", "size": 60}, {"name": "RandomHorizontalFlip"},
+                     {"name": "RandomAffine", "degrees": 20, "translate": [0.2, 0.1]}],
     "box": [{"name": "CenterCrop", "size": 150},
             {"name": "Resize", "size": [60, 60], "interpolation": "box"}],
 }
