@@ -152,22 +152,35 @@ static void listener_ready(uv_poll_t *poll, int status, int events)
 				return;
 			continue;
 		}
-		if ((errno == EMFILE || errno == ENFILE) && listener->spare_fd >= 0)
+		bool none_left = errno == EMFILE || errno == ENFILE;
+		if (none_left && listener->spare_fd >= 0) {
 			listener_shed(listener);
-		else if (errno != EINTR && errno != ECONNABORTED)
+		} else if (none_left) {
+			uv_poll_stop(&listener->poll); /* until listener_look() */
 			return;
+		} else if (errno != EINTR && errno != ECONNABORTED) {
+			return;
+		}
 	}
+}
+
+int listener_look(struct listener *listener)
+{
+	if (!listener->polling || uv_is_active((uv_handle_t *)&listener->poll))
+		return 0;
+	if (listener->spare_fd < 0)
+		listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return uv_poll_start(&listener->poll, UV_READABLE, listener_ready);
 }
 
 int listener_start(struct listener *listener, uv_loop_t *loop)
 {
-	listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int r = uv_poll_init(loop, &listener->poll, listener->fd);
 	if (r < 0)
 		return r;
 	listener->polling = true;
 	listener->poll.data = listener;
-	return uv_poll_start(&listener->poll, UV_READABLE, listener_ready);
+	return listener_look(listener);
 }
 
 void listener_stop(struct listener *listener)

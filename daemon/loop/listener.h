@@ -37,6 +37,8 @@ int listener_bind(struct listener *listener, const char *path, mode_t mode, gid_
 /* Serve a descriptor that systemd passed. */
 int listener_adopt(struct listener *listener, int fd, struct fault *fault);
 int listener_start(struct listener *listener, uv_loop_t *loop); /* 0 or a negative errno */
+/* Now and then: accept again, if there was no descriptor left to do it with. As above. */
+int listener_look(struct listener *listener);
 void listener_stop(struct listener *listener); /* closes and unlinks; may be called twice */
 
 #endif

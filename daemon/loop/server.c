@@ -159,6 +159,8 @@ static void server_on_tick(uv_timer_t *timer)
 	deliver_again(server);
 	memo_tick(server, now_ns);
 	server_look_at_storage(server);
+	listener_look(&server->data);
+	listener_look(&server->control);
 	if (server->watchdog_ns)
 		sd_notify(0, "WATCHDOG=1");
 	if (server->stopping && now_ns >= server->stop_at_ns)

@@ -3,6 +3,7 @@
 before they are needed.
 """
 
+import pathlib
 import resource
 import signal
 import socket
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -160,6 +162,12 @@ def test_a_thousand_readers(spawn, photos):
     daemon.settle()
 
 
+def ticks(pid):
+    """Hundredths of a second of CPU so far."""
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    return sum(map(int, stat.rsplit(")", 1)[1].split()[11:13]))
+
+
 def test_few_descriptors(spawn, photos):
     """FAULTS 50: new ones are refused in words, running epochs go on, the loop does not spin."""
     daemon = spawn(launcher=["prlimit", "--nofile=40:40"])
@@ -170,16 +178,28 @@ def test_few_descriptors(spawn, photos):
             other = Peer(daemon.socket)
             peers.append(other)
         assert any(other.receive().name == "error" for other in peers[-3:])
-        ticks = lambda: sum(map(int, open(f"/proc/{daemon.process.pid}/stat").read()
-                                .rsplit(")", 1)[1].split()[11:13]))
         assert len(list(peer.samples(keep=()))) == 120
-        import time
-        start = ticks()
+        start = ticks(daemon.process.pid)
         time.sleep(1)
-        assert ticks() - start < 20, "hundredths of a second of CPU in an idle second"
+        assert ticks(daemon.process.pid) - start < 20, \
+            "hundredths of a second of CPU in an idle second"
         for other in peers:
             other.close()
     daemon.settle()
+
+
+def test_no_descriptor_at_all(daemon):
+    """FAULTS 50: not even one to refuse with: who connects waits, the loop does not spin."""
+    pid = daemon.process.pid
+    low, high = 6, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (low, high))
+    with Peer(daemon.socket) as peer:
+        time.sleep(0.2)
+        before = ticks(pid)
+        time.sleep(1)
+        assert ticks(pid) - before < 20, "hundredths of a second of CPU in an idle second"
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (high, high))
+        assert peer.hello().name == "welcome"
 
 
 def test_ring_beyond_the_budget(spawn, photos):
