@@ -118,6 +118,11 @@ int listener_adopt(struct listener *listener, int fd, struct fault *fault)
 {
 	struct sockaddr_un address = {0};
 	socklen_t size = sizeof(address);
+	if (listener->fd >= 0)
+		return fault_say(
+			fault, LISTENER_E_PATH,
+			"two sockets were passed for the same: that of stokerctl has to be "
+			"named control (FileDescriptorName=), any other is for trainers");
 	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 ||
 	    address.sun_family != AF_UNIX)
 		return fault_say(fault, LISTENER_E_PATH,

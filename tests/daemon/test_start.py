@@ -244,7 +244,7 @@ def listeners_in(folder):
     return out
 
 
-def activate(listeners):
+def activate(listeners, names="data:control"):
     """A daemon that gets them passed by name."""
     code = ("import os,sys\n"
             "fds=[int(x) for x in sys.argv[1].split(',')]\n"
@@ -252,7 +252,7 @@ def activate(listeners):
             "spare=[fcntl.fcntl(f, fcntl.F_DUPFD, 10) for f in fds]\n"
             "[os.dup2(f, 3+i) for i, f in enumerate(spare)]\n"
             "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='2',"
-            " LISTEN_FDNAMES='data:control')\n"
+            f" LISTEN_FDNAMES='{names}')\n"
             "os.execv(sys.argv[2], sys.argv[2:])\n")
     fds = ",".join(str(listener.fileno()) for listener in listeners)
     return subprocess.Popen([sys.executable, "-c", code, fds, str(STOKERD), "--workers", "1"],
@@ -306,6 +306,16 @@ def test_socket_activation(photos, tmp_path):
         process.communicate(timeout=10 * SLOW)
     assert process.returncode == 0
     assert (tmp_path / "data").exists() and (tmp_path / "control").exists()
+    for listener in listeners:
+        listener.close()
+
+
+def test_two_sockets_for_one(tmp_path):
+    """Refused in words: connections to one of them would wait for ever."""
+    listeners = listeners_in(tmp_path)
+    process = activate(listeners, names="data:more")
+    said = process.communicate(timeout=10 * SLOW)[1]
+    assert process.returncode and "FileDescriptorName" in said
     for listener in listeners:
         listener.close()
 
