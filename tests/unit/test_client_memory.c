@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libstoker when memory runs out (FAULTS 53): every allocation of a whole session fails in its
- * turn. It is said as -ENOMEM, nothing crashes, no descriptor and no memory is left. The linker
- * puts the functions below in the place of malloc, calloc and realloc; the daemon's thread is
- * spared.
+ * turn. It is said as -ENOMEM, nothing crashes, no descriptor and no memory is left.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,35 +19,7 @@
 #include "client/c/stoker.h"
 #include "fake.h"
 #include "proto/pack.h"
-
-static __thread long until_failure = -1; /* allocations that still succeed; below 0: all */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static bool fails_now(void)
-{
-	return until_failure >= 0 && until_failure-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails_now() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails_now() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails_now() ? NULL : __real_realloc(old, size);
-}
+#include "shortage.h"
 
 static void say_classes(struct fake *fake)
 {
@@ -140,14 +110,15 @@ static void test_every_allocation_fails(void **state)
 	(void)state;
 	fake_start(&fake, serve);
 	int before = count_fds();
-	for (long n = 0;; n++) {
-		until_failure = n;
+	for (unsigned n = 1;; n++) {
+		allocations = 0;
+		fail_at = n;
 		struct stoker *stoker = stoker_new();
 		int result = stoker ? session(fake.path, stoker) : -ENOMEM;
-		bool failed = until_failure < 0;
-		until_failure = -1;
+		bool failed = allocations >= n;
+		fail_at = 0;
 		if (failed && result != -ENOMEM)
-			fail_msg("allocation %ld: %d (%s)", n, result, stoker_error(stoker));
+			fail_msg("allocation %u: %d (%s)", n, result, stoker_error(stoker));
 		stoker_free(stoker);
 		failures += failed;
 		if (!failed) {

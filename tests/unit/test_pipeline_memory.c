@@ -15,24 +15,8 @@
 #include <cmocka.h>
 
 #include "base/buffer.h"
+#include "shortage.h"
 #include "work/pipeline.h"
-
-void *__real_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-static unsigned allocations, fail_at; /* fail_at: 0 is never */
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return ++allocations == fail_at ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-	return ++allocations == fail_at ? NULL : __real_aligned_alloc(alignment, size);
-}
 
 #define PAIR(key_, kind_, member_, ...)                                                            \
 	{                                                                                          \

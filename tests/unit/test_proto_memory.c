@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * proto/ when memory runs out: every allocation fails in its turn, is said as -ENOMEM, and neither
- * leaks nor spoils what comes after. The linker puts the three functions below in the place of
- * malloc, calloc and realloc.
+ * leaks nor spoils what comes after.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,35 +17,7 @@
 #include "proto/frame.h"
 #include "proto/message.h"
 #include "proto/pack.h"
-
-static long until_failure = -1; /* allocations that still succeed; below 0: all */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static bool fails_now(void)
-{
-	return until_failure >= 0 && until_failure-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails_now() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails_now() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails_now() ? NULL : __real_realloc(old, size);
-}
+#include "shortage.h"
 
 /* A report of 300 keys: larger than what a packer begins with. */
 static int pack_report(struct packer *packer, struct text *out)
@@ -92,18 +63,19 @@ static int go_round(void)
 
 static void test_every_allocation_fails_once(void **state)
 {
-	long failures = 0;
+	unsigned failures = 0;
 	int result;
 
 	(void)state;
 	do {
-		until_failure = failures;
+		allocations = 0;
+		fail_at = failures + 1;
 		result = go_round();
 		if (result) {
 			assert_int_equal(result, -ENOMEM);
 			failures++;
 		}
-		until_failure = -1;
+		fail_at = 0;
 		assert_int_equal(go_round(), 0);
 	} while (result);
 	assert_true(failures >= 8); /* or the functions above were not called */
@@ -116,9 +88,9 @@ static void test_a_frame_without_room(void **state)
 	size_t room = 0;
 
 	(void)state;
-	until_failure = 0;
+	fail_at = allocations + 1;
 	assert_int_equal(frame_reader_room(&reader, &at, &room), -ENOMEM);
-	until_failure = -1;
+	fail_at = 0;
 	assert_null(at);
 	assert_int_equal(frame_reader_room(&reader, &at, &room), 0);
 	assert_int_equal(room, FRAME_HEAD);

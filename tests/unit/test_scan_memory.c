@@ -17,25 +17,9 @@
 #include <string.h>
 
 #include "pictures.h"
+#include "shortage.h"
 #include "work/decode.h"
 #include "work/scans.h"
-
-void *__real_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-static unsigned allocations, fail_at; /* fail_at: 0 is never */
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return ++allocations == fail_at ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-	return ++allocations == fail_at ? NULL : __real_aligned_alloc(alignment, size);
-}
 
 #define WIDTH 300
 #define HEIGHT 200
