@@ -134,7 +134,8 @@ def test_what_is_asked_for(daemon, node, tmp_path, monkeypatch):
 
 def test_what_other_libraries_call_numbers_and_types(daemon, node, monkeypatch):
     monkeypatch.setenv("HOME", "/home/somebody")
-    loader = node.loader("/data/20", batch_size=np.int64(2), seed=np.uint8(5), dtype=np.float32)
+    loader = node.loader("/data/20", batch_size=np.int64(2), seed=np.uint8(5), dtype=np.float32,
+                         epochs=np.int32(9))
     assert type(loader.batch_size) is int and json.loads(json.dumps(loader.state_dict()))
     node.loader({"path": "/data/20", "root": "~/data"}, batch_size=2, dtype=np.dtype("uint8"))
     asked = daemon.last("attach")
@@ -146,6 +147,11 @@ def test_what_other_libraries_call_numbers_and_types(daemon, node, monkeypatch):
 
 @pytest.mark.parametrize("wish, words", [
     ({"inflight": 0}, "no batch would ever come"),
+    ({"inflight": -1}, "from 1 on, not -1"),
+    ({"seed": -1}, "^seed must be 0 to"),
+    ({"rank": 2, "world_size": 2}, "rank is 2 and world_size 2: ranks count from 0 to 1"),
+    ({"rank": 0, "world_size": 0}, "^world_size must be 1 to"),
+    ({"dataset": "s3://bucket/train"}, "'s3://bucket/train'.*mount it"),
     ({"subset": [1, 2, 3]}, r"samplers.Subset\(indices\)"),
     ({"subset": 5}, r"is \(start, stop\)"),
     ({"fields": "mask"}, r"\['mask'\]"),
@@ -156,6 +162,18 @@ def test_what_other_libraries_call_numbers_and_types(daemon, node, monkeypatch):
 ])
 def test_what_could_only_be_a_mistake(daemon, node, wish, words):
     with pytest.raises(ValueError, match=words):
+        node.loader(**{"dataset": "/data/20", "batch_size": 4, **wish})
+    assert "attach" not in [name for name, _ in daemon.seen]
+
+
+@pytest.mark.parametrize("wish, words", [
+    ({"seed": 1.5}, "^seed must be an int, not float"),
+    ({"rank": 0, "world_size": 2.0}, "^world_size must be an int, not float"),
+    ({"dataset": None}, "path is a path, not of type NoneType"),
+    ({"transforms": "Resize(8)"}, "'Resize.*no list of transforms"),
+])
+def test_a_mistake_of_type_is_named_as_it_was_given(daemon, node, wish, words):
+    with pytest.raises(TypeError, match=words):
         node.loader(**{"dataset": "/data/20", "batch_size": 4, **wish})
     assert "attach" not in [name for name, _ in daemon.seen]
 
@@ -191,7 +209,7 @@ def test_datasets(daemon, node):
         with pytest.raises(ValueError, match="path"):
             node.loader(wrong, batch_size=4)
     for wrong in (5, ["/data/20", "/data/7"], {"path": "/data/x.npy", "labels": np.arange(3)}):
-        with pytest.raises(TypeError, match="path, not a (int|list|ndarray): .*save.*Mix"):
+        with pytest.raises(TypeError, match="path, not of type (int|list|ndarray): .*save.*Mix"):
             node.loader(wrong, batch_size=4)
 
 
@@ -264,6 +282,20 @@ def test_transforms_as_dicts():
     for wrong in ("Resize", 5, None, [5], [stoker.ToTensor], ["ToTensor"]):
         with pytest.raises(TypeError):
             transforms.to_dicts(wrong)
+
+
+@pytest.mark.parametrize("wrong, words", [
+    (stoker.Resize, "class.*is a class and not a transform: write stoker.Resize\\("),
+    ("Resize(8)", "is a text and not a transform: write stoker.Resize\\("),
+    (stoker.RandomApply([stoker.ToTensor]), "write stoker.ToTensor\\("),
+    (stoker.RandomApply(stoker.Resize(8)), "Resize.* is no list of transforms"),
+    (len, "no code of yours .* There are AutoAugment"),
+    (np.zeros((100, 100)), "no transform that stoker knows"),
+])
+def test_what_is_no_transform_says_what_to_write(wrong, words):
+    with pytest.raises(TypeError, match=words) as caught:
+        transforms.to_dicts([{"name": "Pad", "padding": 1}, wrong])
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 800
 
 
 def test_transforms_of_a_tail_as_dicts():

@@ -64,7 +64,7 @@ def encode(name: str, /, **values: Any) -> bytes:
     for key, field in message.fields.items():
         if key in values:
             value = values.pop(key)
-            _check_ours(key, field, value)
+            check(key, field, value)
             if field.default is None or value != _default(field):
                 out[key] = value
     if values:
@@ -75,7 +75,8 @@ def encode(name: str, /, **values: Any) -> bytes:
     return _LENGTH.pack(len(payload)) + bytes(payload)
 
 
-def _check_ours(key: str, field: _tables.Field, value: Any) -> None:
+def check(key: str, field: _tables.Field, value: Any) -> None:
+    """Raise TypeError or ValueError, naming ``key``, unless the field can have this value."""
     if field.type == "uint":
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"{key} must be an int, not {type(value).__name__}")

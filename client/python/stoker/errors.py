@@ -8,6 +8,12 @@ from __future__ import annotations
 from typing import Any, Dict, Mapping, Type
 
 
+def short(value: object) -> str:
+    """A value as it stands in a message: on one line, and not all of a long one."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 class Error(Exception):
     """Anything that stoker raises by itself."""
 

@@ -8,7 +8,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _address, _ranks, samplers as _samplers, transforms as _transforms
+from . import _address, _ranks, _tables, _wire, samplers as _samplers, transforms as _transforms
 from .errors import Error
 from .loader import Loader
 from .mix import Mix
@@ -44,7 +44,7 @@ class Node:
 
     def loader(self, dataset: Dataset, *, batch_size: int, transforms: Any = (), seed: int = 0,
                order_seed: Optional[int] = None, augment_seed: Optional[int] = None,
-               shuffle: bool = True, dtype: str = "float32", layout: str = "NCHW",
+               shuffle: bool = True, dtype: Any = "float32", layout: str = "NCHW",
                last_batch: str = "short", drop_last: bool = False, rank: Optional[int] = None,
                world_size: Optional[int] = None, job: Optional[str] = None,
                subset: Union[None, str, Range] = None,
@@ -110,9 +110,11 @@ class Node:
         """
         if self._closed:
             raise Error("the node is closed: stoker.connect() gives another")
-        if inflight == 0:
-            raise ValueError("inflight is a number from 1 on: with 0 no batch would ever come")
-        rank, world = _ranks.rank_and_world(rank, world_size)
+        if isinstance(inflight, int) and inflight < 1:
+            raise ValueError(f"inflight is a number from 1 on, not {inflight}: with 0 no batch "
+                             "would ever come")
+        rank, world = _rank_and_world(rank, world_size)
+        seed = _checked("seed", "order_seed", seed)
         if isinstance(dataset, Mix):
             sampler = dataset.sampler(sampler)
         request: Dict[str, Any] = {
@@ -139,8 +141,7 @@ class Node:
             request["pace"] = pace
         if start not in ("position", "live"):
             raise ValueError(f"start is 'position' or 'live', not {start!r}")
-        request = {key: int(value) if isinstance(value, np.integer) else value
-                   for key, value in request.items()}
+        request = {key: _number(value) for key, value in request.items()}
         socket = self.socket
         loader = Loader(lambda: _address.open_connection(socket), request,
                         epochs=_epochs(epochs), timeout=_seconds("timeout", timeout),
@@ -210,10 +211,13 @@ def _dataset(dataset: Dataset) -> Dict[str, Any]:
     if "path" not in out:
         raise ValueError("a dataset needs a path: {'path': '/data/train', ...}")
     for key in ("path", "root", "labels"):
-        if out.get(key) is not None:
+        if out.get(key) is not None or key == "path":
             out[key] = _text(key, out[key])
             if not out[key] and key != "labels":  # which would be the current folder
                 raise ValueError(f"the dataset's {key} is empty")
+            if "://" in out[key]:
+                raise ValueError(f"the dataset's {key} is the address {out[key]!r}, and the daemon "
+                                 "reads files of its machine alone: mount it, or fetch it")
             if key != "labels" or out[key].endswith(".npy"):  # else the name of some
                 out[key] = os.path.abspath(os.path.expanduser(out[key]))
     return out
@@ -223,8 +227,29 @@ def _text(key: str, value: Any) -> str:
     try:
         return os.fsdecode(value)
     except TypeError:
-        raise TypeError(f"a dataset's {key} is a path, not a {type(value).__name__}: numpy.save() "
-                        "an array, and make one of several datasets by stoker.Mix") from None
+        raise TypeError(f"a dataset's {key} is a path, not of type {type(value).__name__}: of one "
+                        "of torchvision's give the folder, numpy.save() an array, and make one of "
+                        "several datasets by stoker.Mix") from None
+
+
+def _number(value: Any) -> Any:
+    return int(value) if isinstance(value, np.integer) else value
+
+
+def _checked(name: str, key: str, value: Any) -> Any:
+    """The value of the request's ``key``; what is wrong with it is said of ``name``."""
+    value = _number(value)
+    _wire.check(name, _tables.BY_NAME["attach"].fields[key], value)
+    return value
+
+
+def _rank_and_world(rank: Optional[int], world_size: Optional[int]) -> Tuple[int, int]:
+    rank, world = _ranks.rank_and_world(rank, world_size)
+    rank, world = _checked("rank", "rank", rank), _checked("world_size", "world", world)
+    if rank >= world:
+        raise ValueError(f"rank is {rank} and world_size {world}: ranks count from 0 to "
+                         f"{world - 1}")
+    return rank, world
 
 
 def _dtype(dtype: Any) -> str:
@@ -274,6 +299,7 @@ def _seconds(name: str, value: Optional[float]) -> Optional[float]:
 
 
 def _epochs(epochs: Optional[int]) -> Optional[int]:
+    epochs = _number(epochs)
     if epochs is not None and (type(epochs) is not int or epochs < 1):
         raise ValueError(f"epochs is a number from 1 on, or None, not {epochs!r}")
     return epochs

@@ -12,6 +12,9 @@ import os
 from dataclasses import dataclass, fields
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
+import numpy as np
+
+from .errors import short
 from .transforms import _plain
 
 __all__ = ["Balanced", "Sampler", "Split", "Subset", "Weighted"]
@@ -19,7 +22,8 @@ __all__ = ["Balanced", "Sampler", "Split", "Subset", "Weighted"]
 # What surely fits into a request; what is longer goes by way of a file.
 LIST_MAX = 4096
 
-Numbers = Union[Sequence[float], str, "os.PathLike[str]"]
+Values = Union[Sequence[float], "np.ndarray[Any, Any]"]
+Numbers = Union[Values, str, "os.PathLike[str]"]
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,9 @@ class Weighted(Sampler):
     or each part of a stoker.Mix as often as its weight says, however large it is."""
 
     weights: Optional[Numbers] = None
-    weights_by_class: Optional[Sequence[float]] = None
+    weights_by_class: Optional[Values] = None
     num_samples: Optional[int] = None
-    weights_by_part: Optional[Sequence[float]] = None
+    weights_by_part: Optional[Values] = None
 
 
 @dataclass(frozen=True)
@@ -75,9 +79,9 @@ def to_dict(sampler: Any) -> Dict[str, Any]:
     if isinstance(sampler, Sampler):
         sampler = sampler.to_dict()
     if not isinstance(sampler, Mapping):
-        raise TypeError(f"{sampler!r} is no sampler that stoker knows; there are Subset, Split, "
-                        "Weighted, Balanced, torch's Subset, SubsetRandomSampler and "
-                        "WeightedRandomSampler, and dicts with a name")
+        raise TypeError(f"{short(sampler)} is no sampler that stoker knows; there are Subset (of "
+                        "indices), Split, Weighted, Balanced, torch's Subset, SubsetRandomSampler "
+                        "and WeightedRandomSampler, and dicts with a name")
     return {key: _value(key, value) for key, value in sampler.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from ._tables import U32, U64
-from .errors import TokenError
+from .errors import TokenError, short
 
 VERSION = 1
 
@@ -43,7 +43,7 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
     if not isinstance(state, Mapping):
         raise TokenError.local(f"a state is a dict, not a {type(state).__name__}")
     if state.get("version") != VERSION:
-        raise TokenError.local(f"version: the state has {_short(state.get('version'))}, "
+        raise TokenError.local(f"version: the state has {short(state.get('version'))}, "
                                f"this client knows {VERSION}")
     for field, ours in identity._asdict().items():
         theirs = state.get(field, Identity._field_defaults.get(field))
@@ -51,8 +51,8 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
             theirs = tuple(theirs)
         if type(theirs) is not type(ours) or theirs != ours:
             what = " (sampler, echo, views)" if field == "sampling" else ""
-            raise TokenError.local(f"{field}{what}: the state is for {_short(theirs)}, "
-                                   f"this loader has {_short(ours)}")
+            raise TokenError.local(f"{field}{what}: the state is for {short(theirs)}, "
+                                   f"this loader has {short(ours)}")
     epoch, position = (_number(state, field, most)
                        for field, most in (("epoch", U32), ("position", U64)))
     if position > samples:
@@ -63,10 +63,5 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
 def _number(state: Mapping[str, Any], field: str, most: int) -> int:
     value = state.get(field)
     if type(value) is not int or not 0 <= value <= most:
-        raise TokenError.local(f"{field}: {_short(value)} is no number of 0 to {most}")
+        raise TokenError.local(f"{field}: {short(value)} is no number of 0 to {most}")
     return value
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

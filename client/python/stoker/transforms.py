@@ -20,6 +20,8 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
 import numpy as np
 
+from .errors import short
+
 __all__ = [
     "AutoAugment", "CenterCrop", "ColorJitter", "Compose", "CutMix", "GaussianBlur",
     "FiveCrop", "Grayscale", "ImageDataGenerator", "MixUp", "Normalize", "Pad", "RandAugment",
@@ -45,7 +47,7 @@ class Transform:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "transforms":
-                out[field.name] = [_held(transform) for transform in value]
+                out[field.name] = [_held(transform) for transform in _listed(value)]
             elif value is not None and field.name not in _NOT_SENT:
                 out[field.name] = _plain(value)
         return out
@@ -363,10 +365,8 @@ def to_dicts(transforms: Any) -> List[Dict[str, Any]]:
     """A transform, or a list of them, as the daemon takes it. Raises TypeError on anything else."""
     if isinstance(transforms, (Transform, dict)) or _is_torchvision(transforms):
         transforms = [transforms]
-    if isinstance(transforms, (str, bytes)) or not isinstance(transforms, Iterable):
-        raise TypeError(f"{transforms!r} is no list of transforms, such as [stoker.ToTensor()]")
     out: List[Dict[str, Any]] = []
-    for transform in transforms:
+    for transform in _listed(transforms):
         if isinstance(transform, Transform):
             out.append(transform.to_dict())
         elif isinstance(transform, dict):
@@ -374,6 +374,13 @@ def to_dicts(transforms: Any) -> List[Dict[str, Any]]:
         else:
             out += _from_torchvision(transform)
     return out
+
+
+def _listed(transforms: Any) -> Iterable[Any]:
+    if isinstance(transforms, (str, bytes, dict)) or not isinstance(transforms, Iterable):
+        raise TypeError(f"{short(transforms)} is no list of transforms, such as "
+                        "[stoker.ToTensor()]")
+    return transforms
 
 
 def _is_torchvision(transform: object) -> bool:
@@ -387,14 +394,23 @@ def _from_torchvision(transform: Any) -> List[Dict[str, Any]]:
     if _is_torchvision(transform) and name in _CASTS:
         return _cast(transform)
     if not _is_torchvision(transform) or name not in _KNOWN:
-        raise TypeError(f"{transform!r} is no transform that stoker knows, and no code of yours "
-                        "runs in the daemon: apply it to the batches. There are "
-                        f"{', '.join(sorted(_KNOWN))}, and dicts with a name")
+        raise _unknown(transform)
     kind = _KNOWN[name]
     # On the images that stoker decodes torchvision always antialiases, whatever this says.
     values = {field.name: getattr(transform, field.name) for field in fields(kind)
               if field.name != "antialias" and hasattr(transform, field.name)}
     return [kind(**values).to_dict()]
+
+
+def _unknown(transform: Any) -> TypeError:
+    named = transform if isinstance(transform, str) else getattr(transform, "__name__", "")
+    name = named.partition("(")[0].strip()
+    if name in _KNOWN:
+        return TypeError(f"{short(transform)} is a {'text' if named is transform else 'class'} and "
+                         f"not a transform: write stoker.{name}(...)")
+    return TypeError(f"{short(transform)} is no transform that stoker knows, and no code of yours "
+                     "runs in the daemon: apply it to the batches. There are "
+                     f"{', '.join(sorted(_KNOWN))}, and dicts with a name")
 
 
 def _cast(transform: Any) -> List[Dict[str, Any]]:
