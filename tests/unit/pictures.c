@@ -190,3 +190,18 @@ struct picture picture_webp(int width, int height, bool lossless)
 	free(pixels);
 	return picture;
 }
+
+int32_t random_below(int32_t bound)
+{
+	static uint32_t state = 1;
+	state = state * 1664525u + 1013904223u;
+	return (int32_t)((uint64_t)state * (uint32_t)bound >> 32);
+}
+
+struct rect random_rect(int32_t width, int32_t height)
+{
+	struct rect rect = {random_below(width), random_below(height), 0, 0};
+	rect.width = 1 + random_below(width - rect.x);
+	rect.height = 1 + random_below(height - rect.y);
+	return rect;
+}

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "work/image.h"
+
 struct picture {
 	uint8_t *data; /* free() */
 	size_t size;
@@ -42,5 +44,9 @@ uint8_t *jpeg_plain(const struct picture *picture);
 size_t jpeg_find(const struct picture *picture, uint8_t marker);
 /* Make a JPEG's frame claim another size. */
 void jpeg_claim(struct picture *picture, unsigned width, unsigned height);
+
+/* The same numbers in each run, below `bound`; and a part of a picture, of a pixel at least. */
+int32_t random_below(int32_t bound);
+struct rect random_rect(int32_t width, int32_t height);
 
 #endif

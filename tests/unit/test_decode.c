@@ -21,21 +21,6 @@
 #include "work/exif.h"
 
 static struct decoder *decoder; /* one for all tests, as a worker uses it */
-static uint32_t random_state = 1;
-
-static int32_t random_below(int32_t bound)
-{
-	random_state = random_state * 1664525u + 1013904223u;
-	return (int32_t)((uint64_t)random_state * (uint32_t)bound >> 32);
-}
-
-static struct rect random_rect(int32_t width, int32_t height)
-{
-	struct rect rect = {random_below(width), random_below(height), 0, 0};
-	rect.width = 1 + random_below(width - rect.x);
-	rect.height = 1 + random_below(height - rect.y);
-	return rect;
-}
 
 static void begin(const struct picture *picture, int32_t width, int32_t height)
 {
