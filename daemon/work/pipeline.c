@@ -23,6 +23,7 @@
 #include "work/tail.h"
 
 #define OUTPUT_BYTES_MAX ((uint64_t)1 << 30)
+#define KEEP_MAX ((size_t)16 << 20) /* of a mask, from one sample to the next */
 
 struct pipeline {
 	struct list list;
@@ -399,5 +400,6 @@ int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *ima
 			       scratch->mask.data);
 	for (size_t i = 0; i < count && r == 0; i++)
 		out[i] = scratch->mask.data[3 * i];
+	buffer_trim(&scratch->mask, KEEP_MAX);
 	return r;
 }

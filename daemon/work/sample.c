@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "work/fill.h"
 
+#define KEEP_MAX ((size_t)16 << 20) /* of the mate's memory, from one sample to the next */
+
 int sample_kit_init(struct sample_kit *kit)
 {
 	*kit = SAMPLE_KIT_NULL;
@@ -447,17 +449,17 @@ void sample_fetch(struct job *job)
 	job->fetch_ns = job->fetched_ns - start;
 }
 
-void sample_make(struct job *job, struct sample_kit *kit)
+/* Of a job without a slot. */
+static void sample_look(struct job *job, struct sample_kit *kit)
 {
-	uint64_t start = clock_ns();
-	if (!job->recipe->pipeline || job->recipe->moments) {
-		if (job->recipe->moments)
-			sample_measure(job, kit);
-		else
-			sample_visit(job, kit);
-		job->work_ns = clock_ns() - start;
-		return;
-	}
+	if (job->recipe->moments)
+		sample_measure(job, kit);
+	else
+		sample_visit(job, kit);
+}
+
+static void sample_fill(struct job *job, struct sample_kit *kit)
+{
 	job->transform_ns = 0;
 	if (!sample_needs_fetch(job))
 		job->outcome = job->mate_outcome = JOB_DONE;
@@ -469,5 +471,15 @@ void sample_make(struct job *job, struct sample_kit *kit)
 	for (struct job *kin = job; kin; kin = kin->kin)
 		if (kin->recipe->fields.mixes && (kin->outcome == JOB_DONE || kin->substituted))
 			sample_mix(kin, job, kit);
+}
+
+void sample_make(struct job *job, struct sample_kit *kit)
+{
+	uint64_t start = clock_ns();
+	if (!job->recipe->pipeline || job->recipe->moments)
+		sample_look(job, kit);
+	else
+		sample_fill(job, kit);
+	buffer_trim(&kit->mate, KEEP_MAX);
 	job->work_ns = clock_ns() - start;
 }

@@ -5,6 +5,7 @@ within a second, nobody else notices.
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -331,3 +332,25 @@ def test_flat_memory(daemon, photos):
     assert after.fds <= before.fds and after.threads <= before.threads
     if SLOW == 1:  # a sanitizer keeps what is freed, for a while
         assert after.rss <= before.rss + (2 << 20)
+
+
+@pytest.mark.parametrize("kind", ["mask", "mix"])
+def test_a_large_picture_is_no_habit(daemon, photos, tmp_path, kind):
+    """What the workers took to make large samples is given back with the last of them."""
+    path, wish, last = photos, {"dtype": "float16", "subset_stop": 8}, [{"name": "MixUp"}]
+    if kind == "mask":
+        shutil.copytree(photos, tmp_path / "data")
+        name = next((tmp_path / "data").rglob("*.png")).relative_to(tmp_path / "data")
+        path, wish, last = tmp_path / "data" / "masks.jsonl", {"dtype": "uint8"}, []
+        path.write_text(f'{{"path": "{name}", "mask": "{name}"}}\n' * 8)
+
+    def make(edge):
+        with daemon.connect() as peer:
+            peer.attach(path, **{**STREAM, **wish, "batch_size": 1, "epochs": 1,
+                                 "transforms": [{"name": "Resize", "size": [edge, edge]}, *last]})
+            assert sum(1 for _ in peer.samples(keep=())) == 8
+
+    make(32)
+    before = daemon.usage()
+    make(3200)  # each more than malloc would keep for the next
+    daemon.settle(before._replace(rss=before.rss + (16 << 20)))
