@@ -222,12 +222,16 @@ static int charge(struct fit *fit, unsigned *code_out, struct fault *fault)
 	if (fit->plan.whitens && fit->server->whitening)
 		return fault_say(fault, FIT_E_REFUSED,
 				 "another fit with zca is under way: try again once it is done");
-	if (atomic_fetch_add(&account->bytes, bytes) + bytes > account->limit) {
+	uint64_t used = atomic_fetch_add(&account->bytes, bytes);
+	uint64_t rest = account->limit > used ? account->limit - used : 0;
+	if (bytes > rest) {
 		atomic_fetch_sub(&account->bytes, bytes);
 		return fault_say(fault, FIT_E_REFUSED,
-				 "a fit of such pictures needs %llu bytes, which dataset-memory "
-				 "(%llu) has no room for",
-				 (unsigned long long)bytes, (unsigned long long)account->limit);
+				 "a fit of such pictures needs %llu bytes; of the %llu bytes of "
+				 "dataset-memory %llu are free: take a smaller Resize, or raise "
+				 "dataset-memory",
+				 (unsigned long long)bytes, (unsigned long long)account->limit,
+				 (unsigned long long)rest);
 	}
 	fit->charged = bytes;
 	if (fit->plan.whitens)

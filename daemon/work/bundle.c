@@ -60,7 +60,7 @@ static int bundle_too_large(struct bundle_walk *walk, const char *name)
 	struct quote quote, inner;
 	return fault_say(walk->fault, BUNDLE_E_LIMIT,
 			 "%s: %s: the files of this dataset hold more than the %llu bytes that may "
-			 "be kept in memory",
+			 "be kept in memory: raise dataset-memory (4 GiB of it count)",
 			 quote_text(&quote, walk->bundle->path), quote_text(&inner, name),
 			 (unsigned long long)walk->bundle->max_bytes);
 }

@@ -2,6 +2,7 @@
 """Statistics of a dataset: NumPy's numbers by Keras' formulas, whoever worked them out, and what a
 list that asks for them by name does with them."""
 
+import re
 import signal
 
 import numpy as np
@@ -224,9 +225,12 @@ def test_what_does_not_fit(daemon, dataset, parameters, words):
 
 
 def test_room(spawn, dataset):
+    """The words say what is free of it, and what to do."""
     daemon = spawn(dataset_memory="200K")
     got = fit(daemon, dataset, zca=True)
-    assert got["name"] == "limit" and "dataset-memory" in got["text"]
+    assert got["name"] == "limit" and "raise dataset-memory" in got["text"]
+    needs, limit, free = map(int, re.findall(r"(\d+) (?:bytes|are free)", got["text"]))
+    assert limit == 200 << 10 and free < limit and free < needs
 
 
 def test_room_for_pictures(spawn, dataset):
