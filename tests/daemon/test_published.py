@@ -113,7 +113,8 @@ def test_what_cannot_be(spawn, cifar, tmp_path):
     daemon = spawn(dataset_memory="100K")
     with daemon.connect() as peer:
         for dataset, words in (
-                ({"path": path}, "raise dataset-memory"), ({"path": path, "split": "val"}, "no split 'val'"),
+                ({"path": path}, "raise dataset-memory"),
+                ({"path": path, "split": "val"}, "no split 'val'"),
                 ({"path": path, "kind": "cifar10"}, "data_batch_1: there is no such file"),
                 ({"path": path, "kind": "mnist", "labels": "fine"}, "'labels' is not for"),
                 ({"path": path, "labels": "fines"}, "fine or coarse"),
