@@ -140,7 +140,7 @@ def test_refusals(node, folder, tmp_path):
     refused(stoker.DatasetError, {"path": folder, "colour": "red"})
     assert "Explode" in refused(stoker.PipelineError, folder, transforms=[{"name": "Explode"}])
     assert "size" in refused(stoker.PipelineError, folder, transforms=[stoker.Resize("x")])
-    refused(stoker.ArgumentError, folder, rank=2, world_size=2)
+    refused(stoker.ArgumentError, folder, last_batch="keep")
     refused(stoker.ArgumentError, folder, batch_size=100, drop_last=True)
     refused(stoker.ArgumentError, folder, last_batch="long")
     refused(stoker.MemoryBudgetError, folder, batch_size=1024,
