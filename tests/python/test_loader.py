@@ -2,6 +2,7 @@
 """Iterating: what comes, in which order, and what a state remembers."""
 import json
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -112,6 +113,8 @@ def test_set_epoch(daemon, node):
     attaches = daemon.count("attach")
     next(iter(loader))
     assert daemon.count("attach") == attaches
+    loader.set_epoch(np.int64(7))  # of numpy.arange(), too
+    assert loader.state_dict()["epoch"] == 7 and type(loader.epoch) is int
     for wrong in (-1, 1.5, True, "1"):
         with pytest.raises(ValueError):
             loader.set_epoch(wrong)
@@ -217,6 +220,13 @@ def test_refused_states(node):
     loader.load_state_dict({**good, "subset": tuple(good["subset"])})
 
 
+def test_a_refused_state_says_what_a_hash_is_of(node):
+    loader = node.loader("/data/20", batch_size=4)
+    for field, words in (("pipeline", "transforms, dtype"), ("sampling", "sampler, echo")):
+        with pytest.raises(stoker.TokenError, match=rf"^{field} \({words}"):
+            loader.load_state_dict({**loader.state_dict(), field: "0" * 32})
+
+
 def test_load_state_ends_a_running_loop(node):
     loader = node.loader("/data/20", batch_size=4)
     it = iter(loader)
@@ -290,6 +300,42 @@ def test_batch_object(node):
         with pytest.raises(ValueError):
             batch.images
     assert k == 4
+
+
+def test_a_loader_says_what_it_is(node):
+    loader = node.loader("/data/20", batch_size=4, rank=1, world_size=2)
+    next(iter(loader))
+    assert repr(loader) == \
+        "<stoker.Loader /data/20: 2 batches of 4, rank 1 of 2, at epoch 0 position 8>"
+    loader.close()
+    assert repr(loader).endswith("rank 1 of 2, closed>")
+
+
+def test_what_is_of_this_process_is_not_pickled(node):
+    loader = node.loader("/data/20", batch_size=4)
+    batch = next(loader.batches())
+    for thing, words in ((node, "stoker.connect"), (loader, "make one"), (batch, "send its arrays")):
+        with pytest.raises(TypeError, match=f"cannot be pickled: {words}"):
+            pickle.dumps(thing)
+    assert values(pickle.loads(pickle.dumps(batch.images)), 0) == expected(0, range(4))
+    assert pickle.loads(pickle.dumps(loader.batch(0, 1))).position == 4  # a copy
+
+
+def test_a_second_thread_is_refused_in_words(daemon, node):
+    loader = node.loader("/data/20", batch_size=4, inflight=2, timeout=60)
+    it = iter(loader)
+    held, got = [next(it), next(it)], []
+    thread = threading.Thread(target=lambda: got.append(len(next(it)[1])))
+    thread.start()
+    daemon.settle(lambda: loader._alone._inside == thread.ident)
+    for use in (lambda: next(it), lambda: iter(loader), lambda: loader.classes, loader.stats,
+                lambda: loader.paths([0])):
+        with pytest.raises(RuntimeError, match="another thread.*make a loader for each"):
+            use()
+    assert loader.position == 8
+    held.clear()
+    thread.join(60)
+    assert got == [4] and sum(len(labels) for _, labels in it) == 8
 
 
 @pytest.mark.parametrize("transport", ["fd", "path"])

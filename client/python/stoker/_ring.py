@@ -86,6 +86,10 @@ class Ring:
         out.flags.writeable = writable
         return out
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a batch is a view of this process's shared memory and cannot be pickled: "
+                        "send its arrays, of which pickle makes copies")
+
     def like(self, other: Ring) -> bool:
         """Are a sample's arrays the same here and there? Slots and offsets may differ."""
         return self.identity == other.identity and all(

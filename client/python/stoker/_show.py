@@ -79,7 +79,8 @@ def pictures(images: Array, layout: str, dtype: str,
         pixels = (pixels - least) / np.maximum(most - least, 1e-6)
     elif most.max() > 1.05:
         pixels = pixels / 255
-    return np.clip(np.round(pixels * 255), 0, 255).astype(np.uint8)
+    shown: np.ndarray[Any, Any] = np.clip(np.round(pixels * 255), 0, 255).astype(np.uint8)
+    return shown
 
 
 def _title(label: Any, names: List[str]) -> str:

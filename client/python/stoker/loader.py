@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 import math
+import operator
+import threading
 import time
 import warnings
 from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Mapping,
@@ -33,19 +35,38 @@ HELD_COLLECT_S = 0.1
 HELD_WARNING_S = 5.0
 
 
+class _Alone:
+    """One thread at a time is inside. Its owner is known by number and no lock is held, so a thread
+    that an exception took out of here at any moment can come back."""
+
+    def __init__(self) -> None:
+        self._inside = 0
+
+    def __enter__(self) -> None:
+        if self._inside not in (0, threading.get_ident()):
+            raise RuntimeError("another thread is using this loader, and one at a time can: make a "
+                               "loader for each, or take batches in one thread and hand them on")
+        self._inside = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._inside = 0
+
+
 class Iteration(Generic[Item]):
     """One pass over the rest of an epoch. Ends when another one of the same loader begins."""
 
     def __init__(self, loader: Loader, make: Callable[[Received], Item]) -> None:
         self._loader = loader
         self._make = make
-        self._number, self._epoch = loader._begin()
+        with loader._alone:
+            self._number, self._epoch = loader._begin()
 
     def __iter__(self) -> Iteration[Item]:
         return self
 
     def __next__(self) -> Item:
-        message = self._loader._next_batch(self._number, self._epoch)
+        with self._loader._alone:
+            message = self._loader._next_batch(self._number, self._epoch)
         if message is None:
             raise StopIteration
         return self._make(message)
@@ -83,6 +104,7 @@ class Loader(Reader):
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
                  epochs: Optional[int], timeout: Optional[float],
                  reconnect: Optional[float] = None, live: bool = False) -> None:
+        self._alone = _Alone()
         self._iteration = 0  # the number of the one that may go on
         self._taken = False  # did the application get anything in it?
         self._classes: Optional[List[str]] = None
@@ -115,8 +137,7 @@ class Loader(Reader):
         moment. Any thread. Raises IndexError, and what making a loader and iterating raise.
         """
         self._check()
-        if type(epoch) is not int or epoch < 0:
-            raise ValueError(f"an epoch is an int from 0 on, not {epoch!r}")
+        epoch, k = _epoch(epoch), operator.index(k)
         number = k + len(self) if k < 0 else k
         if not 0 <= number < len(self):
             raise IndexError(f"there is no batch {k}: an epoch has {len(self)} for this rank")
@@ -139,7 +160,8 @@ class Loader(Reader):
         """
         self._check()
         try:
-            rows = self._list("reader")["items"]
+            with self._alone:
+                rows = self._list("reader")["items"]
         except ArgumentError as error:
             raise Error("this stokerd cannot tell what a reader waits for: it is older than the "
                         "client") from error
@@ -172,7 +194,8 @@ class Loader(Reader):
             names: List[str] = []
             after = 0
             while True:
-                page = self._list("classes", after)
+                with self._alone:
+                    page = self._list("classes", after)
                 names += self._names(page["items"])
                 if page["next"] == 0:
                     break
@@ -192,7 +215,8 @@ class Loader(Reader):
         for index in sorted(set(wanted)):
             if index in found:
                 continue
-            page = self._names(self._list("paths", index)["items"]) if index >= 0 else []
+            with self._alone:
+                page = self._names(self._list("paths", index)["items"]) if index >= 0 else []
             if not page:
                 raise IndexError(f"the dataset has no sample {index}")
             found.update(enumerate(page, index))
@@ -201,9 +225,7 @@ class Loader(Reader):
     def set_epoch(self, epoch: int) -> None:
         """The next ``for`` begins this epoch."""
         self._check()
-        if type(epoch) is not int or epoch < 0:
-            raise ValueError(f"an epoch is an int from 0 on, not {epoch!r}")
-        self._say(Place(epoch, 0))
+        self._say(Place(_epoch(epoch), 0))
 
     def state_dict(self) -> Dict[str, Any]:
         """Where to go on, as a dict of less than 1 kB that goes through JSON.
@@ -247,6 +269,16 @@ class Loader(Reader):
             self._connection.retire()  # arrays may be held still
         except Exception:  # half made, or at the interpreter's end
             pass
+
+    def __repr__(self) -> str:
+        return f"<stoker.Loader {self._words()}>"
+
+    def _words(self) -> str:
+        dataset = self._request["dataset"]
+        paths = [part["path"] for part in dataset.get("parts", [dataset])]
+        place = "closed" if self._closed else f"at epoch {self.epoch} position {self.position}"
+        return (f"{' + '.join(paths)}: {len(self)} batches of {self.batch_size}, "
+                f"rank {self.rank} of {self.world_size}, {place}")
 
     def __reduce__(self) -> Any:
         raise TypeError("a loader is a connection of this process and cannot be pickled: make one "
@@ -398,6 +430,17 @@ class Loader(Reader):
             raise self._connection.broken("names that are no texts")
         return [item if isinstance(item, str) else item.decode("utf-8", "surrogateescape")
                 for item in items]
+
+
+def _epoch(epoch: int) -> int:
+    try:
+        number = operator.index(epoch)
+    except TypeError:
+        number = -1
+    if isinstance(epoch, bool) or number < 0:
+        raise ValueError(f"an epoch is an int from 0 on, not {epoch!r}")
+    return number
+
 
 def _subset(request: Dict[str, Any]) -> Optional[Tuple[int, Optional[int]]]:
     if "subset_start" not in request:

@@ -200,6 +200,10 @@ class Node:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a node has the loaders of this process and cannot be pickled: "
+                        "stoker.connect() in the process that needs one")
+
     def __repr__(self) -> str:
         return f"<stoker.Node {self.socket}>"
 

@@ -10,6 +10,11 @@ from .errors import TokenError, short
 VERSION = 1
 
 
+# What users know a field of the state by, where it is not its name.
+_MEANS = {"dataset": " (its files and labels)", "pipeline": " (transforms, dtype, layout, draft)",
+          "sampling": " (sampler, echo, views)"}
+
+
 class Place(NamedTuple):
     """A point in the endless sequence: all before it was used. ``position`` is global."""
 
@@ -50,9 +55,8 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
         if field == "subset" and isinstance(theirs, (list, tuple)):
             theirs = tuple(theirs)
         if type(theirs) is not type(ours) or theirs != ours:
-            what = " (sampler, echo, views)" if field == "sampling" else ""
-            raise TokenError.local(f"{field}{what}: the state is for {short(theirs)}, "
-                                   f"this loader has {short(ours)}")
+            raise TokenError.local(f"{field}{_MEANS.get(field, '')}: the state is for "
+                                   f"{short(theirs)}, this loader has {short(ours)}")
     epoch, position = (_number(state, field, most)
                        for field, most in (("epoch", U32), ("position", U64)))
     if position > samples:

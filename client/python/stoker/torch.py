@@ -85,6 +85,9 @@ class Loader(IterableDataset[Any]):
                             "use it as it is, or with DataLoader(..., num_workers=0)")
         return _loader.Iteration(self._loader, self._tensors)
 
+    def __repr__(self) -> str:
+        return f"<stoker.torch.Loader {self._loader._words()}>"
+
     def set_epoch(self, epoch: int) -> None:
         self._loader.set_epoch(epoch)
 
