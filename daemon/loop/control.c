@@ -43,7 +43,8 @@ void control_status(struct session *session, const struct message *message)
 	pack_setting(packer, "max_readers_per_user", server->config->max_readers_per_user);
 	pack_setting(packer, "ring_memory_per_user", server->config->ring_memory_per_user);
 	pack_setting(packer, "queued_per_user", server->config->queued_per_user);
-	pack_setting(packer, "lease_timeout_s", server->config->lease_timeout_ms / 1000);
+	/* Rounded up: 0 would say that there is none. */
+	pack_setting(packer, "lease_timeout_s", (server->config->lease_timeout_ms + 999u) / 1000);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		pack_setting(packer, counter_name((enum counter)i), server->counters[i]);
 	if (packer_bytes(packer, &reply.report.values.packed) < 0) {
