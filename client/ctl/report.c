@@ -22,8 +22,6 @@ static const struct {
 	{"ring_memory_per_user", "what one user's rings may take; 0: any"},
 	{"queued_per_user", "samples of one user on their way at most; 0: any"},
 	{"lease_timeout_s", "how long a batch may be held; 0: for ever"},
-	{"rss", "memory of the process"},
-	{"open_fds", "open descriptors"},
 };
 
 /* These stand in the headline. */
