@@ -335,23 +335,23 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 			  int64_t until, int timeout_ms)
 {
 	struct message message;
-	bool holds_all =
-		timeout_ms < 0 && batch_count(stoker->held, stoker->attachment) >= stoker->inflight;
+	bool holds_all = batch_count(stoker->held, stoker->attachment) >= stoker->inflight;
 	int64_t left = until < 0 ? -1 : until - clock_ms();
 	int wait_ms = until < 0 ? -1 : left < 0 ? 0 : (int)left;
-	int r = connection_receive(&stoker->connection, holds_all ? HELD_MS : wait_ms, &message,
+	int r = connection_receive(&stoker->connection,
+				   holds_all && timeout_ms < 0 ? HELD_MS : wait_ms, &message,
 				   &stoker->fault);
 	if (r == 0)
 		return stoker_take(stoker, &message, batch_out);
 	if (r != -EAGAIN)
 		return r;
+	if (timeout_ms == 0)
+		return fault_say(&stoker->fault, -EAGAIN, "no batch is ready");
 	if (holds_all)
-		return fault_say(&stoker->fault, -EDEADLK,
+		return fault_say(&stoker->fault, timeout_ms < 0 ? -EDEADLK : -ETIMEDOUT,
 				 "all %llu batches in flight are held: release one, or raise "
 				 "inflight",
 				 (unsigned long long)stoker->inflight);
-	if (timeout_ms == 0)
-		return fault_say(&stoker->fault, -EAGAIN, "no batch is ready");
 	return fault_say(&stoker->fault, -ETIMEDOUT, "no batch was ready within %d ms%s%s",
 			 timeout_ms, *stoker->stalled.text ? ": " : "", stoker->stalled.text);
 }

@@ -155,12 +155,12 @@ static int manifest_choose_format(const struct row_format **out, const struct da
 	if (bundle_is_archive(spec->path))
 		return fault_say(
 			fault, DATASET_E_ARGUMENT,
-			"the archive %s has no files of CIFAR-10, CIFAR-100 or MNIST, or "
-			"cannot be read: say kind = cifar10, cifar100 or mnist to hear why",
+			"the archive %s has no files of CIFAR-10, CIFAR-100 or MNIST, or cannot be "
+			"read: unpack any other; kind = cifar10, cifar100 or mnist says why",
 			quote_text(&quote, spec->path));
 	return fault_say(fault, DATASET_E_ARGUMENT,
-			 "the name of the manifest %s does not tell its format (.txt .tsv .csv "
-			 ".jsonl): say format = lines, tsv, csv or jsonl",
+			 "%s is no folder of class folders, and no manifest by its name (.txt .tsv "
+			 ".csv .jsonl): name a folder, or say format = lines, tsv, csv or jsonl",
 			 quote_text(&quote, spec->path));
 }
 

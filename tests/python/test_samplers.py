@@ -108,6 +108,9 @@ def test_datasets_mixed(near, folder, tmp_path):
     assert loader.paths([0, COUNT]) == [folder + "/class0/000.png", other + "/class0/000.png"]
     with pytest.raises(ValueError, match="2 weights for 1"):
         stoker.Mix([folder], weights=[1, 2])
+    for wrong in ([folder], str(folder), {"path": folder}):
+        with pytest.raises(ValueError, match="a Mix is a list of 2 to 16 datasets, not"):
+            stoker.Mix(wrong)
     with pytest.raises(ValueError, match="num_samples"):
         stoker.Mix([folder, other], num_samples=2)
     mix = stoker.Mix([folder, other], weights=[0.25, 0.75], num_samples=400)

@@ -208,6 +208,7 @@ static void test_waiting(void **state)
 		assert_int_equal(stoker_next(stoker, &batch[i], -1), 1);
 	assert_int_equal(stoker_next(stoker, &batch[3], 0), -EAGAIN);
 	assert_int_equal(stoker_next(stoker, &batch[3], 20), -ETIMEDOUT);
+	assert_says(stoker, "all 3 batches in flight are held: release one");
 	assert_null(batch[3]);
 	assert_int_equal(stoker_next(stoker, &batch[3], -1), -EDEADLK);
 	assert_says(stoker, "all 3 batches");

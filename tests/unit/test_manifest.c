@@ -248,6 +248,7 @@ static void test_manifest_root(void **state)
 	dataset_spec_deinit(&spec);
 	assert_int_equal(open_with(&dataset, at("lists/list"), "root", at("lost")),
 			 DATASET_E_ARGUMENT); /* the ending does not tell the format */
+	assert_words("lists/list is no folder of class folders, and no manifest by its name");
 	put("lists/list.txt", "x 1\n");
 	assert_int_equal(open_with(&dataset, at("lists/list.txt"), "root", at("lost")),
 			 DATASET_E_OPEN);

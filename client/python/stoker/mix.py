@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
+from .errors import short
 from .samplers import Weighted
 
 __all__ = ["Mix"]
@@ -30,6 +31,8 @@ class Mix:
         if self.weights is not None and len(self.weights) != len(self.datasets):
             raise ValueError(f"there are {len(self.weights)} weights for "
                              f"{len(self.datasets)} datasets")
+        if not isinstance(self.datasets, (list, tuple)) or len(self.datasets) < 2:
+            raise ValueError(f"a Mix is a list of 2 to 16 datasets, not {short(self.datasets)}")
 
     def sampler(self, other: Any) -> Any:
         """The weights as a sampler, else the other one, which may be None."""
