@@ -346,9 +346,9 @@ static int choose(struct text text, const char *const *words, int count)
 	return -1;
 }
 
-/* NULL, or what is wrong with an argument. */
-static const char *attachment_take(struct attachment *attachment,
-				   const struct message_attach *attach)
+/* NULL, or what is wrong with a word. */
+static const char *attachment_take_words(struct attachment *attachment,
+					 const struct message_attach *attach)
 {
 	static const char *const last[] = {"short", "drop", "pad"};
 	static const char *const bad[] = {"error", "substitute"};
@@ -366,6 +366,17 @@ static const char *attachment_take(struct attachment *attachment,
 		return "start must be position or live";
 	if (pace < 0)
 		return "pace must be auto, free or together";
+	attachment->request.share.last = (enum last_batch)last_batch;
+	attachment->request.pace = (enum reader_pace)pace;
+	attachment->order.substitute = bad_samples == 1;
+	attachment->live = start == 1;
+	return NULL;
+}
+
+/* Likewise with any argument. */
+static const char *attachment_take(struct attachment *attachment,
+				   const struct message_attach *attach)
+{
 	if (attachment->sampler.kind != SAMPLER_NONE &&
 	    (attach->subset_start != 0 || attach->subset_stop != UINT64_MAX))
 		return "subset_start, subset_stop and a sampler do not go together: a sampler is "
@@ -378,7 +389,6 @@ static const char *attachment_take(struct attachment *attachment,
 		.shuffle = attach->shuffle,
 		.order_seed = attach->order_seed,
 		.augment_seed = attach->augment_seed,
-		.substitute = bad_samples == 1,
 		.exif = attach->exif_orientation,
 		.echo = (uint32_t)attach->echo,
 		.echo_window = attach->echo_window,
@@ -386,8 +396,7 @@ static const char *attachment_take(struct attachment *attachment,
 	attachment->request = (struct reader_request){
 		.share = {.batch_size = attach->batch_size,
 			  .rank = attach->rank,
-			  .world = attach->world,
-			  .last = (enum last_batch)last_batch},
+			  .world = attach->world},
 		.epoch = attach->epoch,
 		.position = attach->position,
 		.epochs = attach->epochs,
@@ -396,17 +405,15 @@ static const char *attachment_take(struct attachment *attachment,
 			   .path = attach->accept_path,
 			   .inflight = (unsigned)attach->inflight,
 			   .prefetch = attach->prefetch},
-		.pace = (enum reader_pace)pace,
 		.moves = attach->accept_moves,
 	};
 	text_copy(attachment->request.job, READER_JOB, attach->job);
 	text_copy(attachment->expected.dataset, 33, attach->expect_dataset);
 	text_copy(attachment->expected.pipeline, 33, attach->expect_pipeline);
 	text_copy(attachment->expected.sampling, 33, attach->expect_sampling);
-	attachment->live = start == 1;
 	attachment->subset_start = attach->subset_start;
 	attachment->subset_stop = attach->subset_stop;
-	return NULL;
+	return attachment_take_words(attachment, attach);
 }
 
 /* Everything that can be refused before the dataset is touched. */
