@@ -84,8 +84,9 @@ def minimal(name):
             "reader": 1, "stream": 1, "ring": 1, "dataset_fingerprint": "0" * 32,
             "pipeline_hash": "0" * 32, "samples": 1, "batches": 1, "transport": "fd",
             "bytes": 4096, "lease": 1, "epoch": 0, "position": 0, "count": 1, "runs": [[0, 1]],
-            "next_epoch": 0, "next_position": 0, "sample": 0, "deadline_ms": 1, "values": {},
-            "items": [], "next": 0, "value": "1", "inflight": 1, "dataset": {}, "batch_size": 1}
+            "next_epoch": 0, "next_position": 0, "sample": 0, "deadline_ms": 1, "read_ms": 1,
+            "values": {}, "items": [], "next": 0, "value": "1", "inflight": 1, "dataset": {},
+            "batch_size": 1}
 
 
 @pytest.mark.parametrize("length", [0, 65537, 2**31 - 1, 2**31, 2**32 - 1])
