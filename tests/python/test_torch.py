@@ -118,6 +118,13 @@ def test_worker_processes_are_refused_in_words(daemon, make):
     assert len(daemon.peers) >= 1
 
 
+@pytest.mark.parametrize("name, words", [
+    ("num_workers", "stokerctl set workers"), ("generator", "seed"), ("pin_memory", "around")])
+def test_what_a_dataloader_has_says_what_it_is_here(make, name, words):
+    with pytest.raises(TypeError, match=f"no {name} here: .*{words}"):
+        make(**{name: 4})
+
+
 def test_ranks_of_torchs_group(make, tmp_path, monkeypatch):
     """Also of one that no launcher put into the environment, as torch.multiprocessing.spawn()."""
     torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0,

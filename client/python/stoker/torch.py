@@ -26,6 +26,15 @@ __all__ = ["Loader"]
 # numpy has the bits only; as signed ones, which every torch knows.
 _BITS = {"bfloat16": torch.bfloat16}
 
+# What only a DataLoader has, and what to do in its place.
+_WORKERS = "the daemon has the workers, `stokerctl set workers 8`"
+_DATALOADERS = {
+    "num_workers": _WORKERS, "persistent_workers": _WORKERS, "worker_init_fn": "give a seed",
+    "generator": "give a seed", "prefetch_factor": "prefetch is the ring's size, in batches",
+    "collate_fn": "apply it to the batches", "batch_sampler": "give batch_size and sampler",
+    "pin_memory": "put DataLoader(loader, batch_size=None, pin_memory=True) around the loader",
+}
+
 
 class Loader(IterableDataset[Any]):
     """Batches as torch tensors (images, labels), of shapes and types as in stoker.Loader; other
@@ -50,6 +59,8 @@ class Loader(IterableDataset[Any]):
     def __init__(self, dataset: Dataset, batch_size: int, *, node: Optional[Node] = None,
                  copy: bool = False, **options: Any) -> None:
         super().__init__()
+        for name in _DATALOADERS.keys() & options.keys():
+            raise TypeError(f"there is no {name} here: {_DATALOADERS[name]}")
         node = connect() if node is None else node
         if dist.is_available() and dist.is_initialized() and \
                 options.get("rank") is None and options.get("world_size") is None:
