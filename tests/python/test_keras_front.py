@@ -199,3 +199,22 @@ def test_fit_takes_two_of_them(real):
     history = model.fit(images.flow(x, y, batch_size=8, subset="training"), epochs=2, verbose=0,
                         validation_data=images.flow(x, y, batch_size=8, subset="validation"))
     assert len(history.history["val_loss"]) == 2
+
+
+def test_fit_trains_on_each_epoch_once(daemon, node):
+    """Keras looks at batches before it begins: they come again, also where a run goes on."""
+    loader = node.loader("/data/20", batch_size=4, epochs=2, timeout=20)
+    data = stoker.keras.Dataset(loader)
+    model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(10, "softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    assert model.fit(data, verbose=0).epoch == [0] and (loader.epoch, loader.position) == (1, 0)
+    model.fit(data, verbose=0)
+    assert (loader.epoch, loader.position) == (2, 0)
+    loader.set_epoch(0)
+    state = {**loader.state_dict(), "position": 8}
+    loader.load_state_dict(state)
+    data = stoker.keras.Dataset(loader)
+    data.on_epoch_begin()  # as JAX and torch do it
+    images = data[0][0]
+    data.on_epoch_end()
+    assert loader.state_dict() == state and np.array_equal(data[0][0], images)

@@ -48,6 +48,9 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
             raise ValueError("keras takes no bfloat16 from NumPy: take dtype float16 or float32")
         self.loader = loader
         self._batches: Optional[Iteration[Batch]] = None
+        self._start: Dict[str, Any] = {}  # where they began
+        self._taken = 0  # so many of them
+        self._begun = self._ever = False  # is Keras in an epoch, was it in one?
 
     def __len__(self) -> int:
         return len(self.loader)
@@ -55,22 +58,34 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
     def _next(self) -> Batch:
         """The epoch's next batch, or the next epoch's first: an epoch that was entered in its
         middle has fewer than Keras asks for."""
-        if self._batches is not None:
-            try:
-                return next(self._batches)
-            except StopIteration:
-                pass
-        self._batches = self.loader.batches()
-        return next(self._batches)
+        if self._batches is None:
+            self._batches = self.loader.batches()
+            self._start, self._taken = self.loader.state_dict(), 0
+        self._taken += 1
+        try:
+            return next(self._batches)
+        except StopIteration:
+            self._batches = self.loader.batches()
+            return next(self._batches)
 
     def __getitem__(self, index: int) -> Any:
         with self._next() as batch:
             return tuple(batch[name].copy() for name in ("image", "label", "weight")
                          if name in self.loader.fields)
 
+    def on_epoch_begin(self) -> None:
+        self._begun = True
+
     def on_epoch_end(self) -> None:
-        """The next batch is the first of the loader's next epoch."""
+        """The next batch is the first of the loader's next epoch. What Keras took to learn the
+        shapes comes again: up to two batches, with TensorFlow before each fit(), with the others
+        as if in an epoch, before the first."""
+        looked = self._taken <= 2 and not (self._begun and self._ever)
+        if self._batches is not None and looked and self._taken < len(self):
+            self.loader.load_state_dict(self._start)
         self._batches = None
+        self._ever |= self._begun
+        self._begun = False
 
 
 class Flow(Dataset):
