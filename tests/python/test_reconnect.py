@@ -2,6 +2,7 @@
 """A daemon that dies or stops and comes back: the program sees a pause and nothing else."""
 import gc
 import os
+import signal
 import socket
 import threading
 import time
@@ -96,6 +97,41 @@ def test_a_stop_is_a_pause_too(daemon, node):
     assert [value for images, _ in it for value in values(images, 0)] == expected(0, range(4, 20))
     assert loader.reconnects == 1 and values(kept[0], 0) == expected(0, range(4))
     timer.join()
+
+
+def test_a_stop_between_epochs_is_a_pause_too(daemon, node):
+    loader = node.loader("/data/20", batch_size=4, timeout=20)
+    for _ in loader:
+        break
+    drains = [True]
+    daemon.hooks["attach"] = lambda peer, fields: drains and drains.pop() and (
+        peer.fail(fields["seq"], 27, "stopping", "stokerd is about to stop") or True)
+    assert [value for images, _ in loader for value in values(images, 1)] == expected(1, range(20))
+    assert loader.reconnects == 1
+
+
+@pytest.mark.parametrize("error, seconds", [(TimeoutError, 0.1), (KeyboardInterrupt, 20)])
+def test_what_is_broken_off_can_be_asked_again(daemon, node, error, seconds):
+    """A reply that may still come is nobody's; what is held keeps its lease."""
+    loader = node.loader("/data/20", batch_size=4)
+    kept = next(iter(loader))
+    late = []
+    daemon.hooks["attach"] = lambda *request: late.append(request) or True
+    if error is KeyboardInterrupt:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+    loader.timeout = seconds
+    with pytest.raises(error):
+        iter(loader)
+    del daemon.hooks["attach"]
+    late[0][0].on_attach(late[0][1])
+    loader.timeout = 20
+    assert [value for images, _ in loader
+            for value in values(images, 1)] == expected(1, range(20))
+    assert loader.reconnects == 1 and len(daemon.peers) == 2
+    assert values(kept[0], 0) == expected(0, range(4))
+    del kept
+    daemon.settle(lambda: len(daemon.peers) == 1)
 
 
 @pytest.mark.parametrize("off", [0, None])

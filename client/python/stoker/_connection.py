@@ -31,7 +31,8 @@ class Connection:
     """A connected socket whose peer was found to be the daemon.
 
     ``held``: the leases that the application holds, each with its count (the first is number 1)
-    and whether it was taken as a Batch. ``lost``: it was the daemon that closed it.
+    and whether it was taken as a Batch. ``lost``: the daemon closed it, or nobody waited for its
+    answer.
     """
 
     def __init__(self, sock: socket.socket, uid: int) -> None:
@@ -68,7 +69,7 @@ class Connection:
     def check(self) -> None:
         """Raise unless this process may use the connection."""
         self.check_process()
-        if self._closed:
+        if self._closed or self._retired:
             raise Disconnected("the connection to stokerd is closed")
 
     def request(self, name: str, reply: str, /, **fields: Any) -> Dict[str, Any]:
@@ -79,28 +80,43 @@ class Connection:
                        **fields: Any) -> Dict[str, Any]:
         """Send a request and wait for its reply; whatever else comes stays for receive().
 
-        Raises the daemon's error, TimeoutError (the connection is closed then, as the reply may
-        still come), Disconnected or ProtocolError.
+        Raises the daemon's error, TimeoutError, Disconnected or ProtocolError. Who waits no longer,
+        for a time-out or an interrupt, has lost the connection: the reply may still come.
         """
         self.check()
         self._seq += 1
         self.send(name, seq=self._seq, **fields)
-        deadline = None if timeout is None else time.monotonic() + timeout
+        message = None
+        try:
+            message = self._reply(None if timeout is None else time.monotonic() + timeout)
+        finally:
+            if message is None and not self._closed:
+                self._give_up()
+        if message is None:
+            raise TimeoutError(f"stokerd did not answer {name} within {timeout:g} s")
+        if message.name == "error":
+            raise from_message(message.fields)
+        if message.name != reply:
+            raise self.broken(f"{message.name} as the answer to {name}")
+        return message.fields
+
+    def _reply(self, deadline: Optional[float]) -> Optional[_wire.Received]:
         while True:
             message = self._next(deadline)
             if message is None:
-                self.close()
-                raise TimeoutError(f"stokerd did not answer {name} within {timeout:g} s")
-            if message.name == "progress" and message.fields["seq"] == self._seq:
-                continue
+                return None
             if message.fields.get("seq") != self._seq:
                 self._inbox.append(message)
-            elif message.name == "error":
-                raise from_message(message.fields)
-            elif message.name == reply:
-                return message.fields
-            else:
-                raise self.broken(f"{message.name} as the answer to {name}")
+            elif message.name != "progress":
+                return message
+
+    def _give_up(self) -> None:
+        """No more requests; what the application holds stays as it is while it does."""
+        self.lost = self._paused = True  # no CREDIT: the daemon may not have attached us
+        if self.held:
+            self.retire()
+        else:
+            self.close()
 
     def receive(self, timeout: Optional[float]) -> Optional[_wire.Received]:
         """The next message in order; None after ``timeout`` seconds (None: wait for ever)."""

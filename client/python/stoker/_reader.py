@@ -200,8 +200,8 @@ class Reader:
             self._away = error
         else:
             raise type(error)(f"{error}; state_dict() says where to go on") from error
-        # A daemon that stops begins nothing new, so what is held stays as it is without a lease.
-        self._connection.close()
+        if isinstance(error, Stopping):  # begins nothing new: what is held needs no lease
+            self._connection.close()
         done = (self._patience.lose() or given_up) and self._reattach(place)
         while not done:
             if time.monotonic() >= deadline:

@@ -322,7 +322,7 @@ class Loader(Reader):
             self._connection.check()
             if place != self._at or not self._attached:
                 self._move(place)
-        except Disconnected as error:
+        except (Disconnected, Stopping) as error:
             self._recover(error, place, self._deadline())
         self._said = None
         self._said_last = False
