@@ -95,9 +95,10 @@ static int decoder_turn(struct decoder *decoder, const struct turn *turn, struct
 	return 0;
 }
 
-static void decoder_forget(struct decoder *decoder)
+void decoder_end(struct decoder *decoder)
 {
 	jpeg_end(decoder->jpeg);
+	jpeg_trim(decoder->jpeg, KEEP_BYTES);
 	decoder->format = FORMAT_NONE;
 	buffer_trim(&decoder->row, KEEP_BYTES);
 	buffer_trim(&decoder->pixels, KEEP_BYTES);
@@ -177,7 +178,7 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		  const struct decode_limits *limits, bool exif, int32_t *width_out,
 		  int32_t *height_out, struct fault *fault)
 {
-	decoder_forget(decoder);
+	decoder_end(decoder);
 	decoder->input = (struct codec_input){data, size, *limits, clock_thread_ns(), false};
 	enum format format = format_of(data, size);
 	int r;

@@ -52,7 +52,7 @@ void decoder_free(struct decoder *decoder);
 int decoder_self_test(struct fault *fault);
 
 /*
- * Read the header. `data` is borrowed until the next decoder_begin() or decoder_free(). With `exif`
+ * Read the header. `data` is borrowed until decoder_end() or the next decoder_begin(). With `exif`
  * the picture is turned as its EXIF orientation says, and all coordinates are those of the turned
  * picture. 0, a condition or -ENOMEM.
  */
@@ -90,8 +90,11 @@ void decoder_set_numbers(struct decoder *decoder);
 
 /*
  * Decode at least the part `need` (inside the picture, not empty) of the image begun. `out` borrows
- * the decoder's memory until the next decoder_begin(). 0, a condition or -ENOMEM.
+ * the decoder's memory until decoder_end() or the next decoder_begin(). 0, a condition or -ENOMEM.
  */
 int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault);
+
+/* Nobody needs the image begun, if there is one, any more: what a large one took is given back. */
+void decoder_end(struct decoder *decoder);
 
 #endif

@@ -70,6 +70,17 @@ void entropy_free(struct entropy *entropy)
 	free(entropy);
 }
 
+void entropy_trim(struct entropy *entropy, size_t keep)
+{
+	buffer_trim(&entropy->bytes, keep);
+	if (entropy->memory_bytes <= keep)
+		return;
+	free(entropy->memory);
+	entropy->memory = NULL;
+	entropy->memory_bytes = 0;
+	entropy->at = NULL;
+}
+
 /* --- tables --- */
 
 static void table_fill_aside(struct entropy_table *table, uint32_t code, unsigned length,

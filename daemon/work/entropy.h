@@ -22,6 +22,8 @@ struct entropy_kernel;
 
 int entropy_new(struct entropy **out, const struct entropy_kernel *kernel); /* 0 or -ENOMEM */
 void entropy_free(struct entropy *entropy);
+/* Between pictures: give back each piece of scratch memory that is larger. */
+void entropy_trim(struct entropy *entropy, size_t keep);
 
 /*
  * Begin with the MCUs of `box` (in MCUs; inside the frame, not empty). `data`, the file, and the

@@ -487,3 +487,9 @@ void jpeg_end(struct jpeg *jpeg)
 	jpeg_pools_reset(&jpeg->pools);
 	jpeg->ready = false;
 }
+
+void jpeg_trim(struct jpeg *jpeg, size_t keep)
+{
+	buffer_trim(&jpeg->ink, keep);
+	shortcut_trim(jpeg->shortcut, keep);
+}

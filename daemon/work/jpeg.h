@@ -35,5 +35,7 @@ int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct
 	      struct fault *fault);
 
 void jpeg_end(struct jpeg *jpeg); /* forget the image; harmless when there is none */
+/* Between images: give back each piece of scratch memory that is larger. */
+void jpeg_trim(struct jpeg *jpeg, size_t keep);
 
 #endif

@@ -480,6 +480,7 @@ void sample_make(struct job *job, struct sample_kit *kit)
 		sample_look(job, kit);
 	else
 		sample_fill(job, kit);
+	decoder_end(kit->decoder);
 	buffer_trim(&kit->mate, KEEP_MAX);
 	job->work_ns = clock_ns() - start;
 }

@@ -64,6 +64,12 @@ void shortcut_free(struct shortcut *shortcut)
 	free(shortcut);
 }
 
+void shortcut_trim(struct shortcut *shortcut, size_t keep)
+{
+	entropy_trim(shortcut->entropy, keep);
+	buffer_trim(&shortcut->own, keep);
+}
+
 /* --- what libjpeg has read of the header --- */
 
 static int refusal_of(const struct jpeg_decompress_struct *cinfo)

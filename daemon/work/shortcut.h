@@ -24,6 +24,8 @@ extern const bool shortcut_built_in;
 
 int shortcut_new(struct shortcut **out); /* 0 or -ENOMEM */
 void shortcut_free(struct shortcut *shortcut);
+/* Between pictures: give back each piece of scratch memory that is larger. */
+void shortcut_trim(struct shortcut *shortcut, size_t keep);
 
 /*
  * Whether the picture, whose header libjpeg has just read, has an index that knows the part `need`:

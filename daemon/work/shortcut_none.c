@@ -17,6 +17,11 @@ void shortcut_free(struct shortcut *shortcut)
 	(void)shortcut;
 }
 
+void shortcut_trim(struct shortcut *shortcut, size_t keep)
+{
+	(void)shortcut, (void)keep;
+}
+
 bool shortcut_find(struct shortcut *shortcut, const struct jpeg_decompress_struct *cinfo,
 		   const struct codec_input *input, const struct decode_origin *origin,
 		   struct rect need)

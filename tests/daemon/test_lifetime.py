@@ -5,13 +5,13 @@ within a second, nobody else notices.
 
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 
+import PIL.Image
 import pytest
 
 from harness import MESSAGES, SLOW, digest_of, frame, wait_for
@@ -334,23 +334,37 @@ def test_flat_memory(daemon, photos):
         assert after.rss <= before.rss + (2 << 20)
 
 
-@pytest.mark.parametrize("kind", ["mask", "mix"])
-def test_a_large_picture_is_no_habit(daemon, photos, tmp_path, kind):
-    """What the workers took to make large samples is given back with the last of them."""
-    path, wish, last = photos, {"dtype": "float16", "subset_stop": 8}, [{"name": "MixUp"}]
+def large_samples(photos, folder, kind):
+    """What is attached to, for samples that need much memory, and next to none, on their way."""
+    if kind == "mix":
+        return [(photos, {"dtype": "float16", "subset_stop": 4, "transforms": [
+            {"name": "Resize", "size": [edge, edge]}, {"name": "MixUp"}]}) for edge in (3200, 32)]
+    for name, edge in ("large", 5000), ("small", 60):
+        (folder / name).mkdir()
+        PIL.Image.new("RGB", (edge, edge)).save(folder / name / "0.png")
+    rows = (folder / "masks.jsonl")
+    rows.write_text('{"path": "small/0.png", "mask": "small/0.png"}\n' * 4)
     if kind == "mask":
-        shutil.copytree(photos, tmp_path / "data")
-        name = next((tmp_path / "data").rglob("*.png")).relative_to(tmp_path / "data")
-        path, wish, last = tmp_path / "data" / "masks.jsonl", {"dtype": "uint8"}, []
-        path.write_text(f'{{"path": "{name}", "mask": "{name}"}}\n' * 8)
+        return [(rows, {"dtype": "uint8", "transforms": [{"name": "Resize", "size": [edge, edge]}]})
+                for edge in (3200, 32)]
+    rows = (folder / "large.lines", folder / "small.lines")
+    for path in rows:
+        path.write_text(f"{path.stem}/0.png 0\n" * 4)
+    return [(path, {"transforms": [{"name": "Resize", "size": [32, 32]}]}) for path in rows]
 
-    def make(edge):
+
+@pytest.mark.parametrize("kind", ["picture", "mask", "mix"])
+def test_a_large_sample_is_no_habit(daemon, photos, tmp_path, kind):
+    """What the workers took for it is given back with the last one. (All of it is in pieces that
+    are more than malloc would keep for the next.)"""
+    large, small = large_samples(photos, tmp_path, kind)
+
+    def make(path, wish):
         with daemon.connect() as peer:
-            peer.attach(path, **{**STREAM, **wish, "batch_size": 1, "epochs": 1,
-                                 "transforms": [{"name": "Resize", "size": [edge, edge]}, *last]})
-            assert sum(1 for _ in peer.samples(keep=())) == 8
+            peer.attach(path, **{**STREAM, **wish, "batch_size": 1, "epochs": 1})
+            assert sum(1 for _ in peer.samples(keep=())) == 4
 
-    make(32)
+    make(*small)
     before = daemon.usage()
-    make(3200)  # each more than malloc would keep for the next
+    make(*large)
     daemon.settle(before._replace(rss=before.rss + (16 << 20)))
