@@ -200,6 +200,23 @@ def test_a_batch_in_a_cycle_does_not_block(node):
         gc.enable()
 
 
+def test_closing_ends_a_wait_in_another_thread(daemon, node, caplog):
+    """It was a daemon that had gone away, and the closed loader attached again."""
+    loader = node.loader("/data/20", batch_size=4, inflight=2, timeout=60)
+    it = iter(loader)
+    held = [next(it), next(it)]
+    daemon.settle(lambda: len(daemon.peers) == 1)
+    begun = time.monotonic()
+    closing = threading.Timer(0.3, node.close)
+    closing.start()
+    with pytest.raises(stoker.Error, match="the loader is closed"):
+        next(it)
+    assert time.monotonic() - begun < 4 and len(held) == 2  # before it warns of what is held
+    assert loader.reconnects == 0 and not caplog.records
+    closing.join()
+    daemon.settle(lambda: not daemon.peers)
+
+
 def test_fork(daemon, node):
     loader = node.loader("/data/20", batch_size=4)
     it = iter(loader)

@@ -180,6 +180,10 @@ class Connection:
     def close(self) -> None:
         """Close the socket: the daemon takes back everything. May be called twice."""
         self._closed = True
+        try:
+            self._sock.shutdown(socket.SHUT_RDWR)  # wakes a thread that waits for it
+        except OSError:
+            pass
         self._sock.close()
         for fd in self._fds:
             os.close(fd)

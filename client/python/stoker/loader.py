@@ -308,6 +308,10 @@ class Loader(Reader):
         if self._closed:
             raise Error("the loader is closed: node.loader() makes another")
 
+    def _reattach(self, place: Place) -> bool:
+        self._check()
+        return super()._reattach(place)
+
     def _begin(self) -> Tuple[int, int]:
         """Be ready for another iteration; returns its number and its epoch."""
         self._check()
@@ -380,6 +384,7 @@ class Loader(Reader):
                 message = self._receive(
                     None if until == math.inf else max(0.0, until - time.monotonic()))
             except (Disconnected, Stopping) as error:
+                self._check()  # closed meanwhile, by another thread or in a signal's handler
                 self._recover(error, self._at, deadline)
                 continue
             if message is not None:
