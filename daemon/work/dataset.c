@@ -122,8 +122,9 @@ static int dataset_choose_kind(const struct dataset_kind **out, const struct dat
 		return 0;
 	}
 	if (stat(spec->path, &stat_))
-		return fault_say(fault, DATASET_E_OPEN, "cannot open the dataset %s: %s",
-				 quote_text(&quote, spec->path), strerror(errno));
+		return fault_say(fault, DATASET_E_OPEN, "cannot open the dataset %s: %s%s",
+				 quote_text(&quote, spec->path), strerror(errno),
+				 errno == EACCES ? " to the daemon's user" : "");
 	while (i + 1 < KINDS && !kinds[i]->suits(spec->path, S_ISDIR(stat_.st_mode)))
 		i++;
 	*out = kinds[i];

@@ -33,13 +33,20 @@ int root_open_at(const struct root *root, const char *path, int flags)
 	}
 }
 
-int root_open(struct root *root, const char *path, struct fault *fault)
+/* Who asked may well be able to read it: it is the daemon that opens datasets. */
+static int root_say(const char *path, int error, struct fault *fault)
 {
 	struct quote quote;
+	return fault_say(fault, ROOT_E_OPEN, "cannot open the folder %s: %s%s",
+			 quote_text(&quote, path), strerror(error),
+			 error == EACCES ? " to the daemon's user" : "");
+}
+
+int root_open(struct root *root, const char *path, struct fault *fault)
+{
 	struct root opened = {.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
 	if (opened.fd < 0)
-		return fault_say(fault, ROOT_E_OPEN, "cannot open the folder %s: %s",
-				 quote_text(&quote, path), strerror(errno));
+		return root_say(path, errno, fault);
 	int probe = root_open_at(&opened, ".", O_PATH | O_DIRECTORY);
 	if (probe >= 0) {
 		close(probe);
@@ -53,8 +60,7 @@ int root_open(struct root *root, const char *path, struct fault *fault)
 				 "openat2 (%s), without which a dataset cannot be read safely: "
 				 "Linux 5.6 or newer is needed",
 				 strerror(-probe));
-	return fault_say(fault, ROOT_E_OPEN, "cannot open the folder %s: %s",
-			 quote_text(&quote, path), strerror(-probe));
+	return root_say(path, -probe, fault);
 }
 
 void root_close(struct root *root)
