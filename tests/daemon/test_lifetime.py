@@ -361,7 +361,7 @@ def test_a_large_sample_is_no_habit(daemon, photos, tmp_path, kind):
 
     def make(path, wish):
         with daemon.connect() as peer:
-            peer.attach(path, **{**STREAM, **wish, "batch_size": 1, "epochs": 1})
+            peer.attach(path, **{**STREAM, **wish, "batch_size": 1, "epochs": 1, "prefetch": 2})
             assert sum(1 for _ in peer.samples(keep=())) == 4
 
     make(*small)
