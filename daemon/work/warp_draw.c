@@ -70,10 +70,17 @@ struct turn {
 	bool expand;
 };
 
-/* As Python's round(number, 15), for numbers from -1 to 1. */
+/* As Python's round(number, 15), for numbers from -1 to 1: to the nearest of it, not of the
+ * product, which may be a half only because it was rounded itself. */
 static double round_15(double number)
 {
-	return round_even(number * 1e15) / 1e15;
+	double product = number * 1e15, left = fma(number, 1e15, -product);
+	double whole = round_even(product);
+	if (product - whole == 0.5 && left > 0.0)
+		whole += 1.0;
+	else if (product - whole == -0.5 && left < 0.0)
+		whole -= 1.0;
+	return whole / 1e15;
 }
 
 static void matrix_at(const double a[6], double x, double y, double at[2])

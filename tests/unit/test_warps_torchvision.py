@@ -100,6 +100,17 @@ def test_as_torchvision(make):
         close(noise(rng, *random_size(rng)), transforms, random_key(rng))
 
 
+@pytest.mark.parametrize("degrees", [76.5, -76.5, 13.5])
+def test_the_middle_stays(degrees):
+    """There places are whole but for the fifteenth digit of a sine, which Python rounds."""
+    rng = random.Random(1)
+    turn = [{"name": "RandomRotation", "degrees": [degrees, degrees], "interpolation": "bicubic"},
+            {"name": "CenterCrop", "size": 29}]
+    for _ in range(9):
+        got, want = pixels(noise(rng, 45, 37), turn, (1, 0, 0))
+        assert (got.reshape(want.shape) == want).all()
+
+
 @pytest.mark.parametrize("size", [(1, 1), (1, 40), (40, 1), (2, 3), (3, 2)])
 def test_odd_pictures(size):
     rng = random.Random(size[0])
