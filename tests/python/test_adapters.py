@@ -168,6 +168,17 @@ def test_tensorflow(near, folder, wanted):
         same(dataset.as_numpy_iterator(), wanted[0] + wanted[1])
 
 
+def test_tensorflow_holds_nothing(daemon, node):
+    """Also where it stops asking."""
+    pytest.importorskip("tensorflow")
+    import stoker.tf
+    loader = node.loader("/data/20", batch_size=4, inflight=1, timeout=20)
+    kept = iter(stoker.tf.dataset(loader))
+    assert len(next(kept)[1]) == 4
+    daemon.settle(lambda: daemon.count("release") > 0)
+    assert len(list(stoker.tf.dataset(loader))) == 5
+
+
 def test_jax(near, folder, wanted):
     pytest.importorskip("jax")
     import stoker.jax

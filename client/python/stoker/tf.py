@@ -34,7 +34,9 @@ def dataset(loader: Loader, epochs: int = 1) -> tf.data.Dataset:
 
     def batches() -> Iterator[Tuple[Any, Any]]:
         for _ in range(epochs):
-            for images, labels in loader:
-                yield images.copy(), labels.copy()
+            for batch in loader.batches():
+                with batch:  # not held while TensorFlow waits, or where it never asks again
+                    copies = batch.images.copy(), batch.labels.copy()
+                yield copies
 
     return tf.data.Dataset.from_generator(batches, output_signature=signature)
