@@ -39,7 +39,10 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
     Keras asks for, what comes is the epoch's next batch. So give fit() steps_per_epoch only if
     epochs are to be cut short, and leave workers at 1: the daemon's are those that work.
 
-    state_dict() and load_state_dict() of the loader say and set where to go on.
+    state_dict() and load_state_dict() of the loader say and set where to go on. Keras counts whole
+    epochs: one that is entered in its middle is filled up with the next one's first batches, and
+    the rest of that is skipped. To skip nothing, first run a fit(epochs=1, steps_per_epoch=n) of
+    the n batches that are left.
     """
 
     def __init__(self, loader: Loader) -> None:
