@@ -39,8 +39,9 @@ RESIZE = {"name": "Resize", "size": [36, 30]}
 
 @pytest.fixture(scope="module", name="daemons")
 def fixture_daemons():
-    """One that makes a sample at a time and knows no vectors, and one that has all it can have."""
-    daemons = [Daemon(environment={"STOKER_CPU": "plain"}, workers=1, fetchers=1),
+    """One that makes a sample at a time and knows no vectors and no index, and one that has all it
+    can have."""
+    daemons = [Daemon(environment={"STOKER_CPU": "plain"}, workers=1, fetchers=1, index_memory="0"),
                Daemon(workers=3, fetchers=2)]
     try:
         for daemon in daemons:
