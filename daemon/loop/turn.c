@@ -13,6 +13,8 @@
 
 #define TURN_SCALE 100 /* the largest weight: so much a nanosecond, divided by the weight */
 #define TURN_AVERAGE 8 /* samples that the average cost remembers */
+/* Thread time that who had less than its share may catch up with: while others go without. */
+#define TURN_CREDIT_NS 50000000u
 
 static struct turn *turn_new(struct user *user, uint64_t stream)
 {
@@ -73,6 +75,16 @@ static void turn_not_before(uint64_t *virtual_time, uint64_t others)
 		*virtual_time = others;
 }
 
+static void turn_not_far_behind(uint64_t *virtual_time, uint64_t others, uint64_t credit)
+{
+	turn_not_before(virtual_time, others > credit ? others - credit : 0);
+}
+
+static uint64_t turn_price(const struct turn *turn, uint64_t ns)
+{
+	return ns * TURN_SCALE / turn->weight;
+}
+
 void turn_enter(struct reader *reader)
 {
 	struct server *server = reader->ring->server;
@@ -127,6 +139,8 @@ static struct turn *turn_of_user(struct user *user, bool *waits_out)
 			continue;
 		}
 		bool waits = turn_look(turn);
+		turn_not_far_behind(&turn->virtual_time, user->turns_time,
+				    turn_price(turn, TURN_CREDIT_NS));
 		if (waits < *waits_out)
 			continue;
 		if (!first || waits > *waits_out || turn->virtual_time < first->virtual_time)
@@ -152,6 +166,7 @@ static struct turn *turn_first(struct server *server, bool *waits_out)
 			turn_not_before(&user->virtual_time, server->virtual_time);
 			continue;
 		}
+		turn_not_far_behind(&user->virtual_time, server->virtual_time, TURN_CREDIT_NS);
 		if (waits < *waits_out)
 			continue;
 		if (!first || waits > *waits_out || user->virtual_time < first->user->virtual_time)
@@ -222,11 +237,6 @@ struct reader *turn_next(struct server *server)
 	struct reader *reader = turn_reader(turn, waits);
 	reader->ring->turn = ++server->turns;
 	return reader;
-}
-
-static uint64_t turn_price(const struct turn *turn, uint64_t ns)
-{
-	return ns * TURN_SCALE / turn->weight;
 }
 
 static void turn_take(struct turn *turn, uint64_t ns)

@@ -4,9 +4,11 @@
  * pool's time evenly, and each one's streams share its part by weight: all have virtual clocks that
  * their samples' time moves on, a stream's divided by its weight, and the user furthest behind is
  * next with its stream furthest behind; first of those with a reader that waits. Who was away, or
- * at the limit of what a user may have queued, saves nothing up. Of a user's rings of a stream the
- * one furthest behind has half of the turns, so that rings meet, and all others the rest: in turn,
- * and every second time the reader that has waited longest. Within a ring readers take turns.
+ * at the limit of what a user may have queued, saves nothing up, and nobody much: who had all that
+ * it wanted, or was made for by its kin, would else keep all others waiting. Of a user's rings of a
+ * stream the one furthest behind has half of the turns, so that rings meet, and all others the
+ * rest: in turn, and every second time the reader that has waited longest. Within a ring readers
+ * take turns.
  *
  * Owns the line; walks only readers with something to order. Loop thread; knows no job, no slot.
  */

@@ -176,6 +176,23 @@ static void who_waits_is_first(void **state)
 	assert_in_range(line->turns[0], 900, 1010);
 }
 
+/* Reader 1 holds all that it asked for while 0 has thousands of turns; so does another user's. */
+static void who_had_enough_saved_little(void **state)
+{
+	struct line *line = *state;
+	put(line, 0, 0, 0, 10);
+	put(line, 1, 1, 0, 10);
+	put_of(line, BOB, 2, 2, 0, 10);
+	line->readers[1].leased = line->readers[2].leased = 2;
+	run(line, 5000);
+	assert_int_equal(line->turns[0], 5000);
+	line->readers[1].leased = line->readers[2].leased = 0;
+	run(line, 400);
+	assert_in_range(line->turns[0], 50, 100);
+	assert_in_range(line->turns[1], 100, 150);
+	assert_in_range(line->turns[2], 200, 250);
+}
+
 /* Whoever has how much ahead, and needs how many for a batch. */
 static void readers_of_a_ring_take_turns(void **state)
 {
@@ -347,6 +364,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_readers_are_one_stream, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_was_away_saved_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_waits_is_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_had_enough_saved_little, setup, teardown),
 		cmocka_unit_test_setup_teardown(readers_of_a_ring_take_turns, setup, teardown),
 		cmocka_unit_test_setup_teardown(rings_meet, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_is_hungry, setup, teardown),
