@@ -37,8 +37,14 @@ class Terminal:
         self.said = ""
         self.process = subprocess.Popen(
             command, stdin=self.slave, stdout=self.slave, stderr=self.slave,
-            start_new_session=True, env={**os.environ, "TERM": "xterm"},
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            start_new_session=True, env={**os.environ, "TERM": "xterm"}, preexec_fn=self.begin)
+
+    @staticmethod
+    def begin():
+        """As from a shell, also where the tests run in the background, or behind nohup."""
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
 
     def close(self):
         if self.process.poll() is None:
