@@ -16,7 +16,7 @@
 
 #define PACE_HICCUP_NS 50000000u /* held for so long, a reader goes on elsewhere */
 #define PACE_FADE 8		 /* being held fades in so many times the time it took */
-#define PACE_RETRY_NS 250000000u /* after a look that found no way */
+#define PACE_RETRY_NS 50000000u	 /* after a look that found no way: a mate may be nearer soon */
 
 static void pace_on_timer(uv_timer_t *timer);
 

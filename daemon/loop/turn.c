@@ -218,7 +218,7 @@ static struct reader *turn_reader(const struct turn *turn, bool waits)
 			continue;
 		if (!rest || reader->ring->turn < rest->turn)
 			rest = reader->ring;
-		if (!longest || reader->wait.batch_since_ns < longest->wait.batch_since_ns)
+		if (!longest || reader->wait.wants_since_ns < longest->wait.wants_since_ns)
 			longest = reader;
 	}
 	if (!rest)

@@ -46,6 +46,8 @@ void wait_change(struct wait *wait, enum wait_state state, const struct wait_sam
 		wait_split(wait, made, now_ns);
 	if (state == WAIT_FOR_BATCH && (made || wait->state != WAIT_FOR_BATCH))
 		wait->batch_since_ns = now_ns;
+	if (made || (wait->state != WAIT_FOR_BATCH && wait->state != WAIT_FOR_SLOT))
+		wait->wants_since_ns = now_ns;
 	wait->state = state;
 	wait->since_ns = now_ns;
 }

@@ -31,6 +31,7 @@ struct wait {
 	uint64_t since_ns;		 /* what was before is accounted for */
 	uint64_t batch_ns;		 /* waited for the next batch so far ... */
 	uint64_t batch_since_ns;	 /* ... without a break since */
+	uint64_t wants_since_ns;	 /* ... and, before that, for a slot */
 	uint64_t announced;		 /* the reader's, then */
 	uint64_t ns[WAIT_CAUSES];	 /* since the attach */
 	uint64_t ticked_ns[WAIT_CAUSES]; /* of that at the last tick */

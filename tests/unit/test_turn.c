@@ -221,7 +221,7 @@ static void rings_meet(void **state)
 		line->readers[i].ring = &line->rings[0];
 	}
 	for (int i = 0; i < MOST; i++)
-		line->readers[i].wait.batch_since_ns = i == 1 ? 1 : 2;
+		line->readers[i].wait.wants_since_ns = i == 1 ? 1 : 2;
 	run(line, 6000);
 	assert_near(line->turns[0] + line->turns[4] + line->turns[5], 750);
 	assert_near(line->turns[1], 1500);

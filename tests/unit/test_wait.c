@@ -76,7 +76,10 @@ static void a_block_within(void **state)
 	struct wait wait = wait_from(WAIT_FOR_BATCH, 1000);
 	wait_change(&wait, WAIT_FOR_SLOT, NULL, 1100);
 	wait_change(&wait, WAIT_FOR_BATCH, NULL, 1200);
+	assert_int_equal(wait.batch_since_ns, 1200);
+	assert_int_equal(wait.wants_since_ns, 1000); /* who was held has waited for longer */
 	wait_change(&wait, WAIT_FOR_BATCH, &made, 1300);
+	assert_int_equal(wait.wants_since_ns, 1300);
 	assert_ns(&wait, 0, 100, 100, 100);
 	wait_change(&wait, WAIT_FOR_TRAINER, &(struct wait_sample){1300, 1310}, 1400);
 	assert_ns(&wait, 0, 110, 190, 100);
