@@ -58,8 +58,14 @@ static void screen_catch(int number);
 static void on_end_or_stop(int number)
 {
 	int error = errno;
+	sigset_t held, only;
+	sigemptyset(&only);
+	sigaddset(&only, number);
 	screen_leave();
-	(void)raise(number);
+	(void)signal(number, SIG_DFL);
+	(void)raise(number); /* blocked while this handler runs: it comes when it is let in */
+	(void)sigprocmask(SIG_UNBLOCK, &only, &held);
+	(void)sigprocmask(SIG_SETMASK, &held, NULL);
 	screen_catch(number);
 	screen_enter();
 	errno = error;
@@ -69,8 +75,7 @@ static void on_end_or_stop(int number)
 static void screen_catch(int number)
 {
 	struct sigaction before;
-	struct sigaction action = {.sa_handler = on_end_or_stop,
-				   .sa_flags = (int)SA_RESETHAND | SA_NODEFER | SA_RESTART};
+	const struct sigaction action = {.sa_handler = on_end_or_stop, .sa_flags = SA_RESTART};
 	(void)sigaction(number, NULL, &before);
 	if (before.sa_handler != SIG_IGN)
 		(void)sigaction(number, &action, NULL);
