@@ -24,6 +24,7 @@ struct buffer {
 int buffer_reserve(struct buffer *buffer, size_t capacity);
 /* Give its memory back if it is more than `keep` bytes: one large picture was enough. */
 void buffer_trim(struct buffer *buffer, size_t keep);
+#define BUFFER_KEEP ((size_t)16 << 20)	   /* of scratch memory, from one picture to the next */
 void buffer_deinit(struct buffer *buffer); /* may be called twice, and on BUFFER_NULL */
 
 #endif

@@ -23,7 +23,6 @@
 #include "work/tail.h"
 
 #define OUTPUT_BYTES_MAX ((uint64_t)1 << 30)
-#define KEEP_MAX ((size_t)16 << 20) /* of a mask, from one sample to the next */
 
 struct pipeline {
 	struct list list;
@@ -400,6 +399,6 @@ int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *ima
 			       scratch->mask.data);
 	for (size_t i = 0; i < count && r == 0; i++)
 		out[i] = scratch->mask.data[3 * i];
-	buffer_trim(&scratch->mask, KEEP_MAX);
+	buffer_trim(&scratch->mask, BUFFER_KEEP);
 	return r;
 }

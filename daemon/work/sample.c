@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "work/fill.h"
 
-#define KEEP_MAX ((size_t)16 << 20) /* of the mate's memory, from one sample to the next */
-
 int sample_kit_init(struct sample_kit *kit)
 {
 	*kit = SAMPLE_KIT_NULL;
@@ -481,6 +479,6 @@ void sample_make(struct job *job, struct sample_kit *kit)
 	else
 		sample_fill(job, kit);
 	decoder_end(kit->decoder);
-	buffer_trim(&kit->mate, KEEP_MAX);
+	buffer_trim(&kit->mate, BUFFER_KEEP);
 	job->work_ns = clock_ns() - start;
 }

@@ -12,9 +12,8 @@
 
 #include "work/entropy_kernel.h"
 
-#define KEEP_BYTES ((size_t)16 << 20) /* scratch above this is given back after the file */
-#define MARKS 8192		      /* of a run */
-#define SPLIT_BITS 8192		      /* a way that is worth three runs */
+#define MARKS 8192	/* of a run */
+#define SPLIT_BITS 8192 /* a way that is worth three runs */
 
 /* One code of the files before: many files have the same. */
 struct scan_code {
@@ -396,7 +395,7 @@ int scanner_extend(struct scanner *scanner, const struct scan_frame *frame, cons
 		pass_init(&pass, scanner, frame, index, view);
 		r = pass_run(&pass, rows);
 	}
-	if (scanner->bytes.capacity > KEEP_BYTES) {
+	if (scanner->bytes.capacity > BUFFER_KEEP) {
 		buffer_deinit(&scanner->bytes);
 		buffer_deinit(&scanner->stuffs);
 	}

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define KEEP_MAX ((size_t)16 << 20) /* of one buffer, from one picture to the next */
-
 /* Whether a step makes pixels, not only moves them. */
 static bool step_makes(const struct step *step)
 {
@@ -311,15 +309,15 @@ static int stage_colour(struct stages *stages, const struct stage *stage, struct
 
 static void stages_trim(struct stages *stages)
 {
-	buffer_trim(&stages->pictures[0], KEEP_MAX);
-	buffer_trim(&stages->pictures[1], KEEP_MAX);
-	buffer_trim(&stages->lines, KEEP_MAX);
-	buffer_trim(&stages->mover.memory, KEEP_MAX);
+	buffer_trim(&stages->pictures[0], BUFFER_KEEP);
+	buffer_trim(&stages->pictures[1], BUFFER_KEEP);
+	buffer_trim(&stages->lines, BUFFER_KEEP);
+	buffer_trim(&stages->mover.memory, BUFFER_KEEP);
 	for (unsigned n = 0; n < stages->count; n++) {
 		for (int i = 0; i < 2; i++) {
-			buffer_trim(&stages->stage[n].track[i].memory, KEEP_MAX);
-			buffer_trim(&stages->stage[n].track[i].nearest, KEEP_MAX);
-			buffer_trim(&stages->stage[n].axis[i].memory, KEEP_MAX);
+			buffer_trim(&stages->stage[n].track[i].memory, BUFFER_KEEP);
+			buffer_trim(&stages->stage[n].track[i].nearest, BUFFER_KEEP);
+			buffer_trim(&stages->stage[n].axis[i].memory, BUFFER_KEEP);
 		}
 	}
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "work/tail.h"
 
-#define KEEP_MAX ((size_t)16 << 20) /* of one buffer, from one picture to the next */
-
 static int add_erasing(struct tail *tail, const struct transform *transform, unsigned index,
 		       const struct output *output, struct fault *fault)
 {
@@ -96,9 +94,9 @@ int tail_generate(const struct tail *tail, const struct draw_key *key, const str
 		r = keras_run(&tail->keras, &draw, image, cpu, &scratch->lines, numbers);
 	if (r == 0 && !there)
 		write_numbers(output, numbers, array);
-	buffer_trim(&scratch->bytes, KEEP_MAX);
-	buffer_trim(&scratch->numbers, KEEP_MAX);
-	buffer_trim(&scratch->lines, KEEP_MAX);
+	buffer_trim(&scratch->bytes, BUFFER_KEEP);
+	buffer_trim(&scratch->numbers, BUFFER_KEEP);
+	buffer_trim(&scratch->lines, BUFFER_KEEP);
 	return r;
 }
 

@@ -17,7 +17,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List,
 import numpy as np
 
 from . import _show, state
-from ._reader import Reader
+from ._reader import Reader, _left
 from ._wire import Received
 from .batch import Batch, Lease
 from .errors import ArgumentError, Disconnected, Error, SampleError, Stopping, from_message
@@ -381,8 +381,7 @@ class Loader(Reader):
         while True:
             until = min(deadline, steps[-1][0] if steps else math.inf)
             try:
-                message = self._receive(
-                    None if until == math.inf else max(0.0, until - time.monotonic()))
+                message = self._receive(_left(until))
             except (Disconnected, Stopping) as error:
                 self._check()  # closed meanwhile, by another thread or in a signal's handler
                 self._recover(error, self._at, deadline)
