@@ -13,12 +13,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/line.h"
+#include "base/quote.h"
 #include "config/flags.h"
 #include "config/machine.h"
 #include "config/option.h"
-#include "work/array.h"
-#include "work/line.h"
-#include "work/quote.h"
 
 #define LINE_LONGEST 4000 /* without its comment; inih keeps one on the stack */
 

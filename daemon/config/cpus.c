@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "work/quote.h"
+#include "base/quote.h"
 
 #define PROCESSORS_MAX (1u << 18)
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "base/quote.h"
 #include "config/option.h"
-#include "work/quote.h"
 
 static bool flags_take_action(struct flags *flags, const char *flag)
 {

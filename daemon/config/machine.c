@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/quote.h"
 #include "config/cpus.h"
-#include "work/quote.h"
 
 #define GROUPS "/sys/fs/cgroup"
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "base/quote.h"
 #include "config/cpus.h"
 #include "config/machine.h"
-#include "work/quote.h"
 
 #define MEMBER(member)                                                                             \
 	.offset = offsetof(struct config, member), .size = sizeof(((struct config *)0)->member)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "config/machine.h"
-#include "work/quote.h"
 
 struct quantity_unit {
 	const char *name;

@@ -11,21 +11,21 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "loop/attach.h"
-#include "loop/bad.h"
-#include "loop/catalog.h"
-#include "loop/deliver.h"
-#include "loop/doors.h"
-#include "loop/fit.h"
-#include "loop/memo.h"
-#include "loop/peer.h"
-#include "loop/produce.h"
-#include "loop/reader.h"
-#include "loop/ring.h"
-#include "loop/segment.h"
-#include "loop/stall.h"
-#include "loop/stream.h"
-#include "loop/visit.h"
+#include "loop/accept.h"
+#include "loop/engine/deliver.h"
+#include "loop/engine/fit.h"
+#include "loop/engine/index_task.h"
+#include "loop/engine/produce.h"
+#include "loop/engine/stall.h"
+#include "loop/os/segment.h"
+#include "loop/protocol/attach.h"
+#include "loop/protocol/connection.h"
+#include "loop/state/bad_samples.h"
+#include "loop/state/catalog.h"
+#include "loop/state/index_cache.h"
+#include "loop/state/reader.h"
+#include "loop/state/ring.h"
+#include "loop/state/stream.h"
 #include "proto/pack.h"
 
 #define TICK_MS 1000
@@ -43,19 +43,22 @@ void server_count(struct server *server, enum counter counter, int64_t by)
 
 void server_gather(struct server *server)
 {
-	struct scans_account *scans = &server->scans;
+	struct seek_index_account *seek_indexes = &server->seek_indexes;
 	uint64_t *counters = server->counters;
-	counters[COUNTER_INDEX_BYTES] = atomic_load(&scans->bytes);
-	counters[COUNTER_INDEX_BUILT] = atomic_load(&scans->built);
-	counters[COUNTER_INDEX_USED] = atomic_load(&scans->used);
-	counters[COUNTER_INDEX_FULL] = atomic_load(&scans->full);
-	counters[COUNTER_INDEX_PROGRESSIVE] = atomic_load(&scans->refused[SCAN_E_PROGRESSIVE]);
-	counters[COUNTER_INDEX_ARITHMETIC] = atomic_load(&scans->refused[SCAN_E_ARITHMETIC]);
-	counters[COUNTER_INDEX_RESTARTS] = atomic_load(&scans->refused[SCAN_E_RESTARTS]);
-	counters[COUNTER_INDEX_SCANS] = atomic_load(&scans->refused[SCAN_E_SCANS]);
-	counters[COUNTER_INDEX_ODD] = atomic_load(&scans->refused[SCAN_E_ODD]);
-	counters[COUNTER_INDEX_DAMAGED] = atomic_load(&scans->refused[SCAN_E_DAMAGED]);
-	counters[COUNTER_INDEX_STALE] = atomic_load(&scans->refused[SCAN_E_INDEX]);
+	counters[COUNTER_INDEX_BYTES] = atomic_load(&seek_indexes->bytes);
+	counters[COUNTER_INDEX_BUILT] = atomic_load(&seek_indexes->built);
+	counters[COUNTER_INDEX_USED] = atomic_load(&seek_indexes->used);
+	counters[COUNTER_INDEX_FULL] = atomic_load(&seek_indexes->full);
+	counters[COUNTER_INDEX_PROGRESSIVE] =
+		atomic_load(&seek_indexes->refused[SEEK_INDEX_E_PROGRESSIVE]);
+	counters[COUNTER_INDEX_ARITHMETIC] =
+		atomic_load(&seek_indexes->refused[SEEK_INDEX_E_ARITHMETIC]);
+	counters[COUNTER_INDEX_RESTARTS] =
+		atomic_load(&seek_indexes->refused[SEEK_INDEX_E_RESTARTS]);
+	counters[COUNTER_INDEX_SCANS] = atomic_load(&seek_indexes->refused[SEEK_INDEX_E_SCANS]);
+	counters[COUNTER_INDEX_ODD] = atomic_load(&seek_indexes->refused[SEEK_INDEX_E_ODD]);
+	counters[COUNTER_INDEX_DAMAGED] = atomic_load(&seek_indexes->refused[SEEK_INDEX_E_DAMAGED]);
+	counters[COUNTER_INDEX_STALE] = atomic_load(&seek_indexes->refused[SEEK_INDEX_E_INDEX]);
 }
 
 struct decode_limits server_limits(const struct server *server)
@@ -221,11 +224,11 @@ static int server_init_pool(struct server *server)
 static void server_init_scans(struct server *server)
 {
 	struct fault fault;
-	server->scans.limit = server->config->index_memory;
-	if (server->scans.limit == 0 || decoder_self_test(&fault) == 0)
+	server->seek_indexes.limit = server->config->index_memory;
+	if (server->seek_indexes.limit == 0 || decoder_self_test(&fault) == 0)
 		return;
 	log_warning("JPEGs are decoded without an index: %s", fault.text);
-	server->scans.limit = 0;
+	server->seek_indexes.limit = 0;
 }
 
 static void server_init_lists(struct server *server)

@@ -13,15 +13,15 @@
 #include "base/list.h"
 #include "config.h"
 #include "config/cpus.h"
-#include "loop/bell.h"
-#include "loop/listener.h"
-#include "loop/pace.h"
-#include "loop/wait.h"
+#include "decode/jpeg/seek_index_set.h"
+#include "loop/engine/migrate.h"
+#include "loop/os/listener.h"
+#include "loop/os/wakeup.h"
+#include "loop/state/wait_time.h"
 #include "proto/frame.h"
 #include "proto/message.h"
+#include "store/index_store.h"
 #include "work/pool.h"
-#include "work/scans.h"
-#include "work/shelf.h"
 
 struct packer;
 
@@ -52,13 +52,13 @@ struct server {
 	uint64_t queued_ns;		    /* what the jobs in the pool are likely to take */
 
 	struct dataset_account dataset_account; /* of samples that are kept in memory */
-	struct scans_account scans;		/* of all datasets' stores */
+	struct seek_index_account seek_indexes; /* of all datasets' stores */
 	struct list visits;			/* struct visit */
 	struct statistics *fitted;		/* newest first, see fit.h */
 	struct fit *whitening;			/* one at a time */
 	struct list memos;			/* struct memo, which own the stores */
-	struct shelf *shelf;			/* where memos outlive us; NULL: nowhere */
-	struct shelf_until memo_until;		/* no write goes on after it */
+	struct index_store *index_store;	/* where memos outlive us; NULL: nowhere */
+	struct index_store_until memo_until;	/* no write goes on after it */
 	bool memo_refused;			/* the last write failed */
 
 	uint64_t counters[COUNTER_COUNT];

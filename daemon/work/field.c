@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "work/quote.h"
+#include "base/quote.h"
 
 int field_choice_parse(struct field_choice *out, const struct value *names, bool one_hot,
 		       struct fault *fault)

@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "dataset/dataset.h"
 #include "proto/segment.h"
 #include "proto/value.h"
-#include "work/dataset.h"
-#include "work/pipeline.h"
+#include "transform/pipeline.h"
 
 /* The first ones, which every stream has. */
 enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_FURTHER };

@@ -14,13 +14,13 @@
 #include "base/buffer.h"
 #include "base/fault.h"
 #include "base/philox.h"
-#include "work/dataset.h"
-#include "work/decode.h"
+#include "dataset/dataset.h"
+#include "decode/decode.h"
+#include "decode/jpeg/seek_index_set.h"
+#include "statistics/moments.h"
+#include "transform/pipeline.h"
 #include "work/field.h"
-#include "work/moments.h"
-#include "work/pipeline.h"
 #include "work/sampler.h"
-#include "work/scans.h"
 
 enum job_outcome {
 	JOB_DONE,
@@ -36,9 +36,9 @@ enum job_outcome {
 /* What a visit found, if its outcome is JOB_DONE. */
 enum job_visited {
 	JOB_INDEXED = 0,
-	/* 1 and up: SCAN_E_..., why there is no index */
-	JOB_FULL = SCAN_REASONS, /* no room for one */
-	JOB_OTHER,		 /* it is no JPEG */
+	/* 1 and up: SEEK_INDEX_E_..., why there is no index */
+	JOB_FULL = SEEK_INDEX_REASONS, /* no room for one */
+	JOB_OTHER,		       /* it is no JPEG */
 	JOB_VISITS,
 };
 
@@ -48,7 +48,7 @@ struct job_recipe {
 	const struct pipeline *pipeline; /* NULL: only visit, to learn what `scans` keeps */
 	struct moments *moments; /* where bytes are added up, in place of a slot; NULL: nowhere */
 	struct fields fields;
-	struct scans *scans; /* the dataset's; NULL: none are kept */
+	struct seek_index_set *seek_indexes; /* the dataset's; NULL: none are kept */
 	struct decode_limits limits;
 	size_t max_bytes;
 	bool exif;
@@ -59,11 +59,11 @@ struct job_recipe {
 	unsigned substitutes; /* how many neighbours may stand in for a bad sample; 0: none */
 };
 
-#define JOB_KIN_MAX 16
+#define JOB_SHARERS_MAX 16
 
 struct job {
-	struct job *next; /* of whoever owns it */
-	struct job *kin;  /* the next that is made from the same decode; JOB_KIN_MAX in all */
+	struct job *next;   /* of whoever owns it */
+	struct job *sharer; /* the next that is made from the same decode; JOB_SHARERS_MAX in all */
 
 	const struct job_recipe *recipe;
 	struct draw_key key;
@@ -93,10 +93,11 @@ struct job {
 	struct buffer mask;  /* the same of its mask, if one of the kin has that field ... */
 	enum job_outcome mask_outcome; /* ... and why there is none */
 	struct fault mask_fault;
-	struct buffer mate; /* the same of its partner's file, if one of the kin is mixed */
-	struct stamp mate_stamp;
-	enum job_outcome mate_outcome;
-	struct fault mate_fault;
+	struct buffer
+		partner_bytes; /* the same of its partner's file, if one of the kin is mixed */
+	struct stamp partner_stamp;
+	enum job_outcome partner_outcome;
+	struct fault partner_fault;
 };
 
 static inline uint64_t job_sample(const struct job_recipe *recipe, uint64_t place)
@@ -108,7 +109,7 @@ static inline uint64_t job_sample(const struct job_recipe *recipe, uint64_t plac
 static inline bool job_is_of(const struct job *job, const void *owner)
 {
 	while (job && job->owner != owner)
-		job = job->kin;
+		job = job->sharer;
 	return job;
 }
 

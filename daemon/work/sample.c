@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "work/fill.h"
+#include "work/write_fields.h"
 
 int sample_kit_init(struct sample_kit *kit)
 {
@@ -21,10 +21,10 @@ int sample_kit_init(struct sample_kit *kit)
 void sample_kit_deinit(struct sample_kit *kit)
 {
 	decoder_free(kit->decoder);
-	for (unsigned i = 0; i < JOB_KIN_MAX; i++)
+	for (unsigned i = 0; i < JOB_SHARERS_MAX; i++)
 		pipeline_scratch_free(kit->scratch[i]);
 	pipeline_scratch_free(kit->mask);
-	buffer_deinit(&kit->mate);
+	buffer_deinit(&kit->partner);
 	*kit = SAMPLE_KIT_NULL;
 }
 
@@ -87,7 +87,7 @@ static void sample_read_mask(struct job *job, uint64_t sample)
 {
 	const struct job *who = job;
 	while (who && !who->recipe->fields.mask)
-		who = who->kin;
+		who = who->sharer;
 	if (who)
 		job->mask_outcome = outcome_of_read(
 			dataset_read_mask(who->recipe->dataset, sample, who->recipe->max_bytes,
@@ -95,25 +95,26 @@ static void sample_read_mask(struct job *job, uint64_t sample)
 }
 
 /* The file of what it is mixed with, if one of the kin is. All have the same one. */
-static void sample_read_mate(struct job *job)
+static void sample_read_partner(struct job *job)
 {
 	const struct job *who = job;
 	while (who && !who->recipe->fields.mixes)
-		who = who->kin;
+		who = who->sharer;
 	if (who)
-		job->mate_outcome = outcome_of_read(dataset_read(
-			who->recipe->dataset, job_sample(who->recipe, who->partner),
-			who->recipe->max_bytes, &job->mate, &job->mate_stamp, &job->mate_fault));
+		job->partner_outcome = outcome_of_read(
+			dataset_read(who->recipe->dataset, job_sample(who->recipe, who->partner),
+				     who->recipe->max_bytes, &job->partner_bytes,
+				     &job->partner_stamp, &job->partner_fault));
 }
 
 /* One outcome for a job and all its kin. */
 static void sample_spread(struct job *job)
 {
 	job->shared = false;
-	for (struct job *kin = job->kin; kin; kin = kin->kin) {
-		kin->shared = true;
-		kin->outcome = job->outcome;
-		kin->fault = job->fault;
+	for (struct job *sharer = job->sharer; sharer; sharer = sharer->sharer) {
+		sharer->shared = true;
+		sharer->outcome = job->outcome;
+		sharer->fault = job->fault;
 	}
 }
 
@@ -203,7 +204,7 @@ static enum job_outcome sample_apply(struct job *job, uint32_t view, const struc
 static bool needs_join(const struct job *job, const struct need *needs, struct need *out)
 {
 	bool any = false;
-	for (; job; job = job->kin, needs++) {
+	for (; job; job = job->sharer, needs++) {
 		if (job->outcome != JOB_DONE)
 			continue;
 		if (any)
@@ -240,19 +241,19 @@ static void sample_make_views(struct job *job, const struct original *original,
 static void sample_make_images(struct job *job, const struct original *original,
 			       struct sample_kit *kit)
 {
-	struct need needs[JOB_KIN_MAX], all;
+	struct need needs[JOB_SHARERS_MAX], all;
 	struct image image;
 	unsigned i = 0;
-	for (struct job *kin = job; kin; kin = kin->kin, i++)
-		kin->outcome = sample_plan_views(kin, original, &kit->scratch[i], &needs[i]);
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer, i++)
+		sharer->outcome = sample_plan_views(sharer, original, &kit->scratch[i], &needs[i]);
 	struct fault ignored;
-	bool together = (job->kin || job->recipe->fields.views > 1) &&
+	bool together = (job->sharer || job->recipe->fields.views > 1) &&
 			needs_join(job, needs, &all) &&
 			sample_read_part(&all, kit, &image, &ignored) == 0;
 	i = 0;
-	for (struct job *kin = job; kin; kin = kin->kin, i++) {
-		kin->shared = together && i > 0;
-		sample_make_views(kin, original, together ? &image : NULL, needs[i], kit,
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer, i++) {
+		sharer->shared = together && i > 0;
+		sample_make_views(sharer, original, together ? &image : NULL, needs[i], kit,
 				  &kit->scratch[i], &job->transform_ns);
 	}
 }
@@ -261,16 +262,16 @@ static void sample_make_images(struct job *job, const struct original *original,
 static void sample_make_masks(struct job *job, const struct original *original,
 			      struct sample_kit *kit)
 {
-	for (struct job *kin = job; kin; kin = kin->kin) {
-		if (kin->outcome != JOB_DONE || !kin->recipe->fields.mask)
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer) {
+		if (sharer->outcome != JOB_DONE || !sharer->recipe->fields.mask)
 			continue;
-		kin->outcome = job->mask_outcome;
-		if (kin->outcome != JOB_DONE)
-			kin->fault = job->mask_fault;
-		for (uint32_t view = 0; view < kin->recipe->fields.views; view++)
-			if (kin->outcome == JOB_DONE)
-				fill_mask(kin, &job->mask, view, original->width, original->height,
-					  kit->decoder, &kit->mask);
+		sharer->outcome = job->mask_outcome;
+		if (sharer->outcome != JOB_DONE)
+			sharer->fault = job->mask_fault;
+		for (uint32_t view = 0; view < sharer->recipe->fields.views; view++)
+			if (sharer->outcome == JOB_DONE)
+				fill_mask(sharer, &job->mask, view, original->width,
+					  original->height, kit->decoder, &kit->mask);
 	}
 }
 
@@ -281,15 +282,16 @@ static void sample_draw_pixels(struct job *job, uint64_t sample, struct sample_k
 	const struct original original = {
 		.sample = sample, .width = image.width, .height = image.height};
 	struct need need;
-	for (struct job *kin = job; kin; kin = kin->kin) {
-		kin->shared = false;
-		kin->outcome = JOB_DONE;
-		for (uint32_t view = 0; view < kin->recipe->fields.views; view++) {
-			if (kin->outcome == JOB_DONE)
-				kin->outcome =
-					sample_plan(kin, view, &original, &kit->scratch[0], &need);
-			if (kin->outcome == JOB_DONE)
-				kin->outcome = sample_apply(kin, view, &image, kit->scratch[0]);
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer) {
+		sharer->shared = false;
+		sharer->outcome = JOB_DONE;
+		for (uint32_t view = 0; view < sharer->recipe->fields.views; view++) {
+			if (sharer->outcome == JOB_DONE)
+				sharer->outcome = sample_plan(sharer, view, &original,
+							      &kit->scratch[0], &need);
+			if (sharer->outcome == JOB_DONE)
+				sharer->outcome =
+					sample_apply(sharer, view, &image, kit->scratch[0]);
 		}
 	}
 }
@@ -298,7 +300,7 @@ static void sample_draw_pixels(struct job *job, uint64_t sample, struct sample_k
 static void sample_draw(struct job *job, uint64_t sample, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
-	const struct decode_origin origin = {recipe->scans, sample, job->stamp};
+	const struct decode_origin origin = {recipe->seek_indexes, sample, job->stamp};
 	struct original original = {.sample = sample};
 	if (dataset_has_pixels(recipe->dataset)) {
 		sample_draw_pixels(job, sample, kit);
@@ -323,7 +325,7 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
 	struct job other = *job; /* its words are not those of the bad one */
-	other.kin = NULL;
+	other.sharer = NULL;
 	for (uint64_t i = 1; i <= recipe->substitutes && i < recipe->count; i++) {
 		job->used = job_sample(recipe, (job->place + i) % recipe->count);
 		other.outcome = sample_read(&other, job->used);
@@ -358,21 +360,21 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 	size_t label_at = (image->bytes + 7) & ~(size_t)7;
 	int64_t index;
 	recipe.fields.count = FIELD_FURTHER; /* of the other one only array and label */
-	if (buffer_reserve(&kit->mate, label_at + recipe.fields.field[FIELD_LABEL].bytes) < 0) {
+	if (buffer_reserve(&kit->partner, label_at + recipe.fields.field[FIELD_LABEL].bytes) < 0) {
 		job->outcome = JOB_MEMORY;
 		return;
 	}
-	uint8_t *label = kit->mate.data + label_at;
+	uint8_t *label = kit->partner.data + label_at;
 	struct job other = {
 		.recipe = &recipe,
 		.key = job->partner_key,
 		.sample = job_sample(&recipe, job->partner),
 		.place = job->partner,
-		.field = {kit->mate.data, label, &index},
-		.outcome = first->mate_outcome,
-		.fault = first->mate_fault,
-		.bytes = first->mate,
-		.stamp = first->mate_stamp,
+		.field = {kit->partner.data, label, &index},
+		.outcome = first->partner_outcome,
+		.fault = first->partner_fault,
+		.bytes = first->partner_bytes,
+		.stamp = first->partner_stamp,
 	};
 	if (other.outcome == JOB_DONE)
 		sample_draw(&other, other.sample, kit);
@@ -380,7 +382,7 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 	sample_finish(&other, kit);
 	buffer_deinit(&other.bytes);
 	if (other.outcome == JOB_DONE || other.substituted) {
-		pipeline_mix(recipe.pipeline, &job->key, job->field[FIELD_IMAGE], kit->mate.data,
+		pipeline_mix(recipe.pipeline, &job->key, job->field[FIELD_IMAGE], kit->partner.data,
 			     job->field[FIELD_LABEL], (const float *)(void *)label,
 			     recipe.fields.classes);
 		return;
@@ -395,7 +397,7 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 static void sample_visit(struct job *job, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
-	const struct decode_origin origin = {recipe->scans, job->sample, job->stamp};
+	const struct decode_origin origin = {recipe->seek_indexes, job->sample, job->stamp};
 	int32_t width, height;
 	job->index_bytes = 0;
 	if (job->outcome != JOB_DONE)
@@ -408,8 +410,8 @@ static void sample_visit(struct job *job, struct sample_kit *kit)
 	decoder_set_origin(kit->decoder, &origin);
 	job->visited = JOB_OTHER;
 	if (decoder_visit(kit->decoder))
-		job->visited = (unsigned)scans_verdict(recipe->scans, job->sample, &job->stamp,
-						       &job->index_bytes);
+		job->visited = (unsigned)seek_index_set_verdict(recipe->seek_indexes, job->sample,
+								&job->stamp, &job->index_bytes);
 }
 
 /* A visit that adds the finished bytes up. */
@@ -419,13 +421,13 @@ static void sample_measure(struct job *job, struct sample_kit *kit)
 	if (!sample_needs_fetch(job))
 		job->outcome = JOB_DONE;
 	if (job->outcome == JOB_DONE &&
-	    buffer_reserve(&kit->mate, pipeline_output(recipe->pipeline).bytes) < 0)
+	    buffer_reserve(&kit->partner, pipeline_output(recipe->pipeline).bytes) < 0)
 		job->outcome = JOB_MEMORY;
 	if (job->outcome != JOB_DONE)
 		return;
-	job->field[FIELD_IMAGE] = kit->mate.data;
+	job->field[FIELD_IMAGE] = kit->partner.data;
 	sample_draw(job, job->sample, kit);
-	if (job->outcome == JOB_DONE && moments_add(recipe->moments, kit->mate.data) < 0)
+	if (job->outcome == JOB_DONE && moments_add(recipe->moments, kit->partner.data) < 0)
 		job->outcome = JOB_MEMORY;
 }
 
@@ -442,7 +444,7 @@ void sample_fetch(struct job *job)
 		sample_read_mask(job, job->sample);
 	else
 		job->bytes.size = 0;
-	sample_read_mate(job);
+	sample_read_partner(job);
 	job->fetched_ns = clock_ns();
 	job->fetch_ns = job->fetched_ns - start;
 }
@@ -460,15 +462,16 @@ static void sample_fill(struct job *job, struct sample_kit *kit)
 {
 	job->transform_ns = 0;
 	if (!sample_needs_fetch(job))
-		job->outcome = job->mate_outcome = JOB_DONE;
+		job->outcome = job->partner_outcome = JOB_DONE;
 	sample_spread(job);
 	if (job->outcome == JOB_DONE)
 		sample_draw(job, job->sample, kit);
-	for (struct job *kin = job; kin; kin = kin->kin)
-		sample_finish(kin, kit);
-	for (struct job *kin = job; kin; kin = kin->kin)
-		if (kin->recipe->fields.mixes && (kin->outcome == JOB_DONE || kin->substituted))
-			sample_mix(kin, job, kit);
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
+		sample_finish(sharer, kit);
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
+		if (sharer->recipe->fields.mixes &&
+		    (sharer->outcome == JOB_DONE || sharer->substituted))
+			sample_mix(sharer, job, kit);
 }
 
 void sample_make(struct job *job, struct sample_kit *kit)
@@ -479,6 +482,6 @@ void sample_make(struct job *job, struct sample_kit *kit)
 	else
 		sample_fill(job, kit);
 	decoder_end(kit->decoder);
-	buffer_trim(&kit->mate, BUFFER_KEEP);
+	buffer_trim(&kit->partner, BUFFER_KEEP);
 	job->work_ns = clock_ns() - start;
 }

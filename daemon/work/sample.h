@@ -11,8 +11,8 @@
 /* The tools of one worker. */
 struct sample_kit {
 	struct decoder *decoder;
-	struct pipeline_scratch *scratch[JOB_KIN_MAX]; /* a draw each; made when first needed */
-	struct buffer mate;	       /* array and label of what a sample is mixed with */
+	struct pipeline_scratch *scratch[JOB_SHARERS_MAX]; /* a draw each; made when first needed */
+	struct buffer partner;	       /* array and label of what a sample is mixed with */
 	struct pipeline_scratch *mask; /* for one at a time; likewise */
 };
 #define SAMPLE_KIT_NULL ((struct sample_kit){0})

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alias.h"
 #include "base/order.h"
 #include "base/philox.h"
-#include "work/alias.h"
 
 /* What a position draws, of the order's seed: numbers that no transform's draws have. */
 #define DRAW_PLACE 0xFFFFFFFFu

@@ -14,8 +14,8 @@
 
 #include "base/digest.h"
 #include "base/fault.h"
+#include "dataset/dataset.h"
 #include "proto/value.h"
-#include "work/dataset.h"
 
 #define SAMPLER_ENTRY_BYTES 12
 /* Of an epoch: as many can be counted, times echo, too. */

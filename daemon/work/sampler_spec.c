@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "work/npy_array.h"
-#include "work/quote.h"
+#include "base/quote.h"
+#include "dataset/arrays/npy_array.h"
 #include "work/sampler.h"
 
 #define PATH_BYTES_MAX 4096

@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "work/decode.h"
-#include "work/scans.h"
+#include "decode/decode.h"
+#include "decode/jpeg/seek_index_set.h"
 
 #define FILES_MAX 100000
 #define TURN 20 /* files at a time */
@@ -90,35 +90,36 @@ static struct rect crop_of(const struct file *file)
 			     (int32_t)(random_unit() * (file->height - height + 1)), width, height};
 }
 
-static int decode(const struct file *file, struct scans *scans, struct rect crop,
+static int decode(const struct file *file, struct seek_index_set *seek_indexes, struct rect crop,
 		  struct image *image)
 {
 	struct fault fault;
 	int32_t width, height;
 	int r = decoder_begin(decoder, file->data, file->size, &DECODE_LIMITS_DEFAULT, false,
 			      &width, &height, &fault);
-	const struct decode_origin origin = {
-		.scans = scans, .sample = (uint64_t)(file - files), .stamp = {.size = file->size}};
-	if (r == 0 && scans)
+	const struct decode_origin origin = {.seek_indexes = seek_indexes,
+					     .sample = (uint64_t)(file - files),
+					     .stamp = {.size = file->size}};
+	if (r == 0 && seek_indexes)
 		decoder_set_origin(decoder, &origin);
 	return r ? r : decoder_read(decoder, crop, image, &fault);
 }
 
-static struct scans *store(struct scans_account *account)
+static struct seek_index_set *store(struct seek_index_account *account)
 {
-	struct scans *scans;
-	*account = (struct scans_account){.limit = UINT64_MAX / 2};
-	if (scans_new(&scans, account, count) != 0)
+	struct seek_index_set *seek_indexes;
+	*account = (struct seek_index_account){.limit = UINT64_MAX / 2};
+	if (seek_index_set_new(&seek_indexes, account, count) != 0)
 		die("scans", "no memory");
-	return scans;
+	return seek_indexes;
 }
 
-static void tell(const struct scans_account *account)
+static void tell(const struct seek_index_account *account)
 {
 	printf("%u files, %.1f MB; %llu indexes of %.2f %% of the bytes; refused:", count,
 	       (double)total / 1e6, (unsigned long long)account->built,
 	       100.0 * (double)account->bytes / (double)total);
-	for (int i = 1; i < SCAN_REASONS; i++)
+	for (int i = 1; i < SEEK_INDEX_REASONS; i++)
 		printf(" %llu", (unsigned long long)account->refused[i]);
 	printf("\n");
 }
@@ -153,13 +154,14 @@ static bool crop_equal(const struct file *file, const uint8_t *whole, struct rec
 }
 
 /* A crop decoded as a part by the library, and by the index (which its first visit makes). */
-static unsigned check_crop(const struct file *file, struct scans *scans, const uint8_t *whole)
+static unsigned check_crop(const struct file *file, struct seek_index_set *seek_indexes,
+			   const uint8_t *whole)
 {
 	struct rect crop = crop_of(file);
 	unsigned differ = 0;
 	for (int indexed = 0; indexed < 2; indexed++) {
 		struct image image;
-		if (decode(file, indexed ? scans : NULL, crop, &image) == 0 &&
+		if (decode(file, indexed ? seek_indexes : NULL, crop, &image) == 0 &&
 		    crop_equal(file, whole, crop, &image))
 			continue;
 		printf("file %u: %d,%d %dx%d %s differs\n", (unsigned)(file - files), crop.x,
@@ -171,19 +173,19 @@ static unsigned check_crop(const struct file *file, struct scans *scans, const u
 
 static int check(unsigned crops)
 {
-	struct scans_account account;
-	struct scans *scans = store(&account);
+	struct seek_index_account account;
+	struct seek_index_set *seek_indexes = store(&account);
 	unsigned long checked = 0, differ = 0;
 	for (unsigned i = 0; i < count; i++) {
 		uint8_t *whole = copy_whole(&files[i]);
 		for (unsigned k = 0; whole && k < crops; k++, checked++)
-			differ += check_crop(&files[i], scans, whole);
+			differ += check_crop(&files[i], seek_indexes, whole);
 		free(whole);
 	}
 	tell(&account);
 	printf("%lu crops, %llu by an index, %lu differ\n", checked,
 	       (unsigned long long)account.used + account.built, differ);
-	scans_free(scans);
+	seek_index_set_free(seek_indexes);
 	return differ > 0;
 }
 
@@ -216,10 +218,11 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double spent(enum way way, unsigned from, struct scans *warm, const struct rect *crops)
+static double spent(enum way way, unsigned from, struct seek_index_set *warm,
+		    const struct rect *crops)
 {
-	struct scans_account account;
-	struct scans *cold = way == WAY_FIRST ? store(&account) : NULL;
+	struct seek_index_account account;
+	struct seek_index_set *cold = way == WAY_FIRST ? store(&account) : NULL;
 	uint64_t start = clock_thread_ns();
 	for (unsigned i = from; i < from + TURN && i < count; i++) {
 		struct image image;
@@ -227,11 +230,11 @@ static double spent(enum way way, unsigned from, struct scans *warm, const struc
 			die("decode", "failed");
 	}
 	double ns = (double)(clock_thread_ns() - start);
-	scans_free(cold);
+	seek_index_set_free(cold);
 	return ns;
 }
 
-static void round_run(unsigned number, struct scans *warm, double *ns)
+static void round_run(unsigned number, struct seek_index_set *warm, double *ns)
 {
 	struct rect crops[TURN];
 	for (unsigned from = 0; from < count; from += TURN) {
@@ -248,8 +251,8 @@ static int time_ways(unsigned rounds)
 {
 	static const char *const names[] = {"without an index", "with it", "first visit"};
 	static double ns[WAYS][ROUNDS_MAX], ratio[WAYS][ROUNDS_MAX];
-	struct scans_account account;
-	struct scans *warm = store(&account);
+	struct seek_index_account account;
+	struct seek_index_set *warm = store(&account);
 	rounds = rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
 	for (unsigned from = 0; from < count; from += TURN) {
 		struct rect crops[TURN];
@@ -273,7 +276,7 @@ static int time_ways(unsigned rounds)
 		       count * 1e9 / ns[way][rounds / 2], ratio[way][rounds / 2], ratio[way][0],
 		       ratio[way][rounds - 1]);
 	}
-	scans_free(warm);
+	seek_index_set_free(warm);
 	return 0;
 }
 

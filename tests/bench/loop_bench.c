@@ -16,9 +16,9 @@
 
 #include "base/clock.h"
 #include "base/order.h"
-#include "work/dataset.h"
+#include "dataset/dataset.h"
+#include "decode/jpeg/seek_index_set.h"
 #include "work/sample.h"
-#include "work/scans.h"
 
 #define THREADS_MAX 1024
 #define SLOTS_BYTES ((size_t)64 << 20) /* of each thread: more than caches hold, as a ring is */
@@ -164,7 +164,7 @@ static struct dataset *open_dataset(char *path)
 	return dataset;
 }
 
-static void prepare(char *path, struct scans_account *account, unsigned count)
+static void prepare(char *path, struct seek_index_account *account, unsigned count)
 {
 	struct dataset *dataset = open_dataset(path);
 	const struct field_choice choice = {.some = true, .views = 1}; /* image, label, index */
@@ -178,7 +178,8 @@ static void prepare(char *path, struct scans_account *account, unsigned count)
 	struct fault fault;
 	if (fields_init(&recipe.fields, dataset, recipe.pipeline, &choice, &fault))
 		die("the fields", fault.text);
-	if (decoder_self_test(&fault) == 0 && scans_new(&recipe.scans, account, recipe.count) < 0)
+	if (decoder_self_test(&fault) == 0 &&
+	    seek_index_set_new(&recipe.seek_indexes, account, recipe.count) < 0)
 		die("the index", "no memory");
 	slot_bytes = pipeline_output(recipe.pipeline).bytes;
 	slots = SLOTS_BYTES / slot_bytes;
@@ -197,14 +198,14 @@ static void clean_up(unsigned count)
 		buffer_deinit(&threads[i].job.bytes);
 		sample_kit_deinit(&threads[i].kit);
 	}
-	scans_free(recipe.scans);
+	seek_index_set_free(recipe.seek_indexes);
 	pipeline_free((struct pipeline *)(uintptr_t)recipe.pipeline);
 	dataset_free((struct dataset *)(uintptr_t)recipe.dataset);
 }
 
 int main(int argc, char **argv)
 {
-	struct scans_account account = {.limit = (uint64_t)256 << 20};
+	struct seek_index_account account = {.limit = (uint64_t)256 << 20};
 	unsigned count = 1;
 	double seconds = 5;
 	for (int i = 2; i + 1 < argc; i += 2) {

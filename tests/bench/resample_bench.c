@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "work/cpu.h"
-#include "work/pipeline.h"
+#include "base/cpu.h"
+#include "transform/pipeline.h"
 
 #define ROUNDS_MAX 10000
 #define TURN 8	  /* crops at a time */

@@ -18,7 +18,7 @@ from test_index import (REFUSALS, fixture_folder, fixture_needs_index,  # noqa: 
 from test_law import N, STREAM, digests
 from test_storage import files
 
-HEADER = 72  # bytes of a file's header; see work/shelf_file.c
+HEADER = 72  # bytes of a file's header; see store/index_store_file.c
 
 
 @pytest.fixture(name="shelf")

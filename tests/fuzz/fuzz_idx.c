@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "work/idx.h"
+#include "dataset/arrays/idx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

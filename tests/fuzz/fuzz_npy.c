@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "work/dataset.h"
+#include "dataset/dataset.h"
 
 #define MEMORY ((uint64_t)1 << 20)
 

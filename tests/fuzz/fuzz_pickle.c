@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "work/pickle.h"
+#include "dataset/arrays/pickle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 #include "proto/pack.h"
-#include "work/pipeline.h"
+#include "transform/pipeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

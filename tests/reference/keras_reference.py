@@ -7,7 +7,8 @@
                                                 torchvision's RandomErasing on (3, H, W)
 
 The formulas are those of keras.src.legacy.preprocessing.image, for channels_last; what is drawn
-for what is in the head of daemon/work/keras_draw.c and erase.c. Nothing of stoker is used here.
+for what is in the head of daemon/transform/keras/keras_draw.c and of erase.c. Nothing of stoker is
+used here.
 """
 
 import math

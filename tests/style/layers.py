@@ -13,34 +13,31 @@ import sys
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
-# What `loop` may know of `work`: the doors, not the kernels behind them.
-DOORS = {f"work/{name}.h" for name in ("dataset", "pipeline", "job", "pool", "decode", "image",
-                                       "sampler", "scans", "shelf", "moments", "statistics")}
-
-# What `work` may know of `proto`: the segment's layout, and the tree of values: it is plain data.
+# What the rooms below `loop` may know of `proto`: the segment's layout, and the tree of values,
+# which is plain data.
 DATA = {"proto/segment.h", "proto/value.h"}
 
 # A library's header -> the files that may include it. A folder ends in a slash.
 LIBRARIES = {
     r"msgpack(/.*)?\.h": ["proto/pack.c"],
-    r"j(peglib|error|config|morecfg|pegint)\.h": ["daemon/work/jpeg.c",
-                                                  "daemon/work/jpeg_library.c",
-                                                  "daemon/work/jpeg_library.h",
-                                                  "daemon/work/jpeg_pools.c",
-                                                  "daemon/work/jpeg_pools.h",
-                                                  "daemon/work/shortcut.c",
-                                                  "daemon/work/shortcut_check.c"],
+    r"j(peglib|error|config|morecfg|pegint)\.h": ["daemon/decode/jpeg/jpeg.c",
+                                                  "daemon/decode/jpeg/jpeg_library.c",
+                                                  "daemon/decode/jpeg/jpeg_library.h",
+                                                  "daemon/decode/jpeg/jpeg_pools.c",
+                                                  "daemon/decode/jpeg/jpeg_pools.h",
+                                                  "daemon/decode/jpeg/shortcut.c",
+                                                  "daemon/decode/jpeg/shortcut_check.c"],
     r"turbojpeg\.h": [],
-    r"archive(_entry)?\.h": ["daemon/work/bundle.c"],
-    r"spng\.h": ["daemon/work/png.c", "client/ctl/picture.c"],
-    r"webp/.*": ["daemon/work/webp.c"],
-    r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/work/moments.c"],
-    r"(cblas|lapacke)\.h": ["daemon/work/whiten.c"],
+    r"archive(_entry)?\.h": ["daemon/dataset/arrays/bundle.c"],
+    r"spng\.h": ["daemon/decode/png.c", "client/ctl/picture.c"],
+    r"webp/.*": ["daemon/decode/webp.c"],
+    r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/statistics/moments.c"],
+    r"(cblas|lapacke)\.h": ["daemon/statistics/whiten.c"],
     r"uv\.h": ["daemon/loop/", "daemon/main.c"],
     r"xxh(ash|3)\.h": ["daemon/base/digest.c", "client/ctl/replay.c"],
     r"ini\.h": ["daemon/config.c", "daemon/config/"],
     r"systemd/.*": ["daemon/loop/", "daemon/main.c"],
-    r"jansson\.h": ["daemon/work/", "client/ctl/"],
+    r"jansson\.h": ["daemon/dataset/", "client/ctl/"],
     r"sys/(mman|socket)\.h": ["daemon/loop/", "daemon/main.c", "client/"],
 }
 
@@ -64,25 +61,27 @@ def may_include(path, included):
             return None
         return "an include names its folder"
     top = "config" if included == "config.h" else included.split("/")[0]
+    samples = {"base", "dataset", "decode", "statistics", "transform", "store", "work"}
     allowed = {
         "proto": {"proto"},
         "client": {"proto", "client"},
         "base": {"base"},
-        "work": {"base", "work"},
-        "config": {"base", "work", "config"},
-        "loop": {"base", "config", "loop", "proto"},
-        "main": {"base", "work", "config", "loop", "proto"},
+        "dataset": {"base", "dataset"},
+        "decode": {"base", "decode"},
+        "statistics": {"base", "statistics"},
+        "transform": {"base", "statistics", "transform"},
+        "store": {"base", "decode", "statistics", "store"},
+        "work": samples,
+        "config": samples | {"config"},
+        "loop": samples | {"config", "loop", "proto"},
+        "main": samples | {"config", "loop", "proto"},
     }
     if here not in allowed:
         return f"{path} is in no known room"
     if top in allowed[here]:
         return None
-    if here == "work" and included in DATA:
+    if here in samples and included in DATA:
         return None
-    if here == "loop" and included in DOORS:
-        return None
-    if here == "loop" and top == "work":
-        return f"loop knows of work only the doors ({', '.join(sorted(DOORS))})"
     return f"{here} may not know {top}"
 
 
@@ -142,11 +141,11 @@ def sources_of(root):
 def self_test():
     bad = [
         ("daemon/base/log.c", '#include "work/job.h"'),
-        ("daemon/work/jpeg.c", '#include "loop/slot.h"'),
-        ("daemon/work/jpeg.c", '#include "proto/message.h"'),
-        ("daemon/work/jpeg.c", '#include "image.h"'),
-        ("daemon/work/jpeg.c", "#include <uv.h>"),
-        ("daemon/loop/slot.c", '#include "work/resample.h"'),
+        ("daemon/decode/jpeg/jpeg.c", '#include "loop/slot.h"'),
+        ("daemon/decode/jpeg/jpeg.c", '#include "proto/message.h"'),
+        ("daemon/decode/jpeg/jpeg.c", '#include "image.h"'),
+        ("daemon/decode/jpeg/jpeg.c", "#include <uv.h>"),
+        ("daemon/decode/png.c", '#include "transform/resample.h"'),
         ("daemon/loop/slot.c", "# include <msgpack.h>"),
         ("daemon/loop/slot.c", '#include "../base/list.h"'),
         ("daemon/config.c", '#include "loop/slot.h"'),
@@ -154,11 +153,11 @@ def self_test():
         ("proto/frame.c", "#include <sys/socket.h>"),
         ("client/c/batch.c", '#include "base/buffer.h"'),
         ("client/c/batch.c", "#include <msgpack.h>"),
-        ("daemon/work/png.c", "#include <pthread.h>"),
+        ("daemon/decode/png.c", "#include <pthread.h>"),
     ]
     good = [
-        ("daemon/work/jpeg.c", '#include <jpeglib.h>\n#include "work/decode.h"\n'),
-        ("daemon/work/pipeline.c", '#include "proto/value.h"'),
+        ("daemon/decode/jpeg/jpeg.c", '#include <jpeglib.h>\n#include "decode/decode.h"\n'),
+        ("daemon/transform/pipeline.c", '#include "proto/value.h"'),
         ("daemon/loop/slot.c", '#include <uv.h>\n#include "work/job.h"\n#include "config.h"\n'),
         ("daemon/main.c", '#include "loop/slot.h"\n#include "config.h"\n'),
         ("client/c/batch.c", '#include "proto/frame.h"\n#include "stoker.h"\n'),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* One colour step as a shared module, for test_colour_pillow.py: a part of a picture in, the part
  * that is wanted out. */
-#include "work/colour.h"
+#include "transform/colour.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

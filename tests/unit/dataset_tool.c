@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "work/dataset.h"
+#include "dataset/dataset.h"
 
 #define LIMIT ((size_t)1 << 20)
 #define MEMORY ((size_t)64 << 20)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "work/decode.h"
+#include "decode/decode.h"
 
 static uint8_t *file_read(const char *path, size_t *size_out)
 {

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "work/pipeline.h"
+#include "transform/pipeline.h"
 
 /* A tree of values, written as a literal. */
 #define TEXT(string_)                                                                              \

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "work/image.h"
+#include "base/image.h"
 
 struct picture {
 	uint8_t *data; /* free() */

@@ -9,7 +9,7 @@
 #include "base/exact.h"
 #include "base/order.h"
 #include "proto/pack.h"
-#include "work/pipeline.h"
+#include "transform/pipeline.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

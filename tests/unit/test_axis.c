@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "work/axis.h"
+#include "transform/axis.h"
 
 static const int32_t one = 1 << AXIS_PRECISION;
 

@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "decode/decode.h"
+#include "decode/exif.h"
 #include "pictures.h"
-#include "work/decode.h"
-#include "work/exif.h"
 
 static struct decoder *decoder; /* one for all tests, as a worker uses it */
 

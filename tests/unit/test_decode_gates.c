@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decode/decode.h"
 #include "pictures.h"
-#include "work/decode.h"
 
 /* The aim is 50 ms; the bound is generous, for sanitizers and busy machines. */
 #define GATE_NS ((uint64_t)1000000000)

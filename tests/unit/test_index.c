@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "base/quote.h"
+#include "dataset/index.h"
 #include "tests/unit/tree.h"
-#include "work/index.h"
-#include "work/quote.h"
 
 /* The index. */
 

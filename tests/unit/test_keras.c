@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "work/erase.h"
-#include "work/keras.h"
+#include "transform/erase.h"
+#include "transform/keras/keras.h"
 
 #define CASES 2000
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "work/moments.h"
+#include "statistics/moments.h"
 
 #define THREADS 5
 

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-#include "work/idx.h"
-#include "work/pickle.h"
+#include "dataset/arrays/idx.h"
+#include "dataset/arrays/pickle.h"
 
 static struct fault fault;
 static struct pickle pickle;

@@ -16,7 +16,7 @@
 
 #include "base/buffer.h"
 #include "shortage.h"
-#include "work/pipeline.h"
+#include "transform/pipeline.h"
 
 #define PAIR(key_, kind_, member_, ...)                                                            \
 	{                                                                                          \

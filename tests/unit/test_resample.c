@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "work/output.h"
-#include "work/resample.h"
+#include "transform/output.h"
+#include "transform/resample.h"
 
 #define CANARY 0xa7
 #define WIDE 3000 /* a side, now and then */

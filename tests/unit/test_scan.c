@@ -14,44 +14,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decode/decode.h"
+#include "decode/jpeg/seek_index_set.h"
 #include "pictures.h"
-#include "work/decode.h"
-#include "work/scans.h"
 
 static struct decoder *decoder; /* one for all tests, as a worker uses it */
 
 /* A store of one sample and what it says of it. */
 struct store {
-	struct scans_account account;
-	struct scans *scans;
+	struct seek_index_account account;
+	struct seek_index_set *seek_indexes;
 };
 
 static void store_init(struct store *store)
 {
 	*store = (struct store){.account = {.limit = 16 << 20}};
-	assert_int_equal(scans_new(&store->scans, &store->account, 1), 0);
+	assert_int_equal(seek_index_set_new(&store->seek_indexes, &store->account, 1), 0);
 }
 
 static void store_deinit(struct store *store)
 {
-	scans_free(store->scans);
+	seek_index_set_free(store->seek_indexes);
 	assert_int_equal(store->account.bytes, 0);
 }
 
 static unsigned long store_refused(const struct store *store)
 {
 	unsigned long sum = 0;
-	for (int i = 0; i < SCAN_REASONS; i++)
+	for (int i = 0; i < SEEK_INDEX_REASONS; i++)
 		sum += store->account.refused[i];
 	return sum;
 }
 
 static const struct stamp some_stamp = {4711, 123456789, 42};
 
-static int read_part(const struct picture *picture, struct scans *scans, struct rect need,
-		     struct image *image)
+static int read_part(const struct picture *picture, struct seek_index_set *seek_indexes,
+		     struct rect need, struct image *image)
 {
-	const struct decode_origin origin = {scans, 0, some_stamp};
+	const struct decode_origin origin = {seek_indexes, 0, some_stamp};
 	struct fault fault;
 	int32_t width, height;
 	int r = decoder_begin(decoder, picture->data, picture->size, &DECODE_LIMITS_DEFAULT, false,
@@ -80,11 +80,11 @@ static bool part_is(const struct image *image, struct rect need, const uint8_t *
 	return true;
 }
 
-static void check_part(const struct picture *picture, struct scans *scans, struct rect need,
-		       const uint8_t *whole)
+static void check_part(const struct picture *picture, struct seek_index_set *seek_indexes,
+		       struct rect need, const uint8_t *whole)
 {
 	struct image image;
-	assert_int_equal(read_part(picture, scans, need, &image), 0);
+	assert_int_equal(read_part(picture, seek_indexes, need, &image), 0);
 	if (!part_is(&image, need, whole))
 		fail_msg("%dx%d, part %d,%d %dx%d differs", image.width, image.height, need.x,
 			 need.y, need.width, need.height);
@@ -113,7 +113,7 @@ static void check_parts(size_t sampling, int width, int height, int parts)
 	struct store store;
 	store_init(&store);
 	for (int i = 0; i < parts; i++)
-		check_part(&picture, store.scans,
+		check_part(&picture, store.seek_indexes,
 			   i == 1 ? (struct rect){0, 0, width, height} : random_rect(width, height),
 			   whole);
 	assert_int_equal(store.account.built, 1);
@@ -152,11 +152,12 @@ static void test_every_place(void **state)
 			store_init(&store);
 			for (int32_t i = 0; i < 64; i += 3) {
 				int32_t x = width - 1 - i;
-				check_part(&picture, store.scans, (struct rect){x, i, 1, 1}, whole);
-				check_part(&picture, store.scans,
-					   (struct rect){i / 2, i, width - i, 2}, whole);
-				check_part(&picture, store.scans, (struct rect){i, i / 2, 1, 35},
+				check_part(&picture, store.seek_indexes, (struct rect){x, i, 1, 1},
 					   whole);
+				check_part(&picture, store.seek_indexes,
+					   (struct rect){i / 2, i, width - i, 2}, whole);
+				check_part(&picture, store.seek_indexes,
+					   (struct rect){i, i / 2, 1, 35}, whole);
 			}
 			store_deinit(&store);
 			free(whole);
@@ -170,10 +171,10 @@ static void test_refusals(void **state)
 	static const struct {
 		enum jpeg_way way;
 		int reason;
-	} ways[] = {{JPEG_PROGRESSIVE, SCAN_E_PROGRESSIVE},
-		    {JPEG_SEPARATE, SCAN_E_SCANS},
-		    {JPEG_RESTARTS, SCAN_E_RESTARTS},
-		    {JPEG_ARITHMETIC, SCAN_E_ARITHMETIC}};
+	} ways[] = {{JPEG_PROGRESSIVE, SEEK_INDEX_E_PROGRESSIVE},
+		    {JPEG_SEPARATE, SEEK_INDEX_E_SCANS},
+		    {JPEG_RESTARTS, SEEK_INDEX_E_RESTARTS},
+		    {JPEG_ARITHMETIC, SEEK_INDEX_E_ARITHMETIC}};
 	(void)state;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		struct picture picture = make(4, 67, 43, ways[i].way);
@@ -181,7 +182,7 @@ static void test_refusals(void **state)
 		struct store store;
 		store_init(&store);
 		for (int visit = 0; visit < 3; visit++)
-			check_part(&picture, store.scans, random_rect(67, 43), whole);
+			check_part(&picture, store.seek_indexes, random_rect(67, 43), whole);
 		assert_int_equal(store.account.refused[ways[i].reason], 1);
 		assert_int_equal(store_refused(&store), 1);
 		assert_int_equal(store.account.built, 0);
@@ -201,8 +202,9 @@ static void test_twelve_bits(void **state)
 	picture.data[jpeg_find(&picture, 0xC0) + 2] = 12;
 	store_init(&store);
 	for (int visit = 0; visit < 2; visit++)
-		assert_int_equal(read_part(&picture, store.scans, random_rect(67, 43), &image),
-				 DECODE_E_UNSUPPORTED);
+		assert_int_equal(
+			read_part(&picture, store.seek_indexes, random_rect(67, 43), &image),
+			DECODE_E_UNSUPPORTED);
 	assert_int_equal(store.account.built, 0);
 	store_deinit(&store);
 	free(picture.data);
@@ -224,11 +226,11 @@ static void check_same_in(struct store *store, const struct picture *picture, st
 			       (size_t)need.width * 3);
 	}
 	for (int visit = 0; visit < 2; visit++) {
-		assert_int_equal(read_part(picture, store->scans, need, &image), r);
+		assert_int_equal(read_part(picture, store->seek_indexes, need, &image), r);
 		if (r == 0)
 			assert_true(part_is(&image, need, plain));
 	}
-	assert_int_equal(store->account.refused[SCAN_E_INDEX], 0);
+	assert_int_equal(store->account.refused[SEEK_INDEX_E_INDEX], 0);
 	free(plain);
 }
 
@@ -268,9 +270,9 @@ static void test_cut_short(void **state)
 		struct image image;
 		struct store store;
 		store_init(&store);
-		int r = read_part(&picture, store.scans, (struct rect){0, 0, 4, 4}, &image);
+		int r = read_part(&picture, store.seek_indexes, (struct rect){0, 0, 4, 4}, &image);
 		assert_int_equal(r, DECODE_E_CORRUPT);
-		assert_int_equal(store.account.refused[SCAN_E_DAMAGED], 1);
+		assert_int_equal(store.account.refused[SEEK_INDEX_E_DAMAGED], 1);
 		store_deinit(&store);
 	}
 	free(picture.data);
@@ -292,7 +294,7 @@ static void test_damage_below(void **state)
 			store_init(&store);
 			for (size_t i = 0; i < 8; i++)
 				check_same_in(&store, &picture, parts[(first + i) % 4]);
-			assert_int_equal(store.account.refused[SCAN_E_DAMAGED], 1);
+			assert_int_equal(store.account.refused[SEEK_INDEX_E_DAMAGED], 1);
 			assert_int_equal(store_refused(&store), 1);
 			assert_int_equal(store.account.built, first < 3);
 			store_deinit(&store);
@@ -312,12 +314,14 @@ static void test_growth(void **state)
 		store_init(&store);
 		for (int32_t y = 0; y < 600; y += 1 + random_below(200)) {
 			const uint8_t *bytes;
-			struct scan_header header;
+			struct seek_index_header header;
 			size_t size;
-			check_part(&picture, store.scans, (struct rect){3, y, 100, 1}, whole);
-			check_part(&picture, store.scans, random_rect(170, y + 1), whole);
-			assert_int_equal(scans_find(store.scans, 0, &some_stamp, &bytes, &size),
-					 SCANS_INDEX);
+			check_part(&picture, store.seek_indexes, (struct rect){3, y, 100, 1},
+				   whole);
+			check_part(&picture, store.seek_indexes, random_rect(170, y + 1), whole);
+			assert_int_equal(seek_index_set_find(store.seek_indexes, 0, &some_stamp,
+							     &bytes, &size),
+					 SEEK_INDEX_SET_INDEX);
 			memcpy(&header, bytes, sizeof(header));
 			assert_true(header.known >= known);
 			/* The part's own rows, and at most one more below. */
@@ -355,11 +359,11 @@ static void test_another_file_under_the_stamp(void **state)
 		uint8_t *whole_a = jpeg_plain(&a), *whole_b = jpeg_plain(&b);
 		struct store store;
 		store_init(&store);
-		check_part(&a, store.scans, (struct rect){3, 4, 200, 50}, whole_a);
-		check_part(&b, store.scans, (struct rect){20, 30, 150, 60}, whole_b);
+		check_part(&a, store.seek_indexes, (struct rect){3, 4, 200, 50}, whole_a);
+		check_part(&b, store.seek_indexes, (struct rect){20, 30, 150, 60}, whole_b);
 		assert_int_equal(store.account.built, 1);
-		assert_int_equal(store.account.refused[SCAN_E_INDEX], 1);
-		check_part(&b, store.scans, (struct rect){10, 9, 70, 60}, whole_b);
+		assert_int_equal(store.account.refused[SEEK_INDEX_E_INDEX], 1);
+		check_part(&b, store.seek_indexes, (struct rect){10, 9, 70, 60}, whole_b);
 		store_deinit(&store);
 		free(whole_a);
 		free(whole_b);
@@ -379,8 +383,9 @@ static void test_changed_index(void **state)
 	size_t size;
 	(void)state;
 	store_init(&store);
-	check_part(&picture, store.scans, need, whole);
-	assert_int_equal(scans_find(store.scans, 0, &some_stamp, &index, &size), SCANS_INDEX);
+	check_part(&picture, store.seek_indexes, need, whole);
+	assert_int_equal(seek_index_set_find(store.seek_indexes, 0, &some_stamp, &index, &size),
+			 SEEK_INDEX_SET_INDEX);
 	uint8_t *changed = malloc(size + 1);
 	assert_non_null(changed);
 	for (size_t at = 0; at <= size; at++)
@@ -391,9 +396,9 @@ static void test_changed_index(void **state)
 			if (at < size)
 				changed[at] ^= (uint8_t)(1u << bit);
 			store_init(&other);
-			scans_put(other.scans, 0, &some_stamp, changed,
-				  at < size ? size : size - 1);
-			assert_int_equal(read_part(&picture, other.scans, need, &image), 0);
+			seek_index_set_put(other.seek_indexes, 0, &some_stamp, changed,
+					   at < size ? size : size - 1);
+			assert_int_equal(read_part(&picture, other.seek_indexes, need, &image), 0);
 			if (at < 40 || at == size) /* the header does not fit, or the length */
 				assert_true(part_is(&image, need, whole));
 			store_deinit(&other);

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decode/decode.h"
+#include "decode/jpeg/seek_index_set.h"
 #include "pictures.h"
 #include "shortage.h"
-#include "work/decode.h"
-#include "work/scans.h"
 
 #define WIDTH 300
 #define HEIGHT 200
@@ -27,9 +27,9 @@
 static struct picture picture;
 static uint8_t *whole;
 
-static int visit(struct decoder *decoder, struct scans *scans, struct rect need)
+static int visit(struct decoder *decoder, struct seek_index_set *seek_indexes, struct rect need)
 {
-	const struct decode_origin origin = {scans, 0, {picture.size, 1, 2}};
+	const struct decode_origin origin = {seek_indexes, 0, {picture.size, 1, 2}};
 	struct fault fault;
 	struct image image;
 	int32_t width, height;
@@ -51,41 +51,41 @@ static const struct rect part = {31, 17, 200, 150};
 
 static void test_none_for_a_file_with_an_index(void **state)
 {
-	struct scans_account account = {.limit = 1 << 20};
-	struct scans *scans;
+	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_set *seek_indexes;
 	struct decoder *decoder;
 	(void)state;
-	assert_int_equal(scans_new(&scans, &account, 1), 0);
+	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 1), 0);
 	assert_int_equal(decoder_new(&decoder), 0);
-	assert_int_equal(visit(decoder, scans, (struct rect){0, 0, WIDTH, HEIGHT}), 0);
+	assert_int_equal(visit(decoder, seek_indexes, (struct rect){0, 0, WIDTH, HEIGHT}), 0);
 	unsigned before = allocations;
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(visit(decoder, scans, part), 0);
+		assert_int_equal(visit(decoder, seek_indexes, part), 0);
 	assert_int_equal(allocations, before);
 	assert_int_equal(account.used, 5);
 	decoder_free(decoder);
-	scans_free(scans);
+	seek_index_set_free(seek_indexes);
 }
 
 /* Three visits, with one allocation that fails. 0 or -ENOMEM of what had to be there. */
-static int run(struct scans_account *account)
+static int run(struct seek_index_account *account)
 {
-	struct scans *scans;
+	struct seek_index_set *seek_indexes;
 	struct decoder *decoder;
-	int r = scans_new(&scans, account, 1);
+	int r = seek_index_set_new(&seek_indexes, account, 1);
 	if (r)
 		return r;
 	r = decoder_new(&decoder);
 	if (r) {
-		scans_free(scans);
+		seek_index_set_free(seek_indexes);
 		return r;
 	}
 	for (int i = 0; i < 3; i++) {
-		int condition = visit(decoder, scans, part);
+		int condition = visit(decoder, seek_indexes, part);
 		assert_true(condition == 0 || condition == -ENOMEM);
 	}
 	decoder_free(decoder);
-	scans_free(scans);
+	seek_index_set_free(seek_indexes);
 	assert_int_equal(account->bytes, 0);
 	return r;
 }
@@ -95,7 +95,7 @@ static void test_every_allocation_fails(void **state)
 	unsigned failures = 0;
 	(void)state;
 	for (fail_at = 1;; fail_at++) {
-		struct scans_account account = {.limit = 1 << 20};
+		struct seek_index_account account = {.limit = 1 << 20};
 		allocations = 0;
 		int r = run(&account);
 		assert_true(r == 0 || r == -ENOMEM);

@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/cpu.h"
+#include "decode/jpeg/entropy.h"
+#include "decode/jpeg/entropy_kernel.h"
+#include "decode/jpeg/scanner.h"
 #include "pictures.h"
-#include "work/cpu.h"
-#include "work/entropy.h"
-#include "work/entropy_kernel.h"
-#include "work/scanner.h"
 
 /* As libjpeg's encoder writes it; 4:2:0 or, with one component, grey. */
 static struct scan_frame frame_of(const struct picture *picture, int width, int height,
@@ -58,12 +58,12 @@ static int16_t *coefficients(const struct entropy_kernel *kernel, const struct p
 			     struct rect box)
 {
 	struct entropy *entropy;
-	struct scan_index index;
+	struct seek_index index;
 	size_t mcus = (size_t)box.width * box.height;
 	int16_t *all = malloc(mcus * frame->blocks * 128);
 	assert_non_null(all);
 	assert_int_equal(entropy_new(&entropy, kernel), 0);
-	assert_int_equal(scan_index_open(&index, bytes->data, bytes->size, frame, picture->data,
+	assert_int_equal(seek_index_open(&index, bytes->data, bytes->size, frame, picture->data,
 					 picture->size),
 			 0);
 	assert_int_equal(entropy_begin(entropy, frame, &index, picture->data, picture->size, box),
@@ -89,8 +89,8 @@ static int extend(struct scanner *scanner, const struct subject *subject, uint32
 		  struct buffer *index)
 {
 	const struct picture *picture = &subject->picture;
-	struct scan_index view;
-	assert_int_equal(scan_index_open(&view, index->data, index->size, &subject->frame,
+	struct seek_index view;
+	assert_int_equal(seek_index_open(&view, index->data, index->size, &subject->frame,
 					 picture->data, picture->size),
 			 0);
 	return scanner_extend(scanner, &subject->frame, picture->data, picture->size, rows,
@@ -101,7 +101,7 @@ static void begin(const struct subject *subject, struct buffer *index)
 {
 	const struct picture *picture = &subject->picture;
 	assert_int_equal(scanner_accepts(&subject->frame, picture->size), 0);
-	assert_int_equal(scan_index_begin(index, &subject->frame, picture->data, picture->size), 0);
+	assert_int_equal(seek_index_begin(index, &subject->frame, picture->data, picture->size), 0);
 }
 
 /* The bits of the scan, one after another. */
@@ -156,7 +156,7 @@ static int16_t read_block(struct reader *reader, const struct huffman_code *dc,
 }
 
 /* An entry as the index has it: where a byte FF has been read, behind the 0 that follows. */
-static void expect(const struct reader *reader, const struct scan_entry *dc, uint8_t *to,
+static void expect(const struct reader *reader, const struct seek_index_entry *dc, uint8_t *to,
 		   size_t entry_bytes)
 {
 	uint32_t bit = reader->bit;
@@ -170,10 +170,10 @@ static void walk(struct subject *subject)
 {
 	const struct scan_frame *frame = &subject->frame;
 	struct reader reader = {subject->picture.data + frame->offset, 0};
-	struct scan_entry entry = {0};
+	struct seek_index_entry entry = {0};
 	size_t entry_bytes = 4 + 2 * frame->components;
 	begin(subject, &subject->expected);
-	uint8_t *to = subject->expected.data + sizeof(struct scan_header);
+	uint8_t *to = subject->expected.data + sizeof(struct seek_index_header);
 	expect(&reader, &entry, to, entry_bytes);
 	for (uint32_t row = 0; row < frame->rows; row++)
 		for (uint32_t column = 1; column <= frame->columns; column++) {
@@ -183,10 +183,10 @@ static void walk(struct subject *subject)
 				entry.dc[owner] += read_block(&reader, &frame->dc[own->dc],
 							      &frame->ac[own->ac]);
 			}
-			if (column % SCAN_GROUP == 0 || column == frame->columns)
+			if (column % SEEK_INDEX_GROUP == 0 || column == frame->columns)
 				expect(&reader, &entry, to += entry_bytes, entry_bytes);
 		}
-	scan_index_know(subject->expected.data, frame->rows);
+	seek_index_know(subject->expected.data, frame->rows);
 }
 
 static void subject_init(struct subject *subject, int width, int height, int components)

@@ -14,61 +14,63 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "work/scans.h"
+#include "decode/jpeg/seek_index_set.h"
 
 static struct stamp stamp_of(uint64_t sample, int64_t state)
 {
 	return (struct stamp){sample * 100, state, sample + 7};
 }
 
-static enum scans_answer find(struct scans *scans, uint64_t sample, int64_t state,
-			      const uint8_t **bytes, size_t *size)
+static enum seek_index_set_answer find(struct seek_index_set *seek_indexes, uint64_t sample,
+				       int64_t state, const uint8_t **bytes, size_t *size)
 {
 	const struct stamp stamp = stamp_of(sample, state);
-	return scans_find(scans, sample, &stamp, bytes, size);
+	return seek_index_set_find(seek_indexes, sample, &stamp, bytes, size);
 }
 
 #define ROWS 600
-#define BLOB_BYTES (sizeof(struct scan_header) + (ROWS + 1) * 6)
+#define BLOB_BYTES (sizeof(struct seek_index_header) + (ROWS + 1) * 6)
 
 /* An index of a grey picture of one group's width: `rows` of MCUs, of which the first `known` are
  * known; all entries are `value`. */
 static size_t blob_make(uint8_t *bytes, uint32_t rows, uint32_t known, uint8_t value)
 {
-	size_t size = sizeof(struct scan_header) + (rows + 1) * 6;
-	const struct scan_header header = {.magic = SCAN_MAGIC,
-					   .bytes = (uint32_t)size,
-					   .width = 8 * SCAN_GROUP,
-					   .height = (uint16_t)(8 * rows),
-					   .components = 1,
-					   .group = SCAN_GROUP,
-					   .sampling = {0x11},
-					   .known = known};
+	size_t size = sizeof(struct seek_index_header) + (rows + 1) * 6;
+	const struct seek_index_header header = {.magic = SEEK_INDEX_MAGIC,
+						 .bytes = (uint32_t)size,
+						 .width = 8 * SEEK_INDEX_GROUP,
+						 .height = (uint16_t)(8 * rows),
+						 .components = 1,
+						 .group = SEEK_INDEX_GROUP,
+						 .sampling = {0x11},
+						 .known = known};
 	memset(bytes, value, size);
 	memcpy(bytes, &header, sizeof(header));
 	return size;
 }
 
-static bool put_known(struct scans *scans, uint64_t sample, int64_t state, uint8_t value,
-		      uint32_t rows, uint32_t known)
+static bool put_known(struct seek_index_set *seek_indexes, uint64_t sample, int64_t state,
+		      uint8_t value, uint32_t rows, uint32_t known)
 {
 	const struct stamp stamp = stamp_of(sample, state);
 	uint8_t bytes[BLOB_BYTES];
 	size_t size = blob_make(bytes, rows, known, value);
-	return scans_put(scans, sample, &stamp, bytes, size);
+	return seek_index_set_put(seek_indexes, sample, &stamp, bytes, size);
 }
 
-static bool put(struct scans *scans, uint64_t sample, int64_t state, uint8_t value, uint32_t rows)
+static bool put(struct seek_index_set *seek_indexes, uint64_t sample, int64_t state, uint8_t value,
+		uint32_t rows)
 {
-	return put_known(scans, sample, state, value, rows, rows);
+	return put_known(seek_indexes, sample, state, value, rows, rows);
 }
 
-static void check(struct scans *scans, uint64_t sample, int64_t state, uint8_t value, uint32_t rows)
+static void check(struct seek_index_set *seek_indexes, uint64_t sample, int64_t state,
+		  uint8_t value, uint32_t rows)
 {
 	const uint8_t *bytes;
 	uint8_t expected[BLOB_BYTES];
 	size_t found, size = blob_make(expected, rows, rows, value);
-	assert_int_equal(find(scans, sample, state, &bytes, &found), SCANS_INDEX);
+	assert_int_equal(find(seek_indexes, sample, state, &bytes, &found), SEEK_INDEX_SET_INDEX);
 	assert_int_equal(found, size);
 	assert_memory_equal(bytes, expected, size);
 }
@@ -76,51 +78,54 @@ static void check(struct scans *scans, uint64_t sample, int64_t state, uint8_t v
 /* An index is of one state of its file: size, time and inode. */
 static void test_states_of_a_file(void **state)
 {
-	struct scans_account account = {.limit = 1 << 20};
-	struct scans *scans;
+	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_set *seek_indexes;
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	assert_int_equal(scans_new(&scans, &account, 5000), 0);
-	assert_int_equal(find(scans, 4999, 1, &bytes, &size), SCANS_NONE);
-	put(scans, 4999, 1, 17, 33);
-	check(scans, 4999, 1, 17, 33);
+	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 5000), 0);
+	assert_int_equal(find(seek_indexes, 4999, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
+	put(seek_indexes, 4999, 1, 17, 33);
+	check(seek_indexes, 4999, 1, 17, 33);
 	const struct stamp stamp = stamp_of(4999, 1);
 	for (int i = 0; i < 3; i++) {
 		struct stamp other = stamp;
 		other.size += i == 0;
 		other.mtime_ns += i == 1;
 		other.inode += i == 2;
-		assert_int_equal(scans_find(scans, 4999, &other, &bytes, &size), SCANS_NONE);
+		assert_int_equal(seek_index_set_find(seek_indexes, 4999, &other, &bytes, &size),
+				 SEEK_INDEX_SET_NONE);
 	}
 	/* The same state again: the first one stays; another takes its place. */
-	put(scans, 4999, 1, 18, 34);
-	check(scans, 4999, 1, 17, 33);
-	assert_int_equal(scans_find(scans, 4999, &stamp, &bytes, &size), SCANS_INDEX);
-	put(scans, 4999, 2, 19, 35);
+	put(seek_indexes, 4999, 1, 18, 34);
+	check(seek_indexes, 4999, 1, 17, 33);
+	assert_int_equal(seek_index_set_find(seek_indexes, 4999, &stamp, &bytes, &size),
+			 SEEK_INDEX_SET_INDEX);
+	put(seek_indexes, 4999, 2, 19, 35);
 	assert_int_equal(bytes[60], 17); /* who still holds the old one may */
-	check(scans, 4999, 2, 19, 35);
-	assert_int_equal(find(scans, 4999, 1, &bytes, &size), SCANS_NONE);
-	scans_refuse(scans, 4999, &(struct stamp){1, 2, 3}, SCAN_E_ODD);
-	assert_int_equal(scans_find(scans, 4999, &(struct stamp){1, 2, 3}, &bytes, &size),
-			 SCANS_NEVER);
+	check(seek_indexes, 4999, 2, 19, 35);
+	assert_int_equal(find(seek_indexes, 4999, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
+	seek_index_set_refuse(seek_indexes, 4999, &(struct stamp){1, 2, 3}, SEEK_INDEX_E_ODD);
+	assert_int_equal(
+		seek_index_set_find(seek_indexes, 4999, &(struct stamp){1, 2, 3}, &bytes, &size),
+		SEEK_INDEX_SET_NEVER);
 	assert_int_equal(account.built, 2);
-	assert_int_equal(account.refused[SCAN_E_ODD], 1);
-	scans_free(scans);
-	scans_free(NULL);
+	assert_int_equal(account.refused[SEEK_INDEX_E_ODD], 1);
+	seek_index_set_free(seek_indexes);
+	seek_index_set_free(NULL);
 	assert_int_equal(account.bytes, 0);
 }
 
 /* Two stores, one budget; what does not fit is not remembered, and never was in the way. */
 static void test_budget(void **state)
 {
-	struct scans_account account = {.limit = 100000};
-	struct scans *a, *b;
+	struct seek_index_account account = {.limit = 100000};
+	struct seek_index_set *a, *b;
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	assert_int_equal(scans_new(&a, &account, 1000), 0);
-	assert_int_equal(scans_new(&b, &account, 1000), 0);
+	assert_int_equal(seek_index_set_new(&a, &account, 1000), 0);
+	assert_int_equal(seek_index_set_new(&b, &account, 1000), 0);
 	for (uint64_t i = 0; i < 1000; i++) {
 		put(i % 2 ? a : b, i, 1, (uint8_t)i, 150);
 		assert_true(account.bytes <= account.limit);
@@ -128,28 +133,28 @@ static void test_budget(void **state)
 	assert_in_range(account.built, 70, 99);
 	for (uint64_t i = 0; i < 70; i++)
 		check(i % 2 ? a : b, i, 1, (uint8_t)i, 150);
-	assert_int_equal(find(a, 999, 1, &bytes, &size), SCANS_NEVER);
+	assert_int_equal(find(a, 999, 1, &bytes, &size), SEEK_INDEX_SET_NEVER);
 	assert_int_equal(account.full, 1);
-	scans_free(b);
-	assert_int_equal(find(a, 999, 1, &bytes, &size), SCANS_NONE);
+	seek_index_set_free(b);
+	assert_int_equal(find(a, 999, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
 	put(a, 999, 1, 3, 150);
 	check(a, 999, 1, 3, 150);
-	scans_free(a);
+	seek_index_set_free(a);
 	assert_int_equal(account.bytes, 0);
 }
 
 static void test_no_budget(void **state)
 {
-	struct scans_account account = {.limit = 0};
-	struct scans *scans;
+	struct seek_index_account account = {.limit = 0};
+	struct seek_index_set *seek_indexes;
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	assert_int_equal(scans_new(&scans, &account, 10), 0);
-	put(scans, 3, 1, 1, 10);
-	assert_int_equal(find(scans, 3, 1, &bytes, &size), SCANS_NEVER);
+	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 10), 0);
+	put(seek_indexes, 3, 1, 1, 10);
+	assert_int_equal(find(seek_indexes, 3, 1, &bytes, &size), SEEK_INDEX_SET_NEVER);
 	assert_int_equal(account.built, 0);
-	scans_free(scans);
+	seek_index_set_free(seek_indexes);
 }
 
 #define THREADS 4
@@ -157,7 +162,7 @@ static void test_no_budget(void **state)
 
 struct racer {
 	pthread_t thread;
-	struct scans *scans;
+	struct seek_index_set *seek_indexes;
 	int wrong;
 };
 
@@ -171,12 +176,15 @@ static void *race(void *argument)
 			size_t size;
 			uint32_t rows = 8 + i % 50;
 			uint8_t value = (uint8_t)(i + (uint64_t)round);
-			if (find(racer->scans, i, round, &bytes, &size) == SCANS_NONE)
-				put(racer->scans, i, round, value, rows);
-			if (find(racer->scans, i, round, &bytes, &size) != SCANS_INDEX)
+			if (find(racer->seek_indexes, i, round, &bytes, &size) ==
+			    SEEK_INDEX_SET_NONE)
+				put(racer->seek_indexes, i, round, value, rows);
+			if (find(racer->seek_indexes, i, round, &bytes, &size) !=
+			    SEEK_INDEX_SET_INDEX)
 				continue; /* another thread is a round further */
-			if (size != sizeof(struct scan_header) + (rows + 1) * 6 ||
-			    bytes[sizeof(struct scan_header)] != value || bytes[size - 1] != value)
+			if (size != sizeof(struct seek_index_header) + (rows + 1) * 6 ||
+			    bytes[sizeof(struct seek_index_header)] != value ||
+			    bytes[size - 1] != value)
 				racer->wrong++;
 		}
 	return NULL;
@@ -184,13 +192,13 @@ static void *race(void *argument)
 
 static void test_threads(void **state)
 {
-	struct scans_account account = {.limit = 1 << 24};
+	struct seek_index_account account = {.limit = 1 << 24};
 	struct racer racers[THREADS] = {0};
-	struct scans *scans;
+	struct seek_index_set *seek_indexes;
 	(void)state;
-	assert_int_equal(scans_new(&scans, &account, SAMPLES), 0);
+	assert_int_equal(seek_index_set_new(&seek_indexes, &account, SAMPLES), 0);
 	for (int i = 0; i < THREADS; i++) {
-		racers[i].scans = scans;
+		racers[i].seek_indexes = seek_indexes;
 		assert_int_equal(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
 	}
 	for (int i = 0; i < THREADS; i++) {
@@ -198,7 +206,7 @@ static void test_threads(void **state)
 		assert_int_equal(racers[i].wrong, 0);
 	}
 	assert_true(account.built >= 3 * SAMPLES);
-	scans_free(scans);
+	seek_index_set_free(seek_indexes);
 	assert_int_equal(account.bytes, 0);
 }
 
@@ -207,43 +215,43 @@ static void test_threads(void **state)
 /* An index that grows is one and the same; what is less, or of another picture, changes nothing. */
 static void test_growth(void **state)
 {
-	struct scans_account account = {.limit = 1 << 20};
+	struct seek_index_account account = {.limit = 1 << 20};
 	const struct stamp stamp = stamp_of(3, 1);
-	struct scans *scans;
+	struct seek_index_set *seek_indexes;
 	const uint8_t *bytes, *again;
 	uint8_t expected[BLOB_BYTES];
 	size_t size;
 	(void)state;
-	assert_int_equal(scans_new(&scans, &account, 10), 0);
-	assert_true(put_known(scans, 3, 1, 7, 100, 0));
+	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 10), 0);
+	assert_true(put_known(seek_indexes, 3, 1, 7, 100, 0));
 	const uint64_t charged = account.bytes;
-	assert_int_equal(find(scans, 3, 1, &bytes, &size), SCANS_INDEX);
-	assert_false(put_known(scans, 3, 1, 7, 100, 40));
-	assert_false(put_known(scans, 3, 1, 8, 100, 40)); /* has nothing more */
-	assert_false(put_known(scans, 3, 1, 8, 100, 20));
-	assert_false(put_known(scans, 3, 1, 8, 101, 101)); /* another picture's */
-	assert_false(put_known(scans, 3, 1, 7, 100, 90));
+	assert_int_equal(find(seek_indexes, 3, 1, &bytes, &size), SEEK_INDEX_SET_INDEX);
+	assert_false(put_known(seek_indexes, 3, 1, 7, 100, 40));
+	assert_false(put_known(seek_indexes, 3, 1, 8, 100, 40)); /* has nothing more */
+	assert_false(put_known(seek_indexes, 3, 1, 8, 100, 20));
+	assert_false(put_known(seek_indexes, 3, 1, 8, 101, 101)); /* another picture's */
+	assert_false(put_known(seek_indexes, 3, 1, 7, 100, 90));
 	blob_make(expected, 100, 90, 7);
-	assert_memory_equal(bytes, expected, sizeof(struct scan_header) + 91 * 6);
-	assert_false(put_known(scans, 3, 1, 7, 100, 100));
-	assert_int_equal(find(scans, 3, 1, &again, &size), SCANS_INDEX);
+	assert_memory_equal(bytes, expected, sizeof(struct seek_index_header) + 91 * 6);
+	assert_false(put_known(seek_indexes, 3, 1, 7, 100, 100));
+	assert_int_equal(find(seek_indexes, 3, 1, &again, &size), SEEK_INDEX_SET_INDEX);
 	assert_ptr_equal(again, bytes);
-	check(scans, 3, 1, 7, 100);
+	check(seek_indexes, 3, 1, 7, 100);
 	assert_int_equal(account.bytes, charged); /* all of it was charged at once */
 	assert_int_equal(account.built, 1);
 	/* A file that has been found to have none has none. */
-	scans_refuse(scans, 3, &stamp, SCAN_E_DAMAGED);
-	scans_refuse(scans, 3, &stamp, SCAN_E_DAMAGED);
-	assert_int_equal(account.refused[SCAN_E_DAMAGED], 1);
-	assert_false(put_known(scans, 3, 1, 7, 100, 100));
-	assert_int_equal(find(scans, 3, 1, &bytes, &size), SCANS_NEVER);
-	scans_free(scans);
+	seek_index_set_refuse(seek_indexes, 3, &stamp, SEEK_INDEX_E_DAMAGED);
+	seek_index_set_refuse(seek_indexes, 3, &stamp, SEEK_INDEX_E_DAMAGED);
+	assert_int_equal(account.refused[SEEK_INDEX_E_DAMAGED], 1);
+	assert_false(put_known(seek_indexes, 3, 1, 7, 100, 100));
+	assert_int_equal(find(seek_indexes, 3, 1, &bytes, &size), SEEK_INDEX_SET_NEVER);
+	seek_index_set_free(seek_indexes);
 	assert_int_equal(account.bytes, 0);
 }
 
-/* Who takes what scans_each() gives to another store. */
+/* Who takes what seek_index_set_each() gives to another store. */
 struct mover {
-	struct scans *to;
+	struct seek_index_set *to;
 	unsigned moved, stop;
 };
 
@@ -257,51 +265,52 @@ static int move(void *context, uint64_t sample, const struct stamp *stamp, const
 	if (!elsewhere)
 		return -ENOMEM;
 	memcpy(elsewhere + 1, bytes, size);
-	mover->moved += scans_load(mover->to, sample, stamp, elsewhere + 1, size);
+	mover->moved += seek_index_set_load(mover->to, sample, stamp, elsewhere + 1, size);
 	free(elsewhere);
 	return 0;
 }
 
 static void test_from_store_to_store(void **state)
 {
-	struct scans_account account = {.limit = 1 << 20};
-	struct scans *a, *b;
+	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_set *a, *b;
 	struct mover mover = {.stop = 4};
 	(void)state;
-	assert_int_equal(scans_new(&a, &account, 5000), 0);
-	assert_int_equal(scans_new(&b, &account, 5000), 0);
+	assert_int_equal(seek_index_set_new(&a, &account, 5000), 0);
+	assert_int_equal(seek_index_set_new(&b, &account, 5000), 0);
 	for (uint64_t i = 0; i < 4; i++)
 		put_known(a, i * 1500, 1, (uint8_t)i, 50, (uint32_t)i * 16);
-	scans_refuse(a, 7, &(struct stamp){1, 2, 3}, SCAN_E_ODD);
+	seek_index_set_refuse(a, 7, &(struct stamp){1, 2, 3}, SEEK_INDEX_E_ODD);
 	mover.to = b;
-	assert_int_equal(scans_each(a, move, &mover), 0);
+	assert_int_equal(seek_index_set_each(a, move, &mover), 0);
 	assert_int_equal(mover.moved, 4);
 	assert_int_equal(account.built, 4); /* what comes from outside was not built */
 	for (uint64_t i = 0; i < 4; i++) {
 		assert_false(put_known(b, i * 1500, 1, (uint8_t)i, 50, 50));
 		check(b, i * 1500, 1, (uint8_t)i, 50);
 	}
-	assert_int_equal(scans_each(a, move, &mover), 17);
-	scans_free(a);
-	scans_free(b);
+	assert_int_equal(seek_index_set_each(a, move, &mover), 17);
+	seek_index_set_free(a);
+	seek_index_set_free(b);
 	assert_int_equal(account.bytes, 0);
 }
 
 /* No byte of the header may be another, and no byte may lack. */
 static void test_no_index(void **state)
 {
-	struct scans_account account = {.limit = 1 << 20};
+	struct seek_index_account account = {.limit = 1 << 20};
 	const struct stamp stamp = stamp_of(0, 1);
-	struct scans *scans;
+	struct seek_index_set *seek_indexes;
 	uint8_t bytes[BLOB_BYTES + 1] = {0};
 	size_t size = blob_make(bytes, 50, 50, 3);
 	(void)state;
-	assert_int_equal(scans_new(&scans, &account, 1), 0);
+	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 1), 0);
 	for (size_t less = 0; less < size; less++)
-		assert_false(scans_load(scans, 0, &stamp, bytes, less));
-	assert_false(scans_load(scans, 0, &stamp, bytes, size + 1));
-	assert_false(scans_load(scans, 1, &stamp, bytes, size)); /* no such sample */
-	struct scan_header header;
+		assert_false(seek_index_set_load(seek_indexes, 0, &stamp, bytes, less));
+	assert_false(seek_index_set_load(seek_indexes, 0, &stamp, bytes, size + 1));
+	assert_false(
+		seek_index_set_load(seek_indexes, 1, &stamp, bytes, size)); /* no such sample */
+	struct seek_index_header header;
 	for (unsigned i = 0; i < 7; i++) {
 		memcpy(&header, bytes, sizeof(header));
 		header.magic ^= i == 0;
@@ -313,10 +322,10 @@ static void test_no_index(void **state)
 		uint8_t changed[BLOB_BYTES];
 		memcpy(changed, bytes, size);
 		memcpy(changed, &header, sizeof(header));
-		assert_false(scans_load(scans, 0, &stamp, changed, size));
+		assert_false(seek_index_set_load(seek_indexes, 0, &stamp, changed, size));
 	}
-	assert_true(scans_load(scans, 0, &stamp, bytes, size));
-	scans_free(scans);
+	assert_true(seek_index_set_load(seek_indexes, 0, &stamp, bytes, size));
+	seek_index_set_free(seek_indexes);
 }
 
 #define GROWING 20 /* samples */
@@ -329,11 +338,12 @@ static void *grow(void *argument)
 	for (uint32_t known = 0; known <= ROWS; known += 7)
 		for (uint64_t i = 0; i < GROWING; i++) {
 			const uint8_t *bytes;
-			struct scan_header header;
+			struct seek_index_header header;
 			size_t size;
-			put_known(racer->scans, i, 1, (uint8_t)(i + 1), ROWS, known);
-			if (find(racer->scans, i, 1, &bytes, &size) != SCANS_INDEX ||
-			    scan_index_copy(&copy, bytes)) {
+			put_known(racer->seek_indexes, i, 1, (uint8_t)(i + 1), ROWS, known);
+			if (find(racer->seek_indexes, i, 1, &bytes, &size) !=
+				    SEEK_INDEX_SET_INDEX ||
+			    seek_index_copy(&copy, bytes)) {
 				racer->wrong++;
 				continue;
 			}
@@ -348,13 +358,13 @@ static void *grow(void *argument)
 
 static void test_growth_in_threads(void **state)
 {
-	struct scans_account account = {.limit = 1 << 24};
+	struct seek_index_account account = {.limit = 1 << 24};
 	struct racer racers[THREADS] = {0};
-	struct scans *scans;
+	struct seek_index_set *seek_indexes;
 	(void)state;
-	assert_int_equal(scans_new(&scans, &account, GROWING), 0);
+	assert_int_equal(seek_index_set_new(&seek_indexes, &account, GROWING), 0);
 	for (int i = 0; i < THREADS; i++) {
-		racers[i].scans = scans;
+		racers[i].seek_indexes = seek_indexes;
 		assert_int_equal(pthread_create(&racers[i].thread, NULL, grow, &racers[i]), 0);
 	}
 	for (int i = 0; i < THREADS; i++) {
@@ -363,10 +373,10 @@ static void test_growth_in_threads(void **state)
 	}
 	assert_int_equal(account.built, GROWING);
 	for (uint64_t i = 0; i < GROWING; i++) {
-		put_known(scans, i, 1, (uint8_t)(i + 1), ROWS, ROWS);
-		check(scans, i, 1, (uint8_t)(i + 1), ROWS);
+		put_known(seek_indexes, i, 1, (uint8_t)(i + 1), ROWS, ROWS);
+		check(seek_indexes, i, 1, (uint8_t)(i + 1), ROWS);
 	}
-	scans_free(scans);
+	seek_index_set_free(seek_indexes);
 	assert_int_equal(account.bytes, 0);
 }
 

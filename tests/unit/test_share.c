@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "loop/share.h"
+#include "loop/state/shard.h"
 
 #define N_MAX 700
 

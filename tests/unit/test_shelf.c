@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "work/shelf.h"
-#include "work/shelf_file.h"
+#include "store/index_store.h"
+#include "store/index_store_file.h"
 
 #define SAMPLES 5000
 #define HEADER 72
@@ -26,34 +26,34 @@
 #define LIMIT ((uint64_t)8 << 20)
 
 static char folder[64];
-static struct shelf *shelf;
-static struct scans_account account;
-static const struct shelf_key key = {{{1, 2, 3}}, SAMPLES};
-static struct shelf_until never = {UINT64_MAX};
+static struct index_store *index_store;
+static struct seek_index_account account;
+static const struct index_store_key key = {{{1, 2, 3}}, SAMPLES};
+static struct index_store_until never = {UINT64_MAX};
 
 static int setup(void **state)
 {
 	struct fault fault;
 	(void)state;
-	account = (struct scans_account){.limit = LIMIT};
+	account = (struct seek_index_account){.limit = LIMIT};
 	strcpy(folder, "/tmp/stoker-shelf-XXXXXX");
-	return mkdtemp(folder) ? shelf_open(&shelf, folder, LIMIT, &fault) : -1;
+	return mkdtemp(folder) ? index_store_open(&index_store, folder, LIMIT, &fault) : -1;
 }
 
 static int teardown(void **state)
 {
 	char command[128];
 	(void)state;
-	shelf_close(shelf);
+	index_store_close(index_store);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	return system(command);
 }
 
-static struct scans *store(void)
+static struct seek_index_set *store(void)
 {
-	struct scans *scans;
-	assert_int_equal(scans_new(&scans, &account, SAMPLES), 0);
-	return scans;
+	struct seek_index_set *seek_indexes;
+	assert_int_equal(seek_index_set_new(&seek_indexes, &account, SAMPLES), 0);
+	return seek_indexes;
 }
 
 static struct stamp stamp_of(uint64_t sample)
@@ -71,56 +71,59 @@ static size_t index_of(uint64_t sample, uint8_t *out)
 	struct buffer buffer = BUFFER_NULL;
 	uint8_t data[64] = {(uint8_t)sample};
 	assert_int_equal(scan_frame_settle(&frame), 0);
-	assert_int_equal(scan_index_begin(&buffer, &frame, data, sizeof(data)), 0);
+	assert_int_equal(seek_index_begin(&buffer, &frame, data, sizeof(data)), 0);
 	size_t size = buffer.size;
 	memcpy(out, buffer.data, size);
 	buffer_deinit(&buffer);
 	return size;
 }
 
-static void put(struct scans *scans, uint64_t sample)
+static void put(struct seek_index_set *seek_indexes, uint64_t sample)
 {
 	_Alignas(8) uint8_t index[1024];
 	struct stamp stamp = stamp_of(sample);
-	assert_true(scans_put(scans, sample, &stamp, index, index_of(sample, index)));
+	assert_true(
+		seek_index_set_put(seek_indexes, sample, &stamp, index, index_of(sample, index)));
 }
 
-static bool has(struct scans *scans, uint64_t sample)
+static bool has(struct seek_index_set *seek_indexes, uint64_t sample)
 {
 	_Alignas(8) uint8_t index[1024];
 	struct stamp stamp = stamp_of(sample);
 	const uint8_t *bytes;
 	size_t size, wanted = index_of(sample, index);
-	if (scans_find(scans, sample, &stamp, &bytes, &size) != SCANS_INDEX)
+	if (seek_index_set_find(seek_indexes, sample, &stamp, &bytes, &size) !=
+	    SEEK_INDEX_SET_INDEX)
 		return false;
 	assert_int_equal(size, wanted);
-	assert_memory_equal(bytes, index, sizeof(struct scan_header));
+	assert_memory_equal(bytes, index, sizeof(struct seek_index_header));
 	return true;
 }
 
-static int load(struct scans *scans, struct shelf_sum *sum)
+static int load(struct seek_index_set *seek_indexes, struct index_store_sum *sum)
 {
 	struct fault fault;
-	*sum = (struct shelf_sum){0};
-	return shelf_load(shelf, &key, scans, &never, sum, &fault);
+	*sum = (struct index_store_sum){0};
+	return index_store_load(index_store, &key, seek_indexes, &never, sum, &fault);
 }
 
-static void save(const struct scans *scans)
+static void save(const struct seek_index_set *seek_indexes)
 {
 	struct fault fault;
-	struct shelf_sum sum;
-	assert_int_equal(shelf_save(shelf, &key, scans, &never, &sum, &fault), 0);
+	struct index_store_sum sum;
+	assert_int_equal(index_store_save(index_store, &key, seek_indexes, &never, &sum, &fault),
+			 0);
 }
 
 static void test_there_and_back(void **state)
 {
-	struct shelf_sum sum;
+	struct index_store_sum sum;
 	(void)state;
-	struct scans *first = store(), *second = store();
-	assert_int_equal(load(first, &sum), SHELF_E_NONE);
+	struct seek_index_set *first = store(), *second = store();
+	assert_int_equal(load(first, &sum), INDEX_STORE_E_NONE);
 	for (uint64_t i = 3; i < SAMPLES; i += 1 + i % 7)
 		put(first, i);
-	scans_refuse(first, 0, &(struct stamp){1, 2, 3}, SCAN_E_ODD);
+	seek_index_set_refuse(first, 0, &(struct stamp){1, 2, 3}, SEEK_INDEX_E_ODD);
 	save(first);
 	assert_int_equal(load(second, &sum), 0);
 	uint64_t indexes = 0;
@@ -129,90 +132,94 @@ static void test_there_and_back(void **state)
 		indexes += has(first, i);
 	}
 	assert_int_equal(sum.indexes, indexes);
-	assert_int_equal(scans_changes(second), 0);
-	scans_free(second);
-	scans_free(first);
+	assert_int_equal(seek_index_set_changes(second), 0);
+	seek_index_set_free(second);
+	seek_index_set_free(first);
 	assert_int_equal(account.bytes, 0);
 }
 
 /* Another state of its file is another file. */
 static void test_stamps(void **state)
 {
-	struct shelf_sum sum;
+	struct index_store_sum sum;
 	struct stamp stamp = stamp_of(4);
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	struct scans *scans = store();
-	put(scans, 4);
-	save(scans);
-	scans_free(scans);
-	scans = store();
-	assert_int_equal(load(scans, &sum), 0);
+	struct seek_index_set *seek_indexes = store();
+	put(seek_indexes, 4);
+	save(seek_indexes);
+	seek_index_set_free(seek_indexes);
+	seek_indexes = store();
+	assert_int_equal(load(seek_indexes, &sum), 0);
 	for (int i = 0; i < 3; i++) {
 		struct stamp other = stamp;
 		other.size += i == 0;
 		other.mtime_ns += i == 1;
 		other.inode += i == 2;
-		assert_int_equal(scans_find(scans, 4, &other, &bytes, &size), SCANS_NONE);
+		assert_int_equal(seek_index_set_find(seek_indexes, 4, &other, &bytes, &size),
+				 SEEK_INDEX_SET_NONE);
 	}
-	assert_int_equal(scans_find(scans, 4, &stamp, &bytes, &size), SCANS_INDEX);
-	scans_free(scans);
+	assert_int_equal(seek_index_set_find(seek_indexes, 4, &stamp, &bytes, &size),
+			 SEEK_INDEX_SET_INDEX);
+	seek_index_set_free(seek_indexes);
 }
 
 /* What does not fit into memory stays out of it. */
 static void test_budget(void **state)
 {
-	struct shelf_sum sum;
+	struct index_store_sum sum;
 	(void)state;
-	struct scans *scans = store();
+	struct seek_index_set *seek_indexes = store();
 	for (uint64_t i = 0; i < SAMPLES; i++)
-		put(scans, i);
-	save(scans);
-	scans_free(scans);
+		put(seek_indexes, i);
+	save(seek_indexes);
+	seek_index_set_free(seek_indexes);
 	account.limit = 100000;
-	scans = store();
-	assert_int_equal(load(scans, &sum), 0);
-	assert_true(has(scans, 0));
-	assert_false(has(scans, SAMPLES - 1));
+	seek_indexes = store();
+	assert_int_equal(load(seek_indexes, &sum), 0);
+	assert_true(has(seek_indexes, 0));
+	assert_false(has(seek_indexes, SAMPLES - 1));
 	assert_true(account.bytes <= account.limit);
-	scans_free(scans);
+	seek_index_set_free(seek_indexes);
 }
 
 static void test_time(void **state)
 {
 	struct fault fault;
-	struct shelf_sum sum;
-	struct shelf_until now = {clock_ns()};
+	struct index_store_sum sum;
+	struct index_store_until now = {clock_ns()};
 	(void)state;
-	struct scans *scans = store();
-	put(scans, 4);
-	assert_int_equal(shelf_save(shelf, &key, scans, &now, &sum, &fault), SHELF_E_STOPPED);
-	assert_int_equal(load(scans, &sum), SHELF_E_NONE);
-	save(scans);
-	assert_int_equal(shelf_load(shelf, &key, scans, &now, &sum, &fault), SHELF_E_STOPPED);
-	scans_free(scans);
+	struct seek_index_set *seek_indexes = store();
+	put(seek_indexes, 4);
+	assert_int_equal(index_store_save(index_store, &key, seek_indexes, &now, &sum, &fault),
+			 INDEX_STORE_E_STOPPED);
+	assert_int_equal(load(seek_indexes, &sum), INDEX_STORE_E_NONE);
+	save(seek_indexes);
+	assert_int_equal(index_store_load(index_store, &key, seek_indexes, &now, &sum, &fault),
+			 INDEX_STORE_E_STOPPED);
+	seek_index_set_free(seek_indexes);
 }
 
 static void test_directories(void **state)
 {
 	struct fault fault;
-	struct shelf *other;
+	struct index_store *other;
 	char path[96];
 	(void)state;
 	snprintf(path, sizeof(path), "%s/a/b", folder);
-	assert_int_equal(shelf_open(&other, path, LIMIT, &fault), SHELF_E_SYSTEM);
+	assert_int_equal(index_store_open(&other, path, LIMIT, &fault), INDEX_STORE_E_SYSTEM);
 	snprintf(path, sizeof(path), "%s/a", folder);
-	assert_int_equal(shelf_open(&other, path, LIMIT, &fault), 0);
-	shelf_close(other);
+	assert_int_equal(index_store_open(&other, path, LIMIT, &fault), 0);
+	index_store_close(other);
 	assert_int_equal(chmod(path, 0720), 0);
-	assert_int_equal(shelf_open(&other, path, LIMIT, &fault), SHELF_E_SYSTEM);
+	assert_int_equal(index_store_open(&other, path, LIMIT, &fault), INDEX_STORE_E_SYSTEM);
 	assert_non_null(strstr(fault.text, "others may write"));
 	assert_int_equal(chmod(path, 0702), 0);
-	assert_int_equal(shelf_open(&other, path, LIMIT, &fault), SHELF_E_SYSTEM);
+	assert_int_equal(index_store_open(&other, path, LIMIT, &fault), INDEX_STORE_E_SYSTEM);
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(symlink("/proc/self/nothing", path), 0);
-	assert_int_equal(shelf_open(&other, path, LIMIT, &fault), SHELF_E_SYSTEM);
+	assert_int_equal(index_store_open(&other, path, LIMIT, &fault), INDEX_STORE_E_SYSTEM);
 }
 
 /* --- bad files --- */
@@ -227,17 +234,17 @@ static struct file good(void)
 {
 	struct file file = {0};
 	struct fault fault;
-	struct shelf_sum sum;
-	struct scans *scans = store();
+	struct index_store_sum sum;
+	struct seek_index_set *seek_indexes = store();
 	int fd = open(folder, O_RDWR | O_TMPFILE, 0600);
-	put(scans, 2);
-	put(scans, 9);
-	assert_int_equal(shelf_file_write(fd, &key, scans, &never, &sum, &fault), 0);
+	put(seek_indexes, 2);
+	put(seek_indexes, 9);
+	assert_int_equal(index_store_file_write(fd, &key, seek_indexes, &never, &sum, &fault), 0);
 	assert_int_equal(sum.indexes, 2);
 	file.size = (size_t)pread(fd, file.bytes, sizeof(file.bytes), 0);
 	assert_int_equal(file.size, sum.bytes);
 	close(fd);
-	scans_free(scans);
+	seek_index_set_free(seek_indexes);
 	return file;
 }
 
@@ -261,27 +268,28 @@ static void seal(struct file *file)
 }
 
 /* What comes of reading it; the sums say how many records counted. */
-static int read_back(const struct file *file, struct scans *scans, struct shelf_sum *sum)
+static int read_back(const struct file *file, struct seek_index_set *seek_indexes,
+		     struct index_store_sum *sum)
 {
 	struct fault fault;
 	int fd = open(folder, O_RDWR | O_TMPFILE, 0600);
-	*sum = (struct shelf_sum){0};
+	*sum = (struct index_store_sum){0};
 	assert_int_equal(write(fd, file->bytes, file->size), file->size);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	int r = shelf_file_read(fd, &key, scans, &never, sum, &fault);
+	int r = index_store_file_read(fd, &key, seek_indexes, &never, sum, &fault);
 	close(fd);
 	return r;
 }
 
 static void expect(const struct file *file, int result, uint64_t indexes)
 {
-	struct shelf_sum sum;
-	struct scans *scans = store();
-	assert_int_equal(read_back(file, scans, &sum), result);
+	struct index_store_sum sum;
+	struct seek_index_set *seek_indexes = store();
+	assert_int_equal(read_back(file, seek_indexes, &sum), result);
 	assert_int_equal(sum.indexes, indexes);
-	assert_int_equal(has(scans, 2), indexes > 0);
-	assert_int_equal(has(scans, 9), indexes > 1);
-	scans_free(scans);
+	assert_int_equal(has(seek_indexes, 2), indexes > 0);
+	assert_int_equal(has(seek_indexes, 9), indexes > 1);
+	seek_index_set_free(seek_indexes);
 }
 
 static void test_every_cut_and_bit(void **state)
@@ -292,16 +300,16 @@ static void test_every_cut_and_bit(void **state)
 	for (size_t size = 0; size < file.size; size++) {
 		struct file cut = file;
 		cut.size = size;
-		expect(&cut, SHELF_E_DAMAGED, 0); /* the header knows the file's size */
+		expect(&cut, INDEX_STORE_E_DAMAGED, 0); /* the header knows the file's size */
 	}
 	for (size_t bit = 0; bit < file.size * 8; bit++) {
-		struct shelf_sum sum;
+		struct index_store_sum sum;
 		struct file bad = file;
-		struct scans *scans = store();
+		struct seek_index_set *seek_indexes = store();
 		bad.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_true(read_back(&bad, scans, &sum) > 0);
-		assert_true(sum.indexes == (bit / 8 < HEADER ? 0 : has(scans, 2)));
-		scans_free(scans);
+		assert_true(read_back(&bad, seek_indexes, &sum) > 0);
+		assert_true(sum.indexes == (bit / 8 < HEADER ? 0 : has(seek_indexes, 2)));
+		seek_index_set_free(seek_indexes);
 	}
 }
 
@@ -319,36 +327,36 @@ static void test_lies_with_right_sums(void **state)
 	bad = file; /* more records than there are, fewer than there are */
 	memcpy(bad.bytes + 40, &twice, sizeof(twice));
 	seal(&bad);
-	expect(&bad, SHELF_E_DAMAGED, 2);
+	expect(&bad, INDEX_STORE_E_DAMAGED, 2);
 	memcpy(bad.bytes + 40, &huge, sizeof(huge));
 	seal(&bad);
-	expect(&bad, SHELF_E_DAMAGED, 2);
+	expect(&bad, INDEX_STORE_E_DAMAGED, 2);
 	memset(bad.bytes + 40, 0, 8);
 	seal(&bad);
-	expect(&bad, SHELF_E_DAMAGED, 0);
+	expect(&bad, INDEX_STORE_E_DAMAGED, 0);
 
 	bad = file; /* a sample that the dataset does not have */
 	memcpy(bad.bytes + second + 16, &huge, sizeof(huge));
 	seal(&bad);
-	expect(&bad, SHELF_E_DAMAGED, 1);
+	expect(&bad, INDEX_STORE_E_DAMAGED, 1);
 	memcpy(bad.bytes + second + 16, bad.bytes + HEADER + 16, 8); /* the same one twice */
 	seal(&bad);
-	expect(&bad, SHELF_E_DAMAGED, 1);
+	expect(&bad, INDEX_STORE_E_DAMAGED, 1);
 
 	bad = file; /* sizes */
 	memcpy(bad.bytes + HEADER + 48, &most, sizeof(most));
 	seal(&bad);
-	expect(&bad, SHELF_E_DAMAGED, 0);
+	expect(&bad, INDEX_STORE_E_DAMAGED, 0);
 	memcpy(bad.bytes + HEADER + 48, &none, sizeof(none));
 	seal(&bad);
-	expect(&bad, SHELF_E_DAMAGED, 0);
+	expect(&bad, INDEX_STORE_E_DAMAGED, 0);
 
 	bad = file; /* other files: a version, an order of bytes, a dataset, a count */
 	for (size_t at = 8; at < 40; at++) {
 		bad = file;
 		bad.bytes[at] ^= 1;
 		seal(&bad);
-		expect(&bad, SHELF_E_OTHER, 0);
+		expect(&bad, INDEX_STORE_E_OTHER, 0);
 	}
 }
 
@@ -362,15 +370,15 @@ static void test_bad_indexes(void **state)
 	memcpy(&first, file.bytes + HEADER + 48, sizeof(first));
 	for (uint32_t at = 0; at < first; at++) {
 		for (int value = 0; value < 256; value += 17) {
-			struct shelf_sum sum;
+			struct index_store_sum sum;
 			struct file bad = file;
-			struct scans *scans = store();
+			struct seek_index_set *seek_indexes = store();
 			bad.bytes[HEADER + RECORD + at] = (uint8_t)value;
 			seal(&bad);
-			assert_int_equal(read_back(&bad, scans, &sum), 0);
-			assert_true(has(scans, 9));
+			assert_int_equal(read_back(&bad, seek_indexes, &sum), 0);
+			assert_true(has(seek_indexes, 9));
 			assert_true(account.bytes <= account.limit);
-			scans_free(scans);
+			seek_index_set_free(seek_indexes);
 		}
 	}
 	assert_int_equal(account.bytes, 0);

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "work/statistics.h"
+#include "statistics/statistics.h"
 
 #define WIDTH 3
 #define HEIGHT 2

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "loop/reader.h"
-#include "loop/ring.h"
+#include "loop/policy/scheduler.h"
 #include "loop/server.h"
-#include "loop/turn.h"
-#include "loop/user.h"
+#include "loop/state/reader.h"
+#include "loop/state/ring.h"
+#include "loop/state/user.h"
 
 #define STREAMS 3
 #define MOST 6

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "loop/reader.h"
-#include "loop/wait.h"
+#include "loop/state/reader.h"
+#include "loop/state/wait_time.h"
 
 enum reader_state reader_state(const struct reader *reader)
 {

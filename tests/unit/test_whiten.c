@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "work/whiten.h"
+#include "statistics/whiten.h"
 
 /* The same everywhere: no library's. */
 static double random_number(uint64_t *state)

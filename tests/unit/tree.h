@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "work/dataset.h"
+#include "dataset/dataset.h"
 
 #define LIMIT ((size_t)1 << 20)
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "work/warp.h"
+#include "transform/warp.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "base/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {"plain", "avx2", "avx512"};
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+#include <stdbool.h>
+
+/* Not every compiler's __builtin_cpu_supports() knows the name. */
+static bool has_f16c(void)
+{
+	unsigned a, b, c, d;
+	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+static enum cpu cpu_machine(void)
+{
+	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c())
+		return CPU_PLAIN;
+	if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+	    !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
+	    !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") ||
+	    !__builtin_cpu_supports("avx512vnni"))
+		return CPU_AVX2;
+	return CPU_AVX512;
+}
+
+#else
+
+static enum cpu cpu_machine(void)
+{
+	return CPU_PLAIN;
+}
+
+#endif
+
+enum cpu cpu_most(void)
+{
+	const char *most = getenv("STOKER_CPU");
+	for (enum cpu cpu = CPU_PLAIN; most && cpu < CPU_AVX512; cpu++) {
+		if (strcmp(most, names[cpu]) == 0)
+			return cpu;
+	}
+	return CPU_AVX512;
+}
+
+enum cpu cpu_best(void)
+{
+	enum cpu machine = cpu_machine(), most = cpu_most();
+	return machine < most ? machine : most;
+}
+
+const char *cpu_name(enum cpu cpu)
+{
+	return names[cpu];
+}

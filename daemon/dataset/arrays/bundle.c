@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/arrays/bundle.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/ending.h"
+#include "base/quote.h"
+#include "dataset/root.h"
+
+#define BLOCK ((size_t)1 << 16)
+/* Of one archive: a header of 512 bytes each, of which a packed megabyte holds millions. */
+#define ENTRIES_MAX 1000000u
+/* What is looked at to tell what an archive is; published ones have ten. */
+#define LOOK_ENTRIES_MAX 32u
+/* Of files that nobody asked for: packed ones must be unpacked to get behind them. */
+#define PASS_BYTES_MAX ((uint64_t)4 << 30)
+#define NAMES_MAX 16 /* of a look */
+#define LIST_ENTRIES_MAX 1024u
+#define LOOK_BYTES_MAX ((uint64_t)256 << 20)
+
+struct bundle_walk {
+	const struct bundle *bundle;
+	struct bundle_file *files;
+	size_t count;
+	bool read;	   /* or only look */
+	bool any;	   /* one of the files will do */
+	bundle_seen *seen; /* NULL: no listing */
+	void *with;
+	struct buffer head; /* of the listed file; of the size that is looked at */
+	unsigned entries;   /* no more of an archive */
+	uint64_t pass;	    /* bytes of other files that may be gone through */
+	uint64_t left;	    /* of max_bytes */
+	struct fault *fault;
+};
+
+bool bundle_is_archive(const char *path)
+{
+	return ends_in(path, ".tar") || ends_in(path, ".tar.gz") || ends_in(path, ".tgz") ||
+	       ends_in(path, ".zip");
+}
+
+static int bundle_bad(struct bundle_walk *walk, const char *name, const char *why)
+{
+	struct quote quote, inner;
+	return fault_say(walk->fault, BUNDLE_E_OPEN, "cannot read %s%s%s: %s",
+			 quote_text(&quote, walk->bundle->path), name ? ": " : "",
+			 name ? quote_text(&inner, name) : "", why);
+}
+
+static int bundle_too_large(struct bundle_walk *walk, const char *name)
+{
+	struct quote quote, inner;
+	return fault_say(walk->fault, BUNDLE_E_LIMIT,
+			 "%s: %s: the files of this dataset hold more than the %llu bytes that may "
+			 "be kept in memory: raise dataset-memory (4 GiB of it count)",
+			 quote_text(&quote, walk->bundle->path), quote_text(&inner, name),
+			 (unsigned long long)walk->bundle->max_bytes);
+}
+
+static int bundle_check_cancel(struct bundle_walk *walk)
+{
+	if (atomic_load_explicit(walk->bundle->cancel, memory_order_relaxed))
+		return fault_say(walk->fault, BUNDLE_E_CANCELLED, "opening was cancelled");
+	return 0;
+}
+
+static struct bundle_file *bundle_find(struct bundle_walk *walk, const char *name)
+{
+	for (size_t i = 0; i < walk->count; i++) {
+		size_t size = strlen(walk->files[i].name);
+		if (strncmp(name, walk->files[i].name, size) == 0 &&
+		    (!name[size] || strcmp(name + size, ".gz") == 0))
+			return &walk->files[i];
+	}
+	return NULL;
+}
+
+/* buffer_reserve() that keeps what is in it. */
+static int bundle_grow(struct buffer *buffer, size_t need)
+{
+	struct buffer grown = BUFFER_NULL;
+	if (need <= buffer->capacity)
+		return 0;
+	size_t room = buffer->capacity + buffer->capacity / 2;
+	int result = buffer_reserve(&grown, room < need ? need : room);
+	if (result)
+		return result;
+	if (buffer->size)
+		memcpy(grown.data, buffer->data, buffer->size);
+	grown.size = buffer->size;
+	buffer_deinit(buffer);
+	*buffer = grown;
+	return 0;
+}
+
+/* All data of the entry that the archive stands at. */
+static int bundle_read_entry(struct bundle_walk *walk, struct archive *archive, const char *name,
+			     struct buffer *out)
+{
+	for (;;) {
+		int result = bundle_check_cancel(walk);
+		/* One byte more than is allowed, to see whether there is one. */
+		size_t want = walk->left < BLOCK ? (size_t)walk->left + 1 : BLOCK;
+		if (!result)
+			result = bundle_grow(out, out->size + want);
+		if (result)
+			return result;
+		la_ssize_t got = archive_read_data(archive, out->data + out->size, want);
+		if (got < 0)
+			return archive_errno(archive) == ENOMEM
+				       ? -ENOMEM
+				       : bundle_bad(walk, name, archive_error_string(archive));
+		if (got == 0)
+			return 0;
+		if ((uint64_t)got > walk->left)
+			return bundle_too_large(walk, name);
+		out->size += (size_t)got;
+		walk->left -= (uint64_t)got;
+	}
+}
+
+static bool bundle_is_gzip(const uint8_t *bytes, size_t size)
+{
+	return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+/* A new reader of what the two functions add; NULL: no memory. Packed once, not as often as it says
+ * of itself: gzip within gzip can go on for hours before it gives a byte. */
+static struct archive *bundle_reader(bool gzip, int (*one)(struct archive *),
+				     int (*other)(struct archive *))
+{
+	struct archive *archive = archive_read_new();
+	int filter = gzip ? ARCHIVE_FILTER_GZIP : ARCHIVE_FILTER_NONE;
+	if (archive && archive_read_append_filter(archive, filter) == ARCHIVE_OK &&
+	    one(archive) == ARCHIVE_OK && other(archive) == ARCHIVE_OK)
+		return archive;
+	archive_read_free(archive);
+	return NULL;
+}
+
+/* What a .gz holds, in the place of its bytes. */
+static int bundle_unpack(struct bundle_walk *walk, struct bundle_file *file)
+{
+	struct archive_entry *entry;
+	struct buffer whole = BUFFER_NULL;
+	if (!bundle_is_gzip(file->bytes.data, file->bytes.size))
+		return 0;
+	struct archive *archive = bundle_reader(true, archive_read_support_format_raw,
+						archive_read_support_format_empty);
+	if (!archive)
+		return -ENOMEM;
+	int result = 0;
+	if (archive_read_open_memory(archive, file->bytes.data, file->bytes.size) != ARCHIVE_OK ||
+	    archive_read_next_header(archive, &entry) != ARCHIVE_OK)
+		result = bundle_bad(walk, file->name, "it is no gzip file");
+	else
+		result = bundle_read_entry(walk, archive, file->name, &whole);
+	archive_read_free(archive);
+	if (result) {
+		buffer_deinit(&whole);
+		return result;
+	}
+	buffer_deinit(&file->bytes);
+	file->bytes = whole;
+	return 0;
+}
+
+/* -- an archive ------------------------------------------------------------------------------ */
+
+static const char *bundle_last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* A file that nobody asked for: where it is packed it must be unpacked to get behind it. */
+static int bundle_pass(struct bundle_walk *walk, struct archive_entry *entry, const char *path)
+{
+	int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
+	if (size < 0 || (uint64_t)size > walk->pass)
+		return bundle_bad(walk, path,
+				  "the archive holds too much beside the files of a dataset");
+	walk->pass -= (uint64_t)size;
+	return 0;
+}
+
+static int bundle_list_entry(struct bundle_walk *walk, struct archive *archive, const char *path)
+{
+	size_t size = 0;
+	la_ssize_t got = 1;
+	while (got > 0 && size < walk->head.size) {
+		got = archive_read_data(archive, walk->head.data + size, walk->head.size - size);
+		size += got > 0 ? (size_t)got : 0;
+	}
+	if (got < 0)
+		return archive_errno(archive) == ENOMEM
+			       ? -ENOMEM
+			       : bundle_bad(walk, path, archive_error_string(archive));
+	return walk->seen(walk->with, bundle_last_part(path), walk->head.data, size);
+}
+
+static int bundle_take_entry(struct bundle_walk *walk, struct archive *archive,
+			     struct archive_entry *entry)
+{
+	const char *path = archive_entry_pathname(entry);
+	if (!path || archive_entry_filetype(entry) != AE_IFREG)
+		return 0;
+	if (walk->seen) {
+		int result = bundle_pass(walk, entry, path);
+		return result ? result : bundle_list_entry(walk, archive, path);
+	}
+	struct bundle_file *file = bundle_find(walk, bundle_last_part(path));
+	if (!file)
+		return bundle_pass(walk, entry, path);
+	if (file->found)
+		return bundle_bad(walk, path, "the archive holds two files of this name");
+	file->found = true;
+	if (!walk->read)
+		return 0;
+	int result = bundle_read_entry(walk, archive, path, &file->bytes);
+	return result ? result : bundle_unpack(walk, file);
+}
+
+static bool bundle_is_done(const struct bundle_walk *walk)
+{
+	if (walk->seen)
+		return false;
+	for (size_t i = 0; i < walk->count; i++) {
+		if (walk->files[i].found == walk->any)
+			return walk->any;
+	}
+	return !walk->any;
+}
+
+static int bundle_walk_entries(struct bundle_walk *walk, struct archive *archive)
+{
+	for (unsigned entries = 0; !bundle_is_done(walk); entries++) {
+		struct archive_entry *entry;
+		int result = bundle_check_cancel(walk);
+		if (result)
+			return result;
+		int r = archive_read_next_header(archive, &entry);
+		if (r == ARCHIVE_EOF)
+			return 0;
+		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
+			return bundle_bad(walk, NULL, archive_error_string(archive));
+		if (entries == walk->entries)
+			return bundle_bad(walk, NULL, "the archive has too many files");
+		result = bundle_take_entry(walk, archive, entry);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static int bundle_walk_archive(struct bundle_walk *walk, int fd)
+{
+	uint8_t head[2];
+	ssize_t size = pread(fd, head, sizeof(head), 0);
+	if (size < 0)
+		return bundle_bad(walk, NULL, strerror(errno));
+	/* A zip by its directory: without one it was cut off, and there is no way past a file in
+	 * it but to unpack it, to an end that nobody knows. */
+	struct archive *archive =
+		bundle_reader(bundle_is_gzip(head, (size_t)size), archive_read_support_format_tar,
+			      archive_read_support_format_zip_seekable);
+	if (!archive)
+		return -ENOMEM;
+	int result = archive_read_open_fd(archive, fd, BLOCK) == ARCHIVE_OK
+			     ? bundle_walk_entries(walk, archive)
+			     : bundle_bad(walk, NULL, archive_error_string(archive));
+	archive_read_free(archive);
+	return result;
+}
+
+static int bundle_walk_file(struct bundle_walk *walk)
+{
+	struct stat stat;
+	/* O_NONBLOCK: a FIFO must not make us wait for its writer. */
+	int fd = open(walk->bundle->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &stat)) {
+		int error = errno;
+		if (fd >= 0)
+			close(fd);
+		return bundle_bad(walk, NULL, strerror(error));
+	}
+	int result = S_ISREG(stat.st_mode)
+			     ? bundle_walk_archive(walk, fd)
+			     : bundle_bad(walk, NULL,
+					  walk->seen ? "it is no regular file"
+						     : "it is neither a folder nor a regular file");
+	close(fd);
+	return result;
+}
+
+/* -- a folder -------------------------------------------------------------------------------- */
+
+static int bundle_take_file(struct bundle_walk *walk, const struct root *root, const char *path,
+			    struct bundle_file *file)
+{
+	struct stat stat;
+	struct fault why;
+	if (root_stat(root, path, &stat) || !S_ISREG(stat.st_mode))
+		return 0;
+	file->found = true;
+	if (!walk->read)
+		return 0;
+	int result = root_read(root, path, walk->left, &file->bytes, NULL, &why);
+	if (result == ROOT_E_LIMIT)
+		return bundle_too_large(walk, path);
+	if (result)
+		return result < 0 ? result : bundle_bad(walk, NULL, why.text);
+	walk->left -= file->bytes.size;
+	return bundle_unpack(walk, file);
+}
+
+static int bundle_walk_place(struct bundle_walk *walk, const struct root *root, const char *place,
+			     bool *any)
+{
+	int result = 0;
+	for (size_t i = 0; i < walk->count && !result; i++) {
+		struct bundle_file *file = &walk->files[i];
+		for (int packed = 0; packed < 2 && !file->found && !result; packed++) {
+			char path[PATH_MAX];
+			int size = snprintf(path, sizeof(path), "%s%s%s%s", place,
+					    *place ? "/" : "", file->name, packed ? ".gz" : "");
+			if (size > 0 && (size_t)size < sizeof(path))
+				result = bundle_take_file(walk, root, path, file);
+		}
+		*any |= file->found;
+		if (!result)
+			result = bundle_check_cancel(walk);
+	}
+	return result;
+}
+
+static int bundle_walk_folder(struct bundle_walk *walk)
+{
+	struct root root = ROOT_NULL;
+	bool any = false;
+	if (root_open(&root, walk->bundle->path, walk->fault))
+		return BUNDLE_E_OPEN;
+	int result = bundle_walk_place(walk, &root, "", &any);
+	for (const char *const *place = walk->bundle->within; place && *place && !any && !result;
+	     place++)
+		result = bundle_walk_place(walk, &root, *place, &any);
+	root_close(&root);
+	return result;
+}
+
+static int bundle_walk(struct bundle_walk *walk)
+{
+	struct stat stat_;
+	for (size_t i = 0; i < walk->count; i++)
+		walk->files[i].found = false;
+	if (stat(walk->bundle->path, &stat_))
+		return bundle_bad(walk, NULL, strerror(errno));
+	if (S_ISDIR(stat_.st_mode) && !walk->seen)
+		return bundle_walk_folder(walk);
+	return bundle_walk_file(walk);
+}
+
+int bundle_read(const struct bundle *bundle, struct bundle_file *files, size_t count,
+		struct fault *fault)
+{
+	struct bundle_walk walk = {
+		.bundle = bundle,
+		.files = files,
+		.count = count,
+		.read = true,
+		.entries = ENTRIES_MAX,
+		.pass = PASS_BYTES_MAX,
+		.left = bundle->max_bytes,
+		.fault = fault,
+	};
+	return bundle_walk(&walk);
+}
+
+bool bundle_has(const struct bundle *bundle, const char *const *names)
+{
+	struct fault fault;
+	struct bundle_file files[NAMES_MAX] = {0};
+	struct bundle_walk walk = {
+		.bundle = bundle,
+		.files = files,
+		.any = true,
+		.entries = LOOK_ENTRIES_MAX,
+		.pass = LOOK_BYTES_MAX,
+		.fault = &fault,
+	};
+	for (; *names && walk.count < NAMES_MAX; names++)
+		files[walk.count++].name = *names;
+	return bundle_walk(&walk) == 0 && bundle_is_done(&walk);
+}
+
+int bundle_list(const struct bundle *bundle, size_t head, bundle_seen *seen, void *with,
+		struct fault *fault)
+{
+	struct bundle_walk walk = {
+		.bundle = bundle,
+		.seen = seen,
+		.with = with,
+		.entries = LIST_ENTRIES_MAX,
+		.pass = PASS_BYTES_MAX,
+		.fault = fault,
+	};
+	int result = buffer_reserve(&walk.head, head);
+	walk.head.size = head;
+	if (!result)
+		result = bundle_walk(&walk);
+	buffer_deinit(&walk.head);
+	return result;
+}
+
+void bundle_files_deinit(struct bundle_file *files, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		buffer_deinit(&files[i].bytes);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kind "mnist": MNIST and all that is published like it (Fashion-MNIST, KMNIST): gray pictures
+ * and labels as idx files (idx.h), packed or not, in a folder or an archive. Gray becomes RGB.
+ */
+#ifndef STOKER_DATASET_ARRAYS_MNIST_H
+#define STOKER_DATASET_ARRAYS_MNIST_H
+
+#include "dataset/kind.h"
+
+extern const struct dataset_kind mnist_kind;
+
+#endif

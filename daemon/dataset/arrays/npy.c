@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/arrays/npy.h"
+
+#include "base/ending.h"
+#include "dataset/arrays/npy_array.h"
+
+static int npy_open(void **state_out, const struct dataset_spec *spec,
+		    struct dataset_progress *progress, struct dataset_facts *facts,
+		    struct fault *fault)
+{
+	struct npy_array images = NPY_ARRAY_NULL, labels = NPY_ARRAY_NULL;
+	struct arrays *arrays = NULL;
+	if (spec->labels && spec->labels[0] != '/')
+		return fault_say(fault, DATASET_E_ARGUMENT,
+				 "dataset: 'labels' must be the absolute path of an array");
+	int r = npy_array_open(&images, spec->path, fault);
+	if (r == 0 && spec->labels)
+		r = npy_array_open(&labels, spec->labels, fault);
+	if (r == 0)
+		r = npy_array_load(&arrays, &images, spec->labels ? &labels : NULL, progress, facts,
+				   fault);
+	if (r == 0)
+		*state_out = arrays;
+	npy_array_close(&images);
+	npy_array_close(&labels);
+	return r;
+}
+
+static const char *const npy_keys[] = {"labels", NULL};
+
+static bool npy_suits(const char *path, bool folder)
+{
+	return !folder && ends_in(path, ".npy");
+}
+
+const struct dataset_kind npy_kind = {
+	.name = "npy",
+	.keys = npy_keys,
+	.suits = npy_suits,
+	.open = npy_open,
+	.free = arrays_free,
+	.class_name = arrays_class_name,
+	.read_label = arrays_read_label,
+	.path = arrays_path,
+	.pixels = arrays_pixels,
+};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/arrays/published.h"
+
+#include "base/quote.h"
+
+#define BYTES_MAX ((uint64_t)4 << 30) /* of the files, whoever may take how much */
+
+static const atomic_bool never;
+
+struct bundle published_bundle(const char *path, const char *const *within,
+			       struct dataset_progress *progress)
+{
+	uint64_t limit = progress->account ? progress->account->limit : BYTES_MAX;
+	return (struct bundle){
+		.path = path,
+		.within = within,
+		.max_bytes = limit < BYTES_MAX ? limit : BYTES_MAX,
+		.cancel = &progress->cancel,
+	};
+}
+
+int published_say(const char *path, const char *file, const char *why, struct fault *fault)
+{
+	struct quote quote;
+	return fault_say(fault, DATASET_E_OPEN, "cannot open the dataset %s: %s%s%s",
+			 quote_text(&quote, path), file ? file : "", file ? ": " : "", why);
+}
+
+/* What bundle.h returns, as a dataset's. */
+static int published_result(int result)
+{
+	if (result == BUNDLE_E_CANCELLED)
+		return DATASET_E_CANCELLED;
+	return result > 0 ? DATASET_E_OPEN : result;
+}
+
+int published_read(const struct bundle *bundle, struct bundle_file *files, size_t count,
+		   struct fault *fault)
+{
+	return published_result(bundle_read(bundle, files, count, fault));
+}
+
+int published_list(const struct bundle *bundle, size_t head, bundle_seen *seen, void *with,
+		   struct fault *fault)
+{
+	return published_result(bundle_list(bundle, head, seen, with, fault));
+}
+
+int published_check(const struct bundle *bundle, const struct bundle_file *files, size_t count,
+		    struct fault *fault)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!files[i].found)
+			return published_say(bundle->path, files[i].name,
+					     "there is no such file in it", fault);
+	}
+	return 0;
+}
+
+bool published_suits(const char *path, bool folder, const char *const *within,
+		     const char *const *names)
+{
+	struct bundle bundle = {.path = path, .within = within, .cancel = &never};
+	return (folder || bundle_is_archive(path)) && bundle_has(&bundle, names);
+}

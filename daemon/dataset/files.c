@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quote.h"
+
+int files_new(struct files **out, const char *root, const char *kind, struct fault *fault)
+{
+	struct files *files = malloc(sizeof(*files));
+	if (!files)
+		return -ENOMEM;
+	*files = (struct files){.root = ROOT_NULL};
+	if (root_open(&files->root, root, fault)) {
+		files_free(files);
+		return DATASET_E_OPEN;
+	}
+	if (index_new(&files->index, kind)) {
+		files_free(files);
+		return -ENOMEM;
+	}
+	*out = files;
+	return 0;
+}
+
+static struct dataset_label files_label(const struct index *index)
+{
+	const struct labels *labels = index_labels(index);
+	if (!labels)
+		return (struct dataset_label){.dtype = "int64", .count = 1, .bytes = 8};
+	return (struct dataset_label){
+		.dtype = labels->real ? "float32" : "int64",
+		.dims = labels->count > 1 ? 1 : 0,
+		.count = labels->count,
+		.bytes = labels_row_bytes(labels),
+	};
+}
+
+int files_finish(struct files *files, const char *from, struct dataset_facts *facts,
+		 struct fault *fault)
+{
+	struct quote quote;
+	struct index *index = files->index;
+	if (index_count(index) == 0)
+		return fault_say(fault, DATASET_E_OPEN, "%s has no samples",
+				 quote_text(&quote, from));
+	index_finish(index);
+	facts->count = index_count(index);
+	facts->class_count = index_class_count(index);
+	facts->fingerprint = index_fingerprint(index);
+	facts->label = files_label(index);
+	facts->columns = index_columns(index);
+	facts->index_bytes = index_bytes(index);
+	return 0;
+}
+
+void files_free(void *state)
+{
+	struct files *files = state;
+	if (!files)
+		return;
+	root_close(&files->root);
+	index_free(files->index);
+	free(files);
+}
+
+const char *files_class_name(const void *state, uint64_t label)
+{
+	const struct files *files = state;
+	return index_class_name(files->index, (uint32_t)label);
+}
+
+void files_read_label(const void *state, uint64_t sample, void *out)
+{
+	const struct files *files = state;
+	const struct labels *labels = index_labels(files->index);
+	if (labels) {
+		labels_read(labels, sample, out);
+		return;
+	}
+	int64_t class = index_class(files->index, sample);
+	memcpy(out, &class, sizeof(class));
+}
+
+size_t files_path(const void *state, uint64_t sample, char *out, size_t size)
+{
+	const struct files *files = state;
+	return index_path(files->index, sample, out, size);
+}
+
+static int files_read_path(const struct files *files, const char *path, size_t max_bytes,
+			   struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
+{
+	int result = root_read(&files->root, path, max_bytes, buffer, stamp_out, fault);
+	switch (result) {
+	case ROOT_E_LIMIT:
+		return DATASET_E_LIMIT;
+	case ROOT_E_CHANGED:
+		return DATASET_E_CHANGED;
+	default:
+		return result > 0 ? DATASET_E_READ : result;
+	}
+}
+
+int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+	       struct stamp *stamp_out, struct fault *fault)
+{
+	const struct files *files = state;
+	char path[INDEX_PATH_MAX];
+	index_path(files->index, sample, path, sizeof(path));
+	return files_read_path(files, path, max_bytes, buffer, stamp_out, fault);
+}
+
+int files_read_mask(const void *state, const char *path, size_t size, size_t max_bytes,
+		    struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
+{
+	char terminated[INDEX_PATH_MAX]; /* it was checked: no path is longer */
+	snprintf(terminated, sizeof(terminated), "%.*s", (int)size, path);
+	return files_read_path(state, terminated, max_bytes, buffer, stamp_out, fault);
+}

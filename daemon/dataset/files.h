@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kinds of dataset that consist of files have in common once they are open: the folder
+ * that all paths are relative to, and the index. Owns both. Immutable, any number of threads.
+ */
+#ifndef STOKER_DATASET_FILES_H
+#define STOKER_DATASET_FILES_H
+
+#include "dataset/index.h"
+#include "dataset/kind.h"
+#include "dataset/root.h"
+
+struct files {
+	struct root root;
+	struct index *index;
+};
+
+/* Open `root` and begin an index. 0, DATASET_E_OPEN or -ENOMEM. */
+int files_new(struct files **out, const char *root, const char *kind, struct fault *fault);
+/* End the index and fill in the facts. 0, or DATASET_E_OPEN if there are no samples. */
+int files_finish(struct files *files, const char *from, struct dataset_facts *facts,
+		 struct fault *fault);
+
+/* Members of struct dataset_kind; `state` is a struct files. */
+void files_free(void *state);
+const char *files_class_name(const void *state, uint64_t label);
+void files_read_label(const void *state, uint64_t sample, void *out);
+size_t files_path(const void *state, uint64_t sample, char *out, size_t size);
+int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+	       struct stamp *stamp_out, struct fault *fault);
+int files_read_mask(const void *state, const char *path, size_t size, size_t max_bytes,
+		    struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
+
+#endif

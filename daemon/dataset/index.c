@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum stream_tag { TAG_CLASS = 1, TAG_SAMPLE = 2, TAG_LABELS = 3, TAG_END = 4, TAG_COLUMN = 5 };
+
+/* 48 bits of offset: 12 bytes an entry instead of 16. */
+struct index_entry {
+	uint32_t directory;
+	uint32_t name_low;
+	uint16_t name_high;
+	uint16_t name_size;
+};
+
+struct index_directory {
+	uint64_t path; /* where in `names` */
+	uint32_t path_size;
+	uint32_t class;
+};
+
+struct index {
+	char *names; /* paths of directories, names of files (not terminated) and of classes */
+	uint64_t names_size, names_capacity;
+	struct index_entry *entries;
+	uint64_t count, entries_capacity;
+	struct index_directory *directories;
+	uint64_t directory_count, directories_capacity;
+	uint64_t *classes; /* where in `names`, terminated */
+	uint64_t class_count, classes_capacity;
+	struct labels labels;
+	struct columns columns;
+	struct digest fingerprint;
+
+	/* While it is built. */
+	struct digest_state *digest;
+	uint32_t *table; /* of index_find_directory(): numbers + 1 by hash, 0 is empty */
+	uint64_t table_size, table_used;
+};
+
+static void index_digest_text(struct index *index, const char *text, size_t size)
+{
+	digest_add_u64(index->digest, size);
+	digest_add(index->digest, text, size);
+}
+
+int index_new(struct index **out, const char *kind)
+{
+	static const char head[] = "stoker dataset 1";
+	struct index *index = calloc(1, sizeof(*index));
+	if (!index)
+		return -ENOMEM;
+	if (digest_begin(&index->digest)) {
+		free(index);
+		return -ENOMEM;
+	}
+	index_digest_text(index, head, strlen(head));
+	index_digest_text(index, kind, strlen(kind));
+	*out = index;
+	return 0;
+}
+
+void index_free(struct index *index)
+{
+	if (!index)
+		return;
+	if (index->digest)
+		digest_end(index->digest);
+	labels_deinit(&index->labels);
+	columns_deinit(&index->columns);
+	free(index->names);
+	free(index->entries);
+	free(index->directories);
+	free(index->classes);
+	free(index->table);
+	free(index);
+}
+
+static int index_add_name(struct index *index, const char *name, size_t size, uint64_t *at_out)
+{
+	if (ARRAY_RESERVE(index->names, index->names_capacity, index->names_size + size))
+		return -ENOMEM;
+	if (size)
+		memcpy(index->names + index->names_size, name, size);
+	*at_out = index->names_size;
+	index->names_size += size;
+	return 0;
+}
+
+int index_add_class(struct index *index, const char *name, size_t size)
+{
+	uint64_t at, end;
+	if (ARRAY_RESERVE(index->classes, index->classes_capacity, index->class_count + 1) ||
+	    index_add_name(index, name, size, &at) || index_add_name(index, "", 1, &end))
+		return -ENOMEM;
+	index->classes[index->class_count++] = at;
+	digest_add_u64(index->digest, TAG_CLASS);
+	index_digest_text(index, name, size);
+	return 0;
+}
+
+int index_add_directory(struct index *index, const char *path, size_t size, uint32_t class,
+			uint32_t *number_out)
+{
+	if (index->directory_count == INDEX_DIRECTORIES_MAX)
+		return INDEX_E_FULL;
+	uint64_t at;
+	if (ARRAY_RESERVE(index->directories, index->directories_capacity,
+			  index->directory_count + 1) ||
+	    index_add_name(index, path, size, &at))
+		return -ENOMEM;
+	index->directories[index->directory_count] =
+		(struct index_directory){.path = at, .path_size = (uint32_t)size, .class = class};
+	*number_out = (uint32_t)index->directory_count++;
+	return 0;
+}
+
+/* The place in the table where this path is, or would be. */
+static uint64_t index_place(const struct index *index, const char *path, size_t size)
+{
+	struct digest digest = digest_of(path, size);
+	uint64_t place;
+	memcpy(&place, digest.bytes, sizeof(place));
+	for (;; place++) {
+		place &= index->table_size - 1;
+		if (index->table[place] == 0)
+			return place;
+		const struct index_directory *directory =
+			&index->directories[index->table[place] - 1];
+		if (directory->path_size == size &&
+		    memcmp(index->names + directory->path, path, size) == 0)
+			return place;
+	}
+}
+
+/* Room for one more, at most half full. */
+static int index_grow_table(struct index *index)
+{
+	if (index->table_used * 2 < index->table_size)
+		return 0;
+	uint64_t old_size = index->table_size;
+	uint32_t *old = index->table;
+	uint64_t size = old_size ? old_size * 2 : 1024;
+	uint32_t *table = calloc(size, sizeof(*table));
+	if (!table)
+		return -ENOMEM;
+	index->table = table;
+	index->table_size = size;
+	for (uint64_t i = 0; i < old_size; i++) {
+		if (old[i] == 0)
+			continue;
+		const struct index_directory *directory = &index->directories[old[i] - 1];
+		uint64_t place =
+			index_place(index, index->names + directory->path, directory->path_size);
+		index->table[place] = old[i];
+	}
+	free(old);
+	return 0;
+}
+
+int index_find_directory(struct index *index, const char *path, size_t size, uint32_t *number_out)
+{
+	if (index_grow_table(index))
+		return -ENOMEM;
+	uint64_t place = index_place(index, path, size);
+	if (index->table[place]) {
+		*number_out = index->table[place] - 1;
+		return 0;
+	}
+	int result = index_add_directory(index, path, size, INDEX_NO_CLASS, number_out);
+	if (result)
+		return result;
+	index->table[place] = *number_out + 1;
+	index->table_used++;
+	return 0;
+}
+
+static void index_digest_sample(struct index *index, const struct index_directory *directory,
+				const char *name, size_t size, uint64_t bytes)
+{
+	size_t slash = directory->path_size ? 1 : 0;
+	digest_add_u64(index->digest, TAG_SAMPLE);
+	digest_add_u64(index->digest, directory->path_size + slash + size);
+	digest_add(index->digest, index->names + directory->path, directory->path_size);
+	digest_add(index->digest, "/", slash);
+	digest_add(index->digest, name, size);
+	digest_add_u64(index->digest, bytes);
+	digest_add_u64(index->digest, directory->class);
+}
+
+int index_add(struct index *index, uint32_t directory, const char *name, size_t size,
+	      uint64_t bytes)
+{
+	if (index->count == INDEX_SAMPLES_MAX)
+		return INDEX_E_FULL;
+	uint64_t at;
+	if (ARRAY_RESERVE(index->entries, index->entries_capacity, index->count + 1) ||
+	    index_add_name(index, name, size, &at))
+		return -ENOMEM;
+	index->entries[index->count++] = (struct index_entry){
+		.directory = directory,
+		.name_low = (uint32_t)at,
+		.name_high = (uint16_t)(at >> 32),
+		.name_size = (uint16_t)size,
+	};
+	index_digest_sample(index, &index->directories[directory], name, size, bytes);
+	return 0;
+}
+
+int index_add_labels(struct index *index, const struct label *row, uint32_t count)
+{
+	return labels_add(&index->labels, row, count);
+}
+
+int index_add_cells(struct index *index, const struct cell *cells, unsigned count,
+		    struct fault *fault)
+{
+	return columns_add(&index->columns, cells, count, fault);
+}
+
+void index_finish(struct index *index)
+{
+	if (index->labels.rows) {
+		digest_add_u64(index->digest, TAG_LABELS);
+		labels_digest(&index->labels, index->digest);
+	}
+	for (unsigned i = 0; i < index->columns.count; i++) {
+		digest_add_u64(index->digest, TAG_COLUMN);
+		column_digest(&index->columns.column[i], index->digest);
+	}
+	digest_add_u64(index->digest, TAG_END);
+	digest_add_u64(index->digest, index->count);
+	index->fingerprint = digest_end(index->digest);
+	index->digest = NULL;
+	free(index->table);
+	index->table = NULL;
+	index->table_size = index->table_used = 0;
+	ARRAY_SHRINK(index->names, index->names_capacity, index->names_size);
+	ARRAY_SHRINK(index->entries, index->entries_capacity, index->count);
+	ARRAY_SHRINK(index->directories, index->directories_capacity, index->directory_count);
+	ARRAY_SHRINK(index->classes, index->classes_capacity, index->class_count);
+	labels_shrink(&index->labels);
+	columns_shrink(&index->columns);
+}
+
+uint64_t index_count(const struct index *index)
+{
+	return index->count;
+}
+
+struct digest index_fingerprint(const struct index *index)
+{
+	return index->fingerprint;
+}
+
+size_t index_bytes(const struct index *index)
+{
+	return sizeof(*index) + index->names_capacity +
+	       index->entries_capacity * sizeof(*index->entries) +
+	       index->directories_capacity * sizeof(*index->directories) +
+	       index->classes_capacity * sizeof(*index->classes) +
+	       index->labels.capacity * labels_row_bytes(&index->labels) +
+	       columns_bytes(&index->columns) + index->table_size * sizeof(*index->table);
+}
+
+uint32_t index_class_count(const struct index *index)
+{
+	return (uint32_t)index->class_count;
+}
+
+const char *index_class_name(const struct index *index, uint32_t class)
+{
+	return index->names + index->classes[class];
+}
+
+const struct labels *index_labels(const struct index *index)
+{
+	return index->labels.rows ? &index->labels : NULL;
+}
+
+const struct columns *index_columns(const struct index *index)
+{
+	return &index->columns;
+}
+
+uint32_t index_class(const struct index *index, uint64_t sample)
+{
+	return index->directories[index->entries[sample].directory].class;
+}
+
+size_t index_path(const struct index *index, uint64_t sample, char *out, size_t size)
+{
+	const struct index_entry *entry = &index->entries[sample];
+	const struct index_directory *directory = &index->directories[entry->directory];
+	uint64_t name = (uint64_t)entry->name_high << 32 | entry->name_low;
+	const struct {
+		const char *data;
+		size_t size;
+	} parts[] = {
+		{index->names + directory->path, directory->path_size},
+		{"/", directory->path_size ? 1 : 0},
+		{index->names + name, entry->name_size},
+	};
+	size_t whole = 0;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (whole < size) {
+			size_t room = size - whole;
+			memcpy(out + whole, parts[i].data,
+			       parts[i].size < room ? parts[i].size : room);
+		}
+		whole += parts[i].size;
+	}
+	if (size)
+		out[whole < size ? whole : size - 1] = '\0';
+	return whole;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The index of a dataset of files: the path and the label of every sample, packed. Names lie in one
+ * block, a directory's path is stored once, and a sample takes 12 bytes and its file's name: of
+ * ImageNet's 1.28 million photographs ("n01440764_10026.JPEG") 32 bytes each, 41 MB.
+ *
+ * Built on one thread (index_new, add..., index_finish), then immutable for any number of threads.
+ *
+ * The fingerprint is the digest of this stream; "text" is a number (its length) and its bytes,
+ * numbers are 8 bytes, little-endian:
+ *	text "stoker dataset 1", text kind
+ *	for each class, in order:	1, text name
+ *	for each sample, in order:	2, text path, size of the file, class
+ *	if labels were added:		3, 0 (int64) or 1 (float32), labels of a sample, and all
+ *					of them, in order; a float32 as its bits
+ *	for each column, in order:	5, its name (16 bytes), its kind (0 numbers, 1 mask,
+ *					2 boxes, 3 points) and what it holds: numbers as labels;
+ *					of the others where each row ends, in bytes, and then
+ *					the bytes of all: float32, or paths
+ *	at the end:			4, number of samples
+ * where the size is 2^64-1 if the kind does not look at the files, and the class 2^32-1 if there
+ * are no classes.
+ */
+#ifndef STOKER_DATASET_INDEX_H
+#define STOKER_DATASET_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "dataset/column.h"
+#include "dataset/labels.h"
+
+#define INDEX_SAMPLES_MAX ((uint64_t)1 << 28)
+#define INDEX_DIRECTORIES_MAX ((uint32_t)1 << 24)
+#define INDEX_PATH_MAX 4096 /* bytes of a path, its end included */
+#define INDEX_NO_SIZE UINT64_MAX
+#define INDEX_NO_CLASS UINT32_MAX
+
+enum {
+	INDEX_E_FULL = 1, /* more samples or directories than INDEX_..._MAX */
+};
+
+struct index;
+
+int index_new(struct index **out, const char *kind); /* 0 or -ENOMEM */
+void index_free(struct index *index);
+
+/* The names of classes, in order, before any sample. 0 or -ENOMEM. */
+int index_add_class(struct index *index, const char *name, size_t size);
+/* A directory (relative path without a / at its end; empty for the root) and its class.
+ * 0, INDEX_E_FULL or -ENOMEM. */
+int index_add_directory(struct index *index, const char *path, size_t size, uint32_t class,
+			uint32_t *number_out);
+/* The same, but a directory that was found this way before keeps its number; it has no class. */
+int index_find_directory(struct index *index, const char *path, size_t size, uint32_t *number_out);
+/* A sample; the whole path must be shorter than INDEX_PATH_MAX. 0, INDEX_E_FULL or -ENOMEM. */
+int index_add(struct index *index, uint32_t directory, const char *name, size_t size,
+	      uint64_t bytes);
+/* Labels of the sample added last, if they are not classes. 0, LABELS_E_COUNT or -ENOMEM. */
+int index_add_labels(struct index *index, const struct label *row, uint32_t count);
+/* What the sample added last has beside them, if any has. 0, COLUMN_E_BAD or -ENOMEM. */
+int index_add_cells(struct index *index, const struct cell *cells, unsigned count,
+		    struct fault *fault);
+/* Give back what only building needed. */
+void index_finish(struct index *index);
+
+uint64_t index_count(const struct index *index);
+struct digest index_fingerprint(const struct index *index); /* after index_finish() */
+size_t index_bytes(const struct index *index);
+uint32_t index_class_count(const struct index *index);
+const char *index_class_name(const struct index *index, uint32_t class);
+/* NULL if the labels are the classes. */
+const struct labels *index_labels(const struct index *index);
+const struct columns *index_columns(const struct index *index);
+uint32_t index_class(const struct index *index, uint64_t sample);
+size_t index_path(const struct index *index, uint64_t sample, char *out, size_t size);
+
+#endif

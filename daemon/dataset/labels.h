@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The labels of a manifest: rows of one length, int64 as long as all are whole numbers, float32
+ * from the first that is not. Grows row by row on one thread; then immutable, any thread.
+ */
+#ifndef STOKER_DATASET_LABELS_H
+#define STOKER_DATASET_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+
+#define LABELS_MAX 4096 /* of one sample */
+
+struct label {
+	bool real;
+	int64_t whole; /* if not real */
+	float number;  /* if real; finite */
+};
+
+struct labels {
+	void *data; /* rows * count numbers, int64_t or float */
+	uint64_t rows, capacity;
+	uint32_t count; /* of a row; 0 before the first */
+	bool real;
+};
+#define LABELS_NULL ((struct labels){0})
+
+enum {
+	LABELS_E_COUNT = 1, /* not as many as in the first row */
+};
+
+int labels_add(struct labels *labels, const struct label *row, uint32_t count); /* or -ENOMEM */
+void labels_deinit(struct labels *labels);
+void labels_shrink(struct labels *labels); /* no more rows will come */
+/* Bytes of one row. */
+size_t labels_row_bytes(const struct labels *labels);
+void labels_read(const struct labels *labels, uint64_t row, void *out);
+void labels_digest(const struct labels *labels, struct digest_state *digest);
+
+#endif

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/row.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/quote.h"
+#include "dataset/json.h"
+
+static size_t row_digits(const char *text)
+{
+	size_t count = 0;
+	while (text[count] >= '0' && text[count] <= '9')
+		count++;
+	return count;
+}
+
+/* Is `text` a decimal number, and a whole one? strtof() alone takes "0x1p3", "inf" and "nan". */
+static bool row_is_number(const char *text, bool *whole_out)
+{
+	bool whole = true;
+	text += *text == '-' || *text == '+';
+	size_t digits = row_digits(text);
+	text += digits;
+	if (*text == '.') {
+		size_t fraction = row_digits(++text);
+		text += fraction;
+		digits += fraction;
+		whole = false;
+	}
+	if (digits && (*text == 'e' || *text == 'E')) {
+		text++;
+		text += *text == '-' || *text == '+';
+		digits = row_digits(text);
+		text += digits;
+		whole = false;
+	}
+	*whole_out = whole;
+	return digits && *text == '\0';
+}
+
+int row_label(struct label *out, const char *text, size_t size, struct fault *fault)
+{
+	struct quote quote;
+	struct label label = {0};
+	bool whole;
+	if (!row_is_number(text, &whole))
+		return fault_say(fault, ROW_E_BAD, "the label '%s' is no number",
+				 quote_bytes(&quote, text, size));
+	errno = 0;
+	if (whole) {
+		label.whole = strtoll(text, NULL, 10);
+	} else {
+		label.real = true;
+		label.number = strtof(text, NULL);
+	}
+	/* ERANGE of a float is also an underflow, which is as near as a float comes. */
+	if (errno == ERANGE && (whole || !isfinite(label.number)))
+		return fault_say(fault, ROW_E_BAD, "the label '%s' is beyond %s",
+				 quote_bytes(&quote, text, size), whole ? "int64" : "float32");
+	*out = label;
+	return 0;
+}
+
+/* Add a label that stands in the field `text`. */
+static int row_add(struct row *row, const char *text, size_t size, struct fault *fault)
+{
+	if (row->count == LABELS_MAX)
+		return fault_say(fault, ROW_E_BAD, "more than %d labels", LABELS_MAX);
+	int result = row_label(&row->labels[row->count], text, size, fault);
+	if (!result)
+		row->count++;
+	return result;
+}
+
+int row_end(struct row *row, struct fault *fault)
+{
+	if (row->count == 0 && row->cell_count == 0)
+		return fault_say(fault, ROW_E_BAD, "a path without a label");
+	if (row->count == 0)
+		row->labels[row->count++] = (struct label){0};
+	return 0;
+}
+
+int row_add_number(struct row *row, struct cell *cell, const struct label *label,
+		   struct fault *fault)
+{
+	if (row->number_count == LABELS_MAX)
+		return fault_say(fault, ROW_E_BAD, "more than %d numbers", LABELS_MAX);
+	if (cell->count == 0)
+		cell->numbers = &row->numbers[row->number_count];
+	row->numbers[row->number_count++] = *label;
+	cell->count++;
+	return 0;
+}
+
+/* What the field `text` says of a cell: a path, or numbers apart by blanks. */
+static int row_fill_cell(struct row *row, struct cell *cell, char *text, struct fault *fault)
+{
+	cell->count = 0;
+	if (cell->kind == COLUMN_MASK) {
+		cell->text = text;
+		cell->text_size = strlen(text);
+		return 0;
+	}
+	for (char *word; (word = strsep(&text, " "));) {
+		struct label label;
+		if (*word == '\0')
+			continue;
+		int r = row_label(&label, word, strlen(word), fault);
+		if (r == 0)
+			r = row_add_number(row, cell, &label, fault);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static bool row_is_blank(const char *line)
+{
+	return line[strspn(line, " \t\r\v\f")] == '\0';
+}
+
+static int row_parse_lines(struct row *row, char *line, size_t size, struct fault *fault)
+{
+	static const char blanks[] = " \t\r\v\f";
+	(void)size;
+	if (row_is_blank(line))
+		return ROW_NONE;
+	row->count = 0;
+	char *at = line + strspn(line, blanks);
+	row->path = at;
+	row->path_size = strcspn(at, blanks);
+	at += row->path_size;
+	at += strspn(at, blanks);
+	while (*at) {
+		char *field = at;
+		size_t field_size = strcspn(at, blanks);
+		at += field_size;
+		at += strspn(at, blanks);
+		field[field_size] = '\0';
+		struct fault why;
+		if (row_add(row, field, field_size, &why))
+			return fault_say(fault, ROW_E_BAD,
+					 "%s; paths with blanks need the format tsv, csv or jsonl",
+					 why.text);
+	}
+	if (row->count == 0)
+		return fault_say(fault, ROW_E_BAD, "a path without a label: write 'path label'");
+	return 0;
+}
+
+/* What a column of this name is: a cell of its own, or labels. */
+static int row_parse_column(struct row *row, const char *name, uint8_t *cell_out,
+			    struct fault *fault)
+{
+	static const char prefix[] = "targets.";
+	struct cell cell;
+	enum column_kind kind;
+	*cell_out = ROW_LABEL;
+	if (column_reserved(name, strlen(name), &kind)) {
+		cell = cell_of(name, kind);
+	} else if (strncmp(name, prefix, strlen(prefix)) == 0) {
+		name += strlen(prefix);
+		if (cell_target(&cell, name, strlen(name), fault))
+			return ROW_E_BAD;
+	} else {
+		return 0;
+	}
+	if (row->cell_count == COLUMNS_MAX)
+		return fault_say(fault, ROW_E_BAD, "more than %d columns beside the labels",
+				 COLUMNS_MAX);
+	*cell_out = (uint8_t)row->cell_count;
+	row->cells[row->cell_count++] = cell;
+	return 0;
+}
+
+/* The first line of a table; ROW_NONE if it is a header. */
+static int row_parse_header(struct row *row, char *const *fields, uint32_t count, bool needed,
+			    struct fault *fault)
+{
+	row->begun = true;
+	memset(row->cell_of, ROW_LABEL, sizeof(row->cell_of));
+	uint32_t path = 0;
+	while (path < count && strcmp(fields[path], "path") != 0)
+		path++;
+	if (path == count && !needed)
+		return 0;
+	if (path == count)
+		return fault_say(fault, ROW_E_BAD,
+				 "the first line must name the columns, one of them 'path'");
+	if (count < 2)
+		return fault_say(fault, ROW_E_BAD, "the header has no label column beside 'path'");
+	row->path_column = path;
+	row->columns = count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (row_parse_column(row, i == path ? "" : fields[i], &row->cell_of[i], fault))
+			return ROW_E_BAD;
+	}
+	return ROW_NONE;
+}
+
+/* A row of a table, its fields terminated. */
+static int row_take_fields(struct row *row, char *const *fields, uint32_t count, bool needs_header,
+			   struct fault *fault)
+{
+	if (!row->begun) {
+		int result = row_parse_header(row, fields, count, needs_header, fault);
+		if (result)
+			return result;
+	}
+	if (row->columns && count != row->columns)
+		return fault_say(fault, ROW_E_BAD, "%u fields, and the header has %u", count,
+				 row->columns);
+	if (count < 2)
+		return fault_say(fault, ROW_E_BAD, "a path without a label");
+	row->count = row->number_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (i == row->path_column)
+			continue;
+		struct fault why;
+		uint8_t cell = row->cell_of[i];
+		if (cell == ROW_LABEL ? row_add(row, fields[i], strlen(fields[i]), &why)
+				      : row_fill_cell(row, &row->cells[cell], fields[i], &why))
+			return fault_say(fault, ROW_E_BAD, "%s (field %u)", why.text, i + 1);
+	}
+	row->path = fields[row->path_column];
+	row->path_size = strlen(row->path);
+	return row_end(row, fault);
+}
+
+static int row_too_many(struct fault *fault)
+{
+	return fault_say(fault, ROW_E_BAD, "more than %d fields", LABELS_MAX + 1);
+}
+
+static int row_parse_tsv(struct row *row, char *line, size_t size, struct fault *fault)
+{
+	(void)size;
+	char *fields[LABELS_MAX + 1];
+	uint32_t count = 0;
+	if (row_is_blank(line))
+		return ROW_NONE;
+	for (char *at = line; at; count++) {
+		if (count == LABELS_MAX + 1)
+			return row_too_many(fault);
+		fields[count] = strsep(&at, "\t");
+	}
+	return row_take_fields(row, fields, count, false, fault);
+}
+
+/* Take one CSV field at *at off its quotes, in place, and step behind its comma; NULL if the quotes
+ * are wrong. *at is NULL behind the last field. */
+static char *row_csv_field(char **at)
+{
+	char *field = *at, *from = *at;
+	if (*from != '"') {
+		strsep(at, ",");
+		return strchr(field, '"') ? NULL : field;
+	}
+	char *to = field;
+	for (from++; *from; from++) {
+		if (*from == '"' && *++from != '"')
+			break;
+		*to++ = *from;
+	}
+	if (from[0] != ',' && from[0] != '\0')
+		return NULL;
+	*at = *from ? from + 1 : NULL;
+	*to = '\0';
+	return field;
+}
+
+static int row_parse_csv(struct row *row, char *line, size_t size, struct fault *fault)
+{
+	(void)size;
+	char *fields[LABELS_MAX + 1];
+	uint32_t count = 0;
+	if (row_is_blank(line))
+		return ROW_NONE;
+	for (char *at = line; at; count++) {
+		if (count == LABELS_MAX + 1)
+			return row_too_many(fault);
+		fields[count] = row_csv_field(&at);
+		if (!fields[count])
+			return fault_say(fault, ROW_E_BAD,
+					 "field %u: a quote in it; write the field in quotes and "
+					 "the quote twice (\"\")",
+					 count + 1);
+	}
+	return row_take_fields(row, fields, count, true, fault);
+}
+
+void row_deinit(struct row *row)
+{
+	json_row_release(row);
+}
+
+const struct row_format row_lines = {
+	.name = "lines", .endings = {".txt", ".lst", ".lines"}, .parse = row_parse_lines};
+const struct row_format row_tsv = {.name = "tsv", .endings = {".tsv"}, .parse = row_parse_tsv};
+const struct row_format row_csv = {
+	.name = "csv", .endings = {".csv"}, .quotes = true, .parse = row_parse_csv};
+const struct row_format row_jsonl = {
+	.name = "jsonl", .endings = {".jsonl", ".ndjson"}, .parse = json_row_parse};
+
+static const struct row_format *const row_formats[] = {&row_lines, &row_tsv, &row_csv, &row_jsonl};
+#define FORMATS (sizeof(row_formats) / sizeof(row_formats[0]))
+
+const struct row_format *row_format_named(const char *name)
+{
+	for (size_t i = 0; i < FORMATS; i++) {
+		if (strcmp(row_formats[i]->name, name) == 0)
+			return row_formats[i];
+	}
+	return NULL;
+}
+
+const struct row_format *row_format_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash : path, '.');
+	for (size_t i = 0; i < FORMATS && dot; i++) {
+		for (const char *const *ending = row_formats[i]->endings; *ending; ending++) {
+			if (strcasecmp(dot, *ending) == 0)
+				return row_formats[i];
+		}
+	}
+	return NULL;
+}

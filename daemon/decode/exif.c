@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "decode/exif.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define TAG_ORIENTATION 0x0112
+#define ENTRY_BYTES 12
+
+struct tiff {
+	const uint8_t *data;
+	size_t size;
+	bool big_endian;
+};
+
+/* A field of 1, 2 or 4 bytes; the caller has checked that it lies inside. */
+static uint32_t tiff_number(const struct tiff *tiff, size_t at, unsigned bytes)
+{
+	uint32_t value = 0;
+	for (unsigned i = 0; i < bytes; i++) {
+		unsigned shift = 8 * (tiff->big_endian ? bytes - 1 - i : i);
+		value |= (uint32_t)tiff->data[at + i] << shift;
+	}
+	return value;
+}
+
+static bool tiff_holds(const struct tiff *tiff, uint64_t at, uint64_t bytes)
+{
+	return at <= tiff->size && bytes <= tiff->size - at;
+}
+
+/* Bytes of one value of a field type; 0 for a type that does not exist. */
+static unsigned type_bytes(uint32_t type)
+{
+	static const uint8_t bytes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8};
+	return type < sizeof(bytes) ? bytes[type] : 0;
+}
+
+/* The types whose values are whole numbers to Pillow; BYTE and UNDEFINED are bytes to it. */
+static bool type_is_number(uint32_t type)
+{
+	return type == 3 || type == 4 || type == 6 || type == 8 || type == 9 || type == 13;
+}
+
+/* Both byte orders of the number 42 are met in the wild; the first two letters decide. */
+static bool tiff_open(struct tiff *tiff)
+{
+	if (tiff->size < 8)
+		return false;
+	const uint8_t *head = tiff->data;
+	if (memcmp(head, "II", 2) != 0 && memcmp(head, "MM", 2) != 0)
+		return false;
+	tiff->big_endian = head[0] == 'M';
+	return (head[2] == 0 && head[3] == 42) || (head[2] == 42 && head[3] == 0);
+}
+
+/* Walks the first directory as Pillow does: an entry whose value lies outside ends the walk, and
+ * the last of several orientations counts. */
+unsigned exif_orientation(const uint8_t *data, size_t size)
+{
+	if (size >= 6 && memcmp(data, "Exif\0\0", 6) == 0) {
+		data += 6;
+		size -= 6;
+	}
+	struct tiff tiff = {data, size, false};
+	if (!tiff_open(&tiff))
+		return 1;
+	uint64_t at = tiff_number(&tiff, 4, 4);
+	if (!tiff_holds(&tiff, at, 2))
+		return 1;
+	uint32_t entries = tiff_number(&tiff, at, 2);
+	uint32_t orientation = 1;
+	at += 2;
+	for (; entries > 0 && tiff_holds(&tiff, at, ENTRY_BYTES); entries--, at += ENTRY_BYTES) {
+		uint32_t type = tiff_number(&tiff, at + 2, 2);
+		unsigned bytes = type_bytes(type);
+		uint64_t total = (uint64_t)tiff_number(&tiff, at + 4, 4) * bytes;
+		uint64_t value = at + 8;
+		if (total == 0)
+			continue;
+		if (total > 4)
+			value = tiff_number(&tiff, value, 4);
+		if (!tiff_holds(&tiff, value, total))
+			break;
+		if (tiff_number(&tiff, at, 2) == TAG_ORIENTATION)
+			orientation = type_is_number(type) ? tiff_number(&tiff, value, bytes) : 1;
+	}
+	return orientation >= 1 && orientation <= 8 ? orientation : 1;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "decode/jpeg/entropy_kernel.h"
+
+#include "base/cpu.h"
+#include "decode/jpeg/entropy_plain.h"
+
+#if defined(__x86_64__)
+
+static bool has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	       __builtin_cpu_supports("bmi2");
+}
+
+static bool has_avx512(void)
+{
+	return has_avx2() && __builtin_cpu_supports("avx512f") &&
+	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+
+const struct entropy_kernel *entropy_kernel_at(unsigned i)
+{
+	switch (i) {
+	case 0:
+		return &entropy_plain;
+	case 1:
+		return has_avx2() ? &entropy_avx2 : NULL;
+	case 2:
+		return has_avx512() ? &entropy_avx512 : NULL;
+	default:
+		return NULL;
+	}
+}
+
+#else
+
+const struct entropy_kernel *entropy_kernel_at(unsigned i)
+{
+	return i == 0 ? &entropy_plain : NULL;
+}
+
+#endif
+
+const struct entropy_kernel *entropy_kernel_best(void)
+{
+	const struct entropy_kernel *best = NULL, *next;
+	for (unsigned i = 0; i <= cpu_most() && (next = entropy_kernel_at(i)); i++)
+		best = next;
+	return best;
+}
+
+/*
+ * A step whose code or number is too long for the table: entry | number << 32. Where there is no
+ * code the block ends after one bit: nonsense, but it goes on; who compares the stream's end with
+ * the index finds out.
+ */
+uint64_t entropy_step_long(const uint32_t *step, uint64_t bits)
+{
+	const struct entropy_table *table = (const struct entropy_table *)(const void *)step;
+	unsigned found = huffman_find(&table->huffman, bits);
+	unsigned length = found ? found >> 8 : 1, symbol = found & 255;
+	unsigned size = symbol & 15, run = table->dc ? 0 : symbol >> 4;
+	uint32_t entry = length + size;
+	if (size == 0 && !table->dc && run != 15)
+		entry |= ENTROPY_END << 16;
+	else
+		entry |= 2 * (run + 1) << 8;
+	int16_t number = (int16_t)huffman_number(bits << length, size);
+	return entry | (uint64_t)(uint16_t)number << 32;
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rows are taken as they are stored (of an interlaced picture: the rows of its seven passes) and
+ * put in place here, so that no more than a row is held beside the pixels that are handed out.
+ * As to Pillow, a wrong checksum is an error of the chunks that say what the picture is, and none
+ * of those that hold its pixels: png_begin() is strict, png_read() with its own object is not.
+ */
+#include "decode/png.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <spng.h>
+
+#include "base/arena.h"
+#include "decode/exif.h"
+
+#define CHUNK_BYTES ((size_t)16 << 20) /* of one profile or text, unpacked */
+#define CACHE_BYTES ((size_t)64 << 20) /* of all of them */
+#define ROW_BYTES ((uint64_t)64 << 20) /* of one stored row: the library holds several */
+#define HEADER_BYTES 33		       /* signature and IHDR */
+#define TAIL_BYTES 64		       /* where the last chunk is looked for */
+#define ROWS_PER_LOOK 64	       /* rows decoded between two looks at the clock */
+
+/* The grid of one pass of an interlaced picture; the last is that of a plain one. */
+struct pass {
+	uint8_t x, y, step_x, step_y;
+};
+static const struct pass passes[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
+				     {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}, {0, 0, 1, 1}};
+#define PASS_PLAIN 7
+
+/*
+ * The library's memory. Its hooks have no context, so the arena is that of the thread's call under
+ * way; and what grows does not say how large it was, so each piece begins with its size.
+ */
+#define PIECE_HEAD ARENA_ALIGN
+static _Thread_local struct arena *png_arena;
+
+static size_t *piece_size(void *memory)
+{
+	return (size_t *)(void *)((uint8_t *)memory - PIECE_HEAD);
+}
+
+static void *piece_realloc(void *memory, size_t size)
+{
+	if (size > SIZE_MAX - PIECE_HEAD)
+		return NULL;
+	size_t *old = memory ? piece_size(memory) : NULL;
+	size_t *piece = arena_grow(png_arena, old, old ? *old : 0, size + PIECE_HEAD);
+	if (!piece)
+		return NULL;
+	*piece = size + PIECE_HEAD;
+	return (uint8_t *)piece + PIECE_HEAD;
+}
+
+static void *piece_malloc(size_t size)
+{
+	return piece_realloc(NULL, size);
+}
+
+static void *piece_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+	if (__builtin_mul_overflow(count, size, &bytes))
+		return NULL;
+	void *memory = piece_malloc(bytes);
+	return memory ? memset(memory, 0, bytes) : NULL;
+}
+
+static void piece_free(void *memory)
+{
+	if (memory)
+		arena_give(png_arena, piece_size(memory), *piece_size(memory));
+}
+
+struct png;
+
+/*
+ * Stored pixels [first, first + count) of a row to RGB, `step` bytes apart. Alpha is dropped. Of 16
+ * bits the high byte counts; but plain grey of 16 bits is an integer to Pillow, and is clipped.
+ */
+typedef void row_convert(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			 uint8_t *to, size_t step);
+
+struct png {
+	const struct codec_input *input;
+	struct spng_ihdr header;
+	unsigned channels;
+	row_convert *convert;
+	uint8_t palette[256][3];
+};
+
+static int png_fault(struct fault *fault, int code)
+{
+	switch (code) {
+	case SPNG_EMEM:
+		return fault_say(fault, -ENOMEM, "no memory for the picture");
+	case SPNG_ECHUNK_LIMITS:
+		return fault_say(fault, DECODE_E_LIMIT,
+				 "PNG: a profile or text above %s bytes, or all above %s",
+				 codec_number(CHUNK_BYTES).text, codec_number(CACHE_BYTES).text);
+	case SPNG_IO_EOF:
+		return fault_say(fault, DECODE_E_CORRUPT, "PNG: cut short");
+	default:
+		return fault_say(fault, DECODE_E_CORRUPT, "PNG: %s", spng_strerror(code));
+	}
+}
+
+static unsigned channels_of(uint8_t color_type)
+{
+	switch (color_type) {
+	case SPNG_COLOR_TYPE_GRAYSCALE_ALPHA:
+		return 2;
+	case SPNG_COLOR_TYPE_TRUECOLOR:
+		return 3;
+	case SPNG_COLOR_TYPE_TRUECOLOR_ALPHA:
+		return 4;
+	default:
+		return 1;
+	}
+}
+
+/* Less than a byte a pixel: grey over the full range, or places in the palette. */
+static void row_of_bits(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			uint8_t *to, size_t step)
+{
+	unsigned depth = png->header.bit_depth;
+	unsigned mask = (1u << depth) - 1;
+	unsigned scale = png->header.color_type == SPNG_COLOR_TYPE_INDEXED ? 1 : 255 / mask;
+	for (size_t at = first * depth; count > 0; count--, at += depth, to += step) {
+		unsigned value = row[at / 8] >> (8 - depth - at % 8) & mask;
+		memcpy(to, png->palette[value * scale], 3);
+	}
+}
+
+static void row_of_bytes(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			 uint8_t *to, size_t step)
+{
+	size_t bytes = (size_t)png->channels * png->header.bit_depth / 8;
+	for (row += first * bytes; count > 0; count--, row += bytes, to += step)
+		memcpy(to, png->palette[row[0]], 3);
+}
+
+static void row_of_integers(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			    uint8_t *to, size_t step)
+{
+	for (row += first * 2; count > 0; count--, row += 2, to += step)
+		memcpy(to, png->palette[row[0] ? 255 : row[1]], 3);
+}
+
+static void row_of_colours(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			   uint8_t *to, size_t step)
+{
+	size_t bytes = png->header.bit_depth / 8;
+	for (row += first * png->channels * bytes; count > 0; count--, to += step) {
+		to[0] = row[0];
+		to[1] = row[bytes];
+		to[2] = row[2 * bytes];
+		row += png->channels * bytes;
+	}
+}
+
+static row_convert *convert_of(const struct png *png)
+{
+	if (png->header.bit_depth < 8)
+		return row_of_bits;
+	if (png->channels >= 3)
+		return row_of_colours;
+	return png->header.bit_depth == 16 && png->channels == 1 ? row_of_integers : row_of_bytes;
+}
+
+static uint32_t number_at(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* Before the library, which refuses what it cannot address, but in other words. */
+static int png_check(const struct codec_input *input, struct fault *fault)
+{
+	const uint8_t *data = input->data;
+	if (input->size < HEADER_BYTES)
+		return png_fault(fault, SPNG_IO_EOF);
+	if (memcmp(data + 12, "IHDR", 4) != 0)
+		return png_fault(fault, SPNG_ENOIHDR);
+	uint32_t width = number_at(data + 16), height = number_at(data + 20);
+	int r = codec_check_size(input, width, height, fault);
+	if (r)
+		return r;
+	uint64_t row = (uint64_t)width * channels_of(data[25]) * data[24] / 8;
+	if (row > ROW_BYTES)
+		return fault_say(fault, DECODE_E_LIMIT, "PNG: a row of %s bytes, the limit is %s",
+				 codec_number(row).text, codec_number(ROW_BYTES).text);
+	return 0;
+}
+
+/* The library, fed and past the header. */
+static int png_open(struct png *png, const struct codec_input *input, struct arena *arena,
+		    bool strict, spng_ctx **out, struct fault *fault)
+{
+	struct spng_alloc alloc = {piece_malloc, piece_realloc, piece_calloc, piece_free};
+	int r = png_check(input, fault);
+	if (r)
+		return r;
+	arena_reset(arena);
+	png_arena = arena;
+	spng_ctx *ctx = spng_ctx_new2(&alloc, SPNG_CTX_IGNORE_ADLER32);
+	if (!ctx)
+		return png_fault(fault, SPNG_EMEM);
+	r = spng_set_png_buffer(ctx, input->data, input->size);
+	if (r == 0)
+		r = spng_set_chunk_limits(ctx, CHUNK_BYTES, CACHE_BYTES);
+	if (r == 0 && !strict)
+		r = spng_set_crc_action(ctx, SPNG_CRC_USE, SPNG_CRC_USE);
+	if (r == 0)
+		r = spng_get_ihdr(ctx, &png->header);
+	if (r) {
+		spng_ctx_free(ctx);
+		return png_fault(fault, r);
+	}
+	png->input = input;
+	png->channels = channels_of(png->header.color_type);
+	png->convert = convert_of(png);
+	*out = ctx;
+	return 0;
+}
+
+/* Entries that the file does not give are shades of grey, as in Pillow. */
+static int png_read_palette(struct png *png, spng_ctx *ctx, struct fault *fault)
+{
+	struct spng_plte plte;
+	for (unsigned i = 0; i < 256; i++)
+		memset(png->palette[i], (int)i, 3);
+	if (png->header.color_type != SPNG_COLOR_TYPE_INDEXED || png->input->numbers)
+		return 0;
+	int r = spng_get_plte(ctx, &plte);
+	if (r)
+		return png_fault(fault, r);
+	for (unsigned i = 0; i < plte.n_entries && i < 256; i++) {
+		png->palette[i][0] = plte.entries[i].red;
+		png->palette[i][1] = plte.entries[i].green;
+		png->palette[i][2] = plte.entries[i].blue;
+	}
+	return 0;
+}
+
+/* Put what is needed of one stored row in its place. */
+static void png_place(const struct png *png, const struct pass *pass, const uint8_t *row, int32_t y,
+		      const struct image *image, uint8_t *pixels)
+{
+	const struct rect *area = &image->area;
+	if (y < area->y || y >= area->y + area->height)
+		return;
+	int32_t begin = area->x - pass->x, end = begin + area->width;
+	if (end <= 0)
+		return;
+	size_t first = begin <= 0 ? 0 : ((size_t)begin + pass->step_x - 1) / pass->step_x;
+	size_t last = ((size_t)end + pass->step_x - 1) / pass->step_x;
+	if (first >= last)
+		return;
+	uint8_t *to = pixels + (size_t)(y - area->y) * image->stride;
+	to += 3 * (pass->x + first * pass->step_x - (size_t)area->x);
+	png->convert(png, row, first, last - first, to, 3 * (size_t)pass->step_x);
+}
+
+/* Whether the file's end is there. Without it all rows are decoded, so that a file cut short is
+ * found to be so whichever part of it is asked for. */
+static bool png_has_end(const struct codec_input *input)
+{
+	size_t tail = input->size < TAIL_BYTES ? input->size : TAIL_BYTES;
+	return memmem(input->data + input->size - tail, tail, "IEND", 4) != NULL;
+}
+
+static int png_decode(const struct png *png, spng_ctx *ctx, struct buffer *row,
+		      const struct image *image, uint8_t *pixels, struct fault *fault)
+{
+	const struct spng_ihdr *header = &png->header;
+	bool plain = header->interlace_method == SPNG_INTERLACE_NONE;
+	bool stop = plain && png_has_end(png->input);
+	int32_t last = image->area.y + image->area.height - 1;
+	size_t room = ((size_t)header->width * png->channels * header->bit_depth + 7) / 8;
+	int r = buffer_reserve(row, room);
+	if (r < 0)
+		return png_fault(fault, SPNG_EMEM);
+	r = spng_decode_image(ctx, NULL, 0, SPNG_FMT_RAW, SPNG_DECODE_PROGRESSIVE);
+	for (unsigned rows = 1; r == 0; rows++) {
+		struct spng_row_info info;
+		r = spng_get_row_info(ctx, &info);
+		if (r)
+			break;
+		const struct pass *pass = &passes[plain ? PASS_PLAIN : info.pass];
+		size_t count = (header->width - pass->x + pass->step_x - 1u) / pass->step_x;
+		size_t bytes = (count * png->channels * header->bit_depth + 7) / 8;
+		r = spng_decode_scanline(ctx, row->data, bytes);
+		if (r && r != SPNG_EOI)
+			break;
+		png_place(png, pass, row->data, (int32_t)info.row_num, image, pixels);
+		if (stop && (int32_t)info.row_num == last)
+			return 0;
+		if (r == 0 && rows % ROWS_PER_LOOK == 0) {
+			int late = codec_check_time(png->input, fault);
+			if (late)
+				return late;
+		}
+	}
+	return r == SPNG_EOI ? 0 : png_fault(fault, r);
+}
+
+bool png_accepts(const uint8_t *data, size_t size)
+{
+	return size >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+
+int png_begin(const struct codec_input *input, struct arena *arena, bool exif,
+	      struct codec_header *out, struct fault *fault)
+{
+	struct png png;
+	spng_ctx *ctx;
+	int r = png_open(&png, input, arena, true, &ctx, fault);
+	if (r)
+		return r;
+	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
+	struct spng_exif chunk;
+	/* Reads, and so checks, all that stands before the pixels. */
+	r = spng_get_exif(ctx, &chunk);
+	if (r == 0 && exif)
+		header.orientation = exif_orientation((const uint8_t *)chunk.data, chunk.length);
+	if (r == SPNG_ECHUNKAVAIL)
+		r = 0;
+	if (r)
+		r = png_fault(fault, r);
+	spng_ctx_free(ctx);
+	if (r == 0)
+		*out = header;
+	return r;
+}
+
+int png_read(const struct codec_input *input, struct arena *arena, struct rect need,
+	     struct buffer *row, struct buffer *pixels, struct image *out, struct fault *fault)
+{
+	struct png png;
+	spng_ctx *ctx;
+	struct image image;
+	int r = png_open(&png, input, arena, false, &ctx, fault);
+	if (r)
+		return r;
+	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
+	r = png_read_palette(&png, ctx, fault);
+	if (r == 0 && codec_room(&header, need, pixels, &image) < 0)
+		r = png_fault(fault, SPNG_EMEM);
+	if (r == 0)
+		r = png_decode(&png, ctx, row, &image, pixels->data, fault);
+	spng_ctx_free(ctx);
+	if (r == 0)
+		*out = image;
+	return r;
+}

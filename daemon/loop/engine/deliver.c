@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "loop/engine/deliver.h"
+
+#include <string.h>
+
+#include "loop/engine/migrate.h"
+#include "loop/engine/produce.h"
+#include "loop/protocol/connection.h"
+#include "loop/server.h"
+#include "loop/state/catalog.h"
+#include "loop/state/lease.h"
+#include "loop/state/reader.h"
+#include "loop/state/ring.h"
+#include "loop/state/stream.h"
+
+static struct text text_of(const char *string)
+{
+	return (struct text){string, strlen(string)};
+}
+
+static bool slot_is_made(const struct ring *ring, uint64_t ordinal)
+{
+	if (!ring_holds(ring, ordinal))
+		return false;
+	enum slot_state state = ring->slot[ring_slot_number(ring, ordinal)].state;
+	return state != SLOT_EMPTY && state != SLOT_FILLING;
+}
+
+/* Are all samples of the batch made (well or badly)? Remembers how far it looked. */
+static bool batch_made(struct reader *reader, uint64_t ordinal, uint64_t count)
+{
+	for (; reader->checked < count; reader->checked++)
+		if (!slot_is_made(reader->ring, ordinal + reader->checked))
+			return false;
+	return true;
+}
+
+static struct runs batch_runs(const struct ring *ring, uint64_t ordinal, uint64_t count)
+{
+	uint32_t first = ring_slot_number(ring, ordinal);
+	uint32_t room = ring->slots - first;
+	if (count <= room)
+		return (struct runs){1, {{first, (uint32_t)count}}};
+	return (struct runs){2, {{first, room}, {0, (uint32_t)count - room}}};
+}
+
+static bool send_batch(struct reader *reader, uint64_t ordinal, const struct span *span)
+{
+	struct ring *ring = reader->ring;
+	struct lease *lease;
+	if (lease_new(&lease, &reader->peer->session, reader, ordinal, span->count) < 0) {
+		ring->server->short_of_memory = true;
+		return false;
+	}
+
+	struct message message = message_init(MESSAGE_BATCH);
+	struct message_batch *batch = &message.batch;
+	for (uint64_t i = 0; i < span->count; i++) {
+		const struct slot *slot = ring_slot(ring, ordinal + i);
+		batch->substituted += slot->substituted;
+		if (slot->ready_ns > batch->ready_ns)
+			batch->ready_ns = slot->ready_ns;
+	}
+	batch->lease = lease->id;
+	batch->epoch = reader->next.epoch;
+	batch->position = span->position;
+	batch->count = span->count;
+	batch->runs = batch_runs(ring, ordinal, span->count);
+	batch->padded = span->padded;
+	share_resume(&reader->share, &reader->next, &batch->next_epoch, &batch->next_position);
+	server_count(ring->server, COUNTER_BATCHES_DELIVERED, 1);
+	server_count(ring->server, COUNTER_SAMPLES_DELIVERED, (int64_t)span->count);
+	ring->stream->delivered += span->count;
+	peer_send(reader->peer, &message);
+	return true;
+}
+
+static const struct slot *batch_bad(struct ring *ring, uint64_t ordinal, uint64_t count,
+				    uint64_t *at_out)
+{
+	for (*at_out = 0; *at_out < count; ++*at_out) {
+		const struct slot *slot = ring_slot(ring, ordinal + *at_out);
+		if (slot->state == SLOT_BAD)
+			return slot;
+	}
+	return NULL;
+}
+
+static void send_bad_sample(struct reader *reader, const struct slot *slot, uint64_t position)
+{
+	struct message message = message_init(MESSAGE_BAD_SAMPLE);
+	struct message_bad_sample *bad = &message.bad_sample;
+	const struct slot_note *note = slot->note;
+	char path[PROTO_FRAME_MAX / 16] = "";
+	bad->epoch = reader->next.epoch;
+	bad->position = position;
+	bad->code = ERROR_INTERNAL;
+	bad->text = text_of("out of memory");
+	if (note) {
+		dataset_path(reader->ring->stream->entry->dataset, note->sample, path,
+			     sizeof(path));
+		bad->sample = note->sample;
+		bad->code = note->code;
+		bad->path = text_of(path);
+		bad->text = text_of(note->fault.text);
+	}
+	bad->name = text_of(error_name((unsigned)bad->code));
+	share_resume(&reader->share, &reader->next, &bad->next_epoch, &bad->next_position);
+	peer_send(reader->peer, &message);
+}
+
+static void send_end(struct reader *reader)
+{
+	struct message message = message_init(MESSAGE_END);
+	message.end.epoch = reader->next.epoch;
+	peer_send(reader->peer, &message);
+}
+
+/* Announce one batch, if one is due and made. */
+static bool deliver_one(struct reader *reader)
+{
+	if (reader_ended(reader) || reader->leased >= reader->inflight)
+		return false;
+	struct span span = share_span(&reader->share, &reader->next);
+	uint64_t ordinal = ring_ordinal(reader->ring, reader->next.epoch, span.position), at;
+	if (!batch_made(reader, ordinal, span.count))
+		return false;
+	const struct slot *bad = batch_bad(reader->ring, ordinal, span.count, &at);
+	if (bad)
+		send_bad_sample(reader, bad, span.position + at);
+	else if (!send_batch(reader, ordinal, &span))
+		return false;
+	reader->announced += span.count;
+	reader->checked = 0;
+	reader->stalled = false;
+	share_advance(&reader->share, &reader->next);
+	if (bad) /* nothing is held: the window may move on */
+		ring_loosened(reader->ring);
+	pace_fed(reader);
+	return true;
+}
+
+void deliver(struct reader *reader)
+{
+	while (deliver_one(reader))
+		;
+	if (reader_ended(reader) && !reader->told_end) {
+		reader->told_end = true;
+		send_end(reader);
+		reader_enter(reader, NULL);
+	}
+	pace_look(reader);
+	wait_note(reader);
+}
+
+void deliver_again(struct server *server)
+{
+	if (!server->short_of_memory)
+		return;
+	server->short_of_memory = false;
+	list_for_each(peer, next, &server->peers, struct peer, link) {
+		struct reader *reader = peer->session.reader;
+		if (!reader || !reader->ring)
+			continue;
+		ring_loosened(reader->ring); /* what could not be ordered */
+		deliver(reader);
+	}
+	produce(server);
+}
+
+void deliver_slot(struct ring *ring, uint32_t slot_number)
+{
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
+		if (reader_ended(reader) || reader->leased >= reader->inflight)
+			continue;
+		struct span span = share_span(&reader->share, &reader->next);
+		uint64_t waits =
+			ring_ordinal(ring, reader->next.epoch, span.position) + reader->checked;
+		if (ring_slot_number(ring, waits) == slot_number)
+			deliver(reader);
+	}
+}
+
+uint64_t deliver_missing(const struct reader *reader)
+{
+	if (reader_ended(reader) || reader->leased >= reader->inflight)
+		return UINT64_MAX;
+	struct span span = share_span(&reader->share, &reader->next);
+	uint64_t first = ring_ordinal(reader->ring, reader->next.epoch, span.position), missing = 0;
+	for (uint64_t i = reader->checked; i < span.count; i++)
+		missing += !slot_is_made(reader->ring, first + i);
+	return missing;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "loop/engine/stall.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "loop/engine/index_task.h"
+#include "loop/protocol/connection.h"
+#include "loop/server.h"
+#include "loop/state/catalog.h"
+#include "loop/state/reader.h"
+#include "loop/state/ring.h"
+#include "loop/state/stream.h"
+#include "proto/frame.h"
+
+static bool reader_needs_now(const struct reader *reader, uint64_t ordinal)
+{
+	if (reader_ended(reader) || reader->leased >= reader->inflight)
+		return false;
+	uint64_t first = reader_place(reader);
+	return ordinal >= first &&
+	       ordinal - first < share_span(&reader->share, &reader->next).count;
+}
+
+static void reader_tell(struct reader *reader, const struct job *job, uint64_t read_ns)
+{
+	struct message message = message_init(MESSAGE_STALLED);
+	char path[PROTO_FRAME_MAX / 16] = "";
+	dataset_path(reader->stream->entry->dataset, job->sample, path, sizeof(path));
+	message.stalled.epoch = reader->next.epoch;
+	message.stalled.position = share_span(&reader->share, &reader->next).position;
+	message.stalled.sample = job->sample;
+	message.stalled.path = (struct text){path, strlen(path)};
+	message.stalled.read_ms = read_ns / 1000000;
+	reader->stalled = true;
+	peer_send(reader->peer, &message);
+}
+
+static void stall_tell(const struct job *job, uint64_t read_ns)
+{
+	struct ring *ring = job->owner;
+	uint64_t ordinal = ring_ordinal_of(ring, job->slot);
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+		if (!reader->stalled && reader_needs_now(reader, ordinal))
+			reader_tell(reader, job, read_ns);
+}
+
+/* One of them, in words for the log; of a visit the dataset is not known here. */
+static void stall_name(struct fault *example, const struct job *job)
+{
+	const struct ring *ring = visit_owns(job) ? NULL : job->owner;
+	char path[256];
+	dataset_path(job->recipe->dataset, job->sample, path, sizeof(path));
+	fault_say(example, 0, "%s%s%s", path, ring ? " in " : "",
+		  ring ? ring->stream->entry->spec.path : "");
+}
+
+static void stall_found(void *context, const struct job *job, uint64_t read_ns)
+{
+	struct fault *example = context;
+	if (!example->text[0])
+		stall_name(example, job);
+	if (visit_owns(job)) /* nobody's next batch */
+		return;
+	for (const struct job *sharer = job; sharer; sharer = sharer->sharer)
+		stall_tell(sharer, read_ns);
+}
+
+bool stall_look(struct server *server)
+{
+	struct fault example = {""};
+	uint64_t before = server->counters[COUNTER_STUCK_READS];
+	unsigned stuck = pool_stuck(server->pool, STALL_NS, stall_found, &example);
+	if (stuck == before)
+		return false;
+	if (before == 0)
+		log_warning("%u reads take longer than %u s, one of them of %s: does a storage "
+			    "hang?",
+			    stuck, (unsigned)(STALL_NS / 1000000000u), example.text);
+	else if (stuck == 0)
+		log_info("the reads that hung have come back");
+	server->counters[COUNTER_STUCK_READS] = stuck;
+	return true;
+}

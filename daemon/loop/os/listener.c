@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "loop/os/listener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define LISTENER_BACKLOG 1024
+#define LISTENER_BURST 64 /* connections accepted in one turn of the loop */
+
+/* The lock file holds the pid of who has it, for the words of who has not. */
+static int listener_lock(struct listener *listener, struct fault *fault)
+{
+	char path[sizeof(listener->path) + 8], pid[32] = "";
+	snprintf(path, sizeof(path), "%s.lock", listener->path);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fault_say(fault, LISTENER_E_PATH, "cannot open the lock file %s: %s%s", path,
+				 strerror(errno),
+				 errno == ENOENT ? ": make its directory, or give another --socket"
+						 : "");
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		ssize_t size = read(fd, pid, sizeof(pid) - 1);
+		close(fd);
+		return fault_say(
+			fault, LISTENER_E_RUNNING,
+			"already running (pid %ld) on %s: use it, stop it, or give another "
+			"--socket",
+			size > 0 ? atol(pid) : 0, listener->path);
+	}
+	int size = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)size, 0) != size) {
+		int r = -errno;
+		close(fd);
+		return fault_say(fault, LISTENER_E_PATH, "cannot write the lock file %s: %s", path,
+				 strerror(-r));
+	}
+	listener->lock_fd = fd;
+	return 0;
+}
+
+/* With the lock held a socket at the path is a dead daemon's; but anything else is not ours. A
+ * socket that still answers belongs to somebody who does not know our lock. */
+static int listener_clear(struct listener *listener, const struct sockaddr_un *address,
+			  struct fault *fault)
+{
+	struct stat stat;
+	if (lstat(listener->path, &stat) < 0)
+		return errno == ENOENT ? 0
+				       : fault_say(fault, LISTENER_E_PATH, "cannot look at %s: %s",
+						   listener->path, strerror(errno));
+	if (!S_ISSOCK(stat.st_mode))
+		return fault_say(fault, LISTENER_E_PATH,
+				 "%s is there and is not a socket: move it away or give another "
+				 "--socket",
+				 listener->path);
+	int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (probe < 0)
+		return -errno;
+	int r = connect(probe, (const struct sockaddr *)address, sizeof(*address));
+	int error = errno;
+	close(probe);
+	if (r == 0 || error == EAGAIN)
+		return fault_say(fault, LISTENER_E_RUNNING,
+				 "already running: %s answers: use it, stop it, or give another "
+				 "--socket",
+				 listener->path);
+	if (unlink(listener->path) < 0)
+		return fault_say(fault, LISTENER_E_PATH, "cannot remove the dead socket %s: %s",
+				 listener->path, strerror(errno));
+	return 0;
+}
+
+int listener_bind(struct listener *listener, const char *path, mode_t mode, gid_t group,
+		  struct fault *fault)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof(address.sun_path))
+		return fault_say(fault, LISTENER_E_PATH,
+				 "the socket path %s has %zu bytes, at most %zu fit: give a "
+				 "shorter --socket",
+				 path, strlen(path), sizeof(address.sun_path) - 1);
+	memcpy(address.sun_path, path, strlen(path));
+	snprintf(listener->path, sizeof(listener->path), "%s", path);
+
+	int r = listener_lock(listener, fault);
+	if (r == 0)
+		r = listener_clear(listener, &address, fault);
+	if (r)
+		return r;
+	listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (listener->fd < 0)
+		return -errno;
+	mode_t before = umask(0777); /* nobody connects before the mode is right */
+	r = bind(listener->fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	umask(before);
+	listener->bound = r == 0;
+	if (r == 0 && group != (gid_t)-1 && lchown(path, (uid_t)-1, group) < 0)
+		r = -errno;
+	if (r == 0 && chmod(path, mode) < 0)
+		r = -errno;
+	if (r == 0 && listen(listener->fd, LISTENER_BACKLOG) < 0)
+		r = -errno;
+	if (r < 0)
+		return fault_say(fault, LISTENER_E_PATH, "cannot listen at %s: %s", path,
+				 strerror(-r));
+	return 0;
+}
+
+int listener_adopt(struct listener *listener, int fd, struct fault *fault)
+{
+	struct sockaddr_un address = {0};
+	socklen_t size = sizeof(address);
+	if (listener->fd >= 0)
+		return fault_say(
+			fault, LISTENER_E_PATH,
+			"two sockets were passed for the same: that of stokerctl has to be "
+			"named control (FileDescriptorName=), any other is for trainers");
+	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 ||
+	    address.sun_family != AF_UNIX)
+		return fault_say(fault, LISTENER_E_PATH,
+				 "the descriptor %d that was passed is no Unix socket", fd);
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return -errno;
+	snprintf(listener->path, sizeof(listener->path), "%.107s", address.sun_path);
+	listener->fd = fd;
+	return 0;
+}
+
+/* Out of descriptors the backlog would wake the loop for ever: give one up, tell one peer. */
+static void listener_shed(struct listener *listener)
+{
+	close(listener->spare_fd);
+	int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		listener->on_refuse(listener, fd);
+	listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void listener_ready(uv_poll_t *poll, int status, int events)
+{
+	struct listener *listener = poll->data;
+	(void)status; /* an error shows in accept4() as well */
+	(void)events;
+	for (int i = 0; i < LISTENER_BURST; i++) {
+		int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd >= 0) {
+			listener->on_accept(listener, fd);
+			if (!listener->polling)
+				return;
+			continue;
+		}
+		bool none_left = errno == EMFILE || errno == ENFILE;
+		if (none_left && listener->spare_fd >= 0) {
+			listener_shed(listener);
+		} else if (none_left) {
+			uv_poll_stop(&listener->poll); /* until listener_look() */
+			return;
+		} else if (errno != EINTR && errno != ECONNABORTED) {
+			return;
+		}
+	}
+}
+
+int listener_look(struct listener *listener)
+{
+	if (!listener->polling || uv_is_active((uv_handle_t *)&listener->poll))
+		return 0;
+	if (listener->spare_fd < 0)
+		listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return uv_poll_start(&listener->poll, UV_READABLE, listener_ready);
+}
+
+int listener_start(struct listener *listener, uv_loop_t *loop)
+{
+	int r = uv_poll_init(loop, &listener->poll, listener->fd);
+	if (r < 0)
+		return r;
+	listener->polling = true;
+	listener->poll.data = listener;
+	return listener_look(listener);
+}
+
+void listener_stop(struct listener *listener)
+{
+	if (listener->polling)
+		uv_close((uv_handle_t *)&listener->poll, NULL);
+	listener->polling = false;
+	if (listener->bound)
+		unlink(listener->path);
+	listener->bound = false;
+	if (listener->fd >= 0)
+		close(listener->fd);
+	if (listener->spare_fd >= 0)
+		close(listener->spare_fd);
+	/* The lock file stays: unlinking it would let two daemons hold two locks of one name. */
+	if (listener->lock_fd >= 0)
+		close(listener->lock_fd);
+	listener->fd = listener->spare_fd = listener->lock_fd = -1;
+}

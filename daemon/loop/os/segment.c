@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#include "loop/os/segment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+#define SHM_FOLDER "/dev/shm"
+
+static uint64_t page_up(uint64_t bytes)
+{
+	return (bytes + SEGMENT_PAGE - 1) & ~(uint64_t)(SEGMENT_PAGE - 1);
+}
+
+static void segment_add(struct segment *segment, const struct field *field)
+{
+	struct segment_header *header = &segment->header;
+	struct segment_field *row = &header->fields[header->n_fields++];
+	memcpy(row->name, field->name, sizeof(row->name));
+	memcpy(row->dtype, field->dtype, sizeof(row->dtype));
+	row->dims = field->dims;
+	memcpy(row->shape, field->shape, sizeof(row->shape));
+	row->stride = field->bytes;
+	row->offset = header->total_bytes;
+	uint64_t bytes;
+	if (__builtin_mul_overflow(row->stride, header->slots, &bytes) ||
+	    bytes > SEGMENT_BYTES_MAX - header->total_bytes)
+		header->total_bytes = SEGMENT_BYTES_MAX;
+	else
+		header->total_bytes = page_up(header->total_bytes + bytes);
+}
+
+void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
+		  const struct job_recipe *recipe)
+{
+	struct digest fingerprint = dataset_fingerprint(recipe->dataset);
+	struct digest hash = pipeline_hash(recipe->pipeline);
+	*segment = SEGMENT_NULL;
+	struct segment_header *header = &segment->header;
+	memcpy(header->magic, SEGMENT_MAGIC, sizeof(header->magic));
+	header->version = SEGMENT_VERSION;
+	header->header_bytes = SEGMENT_PAGE;
+	header->total_bytes = SEGMENT_PAGE;
+	header->ring = ring;
+	header->slots = slots;
+	memcpy(header->dataset_fingerprint, fingerprint.bytes, sizeof(fingerprint.bytes));
+	memcpy(header->pipeline_hash, hash.bytes, sizeof(hash.bytes));
+	for (uint32_t i = 0; i < recipe->fields.count; i++)
+		segment_add(segment, &recipe->fields.field[i]);
+	segment->bytes = header->total_bytes;
+}
+
+/* A new, empty object: anonymous, or linked under a name that nobody can guess or hold. */
+static int segment_create(struct segment *segment, const char *prefix, mode_t mode)
+{
+	if (segment->transport == SEGMENT_FD) {
+		int fd = memfd_create("stoker-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		return fd < 0 ? -errno : fd;
+	}
+	uint8_t random[16];
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -errno;
+	int at = snprintf(segment->path, sizeof(segment->path), SHM_FOLDER "/%s", prefix);
+	for (size_t i = 0; i < sizeof(random); i++)
+		at += snprintf(segment->path + at, sizeof(segment->path) - (size_t)at, "%02x",
+			       random[i]);
+	int fd = shm_open(segment->path + strlen(SHM_FOLDER), O_CREAT | O_EXCL | O_RDWR, mode);
+	if (fd < 0) {
+		int r = -errno;
+		segment->path[0] = '\0';
+		return r;
+	}
+	/* The umask is the daemon's, the mode is the operator's. */
+	return fchmod(fd, mode) < 0 ? (close(fd), -errno) : fd;
+}
+
+static int segment_out_of_memory(const struct segment *segment, struct fault *fault)
+{
+	return fault_say(fault, SEGMENT_E_MEMORY,
+			 segment->transport == SEGMENT_PATH
+				 ? "a ring of %zu bytes does not fit into " SHM_FOLDER
+				   ": enlarge it (--shm-size in a container), lower batch_size or "
+				   "prefetch, or use a client that takes descriptors"
+				 : "a ring of %zu bytes does not fit into the machine's memory: "
+				   "lower batch_size or prefetch",
+			 segment->bytes);
+}
+
+static int segment_allocate(struct segment *segment, int fd, struct fault *fault)
+{
+	int r;
+	do
+		r = posix_fallocate(fd, 0, (off_t)segment->bytes);
+	while (r == EINTR);
+	if (r == ENOSPC || r == ENOMEM || r == EFBIG)
+		return segment_out_of_memory(segment, fault);
+	if (r)
+		return -r;
+	void *map = mmap(NULL, segment->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return errno == ENOMEM ? segment_out_of_memory(segment, fault) : -errno;
+	segment->map = map;
+	return 0;
+}
+
+/* Page tables, too, are made now and not under the first images. */
+static void segment_touch(struct segment *segment)
+{
+#ifdef MADV_POPULATE_WRITE
+	if (madvise(segment->map, segment->bytes, MADV_POPULATE_WRITE) == 0)
+		return;
+#endif
+	for (size_t at = 0; at < segment->bytes; at += SEGMENT_PAGE)
+		((volatile uint8_t *)segment->map)[at] = 0;
+}
+
+/* Readers get a descriptor that cannot write; the seals hold even for one opened anew. */
+static int segment_seal(struct segment *segment, int fd)
+{
+	if (segment->transport == SEGMENT_FD) {
+		if (fchmod(fd, 0600) < 0) /* a memfd is born 0777 */
+			return -errno;
+		if (fcntl(fd, F_ADD_SEALS,
+			  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0)
+			return -errno;
+	}
+	char self[64];
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	segment->fd = open(self, O_RDONLY | O_CLOEXEC);
+	if (segment->fd < 0) /* no /proc: the seals alone must do */
+		segment->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return segment->fd < 0 ? -errno : 0;
+}
+
+int segment_make(struct segment *segment, enum segment_transport transport, const char *prefix,
+		 mode_t mode, struct fault *fault)
+{
+	segment->transport = transport;
+	int fd = segment_create(segment, prefix, mode);
+	int r = fd < 0 ? fd : segment_allocate(segment, fd, fault);
+	if (r == 0) {
+		segment_touch(segment);
+		memcpy(segment->map, &segment->header, sizeof(segment->header));
+		r = segment_seal(segment, fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (r)
+		segment_deinit(segment);
+	if (r < 0)
+		fault_say(fault, r, "cannot make a ring of %zu bytes: %s", segment->bytes,
+			  strerror(-r));
+	return r;
+}
+
+void segment_deinit(struct segment *segment)
+{
+	if (segment->map)
+		munmap(segment->map, segment->bytes);
+	if (segment->fd >= 0)
+		close(segment->fd);
+	if (segment->path[0])
+		unlink(segment->path);
+	segment->map = NULL;
+	segment->fd = -1;
+	segment->path[0] = '\0';
+}
+
+void *segment_at(const struct segment *segment, uint32_t field, uint32_t slot)
+{
+	const struct segment_field *f = &segment->header.fields[field];
+	return segment->map + f->offset + f->stride * slot;
+}
+
+void segment_prefix(const char *socket_path, char out[64])
+{
+	char hex[33];
+	struct digest digest = digest_of(socket_path, strlen(socket_path));
+	digest_hex(&digest, hex);
+	snprintf(out, 64, "stoker-%u-%.8s-", (unsigned)getuid(), hex);
+}
+
+unsigned segment_sweep(const char *prefix)
+{
+	unsigned removed = 0;
+	DIR *folder = opendir(SHM_FOLDER);
+	if (!folder)
+		return 0;
+	for (struct dirent *entry; (entry = readdir(folder));)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+		    unlinkat(dirfd(folder), entry->d_name, 0) == 0)
+			removed++;
+	closedir(folder);
+	return removed;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The shared memory of one ring: made, allocated, touched and described before anybody is told, so
+ * that a lack of memory is an error here and never a SIGBUS later (DESIGN 4). segment_make() blocks
+ * for as long as the kernel clears pages: it runs on a libuv work thread. Knows no slot state.
+ */
+#ifndef STOKER_LOOP_OS_SEGMENT_H
+#define STOKER_LOOP_OS_SEGMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/digest.h"
+#include "base/fault.h"
+#include "proto/segment.h"
+#include "work/job.h"
+
+enum segment_transport { SEGMENT_FD, SEGMENT_PATH };
+
+enum {
+	SEGMENT_E_MEMORY = 1, /* the machine has not that much; the words have the numbers */
+};
+
+struct segment {
+	enum segment_transport transport;
+	int fd;		/* read-only, for readers; -1 if none */
+	char path[128]; /* SEGMENT_PATH: where it is linked */
+	uint8_t *map;	/* the daemon's writable mapping */
+	size_t bytes;
+	struct segment_header header; /* the daemon's own copy: what it decides by */
+};
+#define SEGMENT_BYTES_MAX ((uint64_t)1 << 62) /* of a plan; more than any machine has */
+#define SEGMENT_NULL ((struct segment){.fd = -1})
+
+/* Lay out `slots` slots of the recipe's fields; fills in segment->header and ->bytes, which are
+ * SEGMENT_BYTES_MAX where it would be more. */
+void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
+		  const struct job_recipe *recipe);
+/* Make what was planned. `prefix` begins the name of a SEGMENT_PATH. 0, SEGMENT_E_MEMORY or a
+ * negative errno; on failure nothing is left behind. */
+int segment_make(struct segment *segment, enum segment_transport transport, const char *prefix,
+		 mode_t mode, struct fault *fault);
+void segment_deinit(struct segment *segment); /* unlinks a path; may be called twice */
+void *segment_at(const struct segment *segment, uint32_t field, uint32_t slot);
+
+/* The prefix of this daemon's names: of its user and its socket. */
+void segment_prefix(const char *socket_path, char out[64]);
+/* Remove what a killed daemon of this prefix left. Returns how many were removed. */
+unsigned segment_sweep(const char *prefix);
+
+#endif

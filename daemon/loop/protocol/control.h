@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What may be said on the control socket, a function a message (see session.c). Loop thread. */
+#ifndef STOKER_LOOP_PROTOCOL_CONTROL_H
+#define STOKER_LOOP_PROTOCOL_CONTROL_H
+
+struct message;
+struct session;
+
+void control_status(struct session *session, const struct message *message);
+void control_list(struct session *session, const struct message *message);
+void control_set(struct session *session, const struct message *message);
+void control_index(struct session *session, const struct message *message);
+void control_stop(struct session *session, const struct message *message);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Answers to LIST: one page of what there is, in the order of ids, as many items as fit into a
+ * frame; `next` says where the following page begins. Loop thread; changes nothing.
+ */
+#ifndef STOKER_LOOP_PROTOCOL_LISTING_H
+#define STOKER_LOOP_PROTOCOL_LISTING_H
+
+struct dataset;
+struct message_list;
+struct session;
+
+void listing_streams(struct session *session, const struct message_list *list);
+void listing_readers(struct session *session, const struct message_list *list);
+void listing_own(struct session *session, const struct message_list *list); /* its reader's row */
+void listing_datasets(struct session *session, const struct message_list *list);
+void listing_bad(struct session *session, const struct message_list *list);
+void listing_classes(struct session *session, const struct message_list *list,
+		     const struct dataset *dataset);
+void listing_paths(struct session *session, const struct message_list *list,
+		   const struct dataset *dataset); /* from the sample `after` on */
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stream: dataset + pipeline + seeds + sampler, an endless sequence of epochs of n positions. Two
+ * readers that ask for the same share it. Owns its pipeline and its rings, holds its dataset. Loop
+ * thread; its recipe is read by all workers.
+ */
+#ifndef STOKER_LOOP_STATE_STREAM_H
+#define STOKER_LOOP_STATE_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "work/job.h"
+#include "work/sampler.h"
+
+struct server;
+struct dataset_entry;
+
+/* What makes two streams the same, beside dataset and pipeline. */
+struct stream_order {
+	bool shuffle;
+	uint64_t order_seed, augment_seed;
+	uint64_t first, count;	 /* samples of the dataset: [first, first + count), or what ... */
+	struct sampler *sampler; /* ... this gives of all of them; NULL: none; the stream's own */
+	uint32_t echo;		 /* each of an epoch's samples so many times ... */
+	uint64_t echo_window;	 /* ... spread over so many samples' times; see base/echo.h */
+	uint32_t views;		 /* pictures of a sample side by side; draws of their own */
+	bool substitute, exif;
+	struct fields fields;
+};
+
+struct stream {
+	uint64_t id;
+	struct server *server;
+	struct list link;   /* in server->streams */
+	struct list sharer; /* streams that can share decodes, see kin.h */
+	struct dataset_entry *entry;
+	struct pipeline *pipeline;
+	struct stream_order order;
+	struct job_recipe recipe;
+	struct list rings;
+	unsigned users; /* attachments, readers, rings; the last one out frees it */
+
+	uint64_t decoded, delivered;
+	uint64_t rate_base; /* `delivered` at the last tick */
+	double rate;	    /* samples a second, smoothed */
+};
+
+/* The stream of this description, found or made. Takes `pipeline` and the order's sampler over in
+ * any case, holds `entry`. 0 or -ENOMEM. */
+int stream_get(struct stream **out, struct server *server, struct dataset_entry *entry,
+	       struct pipeline *pipeline, const struct stream_order *order);
+void stream_put(struct stream *stream);
+
+/* Of its sampler's table, which counts as memory of rings. */
+uint64_t stream_table_bytes(const struct stream_order *order);
+/* Positions of an epoch. */
+uint64_t stream_positions(const struct stream_order *order);
+/* Does the same sample stand at each position, as far as samplers and echo say? */
+bool stream_same_samples(const struct stream_order *a, const struct stream_order *b);
+/* Of sampler, echo and views: false if there are none of them. What a resume token names. */
+bool stream_order_hash(const struct stream_order *order, struct digest *out);
+/* The place (see job_sample()) of the sample at a position, which may lie beyond the epoch:
+ * padding, and whose draws it has. */
+uint64_t stream_place(const struct stream *stream, uint64_t epoch, uint64_t position,
+		      struct draw_key *key_out);
+/* The positions of the epoch that echo this one's sample, itself among them: `echo` in all. */
+void stream_echoes(const struct stream *stream, uint64_t epoch, uint64_t position,
+		   uint64_t out[JOB_SHARERS_MAX]);
+/* As stream_place(), of the one that it is mixed with: positions 2 i and 2 i + 1 are a pair, and
+ * the last one of an epoch of an odd length is its own. */
+uint64_t stream_partner(const struct stream *stream, uint64_t epoch, uint64_t position,
+			struct draw_key *key_out);
+
+#endif

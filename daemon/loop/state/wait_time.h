@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a reader waits for. Its time is split between the trainer (it holds all that it asked for),
+ * a slot (none is free, another reader holds them), and its next batch; the time for a batch is
+ * split once that is made, by its last sample: what of it the bytes took is storage, the rest is
+ * the workers'. Kept since the attach, and for about the last ten seconds. Loop thread.
+ */
+#ifndef STOKER_LOOP_STATE_WAIT_TIME_H
+#define STOKER_LOOP_STATE_WAIT_TIME_H
+
+#include <stdint.h>
+
+struct reader;
+
+enum wait_cause { WAIT_TRAINER, WAIT_STORAGE, WAIT_DECODE, WAIT_SLOT, WAIT_CAUSES };
+
+enum wait_state {
+	WAIT_FOR_NOTHING, /* it has ended */
+	WAIT_FOR_TRAINER,
+	WAIT_FOR_BATCH,
+	WAIT_FOR_SLOT,
+};
+
+/* When a sample was handed to the pool, and when its bytes were there. */
+struct wait_sample {
+	uint64_t ordered_ns, fetched_ns;
+};
+
+struct wait {
+	enum wait_state state;
+	uint64_t since_ns;		 /* what was before is accounted for */
+	uint64_t batch_ns;		 /* waited for the next batch so far ... */
+	uint64_t batch_since_ns;	 /* ... without a break since */
+	uint64_t wants_since_ns;	 /* ... and, before that, for a slot */
+	uint64_t announced;		 /* the reader's, then */
+	uint64_t ns[WAIT_CAUSES];	 /* since the attach */
+	uint64_t ticked_ns[WAIT_CAUSES]; /* of that at the last tick */
+	double recent_ns[WAIT_CAUSES];	 /* fading, up to the last tick */
+};
+
+/* Account for the time up to now, from when on it is in `state`. With `made`, the batch that was
+ * waited for has come, and this was its last sample. */
+void wait_change(struct wait *wait, enum wait_state state, const struct wait_sample *made,
+		 uint64_t now_ns);
+void wait_tick(struct wait *wait, double seconds);
+/* Adds the recent nanoseconds of each cause. */
+void wait_add_recent(const struct wait *wait, double ns[WAIT_CAUSES]);
+/* Shares of them (0 to 1), in place; the name of the largest, or "" if there is none. */
+const char *wait_shares(double ns[WAIT_CAUSES]);
+
+/* Something of what this reader waits for may have changed. */
+void wait_note(struct reader *reader);
+
+#endif

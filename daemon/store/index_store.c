@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+#include "store/index_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/ending.h"
+#include "store/index_store_file.h"
+
+#define ENDING ".index"
+#define FITTED ".fit"
+#define FRESH ".new"
+#define NAME_MAX_ 144
+#define STALE_S 3600 /* nobody writes one file for so long: who began it is dead */
+
+struct index_store {
+	int fd;
+	uint64_t limit;
+};
+
+/* -- the directory ------------------------------------------------------------------------ */
+
+static void name_of(char *out, const struct digest *fingerprint, const char *ending)
+{
+	char hex[33];
+	digest_hex(fingerprint, hex);
+	snprintf(out, NAME_MAX_, "%s%s", hex, ending);
+}
+
+/* Whoever may write here could have us take an index for a picture's that is none of it. */
+static int index_store_check(const struct index_store *index_store, const char *path,
+			     struct fault *fault)
+{
+	struct stat stat;
+	if (fstat(index_store->fd, &stat) < 0)
+		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", path, strerror(errno));
+	if (stat.st_uid != geteuid())
+		return fault_say(fault, INDEX_STORE_E_SYSTEM,
+				 "%s belongs to uid %u, not to us (%u)", path,
+				 (unsigned)stat.st_uid, (unsigned)geteuid());
+	if (stat.st_mode & (S_IWGRP | S_IWOTH))
+		return fault_say(fault, INDEX_STORE_E_SYSTEM,
+				 "others may write to %s: chmod go-w it", path);
+	return 0;
+}
+
+/* One look at all files of ours: what nobody finished goes; the others are summed up, and the
+ * oldest of them found. */
+static uint64_t index_store_survey(const struct index_store *index_store, const char *spare,
+				   char *oldest)
+{
+	uint64_t bytes = 0;
+	struct timespec least = {0};
+	int fd = openat(index_store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	oldest[0] = '\0';
+	if (!folder && fd >= 0)
+		close(fd);
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		struct stat stat;
+		const char *name = entry->d_name;
+		if (strlen(name) >= NAME_MAX_ ||
+		    fstatat(index_store->fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (ends_in(name, FRESH) && stat.st_mtime < time(NULL) - STALE_S)
+			unlinkat(index_store->fd, name, 0);
+		if (!ends_in(name, ENDING) && !ends_in(name, FITTED))
+			continue;
+		bytes += (uint64_t)stat.st_size;
+		bool older = stat.st_mtim.tv_sec < least.tv_sec ||
+			     (stat.st_mtim.tv_sec == least.tv_sec &&
+			      stat.st_mtim.tv_nsec < least.tv_nsec);
+		if ((!oldest[0] || older) && strcmp(name, spare) != 0) {
+			strcpy(oldest, name);
+			least = stat.st_mtim;
+		}
+	}
+	if (folder)
+		closedir(folder);
+	return bytes;
+}
+
+/* Room by the oldest; `spare` stays. */
+static void index_store_trim(const struct index_store *index_store, const char *spare)
+{
+	char oldest[NAME_MAX_];
+	while (index_store_survey(index_store, spare, oldest) > index_store->limit && oldest[0])
+		if (unlinkat(index_store->fd, oldest, 0) < 0)
+			return;
+}
+
+int index_store_open(struct index_store **out, const char *path, uint64_t limit,
+		     struct fault *fault)
+{
+	struct index_store *index_store = calloc(1, sizeof(*index_store));
+	if (!index_store)
+		return fault_say(fault, -ENOMEM, "out of memory");
+	index_store->limit = limit;
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		index_store->fd = -1;
+	else
+		index_store->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = index_store->fd < 0
+			? fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", path, strerror(errno))
+			: index_store_check(index_store, path, fault);
+	if (r) {
+		index_store_close(index_store);
+		return r;
+	}
+	index_store_trim(index_store, "");
+	*out = index_store;
+	return 0;
+}
+
+void index_store_close(struct index_store *index_store)
+{
+	if (!index_store)
+		return;
+	if (index_store->fd >= 0)
+		close(index_store->fd);
+	free(index_store);
+}
+
+/* -- one file ----------------------------------------------------------------------------- */
+
+/* Put the file's name before the words. */
+static int say_name(struct fault *fault, int condition, const char *name)
+{
+	struct fault words = *fault;
+	return fault_say(fault, condition, "%s: %s", name, words.text);
+}
+
+int index_store_load(struct index_store *index_store, const struct index_store_key *key,
+		     struct seek_index_set *seek_indexes, const struct index_store_until *until,
+		     struct index_store_sum *out, struct fault *fault)
+{
+	char name[NAME_MAX_];
+	name_of(name, &key->fingerprint, ENDING);
+	/* Neither a link nor a FIFO that would have us wait. */
+	int fd = openat(index_store->fd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return INDEX_STORE_E_NONE;
+	if (fd < 0)
+		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", name, strerror(errno));
+	struct stat stat;
+	int r;
+	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid())
+		r = fault_say(fault, INDEX_STORE_E_OTHER, "it is no file of ours");
+	else
+		r = index_store_file_read(fd, key, seek_indexes, until, out, fault);
+	(void)futimens(fd, NULL); /* in use: what goes is what was not for the longest time */
+	close(fd);
+	return r ? say_name(fault, r, name) : 0;
+}
+
+/* Writes what it is about to an empty file. */
+typedef int index_store_write_file(void *context, int fd, struct fault *fault);
+
+/* Write it under another name; a failure leaves nothing. */
+static int index_store_write(struct index_store *index_store, const char *name,
+			     index_store_write_file *file, void *context, struct fault *fault)
+{
+	int fd = openat(index_store->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+	if (fd < 0)
+		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s", strerror(errno));
+	int r = file(context, fd, fault);
+	if (close(fd) < 0 && r == 0)
+		r = fault_say(fault, INDEX_STORE_E_SYSTEM, "close: %s", strerror(errno));
+	if (r)
+		unlinkat(index_store->fd, name, 0);
+	return r;
+}
+
+static int index_store_replace(struct index_store *index_store, const char *name,
+			       const struct digest *fingerprint, index_store_write_file *file,
+			       void *context, struct fault *fault)
+{
+	char fresh[NAME_MAX_], ending[NAME_MAX_ / 2];
+	uint64_t number = 0; /* process numbers are the same in two containers */
+	if (getrandom(&number, sizeof(number), 0) < 0)
+		return fault_say(fault, INDEX_STORE_E_SYSTEM, "getrandom: %s", strerror(errno));
+	snprintf(ending, sizeof(ending), ".%016llx" FRESH, (unsigned long long)number);
+	name_of(fresh, fingerprint, ending);
+	int r = index_store_write(index_store, fresh, file, context, fault);
+	if (r == 0 && renameat(index_store->fd, fresh, index_store->fd, name) < 0) {
+		r = fault_say(fault, INDEX_STORE_E_SYSTEM, "rename: %s", strerror(errno));
+		unlinkat(index_store->fd, fresh, 0);
+	}
+	if (r)
+		return say_name(fault, r, name);
+	(void)fsync(
+		index_store
+			->fd); /* without it the old file may be there again, which does no harm */
+	index_store_trim(index_store, name);
+	return 0;
+}
+
+struct saving {
+	const struct index_store_key *key;
+	const struct seek_index_set *seek_indexes;
+	const struct index_store_until *until;
+	struct index_store_sum *out;
+};
+
+static int write_indexes(void *context, int fd, struct fault *fault)
+{
+	struct saving *saving = context;
+	return index_store_file_write(fd, saving->key, saving->seek_indexes, saving->until,
+				      saving->out, fault);
+}
+
+int index_store_save(struct index_store *index_store, const struct index_store_key *key,
+		     const struct seek_index_set *seek_indexes,
+		     const struct index_store_until *until, struct index_store_sum *out,
+		     struct fault *fault)
+{
+	char name[NAME_MAX_];
+	struct saving saving = {key, seek_indexes, until, out};
+	name_of(name, &key->fingerprint, ENDING);
+	return index_store_replace(index_store, name, &key->fingerprint, write_indexes, &saving,
+				   fault);
+}
+
+/* -- statistics --------------------------------------------------------------------------- */
+
+static int write_statistics(void *context, int fd, struct fault *fault)
+{
+	return statistics_write(context, fd, fault) ? INDEX_STORE_E_SYSTEM : 0;
+}
+
+int index_store_save_statistics(struct index_store *index_store, struct statistics *statistics,
+				struct fault *fault)
+{
+	char name[NAME_MAX_], ending[NAME_MAX_ / 2 + 8];
+	const struct statistics_plan *plan = &statistics->plan;
+	snprintf(ending, sizeof(ending), ".%s" FITTED, plan->name);
+	name_of(name, &plan->fingerprint, ending);
+	return index_store_replace(index_store, name, &plan->fingerprint, write_statistics,
+				   statistics, fault);
+}
+
+/* 0, or it is to be left out. */
+static int load_statistics(struct index_store *index_store, const char *name,
+			   const struct digest *fingerprint, struct statistics **out,
+			   struct fault *fault)
+{
+	struct statistics *statistics;
+	struct stat stat;
+	int fd = openat(index_store->fd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", name, strerror(errno));
+	int r = INDEX_STORE_E_OTHER;
+	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid())
+		fault_say(fault, r, "it is no file of ours");
+	else
+		r = statistics_read(&statistics, fd, fingerprint, fault);
+	if (r < 0)
+		fault_say(fault, r, "out of memory");
+	close(fd);
+	if (r)
+		return say_name(fault, r, name);
+	statistics->next = *out;
+	*out = statistics;
+	return 0;
+}
+
+unsigned index_store_load_statistics(struct index_store *index_store,
+				     const struct digest *fingerprint, struct statistics **out,
+				     struct fault *fault)
+{
+	char begin[NAME_MAX_];
+	unsigned count = 0, bad = 0;
+	int fd = openat(index_store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	if (!folder && fd >= 0)
+		close(fd);
+	name_of(begin, fingerprint, ".");
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
+		    !ends_in(entry->d_name, FITTED) || strlen(entry->d_name) >= NAME_MAX_ ||
+		    count++ >= INDEX_STORE_STATISTICS_MAX)
+			continue;
+		bad += load_statistics(index_store, entry->d_name, fingerprint, out, fault) != 0;
+	}
+	if (folder)
+		closedir(folder);
+	return bad;
+}

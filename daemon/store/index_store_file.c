@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+#include "store/index_store_file.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+
+#define MAGIC "stoker\nx"
+#define VERSION 1
+#define ORDER 0x01020304u
+#define BLOCK ((size_t)1 << 20) /* read and written at a time */
+#define SYNC                                                                                       \
+	((uint64_t)16 << 20) /* to the disk at a time: so that a stop need not wait for more       \
+			      */
+
+struct header {
+	char magic[8];
+	uint32_t version, order;
+	struct digest fingerprint;
+	uint64_t samples, records;
+	uint64_t bytes; /* of the file */
+	struct digest sum;
+};
+
+struct record {
+	struct digest sum;
+	uint64_t sample;
+	struct stamp stamp;
+	uint32_t size, zero;
+};
+
+_Static_assert(sizeof(struct header) == 72 && sizeof(struct record) == 56, "no holes");
+
+static struct digest header_sum(const struct header *header)
+{
+	return digest_of(header, offsetof(struct header, sum));
+}
+
+/* A record and its index stand in one piece. */
+static struct digest record_sum(const uint8_t *record, size_t size)
+{
+	size_t from = sizeof(struct digest);
+	return digest_of(record + from, sizeof(struct record) - from + size);
+}
+
+static bool until_over(const struct index_store_until *until)
+{
+	return clock_ns() >= atomic_load(&until->ns);
+}
+
+static int say_stopped(struct fault *fault)
+{
+	return fault_say(fault, INDEX_STORE_E_STOPPED, "the time was up");
+}
+
+static int say_errno(struct fault *fault, const char *what)
+{
+	return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", what, strerror(errno));
+}
+
+/* -- read --------------------------------------------------------------------------------- */
+
+struct source {
+	int fd;
+	struct fault *fault;
+	uint64_t left;	     /* bytes of the file that have not been taken */
+	struct buffer block; /* from `at` on: the first of them */
+	size_t at;
+};
+
+static int source_open(struct source *source, int fd, struct fault *fault)
+{
+	struct stat stat;
+	if (fstat(fd, &stat) < 0)
+		return say_errno(fault, "fstat");
+	*source = (struct source){.fd = fd, .fault = fault, .left = (uint64_t)stat.st_size};
+	return 0;
+}
+
+/* Room for `size` bytes from `at` on. */
+static int source_room(struct source *source, size_t size)
+{
+	struct buffer *block = &source->block, larger = BUFFER_NULL;
+	size_t have = block->size - source->at;
+	if (block->capacity - source->at >= size)
+		return 0;
+	if (block->capacity >= size) {
+		memmove(block->data, block->data + source->at, have);
+	} else {
+		if (buffer_reserve(&larger, size > BLOCK ? size : BLOCK) < 0)
+			return fault_say(source->fault, -ENOMEM, "out of memory");
+		if (have)
+			memcpy(larger.data, block->data + source->at, have);
+		buffer_deinit(block);
+		*block = larger;
+	}
+	block->size = have;
+	source->at = 0;
+	return 0;
+}
+
+/* The next `size` bytes in one piece; they stay where they are until the next call. 0,
+ * INDEX_STORE_E_DAMAGED, INDEX_STORE_E_SYSTEM or -ENOMEM. */
+static int source_peek(struct source *source, uint64_t size, const uint8_t **out)
+{
+	struct buffer *block = &source->block;
+	if (size > source->left)
+		return fault_say(source->fault, INDEX_STORE_E_DAMAGED, "it is cut short");
+	int r = source_room(source, (size_t)size);
+	if (r)
+		return r;
+	while (block->size - source->at < size) {
+		ssize_t got =
+			read(source->fd, block->data + block->size, block->capacity - block->size);
+		if (got == 0)
+			return fault_say(source->fault, INDEX_STORE_E_DAMAGED, "it became shorter");
+		if (got < 0 && errno != EINTR)
+			return say_errno(source->fault, "read");
+		block->size += got > 0 ? (size_t)got : 0;
+	}
+	*out = block->data + source->at;
+	return 0;
+}
+
+static void source_take(struct source *source, size_t size)
+{
+	source->at += size;
+	source->left -= size;
+}
+
+static int read_header(struct source *source, const struct index_store_key *key, struct header *out)
+{
+	const uint8_t *bytes;
+	uint64_t whole = source->left;
+	int r = source_peek(source, sizeof(*out), &bytes);
+	if (r)
+		return r;
+	memcpy(out, bytes, sizeof(*out));
+	source_take(source, sizeof(*out));
+	if (memcmp(out->magic, MAGIC, sizeof(out->magic)) != 0 || out->order != ORDER ||
+	    out->version != VERSION)
+		return fault_say(source->fault, INDEX_STORE_E_OTHER,
+				 "another version or another machine wrote it");
+	struct digest sum = header_sum(out);
+	if (!digest_equal(&sum, &out->sum) || out->bytes != whole)
+		return fault_say(source->fault, INDEX_STORE_E_DAMAGED,
+				 "its header does not fit it");
+	if (!digest_equal(&out->fingerprint, &key->fingerprint) || out->samples != key->samples)
+		return fault_say(source->fault, INDEX_STORE_E_OTHER, "it is of another dataset");
+	return 0;
+}
+
+/* One record into the store; `next` is the least sample that it may be of. */
+static int read_record(struct source *source, const struct index_store_key *key,
+		       struct seek_index_set *seek_indexes, uint64_t *next)
+{
+	struct record record;
+	const uint8_t *bytes;
+	int r = source_peek(source, sizeof(record), &bytes);
+	if (r)
+		return r;
+	memcpy(&record, bytes, sizeof(record));
+	r = source_peek(source, sizeof(record) + (uint64_t)record.size, &bytes);
+	if (r)
+		return r;
+	struct digest sum = record_sum(bytes, record.size);
+	if (!digest_equal(&sum, &record.sum) || record.size == 0 || record.sample < *next ||
+	    record.sample >= key->samples)
+		return fault_say(source->fault, INDEX_STORE_E_DAMAGED, "a record is damaged");
+	(void)seek_index_set_load(seek_indexes, record.sample, &record.stamp,
+				  bytes + sizeof(record), record.size);
+	source_take(source, sizeof(record) + record.size);
+	*next = record.sample + 1;
+	return 0;
+}
+
+int index_store_file_read(int fd, const struct index_store_key *key,
+			  struct seek_index_set *seek_indexes,
+			  const struct index_store_until *until, struct index_store_sum *out,
+			  struct fault *fault)
+{
+	struct source source;
+	struct header header;
+	struct index_store_sum sum = {0};
+	uint64_t next = 0;
+	int r = source_open(&source, fd, fault);
+	if (r)
+		return r;
+	uint64_t whole = source.left;
+	r = read_header(&source, key, &header);
+	while (r == 0 && sum.indexes < header.records) {
+		r = until_over(until) ? say_stopped(fault)
+				      : read_record(&source, key, seek_indexes, &next);
+		sum.indexes += r == 0;
+	}
+	sum.bytes = whole - source.left;
+	if (r == 0 && source.left)
+		r = fault_say(fault, INDEX_STORE_E_DAMAGED, "there is more in it than it says");
+	buffer_deinit(&source.block);
+	*out = sum;
+	return r;
+}
+
+/* -- write -------------------------------------------------------------------------------- */
+
+struct sink {
+	int fd;
+	struct fault *fault;
+	struct buffer block;
+	uint64_t written, synced;
+};
+
+static int sink_write(struct sink *sink, const uint8_t *bytes, size_t size, off_t at)
+{
+	while (size) {
+		ssize_t put = pwrite(sink->fd, bytes, size, at);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return say_errno(sink->fault, "write");
+		bytes += put;
+		size -= (size_t)put;
+		at += put;
+	}
+	return 0;
+}
+
+static int sink_flush(struct sink *sink)
+{
+	int r = sink_write(sink, sink->block.data, sink->block.size, (off_t)sink->written);
+	sink->written += sink->block.size;
+	sink->block.size = 0;
+	if (r == 0 && sink->written - sink->synced >= SYNC) {
+		sink->synced = sink->written;
+		if (fdatasync(sink->fd) < 0)
+			r = say_errno(sink->fault, "fdatasync");
+	}
+	return r;
+}
+
+/* Where the next `size` bytes go, in one piece; NULL: *result says why. */
+static uint8_t *sink_room(struct sink *sink, size_t size, int *result)
+{
+	if (sink->block.capacity - sink->block.size < size)
+		*result = sink_flush(sink);
+	if (*result == 0 && buffer_reserve(&sink->block, size > BLOCK ? size : BLOCK) < 0)
+		*result = fault_say(sink->fault, -ENOMEM, "out of memory");
+	if (*result)
+		return NULL;
+	uint8_t *to = sink->block.data + sink->block.size;
+	sink->block.size += size;
+	return to;
+}
+
+static int write_record(struct sink *sink, uint64_t sample, const struct stamp *stamp,
+			const uint8_t *bytes, size_t size)
+{
+	struct record record = {.sample = sample, .stamp = *stamp, .size = (uint32_t)size};
+	int r = 0;
+	uint8_t *to = sink_room(sink, sizeof(record) + size, &r);
+	if (!to)
+		return r;
+	memcpy(to, &record, sizeof(record));
+	memcpy(to + sizeof(record), bytes, size);
+	record.sum = record_sum(to, size);
+	memcpy(to, &record.sum, sizeof(record.sum));
+	return 0;
+}
+
+/* Last: a file without a header is none. */
+static int write_header(struct sink *sink, const struct index_store_key *key, uint64_t records)
+{
+	struct header header = {.magic = MAGIC, .version = VERSION, .order = ORDER};
+	header.fingerprint = key->fingerprint;
+	header.samples = key->samples;
+	header.records = records;
+	header.bytes = sink->written;
+	header.sum = header_sum(&header);
+	int r = sink_write(sink, (const uint8_t *)&header, sizeof(header), 0);
+	if (r == 0 && fsync(sink->fd) < 0)
+		r = say_errno(sink->fault, "fsync");
+	return r;
+}
+
+struct writing {
+	struct sink sink;
+	const struct index_store_until *until;
+	uint64_t records;
+};
+
+/* A seek_index_set_visit. */
+static int write_each(void *context, uint64_t sample, const struct stamp *stamp,
+		      const uint8_t *bytes, size_t size)
+{
+	struct writing *writing = context;
+	if (until_over(writing->until))
+		return say_stopped(writing->sink.fault);
+	writing->records++;
+	return write_record(&writing->sink, sample, stamp, bytes, size);
+}
+
+int index_store_file_write(int fd, const struct index_store_key *key,
+			   const struct seek_index_set *seek_indexes,
+			   const struct index_store_until *until, struct index_store_sum *out,
+			   struct fault *fault)
+{
+	struct writing writing = {
+		.sink = {.fd = fd, .fault = fault, .written = sizeof(struct header)},
+		.until = until,
+	};
+	struct sink *sink = &writing.sink;
+	int r = seek_index_set_each(seek_indexes, write_each, &writing);
+	if (r == -ENOMEM)
+		fault_say(fault, r, "out of memory");
+	if (r == 0)
+		r = sink_flush(sink);
+	if (r == 0)
+		r = write_header(sink, key, writing.records);
+	buffer_deinit(&sink->block);
+	*out = (struct index_store_sum){writing.records, sink->written};
+	return r;
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The numbers behind the warp. All arithmetic is float32, as NumPy's on a float32 array, but means
+ * and deviations: those are summed in float64, in lanes, so that a vector unit sums in the same
+ * order.
+ */
+#include "transform/keras/keras.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "statistics/whiten.h"
+
+#define LANES 8
+
+static bool given(const struct transform *transform, unsigned at)
+{
+	return transform->values[at].count > 0;
+}
+
+static double number(const struct transform *transform, unsigned at)
+{
+	return given(transform, at) ? transform->values[at].number[0] : 0.0;
+}
+
+static bool flag(const struct transform *transform, unsigned at)
+{
+	return number(transform, at) != 0.0;
+}
+
+static int check_statistics(const struct keras *keras, const struct transform *transform,
+			    struct fault *fault)
+{
+	if (!keras->featurewise_center)
+		return fault_say(fault, KERAS_E_VALUE,
+				 "ImageDataGenerator: 'statistics' are for featurewise_center, "
+				 "featurewise_std_normalization and zca_whitening, of which there "
+				 "is none");
+	if (given(transform, GENERATOR_FEATUREWISE_MEAN) ||
+	    given(transform, GENERATOR_FEATUREWISE_STD))
+		return fault_say(fault, KERAS_E_VALUE,
+				 "ImageDataGenerator: 'statistics' know the mean and the "
+				 "deviation: leave out featurewise_mean and featurewise_std");
+	return 0;
+}
+
+/* As Keras: a deviation asks for the centre, whitening for the centre and for no deviation. */
+static int make_standard(struct keras *out, const struct transform *transform, struct fault *fault)
+{
+	out->samplewise_std = flag(transform, GENERATOR_SAMPLEWISE_STD_NORMALIZATION);
+	out->samplewise_center =
+		flag(transform, GENERATOR_SAMPLEWISE_CENTER) || out->samplewise_std;
+	out->whitens = flag(transform, GENERATOR_ZCA_WHITENING);
+	out->featurewise_std =
+		flag(transform, GENERATOR_FEATUREWISE_STD_NORMALIZATION) && !out->whitens;
+	out->featurewise_center = flag(transform, GENERATOR_FEATUREWISE_CENTER) ||
+				  out->featurewise_std || out->whitens;
+	out->fits = given(transform, GENERATOR_STATISTICS);
+	out->epsilon = number(transform, GENERATOR_ZCA_EPSILON);
+	if (out->fits)
+		return check_statistics(out, transform, fault);
+	if (out->whitens)
+		return fault_say(fault, KERAS_E_VALUE,
+				 "ImageDataGenerator: the matrix that 'zca_whitening' multiplies "
+				 "by is not known: have the daemon work it out (stokerctl fit "
+				 "--zca), and give its name as 'statistics'");
+	if (out->featurewise_center && !given(transform, GENERATOR_FEATUREWISE_MEAN))
+		return fault_say(fault, KERAS_E_VALUE,
+				 "ImageDataGenerator: the mean that 'featurewise_center' takes "
+				 "away is not known: give it as 'featurewise_mean', or the name of "
+				 "what stokerctl fit has worked out as 'statistics'");
+	if (out->featurewise_std && !given(transform, GENERATOR_FEATUREWISE_STD))
+		return fault_say(
+			fault, KERAS_E_VALUE,
+			"ImageDataGenerator: the deviation that "
+			"'featurewise_std_normalization' divides by is not known: give it "
+			"as 'featurewise_std', or the name of what stokerctl fit has worked "
+			"out as 'statistics'");
+	for (int i = 0; i < 3; i++) {
+		out->mean[i] = (float)transform->values[GENERATOR_FEATUREWISE_MEAN].number[i];
+		out->std[i] = (float)transform->values[GENERATOR_FEATUREWISE_STD].number[i];
+	}
+	return 0;
+}
+
+int keras_make(struct keras *out, const struct transform *transform, struct fault *fault)
+{
+	const struct parameter *values = transform->values;
+	struct keras keras = {
+		.shift = {values[GENERATOR_HEIGHT_SHIFT_RANGE],
+			  values[GENERATOR_WIDTH_SHIFT_RANGE]},
+		.rotation = number(transform, GENERATOR_ROTATION_RANGE),
+		.shear = number(transform, GENERATOR_SHEAR_RANGE),
+		.zoom = {values[GENERATOR_ZOOM_RANGE].number[0],
+			 values[GENERATOR_ZOOM_RANGE].number[1]},
+		.channel_shift = number(transform, GENERATOR_CHANNEL_SHIFT_RANGE),
+		.brightens = given(transform, GENERATOR_BRIGHTNESS_RANGE),
+		.brightness = {values[GENERATOR_BRIGHTNESS_RANGE].number[0],
+			       values[GENERATOR_BRIGHTNESS_RANGE].number[1]},
+		.flips = {flag(transform, GENERATOR_HORIZONTAL_FLIP),
+			  flag(transform, GENERATOR_VERTICAL_FLIP)},
+		.fill = (enum keras_fill)number(transform, GENERATOR_FILL_MODE),
+		.cval = (float)number(transform, GENERATOR_CVAL),
+		.scale = number(transform, GENERATOR_RESCALE),
+	};
+	if (keras.scale == 0.0)
+		keras.scale = 1.0;
+	keras.rescale = (float)keras.scale;
+	int r = make_standard(&keras, transform, fault);
+	if (r == 0)
+		*out = keras;
+	return r;
+}
+
+int keras_fit(struct keras *keras, const struct statistics *statistics, int32_t height,
+	      int32_t width, struct fault *fault)
+{
+	const struct statistics_plan *plan = &statistics->plan;
+	if (plan->rescale != (double)keras->scale)
+		return fault_say(fault, KERAS_E_VALUE,
+				 "ImageDataGenerator: the statistics '%s' are of numbers times "
+				 "%.9g, and rescale is %.9g: fit with that",
+				 plan->name, plan->rescale, keras->scale);
+	if (keras->whitens && (!plan->whitens || plan->epsilon != keras->epsilon))
+		return fault_say(fault, KERAS_E_VALUE,
+				 "ImageDataGenerator: the statistics '%s' have no matrix for "
+				 "zca_epsilon %.9g: fit with --zca --zca-epsilon %.9g",
+				 plan->name, keras->epsilon, keras->epsilon);
+	if ((keras->whitens || plan->per_pixel) &&
+	    (plan->height != (uint32_t)height || plan->width != (uint32_t)width))
+		return fault_say(fault, KERAS_E_VALUE,
+				 "ImageDataGenerator: the statistics '%s' are of pictures of %u x "
+				 "%u, these are %d x %d",
+				 plan->name, plan->width, plan->height, width, height);
+	keras->statistics = statistics;
+	for (int i = 0; i < 3; i++) {
+		keras->mean[i] = (float)statistics->mean[i];
+		keras->std[i] = (float)statistics->std[i];
+	}
+	return 0;
+}
+
+struct extremes {
+	float least, most;
+};
+
+/* Not fminf(): of two zeros it takes either. */
+static void extremes_add(struct extremes *all, float least, float most)
+{
+	all->least = least < all->least ? least : all->least;
+	all->most = most > all->most ? most : all->most;
+}
+
+static struct extremes find_extremes(const float *numbers, size_t n)
+{
+	float least[LANES], most[LANES];
+	for (size_t k = 0; k < LANES; k++)
+		least[k] = most[k] = numbers[k < n ? k : 0];
+	size_t i = 0;
+	for (; i + LANES <= n; i += LANES) {
+		for (size_t k = 0; k < LANES; k++) {
+			float x = numbers[i + k];
+			least[k] = x < least[k] ? x : least[k];
+			most[k] = x > most[k] ? x : most[k];
+		}
+	}
+	struct extremes all = {least[0], most[0]};
+	for (size_t k = 1; k < LANES; k++)
+		extremes_add(&all, least[k], most[k]);
+	for (; i < n; i++)
+		extremes_add(&all, numbers[i], numbers[i]);
+	return all;
+}
+
+static void shift_channels(float *numbers, size_t n, float by)
+{
+	struct extremes all = find_extremes(numbers, n);
+	for (size_t i = 0; i < n; i++) {
+		float x = numbers[i] + by;
+		x = x < all.least ? all.least : x;
+		numbers[i] = x > all.most ? all.most : x;
+	}
+}
+
+/* Pillow's ImageEnhance.Brightness of each byte: blended with black, in float32. */
+static void tabulate_brightness(float factor, float table[256])
+{
+	for (int byte = 0; byte < 256; byte++) {
+		float bright = factor * (float)byte;
+		table[byte] = bright <= 0.0f ? 0.0f : bright >= 255.0f ? 255.0f : truncf(bright);
+	}
+}
+
+/*
+ * Keras makes bytes of the numbers, without rounding, for Pillow to brighten. Where they are not in
+ * the range of bytes it spreads them over it first, and back behind it.
+ */
+static void brighten(float *numbers, size_t n, float factor)
+{
+	float table[256];
+	struct extremes all = find_extremes(numbers, n);
+	tabulate_brightness(factor, table);
+	if (all.least >= 0.0f && all.most <= 255.0f) {
+		for (size_t i = 0; i < n; i++)
+			numbers[i] = table[(uint8_t)numbers[i]];
+		return;
+	}
+	float range = all.most - all.least, by = range == 0.0f ? 1.0f : range;
+	for (size_t i = 0; i < n; i++) {
+		float spread = (numbers[i] - all.least) / by * 255.0f;
+		numbers[i] = table[(uint8_t)spread] / 255.0f * range + all.least;
+	}
+}
+
+static double sum(const float *numbers, size_t n, double less, bool square)
+{
+	double lanes[LANES] = {0};
+	size_t i = 0;
+	for (; i + LANES <= n; i += LANES) {
+		for (size_t k = 0; k < LANES; k++) {
+			double x = numbers[i + k] - less;
+			lanes[k] += square ? x * x : x;
+		}
+	}
+	for (size_t k = 0; i < n; i++, k++) {
+		double x = numbers[i] - less;
+		lanes[k] += square ? x * x : x;
+	}
+	double total = 0.0;
+	for (size_t k = 0; k < LANES; k++)
+		total += lanes[k];
+	return total;
+}
+
+static void subtract(float *numbers, size_t n, float less)
+{
+	for (size_t i = 0; i < n; i++)
+		numbers[i] -= less;
+}
+
+static void divide(float *numbers, size_t n, float by)
+{
+	for (size_t i = 0; i < n; i++)
+		numbers[i] /= by;
+}
+
+static void standardize_channels(const struct keras *keras, float *numbers, size_t n)
+{
+	if (keras->featurewise_center) {
+		for (size_t i = 0; i < n; i += 3) {
+			for (size_t k = 0; k < 3; k++)
+				numbers[i + k] -= keras->mean[k];
+		}
+	}
+	if (keras->featurewise_std) {
+		const float by[3] = {keras->std[0] + 1e-6f, keras->std[1] + 1e-6f,
+				     keras->std[2] + 1e-6f};
+		for (size_t i = 0; i < n; i += 3) {
+			for (size_t k = 0; k < 3; k++)
+				numbers[i + k] /= by[k];
+		}
+	}
+}
+
+static void standardize_pixels(const struct keras *keras, float *numbers, size_t n)
+{
+	const float *mean = statistics_means(keras->statistics);
+	const float *std = statistics_stds(keras->statistics);
+	for (size_t i = 0; keras->featurewise_center && i < n; i++)
+		numbers[i] -= mean[i];
+	for (size_t i = 0; keras->featurewise_std && i < n; i++)
+		numbers[i] /= std[i] + 1e-6f;
+}
+
+/* What Keras calls standardize(), but for whitening. */
+static void standardize(const struct keras *keras, float *numbers, size_t n)
+{
+	if (keras->rescale != 1.0f) {
+		for (size_t i = 0; i < n; i++)
+			numbers[i] *= keras->rescale;
+	}
+	if (keras->samplewise_center)
+		subtract(numbers, n, (float)(sum(numbers, n, 0.0, false) / (double)n));
+	if (keras->samplewise_std) {
+		double mean = sum(numbers, n, 0.0, false) / (double)n;
+		double std = sqrt(sum(numbers, n, mean, true) / (double)n);
+		divide(numbers, n, (float)std + 1e-6f);
+	}
+	if (keras->statistics && keras->statistics->plan.per_pixel)
+		standardize_pixels(keras, numbers, n);
+	else
+		standardize_channels(keras, numbers, n);
+}
+
+static int whiten(const struct keras *keras, struct buffer *scratch, float *numbers, size_t n)
+{
+	int r = buffer_reserve(scratch, n * sizeof(*numbers));
+	if (r < 0)
+		return r;
+	memcpy(scratch->data, numbers, n * sizeof(*numbers));
+	whiten_run(statistics_matrix(keras->statistics), (uint32_t)n,
+		   (const float *)(const void *)scratch->data, numbers);
+	return 0;
+}
+
+int keras_run(const struct keras *keras, const struct keras_draw *draw, const struct image *image,
+	      enum cpu cpu, struct buffer *scratch, float *out)
+{
+	struct keras_warp warp;
+	size_t n = 3 * (size_t)image->width * (size_t)image->height;
+	keras_matrix(keras, draw, image->height, image->width, &warp);
+	int r = keras_warp_run(&warp, image, cpu, scratch, out);
+	if (r < 0)
+		return r;
+	if (keras->channel_shift != 0.0)
+		shift_channels(out, n, (float)draw->channel_shift);
+	if (keras->brightens)
+		brighten(out, n, (float)draw->brightness);
+	standardize(keras, out, n);
+	return keras->whitens ? whiten(keras, scratch, out, n) : 0;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "transform/keras/keras_warp.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "transform/keras/keras_warp_kernel.h"
+
+/* A place on an axis of n pixels, brought into it; false: it stays beside it. */
+static bool bring_in(enum keras_fill fill, double *at, int32_t n)
+{
+	double last = n - 1.0;
+	if (*at >= 0.0 && *at <= last)
+		return true;
+	switch (fill) {
+	case KERAS_FILL_CONSTANT:
+		return false;
+	case KERAS_FILL_NEAREST:
+		break;
+	case KERAS_FILL_REFLECT: {
+		double period = 2.0 * n, turned = *at + 0.5;
+		turned -= period * floor(turned / period);
+		*at = (turned > n ? period - turned : turned) - 0.5;
+		break;
+	}
+	case KERAS_FILL_WRAP:
+		if (*at < 0.0 && n > 1)
+			*at += last * (trunc(-*at / last) + 1.0);
+		else if (n > 1)
+			*at -= last * trunc(*at / last);
+		break;
+	}
+	*at = *at < 0.0 ? 0.0 : *at > last ? last : *at;
+	return true;
+}
+
+/* The pixel before a place in the picture; the last one's place is behind the one before it. */
+static int32_t pixel_before(double at, int32_t n)
+{
+	int32_t before = (int32_t)at;
+	return before == n - 1 && n > 1 ? n - 2 : before;
+}
+
+void keras_place(const struct keras_warp *warp, const struct source *source, double row,
+		 double column, const struct places *places, int32_t j)
+{
+	places->at[j] = KERAS_BESIDE;
+	places->right[j] = places->down[j] = 0.0f;
+	if (!bring_in(warp->fill, &row, source->height) ||
+	    !bring_in(warp->fill, &column, source->width))
+		return;
+	int32_t above = pixel_before(row, source->height);
+	int32_t left = pixel_before(column, source->width);
+	places->at[j] = above * source->stride + 3 * left;
+	places->down[j] = (float)(row - above);
+	places->right[j] = (float)(column - left);
+}
+
+static void plan_plain(const struct keras_warp *warp, const struct source *source, int32_t i,
+		       const struct places *places)
+{
+	double row = warp->m[0][0] * i, column = warp->m[1][0] * i;
+	for (int32_t j = 0; j < source->width; j++) {
+		double from = warp->flip[0] ? source->width - 1.0 - j : j;
+		keras_place(warp, source, (row + warp->m[0][1] * from) + warp->m[0][2],
+			    (column + warp->m[1][1] * from) + warp->m[1][2], places, j);
+	}
+}
+
+static void pick_plain(const struct source *source, const struct places *places, float *out)
+{
+	for (int32_t j = 0; j < source->width; j++, out += 3) {
+		if (places->at[j] == KERAS_BESIDE)
+			continue;
+		const uint8_t *above = source->pixels + places->at[j];
+		const uint8_t *below = above + source->down;
+		float left[3], right[3];
+		blend_bytes_loop(above, below, places->down[j], 3, left);
+		blend_bytes_loop(above + source->right, below + source->right, places->down[j], 3,
+				 right);
+		blend_loop(left, right, places->right[j], 3, out);
+	}
+}
+
+static void blend_bytes_plain(const uint8_t *first, const uint8_t *second, float part, size_t n,
+			      float *out)
+{
+	blend_bytes_loop(first, second, part, n, out);
+}
+
+static void blend_plain(const float *first, const float *second, float part, size_t n, float *out)
+{
+	blend_loop(first, second, part, n, out);
+}
+
+static const struct keras_kernels kernels_plain = {plan_plain, pick_plain, blend_bytes_plain,
+						   blend_plain};
+
+static const struct keras_kernels *kernels_for(enum cpu cpu)
+{
+#if defined(__x86_64__)
+	if (cpu >= CPU_AVX2)
+		return &keras_kernels_avx2;
+#endif
+	(void)cpu;
+	return &kernels_plain;
+}
+
+static void fill_pixels(float *out, float value, size_t pixels)
+{
+	for (size_t k = 0; k < 3 * pixels; k++)
+		out[k] = value;
+}
+
+static void fill_beside(const struct places *places, int32_t width, float value, float *out)
+{
+	for (int32_t j = 0; j < width; j++) {
+		if (places->at[j] == KERAS_BESIDE)
+			fill_pixels(out + 3 * (size_t)j, value, 1);
+	}
+}
+
+static void run_general(const struct keras_warp *warp, const struct source *source,
+			const struct keras_kernels *kernels, const struct places *places,
+			float *out)
+{
+	for (int32_t n = 0; n < source->height; n++, out += 3 * (size_t)source->width) {
+		kernels->plan(warp, source, warp->flip[1] ? source->height - 1 - n : n, places);
+		kernels->pick(source, places, out);
+		if (warp->fill == KERAS_FILL_CONSTANT)
+			fill_beside(places, source->width, warp->cval, out);
+	}
+}
+
+/* --- a mere shift: whole rows are blended, then their columns --- */
+
+/* The columns that come from as many pixels in a row: [first, end). */
+struct run {
+	int32_t first, end;
+};
+
+static struct run find_run(const struct places *columns, int32_t width, double shift)
+{
+	double first = ceil(-shift), end = floor(width - 1 - shift) + 1.0;
+	struct run run = {first < 0.0	  ? 0
+			  : first > width ? width
+					  : (int32_t)first,
+			  end < 0.0	? 0
+			  : end > width ? width
+					: (int32_t)end};
+	/* The last pixel of all is named by the one before it and a part of 1. */
+	if (run.end > run.first && columns->right[run.end - 1] == 1.0f)
+		run.end--;
+	if (run.end < run.first)
+		run.end = run.first;
+	return run;
+}
+
+static void turn_row(const float *row, int32_t width, float *out)
+{
+	for (int32_t j = 0; j < width; j++)
+		memcpy(out + 3 * (size_t)j, row + 3 * (size_t)(width - 1 - j), 3 * sizeof(*out));
+}
+
+/* A row whose pixels are made is shifted along itself. */
+static void shift_row(const struct source *source, const struct keras_kernels *kernels,
+		      const struct places *columns, struct run run, float cval, const float *row,
+		      float *out)
+{
+	if (run.end > run.first) {
+		const float *from = row + columns->at[run.first];
+		size_t count = 3 * (size_t)(run.end - run.first);
+		float part = columns->right[run.first];
+		if (part == 0.0f)
+			memcpy(out + 3 * (size_t)run.first, from, count * sizeof(*out));
+		else
+			kernels->blend(from, from + source->right, part, count,
+				       out + 3 * (size_t)run.first);
+	}
+	for (int32_t j = 0; j < source->width; j++) {
+		if (j == run.first)
+			j = run.end;
+		if (j >= source->width)
+			break;
+		const float *from = row + columns->at[j];
+		if (columns->at[j] == KERAS_BESIDE)
+			fill_pixels(out + 3 * (size_t)j, cval, 1);
+		else
+			blend_loop(from, from + source->right, columns->right[j], 3,
+				   out + 3 * (size_t)j);
+	}
+}
+
+static void run_shift(const struct keras_warp *warp, const struct source *source,
+		      const struct keras_kernels *kernels, const struct places *columns,
+		      float *lines, float *out)
+{
+	size_t width = (size_t)source->width;
+	float *row = lines, *shifted = lines + 3 * width;
+	for (int32_t j = 0; j < source->width; j++)
+		keras_place(warp, source, 0.0, j + warp->m[1][2], columns, j);
+	struct run run = find_run(columns, source->width, warp->m[1][2]);
+	for (int32_t n = 0; n < source->height; n++, out += 3 * width) {
+		double at = (warp->flip[1] ? source->height - 1 - n : n) + warp->m[0][2];
+		if (!bring_in(warp->fill, &at, source->height)) {
+			fill_pixels(out, warp->cval, width);
+			continue;
+		}
+		int32_t above = pixel_before(at, source->height);
+		const uint8_t *first = source->pixels + (size_t)above * (size_t)source->stride;
+		kernels->blend_bytes(first, first + source->down, (float)(at - above), 3 * width,
+				     row);
+		shift_row(source, kernels, columns, run, warp->cval, row,
+			  warp->flip[0] ? shifted : out);
+		if (warp->flip[0])
+			turn_row(shifted, source->width, out);
+	}
+}
+
+static bool is_shift(const struct keras_warp *warp)
+{
+	return warp->m[0][0] == 1.0 && warp->m[0][1] == 0.0 && warp->m[1][0] == 0.0 &&
+	       warp->m[1][1] == 1.0;
+}
+
+int keras_warp_run(const struct keras_warp *warp, const struct image *image, enum cpu cpu,
+		   struct buffer *scratch, float *out)
+{
+	const struct source source = {
+		.pixels = image->pixels,
+		.height = image->height,
+		.width = image->width,
+		.stride = (int32_t)image->stride,
+		.right = image->width > 1 ? 3 : 0,
+		.down = image->height > 1 ? image->stride : 0,
+	};
+	size_t width = (size_t)image->width, most = width + BUFFER_SLACK; /* of each array */
+	int r = buffer_reserve(scratch, 9 * most * sizeof(float));
+	if (r < 0)
+		return r;
+	float *numbers = (float *)(void *)scratch->data;
+	const struct places places = {(int32_t *)(void *)scratch->data, numbers + most,
+				      numbers + 2 * most};
+	const struct keras_kernels *kernels = kernels_for(cpu);
+	if (is_shift(warp))
+		run_shift(warp, &source, kernels, &places, numbers + 3 * most, out);
+	else
+		run_general(warp, &source, kernels, &places, out);
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two passes of a resample, which are worth a version for each instruction set, all with the
+ * same results: resample_plain.c, resample_avx2.c, resample_avx512.c. resample.c runs them and
+ * keeps the lines in between. A worker's thread.
+ */
+#ifndef STOKER_TRANSFORM_KERNELS_RESAMPLE_KERNEL_H
+#define STOKER_TRANSFORM_KERNELS_RESAMPLE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "transform/resample.h"
+
+#define RESAMPLE_HALF (1 << (AXIS_PRECISION - 1)) /* what rounds a sum to nearest */
+#define RESAMPLE_GROUP_MAX 4
+
+/*
+ * The first pass's result, as far as the second still needs it. Some rows of the source go through
+ * the first pass together, as a group: group g, counted from the first row that is read, is in line
+ * g % count, and the count is a power of two.
+ */
+struct lines {
+	const struct resample *resample;
+	uint8_t *pixels; /* lines of `stride` bytes each, however the kernel packs them */
+	size_t stride;
+	int32_t *held; /* which group a line holds, or -1 */
+	int32_t count;
+	uint8_t *table;	 /* the kernel's own memory */
+	uint8_t *result; /* of the second pass: a row of the picture */
+};
+
+struct resample_kernel {
+	int32_t group; /* rows, a power of two */
+	/* Bytes of a line, of the kernel's own memory, and of a row of the result. */
+	size_t (*line)(const struct resample *resample);
+	size_t (*table)(const struct resample *resample);
+	size_t (*result)(const struct resample *resample);
+	/* Make ready; false: not for these weights, the next plainer kernel takes them. */
+	bool (*begin)(const struct lines *lines);
+	/* The first pass: `group` rows, beginning at the first column that is read, to a line. */
+	void (*columns)(const struct lines *lines, const uint8_t *const *rows, uint8_t *line);
+	/* The second: rows `span`, counted from the first that is read, to the result. */
+	void (*rows)(const struct lines *lines, struct span span, const int32_t *weights);
+};
+
+extern const struct resample_kernel resample_plain, resample_avx2, resample_avx512;
+
+static inline int32_t lines_place(const struct lines *lines, int32_t group)
+{
+	return group & (lines->count - 1);
+}
+
+static inline uint8_t *lines_at(const struct lines *lines, int32_t group)
+{
+	return lines->pixels + (size_t)lines_place(lines, group) * lines->stride;
+}
+
+/* Where a column's pixels begin, in bytes from the first that is read. */
+static inline size_t resample_column(const struct resample *resample, int32_t x)
+{
+	const struct axis *axis = resample->x;
+	return 3 * (size_t)(axis->spans[resample->columns[x]].first - axis->source.first);
+}
+
+static inline const int32_t *resample_weights(const struct resample *resample, int32_t x)
+{
+	return resample->x->weights + (size_t)resample->columns[x] * (size_t)resample->x->stride;
+}
+
+/* Pieces of a block of memory, each on a cache line of its own. */
+static inline size_t piece_after(size_t *bytes, size_t piece)
+{
+	size_t at = *bytes;
+	*bytes += (piece + 63) & ~(size_t)63;
+	return at;
+}
+
+#endif

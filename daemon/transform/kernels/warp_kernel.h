@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a row of a warp becomes pixels, once it is known where each comes from. Places are in pixels,
+ * a pixel's middle at a half, as Pillow has them; one beside the picture, or no number, is filled.
+ */
+#ifndef STOKER_TRANSFORM_KERNELS_WARP_KERNEL_H
+#define STOKER_TRANSFORM_KERNELS_WARP_KERNEL_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "transform/warp.h"
+
+struct warp_row {
+	const struct image *image;
+	const uint8_t *fill; /* 4 bytes */
+	int32_t count;
+	const double *x, *y;
+	uint8_t *pixels; /* and one more may be written */
+};
+
+typedef void warp_filter(const struct warp_row *row);
+
+warp_filter warp_bilinear, warp_bicubic, warp_bilinear_avx2, warp_bicubic_avx2;
+
+/* Of numbers from -1 upward that an int holds. */
+static inline int32_t warp_floor(double number)
+{
+	return number < 0.0 ? -1 : (int32_t)number;
+}
+
+static inline int32_t warp_clip(int32_t at, int32_t count)
+{
+	return at < 0 ? 0 : at < count ? at : count - 1;
+}
+
+/* Beside the picture its edge is seen. */
+static inline const uint8_t *warp_line(const struct image *image, int32_t line)
+{
+	return image->pixels + (size_t)warp_clip(line, image->height) * image->stride;
+}
+
+static inline size_t warp_column(const struct image *image, int32_t column)
+{
+	return 3 * (size_t)warp_clip(column, image->width);
+}
+
+/* `x` and `y` are less a half: a pixel's middle is a whole number. */
+typedef void warp_pixel(const struct image *image, double x, double y, uint8_t *pixel);
+
+static inline __attribute__((always_inline)) void warp_filter_row(const struct warp_row *row,
+								  warp_pixel *make)
+{
+	const struct image image = *row->image;
+	const double width = image.width, height = image.height;
+	uint8_t *pixel = row->pixels;
+	for (int32_t i = 0; i < row->count; i++, pixel += 3) {
+		double x = row->x[i], y = row->y[i];
+		if (x >= 0.0 && x < width && y >= 0.0 && y < height)
+			make(&image, x - 0.5, y - 0.5, pixel);
+		else
+			memcpy(pixel, row->fill, 4);
+	}
+}
+
+#endif

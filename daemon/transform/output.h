@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The last step: rows of RGB bytes to an array of the dtype and layout asked for, through a table
+ * of 256 values a channel. Float values are what torch computes in float32 for ToTensor and
+ * Normalize, (byte / 255 - mean) / std with each operation rounded; float16 and bfloat16 are those,
+ * rounded to nearest even. Immutable once made; any thread.
+ *
+ * Large arrays are written past the caches where that pays: who wrote rows calls output_end().
+ */
+#ifndef STOKER_TRANSFORM_OUTPUT_H
+#define STOKER_TRANSFORM_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+#include "proto/value.h"
+
+enum output_type {
+	OUTPUT_UINT8,
+	OUTPUT_FLOAT16,
+	OUTPUT_BFLOAT16,
+	OUTPUT_FLOAT32,
+};
+
+/*
+ * A channel's values once more, for who would rather work them out than look them up:
+ * x = fma(byte, 1/255, byte * rest of it) - mean; x = fma(x, inverse, x * rest). In most cases that
+ * is equal to the divisions, rounding and all.
+ */
+struct output_line {
+	float mean, inverse, rest;
+};
+
+struct output {
+	enum output_type type;
+	bool planes; /* NCHW */
+	bool lined;  /* `line` gives the table's values, each of them */
+	int32_t width, height;
+	struct output_line line[3];
+	union {
+		float single[3][256];
+		uint16_t half[3][256];
+	} table;
+};
+
+/* False: no such dtype or layout. An empty text is float32, NCHW. */
+bool output_parse_type(struct text text, enum output_type *out);
+bool output_parse_layout(struct text text, bool *planes_out);
+const char *output_type_name(enum output_type type);
+uint64_t output_bytes(enum output_type type, int32_t width, int32_t height);
+
+/* Fill the tables; `mean` and `std` are of three channels, or NULL for neither. */
+void output_tabulate(struct output *output, const double *mean, const double *std);
+
+/* Writes row y (3 * width bytes, BUFFER_SLACK readable behind them) of the picture to the array. */
+typedef void output_row(const struct output *output, void *array, int32_t y, const uint8_t *row);
+
+/* A number in the bits of float16 or bfloat16, whichever `type` is. */
+uint16_t output_half(enum output_type type, float number);
+
+/* The fastest for this output; what is written does not depend on it. */
+output_row *output_row_for(const struct output *output, enum cpu cpu);
+/* Behind the last row: what was written comes before all that this thread writes from now on. */
+void output_end(enum cpu cpu);
+
+#endif

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+#include "transform/parameter.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quote.h"
+#include "statistics/statistics.h"
+#include "transform/auto_augment.h"
+#include "transform/axis.h"
+#include "transform/keras/keras_warp.h"
+#include "transform/steps.h"
+
+static const char *const filter_names[] = {
+	[FILTER_NEAREST] = "nearest",
+	[FILTER_BOX] = "box",
+	[FILTER_BILINEAR] = "bilinear",
+	[FILTER_HAMMING] = "hamming",
+	[FILTER_BICUBIC] = "bicubic",
+	[FILTER_LANCZOS] = "lanczos",
+	NULL,
+};
+
+static const char *const policy_names[] = {
+	[AUGMENT_IMAGENET] = "imagenet",
+	[AUGMENT_CIFAR10] = "cifar10",
+	[AUGMENT_SVHN] = "svhn",
+	NULL,
+};
+
+static const char *const border_names[] = {
+	[BORDER_CONSTANT] = "constant",
+	[BORDER_EDGE] = "edge",
+	[BORDER_REFLECT] = "reflect",
+	[BORDER_SYMMETRIC] = "symmetric",
+	NULL,
+};
+
+static const char *const beside_names[] = {
+	[KERAS_FILL_CONSTANT] = "constant",
+	[KERAS_FILL_NEAREST] = "nearest",
+	[KERAS_FILL_REFLECT] = "reflect",
+	[KERAS_FILL_WRAP] = "wrap",
+	NULL,
+};
+
+/* How many numbers a type takes in a list, as a set of bits, and as words. */
+static const struct {
+	unsigned counts;
+	bool whole;
+	const char *words;
+} forms[] = {
+	[PARAMETER_WHOLE] = {1 << 1, true, "a whole number"},
+	[PARAMETER_NUMBER] = {1 << 1, false, "a number"},
+	[PARAMETER_BOOLEAN] = {0, false, "true or false"},
+	[PARAMETER_IGNORED] = {0, false, "true, false or nil"},
+	[PARAMETER_SIZE] = {1 << 1 | 1 << 2, true, "a whole number or (height, width)"},
+	[PARAMETER_EDGE] = {1 << 1 | 1 << 2, true, "a whole number or (height, width)"},
+	[PARAMETER_INTERVAL] = {1 << 2, false, "two numbers (lowest, highest)"},
+	[PARAMETER_SPREAD] = {1 << 1 | 1 << 2, false, "a number or (lowest, highest)"},
+	[PARAMETER_FACTOR] = {1 << 1 | 1 << 2, false,
+			      "a number from 0 (how far from 1) or (lowest, highest)"},
+	[PARAMETER_TURN] = {1 << 1 | 1 << 2, false,
+			    "a number from 0 (how far from 0) or (lowest, highest)"},
+	[PARAMETER_KERNEL] = {1 << 1 | 1 << 2, true, "an odd whole number or (width, height)"},
+	[PARAMETER_CHANNELS] = {1 << 1 | 1 << 3, false, "1 or 3 numbers"},
+	[PARAMETER_FILL] = {1 << 1 | 1 << 3, true, "a number or 3 numbers"},
+	[PARAMETER_PADDING] = {1 << 1 | 1 << 2 | 1 << 4, true,
+			       "a whole number, (x, y) or (left, top, right, bottom)"},
+	[PARAMETER_PAIR] = {1 << 2, false, "two numbers (x, y)"},
+	[PARAMETER_SHEAR] =
+		{1 << 1 | 1 << 2 | 1 << 4, false,
+		 "a number not below 0, (lowest, highest), or those along x and along y"},
+	[PARAMETER_FILTER] = {0, false, "the name of a filter"},
+	[PARAMETER_WARP_FILTER] = {0, false, "the name of a filter"},
+	[PARAMETER_POLICY] = {0, false, "the name of a policy"},
+	[PARAMETER_BORDER] = {0, false, "the name of a padding mode"},
+	[PARAMETER_TRANSFORMS] = {0, false, "a list of at least one transform"},
+	[PARAMETER_WEIGHTS] = {0, false, "a list of numbers, not all 0"},
+	[PARAMETER_SHIFT] = {0x1fffe, false, "a number or a list of up to 16"},
+	[PARAMETER_ZOOM] = {1 << 1 | 1 << 2, false, "a number or two (lowest, highest)"},
+	[PARAMETER_BESIDE] = {0, false, "the name of a fill mode"},
+	[PARAMETER_NAME] = {0, false, "the name of statistics"},
+	[PARAMETER_PAINT] = {1 << 1 | 1 << 3, false, "1 or 3 numbers, or 'random'"},
+};
+
+static int say_type(const struct parameter_row *row, struct fault *fault)
+{
+	return fault_say(fault, PARAMETER_E_VALUE, "'%s' must be %s%s", row->name,
+			 forms[row->type].words, row->optional ? ", or nil" : "");
+}
+
+static int parse_choice(struct parameter *out, const struct parameter_row *row,
+			const struct value *value, const char *const *names, struct fault *fault)
+{
+	struct quote quote;
+	if (value->kind != VALUE_TEXT)
+		return say_type(row, fault);
+	for (unsigned i = 0; names[i]; i++) {
+		if (text_equals(value->text, names[i])) {
+			*out = (struct parameter){1, {i}};
+			return 0;
+		}
+	}
+	const char *nearest = quote_nearest(value->text.data, value->text.size, names);
+	return fault_say(fault, PARAMETER_E_VALUE, "there is no %s '%s'%s%s%s", row->name,
+			 quote_bytes(&quote, value->text.data, value->text.size),
+			 nearest ? " (did you mean '" : "", nearest ? nearest : "",
+			 nearest ? "'?)" : "");
+}
+
+static int parse_warp_filter(struct parameter *out, const struct parameter_row *row,
+			     const struct value *value, struct fault *fault)
+{
+	struct parameter parsed;
+	int r = parse_choice(&parsed, row, value, filter_names, fault);
+	if (r)
+		return r;
+	enum filter filter = (enum filter)parsed.number[0];
+	if (filter != FILTER_NEAREST && filter != FILTER_BILINEAR && filter != FILTER_BICUBIC)
+		return fault_say(fault, PARAMETER_E_VALUE,
+				 "'%s' must be nearest, bilinear or bicubic: %s is for resizes",
+				 row->name, filter_names[filter]);
+	*out = parsed;
+	return 0;
+}
+
+static int parse_flag(struct parameter *out, const struct parameter_row *row,
+		      const struct value *value, struct fault *fault)
+{
+	bool ignored = row->type == PARAMETER_IGNORED;
+	if (value->kind != VALUE_BOOLEAN && !(ignored && value->kind == VALUE_NIL))
+		return say_type(row, fault);
+	if (ignored)
+		*out = row->standard;
+	else
+		*out = (struct parameter){1, {value->boolean}};
+	return 0;
+}
+
+static int parse_number(double *out, const struct parameter_row *row, const struct value *value,
+			struct fault *fault)
+{
+	double number;
+	if (!value_number(value, &number))
+		return say_type(row, fault);
+	if (row->type == PARAMETER_FILL)
+		number = trunc(number); /* as torchvision does: int(fill) */
+	if (forms[row->type].whole && number != trunc(number))
+		return say_type(row, fault);
+	if (row->type == PARAMETER_KERNEL && fmod(number, 2.0) == 0.0)
+		return say_type(row, fault);
+	if (!(number >= row->least && number <= row->most))
+		return fault_say(fault, PARAMETER_E_VALUE, "'%s' must be from %.10g to %.10g",
+				 row->name, row->least, row->most);
+	*out = number == 0.0 ? 0.0 : number; /* no minus zero in canonical words */
+	return 0;
+}
+
+static int parse_transforms(struct parameter *out, const struct parameter_row *row,
+			    const struct value *value, struct fault *fault)
+{
+	if (value->kind != VALUE_LIST || value->count == 0)
+		return say_type(row, fault);
+	*out = (struct parameter){1, {value->count}};
+	return 0;
+}
+
+static int parse_weights(struct parameter *out, const struct parameter_row *row,
+			 const struct value *value, struct fault *fault)
+{
+	double number = 0, sum = 0;
+	if (value->kind != VALUE_LIST)
+		return say_type(row, fault);
+	for (uint32_t i = 0; i < value->count; i++) {
+		int r = parse_number(&number, row, &value->items[i], fault);
+		if (r)
+			return r;
+		sum += number;
+	}
+	if (!(sum > 0))
+		return say_type(row, fault);
+	*out = (struct parameter){1, {value->count}};
+	return 0;
+}
+
+/* The forms that mean the same become one. */
+static void parameter_spread(struct parameter *parameter, enum parameter_type type)
+{
+	double *number = parameter->number;
+	switch (type) {
+	case PARAMETER_SIZE:
+	case PARAMETER_KERNEL:
+	case PARAMETER_SPREAD:
+		if (parameter->count == 1)
+			number[1] = number[0];
+		parameter->count = 2;
+		break;
+	case PARAMETER_FACTOR:
+		if (parameter->count == 1) {
+			number[1] = 1.0 + number[0];
+			number[0] = number[0] < 1.0 ? 1.0 - number[0] : 0.0;
+		}
+		parameter->count = 2;
+		break;
+	case PARAMETER_TURN:
+	case PARAMETER_SHEAR:
+		if (parameter->count == 1) {
+			number[1] = number[0];
+			number[0] = number[1] == 0.0 ? 0.0 : -number[1];
+			parameter->count = 2;
+		}
+		break;
+	case PARAMETER_CHANNELS:
+	case PARAMETER_FILL:
+	case PARAMETER_PAINT:
+		if (parameter->count == 1)
+			number[1] = number[2] = number[0];
+		parameter->count = 3;
+		break;
+	case PARAMETER_PADDING:
+		if (parameter->count == 1)
+			number[1] = number[0];
+		if (parameter->count < 4) {
+			number[2] = number[0];
+			number[3] = number[1];
+		}
+		parameter->count = 4;
+		break;
+	case PARAMETER_ZOOM:
+		if (parameter->count == 1) {
+			number[1] = 1.0 + number[0];
+			number[0] = 1.0 - number[0];
+		}
+		parameter->count = 2;
+		break;
+	default:
+		break;
+	}
+}
+
+/* What Keras tells apart: 2 (pixels), 2.0 (as many or a part of the edge), [2] (one to choose). */
+static int check_shift(struct parameter *parameter, const struct parameter_row *row,
+		       const struct value *value, struct fault *fault)
+{
+	parameter->form = PARAMETER_FORM_LIST;
+	if (value->kind == VALUE_LIST)
+		return 0;
+	bool fraction = value->kind == VALUE_FLOAT;
+	parameter->form = fraction ? PARAMETER_FORM_FRACTION : PARAMETER_FORM_WHOLE;
+	if (parameter->number[0] < 0.0)
+		return fault_say(fault, PARAMETER_E_VALUE,
+				 "'%s' must not be negative: shifts go both ways", row->name);
+	return 0;
+}
+
+static bool type_is_interval(enum parameter_type type)
+{
+	return type == PARAMETER_INTERVAL || type == PARAMETER_SPREAD || type == PARAMETER_FACTOR ||
+	       type == PARAMETER_TURN || type == PARAMETER_SHEAR;
+}
+
+static int parse_numbers(struct parameter *out, const struct parameter_row *row,
+			 const struct value *value, struct fault *fault)
+{
+	struct parameter parsed = {1, {0}};
+	bool list = value->kind == VALUE_LIST;
+	bool scalar = row->type == PARAMETER_WHOLE || row->type == PARAMETER_NUMBER;
+	if (list) {
+		parsed.count = value->count;
+		if (scalar || parsed.count > PARAMETER_NUMBERS_MAX)
+			return say_type(row, fault);
+	}
+	if (!(forms[row->type].counts >> parsed.count & 1))
+		return say_type(row, fault);
+	for (unsigned i = 0; i < parsed.count; i++) {
+		const struct value *item = list ? &value->items[i] : value;
+		int r = parse_number(&parsed.number[i], row, item, fault);
+		if (r)
+			return r;
+	}
+	bool turns = row->type == PARAMETER_TURN || row->type == PARAMETER_SHEAR;
+	if (turns && parsed.count == 1 && parsed.number[0] < 0.0)
+		return say_type(row, fault);
+	parameter_spread(&parsed, row->type);
+	for (unsigned i = 0; type_is_interval(row->type) && i < parsed.count; i += 2) {
+		if (parsed.number[i] > parsed.number[i + 1])
+			return fault_say(fault, PARAMETER_E_VALUE,
+					 "'%s' must be (lowest, highest), not the other way round",
+					 row->name);
+	}
+	int r = row->type == PARAMETER_SHIFT ? check_shift(&parsed, row, value, fault) : 0;
+	if (r == 0)
+		*out = parsed;
+	return r;
+}
+
+static int parse_paint(struct parameter *out, const struct parameter_row *row,
+		       const struct value *value, struct fault *fault)
+{
+	if (value->kind == VALUE_TEXT && text_equals(value->text, "random")) {
+		*out = (struct parameter){0};
+		return 0;
+	}
+	return parse_numbers(out, row, value, fault);
+}
+
+static int parse_name(struct parameter *out, const struct parameter_row *row,
+		      const struct value *value, struct fault *fault)
+{
+	char name[STATISTICS_NAME_MAX + 1];
+	struct fault why;
+	if (value->kind != VALUE_TEXT)
+		return say_type(row, fault);
+	if (statistics_name(name, value->text.data, value->text.size, &why))
+		return fault_say(fault, PARAMETER_E_VALUE, "'%s': %s", row->name, why.text);
+	parameter_set_text(out, name);
+	return 0;
+}
+
+int parameter_parse(struct parameter *out, const struct parameter_row *row,
+		    const struct value *value, struct fault *fault)
+{
+	if (value->kind == VALUE_NIL && row->optional) {
+		/* None is a value of its own where the default is None, else the default. */
+		*out = row->standard;
+		return 0;
+	}
+	switch (row->type) {
+	case PARAMETER_FILTER:
+		return parse_choice(out, row, value, filter_names, fault);
+	case PARAMETER_WARP_FILTER:
+		return parse_warp_filter(out, row, value, fault);
+	case PARAMETER_POLICY:
+		return parse_choice(out, row, value, policy_names, fault);
+	case PARAMETER_BORDER:
+		return parse_choice(out, row, value, border_names, fault);
+	case PARAMETER_BESIDE:
+		return parse_choice(out, row, value, beside_names, fault);
+	case PARAMETER_NAME:
+		return parse_name(out, row, value, fault);
+	case PARAMETER_PAINT:
+		return parse_paint(out, row, value, fault);
+	case PARAMETER_BOOLEAN:
+	case PARAMETER_IGNORED:
+		return parse_flag(out, row, value, fault);
+	case PARAMETER_TRANSFORMS:
+		return parse_transforms(out, row, value, fault);
+	case PARAMETER_WEIGHTS:
+		return parse_weights(out, row, value, fault);
+	default:
+		return parse_numbers(out, row, value, fault);
+	}
+}
+
+void parameter_set_text(struct parameter *parameter, const char *text)
+{
+	_Static_assert(sizeof(parameter->number) > STATISTICS_NAME_MAX, "there is room for one");
+	*parameter = (struct parameter){.count = 1};
+	memcpy(parameter->number, text, strnlen(text, STATISTICS_NAME_MAX));
+}
+
+void parameter_write_number(FILE *file, double number)
+{
+	char digits[40];
+	for (int precision = 1; precision <= 17; precision++) {
+		snprintf(digits, sizeof(digits), "%.*g", precision, number);
+		if (strtod(digits, NULL) == number)
+			break;
+	}
+	fputs(digits, file);
+}
+
+/* "[1, 2]", "2", and a number that is not meant as a whole one with a point: "2.0", "0.1". */
+static void write_shift(FILE *file, const struct parameter *parameter)
+{
+	bool list = parameter->form == PARAMETER_FORM_LIST;
+	for (unsigned i = 0; i < parameter->count; i++) {
+		fputs(i ? ", " : list ? "[" : "", file);
+		parameter_write_number(file, parameter->number[i]);
+	}
+	bool pointed = parameter->form == PARAMETER_FORM_FRACTION &&
+		       parameter->number[0] == trunc(parameter->number[0]);
+	fputs(list ? "]" : pointed ? ".0" : "", file);
+}
+
+void parameter_write(FILE *file, const struct parameter_row *row, const struct parameter *parameter)
+{
+	if (parameter->count == 0) {
+		fputs(row->type == PARAMETER_PAINT ? "random" : "None", file);
+		return;
+	}
+	switch (row->type) {
+	case PARAMETER_FILTER:
+	case PARAMETER_WARP_FILTER:
+		fputs(filter_names[(unsigned)parameter->number[0]], file);
+		return;
+	case PARAMETER_POLICY:
+		fputs(policy_names[(unsigned)parameter->number[0]], file);
+		return;
+	case PARAMETER_BORDER:
+		fputs(border_names[(unsigned)parameter->number[0]], file);
+		return;
+	case PARAMETER_BESIDE:
+		fputs(beside_names[(unsigned)parameter->number[0]], file);
+		return;
+	case PARAMETER_NAME:
+		fputs(parameter_text(parameter), file);
+		return;
+	case PARAMETER_SHIFT:
+		write_shift(file, parameter);
+		return;
+	case PARAMETER_BOOLEAN:
+	case PARAMETER_IGNORED:
+		fputs(parameter->number[0] != 0.0 ? "True" : "False", file);
+		return;
+	default:
+		break;
+	}
+	for (unsigned i = 0; i < parameter->count; i++) {
+		fputs(i ? ", " : parameter->count > 1 ? "(" : "", file);
+		if (forms[row->type].whole)
+			fprintf(file, "%.0f", parameter->number[i]);
+		else
+			parameter_write_number(file, parameter->number[i]);
+	}
+	fputs(parameter->count > 1 ? ")" : "", file);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "transform/row_copy.h"
+
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* Does pixel x of the track go on as the run before it goes? A run of one may go either way. */
+static bool run_takes(struct run *run, const struct track *track, int32_t x)
+{
+	int32_t step = track->at[x] - track->at[x - 1];
+	if (track->fill[x] != run->fill)
+		return false;
+	if (run->fill)
+		return true;
+	if (run->count == 1 && (step == 1 || step == -1))
+		run->way = (int8_t)step;
+	return step == run->way;
+}
+
+int mover_begin(struct mover *mover, const struct track *track)
+{
+	struct run *run = NULL;
+	int r = buffer_reserve(&mover->memory, (size_t)track->count * sizeof(*mover->runs));
+	if (r < 0)
+		return r;
+	mover->runs = (struct run *)(void *)mover->memory.data;
+	mover->count = 0;
+	for (int32_t x = 0; x < track->count; x++) {
+		if (run && run_takes(run, track, x)) {
+			run->count++;
+			continue;
+		}
+		run = &mover->runs[mover->count++];
+		*run = (struct run){x, 1, track->at[x], 1, track->fill[x]};
+	}
+	return 0;
+}
+
+static void row_paint(uint8_t *to, const uint8_t colour[3], int32_t count)
+{
+	if (colour[0] == colour[1] && colour[1] == colour[2]) {
+		memset(to, colour[0], 3 * (size_t)count);
+		return;
+	}
+	for (int32_t i = 0; i < count; i++)
+		memcpy(to + 3 * (size_t)i, colour, 3);
+}
+
+/* The pixels that end with the one at `last`, the other way round. */
+static void row_turn(uint8_t *to, const uint8_t *last, int32_t count)
+{
+	for (int32_t i = 0; i < count; i++)
+		memcpy(to + 3 * (size_t)i, last - 3 * (ptrdiff_t)i, 3);
+}
+
+#if defined(__x86_64__)
+/* Five at a time; the byte behind them is the next pixel's, or slack. */
+__attribute__((target("avx2"))) static void row_turn_avx2(uint8_t *to, const uint8_t *last,
+							  int32_t count)
+{
+	const __m128i turn = _mm_setr_epi8(12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2, -1);
+	int32_t i = 0;
+	for (; i + 5 <= count; i += 5, to += 15, last -= 15) {
+		__m128i five = _mm_loadu_si128((const __m128i *)(const void *)(last - 12));
+		_mm_storeu_si128((__m128i *)(void *)to, _mm_shuffle_epi8(five, turn));
+	}
+	row_turn(to, last, count - i);
+}
+#endif
+
+void mover_row(const struct mover *mover, enum cpu cpu, const uint8_t *source, int32_t left,
+	       uint8_t beside, const struct step *steps, uint8_t *to)
+{
+	for (const struct run *run = mover->runs; run < mover->runs + mover->count; run++) {
+		const uint8_t *from = source + 3 * (ptrdiff_t)(run->from - left);
+		uint8_t fill = run->fill > beside ? run->fill : beside;
+		uint8_t *begin = to + 3 * (size_t)run->x;
+		if (fill)
+			row_paint(begin, steps[fill - 1].fill, run->count);
+		else if (run->count == 1)
+			memcpy(begin, from, 3);
+		else if (run->way == 1)
+			memcpy(begin, from, 3 * (size_t)run->count);
+#if defined(__x86_64__)
+		else if (cpu >= CPU_AVX2)
+			row_turn_avx2(begin, from, run->count);
+#endif
+		else
+			row_turn(begin, from, run->count);
+	}
+	(void)cpu;
+}
+
+void mover_deinit(struct mover *mover)
+{
+	buffer_deinit(&mover->memory);
+	*mover = MOVER_NULL;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+#include "transform/stage.h"
+
+#include <string.h>
+
+/* Whether a step makes pixels, not only moves them. */
+static bool step_makes(const struct step *step)
+{
+	return step->kind == STEP_WARP || step->kind == STEP_COLOUR ||
+	       (step->kind == STEP_RESIZE && step->filter != FILTER_NEAREST);
+}
+
+static bool stage_makes(const struct stage *stage, enum step_kind kind)
+{
+	return stage->make && stage->make->kind == kind;
+}
+
+static void stages_split(struct stages *stages, const struct geometry *geometry, int32_t width,
+			 int32_t height)
+{
+	struct stage *stage = &stages->stage[0];
+	stages->count = 1;
+	stage->make = NULL;
+	stage->first = 0;
+	stage->size[0] = width;
+	stage->size[1] = height;
+	for (unsigned i = 0; i < geometry->count; i++) {
+		const struct step *step = &geometry->steps[i];
+		if (step_makes(step)) {
+			stage->end = i;
+			stage = &stages->stage[stages->count++];
+			stage->make = step;
+			stage->first = i + 1;
+		}
+		stage->size[0] = step->axis[0].out;
+		stage->size[1] = step->axis[1].out;
+	}
+	stage->end = geometry->count;
+}
+
+static int say_large(const struct stage *stage, struct fault *fault)
+{
+	return fault_say(fault, STAGE_E_IMAGE,
+			 "the transforms make a picture of %d x %d in between, which would take "
+			 "too much memory",
+			 stage->size[0], stage->size[1]);
+}
+
+static int stage_plan_resize(struct stage *stage, int i, struct span *need_out, struct fault *fault)
+{
+	struct track *track = &stage->track[i];
+	const struct step_axis *resize = &stage->make->axis[i];
+	struct span span = stage->made[i];
+	int r = axis_build(&stage->axis[i], stage->make->filter, resize->in, resize->out, span);
+	if (r)
+		return r < 0 ? r : say_large(stage, fault);
+	for (int32_t n = 0; n < track->count; n++)
+		track->at[n] -= span.first;
+	*need_out = stage->axis[i].source;
+	return 0;
+}
+
+/* `span` and `reach` pixels around it, of an axis of `in`. */
+static struct span span_widen(struct span span, int32_t reach, int32_t in)
+{
+	int32_t after = in - span.first - span.count;
+	int32_t left = span.first < reach ? span.first : reach;
+	int32_t right = after < reach ? after : reach;
+	return (struct span){span.first - left, span.count + left + right};
+}
+
+/* One axis of one stage, backward; `need_out` is what it reads of the stage before it. */
+static int stage_plan_axis(struct stage *stage, const struct geometry *geometry, int i,
+			   struct span *need_out, struct fault *fault)
+{
+	struct track *track = &stage->track[i];
+	int r = track_begin(track, stage->window[i]);
+	for (unsigned n = stage->end; r == 0 && n-- > stage->first;)
+		r = track_back(track, &geometry->steps[n].axis[i], &geometry->steps[n], n);
+	if (r < 0)
+		return r;
+	stage->made[i] = track_span(track);
+	if (stage_makes(stage, STEP_RESIZE))
+		return stage_plan_resize(stage, i, need_out, fault);
+	*need_out = stage->made[i];
+	if (stage_makes(stage, STEP_WARP))
+		*need_out = (struct span){0, stage->make->axis[i].in};
+	else if (stage_makes(stage, STEP_COLOUR))
+		*need_out = span_widen(stage->made[i], colour_reach(&stage->make->colour),
+				       stage->make->axis[i].in);
+	return 0;
+}
+
+/* Its result is a part of what it takes, or of that in other colours, as it stands there. */
+static bool stage_plain(const struct stage *stage)
+{
+	return (!stage->make || stage_makes(stage, STEP_COLOUR)) && track_plain(&stage->track[0]) &&
+	       track_plain(&stage->track[1]);
+}
+
+static uint64_t larger(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
+/* The most pixels that running a stage holds: its result, unless that is the array itself, the
+ * lines of a resample, or the picture in other colours. */
+static uint64_t stage_pixels(const struct stage *stage, bool last)
+{
+	uint64_t width = (uint64_t)stage->window[0].count, lines = 0, rows = 0, colours = 0;
+	if (stage_makes(stage, STEP_RESIZE))
+		lines = (uint64_t)stage->axis[1].widest;
+	if (stage_makes(stage, STEP_COLOUR))
+		colours = (uint64_t)stage->made[0].count * (uint64_t)stage->made[1].count;
+	if (!last && !stage_plain(stage))
+		rows = (uint64_t)stage->window[1].count;
+	return larger(colours, width * larger(lines, rows));
+}
+
+int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t width,
+		int32_t height, struct rect *need_out, struct fault *fault)
+{
+	if (!stages->chosen) {
+		stages->cpu = cpu_best();
+		stages->chosen = true;
+	}
+	stages_split(stages, geometry, width, height);
+	struct span need[2] = {{0, geometry->size[0]}, {0, geometry->size[1]}};
+	for (unsigned n = stages->count; n-- > 0;) {
+		struct stage *stage = &stages->stage[n];
+		memcpy(stage->window, need, sizeof(need));
+		for (int i = 0; i < 2; i++) {
+			int r = stage_plan_axis(stage, geometry, i, &need[i], fault);
+			if (r)
+				return r;
+		}
+		if (stage_pixels(stage, n + 1 == stages->count) > IMAGE_PIXELS_MAX)
+			return say_large(stage, fault);
+	}
+	*need_out = (struct rect){need[0].first, need[1].first, need[0].count, need[1].count};
+	return 0;
+}
+
+/* Where the rows of a stage go: to the array, or to a picture in between. */
+struct sink {
+	const struct stage *stage;
+	const struct geometry *geometry;
+	const struct output *output; /* NULL: to `pixels` */
+	output_row *put;
+	void *array;
+	uint8_t *pixels;
+	size_t stride;
+};
+
+static void row_store(const struct sink *sink, int32_t y, const uint8_t *row)
+{
+	if (sink->output)
+		sink->put(sink->output, sink->array, y, row);
+	else
+		memcpy(sink->pixels + (size_t)y * sink->stride, row, sink->stride);
+}
+
+/* Where both axes have left the picture, the later step is the one that is seen. */
+static void row_fill(const struct sink *sink, int32_t y, uint8_t *row)
+{
+	const struct track *columns = &sink->stage->track[0];
+	const struct step *steps = sink->geometry->steps;
+	const uint8_t *restrict fill = columns->fill; /* no store changes what the loop reads */
+	const int32_t count = columns->count;
+	uint8_t beside = sink->stage->track[1].fill[y];
+	if (!columns->filled && !beside)
+		return;
+	for (int32_t x = 0; x < count; x++) {
+		uint8_t number = fill[x] > beside ? fill[x] : beside;
+		if (number)
+			memcpy(row + 3 * (size_t)x, steps[number - 1].fill, 3);
+	}
+}
+
+static void row_put(void *context, int32_t y, uint8_t *row)
+{
+	const struct sink *sink = context;
+	row_fill(sink, y, row);
+	row_store(sink, y, row);
+}
+
+/* A stage that only moves pixels. */
+static int stage_move(struct stages *stages, const struct stage *stage, const struct image *image,
+		      const struct sink *sink)
+{
+	const struct track *columns = &stage->track[0], *rows = &stage->track[1];
+	bool plain = track_plain(columns) && !rows->filled;
+	int r = buffer_reserve(&stages->lines, 3 * (size_t)columns->count);
+	if (r == 0 && !plain)
+		r = mover_begin(&stages->mover, columns);
+	if (r < 0)
+		return r;
+	for (int32_t y = 0; y < rows->count; y++) {
+		const uint8_t *source =
+			image->pixels + (size_t)(rows->at[y] - image->area.y) * image->stride;
+		if (plain) {
+			row_store(sink, y, source + 3 * (size_t)(columns->at[0] - image->area.x));
+			continue;
+		}
+		mover_row(&stages->mover, stages->cpu, source, image->area.x, rows->fill[y],
+			  sink->geometry->steps, stages->lines.data);
+		row_store(sink, y, stages->lines.data);
+	}
+	return 0;
+}
+
+/* The picture and nothing around it, of which more may be there where it is a window of another. */
+static struct image image_whole(const struct image *image)
+{
+	struct image whole = *image;
+	whole.pixels += (size_t)-image->area.y * image->stride + 3 * (size_t)-image->area.x;
+	whole.area = (struct rect){0, 0, image->width, image->height};
+	return whole;
+}
+
+static int stage_run(struct stages *stages, const struct stage *stage, const struct image *image,
+		     struct sink *sink)
+{
+	const struct track *columns = &stage->track[0], *rows = &stage->track[1];
+	if (stage_makes(stage, STEP_WARP)) {
+		const struct image whole = image_whole(image);
+		return warp_run(&stage->make->warp, &whole, columns->at, columns->count, rows->at,
+				rows->count, stages->cpu, &stages->lines, row_put, sink);
+	}
+	if (!stage_makes(stage, STEP_RESIZE))
+		return stage_move(stages, stage, image, sink);
+	const struct resample resample = {
+		.image = *image,
+		.x = &stage->axis[0],
+		.y = &stage->axis[1],
+		.columns = columns->at,
+		.rows = rows->at,
+		.width = columns->count,
+		.height = rows->count,
+	};
+	return resample_run(&resample, stages->cpu, &stages->lines, row_put, sink);
+}
+
+/* The result of a plain window is the source, named otherwise. */
+static struct image image_window(const struct image *image, const struct stage *stage)
+{
+	struct image window = *image;
+	window.width = stage->size[0];
+	window.height = stage->size[1];
+	window.area.x += stage->window[0].first - stage->track[0].at[0];
+	window.area.y += stage->window[1].first - stage->track[1].at[0];
+	return window;
+}
+
+static struct rect rect_of(const struct span span[2])
+{
+	return (struct rect){span[0].first, span[1].first, span[0].count, span[1].count};
+}
+
+/* A picture in between, which is not the one in hand and will be. 0 or -ENOMEM. */
+static int stages_take(struct stages *stages, struct rect area, size_t *stride_out)
+{
+	struct buffer *free = &stages->pictures[stages->held == &stages->pictures[0]];
+	*stride_out = 3 * (size_t)area.width;
+	int r = buffer_reserve(free, *stride_out * (size_t)area.height);
+	if (r == 0)
+		stages->held = free;
+	return r;
+}
+
+/* Run a stage into a picture in between, which `image` then is. */
+static int stage_between(struct stages *stages, const struct stage *stage,
+			 const struct geometry *geometry, struct image *image)
+{
+	struct rect area = rect_of(stage->window);
+	struct sink sink = {.stage = stage, .geometry = geometry};
+	int r = stages_take(stages, area, &sink.stride);
+	if (r < 0)
+		return r;
+	sink.pixels = stages->held->data;
+	r = stage_run(stages, stage, image, &sink);
+	*image = (struct image){sink.pixels, sink.stride, stage->size[0], stage->size[1], area};
+	return r;
+}
+
+/* Change the colours of what is wanted of `image`, which then is that: where it stands, if it is
+ * ours and no pixel needs its neighbours as they were. */
+static int stage_colour(struct stages *stages, const struct stage *stage, struct image *image)
+{
+	const struct colour *colour = &stage->make->colour;
+	struct rect wanted = rect_of(stage->made);
+	int32_t reach = colour_reach(colour);
+	size_t stride = image->stride;
+	uint8_t *out;
+	if (stages->held && (reach == 0 || reach == COLOUR_WHOLE)) {
+		out = stages->held->data + (image->pixels - stages->held->data);
+		out += (size_t)(wanted.y - image->area.y) * stride;
+		out += 3 * (size_t)(wanted.x - image->area.x);
+	} else {
+		int r = stages_take(stages, wanted, &stride);
+		if (r < 0)
+			return r;
+		out = stages->held->data;
+	}
+	int r = colour_run(colour, image, wanted, out, stride, stages->cpu, &stages->lines);
+	*image = (struct image){out, stride, image->width, image->height, wanted};
+	return r;
+}
+
+static void stages_trim(struct stages *stages)
+{
+	buffer_trim(&stages->pictures[0], BUFFER_KEEP);
+	buffer_trim(&stages->pictures[1], BUFFER_KEEP);
+	buffer_trim(&stages->lines, BUFFER_KEEP);
+	buffer_trim(&stages->mover.memory, BUFFER_KEEP);
+	for (unsigned n = 0; n < stages->count; n++) {
+		for (int i = 0; i < 2; i++) {
+			buffer_trim(&stages->stage[n].track[i].memory, BUFFER_KEEP);
+			buffer_trim(&stages->stage[n].track[i].nearest, BUFFER_KEEP);
+			buffer_trim(&stages->stage[n].axis[i].memory, BUFFER_KEEP);
+		}
+	}
+}
+
+int stages_run(struct stages *stages, const struct geometry *geometry, const struct image *image,
+	       const struct output *output, void *array)
+{
+	const struct stage *last = &stages->stage[stages->count - 1];
+	struct image current = *image;
+	int r = 0;
+	stages->held = NULL;
+	for (const struct stage *stage = stages->stage; r == 0 && stage <= last; stage++) {
+		if (stage_makes(stage, STEP_COLOUR))
+			r = stage_colour(stages, stage, &current);
+		if (r < 0 || stage == last)
+			break;
+		if (stage_plain(stage))
+			current = image_window(&current, stage);
+		else
+			r = stage_between(stages, stage, geometry, &current);
+	}
+	if (r == 0) {
+		struct sink sink = {.stage = last, .geometry = geometry, .output = output};
+		sink.put = output_row_for(output, stages->cpu);
+		sink.array = array;
+		r = stage_run(stages, last, &current, &sink);
+		output_end(stages->cpu);
+	}
+	stages_trim(stages);
+	return r;
+}
+
+void stages_deinit(struct stages *stages)
+{
+	buffer_deinit(&stages->pictures[0]);
+	buffer_deinit(&stages->pictures[1]);
+	buffer_deinit(&stages->lines);
+	mover_deinit(&stages->mover);
+	for (unsigned n = 0; n <= GEOMETRY_STEPS_MAX; n++) {
+		for (int i = 0; i < 2; i++) {
+			track_deinit(&stages->stage[n].track[i]);
+			axis_deinit(&stages->stage[n].axis[i]);
+		}
+	}
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The steps of one picture, made ready to run: stages, each one step that makes pixels (a filtered
+ * resize, a warp, a change of colours) followed by steps that only move them. Stage 0 makes none.
+ * Most lists are one pass: stage 0 is a plain window of the picture, which costs nothing, and the
+ * last stage writes the slot. Colours are changed where the pixels stand, unless these are the
+ * caller's or the change looks at neighbours.
+ *
+ * stages_plan() works backward, from the result to the part of the picture that is needed, and
+ * makes all tables; stages_run() only moves pixels. Owns the tables and the pictures in between and
+ * keeps them for the next picture, unless they have become large. One worker's.
+ */
+#ifndef STOKER_TRANSFORM_STAGE_H
+#define STOKER_TRANSFORM_STAGE_H
+
+#include <stdbool.h>
+
+#include "base/cpu.h"
+#include "base/fault.h"
+#include "base/image.h"
+#include "transform/axis_map.h"
+#include "transform/output.h"
+#include "transform/resample.h"
+#include "transform/row_copy.h"
+#include "transform/steps.h"
+
+struct stage {
+	const struct step *make; /* NULL for stage 0 */
+	unsigned first, end;	 /* the steps behind it */
+	int32_t size[2];	 /* of its result, whole */
+	struct span window[2];	 /* what is wanted of it */
+	struct span made[2];	 /* and, for that, of what `make` makes */
+	struct track track[2];
+	struct axis axis[2];
+};
+
+struct stages {
+	enum cpu cpu; /* once it is chosen, at the first plan */
+	bool chosen;
+	unsigned count;
+	struct buffer pictures[2]; /* in between, in turn */
+	struct buffer *held;	   /* the one that has the picture in hand; NULL: the caller's */
+	struct buffer lines;	   /* of a resample, or a row */
+	struct mover mover;	   /* of the stage that is run */
+	struct stage stage[GEOMETRY_STEPS_MAX + 1];
+};
+
+enum {
+	STAGE_E_IMAGE = 1, /* would take an unreasonable amount of memory */
+};
+
+/* `geometry` is borrowed until the next plan. 0, STAGE_E_IMAGE or -ENOMEM. */
+int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t width,
+		int32_t height, struct rect *need_out, struct fault *fault);
+/* 0 or -ENOMEM. */
+int stages_run(struct stages *stages, const struct geometry *geometry, const struct image *image,
+	       const struct output *output, void *array);
+void stages_deinit(struct stages *stages);
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "work/write_fields.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "work/sample.h"
+
+static const struct column *fill_column(const struct job *job, uint32_t field)
+{
+	const struct job_recipe *recipe = job->recipe;
+	return &dataset_columns(recipe->dataset)->column[recipe->fields.columns[field]];
+}
+
+static void *fill_view(const struct job *job, uint32_t field, uint32_t view)
+{
+	return (uint8_t *)job->field[field] + view * fields_view_bytes(&job->recipe->fields, field);
+}
+
+void fill_places(const struct job *job, uint64_t sample, uint32_t view,
+		 const struct pipeline_scratch *scratch)
+{
+	const struct fields *fields = &job->recipe->fields;
+	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
+		const struct column *column = fill_column(job, i);
+		if (column->kind != COLUMN_BOXES && column->kind != COLUMN_POINTS)
+			continue;
+		float *out = fill_view(job, i, view);
+		column_read(column, sample, out);
+		pipeline_move(scratch, out, column_shape(column).shape[0],
+			      column->kind == COLUMN_BOXES);
+	}
+}
+
+void fill_mask(struct job *job, const struct buffer *file, uint32_t view, int32_t width,
+	       int32_t height, struct decoder *decoder, struct pipeline_scratch **scratch)
+{
+	const struct job_recipe *recipe = job->recipe;
+	const struct draw_key key = draw_view(&job->key, view);
+	int32_t own_width, own_height;
+	struct rect need;
+	struct image image;
+	int r = decoder_begin(decoder, file->data, file->size, &recipe->limits, recipe->exif,
+			      &own_width, &own_height, &job->fault);
+	job->outcome = sample_outcome_of_decode(r);
+	if (job->outcome != JOB_DONE)
+		return;
+	if (own_width != width || own_height != height) {
+		job->outcome = JOB_TRANSFORM;
+		fault_say(&job->fault, 1, "the mask is %d x %d and its picture %d x %d", own_width,
+			  own_height, width, height);
+		return;
+	}
+	decoder_set_numbers(decoder);
+	r = *scratch ? 0 : pipeline_scratch_new(scratch);
+	if (r == 0)
+		r = pipeline_draw_mask(recipe->pipeline, &key, width, height, *scratch, &need,
+				       &job->fault);
+	job->outcome = sample_outcome_of_pipeline(r);
+	if (job->outcome != JOB_DONE)
+		return;
+	job->outcome = sample_outcome_of_decode(decoder_read(decoder, need, &image, &job->fault));
+	if (job->outcome == JOB_DONE)
+		job->outcome = sample_outcome_of_pipeline(
+			pipeline_apply_mask(recipe->pipeline, &image, *scratch,
+					    fill_view(job, recipe->fields.mask, view)));
+}
+
+/* A class as a vector with a 1 in its place. */
+static void fill_one_hot(struct job *job)
+{
+	uint32_t classes = job->recipe->fields.classes;
+	float *out = job->field[FIELD_LABEL];
+	int64_t label;
+	dataset_read_label(job->recipe->dataset, job->used, &label);
+	memset(out, 0, classes * sizeof(*out));
+	if (label >= 0 && label < classes) {
+		out[label] = 1.0f;
+		return;
+	}
+	job->outcome = JOB_TRANSFORM;
+	job->substituted = false;
+	fault_say(&job->fault, 1,
+		  "one_hot: the label %" PRId64 " is none of the %" PRIu32 " classes", label,
+		  classes);
+}
+
+void fill_numbers(struct job *job)
+{
+	const struct fields *fields = &job->recipe->fields;
+	int64_t index = (int64_t)job->used;
+	memcpy(job->field[FIELD_INDEX], &index, sizeof(index));
+	if (fields->classes)
+		fill_one_hot(job);
+	else
+		dataset_read_label(job->recipe->dataset, job->used, job->field[FIELD_LABEL]);
+	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
+		const struct column *column = fill_column(job, i);
+		if (column->kind == COLUMN_NUMBERS)
+			column_read(column, job->used, job->field[i]);
+	}
+}
