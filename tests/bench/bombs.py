@@ -103,7 +103,7 @@ def cpu_ms(tool, path):
 
 
 def rows(options):
-    tool = os.fspath(options.build / "tests" / "unit" / "decode_tool")
+    tool = os.fspath(options.build / "tests" / "unit" / "decode" / "decode_tool")
     with tempfile.TemporaryDirectory(prefix="stoker-bombs-") as folder:
         make(pathlib.Path(folder))
         for name, (_, seconds) in BOMBS.items():

@@ -5,9 +5,9 @@
 
 For each of plain C, AVX2 and AVX-512 (or the best below it that the machine has):
 - CASES random pictures, crops, targets, flips, filters, dtypes and layouts against Pillow and
-  torchvision (tests/unit/test_pipeline_pillow.py);
+  torchvision (tests/unit/transform/test_pipeline_pillow.py);
 - parts of made JPEGs of every sampling and size, by libjpeg-turbo and by the index, against the
-  whole (tests/unit/test_decode, test_scan, test_scanner);
+  whole (tests/unit/decode: test_decode, test_seek_index, test_scanner);
 - with --data, 20 random crops of each file of the folder, decoded as parts and by the index,
   against the whole (decode_bench check).
 The exit code is 1 if anything differs. tests/reference/draws.py is the same for what a daemon
@@ -40,9 +40,9 @@ def check(cpu, options):
                    "STOKER_BUILD": str(build)}
     bad = run(f"{options.cases} crops", [
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "test_crops",
-        SOURCE / "tests" / "unit" / "test_pipeline_pillow.py"], environment)
-    for name in "test_decode", "test_scan", "test_scanner":
-        bad += run(name, [build / "tests" / "unit" / name], environment)
+        SOURCE / "tests" / "unit" / "transform" / "test_pipeline_pillow.py"], environment)
+    for name in "test_decode", "test_seek_index", "test_scanner":
+        bad += run(name, [build / "tests" / "unit" / "decode" / name], environment)
     if options.data:
         bad += run(options.data, [build / "tests" / "bench" / "decode_bench", "check",
                                   options.data, "20"], environment)

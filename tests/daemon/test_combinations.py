@@ -17,7 +17,7 @@ from test_law import in_turn
 from test_mix import mixed
 
 sys.path.insert(0, str(SOURCE / "tests" / "reference"))
-sys.path.insert(0, str(SOURCE / "tests" / "unit"))
+sys.path.insert(0, str(SOURCE / "tests" / "unit" / "dataset"))
 import published  # noqa: E402 (it stands in a folder beside)
 import sampling  # noqa: E402 (likewise)
 import stoker_reference  # noqa: E402 (likewise)

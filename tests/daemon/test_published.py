@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """CIFAR and MNIST as published, through the daemon: the samples, the law, and what is said of them.
-What is damaged is in tests/unit/test_dataset_published.py."""
+What is damaged is in tests/unit/dataset/test_dataset_published.py."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit" / "dataset"))
 
 import published
 from harness import wait_for

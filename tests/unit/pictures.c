@@ -14,7 +14,7 @@
 #include <spng.h>
 #include <webp/encode.h>
 
-#include "pictures.h"
+#include "tests/unit/pictures.h"
 
 uint8_t *pixels_make(int width, int height, int channels)
 {

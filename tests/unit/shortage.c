@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shortage.h"
+#include "tests/unit/shortage.h"
 
 #include <stdbool.h>
 #include <stddef.h>

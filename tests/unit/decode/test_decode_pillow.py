@@ -1,0 +1,403 @@
+# SPDX-License-Identifier: MIT
+"""The decoder against Pillow: Image.open(...).convert("RGB"), bit for bit, for every format, mode
+and depth, whole and in parts; and what Pillow refuses is refused (FAULTS 72, 75, 76).
+
+STOKER_BUILD names the build folder that holds tests/unit/decode/decode_tool.
+"""
+
+import io
+import os
+import random
+import struct
+import subprocess
+import warnings
+import zlib
+
+import numpy
+import pytest
+
+Image = pytest.importorskip("PIL.Image")
+ImageOps = pytest.importorskip("PIL.ImageOps")
+
+FORMAT, CORRUPT, LIMIT, UNSUPPORTED = 1, 2, 3, 4
+SIZES = [(1, 1), (3, 2), (17, 13), (40, 33), (5, 1), (1, 9), (130, 71)]
+
+
+class Decoder:
+    def __init__(self, folder):
+        tool = os.path.join(os.environ["STOKER_BUILD"], "tests", "unit", "decode", "decode_tool")
+        self.path = os.path.join(folder, "picture")
+        self.tool = subprocess.Popen([tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __call__(self, data, rect=(0, 0, 0, 0), exif=False):
+        """(condition, words) or (0, array)"""
+        with open(self.path, "wb") as file:
+            file.write(data)
+        line = "%d %d %d %d %d %s\n" % (exif, *rect, self.path)
+        self.tool.stdin.write(line.encode())
+        self.tool.stdin.flush()
+        words = self.tool.stdout.readline().decode().split(" ", 7)
+        condition, _, _, _, _, width, height = map(int, words[:7])
+        if condition:
+            return condition, words[7].strip()
+        pixels = self.tool.stdout.read(width * height * 3)
+        return 0, numpy.frombuffer(pixels, numpy.uint8).reshape(height, width, 3)
+
+    def close(self):
+        self.tool.stdin.close()
+        assert self.tool.wait(10) == 0
+        self.tool.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def decode(tmp_path_factory):
+    decoder = Decoder(tmp_path_factory.mktemp("decode"))
+    yield decoder
+    decoder.close()
+
+
+def pillow(data, exif=False):
+    """Pillow's pixels, or None where it refuses."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            image = Image.open(io.BytesIO(data))
+            if exif:
+                image = ImageOps.exif_transpose(image)
+            return numpy.asarray(image.convert("RGB"))
+        except (OSError, SyntaxError, ValueError):
+            return None
+
+
+def same(decode, data, parts=8, exif=False, name=""):
+    expected = pillow(data, exif)
+    condition, pixels = decode(data, exif=exif)
+    if expected is None:
+        assert condition, name
+        return
+    assert condition == 0, (name, pixels)
+    numpy.testing.assert_array_equal(pixels, expected, err_msg=name)
+    height, width = expected.shape[:2]
+    rng = random.Random(len(data))
+    for _ in range(parts):
+        x, y = rng.randrange(width), rng.randrange(height)
+        w, h = rng.randint(1, width - x), rng.randint(1, height - y)
+        condition, pixels = decode(data, (x, y, w, h), exif)
+        assert condition == 0, (name, pixels)
+        numpy.testing.assert_array_equal(pixels, expected[y : y + h, x : x + w], err_msg=name)
+
+
+def picture(width, height, channels, seed=1):
+    """Soft shapes with some noise: what compresses like a photograph."""
+    rng = numpy.random.default_rng(seed)
+    y, x = numpy.mgrid[0:height, 0:width][:, :, :, None] / 9.0
+    phase = rng.uniform(0, 6, (2, channels))
+    soft = 128 + 90 * numpy.sin(x + phase[0]) * numpy.cos(y * 0.7 + phase[1])
+    noise = rng.normal(0, 8, (height, width, channels))
+    return (soft + noise).clip(0, 255).astype(numpy.uint8)
+
+
+def image(mode, width, height, seed=1):
+    channels = len(Image.new(mode, (1, 1)).getbands())
+    pixels = picture(width, height, channels, seed)
+    return Image.fromarray(pixels[:, :, 0] if channels == 1 else pixels, mode)
+
+
+def saved(image, format, **options):
+    file = io.BytesIO()
+    image.save(file, format, **options)
+    return file.getvalue()
+
+
+# --- JPEG ---
+
+
+def segments(data):
+    """(marker, offset, length) of a JPEG's segments up to the first scan's."""
+    at = 2
+    while True:
+        marker, length = data[at + 1], struct.unpack(">H", data[at + 2 : at + 4])[0]
+        yield marker, at, length + 2
+        if marker == 0xDA:
+            return
+        at += length + 2
+
+
+def without(data, *markers):
+    out, end = data[:2], 2
+    for marker, at, length in segments(data):
+        end = at + length
+        if marker not in markers:
+            out += data[at:end]
+    return out + data[end:]
+
+
+def with_segment(data, marker, body):
+    head = struct.pack(">BBH", 0xFF, marker, len(body) + 2)
+    return data[:2] + head + body + data[2:]
+
+
+def adobe(transform):
+    return b"Adobe" + struct.pack(">HHHB", 100, 0, 0, transform)
+
+
+@pytest.mark.parametrize("progressive", [False, True])
+@pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
+def test_jpeg(decode, mode, progressive):
+    for width, height in SIZES:
+        for subsampling in (0, 1, 2):
+            for quality in (30, 95):
+                data = saved(image(mode, width, height), "JPEG", quality=quality,
+                             subsampling=subsampling, progressive=progressive)
+                same(decode, data, name=f"{mode} {width}x{height} {subsampling} {quality}")
+
+
+@pytest.mark.parametrize("transform", [0, 1, 2])
+@pytest.mark.parametrize("mode", ["RGB", "CMYK"])
+def test_jpeg_adobe(decode, mode, transform):
+    """The marker says how the components are meant: RGB, YCbCr, CMYK, YCCK."""
+    for width, height in SIZES:
+        data = without(saved(image(mode, width, height), "JPEG", subsampling=0), 0xE0, 0xEE)
+        same(decode, data, name="neither JFIF nor Adobe")
+        same(decode, with_segment(data, 0xEE, adobe(transform)))
+
+
+def test_jpeg_is_told_by_content_and_trailing_bytes_do_not_matter(decode):
+    data = saved(image("RGB", 40, 33), "JPEG")
+    same(decode, data + b"trailing" * 20)
+    same(decode, with_segment(data, 0xE2, b"ICC_PROFILE\0\1\1" + bytes(3000)))
+    assert decode(b"")[0] == FORMAT
+    assert decode(b"GIF89a" + bytes(100))[0] == FORMAT
+
+
+@pytest.mark.parametrize("progressive", [False, True])
+def test_jpeg_cut_short(decode, progressive):
+    """FAULTS 72: refused where Pillow refuses, whichever part is asked for; an end that comes too
+    early is painted over, as Pillow does."""
+    data = saved(image("RGB", 61, 47), "JPEG", quality=70, progressive=progressive)
+    for cut in range(3, len(data) - 2, 3):
+        assert decode(data[:cut])[0] == CORRUPT or pillow(data[:cut]) is not None, cut
+        same(decode, data[:cut], parts=2, name=f"cut at {cut}")
+        if pillow(data[:cut]) is None:
+            assert decode(data[:cut], (0, 0, 3, 1))[0]
+        same(decode, data[:cut] + b"\xff\xd9", parts=2, name=f"ended at {cut}")
+
+
+def test_jpeg_with_flipped_bits(decode):
+    """FAULTS 73: never another picture than Pillow's."""
+    rng = random.Random(3)
+    data = saved(image("RGB", 90, 70), "JPEG", quality=80)
+    start = max(at + length for _, at, length in segments(data))
+    for _ in range(150):
+        bad = bytearray(data)
+        for _ in range(rng.randint(1, 3)):
+            bad[rng.randrange(start, len(data) - 2)] ^= 1 << rng.randrange(8)
+        expected = pillow(bytes(bad))
+        condition, pixels = decode(bytes(bad))
+        if expected is not None:
+            assert condition == 0, pixels
+            numpy.testing.assert_array_equal(pixels, expected)
+
+
+def test_jpeg_refused_by_name(decode):
+    """FAULTS 75: 12-bit, lossless."""
+    data = saved(image("RGB", 40, 33), "JPEG")
+    frame = next(at for marker, at, _ in segments(data) if marker == 0xC0)
+    deep = data[: frame + 4] + b"\x0c" + data[frame + 5 :]
+    lossless = data[: frame + 1] + b"\xc3" + data[frame + 2 :]
+    for bad in deep, lossless:
+        assert pillow(bad) is None
+        assert decode(bad)[0] == UNSUPPORTED
+
+
+# --- PNG ---
+
+
+def chunk(kind, body):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+PASSES = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2),
+          (0, 1, 1, 2)]
+
+
+def png(width, height, depth, color, interlaced=False, palette=None, transparency=None, extra=b""):
+    """Every filter, every bit at random: Pillow cannot write most of these."""
+    rng = numpy.random.default_rng(width * 31 + depth)
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color]
+    rows = b""
+    for x, y, step_x, step_y in PASSES if interlaced else [(0, 0, 1, 1)]:
+        columns = -(-max(width - x, 0) // step_x)
+        size = (columns * channels * depth + 7) // 8
+        for _ in range(-(-max(height - y, 0) // step_y) if columns else 0):
+            rows += bytes([int(rng.integers(0, 5))])
+            rows += rng.integers(0, 256, size, dtype=numpy.uint8).tobytes()
+    packed = zlib.compress(rows)
+    half = len(packed) // 2
+    out = b"\x89PNG\r\n\x1a\n"
+    out += chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlaced))
+    out += extra
+    out += chunk(b"PLTE", palette) if palette else b""
+    out += chunk(b"tRNS", transparency) if transparency else b""
+    return out + chunk(b"IDAT", packed[:half]) + chunk(b"IDAT", packed[half:]) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize("interlaced", [False, True])
+@pytest.mark.parametrize("color, depth", [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (2, 8), (2, 16),
+                                          (4, 8), (4, 16), (6, 8), (6, 16)])
+def test_png(decode, color, depth, interlaced):
+    for width, height in SIZES:
+        same(decode, png(width, height, depth, color, interlaced), parts=5)
+        if color in (0, 2):
+            transparent = b"\0\5" * (3 if color == 2 else 1)
+            data = png(width, height, depth, color, interlaced, transparency=transparent)
+            same(decode, data, parts=2)
+
+
+@pytest.mark.parametrize("interlaced", [False, True])
+@pytest.mark.parametrize("depth", [1, 2, 4, 8])
+def test_png_palette(decode, depth, interlaced):
+    rng = numpy.random.default_rng(depth)
+    for entries in sorted({1, (1 << depth) // 2 + 1, 1 << depth}):  # fewer than are used, too
+        palette = rng.integers(0, 256, entries * 3, dtype=numpy.uint8).tobytes()
+        for transparency in None, b"\0", b"\x10":
+            for width, height in SIZES:
+                data = png(width, height, depth, 3, interlaced, palette, transparency)
+                same(decode, data, parts=2)
+
+
+def test_png_by_pillow(decode):
+    for mode in "1", "L", "LA", "P", "RGB", "RGBA", "I":
+        for width, height in SIZES:
+            source = image("RGB", width, height).convert("L" if mode == "I" else mode)
+            if mode == "I":  # beyond 8 bits: clipped
+                source = Image.fromarray(numpy.asarray(source).astype(numpy.int32) * 5, "I")
+            same(decode, saved(source, "PNG"), parts=3, name=mode)
+
+
+def test_png_checksums(decode):
+    """As in Pillow: an error of the header and the palette, none of the pixels."""
+    data = png(33, 21, 8, 3, palette=bytes(range(30)))
+    for kind, refused in (b"IHDR", True), (b"PLTE", True), (b"IDAT", False):
+        at = data.find(kind)
+        size = struct.unpack(">I", data[at - 4 : at])[0]
+        bad = bytearray(data)
+        bad[at + 4 + size] ^= 1
+        assert (pillow(bytes(bad)) is None) == refused
+        same(decode, bytes(bad), name=kind.decode())
+
+
+def test_png_cut_short(decode):
+    data = png(33, 21, 8, 2)
+    for cut in range(8, len(data) - 24):
+        assert pillow(data[:cut]) is None
+        assert decode(data[:cut])[0] == CORRUPT, cut
+        assert decode(data[:cut], (0, 0, 3, 1))[0] == CORRUPT, cut
+    same(decode, data[:-12], name="no IEND")
+    same(decode, data + b"trailing")
+
+
+def test_png_bombs(decode):
+    """FAULTS 74: the size is looked at before anything is unpacked; profiles and texts, too."""
+    zeros = zlib.compress(bytes(20 << 20))
+    for extra in chunk(b"iCCP", b"x\0\0" + zeros), chunk(b"zTXt", b"x\0\0" + zeros):
+        data = png(8, 8, 8, 2, extra=extra)
+        assert pillow(data) is None
+        assert decode(data)[0] == LIMIT
+    head = struct.pack(">IIBBBBB", 65500, 65500, 8, 2, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zeros)
+    condition, words = decode(data)
+    assert condition == LIMIT
+    assert "65500x65500 = 4,290,250,000 pixels, the limit is 178,956,970" in words
+
+
+# --- WebP ---
+
+
+@pytest.mark.parametrize("lossless", [False, True])
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_webp(decode, mode, lossless):
+    for width, height in SIZES:
+        for quality in (20, 90):
+            data = saved(image(mode, width, height), "WEBP", lossless=lossless, quality=quality)
+            same(decode, data, parts=20, name=f"{mode} {width}x{height} {quality}")
+
+
+def test_webp_animation_is_its_first_frame(decode):
+    for mode in "RGB", "RGBA":
+        frames = [image(mode, 64, 50, seed) for seed in range(3)]
+        data = saved(frames[0], "WEBP", save_all=True, append_images=frames[1:], quality=60)
+        same(decode, data)
+
+
+def test_webp_frame_smaller_than_its_canvas(decode):
+    frame = saved(image("RGB", 20, 12), "WEBP", quality=60)[12:]  # the VP8 chunk
+    def riff(kind, body):
+        return kind + struct.pack("<I", len(body)) + body + bytes(len(body) & 1)
+    def three(number):
+        return struct.pack("<I", number)[:3]
+    head = bytes([2, 0, 0, 0]) + three(49) + three(39)
+    place = three(4) + three(6) + three(19) + three(11) + three(100) + b"\0"
+    body = b"WEBP" + riff(b"VP8X", head) + riff(b"ANIM", bytes(6)) + riff(b"ANMF", place + frame)
+    data = b"RIFF" + struct.pack("<I", len(body)) + body
+    assert pillow(data).shape == (40, 50, 3)
+    same(decode, data, parts=40)
+
+
+def test_webp_cut_short(decode):
+    data = saved(image("RGB", 61, 47), "WEBP", quality=50)
+    for cut in range(0, len(data), 5):
+        assert pillow(data[:cut]) is None
+        assert decode(data[:cut])[0] in (FORMAT, CORRUPT), cut
+
+
+# --- EXIF ---
+
+
+def exif(orientation, order="<", kind="H", count=1, entries=()):
+    """A TIFF structure; `entries` come first: (tag, type, count, value)."""
+    code = {"B": 1, "H": 3, "I": 4}[kind]
+    value = struct.pack(order + kind, orientation).ljust(4, b"\0")
+    rows = [struct.pack(order + "HHII", *entry) for entry in entries]
+    rows.append(struct.pack(order + "HHI", 0x0112, code, count) + value)
+    head = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", 8)
+    return head + struct.pack(order + "H", len(rows)) + b"".join(rows) + bytes(4)
+
+
+@pytest.mark.parametrize("orientation", range(10))
+def test_exif(decode, orientation):
+    block = exif(orientation)
+    for width, height in SIZES:
+        plain = image("RGB", width, height)
+        for data in (
+            saved(plain, "JPEG", exif=b"Exif\0\0" + block),
+            saved(plain, "JPEG", exif=b"Exif\0\0" + block, progressive=True, subsampling=2),
+            saved(plain, "WEBP", exif=block, lossless=True),
+            saved(plain, "PNG", exif=b"Exif\0\0" + block),
+        ):
+            same(decode, data, exif=True, name=f"{width}x{height}")
+            same(decode, data, exif=False, parts=1)
+
+
+@pytest.mark.parametrize("block", [
+    exif(6, ">"), exif(6, "<", "I"), exif(6, ">", "I"), exif(6, "<", "B"), exif(6, count=0),
+    exif(6, count=2), exif(6, entries=[(0x10F, 2, 4, 0)]), exif(6, entries=[(0x10F, 2, 9, 8)]),
+    exif(6, entries=[(0x10F, 2, 5000, 8)]), exif(6, entries=[(0x10F, 99, 5000, 8)]),
+    exif(6, entries=[(0x112, 3, 1, 3)]), exif(6)[:21], exif(6)[:22], exif(6)[:12], exif(6)[:9],
+    b"II\0*" + exif(6)[4:], b"MM*\0" + exif(6, ">")[4:],
+])
+def test_exif_that_is_odd(decode, block):
+    data = saved(image("RGB", 23, 11), "JPEG", exif=b"Exif\0\0" + block)
+    same(decode, data, parts=1, exif=True)
+
+
+def test_exif_that_is_none(decode):
+    plain = saved(image("RGB", 23, 11), "JPEG")
+    for body in (b"Exif\0\0", b"Exif\0\0II*\0", b"Exif\0\0junkjunkjunk",
+                 b"http://ns.adobe.com/\0" * 9):
+        condition, pixels = decode(with_segment(plain, 0xE1, body), exif=True)
+        assert condition == 0
+        numpy.testing.assert_array_equal(pixels, pillow(plain))
+    one = with_segment(plain, 0xE1, b"Exif\0\0" + exif(6))
+    two = with_segment(one, 0xE1, b"Exif\0\0" + exif(3))
+    same(decode, two, exif=True, name="the first one counts")

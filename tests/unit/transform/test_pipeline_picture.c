@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One picture through the pipeline: what is needed of it, and pictures and lists that nobody sane
+ * would make. The bytes are compared with Pillow's in test_pipeline_pillow.py. FAULTS 76, 78.
+ */
+#include "base/buffer.h"
+#include "tests/unit/list.h"
+
+/* Draw and apply, with only the need in memory: 0, or the condition. */
+static int make(const struct value *list, int32_t width, int32_t height, uint64_t position,
+		struct fault *fault)
+{
+	const struct draw_key key = {1, 2, position};
+	struct pipeline *pipeline = made(list, "uint8", "NHWC");
+	struct pipeline_scratch *scratch = NULL;
+	struct rect need;
+	assert_int_equal(pipeline_scratch_new(&scratch), 0);
+	int r = pipeline_draw(pipeline, &key, width, height, scratch, &need, fault);
+	if (r == 0) {
+		assert_true(need.x >= 0 && need.y >= 0 && need.width > 0 && need.height > 0);
+		assert_true(need.width <= width - need.x && need.height <= height - need.y);
+		size_t stride = 3 * (size_t)need.width;
+		uint8_t *pixels = calloc(1, (size_t)need.height * stride + BUFFER_SLACK);
+		uint8_t *out = malloc(pipeline_output(pipeline).bytes);
+		assert_true(pixels && out);
+		const struct image image = {pixels, stride, width, height, need};
+		assert_int_equal(pipeline_apply(pipeline, &image, scratch, out), 0);
+		free(pixels);
+		free(out);
+	}
+	pipeline_scratch_free(scratch);
+	pipeline_free(pipeline);
+	return r;
+}
+
+static void test_extreme_pictures(void **state)
+{
+	static const int32_t sizes[][2] = {{1, 1},	   {1, 65500}, {65500, 1},
+					   {65500, 65500}, {2, 65500}, {65500, 3}};
+	const struct value lists[] = {
+		LIST(NAMED("Resize", KEY("size", UINT(2048))),
+		     NAMED("CenterCrop", KEY("size", UINT(4)))),
+		LIST(NAMED("CenterCrop", KEY("size", UINT(300)))),
+		LIST(NAMED("RandomCrop", KEY("size", UINT(9)), KEY("pad_if_needed", BOOLEAN(true)),
+			   KEY("padding", UINT(16384)), KEY("padding_mode", TEXT("reflect")))),
+		LIST(NAMED("Resize", KEY("size", UINT(16384)),
+			   KEY("interpolation", TEXT("nearest"))),
+		     CROP),
+	};
+	struct fault fault;
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		for (size_t n = 0; n < sizeof(lists) / sizeof(*lists); n++) {
+			/* The longer edge of a thin one would be above 2^24. */
+			bool long_edge = (n == 0 || n == 3) && sizes[i][0] != sizes[i][1];
+			int r = make(&lists[n], sizes[i][0], sizes[i][1], 3, &fault);
+			assert_int_equal(r, long_edge ? PIPELINE_E_IMAGE : 0);
+		}
+	}
+}
+
+static void check_image_refused(const struct value list, int32_t width, int32_t height,
+				const char *words)
+{
+	struct fault fault = {""};
+	assert_int_equal(make(&list, width, height, 0, &fault), PIPELINE_E_IMAGE);
+	if (!strstr(fault.text, words))
+		assert_string_equal(fault.text, words);
+}
+
+static void test_pictures_that_cannot_be_taken(void **state)
+{
+	(void)state;
+	check_image_refused((struct value)LIST(NAMED("RandomCrop", KEY("size", UINT(32)))), 31, 40,
+			    "RandomCrop of 32 x 32 (width x height) is larger than the picture, "
+			    "31 x 40");
+	check_image_refused(
+		(struct value)LIST(NAMED("Resize", KEY("size", UINT(4)), KEY("max_size", UINT(5))),
+				   CROP),
+		1, 60000, "an edge would be 0");
+	/* What would have to be held in between is bounded, in one picture and in one pass. */
+	check_image_refused(
+		(struct value)LIST(NAMED("Resize", KEY("size", LIST(UINT(16384), UINT(16384)))),
+				   NAMED("Resize", KEY("size", LIST(UINT(4), UINT(4))))),
+		100, 100, "too much memory");
+	check_image_refused(
+		(struct value)LIST(NAMED("Resize", KEY("size", LIST(UINT(1), UINT(16384))))), 3,
+		65500, "too much memory");
+}
+
+/* A list without a size of its own is settled with the dataset's: a sample of another one would be
+ * written beside its slot. */
+static void test_sample_of_another_size(void **state)
+{
+	const struct value nothing = {.kind = VALUE_LIST};
+	const struct draw_key key = {1, 2, 3};
+	struct pipeline *pipeline = NULL;
+	struct pipeline_scratch *scratch = NULL;
+	struct rect need;
+	struct fault fault = {""};
+	(void)state;
+	assert_int_equal(
+		pipeline_new(&pipeline, &nothing, text_of("uint8"), text_of("NCHW"), &fault), 0);
+	assert_int_equal(pipeline_settle(pipeline, 33, 41, &fault), 0);
+	assert_int_equal(pipeline_scratch_new(&scratch), 0);
+	assert_int_equal(pipeline_draw(pipeline, &key, 33, 41, scratch, &need, &fault), 0);
+	assert_int_equal(pipeline_draw(pipeline, &key, 33, 42, scratch, &need, &fault),
+			 PIPELINE_E_IMAGE);
+	assert_string_equal(fault.text, "the transforms make it 33 x 42, and the samples of this "
+					"batch are 33 x 41");
+	pipeline_scratch_free(scratch);
+	pipeline_free(pipeline);
+}
+
+/* One pixel that many weights make, shown many times: the table holds it once. */
+static void test_padding_does_not_multiply_tables(void **state)
+{
+	const struct value list =
+		LIST(NAMED("Resize", KEY("size", LIST(UINT(1), UINT(1))),
+			   KEY("interpolation", TEXT("lanczos"))),
+		     NAMED("Pad", KEY("padding", UINT(4000)), KEY("padding_mode", TEXT("edge"))));
+	struct fault fault;
+	(void)state;
+	assert_int_equal(make(&list, 3000, 2, 0, &fault), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_extreme_pictures),
+		cmocka_unit_test(test_pictures_that_cannot_be_taken),
+		cmocka_unit_test(test_sample_of_another_size),
+		cmocka_unit_test(test_padding_does_not_multiply_tables),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
