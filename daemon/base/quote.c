@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/quote.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +60,21 @@ const char *quote_bytes(struct quote *quote, const char *bytes, size_t size)
 const char *quote_text(struct quote *quote, const char *string)
 {
 	return quote_bytes(quote, string, strlen(string));
+}
+
+struct quote quote_number(uint64_t number)
+{
+	char digits[24];
+	struct quote out;
+	int count = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+	char *to = out.text;
+	for (int i = 0; i < count; i++) {
+		if (i > 0 && (count - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return out;
 }
 
 static char quote_fold(char letter)

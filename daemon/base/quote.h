@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes from elsewhere (paths, fields, keys) made fit for a message to people: one line, valid
- * UTF-8, short. Control characters and bytes that are no UTF-8 become \xNN; of what is too long the
- * end is kept, where a path has its file name. Plain memory of the caller; any thread.
+ * Values in messages for people. Bytes from outside (paths, fields, keys) become one short line of
+ * valid UTF-8: control characters and bytes that are not UTF-8 become \xNN; of a long text the end
+ * is kept, where a path has its file name. Plain memory of the caller; any thread.
  */
 #ifndef STOKER_BASE_QUOTE_H
 #define STOKER_BASE_QUOTE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define QUOTE_MAX 160
 
@@ -19,9 +20,13 @@ struct quote {
 const char *quote_bytes(struct quote *quote, const char *bytes, size_t size);
 const char *quote_text(struct quote *quote, const char *string);
 
+/* With commas: 4,290,250,000. */
+struct quote quote_number(uint64_t number);
+
 /*
- * The one of `names` (NULL ends it) that `bytes` was probably meant to be, or NULL: a few letters
- * left out, added, changed or swapped; '-' and '_' and upper and lower case are the same.
+ * The one of `names` (NULL ends it) that `bytes` was probably meant to be, or NULL: the
+ * nearest by optimal string alignment distance (letters left out, added, changed or swapped), if
+ * that is small. '-' equals '_', upper case equals lower case.
  */
 const char *quote_nearest(const char *bytes, size_t size, const char *const *names);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "decode/cmyk.h"
 
-void ink_to_rgb(const uint8_t *from, uint8_t *to, size_t count)
+void cmyk_to_rgb(const uint8_t *from, uint8_t *to, size_t count)
 {
 	for (size_t i = 0; i < count; i++, from += 4, to += 3) {
 		int white = from[3];

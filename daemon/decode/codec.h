@@ -1,8 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the formats (jpeg.c, png.c, webp.c) have in common: the bytes of one image with its limits,
- * and what its header says. Coordinates here are those of the stored picture: turning it is
- * decode.c's. Plain memory of the caller; a worker's thread.
+ * Image codecs: the contract of the family, and its table. A codec turns a part of one stored image
+ * into RGB pixels, through one library. It knows no file, no dataset and no transform. It reports
+ * the EXIF orientation and does not apply it: all coordinates here are those of the stored image.
+ *
+ * Calls: for an image decode.c asks accepts() of each row of the table in turn, and calls of the
+ * first that says yes begin() once, then index() or read() any number of times, then end(). A
+ * begin() that failed leaves nothing behind; no call follows it. All calls of one decoder come from
+ * one thread; different decoders run at the same time, so a codec has no global state.
+ *
+ * Memory: `input` and its bytes are borrowed from begin() to end(). What the codec needs for one
+ * image comes from `input->arena`, which it may reset in begin() and read(), and which decode.c
+ * resets after end(); what it keeps from image to image is its `state`, one for each decoder. Once
+ * a worker has seen images of the kind, decoding allocates nothing.
+ *
+ * The bytes are hostile. begin() calls limits_check_size() before any allocation by size, read()
+ * calls limits_check_time() every few milliseconds, as far as the library lets it. The state of a
+ * file is the same for every part of it: a file cut short fails whichever part is asked for.
+ *
+ * Errors: 0, a condition of decode.h with words in `fault`, or -ENOMEM. Outputs are written only on
+ * success.
+ *
+ * How to add one: write decode/NAME.c with its `const struct codec codec_NAME` (webp.c is the
+ * shortest) and NAME.h, add a row to the table in codec.c, the file to daemon/meson.build and the
+ * library's header to tests/style/layers.py. An image is found by its content; that a folder lists
+ * it at all is decided by the file name, in dataset/folder.c. Tests: tests/unit/decode/test_codec.c
+ * checks that the row is complete; test_decode.c and test_decode_pillow.py compare pixels,
+ * test_decode_gates.c feeds damaged files, tests/fuzz/corpus/decode wants a small file.
  */
 #ifndef STOKER_DECODE_CODEC_H
 #define STOKER_DECODE_CODEC_H
@@ -16,34 +40,60 @@
 #include "base/image.h"
 #include "decode/decode.h"
 
+#define CODEC_KEEP ((size_t)64 << 20) /* scratch memory above this is freed after the image */
+
+struct arena;
+
+/* One image and how it is to be decoded. */
 struct codec_input {
-	const uint8_t *data; /* borrowed */
+	const uint8_t *data;
 	size_t size;
 	struct decode_limits limits;
-	uint64_t start_ns; /* of this thread's CPU time */
-	bool numbers;	   /* of a palette its numbers, not its colours */
+	uint64_t start_ns; /* CPU time of the thread when the call began */
+	struct arena *arena;
+	bool exif; /* report the EXIF orientation */
+
+	/* set between begin() and read() */
+	struct decode_origin origin;
+	unsigned scale;	      /* read at 1/scale of the size; 1 unless the codec `scales` */
+	bool palette_indices; /* of an image with a palette its indices, not its colours */
 };
 
 struct codec_header {
 	int32_t width, height;
-	unsigned orientation; /* 1 to 8 as in EXIF; 1 when there is none or it was not asked for */
+	unsigned orientation; /* 1 to 8, as in EXIF; 1 when there is none or it was not asked for */
 };
 
-/* The gate before any allocation by size: 0, DECODE_E_LIMIT, or DECODE_E_CORRUPT when empty. */
-int codec_check_size(const struct codec_input *input, uint64_t width, uint64_t height,
+struct codec {
+	const char *name; /* for messages: "JPEG" */
+	bool scales;	  /* read() can decode at 1/2, 1/4 and 1/8 of the size */
+
+	/* Whether the bytes begin as images of this format do. */
+	bool (*accepts)(const uint8_t *data, size_t size);
+	/* Read the header. */
+	int (*begin)(void *state, const struct codec_input *input, struct codec_header *out,
 		     struct fault *fault);
+	/* Decode at least `need`, in coordinates of the scaled image, into `pixels`; `out` borrows
+	 * them. */
+	int (*read)(void *state, const struct codec_input *input, struct rect need,
+		    struct buffer *pixels, struct image *out, struct fault *fault);
 
-/* 0, or DECODE_E_LIMIT when the image has used up its CPU time. A system call: not per pixel. */
-int codec_check_time(const struct codec_input *input, struct fault *fault);
+	/* Of a codec with state; the others have none of the three. */
+	int (*state_new)(void **out); /* 0 or -ENOMEM */
+	void (*end)(void *state);     /* forget the image; free scratch memory above CODEC_KEEP */
+	void (*state_free)(void *state);
 
-/* Room for the pixels of `area` and the image that shows them: 0 or -ENOMEM. */
-int codec_room(const struct codec_header *header, struct rect area, struct buffer *pixels,
-	       struct image *out);
-
-/* A number for people: 4,290,250,000. */
-struct codec_number {
-	char text[32];
+	/* Of a format with a seek index, else NULL: complete the index, decode no pixels. */
+	void (*index)(void *state);
 };
-struct codec_number codec_number(uint64_t number);
+
+extern const struct codec *const codecs[]; /* the table; NULL ends it */
+
+/* The header of the image at 1/scale of its size, edges rounded up. */
+struct codec_header codec_scale(const struct codec_header *header, unsigned scale);
+
+/* Reserve `pixels` for `area` and make `out` the image that shows them: 0 or -ENOMEM. */
+int codec_reserve(const struct codec_header *header, struct rect area, struct buffer *pixels,
+		  struct image *out);
 
 #endif

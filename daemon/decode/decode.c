@@ -2,118 +2,116 @@
 #include "decode/decode.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/quote.h"
 #include "decode/codec.h"
-#include "decode/jpeg/jpeg.h"
-#include "decode/png.h"
-#include "decode/webp.h"
-
-#define KEEP_BYTES ((size_t)64 << 20) /* scratch above this is given back after the image */
-
-enum format { FORMAT_NONE, FORMAT_JPEG, FORMAT_PNG, FORMAT_WEBP };
 
 struct decoder {
-	struct jpeg *jpeg;
-	struct arena arena; /* of the libraries that can be told to use it */
+	const struct codec *codec; /* of the image begun, or NULL ... */
+	void *state;		   /* ... and its entry of `states` */
 	struct codec_input input;
-	enum format format; /* of the image begun */
-	struct codec_header header;
-	struct buffer row;    /* one stored row of a PNG */
-	struct buffer pixels; /* as stored */
-	struct buffer turned; /* as EXIF wants it */
+	struct codec_header stored;
+	struct codec_header header; /* at 1/input.scale of the size */
+	struct arena arena;
+	struct buffer pixels;	/* as stored */
+	struct buffer oriented; /* as EXIF says */
+	void *states[];		/* of each codec, in the order of the table */
 };
 
+/* --- the EXIF orientation --- */
+
 /*
- * How a turned picture lies on the stored one: its (x, y) is the stored (x, y), or (y, x) when
- * `swap`, then counted from the other end where `flip` says so.
+ * Where the pixels of the oriented picture are in the stored one: its (x, y) is the stored (x, y),
+ * or (y, x) with `swap`, counted from the other end with `flip`.
  */
-struct turn {
+struct orientation {
 	bool swap, flip_x, flip_y;
 };
 
-static struct turn turn_of(unsigned orientation)
+static struct orientation orientation_of(unsigned exif)
 {
-	static const struct turn turns[] = {
+	static const struct orientation orientations[] = {
 		[1] = {false, false, false}, [2] = {false, true, false}, [3] = {false, true, true},
 		[4] = {false, false, true},  [5] = {true, false, false}, [6] = {true, false, true},
 		[7] = {true, true, true},    [8] = {true, true, false},
 	};
-	return turns[orientation];
+	return orientations[exif];
 }
 
-/* The stored part that a part of the turned picture shows. */
-static struct rect turn_rect(const struct turn *turn, const struct codec_header *header,
-			     struct rect rect)
+/* The part of the stored picture that holds `rect` of the oriented one. */
+static struct rect orientation_rect(const struct orientation *orientation,
+				    const struct codec_header *header, struct rect rect)
 {
-	if (turn->swap)
+	if (orientation->swap)
 		rect = (struct rect){rect.y, rect.x, rect.height, rect.width};
-	if (turn->flip_x)
+	if (orientation->flip_x)
 		rect.x = header->width - rect.x - rect.width;
-	if (turn->flip_y)
+	if (orientation->flip_y)
 		rect.y = header->height - rect.y - rect.height;
 	return rect;
 }
 
-/* `stored` covers turn_rect(need); write `need` to `to`. */
-static void turn_pixels(const struct turn *turn, const struct image *stored, struct rect part,
-			struct rect need, uint8_t *to)
+/* Write `need` of the oriented picture to `to`; `part` is its orientation_rect(). */
+static void orientation_copy(const struct orientation *orientation, const struct image *stored,
+			     struct rect part, struct rect need, uint8_t *to)
 {
-	ptrdiff_t step_x = turn->flip_x ? -3 : 3;
-	ptrdiff_t step_y = turn->flip_y ? -(ptrdiff_t)stored->stride : (ptrdiff_t)stored->stride;
+	ptrdiff_t stride = (ptrdiff_t)stored->stride;
+	ptrdiff_t step_x = orientation->flip_x ? -3 : 3;
+	ptrdiff_t step_y = orientation->flip_y ? -stride : stride;
 	const uint8_t *from = stored->pixels;
 	from += (size_t)(part.y - stored->area.y) * stored->stride;
 	from += (size_t)(part.x - stored->area.x) * 3;
-	if (turn->flip_x)
+	if (orientation->flip_x)
 		from += (size_t)(part.width - 1) * 3;
-	if (turn->flip_y)
+	if (orientation->flip_y)
 		from += (size_t)(part.height - 1) * stored->stride;
-	ptrdiff_t along = turn->swap ? step_y : step_x; /* one to the right in the turned picture */
-	ptrdiff_t down = turn->swap ? step_x : step_y;
+	/* From one pixel of the oriented picture to the next in its row, and in its column. */
+	ptrdiff_t along = orientation->swap ? step_y : step_x;
+	ptrdiff_t down = orientation->swap ? step_x : step_y;
 	for (int32_t y = 0; y < need.height; y++)
 		for (int32_t x = 0; x < need.width; x++, to += 3)
 			memcpy(to, from + y * down + x * along, 3);
 }
 
-static int decoder_turn(struct decoder *decoder, const struct turn *turn, struct rect part,
-			struct rect need, struct image *image, struct fault *fault)
+static int decoder_orient(struct decoder *decoder, const struct orientation *orientation,
+			  struct rect part, struct rect need, struct image *image,
+			  struct fault *fault)
 {
 	struct codec_header header = decoder->header;
-	if (turn->swap) {
+	struct image oriented;
+	if (orientation->swap) {
 		header.width = decoder->header.height;
 		header.height = decoder->header.width;
 	}
-	struct image turned;
-	if (codec_room(&header, need, &decoder->turned, &turned) < 0)
-		return fault_say(fault, -ENOMEM, "no memory for the picture");
-	turn_pixels(turn, image, part, need, decoder->turned.data);
-	*image = turned;
+	if (codec_reserve(&header, need, &decoder->oriented, &oriented) < 0)
+		return fault_say(fault, -ENOMEM, "out of memory while decoding");
+	orientation_copy(orientation, image, part, need, decoder->oriented.data);
+	*image = oriented;
 	return 0;
 }
 
-void decoder_end(struct decoder *decoder)
-{
-	jpeg_end(decoder->jpeg);
-	jpeg_trim(decoder->jpeg, KEEP_BYTES);
-	decoder->format = FORMAT_NONE;
-	buffer_trim(&decoder->row, KEEP_BYTES);
-	buffer_trim(&decoder->pixels, KEEP_BYTES);
-	buffer_trim(&decoder->turned, KEEP_BYTES);
-}
+/* --- the decoder and its codecs --- */
 
 int decoder_new(struct decoder **out)
 {
-	struct decoder *decoder = calloc(1, sizeof(*decoder));
+	size_t count = 0;
+	while (codecs[count])
+		count++;
+	struct decoder *decoder = calloc(1, sizeof(*decoder) + count * sizeof(void *));
 	if (!decoder)
 		return -ENOMEM;
-	int r = jpeg_new(&decoder->jpeg, &decoder->arena);
-	if (r < 0) {
-		free(decoder);
-		return r;
+	for (size_t i = 0; i < count; i++) {
+		int r = codecs[i]->state_new ? codecs[i]->state_new(&decoder->states[i]) : 0;
+		if (r < 0) {
+			decoder_free(decoder);
+			return r;
+		}
 	}
 	*out = decoder;
 	return 0;
@@ -123,26 +121,29 @@ void decoder_free(struct decoder *decoder)
 {
 	if (!decoder)
 		return;
-	jpeg_free(decoder->jpeg);
-	buffer_deinit(&decoder->row);
+	decoder_end(decoder);
+	for (size_t i = 0; codecs[i]; i++)
+		if (codecs[i]->state_free)
+			codecs[i]->state_free(decoder->states[i]);
 	buffer_deinit(&decoder->pixels);
-	buffer_deinit(&decoder->turned);
+	buffer_deinit(&decoder->oriented);
 	arena_deinit(&decoder->arena);
 	free(decoder);
 }
 
-static enum format format_of(const uint8_t *data, size_t size)
+void decoder_end(struct decoder *decoder)
 {
-	if (jpeg_accepts(data, size))
-		return FORMAT_JPEG;
-	if (png_accepts(data, size))
-		return FORMAT_PNG;
-	if (webp_accepts(data, size))
-		return FORMAT_WEBP;
-	return FORMAT_NONE;
+	if (decoder->codec && decoder->codec->end)
+		decoder->codec->end(decoder->state);
+	decoder->codec = NULL;
+	arena_reset(&decoder->arena);
+	buffer_trim(&decoder->pixels, CODEC_KEEP);
+	buffer_trim(&decoder->oriented, CODEC_KEEP);
 }
 
-/* What a folder of pictures may hold beside, by how it begins. */
+/* --- what no codec accepts --- */
+
+/* Formats that a folder of images may also hold, by their first bytes. */
 static const char *name_of_other(const uint8_t *data, size_t size)
 {
 	static const struct {
@@ -163,42 +164,60 @@ static const char *name_of_other(const uint8_t *data, size_t size)
 	return NULL;
 }
 
+/* "JPEG, PNG or WebP". */
+static void codec_names(struct quote *out)
+{
+	size_t used = 0;
+	for (size_t i = 0; codecs[i] && used < QUOTE_MAX; i++) {
+		const char *before = i == 0 ? "" : codecs[i + 1] ? ", " : " or ";
+		used += (size_t)snprintf(out->text + used, sizeof(out->text) - used, "%s%s", before,
+					 codecs[i]->name);
+	}
+}
+
 static int decoder_refuse(const uint8_t *data, size_t size, struct fault *fault)
 {
 	const char *name = name_of_other(data, size);
+	struct quote names, start;
+	codec_names(&names);
 	if (name)
 		return fault_say(fault, DECODE_E_FORMAT,
-				 "no JPEG, PNG or WebP, but what looks like %s: convert it", name);
+				 "looks like %s, which is not supported: convert it to %s", name,
+				 names.text);
+	if (size == 0)
+		return fault_say(fault, DECODE_E_FORMAT, "the image file is empty");
 	return fault_say(fault, DECODE_E_FORMAT,
-			 "no JPEG, PNG or WebP: %s bytes that begin otherwise",
-			 codec_number(size).text);
+			 "unrecognised image format (%s bytes, begins with \"%s\"): not %s",
+			 quote_number(size).text,
+			 quote_bytes(&start, (const char *)data, size < 8 ? size : 8), names.text);
 }
+
+/* --- an image --- */
 
 int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		  const struct decode_limits *limits, bool exif, int32_t *width_out,
 		  int32_t *height_out, struct fault *fault)
 {
 	decoder_end(decoder);
-	decoder->input = (struct codec_input){data, size, *limits, clock_thread_ns(), false};
-	enum format format = format_of(data, size);
-	int r;
-	switch (format) {
-	case FORMAT_JPEG:
-		r = jpeg_begin(decoder->jpeg, &decoder->input, exif, &decoder->header, fault);
-		break;
-	case FORMAT_PNG:
-		r = png_begin(&decoder->input, &decoder->arena, exif, &decoder->header, fault);
-		break;
-	case FORMAT_WEBP:
-		r = webp_begin(&decoder->input, exif, &decoder->header, fault);
-		break;
-	default:
+	decoder->input = (struct codec_input){.data = data,
+					      .size = size,
+					      .limits = *limits,
+					      .start_ns = clock_thread_ns(),
+					      .arena = &decoder->arena,
+					      .exif = exif,
+					      .scale = 1};
+	size_t i = 0;
+	while (codecs[i] && !codecs[i]->accepts(data, size))
+		i++;
+	if (!codecs[i])
 		return decoder_refuse(data, size, fault);
-	}
+	int r = codecs[i]->begin(decoder->states[i], &decoder->input, &decoder->stored, fault);
 	if (r)
 		return r;
-	decoder->format = format;
-	bool swap = turn_of(decoder->header.orientation).swap;
+	decoder->codec = codecs[i];
+	decoder->state = decoder->states[i];
+	decoder->header = decoder->stored;
+	bool swap = orientation_of(decoder->header.orientation).swap;
 	*width_out = swap ? decoder->header.height : decoder->header.width;
 	*height_out = swap ? decoder->header.width : decoder->header.height;
 	return 0;
@@ -206,57 +225,47 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 
 void decoder_set_origin(struct decoder *decoder, const struct decode_origin *origin)
 {
-	if (decoder->format == FORMAT_JPEG)
-		jpeg_set_origin(decoder->jpeg, origin);
+	decoder->input.origin = *origin;
 }
 
-bool decoder_visit(struct decoder *decoder)
+bool decoder_index(struct decoder *decoder)
 {
-	if (decoder->format != FORMAT_JPEG)
+	if (!decoder->codec || !decoder->codec->index)
 		return false;
-	jpeg_visit(decoder->jpeg);
+	decoder->codec->index(decoder->state);
 	return true;
 }
 
-bool decoder_shrinks(const struct decoder *decoder)
+bool decoder_can_scale(const struct decoder *decoder)
 {
-	return decoder->format == FORMAT_JPEG;
+	return decoder->codec && decoder->codec->scales;
 }
 
 void decoder_set_scale(struct decoder *decoder, unsigned scale)
 {
-	if (decoder_shrinks(decoder))
-		jpeg_set_scale(decoder->jpeg, scale, &decoder->header);
+	if (!decoder_can_scale(decoder))
+		return;
+	decoder->input.scale = scale;
+	decoder->header = codec_scale(&decoder->stored, scale);
 }
 
-void decoder_set_numbers(struct decoder *decoder)
+void decoder_set_palette_indices(struct decoder *decoder)
 {
-	decoder->input.numbers = true;
+	decoder->input.palette_indices = true;
 }
 
 int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault)
 {
-	struct turn turn = turn_of(decoder->header.orientation);
-	struct rect part = turn_rect(&turn, &decoder->header, need);
+	if (!decoder->codec)
+		return fault_say(fault, -EINVAL, "decoder_read() without an image begun");
+	struct orientation orientation = orientation_of(decoder->header.orientation);
+	struct rect part = orientation_rect(&orientation, &decoder->header, need);
 	struct image image;
 	decoder->input.start_ns = clock_thread_ns();
-	int r;
-	switch (decoder->format) {
-	case FORMAT_JPEG:
-		r = jpeg_read(decoder->jpeg, part, &decoder->pixels, &image, fault);
-		break;
-	case FORMAT_PNG:
-		r = png_read(&decoder->input, &decoder->arena, part, &decoder->row,
-			     &decoder->pixels, &image, fault);
-		break;
-	case FORMAT_WEBP:
-		r = webp_read(&decoder->input, part, &decoder->pixels, &image, fault);
-		break;
-	default:
-		return fault_say(fault, -EINVAL, "no image has been begun");
-	}
+	int r = decoder->codec->read(decoder->state, &decoder->input, part, &decoder->pixels,
+				     &image, fault);
 	if (r == 0 && decoder->header.orientation != 1)
-		r = decoder_turn(decoder, &turn, part, need, &image, fault);
+		r = decoder_orient(decoder, &orientation, part, need, &image, fault);
 	if (r == 0)
 		*out = image;
 	return r;

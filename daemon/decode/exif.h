@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one thing that we read from EXIF: how to turn the picture. A small reader of hostile bytes;
- * no allocation, any thread.
+ * The orientation of a picture from its EXIF data; nothing else of EXIF is read. The bytes are
+ * hostile. Pure: no allocation; any thread.
  */
 #ifndef STOKER_DECODE_EXIF_H
 #define STOKER_DECODE_EXIF_H
@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `data`: a TIFF structure, or one behind "Exif\0\0". 1 to 8; 1 when there is none or it is odd. */
+/* `data`: a TIFF structure, with or without "Exif\0\0" before it. 1 to 8; 1 if there is no valid
+ * orientation. */
 unsigned exif_orientation(const uint8_t *data, size_t size);
 
 #endif

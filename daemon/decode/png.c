@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rows are taken as they are stored (of an interlaced picture: the rows of its seven passes) and
- * put in place here, so that no more than a row is held beside the pixels that are handed out.
- * As to Pillow, a wrong checksum is an error of the chunks that say what the picture is, and none
- * of those that hold its pixels: png_begin() is strict, png_read() with its own object is not.
+ * Rows are decoded one by one as they are stored (of an interlaced picture: the rows of its seven
+ * passes) and converted from there, so that one row is held beside the pixels.
+ *
+ * As in Pillow, a wrong checksum is an error in the chunks before the pixels and is ignored in the
+ * chunks of pixels: png_begin() is strict, png_read() opens the file again and is not.
  */
 #include "decode/png.h"
 
@@ -13,16 +14,18 @@
 #include <spng.h>
 
 #include "base/arena.h"
+#include "base/quote.h"
 #include "decode/exif.h"
+#include "decode/limits.h"
 
 #define CHUNK_BYTES ((size_t)16 << 20) /* of one profile or text, unpacked */
 #define CACHE_BYTES ((size_t)64 << 20) /* of all of them */
 #define ROW_BYTES ((uint64_t)64 << 20) /* of one stored row: the library holds several */
 #define HEADER_BYTES 33		       /* signature and IHDR */
-#define TAIL_BYTES 64		       /* where the last chunk is looked for */
-#define ROWS_PER_LOOK 64	       /* rows decoded between two looks at the clock */
+#define TAIL_BYTES 64		       /* the last chunk begins in the last so many bytes */
+#define ROWS_PER_CHECK 64	       /* rows decoded between two checks of the time */
 
-/* The grid of one pass of an interlaced picture; the last is that of a plain one. */
+/* The pixel grid of each pass of an interlaced picture, and last that of a plain one. */
 struct pass {
 	uint8_t x, y, step_x, step_y;
 };
@@ -31,8 +34,9 @@ static const struct pass passes[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {
 #define PASS_PLAIN 7
 
 /*
- * The library's memory. Its hooks have no context, so the arena is that of the thread's call under
- * way; and what grows does not say how large it was, so each piece begins with its size.
+ * libspng's memory. Its hooks have no context argument, so a thread-local has the arena of the call
+ * that this thread makes; and realloc() is not told the old size, so each piece begins with its
+ * size.
  */
 #define PIECE_HEAD ARENA_ALIGN
 static _Thread_local struct arena *png_arena;
@@ -77,8 +81,9 @@ static void piece_free(void *memory)
 struct png;
 
 /*
- * Stored pixels [first, first + count) of a row to RGB, `step` bytes apart. Alpha is dropped. Of 16
- * bits the high byte counts; but plain grey of 16 bits is an integer to Pillow, and is clipped.
+ * Convert the stored pixels [first, first + count) of a row to RGB pixels `step` bytes apart, as
+ * Pillow does: alpha is dropped; of 16 bits the high byte counts, but grey of 16 bits without alpha
+ * is an integer, clipped to 255.
  */
 typedef void row_convert(const struct png *png, const uint8_t *row, size_t first, size_t count,
 			 uint8_t *to, size_t step);
@@ -95,13 +100,14 @@ static int png_fault(struct fault *fault, int code)
 {
 	switch (code) {
 	case SPNG_EMEM:
-		return fault_say(fault, -ENOMEM, "no memory for the picture");
+		return fault_say(fault, -ENOMEM, "out of memory while decoding");
 	case SPNG_ECHUNK_LIMITS:
 		return fault_say(fault, DECODE_E_LIMIT,
-				 "PNG: a profile or text above %s bytes, or all above %s",
-				 codec_number(CHUNK_BYTES).text, codec_number(CACHE_BYTES).text);
+				 "PNG: a profile or text of more than %s bytes, or more than %s "
+				 "bytes of them",
+				 quote_number(CHUNK_BYTES).text, quote_number(CACHE_BYTES).text);
 	case SPNG_IO_EOF:
-		return fault_say(fault, DECODE_E_CORRUPT, "PNG: cut short");
+		return fault_say(fault, DECODE_E_CORRUPT, "PNG: the file is cut short");
 	default:
 		return fault_say(fault, DECODE_E_CORRUPT, "PNG: %s", spng_strerror(code));
 	}
@@ -175,7 +181,7 @@ static uint32_t number_at(const uint8_t *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* Before the library, which refuses what it cannot address, but in other words. */
+/* Before libspng, which would refuse huge sizes with a less clear error. */
 static int png_check(const struct codec_input *input, struct fault *fault)
 {
 	const uint8_t *data = input->data;
@@ -184,26 +190,26 @@ static int png_check(const struct codec_input *input, struct fault *fault)
 	if (memcmp(data + 12, "IHDR", 4) != 0)
 		return png_fault(fault, SPNG_ENOIHDR);
 	uint32_t width = number_at(data + 16), height = number_at(data + 20);
-	int r = codec_check_size(input, width, height, fault);
+	int r = limits_check_size(&input->limits, width, height, fault);
 	if (r)
 		return r;
 	uint64_t row = (uint64_t)width * channels_of(data[25]) * data[24] / 8;
 	if (row > ROW_BYTES)
 		return fault_say(fault, DECODE_E_LIMIT, "PNG: a row of %s bytes, the limit is %s",
-				 codec_number(row).text, codec_number(ROW_BYTES).text);
+				 quote_number(row).text, quote_number(ROW_BYTES).text);
 	return 0;
 }
 
-/* The library, fed and past the header. */
-static int png_open(struct png *png, const struct codec_input *input, struct arena *arena,
-		    bool strict, spng_ctx **out, struct fault *fault)
+/* Open the file and read its header. */
+static int png_open(struct png *png, const struct codec_input *input, bool strict, spng_ctx **out,
+		    struct fault *fault)
 {
 	struct spng_alloc alloc = {piece_malloc, piece_realloc, piece_calloc, piece_free};
 	int r = png_check(input, fault);
 	if (r)
 		return r;
-	arena_reset(arena);
-	png_arena = arena;
+	arena_reset(input->arena);
+	png_arena = input->arena;
 	spng_ctx *ctx = spng_ctx_new2(&alloc, SPNG_CTX_IGNORE_ADLER32);
 	if (!ctx)
 		return png_fault(fault, SPNG_EMEM);
@@ -225,13 +231,13 @@ static int png_open(struct png *png, const struct codec_input *input, struct are
 	return 0;
 }
 
-/* Entries that the file does not give are shades of grey, as in Pillow. */
+/* Entries that the file's palette lacks are shades of grey, as in Pillow. */
 static int png_read_palette(struct png *png, spng_ctx *ctx, struct fault *fault)
 {
 	struct spng_plte plte;
 	for (unsigned i = 0; i < 256; i++)
 		memset(png->palette[i], (int)i, 3);
-	if (png->header.color_type != SPNG_COLOR_TYPE_INDEXED || png->input->numbers)
+	if (png->header.color_type != SPNG_COLOR_TYPE_INDEXED || png->input->palette_indices)
 		return 0;
 	int r = spng_get_plte(ctx, &plte);
 	if (r)
@@ -244,7 +250,7 @@ static int png_read_palette(struct png *png, spng_ctx *ctx, struct fault *fault)
 	return 0;
 }
 
-/* Put what is needed of one stored row in its place. */
+/* Convert what is needed of one stored row. */
 static void png_place(const struct png *png, const struct pass *pass, const uint8_t *row, int32_t y,
 		      const struct image *image, uint8_t *pixels)
 {
@@ -263,26 +269,26 @@ static void png_place(const struct png *png, const struct pass *pass, const uint
 	png->convert(png, row, first, last - first, to, 3 * (size_t)pass->step_x);
 }
 
-/* Whether the file's end is there. Without it all rows are decoded, so that a file cut short is
- * found to be so whichever part of it is asked for. */
+/* Whether the file has its end. If not, all rows are decoded, so that a file cut short fails
+ * whichever part of it is asked for. */
 static bool png_has_end(const struct codec_input *input)
 {
 	size_t tail = input->size < TAIL_BYTES ? input->size : TAIL_BYTES;
 	return memmem(input->data + input->size - tail, tail, "IEND", 4) != NULL;
 }
 
-static int png_decode(const struct png *png, spng_ctx *ctx, struct buffer *row,
-		      const struct image *image, uint8_t *pixels, struct fault *fault)
+static int png_decode(const struct png *png, spng_ctx *ctx, const struct image *image,
+		      uint8_t *pixels, struct fault *fault)
 {
 	const struct spng_ihdr *header = &png->header;
 	bool plain = header->interlace_method == SPNG_INTERLACE_NONE;
 	bool stop = plain && png_has_end(png->input);
 	int32_t last = image->area.y + image->area.height - 1;
 	size_t room = ((size_t)header->width * png->channels * header->bit_depth + 7) / 8;
-	int r = buffer_reserve(row, room);
-	if (r < 0)
+	uint8_t *row = arena_take(png->input->arena, room);
+	if (!row)
 		return png_fault(fault, SPNG_EMEM);
-	r = spng_decode_image(ctx, NULL, 0, SPNG_FMT_RAW, SPNG_DECODE_PROGRESSIVE);
+	int r = spng_decode_image(ctx, NULL, 0, SPNG_FMT_RAW, SPNG_DECODE_PROGRESSIVE);
 	for (unsigned rows = 1; r == 0; rows++) {
 		struct spng_row_info info;
 		r = spng_get_row_info(ctx, &info);
@@ -291,14 +297,15 @@ static int png_decode(const struct png *png, spng_ctx *ctx, struct buffer *row,
 		const struct pass *pass = &passes[plain ? PASS_PLAIN : info.pass];
 		size_t count = (header->width - pass->x + pass->step_x - 1u) / pass->step_x;
 		size_t bytes = (count * png->channels * header->bit_depth + 7) / 8;
-		r = spng_decode_scanline(ctx, row->data, bytes);
+		r = spng_decode_scanline(ctx, row, bytes);
 		if (r && r != SPNG_EOI)
 			break;
-		png_place(png, pass, row->data, (int32_t)info.row_num, image, pixels);
+		png_place(png, pass, row, (int32_t)info.row_num, image, pixels);
 		if (stop && (int32_t)info.row_num == last)
 			return 0;
-		if (r == 0 && rows % ROWS_PER_LOOK == 0) {
-			int late = codec_check_time(png->input, fault);
+		if (r == 0 && rows % ROWS_PER_CHECK == 0) {
+			int late =
+				limits_check_time(&png->input->limits, png->input->start_ns, fault);
 			if (late)
 				return late;
 		}
@@ -306,24 +313,25 @@ static int png_decode(const struct png *png, spng_ctx *ctx, struct buffer *row,
 	return r == SPNG_EOI ? 0 : png_fault(fault, r);
 }
 
-bool png_accepts(const uint8_t *data, size_t size)
+static bool png_accepts(const uint8_t *data, size_t size)
 {
 	return size >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0;
 }
 
-int png_begin(const struct codec_input *input, struct arena *arena, bool exif,
-	      struct codec_header *out, struct fault *fault)
+static int png_begin(void *state, const struct codec_input *input, struct codec_header *out,
+		     struct fault *fault)
 {
 	struct png png;
-	spng_ctx *ctx;
-	int r = png_open(&png, input, arena, true, &ctx, fault);
+	spng_ctx *ctx = NULL;
+	(void)state;
+	int r = png_open(&png, input, true, &ctx, fault);
 	if (r)
 		return r;
 	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
 	struct spng_exif chunk;
-	/* Reads, and so checks, all that stands before the pixels. */
+	/* This reads, and so checks, all chunks before the pixels. */
 	r = spng_get_exif(ctx, &chunk);
-	if (r == 0 && exif)
+	if (r == 0 && input->exif)
 		header.orientation = exif_orientation((const uint8_t *)chunk.data, chunk.length);
 	if (r == SPNG_ECHUNKAVAIL)
 		r = 0;
@@ -335,23 +343,31 @@ int png_begin(const struct codec_input *input, struct arena *arena, bool exif,
 	return r;
 }
 
-int png_read(const struct codec_input *input, struct arena *arena, struct rect need,
-	     struct buffer *row, struct buffer *pixels, struct image *out, struct fault *fault)
+static int png_read(void *state, const struct codec_input *input, struct rect need,
+		    struct buffer *pixels, struct image *out, struct fault *fault)
 {
 	struct png png;
-	spng_ctx *ctx;
+	spng_ctx *ctx = NULL;
 	struct image image;
-	int r = png_open(&png, input, arena, false, &ctx, fault);
+	(void)state;
+	int r = png_open(&png, input, false, &ctx, fault);
 	if (r)
 		return r;
 	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
 	r = png_read_palette(&png, ctx, fault);
-	if (r == 0 && codec_room(&header, need, pixels, &image) < 0)
+	if (r == 0 && codec_reserve(&header, need, pixels, &image) < 0)
 		r = png_fault(fault, SPNG_EMEM);
 	if (r == 0)
-		r = png_decode(&png, ctx, row, &image, pixels->data, fault);
+		r = png_decode(&png, ctx, &image, pixels->data, fault);
 	spng_ctx_free(ctx);
 	if (r == 0)
 		*out = image;
 	return r;
 }
+
+const struct codec codec_png = {
+	.name = "PNG",
+	.accepts = png_accepts,
+	.begin = png_begin,
+	.read = png_read,
+};

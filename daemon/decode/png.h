@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PNG: the door to libspng. Every colour type, depth and interlacing, as Pillow turns them into
- * RGB; of an animated PNG the default image. Keeps nothing between calls but the row it works on;
- * the arena, which is reset with each call, holds what the library takes; stops after the last row
- * that is needed.
+ * PNG, by libspng, which no other file knows. Every colour type, bit depth and interlacing, turned
+ * into RGB as Pillow does; of an animated PNG the default image. Decodes no row below the last one
+ * that is needed. Keeps nothing from call to call; what libspng allocates is from the arena.
  */
 #ifndef STOKER_DECODE_PNG_H
 #define STOKER_DECODE_PNG_H
 
 #include "decode/codec.h"
 
-struct arena;
-
-bool png_accepts(const uint8_t *data, size_t size);
-
-/* Read the header. 0, a condition of decode.h or -ENOMEM. */
-int png_begin(const struct codec_input *input, struct arena *arena, bool exif,
-	      struct codec_header *out, struct fault *fault);
-
-/* Decode `need` into `pixels`; `row` is scratch. */
-int png_read(const struct codec_input *input, struct arena *arena, struct rect need,
-	     struct buffer *row, struct buffer *pixels, struct image *out, struct fault *fault);
+extern const struct codec codec_png;
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The library cannot be stopped in the middle, and need not be: its work and its memory are bounded
- * by the pixels of the canvas and the bytes of the file, and both have a gate.
+ * libwebp cannot be stopped while it decodes, and need not be: its work and its memory are bounded
+ * by the pixels of the canvas and the bytes of the file, and both have a limit.
  */
 #include "decode/webp.h"
 
@@ -12,24 +12,26 @@
 #include <webp/demux.h>
 
 #include "decode/exif.h"
+#include "decode/limits.h"
 
-#define MARGIN 2 /* columns and rows that chroma upsampling looks beyond what is needed */
+#define MARGIN 2 /* columns and rows around the needed part that chroma upsampling reads */
 
 static int webp_fault(struct fault *fault, VP8StatusCode code)
 {
 	switch (code) {
 	case VP8_STATUS_OUT_OF_MEMORY:
-		return fault_say(fault, -ENOMEM, "no memory for the picture");
+		return fault_say(fault, -ENOMEM, "out of memory while decoding");
 	case VP8_STATUS_NOT_ENOUGH_DATA:
-		return fault_say(fault, DECODE_E_CORRUPT, "WebP: cut short");
+		return fault_say(fault, DECODE_E_CORRUPT, "WebP: the file is cut short");
 	case VP8_STATUS_UNSUPPORTED_FEATURE:
-		return fault_say(fault, DECODE_E_UNSUPPORTED, "WebP: an unknown feature");
+		return fault_say(fault, DECODE_E_UNSUPPORTED,
+				 "WebP: the file uses a feature that libwebp does not know");
 	default:
 		return fault_say(fault, DECODE_E_CORRUPT, "WebP: damaged (status %d)", (int)code);
 	}
 }
 
-/* The file taken apart, with its size checked; NULL with the fault and `r_out` set. */
+/* Parse the file's chunks and check its size. NULL with `fault` and `r_out` set. */
 static WebPDemuxer *webp_open(const struct codec_input *input, struct codec_header *header,
 			      int *r_out, struct fault *fault)
 {
@@ -41,7 +43,7 @@ static WebPDemuxer *webp_open(const struct codec_input *input, struct codec_head
 	}
 	uint32_t width = WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH);
 	uint32_t height = WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT);
-	*r_out = codec_check_size(input, width, height, fault);
+	*r_out = limits_check_size(&input->limits, width, height, fault);
 	if (*r_out) {
 		WebPDemuxDelete(demuxer);
 		return NULL;
@@ -75,7 +77,7 @@ static struct rect webp_area(const struct codec_header *header, struct rect need
 	return (struct rect){left, top, right - left, bottom - top};
 }
 
-/* Frames stand at even places, so the part of one is even in its own coordinates, too. */
+/* A frame's offset is even, so an even corner of the canvas is even in the frame, too. */
 static int webp_decode(const WebPIterator *frame, const struct image *image, uint8_t *pixels,
 		       struct fault *fault)
 {
@@ -90,7 +92,8 @@ static int webp_decode(const WebPIterator *frame, const struct image *image, uin
 	WebPDecoderConfig config;
 	if (!WebPInitDecoderConfig(&config))
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "WebP: another libwebp than built for");
+				 "WebP: the installed libwebp is not compatible with the "
+				 "one that stoker was built with: rebuild stoker");
 	size_t at = (size_t)(frame->y_offset + top - area->y) * image->stride +
 		    (size_t)(frame->x_offset + left - area->x) * 3;
 	config.options.use_cropping = 1;
@@ -107,31 +110,35 @@ static int webp_decode(const WebPIterator *frame, const struct image *image, uin
 	return code == VP8_STATUS_OK ? 0 : webp_fault(fault, code);
 }
 
-bool webp_accepts(const uint8_t *data, size_t size)
+static bool webp_accepts(const uint8_t *data, size_t size)
 {
 	return size >= 16 && memcmp(data, "RIFF", 4) == 0 && memcmp(data + 8, "WEBPVP8", 7) == 0;
 }
 
-int webp_begin(const struct codec_input *input, bool exif, struct codec_header *out,
-	       struct fault *fault)
+static int webp_begin(void *state, const struct codec_input *input, struct codec_header *out,
+		      struct fault *fault)
 {
+	struct codec_header header;
 	int r;
-	WebPDemuxer *demuxer = webp_open(input, out, &r, fault);
+	(void)state;
+	WebPDemuxer *demuxer = webp_open(input, &header, &r, fault);
 	if (!demuxer)
 		return r;
-	if (exif)
-		out->orientation = webp_orientation(demuxer);
+	if (input->exif)
+		header.orientation = webp_orientation(demuxer);
 	WebPDemuxDelete(demuxer);
+	*out = header;
 	return 0;
 }
 
-int webp_read(const struct codec_input *input, struct rect need, struct buffer *pixels,
-	      struct image *out, struct fault *fault)
+static int webp_read(void *state, const struct codec_input *input, struct rect need,
+		     struct buffer *pixels, struct image *out, struct fault *fault)
 {
 	struct codec_header header;
 	struct image image;
 	WebPIterator frame;
 	int r;
+	(void)state;
 	WebPDemuxer *demuxer = webp_open(input, &header, &r, fault);
 	if (!demuxer)
 		return r;
@@ -139,7 +146,7 @@ int webp_read(const struct codec_input *input, struct rect need, struct buffer *
 		WebPDemuxDelete(demuxer);
 		return webp_fault(fault, VP8_STATUS_NOT_ENOUGH_DATA);
 	}
-	if (codec_room(&header, webp_area(&header, need), pixels, &image) < 0) {
+	if (codec_reserve(&header, webp_area(&header, need), pixels, &image) < 0) {
 		r = webp_fault(fault, VP8_STATUS_OUT_OF_MEMORY);
 	} else {
 		if (frame.width < header.width || frame.height < header.height)
@@ -152,3 +159,10 @@ int webp_read(const struct codec_input *input, struct rect need, struct buffer *
 		*out = image;
 	return r;
 }
+
+const struct codec codec_webp = {
+	.name = "WebP",
+	.accepts = webp_accepts,
+	.begin = webp_begin,
+	.read = webp_read,
+};

@@ -293,7 +293,7 @@ struct writing {
 	uint64_t records;
 };
 
-/* A seek_index_set_visit. */
+/* A seek_index_set_callback. */
 static int write_each(void *context, uint64_t sample, const struct stamp *stamp,
 		      const uint8_t *bytes, size_t size)
 {

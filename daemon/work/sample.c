@@ -314,7 +314,7 @@ static void sample_draw(struct job *job, uint64_t sample, struct sample_kit *kit
 		return;
 	}
 	decoder_set_origin(kit->decoder, &origin);
-	original.shrinks = decoder_shrinks(kit->decoder);
+	original.shrinks = decoder_can_scale(kit->decoder);
 	sample_make_images(job, &original, kit);
 	sample_make_masks(job, &original, kit);
 }
@@ -409,7 +409,7 @@ static void sample_visit(struct job *job, struct sample_kit *kit)
 		return;
 	decoder_set_origin(kit->decoder, &origin);
 	job->visited = JOB_OTHER;
-	if (decoder_visit(kit->decoder))
+	if (decoder_index(kit->decoder))
 		job->visited = (unsigned)seek_index_set_verdict(recipe->seek_indexes, job->sample,
 								&job->stamp, &job->index_bytes);
 }

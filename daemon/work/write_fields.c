@@ -51,7 +51,7 @@ void fill_mask(struct job *job, const struct buffer *file, uint32_t view, int32_
 			  own_height, width, height);
 		return;
 	}
-	decoder_set_numbers(decoder);
+	decoder_set_palette_indices(decoder);
 	r = *scratch ? 0 : pipeline_scratch_new(scratch);
 	if (r == 0)
 		r = pipeline_draw_mask(recipe->pipeline, &key, width, height, *scratch, &need,

@@ -72,7 +72,7 @@ static struct seek_index_set *read_into(struct seek_index_account *account, int 
 	return seek_indexes;
 }
 
-/* A seek_index_set_visit: is it so in the other store? */
+/* A seek_index_set_callback: is it so in the other store? */
 static int same(void *context, uint64_t sample, const struct stamp *stamp, const uint8_t *bytes,
 		size_t size)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The library reports an error by calling us and must not be returned to: error_exit() jumps back
- * to jpeg_run(), the only setjmp, which has no local that changes. The steps that run under it keep
- * everything that outlives them in struct jpeg.
+ * libjpeg reports an error by calling error_exit(), which must not return: it jumps to the setjmp
+ * in jpeg_run(), the only one. The functions step_...() run under that setjmp; what outlives them
+ * is in struct jpeg, since locals that change are undefined after a jump.
  */
 #include "decode/jpeg/jpeg.h"
 
@@ -15,42 +15,40 @@
 
 #include <jpeglib.h>
 
+#include "base/quote.h"
 #include "decode/cmyk.h"
 #include "decode/exif.h"
+#include "decode/jpeg/indexed_decode.h"
 #include "decode/jpeg/jpeg_library.h"
 #include "decode/jpeg/jpeg_pools.h"
 #include "decode/jpeg/marker.h"
-#include "decode/jpeg/shortcut.h"
+#include "decode/limits.h"
 
 #define ROWS 16				/* rows handed to the library at a time */
-#define SKIP_ROWS 1024			/* rows skipped between two looks at the clock */
-#define MONITOR_CALLS 64		/* calls of the monitor for one look at the clock */
+#define SKIP_ROWS 1024			/* rows skipped between two checks of the time */
+#define MONITOR_CALLS 64		/* calls of the monitor for each check of the time */
 #define EXIF_BYTES 65533		/* the most that one marker can hold */
-#define SPARE_MEMORY ((size_t)16 << 20) /* the library's, beside coefficients */
+#define SPARE_MEMORY ((size_t)16 << 20) /* what libjpeg may use beside coefficients */
 
 struct jpeg {
 	struct jpeg_decompress_struct cinfo;
-	struct jpeg_decompress_struct fresh; /* as it was when the library had made it */
+	struct jpeg_decompress_struct fresh; /* as jpeg_create_decompress() left it */
 	struct jpeg_pools pools;
 	struct jpeg_error_mgr error;
 	struct jpeg_source_mgr source;
 	struct jpeg_progress_mgr progress;
 	jmp_buf back;
-	int verdict; /* a condition of our own that made us jump; its words are in `fault` */
+	int condition; /* why jpeg_leave() jumped, with words in `fault`; 0: libjpeg jumped */
 	struct fault *fault;
 	unsigned monitored;
 	bool made;  /* cinfo exists */
-	bool ready; /* ... and the picture's header has just been read */
+	bool ready; /* ... and the image's header has just been read */
 
 	const struct codec_input *input;
-	bool exif;
 	struct codec_header stored;
-	unsigned scale;		    /* the picture is decoded at 1/scale of its size ... */
-	struct codec_header header; /* ... and comes out with this one */
-	struct buffer ink;	    /* rows of CMYK on their way to RGB */
-
-	struct shortcut *shortcut;
-	struct decode_origin origin; /* of the picture; `seek_indexes` is NULL if it is not known */
+	struct codec_header header; /* at the scale of the part being read */
+	struct buffer cmyk;	    /* rows to be converted to RGB */
+	struct indexed_decode *indexed;
 
 	/* of the part being read */
 	struct rect need;
@@ -58,7 +56,7 @@ struct jpeg {
 	struct image image;
 };
 
-/* --- what the library calls --- */
+/* --- callbacks of libjpeg --- */
 
 static struct jpeg *jpeg_of(j_common_ptr cinfo)
 {
@@ -70,55 +68,68 @@ static void on_error(j_common_ptr cinfo)
 	longjmp(jpeg_of(cinfo)->back, 1);
 }
 
-/* A warning is counted by the library's default emit_message(); Pillow keeps such pictures. */
+/* Warnings are counted by libjpeg's default emit_message() and ignored, as Pillow does. */
 static void on_message(j_common_ptr cinfo)
 {
 	(void)cinfo;
 }
 
-static _Noreturn void jpeg_leave(struct jpeg *jpeg, int verdict)
+static _Noreturn void jpeg_leave(struct jpeg *jpeg, int condition)
 {
-	jpeg->verdict = verdict;
+	jpeg->condition = condition;
 	longjmp(jpeg->back, 1);
+}
+
+static _Noreturn void jpeg_leave_scans(struct jpeg *jpeg)
+{
+	jpeg_leave(jpeg,
+		   fault_say(jpeg->fault, DECODE_E_LIMIT, "JPEG: more than %u scans, the limit",
+			     jpeg->input->limits.max_scans));
 }
 
 static void jpeg_check_time(struct jpeg *jpeg)
 {
-	int r = codec_check_time(jpeg->input, jpeg->fault);
+	int r = limits_check_time(&jpeg->input->limits, jpeg->input->start_ns, jpeg->fault);
 	if (r)
 		jpeg_leave(jpeg, r);
 }
 
-/* The only way to stop a file of many scans inside jpeg_start_decompress(). */
+/* Progress monitor: the only way to stop a file of many scans within jpeg_start_decompress(). */
 static void on_progress(j_common_ptr common)
 {
 	struct jpeg *jpeg = jpeg_of(common);
 	unsigned limit = jpeg->input->limits.max_scans;
 	if ((unsigned)jpeg->cinfo.input_scan_number > limit)
-		jpeg_leave(jpeg, fault_say(jpeg->fault, DECODE_E_LIMIT,
-					   "a JPEG of more than %u scans, the limit", limit));
+		jpeg_leave_scans(jpeg);
 	if (++jpeg->monitored % MONITOR_CALLS == 0)
 		jpeg_check_time(jpeg);
 }
 
-/* --- one door in, one way out --- */
+/* --- calling libjpeg --- */
+
+/* Forget what has been read of the image and free its memory. */
+static void jpeg_reset(struct jpeg *jpeg)
+{
+	jpeg_pools_reset(&jpeg->pools);
+	jpeg->ready = false;
+}
 
 static int jpeg_failed(struct jpeg *jpeg)
 {
-	int r = jpeg->verdict;
+	int r = jpeg->condition;
 	if (r == 0) {
 		char text[JMSG_LENGTH_MAX];
 		jpeg->error.format_message((j_common_ptr)&jpeg->cinfo, text);
 		r = jpeg_condition(jpeg->error.msg_code);
 		fault_say(jpeg->fault, r, "JPEG: %s", text);
 	}
-	jpeg_end(jpeg);
+	jpeg_reset(jpeg);
 	return r;
 }
 
 static int jpeg_run(struct jpeg *jpeg, void (*step)(struct jpeg *jpeg), struct fault *fault)
 {
-	jpeg->verdict = 0;
+	jpeg->condition = 0;
 	jpeg->fault = fault;
 	if (setjmp(jpeg->back))
 		return jpeg_failed(jpeg);
@@ -128,13 +139,14 @@ static int jpeg_run(struct jpeg *jpeg, void (*step)(struct jpeg *jpeg), struct f
 
 static _Noreturn void jpeg_cut_short(struct jpeg *jpeg)
 {
-	jpeg_leave(jpeg, fault_say(jpeg->fault, DECODE_E_CORRUPT, "JPEG: cut short after %s bytes",
-				   codec_number(jpeg->input->size).text));
+	jpeg_leave(jpeg, fault_say(jpeg->fault, DECODE_E_CORRUPT,
+				   "JPEG: the file is cut short after %s bytes",
+				   quote_number(jpeg->input->size).text));
 }
 
-/* --- the header and its gates --- */
+/* --- the header and its limits --- */
 
-/* The library's own memory manager stays for what it makes here and never again. */
+/* What libjpeg allocates here, once, comes from its own memory manager. */
 static void jpeg_make(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
@@ -142,15 +154,15 @@ static void jpeg_make(struct jpeg *jpeg)
 	jpeg->error.error_exit = on_error;
 	jpeg->error.output_message = on_message;
 	cinfo->client_data = jpeg;
-	jpeg_destroy_decompress(cinfo); /* what an attempt without memory left */
+	jpeg_destroy_decompress(cinfo); /* of an attempt that ran out of memory */
 	jpeg_create_decompress(cinfo);
 	jpeg->fresh = *cinfo;
 	jpeg->made = true;
 }
 
 /*
- * An object as good as new for every image: libjpeg keeps the tables of one image for the next, and
- * a file without tables would be decoded with those of whichever file this worker had before it.
+ * A fresh object for every image: libjpeg keeps the tables of an image for the next one, and a file
+ * without tables would be decoded with those of the file that this worker decoded before.
  */
 static void jpeg_open(struct jpeg *jpeg)
 {
@@ -164,7 +176,7 @@ static void jpeg_open(struct jpeg *jpeg)
 	jpeg->progress = (struct jpeg_progress_mgr){.progress_monitor = on_progress};
 	cinfo->progress = &jpeg->progress;
 	jpeg->monitored = 0;
-	jpeg_save_markers(cinfo, JPEG_APP0 + 1, jpeg->exif ? EXIF_BYTES : 0);
+	jpeg_save_markers(cinfo, JPEG_APP0 + 1, jpeg->input->exif ? EXIF_BYTES : 0);
 }
 
 static uint64_t round_up(uint64_t number, int multiple)
@@ -172,7 +184,7 @@ static uint64_t round_up(uint64_t number, int multiple)
 	return (number + (unsigned)multiple - 1) / (unsigned)multiple * (unsigned)multiple;
 }
 
-/* What a file of several scans makes the library hold until the last one is read. */
+/* What libjpeg has to hold of a file of several scans until it has read the last one. */
 static uint64_t jpeg_coefficient_bytes(const struct jpeg_decompress_struct *cinfo)
 {
 	uint64_t bytes = 0;
@@ -191,21 +203,19 @@ static void jpeg_check_scans(struct jpeg *jpeg)
 	uint64_t bytes = jpeg_coefficient_bytes(&jpeg->cinfo);
 	if (bytes > limits->max_coefficient_bytes)
 		jpeg_leave(jpeg, fault_say(jpeg->fault, DECODE_E_LIMIT,
-					   "a JPEG of several scans that needs %s bytes of "
+					   "JPEG: a file of several scans that needs %s bytes of "
 					   "coefficients, the limit is %s",
-					   codec_number(bytes).text,
-					   codec_number(limits->max_coefficient_bytes).text));
-	/* The scan whose header has been read is one. */
+					   quote_number(bytes).text,
+					   quote_number(limits->max_coefficient_bytes).text));
+	/* The header of the first scan has been read. */
 	const uint8_t *at = jpeg->source.next_input_byte;
 	unsigned scans =
 		1 + marker_count_scans(at, at + jpeg->source.bytes_in_buffer, limits->max_scans);
 	if (scans > limits->max_scans)
-		jpeg_leave(jpeg,
-			   fault_say(jpeg->fault, DECODE_E_LIMIT,
-				     "a JPEG of more than %u scans, the limit", limits->max_scans));
+		jpeg_leave_scans(jpeg);
 }
 
-/* The first APP1 that calls itself Exif, as Pillow takes it. */
+/* Of the first APP1 marker with EXIF data, as in Pillow. */
 static unsigned jpeg_orientation(const struct jpeg_decompress_struct *cinfo)
 {
 	for (jpeg_saved_marker_ptr at = cinfo->marker_list; at; at = at->next)
@@ -214,45 +224,38 @@ static unsigned jpeg_orientation(const struct jpeg_decompress_struct *cinfo)
 	return 1;
 }
 
-static void jpeg_measure(struct jpeg *jpeg)
-{
-	int32_t scale = (int32_t)jpeg->scale;
-	jpeg->header = jpeg->stored;
-	jpeg->header.width = (jpeg->stored.width + scale - 1) / scale;
-	jpeg->header.height = (jpeg->stored.height + scale - 1) / scale;
-}
-
 static void step_header(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
-	jpeg_end(jpeg);
+	jpeg_reset(jpeg);
 	jpeg_open(jpeg);
 	int r;
-	do /* a file may begin with a stream of tables alone */
+	do /* a file may begin with a datastream of tables alone */
 		r = jpeg_read_header(cinfo, FALSE);
 	while (r == JPEG_HEADER_TABLES_ONLY);
 	if (r == JPEG_SUSPENDED)
 		jpeg_cut_short(jpeg);
 
-	r = codec_check_size(jpeg->input, cinfo->image_width, cinfo->image_height, jpeg->fault);
+	r = limits_check_size(&jpeg->input->limits, cinfo->image_width, cinfo->image_height,
+			      jpeg->fault);
 	if (r)
 		jpeg_leave(jpeg, r);
 	if (cinfo->num_components != 1 && cinfo->num_components != 3 && cinfo->num_components != 4)
 		jpeg_leave(jpeg, fault_say(jpeg->fault, DECODE_E_UNSUPPORTED,
-					   "a JPEG of %d components", cinfo->num_components));
+					   "JPEG: %d components; only 1, 3 and 4 are supported",
+					   cinfo->num_components));
 	if (jpeg_has_multiple_scans(cinfo))
 		jpeg_check_scans(jpeg);
 	jpeg->stored =
 		(struct codec_header){(int32_t)cinfo->image_width, (int32_t)cinfo->image_height,
-				      jpeg->exif ? jpeg_orientation(cinfo) : 1};
-	jpeg_measure(jpeg);
+				      jpeg->input->exif ? jpeg_orientation(cinfo) : 1};
 	jpeg->ready = true;
 }
 
 /* --- the part that is needed --- */
 
-/* A progressive file that lacks its last scans is smoothed across blocks, and the smoothing is not
- * the same at the borders of a part. */
+/* Of a progressive file that lacks its last scans libjpeg smooths the blocks, at the borders of a
+ * part differently from within the whole. */
 static bool jpeg_is_smoothed(const struct jpeg_decompress_struct *cinfo)
 {
 	if (!cinfo->progressive_mode || !cinfo->coef_bits)
@@ -264,16 +267,16 @@ static bool jpeg_is_smoothed(const struct jpeg_decompress_struct *cinfo)
 	return false;
 }
 
-/* Columns: whole iMCUs and one more on each side, so that chroma is upsampled as in the middle of
- * the picture. Rows: the library keeps its own context. */
+/* The area to decode. Columns: whole iMCUs and one more on each side, so that chroma is upsampled
+ * as in the whole picture. Rows: libjpeg keeps the context that it needs. */
 static struct rect jpeg_area(struct jpeg *jpeg, bool whole)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
 	const struct codec_header *header = &jpeg->header;
 	if (whole)
 		return (struct rect){0, 0, header->width, header->height};
-	/* What the library skips is exact at full size only. */
-	if (jpeg->scale > 1)
+	/* libjpeg skips columns and rows without a change of pixels at full size only. */
+	if (jpeg->input->scale > 1)
 		return (struct rect){0, 0, header->width, jpeg->need.y + jpeg->need.height};
 
 	int32_t unit = cinfo->max_h_samp_factor * DCTSIZE;
@@ -296,7 +299,7 @@ static void jpeg_read_rows(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
 	const struct image *image = &jpeg->image;
-	bool ink = cinfo->out_color_components == 4;
+	bool cmyk = cinfo->out_color_components == 4;
 	uint8_t *to = jpeg->pixels->data;
 	int32_t left = image->area.height;
 	while (left > 0) {
@@ -304,12 +307,12 @@ static void jpeg_read_rows(struct jpeg *jpeg)
 		JDIMENSION count = left < ROWS ? (JDIMENSION)left : ROWS;
 		size_t width = (size_t)image->area.width;
 		for (JDIMENSION i = 0; i < count; i++)
-			rows[i] = ink ? jpeg->ink.data + i * width * 4 : to + i * image->stride;
+			rows[i] = cmyk ? jpeg->cmyk.data + i * width * 4 : to + i * image->stride;
 		JDIMENSION got = jpeg_read_scanlines(cinfo, rows, count);
 		if (got == 0)
 			jpeg_cut_short(jpeg);
-		if (ink)
-			ink_to_rgb(jpeg->ink.data, to, width * got);
+		if (cmyk)
+			cmyk_to_rgb(jpeg->cmyk.data, to, width * got);
 		to += got * image->stride;
 		left -= (int32_t)got;
 	}
@@ -333,25 +336,25 @@ static void jpeg_set_up(struct jpeg *jpeg)
 		memory = LONG_MAX - SPARE_MEMORY;
 	cinfo->mem->max_memory_to_use = (long)(memory + SPARE_MEMORY);
 	cinfo->scale_num = 1;
-	cinfo->scale_denom = jpeg->scale;
+	cinfo->scale_denom = jpeg->input->scale;
 	cinfo->out_color_space = cinfo->num_components == 4 ? JCS_CMYK : JCS_RGB;
 }
 
 static void jpeg_make_room(struct jpeg *jpeg, struct rect area)
 {
-	int r = codec_room(&jpeg->header, area, jpeg->pixels, &jpeg->image);
+	int r = codec_reserve(&jpeg->header, area, jpeg->pixels, &jpeg->image);
 	if (r == 0 && jpeg->cinfo.out_color_components == 4)
-		r = buffer_reserve(&jpeg->ink, (size_t)area.width * 4 * ROWS);
+		r = buffer_reserve(&jpeg->cmyk, (size_t)area.width * 4 * ROWS);
 	if (r < 0)
-		jpeg_leave(jpeg, fault_say(jpeg->fault, r, "no memory for the picture"));
+		jpeg_leave(jpeg, fault_say(jpeg->fault, r, "out of memory while decoding"));
 }
 
 static void step_read(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
 	jpeg_set_up(jpeg);
-	/* A file without an end is read to where it breaks off, so that it is found to be cut short
-	 * whichever part of it is asked for. */
+	/* A file without an end marker is decoded whole, so that it fails whichever part of it is
+	 * asked for. */
 	bool whole = !marker_has_end(jpeg->source.next_input_byte, jpeg->source.bytes_in_buffer);
 	if (!jpeg_start_decompress(cinfo))
 		jpeg_cut_short(jpeg);
@@ -361,107 +364,94 @@ static void step_read(struct jpeg *jpeg)
 	jpeg_read_rows(jpeg);
 }
 
-/* --- with an index of the scan, the MCUs that are needed and no others --- */
+/* --- by the seek index: only the MCUs that are needed --- */
 
 static void step_read_indexed(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
 	struct rect part;
 	jpeg_set_up(jpeg);
-	int r = shortcut_shrink(jpeg->shortcut, cinfo, &part);
+	int r = indexed_decode_crop(jpeg->indexed, cinfo, &part);
 	if (r)
 		jpeg_leave(jpeg, r);
 	if (!jpeg_start_decompress(cinfo))
 		jpeg_cut_short(jpeg);
-	shortcut_enter(jpeg->shortcut, cinfo);
+	indexed_decode_attach(jpeg->indexed, cinfo);
 	struct rect area = {part.x, jpeg->need.y, part.width, jpeg->need.height};
 	jpeg_make_room(jpeg, area);
 	jpeg_skip_rows(jpeg, area.y - part.y);
 	jpeg_read_rows(jpeg);
 }
 
-/* --- the doors --- */
+/* --- the codec --- */
 
-int jpeg_new(struct jpeg **out, struct arena *arena)
+static int jpeg_new(void **out)
 {
 	struct jpeg *jpeg = calloc(1, sizeof(*jpeg));
 	if (!jpeg)
 		return -ENOMEM;
-	int r = shortcut_new(&jpeg->shortcut);
+	int r = indexed_decode_new(&jpeg->indexed);
 	if (r) {
 		free(jpeg);
 		return r;
 	}
-	jpeg_pools_init(&jpeg->pools, arena);
 	*out = jpeg;
 	return 0;
 }
 
-void jpeg_free(struct jpeg *jpeg)
+static void jpeg_free(void *state)
 {
+	struct jpeg *jpeg = state;
 	if (!jpeg)
 		return;
-	jpeg_end(jpeg);
 	if (jpeg->made)
 		jpeg->cinfo = jpeg->fresh;
 	jpeg_destroy_decompress(&jpeg->cinfo);
-	buffer_deinit(&jpeg->ink);
-	shortcut_free(jpeg->shortcut);
+	buffer_deinit(&jpeg->cmyk);
+	indexed_decode_free(jpeg->indexed);
 	free(jpeg);
 }
 
-bool jpeg_accepts(const uint8_t *data, size_t size)
+static bool jpeg_accepts(const uint8_t *data, size_t size)
 {
 	return size >= 3 && memcmp(data, "\xFF\xD8\xFF", 3) == 0;
 }
 
-int jpeg_begin(struct jpeg *jpeg, const struct codec_input *input, bool exif,
-	       struct codec_header *out, struct fault *fault)
+static int jpeg_begin(void *state, const struct codec_input *input, struct codec_header *out,
+		      struct fault *fault)
 {
-	jpeg_end(jpeg);
+	struct jpeg *jpeg = state;
 	jpeg->input = input;
-	jpeg->exif = exif;
-	jpeg->scale = 1;
-	jpeg->origin = DECODE_ORIGIN_NULL;
+	jpeg_pools_init(&jpeg->pools, input->arena);
 	int r = jpeg_run(jpeg, step_header, fault);
 	if (r == 0)
-		*out = jpeg->header;
+		*out = jpeg->stored;
 	return r;
 }
 
-void jpeg_set_scale(struct jpeg *jpeg, unsigned scale, struct codec_header *out)
-{
-	jpeg->scale = scale;
-	jpeg_measure(jpeg);
-	*out = jpeg->header;
-}
-
-void jpeg_set_origin(struct jpeg *jpeg, const struct decode_origin *origin)
-{
-	jpeg->origin = *origin;
-}
-
-/* Whether the part could be read by an index; if not, the picture has to be begun again. */
+/* Whether the part could be read by the index; if not, the header has to be read again. */
 static bool jpeg_read_indexed(struct jpeg *jpeg)
 {
 	struct fault ignored;
 	if (jpeg_run(jpeg, step_read_indexed, &ignored) == 0)
 		return true;
-	shortcut_forget(jpeg->shortcut, &jpeg->origin);
+	indexed_decode_discard(jpeg->indexed);
 	return false;
 }
 
-int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct image *out,
-	      struct fault *fault)
+static int jpeg_read(void *state, const struct codec_input *input, struct rect need,
+		     struct buffer *pixels, struct image *out, struct fault *fault)
 {
+	struct jpeg *jpeg = state;
 	int r = 0;
 	bool done = false;
+	jpeg->header = codec_scale(&jpeg->stored, input->scale);
 	jpeg->need = need;
 	jpeg->pixels = pixels;
 	if (!jpeg->ready) /* a second part of the same image: from the start again */
 		r = jpeg_run(jpeg, step_header, fault);
-	if (r == 0 && jpeg->scale == 1 &&
-	    shortcut_find(jpeg->shortcut, &jpeg->cinfo, jpeg->input, &jpeg->origin, need)) {
+	if (r == 0 && input->scale == 1 &&
+	    indexed_decode_find(jpeg->indexed, &jpeg->cinfo, input, need)) {
 		done = jpeg_read_indexed(jpeg);
 		if (!done)
 			r = jpeg_run(jpeg, step_header, fault);
@@ -470,26 +460,35 @@ int jpeg_read(struct jpeg *jpeg, struct rect need, struct buffer *pixels, struct
 		r = jpeg_run(jpeg, step_read, fault);
 	if (r == 0)
 		*out = jpeg->image;
-	jpeg_end(jpeg);
+	jpeg_reset(jpeg);
 	return r;
 }
 
-void jpeg_visit(struct jpeg *jpeg)
+static void jpeg_index(void *state)
 {
-	/* An index knows all rows above those that are needed. */
-	struct rect last = {0, jpeg->header.height - 1, 1, 1};
+	struct jpeg *jpeg = state;
+	/* An index has all rows from the first to the last that is needed. */
+	struct rect last = {0, jpeg->stored.height - 1, 1, 1};
 	if (jpeg->ready)
-		(void)shortcut_find(jpeg->shortcut, &jpeg->cinfo, jpeg->input, &jpeg->origin, last);
+		(void)indexed_decode_find(jpeg->indexed, &jpeg->cinfo, jpeg->input, last);
 }
 
-void jpeg_end(struct jpeg *jpeg)
+static void jpeg_end(void *state)
 {
-	jpeg_pools_reset(&jpeg->pools);
-	jpeg->ready = false;
+	struct jpeg *jpeg = state;
+	jpeg_reset(jpeg);
+	buffer_trim(&jpeg->cmyk, CODEC_KEEP);
+	indexed_decode_trim(jpeg->indexed, CODEC_KEEP);
 }
 
-void jpeg_trim(struct jpeg *jpeg, size_t keep)
-{
-	buffer_trim(&jpeg->ink, keep);
-	shortcut_trim(jpeg->shortcut, keep);
-}
+const struct codec codec_jpeg = {
+	.name = "JPEG",
+	.scales = true,
+	.accepts = jpeg_accepts,
+	.begin = jpeg_begin,
+	.read = jpeg_read,
+	.state_new = jpeg_new,
+	.end = jpeg_end,
+	.state_free = jpeg_free,
+	.index = jpeg_index,
+};

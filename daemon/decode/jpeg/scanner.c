@@ -233,8 +233,8 @@ static int pass_note(struct pass *pass)
 		if (entry.dc[i] != pass->dc[i])
 			return SEEK_INDEX_E_DAMAGED;
 	}
-	seek_index_set(pass->index, &pass->view, pass->row,
-		       (pass->column + SEEK_INDEX_GROUP - 1) / SEEK_INDEX_GROUP, &entry);
+	seek_index_write(pass->index, &pass->view, pass->row,
+			 (pass->column + SEEK_INDEX_GROUP - 1) / SEEK_INDEX_GROUP, &entry);
 	return 0;
 }
 
@@ -355,7 +355,7 @@ static int pass_run(struct pass *pass, uint32_t rows)
 		known = rows - 1;
 	}
 	if (known > pass->view.rows)
-		seek_index_know(pass->index, known);
+		seek_index_publish(pass->index, known);
 	return r;
 }
 

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define SAMPLE_WORDS 64
+#define CHECKSUM_WORDS 64
 
-_Static_assert(sizeof(struct seek_index_header) == 40, "what is kept has no holes");
+_Static_assert(sizeof(struct seek_index_header) == 40, "the stored form has no padding");
 
 /* --- the frame --- */
 
@@ -16,7 +16,7 @@ static bool scan_component_fits(const struct scan_component *component)
 	       component->dc < 4 && component->ac < 4;
 }
 
-int scan_frame_settle(struct scan_frame *frame)
+int scan_frame_complete(struct scan_frame *frame)
 {
 	int32_t h = 1, v = 1;
 	frame->blocks = 0;
@@ -45,7 +45,7 @@ int scan_frame_settle(struct scan_frame *frame)
 
 /* --- the index as bytes --- */
 
-/* What follows from a header. */
+/* The sizes that follow from a header. */
 struct shape {
 	uint32_t groups, rows;
 	size_t entry_bytes;
@@ -67,7 +67,7 @@ static struct shape shape_of(const struct seek_index_header *header)
 	};
 }
 
-/* The bytes up to and with the entry behind so many rows. */
+/* Bytes of an index that covers so many rows, the entry after them included. */
 static size_t shape_bytes(const struct shape *shape, uint32_t rows)
 {
 	return sizeof(struct seek_index_header) +
@@ -82,7 +82,7 @@ static struct seek_index_header header_at(const uint8_t *bytes)
 	return header;
 }
 
-/* The only word that changes while others look. */
+/* The only word that changes while other threads read. */
 static uint32_t *known_at(const uint8_t *index)
 {
 	return (uint32_t *)(void *)(uintptr_t)(index + offsetof(struct seek_index_header, known));
@@ -94,20 +94,20 @@ static uint32_t known_now(const uint8_t *index)
 }
 
 /*
- * A few words of the scan, all over it. Where the bits of an MCU change, all that follow move:
- * other bytes that leave these as they are leave the entries right, too.
+ * A checksum of a few words spread over the scan. If the bits of an MCU change in number, all later
+ * bits move, so a change that leaves these words as they are most likely leaves the entries valid.
  */
-static uint64_t scan_sample(const uint8_t *scan, size_t size)
+static uint64_t scan_checksum(const uint8_t *scan, size_t size)
 {
-	uint64_t sample = size;
-	for (size_t i = 0; i < SAMPLE_WORDS && size >= sizeof(uint64_t); i++) {
+	uint64_t checksum = size;
+	for (size_t i = 0; i < CHECKSUM_WORDS && size >= sizeof(uint64_t); i++) {
 		uint64_t word;
 		size_t last = size - sizeof(word);
-		memcpy(&word, scan + last * i / (SAMPLE_WORDS - 1), sizeof(word));
-		sample = (sample ^ word) * 0x9E3779B97F4A7C15u;
-		sample ^= sample >> 32;
+		memcpy(&word, scan + last * i / (CHECKSUM_WORDS - 1), sizeof(word));
+		checksum = (checksum ^ word) * 0x9E3779B97F4A7C15u;
+		checksum ^= checksum >> 32;
 	}
-	return sample;
+	return checksum;
 }
 
 static struct seek_index_header seek_index_header_of(const struct scan_frame *frame,
@@ -117,7 +117,7 @@ static struct seek_index_header seek_index_header_of(const struct scan_frame *fr
 		.magic = SEEK_INDEX_MAGIC,
 		.file_bytes = (uint32_t)size,
 		.offset = frame->offset,
-		.sample = scan_sample(data + frame->offset, size - frame->offset),
+		.checksum = scan_checksum(data + frame->offset, size - frame->offset),
 		.width = (uint16_t)frame->width,
 		.height = (uint16_t)frame->height,
 		.components = (uint8_t)frame->components,
@@ -138,7 +138,8 @@ int seek_index_begin(struct buffer *out, const struct scan_frame *frame, const u
 	if (buffer_reserve(out, header.bytes))
 		return -ENOMEM;
 	memcpy(out->data, &header, sizeof(header));
-	memset(out->data + sizeof(header), 0, shape.entry_bytes); /* the scan's start */
+	memset(out->data + sizeof(header), 0,
+	       shape.entry_bytes); /* the entry of the scan's start */
 	out->size = header.bytes;
 	return 0;
 }
@@ -173,7 +174,7 @@ int seek_index_copy(struct buffer *out, const uint8_t *index)
 	return 0;
 }
 
-void seek_index_start(uint8_t *index, const uint8_t *bytes)
+void seek_index_init(uint8_t *index, const uint8_t *bytes)
 {
 	struct seek_index_header header;
 	memcpy(&header, bytes, sizeof(header));
@@ -181,7 +182,7 @@ void seek_index_start(uint8_t *index, const uint8_t *bytes)
 	memcpy(index, bytes, shape_bytes(&shape, header.known));
 }
 
-void seek_index_grow(uint8_t *index, const uint8_t *bytes)
+void seek_index_merge(uint8_t *index, const uint8_t *bytes)
 {
 	struct seek_index_header header;
 	memcpy(&header, bytes, sizeof(header));
@@ -221,8 +222,8 @@ struct seek_index_entry seek_index_at(const struct seek_index *index, uint32_t r
 	return entry;
 }
 
-void seek_index_set(uint8_t *index, const struct seek_index *view, uint32_t row, uint32_t group,
-		    const struct seek_index_entry *entry)
+void seek_index_write(uint8_t *index, const struct seek_index *view, uint32_t row, uint32_t group,
+		      const struct seek_index_entry *entry)
 {
 	uint8_t *to = index + sizeof(struct seek_index_header) +
 		      ((size_t)row * view->groups + group) * view->entry_bytes;
@@ -230,7 +231,7 @@ void seek_index_set(uint8_t *index, const struct seek_index *view, uint32_t row,
 	memcpy(to + sizeof(entry->bit), entry->dc, view->entry_bytes - sizeof(entry->bit));
 }
 
-void seek_index_know(uint8_t *index, uint32_t rows)
+void seek_index_publish(uint8_t *index, uint32_t rows)
 {
 	__atomic_store_n(known_at(index), rows, __ATOMIC_RELEASE);
 }

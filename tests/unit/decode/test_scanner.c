@@ -48,7 +48,7 @@ static struct scan_frame frame_of(const struct picture *picture, int width, int 
 		}
 		at += 2 + length;
 	}
-	assert_int_equal(scan_frame_settle(&frame), 0);
+	assert_int_equal(scan_frame_complete(&frame), 0);
 	return frame;
 }
 
@@ -186,7 +186,7 @@ static void walk(struct subject *subject)
 			if (column % SEEK_INDEX_GROUP == 0 || column == frame->columns)
 				expect(&reader, &entry, to += entry_bytes, entry_bytes);
 		}
-	seek_index_know(subject->expected.data, frame->rows);
+	seek_index_publish(subject->expected.data, frame->rows);
 }
 
 static void subject_init(struct subject *subject, int width, int height, int components)

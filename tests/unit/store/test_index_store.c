@@ -70,7 +70,7 @@ static size_t index_of(uint64_t sample, uint8_t *out)
 				   .component = {{1, 1, 0, 0}}};
 	struct buffer buffer = BUFFER_NULL;
 	uint8_t data[64] = {(uint8_t)sample};
-	assert_int_equal(scan_frame_settle(&frame), 0);
+	assert_int_equal(scan_frame_complete(&frame), 0);
 	assert_int_equal(seek_index_begin(&buffer, &frame, data, sizeof(data)), 0);
 	size_t size = buffer.size;
 	memcpy(out, buffer.data, size);

@@ -12,8 +12,8 @@
 #include <jpeglib.h>
 
 #include "decode/decode.h"
+#include "decode/jpeg/indexed_decode.h"
 #include "decode/jpeg/seek_index_set.h"
-#include "decode/jpeg/shortcut.h"
 
 #define WIDTH 331
 #define HEIGHT 77
@@ -141,7 +141,7 @@ static bool picture_is_equal(int h, int v)
 
 int decoder_self_test(struct fault *fault)
 {
-	if (!shortcut_built_in)
+	if (!indexed_decode_built_in)
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
 				 "it was built without libjpeg-turbo's jpegint.h");
 	if (picture_is_equal(2, 2) && picture_is_equal(2, 1) && picture_is_equal(1, 1) &&

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "decode/limits.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/quote.h"
+
+int limits_check_size(const struct decode_limits *limits, uint64_t width, uint64_t height,
+		      struct fault *fault)
+{
+	if (width == 0 || height == 0)
+		return fault_say(fault, DECODE_E_CORRUPT,
+				 "the image is empty: %" PRIu64 "x%" PRIu64 " pixels", width,
+				 height);
+	if (width > INT32_MAX || height > INT32_MAX || width * height > limits->max_pixels)
+		return fault_say(fault, DECODE_E_LIMIT,
+				 "%" PRIu64 "x%" PRIu64 " = %s pixels, the limit is %s", width,
+				 height, quote_number(width * height).text,
+				 quote_number(limits->max_pixels).text);
+	return 0;
+}
+
+int limits_check_time(const struct decode_limits *limits, uint64_t start_ns, struct fault *fault)
+{
+	unsigned limit = limits->deadline_ms;
+	if (limit == 0)
+		return 0;
+	uint64_t used = (clock_thread_ns() - start_ns) / 1000000u;
+	if (used < limit)
+		return 0;
+	return fault_say(fault, DECODE_E_LIMIT,
+			 "decoding stopped after %" PRIu64 " ms of CPU time, the limit is %u ms",
+			 used, limit);
+}
