@@ -11,9 +11,8 @@ static uint32_t threshold_of(double share)
 	return threshold >= UINT32_MAX ? UINT32_MAX : (uint32_t)threshold;
 }
 
-/* Give each entry that has too little what one that has too much can spare. Both lists stand in
- * `order`, the small ones from its start, the large ones from its end: what came last goes first.
- */
+/* Fill each entry of less than the average share from one of more. `order` holds two stacks: the
+ * small entries from its start, the large ones from its end. */
 static void alias_fill(struct alias *table, double *share, uint32_t *order, uint64_t count)
 {
 	uint64_t small = 0, large = count;

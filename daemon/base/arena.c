@@ -20,7 +20,7 @@ static size_t arena_whole(size_t size)
 	return ((size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1)) + ARENA_ALIGN;
 }
 
-/* A new block on top, with room for more of the same. */
+/* Add a block with room for `room` bytes at least. */
 static struct arena_block *arena_add(struct arena *arena, size_t room)
 {
 	if (room < BLOCK_LEAST)
@@ -78,7 +78,7 @@ void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t size)
 	return piece;
 }
 
-/* What took several blocks takes one the next time. */
+/* If several blocks were needed, replace them by one of their size. */
 void arena_reset(struct arena *arena)
 {
 	struct arena_block *block = arena->blocks;
@@ -90,7 +90,7 @@ void arena_reset(struct arena *arena)
 	}
 	arena_deinit(arena);
 	if (taken > 0 && taken <= ARENA_KEEP)
-		arena_add(arena, taken); /* without it: at the next need */
+		arena_add(arena, taken); /* if it fails: arena_take() tries again */
 }
 
 void arena_deinit(struct arena *arena)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrays that grow by half and are cut to size at the end. Plain memory of the caller; any thread.
- *	ARRAY_RESERVE(array, capacity, need): room for `need` entries; 0 or -ENOMEM
- *	ARRAY_SHRINK(array, capacity, need): give back what is behind `need` entries
- * where `array` is a pointer and `capacity` a uint64_t, both lvalues.
+ * Growing arrays: the capacity grows by half. Plain memory of the caller, free(); any thread.
+ *	ARRAY_RESERVE(array, capacity, need): make room for `need` entries; 0 or -ENOMEM
+ *	ARRAY_SHRINK(array, capacity, need): free the room after `need` entries
+ * `array` is a pointer and `capacity` a uint64_t, both lvalues.
  */
 #ifndef STOKER_BASE_ARRAY_H
 #define STOKER_BASE_ARRAY_H

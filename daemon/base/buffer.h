@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A block of bytes that grows and is reused: a file's content, a decoder's scratch. BUFFER_SLACK
- * readable bytes stand behind `capacity`, so that vector code may read past the end. One owner at a
- * time; any thread.
+ * A block of bytes that grows and is reused: the contents of a file, scratch memory of a decoder.
+ * BUFFER_SLACK readable bytes follow `capacity`, so that vector code may read past the end. One
+ * owner at a time; any thread.
  */
 #ifndef STOKER_BASE_BUFFER_H
 #define STOKER_BASE_BUFFER_H
@@ -20,11 +20,11 @@ struct buffer {
 
 #define BUFFER_NULL ((struct buffer){0})
 
-/* Make room for `capacity` bytes; what was in it is lost if it has to grow. 0 or -ENOMEM. */
+/* Make room for `capacity` bytes; the contents are lost if it has to grow. 0 or -ENOMEM. */
 int buffer_reserve(struct buffer *buffer, size_t capacity);
-/* Give its memory back if it is more than `keep` bytes: one large picture was enough. */
+/* Free its memory if it has more than `keep` bytes. */
 void buffer_trim(struct buffer *buffer, size_t keep);
-#define BUFFER_KEEP ((size_t)16 << 20)	   /* of scratch memory, from one picture to the next */
+#define BUFFER_KEEP ((size_t)16 << 20)	   /* scratch memory kept between pictures */
 void buffer_deinit(struct buffer *buffer); /* may be called twice, and on BUFFER_NULL */
 
 #endif

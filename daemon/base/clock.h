@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Time since some start in nanoseconds, never backwards, blind to the wall clock. Any thread. */
+/* Clocks in nanoseconds. Any thread. */
 #ifndef STOKER_BASE_CLOCK_H
 #define STOKER_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
+/* Monotonic time since an unspecified start; not the time of day. */
 static inline uint64_t clock_ns(void)
 {
 	struct timespec now;

@@ -11,7 +11,7 @@ static const char *const names[] = {"plain", "avx2", "avx512"};
 #include <cpuid.h>
 #include <stdbool.h>
 
-/* Not every compiler's __builtin_cpu_supports() knows the name. */
+/* Not every compiler's __builtin_cpu_supports() knows "f16c". */
 static bool has_f16c(void)
 {
 	unsigned a, b, c, d;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * 128-bit digests (XXH3-128, for identity, not against forgery): fingerprints of datasets, hashes
- * of pipelines and streams. Plain memory of the caller; any thread. The door to xxhash.
+ * 128-bit digests: fingerprints of datasets, hashes of pipelines and streams. XXH3-128, which tells
+ * contents apart but does not resist forgery. The only user of xxhash in the daemon. Plain memory
+ * of the caller; any thread.
  */
 #ifndef STOKER_BASE_DIGEST_H
 #define STOKER_BASE_DIGEST_H
@@ -14,7 +15,7 @@ struct digest {
 	uint8_t bytes[16]; /* XXH128's canonical (big-endian) form: the same on every machine */
 };
 
-struct digest_state; /* for what does not lie in one piece */
+struct digest_state; /* for data that comes in pieces */
 
 struct digest digest_of(const void *data, size_t size);
 int digest_begin(struct digest_state **out); /* 0 or -ENOMEM */

@@ -3,7 +3,7 @@
 
 #include "base/order.h"
 
-/* The window that a place is in. */
+/* The window of a place: its number, its first place, how many places it has. */
 struct window {
 	uint64_t number, first, size;
 };
@@ -12,7 +12,7 @@ static struct window echo_window(const struct echo *echo, uint64_t place)
 {
 	uint64_t windows = (echo->n - 1) / echo->window + 1;
 	uint64_t size = echo->n / windows, longer = echo->n % windows;
-	uint64_t before = longer * (size + 1); /* the places of windows that have one more */
+	uint64_t before = longer * (size + 1); /* places in the windows that have one more */
 	if (place < before)
 		return (struct window){place / (size + 1), place / (size + 1) * (size + 1),
 				       size + 1};
@@ -20,7 +20,7 @@ static struct window echo_window(const struct echo *echo, uint64_t place)
 	return (struct window){longer + number, before + number * size, size};
 }
 
-/* One half of a window in one of its turns: an order of its own. */
+/* The order of one half of a window in one turn. */
 struct half {
 	uint64_t seed, first, size;
 };

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a name ends in, which tells what a file is. Pure; any thread.
- */
+/* File name suffixes: ".npy", ".tar.gz". Pure; any thread. */
 #ifndef STOKER_BASE_ENDING_H
 #define STOKER_BASE_ENDING_H
 
 #include <stdbool.h>
 #include <string.h>
 
-/* More than the ending has to be there: ".npy" is a name without one. */
+/* Whether a name has this suffix and something before it: not ".npy" alone. */
 static inline bool ends_in(const char *name, const char *ending)
 {
 	size_t size = strlen(name), ending_size = strlen(ending);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exp, log, sin and cos from additions, multiplications and divisions alone, so that a drawn
- * parameter and a filter's weights are the same on every machine and libc (libm's differ in the
- * last bit). Error below 1e-15 on the ranges that transforms use: relative for exp and log,
- * absolute for sin and cos. Compiled without contraction. Any thread.
+ * Reproducible exp, log, sin and cos: from additions, multiplications and divisions alone, so that
+ * random parameters and filter weights have the same bits on every machine and libc (versions of
+ * libm differ in the last bit). Error below 1e-15 on the ranges that transforms use: relative for
+ * exp and log, absolute for sin and cos. Compiled without fused multiply-add. Pure; any thread.
  */
 #ifndef STOKER_BASE_EXACT_H
 #define STOKER_BASE_EXACT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pixels on their way from the decoder to the slot: always RGB, 3 bytes a pixel, packed in rows.
- * Borrowed memory; whoever made the image says how long it lives.
+ * An image in memory: RGB, 3 bytes a pixel, rows packed. What a decoder gives and transforms take.
+ * The memory is borrowed; whoever returns an image says how long it lives. Any thread.
  */
 #ifndef STOKER_BASE_IMAGE_H
 #define STOKER_BASE_IMAGE_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one picture, as Pillow has it: no more are decoded, or made in between. */
+/* The most pixels of one picture, decoded or intermediate; where Pillow gives an error, too. */
 #define IMAGE_PIXELS_MAX 178956970u
 
 struct rect {
@@ -17,9 +17,9 @@ struct rect {
 };
 
 /*
- * A part of a picture that is `width` x `height` as a whole: `pixels` points at the pixel
- * (area.x, area.y), rows are `stride` bytes apart, and only `area` may be read. BUFFER_SLACK bytes
- * behind the last row are readable (their value means nothing).
+ * The part `area` of a picture of `width` x `height`: `pixels` points at the pixel (area.x,
+ * area.y), rows are `stride` bytes apart. BUFFER_SLACK bytes after the last row are readable; their
+ * values mean nothing.
  */
 struct image {
 	const uint8_t *pixels;

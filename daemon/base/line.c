@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CAPACITY (2 * LINE_MAX_BYTES + 4) /* a line, its end, what was read ahead, a NUL */
+#define CAPACITY (2 * LINE_MAX_BYTES + 4) /* a line, its end, bytes read ahead, a NUL */
 
 int line_reader_init(struct line_reader *reader, int fd, bool quotes)
 {
@@ -21,7 +21,7 @@ void line_reader_deinit(struct line_reader *reader)
 	*reader = LINE_READER_NULL;
 }
 
-/* Read more behind what is there. 0, also at the end of the file, or LINE_E_READ. */
+/* Read more of the file. 0, at the end of the file, too, or LINE_E_READ. */
 static int line_fill(struct line_reader *reader)
 {
 	size_t held = reader->end - reader->start;
@@ -39,8 +39,8 @@ static int line_fill(struct line_reader *reader)
 	return 0;
 }
 
-/* Where the line ends, seen from its start at `data`; `*scanned` and `*quoted` carry over from one
- * piece of it to the next. False if the end is not there yet. */
+/* Find the end of the line; `*scanned` is its length, and with `*quoted` the state of the search
+ * when more of the line has been read. False if its end has not been read. */
 static bool line_find_end(const struct line_reader *reader, size_t *scanned, bool *quoted)
 {
 	const char *from = reader->data + reader->start;
@@ -54,7 +54,8 @@ static bool line_find_end(const struct line_reader *reader, size_t *scanned, boo
 		char byte = from[*scanned], before = *scanned ? from[*scanned - 1] : ',';
 		if (byte == '\n' && !*quoted)
 			return true;
-		/* Opens at the start of a field, closes, and opens again if it was half of "". */
+		/* A quote opens at the start of a field, closes, and opens again if it is half of
+		 * "". */
 		if (byte == '"')
 			*quoted = !*quoted && (before == ',' || before == '"');
 	}
@@ -68,7 +69,7 @@ static void line_skip_mark(struct line_reader *reader)
 		reader->start += 3;
 }
 
-/* Give out `size` bytes at the start, whose end is there. */
+/* Return the first `size` bytes as a line. */
 static int line_give(struct line_reader *reader, size_t size, char **line_out, size_t *size_out)
 {
 	char *line = reader->data + reader->start;
@@ -94,7 +95,7 @@ int line_next(struct line_reader *reader, char **line_out, size_t *size_out)
 	bool quoted = false;
 	reader->line = reader->next_line;
 	if (reader->line == 1 && reader->end < 3 && !reader->ended) {
-		/* A mark may come in pieces. */
+		/* read() may return less than the mark. */
 		while (reader->end < 3 && !reader->ended) {
 			if (line_fill(reader))
 				return LINE_E_READ;
@@ -125,8 +126,8 @@ const char *line_words(int condition)
 	case LINE_E_LONG:
 		return "the line is longer than 65536 bytes";
 	case LINE_E_NUL:
-		return "the line has a NUL byte: the file is no text, or text as UTF-16; save it "
-		       "as UTF-8";
+		return "the line has a NUL byte: the file is not text, or is UTF-16; save it as "
+		       "UTF-8";
 	case LINE_E_QUOTE:
 		return "a quote (\") is opened here and never closed";
 	default:

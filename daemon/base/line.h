@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A text file, line by line, in bounded memory: a line has at most LINE_MAX bytes. Takes LF and
- * CRLF, a UTF-8 byte order mark at the start and a last line without an end. Bytes above 127 are
- * bytes. Owns its buffer, borrows the descriptor; one thread.
+ * Reads a text file line by line, in bounded memory: a line has at most LINE_MAX_BYTES. Accepts LF
+ * and CRLF, a UTF-8 byte order mark at the start, and a last line without a line end. Does not
+ * check the encoding. Owns its buffer, borrows the descriptor; one thread at a time.
  */
 #ifndef STOKER_BASE_LINE_H
 #define STOKER_BASE_LINE_H
@@ -15,19 +15,18 @@
 
 enum {
 	LINE_E_LONG = 1, /* a line longer than LINE_MAX_BYTES */
-	LINE_E_NUL,	 /* a NUL byte: no text */
-	LINE_E_QUOTE,	 /* a quote is not closed before the file ends */
+	LINE_E_NUL,	 /* a NUL byte: not a text file */
+	LINE_E_QUOTE,	 /* a quote is still open at the end of the file */
 	LINE_E_READ,	 /* the file cannot be read: errno says why */
 };
 
 struct line_reader {
 	int fd;
-	bool quotes; /* in: a line goes on while a "quote" is open (CSV) */
+	bool quotes; /* CSV: a line continues while a "quote" is open */
 	bool ended;
 	char *data; /* owned */
 	size_t start, end;
-	uint64_t
-		line; /* number of the line given out last, or at fault; of its first, if several */
+	uint64_t line; /* number of the line returned last, or at fault; its first, if several */
 	uint64_t next_line;
 };
 #define LINE_READER_NULL ((struct line_reader){.fd = -1})
@@ -35,11 +34,11 @@ struct line_reader {
 int line_reader_init(struct line_reader *reader, int fd, bool quotes); /* 0 or -ENOMEM */
 void line_reader_deinit(struct line_reader *reader);
 
-/* The next line without its end, borrowed until the next call, terminated by a NUL behind it;
- * *line_out is NULL after the last. 0 or a condition. */
+/* The next line without its line end, terminated by a NUL, borrowed until the next call; *line_out
+ * is NULL after the last. 0 or a condition. */
 int line_next(struct line_reader *reader, char **line_out, size_t *size_out);
 
-/* What a condition means, in words for people. */
+/* The message for people of a condition. */
 const char *line_words(int condition);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A doubly linked list whose links live in its members: no allocation, removal in one step. The
- * head is a link too. One thread at a time.
+ * An intrusive doubly linked list: the links are members of the listed structs, so nothing is
+ * allocated and removal is O(1). The head is a link, too. One thread at a time.
  */
 #ifndef STOKER_BASE_LIST_H
 #define STOKER_BASE_LIST_H
@@ -31,7 +31,7 @@ static inline void list_append(struct list *list, struct list *link)
 	list->prev = link;
 }
 
-/* Leaves the link empty, so that it may be removed again. */
+/* The link is empty afterwards: to remove it again does nothing. */
 static inline void list_remove(struct list *link)
 {
 	link->prev->next = link->next;
@@ -41,7 +41,7 @@ static inline void list_remove(struct list *link)
 
 #define list_entry(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
 
-/* `entry` may be removed, but no other, while the list is walked. */
+/* The current `entry` may be removed while the list is walked, but no other. */
 #define list_for_each(entry, next_entry, list, type, member)                                       \
 	for (type *entry = list_entry((list)->next, type, member),                                 \
 		  *next_entry = list_entry(entry->member.next, type, member);                      \

@@ -38,7 +38,7 @@ void log_line(enum log_level level, const char *format, ...)
 		if ((unsigned char)line[i] < ' ')
 			line[i] = '?';
 	line[at++] = '\n';
-	/* A log that cannot be written is nowhere to be reported; the daemon's work goes on. */
+	/* A log that cannot be written cannot be reported either; the daemon goes on. */
 	if (write(STDERR_FILENO, line, (size_t)at) < 0) {
 	}
 	errno = saved;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's log: one line an event on stderr, with systemd's <N> priority prefix when stderr is
- * the journal. Loop thread and main only: code of base/ and work/ returns faults, it does not log.
- * Keeps errno.
+ * The daemon's log: one line per event on stderr, with systemd's <N> priority prefix when stderr is
+ * the journal. Only the loop thread and main log; the rooms below them return faults. Keeps errno.
  */
 #ifndef STOKER_BASE_LOG_H
 #define STOKER_BASE_LOG_H
@@ -14,7 +13,7 @@ enum log_level {
 	LOG_LEVEL_DEBUG = 7,
 };
 
-void log_set_level(enum log_level level); /* lines above it are dropped; INFO at start */
+void log_set_level(enum log_level level); /* less important lines are dropped; initially INFO */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -5,7 +5,7 @@
 
 #define ORDER_ROUNDS 8
 
-/* One round: half the bits, mixed with the key of this order and the number of the round. */
+/* The round function: half the bits, mixed with the round's key. */
 static uint64_t order_mix(uint64_t half, uint64_t key)
 {
 	uint64_t z = half ^ key; /* the finaliser of splitmix64 (Steele, Lea, Flood, 2014) */
@@ -22,7 +22,7 @@ static struct order_keys order_keys(uint64_t seed, uint32_t epoch)
 {
 	struct order_keys keys;
 	for (uint32_t i = 0; i < ORDER_ROUNDS; i += 2) {
-		/* The last word keeps the order's counters apart from every sample's draws. */
+		/* The last word keeps these counters apart from those of the samples' draws. */
 		const uint32_t counter[4] = {i, epoch, 0, 0xFFFFFFFFu};
 		struct philox bits = philox(seed, counter);
 		keys.round[i] = (uint64_t)bits.word[1] << 32 | bits.word[0];
@@ -31,7 +31,7 @@ static struct order_keys order_keys(uint64_t seed, uint32_t epoch)
 	return keys;
 }
 
-/* Half the bits of the smallest domain of a network that has room for n. */
+/* Half the bits of the smallest domain that holds n. */
 static unsigned order_half(uint64_t n)
 {
 	unsigned half = 1;
@@ -46,7 +46,7 @@ uint64_t order_at(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position)
 	const uint64_t mask = ((uint64_t)1 << half) - 1;
 	const struct order_keys keys = order_keys(seed, epoch);
 	uint64_t at = position;
-	do { /* the domain is under 4n: under four turns on average */
+	do { /* the domain is less than 4n: less than four iterations on average */
 		uint64_t left = at >> half, right = at & mask;
 		for (int i = 0; i < ORDER_ROUNDS; i++) {
 			uint64_t next = left ^ (order_mix(right, keys.round[i]) & mask);
@@ -64,7 +64,7 @@ uint64_t order_find(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t index)
 	const uint64_t mask = ((uint64_t)1 << half) - 1;
 	const struct order_keys keys = order_keys(seed, epoch);
 	uint64_t at = index;
-	do { /* the same walk backwards: what lay outside on the way there lies outside here */
+	do { /* the same walk backwards; its steps are outside [0, n), too */
 		uint64_t left = at >> half, right = at & mask;
 		for (int i = ORDER_ROUNDS - 1; i >= 0; i--) {
 			uint64_t before = right ^ (order_mix(left, keys.round[i]) & mask);
@@ -78,7 +78,7 @@ uint64_t order_find(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t index)
 
 uint64_t order_seed_for(uint64_t seed, enum order_purpose purpose, uint32_t epoch, uint64_t number)
 {
-	/* Beside the order's own counters, and as far from every sample's draws. */
+	/* Apart from the counters of order_keys() and of the samples' draws. */
 	const uint32_t counter[4] = {(uint32_t)number, epoch, (uint32_t)(number >> 32),
 				     0xFFFFFFFEu - (uint32_t)purpose};
 	struct philox bits = philox(seed, counter);

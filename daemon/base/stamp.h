@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What tells a file's content at one time from its content at another, short of reading it. */
+/*
+ * A stamp of a file: size, modification time and inode, to notice that its content has changed
+ * without reading it. Pure; any thread. Knows no file system.
+ */
 #ifndef STOKER_BASE_STAMP_H
 #define STOKER_BASE_STAMP_H
 
@@ -17,13 +20,13 @@ static inline bool stamp_equal(const struct stamp *a, const struct stamp *b)
 	return a->size == b->size && a->mtime_ns == b->mtime_ns && a->inode == b->inode;
 }
 
-/* The same in a number that is not 0, for who has to remember many. */
+/* A hash of the stamp that is never 0, for tables of many files. */
 static inline uint64_t stamp_mark(const struct stamp *stamp)
 {
 	const uint64_t parts[] = {stamp->size, (uint64_t)stamp->mtime_ns, stamp->inode};
 	uint64_t mark = 0;
 	for (unsigned i = 0; i < 3; i++) {
-		mark = (mark ^ parts[i]) * 0x9E3779B97F4A7C15u; /* odd: nothing is lost */
+		mark = (mark ^ parts[i]) * 0x9E3779B97F4A7C15u; /* odd: a bijection */
 		mark ^= mark >> 32;
 	}
 	return mark ? mark : 1;

@@ -16,11 +16,11 @@
 #include "base/ending.h"
 #include "store/index_store_file.h"
 
-#define ENDING ".index"
-#define FITTED ".fit"
-#define FRESH ".new"
+#define INDEX_SUFFIX ".index"
+#define STATISTICS_SUFFIX ".fit"
+#define NEW_SUFFIX ".new"
 #define NAME_MAX_ 144
-#define STALE_S 3600 /* nobody writes one file for so long: who began it is dead */
+#define STALE_S 3600 /* an unfinished file of this age is of a process that died */
 
 struct index_store {
 	int fd;
@@ -36,31 +36,29 @@ static void name_of(char *out, const struct digest *fingerprint, const char *end
 	snprintf(out, NAME_MAX_, "%s%s", hex, ending);
 }
 
-/* Whoever may write here could have us take an index for a picture's that is none of it. */
-static int index_store_check(const struct index_store *index_store, const char *path,
-			     struct fault *fault)
+/* Only the daemon's user may write the directory: a forged index would give wrong pixels. */
+static int index_store_check(const struct index_store *store, const char *path, struct fault *fault)
 {
 	struct stat stat;
-	if (fstat(index_store->fd, &stat) < 0)
+	if (fstat(store->fd, &stat) < 0)
 		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", path, strerror(errno));
 	if (stat.st_uid != geteuid())
 		return fault_say(fault, INDEX_STORE_E_SYSTEM,
-				 "%s belongs to uid %u, not to us (%u)", path,
+				 "%s is owned by uid %u, not by the daemon's uid %u", path,
 				 (unsigned)stat.st_uid, (unsigned)geteuid());
 	if (stat.st_mode & (S_IWGRP | S_IWOTH))
 		return fault_say(fault, INDEX_STORE_E_SYSTEM,
-				 "others may write to %s: chmod go-w it", path);
+				 "%s may be written by other users: chmod go-w %s", path, path);
 	return 0;
 }
 
-/* One look at all files of ours: what nobody finished goes; the others are summed up, and the
- * oldest of them found. */
-static uint64_t index_store_survey(const struct index_store *index_store, const char *spare,
-				   char *oldest)
+/* Walk the files once: delete unfinished ones of dead processes, add up the sizes of the others,
+ * and find the least recently used of them but `spare`. */
+static uint64_t index_store_survey(const struct index_store *store, const char *spare, char *oldest)
 {
 	uint64_t bytes = 0;
 	struct timespec least = {0};
-	int fd = openat(index_store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
 	oldest[0] = '\0';
 	if (!folder && fd >= 0)
@@ -69,11 +67,11 @@ static uint64_t index_store_survey(const struct index_store *index_store, const 
 		struct stat stat;
 		const char *name = entry->d_name;
 		if (strlen(name) >= NAME_MAX_ ||
-		    fstatat(index_store->fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		    fstatat(store->fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (ends_in(name, FRESH) && stat.st_mtime < time(NULL) - STALE_S)
-			unlinkat(index_store->fd, name, 0);
-		if (!ends_in(name, ENDING) && !ends_in(name, FITTED))
+		if (ends_in(name, NEW_SUFFIX) && stat.st_mtime < time(NULL) - STALE_S)
+			unlinkat(store->fd, name, 0);
+		if (!ends_in(name, INDEX_SUFFIX) && !ends_in(name, STATISTICS_SUFFIX))
 			continue;
 		bytes += (uint64_t)stat.st_size;
 		bool older = stat.st_mtim.tv_sec < least.tv_sec ||
@@ -89,65 +87,64 @@ static uint64_t index_store_survey(const struct index_store *index_store, const 
 	return bytes;
 }
 
-/* Room by the oldest; `spare` stays. */
-static void index_store_trim(const struct index_store *index_store, const char *spare)
+/* Delete the least recently used files, but not `spare`, until the rest is within the limit. */
+static void index_store_trim(const struct index_store *store, const char *spare)
 {
 	char oldest[NAME_MAX_];
-	while (index_store_survey(index_store, spare, oldest) > index_store->limit && oldest[0])
-		if (unlinkat(index_store->fd, oldest, 0) < 0)
+	while (index_store_survey(store, spare, oldest) > store->limit && oldest[0])
+		if (unlinkat(store->fd, oldest, 0) < 0)
 			return;
 }
 
 int index_store_open(struct index_store **out, const char *path, uint64_t limit,
 		     struct fault *fault)
 {
-	struct index_store *index_store = calloc(1, sizeof(*index_store));
-	if (!index_store)
+	struct index_store *store = calloc(1, sizeof(*store));
+	if (!store)
 		return fault_say(fault, -ENOMEM, "out of memory");
-	index_store->limit = limit;
+	store->limit = limit;
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		index_store->fd = -1;
+		store->fd = -1;
 	else
-		index_store->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = index_store->fd < 0
+		store->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = store->fd < 0
 			? fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", path, strerror(errno))
-			: index_store_check(index_store, path, fault);
+			: index_store_check(store, path, fault);
 	if (r) {
-		index_store_close(index_store);
+		index_store_close(store);
 		return r;
 	}
-	index_store_trim(index_store, "");
-	*out = index_store;
+	index_store_trim(store, "");
+	*out = store;
 	return 0;
 }
 
-void index_store_close(struct index_store *index_store)
+void index_store_close(struct index_store *store)
 {
-	if (!index_store)
+	if (!store)
 		return;
-	if (index_store->fd >= 0)
-		close(index_store->fd);
-	free(index_store);
+	if (store->fd >= 0)
+		close(store->fd);
+	free(store);
 }
 
 /* -- one file ----------------------------------------------------------------------------- */
 
-/* Put the file's name before the words. */
+/* Prefix the words with the file's name. */
 static int say_name(struct fault *fault, int condition, const char *name)
 {
 	struct fault words = *fault;
 	return fault_say(fault, condition, "%s: %s", name, words.text);
 }
 
-int index_store_load(struct index_store *index_store, const struct index_store_key *key,
+int index_store_load(struct index_store *store, const struct index_store_key *key,
 		     struct seek_index_set *seek_indexes, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault)
 {
 	char name[NAME_MAX_];
-	name_of(name, &key->fingerprint, ENDING);
-	/* Neither a link nor a FIFO that would have us wait. */
-	int fd = openat(index_store->fd, name,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	name_of(name, &key->fingerprint, INDEX_SUFFIX);
+	/* No symbolic link, and no waiting for the writer of a FIFO. */
+	int fd = openat(store->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return INDEX_STORE_E_NONE;
 	if (fd < 0)
@@ -155,54 +152,53 @@ int index_store_load(struct index_store *index_store, const struct index_store_k
 	struct stat stat;
 	int r;
 	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid())
-		r = fault_say(fault, INDEX_STORE_E_OTHER, "it is no file of ours");
+		r = fault_say(fault, INDEX_STORE_E_OTHER,
+			      "not a regular file of the daemon's user");
 	else
 		r = index_store_file_read(fd, key, seek_indexes, until, out, fault);
-	(void)futimens(fd, NULL); /* in use: what goes is what was not for the longest time */
+	(void)futimens(fd, NULL); /* the time of last use, for index_store_trim() */
 	close(fd);
 	return r ? say_name(fault, r, name) : 0;
 }
 
-/* Writes what it is about to an empty file. */
+/* Writes the contents of a new file. */
 typedef int index_store_write_file(void *context, int fd, struct fault *fault);
 
-/* Write it under another name; a failure leaves nothing. */
-static int index_store_write(struct index_store *index_store, const char *name,
+/* Create and write a file; on failure it is deleted. */
+static int index_store_write(struct index_store *store, const char *name,
 			     index_store_write_file *file, void *context, struct fault *fault)
 {
-	int fd = openat(index_store->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			0600);
+	int fd =
+		openat(store->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s", strerror(errno));
 	int r = file(context, fd, fault);
 	if (close(fd) < 0 && r == 0)
 		r = fault_say(fault, INDEX_STORE_E_SYSTEM, "close: %s", strerror(errno));
 	if (r)
-		unlinkat(index_store->fd, name, 0);
+		unlinkat(store->fd, name, 0);
 	return r;
 }
 
-static int index_store_replace(struct index_store *index_store, const char *name,
+static int index_store_replace(struct index_store *store, const char *name,
 			       const struct digest *fingerprint, index_store_write_file *file,
 			       void *context, struct fault *fault)
 {
 	char fresh[NAME_MAX_], ending[NAME_MAX_ / 2];
-	uint64_t number = 0; /* process numbers are the same in two containers */
+	uint64_t number = 0; /* random: process ids of two containers may be equal */
 	if (getrandom(&number, sizeof(number), 0) < 0)
 		return fault_say(fault, INDEX_STORE_E_SYSTEM, "getrandom: %s", strerror(errno));
-	snprintf(ending, sizeof(ending), ".%016llx" FRESH, (unsigned long long)number);
+	snprintf(ending, sizeof(ending), ".%016llx" NEW_SUFFIX, (unsigned long long)number);
 	name_of(fresh, fingerprint, ending);
-	int r = index_store_write(index_store, fresh, file, context, fault);
-	if (r == 0 && renameat(index_store->fd, fresh, index_store->fd, name) < 0) {
+	int r = index_store_write(store, fresh, file, context, fault);
+	if (r == 0 && renameat(store->fd, fresh, store->fd, name) < 0) {
 		r = fault_say(fault, INDEX_STORE_E_SYSTEM, "rename: %s", strerror(errno));
-		unlinkat(index_store->fd, fresh, 0);
+		unlinkat(store->fd, fresh, 0);
 	}
 	if (r)
 		return say_name(fault, r, name);
-	(void)fsync(
-		index_store
-			->fd); /* without it the old file may be there again, which does no harm */
-	index_store_trim(index_store, name);
+	(void)fsync(store->fd); /* a lost rename leaves the old file: no harm */
+	index_store_trim(store, name);
 	return 0;
 }
 
@@ -220,16 +216,15 @@ static int write_indexes(void *context, int fd, struct fault *fault)
 				      saving->out, fault);
 }
 
-int index_store_save(struct index_store *index_store, const struct index_store_key *key,
+int index_store_save(struct index_store *store, const struct index_store_key *key,
 		     const struct seek_index_set *seek_indexes,
 		     const struct index_store_until *until, struct index_store_sum *out,
 		     struct fault *fault)
 {
 	char name[NAME_MAX_];
 	struct saving saving = {key, seek_indexes, until, out};
-	name_of(name, &key->fingerprint, ENDING);
-	return index_store_replace(index_store, name, &key->fingerprint, write_indexes, &saving,
-				   fault);
+	name_of(name, &key->fingerprint, INDEX_SUFFIX);
+	return index_store_replace(store, name, &key->fingerprint, write_indexes, &saving, fault);
 }
 
 /* -- statistics --------------------------------------------------------------------------- */
@@ -239,31 +234,30 @@ static int write_statistics(void *context, int fd, struct fault *fault)
 	return statistics_write(context, fd, fault) ? INDEX_STORE_E_SYSTEM : 0;
 }
 
-int index_store_save_statistics(struct index_store *index_store, struct statistics *statistics,
+int index_store_save_statistics(struct index_store *store, struct statistics *statistics,
 				struct fault *fault)
 {
 	char name[NAME_MAX_], ending[NAME_MAX_ / 2 + 8];
 	const struct statistics_plan *plan = &statistics->plan;
-	snprintf(ending, sizeof(ending), ".%s" FITTED, plan->name);
+	snprintf(ending, sizeof(ending), ".%s" STATISTICS_SUFFIX, plan->name);
 	name_of(name, &plan->fingerprint, ending);
-	return index_store_replace(index_store, name, &plan->fingerprint, write_statistics,
-				   statistics, fault);
+	return index_store_replace(store, name, &plan->fingerprint, write_statistics, statistics,
+				   fault);
 }
 
-/* 0, or it is to be left out. */
-static int load_statistics(struct index_store *index_store, const char *name,
+/* Read one file. Any result but 0: it is left out. */
+static int load_statistics(struct index_store *store, const char *name,
 			   const struct digest *fingerprint, struct statistics **out,
 			   struct fault *fault)
 {
 	struct statistics *statistics;
 	struct stat stat;
-	int fd = openat(index_store->fd, name,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = openat(store->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", name, strerror(errno));
 	int r = INDEX_STORE_E_OTHER;
 	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid())
-		fault_say(fault, r, "it is no file of ours");
+		fault_say(fault, r, "not a regular file of the daemon's user");
 	else
 		r = statistics_read(&statistics, fd, fingerprint, fault);
 	if (r < 0)
@@ -276,23 +270,22 @@ static int load_statistics(struct index_store *index_store, const char *name,
 	return 0;
 }
 
-unsigned index_store_load_statistics(struct index_store *index_store,
-				     const struct digest *fingerprint, struct statistics **out,
-				     struct fault *fault)
+unsigned index_store_load_statistics(struct index_store *store, const struct digest *fingerprint,
+				     struct statistics **out, struct fault *fault)
 {
 	char begin[NAME_MAX_];
 	unsigned count = 0, bad = 0;
-	int fd = openat(index_store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
 	if (!folder && fd >= 0)
 		close(fd);
 	name_of(begin, fingerprint, ".");
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
 		if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
-		    !ends_in(entry->d_name, FITTED) || strlen(entry->d_name) >= NAME_MAX_ ||
-		    count++ >= INDEX_STORE_STATISTICS_MAX)
+		    !ends_in(entry->d_name, STATISTICS_SUFFIX) ||
+		    strlen(entry->d_name) >= NAME_MAX_ || count++ >= INDEX_STORE_STATISTICS_MAX)
 			continue;
-		bad += load_statistics(index_store, entry->d_name, fingerprint, out, fault) != 0;
+		bad += load_statistics(store, entry->d_name, fingerprint, out, fault) != 0;
 	}
 	if (folder)
 		closedir(folder);

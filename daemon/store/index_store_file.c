@@ -13,10 +13,8 @@
 #define MAGIC "stoker\nx"
 #define VERSION 1
 #define ORDER 0x01020304u
-#define BLOCK ((size_t)1 << 20) /* read and written at a time */
-#define SYNC                                                                                       \
-	((uint64_t)16 << 20) /* to the disk at a time: so that a stop need not wait for more       \
-			      */
+#define BLOCK ((size_t)1 << 20)	  /* read and written at a time */
+#define SYNC ((uint64_t)16 << 20) /* synced at a time: a stop waits for no more than that */
 
 struct header {
 	char magic[8];
@@ -24,38 +22,38 @@ struct header {
 	struct digest fingerprint;
 	uint64_t samples, records;
 	uint64_t bytes; /* of the file */
-	struct digest sum;
+	struct digest checksum;
 };
 
 struct record {
-	struct digest sum;
+	struct digest checksum;
 	uint64_t sample;
 	struct stamp stamp;
 	uint32_t size, zero;
 };
 
-_Static_assert(sizeof(struct header) == 72 && sizeof(struct record) == 56, "no holes");
+_Static_assert(sizeof(struct header) == 72 && sizeof(struct record) == 56, "no padding");
 
-static struct digest header_sum(const struct header *header)
+static struct digest header_checksum(const struct header *header)
 {
-	return digest_of(header, offsetof(struct header, sum));
+	return digest_of(header, offsetof(struct header, checksum));
 }
 
-/* A record and its index stand in one piece. */
-static struct digest record_sum(const uint8_t *record, size_t size)
+/* The record and its index are in one piece. */
+static struct digest record_checksum(const uint8_t *record, size_t size)
 {
 	size_t from = sizeof(struct digest);
 	return digest_of(record + from, sizeof(struct record) - from + size);
 }
 
-static bool until_over(const struct index_store_until *until)
+static bool until_passed(const struct index_store_until *until)
 {
 	return clock_ns() >= atomic_load(&until->ns);
 }
 
 static int say_stopped(struct fault *fault)
 {
-	return fault_say(fault, INDEX_STORE_E_STOPPED, "the time was up");
+	return fault_say(fault, INDEX_STORE_E_STOPPED, "stopped at its deadline");
 }
 
 static int say_errno(struct fault *fault, const char *what)
@@ -68,8 +66,8 @@ static int say_errno(struct fault *fault, const char *what)
 struct source {
 	int fd;
 	struct fault *fault;
-	uint64_t left;	     /* bytes of the file that have not been taken */
-	struct buffer block; /* from `at` on: the first of them */
+	uint64_t left;	     /* bytes of the file that have not been consumed */
+	struct buffer block; /* what has been read; from `at` on it is not consumed */
 	size_t at;
 };
 
@@ -83,7 +81,7 @@ static int source_open(struct source *source, int fd, struct fault *fault)
 }
 
 /* Room for `size` bytes from `at` on. */
-static int source_room(struct source *source, size_t size)
+static int source_reserve(struct source *source, size_t size)
 {
 	struct buffer *block = &source->block, larger = BUFFER_NULL;
 	size_t have = block->size - source->at;
@@ -104,21 +102,22 @@ static int source_room(struct source *source, size_t size)
 	return 0;
 }
 
-/* The next `size` bytes in one piece; they stay where they are until the next call. 0,
+/* The next `size` bytes in one piece, valid until the next call. 0,
  * INDEX_STORE_E_DAMAGED, INDEX_STORE_E_SYSTEM or -ENOMEM. */
 static int source_peek(struct source *source, uint64_t size, const uint8_t **out)
 {
 	struct buffer *block = &source->block;
 	if (size > source->left)
-		return fault_say(source->fault, INDEX_STORE_E_DAMAGED, "it is cut short");
-	int r = source_room(source, (size_t)size);
+		return fault_say(source->fault, INDEX_STORE_E_DAMAGED, "the file is cut short");
+	int r = source_reserve(source, (size_t)size);
 	if (r)
 		return r;
 	while (block->size - source->at < size) {
 		ssize_t got =
 			read(source->fd, block->data + block->size, block->capacity - block->size);
 		if (got == 0)
-			return fault_say(source->fault, INDEX_STORE_E_DAMAGED, "it became shorter");
+			return fault_say(source->fault, INDEX_STORE_E_DAMAGED,
+					 "the file became shorter while it was read");
 		if (got < 0 && errno != EINTR)
 			return say_errno(source->fault, "read");
 		block->size += got > 0 ? (size_t)got : 0;
@@ -127,7 +126,7 @@ static int source_peek(struct source *source, uint64_t size, const uint8_t **out
 	return 0;
 }
 
-static void source_take(struct source *source, size_t size)
+static void source_consume(struct source *source, size_t size)
 {
 	source->at += size;
 	source->left -= size;
@@ -141,21 +140,22 @@ static int read_header(struct source *source, const struct index_store_key *key,
 	if (r)
 		return r;
 	memcpy(out, bytes, sizeof(*out));
-	source_take(source, sizeof(*out));
+	source_consume(source, sizeof(*out));
 	if (memcmp(out->magic, MAGIC, sizeof(out->magic)) != 0 || out->order != ORDER ||
 	    out->version != VERSION)
 		return fault_say(source->fault, INDEX_STORE_E_OTHER,
-				 "another version or another machine wrote it");
-	struct digest sum = header_sum(out);
-	if (!digest_equal(&sum, &out->sum) || out->bytes != whole)
+				 "written by another version, or on a machine of another byte "
+				 "order");
+	struct digest checksum = header_checksum(out);
+	if (!digest_equal(&checksum, &out->checksum) || out->bytes != whole)
 		return fault_say(source->fault, INDEX_STORE_E_DAMAGED,
-				 "its header does not fit it");
+				 "its header is damaged, or its size is not the header's");
 	if (!digest_equal(&out->fingerprint, &key->fingerprint) || out->samples != key->samples)
-		return fault_say(source->fault, INDEX_STORE_E_OTHER, "it is of another dataset");
+		return fault_say(source->fault, INDEX_STORE_E_OTHER, "belongs to another dataset");
 	return 0;
 }
 
-/* One record into the store; `next` is the least sample that it may be of. */
+/* Read one record into the set; `next` is the least sample that it may be of. */
 static int read_record(struct source *source, const struct index_store_key *key,
 		       struct seek_index_set *seek_indexes, uint64_t *next)
 {
@@ -168,13 +168,13 @@ static int read_record(struct source *source, const struct index_store_key *key,
 	r = source_peek(source, sizeof(record) + (uint64_t)record.size, &bytes);
 	if (r)
 		return r;
-	struct digest sum = record_sum(bytes, record.size);
-	if (!digest_equal(&sum, &record.sum) || record.size == 0 || record.sample < *next ||
-	    record.sample >= key->samples)
+	struct digest checksum = record_checksum(bytes, record.size);
+	if (!digest_equal(&checksum, &record.checksum) || record.size == 0 ||
+	    record.sample < *next || record.sample >= key->samples)
 		return fault_say(source->fault, INDEX_STORE_E_DAMAGED, "a record is damaged");
 	(void)seek_index_set_load(seek_indexes, record.sample, &record.stamp,
 				  bytes + sizeof(record), record.size);
-	source_take(source, sizeof(record) + record.size);
+	source_consume(source, sizeof(record) + record.size);
 	*next = record.sample + 1;
 	return 0;
 }
@@ -194,13 +194,13 @@ int index_store_file_read(int fd, const struct index_store_key *key,
 	uint64_t whole = source.left;
 	r = read_header(&source, key, &header);
 	while (r == 0 && sum.indexes < header.records) {
-		r = until_over(until) ? say_stopped(fault)
-				      : read_record(&source, key, seek_indexes, &next);
+		r = until_passed(until) ? say_stopped(fault)
+					: read_record(&source, key, seek_indexes, &next);
 		sum.indexes += r == 0;
 	}
 	sum.bytes = whole - source.left;
 	if (r == 0 && source.left)
-		r = fault_say(fault, INDEX_STORE_E_DAMAGED, "there is more in it than it says");
+		r = fault_say(fault, INDEX_STORE_E_DAMAGED, "it has bytes after its last record");
 	buffer_deinit(&source.block);
 	*out = sum;
 	return r;
@@ -243,8 +243,8 @@ static int sink_flush(struct sink *sink)
 	return r;
 }
 
-/* Where the next `size` bytes go, in one piece; NULL: *result says why. */
-static uint8_t *sink_room(struct sink *sink, size_t size, int *result)
+/* Room for the next `size` bytes, in one piece; NULL: *result says why. */
+static uint8_t *sink_reserve(struct sink *sink, size_t size, int *result)
 {
 	if (sink->block.capacity - sink->block.size < size)
 		*result = sink_flush(sink);
@@ -262,17 +262,17 @@ static int write_record(struct sink *sink, uint64_t sample, const struct stamp *
 {
 	struct record record = {.sample = sample, .stamp = *stamp, .size = (uint32_t)size};
 	int r = 0;
-	uint8_t *to = sink_room(sink, sizeof(record) + size, &r);
+	uint8_t *to = sink_reserve(sink, sizeof(record) + size, &r);
 	if (!to)
 		return r;
 	memcpy(to, &record, sizeof(record));
 	memcpy(to + sizeof(record), bytes, size);
-	record.sum = record_sum(to, size);
-	memcpy(to, &record.sum, sizeof(record.sum));
+	record.checksum = record_checksum(to, size);
+	memcpy(to, &record.checksum, sizeof(record.checksum));
 	return 0;
 }
 
-/* Last: a file without a header is none. */
+/* Written last: a file without a header is not valid. */
 static int write_header(struct sink *sink, const struct index_store_key *key, uint64_t records)
 {
 	struct header header = {.magic = MAGIC, .version = VERSION, .order = ORDER};
@@ -280,7 +280,7 @@ static int write_header(struct sink *sink, const struct index_store_key *key, ui
 	header.samples = key->samples;
 	header.records = records;
 	header.bytes = sink->written;
-	header.sum = header_sum(&header);
+	header.checksum = header_checksum(&header);
 	int r = sink_write(sink, (const uint8_t *)&header, sizeof(header), 0);
 	if (r == 0 && fsync(sink->fd) < 0)
 		r = say_errno(sink->fault, "fsync");
@@ -298,7 +298,7 @@ static int write_each(void *context, uint64_t sample, const struct stamp *stamp,
 		      const uint8_t *bytes, size_t size)
 {
 	struct writing *writing = context;
-	if (until_over(writing->until))
+	if (until_passed(writing->until))
 		return say_stopped(writing->sink.fault);
 	writing->records++;
 	return write_record(&writing->sink, sample, stamp, bytes, size);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the index of a JPEG's scan gives, on your own photographs:
- *	decode_bench check FOLDER [CROPS]	pixels of random crops, decoded as parts and by
- *						the index, against those of the whole
- *	decode_bench crops FOLDER [CROPS]	of each file CROPS random ones, a line each: CPU
- *						time in ns, x, y, width, height, path
- *	decode_bench time FOLDER [ROUNDS]	a crop without the index, with it, and on a first
- *visit All files of the folder and of those beneath it are taken. Times are CPU time of one thread;
- *each round measures all ways in turn, a few files at a time, and the answer is the median of the
- * rounds' ratios, so that whatever else the machine does falls on all ways alike.
+ * What the JPEG seek index gives, on photographs of your own:
+ *	decode_bench check FOLDER [CROPS]	compare the pixels of random crops, decoded as
+ *						parts and by the index, with those of the whole
+ *	decode_bench crops FOLDER [CROPS]	print CROPS random crops of each file, one a line:
+ *						CPU time in ns, x, y, width, height, path
+ *	decode_bench time FOLDER [ROUNDS]	time a crop without an index, with one, and at the
+ *						first decode, which builds it
+ * Reads all files below the folder. Times are CPU time of one thread. Each round measures all three
+ * ways in turn, some files at a time, and the result is the median of the rounds' ratios, so that
+ * other load on the machine affects all ways alike.
  */
 #include <ftw.h>
 #include <math.h>
@@ -22,7 +23,7 @@
 #include "decode/jpeg/seek_index_set.h"
 
 #define FILES_MAX 100000
-#define TURN 20 /* files at a time */
+#define BATCH 20 /* files at a time */
 #define ROUNDS_MAX 1000
 
 struct file {
@@ -78,7 +79,7 @@ static int take(const char *path, const struct stat *stat, int type, struct FTW 
 	return 0;
 }
 
-/* Of RandomResizedCrop's kind: 8 to 100 % of the area, sides 3:4 to 4:3. */
+/* A random crop like RandomResizedCrop's: 8 to 100 % of the area, aspect ratio 3:4 to 4:3. */
 static struct rect crop_of(const struct file *file)
 {
 	double area = (double)file->width * file->height * (0.08 + 0.92 * random_unit());
@@ -90,28 +91,28 @@ static struct rect crop_of(const struct file *file)
 			     (int32_t)(random_unit() * (file->height - height + 1)), width, height};
 }
 
-static int decode(const struct file *file, struct seek_index_set *seek_indexes, struct rect crop,
+static int decode(const struct file *file, struct seek_index_set *set, struct rect crop,
 		  struct image *image)
 {
 	struct fault fault;
 	int32_t width, height;
 	int r = decoder_begin(decoder, file->data, file->size, &DECODE_LIMITS_DEFAULT, false,
 			      &width, &height, &fault);
-	const struct decode_origin origin = {.seek_indexes = seek_indexes,
+	const struct decode_origin origin = {.seek_indexes = set,
 					     .sample = (uint64_t)(file - files),
 					     .stamp = {.size = file->size}};
-	if (r == 0 && seek_indexes)
+	if (r == 0 && set)
 		decoder_set_origin(decoder, &origin);
 	return r ? r : decoder_read(decoder, crop, image, &fault);
 }
 
-static struct seek_index_set *store(struct seek_index_account *account)
+static struct seek_index_set *set_new(struct seek_index_account *account)
 {
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	*account = (struct seek_index_account){.limit = UINT64_MAX / 2};
-	if (seek_index_set_new(&seek_indexes, account, count) != 0)
-		die("scans", "no memory");
-	return seek_indexes;
+	if (seek_index_set_new(&set, account, count) != 0)
+		die("seek indexes", "no memory");
+	return set;
 }
 
 static void tell(const struct seek_index_account *account)
@@ -153,15 +154,15 @@ static bool crop_equal(const struct file *file, const uint8_t *whole, struct rec
 	return true;
 }
 
-/* A crop decoded as a part by the library, and by the index (which its first visit makes). */
-static unsigned check_crop(const struct file *file, struct seek_index_set *seek_indexes,
+/* Compare a crop decoded by libjpeg alone, and by the index, which the first decode builds. */
+static unsigned check_crop(const struct file *file, struct seek_index_set *set,
 			   const uint8_t *whole)
 {
 	struct rect crop = crop_of(file);
 	unsigned differ = 0;
 	for (int indexed = 0; indexed < 2; indexed++) {
 		struct image image;
-		if (decode(file, indexed ? seek_indexes : NULL, crop, &image) == 0 &&
+		if (decode(file, indexed ? set : NULL, crop, &image) == 0 &&
 		    crop_equal(file, whole, crop, &image))
 			continue;
 		printf("file %u: %d,%d %dx%d %s differs\n", (unsigned)(file - files), crop.x,
@@ -174,18 +175,18 @@ static unsigned check_crop(const struct file *file, struct seek_index_set *seek_
 static int check(unsigned crops)
 {
 	struct seek_index_account account;
-	struct seek_index_set *seek_indexes = store(&account);
+	struct seek_index_set *set = set_new(&account);
 	unsigned long checked = 0, differ = 0;
 	for (unsigned i = 0; i < count; i++) {
 		uint8_t *whole = copy_whole(&files[i]);
 		for (unsigned k = 0; whole && k < crops; k++, checked++)
-			differ += check_crop(&files[i], seek_indexes, whole);
+			differ += check_crop(&files[i], set, whole);
 		free(whole);
 	}
 	tell(&account);
 	printf("%lu crops, %llu by an index, %lu differ\n", checked,
 	       (unsigned long long)account.used + account.built, differ);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 	return differ > 0;
 }
 
@@ -222,9 +223,9 @@ static double spent(enum way way, unsigned from, struct seek_index_set *warm,
 		    const struct rect *crops)
 {
 	struct seek_index_account account;
-	struct seek_index_set *cold = way == WAY_FIRST ? store(&account) : NULL;
+	struct seek_index_set *cold = way == WAY_FIRST ? set_new(&account) : NULL;
 	uint64_t start = clock_thread_ns();
-	for (unsigned i = from; i < from + TURN && i < count; i++) {
+	for (unsigned i = from; i < from + BATCH && i < count; i++) {
 		struct image image;
 		if (decode(&files[i], way == WAY_INDEX ? warm : cold, crops[i - from], &image) != 0)
 			die("decode", "failed");
@@ -236,12 +237,12 @@ static double spent(enum way way, unsigned from, struct seek_index_set *warm,
 
 static void round_run(unsigned number, struct seek_index_set *warm, double *ns)
 {
-	struct rect crops[TURN];
-	for (unsigned from = 0; from < count; from += TURN) {
-		for (unsigned i = 0; i < TURN && from + i < count; i++)
+	struct rect crops[BATCH];
+	for (unsigned from = 0; from < count; from += BATCH) {
+		for (unsigned i = 0; i < BATCH && from + i < count; i++)
 			crops[i] = crop_of(&files[from + i]);
 		for (unsigned k = 0; k < WAYS; k++) {
-			enum way way = (enum way)((k + number + from / TURN) % WAYS);
+			enum way way = (enum way)((k + number + from / BATCH) % WAYS);
 			ns[way] += spent(way, from, warm, crops);
 		}
 	}
@@ -249,14 +250,14 @@ static void round_run(unsigned number, struct seek_index_set *warm, double *ns)
 
 static int time_ways(unsigned rounds)
 {
-	static const char *const names[] = {"without an index", "with it", "first visit"};
+	static const char *const names[] = {"without an index", "with it", "first decode"};
 	static double ns[WAYS][ROUNDS_MAX], ratio[WAYS][ROUNDS_MAX];
 	struct seek_index_account account;
-	struct seek_index_set *warm = store(&account);
+	struct seek_index_set *warm = set_new(&account);
 	rounds = rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
-	for (unsigned from = 0; from < count; from += TURN) {
-		struct rect crops[TURN];
-		for (unsigned i = 0; i < TURN && from + i < count; i++)
+	for (unsigned from = 0; from < count; from += BATCH) {
+		struct rect crops[BATCH];
+		for (unsigned i = 0; i < BATCH && from + i < count; i++)
 			crops[i] = crop_of(&files[from + i]);
 		spent(WAY_INDEX, from, warm, crops);
 	}

@@ -26,7 +26,7 @@ def resample(options):
 
 
 def decode(options):
-    """{way: [crops a CPU second]}, of `without an index`, `with it`, `first visit`."""
+    """{way: [crops a CPU second]}, of `without an index`, `with it`, `first decode`."""
     values = {}
     for _ in range(options.rounds):
         text = subprocess.run(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Any bytes to the decoder: the whole, then a part of it. Where the whole succeeds the part does,
- * too, and with the same pixels; every pixel is looked at, so that the memory sanitizer sees one
- * that was never written. The first byte chooses the part and whether EXIF counts; the rest is the
- * file.
+ * The decoder on arbitrary bytes: it decodes the whole image, then a part. If the whole succeeds,
+ * the part must, too, with the same pixels. Every pixel is read, so that the memory sanitizer finds
+ * one that was never written. The first byte chooses the part and whether EXIF is applied; the rest
+ * is the file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Small, so that a run of the fuzzer is many runs of the decoder; no deadline: it is not a pure
- * function of the input. */
+/* Small, so that the fuzzer makes many runs; no deadline, since time is not a function of the
+ * input. */
 static const struct decode_limits limits = {1 << 20, 8 << 20, 100, 0};
 
 static const uint8_t *pixel_row(const struct image *image, struct rect part, int32_t y)
@@ -59,7 +59,7 @@ static void decode_both(struct decoder *decoder, struct rect part, int32_t width
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct decoder *decoder; /* of many pictures, as in a worker */
+	static struct decoder *decoder; /* used again for each input, as by a worker */
 	struct fault fault;
 	int32_t width, height;
 	if (size < 1 || (!decoder && decoder_new(&decoder) != 0))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A file of indexes from the disk. Whatever stands in it, reading keeps within the store's budget
- * and within the file; and what was taken from it, written and read again, is the same.
+ * A file of the index store. Whatever it holds, reading stays within the memory budget and within
+ * the file; and what was read from it, written and read again, is the same.
  *
- * The first byte says whether the sums are made right first, so that what is behind them is looked
- * at, too. The rest is the file.
+ * The first byte says whether the checksums are corrected first, so that the code behind the checks
+ * is reached, too. The rest is the file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void seal(uint8_t *file, size_t size)
 
 static int file_of(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("shelf", MFD_CLOEXEC);
+	int fd = memfd_create("store", MFD_CLOEXEC);
 	must(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
 	return fd;
 }
@@ -62,17 +62,17 @@ static int file_of(const uint8_t *data, size_t size)
 static struct seek_index_set *read_into(struct seek_index_account *account, int fd,
 					struct index_store_sum *sum)
 {
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	struct fault fault;
-	must(seek_index_set_new(&seek_indexes, account, key.samples) == 0);
+	must(seek_index_set_new(&set, account, key.samples) == 0);
 	*sum = (struct index_store_sum){0};
-	int r = index_store_file_read(fd, &key, seek_indexes, &never, sum, &fault);
+	int r = index_store_file_read(fd, &key, set, &never, sum, &fault);
 	must(r == 0 || r == INDEX_STORE_E_DAMAGED || r == INDEX_STORE_E_OTHER);
 	must(account->bytes <= account->limit);
-	return seek_indexes;
+	return set;
 }
 
-/* A seek_index_set_callback: is it so in the other store? */
+/* A seek_index_set_callback: is the index the same in the other set? */
 static int same(void *context, uint64_t sample, const struct stamp *stamp, const uint8_t *bytes,
 		size_t size)
 {
@@ -98,15 +98,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = file_of(copy, size - 1), back = memfd_create("back", MFD_CLOEXEC);
 	free(copy);
 
-	struct seek_index_set *seek_indexes = read_into(&account, fd, &read);
+	struct seek_index_set *set = read_into(&account, fd, &read);
 	must(read.bytes <= size - 1);
-	must(index_store_file_write(back, &key, seek_indexes, &never, &written, &fault) == 0);
+	must(index_store_file_write(back, &key, set, &never, &written, &fault) == 0);
 	must(written.indexes <= read.indexes && lseek(back, 0, SEEK_SET) == 0);
 	struct seek_index_set *restored = read_into(&other, back, &again);
 	must(again.indexes == written.indexes && again.bytes == written.bytes);
-	must(seek_index_set_each(seek_indexes, same, restored) == 0);
+	must(seek_index_set_each(set, same, restored) == 0);
 	seek_index_set_free(restored);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 	close(back);
 	close(fd);
 	return 0;

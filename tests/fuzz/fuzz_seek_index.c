@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The index of a JPEG's scan and the decoder that uses it, against libjpeg. Whatever is read
- * before, a part of a file has the same result as without an index: the same condition, the same
- * pixels. Where libjpeg decodes the whole file without a warning they are those of the whole. An
- * index that grew part by part is one that was built at once. And an index that somebody has
- * changed, or that is another file's, leads nowhere worse than to other pixels.
+ * The JPEG seek index and decoding by it, against libjpeg. Whatever was decoded before, a part of a
+ * file has the same result as without an index: the same condition, the same pixels. If libjpeg
+ * decodes the whole file without a warning, they are those of the whole. An index that was extended
+ * part by part equals one that was built at once. An index that was changed, or is another file's,
+ * leads to wrong pixels at worst.
  *
- * The first byte chooses the parts. The second is how many changes of the index follow, three bytes
- * each: place, place, what is XORed there. The rest is the file.
+ * The first byte chooses the parts. The low three bits of the second are the number of changes to
+ * the index that follow, three bytes each: the position (two bytes), and what is XORed there. The
+ * rest is the file.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -44,8 +45,8 @@ static void on_message(j_common_ptr cinfo)
 	(void)cinfo;
 }
 
-/* Inks as Pillow turns them into colours. */
-static void to_rgb(uint8_t *row, size_t width)
+/* CMYK to RGB as Pillow does, in place. */
+static void cmyk_row_to_rgb(uint8_t *row, size_t width)
 {
 	for (size_t i = 0; i < width; i++) {
 		uint8_t ink[4];
@@ -58,7 +59,7 @@ static void to_rgb(uint8_t *row, size_t width)
 	}
 }
 
-/* All pixels by libjpeg alone. False unless it is content with every byte of it. */
+/* Decode the whole by libjpeg alone. False if there was an error or a warning. */
 static bool plain_decode(struct plain *plain, const uint8_t *data, size_t size)
 {
 	struct jpeg_decompress_struct *cinfo = &plain->cinfo;
@@ -77,7 +78,7 @@ static bool plain_decode(struct plain *plain, const uint8_t *data, size_t size)
 	cinfo->out_color_space = cinfo->num_components == 4 ? JCS_CMYK : JCS_RGB;
 	jpeg_start_decompress(cinfo);
 	size_t width = cinfo->output_width, row = width * 3;
-	/* Room for one more row: of inks, that have four bytes. */
+	/* Rows of CMYK have four bytes a pixel: room for the last one. */
 	plain->pixels = malloc(row * cinfo->output_height + width);
 	if (!plain->pixels)
 		abort();
@@ -85,7 +86,7 @@ static bool plain_decode(struct plain *plain, const uint8_t *data, size_t size)
 		JSAMPROW to = plain->pixels + cinfo->output_scanline * row;
 		jpeg_read_scanlines(cinfo, &to, 1);
 		if (cinfo->output_components == 4)
-			to_rgb(to, width);
+			cmyk_row_to_rgb(to, width);
 	}
 	return cinfo->err->num_warnings == 0;
 }
@@ -111,23 +112,24 @@ static bool part_is_equal(const struct image *image, struct rect part, const uin
 	return true;
 }
 
-/* The file, and what is known of it. */
-struct visit {
+/* A file, and its set of indexes. */
+struct subject {
 	const uint8_t *data;
 	size_t size;
-	struct seek_index_set *seek_indexes; /* or NULL */
+	struct seek_index_set *set; /* or NULL */
 };
 
-static int visit(const struct visit *visit, uint8_t choice, struct image *image, struct rect *part)
+static int decode(const struct subject *subject, uint8_t choice, struct image *image,
+		  struct rect *part)
 {
-	static struct decoder *decoder; /* of many pictures, as in a worker */
-	const struct decode_origin origin = {visit->seek_indexes, 0, {visit->size, 1, 2}};
+	static struct decoder *decoder; /* used again for each input, as by a worker */
+	const struct decode_origin origin = {subject->set, 0, {subject->size, 1, 2}};
 	struct fault fault;
 	int32_t width, height;
 	if (!decoder && decoder_new(&decoder) != 0)
 		abort();
-	int r = decoder_begin(decoder, visit->data, visit->size, &limits, false, &width, &height,
-			      &fault);
+	int r = decoder_begin(decoder, subject->data, subject->size, &limits, false, &width,
+			      &height, &fault);
 	if (r)
 		return r;
 	decoder_set_origin(decoder, &origin);
@@ -135,14 +137,14 @@ static int visit(const struct visit *visit, uint8_t choice, struct image *image,
 	return decoder_read(decoder, *part, image, &fault);
 }
 
-/* The part's pixels in the ordinary way, where they stand in the whole picture; NULL if it has
- * none. free() */
-static uint8_t *visit_plain(const struct visit *by, uint8_t choice)
+/* The part's pixels without an index, at their position in an image of the whole size; NULL if the
+ * part cannot be decoded. free() */
+static uint8_t *decode_plain(const struct subject *by, uint8_t choice)
 {
-	const struct visit plain = {by->data, by->size, NULL};
+	const struct subject plain = {by->data, by->size, NULL};
 	struct image image;
 	struct rect part;
-	if (visit(&plain, choice, &image, &part) != 0)
+	if (decode(&plain, choice, &image, &part) != 0)
 		return NULL;
 	size_t width = (size_t)image.width;
 	uint8_t *pixels = malloc(width * (size_t)image.height * 3);
@@ -156,14 +158,14 @@ static uint8_t *visit_plain(const struct visit *by, uint8_t choice)
 	return pixels;
 }
 
-static void visit_part(const struct visit *by, uint8_t choice, const uint8_t *whole)
+static void check_part(const struct subject *by, uint8_t choice, const uint8_t *whole)
 {
-	uint8_t *expected = visit_plain(by, choice);
+	uint8_t *expected = decode_plain(by, choice);
 	struct image image;
 	struct rect part;
-	int r = visit(by, choice, &image, &part);
+	int r = decode(by, choice, &image, &part);
 	if ((r == 0) != (expected != NULL))
-		abort(); /* whether it is bad depends on the index */
+		abort(); /* success depends on the index */
 	if (r == 0 && !part_is_equal(&image, part, expected))
 		abort(); /* other pixels */
 	if (whole && (r != 0 || !part_is_equal(&image, part, whole)))
@@ -183,7 +185,7 @@ static int copy_index(void *context, uint64_t sample, const struct stamp *stamp,
 	return 0;
 }
 
-/* What both know, but for how much it is, has to be the same. */
+/* The rows that both cover have to be the same. */
 static void compare_indexes(const struct seek_index_set *a, const struct seek_index_set *b)
 {
 	const size_t known = offsetof(struct seek_index_header, known),
@@ -202,55 +204,56 @@ static void compare_indexes(const struct seek_index_set *a, const struct seek_in
 static void check_account(const struct seek_index_account *account)
 {
 	if (account->refused[SEEK_INDEX_E_INDEX])
-		abort(); /* an index that did not fit its own file */
+		abort(); /* an index was refused for its own file */
 	if (account->bytes > account->limit)
 		abort();
 }
 
-/* Parts in a row, one of them twice, on one store; and the lowest of all on another. */
-static void visit_parts(const struct visit *by, uint8_t choice, struct seek_index_account *account)
+/* Several parts with one set, one of them twice; and with another set the part chosen by 0. */
+static void check_parts(const struct subject *by, uint8_t choice,
+			struct seek_index_account *account)
 {
 	struct seek_index_account other = {.limit = 1 << 20};
-	struct visit whole = *by;
+	struct subject whole = *by;
 	struct plain plain = {.pixels = NULL};
 	bool content = plain_decode(&plain, by->data, by->size);
 	for (unsigned i = 0; i < PARTS; i++)
-		visit_part(by, (uint8_t)(choice * (2 * i + 1) + (i > 1 ? 73 * (i - 1) : 0)),
+		check_part(by, (uint8_t)(choice * (2 * i + 1) + (i > 1 ? 73 * (i - 1) : 0)),
 			   content ? plain.pixels : NULL);
 	check_account(account);
-	if (seek_index_set_new(&whole.seek_indexes, &other, 1) != 0)
+	if (seek_index_set_new(&whole.set, &other, 1) != 0)
 		abort();
-	visit_part(&whole, 0, content ? plain.pixels : NULL);
+	check_part(&whole, 0, content ? plain.pixels : NULL);
 	check_account(&other);
-	compare_indexes(by->seek_indexes, whole.seek_indexes);
-	seek_index_set_free(whole.seek_indexes);
+	compare_indexes(by->set, whole.set);
+	seek_index_set_free(whole.set);
 	free(plain.pixels);
 	jpeg_destroy_decompress(&plain.cinfo); /* harmless if it was never made */
 }
 
-/* With the index of this file, changed. */
-static void visit_changed(const struct visit *by, uint8_t choice, const uint8_t *changes,
-			  unsigned count)
+/* Decode with a changed index of this file. */
+static void decode_changed(const struct subject *by, uint8_t choice, const uint8_t *changes,
+			   unsigned count)
 {
 	struct seek_index_account account = {.limit = 1 << 20};
-	struct visit again = *by;
+	struct subject again = *by;
 	const struct stamp stamp = {by->size, 1, 2};
 	struct buffer index = BUFFER_NULL;
 	struct image image;
 	struct rect part;
-	seek_index_set_each(by->seek_indexes, copy_index, &index);
+	seek_index_set_each(by->set, copy_index, &index);
 	if (index.size == 0)
 		return;
-	if (seek_index_set_new(&again.seek_indexes, &account, 1) != 0)
+	if (seek_index_set_new(&again.set, &account, 1) != 0)
 		abort();
 	for (unsigned i = 0; i < count; i++)
 		index.data[(size_t)(changes[3 * i] << 8 | changes[3 * i + 1]) % index.size] ^=
 			changes[3 * i + 2];
-	seek_index_set_load(again.seek_indexes, 0, &stamp, index.data, index.size);
-	visit(&again, choice, &image, &part);
-	visit(&again, 0, &image, &part);
+	seek_index_set_load(again.set, 0, &stamp, index.data, index.size);
+	decode(&again, choice, &image, &part);
+	decode(&again, 0, &image, &part);
 	buffer_deinit(&index);
-	seek_index_set_free(again.seek_indexes);
+	seek_index_set_free(again.set);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -259,12 +262,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2 || size < 2 + (size_t)(data[1] & 7) * 3)
 		return 0;
 	unsigned changes = data[1] & 7;
-	struct visit by = {data + 2 + changes * 3, size - 2 - changes * 3, NULL};
-	if (seek_index_set_new(&by.seek_indexes, &account, 1) != 0)
+	struct subject by = {data + 2 + changes * 3, size - 2 - changes * 3, NULL};
+	if (seek_index_set_new(&by.set, &account, 1) != 0)
 		abort();
-	visit_parts(&by, data[0], &account);
+	check_parts(&by, data[0], &account);
 	if (changes)
-		visit_changed(&by, data[0], data + 2, changes);
-	seek_index_set_free(by.seek_indexes);
+		decode_changed(&by, data[0], data + 2, changes);
+	seek_index_set_free(by.set);
 	return 0;
 }

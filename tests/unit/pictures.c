@@ -107,19 +107,19 @@ uint8_t *jpeg_plain(const struct picture *picture)
 	jpeg_create_decompress(&cinfo);
 	jpeg_mem_src(&cinfo, picture->data, picture->size);
 	assert_int_equal(jpeg_read_header(&cinfo, TRUE), JPEG_HEADER_OK);
-	bool ink = cinfo.num_components == 4;
-	cinfo.out_color_space = ink ? JCS_CMYK : JCS_RGB;
+	bool cmyk = cinfo.num_components == 4;
+	cinfo.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
 	jpeg_start_decompress(&cinfo);
 	size_t width = cinfo.output_width, count = width * cinfo.output_height;
-	uint8_t *pixels = malloc(count * (ink ? 4 : 3));
+	uint8_t *pixels = malloc(count * (cmyk ? 4 : 3));
 	assert_non_null(pixels);
 	while (cinfo.output_scanline < cinfo.output_height) {
-		JSAMPROW row = pixels + cinfo.output_scanline * width * (ink ? 4 : 3);
+		JSAMPROW row = pixels + cinfo.output_scanline * width * (cmyk ? 4 : 3);
 		jpeg_read_scanlines(&cinfo, &row, 1);
 	}
 	jpeg_finish_decompress(&cinfo);
 	jpeg_destroy_decompress(&cinfo);
-	if (ink)
+	if (cmyk)
 		cmyk_to_rgb(pixels, pixels, count);
 	return pixels;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures made by the encoders themselves, in forms that few tools write. For tests alone. */
+/* Pictures for tests, encoded by the libraries in forms that few tools write. */
 #ifndef STOKER_TESTS_PICTURES_H
 #define STOKER_TESTS_PICTURES_H
 
@@ -30,22 +30,22 @@ struct jpeg_recipe {
 	enum jpeg_way way;
 };
 
-/* Pixels that change from place to place, with noise: `channels` bytes a pixel. */
+/* A gradient with noise: `channels` bytes a pixel. free() */
 uint8_t *pixels_make(int width, int height, int channels);
 
 struct picture picture_jpeg(const struct jpeg_recipe *recipe);
 struct picture picture_png(int width, int height, int color_type, int depth, bool interlaced);
 struct picture picture_webp(int width, int height, bool lossless);
 
-/* A JPEG decoded whole, by libjpeg alone, with nothing clever; RGB. free() */
+/* A JPEG decoded whole by libjpeg alone, to RGB. free() */
 uint8_t *jpeg_plain(const struct picture *picture);
 
-/* The place behind the first marker of this kind (0xC0, ...); the test fails if there is none. */
+/* The offset after the first marker of this kind (0xC0, ...); the test fails if there is none. */
 size_t jpeg_find(const struct picture *picture, uint8_t marker);
-/* Make a JPEG's frame claim another size. */
+/* Change the size in a JPEG's frame header. */
 void jpeg_claim(struct picture *picture, unsigned width, unsigned height);
 
-/* The same numbers in each run, below `bound`; and a part of a picture, of a pixel at least. */
+/* Random numbers below `bound`, the same in each run; and a part of a picture, not empty. */
 int32_t random_below(int32_t bound);
 struct rect random_rect(int32_t width, int32_t height);
 

@@ -9,32 +9,32 @@
 
 #define ROWS 8		/* of MCUs, decoded together */
 #define BLOCK_BYTES 128 /* 64 coefficients, and the alignment that entropy_kernel.h asks for */
-#define SHORT_NUMBER 7	/* bits of the numbers that are in the table */
+#define SHORT_VALUE 7	/* bits of the largest values that are in the table */
 
-/* One code of the pictures before: many have the same. */
-struct entropy_code {
+/* The table of a code of an earlier picture: many pictures have the same codes. */
+struct cached_code {
 	struct huffman_code code;
 	bool known;
 	struct entropy_table table;
 };
 
-/* Where a row of the box is in the scan: whole groups of MCUs. */
+/* The bits of one row of the box in the scan, in whole groups of MCUs. */
 struct slice {
 	struct seek_index_entry first;
-	uint32_t last_bit, end_bit; /* of its last group */
-	uint64_t end;		    /* end_bit among the unstuffed bytes */
+	uint32_t last_bit, end_bit; /* begin and end of the last group */
+	uint64_t end;		    /* end_bit in the unstuffed bytes */
 };
 
 struct entropy {
 	const struct entropy_kernel *kernel;
-	struct entropy_code dc[4], ac[4];
+	struct cached_code dc[4], ac[4];
 	struct entropy_node nodes[SCAN_BLOCKS];
 
 	const struct scan_frame *frame;
 	struct seek_index index;
 	const uint8_t *scan, *end;
 	struct rect box;
-	int32_t first; /* column that is decoded first: a group's */
+	int32_t first; /* the first column that is decoded: a group begins there */
 
 	struct buffer bytes; /* of the rows being decoded, unstuffed */
 	uint8_t *memory;     /* coefficients; zero where no row has been decoded */
@@ -44,10 +44,10 @@ struct entropy {
 	struct entropy_stream streams[ROWS];
 
 	int32_t x, y;	   /* the next MCU */
-	int32_t row_first; /* the rows that are decoded */
+	int32_t row_first; /* the rows that have been decoded */
 	int32_t row_end;
 	int16_t *at;			  /* the next MCU's coefficients */
-	uint16_t dc_now[SCAN_COMPONENTS]; /* wraps as libjpeg's do once they are stored */
+	uint16_t dc_now[SCAN_COMPONENTS]; /* wraps around like libjpeg's 16-bit coefficients */
 };
 
 int entropy_new(struct entropy **out, const struct entropy_kernel *kernel)
@@ -83,20 +83,20 @@ void entropy_trim(struct entropy *entropy, size_t keep)
 
 /* --- tables --- */
 
-static void table_fill_aside(struct entropy_table *table, uint32_t code, unsigned length,
-			     unsigned size, unsigned run)
+static void table_fill_escape(struct entropy_table *table, uint32_t code, unsigned length,
+			      unsigned size, unsigned run)
 {
 	uint32_t copies = 1u << (HUFFMAN_QUICK - length);
 	for (uint32_t i = 0; i < copies; i++)
-		table->step[code * copies + i] = ENTROPY_ASIDE(length, size) | 2 * (run + 1) << 8;
+		table->step[code * copies + i] = ENTROPY_ESCAPE(length, size) | 2 * (run + 1) << 8;
 }
 
-/* The entries of a code: one for each number that fits behind it. */
+/* The entries of a code: one for each value that fits after it. */
 static void table_fill(struct entropy_table *table, uint32_t code, unsigned length, unsigned symbol)
 {
 	unsigned size = symbol & 15, run = table->dc ? 0 : symbol >> 4;
-	if (length + size > HUFFMAN_QUICK || size > SHORT_NUMBER) {
-		table_fill_aside(table, code, length, size, run);
+	if (length + size > HUFFMAN_QUICK || size > SHORT_VALUE) {
+		table_fill_escape(table, code, length, size, run);
 		return;
 	}
 	uint32_t entry = length + size;
@@ -107,15 +107,15 @@ static void table_fill(struct entropy_table *table, uint32_t code, unsigned leng
 	uint32_t copies = 1u << (HUFFMAN_QUICK - length - size);
 	uint32_t *to = table->step + (code << (HUFFMAN_QUICK - length));
 	for (uint32_t bits = 0; bits < 1u << size; bits++) {
-		int32_t number = size && bits < 1u << (size - 1)
-					 ? (int32_t)bits + 1 - (int32_t)(1u << size)
-					 : (int32_t)bits;
+		int32_t value = size && bits < 1u << (size - 1)
+					? (int32_t)bits + 1 - (int32_t)(1u << size)
+					: (int32_t)bits;
 		for (uint32_t i = 0; i < copies; i++)
-			*to++ = entry | (uint32_t)number << 24;
+			*to++ = entry | (uint32_t)value << 24;
 	}
 }
 
-static int entropy_learn(struct entropy_code *slot, const struct huffman_code *code, bool dc)
+static int code_load(struct cached_code *slot, const struct huffman_code *code, bool dc)
 {
 	if (slot->known && memcmp(&slot->code, code, sizeof(*code)) == 0)
 		return 0;
@@ -133,21 +133,21 @@ static int entropy_learn(struct entropy_code *slot, const struct huffman_code *c
 	return 0;
 }
 
-static int entropy_learn_all(struct entropy *entropy)
+static int entropy_load_codes(struct entropy *entropy)
 {
 	const struct scan_frame *frame = entropy->frame;
 	int r = 0;
 	for (unsigned i = 0; i < frame->components && r == 0; i++) {
 		const struct scan_component *component = &frame->component[i];
-		r = entropy_learn(&entropy->dc[component->dc], &frame->dc[component->dc], true);
+		r = code_load(&entropy->dc[component->dc], &frame->dc[component->dc], true);
 		if (r == 0)
-			r = entropy_learn(&entropy->ac[component->ac], &frame->ac[component->ac],
-					  false);
+			r = code_load(&entropy->ac[component->ac], &frame->ac[component->ac],
+				      false);
 	}
 	return r;
 }
 
-/* The way through an MCU: from each block's AC to the next one's DC. */
+/* Link the blocks of an MCU into a cycle: after a block's AC comes the next block's DC. */
 static void entropy_link(struct entropy *entropy)
 {
 	const struct scan_frame *frame = entropy->frame;
@@ -164,8 +164,8 @@ static void entropy_link(struct entropy *entropy)
 
 /* --- rows --- */
 
-/* The memory is zero but for rows that were decoded and not asked for to their end. */
-static void entropy_clean(struct entropy *entropy)
+/* Zero the coefficients that were decoded and never read; the rest is zero already. */
+static void entropy_clear(struct entropy *entropy)
 {
 	if (entropy->at) {
 		uint8_t *at = (uint8_t *)entropy->at;
@@ -178,7 +178,7 @@ static int entropy_room(struct entropy *entropy)
 {
 	size_t columns = (size_t)(entropy->box.x + entropy->box.width - entropy->first);
 	entropy->row_bytes = columns * entropy->frame->blocks * BLOCK_BYTES;
-	/* A block before the first, where the streams start, and one for a stream that overruns. */
+	/* One block more at each end: a stream starts before its first block and may overrun. */
 	size_t need = entropy->row_bytes * ROWS + 2 * BLOCK_BYTES;
 	if (need <= entropy->memory_bytes)
 		return 0;
@@ -195,7 +195,7 @@ static int entropy_room(struct entropy *entropy)
 int entropy_begin(struct entropy *entropy, const struct scan_frame *frame,
 		  const struct seek_index *index, const uint8_t *data, size_t size, struct rect box)
 {
-	entropy_clean(entropy);
+	entropy_clear(entropy);
 	entropy->frame = frame;
 	entropy->index = *index;
 	entropy->scan = data + frame->offset;
@@ -206,7 +206,7 @@ int entropy_begin(struct entropy *entropy, const struct scan_frame *frame,
 	entropy->y = entropy->row_first = entropy->row_end = box.y;
 	if ((uint32_t)(box.y + box.height) > index->rows)
 		return ENTROPY_E_STALE;
-	int r = entropy_learn_all(entropy);
+	int r = entropy_load_codes(entropy);
 	if (r == 0)
 		r = entropy_room(entropy);
 	if (r == 0)
@@ -214,8 +214,9 @@ int entropy_begin(struct entropy *entropy, const struct scan_frame *frame,
 	return r;
 }
 
-/* Look up the rows. Returns the bytes of their part of the scan, or -1 if there is no such part. */
-static int64_t entropy_slice(struct entropy *entropy, int32_t rows)
+/* Look up the next rows in the index. Returns how many bytes of the scan they take, or -1 if the
+ * entries are not valid. */
+static int64_t entropy_look_up(struct entropy *entropy, int32_t rows)
 {
 	int32_t end = entropy->box.x + entropy->box.width;
 	uint32_t first = (uint32_t)entropy->first / SEEK_INDEX_GROUP;
@@ -236,7 +237,7 @@ static int64_t entropy_slice(struct entropy *entropy, int32_t rows)
 	return bytes;
 }
 
-/* The row's bytes behind those before, and the stream that reads them. */
+/* Append the unstuffed bytes of a row, and set up the stream that reads them. */
 static bool entropy_open(struct entropy *entropy, int32_t i, uint8_t **to)
 {
 	struct slice *slice = &entropy->slices[i];
@@ -259,8 +260,8 @@ static bool entropy_open(struct entropy *entropy, int32_t i, uint8_t **to)
 }
 
 /* Whether a stream ended where the index says: at the entry, or within the last group. A stream
- * that ever read beyond its own bytes is behind the entry. */
-static bool entropy_ended_well(const struct entropy *entropy, const struct entropy_stream *stream)
+ * that read beyond its own bytes ended after the entry. */
+static bool entropy_ended_right(const struct entropy *entropy, const struct entropy_stream *stream)
 {
 	const struct slice *slice = &entropy->slices[stream->row];
 	uint32_t end = (uint32_t)(entropy->box.x + entropy->box.width);
@@ -271,16 +272,16 @@ static bool entropy_ended_well(const struct entropy *entropy, const struct entro
 	return slice->end - stream->bit < slice->end_bit - slice->last_bit;
 }
 
-/* The next rows. */
+/* Decode the next rows. */
 static int entropy_decode(struct entropy *entropy)
 {
 	int32_t rows = entropy->box.y + entropy->box.height - entropy->y;
 	if (rows > ROWS)
 		rows = ROWS;
-	int64_t bytes = entropy_slice(entropy, rows);
+	int64_t bytes = entropy_look_up(entropy, rows);
 	if (bytes < 0)
 		return ENTROPY_E_STALE;
-	/* A stream of nonsense reads on behind its bytes, but no further than this. */
+	/* In damaged data a stream reads beyond its bytes, at most so far. */
 	size_t slack = entropy->row_bytes / BLOCK_BYTES * ENTROPY_BLOCK_BITS / 8 + BUFFER_SLACK;
 	if (buffer_reserve(&entropy->bytes, (size_t)bytes + slack))
 		return -ENOMEM;
@@ -291,16 +292,16 @@ static int entropy_decode(struct entropy *entropy)
 	entropy->at = (int16_t *)(void *)(entropy->memory + BLOCK_BYTES);
 	entropy->row_first = entropy->y;
 	entropy->row_end = entropy->y + rows;
-	entropy->kernel->run(entropy->bytes.data, entropy->streams, (unsigned)rows);
+	entropy->kernel->decode(entropy->bytes.data, entropy->streams, (unsigned)rows);
 	for (int32_t i = 0; i < rows; i++)
-		if (!entropy_ended_well(entropy, &entropy->streams[i]))
+		if (!entropy_ended_right(entropy, &entropy->streams[i]))
 			return ENTROPY_E_STALE;
 	return 0;
 }
 
 /* --- MCUs --- */
 
-/* DC as a sum of the differences, `blocks` of them from `at` on. */
+/* Turn the DC differences of the next `blocks` blocks into DC values. */
 static void entropy_sum(struct entropy *entropy, unsigned blocks)
 {
 	const uint8_t *owner = entropy->frame->owner;
@@ -312,8 +313,8 @@ static void entropy_sum(struct entropy *entropy, unsigned blocks)
 	}
 }
 
-/* Pass the MCU at the place where the row is. */
-static void entropy_pass(struct entropy *entropy)
+/* Skip an MCU. */
+static void entropy_skip_mcu(struct entropy *entropy)
 {
 	unsigned blocks = entropy->frame->blocks;
 	entropy_sum(entropy, blocks);
@@ -332,7 +333,7 @@ static int entropy_begin_row(struct entropy *entropy)
 	for (unsigned i = 0; i < SCAN_COMPONENTS; i++)
 		entropy->dc_now[i] = (uint16_t)slice->first.dc[i];
 	for (int32_t x = entropy->first; x < entropy->box.x; x++)
-		entropy_pass(entropy);
+		entropy_skip_mcu(entropy);
 	return 0;
 }
 
@@ -346,10 +347,10 @@ int entropy_next(struct entropy *entropy, int16_t *const *blocks)
 	if (blocks) {
 		unsigned count = entropy->frame->blocks;
 		entropy_sum(entropy, count);
-		entropy->kernel->deal(entropy->at, blocks, count);
+		entropy->kernel->reorder(entropy->at, blocks, count);
 		entropy->at += (size_t)count * 64;
 	} else {
-		entropy_pass(entropy);
+		entropy_skip_mcu(entropy);
 	}
 	if (++entropy->x == entropy->box.x + entropy->box.width) {
 		entropy->x = entropy->box.x;

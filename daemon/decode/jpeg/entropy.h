@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A part of a baseline JPEG's coefficients, found by the scan's index: only the MCUs of a rectangle
- * are decoded, several rows at a time. Owns tables and scratch memory, used again from picture to
- * picture; one thread at a time. Knows no libjpeg.
+ * Entropy decoding of a part of a baseline JPEG by its seek index: the coefficients of the MCUs of
+ * a rectangle, several rows of MCUs at a time. Owns tables and scratch memory, reused from picture
+ * to picture; one thread at a time. Knows no libjpeg.
  *
- * The bytes may be hostile and the index another file's: then what comes out is nonsense, or
- * ENTROPY_E_STALE, and nothing worse.
+ * The bytes may be hostile and the index may be another file's: the result is then wrong
+ * coefficients or ENTROPY_E_STALE, and nothing worse.
  */
 #ifndef STOKER_DECODE_JPEG_ENTROPY_H
 #define STOKER_DECODE_JPEG_ENTROPY_H
@@ -14,7 +14,7 @@
 #include "decode/jpeg/seek_index.h"
 
 enum {
-	ENTROPY_E_STALE = 1, /* the bytes are not those that the index is of */
+	ENTROPY_E_STALE = 1, /* the index does not fit the bytes */
 };
 
 struct entropy;
@@ -22,7 +22,7 @@ struct entropy_kernel;
 
 int entropy_new(struct entropy **out, const struct entropy_kernel *kernel); /* 0 or -ENOMEM */
 void entropy_free(struct entropy *entropy);
-/* Between pictures: give back each piece of scratch memory that is larger. */
+/* Between pictures: free each piece of scratch memory that is larger. */
 void entropy_trim(struct entropy *entropy, size_t keep);
 
 /*
@@ -33,8 +33,9 @@ int entropy_begin(struct entropy *entropy, const struct scan_frame *frame,
 		  const struct seek_index *index, const uint8_t *data, size_t size,
 		  struct rect box);
 /*
- * The coefficients of the next MCU of the box, row by row: 64 for each block, in natural order.
- * NULL: pass it. Not more often than the box has MCUs. 0, ENTROPY_E_STALE or -ENOMEM.
+ * Write the coefficients of the next MCU of the box, row by row: 64 for each block, in natural
+ * order. With NULL the MCU is skipped. To be called at most once for each MCU. 0, ENTROPY_E_STALE
+ * or -ENOMEM.
  */
 int entropy_next(struct entropy *entropy, int16_t *const *blocks);
 

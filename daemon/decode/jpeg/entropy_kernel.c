@@ -50,9 +50,9 @@ const struct entropy_kernel *entropy_kernel_best(void)
 }
 
 /*
- * A step whose code or number is too long for the table: entry | number << 32. Where there is no
- * code the block ends after one bit: nonsense, but it goes on; who compares the stream's end with
- * the index finds out.
+ * A step whose code or value is too long for the table. An invalid code ends the block after one
+ * bit: decoding goes on, and the caller sees the damage when the stream ends elsewhere than the
+ * index says.
  */
 uint64_t entropy_step_long(const uint32_t *step, uint64_t bits)
 {
@@ -65,6 +65,6 @@ uint64_t entropy_step_long(const uint32_t *step, uint64_t bits)
 		entry |= ENTROPY_END << 16;
 	else
 		entry |= 2 * (run + 1) << 8;
-	int16_t number = (int16_t)huffman_number(bits << length, size);
-	return entry | (uint64_t)(uint16_t)number << 32;
+	int16_t value = (int16_t)huffman_value(bits << length, size);
+	return entry | (uint64_t)(uint16_t)value << 32;
 }

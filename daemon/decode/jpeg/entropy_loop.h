@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loops of entropy_kernel.h, as inline functions: a kernel's file includes this and is compiled
- * for its instruction set. What makes them fast: no branch that depends on a symbol, so that the
- * processor works on several streams at once; a step's table gives the number, too.
+ * The decoding loop of entropy_kernel.h as inline functions: each kernel's file includes this and
+ * is compiled for its instruction set. It is fast since no branch depends on a symbol, so the
+ * processor works on several streams at once, and since one table look-up gives code and value.
  */
 #ifndef STOKER_DECODE_JPEG_ENTROPY_LOOP_H
 #define STOKER_DECODE_JPEG_ENTROPY_LOOP_H
@@ -13,9 +13,9 @@
 #include "decode/jpeg/entropy_kernel.h"
 
 #define LOOP_INLINE static inline __attribute__((always_inline))
-#define LOOP_STEPS 4 /* from one load to the next: 56 bits are 5 steps of 11 */
+#define LOOP_STEPS 4 /* between two loads: 56 bits are 5 steps of 11 */
 
-/* 57 bits or more from `bit` on, at the top of the word. */
+/* At least 57 bits from `bit` on, at the top of the word. */
 LOOP_INLINE uint64_t loop_load(const uint8_t *bytes, uint64_t bit)
 {
 	uint64_t word;
@@ -26,8 +26,8 @@ LOOP_INLINE uint64_t loop_load(const uint8_t *bytes, uint64_t bit)
 	return word << (bit & 7);
 }
 
-/* A stream in registers. Behind the bits of the word stands a one: where it is tells how many of
- * them have been used, without counting. */
+/* A stream in registers. The lowest bit of the loaded word is set to one; shifts move it up, so its
+ * position tells how many bits have been used, without a counter. */
 struct loop_stream {
 	uint64_t bit, bits; /* `bit` is where the word was loaded */
 	char *at;
@@ -41,19 +41,19 @@ LOOP_INLINE void loop_refill(struct loop_stream *s, const uint8_t *bytes)
 	s->bits = loop_load(bytes, s->bit) | 1;
 }
 
-/* A step that is not in the table. Returns entry | number << 32. */
-LOOP_INLINE uint64_t loop_step_aside(struct loop_stream *s, const uint8_t *bytes, uint64_t entry)
+/* A step that is not in the table. Returns entry | value << 32. */
+LOOP_INLINE uint64_t loop_step_escape(struct loop_stream *s, const uint8_t *bytes, uint64_t entry)
 {
 	loop_refill(s, bytes);
 	if (entry == 0) {
 		entry = entropy_step_long(s->step, s->bits);
 		s->bits <<= entry & 63;
 	} else {
-		unsigned length = ENTROPY_ASIDE_LENGTH(entry), size = ENTROPY_ASIDE_SIZE(entry);
+		unsigned length = ENTROPY_ESCAPE_LENGTH(entry), size = ENTROPY_ESCAPE_SIZE(entry);
 		s->bits <<= length;
-		int32_t number = huffman_number(s->bits, size);
+		int32_t value = huffman_value(s->bits, size);
 		s->bits <<= size;
-		entry = (entry & 0xFFFFFF) | (uint64_t)(uint32_t)number << 32;
+		entry = (entry & 0xFFFFFF) | (uint64_t)(uint32_t)value << 32;
 	}
 	loop_refill(s, bytes);
 	return entry;
@@ -62,19 +62,19 @@ LOOP_INLINE uint64_t loop_step_aside(struct loop_stream *s, const uint8_t *bytes
 LOOP_INLINE void loop_step(struct loop_stream *s, const uint8_t *bytes)
 {
 	uint64_t entry = s->step[s->bits >> (64 - HUFFMAN_QUICK)];
-	int32_t number = (int32_t)(uint32_t)entry >> 24;
+	int32_t wide = (int32_t)(uint32_t)entry >> 24;
 	if (__builtin_expect((entry & 63) == 0, 0)) {
-		entry = loop_step_aside(s, bytes, entry);
-		number = (int32_t)(entry >> 32);
+		entry = loop_step_escape(s, bytes, entry);
+		wide = (int32_t)(entry >> 32);
 	} else {
 		s->bits <<= entry & 63;
 	}
-	/* The blocks are aligned: the low bits of the address are the place in the block. */
+	/* The blocks are aligned: the low bits of the address are the position in the block. */
 	uintptr_t to = ((uintptr_t)s->at + (entry >> 8 & 255)) | (entry >> 16 & ENTROPY_END);
-	int16_t value = (int16_t)number;
+	int16_t value = (int16_t)wide;
 	s->at = (char *)to;
 	memcpy(s->at, &value, sizeof(value));
-	uintptr_t full = ((to + 2) ^ to) & 128; /* the block's last coefficient was passed */
+	uintptr_t full = ((to + 2) ^ to) & 128; /* the block is complete */
 	const struct entropy_arc *arc = (const struct entropy_arc *)((const char *)s->node + full);
 	s->step = arc->step;
 	s->node = arc->node;
@@ -93,15 +93,15 @@ LOOP_INLINE void loop_leave(struct entropy_stream *s, const struct loop_stream *
 	s->step = loop->step;
 }
 
-/* LOOP_STEPS * turns steps of each stream; `count` is a constant. */
-LOOP_INLINE void loop_turns(const uint8_t *bytes, struct entropy_stream *streams, size_t turns,
-			    const int count)
+/* LOOP_STEPS * rounds steps of each stream; `count` is a constant. */
+LOOP_INLINE void loop_rounds(const uint8_t *bytes, struct entropy_stream *streams, size_t rounds,
+			     const int count)
 {
 	struct loop_stream a = loop_enter(&streams[0]);
 	struct loop_stream b = loop_enter(&streams[count > 1 ? 1 : 0]);
 	struct loop_stream c = loop_enter(&streams[count > 2 ? 2 : 0]);
 	struct loop_stream d = loop_enter(&streams[count > 3 ? 3 : 0]);
-	for (; turns > 0; turns--) {
+	for (; rounds > 0; rounds--) {
 		loop_refill(&a, bytes);
 		if (count > 1)
 			loop_refill(&b, bytes);
@@ -129,8 +129,8 @@ LOOP_INLINE void loop_turns(const uint8_t *bytes, struct entropy_stream *streams
 		loop_leave(&streams[3], &d);
 }
 
-/* Turns that cannot lead beyond the stream's end: a block takes at least two steps. */
-LOOP_INLINE size_t loop_sure_turns(const struct entropy_stream *s)
+/* Rounds that cannot pass the stream's end: a block takes at least two steps. */
+LOOP_INLINE size_t loop_safe_rounds(const struct entropy_stream *s)
 {
 	size_t blocks = (size_t)(s->end - s->at + 127) / 128;
 	return (2 * blocks - 1) / LOOP_STEPS;
@@ -146,37 +146,37 @@ LOOP_INLINE void loop_finish(const uint8_t *bytes, struct entropy_stream *stream
 	loop_leave(stream, &loop);
 }
 
-#define LOOP_WAYS 4 /* streams at a time */
+#define LOOP_STREAMS 4 /* streams at a time */
 
-LOOP_INLINE void loop_some(const uint8_t *bytes, struct entropy_stream *streams, size_t turns,
-			   unsigned count)
+LOOP_INLINE void loop_rounds_of(const uint8_t *bytes, struct entropy_stream *streams, size_t rounds,
+				unsigned count)
 {
 	if (count >= 4)
-		loop_turns(bytes, streams, turns, 4);
+		loop_rounds(bytes, streams, rounds, 4);
 	else if (count == 3)
-		loop_turns(bytes, streams, turns, 3);
+		loop_rounds(bytes, streams, rounds, 3);
 	else if (count == 2)
-		loop_turns(bytes, streams, turns, 2);
+		loop_rounds(bytes, streams, rounds, 2);
 	else
-		loop_turns(bytes, streams, turns, 1);
+		loop_rounds(bytes, streams, rounds, 1);
 }
 
-/* The first LOOP_WAYS streams run; one that is done makes room for the last. Their order in the
- * list changes. */
+/* The first LOOP_STREAMS streams are decoded together; one that ends is replaced by the last, so
+ * their order changes. */
 LOOP_INLINE void loop_run(const uint8_t *bytes, struct entropy_stream *streams, unsigned count)
 {
 	while (count > 0) {
-		unsigned ways = count < LOOP_WAYS ? count : LOOP_WAYS, first = 0;
-		size_t turns = SIZE_MAX;
-		for (unsigned i = 0; i < ways; i++) {
-			size_t sure = loop_sure_turns(&streams[i]);
-			if (sure < turns) {
-				turns = sure;
+		unsigned active = count < LOOP_STREAMS ? count : LOOP_STREAMS, first = 0;
+		size_t rounds = SIZE_MAX;
+		for (unsigned i = 0; i < active; i++) {
+			size_t sure = loop_safe_rounds(&streams[i]);
+			if (sure < rounds) {
+				rounds = sure;
 				first = i;
 			}
 		}
-		if (turns > 0) {
-			loop_some(bytes, streams, turns, ways);
+		if (rounds > 0) {
+			loop_rounds_of(bytes, streams, rounds, active);
 			continue;
 		}
 		loop_finish(bytes, &streams[first]);

@@ -4,7 +4,7 @@
 #include "decode/jpeg/entropy_loop.h"
 #include "decode/jpeg/skim_loop.h"
 
-/* The place in a block of each coefficient, as they come. */
+/* Zigzag order: the position in the block of each coefficient. */
 static const uint8_t natural[64] = {
 	0,  1,	8,  16, 9,  2,	3,  10, 17, 24, 32, 25, 18, 11, 4,  5,	12, 19, 26, 33, 40, 48,
 	41, 34, 27, 20, 13, 6,	7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
@@ -16,12 +16,12 @@ static void plain_skim(const struct skim *skim, struct skim_run *runs, unsigned 
 	skim_loop(skim, runs, count);
 }
 
-static void plain_run(const uint8_t *bytes, struct entropy_stream *streams, unsigned count)
+static void plain_decode(const uint8_t *bytes, struct entropy_stream *streams, unsigned count)
 {
 	loop_run(bytes, streams, count);
 }
 
-static void plain_deal(int16_t *from, int16_t *const *to, unsigned blocks)
+static void plain_reorder(int16_t *from, int16_t *const *to, unsigned blocks)
 {
 	for (unsigned i = 0; i < blocks; i++, from += 64) {
 		for (int k = 0; k < 64; k++)
@@ -30,4 +30,4 @@ static void plain_deal(int16_t *from, int16_t *const *to, unsigned blocks)
 	}
 }
 
-const struct entropy_kernel entropy_plain = {"plain", plain_skim, plain_run, plain_deal};
+const struct entropy_kernel entropy_plain = {"plain", plain_skim, plain_decode, plain_reorder};

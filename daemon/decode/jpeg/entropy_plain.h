@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of entropy_kernel.h, one for each instruction set; those that are built in. */
+/*
+ * The kernels of entropy_kernel.h, one for each instruction set: for entropy_kernel.c, which
+ * chooses one. Immutable; any thread.
+ */
 #ifndef STOKER_DECODE_JPEG_ENTROPY_PLAIN_H
 #define STOKER_DECODE_JPEG_ENTROPY_PLAIN_H
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libjpeg is given and what it says: a source of bytes, and what its errors mean. Pure; a
- * worker's thread.
+ * Adapters to libjpeg: a data source, and its error codes as conditions. Pure; a worker's thread.
  *
- * The source is a suspending one that never has more to give: where the bytes end, the library
- * stops and says so, where its own source would make up an end and paint the rest grey.
+ * The source suspends when the bytes end, so libjpeg stops and says so; its own memory source would
+ * insert an end marker, and the rest of the picture would be grey.
  */
 #ifndef STOKER_DECODE_JPEG_JPEG_LIBRARY_H
 #define STOKER_DECODE_JPEG_JPEG_LIBRARY_H
@@ -15,10 +14,10 @@
 
 #include <jpeglib.h>
 
-/* `data` is borrowed for as long as the source is read. */
+/* `data` is borrowed while the source is read. */
 void jpeg_source_init(struct jpeg_source_mgr *source, const uint8_t *data, size_t size);
 
-/* The condition of decode.h, or -ENOMEM, that an error of the library (J_MESSAGE_CODE) is. */
+/* The condition of decode.h, or -ENOMEM, for an error of libjpeg (J_MESSAGE_CODE). */
 int jpeg_condition(int code);
 
 #endif

@@ -5,12 +5,13 @@
 
 #include <jerror.h>
 
-/* Rows of coefficients of a whole picture; cleared as far as they have been asked for. */
+/* A virtual array: rows of coefficients of a whole picture, cleared when they are first accessed.
+ */
 struct jvirt_barray_control {
 	struct jvirt_barray_control *next;
 	JBLOCKARRAY rows;		/* NULL until it is realized */
-	JDIMENSION width, height, most; /* blocks a row, rows, rows of one access */
-	JDIMENSION cleared;
+	JDIMENSION width, height, most; /* blocks in a row, rows, rows of one access */
+	JDIMENSION cleared;		/* rows */
 };
 
 static struct jpeg_pools *pools_of(j_common_ptr cinfo)
@@ -32,7 +33,7 @@ static void *alloc(j_common_ptr cinfo, int pool, size_t size)
 	return take(cinfo, size);
 }
 
-/* Whole cache lines, as the library's vector code wants them. */
+/* Whole cache lines, which libjpeg's vector code needs. */
 static size_t line_up(size_t bytes)
 {
 	return (bytes + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
@@ -63,7 +64,7 @@ static jvirt_sarray_ptr request_virt_sarray(j_common_ptr cinfo, int pool, boolea
 					    JDIMENSION width, JDIMENSION height, JDIMENSION most)
 {
 	(void)pool, (void)clear, (void)width, (void)height, (void)most;
-	ERREXIT(cinfo, JERR_NOTIMPL); /* of quantizing colours, which nobody asks for */
+	ERREXIT(cinfo, JERR_NOTIMPL); /* only colour quantisation uses them */
 	return NULL;
 }
 
@@ -80,7 +81,7 @@ static jvirt_barray_ptr request_virt_barray(j_common_ptr cinfo, int pool, boolea
 {
 	struct jpeg_pools *pools = pools_of(cinfo);
 	struct jvirt_barray_control *array = take(cinfo, sizeof(*array));
-	(void)pool, (void)clear; /* all are: costs nothing beside filling them */
+	(void)pool, (void)clear; /* all are cleared: cheap beside filling them */
 	*array = (struct jvirt_barray_control){
 		.next = pools->arrays,
 		.width = width,

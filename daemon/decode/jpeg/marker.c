@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* In entropy-coded data 0xFF is followed by 0 or a restart. */
+/* In entropy-coded data 0xFF is followed by 0 or is a restart marker. */
 unsigned marker_count_scans(const uint8_t *at, const uint8_t *end, unsigned enough)
 {
 	unsigned scans = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The markers of a JPEG, counted and found in its bytes without decoding. Pure; any thread. */
+/* The markers of a JPEG, found in its bytes without decoding. Pure; any thread. */
 #ifndef STOKER_DECODE_JPEG_MARKER_H
 #define STOKER_DECODE_JPEG_MARKER_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Markers of scans from `at` on, but no more than one above `enough`. */
+/* Count the scans (SOS markers) from `at` on; stops at one more than `enough`. */
 unsigned marker_count_scans(const uint8_t *at, const uint8_t *end, unsigned enough);
-/* Whether there is a marker of the picture's end. */
+/* Whether there is an end marker (EOI). */
 bool marker_has_end(const uint8_t *at, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A long way is gone in three parts at once (struct skim_run): the second and third begin anywhere
- * and count only from where the part before has met them. How long the way is in bits can only be
- * guessed from the rows; what it turns out to lack is gone afterwards.
+ * A long stretch of the scan is skimmed by three runs at once (struct skim_run): the second and
+ * third begin at a guessed bit, and count from where the run before them meets them. How many bits
+ * the wanted rows take is estimated; if it was too few, another stretch follows.
  */
 #include "decode/jpeg/scanner.h"
 
@@ -12,11 +12,11 @@
 
 #include "decode/jpeg/entropy_kernel.h"
 
-#define MARKS 8192	/* of a run */
-#define SPLIT_BITS 8192 /* a way that is worth three runs */
+#define MARKS 8192	/* the most of a run */
+#define SPLIT_BITS 8192 /* a longer stretch is worth three runs */
 
-/* One code of the files before: many files have the same. */
-struct scan_code {
+/* The tables of a code of an earlier file: many files have the same codes. */
+struct cached_code {
 	struct huffman_code code;
 	bool known;
 	struct huffman huffman;
@@ -25,13 +25,13 @@ struct scan_code {
 
 struct scanner {
 	const struct entropy_kernel *kernel;
-	struct scan_code dc[4], ac[4];
+	struct cached_code dc[4], ac[4];
 	struct buffer bytes;		 /* of the scan, unstuffed, from `start` on */
-	struct buffer stuffs;		 /* u32: places in them behind which a 0 was left out */
+	struct buffer stuffed;		 /* u32: positions in `bytes` after which a 0 was removed */
 	struct buffer marks[SKIM_RUNS];	 /* struct skim_mark */
-	const uint8_t *start, *at, *end; /* at: what is loaded next */
-	bool loaded;			 /* all there is */
-	bool whole;			 /* ... and behind it the picture ends */
+	const uint8_t *start, *at, *end; /* at: the next byte to unstuff */
+	bool loaded;			 /* the whole scan is in `bytes` */
+	bool whole;			 /* ... and an end marker follows it */
 };
 
 int scanner_new(struct scanner **out, const struct entropy_kernel *kernel)
@@ -49,15 +49,16 @@ void scanner_free(struct scanner *scanner)
 	if (!scanner)
 		return;
 	buffer_deinit(&scanner->bytes);
-	buffer_deinit(&scanner->stuffs);
+	buffer_deinit(&scanner->stuffed);
 	for (unsigned i = 0; i < SKIM_RUNS; i++)
 		buffer_deinit(&scanner->marks[i]);
 	free(scanner);
 }
 
 /*
- * jump[1 << width ...] is what can be passed with so many bits: the first symbol, and then what can
- * be passed with the bits that it leaves, if it is not too much for one block or for one step.
+ * jump[1 << width ...] is the table for so many bits: the entry skips the first symbol, and what
+ * the table of the remaining bits skips, unless that is too much for one step. Of SKIM_BITS the
+ * second half of the array is the table; the narrower ones before it are used to build it.
  */
 static uint16_t *jump_symbol(uint16_t *jump, uint16_t *to, unsigned width, unsigned length,
 			     uint8_t symbol)
@@ -65,7 +66,7 @@ static uint16_t *jump_symbol(uint16_t *jump, uint16_t *to, unsigned width, unsig
 	unsigned bits = length + (symbol & 15);
 	size_t count = (size_t)1 << (width - length), done = 1;
 	uint16_t first = (uint16_t)(bits | ((symbol >> 4) + 1u) << 8);
-	if (bits > SKIM_MOST) {
+	if (bits > SKIM_STEP_BITS_MAX) {
 		*to = SKIM_MISS << 8;
 	} else if ((symbol & 15) == 0 && symbol != 0xF0) {
 		*to = (uint16_t)(bits | SKIM_END << 8);
@@ -75,7 +76,7 @@ static uint16_t *jump_symbol(uint16_t *jump, uint16_t *to, unsigned width, unsig
 		done = (size_t)1 << (width - bits);
 		for (size_t i = 0; i < done; i++) {
 			uint16_t both = (uint16_t)(jump[done + i] + first);
-			bool fits = !(both & SKIM_MISS << 8) && (both & 63) <= SKIM_MOST;
+			bool fits = !(both & SKIM_MISS << 8) && (both & 63) <= SKIM_STEP_BITS_MAX;
 			to[i] = fits ? both : first;
 		}
 	}
@@ -96,7 +97,7 @@ static void jump_fill(uint16_t *jump, const struct huffman_code *code)
 	}
 }
 
-static int scan_learn(struct scan_code *slot, const struct huffman_code *code, bool dc)
+static int code_load(struct cached_code *slot, const struct huffman_code *code, bool dc)
 {
 	if (slot->known && memcmp(&slot->code, code, sizeof(*code)) == 0)
 		return 0;
@@ -110,35 +111,35 @@ static int scan_learn(struct scan_code *slot, const struct huffman_code *code, b
 	return 0;
 }
 
-static int scan_learn_all(struct scanner *scanner, const struct scan_frame *frame)
+static int scanner_load_codes(struct scanner *scanner, const struct scan_frame *frame)
 {
 	int r = 0;
 	for (unsigned i = 0; i < frame->components && r == 0; i++) {
 		const struct scan_component *component = &frame->component[i];
-		r = scan_learn(&scanner->dc[component->dc], &frame->dc[component->dc], true);
+		r = code_load(&scanner->dc[component->dc], &frame->dc[component->dc], true);
 		if (r == 0)
-			r = scan_learn(&scanner->ac[component->ac], &frame->ac[component->ac],
-				       false);
+			r = code_load(&scanner->ac[component->ac], &frame->ac[component->ac],
+				      false);
 	}
 	return r;
 }
 
 /* --- the bytes --- */
 
-static int scanner_place(struct scanner *scanner, const uint8_t *start, const uint8_t *end)
+static int scanner_start(struct scanner *scanner, const uint8_t *start, const uint8_t *end)
 {
 	size_t size = (size_t)(end - start);
 	if (buffer_reserve(&scanner->bytes, size + SKIM_SLACK) ||
-	    buffer_reserve(&scanner->stuffs, size * 2 + 8))
+	    buffer_reserve(&scanner->stuffed, size * 2 + 8))
 		return -ENOMEM;
 	scanner->start = scanner->at = start;
 	scanner->end = end;
 	scanner->loaded = scanner->whole = false;
-	scanner->bytes.size = scanner->stuffs.size = 0;
+	scanner->bytes.size = scanner->stuffed.size = 0;
 	return 0;
 }
 
-/* Unstuff until there are so many bytes, or all. */
+/* Unstuff until there are `size` bytes, or all. */
 static void scanner_load(struct scanner *scanner, uint64_t size)
 {
 	uint8_t *to = scanner->bytes.data + scanner->bytes.size;
@@ -159,8 +160,9 @@ static void scanner_load(struct scanner *scanner, uint64_t size)
 			scanner->whole = left - run >= 2 && stuff[1] == 0xD9;
 		} else {
 			uint32_t place = (uint32_t)(to - scanner->bytes.data);
-			memcpy(scanner->stuffs.data + scanner->stuffs.size, &place, sizeof(place));
-			scanner->stuffs.size += sizeof(place);
+			memcpy(scanner->stuffed.data + scanner->stuffed.size, &place,
+			       sizeof(place));
+			scanner->stuffed.size += sizeof(place);
 			*to++ = 0xFF;
 			from += 2;
 		}
@@ -182,18 +184,18 @@ static struct skim scanner_skim(const struct scanner *scanner, const struct scan
 	return skim;
 }
 
-/* --- the way --- */
+/* --- the pass over the scan --- */
 
-/* The place in the scan, and the index that is written. */
+/* The position in the scan, and the index that is written. */
 struct pass {
 	struct scanner *scanner;
 	const struct scan_frame *frame;
 	struct skim skim;
 	struct seek_index view;
 	uint8_t *index;
-	uint32_t base;	/* bytes of the scan before those loaded */
-	uint64_t bit;	/* unstuffed */
-	uint32_t stuff; /* stuffed bytes before it */
+	uint32_t base;	  /* bytes of the scan before scanner->start */
+	uint64_t bit;	  /* in the unstuffed bytes */
+	uint32_t removed; /* zero bytes removed before it */
 	int32_t dc[SCAN_COMPONENTS];
 	uint32_t row, column;
 };
@@ -216,17 +218,17 @@ static void pass_init(struct pass *pass, struct scanner *scanner, const struct s
 		pass->dc[i] = entry.dc[i];
 }
 
-/* An entry for the place where the pass is. */
-static int pass_note(struct pass *pass)
+/* Write the index entry of the current position. */
+static int pass_write_entry(struct pass *pass)
 {
-	const struct buffer *stuffs = &pass->scanner->stuffs;
+	const struct buffer *stuffed = &pass->scanner->stuffed;
 	uint32_t byte = (uint32_t)(pass->bit >> 3), place;
-	for (; pass->stuff < stuffs->size / sizeof(place); pass->stuff++) {
-		memcpy(&place, stuffs->data + pass->stuff * sizeof(place), sizeof(place));
+	for (; pass->removed < stuffed->size / sizeof(place); pass->removed++) {
+		memcpy(&place, stuffed->data + pass->removed * sizeof(place), sizeof(place));
 		if (place >= byte)
 			break;
 	}
-	struct seek_index_entry entry = {.bit = (pass->base + byte + pass->stuff) * 8 +
+	struct seek_index_entry entry = {.bit = (pass->base + byte + pass->removed) * 8 +
 						(uint32_t)(pass->bit & 7)};
 	for (unsigned i = 0; i < pass->frame->components; i++) {
 		entry.dc[i] = (int16_t)pass->dc[i];
@@ -238,7 +240,7 @@ static int pass_note(struct pass *pass)
 	return 0;
 }
 
-static int pass_take(struct pass *pass, const struct skim_mark *mark)
+static int pass_add_mcu(struct pass *pass, const struct skim_mark *mark)
 {
 	int r = 0;
 	pass->bit = mark->bit;
@@ -246,7 +248,7 @@ static int pass_take(struct pass *pass, const struct skim_mark *mark)
 		pass->dc[i] += mark->dc[i];
 	pass->column++;
 	if (pass->column % SEEK_INDEX_GROUP == 0 || pass->column == pass->frame->columns)
-		r = pass_note(pass);
+		r = pass_write_entry(pass);
 	if (r == 0 && pass->column == pass->frame->columns) {
 		pass->column = 0;
 		pass->row++;
@@ -260,8 +262,8 @@ static uint64_t pass_left(const struct pass *pass, uint32_t row)
 	return (uint64_t)(row - pass->row) * pass->frame->columns - pass->column;
 }
 
-/* How many bits they may have, and a bit more: what is left of the scan, in equal parts. */
-static uint64_t pass_way(const struct pass *pass, uint32_t row)
+/* An estimate of their bits, slightly too large: their share of the rest of the scan. */
+static uint64_t pass_distance(const struct pass *pass, uint32_t row)
 {
 	const struct scanner *scanner = pass->scanner;
 	uint64_t bits = (scanner->bytes.size + (uint64_t)(scanner->end - scanner->at)) * 8;
@@ -273,16 +275,17 @@ static uint64_t pass_way(const struct pass *pass, uint32_t row)
 		       : bits * (left < most ? left : most) / rest * 17 / 16;
 }
 
-/* Begin the runs of a stretch; how many. */
-static unsigned pass_split(const struct pass *pass, uint64_t way, uint64_t left,
+/* Set up the runs of a stretch, and return how many. */
+static unsigned pass_split(const struct pass *pass, uint64_t distance, uint64_t left,
 			   struct skim_run *runs)
 {
-	unsigned count = way < SPLIT_BITS ? 1 : SKIM_RUNS;
+	unsigned count = distance < SPLIT_BITS ? 1 : SKIM_RUNS;
 	for (unsigned i = 0; i < count; i++) {
 		bool last = i + 1 == count;
 		runs[i] = (struct skim_run){
-			.bit = pass->bit + way * i / count,
-			.stop = last && count == 1 ? UINT64_MAX : pass->bit + way * (i + 1) / count,
+			.bit = pass->bit + distance * i / count,
+			.stop = last && count == 1 ? UINT64_MAX
+						   : pass->bit + distance * (i + 1) / count,
 			.marks = (struct skim_mark *)(void *)pass->scanner->marks[i].data,
 			.room = left < MARKS ? (uint32_t)left : MARKS,
 			.guess = i > 0,
@@ -292,7 +295,8 @@ static unsigned pass_split(const struct pass *pass, uint64_t way, uint64_t left,
 	return count;
 }
 
-/* Take what the runs have found, from one to the next; the one where it ends. */
+/* Take the MCUs that the runs have found, from one run to the next; `last_out` is the last run
+ * used. */
 static int pass_join(struct pass *pass, uint32_t rows, struct skim_run *runs,
 		     const struct skim_run **last_out)
 {
@@ -307,25 +311,25 @@ static int pass_join(struct pass *pass, uint32_t rows, struct skim_run *runs,
 			if (i == run->count)
 				break;
 		}
-		r = pass_take(pass, &run->marks[i]);
+		r = pass_add_mcu(pass, &run->marks[i]);
 	}
 	*last_out = run;
 	return r;
 }
 
-static int pass_stretch(struct pass *pass, uint32_t rows)
+static int pass_advance(struct pass *pass, uint32_t rows)
 {
 	struct scanner *scanner = pass->scanner;
 	struct skim_run runs[SKIM_RUNS];
 	const struct skim_run *last;
-	uint64_t way = pass_way(pass, rows);
-	scanner_load(scanner, (pass->bit + way) / 8 + 1);
+	uint64_t distance = pass_distance(pass, rows);
+	scanner_load(scanner, (pass->bit + distance) / 8 + 1);
 	pass->skim.limit = (uint64_t)scanner->bytes.size * 8;
 	if (pass->bit > pass->skim.limit)
 		return SEEK_INDEX_E_DAMAGED;
-	if (way > pass->skim.limit - pass->bit)
-		way = pass->skim.limit - pass->bit;
-	unsigned count = pass_split(pass, way, pass_left(pass, rows), runs);
+	if (distance > pass->skim.limit - pass->bit)
+		distance = pass->skim.limit - pass->bit;
+	unsigned count = pass_split(pass, distance, pass_left(pass, rows), runs);
 	scanner->kernel->skim(&pass->skim, runs, count);
 	int r = pass_join(pass, rows, runs, &last);
 	if (r || pass->row == rows || !last->failed)
@@ -336,8 +340,8 @@ static int pass_stretch(struct pass *pass, uint32_t rows)
 	return 0;
 }
 
-/* What is left behind the last row is less than a byte, to fill it up. */
-static bool pass_ends_well(const struct pass *pass)
+/* After the last row less than a byte of padding may be left. */
+static bool pass_is_at_end(const struct pass *pass)
 {
 	struct scanner *scanner = pass->scanner;
 	scanner_load(scanner, UINT64_MAX);
@@ -348,9 +352,9 @@ static int pass_run(struct pass *pass, uint32_t rows)
 {
 	int r = 0;
 	while (r == 0 && pass->row < rows)
-		r = pass_stretch(pass, rows);
+		r = pass_advance(pass, rows);
 	uint32_t known = pass->row;
-	if (r == 0 && rows == pass->frame->rows && !pass_ends_well(pass)) {
+	if (r == 0 && rows == pass->frame->rows && !pass_is_at_end(pass)) {
 		r = SEEK_INDEX_E_DAMAGED;
 		known = rows - 1;
 	}
@@ -359,7 +363,7 @@ static int pass_run(struct pass *pass, uint32_t rows)
 	return r;
 }
 
-/* --- the doors --- */
+/* --- the scanner --- */
 
 int scanner_accepts(const struct scan_frame *frame, size_t file_bytes)
 {
@@ -367,7 +371,7 @@ int scanner_accepts(const struct scan_frame *frame, size_t file_bytes)
 	if (file_bytes > UINT32_MAX || frame->offset > file_bytes ||
 	    file_bytes - frame->offset > SEEK_INDEX_BYTES_MAX)
 		return SEEK_INDEX_E_ODD;
-	/* Two bits for a block are the least. */
+	/* A block takes at least two bits. */
 	return blocks <= (uint64_t)(file_bytes - frame->offset) * 4 ? 0 : SEEK_INDEX_E_DAMAGED;
 }
 
@@ -383,21 +387,21 @@ int scanner_extend(struct scanner *scanner, const struct scan_frame *frame, cons
 		   size_t size, uint32_t rows, uint8_t *index, const struct seek_index *view)
 {
 	struct pass pass;
-	int r = scan_learn_all(scanner, frame);
+	int r = scanner_load_codes(scanner, frame);
 	r = r ? r : scanner_room(scanner);
 	if (r)
 		return r;
 	uint32_t bit = seek_index_at(view, view->rows, 0).bit;
 	if (bit / 8 > size - frame->offset)
 		return SEEK_INDEX_E_DAMAGED;
-	r = scanner_place(scanner, data + frame->offset + bit / 8, data + size);
+	r = scanner_start(scanner, data + frame->offset + bit / 8, data + size);
 	if (r == 0) {
 		pass_init(&pass, scanner, frame, index, view);
 		r = pass_run(&pass, rows);
 	}
 	if (scanner->bytes.capacity > BUFFER_KEEP) {
 		buffer_deinit(&scanner->bytes);
-		buffer_deinit(&scanner->stuffs);
+		buffer_deinit(&scanner->stuffed);
 	}
 	return r;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds the index of a scan (scan.h), as far as it is wanted, and makes one that is there longer.
- * Every symbol on the way is looked at; their numbers are not, but for DC.
+ * Builds and extends seek indexes (seek_index.h) down to the row that is asked for, by skimming the
+ * JPEG's scan: every Huffman code is read, but of the values only DC is decoded.
  *
- * Owns tables and scratch memory, used again from file to file; one thread at a time. The bytes may
- * be hostile. Knows no libjpeg and no store.
+ * Owns tables and scratch memory, reused from file to file; one thread at a time. The bytes may be
+ * hostile. Knows no libjpeg and no set of indexes.
  */
 #ifndef STOKER_DECODE_JPEG_SCANNER_H
 #define STOKER_DECODE_JPEG_SCANNER_H
@@ -17,13 +17,13 @@ struct entropy_kernel;
 int scanner_new(struct scanner **out, const struct entropy_kernel *kernel); /* 0 or -ENOMEM */
 void scanner_free(struct scanner *scanner);
 
-/* Whether a scan can have an index at all: 0, SEEK_INDEX_E_ODD or SEEK_INDEX_E_DAMAGED. */
+/* Whether a file of this size can have an index: 0, SEEK_INDEX_E_ODD or SEEK_INDEX_E_DAMAGED. */
 int scanner_accepts(const struct scan_frame *frame, size_t file_bytes);
 
 /*
- * Learn the rows up to `rows`, at most the frame's, of an index of the file `data`; `view` is what
- * seek_index_open() said of it. 0, SEEK_INDEX_E_ODD, SEEK_INDEX_E_DAMAGED or -ENOMEM; rows learnt
- * until then stay. With the last row the scan has to be at its end.
+ * Extend an index of the file `data` to `rows`, at most the frame's; `view` is its
+ * seek_index_open(). 0, SEEK_INDEX_E_ODD, SEEK_INDEX_E_DAMAGED or -ENOMEM; rows covered before a
+ * failure stay. After the frame's last row the scan has to end.
  */
 int scanner_extend(struct scanner *scanner, const struct scan_frame *frame, const uint8_t *data,
 		   size_t size, uint32_t rows, uint8_t *index, const struct seek_index *view);

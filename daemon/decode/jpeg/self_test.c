@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * decoder_self_test(): small pictures, made here by libjpeg's own encoder, are decoded with the
- * shortcut (shortcut.h) and without; the pixels must be the same.
+ * decoder_self_test(): small pictures, encoded here by libjpeg, are decoded by the seek index
+ * (indexed_decode.h) and without it; the pixels must be the same. Once, before workers start.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #define WIDTH 331
 #define HEIGHT 77
-#define ROOM (WIDTH * HEIGHT * 3) /* more than any of them takes as a JPEG */
+#define ROOM (WIDTH * HEIGHT * 3) /* more than any of the JPEGs takes */
 
 struct maker {
 	struct jpeg_compress_struct cinfo;
@@ -47,7 +47,7 @@ static void make_rows(struct jpeg_compress_struct *cinfo)
 	}
 }
 
-/* A picture with this sampling of its first component; with 0, 0 a grey one. */
+/* Encode a picture with these sampling factors of the first component; 0, 0: a grey one. */
 static bool make(struct maker *maker, int h, int v)
 {
 	struct jpeg_compress_struct *cinfo = &maker->cinfo;
@@ -62,7 +62,8 @@ static bool make(struct maker *maker, int h, int v)
 		return false;
 	}
 	jpeg_create_compress(cinfo);
-	/* Room of our own: of what libjpeg grew, `data` would be told only at the end. */
+	/* Enough memory from the start: libjpeg would tell `data` of a larger one only at the end.
+	 */
 	jpeg_mem_dest(cinfo, &maker->data, &maker->size);
 	cinfo->image_width = WIDTH;
 	cinfo->image_height = HEIGHT;
@@ -79,7 +80,7 @@ static bool make(struct maker *maker, int h, int v)
 	return true;
 }
 
-/* The part's pixels, packed; false if they cannot be had. */
+/* Decode a part to packed pixels; false on any failure. */
 static bool read_part(const struct maker *maker, const struct decode_origin *origin,
 		      struct rect need, uint8_t *out)
 {
@@ -104,11 +105,10 @@ static bool read_part(const struct maker *maker, const struct decode_origin *ori
 	return r == 0;
 }
 
-static bool part_is_equal(const struct maker *maker, struct seek_index_set *seek_indexes,
-			  struct rect need)
+static bool part_is_equal(const struct maker *maker, struct seek_index_set *set, struct rect need)
 {
 	const struct decode_origin nowhere = DECODE_ORIGIN_NULL;
-	const struct decode_origin origin = {.seek_indexes = seek_indexes};
+	const struct decode_origin origin = {.seek_indexes = set};
 	size_t size = (size_t)need.width * 3 * (size_t)need.height;
 	uint8_t *plain = malloc(size), *entered = malloc(size);
 	bool equal = plain && entered && read_part(maker, &nowhere, need, plain) &&
@@ -123,18 +123,18 @@ static bool picture_is_equal(int h, int v)
 	static const struct rect parts[] = {
 		{0, 0, WIDTH, HEIGHT}, {290, 37, 41, 33}, {171, 9, 60, 68}, {7, 50, 200, 1}};
 	struct seek_index_account account = {.limit = 1 << 20};
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	struct maker maker;
-	if (!make(&maker, h, v) || seek_index_set_new(&seek_indexes, &account, 1) != 0) {
+	if (!make(&maker, h, v) || seek_index_set_new(&set, &account, 1) != 0) {
 		free(maker.data);
 		return false;
 	}
 	bool equal = true;
 	for (size_t i = 0; equal && i < sizeof(parts) / sizeof(*parts); i++)
-		equal = part_is_equal(&maker, seek_indexes, parts[i]);
+		equal = part_is_equal(&maker, set, parts[i]);
 	equal = equal && account.built == 1 && account.used == 3 &&
 		account.refused[SEEK_INDEX_E_INDEX] == 0;
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 	free(maker.data);
 	return equal;
 }
@@ -143,10 +143,10 @@ int decoder_self_test(struct fault *fault)
 {
 	if (!indexed_decode_built_in)
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "it was built without libjpeg-turbo's jpegint.h");
+				 "stokerd was built without libjpeg-turbo's jpegint.h");
 	if (picture_is_equal(2, 2) && picture_is_equal(2, 1) && picture_is_equal(1, 1) &&
 	    picture_is_equal(0, 0))
 		return 0;
 	return fault_say(fault, DECODE_E_UNSUPPORTED,
-			 "with the libjpeg that is installed it does not give the same pixels");
+			 "with the installed libjpeg the seek index gives wrong pixels");
 }

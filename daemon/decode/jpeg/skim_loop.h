@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The skimming of entropy_kernel.h as an inline function, for the kernels' files. Finding the end
- * of a block is a chain of loads that wait for each other; several runs in turn fill the waiting.
+ * The skimming of entropy_kernel.h as an inline function, which each kernel's file includes.
+ * Finding the end of a block is a chain of dependent loads; several runs interleaved hide their
+ * latency.
  */
 #ifndef STOKER_DECODE_JPEG_SKIM_LOOP_H
 #define STOKER_DECODE_JPEG_SKIM_LOOP_H
@@ -10,20 +11,21 @@
 
 #include "decode/jpeg/entropy_loop.h"
 
-#define SKIM_STEPS 3 /* from one load to the next */
-_Static_assert((SKIM_STEPS - 1) * SKIM_MOST + SKIM_BITS <= 57, "what is loaded is enough");
+#define SKIM_STEPS 3 /* between two loads */
+_Static_assert((SKIM_STEPS - 1) * SKIM_STEP_BITS_MAX + SKIM_BITS <= 57,
+	       "one load is enough for all steps");
 
-/* A run under way, within a block. */
+/* A run within a block. */
 struct skim_lane {
-	uint64_t bit, bits; /* `bits` is what was loaded there */
+	uint64_t bit, bits; /* `bits` is the word loaded at `bit` */
 	const uint16_t *jump;
-	unsigned place; /* of the next coefficient */
+	unsigned place; /* of the next coefficient in the block */
 	unsigned block; /* of the MCU */
 	struct skim_run *run;
 	struct skim_mark *mark; /* of the MCU */
 };
 
-/* The block's DC. False if there is none. */
+/* Decode the block's DC difference. False if the code is invalid. */
 LOOP_INLINE bool lane_block(const struct skim *skim, struct skim_lane *lane)
 {
 	const struct skim_block *block = &skim->block[lane->block];
@@ -31,8 +33,8 @@ LOOP_INLINE bool lane_block(const struct skim *skim, struct skim_lane *lane)
 	unsigned found = huffman_find(block->dc, bits);
 	if (__builtin_expect(!found, 0))
 		return false;
-	int32_t number = huffman_number(bits << (found >> 8), found & 15);
-	lane->mark->dc[block->component] = (int16_t)(lane->mark->dc[block->component] + number);
+	int32_t value = huffman_value(bits << (found >> 8), found & 15);
+	lane->mark->dc[block->component] = (int16_t)(lane->mark->dc[block->component] + value);
 	lane->bit += (found >> 8) + (found & 15);
 	lane->jump = block->jump;
 	lane->place = 1;
@@ -46,7 +48,7 @@ LOOP_INLINE void lane_clear(struct skim_lane *lane)
 	memset(lane->mark->dc, 0, sizeof(lane->mark->dc));
 }
 
-/* Begin an MCU anywhere; where a guess finds no code it begins a bit further. */
+/* Begin an MCU; a guess that finds no valid code moves on by a bit. */
 static __attribute__((noinline)) bool lane_begin(const struct skim *skim, struct skim_lane *lane)
 {
 	lane_clear(lane);
@@ -70,7 +72,7 @@ static __attribute__((noinline)) bool lane_fail(const struct skim *skim, struct 
 	return lane_begin(skim, lane);
 }
 
-/* Behind the run's stop: whether it goes on, to meet the next one. */
+/* After the run's stop: whether it continues, to meet the next run. */
 static __attribute__((noinline)) bool run_seeks(struct skim_run *run)
 {
 	struct skim_run *next = run->next;
@@ -84,7 +86,7 @@ static __attribute__((noinline)) bool run_seeks(struct skim_run *run)
 	return !run->joined && run->bit < next->stop;
 }
 
-/* An MCU ends. False if the run stops here. */
+/* Mark the end of an MCU. False if the run stops here. */
 LOOP_INLINE bool lane_mark(const struct skim *skim, struct skim_lane *lane)
 {
 	struct skim_run *run = lane->run;
@@ -100,9 +102,9 @@ LOOP_INLINE bool lane_mark(const struct skim *skim, struct skim_lane *lane)
 	return true;
 }
 
-enum lane_state { LANE_GOES, LANE_BLOCK_ENDS, LANE_STOPS };
+enum lane_state { LANE_RUNS, LANE_BLOCK_ENDS, LANE_STOPS };
 
-/* A long code, or symbols beyond the block's end: one by one. */
+/* One symbol: for a long code, or if a step would pass the block's end. */
 static __attribute__((noinline)) enum lane_state lane_symbol(const struct skim *skim,
 							     struct skim_lane *lane)
 {
@@ -114,14 +116,14 @@ static __attribute__((noinline)) enum lane_state lane_symbol(const struct skim *
 			return LANE_BLOCK_ENDS;
 		lane->place += (found >> 4 & 15) + 1;
 		if (lane->place <= 64)
-			return lane->place < 64 ? LANE_GOES : LANE_BLOCK_ENDS;
+			return lane->place < 64 ? LANE_RUNS : LANE_BLOCK_ENDS;
 	}
-	return lane_fail(skim, lane) ? LANE_GOES : LANE_STOPS;
+	return lane_fail(skim, lane) ? LANE_RUNS : LANE_STOPS;
 }
 
-/* A step that the block does not survive, or that the table does not know. False if the run has
- * stopped. What is rare works on a copy, so that a lane can live in registers. */
-LOOP_INLINE bool lane_turn(const struct skim *skim, struct skim_lane *lane, unsigned jump)
+/* A step that ends the block or that the table does not hold. False if the run has stopped. Rare
+ * cases work on a copy, so that the compiler can keep the lane in registers. */
+LOOP_INLINE bool lane_step_slowly(const struct skim *skim, struct skim_lane *lane, unsigned jump)
 {
 	unsigned next = lane->place + (jump >> 8);
 	if (next >= SKIM_END && next < SKIM_END + 64) {
@@ -131,16 +133,16 @@ LOOP_INLINE bool lane_turn(const struct skim *skim, struct skim_lane *lane, unsi
 		enum lane_state state = lane_symbol(skim, &copy);
 		*lane = copy;
 		if (state != LANE_BLOCK_ENDS)
-			return state == LANE_GOES;
+			return state == LANE_RUNS;
 	}
 	if (++lane->block == skim->blocks && !lane_mark(skim, lane))
 		return false;
 	if (lane_block(skim, lane))
 		return true;
 	struct skim_lane copy = *lane;
-	bool goes = lane_fail(skim, &copy);
+	bool runs = lane_fail(skim, &copy);
 	*lane = copy;
-	return goes;
+	return runs;
 }
 
 #define LANE_STEP(lane)                                                                            \
@@ -148,15 +150,15 @@ LOOP_INLINE bool lane_turn(const struct skim *skim, struct skim_lane *lane, unsi
 		jump = (lane).jump[(lane).bits >> (64 - SKIM_BITS)];                               \
 		unsigned next = (lane).place + (jump >> 8);                                        \
 		if (__builtin_expect(next >= 64, 0))                                               \
-			goto turn_##lane;                                                          \
+			goto slow_##lane;                                                          \
 		(lane).place = next;                                                               \
 		(lane).bits <<= jump & 63;                                                         \
 		(lane).bit += jump & 63;                                                           \
 	} while (0)
 
-/* Until one of them stops; which. `count` is a constant. */
-LOOP_INLINE unsigned lanes_go(const struct skim *skim, struct skim_lane *lanes,
-			      const unsigned count)
+/* Advance the lanes until one of them stops, and return which. `count` is a constant. */
+LOOP_INLINE unsigned lanes_run(const struct skim *skim, struct skim_lane *lanes,
+			       const unsigned count)
 {
 	struct skim_lane a = lanes[0], b = lanes[count > 1 ? 1 : 0], c = lanes[count > 2 ? 2 : 0];
 	unsigned jump, stopped;
@@ -175,19 +177,19 @@ LOOP_INLINE unsigned lanes_go(const struct skim *skim, struct skim_lane *lanes,
 				LANE_STEP(c);
 		}
 		continue;
-	turn_a:
+	slow_a:
 		stopped = 0;
-		if (lane_turn(skim, &a, jump))
+		if (lane_step_slowly(skim, &a, jump))
 			continue;
 		break;
-	turn_b:
+	slow_b:
 		stopped = 1;
-		if (lane_turn(skim, &b, jump))
+		if (lane_step_slowly(skim, &b, jump))
 			continue;
 		break;
-	turn_c:
+	slow_c:
 		stopped = 2;
-		if (lane_turn(skim, &c, jump))
+		if (lane_step_slowly(skim, &c, jump))
 			continue;
 		break;
 	}
@@ -202,17 +204,17 @@ LOOP_INLINE unsigned lanes_go(const struct skim *skim, struct skim_lane *lanes,
 LOOP_INLINE void skim_loop(const struct skim *skim, struct skim_run *runs, unsigned count)
 {
 	struct skim_lane lanes[SKIM_RUNS] = {0};
-	unsigned going = 0;
+	unsigned running = 0;
 	for (unsigned i = 0; i < count; i++) {
-		lanes[going].run = &runs[i];
-		lanes[going].bit = runs[i].bit;
-		going += lane_begin(skim, &lanes[going]);
+		lanes[running].run = &runs[i];
+		lanes[running].bit = runs[i].bit;
+		running += lane_begin(skim, &lanes[running]);
 	}
-	while (going > 0) {
-		unsigned stopped = going == 3	? lanes_go(skim, lanes, 3)
-				   : going == 2 ? lanes_go(skim, lanes, 2)
-						: lanes_go(skim, lanes, 1);
-		lanes[stopped] = lanes[--going];
+	while (running > 0) {
+		unsigned stopped = running == 3	  ? lanes_run(skim, lanes, 3)
+				   : running == 2 ? lanes_run(skim, lanes, 2)
+						  : lanes_run(skim, lanes, 1);
+		lanes[stopped] = lanes[--running];
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A part of a picture is the same as that part of the whole, for every form that the encoders can
- * write (FAULTS 75, 76); the whole JPEG is what libjpeg gives without our help. Against Pillow:
+ * A decoded part of a picture equals that part of the whole, for every form that the encoders can
+ * write (FAULTS 75, 76); a whole JPEG is decoded by libjpeg alone. Against Pillow:
  * test_decode_pillow.py.
  */
 #include <setjmp.h>
@@ -62,7 +62,7 @@ static void check_part(const uint8_t *whole, int32_t width, int32_t height, stru
 		(void)end[i]; /* for the address sanitizer */
 }
 
-/* Each part from a begin() of its own and, every other time, from one that was read before. */
+/* Read parts; every other one from the image begun for the part before. */
 static void check_parts(const struct picture *picture, const uint8_t *whole, int32_t width,
 			int32_t height, int parts)
 {
@@ -108,7 +108,7 @@ static void test_jpeg_parts(void **state)
 					   14);
 }
 
-/* Every place of a small part, so that each distance from an iMCU's border comes up. */
+/* Every position of a small part, so that each distance from an iMCU's border occurs. */
 static void test_jpeg_every_place(void **state)
 {
 	(void)state;
@@ -149,7 +149,7 @@ static void test_jpeg_long(void **state)
 	check_jpeg((struct jpeg_recipe){1, 65500, 3, 2, 2, JPEG_PROGRESSIVE}, 8);
 }
 
-/* Blocks are smoothed where the last scans are missing: an end after the first scan. */
+/* libjpeg smooths blocks if the last scans are missing: end the file after the first scan. */
 static void test_jpeg_without_its_last_scans(void **state)
 {
 	(void)state;
@@ -173,7 +173,8 @@ static void test_jpeg_without_its_last_scans(void **state)
 	}
 }
 
-/* The whole as decoded by the same code is the reference: Pillow's word is in the other test. */
+/* The reference is the whole, decoded by the same code; test_decode_pillow.py compares with Pillow.
+ */
 static void check_against_itself(const struct picture *picture, int32_t width, int32_t height)
 {
 	struct fault fault;
@@ -216,8 +217,8 @@ static void test_webp_parts(void **state)
 		}
 }
 
-/* A worker's earlier pictures leave no trace: libjpeg keeps tables from one to the next, and a file
- * that brings none must not be decoded with its forerunner's. */
+/* libjpeg keeps tables from one picture to the next: a file without tables must not be decoded with
+ * those of the file before. */
 static void test_no_trace_of_the_picture_before(void **state)
 {
 	struct jpeg_recipe recipe = {40, 30, 3, 1, 1, JPEG_BASELINE};
@@ -271,7 +272,8 @@ static void test_exif_changed_bytes(void **state)
 	for (size_t size = 0; size <= sizeof(tiff); size++)
 		for (size_t at = 0; at < size; at++)
 			for (unsigned value = 0; value < 256; value++) {
-				uint8_t *copy = malloc(size); /* exact: a read beyond is seen */
+				uint8_t *copy = malloc(
+					size); /* of the exact size: asan finds a read beyond it */
 				assert_non_null(copy);
 				memcpy(copy, tiff, size);
 				copy[at] = (uint8_t)value;

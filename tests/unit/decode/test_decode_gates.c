@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Hostile pictures: each is refused by the gate that is meant for it, before the work that the gate
- * guards (FAULTS 72, 73, 74, 76), and none of them does more than be refused.
+ * Hostile pictures: each is refused by the limit that is meant for it, before the work that the
+ * limit guards (FAULTS 72, 73, 74, 76), and none does any other harm.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The index that a scanner builds, whichever version of the loops it has, in one go or in pieces,
- * is the one that a plain walk over the scan's symbols finds; and every version of the decoder
- * finds the same coefficients by it.
+ * The index that a scanner builds, with every kernel, at once or in pieces, is the one that a plain
+ * walk over the scan's symbols finds; and every kernel decodes the same coefficients by it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +20,7 @@
 #include "decode/jpeg/scanner.h"
 #include "tests/unit/pictures.h"
 
-/* As libjpeg's encoder writes it; 4:2:0 or, with one component, grey. */
+/* The frame as libjpeg's encoder writes it: 4:2:0, or grey with one component. */
 static struct scan_frame frame_of(const struct picture *picture, int width, int height,
 				  unsigned components)
 {
@@ -52,7 +51,7 @@ static struct scan_frame frame_of(const struct picture *picture, int width, int 
 	return frame;
 }
 
-/* All coefficients of a box, by one version. free() */
+/* All coefficients of a box, by one kernel. free() */
 static int16_t *coefficients(const struct entropy_kernel *kernel, const struct picture *picture,
 			     const struct scan_frame *frame, const struct buffer *bytes,
 			     struct rect box)
@@ -104,7 +103,7 @@ static void begin(const struct subject *subject, struct buffer *index)
 	assert_int_equal(seek_index_begin(index, &subject->frame, picture->data, picture->size), 0);
 }
 
-/* The bits of the scan, one after another. */
+/* Reads the scan bit by bit. */
 struct reader {
 	const uint8_t *scan;
 	uint32_t bit;
@@ -133,7 +132,7 @@ static unsigned read_symbol(struct reader *reader, const struct huffman_code *co
 	return 0;
 }
 
-static int read_number(struct reader *reader, unsigned size)
+static int read_value(struct reader *reader, unsigned size)
 {
 	int number = 0;
 	for (unsigned i = 0; i < size; i++)
@@ -144,18 +143,19 @@ static int read_number(struct reader *reader, unsigned size)
 static int16_t read_block(struct reader *reader, const struct huffman_code *dc,
 			  const struct huffman_code *ac)
 {
-	int difference = read_number(reader, read_symbol(reader, dc));
+	int difference = read_value(reader, read_symbol(reader, dc));
 	for (int place = 1; place < 64; place++) {
 		unsigned symbol = read_symbol(reader, ac);
 		if (symbol == 0)
 			break;
 		place += (int)(symbol >> 4);
-		read_number(reader, symbol & 15);
+		read_value(reader, symbol & 15);
 	}
 	return (int16_t)difference;
 }
 
-/* An entry as the index has it: where a byte FF has been read, behind the 0 that follows. */
+/* The entry of the reader's position: after a byte FF has been read, that is after its stuffed 0.
+ */
 static void expect(const struct reader *reader, const struct seek_index_entry *dc, uint8_t *to,
 		   size_t entry_bytes)
 {

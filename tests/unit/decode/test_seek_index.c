@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A JPEG that is decoded by its scan's index has the pixels that libjpeg gives it alone: for every
- * sampling, on the first visit and on later ones. What has no index, or a wrong one, is decoded in
- * the ordinary way.
+ * A JPEG decoded by its seek index has the pixels that libjpeg alone gives: for every sampling, at
+ * the first decode, which builds the index, and at later ones. A file without an index, or with a
+ * wrong one, is decoded by libjpeg alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,38 +20,38 @@
 
 static struct decoder *decoder; /* one for all tests, as a worker uses it */
 
-/* A store of one sample and what it says of it. */
-struct store {
+/* A set of indexes for one sample, and its counters. */
+struct fixture {
 	struct seek_index_account account;
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 };
 
-static void store_init(struct store *store)
+static void fixture_init(struct fixture *fixture)
 {
-	*store = (struct store){.account = {.limit = 16 << 20}};
-	assert_int_equal(seek_index_set_new(&store->seek_indexes, &store->account, 1), 0);
+	*fixture = (struct fixture){.account = {.limit = 16 << 20}};
+	assert_int_equal(seek_index_set_new(&fixture->set, &fixture->account, 1), 0);
 }
 
-static void store_deinit(struct store *store)
+static void fixture_deinit(struct fixture *fixture)
 {
-	seek_index_set_free(store->seek_indexes);
-	assert_int_equal(store->account.bytes, 0);
+	seek_index_set_free(fixture->set);
+	assert_int_equal(fixture->account.bytes, 0);
 }
 
-static unsigned long store_refused(const struct store *store)
+static unsigned long fixture_refused(const struct fixture *fixture)
 {
 	unsigned long sum = 0;
 	for (int i = 0; i < SEEK_INDEX_REASONS; i++)
-		sum += store->account.refused[i];
+		sum += fixture->account.refused[i];
 	return sum;
 }
 
 static const struct stamp some_stamp = {4711, 123456789, 42};
 
-static int read_part(const struct picture *picture, struct seek_index_set *seek_indexes,
-		     struct rect need, struct image *image)
+static int read_part(const struct picture *picture, struct seek_index_set *set, struct rect need,
+		     struct image *image)
 {
-	const struct decode_origin origin = {seek_indexes, 0, some_stamp};
+	const struct decode_origin origin = {set, 0, some_stamp};
 	struct fault fault;
 	int32_t width, height;
 	int r = decoder_begin(decoder, picture->data, picture->size, &DECODE_LIMITS_DEFAULT, false,
@@ -80,11 +80,11 @@ static bool part_is(const struct image *image, struct rect need, const uint8_t *
 	return true;
 }
 
-static void check_part(const struct picture *picture, struct seek_index_set *seek_indexes,
-		       struct rect need, const uint8_t *whole)
+static void check_part(const struct picture *picture, struct seek_index_set *set, struct rect need,
+		       const uint8_t *whole)
 {
 	struct image image;
-	assert_int_equal(read_part(picture, seek_indexes, need, &image), 0);
+	assert_int_equal(read_part(picture, set, need, &image), 0);
 	if (!part_is(&image, need, whole))
 		fail_msg("%dx%d, part %d,%d %dx%d differs", image.width, image.height, need.x,
 			 need.y, need.width, need.height);
@@ -110,16 +110,16 @@ static void check_parts(size_t sampling, int width, int height, int parts)
 {
 	struct picture picture = make(sampling, width, height, JPEG_BASELINE);
 	uint8_t *whole = jpeg_plain(&picture);
-	struct store store;
-	store_init(&store);
+	struct fixture fixture;
+	fixture_init(&fixture);
 	for (int i = 0; i < parts; i++)
-		check_part(&picture, store.seek_indexes,
+		check_part(&picture, fixture.set,
 			   i == 1 ? (struct rect){0, 0, width, height} : random_rect(width, height),
 			   whole);
-	assert_int_equal(store.account.built, 1);
-	assert_int_equal(store.account.used, parts - 1);
-	assert_int_equal(store_refused(&store), 0);
-	store_deinit(&store);
+	assert_int_equal(fixture.account.built, 1);
+	assert_int_equal(fixture.account.used, parts - 1);
+	assert_int_equal(fixture_refused(&fixture), 0);
+	fixture_deinit(&fixture);
 	free(whole);
 	free(picture.data);
 }
@@ -137,8 +137,8 @@ static void test_every_sampling_and_size(void **state)
 	check_parts(4, 1, 65500, 6);
 }
 
-/* Every place of a small part, so that each distance from an MCU's border comes up; the widths end
- * at each place of an MCU. */
+/* Every position of a small part, so that each distance from an MCU's border occurs; the widths end
+ * at each column of an MCU. */
 static void test_every_place(void **state)
 {
 	static const int widths[] = {64, 65, 67, 71, 82, 90};
@@ -148,24 +148,23 @@ static void test_every_place(void **state)
 			int width = widths[w];
 			struct picture picture = make(s, width, 70, JPEG_BASELINE);
 			uint8_t *whole = jpeg_plain(&picture);
-			struct store store;
-			store_init(&store);
+			struct fixture fixture;
+			fixture_init(&fixture);
 			for (int32_t i = 0; i < 64; i += 3) {
 				int32_t x = width - 1 - i;
-				check_part(&picture, store.seek_indexes, (struct rect){x, i, 1, 1},
-					   whole);
-				check_part(&picture, store.seek_indexes,
+				check_part(&picture, fixture.set, (struct rect){x, i, 1, 1}, whole);
+				check_part(&picture, fixture.set,
 					   (struct rect){i / 2, i, width - i, 2}, whole);
-				check_part(&picture, store.seek_indexes,
-					   (struct rect){i, i / 2, 1, 35}, whole);
+				check_part(&picture, fixture.set, (struct rect){i, i / 2, 1, 35},
+					   whole);
 			}
-			store_deinit(&store);
+			fixture_deinit(&fixture);
 			free(whole);
 			free(picture.data);
 		}
 }
 
-/* What has no index is counted once, by its reason, and decoded all the same. */
+/* A file without an index is counted once, by its reason, and decoded all the same. */
 static void test_refusals(void **state)
 {
 	static const struct {
@@ -179,39 +178,38 @@ static void test_refusals(void **state)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		struct picture picture = make(4, 67, 43, ways[i].way);
 		uint8_t *whole = jpeg_plain(&picture);
-		struct store store;
-		store_init(&store);
-		for (int visit = 0; visit < 3; visit++)
-			check_part(&picture, store.seek_indexes, random_rect(67, 43), whole);
-		assert_int_equal(store.account.refused[ways[i].reason], 1);
-		assert_int_equal(store_refused(&store), 1);
-		assert_int_equal(store.account.built, 0);
-		store_deinit(&store);
+		struct fixture fixture;
+		fixture_init(&fixture);
+		for (int round = 0; round < 3; round++)
+			check_part(&picture, fixture.set, random_rect(67, 43), whole);
+		assert_int_equal(fixture.account.refused[ways[i].reason], 1);
+		assert_int_equal(fixture_refused(&fixture), 1);
+		assert_int_equal(fixture.account.built, 0);
+		fixture_deinit(&fixture);
 		free(whole);
 		free(picture.data);
 	}
 }
 
-/* Twelve bits are refused by libjpeg itself, before anything is learnt. */
+/* Twelve bits are refused by libjpeg itself, before an index is built. */
 static void test_twelve_bits(void **state)
 {
 	struct picture picture = make(4, 67, 43, JPEG_BASELINE);
-	struct store store;
+	struct fixture fixture;
 	struct image image;
 	(void)state;
 	picture.data[jpeg_find(&picture, 0xC0) + 2] = 12;
-	store_init(&store);
-	for (int visit = 0; visit < 2; visit++)
-		assert_int_equal(
-			read_part(&picture, store.seek_indexes, random_rect(67, 43), &image),
-			DECODE_E_UNSUPPORTED);
-	assert_int_equal(store.account.built, 0);
-	store_deinit(&store);
+	fixture_init(&fixture);
+	for (int round = 0; round < 2; round++)
+		assert_int_equal(read_part(&picture, fixture.set, random_rect(67, 43), &image),
+				 DECODE_E_UNSUPPORTED);
+	assert_int_equal(fixture.account.built, 0);
+	fixture_deinit(&fixture);
 	free(picture.data);
 }
 
-/* A damaged file has the same result as without a store: the same condition, the same pixels. */
-static void check_same_in(struct store *store, const struct picture *picture, struct rect need)
+/* A damaged file has the same result as without an index: the same condition, the same pixels. */
+static void check_same_in(struct fixture *fixture, const struct picture *picture, struct rect need)
 {
 	struct image image;
 	int r = read_part(picture, NULL, need, &image);
@@ -225,21 +223,21 @@ static void check_same_in(struct store *store, const struct picture *picture, st
 				       (size_t)(need.x - image.area.x) * 3,
 			       (size_t)need.width * 3);
 	}
-	for (int visit = 0; visit < 2; visit++) {
-		assert_int_equal(read_part(picture, store->seek_indexes, need, &image), r);
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(read_part(picture, fixture->set, need, &image), r);
 		if (r == 0)
 			assert_true(part_is(&image, need, plain));
 	}
-	assert_int_equal(store->account.refused[SEEK_INDEX_E_INDEX], 0);
+	assert_int_equal(fixture->account.refused[SEEK_INDEX_E_INDEX], 0);
 	free(plain);
 }
 
 static void check_same(const struct picture *picture, struct rect need)
 {
-	struct store store;
-	store_init(&store);
-	check_same_in(&store, picture, need);
-	store_deinit(&store);
+	struct fixture fixture;
+	fixture_init(&fixture);
+	check_same_in(&fixture, picture, need);
+	fixture_deinit(&fixture);
 }
 
 static void test_damaged_bytes(void **state)
@@ -268,18 +266,18 @@ static void test_cut_short(void **state)
 	for (picture.size = whole - 1; picture.size > jpeg_find(&picture, 0xDA) + 12;
 	     picture.size--) {
 		struct image image;
-		struct store store;
-		store_init(&store);
-		int r = read_part(&picture, store.seek_indexes, (struct rect){0, 0, 4, 4}, &image);
+		struct fixture fixture;
+		fixture_init(&fixture);
+		int r = read_part(&picture, fixture.set, (struct rect){0, 0, 4, 4}, &image);
 		assert_int_equal(r, DECODE_E_CORRUPT);
-		assert_int_equal(store.account.refused[SEEK_INDEX_E_DAMAGED], 1);
-		store_deinit(&store);
+		assert_int_equal(fixture.account.refused[SEEK_INDEX_E_DAMAGED], 1);
+		fixture_deinit(&fixture);
 	}
 	free(picture.data);
 }
 
-/* A part that ends above the damage is read by the index, in any order of visits; one that does not
- * is read as without. And what was read before changes neither. */
+/* In whichever order parts are decoded: one that ends above the damage is decoded by the index, one
+ * that does not has the same result as without an index. */
 static void test_damage_below(void **state)
 {
 	static const struct rect parts[] = {
@@ -288,49 +286,48 @@ static void test_damage_below(void **state)
 	for (size_t s = 1; s < 5; s++)
 		for (size_t first = 0; first < 4; first++) {
 			struct picture picture = make(s, 200, 400, JPEG_BASELINE);
-			struct store store;
+			struct fixture fixture;
 			size_t middle = (jpeg_find(&picture, 0xDA) + picture.size) / 2;
 			memcpy(picture.data + middle, "\xFF\xD3", 2);
-			store_init(&store);
+			fixture_init(&fixture);
 			for (size_t i = 0; i < 8; i++)
-				check_same_in(&store, &picture, parts[(first + i) % 4]);
-			assert_int_equal(store.account.refused[SEEK_INDEX_E_DAMAGED], 1);
-			assert_int_equal(store_refused(&store), 1);
-			assert_int_equal(store.account.built, first < 3);
-			store_deinit(&store);
+				check_same_in(&fixture, &picture, parts[(first + i) % 4]);
+			assert_int_equal(fixture.account.refused[SEEK_INDEX_E_DAMAGED], 1);
+			assert_int_equal(fixture_refused(&fixture), 1);
+			assert_int_equal(fixture.account.built, first < 3);
+			fixture_deinit(&fixture);
 			free(picture.data);
 		}
 }
 
-/* Rows are learnt as they are asked for, and no others. */
+/* An index is extended to the rows that are needed, and no further. */
 static void test_growth(void **state)
 {
 	(void)state;
 	for (size_t s = 0; s < SAMPLINGS; s++) {
 		struct picture picture = make(s, 170, 600, JPEG_BASELINE);
 		uint8_t *whole = jpeg_plain(&picture);
-		struct store store;
+		struct fixture fixture;
 		uint32_t known = 0;
-		store_init(&store);
+		fixture_init(&fixture);
 		for (int32_t y = 0; y < 600; y += 1 + random_below(200)) {
 			const uint8_t *bytes;
 			struct seek_index_header header;
 			size_t size;
-			check_part(&picture, store.seek_indexes, (struct rect){3, y, 100, 1},
-				   whole);
-			check_part(&picture, store.seek_indexes, random_rect(170, y + 1), whole);
-			assert_int_equal(seek_index_set_find(store.seek_indexes, 0, &some_stamp,
-							     &bytes, &size),
-					 SEEK_INDEX_SET_INDEX);
+			check_part(&picture, fixture.set, (struct rect){3, y, 100, 1}, whole);
+			check_part(&picture, fixture.set, random_rect(170, y + 1), whole);
+			assert_int_equal(
+				seek_index_set_find(fixture.set, 0, &some_stamp, &bytes, &size),
+				SEEK_INDEX_SET_INDEX);
 			memcpy(&header, bytes, sizeof(header));
 			assert_true(header.known >= known);
 			/* The part's own rows, and at most one more below. */
 			assert_in_range(header.known * 8, y / 4 + 1, y + 1 + 2 * 32);
 			known = header.known;
 		}
-		assert_int_equal(store.account.built, 1);
-		assert_int_equal(store_refused(&store), 0);
-		store_deinit(&store);
+		assert_int_equal(fixture.account.built, 1);
+		assert_int_equal(fixture_refused(&fixture), 0);
+		fixture_deinit(&fixture);
 		free(whole);
 		free(picture.data);
 	}
@@ -345,26 +342,26 @@ static void pad(struct picture *picture, size_t size)
 	*picture = (struct picture){longer, size};
 }
 
-/* Another picture of the same extent and size under the same stamp: found out, and read again. */
+/* Another picture of the same width, height and size under the same stamp: its index is refused. */
 static void test_another_file_under_the_stamp(void **state)
 {
 	(void)state;
 	for (size_t s = 0; s < SAMPLINGS; s++) {
 		struct picture a = make(s, 300, 90, JPEG_BASELINE);
-		struct picture b = make(s, 301, 90, JPEG_BASELINE); /* its noise is another */
+		struct picture b = make(s, 301, 90, JPEG_BASELINE); /* of other noise */
 		size_t size = a.size > b.size ? a.size : b.size;
 		jpeg_claim(&b, 300, 90);
 		pad(&a, size);
 		pad(&b, size);
 		uint8_t *whole_a = jpeg_plain(&a), *whole_b = jpeg_plain(&b);
-		struct store store;
-		store_init(&store);
-		check_part(&a, store.seek_indexes, (struct rect){3, 4, 200, 50}, whole_a);
-		check_part(&b, store.seek_indexes, (struct rect){20, 30, 150, 60}, whole_b);
-		assert_int_equal(store.account.built, 1);
-		assert_int_equal(store.account.refused[SEEK_INDEX_E_INDEX], 1);
-		check_part(&b, store.seek_indexes, (struct rect){10, 9, 70, 60}, whole_b);
-		store_deinit(&store);
+		struct fixture fixture;
+		fixture_init(&fixture);
+		check_part(&a, fixture.set, (struct rect){3, 4, 200, 50}, whole_a);
+		check_part(&b, fixture.set, (struct rect){20, 30, 150, 60}, whole_b);
+		assert_int_equal(fixture.account.built, 1);
+		assert_int_equal(fixture.account.refused[SEEK_INDEX_E_INDEX], 1);
+		check_part(&b, fixture.set, (struct rect){10, 9, 70, 60}, whole_b);
+		fixture_deinit(&fixture);
 		free(whole_a);
 		free(whole_b);
 		free(a.data);
@@ -372,39 +369,39 @@ static void test_another_file_under_the_stamp(void **state)
 	}
 }
 
-/* An index with any byte changed: no crash, and a picture; one of another length is not taken. */
+/* An index with any byte changed: no crash, and a picture; one of another length is refused. */
 static void test_changed_index(void **state)
 {
 	struct picture picture = make(4, 600, 50, JPEG_BASELINE);
 	uint8_t *whole = jpeg_plain(&picture);
-	struct store store;
+	struct fixture fixture;
 	const struct rect need = {280, 9, 200, 40};
 	const uint8_t *index;
 	size_t size;
 	(void)state;
-	store_init(&store);
-	check_part(&picture, store.seek_indexes, need, whole);
-	assert_int_equal(seek_index_set_find(store.seek_indexes, 0, &some_stamp, &index, &size),
+	fixture_init(&fixture);
+	check_part(&picture, fixture.set, need, whole);
+	assert_int_equal(seek_index_set_find(fixture.set, 0, &some_stamp, &index, &size),
 			 SEEK_INDEX_SET_INDEX);
 	uint8_t *changed = malloc(size + 1);
 	assert_non_null(changed);
 	for (size_t at = 0; at <= size; at++)
 		for (unsigned bit = 0; bit < 8; bit++) {
-			struct store other;
+			struct fixture other;
 			struct image image;
 			memcpy(changed, index, size);
 			if (at < size)
 				changed[at] ^= (uint8_t)(1u << bit);
-			store_init(&other);
-			seek_index_set_put(other.seek_indexes, 0, &some_stamp, changed,
+			fixture_init(&other);
+			seek_index_set_put(other.set, 0, &some_stamp, changed,
 					   at < size ? size : size - 1);
-			assert_int_equal(read_part(&picture, other.seek_indexes, need, &image), 0);
+			assert_int_equal(read_part(&picture, other.set, need, &image), 0);
 			if (at < 40 || at == size) /* the header does not fit, or the length */
 				assert_true(part_is(&image, need, whole));
-			store_deinit(&other);
+			fixture_deinit(&other);
 		}
 	free(changed);
-	store_deinit(&store);
+	fixture_deinit(&fixture);
 	free(whole);
 	free(picture.data);
 }

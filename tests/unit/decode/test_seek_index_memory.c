@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The memory of the decoder that uses indexes: none is taken for a file that it has an index of,
- * and every allocation may fail; then a picture is decoded in the ordinary way, or not, but never
- * to other pixels. Linked with --wrap for calloc and aligned_alloc, the two ways in which it
- * allocates.
+ * Memory of decoding by the seek index: a file with an index is decoded without an allocation; and
+ * whichever allocation fails, a picture is decoded by libjpeg alone or not at all, but never to
+ * other pixels. Linked with --wrap for calloc and aligned_alloc, the two functions that allocate
+ * here.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -27,9 +27,9 @@
 static struct picture picture;
 static uint8_t *whole;
 
-static int visit(struct decoder *decoder, struct seek_index_set *seek_indexes, struct rect need)
+static int decode_part(struct decoder *decoder, struct seek_index_set *set, struct rect need)
 {
-	const struct decode_origin origin = {seek_indexes, 0, {picture.size, 1, 2}};
+	const struct decode_origin origin = {set, 0, {picture.size, 1, 2}};
 	struct fault fault;
 	struct image image;
 	int32_t width, height;
@@ -52,40 +52,41 @@ static const struct rect part = {31, 17, 200, 150};
 static void test_none_for_a_file_with_an_index(void **state)
 {
 	struct seek_index_account account = {.limit = 1 << 20};
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	struct decoder *decoder;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 1), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, 1), 0);
 	assert_int_equal(decoder_new(&decoder), 0);
-	assert_int_equal(visit(decoder, seek_indexes, (struct rect){0, 0, WIDTH, HEIGHT}), 0);
+	assert_int_equal(decode_part(decoder, set, (struct rect){0, 0, WIDTH, HEIGHT}), 0);
 	unsigned before = allocations;
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(visit(decoder, seek_indexes, part), 0);
+		assert_int_equal(decode_part(decoder, set, part), 0);
 	assert_int_equal(allocations, before);
 	assert_int_equal(account.used, 5);
 	decoder_free(decoder);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 }
 
-/* Three visits, with one allocation that fails. 0 or -ENOMEM of what had to be there. */
+/* Decode three times, with one allocation that fails. -ENOMEM if the set or the decoder could not
+ * be made, else 0. */
 static int run(struct seek_index_account *account)
 {
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	struct decoder *decoder;
-	int r = seek_index_set_new(&seek_indexes, account, 1);
+	int r = seek_index_set_new(&set, account, 1);
 	if (r)
 		return r;
 	r = decoder_new(&decoder);
 	if (r) {
-		seek_index_set_free(seek_indexes);
+		seek_index_set_free(set);
 		return r;
 	}
 	for (int i = 0; i < 3; i++) {
-		int condition = visit(decoder, seek_indexes, part);
+		int condition = decode_part(decoder, set, part);
 		assert_true(condition == 0 || condition == -ENOMEM);
 	}
 	decoder_free(decoder);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 	assert_int_equal(account->bytes, 0);
 	return r;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The store of indexes: by sample and stamp, within a budget that stores share, for many threads.
+/* The set of seek indexes: by sample and stamp, within a budget that sets share, for many threads.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,18 +21,18 @@ static struct stamp stamp_of(uint64_t sample, int64_t state)
 	return (struct stamp){sample * 100, state, sample + 7};
 }
 
-static enum seek_index_set_answer find(struct seek_index_set *seek_indexes, uint64_t sample,
-				       int64_t state, const uint8_t **bytes, size_t *size)
+static enum seek_index_set_answer find(struct seek_index_set *set, uint64_t sample, int64_t state,
+				       const uint8_t **bytes, size_t *size)
 {
 	const struct stamp stamp = stamp_of(sample, state);
-	return seek_index_set_find(seek_indexes, sample, &stamp, bytes, size);
+	return seek_index_set_find(set, sample, &stamp, bytes, size);
 }
 
 #define ROWS 600
 #define BLOB_BYTES (sizeof(struct seek_index_header) + (ROWS + 1) * 6)
 
-/* An index of a grey picture of one group's width: `rows` of MCUs, of which the first `known` are
- * known; all entries are `value`. */
+/* An index of a grey picture as wide as one group: of `rows` rows of MCUs it covers the first
+ * `known`; all entries are `value`. */
 static size_t blob_make(uint8_t *bytes, uint32_t rows, uint32_t known, uint8_t value)
 {
 	size_t size = sizeof(struct seek_index_header) + (rows + 1) * 6;
@@ -49,28 +49,28 @@ static size_t blob_make(uint8_t *bytes, uint32_t rows, uint32_t known, uint8_t v
 	return size;
 }
 
-static bool put_known(struct seek_index_set *seek_indexes, uint64_t sample, int64_t state,
-		      uint8_t value, uint32_t rows, uint32_t known)
+static bool put_known(struct seek_index_set *set, uint64_t sample, int64_t state, uint8_t value,
+		      uint32_t rows, uint32_t known)
 {
 	const struct stamp stamp = stamp_of(sample, state);
 	uint8_t bytes[BLOB_BYTES];
 	size_t size = blob_make(bytes, rows, known, value);
-	return seek_index_set_put(seek_indexes, sample, &stamp, bytes, size);
+	return seek_index_set_put(set, sample, &stamp, bytes, size);
 }
 
-static bool put(struct seek_index_set *seek_indexes, uint64_t sample, int64_t state, uint8_t value,
+static bool put(struct seek_index_set *set, uint64_t sample, int64_t state, uint8_t value,
 		uint32_t rows)
 {
-	return put_known(seek_indexes, sample, state, value, rows, rows);
+	return put_known(set, sample, state, value, rows, rows);
 }
 
-static void check(struct seek_index_set *seek_indexes, uint64_t sample, int64_t state,
-		  uint8_t value, uint32_t rows)
+static void check(struct seek_index_set *set, uint64_t sample, int64_t state, uint8_t value,
+		  uint32_t rows)
 {
 	const uint8_t *bytes;
 	uint8_t expected[BLOB_BYTES];
 	size_t found, size = blob_make(expected, rows, rows, value);
-	assert_int_equal(find(seek_indexes, sample, state, &bytes, &found), SEEK_INDEX_SET_INDEX);
+	assert_int_equal(find(set, sample, state, &bytes, &found), SEEK_INDEX_SET_INDEX);
 	assert_int_equal(found, size);
 	assert_memory_equal(bytes, expected, size);
 }
@@ -79,44 +79,43 @@ static void check(struct seek_index_set *seek_indexes, uint64_t sample, int64_t 
 static void test_states_of_a_file(void **state)
 {
 	struct seek_index_account account = {.limit = 1 << 20};
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 5000), 0);
-	assert_int_equal(find(seek_indexes, 4999, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
-	put(seek_indexes, 4999, 1, 17, 33);
-	check(seek_indexes, 4999, 1, 17, 33);
+	assert_int_equal(seek_index_set_new(&set, &account, 5000), 0);
+	assert_int_equal(find(set, 4999, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
+	put(set, 4999, 1, 17, 33);
+	check(set, 4999, 1, 17, 33);
 	const struct stamp stamp = stamp_of(4999, 1);
 	for (int i = 0; i < 3; i++) {
 		struct stamp other = stamp;
 		other.size += i == 0;
 		other.mtime_ns += i == 1;
 		other.inode += i == 2;
-		assert_int_equal(seek_index_set_find(seek_indexes, 4999, &other, &bytes, &size),
+		assert_int_equal(seek_index_set_find(set, 4999, &other, &bytes, &size),
 				 SEEK_INDEX_SET_NONE);
 	}
-	/* The same state again: the first one stays; another takes its place. */
-	put(seek_indexes, 4999, 1, 18, 34);
-	check(seek_indexes, 4999, 1, 17, 33);
-	assert_int_equal(seek_index_set_find(seek_indexes, 4999, &stamp, &bytes, &size),
+	/* An index of the same state changes nothing; one of another state replaces it. */
+	put(set, 4999, 1, 18, 34);
+	check(set, 4999, 1, 17, 33);
+	assert_int_equal(seek_index_set_find(set, 4999, &stamp, &bytes, &size),
 			 SEEK_INDEX_SET_INDEX);
-	put(seek_indexes, 4999, 2, 19, 35);
-	assert_int_equal(bytes[60], 17); /* who still holds the old one may */
-	check(seek_indexes, 4999, 2, 19, 35);
-	assert_int_equal(find(seek_indexes, 4999, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
-	seek_index_set_refuse(seek_indexes, 4999, &(struct stamp){1, 2, 3}, SEEK_INDEX_E_ODD);
-	assert_int_equal(
-		seek_index_set_find(seek_indexes, 4999, &(struct stamp){1, 2, 3}, &bytes, &size),
-		SEEK_INDEX_SET_NEVER);
+	put(set, 4999, 2, 19, 35);
+	assert_int_equal(bytes[60], 17); /* a thread may still use the old one */
+	check(set, 4999, 2, 19, 35);
+	assert_int_equal(find(set, 4999, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
+	seek_index_set_refuse(set, 4999, &(struct stamp){1, 2, 3}, SEEK_INDEX_E_ODD);
+	assert_int_equal(seek_index_set_find(set, 4999, &(struct stamp){1, 2, 3}, &bytes, &size),
+			 SEEK_INDEX_SET_NEVER);
 	assert_int_equal(account.built, 2);
 	assert_int_equal(account.refused[SEEK_INDEX_E_ODD], 1);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 	seek_index_set_free(NULL);
 	assert_int_equal(account.bytes, 0);
 }
 
-/* Two stores, one budget; what does not fit is not remembered, and never was in the way. */
+/* Two sets share one budget; an index that does not fit is not added. */
 static void test_budget(void **state)
 {
 	struct seek_index_account account = {.limit = 100000};
@@ -146,15 +145,15 @@ static void test_budget(void **state)
 static void test_no_budget(void **state)
 {
 	struct seek_index_account account = {.limit = 0};
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 10), 0);
-	put(seek_indexes, 3, 1, 1, 10);
-	assert_int_equal(find(seek_indexes, 3, 1, &bytes, &size), SEEK_INDEX_SET_NEVER);
+	assert_int_equal(seek_index_set_new(&set, &account, 10), 0);
+	put(set, 3, 1, 1, 10);
+	assert_int_equal(find(set, 3, 1, &bytes, &size), SEEK_INDEX_SET_NEVER);
 	assert_int_equal(account.built, 0);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 }
 
 #define THREADS 4
@@ -162,7 +161,7 @@ static void test_no_budget(void **state)
 
 struct racer {
 	pthread_t thread;
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	int wrong;
 };
 
@@ -176,11 +175,9 @@ static void *race(void *argument)
 			size_t size;
 			uint32_t rows = 8 + i % 50;
 			uint8_t value = (uint8_t)(i + (uint64_t)round);
-			if (find(racer->seek_indexes, i, round, &bytes, &size) ==
-			    SEEK_INDEX_SET_NONE)
-				put(racer->seek_indexes, i, round, value, rows);
-			if (find(racer->seek_indexes, i, round, &bytes, &size) !=
-			    SEEK_INDEX_SET_INDEX)
+			if (find(racer->set, i, round, &bytes, &size) == SEEK_INDEX_SET_NONE)
+				put(racer->set, i, round, value, rows);
+			if (find(racer->set, i, round, &bytes, &size) != SEEK_INDEX_SET_INDEX)
 				continue; /* another thread is a round further */
 			if (size != sizeof(struct seek_index_header) + (rows + 1) * 6 ||
 			    bytes[sizeof(struct seek_index_header)] != value ||
@@ -194,11 +191,11 @@ static void test_threads(void **state)
 {
 	struct seek_index_account account = {.limit = 1 << 24};
 	struct racer racers[THREADS] = {0};
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&seek_indexes, &account, SAMPLES), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, SAMPLES), 0);
 	for (int i = 0; i < THREADS; i++) {
-		racers[i].seek_indexes = seek_indexes;
+		racers[i].set = set;
 		assert_int_equal(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
 	}
 	for (int i = 0; i < THREADS; i++) {
@@ -206,50 +203,50 @@ static void test_threads(void **state)
 		assert_int_equal(racers[i].wrong, 0);
 	}
 	assert_true(account.built >= 3 * SAMPLES);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 	assert_int_equal(account.bytes, 0);
 }
 
 /* --- growth --- */
 
-/* An index that grows is one and the same; what is less, or of another picture, changes nothing. */
+/* An index is extended in place; one of fewer rows, or of another picture, changes nothing. */
 static void test_growth(void **state)
 {
 	struct seek_index_account account = {.limit = 1 << 20};
 	const struct stamp stamp = stamp_of(3, 1);
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	const uint8_t *bytes, *again;
 	uint8_t expected[BLOB_BYTES];
 	size_t size;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 10), 0);
-	assert_true(put_known(seek_indexes, 3, 1, 7, 100, 0));
+	assert_int_equal(seek_index_set_new(&set, &account, 10), 0);
+	assert_true(put_known(set, 3, 1, 7, 100, 0));
 	const uint64_t charged = account.bytes;
-	assert_int_equal(find(seek_indexes, 3, 1, &bytes, &size), SEEK_INDEX_SET_INDEX);
-	assert_false(put_known(seek_indexes, 3, 1, 7, 100, 40));
-	assert_false(put_known(seek_indexes, 3, 1, 8, 100, 40)); /* has nothing more */
-	assert_false(put_known(seek_indexes, 3, 1, 8, 100, 20));
-	assert_false(put_known(seek_indexes, 3, 1, 8, 101, 101)); /* another picture's */
-	assert_false(put_known(seek_indexes, 3, 1, 7, 100, 90));
+	assert_int_equal(find(set, 3, 1, &bytes, &size), SEEK_INDEX_SET_INDEX);
+	assert_false(put_known(set, 3, 1, 7, 100, 40));
+	assert_false(put_known(set, 3, 1, 8, 100, 40)); /* covers no more rows */
+	assert_false(put_known(set, 3, 1, 8, 100, 20));
+	assert_false(put_known(set, 3, 1, 8, 101, 101)); /* another picture's */
+	assert_false(put_known(set, 3, 1, 7, 100, 90));
 	blob_make(expected, 100, 90, 7);
 	assert_memory_equal(bytes, expected, sizeof(struct seek_index_header) + 91 * 6);
-	assert_false(put_known(seek_indexes, 3, 1, 7, 100, 100));
-	assert_int_equal(find(seek_indexes, 3, 1, &again, &size), SEEK_INDEX_SET_INDEX);
+	assert_false(put_known(set, 3, 1, 7, 100, 100));
+	assert_int_equal(find(set, 3, 1, &again, &size), SEEK_INDEX_SET_INDEX);
 	assert_ptr_equal(again, bytes);
-	check(seek_indexes, 3, 1, 7, 100);
-	assert_int_equal(account.bytes, charged); /* all of it was charged at once */
+	check(set, 3, 1, 7, 100);
+	assert_int_equal(account.bytes, charged); /* the final size was charged at once */
 	assert_int_equal(account.built, 1);
-	/* A file that has been found to have none has none. */
-	seek_index_set_refuse(seek_indexes, 3, &stamp, SEEK_INDEX_E_DAMAGED);
-	seek_index_set_refuse(seek_indexes, 3, &stamp, SEEK_INDEX_E_DAMAGED);
+	/* After a refusal the file has no index. */
+	seek_index_set_refuse(set, 3, &stamp, SEEK_INDEX_E_DAMAGED);
+	seek_index_set_refuse(set, 3, &stamp, SEEK_INDEX_E_DAMAGED);
 	assert_int_equal(account.refused[SEEK_INDEX_E_DAMAGED], 1);
-	assert_false(put_known(seek_indexes, 3, 1, 7, 100, 100));
-	assert_int_equal(find(seek_indexes, 3, 1, &bytes, &size), SEEK_INDEX_SET_NEVER);
-	seek_index_set_free(seek_indexes);
+	assert_false(put_known(set, 3, 1, 7, 100, 100));
+	assert_int_equal(find(set, 3, 1, &bytes, &size), SEEK_INDEX_SET_NEVER);
+	seek_index_set_free(set);
 	assert_int_equal(account.bytes, 0);
 }
 
-/* Who takes what seek_index_set_each() gives to another store. */
+/* Loads the indexes of seek_index_set_each() into another set. */
 struct mover {
 	struct seek_index_set *to;
 	unsigned moved, stop;
@@ -261,7 +258,7 @@ static int move(void *context, uint64_t sample, const struct stamp *stamp, const
 	struct mover *mover = context;
 	if (mover->moved == mover->stop)
 		return 17;
-	uint8_t *elsewhere = malloc(size + 1); /* at an odd address, and not a byte more */
+	uint8_t *elsewhere = malloc(size + 1); /* at an odd address, with no byte more */
 	if (!elsewhere)
 		return -ENOMEM;
 	memcpy(elsewhere + 1, bytes, size);
@@ -270,7 +267,7 @@ static int move(void *context, uint64_t sample, const struct stamp *stamp, const
 	return 0;
 }
 
-static void test_from_store_to_store(void **state)
+static void test_from_set_to_set(void **state)
 {
 	struct seek_index_account account = {.limit = 1 << 20};
 	struct seek_index_set *a, *b;
@@ -284,7 +281,7 @@ static void test_from_store_to_store(void **state)
 	mover.to = b;
 	assert_int_equal(seek_index_set_each(a, move, &mover), 0);
 	assert_int_equal(mover.moved, 4);
-	assert_int_equal(account.built, 4); /* what comes from outside was not built */
+	assert_int_equal(account.built, 4); /* a loaded index is not counted as built */
 	for (uint64_t i = 0; i < 4; i++) {
 		assert_false(put_known(b, i * 1500, 1, (uint8_t)i, 50, 50));
 		check(b, i * 1500, 1, (uint8_t)i, 50);
@@ -295,21 +292,20 @@ static void test_from_store_to_store(void **state)
 	assert_int_equal(account.bytes, 0);
 }
 
-/* No byte of the header may be another, and no byte may lack. */
+/* A wrong byte in the header, or a wrong size: not an index. */
 static void test_no_index(void **state)
 {
 	struct seek_index_account account = {.limit = 1 << 20};
 	const struct stamp stamp = stamp_of(0, 1);
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	uint8_t bytes[BLOB_BYTES + 1] = {0};
 	size_t size = blob_make(bytes, 50, 50, 3);
 	(void)state;
-	assert_int_equal(seek_index_set_new(&seek_indexes, &account, 1), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, 1), 0);
 	for (size_t less = 0; less < size; less++)
-		assert_false(seek_index_set_load(seek_indexes, 0, &stamp, bytes, less));
-	assert_false(seek_index_set_load(seek_indexes, 0, &stamp, bytes, size + 1));
-	assert_false(
-		seek_index_set_load(seek_indexes, 1, &stamp, bytes, size)); /* no such sample */
+		assert_false(seek_index_set_load(set, 0, &stamp, bytes, less));
+	assert_false(seek_index_set_load(set, 0, &stamp, bytes, size + 1));
+	assert_false(seek_index_set_load(set, 1, &stamp, bytes, size)); /* no such sample */
 	struct seek_index_header header;
 	for (unsigned i = 0; i < 7; i++) {
 		memcpy(&header, bytes, sizeof(header));
@@ -322,15 +318,15 @@ static void test_no_index(void **state)
 		uint8_t changed[BLOB_BYTES];
 		memcpy(changed, bytes, size);
 		memcpy(changed, &header, sizeof(header));
-		assert_false(seek_index_set_load(seek_indexes, 0, &stamp, changed, size));
+		assert_false(seek_index_set_load(set, 0, &stamp, changed, size));
 	}
-	assert_true(seek_index_set_load(seek_indexes, 0, &stamp, bytes, size));
-	seek_index_set_free(seek_indexes);
+	assert_true(seek_index_set_load(set, 0, &stamp, bytes, size));
+	seek_index_set_free(set);
 }
 
 #define GROWING 20 /* samples */
 
-/* Makes indexes grow, or looks at them while others do. */
+/* Extends indexes while other threads extend and copy them. */
 static void *grow(void *argument)
 {
 	struct racer *racer = argument;
@@ -340,9 +336,8 @@ static void *grow(void *argument)
 			const uint8_t *bytes;
 			struct seek_index_header header;
 			size_t size;
-			put_known(racer->seek_indexes, i, 1, (uint8_t)(i + 1), ROWS, known);
-			if (find(racer->seek_indexes, i, 1, &bytes, &size) !=
-				    SEEK_INDEX_SET_INDEX ||
+			put_known(racer->set, i, 1, (uint8_t)(i + 1), ROWS, known);
+			if (find(racer->set, i, 1, &bytes, &size) != SEEK_INDEX_SET_INDEX ||
 			    seek_index_copy(&copy, bytes)) {
 				racer->wrong++;
 				continue;
@@ -360,11 +355,11 @@ static void test_growth_in_threads(void **state)
 {
 	struct seek_index_account account = {.limit = 1 << 24};
 	struct racer racers[THREADS] = {0};
-	struct seek_index_set *seek_indexes;
+	struct seek_index_set *set;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&seek_indexes, &account, GROWING), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, GROWING), 0);
 	for (int i = 0; i < THREADS; i++) {
-		racers[i].seek_indexes = seek_indexes;
+		racers[i].set = set;
 		assert_int_equal(pthread_create(&racers[i].thread, NULL, grow, &racers[i]), 0);
 	}
 	for (int i = 0; i < THREADS; i++) {
@@ -373,10 +368,10 @@ static void test_growth_in_threads(void **state)
 	}
 	assert_int_equal(account.built, GROWING);
 	for (uint64_t i = 0; i < GROWING; i++) {
-		put_known(seek_indexes, i, 1, (uint8_t)(i + 1), ROWS, ROWS);
-		check(seek_indexes, i, 1, (uint8_t)(i + 1), ROWS);
+		put_known(set, i, 1, (uint8_t)(i + 1), ROWS, ROWS);
+		check(set, i, 1, (uint8_t)(i + 1), ROWS);
 	}
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 	assert_int_equal(account.bytes, 0);
 }
 
@@ -385,7 +380,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_states_of_a_file), cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_no_budget),	 cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_growth),		 cmocka_unit_test(test_from_store_to_store),
+		cmocka_unit_test(test_growth),		 cmocka_unit_test(test_from_set_to_set),
 		cmocka_unit_test(test_no_index),	 cmocka_unit_test(test_growth_in_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

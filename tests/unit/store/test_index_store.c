@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* The shelf: what is saved is loaded again, by sample and stamp; no file, however bad and whatever
- * its sums say, gives more than nothing; a directory that is not ours alone is not taken. */
+/* The index store: what is saved is loaded again, by sample and stamp; a damaged or forged file
+ * never does harm, even if its checksums are right; a directory that others may write is refused.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +37,7 @@ static int setup(void **state)
 	struct fault fault;
 	(void)state;
 	account = (struct seek_index_account){.limit = LIMIT};
-	strcpy(folder, "/tmp/stoker-shelf-XXXXXX");
+	strcpy(folder, "/tmp/stoker-index-store-XXXXXX");
 	return mkdtemp(folder) ? index_store_open(&index_store, folder, LIMIT, &fault) : -1;
 }
 
@@ -49,11 +50,11 @@ static int teardown(void **state)
 	return system(command);
 }
 
-static struct seek_index_set *store(void)
+static struct seek_index_set *set_new(void)
 {
-	struct seek_index_set *seek_indexes;
-	assert_int_equal(seek_index_set_new(&seek_indexes, &account, SAMPLES), 0);
-	return seek_indexes;
+	struct seek_index_set *set;
+	assert_int_equal(seek_index_set_new(&set, &account, SAMPLES), 0);
+	return set;
 }
 
 static struct stamp stamp_of(uint64_t sample)
@@ -61,7 +62,7 @@ static struct stamp stamp_of(uint64_t sample)
 	return (struct stamp){sample * 100, (int64_t)sample - 70, sample + 7};
 }
 
-/* The beginning of an index of a small gray picture. */
+/* An index of a small grey picture that covers no row. */
 static size_t index_of(uint64_t sample, uint8_t *out)
 {
 	struct scan_frame frame = {.width = 8,
@@ -78,48 +79,45 @@ static size_t index_of(uint64_t sample, uint8_t *out)
 	return size;
 }
 
-static void put(struct seek_index_set *seek_indexes, uint64_t sample)
+static void put(struct seek_index_set *set, uint64_t sample)
 {
 	_Alignas(8) uint8_t index[1024];
 	struct stamp stamp = stamp_of(sample);
-	assert_true(
-		seek_index_set_put(seek_indexes, sample, &stamp, index, index_of(sample, index)));
+	assert_true(seek_index_set_put(set, sample, &stamp, index, index_of(sample, index)));
 }
 
-static bool has(struct seek_index_set *seek_indexes, uint64_t sample)
+static bool has(struct seek_index_set *set, uint64_t sample)
 {
 	_Alignas(8) uint8_t index[1024];
 	struct stamp stamp = stamp_of(sample);
 	const uint8_t *bytes;
 	size_t size, wanted = index_of(sample, index);
-	if (seek_index_set_find(seek_indexes, sample, &stamp, &bytes, &size) !=
-	    SEEK_INDEX_SET_INDEX)
+	if (seek_index_set_find(set, sample, &stamp, &bytes, &size) != SEEK_INDEX_SET_INDEX)
 		return false;
 	assert_int_equal(size, wanted);
 	assert_memory_equal(bytes, index, sizeof(struct seek_index_header));
 	return true;
 }
 
-static int load(struct seek_index_set *seek_indexes, struct index_store_sum *sum)
+static int load(struct seek_index_set *set, struct index_store_sum *sum)
 {
 	struct fault fault;
 	*sum = (struct index_store_sum){0};
-	return index_store_load(index_store, &key, seek_indexes, &never, sum, &fault);
+	return index_store_load(index_store, &key, set, &never, sum, &fault);
 }
 
-static void save(const struct seek_index_set *seek_indexes)
+static void save(const struct seek_index_set *set)
 {
 	struct fault fault;
 	struct index_store_sum sum;
-	assert_int_equal(index_store_save(index_store, &key, seek_indexes, &never, &sum, &fault),
-			 0);
+	assert_int_equal(index_store_save(index_store, &key, set, &never, &sum, &fault), 0);
 }
 
 static void test_there_and_back(void **state)
 {
 	struct index_store_sum sum;
 	(void)state;
-	struct seek_index_set *first = store(), *second = store();
+	struct seek_index_set *first = set_new(), *second = set_new();
 	assert_int_equal(load(first, &sum), INDEX_STORE_E_NONE);
 	for (uint64_t i = 3; i < SAMPLES; i += 1 + i % 7)
 		put(first, i);
@@ -138,7 +136,7 @@ static void test_there_and_back(void **state)
 	assert_int_equal(account.bytes, 0);
 }
 
-/* Another state of its file is another file. */
+/* An index is of one state of its file: size, time and inode. */
 static void test_stamps(void **state)
 {
 	struct index_store_sum sum;
@@ -146,42 +144,41 @@ static void test_stamps(void **state)
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	struct seek_index_set *seek_indexes = store();
-	put(seek_indexes, 4);
-	save(seek_indexes);
-	seek_index_set_free(seek_indexes);
-	seek_indexes = store();
-	assert_int_equal(load(seek_indexes, &sum), 0);
+	struct seek_index_set *set = set_new();
+	put(set, 4);
+	save(set);
+	seek_index_set_free(set);
+	set = set_new();
+	assert_int_equal(load(set, &sum), 0);
 	for (int i = 0; i < 3; i++) {
 		struct stamp other = stamp;
 		other.size += i == 0;
 		other.mtime_ns += i == 1;
 		other.inode += i == 2;
-		assert_int_equal(seek_index_set_find(seek_indexes, 4, &other, &bytes, &size),
+		assert_int_equal(seek_index_set_find(set, 4, &other, &bytes, &size),
 				 SEEK_INDEX_SET_NONE);
 	}
-	assert_int_equal(seek_index_set_find(seek_indexes, 4, &stamp, &bytes, &size),
-			 SEEK_INDEX_SET_INDEX);
-	seek_index_set_free(seek_indexes);
+	assert_int_equal(seek_index_set_find(set, 4, &stamp, &bytes, &size), SEEK_INDEX_SET_INDEX);
+	seek_index_set_free(set);
 }
 
-/* What does not fit into memory stays out of it. */
+/* Indexes beyond the memory budget are not loaded. */
 static void test_budget(void **state)
 {
 	struct index_store_sum sum;
 	(void)state;
-	struct seek_index_set *seek_indexes = store();
+	struct seek_index_set *set = set_new();
 	for (uint64_t i = 0; i < SAMPLES; i++)
-		put(seek_indexes, i);
-	save(seek_indexes);
-	seek_index_set_free(seek_indexes);
+		put(set, i);
+	save(set);
+	seek_index_set_free(set);
 	account.limit = 100000;
-	seek_indexes = store();
-	assert_int_equal(load(seek_indexes, &sum), 0);
-	assert_true(has(seek_indexes, 0));
-	assert_false(has(seek_indexes, SAMPLES - 1));
+	set = set_new();
+	assert_int_equal(load(set, &sum), 0);
+	assert_true(has(set, 0));
+	assert_false(has(set, SAMPLES - 1));
 	assert_true(account.bytes <= account.limit);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 }
 
 static void test_time(void **state)
@@ -190,15 +187,15 @@ static void test_time(void **state)
 	struct index_store_sum sum;
 	struct index_store_until now = {clock_ns()};
 	(void)state;
-	struct seek_index_set *seek_indexes = store();
-	put(seek_indexes, 4);
-	assert_int_equal(index_store_save(index_store, &key, seek_indexes, &now, &sum, &fault),
+	struct seek_index_set *set = set_new();
+	put(set, 4);
+	assert_int_equal(index_store_save(index_store, &key, set, &now, &sum, &fault),
 			 INDEX_STORE_E_STOPPED);
-	assert_int_equal(load(seek_indexes, &sum), INDEX_STORE_E_NONE);
-	save(seek_indexes);
-	assert_int_equal(index_store_load(index_store, &key, seek_indexes, &now, &sum, &fault),
+	assert_int_equal(load(set, &sum), INDEX_STORE_E_NONE);
+	save(set);
+	assert_int_equal(index_store_load(index_store, &key, set, &now, &sum, &fault),
 			 INDEX_STORE_E_STOPPED);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 }
 
 static void test_directories(void **state)
@@ -214,7 +211,7 @@ static void test_directories(void **state)
 	index_store_close(other);
 	assert_int_equal(chmod(path, 0720), 0);
 	assert_int_equal(index_store_open(&other, path, LIMIT, &fault), INDEX_STORE_E_SYSTEM);
-	assert_non_null(strstr(fault.text, "others may write"));
+	assert_non_null(strstr(fault.text, "may be written by other users"));
 	assert_int_equal(chmod(path, 0702), 0);
 	assert_int_equal(index_store_open(&other, path, LIMIT, &fault), INDEX_STORE_E_SYSTEM);
 	assert_int_equal(rmdir(path), 0);
@@ -229,26 +226,26 @@ struct file {
 	size_t size;
 };
 
-/* Two records, sums and all. */
+/* A valid file of two records. */
 static struct file good(void)
 {
 	struct file file = {0};
 	struct fault fault;
 	struct index_store_sum sum;
-	struct seek_index_set *seek_indexes = store();
+	struct seek_index_set *set = set_new();
 	int fd = open(folder, O_RDWR | O_TMPFILE, 0600);
-	put(seek_indexes, 2);
-	put(seek_indexes, 9);
-	assert_int_equal(index_store_file_write(fd, &key, seek_indexes, &never, &sum, &fault), 0);
+	put(set, 2);
+	put(set, 9);
+	assert_int_equal(index_store_file_write(fd, &key, set, &never, &sum, &fault), 0);
 	assert_int_equal(sum.indexes, 2);
 	file.size = (size_t)pread(fd, file.bytes, sizeof(file.bytes), 0);
 	assert_int_equal(file.size, sum.bytes);
 	close(fd);
-	seek_index_set_free(seek_indexes);
+	seek_index_set_free(set);
 	return file;
 }
 
-/* Make all sums right again, so that what is behind them is looked at. */
+/* Correct all checksums, so that the checks behind them are reached. */
 static void seal(struct file *file)
 {
 	struct digest sum;
@@ -267,8 +264,8 @@ static void seal(struct file *file)
 	}
 }
 
-/* What comes of reading it; the sums say how many records counted. */
-static int read_back(const struct file *file, struct seek_index_set *seek_indexes,
+/* Read a file into a set; `sum` says how many records were taken. */
+static int read_back(const struct file *file, struct seek_index_set *set,
 		     struct index_store_sum *sum)
 {
 	struct fault fault;
@@ -276,7 +273,7 @@ static int read_back(const struct file *file, struct seek_index_set *seek_indexe
 	*sum = (struct index_store_sum){0};
 	assert_int_equal(write(fd, file->bytes, file->size), file->size);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	int r = index_store_file_read(fd, &key, seek_indexes, &never, sum, &fault);
+	int r = index_store_file_read(fd, &key, set, &never, sum, &fault);
 	close(fd);
 	return r;
 }
@@ -284,12 +281,12 @@ static int read_back(const struct file *file, struct seek_index_set *seek_indexe
 static void expect(const struct file *file, int result, uint64_t indexes)
 {
 	struct index_store_sum sum;
-	struct seek_index_set *seek_indexes = store();
-	assert_int_equal(read_back(file, seek_indexes, &sum), result);
+	struct seek_index_set *set = set_new();
+	assert_int_equal(read_back(file, set, &sum), result);
 	assert_int_equal(sum.indexes, indexes);
-	assert_int_equal(has(seek_indexes, 2), indexes > 0);
-	assert_int_equal(has(seek_indexes, 9), indexes > 1);
-	seek_index_set_free(seek_indexes);
+	assert_int_equal(has(set, 2), indexes > 0);
+	assert_int_equal(has(set, 9), indexes > 1);
+	seek_index_set_free(set);
 }
 
 static void test_every_cut_and_bit(void **state)
@@ -305,15 +302,15 @@ static void test_every_cut_and_bit(void **state)
 	for (size_t bit = 0; bit < file.size * 8; bit++) {
 		struct index_store_sum sum;
 		struct file bad = file;
-		struct seek_index_set *seek_indexes = store();
+		struct seek_index_set *set = set_new();
 		bad.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_true(read_back(&bad, seek_indexes, &sum) > 0);
-		assert_true(sum.indexes == (bit / 8 < HEADER ? 0 : has(seek_indexes, 2)));
-		seek_index_set_free(seek_indexes);
+		assert_true(read_back(&bad, set, &sum) > 0);
+		assert_true(sum.indexes == (bit / 8 < HEADER ? 0 : has(set, 2)));
+		seek_index_set_free(set);
 	}
 }
 
-static void test_lies_with_right_sums(void **state)
+static void test_lies_with_right_checksums(void **state)
 {
 	const struct file file = good();
 	struct file bad;
@@ -360,8 +357,7 @@ static void test_lies_with_right_sums(void **state)
 	}
 }
 
-/* An index that is none, under right sums: the store does not take it, or whoever uses it finds
- * out. */
+/* A damaged index under right checksums: the set refuses it, or it is found when it is used. */
 static void test_bad_indexes(void **state)
 {
 	const struct file file = good();
@@ -372,13 +368,13 @@ static void test_bad_indexes(void **state)
 		for (int value = 0; value < 256; value += 17) {
 			struct index_store_sum sum;
 			struct file bad = file;
-			struct seek_index_set *seek_indexes = store();
+			struct seek_index_set *set = set_new();
 			bad.bytes[HEADER + RECORD + at] = (uint8_t)value;
 			seal(&bad);
-			assert_int_equal(read_back(&bad, seek_indexes, &sum), 0);
-			assert_true(has(seek_indexes, 9));
+			assert_int_equal(read_back(&bad, set, &sum), 0);
+			assert_true(has(set, 9));
 			assert_true(account.bytes <= account.limit);
-			seek_index_set_free(seek_indexes);
+			seek_index_set_free(set);
 		}
 	}
 	assert_int_equal(account.bytes, 0);
@@ -393,7 +389,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_directories, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_every_cut_and_bit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lies_with_right_sums, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lies_with_right_checksums, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_indexes, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
