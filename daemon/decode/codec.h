@@ -4,10 +4,10 @@
  * into RGB pixels, through one library. It knows no file, no dataset and no transform. It reports
  * the EXIF orientation and does not apply it: all coordinates here are those of the stored image.
  *
- * Calls: for an image decode.c asks accepts() of each row of the table in turn, and calls of the
- * first that says yes begin() once, then index() or read() any number of times, then end(). A
- * begin() that failed leaves nothing behind; no call follows it. All calls of one decoder come from
- * one thread; different decoders run at the same time, so a codec has no global state.
+ * Calls: for each image decode.c takes the first row of the table whose accepts() is true. It calls
+ * begin() once, then index() or read() any number of times, then end(). After a begin() that failed
+ * end() is not called. One decoder is used by one thread at a time, but several decoders run at the
+ * same time: a codec has no state that they share.
  *
  * Memory: `input` and its bytes are borrowed from begin() to end(). What the codec needs for one
  * image comes from `input->arena`, which it may reset in begin() and read(), and which decode.c
@@ -15,8 +15,8 @@
  * a worker has seen images of the kind, decoding allocates nothing.
  *
  * The bytes are hostile. begin() calls limits_check_size() before any allocation by size, read()
- * calls limits_check_time() every few milliseconds, as far as the library lets it. The state of a
- * file is the same for every part of it: a file cut short fails whichever part is asked for.
+ * calls limits_check_time() every few milliseconds, as far as the library lets it. A file that is
+ * cut short fails whichever part of it is asked for.
  *
  * Errors: 0, a condition of decode.h with words in `fault`, or -ENOMEM. Outputs are written only on
  * success.
@@ -56,7 +56,7 @@ struct codec_input {
 	/* set between begin() and read() */
 	struct decode_origin origin;
 	unsigned scale;	      /* read at 1/scale of the size; 1 unless the codec `scales` */
-	bool palette_indices; /* of an image with a palette its indices, not its colours */
+	bool palette_indices; /* read the indices of a palette, not its colours */
 };
 
 struct codec_header {

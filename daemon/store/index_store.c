@@ -138,7 +138,7 @@ static int say_name(struct fault *fault, int condition, const char *name)
 }
 
 int index_store_load(struct index_store *store, const struct index_store_key *key,
-		     struct seek_index_set *seek_indexes, const struct index_store_until *until,
+		     struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault)
 {
 	char name[NAME_MAX_];
@@ -155,7 +155,7 @@ int index_store_load(struct index_store *store, const struct index_store_key *ke
 		r = fault_say(fault, INDEX_STORE_E_OTHER,
 			      "not a regular file of the daemon's user");
 	else
-		r = index_store_file_read(fd, key, seek_indexes, until, out, fault);
+		r = index_store_file_read(fd, key, set, until, out, fault);
 	(void)futimens(fd, NULL); /* the time of last use, for index_store_trim() */
 	close(fd);
 	return r ? say_name(fault, r, name) : 0;
@@ -204,7 +204,7 @@ static int index_store_replace(struct index_store *store, const char *name,
 
 struct saving {
 	const struct index_store_key *key;
-	const struct seek_index_set *seek_indexes;
+	const struct seek_index_set *set;
 	const struct index_store_until *until;
 	struct index_store_sum *out;
 };
@@ -212,17 +212,16 @@ struct saving {
 static int write_indexes(void *context, int fd, struct fault *fault)
 {
 	struct saving *saving = context;
-	return index_store_file_write(fd, saving->key, saving->seek_indexes, saving->until,
-				      saving->out, fault);
+	return index_store_file_write(fd, saving->key, saving->set, saving->until, saving->out,
+				      fault);
 }
 
 int index_store_save(struct index_store *store, const struct index_store_key *key,
-		     const struct seek_index_set *seek_indexes,
-		     const struct index_store_until *until, struct index_store_sum *out,
-		     struct fault *fault)
+		     const struct seek_index_set *set, const struct index_store_until *until,
+		     struct index_store_sum *out, struct fault *fault)
 {
 	char name[NAME_MAX_];
-	struct saving saving = {key, seek_indexes, until, out};
+	struct saving saving = {key, set, until, out};
 	name_of(name, &key->fingerprint, INDEX_SUFFIX);
 	return index_store_replace(store, name, &key->fingerprint, write_indexes, &saving, fault);
 }

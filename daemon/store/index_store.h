@@ -53,30 +53,28 @@ struct index_store;
  * bytes: the least recently used ones are deleted. 0, INDEX_STORE_E_SYSTEM or -ENOMEM. */
 int index_store_open(struct index_store **out, const char *path, uint64_t limit,
 		     struct fault *fault);
-void index_store_close(struct index_store *index_store); /* no other call may be under way */
+void index_store_close(struct index_store *store); /* no other call may be under way */
 
 /* Load the stored indexes of a dataset into its set, as far as there is room. 0,
  * INDEX_STORE_E_NONE, INDEX_STORE_E_DAMAGED, INDEX_STORE_E_OTHER, INDEX_STORE_E_SYSTEM,
  * INDEX_STORE_E_STOPPED or -ENOMEM. */
-int index_store_load(struct index_store *index_store, const struct index_store_key *key,
-		     struct seek_index_set *seek_indexes, const struct index_store_until *until,
+int index_store_load(struct index_store *store, const struct index_store_key *key,
+		     struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault);
 /* Save a set, replacing the dataset's file; other threads may add to the set meanwhile. 0,
  * INDEX_STORE_E_SYSTEM, INDEX_STORE_E_STOPPED or -ENOMEM; on failure the old file stays. */
-int index_store_save(struct index_store *index_store, const struct index_store_key *key,
-		     const struct seek_index_set *seek_indexes,
-		     const struct index_store_until *until, struct index_store_sum *out,
-		     struct fault *fault);
+int index_store_save(struct index_store *store, const struct index_store_key *key,
+		     const struct seek_index_set *set, const struct index_store_until *until,
+		     struct index_store_sum *out, struct fault *fault);
 
 /* Save statistics, in a file for each dataset and name, in the same way. 0, INDEX_STORE_E_SYSTEM or
  * -ENOMEM. */
-int index_store_save_statistics(struct index_store *index_store, struct statistics *statistics,
+int index_store_save_statistics(struct index_store *store, struct statistics *statistics,
 				struct fault *fault);
 /* Prepend to the list `*out` the stored statistics of the dataset, at most
  * INDEX_STORE_STATISTICS_MAX. Returns how many files could not be read; `fault` is of the last. */
 #define INDEX_STORE_STATISTICS_MAX 64
-unsigned index_store_load_statistics(struct index_store *index_store,
-				     const struct digest *fingerprint, struct statistics **out,
-				     struct fault *fault);
+unsigned index_store_load_statistics(struct index_store *store, const struct digest *fingerprint,
+				     struct statistics **out, struct fault *fault);
 
 #endif

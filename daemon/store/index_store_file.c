@@ -157,7 +157,7 @@ static int read_header(struct source *source, const struct index_store_key *key,
 
 /* Read one record into the set; `next` is the least sample that it may be of. */
 static int read_record(struct source *source, const struct index_store_key *key,
-		       struct seek_index_set *seek_indexes, uint64_t *next)
+		       struct seek_index_set *set, uint64_t *next)
 {
 	struct record record;
 	const uint8_t *bytes;
@@ -172,15 +172,14 @@ static int read_record(struct source *source, const struct index_store_key *key,
 	if (!digest_equal(&checksum, &record.checksum) || record.size == 0 ||
 	    record.sample < *next || record.sample >= key->samples)
 		return fault_say(source->fault, INDEX_STORE_E_DAMAGED, "a record is damaged");
-	(void)seek_index_set_load(seek_indexes, record.sample, &record.stamp,
-				  bytes + sizeof(record), record.size);
+	(void)seek_index_set_load(set, record.sample, &record.stamp, bytes + sizeof(record),
+				  record.size);
 	source_consume(source, sizeof(record) + record.size);
 	*next = record.sample + 1;
 	return 0;
 }
 
-int index_store_file_read(int fd, const struct index_store_key *key,
-			  struct seek_index_set *seek_indexes,
+int index_store_file_read(int fd, const struct index_store_key *key, struct seek_index_set *set,
 			  const struct index_store_until *until, struct index_store_sum *out,
 			  struct fault *fault)
 {
@@ -195,7 +194,7 @@ int index_store_file_read(int fd, const struct index_store_key *key,
 	r = read_header(&source, key, &header);
 	while (r == 0 && sum.indexes < header.records) {
 		r = until_passed(until) ? say_stopped(fault)
-					: read_record(&source, key, seek_indexes, &next);
+					: read_record(&source, key, set, &next);
 		sum.indexes += r == 0;
 	}
 	sum.bytes = whole - source.left;
@@ -305,16 +304,15 @@ static int write_each(void *context, uint64_t sample, const struct stamp *stamp,
 }
 
 int index_store_file_write(int fd, const struct index_store_key *key,
-			   const struct seek_index_set *seek_indexes,
-			   const struct index_store_until *until, struct index_store_sum *out,
-			   struct fault *fault)
+			   const struct seek_index_set *set, const struct index_store_until *until,
+			   struct index_store_sum *out, struct fault *fault)
 {
 	struct writing writing = {
 		.sink = {.fd = fd, .fault = fault, .written = sizeof(struct header)},
 		.until = until,
 	};
 	struct sink *sink = &writing.sink;
-	int r = seek_index_set_each(seek_indexes, write_each, &writing);
+	int r = seek_index_set_each(set, write_each, &writing);
 	if (r == -ENOMEM)
 		fault_say(fault, r, "out of memory");
 	if (r == 0)

@@ -19,15 +19,13 @@
 
 /* Read `fd` from its start into the set. 0, INDEX_STORE_E_DAMAGED (the records before the damage
  * are in the set), INDEX_STORE_E_OTHER, INDEX_STORE_E_SYSTEM, INDEX_STORE_E_STOPPED or -ENOMEM. */
-int index_store_file_read(int fd, const struct index_store_key *key,
-			  struct seek_index_set *seek_indexes,
+int index_store_file_read(int fd, const struct index_store_key *key, struct seek_index_set *set,
 			  const struct index_store_until *until, struct index_store_sum *out,
 			  struct fault *fault);
 /* Write the set to the empty file `fd`, and sync it. 0, INDEX_STORE_E_SYSTEM, INDEX_STORE_E_STOPPED
  * or -ENOMEM. */
 int index_store_file_write(int fd, const struct index_store_key *key,
-			   const struct seek_index_set *seek_indexes,
-			   const struct index_store_until *until, struct index_store_sum *out,
-			   struct fault *fault);
+			   const struct seek_index_set *set, const struct index_store_until *until,
+			   struct index_store_sum *out, struct fault *fault);
 
 #endif

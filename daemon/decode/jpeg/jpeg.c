@@ -82,9 +82,9 @@ static _Noreturn void jpeg_leave(struct jpeg *jpeg, int condition)
 
 static _Noreturn void jpeg_leave_scans(struct jpeg *jpeg)
 {
-	jpeg_leave(jpeg,
-		   fault_say(jpeg->fault, DECODE_E_LIMIT, "JPEG: more than %u scans, the limit",
-			     jpeg->input->limits.max_scans));
+	jpeg_leave(jpeg, fault_say(jpeg->fault, DECODE_E_LIMIT,
+				   "JPEG: more than %u scans, which is the limit",
+				   jpeg->input->limits.max_scans));
 }
 
 static void jpeg_check_time(struct jpeg *jpeg)
