@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Echo: each sample `times` times, never twice in a row, and the way back from a sample to where it
- * stands. */
+/* Data echoing: each sample occurs `times` times, never twice in a row, and echo_position() is the
+ * inverse of echo_place(). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "base/echo.h"
 
-/* Places and positions are each other's inverse, and a window of samples stays together. */
+/* The two functions are inverse, and the turns of a window are contiguous. */
 static void check_both_ways(const struct echo *echo, uint32_t epoch)
 {
 	for (uint64_t place = 0; place < echo->n; place++) {
@@ -23,7 +23,8 @@ static void check_both_ways(const struct echo *echo, uint32_t epoch)
 	}
 }
 
-/* Between one time and the next there is half a window, and all of them are near. */
+/* Turns of a sample are at least a quarter of a window apart, and all within its repeated window.
+ */
 static void check_spread(const struct echo *echo, uint32_t epoch)
 {
 	for (uint64_t place = 0; place < echo->n; place++) {
@@ -82,7 +83,7 @@ static void test_turns_and_epochs_differ(void **state)
 				 echo_position(&echo, 0, place, 0) + 100);
 }
 
-/* Resume tokens outlive releases: this may never change. */
+/* Resume tokens are used across releases: this must never change. */
 static void test_echo_is_what_it_was(void **state)
 {
 	static const uint64_t known[] = {229, 230, 224, 232, 225, 234};

@@ -19,7 +19,7 @@ static double random_in(uint32_t number, double low, double high)
 	return low + draw_uniform(&key, number) * (high - low);
 }
 
-/* libm in long double is nearer to the truth than what is measured. */
+/* The reference: libm in long double, more exact than what is measured. */
 static void check_relative(double got, long double want)
 {
 	assert_true(fabsl((got - want) / want) < 1e-15L);

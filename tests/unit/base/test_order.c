@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The order of an epoch: a bijection for every n, and as good as shuffled. */
+/* The order of an epoch: a bijection for every n, with the statistics of a random permutation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -49,7 +49,7 @@ static void test_large_n(void **state)
 	}
 }
 
-/* Resume tokens outlive releases: these may never change. */
+/* Resume tokens are used across releases: these must never change. */
 static void test_order_is_what_it_was(void **state)
 {
 	static const uint64_t known[] = {283011, 906168, 1222576, 1132228, 9469, 590649};
@@ -58,7 +58,7 @@ static void test_order_is_what_it_was(void **state)
 		assert_int_equal(order_at(42, 3, 1281167, i), known[i]);
 }
 
-/* Cells of (where it stood, where it went), 16 x 16: chi-square, 225 degrees of freedom. */
+/* Chi-square of (position, index) in 16 x 16 cells: 225 degrees of freedom. */
 static double spread(uint32_t epoch, uint64_t n)
 {
 	static unsigned cells[16][16];
@@ -80,7 +80,7 @@ static void test_order_is_shuffled(void **state)
 	}
 }
 
-/* How many stay where they are, or follow the one before them: 1 is expected of each. */
+/* Fixed points, and neighbours that stay neighbours: about one of each is expected. */
 static void test_neighbours_part(void **state)
 {
 	const uint64_t n = 10000;

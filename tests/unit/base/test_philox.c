@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Philox against the known answers of Random123 (kat_vectors), and the draws made of it. */
+/* Philox against the known answers of Random123 (kat_vectors), and the draws made from it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void test_known_answers(void **state)
 	}
 }
 
-/* Which part of the key goes where is part of what a sample's bytes are. */
+/* How the key is made into a counter decides the bytes of samples: this must never change. */
 static void test_draws_are_what_they_were(void **state)
 {
 	const struct draw_key key = {0x0123456789abcdef, 7, 0x1122334455667788};
