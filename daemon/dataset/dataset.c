@@ -7,24 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/quote.h"
-#include "dataset/arrays/cifar.h"
-#include "dataset/arrays/mnist.h"
-#include "dataset/arrays/npy.h"
-#include "dataset/arrays/npz.h"
-#include "dataset/folder.h"
 #include "dataset/joined.h"
 #include "dataset/kind.h"
-#include "dataset/manifest.h"
+#include "dataset/storage/storage.h"
 
-/* Whoever gives no kind gets the first that suits the path; any file may be a manifest. */
-static const struct dataset_kind *const kinds[] = {
-	&cifar10_kind, &cifar100_kind, &mnist_kind,    &folder_kind,
-	&npy_kind,     &npz_kind,      &manifest_kind,
-};
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define KINDS_MAX 64 /* that a message can name */
 
 static const struct spec_key {
 	const char *name;
@@ -62,24 +51,6 @@ struct dataset {
 	_Atomic uint64_t *mask_stamps; /* the same of its files */
 };
 
-static const struct dataset_kind *dataset_find_kind(const char *name)
-{
-	for (size_t i = 0; i < KINDS; i++) {
-		if (strcmp(kinds[i]->name, name) == 0)
-			return kinds[i];
-	}
-	return NULL;
-}
-
-static bool takes(const struct dataset_kind *kind, const char *key)
-{
-	for (const char *const *taken = kind->keys; *taken; taken++) {
-		if (strcmp(*taken, key) == 0)
-			return true;
-	}
-	return false;
-}
-
 #define LIST_BYTES 128 /* of names, for people; what has no room is left out */
 
 static void list_add(char list[LIST_BYTES], const char *name)
@@ -94,7 +65,7 @@ static int dataset_check_spec(const struct dataset_spec *spec, const struct data
 {
 	for (const struct spec_key *key = spec_keys; key->name; key++) {
 		if (!spec_text(spec, key) || strcmp(key->name, "path") == 0 ||
-		    strcmp(key->name, "kind") == 0 || takes(kind, key->name))
+		    strcmp(key->name, "kind") == 0 || kind_takes(kind, key->name))
 			continue;
 		char list[LIST_BYTES] = "path";
 		for (const char *const *taken = kind->keys; *taken; taken++)
@@ -110,24 +81,22 @@ static int dataset_choose_kind(const struct dataset_kind **out, const struct dat
 			       struct fault *fault)
 {
 	struct quote quote;
-	struct stat stat_;
-	size_t i = 0;
+	bool folder;
 	if (spec->parts) {
 		*out = &joined_kind;
 		return 0;
 	}
 	if (spec->kind) {
-		*out = dataset_find_kind(spec->kind);
+		*out = kind_named(spec->kind);
 		assert(*out); /* dataset_spec_parse() let it pass */
 		return 0;
 	}
-	if (stat(spec->path, &stat_))
+	int error = storage_look(spec->path, &folder);
+	if (error)
 		return fault_say(fault, DATASET_E_OPEN, "cannot open the dataset %s: %s%s",
-				 quote_text(&quote, spec->path), strerror(errno),
-				 errno == EACCES ? " to the daemon's user" : "");
-	while (i + 1 < KINDS && !kinds[i]->suits(spec->path, S_ISDIR(stat_.st_mode)))
-		i++;
-	*out = kinds[i];
+				 quote_text(&quote, spec->path), strerror(-error),
+				 error == -EACCES ? " to the daemon's user" : "");
+	*out = kind_of_path(spec->path, folder);
 	return dataset_check_spec(spec, *out, fault);
 }
 
@@ -147,7 +116,7 @@ static int dataset_make_stamps(struct dataset *dataset)
 int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 		 struct dataset_progress *progress, struct fault *fault)
 {
-	const struct dataset_kind *kind;
+	const struct dataset_kind *kind = NULL;
 	int result = dataset_choose_kind(&kind, spec, fault);
 	if (result)
 		return result;
@@ -318,23 +287,6 @@ int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max
  * Descriptions. Parsing looks at no file: it may run on the loop thread, and storage may be slow.
  */
 
-/* "a//b/./c/" as "/a/b/c", in place; ".." stays, for a link may stand before it. */
-static void dataset_tidy_path(char *path)
-{
-	char *to = path;
-	for (const char *from = path; *from;) {
-		size_t part = strcspn(from + 1, "/");
-		if (part > 0 && !(part == 1 && from[1] == '.')) {
-			memmove(to, from, part + 1);
-			to += part + 1;
-		}
-		from += part + 1;
-	}
-	if (to == path)
-		*to++ = '/';
-	*to = '\0';
-}
-
 static int dataset_take_text(char **out, const char *key, const struct value *value,
 			     struct fault *fault)
 {
@@ -400,26 +352,30 @@ static int dataset_check_path(const char *key, char *path, struct fault *fault)
 	struct quote quote;
 	if (!path)
 		return 0;
-	if (path[0] != '/')
+	const struct storage *storage = storage_of(path);
+	if (!storage)
 		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset: '%s' must be absolute, for the daemon stands in another "
-				 "folder than you: '%s'",
+				 "dataset: '%s' must be absolute, because the daemon has another "
+				 "working directory: '%s'",
 				 key, quote_text(&quote, path));
-	dataset_tidy_path(path);
+	storage->tidy(path);
 	return 0;
 }
 
 static int dataset_check_values(struct dataset_spec *spec, struct fault *fault)
 {
-	const char *names[KINDS + 1] = {NULL};
+	const char *names[KINDS_MAX + 1] = {NULL};
+	size_t count = 0;
 	static const char *const formats[] = {"lines", "tsv", "csv", "jsonl", NULL};
 	static const char *const splits[] = {"train", "test", NULL};
 	if (spec->parts)
 		return joined_spec_name(spec, fault);
 	if (!spec->path)
 		return fault_say(fault, DATASET_E_ARGUMENT, "dataset: 'path' is missing");
-	for (size_t i = 0; i < KINDS; i++)
-		names[i] = kinds[i]->name;
+	for (size_t i = 0; dataset_kinds[i] && count < KINDS_MAX; i++) {
+		if (dataset_kinds[i]->keys)
+			names[count++] = dataset_kinds[i]->name;
+	}
 	int result = dataset_check_path("path", spec->path, fault);
 	if (!result)
 		result = dataset_check_path("root", spec->root, fault);
@@ -430,7 +386,7 @@ static int dataset_check_values(struct dataset_spec *spec, struct fault *fault)
 	if (!result)
 		result = dataset_check_choice("split", spec->split, splits, fault);
 	if (!result && spec->kind)
-		result = dataset_check_spec(spec, dataset_find_kind(spec->kind), fault);
+		result = dataset_check_spec(spec, kind_named(spec->kind), fault);
 	return result;
 }
 

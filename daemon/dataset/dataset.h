@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A dataset: an immutable, indexed list of samples with a fingerprint, behind one door for all
- * kinds (a kind is a const struct dataset_kind: see kinds in dataset.c). Opening blocks and runs on
- * a thread of its own; everything else may be called by any number of threads at a time. Knows no
- * stream, no decoder, no loop.
+ * A dataset: an immutable, indexed list of samples with a fingerprint. One interface for all kinds
+ * of dataset; kind.h says what a kind is and how to add one, storage/storage.h the same of where
+ * files lie. Opening blocks and runs on a thread of its own; everything else may be called by any
+ * number of threads at a time. Knows no stream, no decoder, no loop.
  *
  * The fingerprint is of what the index says (kind, sorted relative paths, sizes, labels), not of
- * where the dataset stands: two copies on two nodes have the same.
+ * where the dataset lies: two copies on two nodes have the same.
  *
  * Conditions: DATASET_E_ARGUMENT the description is wrong; DATASET_E_OPEN it cannot be opened or
  * has no samples; DATASET_E_CANCELLED; of a sample: DATASET_E_READ, DATASET_E_LIMIT,
@@ -83,6 +83,8 @@ uint64_t dataset_count(const struct dataset *dataset);
 /* What stands in the folder under a sample's name and is none (a FIFO, a link to nowhere). */
 uint64_t dataset_skipped(const struct dataset *dataset);
 const char *dataset_kind_name(const struct dataset *dataset);
+/* The names of all kinds that there are, numbered from 0 on; NULL behind the last. Static. */
+const char *dataset_kind_at(size_t number);
 struct digest dataset_fingerprint(const struct dataset *dataset);
 size_t dataset_index_bytes(const struct dataset *dataset); /* memory of the index */
 

@@ -13,10 +13,11 @@ int files_new(struct files **out, const char *root, const char *kind, struct fau
 	struct files *files = malloc(sizeof(*files));
 	if (!files)
 		return -ENOMEM;
-	*files = (struct files){.root = ROOT_NULL};
-	if (root_open(&files->root, root, fault)) {
+	*files = (struct files){.folder = STORAGE_FOLDER_NULL};
+	int result = storage_open(&files->folder, root, fault);
+	if (result) {
 		files_free(files);
-		return DATASET_E_OPEN;
+		return result < 0 ? result : DATASET_E_OPEN;
 	}
 	if (index_new(&files->index, kind)) {
 		files_free(files);
@@ -62,7 +63,7 @@ void files_free(void *state)
 	struct files *files = state;
 	if (!files)
 		return;
-	root_close(&files->root);
+	storage_close(&files->folder);
 	index_free(files->index);
 	free(files);
 }
@@ -94,11 +95,13 @@ size_t files_path(const void *state, uint64_t sample, char *out, size_t size)
 static int files_read_path(const struct files *files, const char *path, size_t max_bytes,
 			   struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
 {
-	int result = root_read(&files->root, path, max_bytes, buffer, stamp_out, fault);
+	const struct storage_folder *folder = &files->folder;
+	int result = folder->storage->read_range(folder->state, path, STORAGE_WHOLE, max_bytes,
+						 buffer, stamp_out, fault);
 	switch (result) {
-	case ROOT_E_LIMIT:
+	case STORAGE_E_LIMIT:
 		return DATASET_E_LIMIT;
-	case ROOT_E_CHANGED:
+	case STORAGE_E_CHANGED:
 		return DATASET_E_CHANGED;
 	default:
 		return result > 0 ? DATASET_E_READ : result;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the kinds of dataset that consist of files have in common once they are open: the folder
- * that all paths are relative to, and the index. Owns both. Immutable, any number of threads.
+ * that all paths are relative to, in its storage, and the index. Owns both. Immutable, any number
+ * of threads.
  */
 #ifndef STOKER_DATASET_FILES_H
 #define STOKER_DATASET_FILES_H
 
 #include "dataset/index.h"
 #include "dataset/kind.h"
-#include "dataset/root.h"
+#include "dataset/storage/storage.h"
 
 struct files {
-	struct root root;
+	struct storage_folder folder;
 	struct index *index;
 };
 
-/* Open `root` and begin an index. 0, DATASET_E_OPEN or -ENOMEM. */
+/* Open the folder `root` and begin an index. 0, DATASET_E_OPEN or -ENOMEM. */
 int files_new(struct files **out, const char *root, const char *kind, struct fault *fault);
 /* End the index and fill in the facts. 0, or DATASET_E_OPEN if there are no samples. */
 int files_finish(struct files *files, const char *from, struct dataset_facts *facts,

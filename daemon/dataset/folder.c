@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "dataset/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/quote.h"
@@ -18,31 +14,36 @@ struct folder_file {
 	uint64_t bytes;
 };
 
-/* One folder of the class that is being walked. */
+/* A folder beneath a class's own, which is the first. */
 struct folder_node {
 	char *path; /* owned; relative to the root */
-	dev_t device;
-	ino_t inode;
+	uint64_t id[2];
 	const struct folder_node *parent; /* NULL: the class's own folder */
 	struct folder_file *files;
 	uint64_t file_count, file_capacity;
 };
 
+struct folder_class {
+	char *name; /* owned */
+	uint64_t id[2];
+};
+
 struct folder_walk {
-	const struct root *root;
+	const struct storage_folder *root;
 	struct index *index;
 	struct dataset_progress *progress;
 	struct fault *fault;
 	uint64_t skipped;
 
-	char **classes; /* owned names, sorted */
+	struct folder_class *classes; /* sorted by name */
 	uint64_t class_count, class_capacity;
 	/* Of the class under way. Pointers, for children point at their parents. */
 	struct folder_node **nodes;
 	uint64_t node_count, node_capacity;
+	/* Of the listing under way: the folder, and what its entries came to. */
+	struct folder_node *listed;
+	int result;
 };
-
-enum folder_entry { ENTRY_SKIP, ENTRY_IGNORE, ENTRY_DIRECTORY, ENTRY_FILE };
 
 /* Not strcasecmp(), which heeds the locale. */
 static bool folder_ends_in(const char *name, const char *ending)
@@ -69,15 +70,6 @@ static bool folder_is_image(const char *name)
 	return false;
 }
 
-static int folder_fail(struct folder_walk *walk, const char *what, const char *path, int error)
-{
-	struct quote quote;
-	if (error == -ENOMEM)
-		return -ENOMEM;
-	return fault_say(walk->fault, DATASET_E_OPEN, "cannot %s %s: %s", what,
-			 quote_text(&quote, path), strerror(-error));
-}
-
 /* The path of an entry; NULL if it is too long or there is no memory: then *result says which. */
 static char *folder_join(struct folder_walk *walk, const char *folder, const char *name,
 			 int *result)
@@ -102,61 +94,30 @@ static char *folder_join(struct folder_walk *walk, const char *folder, const cha
 	return path;
 }
 
-/*
- * What a link leads to. Whoever leaves out what lies outside, which torchvision would take, changes
- * the numbers of classes and samples: such a link is an error.
- */
-static int folder_classify_link(struct folder_walk *walk, int directory, const char *path,
-				const char *name, enum folder_entry *out, struct stat *stat)
+/* torchvision would follow such a link: to leave it out would change the numbers of classes and
+ * samples. It is an error unless torchvision would ignore it, too. */
+static int folder_refuse_link(struct folder_walk *walk, const struct storage_entry *entry,
+			      const char *path)
 {
 	struct quote quote;
-	int error = root_stat(walk->root, path, stat);
-	if (error == -EXDEV) {
-		bool folder = fstatat(directory, name, stat, 0) == 0 && S_ISDIR(stat->st_mode);
-		bool top = !strchr(path, '/'); /* where only folders count */
-		if (!folder && (top || !folder_is_image(name))) {
-			*out = ENTRY_IGNORE;
-			return 0;
-		}
-		return fault_say(walk->fault, DATASET_E_OPEN,
-				 "%s is a symbolic link that leads out of the dataset's folder, or "
-				 "is absolute: make it relative to a place beneath the folder, or "
-				 "put a copy there",
-				 quote_text(&quote, path));
-	}
-	if (error == -ENOMEM || error == -EIO || error == -ESTALE)
-		return folder_fail(walk, "look at", path, error);
-	*out = error			? ENTRY_SKIP
-	       : S_ISDIR(stat->st_mode) ? ENTRY_DIRECTORY
-	       : S_ISREG(stat->st_mode) ? ENTRY_FILE
-					: ENTRY_SKIP;
-	return 0;
-}
-
-static int folder_classify(struct folder_walk *walk, int directory, const char *path,
-			   const char *name, enum folder_entry *out, struct stat *stat)
-{
-	if (fstatat(directory, name, stat, AT_SYMLINK_NOFOLLOW)) {
-		if (errno != ENOENT) /* gone since it was listed: as if it had never been there */
-			return folder_fail(walk, "look at", path, -errno);
-		*out = ENTRY_IGNORE;
+	bool top = !strchr(path, '/'); /* where only folders count */
+	if (entry->kind == STORAGE_OUTSIDE && (top || !folder_is_image(entry->name)))
 		return 0;
-	}
-	if (S_ISLNK(stat->st_mode)) {
-		int result = folder_classify_link(walk, directory, path, name, out, stat);
-		if (result)
-			return result;
-	} else {
-		*out = S_ISDIR(stat->st_mode)	? ENTRY_DIRECTORY
-		       : S_ISREG(stat->st_mode) ? ENTRY_FILE
-						: ENTRY_SKIP;
-	}
-	if (*out != ENTRY_DIRECTORY && !folder_is_image(name))
-		*out = ENTRY_IGNORE;
-	return 0;
+	return fault_say(walk->fault, DATASET_E_OPEN,
+			 "%s is a symbolic link that leads out of the dataset's folder, or is "
+			 "absolute: make it relative to a place beneath the folder, or put a copy "
+			 "there",
+			 quote_text(&quote, path));
 }
 
-static int folder_add_node(struct folder_walk *walk, char *path, const struct folder_node *parent)
+static bool folder_is_link_out(const struct storage_entry *entry)
+{
+	return entry->kind == STORAGE_OUTSIDE || entry->kind == STORAGE_OUTSIDE_FOLDER;
+}
+
+/* Takes `path` over. */
+static int folder_add_node(struct folder_walk *walk, char *path, const uint64_t id[2],
+			   const struct folder_node *parent)
 {
 	struct folder_node *node = calloc(1, sizeof(*node));
 	if (!node || ARRAY_RESERVE(walk->nodes, walk->node_capacity, walk->node_count + 1)) {
@@ -164,8 +125,7 @@ static int folder_add_node(struct folder_walk *walk, char *path, const struct fo
 		free(path);
 		return -ENOMEM;
 	}
-	node->path = path;
-	node->parent = parent;
+	*node = (struct folder_node){.path = path, .id = {id[0], id[1]}, .parent = parent};
 	walk->nodes[walk->node_count++] = node;
 	if (walk->node_count > INDEX_DIRECTORIES_MAX)
 		return fault_say(walk->fault, DATASET_E_OPEN, "more than %u folders in one class",
@@ -186,90 +146,69 @@ static int folder_add_file(struct folder_walk *walk, struct folder_node *node, c
 	return 0;
 }
 
-static int folder_take_entry(struct folder_walk *walk, struct folder_node *node, int directory,
-			     const char *name)
+/* Is the folder with this id `node` or one of its ancestors, by way of a link or a mount? */
+static bool folder_loops(const struct folder_node *node, const uint64_t id[2])
 {
-	int result = 0;
-	char *path = folder_join(walk, node->path, name, &result);
-	if (!path)
-		return result;
-	enum folder_entry entry;
-	struct stat stat;
-	result = folder_classify(walk, directory, path, name, &entry, &stat);
-	if (!result && entry == ENTRY_DIRECTORY)
-		return folder_add_node(walk, path, node);
-	free(path);
-	if (result)
-		return result;
-	if (entry == ENTRY_FILE)
-		return folder_add_file(walk, node, name, (uint64_t)stat.st_size);
-	walk->skipped += entry == ENTRY_SKIP;
-	return 0;
-}
-
-/* Call `take` for every entry but . and .. */
-static int folder_list(struct folder_walk *walk, DIR *stream, struct folder_node *node,
-		       int (*take)(struct folder_walk *walk, struct folder_node *node,
-				   int directory, const char *name))
-{
-	for (;;) {
-		if (atomic_load_explicit(&walk->progress->cancel, memory_order_relaxed))
-			return fault_say(walk->fault, DATASET_E_CANCELLED,
-					 "indexing was cancelled");
-		errno = 0;
-		const struct dirent *entry = readdir(stream);
-		if (!entry)
-			return errno ? folder_fail(walk, "list the folder", node->path, -errno) : 0;
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		int result = take(walk, node, dirfd(stream), entry->d_name);
-		if (result)
-			return result;
-	}
-}
-
-/* A stream of the folder; NULL: *result says why. */
-static DIR *folder_open_stream(struct folder_walk *walk, const char *path, int *result)
-{
-	int fd = root_open_at(walk->root, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-	if (stream)
-		return stream;
-	*result = folder_fail(walk, "open the folder", *path ? path : ".", fd < 0 ? fd : -errno);
-	if (fd >= 0)
-		close(fd);
-	return NULL;
-}
-
-/* Is the folder one of its own ancestors, by way of a link or a mount? */
-static bool folder_loops(const struct folder_node *node)
-{
-	for (const struct folder_node *up = node->parent; up; up = up->parent) {
-		if (up->device == node->device && up->inode == node->inode)
+	for (; node; node = node->parent) {
+		if (node->id[0] == id[0] && node->id[1] == id[1])
 			return true;
 	}
 	return false;
 }
 
-static int folder_walk_node(struct folder_walk *walk, struct folder_node *node)
+static int folder_take_entry(struct folder_walk *walk, struct folder_node *node,
+			     const struct storage_entry *entry)
 {
 	int result = 0;
-	struct stat stat;
-	DIR *stream = folder_open_stream(walk, node->path, &result);
-	if (!stream)
+	char *path = folder_join(walk, node->path, entry->name, &result);
+	if (!path)
 		return result;
-	if (fstat(dirfd(stream), &stat)) {
-		result = folder_fail(walk, "look at", node->path, -errno);
-	} else {
-		node->device = stat.st_dev;
-		node->inode = stat.st_ino;
-		if (folder_loops(node))
-			walk->skipped++;
-		else
-			result = folder_list(walk, stream, node, folder_take_entry);
-	}
-	closedir(stream);
+	if (entry->kind == STORAGE_FOLDER && !folder_loops(node, entry->id))
+		return folder_add_node(walk, path, entry->id, node);
+	if (folder_is_link_out(entry))
+		result = folder_refuse_link(walk, entry, path);
+	else if (entry->kind == STORAGE_FOLDER)
+		walk->skipped++;
+	else if (entry->kind == STORAGE_FILE && folder_is_image(entry->name))
+		result = folder_add_file(walk, node, entry->name, entry->size);
+	else if (entry->kind == STORAGE_OTHER && folder_is_image(entry->name))
+		walk->skipped++;
+	free(path);
 	return result;
+}
+
+static int folder_check_cancel(struct folder_walk *walk)
+{
+	if (atomic_load_explicit(&walk->progress->cancel, memory_order_relaxed))
+		return fault_say(walk->fault, DATASET_E_CANCELLED, "indexing was cancelled");
+	return 0;
+}
+
+static bool folder_see_entry(void *context, const struct storage_entry *entry)
+{
+	struct folder_walk *walk = context;
+	walk->result = folder_check_cancel(walk);
+	if (!walk->result)
+		walk->result = folder_take_entry(walk, walk->listed, entry);
+	return !walk->result;
+}
+
+/* Hand the entries of a folder to `see`, which leaves what they came to in walk->result. */
+static int folder_list(struct folder_walk *walk, const char *path, storage_take *see)
+{
+	walk->result = folder_check_cancel(walk);
+	if (walk->result)
+		return walk->result;
+	int result = walk->root->storage->list(walk->root->state, path, see, walk, walk->fault);
+	if (result)
+		return result < 0 ? result : DATASET_E_OPEN;
+	return walk->result;
+}
+
+static int folder_walk_node(struct folder_walk *walk, struct folder_node *node)
+{
+	walk->listed = node;
+	return folder_list(walk, node->path, folder_see_entry);
 }
 
 static int folder_by_path(const void *a, const void *b)
@@ -319,8 +258,9 @@ static void folder_clear_nodes(struct folder_walk *walk)
 static int folder_walk_class(struct folder_walk *walk, uint32_t class)
 {
 	struct quote quote;
-	char *path = strdup(walk->classes[class]);
-	int result = path ? folder_add_node(walk, path, NULL) : -ENOMEM;
+	const struct folder_class *own = &walk->classes[class];
+	char *path = strdup(own->name);
+	int result = path ? folder_add_node(walk, path, own->id, NULL) : -ENOMEM;
 	/* Grows while it is walked. */
 	for (uint64_t i = 0; i < walk->node_count && !result; i++)
 		result = folder_walk_node(walk, walk->nodes[i]);
@@ -334,51 +274,52 @@ static int folder_walk_class(struct folder_walk *walk, uint32_t class)
 		return fault_say(walk->fault, DATASET_E_OPEN,
 				 "no image in the class folder %s (.jpg .jpeg .png .ppm .bmp .pgm "
 				 ".tif .tiff .webp): put some there or remove it",
-				 quote_text(&quote, walk->classes[class]));
+				 quote_text(&quote, own->name));
 	return result;
 }
 
-static int folder_take_class(struct folder_walk *walk, struct folder_node *node, int directory,
-			     const char *name)
+static int folder_add_class(struct folder_walk *walk, const struct storage_entry *entry)
 {
-	(void)node;
-	enum folder_entry entry;
-	struct stat stat;
-	int result = folder_classify(walk, directory, name, name, &entry, &stat);
-	if (result || entry != ENTRY_DIRECTORY)
-		return result;
-	char *copy = strdup(name);
-	if (!copy || ARRAY_RESERVE(walk->classes, walk->class_capacity, walk->class_count + 1)) {
-		free(copy);
+	char *name = strdup(entry->name);
+	if (!name || ARRAY_RESERVE(walk->classes, walk->class_capacity, walk->class_count + 1)) {
+		free(name);
 		return -ENOMEM;
 	}
-	walk->classes[walk->class_count++] = copy;
+	walk->classes[walk->class_count++] =
+		(struct folder_class){.name = name, .id = {entry->id[0], entry->id[1]}};
 	return 0;
 }
 
-static int folder_by_bytes(const void *a, const void *b)
+static bool folder_see_class(void *context, const struct storage_entry *entry)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	struct folder_walk *walk = context;
+	walk->result = folder_check_cancel(walk);
+	if (!walk->result && folder_is_link_out(entry))
+		walk->result = folder_refuse_link(walk, entry, entry->name);
+	else if (!walk->result && entry->kind == STORAGE_FOLDER)
+		walk->result = folder_add_class(walk, entry);
+	return !walk->result;
+}
+
+static int folder_by_class(const void *a, const void *b)
+{
+	return strcmp(((const struct folder_class *)a)->name,
+		      ((const struct folder_class *)b)->name);
 }
 
 static int folder_find_classes(struct folder_walk *walk)
 {
-	int result = 0;
-	DIR *stream = folder_open_stream(walk, "", &result);
-	if (!stream)
-		return result;
-	struct folder_node node = {.path = "."};
-	result = folder_list(walk, stream, &node, folder_take_class);
-	closedir(stream);
+	int result = folder_list(walk, "", folder_see_class);
 	if (result)
 		return result;
 	if (walk->class_count == 0)
 		return fault_say(walk->fault, DATASET_E_OPEN,
-				 "no class folder: an image folder has one folder a class; a "
-				 "manifest lists pictures that have none");
-	qsort(walk->classes, walk->class_count, sizeof(*walk->classes), folder_by_bytes);
+				 "no class folder: an image folder has a folder for each class; "
+				 "list pictures without classes in a manifest");
+	qsort(walk->classes, walk->class_count, sizeof(*walk->classes), folder_by_class);
 	for (uint64_t i = 0; i < walk->class_count && !result; i++)
-		result = index_add_class(walk->index, walk->classes[i], strlen(walk->classes[i]));
+		result = index_add_class(walk->index, walk->classes[i].name,
+					 strlen(walk->classes[i].name));
 	return result;
 }
 
@@ -387,7 +328,7 @@ static void folder_walk_deinit(struct folder_walk *walk)
 	folder_clear_nodes(walk);
 	free(walk->nodes);
 	for (uint64_t i = 0; i < walk->class_count; i++)
-		free(walk->classes[i]);
+		free(walk->classes[i].name);
 	free(walk->classes);
 }
 
@@ -407,7 +348,7 @@ static int folder_open(void **state_out, const struct dataset_spec *spec,
 	if (result)
 		return result;
 	struct folder_walk walk = {
-		.root = &files->root,
+		.root = &files->folder,
 		.index = files->index,
 		.progress = progress,
 		.fault = fault,
@@ -441,6 +382,7 @@ const struct dataset_kind folder_kind = {
 	.name = "folder",
 	.keys = folder_keys,
 	.suits = folder_suits,
+	.clue = KIND_BY_TYPE,
 	.open = folder_open,
 	.free = files_free,
 	.class_name = files_class_name,

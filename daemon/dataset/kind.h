@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a kind of dataset is to dataset.c: one const struct of functions, and the facts that it
- * fills in when it opens. A new kind is a new file and a line in the table of dataset.c. The state
- * is the kind's own; after open it is immutable and used by any number of threads.
+ * Dataset kinds: what a folder, a manifest, an array and so on are to dataset.c. A kind is one
+ * const struct of functions, which opens a dataset, fills in the facts about it and then answers
+ * for its samples. The functions of dataset.h call it and nobody else does.
+ *
+ * The contract of all functions of a kind:
+ *
+ * - Threads: open() and free() run on one thread; everything in between may be called by any number
+ *   of threads at the same time, so the state is immutable once open() has returned.
+ * - Blocking: suits(), open(), read() and read_mask() wait for storage. The others do not.
+ * - Ownership: the state belongs to the kind from open() to free(). Texts and pictures that are
+ *   returned live as long as the state. The buffer of read() is the caller's and reused.
+ * - Errors: 0, a condition DATASET_E_... with its words in `fault`, or -ENOMEM. The words name the
+ *   file. Outputs are written on success only.
+ * - Hostile input: paths, names in an archive, numbers in a header and text may be anything. Files
+ *   are read through storage/storage.h alone, memory is limited (dataset_account, INDEX_..._MAX).
+ *   A sample number is below facts.count and a label below facts.class_count: dataset.c asserts it.
+ * - Fingerprint: a digest of all that decides which bytes and labels a sample has, and of nothing
+ *   else: not of where the dataset lies, nor of the order in which a file system lists it.
+ *
+ * How to add one: write NAME.c with a const struct dataset_kind, and NAME.h with its declaration
+ * and what the kind accepts; add a row to the table in kind.c; add the file to the build list. If
+ * its samples are files, files.h has most of the functions; if they are pixels in memory,
+ * arrays/arrays.h has. A new key of a description is a row of spec_keys in dataset.c, too.
+ * WELCOME's capabilities follow from the table, and test_kind.c checks that no function is missing.
  */
 #ifndef STOKER_DATASET_KIND_H
 #define STOKER_DATASET_KIND_H
@@ -10,14 +31,15 @@
 #include "dataset/dataset.h"
 
 struct dataset_facts {
-	uint64_t count;	      /* at least 1 */
-	uint64_t class_count; /* 0: the labels are none of classes */
+	uint64_t count;	      /* samples, at least 1 */
+	uint64_t class_count; /* 0: the labels are not classes */
 	uint64_t skipped;
 	struct digest fingerprint;
 	struct dataset_label label;
-	const struct columns *columns; /* what there is beside; of the state */
-	/* Of several datasets joined, which look after their files' stamps: how many, which, where
-	 * each begins and the last ends (of the state), and whether their samples are files. */
+	const struct columns *columns; /* beside the label; owned by the state; NULL: none */
+	/* Of joined datasets, which check their files' stamps themselves: how many parts, which,
+	 * the first sample of each and the number of all (owned by the state), and whether the
+	 * samples are files. */
 	uint32_t parts;
 	struct dataset *const *part;
 	const uint64_t *part_first;
@@ -25,29 +47,48 @@ struct dataset_facts {
 	size_t index_bytes;
 };
 
+/* What suits() looks at. Kinds that look at more are asked first. */
+enum kind_clue {
+	KIND_BY_CONTENT, /* names of files in a folder or an archive */
+	KIND_BY_NAME,	 /* the path's ending */
+	KIND_BY_TYPE,	 /* whether it is a folder or a file */
+	KIND_CLUES,
+};
+
 struct dataset_kind {
 	const char *name;
-	/* Of a description's keys those that it takes, beside path and kind; NULL ends them. */
+	/* The keys of a description that it takes, beside path and kind; NULL ends them. NULL: no
+	 * description can name this kind. */
 	const char *const *keys;
-	/* Is a path, of a folder or not, one of its own if nobody says so? */
+	/* Is `path`, a folder or not, of this kind if the description does not say? NULL: never. */
 	bool (*suits)(const char *path, bool folder);
-	/* As dataset_open(); `spec` has a path and, for its other members, what the kind takes. */
+	enum kind_clue clue;
+	/* As dataset_open(); of `spec` it uses the path and its keys. */
 	int (*open)(void **state_out, const struct dataset_spec *spec,
 		    struct dataset_progress *progress, struct dataset_facts *facts,
 		    struct fault *fault);
 	void (*free)(void *state);
-	/* As the functions dataset_...(). */
+	/* As the functions dataset_...() of the same names. */
 	const char *(*class_name)(const void *state, uint64_t label);
 	void (*read_label)(const void *state, uint64_t sample, void *out);
 	size_t (*path)(const void *state, uint64_t sample, char *out, size_t size);
-	/* One of these two (joined has both): samples are files, or pixels in memory (as
-	 * dataset_pixels()). */
+	/* One of the two (joined has both): samples are files, or pixels in memory. */
 	int (*read)(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
 		    struct stamp *stamp_out, struct fault *fault);
 	struct image (*pixels)(const void *state, uint64_t sample);
-	/* The file of a mask, of a kind whose columns can have one; `path` is of a column. */
+	/* The file of a mask: `path`, not terminated, as the mask's column has it. Only of a kind
+	 * whose datasets can have that column. */
 	int (*read_mask)(const void *state, const char *path, size_t size, size_t max_bytes,
 			 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
 };
+
+extern const struct dataset_kind *const dataset_kinds[]; /* NULL ends them */
+
+/* The kind that a description names, or NULL. */
+const struct dataset_kind *kind_named(const char *name);
+/* The kind of what stands at `path` if the description does not name one. Blocks. */
+const struct dataset_kind *kind_of_path(const char *path, bool folder);
+/* Does the kind take this key of a description? */
+bool kind_takes(const struct dataset_kind *kind, const char *key);
 
 #endif

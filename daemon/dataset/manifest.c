@@ -2,11 +2,9 @@
 #include "dataset/manifest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/line.h"
@@ -168,16 +166,13 @@ static int manifest_choose_format(const struct row_format **out, const struct da
 static int manifest_open_text(const char *path, struct fault *fault)
 {
 	struct quote quote;
-	struct stat stat;
-	/* O_NONBLOCK: a FIFO must not make us wait for its writer. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
-		return fd;
-	fault_say(fault, DATASET_E_OPEN, "cannot read the manifest %s: %s",
-		  quote_text(&quote, path), fd < 0 ? strerror(errno) : "it is no regular file");
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	struct fault why;
+	int fd = -1;
+	uint64_t size;
+	if (storage_open_file(path, &fd, &size, &why))
+		fault_say(fault, DATASET_E_OPEN, "cannot read the manifest %s: %s",
+			  quote_text(&quote, path), why.text);
+	return fd;
 }
 
 static int manifest_new_files(struct files **out, const struct dataset_spec *spec,
@@ -231,6 +226,7 @@ const struct dataset_kind manifest_kind = {
 	.name = "manifest",
 	.keys = manifest_keys,
 	.suits = manifest_suits,
+	.clue = KIND_BY_TYPE,
 	.open = manifest_open,
 	.free = files_free,
 	.class_name = files_class_name,

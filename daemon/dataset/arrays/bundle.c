@@ -4,16 +4,14 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/ending.h"
 #include "base/quote.h"
-#include "dataset/root.h"
+#include "dataset/storage/storage.h"
 
 #define BLOCK ((size_t)1 << 16)
 /* Of one archive: a header of 512 bytes each, of which a packed megabyte holds millions. */
@@ -283,38 +281,31 @@ static int bundle_walk_archive(struct bundle_walk *walk, int fd)
 
 static int bundle_walk_file(struct bundle_walk *walk)
 {
-	struct stat stat;
-	/* O_NONBLOCK: a FIFO must not make us wait for its writer. */
-	int fd = open(walk->bundle->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &stat)) {
-		int error = errno;
-		if (fd >= 0)
-			close(fd);
-		return bundle_bad(walk, NULL, strerror(error));
-	}
-	int result = S_ISREG(stat.st_mode)
-			     ? bundle_walk_archive(walk, fd)
-			     : bundle_bad(walk, NULL,
-					  walk->seen ? "it is no regular file"
-						     : "it is neither a folder nor a regular file");
+	int fd;
+	uint64_t size;
+	struct fault why;
+	if (storage_open_file(walk->bundle->path, &fd, &size, &why))
+		return bundle_bad(walk, NULL, why.text);
+	int result = bundle_walk_archive(walk, fd);
 	close(fd);
 	return result;
 }
 
 /* -- a folder -------------------------------------------------------------------------------- */
 
-static int bundle_take_file(struct bundle_walk *walk, const struct root *root, const char *path,
-			    struct bundle_file *file)
+static int bundle_take_file(struct bundle_walk *walk, const struct storage_folder *folder,
+			    const char *path, struct bundle_file *file)
 {
-	struct stat stat;
+	struct stamp stamp;
 	struct fault why;
-	if (root_stat(root, path, &stat) || !S_ISREG(stat.st_mode))
+	if (folder->storage->stamp(folder->state, path, &stamp, &why))
 		return 0;
 	file->found = true;
 	if (!walk->read)
 		return 0;
-	int result = root_read(root, path, walk->left, &file->bytes, NULL, &why);
-	if (result == ROOT_E_LIMIT)
+	int result = folder->storage->read_range(folder->state, path, STORAGE_WHOLE, walk->left,
+						 &file->bytes, NULL, &why);
+	if (result == STORAGE_E_LIMIT)
 		return bundle_too_large(walk, path);
 	if (result)
 		return result < 0 ? result : bundle_bad(walk, NULL, why.text);
@@ -322,18 +313,19 @@ static int bundle_take_file(struct bundle_walk *walk, const struct root *root, c
 	return bundle_unpack(walk, file);
 }
 
-static int bundle_walk_place(struct bundle_walk *walk, const struct root *root, const char *place,
-			     bool *any)
+/* The files that lie in `within`, a folder beneath the opened one. */
+static int bundle_walk_within(struct bundle_walk *walk, const struct storage_folder *folder,
+			      const char *within, bool *any)
 {
 	int result = 0;
 	for (size_t i = 0; i < walk->count && !result; i++) {
 		struct bundle_file *file = &walk->files[i];
 		for (int packed = 0; packed < 2 && !file->found && !result; packed++) {
 			char path[PATH_MAX];
-			int size = snprintf(path, sizeof(path), "%s%s%s%s", place,
-					    *place ? "/" : "", file->name, packed ? ".gz" : "");
+			int size = snprintf(path, sizeof(path), "%s%s%s%s", within,
+					    *within ? "/" : "", file->name, packed ? ".gz" : "");
 			if (size > 0 && (size_t)size < sizeof(path))
-				result = bundle_take_file(walk, root, path, file);
+				result = bundle_take_file(walk, folder, path, file);
 		}
 		*any |= file->found;
 		if (!result)
@@ -344,26 +336,27 @@ static int bundle_walk_place(struct bundle_walk *walk, const struct root *root, 
 
 static int bundle_walk_folder(struct bundle_walk *walk)
 {
-	struct root root = ROOT_NULL;
+	struct storage_folder folder = STORAGE_FOLDER_NULL;
 	bool any = false;
-	if (root_open(&root, walk->bundle->path, walk->fault))
-		return BUNDLE_E_OPEN;
-	int result = bundle_walk_place(walk, &root, "", &any);
-	for (const char *const *place = walk->bundle->within; place && *place && !any && !result;
-	     place++)
-		result = bundle_walk_place(walk, &root, *place, &any);
-	root_close(&root);
+	int result = storage_open(&folder, walk->bundle->path, walk->fault);
+	if (result)
+		return result < 0 ? result : BUNDLE_E_OPEN;
+	result = bundle_walk_within(walk, &folder, "", &any);
+	for (const char *const *at = walk->bundle->within; at && *at && !any && !result; at++)
+		result = bundle_walk_within(walk, &folder, *at, &any);
+	storage_close(&folder);
 	return result;
 }
 
 static int bundle_walk(struct bundle_walk *walk)
 {
-	struct stat stat_;
+	bool folder;
 	for (size_t i = 0; i < walk->count; i++)
 		walk->files[i].found = false;
-	if (stat(walk->bundle->path, &stat_))
-		return bundle_bad(walk, NULL, strerror(errno));
-	if (S_ISDIR(stat_.st_mode) && !walk->seen)
+	int result = storage_look(walk->bundle->path, &folder);
+	if (result)
+		return bundle_bad(walk, NULL, strerror(-result));
+	if (folder && !walk->seen)
 		return bundle_walk_folder(walk);
 	return bundle_walk_file(walk);
 }

@@ -103,6 +103,7 @@ const struct dataset_kind mnist_kind = {
 	.name = "mnist",
 	.keys = mnist_keys,
 	.suits = mnist_suits,
+	.clue = KIND_BY_CONTENT,
 	.open = mnist_open,
 	.free = arrays_free,
 	.class_name = arrays_class_name,

@@ -3,6 +3,7 @@
 
 #include "base/ending.h"
 #include "dataset/arrays/npy_array.h"
+#include "dataset/storage/storage.h"
 
 static int npy_open(void **state_out, const struct dataset_spec *spec,
 		    struct dataset_progress *progress, struct dataset_facts *facts,
@@ -10,7 +11,7 @@ static int npy_open(void **state_out, const struct dataset_spec *spec,
 {
 	struct npy_array images = NPY_ARRAY_NULL, labels = NPY_ARRAY_NULL;
 	struct arrays *arrays = NULL;
-	if (spec->labels && spec->labels[0] != '/')
+	if (spec->labels && !storage_of(spec->labels))
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: 'labels' must be the absolute path of an array");
 	int r = npy_array_open(&images, spec->path, fault);
@@ -37,6 +38,7 @@ const struct dataset_kind npy_kind = {
 	.name = "npy",
 	.keys = npy_keys,
 	.suits = npy_suits,
+	.clue = KIND_BY_NAME,
 	.open = npy_open,
 	.free = arrays_free,
 	.class_name = arrays_class_name,

@@ -2,15 +2,14 @@
 #include "dataset/arrays/npy_array.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/quote.h"
+#include "dataset/storage/storage.h"
 
 #define STEP_BYTES ((size_t)1 << 22) /* read at a time: so often is looked whether to go on */
 #define LABELS_OF_ONE_MAX 65535	     /* of a sample */
@@ -70,15 +69,10 @@ static int npy_array_parse(struct npy_array *array, const uint8_t *bytes, struct
 
 int npy_array_open(struct npy_array *out, const char *path, struct fault *fault)
 {
-	struct stat stat;
-	*out = (struct npy_array){.path = path};
-	/* O_NONBLOCK: a FIFO must not make us wait for its writer. */
-	out->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (out->fd < 0 || fstat(out->fd, &stat) < 0)
-		return npy_array_say(out, strerror(errno), fault);
-	if (!S_ISREG(stat.st_mode))
-		return npy_array_say(out, "it is no regular file", fault);
-	out->size = (uint64_t)stat.st_size;
+	struct fault why;
+	*out = (struct npy_array){.path = path, .fd = -1};
+	if (storage_open_file(path, &out->fd, &out->size, &why))
+		return npy_array_say(out, why.text, fault);
 	uint8_t *bytes = malloc(NPY_HEADER_MAX);
 	if (!bytes)
 		return -ENOMEM;

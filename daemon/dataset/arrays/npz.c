@@ -215,6 +215,7 @@ const struct dataset_kind npz_kind = {
 	.name = "npz",
 	.keys = npz_keys,
 	.suits = npz_suits,
+	.clue = KIND_BY_NAME,
 	.open = npz_open,
 	.free = arrays_free,
 	.class_name = arrays_class_name,

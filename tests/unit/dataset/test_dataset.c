@@ -79,7 +79,7 @@ static void test_folder_refusals(void **state)
 	assert_refused(top, DATASET_E_OPEN, top);
 	assert_refused(at("nowhere"), DATASET_E_OPEN, "nowhere: No such file or directory");
 	assert_int_equal(mkfifo(at("fifo.txt"), 0600), 0);
-	assert_refused(at("fifo.txt"), DATASET_E_OPEN, "no regular file");
+	assert_refused(at("fifo.txt"), DATASET_E_OPEN, "not a regular file");
 }
 
 static void test_folder_cancel(void **state)
@@ -180,7 +180,7 @@ static void test_read_changes(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
-	assert_words("no regular file");
+	assert_words("not a regular file");
 	assert_int_equal(unlink(path), 0);
 	put("data/c/1.jpg", "");
 	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
@@ -191,7 +191,7 @@ static void test_read_changes(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(dataset_read(dataset, 0, LIMIT, &buffer, NULL, &fault), DATASET_E_READ);
-	assert_words("no regular file");
+	assert_words("not a regular file");
 	assert_int_equal(buffer.capacity, 0); /* none of these cost memory */
 	dataset_free(dataset);
 }
@@ -267,8 +267,8 @@ static void test_spec_refusals(void **state)
 		{"root", "", "'root' is empty"},
 		{"kind", "foldr", "no kind 'foldr'; did you mean 'folder'?"},
 		{"kind", "lmdb",
-		 "no kind 'lmdb': it is one of cifar10, cifar100, mnist, "
-		 "folder, npy, npz, manifest"},
+		 "no kind 'lmdb': it is one of folder, manifest, npy, npz, cifar10, "
+		 "cifar100, mnist"},
 		{"format", "json", "no format 'json'; did you mean 'jsonl'?"},
 	};
 	struct dataset_spec spec = DATASET_SPEC_NULL;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/kind.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "dataset/arrays/cifar.h"
+#include "dataset/arrays/mnist.h"
+#include "dataset/arrays/npy.h"
+#include "dataset/arrays/npz.h"
+#include "dataset/folder.h"
+#include "dataset/joined.h"
+#include "dataset/manifest.h"
+
+/* In the order in which clients are told of them. */
+const struct dataset_kind *const dataset_kinds[] = {
+	&folder_kind,	&manifest_kind, &npy_kind,    &npz_kind, &cifar10_kind,
+	&cifar100_kind, &mnist_kind,	&joined_kind, NULL,
+};
+
+const char *dataset_kind_at(size_t number)
+{
+	for (size_t i = 0; dataset_kinds[i]; i++) {
+		if (i == number)
+			return dataset_kinds[i]->name;
+	}
+	return NULL;
+}
+
+const struct dataset_kind *kind_named(const char *name)
+{
+	for (const struct dataset_kind *const *kind = dataset_kinds; *kind; kind++) {
+		if ((*kind)->keys && strcmp((*kind)->name, name) == 0)
+			return *kind;
+	}
+	return NULL;
+}
+
+const struct dataset_kind *kind_of_path(const char *path, bool folder)
+{
+	for (enum kind_clue clue = 0; clue < KIND_CLUES; clue++) {
+		for (const struct dataset_kind *const *kind = dataset_kinds; *kind; kind++) {
+			if ((*kind)->suits && (*kind)->clue == clue && (*kind)->suits(path, folder))
+				return *kind;
+		}
+	}
+	assert(false); /* any folder suits one, and any file */
+	return NULL;
+}
+
+bool kind_takes(const struct dataset_kind *kind, const char *key)
+{
+	for (const char *const *taken = kind->keys; *taken; taken++) {
+		if (strcmp(*taken, key) == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/storage/local.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/quote.h"
+
+#define RETRIES 3 /* after errors that may pass: a rename under way, a server away for a moment */
+
+/* How files are opened: opening a FIFO must not wait for its writer. Regular files ignore it. */
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+struct local {
+	int fd; /* of the folder */
+};
+
+/* -- paths as users write them --------------------------------------------------------------- */
+
+static bool local_accepts(const char *path)
+{
+	return path[0] == '/';
+}
+
+/* "a//b/./c/" becomes "/a/b/c"; ".." stays, because the part before it may be a link. */
+static void local_tidy(char *path)
+{
+	char *to = path;
+	for (const char *from = path; *from;) {
+		size_t part = strcspn(from + 1, "/");
+		if (part > 0 && !(part == 1 && from[1] == '.')) {
+			memmove(to, from, part + 1);
+			to += part + 1;
+		}
+		from += part + 1;
+	}
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
+}
+
+static int local_look(const char *path, bool *folder_out)
+{
+	struct stat found;
+	if (stat(path, &found))
+		return -errno;
+	*folder_out = S_ISDIR(found.st_mode);
+	return 0;
+}
+
+static int local_open_file(const char *path, int *fd_out, uint64_t *size_out, struct fault *fault)
+{
+	struct stat found;
+	int fd = open(path, READ_FLAGS);
+	if (fd < 0)
+		return fault_say(fault, STORAGE_E_READ, "%s", strerror(errno));
+	if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode)) {
+		*fd_out = fd;
+		*size_out = (uint64_t)found.st_size;
+		return 0;
+	}
+	close(fd);
+	return fault_say(fault, STORAGE_E_READ, "it is not a regular file");
+}
+
+/* -- the folder ------------------------------------------------------------------------------ */
+
+/* A descriptor of what `key` leads to, or a negative errno: -EXDEV if it leads out of the folder.
+ */
+static int local_open_at(const struct local *local, const char *key, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	};
+	for (int tries = 0;; tries++) {
+		long fd = syscall(SYS_openat2, local->fd, key, &how, sizeof(how));
+		if (fd >= 0)
+			return (int)fd;
+		/* EAGAIN: something was renamed while the kernel checked a "..". */
+		if (errno == EINTR || (errno == EAGAIN && tries < RETRIES))
+			continue;
+		return -errno;
+	}
+}
+
+/* stat() of what `key` leads to. 0 or a negative errno, as local_open_at(). */
+static int local_stat(const struct local *local, const char *key, struct stat *out)
+{
+	int fd = local_open_at(local, key, O_PATH);
+	if (fd < 0)
+		return fd;
+	int result = fstat(fd, out) ? -errno : 0;
+	close(fd);
+	return result;
+}
+
+/* "to the daemon's user": the client itself may well have the right to read it. */
+static int local_say_folder(const char *path, int error, struct fault *fault)
+{
+	struct quote quote;
+	return fault_say(fault, STORAGE_E_OPEN, "cannot open the folder %s: %s%s",
+			 quote_text(&quote, path), strerror(error),
+			 error == EACCES ? " to the daemon's user" : "");
+}
+
+/* Does openat2 work in this folder? */
+static int local_probe(const struct local *local, const char *path, struct fault *fault)
+{
+	int fd = local_open_at(local, ".", O_PATH | O_DIRECTORY);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (fd == -ENOSYS || fd == -EPERM)
+		return fault_say(fault, STORAGE_E_OPEN,
+				 "the kernel, or a system call filter around this process, lacks "
+				 "openat2 (%s), without which a dataset cannot be read safely: "
+				 "Linux 5.6 or newer is needed",
+				 strerror(-fd));
+	return local_say_folder(path, -fd, fault);
+}
+
+static void local_close(void *state)
+{
+	struct local *local = state;
+	close(local->fd);
+	free(local);
+}
+
+static int local_open(void **state_out, const char *path, struct fault *fault)
+{
+	struct local *local = malloc(sizeof(*local));
+	if (!local)
+		return -ENOMEM;
+	local->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (local->fd < 0) {
+		int error = errno;
+		free(local);
+		return local_say_folder(path, error, fault);
+	}
+	int result = local_probe(local, path, fault);
+	if (result)
+		local_close(local);
+	else
+		*state_out = local;
+	return result;
+}
+
+/* -- reading --------------------------------------------------------------------------------- */
+
+/* `size` bytes from `offset` on, or as many as there are; a count or a negative errno. */
+static ssize_t local_fill(int fd, uint64_t offset, uint8_t *data, size_t size)
+{
+	size_t done = 0;
+	while (done < size) {
+		ssize_t part = pread(fd, data + done, size - done, (off_t)(offset + done));
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part < 0)
+			return -errno;
+		if (part == 0)
+			break;
+		done += (size_t)part;
+	}
+	return (ssize_t)done;
+}
+
+static struct stamp stamp_of(const struct stat *stat)
+{
+	return (struct stamp){
+		.size = (uint64_t)stat->st_size,
+		.mtime_ns = (int64_t)stat->st_mtim.tv_sec * 1000000000 + stat->st_mtim.tv_nsec,
+		.inode = (uint64_t)stat->st_ino,
+	};
+}
+
+/* The length of `range` in this file, if it can be read. 0 or a condition. */
+static int local_measure(const struct stat *stat, const char *key, struct storage_range range,
+			 uint64_t max_bytes, uint64_t *length_out, struct fault *fault)
+{
+	struct quote quote;
+	uint64_t size = (uint64_t)stat->st_size;
+	if (!S_ISREG(stat->st_mode))
+		return fault_say(fault, STORAGE_E_READ, "cannot read %s: it is not a regular file",
+				 quote_text(&quote, key));
+	if (size == 0)
+		return fault_say(fault, STORAGE_E_READ, "cannot read %s: it is empty (0 bytes)",
+				 quote_text(&quote, key));
+	uint64_t rest = range.offset < size ? size - range.offset : 0;
+	uint64_t length = range.length == STORAGE_TO_END ? rest : range.length;
+	if (length == 0 || length > rest)
+		return fault_say(fault, STORAGE_E_READ,
+				 "cannot read %s: it has %" PRIu64 " bytes, too few for %" PRIu64
+				 " bytes from byte %" PRIu64 " on",
+				 quote_text(&quote, key), size, length, range.offset);
+	if (length > max_bytes)
+		return fault_say(fault, STORAGE_E_LIMIT,
+				 "%s has %" PRIu64 " bytes and the limit is %" PRIu64
+				 " (max-file-bytes)",
+				 quote_text(&quote, key), length, max_bytes);
+	*length_out = length;
+	return 0;
+}
+
+/* 0, a condition, -ENOMEM, or another negative errno, which the caller puts in words. */
+static int local_read_fd(int fd, const char *key, struct storage_range range, uint64_t max_bytes,
+			 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
+{
+	struct quote quote;
+	struct stat stat;
+	uint64_t length = 0;
+	if (fstat(fd, &stat))
+		return -errno;
+	int result = local_measure(&stat, key, range, max_bytes, &length, fault);
+	if (result)
+		return result;
+	if (buffer_reserve(buffer, length))
+		return -ENOMEM;
+	ssize_t done = local_fill(fd, range.offset, buffer->data, length);
+	if (done < 0)
+		return (int)done;
+	if ((uint64_t)done < length)
+		return fault_say(fault, STORAGE_E_READ,
+				 "%s was cut short while it was read: %zd of %" PRIu64 " bytes",
+				 quote_text(&quote, key), done, length);
+	struct stamp before = stamp_of(&stat);
+	if (fstat(fd, &stat))
+		return -errno;
+	struct stamp after = stamp_of(&stat);
+	if (!stamp_equal(&before, &after))
+		return fault_say(fault, STORAGE_E_CHANGED, "%s was changed while it was read",
+				 quote_text(&quote, key));
+	buffer->size = length;
+	if (stamp_out)
+		*stamp_out = before;
+	return 0;
+}
+
+static int local_try_read(const struct local *local, const char *key, struct storage_range range,
+			  uint64_t max_bytes, struct buffer *buffer, struct stamp *stamp_out,
+			  struct fault *fault)
+{
+	int fd = local_open_at(local, key, READ_FLAGS);
+	if (fd < 0)
+		return fd;
+	int result = local_read_fd(fd, key, range, max_bytes, buffer, stamp_out, fault);
+	close(fd);
+	return result;
+}
+
+static int local_say_read(const char *key, int error, struct fault *fault)
+{
+	struct quote quote;
+	return fault_say(fault, STORAGE_E_READ, "cannot read %s: %s", quote_text(&quote, key),
+			 error == -EXDEV ? "it leads out of the dataset's folder"
+					 : strerror(-error));
+}
+
+static int local_read_range(const void *state, const char *key, struct storage_range range,
+			    uint64_t max_bytes, struct buffer *buffer, struct stamp *stamp_out,
+			    struct fault *fault)
+{
+	int result;
+	for (int tries = 1;; tries++) {
+		result = local_try_read(state, key, range, max_bytes, buffer, stamp_out, fault);
+		bool passing = result == -EIO || result == -ESTALE || result == -EAGAIN;
+		if (!passing || tries == RETRIES)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = tries * 10 * 1000 * 1000}, NULL);
+	}
+	return result >= 0 || result == -ENOMEM ? result : local_say_read(key, result, fault);
+}
+
+static int local_stamp(const void *state, const char *key, struct stamp *out, struct fault *fault)
+{
+	struct stat stat;
+	struct quote quote;
+	int result = local_stat(state, key, &stat);
+	if (result)
+		return local_say_read(key, result, fault);
+	if (!S_ISREG(stat.st_mode))
+		return fault_say(fault, STORAGE_E_READ, "cannot read %s: it is not a regular file",
+				 quote_text(&quote, key));
+	*out = stamp_of(&stat);
+	return 0;
+}
+
+/* -- listing --------------------------------------------------------------------------------- */
+
+/* One listing under way. */
+struct local_listing {
+	const struct local *local;
+	const char *folder;
+	DIR *stream;
+	struct fault *fault;
+};
+
+static int local_say_listing(const struct local_listing *listing, const char *what,
+			     const char *name, int error)
+{
+	struct quote quote;
+	char key[PATH_MAX];
+	if (error == -ENOMEM)
+		return -ENOMEM;
+	snprintf(key, sizeof(key), "%s%s%s", listing->folder, *listing->folder && *name ? "/" : "",
+		 name);
+	return fault_say(listing->fault, STORAGE_E_OPEN, "cannot %s %s: %s", what,
+			 quote_text(&quote, *key ? key : "."), strerror(-error));
+}
+
+static enum storage_kind local_kind(const struct stat *stat)
+{
+	return S_ISDIR(stat->st_mode)	? STORAGE_FOLDER
+	       : S_ISREG(stat->st_mode) ? STORAGE_FILE
+					: STORAGE_OTHER;
+}
+
+/* What a link leads to. 0 or the negative errno of an error that says nothing about it. */
+static int local_follow(const struct local_listing *listing, const char *name,
+			enum storage_kind *kind_out, struct stat *stat)
+{
+	char key[PATH_MAX];
+	int size = snprintf(key, sizeof(key), "%s%s%s", listing->folder,
+			    *listing->folder ? "/" : "", name);
+	int error =
+		(size_t)size < sizeof(key) ? local_stat(listing->local, key, stat) : -ENAMETOOLONG;
+	if (error == -ENOMEM || error == -EIO || error == -ESTALE)
+		return error;
+	if (error == -EXDEV)
+		*kind_out = fstatat(dirfd(listing->stream), name, stat, 0) == 0 &&
+					    S_ISDIR(stat->st_mode)
+				    ? STORAGE_OUTSIDE_FOLDER
+				    : STORAGE_OUTSIDE;
+	else
+		*kind_out = error ? STORAGE_OTHER : local_kind(stat);
+	return 0;
+}
+
+/* 0, or a negative errno: -ENOENT if it was deleted since it was listed. */
+static int local_classify(const struct local_listing *listing, const char *name,
+			  struct storage_entry *out)
+{
+	struct stat stat;
+	if (fstatat(dirfd(listing->stream), name, &stat, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	enum storage_kind kind = local_kind(&stat);
+	int result = S_ISLNK(stat.st_mode) ? local_follow(listing, name, &kind, &stat) : 0;
+	*out = (struct storage_entry){.name = name, .kind = kind};
+	if (kind == STORAGE_FILE)
+		out->size = (uint64_t)stat.st_size;
+	if (kind == STORAGE_FOLDER) {
+		out->id[0] = (uint64_t)stat.st_dev;
+		out->id[1] = (uint64_t)stat.st_ino;
+	}
+	return result;
+}
+
+static int local_list_entries(const struct local_listing *listing, storage_take *take,
+			      void *context)
+{
+	for (;;) {
+		struct storage_entry entry;
+		errno = 0;
+		const struct dirent *found = readdir(listing->stream);
+		if (!found && errno)
+			return local_say_listing(listing, "list the folder", "", -errno);
+		if (!found)
+			return 0;
+		if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
+			continue;
+		int result = local_classify(listing, found->d_name, &entry);
+		if (result == -ENOENT)
+			continue;
+		if (result)
+			return local_say_listing(listing, "look at", found->d_name, result);
+		if (!take(context, &entry))
+			return 0;
+	}
+}
+
+static int local_list(const void *state, const char *folder, storage_take *take, void *context,
+		      struct fault *fault)
+{
+	struct local_listing listing = {.local = state, .folder = folder, .fault = fault};
+	int fd = local_open_at(listing.local, *folder ? folder : ".",
+			       O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	listing.stream = fd < 0 ? NULL : fdopendir(fd);
+	if (!listing.stream) {
+		int error = fd < 0 ? fd : -errno;
+		if (fd >= 0)
+			close(fd);
+		return local_say_listing(&listing, "open the folder", "", error);
+	}
+	int result = local_list_entries(&listing, take, context);
+	closedir(listing.stream);
+	return result;
+}
+
+const struct storage storage_local = {
+	.name = "local",
+	.accepts = local_accepts,
+	.tidy = local_tidy,
+	.look = local_look,
+	.open_file = local_open_file,
+	.open = local_open,
+	.close = local_close,
+	.read_range = local_read_range,
+	.list = local_list,
+	.stamp = local_stamp,
+};

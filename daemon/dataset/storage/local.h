@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The storage "local": files that this machine has mounted. Absolute paths are its own. Beneath an
+ * opened folder the kernel itself stops every way out (openat2 with RESOLVE_BENEATH): absolute
+ * links, "..", magic links. Needs Linux 5.6. An opened folder is one descriptor.
+ */
+#ifndef STOKER_DATASET_STORAGE_LOCAL_H
+#define STOKER_DATASET_STORAGE_LOCAL_H
+
+#include "dataset/storage/storage.h"
+
+extern const struct storage storage_local;
+
+#endif

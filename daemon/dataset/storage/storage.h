@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Storages: where the files of datasets lie and how they are read. A storage is one const struct of
+ * functions; local files (local.h) are the first. All kinds of dataset open, list and read files
+ * through this header. Below them: this folder includes base/ alone and knows no dataset.
+ *
+ * The contract of all functions of a storage:
+ *
+ * - Threads: any number of threads call them at the same time. An opened folder is immutable.
+ * - Blocking: all but accepts() and tidy() wait for the storage; the loop thread never calls those.
+ * - Ownership: a folder's state belongs to the storage from open() to close(). Arguments are
+ *   borrowed for the call. Outputs are written on success only, apart from the buffer's bytes.
+ * - Errors: 0, a condition with its words in `fault`, or -ENOMEM. The words name the key. An error
+ *   that may pass (EIO, a connection that broke) is retried before it is returned.
+ * - Hostile names: a key is a path beneath an opened folder, bytes without a NUL. It may contain
+ *   "..", lead through symbolic links, begin with a slash or name a FIFO. What lies outside of the
+ *   folder is never read, and only regular files are: nobody waits for a writer or a device.
+ *
+ * How to add one: write storage/NAME.c with a const struct storage that has all functions, and
+ * NAME.h with its declaration and what is special about it; add a row to the table in storage.c;
+ * add the file to the build list. Each path of a description then goes to the first storage that
+ * accepts it. test_storage.c checks that no function is missing and that ranges are exact.
+ */
+#ifndef STOKER_DATASET_STORAGE_STORAGE_H
+#define STOKER_DATASET_STORAGE_STORAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/fault.h"
+#include "base/stamp.h"
+
+enum {
+	STORAGE_E_OPEN = 1, /* the folder cannot be opened or listed */
+	STORAGE_E_READ,	    /* the file cannot be read, is no regular file, is empty or too short */
+	STORAGE_E_LIMIT,    /* the range is larger than allowed */
+	STORAGE_E_CHANGED,  /* somebody wrote to the file while it was read */
+};
+
+/* Bytes of a file: [offset, offset + length), or from offset to the end. */
+struct storage_range {
+	uint64_t offset, length;
+};
+#define STORAGE_TO_END UINT64_MAX
+#define STORAGE_WHOLE ((struct storage_range){0, STORAGE_TO_END})
+
+enum storage_kind {
+	STORAGE_FILE,
+	STORAGE_FOLDER,
+	STORAGE_OUTSIDE,	/* a link that leads out of the opened folder, ... */
+	STORAGE_OUTSIDE_FOLDER, /* ... to a folder there */
+	STORAGE_OTHER,		/* cannot be read: a FIFO, a socket, a device, a broken link */
+};
+
+struct storage_entry {
+	const char *name; /* within its folder, without a slash; borrowed for the call */
+	enum storage_kind kind;
+	uint64_t size;	/* of a file */
+	uint64_t id[2]; /* of a folder: the same for all of its paths, another for each folder */
+};
+
+/* Takes one entry of a folder; false ends the listing. */
+typedef bool storage_take(void *context, const struct storage_entry *entry);
+
+struct storage {
+	const char *name;
+	/* Is this a path of the storage? Local paths begin with a slash. */
+	bool (*accepts)(const char *path);
+	/* Rewrite such a path in place, never longer: equal paths become equal texts. */
+	void (*tidy)(char *path);
+
+	/* -- by path, as a user wrote it: links are followed wherever they lead -- */
+
+	/* Is there a folder at `path`, or something else? 0 or a negative errno. */
+	int (*look)(const char *path, bool *folder_out);
+	/* A descriptor of the regular file at `path`, the caller's to close; it can be read and
+	 * sought in. For files that describe a dataset or hold all of it (a manifest, an array,
+	 * an archive). 0 or STORAGE_E_READ; the words do not name the path. */
+	int (*open_file)(const char *path, int *fd_out, uint64_t *size_out, struct fault *fault);
+	/* Open the folder at `path`. 0, STORAGE_E_OPEN or -ENOMEM. */
+	int (*open)(void **state_out, const char *path, struct fault *fault);
+	void (*close)(void *state); /* when no other call is under way */
+
+	/* -- by key, beneath an opened folder -- */
+
+	/* The bytes of a range, at most `max_bytes`, into `buffer`, which grows as needed. All of
+	 * them are of one version of the file, of which *stamp_out (may be NULL) is the stamp.
+	 * 0, STORAGE_E_READ, STORAGE_E_LIMIT, STORAGE_E_CHANGED or -ENOMEM. */
+	int (*read_range)(const void *state, const char *key, struct storage_range range,
+			  uint64_t max_bytes, struct buffer *buffer, struct stamp *stamp_out,
+			  struct fault *fault);
+	/* Hand each entry of a folder ("" is the opened one) to `take`, in any order, without "."
+	 * and "..". 0 (also if `take` ended it), STORAGE_E_OPEN or -ENOMEM. */
+	int (*list)(const void *state, const char *folder, storage_take *take, void *context,
+		    struct fault *fault);
+	/* The stamp of a regular file, without reading it. 0 or STORAGE_E_READ. */
+	int (*stamp)(const void *state, const char *key, struct stamp *out, struct fault *fault);
+};
+
+extern const struct storage *const storages[]; /* NULL ends them */
+
+/* The storage that accepts `path`, or NULL. */
+const struct storage *storage_of(const char *path);
+
+/* As the functions look() and open_file() of the storage that accepts `path`. */
+int storage_look(const char *path, bool *folder_out);
+int storage_open_file(const char *path, int *fd_out, uint64_t *size_out, struct fault *fault);
+
+/* An opened folder and the storage that it lies in. */
+struct storage_folder {
+	const struct storage *storage; /* NULL: not open */
+	void *state;
+};
+#define STORAGE_FOLDER_NULL ((struct storage_folder){0})
+int storage_open(struct storage_folder *out, const char *path, struct fault *fault);
+void storage_close(struct storage_folder *folder); /* twice will do, and on STORAGE_FOLDER_NULL */
+
+#endif
