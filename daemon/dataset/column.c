@@ -47,12 +47,13 @@ int cell_target(struct cell *cell, const char *name, size_t size, struct fault *
 		good = strchr(letters, name[i]) || (name[i] >= '0' && name[i] <= '9');
 	if (!good)
 		return fault_say(fault, COLUMN_E_BAD,
-				 "the target's name '%s' is not 1 to 15 letters, digits and _",
+				 "the target name '%s' is not made of 1 to 15 letters, digits and "
+				 "_, beginning with no digit",
 				 quote_bytes(&quote, name, size));
 	if (column_reserved(name, size, &kind) || name_is(name, size, "image") ||
 	    name_is(name, size, "label") || name_is(name, size, "index"))
-		return fault_say(fault, COLUMN_E_BAD, "a target cannot be named '%.*s'", (int)size,
-				 name);
+		return fault_say(fault, COLUMN_E_BAD, "the target name '%.*s' is reserved",
+				 (int)size, name);
 	*cell = (struct cell){.kind = COLUMN_NUMBERS};
 	memcpy(cell->name, name, size);
 	return 0;
@@ -67,7 +68,7 @@ struct cell cell_of(const char *name, enum column_kind kind)
 
 /* --- all rows --- */
 
-/* Numbers of one item of a list; 1 where any count is as good. */
+/* How many numbers make one item of a list: 4 a box, 2 a point. */
 static uint32_t column_item(enum column_kind kind)
 {
 	return kind == COLUMN_BOXES ? 4 : kind == COLUMN_POINTS ? 2 : 1;
@@ -82,7 +83,7 @@ static int columns_begin(struct columns *columns, const struct cell *cells, unsi
 			 struct fault *fault)
 {
 	if (count > COLUMNS_MAX)
-		return fault_say(fault, COLUMN_E_BAD, "more than %d columns beside the label",
+		return fault_say(fault, COLUMN_E_BAD, "more than %d columns besides the label",
 				 COLUMNS_MAX);
 	for (unsigned i = 0; i < count; i++) {
 		struct column *column = &columns->column[i];
@@ -98,7 +99,7 @@ static int columns_begin(struct columns *columns, const struct cell *cells, unsi
 	return 0;
 }
 
-/* `size` bytes more than there are, which the caller writes. */
+/* Append a row of `size` bytes, which the caller writes. */
 static int column_extend(struct column *column, size_t size)
 {
 	if (ARRAY_RESERVE(column->data, column->capacity, column->size + size) ||
@@ -123,9 +124,9 @@ static int column_add_list(struct column *column, const struct cell *cell, struc
 {
 	uint32_t item = column_item(column->kind);
 	if (cell->count % item)
-		return fault_say(fault, COLUMN_E_BAD, "'%s' has %u numbers, which are no %s",
-				 column->name, cell->count,
-				 item == 4 ? "boxes of 4" : "points of 2");
+		return fault_say(fault, COLUMN_E_BAD,
+				 "'%s' has %u numbers, which is not a multiple of %s", column->name,
+				 cell->count, item == 4 ? "4 (x0 y0 x1 y1)" : "2 (x y)");
 	uint64_t at = column->size;
 	int r = column_extend(column, cell->count * sizeof(float));
 	for (uint32_t i = 0; i < cell->count && r == 0; i++, at += sizeof(float)) {
@@ -147,9 +148,8 @@ static int column_add(struct column *column, const struct cell *cell, struct fau
 	int r = labels_add(&column->numbers, cell->numbers, cell->count);
 	if (r == LABELS_E_COUNT)
 		return fault_say(fault, COLUMN_E_BAD,
-				 "'%s' has %u numbers here and %u in the "
-				 "first row",
-				 column->name, cell->count, column->numbers.count);
+				 "'%s' has %u numbers here and %u in the first row", column->name,
+				 cell->count, column->numbers.count);
 	return r;
 }
 
@@ -170,7 +170,8 @@ int columns_add(struct columns *columns, const struct cell *cells, unsigned coun
 		const struct cell *cell = cells_find(cells, count, column->name);
 		if (!cell)
 			return fault_say(fault, COLUMN_E_BAD,
-					 "there is no '%s', which the first row has", column->name);
+					 "the column '%s' of the first row is missing here",
+					 column->name);
 		r = column_add(column, cell, fault);
 	}
 	for (unsigned i = 0; i < count && r == 0; i++) {
@@ -178,8 +179,7 @@ int columns_add(struct columns *columns, const struct cell *cells, unsigned coun
 		for (unsigned n = 0; n < columns->count; n++)
 			known = known || strcmp(cells[i].name, columns->column[n].name) == 0;
 		if (!known)
-			return fault_say(fault, COLUMN_E_BAD,
-					 "there is '%s', which the first row has not",
+			return fault_say(fault, COLUMN_E_BAD, "the first row has no column '%s'",
 					 cells[i].name);
 	}
 	if (r == 0)
@@ -245,7 +245,7 @@ struct column_shape column_shape(const struct column *column)
 		};
 	uint32_t longest = (uint32_t)(column->widest / (item * sizeof(float)));
 	if (longest == 0)
-		longest = 1; /* of a dataset without any: an array must have an entry */
+		longest = 1; /* all rows are empty, but an array needs an entry */
 	return (struct column_shape){
 		.dtype = "float32",
 		.dims = 2,

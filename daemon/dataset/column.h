@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The columns of a dataset beside path and label: named, one kind each, a cell for every sample.
- * Numbers are rows of one length, boxes and points lists of any length, a mask is a path. Grows
- * row by row on one thread; then immutable, any thread. Knows no format of text.
+ * The columns of a dataset besides path and label: each has a name and a kind, and a cell for every
+ * sample. A cell of numbers has as many in every row; boxes and points are lists of any length; a
+ * mask is the path of a second picture. Filled row by row on one thread; then immutable, any
+ * thread. Knows no text format.
  */
 #ifndef STOKER_DATASET_COLUMN_H
 #define STOKER_DATASET_COLUMN_H
@@ -16,35 +17,36 @@
 #include "dataset/labels.h"
 #include "proto/segment.h"
 
-#define COLUMNS_MAX (SEGMENT_FIELDS_MAX - 3) /* beside image, label and index */
-#define COLUMN_NAME_MAX 16		     /* its end included, as in a ring's header */
+#define COLUMNS_MAX (SEGMENT_FIELDS_MAX - 3) /* besides image, label and index */
+#define COLUMN_NAME_MAX 16		     /* the final NUL included, as in a ring's header */
 
 enum column_kind {
 	COLUMN_NUMBERS,
 	COLUMN_MASK,   /* the path of a second picture */
-	COLUMN_BOXES,  /* x0, y0, x1, y1 of each, in pixels of the picture */
-	COLUMN_POINTS, /* x, y */
+	COLUMN_BOXES,  /* x0, y0, x1, y1 of each, in pixels of the sample's picture */
+	COLUMN_POINTS, /* x, y of each */
 };
 
-/* What one row says of one column; all is borrowed. */
+/* One row's entry for one column; all pointers are borrowed. */
 struct cell {
 	char name[COLUMN_NAME_MAX];
 	enum column_kind kind;
-	const char *text; /* of a mask: its path */
+	const char *text; /* of a mask: the path */
 	size_t text_size;
-	const struct label *numbers; /* of the others */
+	const struct label *numbers; /* of the other kinds */
 	uint32_t count;
 };
 
 struct column {
 	char name[COLUMN_NAME_MAX];
 	enum column_kind kind;
-	struct labels numbers; /* of COLUMN_NUMBERS; the others have: */
-	uint8_t *data;	       /* floats, or bytes of paths, one row after the other ... */
+	struct labels numbers; /* of COLUMN_NUMBERS */
+	/* Of the other kinds: */
+	uint8_t *data; /* floats, or paths, one row after the other ... */
 	uint64_t size, capacity;
-	uint64_t *ends; /* ... and where each ends */
+	uint64_t *ends; /* ... and the end of each row in it */
 	uint64_t rows, ends_capacity;
-	uint64_t widest; /* bytes of the longest */
+	uint64_t widest; /* bytes of the longest row */
 };
 
 struct columns {
@@ -55,18 +57,17 @@ struct columns {
 #define COLUMNS_NULL ((struct columns){0})
 
 enum {
-	COLUMN_E_BAD = 1, /* the words say what is wrong */
+	COLUMN_E_BAD = 1, /* a row does not fit the columns; the words say why */
 };
 
-/* Is a column of this name one of those whose names say their kinds: weight, mask, boxes, points?
- */
+/* Is this one of the names that imply a kind: weight, mask, boxes, points? */
 bool column_reserved(const char *name, size_t size, enum column_kind *out);
-/* An empty cell of one of those. */
+/* An empty cell of such a column. */
 struct cell cell_of(const char *name, enum column_kind kind);
-/* An empty cell of the target `name`. 0, or COLUMN_E_BAD if no target can be named so. */
+/* An empty cell of the target `name`. 0, or COLUMN_E_BAD if the name is not allowed. */
 int cell_target(struct cell *cell, const char *name, size_t size, struct fault *fault);
 
-/* The first row says which columns there are; all others have the same, in any order.
+/* Add one row. The first defines the columns; all others must have the same ones, in any order.
  * 0, COLUMN_E_BAD or -ENOMEM. */
 int columns_add(struct columns *columns, const struct cell *cells, unsigned count,
 		struct fault *fault);
@@ -75,14 +76,14 @@ void columns_deinit(struct columns *columns);
 size_t columns_bytes(const struct columns *columns);
 void column_digest(const struct column *column, struct digest_state *digest);
 
-/* The array of one sample: of a mask, that is the pipeline's to say. */
+/* The shape of one sample's array. Not of a mask, whose shape is the pipeline's. */
 struct column_shape {
 	const char *dtype;
 	uint32_t dims, shape[2];
 	size_t bytes;
 };
 struct column_shape column_shape(const struct column *column);
-/* Write one row's array; boxes and points are filled up with NaN. Not of a mask. */
+/* Write one row's array; boxes and points are padded with NaN. Not of a mask. */
 void column_read(const struct column *column, uint64_t row, void *out);
 /* The path of a mask, not terminated. */
 const char *column_path(const struct column *column, uint64_t row, size_t *size_out);

@@ -44,14 +44,14 @@ struct dataset {
 	const struct dataset_kind *kind;
 	void *state;
 	struct dataset_facts facts;
-	/* What the stamp of each file was when it was first read; 0: not yet. Pages of it are had
-	 * from the system when they are first written. */
+	/* A hash of each file's stamp when it was first read; 0: not read yet. calloc() takes
+	 * memory from the system only for pages that are written. */
 	_Atomic uint64_t *stamps;
 	const struct column *mask;     /* NULL: there is none */
-	_Atomic uint64_t *mask_stamps; /* the same of its files */
+	_Atomic uint64_t *mask_stamps; /* the same for the masks' files */
 };
 
-#define LIST_BYTES 128 /* of names, for people; what has no room is left out */
+#define LIST_BYTES 128 /* of names in a message; further ones are cut off */
 
 static void list_add(char list[LIST_BYTES], const char *name)
 {
@@ -59,7 +59,7 @@ static void list_add(char list[LIST_BYTES], const char *name)
 	snprintf(list + size, LIST_BYTES - size, "%s%s", size ? ", " : "", name);
 }
 
-/* What the description says and the kind does not take is an error, not ignored. */
+/* A key that the kind does not take is an error; it is not ignored. */
 static int dataset_check_spec(const struct dataset_spec *spec, const struct dataset_kind *kind,
 			      struct fault *fault)
 {
@@ -71,7 +71,7 @@ static int dataset_check_spec(const struct dataset_spec *spec, const struct data
 		for (const char *const *taken = kind->keys; *taken; taken++)
 			list_add(list, *taken);
 		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset: '%s' is not for the kind '%s', which takes %s",
+				 "dataset: the key '%s' is not for the kind '%s', which takes %s",
 				 key->name, kind->name, list);
 	}
 	return 0;
@@ -88,7 +88,7 @@ static int dataset_choose_kind(const struct dataset_kind **out, const struct dat
 	}
 	if (spec->kind) {
 		*out = kind_named(spec->kind);
-		assert(*out); /* dataset_spec_parse() let it pass */
+		assert(*out); /* dataset_spec_parse() checked it */
 		return 0;
 	}
 	int error = storage_look(spec->path, &folder);
@@ -245,7 +245,7 @@ static int dataset_say_changed(const char *path, struct fault *fault)
 	struct quote quote;
 	return fault_say(fault, DATASET_E_CHANGED,
 			 "%s is not the file that was read before: the dataset changed under the "
-			 "stream; attach again once it stands still",
+			 "stream; attach again when it changes no more",
 			 quote_text(&quote, path));
 }
 
@@ -284,7 +284,7 @@ int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max
 }
 
 /*
- * Descriptions. Parsing looks at no file: it may run on the loop thread, and storage may be slow.
+ * Descriptions. Parsing looks at no file, because it runs on the loop thread and storage is slow.
  */
 
 static int dataset_take_text(char **out, const char *key, const struct value *value,

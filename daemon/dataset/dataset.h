@@ -8,8 +8,8 @@
  * The fingerprint is of what the index says (kind, sorted relative paths, sizes, labels), not of
  * where the dataset lies: two copies on two nodes have the same.
  *
- * Conditions: DATASET_E_ARGUMENT the description is wrong; DATASET_E_OPEN it cannot be opened or
- * has no samples; DATASET_E_CANCELLED; of a sample: DATASET_E_READ, DATASET_E_LIMIT,
+ * Conditions: DATASET_E_ARGUMENT the description is wrong; DATASET_E_OPEN the dataset cannot be
+ * opened or has no samples; DATASET_E_CANCELLED. Of one sample: DATASET_E_READ, DATASET_E_LIMIT,
  * DATASET_E_CHANGED the file is not the one that was read before.
  */
 #ifndef STOKER_DATASET_DATASET_H
@@ -40,16 +40,21 @@ enum {
 struct dataset;
 
 /*
- * What a client asked for, checked and made canonical: a map with `path` (absolute; a folder is an
- * image folder, a file an array if its name ends in .npy, arrays if in .npz, else a manifest,
- * unless it holds the files of a published set or `kind` says what it is) and what the kind takes:
- * for a manifest `root` (default: the manifest's folder) and `format` (lines, tsv, csv, jsonl;
- * default: by the file's ending); for an array `labels` (absolute path of another; default: a
- * sample's label is its number); for arrays `images` and `labels`, names of theirs (default: see
- * npz.h), or `split`; for a published set `split` (train, test; default: train) and, of cifar100,
- * `labels` (fine, coarse; default: fine).
- * Or a map with nothing but `parts`, a list of such maps: see joined.h. Its kind is "joined" then,
- * and its path text for people.
+ * A description: what a client asked for, checked and made canonical. A map with `path` (absolute)
+ * and, optionally, `kind` and the kind's own keys. Without `kind`: a folder or an archive with the
+ * files of a published set is that set, any other folder an image folder; a file is an array if its
+ * name ends in .npy, arrays if it ends in .npz, else a manifest. The keys:
+ *
+ *	manifest	`root` (default: the manifest's folder) and `format` (lines, tsv, csv,
+ *jsonl; default: by the file's ending) npy		`labels`, absolute path of another array
+ *(default: a sample's label is its number)
+ *	npz		`images` and `labels`, names of arrays in the file, or `split` (default: see
+ *			npz.h)
+ *	cifar10, mnist	`split` (train, test; default: train)
+ *	cifar100	`split`, and `labels` (fine, coarse; default: fine)
+ *
+ * Or a map with the only key `parts`, a list of such maps: see joined.h. Then `kind` becomes
+ * "joined" and `path` a text for messages.
  */
 struct dataset_spec {
 	char *kind, *path, *root, *format, *images, *labels, *split; /* owned; NULL if absent */
@@ -61,17 +66,17 @@ int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct
 void dataset_spec_deinit(struct dataset_spec *spec);
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
 
-/* What all datasets whose samples are in memory may take together, and take. */
+/* Memory of all datasets whose samples are in memory: how much they may take, and do take. */
 struct dataset_account {
-	uint64_t limit; /* set before there are threads: they read it as it is */
+	uint64_t limit; /* constant from before the first thread on */
 	_Atomic uint64_t bytes;
 };
 
-/* The two ends of an opening in progress; both may be looked at while it runs. */
+/* An opening in progress: other threads may read `found` and set `cancel` while it runs. */
 struct dataset_progress {
-	_Atomic uint64_t found;
+	_Atomic uint64_t found; /* samples so far */
 	atomic_bool cancel;
-	struct dataset_account *account; /* outlives the dataset; NULL: nobody counts */
+	struct dataset_account *account; /* outlives the dataset; NULL: memory is not limited */
 };
 
 /* Index it. Blocks. 0, a condition or -ENOMEM. */
@@ -80,7 +85,7 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 void dataset_free(struct dataset *dataset); /* no other call may be under way */
 
 uint64_t dataset_count(const struct dataset *dataset);
-/* What stands in the folder under a sample's name and is none (a FIFO, a link to nowhere). */
+/* How many entries of a folder are named like a sample but cannot be read (FIFOs, broken links). */
 uint64_t dataset_skipped(const struct dataset *dataset);
 const char *dataset_kind_name(const struct dataset *dataset);
 /* The names of all kinds that there are, numbered from 0 on; NULL behind the last. Static. */
@@ -88,17 +93,17 @@ const char *dataset_kind_at(size_t number);
 struct digest dataset_fingerprint(const struct dataset *dataset);
 size_t dataset_index_bytes(const struct dataset *dataset); /* memory of the index */
 
-/* Datasets that are joined: how many (0: it is one), each, and the first sample of each; of the
- * part behind the last: the count of samples. */
+/* The parts of a joined dataset: how many (0: it is not joined), each of them, and its first
+ * sample; `part` may be the number of parts there, which gives the number of samples. */
 uint32_t dataset_part_count(const struct dataset *dataset);
 const struct dataset *dataset_part(const struct dataset *dataset, uint32_t part);
 uint64_t dataset_part_first(const struct dataset *dataset, uint32_t part);
 
-/* Classes by label; 0 if the labels are none of classes. Names live with the dataset. */
+/* The classes, by label; 0 if the labels are not classes. Names live as long as the dataset. */
 uint64_t dataset_class_count(const struct dataset *dataset);
 const char *dataset_class_name(const struct dataset *dataset, uint64_t label);
 
-/* Labels of one sample: `count` numbers of dtype "int64" or "float32"; a scalar if dims is 0. */
+/* The label of one sample: `count` numbers of dtype "int64" or "float32"; a scalar if dims is 0. */
 struct dataset_label {
 	const char *dtype;
 	uint32_t dims;	/* 0 or 1 */
@@ -108,27 +113,27 @@ struct dataset_label {
 struct dataset_label dataset_label(const struct dataset *dataset);
 void dataset_read_label(const struct dataset *dataset, uint64_t sample, void *out);
 
-/* What samples have beside: none for most kinds. Live with the dataset. */
+/* The columns besides the label; most kinds have none. They live as long as the dataset. */
 const struct columns *dataset_columns(const struct dataset *dataset);
 
 /* The sample's path relative to the dataset's root, as bytes; cut to `size`, terminated. Returns
- * the whole length. */
+ * the length of the whole path. */
 size_t dataset_path(const struct dataset *dataset, uint64_t sample, char *out, size_t size);
 
-/* Are its samples pixels in memory, all of one size? Then there are no files to read. */
+/* Are the samples pixels in memory, all of one size? Then there are no files to read. */
 bool dataset_has_pixels(const struct dataset *dataset);
-/* Of such a dataset: the sample's picture, which lives with the dataset. */
+/* The picture of a sample of such a dataset; it lives as long as the dataset. */
 struct image dataset_pixels(const struct dataset *dataset, uint64_t sample);
 
 /*
- * Else, the sample's bytes into `buffer` (reused, grown as needed), never outside the root, never a
- * FIFO or device, at most `max_bytes`; and the file's stamp, if asked for. Once read, a file must
- * stay what it is for as long as the dataset is open. Blocks on storage. 0, DATASET_E_READ,
- * DATASET_E_LIMIT, DATASET_E_CHANGED or -ENOMEM.
+ * Read the bytes of a sample that is a file into `buffer` (reused, grown as needed), at most
+ * `max_bytes`, and the file's stamp, if asked for. Never reads outside of the root, nor a FIFO or a
+ * device. A file that was read must stay the same as long as the dataset is open. Blocks on
+ * storage. 0, DATASET_E_READ, DATASET_E_LIMIT, DATASET_E_CHANGED or -ENOMEM.
  */
 int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
-/* The same of the sample's mask, which dataset_columns() have. */
+/* The same for the sample's mask, if dataset_columns() has one. */
 int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		      struct buffer *buffer, struct fault *fault);
 

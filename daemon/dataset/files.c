@@ -120,7 +120,7 @@ int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buff
 int files_read_mask(const void *state, const char *path, size_t size, size_t max_bytes,
 		    struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
 {
-	char terminated[INDEX_PATH_MAX]; /* it was checked: no path is longer */
+	char terminated[INDEX_PATH_MAX]; /* manifest.c refuses longer paths */
 	snprintf(terminated, sizeof(terminated), "%.*s", (int)size, path);
 	return files_read_path(state, terminated, max_bytes, buffer, stamp_out, fault);
 }

@@ -18,11 +18,12 @@ struct files {
 
 /* Open the folder `root` and begin an index. 0, DATASET_E_OPEN or -ENOMEM. */
 int files_new(struct files **out, const char *root, const char *kind, struct fault *fault);
-/* End the index and fill in the facts. 0, or DATASET_E_OPEN if there are no samples. */
+/* Finish the index and fill in the facts. `from` is named in the words. 0, or DATASET_E_OPEN if
+ * there are no samples. */
 int files_finish(struct files *files, const char *from, struct dataset_facts *facts,
 		 struct fault *fault);
 
-/* Members of struct dataset_kind; `state` is a struct files. */
+/* For the rows of such kinds; `state` is a struct files. */
 void files_free(void *state);
 const char *files_class_name(const void *state, uint64_t label);
 void files_read_label(const void *state, uint64_t sample, void *out);

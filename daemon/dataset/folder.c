@@ -37,15 +37,15 @@ struct folder_walk {
 
 	struct folder_class *classes; /* sorted by name */
 	uint64_t class_count, class_capacity;
-	/* Of the class under way. Pointers, for children point at their parents. */
+	/* Folders of the current class. Pointers, because children point at their parents. */
 	struct folder_node **nodes;
 	uint64_t node_count, node_capacity;
-	/* Of the listing under way: the folder, and what its entries came to. */
+	/* Of the current listing: its folder, and the error that ended it. */
 	struct folder_node *listed;
 	int result;
 };
 
-/* Not strcasecmp(), which heeds the locale. */
+/* Not strcasecmp(), which depends on the locale. */
 static bool folder_ends_in(const char *name, const char *ending)
 {
 	size_t size = strlen(name), ending_size = strlen(ending);
@@ -70,7 +70,7 @@ static bool folder_is_image(const char *name)
 	return false;
 }
 
-/* The path of an entry; NULL if it is too long or there is no memory: then *result says which. */
+/* The path of an entry, the caller's; NULL: *result is the error. */
 static char *folder_join(struct folder_walk *walk, const char *folder, const char *name,
 			 int *result)
 {
@@ -78,7 +78,7 @@ static char *folder_join(struct folder_walk *walk, const char *folder, const cha
 	size_t size = strlen(folder), name_size = strlen(name);
 	if (size + 1 + name_size >= INDEX_PATH_MAX) {
 		*result = fault_say(walk->fault, DATASET_E_OPEN,
-				    "a path beneath the dataset is longer than %d bytes: .../%s",
+				    "a path in the dataset is longer than %d bytes: .../%s",
 				    INDEX_PATH_MAX - 1, quote_text(&quote, name));
 		return NULL;
 	}
@@ -94,19 +94,19 @@ static char *folder_join(struct folder_walk *walk, const char *folder, const cha
 	return path;
 }
 
-/* torchvision would follow such a link: to leave it out would change the numbers of classes and
- * samples. It is an error unless torchvision would ignore it, too. */
+/* A link that leads out. torchvision follows such links, so leaving one out would renumber classes
+ * or samples: it is an error, except where torchvision ignores the name, too. */
 static int folder_refuse_link(struct folder_walk *walk, const struct storage_entry *entry,
 			      const char *path)
 {
 	struct quote quote;
-	bool top = !strchr(path, '/'); /* where only folders count */
+	bool top = !strchr(path, '/'); /* in the root, where only folders count */
 	if (entry->kind == STORAGE_OUTSIDE && (top || !folder_is_image(entry->name)))
 		return 0;
 	return fault_say(walk->fault, DATASET_E_OPEN,
 			 "%s is a symbolic link that leads out of the dataset's folder, or is "
-			 "absolute: make it relative to a place beneath the folder, or put a copy "
-			 "there",
+			 "absolute: replace it by a copy, or by a relative link that stays within "
+			 "the folder",
 			 quote_text(&quote, path));
 }
 
@@ -115,7 +115,7 @@ static bool folder_is_link_out(const struct storage_entry *entry)
 	return entry->kind == STORAGE_OUTSIDE || entry->kind == STORAGE_OUTSIDE_FOLDER;
 }
 
-/* Takes `path` over. */
+/* Owns `path` from here on. */
 static int folder_add_node(struct folder_walk *walk, char *path, const uint64_t id[2],
 			   const struct folder_node *parent)
 {
@@ -193,7 +193,7 @@ static bool folder_see_entry(void *context, const struct storage_entry *entry)
 	return !walk->result;
 }
 
-/* Hand the entries of a folder to `see`, which leaves what they came to in walk->result. */
+/* Hand the entries of a folder to `see`, which puts an error into walk->result. */
 static int folder_list(struct folder_walk *walk, const char *path, storage_take *see)
 {
 	walk->result = folder_check_cancel(walk);
@@ -237,7 +237,7 @@ static int folder_emit_node(struct folder_walk *walk, struct folder_node *node, 
 	}
 	if (result == INDEX_E_FULL)
 		return fault_say(walk->fault, DATASET_E_OPEN,
-				 "more samples or folders than an index holds (%llu, %u)",
+				 "more samples or folders than an index can hold (%llu, %u)",
 				 (unsigned long long)INDEX_SAMPLES_MAX, INDEX_DIRECTORIES_MAX);
 	return result;
 }
@@ -261,7 +261,7 @@ static int folder_walk_class(struct folder_walk *walk, uint32_t class)
 	const struct folder_class *own = &walk->classes[class];
 	char *path = strdup(own->name);
 	int result = path ? folder_add_node(walk, path, own->id, NULL) : -ENOMEM;
-	/* Grows while it is walked. */
+	/* The list grows during the walk. */
 	for (uint64_t i = 0; i < walk->node_count && !result; i++)
 		result = folder_walk_node(walk, walk->nodes[i]);
 	uint64_t before = index_count(walk->index);
@@ -272,8 +272,8 @@ static int folder_walk_class(struct folder_walk *walk, uint32_t class)
 	folder_clear_nodes(walk);
 	if (!result && index_count(walk->index) == before)
 		return fault_say(walk->fault, DATASET_E_OPEN,
-				 "no image in the class folder %s (.jpg .jpeg .png .ppm .bmp .pgm "
-				 ".tif .tiff .webp): put some there or remove it",
+				 "there is no image in the class folder %s (.jpg .jpeg .png .ppm "
+				 ".bmp .pgm .tif .tiff .webp): add one or remove the folder",
 				 quote_text(&quote, own->name));
 	return result;
 }
@@ -313,9 +313,10 @@ static int folder_find_classes(struct folder_walk *walk)
 	if (result)
 		return result;
 	if (walk->class_count == 0)
-		return fault_say(walk->fault, DATASET_E_OPEN,
-				 "no class folder: an image folder has a folder for each class; "
-				 "list pictures without classes in a manifest");
+		return fault_say(
+			walk->fault, DATASET_E_OPEN,
+			"there is no class folder: an image folder has one folder for each "
+			"class; list pictures without classes in a manifest");
 	qsort(walk->classes, walk->class_count, sizeof(*walk->classes), folder_by_class);
 	for (uint64_t i = 0; i < walk->class_count && !result; i++)
 		result = index_add_class(walk->index, walk->classes[i].name,
@@ -357,7 +358,7 @@ static int folder_open(void **state_out, const struct dataset_spec *spec,
 	for (uint32_t class = 0; class < walk.class_count && !result; class ++)
 		result = folder_walk_class(&walk, class);
 	folder_walk_deinit(&walk);
-	if (result == DATASET_E_OPEN) /* what is said of is named within the dataset */
+	if (result == DATASET_E_OPEN) /* the words have a path relative to the root */
 		folder_say_where(spec->path, fault);
 	if (!result)
 		result = files_finish(files, spec->path, facts, fault);

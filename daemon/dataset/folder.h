@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kind "folder": an image folder by torchvision's rule. The folders of the root, sorted, are
- * the classes; a class's samples are the files beneath it whose names end in one of torchvision's
- * extensions, in any case, sorted by their folder's path and then by name. All sorting is by bytes,
- * so the index is the same on every file system and in every locale.
+ * The kind "folder": an image folder as torchvision's ImageFolder reads it. The folders directly
+ * beneath the root, sorted, are the classes. The samples of a class are all files beneath its
+ * folder whose names have one of torchvision's extensions, in upper or lower case, sorted by their
+ * folder's path and then by name. All sorting is by bytes, so the index is the same on every file
+ * system and in every locale.
  *
- * Links are followed as far as they stay beneath the root. A link that leads out is an error, for
- * leaving it out would change what the other samples are called. FIFOs, sockets, devices, links to
- * nowhere and folders that are their own ancestors are skipped and counted.
+ * Links are followed if they stay beneath the root. A link that leads out is an error, because
+ * leaving it out would renumber the samples behind it. FIFOs, sockets, devices, broken links and
+ * folders that contain themselves are skipped and counted.
  */
 #ifndef STOKER_DATASET_FOLDER_H
 #define STOKER_DATASET_FOLDER_H

@@ -9,7 +9,7 @@
 
 enum stream_tag { TAG_CLASS = 1, TAG_SAMPLE = 2, TAG_LABELS = 3, TAG_END = 4, TAG_COLUMN = 5 };
 
-/* 48 bits of offset: 12 bytes an entry instead of 16. */
+/* The offset of the name has 48 bits, which makes 12 bytes an entry instead of 16. */
 struct index_entry {
 	uint32_t directory;
 	uint32_t name_low;
@@ -18,7 +18,7 @@ struct index_entry {
 };
 
 struct index_directory {
-	uint64_t path; /* where in `names` */
+	uint64_t path; /* offset in `names` */
 	uint32_t path_size;
 	uint32_t class;
 };
@@ -30,7 +30,7 @@ struct index {
 	uint64_t count, entries_capacity;
 	struct index_directory *directories;
 	uint64_t directory_count, directories_capacity;
-	uint64_t *classes; /* where in `names`, terminated */
+	uint64_t *classes; /* offsets in `names` of terminated texts */
 	uint64_t class_count, classes_capacity;
 	struct labels labels;
 	struct columns columns;
@@ -38,7 +38,7 @@ struct index {
 
 	/* While it is built. */
 	struct digest_state *digest;
-	uint32_t *table; /* of index_find_directory(): numbers + 1 by hash, 0 is empty */
+	uint32_t *table; /* a hash table of directories by path: numbers + 1, 0 is empty */
 	uint64_t table_size, table_used;
 };
 
@@ -119,25 +119,25 @@ int index_add_directory(struct index *index, const char *path, size_t size, uint
 	return 0;
 }
 
-/* The place in the table where this path is, or would be. */
-static uint64_t index_place(const struct index *index, const char *path, size_t size)
+/* The slot of the hash table that holds this path, or that it would be put in. */
+static uint64_t index_slot(const struct index *index, const char *path, size_t size)
 {
 	struct digest digest = digest_of(path, size);
-	uint64_t place;
-	memcpy(&place, digest.bytes, sizeof(place));
-	for (;; place++) {
-		place &= index->table_size - 1;
-		if (index->table[place] == 0)
-			return place;
+	uint64_t slot;
+	memcpy(&slot, digest.bytes, sizeof(slot));
+	for (;; slot++) {
+		slot &= index->table_size - 1;
+		if (index->table[slot] == 0)
+			return slot;
 		const struct index_directory *directory =
-			&index->directories[index->table[place] - 1];
+			&index->directories[index->table[slot] - 1];
 		if (directory->path_size == size &&
 		    memcmp(index->names + directory->path, path, size) == 0)
-			return place;
+			return slot;
 	}
 }
 
-/* Room for one more, at most half full. */
+/* Make room for one more directory; the hash table stays at most half full. */
 static int index_grow_table(struct index *index)
 {
 	if (index->table_used * 2 < index->table_size)
@@ -154,9 +154,9 @@ static int index_grow_table(struct index *index)
 		if (old[i] == 0)
 			continue;
 		const struct index_directory *directory = &index->directories[old[i] - 1];
-		uint64_t place =
-			index_place(index, index->names + directory->path, directory->path_size);
-		index->table[place] = old[i];
+		uint64_t slot =
+			index_slot(index, index->names + directory->path, directory->path_size);
+		index->table[slot] = old[i];
 	}
 	free(old);
 	return 0;
@@ -166,15 +166,15 @@ int index_find_directory(struct index *index, const char *path, size_t size, uin
 {
 	if (index_grow_table(index))
 		return -ENOMEM;
-	uint64_t place = index_place(index, path, size);
-	if (index->table[place]) {
-		*number_out = index->table[place] - 1;
+	uint64_t slot = index_slot(index, path, size);
+	if (index->table[slot]) {
+		*number_out = index->table[slot] - 1;
 		return 0;
 	}
 	int result = index_add_directory(index, path, size, INDEX_NO_CLASS, number_out);
 	if (result)
 		return result;
-	index->table[place] = *number_out + 1;
+	index->table[slot] = *number_out + 1;
 	index->table_used++;
 	return 0;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index of a dataset of files: the path and the label of every sample, packed. Names lie in one
- * block, a directory's path is stored once, and a sample takes 12 bytes and its file's name: of
- * ImageNet's 1.28 million photographs ("n01440764_10026.JPEG") 32 bytes each, 41 MB.
+ * The index of a dataset of files: the path and the label of every sample, packed. All names lie in
+ * one block and a directory's path is stored once, so a sample takes 12 bytes plus its file's name.
+ * ImageNet (1.28 million names such as "n01440764_10026.JPEG") takes 32 bytes a sample, 41 MB.
  *
  * Built on one thread (index_new, add..., index_finish), then immutable for any number of threads.
  *
- * The fingerprint is the digest of this stream; "text" is a number (its length) and its bytes,
- * numbers are 8 bytes, little-endian:
+ * The fingerprint is the digest of this sequence. A number is 8 bytes, little-endian; a text is a
+ * number, its length, and its bytes:
  *	text "stoker dataset 1", text kind
  *	for each class, in order:	1, text name
  *	for each sample, in order:	2, text path, size of the file, class
- *	if labels were added:		3, 0 (int64) or 1 (float32), labels of a sample, and all
- *					of them, in order; a float32 as its bits
+ *	if labels were added:		3, 0 (int64) or 1 (float32), the number of labels of a
+ *					sample, then all labels in order; a float32 as its bits
  *	for each column, in order:	5, its name (16 bytes), its kind (0 numbers, 1 mask,
- *					2 boxes, 3 points) and what it holds: numbers as labels;
- *					of the others where each row ends, in bytes, and then
- *					the bytes of all: float32, or paths
- *	at the end:			4, number of samples
- * where the size is 2^64-1 if the kind does not look at the files, and the class 2^32-1 if there
- * are no classes.
+ *					2 boxes, 3 points) and its content: numbers as labels;
+ *					of the others the end of each row, in bytes, then the
+ *					bytes of all rows: float32, or paths
+ *	at the end:			4, the number of samples
+ * The size is 2^64-1 where a kind does not look at the files, the class 2^32-1 where there are no
+ * classes.
  */
 #ifndef STOKER_DATASET_INDEX_H
 #define STOKER_DATASET_INDEX_H
@@ -34,7 +34,7 @@
 
 #define INDEX_SAMPLES_MAX ((uint64_t)1 << 28)
 #define INDEX_DIRECTORIES_MAX ((uint32_t)1 << 24)
-#define INDEX_PATH_MAX 4096 /* bytes of a path, its end included */
+#define INDEX_PATH_MAX 4096 /* bytes of a path, the final NUL included */
 #define INDEX_NO_SIZE UINT64_MAX
 #define INDEX_NO_CLASS UINT32_MAX
 
@@ -53,17 +53,18 @@ int index_add_class(struct index *index, const char *name, size_t size);
  * 0, INDEX_E_FULL or -ENOMEM. */
 int index_add_directory(struct index *index, const char *path, size_t size, uint32_t class,
 			uint32_t *number_out);
-/* The same, but a directory that was found this way before keeps its number; it has no class. */
+/* The number of the directory, which is added, without a class, if this was not called for it
+ * before. The same conditions. */
 int index_find_directory(struct index *index, const char *path, size_t size, uint32_t *number_out);
 /* A sample; the whole path must be shorter than INDEX_PATH_MAX. 0, INDEX_E_FULL or -ENOMEM. */
 int index_add(struct index *index, uint32_t directory, const char *name, size_t size,
 	      uint64_t bytes);
 /* Labels of the sample added last, if they are not classes. 0, LABELS_E_COUNT or -ENOMEM. */
 int index_add_labels(struct index *index, const struct label *row, uint32_t count);
-/* What the sample added last has beside them, if any has. 0, COLUMN_E_BAD or -ENOMEM. */
+/* The other columns of the sample added last. 0, COLUMN_E_BAD or -ENOMEM. */
 int index_add_cells(struct index *index, const struct cell *cells, unsigned count,
 		    struct fault *fault);
-/* Give back what only building needed. */
+/* Nothing is added any more: compute the fingerprint and free what only building needed. */
 void index_finish(struct index *index);
 
 uint64_t index_count(const struct index *index);

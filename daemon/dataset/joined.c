@@ -13,7 +13,7 @@ struct joined {
 	uint32_t count;
 	struct dataset *parts[JOINED_PARTS_MAX];
 	char *roots[JOINED_PARTS_MAX];
-	uint64_t first[JOINED_PARTS_MAX + 1]; /* sample of each part; one more at the end */
+	uint64_t first[JOINED_PARTS_MAX + 1]; /* sample of each part; at the end: of all parts */
 };
 
 /* -- opening --------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static void joined_free(void *state)
 	free(joined);
 }
 
-/* What a part's paths are relative to, without a slash at the end. */
+/* The folder that a part's paths are relative to, without a slash at the end. */
 static char *joined_root(const struct dataset_spec *spec, const struct dataset *part)
 {
 	const char *root = spec->root ? spec->root : spec->path;
@@ -80,8 +80,8 @@ static int joined_check(const struct joined *joined, const struct dataset_spec *
 	struct quote quote;
 	if (dataset_columns(b)->count > 0)
 		return fault_say(fault, DATASET_E_OPEN,
-				 "cannot join the dataset %s to others: it has the field '%s', and "
-				 "parts have labels alone",
+				 "cannot join the dataset %s to others: it has the column '%s', "
+				 "and parts may have labels only",
 				 quote_text(&quote, specs[i].path),
 				 dataset_columns(b)->column[0].name);
 	if (dataset_has_pixels(a) != dataset_has_pixels(b))
@@ -89,12 +89,12 @@ static int joined_check(const struct joined *joined, const struct dataset_spec *
 				  "the samples of one are files, of the other pixels in memory",
 				  fault);
 	if (!joined_same_size(a, b))
-		return joined_say(&specs[0], &specs[i], "their pictures are of two sizes", fault);
+		return joined_say(&specs[0], &specs[i], "their pictures differ in size", fault);
 	if (!joined_same_labels(a, b))
-		return joined_say(&specs[0], &specs[i],
-				  "their labels are of two types, or not equally many", fault);
+		return joined_say(&specs[0], &specs[i], "their labels differ in type or number",
+				  fault);
 	if (!joined_same_classes(a, b))
-		return joined_say(&specs[0], &specs[i], "their classes are not the same", fault);
+		return joined_say(&specs[0], &specs[i], "their classes differ", fault);
 	return 0;
 }
 
@@ -157,7 +157,7 @@ static int joined_open(void **state_out, const struct dataset_spec *spec,
 
 /* -- samples --------------------------------------------------------------------------------- */
 
-/* The part that a sample is of; *sample becomes the part's. */
+/* The part of a sample; *sample becomes its number within the part. */
 static uint32_t joined_find(const struct joined *joined, uint64_t *sample)
 {
 	uint32_t low = 0, high = joined->count;
@@ -241,8 +241,8 @@ int joined_spec_parse(struct dataset_spec *spec, const struct value *list, struc
 		const struct value *part = &list->items[i];
 		if (part->kind == VALUE_MAP && value_get(part, "parts"))
 			return fault_say(fault, DATASET_E_ARGUMENT,
-					 "dataset: a part has no 'parts' of its own: list them all "
-					 "in one");
+					 "dataset: a part cannot have 'parts' of its own: put all "
+					 "parts into one list");
 		result = dataset_spec_parse(&spec->parts[i], part, fault);
 		spec->part_count += !result;
 	}
@@ -256,8 +256,8 @@ int joined_spec_name(struct dataset_spec *spec, struct fault *fault)
 	if (spec->path || spec->kind || spec->root || spec->format || spec->images ||
 	    spec->labels || spec->split)
 		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset: 'parts' stands alone; 'path' and all else go into the "
-				 "maps of the parts");
+				 "dataset: no other key is allowed beside 'parts': put 'path' and "
+				 "the others into the maps of the parts");
 	for (uint32_t i = 0; i < spec->part_count && size < sizeof(text); i++) {
 		int n = snprintf(text + size, sizeof(text) - size, "%s%s", i ? " + " : "",
 				 spec->parts[i].path);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kind "joined": several datasets one behind the other, the parts in the order of their list.
- * They must have labels of one type and the same classes; their samples are files, or pixels of
- * one size. What a part has beside labels (column.h) cannot be joined, and is refused. Its
- * fingerprint is of the parts' fingerprints; a sample's path has its part's root in front.
+ * The kind "joined": the samples of several datasets, its parts, one part after the other. All
+ * parts must have the same label type and the same classes, and samples that are either all files
+ * or all pixels of one size. A part with further columns (column.h) is refused. The fingerprint is
+ * a digest of the parts' fingerprints; a sample's path begins with its part's root.
  *
- * Also what a description needs for that: its list of parts. Opens parts by the door of all kinds.
+ * Also parses the list of parts of a description. Uses the parts through dataset.h, whatever kind
+ * they are of.
  */
 #ifndef STOKER_DATASET_JOINED_H
 #define STOKER_DATASET_JOINED_H
@@ -16,11 +17,12 @@
 
 extern const struct dataset_kind joined_kind;
 
-/* The value of `parts`, in `spec` also where it fails. As dataset_spec_parse(). */
+/* Parse the value of `parts` into `spec`, which owns what was parsed also after a failure. As
+ * dataset_spec_parse(). */
 int joined_spec_parse(struct dataset_spec *spec, const struct value *list, struct fault *fault);
-/* Check a description that has parts, and give it the kind and the path that people read. */
+/* Check a description that has parts, and set its kind and a path for messages. */
 int joined_spec_name(struct dataset_spec *spec, struct fault *fault);
-void joined_spec_deinit(struct dataset_spec *spec); /* the parts alone */
+void joined_spec_deinit(struct dataset_spec *spec); /* frees the parts only */
 bool joined_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
 
 #endif

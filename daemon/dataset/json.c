@@ -18,7 +18,7 @@ static int json_number(struct label *out, const char *name, const json_t *value,
 		label.real = true;
 		label.number = (float)json_real_value(value);
 		if (!isfinite(label.number))
-			return fault_say(fault, ROW_E_BAD, "the %s %g is beyond float32", name,
+			return fault_say(fault, ROW_E_BAD, "the %s %g does not fit float32", name,
 					 json_real_value(value));
 	} else {
 		return fault_say(fault, ROW_E_BAD, "'%s' must be a number or a list of numbers",
@@ -38,7 +38,7 @@ static int json_label(struct row *row, const json_t *value, struct fault *fault)
 	return r;
 }
 
-/* Numbers: one, a list, or a list of such lists, each of `item` numbers if that is not 0. */
+/* Take numbers: one, a list of them, or, if `item` is not 0, a list of lists of `item` numbers. */
 static int json_numbers(struct row *row, struct cell *cell, const json_t *value, unsigned item,
 			struct fault *fault)
 {
@@ -67,14 +67,14 @@ static int json_cell(struct row *row, const struct cell *kind, const json_t *val
 		     struct fault *fault)
 {
 	if (row->cell_count == COLUMNS_MAX)
-		return fault_say(fault, ROW_E_BAD, "more than %d columns beside the label",
+		return fault_say(fault, ROW_E_BAD, "more than %d columns besides the label",
 				 COLUMNS_MAX);
 	struct cell *cell = &row->cells[row->cell_count++];
 	*cell = *kind;
 	switch (cell->kind) {
 	case COLUMN_MASK:
 		if (!json_is_string(value))
-			return fault_say(fault, ROW_E_BAD, "'mask' is no text");
+			return fault_say(fault, ROW_E_BAD, "'mask' must be a text");
 		cell->text = json_string_value(value);
 		cell->text_size = json_string_length(value);
 		return 0;
@@ -82,7 +82,7 @@ static int json_cell(struct row *row, const struct cell *kind, const json_t *val
 		return json_numbers(row, cell, value, 0, fault);
 	default:
 		if (!json_is_array(value))
-			return fault_say(fault, ROW_E_BAD, "'%s' is no list", cell->name);
+			return fault_say(fault, ROW_E_BAD, "'%s' must be a list", cell->name);
 		return json_numbers(row, cell, value, cell->kind == COLUMN_BOXES ? 4 : 2, fault);
 	}
 }
@@ -92,9 +92,10 @@ static int json_targets(struct row *row, const json_t *targets, struct fault *fa
 	const char *name;
 	json_t *value;
 	if (targets && !json_is_object(targets))
-		return fault_say(fault, ROW_E_BAD, "'targets' is no object of names and numbers");
+		return fault_say(fault, ROW_E_BAD,
+				 "'targets' must be an object of names and numbers");
 	int r = 0;
-	/* The iteration takes no const, and changes nothing. */
+	/* jansson's iterator takes no const pointer, but changes nothing. */
 	for (void *at = json_object_iter((json_t *)targets); at && r == 0;
 	     at = json_object_iter_next((json_t *)targets, at)) {
 		struct cell cell;
@@ -107,7 +108,7 @@ static int json_targets(struct row *row, const json_t *targets, struct fault *fa
 	return r;
 }
 
-/* What stands beside path and label. */
+/* Everything besides path and label. */
 static int json_cells(struct row *row, const json_t *object, struct fault *fault)
 {
 	static const char *const names[] = {"weight", "mask", "boxes", "points"};
@@ -128,11 +129,11 @@ static int json_take(struct row *row, const json_t *object, struct fault *fault)
 {
 	if (!json_is_object(object))
 		return fault_say(fault, ROW_E_BAD,
-				 "no JSON object: write {\"path\": \"...\", \"label\": 0}");
+				 "not a JSON object: write {\"path\": \"...\", \"label\": 0}");
 	const json_t *path = json_object_get(object, "path");
 	const json_t *label = json_object_get(object, "label");
 	if (!json_is_string(path))
-		return fault_say(fault, ROW_E_BAD, "'path' is %s", path ? "no text" : "missing");
+		return fault_say(fault, ROW_E_BAD, "'path' is %s", path ? "not a text" : "missing");
 	row->path = json_string_value(path);
 	row->path_size = json_string_length(path);
 	row->count = 0;

@@ -9,8 +9,9 @@
  * - Threads: open() and free() run on one thread; everything in between may be called by any number
  *   of threads at the same time, so the state is immutable once open() has returned.
  * - Blocking: suits(), open(), read() and read_mask() wait for storage. The others do not.
- * - Ownership: the state belongs to the kind from open() to free(). Texts and pictures that are
- *   returned live as long as the state. The buffer of read() is the caller's and reused.
+ * - Ownership: the state belongs to the kind from open() to free(), which gets NULL after an open()
+ *   that failed. Texts and pictures that are returned live as long as the state. The buffer of
+ *   read() is the caller's and reused.
  * - Errors: 0, a condition DATASET_E_... with its words in `fault`, or -ENOMEM. The words name the
  *   file. Outputs are written on success only.
  * - Hostile input: paths, names in an archive, numbers in a header and text may be anything. Files

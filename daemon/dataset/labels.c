@@ -26,7 +26,7 @@ static int labels_reserve(struct labels *labels)
 	return 0;
 }
 
-/* What is there becomes float, in place: each number is written at or before where it was read. */
+/* Convert all to float, in place: no number is written behind the one that is read next. */
 static void labels_make_real(struct labels *labels)
 {
 	unsigned char *data = labels->data;

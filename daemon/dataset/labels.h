@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The labels of a manifest: rows of one length, int64 as long as all are whole numbers, float32
- * from the first that is not. Grows row by row on one thread; then immutable, any thread.
+ * The labels of a manifest: as many numbers in each row. They are int64 until the first one that is
+ * not an integer; then all become float32. Filled row by row on one thread; then immutable, any
+ * thread.
  */
 #ifndef STOKER_DATASET_LABELS_H
 #define STOKER_DATASET_LABELS_H
@@ -29,7 +30,7 @@ struct labels {
 #define LABELS_NULL ((struct labels){0})
 
 enum {
-	LABELS_E_COUNT = 1, /* not as many as in the first row */
+	LABELS_E_COUNT = 1, /* not as many numbers as in the first row */
 };
 
 int labels_add(struct labels *labels, const struct label *row, uint32_t count); /* or -ENOMEM */

@@ -12,7 +12,7 @@
 #include "dataset/arrays/bundle.h"
 #include "dataset/files.h"
 
-/* NULL, or what is wrong with a path. What links do is checked when it is opened. */
+/* NULL, or what is wrong with a path. Links are checked when the file is read. */
 static const char *manifest_check_path(const char *path, size_t size)
 {
 	if (size == 0)
@@ -22,7 +22,7 @@ static const char *manifest_check_path(const char *path, size_t size)
 	if (path[0] == '/')
 		return "the path is absolute: write it relative to the dataset's root";
 	if (path[size - 1] == '/')
-		return "the path is a folder's";
+		return "the path is a folder, because it ends in a slash";
 	long depth = 0;
 	for (size_t at = 0; at < size;) {
 		size_t end = at;
@@ -83,13 +83,12 @@ static int manifest_add(struct index *index, const struct row *row, struct fault
 	result = manifest_add_sample(index, row);
 	if (result == INDEX_E_FULL)
 		return fault_say(fault, ROW_E_BAD,
-				 "more samples or folders than an index holds (%" PRIu64 ", %u)",
+				 "more samples or folders than an index can hold (%" PRIu64 ", %u)",
 				 INDEX_SAMPLES_MAX, INDEX_DIRECTORIES_MAX);
 	if (!result)
 		result = index_add_labels(index, row->labels, row->count);
 	if (result == LABELS_E_COUNT)
-		return fault_say(fault, ROW_E_BAD,
-				 "the number of labels is %u here and %u in the first row",
+		return fault_say(fault, ROW_E_BAD, "the row has %u labels and the first row %u",
 				 row->count, index_labels(index)->count);
 	if (!result)
 		result = index_add_cells(index, row->cells, row->cell_count, fault);
@@ -153,16 +152,17 @@ static int manifest_choose_format(const struct row_format **out, const struct da
 	if (bundle_is_archive(spec->path))
 		return fault_say(
 			fault, DATASET_E_ARGUMENT,
-			"the archive %s has no files of CIFAR-10, CIFAR-100 or MNIST, or cannot be "
-			"read: unpack any other; kind = cifar10, cifar100 or mnist says why",
+			"the archive %s cannot be read, or has no files of CIFAR-10, CIFAR-100 or "
+			"MNIST: unpack other archives; for the reason give kind = cifar10, "
+			"cifar100 or mnist",
 			quote_text(&quote, spec->path));
 	return fault_say(fault, DATASET_E_ARGUMENT,
-			 "%s is no folder of class folders, and no manifest by its name (.txt .tsv "
-			 ".csv .jsonl): name a folder, or say format = lines, tsv, csv or jsonl",
+			 "%s is neither a folder nor named like a manifest (.txt .tsv .csv "
+			 ".jsonl): name a folder, or give format = lines, tsv, csv or jsonl",
 			 quote_text(&quote, spec->path));
 }
 
-/* A descriptor of the manifest; -1: the words are in `fault`. */
+/* A descriptor of the manifest, or -1 with the words in `fault`. */
 static int manifest_open_text(const char *path, struct fault *fault)
 {
 	struct quote quote;

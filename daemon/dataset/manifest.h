@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kind "manifest": a text file that lists samples, a path and labels each, in the order of its
- * lines; see row.h for the formats. Paths are bytes, relative to the root, and may repeat.
+ * The kind "manifest": a text file that lists samples, one in a line, each with a path and labels;
+ * row.h has the formats. Paths are bytes, relative to the root, and may repeat. The samples have
+ * the order of the lines.
  *
- * The files are not looked at: a missing one shows as a bad sample when it is read. So a manifest
- * opens as fast as it can be parsed, and its fingerprint is of what it says.
+ * Opening does not look at the listed files; one that is missing is a bad sample when it is read.
+ * So opening takes as long as parsing, and the fingerprint depends on the manifest's text alone.
  */
 #ifndef STOKER_DATASET_MANIFEST_H
 #define STOKER_DATASET_MANIFEST_H

@@ -18,7 +18,7 @@ static size_t row_digits(const char *text)
 	return count;
 }
 
-/* Is `text` a decimal number, and a whole one? strtof() alone takes "0x1p3", "inf" and "nan". */
+/* Is `text` a decimal number, and an integer? strtof() alone accepts "0x1p3", "inf", "nan". */
 static bool row_is_number(const char *text, bool *whole_out)
 {
 	bool whole = true;
@@ -48,7 +48,7 @@ int row_label(struct label *out, const char *text, size_t size, struct fault *fa
 	struct label label = {0};
 	bool whole;
 	if (!row_is_number(text, &whole))
-		return fault_say(fault, ROW_E_BAD, "the label '%s' is no number",
+		return fault_say(fault, ROW_E_BAD, "'%s' is not a number",
 				 quote_bytes(&quote, text, size));
 	errno = 0;
 	if (whole) {
@@ -57,15 +57,15 @@ int row_label(struct label *out, const char *text, size_t size, struct fault *fa
 		label.real = true;
 		label.number = strtof(text, NULL);
 	}
-	/* ERANGE of a float is also an underflow, which is as near as a float comes. */
+	/* ERANGE is also an underflow, where the result is the nearest float. */
 	if (errno == ERANGE && (whole || !isfinite(label.number)))
-		return fault_say(fault, ROW_E_BAD, "the label '%s' is beyond %s",
+		return fault_say(fault, ROW_E_BAD, "the number '%s' does not fit %s",
 				 quote_bytes(&quote, text, size), whole ? "int64" : "float32");
 	*out = label;
 	return 0;
 }
 
-/* Add a label that stands in the field `text`. */
+/* Append the label in the field `text`. */
 static int row_add(struct row *row, const char *text, size_t size, struct fault *fault)
 {
 	if (row->count == LABELS_MAX)
@@ -79,7 +79,7 @@ static int row_add(struct row *row, const char *text, size_t size, struct fault 
 int row_end(struct row *row, struct fault *fault)
 {
 	if (row->count == 0 && row->cell_count == 0)
-		return fault_say(fault, ROW_E_BAD, "a path without a label");
+		return fault_say(fault, ROW_E_BAD, "the row has no label");
 	if (row->count == 0)
 		row->labels[row->count++] = (struct label){0};
 	return 0;
@@ -97,7 +97,7 @@ int row_add_number(struct row *row, struct cell *cell, const struct label *label
 	return 0;
 }
 
-/* What the field `text` says of a cell: a path, or numbers apart by blanks. */
+/* Fill in a cell from the field `text`: a path, or numbers separated by blanks. */
 static int row_fill_cell(struct row *row, struct cell *cell, char *text, struct fault *fault)
 {
 	cell->count = 0;
@@ -144,16 +144,17 @@ static int row_parse_lines(struct row *row, char *line, size_t size, struct faul
 		field[field_size] = '\0';
 		struct fault why;
 		if (row_add(row, field, field_size, &why))
-			return fault_say(fault, ROW_E_BAD,
-					 "%s; paths with blanks need the format tsv, csv or jsonl",
-					 why.text);
+			return fault_say(
+				fault, ROW_E_BAD,
+				"%s; a path with blanks needs the format tsv, csv or jsonl",
+				why.text);
 	}
 	if (row->count == 0)
-		return fault_say(fault, ROW_E_BAD, "a path without a label: write 'path label'");
+		return fault_say(fault, ROW_E_BAD, "the row has no label: write 'path label'");
 	return 0;
 }
 
-/* What a column of this name is: a cell of its own, or labels. */
+/* Does a column of this name go into a cell of its own, or into the labels? */
 static int row_parse_column(struct row *row, const char *name, uint8_t *cell_out,
 			    struct fault *fault)
 {
@@ -171,7 +172,7 @@ static int row_parse_column(struct row *row, const char *name, uint8_t *cell_out
 		return 0;
 	}
 	if (row->cell_count == COLUMNS_MAX)
-		return fault_say(fault, ROW_E_BAD, "more than %d columns beside the labels",
+		return fault_say(fault, ROW_E_BAD, "more than %d columns besides the labels",
 				 COLUMNS_MAX);
 	*cell_out = (uint8_t)row->cell_count;
 	row->cells[row->cell_count++] = cell;
@@ -191,9 +192,9 @@ static int row_parse_header(struct row *row, char *const *fields, uint32_t count
 		return 0;
 	if (path == count)
 		return fault_say(fault, ROW_E_BAD,
-				 "the first line must name the columns, one of them 'path'");
+				 "the first line must name the columns; 'path' is not among them");
 	if (count < 2)
-		return fault_say(fault, ROW_E_BAD, "the header has no label column beside 'path'");
+		return fault_say(fault, ROW_E_BAD, "the header has no column besides 'path'");
 	row->path_column = path;
 	row->columns = count;
 	for (uint32_t i = 0; i < count; i++) {
@@ -203,7 +204,7 @@ static int row_parse_header(struct row *row, char *const *fields, uint32_t count
 	return ROW_NONE;
 }
 
-/* A row of a table, its fields terminated. */
+/* Take a row of a table; its fields are terminated. */
 static int row_take_fields(struct row *row, char *const *fields, uint32_t count, bool needs_header,
 			   struct fault *fault)
 {
@@ -213,10 +214,10 @@ static int row_take_fields(struct row *row, char *const *fields, uint32_t count,
 			return result;
 	}
 	if (row->columns && count != row->columns)
-		return fault_say(fault, ROW_E_BAD, "%u fields, and the header has %u", count,
+		return fault_say(fault, ROW_E_BAD, "the row has %u fields and the header %u", count,
 				 row->columns);
 	if (count < 2)
-		return fault_say(fault, ROW_E_BAD, "a path without a label");
+		return fault_say(fault, ROW_E_BAD, "the row has no label");
 	row->count = row->number_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		if (i == row->path_column)
@@ -252,8 +253,8 @@ static int row_parse_tsv(struct row *row, char *line, size_t size, struct fault 
 	return row_take_fields(row, fields, count, false, fault);
 }
 
-/* Take one CSV field at *at off its quotes, in place, and step behind its comma; NULL if the quotes
- * are wrong. *at is NULL behind the last field. */
+/* Unquote the CSV field at *at, in place, and move *at behind its comma, or to NULL behind the last
+ * field. NULL if the quotes are wrong. */
 static char *row_csv_field(char **at)
 {
 	char *field = *at, *from = *at;
@@ -286,10 +287,11 @@ static int row_parse_csv(struct row *row, char *line, size_t size, struct fault 
 			return row_too_many(fault);
 		fields[count] = row_csv_field(&at);
 		if (!fields[count])
-			return fault_say(fault, ROW_E_BAD,
-					 "field %u: a quote in it; write the field in quotes and "
-					 "the quote twice (\"\")",
-					 count + 1);
+			return fault_say(
+				fault, ROW_E_BAD,
+				"field %u has a quote in it: write the field in quotes and "
+				"each quote within it twice (\"\")",
+				count + 1);
 	}
 	return row_take_fields(row, fields, count, true, fault);
 }

@@ -144,8 +144,8 @@ def damaged(data):
         return b"\x93NUMPY" + version + struct.pack("<H", len(text)) + text
     start = "{'descr': '|u1', 'fortran_order': False, 'shape': "
     return {
-        "empty": (b"", "no NumPy array"),
-        "text": (b"hello\nworld\n" * 9, "no NumPy array"),
+        "empty": (b"", "not a NumPy array"),
+        "text": (b"hello\nworld\n" * 9, "not a NumPy array"),
         "short": (data[:-1], "shorter"),
         "cut header": (data[:60], "damaged"),
         "version": (header(b"{}", b"\x09\x00"), "version 9"),
@@ -159,7 +159,7 @@ def damaged(data):
         "twice": (header((start + "(1,), 'shape': (1,)}").encode()), "damaged"),
         "one axis": (header((start + "(1,)}").encode()) + b"x", "(N, H, W)"),
         "no samples": (header((start + "(0, 2, 2)}").encode()), "no samples"),
-        "no pixels": (header((start + "(3, 0, 2)}").encode()), "nothing that fits"),
+        "no pixels": (header((start + "(3, 0, 2)}").encode()), "cannot be kept in memory"),
     }
 
 

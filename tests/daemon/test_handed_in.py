@@ -165,7 +165,7 @@ def test_what_changes_while_it_is_open(daemon, tmp_path):
 @pytest.mark.parametrize("parts,words", [
     ([], "2 to 16"), (["x"], "2 to 16"), (["x"] * 17, "2 to 16"), (5, "2 to 16"),
     (["x", "none"], "no samples"), (["none", "x"], "no samples"), (["x", "nowhere"], "nowhere"),
-    (["x", "folder"], "no class folder"), ([["x", "x"], "x"], "no 'parts' of its own")])
+    (["x", "folder"], "no class folder"), ([["x", "x"], "x"], "'parts' of its own")])
 def test_parts_that_are_none(daemon, tmp_path, parts, words):
     put_array(tmp_path / "x.npy")
     put_array(tmp_path / "none.npy", count=0)

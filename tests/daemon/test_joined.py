@@ -182,7 +182,7 @@ def test_what_does_not_go_together(daemon, folders, tmp_path):
             assert answer.name == "error" and answer.fields["name"] == kind, answer
             assert all(word in answer.fields["text"] for word in words), answer
     refused([folder, small], "dataset", [folder, small, "pixels in memory"])
-    refused([small, large], "dataset", [small, large, "two sizes"])
+    refused([small, large], "dataset", [small, large, "differ in size"])
     refused([folder], "dataset", ["2 to 16"])
     refused([folder, folder], "argument", ["3 weights for 2 parts"], sampler=BY_PART)
     with daemon.connect() as peer:

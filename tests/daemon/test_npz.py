@@ -139,7 +139,7 @@ def test_which_is_not_said(daemon, tmp_path):
     assert "no array 'x_train'" in refused(daemon, path, {"split": "train"})
     assert "give one of them" in refused(daemon, path, {"split": "test", "images": "left"})
     assert "labels for 3 samples" in refused(daemon, path, {"images": "left", "labels": "numbers"})
-    assert "pictures are uint8" in refused(daemon, path, {"images": "numbers"})
+    assert "pictures must be uint8" in refused(daemon, path, {"images": "numbers"})
     assert "'root' is not for" in refused(daemon, path, {"root": "/tmp"})
     np.savez(path, numbers=np.arange(3))
     assert "no array of pictures: it holds numbers" in refused(daemon, path)
@@ -167,18 +167,18 @@ def test_what_is_damaged(spawn, tmp_path):
     images = pictures((16, 8, 8, 3))
     header = npy_header("(16, 8, 8, 3)")
     for name, files, words in (
-            ("none", [("x.npy", b"")], "no NumPy array"),
-            ("text", [("x.npy", b"hello" * 99)], "no NumPy array"),
+            ("none", [("x.npy", b"")], "not a NumPy array"),
+            ("text", [("x.npy", b"hello" * 99)], "not a NumPy array"),
             ("short", [("x.npy", header + images.tobytes()[:-1])], "shorter than its header"),
             ("huge", [("x.npy", npy_header("(99999999999, 99999999, 9999999, 3)"))], "2^64"),
             ("large", [("x.npy", npy_header("(999999999, 999, 999, 3)"))], "shorter"),
             ("bomb", [("x.npy", npy_header("(400, 100, 100, 3)") + bytes(12000000))],
-             "more than the 3145728 bytes"),
+             "larger than the 3145728 bytes"),
             ("gray", [("x.npy", npy_header("(150, 100, 100)") + bytes(1500000))],
              "raise dataset-memory"),
             ("many", [(f"{i}.npy", b"") for i in range(1100)], "too many files"),
             ("twice", [("a/x.npy", header + images.tobytes()),
-                       ("b/x.npy", header + images.tobytes())], "have one name: it holds x, x")):
+                       ("b/x.npy", header + images.tobytes())], "have the same name: it holds x, x")):
         text = refused(daemon, put(tmp_path / (name + ".npz"), files))
         assert words in text and name + ".npz" in text, text
     whole = tmp_path / "whole.npz"

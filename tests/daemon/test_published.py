@@ -115,10 +115,10 @@ def test_what_cannot_be(spawn, cifar, tmp_path):
         for dataset, words in (
                 ({"path": path}, "raise dataset-memory"),
                 ({"path": path, "split": "val"}, "no split 'val'"),
-                ({"path": path, "kind": "cifar10"}, "data_batch_1: there is no such file"),
+                ({"path": path, "kind": "cifar10"}, "data_batch_1: the file is missing"),
                 ({"path": path, "kind": "mnist", "labels": "fine"}, "'labels' is not for"),
                 ({"path": path, "labels": "fines"}, "fine or coarse"),
-                ({"path": str(tmp_path), "kind": "mnist"}, "there is no such file")):
+                ({"path": str(tmp_path), "kind": "mnist"}, "the file is missing")):
             answer = peer.attach(path, dataset=dataset, **PLAIN)
             assert answer.name == "error" and answer.fields["name"] == "dataset", (dataset, answer)
             assert words in answer.fields["text"], (dataset, answer)

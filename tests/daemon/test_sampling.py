@@ -318,7 +318,7 @@ def test_lists_in_files(daemon, folder, tmp_path):
     for key, name, path, words in [
             ("indices", "subset", tmp_path / "none.npy", "No such file"),
             ("indices", "subset", tmp_path / "cut.npy", "shorter"),
-            ("indices", "subset", tmp_path / "text.npy", "no NumPy array"),
+            ("indices", "subset", tmp_path / "text.npy", "not a NumPy array"),
             ("indices", "subset", tmp_path, "indices"),
             ("indices", "subset", "here.npy", "absolute"),
             ("indices", "subset", save("f.npy", [1.0], "float64"), "int64"),

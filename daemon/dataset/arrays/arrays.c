@@ -10,9 +10,9 @@
 #include "base/buffer.h"
 #include "base/quote.h"
 
-#define CLASSES_MAX 65536 /* that are found in labels */
+#define CLASSES_MAX 65536 /* of arrays_find_classes() */
 
-/* The bytes of what is planned, which may be anything; false if nobody has so many. */
+/* The bytes that a plan needs; false if its numbers are absurd. */
 static bool plan_bytes(const struct arrays_plan *plan, uint64_t *pixels_out, uint64_t *labels_out)
 {
 	uint64_t pixels, all;
@@ -33,7 +33,7 @@ static int account_charge(struct dataset_account *account, uint64_t bytes, const
 		uint64_t rest = account->limit > used ? account->limit - used : 0;
 		if (bytes > rest)
 			return fault_say(fault, DATASET_E_OPEN,
-					 "the samples of %s are %" PRIu64 " bytes of memory; of "
+					 "the samples of %s need %" PRIu64 " bytes of memory; of "
 					 "the %" PRIu64 " bytes of dataset-memory %" PRIu64
 					 " are free: raise dataset-memory",
 					 quote_text(&quote, from), bytes, account->limit, rest);
@@ -54,7 +54,7 @@ int arrays_new(struct arrays **out, const struct arrays_plan *plan, struct datas
 	if (!plan_bytes(plan, &pixels, &labels))
 		return fault_say(fault, DATASET_E_OPEN,
 				 "%s has %" PRIu64 " pictures of %" PRIu64 " x %" PRIu64
-				 ", which is nothing that fits into memory",
+				 ", which cannot be kept in memory",
 				 quote_text(&quote, plan->from), plan->count, plan->width,
 				 plan->height);
 	int r = account_charge(account, pixels + labels, plan->from, fault);
@@ -110,7 +110,7 @@ static bool labels_are_numbers(const struct arrays *arrays)
 	return arrays->label.dims == 0 && strcmp(arrays->label.dtype, "int64") == 0;
 }
 
-/* The least number of classes that all labels are of; 0 if they are of none. */
+/* The largest label plus 1; 0 if the labels cannot be classes. */
 static uint64_t labels_bound(const struct arrays *arrays)
 {
 	int64_t largest = 0;
@@ -126,7 +126,7 @@ static uint64_t labels_bound(const struct arrays *arrays)
 	return (uint64_t)largest + 1;
 }
 
-/* By their numbers, if they have no names. */
+/* Without names they are called by their numbers. */
 static int classes_make(struct arrays *arrays, const char *const *names, uint64_t count)
 {
 	classes_free(arrays);
@@ -151,7 +151,7 @@ int arrays_set_classes(struct arrays *arrays, const char *const *names, uint64_t
 	uint64_t bound = labels_bound(arrays);
 	if (bound == 0 || bound > count)
 		return fault_say(fault, DATASET_E_OPEN,
-				 "a label is none of the dataset's %" PRIu64 " classes", count);
+				 "a label is not one of the dataset's %" PRIu64 " classes", count);
 	return classes_make(arrays, names, count);
 }
 

@@ -14,13 +14,13 @@
 #include "dataset/storage/storage.h"
 
 #define BLOCK ((size_t)1 << 16)
-/* Of one archive: a header of 512 bytes each, of which a packed megabyte holds millions. */
+/* Files in an archive: a header has 512 bytes, and a compressed megabyte can hold millions. */
 #define ENTRIES_MAX 1000000u
-/* What is looked at to tell what an archive is; published ones have ten. */
+/* Files that bundle_has() looks at; published sets have ten. */
 #define LOOK_ENTRIES_MAX 32u
-/* Of files that nobody asked for: packed ones must be unpacked to get behind them. */
+/* Bytes of files that nobody asked for: if compressed they must be unpacked to get past them. */
 #define PASS_BYTES_MAX ((uint64_t)4 << 30)
-#define NAMES_MAX 16 /* of a look */
+#define NAMES_MAX 16 /* of bundle_has() */
 #define LIST_ENTRIES_MAX 1024u
 #define LOOK_BYTES_MAX ((uint64_t)256 << 20)
 
@@ -28,14 +28,14 @@ struct bundle_walk {
 	const struct bundle *bundle;
 	struct bundle_file *files;
 	size_t count;
-	bool read;	   /* or only look */
-	bool any;	   /* one of the files will do */
+	bool read;	   /* or only see whether they exist */
+	bool any;	   /* stop at the first that exists */
 	bundle_seen *seen; /* NULL: no listing */
 	void *with;
-	struct buffer head; /* of the listed file; of the size that is looked at */
-	unsigned entries;   /* no more of an archive */
-	uint64_t pass;	    /* bytes of other files that may be gone through */
-	uint64_t left;	    /* of max_bytes */
+	struct buffer head; /* of a listing: the first bytes of a file */
+	unsigned entries;   /* limit of files in an archive */
+	uint64_t pass;	    /* bytes of other files that may still be skipped */
+	uint64_t left;	    /* the rest of max_bytes */
 	struct fault *fault;
 };
 
@@ -57,8 +57,8 @@ static int bundle_too_large(struct bundle_walk *walk, const char *name)
 {
 	struct quote quote, inner;
 	return fault_say(walk->fault, BUNDLE_E_LIMIT,
-			 "%s: %s: the files of this dataset hold more than the %llu bytes that may "
-			 "be kept in memory: raise dataset-memory (4 GiB of it count)",
+			 "%s: %s: the files of this dataset are larger than the %llu bytes that "
+			 "they may take in memory: raise dataset-memory (up to 4 GiB of it count)",
 			 quote_text(&quote, walk->bundle->path), quote_text(&inner, name),
 			 (unsigned long long)walk->bundle->max_bytes);
 }
@@ -81,7 +81,7 @@ static struct bundle_file *bundle_find(struct bundle_walk *walk, const char *nam
 	return NULL;
 }
 
-/* buffer_reserve() that keeps what is in it. */
+/* As buffer_reserve(), but keeps the content. */
 static int bundle_grow(struct buffer *buffer, size_t need)
 {
 	struct buffer grown = BUFFER_NULL;
@@ -99,13 +99,13 @@ static int bundle_grow(struct buffer *buffer, size_t need)
 	return 0;
 }
 
-/* All data of the entry that the archive stands at. */
+/* All data of the archive's current entry. */
 static int bundle_read_entry(struct bundle_walk *walk, struct archive *archive, const char *name,
 			     struct buffer *out)
 {
 	for (;;) {
 		int result = bundle_check_cancel(walk);
-		/* One byte more than is allowed, to see whether there is one. */
+		/* One byte more than allowed, to notice that there is one. */
 		size_t want = walk->left < BLOCK ? (size_t)walk->left + 1 : BLOCK;
 		if (!result)
 			result = bundle_grow(out, out->size + want);
@@ -130,8 +130,8 @@ static bool bundle_is_gzip(const uint8_t *bytes, size_t size)
 	return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/* A new reader of what the two functions add; NULL: no memory. Packed once, not as often as it says
- * of itself: gzip within gzip can go on for hours before it gives a byte. */
+/* A new reader of the two formats; NULL: no memory. It unpacks gzip once only: gzip within gzip can
+ * take hours before the first byte comes. */
 static struct archive *bundle_reader(bool gzip, int (*one)(struct archive *),
 				     int (*other)(struct archive *))
 {
@@ -144,7 +144,7 @@ static struct archive *bundle_reader(bool gzip, int (*one)(struct archive *),
 	return NULL;
 }
 
-/* What a .gz holds, in the place of its bytes. */
+/* Replace the bytes of a .gz file by what it contains. */
 static int bundle_unpack(struct bundle_walk *walk, struct bundle_file *file)
 {
 	struct archive_entry *entry;
@@ -158,7 +158,7 @@ static int bundle_unpack(struct bundle_walk *walk, struct bundle_file *file)
 	int result = 0;
 	if (archive_read_open_memory(archive, file->bytes.data, file->bytes.size) != ARCHIVE_OK ||
 	    archive_read_next_header(archive, &entry) != ARCHIVE_OK)
-		result = bundle_bad(walk, file->name, "it is no gzip file");
+		result = bundle_bad(walk, file->name, "it is not a gzip file");
 	else
 		result = bundle_read_entry(walk, archive, file->name, &whole);
 	archive_read_free(archive);
@@ -179,13 +179,13 @@ static const char *bundle_last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A file that nobody asked for: where it is packed it must be unpacked to get behind it. */
+/* Skip a file that nobody asked for; if compressed it must be unpacked to get past it. */
 static int bundle_pass(struct bundle_walk *walk, struct archive_entry *entry, const char *path)
 {
 	int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
 	if (size < 0 || (uint64_t)size > walk->pass)
 		return bundle_bad(walk, path,
-				  "the archive holds too much beside the files of a dataset");
+				  "the archive has too many bytes besides the dataset's files");
 	walk->pass -= (uint64_t)size;
 	return 0;
 }
@@ -219,7 +219,7 @@ static int bundle_take_entry(struct bundle_walk *walk, struct archive *archive,
 	if (!file)
 		return bundle_pass(walk, entry, path);
 	if (file->found)
-		return bundle_bad(walk, path, "the archive holds two files of this name");
+		return bundle_bad(walk, path, "the archive has two files of this name");
 	file->found = true;
 	if (!walk->read)
 		return 0;
@@ -265,8 +265,8 @@ static int bundle_walk_archive(struct bundle_walk *walk, int fd)
 	ssize_t size = pread(fd, head, sizeof(head), 0);
 	if (size < 0)
 		return bundle_bad(walk, NULL, strerror(errno));
-	/* A zip by its directory: without one it was cut off, and there is no way past a file in
-	 * it but to unpack it, to an end that nobody knows. */
+	/* A zip is read by its central directory. One without it was cut off, and its files could
+	 * only be found by unpacking each, without knowing its size. */
 	struct archive *archive =
 		bundle_reader(bundle_is_gzip(head, (size_t)size), archive_read_support_format_tar,
 			      archive_read_support_format_zip_seekable);

@@ -11,14 +11,14 @@
 #include "dataset/arrays/cifar_file.h"
 #include "dataset/arrays/published.h"
 
-#define FILES_MAX 8 /* of a form and a split, with those of names */
+#define FILES_MAX 8 /* of a form and a split, with that of the class names */
 
-/* One way in which a set is published; NULL ends each list. */
+/* One form in which a set is published; NULL ends each list. */
 struct cifar_form {
 	bool pickled;
 	const char *train[6], *test[2];
-	const char *names[2];	   /* files of the names of classes: of fine ones, of coarse ones */
-	const char *name_lists[2]; /* in a pickle: the keys of them */
+	const char *names[2];	   /* files with the class names: the fine ones, the coarse ones */
+	const char *name_lists[2]; /* their keys in a pickle */
 	const char *label_keys[2];
 	struct cifar_record record; /* in the binary form */
 };
@@ -72,7 +72,7 @@ static const struct cifar_set cifar100 = {
 	.within = {"cifar-100-python", "cifar-100-binary"},
 };
 
-/* An opening under way. */
+/* State of one opening. */
 struct cifar {
 	const struct cifar_set *set;
 	const struct cifar_form *form;
@@ -80,7 +80,7 @@ struct cifar {
 	int coarse; /* 0: fine labels, 1: coarse ones */
 	struct bundle_file all[2 * FILES_MAX];
 	size_t all_count;
-	struct bundle_file *files; /* of the form; the last one has the names */
+	struct bundle_file *files; /* of the form; the last one has the class names */
 	size_t count;
 	struct fault *fault;
 };
@@ -103,8 +103,9 @@ static size_t cifar_list_files(struct cifar *cifar, const struct cifar_form *for
 	return count;
 }
 
-/* Files of both forms are asked for, so that an archive is read once. The first form that has a
- * file of samples is taken, or the first of all, whose files are then said to be missing. */
+/* Asks for the files of both forms, so that an archive is read once. Takes the first form of which
+ * a file with samples exists; if there is none, the first form, whose files are then reported
+ * missing. */
 static int cifar_read_files(struct cifar *cifar, const struct bundle *bundle, bool test)
 {
 	size_t first = cifar_list_files(cifar, &cifar->set->forms[0], test, cifar->all);
@@ -150,7 +151,7 @@ static void cifar_put(struct arrays *arrays, uint64_t first, const struct cifar_
 	}
 }
 
-/* All files are parsed before room is made, so that a damaged one costs none. */
+/* Parses all files before it allocates memory for samples: a damaged file costs none. */
 static int cifar_make(struct cifar *cifar, struct arrays **out, struct dataset_progress *progress)
 {
 	struct cifar_file files[FILES_MAX] = {0};
@@ -191,8 +192,8 @@ static int cifar_name_classes(struct cifar *cifar, struct arrays *arrays)
 					  : cifar_names_split(&names, &file->bytes, &why);
 	if (!result && names.count != count)
 		result = fault_say(&why, CIFAR_FILE_E_BAD,
-				   "it names %" PRIu64 " classes, and there are %" PRIu64,
-				   names.count, count);
+				   "it has %" PRIu64 " class names, not %" PRIu64, names.count,
+				   count);
 	if (result > 0)
 		result = cifar_say(cifar, file, why.text);
 	if (!result)
@@ -204,14 +205,14 @@ static int cifar_name_classes(struct cifar *cifar, struct arrays *arrays)
 
 /* -- the kinds ------------------------------------------------------------------------------- */
 
-/* As words of a path are allowed for other kinds, they are looked at here. */
+/* `labels` is a path or a name for other kinds, so its value is checked here. */
 static int cifar_check_labels(const char *labels, struct fault *fault)
 {
 	struct quote quote;
 	if (!labels || strcmp(labels, "fine") == 0 || strcmp(labels, "coarse") == 0)
 		return 0;
 	return fault_say(fault, DATASET_E_ARGUMENT,
-			 "dataset: 'labels' of cifar100 is fine or coarse, not '%s'",
+			 "dataset: 'labels' of cifar100 must be fine or coarse, not '%s'",
 			 quote_text(&quote, labels));
 }
 
@@ -275,7 +276,7 @@ static bool cifar10_suits(const char *path, bool folder)
 	return published_suits(path, folder, NULL, names);
 }
 
-/* The names are common: a folder has to have two of them. */
+/* These names are common: a folder must have two of them. */
 static bool cifar100_suits(const char *path, bool folder)
 {
 	static const char *const meta[] = {"meta", NULL}, *const train[] = {"train", NULL};

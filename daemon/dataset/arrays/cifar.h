@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kinds "cifar10" and "cifar100": pictures of 32 x 32 as published, in a folder or an archive,
- * in either form: the binary one (data_batch_1.bin and so on) or Python's (data_batch_1: a pickle,
- * see pickle.h). Samples stand in the order of the files and in them.
+ * in either form: binary (data_batch_1.bin and so on) or pickled by Python (data_batch_1 and so on,
+ * see pickle.h). The samples have the order of the files, then the order within each file.
  */
 #ifndef STOKER_DATASET_ARRAYS_CIFAR_H
 #define STOKER_DATASET_ARRAYS_CIFAR_H

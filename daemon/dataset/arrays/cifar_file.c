@@ -23,7 +23,7 @@ static int cifar_file_check_labels(const struct cifar_file *file, const char *ke
 	for (uint64_t i = 0; i < file->labels->list.count; i++) {
 		if (pickle_item(&file->pickle, file->labels, i)->kind != PICKLE_INT)
 			return fault_say(fault, CIFAR_FILE_E_BAD,
-					 "label %" PRIu64 " of '%s' is no whole number", i, key);
+					 "label %" PRIu64 " of '%s' is not an integer", i, key);
 	}
 	return 0;
 }
@@ -41,7 +41,7 @@ int cifar_file_unpickle(struct cifar_file *out, const struct buffer *bytes, cons
 	if (!data || !pickle_matrix(&out->pickle, data, &out->planes) ||
 	    out->planes.columns != CIFAR_PLANES)
 		return fault_say(fault, CIFAR_FILE_E_BAD,
-				 "its 'data' is no array of uint8 of the shape (N, %d)",
+				 "its 'data' is not an array of uint8 with the shape (N, %d)",
 				 CIFAR_PLANES);
 	out->labels = pickle_get(&out->pickle, root, key);
 	result = cifar_file_check_labels(out, key, fault);
@@ -56,8 +56,8 @@ int cifar_file_split(struct cifar_file *out, const struct buffer *bytes,
 	size_t step = record->labels + CIFAR_PLANES;
 	if (bytes->size == 0 || bytes->size % step)
 		return fault_say(fault, CIFAR_FILE_E_BAD,
-				 "its %zu bytes are no whole number of records of %zu: the file is "
-				 "cut off, or of another set",
+				 "its size of %zu bytes is not a multiple of a record's %zu bytes: "
+				 "the file is cut off or belongs to another dataset",
 				 bytes->size, step);
 	out->count = bytes->size / step;
 	out->planes = (struct pickle_matrix){
@@ -94,7 +94,7 @@ static int cifar_names_add(struct cifar_names *names, const void *data, uint64_t
 			   struct fault *fault)
 {
 	if (names->count == NAMES_MAX || size > QUOTE_MAX || memchr(data, '\0', size))
-		return fault_say(fault, CIFAR_FILE_E_BAD, "what should be names of classes is not");
+		return fault_say(fault, CIFAR_FILE_E_BAD, "it is not a list of class names");
 	if (ARRAY_RESERVE(names->names, names->capacity, names->count + 1))
 		return -ENOMEM;
 	names->names[names->count] = strndup(data, size);
@@ -108,9 +108,9 @@ static int cifar_names_take(struct cifar_names *out, const struct pickle *pickle
 	for (uint64_t i = 0; i < list->list.count && !result; i++) {
 		const struct pickle_value *name = pickle_item(pickle, list, i);
 		bool text = name->kind == PICKLE_TEXT || name->kind == PICKLE_BYTES;
-		result =
-			text ? cifar_names_add(out, name->bytes.data, name->bytes.size, fault)
-			     : fault_say(fault, CIFAR_FILE_E_BAD, "name %" PRIu64 " is no text", i);
+		result = text ? cifar_names_add(out, name->bytes.data, name->bytes.size, fault)
+			      : fault_say(fault, CIFAR_FILE_E_BAD,
+					  "class name %" PRIu64 " is not a text", i);
 	}
 	return result;
 }

@@ -6,28 +6,29 @@
 int idx_parse(struct idx *out, const uint8_t *bytes, size_t size, struct fault *fault)
 {
 	if (size < 4 || bytes[0] || bytes[1])
-		return fault_say(fault, IDX_E_BAD, "it is no idx file");
+		return fault_say(fault, IDX_E_BAD, "it is not an idx file");
 	if (bytes[2] != 8)
 		return fault_say(fault, IDX_E_BAD,
-				 "its values are of type 0x%02x: only unsigned bytes (0x08) are "
-				 "taken",
+				 "its values have the type 0x%02x: only unsigned bytes (0x08) are "
+				 "accepted",
 				 bytes[2]);
 	struct idx idx = {.dims = bytes[3]};
 	if (idx.dims == 0 || idx.dims > IDX_DIMS_MAX || size < 4 + 4 * (size_t)idx.dims)
-		return fault_say(fault, IDX_E_BAD, "%u dimensions, in %zu bytes", idx.dims, size);
+		return fault_say(fault, IDX_E_BAD, "it has %u dimensions in %zu bytes", idx.dims,
+				 size);
 	uint64_t values = 1, held = size - 4 - 4 * (size_t)idx.dims;
 	for (uint32_t i = 0; i < idx.dims; i++) {
 		const uint8_t *at = bytes + 4 + 4 * i;
 		idx.shape[i] = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
 			       (uint32_t)at[2] << 8 | at[3];
 		if (idx.shape[i] == 0)
-			return fault_say(fault, IDX_E_BAD, "dimension %u is empty", i);
+			return fault_say(fault, IDX_E_BAD, "its dimension %u has the size 0", i);
 		if (__builtin_mul_overflow(values, idx.shape[i], &values))
 			values = UINT64_MAX;
 	}
 	if (values != held)
 		return fault_say(fault, IDX_E_BAD,
-				 "it holds %" PRIu64 " values, and its head says %" PRIu64 "%s",
+				 "it has %" PRIu64 " values, but its header says %" PRIu64 "%s",
 				 held, values, held < values ? ": the file is cut off" : "");
 	idx.data = bytes + 4 + 4 * (size_t)idx.dims;
 	*out = idx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The idx format, in which MNIST is published: two zero bytes, a type (8: unsigned bytes, the only
- * one taken), a number of dimensions, their sizes as 32 bits each, the big end first, then the
- * values. The bytes are hostile. Pure; any thread.
+ * Parses the idx format, in which MNIST is published: two zero bytes, a type (8 is unsigned bytes,
+ * the only one accepted), the number of dimensions, their sizes as 32-bit big-endian numbers, then
+ * the values. The bytes are hostile. Pure; any thread.
  */
 #ifndef STOKER_DATASET_ARRAYS_IDX_H
 #define STOKER_DATASET_ARRAYS_IDX_H
@@ -21,7 +21,7 @@ enum {
 struct idx {
 	uint32_t dims;
 	uint32_t shape[IDX_DIMS_MAX]; /* each at least 1 */
-	const uint8_t *data;	      /* borrowed from the file's bytes: all values */
+	const uint8_t *data;	      /* all values, borrowed from the file's bytes */
 };
 
 /* 0 or IDX_E_BAD. */

@@ -14,7 +14,7 @@
 static const char *const train_names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
 					  NULL};
 static const char *const test_names[] = {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", NULL};
-static const char *const within[] = {"raw", NULL}; /* where torchvision keeps them */
+static const char *const within[] = {"raw", NULL}; /* where torchvision puts the files */
 
 static int mnist_parse(struct idx *out, const struct bundle_file *file, uint32_t dims,
 		       const char *path, struct fault *fault)
@@ -22,12 +22,12 @@ static int mnist_parse(struct idx *out, const struct bundle_file *file, uint32_t
 	struct fault why;
 	int result = idx_parse(out, file->bytes.data, file->bytes.size, &why);
 	if (!result && out->dims != dims)
-		result = fault_say(&why, IDX_E_BAD, "it has %u dimensions and not %u", out->dims,
-				   dims);
+		result =
+			fault_say(&why, IDX_E_BAD, "it has %u dimensions, not %u", out->dims, dims);
 	return result ? published_say(path, file->name, why.text, fault) : 0;
 }
 
-/* Ten digits, or as many classes as the labels have. */
+/* Ten digits, or more classes if there are larger labels. */
 static int mnist_classes(struct arrays *arrays, const struct idx *labels, struct fault *fault)
 {
 	uint64_t classes = DIGITS;
@@ -49,7 +49,8 @@ static int mnist_make(struct arrays **out, const struct idx *images, const struc
 		.from = path,
 	};
 	if (images->shape[0] != labels->shape[0])
-		return published_say(path, NULL, "it has not as many labels as pictures", fault);
+		return published_say(path, NULL, "the numbers of pictures and labels differ",
+				     fault);
 	int result = arrays_new(out, &plan, progress->account, fault);
 	if (result)
 		return result;

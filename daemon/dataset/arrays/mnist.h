@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kind "mnist": MNIST and all that is published like it (Fashion-MNIST, KMNIST): gray pictures
- * and labels as idx files (idx.h), packed or not, in a folder or an archive. Gray becomes RGB.
+ * The kind "mnist": MNIST and sets published in the same way (Fashion-MNIST, KMNIST): gray pictures
+ * and labels as idx files (idx.h), compressed or not, in a folder or an archive. Gray becomes RGB.
  */
 #ifndef STOKER_DATASET_ARRAYS_MNIST_H
 #define STOKER_DATASET_ARRAYS_MNIST_H

@@ -11,7 +11,7 @@
 #include "base/quote.h"
 #include "dataset/storage/storage.h"
 
-#define STEP_BYTES ((size_t)1 << 22) /* read at a time: so often is looked whether to go on */
+#define STEP_BYTES ((size_t)1 << 22) /* read at a time, between two checks for cancellation */
 #define LABELS_OF_ONE_MAX 65535	     /* of a sample */
 
 void npy_array_close(struct npy_array *array)
@@ -55,7 +55,7 @@ int npy_array_read(const struct npy_array *array, uint64_t offset, void *to, siz
 	return 0;
 }
 
-/* `bytes` is how it begins. */
+/* `bytes` are the first ones of the array. */
 static int npy_array_parse(struct npy_array *array, const uint8_t *bytes, struct fault *fault)
 {
 	struct fault why;
@@ -112,10 +112,12 @@ bool npy_array_is_pictures(const struct npy_header *header)
 static int npy_check_images(const struct npy_array *images, struct fault *fault)
 {
 	if (images->header.type != NPY_UINT8)
-		return npy_array_say(images, "pictures are uint8, and its numbers are not", fault);
+		return npy_array_say(images, "pictures must be uint8, and its numbers are not",
+				     fault);
 	if (!npy_array_is_pictures(&images->header))
 		return npy_array_say(
-			images, "pictures have the shape (N, H, W), (N, H, W, 1) or (N, H, W, 3)",
+			images,
+			"pictures must have the shape (N, H, W), (N, H, W, 1) or (N, H, W, 3)",
 			fault);
 	return 0;
 }
@@ -126,19 +128,19 @@ static int npy_check_labels(const struct npy_array *labels, uint64_t count, stru
 	char words[96];
 	if (header->dims > 2 ||
 	    (header->dims == 2 && (header->shape[1] == 0 || header->shape[1] > LABELS_OF_ONE_MAX)))
-		return npy_array_say(labels, "labels have the shape (N,) or (N, K)", fault);
+		return npy_array_say(labels, "labels must have the shape (N,) or (N, K)", fault);
 	if (header->type == NPY_FLOAT64)
 		return npy_array_say(labels,
-				     "labels are uint8, int32, int64 or float32: save "
+				     "labels must be uint8, int32, int64 or float32: save "
 				     ".astype('float32') of them",
 				     fault);
 	snprintf(words, sizeof(words),
-		 "it has labels for %" PRIu64 " samples, and there are %" PRIu64, header->shape[0],
+		 "it has labels for %" PRIu64 " samples, but there are %" PRIu64, header->shape[0],
 		 count);
 	return header->shape[0] == count ? 0 : npy_array_say(labels, words, fault);
 }
 
-/* (N, 1) are scalars, as Keras has them. */
+/* (N, 1) are scalars, as in Keras. */
 static struct dataset_label npy_label(const struct npy_array *labels)
 {
 	struct dataset_label label = {.dtype = "int64", .count = 1, .bytes = sizeof(int64_t)};
@@ -255,7 +257,7 @@ int npy_array_load(struct arrays **out, const struct npy_array *images,
 	r = arrays_new(&arrays, &plan, progress->account, fault);
 	if (r == 0)
 		r = npy_fill(arrays, images, labels, progress, fault);
-	/* The same arrays are the same dataset, in whichever file they stand. */
+	/* Always "npy": the same arrays are the same dataset, whatever file they are in. */
 	if (r == 0)
 		r = arrays_finish(arrays, "npy", facts);
 	if (r)

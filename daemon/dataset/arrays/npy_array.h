@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A NumPy array, a file or bytes in memory, and what becomes of two of them: pictures with their
- * labels. What the kinds "npy" and "npz" have in common. Blocks; any thread.
+ * A NumPy array in a file or in memory, and samples made of two of them: pictures and labels. What
+ * the kinds "npy" and "npz" have in common. Blocks; any thread.
  */
 #ifndef STOKER_DATASET_ARRAYS_NPY_ARRAY_H
 #define STOKER_DATASET_ARRAYS_NPY_ARRAY_H
@@ -12,29 +12,29 @@
 #include "dataset/arrays/npy_header.h"
 
 struct npy_array {
-	const char *path, *member; /* borrowed, for words; NULL: the path is all of it */
+	const char *path, *member; /* borrowed, for messages; member NULL: the file is the array */
 	struct npy_header header;
-	int fd;		      /* owned; -1: `bytes` are all of the file */
+	int fd;		      /* owned; -1: the array is in `bytes` */
 	const uint8_t *bytes; /* borrowed */
 	uint64_t size;
 };
 #define NPY_ARRAY_NULL ((struct npy_array){.fd = -1})
 
-/* Both read the header and look whether the numbers are there. 0, DATASET_E_OPEN or -ENOMEM;
- * `out` is the caller's to close, whatever is returned. */
+/* Both read the header and check that all numbers are there. 0, DATASET_E_OPEN or -ENOMEM; the
+ * caller closes `out`, also after a failure. */
 int npy_array_open(struct npy_array *out, const char *path, struct fault *fault);
 int npy_array_take(struct npy_array *out, const char *path, const char *member,
 		   const uint8_t *bytes, size_t size, struct fault *fault);
-void npy_array_close(struct npy_array *array); /* twice will do */
+void npy_array_close(struct npy_array *array); /* may be called twice */
 
-/* Exactly these bytes of the file. 0 or DATASET_E_OPEN. */
+/* Read exactly these bytes of the file. 0 or DATASET_E_OPEN. */
 int npy_array_read(const struct npy_array *array, uint64_t offset, void *to, size_t size,
 		   struct fault *fault);
 
-/* Pictures are uint8, (N, H, W), (N, H, W, 1) or (N, H, W, 3). */
+/* Can the array be pictures: uint8, (N, H, W), (N, H, W, 1) or (N, H, W, 3)? */
 bool npy_array_is_pictures(const struct npy_header *header);
 
-/* The samples; `labels` may be NULL: then a sample's label is its number. 0, a condition of
+/* Make the samples. `labels` may be NULL: then a sample's label is its number. 0, a condition of
  * dataset_open() or -ENOMEM. */
 int npy_array_load(struct arrays **out, const struct npy_array *images,
 		   const struct npy_array *labels, struct dataset_progress *progress,

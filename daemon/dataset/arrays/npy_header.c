@@ -11,7 +11,7 @@
 
 static const struct {
 	const char *name;
-	const char *words[2]; /* as headers call it */
+	const char *words[2]; /* in headers */
 	size_t bytes;
 } types[NPY_TYPES] = {
 	[NPY_UINT8] = {"uint8", {"|u1", "<u1"}, 1},
@@ -31,7 +31,7 @@ size_t npy_type_bytes(enum npy_type type)
 	return types[type].bytes;
 }
 
-/* The text that is still to be read. */
+/* The rest of the text. */
 struct words {
 	const char *at, *end;
 };
@@ -56,7 +56,7 @@ static bool take_word(struct words *words, const char *word)
 	return true;
 }
 
-/* A text in quotes, without escapes. */
+/* Take a text in quotes, without escapes. */
 static bool take_text(struct words *words, const char **text_out, size_t *size_out)
 {
 	char quote = take(words, '\'') ? '\'' : '"';
@@ -95,7 +95,7 @@ static int take_type(struct words *words, struct npy_header *header, struct faul
 	size_t size;
 	if (!take_text(words, &text, &size))
 		return fault_say(fault, NPY_E_HEADER,
-				 "it is an array of records, which stoker does not read");
+				 "it is an array of records, which is not supported");
 	for (int type = 0; type < NPY_TYPES; type++) {
 		for (int i = 0; i < 2; i++) {
 			if (size != 3 || memcmp(text, types[type].words[i], 3) != 0)
@@ -106,8 +106,8 @@ static int take_type(struct words *words, struct npy_header *header, struct faul
 	}
 	return fault_say(
 		fault, NPY_E_HEADER,
-		"its numbers are '%s', not uint8, int32, int64, float32 or float64 in this "
-		"machine's order",
+		"its type is '%s', not uint8, int32, int64, float32 or float64 in this machine's "
+		"byte order",
 		quote_bytes(&quote, text, size));
 }
 
@@ -116,7 +116,7 @@ static int take_order(struct words *words, struct fault *fault)
 	if (take_word(words, "False"))
 		return 0;
 	return fault_say(fault, NPY_E_HEADER,
-			 "it is in Fortran's order: save numpy.ascontiguousarray() of it");
+			 "it is in Fortran order: save numpy.ascontiguousarray() of it");
 }
 
 static int take_shape(struct words *words, struct npy_header *header, struct fault *fault)
@@ -134,7 +134,7 @@ static int take_shape(struct words *words, struct npy_header *header, struct fau
 	}
 	if (good && closed && header->dims > 0)
 		return 0;
-	return fault_say(fault, NPY_E_HEADER, "its shape is not one of 1 to %d numbers",
+	return fault_say(fault, NPY_E_HEADER, "its shape does not have 1 to %d numbers",
 			 NPY_DIMS_MAX);
 }
 
@@ -188,7 +188,7 @@ static int count_bytes(struct npy_header *header, struct fault *fault)
 	for (unsigned i = 0; i < header->dims; i++) {
 		if (__builtin_mul_overflow(bytes, header->shape[i], &bytes))
 			return fault_say(fault, NPY_E_HEADER,
-					 "its shape is of more than 2^64 bytes");
+					 "its shape needs more than 2^64 bytes");
 	}
 	header->bytes = bytes;
 	return 0;
@@ -198,11 +198,12 @@ int npy_header_parse(struct npy_header *out, const uint8_t *bytes, size_t size, 
 {
 	struct npy_header header = {0};
 	if (size < MAGIC_SIZE + 6 || memcmp(bytes, MAGIC, MAGIC_SIZE) != 0)
-		return fault_say(fault, NPY_E_HEADER, "it is no NumPy array (.npy)");
+		return fault_say(fault, NPY_E_HEADER, "it is not a NumPy array (.npy)");
 	unsigned version = bytes[MAGIC_SIZE];
 	if (version < 1 || version > 3)
 		return fault_say(fault, NPY_E_HEADER,
-				 "it is of version %u of .npy; stoker reads 1, 2 and 3", version);
+				 "it has the .npy version %u; only 1, 2 and 3 are supported",
+				 version);
 	const uint8_t *length = bytes + MAGIC_SIZE + 2;
 	uint64_t text = length[0] | (uint64_t)length[1] << 8;
 	uint64_t from = MAGIC_SIZE + 4;

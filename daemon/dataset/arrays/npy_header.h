@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The header of a NumPy array as numpy.save() writes it (.npy, versions 1 to 3): what the numbers
- * are, in which shape, and where they begin. Text from outside: a few words of Python's syntax are
- * read and nothing is executed. Pure; any thread.
+ * Parses the header of a NumPy array as numpy.save() writes it (.npy, versions 1 to 3): type, shape
+ * and offset of the numbers. The bytes are hostile: a few words of Python's syntax are read and
+ * nothing is executed. Pure; any thread.
  */
 #ifndef STOKER_DATASET_ARRAYS_NPY_HEADER_H
 #define STOKER_DATASET_ARRAYS_NPY_HEADER_H
@@ -13,10 +13,10 @@
 #include "base/fault.h"
 
 #define NPY_DIMS_MAX 4
-#define NPY_HEADER_MAX 65536 /* bytes that may stand before the numbers */
+#define NPY_HEADER_MAX 65536 /* bytes before the numbers */
 
 enum {
-	NPY_E_HEADER = 1, /* it is no such file, or holds what stoker does not read */
+	NPY_E_HEADER = 1, /* it is not such a file, or has a type or shape that is not supported */
 };
 
 enum npy_type { NPY_UINT8, NPY_INT32, NPY_INT64, NPY_FLOAT32, NPY_FLOAT64, NPY_TYPES };
@@ -25,12 +25,12 @@ struct npy_header {
 	enum npy_type type;
 	unsigned dims; /* at least 1 */
 	uint64_t shape[NPY_DIMS_MAX];
-	uint64_t offset; /* where the numbers begin */
-	uint64_t bytes;	 /* of all of them */
+	uint64_t offset; /* of the first number in the file */
+	uint64_t bytes;	 /* of all numbers */
 };
 
-/* `bytes` is how the file begins: all of it, or NPY_HEADER_MAX bytes. 0 or NPY_E_HEADER; the words
- * do not name the file. */
+/* `bytes` are the first ones of the file: all, or NPY_HEADER_MAX. 0 or NPY_E_HEADER; the words do
+ * not name the file. */
 int npy_header_parse(struct npy_header *out, const uint8_t *bytes, size_t size,
 		     struct fault *fault);
 

@@ -12,21 +12,21 @@
 #include "dataset/arrays/published.h"
 
 #define ENDING ".npy"
-#define NAME_MAX_BYTES 256 /* of an array, with the ending; longer names are nobody's */
+#define NAME_MAX_BYTES 256 /* of an array, with the ending; longer ones are ignored */
 
-/* An array of the file, as far as it can be told by how it begins. */
+/* An array of the file, as far as its header tells. */
 struct npz_member {
 	char name[NAME_MAX_BYTES]; /* without the ending */
-	unsigned dims;		   /* of one that can be pictures; else 0 */
+	unsigned dims;		   /* 0: it cannot be pictures */
 };
 
-/* An opening under way. */
+/* State of one opening. */
 struct npz {
 	const char *path;
 	struct npz_member *members; /* owned */
 	size_t count, capacity;
-	bool twice;		     /* two have one name */
-	const char *images, *labels; /* what was chosen; no labels: NULL */
+	bool twice;		     /* two have the same name */
+	const char *images, *labels; /* the chosen names; labels NULL: none */
 	struct fault *fault;
 };
 
@@ -66,7 +66,7 @@ static int npz_see(void *with, const char *name, const uint8_t *head, size_t siz
 
 /* -- which arrays ---------------------------------------------------------------------------- */
 
-/* DATASET_E_OPEN, with the arrays that there are, or with those that can be pictures. */
+/* DATASET_E_OPEN, with a list of all arrays, or of those that can be pictures. */
 static int npz_say(const struct npz *npz, const char *what, bool pictures)
 {
 	struct quote quote, inner;
@@ -91,7 +91,8 @@ static int npz_say_none(const struct npz *npz, const char *name)
 	return npz_say(npz, what, false);
 }
 
-/* The only array of so many dimensions that can be pictures; false if there are several. */
+/* Choose the only array of this many dimensions that can be pictures; false if there are several.
+ */
 static bool npz_find_only(struct npz *npz, unsigned dims)
 {
 	for (size_t i = 0; i < npz->count; i++) {
@@ -110,11 +111,11 @@ static int npz_choose_only(struct npz *npz)
 	if (!npz->images)
 		only = npz_find_only(npz, 3);
 	if (!only)
-		return npz_say(npz, "say by 'images' which of its arrays are the pictures", true);
+		return npz_say(npz, "name the array of pictures by 'images'", true);
 	return npz->images ? 0 : npz_say(npz, "it has no array of pictures", false);
 }
 
-/* By the names that people use. */
+/* Choose by the usual names. */
 static int npz_choose_known(struct npz *npz, const char *split)
 {
 	static const char *const pairs[][2] = {
@@ -138,11 +139,11 @@ static int npz_choose_known(struct npz *npz, const char *split)
 static int npz_choose(struct npz *npz, const struct dataset_spec *spec)
 {
 	if (npz->twice)
-		return npz_say(npz, "two of its arrays have one name", false);
+		return npz_say(npz, "two of its arrays have the same name", false);
 	if (spec->images && spec->split)
 		return fault_say(npz->fault, DATASET_E_ARGUMENT,
-				 "dataset: 'split' chooses between x_train and x_test, and "
-				 "'images' says already which array: give one of them");
+				 "dataset: 'split' chooses between x_train and x_test, but "
+				 "'images' already names an array: give one of them");
 	int result = 0;
 	if (!spec->images)
 		result = npz_choose_known(npz, spec->split);
@@ -156,7 +157,7 @@ static int npz_choose(struct npz *npz, const struct dataset_spec *spec)
 
 /* -- the samples ----------------------------------------------------------------------------- */
 
-/* What was seen may be there no more: it is another reading. */
+/* The file is read a second time, so an array may be gone. */
 static int npz_take(const struct npz *npz, struct npy_array *out, const char *name,
 		    const struct bundle_file *file)
 {

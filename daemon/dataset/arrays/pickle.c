@@ -13,8 +13,8 @@
 
 static int pickle_cut_off(struct pickle *pickle)
 {
-	pickle_bad(pickle, "it ends too early: the file is cut off");
-	return PICKLE_E_BAD; /* said here, where the compiler sees that it is not 0 */
+	pickle_bad(pickle, "unexpected end: the file is cut off");
+	return PICKLE_E_BAD; /* here, so that the compiler knows that it is not 0 */
 }
 
 static int pickle_take(struct pickle *pickle, uint64_t size, const uint8_t **out)
@@ -26,7 +26,7 @@ static int pickle_take(struct pickle *pickle, uint64_t size, const uint8_t **out
 	return 0;
 }
 
-/* A number of 1 to 8 bytes, little end first. */
+/* A little-endian number of 1 to 8 bytes. */
 static int pickle_take_number(struct pickle *pickle, unsigned bytes, uint64_t *out)
 {
 	const uint8_t *data;
@@ -65,7 +65,7 @@ static int pickle_read_int(struct pickle *pickle, unsigned bytes)
 {
 	uint64_t number;
 	int result = pickle_take_number(pickle, bytes, &number);
-	/* Four bytes have a sign, fewer have none. */
+	/* Four bytes are signed, fewer are unsigned. */
 	return result ? result
 		      : pickle_push_int(pickle,
 					bytes == 4 ? (int32_t)(uint32_t)number : (int64_t)number);
@@ -113,7 +113,7 @@ static bool pickle_is_list(const struct pickle_value *value)
 	       value->kind == PICKLE_DICT;
 }
 
-/* The last `count` values of the stack, behind what the list has. */
+/* Move the last `count` values of the stack to the end of the list. */
 static int pickle_extend(struct pickle *pickle, struct pickle_value *list, uint64_t count)
 {
 	if (count && ARRAY_RESERVE(list->list.items, list->list.capacity, list->list.count + count))
@@ -139,7 +139,7 @@ static int pickle_make_tuple(struct pickle *pickle, uint64_t count)
 	return result;
 }
 
-/* `count` values into the list or dict that stands before them. */
+/* Move the last `count` values into the list or dict before them on the stack. */
 static int pickle_append(struct pickle *pickle, enum pickle_kind kind, uint64_t count)
 {
 	if (pickle_above(pickle) < count + 1)
@@ -147,7 +147,7 @@ static int pickle_append(struct pickle *pickle, enum pickle_kind kind, uint64_t 
 	struct pickle_value *list =
 		pickle_value(pickle, pickle->stack[pickle->stack_count - count - 1]);
 	if (list->kind != kind || (kind == PICKLE_DICT && count % 2))
-		return pickle_bad(pickle, "values for what is no list or dict");
+		return pickle_bad(pickle, "it adds values to something that is not a list or dict");
 	return pickle_extend(pickle, list, count);
 }
 
@@ -179,13 +179,13 @@ static int pickle_read_get(struct pickle *pickle, unsigned bytes)
 	uint64_t at;
 	int result = pickle_take_number(pickle, bytes, &at);
 	if (!result && (at >= pickle->memo_count || !pickle->memo[at]))
-		return pickle_bad(pickle, "it recalls what it has not remembered");
+		return pickle_bad(pickle, "it reads an undefined memo entry");
 	return result ? result : pickle_push_number(pickle, pickle->memo[at]);
 }
 
-/* -- the machine ----------------------------------------------------------------------------- */
+/* -- the opcodes ----------------------------------------------------------------------------- */
 
-enum { PICKLE_STOP = -1 }; /* no errno that anything here returns */
+enum { PICKLE_STOP = -1 }; /* not an errno that any function here returns */
 
 static int pickle_step_data(struct pickle *pickle, uint8_t code)
 {
@@ -221,8 +221,7 @@ static int pickle_step_data(struct pickle *pickle, uint8_t code)
 		return pickle_read_bytes(pickle, PICKLE_TEXT, 8);
 	}
 	return fault_say(pickle->fault, PICKLE_E_BAD,
-			 "at byte %llu of the pickle: the code 0x%02x, which no dataset of arrays "
-			 "needs",
+			 "at byte %llu of the pickle: the opcode 0x%02x is not supported",
 			 (unsigned long long)(pickle->at - 1), code);
 }
 
@@ -302,7 +301,7 @@ int pickle_parse(struct pickle *out, const void *bytes, size_t size,
 	out->stack_count = 0;
 	if (!result &&
 	    (size < 2 || out->bytes[0] != 0x80 || out->bytes[1] < 2 || out->bytes[1] > 5))
-		result = pickle_bad(out, "it is no pickle of the protocols 2 to 5");
+		result = pickle_bad(out, "it is not a pickle of protocol 2 to 5");
 	while (!result)
 		result = pickle_step(out);
 	if (result != PICKLE_STOP)
@@ -329,7 +328,7 @@ void pickle_deinit(struct pickle *pickle)
 	*pickle = PICKLE_NULL;
 }
 
-/* -- looking --------------------------------------------------------------------------------- */
+/* -- the result ------------------------------------------------------------------------------ */
 
 bool pickle_says(const struct pickle_value *value, const char *word)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a python-pickle holds, as far as published data sets need it: dicts, lists, tuples, whole
- * numbers, texts, bytes and arrays of NumPy, of the protocols 2 to 5. Nothing is ever executed: a
- * pickle that asks for anything but NumPy's arrays and bytes is refused. The bytes are hostile:
- * their depth costs nothing, values are limited. Pure; any thread, one at a time a pickle.
+ * Reads Python pickles, protocols 2 to 5, as far as published datasets need them: dicts, lists,
+ * tuples, integers, texts, bytes and NumPy arrays. Nothing is ever executed: a pickle that asks for
+ * anything but NumPy's arrays and bytes is refused. The bytes are hostile: there is no recursion,
+ * and the number of values is limited. Pure; any thread, one thread at a time for a pickle.
  */
 #ifndef STOKER_DATASET_ARRAYS_PICKLE_H
 #define STOKER_DATASET_ARRAYS_PICKLE_H
@@ -17,7 +17,7 @@
 #define PICKLE_VALUES_MAX 1000000u
 
 enum {
-	PICKLE_E_BAD = 1, /* the words have the offset */
+	PICKLE_E_BAD = 1, /* damaged or refused; the words have the offset */
 };
 
 enum pickle_kind {
@@ -25,7 +25,7 @@ enum pickle_kind {
 	PICKLE_BOOL,
 	PICKLE_INT,
 	PICKLE_TEXT,  /* UTF-8, unchecked */
-	PICKLE_BYTES, /* or a text of Python 2 */
+	PICKLE_BYTES, /* or a str of Python 2 */
 	PICKLE_TUPLE,
 	PICKLE_LIST,
 	PICKLE_DICT, /* keys and values in turn */
@@ -42,7 +42,7 @@ enum pickle_global {
 	PICKLE_ENCODE, /* _codecs.encode: how protocol 2 writes bytes */
 };
 
-/* Other values are named by their number in the pickle. */
+/* A value refers to others by their numbers in the pickle. */
 struct pickle_value {
 	enum pickle_kind kind;
 	union {
@@ -57,7 +57,7 @@ struct pickle_value {
 			uint64_t count, capacity;
 		} list; /* and tuple and dict */
 		struct {
-			uint32_t shape, dtype, data; /* 0 before they are known */
+			uint32_t shape, dtype, data; /* 0: not known yet */
 			bool fortran;
 		} array;
 		uint32_t dtype; /* its name */
@@ -73,22 +73,23 @@ struct pickle {
 	uint64_t stack_count, stack_capacity;
 	uint64_t *marks;
 	uint64_t mark_count, mark_capacity;
-	uint32_t *memo; /* 0: nothing there */
+	uint32_t *memo; /* 0: an undefined entry */
 	uint64_t memo_count, memo_capacity, memo_next;
-	uint8_t **encoded; /* owned: bytes that were written as a text */
+	uint8_t **encoded; /* owned: bytes that the pickle has as text */
 	uint64_t encoded_count, encoded_capacity, encoded_bytes;
 	struct fault *fault;
 };
 #define PICKLE_NULL ((struct pickle){0})
 
-/* 0, PICKLE_E_BAD or -ENOMEM; `out` is to be deinited in any case. *root_out: the one value. */
+/* 0, PICKLE_E_BAD or -ENOMEM; the caller deinits `out` also after a failure. *root_out is the value
+ * that was pickled. */
 int pickle_parse(struct pickle *out, const void *bytes, size_t size,
 		 const struct pickle_value **root_out, struct fault *fault);
 void pickle_deinit(struct pickle *pickle);
 
-/* Is it a text, or bytes, of this word? */
+/* Is it a text, or bytes, equal to `word`? */
 bool pickle_says(const struct pickle_value *value, const char *word);
-/* The value of a dict under this key, text or bytes; NULL: it has none, or is no dict. */
+/* The value of a dict under this key, text or bytes; NULL if there is none or it is not a dict. */
 const struct pickle_value *pickle_get(const struct pickle *pickle, const struct pickle_value *dict,
 				      const char *key);
 const struct pickle_value *pickle_item(const struct pickle *pickle, const struct pickle_value *list,

@@ -37,8 +37,8 @@ int pickle_push_global(struct pickle *pickle, const char *module, size_t module_
 	}
 	return fault_say(
 		pickle->fault, PICKLE_E_BAD,
-		"at byte %llu of the pickle: it asks for %s.%s, which no dataset of arrays "
-		"needs; nothing of a pickle is ever executed",
+		"at byte %llu of the pickle: it asks for %s.%s, which is not supported; nothing of "
+		"a pickle is ever executed",
 		(unsigned long long)pickle->at, quote_bytes(&first, module, module_size),
 		quote_bytes(&second, name, name_size));
 }
@@ -54,17 +54,18 @@ int pickle_pop_global(struct pickle *pickle)
 	const struct pickle_value *a = pickle_value(pickle, module),
 				  *b = pickle_value(pickle, name);
 	if (a->kind != PICKLE_TEXT || b->kind != PICKLE_TEXT)
-		return pickle_bad(pickle, "a name that is no text");
+		return pickle_bad(pickle, "a name is not a text");
 	return pickle_push_global(pickle, (const char *)a->bytes.data, a->bytes.size,
 				  (const char *)b->bytes.data, b->bytes.size);
 }
 
-/* A text of Latin-1's characters, as bytes. */
+/* Convert a text of Latin-1 characters to bytes. */
 static int pickle_encode(struct pickle *pickle, const struct pickle_value *text)
 {
 	struct pickle_value value = {.kind = PICKLE_BYTES};
 	const uint8_t *from = text->bytes.data, *end = from + text->bytes.size;
-	/* However often one text is encoded, all texts of a pickle together are no larger. */
+	/* Each text may be encoded once only: all of them together are not larger than the pickle.
+	 */
 	pickle->encoded_bytes += text->bytes.size;
 	if (pickle->encoded_bytes > pickle->size)
 		return pickle_bad(pickle, "it encodes a text more than once");
@@ -80,7 +81,7 @@ static int pickle_encode(struct pickle *pickle, const struct pickle_value *text)
 		bool two = *from >= 0x80;
 		if (two && ((*from != 0xc2 && *from != 0xc3) || from + 1 == end ||
 			    (from[1] & 0xc0) != 0x80))
-			return pickle_bad(pickle, "a text that is not Latin-1 stands for bytes");
+			return pickle_bad(pickle, "a text to be converted to bytes is not Latin-1");
 		bytes[value.bytes.size++] =
 			two ? (uint8_t)(from[0] << 6 | (from[1] & 0x3f)) : *from;
 		from += two ? 2 : 1;
@@ -88,7 +89,7 @@ static int pickle_encode(struct pickle *pickle, const struct pickle_value *text)
 	return pickle_push(pickle, value);
 }
 
-/* What a function with a name gives for a tuple of arguments; not one is called. */
+/* REDUCE: the result of a function for a tuple of arguments. */
 int pickle_reduce(struct pickle *pickle)
 {
 	uint32_t arguments, function;
@@ -100,7 +101,7 @@ int pickle_reduce(struct pickle *pickle)
 	const struct pickle_value *of = pickle_value(pickle, function);
 	const struct pickle_value *tuple = pickle_value(pickle, arguments);
 	if (of->kind != PICKLE_GLOBAL || tuple->kind != PICKLE_TUPLE)
-		return pickle_bad(pickle, "a call of what is no function");
+		return pickle_bad(pickle, "it calls something that is not a function");
 	uint64_t count = tuple->list.count;
 	const uint32_t *items = tuple->list.items;
 	if (of->global == PICKLE_RECONSTRUCT && count == 3)
@@ -122,7 +123,7 @@ int pickle_reduce(struct pickle *pickle)
 	return pickle_push(pickle, array);
 }
 
-/* The state of an array or a type: (version, shape, dtype, fortran, data). */
+/* BUILD: set the state of an array, (version, shape, dtype, fortran, data), or of a type. */
 int pickle_build(struct pickle *pickle)
 {
 	uint32_t state, object;
@@ -135,8 +136,9 @@ int pickle_build(struct pickle *pickle)
 	const struct pickle_value *tuple = pickle_value(pickle, state);
 	if (tuple->kind != PICKLE_TUPLE ||
 	    (value->kind != PICKLE_DTYPE && value->kind != PICKLE_ARRAY))
-		return pickle_bad(pickle, "a state for what is no array of NumPy");
-	if (value->kind == PICKLE_DTYPE) /* the order of bytes, and names: nothing for a uint8 */
+		return pickle_bad(pickle,
+				  "it sets the state of something that is not a NumPy array");
+	if (value->kind == PICKLE_DTYPE) /* byte order and names, which a uint8 does not have */
 		return 0;
 	const uint32_t *items = tuple->list.items;
 	if (tuple->list.count != 5)

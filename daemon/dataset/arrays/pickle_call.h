@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few calls that NumPy and Python write into a pickle to make arrays and bytes, done by hand:
- * a name is looked up in a table, and what it would give is put together. All work on the stack and
- * return 0, PICKLE_E_BAD or -ENOMEM.
+ * The few calls that NumPy and Python write into a pickle to make arrays and bytes. Nothing is
+ * called: the name is looked up in a table, and the function's result is built here. All work on
+ * the stack and return 0, PICKLE_E_BAD or -ENOMEM.
  */
 #ifndef STOKER_DATASET_ARRAYS_PICKLE_CALL_H
 #define STOKER_DATASET_ARRAYS_PICKLE_CALL_H

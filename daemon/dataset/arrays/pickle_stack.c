@@ -9,7 +9,7 @@ int pickle_bad(struct pickle *pickle, const char *why)
 {
 	fault_say(pickle->fault, PICKLE_E_BAD, "at byte %llu of the pickle: %s",
 		  (unsigned long long)pickle->at, why);
-	return PICKLE_E_BAD; /* here, where the compiler sees that it is not 0 */
+	return PICKLE_E_BAD; /* here, so that the compiler knows that it is not 0 */
 }
 
 struct pickle_value *pickle_value(const struct pickle *pickle, uint32_t number)
@@ -20,7 +20,7 @@ struct pickle_value *pickle_value(const struct pickle *pickle, uint32_t number)
 int pickle_push_number(struct pickle *pickle, uint32_t number)
 {
 	if (pickle->stack_count >= PICKLE_VALUES_MAX)
-		return pickle_bad(pickle, "more values wait than a dataset can need");
+		return pickle_bad(pickle, "the stack is larger than a dataset can need");
 	if (ARRAY_RESERVE(pickle->stack, pickle->stack_capacity, pickle->stack_count + 1))
 		return -ENOMEM;
 	pickle->stack[pickle->stack_count++] = number;
@@ -42,7 +42,7 @@ int pickle_push_kind(struct pickle *pickle, enum pickle_kind kind)
 	return pickle_push(pickle, (struct pickle_value){.kind = kind});
 }
 
-/* Values above the last mark, or all. */
+/* The values above the last mark, or all. */
 uint64_t pickle_above(const struct pickle *pickle)
 {
 	return pickle->stack_count -
@@ -91,7 +91,7 @@ int pickle_remember(struct pickle *pickle, uint64_t at)
 	if (result)
 		return result;
 	if (at >= PICKLE_VALUES_MAX)
-		return pickle_bad(pickle, "it remembers more than a dataset can need");
+		return pickle_bad(pickle, "the memo is larger than a dataset can need");
 	if (ARRAY_RESERVE(pickle->memo, pickle->memo_capacity, at + 1))
 		return -ENOMEM;
 	while (pickle->memo_count <= at)

@@ -3,7 +3,7 @@
 
 #include "base/quote.h"
 
-#define BYTES_MAX ((uint64_t)4 << 30) /* of the files, whoever may take how much */
+#define BYTES_MAX ((uint64_t)4 << 30) /* of the files, however large dataset-memory is */
 
 static const atomic_bool never;
 
@@ -26,7 +26,7 @@ int published_say(const char *path, const char *file, const char *why, struct fa
 			 quote_text(&quote, path), file ? file : "", file ? ": " : "", why);
 }
 
-/* What bundle.h returns, as a dataset's. */
+/* A condition of bundle.h as one of dataset.h. */
 static int published_result(int result)
 {
 	if (result == BUNDLE_E_CANCELLED)
@@ -51,8 +51,8 @@ int published_check(const struct bundle *bundle, const struct bundle_file *files
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!files[i].found)
-			return published_say(bundle->path, files[i].name,
-					     "there is no such file in it", fault);
+			return published_say(bundle->path, files[i].name, "the file is missing",
+					     fault);
 	}
 	return 0;
 }

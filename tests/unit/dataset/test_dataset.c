@@ -372,10 +372,10 @@ static void test_joined_refusals(void **state)
 	put("fewer/a/1.jpg", "1");
 	put("floats.tsv", "x.jpg\t1.5\n");
 	put("rows.csv", "path,label,weight\nx.jpg,1,0.5\n");
-	refuse(at("other"), "their classes are not the same");
-	refuse(at("fewer"), "their classes are not the same");
-	refuse(at("floats.tsv"), "their labels are of two types");
-	refuse(at("rows.csv"), "it has the field 'weight'");
+	refuse(at("other"), "their classes differ");
+	refuse(at("fewer"), "their classes differ");
+	refuse(at("floats.tsv"), "their labels differ in type or number");
+	refuse(at("rows.csv"), "it has the column 'weight'");
 	refuse(at("nowhere"), "No such file");
 }
 
@@ -402,7 +402,7 @@ static void test_joined_spec(void **state)
 	struct dataset_spec spec, same, other;
 	assert_int_equal(parse(&spec, &text, 1), DATASET_E_ARGUMENT);
 	assert_int_equal(parse(&spec, pairs, 2), DATASET_E_ARGUMENT);
-	assert_words("'parts' stands alone");
+	assert_words("no other key is allowed beside 'parts'");
 	assert_int_equal(parse(&spec, pairs, 1), 0);
 	assert_int_equal(parse(&same, pairs, 1), 0);
 	assert_int_equal(parse(&other, &swapped, 1), 0);
@@ -416,7 +416,7 @@ static void test_joined_spec(void **state)
 	struct value nest[] = {{.kind = VALUE_MAP, .count = 1, .pairs = pairs}, maps[0]};
 	struct pair nested = {{"parts", 5}, {.kind = VALUE_LIST, .count = 2, .items = nest}};
 	assert_int_equal(parse(&spec, &nested, 1), DATASET_E_ARGUMENT);
-	assert_words("a part has no 'parts'");
+	assert_words("a part cannot have 'parts'");
 }
 
 int main(void)

@@ -125,33 +125,34 @@ static void test_manifest_refusals(void **state)
 		{"e.txt", "", "e.txt has no samples"},
 		{"e.txt", "\n \n", "e.txt has no samples"},
 		{"e.csv", "path,label\n", "e.csv has no samples"},
-		{"x.txt", "a 1\nb\n", "x.txt:2: a path without a label"},
-		{"x.txt", "a 1\nb c.jpg 1\n",
-		 "x.txt:2: the label 'c.jpg' is no number; paths with"},
-		{"x.txt", "a 1 2\n\nb 1\n", "x.txt:3: the number of labels is 1 here and 2 in the"},
+		{"x.txt", "a 1\nb\n", "x.txt:2: the row has no label"},
+		{"x.txt", "a 1\nb c.jpg 1\n", "x.txt:2: 'c.jpg' is not a number; a path with"},
+		{"x.txt", "a 1 2\n\nb 1\n", "x.txt:3: the row has 1 labels and the first row 2"},
 		{"x.txt", "a 1\n/etc/passwd 1\n", "x.txt:2: the path is absolute"},
 		{"x.txt", "../a 1\n", "x.txt:1: the path leads out"},
 		{"x.txt", "a/../../b 1\n", "x.txt:1: the path leads out"},
 		{"x.txt", "a/./..//../b 1\n", "x.txt:1: the path leads out"},
-		{"x.txt", "a/ 1\n", "x.txt:1: the path is a folder's"},
-		{"x.txt", "a inf\n", "x.txt:1: the label 'inf' is no number"},
-		{"x.txt", "a 0x10\n", "x.txt:1: the label '0x10' is no number"},
-		{"x.txt", "a 1e\n", "x.txt:1: the label '1e' is no number"},
-		{"x.txt", "a .\n", "x.txt:1: the label '.' is no number"},
-		{"x.txt", "a 1e39\n", "x.txt:1: the label '1e39' is beyond float32"},
-		{"x.txt", "a 9223372036854775808\n", "x.txt:1: the label '9223372036854775808' is"},
-		{"x.txt", "a b\x1b[31m\n", "the label 'b\\x1b[31m' is no number"},
-		{"x.tsv", "a\t1\nb 2\n", "x.tsv:2: a path without a label"},
-		{"x.tsv", "a\t1\nb\tdog\n", "x.tsv:2: the label 'dog' is no number (field 2)"},
+		{"x.txt", "a/ 1\n", "x.txt:1: the path is a folder,"},
+		{"x.txt", "a inf\n", "x.txt:1: 'inf' is not a number"},
+		{"x.txt", "a 0x10\n", "x.txt:1: '0x10' is not a number"},
+		{"x.txt", "a 1e\n", "x.txt:1: '1e' is not a number"},
+		{"x.txt", "a .\n", "x.txt:1: '.' is not a number"},
+		{"x.txt", "a 1e39\n", "x.txt:1: the number '1e39' does not fit float32"},
+		{"x.txt", "a 9223372036854775808\n",
+		 "x.txt:1: the number '9223372036854775808' does"},
+		{"x.txt", "a b\x1b[31m\n", "'b\\x1b[31m' is not a number"},
+		{"x.tsv", "a\t1\nb 2\n", "x.tsv:2: the row has no label"},
+		{"x.tsv", "a\t1\nb\tdog\n", "x.tsv:2: 'dog' is not a number (field 2)"},
 		{"x.csv", "a,1\n", "x.csv:1: the first line must name the columns"},
-		{"x.csv", "path\na\n", "x.csv:1: the header has no label column"},
-		{"x.csv", "path,label\na,1,2\n", "x.csv:2: 3 fields, and the header has 2"},
-		{"x.csv", "path,label\na\"b,1\n", "x.csv:2: field 1: a quote in it"},
-		{"x.csv", "path,label\n\"a\"b,1\n", "x.csv:2: field 1: a quote in it"},
+		{"x.csv", "path\na\n", "x.csv:1: the header has no column besides"},
+		{"x.csv", "path,label\na,1,2\n", "x.csv:2: the row has 3 fields and the header 2"},
+		{"x.csv", "path,label\na\"b,1\n", "x.csv:2: field 1 has a quote in it"},
+		{"x.csv", "path,label\n\"a\"b,1\n", "x.csv:2: field 1 has a quote in it"},
 		{"x.csv", "path,label\n\"a\nb\",1\n\"c,2\n",
 		 "x.csv:4: a quote (\") is opened here"},
-		{"x.jsonl", "{\"path\": \"a\", \"label\": 1}\n[]\n", "x.jsonl:2: no JSON object"},
-		{"x.jsonl", "{\"path\": 1, \"label\": 1}", "x.jsonl:1: 'path' is no text"},
+		{"x.jsonl", "{\"path\": \"a\", \"label\": 1}\n[]\n",
+		 "x.jsonl:2: not a JSON object"},
+		{"x.jsonl", "{\"path\": 1, \"label\": 1}", "x.jsonl:1: 'path' is not a text"},
 		{"x.jsonl", "{\"label\": 1}", "x.jsonl:1: 'path' is missing"},
 		{"x.jsonl", "{\"path\": \"a\"}", "x.jsonl:1: 'label' is missing"},
 		{"x.jsonl", "{\"path\": \"a\", \"label\": \"1\"}", "'label' must be a number or a"},
@@ -169,7 +170,7 @@ static void test_manifest_refusals(void **state)
 	put_bytes("nul.txt", "a 1\nb\0c 1\n", 10);
 	assert_refused(at("nul.txt"), DATASET_E_OPEN, "nul.txt:2: the line has a NUL byte");
 	put("x.dat", "a 1\n");
-	assert_refused(at("x.dat"), DATASET_E_ARGUMENT, "say format =");
+	assert_refused(at("x.dat"), DATASET_E_ARGUMENT, "give format =");
 }
 
 static void test_long_lines(void **state)
@@ -248,7 +249,7 @@ static void test_manifest_root(void **state)
 	dataset_spec_deinit(&spec);
 	assert_int_equal(open_with(&dataset, at("lists/list"), "root", at("lost")),
 			 DATASET_E_ARGUMENT); /* the ending does not tell the format */
-	assert_words("lists/list is no folder of class folders, and no manifest by its name");
+	assert_words("lists/list is neither a folder nor named like a manifest");
 	put("lists/list.txt", "x 1\n");
 	assert_int_equal(open_with(&dataset, at("lists/list.txt"), "root", at("lost")),
 			 DATASET_E_OPEN);

@@ -108,9 +108,9 @@ static void test_refused(void **state)
 {
 	(void)state;
 #define REFUSE(bytes, words) refuse(bytes, sizeof(bytes) - 1, words)
-	REFUSE("", "no pickle");
-	REFUSE("(dp0\n.", "no pickle");
-	REFUSE("\x80\x06N.", "no pickle");
+	REFUSE("", "not a pickle");
+	REFUSE("(dp0\n.", "not a pickle");
+	REFUSE("\x80\x06N.", "not a pickle");
 	REFUSE("\x80\x02", "cut off");
 	REFUSE("\x80\x02U\x05"
 	       "abc.",
@@ -123,22 +123,22 @@ static void test_refused(void **state)
 	REFUSE("\x80\x02"
 	       "cnumpy",
 	       "cut off");
-	REFUSE("\x80\x02Q.", "at byte 2 of the pickle: the code 0x51");
+	REFUSE("\x80\x02Q.", "at byte 2 of the pickle: the opcode 0x51");
 	REFUSE("\x80\x02.", "missing");
 	REFUSE("\x80\x02Nt.", "mark");
-	REFUSE("\x80\x02](Nu.", "no list or dict");
-	REFUSE("\x80\x02}(Nu.", "no list or dict");
+	REFUSE("\x80\x02](Nu.", "not a list or dict");
+	REFUSE("\x80\x02}(Nu.", "not a list or dict");
 	REFUSE("\x80\x02](\x85.", "missing");
-	REFUSE("\x80\x02h\x01.", "recalls");
-	REFUSE("\x80\x02Nr\xff\xff\xff\x7f.", "remembers more");
+	REFUSE("\x80\x02h\x01.", "undefined memo entry");
+	REFUSE("\x80\x02Nr\xff\xff\xff\x7f.", "the memo is larger");
 	REFUSE("\x80\x02\x8a\x09"
 	       "123456789.",
 	       "64 bits");
-	REFUSE("\x80\x02N)R.", "no function");
+	REFUSE("\x80\x02N)R.", "not a function");
 	REFUSE("\x80\x02"
 	       "cnumpy\ndtype\n)R.",
 	       "arguments");
-	REFUSE("\x80\x02]Nb.", "no array");
+	REFUSE("\x80\x02]Nb.", "not a NumPy array");
 	REFUSE("\x80\x02"
 	       "c_codecs\nencode\nX\x02\x00\x00\x00\xc4\x80X\x06\x00\x00\x00latin1\x86R.",
 	       "not Latin-1");
