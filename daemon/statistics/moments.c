@@ -9,7 +9,7 @@
 #include "base/cpu.h"
 
 #define BLOCK 256 /* samples: their products' sums fit into 32 bits */
-#define TILE 32	  /* numbers by numbers, between two turns at the lock */
+#define TILE 32	  /* of the products, TILE x TILE are added under one lock */
 
 struct moments {
 	uint32_t length, terms; /* of `sums` and `squares` */
@@ -20,8 +20,8 @@ struct moments {
 	uint64_t samples;
 	uint64_t *sums, *squares;
 	int64_t *products;
-	uint8_t *block; /* BLOCK samples; NULL: the next one begins it */
-	unsigned count; /* of them are there */
+	uint8_t *block; /* room for BLOCK samples; NULL: the next sample allocates it */
+	unsigned count; /* samples in it */
 };
 
 uint64_t moments_bytes(uint32_t length, enum moments_of of)
@@ -68,7 +68,7 @@ void moments_free(struct moments *moments)
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Rows [i, i + TILE) by rows [j, j + TILE); each has BLOCK numbers. */
+/* The products of rows [i, i + TILE) and [j, j + TILE); each row has BLOCK numbers. */
 INLINE void multiply(const int16_t *rows, uint32_t i, uint32_t j, uint32_t length,
 		     int32_t tile[TILE][TILE])
 {
@@ -84,7 +84,7 @@ INLINE void multiply(const int16_t *rows, uint32_t i, uint32_t j, uint32_t lengt
 	}
 }
 
-/* Whole numbers: all instruction sets give the same. */
+/* Integers: all instruction sets give the same result. */
 static void multiply_plain(const int16_t *rows, uint32_t i, uint32_t j, uint32_t length,
 			   int32_t tile[TILE][TILE])
 {
@@ -114,8 +114,8 @@ static void add_tile(struct moments *moments, uint32_t i, uint32_t j, int32_t ti
 	pthread_mutex_unlock(&moments->lock);
 }
 
-/* Each number of all samples side by side; there are zeros for samples that are not there. */
-static int16_t *turn_block(const uint8_t *block, unsigned count, uint32_t length)
+/* Transpose: a row holds one number of all samples, padded with zeros to BLOCK. NULL: no memory. */
+static int16_t *transpose_block(const uint8_t *block, unsigned count, uint32_t length)
 {
 	int16_t *rows = calloc((size_t)length * BLOCK, sizeof(*rows));
 	for (unsigned k = 0; rows && k < count; k++)
@@ -128,7 +128,7 @@ static int add_block(struct moments *moments, const uint8_t *block, unsigned cou
 {
 	const uint32_t length = moments->length;
 	int32_t tile[TILE][TILE];
-	int16_t *rows = turn_block(block, count, length);
+	int16_t *rows = transpose_block(block, count, length);
 	if (!rows)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < length; i += TILE) {
@@ -144,7 +144,7 @@ static int add_block(struct moments *moments, const uint8_t *block, unsigned cou
 	return 0;
 }
 
-/* With the lock held. A block that is full is the caller's. */
+/* With the lock held. A full block becomes the caller's. */
 static int keep_sample(struct moments *moments, const uint8_t *numbers, uint8_t **full_out)
 {
 	const uint32_t length = moments->length;

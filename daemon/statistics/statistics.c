@@ -38,8 +38,8 @@ int statistics_name(char out[STATISTICS_NAME_MAX + 1], const char *text, size_t 
 		good = text[i] && strchr(allowed, text[i]);
 	if (!good)
 		return fault_say(fault, STATISTICS_E_NAME,
-				 "a name of statistics has 1 to %d letters, digits and any of "
-				 "._- and does not begin with a point",
+				 "the name of statistics must be 1 to %d letters, digits, '.', '_' "
+				 "and '-', and must not begin with a '.'",
 				 STATISTICS_NAME_MAX);
 	memcpy(out, text, size);
 	out[size] = '\0';
@@ -52,11 +52,11 @@ int statistics_check(const struct statistics_plan *plan, struct fault *fault)
 	uint64_t most = plan->whitens ? MOMENTS_PRODUCTS_MAX : NUMBERS_MAX;
 	if ((plan->per_pixel || plan->whitens) && length > most)
 		return fault_say(fault, STATISTICS_E_LIMIT,
-				 "pictures of %u x %u have %llu numbers; %s: put a smaller "
+				 "pictures of %u x %u have %llu numbers, and %s: put a smaller "
 				 "Resize into the transforms",
 				 plan->width, plan->height, (unsigned long long)length,
-				 plan->whitens ? "3072 (32 x 32 x 3) can be whitened at most"
-					       : "4194304 can have a mean of their own at most");
+				 plan->whitens ? "whitening takes at most 3072 (32 x 32 x 3)"
+					       : "means per pixel take at most 4194304");
 	return 0;
 }
 
@@ -74,7 +74,7 @@ uint64_t statistics_bytes(const struct statistics_plan *plan)
 	       (plan->whitens ? whiten_bytes(length) : 0) + sizeof(float) * count_of(plan);
 }
 
-/* Of `n` numbers with this sum and this sum of squares; nothing is rounded before the end. */
+/* Mean and standard deviation of `n` numbers with these sums. Only the result is rounded. */
 static double mean_of(uint64_t n, uint64_t sum)
 {
 	return (double)sum / (double)n;
@@ -117,14 +117,14 @@ static void make_pixels(struct statistics *statistics, const struct moments *mom
 	}
 }
 
-/* What is taken away before: as for featurewise_center. Of bytes, before they are rescaled. */
+/* The mean that is subtracted from number `i`, as by featurewise_center, before rescaling. */
 static double centre_of(const struct statistics *statistics, const uint64_t *sums, uint32_t i)
 {
 	return statistics->plan.per_pixel ? mean_of(statistics->samples, sums[i])
 					  : statistics->mean[i % 3] / statistics->plan.rescale;
 }
 
-/* In the place of the products: the mean of the products of centred numbers. */
+/* Replace the products by the covariance: the mean of the products of centred numbers. */
 static double *make_covariance(const struct statistics *statistics, struct moments *moments)
 {
 	const uint32_t length = length_of(&statistics->plan);
@@ -139,7 +139,7 @@ static double *make_covariance(const struct statistics *statistics, struct momen
 			size_t at = (size_t)i * length + j;
 			int64_t product;
 			memcpy(&product, &products[at], sizeof(product));
-			/* n * product - sum * sum is exact, and so is what has no correlation. */
+			/* n * product - sum * sum is exact: no correlation gives exactly 0. */
 			wide spread = (wide)product * (int64_t)n - (wide)sums[i] * (int64_t)sums[j];
 			double value = (double)spread / ((double)n * (double)n) +
 				       (mean - centre) * (other - centre_of(statistics, sums, j));
@@ -163,7 +163,7 @@ static int make_numbers(struct statistics *statistics, struct moments *moments, 
 			    statistics->numbers + (plan->per_pixel ? 2 * length : 0));
 	if (r > 0)
 		return fault_say(fault, STATISTICS_E_NONE,
-				 "there is nothing to whiten: all samples are the same");
+				 "there is nothing to whiten: all samples are equal");
 	return r;
 }
 
@@ -187,7 +187,7 @@ static int make_digest(struct statistics *statistics)
 	return 0;
 }
 
-/* Without what it is about. */
+/* Memory for what a plan describes; NULL: none. */
 static struct statistics *statistics_alloc(const struct statistics_plan *plan)
 {
 	struct statistics *statistics = calloc(1, sizeof(*statistics));
@@ -196,7 +196,7 @@ static struct statistics *statistics_alloc(const struct statistics_plan *plan)
 	statistics->users = 1;
 	statistics->plan = *plan;
 	statistics->count = count_of(plan);
-	statistics->numbers = malloc(sizeof(float) * (statistics->count + 1)); /* never of 0 */
+	statistics->numbers = malloc(sizeof(float) * (statistics->count + 1)); /* never 0 bytes */
 	if (!statistics->numbers) {
 		statistics_put(statistics);
 		return NULL;
@@ -213,7 +213,7 @@ int statistics_new(struct statistics **out, const struct statistics_plan *plan,
 	statistics->samples = moments_samples(moments);
 	int r = moments_end(moments);
 	if (r == 0 && statistics->samples == 0)
-		r = fault_say(fault, STATISTICS_E_NONE, "no sample of it can be read");
+		r = fault_say(fault, STATISTICS_E_NONE, "no sample of the dataset can be read");
 	if (r == 0)
 		r = make_numbers(statistics, moments, fault);
 	if (r == 0)
@@ -263,7 +263,7 @@ struct header {
 	double rescale, epsilon;
 	uint64_t samples, count;
 	double mean[3], std[3];
-	struct digest sum; /* of what is before */
+	struct digest sum; /* checksum of the members above */
 };
 
 _Static_assert(sizeof(struct header) == 240, "no holes");
@@ -336,11 +336,11 @@ static int check_header(const struct header *header, const struct digest *finger
 	if (memcmp(header->magic, MAGIC, sizeof(header->magic)) != 0 ||
 	    header->version != VERSION || header->order != ORDER)
 		return fault_say(fault, STATISTICS_E_FILE,
-				 "another version or another machine wrote it");
+				 "it was written by another version or another machine");
 	if (!digest_equal(&sum, &header->sum) || !memchr(header->name, 0, sizeof(header->name)))
 		return fault_say(fault, STATISTICS_E_FILE, "its header is damaged");
 	if (!digest_equal(&header->fingerprint, fingerprint))
-		return fault_say(fault, STATISTICS_E_FILE, "it is of another dataset");
+		return fault_say(fault, STATISTICS_E_FILE, "it belongs to another dataset");
 	*plan = (struct statistics_plan){
 		.fingerprint = header->fingerprint,
 		.pictures = header->pictures,
@@ -360,7 +360,8 @@ static int check_header(const struct header *header, const struct digest *finger
 		return STATISTICS_E_FILE;
 	if (header->count != count_of(plan) ||
 	    bytes != sizeof(*header) + sizeof(float) * header->count)
-		return fault_say(fault, STATISTICS_E_FILE, "it has not the size that it says");
+		return fault_say(fault, STATISTICS_E_FILE,
+				 "the size of the file differs from its header");
 	return 0;
 }
 
@@ -371,7 +372,7 @@ int statistics_read(struct statistics **out, int fd, const struct digest *finger
 	struct statistics_plan plan;
 	struct stat stat;
 	if (fstat(fd, &stat) < 0 || read_all(fd, &header, sizeof(header)) < 0)
-		return fault_say(fault, STATISTICS_E_FILE, "it is cut short");
+		return fault_say(fault, STATISTICS_E_FILE, "the file is cut short");
 	int r = check_header(&header, fingerprint, (uint64_t)stat.st_size, &plan, fault);
 	if (r)
 		return r;
@@ -382,7 +383,7 @@ int statistics_read(struct statistics **out, int fd, const struct digest *finger
 	memcpy(statistics->mean, header.mean, sizeof(header.mean));
 	memcpy(statistics->std, header.std, sizeof(header.std));
 	if (read_all(fd, statistics->numbers, sizeof(float) * statistics->count) < 0)
-		r = fault_say(fault, STATISTICS_E_FILE, "it is cut short");
+		r = fault_say(fault, STATISTICS_E_FILE, "the file is cut short");
 	else
 		r = make_digest(statistics);
 	if (r == 0 && !digest_equal(&statistics->digest, &header.digest))

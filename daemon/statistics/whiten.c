@@ -9,19 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRIP 1024 /* sums at a time, which stay near */
+#define STRIP 1024 /* sums at a time, which stay in the cache */
 
 uint64_t whiten_bytes(uint32_t size)
 {
-	/* dsyevd's own, and the product. */
+	/* dsyevd's workspace, and the product. */
 	return sizeof(double) * (2 * (uint64_t)size * size + 8 * (uint64_t)size) +
 	       sizeof(float) * (uint64_t)size * size;
 }
 
-/*
- * Columns (of `vectors`, by rising values) that count, each times the root of its weight; the first
- * of them.
- */
+/* Multiply each eigenvector, a column of `vectors` in the order of rising eigenvalues, by the root
+ * of its weight. Returns the first one whose eigenvalue is not zero up to rounding; only those from
+ * it on are multiplied. */
 static uint32_t weigh(double *vectors, const double *values, uint32_t size, uint64_t samples,
 		      double scale, double epsilon)
 {
@@ -63,7 +62,7 @@ int whiten_make(double *covariance, uint32_t size, uint64_t samples, double scal
 	double *values = malloc(sizeof(*values) * size);
 	if (!values)
 		return -ENOMEM;
-	/* Its upper triangle by columns is ours by rows. */
+	/* LAPACK's upper triangle by columns is our lower one by rows. */
 	int r = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', n, covariance, n, values);
 	if (r == LAPACK_WORK_MEMORY_ERROR)
 		r = -ENOMEM;

@@ -17,14 +17,15 @@ int field_choice_parse(struct field_choice *out, const struct value *names, bool
 		return fault_say(fault, FIELD_E_CHOICE, "fields must be a list of names, not a %s",
 				 value_kind_name(names->kind));
 	if (names->count > SEGMENT_FIELDS_MAX)
-		return fault_say(fault, FIELD_E_CHOICE, "fields: %u are more than %d", names->count,
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "fields: %u names are more than the limit of %d", names->count,
 				 SEGMENT_FIELDS_MAX);
 	out->some = true;
 	for (uint32_t i = 0; i < names->count; i++) {
 		const struct value *name = &names->items[i];
 		if (name->kind != VALUE_TEXT)
 			return fault_say(fault, FIELD_E_CHOICE,
-					 "fields must be a list of names, not of a %s",
+					 "fields must be a list of names; one entry is a %s",
 					 value_kind_name(name->kind));
 		if (name->text.size == 0 || name->text.size >= COLUMN_NAME_MAX)
 			return fault_say(fault, FIELD_E_CHOICE,
@@ -42,11 +43,11 @@ int field_choice_views(struct field_choice *choice, uint32_t views, const struct
 	choice->views = views > 1 ? views : own;
 	if (choice->views % own != 0)
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "views: %u is no multiple of the %u that the transforms make: "
+				 "views: %u is not a multiple of the %u that the transforms make: "
 				 "FiveCrop makes 5 and TenCrop 10",
 				 views, own);
 	if (choice->views > 1 && pipeline_drafts(pipeline))
-		return fault_say(fault, FIELD_E_CHOICE, "views and draft do not go together%s",
+		return fault_say(fault, FIELD_E_CHOICE, "views and draft cannot be combined%s",
 				 own > 1 ? ": FiveCrop and TenCrop make views" : "");
 	return 0;
 }
@@ -71,7 +72,7 @@ static void field_add(struct fields *fields, const char *name, const char *dtype
 		field->shape[i] = shape[i];
 }
 
-/* One that there is of each view. */
+/* Add a field that has an array for each view. */
 static void field_add_views(struct fields *fields, const char *name, const char *dtype,
 			    uint32_t dims, const uint32_t *shape, size_t bytes)
 {
@@ -99,10 +100,11 @@ static int fields_add_label(struct fields *fields, const struct dataset *dataset
 		return 0;
 	}
 	if (classes == 0 || classes > UINT32_MAX / sizeof(float))
-		return fault_say(fault, FIELD_E_CHOICE,
-				 "%s needs classes, and the labels of this dataset are numbers: an "
-				 "image folder has classes",
-				 fields->mixes ? pipeline_bars(pipeline) : "one_hot");
+		return fault_say(
+			fault, FIELD_E_CHOICE,
+			"%s needs classes, but the labels of this dataset are numbers: use "
+			"an image folder or another dataset with classes",
+			fields->mixes ? pipeline_bars(pipeline) : "one_hot");
 	fields->classes = (uint32_t)classes;
 	field_add(fields, "label", "float32", 1, &fields->classes, classes * sizeof(float));
 	return 0;
@@ -113,9 +115,9 @@ static int fields_add_column(struct fields *fields, const struct column *column,
 {
 	if (column->kind != COLUMN_NUMBERS && pipeline_bars(pipeline))
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "fields: '%s' cannot go through %s: say which fields you want, "
+				 "fields: %s cannot transform '%s': list the fields that you want, "
 				 "without it",
-				 column->name, pipeline_bars(pipeline));
+				 pipeline_bars(pipeline), column->name);
 	fields->columns[fields->count] = number;
 	if (column->kind == COLUMN_MASK) {
 		uint32_t size[2];
@@ -154,7 +156,7 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 	fields->mixes = pipeline_mixes(pipeline);
 	if (fields->mixes && fields->views > 1)
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "views and a batch transform (MixUp, CutMix) do not go together");
+				 "views and a batch transform (MixUp, CutMix) cannot be combined");
 	int r = fields_add_label(fields, dataset, pipeline, choice->one_hot || fields->mixes,
 				 fault);
 	if (r)
@@ -166,7 +168,7 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 	for (unsigned i = 0; i < choice->count && r == 0; i++)
 		if (!fields_have(fields, choice->names[i]))
 			return fault_say(fault, FIELD_E_CHOICE,
-					 "fields: the dataset has no '%s' beside image, label and "
+					 "fields: the dataset has no '%s' besides image, label and "
 					 "index",
 					 quote_text(&quote, choice->names[i]));
 	return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of a stream: the arrays that are written of each sample, in the order in which they
- * lie in a ring: image, label, index, then what else the dataset has, in its order. Plain data,
- * made once for a stream and read by all workers. Knows no ring and no job.
+ * The fields of a stream: the arrays that each sample has in a ring, in their order there: image,
+ * label, index, then the dataset's other columns. Plain data, made once for a stream and read by
+ * all workers. Knows no ring and no job.
  */
 #ifndef STOKER_WORK_FIELD_H
 #define STOKER_WORK_FIELD_H
@@ -17,14 +17,14 @@
 #include "proto/value.h"
 #include "transform/pipeline.h"
 
-/* The first ones, which every stream has. */
+/* The first fields, which every stream has. */
 enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_FURTHER };
 
 /* What a client asked for. */
 struct field_choice {
 	uint32_t views; /* of a sample */
 	bool one_hot;	/* the label as a vector of the classes */
-	bool some;	/* of the dataset's further fields only those of `names` */
+	bool some;	/* of the further fields only those in `names`; else all */
 	unsigned count;
 	char names[SEGMENT_FIELDS_MAX][COLUMN_NAME_MAX];
 };
@@ -38,24 +38,25 @@ struct field {
 struct fields {
 	uint32_t count;
 	struct field field[SEGMENT_FIELDS_MAX];
-	uint32_t classes;		      /* of a label that is a vector; 0: it is none */
-	unsigned columns[SEGMENT_FIELDS_MAX]; /* of the dataset, from FIELD_FURTHER on */
-	uint32_t mask;			      /* which field is the mask; 0: there is none */
-	bool mixes;			      /* each with the other one of its pair */
-	uint32_t views; /* of a sample: image, mask, boxes and points have so many, one by one */
+	uint32_t classes;		      /* of a one-hot label; 0: it is not one-hot */
+	unsigned columns[SEGMENT_FIELDS_MAX]; /* the dataset's column, from FIELD_FURTHER on */
+	uint32_t mask;			      /* the field that is the mask; 0: there is none */
+	bool mixes;			      /* each sample is mixed with a partner */
+	uint32_t views; /* of a sample; image, mask, boxes and points have one for each view */
 };
 
 enum {
-	FIELD_E_CHOICE = 1, /* the words say what is wrong */
+	FIELD_E_CHOICE = 1, /* the choice is wrong or does not fit; the words say why */
 };
 
 /* `names`: nil, or a list of texts. 0 or FIELD_E_CHOICE. */
 int field_choice_parse(struct field_choice *out, const struct value *names, bool one_hot,
 		       struct fault *fault);
-/* As many as are asked for; 1 or the pipeline's own: those. 0 or FIELD_E_CHOICE. */
+/* Set the number of views: `views`, or as many as the pipeline makes if that is 1. 0 or
+ * FIELD_E_CHOICE. */
 int field_choice_views(struct field_choice *choice, uint32_t views, const struct pipeline *pipeline,
 		       struct fault *fault);
-/* All bytes of `fields` are set. 0, or FIELD_E_CHOICE where the dataset has not what was chosen. */
+/* Sets all bytes of `fields`. 0, or FIELD_E_CHOICE if the choice does not fit the dataset. */
 int fields_init(struct fields *fields, const struct dataset *dataset,
 		const struct pipeline *pipeline, const struct field_choice *choice,
 		struct fault *fault);

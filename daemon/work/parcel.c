@@ -27,7 +27,8 @@ struct job *parcel_claim(struct parcel *parcel)
 {
 	uint64_t state = atomic_load(&parcel->state);
 	while (claimed_of(state) < count_of(state)) {
-		/* It may be one of the next filling already; then the state is another, too. */
+		/* If the parcel was filled anew meanwhile, the state differs and the exchange
+		 * fails. */
 		struct job *job = atomic_load_explicit(&parcel->jobs[claimed_of(state)],
 						       memory_order_relaxed);
 		if (atomic_compare_exchange_weak(&parcel->state, &state, state + (1u << 16)))

@@ -14,7 +14,7 @@
 #include "work/parcel.h"
 #include "work/sample.h"
 
-#define PARCEL_NS 300000 /* work worth a turn at the lock */
+#define PARCEL_NS 300000 /* work that is worth taking the lock */
 
 struct queue {
 	struct job *first, **end;
@@ -56,8 +56,7 @@ static struct job *queue_take(struct queue *queue)
 	return list;
 }
 
-/* Move what belongs to `owner`, or has kin that does (NULL: everything), from `queue` to the end of
- * `to`. */
+/* Move the chains with a job of `owner` (NULL: all chains) from `queue` to the end of `to`. */
 static void queue_move(struct queue *queue, const void *owner, struct queue *to)
 {
 	struct job *job = queue_take(queue);
@@ -80,27 +79,27 @@ enum thread_state { THREAD_IDLE, THREAD_RUNNING, THREAD_ENDED };
 struct thread {
 	struct pool *pool;
 	enum role role;
-	unsigned number; /* ends when the wanted number of its role is not above it */
+	unsigned number; /* it ends once `number` threads or fewer of its role are wanted */
 	enum thread_state state;
 	pthread_t handle;
-	struct sample_kit kit;	 /* a worker's own */
-	struct parcel parcel;	 /* a worker's; others may take from it */
-	const struct job *reads; /* a fetcher's: what it reads, or NULL ... */
-	uint64_t reads_since_ns; /* ... since then; both under the pool's lock */
+	struct sample_kit kit;	 /* of a worker */
+	struct parcel parcel;	 /* of a worker; others may claim jobs from it */
+	const struct job *reads; /* of a fetcher: the job that it reads for, or NULL ... */
+	uint64_t reads_since_ns; /* ... since when; both under the pool's lock */
 };
 
 struct pool {
 	pthread_mutex_t lock;
-	pthread_cond_t work[ROLE_COUNT]; /* something to do, or somebody to end */
+	pthread_cond_t work[ROLE_COUNT]; /* there is a job, or a thread shall end */
 	struct queue todo[ROLE_COUNT];
 	unsigned wanted[ROLE_COUNT], asleep[ROLE_COUNT];
-	unsigned most[ROLE_COUNT];	    /* threads that ever were wanted at a time */
+	unsigned most[ROLE_COUNT];	    /* the largest number that was ever wanted */
 	struct thread *threads[ROLE_COUNT]; /* POOL_THREADS_MAX of each; [i].number == i */
 	struct pool_config config;
 
 	_Atomic(struct job *) done; /* newest first */
-	atomic_uint untaken;	    /* how many were put there since the loop took them */
-	atomic_uint patience;	    /* at how many of them the loop is woken */
+	atomic_uint untaken;	    /* jobs that were finished since the loop took them */
+	atomic_uint wake_threshold; /* the loop is woken when there are this many */
 };
 
 static void pool_finish(struct pool *pool, struct job *job)
@@ -108,20 +107,20 @@ static void pool_finish(struct pool *pool, struct job *job)
 	job->next = atomic_load(&pool->done);
 	while (!atomic_compare_exchange_weak(&pool->done, &job->next, job))
 		;
-	if (atomic_fetch_add(&pool->untaken, 1) + 1 >= atomic_load(&pool->patience))
+	if (atomic_fetch_add(&pool->untaken, 1) + 1 >= atomic_load(&pool->wake_threshold))
 		pool->config.wake(pool->config.wake_context);
 }
 
 /* --- with the lock held --- */
 
-/* One more thread is woken for what is there, if one sleeps; it does the same for the next. */
-static void pool_rouse(struct pool *pool, enum role role)
+/* Wake one sleeping thread, if there is one. It wakes the next one if there are more jobs. */
+static void pool_wake_thread(struct pool *pool, enum role role)
 {
 	if (pool->asleep[role])
 		pthread_cond_signal(&pool->work[role]);
 }
 
-/* As many jobs as are worth a turn at the lock, but no more than the thread's share of them. */
+/* As many jobs as are worth taking the lock, but not more than this thread's share of them. */
 static struct job *worker_take_parcel(struct thread *thread)
 {
 	struct pool *pool = thread->pool;
@@ -138,7 +137,7 @@ static struct job *worker_take_parcel(struct thread *thread)
 	if (count)
 		parcel_fill(&thread->parcel, jobs, count);
 	if (count || queue->count)
-		pool_rouse(pool, ROLE_WORKER);
+		pool_wake_thread(pool, ROLE_WORKER);
 	return first;
 }
 
@@ -149,7 +148,7 @@ static struct job *worker_take_from_others(struct thread *thread)
 	for (unsigned i = 0; i < pool->most[ROLE_WORKER] && !job; i++)
 		job = parcel_claim(&pool->threads[ROLE_WORKER][i].parcel);
 	if (job)
-		pool_rouse(pool, ROLE_WORKER);
+		pool_wake_thread(pool, ROLE_WORKER);
 	return job;
 }
 
@@ -163,12 +162,12 @@ static struct job *fetcher_take(struct thread *thread)
 {
 	struct pool *pool = thread->pool;
 	struct job *job = queue_pop(&pool->todo[ROLE_FETCHER]);
-	if (pool->todo[ROLE_FETCHER].first) /* this one may have to wait for storage */
-		pool_rouse(pool, ROLE_FETCHER);
+	if (pool->todo[ROLE_FETCHER].first) /* this thread may wait for storage */
+		pool_wake_thread(pool, ROLE_FETCHER);
 	return job;
 }
 
-/* The next job for this thread; NULL when it has to end (and then it is ENDED already). */
+/* The next job for this thread, or NULL: then its state is ENDED and it must end. */
 static struct job *thread_wait(struct thread *thread)
 {
 	struct pool *pool = thread->pool;
@@ -182,7 +181,7 @@ static struct job *thread_wait(struct thread *thread)
 		pool->asleep[thread->role]--;
 	}
 	thread->state = THREAD_ENDED;
-	pool_rouse(pool, thread->role); /* it may have been woken for a job */
+	pool_wake_thread(pool, thread->role); /* this wake-up may have been for a job */
 	return NULL;
 }
 
@@ -216,7 +215,7 @@ static void fetcher_run(struct thread *thread)
 		pthread_mutex_lock(&pool->lock);
 		thread->reads = NULL;
 		queue_push(&pool->todo[ROLE_WORKER], job);
-		pool_rouse(pool, ROLE_WORKER);
+		pool_wake_thread(pool, ROLE_WORKER);
 	}
 	pthread_mutex_unlock(&pool->lock);
 }
@@ -229,11 +228,11 @@ static void *thread_run(void *argument)
 	bool worker = thread->role == ROLE_WORKER;
 	snprintf(name, sizeof(name), worker ? "work-%u" : "fetch-%u", thread->number);
 	pthread_setname_np(pthread_self(), name);
-	/* On Linux a thread has its own niceness; where it cannot be had, all are equal. */
+	/* On Linux each thread has its own niceness. If it cannot be set, all stay equal. */
 	if (worker && setpriority(PRIO_PROCESS, (id_t)gettid(), config->nice) < 0)
 		errno = 0;
 	if (config->cpus && sched_setaffinity(0, config->cpus_bytes, config->cpus) < 0)
-		errno = 0; /* they have been taken from the process meanwhile */
+		errno = 0; /* the process may no longer use these processors */
 	if (worker)
 		worker_run(thread);
 	else
@@ -253,7 +252,7 @@ static int thread_start(struct thread *thread)
 	int r = thread->role == ROLE_WORKER ? sample_kit_init(&thread->kit) : 0;
 	if (r < 0)
 		return r;
-	/* Signals are the loop's. */
+	/* Only the loop thread receives signals. */
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -285,8 +284,8 @@ static void pool_want(struct pool *pool, enum role role, unsigned wanted)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Bring one role to its wanted number. A thread that was told to end and has not yet looked simply
- * goes on; one that has ended is joined and started anew. */
+/* Start and join threads of one role until as many run as are wanted. A thread that was told to end
+ * but has not noticed goes on; one that has ended is joined and started again. */
 static int pool_settle(struct pool *pool, enum role role, unsigned wanted)
 {
 	pool_want(pool, role, wanted);
@@ -312,7 +311,7 @@ int pool_new(struct pool **out, const struct pool_config *config)
 		return -ENOMEM;
 	pool->config = *config;
 	pthread_mutex_init(&pool->lock, NULL); /* neither can fail on Linux */
-	atomic_init(&pool->patience, 1);
+	atomic_init(&pool->wake_threshold, 1);
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		pthread_cond_init(&pool->work[role], NULL);
 		queue_init(&pool->todo[role]);
@@ -360,8 +359,8 @@ int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers)
 	return r;
 }
 
-/* What this thread reads if it has for longer than that: nobody but the loop, which asks, ends the
- * job, however soon the bytes come. */
+/* The job that this thread reads for, if for longer than `limit_ns`. It stays valid for the caller,
+ * the loop thread, because nobody else frees jobs. */
 static const struct job *thread_stuck(struct thread *thread, uint64_t limit_ns, uint64_t *ns_out)
 {
 	pthread_mutex_lock(&thread->pool->lock);
@@ -397,7 +396,7 @@ void pool_submit(struct pool *pool, struct job *list)
 	}
 	for (int role = 0; role < ROLE_COUNT; role++)
 		if (pool->todo[role].first)
-			pool_rouse(pool, (enum role)role);
+			pool_wake_thread(pool, (enum role)role);
 	pthread_mutex_unlock(&pool->lock);
 }
 
@@ -425,9 +424,9 @@ struct job *pool_take(struct pool *pool)
 	return list;
 }
 
-void pool_wait(struct pool *pool, unsigned jobs)
+void pool_wake_at(struct pool *pool, unsigned jobs)
 {
-	atomic_store(&pool->patience, jobs);
-	if (atomic_load(&pool->untaken) >= jobs) /* done before they knew of it */
+	atomic_store(&pool->wake_threshold, jobs);
+	if (atomic_load(&pool->untaken) >= jobs) /* finished before the threshold was set */
 		pool->config.wake(pool->config.wake_context);
 }

@@ -82,7 +82,7 @@ static enum job_outcome sample_read(struct job *job, uint64_t sample)
 					    &job->stamp, &job->fault));
 }
 
-/* The mask, if one of the kin wants it. */
+/* Read the mask's file, if a job of the chain has that field. */
 static void sample_read_mask(struct job *job, uint64_t sample)
 {
 	const struct job *who = job;
@@ -94,7 +94,8 @@ static void sample_read_mask(struct job *job, uint64_t sample)
 					  &job->mask, &job->mask_fault));
 }
 
-/* The file of what it is mixed with, if one of the kin is. All have the same one. */
+/* Read the mix partner's file, if a job of the chain is mixed. All of them have the same partner.
+ */
 static void sample_read_partner(struct job *job)
 {
 	const struct job *who = job;
@@ -107,8 +108,8 @@ static void sample_read_partner(struct job *job)
 				     &job->partner_stamp, &job->partner_fault));
 }
 
-/* One outcome for a job and all its kin. */
-static void sample_spread(struct job *job)
+/* Set the first job's outcome for the whole chain. */
+static void sample_spread_outcome(struct job *job)
 {
 	job->shared = false;
 	for (struct job *sharer = job->sharer; sharer; sharer = sharer->sharer) {
@@ -130,14 +131,14 @@ static struct rect rect_around(struct rect a, struct rect b)
 	return around;
 }
 
-/* A picture's size, and whether it can be decoded smaller. */
+/* A picture's size, and whether it can be decoded at a smaller scale. */
 struct original {
 	uint64_t sample;
 	int32_t width, height;
 	bool shrinks;
 };
 
-/* What one job needs of a picture, decoded at 1/scale of its size. */
+/* The part of a picture, decoded at 1/scale of its size, that a job needs. */
 struct need {
 	struct rect part;
 	unsigned scale;
@@ -154,14 +155,14 @@ static enum job_outcome sample_plan(struct job *job, uint32_t view, const struct
 	int r = pipeline_draw(pipeline, &key, original->width, original->height, *scratch,
 			      &out->part, &job->fault);
 	if (r == 0)
-		fill_places(job, original->sample, view, *scratch);
+		write_annotations(job, original->sample, view, *scratch);
 	if (r == 0 && original->shrinks)
 		r = pipeline_draft(pipeline, *scratch, original->width, original->height,
 				   &out->part, &out->scale, &job->fault);
 	return sample_outcome_of_pipeline(r);
 }
 
-/* Both; scale 0 where they want different ones. */
+/* Extend `all` to contain `one`; scale 0 if their scales differ. */
 static void need_add(struct need *all, const struct need *one)
 {
 	all->part = rect_around(all->part, one->part);
@@ -169,7 +170,7 @@ static void need_add(struct need *all, const struct need *one)
 		all->scale = 0;
 }
 
-/* What all views of a job need. What is drawn is left for a job of one view only. */
+/* What all views of a job need. With one view only, its draw stays in `scratch`. */
 static enum job_outcome sample_plan_views(struct job *job, const struct original *original,
 					  struct pipeline_scratch **scratch, struct need *out)
 {
@@ -200,7 +201,7 @@ static enum job_outcome sample_apply(struct job *job, uint32_t view, const struc
 	return sample_outcome_of_pipeline(pipeline_apply(pipeline, image, scratch, out));
 }
 
-/* What serves all jobs that could be planned; false if they want different scales. */
+/* The part that all planned jobs need together; false if their scales differ. */
 static bool needs_join(const struct job *job, const struct need *needs, struct need *out)
 {
 	bool any = false;
@@ -216,7 +217,7 @@ static bool needs_join(const struct job *job, const struct need *needs, struct n
 	return any && out->scale != 0;
 }
 
-/* One job's pictures: of `shared`, or, if it is NULL, each of a decode of its own. */
+/* Make one job's pictures from `shared`, or, if that is NULL, from a decode for each view. */
 static void sample_make_views(struct job *job, const struct original *original,
 			      const struct image *shared, struct need need, struct sample_kit *kit,
 			      struct pipeline_scratch **scratch, uint64_t *transform_ns)
@@ -224,7 +225,7 @@ static void sample_make_views(struct job *job, const struct original *original,
 	uint32_t views = job->recipe->fields.views;
 	struct image own;
 	for (uint32_t view = 0; view < views && job->outcome == JOB_DONE; view++) {
-		if (views > 1) /* drawn before for what it needs; one scratch holds one draw */
+		if (views > 1) /* draw again: the scratch holds one draw only */
 			job->outcome = sample_plan(job, view, original, scratch, &need);
 		if (job->outcome == JOB_DONE && !shared)
 			job->outcome = sample_outcome_of_decode(
@@ -236,8 +237,8 @@ static void sample_make_views(struct job *job, const struct original *original,
 	}
 }
 
-/* The picture begun -> each one's image, from one decode of all that they need; unless that fails,
- * for then each has the right to what its own part alone gives. */
+/* Make the images of a chain from one decode of the part that all need together. If that decode
+ * fails, each job decodes its own part, which may be undamaged. */
 static void sample_make_images(struct job *job, const struct original *original,
 			       struct sample_kit *kit)
 {
@@ -258,7 +259,7 @@ static void sample_make_images(struct job *job, const struct original *original,
 	}
 }
 
-/* The masks of those that want one, each decoded for itself. */
+/* Write the masks of a chain; each job decodes its own part. */
 static void sample_make_masks(struct job *job, const struct original *original,
 			      struct sample_kit *kit)
 {
@@ -270,13 +271,13 @@ static void sample_make_masks(struct job *job, const struct original *original,
 			sharer->fault = job->mask_fault;
 		for (uint32_t view = 0; view < sharer->recipe->fields.views; view++)
 			if (sharer->outcome == JOB_DONE)
-				fill_mask(sharer, &job->mask, view, original->width,
-					  original->height, kit->decoder, &kit->mask);
+				write_mask(sharer, &job->mask, view, original->width,
+					   original->height, kit->decoder, &kit->mask);
 	}
 }
 
-/* The pixels in memory of `sample` -> the slots' images. */
-static void sample_draw_pixels(struct job *job, uint64_t sample, struct sample_kit *kit)
+/* Write the images of a chain from the pixels in memory of `sample`. */
+static void sample_render_pixels(struct job *job, uint64_t sample, struct sample_kit *kit)
 {
 	const struct image image = dataset_pixels(job->recipe->dataset, sample);
 	const struct original original = {
@@ -296,21 +297,21 @@ static void sample_draw_pixels(struct job *job, uint64_t sample, struct sample_k
 	}
 }
 
-/* The bytes that the first has in hand, of `sample` -> the slots' images. */
-static void sample_draw(struct job *job, uint64_t sample, struct sample_kit *kit)
+/* Write the images of a chain from the bytes of `sample`, which its first job has read. */
+static void sample_render(struct job *job, uint64_t sample, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct decode_origin origin = {recipe->seek_indexes, sample, job->stamp};
 	struct original original = {.sample = sample};
 	if (dataset_has_pixels(recipe->dataset)) {
-		sample_draw_pixels(job, sample, kit);
+		sample_render_pixels(job, sample, kit);
 		return;
 	}
 	job->outcome = sample_outcome_of_decode(
 		decoder_begin(kit->decoder, job->bytes.data, job->bytes.size, &recipe->limits,
 			      recipe->exif, &original.width, &original.height, &job->fault));
 	if (job->outcome != JOB_DONE) {
-		sample_spread(job);
+		sample_spread_outcome(job);
 		return;
 	}
 	decoder_set_origin(kit->decoder, &origin);
@@ -319,20 +320,20 @@ static void sample_draw(struct job *job, uint64_t sample, struct sample_kit *kit
 	sample_make_masks(job, &original, kit);
 }
 
-/* The neighbours behind a bad sample, in turn, round the stream's samples: deterministic. The
- * draws stay those of the position. */
+/* Try the samples behind a bad one in its place, in order; behind the last comes the first. This is
+ * deterministic. The draws stay those of the position. */
 static void sample_substitute(struct job *job, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
-	struct job other = *job; /* its words are not those of the bad one */
+	struct job other = *job; /* so that the fault of the bad sample is kept */
 	other.sharer = NULL;
 	for (uint64_t i = 1; i <= recipe->substitutes && i < recipe->count; i++) {
-		job->used = job_sample(recipe, (job->place + i) % recipe->count);
+		job->used = job_sample(recipe, (job->entry + i) % recipe->count);
 		other.outcome = sample_read(&other, job->used);
 		if (other.outcome == JOB_DONE)
 			sample_read_mask(&other, job->used);
 		if (other.outcome == JOB_DONE)
-			sample_draw(&other, job->used, kit);
+			sample_render(&other, job->used, kit);
 		job->substituted = other.outcome == JOB_DONE;
 		if (job->substituted)
 			break;
@@ -342,7 +343,7 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 	job->mask = other.mask;
 }
 
-/* One job of those that were drawn together: a substitute if it needs one, and the rest. */
+/* Finish one job of a chain: a substitute if it needs one, then the other fields. */
 static void sample_finish(struct job *job, struct sample_kit *kit)
 {
 	job->used = job->sample;
@@ -350,7 +351,7 @@ static void sample_finish(struct job *job, struct sample_kit *kit)
 	if (job->outcome != JOB_DONE && job->outcome != JOB_MEMORY)
 		sample_substitute(job, kit);
 	if (job->outcome == JOB_DONE || job->substituted)
-		fill_numbers(job);
+		write_numbers(job);
 }
 
 static void sample_mix(struct job *job, struct job *first, struct sample_kit *kit)
@@ -359,7 +360,7 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 	const struct field *image = &recipe.fields.field[FIELD_IMAGE];
 	size_t label_at = (image->bytes + 7) & ~(size_t)7;
 	int64_t index;
-	recipe.fields.count = FIELD_FURTHER; /* of the other one only array and label */
+	recipe.fields.count = FIELD_FURTHER; /* of the partner only array and label */
 	if (buffer_reserve(&kit->partner, label_at + recipe.fields.field[FIELD_LABEL].bytes) < 0) {
 		job->outcome = JOB_MEMORY;
 		return;
@@ -369,7 +370,7 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 		.recipe = &recipe,
 		.key = job->partner_key,
 		.sample = job_sample(&recipe, job->partner),
-		.place = job->partner,
+		.entry = job->partner,
 		.field = {kit->partner.data, label, &index},
 		.outcome = first->partner_outcome,
 		.fault = first->partner_fault,
@@ -377,8 +378,8 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 		.stamp = first->partner_stamp,
 	};
 	if (other.outcome == JOB_DONE)
-		sample_draw(&other, other.sample, kit);
-	other.bytes = BUFFER_NULL; /* for a substitute: the kin behind draw from the mate's own */
+		sample_render(&other, other.sample, kit);
+	other.bytes = BUFFER_NULL; /* for a substitute; the chain still needs the partner's bytes */
 	sample_finish(&other, kit);
 	buffer_deinit(&other.bytes);
 	if (other.outcome == JOB_DONE || other.substituted) {
@@ -393,8 +394,8 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 		  other.fault.text);
 }
 
-/* A visit: no pixels, only where they can be had from the next time on. */
-static void sample_visit(struct job *job, struct sample_kit *kit)
+/* Make the seek index of a file, without decoding pixels. */
+static void sample_index(struct job *job, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct decode_origin origin = {recipe->seek_indexes, job->sample, job->stamp};
@@ -408,13 +409,13 @@ static void sample_visit(struct job *job, struct sample_kit *kit)
 	if (job->outcome != JOB_DONE)
 		return;
 	decoder_set_origin(kit->decoder, &origin);
-	job->visited = JOB_OTHER;
-	if (decoder_index(kit->decoder))
-		job->visited = (unsigned)seek_index_set_verdict(recipe->seek_indexes, job->sample,
-								&job->stamp, &job->index_bytes);
+	job->index_result = JOB_NOT_JPEG;
+	if (decoder_visit(kit->decoder))
+		job->index_result = (unsigned)seek_index_set_verdict(
+			recipe->seek_indexes, job->sample, &job->stamp, &job->index_bytes);
 }
 
-/* A visit that adds the finished bytes up. */
+/* Add the finished array to the moments. */
 static void sample_measure(struct job *job, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
@@ -426,7 +427,7 @@ static void sample_measure(struct job *job, struct sample_kit *kit)
 	if (job->outcome != JOB_DONE)
 		return;
 	job->field[FIELD_IMAGE] = kit->partner.data;
-	sample_draw(job, job->sample, kit);
+	sample_render(job, job->sample, kit);
 	if (job->outcome == JOB_DONE && moments_add(recipe->moments, kit->partner.data) < 0)
 		job->outcome = JOB_MEMORY;
 }
@@ -449,23 +450,24 @@ void sample_fetch(struct job *job)
 	job->fetch_ns = job->fetched_ns - start;
 }
 
-/* Of a job without a slot. */
-static void sample_look(struct job *job, struct sample_kit *kit)
+/* Do a job that has no slot. */
+static void sample_examine(struct job *job, struct sample_kit *kit)
 {
 	if (job->recipe->moments)
 		sample_measure(job, kit);
 	else
-		sample_visit(job, kit);
+		sample_index(job, kit);
 }
 
-static void sample_fill(struct job *job, struct sample_kit *kit)
+/* Write the slots of a chain. */
+static void sample_write(struct job *job, struct sample_kit *kit)
 {
 	job->transform_ns = 0;
 	if (!sample_needs_fetch(job))
 		job->outcome = job->partner_outcome = JOB_DONE;
-	sample_spread(job);
+	sample_spread_outcome(job);
 	if (job->outcome == JOB_DONE)
-		sample_draw(job, job->sample, kit);
+		sample_render(job, job->sample, kit);
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
 		sample_finish(sharer, kit);
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
@@ -478,9 +480,9 @@ void sample_make(struct job *job, struct sample_kit *kit)
 {
 	uint64_t start = clock_ns();
 	if (!job->recipe->pipeline || job->recipe->moments)
-		sample_look(job, kit);
+		sample_examine(job, kit);
 	else
-		sample_fill(job, kit);
+		sample_write(job, kit);
 	decoder_end(kit->decoder);
 	buffer_trim(&kit->partner, BUFFER_KEEP);
 	job->work_ns = clock_ns() - start;

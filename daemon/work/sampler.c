@@ -11,22 +11,22 @@
 #include "base/order.h"
 #include "base/philox.h"
 
-/* What a position draws, of the order's seed: numbers that no transform's draws have. */
-#define DRAW_PLACE 0xFFFFFFFFu
+/* Numbers of a position's draws; no transform uses them. */
+#define DRAW_ENTRY 0xFFFFFFFFu
 #define DRAW_ALIAS 0xFFFFFFFEu
 
 struct sampler {
 	enum sampler_kind kind;
 	char *text;
 	struct digest hash;
-	uint64_t positions, places;
-	uint32_t *samples;     /* of each place; balanced: class by class */
-	struct alias *alias;   /* weighted: of each place */
-	uint64_t *class_first; /* balanced: its first place; one more at the end */
+	uint64_t positions, entries;
+	uint32_t *samples;     /* of each entry; balanced: class by class */
+	struct alias *alias;   /* weighted: of each entry */
+	uint64_t *class_first; /* balanced: the first entry of each class; at the end: of all */
 	uint64_t classes, per_class;
 };
 
-/* A dataset as a sampler in the making sees it. */
+/* What a sampler is made from. */
 struct source {
 	const struct dataset *dataset;
 	uint64_t count;
@@ -47,9 +47,9 @@ const char *sampler_text(const struct sampler *sampler)
 
 size_t sampler_bytes(const struct sampler *sampler)
 {
-	size_t bytes = sizeof(*sampler) + sampler->places * sizeof(*sampler->samples);
+	size_t bytes = sizeof(*sampler) + sampler->entries * sizeof(*sampler->samples);
 	if (sampler->alias)
-		bytes += sampler->places * sizeof(*sampler->alias);
+		bytes += sampler->entries * sizeof(*sampler->alias);
 	if (sampler->class_first)
 		bytes += (sampler->classes + 1) * sizeof(*sampler->class_first);
 	return bytes;
@@ -65,14 +65,14 @@ uint64_t sampler_positions(const struct sampler *sampler)
 	return sampler->positions;
 }
 
-uint64_t sampler_places(const struct sampler *sampler)
+uint64_t sampler_entries(const struct sampler *sampler)
 {
-	return sampler->places;
+	return sampler->entries;
 }
 
-uint64_t sampler_sample(const struct sampler *sampler, uint64_t place)
+uint64_t sampler_sample(const struct sampler *sampler, uint64_t entry)
 {
-	return sampler->samples[place];
+	return sampler->samples[entry];
 }
 
 void sampler_free(struct sampler *sampler)
@@ -91,35 +91,36 @@ static int no_memory(struct fault *fault)
 	return fault_say(fault, -ENOMEM, "out of memory for the sampler");
 }
 
-/* Room for the samples of as many places as there can be. */
-static int sampler_reserve(struct sampler *sampler, const struct source *source, uint64_t places)
+/* Allocate the table for at most `entries` entries. */
+static int sampler_reserve(struct sampler *sampler, const struct source *source, uint64_t entries)
 {
-	if (places > UINT32_MAX || source->count > UINT32_MAX ||
-	    places * SAMPLER_ENTRY_BYTES > source->max_bytes)
-		return fault_say(source->fault, SAMPLER_E_MEMORY,
-				 "a %s sampler of %llu samples needs %llu bytes, of which %llu are "
-				 "free: raise ring-memory (or ring-memory-per-user)",
-				 sampler_name(sampler), (unsigned long long)places,
-				 (unsigned long long)places * SAMPLER_ENTRY_BYTES,
-				 (unsigned long long)source->max_bytes);
-	sampler->samples = malloc((places ? places : 1) * sizeof(*sampler->samples));
+	if (entries > UINT32_MAX || source->count > UINT32_MAX ||
+	    entries * SAMPLER_ENTRY_BYTES > source->max_bytes)
+		return fault_say(
+			source->fault, SAMPLER_E_MEMORY,
+			"a %s sampler of %llu samples needs %llu bytes, but %llu are free: "
+			"raise ring-memory (or ring-memory-per-user)",
+			sampler_name(sampler), (unsigned long long)entries,
+			(unsigned long long)entries * SAMPLER_ENTRY_BYTES,
+			(unsigned long long)source->max_bytes);
+	sampler->samples = malloc((entries ? entries : 1) * sizeof(*sampler->samples));
 	return sampler->samples ? 0 : no_memory(source->fault);
 }
 
 static void sampler_add(struct sampler *sampler, uint64_t sample)
 {
-	sampler->samples[sampler->places++] = (uint32_t)sample;
+	sampler->samples[sampler->entries++] = (uint32_t)sample;
 }
 
-/* Labels that are one whole number each, which is what a class is known by. */
+/* Are the labels one integer each, so that they can be classes? */
 static int source_check_labels(const struct source *source)
 {
 	struct dataset_label label = dataset_label(source->dataset);
 	if (label.dims == 0 && strcmp(label.dtype, "int64") == 0)
 		return 0;
 	return fault_say(source->fault, SAMPLER_E_ARGUMENT,
-			 "sampler: classes are wanted, and this dataset's labels are not one whole "
-			 "number each");
+			 "sampler: it needs classes, but the labels of this dataset are not one "
+			 "integer each");
 }
 
 static int64_t label_of(const struct dataset *dataset, uint64_t sample)
@@ -136,15 +137,15 @@ static int subset_make(struct sampler *sampler, const struct sampler_spec *spec,
 	for (uint64_t i = 0; r == 0 && i < spec->list_count; i++) {
 		if (spec->list[i] >= (double)source->count)
 			return fault_say(source->fault, SAMPLER_E_ARGUMENT,
-					 "sampler: index %.0f is beyond the %llu samples",
+					 "sampler: index %.0f is beyond the dataset's %llu samples",
 					 spec->list[i], (unsigned long long)source->count);
 		sampler_add(sampler, (uint64_t)spec->list[i]);
 	}
-	sampler->positions = sampler->places;
+	sampler->positions = sampler->entries;
 	return r;
 }
 
-/* Samples [first, stop) are split in two, the first part is for validation. */
+/* Split the samples [first, stop) in two; the first part is for validation. */
 static void split_add(struct sampler *sampler, const struct sampler_spec *spec, uint64_t first,
 		      uint64_t stop)
 {
@@ -154,7 +155,7 @@ static void split_add(struct sampler *sampler, const struct sampler_spec *spec, 
 		sampler_add(sampler, i);
 }
 
-/* A dataset that is not joined, or a part; its samples are those from `first` on. */
+/* Split a dataset that is not joined, or a part; its samples begin at `first`. */
 static void split_dataset(struct sampler *sampler, const struct sampler_spec *spec,
 			  const struct dataset *dataset, uint64_t first)
 {
@@ -163,7 +164,7 @@ static void split_dataset(struct sampler *sampler, const struct sampler_spec *sp
 	for (uint64_t i = 1; folder && i < count; i++) {
 		if (label_of(dataset, i) == label_of(dataset, from))
 			continue;
-		split_add(sampler, spec, first + from, first + i); /* they stand class by class */
+		split_add(sampler, spec, first + from, first + i); /* a folder is sorted by class */
 		from = i;
 	}
 	split_add(sampler, spec, first + from, first + count);
@@ -182,11 +183,11 @@ static int split_make(struct sampler *sampler, const struct sampler_spec *spec,
 	for (uint32_t i = 0; i < parts; i++)
 		split_dataset(sampler, spec, dataset_part(dataset, i),
 			      dataset_part_first(dataset, i));
-	sampler->positions = sampler->places;
+	sampler->positions = sampler->entries;
 	return 0;
 }
 
-/* A part's weight is shared by its samples: it is drawn that often, however large it is. */
+/* A part's weight is divided among its samples: it is drawn that often, whatever its size. */
 static double weight_by_part(const struct sampler_spec *spec, const struct dataset *dataset,
 			     uint64_t sample)
 {
@@ -211,15 +212,15 @@ static int weight_of(const struct sampler_spec *spec, const struct source *sourc
 	int64_t label = label_of(source->dataset, sample);
 	if (label < 0 || (uint64_t)label >= spec->list_count)
 		return fault_say(source->fault, SAMPLER_E_ARGUMENT,
-				 "sampler: sample %llu is of class %lld, and weights_by_class has "
-				 "%llu",
+				 "sampler: sample %llu is of class %lld, but weights_by_class has "
+				 "%llu weights",
 				 (unsigned long long)sample, (long long)label,
 				 (unsigned long long)spec->list_count);
 	*out = spec->list[label];
 	return 0;
 }
 
-/* Samples of weight 0 have no place: they are never drawn, and stand in for none. */
+/* Samples of weight 0 have no entry: they are never drawn, nor taken as substitutes. */
 static int weighted_fill(struct sampler *sampler, const struct sampler_spec *spec,
 			 const struct source *source, double *weights)
 {
@@ -230,19 +231,19 @@ static int weighted_fill(struct sampler *sampler, const struct sampler_spec *spe
 			return r;
 		if (weight == 0)
 			continue;
-		weights[sampler->places] = weight;
+		weights[sampler->entries] = weight;
 		sampler_add(sampler, i);
 	}
-	if (sampler->places == 0) /* said below, as of an empty epoch */
+	if (sampler->entries == 0) /* sampler_new() reports it */
 		return 0;
-	int r = alias_make(&sampler->alias, weights, sampler->places);
+	int r = alias_make(&sampler->alias, weights, sampler->entries);
 	if (r == ALIAS_E_WEIGHTS)
 		return fault_say(source->fault, SAMPLER_E_ARGUMENT,
-				 "sampler: the weights' sum is no number that can be divided by");
+				 "sampler: the sum of the weights is too large or too small");
 	return r < 0 ? no_memory(source->fault) : 0;
 }
 
-/* Are there as many weights as there have to be? */
+/* Is the number of weights right? */
 static int weighted_check(const struct sampler_spec *spec, const struct source *source)
 {
 	uint64_t wanted = spec->by_part ? dataset_part_count(source->dataset) : source->count;
@@ -250,12 +251,12 @@ static int weighted_check(const struct sampler_spec *spec, const struct source *
 		return source_check_labels(source);
 	if (spec->by_part && wanted == 0)
 		return fault_say(source->fault, SAMPLER_E_ARGUMENT,
-				 "sampler: weights_by_part is for datasets that are joined by "
-				 "'parts', and this is one");
+				 "sampler: weights_by_part is for datasets joined by 'parts', and "
+				 "this dataset is not joined");
 	if (spec->list_count == wanted)
 		return 0;
 	return fault_say(source->fault, SAMPLER_E_ARGUMENT,
-			 "sampler: there are %llu weights for %llu %s",
+			 "sampler: it has %llu weights for %llu %s",
 			 (unsigned long long)spec->list_count, (unsigned long long)wanted,
 			 spec->by_part ? "parts" : "samples");
 }
@@ -328,16 +329,17 @@ static int balanced_make(struct sampler *sampler, const struct sampler_spec *spe
 	sampler->per_class =
 		spec->number ? spec->number : (source->count - 1) / sampler->classes + 1;
 	if (sampler->per_class > SAMPLER_POSITIONS_MAX / sampler->classes)
-		return fault_say(source->fault, SAMPLER_E_ARGUMENT,
-				 "sampler balanced: 'per_class' of %llu makes an epoch of the %llu "
-				 "classes more than 2^40 positions long",
-				 (unsigned long long)sampler->per_class,
-				 (unsigned long long)sampler->classes);
+		return fault_say(
+			source->fault, SAMPLER_E_ARGUMENT,
+			"sampler balanced: with 'per_class' = %llu an epoch of %llu classes "
+			"has more than 2^40 positions",
+			(unsigned long long)sampler->per_class,
+			(unsigned long long)sampler->classes);
 	sampler->positions = sampler->per_class * sampler->classes;
 	return 0;
 }
 
-/* Of the table rather than of the words: a sampler is what it gives. */
+/* The hash is of the table, not of the description: equal tables are equal samplers. */
 static int sampler_digest(struct sampler *sampler)
 {
 	struct digest_state *state;
@@ -346,11 +348,11 @@ static int sampler_digest(struct sampler *sampler)
 		return r;
 	digest_add_u64(state, sampler->kind);
 	digest_add_u64(state, sampler->positions);
-	digest_add_u64(state, sampler->places);
+	digest_add_u64(state, sampler->entries);
 	digest_add_u64(state, sampler->per_class);
-	digest_add(state, sampler->samples, sampler->places * sizeof(*sampler->samples));
+	digest_add(state, sampler->samples, sampler->entries * sizeof(*sampler->samples));
 	if (sampler->alias)
-		digest_add(state, sampler->alias, sampler->places * sizeof(*sampler->alias));
+		digest_add(state, sampler->alias, sampler->entries * sizeof(*sampler->alias));
 	for (uint64_t i = 0; i < sampler->classes; i++)
 		digest_add_u64(state, sampler->class_first[i]);
 	sampler->hash = digest_end(state);
@@ -386,9 +388,9 @@ int sampler_new(struct sampler **out, const struct sampler_spec *spec,
 	sampler->kind = spec->kind;
 	sampler->text = strdup(spec->text);
 	int r = sampler->text ? sampler_make(sampler, spec, &source) : no_memory(fault);
-	if (r == 0 && sampler->places == 0)
+	if (r == 0 && sampler->entries == 0)
 		r = fault_say(fault, SAMPLER_E_ARGUMENT,
-			      "sampler: of the %llu samples %s leaves none",
+			      "sampler: of the %llu samples none is left by %s",
 			      (unsigned long long)source.count, sampler_name(sampler));
 	if (r == 0 && sampler_digest(sampler) < 0)
 		r = no_memory(fault);
@@ -400,41 +402,43 @@ int sampler_new(struct sampler **out, const struct sampler_spec *spec,
 	return 0;
 }
 
-static uint64_t weighted_place(const struct sampler *sampler, const struct draw_key *key)
+/* Walker's alias method. */
+static uint64_t weighted_entry(const struct sampler *sampler, const struct draw_key *key)
 {
-	uint64_t place = draw_below(key, DRAW_PLACE, sampler->places);
+	uint64_t entry = draw_below(key, DRAW_ENTRY, sampler->entries);
 	uint32_t level = (uint32_t)draw_below(key, DRAW_ALIAS, (uint64_t)1 << 32);
-	const struct alias *alias = &sampler->alias[place];
-	return level < alias->threshold ? place : alias->other;
+	const struct alias *alias = &sampler->alias[entry];
+	return level < alias->threshold ? entry : alias->other;
 }
 
-/* A class's samples in rounds that go on from epoch to epoch, each round in an order of its own. */
-static uint64_t balanced_place(const struct sampler *sampler, bool shuffle, uint64_t seed,
+/* The samples of a class are given in rounds, which continue from epoch to epoch; each round has an
+ * order of its own. */
+static uint64_t balanced_entry(const struct sampler *sampler, bool shuffle, uint64_t seed,
 			       uint32_t epoch, uint64_t position)
 {
 	if (shuffle)
 		position = order_at(seed, epoch, sampler->positions, position);
 	uint64_t class = position % sampler->classes;
-	uint64_t turn = position / sampler->classes + epoch * sampler->per_class;
+	uint64_t given = position / sampler->classes + epoch * sampler->per_class;
 	uint64_t first = sampler->class_first[class];
 	uint64_t size = sampler->class_first[class + 1] - first;
-	uint64_t at = turn % size;
+	uint64_t at = given % size;
 	if (shuffle)
-		at = order_at(order_seed_for(seed, ORDER_CLASS, 0, class), (uint32_t)(turn / size),
+		at = order_at(order_seed_for(seed, ORDER_CLASS, 0, class), (uint32_t)(given / size),
 			      size, at);
 	return first + at;
 }
 
-uint64_t sampler_place(const struct sampler *sampler, bool shuffle, uint64_t seed, uint32_t epoch,
+uint64_t sampler_entry(const struct sampler *sampler, bool shuffle, uint64_t seed, uint32_t epoch,
 		       uint64_t position)
 {
 	const struct draw_key key = {.seed = seed, .epoch = epoch, .position = position};
 	switch (sampler->kind) {
 	case SAMPLER_WEIGHTED:
-		return weighted_place(sampler, &key);
+		return weighted_entry(sampler, &key);
 	case SAMPLER_BALANCED:
-		return balanced_place(sampler, shuffle, seed, epoch, position);
+		return balanced_entry(sampler, shuffle, seed, epoch, position);
 	default:
-		return shuffle ? order_at(seed, epoch, sampler->places, position) : position;
+		return shuffle ? order_at(seed, epoch, sampler->entries, position) : position;
 	}
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Descriptions of samplers: parsed, told as text, and their lists read from files. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #define STEP_NUMBERS 4096 /* read at a time */
 
 static const char *const names[] = {"subset", "split", "weighted", "balanced", NULL};
-/* What each takes beside `name`. */
+/* The keys of each, besides `name`. */
 static const char *const keys[][4] = {
 	{"indices"},
 	{"validation_split", "subset"},
@@ -33,7 +34,7 @@ static int spec_find_kind(struct sampler_spec *spec, const struct value *map, st
 	const struct value *name = value_get(map, "name");
 	if (!name || name->kind != VALUE_TEXT)
 		return fault_say(fault, SAMPLER_E_ARGUMENT,
-				 "a sampler is a map with a name: subset, split, weighted, "
+				 "sampler must be a map with a 'name': subset, split, weighted or "
 				 "balanced");
 	for (unsigned i = 0; names[i]; i++)
 		if (text_equals(name->text, names[i]))
@@ -41,7 +42,7 @@ static int spec_find_kind(struct sampler_spec *spec, const struct value *map, st
 	if (spec->kind != SAMPLER_NONE)
 		return 0;
 	return fault_say(fault, SAMPLER_E_ARGUMENT,
-			 "there is no sampler '%s'; there are subset, split, weighted, balanced",
+			 "unknown sampler '%s'; expected subset, split, weighted or balanced",
 			 quote_bytes(&quote, name->text.data, name->text.size));
 }
 
@@ -65,7 +66,8 @@ static int spec_check_keys(const struct sampler_spec *spec, const struct value *
 static const char *list_words(bool whole)
 {
 	return whole ? "a list of indices, or the absolute path of a .npy file with them"
-		     : "a list of numbers from 0 on, or the absolute path of a .npy file with them";
+		     : "a list of numbers not below 0, or the absolute path of a .npy file with "
+		       "them";
 }
 
 static bool list_takes(double number, bool whole)
@@ -74,7 +76,7 @@ static bool list_takes(double number, bool whole)
 	       (!whole || (number == trunc(number) && number <= (double)SAMPLER_POSITIONS_MAX));
 }
 
-/* A file, to be read where it may take its time. */
+/* The path of a file, which sampler_spec_read() reads. */
 static int spec_path(struct sampler_spec *spec, const char *key, struct text path, bool whole,
 		     struct fault *fault)
 {
@@ -85,7 +87,7 @@ static int spec_path(struct sampler_spec *spec, const char *key, struct text pat
 	return spec->path ? 0 : fault_say(fault, -ENOMEM, "out of memory for the sampler");
 }
 
-/* A list of numbers from 0 on: whole ones, or any. */
+/* A list of numbers not below 0; with `whole` integers only. */
 static int spec_list(struct sampler_spec *spec, const char *key, const struct value *list,
 		     bool whole, struct fault *fault)
 {
@@ -125,7 +127,7 @@ static int spec_subset(struct sampler_spec *spec, const struct value *map, struc
 {
 	const struct value *indices = value_get(map, "indices");
 	if (!indices)
-		return spec_fault(fault, "subset", "indices", "there");
+		return spec_fault(fault, "subset", "indices", "given");
 	return spec_list(spec, "indices", indices, true, fault);
 }
 
@@ -157,8 +159,8 @@ static int spec_weighted(struct sampler_spec *spec, const struct value *map, str
 	}
 	if (given != 1)
 		return fault_say(fault, SAMPLER_E_ARGUMENT,
-				 "sampler weighted: either 'weights', 'weights_by_class' or "
-				 "'weights_by_part' must be there");
+				 "sampler weighted: exactly one of 'weights', 'weights_by_class' "
+				 "and 'weights_by_part' must be given");
 	spec->by_class = key == ways[1];
 	spec->by_part = key == ways[2];
 	int r = spec_list(spec, key, value_get(map, key), false, fault);
@@ -167,8 +169,8 @@ static int spec_weighted(struct sampler_spec *spec, const struct value *map, str
 
 /* -- its text ---------------------------------------------------------------------------------- */
 
-/* In quotes, of the two kinds that the syntax has. */
-static void tell_text(FILE *file, struct text text)
+/* Write a text in single or double quotes; the syntax has no escapes. */
+static void put_text(FILE *file, struct text text)
 {
 	char quote = memchr(text.data, '\'', text.size) ? '"' : '\'';
 	if (memchr(text.data, quote, text.size))
@@ -177,18 +179,18 @@ static void tell_text(FILE *file, struct text text)
 		fprintf(file, "%c%.*s%c", quote, (int)text.size, text.data, quote);
 }
 
-static void tell_value(FILE *file, const struct value *value)
+static void put_value(FILE *file, const struct value *value)
 {
 	double number;
 	if (value_number(value, &number)) {
 		fprintf(file, "%.17g", number);
 	} else if (value->kind == VALUE_TEXT) {
-		tell_text(file, value->text);
+		put_text(file, value->text);
 	} else if (value->kind == VALUE_LIST && value->count <= SAMPLER_LISTED_MAX) {
 		fputc('[', file);
 		for (uint32_t i = 0; i < value->count; i++) {
 			fputs(i ? ", " : "", file);
-			tell_value(file, &value->items[i]);
+			put_value(file, &value->items[i]);
 		}
 		fputc(']', file);
 	} else {
@@ -196,8 +198,8 @@ static void tell_value(FILE *file, const struct value *value)
 	}
 }
 
-/* Of a map that was found to be right. */
-static int spec_tell(struct sampler_spec *spec, const struct value *map, struct fault *fault)
+/* Set the text of a description that was checked. */
+static int spec_make_text(struct sampler_spec *spec, const struct value *map, struct fault *fault)
 {
 	size_t size;
 	const char *between = "(";
@@ -210,7 +212,7 @@ static int spec_tell(struct sampler_spec *spec, const struct value *map, struct 
 		if (text_equals(key, "name"))
 			continue;
 		fprintf(file, "%s%.*s=", between, (int)key.size, key.data);
-		tell_value(file, &map->pairs[i].value);
+		put_value(file, &map->pairs[i].value);
 		between = ", ";
 	}
 	fputs(*between == ',' ? ")" : "", file);
@@ -235,7 +237,7 @@ int sampler_spec_parse(struct sampler_spec *out, const struct value *map, struct
 	if (r == 0 && spec.kind == SAMPLER_BALANCED)
 		r = spec_number(&spec, "per_class", map, fault);
 	if (r == 0)
-		r = spec_tell(&spec, map, fault);
+		r = spec_make_text(&spec, map, fault);
 	if (r)
 		sampler_spec_deinit(&spec);
 	else
@@ -266,8 +268,8 @@ static int file_check(const struct sampler_spec *spec, const struct npy_header *
 				  fault);
 	if (header->shape[0] > max_bytes / sizeof(double))
 		return fault_say(fault, SAMPLER_E_MEMORY,
-				 "a sampler's list of %llu numbers needs %llu bytes, of which %llu "
-				 "are free: raise ring-memory (or ring-memory-per-user)",
+				 "a sampler's list of %llu numbers needs %llu bytes, but %llu are "
+				 "free: raise ring-memory (or ring-memory-per-user)",
 				 (unsigned long long)header->shape[0],
 				 (unsigned long long)header->shape[0] * sizeof(double),
 				 (unsigned long long)max_bytes);
@@ -306,8 +308,8 @@ static int file_read(struct sampler_spec *spec, const struct npy_array *array, s
 		for (size_t i = 0; i < step; i++) {
 			double number = file_number(bytes + i * size, array->header.type);
 			if (!list_takes(number, whole))
-				return file_fault(spec, "not all of its numbers are from 0 on",
-						  fault);
+				return file_fault(
+					spec, "its numbers must be finite and not below 0", fault);
 			spec->list[at + i] = number;
 		}
 	}

@@ -6,34 +6,34 @@
 
 #include "work/sample.h"
 
-static const struct column *fill_column(const struct job *job, uint32_t field)
+static const struct column *field_column(const struct job *job, uint32_t field)
 {
 	const struct job_recipe *recipe = job->recipe;
 	return &dataset_columns(recipe->dataset)->column[recipe->fields.columns[field]];
 }
 
-static void *fill_view(const struct job *job, uint32_t field, uint32_t view)
+static void *field_view(const struct job *job, uint32_t field, uint32_t view)
 {
 	return (uint8_t *)job->field[field] + view * fields_view_bytes(&job->recipe->fields, field);
 }
 
-void fill_places(const struct job *job, uint64_t sample, uint32_t view,
-		 const struct pipeline_scratch *scratch)
+void write_annotations(const struct job *job, uint64_t sample, uint32_t view,
+		       const struct pipeline_scratch *scratch)
 {
 	const struct fields *fields = &job->recipe->fields;
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
-		const struct column *column = fill_column(job, i);
+		const struct column *column = field_column(job, i);
 		if (column->kind != COLUMN_BOXES && column->kind != COLUMN_POINTS)
 			continue;
-		float *out = fill_view(job, i, view);
+		float *out = field_view(job, i, view);
 		column_read(column, sample, out);
 		pipeline_move(scratch, out, column_shape(column).shape[0],
 			      column->kind == COLUMN_BOXES);
 	}
 }
 
-void fill_mask(struct job *job, const struct buffer *file, uint32_t view, int32_t width,
-	       int32_t height, struct decoder *decoder, struct pipeline_scratch **scratch)
+void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32_t width,
+		int32_t height, struct decoder *decoder, struct pipeline_scratch **scratch)
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct draw_key key = draw_view(&job->key, view);
@@ -47,8 +47,8 @@ void fill_mask(struct job *job, const struct buffer *file, uint32_t view, int32_
 		return;
 	if (own_width != width || own_height != height) {
 		job->outcome = JOB_TRANSFORM;
-		fault_say(&job->fault, 1, "the mask is %d x %d and its picture %d x %d", own_width,
-			  own_height, width, height);
+		fault_say(&job->fault, 1, "the mask is %d x %d but the picture is %d x %d",
+			  own_width, own_height, width, height);
 		return;
 	}
 	decoder_set_palette_indices(decoder);
@@ -63,11 +63,11 @@ void fill_mask(struct job *job, const struct buffer *file, uint32_t view, int32_
 	if (job->outcome == JOB_DONE)
 		job->outcome = sample_outcome_of_pipeline(
 			pipeline_apply_mask(recipe->pipeline, &image, *scratch,
-					    fill_view(job, recipe->fields.mask, view)));
+					    field_view(job, recipe->fields.mask, view)));
 }
 
-/* A class as a vector with a 1 in its place. */
-static void fill_one_hot(struct job *job)
+/* The label as a vector with a 1 at the class and 0 elsewhere. */
+static void write_one_hot(struct job *job)
 {
 	uint32_t classes = job->recipe->fields.classes;
 	float *out = job->field[FIELD_LABEL];
@@ -81,21 +81,21 @@ static void fill_one_hot(struct job *job)
 	job->outcome = JOB_TRANSFORM;
 	job->substituted = false;
 	fault_say(&job->fault, 1,
-		  "one_hot: the label %" PRId64 " is none of the %" PRIu32 " classes", label,
+		  "one_hot: the label %" PRId64 " is not one of the %" PRIu32 " classes", label,
 		  classes);
 }
 
-void fill_numbers(struct job *job)
+void write_numbers(struct job *job)
 {
 	const struct fields *fields = &job->recipe->fields;
 	int64_t index = (int64_t)job->used;
 	memcpy(job->field[FIELD_INDEX], &index, sizeof(index));
 	if (fields->classes)
-		fill_one_hot(job);
+		write_one_hot(job);
 	else
 		dataset_read_label(job->recipe->dataset, job->used, job->field[FIELD_LABEL]);
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
-		const struct column *column = fill_column(job, i);
+		const struct column *column = field_column(job, i);
 		if (column->kind == COLUMN_NUMBERS)
 			column_read(column, job->used, job->field[i]);
 	}

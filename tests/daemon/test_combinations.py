@@ -250,7 +250,7 @@ def test_kin_of_all_kinds(daemon, photos):
 @pytest.mark.parametrize("kind, fields, words", [
     ("npy", {"transforms": [*CROP, MIX_UP], "views": 2}, "views and a batch transform"),
     ("npy", {"transforms": [*FIVE, *CROP[2:], CUT_MIX]}, "views and a batch transform"),
-    ("npy", {"transforms": FIVE, "views": 12}, "views: 12 is no multiple of the 5"),
+    ("npy", {"transforms": FIVE, "views": 12}, "views: 12 is not a multiple of the 5"),
     ("boxes", {"transforms": FIVE, "draft": True}, "FiveCrop and TenCrop make views"),
     ("boxes", {"transforms": [MOVES["resize"][0], MIX_UP]}, "MixUp needs classes"),
     ("boxes", {"transforms": MOVES["crop"], "sampler": BALANCED, "one_hot": True},

@@ -113,7 +113,7 @@ def test_no_room_on_the_disk(spawn, dataset, tmp_path):
     (["{}", "--name", "a/b"], "letters, digits"),
     (["{}", "--rescale", "0"], "rescale must be"),
     (["{}", "--zca-epsilon", "-1"], "zca_epsilon must be"),
-    (["{}", "-t", "Resize(size=[33, 32])", "--zca"], "3072 (32 x 32 x 3) can be whitened"),
+    (["{}", "-t", "Resize(size=[33, 32])", "--zca"], "whitening takes at most 3072 (32 x 32 x 3)"),
     (["{}", "-t", "Resize(size=[1500, 1000])", "--per-pixel"], "4194304"),
     (["{}", "-t", "RandomHorizontalFlip()"], "RandomHorizontalFlip"),
 ])

@@ -140,8 +140,8 @@ def test_chosen_fields(daemon, folder):
     with daemon.connect() as peer:
         assert list(attach(peer, path, fields=[], **wish)) == ["image", "label", "index"]
     for fields, words in [(["c"], "has no 'c' beside"), ("a", "a list of names, not a text"),
-                          ([1], "a list of names, not of a"), (["x" * 16], "is not 1 to 15 bytes"),
-                          (["a"] * 17, "17 are more than 16")]:
+                          ([1], "one entry is a whole number"), (["x" * 16], "is not 1 to 15 bytes"),
+                          (["a"] * 17, "17 names are more than")]:
         with daemon.connect() as peer:
             answer = peer.attach(path, fields=fields, **STREAM, **wish)
             assert answer.name == "error" and answer.fields["name"] == "argument", answer
@@ -228,7 +228,7 @@ def test_what_cannot_follow(daemon, folder):
     with daemon.connect() as peer:
         answer = peer.attach(path, **wish)
         assert answer.name == "error", answer
-        assert "'mask' cannot go through ImageDataGenerator" in answer.fields["text"]
+        assert "ImageDataGenerator cannot transform 'mask'" in answer.fields["text"]
     assert len(samples(daemon, path, ["image"], **wish, fields=[])) == N
 
 

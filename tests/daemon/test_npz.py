@@ -178,7 +178,7 @@ def test_what_is_damaged(spawn, tmp_path):
              "raise dataset-memory"),
             ("many", [(f"{i}.npy", b"") for i in range(1100)], "too many files"),
             ("twice", [("a/x.npy", header + images.tobytes()),
-                       ("b/x.npy", header + images.tobytes())], "have the same name: it holds x, x")):
+                       ("b/x.npy", header + images.tobytes())], "same name: it holds x, x")):
         text = refused(daemon, put(tmp_path / (name + ".npz"), files))
         assert words in text and name + ".npz" in text, text
     whole = tmp_path / "whole.npz"

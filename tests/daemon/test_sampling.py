@@ -322,12 +322,12 @@ def test_lists_in_files(daemon, folder, tmp_path):
             ("indices", "subset", tmp_path, "indices"),
             ("indices", "subset", "here.npy", "absolute"),
             ("indices", "subset", save("f.npy", [1.0], "float64"), "int64"),
-            ("indices", "subset", save("n.npy", [1, -1], "int64"), "from 0 on"),
+            ("indices", "subset", save("n.npy", [1, -1], "int64"), "below 0"),
             ("indices", "subset", save("m.npy", [1, N], "int64"), f"index {N}"),
             ("indices", "subset", save("2.npy", [[1]], "int64"), "(N,)"),
             ("indices", "subset", save("0.npy", [], "int64"), "(N,)"),
             ("weights", "weighted", save("i.npy", [1] * N, "int64"), "float64"),
-            ("weights", "weighted", save("x.npy", [numpy.nan] * N, "float32"), "from 0 on"),
+            ("weights", "weighted", save("x.npy", [numpy.nan] * N, "float32"), "below 0"),
             ("weights", "weighted", save("s.npy", [1.0], "float64"), "1 weights"),
             ("weights_by_class", "weighted", save("c.npy", [1.0] * 3, "float64"), "list")]:
         with daemon.connect() as peer:

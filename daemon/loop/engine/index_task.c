@@ -32,8 +32,8 @@ struct visit {
 	unsigned jobs;	   /* in the pool */
 	uint64_t next;	   /* sample */
 	uint64_t done;
-	uint64_t found[JOB_VISITS]; /* samples */
-	uint64_t unread;	    /* that cannot be read, or are no image */
+	uint64_t found[JOB_INDEX_RESULTS]; /* samples */
+	uint64_t unread;		   /* that cannot be read, or are no image */
 	uint64_t bytes_read, index_bytes;
 	uint64_t began_ns;
 };
@@ -94,8 +94,8 @@ static const struct {
 	{"odd", SEEK_INDEX_E_ODD},
 	{"damaged", SEEK_INDEX_E_DAMAGED},
 	{"stale", SEEK_INDEX_E_INDEX},
-	{"full", JOB_FULL},
-	{"other", JOB_OTHER},
+	{"full", JOB_INDEX_FULL},
+	{"other", JOB_NOT_JPEG},
 };
 #define VISIT_NAMES (sizeof(visit_names) / sizeof(*visit_names))
 
@@ -260,7 +260,7 @@ void visit_take(struct server *server, struct job *job)
 {
 	struct visit *visit = job->owner;
 	if (job->outcome == JOB_DONE)
-		visit->found[job->visited]++;
+		visit->found[job->index_result]++;
 	else
 		visit->unread++;
 	visit->short_of_memory |= visit->fit && job->outcome == JOB_MEMORY;

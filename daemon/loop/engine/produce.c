@@ -87,8 +87,8 @@ static struct job *job_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	uint64_t ordinal = ring_ordinal(ring, epoch, position);
 	uint32_t number = ring_slot_number(ring, ordinal);
 	job->recipe = &ring->stream->recipe;
-	job->place = stream_place(ring->stream, epoch, position, &job->key);
-	job->sample = job_sample(job->recipe, job->place);
+	job->entry = stream_place(ring->stream, epoch, position, &job->key);
+	job->sample = job_sample(job->recipe, job->entry);
 	if (job->recipe->fields.mixes)
 		job->partner = stream_partner(ring->stream, epoch, position, &job->partner_key);
 	for (uint32_t i = 0; i < job->recipe->fields.count; i++)
@@ -274,7 +274,7 @@ static void produce_wait(struct server *server)
 				least = jobs;
 		}
 	}
-	pool_wait(server->pool, least > 1 ? (unsigned)least : 1);
+	pool_wake_at(server->pool, least > 1 ? (unsigned)least : 1);
 }
 
 void produce(struct server *server)

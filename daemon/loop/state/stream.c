@@ -83,7 +83,7 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 		.exif = stream->order.exif,
 		.fields = stream->order.fields,
 		.first = stream->order.first,
-		.count = stream->order.sampler ? sampler_places(stream->order.sampler)
+		.count = stream->order.sampler ? sampler_entries(stream->order.sampler)
 					       : stream->order.count,
 		.sampler = stream->order.sampler,
 		.substitutes = stream->order.substitute ? STREAM_SUBSTITUTES : 0,
@@ -166,7 +166,7 @@ uint64_t stream_place(const struct stream *stream, uint64_t epoch, uint64_t posi
 	*key_out = (struct draw_key){.seed = order->augment_seed, .epoch = number, .position = at};
 	at = echo_place(&echo, number, at);
 	if (order->sampler)
-		return sampler_place(order->sampler, order->shuffle, seed, number, at);
+		return sampler_entry(order->sampler, order->shuffle, seed, number, at);
 	return order->shuffle ? order_at(seed, number, order->count, at) : at;
 }
 

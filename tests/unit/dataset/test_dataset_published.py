@@ -233,7 +233,7 @@ def test_bombs(tmp_path, samples):
     entry = tarfile.TarInfo("a")
     entry.size = 5 << 30
     (tmp_path / "c.tar").write_bytes(entry.tobuf())
-    assert "too many bytes besides the dataset's files" in look(str(tmp_path / "c.tar"), kind="cifar10")
+    assert "too many bytes besides" in look(str(tmp_path / "c.tar"), kind="cifar10")
     path = published.put(tmp_path / "d", {"train-images-idx3-ubyte.gz": gzip.compress(zeros),
                                           "train-labels-idx1-ubyte": published.idx(labels)})
     assert "larger than the 67108864 bytes" in look(path)

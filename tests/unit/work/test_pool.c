@@ -231,7 +231,7 @@ static void test_woken_when_it_matters(void **state)
 	struct pool *pool = start(1, 1);
 	int out[JOBS];
 	(void)state;
-	pool_wait(pool, 10);
+	pool_wake_at(pool, 10);
 	submit(pool, 0, 8, SMALL);
 	take(pool, 8, out);
 	submit(pool, 0, 8, SMALL);
@@ -241,11 +241,11 @@ static void test_woken_when_it_matters(void **state)
 	until(&wakes, 1);
 	take(pool, 10, out);
 	/* It may ask for less than what is done already. */
-	pool_wait(pool, 100);
+	pool_wake_at(pool, 100);
 	submit(pool, 0, 9, SMALL);
 	until(&ended, 27);
 	int before = wakes;
-	pool_wait(pool, 5);
+	pool_wake_at(pool, 5);
 	until(&wakes, before + 1);
 	take(pool, 9, out);
 	pool_free(pool);
