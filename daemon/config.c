@@ -20,7 +20,7 @@
 #include "config/machine.h"
 #include "config/option.h"
 
-#define LINE_LONGEST 4000 /* without its comment; inih keeps one on the stack */
+#define LINE_LONGEST 4000 /* without its comment; inih keeps a line on the stack */
 
 /* Set a value and remember where it came from; conditions as option_set(). */
 static int config_put(struct config *config, const struct option *option, const char *text,
@@ -63,7 +63,7 @@ struct config_file {
 	struct fault *fault;
 };
 
-/* Keep the first fault, for inih goes on. */
+/* Keep the first fault, because inih goes on after it. */
 __attribute__((format(printf, 3, 4))) static void
 config_file_fail(struct config_file *file, int result, const char *format, ...)
 {
@@ -81,7 +81,7 @@ config_file_fail(struct config_file *file, int result, const char *format, ...)
 		  (unsigned long long)file->lines.line, why.text);
 }
 
-/* Cut off a comment: a # or ; at the start or behind a blank. And blanks around what is left. */
+/* Cut off a comment (# or ; at the start or behind a blank), and the blanks around the rest. */
 static char *config_bare(char *line)
 {
 	for (char *at = line; *at; at++) {
@@ -98,7 +98,7 @@ static char *config_bare(char *line)
 	return line;
 }
 
-/* inih's reader: one line, bare. NULL at the end and at what cannot be a line. */
+/* inih's reader: one line without comment and blanks. NULL at the end and after a fault. */
 static char *config_file_line(char *out, int room, void *context)
 {
 	struct config_file *file = context;
@@ -150,7 +150,7 @@ static int config_file_value(void *context, const char *section, const char *nam
 	const struct option *option = option_find(name, &why);
 	if (strcmp(section, "stokerd") != 0 && section[0])
 		config_file_fail(file, CONFIG_E_BAD,
-				 "there is no section [%s], all is in [stokerd]",
+				 "there is no section [%s]: put all settings into [stokerd]",
 				 quote_text(&quote, section));
 	else if (!section[0])
 		config_file_fail(file, CONFIG_E_BAD,
@@ -185,10 +185,10 @@ static int config_parse(struct config *config, int fd, const char *path, struct 
 static bool config_is_readable(const struct stat *stat)
 {
 	bool null = S_ISCHR(stat->st_mode) && stat->st_rdev == makedev(1, 3);
-	return S_ISREG(stat->st_mode) || null; /* --config /dev/null: no file */
+	return S_ISREG(stat->st_mode) || null; /* --config /dev/null means no file */
 }
 
-/* `needed`: that there is none is an error. */
+/* `needed`: a missing file is an error. */
 static int config_read(struct config *config, const char *path, bool needed, struct fault *fault)
 {
 	struct quote quote;
@@ -201,7 +201,7 @@ static int config_read(struct config *config, const char *path, bool needed, str
 				 quote_text(&quote, path), strerror(errno));
 	int result;
 	if (fstat(fd, &stat) || !config_is_readable(&stat))
-		result = fault_say(fault, CONFIG_E_BAD, "cannot read %s: it is no regular file",
+		result = fault_say(fault, CONFIG_E_BAD, "cannot read %s: it is not a regular file",
 				   quote_text(&quote, path));
 	else
 		result = config_parse(config, fd, path, fault);
@@ -216,7 +216,7 @@ static int config_is_drop_in(const struct dirent *entry)
 	       strcmp(entry->d_name + size - 5, ".conf") == 0;
 }
 
-/* By bytes, in any locale; alphasort() heeds it. */
+/* By bytes; alphasort() depends on the locale. */
 static int config_by_bytes(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -297,19 +297,19 @@ static int config_apply_defaults(struct config *config, struct fault *fault)
 		char text[OPTION_TEXT_MAX];
 		option_default(&options[i], text);
 		if (!text[0] && options[i].type == OPTION_SOCKET)
-			continue; /* follows from another, later */
+			continue; /* config_place_control() sets it */
 		int result = config_put(config, &options[i], text, "default", &why);
 		if (result)
 			return result < 0 ? result
 					  : fault_say(fault, CONFIG_E_BAD,
-						      "the default of %s does not fit here (%s): "
-						      "set it",
+						      "the default of %s is not possible on this "
+						      "machine (%s): set it",
 						      options[i].name, why.text);
 	}
 	return 0;
 }
 
-/* Where no control socket was named, it stands beside the other. */
+/* Without an option the control socket is beside the other one. */
 static int config_place_control(struct config *config, struct fault *fault)
 {
 	struct fault why;
@@ -362,26 +362,29 @@ void config_print(const struct config *config, FILE *file)
 static void config_print_help(void)
 {
 	char text[OPTION_TEXT_MAX];
-	printf("stokerd: feeds training processes with decoded images, from shared memory\n\n");
+	printf("stokerd: decodes and augments images once for all training processes\n\n");
 	for (unsigned i = 0; i < option_count; i++) {
 		option_default(&options[i], text);
 		int used = printf("  --%s %s", options[i].name, options[i].argument);
 		printf("%*s%s%s [%s]\n", used < 30 ? 30 - used : 1, "", options[i].help,
-		       options[i].live ? " *" : "", text[0] ? text : "-");
+		       options[i].live ? " *" : "", text[0] ? text : options[i].unset);
 	}
 	machine_config(text, sizeof(text));
-	printf("  --config FILE               read FILE and FILE.d/*.conf [%s]\n", text);
-	printf("  --check                     only say whether the configuration is right\n"
-	       "  --print-config              show all values and where each comes from\n"
+	printf("  --config FILE               configuration: FILE and FILE.d/*.conf [%s]\n", text);
+	printf("  --check                     check the configuration and exit\n"
+	       "  --print-config              print all values and where each comes from\n"
 	       "  --version, --help\n\n"
-	       "Each can also stand in the file, as 'workers = 4' under [stokerd], or in the\n"
-	       "environment, as STOKER_WORKERS=4. A flag beats the environment, which beats "
-	       "files.\n"
-	       "SIZE: 65536, 64K, 2G, or of ring-memory 25%%. TIME: 10s, 500ms. MODE: octal.\n"
-	       "* can be changed while it runs: stokerctl set workers 8. More: man stokerd.\n");
+	       "Each option can also be set in the configuration, as 'workers = 4' below "
+	       "[stokerd],\n"
+	       "or in the environment, as STOKER_WORKERS=4. A flag overrides the environment, "
+	       "which\n"
+	       "overrides the files.\n"
+	       "SIZE: 65536, 64K or 2G; of memory also 25%%. TIME: 10s or 500ms. MODE: octal.\n"
+	       "* can be changed while the daemon runs: stokerctl set workers 8. More: man "
+	       "stokerd.\n");
 }
 
-/* What needs no running daemon. */
+/* --check and --print-config end here; a daemon that starts needs its socket's folder. */
 static int config_finish(const struct config *config, enum flags_action action, struct fault *fault)
 {
 	const struct option *socket = option_find("socket", fault);
@@ -432,7 +435,7 @@ int config_set(struct config *config, const char *name, const char *value, struc
 		return CONFIG_E_BAD;
 	if (!option->live)
 		return fault_say(fault, CONFIG_E_BAD,
-				 "%s cannot change while the daemon runs: set it in the "
+				 "%s cannot be changed while the daemon runs: set it in the "
 				 "configuration and restart",
 				 option->name);
 	int result = config_put(config, option, value, "stokerctl set", &why);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that stokerd can be told, from one table (config/option.c), which flags, environment,
- * files, defaults, --help and --print-config derive from. A flag beats the environment
- * (STOKER_<NAME>), which beats <config>.d/ *.conf in the order of their names' bytes, which beat
- * <config>, which beats the default; each value knows where it came from.
+ * The configuration of stokerd. One table (config/option.c) has all options; flags, environment,
+ * files, defaults, --help and --print-config derive from it. A flag overrides the environment
+ * (STOKER_<NAME>), which overrides <config>.d/ *.conf (a later name, compared by bytes, overrides
+ * an earlier one), which override <config>, which overrides the default. Each value knows where it
+ * came from.
  *
- * Loaded by main before there are threads; afterwards only config_set() on the loop thread changes
- * it. Knows no loop and no socket.
+ * Loaded by main() before there are threads; afterwards only config_set() on the loop thread
+ * changes it. Knows no loop and no socket.
  */
 #ifndef STOKER_CONFIG_H
 #define STOKER_CONFIG_H
@@ -22,26 +23,26 @@
 
 enum {
 	CONFIG_E_USAGE = 1, /* the command line is wrong */
-	CONFIG_E_BAD,	    /* a file, the environment or the machine is */
-	CONFIG_DONE,	    /* --help and the like: all is said, exit with success */
+	CONFIG_E_BAD,	    /* a file or the environment is wrong, or the machine lacks something */
+	CONFIG_DONE,	    /* --help and the like: exit with success */
 };
 
 struct config {
 	char *socket, *control_socket; /* owned */
 	mode_t socket_mode, control_socket_mode, shm_mode;
-	gid_t socket_gid; /* (gid_t)-1: the process's */
+	gid_t socket_gid; /* (gid_t)-1: the daemon's */
 	unsigned workers, fetchers;
 	int nice;
-	char *cpus;		 /* that the pool's threads run on; NULL: all; owned */
+	char *cpus;		 /* processors for the pool's threads; NULL: all; owned */
 	uint64_t ring_memory;	 /* bytes of all rings together */
 	uint64_t dataset_memory; /* bytes of all samples that are kept in memory */
-	uint64_t index_memory;	 /* bytes of all indexes of JPEG scans together; 0: none */
-	char *index_dir;	 /* where indexes are kept; NULL: nowhere; owned */
+	uint64_t index_memory;	 /* bytes of all JPEG seek indexes together; 0: none are made */
+	char *index_dir;	 /* where they are kept on disk; NULL: nowhere; owned */
 	unsigned max_connections;
-	unsigned max_readers_per_user; /* 0: any */
-	uint64_t ring_memory_per_user; /* 0: any */
-	unsigned queued_per_user;      /* 0: any */
-	unsigned lease_timeout_ms;     /* 0: none */
+	unsigned max_readers_per_user; /* 0: no limit, as below */
+	uint64_t ring_memory_per_user;
+	unsigned queued_per_user;
+	unsigned lease_timeout_ms;
 	unsigned request_timeout_ms, drain_timeout_ms;
 	uint64_t max_file_bytes, max_pixels;
 	unsigned max_scans, decode_deadline_ms;
@@ -56,8 +57,8 @@ struct config {
 int config_load(struct config *out, int argc, char **argv, struct fault *fault);
 void config_deinit(struct config *config);
 
-/* Change a setting while the daemon runs, as `SET` asks: only some can be (stokerd --help says
- * which). 0, CONFIG_E_BAD or -ENOMEM; on failure nothing changed. */
+/* Change an option while the daemon runs, for the control message SET; `stokerd --help` marks those
+ * that can be changed. 0, CONFIG_E_BAD or -ENOMEM; on failure nothing changed. */
 int config_set(struct config *config, const char *name, const char *value, struct fault *fault);
 
 /* All values as a configuration file, each with its origin. */

@@ -41,7 +41,7 @@ int cpus_of_process(struct cpus *out)
 	return -EINVAL;
 }
 
-/* The number at the start of `text`, which is moved on; -1 if there is none, or none so large. */
+/* Take the number at the start of *text; -1 if there is none or it is too large. */
 static long cpus_number(const char **text)
 {
 	long number = **text >= '0' && **text <= '9' ? 0 : -1;
@@ -50,7 +50,7 @@ static long cpus_number(const char **text)
 	return number < PROCESSORS_MAX ? number : -1;
 }
 
-/* One entry, which ends at `end`: "3" or "0-3". */
+/* Add one entry, which ends at `end`: "3" or "0-3". */
 static int cpus_add(struct cpus *cpus, const struct cpus *allowed, const char *text,
 		    const char *end, struct fault *fault)
 {
@@ -64,13 +64,13 @@ static int cpus_add(struct cpus *cpus, const struct cpus *allowed, const char *t
 	}
 	if (at != end || first < 0 || last < first)
 		return fault_say(fault, CPUS_E_BAD,
-				 "'%s' is no processor and no range of them, such as 8 or 0-3",
+				 "'%s' is neither a processor nor a range, such as 8 or 0-3",
 				 quote.text);
 	for (long i = first; i <= last; i++) {
 		if (!CPU_ISSET_S((size_t)i, allowed->bytes, allowed->set))
 			return fault_say(fault, CPUS_E_BAD,
-					 "'%s': this process may not run on processor %ld, or "
-					 "there is none",
+					 "'%s': processor %ld does not exist, or this process may "
+					 "not use it",
 					 quote.text, i);
 		CPU_SET_S((size_t)i, cpus->bytes, cpus->set);
 	}
@@ -98,7 +98,7 @@ int cpus_parse(struct cpus *out, const char *text, struct fault *fault)
 	int r = cpus_of_process(&allowed);
 	if (r < 0)
 		return fault_say(fault, r == -ENOMEM ? r : CPUS_E_BAD,
-				 "cannot ask for this process's processors: %s", strerror(-r));
+				 "cannot find out this process's processors: %s", strerror(-r));
 	r = cpus_init(&cpus, PROCESSORS_MAX);
 	if (r == 0)
 		r = cpus_add_all(&cpus, &allowed, text, fault);

@@ -23,7 +23,7 @@ static bool flags_take_action(struct flags *flags, const char *flag)
 	return false;
 }
 
-/* One flag with its value, which may be the next argument: *at steps over what was used. */
+/* Take one flag and its value, which may be the next argument; *at moves behind them. */
 static int flags_take_one(struct flags *flags, int argc, char **argv, int *at, struct fault *fault)
 {
 	struct quote quote;
@@ -34,7 +34,7 @@ static int flags_take_one(struct flags *flags, int argc, char **argv, int *at, s
 	size_t size = equals ? (size_t)(equals - flag) : strlen(flag);
 	if (strncmp(flag, "--", 2) != 0 || size < 3 || size - 2 >= sizeof(name))
 		return fault_say(fault, CONFIG_E_USAGE,
-				 "'%s' is no flag: all begin with --, see stokerd --help",
+				 "'%s' is not an option: all begin with --, see stokerd --help",
 				 quote_text(&quote, flag));
 	memcpy(name, flag + 2, size - 2);
 	name[size - 2] = '\0';

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line, taken apart: which flags are there, with which texts. What the texts mean is
- * the option table's. Borrows from argv.
+ * Splits the command line into flags and their texts; option.h parses the texts. Borrows from argv.
  */
 #ifndef STOKER_CONFIG_FLAGS_H
 #define STOKER_CONFIG_FLAGS_H
@@ -12,7 +11,7 @@ enum flags_action { FLAGS_RUN, FLAGS_CHECK, FLAGS_PRINT, FLAGS_HELP, FLAGS_VERSI
 
 struct flags {
 	enum flags_action action;
-	const char *config;		    /* the file; NULL: not given */
+	const char *config;		    /* of --config; NULL: not given */
 	const char *values[CONFIG_OPTIONS]; /* by row of the table */
 };
 

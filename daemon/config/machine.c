@@ -25,7 +25,7 @@ unsigned machine_processors(void)
 	return count > 0 ? (unsigned)count : 1;
 }
 
-/* The start of a small file, terminated; an empty text if it cannot be read. */
+/* Read the start of a small file; an empty text if it cannot be read. */
 static void machine_read(const char *path, char *out, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -44,7 +44,7 @@ static uint64_t machine_group_limit(const char *path)
 	return text[0] >= '0' && text[0] <= '9' ? strtoull(text, NULL, 10) : UINT64_MAX;
 }
 
-/* The smallest limit of this process's control group and those above it. */
+/* The smallest limit of this process's control group and of those above it. */
 static uint64_t machine_groups_limit(void)
 {
 	char text[PATH_MAX];
@@ -121,18 +121,18 @@ int machine_make_folder(const char *socket, struct fault *fault)
 	char folder[PATH_MAX];
 	const char *slash = strrchr(socket, '/');
 	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - socket), socket);
-	/* Root's is for other users too; the socket's own mode says for which. */
+	/* Root's daemon serves other users, too; the socket's mode decides which. */
 	if (mkdir(folder, geteuid() == 0 ? 0755 : 0700) && errno != EEXIST)
 		return fault_say(fault, MACHINE_E_FOLDER,
-				 "cannot make the folder %s: %s: give --socket another place",
+				 "cannot create the folder %s: %s: choose another path by --socket",
 				 quote_text(&quote, folder), strerror(errno));
 	if (lstat(folder, &stat))
 		return fault_say(fault, MACHINE_E_FOLDER, "cannot look at the folder %s: %s",
 				 quote_text(&quote, folder), strerror(errno));
 	if (!S_ISDIR(stat.st_mode) || stat.st_uid != geteuid() || (stat.st_mode & 0022))
 		return fault_say(fault, MACHINE_E_FOLDER,
-				 "%s is no folder of user %u that nobody else can write to: remove "
-				 "it or give --socket another place",
+				 "%s must be a folder that belongs to user %u and that nobody else "
+				 "can write to: remove it or choose another path by --socket",
 				 quote_text(&quote, folder), (unsigned)geteuid());
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the defaults ask the machine: how many processors and how much memory this process may use,
- * and where its files belong. Reads /proc and /sys; main's thread, before there are others.
+ * Defaults that depend on the machine: how many processors and how much memory this process may
+ * use, and where its files belong. Reads /proc and /sys; the main thread, before there are others.
  */
 #ifndef STOKER_CONFIG_MACHINE_H
 #define STOKER_CONFIG_MACHINE_H
@@ -12,22 +12,22 @@
 #include "base/fault.h"
 
 enum {
-	MACHINE_E_FOLDER = 1, /* the folder cannot be made, or somebody else can write into it */
+	MACHINE_E_FOLDER = 1, /* it cannot be created, or another user can write to it */
 };
 
 /* Processors in the affinity mask; at least 1. */
 unsigned machine_processors(void);
-/* Bytes of memory, or the smallest limit of the control groups (v2) above this process. */
+/* Bytes of memory, or the smallest limit of this process's control groups (v2), if that is less. */
 uint64_t machine_memory(void);
 
-/* Defaults as texts; `out` has room for any (4096 bytes). */
+/* Defaults as texts; `out` should have 4096 bytes. */
 void machine_socket(char *out, size_t size);
 void machine_socket_mode(char *out, size_t size);
 void machine_workers(char *out, size_t size);
 void machine_config(char *out, size_t size);
 
-/* Make the folder that the default socket is in, if it is not there; and see that no other user
- * could put a socket of theirs in its place. 0 or MACHINE_E_FOLDER. */
+/* Create the folder of the default socket, if it does not exist, and check that no other user can
+ * replace the socket by their own. 0 or MACHINE_E_FOLDER. */
 int machine_make_folder(const char *socket, struct fault *fault);
 
 #endif

@@ -24,66 +24,73 @@
 /* clang-format off */
 const struct option options[] = {
 	{MEMBER(socket), .name = "socket", .argument = "PATH", .type = OPTION_SOCKET,
-	 .compute = machine_socket, .help = "where trainers connect"},
+	 .compute = machine_socket, .help = "Unix socket for trainers"},
 	{MEMBER(control_socket), .name = "control-socket", .argument = "PATH",
-	 .type = OPTION_SOCKET, .help = "where stokerctl connects"},
+	 .type = OPTION_SOCKET, .help = "Unix socket for stokerctl",
+	 .unset = "control.sock beside --socket"},
 	{MEMBER(socket_mode), .name = "socket-mode", .argument = "MODE", RANGE(MODE, 0600, 0777),
-	 .compute = machine_socket_mode, .help = "who may train"},
+	 .compute = machine_socket_mode, .help = "permissions of the trainers' socket"},
 	{MEMBER(control_socket_mode), .name = "control-socket-mode", .argument = "MODE",
-	 RANGE(MODE, 0600, 0777), .initial = "0600", .help = "who may watch and tune"},
+	 RANGE(MODE, 0600, 0777), .initial = "0600", .help = "permissions of stokerctl's socket"},
 	{MEMBER(socket_gid), .name = "socket-group", .argument = "GROUP", .type = OPTION_GROUP,
-	 .initial = "", .help = "group of the trainers' socket"},
+	 .initial = "", .help = "group of the trainers' socket", .unset = "the daemon's"},
 	{MEMBER(workers), .name = "workers", .argument = "N", RANGE(COUNT, 0, 1024),
-	 .compute = machine_workers, .live = true, .help = "threads that decode"},
+	 .compute = machine_workers, .live = true, .help = "threads that decode and augment"},
 	{MEMBER(fetchers), .name = "fetchers", .argument = "N", RANGE(COUNT, 1, 1024),
 	 .initial = "2", .live = true, .help = "threads that read files"},
 	{MEMBER(nice), .name = "nice", .argument = "N", RANGE(COUNT, 0, 19), .initial = "5",
 	 .help = "niceness of the workers"},
 	{MEMBER(cpus), .name = "cpus", .argument = "LIST", .type = OPTION_CPUS, .initial = "",
-	 .help = "where both run, as 0-3,8; none: anywhere"},
+	 .help = "processors for these threads, such as 0-3,8", .unset = "all"},
 	{MEMBER(ring_memory), .name = "ring-memory", .argument = "SIZE",
 	 RANGE(MEMORY, MIB, 1024 * TIB), .initial = "25%",
-	 .help = "shared memory of all rings"},
+	 .help = "shared memory for all rings"},
 	{MEMBER(dataset_memory), .name = "dataset-memory", .argument = "SIZE",
 	 RANGE(MEMORY, 0, 1024 * TIB), .initial = "25%",
-	 .help = "samples of datasets that are arrays"},
+	 .help = "memory for datasets of arrays (NumPy, CIFAR, MNIST)"},
 	{MEMBER(index_memory), .name = "index-memory", .argument = "SIZE",
 	 RANGE(MEMORY, 0, 1024 * TIB), .initial = "256M",
-	 .help = "where JPEGs can be entered; 0: nowhere"},
+	 .help = "memory for the JPEG seek indexes; 0 disables them"},
 	{MEMBER(index_dir), .name = "index-dir", .argument = "PATH", .type = OPTION_FOLDER,
-	 .initial = "", .help = "where that outlives the daemon"},
+	 .initial = "", .help = "directory that persists the JPEG seek indexes",
+	 .unset = "none"},
 	{MEMBER(max_connections), .name = "max-connections", .argument = "N",
-	 RANGE(COUNT, 1, 1000000), .initial = "1024", .help = "trainers at a time"},
+	 RANGE(COUNT, 1, 1000000), .initial = "1024",
+	 .help = "trainers connected at the same time"},
 	{MEMBER(max_readers_per_user), .name = "max-readers-per-user", .argument = "N",
 	 RANGE(COUNT, 0, 1000000), .initial = "0", .live = true,
-	 .help = "attached trainers of one user; 0: any"},
+	 .help = "attached trainers per user; 0: no limit"},
 	{MEMBER(ring_memory_per_user), .name = "ring-memory-per-user", .argument = "SIZE",
 	 RANGE(MEMORY, 0, 1024 * TIB), .initial = "0", .live = true,
-	 .help = "of that, rings of one user; 0: any"},
+	 .help = "ring memory per user; 0: no limit"},
 	{MEMBER(queued_per_user), .name = "queued-per-user", .argument = "N",
 	 RANGE(COUNT, 0, 1000000), .initial = "0", .live = true,
-	 .help = "samples of one user on their way; 0: any"},
+	 .help = "samples in progress per user; 0: no limit"},
 	{MEMBER(lease_timeout_ms), .name = "lease-timeout", .argument = "TIME",
 	 RANGE(TIME, 0, 24 * HOUR), .initial = "0", .live = true,
-	 .help = "for a batch to be held; 0: any"},
+	 .help = "time that a batch may be held; 0: no limit"},
 	{MEMBER(request_timeout_ms), .name = "request-timeout", .argument = "TIME",
-	 RANGE(TIME, 100, HOUR), .initial = "10s", .help = "for a message to be whole"},
+	 RANGE(TIME, 100, HOUR), .initial = "10s",
+	 .help = "time for a client to send a whole message"},
 	{MEMBER(drain_timeout_ms), .name = "drain-timeout", .argument = "TIME",
-	 RANGE(TIME, 0, HOUR), .initial = "10s", .help = "for trainers to leave at the end"},
+	 RANGE(TIME, 0, HOUR), .initial = "10s",
+	 .help = "time for trainers to leave when it stops"},
 	{MEMBER(max_file_bytes), .name = "max-file-bytes", .argument = "SIZE",
 	 RANGE(BYTES, 1024, TIB), .initial = "256M", .help = "largest file that is read"},
 	{MEMBER(max_pixels), .name = "max-pixels", .argument = "N",
 	 RANGE(COUNT, 1, (uint64_t)1 << 32), .initial = "178956970",
-	 .help = "largest picture that is decoded"},
+	 .help = "largest picture that is decoded, in pixels"},
 	{MEMBER(max_scans), .name = "max-scans", .argument = "N", RANGE(COUNT, 1, 100000),
-	 .initial = "100", .help = "scans of a JPEG"},
+	 .initial = "100", .help = "most scans of a progressive JPEG"},
 	{MEMBER(decode_deadline_ms), .name = "decode-deadline", .argument = "TIME",
-	 RANGE(TIME, 0, HOUR), .initial = "10s", .help = "CPU time of a picture; 0: any"},
+	 RANGE(TIME, 0, HOUR), .initial = "10s",
+	 .help = "CPU time to decode a picture; 0: no limit"},
 	{MEMBER(shm_mode), .name = "shm-mode", .argument = "MODE", .initial = "0600",
 	 .range = {QUANTITY_MODE, 0400, 0755, .without = 0022},
-	 .help = "who may open rings by path"},
+	 .help = "permissions of rings that are opened by path"},
 	{MEMBER(log_level), .name = "log-level", .argument = "LEVEL", .type = OPTION_LEVEL,
-	 .initial = "info", .live = true, .help = "error, warning, info or debug"},
+	 .initial = "info", .live = true,
+	 .help = "how much is logged: error, warning, info or debug"},
 };
 /* clang-format on */
 
@@ -122,7 +129,7 @@ const struct option *option_find(const char *name, struct fault *fault)
 	return NULL;
 }
 
-/* Members are of 4 or 8 bytes and of unsigned types, or never negative. */
+/* Members have 4 or 8 bytes; they are unsigned or never negative. */
 static void option_put(const struct option *option, struct config *config, uint64_t number)
 {
 	char *member = (char *)config + option->offset;
@@ -169,11 +176,11 @@ static int option_set_path(const struct option *option, struct config *config, c
 	const size_t longest = sizeof(((struct sockaddr_un *)0)->sun_path) - 1;
 	size_t size = strlen(text);
 	if (text[0] != '/' || text[size - 1] == '/')
-		return fault_say(fault, OPTION_E_BAD, "'%s' is no absolute path of a socket",
+		return fault_say(fault, OPTION_E_BAD, "'%s' is not an absolute path of a socket",
 				 quote_text(&quote, text));
 	if (size > longest)
 		return fault_say(fault, OPTION_E_BAD,
-				 "'%s' has %zu bytes, and a socket's path has at most %zu",
+				 "'%s' has %zu bytes; a socket's path can have at most %zu",
 				 quote_text(&quote, text), size, longest);
 	return option_put_text(option, config, text);
 }
@@ -183,10 +190,10 @@ static int option_set_folder(const struct option *option, struct config *config,
 {
 	struct quote quote;
 	if (text[0] && text[0] != '/')
-		return fault_say(fault, OPTION_E_BAD, "'%s' is no absolute path",
+		return fault_say(fault, OPTION_E_BAD, "'%s' is not an absolute path",
 				 quote_text(&quote, text));
 	if (strlen(text) >= OPTION_TEXT_MAX)
-		return fault_say(fault, OPTION_E_BAD, "the path has %zu bytes, at most %d fit",
+		return fault_say(fault, OPTION_E_BAD, "the path has %zu bytes; the limit is %d",
 				 strlen(text), OPTION_TEXT_MAX - 1);
 	return option_put_text(option, config, text);
 }
@@ -196,7 +203,7 @@ static int option_set_cpus(const struct option *option, struct config *config, c
 {
 	struct cpus cpus;
 	if (strlen(text) >= OPTION_TEXT_MAX)
-		return fault_say(fault, OPTION_E_BAD, "the list has %zu bytes, at most %d fit",
+		return fault_say(fault, OPTION_E_BAD, "the list has %zu bytes; the limit is %d",
 				 strlen(text), OPTION_TEXT_MAX - 1);
 	int r = cpus_parse(&cpus, text, fault);
 	if (r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of options, a row each, and what can be done with a row: find it by its name, set its
- * member of struct config from a text, write that member as a text. Immutable; any thread.
+ * The table of options, one row each: find a row by its name, set its member of struct config from
+ * a text, write that member as a text. Immutable; any thread.
  */
 #ifndef STOKER_CONFIG_OPTION_H
 #define STOKER_CONFIG_OPTION_H
@@ -15,17 +15,18 @@ enum option_type {
 	OPTION_QUANTITY,
 	OPTION_SOCKET, /* an absolute path, short enough for a socket */
 	OPTION_FOLDER, /* an absolute path, or empty */
-	OPTION_GROUP,  /* name or number of a group; empty is none */
+	OPTION_GROUP,  /* name or number of a group, or empty */
 	OPTION_LEVEL,  /* of the log */
-	OPTION_CPUS,   /* processors, as config/cpus.h takes them */
+	OPTION_CPUS,   /* a list of processors, see config/cpus.h */
 };
 
 struct option {
 	const char *name;     /* of the flag and the key; STOKER_<NAME> in the environment */
 	const char *argument; /* for --help */
 	const char *help;
-	const char *initial;			 /* the default, as a text; or: */
-	void (*compute)(char *out, size_t size); /* the default asks the machine */
+	const char *initial;			 /* the default, as a text; or ... */
+	void (*compute)(char *out, size_t size); /* ... it depends on the machine */
+	const char *unset;			 /* for --help: what an empty default means */
 	size_t offset, size;			 /* of the member */
 	enum option_type type;
 	bool live; /* can be changed while the daemon runs */
@@ -35,19 +36,19 @@ struct option {
 #define OPTION_TEXT_MAX 4096
 
 enum {
-	OPTION_E_BAD = 1, /* not a value of this option; the words do not name it */
+	OPTION_E_BAD = 1, /* not a value of this option; the words do not name the option */
 };
 
 extern const struct option options[];
 extern const unsigned option_count;
 
-/* The row of this name, or NULL: then the words tell of the nearest. */
+/* The row of this name, or NULL: then the words suggest the nearest name. */
 const struct option *option_find(const char *name, struct fault *fault);
 unsigned option_row(const struct option *option);
 /* 0, OPTION_E_BAD or -ENOMEM; on failure nothing changed. */
 int option_set(const struct option *option, struct config *config, const char *text,
 	       struct fault *fault);
-/* Text that option_set() takes for the value; `out` has OPTION_TEXT_MAX bytes. */
+/* The value as a text that option_set() accepts; `out` has OPTION_TEXT_MAX bytes. */
 const char *option_format(const struct option *option, const struct config *config, char *out);
 void option_default(const struct option *option, char *out);
 /* STOKER_<NAME>; `out` has 64 bytes. */

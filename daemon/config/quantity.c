@@ -14,7 +14,7 @@ struct quantity_unit {
 	uint64_t factor;
 };
 
-/* From the largest, the one without a name last. */
+/* From the largest unit to the one without a name. */
 static const struct quantity_unit quantity_none[] = {{"", 1}, {NULL, 0}};
 static const struct quantity_unit quantity_bytes[] = {
 	{"T", (uint64_t)1 << 40}, {"G", 1 << 30}, {"M", 1 << 20},
@@ -52,7 +52,7 @@ static const char *quantity_words(enum quantity_kind kind)
 	}
 }
 
-/* Digits at the start of `text`; false if there are none or they exceed 64 bits. */
+/* Take the digits at the start of *text; false if there are none or they exceed 64 bits. */
 static bool quantity_digits(uint64_t *out, const char **text, unsigned base)
 {
 	uint64_t number = 0;
@@ -72,7 +72,7 @@ static bool quantity_scale(uint64_t *number, const char *unit, enum quantity_kin
 		uint64_t memory = machine_memory();
 		if (*number > 100)
 			return false;
-		*number = memory / 100 * *number >> 20 << 20; /* whole MiB, for people */
+		*number = memory / 100 * *number >> 20 << 20; /* whole MiB, to be readable */
 		return true;
 	}
 	for (const struct quantity_unit *known = quantity_units(kind); known->name; known++) {
@@ -95,7 +95,7 @@ int quantity_parse(uint64_t *out, const char *text, const struct quantity_range 
 				 quantity_words(range->kind));
 	if (number & range->without)
 		return fault_say(fault, QUANTITY_E_BAD,
-				 "'%s' would let others write: leave out the bits %04" PRIo64,
+				 "'%s' would let other users write: leave out the bits %04" PRIo64,
 				 quote_text(&quote, text), range->without);
 	if (number >= range->min && number <= range->max) {
 		*out = number;

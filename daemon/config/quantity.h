@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as people write them: counts, bytes with K, M, G or T, times with ms or s, octal modes.
- * Pure but for shares of memory, which ask the machine; any thread.
+ * Numbers with units, parsed and formatted: counts, bytes with K, M, G or T, times with ms or s,
+ * octal modes. Pure, except that a percentage of memory reads /proc and /sys; any thread.
  */
 #ifndef STOKER_CONFIG_QUANTITY_H
 #define STOKER_CONFIG_QUANTITY_H
@@ -20,7 +20,7 @@ enum quantity_kind {
 };
 
 enum {
-	QUANTITY_E_BAD = 1, /* no such quantity, or out of range */
+	QUANTITY_E_BAD = 1, /* not such a number, or out of range */
 };
 
 struct quantity_range {
@@ -31,7 +31,7 @@ struct quantity_range {
 
 int quantity_parse(uint64_t *out, const char *text, const struct quantity_range *range,
 		   struct fault *fault);
-/* The shortest text that quantity_parse() takes for it. */
+/* The shortest text that quantity_parse() turns into `number`. */
 const char *quantity_format(char *out, size_t size, uint64_t number, enum quantity_kind kind);
 
 #endif

@@ -140,7 +140,8 @@ def test_chosen_fields(daemon, folder):
     with daemon.connect() as peer:
         assert list(attach(peer, path, fields=[], **wish)) == ["image", "label", "index"]
     for fields, words in [(["c"], "has no 'c' beside"), ("a", "a list of names, not a text"),
-                          ([1], "one entry is a whole number"), (["x" * 16], "is not 1 to 15 bytes"),
+                          ([1], "one entry is a whole number"),
+                          (["x" * 16], "is not 1 to 15 bytes"),
                           (["a"] * 17, "17 names are more than")]:
         with daemon.connect() as peer:
             answer = peer.attach(path, fields=fields, **STREAM, **wish)

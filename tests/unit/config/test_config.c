@@ -195,12 +195,12 @@ static void test_hostile_files(void **state)
 	assert_int_equal(unlink(file), 0);
 	assert_int_equal(mkfifo(file, 0600), 0);
 	assert_int_equal(load(&config, file, NULL, NULL), CONFIG_E_BAD);
-	assert_words(fault.text, "a.conf: it is no regular file");
+	assert_words(fault.text, "a.conf: it is not a regular file");
 	assert_int_equal(unlink(file), 0);
 	assert_int_equal(load(&config, file, NULL, NULL), CONFIG_E_BAD);
 	assert_words(fault.text, "a.conf: No such file or directory");
 	assert_int_equal(load(&config, folder, NULL, NULL), CONFIG_E_BAD);
-	assert_words(fault.text, "it is no regular file");
+	assert_words(fault.text, "it is not a regular file");
 	assert_int_equal(load(&config, "/dev/zero", NULL, NULL), CONFIG_E_BAD);
 	assert_int_equal(load(&config, "/dev/null", NULL, NULL), 0);
 	config_deinit(&config);
@@ -255,12 +255,12 @@ static void test_flags(void **state)
 		{"--workers", NULL, "--workers needs a value"},
 		{"--workers=", NULL, "--workers: '' is not a whole number"},
 		{"--workers", "-1", "--workers: '-1' is not a whole number"},
-		{"-w", "3", "'-w' is no flag"},
-		{"--", NULL, "'--' is no flag"},
-		{"--=3", NULL, "'--=3' is no flag"},
-		{"workers=3", NULL, "'workers=3' is no flag"},
-		{"", NULL, "'' is no flag"},
-		{"--nice=0", "--socket=x", "--socket: 'x' is no absolute path"},
+		{"-w", "3", "'-w' is not an option"},
+		{"--", NULL, "'--' is not an option"},
+		{"--=3", NULL, "'--=3' is not an option"},
+		{"workers=3", NULL, "'workers=3' is not an option"},
+		{"", NULL, "'' is not an option"},
+		{"--nice=0", "--socket=x", "--socket: 'x' is not an absolute path"},
 	};
 	struct config config;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -334,7 +334,7 @@ static void test_set(void **state)
 	assert_int_equal(config_set(&config, "workers", "2000", &fault), CONFIG_E_BAD);
 	assert_words(fault.text, "workers: '2000' is out of range: 0 to 1024");
 	assert_int_equal(config_set(&config, "nice", "1", &fault), CONFIG_E_BAD);
-	assert_words(fault.text, "nice cannot change while the daemon runs");
+	assert_words(fault.text, "nice cannot be changed while the daemon runs");
 	assert_int_equal(config_set(&config, "wokers", "1", &fault), CONFIG_E_BAD);
 	assert_words(fault.text, "did you mean 'workers'?");
 	assert_int_equal(config.workers, 12);
@@ -369,6 +369,11 @@ static void test_said(void **state)
 	setenv("STOKER_CONFIG", "/dev/null", 1);
 	int help = lines_said("--help");
 	assert_true(help > (int)option_count && help < 40);
+	for (unsigned i = 0; i < option_count; i++) {
+		char text[OPTION_TEXT_MAX];
+		option_default(&options[i], text);
+		assert_true(text[0] || options[i].unset); /* its default, in words */
+	}
 	assert_int_equal(lines_said("--version"), 1);
 	assert_int_equal(lines_said("--check"), 0);
 	assert_int_equal(lines_said("--print-config"), (int)option_count + 2);
