@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* stokerd: parse, build, run, tear down. */
+/* stokerd: load the configuration, build the server, run it, tear it down. Main thread. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -14,15 +15,15 @@
 #include "config.h"
 #include "loop/server.h"
 
-/* A descriptor a connection, one to watch its process, one a file being read: ask for all we may.
- */
+/* A connection takes two descriptors (its socket, its process) and a file being read one: raise the
+ * limit as far as the system allows. */
 static void raise_limits(void)
 {
 	struct rlimit files;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		if (setrlimit(RLIMIT_NOFILE, &files) < 0)
-			log_warning("cannot raise the limit of open files");
+			log_warning("cannot raise the limit of open files: %s", strerror(errno));
 	}
 }
 
@@ -38,7 +39,7 @@ static int exit_code(int result)
 	}
 }
 
-/* libuv calls abort() where its table of descriptors cannot grow: end in words instead. */
+/* libuv calls abort() if its table of descriptors cannot grow: end with a message instead. */
 static void *grow_or_end(void *old, size_t size)
 {
 	void *grown = realloc(old, size);
@@ -63,10 +64,10 @@ int main(int argc, char **argv)
 	}
 	log_set_level(config.log_level);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a ring or an index beyond `ulimit -f` is an error in words */
-	mallopt(M_ARENA_MAX, 4);  /* an arena a worker would keep a monster's memory a worker */
+	signal(SIGXFSZ, SIG_IGN); /* exceeding `ulimit -f` becomes an error of the write */
+	mallopt(M_ARENA_MAX, 4);  /* else each worker's arena keeps memory for a huge image */
 	raise_limits();
-	uv_replace_allocator(malloc, grow_or_end, calloc, free); /* fails for want of one only */
+	uv_replace_allocator(malloc, grow_or_end, calloc, free); /* fails only if one is NULL */
 
 	r = server_init(&server, &config, &fault);
 	if (r) {

@@ -390,8 +390,8 @@ int sampler_new(struct sampler **out, const struct sampler_spec *spec,
 	int r = sampler->text ? sampler_make(sampler, spec, &source) : no_memory(fault);
 	if (r == 0 && sampler->entries == 0)
 		r = fault_say(fault, SAMPLER_E_ARGUMENT,
-			      "sampler: of the %llu samples none is left by %s",
-			      (unsigned long long)source.count, sampler_name(sampler));
+			      "sampler %s leaves none of the dataset's %llu samples",
+			      sampler_name(sampler), (unsigned long long)source.count);
 	if (r == 0 && sampler_digest(sampler) < 0)
 		r = no_memory(fault);
 	if (r) {
