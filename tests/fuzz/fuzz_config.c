@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Any bytes as a configuration file. It is refused with words, or it prints as a file that is taken
+ * Any bytes as a configuration file: refused with words, or it prints as a file that is accepted
  * and prints the same values.
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Any bytes as an idx file: refused with words, or values that can all be read.
+ * Any bytes as an idx file: it is refused with words, or all its values can be read.
  */
 #include <stdio.h>
 #include <stdlib.h>

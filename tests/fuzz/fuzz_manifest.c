@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Any bytes as a manifest; the first one chooses the format. What was taken must lie beneath the
- * root, have labels, and parse to the same fingerprint again.
+ * Any bytes as a manifest; the first one chooses the format. Accepted rows must lie beneath the
+ * root and have labels, and parsing again must give the same fingerprint.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Any bytes as a NumPy array and as an archive of such: refused with words, or pictures and labels
- * that can all be read, and the same ones again.
+ * Any bytes as a NumPy array and as an archive of arrays: refused with words, or all pictures and
+ * labels can be read, and opening again gives the same ones.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Any bytes as a pickle: refused with words, or a value of which every array can be read whole and
- * every list to its end.
+ * Any bytes as a pickle: refused with words, or every array and every list of the value can be read
+ * completely.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A file of statistics from the disk. Whatever stands in it, what is read is no more than the file
- * holds; and what was taken, written and read again, is the same.
+ * Any bytes as a file of statistics: never reads more than the file has; statistics that are
+ * accepted are the same after writing and reading them again.
  *
- * The first byte says whether the sums are made right first, so that what is behind them is looked
- * at, too. The rest is the file.
+ * The first byte says whether the checksums are corrected first, so that the code behind that check
+ * is reached. The rest is the file.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The configuration: what beats what, where values come from, and the words for every mistake.
- * FAULTS 85, with the files of tests/golden/config (the argument); FAULTS 86 in part.
+ * The configuration: which source overrides which, where values come from, and the words for
+ * mistakes. FAULTS 85, with the files of tests/golden/config (the argument); FAULTS 86 in part.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static int teardown(void **state)
 	return system(command);
 }
 
-/* With --config and a socket whose folder exists, and up to two more flags. */
+/* Load with --config, a socket whose folder exists, and up to two more flags. */
 static int load(struct config *config, const char *path, const char *one, const char *two)
 {
 	char *flags[] = {"stokerd", "--config", (char *)path, (char *)one, (char *)two, NULL};
@@ -179,7 +179,7 @@ static void test_golden(void **state)
 	assert_true(count > 80);
 }
 
-/* What cannot lie in a source tree. */
+/* Files that cannot be in a source tree. */
 static void test_hostile_files(void **state)
 {
 	(void)state;
@@ -239,7 +239,7 @@ static void test_precedence(void **state)
 	assert_prints(&config, "workers = 30  # env STOKER_WORKERS\n");
 	config_deinit(&config);
 
-	/* Wrong is wrong, also where something else beats it. */
+	/* A wrong value is an error even if another source overrides it. */
 	put_text(drop_in("20.conf"), "[stokerd]\nworkers = x\n");
 	assert_int_equal(load(&config, file, "--workers=40", NULL), CONFIG_E_BAD);
 	assert_words(fault.text, "20.conf:2: workers: 'x' is not a whole number");
@@ -280,7 +280,7 @@ static void test_flags(void **state)
 	assert_words(fault.text, "STOKER_NICE: 'high' is not a whole number");
 }
 
-/* Every option can be set in every way to what it prints, and prints it again. */
+/* Each option can be set from each source to the text that it prints. */
 static void test_every_option(void **state)
 {
 	(void)state;
@@ -307,7 +307,7 @@ static void test_every_option(void **state)
 		config_deinit(&again);
 		unsetenv(name);
 	}
-	/* What is printed is a configuration file. */
+	/* The printed text is a configuration file. */
 	char *text = printed(&first);
 	put_text(file, text);
 	free(text);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A dataset's index as text, for tests that compare it with something else. Arguments: its
- * path, then keys and values of its description. A line `class NAME` for each class, then `sample
- * LABEL PATH CONDITION SIZE` for each sample, as it reads; names in hexadecimal. Where samples are
- * pixels it is `sample LABEL WIDTH HEIGHT PIXELS`. What cannot be opened is a line `refused
- * CONDITION WORDS`. Samples in memory may take MEMORY bytes in all.
+ * Prints a dataset's index as text, for tests that compare it with another reader's. Arguments: the
+ * path, then keys and values of the description. Prints a line `class NAME` for each class, then
+ * for each sample `sample LABEL PATH CONDITION SIZE`, with what reading it returned; names are
+ * hexadecimal. If samples are pixels the line is `sample LABEL WIDTH HEIGHT PIXELS`. A dataset that
+ * cannot be opened is a line `refused CONDITION WORDS`. Samples in memory may take MEMORY bytes.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -36,7 +36,7 @@ static void assert_floats(const struct column *column, uint64_t row, const float
 		assert_true(numbers[i] == expected[i] || (isnan(numbers[i]) && isnan(expected[i])));
 }
 
-/* What both samples of both formats below must be. */
+/* The content of both samples, which is the same in both formats below. */
 static void assert_full(const char *path, bool labelled)
 {
 	struct dataset *dataset = must_open(at(path));
@@ -101,7 +101,8 @@ static void test_csv(void **state)
 	assert_full("a.csv", false);
 }
 
-/* Other labels, other weights: another dataset. Labels alone: the dataset that it always was. */
+/* Other labels or weights change the fingerprint. With labels only it is what it was before there
+ * were columns. */
 static void test_fingerprint(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Image folders by torchvision's rule, descriptions of datasets, and reading that never leaves the
- * root and never waits for a FIFO. FAULTS 63, 65, 67-69.
+ * Image folders as torchvision reads them, descriptions of datasets, and reading, which never
+ * leaves the root and never waits for a FIFO. FAULTS 63, 65, 67-69.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +105,8 @@ static void make_socket(const char *path)
 	close(fd);
 }
 
-/* FAULTS 67: what is no file is skipped and counted, a folder in itself is not entered. */
+/* FAULTS 67: entries that are not files are skipped and counted; a folder within itself is skipped.
+ */
 static void test_folder_strange_entries(void **state)
 {
 	(void)state;
@@ -196,7 +197,7 @@ static void test_read_changes(void **state)
 	dataset_free(dataset);
 }
 
-/* FAULTS 67: mode 000. Root reads it all the same. */
+/* FAULTS 67: mode 000. Root can still read it. */
 static void test_read_forbidden(void **state)
 {
 	(void)state;
@@ -301,7 +302,7 @@ static void test_spec_refusals(void **state)
 	assert_words("'format' is not for the kind 'folder'");
 }
 
-/* Several joined. */
+/* Joined datasets. */
 
 static void refuse(const char *other, const char *words)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Datasets and the configuration when the machine fails: storage that errs, stutters or shrinks, no
- * memory, no openat2. FAULTS 53, 60, 61, 65, 87. Linked with --wrap for the calls below.
+ * Datasets and the configuration when the machine fails: reads that fail, are interrupted or short,
+ * no memory, no openat2. FAULTS 53, 60, 61, 65, 87. Linked with --wrap for the calls below.
  */
 #include "tests/unit/tree.h"
 
@@ -76,7 +76,8 @@ char *__wrap_strndup(const char *string, size_t size)
 	return allocation_fails() ? NULL : __real_strndup(string, size);
 }
 
-/* What the next reads do: an errno (negated), bytes to give at most, 0 for the end. */
+/* The results of the next reads: a negated errno, the most bytes to return, or 0 for end of file.
+ */
 static const int *read_script;
 static int reads;
 
@@ -93,7 +94,7 @@ ssize_t __wrap_pread(int fd, void *data, size_t size, off_t offset)
 	return __real_pread(fd, data, (size_t)step < size ? (size_t)step : size, offset);
 }
 
-/* What pread() is called where files may be large. */
+/* The name of pread() with 64-bit offsets. */
 ssize_t __wrap_pread64(int fd, void *data, size_t size, off_t offset)
 {
 	return __wrap_pread(fd, data, size, offset);
@@ -180,8 +181,8 @@ static void test_no_openat2(void **state)
 
 /* -- memory ------------------------------------------------------------------------------- */
 
-/* Open, with another one joined if there is one, with one allocation after the other failing, until
- * none does. */
+/* Open a dataset, joined with `other` if that is not NULL, again and again; each time a later
+ * allocation fails, until none does. */
 static void open_without_memory(const char *path, const char *other)
 {
 	const char *const paths[] = {path, other};

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """CIFAR and MNIST as published, written by the test: every pixel and label, in each form and each
-packing; torchvision reads the same out of the same folders; and what is damaged is refused with
-words.
+kind of archive; torchvision reads the same from the same folders; and damaged files are refused
+with a message.
 
 STOKER_BUILD names the build folder that holds tests/unit/dataset/dataset_tool.
 """

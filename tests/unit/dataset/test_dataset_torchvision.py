@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Image folders against torchvision's ImageFolder, on random trees; and random links, none of which
-may lead out (FAULTS 69).
+"""Image folders compared with torchvision's ImageFolder, on random trees; and random links, none of
+which may lead out of the folder (FAULTS 69).
 
 STOKER_BUILD names the build folder that holds tests/unit/dataset/dataset_tool.
 """

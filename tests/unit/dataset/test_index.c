@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The packed index, its fingerprint, and words for what came from elsewhere.
+ * The packed index, its fingerprint, and quoting of hostile text in messages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void test_fingerprint(void **state)
 	dataset_free(two);
 }
 
-/* The stream that index.h documents, written out by hand. */
+/* The sequence that index.h documents, written out by hand. */
 static void test_fingerprint_stream(void **state)
 {
 	(void)state;

@@ -115,7 +115,7 @@ static void test_jsonl(void **state)
 	dataset_free(dataset);
 }
 
-/* FAULTS 69 and every other way to be wrong: the name of the file, the line, and what to do. */
+/* FAULTS 69 and other mistakes: the words name the file and the line, and say what to do. */
 static void test_manifest_refusals(void **state)
 {
 	(void)state;
@@ -190,7 +190,7 @@ static void test_long_lines(void **state)
 	put_bytes("long.csv", text, size);
 	assert_refused(at("long.csv"), DATASET_E_OPEN, "long.csv:2: the line is longer than 65536");
 
-	/* Exactly as long as may be. */
+	/* The longest path that is allowed. */
 	memset(text, ' ', 65536 + 1);
 	memcpy(text, "a 1", 3);
 	text[65536] = '\n';
@@ -209,7 +209,7 @@ static void test_long_lines(void **state)
 	free(text);
 }
 
-/* Lines that lie across the reader's pieces, in every way. */
+/* Lines that cross the reader's buffer at every position. */
 static void test_many_lines(void **state)
 {
 	(void)state;

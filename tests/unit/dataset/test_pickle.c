@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The machine of pickles and the head of idx files, with bytes written by hand; what Python and
- * NumPy write is compared in test_dataset_arrays.py.
+ * The pickle reader and the idx parser, with bytes written by hand. test_dataset_published.py
+ * compares what Python and NumPy write.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static void test_python2(void **state)
 	pickle_deinit(&pickle);
 }
 
-/* An array that says more than it has is none. */
+/* An array whose shape needs more bytes than it has is refused. */
 static void test_matrix(void **state)
 {
 	(void)state;
@@ -145,7 +145,7 @@ static void test_refused(void **state)
 #undef REFUSE
 }
 
-/* What is small in the file and would be large in memory. */
+/* Small files that would need much memory. */
 static void test_limits(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Moments beside what adding one number after the other gives: any length, any number of samples,
- * any order, any threads, each instruction set; and all of them exact.
+ * Moments compared with sums computed one number after the other: various lengths and numbers of
+ * samples, any order, several threads, each instruction set. All are exact.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@ struct samples {
 	uint8_t *numbers;
 };
 
-/* Neighbours are alike; the first sample is as bright, and the second as dark, as can be. */
+/* Neighbouring numbers are similar; the first sample is all 255, the second all 0. */
 static struct samples make_samples(uint32_t length, uint32_t count)
 {
 	struct samples samples = {length, count, malloc((size_t)length * count)};
@@ -45,7 +45,7 @@ static void add(struct moments *moments, const struct samples *samples, uint32_t
 			moments_add(moments, samples->numbers + (size_t)k * samples->length), 0);
 }
 
-/* As doubles, which hold whole numbers of this size. */
+/* In doubles, which are exact for integers of this size. */
 static double naive(const struct samples *samples, uint32_t i, uint32_t j)
 {
 	double sum = 0.0;
@@ -98,7 +98,7 @@ static void check(uint32_t length, uint32_t count, enum moments_of of)
 	free(samples.numbers);
 }
 
-/* Lengths around a tile's, numbers of samples around a block's. */
+/* Lengths around the size of a tile, numbers of samples around that of a block. */
 static void test_naive(void **state)
 {
 	static const uint32_t lengths[] = {3, 30, 33, 99}, counts[] = {1, 2, 255, 256, 257, 700};
@@ -126,7 +126,7 @@ static void *add_share(void *context)
 	return NULL;
 }
 
-/* Each has every fifth sample, and nobody knows who is when. */
+/* Each thread adds every fifth sample, in no particular order. */
 static void test_threads(void **state)
 {
 	struct samples samples = make_samples(99, 1100);
@@ -147,7 +147,7 @@ static void test_threads(void **state)
 	free(samples.numbers);
 }
 
-/* A block's products of the brightest there are: more do not fit into the 32 bits they are in. */
+/* The largest products that a block can have. */
 static void test_brightest(void **state)
 {
 	uint8_t numbers[6];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Statistics beside what doubles give that are added up one after the other; that neither the order
- * of the samples nor anything else than their numbers is in them; and their file: what was written
- * is read, and nothing that was changed.
+ * Statistics compared with sums of doubles; that they depend on the samples' numbers only, not on
+ * their order; and the file: what was written can be read again, and any change is noticed.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -55,7 +54,7 @@ static struct statistics_plan plan_of(bool per_pixel, bool whitens, double resca
 	return plan;
 }
 
-/* Of each `step`-th picture, and so on until all were there. */
+/* Add every `step`-th picture, then those after them, until all were added. */
 static struct statistics *make(const struct statistics_plan *plan, unsigned step)
 {
 	struct statistics *statistics;
@@ -72,7 +71,7 @@ static struct statistics *make(const struct statistics_plan *plan, unsigned step
 
 /* -- numbers ------------------------------------------------------------------------------ */
 
-/* Of numbers `from`, `from` + `step`, ... of all pictures. */
+/* Of the numbers `from`, `from` + `step`, ... of all pictures. */
 static void naive(unsigned from, unsigned step, double rescale, double *mean, double *std)
 {
 	double sum = 0.0, square = 0.0, n = 0.0;
@@ -120,7 +119,7 @@ static void test_naive(void **state)
 		check(i & 1, i & 2, rescales[i / 4]);
 }
 
-/* What is whitened has no correlations: about the mean that the plan says. */
+/* Whitened samples have no correlations, about the mean that the plan asks for. */
 static void test_whitened(void **state)
 {
 	(void)state;
@@ -155,7 +154,7 @@ static bool same(const struct statistics *a, const struct statistics *b)
 	return digest_equal(&a->digest, &b->digest);
 }
 
-/* The digest is of what it is about: neither of the order of the samples nor of the name. */
+/* The digest depends neither on the order of the samples nor on the name. */
 static void test_digest(void **state)
 {
 	struct statistics_plan plans[] = {
@@ -194,7 +193,7 @@ static void test_none(void **state)
 	}
 }
 
-/* -- what can be had ---------------------------------------------------------------------- */
+/* -- limits ------------------------------------------------------------------------------- */
 
 static void test_names(void **state)
 {
@@ -247,7 +246,7 @@ static int file_of(const void *bytes, size_t size)
 	return fd;
 }
 
-/* 0, and it is the same; or STATISTICS_E_FILE. */
+/* Read the file: 0, and the result is the same, or STATISTICS_E_FILE. */
 static int read_back(const void *bytes, size_t size, const struct statistics *wanted)
 {
 	struct statistics *statistics;
@@ -266,7 +265,7 @@ static int read_back(const void *bytes, size_t size, const struct statistics *wa
 	return 0;
 }
 
-/* Any byte that is another, any that lacks, and one too many. */
+/* Each byte changed, each shorter length, and one byte too many. */
 static void check_file(const struct statistics *statistics, uint8_t *bytes, size_t size)
 {
 	assert_int_equal(read_back(bytes, size, statistics), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The matrix that whitens, by what it does: what is multiplied by it has the identity as its
- * covariance, in as many directions as there are samples.
+ * The whitening matrix, by its effect: the covariance of samples multiplied by it is the identity,
+ * in as many directions as there are samples.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include "statistics/whiten.h"
 
-/* The same everywhere: no library's. */
+/* A random generator that is the same everywhere. */
 static double random_number(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -25,7 +25,7 @@ static double random_number(uint64_t *state)
 #define SIZE 51
 #define SAMPLES 400
 
-/* As of samples, some of whose numbers are nearly those beside them. */
+/* A covariance of samples some of whose numbers are nearly equal to their neighbours. */
 static void make_covariance(double *out, uint32_t samples)
 {
 	static double numbers[SAMPLES][SIZE];
@@ -68,7 +68,7 @@ static void whiten(uint32_t samples, double scale, float *out, double *matrix, d
 			assert_true(out[i * SIZE + j] == out[j * SIZE + i]);
 }
 
-/* The covariance of what is whitened is the identity. */
+/* The covariance of whitened samples is the identity. */
 static void test_whitens(void **state)
 {
 	static double covariance[SIZE * SIZE], matrix[SIZE * SIZE], half[SIZE * SIZE],
@@ -86,7 +86,7 @@ static void test_whitens(void **state)
 	}
 }
 
-/* With fewer samples than numbers: as many directions are left. */
+/* With fewer samples than numbers there are only as many directions as samples. */
 static void test_directions(void **state)
 {
 	static double covariance[SIZE * SIZE], matrix[SIZE * SIZE], half[SIZE * SIZE],

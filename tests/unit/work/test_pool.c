@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool, with samples of the test's own in place of work/sample.c: one that says so is not made
- * before it is let go. What is asserted are states; threads get all the time that they want.
+ * The pool, with functions of this test instead of work/sample.c: `held_make` and `held_fetch` name
+ * a sample that waits until the test lets it go on. The test waits for states, never for a time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static struct pool *start(unsigned workers, unsigned fetchers)
 	return pool;
 }
 
-/* Order samples [first, last), in one go. */
+/* Submit the samples [first, last) in one list. */
 static void submit(struct pool *pool, int first, int last, uint64_t cost_ns)
 {
 	for (int i = first; i < last; i++) {
@@ -97,7 +97,7 @@ static void submit(struct pool *pool, int first, int last, uint64_t cost_ns)
 	pool_submit(pool, &jobs[first]);
 }
 
-/* Take what is done until so many are back. Their samples, in order, into `out`. */
+/* Take finished jobs until `count` are back; their samples, in order, into `out`. */
 static void take(struct pool *pool, int count, int *out)
 {
 	for (int back = 0; back < count;) {
@@ -135,7 +135,7 @@ static void test_one_worker_keeps_the_order(void **state)
 	pool_free(pool);
 }
 
-/* All wait for the workers, which then take parcels; the one that is held is the first of one. */
+/* All jobs wait for workers, which then take parcels; the held job is the first of one. */
 static void test_a_slow_one_holds_up_itself_only(void **state)
 {
 	(void)state;
@@ -171,7 +171,7 @@ static void test_slow_storage_holds_up_itself_only(void **state)
 	pool_free(pool);
 }
 
-/* What is large is taken one by one, so that each worker has one and the rest can be given back. */
+/* Large jobs are taken one by one: each worker has one and the others can be cancelled. */
 static void test_large_ones_go_one_by_one(void **state)
 {
 	struct pool *pool = start(0, 1);
@@ -188,7 +188,7 @@ static void test_large_ones_go_one_by_one(void **state)
 	pool_free(pool);
 }
 
-/* Of small ones a worker has some, but no more than a share. */
+/* Of small jobs a worker takes some, but no more than its share. */
 static void test_small_ones_go_in_parcels(void **state)
 {
 	struct pool *pool = start(0, 1);
@@ -224,8 +224,8 @@ static void test_cancelled_by_owner(void **state)
 	pool_free(pool);
 }
 
-/* The loop is woken when so many are done as it waits for, not before, and not for each. A worker
- * may count what was just taken for the next time: one too many, so a few less are ordered. */
+/* The loop is woken once, when as many jobs are finished as its threshold says. A worker may count
+ * a job that was just taken, so fewer jobs than the threshold are submitted. */
 static void test_woken_when_it_matters(void **state)
 {
 	struct pool *pool = start(1, 1);
@@ -240,7 +240,7 @@ static void test_woken_when_it_matters(void **state)
 	submit(pool, 8, 10, SMALL);
 	until(&wakes, 1);
 	take(pool, 10, out);
-	/* It may ask for less than what is done already. */
+	/* The new threshold may be below what is finished already. */
 	pool_wake_at(pool, 100);
 	submit(pool, 0, 9, SMALL);
 	until(&ended, 27);
