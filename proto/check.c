@@ -122,24 +122,50 @@ static const char *walk_value(struct walk *walk)
 	}
 }
 
-const char *bytes_check(const uint8_t *bytes, size_t size, uint32_t *nodes_out)
+/* One value with those inside it. */
+static const char *walk_tree(struct walk *walk)
 {
-	struct walk walk = {.at = bytes, .left = size, .nodes = 1, .pending = {1}};
-
+	walk->nodes++;
+	walk->pending[0] = 1;
 	for (;;) {
 		const char *why;
 
-		while (walk.depth > 0 && walk.pending[walk.depth] == 0)
-			walk.depth--;
-		if (walk.pending[walk.depth] == 0)
-			break;
-		walk.pending[walk.depth]--;
-		why = walk_value(&walk);
+		while (walk->depth > 0 && walk->pending[walk->depth] == 0)
+			walk->depth--;
+		if (walk->pending[walk->depth] == 0)
+			return NULL;
+		walk->pending[walk->depth]--;
+		why = walk_value(walk);
 		if (why)
 			return why;
 	}
+}
+
+const char *bytes_check(const uint8_t *bytes, size_t size, uint32_t *nodes_out)
+{
+	struct walk walk = {.at = bytes, .left = size};
+	const char *why = walk_tree(&walk);
+
+	if (why)
+		return why;
 	if (walk.left > 0)
 		return "there are bytes behind the value";
 	*nodes_out = walk.nodes;
+	return NULL;
+}
+
+const char *bytes_count(const uint8_t *bytes, size_t size, uint32_t *count_out)
+{
+	struct walk walk = {.at = bytes, .left = size};
+	uint32_t count = 0;
+
+	for (; walk.left > 0; count++) {
+		const char *why =
+			walk.nodes < PROTO_NODES_MAX ? walk_tree(&walk) : "too many values";
+
+		if (why)
+			return why;
+	}
+	*count_out = count;
 	return NULL;
 }

@@ -15,5 +15,8 @@
  * on what is wrong.
  */
 const char *bytes_check(const uint8_t *bytes, size_t size, uint32_t *nodes_out);
+/* How many values follow one another in `bytes`, within the same limits. NULL and their number, or
+ * what is wrong. */
+const char *bytes_count(const uint8_t *bytes, size_t size, uint32_t *count_out);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "proto/pack.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <msgpack.h>
@@ -167,6 +168,60 @@ void pack_map(struct packer *packer, uint32_t count)
 	msgpack_packer door = packer_door(packer);
 
 	(void)msgpack_pack_map(&door, count);
+}
+
+size_t pack_map_begin(const struct packer *packer)
+{
+	return packer->size;
+}
+
+/* The head is packed behind the entries, where its size is found out, then moved before them. */
+void pack_map_end(struct packer *packer, size_t begin)
+{
+	size_t end = packer->size, head_size;
+	uint32_t values = 0;
+	char head[5], *entries;
+
+	if (packer->error)
+		return;
+	if (end > begin &&
+	    bytes_count((const uint8_t *)packer->data + begin, end - begin, &values)) {
+		packer->error = -EMSGSIZE;
+		return;
+	}
+	assert(values % 2 == 0); /* a key has its value */
+	pack_map(packer, values / 2);
+	if (packer->error)
+		return;
+	entries = packer->data + begin;
+	head_size = packer->size - end;
+	memcpy(head, packer->data + end, head_size);
+	memmove(entries + head_size, entries, end - begin);
+	memcpy(entries, head, head_size);
+}
+
+void pack_key_boolean(struct packer *packer, const char *key, bool boolean)
+{
+	pack_string(packer, key);
+	pack_boolean(packer, boolean);
+}
+
+void pack_key_uint(struct packer *packer, const char *key, uint64_t uint)
+{
+	pack_string(packer, key);
+	pack_uint(packer, uint);
+}
+
+void pack_key_float(struct packer *packer, const char *key, double number)
+{
+	pack_string(packer, key);
+	pack_float(packer, number);
+}
+
+void pack_key_string(struct packer *packer, const char *key, const char *string)
+{
+	pack_string(packer, key);
+	pack_string(packer, string);
 }
 
 void pack_packed(struct packer *packer, struct text packed)

@@ -31,6 +31,18 @@ void pack_text(struct packer *packer, struct text text);
 void pack_string(struct packer *packer, const char *string);
 void pack_list(struct packer *packer, uint32_t count); /* then `count` values */
 void pack_map(struct packer *packer, uint32_t count);  /* then `count` keys and values in turn */
+/*
+ * A map whose entries need not be counted by hand: what pack_map_begin() returns goes to
+ * pack_map_end() once all keys and values are packed. Maps may be nested. The bytes are those of
+ * pack_map() with the right count; a map above PROTO_NODES_MAX or PROTO_DEPTH_MAX is -EMSGSIZE.
+ */
+size_t pack_map_begin(const struct packer *packer);
+void pack_map_end(struct packer *packer, size_t begin);
+/* One entry of a map: the key and its value. */
+void pack_key_boolean(struct packer *packer, const char *key, bool boolean);
+void pack_key_uint(struct packer *packer, const char *key, uint64_t uint);
+void pack_key_float(struct packer *packer, const char *key, double number);
+void pack_key_string(struct packer *packer, const char *key, const char *string);
 void pack_value(struct packer *packer, const struct value *value);
 void pack_packed(struct packer *packer, struct text packed); /* one value, packed elsewhere */
 /* What was packed, borrowed until the packer changes. 0 or -ENOMEM. */

@@ -36,8 +36,7 @@ static int pack_path(struct packer *packer, const char *key, const char *path, s
 {
 	char whole[PATH_WHOLE_MAX];
 	int r = path_whole(path, whole, fault);
-	pack_string(packer, key);
-	pack_string(packer, r ? "" : whole);
+	pack_key_string(packer, key, r ? "" : whole);
 	return r;
 }
 
@@ -52,21 +51,16 @@ static int pack_dataset(struct packer *packer, const struct stoker_options *opti
 		     {"images", options->dataset_images},
 		     {"labels", options->dataset_labels},
 		     {"split", options->dataset_split}};
-	uint32_t given = 0;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		given += words[i].value != NULL;
 	if (!options->dataset || !*options->dataset)
 		return fault_say(fault, -EINVAL, "options: dataset is missing");
-	pack_map(packer, 1 + given + !!options->dataset_root);
+	size_t map = pack_map_begin(packer);
 	int r = pack_path(packer, "path", options->dataset, fault);
 	if (r == 0 && options->dataset_root)
 		r = pack_path(packer, "root", options->dataset_root, fault);
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (!words[i].value)
-			continue;
-		pack_string(packer, words[i].key);
-		pack_string(packer, words[i].value);
-	}
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (words[i].value)
+			pack_key_string(packer, words[i].key, words[i].value);
+	pack_map_end(packer, map);
 	return r;
 }
 

@@ -19,8 +19,7 @@ static int pack_dataset(struct packer *packer, const char *path, struct text *ou
 {
 	packer_clear(packer);
 	pack_map(packer, 1);
-	pack_string(packer, "path");
-	pack_string(packer, path);
+	pack_key_string(packer, "path", path);
 	return packer_bytes(packer, out) < 0 ? fault_say(fault, -ENOMEM, "out of memory") : 0;
 }
 

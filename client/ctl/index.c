@@ -36,8 +36,7 @@ static int index_ask(struct control *control, struct packer *packer, const char 
 {
 	struct message request = message_init(MESSAGE_INDEX);
 	pack_map(packer, 1);
-	pack_string(packer, "path");
-	pack_string(packer, path);
+	pack_key_string(packer, "path", path);
 	if (packer_bytes(packer, &request.index.dataset.packed) < 0)
 		return fault_say(&control->fault, -ENOMEM, "out of memory");
 	*seq_out = connection_seq(&control->connection);

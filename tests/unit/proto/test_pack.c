@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +159,96 @@ static void test_packed_is_taken_as_it_is(void **state)
 	pack_uint(setup->packer, 6);
 	assert_int_equal(unpacked(setup).items[0].items[0].uint, 5);
 	assert_int_equal(unpacked(setup).items[1].uint, 6);
+}
+
+static void pack_entries(struct packer *packer, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		pack_key_uint(packer, "key", i);
+}
+
+/* The head of a map of `count` entries, or the place where pack_map_end() will put it. */
+static size_t begin_map(struct packer *packer, uint32_t count, bool by_hand)
+{
+	if (by_hand)
+		pack_map(packer, count);
+	return pack_map_begin(packer);
+}
+
+static void end_map(struct packer *packer, size_t begin, bool by_hand)
+{
+	if (!by_hand)
+		pack_map_end(packer, begin);
+}
+
+/* A list with a map of 5 + `count` entries; one of them is a map of `count` entries. */
+static void pack_example(struct packer *packer, uint32_t count, bool by_hand)
+{
+	size_t map, inner;
+
+	packer_clear(packer);
+	pack_list(packer, 2);
+	pack_string(packer, "before");
+	map = begin_map(packer, 5 + count, by_hand);
+	pack_key_boolean(packer, "boolean", true);
+	pack_key_float(packer, "float", 0.5);
+	pack_key_string(packer, "string", "value");
+	pack_string(packer, "inner");
+	inner = begin_map(packer, count, by_hand);
+	pack_entries(packer, count);
+	end_map(packer, inner, by_hand);
+	pack_string(packer, "list");
+	pack_list(packer, 2);
+	pack_map(packer, 1);
+	pack_entries(packer, 1);
+	pack_nil(packer);
+	pack_entries(packer, count);
+	end_map(packer, map, by_hand);
+}
+
+static void test_a_map_counts_its_entries(void **state)
+{
+	static const uint32_t counts[] = {0, 1, 10, 11, 15, 16, 300};
+	struct setup *setup = *state;
+	struct packer *counted;
+	struct text told;
+
+	assert_int_equal(packer_new(&counted), 0);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		pack_example(setup->packer, counts[i], false);
+		pack_example(counted, counts[i], true);
+		assert_int_equal(packer_bytes(counted, &told), 0);
+		assert_int_equal(packed(setup).size, told.size);
+		assert_memory_equal(packed(setup).data, told.data, told.size);
+	}
+	packer_clear(setup->packer);
+	pack_map_end(setup->packer, pack_map_begin(setup->packer));
+	assert_int_equal(packed(setup).size, 1);
+	assert_int_equal(unpacked(setup).kind, VALUE_MAP);
+	packer_free(counted);
+}
+
+static void test_a_map_that_does_not_fit(void **state)
+{
+	struct setup *setup = *state;
+	uint8_t bytes[1 + 5 + 5];
+	struct text out;
+	size_t map;
+
+	for (size_t size = 0; size <= sizeof(bytes); size++) {
+		struct packer packer = packer_over(bytes, size);
+
+		map = pack_map_begin(&packer);
+		pack_entries(&packer, 2);
+		pack_map_end(&packer, map);
+		assert_int_equal(packer_bytes(&packer, &out), size < sizeof(bytes) ? -EMSGSIZE : 0);
+	}
+	assert_memory_equal(out.data, "\x82\xa3key\x00\xa3key\x01", sizeof(bytes));
+	/* More values than any receiver takes. */
+	map = pack_map_begin(setup->packer);
+	pack_entries(setup->packer, PROTO_NODES_MAX / 2 + 1);
+	pack_map_end(setup->packer, map);
+	assert_int_equal(packer_bytes(setup->packer, &out), -EMSGSIZE);
 }
 
 static long peak_kilobytes(void)
@@ -370,6 +461,8 @@ int main(void)
 		TEST(test_numbers_take_their_shortest_form),
 		TEST(test_a_tree_comes_back),
 		TEST(test_packed_is_taken_as_it_is),
+		TEST(test_a_map_counts_its_entries),
+		TEST(test_a_map_that_does_not_fit),
 		TEST(test_claims_without_bytes_are_refused),
 		TEST(test_ext_and_nothing_are_refused),
 		TEST(test_depth),

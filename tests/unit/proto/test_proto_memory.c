@@ -22,13 +22,15 @@
 /* A report of 300 keys: larger than what a packer begins with. */
 static int pack_report(struct packer *packer, struct text *out)
 {
-	pack_map(packer, 300);
+	size_t map = pack_map_begin(packer);
+
 	for (int i = 0; i < 300; i++) {
 		char key[2] = {(char)('A' + i / 26), (char)('A' + i % 26)};
 
 		pack_text(packer, (struct text){key, sizeof(key)});
 		pack_uint(packer, UINT64_MAX);
 	}
+	pack_map_end(packer, map);
 	return packer_bytes(packer, out);
 }
 
