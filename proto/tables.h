@@ -77,45 +77,61 @@
 
 #define OK_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "the request it answers")
 
-#define ATTACH_FIELDS(F)                                                                           \
-	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
-	F(any, dataset, REQUIRED, 0, 0, 0, "map: path, and what its kind takes")                   \
-	F(any, transforms, OPTIONAL, 0, 0, 0, "list of maps: name, and its parameters")            \
-	F(text, dtype, OPTIONAL, 0, 0, 16, "uint8, float16, bfloat16, float32 (default)")          \
-	F(text, layout, OPTIONAL, 0, 0, 16, "NCHW (default) or NHWC")                              \
-	F(boolean, shuffle, OPTIONAL, 1, 0, 1, "a new order each epoch")                           \
-	F(uint, order_seed, OPTIONAL, 0, 0, U64, "seed of the order")                              \
-	F(uint, augment_seed, OPTIONAL, 0, 0, U64, "seed of the random transforms")                \
-	F(uint, subset_start, OPTIONAL, 0, 0, U64, "first sample index of the dataset to use")     \
-	F(uint, subset_stop, OPTIONAL, U64, 0, U64, "one past the last; larger means the end")     \
-	F(text, bad_samples, OPTIONAL, 0, 0, 16, "error (default) or substitute")                  \
-	F(boolean, exif_orientation, OPTIONAL, 0, 0, 1, "turn images as their EXIF says")          \
-	F(text, job, OPTIONAL, 0, 0, NAME_MAX_, "name shared by the ranks of one training run")    \
-	F(uint, rank, OPTIONAL, 0, 0, 1048575, "this reader's rank, below world")                  \
-	F(uint, world, OPTIONAL, 1, 1, 1048576, "world size")                                      \
-	F(uint, batch_size, REQUIRED, 0, 1, 1048576, "samples a batch and rank")                   \
-	F(text, last_batch, OPTIONAL, 0, 0, 16, "short (default), drop or pad")                    \
-	F(uint, epoch, OPTIONAL, 0, 0, U32, "epoch to start in")                                   \
-	F(uint, position, OPTIONAL, 0, 0, U64, "global position in it to start at")                \
-	F(uint, epochs, OPTIONAL, 0, 0, U32, "epochs to deliver, then END; 0 is endless")          \
-	F(uint, inflight, OPTIONAL, 3, 0, 1024, "batches announced and not released, at most")     \
-	F(uint, prefetch, OPTIONAL, 0, 0, 1024, "batches (of all ranks) in the ring; 0: chosen")   \
-	F(boolean, accept_fd, OPTIONAL, 0, 0, 1, "the client can receive a descriptor")            \
-	F(boolean, accept_path, OPTIONAL, 0, 0, 1, "the client can open a path")                   \
-	F(text, expect_dataset, OPTIONAL, 0, 0, 32, "fingerprint that a resume token names")       \
-	F(text, expect_pipeline, OPTIONAL, 0, 0, 32, "pipeline hash that a resume token names")    \
-	F(text, start, OPTIONAL, 0, 0, 16, "position (default), or live: where the stream is")     \
-	F(text, pace, OPTIONAL, 0, 0, 16, "auto (default), free or together")                      \
-	F(uint, priority, OPTIONAL, 10, 1, 100, "weight among this user's streams")                \
-	F(boolean, accept_moves, OPTIONAL, 0, 0, 1, "the client follows RING to another ring")     \
-	F(boolean, draft, OPTIONAL, 0, 0, 1, "JPEGs may be decoded at a half, quarter, eighth")    \
-	F(any, fields, OPTIONAL, 0, 0, 0, "list of texts: of the dataset's further fields only")   \
-	F(boolean, one_hot, OPTIONAL, 0, 0, 1, "label as float32 with a 1 at its class")           \
-	F(any, sampler, OPTIONAL, 0, 0, 0, "map: name, and its parameters; nil: all samples")      \
-	F(uint, echo, OPTIONAL, 1, 1, 16, "an epoch has each sample so many times")                \
-	F(uint, echo_window, OPTIONAL, 32, 2, 1048576, "spread over so many samples")              \
-	F(uint, views, OPTIONAL, 1, 1, 32, "pictures of a sample, each with its own draws")        \
-	F(text, expect_sampling, OPTIONAL, 0, 0, 32, "sampling hash that a resume token names")
+/*
+ * A row of ATTACH also says what the field is part of:
+ * STREAM: of the stream's identity. Two readers that differ in it read different streams.
+ * READER: of the reader only. Readers that differ in it can share a stream.
+ */
+#define ATTACH_TABLE(STREAM, READER)                                                               \
+	READER(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                           \
+	STREAM(any, dataset, REQUIRED, 0, 0, 0, "map: path, and what its kind takes")              \
+	STREAM(any, transforms, OPTIONAL, 0, 0, 0, "list of maps: name, and its parameters")       \
+	STREAM(text, dtype, OPTIONAL, 0, 0, 16, "uint8, float16, bfloat16, float32 (default)")     \
+	STREAM(text, layout, OPTIONAL, 0, 0, 16, "NCHW (default) or NHWC")                         \
+	STREAM(boolean, shuffle, OPTIONAL, 1, 0, 1, "a new order each epoch")                      \
+	STREAM(uint, order_seed, OPTIONAL, 0, 0, U64, "seed of the order")                         \
+	STREAM(uint, augment_seed, OPTIONAL, 0, 0, U64, "seed of the random transforms")           \
+	STREAM(uint, subset_start, OPTIONAL, 0, 0, U64,                                            \
+	       "first sample index of the dataset to use")                                         \
+	STREAM(uint, subset_stop, OPTIONAL, U64, 0, U64,                                           \
+	       "one past the last; larger means the end")                                          \
+	STREAM(text, bad_samples, OPTIONAL, 0, 0, 16, "error (default) or substitute")             \
+	STREAM(boolean, exif_orientation, OPTIONAL, 0, 0, 1, "turn images as their EXIF says")     \
+	READER(text, job, OPTIONAL, 0, 0, NAME_MAX_,                                               \
+	       "name shared by the ranks of one training run")                                     \
+	READER(uint, rank, OPTIONAL, 0, 0, 1048575, "this reader's rank, below world")             \
+	READER(uint, world, OPTIONAL, 1, 1, 1048576, "world size")                                 \
+	READER(uint, batch_size, REQUIRED, 0, 1, 1048576, "samples a batch and rank")              \
+	READER(text, last_batch, OPTIONAL, 0, 0, 16, "short (default), drop or pad")               \
+	READER(uint, epoch, OPTIONAL, 0, 0, U32, "epoch to start in")                              \
+	READER(uint, position, OPTIONAL, 0, 0, U64, "global position in it to start at")           \
+	READER(uint, epochs, OPTIONAL, 0, 0, U32, "epochs to deliver, then END; 0 is endless")     \
+	READER(uint, inflight, OPTIONAL, 3, 0, 1024,                                               \
+	       "batches announced and not released, at most")                                      \
+	READER(uint, prefetch, OPTIONAL, 0, 0, 1024,                                               \
+	       "batches (of all ranks) in the ring; 0: chosen")                                    \
+	READER(boolean, accept_fd, OPTIONAL, 0, 0, 1, "the client can receive a descriptor")       \
+	READER(boolean, accept_path, OPTIONAL, 0, 0, 1, "the client can open a path")              \
+	READER(text, expect_dataset, OPTIONAL, 0, 0, 32, "fingerprint that a resume token names")  \
+	READER(text, expect_pipeline, OPTIONAL, 0, 0, 32,                                          \
+	       "pipeline hash that a resume token names")                                          \
+	READER(text, start, OPTIONAL, 0, 0, 16,                                                    \
+	       "position (default), or live: where the stream is")                                 \
+	READER(text, pace, OPTIONAL, 0, 0, 16, "auto (default), free or together")                 \
+	READER(uint, priority, OPTIONAL, 10, 1, 100, "weight among this user's streams")           \
+	READER(boolean, accept_moves, OPTIONAL, 0, 0, 1,                                           \
+	       "the client follows RING to another ring")                                          \
+	STREAM(boolean, draft, OPTIONAL, 0, 0, 1,                                                  \
+	       "JPEGs may be decoded at a half, quarter, eighth")                                  \
+	STREAM(any, fields, OPTIONAL, 0, 0, 0,                                                     \
+	       "list of texts: of the dataset's further fields only")                              \
+	STREAM(boolean, one_hot, OPTIONAL, 0, 0, 1, "label as float32 with a 1 at its class")      \
+	STREAM(any, sampler, OPTIONAL, 0, 0, 0, "map: name, and its parameters; nil: all samples") \
+	STREAM(uint, echo, OPTIONAL, 1, 1, 16, "an epoch has each sample so many times")           \
+	STREAM(uint, echo_window, OPTIONAL, 32, 2, 1048576, "spread over so many samples")         \
+	STREAM(uint, views, OPTIONAL, 1, 1, 32, "pictures of a sample, each with its own draws")   \
+	READER(text, expect_sampling, OPTIONAL, 0, 0, 32, "sampling hash that a resume token names")
+#define ATTACH_FIELDS(F) ATTACH_TABLE(F, F)
 
 #define PROGRESS_FIELDS(F)                                                                         \
 	F(uint, seq, REQUIRED, 0, 0, U32, "the ATTACH's, INDEX's or FIT's")                        \

@@ -17,6 +17,7 @@ class Field:
     min: int
     max: int
     help: str
+    part_of: str  # STREAM or READER in ATTACH, else F
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,18 @@ class Tables:
 
 
 def _body(source, macro):
-    match = re.search(rf"^#define {macro}\(\w\)(.*)$", source, re.M)
+    match = re.search(rf"^#define {macro}\([\w, ]+\)(.*)$", source, re.M)
     if not match:
         raise ValueError(f"tables.h has no {macro}")
     return match.group(1)
 
 
-def _rows(body, letter):
-    """The arguments of each row: words and numbers as they stand, texts without their quotes."""
+def _rows(body):
+    """Each row's macro and its arguments: words and numbers as they are, texts without quotes."""
     rows = []
-    for match in re.finditer(rf'\b{letter}\(((?:[^()"]|"[^"]*")*)\)', body):
-        cells = re.findall(r'"([^"]*)"|([^\s,]+)', match.group(1))
-        rows.append([text or word for text, word in cells])
+    for match in re.finditer(r'\b([A-Z]+)\(((?:[^()"]|"[^"]*")*)\)', body):
+        cells = re.findall(r'"([^"]*)"|([^\s,]+)', match.group(2))
+        rows.append([match.group(1), *(text or word for text, word in cells)])
     return rows
 
 
@@ -77,25 +78,25 @@ def load(path=ROOT / "proto" / "tables.h"):
         return constants[word] if word in constants else int(word)
 
     def fields(name):
+        body = _body(source, "ATTACH_TABLE" if name == "ATTACH" else f"{name}_FIELDS")
         return tuple(
-            Field(type, key, need == "REQUIRED", number(default), number(low), number(high), text)
-            for type, key, need, default, low, high, text in _rows(
-                _body(source, f"{name}_FIELDS"), "F"
-            )
+            Field(type, key, need == "REQUIRED", number(default), number(low), number(high), text,
+                  part_of)
+            for part_of, type, key, need, default, low, high, text in _rows(body)
         )
 
     return Tables(
         constants,
         tuple(
             Message(int(n), name, sender, socket, int(since), fields(upper))
-            for n, upper, name, sender, socket, since in _rows(_body(source, "MESSAGE_TABLE"), "M")
+            for _, n, upper, name, sender, socket, since in _rows(_body(source, "MESSAGE_TABLE"))
         ),
         tuple(
             Error(int(n), name, text)
-            for n, _, name, text in _rows(_body(source, "ERROR_TABLE"), "E")
+            for _, n, _, name, text in _rows(_body(source, "ERROR_TABLE"))
         ),
         tuple(
             Counter(name, kind, text)
-            for _, name, kind, text in _rows(_body(source, "COUNTER_TABLE"), "C")
+            for _, _, name, kind, text in _rows(_body(source, "COUNTER_TABLE"))
         ),
     )

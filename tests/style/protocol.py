@@ -71,9 +71,11 @@ def messages():
         yield ""
         yield f"#### {message.name.upper()}"
         yield ""
+        part = message.name == "attach"
         yield from table(
-            ("key", "type", "range", "default", "meaning"),
-            ((f"`{f.key}`", f.type, span(f), default(f), f.help) for f in message.fields))
+            ("key", "type", "range", "default", *["part of"] * part, "meaning"),
+            ((f"`{f.key}`", f.type, span(f), default(f), *[f.part_of.lower()] * part, f.help)
+             for f in message.fields))
 
 
 def errors():

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Each field of ATTACH is part of the stream's identity, or is not, as its row in the table says."""
+
+import sys
+
+import pytest
+
+from harness import SOURCE
+
+sys.path.insert(0, str(SOURCE / "tests" / "golden"))
+import tables  # noqa: E402 (it stands in the folder of the golden frames)
+
+FIELDS = {field.key: field.part_of for message in tables.load().messages
+          if message.name == "attach" for field in message.fields}
+COMMON = {"batch_size": 4, "dtype": "uint8", "world": 2, "echo": 2, "epochs": 3,
+          "accept_path": True, "transforms": [{"name": "RandomResizedCrop", "size": 32}]}
+# Another value of each field than COMMON's or the default. A function makes it of what the first
+# reader's ATTACHED says.
+OTHER = {
+    "seq": 4711,
+    "dataset": None,  # the fixture's
+    "transforms": [{"name": "RandomResizedCrop", "size": 33}],
+    "dtype": "float32",
+    "layout": "NHWC",
+    "shuffle": False,
+    "order_seed": 1,
+    "augment_seed": 1,
+    "subset_start": 1,
+    "subset_stop": 20,
+    "bad_samples": "substitute",
+    "exif_orientation": True,
+    "job": "a job",
+    "rank": 1,
+    "world": 3,
+    "batch_size": 5,
+    "last_batch": "drop",
+    "epoch": 1,
+    "position": 8,
+    "epochs": 2,
+    "inflight": 5,
+    "prefetch": 6,
+    "accept_fd": False,
+    "accept_path": False,
+    "expect_dataset": lambda attached: attached["dataset_fingerprint"],
+    "expect_pipeline": lambda attached: attached["pipeline_hash"],
+    "expect_sampling": lambda attached: attached["sampling_hash"],
+    "start": "live",
+    "pace": "together",
+    "priority": 20,
+    "accept_moves": True,
+    "draft": True,
+    "fields": [],
+    "one_hot": True,
+    "sampler": {"name": "balanced"},
+    "echo": 3,
+    "echo_window": 16,
+    "views": 2,
+}
+
+
+@pytest.fixture(name="manifest")
+def fixture_manifest(photos, tmp_path):
+    """The photographs as a dataset with a further field."""
+    paths = sorted(path.relative_to(photos) for path in photos.rglob("*.*"))
+    file = tmp_path / "manifest.csv"
+    file.write_text("\n".join(["path,label,weight", *(f"{path},1,0.5" for path in paths)]))
+    return {"path": str(file), "root": str(photos)}
+
+
+@pytest.mark.parametrize("key", FIELDS)
+def test_a_field_is_part_of_what_its_row_says(daemon, photos, manifest, key):
+    other = manifest if key == "dataset" else OTHER[key]
+    common = {**COMMON, "dataset": manifest} if key == "fields" else COMMON
+    with daemon.connect() as one, daemon.connect() as two, daemon.connect() as three:
+        first = one.attach(photos, **common).fields
+        assert two.attach(photos, **common).fields["stream"] == first["stream"]
+        value = other(first) if callable(other) else other
+        if key == "seq":
+            three.seq = value
+        else:
+            common = {**common, key: value}
+        second = three.attach(photos, **common)
+        assert second.name == "attached", second
+        same = second.fields["stream"] == first["stream"]
+        assert ("READER" if same else "STREAM") == FIELDS[key], f"{key}: {value}"
