@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * msgpack by its first bytes alone. A list claims at least a byte a value and a map two a pair, so
- * a count that the bytes cannot back is refused where it is claimed.
+ * A walk over msgpack by the first byte of each value. A value of a list takes at least one byte
+ * and a pair of a map two, so a count that is too large for the bytes is refused where it stands.
  */
 #include "proto/check.h"
 
 #include "proto/tables.h"
 
-/* What the first byte of a value says: bytes of argument, what the argument counts. */
+/* The kind of a value, by its first byte: what its argument counts. */
 enum lead_kind {
 	LEAD_REFUSED, /* ext, and the byte that msgpack never uses */
 	LEAD_SCALAR,  /* the argument is the value */
@@ -18,7 +18,7 @@ enum lead_kind {
 
 struct lead {
 	uint8_t kind;
-	uint8_t argument; /* bytes of it behind the first; 0: it is in the first byte */
+	uint8_t argument; /* its bytes after the first one; 0: it is in the first byte */
 };
 
 #define LEADS_FROM 0xc0
@@ -149,7 +149,7 @@ const char *bytes_check(const uint8_t *bytes, size_t size, uint32_t *nodes_out)
 	if (why)
 		return why;
 	if (walk.left > 0)
-		return "there are bytes behind the value";
+		return "there are bytes after the value";
 	*nodes_out = walk.nodes;
 	return NULL;
 }

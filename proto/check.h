@@ -11,8 +11,8 @@
 
 /*
  * Are `bytes` exactly one value within PROTO_DEPTH_MAX (a scalar has depth 0, a list of scalars 1)
- * and PROTO_NODES_MAX (keys count too), without ext? NULL and the number of values in it, or words
- * on what is wrong.
+ * and PROTO_NODES_MAX (keys count too), without ext? NULL and the number of values in it, or what
+ * is wrong.
  */
 const char *bytes_check(const uint8_t *bytes, size_t size, uint32_t *nodes_out);
 /* How many values follow one another in `bytes`, within the same limits. NULL and their number, or

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding frames in a stream. The buffer starts at the head of the frame under way and never holds
- * a byte of the one behind it: that costs a second read a frame (head, payload) and gives a fixed
- * bound on memory, no moving of bytes, and a descriptor that came with a frame's first byte cannot
- * be taken for another frame's.
+ * Finding frames in a stream. The buffer starts at the head of the current frame and never holds a
+ * byte of the next one. That costs two reads for each frame (head, payload), but bounds the memory,
+ * moves no bytes, and a descriptor that came with the first byte of a frame cannot be taken for
+ * that of another frame.
  */
 #include "proto/frame.h"
 
@@ -13,7 +13,7 @@
 
 #include "proto/tables.h"
 
-/* What a quiet connection may keep: most frames are smaller than this, so few reads allocate. */
+/* What an idle connection may keep: most frames are smaller, so few reads allocate. */
 #define FRAME_KEEP 256
 
 static uint32_t frame_length(const uint8_t *head)
@@ -32,7 +32,7 @@ void frame_reader_deinit(struct frame_reader *reader)
 	*reader = FRAME_READER_NULL;
 }
 
-/* Twice what came, but not beyond the frame's end. */
+/* Twice what was received, but not beyond the end of the frame. */
 static size_t capacity_wanted(size_t size, size_t end)
 {
 	size_t twice = size < FRAME_KEEP / 2 ? FRAME_KEEP : size * 2;

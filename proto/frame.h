@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames: 4 bytes of length (big-endian), then that many bytes of one msgpack map. Finding them in
- * what a stream socket delivers, in pieces of any size. Pure: bytes in, frames out; owns one buffer
- * that never exceeds one frame; any thread.
+ * Frames: 4 bytes of length (big-endian), then that many bytes of one msgpack map. Finds them in
+ * what a stream socket delivers, in pieces of any size. Pure: bytes in, frames out. Owns one buffer
+ * that is never larger than one frame. Any thread.
  */
 #ifndef STOKER_PROTO_FRAME_H
 #define STOKER_PROTO_FRAME_H
@@ -14,7 +14,7 @@
 #define FRAME_HEAD 4
 
 enum {
-	FRAME_E_LENGTH = 1, /* a length of 0 or above PROTO_FRAME_MAX: the stream is lost */
+	FRAME_E_LENGTH = 1, /* a length of 0 or above PROTO_FRAME_MAX: the stream is unusable */
 };
 
 struct frame_reader {
@@ -26,19 +26,19 @@ struct frame_reader {
 void frame_reader_deinit(struct frame_reader *reader);
 
 /*
- * Where to receive: room for at least one byte and never beyond the end of the frame under way, so
- * that memory follows what came, not what was claimed. A whole frame must have been taken by
- * frame_reader_next() before. 0, -ENOMEM, or -EPROTO behind a FRAME_E_LENGTH.
+ * Where to receive: room for at least one byte, and never beyond the end of the current frame. The
+ * buffer grows with the bytes received, not with the length claimed. A whole frame must have been
+ * taken by frame_reader_next() before. 0, -ENOMEM, or -EPROTO after a FRAME_E_LENGTH.
  */
 int frame_reader_room(struct frame_reader *reader, uint8_t **at_out, size_t *room_out);
 void frame_reader_received(struct frame_reader *reader, size_t size);
 
 /*
- * The next whole frame's payload, borrowed until frame_reader_room() or _next() is called again.
- * 0 with *bytes_out NULL: not whole yet. 0 with a payload; or FRAME_E_LENGTH.
+ * The payload of the next whole frame, borrowed until frame_reader_room() or _next() is called
+ * again. 0, with *bytes_out NULL while the frame is not whole; or FRAME_E_LENGTH.
  */
 int frame_reader_next(struct frame_reader *reader, const uint8_t **bytes_out, size_t *size_out);
-/* Is a frame begun and not whole? (For time-outs.) */
+/* Has a frame begun that is not whole yet? For time-outs. */
 bool frame_reader_partial(const struct frame_reader *reader);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The codec, derived from proto/tables.h: a row per message, a row per field with type, place in
- * the struct, default and range. No message has code of its own here. Pure; any thread; what may be
- * said in which state is the dispatcher's to know.
+ * The codec, derived from proto/tables.h: a row per message, a row per field with type, offset in
+ * the struct, default and range. No message has code of its own here. Pure; any thread. It does not
+ * know which message is allowed in which state: that is the dispatcher's task.
  */
 #include "proto/message.h"
 
@@ -49,7 +49,7 @@ struct layout {
 #define FIELD_ROW(type, key, need, initial, min, max, help)                                        \
 	{#key, FIELD_##type, need, initial, min, max, offsetof(__typeof__(self), key)},
 
-/* `self` only has a type: the rows of a message do not know its name. */
+/* `self` is only there for its type: the rows of a message do not know its name. */
 #define LAYOUT_CASE(number, NAME, name, sender, socket, since)                                     \
 	case MESSAGE_##NAME: {                                                                     \
 		struct message_##name self;                                                        \

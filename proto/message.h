@@ -4,7 +4,7 @@
  *
  * Encoding and decoding are functions of bytes: no socket, no loop, no state, any thread. Decoding
  * checks in this order: structure (depth, counts, no allocation before that), message number,
- * types, ranges. State is the dispatcher's to check.
+ * types, ranges. The dispatcher checks the state.
  */
 #ifndef STOKER_PROTO_MESSAGE_H
 #define STOKER_PROTO_MESSAGE_H
@@ -22,8 +22,8 @@ struct runs {
 	struct run run[PROTO_RUNS_MAX];
 };
 
-/* A tree: `value` after decoding; to encode, `packed` if set (one whole msgpack value, borrowed,
- * made by a packer of proto/pack.h), else `value`. */
+/* A tree of values. Decoding fills in `value`. Encoding takes `packed` if it is set (one whole
+ * msgpack value, borrowed, made by a packer of proto/pack.h), else `value`. */
 struct any {
 	struct value value;
 	struct text packed;

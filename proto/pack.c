@@ -2,9 +2,9 @@
 /*
  * The one file that includes <msgpack.h>.
  *
- * msgpack-c reserves memory from the counts that a peer claims (five bytes ask for gigabytes), so
- * the bytes are walked first (proto/check.h): behind that every count is backed by bytes and
- * bounded, and the size of the tree is known before it is made.
+ * msgpack-c allocates what the counts claim, and a peer can claim gigabytes with five bytes. So the
+ * bytes are checked first (proto/check.h). After that every count is bounded and backed by bytes,
+ * and the size of the tree is known before it is made.
  */
 #include "proto/pack.h"
 
@@ -103,7 +103,7 @@ static msgpack_packer packer_door(struct packer *packer)
 	return door;
 }
 
-/* What these return is what packer_write() returned, and that is kept in packer->error. */
+/* Their results are ignored: packer_write() has kept the error in packer->error. */
 void pack_nil(struct packer *packer)
 {
 	msgpack_packer door = packer_door(packer);
@@ -283,8 +283,8 @@ const char *pack_check(const uint8_t *bytes, size_t size)
 }
 
 /*
- * A tree takes sizeof(struct value) a node at most: a pair, which is two nodes, is smaller than two
- * values. So one block, made before the tree is, holds it whatever its form.
+ * A node of a tree takes sizeof(struct value) at most: a pair is two nodes, and smaller than two
+ * values. So the size of one block that holds the whole tree is known from the number of nodes.
  */
 _Static_assert(sizeof(struct pair) <= 2 * sizeof(struct value), "the arena's bound");
 _Static_assert(sizeof(struct pair) % _Alignof(struct value) == 0, "the arena stays aligned");
@@ -293,7 +293,7 @@ struct unpacker {
 	msgpack_zone zone;
 	char *arena; /* owned */
 	size_t arena_size, arena_used;
-	const struct pair *sorted[PROTO_NODES_MAX / 2]; /* scratch of the search for twins */
+	const struct pair *sorted[PROTO_NODES_MAX / 2]; /* scratch of find_twins() */
 	bool wrong;
 	char why[160];
 };
@@ -345,7 +345,7 @@ static void *arena_take(struct unpacker *unpacker, size_t size)
 	return at;
 }
 
-/* Keep the first thing that is wrong, with the key as printable text. */
+/* Keep the first fault that is found, with the key as printable text. */
 static void say_wrong(struct unpacker *unpacker, const char *what, struct text key)
 {
 	char shown[49];
@@ -370,7 +370,7 @@ static int pair_compare(const void *left, const void *right)
 	return a->key.size ? memcmp(a->key.data, b->key.data, a->key.size) : 0;
 }
 
-/* Sorted, so that a map of thousands of keys costs no square of them. */
+/* Find keys that occur twice, in O(n log n): a map may have thousands. */
 static void find_twins(struct unpacker *unpacker, const struct pair *pairs, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -378,7 +378,7 @@ static void find_twins(struct unpacker *unpacker, const struct pair *pairs, uint
 	qsort(unpacker->sorted, count, sizeof(*unpacker->sorted), pair_compare);
 	for (uint32_t i = 1; i < count; i++)
 		if (pair_compare(&unpacker->sorted[i - 1], &unpacker->sorted[i]) == 0)
-			say_wrong(unpacker, "is there twice", unpacker->sorted[i]->key);
+			say_wrong(unpacker, "occurs twice", unpacker->sorted[i]->key);
 }
 
 static struct value convert(struct unpacker *unpacker, const msgpack_object *object,
@@ -400,7 +400,7 @@ static struct text convert_key(struct unpacker *unpacker, const msgpack_object *
 		return (struct text){object->via.str.ptr, object->via.str.size};
 	if (object->type == MSGPACK_OBJECT_BIN)
 		return (struct text){object->via.bin.ptr, object->via.bin.size};
-	say_wrong(unpacker, "a map has a key that is no text", (struct text){"", 0});
+	say_wrong(unpacker, "a map has a key that is not a text", (struct text){"", 0});
 	return (struct text){"", 0};
 }
 
@@ -425,7 +425,7 @@ static struct value convert_float(struct unpacker *unpacker, double number, stru
 	return (struct value){.kind = VALUE_FLOAT, .number = number};
 }
 
-/* `key` is that of the value or of the list around it: for words about it. */
+/* `key` is that of the value, or of the list around it: for the message. */
 static struct value convert(struct unpacker *unpacker, const msgpack_object *object,
 			    struct text key)
 {
@@ -450,7 +450,7 @@ static struct value convert(struct unpacker *unpacker, const msgpack_object *obj
 	case MSGPACK_OBJECT_MAP:
 		return convert_map(unpacker, &via->map);
 	case MSGPACK_OBJECT_NIL:
-	case MSGPACK_OBJECT_EXT: /* pack_check() lets none through */
+	case MSGPACK_OBJECT_EXT: /* pack_check() refuses those */
 		break;
 	}
 	return (struct value){.kind = VALUE_NIL};
@@ -475,7 +475,7 @@ int unpack(struct unpacker *unpacker, const uint8_t *bytes, size_t size, struct 
 	case MSGPACK_UNPACK_NOMEM_ERROR:
 		return -ENOMEM;
 	default:
-		*why = "the bytes are no msgpack";
+		*why = "the bytes are not valid msgpack";
 		return UNPACK_E_STRUCTURE;
 	}
 	unpacker->wrong = false;

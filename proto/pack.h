@@ -8,18 +8,19 @@
 
 #include "proto/value.h"
 
-/* A buffer of msgpack; errors stick and show in packer_bytes(). For pack.c to look into. */
+/* A buffer of msgpack. The first error is kept, and packer_bytes() returns it. The members are
+ * private to pack.c. */
 struct packer {
 	char *data; /* owned, unless `fixed` */
 	size_t size, capacity;
-	int error;  /* the first failure; nothing is packed behind it */
+	int error;  /* the first one; nothing is packed after it */
 	bool fixed; /* does not grow */
 };
 
 int packer_new(struct packer **out); /* 0 or -ENOMEM */
 void packer_free(struct packer *packer);
-/* A packer that fills `size` bytes of the caller's and is freed by forgetting it; what does not fit
- * is -EMSGSIZE. */
+/* A packer that fills `size` bytes of the caller and needs no packer_free(); what does not fit is
+ * -EMSGSIZE. */
 struct packer packer_over(uint8_t *bytes, size_t size);
 void packer_clear(struct packer *packer);
 void pack_nil(struct packer *packer);
@@ -56,7 +57,7 @@ const char *pack_check(const uint8_t *bytes, size_t size);
 
 enum {
 	UNPACK_E_STRUCTURE = 1, /* what pack_check() refuses */
-	UNPACK_E_VALUE,		/* a key that is no text or is there twice, a number not finite */
+	UNPACK_E_VALUE,		/* a key that is not a text or occurs twice, a number not finite */
 };
 
 struct unpacker; /* memory of one tree, reused */
@@ -64,10 +65,10 @@ struct unpacker; /* memory of one tree, reused */
 int unpacker_new(struct unpacker **out); /* 0 or -ENOMEM */
 void unpacker_free(struct unpacker *unpacker);
 /*
- * Bytes to a tree; calls pack_check() first. The tree borrows from both arguments until the next
- * call, and so does `why`, the words on what is wrong. 0, a condition or -ENOMEM. With
- * UNPACK_E_VALUE there is a tree all the same (of a key that is twice there, both; the number is 0,
- * the key empty), so that the request can be answered by its seq.
+ * Bytes to a tree; calls pack_check() first. The tree and `why`, which says what is wrong, borrow
+ * from `unpacker` and `bytes` until the next call. 0, a condition or -ENOMEM. With UNPACK_E_VALUE
+ * there is a tree, too, so that the request can be answered by its seq: it has both entries of a
+ * key that occurs twice, 0 for the wrong number, and an empty key for the wrong one.
  */
 int unpack(struct unpacker *unpacker, const uint8_t *bytes, size_t size, struct value *out,
 	   const char **why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The header page of a ring's shared memory: information for readers, written once by the daemon
- * before the segment is announced. No state lives here and nothing a reader does to it counts.
+ * before the segment is announced. It holds no state, and the daemon never reads it back.
  *
  * All integers are in the machine's byte order (both ends are on one machine). Field arrays begin
  * on a page; the array of a field is contiguous over the slots: slot i is at offset + i * stride.

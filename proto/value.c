@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking into a parsed value. Pure; any thread. Whatever a peer put into the tree, every function
- * here gives a plain answer: no kind of value is a fault of the caller's.
+ * Looking into a parsed value. Pure; any thread. Whatever a peer put into the tree, each function
+ * has an answer: no kind of value is a mistake of the caller.
  */
 #include "proto/value.h"
 

@@ -2,8 +2,8 @@
 /*
  * A parsed value: an immutable tree of numbers, texts, lists and maps, as it came from a peer.
  *
- * Owns nothing: the tree and the texts live as long as the decoder (proto/pack.h) that made them.
- * Any thread. Knows no message, no socket and no msgpack.
+ * Owns nothing: the tree and the texts belong to the decoder (proto/pack.h) that made them. Any
+ * thread. Knows no message, no socket and no msgpack.
  */
 #ifndef STOKER_PROTO_VALUE_H
 #define STOKER_PROTO_VALUE_H
@@ -26,7 +26,7 @@ enum value_kind {
 	VALUE_FLOAT, /* finite */
 	VALUE_TEXT,  /* str or bin */
 	VALUE_LIST,
-	VALUE_MAP, /* keys are texts, none twice */
+	VALUE_MAP, /* keys are texts, each only once */
 };
 
 struct value {
@@ -51,9 +51,9 @@ struct pair {
 bool text_equals(struct text text, const char *string);
 /* Cut to `capacity`, terminated. */
 void text_copy(char *out, size_t capacity, struct text text);
-/* The value of `key`, or NULL if `map` is no map or has no such key. */
+/* The value of `key`, or NULL if `map` is not a map or has no such key. */
 const struct value *value_get(const struct value *map, const char *key);
-/* Any number (uint, int, float) as a double; false if `value` is none. */
+/* Any number (uint, int, float) as a double; false if `value` is not a number. */
 bool value_number(const struct value *value, double *out);
 /* "number", "text", ...: for messages to people. */
 const char *value_kind_name(enum value_kind kind);

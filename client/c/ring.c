@@ -94,7 +94,7 @@ static int ring_add_field(struct ring *out, const struct segment_field *row, str
 	uint32_t item = dtype_find(row->dtype, &field.dtype);
 	if (item == 0)
 		return 0; /* it came after us: as if it were not there */
-	wrong = ring_find(out, field.name) ? "is there twice" : field_parse(&field, row, item, out);
+	wrong = ring_find(out, field.name) ? "occurs twice" : field_parse(&field, row, item, out);
 	if (!wrong)
 		wrong = ring_check_field(out, &field);
 	if (wrong)

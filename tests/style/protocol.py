@@ -21,11 +21,11 @@ SEGMENT = ROOT / "proto" / "segment.h"
 TABLES = tables.load()
 
 LIMITS = {
-    "PROTO_VERSION": "version of this page",
-    "PROTO_FRAME_MAX": "bytes of a frame's map",
-    "PROTO_DEPTH_MAX": "lists and maps within each other, the outermost included",
+    "PROTO_VERSION": "version of the protocol on this page",
+    "PROTO_FRAME_MAX": "bytes of the map in a frame",
+    "PROTO_DEPTH_MAX": "levels of nested lists and maps, the outermost included",
     "PROTO_NODES_MAX": "values in a frame",
-    "PROTO_RUNS_MAX": "runs of a batch",
+    "PROTO_RUNS_MAX": "runs of slots in a batch",
 }
 
 

@@ -134,7 +134,7 @@ def _no_key_twice(pairs: List[Tuple[Any, Any]]) -> Dict[str, Any]:
         if not isinstance(key, str):
             raise ProtocolError("a key is not a text")
         if key in out:
-            raise ProtocolError(f"the key {key!r} is there twice")
+            raise ProtocolError(f"the key {key!r} occurs twice")
         out[key] = value
     return out
 

@@ -250,7 +250,7 @@ static void test_hostile_headers(void **state)
 	assert_wrong(&header, "without a proper name");
 	header = five_header();
 	strcpy(header.fields[3].name, "image");
-	assert_wrong(&header, "image is there twice");
+	assert_wrong(&header, "image occurs twice");
 	header = five_header(); /* 2^64 bytes, and 12 */
 	header.fields[4].dims = 6;
 	for (int i = 0; i < 6; i++)

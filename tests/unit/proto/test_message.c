@@ -251,7 +251,7 @@ static void test_missing_and_twice(void **state)
 		}
 		assert_int_equal(decode_twisted(setup, first, row, TWIST_TWICE, none), 1);
 		assert_fault(setup, first, row);
-		assert_non_null(strstr(setup->fault.text, "is there twice"));
+		assert_non_null(strstr(setup->fault.text, "occurs twice"));
 	}
 }
 

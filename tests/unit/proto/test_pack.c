@@ -370,11 +370,11 @@ static void test_wrong_values_are_named(void **state)
 {
 	struct setup *setup = *state;
 
-	assert_wrong(setup, BYTES(0x82, 0xa1, 'k', 1, 0xa1, 'k', 1), "k is there twice");
-	assert_wrong(setup, BYTES(0x82, 0xa1, 'k', 1, 0xc4, 1, 'k', 1), "k is there twice");
-	assert_wrong(setup, BYTES(0x91, 0x82, 0xa0, 1, 0xa0, 1), "is there twice");
-	assert_wrong(setup, BYTES(0x82, 0xa1, 0x07, 1, 0xa1, 0x07, 1), "? is there twice");
-	assert_wrong(setup, BYTES(0x81, 0x01, 0x01), "no text");
+	assert_wrong(setup, BYTES(0x82, 0xa1, 'k', 1, 0xa1, 'k', 1), "k occurs twice");
+	assert_wrong(setup, BYTES(0x82, 0xa1, 'k', 1, 0xc4, 1, 'k', 1), "k occurs twice");
+	assert_wrong(setup, BYTES(0x91, 0x82, 0xa0, 1, 0xa0, 1), "occurs twice");
+	assert_wrong(setup, BYTES(0x82, 0xa1, 0x07, 1, 0xa1, 0x07, 1), "? occurs twice");
+	assert_wrong(setup, BYTES(0x81, 0x01, 0x01), "not a text");
 	assert_wrong(setup, BYTES(0x81, 0xa1, 'k', 0xca, 0x7f, 0xc0, 0, 0), "k must be a finite");
 	assert_wrong(setup, BYTES(0x81, 0xa1, 'k', 0x91, 0xcb, 0xff, 0xf0, 0, 0, 0, 0, 0, 0),
 		     "k must be a finite");
@@ -408,7 +408,7 @@ static void test_a_large_map(void **state)
 		assert_int_equal(map.pairs[i].value.uint, i); /* the order is the sender's */
 	pack_numbered_map(setup->packer, keys, keys - 1);
 	bytes = packed(setup);
-	assert_wrong(setup, (const uint8_t *)bytes.data, bytes.size, "is there twice");
+	assert_wrong(setup, (const uint8_t *)bytes.data, bytes.size, "occurs twice");
 }
 
 /* The unpacker is one for all frames: a large one or a bad one leaves nothing behind. */
