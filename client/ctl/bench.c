@@ -13,14 +13,14 @@
 #define TRANSFORMS                                                                                 \
 	"RandomResizedCrop(size=224) | RandomHorizontalFlip() | "                                  \
 	"Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])"
-#define ORDER_SEED 0x62656e6368u /* an order that no trainer has by chance */
-#define WARM_BATCHES 4		 /* what was made while nobody looked at the clock */
+#define ORDER_SEED 0x62656e6368u /* an order that no trainer uses by chance */
+#define WARM_BATCHES 4		 /* not measured: they were prefetched */
 #define TIMEOUT_MS 60000
 
-/* One pass over the begin of an epoch. */
+/* One pass over the beginning of an epoch. */
 struct pass {
 	uint64_t images, batches;
-	double seconds, waited; /* of it in stoker_next() */
+	double seconds, waited; /* `waited`: in stoker_next() */
 	json_t *before, *after; /* the daemon's counters */
 };
 
@@ -47,13 +47,13 @@ static int parse(const char *text, const char *name, double most, double *out, s
 	char *end;
 	double number = text ? strtod(text, &end) : *out;
 	if (text && (*end || end == text || !(number > 0) || number > most))
-		return fault_say(fault, -EINVAL, "%s: %s is no number above 0, up to %.0f", name,
-				 text, most);
+		return fault_say(fault, -EINVAL, "%s: '%s' is not a number above 0 and up to %.0f",
+				 name, text, most);
 	*out = number;
 	return 0;
 }
 
-/* What a trainer does at the least: have every byte in its hands. */
+/* The least that a trainer does: read every byte. */
 static void touch(const struct stoker_batch *batch, const struct stoker_info *info)
 {
 	uint64_t sum = 0, word;
@@ -65,16 +65,16 @@ static void touch(const struct stoker_batch *batch, const struct stoker_info *in
 			sum ^= word;
 		}
 	}
-	__asm__ volatile("" : : "r"(sum)); /* so that the reading is not left out */
+	__asm__ volatile("" : : "r"(sum)); /* keeps the compiler from removing the reads */
 }
 
-/* 1 and the batch is used; 0 at the epoch's end. */
+/* Use one batch: 1; 0 at the end of the epoch. */
 static int take(struct stoker *stoker, struct pass *pass)
 {
 	const struct stoker_batch *batch;
 	int64_t asked = clock_ns();
 	int r = stoker_next(stoker, &batch, TIMEOUT_MS);
-	if (r == -EBADMSG) /* counted by the daemon */
+	if (r == -EBADMSG) /* a bad sample: the daemon counts it */
 		return 1;
 	if (r <= 0)
 		return r;
@@ -85,7 +85,7 @@ static int take(struct stoker *stoker, struct pass *pass)
 	return stoker_release(stoker, batch) < 0 ? -EIO : 1;
 }
 
-/* Until `seconds` are over or the epoch is; with `batches` not longer than that. */
+/* Until `seconds` have passed, the epoch ends, or `batches` (if not 0) are used. */
 static int pass_take(struct pass *pass, struct stoker *stoker, struct control *control,
 		     double seconds, uint64_t batches)
 {
@@ -95,7 +95,7 @@ static int pass_take(struct pass *pass, struct stoker *stoker, struct control *c
 		r = take(stoker, &warm);
 	if (r == 0)
 		return fault_say(&control->fault, -EINVAL,
-				 "an epoch of this dataset has only %llu batches: take a smaller "
+				 "an epoch of this dataset has only %llu batches: use a smaller "
 				 "--batch-size",
 				 (unsigned long long)warm.batches);
 	if (r == 1)
@@ -125,12 +125,12 @@ static int pass_run(struct pass *pass, struct control *control, const char *sock
 	return r;
 }
 
-/* -- what it says --------------------------------------------------------------------------- */
+/* -- the report ----------------------------------------------------------------------------- */
 
-/* Shares of 1, of the second pass. */
+/* Of the second pass, from 0 to 1. */
 struct load {
 	double workers, fetchers, trainer; /* how busy each was */
-	double decode, transform;	   /* of what workers did */
+	double decode, transform;	   /* parts of the work of the workers */
 	long idle_processors;
 };
 
@@ -149,8 +149,8 @@ static struct load load_of(const struct pass *pass)
 	return load;
 }
 
-/* The first of these that there is much of: what comes later in a batch's way can only be slow if
- * what stands before it is not. */
+/* The bottleneck: the busy stage that is nearest to the trainer. A stage after the bottleneck is
+ * idle, because it waits. */
 static const char *limit_of(const struct load *load)
 {
 	if (load->trainer > 0.85)
@@ -166,31 +166,31 @@ static const char *advice_of(const char *limit, const struct load *load, const s
 	double workers = setting(pass, "workers"), fetchers = setting(pass, "fetchers");
 	if (strcmp(limit, "trainer") == 0)
 		return "nothing: reading the batches takes longer than making them; smaller "
-		       "arrays (dtype uint8) read faster";
+		       "arrays (dtype uint8) are read faster";
 	if (strcmp(limit, "storage") == 0) {
 		snprintf(out, size,
-			 "stokerctl set fetchers %.0f, if the storage bears more reads at once; "
-			 "else faster storage or smaller files",
+			 "stokerctl set fetchers %.0f, if the storage can serve more reads at "
+			 "once; else use faster storage or smaller files",
 			 2 * fetchers);
 		return out;
 	}
 	if (strcmp(limit, "hand-over") == 0)
-		return "larger batches, for a message goes each way for each of them; or other "
-		       "programs have the processors";
+		return "use larger batches: each one costs a message in each direction; or stop "
+		       "other programs that keep the processors busy";
 	if (load->idle_processors > 0) {
 		snprintf(out, size,
-			 "stokerctl set workers %.0f: %ld processors have no worker, and the "
-			 "trainers need some",
+			 "stokerctl set workers %.0f: %ld processors have no worker (the trainers "
+			 "need some, too)",
 			 workers + (double)load->idle_processors, load->idle_processors);
 		return out;
 	}
 	if (strcmp(limit, "transform") == 0)
-		return "fewer output pixels, or dtype uint8 with Normalize on the device: every "
-		       "processor has a worker";
+		return "every processor has a worker: use fewer output pixels, or dtype uint8 and "
+		       "Normalize on the device";
 	if (change(pass, "index_full_total") > 0)
-		return "a larger index-memory: files are decoded from their begin for want of it";
-	return "draft=True if the photographs are much larger than what is made of them, smaller "
-	       "files, or more processors: each has a worker";
+		return "a larger index-memory: it is full, so some JPEGs have no seek index";
+	return "every processor has a worker: use draft=True if the images are much larger than "
+	       "the output, smaller files, or more processors";
 }
 
 static json_t *pass_json(const struct pass *pass)
@@ -257,21 +257,22 @@ static double number_of(const json_t *values, const char *key)
 static void print_pass(FILE *file, const char *name, const json_t *pass)
 {
 	fprintf(file,
-		"%-13s %6.0f images/s; an image: read %.0f us, decode %.0f us, "
-		"transform %.0f us\n",
+		"%-13s %6.0f images/s; per image: read %.0f us, decode %.0f us, transform %.0f us",
 		name, number_of(pass, "images_per_second"), number_of(pass, "read_us"),
 		number_of(pass, "decode_us"), number_of(pass, "transform_us"));
+	if (number_of(pass, "indexed") > 0)
+		fprintf(file, "; %.0f JPEGs indexed", number_of(pass, "indexed"));
+	fputc('\n', file);
 }
 
 void bench_print(FILE *file, const json_t *values)
 {
-	const json_t *first = json_object_get(values, "first");
-	print_pass(file, number_of(first, "indexed") > 0 ? "first visit" : "first pass", first);
-	print_pass(file, "visited again", json_object_get(values, "again"));
-	fprintf(file, "busy          workers %.0f %%, fetchers %.0f %%, the trainer %.0f %%\n",
+	print_pass(file, "first pass", json_object_get(values, "first"));
+	print_pass(file, "second pass", json_object_get(values, "again"));
+	fprintf(file, "busy          workers %.0f %%, fetchers %.0f %%, trainer %.0f %%\n",
 		100 * number_of(values, "workers_busy"), 100 * number_of(values, "fetchers_busy"),
 		100 * number_of(values, "trainer_busy"));
 	fprintf(file, "limited by    %s\n",
 		json_string_value(json_object_get(values, "limited_by")));
-	fprintf(file, "to change     %s\n", json_string_value(json_object_get(values, "change")));
+	fprintf(file, "advice        %s\n", json_string_value(json_object_get(values, "change")));
 }

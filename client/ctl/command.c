@@ -94,7 +94,7 @@ static const struct {
 	 "no reader is attached"},
 	{"datasets", dataset_columns, sizeof(dataset_columns) / sizeof(*dataset_columns),
 	 "no dataset is open"},
-	{"bad", bad_columns, sizeof(bad_columns) / sizeof(*bad_columns), "no bad sample was met"},
+	{"bad", bad_columns, sizeof(bad_columns) / sizeof(*bad_columns), "no bad sample was found"},
 };
 
 static int exit_status(int result)
@@ -127,7 +127,7 @@ static int exit_status(int result)
 	}
 }
 
-/* Takes the reference; NULL is an object that found no memory. */
+/* Takes the reference. NULL: there was no memory for the object. */
 static int print_json(json_t *json)
 {
 	if (!json)
@@ -137,7 +137,7 @@ static int print_json(json_t *json)
 	return EX_OK;
 }
 
-/* Say what went wrong; the exit status for it. */
+/* Print what went wrong; returns its exit status. */
 static int fail(const struct invocation *invocation, const struct fault *fault, int result)
 {
 	char line[sizeof(fault->text) * 4];
@@ -200,8 +200,8 @@ static int run_list(const struct command *command, const struct invocation *invo
 	return EX_OK;
 }
 
-/* A setting's value in a report, where names have _ for -; NULL if it is not there. A new
- * reference. */
+/* A new reference to the value of a setting, from STATUS, where names have _ for -. NULL: it has
+ * none. */
 static json_t *setting_of(struct control *control, const char *name)
 {
 	char key[256];
@@ -277,7 +277,7 @@ static int run_ping(const struct command *command, const struct invocation *invo
 			"{sfsosI}", "seconds", seconds, "daemon",
 			json_of_text((struct text){control.daemon, strlen(control.daemon)}), "pid",
 			(json_int_t)control.pid));
-	printf("%s (pid %llu) answers in %.0f us\n", control.daemon,
+	printf("%s (pid %llu) answered in %.0f us\n", control.daemon,
 	       (unsigned long long)control.pid, seconds * 1e6);
 	return EX_OK;
 }
@@ -414,25 +414,26 @@ static int run_stop(const struct command *command, const struct invocation *invo
 }
 
 const struct command commands[] = {
-	{"status", "", "what the daemon does and has done: counters and settings", "", 0,
-	 run_status},
-	{"top", "", "status and readers live; + and - change the workers, q ends", "i", 0, run_top},
-	{"readers", "", "who is attached, how far it is and what it waits for", "", 0, run_list},
-	{"streams", "", "what is being made: transforms, rings, images a second", "", 0, run_list},
-	{"datasets", "", "datasets that are open or being indexed", "", 0, run_list},
-	{"bad", "", "samples that could not be read or decoded", "", 0, run_list},
-	{"set", "NAME VALUE", "change a setting while it runs: set workers 8", "", 2, run_set},
-	{"replay", "STREAM", "a sample again: --epoch E --position P [-o out.png]", "epo", 1,
+	{"status", "", "counters and settings of the daemon", "", 0, run_status},
+	{"top", "", "live status and readers; + and - change workers, q quits", "i", 0, run_top},
+	{"readers", "", "list training processes: progress, what they wait for", "", 0, run_list},
+	{"streams", "", "list streams: dataset, transforms, memory, images/s", "", 0, run_list},
+	{"datasets", "", "list the datasets that are open or being indexed", "", 0, run_list},
+	{"bad", "", "list samples that could not be read or decoded", "", 0, run_list},
+	{"set", "NAME VALUE", "change a setting of the running daemon: set workers 8", "", 2,
+	 run_set},
+	{"replay", "STREAM", "make one sample again: --epoch E --position P [-o out.png]", "epo", 1,
 	 run_replay},
-	{"index", "DATASET", "look at each JPEG once, ahead of its first epoch", "", 1, run_index},
-	{"fit", "DATASET", "mean, deviation, whitening for ImageDataGenerator", "tnREPz", 1,
+	{"index", "DATASET", "build the JPEG seek index now, before the first epoch", "", 1,
+	 run_index},
+	{"fit", "DATASET", "compute mean, deviation, whitening for ImageDataGenerator", "tnREPz", 1,
 	 run_fit},
-	{"bench", "DATASET", "how fast it comes, what limits that, what to change", "tbS", 1,
-	 run_bench},
-	{"preview", "DATASET", "how its samples look with --transforms T: -o sheet.png", "teorcxl",
-	 1, run_preview},
-	{"ping", "", "does it answer, and how fast", "", 0, run_ping},
-	{"stop", "", "stop it: readers may finish; returns once it is gone", "", 0, run_stop},
+	{"bench", "DATASET", "measure loading speed; say what limits it and what to change", "tbS",
+	 1, run_bench},
+	{"preview", "DATASET", "write transformed samples to an image: -t T -o sheet.png",
+	 "teorcxl", 1, run_preview},
+	{"ping", "", "check that the daemon answers, and how fast", "", 0, run_ping},
+	{"stop", "", "stop the daemon; its readers may finish their batch first", "", 0, run_stop},
 };
 const size_t n_commands = sizeof(commands) / sizeof(*commands);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands: a row each, with its arguments, its line of help and what runs it. A command asks
- * the daemon, prints to stdout, and returns an exit status of sysexits.h; words on a failure go to
- * stderr (and, with --json, as {"error": ...} to stdout).
+ * The table of commands: a row has arguments, help, options and the function that runs it. A
+ * command asks the daemon, prints to stdout, and returns an exit status of sysexits.h. A failure is
+ * explained on stderr (and, with --json, as {"error": ...} on stdout).
  */
 #ifndef STOKER_CTL_COMMAND_H
 #define STOKER_CTL_COMMAND_H
@@ -11,22 +11,22 @@
 #include <stddef.h>
 
 struct invocation {
-	const char *socket; /* NULL: the usual places */
+	const char *socket; /* NULL: the default places */
 	bool json, help;
-	bool bold;	  /* stdout is a terminal that may have it */
-	char **arguments; /* behind the command's name */
-	/* Options of single commands; NULL: not given. */
+	bool bold;	  /* stdout is a terminal that can show it */
+	char **arguments; /* after the name of the command */
+	/* Options that only some commands have; NULL: not given. */
 	const char *epoch, *position, *output;
 	const char *transforms, *batch_size, *seconds;
 	const char *rows, *cols, *seed, *split;
 	const char *name, *rescale, *zca_epsilon;
 	const char *interval;
-	const char *per_pixel, *zca; /* flags: any text is yes */
+	const char *per_pixel, *zca; /* flags: not NULL if given */
 };
 
 struct command {
 	const char *name, *arguments, *help;
-	const char *options; /* a letter each of those that not every command takes */
+	const char *options; /* letters of its own ones, as in main.c */
 	int n_arguments;
 	int (*run)(const struct command *command, const struct invocation *invocation);
 };

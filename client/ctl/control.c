@@ -64,12 +64,12 @@ int control_status(struct control *control, json_t **values_out)
 		return r;
 	if (reply.report.values.value.kind != VALUE_MAP)
 		return connection_broken(&control->connection, &control->fault,
-					 "a report that is no map");
+					 "a REPORT whose values are not a map");
 	*values_out = json_of(&reply.report.values.value);
 	return *values_out ? 0 : control_no_memory(control);
 }
 
-/* One page, appended to `items`; `*after` is where the next begins, 0 behind the last. */
+/* One page, appended to `items`; `*after` is where the next one begins, 0 after the last. */
 static int control_page(struct control *control, const char *what, json_t *items, uint64_t *after)
 {
 	struct message request = message_init(MESSAGE_LIST), reply;
@@ -82,7 +82,7 @@ static int control_page(struct control *control, const char *what, json_t *items
 	const struct value *list = &reply.listing.items.value;
 	if (list->kind != VALUE_LIST || (reply.listing.next && reply.listing.next <= *after))
 		return connection_broken(&control->connection, &control->fault,
-					 "a list without end, or that is none");
+					 "a LISTING without end, or whose items are not a list");
 	for (uint32_t i = 0; i < list->count; i++)
 		if (json_array_append_new(items, json_of(&list->items[i])))
 			return control_no_memory(control);
@@ -126,8 +126,9 @@ int control_ping(struct control *control, double *seconds_out)
 	return r;
 }
 
-/* The daemon's process, to wait for; -1 if it is in another PID namespace, gone, or behind a socket
- * that systemd made (then its number is not the one that the kernel tells of the socket). */
+/* A descriptor of the daemon's process, to wait for its exit. -1 if that is not possible: it has
+ * exited, is in another PID namespace, or systemd made the socket (then the kernel gives the PID of
+ * systemd). */
 static int control_pidfd(const struct control *control)
 {
 	struct ucred peer;
@@ -138,8 +139,8 @@ static int control_pidfd(const struct control *control)
 	return (int)syscall(SYS_pidfd_open, peer.pid, 0);
 }
 
-/* The connection ends a little before the process, which then still holds the lock and the name of
- * its socket: who starts another one at once would be refused. */
+/* The process exits a little after the connection. Until then it holds the lock and the name of its
+ * socket, and a daemon that is started at once would fail. */
 static void wait_for_exit(int pidfd)
 {
 	struct pollfd exit_ = {pidfd, POLLIN, 0};

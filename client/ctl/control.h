@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's control socket: each request as a call that waits for its answer. Answers are JSON,
- * new references that are the caller's. Knows no terminal.
+ * The control socket of the daemon: each request is a call that waits for its answer. Answers are
+ * JSON, new references that the caller owns. Knows no terminal.
  *
- * Every call gives 0 or a negative errno, with words in `fault`.
+ * Every call returns 0 or a negative errno, explained in `fault`.
  */
 #ifndef STOKER_CTL_CONTROL_H
 #define STOKER_CTL_CONTROL_H
@@ -14,12 +14,12 @@
 
 struct control {
 	struct connection connection;
-	char daemon[256]; /* what WELCOME says: name and version */
+	char daemon[256]; /* name and version, from WELCOME */
 	uint64_t pid;
 	struct fault fault;
 };
 
-/* Connect and say HELLO; `socket` NULL is the usual places. */
+/* Connect and say HELLO; `socket` NULL: the default places. */
 int control_open(struct control *control, const char *socket);
 void control_close(struct control *control); /* also after control_open() failed */
 
@@ -27,7 +27,7 @@ int control_status(struct control *control, json_t **values_out);
 int control_list(struct control *control, const char *what, json_t **items_out);
 int control_set(struct control *control, const char *name, const char *value);
 int control_ping(struct control *control, double *seconds_out);
-/* Ask it to stop, and wait until it has. */
+/* Ask it to stop, and wait until it has stopped. */
 int control_stop(struct control *control);
 
 #endif

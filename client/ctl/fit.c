@@ -13,7 +13,7 @@
 
 #define VALUE_MAX 256
 
-/* A map with the path alone. */
+/* A map that has only the path. */
 static int pack_dataset(struct packer *packer, const char *path, struct text *out,
 			struct fault *fault)
 {
@@ -23,7 +23,7 @@ static int pack_dataset(struct packer *packer, const char *path, struct text *ou
 	return packer_bytes(packer, out) < 0 ? fault_say(fault, -ENOMEM, "out of memory") : 0;
 }
 
-/* A number of the command line; nothing, if it is not there. */
+/* A number from the command line; nothing is packed if it is not given. */
 static int pack_option(struct packer *packer, const char *text, const char *name, struct text *out,
 		       struct fault *fault)
 {
@@ -32,7 +32,7 @@ static int pack_option(struct packer *packer, const char *text, const char *name
 	if (!text)
 		return 0;
 	if (!*text || *end || !(number > -1e9 && number < 1e9))
-		return fault_say(fault, -EINVAL, "%s: '%s' is no number", name, text);
+		return fault_say(fault, -EINVAL, "%s: '%s' is not a number", name, text);
 	packer_clear(packer);
 	pack_float(packer, number);
 	return packer_bytes(packer, out) < 0 ? fault_say(fault, -ENOMEM, "out of memory") : 0;
@@ -118,7 +118,7 @@ void fit_print(FILE *file, const json_t *values)
 	char text[VALUE_MAX];
 	unit_write(json_object_get(values, "path"), UNIT_PLAIN, text, sizeof(text));
 	fprintf(file,
-		"%s: statistics '%s' of %" JSON_INTEGER_FORMAT " pictures of %" JSON_INTEGER_FORMAT
+		"%s: statistics '%s' of %" JSON_INTEGER_FORMAT " images of %" JSON_INTEGER_FORMAT
 		" x %" JSON_INTEGER_FORMAT,
 		text, text_of(values, "name"), number_of(values, "samples"),
 		number_of(values, "width"), number_of(values, "height"));
@@ -127,15 +127,15 @@ void fit_print(FILE *file, const json_t *values)
 	print_channels(file, values, "mean");
 	print_channels(file, values, "std");
 	fprintf(file, "  digest %s%s\n", text_of(values, "digest"),
-		json_is_true(json_object_get(values, "zca")) ? ", with the matrix that whitens"
-							     : "");
+		json_is_true(json_object_get(values, "zca")) ? ", with the ZCA matrix" : "");
 	if (number_of(values, "unread"))
 		fprintf(file,
-			"  without %" JSON_INTEGER_FORMAT " that cannot be read, or are no image\n",
+			"  without %" JSON_INTEGER_FORMAT
+			" files that could not be read or decoded\n",
 			number_of(values, "unread"));
 	fputs(json_is_true(json_object_get(values, "kept"))
-		      ? "kept on the disk\n"
+		      ? "saved on disk\n"
 		      : "in memory only, until the daemon ends: it has no index-dir, its "
-			"index-memory is 0, or its log says why not\n",
+			"index-memory is 0, or its log gives another reason\n",
 	      file);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `stokerctl fit`: have the daemon work out statistics of a dataset, with a line on stderr that
- * says how far it is, and tell what they are. Who leaves before the end ends the work, but for
- * eigenvectors: those are sought and kept all the same.
+ * `stokerctl fit`: the daemon computes statistics of a dataset; a line on stderr shows the
+ * progress, and the result is printed. Ending the command ends the work, except for the
+ * eigenvectors: once begun they are computed to the end and kept.
  */
 #ifndef STOKER_CTL_FIT_H
 #define STOKER_CTL_FIT_H
@@ -19,8 +19,8 @@ struct fit {
 	bool per_pixel, zca;
 };
 
-/* Ask for it and wait until it is done; `show`: stderr is a terminal for the line. 0 or a negative
- * errno, with words in control->fault. */
+/* Ask for it and wait until it is done; `show`: stderr is a terminal, show the progress. 0 or a
+ * negative errno, explained in control->fault. */
 int fit_run(struct control *control, const struct fit *fit, bool show, json_t **values_out);
 void fit_print(FILE *file, const json_t *values);
 

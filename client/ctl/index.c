@@ -10,20 +10,20 @@
 
 #define VALUE_MAX 256
 
-/* What a dataset may be full of that gets no index, as people call it. */
+/* Files that get no index: the key in the report, and why. */
 static const struct {
 	const char *key, *text;
 } reasons[] = {
-	{"other", "no JPEGs"},
-	{"progressive", "progressive"},
+	{"other", "not JPEG"},
+	{"progressive", "progressive JPEG"},
 	{"arithmetic", "arithmetic coding"},
-	{"restarts", "with a restart interval"},
-	{"scans", "of several scans"},
-	{"odd", "with an unusual header"},
-	{"damaged", "damaged or cut short"},
-	{"stale", "not the file they were"},
-	{"full", "for which index-memory has no room"},
-	{"unread", "that cannot be read, or are no image"},
+	{"restarts", "restart intervals"},
+	{"scans", "several scans"},
+	{"odd", "unusual header"},
+	{"damaged", "damaged or truncated"},
+	{"stale", "file changed"},
+	{"full", "index-memory is full"},
+	{"unread", "cannot be read, or not an image"},
 };
 
 static json_int_t number_of(const json_t *values, const char *key)
@@ -81,13 +81,12 @@ void index_print(FILE *file, const json_t *values)
 	fprintf(file, " in %s\n", text);
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		if (number_of(values, reasons[i].key))
-			fprintf(file, "  %" JSON_INTEGER_FORMAT " %s\n",
+			fprintf(file, "  %" JSON_INTEGER_FORMAT " not indexed: %s\n",
 				number_of(values, reasons[i].key), reasons[i].text);
 	if (kept)
-		print_bytes(file, "kept on the disk: ", json_object_get(values, "kept_bytes"),
-			    "\n");
+		print_bytes(file, "saved on disk: ", json_object_get(values, "kept_bytes"), "\n");
 	else
-		fputs("in memory only, until the dataset's last trainer leaves: the daemon has no "
-		      "index-dir, or its log says why not\n",
+		fputs("in memory only, until the last trainer of this dataset leaves: the daemon "
+		      "has no index-dir, or its log gives another reason\n",
 		      file);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `stokerctl index`: have the daemon look at each file of a dataset, with a line on stderr that
- * says how far it is, and tell what came of it. Who leaves before the end ends the work.
+ * `stokerctl index`: the daemon builds the seek indexes of the JPEGs of a dataset; a line on stderr
+ * shows the progress, and the result is printed. Ending the command ends the work.
  */
 #ifndef STOKER_CTL_INDEX_H
 #define STOKER_CTL_INDEX_H
@@ -12,8 +12,8 @@
 
 #include "client/ctl/control.h"
 
-/* Ask for it and wait until it is done; `show`: stderr is a terminal for the line. 0 or a negative
- * errno, with words in control->fault. */
+/* Ask for it and wait until it is done; `show`: stderr is a terminal, show the progress. 0 or a
+ * negative errno, explained in control->fault. */
 int index_build(struct control *control, const char *path, bool show, json_t **values_out);
 void index_print(FILE *file, const json_t *values);
 

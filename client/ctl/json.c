@@ -10,7 +10,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* How many bytes of a well-formed UTF-8 character begin here; 0: none does. */
+/* The size of the well-formed UTF-8 character that begins here; 0: there is none. */
 static size_t utf8_length(const unsigned char *at, size_t left)
 {
 	size_t size = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
@@ -19,14 +19,14 @@ static size_t utf8_length(const unsigned char *at, size_t left)
 	for (size_t i = 1; i < size; i++)
 		if ((at[i] & 0xc0) != 0x80)
 			return 0;
-	/* Forms longer than they need be, surrogates, and what is above U+10FFFF. */
+	/* Overlong forms, surrogates, and what is above U+10FFFF. */
 	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
 	    (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
 		return 0;
 	return size;
 }
 
-/* A copy that is UTF-8 and has no NUL but its last; the caller frees it. */
+/* A copy that is valid UTF-8 without NULs, NUL-terminated; the caller frees it. */
 static char *utf8_of(struct text text)
 {
 	char *out = malloc(text.size * strlen(REPLACEMENT) + 1), *end = out;
@@ -119,7 +119,7 @@ json_t *json_of(const struct value *value)
 	return NULL;
 }
 
-/* A failure to write shows at the end, when the program closes stdout. */
+/* An error of writing is found when the program closes stdout. */
 void json_print(const json_t *json)
 {
 	(void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon said, as JSON: the one form in which stokerctl keeps it, for --json and for
- * tables. Bytes that are no UTF-8, and NULs, become U+FFFD; numbers above 2^63-1 become texts.
+ * Values from the daemon as JSON, the only form in which stokerctl keeps them, for --json and for
+ * tables. Bytes that are not UTF-8, and NULs, become U+FFFD; numbers above 2^63-1 become strings.
  */
 #ifndef STOKER_CTL_JSON_H
 #define STOKER_CTL_JSON_H
@@ -16,7 +16,7 @@ json_t *json_of(const struct value *value);
 json_t *json_of_text(struct text text);
 json_t *json_of_fault(const struct fault *fault); /* code, name and text */
 
-/* Print with a newline behind it. */
+/* Print it and a newline. */
 void json_print(const json_t *json);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stokerctl: parse, find the command, run it. */
+/* stokerctl: parses the command line, finds the command and runs it. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,24 +12,23 @@
 
 static void print_help(FILE *file)
 {
-	fprintf(file,
-		"usage: stokerctl [--socket PATH] [--json] COMMAND [ARGUMENT...]\n\n"
-		"Watch and tune the stokerd that serves this machine's training processes.\n\n");
+	fprintf(file, "usage: stokerctl [--socket PATH] [--json] COMMAND [ARGUMENT...]\n\n"
+		      "Watch and tune stokerd, the data-loading daemon of this machine.\n\n");
 	for (size_t i = 0; i < n_commands; i++) {
 		char left[32];
 		snprintf(left, sizeof(left), "%s %s", commands[i].name, commands[i].arguments);
 		fprintf(file, "  %-15s %s\n", left, commands[i].help);
 	}
 	fprintf(file,
-		"  help [COMMAND]  this text, or a command's; more: man stokerctl\n\n"
-		"  --socket PATH   the daemon's control socket; else $STOKER_CONTROL_SOCKET, or\n"
-		"                  control.sock where clients look for the data socket\n"
-		"  --json          print JSON, for programs; --version, the version\n");
+		"  help [COMMAND]  show this help, or that of a command; see also man stokerctl\n\n"
+		"  --socket PATH   control socket of the daemon; default: $STOKER_CONTROL_SOCKET,\n"
+		"                  else control.sock in the folder of the data socket\n"
+		"  --json          print JSON, for programs; --version prints the version\n");
 }
 
 static int usage(const char *what, const char *name)
 {
-	fprintf(stderr, "stokerctl: %s%s; stokerctl --help shows what there is\n", what, name);
+	fprintf(stderr, "stokerctl: %s%s; see stokerctl --help\n", what, name);
 	return EX_USAGE;
 }
 
@@ -38,11 +37,11 @@ static int unknown_command(const char *name)
 	for (size_t i = 0; i < n_commands; i++) {
 		if (!nearest_is_like(name, commands[i].name))
 			continue;
-		fprintf(stderr, "stokerctl: there is no command %s; did you mean %s?\n", name,
+		fprintf(stderr, "stokerctl: no such command: %s; did you mean %s?\n", name,
 			commands[i].name);
 		return EX_USAGE;
 	}
-	return usage("there is no such command: ", name);
+	return usage("no such command: ", name);
 }
 
 /* A full disk or a closed pipe must not look like success. */
@@ -58,30 +57,32 @@ static int finish(int status)
 
 /* clang-format off */
 #define MEMBER(member) offsetof(struct invocation, member)
-/* Options of single commands. */
+/* The options that only some commands have. */
 static const struct own {
 	char letter;
 	const char *name;
 	size_t member;
 	const char *argument, *help;
 } owns[] = {
-	{'e', "--epoch", MEMBER(epoch), "E", "from 0 on"},
-	{'p', "--position", MEMBER(position), "P", "in the epoch, over all ranks, from 0 on"},
-	{'o', "--output", MEMBER(output), "FILE", "the PNG to write"},
+	{'e', "--epoch", MEMBER(epoch), "E", "epoch, counted from 0"},
+	{'p', "--position", MEMBER(position), "P", "position in the epoch over all ranks, from 0"},
+	{'o', "--output", MEMBER(output), "FILE", "PNG file to write"},
 	{'t', "--transforms", MEMBER(transforms), "T",
-	 "as in \"Resize(size=256) | CenterCrop(size=224)\""},
-	{'b', "--batch-size", MEMBER(batch_size), "N", "samples a batch [64]"},
-	{'S', "--seconds", MEMBER(seconds), "S", "of each of the two passes [5]"},
-	{'r', "--rows", MEMBER(rows), "N", "of pictures [4]"},
-	{'c', "--cols", MEMBER(cols), "N", "of pictures [8]"},
-	{'x', "--seed", MEMBER(seed), "S", "of order and augmentation [0]"},
-	{'l', "--split", MEMBER(split), "SPLIT", "train or test, of a published set [train]"},
-	{'i', "--interval", MEMBER(interval), "S", "seconds from one look to the next [1]"},
-	{'n', "--name", MEMBER(name), "NAME", "what the statistics are called [default]"},
-	{'R', "--rescale", MEMBER(rescale), "R", "what pixels are multiplied by [1]"},
-	{'E', "--zca-epsilon", MEMBER(zca_epsilon), "E", "of --zca [1e-6]"},
-	{'P', "--per-pixel", MEMBER(per_pixel), "", "a mean and deviation of each pixel, too"},
-	{'z', "--zca", MEMBER(zca), "", "the matrix that whitens, too"},
+	 "such as \"Resize(size=256) | CenterCrop(size=224)\""},
+	{'b', "--batch-size", MEMBER(batch_size), "N", "samples in a batch [64]"},
+	{'S', "--seconds", MEMBER(seconds), "S", "length of each of the two passes [5]"},
+	{'r', "--rows", MEMBER(rows), "N", "rows of images [4]"},
+	{'c', "--cols", MEMBER(cols), "N", "columns of images [8]"},
+	{'x', "--seed", MEMBER(seed), "S", "seed of order and augmentation [0]"},
+	{'l', "--split", MEMBER(split), "SPLIT",
+	 "train or test part of a published dataset [train]"},
+	{'i', "--interval", MEMBER(interval), "S", "seconds between two updates [1]"},
+	{'n', "--name", MEMBER(name), "NAME", "name of the statistics [default]"},
+	{'R', "--rescale", MEMBER(rescale), "R", "factor for the pixel values [1]"},
+	{'E', "--zca-epsilon", MEMBER(zca_epsilon), "E", "epsilon of --zca [1e-6]"},
+	{'P', "--per-pixel", MEMBER(per_pixel), "",
+	 "also mean and standard deviation of each pixel"},
+	{'z', "--zca", MEMBER(zca), "", "also the matrix for ZCA whitening"},
 };
 /* clang-format on */
 #define OWNS (sizeof(owns) / sizeof(*owns))
@@ -97,7 +98,7 @@ static void print_command_help(const struct command *command)
 		if (strchr(command->options, owns[i].letter))
 			printf("  %-17s %s\n", left, owns[i].help);
 	}
-	printf("\nAlso --socket PATH and --json; more: man stokerctl\n");
+	printf("\nAll commands take --socket PATH and --json; see man stokerctl.\n");
 }
 
 static const char **value_of(struct invocation *invocation, size_t member)
@@ -114,7 +115,7 @@ static size_t member_of(int letter)
 	return offsetof(struct invocation, socket);
 }
 
-/* An option that means nothing to the command is an error. */
+/* An option that the command does not have is an error. */
 static int check_options(const struct command *command, struct invocation *invocation)
 {
 	for (size_t i = 0; i < OWNS; i++) {
@@ -148,14 +149,14 @@ static int run(const char *name, struct invocation *invocation, int n_arguments)
 	snprintf(expected, sizeof(expected), "%s %s", command->name,
 		 *command->arguments ? command->arguments : "takes no arguments");
 	if (n_arguments != command->n_arguments)
-		return usage(*command->arguments ? "it is: stokerctl " : "", expected);
+		return usage(*command->arguments ? "usage: stokerctl " : "", expected);
 	int status = check_options(command, invocation);
 	if (status)
 		return status;
 	return command->run(command, invocation);
 }
 
-/* The options' values; 0, or the exit status plus one of what ends the program here. */
+/* Fills in the options. 0; or the exit status plus 1, if the program ends here. */
 static int parse(int argc, char **argv, struct invocation *out)
 {
 	static const struct option options[] = {

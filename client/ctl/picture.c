@@ -49,7 +49,7 @@ static bool is_named(const char *step, const char *name)
 	return strncmp(step, name, size) == 0 && step[size + strspn(step + size, " \t")] == '(';
 }
 
-/* Where a step ends: at a bar that is not within brackets or quotes. */
+/* The size of a step: up to a bar outside of brackets and quotes. */
 static size_t step_size(const char *step)
 {
 	size_t at = 0;
@@ -104,6 +104,6 @@ char *picture_transforms(const char *transforms)
 		*at++ = '|';
 	}
 	if (out)
-		strcpy(at, output); /* of several dtypes and layouts the last ones count */
+		strcpy(at, output); /* the last dtype and layout count */
 	return out;
 }

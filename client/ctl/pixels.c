@@ -17,7 +17,7 @@ int pixels_init(struct pixels *out, const struct stoker_field *field, struct fau
 	const bool fractions = strcmp(field->dtype, "float32") == 0;
 	if ((!fractions && strcmp(field->dtype, "uint8") != 0) || field->dims < 3 ||
 	    field->dims > 4 || (shape[2] != 1 && shape[2] != 3))
-		return fault_say(fault, -EPROTO, "stokerd gives no pictures for these transforms");
+		return fault_say(fault, -EPROTO, "these transforms do not give images");
 	struct pixels pixels = {
 		.picture = {shape[1], views * shape[0], shape[2], NULL},
 		.fractions = fractions,
@@ -35,7 +35,7 @@ void pixels_deinit(struct pixels *pixels)
 	*pixels = (struct pixels){0};
 }
 
-/* Over all views, which belong together. */
+/* The same for all views of the sample. */
 static struct scale find_scale(const float *numbers, size_t count)
 {
 	float least = 0, most = 0;
@@ -53,7 +53,7 @@ static struct scale find_scale(const float *numbers, size_t count)
 static uint8_t scaled(const struct scale *scale, float number)
 {
 	float byte = (number - scale->least) * scale->factor + 0.5f;
-	/* Written so that what is no number is black. */
+	/* Written so that NaN becomes black. */
 	return byte > 0 ? (byte < 255 ? (uint8_t)byte : 255) : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sample's array as a picture for people, whatever became of its numbers: fractions as bytes, its
- * views one below the other. Plain memory.
+ * The array of a sample as an image to look at: fractions become bytes, and views are put one below
+ * the other. Plain memory.
  */
 #ifndef STOKER_CTL_PIXELS_H
 #define STOKER_CTL_PIXELS_H
@@ -12,19 +12,19 @@
 #include "client/ctl/picture.h"
 
 struct pixels {
-	struct picture picture; /* of all views; the last one made */
-	bool fractions;		/* numbers are float32 */
-	uint8_t *bytes;		/* owned; of those */
+	struct picture picture; /* the last one made, with all views */
+	bool fractions;		/* the numbers are float32 */
+	uint8_t *bytes;		/* owned; the fractions as bytes */
 };
 
-/* Of arrays of this kind, pixel by pixel, uint8 or float32. 0, -EPROTO if they are no pictures, or
- * -ENOMEM; with words. */
+/* For NHWC arrays of this field, of uint8 or float32. 0, -EPROTO if they are not images, or
+ * -ENOMEM; explained in `fault`. */
 int pixels_init(struct pixels *out, const struct stoker_field *field, struct fault *fault);
 void pixels_deinit(struct pixels *pixels);
 
-/* Of fractions, what is between 0 and 1 is a pixel; where `stretched`, what goes up to 255, too,
- * and other numbers from the least to the greatest. Valid until the next, and as long as the array.
- */
+/* Fractions from 0 to 1 are black to white. With `stretched`, numbers up to 255 are pixels as they
+ * are, and any others are scaled from the least to the greatest. Valid until the next call, and as
+ * long as the array. */
 const struct picture *pixels_make(struct pixels *pixels, const void *array, bool stretched);
 
 #endif

@@ -6,23 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/ctl/fetch.h"
 #include "client/ctl/json.h"
 #include "client/ctl/picture.h"
 #include "client/ctl/pixels.h"
 #include "client/ctl/sheet.h"
-#include "client/ctl/taken.h"
 #include "client/ctl/unit.h"
 
 #define TRANSFORMS "Resize(size=128) | CenterCrop(size=128)"
 #define SIDE_MAX 100 /* rows and columns */
 #define CELL_MAX 32  /* bytes of a label in the table */
 
-/* What the batch is made into. */
+/* What is made of the batch. */
 struct request {
 	const struct preview *preview;
 	const char *transforms;
 	uint64_t rows, columns;
-	const char *const *classes; /* the handle's */
+	const char *const *classes; /* owned by the stoker handle */
 	int n_classes;
 	json_t *values;
 };
@@ -32,7 +32,7 @@ static const void *behind(const void *array, uint64_t bytes)
 	return (const uint8_t *)array + bytes;
 }
 
-/* Shares of all classes, as MixUp makes them: the greatest one's number; else -1. */
+/* The class with the largest share, if the label is shares of all classes (MixUp); else -1. */
 static json_int_t main_class(const json_t *label)
 {
 	double sum = 0, most = -1;
@@ -51,7 +51,7 @@ static json_int_t main_class(const json_t *label)
 	return sum > 0.999 && sum < 1.001 && json_array_size(label) > 1 ? best : -1;
 }
 
-/* The name of a sample's class, or of the one that it has most of; NULL if the labels are none of
+/* The name of the sample's class, or of the one with the largest share; NULL if the labels are not
  * classes. */
 static json_t *class_of(const struct request *request, const json_t *label)
 {
@@ -62,7 +62,7 @@ static json_t *class_of(const struct request *request, const json_t *label)
 	return json_of_text((struct text){name, strlen(name)});
 }
 
-/* What stands below a picture: the class, else the label, or the first of several. */
+/* The text below an image: its class, else its label, or the first of several. */
 static void write_label(const json_t *label, const json_t *class, char text[CELL_MAX])
 {
 	if (!class)
@@ -75,7 +75,7 @@ static void describe(struct request *request, struct sheet *sheet, struct pixels
 		     uint32_t i)
 {
 	char text[CELL_MAX];
-	json_t *label = taken_label(&info->label, behind(run->labels, i * info->label.bytes));
+	json_t *label = fetch_label(&info->label, behind(run->labels, i * info->label.bytes));
 	json_t *class = class_of(request, label);
 	write_label(label, class, text);
 	sheet_put(sheet, number / request->columns, number % request->columns,
@@ -130,7 +130,7 @@ static int fetch(struct request *request, const char *socket, uint64_t epoch, ui
 		return fault_say(fault, -ENOMEM, "out of memory");
 	options.dataset = preview->dataset;
 	options.dataset_split = preview->split;
-	options.fields = no_fields; /* not all that a dataset has can follow all transforms */
+	options.fields = no_fields; /* some fields cannot go through every transform */
 	options.transforms = request->transforms = transforms;
 	options.order_seed = options.augment_seed = seed;
 	options.epoch = (uint32_t)epoch;
@@ -139,7 +139,7 @@ static int fetch(struct request *request, const char *socket, uint64_t epoch, ui
 	options.pace = "free";
 	options.bad_samples = "substitute";
 	options.reconnect_ms = -1;
-	int r = taken_fetch(socket, &options, draw, request, fault);
+	int r = fetch_batch(socket, &options, draw, request, fault);
 	free(transforms);
 	return r;
 }
@@ -150,21 +150,21 @@ int preview_run(struct control *control, const struct preview *preview, json_t *
 	struct request request = {.preview = preview};
 	uint64_t epoch, seed;
 	json_t *status = NULL;
-	int r = taken_parse(preview->epoch ? preview->epoch : "0", "--epoch", UINT32_MAX, &epoch,
-			    fault);
+	int r = fetch_number(preview->epoch ? preview->epoch : "0", "--epoch", UINT32_MAX, &epoch,
+			     fault);
 	if (r == 0)
-		r = taken_parse(preview->seed ? preview->seed : "0", "--seed", UINT64_MAX, &seed,
-				fault);
+		r = fetch_number(preview->seed ? preview->seed : "0", "--seed", UINT64_MAX, &seed,
+				 fault);
 	if (r == 0)
-		r = taken_parse(preview->rows ? preview->rows : "4", "--rows", SIDE_MAX,
-				&request.rows, fault);
+		r = fetch_number(preview->rows ? preview->rows : "4", "--rows", SIDE_MAX,
+				 &request.rows, fault);
 	if (r == 0)
-		r = taken_parse(preview->cols ? preview->cols : "8", "--cols", SIDE_MAX,
-				&request.columns, fault);
+		r = fetch_number(preview->cols ? preview->cols : "8", "--cols", SIDE_MAX,
+				 &request.columns, fault);
 	if (r == 0 && (request.rows == 0 || request.columns == 0))
-		r = fault_say(fault, -EINVAL, "--rows and --cols: a sheet has at least one each");
+		r = fault_say(fault, -EINVAL, "--rows and --cols must be at least 1");
 	if (r == 0 && !preview->output)
-		r = fault_say(fault, -EINVAL, "say which file to write: -o sheet.png");
+		r = fault_say(fault, -EINVAL, "which file to write is missing: -o sheet.png");
 	if (r == 0)
 		r = control_status(control, &status);
 	if (r)
@@ -175,7 +175,7 @@ int preview_run(struct control *control, const struct preview *preview, json_t *
 				   "samples");
 	r = request.values ? fetch(&request, json_string_value(json_object_get(status, "socket")),
 				   epoch, seed, fault)
-			   : fault_say(fault, -EINVAL, "a name is no UTF-8");
+			   : fault_say(fault, -EINVAL, "a name is not UTF-8");
 	json_decref(status);
 	if (r)
 		json_decref(request.values);
@@ -184,7 +184,7 @@ int preview_run(struct control *control, const struct preview *preview, json_t *
 	return r;
 }
 
-/* The labels as they stand on the sheet. */
+/* The labels in the rows and columns of the sheet. */
 void preview_print(FILE *file, const json_t *values)
 {
 	const json_t *samples = json_object_get(values, "samples");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A contact sheet: the first samples of an epoch, as a trainer with these transforms and this seed
- * gets them, side by side in one picture, each with its class or label below. Knows no terminal.
+ * `stokerctl preview`: a contact sheet. The first samples of an epoch, as a trainer with these
+ * transforms and this seed gets them, in one image, each with its class or label below it. Knows no
+ * terminal.
  */
 #ifndef STOKER_CTL_PREVIEW_H
 #define STOKER_CTL_PREVIEW_H
@@ -11,11 +12,11 @@
 
 #include "client/ctl/control.h"
 
-/* As they stand on the command line; NULL: the default. */
+/* As on the command line; NULL: the default. */
 struct preview {
 	const char *dataset;
-	const char *transforms; /* the middle of each image, 128 x 128 */
-	const char *output;	/* file of the sheet; there is no default */
+	const char *transforms; /* the centre of each image, 128 x 128 */
+	const char *output;	/* file of the sheet; required */
 	const char *epoch;	/* 0 */
 	const char *rows;	/* 4 */
 	const char *cols;	/* 8 */
@@ -23,7 +24,7 @@ struct preview {
 	const char *split;	/* train */
 };
 
-/* 0 or a negative errno with words in the control's fault. The values are the caller's. */
+/* 0, and the caller owns the values; or a negative errno, explained in control->fault. */
 int preview_run(struct control *control, const struct preview *preview, json_t **values_out);
 void preview_print(FILE *file, const json_t *values);
 

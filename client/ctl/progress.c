@@ -26,7 +26,7 @@ static int wait_for_report(struct control *control, uint32_t seq, bool show, jso
 					   &control->fault);
 		if (r == -EAGAIN)
 			return fault_say(&control->fault, -ETIMEDOUT,
-					 "stokerd has said nothing for %d s",
+					 "stokerd has sent nothing for %d s",
 					 CONNECTION_QUIET_MS / 1000);
 		if (r)
 			return r;
@@ -38,7 +38,7 @@ static int wait_for_report(struct control *control, uint32_t seq, bool show, jso
 			continue;
 		if (reply.report.values.value.kind != VALUE_MAP)
 			return connection_broken(&control->connection, &control->fault,
-						 "a report that is no map");
+						 "a REPORT whose values are not a map");
 		*values_out = json_of(&reply.report.values.value);
 		return *values_out ? 0 : fault_say(&control->fault, -ENOMEM, "out of memory");
 	}

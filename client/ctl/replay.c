@@ -8,14 +8,14 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "client/ctl/fetch.h"
 #include "client/ctl/picture.h"
 #include "client/ctl/pixels.h"
-#include "client/ctl/taken.h"
 #include "client/ctl/unit.h"
 
-#define PARTS_MAX 16 /* datasets that are joined */
+#define PARTS_MAX 16 /* of a joined dataset */
 
-/* Numbers above 2^63-1 are texts. */
+/* Numbers above 2^63-1 are strings. */
 static uint64_t number_of(const json_t *row, const char *key)
 {
 	const json_t *value = json_object_get(row, key);
@@ -40,7 +40,7 @@ static const json_t *find_stream(const json_t *streams, uint64_t number)
 	return NULL;
 }
 
-/* Sampler, echo and views. Has it a sampler? */
+/* Sampler, echo and views; true if there is a sampler. */
 static bool options_sampled(struct stoker_options *options, const json_t *row)
 {
 	const char *sampler = text_of(row, "sampler");
@@ -53,7 +53,7 @@ static bool options_sampled(struct stoker_options *options, const json_t *row)
 	return options->sampler;
 }
 
-/* What to attach to, and what it points to. */
+/* Options to attach to the stream once more, with the parts of its dataset. */
 struct again {
 	struct stoker_options options;
 	struct stoker_options part[PARTS_MAX];
@@ -71,7 +71,7 @@ static void options_dataset(struct stoker_options *options, const json_t *row)
 	options->dataset_split = text_of(row, "split");
 }
 
-/* The dataset, or those that are joined. */
+/* The dataset, or the parts of a joined one. */
 static int again_dataset(struct again *again, const json_t *row, struct fault *fault)
 {
 	const struct stoker_options initial = STOKER_OPTIONS_INIT;
@@ -84,8 +84,8 @@ static int again_dataset(struct again *again, const json_t *row, struct fault *f
 	}
 	if (json_array_size(parts) == 0 || json_array_size(parts) > PARTS_MAX)
 		return fault_say(fault, -EINVAL,
-				 "the stream's dataset is several joined, whose paths are too long "
-				 "to be told: take loader.batch(epoch, k) of the Python client");
+				 "the dataset of this stream is joined from parts with too long "
+				 "paths for stokerctl: use loader.batch(epoch, k) in Python");
 	json_array_foreach(parts, i, part)
 	{
 		again->part[i] = initial;
@@ -100,7 +100,7 @@ static struct stoker_options options_of(const json_t *row, uint64_t epoch, uint6
 {
 	static const char *const no_fields[] = {NULL};
 	struct stoker_options options = STOKER_OPTIONS_INIT;
-	options.fields = no_fields; /* not all that a dataset has can follow all transforms */
+	options.fields = no_fields; /* some fields cannot go through every transform */
 	options.transforms = text_of(row, "pipeline");
 	options.sequential = !json_is_true(json_object_get(row, "shuffle"));
 	options.order_seed = number_of(row, "order_seed");
@@ -144,7 +144,7 @@ static int describe(void *with, struct stoker *stoker, const struct stoker_batch
 	if (json_object_update_new(
 		    values, json_pack("{sI so* ss so* ss sb}", "index",
 				      (json_int_t)batch->run[0].indexes[0], "label",
-				      taken_label(&info->label, batch->run[0].labels), "dtype",
+				      fetch_label(&info->label, batch->run[0].labels), "dtype",
 				      info->image.dtype, "shape", shape_of(&info->image), "digest",
 				      digest, "substituted", (int)(batch->substituted > 0))))
 		return fault_say(fault, -ENOMEM, "out of memory");
@@ -153,7 +153,7 @@ static int describe(void *with, struct stoker *stoker, const struct stoker_batch
 
 /* -- the picture ----------------------------------------------------------------------------- */
 
-/* What is written of what. */
+/* The file to write, and the transforms that made the image. */
 struct drawing {
 	const char *path, *transforms;
 };
@@ -182,7 +182,7 @@ static int replay_draw(const char *socket, struct stoker_options options, const 
 	options.transforms = transforms;
 	options.expect_pipeline = options.expect_sampling = NULL;
 	struct drawing drawing = {output, transforms};
-	int r = taken_fetch(socket, &options, draw, &drawing, fault);
+	int r = fetch_batch(socket, &options, draw, &drawing, fault);
 	free(transforms);
 	return r;
 }
@@ -193,10 +193,10 @@ static int replay_row(struct control *control, const struct replay *replay, cons
 	struct fault *fault = &control->fault;
 	const char *socket = text_of(status, "socket");
 	uint64_t epoch, position, samples = number_of(row, "samples");
-	int r = taken_parse(replay->epoch, "epoch", UINT32_MAX, &epoch, fault);
+	int r = fetch_number(replay->epoch, "epoch", UINT32_MAX, &epoch, fault);
 	if (r == 0)
-		r = taken_parse(replay->position, "position", samples ? samples - 1 : 0, &position,
-				fault);
+		r = fetch_number(replay->position, "position", samples ? samples - 1 : 0, &position,
+				 fault);
 	if (r)
 		return r;
 	struct again again = {.options = options_of(row, epoch, position)};
@@ -205,17 +205,19 @@ static int replay_row(struct control *control, const struct replay *replay, cons
 	if (r)
 		return r;
 	if (!socket || !text_of(row, "path") || !options->transforms)
-		return fault_say(fault, -EPROTO, "stokerd does not say all that is needed");
+		return fault_say(fault, -EPROTO,
+				 "stokerd is too old: it does not say what the stream is made of");
 	if (options->sampler && strstr(options->sampler, "=..."))
-		return fault_say(fault, -EINVAL,
-				 "the list of the stream's sampler is too long to be told: give it "
-				 "to the trainer as a .npy file, then it can be replayed");
+		return fault_say(
+			fault, -EINVAL,
+			"the list of this stream's sampler is too long for stokerctl: give "
+			"it to the trainer as a .npy file to make it replayable");
 	(void)json_object_set_new(values, "stream",
 				  json_integer((json_int_t)number_of(row, "stream")));
 	(void)json_object_set_new(values, "epoch", json_integer((json_int_t)epoch));
 	(void)json_object_set_new(values, "position", json_integer((json_int_t)position));
 	(void)json_object_set_new(values, "dataset", json_string(text_of(row, "path")));
-	r = taken_fetch(socket, options, describe, values, fault);
+	r = fetch_batch(socket, options, describe, values, fault);
 	if (r || !replay->output)
 		return r;
 	(void)json_object_set_new(values, "output", json_string(replay->output));
@@ -226,9 +228,10 @@ int replay_run(struct control *control, const struct replay *replay, json_t **va
 {
 	json_t *streams = NULL, *status = NULL, *values = json_object();
 	uint64_t number;
-	int r = taken_parse(replay->stream, "stream", UINT64_MAX, &number, &control->fault);
+	int r = fetch_number(replay->stream, "stream", UINT64_MAX, &number, &control->fault);
 	if (r == 0 && (!replay->epoch || !replay->position))
-		r = fault_say(&control->fault, -EINVAL, "say which sample: --epoch E --position P");
+		r = fault_say(&control->fault, -EINVAL,
+			      "which sample is missing: --epoch E --position P");
 	if (r == 0)
 		r = control_list(control, "streams", &streams);
 	if (r == 0)
@@ -236,8 +239,7 @@ int replay_run(struct control *control, const struct replay *replay, json_t **va
 	const json_t *row = r ? NULL : find_stream(streams, number);
 	if (r == 0 && !row)
 		r = fault_say(&control->fault, -EINVAL,
-			      "there is no stream %s: stokerctl streams lists them",
-			      replay->stream);
+			      "no such stream: %s; stokerctl streams lists them", replay->stream);
 	if (r == 0)
 		r = replay_row(control, replay, row, status, values);
 	json_decref(streams);

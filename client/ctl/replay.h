@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One sample of a stream, made again: what a trainer gets at a position of an epoch, by its digest,
- * and as a picture to look at. Asks the control socket what the stream is, and the data socket for
- * the sample. Knows no terminal.
+ * `stokerctl replay`: makes one sample of a stream again. Shows what a trainer gets at a position
+ * of an epoch: its digest, and an image to look at. The control socket says what the stream is, the
+ * data socket gives the sample. Knows no terminal.
  */
 #ifndef STOKER_CTL_REPLAY_H
 #define STOKER_CTL_REPLAY_H
@@ -12,13 +12,13 @@
 
 #include "client/ctl/control.h"
 
-/* As they stand on the command line. */
+/* As on the command line. */
 struct replay {
 	const char *stream, *epoch, *position;
-	const char *output; /* file of the picture; NULL: none is wanted */
+	const char *output; /* file of the image; NULL: none */
 };
 
-/* 0 or a negative errno with words in the control's fault. The values are the caller's. */
+/* 0, and the caller owns the values; or a negative errno, explained in control->fault. */
 int replay_run(struct control *control, const struct replay *replay, json_t **values_out);
 void replay_print(FILE *file, const json_t *values);
 

@@ -8,23 +8,23 @@
 
 #define VALUE_MAX 256
 
-/* What a value is called here and what it means; counters bring their own words. */
+/* The meaning of each value; that of a counter is in its table. */
 static const struct {
 	const char *name, *help;
 } helps[] = {
 #define HELP_ROW(NAME, name, kind, help) {#name, help},
 	COUNTER_TABLE(HELP_ROW)
 #undef HELP_ROW
-		{"ring_memory", "what all rings together may take"},
-	{"index_memory", "what all indexes together may take"},
-	{"max_connections", "connections at most"},
-	{"max_readers_per_user", "readers that one user may attach; 0: any"},
-	{"ring_memory_per_user", "what one user's rings may take; 0: any"},
-	{"queued_per_user", "samples of one user on their way at most; 0: any"},
-	{"lease_timeout_s", "how long a batch may be held; 0: for ever"},
+		{"ring_memory", "memory limit of all rings"},
+	{"index_memory", "memory limit of all JPEG seek indexes"},
+	{"max_connections", "limit of open connections"},
+	{"max_readers_per_user", "readers that one user may attach; 0: no limit"},
+	{"ring_memory_per_user", "memory limit of one user's rings; 0: no limit"},
+	{"queued_per_user", "unfinished samples that one user may have; 0: no limit"},
+	{"lease_timeout_s", "how long a batch may be held; 0: no limit"},
 };
 
-/* These stand in the headline. */
+/* Shown in the first line. */
 static const char *const headline[] = {"version", "state", "pid", "uptime_s", "socket"};
 
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's status as a page: what belongs together in sections, each value with what it means;
- * values that this version does not know come last.
+ * The status of the daemon as a page: values in sections, each with its meaning; values that this
+ * version does not know come last.
  */
 #ifndef STOKER_CTL_REPORT_H
 #define STOKER_CTL_REPORT_H

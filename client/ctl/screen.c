@@ -13,7 +13,7 @@
 
 #include "client/c/clock.h"
 
-/* The other screen, without a cursor, and without going on in the next line at a line's end. */
+/* The alternate screen, without cursor and without line wrap. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l"
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
 #define TOP_LEFT "\033[H"
@@ -24,15 +24,15 @@
 static struct {
 	bool open;
 	struct termios before;
-	sigset_t mask; /* while it waits */
+	sigset_t mask; /* of signals, while it waits */
 } screen;
 
-/* -- coming and going: all of this also from a signal's handler ----------------------------- */
+/* -- opening and closing; also called by signal handlers ------------------------------------ */
 
 static void screen_write(const char *sequence)
 {
 	ssize_t written = write(STDOUT_FILENO, sequence, strlen(sequence));
-	(void)written; /* who is gone need not see it */
+	(void)written; /* an error means that the terminal is closed */
 }
 
 static void screen_enter(void)
@@ -54,7 +54,7 @@ static void screen_leave(void)
 
 static void screen_catch(int number);
 
-/* The signal does what it would have done, on a terminal as it was. Only a stop comes back. */
+/* Restores the terminal, then lets the signal do its default. Only after a stop it returns. */
 static void on_end_or_stop(int number)
 {
 	int error = errno;
@@ -63,7 +63,7 @@ static void on_end_or_stop(int number)
 	sigaddset(&only, number);
 	screen_leave();
 	(void)signal(number, SIG_DFL);
-	(void)raise(number); /* blocked while this handler runs: it comes when it is let in */
+	(void)raise(number); /* blocked in this handler: it acts when unblocked */
 	(void)sigprocmask(SIG_UNBLOCK, &only, &held);
 	(void)sigprocmask(SIG_SETMASK, &held, NULL);
 	screen_catch(number);
@@ -71,7 +71,7 @@ static void on_end_or_stop(int number)
 	errno = error;
 }
 
-/* Who started us may want a signal ignored: so it stays. */
+/* A signal that was ignored when the program started stays ignored. */
 static void screen_catch(int number)
 {
 	struct sigaction before;
@@ -86,10 +86,10 @@ static const int ends_and_stops[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
 static void on_resize(int number)
 {
-	(void)number; /* it is enough that the wait ends */
+	(void)number; /* it only has to end the wait */
 }
 
-/* Another size is told only to who waits: none gets lost between drawing and waiting. */
+/* SIGWINCH is blocked except while waiting, so none is lost between drawing and waiting. */
 static void screen_catch_resize(void)
 {
 	const struct sigaction action = {.sa_handler = on_resize};
@@ -135,7 +135,7 @@ static struct winsize screen_size(void)
 	return size;
 }
 
-/* One line, cut to so many columns; the rest of its escape sequences still counts. */
+/* One line, cut to `columns`; escape sequences after the cut are still written. */
 static void line_draw(const char *line, size_t size, size_t columns)
 {
 	size_t column = 0;

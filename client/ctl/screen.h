@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal as a screen that is drawn anew, and as keys: its settings, its other screen, its
- * size. One for the process, since a signal has to find it: whatever ends the process while the
- * screen is open, or stops it (Ctrl-Z), first puts the terminal back as it was. Knows no daemon.
+ * The terminal as a screen that is redrawn, and as keys: its settings, its alternate screen, its
+ * size. There is one for the process, because signal handlers use it: a signal that ends the
+ * process or stops it (Ctrl-Z) while the screen is open first restores the terminal. Knows no
+ * daemon.
  */
 #ifndef STOKER_CTL_SCREEN_H
 #define STOKER_CTL_SCREEN_H
@@ -10,18 +11,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False: stdin and stdout are not both a terminal that can do it. */
+/* False: stdin and stdout are not both a terminal that can do this. */
 bool screen_open(void);
 void screen_close(void); /* may be called twice */
 
-/* Show `text` from the top, as much of it as there is room for, and `last` in the lowest line.
- * The text has no escape sequences but those that end in m. */
+/* Show as much of `text` as there is room for, from the top, and `last` in the lowest line. The
+ * only escape sequences in the text are those that end in m. */
 void screen_draw(const char *text, const char *last);
 
-#define SCREEN_GONE (-1) /* nobody sits there any more */
+#define SCREEN_GONE (-1) /* the terminal is closed */
 
-/* Wait for a key, until `until_ms` of clock_ms() at most; without an open screen only that. A key,
- * SCREEN_GONE, or 0: the time is over, or it is to be drawn again (another size). */
+/* Wait for a key, but only until clock_ms() is `until_ms`; without an open screen just wait. A key,
+ * SCREEN_GONE, or 0: the time is over, or the size has changed and it must be drawn again. */
 int screen_wait(int64_t until_ms);
 
 #endif

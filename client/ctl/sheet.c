@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP 4		/* between pictures, and around them */
-#define SCALE 2u	/* of the figures, or 1 where they do not fit */
-#define FIGURE_WIDTH 3u /* in their own pixels */
-#define FIGURE_HEIGHT 5u
-#define TEXT_HEIGHT (GAP + FIGURE_HEIGHT * SCALE)
+#define GAP 4	       /* between images, and around them */
+#define SCALE 2u       /* of the glyphs, or 1 where they do not fit */
+#define GLYPH_WIDTH 3u /* in pixels of scale 1 */
+#define GLYPH_HEIGHT 5u
+#define TEXT_HEIGHT (GAP + GLYPH_HEIGHT * SCALE)
 #define BYTES_MAX ((uint64_t)1 << 30)
 
-/* Three bits a row, the left one first. */
-static const struct figure {
+/* The glyphs: three bits for each row, the left pixel first. */
+static const struct glyph {
 	char letter;
-	uint8_t rows[FIGURE_HEIGHT];
-} figures[] = {
+	uint8_t rows[GLYPH_HEIGHT];
+} glyphs[] = {
 	{'0', {7, 5, 5, 5, 7}}, {'1', {2, 6, 2, 2, 7}}, {'2', {7, 1, 7, 4, 7}},
 	{'3', {7, 1, 7, 1, 7}}, {'4', {5, 5, 7, 1, 1}}, {'5', {7, 4, 7, 1, 7}},
 	{'6', {7, 4, 7, 5, 7}}, {'7', {7, 1, 1, 2, 2}}, {'8', {7, 5, 7, 5, 7}},
@@ -44,8 +44,8 @@ int sheet_init(struct sheet *out, uint64_t rows, uint64_t columns, uint32_t widt
 	    __builtin_mul_overflow(rows * cell_height + GAP, line + GAP * channels, &bytes) ||
 	    bytes > BYTES_MAX)
 		return fault_say(fault, -EINVAL,
-				 "%llu x %llu pictures of %u x %u are no sheet that fits into a "
-				 "gigabyte: take fewer, or smaller ones",
+				 "a sheet of %llu x %llu images of %u x %u needs more than 1 GiB: "
+				 "use fewer or smaller ones",
 				 (unsigned long long)rows, (unsigned long long)columns, width,
 				 height);
 	struct sheet sheet = {
@@ -76,24 +76,24 @@ static uint8_t *sheet_at(const struct sheet *sheet, uint64_t x, uint64_t y)
 	return sheet->pixels + (y * sheet->picture.width + x) * sheet->picture.channels;
 }
 
-static void draw_figure(struct sheet *sheet, uint64_t x, uint64_t y, const struct figure *figure,
-			uint32_t scale)
+static void draw_glyph(struct sheet *sheet, uint64_t x, uint64_t y, const struct glyph *glyph,
+		       uint32_t scale)
 {
-	for (uint32_t i = 0; i < FIGURE_WIDTH * scale; i++) {
-		for (uint32_t j = 0; j < FIGURE_HEIGHT * scale; j++) {
-			if (figure->rows[j / scale] >> (FIGURE_WIDTH - 1 - i / scale) & 1)
+	for (uint32_t i = 0; i < GLYPH_WIDTH * scale; i++) {
+		for (uint32_t j = 0; j < GLYPH_HEIGHT * scale; j++) {
+			if (glyph->rows[j / scale] >> (GLYPH_WIDTH - 1 - i / scale) & 1)
 				memset(sheet_at(sheet, x + i, y + j), 0, sheet->picture.channels);
 		}
 	}
 }
 
-static const struct figure *find_figure(char letter)
+static const struct glyph *find_glyph(char letter)
 {
 	if (letter >= 'a' && letter <= 'z')
 		letter = (char)(letter - 'a' + 'A');
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-		if (figures[i].letter == letter)
-			return &figures[i];
+	for (size_t i = 0; i < sizeof(glyphs) / sizeof(glyphs[0]); i++) {
+		if (glyphs[i].letter == letter)
+			return &glyphs[i];
 	}
 	return NULL;
 }
@@ -106,12 +106,12 @@ void sheet_put(struct sheet *sheet, uint64_t row, uint64_t column, const uint8_t
 	for (uint32_t i = 0; i < sheet->height; i++)
 		memcpy(sheet_at(sheet, x, y + i), pixels + i * line, line);
 	uint64_t end = x + sheet->width;
-	bool fits = strlen(text) * (FIGURE_WIDTH + 1) * SCALE <= sheet->width + SCALE;
+	bool fits = strlen(text) * (GLYPH_WIDTH + 1) * SCALE <= sheet->width + SCALE;
 	uint32_t scale = fits ? SCALE : 1;
-	for (; *text && x + FIGURE_WIDTH * scale <= end; text++) {
-		const struct figure *figure = find_figure(*text);
-		if (figure)
-			draw_figure(sheet, x, y + sheet->height + GAP, figure, scale);
-		x += (FIGURE_WIDTH + 1) * scale;
+	for (; *text && x + GLYPH_WIDTH * scale <= end; text++) {
+		const struct glyph *glyph = find_glyph(*text);
+		if (glyph)
+			draw_glyph(sheet, x, y + sheet->height + GAP, glyph, scale);
+		x += (GLYPH_WIDTH + 1) * scale;
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sheet of pictures of one size in rows and columns, a few words below each. Plain memory.
+ * A sheet of images of one size in rows and columns, each with a short text below. Plain memory.
  */
 #ifndef STOKER_CTL_SHEET_H
 #define STOKER_CTL_SHEET_H
@@ -8,19 +8,19 @@
 #include "client/ctl/picture.h"
 
 struct sheet {
-	struct picture picture; /* of all of it, white where nothing was put */
-	uint8_t *pixels;	/* of it; owned */
-	uint32_t width, height; /* of one picture */
+	struct picture picture; /* the whole sheet, white where it is empty */
+	uint8_t *pixels;	/* its pixels; owned */
+	uint32_t width, height; /* of one image */
 	uint32_t cell_width, cell_height;
 };
 
-/* 0, -EINVAL (too large for a file that anything can show) or -ENOMEM. */
+/* 0, -EINVAL (above 1 GiB, too large to view) or -ENOMEM. */
 int sheet_init(struct sheet *out, uint64_t rows, uint64_t columns, uint32_t width, uint32_t height,
 	       uint32_t channels, struct fault *fault);
 void sheet_deinit(struct sheet *sheet);
 
-/* Of `text` what is an English letter, a digit or stands in numbers is written, as capitals, as
- * much as there is room for. */
+/* Put an image and its text in a cell. The text is written in capitals, as far as it fits; only
+ * letters of ASCII, digits and "-+._/" are shown. */
 void sheet_put(struct sheet *sheet, uint64_t row, uint64_t column, const uint8_t *pixels,
 	       const char *text);
 

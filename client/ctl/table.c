@@ -47,7 +47,7 @@ static void table_measure(struct table *table, const json_t *items)
 			table->widths[c] = strlen(table->columns[c].title);
 }
 
-/* Pads between cells, and never behind the last. `*gap` is what the cells so far still owe. */
+/* Pads between cells, not after the last. `*gap`: blanks to print before the next cell. */
 static void cell_print(const struct table *table, size_t c, const char *cell, size_t *gap)
 {
 	size_t width = unit_columns(cell);

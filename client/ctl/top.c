@@ -14,10 +14,10 @@
 #include "client/ctl/table.h"
 
 #define VALUE_MAX 256
-#define KEYS "q ends, + and - change the number of workers"
+#define KEYS "q quits, + and - change the number of workers"
 
-/* As in `stokerctl readers`, but what says who waits for what comes first: a terminal may have no
- * room for more. */
+/* As in `stokerctl readers`, but what a reader waits for comes first: a terminal may be too narrow
+ * for more. */
 static const struct column reader_columns[] = {
 	{"READER", "reader", NULL, UNIT_PLAIN, false},
 	{"PID", "pid", NULL, UNIT_PLAIN, false},
@@ -43,10 +43,11 @@ struct top {
 	struct control control;
 	const char *socket;
 	bool json, bold, screen;
-	json_t *before, *now; /* what STATUS said; NULL: not since the daemon was found */
-	json_t *readers;      /* as of now; NULL: the daemon is not there */
+	json_t *before, *now; /* the last two STATUS; NULL: none since it connected */
+	json_t *readers;      /* as of `now`; NULL: there is no daemon */
 	int64_t before_ns, now_ns;
-	char words[sizeof(((struct fault *)0)->text) * 4]; /* what went wrong, or was done */
+	char words[sizeof(((struct fault *)0)->text) *
+		   4]; /* the last error or change, for the lowest line */
 };
 
 /* -- looking -------------------------------------------------------------------------------- */
@@ -86,8 +87,8 @@ static int top_ask(struct top *top, json_t **values_out, json_t **readers_out)
 	return r;
 }
 
-/* On a failure all is forgotten, so that another daemon's counters are never compared with these,
- * and the next look connects again. */
+/* After a failure all values are dropped, so that they are not compared with the counters of
+ * another daemon, and the next look connects again. */
 static int top_look(struct top *top)
 {
 	json_t *values, *readers;
@@ -115,7 +116,7 @@ static double number_of(const json_t *values, const char *key)
 	return json_number_value(json_object_get(values, key));
 }
 
-/* What a counter grew by in a second; below 0: that is not known yet. */
+/* Growth of a counter per second; below 0: not known yet. */
 static double top_rate(const struct top *top, const char *counter)
 {
 	if (!top->before || !json_object_get(top->now, counter))
@@ -141,7 +142,7 @@ static void print_value(FILE *file, const char *before, const struct top *top, c
 	fprintf(file, "%s%s", before, text);
 }
 
-/* A sample's time counts once it is made: a slow one may make it more than all. */
+/* At most 100 %: the whole time of a slow sample is counted when it is finished. */
 static void print_busy(FILE *file, const struct top *top, const char *threads, const char *time)
 {
 	double share = top_rate(top, time) / 1e9 / number_of(top->now, threads);
@@ -160,15 +161,15 @@ static void print_head(FILE *file, const struct top *top)
 	print_rate(file, "; decoded ", top, "samples_decoded_total");
 	print_value(file, "\n  memory    rings ", top, "ring_bytes", UNIT_BYTES);
 	print_value(file, " of ", top, "ring_memory", UNIT_BYTES);
-	print_value(file, "; indexes ", top, "index_bytes", UNIT_BYTES);
+	print_value(file, "; seek indexes ", top, "index_bytes", UNIT_BYTES);
 	print_value(file, " of ", top, "index_memory", UNIT_BYTES);
-	print_value(file, "\n  samples   on their way ", top, "queued", UNIT_PLAIN);
+	print_value(file, "\n  samples   unfinished ", top, "queued", UNIT_PLAIN);
 	print_value(file, "; bad ", top, "samples_bad_total", UNIT_PLAIN);
 	print_value(file, "\n  readers   ", top, "readers", UNIT_PLAIN);
 	fputc('\n', file);
 }
 
-/* A line. */
+/* One line. */
 static void print_frame_json(FILE *file, const struct top *top)
 {
 	json_t *frame = top->now ? json_pack("{sOsO}", "status", top->now, "readers", top->readers)
@@ -184,7 +185,7 @@ static void print_frame(FILE *file, const struct top *top)
 		return;
 	}
 	if (!top->now) {
-		fprintf(file, "%s\ntrying again\n", top->words);
+		fprintf(file, "%s\nwaiting for the daemon\n", top->words);
 		return;
 	}
 	print_head(file, top);
@@ -217,8 +218,8 @@ static void top_change_workers(struct top *top, int by)
 {
 	char value[24];
 	json_int_t workers = json_integer_value(json_object_get(top->now, "workers"));
-	if (workers + by < 1) { /* to the daemon, 0 is one for each core */
-		snprintf(top->words, sizeof(top->words), "one worker is the least");
+	if (workers + by < 1) { /* to the daemon, 0 means one for each core */
+		snprintf(top->words, sizeof(top->words), "there must be at least one worker");
 		return;
 	}
 	snprintf(value, sizeof(value), "%" JSON_INTEGER_FORMAT, workers + by);
@@ -231,7 +232,7 @@ static void top_change_workers(struct top *top, int by)
 	(void)json_object_set_new(top->now, "workers", json_integer(workers + by));
 }
 
-/* Keys, until it is time for the next look. False: it is to end. */
+/* Handles keys until it is time for the next look. False: quit. */
 static bool top_wait(struct top *top, int64_t until_ms)
 {
 	while (clock_ms() < until_ms) {
@@ -253,8 +254,8 @@ static int parse_interval(const char *text, int64_t *ms_out, struct fault *fault
 	char *end = NULL;
 	double seconds = text ? strtod(text, &end) : 1;
 	if (text && (*end || end == text || !(seconds >= 0.1) || seconds > 3600))
-		return fault_say(fault, -EINVAL, "--interval: %s is no number from 0.1 to 3600",
-				 text);
+		return fault_say(fault, -EINVAL,
+				 "--interval: '%s' is not a number from 0.1 to 3600", text);
 	*ms_out = (int64_t)(seconds * 1000);
 	return 0;
 }
@@ -265,7 +266,7 @@ static void top_show(struct top *top, int64_t interval_ms)
 		top_draw(top);
 		if (ferror(stdout) || !top_wait(top, clock_ms() + interval_ms))
 			return;
-		(void)top_look(top); /* what went wrong is on the frame */
+		(void)top_look(top); /* a failure is shown in the frame */
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A live view of the daemon: what its counters grew by since the last look, and its readers. It
- * owns the connection, which it makes anew when the daemon is started anew. Knows the daemon by
- * STATUS, LIST and SET alone, and of the terminal only what screen.h says.
+ * `stokerctl top`: a live view of the daemon. Shows how fast its counters grow, and its readers.
+ * Owns the connection, and connects again when the daemon was restarted. Uses only STATUS, LIST and
+ * SET; the terminal belongs to screen.h.
  */
 #ifndef STOKER_CTL_TOP_H
 #define STOKER_CTL_TOP_H
@@ -12,14 +12,14 @@
 #include "client/c/fault.h"
 
 struct top_options {
-	const char *socket;   /* NULL: the usual places */
+	const char *socket;   /* NULL: the default places */
 	const char *interval; /* seconds; NULL: 1 */
 	bool json, bold;
 };
 
-/* Show it until `q`, on a terminal; else, or as JSON, print frame after frame until nobody takes
- * them. A daemon that goes away is waited for. 0 or a negative errno, with words: it was not there
- * at the begin. */
+/* Show it on a terminal until `q`; else, or as JSON, print frame after frame until the output is
+ * closed. If the daemon goes away it waits for it to come back. 0, or a negative errno, explained
+ * in `fault`, if there was no daemon at the start. */
 int top_run(const struct top_options *options, struct fault *fault);
 
 #endif

@@ -35,12 +35,12 @@ static void write_seconds(double seconds, char *out, size_t size)
 		snprintf(out, size, "%llu d %02llu h", whole / 86400, whole / 3600 % 24);
 }
 
-/* One character as it is, or escaped if a terminal would act on it. Returns bytes read. */
+/* One character, escaped if it is a control character. Returns the bytes read. */
 static size_t escape(const char *text, char *out, size_t size)
 {
 	unsigned char c = (unsigned char)text[0];
 	size_t length = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-	/* U+0080 to U+009F are controls too */
+	/* U+0080 to U+009F are control characters, too */
 	unsigned control = c == 0xc2 && (unsigned char)text[1] < 0xa0 ? (unsigned char)text[1] : c;
 	if (c == '\n' || c == '\t')
 		snprintf(out, size, "\\%c", c == '\n' ? 'n' : 't');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values as people read them: sizes, durations, rates, texts that a terminal cannot be hurt by.
- * Pure; the same in every locale.
+ * Values as people read them: sizes, durations, rates, and texts without control characters. Pure;
+ * the same in every locale.
  */
 #ifndef STOKER_CTL_UNIT_H
 #define STOKER_CTL_UNIT_H
@@ -15,14 +15,14 @@ enum unit {
 	UNIT_SECONDS,	  /* "2 h 05 min" */
 	UNIT_NANOSECONDS, /* the same */
 	UNIT_RATE,	  /* "1234.5" */
-	UNIT_REFERENCE,	  /* a number; 0 is nobody: "-" */
+	UNIT_REFERENCE,	  /* a number; 0 is none: "-" */
 };
 
-/* Write a value; "-" for NULL, nil and what has no form. Control characters are written as \n, \t
- * or \x1b. Cut to size, always terminated. */
+/* Write a value; "-" for NULL, nil, lists and maps. Control characters are written as \n, \t or
+ * \x1b. Cut to size, always terminated. */
 void unit_write(const json_t *value, enum unit unit, char *out, size_t size);
 
-/* Columns that UTF-8 text takes, if each character takes one. */
+/* Columns of a terminal that UTF-8 text takes, if each character takes one. */
 size_t unit_columns(const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each field of ATTACH is part of the stream's identity, or is not, as its row in the table says."""
+"""Whether a field of ATTACH is part of the stream's identity is as its row in the table says."""
 
 import sys
 

@@ -171,7 +171,7 @@ def test_pages_of_a_list(tmp_path):
     assert code == 0
     assert said == {"bad": [{"sample": i, "path": f"a\ufffd\n{i}"} for i in range(3)]}
     code, said, _ = serve([(rows[:2], 7), (rows[2:], 7)])
-    assert code == PROTOCOL and "list without end" in said["error"]["text"]
+    assert code == PROTOCOL and "LISTING without end" in said["error"]["text"]
 
 
 # With one
@@ -210,7 +210,7 @@ def test_set(daemon):
 
 
 def test_ping(daemon):
-    assert re.fullmatch(r"stokerd \S+ \(pid \d+\) answers in \d+ us\n", daemon.ctl("ping").stdout)
+    assert re.fullmatch(r"stokerd \S+ \(pid \d+\) answered in \d+ us\n", daemon.ctl("ping").stdout)
     said = ask(daemon, "ping")
     assert said["pid"] == daemon.process.pid and 0 < said["seconds"] < WAIT_S
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""stokerctl bench: what it says of a dataset. No speed is asked for here: only that the words fit
-the numbers."""
+"""stokerctl bench. No speed is tested here, only that its report fits the numbers."""
 
 import json
 
@@ -26,14 +25,14 @@ def test_other_transforms_and_words(daemon, photos):
     done = daemon.ctl("bench", photos, "-b", 4, "--seconds", 0.2, "-t", "Resize(size=(16, 16))")
     lines = done.stdout.splitlines()
     assert [line.split("  ")[0] for line in lines] == [
-        "first visit", "visited again", "busy", "limited by", "to change"], done.stdout
+        "first pass", "second pass", "busy", "limited by", "advice"], done.stdout
 
 
 def test_what_cannot_be_measured(daemon, photos, tmp_path):
     for arguments, words in (
             ((photos, "-b", "40"), "smaller --batch-size"),
-            ((photos, "-b", "none"), "--batch-size: none is no number"),
-            ((photos, "--seconds", "-1"), "--seconds: -1 is no number"),
+            ((photos, "-b", "none"), "--batch-size: 'none' is not a number"),
+            ((photos, "--seconds", "-1"), "--seconds: '-1' is not a number"),
             ((photos, "-t", "Blur()"), "Blur"),
             ((tmp_path / "nowhere",), "nowhere")):
         done = daemon.ctl("bench", *arguments, check=False)

@@ -57,13 +57,13 @@ def test_for_people(daemon, dataset):
     done = daemon.ctl("fit", dataset, "--zca", "--name", "white")
     assert not done.stderr
     head, mean, std, digest, kept = done.stdout.splitlines()
-    assert re.fullmatch(rf"{re.escape(str(dataset))}: statistics 'white' of {N} pictures of "
+    assert re.fullmatch(rf"{re.escape(str(dataset))}: statistics 'white' of {N} images of "
                         rf"{W} x {H} in \S+ m?s", head)
     flat = pictures().reshape(-1, 3)
     for line, name, wanted in ((mean, "mean", flat.mean(0)), (std, "std", flat.std(0))):
         first, *numbers = line.split()
         assert first == name and np.allclose(np.array(numbers, float), wanted, rtol=1e-8)
-    assert re.fullmatch(r"  digest [0-9a-f]{32}, with the matrix that whitens", digest)
+    assert re.fullmatch(r"  digest [0-9a-f]{32}, with the ZCA matrix", digest)
     assert kept.startswith("in memory only")
 
 
@@ -76,15 +76,15 @@ def test_what_is_no_picture(daemon, photos, tmp_path):
         shutil.copy(path, folder)
     (folder / "broken.jpg").write_bytes(b"no JPEG")
     done = daemon.ctl("fit", folder.parent, "-t", "Resize(size=[8, 8])")
-    assert f"of {len(some)} pictures of 8 x 8" in done.stdout
-    assert "without 1 that cannot be read, or are no image" in done.stdout
+    assert f"of {len(some)} images of 8 x 8" in done.stdout
+    assert "without 1 files that could not be read or decoded" in done.stdout
 
 
 def test_kept(spawn, dataset, tmp_path):
     """On the disk; if that cannot be, they are there all the same, and the log says why."""
     index = tmp_path / "index"
     daemon = spawn(index_dir=index)
-    assert daemon.ctl("fit", dataset).stdout.endswith("kept on the disk\n")
+    assert daemon.ctl("fit", dataset).stdout.endswith("saved on disk\n")
     file, = index.glob("*.default.fit")
     file.unlink()
     file.mkdir()
@@ -129,8 +129,8 @@ def test_refused(daemon, dataset, arguments, words):
 
 @pytest.mark.parametrize("arguments, words", [
     ([], "DATASET"),
-    (["{}", "--rescale", "x"], "--rescale: 'x' is no number"),
-    (["{}", "--zca-epsilon", ""], "--zca-epsilon: '' is no number"),
+    (["{}", "--rescale", "x"], "--rescale: 'x' is not a number"),
+    (["{}", "--zca-epsilon", ""], "--zca-epsilon: '' is not a number"),
     (["{}", "-t", "Resize("], "transforms, column 8"),
 ])
 def test_a_wrong_command_line(daemon, dataset, arguments, words):

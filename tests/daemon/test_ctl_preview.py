@@ -109,9 +109,9 @@ def test_what_cannot_be(daemon, photos, tmp_path):
     out = tmp_path / "sheet.png"
     for arguments, words in (
             ((photos,), "-o sheet.png"),
-            ((photos, "-o", out, "--rows", "0"), "at least one"),
-            ((photos, "-o", out, "--cols", "101"), "--cols: 101 is no number of 0 to 100"),
-            ((photos, "-o", out, "--seed", "-1"), "--seed: -1"),
+            ((photos, "-o", out, "--rows", "0"), "at least 1"),
+            ((photos, "-o", out, "--cols", "101"), "--cols: '101' is not a number from 0 to 100"),
+            ((photos, "-o", out, "--seed", "-1"), "--seed: '-1'"),
             ((photos, "-o", tmp_path / "none" / "a.png"), "cannot write"),
             ((photos, "-o", out, "-t", "Blur()"), "Blur"),
             ((tmp_path / "nowhere", "-o", out), "nowhere")):

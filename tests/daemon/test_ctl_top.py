@@ -114,7 +114,7 @@ def fixture_readers(daemon, photos):
 
 def test_a_screen(daemon, readers):
     with on_a_terminal(top(daemon)) as terminal:
-        terminal.shows("q ends")
+        terminal.shows("q quits")
         lines, _ = terminal.screen()
         assert lines[0].startswith(f"stokerd {daemon.status()['version']}, running for ")
         assert "  threads   workers 2; " in lines[1]
@@ -134,7 +134,7 @@ def test_a_screen(daemon, readers):
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_however_it_ends(daemon, end):
     with on_a_terminal(top(daemon)) as terminal:
-        terminal.shows("q ends")
+        terminal.shows("q quits")
         if end == signal.SIGINT:
             terminal.press("\x03")
         else:
@@ -145,13 +145,13 @@ def test_however_it_ends(daemon, end):
 def test_it_is_stopped_and_goes_on(daemon):
     with on_a_terminal(["sh", "-c", 'set -m; "$@"; echo stopped; read go; fg; exit $?', "sh",
                         *top(daemon, "--interval", "60")]) as terminal:
-        terminal.shows("q ends")
+        terminal.shows("q quits")
         terminal.press("\x1a")
         wait_for(lambda: "stopped" in terminal.hear().partition(LEFT)[2], "it is stopped")
         assert terminal.settings() == terminal.before
         terminal.press("\n")
         wait_for(lambda: terminal.hear().count(ENTERED) == 2, "it goes on")
-        terminal.shows("q ends")
+        terminal.shows("q quits")
         terminal.press("q")
         assert terminal.ends() == 0
 
@@ -159,7 +159,7 @@ def test_it_is_stopped_and_goes_on(daemon):
 def test_another_size(daemon, readers):
     """At once, not at the next look; what has no room is counted."""
     with on_a_terminal(top(daemon, "--interval", "60")) as terminal:
-        terminal.shows("q ends")
+        terminal.shows("q quits")
         full, _ = terminal.screen()
         terminal.resize(12, 40)
         terminal.shows(" more")
@@ -168,7 +168,7 @@ def test_another_size(daemon, readers):
         assert lines[:10] == [line[:40] for line in full[:10]] and len(last) <= 40
         for rows in (1, 2, 3):
             terminal.resize(rows, 5)
-            wait_for(lambda: terminal.screen()[1] == "q end"
+            wait_for(lambda: terminal.screen()[1] == "q qui"
                      and len(terminal.screen()[0]) <= max(rows - 1, 1), "it is smaller")
         terminal.resize(24, 80)
         terminal.shows(full[-1])
@@ -187,10 +187,10 @@ def test_other_workers(daemon):
         terminal.press("---")
         terminal.shows("workers 2 -> 1")
         terminal.press("-")  # 0 would be as many as there are cores
-        terminal.shows("one worker is the least")
+        terminal.shows("at least one worker")
         assert daemon.status()["workers"] == 1
         terminal.press(" ")
-        terminal.shows("q ends")
+        terminal.shows("q quits")
         terminal.press("q")
         assert terminal.ends() == 0
 
@@ -220,12 +220,12 @@ def test_the_daemon_is_started_anew(daemon):
     with on_a_terminal(top(daemon, "--interval", "0.1")) as terminal:
         terminal.shows(f"pid {daemon.process.pid},")
         daemon.terminate()
-        terminal.shows("trying again")
+        terminal.shows("waiting for the daemon")
         terminal.shows(str(daemon.control))
         terminal.press("+")  # there is nobody to be told
         daemon.spawn()
         terminal.shows(f"pid {daemon.process.pid},")
-        terminal.shows("q ends")
+        terminal.shows("q quits")
         assert daemon.status()["workers"] == 2
         terminal.press("q")
         assert terminal.ends() == 0
@@ -251,7 +251,7 @@ def test_frames(daemon, readers):
     first, second = said.split("\n\nstokerd ")[:2]
     assert "delivered -; " in first and re.search(r"delivered \d+\.\d; ", second)
     assert len(first.splitlines()) == len(second.splitlines())
-    assert len(readers) == 9 and "q ends" not in said
+    assert len(readers) == 9 and "q quits" not in said
 
 
 def test_what_it_counts(daemon, photos):

@@ -205,7 +205,7 @@ def test_parts_too_long_to_be_told(daemon, photos):
         assert answer.name == "attached", answer
         done = daemon.ctl("replay", answer.fields["stream"], "--epoch", 0, "--position", 0,
                           check=False)
-        assert done.returncode != 0 and "too long to be told" in done.stderr
+        assert done.returncode != 0 and "too long" in done.stderr
 
 
 def test_without_the_fields_that_cannot_follow(daemon, photos, tmp_path):
@@ -243,11 +243,11 @@ def test_what_cannot_be(daemon, photos, tmp_path):
             return done.stderr
 
         place = ("--epoch", 0, "--position", 0)
-        assert "no stream 99" in refused(99, *place)
+        assert "no such stream: 99" in refused(99, *place)
         assert "--epoch E" in refused(number) and "--epoch E" in refused(number, "--epoch", 1)
         assert "0 to 46" in refused(number, "--epoch", 0, "--position", 47)
         assert "0 to 4294967295" in refused(number, "--epoch", "-1", "--position", 0)
-        assert "no number" in refused("first", *place)
+        assert "not a number" in refused("first", *place)
         assert "cannot write" in refused(number, *place, "-o", tmp_path / "nowhere" / "a.png")
         done = daemon.ctl("status", "--epoch", 1, check=False)
         assert done.returncode == 64 and "for replay" in done.stderr

@@ -261,8 +261,8 @@ def test_ahead_of_the_first_epoch(spawn, photos, shelf):
 
 def test_what_it_says(spawn, photos, shelf):
     text = spawn(index_dir=shelf).ctl("index", photos).stdout
-    assert f"{len(jpegs(photos))} of {N} files indexed" in text and "kept on the disk" in text
-    assert f"{N - len(jpegs(photos))} no JPEGs" in text
+    assert f"{len(jpegs(photos))} of {N} files indexed" in text and "saved on disk" in text
+    assert f"{N - len(jpegs(photos))} not indexed: not JPEG" in text
     text = spawn().ctl("index", os.path.relpath(photos)).stdout
     assert str(photos) in os.path.normpath(text.split(":")[0]) and "in memory only" in text
 

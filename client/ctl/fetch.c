@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/taken.h"
+#include "client/ctl/fetch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,20 +9,20 @@
 
 #define TIMEOUT_MS 60000
 
-int taken_parse(const char *text, const char *name, uint64_t most, uint64_t *out,
-		struct fault *fault)
+int fetch_number(const char *text, const char *name, uint64_t most, uint64_t *out,
+		 struct fault *fault)
 {
 	char *end;
 	errno = 0;
 	unsigned long long number = strtoull(text, &end, 10);
 	if (errno || *text < '0' || *text > '9' || *end || number > most)
-		return fault_say(fault, -EINVAL, "%s: %s is no number of 0 to %" PRIu64, name, text,
-				 most);
+		return fault_say(fault, -EINVAL, "%s: '%s' is not a number from 0 to %" PRIu64,
+				 name, text, most);
 	*out = number;
 	return 0;
 }
 
-int taken_fetch(const char *socket, const struct stoker_options *options, taken_use *use,
+int fetch_batch(const char *socket, const struct stoker_options *options, fetch_use *use,
 		void *with, struct fault *fault)
 {
 	const struct stoker_batch *batch;
@@ -35,19 +35,19 @@ int taken_fetch(const char *socket, const struct stoker_options *options, taken_
 	if (r == 1)
 		r = use(with, stoker, batch, fault);
 	else if (r == 0)
-		r = fault_say(fault, -EPROTO, "stokerd has no sample there");
+		r = fault_say(fault, -EPROTO, "there is no sample at this position");
 	else
 		r = fault_say(fault, r, "%s", stoker_error(stoker));
 	stoker_free(stoker);
 	return r;
 }
 
-json_t *taken_label(const struct stoker_field *field, const void *data)
+json_t *fetch_label(const struct stoker_field *field, const void *data)
 {
 	size_t count = field->dims ? field->shape[0] : 1;
 	bool whole = strcmp(field->dtype, "int64") == 0;
 	if (!whole && strcmp(field->dtype, "float32") != 0)
-		return json_null(); /* a later daemon's */
+		return json_null(); /* of a newer daemon */
 	json_t *list = json_array();
 	for (size_t i = 0; i < count; i++) {
 		int64_t number;
