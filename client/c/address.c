@@ -24,7 +24,7 @@ static size_t place_add(char out[ADDRESS_PLACES_MAX][ADDRESS_MAX], size_t n, con
 	return size < ADDRESS_MAX ? n + 1 : n;
 }
 
-/* The control socket stands beside the data socket that the environment names. */
+/* The control socket is in the folder of the data socket that the environment names. */
 static size_t place_add_sibling(char out[ADDRESS_PLACES_MAX][ADDRESS_MAX], size_t n,
 				const char *path, const char *name)
 {
@@ -70,7 +70,7 @@ size_t address_places(enum address_socket socket, const char *given,
 	return place_add(out, n, "/run/stoker", name);
 }
 
-/* Is every folder from here to the root one that only its owner and root can put things into? */
+/* Is no folder from here up to the root writable for everybody? */
 static bool only_owners_write(char *folder)
 {
 	struct stat status;
@@ -100,7 +100,7 @@ int address_trusts(const char *path, uid_t uid)
 	return trusts;
 }
 
-/* A full queue of connections is EAGAIN on a Unix socket, and no event tells when it has room. */
+/* On a Unix socket a full queue of connections is EAGAIN, and no event says when it has room. */
 static int connect_retrying(int fd, const struct sockaddr_un *address)
 {
 	for (int waited_ms = 0;; waited_ms += RETRY_MS) {
@@ -117,20 +117,21 @@ static int place_check_peer(int fd, const char *path, struct fault *fault)
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
-		return fault_say(fault, -errno, "cannot tell who serves %s: %s", path,
+		return fault_say(fault, -errno, "cannot find out who serves %s: %s", path,
 				 strerror(errno));
 	if (address_trusts(path, peer.uid))
 		return 0;
 	return fault_say(fault, -EACCES,
-			 "%s is served by uid %u, who is neither root, nor you, nor the owner of a "
-			 "directory that nobody else can write",
+			 "%s is not trusted: it is served by uid %u, who is neither root, nor you, "
+			 "nor the owner of a directory that only its owner can write to",
 			 path, (unsigned)peer.uid);
 }
 
 static int place_connect(const char *path, struct fault *fault)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	memcpy(address.sun_path, path, strlen(path) + 1); /* a place is short enough */
+	memcpy(address.sun_path, path,
+	       strlen(path) + 1); /* address_places() has checked its length */
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fault_say(fault, -errno, "cannot make a socket: %s", strerror(errno));
@@ -141,7 +142,7 @@ static int place_connect(const char *path, struct fault *fault)
 		r = fault_say(fault, -ETIMEDOUT, "%s: its queue of connections stayed full", path);
 	else if (r)
 		fault_say(fault, r, "%s: %s%s", path, strerror(-r),
-			  r == -EACCES ? " (join its group, if `ls -l` shows one that may write)"
+			  r == -EACCES ? " (if `ls -l` shows a group that may write, join it)"
 				       : "");
 	else
 		r = place_check_peer(fd, path, fault);
@@ -166,7 +167,7 @@ int address_connect(enum address_socket socket, const char *given, struct fault 
 		if (fd >= 0)
 			return fd;
 		if (result == -ENOENT)
-			result = fd; /* what is there and refuses says more than what is not */
+			result = fd; /* a daemon that refuses says more than none */
 		used += (size_t)snprintf(tried + used, sizeof(tried) - used, "%s%s",
 					 used ? "; " : "", fault->text);
 		if (used >= sizeof(tried))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the daemon's sockets are, connecting to one, and whether who serves it is to be believed.
- * Knows no message. Any thread, except that the environment is read.
+ * Where the sockets of the daemon are, how to connect to one, and whether the process that serves
+ * it can be trusted. Knows no message. Any thread, but it reads the environment.
  */
 #ifndef STOKER_CLIENT_ADDRESS_H
 #define STOKER_CLIENT_ADDRESS_H
@@ -11,25 +11,26 @@
 
 #include "client/c/fault.h"
 
-#define ADDRESS_MAX 108 /* of a path, its NUL included: what the kernel takes */
+#define ADDRESS_MAX 108 /* bytes of a path with its NUL: the limit of the kernel */
 
 enum address_socket { ADDRESS_DATA, ADDRESS_CONTROL };
 
-/* Where to look, in this order: `given` alone, else the environment's alone, else the usual places.
- * Returns how many were written; paths too long for a socket are left out. */
+/* Where to look: only `given` if it is not NULL, else only the path from the environment if it is
+ * set, else the default places in order. Returns how many were written; paths too long for a socket
+ * are left out. */
 #define ADDRESS_PLACES_MAX 4
 size_t address_places(enum address_socket socket, const char *given,
 		      char out[ADDRESS_PLACES_MAX][ADDRESS_MAX]);
 
 /*
- * Connect to the first place that answers and is to be believed. The descriptor, which is the
- * caller's and does not block, or a negative errno with words: -ENOENT nobody is there, -EACCES,
- * -ETIMEDOUT its queue of connections stayed full.
+ * Connect to the first place that answers and can be trusted. Returns a non-blocking descriptor,
+ * which the caller owns, or a negative errno, explained in `fault`: -ENOENT nobody listens,
+ * -EACCES, -ETIMEDOUT its queue of connections stayed full.
  */
 int address_connect(enum address_socket socket, const char *given, struct fault *fault);
 
-/* May `uid` serve the socket at `path`? Root and the caller; and who owns the directory, unless
- * somebody else could have put the directory there. */
+/* May `uid` serve the socket at `path`? Root and the caller may; so may the owner of the directory,
+ * unless another user could have made the directory. */
 int address_trusts(const char *path, uid_t uid);
 
 #endif

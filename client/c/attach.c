@@ -12,7 +12,7 @@ static struct text text_of(const char *string)
 }
 
 /* A caller that was compiled with an older header has a smaller struct, with a newer one a larger
- * one: what it sets there and we do not know must not be ignored. */
+ * one. Members that this version does not know must not be set. */
 static int options_copy(struct stoker_options *out, const struct stoker_options *options,
 			struct fault *fault)
 {
@@ -20,12 +20,13 @@ static int options_copy(struct stoker_options *out, const struct stoker_options 
 	const unsigned char *bytes = (const unsigned char *)options;
 	size_t least = offsetof(struct stoker_options, prefetch) + sizeof(options->prefetch);
 	if (!options || options->size < least || options->size > 65536)
-		return fault_say(fault, -EINVAL, "options: begin with STOKER_OPTIONS_INIT");
+		return fault_say(fault, -EINVAL,
+				 "options: initialise them with STOKER_OPTIONS_INIT");
 	for (size_t i = sizeof(*out); i < options->size; i++)
 		if (bytes[i])
 			return fault_say(fault, -E2BIG,
 					 "options: this libstoker (%s) is older than the program "
-					 "and does not know all that is set",
+					 "and does not know all options that are set",
 					 STOKER_VERSION);
 	*out = initial;
 	memcpy(out, options, options->size < sizeof(*out) ? options->size : sizeof(*out));
@@ -40,7 +41,7 @@ static int pack_path(struct packer *packer, const char *key, const char *path, s
 	return r;
 }
 
-/* The map of a dataset that is one. */
+/* The map of one dataset. */
 static int pack_dataset(struct packer *packer, const struct stoker_options *options,
 			struct fault *fault)
 {
@@ -64,7 +65,7 @@ static int pack_dataset(struct packer *packer, const struct stoker_options *opti
 	return r;
 }
 
-/* The map of several. How many there may be is the daemon's to say. */
+/* The map of joined datasets. The daemon checks how many there are. */
 static int pack_parts(struct packer *packer, const struct stoker_options *options,
 		      struct fault *fault)
 {
@@ -73,8 +74,7 @@ static int pack_parts(struct packer *packer, const struct stoker_options *option
 	if (options->dataset || options->dataset_kind || options->dataset_root ||
 	    options->dataset_format || options->dataset_images || options->dataset_labels ||
 	    options->dataset_split)
-		return fault_say(fault, -EINVAL,
-				 "options: parts stand in place of dataset, which goes into them");
+		return fault_say(fault, -EINVAL, "options: give either parts or dataset, not both");
 	while (options->parts[count])
 		count++;
 	pack_map(packer, 1);
@@ -84,9 +84,9 @@ static int pack_parts(struct packer *packer, const struct stoker_options *option
 		struct stoker_options part;
 		r = options_copy(&part, options->parts[i], fault);
 		if (r == 0 && part.parts)
-			r = fault_say(fault, -EINVAL,
-				      "options: a part has no parts of its own: list them all in "
-				      "one");
+			r = fault_say(
+				fault, -EINVAL,
+				"options: a part cannot have parts: put them all in one list");
 		if (r == 0)
 			r = pack_dataset(packer, &part, fault);
 	}
@@ -103,7 +103,7 @@ static int attach_dataset(struct attach *attach, const struct stoker_options *op
 	return r;
 }
 
-/* The list of names; none is sent for NULL, which is all. */
+/* The list of names; nothing is sent for NULL, which means all. */
 static int attach_fields(struct attach *attach, const char *const *fields, struct fault *fault)
 {
 	uint32_t count = 0;
@@ -121,13 +121,14 @@ static int attach_fields(struct attach *attach, const char *const *fields, struc
 	return 0;
 }
 
-/* dtype or layout: from the options or from the end of the transforms' text. */
+/* dtype or layout: from the options, or from the end of the text of the transforms. */
 static int attach_choose(struct text *out, const char *name, const char *option, const char *text,
 			 struct fault *fault)
 {
 	if (option && *text && strcmp(option, text) != 0)
-		return fault_say(fault, -EINVAL, "options: %s is %s, but the transforms end in %s",
-				 name, option, text);
+		return fault_say(fault, -EINVAL,
+				 "options: %s is %s, but the transforms end with %s", name, option,
+				 text);
 	*out = option ? text_of(option) : text_of(text);
 	return 0;
 }
@@ -155,10 +156,14 @@ static int attach_sampler(struct attach *attach, const char *text, struct fault 
 	int r = transforms_parse_sampler(&attach->sampler, text, fault);
 	if (r)
 		return r;
-	/* Its lists can be as long as the dataset; a daemon would hang up. */
+	/* Its list can be as long as the dataset; the daemon would close the connection. */
 	struct text packed = attach->message.attach.sampler.packed = attach->sampler.packed;
 	const char *wrong = pack_check((const uint8_t *)packed.data, packed.size);
-	return wrong ? fault_say(fault, -EINVAL, "sampler: %s: too long for a request", wrong) : 0;
+	return wrong ? fault_say(
+			       fault, -EINVAL,
+			       "sampler: too long for a request (%s): give the list as a .npy file",
+			       wrong)
+		     : 0;
 }
 
 static void attach_values(struct message_attach *message, const struct stoker_options *options)

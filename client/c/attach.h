@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The caller's options as an ATTACH, and what ATTACHED and the ring say as the caller's info.
- * Pure but for the working directory, which makes a relative path absolute. Knows no socket.
+ * Makes an ATTACH of the caller's options, and the caller's info of ATTACHED and the ring. Pure,
+ * except that the working directory makes a relative path absolute. Knows no socket.
  */
 #ifndef STOKER_CLIENT_ATTACH_H
 #define STOKER_CLIENT_ATTACH_H
@@ -14,7 +14,7 @@
 
 #define ATTACH_RECONNECT_MS 60000
 
-/* An ATTACH and what it borrows from, beside the options themselves. */
+/* An ATTACH and the memory that it borrows from; it also borrows from the options. */
 struct attach {
 	struct message message;
 	struct transforms transforms, sampler;
@@ -22,12 +22,12 @@ struct attach {
 	int32_t reconnect_ms;		 /* 0: not at all */
 };
 
-/* Build it; `options` must outlive it. 0, -EINVAL, -E2BIG (options of a newer version that this
- * library would ignore) or -ENOMEM, with words. Free it in any case. */
+/* Build it; `options` must outlive it. 0, -EINVAL, -E2BIG (options of a newer version are set,
+ * which this library would ignore) or -ENOMEM, explained in `fault`. Free it in any case. */
 int attach_build(struct attach *out, const struct stoker_options *options, struct fault *fault);
 void attach_free(struct attach *attach);
 
-/* The caller's info and the memory of its texts. */
+/* The caller's info, and the memory of its texts. */
 struct attach_info {
 	struct stoker_info info;
 	char dataset[33], pipeline[33], sampling[33];

@@ -13,7 +13,7 @@ void classes_deinit(struct classes *classes)
 	*classes = CLASSES_NULL;
 }
 
-/* Room for one more, and for the NULL behind it. */
+/* Make room for one more name and the NULL after it. */
 static int classes_reserve(struct classes *classes)
 {
 	if (classes->count + 1 < classes->capacity)
@@ -39,7 +39,7 @@ static int classes_add(struct classes *classes, struct text name)
 	return 0;
 }
 
-/* One page, from *after on; which is then where the next begins, 0 behind the last. */
+/* One page, from `*after` on, which is set to where the next page begins; 0 after the last. */
 static int classes_page(struct classes *classes, struct connection *connection, uint64_t *after,
 			struct fault *fault)
 {
@@ -53,10 +53,12 @@ static int classes_page(struct classes *classes, struct connection *connection, 
 		return r;
 	const struct value *list = &reply.listing.items.value;
 	if (list->kind != VALUE_LIST || (reply.listing.next && reply.listing.next <= *after))
-		return connection_broken(connection, fault, "a listing without an end, or none");
+		return connection_broken(connection, fault,
+					 "a LISTING without end, or whose items are not a list");
 	for (uint32_t i = 0; i < list->count; i++) {
 		if (list->items[i].kind != VALUE_TEXT)
-			return connection_broken(connection, fault, "a class whose name is none");
+			return connection_broken(connection, fault,
+						 "a class whose name is not a text");
 		if (classes_add(classes, list->items[i].text))
 			return fault_say(fault, -ENOMEM, "out of memory");
 	}

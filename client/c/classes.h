@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of a dataset's classes, by label, as the daemon lists them to who is attached.
+ * The names of the classes of a dataset, by label, as the daemon lists them to an attached reader.
  */
 #ifndef STOKER_CLIENT_CLASSES_H
 #define STOKER_CLIENT_CLASSES_H
@@ -8,12 +8,13 @@
 #include "client/c/connection.h"
 
 struct classes {
-	char **names; /* owned, each of them, too; behind the last is NULL. NULL: not asked yet */
+	char **names; /* owned, as is each name; ends in NULL. NULL: not asked yet */
 	uint64_t count, capacity;
 };
 #define CLASSES_NULL ((struct classes){0})
 
-/* Ask, beside the batches that may come meanwhile. 0 or a negative errno, with words. */
+/* Ask the daemon; batches that come meanwhile are kept. 0 or a negative errno, explained in
+ * `fault`. */
 int classes_ask(struct classes *out, struct connection *connection, struct fault *fault);
 void classes_deinit(struct classes *classes); /* may be called twice */
 

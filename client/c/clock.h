@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time that only goes on. Any thread. */
+/* The monotonic clock. Any thread. */
 #ifndef STOKER_CLIENT_CLOCK_H
 #define STOKER_CLIENT_CLOCK_H
 

@@ -15,8 +15,8 @@
 #include "client/c/clock.h"
 #include "client/c/words.h"
 
-#define OUT_MAX (1u << 20) /* a daemon that does not read so much is not working */
-#define FDS_MAX 8	   /* what one recvmsg() has room for */
+#define OUT_MAX (1u << 20) /* if the daemon reads less, it does not work */
+#define FDS_MAX 8	   /* descriptors that one recvmsg() can receive */
 
 void connection_init(struct connection *connection)
 {
@@ -70,11 +70,11 @@ int connection_broken(struct connection *connection, struct fault *fault, const 
 	va_start(arguments, format);
 	vsnprintf(what, sizeof(what), format, arguments);
 	va_end(arguments);
-	fault_say(fault, -EPROTO, "stokerd broke the protocol: %s", what);
+	fault_say(fault, -EPROTO, "stokerd violated the protocol: %s", what);
 	return connection_lose(connection, -EPROTO, fault);
 }
 
-/* Out of memory in the middle of a frame: what was sent and read no longer fits together. */
+/* Out of memory in the middle of a frame: the stream cannot be continued. */
 static int connection_no_memory(struct connection *connection, struct fault *fault)
 {
 	fault_say(fault, -ENOMEM, "out of memory");
@@ -90,7 +90,7 @@ static int connection_gone(struct connection *connection, int error, struct faul
 
 /* -- sending ------------------------------------------------------------------------------ */
 
-/* Behind a failed send() there may be messages that say why: receiving tells. */
+/* After a failed send() there may still be messages to receive that say why. */
 int connection_flush(struct connection *connection, struct fault *fault)
 {
 	int r = connection_check(connection, fault);
@@ -113,7 +113,8 @@ static int connection_queue(struct connection *connection, size_t size, struct f
 {
 	size_t needed = connection->out_size + size;
 	if (needed > OUT_MAX)
-		return connection_broken(connection, fault, "it does not read what is sent to it");
+		return connection_broken(connection, fault,
+					 "it does not read what the client sends");
 	if (needed > connection->out_capacity) {
 		size_t capacity = needed < 4096 ? 4096 : 2 * needed;
 		uint8_t *out = realloc(connection->out, capacity);
@@ -135,7 +136,7 @@ int connection_send(struct connection *connection, const struct message *message
 		return r;
 	long size = message_encode(message, connection->frame, sizeof(connection->frame));
 	if (size == -EMSGSIZE)
-		return fault_say(fault, -EINVAL, "the request is larger than a message may be");
+		return fault_say(fault, -EINVAL, "the request is too large for a message");
 	if (size < 0)
 		return fault_say(fault, (int)size, "out of memory");
 	r = connection_queue(connection, (size_t)size, fault);
@@ -144,7 +145,7 @@ int connection_send(struct connection *connection, const struct message *message
 
 /* -- receiving ---------------------------------------------------------------------------- */
 
-/* Keep one descriptor, close the others. How many came. */
+/* Keep one descriptor, close the others. Returns how many came. */
 static int connection_keep_fds(struct connection *connection, struct msghdr *header)
 {
 	int came = 0;
@@ -164,7 +165,7 @@ static int connection_keep_fds(struct connection *connection, struct msghdr *hea
 	return came;
 }
 
-/* Read what the socket has, up to the end of the frame under way. 1: something came; 0: nothing. */
+/* Read what the socket has, up to the end of the current frame. 1: something came; 0: nothing. */
 static int connection_read(struct connection *connection, struct fault *fault)
 {
 	char control[CMSG_SPACE(FDS_MAX * sizeof(int))]
@@ -174,7 +175,7 @@ static int connection_read(struct connection *connection, struct fault *fault)
 	uint8_t *at;
 	int r = frame_reader_room(&connection->in, &at, &room.iov_len);
 	if (r == -EPROTO)
-		return connection_broken(connection, fault, "a frame of an impossible length");
+		return connection_broken(connection, fault, "a frame with an invalid length");
 	if (r)
 		return connection_no_memory(connection, fault);
 	room.iov_base = at;
@@ -192,7 +193,7 @@ static int connection_read(struct connection *connection, struct fault *fault)
 		return connection_gone(connection, errno, fault);
 	int came = connection_keep_fds(connection, &header);
 	if (came + had > 1 || header.msg_flags & MSG_CTRUNC)
-		return connection_broken(connection, fault, "descriptors that nobody asked for");
+		return connection_broken(connection, fault, "unexpected descriptors");
 	if (size == 0)
 		return connection_gone(connection, 0, fault);
 	frame_reader_received(&connection->in, (size_t)size);
@@ -209,22 +210,22 @@ static int connection_decode(struct connection *connection, const uint8_t *bytes
 	if (r)
 		return connection_broken(connection, fault, "%s", wrong.text);
 	if (connection->passed >= 0 && out->kind != MESSAGE_ATTACHED && out->kind != MESSAGE_RING)
-		return connection_broken(connection, fault, "a descriptor that nobody asked for");
+		return connection_broken(connection, fault, "an unexpected descriptor");
 	return 0;
 }
 
-/* A whole message, if there is one: 1, with the message. */
+/* The next whole message, if there is one: 1; else 0. */
 static int connection_next(struct connection *connection, struct message *out, struct fault *fault)
 {
 	if (frame_reader_next(&connection->in, &connection->last, &connection->last_size))
-		return connection_broken(connection, fault, "a frame of an impossible length");
+		return connection_broken(connection, fault, "a frame with an invalid length");
 	if (!connection->last)
 		return 0;
 	int r = connection_decode(connection, connection->last, connection->last_size, out, fault);
 	return r ? r : 1;
 }
 
-/* Wait for something to read, and send meanwhile. False: the time is over. */
+/* Wait until the socket can be read, or written if there is something to send. False: time-out. */
 static bool connection_wait(struct connection *connection, int64_t until)
 {
 	struct pollfd poll_ = {connection->socket, POLLIN, 0};
@@ -237,7 +238,7 @@ static bool connection_wait(struct connection *connection, int64_t until)
 	return true;
 }
 
-/* What the socket brings, whatever is kept. */
+/* As connection_receive(), but only from the socket, not what was kept. */
 static int connection_receive_new(struct connection *connection, int timeout_ms,
 				  struct message *out, struct fault *fault)
 {
@@ -269,14 +270,15 @@ int connection_receive(struct connection *connection, int timeout_ms, struct mes
 	return connection_receive_new(connection, timeout_ms, out, fault);
 }
 
-/* The message that came last is for later. */
+/* Keep the message that came last for later. */
 static int connection_keep(struct connection *connection, struct fault *fault)
 {
 	int r = backlog_add(&connection->backlog, connection->last, connection->last_size,
 			    connection_take_fd(connection));
 	if (r < 0)
 		return connection_no_memory(connection, fault);
-	return r ? connection_broken(connection, fault, "it says much, and not what was asked") : 0;
+	return r ? connection_broken(connection, fault, "it sends many messages, but no answer")
+		 : 0;
 }
 
 static void connection_drop_fd(struct connection *connection)
@@ -290,7 +292,7 @@ static void connection_drop_fd(struct connection *connection)
 
 uint32_t connection_seq(struct connection *connection)
 {
-	connection->seq += connection->seq == UINT32_MAX ? 2 : 1; /* 0 is nobody's */
+	connection->seq += connection->seq == UINT32_MAX ? 2 : 1; /* 0 means no request */
 	return connection->seq;
 }
 
@@ -337,7 +339,7 @@ int connection_release(struct connection *connection, uint64_t lease, struct fau
 	return connection_send(connection, &release, fault);
 }
 
-/* What comes before the answer and is none: kept, or dropped. */
+/* A message that comes before the answer: kept, or dropped. */
 static int connection_pass(struct connection *connection, const struct message *message, bool keep,
 			   struct fault *fault)
 {
@@ -345,7 +347,7 @@ static int connection_pass(struct connection *connection, const struct message *
 		return connection_keep(connection, fault);
 	if (message->kind == MESSAGE_RING)
 		connection_drop_fd(connection);
-	if (message->kind == MESSAGE_BATCH) /* nobody will ask for it any more */
+	if (message->kind == MESSAGE_BATCH) /* nobody will take it */
 		return connection_release(connection, message->batch.lease, fault);
 	return 0;
 }
@@ -363,7 +365,7 @@ static int connection_wait_answer(struct connection *connection, const struct me
 		}
 		if (r)
 			return r;
-		/* Who is cut off hears why by an ERROR of no request. */
+		/* Before it closes a connection, the daemon sends an ERROR with seq 0. */
 		if (out->kind == MESSAGE_ERROR &&
 		    (out->error.seq == seq_of(request) || out->error.seq == 0))
 			return words_of_error(fault, &out->error);

@@ -11,8 +11,8 @@ int path_whole(const char *path, char *out, struct fault *fault)
 {
 	char folder[PATH_MAX] = "";
 	bool relative = *path != '/';
-	if (!*path) /* as $DATA gives where nothing set it; it is not meant for this folder */
-		return fault_say(fault, -EINVAL, "the path is empty: say where the dataset is");
+	if (!*path) /* such as "$DATA" if it is not set: do not take the working directory */
+		return fault_say(fault, -EINVAL, "the path of the dataset is empty");
 	if (relative && !getcwd(folder, sizeof(folder)))
 		return fault_say(fault, -errno, "cannot make %s an absolute path: %s", path,
 				 strerror(errno));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths as the daemon takes them: it stands in another folder than its clients. Pure. */
+/* Absolute paths for the daemon, which has another working directory than its clients. Pure. */
 #ifndef STOKER_CLIENT_PATH_H
 #define STOKER_CLIENT_PATH_H
 
@@ -9,8 +9,8 @@
 
 #define PATH_WHOLE_MAX (2 * PATH_MAX)
 
-/* `path`, or behind the working folder if it is relative; `out` has PATH_WHOLE_MAX bytes. 0 or a
- * negative errno with words. */
+/* `path`, in the working directory if it is relative; `out` has PATH_WHOLE_MAX bytes. 0 or a
+ * negative errno, explained in `fault`. */
 int path_whole(const char *path, char *out, struct fault *fault);
 
 #endif

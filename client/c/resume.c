@@ -20,7 +20,8 @@ static void keep_place(struct resume *resume, const struct message_attach *attac
 		       const struct message_attached *attached)
 {
 	bool live = starts_live(attach);
-	uint64_t ours = attach->rank * attach->batch_size; /* behind the place of all ranks */
+	uint64_t ours =
+		attach->rank * attach->batch_size; /* offset of this rank in the global batch */
 	resume->epoch = live ? attached->epoch : attach->epoch;
 	resume->position = attach->position;
 	if (live)
@@ -32,7 +33,7 @@ int resume_keep(struct resume *resume, const struct message *attach,
 		const struct message_attached *attached, int64_t limit_ms, struct fault *fault)
 {
 	uint8_t frame[PROTO_FRAME_MAX + FRAME_HEAD];
-	long size = message_encode(attach, frame, sizeof(frame)); /* it has been sent: it fits */
+	long size = message_encode(attach, frame, sizeof(frame)); /* it fits: it has been sent */
 	uint8_t *copy = size < 0 ? NULL : malloc((size_t)size);
 	if (!copy)
 		return fault_say(fault, -ENOMEM, "out of memory");
@@ -41,7 +42,8 @@ int resume_keep(struct resume *resume, const struct message *attach,
 	resume->attach = copy;
 	resume->size = (size_t)size;
 	resume->limit_ms = limit_ms;
-	memcpy(resume->dataset, attached->dataset_fingerprint.data, 32); /* the codec has checked */
+	memcpy(resume->dataset, attached->dataset_fingerprint.data,
+	       32); /* the codec has checked its size */
 	memcpy(resume->pipeline, attached->pipeline_hash.data, 32);
 	text_copy(resume->sampling, sizeof(resume->sampling), attached->sampling_hash);
 	keep_place(resume, &attach->attach, attached);
@@ -62,7 +64,7 @@ int resume_attach(const struct resume *resume, struct decoder_memory *memory, st
 		return RESUME_E_END;
 	if (message_decode(resume->attach + FRAME_HEAD, resume->size - FRAME_HEAD, memory, out,
 			   &fault))
-		return -ENOMEM; /* the bytes are our own */
+		return -ENOMEM; /* the only possible failure: the bytes are our own */
 	attach->start = (struct text){0};
 	attach->epoch = resume->epoch;
 	attach->position = resume->position;
@@ -89,7 +91,7 @@ bool resume_lose(struct resume *resume, int lost, const struct fault *fault)
 	resume->lost = lost;
 	resume->why = *fault;
 	resume->next = now;
-	if (resume->until) /* again, and it said nothing in between */
+	if (resume->until) /* lost again before it sent a batch */
 		resume_fail(resume);
 	else
 		resume->until = now + resume->limit_ms;

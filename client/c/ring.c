@@ -13,11 +13,11 @@ static const struct {
 	uint32_t bytes;
 } dtypes[] = {{"uint8", 1}, {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"int64", 8}};
 
-/* What every ring has. */
+/* The fields that every ring has. */
 static const char *const names[] = {"image", "label", "index"};
 #define NAMES (sizeof(names) / sizeof(*names))
 
-/* A name in the header: 16 bytes, padded with zeros, not always terminated. */
+/* A name in the header has 16 bytes, padded with zeros, and may have no NUL. */
 static bool name_is(const char name[16], const char *string)
 {
 	return strncmp(name, string, 16) == 0;
@@ -31,7 +31,7 @@ const struct ring_field *ring_find(const struct ring *ring, const char *name)
 	return NULL;
 }
 
-/* The size of a number, whose name as a literal goes to *dtype_out; 0: not known. */
+/* The size of a number of this type, and its name as a literal; 0: not known. */
 static uint32_t dtype_find(const char dtype[16], const char **dtype_out)
 {
 	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
@@ -42,8 +42,8 @@ static uint32_t dtype_find(const char dtype[16], const char **dtype_out)
 	return 0;
 }
 
-/* One row of the header, as a field that lies in the ring; its name and dtype are set. NULL, or
- * what is wrong with it. */
+/* Check one row of the header and fill in the field, whose name and dtype are set. NULL, or what is
+ * wrong with it. */
 static const char *field_parse(struct ring_field *field, const struct segment_field *row,
 			       uint32_t item, const struct ring *ring)
 {
@@ -56,44 +56,44 @@ static const char *field_parse(struct ring_field *field, const struct segment_fi
 			return "is too large";
 	}
 	if (stride == 0 || stride != row->stride || row->offset % item)
-		return "has sizes that do not fit together";
+		return "has inconsistent sizes";
 	if (__builtin_mul_overflow(stride, (uint64_t)ring->slots, &size) ||
 	    row->offset < SEGMENT_PAGE || row->offset > ring->bytes ||
 	    size > ring->bytes - row->offset)
-		return "does not lie in the ring";
+		return "is outside of the ring";
 	field->dims = row->dims;
 	field->stride = stride;
 	field->offset = row->offset;
 	return NULL;
 }
 
-/* Both lie in the ring. */
+/* Both are known to be within the ring. */
 static bool fields_overlap(const struct ring_field *a, const struct ring_field *b, uint32_t slots)
 {
 	return a->offset < b->offset + b->stride * slots &&
 	       b->offset < a->offset + a->stride * slots;
 }
 
-/* What a field may not be beside those before it. */
+/* NULL, or what is wrong with a field beside those before it. */
 static const char *ring_check_field(const struct ring *ring, const struct ring_field *field)
 {
 	for (uint32_t i = 0; i < ring->n_fields; i++)
 		if (fields_overlap(&ring->fields[i], field, ring->slots))
-			return "lies in another one";
+			return "overlaps another one";
 	return NULL;
 }
 
-/* Add a row's field, if it is of a type that is known. */
+/* Add the field of a row, if its type is known. */
 static int ring_add_field(struct ring *out, const struct segment_field *row, struct fault *fault)
 {
 	struct ring_field field = {.name = ""};
 	const char *wrong;
 	memcpy(field.name, row->name, sizeof(field.name));
 	if (!field.name[0] || field.name[sizeof(field.name) - 1])
-		return fault_say(fault, -EPROTO, "the ring has a field without a proper name");
+		return fault_say(fault, -EPROTO, "the ring has a field without a valid name");
 	uint32_t item = dtype_find(row->dtype, &field.dtype);
 	if (item == 0)
-		return 0; /* it came after us: as if it were not there */
+		return 0; /* of a newer daemon: ignored */
 	wrong = ring_find(out, field.name) ? "occurs twice" : field_parse(&field, row, item, out);
 	if (!wrong)
 		wrong = ring_check_field(out, &field);
@@ -124,12 +124,12 @@ int ring_parse(struct ring *out, const struct segment_header *header, uint64_t n
 {
 	if (memcmp(header->magic, SEGMENT_MAGIC, sizeof(header->magic)) != 0 ||
 	    header->version != SEGMENT_VERSION || header->header_bytes != SEGMENT_PAGE)
-		return fault_say(fault, -EPROTO, "the ring's header is not of version %d",
+		return fault_say(fault, -EPROTO, "the header of the ring is not of version %d",
 				 SEGMENT_VERSION);
 	if (header->total_bytes != out->bytes || header->ring != number)
-		return fault_say(fault, -EPROTO, "the ring's header is of another ring");
+		return fault_say(fault, -EPROTO, "the header is that of another ring");
 	if (header->slots == 0 || header->n_fields > SEGMENT_FIELDS_MAX)
-		return fault_say(fault, -EPROTO, "the ring's header has impossible numbers");
+		return fault_say(fault, -EPROTO, "the header of the ring has invalid numbers");
 	out->slots = header->slots;
 	memcpy(out->dataset, header->dataset_fingerprint, sizeof(out->dataset));
 	memcpy(out->pipeline, header->pipeline_hash, sizeof(out->pipeline));
@@ -138,29 +138,30 @@ int ring_parse(struct ring *out, const struct segment_header *header, uint64_t n
 		return r;
 	const struct ring_field *index = ring_find(out, "index");
 	if (strcmp(index->dtype, "int64") != 0 || index->dims != 0)
-		return fault_say(fault, -EPROTO, "the ring's field index is not one int64");
+		return fault_say(fault, -EPROTO, "the field index of the ring is not one int64");
 	return 0;
 }
 
-/* Without the seal the file could shrink under us, and a look at a pixel would be a SIGBUS. */
+/* Without the seal the file could shrink, and reading a pixel would raise SIGBUS. */
 static int ring_check_file(int fd, uint64_t bytes, struct fault *fault)
 {
 	struct stat status;
 	int seals = fcntl(fd, F_GET_SEALS);
 	if (seals < 0 || !(seals & F_SEAL_SHRINK))
-		return fault_say(fault, -EPROTO, "the ring's memory is not sealed");
+		return fault_say(fault, -EPROTO, "the memory of the ring is not sealed");
 	if (fstat(fd, &status))
-		return fault_say(fault, -errno, "cannot look at the ring: %s", strerror(errno));
+		return fault_say(fault, -errno, "cannot get the size of the ring: %s",
+				 strerror(errno));
 	if (status.st_size < 0 || (uint64_t)status.st_size != bytes || bytes < SEGMENT_PAGE ||
 	    bytes > SIZE_MAX)
-		return fault_say(fault, -EPROTO, "the ring has %lld bytes, not the %llu announced",
+		return fault_say(fault, -EPROTO, "the ring has %lld bytes, not %llu as announced",
 				 (long long)status.st_size, (unsigned long long)bytes);
 	return 0;
 }
 
 int ring_map(struct ring **out, int fd, uint64_t bytes, uint64_t number, struct fault *fault)
 {
-	struct segment_header header; /* a copy: what is checked is what is used */
+	struct segment_header header; /* a copy, so that what was checked is what is used */
 	int r = ring_check_file(fd, bytes, fault);
 	if (r)
 		return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's door: every function of stoker.h, and the handle behind it. The handle owns the
- * connection, the ring it is attached to, the batches that the caller holds and the words of the
- * last error; it is used by one thread at a time. What is said on the wire is the connection's.
+ * The public functions of stoker.h, and the handle. The handle owns the connection, the ring it is
+ * attached to, the batches that the caller holds and the text of the last error. One thread at a
+ * time uses it. connection.h does the talking on the wire.
  */
 #include "client/c/stoker.h"
 
@@ -24,24 +24,24 @@
 #include "client/c/words.h"
 
 #define ATTACH_QUIET_MS 60000 /* the daemon says PROGRESS more often than this */
-#define HELD_MS 1000	      /* for an END to come when no batch can */
+#define HELD_MS 1000	      /* how long to wait for END when no batch can come */
 
 struct stoker {
 	struct connection connection;
-	char *socket;	   /* as it was given; NULL: the usual places */
-	struct ring *ring; /* the one that batches are in by now; NULL: not attached */
+	char *socket;	   /* as it was given; NULL: the default places */
+	struct ring *ring; /* the one that holds the current batches; NULL: not attached */
 	struct resume resume;
 	struct attach_info info;
-	struct classes classes; /* of the dataset it is attached to, once they were asked for */
-	struct batch *held;	/* all that the caller holds, of this attachment and of others */
-	uint64_t attachment;	/* which one this is, counted */
-	uint64_t connected;	/* which connection, counted: leases are of one */
+	struct classes classes; /* of the dataset; empty until asked for */
+	struct batch *held;	/* all that the caller holds, also from earlier attachments */
+	uint64_t attachment;	/* number of the current one */
+	uint64_t connected;	/* number of the current connection, to which leases belong */
 	uint64_t inflight, batch_size; /* of this attachment */
-	int end; /* what stoker_next() says from now on: 1 nothing special, 0, -ESHUTDOWN */
+	int end; /* 1: batches may come; 0: END has come; -ESHUTDOWN: GOAWAY has come */
 	struct watch watch;
-	pid_t pid; /* who made it */
+	pid_t pid; /* of the process that made it */
 	struct fault fault;
-	struct fault stalled; /* why the next batch does not come, if the daemon said so */
+	struct fault stalled; /* why the next batch is late, from STALLED */
 };
 
 const char *stoker_version(void)
@@ -65,7 +65,7 @@ const char *stoker_error(const struct stoker *stoker)
 	return stoker ? stoker->fault.text : "out of memory";
 }
 
-/* Every call begins here. */
+/* Every call begins with this. */
 static int stoker_enter(struct stoker *stoker)
 {
 	if (!stoker)
@@ -75,17 +75,17 @@ static int stoker_enter(struct stoker *stoker)
 	if (stoker->pid == getpid())
 		return 0;
 	return fault_say(&stoker->fault, -EPERM,
-			 "this handle was made before a fork and belongs to the parent: make one "
-			 "in this process");
+			 "this handle was made before fork() and belongs to the parent process: "
+			 "make a new one in this process");
 }
 
-/* Every call that may have opened, closed or sent ends here: the descriptor that the caller waits
- * on must watch what the handle waits for. */
+/* Every call that may have opened, closed or sent ends with this: the descriptor of stoker_fd()
+ * must watch what the handle waits for. */
 static int stoker_leave(struct stoker *stoker, int result)
 {
 	const struct connection *connection = &stoker->connection;
 	const struct resume *resume = &stoker->resume;
-	int64_t at = connection_kept(connection); /* 0 is never, 1 at once */
+	int64_t at = connection_kept(connection); /* 0: never, 1: at once */
 	if (resume->lost)
 		at = resume->next ? resume->next : 1;
 	int r = watch_update(&stoker->watch, connection->socket, connection_pending(connection),
@@ -101,7 +101,7 @@ static void stoker_forget_ring(struct stoker *stoker)
 	stoker->ring = NULL;
 	resume_deinit(&stoker->resume);
 	classes_deinit(&stoker->classes);
-	stoker->attachment++; /* batches held from now on are of another one */
+	stoker->attachment++; /* batches that are held belong to an earlier one now */
 }
 
 void stoker_free(struct stoker *stoker)
@@ -118,7 +118,7 @@ void stoker_free(struct stoker *stoker)
 	free(stoker);
 }
 
-/* A connection that says HELLO, in place of the last one. */
+/* Replace the connection by a new one that has said HELLO. */
 static int stoker_open(struct stoker *stoker)
 {
 	struct message welcome;
@@ -147,14 +147,14 @@ int stoker_connect(struct stoker *stoker, const char *socket)
 	if (r == -ENOENT) {
 		struct fault why = stoker->fault;
 		fault_say(&stoker->fault, r,
-			  "%s; start one with `stokerd`, or say by $STOKER_SOCKET where it listens",
+			  "%s; start one with `stokerd`, or set $STOKER_SOCKET to its socket",
 			  why.text);
 	}
 	return stoker_leave(stoker, r);
 }
 
-/* The ring that an ATTACHED or a RING announces. If there is one already it is of the same stream:
- * then it stays mapped for the batches that are held, and the new one takes its place. */
+/* Take over the ring that ATTACHED or RING announces. An earlier one, which must be of the same
+ * stream, stays mapped for the batches that are held. */
 static int stoker_take_ring(struct stoker *stoker, struct text transport, uint64_t bytes,
 			    uint64_t number)
 {
@@ -281,9 +281,9 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 	int r = batch_new(&batch, message, stoker->ring, stoker->batch_size, stoker->attachment);
 	if (r == BATCH_E_RUNS)
 		return connection_broken(&stoker->connection, &stoker->fault,
-					 "a batch too large, or that does not lie in the ring");
+					 "a batch that is too large or outside of the ring");
 	if (r) {
-		connection_close(&stoker->connection); /* its lease would never come back */
+		connection_close(&stoker->connection); /* else its lease would never be released */
 		return fault_say(&stoker->fault, r, "out of memory");
 	}
 	resume_pass(&stoker->resume, message->next_epoch, message->next_position);
@@ -295,9 +295,9 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 	return 1;
 }
 
-#define TAKEN_NOTHING 2 /* the next message may be a batch */
+#define TAKEN_NOTHING 2 /* no result yet: receive the next message */
 
-/* What a message means for who waits for a batch. */
+/* Handle a message while waiting for a batch. */
 static int stoker_take(struct stoker *stoker, const struct message *message,
 		       const struct stoker_batch **batch_out)
 {
@@ -325,12 +325,11 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 		return words_of_error(&stoker->fault, &message->error);
 	default:
 		return connection_broken(&stoker->connection, &stoker->fault,
-					 "%s where a batch should come",
-					 message_name(message->kind));
+					 "%s instead of a batch", message_name(message->kind));
 	}
 }
 
-/* Wait until a moment, -1: without end, that is `timeout_ms` away. */
+/* Wait for a message until `until` (-1: for ever), which is `timeout_ms` away. */
 static int stoker_receive(struct stoker *stoker, const struct stoker_batch **batch_out,
 			  int64_t until, int timeout_ms)
 {
@@ -349,7 +348,7 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 		return fault_say(&stoker->fault, -EAGAIN, "no batch is ready");
 	if (holds_all)
 		return fault_say(&stoker->fault, timeout_ms < 0 ? -EDEADLK : -ETIMEDOUT,
-				 "all %llu batches in flight are held: release one, or raise "
+				 "all %llu batches of inflight are held: release one, or raise "
 				 "inflight",
 				 (unsigned long long)stoker->inflight);
 	return fault_say(&stoker->fault, -ETIMEDOUT, "no batch was ready within %d ms%s%s",
@@ -358,8 +357,8 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 
 /* -- when the daemon goes away ------------------------------------------------------------- */
 
-/* One try to go on where the caller is. A daemon that stops begins nothing new, so what is held
- * stays as it is though the connection that it came by is closed. */
+/* One attempt to connect, and attach where the caller is. A daemon that is stopping makes no new
+ * samples, so batches that are held stay as they are though their connection is closed. */
 static int stoker_try(struct stoker *stoker)
 {
 	struct message request, reply;
@@ -379,7 +378,7 @@ static int stoker_try(struct stoker *stoker)
 	return 0;
 }
 
-/* Wait for a daemon: 0 attached again, -EAGAIN not yet, or why not. */
+/* Wait for a daemon. 0: attached again, -EAGAIN: not yet, else why it cannot. */
 static int stoker_recover(struct stoker *stoker, int64_t until)
 {
 	struct resume *resume = &stoker->resume;
@@ -399,8 +398,8 @@ static int stoker_recover(struct stoker *stoker, int64_t until)
 		if (last) {
 			resume->next = 0; /* the next call tries at once */
 			return fault_say(&stoker->fault, resume->lost,
-					 "%s, and none served within %lld ms", resume->why.text,
-					 (long long)resume->limit_ms);
+					 "%s, and did not come back within %lld ms",
+					 resume->why.text, (long long)resume->limit_ms);
 		}
 		if (until >= 0 && now >= until)
 			return -EAGAIN;
@@ -419,7 +418,7 @@ static int stoker_step(struct stoker *stoker, const struct stoker_batch **batch_
 		r = stoker_recover(stoker, until);
 		if (r == -EAGAIN)
 			return fault_say(&stoker->fault, timeout_ms ? -ETIMEDOUT : -EAGAIN,
-					 "%s; no batch until another is there",
+					 "%s; waiting for it to come back",
 					 stoker->resume.why.text);
 		if (r)
 			return r;
@@ -427,7 +426,7 @@ static int stoker_step(struct stoker *stoker, const struct stoker_batch **batch_
 	if (stoker->end == 0)
 		return 0;
 	if (stoker->end == -ESHUTDOWN)
-		return fault_say(&stoker->fault, -ESHUTDOWN, "stokerd stops");
+		return fault_say(&stoker->fault, -ESHUTDOWN, "stokerd is stopping");
 	r = stoker_receive(stoker, batch_out, until, timeout_ms);
 	if ((r == -ECONNRESET || (r == -ESHUTDOWN && stoker->end == -ESHUTDOWN)) &&
 	    resume_lose(&stoker->resume, r, &stoker->fault))
@@ -448,7 +447,7 @@ int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, in
 		r = stoker_step(stoker, batch_out, until, timeout_ms);
 	while (r == TAKEN_NOTHING);
 	if (r >= 0)
-		stoker->fault.text[0] = '\0'; /* of a try that was in vain */
+		stoker->fault.text[0] = '\0'; /* that of an attempt that failed before */
 	return stoker_leave(stoker, r);
 }
 
@@ -457,7 +456,7 @@ const void *stoker_field(const struct stoker_batch *batch, uint32_t run, const c
 	return batch && name ? batch_field((const struct batch *)batch, run, name) : NULL;
 }
 
-/* The place of a batch on the list of held ones, or the list's end. */
+/* The link to a batch in the list of held ones, or the end of the list. */
 static struct batch **stoker_find(struct stoker *stoker, const struct stoker_batch *batch)
 {
 	struct batch **at = &stoker->held;
@@ -474,8 +473,8 @@ int stoker_release(struct stoker *stoker, const struct stoker_batch *batch)
 	struct batch **at = stoker_find(stoker, batch), *held = *at;
 	if (!held)
 		return fault_say(&stoker->fault, -EINVAL,
-				 "this is no batch that the handle holds: was it released twice?");
-	/* If the daemon is gone there is nobody to give it back to: stoker_next() says so. */
+				 "the handle does not hold this batch: was it released twice?");
+	/* If the daemon is gone, there is nothing to send: stoker_next() reports it. */
 	if (held->connected == stoker->connected && stoker->connection.socket >= 0)
 		r = connection_release(&stoker->connection, held->lease, &stoker->fault);
 	if (r == -ENOMEM && stoker->connection.socket >= 0)

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libstoker: finished samples from stokerd, the node's image feeder, read in place.
+ * libstoker: batches of decoded and transformed samples from stokerd, the data-loading daemon of
+ * this machine, read in place.
  *
- * Connect, attach to a dataset with a list of transforms, and take batch after batch: the daemon
- * decodes, augments and shuffles; what you get are pointers into memory that it shares with you,
- * read-only. The bytes of a batch depend on dataset, transforms, seeds, epoch and position, and on
- * nothing else: not on time, load, worker count or how many ranks there are.
+ * Connect, attach to a dataset with a list of transforms, and take batch after batch. The daemon
+ * decodes, augments and shuffles. You get pointers into memory that it shares with you, read-only.
+ * The bytes of a batch depend on dataset, transforms, seeds, epoch and position, and on nothing
+ * else: not on time, load, number of workers or number of ranks.
  *
- * Threads: a handle is used by one thread at a time; several handles are independent. Pixels may be
- * read by any thread until their batch is released. A handle does not survive a fork: in the child
- * every call but stoker_free() gives -EPERM.
+ * Threads: only one thread at a time may use a handle; several handles are independent. Any thread
+ * may read the pixels of a batch until it is released. A handle does not survive a fork: in the
+ * child every call but stoker_free() returns -EPERM.
  *
- * Errors: a call that can fail returns a negative errno, and stoker_error() says in words what
- * happened and what to do. Common to all: -EINVAL a wrong argument, -ENOMEM, -EPERM after a fork,
- * -ENOTCONN not connected, -ECONNRESET the daemon is gone, -EPROTO it broke the protocol. After the
- * last two the connection is closed: connect again, and attach where the last batch said.
+ * Errors: a call that can fail returns a negative errno, and stoker_error() says what happened and
+ * what to do. All calls have these: -EINVAL a wrong argument, -ENOMEM out of memory, -EPERM after a
+ * fork, -ENOTCONN not connected, -ECONNRESET the daemon closed the connection, -EPROTO the daemon
+ * violated the protocol. After the last two the connection is closed: connect again, and attach at
+ * the next_epoch and next_position of the last batch.
  *
- * A daemon that dies or is started anew while batches are read is waited for (`reconnect_ms`): then
- * stoker_next() takes longer, once, and goes on with the batch that was next.
- * No call raises a signal; interrupted system calls are taken up again.
+ * If the daemon ends or restarts while batches are read, stoker_next() waits for it and attaches
+ * again (see `reconnect_ms`): the call takes longer, and the next batch follows.
+ *
+ * No call raises a signal. Interrupted system calls are restarted.
  */
 #ifndef STOKER_H
 #define STOKER_H
@@ -40,7 +43,7 @@ extern "C" {
 #define STOKER_RUNS_MAX 4
 #define STOKER_FIELDS_MAX 16
 
-struct stoker; /* a connection to the daemon and what came over it */
+struct stoker; /* a handle: a connection to the daemon, and the batches that came over it */
 
 /*
  * What to read. Begin with STOKER_OPTIONS_INIT; 0 and NULL are the defaults. Texts are read during
@@ -49,110 +52,116 @@ struct stoker; /* a connection to the daemon and what came over it */
 struct stoker_options {
 	size_t size; /* of this struct, set by STOKER_OPTIONS_INIT */
 
-	/* A folder with a folder per class, a manifest file, a NumPy array (.npy) or arrays
-	 * (.npz), or CIFAR or MNIST as published. Required, or `parts`. The daemon opens it: a
-	 * relative path is made absolute here. */
+	/* Path of a folder with one subfolder per class, a manifest file, a NumPy array (.npy) or
+	 * arrays (.npz), or CIFAR or MNIST as published. Required, unless `parts` is given. The
+	 * daemon opens it; a relative path is made absolute here. */
 	const char *dataset;
 	const char *dataset_kind;   /* "folder", "manifest", "npy", "npz", "cifar10",
-				     * "cifar100" or "mnist", if the path does not tell */
-	const char *dataset_root;   /* of a manifest: where its paths begin (its own folder) */
-	const char *dataset_format; /* of a manifest: "lines", "tsv", "csv", "jsonl" */
+				     * "cifar100" or "mnist"; NULL: by the path */
+	const char *dataset_root;   /* manifest: folder of its paths; NULL: its own folder */
+	const char *dataset_format; /* manifest: "lines", "tsv", "csv" or "jsonl" */
 
 	/*
-	 * Transforms by torchvision's names and defaults, one after the other:
+	 * Transforms with the names and defaults of torchvision, applied in order:
 	 *
 	 *   RandomResizedCrop(size=224, scale=(0.08, 1)) | RandomHorizontalFlip() |
 	 *   Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])
 	 *
-	 * Parameters have names. A value is a number, a text ('bilinear', the quotes may go), True,
-	 * False, None, or a list of values in () or []. NULL: no transforms. The text of a stream
-	 * as `stokerctl streams` shows it can be used as it is: dtype and layout stand at its end.
+	 * Each parameter is given by its name. A value is a number, a text ('bilinear'; quotes are
+	 * optional), True, False, None, or a list of values in () or []. NULL: no transforms. The
+	 * PIPELINE that `stokerctl streams` shows can be used as it is; it ends in dtype and
+	 * layout.
 	 */
 	const char *transforms;
 	const char *dtype;  /* "uint8", "float16", "bfloat16"; NULL is "float32" */
 	const char *layout; /* "NHWC"; NULL is "NCHW" */
 
-	uint32_t batch_size; /* samples a batch. Required. */
-	int sequential;	     /* 1: in the dataset's order; 0: in another order each epoch */
+	uint32_t batch_size; /* samples in a batch. Required. */
+	int sequential;	     /* 1: in the order of the dataset; 0: in a new order in each epoch */
 	uint64_t order_seed, augment_seed;
 	uint64_t subset_start, subset_stop; /* samples [start, stop) of the dataset; stop 0: all */
 	const char *last_batch;		    /* "drop" or "pad"; NULL is "short" */
-	const char *bad_samples;	    /* "substitute"; NULL is "error": see -EBADMSG */
-	int exif_orientation;		    /* 1: turn images as their EXIF says */
+	const char *bad_samples;	    /* "substitute"; NULL is "error", see stoker_next() */
+	int exif_orientation;		    /* 1: rotate images as their EXIF tag says */
 
-	/* The ranks of one training run: same job, each its rank. world 0 means 1. */
+	/* The ranks of one training run have the same job, and each its own rank. world 0 means 1.
+	 */
 	const char *job;
 	uint32_t rank, world;
 
-	uint32_t epochs; /* to deliver; 0: without end */
+	uint32_t epochs; /* to deliver; 0: endless */
 
-	/* Where to begin: 0, 0, or where an earlier run stopped (next_epoch and next_position of
-	 * its last batch); then `dataset`, `pipeline` and `sampling` of its info can be named for a
-	 * check. */
+	/* Where to begin: 0 and 0, or where an earlier run stopped (next_epoch and next_position of
+	 * its last batch). Then `dataset`, `pipeline` and `sampling` of its stoker_info can be
+	 * given as expect_*, to check that they are still the same. */
 	uint32_t epoch;
 	uint64_t position;
 	const char *expect_dataset, *expect_pipeline;
 
-	uint32_t inflight; /* batches ready or held by you, at most; 0 means 3 */
-	uint32_t prefetch; /* batches that the ring holds; 0: chosen by the daemon */
+	uint32_t inflight; /* most batches that are ready or held by you; 0 means 3 */
+	uint32_t prefetch; /* batches that the ring holds; 0: the daemon chooses */
 
-	/* "live": begin where the stream's newest readers are, whatever epoch and position say (the
-	 * first batch tells); NULL is "position". */
+	/* "live": begin where the foremost reader of the stream is and ignore epoch and position;
+	 * the first batch says where that is. NULL is "position". */
 	const char *start;
-	/* Where others of the stream are far ahead or behind: "free" never waits for them,
-	 * "together" does; NULL is "auto": for a while. */
+	/* What to do when other readers of the stream are much slower: "free" goes on without them,
+	 * "together" waits for them, and they wait for it; NULL is "auto", which waits for a
+	 * moment. */
 	const char *pace;
-	uint32_t priority; /* 1 to 100: weight among this user's streams; 0 means 10 */
+	uint32_t priority; /* 1 to 100: weight among the streams of this user; 0 means 10 */
 
-	/* How long stoker_next() waits for a daemon that went away; 0: 60000, -1: not at all. */
+	/* How long stoker_next() waits for a daemon that went away. 0: 60000; -1: not at all. */
 	int32_t reconnect_ms;
 
-	/* 1: JPEGs may be decoded at a half, quarter or eighth of their size where what is cropped
-	 * is still as large as what it is resized to: other bytes, much sooner, for large
-	 * photographs. As Pillow's Image.draft(). */
+	/* 1: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, if the crop is then still as
+	 * large as the size that it is resized to. Much faster for large images, but gives other
+	 * bytes. Like Image.draft() of Pillow. */
 	int draft;
 
-	/* Of an array: the absolute path of another, with its labels. Of arrays: the name of one,
-	 * as dataset_images is of the pictures'. Of "cifar100": "coarse"; NULL is "fine". */
+	/* "npy": absolute path of the array of labels. "npz": name of the array of labels.
+	 * "cifar100": "coarse"; NULL is "fine". */
 	const char *dataset_labels;
-	const char *dataset_split; /* of a published set: "test"; NULL is "train". Of arrays, too */
-	const char *dataset_images; /* of arrays: the name of the pictures' */
+	const char *dataset_split;  /* published datasets and "npz": "test"; NULL is "train" */
+	const char *dataset_images; /* "npz": name of the array of images */
 
-	/* What each sample shall have beside image, label and index, of what the dataset has:
-	 * "weight", "mask", "boxes", "points", targets by their names. A list that ends in NULL, in
-	 * any order; NULL: all. */
+	/* Which further fields of the dataset to deliver, beside image, label and index: "weight",
+	 * "mask", "boxes", "points", and targets by their names. A list that ends in NULL, in any
+	 * order. NULL: all that the dataset has. */
 	const char *const *fields;
 
 	/*
-	 * Which samples an epoch is made of, written as a transform is, one of
+	 * Which samples an epoch is made of, written like a transform. One of
 	 *
 	 *   subset(indices=[5, 39, 17])                            these, each once
-	 *   split(validation_split=0.2, subset=training)           or validation, by Keras' rule
+	 *   split(validation_split=0.2, subset=training)           or validation, as Keras splits
 	 *   weighted(weights_by_class=[1, 2.5], num_samples=9000)  drawn with replacement;
-	 *                                                          or weights=[...], one a sample,
-	 *                                                          or weights_by_part, see `parts`
-	 *   balanced(per_class=500)                                of each class equally many
+	 *                                                          or weights=[...], one per
+	 *                                                          sample, or weights_by_part,
+	 *                                                          see `parts`
+	 *   balanced(per_class=500)                                the same number of each class
 	 *
-	 * A list of indices or weights has 8000 numbers at most; in its place may stand the
-	 * absolute path of an array (.npy), in quotes. NULL: all of the subset, each once.
+	 * A list of indices or weights has at most 8000 numbers. Instead of a list, the absolute
+	 * path of an array (.npy) can be given, in quotes. NULL: all samples, each once.
 	 */
 	const char *sampler;
-	const char *expect_sampling; /* `sampling` of an earlier info, for a check */
+	const char *expect_sampling; /* `sampling` of an earlier stoker_info, to be checked */
 
-	int one_hot; /* 1: a label is a float32 vector of all classes, 1 at its own and else 0 */
+	int one_hot; /* 1: a label is a float32 vector of all classes, 1 at its class, else 0 */
 
-	/* Each sample stands at so many positions of an epoch, drawn anew at each and decoded once,
-	 * spread over a window of `echo_window` samples; 0: 1, and 32. */
+	/* Data echoing: each sample comes `echo` times in an epoch, decoded once, with new random
+	 * transforms each time. Runs of at most `echo_window` samples are repeated together. 0
+	 * means 1 and 32. */
 	uint32_t echo, echo_window;
-	/* So many pictures of each sample, each drawn anew, decoded once: the image's shape is
-	 * (views, ...). 0: one, without that dimension. */
+	/* Number of images made of each sample, decoded once, each with its own random transforms;
+	 * the shape of the image is (views, ...). 0: one image, without that dimension. */
 	uint32_t views;
 
 	/*
-	 * In place of `dataset`: 2 to 16 of them, one behind the other. A list that ends in NULL,
-	 * of options of which is read what begins with `dataset`. They must have the same classes,
-	 * labels of one type, and no fields beside. The sampler weighted(weights_by_part=[3, 1])
-	 * draws from each as often as its weight says, however large it is.
+	 * Instead of `dataset`: 2 to 16 datasets that are joined, in order. A list of options that
+	 * ends in NULL; only the members that begin with `dataset` are read. All parts must have
+	 * the same classes, labels of one type, and no further fields. With the sampler
+	 * weighted(weights_by_part=[3, 1]) the size of a part does not matter: each is drawn from
+	 * as often as its weight says.
 	 */
 	const struct stoker_options *const *parts;
 };
@@ -163,156 +172,160 @@ struct stoker_options {
 	}
 
 /*
- * A field: an array that every sample has, in C order, without gaps, in the machine's byte order.
+ * A field: an array that every sample has, in C order, without gaps, in the byte order of the
+ * machine.
  *
- *   image   what the transforms make, (C, H, W) or (H, W, C); (k, ...) if they are k views
+ *   image   output of the transforms, (C, H, W) or (H, W, C); (k, ...) if there are k views
  *   label   int64, one number or as many as the dataset has; a float32 vector with `one_hot`
- *   index   int64, one number: which sample of the dataset it is
+ *   index   int64, one number: the index of the sample in the dataset
  *   weight  float32, one number
- *   mask    uint8 (H, W), moved as the image is
- *   boxes   float32 (K, 4): x0, y0, x1, y1 in pixels of the image; NaN where there are fewer than K
+ *   mask    uint8 (H, W), with the same geometric transforms as the image
+ *   boxes   float32 (K, 4): x0, y0, x1, y1 in pixels of the image; rows of NaN if there are fewer
  *   points  float32 (K, 2): x, y, likewise
  *
- * and a manifest's targets by their names, int64 or float32. The first three are always there.
+ * and the targets of a manifest by their names, int64 or float32. Image, label and index are always
+ * there.
  */
 struct stoker_field {
 	const char *name;
 	const char *dtype; /* "uint8", "float16", "bfloat16", "float32" or "int64" */
-	uint32_t dims;	   /* 3 for an image; 0 for one number, as a class label */
+	uint32_t dims;	   /* 3 for an image; 0 for one number, such as a class label */
 	uint32_t shape[STOKER_DIMS_MAX];
-	size_t bytes; /* the next sample's array begins so far behind this one's */
+	size_t bytes; /* size of this array, and distance to that of the next sample in the run */
 };
 
 struct stoker_info {
-	uint64_t samples; /* of an epoch, all ranks together */
-	uint64_t batches; /* of a whole epoch, for this rank */
+	uint64_t samples; /* in an epoch, all ranks together */
+	uint64_t batches; /* in a whole epoch, for this rank */
 	struct stoker_field image, label;
 	const char *dataset;  /* fingerprint, 32 hexadecimal digits: for expect_dataset */
 	const char *pipeline; /* hash of transforms, dtype and layout: for expect_pipeline */
-	const char *sampling; /* of sampler, echo and views, "" without: for expect_sampling */
-	uint64_t reconnects;  /* how often the daemon was lost and found again */
+	const char *sampling; /* hash of sampler, echo and views, or "": for expect_sampling */
+	uint64_t reconnects;  /* how often it has attached again to a daemon that came back */
 
-	/* All fields, image, label and index among them: names for stoker_field(). A later daemon's
-	 * of types that this library does not know are left out. */
+	/* All fields, including image, label and index; their names are for stoker_field(). Fields
+	 * of types that this library does not know (from a newer daemon) are left out. */
 	uint32_t n_fields;
 	struct stoker_field field[STOKER_FIELDS_MAX];
 };
 
-/* Samples that lie one behind the other. */
+/* Samples that are contiguous in memory. */
 struct stoker_run {
 	uint32_t count;
 	const void *images;	/* count arrays of info->image */
 	const void *labels;	/* count arrays of info->label */
-	const int64_t *indexes; /* number of each sample in the dataset */
+	const int64_t *indexes; /* index of each sample in the dataset */
 };
 
-/* A batch in order; in one run nearly always, in more where the ring's end was reached. */
+/* A batch. Its samples are in order, nearly always in one run; in more if the ring wraps round. */
 struct stoker_batch {
 	uint64_t epoch;
-	uint64_t position; /* of its first sample in the epoch's order, all ranks counted */
+	uint64_t position; /* of its first sample in the order of the epoch, over all ranks */
 	uint32_t count;
-	uint32_t padded;      /* so many at the end repeat the epoch's start (last_batch "pad") */
-	uint32_t substituted; /* so many stand in for bad samples (bad_samples "substitute") */
+	uint32_t padded;      /* samples at its end that repeat the start (last_batch "pad") */
+	uint32_t substituted; /* samples that replace bad ones (bad_samples "substitute") */
 	uint32_t n_runs;
 	struct stoker_run run[STOKER_RUNS_MAX];
-	uint64_t next_epoch, next_position; /* where to begin again once this batch is used */
-	uint64_t ready_ns; /* CLOCK_MONOTONIC when its last sample was made; 0: not known */
+	uint64_t next_epoch, next_position; /* where to resume once this batch is used */
+	uint64_t ready_ns; /* CLOCK_MONOTONIC when its last sample was ready; 0: not known */
 };
 
-/* The library's version, "0.1.0". */
+/* The version of the library, such as "0.1.0". */
 STOKER_API const char *stoker_version(void);
 
-/* A handle, not connected; NULL if there is no memory for it. */
+/* A handle, not connected; NULL if there is no memory. */
 STOKER_API struct stoker *stoker_new(void);
 
-/* Disconnect and free everything, held batches too. NULL is fine. */
+/* Disconnect and free everything, including batches that are held. NULL is allowed. */
 STOKER_API void stoker_free(struct stoker *stoker);
 
-/* Why the last call failed: one line, "" if none did. Valid until the next call. */
+/* Why the last call failed, in one line; "" if it did not fail. Valid until the next call. */
 STOKER_API const char *stoker_error(const struct stoker *stoker);
 
 /*
- * Connect to the daemon's socket. NULL: $STOKER_SOCKET, or the first that answers of
- * $XDG_RUNTIME_DIR/stoker/stokerd.sock, /tmp/stoker-<uid>/stokerd.sock, /run/stoker/stokerd.sock.
- * Closes an earlier connection; batches held from it stay readable until they are released.
+ * Connect to the socket of the daemon. NULL: $STOKER_SOCKET if it is set, else the first of
+ * $XDG_RUNTIME_DIR/stoker/stokerd.sock, /tmp/stoker-<uid>/stokerd.sock and /run/stoker/stokerd.sock
+ * that answers. An earlier connection is closed; batches held from it stay readable until they are
+ * released.
  *
- * Only root, the caller's own user, or the owner of the socket's directory (if nobody else could
- * have made it) are believed to be the daemon.
+ * A daemon is only trusted if it runs as root, as the user of the caller, or as the owner of the
+ * directory of the socket (if nobody else could have made that directory).
  *
- * 0; -ENOENT no daemon (stoker_error() lists what was tried), -EACCES the peer or the socket's mode
- * say no, -ETIMEDOUT no answer, -EPROTONOSUPPORT no common version of the protocol, -EBUSY the
- * daemon has as many connections as it may.
+ * 0; -ENOENT no daemon (stoker_error() lists the sockets that were tried), -EACCES the daemon is
+ * not trusted or the mode of the socket forbids it, -ETIMEDOUT no answer, -EPROTONOSUPPORT no
+ * common protocol version, -EBUSY the daemon has reached its limit of connections.
  */
 STOKER_API int stoker_connect(struct stoker *stoker, const char *socket);
 
 /*
- * Attach: waits until the dataset is indexed and memory is there, as long as the daemon says that
- * it is at it. An attached handle is detached first.
+ * Attach to a dataset. Waits until it is indexed and the ring is allocated, as long as the daemon
+ * reports progress. An attached handle is detached first.
  *
- * 0; -EINVAL options, transforms or dataset are wrong; -ENOSPC no memory for the ring, -EDQUOT this
- * user has as much as the daemon lets it have, -ESTALE not the dataset, pipeline or sampling that
- * is expected, -EPERM not allowed, -ESHUTDOWN the daemon stops, -ETIMEDOUT it says nothing (the
- * connection is closed), -EIO it failed.
+ * 0; -EINVAL options, transforms or dataset are wrong, -ENOSPC no memory for the ring, -EDQUOT this
+ * user has reached a limit of the daemon, -ESTALE dataset, pipeline or sampling are not the
+ * expected ones, -EPERM not allowed, -ESHUTDOWN the daemon is stopping, -ETIMEDOUT it sends nothing
+ * (the connection is closed), -EIO the daemon failed.
  */
 STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options *options);
 
-/* What the handle is attached to; NULL if to nothing. Valid until it is attached again, or freed.*/
+/* What the handle is attached to; NULL if it is not attached. Valid until it is attached again or
+ * freed. */
 STOKER_API const struct stoker_info *stoker_info(const struct stoker *stoker);
 
 /*
- * The names of the dataset's classes, by label: how many, and a list of them that ends in NULL,
- * valid until the handle is detached, attached or connected anew, or freed. 0 if the labels are
- * none of classes. The daemon is asked once; between two batches, too.
+ * The names of the classes of the dataset, by label: returns their number, and a list that ends in
+ * NULL, valid until the handle is detached, attached or connected again, or freed. 0 if the labels
+ * are not classes. May be called between two batches. The daemon is asked only the first time.
  *
- * A negative errno. After -ECONNRESET stoker_next() waits for another daemon; then ask again.
+ * Else a negative errno. After -ECONNRESET call stoker_next(), which waits for a daemon, then ask
+ * again.
  */
 STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_out);
 
 /*
- * The next batch, yours until stoker_release(). Waits up to timeout_ms; 0: not at all, -1: until
+ * The next batch, yours until stoker_release(). Waits at most timeout_ms; 0: not at all, -1: until
  * there is one.
  *
- * 1 and *batch_out is a batch; 0 at the end of the last epoch (`epochs`). -EAGAIN nothing is ready
- * (timeout 0), -ETIMEDOUT (timeout above 0; stoker_error() names the file if it is one whose read
- * hangs, as on a dead mount), -EDEADLK all `inflight` batches are held by you, so
- * waiting without end would be (timeout -1). -EBADMSG a sample of the batch is bad: the batch is
- * left out, the next call goes on behind it.
+ * 1, and *batch_out is the batch; 0 at the end of the last epoch (`epochs`). -EAGAIN no batch is
+ * ready (timeout 0), -ETIMEDOUT no batch in time (timeout above 0; if the read of a file hangs, as
+ * on a dead mount, stoker_error() names the file), -EDEADLK you hold all `inflight` batches, so the
+ * call would wait for ever (timeout -1), -EBADMSG a sample of the batch is bad: the batch is
+ * skipped, and the next call returns the one after it.
  *
- * -ECONNRESET the daemon is gone, -ESHUTDOWN it stops, and no other came within `reconnect_ms`:
- * keep the last next_epoch and next_position, free or reconnect the handle; or call again, which
- * tries once more. While the daemon is away a call with timeout 0 that tries to attach takes as
- * long as that takes. Batches that are held stay readable.
+ * -ECONNRESET the daemon closed the connection, or -ESHUTDOWN it is stopping, and none came back
+ * within `reconnect_ms`. Keep the last next_epoch and next_position, then free or reconnect the
+ * handle; or call again, which tries once more. While there is no daemon, a call with timeout 0 may
+ * take as long as one attempt to attach. Batches that are held stay readable.
  */
 STOKER_API int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out,
 			   int timeout_ms);
 
 /*
- * The arrays of a field, by its name, of one run: as many as that run has samples, each of the
- * dtype, shape and bytes of the field of this name in stoker_info(). Of "image" what `images`
- * points to, and so on.
+ * The arrays of the field `name` for one run: one array per sample of the run, each with the dtype,
+ * shape and bytes that stoker_info() has for this field. For "image" this is what `images` points
+ * to, and so on.
  *
- * Memory of the batch's, as its pixels are: any thread may ask and read, until the batch is
- * released. NULL if it has no such field or run, which is no error of the handle's: stoker_error()
- * does not change.
+ * Any thread may call this and read the arrays, until the batch is released. NULL if there is no
+ * such field or run; stoker_error() does not change then.
  */
 STOKER_API const void *stoker_field(const struct stoker_batch *batch, uint32_t run,
 				    const char *name);
 
 /*
- * Give a batch back; its pixels may change at once. Never waits. Also allowed after detaching or
- * when the daemon is gone. 0; -EINVAL it is no batch of this handle, or was released; after -ENOMEM
- * it is still held.
+ * Give a batch back; its pixels may change at once. Never waits. Also allowed after detaching, or
+ * when there is no daemon any more. 0; -EINVAL it is not a batch of this handle, or was already
+ * released; -ENOMEM, and the batch is still held.
  */
 STOKER_API int stoker_release(struct stoker *stoker, const struct stoker_batch *batch);
 
-/* End the delivery and stay connected. Batches still held stay readable until they are released.
- * 0, also if not attached. */
+/* End the delivery of batches, but stay connected. Batches that are held stay readable until they
+ * are released. 0, also if the handle is not attached. */
 STOKER_API int stoker_detach(struct stoker *stoker);
 
 /*
- * A descriptor for poll(), epoll and the like: readable when stoker_next() with timeout 0 has
- * something to do. Call that until it gives -EAGAIN, then wait again. Only wait on it, and leave
- * closing it to stoker_free(); it stays the same when the handle is connected again.
+ * A descriptor for poll() or epoll: readable when stoker_next() with timeout 0 has something to do.
+ * Call that until it returns -EAGAIN, then wait again. Do nothing else with the descriptor:
+ * stoker_free() closes it. It stays the same when the handle is connected again.
  */
 STOKER_API int stoker_fd(struct stoker *stoker);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The descriptor that a caller waits on: an epoll set with the connection in it and, while the
- * daemon is away, a timer for when to try again. Made when it is first asked for. Owns both
- * descriptors, not the socket; one thread at a time. Knows no message.
+ * The descriptor of stoker_fd(): an epoll set with the connection and, while there is no daemon, a
+ * timer for the next attempt. Made when it is first asked for. Owns both descriptors, not the
+ * socket; one thread at a time. Knows no message.
  */
 #ifndef STOKER_CLIENT_WATCH_H
 #define STOKER_CLIENT_WATCH_H
@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct watch {
-	int epoll;	 /* -1: nobody asked */
-	int timer;	 /* in it; -1: was never needed */
-	uint32_t events; /* what it watches the socket for; 0: the socket is not in it */
+	int epoll;	 /* -1: not asked for yet */
+	int timer;	 /* in the set; -1: not needed yet */
+	uint32_t events; /* of the socket; 0: the socket is not in the set */
 };
 #define WATCH_NULL ((struct watch){-1, -1, 0})
 
@@ -22,11 +22,11 @@ void watch_deinit(struct watch *watch); /* may be called twice */
 /* The descriptor, or a negative errno. */
 int watch_open(struct watch *watch);
 
-/* Another socket, or none, from now on; a closed one has left the set by itself. */
+/* The socket is replaced or closed; a closed socket has left the set by itself. */
 void watch_forget(struct watch *watch);
 
-/* Wait for `socket` (-1: closed) to have something to read, and room if `sends`; and for the moment
- * `at`, in milliseconds (0: none). 0, also if nobody asked, or a negative errno. */
+/* Become readable when `socket` (-1: closed) can be read, or written if `sends`, and when
+ * clock_ms() is `at` (0: never). 0 or a negative errno; does nothing before watch_open(). */
 int watch_update(struct watch *watch, int socket, bool sends, int64_t at);
 
 #endif

@@ -9,7 +9,7 @@ int words_of_error(struct fault *fault, const struct message_error *error)
 		unsigned code;
 		int result;
 	} results[] = {
-		{ERROR_FIELD, -EINVAL}, /* out of a range that the caller's values must be in */
+		{ERROR_FIELD, -EINVAL}, /* a value of the caller is out of range */
 		{ERROR_VERSION, -EPROTONOSUPPORT},
 		{ERROR_TIMEOUT, -ETIMEDOUT},
 		{ERROR_TOO_MANY_CONNECTIONS, -EBUSY},
@@ -46,13 +46,14 @@ int words_of_bad_sample(struct fault *fault, const struct message_bad_sample *ba
 
 int words_of_goaway(struct fault *fault, const struct message_goaway *goaway)
 {
-	return fault_say(fault, -ESHUTDOWN, "stokerd stops: %.*s", (int)goaway->text.size,
+	return fault_say(fault, -ESHUTDOWN, "stokerd is stopping: %.*s", (int)goaway->text.size,
 			 goaway->text.data);
 }
 
 int words_of_stalled(struct fault *fault, const struct message_stalled *stalled)
 {
-	return fault_say(fault, -EAGAIN, "%.*s has been read for %llu s, does its storage hang?",
+	return fault_say(fault, -EAGAIN,
+			 "the read of %.*s has taken %llu s so far: does its storage hang?",
 			 (int)stalled->path.size, stalled->path.data,
 			 (unsigned long long)(stalled->read_ms / 1000));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a message of the daemon's says that went wrong, in words, and as the negative errno that is
- * returned. Any thread; knows messages and faults, neither a socket nor a handle.
+ * Messages of the daemon that report a failure, as a text and as the negative errno that is
+ * returned. Any thread; knows messages and faults, but no socket and no handle.
  */
 #ifndef STOKER_CLIENT_WORDS_H
 #define STOKER_CLIENT_WORDS_H

@@ -171,7 +171,7 @@ static void test_wrong_options(void **state)
 	options.transforms = "uint8";
 	options.dtype = "float16";
 	assert_int_equal(stoker_attach(stoker, &options), -EINVAL);
-	assert_says(stoker, "dtype is float16, but the transforms end in uint8");
+	assert_says(stoker, "dtype is float16, but the transforms end with uint8");
 	newer.options.size = sizeof(newer);
 	assert_int_equal(stoker_attach(stoker, &newer.options), -E2BIG);
 	newer.more = 0; /* a newer program that asks for nothing new */
@@ -208,7 +208,7 @@ static void test_waiting(void **state)
 		assert_int_equal(stoker_next(stoker, &batch[i], -1), 1);
 	assert_int_equal(stoker_next(stoker, &batch[3], 0), -EAGAIN);
 	assert_int_equal(stoker_next(stoker, &batch[3], 20), -ETIMEDOUT);
-	assert_says(stoker, "all 3 batches in flight are held: release one");
+	assert_says(stoker, "all 3 batches of inflight are held: release one");
 	assert_null(batch[3]);
 	assert_int_equal(stoker_next(stoker, &batch[3], -1), -EDEADLK);
 	assert_says(stoker, "all 3 batches");
@@ -340,7 +340,8 @@ static void test_a_read_that_hangs(void **state)
 	const char *const *names;
 	(void)state;
 	assert_int_equal(stoker_next(stoker, &batch, 200), -ETIMEDOUT);
-	assert_says(stoker, "200 ms: cats/7.jpg has been read for 7 s, does its storage hang?");
+	assert_says(stoker,
+		    "200 ms: the read of cats/7.jpg has taken 7 s so far: does its storage hang?");
 	assert_int_equal(stoker_classes(stoker, &names), -EIO);
 	assert_int_equal(stoker_next(stoker, &batch, -1), 1);
 	assert_run(&batch->run[0], 2);

@@ -214,26 +214,26 @@ static const struct {
 	{AT(header_bytes), 8192, "not of version"},
 	{AT(total_bytes), 3 * SEGMENT_PAGE, "another ring"},
 	{AT(ring), 8, "another ring"},
-	{AT(slots), 0, "impossible"},
-	{AT(slots), UINT32_MAX, "does not lie"},
-	{AT(slots), 513, "does not lie"},
-	{AT(n_fields), 17, "impossible"},
-	{AT(n_fields), UINT32_MAX, "impossible"},
+	{AT(slots), 0, "invalid numbers"},
+	{AT(slots), UINT32_MAX, "outside of the ring"},
+	{AT(slots), 513, "outside of the ring"},
+	{AT(n_fields), 17, "invalid numbers"},
+	{AT(n_fields), UINT32_MAX, "invalid numbers"},
 	{AT(n_fields), 2, "no field index"},
-	{AT(fields[0].name), 0, "without a proper name"},
+	{AT(fields[0].name), 0, "without a valid name"},
 	{AT(fields[0].name), 'i', "no field image"},
 	{AT(fields[0].dtype), 0, "no field image of a known type"},
 	{AT(fields[0].dims), 7, "too many dimensions"},
 	{AT(fields[0].dims), UINT32_MAX, "too many dimensions"},
-	{AT(fields[0].shape[0]), 3, "do not fit together"},
-	{AT(fields[0].shape[0]), 0, "do not fit together"},
-	{AT(fields[0].stride), 0, "do not fit together"},
-	{AT(fields[0].offset), 0, "does not lie"},
-	{AT(fields[0].offset), SEGMENT_PAGE + 2, "do not fit together"},
-	{AT(fields[0].offset), 4 * SEGMENT_PAGE - 4, "does not lie"},
-	{AT(fields[0].offset), UINT64_MAX - 3, "does not lie"},
-	{AT(fields[1].offset), 4 * SEGMENT_PAGE, "does not lie"},
-	{AT(fields[2].dims), 1, "do not fit together"},
+	{AT(fields[0].shape[0]), 3, "inconsistent sizes"},
+	{AT(fields[0].shape[0]), 0, "inconsistent sizes"},
+	{AT(fields[0].stride), 0, "inconsistent sizes"},
+	{AT(fields[0].offset), 0, "outside of the ring"},
+	{AT(fields[0].offset), SEGMENT_PAGE + 2, "inconsistent sizes"},
+	{AT(fields[0].offset), 4 * SEGMENT_PAGE - 4, "outside of the ring"},
+	{AT(fields[0].offset), UINT64_MAX - 3, "outside of the ring"},
+	{AT(fields[1].offset), 4 * SEGMENT_PAGE, "outside of the ring"},
+	{AT(fields[2].dims), 1, "inconsistent sizes"},
 	{AT(fields[2].dtype), 0x3874616f6c66, "no field index of a known type"},
 #undef AT
 };
@@ -338,7 +338,7 @@ static void test_wrong_attaches(void **state)
 		fake.variant = variant;
 		assert_int_equal(stoker_connect(stoker, fake.path), 0);
 		assert_int_equal(stoker_attach(stoker, &options), -EPROTO);
-		assert_says(stoker, "broke the protocol");
+		assert_says(stoker, "violated the protocol");
 		assert_null(stoker_info(stoker));
 		assert_int_equal(stoker_attach(stoker, &options), -EPROTO);
 		fake_leave(&fake, stoker);
@@ -383,7 +383,7 @@ static void test_wrong_batches(void **state)
 		assert_int_equal(stoker_connect(stoker, fake.path), 0);
 		assert_int_equal(stoker_attach(stoker, &options), 0);
 		assert_int_equal(stoker_next(stoker, &batch, -1), -EPROTO);
-		assert_says(stoker, "does not lie in the ring");
+		assert_says(stoker, "outside of the ring");
 		fake_leave(&fake, stoker);
 	}
 }

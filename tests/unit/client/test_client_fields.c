@@ -199,30 +199,30 @@ static const struct {
 } rows[] = {
 #define AT(member)                                                                                 \
 	offsetof(struct segment_header, member), sizeof(((struct segment_header *)0)->member)
-	{AT(fields[3].name), 0, "without a proper name"},
-	{AT(fields[3].dims), 1, "weight has sizes that do not fit together"},
-	{AT(fields[4].dims), 1, "boxes has sizes that do not fit together"},
-	{AT(fields[4].dims), 3, "boxes has sizes that do not fit together"},
+	{AT(fields[3].name), 0, "without a valid name"},
+	{AT(fields[3].dims), 1, "weight has inconsistent sizes"},
+	{AT(fields[4].dims), 1, "boxes has inconsistent sizes"},
+	{AT(fields[4].dims), 3, "boxes has inconsistent sizes"},
 	{AT(fields[4].dims), 7, "boxes has too many dimensions"},
 	{AT(fields[4].dims), UINT32_MAX, "boxes has too many dimensions"},
-	{AT(fields[4].shape[0]), 0, "boxes has sizes that do not fit together"},
-	{AT(fields[4].shape[0]), UINT32_MAX, "boxes has sizes that do not fit together"},
-	{AT(fields[4].stride), 0, "boxes has sizes that do not fit together"},
-	{AT(fields[4].stride), UINT64_MAX, "boxes has sizes that do not fit together"},
-	{AT(fields[4].offset), BOXES_AT + 2, "boxes has sizes that do not fit together"},
-	{AT(fields[4].offset), 0, "boxes does not lie in the ring"},
-	{AT(fields[4].offset), SEGMENT_PAGE - 4, "boxes does not lie in the ring"},
-	{AT(fields[4].offset), 4 * SEGMENT_PAGE - 380, "boxes does not lie in the ring"},
-	{AT(fields[4].offset), 4 * SEGMENT_PAGE, "boxes does not lie in the ring"},
-	{AT(fields[4].offset), UINT64_MAX - 3, "boxes does not lie in the ring"},
-	{AT(fields[3].offset), SEGMENT_PAGE, "weight lies in another one"},
-	{AT(fields[3].offset), SEGMENT_PAGE + 188, "weight lies in another one"},
-	{AT(fields[4].offset), WEIGHT_AT, "boxes lies in another one"},
-	{AT(fields[4].offset), WEIGHT_AT + 28, "boxes lies in another one"},
-	{AT(fields[4].offset), WEIGHT_AT - 380, "boxes lies in another one"},
-	{AT(fields[4].offset), 2 * SEGMENT_PAGE - 380, "boxes lies in another one"},
-	{AT(n_fields), 6, "without a proper name"},
-	{AT(n_fields), 17, "impossible"},
+	{AT(fields[4].shape[0]), 0, "boxes has inconsistent sizes"},
+	{AT(fields[4].shape[0]), UINT32_MAX, "boxes has inconsistent sizes"},
+	{AT(fields[4].stride), 0, "boxes has inconsistent sizes"},
+	{AT(fields[4].stride), UINT64_MAX, "boxes has inconsistent sizes"},
+	{AT(fields[4].offset), BOXES_AT + 2, "boxes has inconsistent sizes"},
+	{AT(fields[4].offset), 0, "boxes is outside of the ring"},
+	{AT(fields[4].offset), SEGMENT_PAGE - 4, "boxes is outside of the ring"},
+	{AT(fields[4].offset), 4 * SEGMENT_PAGE - 380, "boxes is outside of the ring"},
+	{AT(fields[4].offset), 4 * SEGMENT_PAGE, "boxes is outside of the ring"},
+	{AT(fields[4].offset), UINT64_MAX - 3, "boxes is outside of the ring"},
+	{AT(fields[3].offset), SEGMENT_PAGE, "weight overlaps another one"},
+	{AT(fields[3].offset), SEGMENT_PAGE + 188, "weight overlaps another one"},
+	{AT(fields[4].offset), WEIGHT_AT, "boxes overlaps another one"},
+	{AT(fields[4].offset), WEIGHT_AT + 28, "boxes overlaps another one"},
+	{AT(fields[4].offset), WEIGHT_AT - 380, "boxes overlaps another one"},
+	{AT(fields[4].offset), 2 * SEGMENT_PAGE - 380, "boxes overlaps another one"},
+	{AT(n_fields), 6, "without a valid name"},
+	{AT(n_fields), 17, "invalid numbers"},
 #undef AT
 };
 
@@ -247,7 +247,7 @@ static void test_hostile_headers(void **state)
 	}
 	header = five_header();
 	memset(header.fields[3].name, 'w', 16);
-	assert_wrong(&header, "without a proper name");
+	assert_wrong(&header, "without a valid name");
 	header = five_header();
 	strcpy(header.fields[3].name, "image");
 	assert_wrong(&header, "image occurs twice");
@@ -261,7 +261,7 @@ static void test_hostile_headers(void **state)
 	header.fields[4].shape[0] = header.fields[4].shape[1] = 32768;
 	header.fields[4].shape[2] = 1U << 29;
 	header.fields[4].stride = 1ULL << 61;
-	assert_wrong(&header, "boxes does not lie in the ring");
+	assert_wrong(&header, "boxes is outside of the ring");
 }
 
 /* As many as there may be, the last first, end on end; and those that a later daemon may have. */

@@ -91,11 +91,11 @@ static void test_wrong_parts(void **state)
 		const struct stoker_options *const *parts;
 		const char *words;
 	} cases[] = {
-		{"/one", NULL, good, "parts stand in place of dataset"},
-		{NULL, "test", good, "parts stand in place of dataset"},
+		{"/one", NULL, good, "either parts or dataset"},
+		{NULL, "test", good, "either parts or dataset"},
 		{NULL, NULL, empty, "dataset is missing"},
-		{NULL, NULL, nested, "a part has no parts of its own"},
-		{NULL, NULL, unset, "begin with STOKER_OPTIONS_INIT"},
+		{NULL, NULL, nested, "a part cannot have parts"},
+		{NULL, NULL, unset, "initialise them with STOKER_OPTIONS_INIT"},
 		{NULL, NULL, NULL, "dataset is missing"},
 	};
 	(void)state;
@@ -313,11 +313,9 @@ static void test_wrong_classes(void **state)
 		int result;
 		const char *words;
 	} cases[] = {
-		{-ECONNRESET, "closed the connection"},
-		{-EIO, "because"},
-		{-EPROTO, "a class whose name is none"},
-		{-EPROTO, "a listing without an end"},
-		{-EPROTO, "it says much"},
+		{-ECONNRESET, "closed the connection"},	       {-EIO, "because"},
+		{-EPROTO, "a class whose name is not a text"}, {-EPROTO, "a LISTING without end"},
+		{-EPROTO, "it sends many messages"},
 	};
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
