@@ -314,8 +314,8 @@ def test_a_loader_says_what_it_is(node):
 def test_what_is_of_this_process_is_not_pickled(node):
     loader = node.loader("/data/20", batch_size=4)
     batch = next(loader.batches())
-    for thing, words in ((node, "stoker.connect"), (loader, "make one"),
-                         (batch, "send its arrays")):
+    for thing, words in ((node, "call stoker.connect"), (loader, "make one"),
+                         (batch, "pickle its arrays")):
         with pytest.raises(TypeError, match=f"cannot be pickled: {words}"):
             pickle.dumps(thing)
     assert values(pickle.loads(pickle.dumps(batch.images)), 0) == expected(0, range(4))

@@ -43,7 +43,7 @@ def test_the_first_that_answers(tmp_path, monkeypatch, daemon):
 
 def test_no_daemon_says_what_was_tried_and_what_to_do(tmp_path):
     path = tmp_path / "stokerd.sock"
-    with pytest.raises(stoker.DaemonUnavailable, match="there is no .*start one with"):
+    with pytest.raises(stoker.DaemonUnavailable, match="does not exist; start one with"):
         stoker.connect(path)
     path.write_text("no socket")
     with pytest.raises(stoker.DaemonUnavailable, match="cannot connect"):
@@ -147,18 +147,18 @@ def test_what_other_libraries_call_numbers_and_types(daemon, node, monkeypatch):
 
 @pytest.mark.parametrize("wish, words", [
     ({"inflight": 0}, "no batch would ever come"),
-    ({"inflight": -1}, "from 1 on, not -1"),
+    ({"inflight": -1}, "at least 1, not -1"),
     ({"seed": -1}, "^seed must be 0 to"),
-    ({"rank": 2, "world_size": 2}, "rank is 2 and world_size 2: ranks count from 0 to 1"),
+    ({"rank": 2, "world_size": 2}, "rank is 2, but world_size is 2: ranks are 0 to 1"),
     ({"rank": 0, "world_size": 0}, "^world_size must be 1 to"),
-    ({"dataset": "s3://bucket/train"}, "'s3://bucket/train'.*mount it"),
+    ({"dataset": "s3://bucket/train"}, "'s3://bucket/train'.*mount or download"),
     ({"subset": [1, 2, 3]}, r"samplers.Subset\(indices\)"),
-    ({"subset": 5}, r"is \(start, stop\)"),
+    ({"subset": 5}, r"must be \(start, stop\)"),
     ({"fields": "mask"}, r"\['mask'\]"),
-    ({"timeout": "5"}, "timeout is seconds"),
-    ({"reconnect": -1}, "reconnect is seconds"),
-    ({"dataset": ""}, "path is empty"),
-    ({"dataset": {"path": ""}}, "path is empty"),
+    ({"timeout": "5"}, "timeout must be a number of seconds"),
+    ({"reconnect": -1}, "reconnect must be a number of seconds"),
+    ({"dataset": ""}, "path of the dataset is empty"),
+    ({"dataset": {"path": ""}}, "path of the dataset is empty"),
 ])
 def test_what_could_only_be_a_mistake(daemon, node, wish, words):
     with pytest.raises(ValueError, match=words):
@@ -169,7 +169,7 @@ def test_what_could_only_be_a_mistake(daemon, node, wish, words):
 @pytest.mark.parametrize("wish, words", [
     ({"seed": 1.5}, "^seed must be an int, not float"),
     ({"rank": 0, "world_size": 2.0}, "^world_size must be an int, not float"),
-    ({"dataset": None}, "path is a path, not of type NoneType"),
+    ({"dataset": None}, "must be a path, not NoneType"),
     ({"transforms": "Resize(8)"}, "'Resize.*no list of transforms"),
 ])
 def test_a_mistake_of_type_is_named_as_it_was_given(daemon, node, wish, words):
@@ -183,7 +183,7 @@ def test_a_socket_for_others(daemon, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(_address, "_connect", refuse)
-    with pytest.raises(stoker.DaemonUnavailable, match="join its group"):
+    with pytest.raises(stoker.DaemonUnavailable, match="a group that may write, join it"):
         stoker.connect(daemon.path)
 
 
@@ -209,7 +209,7 @@ def test_datasets(daemon, node):
         with pytest.raises(ValueError, match="path"):
             node.loader(wrong, batch_size=4)
     for wrong in (5, ["/data/20", "/data/7"], {"path": "/data/x.npy", "labels": np.arange(3)}):
-        with pytest.raises(TypeError, match="path, not of type (int|list|ndarray): .*save.*Mix"):
+        with pytest.raises(TypeError, match="must be a path, not (int|list|ndarray): .*save.*Mix"):
             node.loader(wrong, batch_size=4)
 
 

@@ -39,7 +39,7 @@ def test_every_sample_over_many_deaths(daemon, node, caplog):
     assert deaths == 13 and 0 < loader.reconnects <= deaths
     assert daemon.last("attach")["expect_dataset"] == "d" * 32
     lines = [record.getMessage() for record in caplog.records if record.name == "stoker"]
-    assert "closed the connection" in lines[0] and "going on at epoch 0" in lines[1]
+    assert "closed the connection" in lines[0] and "resuming at epoch 0" in lines[1]
     assert len(lines) == 2 * loader.reconnects and daemon.bad_releases == 0
 
 

@@ -63,7 +63,7 @@ def test_without_matplotlib(near, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match="install it"):
         loader.show()
-    with pytest.raises(ValueError, match="at least one row"):
+    with pytest.raises(ValueError, match="at least 1"):
         loader.show(rows=0)
 
 

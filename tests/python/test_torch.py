@@ -119,9 +119,9 @@ def test_worker_processes_are_refused_in_words(daemon, make):
 
 
 @pytest.mark.parametrize("name, words", [
-    ("num_workers", "stokerctl set workers"), ("generator", "seed"), ("pin_memory", "around")])
+    ("num_workers", "stokerctl set workers"), ("generator", "seed"), ("pin_memory", "wrap it")])
 def test_what_a_dataloader_has_says_what_it_is_here(make, name, words):
-    with pytest.raises(TypeError, match=f"no {name} here: .*{words}"):
+    with pytest.raises(TypeError, match=f"{name} is not supported: .*{words}"):
         make(**{name: 4})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""stoker: batches for vision training, prepared by a daemon and read in place.
+"""stoker: batches for training on images, made by a daemon and read from shared memory.
 
     import stoker
 
@@ -10,8 +10,8 @@
             for images, labels in loader:
                 ...  # numpy views of shared memory
 
-connect() finds the daemon, Node.loader() says what can be asked of it, Loader and Batch what comes.
-stoker.torch, .keras, .tf, .jax, .dask and .chainer, each imported by itself, give it to others.
+connect() finds the daemon. Node.loader() documents all options, Loader and Batch what they give.
+stoker.torch, .keras, .tf, .jax, .dask and .chainer are adapters; import the one you need.
 """
 from . import samplers, transforms
 from ._version import __version__

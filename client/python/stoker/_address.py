@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the daemon's socket is, and whether who answers there is to be trusted."""
+"""Where the socket of the daemon is, and whether the process that answers there is trusted."""
 from __future__ import annotations
 
 import os
@@ -18,8 +18,8 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 CONNECT_S = 10.0
 _UCRED = struct.Struct("3i")
-_HINT = ("start one with `stokerd` (or `systemctl --user start stokerd`), or say where it listens "
-         "by connect(socket=...) or $STOKER_SOCKET")
+_HINT = ("start one with `stokerd` (or `systemctl --user start stokerd`), or give its socket with "
+         "connect(socket=...) or $STOKER_SOCKET")
 
 
 def candidates(given: Optional[Path]) -> List[str]:
@@ -44,23 +44,23 @@ def find(given: Optional[Path]) -> Tuple[str, Connection]:
             except DaemonUnavailable as error:
                 tried.append(str(error))
         else:
-            tried.append(f"there is no {path}")
+            tried.append(f"{path} does not exist")
     raise DaemonUnavailable(f"no stokerd answers: {'; '.join(tried)}; {_HINT}")
 
 
 def open_connection(path: str) -> Connection:
-    """Connect, look who is there, and say HELLO. Raises DaemonUnavailable, VersionError, ..."""
+    """Connect, check the peer, and say HELLO. Raises DaemonUnavailable, VersionError, ..."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _connect(sock, path)
         uid = _peer_uid(sock)
         if not _trusted(path, uid):
-            raise DaemonUnavailable(f"{path} is served by uid {uid}, which is neither root, nor "
-                                    "you, nor the owner of its directory")
+            raise DaemonUnavailable(f"{path} is not trusted: it is served by uid {uid}, which is "
+                                    "neither root, nor you, nor the owner of its directory")
         connection = Connection(sock, uid)
     except OSError as error:
         sock.close()
-        hint = " (join its group, if `ls -l` shows one that may write)" * isinstance(
+        hint = " (if `ls -l` shows a group that may write, join it)" * isinstance(
             error, PermissionError)
         raise DaemonUnavailable(
             f"cannot connect to {path}: {error.strerror or error}{hint}") from error
@@ -80,7 +80,7 @@ def open_connection(path: str) -> Connection:
 
 
 def _connect(sock: socket.socket, path: str) -> None:
-    """connect() that waits while the daemon's queue of connections is full."""
+    """connect(); waits while the daemon's queue of connections is full."""
     until = time.monotonic() + CONNECT_S
     sock.setblocking(False)
     while True:
@@ -99,7 +99,8 @@ def _peer_uid(sock: socket.socket) -> int:
 
 
 def _trusted(path: str, uid: int) -> bool:
-    """Root and ourselves; else who owns the directory, if not everybody could have made it."""
+    """Root and this user are trusted; so is the owner of the directory, unless others could have
+    made the directory."""
     if uid in (0, os.geteuid()):
         return True
     folder = os.path.dirname(os.path.realpath(path))

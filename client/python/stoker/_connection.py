@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""One connection to the daemon: sends, receives, maps the rings that come, and gives leases back.
+"""One connection to the daemon: sends, receives, maps rings, and releases leases.
 
-One thread at a time calls everything but release() and retire(), which any thread may call at any
-moment, also the garbage collector in the middle of another call: it never waits and never raises.
+One thread at a time uses it, except for release() and retire(): any thread may call these at any
+time, also the garbage collector in the middle of another call. They never wait and never raise.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any, Deque, Dict, List, Optional, Tuple
 from . import _ring, _wire
 from .errors import Disconnected, Error, ForkError, ProtocolError, from_message
 
-REPLY_S = 30.0  # a reply that needs no work, and the rest of a frame once begun
+REPLY_S = 30.0  # for a reply that needs no work, and for the rest of a frame
 _CHUNK = 65536
 _FDS = 8
 _CONTROL = socket.CMSG_SPACE(_FDS * 4)
@@ -28,11 +28,11 @@ _open: weakref.WeakSet[Connection] = weakref.WeakSet()
 
 
 class Connection:
-    """A connected socket whose peer was found to be the daemon.
+    """A connected socket whose peer is trusted to be the daemon.
 
-    ``held``: the leases that the application holds, each with its count (the first is number 1)
-    and whether it was taken as a Batch. ``lost``: the daemon closed it, or nobody waited for its
-    answer.
+    ``held``: the leases that the application holds, each with its number (the first is 1) and
+    whether it was taken as a Batch. ``lost``: the daemon closed the connection, or an answer was
+    given up.
     """
 
     def __init__(self, sock: socket.socket, uid: int) -> None:
@@ -47,8 +47,8 @@ class Connection:
         self._partial_until = 0.0
         self._out = bytearray()
         self._releases: Deque[int] = deque()
-        self._lock = threading.Lock()  # of _out, and of the socket's sending side
-        self._mute = False  # the daemon takes no more; what it sent can still be read
+        self._lock = threading.Lock()  # for _out, and for sending on the socket
+        self._mute = False  # sending failed; what the daemon sent can still be read
         self._retired = False
         self._paused = False
         self._forked = False
@@ -61,9 +61,9 @@ class Connection:
         return self._closed
 
     def check_process(self) -> None:
-        """Raise in a process forked after it was made."""
+        """Raise in a process that was forked after the connection was made."""
         if self._forked:
-            raise ForkError("this loader was made before a fork and belongs to the parent: "
+            raise ForkError("this loader was made before fork() and belongs to the parent process: "
                             "connect and make a loader in this process")
 
     def check(self) -> None:
@@ -73,15 +73,15 @@ class Connection:
             raise Disconnected("the connection to stokerd is closed")
 
     def request(self, name: str, reply: str, /, **fields: Any) -> Dict[str, Any]:
-        """request_within() the time of a reply that needs no work."""
+        """request_within() REPLY_S."""
         return self.request_within(REPLY_S, name, reply, **fields)
 
     def request_within(self, timeout: Optional[float], name: str, reply: str, /,
                        **fields: Any) -> Dict[str, Any]:
-        """Send a request and wait for its reply; whatever else comes stays for receive().
+        """Send a request and wait for its reply; other messages are kept for receive().
 
-        Raises the daemon's error, TimeoutError, Disconnected or ProtocolError. Who waits no longer,
-        for a time-out or an interrupt, has lost the connection: the reply may still come.
+        Raises the daemon's error, TimeoutError, Disconnected or ProtocolError. After a time-out or
+        an interrupt the connection is lost, because the reply may still come.
         """
         self.check()
         self._seq += 1
@@ -111,8 +111,8 @@ class Connection:
                 return message
 
     def _give_up(self) -> None:
-        """No more requests; what the application holds stays as it is while it does."""
-        self.lost = self._paused = True  # no CREDIT: the daemon may not have attached us
+        """No more requests; leases that the application holds stay valid."""
+        self.lost = self._paused = True  # send no CREDIT: we may not be attached
         if self.held:
             self.retire()
         else:
@@ -130,15 +130,15 @@ class Connection:
         self._inbox.appendleft(message)
 
     def forget(self) -> None:
-        """Drop what came and was not received; batches go back. Also after DETACH: leases outlive
-        the reader (PROTOCOL.md, section 11), until RELEASE or the end of the connection."""
+        """Drop messages that were not received yet, and release their batches. Also after DETACH:
+        leases outlive the reader (PROTOCOL.md, section 11), until RELEASE or disconnect."""
         while self._inbox:
             message = self._inbox.popleft()
             if message.name == "batch":
                 self.release(message.fields["lease"])
 
     def send(self, name: str, /, **fields: Any) -> None:
-        """Queue a message and send what the socket takes; the rest goes when we wait."""
+        """Queue a message and send what the socket takes; the rest is sent while waiting."""
         frame = _wire.encode(name, **fields)
         with self._lock:
             self._gather()
@@ -146,17 +146,17 @@ class Connection:
         self._flush()
 
     def grant(self, lease: int, explicit: bool) -> None:
-        """The application has this lease now; ``explicit`` if as a Batch."""
+        """The application holds this lease now; ``explicit``: as a Batch."""
         self._granted += 1
         self.held[lease] = self._granted, explicit
 
     def mark(self) -> None:
-        """A new reader begins here: what is held already counts as older."""
+        """A new reader begins here: leases that are held belong to earlier ones."""
         self._marked = self._granted
 
     def held_state(self) -> Tuple[int, int, int]:
-        """How many leases of this reader the application holds, how many batches ago the oldest of
-        them came, and how many of earlier readers it holds."""
+        """The number of leases of this reader that the application holds, how many batches ago the
+        oldest of them came, and the number of leases of earlier readers."""
         counts = [count for count, _ in self.held.copy().values()]
         ours = [count for count in counts if count > self._marked]
         return len(ours), self._granted - min(ours, default=self._granted), len(counts) - len(ours)
@@ -166,19 +166,19 @@ class Connection:
         return sum(explicit for _, explicit in self.held.copy().values())
 
     def release(self, lease: int) -> None:
-        """Give a lease back, once. Any thread, also from a finalizer."""
-        # In this order: who sees `held` empty can rely on the releases being queued.
+        """Release a lease, once. Any thread, also from a finalizer."""
+        # In this order: when `held` is empty, all releases are queued.
         self._releases.append(lease)
         self.held.pop(lease, None)
         self._flush()
 
     def retire(self) -> None:
-        """No more batches; close as soon as the application holds no lease. As release()."""
+        """No more batches; close when the application holds no lease. Threads as for release()."""
         self._retired = True
         self._flush()
 
     def close(self) -> None:
-        """Close the socket: the daemon takes back everything. May be called twice."""
+        """Close the socket: the daemon frees everything. May be called twice."""
         self._closed = True
         try:
             self._sock.shutdown(socket.SHUT_RDWR)  # wakes a thread that waits for it
@@ -190,12 +190,12 @@ class Connection:
         self._fds = []
 
     def broken(self, what: str) -> ProtocolError:
-        """Close because of what the other end sent; the exception to raise."""
+        """Close because the daemon violated the protocol; returns the exception to raise."""
         self.close()
-        return ProtocolError(f"stokerd broke the protocol: {what}")
+        return ProtocolError(f"stokerd violated the protocol: {what}")
 
     def _flush(self) -> None:
-        # Who fails to get the lock leaves the work to its holder, which looks again after it.
+        # Without the lock, leave the work to its holder, which looks again before it returns.
         while (self._releases or self._out or self._retired) and self._lock.acquire(False):
             try:
                 self._gather()
@@ -213,7 +213,7 @@ class Connection:
             self._out += _wire.encode("credit", inflight=0)
 
     def _push(self) -> bool:
-        """Send what can be sent now; True if all went. The lock is held."""
+        """Send what can be sent now; True if that was all. The lock is held."""
         if self._closed or self._forked:
             self._out.clear()
             return True
@@ -226,7 +226,7 @@ class Connection:
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:
-            self._mute = True  # reading tells why
+            self._mute = True  # reading says why
         if self._retired and not self.held:
             self.close()
         return True
@@ -244,8 +244,8 @@ class Connection:
             raise self.broken(str(error)) from error
 
     def _with_ring(self, message: _wire.Received) -> _wire.Received:
-        """Map what an ATTACHED or RING announces, as its field ``memory``: descriptors come in the
-        order of their messages, each with its first byte."""
+        """Map the ring that ATTACHED or RING announces, as field ``memory``. A descriptor comes
+        with the first byte of its message, so descriptors are in the order of messages."""
         if message.name in ("attached", "ring"):
             by_fd = message.fields["transport"] == "fd" and self._fds
             try:
@@ -254,7 +254,7 @@ class Connection:
             except (OSError, ValueError) as error:
                 raise ProtocolError(str(error)) from error
         if self._fds and not self._reader.partial:
-            raise ProtocolError("descriptors that nobody asked for")
+            raise ProtocolError("unexpected descriptors")
         return message
 
     def _step(self, deadline: Optional[float]) -> bool:
@@ -266,7 +266,7 @@ class Connection:
             if self._reader.partial:
                 self._partial_until = self._partial_until or now + REPLY_S
                 if now >= self._partial_until:
-                    raise ProtocolError("a frame was begun and did not come to its end")
+                    raise ProtocolError("the rest of a frame did not come")
                 until = min(self._partial_until, until or self._partial_until)
             if deadline is not None and now >= deadline:
                 return False
@@ -300,12 +300,12 @@ class Connection:
         self._fds += [int.from_bytes(payload[i * 4:i * 4 + 4], sys.byteorder)
                       for i in range(count)]
         if len(self._fds) > _FDS:
-            raise ProtocolError("descriptors that nobody asked for")
+            raise ProtocolError("unexpected descriptors")
 
     def _lost(self, why: str) -> Error:
         self.close()
         for message in self._inbox:
-            if message.name == "error":  # it came beside a request: cut off, and told why
+            if message.name == "error":  # why the daemon closed the connection
                 return from_message(message.fields)
         self.lost = True
         return Disconnected(f"stokerd closed the connection{why}")
@@ -314,7 +314,7 @@ class Connection:
 def _after_fork() -> None:
     for connection in list(_open):
         connection._forked = True
-        connection._sock.close()  # else the daemon could not see the parent's end
+        connection._sock.close()  # else the daemon would not notice that the parent ended
 
 
 os.register_at_fork(after_in_child=_after_fork)

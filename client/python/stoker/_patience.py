@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How long, and how often, to try to reach a daemon that went away. Knows no socket."""
+"""How long and how often to try to reconnect to the daemon. Knows no socket."""
 from __future__ import annotations
 
 import math
@@ -10,8 +10,8 @@ LAST_S = 1.0
 
 
 class Patience:
-    """Counts from the loss to the first word of the daemon that is there again, so that one that
-    dies over and over, and says nothing in between, is given up, too.
+    """Counts from the loss to the first message of the next daemon, so a daemon that dies again and
+    again without a message is given up, too.
 
     limit: seconds; 0: never try.
     """
@@ -22,14 +22,14 @@ class Patience:
         self._pause = FIRST_S
 
     def lose(self) -> bool:
-        """It is gone. True if this is news: then try at once."""
+        """The daemon is lost. True if it was not lost before: then try at once."""
         news = self._until == math.inf
         if news:
             self._until = time.monotonic() + self.limit
         return news
 
     def find(self) -> None:
-        """It has said something."""
+        """The daemon has sent a message."""
         self._until = math.inf
         self._pause = FIRST_S
 
@@ -38,7 +38,7 @@ class Patience:
         return time.monotonic() >= self._until
 
     def sleep(self, until: float) -> None:
-        """Until it is worth another try, or the time is over, or ``until``."""
+        """Sleep until the next attempt, the end of the limit, or ``until``."""
         now = time.monotonic()
         time.sleep(max(0.0, min(self._pause, self._until - now, until - now)))
         self._pause = min(2 * self._pause, LAST_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which of how many processes this is, as the launcher says in the environment."""
+"""Rank and world size of this process, as the launcher sets them in the environment."""
 from __future__ import annotations
 
 import os
@@ -15,9 +15,9 @@ _LAUNCHERS = (
 
 def rank_and_world(rank: Optional[int], world: Optional[int],
                    environment: Optional[Mapping[str, str]] = None) -> Tuple[int, int]:
-    """What is given; both from the first launcher that set both variables; else 0 of 1.
+    """The given ones; else those of the first launcher that has set both variables; else (0, 1).
 
-    Raises ValueError if only one of the two is given, or a variable is no number.
+    Raises ValueError if only one of the two is given, or if a variable is not a number.
     """
     if rank is not None and world is not None:
         return rank, world

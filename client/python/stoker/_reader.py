@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A reader of one stream: attached to the daemon, moved, asked, and attached again once a daemon
-that went away is back.
+"""A reader of one stream: attaches to the daemon, moves to another place, and attaches again after
+the daemon was lost.
 
-Knows messages and places. What an iteration and an array are its loader knows.
+Knows messages and places. Iterations and arrays belong to the loader.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .state import Place
 if TYPE_CHECKING:
     from ._connection import Connection
 
-# What a daemon that comes back, or has not gone yet, may answer: another try is worth it.
+# Errors of a daemon that is starting or stopping: another attempt can succeed.
 _PASSING = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
 _log = logging.getLogger("stoker")
 
@@ -31,15 +31,15 @@ def _left(deadline: float) -> Optional[float]:
 
 
 def _note_stalled(fields: Dict[str, Any]) -> str:
-    """What the daemon says of a read that hangs, to the log and as the end of a sentence."""
-    words = f"{fields['path']} has been read for {fields['read_ms'] // 1000} s: " \
+    """Log a read that hangs; returns it as the end of a sentence."""
+    words = f"the read of {fields['path']} has taken {fields['read_ms'] // 1000} s so far: " \
             "does its storage hang?"
     _log.warning("epoch %d, position %d waits: %s", fields["epoch"], fields["position"], words)
     return f"; {words}"
 
 
 class Reader:
-    """Attached as soon as it is made. ``_at``: all before it went to the application."""
+    """Attached when it is made. ``_at``: the application has had everything before this place."""
 
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
                  epochs: Optional[int], timeout: Optional[float], reconnect: Optional[float],
@@ -48,9 +48,9 @@ class Reader:
         self._request = request
         self._at = Place(0, 0)
         self._attached = False
-        self._away: Optional[Error] = None  # why the daemon went, if it was not found again
+        self._away: Optional[Error] = None  # why the daemon was lost, while it is
         self._patience = Patience(reconnect or 0)
-        self._stalled = ""  # why the next batch does not come, if the daemon said so
+        self._stalled = ""  # why the next batch is late, from STALLED
         self.reconnect = reconnect
         self.reconnects = 0
         self.epochs = epochs
@@ -73,7 +73,7 @@ class Reader:
     # Attaching
 
     def _attach(self, place: Optional[Place], **expected: str) -> Dict[str, Any]:
-        """``place`` None is where the stream is now."""
+        """``place`` None: where the stream is now."""
         connection = self._connection
         request = dict(self._request, **expected)
         if place is None:
@@ -91,17 +91,17 @@ class Reader:
         return attached
 
     def _entered(self, attached: Dict[str, Any]) -> Place:
-        """Where a live start begins: the place of all ranks' batch that our first one is of."""
+        """Where a live start begins: the place of the global batch that has our first one."""
         position = attached["position"] - self.rank * self.batch_size
         if not 0 <= position < attached["samples"]:
             raise self._connection.broken("a start outside of the epoch")
         return Place(attached["epoch"], position)
 
     def _move(self, place: Place) -> None:
-        """Attach anew at another place, of what must be the same stream."""
+        """Attach to the same stream at another place."""
         if self._attached:
             self._connection.request("detach", "ok")
-            self._connection.forget()  # what the application holds stays as it is
+            self._connection.forget()  # batches that the application holds stay valid
         self._attached = False
         self._attach(place, **self._expected())
 
@@ -125,14 +125,14 @@ class Reader:
             else:
                 break
         if message.name == "goaway":
-            self._connection.unread(message)  # so that whoever asks again hears it again
-            raise Stopping(f"stokerd stops: {message.fields['text']}")
+            self._connection.unread(message)  # for the next call
+            raise Stopping(f"stokerd is stopping: {message.fields['text']}")
         self._patience.find()
         self._stalled = ""
         return message
 
     def _follow(self, fields: Dict[str, Any]) -> None:
-        """Batches from now on are in another ring; those that are held keep theirs mapped."""
+        """Later batches are in another ring; held batches keep theirs mapped."""
         if not fields["memory"].like(self._ring):
             raise self._connection.broken("a ring of other samples")
         self._ring = fields["memory"]
@@ -146,7 +146,7 @@ class Reader:
                 self._recover(error, self._at, deadline)
 
     def _only_batch(self, epoch: int, number: int) -> Batch:
-        """A copy, by way of a reader beside this one that leaves at once. Any thread."""
+        """A copy of one batch, read through a connection of its own. Any thread."""
         request = dict(self._request, epoch=epoch, epochs=1, inflight=1, prefetch=1, pace="free",
                        position=number * self.batch_size * self.world_size, **self._expected())
         request.pop("job", None)
@@ -176,11 +176,11 @@ class Reader:
             if name == "error":
                 raise from_message(fields)
             if name == "goaway":
-                raise Stopping(f"stokerd stops: {fields['text']}")
+                raise Stopping(f"stokerd is stopping: {fields['text']}")
             first = request["position"] + self.rank * self.batch_size
             if name != "batch" or not ring.has(fields["runs"], fields["count"]) or \
                     (fields["epoch"], fields["position"]) != (request["epoch"], first):
-                raise connection.broken(f"{name} where one batch should come")
+                raise connection.broken(f"{name} instead of a batch")
             copy = Copy(ring, fields["runs"])
             return Batch(copy, copy, fields)
 
@@ -190,33 +190,33 @@ class Reader:
         return math.inf if self.timeout is None else time.monotonic() + self.timeout
 
     def _recover(self, error: Error, place: Place, deadline: float) -> None:
-        """Wait for the daemon and attach at ``place``; raises ``error`` if that cannot be."""
+        """Wait for the daemon and attach at ``place``; raises ``error`` if that fails."""
         given_up = self._away is not None  # in an earlier call
         if self._away is not None:
             error = self._away
         elif self.reconnect and (self._connection.lost or isinstance(error, Stopping)):
-            # As text: who keeps the record would keep the frames, and the arrays in them.
-            _log.warning("%s; waiting up to %g s for another", str(error), self.reconnect)
+            # As text: a kept log record would keep the stack frames, and the arrays in them.
+            _log.warning("%s; waiting up to %g s for it to come back", str(error), self.reconnect)
             self._away = error
         else:
-            raise type(error)(f"{error}; state_dict() says where to go on") from error
-        if isinstance(error, Stopping):  # begins nothing new: what is held needs no lease
+            raise type(error)(f"{error}; state_dict() says where to resume") from error
+        if isinstance(error, Stopping):  # it fills no more slots: held batches need no lease
             self._connection.close()
         done = (self._patience.lose() or given_up) and self._reattach(place)
         while not done:
             if time.monotonic() >= deadline:
                 raise TimeoutError(f"no batch came within {self.timeout:g} s: {error}")
             if self._patience.over:
-                raise type(error)(f"{error}, and none served within {self.reconnect:g} s; "
-                                  "state_dict() says where to go on") from error
+                raise type(error)(f"{error}, and did not come back within {self.reconnect:g} s; "
+                                  "state_dict() says where to resume") from error
             self._patience.sleep(deadline)
             done = self._reattach(place)
         self._away = None
         self.reconnects += 1
-        _log.warning("stokerd is there again; going on at epoch %d, position %d", *place)
+        _log.warning("stokerd is back; resuming at epoch %d, position %d", *place)
 
     def _reattach(self, place: Place) -> bool:
-        """One try; False if another one is worth it."""
+        """One attempt; False if another one can succeed."""
         try:
             self._connection = self._connect()
         except _PASSING:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A ring's shared memory, mapped read-only, as numpy arrays (layout: proto/segment.h).
+"""The shared memory of a ring, mapped read-only, as numpy arrays (layout: proto/segment.h).
 
-The mapping lives as long as an array into it, whatever becomes of the connection or the daemon.
-Knows no message and no lease; nothing in it changes after the mapping is made.
+The mapping lives as long as any array that points into it, also after the connection or the daemon
+is gone. Knows no message and no lease. Immutable.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PAGE = 4096
 _FIELDS_MAX = 16
 _DIMS_MAX = 6
 FIELDS = ("image", "label", "index")  # every ring has them
-# numpy has no bfloat16: its bits come as uint16.
+# numpy has no bfloat16: its bits are given as uint16.
 _TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8"}
 _F_GET_SEALS, _F_SEAL_SHRINK = 1034, 2
 
@@ -42,7 +42,7 @@ class Field(NamedTuple):
 
 
 class _Slots:
-    """What numpy makes an array of: an address, and what must live as long as the array."""
+    """Makes numpy build an array at an address, and keep ``owners`` alive as long as the array."""
 
     __slots__ = ("__array_interface__", "owners")
 
@@ -52,9 +52,8 @@ class _Slots:
 
 
 class Ring:
-    """``fields`` by name: image, label, index, and what else the dataset has.
-    ``slots``: how many samples it holds. ``identity``: the hashes of dataset and pipeline, as the
-    header has them."""
+    """``fields`` by name: image, label, index, and further ones of the dataset. ``slots``: how many
+    samples it holds. ``identity``: the hashes of dataset and pipeline in its header."""
 
     def __init__(self, memory: mmap.mmap, number: int) -> None:
         self._bytes = np.frombuffer(memory, dtype=np.uint8)  # keeps `memory`
@@ -65,8 +64,8 @@ class Ring:
              writable: bool = False) -> np.ndarray[Any, Any]:
         """Slots [first, first + count) of a field, (count, *shape), not copied.
 
-        The array keeps ``owner`` alive. ``writable`` lies to numpy: writing there kills the
-        process.
+        The array keeps ``owner`` alive. ``writable`` marks it as writable, though it is not:
+        writing to it kills the process.
         """
         what = self.fields[field]
         return np.asarray(_Slots({
@@ -78,7 +77,7 @@ class Ring:
 
     def gather(self, field: str, runs: Sequence[Sequence[int]], owner: object, *,
                writable: bool = False) -> np.ndarray[Any, Any]:
-        """view() of one run; a copy of several, in one array."""
+        """view() if there is one run; else a copy of all runs in one array."""
         if len(runs) == 1:
             return self.view(field, runs[0][0], runs[0][1], owner, writable=writable)
         out: np.ndarray[Any, Any] = np.concatenate(
@@ -87,17 +86,17 @@ class Ring:
         return out
 
     def __reduce__(self) -> Any:
-        raise TypeError("a batch is a view of this process's shared memory and cannot be pickled: "
-                        "send its arrays, of which pickle makes copies")
+        raise TypeError("a batch is a view of shared memory and cannot be pickled: pickle its "
+                        "arrays, which are then copied")
 
     def like(self, other: Ring) -> bool:
-        """Are a sample's arrays the same here and there? Slots and offsets may differ."""
+        """Do both have the same dataset, pipeline and fields? Slots and offsets may differ."""
         return self.identity == other.identity and all(
             name in other.fields and self.fields[name][:3] == other.fields[name][:3]
             for name in self.fields)
 
     def has(self, runs: Sequence[Sequence[int]], count: int) -> bool:
-        """Are these runs inside of the ring, and of so many samples?"""
+        """Are these runs inside of the ring, and do they have ``count`` samples?"""
         return (sum(size for _, size in runs) == count and
                 all(first + size <= self.slots for first, size in runs))
 
@@ -112,14 +111,14 @@ def open_ring(fields: Dict[str, Any], fd: Optional[int], uid: int) -> Ring:
         return map_path(fields["path"], size, number, uid)
     if fd is not None:
         os.close(fd)
-    raise ProtocolError(f"a ring by {fields['transport']!r} that is not there")
+    raise ProtocolError(f"the ring announced with transport {fields['transport']!r} is missing")
 
 
 def map_fd(fd: int, size: int, number: int) -> Ring:
     """Map a sealed memfd of ``size`` bytes; closes ``fd``. Raises ProtocolError or OSError."""
     try:
         if not fcntl.fcntl(fd, _F_GET_SEALS) & _F_SEAL_SHRINK:
-            raise ProtocolError("the ring's descriptor is not sealed: it could shrink under us")
+            raise ProtocolError("the memory of the ring is not sealed: it could shrink")
         return _map(fd, size, number)
     finally:
         os.close(fd)
@@ -131,7 +130,7 @@ def map_path(path: str, size: int, number: int, uid: int) -> Ring:
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != uid:
-            raise ProtocolError(f"{path} is not a ring of the daemon's")
+            raise ProtocolError(f"{path} is not a ring of the daemon")
         return _map(fd, size, number)
     finally:
         os.close(fd)
@@ -140,7 +139,7 @@ def map_path(path: str, size: int, number: int, uid: int) -> Ring:
 def _map(fd: int, size: int, number: int) -> Ring:
     there = os.fstat(fd).st_size
     if there < size:
-        raise ProtocolError(f"the ring has {there} bytes and not the {size} announced")
+        raise ProtocolError(f"the ring has {there} bytes, not {size} as announced")
     return Ring(mmap.mmap(fd, size, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ), number)
 
 
@@ -148,17 +147,17 @@ def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field], bytes
     (magic, version, header_bytes, total, ring, slots, n_fields, dataset,
      pipeline) = _HEADER.unpack_from(memory)
     if magic != _MAGIC or version != _VERSION or header_bytes != _PAGE:
-        raise ProtocolError(f"the ring's header is not of version {_VERSION}")
+        raise ProtocolError(f"the header of the ring is not of version {_VERSION}")
     if total != len(memory) or ring != number:
-        raise ProtocolError("the ring's header is of another ring")
+        raise ProtocolError("the header is that of another ring")
     if not slots or n_fields > _FIELDS_MAX:
-        raise ProtocolError("the ring's header has impossible numbers")
+        raise ProtocolError("the header of the ring has invalid numbers")
     rows = [_FIELD.unpack_from(memory, _HEADER.size + i * _FIELD.size) for i in range(n_fields)]
     fields = {_text(row[0]): row[1:] for row in rows}
     for name in FIELDS:
         if name not in fields:
             raise ProtocolError(f"the ring has no field {name}")
-    # What is of a type that came after this client is as if it were not there.
+    # Fields of unknown types, from a newer daemon, are left out.
     parsed = {name: _parse_field(name, row, slots, total) for name, row in fields.items()
               if name in FIELDS or _text(row[0]) in _TYPES}
     return slots, parsed, dataset + pipeline
@@ -175,5 +174,5 @@ def _parse_field(label: str, row: Tuple[Any, ...], slots: int, total: int) -> Fi
     shape = tuple(sizes[:dims])
     item = np.dtype(_TYPES[kind]).itemsize
     if stride != prod(shape) * item or offset % item or offset + slots * stride > total:
-        raise ProtocolError(f"the ring's field {label!r} does not lie in it")
+        raise ProtocolError(f"the ring's field {label!r} is outside of it")
     return Field(kind, _TYPES[kind], shape, stride, offset)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Batches as pictures for people: Loader.show(). matplotlib is asked for when it is needed."""
+"""Loader.show(): batches as images to look at. matplotlib is imported when it is needed."""
 from __future__ import annotations
 
 import itertools
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-INCHES = 1.4  # of a picture's side
+INCHES = 1.4  # side of an image
 
 
 def show(loader: Loader, rows: int, cols: int, epoch: int) -> Any:
     if rows < 1 or cols < 1:
-        raise ValueError(f"a sheet has at least one row and one column, not {rows} x {cols}")
+        raise ValueError(f"rows and cols must be at least 1, not {rows} x {cols}")
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise ImportError("loader.show() draws with matplotlib, which is not there: install it, or "
-                          "write a sheet with `stokerctl preview`") from error
+        raise ImportError("loader.show() needs matplotlib: install it, or use `stokerctl preview`"
+                          ) from error
     images, labels = _samples(loader, rows * cols, epoch)
     transforms = loader._request["transforms"]
     tiles = pictures(images, loader.layout, loader.dtype, transforms)
@@ -57,9 +57,9 @@ def _samples(loader: Loader, count: int, epoch: int) -> Tuple[Array, Array]:
 
 def pictures(images: Array, layout: str, dtype: str,
              transforms: Sequence[Dict[str, Any]]) -> Array:
-    """(n, H, W, C) uint8. What Normalize did is undone; Keras' numbers may be no pixels' (but
-    standardised ones): then they are stretched between their least and their greatest, for each
-    picture. What RandomErasing put into other ones is cut to what can be shown."""
+    """(n, H, W, C) uint8. Normalize is undone. If ImageDataGenerator gives numbers that are not in
+    the range of pixels, each image is scaled from its least number to its greatest. Values that
+    RandomErasing writes are clipped."""
     if layout == "NCHW":
         images = images.transpose(0, 2, 3, 1)
     if dtype == "uint8":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The tables of the protocol that a reader needs: proto/tables.h in Python, data only.
+"""The part of proto/tables.h that a reader needs, in Python: data only.
 
-tests/python/test_tables.py compares this file with the header, line by line.
+tests/python/test_wire.py compares it with the header.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = 4096
 
 
 class Field(NamedTuple):
-    """One field of a message. ``default`` None: it must be there."""
+    """One field of a message. ``default`` None: it is required."""
 
     type: str  # uint, boolean, text (min and max are its bytes), runs, any
     default: Optional[int]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Frames and the codec: bytes to checked messages and back. Pure: no socket, no state, any thread.
 
-A text on the wire is bytes. Here it is a str whose bytes that are not UTF-8 are surrogate escapes,
-as in Python's own file names (os.fsencode() gives the bytes back).
+A text on the wire is bytes. Here it is a str; bytes that are not UTF-8 are surrogate escapes, as in
+Python's file names (os.fsencode() gives the bytes back).
 """
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LENGTH = struct.Struct(">I")
 
 
 class Received(NamedTuple):
-    """A message that came: every field of the table is there, absent ones at their default."""
+    """A received message with all fields of the table; absent ones have their default."""
 
     name: str
     fields: Dict[str, Any]
 
 
 class FrameReader:
-    """Finds frames in what a stream delivers in pieces; holds never more than came."""
+    """Finds frames in a stream that comes in pieces; holds no more than was received."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -37,16 +37,16 @@ class FrameReader:
 
     @property
     def partial(self) -> bool:
-        """Is a frame begun and not whole?"""
+        """Has a frame begun that is not whole yet?"""
         return len(self._data) > 0
 
     def next(self) -> Optional[bytes]:
-        """The next whole frame's map, or None. Raises ProtocolError on a length that cannot be."""
+        """The map of the next whole frame, or None. Raises ProtocolError for an invalid length."""
         if len(self._data) < HEAD:
             return None
         (size,) = _LENGTH.unpack_from(self._data)
         if not 0 < size <= _tables.FRAME_MAX:
-            raise ProtocolError(f"a frame of {size} bytes (1 to {_tables.FRAME_MAX} are possible)")
+            raise ProtocolError(f"a frame of {size} bytes; valid are 1 to {_tables.FRAME_MAX}")
         if len(self._data) < HEAD + size:
             return None
         frame = bytes(self._data[HEAD:HEAD + size])
@@ -55,9 +55,9 @@ class FrameReader:
 
 
 def encode(name: str, /, **values: Any) -> bytes:
-    """A whole frame; what has its default is left out.
+    """A whole frame, without the fields that have their default.
 
-    Raises TypeError or ValueError naming the field that is wrong.
+    Raises TypeError or ValueError that names the wrong field.
     """
     message = _tables.BY_NAME[name]
     out: Dict[str, Any] = {"type": message.number}
@@ -71,12 +71,12 @@ def encode(name: str, /, **values: Any) -> bytes:
         raise TypeError(f"{name} has no field {next(iter(values))!r}")
     payload = msgpack.packb(out, unicode_errors="surrogateescape")
     if len(payload) > _tables.FRAME_MAX:
-        raise ValueError(f"the request takes {len(payload)} bytes, at most {_tables.FRAME_MAX} fit")
+        raise ValueError(f"the request has {len(payload)} bytes, at most {_tables.FRAME_MAX} fit")
     return _LENGTH.pack(len(payload)) + bytes(payload)
 
 
 def check(key: str, field: _tables.Field, value: Any) -> None:
-    """Raise TypeError or ValueError, naming ``key``, unless the field can have this value."""
+    """Raise TypeError or ValueError, with ``key`` in the text, if the value is not allowed."""
     if field.type == "uint":
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"{key} must be an int, not {type(value).__name__}")
@@ -94,14 +94,14 @@ def check(key: str, field: _tables.Field, value: Any) -> None:
 
 
 def decode(payload: bytes) -> Received:
-    """Check and decode one frame's map. Raises ProtocolError, whatever the bytes are."""
+    """Check and decode the map of one frame. For wrong bytes it only raises ProtocolError."""
     try:
         value = msgpack.unpackb(payload, raw=False, unicode_errors="surrogateescape",
                                 object_pairs_hook=_no_key_twice, max_ext_len=0,
                                 max_array_len=_tables.NODES_MAX, max_map_len=_tables.NODES_MAX)
     except ProtocolError:
         raise
-    except Exception as error:  # msgpack raises many kinds, some of them plain Exception
+    except Exception as error:  # msgpack raises many types, also plain Exception
         raise ProtocolError(f"the bytes are not one msgpack map: {error!r}") from error
     if not isinstance(value, dict):
         raise ProtocolError(f"the frame holds a {type(value).__name__}, not a map")
@@ -165,7 +165,7 @@ def _check_theirs(name: str, key: str, field: _tables.Field, value: Any) -> Any:
     elif field.type == "runs":
         good = _is_runs(value, field.max)
     else:
-        good = True  # a tree: whoever reads it checks it
+        good = True  # a tree: its user checks it
     if not good:
         raise ProtocolError(f"{name}.{key} is of a wrong type or out of range")
     return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Leases, and the batch: what a reader is handed."""
+"""Leases, and the Batch that a loader gives."""
 from __future__ import annotations
 
 from types import TracebackType
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Lease:
-    """The right to read some slots; given back once, by release() or with the last reference."""
+    """The right to read some slots. Ends once, by release() or with the last reference."""
 
     __slots__ = ("_connection", "_number", "__weakref__")
 
@@ -24,7 +24,7 @@ class Lease:
 
     def release(self) -> None:
         try:
-            number = self._number.pop()  # of two threads one gets it
+            number = self._number.pop()  # only one of two threads gets it
         except IndexError:
             return
         self._connection.release(number)
@@ -36,12 +36,12 @@ class Lease:
     def __del__(self) -> None:
         try:
             self.release()
-        except Exception:  # at the interpreter's end modules are half gone; so is the process
+        except Exception:  # when the interpreter exits, modules may be gone
             pass
 
 
 class Copy:
-    """Arrays of their own in place of a ring and a lease: nobody waits for them."""
+    """Copied arrays instead of a ring and a lease: the daemon does not wait for them."""
 
     def __init__(self, ring: Ring, runs: List[Sequence[int]]) -> None:
         self._arrays = {name: np.array(ring.gather(name, runs, None)) for name in ring.fields}
@@ -57,17 +57,18 @@ class Copy:
 
 
 class Batch:
-    """A run of consecutive positions of an epoch.
+    """The samples of consecutive positions of an epoch.
 
-    ``images, labels = batch`` works, and ``batch["weight"]`` where the dataset has one. The arrays
-    are read-only views of shared memory: they are valid until release(), or, if that is never
-    called, as long as a reference to one of them or to the batch is there. Any thread.
+    ``images, labels = batch`` works, and so does ``batch["weight"]`` if the dataset has weights.
+    The arrays are read-only views of shared memory. They are valid until release(); if that is
+    never called, as long as there is a reference to the batch or to one of them. Any thread.
 
     Attributes:
-        epoch, position: of its first sample; the position is global, over all ranks.
-        count: samples in it.
-        padded: how many at its end repeat the epoch's start (``last_batch="pad"``).
-        substituted: how many stand in for bad samples.
+        epoch, position: of its first sample; the position counts over all ranks.
+        count: number of samples.
+        padded: number of samples at its end that repeat the start of the epoch
+            (``last_batch="pad"``).
+        substituted: number of samples that replace bad ones.
     """
 
     def __init__(self, ring: Union[Ring, Copy], lease: Union[Lease, Copy],
@@ -83,29 +84,29 @@ class Batch:
 
     @property
     def images(self) -> np.ndarray[Any, Any]:
-        """(count, C, H, W) or (count, H, W, C), of the loader's dtype; bfloat16 as uint16 bits."""
+        """(count, C, H, W) or (count, H, W, C) of the loader's dtype; bfloat16 as uint16 bits."""
         return self._field("image")
 
     @property
     def labels(self) -> np.ndarray[Any, Any]:
-        """(count,) or (count, n): int64 classes, or what the manifest holds."""
+        """(count,) or (count, n): int64 classes, or the labels of the manifest."""
         return self._field("label")
 
     @property
     def index(self) -> np.ndarray[Any, Any]:
-        """(count,) int64: each sample's index in the dataset."""
+        """(count,) int64: index of each sample in the dataset."""
         return self._field("index")
 
     def __getitem__(self, field: str) -> np.ndarray[Any, Any]:
-        """Any field by its name: image, label, index, and what else Loader.fields has of the
-        dataset: weight, mask, boxes, points, its targets. Raises KeyError."""
+        """Any field by its name: image, label, index, and the further ones of Loader.fields
+        (weight, mask, boxes, points, targets). Raises KeyError."""
         return self._field(field)
 
     def split(self, n: int) -> List[Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-        """``n`` pairs (images, labels), one after the other, for so many devices: views without a
-        copy, of sizes as numpy.array_split() has them (the first ones are larger by one)."""
+        """A list of ``n`` pairs (images, labels), for n devices: consecutive parts without a copy,
+        of the sizes of numpy.array_split() (the first ones may be larger by one)."""
         if n < 1:
-            raise ValueError(f"a batch is split into 1 or more parts, not {n}")
+            raise ValueError(f"n must be at least 1, not {n}")
         return list(zip(np.array_split(self.images, n), np.array_split(self.labels, n)))
 
     @property
@@ -113,7 +114,7 @@ class Batch:
         return self._lease.released
 
     def release(self) -> None:
-        """Give the slots back now. The arrays must not be read after that. May be called twice."""
+        """Release the slots now. The arrays must not be read after that. May be called twice."""
         self._lease.release()
         self._ring = None
 
@@ -123,8 +124,8 @@ class Batch:
         try:
             return self._ring.gather(name, self._runs, self._lease)
         except KeyError:
-            raise KeyError(f"there is no field {name!r}: Loader.fields has those that are there, "
-                           "and fields= chooses among them") from None
+            raise KeyError(f"no field {name!r}: see Loader.fields, and the option fields= of "
+                           "Node.loader()") from None
 
     def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
         return iter((self.images, self.labels))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A loader with the interface of chainer.iterators.MultiprocessIterator. Needs no chainer: an
-iterator is what it does.
+"""A loader with the interface of chainer.iterators.MultiprocessIterator. Does not need chainer.
 
     iterator = stoker.chainer.Iterator("/data/train", batch_size=64, transforms=[...])
     updater = chainer.training.updaters.StandardUpdater(iterator, optimizer)
@@ -16,7 +15,7 @@ from .node import Dataset, Node, connect
 
 __all__ = ["Iterator"]
 
-_TEXT = 32  # bytes of a hash; all texts of a state have as many when they are kept
+_TEXT = 32  # bytes of a hash; all texts of a state are padded to this
 
 Example = Tuple[np.ndarray[Any, Any], Any]
 
@@ -25,25 +24,25 @@ class Iterator:
     """Batches as lists of examples (image, label), as MultiprocessIterator gives them.
 
     Args:
-        dataset, batch_size and all of Node.loader()'s options but ``inflight`` and ``timeout``,
-            which are what follows.
+        dataset, batch_size and all options of Node.loader() except ``inflight`` and ``timeout``,
+            which are n_prefetch and dataset_timeout here.
         repeat: False: StopIteration at the end of the first epoch.
-        n_prefetch: batches that may be out beside the one in use, at least 1.
-        dataset_timeout: seconds until next() raises TimeoutError, which loses nothing.
+        n_prefetch: number of batches ready beside the one in use, at least 1.
+        dataset_timeout: seconds until next() raises TimeoutError; next() can then be called again.
         node: where to attach; None: stoker.connect().
 
-    What MultiprocessIterator has and this does not need: n_processes and shared_mem are the
-    daemon's (``stokerctl set workers``), order_sampler is ``sampler`` (stoker.samplers), or
-    ``order_seed`` for another order.
+    Arguments of MultiprocessIterator that are not needed: n_processes and shared_mem (the daemon
+    has workers and memory: ``stokerctl set workers``), order_sampler (use ``sampler``, see
+    stoker.samplers, or ``order_seed``).
 
-    One thing differs: an epoch's last batch is short where chainer would fill it up from the next
-    epoch, so every epoch has each sample once; last_batch="drop" or "pad" as for any loader.
+    One difference: the last batch of an epoch may be short, where chainer fills it up from the next
+    epoch. So each epoch has each sample once. ``last_batch`` "drop" and "pad" work as well.
 
-    The images are read-only views of shared memory that hold their batch, all together, for as long
-    as one of them is held; chainer.dataset.concat_examples() copies them.
+    The images are read-only views of shared memory. Any of them keeps its whole batch;
+    chainer.dataset.concat_examples() copies them.
 
     Attributes: epoch, is_new_epoch, epoch_detail, previous_epoch_detail (None at first),
-    batch_size, repeat; `loader` is what it reads.
+    batch_size, repeat, loader.
     """
 
     def __init__(self, dataset: Dataset, batch_size: int, repeat: bool = True,
@@ -59,7 +58,7 @@ class Iterator:
         self.reset()
 
     def reset(self) -> None:
-        """Begin again with the first epoch, also behind the end of one that does not repeat."""
+        """Begin again with the first epoch, also at the end of an iterator that does not repeat."""
         self.loader.set_epoch(0)
         self._batches: Any = None
         self.is_new_epoch = False
@@ -67,12 +66,12 @@ class Iterator:
 
     @property
     def epoch(self) -> int:
-        """Epochs that are complete."""
+        """Number of complete epochs."""
         return int(self.loader.epoch)
 
     @property
     def epoch_detail(self) -> float:
-        """The same with the part of the epoch that was given out."""
+        """Number of epochs, with the fraction of the current one."""
         return float(self.loader.epoch + self.loader.position / self.loader.samples)
 
     def __iter__(self) -> Iterator:
@@ -99,12 +98,12 @@ class Iterator:
         return next(self._batches)
 
     def finalize(self) -> None:
-        """Leave the daemon."""
+        """Close the loader."""
         self.loader.close()
 
     def serialize(self, serializer: Any) -> None:
-        """Write the place with a chainer serializer, or go on where one was written: TokenError if
-        that was another dataset, pipeline or order."""
+        """Write the place with a chainer serializer, or resume at one that was read. TokenError if
+        it is for another dataset, pipeline or order."""
         ours = self.loader.state_dict()
         read = {key: _decode(serializer(key, _encode(value)), value)
                 for key, value in ours.items()}
@@ -124,7 +123,8 @@ class Iterator:
 
 
 def _encode(value: Any) -> Any:
-    """As all of chainer's serializers keep it: texts as bytes, a range (or none) as two numbers."""
+    """In types that all serializers of chainer know: a text as bytes, a range (or None) as two
+    numbers."""
     if isinstance(value, str):
         return np.frombuffer(value.encode().ljust(_TEXT), np.uint8).copy()
     if value is None or isinstance(value, list):
@@ -141,4 +141,4 @@ def _decode(value: Any, ours: Any) -> Any:
     try:
         return bytes(np.asarray(value, np.uint8)).decode("ascii").rstrip()
     except UnicodeDecodeError:
-        raise TokenError.local("the state is none of stoker's") from None
+        raise TokenError.local("the state was not made by stoker") from None

@@ -21,18 +21,18 @@ __all__ = ["epoch"]
 
 def epoch(dataset: Dataset, batch_size: int, *, epoch: int = 0, socket: Optional[str] = None,
           **options: Any) -> Tuple[Any, Any]:
-    """(images, labels) of one whole epoch, in its order; each chunk is a batch. bfloat16 comes as
-    uint16 bits.
+    """(images, labels) of one whole epoch, in its order; each chunk is a batch. bfloat16 is given
+    as uint16 bits.
 
-    Nothing is made before it is computed, and each chunk by itself: whichever process computes it
-    asks the daemon of its own node, and gets the same bytes there as anywhere. ``options`` are
-    those of Node.loader() but for ``rank`` and ``world_size``; ``socket`` as of stoker.connect().
-    Raises what making a loader raises; a SampleError comes where its chunk is computed.
+    A chunk is made when it is computed: the process that computes it asks the daemon of its own
+    machine, and gets the same bytes on each machine. ``options`` are those of Node.loader() except
+    ``rank`` and ``world_size``; ``socket`` is as for stoker.connect(). Raises what Node.loader()
+    raises; a SampleError is raised where its chunk is computed.
     """
     if "rank" in options or "world_size" in options:
-        raise ValueError("an epoch in dask is whole: leave rank and world_size out, and slice the "
-                         "arrays")
-    # Whatever launched the process that computes; and nothing is made beside what is asked for.
+        raise ValueError("an epoch in dask has no ranks: leave out rank and world_size, and slice "
+                         "the arrays")
+    # Not the rank of the process that computes a chunk; and no batch more than the one asked for.
     options.update(rank=0, world_size=1, inflight=1, prefetch=1)
     with connect(socket) as node, node.loader(dataset, batch_size=batch_size, **options) as loader:
         samples, batches, fields = loader.samples, len(loader), loader.fields

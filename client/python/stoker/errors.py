@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What can go wrong, as exceptions. All are stoker.Error.
+"""The exceptions of stoker; stoker.Error is the base of all.
 
-A time-out is Python's own TimeoutError and loses nothing: the call can be made again.
+A time-out is Python's TimeoutError; nothing is lost, and the call can be made again.
 """
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from typing import Any, Dict, Mapping, Type
 
 
 def short(value: object) -> str:
-    """A value as it stands in a message: on one line, and not all of a long one."""
+    """A value for a message: on one line, and cut if it is long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else text[:77] + "..."
 
 
 class Error(Exception):
-    """Anything that stoker raises by itself."""
+    """Base of all exceptions of stoker."""
 
 
 class DaemonUnavailable(Error):
-    """No daemon answers at the socket, or it is somebody else's."""
+    """No daemon answers at the socket, or it is not trusted."""
 
 
 class ProtocolError(Error):
-    """The other end does not speak the protocol. The connection is closed."""
+    """The daemon violated the protocol. The connection is closed."""
 
 
 class Disconnected(Error):
-    """The daemon closed the connection; a state_dict() taken now resumes exactly."""
+    """The daemon closed the connection. A state_dict() taken now resumes exactly here."""
 
 
 class Stopping(Error):
-    """The daemon is about to stop; a state_dict() taken now resumes exactly."""
+    """The daemon is stopping. A state_dict() taken now resumes exactly here."""
 
 
 class ForkError(Error):
-    """A loader was used in a process forked after it was made."""
+    """A loader was used in a process that was forked after it was made."""
 
 
 class RequestError(Error):
     """The daemon refused a request.
 
-    Attributes: ``code`` and ``name`` of the protocol's error table.
+    Attributes: ``code`` and ``name``, from the error table of the protocol.
     """
 
     def __init__(self, code: int, name: str, text: str) -> None:
@@ -58,7 +58,7 @@ class VersionError(RequestError):
 
 
 class TooManyConnections(RequestError):
-    """The daemon serves as many connections as it may."""
+    """The daemon has reached its limit of connections."""
 
 
 class DatasetError(RequestError):
@@ -66,7 +66,7 @@ class DatasetError(RequestError):
 
 
 class PipelineError(RequestError):
-    """A transform or a parameter of one is wrong."""
+    """A transform or one of its parameters is wrong."""
 
 
 class ArgumentError(RequestError):
@@ -74,38 +74,38 @@ class ArgumentError(RequestError):
 
 
 class MemoryBudgetError(RequestError):
-    """The ring does not fit into the daemon's budget or the machine."""
+    """The ring does not fit into the daemon's ring-memory or the machine."""
 
 
 class TransportError(RequestError):
-    """No way to hand over the shared memory that both ends can use."""
+    """There is no transport for the shared memory that both sides can use."""
 
 
 class TokenError(RequestError):
-    """A state belongs to another dataset, pipeline or order; the text names the field."""
+    """A state is for another dataset, pipeline or order; the text names the field."""
 
     CODE = 25
 
     @classmethod
     def local(cls, text: str) -> TokenError:
-        """One that this client found without asking the daemon."""
+        """One that the client found itself."""
         return cls(cls.CODE, "token", text)
 
 
 class NotPermitted(RequestError):
-    """The daemon does not let this user do that."""
+    """The daemon does not allow this to the user."""
 
 
 class LimitError(RequestError):
-    """This user has as many readers, or as much memory of rings, as the daemon lets it have."""
+    """This user has reached the daemon's limit of readers or of ring memory."""
 
 
 class SampleError(Error):
-    """A sample could not be read or decoded; its batch is left out, the next one follows: by next()
-    of the same iterator. With ``bad_samples="substitute"`` a neighbour is in its place instead.
+    """A sample could not be read or decoded. Its batch is skipped; next() of the same iterator
+    gives the next one. With ``bad_samples="substitute"`` a neighbour replaces the sample instead.
 
     Attributes: ``epoch`` and ``position`` (global) of the sample, ``sample`` (its index in the
-    dataset), ``path``, ``code`` and ``name`` of the protocol's error table.
+    dataset), ``path``, and ``code`` and ``name`` from the error table of the protocol.
     """
 
     _FIELDS = ("text", "epoch", "position", "sample", "path", "code", "name")

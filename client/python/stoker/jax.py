@@ -19,15 +19,15 @@ __all__ = ["arrays"]
 
 
 def arrays(loader: Loader, device: Any = None) -> Iterator[Tuple[jax.Array, jax.Array]]:
-    """The rest of an epoch, as iterating over the loader: (images, labels) on ``device`` (None:
-    JAX's default one), copied once, so they stay as they are for as long as you like; a batch is
-    given back to the daemon as soon as it is copied. bfloat16 comes as such. Labels are int32
-    unless jax_enable_x64 is set, as all of JAX's whole numbers. What iterating raises ends it.
+    """Iterates over the rest of an epoch of the loader: (images, labels) on ``device`` (None: the
+    default device of JAX). Each batch is copied once and then released, so the arrays stay valid.
+    bfloat16 stays bfloat16. Labels are int32 unless jax_enable_x64 is set, as all integers in JAX.
+    Raises what iterating over a loader raises, and then ends.
     """
     for batch in loader.batches():
         with batch:
-            # jax.device_put() may take a NumPy array's memory as it is, and this one's is the
-            # ring's: only an array of its own is safe.
+            # jax.device_put() may use the memory of a NumPy array without a copy, and this memory
+            # belongs to the ring: copy first.
             pair = tuple(jax.device_put(jnp.array(array, copy=True), device)
                          for array in (_images(batch.images, loader.dtype), batch.labels))
             jax.block_until_ready(pair)

@@ -29,38 +29,38 @@ __all__ = ["Dataset", "Flow", "ImageDataGenerator"]
 
 
 class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
-    """An epoch of a loader at a time: (images, labels), or (images, labels, weights) where the
-    dataset has the field "weight", as NumPy arrays of its own.
+    """The epochs of a loader: (images, labels), or (images, labels, weights) if the dataset has the
+    field "weight", as copied NumPy arrays.
 
-    Images are channels last in most Keras models: take layout="NHWC" for the loader. Raises
-    ValueError for a loader of bfloat16, which NumPy does not have.
+    Most Keras models have channels last: give the loader layout="NHWC". Raises ValueError for a
+    loader of bfloat16, which NumPy does not have.
 
-    The daemon has shuffled already, and its order is what a resumed run repeats: whatever index
-    Keras asks for, what comes is the epoch's next batch. So give fit() steps_per_epoch only if
-    epochs are to be cut short, and leave workers at 1: the daemon's are those that work.
+    The daemon has already shuffled the samples, and a resumed run must repeat its order. So each
+    index that Keras asks for gives the next batch of the epoch. Give fit() steps_per_epoch only to
+    make epochs shorter, and leave workers at 1: the daemon has the workers.
 
-    state_dict() and load_state_dict() of the loader say and set where to go on. Keras counts whole
-    epochs: one that is entered in its middle is filled up with the next one's first batches, and
-    the rest of that is skipped. To skip nothing, first run a fit(epochs=1, steps_per_epoch=n) of
-    the n batches that are left.
+    To resume, use state_dict() and load_state_dict() of the loader. Keras counts whole epochs: an
+    epoch that starts in the middle is filled up with the first batches of the next one, and the
+    rest of that one is skipped. To skip nothing, first run fit(epochs=1, steps_per_epoch=n) for the
+    n batches that are left.
     """
 
     def __init__(self, loader: Loader) -> None:
         super().__init__(workers=1, use_multiprocessing=False)
         if loader.dtype == "bfloat16":
-            raise ValueError("keras takes no bfloat16 from NumPy: take dtype float16 or float32")
+            raise ValueError("keras cannot take bfloat16 from NumPy: use dtype float16 or float32")
         self.loader = loader
         self._batches: Optional[Iteration[Batch]] = None
-        self._start: Dict[str, Any] = {}  # where they began
-        self._taken = 0  # so many of them
+        self._start: Dict[str, Any] = {}  # where this iteration began
+        self._taken = 0  # batches taken since
         self._begun = self._ever = False  # is Keras in an epoch, was it in one?
 
     def __len__(self) -> int:
         return len(self.loader)
 
     def _next(self) -> Batch:
-        """The epoch's next batch, or the next epoch's first: an epoch that was entered in its
-        middle has fewer than Keras asks for."""
+        """The next batch of the epoch, or the first of the next epoch: an epoch that was started in
+        the middle has fewer batches than Keras asks for."""
         if self._batches is None:
             self._batches = self.loader.batches()
             self._start, self._taken = self.loader.state_dict(), 0
@@ -80,9 +80,9 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
         self._begun = True
 
     def on_epoch_end(self) -> None:
-        """The next batch is the first of the loader's next epoch. What Keras took to learn the
-        shapes comes again: up to two batches, with TensorFlow before each fit(), with the others
-        as if in an epoch, before the first."""
+        """The next batch is the first of the next epoch. Keras takes up to two batches to learn the
+        shapes (with TensorFlow before each fit(), with other backends before the first epoch);
+        these come again."""
         looked = self._taken <= 2 and not (self._begun and self._ever)
         if self._batches is not None and looked and self._taken < len(self):
             self.loader.load_state_dict(self._start)
@@ -92,10 +92,10 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
 
 
 class Flow(Dataset):
-    """What ImageDataGenerator.flow() and flow_from_directory() give: goes into model.fit(),
-    evaluate() and predict(), and ``next(flow)`` is a batch.
+    """The result of ImageDataGenerator.flow() and flow_from_directory(): for model.fit(),
+    evaluate() and predict(). ``next(flow)`` gives a batch.
 
-    Attributes, as Keras' iterators have them: samples (of an epoch), batch_size, image_shape; of a
+    Attributes, as of Keras' iterators: samples (of an epoch), batch_size, image_shape; for a
     directory also class_indices (name -> label) and num_classes.
     """
 
@@ -130,33 +130,33 @@ class Flow(Dataset):
             return self._answers(images, batch)
 
     def __next__(self) -> Any:
-        """A batch; after an epoch's last one comes the first of the next, as Keras has it."""
+        """The next batch; after the last one of an epoch the first of the next, as in Keras."""
         return self[0]
 
     def reset(self) -> None:
-        """Begin the epoch anew."""
+        """Begin the epoch again."""
         self.loader.set_epoch(self.loader.epoch)
         self._batches = None
 
 
 class ImageDataGenerator:
-    """Keras' own, by its arguments; the daemon does the work.
+    """ImageDataGenerator of Keras; the daemon does the work.
 
-    The arguments are those of keras.preprocessing.image.ImageDataGenerator and mean the same, the
-    parameters drawn among them, but draws are stoker's: the same seed gives the same epoch with any
-    number of workers, on any machine. ``preprocessing_function`` runs here, in the training
-    process, on one image after the other, and so excludes what comes behind it in Keras (rescale,
-    and all that centres, normalises or whitens).
+    The arguments are those of keras.preprocessing.image.ImageDataGenerator and mean the same. Only
+    the random numbers differ: here the same seed gives the same epoch with any number of workers,
+    on any machine. ``preprocessing_function`` runs in the training process, on one image after the
+    other, after everything that the daemon does. So it cannot be combined with arguments that Keras
+    applies after it (rescale, and those that centre, normalise or whiten).
 
-    What fit() is needed for, it works out of the array that it is given, as Keras does; what
-    whitens pictures the daemon does (up to 32 x 32; it takes a minute or two). Arguments of
-    model.fit() such as workers and max_queue_size are for Keras' own loaders: the daemon has
-    workers of its own. For flow_from_dataframe() there are manifests and Node.loader(), for
-    ``save_to_dir`` there is ``stokerctl preview``.
+    fit() computes what it needs from the given array, as Keras does; for ZCA whitening the daemon
+    does (images up to 32 x 32; it takes a minute or two). Arguments of model.fit() such as workers
+    and max_queue_size are not needed: the daemon has its own workers. Instead of
+    flow_from_dataframe() use a manifest and Node.loader(), instead of ``save_to_dir``
+    ``stokerctl preview``.
 
-    dtype: of images and of labels by class_mode, float32 or float16; None: Keras' floatx.
-    socket: where the daemon is, as for stoker.connect().
-    Raises ValueError for what is not offered, and says what to do instead.
+    dtype: of images, and of labels by class_mode: float32 or float16; None: Keras' floatx.
+    socket: of the daemon, as for stoker.connect().
+    Raises ValueError for what is not supported, and says what to do instead.
     """
 
     def __init__(self, featurewise_center: bool = False, samplewise_center: bool = False,
@@ -174,21 +174,21 @@ class ImageDataGenerator:
                  socket: Optional[str] = None) -> None:
         data_format = data_format or keras.config.image_data_format()
         if data_format not in ("channels_last", "channels_first"):
-            raise ValueError("data_format is 'channels_last' or 'channels_first', not "
+            raise ValueError("data_format must be 'channels_last' or 'channels_first', not "
                              f"{data_format!r}")
         if not 0 <= validation_split < 1:
-            raise ValueError(f"validation_split is between 0 and 1, not {validation_split}")
+            raise ValueError(f"validation_split must be between 0 and 1, not {validation_split}")
         dtype = dtype or keras.config.floatx()
         if dtype not in ("float32", "float16"):
-            raise ValueError(f"dtype is 'float32' or 'float16', not {dtype!r}: what these images "
-                             "are made in, for models to cast")
+            raise ValueError(f"dtype must be 'float32' or 'float16', not {dtype!r}: cast in the "
+                             "model")
         if interpolation_order != 1:
-            raise ValueError("interpolation_order is 1 (linear) here, not "
+            raise ValueError("interpolation_order must be 1 (linear), not "
                              f"{interpolation_order!r}: leave it out")
         if preprocessing_function and (rescale or featurewise_center or samplewise_center
                                        or featurewise_std_normalization or zca_whitening
                                        or samplewise_std_normalization):
-            raise ValueError("preprocessing_function runs in this process, behind all that the "
+            raise ValueError("preprocessing_function runs in this process, after all that the "
                              "daemon does: let it rescale and normalise, too")
         self.data_format = data_format
         self.preprocessing_function = preprocessing_function
@@ -213,12 +213,12 @@ class ImageDataGenerator:
 
     def fit(self, x: Any, augment: bool = False, rounds: int = 1,
             seed: Optional[int] = None) -> None:
-        """What featurewise_center, featurewise_std_normalization and zca_whitening need, of sample
-        data ``x``: as flow() takes it, for whitening bytes; after ``rescale``. A generator serves
-        the flows that are made of it from then on, those of other pictures, too. ``rounds`` and
-        ``seed`` are there for Keras' sake: they are of ``augment``, which is not offered."""
+        """Compute what featurewise_center, featurewise_std_normalization and zca_whitening need,
+        from sample data ``x`` after ``rescale``: an array as for flow(), of bytes for whitening. It
+        applies to all flows that are made afterwards, also of other images. ``augment`` is not
+        supported; ``rounds`` and ``seed`` belong to it and are ignored."""
         if augment:
-            raise ValueError("fit() is of the pictures as they are: augment=False")
+            raise ValueError("fit() cannot augment: give augment=False")
         if self._transform["zca_whitening"]:
             with _Array(x, self.data_format) as array, connect(self._socket) as node:
                 done = node.fit(array.path, name="keras", zca=True, rescale=self.rescale,
@@ -227,7 +227,7 @@ class ImageDataGenerator:
             return
         values = np.asarray(x, dtype=np.float64) * (self.rescale or 1)
         if values.ndim != 4:
-            raise ValueError(f"fit() takes an array of rank 4, not of shape {values.shape}")
+            raise ValueError(f"fit() needs an array of rank 4, not of shape {values.shape}")
         axes = (0, 1, 2) if self.data_format == "channels_last" else (0, 2, 3)
         if self._transform["featurewise_center"] or \
                 self._transform["featurewise_std_normalization"]:
@@ -240,24 +240,24 @@ class ImageDataGenerator:
     def flow(self, x: Any, y: Any = None, batch_size: int = 32, shuffle: bool = True,
              sample_weight: Any = None, seed: Optional[int] = None, *,
              subset: Optional[str] = None, ignore_class_split: bool = False) -> Flow:
-        """Batches of an array: (N, H, W, 3) or (N, H, W, 1), by channels first (N, C, H, W), of
+        """Batches of an array: (N, H, W, 3) or (N, H, W, 1), or (N, C, H, W) for channels first, of
         bytes or of floats that are whole numbers from 0 to 255.
 
-        The array is written to a file (in $TMPDIR, where the daemon must be able to read it), once;
-        it goes with the flow. Gives images, (images, y) or (images, y, sample_weight), those at the
-        places of the images. subset: training or validation, of ``validation_split``: the first
-        part of the array is for validation, and both must have the same labels, unless
-        ``ignore_class_split`` says that this does not matter.
+        The array is written once to a file in $TMPDIR, where the daemon must be able to read it;
+        the file is removed with the flow. A batch is images, (images, y) or (images, y,
+        sample_weight), with the entries of y and sample_weight that belong to the images. subset:
+        training or validation, split by ``validation_split``: the first part of the array is for
+        validation. Both parts must have the same labels, unless ``ignore_class_split``.
         """
         for name, other in (("y", y), ("sample_weight", sample_weight)):
             if other is not None and len(other) != len(x):
-                raise ValueError(f"{name} has {len(other)} entries, and x {len(x)}")
+                raise ValueError(f"{name} has {len(other)} entries, but x has {len(x)}")
         parts = [None if part is None else np.asarray(part) for part in (y, sample_weight)]
         split = int(len(x) * self._validation_split)
         if _subset(subset) and y is not None and not ignore_class_split and \
                 not np.array_equal(np.unique(y[:split]), np.unique(y[split:])):
             raise ValueError("training and validation would not have the same labels: shuffle the "
-                             "arrays, if they are sorted by label; or say ignore_class_split=True")
+                             "arrays if they are sorted by label, or give ignore_class_split=True")
         ranges = {None: None, "validation": (0, split), "training": (split, None)}
         array = _Array(x, self.data_format)
         try:
@@ -274,16 +274,16 @@ class ImageDataGenerator:
                             class_mode: Optional[str] = "categorical", batch_size: int = 32,
                             shuffle: bool = True, seed: Optional[int] = None, *,
                             subset: Optional[str] = None, interpolation: str = "nearest") -> Flow:
-        """Batches of a folder with a folder for each class; target_size is (height, width).
+        """Batches of a folder with one subfolder per class; target_size is (height, width).
 
         class_mode: categorical (one-hot), binary or sparse (numbers), input (the images again) or
         None (images only).
         """
         if color_mode != "rgb":
-            raise ValueError(f"color_mode is 'rgb', not {color_mode!r}: put Grayscale in a list of "
-                             "transforms of node.loader() for gray pictures")
+            raise ValueError(f"color_mode must be 'rgb', not {color_mode!r}: for gray images use "
+                             "node.loader() with the transform Grayscale")
         if class_mode not in _MODES:
-            raise ValueError(f"class_mode is one of {', '.join(map(str, _MODES))}, not "
+            raise ValueError(f"class_mode must be one of {', '.join(map(str, _MODES))}, not "
                              f"{class_mode!r}")
         resize = {"name": "Resize", "size": list(target_size), "interpolation": interpolation}
         options: Dict[str, Any] = {"one_hot": class_mode == "categorical"}
@@ -295,8 +295,8 @@ class ImageDataGenerator:
         there = flow.loader.classes
         if classes is not None and list(classes) != there:
             flow.loader.close()
-            raise ValueError(f"classes are the folders, in the order of their names: {there}; use "
-                             "a manifest for others")
+            raise ValueError(f"classes are the folders in the order of their names, {there}: for "
+                             "other classes use a manifest")
         return flow
 
     def _flow(self, dataset: Any, before: List[Dict[str, Any]], batch_size: int, shuffle: bool,
@@ -312,7 +312,7 @@ class ImageDataGenerator:
 
 
 class _Array:
-    """Pictures of an array as a file, for the daemon to hold; until remove() or a ``with`` ends."""
+    """The images of an array as a file, for the daemon; until remove() or the end of ``with``."""
 
     def __init__(self, x: Any, data_format: str) -> None:
         values = _bytes(x)
@@ -342,7 +342,7 @@ class _Array:
 
 def _subset(subset: Optional[str]) -> Optional[str]:
     if subset not in (None, "training", "validation"):
-        raise ValueError(f"subset is 'training', 'validation' or None, not {subset!r}")
+        raise ValueError(f"subset must be 'training', 'validation' or None, not {subset!r}")
     return subset
 
 
@@ -352,8 +352,8 @@ def _bytes(x: Any) -> Any:
         return values
     whole = values.astype(np.uint8)
     if not np.array_equal(whole, values):
-        raise ValueError("pictures are bytes, or whole numbers from 0 to 255: multiply what was "
-                         "divided by 255, and give rescale=1/255 instead")
+        raise ValueError("images must be bytes, or whole numbers from 0 to 255: if you divided by "
+                         "255, do not, and give rescale=1/255 instead")
     return whole
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The loader: an attached reader of one stream, as an iterable of batches.
 
-One thread at a time uses a loader. Arrays and batches may be read and dropped in any thread.
+Only one thread at a time may use a loader. Arrays and batches may be used in any thread.
 """
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Arrays = Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
-# Where held batches keep others from coming: collect those in reference cycles, then tell.
+# When held batches block the next one: free those in reference cycles, then warn.
 HELD_COLLECT_S = 0.1
 HELD_WARNING_S = 5.0
 
 
 class _Alone:
-    """One thread at a time is inside. Its owner is known by number and no lock is held, so a thread
-    that an exception took out of here at any moment can come back."""
+    """Only one thread at a time is inside. The owner is kept as a number, not as a lock, so a
+    thread that an exception interrupted here at any moment can enter again."""
 
     def __init__(self) -> None:
         self._inside = 0
 
     def __enter__(self) -> None:
         if self._inside not in (0, threading.get_ident()):
-            raise RuntimeError("another thread is using this loader, and one at a time can: make a "
-                               "loader for each, or take batches in one thread and hand them on")
+            raise RuntimeError("another thread is using this loader, and only one at a time can: "
+                               "make a loader for each thread, or take batches in one thread")
         self._inside = threading.get_ident()
 
     def __exit__(self, *_: object) -> None:
@@ -53,7 +53,7 @@ class _Alone:
 
 
 class Iteration(Generic[Item]):
-    """One pass over the rest of an epoch. Ends when another one of the same loader begins."""
+    """One pass over the rest of an epoch. Ends when another pass of the same loader begins."""
 
     def __init__(self, loader: Loader, make: Callable[[Received], Item]) -> None:
         self._loader = loader
@@ -73,43 +73,44 @@ class Iteration(Generic[Item]):
 
 
 class Loader(Reader):
-    """Made by Node.loader(). ``for images, labels in loader`` yields the rest of an epoch.
+    """Made by Node.loader(). ``for images, labels in loader`` gives the rest of an epoch.
 
-    Each ``for`` is the next epoch; after a ``break`` in mid-epoch the next one begins the epoch
-    after it, unless set_epoch() or load_state_dict() said otherwise.
+    Each ``for`` is the next epoch, also after a ``break`` in the middle of one, unless set_epoch()
+    or load_state_dict() was called.
 
-    images: (n, C, H, W) or (n, H, W, C) of ``dtype``, and (n, views, ...) with views; labels: (n,)
-    int64, or what a manifest holds. Both are read-only views of shared memory, without a copy, and
-    stay valid as long as there is a reference to them. The daemon waits for them: at most
-    ``inflight`` batches are out at a time, of which a ``for`` loop holds one while it asks for the
-    next.
+    images: (n, C, H, W) or (n, H, W, C) of ``dtype``; (n, views, ...) with views. labels: (n,)
+    int64, or the labels of the manifest. Both are read-only views of shared memory, not copies, and
+    stay valid as long as there is a reference to them. The daemon waits for them: it announces at
+    most ``inflight`` batches before one is released. A ``for`` loop holds one batch while it asks
+    for the next.
 
-    If the daemon dies or is started anew the loader waits for it, up to ``reconnect`` seconds, and
-    goes on behind the last batch it gave: the same batches, after a pause. What is held stays
-    readable. The logger "stoker" says so, and ``reconnects`` counts it. It also names the file if
-    a batch waits for a read that hangs, as on a dead mount.
+    If the daemon dies or is restarted, the loader waits for it, up to ``reconnect`` seconds, and
+    continues after the last batch that it gave: the same batches come, after a pause. Arrays that
+    are held stay readable. The logger "stoker" reports this, and ``reconnects`` counts it. The
+    logger also names the file if a batch waits for a read that hangs, as on a dead mount.
 
     Attributes:
-        samples: of an epoch, over all ranks, echoes counted.
-        dtype, layout: of the images; bfloat16 comes as uint16 bits, as numpy has no such type.
+        samples: in an epoch, over all ranks, echoes included.
+        dtype, layout: of the images; bfloat16 is given as uint16 bits, because numpy has no such
+            type.
         dataset_fingerprint, pipeline_hash: hexadecimal; sampling_hash: of sampler, echo and views,
             "" if there are none.
         rank, world_size, batch_size, inflight, epochs, timeout, reconnect: as given.
-        reconnects: how often the daemon was lost and found again.
+        reconnects: how often it has attached again after the daemon was lost.
 
-    Raises, from iterating: SampleError (the next ``next()`` goes on behind that batch), Stopping,
-    Disconnected, ProtocolError, TimeoutError (loses nothing), ForkError, RequestError.
+    Iterating raises SampleError (``next()`` then gives the batch after it), Stopping, Disconnected,
+    ProtocolError, TimeoutError (nothing is lost), ForkError or RequestError.
     """
 
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
                  epochs: Optional[int], timeout: Optional[float],
                  reconnect: Optional[float] = None, live: bool = False) -> None:
         self._alone = _Alone()
-        self._iteration = 0  # the number of the one that may go on
-        self._taken = False  # did the application get anything in it?
+        self._iteration = 0  # number of the current one
+        self._taken = False  # has the application got a batch from it?
         self._classes: Optional[List[str]] = None
-        self._said: Optional[Place] = None  # by set_epoch or load_state_dict: where to begin
-        self._said_last = False  # ... and nothing went to the application since
+        self._said: Optional[Place] = None  # where to begin: set_epoch, load_state_dict
+        self._said_last = False  # ... and no batch was given since then
         self._closed = False
         self._got_batches = self._got_samples = 0
         self._waited_s = 0.0
@@ -119,61 +120,63 @@ class Loader(Reader):
                          live=live)
 
     def __len__(self) -> int:
-        """Batches of a whole epoch for this rank."""
+        """Number of batches in a whole epoch for this rank."""
         return self._batches
 
     def __iter__(self) -> Iteration[Arrays]:
         return Iteration(self, self._arrays)
 
     def batches(self) -> Iteration[Batch]:
-        """The same as iterating, but Batch objects, which know more and can be released early."""
+        """As iterating, but gives Batch objects, which know more and can be released early."""
         return Iteration(self, self._batch)
 
     def batch(self, epoch: int, k: int) -> Batch:
-        """Batch ``k`` of this rank in an epoch, from 0 on, as iterating over the epoch gives it;
-        negative ones count from its end. Any batch, at any time; the loop is not disturbed.
+        """Batch ``k`` of this rank in an epoch, as iterating over the epoch gives it; negative
+        numbers count from the end. Any batch can be had at any time; a running loop is not
+        disturbed.
 
-        The arrays are copies, and nobody waits for them. It takes a connection of its own, for a
-        moment. Any thread. Raises IndexError, and what making a loader and iterating raise.
+        The arrays are copies, and the daemon does not wait for them. It uses a connection of its
+        own for a moment. Any thread. Raises IndexError, and what Node.loader() and iterating raise.
         """
         self._check()
         epoch, k = _epoch(epoch), operator.index(k)
         number = k + len(self) if k < 0 else k
         if not 0 <= number < len(self):
-            raise IndexError(f"there is no batch {k}: an epoch has {len(self)} for this rank")
+            raise IndexError(f"no batch {k}: an epoch has {len(self)} batches for this rank")
         return self._only_batch(epoch, number)
 
     def show(self, rows: int = 4, cols: int = 8, epoch: Optional[int] = None) -> Any:
-        """A figure of matplotlib with this rank's first samples of an epoch (that of the next
-        batch), with their classes above; what Normalize did is undone. As batch(): from copies, and
-        the loop is not disturbed. Raises ImportError without matplotlib."""
+        """A matplotlib figure of the first samples of this rank in an epoch (default: that of the
+        next batch), with their classes above them. Normalize is undone. A running loop is not
+        disturbed. Raises ImportError without matplotlib."""
         return _show.show(self, rows, cols, self.epoch if epoch is None else epoch)
 
     def stats(self) -> Dict[str, Any]:
-        """What this reader is waiting for, and what it got.
+        """What this reader waits for, and what it has got.
 
-        From the daemon, as ``stokerctl readers --json``: ``share_trainer``, ``share_storage``,
-        ``share_decode``, ``share_slot`` (shares of its time that it was itself the slow one, or
-        waited for storage, for decode, for a slot that others hold), ``limited_by`` (the largest of
-        them), and more. From here: ``batches``, ``samples``, ``wait_seconds`` (in next()),
-        ``reconnects``. Raises Error if the daemon is older than this.
+        From the daemon, as with ``stokerctl readers --json``: ``share_trainer``,
+        ``share_storage``, ``share_decode`` and ``share_slot`` (shares of its time in which the
+        training loop was the slow part, or it waited for storage, for decoding, for a slot that
+        another reader held), ``limited_by`` (the largest of them), and more. From the client:
+        ``batches``, ``samples``, ``wait_seconds`` (in next()), ``reconnects``. Raises Error if the
+        daemon is too old.
         """
         self._check()
         try:
             with self._alone:
                 rows = self._list("reader")["items"]
         except ArgumentError as error:
-            raise Error("this stokerd cannot tell what a reader waits for: it is older than the "
-                        "client") from error
+            raise Error("this stokerd is older than the client and has no statistics of a reader"
+                        ) from error
         if not isinstance(rows, list) or len(rows) != 1 or not isinstance(rows[0], dict):
-            raise self._connection.broken("statistics that are none")
+            raise self._connection.broken("statistics that are not a map")
         return {**rows[0], "batches": self._got_batches, "samples": self._got_samples,
                 "wait_seconds": self._waited_s, "reconnects": self.reconnects}
 
     @property
     def fields(self) -> Dict[str, Field]:
-        """What a sample has, by name (image, label, index, and what else its dataset has): each
-        with its ``dtype``, stoker's word, and its ``shape``."""
+        """The fields of a sample by name (image, label, index, and further ones of the dataset),
+        each with its ``dtype`` (a text) and ``shape``."""
         return dict(self._ring.fields)
 
     @property
@@ -183,12 +186,12 @@ class Loader(Reader):
 
     @property
     def position(self) -> int:
-        """Where in it, counted over all ranks, the next batch is."""
+        """The position of the next batch in its epoch, over all ranks."""
         return self._place().position
 
     @property
     def classes(self) -> List[str]:
-        """Names of the classes by label; empty if the labels are none of classes."""
+        """Names of the classes by label; empty if the labels are not classes."""
         self._check()
         if self._classes is None:
             names: List[str] = []
@@ -200,15 +203,14 @@ class Loader(Reader):
                 if page["next"] == 0:
                     break
                 if page["next"] <= after:
-                    raise self._connection.broken("a listing without an end")
+                    raise self._connection.broken("a listing without end")
                 after = page["next"]
             self._classes = names
         return list(self._classes)
 
     def paths(self, indices: Iterable[int]) -> List[str]:
-        """The paths of these samples of the dataset (``batch.index``), relative to its root; what
-        is no UTF-8 in them is as os.fsdecode() has it. Raises IndexError if there is no such
-        sample."""
+        """The paths of these samples of the dataset (``batch.index``), relative to its root, as
+        os.fsdecode() gives them. Raises IndexError if there is no such sample."""
         self._check()
         wanted = [int(index) for index in indices]
         found: Dict[int, str] = {}
@@ -228,18 +230,18 @@ class Loader(Reader):
         self._say(Place(_epoch(epoch), 0))
 
     def state_dict(self) -> Dict[str, Any]:
-        """Where to go on, as a dict of less than 1 kB that goes through JSON.
+        """Where to resume, as a dict of less than 1 kB that JSON can hold.
 
-        Counts what the application got, not what was prefetched: after a batch was yielded it
-        counts as used. The same on all ranks after the same number of batches.
+        It counts the batches that the application has got, not those that were prefetched; a batch
+        counts once it was given. It is the same on all ranks after the same number of batches.
         """
         return state.make(self._identity(), self._place(), self.batch_size, self.world_size)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next ``for`` goes on where the state was taken, in mid-epoch if need be.
+        """The next ``for`` resumes where the state was taken, also in the middle of an epoch.
 
-        Batch size and world size may differ. Raises TokenError, naming the field, if the state is
-        for another dataset, pipeline, order, subset or sampler.
+        Batch size and world size may differ. Raises TokenError, which names the field, if the state
+        is for another dataset, pipeline, order, subset or sampler.
         """
         self._check()
         place = state.check(state_dict, self._identity(), self.samples)
@@ -247,8 +249,8 @@ class Loader(Reader):
         self._say(place)
 
     def close(self) -> None:
-        """Leave the daemon. Arrays that are still held stay readable, but no longer hold their
-        slots: where other readers share the ring the contents may change. May be called twice."""
+        """Disconnect. Arrays that are still held stay readable, but no longer keep their slots: if
+        other readers share the ring, their contents may change. May be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -266,8 +268,8 @@ class Loader(Reader):
 
     def __del__(self) -> None:
         try:
-            self._connection.retire()  # arrays may be held still
-        except Exception:  # half made, or at the interpreter's end
+            self._connection.retire()  # arrays may still be held
+        except Exception:  # not fully made, or the interpreter exits
             pass
 
     def __repr__(self) -> str:
@@ -282,7 +284,7 @@ class Loader(Reader):
 
     def __reduce__(self) -> Any:
         raise TypeError("a loader is a connection of this process and cannot be pickled: make one "
-                        "in the process that needs it (no worker processes are needed: the daemon "
+                        "in the process that needs it (worker processes are not needed: the daemon "
                         "does their work)")
 
     # Places
@@ -306,22 +308,22 @@ class Loader(Reader):
 
     def _check(self) -> None:
         if self._closed:
-            raise Error("the loader is closed: node.loader() makes another")
+            raise Error("the loader is closed: make another with node.loader()")
 
     def _reattach(self, place: Place) -> bool:
         self._check()
         return super()._reattach(place)
 
     def _begin(self) -> Tuple[int, int]:
-        """Be ready for another iteration; returns its number and its epoch."""
+        """Begin another iteration; returns its number and its epoch."""
         self._check()
         place = self._said
         if place is None:
             broken_off = self._taken and self._at.position != 0
             place = Place(self._at.epoch + 1, 0) if broken_off else self._at
         if self.epochs is not None and place.epoch >= self.epochs:
-            raise Error(f"epoch {place.epoch} was asked for, and epochs={self.epochs}: make the "
-                        "loader with more, or go back by set_epoch()")
+            raise Error(f"no epoch {place.epoch}: the loader has epochs={self.epochs}; make it "
+                        "with more, or go back with set_epoch()")
         try:
             self._connection.check()
             if place != self._at or not self._attached:
@@ -338,8 +340,8 @@ class Loader(Reader):
         """The next BATCH of the epoch; None at its end."""
         self._check()
         if iteration != self._iteration:
-            raise RuntimeError("this iteration ended when another one of the loader began: for two "
-                               "at a time make two loaders")
+            raise RuntimeError("this iteration ended when another one of the same loader began: to "
+                               "have two at a time, make two loaders")
         if self._at.epoch > epoch:
             return None
         begun = time.monotonic()
@@ -347,7 +349,7 @@ class Loader(Reader):
         self._waited_s += time.monotonic() - begun
         name, fields = message
         if name in ("batch", "bad_sample"):
-            if fields["epoch"] > epoch:  # this rank has no share of the epoch's last batch
+            if fields["epoch"] > epoch:  # this rank has no part of the last batch
                 self._connection.unread(message)
                 self._at = Place(fields["epoch"], 0)
                 return None
@@ -363,7 +365,7 @@ class Loader(Reader):
             return None
         if name == "error":
             raise from_message(fields)
-        raise self._connection.broken(f"{name} where a batch should come")
+        raise self._connection.broken(f"{name} instead of a batch")
 
     def _advance(self, fields: Dict[str, Any]) -> None:
         place = Place(fields["next_epoch"], fields["next_position"])
@@ -374,7 +376,7 @@ class Loader(Reader):
         self._taken = True
 
     def _wait(self) -> Received:
-        """The next message. Says why if it does not come because the application holds all."""
+        """The next message. Warns if it cannot come because the application holds batches."""
         begun, deadline = time.monotonic(), self._deadline()
         steps: List[Tuple[float, Callable[[], object]]] = [
             (begun + HELD_WARNING_S, self._warn_held), (begun + HELD_COLLECT_S, gc.collect)]
@@ -383,7 +385,7 @@ class Loader(Reader):
             try:
                 message = self._receive(_left(until))
             except (Disconnected, Stopping) as error:
-                self._check()  # closed meanwhile, by another thread or in a signal's handler
+                self._check()  # it may have been closed, by another thread or a signal handler
                 self._recover(error, self._at, deadline)
                 continue
             if message is not None:
@@ -400,25 +402,25 @@ class Loader(Reader):
         warnings.warn("waiting for a batch" + self._why_held(), RuntimeWarning, stacklevel=5)
 
     def _why_held(self) -> str:
-        """Why no batch can come, if it is for what the application holds; else nothing."""
+        """Why no batch can come, if the application holds too much; else ""."""
         held, age, older = self._connection.held_state()
         if held >= self.inflight:
-            what = f"all {held} batches that may be in flight"
+            what = f"all {held} batches of inflight"
         elif age >= self.inflight:  # the ring is a window of consecutive samples
             what = f"a batch from {age} batches ago, and the ring cannot move past it"
         elif older:
             what = f"{older} batches of an earlier iteration, and the ring may wait for them"
         else:
             return ""
-        return (f": the application holds {what}; copy what is to be kept, drop the arrays, or "
-                "raise inflight or prefetch")
+        return (f": the application holds {what}; copy what you keep, drop the arrays, or raise "
+                "inflight or prefetch")
 
     # From messages to arrays
 
     def _lease(self, fields: Dict[str, Any], explicit: bool) -> Lease:
         if not self._ring.has(fields["runs"], fields["count"]) or \
                 fields["lease"] in self._connection.held:
-            raise self._connection.broken("a batch that is not in the ring")
+            raise self._connection.broken("a batch that is outside of the ring")
         return Lease(self._connection, fields["lease"], explicit)
 
     def _arrays(self, message: Received) -> Arrays:
@@ -431,7 +433,7 @@ class Loader(Reader):
 
     def _names(self, items: Any) -> List[str]:
         if not isinstance(items, list) or not all(isinstance(item, (str, bytes)) for item in items):
-            raise self._connection.broken("names that are no texts")
+            raise self._connection.broken("names that are not texts")
         return [item if isinstance(item, str) else item.decode("utf-8", "surrogateescape")
                 for item in items]
 
@@ -442,7 +444,7 @@ def _epoch(epoch: int) -> int:
     except TypeError:
         number = -1
     if isinstance(epoch, bool) or number < 0:
-        raise ValueError(f"an epoch is an int from 0 on, not {epoch!r}")
+        raise ValueError(f"an epoch must be an int of at least 0, not {epoch!r}")
     return number
 
 

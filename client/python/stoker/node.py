@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The node: the daemon of this machine, and the way to a loader."""
+"""The node: the daemon of this machine, which makes loaders."""
 from __future__ import annotations
 
 import os
@@ -21,10 +21,10 @@ Range = Tuple[int, Optional[int]]
 def connect(socket: Optional[Path] = None) -> Node:
     """Find the daemon and check that it answers.
 
-    Socket: the argument, else $STOKER_SOCKET, else the first that answers of
-    $XDG_RUNTIME_DIR/stoker/stokerd.sock, /tmp/stoker-UID/stokerd.sock and
-    /run/stoker/stokerd.sock. Raises DaemonUnavailable, which says what was tried and how to start
-    a daemon. It must run as root, as you, or as the owner of the socket's directory.
+    Its socket is the argument, else $STOKER_SOCKET, else the first of
+    $XDG_RUNTIME_DIR/stoker/stokerd.sock, /tmp/stoker-UID/stokerd.sock and /run/stoker/stokerd.sock
+    that answers. The daemon must run as root, as you, or as the owner of the socket's directory.
+    Raises DaemonUnavailable, which says what was tried and how to start a daemon.
     """
     path, connection = _address.find(socket)
     try:
@@ -56,63 +56,63 @@ class Node:
                transport: Optional[str] = None,
                timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
                priority: int = 10, reconnect: Optional[float] = 60.0) -> Loader:
-        """Attach to a stream of batches. Blocks while the daemon indexes a dataset new to it.
+        """Attach to a stream of batches. Blocks while the daemon indexes a dataset for the first
+        time.
 
         Args:
-            dataset: path of an image folder, a manifest, a NumPy array, or CIFAR-10, CIFAR-100 or
-                MNIST as published, folder or archive (as the daemon sees it), or a dict with
-                ``path`` and, as needed, ``kind``, ``root``, ``format``; for an array (.npy)
-                ``labels``, the path of another; for arrays (.npz) ``images`` and ``labels``, their
-                names; for a published set (or .npz) ``split``, train or test; for CIFAR-100
-                ``labels``, fine or coarse; or several of these, a stoker.Mix.
-            batch_size: samples for this rank.
+            dataset: path (for the daemon) of an image folder, a manifest, a NumPy array, or of
+                CIFAR-10, CIFAR-100 or MNIST as published, folder or archive. Or a dict with
+                ``path`` and, if needed, ``kind``, ``root``, ``format``; for an array (.npy)
+                ``labels``, the path of another array; for arrays (.npz) ``images`` and ``labels``,
+                their names; for a published dataset (or .npz) ``split``, train or test; for
+                CIFAR-100 ``labels``, fine or coarse. Or several of these: a stoker.Mix.
+            batch_size: samples in a batch of this rank.
             transforms: see stoker.transforms.
             seed: of the order and of the random transforms; ``order_seed`` and ``augment_seed``
-                set one of them apart.
-            dtype: uint8, float16, bfloat16 or float32, as text or as numpy's or torch's object.
+                set one of them separately.
+            dtype: uint8, float16, bfloat16 or float32, as text or as an object of numpy or torch.
             layout: NCHW or NHWC.
-            last_batch: short, drop (``drop_last=True`` is the same) or pad.
-            rank, world_size: default to what torchrun, Slurm or Open MPI say in the environment,
-                else 0 of 1.
-            job: name shared by the ranks of one training run, for people.
-            subset: (start, stop) of the dataset's samples, stop None is the end; or with
-                ``validation_split`` "training" or "validation", as Keras has it:
-                short for stoker.samplers.Split.
+            last_batch: short, drop (same as ``drop_last=True``) or pad.
+            rank, world_size: default: from the environment that torchrun, Slurm or Open MPI set,
+                else 0 and 1.
+            job: name shared by the ranks of one training run.
+            subset: (start, stop) of the samples of the dataset, stop None: the end; or "training"
+                or "validation" with ``validation_split``, as in Keras: short for
+                stoker.samplers.Split.
             sampler: which samples an epoch is made of, see stoker.samplers.
-            echo: each sample stands at so many positions of an epoch, spread over
-                ``echo_window`` samples, with new draws at each, and is decoded once.
-            views: so many variants of each sample, decoded once: images are
-                (n, views, C, H, W), or (n, views, H, W, C).
-            epochs: the run has epochs 0 to epochs-1, and the daemon prepares none beyond; None:
+            echo: how often each sample comes in an epoch (data echoing): decoded once, with new
+                random transforms each time; runs of ``echo_window`` samples are repeated together.
+            views: number of images made of each sample, decoded once, each with its own random
+                transforms: images are (n, views, C, H, W) or (n, views, H, W, C).
+            epochs: the run has epochs 0 to epochs-1, and the daemon makes no later ones; None:
                 endless.
-            inflight: batches that may be out at a time, at least 2 for a ``for`` loop.
+            inflight: most batches announced and not released; at least 2 for a ``for`` loop.
             prefetch: batches (of all ranks) that the ring holds; 0: the daemon chooses.
-            bad_samples: error, or substitute (a neighbour, the same one each time).
-            exif_orientation: turn images as their EXIF says.
-            draft: JPEGs may be decoded at a half, quarter or eighth of their size where what is
-                cropped is still as large as what it is resized to: other bytes, much sooner, for
-                large photographs. As Pillow's ``Image.draft()``.
-            fields: which of the dataset's fields beside image, label and index are wanted, by
-                name; None: all of them.
+            bad_samples: error, or substitute (by a neighbour, the same one each time).
+            exif_orientation: rotate images as their EXIF tag says.
+            draft: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, if the crop is then still
+                as large as the size that it is resized to. Much faster for large images, but gives
+                other bytes. Like ``Image.draft()`` of Pillow.
+            fields: names of the further fields of the dataset to deliver, beside image, label and
+                index; None: all.
             one_hot: labels as (n, classes) float32, with a 1 at the class.
-            transport: fd or path; None: either, the daemon chooses.
+            transport: fd or path; None: the daemon chooses.
             timeout: seconds to wait for the attach or a batch before TimeoutError; None: no limit.
-            start: position (epoch 0, position 0, or what load_state_dict() says), or live: where
-                the stream's newest readers are, most likely in the middle of an epoch.
-            pace: what happens once another reader of the stream is far ahead or far behind: auto
-                (it waits for a while, then both go their own ways), free (it never waits) or
-                together (it waits).
-            priority: 1 to 100, the weight among your streams where workers are short.
+            start: position (epoch 0 and position 0, or those of load_state_dict()), or live: where
+                the foremost reader of the stream is, most likely in the middle of an epoch.
+            pace: what to do when another reader of the stream is much slower: auto (wait for a
+                moment, then continue in a ring of its own), free (never wait) or together (wait).
+            priority: 1 to 100, weight among your streams when there are too few workers.
             reconnect: seconds to wait for a daemon that went away; 0 or None: raise at once.
 
-        Raises: DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
-        RequestErrors, with the daemon's words; TypeError and ValueError; DaemonUnavailable.
+        Raises DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
+        RequestErrors, with the text of the daemon; TypeError and ValueError; DaemonUnavailable.
         """
         if self._closed:
-            raise Error("the node is closed: stoker.connect() gives another")
+            raise Error("the node is closed: make another with stoker.connect()")
         if isinstance(inflight, int) and inflight < 1:
-            raise ValueError(f"inflight is a number from 1 on, not {inflight}: with 0 no batch "
-                             "would ever come")
+            raise ValueError(f"inflight must be at least 1, not {inflight}: with 0 no batch would "
+                             "ever come")
         rank, world = _rank_and_world(rank, world_size)
         seed = _checked("seed", "order_seed", seed)
         if isinstance(dataset, Mix):
@@ -133,14 +133,14 @@ class Node:
             request["job"] = job
         if fields is not None:
             if isinstance(fields, str):
-                raise ValueError(f"fields is a list of names: [{fields!r}]")
+                raise ValueError(f"fields must be a list of names: [{fields!r}]")
             request["fields"] = list(fields)
         if one_hot:
             request["one_hot"] = True
         if pace != "auto":
             request["pace"] = pace
         if start not in ("position", "live"):
-            raise ValueError(f"start is 'position' or 'live', not {start!r}")
+            raise ValueError(f"start must be 'position' or 'live', not {start!r}")
         request = {key: _number(value) for key, value in request.items()}
         socket = self.socket
         loader = Loader(lambda: _address.open_connection(socket), request,
@@ -153,23 +153,24 @@ class Node:
     def fit(self, dataset: Dataset, *, transforms: Any = (), name: str = "default",
             per_pixel: bool = False, zca: bool = False, zca_epsilon: float = 1e-6,
             rescale: Optional[float] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Have the daemon work out statistics of a dataset, for ImageDataGenerator's
-        ``statistics=name``: what Keras' ``fit()`` does, of the pictures times ``rescale``.
+        """The daemon computes statistics of a dataset, for ``statistics=name`` of
+        ImageDataGenerator: what ``fit()`` of Keras does, on the images multiplied by ``rescale``.
 
         Args:
-            transforms: what makes the pictures: Resize, CenterCrop, Pad, Grayscale, Compose.
-            name: what they are called; those of this name before go.
-            per_pixel: a mean and deviation of each pixel, not only of each channel.
-            zca: the matrix that whitens, for pictures of up to 32 x 32: a minute for these.
-            timeout: seconds to wait before TimeoutError; None: no limit. That ends the work, but
-                once eigenvectors are sought (``zca``) it goes on, and what it finds is kept.
+            transforms: make the images: Resize, CenterCrop, Pad, Grayscale, Compose.
+            name: of the statistics; replaces earlier ones of this name.
+            per_pixel: also mean and standard deviation of each pixel, not only of each channel.
+            zca: also the matrix for ZCA whitening, for images of up to 32 x 32, which take about a
+                minute.
+            timeout: seconds to wait before TimeoutError; None: no limit. A time-out ends the work,
+                unless the eigenvectors are already being computed (``zca``): they are kept.
 
-        Returns ``name``, ``digest`` (which ``statistics=`` takes, too), ``mean`` and ``std`` of
-        the channels, ``samples``, ``unread`` (files that are no picture), and more. Raises as
-        ``loader()`` does.
+        Returns ``name``, ``digest`` (which ``statistics=`` also takes), ``mean`` and ``std`` of the
+        channels, ``samples``, ``unread`` (files that are not images), and more. Raises what
+        ``loader()`` raises.
         """
         if self._closed:
-            raise Error("the node is closed: stoker.connect() gives another")
+            raise Error("the node is closed: make another with stoker.connect()")
         connection = _address.open_connection(self.socket)
         try:
             reply = connection.request_within(
@@ -201,7 +202,7 @@ class Node:
         self.close()
 
     def __reduce__(self) -> Any:
-        raise TypeError("a node has the loaders of this process and cannot be pickled: "
+        raise TypeError("a node has the loaders of this process and cannot be pickled: call "
                         "stoker.connect() in the process that needs one")
 
     def __repr__(self) -> str:
@@ -217,12 +218,12 @@ def _dataset(dataset: Dataset) -> Dict[str, Any]:
     for key in ("path", "root", "labels"):
         if out.get(key) is not None or key == "path":
             out[key] = _text(key, out[key])
-            if not out[key] and key != "labels":  # which would be the current folder
-                raise ValueError(f"the dataset's {key} is empty")
+            if not out[key] and key != "labels":  # "" would be the working directory
+                raise ValueError(f"the {key} of the dataset is empty")
             if "://" in out[key]:
-                raise ValueError(f"the dataset's {key} is the address {out[key]!r}, and the daemon "
-                                 "reads files of its machine alone: mount it, or fetch it")
-            if key != "labels" or out[key].endswith(".npy"):  # else the name of some
+                raise ValueError(f"the {key} of the dataset is a URL ({out[key]!r}): the daemon "
+                                 "reads only files of its machine; mount or download it")
+            if key != "labels" or out[key].endswith(".npy"):  # else it is a name
                 out[key] = os.path.abspath(os.path.expanduser(out[key]))
     return out
 
@@ -231,9 +232,9 @@ def _text(key: str, value: Any) -> str:
     try:
         return os.fsdecode(value)
     except TypeError:
-        raise TypeError(f"a dataset's {key} is a path, not of type {type(value).__name__}: of one "
-                        "of torchvision's give the folder, numpy.save() an array, and make one of "
-                        "several datasets by stoker.Mix") from None
+        raise TypeError(f"the {key} of a dataset must be a path, not {type(value).__name__}: for a "
+                        "dataset of torchvision give its folder, for an array a file of "
+                        "numpy.save(), for several datasets a stoker.Mix") from None
 
 
 def _number(value: Any) -> Any:
@@ -241,7 +242,7 @@ def _number(value: Any) -> Any:
 
 
 def _checked(name: str, key: str, value: Any) -> Any:
-    """The value of the request's ``key``; what is wrong with it is said of ``name``."""
+    """Check the value of the request's ``key``; an error calls it ``name``."""
     value = _number(value)
     _wire.check(name, _tables.BY_NAME["attach"].fields[key], value)
     return value
@@ -251,26 +252,25 @@ def _rank_and_world(rank: Optional[int], world_size: Optional[int]) -> Tuple[int
     rank, world = _ranks.rank_and_world(rank, world_size)
     rank, world = _checked("rank", "rank", rank), _checked("world_size", "world", world)
     if rank >= world:
-        raise ValueError(f"rank is {rank} and world_size {world}: ranks count from 0 to "
-                         f"{world - 1}")
+        raise ValueError(f"rank is {rank}, but world_size is {world}: ranks are 0 to {world - 1}")
     return rank, world
 
 
 def _dtype(dtype: Any) -> str:
-    """The name of numpy's, torch's or TensorFlow's object, too."""
+    """The name of a dtype: a text, or an object of numpy, torch or TensorFlow."""
     name = getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or str(dtype)
     return str(name).rpartition(".")[2]
 
 
 def _last_batch(last_batch: str, drop_last: bool) -> str:
     if drop_last and last_batch not in ("short", "drop"):
-        raise ValueError(f"drop_last=True and last_batch={last_batch!r} contradict each other")
+        raise ValueError(f"drop_last=True contradicts last_batch={last_batch!r}")
     return "drop" if drop_last else last_batch
 
 
 def _transport(transport: Optional[str]) -> Dict[str, Any]:
     if transport not in (None, "fd", "path"):
-        raise ValueError(f"transport is 'fd', 'path' or None, not {transport!r}")
+        raise ValueError(f"transport must be 'fd', 'path' or None, not {transport!r}")
     return {"accept_fd": transport != "path", "accept_path": transport != "fd"}
 
 
@@ -279,16 +279,16 @@ def _part(subset: Union[None, str, Range], validation_split: Optional[float],
     """The part of the dataset that an epoch is made of."""
     if isinstance(subset, str) or validation_split is not None:
         if not isinstance(subset, str) or validation_split is None:
-            raise ValueError("validation_split=0.2 goes with subset='training' or "
-                             "subset='validation', and a subset of numbers is (start, stop)")
+            raise ValueError("validation_split needs subset='training' or subset='validation', and "
+                             "these need validation_split; a subset by numbers is (start, stop)")
         if sampler is not None:
-            raise ValueError("validation_split is a sampler, and sampler= another: choose one")
+            raise ValueError("validation_split is a sampler: leave out sampler=")
         sampler, subset = _samplers.Split(validation_split, subset), None
     out: Dict[str, Any] = {} if sampler is None else {"sampler": _samplers.to_dict(sampler)}
     if subset is not None:
         if not isinstance(subset, (tuple, list)) or len(subset) != 2:
-            raise ValueError(f"subset is (start, stop), not {subset!r}: for some samples take "
-                             "sampler=stoker.samplers.Subset(indices)")
+            raise ValueError(f"subset must be (start, stop), not {subset!r}: for a list of samples "
+                             "use sampler=stoker.samplers.Subset(indices)")
         start, stop = subset
         out["subset_start"] = start
         if stop is not None:
@@ -298,12 +298,12 @@ def _part(subset: Union[None, str, Range], validation_split: Optional[float],
 
 def _seconds(name: str, value: Optional[float]) -> Optional[float]:
     if value is not None and not (isinstance(value, (int, float)) and value >= 0):
-        raise ValueError(f"{name} is seconds from 0 on, or None, not {value!r}")
+        raise ValueError(f"{name} must be a number of seconds, or None, not {value!r}")
     return value
 
 
 def _epochs(epochs: Optional[int]) -> Optional[int]:
     epochs = _number(epochs)
     if epochs is not None and (type(epochs) is not int or epochs < 1):
-        raise ValueError(f"epochs is a number from 1 on, or None, not {epochs!r}")
+        raise ValueError(f"epochs must be an int of at least 1, or None, not {epochs!r}")
     return epochs

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Samplers: which samples an epoch is made of. Descriptions only: the daemon draws.
+"""Samplers: which samples an epoch is made of. Only descriptions: the daemon draws.
 
-Wherever a sampler is expected a dict {"name": ..., parameters...} does as well, and so does an
-object of torch.utils.data: Subset, SubsetRandomSampler, WeightedRandomSampler.
+A sampler can also be a dict {"name": ..., parameters...}, or an object of torch.utils.data: Subset,
+SubsetRandomSampler, WeightedRandomSampler.
 
-``indices`` and ``weights`` are lists, or the path of a .npy file, which may be of any length.
+``indices`` and ``weights`` are lists, or the path of a .npy file of any length.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .transforms import _plain
 
 __all__ = ["Balanced", "Sampler", "Split", "Subset", "Weighted"]
 
-# What surely fits into a request; what is longer goes by way of a file.
+# This many always fit into a request; longer lists need a file.
 LIST_MAX = 4096
 
 Values = Union[Sequence[float], "np.ndarray[Any, Any]"]
@@ -31,7 +31,7 @@ class Sampler:
     """Base of all samplers."""
 
     def to_dict(self) -> Dict[str, Any]:
-        """What goes to the daemon: the name, and every parameter that is not None."""
+        """The dict for the daemon: the name, and every parameter that is not None."""
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {"name": type(self).__name__.lower(),
                 **{name: value for name, value in named if value is not None}}
@@ -39,16 +39,17 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Subset(Sampler):
-    """These samples, shuffled anew each epoch, or as listed with ``shuffle=False``."""
+    """These samples, in a new order in each epoch, or as listed with ``shuffle=False``."""
 
     indices: Numbers
 
 
 @dataclass(frozen=True)
 class Split(Sampler):
-    """Keras' ``validation_split`` and ``subset`` ("training" or "validation"): of a folder the
-    first part of each class is for validation, of any other dataset the first part of it: shuffle
-    a manifest or an array that is sorted by class. A stoker.Mix is split dataset by dataset."""
+    """``validation_split`` and ``subset`` ("training" or "validation") of Keras. For a folder, the
+    first part of each class is for validation; for any other dataset its first part, so shuffle a
+    manifest or an array that is sorted by class. Each dataset of a stoker.Mix is split by itself.
+    """
 
     validation_split: float
     subset: str
@@ -56,8 +57,8 @@ class Split(Sampler):
 
 @dataclass(frozen=True)
 class Weighted(Sampler):
-    """Draws with replacement, each sample as likely as its weight (or its class's) says;
-    or each part of a stoker.Mix as often as its weight says, however large it is."""
+    """Draws with replacement. A sample is as likely as its weight, or that of its class, says; or
+    each dataset of a stoker.Mix is drawn from as often as its weight says, whatever its size."""
 
     weights: Optional[Numbers] = None
     weights_by_class: Optional[Values] = None
@@ -67,21 +68,21 @@ class Weighted(Sampler):
 
 @dataclass(frozen=True)
 class Balanced(Sampler):
-    """Of each class equally many, ``per_class`` of them."""
+    """The same number of samples, ``per_class``, of each class."""
 
     per_class: Optional[int] = None
 
 
 def to_dict(sampler: Any) -> Dict[str, Any]:
-    """A sampler as the daemon takes it. Raises TypeError or ValueError."""
+    """A sampler as a dict for the daemon. Raises TypeError or ValueError."""
     if type(sampler).__module__.startswith("torch.utils.data"):
         sampler = _from_torch(sampler)
     if isinstance(sampler, Sampler):
         sampler = sampler.to_dict()
     if not isinstance(sampler, Mapping):
-        raise TypeError(f"{short(sampler)} is no sampler that stoker knows; there are Subset (of "
+        raise TypeError(f"{short(sampler)} is not a sampler that stoker knows: use Subset (with "
                         "indices), Split, Weighted, Balanced, torch's Subset, SubsetRandomSampler "
-                        "and WeightedRandomSampler, and dicts with a name")
+                        "or WeightedRandomSampler, or a dict with a name")
     return {key: _value(key, value) for key, value in sampler.items()}
 
 
@@ -92,7 +93,7 @@ def _from_torch(sampler: Any) -> Any:
     if name != "WeightedRandomSampler":
         return sampler
     if not sampler.replacement:
-        raise ValueError("a WeightedRandomSampler draws with replacement=True here")
+        raise ValueError("a WeightedRandomSampler must have replacement=True")
     return Weighted(sampler.weights, num_samples=sampler.num_samples)
 
 

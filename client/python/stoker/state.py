@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The resume token: a plain dict that goes through JSON, and the check that it fits."""
+"""The resume token: a plain dict that JSON can hold, and the check that it fits the loader."""
 from __future__ import annotations
 
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
@@ -10,20 +10,20 @@ from .errors import TokenError, short
 VERSION = 1
 
 
-# What users know a field of the state by, where it is not its name.
+# What a field of the state stands for, if its name does not say it.
 _MEANS = {"dataset": " (its files and labels)", "pipeline": " (transforms, dtype, layout, draft)",
           "sampling": " (sampler, echo, views)"}
 
 
 class Place(NamedTuple):
-    """A point in the endless sequence: all before it was used. ``position`` is global."""
+    """A point in the sequence of epochs: everything before it was used. ``position`` is global."""
 
     epoch: int
     position: int
 
 
 class Identity(NamedTuple):
-    """What must be equal for a place to mean the same samples with the same bytes."""
+    """What must be equal so that a place means the same samples with the same bytes."""
 
     dataset: str
     pipeline: str
@@ -36,7 +36,7 @@ class Identity(NamedTuple):
 
 
 def make(identity: Identity, place: Place, batch_size: int, world_size: int) -> Dict[str, Any]:
-    """The token. Batch size and world size are for people: neither binds who resumes."""
+    """The token. Batch size and world size are for people; they are not checked."""
     out: Dict[str, Any] = {"version": VERSION, **identity._asdict(), **place._asdict(),
                            "batch_size": batch_size, "world_size": world_size}
     out["subset"] = None if identity.subset is None else list(identity.subset)
@@ -44,9 +44,9 @@ def make(identity: Identity, place: Place, batch_size: int, world_size: int) -> 
 
 
 def check(state: Any, identity: Identity, samples: int) -> Place:
-    """The place that a token names. Raises TokenError naming the first field that is wrong."""
+    """The place in a token. Raises TokenError, which names the first field that is wrong."""
     if not isinstance(state, Mapping):
-        raise TokenError.local(f"a state is a dict, not a {type(state).__name__}")
+        raise TokenError.local(f"a state must be a dict, not a {type(state).__name__}")
     if state.get("version") != VERSION:
         raise TokenError.local(f"version: the state has {short(state.get('version'))}, "
                                f"this client knows {VERSION}")
@@ -67,5 +67,5 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
 def _number(state: Mapping[str, Any], field: str, most: int) -> int:
     value = state.get(field)
     if type(value) is not int or not 0 <= value <= most:
-        raise TokenError.local(f"{field}: {short(value)} is no number of 0 to {most}")
+        raise TokenError.local(f"{field}: {short(value)} is not a number from 0 to {most}")
     return value

@@ -19,15 +19,15 @@ __all__ = ["dataset"]
 
 
 def dataset(loader: Loader, epochs: int = 1) -> tf.data.Dataset:
-    """(images, labels), batched as the loader has them; each time it is iterated over it gives the
-    rest of the loader's epoch and ``epochs`` - 1 more. Each batch is copied once: TensorFlow may
-    keep an array's own memory for as long as it likes. One iteration at a time: the loader has one
-    place. Raises ValueError for a loader of bfloat16, which NumPy does not have.
+    """(images, labels) in the batches of the loader. Each iteration gives the rest of the loader's
+    epoch and ``epochs`` - 1 more. Each batch is copied once, because TensorFlow may keep the memory
+    of an array. Only one iteration at a time, because the loader has only one place. Raises
+    ValueError for a loader of bfloat16, which NumPy does not have.
 
-    The shapes have None for the batch's size, as the last batch may be short.
+    The batch size in the shapes is None, because the last batch may be short.
     """
     if loader.dtype == "bfloat16":
-        raise ValueError("tensorflow takes no bfloat16 from NumPy: take dtype float16 or float32")
+        raise ValueError("tensorflow cannot take bfloat16 from NumPy: use dtype float16 or float32")
     fields = loader.fields
     signature = tuple(tf.TensorSpec((None, *fields[name].shape), fields[name].dtype)
                       for name in ("image", "label"))
@@ -35,7 +35,7 @@ def dataset(loader: Loader, epochs: int = 1) -> tf.data.Dataset:
     def batches() -> Iterator[Tuple[Any, Any]]:
         for _ in range(epochs):
             for batch in loader.batches():
-                with batch:  # not held while TensorFlow waits, or where it never asks again
+                with batch:  # released before TensorFlow waits or stops
                     copies = batch.images.copy(), batch.labels.copy()
                 yield copies
 

@@ -23,35 +23,35 @@ from .node import Dataset, Node, connect
 
 __all__ = ["Loader"]
 
-# numpy has the bits only; as signed ones, which every torch knows.
+# numpy has only the bits; as signed integers, which every version of torch knows.
 _BITS = {"bfloat16": torch.bfloat16}
 
-# What only a DataLoader has, and what to do in its place.
-_WORKERS = "the daemon has the workers, `stokerctl set workers 8`"
+# Arguments that only a DataLoader has, and what to do instead.
+_WORKERS = "the daemon has the workers: `stokerctl set workers 8`"
 _DATALOADERS = {
     "num_workers": _WORKERS, "persistent_workers": _WORKERS, "worker_init_fn": "give a seed",
-    "generator": "give a seed", "prefetch_factor": "prefetch is the ring's size, in batches",
+    "generator": "give a seed", "prefetch_factor": "use prefetch, the batches that the ring holds",
     "collate_fn": "apply it to the batches", "batch_sampler": "give batch_size and sampler",
-    "pin_memory": "put DataLoader(loader, batch_size=None, pin_memory=True) around the loader",
+    "pin_memory": "wrap it: DataLoader(loader, batch_size=None, pin_memory=True)",
 }
 
 
 class Loader(IterableDataset[Any]):
-    """Batches as torch tensors (images, labels), of shapes and types as in stoker.Loader; other
-    fields of a dataset, statistics, pictures: from ``loader``.
+    """Batches as torch tensors (images, labels), with the shapes and types of stoker.Loader.
+    Further fields of a dataset, statistics and images to look at: see the attribute ``loader``.
 
     Args:
-        dataset, batch_size and all of Node.loader()'s; ``rank`` and ``world_size`` default to those
-            of torch.distributed's group, if there is one.
+        dataset, batch_size and all options of Node.loader(); ``rank`` and ``world_size`` default to
+            those of torch.distributed, if it is initialised.
         node: where to attach; None: stoker.connect().
-        copy: give tensors of their own. Without it they share the ring's memory: **do not write to
-            them**, for it is mapped read-only and writing kills the process (torch knows no
-            read-only tensors). They stay valid as long as they, or views of them, are held, and
-            hold their slots for so long.
+        copy: copy the tensors. Without it they share the memory of the ring: **do not write to
+            them**. The memory is mapped read-only, writing kills the process, and torch has no
+            read-only tensors. They stay valid, and keep their slots, as long as they or views of
+            them are held.
 
-    It is also an IterableDataset: DataLoader(loader, batch_size=None) works (and can pin memory).
-    With num_workers > 0 it raises ForkError: the daemon's workers do that work, and batches that
-    pass through another process would be copied.
+    It is also an IterableDataset: DataLoader(loader, batch_size=None) works, also with pin_memory.
+    With num_workers > 0 it raises ForkError: the daemon has the workers, and batches from another
+    process would be copied.
 
     state_dict() and load_state_dict() are those of stoker.Loader. One thread at a time.
     """
@@ -60,7 +60,7 @@ class Loader(IterableDataset[Any]):
                  copy: bool = False, **options: Any) -> None:
         super().__init__()
         for name in _DATALOADERS.keys() & options.keys():
-            raise TypeError(f"there is no {name} here: {_DATALOADERS[name]}")
+            raise TypeError(f"{name} is not supported: {_DATALOADERS[name]}")
         node = connect() if node is None else node
         if dist.is_available() and dist.is_initialized() and \
                 options.get("rank") is None and options.get("world_size") is None:
@@ -74,7 +74,7 @@ class Loader(IterableDataset[Any]):
 
     @property
     def loader(self) -> _loader.Loader:
-        """The loader of numpy arrays that this one reads: samples, epoch, hashes, ..."""
+        """The stoker.Loader of numpy arrays below this one: samples, epoch, hashes, ..."""
         return self._loader
 
     @property
@@ -86,14 +86,14 @@ class Loader(IterableDataset[Any]):
         return self._loader.epoch
 
     def __len__(self) -> int:
-        """Batches of a whole epoch for this rank."""
+        """Number of batches in a whole epoch for this rank."""
         return len(self._loader)
 
     def __iter__(self) -> _loader.Iteration[Any]:
-        """The rest of an epoch, as iterating over stoker.Loader."""
+        """The rest of an epoch, as with stoker.Loader."""
         if get_worker_info() is not None:
-            raise ForkError("stoker.torch.Loader needs no worker processes, the daemon has them: "
-                            "use it as it is, or with DataLoader(..., num_workers=0)")
+            raise ForkError("stoker.torch.Loader cannot run in worker processes, and the daemon "
+                            "has workers: use it as it is, or with DataLoader(..., num_workers=0)")
         return _loader.Iteration(self._loader, self._tensors)
 
     def __repr__(self) -> str:
@@ -126,7 +126,7 @@ class Loader(IterableDataset[Any]):
 
     def _tensor(self, field: str, message: Received, lease: Lease) -> Any:
         ring = self._loader._ring
-        # torch warns of arrays that are not writable; the tensor holds the array, that the lease.
+        # torch warns if an array is not writable. The tensor keeps the array, that the lease.
         array = ring.gather(field, message.fields["runs"], lease, writable=True)
         bits = _BITS.get(ring.fields[field].dtype)
         tensor = torch.from_numpy(array if bits is None else array.view("<i2"))
