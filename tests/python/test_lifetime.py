@@ -276,14 +276,15 @@ def test_a_read_that_hangs_is_named_and_loses_nothing(daemon, node, caplog):
     batches = iter(loader.batches())
     assert next(batches).position == 0
     loader.timeout = 0.3
-    with pytest.raises(TimeoutError, match=r"the read of cats/.*\.jpg has taken 7 s so far: does its storage"):
+    with pytest.raises(TimeoutError, match=r"read of cats/.*\.jpg has taken 7 s so far: does its"):
         next(batches)
     peer, batch = late.pop()
     daemon.hooks["say_batch"] = lambda peer, fields: b""  # what comes then does not come
     peer.raw(batch)
     assert next(batches).position == 4
     lines = [record.getMessage() for record in caplog.records if record.name == "stoker"]
-    assert len(lines) == 1 and lines[0].startswith("epoch 0, position 4 waits: the read of cats/"), lines
+    line, = lines
+    assert line.startswith("epoch 0, position 4 waits: the read of cats/")
     with pytest.raises(TimeoutError) as no_longer:
         next(batches)
     assert "storage" not in str(no_longer.value)
