@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""stokerctl and the C example against a real daemon: words for people, JSON for programs, and exit
-statuses that a script can go by."""
+"""stokerctl and the C example against a real daemon: text for people, JSON for programs, and exit
+statuses for scripts."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_help_fits_a_screen():
 
 
 def test_help_of_a_command():
-    """Each option of its own is there, and no other's."""
+    """It lists all options of the command, and no others."""
     done = run("preview", "--help")
     assert done.returncode == 0 and done.stdout.startswith("usage: stokerctl preview DATASET")
     assert re.search(r"^  --output FILE ", done.stdout, re.MULTILINE)
@@ -149,7 +149,7 @@ def test_a_daemon_that_is_none(tmp_path, said, status):
 
 
 def test_pages_of_a_list(tmp_path):
-    """All pages are fetched; one that leads nowhere ends it."""
+    """All pages are fetched; a list without end is an error."""
     def serve(pages):
         with socket.socket(socket.AF_UNIX) as listener:
             path = tmp_path / f"socket{len(pages)}"
@@ -245,7 +245,7 @@ def test_streams_and_datasets(daemon, reader, photos):
 
 
 def test_bad_samples(daemon, photos, tmp_path):
-    """FAULTS 70: a name that is no text, and one that would move the cursor."""
+    """FAULTS 70: file names that are not UTF-8, or have control characters."""
     folder = tmp_path / "photos" / "class"
     folder.mkdir(parents=True)
     for i, path in enumerate(sorted(photos.rglob("*.jpg"))[:6]):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""stokerctl fit: what it says of a dataset's statistics, to people and to programs, and why there
-are none."""
+"""stokerctl fit: statistics of a dataset as text and as JSON, and errors."""
 
 import json
 import re
@@ -42,7 +41,7 @@ def test_for_programs(daemon, dataset):
 
 
 def test_every_option_counts(daemon, dataset):
-    """Each gives other statistics, and what they are is what PROTOCOL.md says."""
+    """Each option gives other statistics, as PROTOCOL.md says."""
     options = [[], ["--per-pixel"], ["--zca"], ["--zca", "--zca-epsilon", 0.1],
                ["--per-pixel", "--zca"], ["--rescale", 2], ["-t", "Resize(size=[2, 3])"]]
     found = [values_of(daemon, dataset, *more) for more in options]
@@ -68,7 +67,7 @@ def test_for_people(daemon, dataset):
 
 
 def test_what_is_no_picture(daemon, photos, tmp_path):
-    """Left out, and said so."""
+    """Files that are not images are left out and counted."""
     folder = tmp_path / "some" / "class"
     folder.mkdir(parents=True)
     some = sorted(photos.glob("*/*.jpg"))[:3]
@@ -81,7 +80,7 @@ def test_what_is_no_picture(daemon, photos, tmp_path):
 
 
 def test_kept(spawn, dataset, tmp_path):
-    """On the disk; if that cannot be, they are there all the same, and the log says why."""
+    """Saved on disk; if that fails they are still in memory, and the log says why."""
     index = tmp_path / "index"
     daemon = spawn(index_dir=index)
     assert daemon.ctl("fit", dataset).stdout.endswith("saved on disk\n")
@@ -139,7 +138,7 @@ def test_a_wrong_command_line(daemon, dataset, arguments, words):
 
 
 def test_pictures_of_many_sizes(daemon, photos):
-    """Nobody says how large they are to be."""
+    """Without a transform that makes them equal."""
     done = daemon.ctl("fit", photos, check=False)
     assert done.returncode == USAGE and "Resize" in done.stderr
 
@@ -150,7 +149,7 @@ def test_room_in_memory(spawn, dataset):
 
 
 def test_who_is_interrupted(daemon, dataset, tmp_path):
-    """Ctrl-C leaves a daemon that goes on, and that can be stopped."""
+    """After Ctrl-C the daemon goes on, and can be stopped."""
     large = tmp_path / "large.npy"
     np.save(large, np.random.default_rng(1).integers(0, 255, (40, 32, 32, 3), np.uint8))
     with subprocess.Popen([str(STOKERCTL), "-s", str(daemon.control), "fit", str(large), "--zca"],

@@ -35,7 +35,7 @@ def tile(sheet, row, column, side=40):
 
 
 def test_without_transforms(daemon, tmp_path):
-    """An empty list is one: what has one size needs none."""
+    """With an empty list: samples of one size need no transforms."""
     pictures = numpy.random.default_rng(3).integers(0, 256, (4, 24, 16, 3)).astype("uint8")
     numpy.save(tmp_path / "x.npy", pictures)
     out = tmp_path / "sheet.png"
@@ -80,7 +80,7 @@ def test_the_sheet_is_of_the_samples(daemon, photos, tmp_path):
 
 
 def test_crops_of_a_sample(daemon, photos, tmp_path):
-    """One below the other: five of 20 rows are as high as one of 100."""
+    """Views are one below the other: five of 20 rows are as high as one of 100."""
     out = tmp_path / "sheet.png"
     crops = [{"name": "FiveCrop", "size": [20, 40]}]
     daemon.ctl("preview", photos, "-t", "FiveCrop(size=[20, 40])", "-o", out, "--rows", 1)
@@ -96,7 +96,7 @@ def test_crops_of_a_sample(daemon, photos, tmp_path):
 
 
 def test_fewer_samples_than_places(daemon, photos, tmp_path):
-    """An epoch of 60 on a sheet of 64; and no transforms are some that show the picture."""
+    """An epoch of 60 on a sheet of 64; and the default transforms show the image."""
     out = tmp_path / "sheet.png"
     values = json.loads(daemon.ctl("--json", "preview", photos, "-o", out, "--rows", 8).stdout)
     assert len(values["samples"]) == 60 and (values["rows"], values["columns"]) == (8, 8)
@@ -138,7 +138,7 @@ AUGMENT = {
 
 @pytest.fixture(name="arrays", scope="module")
 def fixture_arrays(tmp_path_factory):
-    """{name: path}, the same pictures in several kinds of datasets, and what they are."""
+    """{name: path} of the same images in several kinds of datasets, and the images."""
     folder = tmp_path_factory.mktemp("arrays")
     images = published.pictures(12, (SIDE, SIDE, 3))
     large, labels = published.pictures(12, (32, 32, 3), 2), numpy.arange(12) % 10
@@ -169,7 +169,7 @@ def preview(daemon, out, dataset, *arguments):
 @pytest.mark.parametrize("kind", ["npy", "npz", "cifar", "mnist"])
 @pytest.mark.parametrize("split", [None, "train", "test"])
 def test_arrays(daemon, arrays, tmp_path, kind, split):
-    """Pixels in memory, each as it is; of a set's other split, too."""
+    """Pixels in memory, unchanged; also of the other split."""
     path, images, labels = arrays[kind]
     if split and kind == "npy":
         done = daemon.ctl("preview", path, "-o", tmp_path / "a.png", "--split", split, check=False)
@@ -188,7 +188,7 @@ def test_arrays(daemon, arrays, tmp_path, kind, split):
 
 @pytest.mark.parametrize("name", AUGMENT)
 def test_what_makes_numbers(daemon, arrays, tmp_path, name):
-    """What ends in fractions is a picture nevertheless."""
+    """Output in fractions is shown as an image, too."""
     path, images, labels = arrays["npz"]
     sheet, values = preview(daemon, tmp_path / "a.png", path, "-t", AUGMENT[name])
     assert len(values["samples"]) == 8
@@ -215,7 +215,7 @@ def test_what_makes_numbers(daemon, arrays, tmp_path, name):
 
 
 def test_erased_is_what_it_is(daemon, arrays, tmp_path):
-    """Without a value that is drawn: the picture, black where it was erased."""
+    """Without a random value: the image, black where it was erased."""
     path, images, _ = arrays["npy"]
     sheet, values = preview(daemon, tmp_path / "a.png", path, "-t", "RandomErasing(p=1)")
     for number, sample in enumerate(values["samples"]):
@@ -225,7 +225,7 @@ def test_erased_is_what_it_is(daemon, arrays, tmp_path):
 
 
 def test_views_of_numbers(daemon, arrays, tmp_path):
-    """One below the other, as those of bytes."""
+    """One below the other, as with bytes."""
     path, images, _ = arrays["npz"]
     sheet, values = preview(daemon, tmp_path / "a.png", path, "-t",
                             "FiveCrop(size=8) | RandomErasing(p=0)")

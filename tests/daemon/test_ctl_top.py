@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""stokerctl top: on a terminal, that is as before when it ends, however it ends; as frames for a
-pipe; and beside a daemon that is started anew."""
+"""stokerctl top: on a terminal, which is restored however it ends; as frames for a pipe; and while
+the daemon restarts."""
 
 import contextlib
 import fcntl
@@ -41,7 +41,7 @@ class Terminal:
 
     @staticmethod
     def begin():
-        """As from a shell, also where the tests run in the background, or behind nohup."""
+        """As from a shell, also if the tests run in the background or with nohup."""
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -63,7 +63,7 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def hear(self):
-        """All that was said up to now."""
+        """Everything that was printed so far."""
         while select.select([self.master], [], [], 0)[0]:
             self.said += os.read(self.master, 65536).decode()
         return self.said
@@ -79,7 +79,7 @@ class Terminal:
                  lambda: f"it shows {words!r}: {self.said[-2000:]!r}")
 
     def ends(self):
-        """Its exit status; all is as it was."""
+        """Its exit status; the terminal is restored."""
         status = self.process.wait(WAIT_S)
         assert self.settings() == self.before
         assert self.hear().rstrip().endswith(LEFT) or status == 0
@@ -102,7 +102,7 @@ def on_a_terminal(command, rows=24, columns=80):
 
 @pytest.fixture(name="readers")
 def fixture_readers(daemon, photos):
-    """Nine peers that hold what they may, of a job whose name is not nice."""
+    """Nine peers that hold all they may, of a job with control characters in its name."""
     with contextlib.ExitStack() as stack:
         peers = [stack.enter_context(daemon.connect()) for _ in range(9)]
         for rank, peer in enumerate(peers):
@@ -157,7 +157,7 @@ def test_it_is_stopped_and_goes_on(daemon):
 
 
 def test_another_size(daemon, readers):
-    """At once, not at the next look; what has no room is counted."""
+    """At once, not at the next update; readers that have no room are counted."""
     with on_a_terminal(top(daemon, "--interval", "60")) as terminal:
         terminal.shows("q quits")
         full, _ = terminal.screen()
@@ -232,7 +232,7 @@ def test_the_daemon_is_started_anew(daemon):
 
 
 def frames(command, until, environment=None):
-    """What it says into a pipe, up to what matches `until`."""
+    """What it prints into a pipe, up to what matches `until`."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           env=environment) as process:
         said = ""
@@ -255,7 +255,7 @@ def test_frames(daemon, readers):
 
 
 def test_what_it_counts(daemon, photos):
-    """Rate by rate, over all frames, it is what the daemon's counters say."""
+    """The rates of all frames add up to the counters of the daemon."""
     with subprocess.Popen(top(daemon, "--interval", "0.5"), stdout=subprocess.PIPE) as process:
         said = os.read(process.stdout.fileno(), 65536).decode()
         assert "delivered -; decoded -" in said and "busy" not in said

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as what a daemon says to libstoker (FAULTS 48). The first byte chooses where they come
- * in: 0 a ring's header page; 1 a text of transforms; else they are the connection's bytes behind
- * WELCOME and, from 3 on, behind an ATTACHED with an honest ring; from 4 on with another ring's
- * descriptor. Whatever a batch points to has to be readable.
+ * Any bytes from a daemon to libstoker (FAULTS 48). The first byte chooses what they are: 0 the
+ * header page of a ring; 1 a text of transforms; else the bytes on the connection after WELCOME;
+ * from 3 on, after an ATTACHED with a correct ring; from 4 on, with the descriptor of another ring.
+ * Whatever a batch points to must be readable.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void fuzz_transforms(const uint8_t *data, size_t size)
 	require(text, "memory");
 	int r = transforms_parse(&transforms, text, &fault);
 	require(r == 0 || r == -EINVAL, "no other condition");
-	/* Longer lists than a frame can hold are the daemon's to refuse; the bytes are msgpack. */
+	/* The daemon refuses lists that are too long; the bytes are msgpack. */
 	if (r == 0) {
 		const uint8_t *packed = (const uint8_t *)transforms.packed.data;
 		const char *why = pack_check(packed, transforms.packed.size);
@@ -126,10 +126,10 @@ static struct {
 	const uint8_t *data;
 	size_t size;
 	bool attached, passes;
-	sem_t served; /* the daemon is done with the data */
+	sem_t served; /* the daemon has sent the data */
 } fake;
 
-/* All that the daemon has to say is said at once: the client's requests are numbered from 1. */
+/* The daemon sends everything at once: the client's requests are numbered from 1. */
 static void serve(int socket)
 {
 	struct message welcome = message_init(MESSAGE_WELCOME);
@@ -224,7 +224,7 @@ static void fuzz_connection(const uint8_t *data, size_t size, uint8_t how)
 	struct stoker *stoker = stoker_new();
 	options.dataset = "/data";
 	options.batch_size = 4;
-	options.reconnect_ms = -1; /* it would say the same again */
+	options.reconnect_ms = -1; /* it would send the same again */
 	if (!fake.listener)
 		start();
 	fake.data = data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A stream in pieces: the first byte seeds the cuts, the rest is the stream. However it is cut, the
- * reader finds the frames that are in it, in memory that follows what came. FAULTS 41.
+ * reader finds the same frames, with a buffer that grows with the bytes received. FAULTS 41.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void must(bool holds)
 		abort();
 }
 
-/* The plain way, with the whole stream at hand: 1 and a frame, 0 none yet, -1 lost. */
+/* The reference, which has the whole stream: 1 and a frame, 0 none yet, -1 unusable. */
 static int next_plainly(const uint8_t *stream, size_t size, size_t *at, const uint8_t **frame,
 			size_t *frame_size)
 {
@@ -36,7 +36,7 @@ static int next_plainly(const uint8_t *stream, size_t size, size_t *at, const ui
 	return 1;
 }
 
-/* All whole frames in what came up to now; false when the stream is lost. */
+/* Take all whole frames that were received; false when the stream is unusable. */
 static bool take_frames(struct frame_reader *reader, const uint8_t *stream, size_t came, size_t *at)
 {
 	for (;;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One frame's payload, whatever it is: it is refused with a code and words, or it is a message that
- * encodes to bytes which decode to the same message again. FAULTS 38.
+ * Any payload of a frame: it is refused with a code and a text, or it is a message that encodes to
+ * bytes which decode to the same message again. FAULTS 38.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define CAPACITY (PROTO_FRAME_MAX + FRAME_HEAD)
 
-/* A finding ends the program: that is what a fuzzer looks for. */
+/* Ends the program: a finding of the fuzzer. */
 static void must(bool holds)
 {
 	if (!holds)

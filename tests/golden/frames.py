@@ -34,7 +34,7 @@ TREE = {
     "bytes": b"\xff\xfe/a\x00b",
     "long": "x" * 300,
 }
-# Sensible values where a made-up one would mislead a reader of the file.
+# Realistic values, where a made-up one would mislead a reader of the file.
 VALUES = {
     "client": "example 1.0",
     "daemon": "stokerd 0.1.0",
@@ -89,7 +89,7 @@ def framed(payload):
 
 
 def to_json(value):
-    """What JSON cannot hold: bytes that are no UTF-8, integers beyond 63 bits."""
+    """What JSON cannot hold: bytes that are not UTF-8, integers beyond 63 bits."""
     if isinstance(value, bytes):
         return {"hex": value.hex()}
     if isinstance(value, dict):
@@ -161,7 +161,7 @@ def frames():
 
 
 def accepted():
-    """Not what an encoder writes, and understood all the same."""
+    """Frames that an encoder does not write, but a decoder must accept."""
     ping = {"seq": 7}
 
     def row(name, message, payload, fields):
@@ -296,13 +296,13 @@ def bad():
 
 
 def lengths():
-    """The first four bytes of a stream, and whether a frame may begin so."""
+    """The first four bytes of a stream, and whether a frame may begin with them."""
     for length in (0, 1, 2**16 - 1, FRAME_MAX, FRAME_MAX + 1, 2**24, 2**31 - 1, 2**31, 2**32 - 1):
         yield {"hex": struct.pack(">I", length).hex(), "good": 0 < length <= FRAME_MAX}
 
 
 def render():
-    """One row a line, so that a change shows as one."""
+    """One row per line, so that a diff shows each change."""
     parts = []
     for key, rows in {"frames": frames(), "accepted": accepted(), "bad": bad(),
                       "lengths": lengths()}.items():

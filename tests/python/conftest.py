@@ -34,7 +34,7 @@ def node(daemon):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """21 pictures of three classes."""
+    """21 images of three classes."""
     pytest.importorskip("PIL")
     return pictures(tmp_path_factory.mktemp("pictures") / "train")
 
@@ -51,7 +51,7 @@ def real(tmp_path_factory):
 
 @pytest.fixture
 def near(real):
-    """The node of the built daemon, as `node` is that of the made one."""
+    """The node of the built daemon; `node` is that of the fake one."""
     import stoker
     with stoker.connect(real.path) as node:
         yield node

@@ -77,7 +77,7 @@ class Segment:
 
 
 class Peer(threading.Thread):
-    """One connection. Holds to the protocol unless a hook of the daemon's says otherwise."""
+    """One connection. Follows the protocol unless a hook of the daemon changes that."""
 
     def __init__(self, daemon, sock):
         super().__init__(daemon=True)
@@ -195,7 +195,7 @@ class Peer(threading.Thread):
         os.close(self.ring.fd)
 
     def move(self, slots, **options):
-        """To a ring of its own: what is announced from now on is there."""
+        """Move to a ring of its own, which has all later batches."""
         self.say_ring("ring", self.new_ring(slots, **options))
 
     def batches(self, origin):
@@ -281,7 +281,7 @@ class Peer(threading.Thread):
 
 class FakeDaemon:
     """Listens on ``path``. ``hooks``: by message name, called with (peer, fields); a true result
-    means that it was handled; "say_NAME" may change what is said."""
+    means that it was handled; "say_NAME" may change what is sent."""
 
     def __init__(self, path):
         self.path, self.folder = str(path), os.path.dirname(path)
@@ -346,7 +346,7 @@ class FakeDaemon:
                 pass
 
     def die(self):
-        """As by kill -9: nothing is said, and the socket's file stays."""
+        """As by kill -9: no message is sent, and the file of the socket stays."""
         self.close()
         self.settle(lambda: not self.peers)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The built daemon on a socket of its own, and small folders of pictures."""
+"""The built daemon on a socket of its own, and small folders of images."""
 import os
 import signal
 import socket
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def binary():
-    """The newest stokerd that was built here, or of $STOKER_BUILD; None if there is none."""
+    """The newest built stokerd, or that in $STOKER_BUILD; None if there is none."""
     if os.environ.get("STOKER_BUILD"):
         found = [Path(os.environ["STOKER_BUILD"]) / "daemon" / "stokerd"]
     else:
@@ -48,14 +48,14 @@ class RealDaemon:
         return self.wait()
 
     def wait(self):
-        """Its exit code. A second SIGTERM would be another order: to stop at once."""
+        """Stop it; returns its exit code. A second SIGTERM would mean to stop at once."""
         self.process.stderr.read()
         self.process.stderr.close()
         return self.process.wait()
 
 
 def pictures(folder, classes=3, each=7, size=24):
-    """A folder per class with one-coloured PNGs, each of another colour."""
+    """A folder per class with PNGs of a single colour, each of a different one."""
     from PIL import Image
     for label in range(classes):
         home = Path(folder) / f"class{label}"

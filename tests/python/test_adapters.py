@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The adapters to other frameworks: what they give is what the loader gives; their examples run.
-Those whose framework is not installed are skipped."""
+"""The adapters to other frameworks give what the loader gives, and their examples run. Skipped if
+the framework is not installed."""
 import os
 import subprocess
 import sys
@@ -44,7 +44,7 @@ def test_the_example_runs(real, folder, name):
 
 
 def run_example(real, name, *arguments):
-    """What it says."""
+    """The output of an example."""
     environment = {**os.environ, "STOKER_SOCKET": real.path, "KERAS_BACKEND": "tensorflow",
                    "PYTHONPATH": str(ROOT / "client" / "python")}
     example = ROOT / "client" / "python" / "examples" / f"{name}.py"
@@ -53,7 +53,7 @@ def run_example(real, name, *arguments):
 
 
 def test_the_published_cifar_case(real, tmp_path):
-    """Training and validation streams at the same time, over a set in the form it is published."""
+    """Training and validation streams at the same time, from a published dataset."""
     pytest.importorskip("torch")
     random = np.random.default_rng(1)
     for name in [f"data_batch_{number}.bin" for number in range(1, 6)] + ["test_batch.bin"]:
@@ -169,7 +169,7 @@ def test_tensorflow(near, folder, wanted):
 
 
 def test_tensorflow_holds_nothing(daemon, node):
-    """Also where it stops asking."""
+    """Also if TensorFlow stops early."""
     pytest.importorskip("tensorflow")
     import stoker.tf
     loader = node.loader("/data/20", batch_size=4, inflight=1, timeout=20)
@@ -200,7 +200,7 @@ def test_dask(real, folder, wanted):
 
 @pytest.mark.parametrize("last_batch, chunks", [("drop", (8, 8)), ("pad", (8, 8, 8))])
 def test_dask_has_the_batches_that_come(real, folder, monkeypatch, last_batch, chunks):
-    """Whatever rank the launcher gave to the process."""
+    """Independent of the rank that the launcher gave to the process."""
     pytest.importorskip("dask.array")
     import stoker.dask
     monkeypatch.setenv("RANK", "1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""node.fit(): statistics by the real daemon, what takes them, and who gets none."""
+"""node.fit(): statistics by the real daemon, their use, and errors."""
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +56,7 @@ def test_a_generator_takes_it(node, path, by, per_pixel):
 
 
 def test_whitened(node, path):
-    """What is whitened has no correlations and a deviation of 1."""
+    """Whitened images have no correlations and a standard deviation of 1."""
     node.fit(path, name="white", zca=True, zca_epsilon=1e-8, rescale=1 / 255)
     flat = images(node, path, zca_whitening=True, zca_epsilon=1e-8, rescale=1 / 255,
                   statistics="white").reshape(N, -1).astype(np.float64)
@@ -64,7 +64,7 @@ def test_whitened(node, path):
 
 
 def test_of_files(node, tmp_path):
-    """Of pictures that transforms make; the list may be theirs, too."""
+    """Statistics of the output of transforms, which may be the list of the stream."""
     folder = Path(pictures(tmp_path / "train"))
     done = node.fit(folder, transforms=[stoker.Resize((8, 8)), stoker.CenterCrop(6)])
     assert (done["samples"], done["height"], done["width"]) == (21, 6, 6)
@@ -91,13 +91,13 @@ def test_no_dataset(node, tmp_path):
 
 
 def test_pictures_of_many_sizes(node, tmp_path):
-    """Nobody says how large they are to be."""
+    """Images of different sizes, without a transform that makes them equal."""
     with pytest.raises(stoker.PipelineError, match="Resize"):
         node.fit(pictures(tmp_path / "train"))
 
 
 def test_who_does_not_wait(path, tmp_path):
-    """Has a node, and a daemon, that go on, and a stop does not wait for the rest of it."""
+    """Node and daemon go on after an interrupt, and a stop does not wait for the rest."""
     large = tmp_path / "large.npy"
     np.save(large, np.random.default_rng(1).integers(0, 256, (40, 32, 32, 3), np.uint8))
     daemon = RealDaemon(tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A daemon that breaks the protocol: the client raises, and never hangs or crashes (FAULTS 48)."""
+"""A daemon that violates the protocol: the client raises, never hangs or crashes (FAULTS 48)."""
 import os
 import random
 import socket
@@ -17,14 +17,14 @@ EXPECTED = (stoker.Error, TimeoutError)
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    """Waits of the client that are many seconds are one here."""
+    """Long waits of the client take one second here."""
     monkeypatch.setattr("stoker._connection.REPLY_S", 1)
     monkeypatch.setattr("stoker._address.CONNECT_S", 1)
 
 
 @pytest.fixture
 def later(monkeypatch):
-    """A daemon that is slow for want of processors is no fault."""
+    """A daemon that is slow because of the load is not a failure."""
     monkeypatch.setattr("stoker._connection.REPLY_S", 30)
 
 
@@ -44,7 +44,7 @@ def use(node, **options):
 
 
 def descriptors():
-    """Ours and the fake daemon's, which keeps those of its last peer."""
+    """Those of this process, and of the fake daemon, which keeps those of its last peer."""
     return len(os.listdir("/proc/self/fd"))
 
 
@@ -107,7 +107,7 @@ def test_closing_in_the_middle_of_a_frame(daemon, node):
 
 
 def test_a_frame_that_never_ends_is_given_up(daemon, node):
-    """Also without a time-out of the loader's (FAULTS 44, client's side)."""
+    """Also if the loader has no time-out (FAULTS 44, client side)."""
     daemon.hooks["say_batch"] = lambda peer, fields: frame("batch", **fields)[:20]
     with pytest.raises(stoker.ProtocolError, match="rest of a frame"):
         next(iter(attach(node, timeout=None)))
@@ -208,7 +208,7 @@ def test_an_unsealed_descriptor_or_one_that_is_no_memory(daemon, node):
 
 
 def test_descriptors_that_nobody_asked_for(daemon, node):
-    """FAULTS 47, client's side: they are closed."""
+    """FAULTS 47, client side: they are closed."""
     daemon.hooks["say_batch"] = lambda peer, fields: peer.raw(
         frame("batch", **fields), [0, 1, 2]) or b""
     before = descriptors()
@@ -263,7 +263,7 @@ def test_random_headers(daemon, node):
 
 
 def test_random_frames(daemon, node):
-    """Whatever the daemon says in place of a BATCH: an exception or a batch."""
+    """Any message instead of a BATCH gives an exception or a batch."""
     rng = random.Random(3)
 
     def say(peer, fields):
@@ -301,7 +301,7 @@ def test_a_silent_daemon(daemon):
 
 
 def test_goaway(daemon, node):
-    """What was announced is delivered first, then it is said, each time."""
+    """Announced batches come first, then each call raises."""
     loader = attach(node, reconnect=None)
     daemon.settle(lambda: daemon.leased() == 3)
     daemon.settle(lambda: len(daemon.peers) == 1)
@@ -333,7 +333,7 @@ def test_errors_of_the_daemon(daemon, node):
 
 @pytest.mark.usefixtures("later")
 def test_a_daemon_that_does_not_read(daemon, node):
-    """Releases wait in memory, the caller does not."""
+    """Releases are queued; the caller does not wait."""
     loader = node.loader("/data/2000", batch_size=1, inflight=1000, timeout=60)
     batches = [batch for _, batch in zip(range(1000), loader.batches())]
     loader._connection._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keras' ImageDataGenerator, by stoker: its arguments, what model.fit() takes, what is refused."""
+"""stoker.keras.ImageDataGenerator: its arguments, its use in model.fit(), what it refuses."""
 import os
 
 import numpy as np
@@ -24,7 +24,7 @@ def epoch(flow):
 
 
 def test_the_signature_is_kerass():
-    """Every argument of Keras' own, with its default."""
+    """Every argument of the class in Keras, with its default."""
     from inspect import signature
     from keras.src.legacy.preprocessing.image import ImageDataGenerator as original
     ours = signature(stoker.keras.ImageDataGenerator).parameters
@@ -80,7 +80,7 @@ def test_flow_splits_as_keras_does(real):
 
 
 def test_statistics(real):
-    """Of one channel at a time, and after rescale, as Keras has them."""
+    """Per channel and after rescale, as in Keras."""
     images = generator(real, featurewise_center=True, featurewise_std_normalization=True,
                        rescale=0.25)
     x = array()
@@ -94,7 +94,7 @@ def test_statistics(real):
 
 
 def test_whitening(real):
-    """Against Keras' own; and a validation set takes what the training set gave."""
+    """Compared with Keras; a validation set uses the statistics of the training set."""
     from keras.src.legacy.preprocessing.image import ImageDataGenerator as original
     arguments = {"featurewise_center": True, "zca_whitening": True, "rescale": 1 / 255}
     x, other = array(300)[:, :6, :6], array(20)[:, :6, :6]
@@ -117,7 +117,7 @@ def test_a_function_runs_here(real):
 
 
 def test_a_batch_is_given_back_at_once(real):
-    """Also behind a function that fails, whose error keeps what was at hand."""
+    """Also after a function that fails, whose exception keeps its arrays."""
     errors = []
     flow = generator(real, preprocessing_function=lambda image: 1 // 0).flow(array(), batch_size=4)
     for _ in range(2):
@@ -151,7 +151,7 @@ def test_class_modes(real, folder, mode):
 
 
 def test_a_folder_is_split_as_keras_does(real, folder):
-    """Of each class the first part is for validation; both flows at a time."""
+    """The first part of each class is for validation; both flows at the same time."""
     images = generator(real, validation_split=0.3)
     original = keras.src.legacy.preprocessing.image.ImageDataGenerator(validation_split=0.3)
     for subset in ("validation", "training"):
@@ -202,7 +202,7 @@ def test_fit_takes_two_of_them(real):
 
 
 def test_fit_trains_on_each_epoch_once(daemon, node):
-    """Keras looks at batches before it begins: they come again, also where a run goes on."""
+    """Keras takes batches before it begins: they come again, also in a resumed run."""
     loader = node.loader("/data/20", batch_size=4, epochs=2, timeout=20)
     data = stoker.keras.Dataset(loader)
     model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(10, "softmax")])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Leases: who holds them, when they go back, and what stays readable."""
+"""Leases: who holds them, when they are released, and what stays readable."""
 import gc
 import os
 import threading
@@ -38,7 +38,7 @@ def test_each_lease_goes_back_once(daemon, node):
 
 
 def test_release_in_many_threads(daemon, node):
-    """Each lease is given back once, whichever thread drops it."""
+    """Each lease is released once, whichever thread drops it."""
     loader = node.loader("/data/2000", batch_size=2, inflight=64)
     queue, done = [], threading.Event()
 
@@ -68,7 +68,7 @@ def test_release_in_many_threads(daemon, node):
 
 
 def test_release_by_the_collector(daemon, node):
-    """An array in a reference cycle is freed by gc, in the middle of anything."""
+    """An array in a reference cycle is freed by gc, at any moment."""
     loader = node.loader("/data/200", batch_size=2, inflight=8)
     threshold = gc.get_threshold()
     gc.set_threshold(20, 2, 2)
@@ -97,7 +97,7 @@ def test_views_survive_close_and_a_dead_daemon(daemon, node):
 
 
 def test_arrays_outlive_a_dropped_loader(daemon, node):
-    """The daemon keeps their slots until the last of them is gone."""
+    """Their slots are kept until the last of them is freed."""
     images, labels = next(iter(node.loader("/data/20", batch_size=4)))
     gc.collect()
     daemon.settle(lambda: daemon.count("credit") == 1)
@@ -187,7 +187,7 @@ def test_holding_all_warns_then_times_out_and_loses_nothing(daemon, node, monkey
 
 
 def test_a_batch_in_a_cycle_does_not_block(node):
-    """Nobody could drop it, so the wait itself collects it."""
+    """It is only held by a reference cycle, so waiting runs the garbage collector."""
     loader = node.loader("/data/20", batch_size=4, inflight=1, timeout=5)
     it = iter(loader)
     gc.disable()
@@ -201,7 +201,7 @@ def test_a_batch_in_a_cycle_does_not_block(node):
 
 
 def test_closing_ends_a_wait_in_another_thread(daemon, node, caplog):
-    """It was a daemon that had gone away, and the closed loader attached again."""
+    """The loader is closed while it waits for the daemon: it must not attach again."""
     loader = node.loader("/data/20", batch_size=4, inflight=2, timeout=60)
     it = iter(loader)
     held = [next(it), next(it)]
@@ -243,7 +243,7 @@ def test_fork(daemon, node):
 
 
 def test_a_child_does_not_keep_the_connection(daemon, node):
-    """The daemon sees the parent leave while a forked child lives on (FAULTS 10)."""
+    """The daemon notices the end of the parent while a forked child lives (FAULTS 10)."""
     loader = node.loader("/data/20", batch_size=4)
     read, write = os.pipe()
     pid = os.fork()
@@ -261,7 +261,7 @@ def test_a_child_does_not_keep_the_connection(daemon, node):
 
 
 def test_a_read_that_hangs_is_named_and_loses_nothing(daemon, node, caplog):
-    """FAULTS 62: in the log once a batch, and where patience ends."""
+    """FAULTS 62: logged once per batch, and part of the TimeoutError."""
     late = []
 
     def stall(peer, fields):

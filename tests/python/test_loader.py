@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Iterating: what comes, in which order, and what a state remembers."""
+"""Iterating: what comes, in which order, and what a state holds."""
 import json
 import pickle
 import threading
@@ -156,7 +156,7 @@ def test_state_counts_what_was_yielded(daemon, node):
 
 
 def test_state_of_another_world(node):
-    """FAULTS 89: two ranks stop, one goes on."""
+    """FAULTS 89: two ranks stop, one continues."""
     ranks = [node.loader("/data/20", batch_size=4, rank=rank, world_size=2) for rank in (0, 1)]
     got = []
     for loader in ranks:
@@ -249,7 +249,7 @@ def test_epochs_is_an_end(daemon, node):
 
 
 def test_bad_sample_then_on(daemon, node):
-    """FAULTS 60, client's side."""
+    """FAULTS 60, client side."""
     daemon.bad = {(0, 8), (0, 16)}
     loader = node.loader("/data/20", batch_size=4)
     it, got, errors = iter(loader), [], []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A reader that is moved to another ring: the same samples, and nothing that the program sees."""
+"""A reader that is moved to another ring: the same samples, unnoticed by the program."""
 import gc
 import os
 
@@ -61,7 +61,7 @@ def test_views_keep_the_ring_they_are_of_and_no_longer(daemon, node):
 
 
 def test_a_move_beside_a_request(daemon, node):
-    """RING and batches come between a request and its reply, and lose neither order nor ring."""
+    """RING and batches come between a request and its reply: order and ring stay right."""
     loader = node.loader("/data/80", batch_size=4, inflight=4, timeout=60)
     move_at(daemon, 4, 8, 12, slots=200)
     it = iter(loader)
@@ -86,7 +86,7 @@ def descriptors():
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_rings(daemon, node, wrong):
-    """FAULTS 48: the reader says so, and neither mapping nor descriptor is left."""
+    """FAULTS 48: the reader raises, and neither mapping nor descriptor is leaked."""
     daemon.hooks["say_ring"] = lambda peer, fields: peer.raw(
         frame("ring", **{**fields, **WRONG[wrong]}), [peer.ring.fd]) or b""
     gc.collect()
@@ -119,7 +119,7 @@ def test_no_descriptor_or_several(daemon, node):
 
 
 def test_a_live_start(daemon, node):
-    """It says where it is, and goes on from there as from any other place."""
+    """ATTACHED says where it is; it resumes from there as from any other place."""
     daemon.live = 3, 8
     loader = node.loader("/data/20", batch_size=2, start="live", rank=1, world_size=2)
     assert daemon.last("attach")["start"] == "live"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finding the daemon, trusting it, and what is asked of it."""
+"""Finding the daemon, trusting it, and the requests to it."""
 import json
 import os
 import socket
@@ -53,7 +53,7 @@ def test_no_daemon_says_what_was_tried_and_what_to_do(tmp_path):
 
 
 def test_who_is_trusted(tmp_path, monkeypatch):
-    """Root, ourselves, and the owner of a directory that not everybody could make."""
+    """Trusted are root, this user, and the owner of a directory that others cannot make."""
     folder = tmp_path / "stoker"
     folder.mkdir()
     path = str(folder / "stokerd.sock")
@@ -299,7 +299,7 @@ def test_what_is_no_transform_says_what_to_write(wrong, words):
 
 
 def test_transforms_of_a_tail_as_dicts():
-    """A number with a point stays one: to Keras it is another thing than a whole one."""
+    """A float stays a float: Keras treats it differently from an int."""
     made = transforms.to_dicts([
         stoker.ImageDataGenerator(width_shift_range=2.0, height_shift_range=np.arange(3)),
         stoker.RandomErasing(value="random")])
@@ -353,7 +353,7 @@ def test_torchvision_objects_hold_others():
 
 
 def test_what_makes_tensors_in_torchvision():
-    """v2's come by their names alone: older torchvisions have none."""
+    """Transforms of torchvision v2 are known by name: older versions do not have them."""
     tv = pytest.importorskip("torchvision.transforms")
     torch = pytest.importorskip("torch")
 

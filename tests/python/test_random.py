@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Any batch at any time, and what a reader waits for."""
+"""loader.batch() at any time, and loader.stats()."""
 import threading
 
 import pytest
@@ -85,7 +85,7 @@ def test_in_many_threads(node):
 
 
 def test_stats(daemon, node):
-    """Between batches, which are not lost."""
+    """Asked between batches: none is lost."""
     daemon.reader = {"limited_by": "decode", "share_decode": 0.75}
     loader = node.loader("/data/20", batch_size=4, timeout=5)
     got = []

@@ -184,7 +184,7 @@ def test_torchvision_objects_are_understood(node, folder):
 
 
 def test_bad_samples(node, tmp_path):
-    """FAULTS 60, 72: an exception that names the file; or a neighbour in its place."""
+    """FAULTS 60, 72: an exception that names the file; or a neighbour replaces it."""
     folder = pictures(tmp_path / "some", classes=1, each=8)
     broken = Path(folder) / "class0" / "003.png"
     broken.write_bytes(broken.read_bytes()[:60])
@@ -202,7 +202,7 @@ def test_bad_samples(node, tmp_path):
 
 
 def test_stopping_and_another_daemon(tmp_path, folder):
-    """FAULTS 27: a stop is told, and the state goes on elsewhere."""
+    """FAULTS 27: a stop raises, and the state resumes with another daemon."""
     daemon = RealDaemon(tmp_path)
     node = stoker.connect(daemon.path)
     whole = indices(node.loader(folder, batch_size=2, transforms=TRANSFORMS))
@@ -231,7 +231,7 @@ def test_stopping_and_another_daemon(tmp_path, folder):
 
 
 def test_killed_daemon(tmp_path, folder):
-    """FAULTS 21, 22: Disconnected, with what is held still readable and the state exact."""
+    """FAULTS 21, 22: Disconnected; held batches stay readable, and the state is exact."""
     daemon = RealDaemon(tmp_path)
     with stoker.connect(daemon.path) as node:
         loader = node.loader(folder, batch_size=4, transforms=TRANSFORMS, reconnect=0.2)
@@ -273,7 +273,7 @@ def test_torch_trains_on_pictures(node, folder):
 
 @pytest.mark.parametrize("workers", [1, 2, 8])
 def test_ten_kills(tmp_path, folder, workers):
-    """FAULTS 21: kill -9 at random places; the joined stream is that of a run without."""
+    """FAULTS 21: kill -9 at random places; all parts together are the whole stream."""
     options = {"batch_size": 2, "transforms": TRANSFORMS, "seed": 7, "timeout": 120}
     seed = random.randrange(2**32)
     print(f"seed {seed}")
@@ -303,8 +303,8 @@ def test_ten_kills(tmp_path, folder, workers):
 
 
 def test_a_restart_is_a_pause(tmp_path, folder):
-    """FAULTS 27: SIGTERM with a reader; it goes on with the next daemon, and the old one's end does
-    not wait for what the program holds."""
+    """FAULTS 27: SIGTERM with a reader: it resumes with the next daemon, and the old one does not
+    wait for the batches that the program holds."""
     daemon = RealDaemon(tmp_path)
     with stoker.connect(daemon.path) as node:
         whole = indices(node.loader(folder, batch_size=2, transforms=TRANSFORMS))
@@ -335,7 +335,7 @@ def test_any_batch(node, folder):
 
 @pytest.fixture(scope="module")
 def manifest(folder):
-    """The folder's pictures with weights, targets, a mask (the picture itself) and a box."""
+    """The images of the folder with weights, targets, a mask (the image itself) and a box."""
     paths = sorted(str(path.relative_to(folder)) for path in Path(folder).glob("*/*"))
     path = Path(folder).parent / "more.jsonl"
     path.write_text("".join(json.dumps(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A daemon that dies or stops and comes back: the program sees a pause and nothing else."""
+"""The daemon dies or stops and comes back: the program only sees a pause."""
 import gc
 import os
 import signal
@@ -24,7 +24,7 @@ def restart(daemon, after=0.0):
 
 
 def test_every_sample_over_many_deaths(daemon, node, caplog):
-    """FAULTS 21: killed again and again, at every place, with batches held and on their way."""
+    """FAULTS 21: killed again and again, at every place, with batches held and announced."""
     loader = node.loader("/data/50", batch_size=4, timeout=20)
     got, deaths = [], 0
     for epoch in range(3):
@@ -44,7 +44,7 @@ def test_every_sample_over_many_deaths(daemon, node, caplog):
 
 
 def test_views_that_are_held_stay_readable(daemon, node):
-    """FAULTS 22: and neither hold back the new reader nor are released there."""
+    """FAULTS 22: they do not block the new reader, and are not released there."""
     loader = node.loader("/data/50", batch_size=4, inflight=2, timeout=20)
     it = iter(loader)
     first, _ = next(it)
@@ -59,7 +59,7 @@ def test_views_that_are_held_stay_readable(daemon, node):
 
 
 def test_a_pause(daemon, node):
-    """The daemon is away for a while: next() just takes longer; so do a for and classes."""
+    """No daemon for a while: next(), for and classes take longer."""
     loader = node.loader("/data/20", batch_size=4)
     it = iter(loader)
     next(it)
@@ -112,7 +112,7 @@ def test_a_stop_between_epochs_is_a_pause_too(daemon, node):
 
 @pytest.mark.parametrize("error, seconds", [(TimeoutError, 0.1), (KeyboardInterrupt, 20)])
 def test_what_is_broken_off_can_be_asked_again(daemon, node, error, seconds):
-    """A reply that may still come is nobody's; what is held keeps its lease."""
+    """A reply that may still come belongs to no request; held batches keep their leases."""
     loader = node.loader("/data/20", batch_size=4)
     kept = next(iter(loader))
     late = []
@@ -147,7 +147,7 @@ def test_off_by_choice(daemon, node, off):
 
 
 def test_the_wait_has_an_end(daemon, node):
-    """Of what it was lost by; and the next call tries once more."""
+    """The error is that of the loss; the next call tries again."""
     loader = node.loader("/data/20", batch_size=4, reconnect=0.3)
     it = iter(loader)
     next(it)
@@ -198,7 +198,7 @@ def test_a_daemon_that_dies_over_and_over_is_given_up(daemon, node):
     (25, "token", stoker.TokenError), (20, "dataset", stoker.DatasetError),
     (6, "version", stoker.VersionError), (23, "memory", stoker.MemoryBudgetError)])
 def test_a_refusal_is_told_at_once(daemon, node, code, name, kind):
-    """Another dataset in its place is an error, and not silently other samples."""
+    """If the dataset has changed it is an error, and not silently other samples."""
     loader = node.loader("/data/20", batch_size=4)
     it = iter(loader)
     next(it)
@@ -216,7 +216,7 @@ def test_a_refusal_is_told_at_once(daemon, node, code, name, kind):
 
 
 def test_who_is_cut_off_is_told(daemon, node):
-    """The memory of what is held was taken back, which no new attach may hide."""
+    """The daemon has taken back the slots of held batches; reconnecting must not hide it."""
     def cut_off(peer, fields):
         peer.say("error", seq=0, code=8, name="timeout", text="a batch was held too long")
         peer.sock.shutdown(socket.SHUT_RDWR)
@@ -230,7 +230,7 @@ def test_who_is_cut_off_is_told(daemon, node):
 
 
 def test_places_that_were_said(daemon, node):
-    """set_epoch, load_state_dict and a broken-off epoch mean the same after a death."""
+    """set_epoch, load_state_dict and a break mean the same after the daemon died."""
     loader = node.loader("/data/20", batch_size=4)
     state = loader.state_dict()
     for images, _ in loader:
@@ -291,7 +291,7 @@ def test_two_loaders_do_not_mind_each_other(daemon, node):
 
 
 def test_a_child_does_not_reconnect(daemon, node):
-    """ForkError in it, also if the daemon was gone before; the parent goes on."""
+    """ForkError in the child, also if the daemon was lost before; the parent continues."""
     loader = node.loader("/data/20", batch_size=4, timeout=20)
     it = iter(loader)
     next(it)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Samplers, echo and views as users ask for them: what goes to the daemon, what comes of it."""
+"""Samplers, echo and views of the Python client: what is sent, and what comes."""
 import itertools
 import json
 from collections import Counter
@@ -144,7 +144,7 @@ SAMPLINGS = {"subset": {"sampler": samplers.Subset([3, 17, 4, 9, 9, 12, 2])},
 
 @pytest.mark.parametrize("name", SAMPLINGS)
 def test_a_state_is_of_its_sampler(near, folder, name):
-    """It resumes byte for byte, and what samples otherwise refuses it by name."""
+    """It resumes byte for byte; a loader with another sampler refuses it and says why."""
     options = {"transforms": RANDOM, **SAMPLINGS[name]}
     whole = [image.tobytes() for images, _ in load(near, folder, **options) for image in images]
     first = load(near, folder, **options)

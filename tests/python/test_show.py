@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""loader.show(): the samples of a batch as pictures, whatever became of their numbers."""
+"""loader.show(): the samples of a batch as images, for any range of numbers."""
 import sys
 
 import numpy as np
@@ -23,7 +23,7 @@ def fixture_pyplot(monkeypatch):
 
 
 def shown(figure):
-    """[(pixels, title)] of the places that have a picture."""
+    """[(pixels, title)] of the cells that have an image."""
     return [(np.asarray(axis.images[0].get_array()), axis.get_title())
             for axis in figure.axes if axis.images]
 
@@ -70,7 +70,7 @@ def test_without_matplotlib(near, folder, monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("name", ["keras", "standard", "erased", "random"])
 def test_what_makes_numbers(near, folder, pyplot, name, dtype):
-    """Lists that end in numbers: what is shown is the picture, as far as it is one."""
+    """Lists that end in numbers: the image is shown as well as possible."""
     resize = [stoker.Resize((SIDE, SIDE))]
     transforms = {
         "keras": [*resize, stoker.ImageDataGenerator(rescale=1 / 255)],
@@ -95,7 +95,7 @@ def test_what_makes_numbers(near, folder, pyplot, name, dtype):
 
 
 def test_views(near, folder, pyplot):
-    """One beside the other, each with its sample's label."""
+    """Views are shown side by side, each with the label of its sample."""
     crop = [stoker.Resize((SIDE, SIDE)), stoker.RandomCrop(6)]
     for views, transforms in ((3, crop), (5, [crop[0], stoker.FiveCrop(6)])):
         loader = near.loader(folder, batch_size=2, seed=5, dtype="uint8", transforms=transforms,
@@ -133,7 +133,7 @@ def test_mixed(near, folder, pyplot):
 
 
 def test_numbers_that_are_no_pixels():
-    """Keras' scales: 0 to 255, and standardised ones, stretched for each picture."""
+    """The ranges of Keras: 0 to 255, and standardised, scaled for each image."""
     whole = np.arange(2 * 4 * 4 * 3, dtype=np.float32).reshape(2, 4, 4, 3)
     assert np.array_equal(_show.pictures(whole, "NHWC", "float32", []), whole)
     assert np.array_equal(_show.pictures(whole / 255, "NHWC", "float32", []), whole)

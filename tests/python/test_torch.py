@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensors that share the ring's memory, and the habits of torch's own loader."""
+"""Tensors in the memory of the ring, and compatibility with torch's DataLoader."""
 import gc
 import json
 import pickle
@@ -126,7 +126,7 @@ def test_what_a_dataloader_has_says_what_it_is_here(make, name, words):
 
 
 def test_ranks_of_torchs_group(make, tmp_path, monkeypatch):
-    """Also of one that no launcher put into the environment, as torch.multiprocessing.spawn()."""
+    """Also of a group without environment variables, as by torch.multiprocessing.spawn()."""
     torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0,
                                          world_size=1)
     try:

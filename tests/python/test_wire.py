@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The codec against the tables, the golden frames, and bytes that mean harm."""
+"""The codec against the tables, the golden frames, and hostile bytes."""
 import json
 import random
 import struct
@@ -19,7 +19,7 @@ OURS = set(_tables.BY_NAME)
 
 
 def plain(value):
-    """A value of frames.json as the codec has it."""
+    """A value of frames.json, as the codec gives it."""
     if isinstance(value, dict):
         if list(value) == ["hex"]:
             return bytes.fromhex(value["hex"]).decode("utf-8", "surrogateescape")
@@ -79,7 +79,7 @@ def test_golden_accepted(row):
 
 @pytest.mark.parametrize("row", rows("bad"))
 def test_golden_bad(row):
-    """FAULTS 38-42, client's side."""
+    """FAULTS 38-42, client side."""
     with pytest.raises(errors.ProtocolError):
         _wire.decode(bytes.fromhex(row["hex"])[4:])
 
@@ -110,7 +110,7 @@ def test_frames_in_pieces():
 
 
 def test_mutated_frames_decode_or_raise():
-    """FAULTS 48: nothing but ProtocolError comes of any bytes."""
+    """FAULTS 48: any bytes raise ProtocolError or nothing."""
     rng = random.Random(1)
     frames = [bytes.fromhex(row["hex"])[4:] for row in GOLDEN["frames"] + GOLDEN["bad"]]
     refused = 0

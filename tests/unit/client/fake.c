@@ -20,7 +20,7 @@
 
 #define IMAGE_BYTES (2 * 3 * sizeof(float))
 
-/* The tests' own mistakes end them. */
+/* A mistake of the test ends it. */
 static void must(bool truth, const char *what)
 {
 	if (truth)

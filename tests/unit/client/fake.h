@@ -32,7 +32,7 @@ struct fake {
 	struct message heard; /* what fake_hear() heard last */
 	int releases;	      /* heard by fake_hear_kind(), which skips them */
 	uint64_t last_lease;
-	uint32_t variant; /* which of several wrong things the script shall do */
+	uint32_t variant; /* which of several mistakes the script makes */
 };
 
 void fake_start(struct fake *fake, fake_script *script);

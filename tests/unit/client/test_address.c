@@ -72,7 +72,7 @@ static void test_nobody_there(void **state)
 	fake_stop(&fake);
 }
 
-/* Who may serve a socket: root, we, and who owns a folder that is nobody else's to make. */
+/* Who may serve a socket: root, this user, and the owner of a folder that only it can make. */
 static void test_trust(void **state)
 {
 	struct fake fake;
@@ -81,7 +81,7 @@ static void test_trust(void **state)
 	assert_true(address_trusts(fake.path, 0));
 	assert_true(address_trusts(fake.path, geteuid()));
 	assert_false(address_trusts(fake.path, geteuid() + 1));
-	/* Its folder is the stranger's, but anybody can make folders in /tmp. */
+	/* The other user owns its folder, but anybody can make folders in /tmp. */
 	if (geteuid() == 0) {
 		assert_int_equal(chown(fake.folder, 12345, (gid_t)-1), 0);
 		assert_false(address_trusts(fake.path, 12345));

@@ -174,7 +174,7 @@ static void test_wrong_options(void **state)
 	assert_says(stoker, "dtype is float16, but the transforms end with uint8");
 	newer.options.size = sizeof(newer);
 	assert_int_equal(stoker_attach(stoker, &newer.options), -E2BIG);
-	newer.more = 0; /* a newer program that asks for nothing new */
+	newer.more = 0; /* a newer program that uses nothing new */
 	assert_int_equal(stoker_attach(stoker, &newer.options), -ENOTCONN);
 	assert_null(stoker_info(stoker));
 	stoker_free(stoker);
@@ -323,15 +323,14 @@ static void serve_stalled(struct fake *fake)
 	stalled.stalled.path = (struct text){"cats/7.jpg", 10};
 	stalled.stalled.read_ms = 7250;
 	fake_say(fake, &stalled, -1);
-	fake_hear_kind(fake, MESSAGE_LIST); /* the caller has lost its patience once */
+	fake_hear_kind(fake, MESSAGE_LIST); /* the caller had one time-out */
 	struct message batch = fake_batch(1, 0, (struct run){2, 4});
 	fake_say(fake, &batch, -1);
 	fake_error(fake, fake->heard.list.seq, ERROR_INTERNAL);
 	fake_hear(fake);
 }
 
-/* FAULTS 62: who loses patience learns which file it is; nothing is lost, and the words are of one
- * batch only. */
+/* FAULTS 62: a time-out names the file; nothing is lost, and the text is for one batch only. */
 static void test_a_read_that_hangs(void **state)
 {
 	struct fake fake;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libstoker and a daemon that refuses, stops, dies or lies: words and an errno, never a crash. */
+/* libstoker and a daemon that refuses, stops, dies or lies: an error with a text, never a crash. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static struct stoker_options options_of(const char *dataset)
 	options.dataset = dataset;
 	options.transforms = "Resize(size=[2, 3])";
 	options.batch_size = 4;
-	options.reconnect_ms = -1; /* what happens then has tests of its own */
+	options.reconnect_ms = -1; /* reconnecting has tests of its own */
 	return options;
 }
 
@@ -429,7 +429,7 @@ static void test_garbage(void **state)
 	}
 }
 
-/* Announces without end and never reads: what the client holds for it is bounded. */
+/* A daemon that announces for ever and never reads: the client holds a bounded amount. */
 static void serve_without_reading(struct fake *fake)
 {
 	fake_welcome(fake);

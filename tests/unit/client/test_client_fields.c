@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libstoker and what a sample has beside image, label and index: good, missing and hostile. */
+/* libstoker and the further fields of a sample: good, missing and hostile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -264,7 +264,7 @@ static void test_hostile_headers(void **state)
 	assert_wrong(&header, "boxes is outside of the ring");
 }
 
-/* As many as there may be, the last first, end on end; and those that a later daemon may have. */
+/* As many fields as there may be, in reverse order, without gaps; and fields of a newer daemon. */
 static void test_unusual_headers(void **state)
 {
 	struct segment_header header = five_header();
@@ -292,7 +292,7 @@ static void test_unusual_headers(void **state)
 
 /* -- moves ---------------------------------------------------------------------------------- */
 
-/* A ring in the place of the first one, whose fields may be others, by number. */
+/* A ring that replaces the first one, with wrong fields, by number. */
 static void serve_another_ring(struct fake *fake)
 {
 	struct segment_header header = five_header();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libstoker when memory runs out (FAULTS 53): every allocation of a whole session fails in its
- * turn. It is said as -ENOMEM, nothing crashes, no descriptor and no memory is left.
+ * turn. The result is -ENOMEM, nothing crashes, no descriptor and no memory is leaked.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libstoker and a ring or a daemon that becomes another one: the caller gets its batches. */
+/* libstoker when the ring or the daemon is replaced: the caller still gets its batches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,7 +149,7 @@ static void serve_wrong_moves(struct fake *fake)
 	fake_hear(fake);
 }
 
-/* FAULTS 48: words, an errno, and nothing that stays open. */
+/* FAULTS 48: an error with a text, and nothing stays open. */
 static void test_wrong_moves(void **state)
 {
 	struct stoker_options options = options_of("/data");
@@ -176,7 +176,7 @@ static void test_wrong_moves(void **state)
 static uint64_t places[2]; /* that were asked for */
 static bool expects;
 
-/* Dies with two batches handed over; stops behind the next; refuses for that; then to the end. */
+/* Dies after two batches; stops after the next; then refuses; then serves to the end. */
 static void serve_lives(struct fake *fake)
 {
 	struct message end = message_init(MESSAGE_END), goaway = message_init(MESSAGE_GOAWAY);
@@ -240,7 +240,7 @@ static bool is_readable(int fd, int timeout_ms)
 	return poll(&poll_, 1, timeout_ms) == 1;
 }
 
-/* By polling: the descriptor says when to call, also while nobody is there. */
+/* By polling: the descriptor says when to call, also while there is no daemon. */
 static void test_coming_back_by_polling(void **state)
 {
 	struct stoker_options options = options_of("/data");
@@ -284,7 +284,7 @@ static void test_nobody_comes_back(void **state)
 	stoker_free(stoker);
 }
 
-/* Dies whenever it has attached: is given up though it answers. */
+/* Dies after each ATTACHED: it is given up, though it answers. */
 static void serve_nothing(struct fake *fake)
 {
 	fake_welcome(fake);
@@ -331,7 +331,7 @@ static void test_another_dataset(void **state)
 	fake_leave(&fake, stoker);
 }
 
-/* A live start, then a death: what is said about places, and the options on the wire. */
+/* A live start, then the daemon dies: positions and options on the wire. */
 static void serve_live(struct fake *fake)
 {
 	struct segment_header header = fake_header();
@@ -375,7 +375,7 @@ static void test_a_live_start(void **state)
 	options.epochs = 2;
 	struct stoker *stoker = fake_serve(&fake, serve_live, &options);
 	assert_next(stoker, 44, 0, NULL);
-	/* It died behind the last epoch: there is nothing to attach for. */
+	/* It died after the last epoch: there is no need to attach. */
 	assert_int_equal(stoker_next(stoker, &none, 5000), 0);
 	fake_leave(&fake, stoker);
 	assert_int_equal(fake.releases, 2);

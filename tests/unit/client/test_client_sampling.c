@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libstoker's sampler, echo and views: on the wire, over a daemon's death, and written wrongly. */
+/* Sampler, echo and views of libstoker: on the wire, after the daemon died, and with mistakes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,7 +114,7 @@ static void test_wrong_samplers(void **state)
 	}
 }
 
-/* A list that the daemon would hang up upon. */
+/* A list that is too long for the daemon. */
 static void test_a_long_sampler(void **state)
 {
 	char text[32768];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libstoker's datasets: several that are joined, and the names of classes, asked between batches.
- */
+/* Joined datasets, and the names of classes, asked for between batches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -180,7 +179,7 @@ static void serve_small_ring(struct fake *fake)
 	close(fd);
 }
 
-/* All that may come before, between and behind two pages. */
+/* Everything that may come before, between and after two pages. */
 static void serve_classes(struct fake *fake)
 {
 	static const char *const names[] = {"cat", "dog", "a very \xff name"};
@@ -249,7 +248,7 @@ static void test_classes_between_batches(void **state)
 	fake_leave(&fake, stoker);
 }
 
-/* The caller never sees the batches that came, and the daemon gets them back. */
+/* The caller never takes the batches that came; they are released. */
 static void serve_detach(struct fake *fake)
 {
 	struct message ok = message_init(MESSAGE_OK);
@@ -283,7 +282,7 @@ static void test_detach_behind_classes(void **state)
 	assert_int_equal(fake.releases, 2);
 }
 
-/* A daemon that is none, one way after the other. */
+/* A daemon that violates the protocol, in several ways. */
 static void serve_wrong(struct fake *fake)
 {
 	static const char *const names[] = {"cat", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Transforms as a text: what it becomes, and which column a mistake is in. */
+/* Parsing of transforms: the result, and the column of a mistake. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,7 +131,7 @@ static void test_what_it_becomes(void **state)
 		"]");
 }
 
-/* What `stokerctl streams` shows can be given back. */
+/* The text that `stokerctl streams` shows can be parsed. */
 static void test_a_canonical_text(void **state)
 {
 	(void)state;
@@ -193,7 +193,7 @@ static void test_a_sampler(void **state)
 	fails_by(transforms_parse_sampler, "subset(indices=[1, 2]", "sampler, column 22: a ) is");
 }
 
-/* No text makes it take much: depth, parameters and length are bounded. */
+/* Memory is bounded for any text: depth, parameters and length are limited. */
 static void test_bounds(void **state)
 {
 	(void)state;
@@ -211,7 +211,7 @@ static void test_bounds(void **state)
 	free(text);
 }
 
-/* FAULTS 86: a program's locale may write 0,5. */
+/* FAULTS 86: the locale may write 0,5. */
 static void test_a_locale_with_commas(void **state)
 {
 	(void)state;

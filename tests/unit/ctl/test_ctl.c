@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stokerctl's words: values as people read them, tables, JSON of what is no UTF-8, "did you mean".
- */
+/* The output of stokerctl: values, tables, JSON of bytes that are not UTF-8, "did you mean". */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +55,7 @@ static void test_units(void **state)
 	writes(json_array(), UNIT_PLAIN, "-");
 }
 
-/* FAULTS 70: a file's name must not be able to write to the terminal what it likes. */
+/* FAULTS 70: a file name must not send control characters to the terminal. */
 static void test_texts_on_a_terminal(void **state)
 {
 	char out[8];

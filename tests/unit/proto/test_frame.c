@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames out of a stream: every split, every boundary of the length, and how much memory a claim
- * may cost. FAULTS 41.
+ * Finding frames in a stream: every split, every boundary of the length, and how much memory a
+ * claimed length may cost. FAULTS 41.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static size_t feed(struct frame_reader *reader, const uint8_t *bytes, size_t lim
 	return room;
 }
 
-/* Feed a stream in pieces of `piece` bytes at most; frames are told by their fill byte. */
+/* Feed a stream in pieces of `piece` bytes at most; a frame is known by its fill byte. */
 static size_t count_frames(const uint8_t *stream, size_t size, size_t piece)
 {
 	struct frame_reader reader = FRAME_READER_NULL;
@@ -112,7 +112,7 @@ static void test_lengths_out_of_range(void **state)
 			assert_int_equal(frame_reader_next(&reader, &payload, &size), 0);
 			assert_int_equal(feed(&reader, head + byte, 1), 1);
 		}
-		/* The stream is lost and stays lost; nothing was allocated for what was claimed. */
+		/* The stream stays unusable; nothing was allocated for the claimed length. */
 		assert_int_equal(frame_reader_next(&reader, &payload, &size), FRAME_E_LENGTH);
 		assert_int_equal(frame_reader_next(&reader, &payload, &size), FRAME_E_LENGTH);
 		assert_int_equal(frame_reader_room(&reader, &at, &size), -EPROTO);
@@ -137,14 +137,14 @@ static void test_memory_follows_what_came(void **state)
 		assert_int_equal(payload != NULL, done == size);
 		assert_int_equal(frame_reader_partial(&reader), done < size);
 	}
-	/* A connection that went quiet gives the large buffer back. */
+	/* An idle connection frees the large buffer. */
 	assert_int_equal(frame_reader_next(&reader, &payload, &length), 0);
 	assert_null(payload);
 	assert_true(reader.capacity <= 256);
 	frame_reader_deinit(&reader);
 }
 
-/* The room never reaches beyond the frame: what a descriptor came with can be told. */
+/* The room never reaches beyond the frame, so a descriptor belongs to one frame. */
 static void test_room_ends_with_the_frame(void **state)
 {
 	struct frame_reader reader = FRAME_READER_NULL;

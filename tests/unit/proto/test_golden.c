@@ -63,7 +63,7 @@ static const char *string_at(const json_t *row, const char *key)
 	return string;
 }
 
-/* JSON to what it stands for; README.md of the golden frames says how. */
+/* From JSON to the value that it stands for, see README.md of the golden frames. */
 static struct text text_of(const json_t *json, struct holder *holder)
 {
 	const char *hex = json_string_value(json_object_get(json, "hex"));
@@ -304,7 +304,7 @@ static void test_accepted_though_not_canonical(void **state)
 	replay_list("accepted", false);
 }
 
-/* A message that nobody thought of when the file was made is a message without a test. */
+/* Every message must have a golden frame. */
 static void test_every_message_is_there(void **state)
 {
 	(void)state;

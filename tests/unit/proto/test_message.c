@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The codec against the tables: every field of every message with every type of msgpack, at and
- * beyond its bounds, missing and twice; the words of the faults; defaults; what does not fit.
- * FAULTS 42. The payloads are put together by hand, the rows of the tables are expanded here once
- * more: nothing of message.c tests itself.
+ * beyond its bounds, missing and twice; the texts of the faults; defaults; what does not fit.
+ * FAULTS 42. The payloads are packed here, and the rows of the tables are expanded here again, so
+ * that message.c does not test itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -354,7 +354,7 @@ static void test_defaults(void **state)
 	assert_false(attach.attach.accept_fd);
 	assert_int_equal(attach.attach.dtype.size, 0);
 	assert_int_equal(attach.attach.transforms.value.kind, VALUE_NIL);
-	/* Nothing of the request before leaks into what the next one leaves out. */
+	/* Fields of one request do not leak into the next one, which leaves them out. */
 	for (int round = 0; round < 2; round++) {
 		static const uint8_t credit[] = "\x82\xa4type\x0d\xa8inflight\x05";
 		long size;
@@ -394,7 +394,7 @@ static void test_names(void **state)
 		assert_non_null(counter_name((enum counter)counter));
 }
 
-/* The largest frame is made and understood; one byte more, or too little room, is said. */
+/* The largest frame can be encoded and decoded; one byte more, or too little room, fails. */
 static void test_what_does_not_fit(void **state)
 {
 	static uint8_t frame[PROTO_FRAME_MAX + FRAME_HEAD];

@@ -276,7 +276,7 @@ static void assert_refused(struct setup *setup, const uint8_t *bytes, size_t siz
 	assert_non_null(why);
 }
 
-/* FAULTS 39: five bytes that claim gigabytes cost nothing. */
+/* FAULTS 39: five bytes that claim gigabytes allocate nothing. */
 static void test_claims_without_bytes_are_refused(void **state)
 {
 	struct setup *setup = *state;
@@ -308,7 +308,8 @@ static void test_ext_and_nothing_are_refused(void **state)
 	assert_refused(setup, BYTES(0xc7, 0x00, 0x01));
 	assert_refused(setup, BYTES(0x91, 0xd5, 0x01, 0x00, 0x00));
 	assert_refused(setup, (const uint8_t *)"", 0);
-	for (unsigned lead = 0; lead < 256; lead++) { /* alone, only these are whole */
+	for (unsigned lead = 0; lead < 256;
+	     lead++) { /* as a single byte, only these are a whole value */
 		uint8_t byte = (uint8_t)lead;
 		int whole = lead < 0x80 || lead >= 0xe0 || lead == 0x80 || lead == 0x90 ||
 			    lead == 0xa0 || lead == 0xc0 || lead == 0xc2 || lead == 0xc3;
@@ -411,7 +412,7 @@ static void test_a_large_map(void **state)
 	assert_wrong(setup, (const uint8_t *)bytes.data, bytes.size, "occurs twice");
 }
 
-/* The unpacker is one for all frames: a large one or a bad one leaves nothing behind. */
+/* One unpacker serves all frames: a large or a bad one has no effect on the next. */
 static void test_an_unpacker_is_reused(void **state)
 {
 	struct setup *setup = *state;
@@ -426,7 +427,7 @@ static void test_an_unpacker_is_reused(void **state)
 	}
 }
 
-/* Whatever the bytes, what the check lets through the parser understands, and nothing crashes. */
+/* For any bytes: what passes the check can be parsed, and nothing crashes. */
 static void test_random_bytes(void **state)
 {
 	struct setup *setup = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proto/ when memory runs out: every allocation fails in its turn, is said as -ENOMEM, and neither
- * leaks nor spoils what comes after.
+ * proto/ when memory runs out: each allocation fails in its turn. The result is -ENOMEM, nothing
+ * leaks, and the next call works.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "proto/pack.h"
 #include "tests/unit/shortage.h"
 
-/* A report of 300 keys: larger than what a packer begins with. */
+/* A report of 300 keys, larger than the first buffer of a packer. */
 static int pack_report(struct packer *packer, struct text *out)
 {
 	size_t map = pack_map_begin(packer);
