@@ -84,9 +84,8 @@ static int pack_parts(struct packer *packer, const struct stoker_options *option
 		struct stoker_options part;
 		r = options_copy(&part, options->parts[i], fault);
 		if (r == 0 && part.parts)
-			r = fault_say(
-				fault, -EINVAL,
-				"options: a part cannot have parts: put them all in one list");
+			r = fault_say(fault, -EINVAL,
+				      "options: a part cannot have parts: put all in one list");
 		if (r == 0)
 			r = pack_dataset(packer, &part, fault);
 	}
@@ -159,11 +158,11 @@ static int attach_sampler(struct attach *attach, const char *text, struct fault 
 	/* Its list can be as long as the dataset; the daemon would close the connection. */
 	struct text packed = attach->message.attach.sampler.packed = attach->sampler.packed;
 	const char *wrong = pack_check((const uint8_t *)packed.data, packed.size);
-	return wrong ? fault_say(
-			       fault, -EINVAL,
-			       "sampler: too long for a request (%s): give the list as a .npy file",
-			       wrong)
-		     : 0;
+	if (!wrong)
+		return 0;
+	return fault_say(fault, -EINVAL,
+			 "sampler: too long for a request (%s): give the list as a .npy file",
+			 wrong);
 }
 
 static void attach_values(struct message_attach *message, const struct stoker_options *options)

@@ -46,8 +46,8 @@ struct top {
 	json_t *before, *now; /* the last two STATUS; NULL: none since it connected */
 	json_t *readers;      /* as of `now`; NULL: there is no daemon */
 	int64_t before_ns, now_ns;
-	char words[sizeof(((struct fault *)0)->text) *
-		   4]; /* the last error or change, for the lowest line */
+	/* The last error or change, for the lowest line. */
+	char words[sizeof(((struct fault *)0)->text) * 4];
 };
 
 /* -- looking -------------------------------------------------------------------------------- */

@@ -201,7 +201,7 @@ def test_a_batch_in_a_cycle_does_not_block(node):
 
 
 def test_closing_ends_a_wait_in_another_thread(daemon, node, caplog):
-    """The loader is closed while it waits for the daemon: it must not attach again."""
+    """The loader is closed while it waits for a batch: it must not attach again."""
     loader = node.loader("/data/20", batch_size=4, inflight=2, timeout=60)
     it = iter(loader)
     held = [next(it), next(it)]
