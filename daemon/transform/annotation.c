@@ -79,42 +79,42 @@ static void box_move(const struct step *step, double box[4])
 	}
 }
 
-static void follow_box(const struct geometry *geometry, float *numbers)
+static void annotation_box(const struct steps *steps, float *numbers)
 {
 	double box[4];
 	for (int i = 0; i < 4; i++)
 		box[i] = (double)numbers[i];
-	for (unsigned n = 0; n < geometry->count; n++)
-		box_move(&geometry->steps[n], box);
+	for (unsigned n = 0; n < steps->count; n++)
+		box_move(&steps->step[n], box);
 	/* No minus zero: which of two zeros is the lesser is fmin()'s own choice. */
 	for (int i = 0; i < 4; i++)
 		numbers[i] = (float)box[i] + 0.0f;
 }
 
-static void follow_point(const struct geometry *geometry, float *numbers)
+static void annotation_point(const struct steps *steps, float *numbers)
 {
 	struct place place = {(double)numbers[0], (double)numbers[1]};
-	for (unsigned n = 0; n < geometry->count; n++)
-		place = place_move(&geometry->steps[n], place);
+	for (unsigned n = 0; n < steps->count; n++)
+		place = place_move(&steps->step[n], place);
 	numbers[0] = (float)place.x;
 	numbers[1] = (float)place.y;
 }
 
-void follow_places(const struct geometry *geometry, float *numbers, uint32_t count, bool boxes)
+void annotation_move(const struct steps *steps, float *numbers, uint32_t count, bool boxes)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (boxes)
-			follow_box(geometry, numbers + 4 * (size_t)i);
+			annotation_box(steps, numbers + 4 * (size_t)i);
 		else
-			follow_point(geometry, numbers + 2 * (size_t)i);
+			annotation_point(steps, numbers + 2 * (size_t)i);
 	}
 }
 
-void follow_mask(struct geometry *geometry)
+void annotation_mask_steps(struct steps *steps)
 {
 	unsigned kept = 0;
-	for (unsigned n = 0; n < geometry->count; n++) {
-		struct step step = geometry->steps[n];
+	for (unsigned n = 0; n < steps->count; n++) {
+		struct step step = steps->step[n];
 		if (step.kind == STEP_COLOUR)
 			continue;
 		step.filter = FILTER_NEAREST;
@@ -123,7 +123,7 @@ void follow_mask(struct geometry *geometry)
 			step.warp.filter = FILTER_NEAREST;
 			memset(step.warp.fill, 0, sizeof(step.warp.fill));
 		}
-		geometry->steps[kept++] = step;
+		steps->step[kept++] = step;
 	}
-	geometry->count = kept;
+	steps->count = kept;
 }

@@ -18,10 +18,10 @@
  * seen nothing is left (x0 = x1 or y0 = y1); behind a warp a box is the one around its four
  * corners. Points may come to lie beside the picture. What is NaN stays NaN.
  */
-void follow_places(const struct geometry *geometry, float *numbers, uint32_t count, bool boxes);
+void annotation_move(const struct steps *steps, float *numbers, uint32_t count, bool boxes);
 
 /* Make the steps those of the mask: no colours, each pixel one of the mask's, 0 where there is
  * none. */
-void follow_mask(struct geometry *geometry);
+void annotation_mask_steps(struct steps *steps);
 
 #endif

@@ -83,48 +83,48 @@ static double magnitude_of(enum operation operation, const struct range *range, 
 
 /* --- one operation, as torchvision's _apply_op --- */
 
-static void colour_add(struct geometry *geometry, enum colour_kind kind, double amount)
+static void colour_add(struct steps *steps, enum colour_kind kind, double amount)
 {
-	struct step *step = step_add(geometry, STEP_COLOUR, geometry->size[0], geometry->size[1]);
+	struct step *step = step_add(steps, STEP_COLOUR, steps->size[0], steps->size[1]);
 	step->colour = (struct colour){.kind = kind, .amount = {amount}};
 }
 
-static void move_add(struct geometry *geometry, double x, double y, struct warp_look look)
+static void move_add(struct steps *steps, double x, double y, struct warp_look look)
 {
 	const double matrix[6] = {1, 0, -x, 0, 1, -y};
-	warp_add_matrix(geometry, matrix, look);
+	warp_add_matrix(steps, matrix, look);
 }
 
 /* A shear by the arc tangent of the magnitude, about the corner: its tangent is that again. */
-static void shear_add(struct geometry *geometry, double x, double y, struct warp_look look)
+static void shear_add(struct steps *steps, double x, double y, struct warp_look look)
 {
 	const double matrix[6] = {1, x, 0, y, 1, 0};
-	warp_add_matrix(geometry, matrix, look);
+	warp_add_matrix(steps, matrix, look);
 }
 
-static void place_operation(struct geometry *geometry, enum operation operation, double magnitude,
+static void place_operation(struct steps *steps, enum operation operation, double magnitude,
 			    struct warp_look look)
 {
 	switch (operation) {
 	case SHEAR_X:
-		shear_add(geometry, magnitude, 0, look);
+		shear_add(steps, magnitude, 0, look);
 		break;
 	case SHEAR_Y:
-		shear_add(geometry, 0, magnitude, look);
+		shear_add(steps, 0, magnitude, look);
 		break;
 	case TRANSLATE_X:
-		move_add(geometry, trunc(magnitude), 0, look);
+		move_add(steps, trunc(magnitude), 0, look);
 		break;
 	case TRANSLATE_Y:
-		move_add(geometry, 0, trunc(magnitude), look);
+		move_add(steps, 0, trunc(magnitude), look);
 		break;
 	default:
-		warp_add_turn(geometry, magnitude, look);
+		warp_add_turn(steps, magnitude, look);
 		break;
 	}
 }
 
-static void operation_add(struct geometry *geometry, enum operation operation, double magnitude,
+static void operation_add(struct steps *steps, enum operation operation, double magnitude,
 			  struct warp_look look)
 {
 	static const enum colour_kind kinds[OPERATIONS] = {
@@ -141,20 +141,20 @@ static void operation_add(struct geometry *geometry, enum operation operation, d
 	if (operation == IDENTITY)
 		return;
 	if (operation <= ROTATE)
-		place_operation(geometry, operation, magnitude, look);
+		place_operation(steps, operation, magnitude, look);
 	else if (operation <= SHARPNESS)
-		colour_add(geometry, kinds[operation], 1.0 + magnitude);
+		colour_add(steps, kinds[operation], 1.0 + magnitude);
 	else
-		colour_add(geometry, kinds[operation], magnitude);
+		colour_add(steps, kinds[operation], magnitude);
 }
 
 /* Magnitude number `at`, the other way where that is drawn and means something. */
-static void operation_add_bin(struct geometry *geometry, enum operation operation,
+static void operation_add_bin(struct steps *steps, enum operation operation,
 			      const struct range *range, int bins, int at, bool negative,
 			      struct warp_look look)
 {
 	double magnitude = magnitude_of(operation, range, bins, at);
-	operation_add(geometry, operation, range->is_signed && negative ? -magnitude : magnitude,
+	operation_add(steps, operation, range->is_signed && negative ? -magnitude : magnitude,
 		      look);
 }
 
@@ -255,7 +255,7 @@ static const struct policy_entry policies[][POLICY_ROWS][2] = {
 };
 /* clang-format on */
 
-int augment_add_auto(struct geometry *geometry, const struct transform *transform,
+int augment_add_auto(struct steps *steps, const struct transform *transform,
 		     const struct draws *draws, struct fault *fault)
 {
 	const struct parameter *values = transform->values;
@@ -265,10 +265,10 @@ int augment_add_auto(struct geometry *geometry, const struct transform *transfor
 	const struct policy_entry *entry = policies[policy][below(draws, 0, POLICY_ROWS)];
 	struct range ranges[OPERATIONS];
 	(void)fault;
-	ranges_narrow(ranges, geometry->size);
+	ranges_narrow(ranges, steps->size);
 	for (uint32_t i = 0; i < 2; i++, entry++) {
 		if (uniform(draws, 1 + i) <= entry->p)
-			operation_add_bin(geometry, entry->operation, &ranges[entry->operation],
+			operation_add_bin(steps, entry->operation, &ranges[entry->operation],
 					  POLICY_BINS, entry->magnitude,
 					  below(draws, 3 + i, 2) == 0, look);
 	}
@@ -277,7 +277,7 @@ int augment_add_auto(struct geometry *geometry, const struct transform *transfor
 
 /* --- RandAugment, TrivialAugmentWide --- */
 
-int augment_add_rand(struct geometry *geometry, const struct transform *transform,
+int augment_add_rand(struct steps *steps, const struct transform *transform,
 		     const struct draws *draws, struct fault *fault)
 {
 	const struct parameter *values = transform->values;
@@ -288,16 +288,16 @@ int augment_add_rand(struct geometry *geometry, const struct transform *transfor
 	const int at = (int)values[RAND_AUGMENT_MAGNITUDE].number[0];
 	struct range ranges[OPERATIONS];
 	(void)fault;
-	ranges_narrow(ranges, geometry->size);
+	ranges_narrow(ranges, steps->size);
 	for (uint32_t i = 0; i < count; i++) {
 		enum operation operation = (enum operation)below(draws, 2 * i, DRAWN);
-		operation_add_bin(geometry, operation, &ranges[operation], bins, at,
+		operation_add_bin(steps, operation, &ranges[operation], bins, at,
 				  below(draws, 2 * i + 1, 2) == 1, look);
 	}
 	return 0;
 }
 
-int augment_add_trivial(struct geometry *geometry, const struct transform *transform,
+int augment_add_trivial(struct steps *steps, const struct transform *transform,
 			const struct draws *draws, struct fault *fault)
 {
 	const struct parameter *values = transform->values;
@@ -306,7 +306,7 @@ int augment_add_trivial(struct geometry *geometry, const struct transform *trans
 	const int bins = (int)values[TRIVIAL_AUGMENT_BINS].number[0];
 	enum operation operation = (enum operation)below(draws, 0, DRAWN);
 	(void)fault;
-	operation_add_bin(geometry, operation, &wide_ranges[operation], bins, below(draws, 1, bins),
+	operation_add_bin(steps, operation, &wide_ranges[operation], bins, below(draws, 1, bins),
 			  below(draws, 2, 2) == 1, look);
 	return 0;
 }

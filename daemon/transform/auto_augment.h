@@ -14,6 +14,6 @@ enum augment_policy {
 	AUGMENT_SVHN,
 };
 
-geometry_function augment_add_auto, augment_add_rand, augment_add_trivial;
+steps_function augment_add_auto, augment_add_rand, augment_add_trivial;
 
 #endif

@@ -3,19 +3,19 @@
 
 #include <string.h>
 
-int track_begin(struct track *track, struct span window)
+int axis_map_begin(struct axis_map *map, struct span window)
 {
 	size_t count = (size_t)window.count;
-	int r = buffer_reserve(&track->memory, count * (sizeof(*track->at) + 1));
+	int r = buffer_reserve(&map->memory, count * (sizeof(*map->at) + 1));
 	if (r < 0)
 		return r;
-	track->count = window.count;
-	track->filled = false;
-	track->at = (int32_t *)track->memory.data;
-	track->fill = track->memory.data + count * sizeof(*track->at);
+	map->count = window.count;
+	map->filled = false;
+	map->at = (int32_t *)map->memory.data;
+	map->fill = map->memory.data + count * sizeof(*map->at);
 	for (size_t i = 0; i < count; i++)
-		track->at[i] = window.first + (int32_t)i;
-	memset(track->fill, 0, count);
+		map->at[i] = window.first + (int32_t)i;
+	memset(map->fill, 0, count);
 	return 0;
 }
 
@@ -36,83 +36,83 @@ static int32_t mirror(int32_t at, int32_t in, bool edge_twice)
 	return at < in ? at : period - at - (edge_twice ? 1 : 0);
 }
 
-static void back_window(struct track *track, const struct step_axis *axis, const struct step *step,
+static void back_window(struct axis_map *map, const struct step_axis *axis, const struct step *step,
 			unsigned number)
 {
-	for (int32_t i = 0; i < track->count; i++) {
-		int32_t at = track->at[i] + axis->offset;
+	for (int32_t i = 0; i < map->count; i++) {
+		int32_t at = map->at[i] + axis->offset;
 		if (at < 0 || at >= axis->in) {
-			if (step->border == BORDER_CONSTANT && !track->fill[i]) {
-				track->fill[i] = (uint8_t)(number + 1);
-				track->filled = true;
+			if (step->border == BORDER_CONSTANT && !map->fill[i]) {
+				map->fill[i] = (uint8_t)(number + 1);
+				map->filled = true;
 			}
 			if (step->border == BORDER_REFLECT || step->border == BORDER_SYMMETRIC)
 				at = mirror(at, axis->in, step->border == BORDER_SYMMETRIC);
 			else
 				at = clamp(at, axis->in);
 		}
-		track->at[i] = at;
+		map->at[i] = at;
 	}
 }
 
 /* Pillow walks from the left and adds up, so the sum's rounding is part of the result. */
-static int back_nearest(struct track *track, const struct step_axis *axis)
+static int back_nearest(struct axis_map *map, const struct step_axis *axis)
 {
-	struct span span = track_span(track);
-	int r = buffer_reserve(&track->nearest, (size_t)span.count * sizeof(int32_t));
+	struct span span = axis_map_span(map);
+	int r = buffer_reserve(&map->nearest, (size_t)span.count * sizeof(int32_t));
 	if (r < 0)
 		return r;
-	int32_t *nearest = (int32_t *)track->nearest.data;
+	int32_t *nearest = (int32_t *)map->nearest.data;
 	double scale = (double)axis->in / axis->out, at = scale * 0.5;
 	for (int32_t i = 0; i < span.first + span.count; i++, at += scale) {
 		if (i >= span.first)
 			nearest[i - span.first] = clamp((int32_t)at, axis->in);
 	}
-	for (int32_t i = 0; i < track->count; i++)
-		track->at[i] = nearest[track->at[i] - span.first];
+	for (int32_t i = 0; i < map->count; i++)
+		map->at[i] = nearest[map->at[i] - span.first];
 	return 0;
 }
 
-int track_back(struct track *track, const struct step_axis *axis, const struct step *step,
+int axis_map_back(struct axis_map *map, const struct step_axis *axis, const struct step *step,
 	       unsigned number)
 {
 	if (step->kind == STEP_RESIZE)
-		return back_nearest(track, axis);
+		return back_nearest(map, axis);
 	if (step->kind == STEP_WINDOW) {
-		back_window(track, axis, step, number);
+		back_window(map, axis, step, number);
 	} else if (axis->flip) {
-		for (int32_t i = 0; i < track->count; i++)
-			track->at[i] = axis->in - 1 - track->at[i];
+		for (int32_t i = 0; i < map->count; i++)
+			map->at[i] = axis->in - 1 - map->at[i];
 	}
 	return 0;
 }
 
-struct span track_span(const struct track *track)
+struct span axis_map_span(const struct axis_map *map)
 {
-	int32_t first = track->at[0], last = first;
-	for (int32_t i = 1; i < track->count; i++) {
-		if (track->at[i] < first)
-			first = track->at[i];
-		if (track->at[i] > last)
-			last = track->at[i];
+	int32_t first = map->at[0], last = first;
+	for (int32_t i = 1; i < map->count; i++) {
+		if (map->at[i] < first)
+			first = map->at[i];
+		if (map->at[i] > last)
+			last = map->at[i];
 	}
 	return (struct span){first, last - first + 1};
 }
 
-bool track_plain(const struct track *track)
+bool axis_map_plain(const struct axis_map *map)
 {
-	if (track->filled)
+	if (map->filled)
 		return false;
-	for (int32_t i = 1; i < track->count; i++) {
-		if (track->at[i] != track->at[0] + i)
+	for (int32_t i = 1; i < map->count; i++) {
+		if (map->at[i] != map->at[0] + i)
 			return false;
 	}
 	return true;
 }
 
-void track_deinit(struct track *track)
+void axis_map_deinit(struct axis_map *map)
 {
-	buffer_deinit(&track->memory);
-	buffer_deinit(&track->nearest);
-	*track = TRACK_NULL;
+	buffer_deinit(&map->memory);
+	buffer_deinit(&map->nearest);
+	*map = AXIS_MAP_NULL;
 }

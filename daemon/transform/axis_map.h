@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "transform/steps.h"
 
-struct track {
+struct axis_map {
 	int32_t count;
 	int32_t *at;   /* always inside the source, even where it is not looked at */
 	uint8_t *fill; /* 1 + the number of the step whose fill is seen there; 0: none */
@@ -22,17 +22,17 @@ struct track {
 	struct buffer memory;
 	struct buffer nearest; /* where the pixels of a resize come from, while walking */
 };
-#define TRACK_NULL ((struct track){0})
+#define AXIS_MAP_NULL ((struct axis_map){0})
 
 /* Begin with the pixels `window` of the result. 0 or -ENOMEM. */
-int track_begin(struct track *track, struct span window);
+int axis_map_begin(struct axis_map *map, struct span window);
 /* Walk back over step `number`, which is no filtered resize. 0 or -ENOMEM. */
-int track_back(struct track *track, const struct step_axis *axis, const struct step *step,
+int axis_map_back(struct axis_map *map, const struct step_axis *axis, const struct step *step,
 	       unsigned number);
 /* The pixels of the source from the first to the last that is looked at. */
-struct span track_span(const struct track *track);
+struct span axis_map_span(const struct axis_map *map);
 /* Nothing but a window: neighbours stay neighbours, nothing is filled. */
-bool track_plain(const struct track *track);
-void track_deinit(struct track *track);
+bool axis_map_plain(const struct axis_map *map);
+void axis_map_deinit(struct axis_map *map);
 
 #endif

@@ -14,9 +14,9 @@
 
 #define JITTERS 4
 
-static struct colour *colour_step(struct geometry *geometry, enum colour_kind kind)
+static struct colour *colour_step(struct steps *steps, enum colour_kind kind)
 {
-	struct step *step = step_add(geometry, STEP_COLOUR, geometry->size[0], geometry->size[1]);
+	struct step *step = step_add(steps, STEP_COLOUR, steps->size[0], steps->size[1]);
 	step->colour.kind = kind;
 	return &step->colour;
 }
@@ -35,7 +35,7 @@ static const struct {
 	[TRANSFORM_RANDOM_GRAYSCALE] = {COLOUR_GRAYSCALE, false},
 };
 
-int colour_add_random(struct geometry *geometry, const struct transform *transform,
+int colour_add_random(struct steps *steps, const struct transform *transform,
 		      const struct draws *draws, struct fault *fault)
 {
 	enum transform_kind kind = transform->row->kind;
@@ -43,19 +43,19 @@ int colour_add_random(struct geometry *geometry, const struct transform *transfo
 	(void)fault;
 	if (!(uniform(draws, 0) < transform->values[p].number[0]))
 		return 0;
-	struct colour *colour = colour_step(geometry, randoms[kind].colour);
+	struct colour *colour = colour_step(steps, randoms[kind].colour);
 	if (randoms[kind].amount)
 		colour->amount[0] = transform->values[RANDOM_AMOUNT].number[0];
 	return 0;
 }
 
-int colour_add_grayscale(struct geometry *geometry, const struct transform *transform,
+int colour_add_grayscale(struct steps *steps, const struct transform *transform,
 			 const struct draws *draws, struct fault *fault)
 {
 	(void)transform;
 	(void)draws;
 	(void)fault;
-	colour_step(geometry, COLOUR_GRAYSCALE);
+	colour_step(steps, COLOUR_GRAYSCALE);
 	return 0;
 }
 
@@ -64,7 +64,7 @@ static double between(const struct parameter *interval, double drawn)
 	return interval->number[0] + drawn * (interval->number[1] - interval->number[0]);
 }
 
-int colour_add_jitter(struct geometry *geometry, const struct transform *transform,
+int colour_add_jitter(struct steps *steps, const struct transform *transform,
 		      const struct draws *draws, struct fault *fault)
 {
 	static const struct {
@@ -89,26 +89,26 @@ int colour_add_jitter(struct geometry *geometry, const struct transform *transfo
 		double same = jitters[jitter].same;
 		if (range->number[0] == same && range->number[1] == same)
 			continue;
-		colour_step(geometry, jitters[jitter].colour)->amount[0] =
+		colour_step(steps, jitters[jitter].colour)->amount[0] =
 			between(range, uniform(draws, JITTERS + jitter));
 	}
 	return 0;
 }
 
-int colour_add_blur(struct geometry *geometry, const struct transform *transform,
+int colour_add_blur(struct steps *steps, const struct transform *transform,
 		    const struct draws *draws, struct fault *fault)
 {
 	const double *kernel = transform->values[GAUSSIAN_BLUR_KERNEL_SIZE].number;
 	for (int i = 0; i < 2; i++) {
-		if ((int32_t)kernel[i] / 2 >= geometry->size[i])
-			return fault_say(fault, GEOMETRY_E_IMAGE,
+		if ((int32_t)kernel[i] / 2 >= steps->size[i])
+			return fault_say(fault, STEPS_E_IMAGE,
 					 "GaussianBlur's kernel of %.0f x %.0f (width x height) "
 					 "is too large for a picture of %d x %d: put a Resize "
 					 "before it, or take a smaller one",
-					 kernel[0], kernel[1], geometry->size[0],
-					 geometry->size[1]);
+					 kernel[0], kernel[1], steps->size[0],
+					 steps->size[1]);
 	}
-	struct colour *colour = colour_step(geometry, COLOUR_BLUR);
+	struct colour *colour = colour_step(steps, COLOUR_BLUR);
 	colour->amount[0] = kernel[0];
 	colour->amount[1] = kernel[1];
 	colour->amount[2] = between(&transform->values[GAUSSIAN_BLUR_SIGMA], uniform(draws, 0));

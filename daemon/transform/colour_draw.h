@@ -8,6 +8,6 @@
 
 #include "transform/step.h"
 
-geometry_function colour_add_random, colour_add_grayscale, colour_add_jitter, colour_add_blur;
+steps_function colour_add_random, colour_add_grayscale, colour_add_jitter, colour_add_blur;
 
 #endif

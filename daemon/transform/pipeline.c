@@ -25,7 +25,7 @@
 #define OUTPUT_BYTES_MAX ((uint64_t)1 << 30)
 
 struct pipeline {
-	struct list list;
+	struct transform_list list;
 	struct output output;
 	struct tail tail;
 	struct mix mix;
@@ -35,7 +35,7 @@ struct pipeline {
 };
 
 struct pipeline_scratch {
-	struct geometry geometry;
+	struct steps steps;
 	struct stages stages;
 	struct buffer mask;  /* as it comes out of the stages, three bytes a pixel */
 	struct draw_key key; /* the tail draws for itself */
@@ -50,7 +50,7 @@ static int pipeline_write(struct pipeline *pipeline)
 	FILE *file = open_memstream(&pipeline->text, &size);
 	if (!file)
 		return -ENOMEM;
-	list_write(file, &pipeline->list);
+	transform_list_write(file, &pipeline->list);
 	fprintf(file, "%s|%s%s", output_type_name(pipeline->output.type),
 		pipeline->output.planes ? "NCHW" : "NHWC", pipeline->draft ? "|draft" : "");
 	bool bad = ferror(file);
@@ -72,7 +72,7 @@ static int pipeline_measure(struct pipeline *pipeline, struct fault *fault)
 
 static int pipeline_end(struct pipeline *pipeline, struct fault *fault)
 {
-	const struct list *list = &pipeline->list;
+	const struct transform_list *list = &pipeline->list;
 	struct fault why;
 	for (unsigned i = 0; i < list->end_count; i++) {
 		enum transform_kind kind = list->ends[i].row->kind;
@@ -104,13 +104,13 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "layout: '%s' is none of NCHW, NHWC",
 				 quote_bytes(&quote, layout.data, layout.size));
 	struct fault why;
-	if (list_parse(&pipeline->list, transforms, pipeline->output.type != OUTPUT_UINT8, &why) !=
+	if (transform_list_parse(&pipeline->list, transforms, pipeline->output.type != OUTPUT_UINT8, &why) !=
 	    0)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
 	int r = pipeline->list.sized ? pipeline_finish(pipeline, fault) : 0;
 	if (r)
 		return r;
-	const struct list *list = &pipeline->list;
+	const struct transform_list *list = &pipeline->list;
 	output_tabulate(&pipeline->output,
 			list->normalized ? list->normalize.values[NORMALIZE_MEAN].number : NULL,
 			list->normalize.values[NORMALIZE_STD].number);
@@ -137,7 +137,7 @@ int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, st
 	struct fault why;
 	if (pipeline->list.sized)
 		return 0;
-	if (list_settle(&pipeline->list, width, height, &why))
+	if (transform_list_settle(&pipeline->list, width, height, &why))
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
 	return pipeline_finish(pipeline, fault);
 }
@@ -151,7 +151,7 @@ int pipeline_allow_draft(struct pipeline *pipeline)
 /* Of the list's generator; NULL: there is none. */
 static struct parameter *pipeline_asks(struct pipeline *pipeline)
 {
-	struct list *list = &pipeline->list;
+	struct transform_list *list = &pipeline->list;
 	for (unsigned i = 0; i < list->end_count; i++)
 		if (list->ends[i].row->kind == TRANSFORM_IMAGE_DATA_GENERATOR)
 			return &list->ends[i].values[GENERATOR_STATISTICS];
@@ -179,7 +179,7 @@ int pipeline_fit(struct pipeline *pipeline, struct statistics *statistics, struc
 
 const char *pipeline_random(const struct pipeline *pipeline)
 {
-	const struct list *list = &pipeline->list;
+	const struct transform_list *list = &pipeline->list;
 	for (unsigned i = 0; i < list->count; i++) {
 		switch (list->places[i].row->kind) {
 		case TRANSFORM_RESIZE:
@@ -267,34 +267,34 @@ void pipeline_scratch_free(struct pipeline_scratch *scratch)
 }
 
 /* A sample of another size than the pipeline was settled with would be written beside its slot. */
-static int pipeline_check_size(const struct pipeline *pipeline, const struct geometry *geometry,
+static int pipeline_check_size(const struct pipeline *pipeline, const struct steps *steps,
 			       struct fault *fault)
 {
 	const struct output *output = &pipeline->output;
-	if (geometry->size[0] == output->width && geometry->size[1] == output->height)
+	if (steps->size[0] == output->width && steps->size[1] == output->height)
 		return 0;
 	return fault_say(fault, PIPELINE_E_IMAGE,
 			 "the transforms make it %" PRId32 " x %" PRId32
 			 ", and the samples of this batch are %" PRId32 " x %" PRId32,
-			 geometry->size[0], geometry->size[1], output->width, output->height);
+			 steps->size[0], steps->size[1], output->width, output->height);
 }
 
 static int pipeline_draw_steps(const struct pipeline *pipeline, const struct draw_key *key,
-			       int32_t width, int32_t height, struct geometry *geometry,
+			       int32_t width, int32_t height, struct steps *steps,
 			       struct fault *fault)
 {
-	const struct list *list = &pipeline->list;
+	const struct transform_list *list = &pipeline->list;
 	/* A view is the position's highest byte: see draw_view(). */
 	uint64_t view = key->position >> 56, place = key->position << 8 >> 8;
 	struct draw_key whole = *key;
 	whole.position = place | view / list->views << 56;
-	geometry_begin(geometry, width, height);
-	int r = geometry_add_list(geometry, list->places, 0, list->whole, &whole, fault);
+	steps_begin(steps, width, height);
+	int r = steps_draw(steps, list->places, 0, list->whole, &whole, fault);
 	if (r == 0)
-		r = geometry_add_list(geometry, list->places, list->whole,
+		r = steps_draw(steps, list->places, list->whole,
 				      list->count - list->whole, key, fault);
 	if (r == 0)
-		r = pipeline_check_size(pipeline, geometry, fault);
+		r = pipeline_check_size(pipeline, steps, fault);
 	return r ? PIPELINE_E_IMAGE : 0;
 }
 
@@ -302,23 +302,23 @@ int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, i
 		  int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		  struct fault *fault)
 {
-	struct geometry *geometry = &scratch->geometry;
+	struct steps *steps = &scratch->steps;
 	scratch->key = *key;
-	int r = pipeline_draw_steps(pipeline, key, width, height, geometry, fault);
+	int r = pipeline_draw_steps(pipeline, key, width, height, steps, fault);
 	if (r == 0)
-		r = stages_plan(&scratch->stages, geometry, width, height, need_out, fault);
+		r = stages_plan(&scratch->stages, steps, width, height, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
 int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scratch, int32_t width,
 		   int32_t height, struct rect *need_out, unsigned *scale_out, struct fault *fault)
 {
-	unsigned scale = pipeline->draft ? geometry_shrink(&scratch->geometry) : 1;
+	unsigned scale = pipeline->draft ? steps_shrink(&scratch->steps) : 1;
 	int32_t by = (int32_t)scale;
 	*scale_out = scale;
 	if (scale == 1)
 		return 0;
-	int r = stages_plan(&scratch->stages, &scratch->geometry, (width + by - 1) / by,
+	int r = stages_plan(&scratch->stages, &scratch->steps, (width + by - 1) / by,
 			    (height + by - 1) / by, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
@@ -330,11 +330,11 @@ int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
 	struct image picture = {0};
 	int r = 0;
 	if (!tail->generates) {
-		r = stages_run(&scratch->stages, &scratch->geometry, image, &pipeline->output, out);
+		r = stages_run(&scratch->stages, &scratch->steps, image, &pipeline->output, out);
 	} else {
 		r = tail_picture(tail, &scratch->tail, &picture);
 		if (r == 0)
-			r = stages_run(&scratch->stages, &scratch->geometry, image, &tail->bytes,
+			r = stages_run(&scratch->stages, &scratch->steps, image, &tail->bytes,
 				       scratch->tail.bytes.data);
 		if (r == 0)
 			r = tail_generate(tail, &scratch->key, &picture, scratch->stages.cpu,
@@ -370,19 +370,19 @@ void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, v
 void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint32_t count,
 		   bool boxes)
 {
-	follow_places(&scratch->geometry, numbers, count, boxes);
+	annotation_move(&scratch->steps, numbers, count, boxes);
 }
 
 int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
 		       int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		       struct fault *fault)
 {
-	struct geometry *geometry = &scratch->geometry;
-	int r = pipeline_draw_steps(pipeline, key, width, height, geometry, fault);
+	struct steps *steps = &scratch->steps;
+	int r = pipeline_draw_steps(pipeline, key, width, height, steps, fault);
 	if (r)
 		return r;
-	follow_mask(geometry);
-	r = stages_plan(&scratch->stages, geometry, width, height, need_out, fault);
+	annotation_mask_steps(steps);
+	r = stages_plan(&scratch->stages, steps, width, height, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
@@ -395,7 +395,7 @@ int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *ima
 	size_t count = (size_t)bytes.width * (size_t)bytes.height;
 	int r = buffer_reserve(&scratch->mask, 3 * count);
 	if (r == 0)
-		r = stages_run(&scratch->stages, &scratch->geometry, image, &bytes,
+		r = stages_run(&scratch->stages, &scratch->steps, image, &bytes,
 			       scratch->mask.data);
 	for (size_t i = 0; i < count && r == 0; i++)
 		out[i] = scratch->mask.data[3 * i];

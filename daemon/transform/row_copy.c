@@ -7,10 +7,10 @@
 #endif
 
 /* Does pixel x of the track go on as the run before it goes? A run of one may go either way. */
-static bool run_takes(struct run *run, const struct track *track, int32_t x)
+static bool run_takes(struct run *run, const struct axis_map *map, int32_t x)
 {
-	int32_t step = track->at[x] - track->at[x - 1];
-	if (track->fill[x] != run->fill)
+	int32_t step = map->at[x] - map->at[x - 1];
+	if (map->fill[x] != run->fill)
 		return false;
 	if (run->fill)
 		return true;
@@ -19,21 +19,21 @@ static bool run_takes(struct run *run, const struct track *track, int32_t x)
 	return step == run->way;
 }
 
-int mover_begin(struct mover *mover, const struct track *track)
+int row_copy_begin(struct row_copy *copy, const struct axis_map *map)
 {
 	struct run *run = NULL;
-	int r = buffer_reserve(&mover->memory, (size_t)track->count * sizeof(*mover->runs));
+	int r = buffer_reserve(&copy->memory, (size_t)map->count * sizeof(*copy->runs));
 	if (r < 0)
 		return r;
-	mover->runs = (struct run *)(void *)mover->memory.data;
-	mover->count = 0;
-	for (int32_t x = 0; x < track->count; x++) {
-		if (run && run_takes(run, track, x)) {
+	copy->runs = (struct run *)(void *)copy->memory.data;
+	copy->count = 0;
+	for (int32_t x = 0; x < map->count; x++) {
+		if (run && run_takes(run, map, x)) {
 			run->count++;
 			continue;
 		}
-		run = &mover->runs[mover->count++];
-		*run = (struct run){x, 1, track->at[x], 1, track->fill[x]};
+		run = &copy->runs[copy->count++];
+		*run = (struct run){x, 1, map->at[x], 1, map->fill[x]};
 	}
 	return 0;
 }
@@ -70,10 +70,10 @@ __attribute__((target("avx2"))) static void row_turn_avx2(uint8_t *to, const uin
 }
 #endif
 
-void mover_row(const struct mover *mover, enum cpu cpu, const uint8_t *source, int32_t left,
+void row_copy_run(const struct row_copy *copy, enum cpu cpu, const uint8_t *source, int32_t left,
 	       uint8_t beside, const struct step *steps, uint8_t *to)
 {
-	for (const struct run *run = mover->runs; run < mover->runs + mover->count; run++) {
+	for (const struct run *run = copy->runs; run < copy->runs + copy->count; run++) {
 		const uint8_t *from = source + 3 * (ptrdiff_t)(run->from - left);
 		uint8_t fill = run->fill > beside ? run->fill : beside;
 		uint8_t *begin = to + 3 * (size_t)run->x;
@@ -93,8 +93,8 @@ void mover_row(const struct mover *mover, enum cpu cpu, const uint8_t *source, i
 	(void)cpu;
 }
 
-void mover_deinit(struct mover *mover)
+void row_copy_deinit(struct row_copy *copy)
 {
-	buffer_deinit(&mover->memory);
-	*mover = MOVER_NULL;
+	buffer_deinit(&copy->memory);
+	*copy = ROW_COPY_NULL;
 }

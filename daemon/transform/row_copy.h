@@ -17,22 +17,22 @@ struct run {
 	uint8_t fill; /* as in struct track */
 };
 
-struct mover {
+struct row_copy {
 	int32_t count;
 	struct run *runs;
 	struct buffer memory; /* holds them */
 };
-#define MOVER_NULL ((struct mover){0})
+#define ROW_COPY_NULL ((struct row_copy){0})
 
-int mover_begin(struct mover *mover, const struct track *track); /* 0 or -ENOMEM */
+int row_copy_begin(struct row_copy *copy, const struct axis_map *map); /* 0 or -ENOMEM */
 
 /*
  * A row of `source`, whose first pixel is pixel `left` of the track's source, to `to`. Where
  * `beside`, or a run's fill if that is a later one, is a step, its fill is seen: `steps` has them.
  * Both rows have BUFFER_SLACK; that of `to` may be written.
  */
-void mover_row(const struct mover *mover, enum cpu cpu, const uint8_t *source, int32_t left,
+void row_copy_run(const struct row_copy *copy, enum cpu cpu, const uint8_t *source, int32_t left,
 	       uint8_t beside, const struct step *steps, uint8_t *to);
-void mover_deinit(struct mover *mover);
+void row_copy_deinit(struct row_copy *copy);
 
 #endif

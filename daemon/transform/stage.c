@@ -15,7 +15,7 @@ static bool stage_makes(const struct stage *stage, enum step_kind kind)
 	return stage->make && stage->make->kind == kind;
 }
 
-static void stages_split(struct stages *stages, const struct geometry *geometry, int32_t width,
+static void stages_split(struct stages *stages, const struct steps *steps, int32_t width,
 			 int32_t height)
 {
 	struct stage *stage = &stages->stage[0];
@@ -24,8 +24,8 @@ static void stages_split(struct stages *stages, const struct geometry *geometry,
 	stage->first = 0;
 	stage->size[0] = width;
 	stage->size[1] = height;
-	for (unsigned i = 0; i < geometry->count; i++) {
-		const struct step *step = &geometry->steps[i];
+	for (unsigned i = 0; i < steps->count; i++) {
+		const struct step *step = &steps->step[i];
 		if (step_makes(step)) {
 			stage->end = i;
 			stage = &stages->stage[stages->count++];
@@ -35,7 +35,7 @@ static void stages_split(struct stages *stages, const struct geometry *geometry,
 		stage->size[0] = step->axis[0].out;
 		stage->size[1] = step->axis[1].out;
 	}
-	stage->end = geometry->count;
+	stage->end = steps->count;
 }
 
 static int say_large(const struct stage *stage, struct fault *fault)
@@ -48,14 +48,14 @@ static int say_large(const struct stage *stage, struct fault *fault)
 
 static int stage_plan_resize(struct stage *stage, int i, struct span *need_out, struct fault *fault)
 {
-	struct track *track = &stage->track[i];
+	struct axis_map *map = &stage->map[i];
 	const struct step_axis *resize = &stage->make->axis[i];
 	struct span span = stage->made[i];
 	int r = axis_build(&stage->axis[i], stage->make->filter, resize->in, resize->out, span);
 	if (r)
 		return r < 0 ? r : say_large(stage, fault);
-	for (int32_t n = 0; n < track->count; n++)
-		track->at[n] -= span.first;
+	for (int32_t n = 0; n < map->count; n++)
+		map->at[n] -= span.first;
 	*need_out = stage->axis[i].source;
 	return 0;
 }
@@ -70,16 +70,16 @@ static struct span span_widen(struct span span, int32_t reach, int32_t in)
 }
 
 /* One axis of one stage, backward; `need_out` is what it reads of the stage before it. */
-static int stage_plan_axis(struct stage *stage, const struct geometry *geometry, int i,
+static int stage_plan_axis(struct stage *stage, const struct steps *steps, int i,
 			   struct span *need_out, struct fault *fault)
 {
-	struct track *track = &stage->track[i];
-	int r = track_begin(track, stage->window[i]);
+	struct axis_map *map = &stage->map[i];
+	int r = axis_map_begin(map, stage->window[i]);
 	for (unsigned n = stage->end; r == 0 && n-- > stage->first;)
-		r = track_back(track, &geometry->steps[n].axis[i], &geometry->steps[n], n);
+		r = axis_map_back(map, &steps->step[n].axis[i], &steps->step[n], n);
 	if (r < 0)
 		return r;
-	stage->made[i] = track_span(track);
+	stage->made[i] = axis_map_span(map);
 	if (stage_makes(stage, STEP_RESIZE))
 		return stage_plan_resize(stage, i, need_out, fault);
 	*need_out = stage->made[i];
@@ -94,8 +94,8 @@ static int stage_plan_axis(struct stage *stage, const struct geometry *geometry,
 /* Its result is a part of what it takes, or of that in other colours, as it stands there. */
 static bool stage_plain(const struct stage *stage)
 {
-	return (!stage->make || stage_makes(stage, STEP_COLOUR)) && track_plain(&stage->track[0]) &&
-	       track_plain(&stage->track[1]);
+	return (!stage->make || stage_makes(stage, STEP_COLOUR)) && axis_map_plain(&stage->map[0]) &&
+	       axis_map_plain(&stage->map[1]);
 }
 
 static uint64_t larger(uint64_t one, uint64_t other)
@@ -117,20 +117,20 @@ static uint64_t stage_pixels(const struct stage *stage, bool last)
 	return larger(colours, width * larger(lines, rows));
 }
 
-int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t width,
+int stages_plan(struct stages *stages, const struct steps *steps, int32_t width,
 		int32_t height, struct rect *need_out, struct fault *fault)
 {
 	if (!stages->chosen) {
 		stages->cpu = cpu_best();
 		stages->chosen = true;
 	}
-	stages_split(stages, geometry, width, height);
-	struct span need[2] = {{0, geometry->size[0]}, {0, geometry->size[1]}};
+	stages_split(stages, steps, width, height);
+	struct span need[2] = {{0, steps->size[0]}, {0, steps->size[1]}};
 	for (unsigned n = stages->count; n-- > 0;) {
 		struct stage *stage = &stages->stage[n];
 		memcpy(stage->window, need, sizeof(need));
 		for (int i = 0; i < 2; i++) {
-			int r = stage_plan_axis(stage, geometry, i, &need[i], fault);
+			int r = stage_plan_axis(stage, steps, i, &need[i], fault);
 			if (r)
 				return r;
 		}
@@ -144,7 +144,7 @@ int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t 
 /* Where the rows of a stage go: to the array, or to a picture in between. */
 struct sink {
 	const struct stage *stage;
-	const struct geometry *geometry;
+	const struct steps *steps;
 	const struct output *output; /* NULL: to `pixels` */
 	output_row *put;
 	void *array;
@@ -163,11 +163,11 @@ static void row_store(const struct sink *sink, int32_t y, const uint8_t *row)
 /* Where both axes have left the picture, the later step is the one that is seen. */
 static void row_fill(const struct sink *sink, int32_t y, uint8_t *row)
 {
-	const struct track *columns = &sink->stage->track[0];
-	const struct step *steps = sink->geometry->steps;
+	const struct axis_map *columns = &sink->stage->map[0];
+	const struct step *steps = sink->steps->step;
 	const uint8_t *restrict fill = columns->fill; /* no store changes what the loop reads */
 	const int32_t count = columns->count;
-	uint8_t beside = sink->stage->track[1].fill[y];
+	uint8_t beside = sink->stage->map[1].fill[y];
 	if (!columns->filled && !beside)
 		return;
 	for (int32_t x = 0; x < count; x++) {
@@ -188,11 +188,11 @@ static void row_put(void *context, int32_t y, uint8_t *row)
 static int stage_move(struct stages *stages, const struct stage *stage, const struct image *image,
 		      const struct sink *sink)
 {
-	const struct track *columns = &stage->track[0], *rows = &stage->track[1];
-	bool plain = track_plain(columns) && !rows->filled;
+	const struct axis_map *columns = &stage->map[0], *rows = &stage->map[1];
+	bool plain = axis_map_plain(columns) && !rows->filled;
 	int r = buffer_reserve(&stages->lines, 3 * (size_t)columns->count);
 	if (r == 0 && !plain)
-		r = mover_begin(&stages->mover, columns);
+		r = row_copy_begin(&stages->copy, columns);
 	if (r < 0)
 		return r;
 	for (int32_t y = 0; y < rows->count; y++) {
@@ -202,8 +202,8 @@ static int stage_move(struct stages *stages, const struct stage *stage, const st
 			row_store(sink, y, source + 3 * (size_t)(columns->at[0] - image->area.x));
 			continue;
 		}
-		mover_row(&stages->mover, stages->cpu, source, image->area.x, rows->fill[y],
-			  sink->geometry->steps, stages->lines.data);
+		row_copy_run(&stages->copy, stages->cpu, source, image->area.x, rows->fill[y],
+			  sink->steps->step, stages->lines.data);
 		row_store(sink, y, stages->lines.data);
 	}
 	return 0;
@@ -221,7 +221,7 @@ static struct image image_whole(const struct image *image)
 static int stage_run(struct stages *stages, const struct stage *stage, const struct image *image,
 		     struct sink *sink)
 {
-	const struct track *columns = &stage->track[0], *rows = &stage->track[1];
+	const struct axis_map *columns = &stage->map[0], *rows = &stage->map[1];
 	if (stage_makes(stage, STEP_WARP)) {
 		const struct image whole = image_whole(image);
 		return warp_run(&stage->make->warp, &whole, columns->at, columns->count, rows->at,
@@ -247,8 +247,8 @@ static struct image image_window(const struct image *image, const struct stage *
 	struct image window = *image;
 	window.width = stage->size[0];
 	window.height = stage->size[1];
-	window.area.x += stage->window[0].first - stage->track[0].at[0];
-	window.area.y += stage->window[1].first - stage->track[1].at[0];
+	window.area.x += stage->window[0].first - stage->map[0].at[0];
+	window.area.y += stage->window[1].first - stage->map[1].at[0];
 	return window;
 }
 
@@ -270,10 +270,10 @@ static int stages_take(struct stages *stages, struct rect area, size_t *stride_o
 
 /* Run a stage into a picture in between, which `image` then is. */
 static int stage_between(struct stages *stages, const struct stage *stage,
-			 const struct geometry *geometry, struct image *image)
+			 const struct steps *steps, struct image *image)
 {
 	struct rect area = rect_of(stage->window);
-	struct sink sink = {.stage = stage, .geometry = geometry};
+	struct sink sink = {.stage = stage, .steps = steps};
 	int r = stages_take(stages, area, &sink.stride);
 	if (r < 0)
 		return r;
@@ -312,17 +312,17 @@ static void stages_trim(struct stages *stages)
 	buffer_trim(&stages->pictures[0], BUFFER_KEEP);
 	buffer_trim(&stages->pictures[1], BUFFER_KEEP);
 	buffer_trim(&stages->lines, BUFFER_KEEP);
-	buffer_trim(&stages->mover.memory, BUFFER_KEEP);
+	buffer_trim(&stages->copy.memory, BUFFER_KEEP);
 	for (unsigned n = 0; n < stages->count; n++) {
 		for (int i = 0; i < 2; i++) {
-			buffer_trim(&stages->stage[n].track[i].memory, BUFFER_KEEP);
-			buffer_trim(&stages->stage[n].track[i].nearest, BUFFER_KEEP);
+			buffer_trim(&stages->stage[n].map[i].memory, BUFFER_KEEP);
+			buffer_trim(&stages->stage[n].map[i].nearest, BUFFER_KEEP);
 			buffer_trim(&stages->stage[n].axis[i].memory, BUFFER_KEEP);
 		}
 	}
 }
 
-int stages_run(struct stages *stages, const struct geometry *geometry, const struct image *image,
+int stages_run(struct stages *stages, const struct steps *steps, const struct image *image,
 	       const struct output *output, void *array)
 {
 	const struct stage *last = &stages->stage[stages->count - 1];
@@ -337,10 +337,10 @@ int stages_run(struct stages *stages, const struct geometry *geometry, const str
 		if (stage_plain(stage))
 			current = image_window(&current, stage);
 		else
-			r = stage_between(stages, stage, geometry, &current);
+			r = stage_between(stages, stage, steps, &current);
 	}
 	if (r == 0) {
-		struct sink sink = {.stage = last, .geometry = geometry, .output = output};
+		struct sink sink = {.stage = last, .steps = steps, .output = output};
 		sink.put = output_row_for(output, stages->cpu);
 		sink.array = array;
 		r = stage_run(stages, last, &current, &sink);
@@ -355,10 +355,10 @@ void stages_deinit(struct stages *stages)
 	buffer_deinit(&stages->pictures[0]);
 	buffer_deinit(&stages->pictures[1]);
 	buffer_deinit(&stages->lines);
-	mover_deinit(&stages->mover);
-	for (unsigned n = 0; n <= GEOMETRY_STEPS_MAX; n++) {
+	row_copy_deinit(&stages->copy);
+	for (unsigned n = 0; n <= STEPS_MAX; n++) {
 		for (int i = 0; i < 2; i++) {
-			track_deinit(&stages->stage[n].track[i]);
+			axis_map_deinit(&stages->stage[n].map[i]);
 			axis_deinit(&stages->stage[n].axis[i]);
 		}
 	}

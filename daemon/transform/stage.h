@@ -30,7 +30,7 @@ struct stage {
 	int32_t size[2];	 /* of its result, whole */
 	struct span window[2];	 /* what is wanted of it */
 	struct span made[2];	 /* and, for that, of what `make` makes */
-	struct track track[2];
+	struct axis_map map[2];
 	struct axis axis[2];
 };
 
@@ -41,8 +41,8 @@ struct stages {
 	struct buffer pictures[2]; /* in between, in turn */
 	struct buffer *held;	   /* the one that has the picture in hand; NULL: the caller's */
 	struct buffer lines;	   /* of a resample, or a row */
-	struct mover mover;	   /* of the stage that is run */
-	struct stage stage[GEOMETRY_STEPS_MAX + 1];
+	struct row_copy copy;	   /* of the stage that is run */
+	struct stage stage[STEPS_MAX + 1];
 };
 
 enum {
@@ -50,10 +50,10 @@ enum {
 };
 
 /* `geometry` is borrowed until the next plan. 0, STAGE_E_IMAGE or -ENOMEM. */
-int stages_plan(struct stages *stages, const struct geometry *geometry, int32_t width,
+int stages_plan(struct stages *stages, const struct steps *steps, int32_t width,
 		int32_t height, struct rect *need_out, struct fault *fault);
 /* 0 or -ENOMEM. */
-int stages_run(struct stages *stages, const struct geometry *geometry, const struct image *image,
+int stages_run(struct stages *stages, const struct steps *steps, const struct image *image,
 	       const struct output *output, void *array);
 void stages_deinit(struct stages *stages);
 

@@ -42,11 +42,11 @@ static inline double round_even(double x)
 
 /* A step that makes a picture of width x height, all else zero: the caller fills it in. Of too many
  * steps the last one is written over, and geometry_add() refuses the picture. */
-struct step *step_add(struct geometry *geometry, enum step_kind kind, int32_t width,
+struct step *step_add(struct steps *steps, enum step_kind kind, int32_t width,
 		      int32_t height);
 
 /* What a transform adds to the steps so far. 0, or GEOMETRY_E_IMAGE and words. */
-typedef int geometry_function(struct geometry *geometry, const struct transform *transform,
+typedef int steps_function(struct steps *steps, const struct transform *transform,
 			      const struct draws *draws, struct fault *fault);
 
 #endif

@@ -18,9 +18,9 @@
 #include "transform/transform.h"
 #include "transform/warp.h"
 
-#define GEOMETRY_TRANSFORMS_MAX 60  /* of a list, with what they hold */
-#define GEOMETRY_STEPS_MAX 254	    /* they are numbered by a byte */
-#define GEOMETRY_EDGE_MAX (1 << 24) /* of a picture in between: Pillow's box is float32 */
+#define TRANSFORMS_MAX 60  /* of a list, with what they hold */
+#define STEPS_MAX 254	    /* they are numbered by a byte */
+#define STEPS_EDGE_MAX (1 << 24) /* of a picture in between: Pillow's box is float32 */
 
 /* What is seen beside a picture, as in numpy.pad. */
 enum border {
@@ -56,26 +56,26 @@ struct step {
 	};
 };
 
-struct geometry {
+struct steps {
 	int32_t size[2]; /* of the picture: width, height; after the steps so far */
 	unsigned count;
-	struct step steps[GEOMETRY_STEPS_MAX]; /* the last one is never reached */
+	struct step step[STEPS_MAX]; /* the last one is never reached */
 };
 
 enum {
-	GEOMETRY_E_IMAGE = 1, /* a transform cannot take a picture of this size */
+	STEPS_E_IMAGE = 1, /* a transform cannot take a picture of this size */
 };
 
-void geometry_begin(struct geometry *geometry, int32_t width, int32_t height);
+void steps_begin(struct steps *steps, int32_t width, int32_t height);
 
 /* Add what `transform`, number `index` of its list, does to this picture; it holds no others.
  * 0 or GEOMETRY_E_IMAGE. */
-int geometry_add(struct geometry *geometry, const struct transform *transform, unsigned index,
+int steps_draw_one(struct steps *steps, const struct transform *transform, unsigned index,
 		 const struct draw_key *key, struct fault *fault);
 
 /* Add what `count` entries of `list`, from `first` on, do to this picture: those that hold others
  * decide which of these, and in which order. 0 or GEOMETRY_E_IMAGE. */
-int geometry_add_list(struct geometry *geometry, const struct transform *list, unsigned first,
+int steps_draw(struct steps *steps, const struct transform *list, unsigned first,
 		      unsigned count, const struct draw_key *key, struct fault *fault);
 
 /*
@@ -85,6 +85,6 @@ int geometry_add_list(struct geometry *geometry, const struct transform *list, u
  * are divided, outwards to whole pixels. Without a resize, or with more than crops before it, or
  * with one that reaches beside the picture: 1, and the steps stay.
  */
-unsigned geometry_shrink(struct geometry *geometry);
+unsigned steps_shrink(struct steps *steps);
 
 #endif

@@ -11,10 +11,10 @@ struct extent {
 
 /* What must be remembered from one transform to the next. */
 struct check {
-	struct list *list;
-	struct geometry geometry;    /* of the transform in hand */
+	struct transform_list *list;
+	struct steps steps;    /* of the transform in hand */
 	struct fault open;	     /* why images have no one size */
-	unsigned at[LIST_DEPTH_MAX]; /* which transform is in hand, from the outer list to it */
+	unsigned at[TRANSFORM_LIST_DEPTH_MAX]; /* which transform is in hand, from the outer list to it */
 	unsigned depth;
 	bool tensor, fractions;
 };
@@ -23,7 +23,7 @@ struct check {
 __attribute__((format(printf, 3, 4))) static int
 check_say(const struct check *check, struct fault *fault, const char *format, ...)
 {
-	char where[LIST_DEPTH_MAX * 24] = "";
+	char where[TRANSFORM_LIST_DEPTH_MAX * 24] = "";
 	struct fault words;
 	va_list list;
 	size_t size = 0;
@@ -33,7 +33,7 @@ check_say(const struct check *check, struct fault *fault, const char *format, ..
 	va_start(list, format);
 	vsnprintf(words.text, sizeof(words.text), format, list);
 	va_end(list);
-	return fault_say(fault, LIST_E_TRANSFORM, "%s: %s", where, words.text);
+	return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM, "%s: %s", where, words.text);
 }
 
 static bool holds(const struct transform *transform)
@@ -89,7 +89,7 @@ static bool turns_open(const struct transform *transform)
 static int check_extent(struct check *check, const struct transform *transform,
 			struct extent *extent, struct fault *fault)
 {
-	struct geometry *geometry = &check->geometry;
+	struct steps *steps = &check->steps;
 	const double *size = fixed_size(transform);
 	const struct draw_key key = {0};
 	struct fault why;
@@ -101,10 +101,10 @@ static int check_extent(struct check *check, const struct transform *transform,
 			  "RandomRotation with 'expand' makes images of a size for each angle: add "
 			  "CenterCrop(size) or Resize((height, width)) behind it");
 	} else if (extent->sized && (crops || !size)) {
-		geometry_begin(geometry, extent->width, extent->height);
-		if (geometry_add(geometry, transform, 0, &key, &why) != 0)
+		steps_begin(steps, extent->width, extent->height);
+		if (steps_draw_one(steps, transform, 0, &key, &why) != 0)
 			return check_say(check, fault, "%s", why.text);
-		*extent = (struct extent){true, geometry->size[0], geometry->size[1]};
+		*extent = (struct extent){true, steps->size[0], steps->size[1]};
 	} else if (size) {
 		*extent = (struct extent){true, (int32_t)size[1], (int32_t)size[0]};
 	} else if (transform->row->kind == TRANSFORM_RESIZE) {
@@ -119,7 +119,7 @@ static int check_extent(struct check *check, const struct transform *transform,
 /* Crops of one picture are a sample's views: they are made once, and whatever is drawn. */
 static int check_views(struct check *check, const struct transform *transform, struct fault *fault)
 {
-	struct list *list = check->list;
+	struct transform_list *list = check->list;
 	if (check->depth > 0 || list->views > 1)
 		return check_say(check, fault, "%s stands %s: it makes %u views of a sample",
 				 transform->row->name,
@@ -166,10 +166,10 @@ static int check_held(struct check *check, const char *name, const struct value 
 		      struct fault *fault)
 {
 	int r = 0;
-	if (++check->depth == LIST_DEPTH_MAX) {
+	if (++check->depth == TRANSFORM_LIST_DEPTH_MAX) {
 		check->depth--;
 		return check_say(check, fault, "%s stands more than %d lists deep", name,
-				 LIST_DEPTH_MAX);
+				 TRANSFORM_LIST_DEPTH_MAX);
 	}
 	for (uint32_t i = 0; i < maps->count && r == 0; i++) {
 		check->at[check->depth] = i;
@@ -236,7 +236,7 @@ static bool mixes(const struct transform *transform)
 
 static int check_end(struct check *check, const struct transform *transform, struct fault *fault)
 {
-	struct list *list = check->list;
+	struct transform_list *list = check->list;
 	bool generator = transform->row->kind == TRANSFORM_IMAGE_DATA_GENERATOR;
 	if (check->depth > 0)
 		return check_say(check, fault,
@@ -254,7 +254,7 @@ static int check_end(struct check *check, const struct transform *transform, str
 				 "%s makes fractions, which dtype uint8 cannot hold: take "
 				 "float32, float16 or bfloat16",
 				 transform->row->name);
-	if (list->end_count == LIST_ENDS_MAX)
+	if (list->end_count == TRANSFORM_LIST_ENDS_MAX)
 		return check_say(check, fault, "%s is one more than may stand at the end",
 				 transform->row->name);
 	list->ends[list->end_count++] = *transform;
@@ -269,7 +269,7 @@ static bool is_end(const struct transform *transform)
 
 static int check_transform(struct check *check, const struct value *map, struct fault *fault)
 {
-	struct list *list = check->list;
+	struct transform_list *list = check->list;
 	struct transform transform;
 	struct fault why;
 	if (transform_parse(&transform, map, &why) != 0)
@@ -289,11 +289,11 @@ static int check_transform(struct check *check, const struct value *map, struct 
 	if (transform.row->kind == TRANSFORM_TO_TENSOR ||
 	    transform.row->kind == TRANSFORM_NORMALIZE)
 		return check_value(check, &transform, fault);
-	if (list->count == GEOMETRY_TRANSFORMS_MAX)
+	if (list->count == TRANSFORMS_MAX)
 		return check_say(check, fault,
 				 "%s is one more than the %d transforms that a list "
 				 "may have, with what they hold",
-				 transform.row->name, GEOMETRY_TRANSFORMS_MAX);
+				 transform.row->name, TRANSFORMS_MAX);
 	unsigned at = list->count++;
 	list->places[at] = transform;
 	list->numbers[at] = check->at[check->depth];
@@ -344,7 +344,7 @@ static int extent_of(struct check *check, unsigned at, struct extent *extent, st
 /* What size images that come in as `extent` go out in, if it is one. */
 static int check_size(struct check *check, struct extent extent, struct fault *fault)
 {
-	struct list *list = check->list;
+	struct transform_list *list = check->list;
 	check->open.text[0] = '\0';
 	for (unsigned i = 0; i < list->count; i += 1 + list->places[i].behind) {
 		int r = extent_of(check, i, &extent, fault);
@@ -357,13 +357,13 @@ static int check_size(struct check *check, struct extent extent, struct fault *f
 	return 0;
 }
 
-int list_parse(struct list *out, const struct value *value, bool fractions, struct fault *fault)
+int transform_list_parse(struct transform_list *out, const struct value *value, bool fractions, struct fault *fault)
 {
 	struct check check = {.list = out, .fractions = fractions};
 	out->views = 1;
 	uint32_t count = value && value->kind == VALUE_LIST ? value->count : 0;
 	if (value && value->kind != VALUE_LIST && value->kind != VALUE_NIL)
-		return fault_say(fault, LIST_E_TRANSFORM, "transforms: must be a list, not a %s",
+		return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM, "transforms: must be a list, not a %s",
 				 value_kind_name(value->kind));
 	for (uint32_t i = 0; i < count; i++) {
 		check.at[0] = i;
@@ -374,13 +374,13 @@ int list_parse(struct list *out, const struct value *value, bool fractions, stru
 	return check_size(&check, (struct extent){0}, fault);
 }
 
-int list_settle(struct list *list, int32_t width, int32_t height, struct fault *fault)
+int transform_list_settle(struct transform_list *list, int32_t width, int32_t height, struct fault *fault)
 {
 	struct check check = {.list = list};
 	int r = check_size(&check, (struct extent){width > 0, width, height}, fault);
 	if (r || list->sized)
 		return r;
-	return fault_say(fault, LIST_E_TRANSFORM, "%s",
+	return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM, "%s",
 			 check.open.text[0]
 				 ? check.open.text
 				 : "transforms: none of them gives the images one size: add "
@@ -388,7 +388,7 @@ int list_settle(struct list *list, int32_t width, int32_t height, struct fault *
 				   "CenterCrop(224)");
 }
 
-void list_write(FILE *file, const struct list *list)
+void transform_list_write(FILE *file, const struct transform_list *list)
 {
 	for (unsigned i = 0; i < list->count; i += 1 + list->places[i].behind) {
 		transform_write(file, &list->places[i]);

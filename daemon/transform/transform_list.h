@@ -16,16 +16,16 @@
 #include "transform/steps.h"
 #include "transform/transform.h"
 
-#define LIST_DEPTH_MAX 4 /* of lists in lists */
-#define LIST_ENDS_MAX 5
+#define TRANSFORM_LIST_DEPTH_MAX 4 /* of lists in lists */
+#define TRANSFORM_LIST_ENDS_MAX 5
 
-struct list {
-	struct transform places[GEOMETRY_TRANSFORMS_MAX]; /* what changes a picture, in order */
-	unsigned numbers[GEOMETRY_TRANSFORMS_MAX];	  /* where each stands in its own list */
+struct transform_list {
+	struct transform places[TRANSFORMS_MAX]; /* what changes a picture, in order */
+	unsigned numbers[TRANSFORMS_MAX];	  /* where each stands in its own list */
 	unsigned count;
 	struct transform normalize;
 	bool normalized;
-	struct transform ends[LIST_ENDS_MAX]; /* of a tail: they work on numbers */
+	struct transform ends[TRANSFORM_LIST_ENDS_MAX]; /* of a tail: they work on numbers */
 	unsigned end_count;
 	bool sized;	       /* all images come out in one size: */
 	int32_t width, height; /* this */
@@ -34,16 +34,16 @@ struct list {
 };
 
 enum {
-	LIST_E_TRANSFORM = 1, /* the words name transform and parameter */
+	TRANSFORM_LIST_E_TRANSFORM = 1, /* the words name transform and parameter */
 };
 
 /* `value`: a list of maps as pipeline_new() takes it; `fractions`: the dtype can hold them. `out`
  * is zero before. 0 or LIST_E_TRANSFORM. */
-int list_parse(struct list *out, const struct value *value, bool fractions, struct fault *fault);
+int transform_list_parse(struct transform_list *out, const struct value *value, bool fractions, struct fault *fault);
 /* A list that leaves the size of images open gets it from that of all samples; 0: they have none,
  * or not one. 0 or LIST_E_TRANSFORM. */
-int list_settle(struct list *list, int32_t width, int32_t height, struct fault *fault);
+int transform_list_settle(struct transform_list *list, int32_t width, int32_t height, struct fault *fault);
 /* The canonical text of each, "|" behind it. */
-void list_write(FILE *file, const struct list *list);
+void transform_list_write(FILE *file, const struct transform_list *list);
 
 #endif

@@ -37,10 +37,10 @@ struct warp_look warp_look(const struct parameter *filter, const struct paramete
 	return look;
 }
 
-static struct warp *warp_add(struct geometry *geometry, int32_t width, int32_t height,
+static struct warp *warp_add(struct steps *steps, int32_t width, int32_t height,
 			     struct warp_look look)
 {
-	struct warp *warp = &step_add(geometry, STEP_WARP, width, height)->warp;
+	struct warp *warp = &step_add(steps, STEP_WARP, width, height)->warp;
 	warp->filter = look.filter;
 	warp->size[0] = width;
 	warp->size[1] = height;
@@ -48,17 +48,17 @@ static struct warp *warp_add(struct geometry *geometry, int32_t width, int32_t h
 	return warp;
 }
 
-static void matrix_add(struct geometry *geometry, int32_t width, int32_t height,
+static void matrix_add(struct steps *steps, int32_t width, int32_t height,
 		       const double matrix[6], struct warp_look look)
 {
-	struct warp *warp = warp_add(geometry, width, height, look);
+	struct warp *warp = warp_add(steps, width, height, look);
 	warp->kind = WARP_AFFINE;
 	memcpy(warp->a, matrix, 6 * sizeof(*matrix));
 }
 
-void warp_add_matrix(struct geometry *geometry, const double matrix[6], struct warp_look look)
+void warp_add_matrix(struct steps *steps, const double matrix[6], struct warp_look look)
 {
-	matrix_add(geometry, geometry->size[0], geometry->size[1], matrix, look);
+	matrix_add(steps, steps->size[0], steps->size[1], matrix, look);
 }
 
 /* --- RandomRotation: Pillow's Image.rotate --- */
@@ -109,15 +109,15 @@ static void turn_expand(double a[6], double size[2])
 }
 
 /* The turns that only move pixels. */
-static bool turn_plain(struct geometry *geometry, const struct turn *turn, struct warp_look look)
+static bool turn_plain(struct steps *steps, const struct turn *turn, struct warp_look look)
 {
-	const int32_t width = geometry->size[0], height = geometry->size[1];
+	const int32_t width = steps->size[0], height = steps->size[1];
 	if (turn->centred)
 		return false;
 	if (turn->degrees == 0.0)
 		return true;
 	if (turn->degrees == 180.0) {
-		struct step *step = step_add(geometry, STEP_FLIP, width, height);
+		struct step *step = step_add(steps, STEP_FLIP, width, height);
 		step->axis[0].flip = step->axis[1].flip = true;
 		return true;
 	}
@@ -126,62 +126,62 @@ static bool turn_plain(struct geometry *geometry, const struct turn *turn, struc
 		return false;
 	const double to_left[6] = {0, -1, width, 1, 0, 0}, to_right[6] = {0, 1, 0, -1, 0, height};
 	look.filter = FILTER_NEAREST;
-	matrix_add(geometry, height, width, left ? to_left : to_right, look);
+	matrix_add(steps, height, width, left ? to_left : to_right, look);
 	return true;
 }
 
-static int turn_add(struct geometry *geometry, const struct turn *turn, struct warp_look look,
+static int turn_add(struct steps *steps, const struct turn *turn, struct warp_look look,
 		    struct fault *fault)
 {
-	if (turn_plain(geometry, turn, look))
+	if (turn_plain(steps, turn, look))
 		return 0;
 	double angle = -(turn->degrees * RADIANS), at[2];
 	double cosine = round_15(exact_cos(angle)), sine = round_15(exact_sin(angle));
 	double a[6] = {cosine, sine, 0.0, -sine, cosine, 0.0};
-	double size[2] = {geometry->size[0], geometry->size[1]};
+	double size[2] = {steps->size[0], steps->size[1]};
 	matrix_at(a, -turn->centre[0], -turn->centre[1], at);
 	a[2] = at[0] + turn->centre[0];
 	a[5] = at[1] + turn->centre[1];
 	if (turn->expand)
 		turn_expand(a, size);
-	if (size[0] > GEOMETRY_EDGE_MAX || size[1] > GEOMETRY_EDGE_MAX)
-		return fault_say(fault, GEOMETRY_E_IMAGE,
+	if (size[0] > STEPS_EDGE_MAX || size[1] > STEPS_EDGE_MAX)
+		return fault_say(fault, STEPS_E_IMAGE,
 				 "RandomRotation makes a picture of %d x %d more than %d pixels "
 				 "wide or high",
-				 geometry->size[0], geometry->size[1], GEOMETRY_EDGE_MAX);
-	matrix_add(geometry, (int32_t)size[0], (int32_t)size[1], a, look);
+				 steps->size[0], steps->size[1], STEPS_EDGE_MAX);
+	matrix_add(steps, (int32_t)size[0], (int32_t)size[1], a, look);
 	return 0;
 }
 
-static struct turn turn_of(const struct geometry *geometry, double degrees)
+static struct turn turn_of(const struct steps *steps, double degrees)
 {
 	struct turn turn = {.degrees = fmod(degrees, 360.0)};
 	if (turn.degrees < 0.0)
 		turn.degrees += 360.0;
 	for (int i = 0; i < 2; i++)
-		turn.centre[i] = geometry->size[i] / 2.0;
+		turn.centre[i] = steps->size[i] / 2.0;
 	return turn;
 }
 
-void warp_add_turn(struct geometry *geometry, double degrees, struct warp_look look)
+void warp_add_turn(struct steps *steps, double degrees, struct warp_look look)
 {
-	const struct turn turn = turn_of(geometry, degrees);
-	turn_add(geometry, &turn, look, NULL); /* in its own size nothing can be too large */
+	const struct turn turn = turn_of(steps, degrees);
+	turn_add(steps, &turn, look, NULL); /* in its own size nothing can be too large */
 }
 
-int warp_add_rotation(struct geometry *geometry, const struct transform *transform,
+int warp_add_rotation(struct steps *steps, const struct transform *transform,
 		      const struct draws *draws, struct fault *fault)
 {
 	const struct parameter *values = transform->values;
 	const struct parameter *centre = &values[RANDOM_ROTATION_CENTER];
 	struct turn turn =
-		turn_of(geometry, drawn_in(draws, 0, values[RANDOM_ROTATION_DEGREES].number));
+		turn_of(steps, drawn_in(draws, 0, values[RANDOM_ROTATION_DEGREES].number));
 	turn.expand = values[RANDOM_ROTATION_EXPAND].number[0] != 0.0;
 	turn.centred = centre->count;
 	if (turn.centred)
 		memcpy(turn.centre, centre->number, sizeof(turn.centre));
 	return turn_add(
-		geometry, &turn,
+		steps, &turn,
 		warp_look(&values[RANDOM_ROTATION_INTERPOLATION], &values[RANDOM_ROTATION_FILL]),
 		fault);
 }
@@ -233,7 +233,7 @@ static void affine_draw(struct affine *affine, const struct parameter *values,
 		affine->shear[i] = drawn_in(draws, 4 + i, &shear->number[2 * (size_t)i]) * RADIANS;
 }
 
-int warp_add_affine(struct geometry *geometry, const struct transform *transform,
+int warp_add_affine(struct steps *steps, const struct transform *transform,
 		    const struct draws *draws, struct fault *fault)
 {
 	const struct parameter *values = transform->values;
@@ -241,12 +241,12 @@ int warp_add_affine(struct geometry *geometry, const struct transform *transform
 	struct affine affine = {0};
 	double matrix[6];
 	(void)fault;
-	affine_draw(&affine, values, draws, geometry->size);
+	affine_draw(&affine, values, draws, steps->size);
 	for (int i = 0; i < 2; i++)
-		affine.centre[i] = centre->count ? centre->number[i] : geometry->size[i] * 0.5;
+		affine.centre[i] = centre->count ? centre->number[i] : steps->size[i] * 0.5;
 	affine_matrix(&affine, matrix);
 	warp_add_matrix(
-		geometry, matrix,
+		steps, matrix,
 		warp_look(&values[RANDOM_AFFINE_INTERPOLATION], &values[RANDOM_AFFINE_FILL]));
 	return 0;
 }
@@ -292,11 +292,11 @@ static bool perspective_solve(double to[4][2], double width, double height, doub
 	return true;
 }
 
-int warp_add_perspective(struct geometry *geometry, const struct transform *transform,
+int warp_add_perspective(struct steps *steps, const struct transform *transform,
 			 const struct draws *draws, struct fault *fault)
 {
 	const struct parameter *values = transform->values;
-	const int32_t *size = geometry->size;
+	const int32_t *size = steps->size;
 	double to[4][2], numbers[8];
 	(void)fault;
 	if (!(uniform(draws, 0) < values[RANDOM_PERSPECTIVE_P].number[0]))
@@ -310,7 +310,7 @@ int warp_add_perspective(struct geometry *geometry, const struct transform *tran
 	}
 	if (!perspective_solve(to, size[0] - 1, size[1] - 1, numbers))
 		return 0;
-	struct warp *warp = warp_add(geometry, size[0], size[1],
+	struct warp *warp = warp_add(steps, size[0], size[1],
 				     warp_look(&values[RANDOM_PERSPECTIVE_INTERPOLATION],
 					       &values[RANDOM_PERSPECTIVE_FILL]));
 	warp->kind = WARP_PERSPECTIVE;

@@ -11,7 +11,7 @@
 
 #include "transform/step.h"
 
-geometry_function warp_add_affine, warp_add_rotation, warp_add_perspective;
+steps_function warp_add_affine, warp_add_rotation, warp_add_perspective;
 
 /* How a warp makes its pixels, whatever it does to places. */
 struct warp_look {
@@ -22,9 +22,9 @@ struct warp_look {
 struct warp_look warp_look(const struct parameter *filter, const struct parameter *fill);
 
 /* A picture of the same size from the places that six numbers give. */
-void warp_add_matrix(struct geometry *geometry, const double matrix[6], struct warp_look look);
+void warp_add_matrix(struct steps *steps, const double matrix[6], struct warp_look look);
 /* Turned about its middle by so many degrees, against the clock, in its own size: as Pillow does
  * it, with no pixel made anew where none has to be. */
-void warp_add_turn(struct geometry *geometry, double degrees, struct warp_look look);
+void warp_add_turn(struct steps *steps, double degrees, struct warp_look look);
 
 #endif
