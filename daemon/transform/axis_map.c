@@ -74,7 +74,7 @@ static int back_nearest(struct axis_map *map, const struct step_axis *axis)
 }
 
 int axis_map_back(struct axis_map *map, const struct step_axis *axis, const struct step *step,
-	       unsigned number)
+		  unsigned number)
 {
 	if (step->kind == STEP_RESIZE)
 		return back_nearest(map, axis);

@@ -28,7 +28,7 @@ struct axis_map {
 int axis_map_begin(struct axis_map *map, struct span window);
 /* Walk back over step `number`, which is no filtered resize. 0 or -ENOMEM. */
 int axis_map_back(struct axis_map *map, const struct step_axis *axis, const struct step *step,
-	       unsigned number);
+		  unsigned number);
 /* The pixels of the source from the first to the last that is looked at. */
 struct span axis_map_span(const struct axis_map *map);
 /* Nothing but a window: neighbours stay neighbours, nothing is filled. */

@@ -7,45 +7,8 @@
 
 #include "base/quote.h"
 #include "statistics/statistics.h"
-#include "transform/auto_augment.h"
-#include "transform/axis.h"
-#include "transform/keras/keras_warp.h"
-#include "transform/steps.h"
 
-static const char *const filter_names[] = {
-	[FILTER_NEAREST] = "nearest",
-	[FILTER_BOX] = "box",
-	[FILTER_BILINEAR] = "bilinear",
-	[FILTER_HAMMING] = "hamming",
-	[FILTER_BICUBIC] = "bicubic",
-	[FILTER_LANCZOS] = "lanczos",
-	NULL,
-};
-
-static const char *const policy_names[] = {
-	[AUGMENT_IMAGENET] = "imagenet",
-	[AUGMENT_CIFAR10] = "cifar10",
-	[AUGMENT_SVHN] = "svhn",
-	NULL,
-};
-
-static const char *const border_names[] = {
-	[BORDER_CONSTANT] = "constant",
-	[BORDER_EDGE] = "edge",
-	[BORDER_REFLECT] = "reflect",
-	[BORDER_SYMMETRIC] = "symmetric",
-	NULL,
-};
-
-static const char *const beside_names[] = {
-	[KERAS_FILL_CONSTANT] = "constant",
-	[KERAS_FILL_NEAREST] = "nearest",
-	[KERAS_FILL_REFLECT] = "reflect",
-	[KERAS_FILL_WRAP] = "wrap",
-	NULL,
-};
-
-/* How many numbers a type takes in a list, as a set of bits, and as words. */
+/* How many numbers a list of a type has, as a set of bits; and the type in words. */
 static const struct {
 	unsigned counts;
 	bool whole;
@@ -60,9 +23,9 @@ static const struct {
 	[PARAMETER_INTERVAL] = {1 << 2, false, "two numbers (lowest, highest)"},
 	[PARAMETER_SPREAD] = {1 << 1 | 1 << 2, false, "a number or (lowest, highest)"},
 	[PARAMETER_FACTOR] = {1 << 1 | 1 << 2, false,
-			      "a number from 0 (how far from 1) or (lowest, highest)"},
+			      "a number from 0 (x means 1 - x to 1 + x) or (lowest, highest)"},
 	[PARAMETER_TURN] = {1 << 1 | 1 << 2, false,
-			    "a number from 0 (how far from 0) or (lowest, highest)"},
+			    "a number from 0 (x means -x to x) or (lowest, highest)"},
 	[PARAMETER_KERNEL] = {1 << 1 | 1 << 2, true, "an odd whole number or (width, height)"},
 	[PARAMETER_CHANNELS] = {1 << 1 | 1 << 3, false, "1 or 3 numbers"},
 	[PARAMETER_FILL] = {1 << 1 | 1 << 3, true, "a number or 3 numbers"},
@@ -72,15 +35,10 @@ static const struct {
 	[PARAMETER_SHEAR] =
 		{1 << 1 | 1 << 2 | 1 << 4, false,
 		 "a number not below 0, (lowest, highest), or those along x and along y"},
-	[PARAMETER_FILTER] = {0, false, "the name of a filter"},
-	[PARAMETER_WARP_FILTER] = {0, false, "the name of a filter"},
-	[PARAMETER_POLICY] = {0, false, "the name of a policy"},
-	[PARAMETER_BORDER] = {0, false, "the name of a padding mode"},
 	[PARAMETER_TRANSFORMS] = {0, false, "a list of at least one transform"},
 	[PARAMETER_WEIGHTS] = {0, false, "a list of numbers, not all 0"},
 	[PARAMETER_SHIFT] = {0x1fffe, false, "a number or a list of up to 16"},
 	[PARAMETER_ZOOM] = {1 << 1 | 1 << 2, false, "a number or two (lowest, highest)"},
-	[PARAMETER_BESIDE] = {0, false, "the name of a fill mode"},
 	[PARAMETER_NAME] = {0, false, "the name of statistics"},
 	[PARAMETER_PAINT] = {1 << 1 | 1 << 3, false, "1 or 3 numbers, or 'random'"},
 };
@@ -91,39 +49,50 @@ static int say_type(const struct parameter_row *row, struct fault *fault)
 			 forms[row->type].words, row->optional ? ", or nil" : "");
 }
 
-static int parse_choice(struct parameter *out, const struct parameter_row *row,
-			const struct value *value, const char *const *names, struct fault *fault)
+/* "nearest, bilinear, bicubic" */
+static const char *list_choices(const struct parameter_choices *choices, struct quote *out)
 {
-	struct quote quote;
+	size_t size = 0;
+	out->text[0] = '\0';
+	for (unsigned i = 0; i < choices->count && size < sizeof(out->text); i++) {
+		if (choices->names[i])
+			size += (size_t)snprintf(out->text + size, sizeof(out->text) - size, "%s%s",
+						 size ? ", " : "", choices->names[i]);
+	}
+	return out->text;
+}
+
+static int say_choice(const struct parameter_row *row, struct text name, struct fault *fault)
+{
+	struct quote quote, list;
+	const char *names[PARAMETER_CHOICES_MAX + 1] = {NULL};
+	for (unsigned i = 0, n = 0; i < row->choices->count && n < PARAMETER_CHOICES_MAX; i++)
+		if (row->choices->names[i])
+			names[n++] = row->choices->names[i];
+	const char *nearest = quote_nearest(name.data, name.size, names);
+	quote_bytes(&quote, name.data, name.size);
+	if (nearest)
+		return fault_say(fault, PARAMETER_E_VALUE,
+				 "there is no %s '%s' (did you mean '%s'?)", row->name, quote.text,
+				 nearest);
+	return fault_say(fault, PARAMETER_E_VALUE, "there is no %s '%s': it must be one of %s",
+			 row->name, quote.text, list_choices(row->choices, &list));
+}
+
+static int parse_choice(struct parameter *out, const struct parameter_row *row,
+			const struct value *value, struct fault *fault)
+{
+	struct quote list;
 	if (value->kind != VALUE_TEXT)
-		return say_type(row, fault);
-	for (unsigned i = 0; names[i]; i++) {
-		if (text_equals(value->text, names[i])) {
+		return fault_say(fault, PARAMETER_E_VALUE, "'%s' must be one of %s", row->name,
+				 list_choices(row->choices, &list));
+	for (unsigned i = 0; i < row->choices->count; i++) {
+		if (row->choices->names[i] && text_equals(value->text, row->choices->names[i])) {
 			*out = (struct parameter){1, {i}};
 			return 0;
 		}
 	}
-	const char *nearest = quote_nearest(value->text.data, value->text.size, names);
-	return fault_say(fault, PARAMETER_E_VALUE, "there is no %s '%s'%s%s%s", row->name,
-			 quote_bytes(&quote, value->text.data, value->text.size),
-			 nearest ? " (did you mean '" : "", nearest ? nearest : "",
-			 nearest ? "'?)" : "");
-}
-
-static int parse_warp_filter(struct parameter *out, const struct parameter_row *row,
-			     const struct value *value, struct fault *fault)
-{
-	struct parameter parsed;
-	int r = parse_choice(&parsed, row, value, filter_names, fault);
-	if (r)
-		return r;
-	enum filter filter = (enum filter)parsed.number[0];
-	if (filter != FILTER_NEAREST && filter != FILTER_BILINEAR && filter != FILTER_BICUBIC)
-		return fault_say(fault, PARAMETER_E_VALUE,
-				 "'%s' must be nearest, bilinear or bicubic: %s is for resizes",
-				 row->name, filter_names[filter]);
-	*out = parsed;
-	return 0;
+	return say_choice(row, value->text, fault);
 }
 
 static int parse_flag(struct parameter *out, const struct parameter_row *row,
@@ -146,7 +115,7 @@ static int parse_number(double *out, const struct parameter_row *row, const stru
 	if (!value_number(value, &number))
 		return say_type(row, fault);
 	if (row->type == PARAMETER_FILL)
-		number = trunc(number); /* as torchvision does: int(fill) */
+		number = trunc(number); /* torchvision: int(fill) */
 	if (forms[row->type].whole && number != trunc(number))
 		return say_type(row, fault);
 	if (row->type == PARAMETER_KERNEL && fmod(number, 2.0) == 0.0)
@@ -154,7 +123,7 @@ static int parse_number(double *out, const struct parameter_row *row, const stru
 	if (!(number >= row->least && number <= row->most))
 		return fault_say(fault, PARAMETER_E_VALUE, "'%s' must be from %.10g to %.10g",
 				 row->name, row->least, row->most);
-	*out = number == 0.0 ? 0.0 : number; /* no minus zero in canonical words */
+	*out = number == 0.0 ? 0.0 : number; /* no minus zero in canonical text */
 	return 0;
 }
 
@@ -185,7 +154,7 @@ static int parse_weights(struct parameter *out, const struct parameter_row *row,
 	return 0;
 }
 
-/* The forms that mean the same become one. */
+/* Notations that mean the same become one. */
 static void parameter_spread(struct parameter *parameter, enum parameter_type type)
 {
 	double *number = parameter->number;
@@ -240,7 +209,8 @@ static void parameter_spread(struct parameter *parameter, enum parameter_type ty
 	}
 }
 
-/* What Keras tells apart: 2 (pixels), 2.0 (as many or a part of the edge), [2] (one to choose). */
+/* Keras' three meanings: 2 (pixels), 2.0 (pixels, or below 1 a part of the edge), [2] (values to
+ * choose from). */
 static int check_shift(struct parameter *parameter, const struct parameter_row *row,
 		       const struct value *value, struct fault *fault)
 {
@@ -323,21 +293,13 @@ int parameter_parse(struct parameter *out, const struct parameter_row *row,
 		    const struct value *value, struct fault *fault)
 {
 	if (value->kind == VALUE_NIL && row->optional) {
-		/* None is a value of its own where the default is None, else the default. */
+		/* None means the default. Of most optional parameters that is None. */
 		*out = row->standard;
 		return 0;
 	}
 	switch (row->type) {
-	case PARAMETER_FILTER:
-		return parse_choice(out, row, value, filter_names, fault);
-	case PARAMETER_WARP_FILTER:
-		return parse_warp_filter(out, row, value, fault);
-	case PARAMETER_POLICY:
-		return parse_choice(out, row, value, policy_names, fault);
-	case PARAMETER_BORDER:
-		return parse_choice(out, row, value, border_names, fault);
-	case PARAMETER_BESIDE:
-		return parse_choice(out, row, value, beside_names, fault);
+	case PARAMETER_CHOICE:
+		return parse_choice(out, row, value, fault);
 	case PARAMETER_NAME:
 		return parse_name(out, row, value, fault);
 	case PARAMETER_PAINT:
@@ -356,7 +318,7 @@ int parameter_parse(struct parameter *out, const struct parameter_row *row,
 
 void parameter_set_text(struct parameter *parameter, const char *text)
 {
-	_Static_assert(sizeof(parameter->number) > STATISTICS_NAME_MAX, "there is room for one");
+	_Static_assert(sizeof(parameter->number) > STATISTICS_NAME_MAX, "a name fits");
 	*parameter = (struct parameter){.count = 1};
 	memcpy(parameter->number, text, strnlen(text, STATISTICS_NAME_MAX));
 }
@@ -372,7 +334,7 @@ void parameter_write_number(FILE *file, double number)
 	fputs(digits, file);
 }
 
-/* "[1, 2]", "2", and a number that is not meant as a whole one with a point: "2.0", "0.1". */
+/* "[1, 2]", "2", and a fraction always with a point: "2.0", "0.1". */
 static void write_shift(FILE *file, const struct parameter *parameter)
 {
 	bool list = parameter->form == PARAMETER_FORM_LIST;
@@ -392,18 +354,8 @@ void parameter_write(FILE *file, const struct parameter_row *row, const struct p
 		return;
 	}
 	switch (row->type) {
-	case PARAMETER_FILTER:
-	case PARAMETER_WARP_FILTER:
-		fputs(filter_names[(unsigned)parameter->number[0]], file);
-		return;
-	case PARAMETER_POLICY:
-		fputs(policy_names[(unsigned)parameter->number[0]], file);
-		return;
-	case PARAMETER_BORDER:
-		fputs(border_names[(unsigned)parameter->number[0]], file);
-		return;
-	case PARAMETER_BESIDE:
-		fputs(beside_names[(unsigned)parameter->number[0]], file);
+	case PARAMETER_CHOICE:
+		fputs(row->choices->names[(unsigned)parameter->number[0]], file);
 		return;
 	case PARAMETER_NAME:
 		fputs(parameter_text(parameter), file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The door to the pipeline: a checked list, and the way of one sample. What it costs to check is
- * paid once; a sample only draws (geometry.c), plans (stage.c) and runs.
+ * A checked list and what is made of it once; a sample is drawn (steps_draw.c), planned and run
+ * (stage.c), and then its array is changed (tensor_ops.c).
  */
 #include "transform/pipeline.h"
 
@@ -15,10 +15,10 @@
 #include "base/quote.h"
 #include "statistics/statistics.h"
 #include "transform/annotation.h"
-#include "transform/mix.h"
 #include "transform/output.h"
+#include "transform/registry.h"
 #include "transform/stage.h"
-#include "transform/steps.h"
+#include "transform/steps_draw.h"
 #include "transform/tensor_ops.h"
 #include "transform/transform_list.h"
 
@@ -27,19 +27,18 @@
 struct pipeline {
 	struct transform_list list;
 	struct output output;
-	struct tail tail;
-	struct mix mix;
+	struct tensor_ops ops;
 	bool draft;
-	struct statistics *statistics; /* the tail's; a user of them */
+	struct statistics *statistics; /* of the generator; this is one of their users */
 	char *text;		       /* owned */
 };
 
 struct pipeline_scratch {
 	struct steps steps;
 	struct stages stages;
-	struct buffer mask;  /* as it comes out of the stages, three bytes a pixel */
-	struct draw_key key; /* the tail draws for itself */
-	struct tail_scratch tail;
+	struct buffer mask;  /* the result of the stages, three bytes a pixel */
+	struct draw_key key; /* for what works on arrays */
+	struct tensor_ops_scratch ops;
 };
 
 static int pipeline_write(struct pipeline *pipeline)
@@ -70,26 +69,18 @@ static int pipeline_measure(struct pipeline *pipeline, struct fault *fault)
 	return 0;
 }
 
-static int pipeline_end(struct pipeline *pipeline, struct fault *fault)
-{
-	const struct transform_list *list = &pipeline->list;
-	struct fault why;
-	for (unsigned i = 0; i < list->end_count; i++) {
-		enum transform_kind kind = list->ends[i].row->kind;
-		if (kind == TRANSFORM_MIX_UP || kind == TRANSFORM_CUT_MIX)
-			pipeline->mix = mix_make(&list->ends[i], list->count + i);
-		else if (tail_add(&pipeline->tail, &list->ends[i], list->count + i,
-				  &pipeline->output, &why) != 0)
-			return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
-	}
-	return 0;
-}
-
 /* Once the size of images is known. */
 static int pipeline_finish(struct pipeline *pipeline, struct fault *fault)
 {
+	const struct transform_list *list = &pipeline->list;
+	struct fault why;
 	int r = pipeline_measure(pipeline, fault);
-	return r ? r : pipeline_end(pipeline, fault);
+	if (r)
+		return r;
+	if (tensor_ops_make(&pipeline->ops, list->tensor_ops, list->tensor_op_count, list->count,
+			    &pipeline->output, &why) != 0)
+		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
+	return 0;
 }
 
 static int pipeline_parse(struct pipeline *pipeline, const struct value *transforms,
@@ -104,16 +95,17 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "layout: '%s' is none of NCHW, NHWC",
 				 quote_bytes(&quote, layout.data, layout.size));
 	struct fault why;
-	if (transform_list_parse(&pipeline->list, transforms, pipeline->output.type != OUTPUT_UINT8, &why) !=
-	    0)
+	if (transform_list_parse(&pipeline->list, transforms, pipeline->output.type != OUTPUT_UINT8,
+				 &why) != 0)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
 	int r = pipeline->list.sized ? pipeline_finish(pipeline, fault) : 0;
 	if (r)
 		return r;
 	const struct transform_list *list = &pipeline->list;
-	output_tabulate(&pipeline->output,
-			list->normalized ? list->normalize.values[NORMALIZE_MEAN].number : NULL,
-			list->normalize.values[NORMALIZE_STD].number);
+	if (list->normalized)
+		list->normalize.row->normalize(&list->normalize, &pipeline->output);
+	else
+		output_tabulate(&pipeline->output, NULL, NULL);
 	return pipeline_write(pipeline);
 }
 
@@ -148,14 +140,14 @@ int pipeline_allow_draft(struct pipeline *pipeline)
 	return pipeline_write(pipeline);
 }
 
-/* Of the list's generator; NULL: there is none. */
+/* The parameter by which a generator asks for statistics; NULL: there is no generator. */
 static struct parameter *pipeline_asks(struct pipeline *pipeline)
 {
-	struct transform_list *list = &pipeline->list;
-	for (unsigned i = 0; i < list->end_count; i++)
-		if (list->ends[i].row->kind == TRANSFORM_IMAGE_DATA_GENERATOR)
-			return &list->ends[i].values[GENERATOR_STATISTICS];
-	return NULL;
+	struct transform *generator = &pipeline->list.tensor_ops[0];
+	if (pipeline->list.tensor_op_count == 0 || !generator->row->generate)
+		return NULL;
+	int at = transform_find(generator, PARAMETER_NAME);
+	return at < 0 ? NULL : &generator->values[at];
 }
 
 const char *pipeline_statistics(struct pipeline *pipeline)
@@ -168,7 +160,7 @@ int pipeline_fit(struct pipeline *pipeline, struct statistics *statistics, struc
 {
 	char hex[33];
 	struct fault why;
-	if (tail_fit(&pipeline->tail, statistics, &why))
+	if (tensor_ops_fit(&pipeline->ops, statistics, &why))
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
 	statistics->users++;
 	pipeline->statistics = statistics;
@@ -180,19 +172,10 @@ int pipeline_fit(struct pipeline *pipeline, struct statistics *statistics, struc
 const char *pipeline_random(const struct pipeline *pipeline)
 {
 	const struct transform_list *list = &pipeline->list;
-	for (unsigned i = 0; i < list->count; i++) {
-		switch (list->places[i].row->kind) {
-		case TRANSFORM_RESIZE:
-		case TRANSFORM_CENTER_CROP:
-		case TRANSFORM_PAD:
-		case TRANSFORM_GRAYSCALE:
-		case TRANSFORM_COMPOSE:
-			break;
-		default:
-			return list->places[i].row->name;
-		}
-	}
-	return list->end_count ? list->ends[0].row->name : NULL;
+	for (unsigned i = 0; i < list->count; i++)
+		if (transform_row_random(list->pictures[i].row))
+			return list->pictures[i].row->name;
+	return list->tensor_op_count ? list->tensor_ops[0].row->name : NULL;
 }
 
 void pipeline_free(struct pipeline *pipeline)
@@ -261,7 +244,7 @@ void pipeline_scratch_free(struct pipeline_scratch *scratch)
 	if (scratch) {
 		stages_deinit(&scratch->stages);
 		buffer_deinit(&scratch->mask);
-		tail_scratch_deinit(&scratch->tail);
+		tensor_ops_scratch_deinit(&scratch->ops);
 	}
 	free(scratch);
 }
@@ -289,10 +272,10 @@ static int pipeline_draw_steps(const struct pipeline *pipeline, const struct dra
 	struct draw_key whole = *key;
 	whole.position = place | view / list->views << 56;
 	steps_begin(steps, width, height);
-	int r = steps_draw(steps, list->places, 0, list->whole, &whole, fault);
+	unsigned split = list->before_views;
+	int r = steps_draw(steps, list->pictures, 0, split, &whole, fault);
 	if (r == 0)
-		r = steps_draw(steps, list->places, list->whole,
-				      list->count - list->whole, key, fault);
+		r = steps_draw(steps, list->pictures, split, list->count - split, key, fault);
 	if (r == 0)
 		r = pipeline_check_size(pipeline, steps, fault);
 	return r ? PIPELINE_E_IMAGE : 0;
@@ -326,45 +309,44 @@ int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scr
 int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
 		   struct pipeline_scratch *scratch, void *out)
 {
-	const struct tail *tail = &pipeline->tail;
+	const struct tensor_ops *ops = &pipeline->ops;
 	struct image picture = {0};
 	int r = 0;
-	if (!tail->generates) {
+	if (!ops->generates) {
 		r = stages_run(&scratch->stages, &scratch->steps, image, &pipeline->output, out);
 	} else {
-		r = tail_picture(tail, &scratch->tail, &picture);
+		r = tensor_ops_picture(ops, &scratch->ops, &picture);
 		if (r == 0)
-			r = stages_run(&scratch->stages, &scratch->steps, image, &tail->bytes,
-				       scratch->tail.bytes.data);
+			r = stages_run(&scratch->stages, &scratch->steps, image, &ops->picture,
+				       scratch->ops.bytes.data);
 		if (r == 0)
-			r = tail_generate(tail, &scratch->key, &picture, scratch->stages.cpu,
-					  &scratch->tail, &pipeline->output, out);
+			r = tensor_ops_generate(ops, &scratch->key, &picture, scratch->stages.cpu,
+						&scratch->ops, &pipeline->output, out);
 	}
 	if (r == 0)
-		tail_erase(tail, &scratch->key, &pipeline->output, out);
+		tensor_ops_change(ops, &scratch->key, &pipeline->output, out);
 	return r;
 }
 
 const char *pipeline_bars(const struct pipeline *pipeline)
 {
-	return pipeline->tail.generates ? "ImageDataGenerator"
-	       : !pipeline->mix.there	? NULL
-	       : pipeline->mix.cuts	? "CutMix"
-					: "MixUp";
+	const struct transform_list *list = &pipeline->list;
+	for (unsigned i = 0; i < list->tensor_op_count; i++)
+		if (transform_row_bars(list->tensor_ops[i].row))
+			return list->tensor_ops[i].row->name;
+	return NULL;
 }
 
 bool pipeline_mixes(const struct pipeline *pipeline)
 {
-	return pipeline->mix.there;
+	return tensor_ops_mixer(&pipeline->ops) != NULL;
 }
 
 void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, void *array,
-		  const void *other, float *label, const float *other_label, uint32_t classes)
+		  const void *partner, float *label, const float *partner_label, uint32_t classes)
 {
-	const struct output *output = &pipeline->output;
-	struct mix_share share = mix_draw(&pipeline->mix, key, output->width, output->height);
-	mix_arrays(&pipeline->mix, &share, output, array, other);
-	mix_labels(&share, label, other_label, classes);
+	tensor_ops_mix(&pipeline->ops, key, &pipeline->output, array, partner, label, partner_label,
+		       classes);
 }
 
 void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint32_t count,

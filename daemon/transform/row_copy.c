@@ -71,7 +71,7 @@ __attribute__((target("avx2"))) static void row_turn_avx2(uint8_t *to, const uin
 #endif
 
 void row_copy_run(const struct row_copy *copy, enum cpu cpu, const uint8_t *source, int32_t left,
-	       uint8_t beside, const struct step *steps, uint8_t *to)
+		  uint8_t beside, const struct step *steps, uint8_t *to)
 {
 	for (const struct run *run = copy->runs; run < copy->runs + copy->count; run++) {
 		const uint8_t *from = source + 3 * (ptrdiff_t)(run->from - left);

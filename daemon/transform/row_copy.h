@@ -32,7 +32,7 @@ int row_copy_begin(struct row_copy *copy, const struct axis_map *map); /* 0 or -
  * Both rows have BUFFER_SLACK; that of `to` may be written.
  */
 void row_copy_run(const struct row_copy *copy, enum cpu cpu, const uint8_t *source, int32_t left,
-	       uint8_t beside, const struct step *steps, uint8_t *to);
+		  uint8_t beside, const struct step *steps, uint8_t *to);
 void row_copy_deinit(struct row_copy *copy);
 
 #endif

@@ -86,7 +86,7 @@ static int stage_plan_axis(struct stage *stage, const struct steps *steps, int i
 	if (stage_makes(stage, STEP_WARP))
 		*need_out = (struct span){0, stage->make->axis[i].in};
 	else if (stage_makes(stage, STEP_COLOUR))
-		*need_out = span_widen(stage->made[i], colour_reach(&stage->make->colour),
+		*need_out = span_widen(stage->made[i], stage->make->colour.reach,
 				       stage->make->axis[i].in);
 	return 0;
 }
@@ -94,8 +94,8 @@ static int stage_plan_axis(struct stage *stage, const struct steps *steps, int i
 /* Its result is a part of what it takes, or of that in other colours, as it stands there. */
 static bool stage_plain(const struct stage *stage)
 {
-	return (!stage->make || stage_makes(stage, STEP_COLOUR)) && axis_map_plain(&stage->map[0]) &&
-	       axis_map_plain(&stage->map[1]);
+	return (!stage->make || stage_makes(stage, STEP_COLOUR)) &&
+	       axis_map_plain(&stage->map[0]) && axis_map_plain(&stage->map[1]);
 }
 
 static uint64_t larger(uint64_t one, uint64_t other)
@@ -117,8 +117,8 @@ static uint64_t stage_pixels(const struct stage *stage, bool last)
 	return larger(colours, width * larger(lines, rows));
 }
 
-int stages_plan(struct stages *stages, const struct steps *steps, int32_t width,
-		int32_t height, struct rect *need_out, struct fault *fault)
+int stages_plan(struct stages *stages, const struct steps *steps, int32_t width, int32_t height,
+		struct rect *need_out, struct fault *fault)
 {
 	if (!stages->chosen) {
 		stages->cpu = cpu_best();
@@ -203,7 +203,7 @@ static int stage_move(struct stages *stages, const struct stage *stage, const st
 			continue;
 		}
 		row_copy_run(&stages->copy, stages->cpu, source, image->area.x, rows->fill[y],
-			  sink->steps->step, stages->lines.data);
+			     sink->steps->step, stages->lines.data);
 		row_store(sink, y, stages->lines.data);
 	}
 	return 0;
@@ -289,7 +289,7 @@ static int stage_colour(struct stages *stages, const struct stage *stage, struct
 {
 	const struct colour *colour = &stage->make->colour;
 	struct rect wanted = rect_of(stage->made);
-	int32_t reach = colour_reach(colour);
+	int32_t reach = colour->reach;
 	size_t stride = image->stride;
 	uint8_t *out;
 	if (stages->held && (reach == 0 || reach == COLOUR_WHOLE)) {

@@ -50,8 +50,8 @@ enum {
 };
 
 /* `geometry` is borrowed until the next plan. 0, STAGE_E_IMAGE or -ENOMEM. */
-int stages_plan(struct stages *stages, const struct steps *steps, int32_t width,
-		int32_t height, struct rect *need_out, struct fault *fault);
+int stages_plan(struct stages *stages, const struct steps *steps, int32_t width, int32_t height,
+		struct rect *need_out, struct fault *fault);
 /* 0 or -ENOMEM. */
 int stages_run(struct stages *stages, const struct steps *steps, const struct image *image,
 	       const struct output *output, void *array);

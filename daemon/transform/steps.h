@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a list of transforms does to the places and colours of one picture: the random ones drawn,
- * the ones that depend on the picture's size worked out, all of them as a list of plain steps.
- * Arithmetic on numbers only: no pixel, no memory of its own. A worker's thread.
+ * What one picture goes through, as a list of steps: every random number is drawn, every size is
+ * known. A transform appends its steps with the functions below; stage.c runs them. Numbers only:
+ * no pixels, no memory of its own. A worker's thread.
  */
 #ifndef STOKER_TRANSFORM_STEPS_H
 #define STOKER_TRANSFORM_STEPS_H
@@ -12,17 +12,14 @@
 
 #include "base/fault.h"
 #include "base/image.h"
-#include "base/philox.h"
 #include "transform/axis.h"
 #include "transform/colour.h"
-#include "transform/transform.h"
 #include "transform/warp.h"
 
-#define TRANSFORMS_MAX 60  /* of a list, with what they hold */
-#define STEPS_MAX 254	    /* they are numbered by a byte */
-#define STEPS_EDGE_MAX (1 << 24) /* of a picture in between: Pillow's box is float32 */
+#define STEPS_MAX 254		 /* they are numbered by a byte */
+#define STEPS_EDGE_MAX (1 << 24) /* of a picture between two steps: Pillow's box is float32 */
 
-/* What is seen beside a picture, as in numpy.pad. */
+/* The pixels that a window takes from outside of the picture, as in numpy.pad. */
 enum border {
 	BORDER_CONSTANT,
 	BORDER_EDGE,
@@ -31,17 +28,17 @@ enum border {
 };
 
 enum step_kind {
-	STEP_WINDOW, /* a part of the picture, or more than it: crop and pad */
+	STEP_WINDOW, /* crop and pad: a part of the picture, or more than the picture */
 	STEP_FLIP,
 	STEP_RESIZE,
 	STEP_WARP,
-	STEP_COLOUR, /* places stay */
+	STEP_COLOUR, /* pixels stay where they are */
 };
 
 struct step_axis {
 	int32_t in, out; /* pixels before and after */
 	int32_t offset;	 /* WINDOW: its pixel i is the picture's pixel i + offset */
-	bool flip;	 /* FLIP: this axis is turned round */
+	bool flip;	 /* FLIP: this axis is reversed */
 };
 
 struct step {
@@ -57,9 +54,9 @@ struct step {
 };
 
 struct steps {
-	int32_t size[2]; /* of the picture: width, height; after the steps so far */
+	int32_t size[2]; /* width and height of the picture after the steps so far */
 	unsigned count;
-	struct step step[STEPS_MAX]; /* the last one is never reached */
+	struct step step[STEPS_MAX]; /* the last one is never used */
 };
 
 enum {
@@ -68,22 +65,40 @@ enum {
 
 void steps_begin(struct steps *steps, int32_t width, int32_t height);
 
-/* Add what `transform`, number `index` of its list, does to this picture; it holds no others.
- * 0 or GEOMETRY_E_IMAGE. */
-int steps_draw_one(struct steps *steps, const struct transform *transform, unsigned index,
-		 const struct draw_key *key, struct fault *fault);
+/*
+ * Append a step. If there are too many, the last one is overwritten: steps_full() tells, and
+ * steps_draw() then refuses the picture. The arguments `name` are the transform's, for messages.
+ */
+bool steps_full(const struct steps *steps);
 
-/* Add what `count` entries of `list`, from `first` on, do to this picture: those that hold others
- * decide which of these, and in which order. 0 or GEOMETRY_E_IMAGE. */
-int steps_draw(struct steps *steps, const struct transform *list, unsigned first,
-		      unsigned count, const struct draw_key *key, struct fault *fault);
+struct step *steps_add_window(struct steps *steps, int32_t left, int32_t top, int32_t width,
+			      int32_t height);
+/* `padding` is left, top, right, bottom. 0 or STEPS_E_IMAGE. */
+int steps_add_pad(struct steps *steps, const char *name, const double padding[4],
+		  enum border border, const double fill[3], struct fault *fault);
+void steps_add_flip(struct steps *steps, bool horizontal, bool vertical);
+/* Sizes may be out of range, and need not be whole: they are truncated. 0 or STEPS_E_IMAGE. */
+int steps_add_resize(struct steps *steps, const char *name, double width, double height,
+		     enum filter filter, struct fault *fault);
+/* The caller sets its kind and its matrix. */
+struct warp *steps_add_warp(struct steps *steps, int32_t width, int32_t height,
+			    struct warp_look look);
+/* An affine warp to a picture of width x height. */
+void steps_add_affine(struct steps *steps, int32_t width, int32_t height, const double matrix[6],
+		      struct warp_look look);
+/* Returns it, for amounts besides the first one. */
+struct colour *steps_add_colour(struct steps *steps, colour_function *function, int32_t reach,
+				double amount);
+
+/* The message for a picture that would become too large; returns STEPS_E_IMAGE. */
+int steps_say_large(const struct steps *steps, const char *name, struct fault *fault);
 
 /*
- * Rewrite the steps for the same picture decoded at a 1st, half, 4th or 8th of its size, each edge
- * rounded up, and return which. The crop that the first resize takes of the picture decides: the
- * smallest of these that still has a pixel for each that the resize makes, on both axes. Its edges
- * are divided, outwards to whole pixels. Without a resize, or with more than crops before it, or
- * with one that reaches beside the picture: 1, and the steps stay.
+ * Rewrite the steps for the same picture decoded at 1, 1/2, 1/4 or 1/8 of its size, each edge
+ * rounded up, and return the divisor. The region that the first resize reads decides: the smallest
+ * decoded picture is taken whose region has at least as many pixels as the resize makes, on both
+ * axes. The region's edges are divided, outwards to whole pixels. If there is no resize, if other
+ * steps than crops stand before it, or if a crop reaches outside of the picture: 1, no change.
  */
 unsigned steps_shrink(struct steps *steps);
 

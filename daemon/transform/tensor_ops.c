@@ -1,52 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "transform/tensor_ops.h"
 
-static int add_erasing(struct tail *tail, const struct transform *transform, unsigned index,
-		       const struct output *output, struct fault *fault)
-{
-	if (tail->count == TAIL_ERASINGS_MAX)
-		return fault_say(fault, TAIL_E_VALUE, "RandomErasing: there are more than %d",
-				 TAIL_ERASINGS_MAX);
-	int r = erase_make(&tail->erasings[tail->count], transform, index, output, fault);
-	if (r)
-		return TAIL_E_VALUE;
-	tail->count++;
-	return 0;
-}
+#include "transform/draws.h"
+#include "transform/registry.h"
+#include "transform/transforms/mixing.h"
 
-int tail_add(struct tail *tail, const struct transform *transform, unsigned index,
-	     const struct output *output, struct fault *fault)
+int tensor_ops_make(struct tensor_ops *out, const struct transform *transforms, unsigned count,
+		    unsigned index, const struct output *output, struct fault *fault)
 {
-	if (transform->row->kind == TRANSFORM_RANDOM_ERASING)
-		return add_erasing(tail, transform, index, output, fault);
-	if (output->type == OUTPUT_UINT8)
-		return fault_say(fault, TAIL_E_VALUE,
-				 "ImageDataGenerator makes fractions, which dtype uint8 cannot "
-				 "hold: take float32, float16 or bfloat16");
-	if (tail->generates || tail->count > 0)
-		return fault_say(fault, TAIL_E_VALUE,
-				 "ImageDataGenerator stands behind %s, which works on what it "
-				 "makes: put it before",
-				 tail->generates ? "another one" : "RandomErasing");
-	if (keras_make(&tail->keras, transform, fault) != 0)
-		return TAIL_E_VALUE;
-	tail->generates = true;
-	tail->generator = index;
-	tail->bytes = (struct output){
+	struct tensor_ops ops = {.transforms = transforms, .count = count, .index = index};
+	for (unsigned i = 0; i < count; i++) {
+		const struct transform_row *row = transforms[i].row;
+		if (row->generate && row->generate(&transforms[i], &ops.keras, fault) != 0)
+			return TENSOR_OPS_E_VALUE;
+		if (row->accept && row->accept(&transforms[i], output, fault) != 0)
+			return TENSOR_OPS_E_VALUE;
+		ops.generates |= row->generate != NULL;
+	}
+	ops.picture = (struct output){
 		.type = OUTPUT_UINT8, .width = output->width, .height = output->height};
+	*out = ops;
 	return 0;
 }
 
-int tail_fit(struct tail *tail, const struct statistics *statistics, struct fault *fault)
+int tensor_ops_fit(struct tensor_ops *ops, const struct statistics *statistics, struct fault *fault)
 {
-	return keras_fit(&tail->keras, statistics, tail->bytes.height, tail->bytes.width, fault)
-		       ? TAIL_E_VALUE
+	return keras_fit(&ops->keras, statistics, ops->picture.height, ops->picture.width, fault)
+		       ? TENSOR_OPS_E_VALUE
 		       : 0;
 }
 
-int tail_picture(const struct tail *tail, struct tail_scratch *scratch, struct image *out)
+int tensor_ops_picture(const struct tensor_ops *ops, struct tensor_ops_scratch *scratch,
+		       struct image *out)
 {
-	const int32_t width = tail->bytes.width, height = tail->bytes.height;
+	const int32_t width = ops->picture.width, height = ops->picture.height;
 	size_t stride = 3 * (size_t)width;
 	int r = buffer_reserve(&scratch->bytes, stride * (size_t)height);
 	if (r == 0)
@@ -55,7 +42,7 @@ int tail_picture(const struct tail *tail, struct tail_scratch *scratch, struct i
 	return r;
 }
 
-/* Pixel by pixel, as the generator makes them, to the array's dtype and layout. */
+/* From float32 NHWC, as the generator makes it, to the array's dtype and layout. */
 static void write_numbers(const struct output *output, const float *numbers, void *array)
 {
 	size_t pixels = (size_t)output->width * (size_t)output->height;
@@ -75,24 +62,24 @@ static void write_numbers(const struct output *output, const float *numbers, voi
 	}
 }
 
-int tail_generate(const struct tail *tail, const struct draw_key *key, const struct image *image,
-		  enum cpu cpu, struct tail_scratch *scratch, const struct output *output,
-		  void *array)
+int tensor_ops_generate(const struct tensor_ops *ops, const struct draw_key *key,
+			const struct image *image, enum cpu cpu, struct tensor_ops_scratch *scratch,
+			const struct output *output, void *array)
 {
+	const struct draws draws = draws_of(key, ops->index);
 	struct keras_draw draw;
-	bool there = output->type == OUTPUT_FLOAT32 && !output->planes;
+	bool in_place = output->type == OUTPUT_FLOAT32 && !output->planes;
 	float *numbers = array;
 	int r = 0;
-	keras_draw(&tail->keras, key, (uint32_t)tail->generator << 16, image->height, image->width,
-		   &draw);
-	if (!there) {
+	keras_draw(&ops->keras, &draws, image->height, image->width, &draw);
+	if (!in_place) {
 		r = buffer_reserve(&scratch->numbers,
 				   output_bytes(OUTPUT_FLOAT32, output->width, output->height));
 		numbers = (float *)(void *)scratch->numbers.data;
 	}
 	if (r == 0)
-		r = keras_run(&tail->keras, &draw, image, cpu, &scratch->lines, numbers);
-	if (r == 0 && !there)
+		r = keras_run(&ops->keras, &draw, image, cpu, &scratch->lines, numbers);
+	if (r == 0 && !in_place)
 		write_numbers(output, numbers, array);
 	buffer_trim(&scratch->bytes, BUFFER_KEEP);
 	buffer_trim(&scratch->numbers, BUFFER_KEEP);
@@ -100,14 +87,38 @@ int tail_generate(const struct tail *tail, const struct draw_key *key, const str
 	return r;
 }
 
-void tail_erase(const struct tail *tail, const struct draw_key *key, const struct output *output,
-		void *array)
+void tensor_ops_change(const struct tensor_ops *ops, const struct draw_key *key,
+		       const struct output *output, void *array)
 {
-	for (unsigned i = 0; i < tail->count; i++)
-		erase_run(&tail->erasings[i], key, output, array);
+	for (unsigned i = 0; i < ops->count; i++) {
+		const struct transform *transform = &ops->transforms[i];
+		const struct draws draws = draws_of(key, ops->index + i);
+		if (transform->row->change)
+			transform->row->change(transform, &draws, output, array);
+	}
 }
 
-void tail_scratch_deinit(struct tail_scratch *scratch)
+const struct transform *tensor_ops_mixer(const struct tensor_ops *ops)
+{
+	if (ops->count == 0)
+		return NULL;
+	const struct transform *last = &ops->transforms[ops->count - 1];
+	return last->row->mix ? last : NULL;
+}
+
+void tensor_ops_mix(const struct tensor_ops *ops, const struct draw_key *key,
+		    const struct output *output, void *array, const void *partner, float *label,
+		    const float *partner_label, uint32_t classes)
+{
+	const struct transform *mixer = tensor_ops_mixer(ops);
+	const struct draw_key pair = {key->seed, key->epoch, key->position >> 1};
+	const struct draws draws = draws_of(&pair, ops->index + ops->count - 1);
+	const struct mix_share share = mixer->row->mix(mixer, &draws, output, array, partner);
+	for (uint32_t i = 0; i < classes; i++)
+		label[i] = mix_number(&share, label[i], partner_label[i]);
+}
+
+void tensor_ops_scratch_deinit(struct tensor_ops_scratch *scratch)
 {
 	buffer_deinit(&scratch->bytes);
 	buffer_deinit(&scratch->numbers);

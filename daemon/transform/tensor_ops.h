@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a pipeline whose numbers are no bytes: ImageDataGenerator, which makes the array from
- * the picture that the list before it made, and RandomErasing, which changes the array that is
- * made. A list without them has no tail and pays nothing. Knows no list and no stage; checks what
- * it is given against the output. Immutable once made; its scratch is one worker's.
+ * The end of a list of transforms, which works on arrays: a generator (ImageDataGenerator) makes
+ * the array of the picture that the transforms before it have made; others change the array that is
+ * made (RandomErasing) or mix it with that of a mix partner (MixUp). Their order was checked with
+ * the list. Immutable once made; its scratch is one worker's.
  */
 #ifndef STOKER_TRANSFORM_TENSOR_OPS_H
 #define STOKER_TRANSFORM_TENSOR_OPS_H
@@ -15,48 +15,56 @@
 #include "base/fault.h"
 #include "base/image.h"
 #include "base/philox.h"
-#include "transform/erase.h"
 #include "transform/keras/keras.h"
 #include "transform/output.h"
 #include "transform/transform.h"
 
-#define TAIL_ERASINGS_MAX 4
-
-struct tail {
-	bool generates;
-	struct keras keras;
-	unsigned generator; /* its place in the list */
-	struct erase erasings[TAIL_ERASINGS_MAX];
+struct tensor_ops {
+	const struct transform *transforms; /* borrowed */
 	unsigned count;
-	struct output bytes; /* of the picture before the generator */
+	unsigned index; /* of the first one in the list: its draws */
+	bool generates; /* the first one is a generator: `keras`, which takes a `picture` */
+	struct keras keras;
+	struct output picture; /* bytes, NHWC */
 };
 
-struct tail_scratch {
+struct tensor_ops_scratch {
 	struct buffer bytes, numbers, lines;
 };
 
 enum {
-	TAIL_E_VALUE = 1,
+	TENSOR_OPS_E_VALUE = 1,
 };
 
-/* Add `transform`, number `index` of its list, behind what makes `output`. 0 or TAIL_E_VALUE. */
-int tail_add(struct tail *tail, const struct transform *transform, unsigned index,
-	     const struct output *output, struct fault *fault);
+/* Make ready `count` transforms, the first of which is number `index` of its list, for arrays of
+ * `output`. The transforms outlive it. 0 or TENSOR_OPS_E_VALUE. */
+int tensor_ops_make(struct tensor_ops *out, const struct transform *transforms, unsigned count,
+		    unsigned index, const struct output *output, struct fault *fault);
 
-/* With tail->keras.fits: what its statistics are, which outlive it. 0 or TAIL_E_VALUE. */
-int tail_fit(struct tail *tail, const struct statistics *statistics, struct fault *fault);
+/* With ops->keras.fits: its statistics, which outlive it. 0 or TENSOR_OPS_E_VALUE. */
+int tensor_ops_fit(struct tensor_ops *ops, const struct statistics *statistics,
+		   struct fault *fault);
 
-/* With tail->generates: room in `scratch` for the picture that the generator takes, which is to be
- * written there in the form of tail->bytes. 0 or -ENOMEM. */
-int tail_picture(const struct tail *tail, struct tail_scratch *scratch, struct image *out);
+/* With ops->generates: memory in `scratch` for the picture that the generator takes, to be written
+ * in the form of ops->picture. 0 or -ENOMEM. */
+int tensor_ops_picture(const struct tensor_ops *ops, struct tensor_ops_scratch *scratch,
+		       struct image *out);
 
-/* The generator: `image` is whole and as large as the output. 0 or -ENOMEM. */
-int tail_generate(const struct tail *tail, const struct draw_key *key, const struct image *image,
-		  enum cpu cpu, struct tail_scratch *scratch, const struct output *output,
-		  void *array);
-void tail_erase(const struct tail *tail, const struct draw_key *key, const struct output *output,
-		void *array);
+/* Generate the array; `image` is whole and as large as the output. 0 or -ENOMEM. */
+int tensor_ops_generate(const struct tensor_ops *ops, const struct draw_key *key,
+			const struct image *image, enum cpu cpu, struct tensor_ops_scratch *scratch,
+			const struct output *output, void *array);
+/* Change the finished array, in place. */
+void tensor_ops_change(const struct tensor_ops *ops, const struct draw_key *key,
+		       const struct output *output, void *array);
 
-void tail_scratch_deinit(struct tail_scratch *scratch);
+/* The transform that mixes, which is the last one; NULL: none. */
+const struct transform *tensor_ops_mixer(const struct tensor_ops *ops);
+/* Mix the partner's array and label of `classes` numbers into those of the sample `key`. */
+void tensor_ops_mix(const struct tensor_ops *ops, const struct draw_key *key,
+		    const struct output *output, void *array, const void *partner, float *label,
+		    const float *partner_label, uint32_t classes);
+
+void tensor_ops_scratch_deinit(struct tensor_ops_scratch *scratch);
 
 #endif

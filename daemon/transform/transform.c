@@ -2,6 +2,7 @@
 #include "transform/transform.h"
 
 #include "base/quote.h"
+#include "transform/registry.h"
 
 static unsigned row_parameters(const struct transform_row *row)
 {
@@ -14,17 +15,17 @@ static unsigned row_parameters(const struct transform_row *row)
 static int find_row(const struct transform_row **out, const struct value *map, struct fault *fault)
 {
 	struct quote quote;
-	const char *names[TRANSFORM_KINDS + 1] = {NULL};
+	const char *names[TRANSFORM_ROWS + 1] = {NULL};
 	const struct value *name = value_get(map, "name");
 	if (!name || name->kind != VALUE_TEXT)
 		return fault_say(fault, TRANSFORM_E_VALUE,
 				 "a transform is a map with its 'name' and parameters");
-	for (unsigned i = 0; i < TRANSFORM_KINDS; i++) {
-		if (text_equals(name->text, transform_rows[i].name)) {
-			*out = &transform_rows[i];
+	for (unsigned i = 0; i < TRANSFORM_ROWS; i++) {
+		if (text_equals(name->text, transform_rows[i]->name)) {
+			*out = transform_rows[i];
 			return 0;
 		}
-		names[i] = transform_rows[i].name;
+		names[i] = transform_rows[i]->name;
 	}
 	const char *nearest = quote_nearest(name->text.data, name->text.size, names);
 	return fault_say(fault, TRANSFORM_E_VALUE, "there is no transform '%s'%s%s%s",
@@ -69,37 +70,6 @@ static int parse_pair(struct transform *transform, bool *given, const struct pai
 	return 0;
 }
 
-static int check_resize(const struct transform *transform, struct fault *fault)
-{
-	const struct parameter *size = &transform->values[RESIZE_SIZE];
-	const struct parameter *max_size = &transform->values[RESIZE_MAX_SIZE];
-	if (max_size->count && size->count == 2)
-		return fault_say(fault, TRANSFORM_E_VALUE,
-				 "Resize: 'max_size' goes with a 'size' of one number only");
-	if (max_size->count && max_size->number[0] <= size->number[0])
-		return fault_say(fault, TRANSFORM_E_VALUE,
-				 "Resize: 'max_size' must be greater than 'size'");
-	return 0;
-}
-
-/* One channel is torchvision's default and what a sample never has. */
-static int check_grayscale(const struct transform *transform, struct fault *fault)
-{
-	if (transform->values[GRAYSCALE_CHANNELS].number[0] == 3)
-		return 0;
-	return fault_say(fault, TRANSFORM_E_VALUE,
-			 "Grayscale: a sample has 3 channels: 'num_output_channels' must be 3");
-}
-
-static int check_rand_augment(const struct transform *transform, struct fault *fault)
-{
-	const struct parameter *values = transform->values;
-	if (values[RAND_AUGMENT_MAGNITUDE].number[0] >= values[RAND_AUGMENT_BINS].number[0])
-		return fault_say(fault, TRANSFORM_E_VALUE,
-				 "RandAugment: 'magnitude' must be less than 'num_magnitude_bins'");
-	return 0;
-}
-
 int transform_parse(struct transform *out, const struct value *map, struct fault *fault)
 {
 	struct transform parsed = {.weight = 1};
@@ -119,12 +89,7 @@ int transform_parse(struct transform *out, const struct value *map, struct fault
 			return fault_say(fault, TRANSFORM_E_VALUE, "%s needs '%s'",
 					 parsed.row->name, parsed.row->parameters[i].name);
 	}
-	if (parsed.row->kind == TRANSFORM_RESIZE)
-		r = check_resize(&parsed, fault);
-	else if (parsed.row->kind == TRANSFORM_GRAYSCALE)
-		r = check_grayscale(&parsed, fault);
-	else if (parsed.row->kind == TRANSFORM_RAND_AUGMENT)
-		r = check_rand_augment(&parsed, fault);
+	r = parsed.row->check ? parsed.row->check(&parsed, fault) : 0;
 	if (r == 0)
 		*out = parsed;
 	return r;
@@ -132,30 +97,28 @@ int transform_parse(struct transform *out, const struct value *map, struct fault
 
 uint32_t transform_views(const struct transform *transform)
 {
-	enum transform_kind kind = transform->row->kind;
-	return kind == TRANSFORM_FIVE_CROP ? 5 : kind == TRANSFORM_TEN_CROP ? 10 : 1;
+	return transform->row->views ? transform->row->views : 1;
 }
 
-static void write_children(FILE *file, const struct transform *transform)
+int transform_find(const struct transform *transform, enum parameter_type type)
+{
+	for (unsigned i = 0; i < row_parameters(transform->row); i++)
+		if (transform->row->parameters[i].type == type)
+			return (int)i;
+	return -1;
+}
+
+/* The transforms inside of it, or their weights. */
+static void write_held(FILE *file, const struct transform *transform, bool weights)
 {
 	const struct transform *end = transform + 1 + transform->behind;
 	fputs("[", file);
-	for (const struct transform *child = transform + 1; child < end;
-	     child += 1 + child->behind) {
-		fputs(child > transform + 1 ? ", " : "", file);
-		transform_write(file, child);
-	}
-	fputs("]", file);
-}
-
-static void write_weights(FILE *file, const struct transform *transform)
-{
-	const struct transform *end = transform + 1 + transform->behind;
-	fputs("[", file);
-	for (const struct transform *child = transform + 1; child < end;
-	     child += 1 + child->behind) {
-		fputs(child > transform + 1 ? ", " : "", file);
-		parameter_write_number(file, child->weight);
+	for (const struct transform *held = transform + 1; held < end; held += 1 + held->behind) {
+		fputs(held > transform + 1 ? ", " : "", file);
+		if (weights)
+			parameter_write_number(file, held->weight);
+		else
+			transform_write(file, held);
 	}
 	fputs("]", file);
 }
@@ -168,9 +131,9 @@ void transform_write(FILE *file, const struct transform *transform)
 		const struct parameter_row *parameter = &row->parameters[i];
 		fprintf(file, "%s%s=", i ? ", " : "", parameter->name);
 		if (parameter->type == PARAMETER_TRANSFORMS)
-			write_children(file, transform);
+			write_held(file, transform, false);
 		else if (parameter->type == PARAMETER_WEIGHTS && transform->values[i].count)
-			write_weights(file, transform);
+			write_held(file, transform, true);
 		else
 			parameter_write(file, parameter, &transform->values[i]);
 	}

@@ -3,120 +3,82 @@
 
 #include <stdarg.h>
 
-/* The size that all images have so far, if they have one. */
+#include "transform/registry.h"
+#include "transform/steps_draw.h"
+
+/* The one size that all images have at some place of the list, if they have one. */
 struct extent {
 	bool sized;
 	int32_t width, height;
 };
 
-/* What must be remembered from one transform to the next. */
+/* One check of a list, from transform to transform. */
 struct check {
 	struct transform_list *list;
-	struct steps steps;    /* of the transform in hand */
-	struct fault open;	     /* why images have no one size */
-	unsigned at[TRANSFORM_LIST_DEPTH_MAX]; /* which transform is in hand, from the outer list to it */
+	struct steps steps;		       /* of the transform that is checked */
+	struct fault open;		       /* why images have several sizes */
+	unsigned at[TRANSFORM_LIST_DEPTH_MAX]; /* its place: in the outer list, in the next ... */
 	unsigned depth;
-	bool tensor, fractions;
+	bool tensor;	/* ToTensor stood before */
+	bool fractions; /* the dtype can hold them */
 };
 
-/* The words, and before them where it is: "transforms[1].transforms[0]: ". */
+/* The message, behind the place: "transforms[1].transforms[0]: ". */
 __attribute__((format(printf, 3, 4))) static int
 check_say(const struct check *check, struct fault *fault, const char *format, ...)
 {
 	char where[TRANSFORM_LIST_DEPTH_MAX * 24] = "";
-	struct fault words;
+	struct fault message;
 	va_list list;
 	size_t size = 0;
 	for (unsigned i = 0; i <= check->depth; i++)
 		size += (size_t)snprintf(where + size, sizeof(where) - size, "%stransforms[%u]",
 					 i ? "." : "", check->at[i]);
 	va_start(list, format);
-	vsnprintf(words.text, sizeof(words.text), format, list);
+	vsnprintf(message.text, sizeof(message.text), format, list);
 	va_end(list);
-	return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM, "%s: %s", where, words.text);
-}
-
-static bool holds(const struct transform *transform)
-{
-	return transform->row->parameters[0].type == PARAMETER_TRANSFORMS;
-}
-
-static bool resizes(const struct transform *transform)
-{
-	return transform->row->kind == TRANSFORM_RESIZE ||
-	       transform->row->kind == TRANSFORM_RANDOM_RESIZED_CROP;
+	return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM, "%s: %s", where, message.text);
 }
 
 static bool fills(const struct transform *transform)
 {
-	const struct parameter *fill = &transform->values[PAD_FILL];
-	if (transform->row->kind == TRANSFORM_RANDOM_CROP)
-		fill = &transform->values[RANDOM_CROP_FILL];
-	else if (transform->row->kind != TRANSFORM_PAD)
-		return false;
-	return fill->number[0] != 0 || fill->number[1] != 0 || fill->number[2] != 0;
+	int at = transform_find(transform, PARAMETER_FILL);
+	const double *fill = transform->values[at < 0 ? 0 : at].number;
+	return at >= 0 && (fill[0] != 0 || fill[1] != 0 || fill[2] != 0);
 }
 
-/* The size that a transform gives to every image whatever it was, as (height, width). */
+/* The (height, width) of every result; NULL: it depends on the picture. */
 static const double *fixed_size(const struct transform *transform)
 {
-	switch (transform->row->kind) {
-	case TRANSFORM_RESIZE: /* size is the first parameter of all of them */
-		return transform->values[RESIZE_SIZE].count == 2
-			       ? transform->values[RESIZE_SIZE].number
-			       : NULL;
-	case TRANSFORM_CENTER_CROP:
-	case TRANSFORM_RANDOM_CROP:
-	case TRANSFORM_RANDOM_RESIZED_CROP:
-	case TRANSFORM_FIVE_CROP:
-	case TRANSFORM_TEN_CROP:
-		return transform->values[0].number;
-	default:
-		return NULL;
-	}
+	const struct parameter *size = &transform->values[0];
+	return transform->row->fixes_size && size->count == 2 ? size->number : NULL;
 }
 
-/* The angle that is drawn decides how large the result is. */
-static bool turns_open(const struct transform *transform)
-{
-	const double *degrees = transform->values[RANDOM_ROTATION_DEGREES].number;
-	return transform->row->kind == TRANSFORM_RANDOM_ROTATION &&
-	       transform->values[RANDOM_ROTATION_EXPAND].number[0] != 0.0 &&
-	       degrees[0] != degrees[1];
-}
-
-/* Whether and how large images are behind a transform. */
+/* The size of images behind a transform, from that before it. */
 static int check_extent(struct check *check, const struct transform *transform,
 			struct extent *extent, struct fault *fault)
 {
-	struct steps *steps = &check->steps;
+	const struct transform_row *row = transform->row;
 	const double *size = fixed_size(transform);
+	const char *unsized = row->unsized ? row->unsized(transform, extent->sized) : NULL;
 	const struct draw_key key = {0};
+	struct steps *steps = &check->steps;
 	struct fault why;
-	bool crops =
-		transform->row->kind == TRANSFORM_RANDOM_CROP || transform_views(transform) > 1;
-	if (turns_open(transform)) {
+	if (unsized) {
 		*extent = (struct extent){0};
-		check_say(check, &check->open,
-			  "RandomRotation with 'expand' makes images of a size for each angle: add "
-			  "CenterCrop(size) or Resize((height, width)) behind it");
-	} else if (extent->sized && (crops || !size)) {
+		check_say(check, &check->open, "%s", unsized);
+	} else if (extent->sized && (row->refuses_small || !size)) {
 		steps_begin(steps, extent->width, extent->height);
 		if (steps_draw_one(steps, transform, 0, &key, &why) != 0)
 			return check_say(check, fault, "%s", why.text);
 		*extent = (struct extent){true, steps->size[0], steps->size[1]};
 	} else if (size) {
 		*extent = (struct extent){true, (int32_t)size[1], (int32_t)size[0]};
-	} else if (transform->row->kind == TRANSFORM_RESIZE) {
-		check_say(check, &check->open,
-			  "Resize of one number fixes the shorter edge only, so images would come "
-			  "out in different sizes: add CenterCrop(size) behind it, or give it "
-			  "size=(height, width)");
 	}
 	return 0;
 }
 
-/* Crops of one picture are a sample's views: they are made once, and whatever is drawn. */
+/* What makes views stands once, in the outer list: its pictures are the views of a sample. */
 static int check_views(struct check *check, const struct transform *transform, struct fault *fault)
 {
 	struct transform_list *list = check->list;
@@ -127,33 +89,30 @@ static int check_views(struct check *check, const struct transform *transform, s
 					      : "behind another of its kind",
 				 transform_views(transform));
 	list->views = transform_views(transform);
-	list->whole = list->count - 1;
+	list->before_views = list->count - 1;
 	return 0;
 }
 
-static int check_place(struct check *check, const struct transform *transform, struct fault *fault)
+static int check_picture(struct check *check, const struct transform *transform,
+			 struct fault *fault)
 {
-	/* After ToTensor torchvision works on tensors, whose resize and fill are others. */
-	if (check->tensor && (transform->row->pictures || fills(transform)))
+	if (check->tensor && (transform->row->pictures_only || fills(transform)))
 		return check_say(check, fault,
-				 "%s stands after ToTensor, where torchvision would %s numbers, "
-				 "not bytes: put it before",
-				 transform->row->name,
-				 resizes(transform) ? "resize"
-				 : fills(transform) ? "fill in"
-						    : "change");
+				 "%s stands after ToTensor, where torchvision would give other "
+				 "results than for a picture: put it before",
+				 transform->row->name);
 	return transform_views(transform) > 1 ? check_views(check, transform, fault) : 0;
 }
 
-/* Two ways that a sample may have gone: what holds for both. */
-static struct extent check_meet(struct check *check, const char *name, struct extent one,
-				struct extent other)
+/* Images come in either of two sizes: the one size, if they are equal. */
+static struct extent check_either(struct check *check, const char *name, struct extent one,
+				  struct extent other)
 {
 	if (one.sized && other.sized && one.width == other.width && one.height == other.height)
 		return one;
 	if (one.sized || other.sized)
 		check_say(check, &check->open,
-			  "images come out of %s in one size or another, as it is drawn: add "
+			  "images come out of %s in one size or another, by what is drawn: add "
 			  "CenterCrop(size) or Resize((height, width)) behind it",
 			  name);
 	return (struct extent){0};
@@ -161,7 +120,7 @@ static struct extent check_meet(struct check *check, const char *name, struct ex
 
 static int check_transform(struct check *check, const struct value *map, struct fault *fault);
 
-/* What stands in a transform of the list. */
+/* The transforms inside of another. */
 static int check_held(struct check *check, const char *name, const struct value *maps,
 		      struct fault *fault)
 {
@@ -179,92 +138,120 @@ static int check_held(struct check *check, const char *name, const struct value 
 	return r;
 }
 
-/* How likely each of the transforms in number `at` is to be chosen. */
+/* The weights of the transforms inside of that at `at`. */
 static int check_weights(struct check *check, unsigned at, const struct value *weights,
 			 uint32_t count, struct fault *fault)
 {
-	struct transform *places = check->list->places;
+	struct transform *transforms = check->list->pictures;
 	uint32_t n = 0;
 	if (weights->count != count)
 		return check_say(check, fault, "%s: 'p' has %u numbers for %u transforms",
-				 places[at].row->name, weights->count, count);
-	for (unsigned i = at + 1; i < check->list->count; i += 1 + places[i].behind)
-		value_number(&weights->items[n++], &places[i].weight);
+				 transforms[at].row->name, weights->count, count);
+	for (unsigned i = at + 1; i < check->list->count; i += 1 + transforms[i].behind)
+		value_number(&weights->items[n++], &transforms[i].weight);
 	return 0;
 }
 
-static int check_combined(struct check *check, const struct value *map, unsigned at,
-			  struct fault *fault)
+static int check_holder(struct check *check, const struct value *map, unsigned at,
+			struct fault *fault)
 {
-	struct transform *transform = &check->list->places[at];
+	struct transform *transform = &check->list->pictures[at];
+	int weights = transform_find(transform, PARAMETER_WEIGHTS);
 	const struct value *maps = value_get(map, "transforms");
 	int r = check_held(check, transform->row->name, maps, fault);
 	transform->behind = check->list->count - at - 1;
-	if (r == 0 && transform->row->kind == TRANSFORM_RANDOM_CHOICE &&
-	    transform->values[COMBINED_P].count)
+	if (r == 0 && weights >= 0 && transform->values[weights].count)
 		r = check_weights(check, at, value_get(map, "p"), maps->count, fault);
 	return r;
 }
 
-/* What does nothing to a picture's bytes, only to what is made of them: in the outer list only. */
-static int check_value(struct check *check, const struct transform *transform, struct fault *fault)
+static bool is_picture_op(const struct transform_row *row)
 {
-	if (check->depth > 0)
-		return check_say(check, fault,
-				 "%s stands inside of another transform: put it "
-				 "behind that",
-				 transform->row->name);
-	if (transform->row->kind == TRANSFORM_TO_TENSOR) {
-		check->tensor = true;
-		return 0;
-	}
-	if (!check->fractions)
-		return check_say(check, fault,
-				 "Normalize makes fractions, which dtype uint8 cannot hold: take "
-				 "float32, float16 or bfloat16");
-	check->list->normalize = *transform;
-	check->list->normalized = true;
-	return 0;
+	return row->add || row->draw || row->holds;
 }
 
-/* What works on numbers, behind all that works on pictures. */
-static bool mixes(const struct transform *transform)
+static bool is_tensor_op(const struct transform_row *row)
 {
-	return transform->row->kind == TRANSFORM_MIX_UP ||
-	       transform->row->kind == TRANSFORM_CUT_MIX;
+	return row->generate || row->change || row->mix;
 }
 
-static int check_end(struct check *check, const struct transform *transform, struct fault *fault)
+/* ToTensor, Normalize and what works on arrays stand in the outer list only. */
+static int check_outer(struct check *check, const struct transform_row *row, struct fault *fault)
 {
-	struct transform_list *list = check->list;
-	bool generator = transform->row->kind == TRANSFORM_IMAGE_DATA_GENERATOR;
 	if (check->depth > 0)
 		return check_say(check, fault,
 				 "%s stands inside of another transform: put it behind that",
-				 transform->row->name);
-	if (generator && (check->tensor || list->normalized))
-		return check_say(check, fault,
-				 "ImageDataGenerator takes a picture and makes numbers of it "
-				 "itself: it goes without ToTensor and Normalize");
-	if (list->end_count && mixes(&list->ends[list->end_count - 1]))
-		return check_say(check, fault, "%s stands after %s, which must be the last",
-				 transform->row->name, list->ends[list->end_count - 1].row->name);
-	if (mixes(transform) && !check->fractions)
+				 row->name);
+	if (row->fractions && !check->fractions)
 		return check_say(check, fault,
 				 "%s makes fractions, which dtype uint8 cannot hold: take "
 				 "float32, float16 or bfloat16",
-				 transform->row->name);
-	if (list->end_count == TRANSFORM_LIST_ENDS_MAX)
-		return check_say(check, fault, "%s is one more than may stand at the end",
-				 transform->row->name);
-	list->ends[list->end_count++] = *transform;
+				 row->name);
 	return 0;
 }
 
-static bool is_end(const struct transform *transform)
+/* A generator stands before all that changes its array, a mixer stands last. */
+static int check_tensor_op(struct check *check, const struct transform *transform,
+			   struct fault *fault)
 {
-	return transform->row->kind == TRANSFORM_IMAGE_DATA_GENERATOR ||
-	       transform->row->kind == TRANSFORM_RANDOM_ERASING || mixes(transform);
+	struct transform_list *list = check->list;
+	const struct transform_row *row = transform->row, *last = NULL;
+	if (list->tensor_op_count)
+		last = list->tensor_ops[list->tensor_op_count - 1].row;
+	if (row->generate && (check->tensor || list->normalized))
+		return check_say(check, fault,
+				 "%s makes an array of the picture itself: it goes without "
+				 "ToTensor and Normalize",
+				 row->name);
+	if (last && last->mix)
+		return check_say(check, fault, "%s stands after %s, which must be the last",
+				 row->name, last->name);
+	if (row->generate && last)
+		return check_say(check, fault, "%s stands after %s: put %s", row->name,
+				 last == row ? "another one" : last->name,
+				 last == row ? "one of them only" : "it before");
+	if (list->tensor_op_count == TRANSFORM_LIST_TENSOR_OPS_MAX)
+		return check_say(check, fault,
+				 "%s is one more than the %d transforms that may work on arrays",
+				 row->name, TRANSFORM_LIST_TENSOR_OPS_MAX);
+	list->tensor_ops[list->tensor_op_count++] = *transform;
+	return 0;
+}
+
+/* What works on pictures, or on values on their way to the array, stands before what works on
+ * arrays. */
+static int check_order(struct check *check, const struct transform_row *row, struct fault *fault)
+{
+	const struct transform_list *list = check->list;
+	const struct transform_row *before = NULL;
+	if (list->normalized)
+		before = list->normalize.row;
+	if (list->tensor_op_count)
+		before = list->tensor_ops[0].row;
+	if (!before)
+		return 0;
+	return check_say(check, fault,
+			 "%s stands after %s, where pictures have become arrays: put it before",
+			 row->name, before->name);
+}
+
+/* One that is not for pictures. */
+static int check_value(struct check *check, const struct transform *transform, struct fault *fault)
+{
+	int r = check_outer(check, transform->row, fault);
+	if (r)
+		return r;
+	if (is_tensor_op(transform->row))
+		return check_tensor_op(check, transform, fault);
+	r = check_order(check, transform->row, fault);
+	if (r)
+		return r;
+	check->tensor |= transform->row->to_tensor;
+	if (transform->row->normalize) {
+		check->list->normalize = *transform;
+		check->list->normalized = true;
+	}
+	return 0;
 }
 
 static int check_transform(struct check *check, const struct value *map, struct fault *fault)
@@ -274,79 +261,75 @@ static int check_transform(struct check *check, const struct value *map, struct 
 	struct fault why;
 	if (transform_parse(&transform, map, &why) != 0)
 		return check_say(check, fault, "%s", why.text);
-	if (is_end(&transform))
-		return check_end(check, &transform, fault);
-	if (list->end_count)
-		return check_say(check, fault,
-				 "%s stands after %s, behind which there may be nothing but "
-				 "RandomErasing, MixUp and CutMix",
-				 transform.row->name, list->ends[0].row->name);
-	if (list->normalized)
-		return check_say(check, fault,
-				 "%s stands after Normalize, which must be the last but for "
-				 "RandomErasing, MixUp and CutMix",
-				 transform.row->name);
-	if (transform.row->kind == TRANSFORM_TO_TENSOR ||
-	    transform.row->kind == TRANSFORM_NORMALIZE)
+	if (!is_picture_op(transform.row))
 		return check_value(check, &transform, fault);
+	int r = check_order(check, transform.row, fault);
+	if (r)
+		return r;
 	if (list->count == TRANSFORMS_MAX)
 		return check_say(check, fault,
-				 "%s is one more than the %d transforms that a list "
-				 "may have, with what they hold",
+				 "%s is one more than the %d transforms that a list may have, with "
+				 "those inside of others",
 				 transform.row->name, TRANSFORMS_MAX);
 	unsigned at = list->count++;
-	list->places[at] = transform;
+	list->pictures[at] = transform;
 	list->numbers[at] = check->at[check->depth];
-	if (holds(&transform))
-		return check_combined(check, map, at, fault);
-	return check_place(check, &transform, fault);
+	if (transform.row->holds)
+		return check_holder(check, map, at, fault);
+	return check_picture(check, &transform, fault);
 }
 
 static int extent_of(struct check *check, unsigned at, struct extent *extent, struct fault *fault);
 
-/* Behind transform number `at` of the list, which holds others. */
-static int extent_of_held(struct check *check, unsigned at, struct extent *extent,
-			  struct fault *fault)
+/*
+ * Behind the transform at `at`, which holds others. If these run in order, each gets the images of
+ * the one before it; else each may get those that `at` gets. If not all of them run, or if any of
+ * them may be the last, images may also come out in the size in which they come in.
+ */
+static int extent_of_holder(struct check *check, unsigned at, struct extent *extent,
+			    struct fault *fault)
 {
-	const struct transform *places = check->list->places;
-	const char *name = places[at].row->name;
-	enum transform_kind kind = places[at].row->kind;
-	bool in_turn = kind == TRANSFORM_COMPOSE || kind == TRANSFORM_RANDOM_APPLY;
-	struct extent before = *extent, way = before, all = before;
-	for (unsigned n = at + 1; n <= at + places[at].behind; n += 1 + places[n].behind) {
-		if (!in_turn)
-			way = before;
+	const struct transform *transforms = check->list->pictures;
+	const char *name = transforms[at].row->name;
+	enum transform_holds holds = transforms[at].row->holds;
+	bool in_order = holds == HOLDS_ALL || holds == HOLDS_ALL_OR_NONE;
+	struct extent before = *extent, behind = before, all = before;
+	for (unsigned n = at + 1; n <= at + transforms[at].behind; n += 1 + transforms[n].behind) {
+		if (!in_order)
+			behind = before;
 		check->depth++;
-		int r = extent_of(check, n, &way, fault);
+		int r = extent_of(check, n, &behind, fault);
 		check->depth--;
 		if (r)
 			return r;
-		if (!in_turn)
-			all = n == at + 1 && kind == TRANSFORM_RANDOM_CHOICE
-				      ? way
-				      : check_meet(check, name, all, way);
+		if (!in_order && n == at + 1 && holds == HOLDS_ONE_OF)
+			all = behind;
+		else if (!in_order)
+			all = check_either(check, name, all, behind);
 	}
-	*extent = kind == TRANSFORM_COMPOSE	   ? way
-		  : kind == TRANSFORM_RANDOM_APPLY ? check_meet(check, name, before, way)
-						   : all;
+	if (holds == HOLDS_ALL)
+		all = behind;
+	else if (holds == HOLDS_ALL_OR_NONE)
+		all = check_either(check, name, before, behind);
+	*extent = all;
 	return 0;
 }
 
 static int extent_of(struct check *check, unsigned at, struct extent *extent, struct fault *fault)
 {
-	const struct transform *transform = &check->list->places[at];
+	const struct transform *transform = &check->list->pictures[at];
 	check->at[check->depth] = check->list->numbers[at];
-	if (holds(transform))
-		return extent_of_held(check, at, extent, fault);
+	if (transform->row->holds)
+		return extent_of_holder(check, at, extent, fault);
 	return check_extent(check, transform, extent, fault);
 }
 
-/* What size images that come in as `extent` go out in, if it is one. */
+/* The size behind the whole list, for images of `extent` before it. */
 static int check_size(struct check *check, struct extent extent, struct fault *fault)
 {
 	struct transform_list *list = check->list;
 	check->open.text[0] = '\0';
-	for (unsigned i = 0; i < list->count; i += 1 + list->places[i].behind) {
+	for (unsigned i = 0; i < list->count; i += 1 + list->pictures[i].behind) {
 		int r = extent_of(check, i, &extent, fault);
 		if (r)
 			return r;
@@ -357,13 +340,15 @@ static int check_size(struct check *check, struct extent extent, struct fault *f
 	return 0;
 }
 
-int transform_list_parse(struct transform_list *out, const struct value *value, bool fractions, struct fault *fault)
+int transform_list_parse(struct transform_list *out, const struct value *value, bool fractions,
+			 struct fault *fault)
 {
 	struct check check = {.list = out, .fractions = fractions};
 	out->views = 1;
 	uint32_t count = value && value->kind == VALUE_LIST ? value->count : 0;
 	if (value && value->kind != VALUE_LIST && value->kind != VALUE_NIL)
-		return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM, "transforms: must be a list, not a %s",
+		return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
+				 "transforms: must be a list, not a %s",
 				 value_kind_name(value->kind));
 	for (uint32_t i = 0; i < count; i++) {
 		check.at[0] = i;
@@ -374,7 +359,8 @@ int transform_list_parse(struct transform_list *out, const struct value *value, 
 	return check_size(&check, (struct extent){0}, fault);
 }
 
-int transform_list_settle(struct transform_list *list, int32_t width, int32_t height, struct fault *fault)
+int transform_list_settle(struct transform_list *list, int32_t width, int32_t height,
+			  struct fault *fault)
 {
 	struct check check = {.list = list};
 	int r = check_size(&check, (struct extent){width > 0, width, height}, fault);
@@ -390,16 +376,16 @@ int transform_list_settle(struct transform_list *list, int32_t width, int32_t he
 
 void transform_list_write(FILE *file, const struct transform_list *list)
 {
-	for (unsigned i = 0; i < list->count; i += 1 + list->places[i].behind) {
-		transform_write(file, &list->places[i]);
+	for (unsigned i = 0; i < list->count; i += 1 + list->pictures[i].behind) {
+		transform_write(file, &list->pictures[i]);
 		fputs("|", file);
 	}
 	if (list->normalized) {
 		transform_write(file, &list->normalize);
 		fputs("|", file);
 	}
-	for (unsigned i = 0; i < list->end_count; i++) {
-		transform_write(file, &list->ends[i]);
+	for (unsigned i = 0; i < list->tensor_op_count; i++) {
+		transform_write(file, &list->tensor_ops[i]);
 		fputs("|", file);
 	}
 }

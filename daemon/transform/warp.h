@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pillow's Image.transform, bit for bit: each pixel of the result is looked up in the picture at a
- * place that 6 or 8 numbers give, by the nearest pixel, by 2 x 2 or by 4 x 4 of them (Pillow's
- * Geometry.c is the law, its fixed-point arithmetic for the nearest pixel included). Where the
- * place is beside the picture, the fill. Columns and rows are taken in the order in which they are
- * named, so flips and windows behind a warp cost nothing. Knows no transform. A worker's thread;
- * memory is the caller's and grows as needed.
+ * Pillow's Image.transform, bit for bit: an affine or perspective transformation of a picture. Each
+ * pixel of the result is looked up at a place of the source that 6 or 8 numbers give: the nearest
+ * pixel, or an interpolation of 2 x 2 or 4 x 4 pixels. Pillow's Geometry.c is the reference, with
+ * its fixed-point arithmetic for the nearest pixel. Where the place is outside of the picture, the
+ * fill colour stands. Columns and rows are made in the order in which they are named, so flips and
+ * crops behind a warp cost nothing. Knows no transform. A worker's thread; memory is the caller's
+ * and grows as needed.
  */
 #ifndef STOKER_TRANSFORM_WARP_H
 #define STOKER_TRANSFORM_WARP_H
@@ -26,14 +27,20 @@ enum warp_kind {
 struct warp {
 	enum warp_kind kind;
 	enum filter filter; /* NEAREST, BILINEAR or BICUBIC */
-	int32_t size[2];    /* of the result, as a whole */
+	int32_t size[2];    /* width and height of the whole result */
 	double a[8];
+	uint8_t fill[3];
+};
+
+/* How a warp makes pixels, apart from where they come from. */
+struct warp_look {
+	enum filter filter;
 	uint8_t fill[3];
 };
 
 /*
  * Make the pixels (columns[i], rows[j]) of the result of `image`, whose area is the whole picture,
- * and put each row. With what `cpu` can do, which changes no byte. 0 or -ENOMEM.
+ * and call `put` for each row. The bytes do not depend on `cpu`. 0 or -ENOMEM.
  */
 int warp_run(const struct warp *warp, const struct image *image, const int32_t *columns,
 	     int32_t width, const int32_t *rows, int32_t height, enum cpu cpu,

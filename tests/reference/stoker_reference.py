@@ -128,16 +128,17 @@ def _crop_of(transform, size, uniform, below):
     return (height - h) // 2, (width - w) // 2, h, w
 
 
-# What a transform with a probability does, of its parameters.
+# Transforms with a probability: what each does by its parameters, and random ones for tests.
 COLOURS = {
-    "RandomInvert": lambda image, transform: functional.invert(image),
-    "RandomPosterize": lambda image, transform: functional.posterize(image, transform["bits"]),
-    "RandomSolarize": lambda image, transform: functional.solarize(image, transform["threshold"]),
-    "RandomAdjustSharpness": lambda image, transform: functional.adjust_sharpness(
-        image, transform["sharpness_factor"]),
-    "RandomAutocontrast": lambda image, transform: functional.autocontrast(image),
-    "RandomEqualize": lambda image, transform: functional.equalize(image),
-    "RandomGrayscale": lambda image, transform: functional.rgb_to_grayscale(image, 3),
+    "RandomInvert": (functional.invert, lambda rng: {}),
+    "RandomPosterize": (functional.posterize, lambda rng: {"bits": rng.randint(0, 8)}),
+    "RandomSolarize": (functional.solarize, lambda rng: {
+        "threshold": rng.choice([128, rng.uniform(0, 256)])}),
+    "RandomAdjustSharpness": (functional.adjust_sharpness, lambda rng: {
+        "sharpness_factor": rng.uniform(0, 4)}),
+    "RandomAutocontrast": (functional.autocontrast, lambda rng: {}),
+    "RandomEqualize": (functional.equalize, lambda rng: {}),
+    "RandomGrayscale": (lambda image: functional.rgb_to_grayscale(image, 3), lambda rng: {}),
 }
 JITTERS = {"brightness": functional.adjust_brightness, "contrast": functional.adjust_contrast,
            "saturation": functional.adjust_saturation, "hue": functional.adjust_hue}
@@ -173,7 +174,8 @@ def _colours(image, transform, uniform, below):
     name = transform["name"]
     if name in COLOURS:
         applied = uniform(0) < transform.get("p", 0.1 if name == "RandomGrayscale" else 0.5)
-        return (COLOURS[name](image, transform) if applied else image), applied
+        given = {key: value for key, value in transform.items() if key not in ("name", "p")}
+        return (COLOURS[name][0](image, **given) if applied else image), applied
     if name == "Grayscale":
         return functional.rgb_to_grayscale(image, 3), None
     if name == "ColorJitter":

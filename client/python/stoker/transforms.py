@@ -348,16 +348,9 @@ class TrivialAugmentWide(Transform):
     fill: Optional[Union[Number, Sequence[Number]]] = None
 
 
-_KNOWN = {kind.__name__: kind for kind in (
-    Resize, CenterCrop, RandomCrop, RandomResizedCrop, RandomHorizontalFlip, RandomVerticalFlip,
-    Pad, Normalize, ToTensor, Grayscale, RandomInvert, Compose, RandomApply, RandomChoice,
-    RandomOrder, RandomErasing, ImageDataGenerator, RandomAffine, RandomRotation,
-    RandomPerspective, AutoAugment, RandAugment, TrivialAugmentWide, MixUp, CutMix,
-    RandomPosterize, RandomSolarize, RandomAdjustSharpness, RandomAutocontrast, RandomEqualize,
-    RandomGrayscale, ColorJitter, GaussianBlur, FiveCrop, TenCrop)}
+_KNOWN = {name: globals()[name] for name in __all__ if name != "Transform"}
 
-
-# torchvision's ways from a picture to a tensor, and of a tensor to another type.
+# torchvision's conversions of a picture to a tensor, and of a tensor to another type.
 _CASTS = frozenset({"ToImage", "PILToTensor", "ToPureTensor", "ConvertImageDtype", "ToDtype"})
 
 

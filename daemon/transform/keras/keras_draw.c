@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is drawn, and the matrix it makes: float64, each operation as NumPy does it, sin and cos
- * from base/exact.h. uniform(n) is in [0, 1), below(n, m) a whole number in [0, m); from(n, low,
- * high) = low + (high - low) * uniform(n). Each is drawn only where its range is given.
- *	theta = from(0, -rotation_range, rotation_range)
- *	tx, of height_shift_range: a number with a fraction: from(1, -range, range); a whole number
- *		or a list: choice below(1, count) of 0 to range - 1 or of the list, negative
- *		if below(2, 2) is 0; times the height if the range's largest number is below 1
- *	ty, of width_shift_range: the same with draws 3 and 4, and the width
- *	shear = from(5, -shear_range, shear_range)
- *	zx = from(6, zoom_range[0], zoom_range[1]), zy = from(7, ...), unless both are 1
- *	flipped left and right if uniform(8) < 0.5, up and down if uniform(9) < 0.5
- *	channel shift = from(10, -channel_shift_range, channel_shift_range)
- *	brightness = from(11, brightness_range[0], brightness_range[1])
+ * What is drawn, and the matrix that it makes: float64, each operation as in NumPy, sin and cos
+ *from base/exact.h. With from(n, low, high) = low + (high - low) * uniform(n); a value without a
+ *range is not drawn. theta = from(0, -rotation_range, rotation_range) tx, of height_shift_range: a
+ *float: from(1, -range, range); a whole number: below(1, range), a list: its number below(1,
+ *count), both negative if below(2, 2) is 0; of a float and a list times the height, if the largest
+ *number of the range is below 1 ty, of width_shift_range: the same with draws 3 and 4, and the
+ *width shear = from(5, -shear_range, shear_range) zx = from(6, zoom_range[0], zoom_range[1]), zy =
+ *from(7, ...), unless both are 1 flipped horizontally if uniform(8) < 0.5, vertically if uniform(9)
+ *< 0.5 channel shift = from(10, -channel_shift_range, channel_shift_range) brightness = from(11,
+ *brightness_range[0], brightness_range[1])
  */
 #include <math.h>
 #include <string.h>
@@ -32,57 +29,57 @@ enum {
 	DRAW_BRIGHTNESS = 11,
 };
 
-static double from(const struct draw_key *key, uint32_t number, double low, double high)
+static double from(const struct draws *draws, uint32_t number, double low, double high)
 {
-	return low + (high - low) * draw_uniform(key, number);
+	return low + (high - low) * draws_uniform(draws, number);
 }
 
-static double draw_shift(const struct parameter *range, const struct draw_key *key, uint32_t number,
+static double draw_shift(const struct parameter *range, const struct draws *draws, uint32_t number,
 			 int32_t edge)
 {
 	double shift, most = range->number[0];
 	if (range->form == PARAMETER_FORM_FRACTION) {
 		if (most == 0.0)
 			return 0.0;
-		shift = from(key, number, -most, most);
+		shift = from(draws, number, -most, most);
 		return most < 1.0 ? shift * edge : shift;
 	}
 	if (range->form == PARAMETER_FORM_WHOLE) {
 		if (most == 0.0)
 			return 0.0;
-		shift = (double)draw_below(key, number, (uint64_t)most);
-		return draw_below(key, number + 1, 2) == 0 ? -shift : shift;
+		shift = (double)draws_below(draws, number, (int32_t)most);
+		return draws_below(draws, number + 1, 2) == 0 ? -shift : shift;
 	}
 	for (unsigned i = 1; i < range->count; i++)
 		most = fmax(most, range->number[i]);
-	shift = range->number[draw_below(key, number, range->count)];
-	if (draw_below(key, number + 1, 2) == 0)
+	shift = range->number[draws_below(draws, number, (int32_t)range->count)];
+	if (draws_below(draws, number + 1, 2) == 0)
 		shift = -shift;
 	return most < 1.0 ? shift * edge : shift;
 }
 
-void keras_draw(const struct keras *keras, const struct draw_key *key, uint32_t first,
-		int32_t height, int32_t width, struct keras_draw *out)
+void keras_draw(const struct keras *keras, const struct draws *draws, int32_t height, int32_t width,
+		struct keras_draw *out)
 {
 	*out = (struct keras_draw){.zx = 1.0, .zy = 1.0};
 	if (keras->rotation != 0.0)
-		out->theta = from(key, first + DRAW_THETA, -keras->rotation, keras->rotation);
-	out->tx = draw_shift(&keras->shift[0], key, first + DRAW_SHIFT, height);
-	out->ty = draw_shift(&keras->shift[1], key, first + DRAW_SHIFT + 2, width);
+		out->theta = from(draws, DRAW_THETA, -keras->rotation, keras->rotation);
+	out->tx = draw_shift(&keras->shift[0], draws, DRAW_SHIFT, height);
+	out->ty = draw_shift(&keras->shift[1], draws, DRAW_SHIFT + 2, width);
 	if (keras->shear != 0.0)
-		out->shear = from(key, first + DRAW_SHEAR, -keras->shear, keras->shear);
+		out->shear = from(draws, DRAW_SHEAR, -keras->shear, keras->shear);
 	if (keras->zoom[0] != 1.0 || keras->zoom[1] != 1.0) {
-		out->zx = from(key, first + DRAW_ZOOM, keras->zoom[0], keras->zoom[1]);
-		out->zy = from(key, first + DRAW_ZOOM + 1, keras->zoom[0], keras->zoom[1]);
+		out->zx = from(draws, DRAW_ZOOM, keras->zoom[0], keras->zoom[1]);
+		out->zy = from(draws, DRAW_ZOOM + 1, keras->zoom[0], keras->zoom[1]);
 	}
 	for (uint32_t i = 0; i < 2; i++)
-		out->flip[i] = keras->flips[i] && draw_uniform(key, first + DRAW_FLIP + i) < 0.5;
+		out->flip[i] = keras->flips[i] && draws_uniform(draws, DRAW_FLIP + i) < 0.5;
 	if (keras->channel_shift != 0.0)
-		out->channel_shift = from(key, first + DRAW_CHANNEL_SHIFT, -keras->channel_shift,
+		out->channel_shift = from(draws, DRAW_CHANNEL_SHIFT, -keras->channel_shift,
 					  keras->channel_shift);
 	if (keras->brightens)
-		out->brightness = from(key, first + DRAW_BRIGHTNESS, keras->brightness[0],
-				       keras->brightness[1]);
+		out->brightness =
+			from(draws, DRAW_BRIGHTNESS, keras->brightness[0], keras->brightness[1]);
 }
 
 /* The upper two rows of a 3 x 3 matrix; the third is 0 0 1. */
@@ -119,12 +116,12 @@ void keras_matrix(const struct keras *keras, const struct keras_draw *draw, int3
 	}
 	const struct matrix zoom = {{{draw->zx, 0, 0}, {0, draw->zy, 0}}};
 	matrix = product(&matrix, &zoom);
-	/* About the middle. */
+	/* About the picture's middle. */
 	double x = height / 2.0 - 0.5, y = width / 2.0 - 0.5;
 	const struct matrix there = {{{1, 0, x}, {0, 1, y}}}, back = {{{1, 0, -x}, {0, 1, -y}}};
 	matrix = product(&there, &matrix);
 	matrix = product(&matrix, &back);
-	/* Keras then exchanges the axes. */
+	/* Keras then swaps the axes. */
 	*out = (struct keras_warp){
 		.m = {{matrix.m[1][1], matrix.m[1][0], matrix.m[1][2]},
 		      {matrix.m[0][1], matrix.m[0][0], matrix.m[0][2]}},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The pipeline as a shared module, for test_pipeline_pillow.py: pixels in, the slot's bytes out.
- * Owns one scratch a handle; one thread at a time.
+ * The pipeline as a shared module, for test_pipeline_pillow.py: pixels in, the slot's bytes out;
+ * and the registry's names, for test_registry_places.py. Owns one scratch a handle; one thread at a
+ * time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/order.h"
 #include "proto/pack.h"
 #include "transform/pipeline.h"
+#include "transform/registry.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -27,6 +29,8 @@ int tool_draw(struct tool *tool, const struct draw_key *key, const int32_t size[
 int tool_apply(struct tool *tool, const struct image *image, void *out);
 double tool_exact(int function, double x);
 uint64_t tool_order(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position);
+const char *tool_transform(unsigned row);
+const char *tool_parameter(unsigned row, unsigned at);
 
 static struct text text_of(const struct value *map, const char *key)
 {
@@ -113,4 +117,15 @@ EXPORT double tool_exact(int function, double x)
 EXPORT uint64_t tool_order(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position)
 {
 	return order_at(seed, epoch, n, position);
+}
+
+/* NULL behind the last one. */
+EXPORT const char *tool_transform(unsigned row)
+{
+	return row < TRANSFORM_ROWS ? transform_rows[row]->name : NULL;
+}
+
+EXPORT const char *tool_parameter(unsigned row, unsigned at)
+{
+	return at < TRANSFORM_PARAMETERS_MAX ? transform_rows[row]->parameters[at].name : NULL;
 }

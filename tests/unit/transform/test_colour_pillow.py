@@ -20,7 +20,7 @@ BUILD = Path(os.environ.get("STOKER_BUILD", SOURCE / "build"))
 WHOLE = 2**31 - 1
 SLACK = 64  # bytes behind a picture that may be read
 
-# In the order of enum colour_kind: how the amounts are drawn, and what torchvision does.
+# In the order of colour_tool.c: how the amounts are drawn, and what torchvision does.
 KINDS = {
     "invert": (lambda rng: [], functional.invert),
     "grayscale": (lambda rng: [], lambda image: functional.rgb_to_grayscale(image, 3)),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What Keras does to a picture, for the sanitizers: memory that is as large as it must be and no
- * larger, any matrix, and the same bits from each instruction set. The numbers themselves are
- * test_keras.py's.
+ * What works on arrays, for the sanitizers: buffers of exactly the size that is needed, any matrix,
+ * and the same bits from each instruction set. test_keras.py compares the numbers themselves.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +15,11 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "transform/erase.h"
+#include "tests/unit/list.h"
+#include "transform/draws.h"
 #include "transform/keras/keras.h"
+#include "transform/output.h"
+#include "transform/registry.h"
 
 #define CASES 2000
 
@@ -130,24 +132,38 @@ static void test_all_numbers_are_finite(void **state)
 	buffer_deinit(&scratch);
 }
 
+/* RandomErasing of a large box. */
+static struct transform erasing(bool random)
+{
+	const struct value boxes[] = {
+		NAMED("RandomErasing", KEY("p", UINT(1)), KEY("scale", LIST(UINT(0), UINT(1))),
+		      KEY("ratio", LIST(REAL(0.01), UINT(100))),
+		      KEY("value", LIST(UINT(3), UINT(200), UINT(9)))),
+		NAMED("RandomErasing", KEY("p", UINT(1)), KEY("scale", LIST(UINT(0), UINT(1))),
+		      KEY("ratio", LIST(REAL(0.01), UINT(100))), KEY("value", TEXT("random"))),
+	};
+	struct transform transform;
+	struct fault fault = {""};
+	transform_parse(&transform, &boxes[random], &fault);
+	assert_string_equal(fault.text, "");
+	return transform;
+}
+
 static void test_a_box_is_in_its_array(void **state)
 {
+	const struct transform kinds[] = {erasing(false), erasing(true)};
 	(void)state;
 	for (int n = 0; n < CASES; n++) {
 		struct output output = {.type = (enum output_type)below(4),
 					.planes = below(2),
 					.width = random_edge(),
 					.height = random_edge()};
-		const struct erase erase = {.p = 1,
-					    .scale = {0, 1},
-					    .ratio = {0.01, 100},
-					    .random = output.type != OUTPUT_UINT8 && below(2),
-					    .value = {3, 200, 9},
-					    .index = (unsigned)below(60)};
+		const struct transform *transform = &kinds[output.type != OUTPUT_UINT8 && below(2)];
+		const struct draws draws = draws_of(&key, (unsigned)below(60));
 		void *array = malloc(output_bytes(output.type, output.width, output.height));
 		assert_non_null(array);
 		key.position++;
-		erase_run(&erase, &key, &output, array);
+		transform->row->change(transform, &draws, &output, array);
 		free(array);
 	}
 }

@@ -173,18 +173,13 @@ def random_jitter(rng):
 
 
 def random_colour(rng):
-    p = rng.choice([0.5, 1])
-    return rng.choice([
-        lambda: random_jitter(rng),
-        lambda: {"name": "RandomInvert", "p": p},
-        lambda: {"name": "RandomPosterize", "bits": rng.randint(0, 8)},
-        lambda: {"name": "RandomSolarize", "threshold": rng.choice([128, rng.uniform(0, 256)])},
-        lambda: {"name": "RandomAdjustSharpness", "sharpness_factor": rng.uniform(0, 4), "p": p},
-        lambda: {"name": "RandomAutocontrast"},
-        lambda: {"name": "RandomEqualize", "p": p},
-        lambda: {"name": "RandomGrayscale", "p": p},
-        lambda: {"name": "Grayscale", "num_output_channels": 3},
-    ])()
+    name = rng.choice(["ColorJitter", "Grayscale", *reference.COLOURS])
+    if name == "ColorJitter":
+        return random_jitter(rng)
+    if name == "Grayscale":
+        return {"name": name, "num_output_channels": 3}
+    p = rng.choice([{}, {"p": 1}])
+    return {"name": name, **reference.COLOURS[name][1](rng), **p}
 
 
 def random_transform(rng):

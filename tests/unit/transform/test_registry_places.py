@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Each transform of the registry stands in all the places that registry.h names, with the same
+parameters and defaults: the Python client, PROTOCOL.md, the reference that tests compare with.
+"""
+
+import ctypes
+import dataclasses
+import random
+import re
+
+import pytest
+from stoker import transforms
+from test_pipeline_pillow import LIB, SOURCE, Tool, reference
+
+LIB.tool_transform.restype = LIB.tool_parameter.restype = ctypes.c_char_p
+NEEDED = {"size": 24, "padding": 3, "mean": [0.5], "std": [0.2], "degrees": 30, "kernel_size": 5,
+          "transforms": [{"name": "RandomInvert"}]}
+EXAMPLES = {"Grayscale": {"num_output_channels": 3}}
+
+
+def listed(function, *arguments):
+    """What a function of the tool gives for 0, 1, ... until there is nothing more."""
+    out = []
+    while function(*arguments, len(out)):
+        out.append(function(*arguments, len(out)).decode())
+    return out
+
+
+ROWS = {name: listed(LIB.tool_parameter, row)
+        for row, name in enumerate(listed(LIB.tool_transform))}
+
+
+def example(name):
+    """The transform with what it needs and else its defaults, by name."""
+    kind = getattr(transforms, name)
+    given = reference.COLOURS[name][1](random.Random(4)) if name in reference.COLOURS else {}
+    given.update(EXAMPLES.get(name, {}))
+    for field in dataclasses.fields(kind):
+        if field.default is dataclasses.MISSING and field.name not in given:
+            given[field.name] = NEEDED[field.name]
+    return given
+
+
+def text(transform):
+    size = [] if transform["name"].endswith("Crop") else [{"name": "CenterCrop", "size": 24}]
+    return Tool([*size, transform]).text
+
+
+def test_the_python_client_has_all_of_them_and_no_others():
+    assert set(transforms.__all__) - {"Transform"} == set(ROWS)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_python_client_has_the_parameters(name):
+    kind = getattr(transforms, name)
+    assert {field.name for field in dataclasses.fields(kind)} == set(ROWS[name])
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_python_client_has_the_defaults(name):
+    given = example(name)
+    assert text({"name": name, **given}) == text(getattr(transforms, name)(**given).to_dict())
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_protocol_has_the_parameters(name):
+    page = (SOURCE / "proto" / "PROTOCOL.md").read_text()
+    rows = re.findall(rf"^\| (?:`\w+`, )*`{name}`(?:, `\w+`)* \|(.*)\|$", page, re.MULTILINE)
+    assert len(rows) == 1
+    if "see below" in rows[0]:
+        rows = [page[page.index(f"`{name}` does what"):]]
+    for parameter in ROWS[name]:
+        assert f"`{parameter}`" in rows[0] or parameter == "inplace", parameter
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_reference_has_it(name):
+    if name in ("MixUp", "CutMix"):
+        pytest.skip("tests/daemon/test_mix.py has a reference of its own")
+    image = reference.Image.new("RGB", (50, 40))
+    reference.expected(image, [{"name": name, **example(name)}])
