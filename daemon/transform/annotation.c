@@ -4,24 +4,25 @@
 #include <math.h>
 #include <string.h>
 
-struct place {
+struct point {
 	double x, y;
 };
 
-/* The inverse of what a warp does: where a place of the picture goes to. NaN: nowhere. */
-static struct place place_warp(const struct warp *warp, struct place place)
+/* Where a warp moves a point of the picture to; NaN: nowhere. The warp's numbers map the result to
+ * the picture, so this is their inverse. */
+static struct point point_warp(const struct warp *warp, struct point point)
 {
 	const double *a = warp->a;
 	double g = warp->kind == WARP_PERSPECTIVE ? a[6] : 0.0;
 	double h = warp->kind == WARP_PERSPECTIVE ? a[7] : 0.0;
 	/* (a - x g) X + (b - x h) Y = x - c, and the same for y. */
-	double xx = a[0] - place.x * g, xy = a[1] - place.x * h, x = place.x - a[2];
-	double yx = a[3] - place.y * g, yy = a[4] - place.y * h, y = place.y - a[5];
+	double xx = a[0] - point.x * g, xy = a[1] - point.x * h, x = point.x - a[2];
+	double yx = a[3] - point.y * g, yy = a[4] - point.y * h, y = point.y - a[5];
 	double by = xx * yy - xy * yx;
-	struct place out = {(x * yy - xy * y) / by, (xx * y - x * yx) / by};
-	/* Turned round, for a NaN of arithmetic has not the same bits on every machine. */
+	struct point out = {(x * yy - xy * y) / by, (xx * y - x * yx) / by};
+	/* Negated, so that NaN is caught: the bits of a computed NaN depend on the machine. */
 	if (by == 0.0 || !(g * out.x + h * out.y + 1.0 > 0.0))
-		return (struct place){NAN, NAN};
+		return (struct point){NAN, NAN};
 	return out;
 }
 
@@ -39,29 +40,29 @@ static double axis_move(const struct step *step, const struct step_axis *axis, d
 	}
 }
 
-static struct place place_move(const struct step *step, struct place place)
+static struct point point_move(const struct step *step, struct point point)
 {
 	if (step->kind == STEP_WARP)
-		return place_warp(&step->warp, place);
-	return (struct place){axis_move(step, &step->axis[0], place.x),
-			      axis_move(step, &step->axis[1], place.y)};
+		return point_warp(&step->warp, point);
+	return (struct point){axis_move(step, &step->axis[0], point.x),
+			      axis_move(step, &step->axis[1], point.y)};
 }
 
-/* NaN is neither below nor above. */
-static double cut(double x, double end)
+/* NaN stays NaN. */
+static double clip(double x, double end)
 {
 	return x < 0.0 ? 0.0 : x > end ? end : x;
 }
 
-/* A box's corners may come to lie anywhere: it is what is around them. */
+/* The bounding box of the corners. */
 static void box_move(const struct step *step, double box[4])
 {
 	double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
 	if (step->kind == STEP_COLOUR)
 		return;
 	for (int corner = 0; corner < 4; corner++) {
-		struct place from = {box[corner & 1 ? 2 : 0], box[corner & 2 ? 3 : 1]};
-		struct place to = place_move(step, from);
+		struct point from = {box[corner & 1 ? 2 : 0], box[corner & 2 ? 3 : 1]};
+		struct point to = point_move(step, from);
 		if (isnan(to.x) || isnan(to.y)) {
 			for (int i = 0; i < 4; i++)
 				box[i] = NAN;
@@ -72,10 +73,10 @@ static void box_move(const struct step *step, double box[4])
 		high[0] = fmax(high[0], to.x);
 		high[1] = fmax(high[1], to.y);
 	}
-	bool cuts = step->kind == STEP_WINDOW || step->kind == STEP_WARP;
+	bool clips = step->kind == STEP_WINDOW || step->kind == STEP_WARP;
 	for (int i = 0; i < 2; i++) {
-		box[i] = cuts ? cut(low[i], step->axis[i].out) : low[i];
-		box[i + 2] = cuts ? cut(high[i], step->axis[i].out) : high[i];
+		box[i] = clips ? clip(low[i], step->axis[i].out) : low[i];
+		box[i + 2] = clips ? clip(high[i], step->axis[i].out) : high[i];
 	}
 }
 
@@ -86,18 +87,18 @@ static void annotation_box(const struct steps *steps, float *numbers)
 		box[i] = (double)numbers[i];
 	for (unsigned n = 0; n < steps->count; n++)
 		box_move(&steps->step[n], box);
-	/* No minus zero: which of two zeros is the lesser is fmin()'s own choice. */
+	/* No minus zero: fmin() may return either of two zeros. */
 	for (int i = 0; i < 4; i++)
 		numbers[i] = (float)box[i] + 0.0f;
 }
 
 static void annotation_point(const struct steps *steps, float *numbers)
 {
-	struct place place = {(double)numbers[0], (double)numbers[1]};
+	struct point point = {(double)numbers[0], (double)numbers[1]};
 	for (unsigned n = 0; n < steps->count; n++)
-		place = place_move(&steps->step[n], place);
-	numbers[0] = (float)place.x;
-	numbers[1] = (float)place.y;
+		point = point_move(&steps->step[n], point);
+	numbers[0] = (float)point.x;
+	numbers[1] = (float)point.y;
 }
 
 void annotation_move(const struct steps *steps, float *numbers, uint32_t count, bool boxes)

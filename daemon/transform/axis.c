@@ -5,7 +5,7 @@
 
 #include "base/exact.h"
 
-#define TOGETHER 32 /* outputs; fewer, and compilers unroll what they should make vectors of */
+#define TOGETHER 32 /* outputs; with fewer, compilers unroll loops that should be vectors */
 #define WEIGHTS_MAX ((uint64_t)1 << 26) /* of a table: 256 MiB */
 
 static const double pi = 3.14159265358979323846;
@@ -19,8 +19,8 @@ static inline double sinc(double x)
 }
 
 /*
- * Expressions as in Pillow, operation by operation: another order rounds differently. Those of two
- * pieces are worked out whole and then chosen from, which compilers can do several at a time.
+ * Pillow's expressions, operation by operation: another order would round differently. Where there
+ * are two cases, both are computed and one is selected, which compilers can turn into vectors.
  */
 static inline __attribute__((always_inline)) double filter_weight(enum filter filter, double x)
 {
@@ -73,10 +73,10 @@ struct kernel {
 	int32_t in, taps;	     /* taps: at least as many as any output has */
 	int32_t together;	     /* outputs, up to TOGETHER */
 	double scale, support, step; /* step: of the filter's argument, a pixel */
-	double *exact;		     /* weights of outputs `together`: tap 0 of each, tap 1, ... */
+	double *exact;		     /* weights: tap 0 of `together` outputs, tap 1, ... */
 };
 
-/* Outputs that are worked out side by side, where they begin and how many taps each has. */
+/* Outputs that are computed side by side: where they begin, how many taps each has. */
 struct block {
 	double center[TOGETHER], sum[TOGETHER];
 	int32_t first[TOGETHER], count[TOGETHER];
@@ -97,7 +97,7 @@ static void block_place(struct block *block, const struct kernel *kernel, int32_
 	}
 }
 
-/* Behind an output's last tap weights are 0, which changes no sum. */
+/* Weights behind an output's last tap are 0, which changes no sum. */
 static inline __attribute__((always_inline)) void
 block_weigh(struct block *block, const struct kernel *kernel, enum filter filter)
 {
@@ -115,7 +115,7 @@ block_weigh(struct block *block, const struct kernel *kernel, enum filter filter
 		block->sum[n] = block->sum[n] != 0.0 ? block->sum[n] : 1.0;
 }
 
-/* As many outputs as the axis has from `at` on, up to `together`. */
+/* Store the outputs from `at` on: `together`, or as many as the axis has left. */
 static void block_store(const struct block *block, const struct kernel *kernel, struct axis *axis,
 			int32_t at)
 {
@@ -133,7 +133,7 @@ static void block_store(const struct block *block, const struct kernel *kernel, 
 		axis->spans[at + n] = (struct span){block->first[n], block->count[n]};
 }
 
-/* Weights that are 0 at either end are left out. */
+/* Leave out weights of 0 at both ends. */
 static void output_trim(struct span *span, int32_t *weights)
 {
 	int32_t skipped = 0;
@@ -148,7 +148,7 @@ static void output_trim(struct span *span, int32_t *weights)
 	memmove(weights, weights + skipped, (size_t)span->count * sizeof(*weights));
 }
 
-/* One loop a filter, so that the filter is compiled into it. */
+/* A loop for each filter, so that the filter is compiled into it. */
 static void axis_fill(struct axis *axis, const struct kernel *kernel, enum filter filter,
 		      int32_t first)
 {
@@ -193,7 +193,7 @@ static void axis_measure(struct axis *axis)
 	axis->source = end ? (struct span){first, end - first} : (struct span){0, 1};
 }
 
-/* Give every output the same number of weights, zeros at either end, inside the source. */
+/* Give every output the same number of weights, with zeros at the ends, inside of the source. */
 static void axis_level(struct axis *axis)
 {
 	int32_t last = axis->source.first + axis->source.count - axis->widest;

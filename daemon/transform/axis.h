@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One axis of a resize: for each output, which pixels of the source count how much. Pillow's
- * filters and Pillow's arithmetic: weights are worked out in double and kept in fixed point. A
- * table is made for the outputs that somebody will look at. Owns its memory, which is reused; a
- * worker's thread.
+ * One axis of a resize: for each output, the pixels of the source it is made of and their weights.
+ * Pillow's filters and Pillow's arithmetic: weights are computed in double and kept in fixed point.
+ * A table is made for the wanted outputs only. Owns its memory, which is reused; a worker's thread.
  */
 #ifndef STOKER_TRANSFORM_AXIS_H
 #define STOKER_TRANSFORM_AXIS_H
@@ -12,9 +11,9 @@
 
 #include "base/buffer.h"
 
-#define AXIS_PRECISION 22 /* bits of a weight behind the point */
+#define AXIS_PRECISION 22 /* fraction bits of a weight */
 
-/* Pillow's filters; NEAREST moves pixels and has no axis table. */
+/* Pillow's filters. NEAREST only moves pixels and has no axis table. */
 enum filter {
 	FILTER_NEAREST,
 	FILTER_BOX,
@@ -29,19 +28,19 @@ struct span {
 };
 
 struct axis {
-	struct span source;   /* what the outputs below read, together; not empty */
+	struct span source;   /* all pixels that the outputs read; not empty */
 	int32_t count;	      /* outputs */
 	int32_t stride;	      /* weights from one output to the next */
-	int32_t widest;	      /* how many weights each output has, zeros included */
-	struct span *spans;   /* an output's pixels of the source, all inside `source` */
-	int32_t *weights;     /* and what each counts, in 2^-AXIS_PRECISION */
+	int32_t widest;	      /* weights of each output, zeros included */
+	struct span *spans;   /* of each output: its pixels, all inside of `source` */
+	int32_t *weights;     /* of each output: theirs, in 2^-AXIS_PRECISION */
 	struct buffer memory; /* holds the two arrays */
 };
 #define AXIS_NULL ((struct axis){0})
 
 /*
- * The table for outputs `window` of a resize from `in` to `out` pixels. Sizes are 1 to 2^24.
- * 0, -ENOMEM, or AXIS_E_SIZE when the table would be unreasonably large.
+ * Make the table for outputs `window` of a resize from `in` to `out` pixels, each 1 to 2^24.
+ * 0, -ENOMEM, or AXIS_E_SIZE if the table would be too large.
  */
 enum {
 	AXIS_E_SIZE = 1,

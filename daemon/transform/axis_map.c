@@ -24,7 +24,7 @@ static int32_t clamp(int32_t at, int32_t in)
 	return at < 0 ? 0 : at < in ? at : in - 1;
 }
 
-/* A row of mirrors: the picture, turned round and not in turn, without end on both sides. */
+/* The picture continued on both sides by its mirror image, again and again. */
 static int32_t mirror(int32_t at, int32_t in, bool edge_twice)
 {
 	if (in == 1)
@@ -55,7 +55,7 @@ static void back_window(struct axis_map *map, const struct step_axis *axis, cons
 	}
 }
 
-/* Pillow walks from the left and adds up, so the sum's rounding is part of the result. */
+/* Pillow adds up the positions from the left: the rounding of the sum is part of the result. */
 static int back_nearest(struct axis_map *map, const struct step_axis *axis)
 {
 	struct span span = axis_map_span(map);

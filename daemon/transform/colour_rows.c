@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each loop is written once, so that the compiler can make vectors of it, and is compiled into a
- * function for each instruction set. Floats and doubles stand where Pillow has them.
+ * Each loop is written once, so that the compiler can vectorise it, and compiled into a function
+ * for each instruction set. Floats and doubles are used where Pillow uses them.
  */
 #include "transform/colour_rows.h"
 
 #define INLINE static inline __attribute__((always_inline))
-#define CHUNK 256 /* pixels that are taken apart at a time, to stay in the first cache */
+#define CHUNK 256 /* pixels that are split into planes at a time, to stay in the L1 cache */
 
 INLINE int least(int a, int b)
 {
@@ -40,8 +40,8 @@ INLINE void blend(uint8_t *restrict out, const uint8_t *restrict from, const uin
 	}
 }
 
-/* Pillow's floats stay clear of a half, so whole numbers give its bytes: (sum / 13) + 0.5 is
- * (2 * sum + 13) / 26, and the sum is at most 13 * 255. */
+/* Pillow's (sum / 13) + 0.5 in floats is (2 * sum + 13) / 26 in whole numbers: no sum, up to
+ * 13 * 255, comes close enough to a half. */
 INLINE void smooth(uint8_t *restrict out, const uint8_t *restrict above,
 		   const uint8_t *restrict row, const uint8_t *restrict below, size_t bytes)
 {
@@ -56,7 +56,7 @@ INLINE void smooth(uint8_t *restrict out, const uint8_t *restrict above,
 	}
 }
 
-/* Pixels as Pillow's HSV, in place of red, green and blue. */
+/* Replace red, green and blue by Pillow's HSV. */
 INLINE void hsv_of_rgb(uint8_t (*restrict plane)[CHUNK], size_t pixels)
 {
 	for (size_t i = 0; i < pixels; i++) {
@@ -78,7 +78,7 @@ INLINE void hsv_of_rgb(uint8_t (*restrict plane)[CHUNK], size_t pixels)
 	}
 }
 
-/* By the sets of sectors in which a channel is the highest, or the one in the middle. */
+/* `highest` and `middle` are sets of sectors, as bits, in which the channel is that. */
 INLINE int select(int sector, int highest, int middle, int high, int odd, int low)
 {
 	int value = highest >> sector & 1 ? high : low;
@@ -139,7 +139,7 @@ INLINE void weigh(float *restrict out, const float *const *rows, const float *we
 	}
 }
 
-/* Of 0 to 255: where a float's last bit is worth 1 the addition itself rounds. */
+/* For 0 to 255. A sum of 2^23 and more has no fraction bits, so the addition itself rounds. */
 INLINE void round_bytes(uint8_t *restrict out, const float *restrict row, size_t bytes)
 {
 	const float whole = 8388608.0f;

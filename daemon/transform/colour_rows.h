@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops over a row's bytes for colour.c, compiled for each instruction set that is worth it; the
- * bytes are the same. No row overlaps another. Immutable; any thread.
+ * Loops over the bytes of a row, for changes of colour, compiled for each instruction set that is
+ * worth it; the bytes are the same. Rows do not overlap. Immutable; any thread.
  */
 #ifndef STOKER_TRANSFORM_COLOUR_ROWS_H
 #define STOKER_TRANSFORM_COLOUR_ROWS_H
@@ -14,13 +14,13 @@
 struct colour_rows {
 	/* Luma, once for each channel. */
 	void (*gray)(uint8_t *out, const uint8_t *row, size_t pixels);
-	/* From `from` at 0 to `to` at 1, and beyond. */
+	/* `from` at amount 0, `to` at 1, extrapolated beyond. */
 	void (*blend)(uint8_t *out, const uint8_t *from, const uint8_t *to, float amount,
 		      size_t bytes);
 	/* Pillow's SMOOTH; the first and the last pixel are copied. At least 3 pixels. */
 	void (*smooth)(uint8_t *out, const uint8_t *above, const uint8_t *row, const uint8_t *below,
 		       size_t bytes);
-	/* Turn the hue by `turn` of 256. */
+	/* Turn the hue by `turn` / 256 of a circle. */
 	void (*hue)(uint8_t *out, const uint8_t *row, uint8_t turn, size_t pixels);
 	void (*widen)(float *out, const uint8_t *row, size_t bytes);
 	/* The sum over k of weights[k] * rows[k]. */

@@ -58,14 +58,14 @@ static uint32_t bits_of_float(float number)
 	return bits;
 }
 
-/* `bits` without its lowest `drop` ones, to nearest, ties to even. */
+/* `bits` without its lowest `drop` bits, rounded to nearest, ties to even. */
 static uint32_t shift_even(uint32_t bits, unsigned drop)
 {
 	uint32_t odd = bits >> drop & 1u;
 	return (bits + (1u << (drop - 1)) - 1u + odd) >> drop;
 }
 
-/* Numbers here are finite: mean and std are bounded. */
+/* Numbers are finite: mean and std are bounded. */
 static uint16_t bfloat16_of(float number)
 {
 	return (uint16_t)shift_even(bits_of_float(number), 16);
@@ -77,7 +77,7 @@ static uint16_t float16_of(float number)
 	uint32_t exponent = bits >> 23 & 0xffu, fraction = bits & 0x7fffffu;
 	if (exponent >= 127 + 16) /* 65536 and above */
 		return (uint16_t)(sign | 0x7c00u);
-	if (exponent >= 127 - 14) /* rounding may carry into the exponent, to infinity at the end */
+	if (exponent >= 127 - 14) /* rounding may carry into the exponent, up to infinity */
 		return (uint16_t)(sign | shift_even((exponent - 112) << 23 | fraction, 13));
 	if (exponent < 127 - 25)
 		return (uint16_t)sign;
@@ -96,7 +96,7 @@ static struct output_line line_of(float mean, float std)
 	return line;
 }
 
-/* As the kernels do it, operation by operation. */
+/* As the kernels compute it, operation by operation. */
 static float line_value(const struct output_line *line, float byte)
 {
 	float value = fmaf(byte, OUTPUT_UNIT, byte * OUTPUT_UNIT_REST) - line->mean;
@@ -140,7 +140,7 @@ static void row_bytes(const struct output *output, uint8_t *array, int32_t y, co
 	}
 }
 
-/* The same loops for both widths of entry. */
+/* The same loops for entries of 16 and of 32 bits. */
 #define ROW_THROUGH(name, type)                                                                    \
 	static void name(const struct output *output, const type table[3][256], type *array,       \
 			 int32_t y, const uint8_t *row)                                            \

@@ -53,7 +53,7 @@ static int pipeline_write(struct pipeline *pipeline)
 	fprintf(file, "%s|%s%s", output_type_name(pipeline->output.type),
 		pipeline->output.planes ? "NCHW" : "NHWC", pipeline->draft ? "|draft" : "");
 	bool bad = ferror(file);
-	/* glibc's fclose() does not say that the text could not be had. */
+	/* glibc's fclose() does not report that memory for the text was missing. */
 	return fclose(file) != 0 || bad || !pipeline->text ? -ENOMEM : 0;
 }
 
@@ -249,7 +249,7 @@ void pipeline_scratch_free(struct pipeline_scratch *scratch)
 	free(scratch);
 }
 
-/* A sample of another size than the pipeline was settled with would be written beside its slot. */
+/* A sample of another size than the settled one would be written past the end of its slot. */
 static int pipeline_check_size(const struct pipeline *pipeline, const struct steps *steps,
 			       struct fault *fault)
 {
@@ -258,7 +258,7 @@ static int pipeline_check_size(const struct pipeline *pipeline, const struct ste
 		return 0;
 	return fault_say(fault, PIPELINE_E_IMAGE,
 			 "the transforms make it %" PRId32 " x %" PRId32
-			 ", and the samples of this batch are %" PRId32 " x %" PRId32,
+			 ", but the samples of this batch are %" PRId32 " x %" PRId32,
 			 steps->size[0], steps->size[1], output->width, output->height);
 }
 
@@ -267,7 +267,7 @@ static int pipeline_draw_steps(const struct pipeline *pipeline, const struct dra
 			       struct fault *fault)
 {
 	const struct transform_list *list = &pipeline->list;
-	/* A view is the position's highest byte: see draw_view(). */
+	/* The position's highest byte is the view: see draw_view(). */
 	uint64_t view = key->position >> 56, place = key->position << 8 >> 8;
 	struct draw_key whole = *key;
 	whole.position = place | view / list->views << 56;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pipeline: a list of transforms by torchvision's names, checked, put in canonical form and
- * compiled once into a plan: geometry (crop, pad, resize, flip), colour (tables), output (dtype,
- * layout). Immutable once made and read by all workers; knows no file, no decoder, no slot.
+ * A pipeline: a list of transforms by torchvision's names, checked, put into canonical text and
+ * compiled once. Immutable once made and read by all workers; knows no file, no decoder, no slot.
  *
- * The way of one sample: pipeline_draw() turns the random transforms into numbers for a picture of
- * this size and says which part of it is needed; the decoder makes that part; pipeline_apply()
- * writes the finished array. Splitting it so lets the decoder skip what nobody will see.
+ * For each sample, pipeline_draw() draws the random numbers for a picture of its size and says
+ * which part of the picture is needed; the decoder makes that part; pipeline_apply() writes the
+ * finished array. So the decoder can skip what nobody will see.
  *
- * Conditions: PIPELINE_E_TRANSFORM the list is wrong (the words name transform and parameter);
+ * Conditions: PIPELINE_E_TRANSFORM the list is wrong (the message names transform and parameter);
  * PIPELINE_E_IMAGE a transform cannot take an image of this size.
  */
 #ifndef STOKER_TRANSFORM_PIPELINE_H
@@ -35,31 +34,31 @@ struct statistics;
 /*
  * `transforms`: a list of maps {name, parameters...}, each parameter named and defaulted as in
  * torchvision; NULL or nil is the empty list. `dtype`: uint8, float16, bfloat16, float32; `layout`:
- * NCHW, NHWC; an empty text is float32, NCHW. Nothing of the arguments is kept. Normalize stands
- * last. ToTensor may stand anywhere before it and changes nothing, for the float dtypes divide by
- * 255 as it is; but what torchvision does to a tensor and not to an image (resize, fill, colours)
- * is refused behind it. 0, PIPELINE_E_TRANSFORM or -ENOMEM.
+ * NCHW, NHWC; an empty text is float32, NCHW. The arguments are copied. Normalize stands after
+ * all that works on pictures. ToTensor may stand anywhere before it and changes nothing, because
+ * the float dtypes divide by 255 anyway; but transforms that torchvision does differently to a
+ * tensor (resize, fill, colours) are refused behind it. 0, PIPELINE_E_TRANSFORM or -ENOMEM.
  */
 int pipeline_new(struct pipeline **out, const struct value *transforms, struct text dtype,
 		 struct text layout, struct fault *fault);
 void pipeline_free(struct pipeline *pipeline);
 
 /*
- * All images must come out in one size: a list that gives them none needs a dataset whose samples
- * have one, width x height; 0 if they have not. Before anything but the text and the hash is asked
- * for. 0 or PIPELINE_E_TRANSFORM.
+ * Fix the size in which images come out. A list that does not give them one size needs a dataset
+ * whose samples have one, width x height; 0 if they have not. Call it before anything but the text
+ * and the hash is asked for. 0 or PIPELINE_E_TRANSFORM.
  */
 int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, struct fault *fault);
 
-/* The name of the statistics that the list asks for, or their digest; NULL: of none. */
+/* The statistics that the list asks for, by name or digest; NULL: none. */
 const char *pipeline_statistics(struct pipeline *pipeline);
-/* Take them, once it is settled: the text then has their digest. One user more of them.
+/* Use these statistics, once it is settled: the text then has their digest, and they one user more.
  * 0, PIPELINE_E_TRANSFORM or -ENOMEM. */
 int pipeline_fit(struct pipeline *pipeline, struct statistics *statistics, struct fault *fault);
 /* The first transform of the list that draws, by name; NULL: none. */
 const char *pipeline_random(const struct pipeline *pipeline);
 
-/* Let pipeline_draft() do something, which changes bytes: "|draft" ends the text. 0 or -ENOMEM. */
+/* Allow pipeline_draft(), which changes bytes: the text ends in "|draft". 0 or -ENOMEM. */
 int pipeline_allow_draft(struct pipeline *pipeline);
 bool pipeline_drafts(const struct pipeline *pipeline);
 
@@ -68,7 +67,7 @@ bool pipeline_drafts(const struct pipeline *pipeline);
 const char *pipeline_text(const struct pipeline *pipeline);
 struct digest pipeline_hash(const struct pipeline *pipeline);
 
-/* How many views of a sample it makes, one after the other: 5 or 10 crops of one picture, or 1. */
+/* How many views of a sample it makes: 5 or 10 crops of one picture, or 1. */
 uint32_t pipeline_views(const struct pipeline *pipeline);
 
 /* The array of one sample, or of one view of it. */
@@ -80,27 +79,25 @@ struct pipeline_output {
 struct pipeline_output pipeline_output(const struct pipeline *pipeline);
 void pipeline_size(const struct pipeline *pipeline, uint32_t size_out[2]); /* height, width */
 
-/* Working memory of one worker: grows to what the largest image needs, then stays. */
+/* One worker's memory: grows to what the largest image needs. */
 struct pipeline_scratch;
 int pipeline_scratch_new(struct pipeline_scratch **out); /* 0 or -ENOMEM */
 void pipeline_scratch_free(struct pipeline_scratch *scratch);
 
 /*
- * Draw for a picture of width x height. `need_out` is the part of it that pipeline_apply() will
- * read; it is inside the picture and not empty. The draw is kept in `scratch`.
- * 0, PIPELINE_E_IMAGE or -ENOMEM.
+ * Draw for a picture of width x height. `need_out` is the part of the picture that pipeline_apply()
+ * will read; it is not empty. What was drawn is kept in `scratch`. 0, PIPELINE_E_IMAGE or -ENOMEM.
  */
 int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
 		  int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		  struct fault *fault);
 
 /*
- * After pipeline_draw(), for a picture that can be decoded smaller: whether it is to be, as
- * Pillow's Image.draft() does it for JPEGs. The drawn crop stays what it is; it and the resize that
- * follows say at which part of its size (1, a 2nd, 4th, 8th; see geometry_shrink()) the picture
- * serves. `need_out` is then of that smaller picture, and so is what pipeline_apply() takes.
- * Without pipeline_allow_draft(), `scale_out` is 1 and the rest stays. 0, PIPELINE_E_IMAGE or
- * -ENOMEM.
+ * After pipeline_draw(), for a picture that can be decoded at 1/2, 1/4 or 1/8 of its size: which of
+ * these is enough, as with Pillow's Image.draft() for JPEGs. The drawn crop and the resize behind
+ * it decide, see steps_shrink(). `scale_out` is the divisor; `need_out`, and what pipeline_apply()
+ * takes, is then of the smaller picture. Without pipeline_allow_draft(), `scale_out` is 1 and the
+ * rest stays. 0, PIPELINE_E_IMAGE or -ENOMEM.
  *
  * In Pillow's terms, for a crop (x, y, w, h) of a W x H picture resized to (m, n):
  *
@@ -118,24 +115,24 @@ int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scr
 int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
 		   struct pipeline_scratch *scratch, void *out);
 
-/* After pipeline_draw() and before pipeline_draft(): move places in the picture as it was drawn;
- * see follow.h. */
+/* After pipeline_draw() and before pipeline_draft(): move boxes or points as the picture is moved;
+ * see annotation.h. */
 void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint32_t count,
 		   bool boxes);
 
-/* What places and masks cannot go through, by name; NULL if they can go where the picture goes. */
+/* The transform that masks, boxes and points cannot go through, by name; NULL: none. */
 const char *pipeline_bars(const struct pipeline *pipeline);
 
-/* Does the list end in MixUp or CutMix? Then the sample is mixed with the finished array and label
- * of the other one of its pair. */
+/* Whether the list ends in MixUp or CutMix. Then the sample is mixed with the finished array and
+ * label of its mix partner, the other sample of its pair. */
 bool pipeline_mixes(const struct pipeline *pipeline);
 void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, void *array,
-		  const void *other, float *label, const float *other_label, uint32_t classes);
+		  const void *partner, float *label, const float *partner_label, uint32_t classes);
 
 /*
- * The same draw for the mask of a picture of this size: its geometry with the nearest pixel, and no
- * colours. `scratch` is another than the picture's. As pipeline_draw(), pipeline_apply(); `out` has
- * a byte a pixel, the first of the three of `image`.
+ * As pipeline_draw() and pipeline_apply(), with the same draws, for the mask of a picture of this
+ * size: nearest pixels, no colours. `scratch` is not the picture's. `out` gets one byte a pixel,
+ * the first channel of `image`.
  */
 int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
 		       int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,

@@ -38,7 +38,7 @@ static int lines_begin(struct lines *lines, const struct resample_kernel *kernel
 	return 0;
 }
 
-/* Behind the last row of the source it stands in for those that are missing. */
+/* A group that reaches past the source's last row repeats that row. */
 static void lines_make(struct lines *lines, const struct resample_kernel *kernel, int32_t group)
 {
 	const struct image *image = &lines->resample->image;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pillow's antialiased resize, bit for bit: two passes, columns first, bytes between them, with the
- * weights of two axis tables (Pillow's Resample.c is the law). One function. The outputs are taken
- * in the order that `columns` and `rows` name, so a window of the result costs no more than the
- * window, and flips and borders behind a resize cost nothing. Knows no transform, no dtype. A
- * worker's thread; memory is the caller's and grows as needed.
+ * weights of two axis tables (Pillow's Resample.c is the reference). Outputs are made in the order
+ * that `columns` and `rows` name: a crop of the result costs no more than the crop, and flips and
+ * borders behind a resize cost nothing. Knows no transform, no dtype. A worker's thread; memory is
+ * the caller's and grows as needed.
  */
 #ifndef STOKER_TRANSFORM_RESAMPLE_H
 #define STOKER_TRANSFORM_RESAMPLE_H
@@ -19,15 +19,15 @@
 struct resample {
 	struct image image; /* its area covers what both axes read */
 	const struct axis *x, *y;
-	const int32_t *columns, *rows; /* outputs of x and y, in the order they are wanted */
+	const int32_t *columns, *rows; /* outputs of x and y, in the wanted order */
 	int32_t width, height;	       /* how many */
 };
 
-/* Called for each row of the result, from the top: 3 * width bytes, which may be overwritten, and
- * as many as BUFFER_SLACK behind them that may be read. */
+/* Called for each row of the result, from the top: 3 * width bytes, which may be overwritten, with
+ * BUFFER_SLACK readable bytes behind them. */
 typedef void resample_put(void *context, int32_t y, uint8_t *row);
 
-/* With what `cpu` can do, which changes no byte. 0 or -ENOMEM. */
+/* The bytes do not depend on `cpu`. 0 or -ENOMEM. */
 int resample_run(const struct resample *resample, enum cpu cpu, struct buffer *scratch,
 		 resample_put *put, void *context);
 

@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-/* Does pixel x of the track go on as the run before it goes? A run of one may go either way. */
+/* Whether pixel x of the map continues the run. A run of one pixel may go either way. */
 static bool run_takes(struct run *run, const struct axis_map *map, int32_t x)
 {
 	int32_t step = map->at[x] - map->at[x - 1];
@@ -15,8 +15,8 @@ static bool run_takes(struct run *run, const struct axis_map *map, int32_t x)
 	if (run->fill)
 		return true;
 	if (run->count == 1 && (step == 1 || step == -1))
-		run->way = (int8_t)step;
-	return step == run->way;
+		run->direction = (int8_t)step;
+	return step == run->direction;
 }
 
 int row_copy_begin(struct row_copy *copy, const struct axis_map *map)
@@ -48,47 +48,47 @@ static void row_paint(uint8_t *to, const uint8_t colour[3], int32_t count)
 		memcpy(to + 3 * (size_t)i, colour, 3);
 }
 
-/* The pixels that end with the one at `last`, the other way round. */
-static void row_turn(uint8_t *to, const uint8_t *last, int32_t count)
+/* The `count` pixels up to the one at `last`, in reverse order. */
+static void row_reverse(uint8_t *to, const uint8_t *last, int32_t count)
 {
 	for (int32_t i = 0; i < count; i++)
 		memcpy(to + 3 * (size_t)i, last - 3 * (ptrdiff_t)i, 3);
 }
 
 #if defined(__x86_64__)
-/* Five at a time; the byte behind them is the next pixel's, or slack. */
-__attribute__((target("avx2"))) static void row_turn_avx2(uint8_t *to, const uint8_t *last,
-							  int32_t count)
+/* Five pixels at a time; the 16th byte is overwritten by the next pixel, or is slack. */
+__attribute__((target("avx2"))) static void row_reverse_avx2(uint8_t *to, const uint8_t *last,
+							     int32_t count)
 {
-	const __m128i turn = _mm_setr_epi8(12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2, -1);
+	const __m128i order = _mm_setr_epi8(12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2, -1);
 	int32_t i = 0;
 	for (; i + 5 <= count; i += 5, to += 15, last -= 15) {
 		__m128i five = _mm_loadu_si128((const __m128i *)(const void *)(last - 12));
-		_mm_storeu_si128((__m128i *)(void *)to, _mm_shuffle_epi8(five, turn));
+		_mm_storeu_si128((__m128i *)(void *)to, _mm_shuffle_epi8(five, order));
 	}
-	row_turn(to, last, count - i);
+	row_reverse(to, last, count - i);
 }
 #endif
 
 void row_copy_run(const struct row_copy *copy, enum cpu cpu, const uint8_t *source, int32_t left,
-		  uint8_t beside, const struct step *steps, uint8_t *to)
+		  uint8_t row_fill, const struct step *steps, uint8_t *to)
 {
 	for (const struct run *run = copy->runs; run < copy->runs + copy->count; run++) {
 		const uint8_t *from = source + 3 * (ptrdiff_t)(run->from - left);
-		uint8_t fill = run->fill > beside ? run->fill : beside;
+		uint8_t fill = run->fill > row_fill ? run->fill : row_fill;
 		uint8_t *begin = to + 3 * (size_t)run->x;
 		if (fill)
 			row_paint(begin, steps[fill - 1].fill, run->count);
 		else if (run->count == 1)
 			memcpy(begin, from, 3);
-		else if (run->way == 1)
+		else if (run->direction == 1)
 			memcpy(begin, from, 3 * (size_t)run->count);
 #if defined(__x86_64__)
 		else if (cpu >= CPU_AVX2)
-			row_turn_avx2(begin, from, run->count);
+			row_reverse_avx2(begin, from, run->count);
 #endif
 		else
-			row_turn(begin, from, run->count);
+			row_reverse(begin, from, run->count);
 	}
 	(void)cpu;
 }

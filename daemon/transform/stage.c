@@ -41,8 +41,8 @@ static void stages_split(struct stages *stages, const struct steps *steps, int32
 static int say_large(const struct stage *stage, struct fault *fault)
 {
 	return fault_say(fault, STAGE_E_IMAGE,
-			 "the transforms make a picture of %d x %d in between, which would take "
-			 "too much memory",
+			 "the transforms make an intermediate picture of %d x %d, which takes too "
+			 "much memory",
 			 stage->size[0], stage->size[1]);
 }
 
@@ -60,7 +60,7 @@ static int stage_plan_resize(struct stage *stage, int i, struct span *need_out, 
 	return 0;
 }
 
-/* `span` and `reach` pixels around it, of an axis of `in`. */
+/* `span` with `reach` pixels on both sides, as far as an axis of `in` has them. */
 static struct span span_widen(struct span span, int32_t reach, int32_t in)
 {
 	int32_t after = in - span.first - span.count;
@@ -69,7 +69,7 @@ static struct span span_widen(struct span span, int32_t reach, int32_t in)
 	return (struct span){span.first - left, span.count + left + right};
 }
 
-/* One axis of one stage, backward; `need_out` is what it reads of the stage before it. */
+/* Plan one axis of a stage; `need_out` is the part of its input that it reads. */
 static int stage_plan_axis(struct stage *stage, const struct steps *steps, int i,
 			   struct span *need_out, struct fault *fault)
 {
@@ -91,7 +91,7 @@ static int stage_plan_axis(struct stage *stage, const struct steps *steps, int i
 	return 0;
 }
 
-/* Its result is a part of what it takes, or of that in other colours, as it stands there. */
+/* Whether its result is a crop of its input, with other colours or not: no pixel moves. */
 static bool stage_plain(const struct stage *stage)
 {
 	return (!stage->make || stage_makes(stage, STEP_COLOUR)) &&
@@ -103,7 +103,7 @@ static uint64_t larger(uint64_t one, uint64_t other)
 	return one > other ? one : other;
 }
 
-/* The most pixels that running a stage holds: its result, unless that is the array itself, the
+/* The most pixels that a stage needs memory for: its result, unless that is the array itself, the
  * lines of a resample, or the picture in other colours. */
 static uint64_t stage_pixels(const struct stage *stage, bool last)
 {
@@ -141,7 +141,7 @@ int stages_plan(struct stages *stages, const struct steps *steps, int32_t width,
 	return 0;
 }
 
-/* Where the rows of a stage go: to the array, or to a picture in between. */
+/* Where the rows of a stage go: to the array, or to an intermediate picture. */
 struct sink {
 	const struct stage *stage;
 	const struct steps *steps;
@@ -160,18 +160,18 @@ static void row_store(const struct sink *sink, int32_t y, const uint8_t *row)
 		memcpy(sink->pixels + (size_t)y * sink->stride, row, sink->stride);
 }
 
-/* Where both axes have left the picture, the later step is the one that is seen. */
+/* Where a pixel is outside of the picture on both axes, the later step's fill is seen. */
 static void row_fill(const struct sink *sink, int32_t y, uint8_t *row)
 {
 	const struct axis_map *columns = &sink->stage->map[0];
 	const struct step *steps = sink->steps->step;
-	const uint8_t *restrict fill = columns->fill; /* no store changes what the loop reads */
+	const uint8_t *restrict fill = columns->fill; /* is not what the loop writes */
 	const int32_t count = columns->count;
-	uint8_t beside = sink->stage->map[1].fill[y];
-	if (!columns->filled && !beside)
+	uint8_t of_row = sink->stage->map[1].fill[y];
+	if (!columns->filled && !of_row)
 		return;
 	for (int32_t x = 0; x < count; x++) {
-		uint8_t number = fill[x] > beside ? fill[x] : beside;
+		uint8_t number = fill[x] > of_row ? fill[x] : of_row;
 		if (number)
 			memcpy(row + 3 * (size_t)x, steps[number - 1].fill, 3);
 	}
@@ -209,7 +209,7 @@ static int stage_move(struct stages *stages, const struct stage *stage, const st
 	return 0;
 }
 
-/* The picture and nothing around it, of which more may be there where it is a window of another. */
+/* The picture without the pixels around it, which are there if it is a window of another. */
 static struct image image_whole(const struct image *image)
 {
 	struct image whole = *image;
@@ -241,7 +241,7 @@ static int stage_run(struct stages *stages, const struct stage *stage, const str
 	return resample_run(&resample, stages->cpu, &stages->lines, row_put, sink);
 }
 
-/* The result of a plain window is the source, named otherwise. */
+/* The result of a plain stage: the source's pixels, in the result's coordinates. */
 static struct image image_window(const struct image *image, const struct stage *stage)
 {
 	struct image window = *image;
@@ -257,7 +257,7 @@ static struct rect rect_of(const struct span span[2])
 	return (struct rect){span[0].first, span[1].first, span[0].count, span[1].count};
 }
 
-/* A picture in between, which is not the one in hand and will be. 0 or -ENOMEM. */
+/* Take the intermediate picture that is free; it becomes the current one. 0 or -ENOMEM. */
 static int stages_take(struct stages *stages, struct rect area, size_t *stride_out)
 {
 	struct buffer *free = &stages->pictures[stages->held == &stages->pictures[0]];
@@ -268,7 +268,7 @@ static int stages_take(struct stages *stages, struct rect area, size_t *stride_o
 	return r;
 }
 
-/* Run a stage into a picture in between, which `image` then is. */
+/* Run a stage into an intermediate picture, which `image` then is. */
 static int stage_between(struct stages *stages, const struct stage *stage,
 			 const struct steps *steps, struct image *image)
 {
@@ -283,8 +283,8 @@ static int stage_between(struct stages *stages, const struct stage *stage,
 	return r;
 }
 
-/* Change the colours of what is wanted of `image`, which then is that: where it stands, if it is
- * ours and no pixel needs its neighbours as they were. */
+/* Change the colours of the wanted part of `image`, which then is that part. In place, if the
+ * pixels are ours and no pixel depends on its neighbours. */
 static int stage_colour(struct stages *stages, const struct stage *stage, struct image *image)
 {
 	const struct colour *colour = &stage->make->colour;

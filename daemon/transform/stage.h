@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps of one picture, made ready to run: stages, each one step that makes pixels (a filtered
- * resize, a warp, a change of colours) followed by steps that only move them. Stage 0 makes none.
- * Most lists are one pass: stage 0 is a plain window of the picture, which costs nothing, and the
- * last stage writes the slot. Colours are changed where the pixels stand, unless these are the
- * caller's or the change looks at neighbours.
+ * Runs the steps of one picture in stages. A stage is one step that makes pixels (a filtered
+ * resize, a warp, a change of colours) and the steps behind it that only move them; stage 0 makes
+ * none. Most lists are one pass: stage 0 is a plain crop of the picture, which costs nothing, and
+ * the last stage writes the slot. Colours are changed in place, unless the pixels are the caller's
+ * or the change looks at neighbours.
  *
- * stages_plan() works backward, from the result to the part of the picture that is needed, and
- * makes all tables; stages_run() only moves pixels. Owns the tables and the pictures in between and
- * keeps them for the next picture, unless they have become large. One worker's.
+ * stages_plan() goes backwards, from the result to the part of the picture that is needed, and
+ * makes all tables; stages_run() then only moves pixels. Owns the tables and the intermediate
+ * pictures and keeps them for the next picture, unless they have become large. One worker's.
  */
 #ifndef STOKER_TRANSFORM_STAGE_H
 #define STOKER_TRANSFORM_STAGE_H
@@ -27,26 +27,26 @@
 struct stage {
 	const struct step *make; /* NULL for stage 0 */
 	unsigned first, end;	 /* the steps behind it */
-	int32_t size[2];	 /* of its result, whole */
-	struct span window[2];	 /* what is wanted of it */
-	struct span made[2];	 /* and, for that, of what `make` makes */
+	int32_t size[2];	 /* of its whole result */
+	struct span window[2];	 /* the wanted part of it */
+	struct span made[2];	 /* the part of `make`'s result that this takes */
 	struct axis_map map[2];
 	struct axis axis[2];
 };
 
 struct stages {
-	enum cpu cpu; /* once it is chosen, at the first plan */
-	bool chosen;
+	enum cpu cpu;
+	bool chosen; /* `cpu` is known */
 	unsigned count;
-	struct buffer pictures[2]; /* in between, in turn */
-	struct buffer *held;	   /* the one that has the picture in hand; NULL: the caller's */
+	struct buffer pictures[2]; /* intermediate ones, used alternately */
+	struct buffer *held;	   /* which of them has the current picture; NULL: the caller's */
 	struct buffer lines;	   /* of a resample, or a row */
-	struct row_copy copy;	   /* of the stage that is run */
+	struct row_copy copy;	   /* of the current stage */
 	struct stage stage[STEPS_MAX + 1];
 };
 
 enum {
-	STAGE_E_IMAGE = 1, /* would take an unreasonable amount of memory */
+	STAGE_E_IMAGE = 1, /* an intermediate picture would be too large */
 };
 
 /* `geometry` is borrowed until the next plan. 0, STAGE_E_IMAGE or -ENOMEM. */

@@ -8,22 +8,22 @@
 
 #define FIXED_MOST 32768.0 /* pixels, in 16.16 bits */
 
-/* One run. `x` and `y` are where the pixels of a row come from. */
+/* One run: where the pixels of a row come from. */
 struct run {
 	const struct warp *warp;
 	const struct image *image;
 	const int32_t *columns;
 	int32_t width;
-	double *x, *y, *z;	     /* a column's part of the sums; what they are divided by */
-	double *at_x, *at_y;	     /* filters */
-	int32_t *to_x, *to_y;	     /* the nearest pixel */
-	uint32_t *fixed_x, *fixed_y; /* a column's part of it, in 16.16 bits */
-	int32_t *scaled[2]; /* that of each column and row, where one does not change the other */
+	double *x, *y, *z;	     /* each column's part of the sums; z: of the divisor */
+	double *at_x, *at_y;	     /* the places, for filters */
+	int32_t *to_x, *to_y;	     /* the nearest pixels */
+	uint32_t *fixed_x, *fixed_y; /* each column's part of these, in 16.16 bits */
+	int32_t *scaled[2];	     /* the nearest column and row, if x and y are independent */
 	uint8_t *pixels;
 	uint8_t fill[4];
 };
 
-/* The step from numbers to whole ones as an x86 does it: too large a one is the least there is. */
+/* The conversion to int32_t as an x86 does it: out of range is INT32_MIN. */
 static int32_t whole(double number)
 {
 	return number > -2147483649.0 && number < 2147483648.0 ? (int32_t)number : INT32_MIN;
@@ -34,7 +34,7 @@ static int32_t pixel_at(double place)
 	return place < 0.0 ? -1 : whole(place);
 }
 
-/* --- where pixels come from: sums in the order in which Pillow adds --- */
+/* --- where pixels come from: sums in Pillow's order --- */
 
 static void columns_begin(struct run *run)
 {
@@ -92,13 +92,13 @@ static void nearest_row(const struct run *run)
 		bool inside = (x < width) & (y < height);
 		at[i] = inside ? (int32_t)(y * stride + 3 * x) : -1;
 	}
-	/* The byte behind a pixel goes along: a word is moved faster than three bytes. */
+	/* With the byte behind each pixel: a word is copied faster than three bytes. */
 	uint8_t *pixel = run->pixels;
 	for (int32_t i = 0; i < count; i++, pixel += 3)
 		memcpy(pixel, at[i] < 0 ? run->fill : image->pixels + at[i], 4);
 }
 
-/* Any: the filters' places. */
+/* From the places as filters take them. */
 static void nearest_general(const struct run *run, int32_t row)
 {
 	row_places(run, row);
@@ -121,7 +121,7 @@ static bool is_fixed(const struct warp *warp)
 	       is_fixed_at(warp->a, 0, height) && is_fixed_at(warp->a, width, 0);
 }
 
-/* 16.16 bits; what overflows wraps. */
+/* In 16.16 bits; overflow wraps around. */
 static uint32_t fixed(double number)
 {
 	return (uint32_t)whole(floor(number * 65536.0 + 0.5));
@@ -150,14 +150,14 @@ static void nearest_fixed(const struct run *run, int32_t row)
 	}
 }
 
-/* Rows stay rows. */
+/* Whether x does not depend on y, nor y on x. */
 static bool is_scale(const struct warp *warp)
 {
 	return warp->kind == WARP_AFFINE && warp->filter == FILTER_NEAREST && warp->a[1] == 0.0 &&
 	       warp->a[3] == 0.0;
 }
 
-/* Added up from the first. */
+/* Added up from the first, as Pillow does. */
 static void scale_axis(double first, double step, int32_t count, int32_t *out)
 {
 	for (int32_t i = 0; i < count; i++, first += step)
@@ -181,7 +181,7 @@ static void nearest_scale(const struct run *run, int32_t row)
 	}
 }
 
-/* Where Pillow adds up places as doubles, beyond what is fixed, they are multiplied here. */
+/* Where fixed point does not suffice, Pillow adds up doubles; here they are multiplied. */
 static void nearest_run(const struct run *run, const int32_t *rows, int32_t height,
 			resample_put *put, void *context)
 {

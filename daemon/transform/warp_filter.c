@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* In C. Doubles, as Pillow's are, and in its order; bytes are cut off, not rounded. */
+/* The filters in C: doubles and their order as in Pillow; bytes are truncated, not rounded. */
 #include "transform/kernels/warp_kernel.h"
 
 static inline double mix(double from, double to, double part)
@@ -28,7 +28,7 @@ void warp_bilinear(const struct warp_row *row)
 	warp_filter_row(row, bilinear_pixel);
 }
 
-/* Through four values side by side, `part` of the way from the second to the third. */
+/* A cubic through four values, at `part` of the way from the second to the third. */
 static inline double curve(const double v[4], double part)
 {
 	double slope = -v[0] + v[2];

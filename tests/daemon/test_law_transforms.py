@@ -3,7 +3,7 @@
 left out. Made by one worker without vector instructions, by several with the best that the
 machine has, and from the middle of an epoch by the ranks of a job: no bytes differ.
 
-A transform is tried with its defaults, and what it needs as in NEEDED or in the reference's COLOURS;
+A transform is tried with its defaults, what it needs is in NEEDED or the reference's COLOURS;
 one whose defaults change nothing has its parameters in EXAMPLES.
 """
 

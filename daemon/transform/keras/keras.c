@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The numbers behind the warp. All arithmetic is float32, as NumPy's on a float32 array, but means
- * and deviations: those are summed in float64, in lanes, so that a vector unit sums in the same
- * order.
+ * What is done to the numbers after the warp. The arithmetic is float32, as NumPy's on a float32
+ * array, but for means and deviations: these are summed in float64, in lanes, so that vector
+ * instructions sum in the same order.
  */
 #include "transform/keras/keras.h"
 
@@ -19,7 +19,7 @@ int keras_fit(struct keras *keras, const struct statistics *statistics, int32_t 
 	const struct statistics_plan *plan = &statistics->plan;
 	if (plan->rescale != (double)keras->scale)
 		return fault_say(fault, KERAS_E_VALUE,
-				 "ImageDataGenerator: the statistics '%s' are of numbers times "
+				 "ImageDataGenerator: the statistics '%s' were fitted with rescale "
 				 "%.9g, and rescale is %.9g: fit with that",
 				 plan->name, plan->rescale, keras->scale);
 	if (keras->whitens && (!plan->whitens || plan->epsilon != keras->epsilon))
@@ -31,7 +31,7 @@ int keras_fit(struct keras *keras, const struct statistics *statistics, int32_t 
 	    (plan->height != (uint32_t)height || plan->width != (uint32_t)width))
 		return fault_say(fault, KERAS_E_VALUE,
 				 "ImageDataGenerator: the statistics '%s' are of pictures of %u x "
-				 "%u, these are %d x %d",
+				 "%u, these are %d x %d: fit with such pictures",
 				 plan->name, plan->width, plan->height, width, height);
 	keras->statistics = statistics;
 	for (int i = 0; i < 3; i++) {
@@ -45,7 +45,7 @@ struct extremes {
 	float least, most;
 };
 
-/* Not fminf(): of two zeros it takes either. */
+/* Not fminf(), which may return either of two zeros. */
 static void extremes_add(struct extremes *all, float least, float most)
 {
 	all->least = least < all->least ? least : all->least;
@@ -93,8 +93,8 @@ static void tabulate_brightness(float factor, float table[256])
 }
 
 /*
- * Keras makes bytes of the numbers, without rounding, for Pillow to brighten. Where they are not in
- * the range of bytes it spreads them over it first, and back behind it.
+ * Keras truncates the numbers to bytes for Pillow to brighten. If they are not in the range of
+ * bytes, it scales them to it before and back afterwards.
  */
 static void brighten(float *numbers, size_t n, float factor)
 {
@@ -173,7 +173,7 @@ static void standardize_pixels(const struct keras *keras, float *numbers, size_t
 		numbers[i] /= std[i] + 1e-6f;
 }
 
-/* What Keras calls standardize(), but for whitening. */
+/* Keras' standardize(), without whitening. */
 static void standardize(const struct keras *keras, float *numbers, size_t n)
 {
 	if (keras->rescale != 1.0f) {

@@ -6,7 +6,7 @@
 
 #include "transform/keras/keras_warp_kernel.h"
 
-/* A place on an axis of n pixels, brought into it; false: it stays beside it. */
+/* Map a place on an axis of n pixels into the picture; false: it stays outside. */
 static bool bring_in(enum keras_fill fill, double *at, int32_t n)
 {
 	double last = n - 1.0;
@@ -34,7 +34,7 @@ static bool bring_in(enum keras_fill fill, double *at, int32_t n)
 	return true;
 }
 
-/* The pixel before a place in the picture; the last one's place is behind the one before it. */
+/* The pixel at or before a place. For the last pixel, the one before it. */
 static int32_t pixel_before(double at, int32_t n)
 {
 	int32_t before = (int32_t)at;
@@ -44,7 +44,7 @@ static int32_t pixel_before(double at, int32_t n)
 void keras_place(const struct keras_warp *warp, const struct source *source, double row,
 		 double column, const struct places *places, int32_t j)
 {
-	places->at[j] = KERAS_BESIDE;
+	places->at[j] = KERAS_OUTSIDE;
 	places->right[j] = places->down[j] = 0.0f;
 	if (!bring_in(warp->fill, &row, source->height) ||
 	    !bring_in(warp->fill, &column, source->width))
@@ -70,7 +70,7 @@ static void plan_plain(const struct keras_warp *warp, const struct source *sourc
 static void pick_plain(const struct source *source, const struct places *places, float *out)
 {
 	for (int32_t j = 0; j < source->width; j++, out += 3) {
-		if (places->at[j] == KERAS_BESIDE)
+		if (places->at[j] == KERAS_OUTSIDE)
 			continue;
 		const uint8_t *above = source->pixels + places->at[j];
 		const uint8_t *below = above + source->down;
@@ -115,7 +115,7 @@ static void fill_pixels(float *out, float value, size_t pixels)
 static void fill_beside(const struct places *places, int32_t width, float value, float *out)
 {
 	for (int32_t j = 0; j < width; j++) {
-		if (places->at[j] == KERAS_BESIDE)
+		if (places->at[j] == KERAS_OUTSIDE)
 			fill_pixels(out + 3 * (size_t)j, value, 1);
 	}
 }
@@ -132,9 +132,9 @@ static void run_general(const struct keras_warp *warp, const struct source *sour
 	}
 }
 
-/* --- a mere shift: whole rows are blended, then their columns --- */
+/* --- a shift only: whole rows are interpolated, then their columns --- */
 
-/* The columns that come from as many pixels in a row: [first, end). */
+/* The columns that come from consecutive pixels: [first, end). */
 struct run {
 	int32_t first, end;
 };
@@ -148,7 +148,7 @@ static struct run find_run(const struct places *columns, int32_t width, double s
 			  end < 0.0	? 0
 			  : end > width ? width
 					: (int32_t)end};
-	/* The last pixel of all is named by the one before it and a part of 1. */
+	/* The last pixel is given as the one before it and a part of 1. */
 	if (run.end > run.first && columns->right[run.end - 1] == 1.0f)
 		run.end--;
 	if (run.end < run.first)
@@ -162,7 +162,7 @@ static void turn_row(const float *row, int32_t width, float *out)
 		memcpy(out + 3 * (size_t)j, row + 3 * (size_t)(width - 1 - j), 3 * sizeof(*out));
 }
 
-/* A row whose pixels are made is shifted along itself. */
+/* Shift an interpolated row along itself. */
 static void shift_row(const struct source *source, const struct keras_kernels *kernels,
 		      const struct places *columns, struct run run, float cval, const float *row,
 		      float *out)
@@ -183,7 +183,7 @@ static void shift_row(const struct source *source, const struct keras_kernels *k
 		if (j >= source->width)
 			break;
 		const float *from = row + columns->at[j];
-		if (columns->at[j] == KERAS_BESIDE)
+		if (columns->at[j] == KERAS_OUTSIDE)
 			fill_pixels(out + 3 * (size_t)j, cval, 1);
 		else
 			blend_loop(from, from + source->right, columns->right[j], 3,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* For AVX2: four places at a time, and the two pixels beside each other of a row at once. No
- * multiplication is fused with an addition, for the plain loops do not either. */
+/* For AVX2: four places at a time, and two neighbouring pixels of a row at once. Without fused
+ * multiply-add, as the plain loops. */
 #include <immintrin.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ KERAS_INLINE AVX2 __m256d line_at(double row, double by, double shift, __m256d c
 	return _mm256_add_pd(moved, _mm256_set1_pd(shift));
 }
 
-/* Which of four are beside the picture, as bits. */
+/* Which of four are outside of the picture, as bits. */
 KERAS_INLINE AVX2 int beside(__m256d at, int32_t n)
 {
 	__m256d low = _mm256_cmp_pd(at, _mm256_setzero_pd(), _CMP_LT_OQ);
@@ -50,7 +50,7 @@ AVX2 static void place_beside(const struct keras_warp *warp, const struct source
 	}
 }
 
-/* Writes up to three places more than there are columns. */
+/* Writes up to three places behind the last column. */
 AVX2 static void plan(const struct keras_warp *warp, const struct source *source, int32_t i,
 		      const struct places *places)
 {
@@ -76,8 +76,8 @@ AVX2 static void plan(const struct keras_warp *warp, const struct source *source
 	}
 }
 
-/* A pixel and its right neighbour, in either half. Where it has none, the part of the way to it is
- * 0, and what stands there means nothing. */
+/* A pixel and its right neighbour, one in each half. If there is no neighbour, its fraction is 0
+ * and its value does not matter. */
 KERAS_INLINE AVX2 __m256 two_pixels(const uint8_t *pixels)
 {
 	const __m128i spread =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between keras_warp.c and its version for AVX2: where the pixels of a row come from, and the
- * loops that both compile.
+ * What keras_warp.c and its AVX2 version share: where the pixels of a row come from, and loops that
+ * both compile.
  */
 #ifndef STOKER_TRANSFORM_KERAS_KERAS_WARP_KERNEL_H
 #define STOKER_TRANSFORM_KERAS_KERAS_WARP_KERNEL_H
@@ -11,12 +11,12 @@
 
 #include "transform/keras/keras_warp.h"
 
-#define KERAS_BESIDE (-1) /* no pixel of the picture: cval */
+#define KERAS_OUTSIDE (-1) /* no pixel of the picture: cval */
 
-/* A pixel of the result is blended from four: the one at `at` and its neighbours right and below,
- * by the parts of the way to them. */
+/* A pixel of the result is interpolated between four: the one at `at` and its neighbours to the
+ * right and below, by the fractions of the way to them. */
 struct places {
-	int32_t *at;	     /* bytes into the picture, or KERAS_BESIDE */
+	int32_t *at;	     /* bytes into the picture, or KERAS_OUTSIDE */
 	float *right, *down; /* in [0, 1] */
 };
 
@@ -24,17 +24,17 @@ struct source {
 	const uint8_t *pixels;
 	int32_t height, width;
 	int32_t stride;
-	size_t right, down; /* to the neighbours; 0 where there is none */
+	size_t right, down; /* bytes to the neighbours; 0 if there is none */
 };
 
-/* One pixel's place, wherever it is. */
+/* Where one pixel comes from. */
 void keras_place(const struct keras_warp *warp, const struct source *source, double row,
 		 double column, const struct places *places, int32_t j);
 
 typedef void keras_plan(const struct keras_warp *warp, const struct source *source, int32_t i,
 			const struct places *places);
 typedef void keras_pick(const struct source *source, const struct places *places, float *out);
-/* out = first + part * (second - first), in bytes and in floats. */
+/* out = first + part * (second - first), of bytes and of floats. */
 typedef void keras_blend_bytes(const uint8_t *first, const uint8_t *second, float part, size_t n,
 			       float *out);
 typedef void keras_blend(const float *first, const float *second, float part, size_t n, float *out);

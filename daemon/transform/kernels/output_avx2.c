@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * For AVX2, FMA and F16C: eight values at a time, worked out rather than looked up, where that
- * gives the table's (struct output_line). A row of whole cache lines is streamed: nobody reads the
- * array on this core, and fetching a line just to write all of it would cost as much again.
+ * For AVX2, FMA and F16C: eight values at a time, computed instead of looked up, where that gives
+ * the table's values (struct output_line). A row of whole cache lines is written by streaming
+ * stores: nobody reads the array on this core, and fetching a line only to overwrite it doubles the
+ * cost.
  */
 #include <immintrin.h>
 
@@ -35,7 +36,7 @@ INLINE AVX2 __m128i bfloat16_of(__m256 value)
 	return _mm256_castsi256_si128(bits);
 }
 
-/* Eight values to entry `at` of an array. */
+/* Store eight values from entry `at` of an array on. */
 INLINE AVX2 void put(enum output_type type, bool stream, void *array, size_t at, __m256 value)
 {
 	if (type == OUTPUT_FLOAT32) {
@@ -64,7 +65,7 @@ INLINE AVX2 void put_one(const struct output *output, enum output_type type, voi
 		((uint16_t *)array)[at] = output->table.half[channel][byte];
 }
 
-/* Of eight pixels, 12 bytes in either half, one channel as words of 32 bits. */
+/* One channel of eight pixels, 12 bytes in each half, as words of 32 bits. */
 #define CHANNEL(c)                                                                                 \
 	_mm256_broadcastsi128_si256(_mm_setr_epi8(c, -1, -1, -1, c + 3, -1, -1, -1, c + 6, -1, -1, \
 						  -1, c + 9, -1, -1, -1))
@@ -104,7 +105,7 @@ INLINE AVX2 void planes_write(const struct output *output, enum output_type type
 	}
 }
 
-/* Pixel by pixel, channels go round with a period of 24 values. */
+/* Pixel by pixel: the channels repeat after 24 values. */
 INLINE AVX2 void pixels_write(const struct output *output, enum output_type type, bool stream,
 			      void *array, int32_t y, const uint8_t *row)
 {
@@ -147,7 +148,7 @@ ROW(pixels_half, pixels_write, OUTPUT_FLOAT16)
 ROW(pixels_brain, pixels_write, OUTPUT_BFLOAT16)
 ROW(pixels_single, pixels_write, OUTPUT_FLOAT32)
 
-/* Of eight pixels, the channels' bytes: four red, four green, four blue, in either half. */
+/* The bytes of eight pixels by channel: four red, four green, four blue, in each half. */
 static AVX2 void planes_byte(const struct output *output, void *array, int32_t y,
 			     const uint8_t *row)
 {
@@ -190,7 +191,7 @@ output_row *output_avx2_row(const struct output *output)
 	return output->planes ? planes[output->type] : pixels[output->type];
 }
 
-/* Streamed stores wait for nobody: only a fence puts them before the word that they are there. */
+/* Streaming stores are not ordered: the fence puts them before later stores that announce them. */
 void output_avx2_end(void)
 {
 	_mm_sfence();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * For AVX-512 with VBMI: planes of 16-bit entries, 32 at a time, looked up in a table that is held
- * in eight registers; planes of floats, 16 at a time, worked out as AVX2 does it, but each store a
- * whole cache line. For the others there is nothing to gain over AVX2: memory is the limit. Reads
- * up to 61 bytes behind a row.
+ * For AVX-512 with VBMI: planes of 16-bit entries, 32 at a time, looked up in a table in eight
+ * registers; planes of floats, 16 at a time, computed as for AVX2, but each store is a whole cache
+ * line. For other outputs there is nothing to gain over AVX2: memory is the limit. Reads up to 61
+ * bytes behind a row.
  */
 #include <immintrin.h>
 
@@ -12,10 +12,10 @@
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")))
 #define INLINE static inline __attribute__((always_inline))
 #define VECTOR 32
-#define LOADED 16 /* pixels that are looked for in one load */
+#define LOADED 16 /* pixels that are taken from one load */
 #define WORDS 0x5555555555555555u
 
-/* Of 32 pixels, one channel: which bytes of two loads become words. */
+/* One channel of 32 pixels: which bytes of two loads become words. */
 static AVX512 __m512i places_of(int channel)
 {
 	uint16_t places[VECTOR];
@@ -75,7 +75,7 @@ static AVX512 void planes_half(const struct output *output, void *array, int32_t
 	}
 }
 
-/* Of 16 pixels, one channel: which bytes of a load become words of 32 bits. */
+/* One channel of 16 pixels: which bytes of a load become words of 32 bits. */
 static AVX512 __m512i quads_of(int channel)
 {
 	uint32_t places[LOADED];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * For AVX2. A weight is taken apart into high * 2^11 + low, so that pmaddwd, which adds two
- * products of 16 bits, does two taps at a time and stays exact. Reads up to 16 bytes behind a row.
+ * For AVX2. A weight is split into high * 2^11 + low, so that pmaddwd, which adds two products of
+ * 16 bits, does two taps at a time and is exact. Reads up to 16 bytes behind a row.
  */
 #include "transform/kernels/resample_avx2.h"
 
-#define BLOCK 8 /* pixels of a row that are made together, where they lie far apart */
+#define BLOCK 8 /* pixels of a row that are made together, if their sources are far apart */
 #define LANE 4	/* bytes of RESULT that each half of a register makes */
 #define LOAD 16 /* bytes that a load has for each half */
 
@@ -63,7 +63,7 @@ static struct table *table_init(const struct lines *lines)
 	return table;
 }
 
-/* Pixels behind the last one are made like it, and nobody looks at them. */
+/* Pixels behind the last one repeat it; nobody reads them. */
 static int32_t pixel_at(const struct resample *resample, int32_t x)
 {
 	return x < resample->width ? x : resample->width - 1;
@@ -82,13 +82,13 @@ static void pixels_join(const struct table *table, const struct resample *resamp
 	}
 }
 
-/* LANE bytes beginning with byte `first`, which are of pixel `x` and of the next. */
+/* LANE bytes from byte `first` on, which belong to pixel `x` and the next one. */
 struct lane {
 	int32_t x, next;
-	int32_t base; /* where the first of their taps are, and from there: */
+	int32_t base; /* where their first taps begin, and relative to it: */
 	__m128i place;
-	__m128i second; /* which are of the next pixel */
-	int32_t reach;	/* how far the last byte's first tap is */
+	__m128i second; /* which bytes belong to the next pixel */
+	int32_t reach;	/* the last byte's first tap */
 };
 
 static AVX2 struct lane lane_of(const struct resample *resample, int32_t first)
@@ -115,13 +115,13 @@ static AVX2 struct lane lane_of(const struct resample *resample, int32_t first)
 	return lane;
 }
 
-/* Of every byte the pixel that it is of decides. */
+/* Selects for each byte by the pixel that it belongs to. */
 INLINE AVX2 __m128i lane_choose(const struct lane *lane, int32_t first, int32_t second)
 {
 	return _mm_blendv_epi8(_mm_set1_epi32(first), _mm_set1_epi32(second), lane->second);
 }
 
-/* A tap and another, `apart` bytes on, as words: place, none, place + apart, none. */
+/* A tap and another one `apart` bytes behind it, as words: place, none, place + apart, none. */
 INLINE AVX2 __m128i lane_taps(const struct lane *lane, int32_t from, int32_t apart)
 {
 	__m128i place = _mm_add_epi32(lane->place, _mm_set1_epi32(from));
@@ -129,7 +129,7 @@ INLINE AVX2 __m128i lane_taps(const struct lane *lane, int32_t from, int32_t apa
 			     _mm_set1_epi32((int32_t)(0x80008000u | (uint32_t)apart << 16)));
 }
 
-/* Half `half` of vector `vector`, whose bytes begin with byte `first`. */
+/* Half `half` of vector `vector`: the bytes from `first` on. */
 static AVX2 int32_t lane_begin(const struct table *table, const struct resample *resample,
 			       int32_t vector, int32_t half, int32_t first)
 {
@@ -160,7 +160,7 @@ static bool singles_fit(const struct resample *resample)
 	return true;
 }
 
-/* WAY_FAR: it cannot be done. */
+/* WAY_FAR: none of the others is possible. */
 static enum way near_begin(struct table *table, const struct resample *resample)
 {
 	int32_t widest = resample->x->widest, reach = 0;
@@ -205,7 +205,7 @@ static bool avx2_begin(const struct lines *lines)
 	return true;
 }
 
-/* Of four taps of two pixels, two taps as words: red, red, green, green, blue, blue, 0, 0. */
+/* Two of four taps of two pixels, as words: red, red, green, green, blue, blue, 0, 0. */
 #define TAPS(a, b)                                                                                 \
 	_mm256_broadcastsi128_si256(_mm_setr_epi8(a, -1, b, -1, a + 1, -1, b + 1, -1, a + 2, -1,   \
 						  b + 2, -1, -1, -1, -1, -1))
@@ -260,7 +260,7 @@ INLINE AVX2 void far_columns(const struct table *table, const uint8_t *row, uint
 	}
 }
 
-/* `vector` begins with the places, which are the same for each pair of taps. */
+/* `vector` begins with the positions, which are the same for each pair of taps. */
 INLINE AVX2 __m256i near_sum(const uint8_t *left, const uint8_t *right, const __m256i *vector,
 			     int32_t pairs)
 {
@@ -310,7 +310,7 @@ INLINE AVX2 __m256i way_sum(enum way way, const uint8_t *row, const uint32_t *of
 	return near_sum(left, right, vector, pairs);
 }
 
-/* Both rows at once: what is loaded for one serves the other. */
+/* Both rows at once: weights are loaded once for both. */
 INLINE AVX2 void near_columns(const struct table *table, enum way way, const uint8_t *const *rows,
 			      uint8_t *line, int32_t pairs)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two passes for AVX2 share: resample_avx2.c plans and runs the first,
- * resample_avx2_rows.c runs the second. A worker's thread.
+ * What the two passes for AVX2 share: resample_avx2.c prepares and runs the first one,
+ * resample_avx2_rows.c runs the second one. A worker's thread.
  */
 #ifndef STOKER_TRANSFORM_KERNELS_RESAMPLE_AVX2_H
 #define STOKER_TRANSFORM_KERNELS_RESAMPLE_AVX2_H
@@ -15,43 +15,43 @@
 
 #define GROUP 2	  /* rows */
 #define PART 11	  /* bits of a weight's lower part */
-#define SINGLE 7  /* the same, for a tap that has no second */
+#define SINGLE 7  /* the same, for a tap without a second one */
 #define RESULT 32 /* bytes of a row that are made together */
 
-/* Two taps of the second pass: rows, and the weights of both in the halves of a word. */
+/* Two taps of the second pass: their rows, and both weights in the halves of a word. */
 struct row_pair {
 	const uint8_t *first, *second;
 	int32_t low, high;
 };
 
 /*
- * The first pass has four ways. Unless neighbours are far, each half of a register makes LANE bytes
- * in a row, which are of two pixels. Vector i of RESULT bytes makes bytes 4i to 4i + 3 and 16 + 4i
- * to 16 + 4i + 3. If they are far, each half makes one pixel: vector i of a block those of pixels i
- * and i + 4.
+ * The first pass has four methods, by how far apart the sources of neighbouring pixels are. Unless
+ * they are far, each half of a register makes LANE consecutive bytes, which belong to two pixels:
+ * vector i of RESULT bytes makes bytes 4i to 4i + 3 and 16 + 4i to 16 + 4i + 3. If they are far,
+ * each half makes one pixel: vector i of a block makes pixels i and i + 4.
  */
 enum way {
 	WAY_FAR,       /* a load has four taps of a pixel */
 	WAY_NEAR,      /* a load has a pair of taps of both pixels */
 	WAY_CLOSE,     /* there are two pairs of taps, and a load has both of both pixels */
-	WAY_CLOSE_ODD, /* the same, and the last tap is none */
+	WAY_CLOSE_ODD, /* the same, and there is no fourth tap */
 };
 
 /*
- * The kernel's memory. `weights` has for each vector (unless neighbours are far: first where the
- * bytes are) and each pair of taps the lower parts, then the upper parts; for CLOSE_ODD, in place
- * of the second pair, where its one tap is, twice, and its weight's parts. `offsets` has where the
- * taps begin, two a vector.
+ * The kernel's memory. `weights` has, for each vector and each pair of taps, the lower parts and
+ * then the upper parts; before them, unless neighbours are far, the positions of the bytes. For
+ * CLOSE_ODD, in place of the second pair: the position of its one tap, twice, and the parts of its
+ * weight. `offsets` has where the taps begin, two for each vector.
  */
 struct table {
 	enum way way;
-	bool odd; /* three taps, the last of which can be joined with itself */
+	bool odd; /* three taps, and the last one can be paired with itself */
 	int32_t vectors, pairs;
 	size_t stride; /* of one of a line's rows */
 	size_t bytes;  /* of a row of the result */
 	__m256i *weights;
 	uint32_t *offsets;
-	int32_t *joined; /* of each pixel and each pair of taps, the lower and the upper parts */
+	int32_t *joined; /* for each pixel and pair of taps: the lower and the upper parts */
 	struct row_pair *rows;
 };
 
@@ -70,8 +70,8 @@ static inline int32_t join_high(int32_t first, int32_t second)
 	return join(first >> PART, second >> PART);
 }
 
-/* A weight for a tap and for its 2^SINGLE-fold. The upper part of 1 is one too many for a word;
- * what few filters have beyond 1 goes another way. */
+/* A weight split for a tap and its 2^SINGLE-fold. The upper part of a weight of 1 would be one too
+ * large for 16 bits; weights beyond 1, which few filters have, are done by another method. */
 static inline int32_t join_single(int32_t weight)
 {
 	int32_t high = weight >> SINGLE;

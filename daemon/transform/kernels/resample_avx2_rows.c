@@ -4,9 +4,9 @@
 
 #include "transform/kernels/resample_avx2.h"
 
-#define PAIRS_FIXED 4 /* pairs of rows up to which the second pass has loops of their own */
+#define PAIRS_FIXED 4 /* up to so many pairs of rows have loops of their own */
 
-/* The sums of 32 bytes: sums[i] has bytes 4i to 4i + 3 of either half. */
+/* The sums of 32 bytes: sums[i] has bytes 4i to 4i + 3 of each half. */
 struct row_sums {
 	__m256i low[4], high[4];
 };
@@ -28,7 +28,7 @@ INLINE AVX2 void row_sums_add(struct row_sums *sums, const struct row_pair *pair
 	}
 }
 
-/* The first of the pair only; its weight's parts are where otherwise the low ones are. */
+/* A pair that is one row; both parts of its weight are in `low`. */
 INLINE AVX2 void row_sums_add_single(struct row_sums *sums, const struct row_pair *pair, size_t at)
 {
 	const __m256i zero = _mm256_setzero_si256(), both = _mm256_set1_epi32(pair->low);
@@ -42,7 +42,7 @@ INLINE AVX2 void row_sums_add_single(struct row_sums *sums, const struct row_pai
 		sums->low[i] = _mm256_add_epi32(sums->low[i], _mm256_madd_epi16(taps[i], both));
 }
 
-/* `odd`: behind the pairs there is one of a single row. */
+/* `odd`: behind `count` pairs there is one of a single row. */
 INLINE AVX2 void pass_rows(const struct row_pair *pairs, int32_t count, bool odd, uint8_t *result,
 			   size_t bytes)
 {
@@ -64,7 +64,7 @@ INLINE AVX2 void pass_rows(const struct row_pair *pairs, int32_t count, bool odd
 	}
 }
 
-/* Copied, for what is stored might lie over the pairs, as far as the compiler knows. */
+/* A copy, because the compiler must assume that stores overwrite the pairs. */
 INLINE AVX2 void pass_rows_fixed(const struct row_pair *pairs, int32_t count, bool odd,
 				 uint8_t *result, size_t bytes)
 {
@@ -78,7 +78,7 @@ static const uint8_t *row_at(const struct table *table, const struct lines *line
 	return lines_at(lines, row / GROUP) + (size_t)(row % GROUP) * table->stride;
 }
 
-/* Returns whether the last of the pairs is of a single row. */
+/* Returns whether the last pair is one row. */
 static bool rows_pair(const struct table *table, const struct lines *lines, struct span span,
 		      const int32_t *weights)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * For AVX-512 with VBMI, VBMI2 and VNNI. A weight is taken apart into three signed bytes, so that
- * vpdpbusd, which adds four products of bytes, does four taps at a time and stays exact. Four rows
- * go through the first pass together: each word of 32 bits of a line has one byte of each of them,
- * which is how vpdpbusd wants them in the second pass. Reads up to 63 bytes behind a row.
+ * For AVX-512 with VBMI, VBMI2 and VNNI. A weight is split into three signed bytes, so that
+ * vpdpbusd, which adds four products of bytes, does four taps at a time and is exact. Four rows go
+ * through the first pass together: each word of 32 bits of a line has one byte of each of them, as
+ * vpdpbusd needs them in the second pass. Reads up to 63 bytes behind a row.
  */
 #include <immintrin.h>
 #include <string.h>
@@ -15,18 +15,19 @@
 		target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")))
 #define INLINE static inline __attribute__((always_inline))
 
-#define GROUP 4	  /* rows; taps, too */
+#define GROUP 4	  /* rows, and taps */
 #define VECTOR 16 /* bytes of a row that are made together in the first pass */
 #define BLOCK 64  /* and in the second */
 #define REACH 64  /* bytes of the source that VECTOR bytes are made of, at most */
 #define ROUND (RESAMPLE_HALF >> 16)
 
-/* Four taps of VECTOR bytes: where they are among REACH bytes, and their weights' three parts. */
+/* Four taps of VECTOR bytes: their places among REACH bytes, and the three parts of their weights.
+ */
 struct quad {
 	__m512i places, low, middle, high;
 };
 
-/* Four taps of the second pass, the same for all bytes of a row. */
+/* Four taps of the second pass, for all bytes of a row. */
 struct row_quad {
 	const uint8_t *line;
 	int32_t low, middle, high;
@@ -34,11 +35,11 @@ struct row_quad {
 
 /* The kernel's memory. */
 struct table {
-	int32_t vectors, quads; /* of a row; and of taps, for each vector */
+	int32_t vectors, quads; /* vectors of a row, quads of taps of each vector */
 	struct quad *quad;	/* quads of vector 0, of vector 1, ... */
 	int32_t *base;		/* of each quad: where REACH bytes of the source begin */
 	int32_t *offsets;	/* of each pixel: where its taps begin */
-	int32_t *parts;		/* of each pixel and each quad: low, middle, high, nothing */
+	int32_t *parts;		/* of each pixel and each quad: low, middle, high, unused */
 	struct row_quad *rows;
 };
 
@@ -60,7 +61,7 @@ static struct layout layout_of(const struct resample *resample)
 {
 	struct layout layout = {0};
 	size_t quads = quads_of(resample->x), all = vectors_of(resample) * quads;
-	size_t pixels = (size_t)resample->width + VECTOR; /* as many as all vectors begin */
+	size_t pixels = (size_t)resample->width + VECTOR; /* those that all vectors begin */
 	piece_after(&layout.bytes, sizeof(struct table));
 	layout.quad = piece_after(&layout.bytes, all * sizeof(struct quad));
 	layout.base = piece_after(&layout.bytes, all * sizeof(int32_t));
@@ -105,7 +106,7 @@ static struct table *table_init(const struct lines *lines)
 	return table;
 }
 
-/* Up to four weights to three words: their low bytes, middle bytes and high bytes, each signed. */
+/* Up to four weights to three words: their low, middle and high bytes, all signed. */
 INLINE AVX512 __m128i weights_part(const int32_t *weights, int32_t count)
 {
 	const __m128i carry = _mm_set1_epi32(0x808080);
@@ -115,7 +116,7 @@ INLINE AVX512 __m128i weights_part(const int32_t *weights, int32_t count)
 	return _mm_shuffle_epi8(_mm_xor_si128(_mm_add_epi32(four, carry), carry), deal);
 }
 
-/* Pixels behind the last one are made like it, and nobody looks at them. */
+/* Pixels behind the last one repeat it; nobody reads them. */
 static AVX512 void pixels_begin(const struct table *table, const struct resample *resample)
 {
 	int32_t widest = resample->x->widest, *parts = table->parts;
@@ -128,13 +129,13 @@ static AVX512 void pixels_begin(const struct table *table, const struct resample
 	}
 }
 
-/* One vector's quads. False: their pixels lie too far apart. */
+/* One vector's quads. False: their pixels are too far apart. */
 static AVX512 bool vector_begin(const struct table *table, int32_t vector, int32_t widest)
 {
 	const __m512i count =
 		_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 	__m512i byte = _mm512_add_epi32(_mm512_set1_epi32(vector % 3 * VECTOR), count);
-	/* A third, for what is below 48. */
+	/* n / 3 for n below 48. */
 	__m512i pixel = _mm512_srli_epi32(_mm512_mullo_epi32(byte, _mm512_set1_epi32(43)), 7);
 	__m512i channel = _mm512_sub_epi32(byte, _mm512_mullo_epi32(pixel, _mm512_set1_epi32(3)));
 	pixel = _mm512_add_epi32(pixel, _mm512_set1_epi32(vector / 3 * VECTOR));
@@ -145,7 +146,7 @@ static AVX512 bool vector_begin(const struct table *table, int32_t vector, int32
 		return false;
 	__m512i place =
 		_mm512_add_epi32(_mm512_sub_epi32(offset, _mm512_set1_epi32(first)), channel);
-	/* Behind the last tap a place may be anywhere: its weight is 0. */
+	/* Places behind the last tap do not matter: their weight is 0. */
 	__m512i places = _mm512_add_epi8(_mm512_mullo_epi32(place, _mm512_set1_epi32(0x01010101)),
 					 _mm512_set1_epi32(0x09060300));
 	for (int32_t i = 0; i < table->quads; i++) {
@@ -173,7 +174,7 @@ static AVX512 bool avx512_begin(const struct lines *lines)
 	return true;
 }
 
-/* low + (middle << 8) + (high << 16), rounded */
+/* low + (middle << 8) + (high << 16), rounded. */
 struct parts {
 	__m512i low, middle, high;
 };
@@ -192,7 +193,7 @@ INLINE AVX512 void parts_add(struct parts *parts, __m512i taps, __m512i low, __m
 	parts->high = _mm512_dpbusd_epi32(parts->high, taps, high);
 }
 
-/* The same of four taps only. */
+/* The same for four taps only. */
 INLINE AVX512 __m512i parts_sum(__m512i taps, __m512i low, __m512i middle, __m512i high)
 {
 	__m512i sum = _mm512_dpbusd_epi32(_mm512_set1_epi32(ROUND), taps, high);
@@ -200,7 +201,7 @@ INLINE AVX512 __m512i parts_sum(__m512i taps, __m512i low, __m512i middle, __m51
 	return _mm512_dpbusd_epi32(_mm512_slli_epi32(sum, 8), taps, low);
 }
 
-/* Sums to bytes: in each quarter four of the first, of the second, the third, the fourth. */
+/* Sums to bytes: each quarter has four of the first, the second, the third, the fourth. */
 INLINE AVX512 __m512i sums_end(const __m512i sums[4])
 {
 	__m512i front = _mm512_packs_epi32(_mm512_srai_epi32(sums[0], AXIS_PRECISION),
@@ -274,7 +275,7 @@ INLINE AVX512 void block_store(const __m512i sums[4], uint8_t *result)
 	_mm512_storeu_si512(result, _mm512_permutexvar_epi32(order, sums_end(sums)));
 }
 
-/* Taps from one line, or from the end of one and the beginning of the next, `shift` bits on. */
+/* Taps of one line, or of the end of one and the beginning of the next, shifted by `shift` bits. */
 INLINE AVX512 void pass_rows_few(const struct row_quad *quad, const uint8_t *next, int32_t shift,
 				 uint8_t *result, size_t bytes)
 {
@@ -327,7 +328,7 @@ static AVX512 void row_quad_set(struct row_quad *quad, const struct lines *lines
 	*quad = (struct row_quad){lines_at(lines, group), parts[0], parts[1], parts[2]};
 }
 
-/* More than four taps: from whole groups, the first of which may begin with others. */
+/* More than four taps: of whole groups; the first one may begin with other rows. */
 static AVX512 int32_t rows_quads(const struct table *table, const struct lines *lines,
 				 struct span span, const int32_t *weights)
 {

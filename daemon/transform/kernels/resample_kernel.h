@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two passes of a resample, which are worth a version for each instruction set, all with the
- * same results: resample_plain.c, resample_avx2.c, resample_avx512.c. resample.c runs them and
- * keeps the lines in between. A worker's thread.
+ * The two passes of a resample, in a version for each instruction set, all with the same results:
+ * resample_plain.c, resample_avx2.c, resample_avx512.c. resample.c runs them and keeps the lines
+ * between them. A worker's thread.
  */
 #ifndef STOKER_TRANSFORM_KERNELS_RESAMPLE_KERNEL_H
 #define STOKER_TRANSFORM_KERNELS_RESAMPLE_KERNEL_H
@@ -13,17 +13,17 @@
 
 #include "transform/resample.h"
 
-#define RESAMPLE_HALF (1 << (AXIS_PRECISION - 1)) /* what rounds a sum to nearest */
+#define RESAMPLE_HALF (1 << (AXIS_PRECISION - 1)) /* added to a sum, it rounds to nearest */
 #define RESAMPLE_GROUP_MAX 4
 
 /*
- * The first pass's result, as far as the second still needs it. Some rows of the source go through
- * the first pass together, as a group: group g, counted from the first row that is read, is in line
- * g % count, and the count is a power of two.
+ * The part of the first pass's result that the second one still needs: a ring of lines. Some rows
+ * of the source go through the first pass together, as a group. Group g, counted from the first row
+ * that is read, is in line g % count; the count is a power of two.
  */
 struct lines {
 	const struct resample *resample;
-	uint8_t *pixels; /* lines of `stride` bytes each, however the kernel packs them */
+	uint8_t *pixels; /* lines of `stride` bytes, packed as the kernel likes */
 	size_t stride;
 	int32_t *held; /* which group a line holds, or -1 */
 	int32_t count;
@@ -37,9 +37,9 @@ struct resample_kernel {
 	size_t (*line)(const struct resample *resample);
 	size_t (*table)(const struct resample *resample);
 	size_t (*result)(const struct resample *resample);
-	/* Make ready; false: not for these weights, the next plainer kernel takes them. */
+	/* Prepare. False: it cannot do these weights, the next plainer kernel takes over. */
 	bool (*begin)(const struct lines *lines);
-	/* The first pass: `group` rows, beginning at the first column that is read, to a line. */
+	/* The first pass: `group` rows, from the first column that is read on, to a line. */
 	void (*columns)(const struct lines *lines, const uint8_t *const *rows, uint8_t *line);
 	/* The second: rows `span`, counted from the first that is read, to the result. */
 	void (*rows)(const struct lines *lines, struct span span, const int32_t *weights);
@@ -57,7 +57,7 @@ static inline uint8_t *lines_at(const struct lines *lines, int32_t group)
 	return lines->pixels + (size_t)lines_place(lines, group) * lines->stride;
 }
 
-/* Where a column's pixels begin, in bytes from the first that is read. */
+/* Where a column's pixels begin, in bytes from the first column that is read. */
 static inline size_t resample_column(const struct resample *resample, int32_t x)
 {
 	const struct axis *axis = resample->x;
@@ -69,7 +69,7 @@ static inline const int32_t *resample_weights(const struct resample *resample, i
 	return resample->x->weights + (size_t)resample->columns[x] * (size_t)resample->x->stride;
 }
 
-/* Pieces of a block of memory, each on a cache line of its own. */
+/* Reserve the next piece of a block of memory; each begins a cache line. */
 static inline size_t piece_after(size_t *bytes, size_t piece)
 {
 	size_t at = *bytes;

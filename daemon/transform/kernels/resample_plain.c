@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* In C that every compiler makes good loops of. Others are measured, and compared, with it. */
+/* In C that compilers vectorise well. The other kernels are compared with it. */
 #include <string.h>
 
 #include "transform/kernels/resample_kernel.h"
 
 #define PRECISION AXIS_PRECISION
 #define HALF ((uint32_t)RESAMPLE_HALF)
-#define BLOCK 32 /* rows are kept in multiples of it: no loop has an end of its own */
+#define BLOCK 32 /* bytes; rows are padded to multiples of it, so loops need no remainder */
 
 /*
- * Two rows go through the first pass as one: their bytes stand side by side in the halves of a
- * 64-bit word, and one multiplication does both. Each half begins at BIAS: a sum stays within
- * -255 to 3 * 255 times 2^PRECISION (a filter's negative weights add up to less than 1, whatever
- * the sizes), so nothing is borrowed from the other half and nothing is carried into it.
+ * Two rows go through the first pass as one: their bytes are the halves of a 64-bit word, so that
+ * one multiplication does both. Each half starts at BIAS: a sum is within -255 to 3 * 255 times
+ * 2^PRECISION (a filter's negative weights add up to less than 1, whatever the sizes), so nothing
+ * is borrowed from the other half or carried into it.
  */
 #define BIAS ((uint32_t)256 << PRECISION)
 #define START ((uint64_t)(BIAS + HALF) << 32 | (BIAS + HALF))
@@ -24,7 +24,7 @@ static void pair_join(const uint8_t *restrict first, const uint8_t *restrict sec
 		out[i] = (uint64_t)second[i] << 32 | first[i];
 }
 
-/* Of 16 bits, for which every machine has a minimum and a maximum of many at a time. */
+/* In 16 bits, for which every machine has vector instructions for minimum and maximum. */
 static inline uint8_t clip(int16_t value)
 {
 	value = value < 0 ? 0 : value;
@@ -41,7 +41,7 @@ static void pair_part(const uint64_t *restrict sums, size_t count, uint8_t *rest
 	}
 }
 
-/* `taps` is what the axis has; a constant where that is worth a loop of its own. */
+/* `taps` is the axis' number, as a constant where a loop of its own is worth it. */
 static inline __attribute__((always_inline)) void
 pass_columns(const struct resample *resample, const uint64_t *pairs, uint64_t *sums, int32_t taps)
 {
@@ -88,10 +88,10 @@ static void pass_columns_of(const struct resample *resample, const uint64_t *pai
 	}
 }
 
-/* The kernel's memory. Lines are of two rows each. */
+/* The kernel's memory. A line has two rows. */
 struct sums {
 	size_t stride;		/* of one of the rows, a multiple of BLOCK */
-	uint64_t *pairs, *sums; /* of a pair of rows on its way through the first pass */
+	uint64_t *pairs, *sums; /* of a pair of rows in the first pass */
 	uint32_t *highs, *lows; /* the sums of a row of the second pass */
 };
 
@@ -154,9 +154,9 @@ static void plain_columns(const struct lines *lines, const uint8_t *const *rows,
 }
 
 /*
- * A weight is taken apart into high * 2^11 + low, each of 16 bits: products of 16 bits are what
- * every machine can do many of at a time. Sums are modulo 2^32, as Pillow's are in practice. A
- * function of its own, or the compiler merges it with the loop around it and does one at a time.
+ * A weight is split into high * 2^11 + low, each of 16 bits: every machine has vector products of
+ * 16 bits. Sums are modulo 2^32, as Pillow's are in practice. A function of its own, because the
+ * compiler would else merge it with the loop around it and not vectorise it.
  */
 static __attribute__((noinline)) void rows_add(uint32_t *restrict highs, uint32_t *restrict lows,
 					       const uint8_t *const rows[2],

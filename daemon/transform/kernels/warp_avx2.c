@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* For AVX2: a pixel's channels side by side. The byte behind its three goes along and is
- * overwritten by the next pixel. */
+/* For AVX2: a pixel's channels side by side. A fourth byte is written and then overwritten by the
+ * next pixel. */
 #include <immintrin.h>
 
 #include "transform/kernels/warp_kernel.h"
@@ -15,7 +15,7 @@ INLINE AVX2 __m128i pixel_load(const uint8_t *pixel)
 	return _mm_cvtepu8_epi32(_mm_cvtsi32_si128(bytes));
 }
 
-/* Cut off, not rounded, and limited to what a byte holds. */
+/* Truncated, not rounded, and clamped to a byte. */
 INLINE AVX2 void pixel_store(uint8_t *pixel, __m256d value)
 {
 	__m128i words = _mm256_cvttpd_epi32(value);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a row of a warp becomes pixels, once it is known where each comes from. Places are in pixels,
- * a pixel's middle at a half, as Pillow has them; one beside the picture, or no number, is filled.
+ * The pixels of a row of a warp, from the places of the source that they are at. Places are in
+ * pixels, with a pixel's centre at a half, as in Pillow; where a place is outside of the picture or
+ * NaN, the fill colour stands.
  */
 #ifndef STOKER_TRANSFORM_KERNELS_WARP_KERNEL_H
 #define STOKER_TRANSFORM_KERNELS_WARP_KERNEL_H
@@ -16,14 +17,14 @@ struct warp_row {
 	const uint8_t *fill; /* 4 bytes */
 	int32_t count;
 	const double *x, *y;
-	uint8_t *pixels; /* and one more may be written */
+	uint8_t *pixels; /* one byte more may be written */
 };
 
 typedef void warp_filter(const struct warp_row *row);
 
 warp_filter warp_bilinear, warp_bicubic, warp_bilinear_avx2, warp_bicubic_avx2;
 
-/* Of numbers from -1 upward that an int holds. */
+/* For numbers from -1 on that an int can hold. */
 static inline int32_t warp_floor(double number)
 {
 	return number < 0.0 ? -1 : (int32_t)number;
@@ -34,7 +35,7 @@ static inline int32_t warp_clip(int32_t at, int32_t count)
 	return at < 0 ? 0 : at < count ? at : count - 1;
 }
 
-/* Beside the picture its edge is seen. */
+/* Outside of the picture its edge is seen. */
 static inline const uint8_t *warp_line(const struct image *image, int32_t line)
 {
 	return image->pixels + (size_t)warp_clip(line, image->height) * image->stride;
@@ -45,7 +46,7 @@ static inline size_t warp_column(const struct image *image, int32_t column)
 	return 3 * (size_t)warp_clip(column, image->width);
 }
 
-/* `x` and `y` are less a half: a pixel's middle is a whole number. */
+/* `x` and `y` are reduced by a half: a pixel's centre is a whole number. */
 typedef void warp_pixel(const struct image *image, double x, double y, uint8_t *pixel);
 
 static inline __attribute__((always_inline)) void warp_filter_row(const struct warp_row *row,
