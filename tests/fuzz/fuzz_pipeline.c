@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A list of transforms as a peer may send it, on a picture of any size: 16 bytes of sizes and
- * draws, then a msgpack map of transforms, dtype and layout. It is refused with words, or a picture
- * is made of it that reads only what was asked for and writes only the slot. FAULTS 42, 76, 78.
+ * A list of transforms as a client may send it, on a picture of any size: 16 bytes of sizes and
+ * draws, then a msgpack map of transforms, dtype and layout. It is refused with a message, or a
+ * picture goes through it: only the needed part is read, only the slot is written. FAULTS 42, 76,
+ * 78.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,10 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HEAD 16
 #define SETTLED_WIDTH 33
 #define SETTLED_HEIGHT 41
-/* Of a need and of an output that are made: larger ones are only drawn. */
+/* Needs and outputs that are larger are only drawn, not made. */
 #define PIXELS_MAX (1u << 18)
 
-/* A finding ends the program: that is what a fuzzer looks for. */
+/* Abort, which the fuzzer reports as a finding. */
 static void must(bool holds)
 {
 	if (!holds)
@@ -46,7 +47,8 @@ static void make(const struct pipeline *pipeline, const struct image *image,
 	int r = pipeline_apply(pipeline, &filled, scratch, out);
 	must(r == 0 || r == -ENOMEM);
 	unsigned sum = 0;
-	for (size_t i = 0; r == 0 && i < bytes; i++) /* a sanitizer sees what was not written */
+	for (size_t i = 0; r == 0 && i < bytes;
+	     i++) /* a sanitizer finds bytes that were not written */
 		sum += out[i];
 	must(sum <= bytes * 255);
 	free(pixels);
@@ -64,8 +66,8 @@ static void draw(const struct pipeline *pipeline, const uint8_t *head)
 	memcpy(&key.position, head + 4, sizeof(key.position));
 	memcpy(&key.epoch, head + 12, sizeof(key.epoch));
 	must(scratch || pipeline_scratch_new(&scratch) == 0);
-	bool settled =
-		head[0] & 1 && head[1] & 7; /* else with a sample of a size nobody spoke of */
+	bool settled = head[0] & 1 &&
+		       head[1] & 7; /* else the sample has a size that the pipeline does not know */
 	int32_t width = settled ? SETTLED_WIDTH : edges[0] % 65500 + 1;
 	int32_t height = settled ? SETTLED_HEIGHT : edges[1] % 65500 + 1;
 	int r = pipeline_draw(pipeline, &key, width, height, scratch, &need, &fault);
@@ -94,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	int r = pipeline_new(&pipeline, value_get(&map, "transforms"), text_of(&map, "dtype"),
 			     text_of(&map, "layout"), &fault);
-	if (r == 0) /* one in two has samples of one size */
+	if (r == 0) /* every second one has samples of one size */
 		r = pipeline_settle(pipeline, data[0] & 1 ? SETTLED_WIDTH : 0, SETTLED_HEIGHT,
 				    &fault);
 	must(r == 0 || r == -ENOMEM || r == PIPELINE_E_TRANSFORM);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The tables of a resize: what resample.c relies on, for every small pair of sizes and some large
- * ones. That they are Pillow's is seen in test_pipeline_pillow.py.
+ * ones. test_pipeline_pillow.py compares their result with Pillow's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 
 static const int32_t one = 1 << AXIS_PRECISION;
 
-/* All outputs read inside the source, their weights add up to 1, and neither sum of one sign leaves
- * the room that a pair of sums has. */
+/* All outputs read inside of the source, their weights add up to 1, and the sums of the positive
+ * and of the negative ones stay in the range that half a pair of sums has. */
 static void check_axis(enum filter filter, int32_t in, int32_t out, struct span window)
 {
 	static struct axis axis;
@@ -64,7 +64,7 @@ static void test_large_sizes(void **state)
 	}
 }
 
-/* Weights are of the output, whatever window it stands in. */
+/* An output's weights do not depend on the window. */
 static void test_windows_agree(void **state)
 {
 	struct axis whole = AXIS_NULL, part = AXIS_NULL;

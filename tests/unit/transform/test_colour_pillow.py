@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The colour steps' bytes against Pillow's and torchvision's: not one may differ, but for the blur,
-which torch adds up in another order.
+"""The bytes of changes of colour against Pillow's and torchvision's: none may differ, but for the
+blur, which torch adds up in another order.
 
 STOKER_CPU names the instruction set (plain, avx2, avx512).
 """
@@ -59,7 +59,7 @@ LIB = ctypes.CDLL(str(BUILD / "tests" / "unit" / "transform" / "colour_tool.so")
 
 
 def paint(name, amounts, image, wanted=None, in_place=False):
-    """The part `wanted` of the changed picture, from nothing but what it depends on."""
+    """The part `wanted` of the changed picture, from only the pixels that it depends on."""
     x, y, width, height = wanted or (0, 0, *image.size)
     numbers = (ctypes.c_double * 3)(*amounts)
     reach = LIB.tool_reach(NUMBER[name], numbers)

@@ -32,12 +32,12 @@ def generator(**parameters):
 
 
 def listed(image, transform):
-    """Keras takes what has one size; here that is what a Resize leaves as it is."""
+    """Keras takes pictures of one size; here a Resize to the picture's own size says which."""
     return [{"name": "Resize", "size": [image.height, image.width]}, transform]
 
 
 def numbers(image, transform, key=(0, 0, 0), dtype="float32", layout="NHWC"):
-    """What each instruction set makes of the picture; all the same."""
+    """The result, which must be the same for each instruction set."""
     made = []
     before = os.environ.get("STOKER_CPU")
     for name in SETS:
@@ -54,7 +54,7 @@ def numbers(image, transform, key=(0, 0, 0), dtype="float32", layout="NHWC"):
 
 
 def doubtful(image, transform, key):
-    """In these modes what lies beside a picture does not go on from its edge."""
+    """In these modes the values outside of a picture do not continue those at its edge."""
     drawn = keras_reference.draw(
         transform, image.size, lambda n: reference.draw_uniform(key, 65536 + n),
         lambda n, bound: reference.draw_below(key, 65536 + n, bound))
@@ -147,7 +147,7 @@ def test_samplewise_deviation():
 
 
 def test_bright_alone():
-    """Brightness of bytes is Pillow's to the bit, and so it is beside their range."""
+    """Brightness of bytes is Pillow's to the bit, also for numbers outside of their range."""
     rng = random.Random("bright")
     for i in range(CASES):
         image = noise(rng, *random_size(rng))
@@ -174,7 +174,7 @@ def test_dtypes_and_layouts():
 
 
 def test_a_scale_that_no_float32_holds():
-    """It is 0, and not the 0 that Keras takes for none."""
+    """A draw of 0 is 0, and does not mean "none" as in Keras."""
     image = noise(random.Random(6), 8, 8)
     assert not numbers(image, generator(rescale=1e-50), (0, 0, 0)).any()
     assert numbers(image, generator(rescale=0), (0, 0, 0)).any()

@@ -41,7 +41,7 @@ static int32_t random_edge(void)
 	return below(8) == 0 ? 1 : 1 + below(40);
 }
 
-/* A picture, and behind it the bytes that may be read. */
+/* A picture, with the readable bytes behind it. */
 static struct image random_image(void)
 {
 	int32_t width = random_edge(), height = random_edge();

@@ -16,7 +16,7 @@ from test_pipeline_pillow import (FILTERS, NOTHING_LEFT, Refused, noise, random_
 
 
 def random_combined(rng, depth):
-    """A transform, or one that holds others."""
+    """A transform, or one with others inside of it."""
     if depth == 0 or rng.random() < 0.4:
         return random_transform(rng)
     held = [random_combined(rng, depth - 1) for _ in range(rng.randint(1, 3))]

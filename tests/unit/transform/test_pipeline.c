@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The door to the pipeline: canonical text, sizes, what is refused and in which words. FAULTS 42
+ * The pipeline's checks: canonical text, sizes, what is refused and with which message. FAULTS 42
  * (wrong types, ranges).
  */
 #include "tests/unit/list.h"
@@ -247,7 +247,7 @@ static void test_wrong_lists_in_lists(void **state)
 		HELD("Compose", HELD("Compose", HELD("Compose", HELD("Compose", CROP)))));
 }
 
-/* What is drawn may not decide how large an image is. */
+/* The size of images may not depend on what is drawn. */
 static void test_sizes_of_what_is_held(void **state)
 {
 	const struct value sized = NAMED("CenterCrop", KEY("size", UINT(5)));
@@ -274,7 +274,7 @@ static void test_sizes_of_what_is_held(void **state)
 	}
 }
 
-/* A known size stays known through what depends on it. */
+/* A known size stays known behind transforms whose result depends on it. */
 static void test_size_follows_the_list(void **state)
 {
 	const struct value list =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The pipeline's memory: none is taken for a picture once the scratch has grown, what a large
- * picture took is given back, and every allocation may fail (FAULTS 53). Linked with --wrap for
- * calloc and aligned_alloc, the two ways in which the pipeline allocates.
+ * The pipeline's memory: once the scratch has grown, a picture allocates nothing; memory for a
+ * large picture is given back; every allocation may fail (FAULTS 53). Linked with --wrap for calloc
+ * and aligned_alloc, with which the pipeline allocates.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -37,7 +37,7 @@ static const struct pair nearest[] = {NAME("Resize"), WHOLE("size", 10),
 				      PAIR("interpolation", VALUE_TEXT, text, {"nearest", 7})};
 static const struct pair generator[] = {NAME("ImageDataGenerator"), WHOLE("rotation_range", 30)};
 static const struct value maps[] = {
-	{.kind = VALUE_MAP, .count = 2, .pairs = flip}, /* a picture in between */
+	{.kind = VALUE_MAP, .count = 2, .pairs = flip}, /* an intermediate picture */
 	{.kind = VALUE_MAP, .count = 2, .pairs = resize},
 	{.kind = VALUE_MAP, .count = 3, .pairs = nearest},
 	{.kind = VALUE_MAP, .count = 2, .pairs = generator}, /* and numbers */
@@ -96,7 +96,7 @@ static void test_much_is_given_back(void **state)
 	assert_int_equal(kit_init(&kit), 0);
 	assert_int_equal(kit_make(&kit, 100), 0);
 	struct mallinfo2 before = mallinfo2();
-	assert_int_equal(kit_make(&kit, 3000), 0); /* 27 MB in between */
+	assert_int_equal(kit_make(&kit, 3000), 0); /* 27 MB of intermediate pictures */
 	struct mallinfo2 after = mallinfo2();
 	assert_true(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + (4 << 20));
 	kit_deinit(&kit);
@@ -116,7 +116,7 @@ static void test_every_allocation_may_fail(void **state)
 			r = kit_make(&kit, 100);
 		assert_true(r == 0 || r == -ENOMEM);
 		fail_at = 0;
-		if (r && kit.scratch) /* and the next picture is made */
+		if (r && kit.scratch) /* the next picture works again */
 			assert_int_equal(kit_make(&kit, 90), 0);
 		kit_deinit(&kit);
 	} while (r);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * One picture through the pipeline: what is needed of it, and pictures and lists that nobody sane
- * would make. The bytes are compared with Pillow's in test_pipeline_pillow.py. FAULTS 76, 78.
+ * One picture through the pipeline: the part that is needed of it, and extreme pictures and lists.
+ * test_pipeline_pillow.py compares the bytes with Pillow's. FAULTS 76, 78.
  */
 #include "base/buffer.h"
 #include "tests/unit/list.h"
 
-/* Draw and apply, with only the need in memory: 0, or the condition. */
+/* Draw and apply, with only the needed part in memory. 0, or the condition. */
 static int make(const struct value *list, int32_t width, int32_t height, uint64_t position,
 		struct fault *fault)
 {
@@ -78,7 +78,7 @@ static void test_pictures_that_cannot_be_taken(void **state)
 		(struct value)LIST(NAMED("Resize", KEY("size", UINT(4)), KEY("max_size", UINT(5))),
 				   CROP),
 		1, 60000, "an edge would be 0");
-	/* What would have to be held in between is bounded, in one picture and in one pass. */
+	/* Memory for intermediate results is bounded, of a picture and of the lines of a resize. */
 	check_image_refused(
 		(struct value)LIST(NAMED("Resize", KEY("size", LIST(UINT(16384), UINT(16384)))),
 				   NAMED("Resize", KEY("size", LIST(UINT(4), UINT(4))))),
@@ -89,7 +89,7 @@ static void test_pictures_that_cannot_be_taken(void **state)
 }
 
 /* A list without a size of its own is settled with the dataset's: a sample of another one would be
- * written beside its slot. */
+ * written past the end of its slot. */
 static void test_sample_of_another_size(void **state)
 {
 	const struct value nothing = {.kind = VALUE_LIST};
@@ -106,13 +106,13 @@ static void test_sample_of_another_size(void **state)
 	assert_int_equal(pipeline_draw(pipeline, &key, 33, 41, scratch, &need, &fault), 0);
 	assert_int_equal(pipeline_draw(pipeline, &key, 33, 42, scratch, &need, &fault),
 			 PIPELINE_E_IMAGE);
-	assert_string_equal(fault.text, "the transforms make it 33 x 42, and the samples of this "
+	assert_string_equal(fault.text, "the transforms make it 33 x 42, but the samples of this "
 					"batch are 33 x 41");
 	pipeline_scratch_free(scratch);
 	pipeline_free(pipeline);
 }
 
-/* One pixel that many weights make, shown many times: the table holds it once. */
+/* One pixel with many weights, shown many times: the table has it once. */
 static void test_padding_does_not_multiply_tables(void **state)
 {
 	const struct value list =

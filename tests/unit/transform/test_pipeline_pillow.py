@@ -89,7 +89,7 @@ class Tool:
         return rect
 
     def make(self, image, key=(0, 0, 0)):
-        """Like the daemon: only the part that is needed is there, and nothing around it."""
+        """Like the daemon: with only the needed part of the picture in memory."""
         need = self.need(image.size, key)
         part = np.asarray(image)[need.y:need.y + need.height, need.x:need.x + need.width]
         block = np.concatenate([part.ravel(), np.full(SLACK, 0xA5, np.uint8)])
@@ -103,7 +103,7 @@ class Tool:
 
 
 def noise(rng, width, height):
-    """Pictures that bring out rounding: noise, black and white, and something smooth."""
+    """Pictures that show errors of rounding: noise, black and white, smooth ones."""
     make = np.random.default_rng(rng.getrandbits(32))
     kind = rng.random()
     if kind < 0.5:
@@ -334,7 +334,7 @@ def test_only_what_is_needed_is_asked_for():
 
 
 def test_colours_among_places():
-    """Between and beside crops, borders and resizes: what each looks at is there."""
+    """Between and next to crops, borders and resizes: the pixels that each needs are there."""
     rng = random.Random(9)
     for position in range(200):
         transforms = [random_transform(rng) for _ in range(rng.randint(0, 2))]
@@ -349,7 +349,7 @@ def test_colours_among_places():
 
 
 def test_blur():
-    """In torch's own order of adding up, which is not ours: 1 apart, and seldom."""
+    """torch sums in another order: pixels differ by 1 at most, and seldom."""
     rng = random.Random(2)
     for position in range(60):
         blur = {"name": "GaussianBlur", "kernel_size": [rng.randrange(1, 30, 2) for _ in "xy"]}
@@ -387,8 +387,8 @@ def test_what_colours_refuse(transform, words):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_crops_that_are_views(seed):
-    """FiveCrop and TenCrop: torchvision's crops, in its order, of a picture drawn once; what stands
-    behind is drawn for each of them."""
+    """FiveCrop and TenCrop: torchvision's crops, in its order, of a picture drawn once; transforms
+    behind them are drawn for each crop."""
     rng = random.Random(seed)
     done = 0
     while done < 8:

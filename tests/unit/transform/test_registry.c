@@ -21,7 +21,7 @@ static void test_every_row_is_complete(void **state)
 	assert_string_equal(fault.text, "");
 }
 
-/* Without what it does. */
+/* Without any function. */
 static struct transform_row emptied(const struct transform_row *row)
 {
 	struct transform_row empty = *row;
@@ -70,11 +70,10 @@ static void test_a_function_too_many_is_found(void **state)
 	(void)state;
 	for (unsigned i = 0; i < TRANSFORM_ROWS; i++) {
 		struct transform_row row = *transform_rows[i];
-		if (row.add) {
+		if (row.add)
 			row.to_tensor = true;
-		} else {
+		else
 			row.add = add;
-		}
 		check_found(&row, "exactly one of add, draw,");
 	}
 	struct transform_row compose = transform_compose;

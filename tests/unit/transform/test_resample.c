@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What each instruction set makes of the same pixels: plain C's bytes, whatever the sizes, the
- * order in which columns and rows are wanted, dtype, layout and the place of the array. Plain C is
- * compared with Pillow in test_pipeline_pillow.py.
- *	test_resample [CASES]	of each instruction set; 2,000 unless told
+ * Each instruction set makes the same bytes as plain C, whatever the sizes, the order of columns
+ *and rows, dtype, layout and the alignment of the array. test_pipeline_pillow.py compares plain C
+ *with Pillow. test_resample [CASES]	of each instruction set; default 2,000
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +19,7 @@
 #include "transform/resample.h"
 
 #define CANARY 0xa7
-#define WIDE 3000 /* a side, now and then */
+#define WIDE 3000 /* of an edge, sometimes */
 
 static unsigned cases = 2000;
 static uint64_t random_state = 0x2545f4914f6cdd1du;
@@ -45,7 +44,7 @@ static int32_t random_side(void)
 	}
 }
 
-/* Noise, or only black and white, where sums go furthest. */
+/* Noise, or only black and white, which give the largest sums. */
 static void random_bytes(uint8_t *bytes, size_t count)
 {
 	bool extreme = random_below(2);
@@ -63,8 +62,7 @@ static void *must(void *memory)
 
 /* --- the two passes --- */
 
-/* One resize: its axes, the picture, exactly as large as is needed, and which outputs are wanted.
- */
+/* One resize: its axes, a picture of exactly the needed size, and the wanted outputs. */
 struct resize {
 	struct axis axis[2];
 	int32_t *wanted[2];
@@ -99,7 +97,7 @@ static void resize_init(struct resize *resize)
 	resize_init_axis(resize, 0, filter);
 	resize_init_axis(resize, 1, filter);
 	const struct span x = resize->axis[0].source, y = resize->axis[1].source;
-	/* Pixels beside what is needed, or none. */
+	/* With pixels around the needed part, or none. */
 	int32_t beside = random_below(2) ? 0 : (int32_t)random_below((uint32_t)x.first + 1);
 	size_t stride = 3 * (size_t)(x.count + beside) + random_below(2) * random_below(9);
 	size_t size = stride * (size_t)(y.count - 1) + 3 * (size_t)(x.count + beside);
@@ -165,7 +163,7 @@ static void check_resize(enum cpu cpu, struct buffer *scratch)
 	resize_deinit(&resize);
 }
 
-/* Sooner or later the scratch is larger than needed, and full of another picture. */
+/* The scratch is reused: it may be larger than needed, with another picture's bytes. */
 static void test_passes_agree(void **state)
 {
 	(void)state;
@@ -204,7 +202,7 @@ static void output_init(struct output *output)
 	output_tabulate(output, none ? NULL : mean, none ? NULL : std);
 }
 
-/* The array begins on a cache line, or anywhere its entries can. */
+/* The array begins at a cache line, or at any multiple of its entries' size. */
 static void output_make(const struct output *output, enum cpu cpu, const uint8_t *pixels,
 			uint8_t *array, size_t shift, size_t room)
 {
@@ -242,13 +240,13 @@ static void test_outputs_agree(void **state)
 		unsigned lined = 0;
 		for (unsigned i = 0; i < cases; i++)
 			lined += check_output(cpu);
-		/* Or the fast way was hardly looked at. */
+		/* Else the fast path was hardly tested. */
 		assert_true(lined > cases / 2);
 		print_message("%u of %u outputs worked out with %s\n", lined, cases, cpu_name(cpu));
 	}
 }
 
-/* 1/std of such a std has too few bits: then values are looked up. */
+/* For such a std the formula is not exact: values are looked up. */
 static void test_what_cannot_be_worked_out(void **state)
 {
 	static const double mean[3] = {0.5, 0.5, 0.5}, std[3] = {3e38, 3e38, 3e38};

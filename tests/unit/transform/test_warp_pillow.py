@@ -77,7 +77,7 @@ def random_picture(rng, width, height):
 
 
 def random_affine(rng, width, height):
-    """Turned, sheared and scaled about some place; now and then with whole numbers in it."""
+    """Rotated, sheared and scaled about some point; sometimes with whole numbers."""
     turn, shear = rng.uniform(-math.pi, math.pi), rng.uniform(-1, 1)
     scale = rng.choice([1, 1, 0.5, 1 / 3, rng.uniform(0.2, 5)])
     kind = rng.random()

@@ -22,8 +22,8 @@ def pixels(image, transforms, key):
 
 
 def close(image, transforms, key):
-    """The last bit of a sine is libm's, and filters cut values off: one that is whole but for that
-    bit may come out one less."""
+    """The last bit of a sine depends on libm, and filters truncate: a value that is whole but for
+    that bit may be one less."""
     got, want = pixels(image, transforms, key)
     differ = np.abs(got.reshape(want.shape).astype(int) - want)
     nearest = all(transform.get("interpolation", "nearest") == "nearest"
@@ -102,7 +102,7 @@ def test_as_torchvision(make):
 
 @pytest.mark.parametrize("degrees", [76.5, -76.5, 13.5])
 def test_the_middle_stays(degrees):
-    """There places are whole but for the fifteenth digit of a sine, which Python rounds."""
+    """There places are whole numbers up to the fifteenth digit of a sine, which Python rounds."""
     rng = random.Random(1)
     turn = [{"name": "RandomRotation", "degrees": [degrees, degrees], "interpolation": "bicubic"},
             {"name": "CenterCrop", "size": 29}]
@@ -127,7 +127,7 @@ def test_odd_pictures(size):
 
 @pytest.mark.parametrize("policy", ["imagenet", "cifar10", "svhn"])
 def test_every_row_of_a_policy(policy):
-    """Drawn often enough that each of the 25 is met."""
+    """Drawn so often that each of the 25 rows is met."""
     rows = set()
     crop = {"name": "CenterCrop", "size": [40, 60]}
     rng = random.Random(policy)
