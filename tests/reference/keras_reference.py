@@ -6,9 +6,9 @@
     erase(array, transform, uniform, below, normals)
                                                 torchvision's RandomErasing on (3, H, W)
 
-The formulas are those of keras.src.legacy.preprocessing.image, for channels_last; what is drawn
-for what is in the head of daemon/transform/keras/keras_draw.c and of erase.c. Nothing of stoker is
-used here.
+The formulas are those of keras.src.legacy.preprocessing.image, for channels_last. The heads of
+daemon/transform/keras/keras_draw.c and of daemon/transform/transforms/random_erasing.c say which
+draw is what. Nothing of stoker is used here.
 """
 
 import math

@@ -287,7 +287,7 @@ def _steps(image, transforms, key):
     if crops:
         before = seed, epoch, position % (1 << 56) | view // crops[0] << 56
     for transform in transforms:
-        if transform["name"] in ("ToTensor", "Normalize", *TAIL):
+        if transform["name"] in ("ToTensor", "Normalize", *TENSOR_OPS):
             continue
         if transform["name"] in CROPS:
             image, drawn, crops = _crops(image, transform)[view % crops[0]], None, []
@@ -302,7 +302,7 @@ def parameters(transforms, size, key):
     return [drawn for _, drawn in _steps(Image.new("RGB", size), transforms, key)]
 
 
-TAIL = ("ImageDataGenerator", "RandomErasing")
+TENSOR_OPS = ("ImageDataGenerator", "RandomErasing")
 
 
 def _normals(key, first):
@@ -319,11 +319,11 @@ def _normals(key, first):
     return normals
 
 
-def _tail(image, transforms, key):
-    """Those of the tail with their draws; they stand behind all that works on pictures."""
+def _tensor_ops(image, transforms, key):
+    """Those that work on arrays, at the end of the list, with their draws."""
     number = 0
     for transform in transforms:
-        if transform["name"] in TAIL:
+        if transform["name"] in TENSOR_OPS:
             first = number << 16
             yield (transform, lambda i, first=first: draw_uniform(key, first + i),
                    lambda i, bound, first=first: draw_below(key, first + i, bound),
@@ -341,9 +341,9 @@ def expected(image, transforms, dtype="float32", layout="NCHW", augment_seed=0, 
     key = augment_seed, epoch, position
     for image, _ in _steps(image, transforms, key):
         pass
-    tail = list(_tail(image, transforms, key))
-    if tail and tail[0][0]["name"] == "ImageDataGenerator":
-        transform, uniform, below, _ = tail.pop(0)
+    tensor_ops = list(_tensor_ops(image, transforms, key))
+    if tensor_ops and tensor_ops[0][0]["name"] == "ImageDataGenerator":
+        transform, uniform, below, _ = tensor_ops.pop(0)
         drawn = keras_reference.draw(transform, image.size, uniform, below)
         array = keras_reference.apply(image, transform, drawn).transpose(2, 0, 1)
     elif dtype == "uint8":
@@ -355,7 +355,7 @@ def expected(image, transforms, dtype="float32", layout="NCHW", augment_seed=0, 
                 tensor = functional.normalize(tensor, _channels(transform["mean"]),
                                               _channels(transform["std"]))
         array = tensor.numpy()
-    for transform, uniform, below, normals in tail:
+    for transform, uniform, below, normals in tensor_ops:
         array = keras_reference.erase(array, transform, uniform, below, normals)
     if layout == "NHWC":
         array = array.transpose(1, 2, 0)

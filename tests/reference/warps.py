@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What torchvision makes of a Pillow image by the transforms that warp it, and by the families that
-draw from many operations, with stoker's draws (the head of daemon/transform/steps.c lists them).
+draw from many operations, with stoker's draws (the heads of daemon/transform/transforms/*.c say
+which is what).
 
     KNOWN       their names
     apply(image, transform, uniform, below)     the picture, and what was drawn

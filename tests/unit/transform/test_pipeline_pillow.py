@@ -215,13 +215,13 @@ def random_list(rng):
     return transforms
 
 
-def random_tail(rng, dtype):
-    tail = [{"name": "ToTensor"}] if rng.random() < 0.5 else []
+def random_end(rng, dtype):
+    end = [{"name": "ToTensor"}] if rng.random() < 0.5 else []
     if dtype != "uint8" and rng.random() < 0.7:
-        tail.append({"name": "Normalize",
+        end.append({"name": "Normalize",
                      "mean": rng.choice([0.5, [0.5], [0.485, 0.456, 0.406]]),
                      "std": rng.choice([0.25, [0.5], [0.229, 0.224, 0.225]])})
-    return tail
+    return end
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -230,7 +230,7 @@ def test_any_list(seed):
     done = 0
     while done < 150:
         dtype, layout = rng.choice(list(DTYPES)), rng.choice(["NCHW", "NHWC"])
-        transforms = random_list(rng) + random_tail(rng, dtype)
+        transforms = random_list(rng) + random_end(rng, dtype)
         image = noise(rng, *random_size(rng))
         key = (rng.getrandbits(64), rng.getrandbits(32), rng.getrandbits(64))
         try:
@@ -259,8 +259,8 @@ def test_every_transform_in_every_dtype(dtype, layout):
     for transforms in lists:
         for _ in range(3):
             image = noise(rng, rng.randint(33, 90), rng.randint(33, 90))
-            tail = random_tail(rng, dtype)
-            same(image, transforms + tail, dtype, layout, (rng.getrandbits(64), 5, 1 << 40))
+            end = random_end(rng, dtype)
+            same(image, transforms + end, dtype, layout, (rng.getrandbits(64), 5, 1 << 40))
 
 
 def test_crops():
@@ -273,7 +273,7 @@ def test_crops():
         if rng.random() < 0.3:
             crop.update(scale=[0.001, 1], ratio=[0.05, 20])
         dtype, layout = rng.choice(list(DTYPES)), rng.choice(["NCHW", "NHWC"])
-        same(noise(rng, *random_size(rng)), [crop, *flips, *random_tail(rng, dtype)], dtype, layout,
+        same(noise(rng, *random_size(rng)), [crop, *flips, *random_end(rng, dtype)], dtype, layout,
              (7, 1, case))
 
 
