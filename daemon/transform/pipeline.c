@@ -332,7 +332,7 @@ const char *pipeline_bars(const struct pipeline *pipeline)
 {
 	const struct transform_list *list = &pipeline->list;
 	for (unsigned i = 0; i < list->tensor_op_count; i++)
-		if (transform_row_bars(list->tensor_ops[i].row))
+		if (transform_row_blocks_annotations(list->tensor_ops[i].row))
 			return list->tensor_ops[i].row->name;
 	return NULL;
 }

@@ -12,7 +12,7 @@ bool transform_row_random(const struct transform_row *row)
 	return row->draw || row->choose || row->generate || row->change || row->mix;
 }
 
-bool transform_row_bars(const struct transform_row *row)
+bool transform_row_blocks_annotations(const struct transform_row *row)
 {
 	return row->generate || row->mix;
 }
@@ -43,7 +43,7 @@ static int check_parameters(const struct transform_row *row, struct fault *fault
 /* How many of the things are there of which each row does exactly one. */
 static unsigned count_roles(const struct transform_row *row)
 {
-	return (row->add != NULL) + (row->draw != NULL) + (row->holds != HOLDS_NOTHING) +
+	return (row->add != NULL) + (row->draw != NULL) + (row->holds != TRANSFORM_HOLDS_NOTHING) +
 	       row->to_tensor + (row->normalize != NULL) + (row->generate != NULL) +
 	       (row->change != NULL) + (row->mix != NULL);
 }
@@ -51,7 +51,7 @@ static unsigned count_roles(const struct transform_row *row)
 int transform_row_check(const struct transform_row *row, struct fault *fault)
 {
 	const struct parameter_row *first = &row->parameters[0];
-	bool holds = row->holds != HOLDS_NOTHING, steps = row->add || row->draw;
+	bool holds = row->holds != TRANSFORM_HOLDS_NOTHING, steps = row->add || row->draw;
 	if (!row->name)
 		return fault_say(fault, REGISTRY_E_ROW, "registry of transforms: no name");
 	if (count_roles(row) != 1)
@@ -60,12 +60,14 @@ int transform_row_check(const struct transform_row *row, struct fault *fault)
 			   "change and mix must be set");
 	if (holds != (first->name && first->type == PARAMETER_TRANSFORMS))
 		return say(row, fault, "holds goes with a first parameter of PARAMETER_TRANSFORMS");
-	if ((holds && row->holds != HOLDS_ALL) != (row->choose != NULL))
+	if ((holds && row->holds != TRANSFORM_HOLDS_ALL) != (row->choose != NULL))
 		return say(row, fault, "choose must be set if not all that it holds is run");
 	if (row->accept && !row->change)
 		return say(row, fault, "accept goes with change");
 	if (!steps && (row->pictures_only || row->fixes_size || row->views || row->unsized))
 		return say(row, fault, "facts about steps go with add or draw");
+	if (row->fractions && !row->normalize && !row->generate && !row->mix)
+		return say(row, fault, "fractions goes with normalize, generate or mix");
 	if (row->fixes_size && first->type != PARAMETER_SIZE && first->type != PARAMETER_EDGE)
 		return say(row, fault, "fixes_size goes with a first parameter that is a size");
 	if (row->refuses_small && !row->fixes_size)

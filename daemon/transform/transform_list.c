@@ -292,7 +292,7 @@ static int extent_of_holder(struct check *check, unsigned at, struct extent *ext
 	const struct transform *transforms = check->list->pictures;
 	const char *name = transforms[at].row->name;
 	enum transform_holds holds = transforms[at].row->holds;
-	bool in_order = holds == HOLDS_ALL || holds == HOLDS_ALL_OR_NONE;
+	bool in_order = holds == TRANSFORM_HOLDS_ALL || holds == TRANSFORM_HOLDS_ALL_OR_NONE;
 	struct extent before = *extent, behind = before, all = before;
 	for (unsigned n = at + 1; n <= at + transforms[at].behind; n += 1 + transforms[n].behind) {
 		if (!in_order)
@@ -302,14 +302,14 @@ static int extent_of_holder(struct check *check, unsigned at, struct extent *ext
 		check->depth--;
 		if (r)
 			return r;
-		if (!in_order && n == at + 1 && holds == HOLDS_ONE_OF)
+		if (!in_order && n == at + 1 && holds == TRANSFORM_HOLDS_ONE_OF)
 			all = behind;
 		else if (!in_order)
 			all = check_either(check, name, all, behind);
 	}
-	if (holds == HOLDS_ALL)
+	if (holds == TRANSFORM_HOLDS_ALL)
 		all = behind;
-	else if (holds == HOLDS_ALL_OR_NONE)
+	else if (holds == TRANSFORM_HOLDS_ALL_OR_NONE)
 		all = check_either(check, name, before, behind);
 	*extent = all;
 	return 0;

@@ -3,7 +3,7 @@
 left out. Made by one worker without vector instructions, by several with the best that the
 machine has, and from the middle of an epoch by the ranks of a job: no bytes differ.
 
-A transform is tried with its defaults, what it needs is in NEEDED or the reference's COLOURS;
+A transform is tried with its defaults, what it needs is in the reference's NEEDED or COLOURS;
 one whose defaults change nothing has its parameters in EXAMPLES.
 """
 
@@ -24,9 +24,6 @@ FILES = re.findall(r"^\tX\((\w+)\)", (ROOM / "registry_list.h").read_text(), re.
 NAMES = [name for file in FILES for name in re.findall(
     rf'^const struct transform_row transform_{file} = \{{\n\t\.name = "(\w+)",$',
     (ROOM / "transforms" / f"{file}.c").read_text(), re.MULTILINE)]
-NEEDED = {"size": 24, "padding": 3, "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4],
-          "degrees": 30, "kernel_size": 5,
-          "transforms": [{"name": "RandomHorizontalFlip"}, {"name": "RandomInvert", "p": 0.75}]}
 EXAMPLES = {
     "ColorJitter": {"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1},
     "Grayscale": {"num_output_channels": 3},
@@ -83,7 +80,7 @@ def example(daemon, photos, name):
         needs = re.search(rf"{name} needs '(\w+)'", answer.fields.get("text", ""))
         if not needs:
             return transform
-        transform[needs.group(1)] = NEEDED[needs.group(1)]
+        transform[needs.group(1)] = reference.NEEDED[needs.group(1)]
 
 
 def test_the_table_is_found():

@@ -128,6 +128,11 @@ def _crop_of(transform, size, uniform, below):
     return (height - h) // 2, (width - w) // 2, h, w
 
 
+# For tests: values of the parameters that some transforms require.
+NEEDED = {"size": 24, "padding": 3, "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4],
+          "degrees": 30, "kernel_size": 5,
+          "transforms": [{"name": "RandomHorizontalFlip"}, {"name": "RandomInvert", "p": 0.75}]}
+
 # Transforms with a probability: what each does by its parameters, and random ones for tests.
 COLOURS = {
     "RandomInvert": (functional.invert, lambda rng: {}),

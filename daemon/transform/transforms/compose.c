@@ -7,5 +7,5 @@
 const struct transform_row transform_compose = {
 	.name = "Compose",
 	.parameters = {COMMON_TRANSFORMS},
-	.holds = HOLDS_ALL,
+	.holds = TRANSFORM_HOLDS_ALL,
 };

@@ -16,6 +16,6 @@ static unsigned choose(const struct transform *list, unsigned at, const struct d
 const struct transform_row transform_random_apply = {
 	.name = "RandomApply",
 	.parameters = {[TRANSFORMS_INSIDE] = COMMON_TRANSFORMS, [P] = COMMON_P(0.5)},
-	.holds = HOLDS_ALL_OR_NONE,
+	.holds = TRANSFORM_HOLDS_ALL_OR_NONE,
 	.choose = choose,
 };

@@ -38,6 +38,6 @@ const struct transform_row transform_random_choice = {
 			       .optional = true,
 			       .most = 1e6},
 		},
-	.holds = HOLDS_ONE_OF,
+	.holds = TRANSFORM_HOLDS_ONE_OF,
 	.choose = choose,
 };

@@ -24,6 +24,6 @@ static unsigned choose(const struct transform *list, unsigned at, const struct d
 const struct transform_row transform_random_order = {
 	.name = "RandomOrder",
 	.parameters = {COMMON_TRANSFORMS},
-	.holds = HOLDS_SHUFFLED,
+	.holds = TRANSFORM_HOLDS_SHUFFLED,
 	.choose = choose,
 };

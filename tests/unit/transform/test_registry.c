@@ -27,7 +27,7 @@ static struct transform_row emptied(const struct transform_row *row)
 	struct transform_row empty = *row;
 	empty.add = NULL;
 	empty.draw = NULL;
-	empty.holds = HOLDS_NOTHING;
+	empty.holds = TRANSFORM_HOLDS_NOTHING;
 	empty.to_tensor = false;
 	empty.normalize = NULL;
 	empty.generate = NULL;
@@ -115,10 +115,10 @@ static void test_facts_that_derive(void **state)
 	assert_false(transform_row_random(&transform_compose));
 	assert_false(transform_row_random(&transform_pad));
 	assert_false(transform_row_random(&transform_normalize));
-	assert_true(transform_row_bars(&transform_image_data_generator));
-	assert_true(transform_row_bars(&transform_cut_mix));
-	assert_false(transform_row_bars(&transform_random_erasing));
-	assert_false(transform_row_bars(&transform_random_affine));
+	assert_true(transform_row_blocks_annotations(&transform_image_data_generator));
+	assert_true(transform_row_blocks_annotations(&transform_cut_mix));
+	assert_false(transform_row_blocks_annotations(&transform_random_erasing));
+	assert_false(transform_row_blocks_annotations(&transform_random_affine));
 }
 
 int main(void)

@@ -13,8 +13,6 @@ from stoker import transforms
 from test_pipeline_pillow import LIB, SOURCE, Tool, reference
 
 LIB.tool_transform.restype = LIB.tool_parameter.restype = ctypes.c_char_p
-NEEDED = {"size": 24, "padding": 3, "mean": [0.5], "std": [0.2], "degrees": 30, "kernel_size": 5,
-          "transforms": [{"name": "RandomInvert"}]}
 EXAMPLES = {"Grayscale": {"num_output_channels": 3}}
 
 
@@ -37,7 +35,7 @@ def example(name):
     given.update(EXAMPLES.get(name, {}))
     for field in dataclasses.fields(kind):
         if field.default is dataclasses.MISSING and field.name not in given:
-            given[field.name] = NEEDED[field.name]
+            given[field.name] = reference.NEEDED[field.name]
     return given
 
 
