@@ -24,23 +24,27 @@ static int say(const struct transform_row *row, struct fault *fault, const char 
 
 static int check_parameters(const struct transform_row *row, struct fault *fault)
 {
-	const struct parameter_row *parameter = row->parameters;
-	for (; parameter < row->parameters + TRANSFORM_PARAMETERS_MAX && parameter->name;
-	     parameter++) {
+	const struct parameter_row *first = row->parameters;
+	for (unsigned i = 0; i < TRANSFORM_PARAMETERS_MAX; i++) {
+		const struct parameter_row *parameter = &row->parameters[i];
 		bool choice = parameter->type == PARAMETER_CHOICE;
+		if (!parameter->name)
+			continue;
+		if (i > 0 && !parameter[-1].name)
+			return say(row, fault, "a parameter has no name");
 		if (choice != (parameter->choices != NULL))
 			return say(row, fault, "choices belong to parameters of PARAMETER_CHOICE");
 		if (choice && parameter->choices->count > PARAMETER_CHOICES_MAX)
 			return say(row, fault, "a parameter has too many choices");
 		if (!choice && parameter->least > parameter->most)
 			return say(row, fault, "the range of a parameter is empty");
-		if (parameter->type == PARAMETER_TRANSFORMS && parameter != row->parameters)
+		if (parameter->type == PARAMETER_TRANSFORMS && parameter != first)
 			return say(row, fault, "the transforms inside are the first parameter");
 	}
 	return 0;
 }
 
-/* How many of the things are there of which each row does exactly one. */
+/* How many of the eight are set of which each row has exactly one. */
 static unsigned count_roles(const struct transform_row *row)
 {
 	return (row->add != NULL) + (row->draw != NULL) + (row->holds != TRANSFORM_HOLDS_NOTHING) +

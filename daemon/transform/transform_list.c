@@ -78,7 +78,7 @@ static int check_extent(struct check *check, const struct transform *transform,
 	return 0;
 }
 
-/* What makes views stands once, in the outer list: its pictures are the views of a sample. */
+/* A transform that makes views stands once, and in the outer list. */
 static int check_views(struct check *check, const struct transform *transform, struct fault *fault)
 {
 	struct transform_list *list = check->list;
@@ -175,7 +175,7 @@ static bool is_tensor_op(const struct transform_row *row)
 	return row->generate || row->change || row->mix;
 }
 
-/* ToTensor, Normalize and what works on arrays stand in the outer list only. */
+/* ToTensor, Normalize and transforms of arrays stand in the outer list only. */
 static int check_outer(struct check *check, const struct transform_row *row, struct fault *fault)
 {
 	if (check->depth > 0)
@@ -190,7 +190,7 @@ static int check_outer(struct check *check, const struct transform_row *row, str
 	return 0;
 }
 
-/* A generator stands before all that changes its array, a mixer stands last. */
+/* Of the transforms of arrays a generator stands first, a mixer last. */
 static int check_tensor_op(struct check *check, const struct transform *transform,
 			   struct fault *fault)
 {
@@ -218,8 +218,7 @@ static int check_tensor_op(struct check *check, const struct transform *transfor
 	return 0;
 }
 
-/* What works on pictures, or on values on their way to the array, stands before what works on
- * arrays. */
+/* Transforms of pictures, ToTensor and Normalize stand before transforms of arrays. */
 static int check_order(struct check *check, const struct transform_row *row, struct fault *fault)
 {
 	const struct transform_list *list = check->list;
@@ -235,7 +234,7 @@ static int check_order(struct check *check, const struct transform_row *row, str
 			 row->name, before->name);
 }
 
-/* One that is not for pictures. */
+/* A transform that does not work on pictures. */
 static int check_value(struct check *check, const struct transform *transform, struct fault *fault)
 {
 	int r = check_outer(check, transform->row, fault);

@@ -99,9 +99,15 @@ static void test_facts_that_contradict_are_found(void **state)
 	row = transform_random_invert;
 	row.parameters[1] = transform_compose.parameters[0];
 	check_found(&row, "are the first parameter");
+	row = transform_random_crop;
+	row.parameters[1].name = NULL;
+	check_found(&row, "a parameter has no name");
 	row = transform_mix_up;
 	row.views = 2;
 	check_found(&row, "go with add or draw");
+	row = transform_random_erasing;
+	row.fractions = true;
+	check_found(&row, "fractions goes with");
 	row = transform_pad;
 	row.name = NULL;
 	check_found(&row, "no name");
