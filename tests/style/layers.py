@@ -1,132 +1,84 @@
 # SPDX-License-Identifier: MIT
-"""Check the arrows between the rooms: who may include whom, and one door per library.
+"""Check the arrows of the source: which room, layer and unit uses which.
 
-    libc <- base <- work <- config <- loop <- main,   proto <- client
+    layers.py [--only rooms|loop] ROOT [BUILD]
 
-Arguments: the root of the source. Prints each include that points the wrong way; fails if there
-is one, or if a made-up bad include goes unnoticed.
+A room is a folder or a file, a unit is a .c/.h pair. An arrow from one unit to another is an
+include, or a symbol: a function or a variable that an object file of BUILD needs and another one
+defines. Without BUILD only includes are checked. The rooms, and what each may use, are the table of
+CONTRIBUTING.md ("Rooms and arrows"): a room may use those that its row names, and what they may use.
+
+Fails if an arrow runs to a room that may not be used, if units of the loop use each other in a
+circle, or if headers include each other in a circle. First it checks that it notices such faults,
+in a small source tree that it makes. --only loop: arrows within daemon/loop/; --only rooms: others.
 """
 
+import argparse
+import collections
+import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
 
+PAGE = "CONTRIBUTING.md"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+ROW = re.compile(r"^\| `([^`]+)` \|([^|]*)\|", re.MULTILINE)
+LOOP = "loop/"
 
-# What the rooms below `loop` may know of `proto`: the segment's layout, and the tree of values,
-# which is plain data.
-DATA = {"proto/segment.h", "proto/value.h"}
-
-# A library's header -> the files that may include it. A folder ends in a slash.
-LIBRARIES = {
-    r"msgpack(/.*)?\.h": ["proto/pack.c"],
-    r"j(peglib|error|config|morecfg|pegint)\.h": ["daemon/decode/jpeg/jpeg.c",
-                                                  "daemon/decode/jpeg/jpeg_library.c",
-                                                  "daemon/decode/jpeg/jpeg_library.h",
-                                                  "daemon/decode/jpeg/jpeg_pools.c",
-                                                  "daemon/decode/jpeg/jpeg_pools.h",
-                                                  "daemon/decode/jpeg/indexed_decode.c",
-                                                  "daemon/decode/jpeg/self_test.c"],
-    r"turbojpeg\.h": [],
-    r"archive(_entry)?\.h": ["daemon/dataset/arrays/bundle.c"],
-    r"spng\.h": ["daemon/decode/png.c", "client/ctl/picture.c"],
-    r"webp/.*": ["daemon/decode/webp.c"],
-    r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/statistics/moments.c"],
-    r"(cblas|lapacke)\.h": ["daemon/statistics/whiten.c"],
-    r"uv\.h": ["daemon/loop/", "daemon/main.c"],
-    r"xxh(ash|3)\.h": ["daemon/base/digest.c", "client/ctl/replay.c"],
-    r"ini\.h": ["daemon/config.c", "daemon/config/"],
-    r"systemd/.*": ["daemon/loop/", "daemon/main.c"],
-    r"jansson\.h": ["daemon/dataset/", "client/ctl/"],
-    r"sys/(mman|socket)\.h": ["daemon/loop/", "daemon/main.c", "client/"],
-}
+Arrow = collections.namedtuple("Arrow", "user used why")
 
 
-def room(path):
-    """The room of a source file: base, work, config, loop, main, proto or client."""
-    parts = path.split("/")
-    if parts[0] != "daemon":
-        return parts[0]
-    return parts[1] if len(parts) > 2 else os.path.splitext(parts[1])[0]
+def name_of(path):
+    """The name of a unit or a room: daemon/base/order.c and .h are base/order, daemon/base/ is base."""
+    path = path.rstrip("/")
+    path = path[len("daemon/"):] if path.startswith("daemon/") else path
+    return re.sub(r"\.[ch]$", "", path)
 
 
-def may_include(path, included):
-    """Why this include with quotes is not allowed, or None."""
-    here = room(path)
-    folder, _, name = included.rpartition("/")
-    if ".." in included.split("/"):
-        return "an include names its folder, it does not climb"
-    if not folder and included != "config.h":
-        if os.path.dirname(path).startswith("client/"):
-            return None
-        return "an include names its folder"
-    top = "config" if included == "config.h" else included.split("/")[0]
-    samples = {"base", "dataset", "decode", "statistics", "transform", "store", "work"}
-    allowed = {
-        "proto": {"proto"},
-        "client": {"proto", "client"},
-        "base": {"base"},
-        "dataset": {"base", "dataset"},
-        "decode": {"base", "decode"},
-        "statistics": {"base", "statistics"},
-        "transform": {"base", "statistics", "transform"},
-        "store": {"base", "decode", "statistics", "store"},
-        "work": samples,
-        "config": samples | {"config"},
-        "loop": samples | {"config", "loop", "proto"},
-        "main": samples | {"config", "loop", "proto"},
-    }
-    if here not in allowed:
-        return f"{path} is in no known room"
-    if top in allowed[here]:
-        return None
-    if here in samples and included in DATA:
-        return None
-    return f"{here} may not know {top}"
+class Table:
+    """The rooms, and for each the rooms and single units that it may use."""
 
+    def __init__(self, page):
+        _, _, section = page.partition("| room | may use |")
+        rows = {name_of(room): [name_of(name) for name in re.findall("`([^`]+)`", names)]
+                for room, names in ROW.findall(section.partition("\n\n")[0])}
+        self.uses = rows
 
-def may_use(path, header):
-    """Why this include with angle brackets is not allowed, or None."""
-    for pattern, places in LIBRARIES.items():
-        if not re.fullmatch(pattern, header):
-            continue
-        if any(path == place or place.endswith("/") and path.startswith(place) for place in places):
-            return None
-        return f"<{header}> has its door at {', '.join(places) or 'no file'}"
-    return None
+    def may_use(self, room, way=()):
+        """All that a room may use, through others too. A circle in the table raises ValueError."""
+        if room in way:
+            raise ValueError(f"{PAGE}: the table has a circle: {' -> '.join([*way, room])}")
+        found = set()
+        for name in self.uses.get(room, []):
+            found |= {name} | self.may_use(name, (*way, room))
+        return found
 
+    def room_of(self, unit):
+        """The innermost room with this unit, or None."""
+        parts = unit.split("/")
+        names = ["/".join(parts[:n]) for n in range(len(parts), 0, -1)]
+        return next((name for name in names if name in self.uses), None)
 
-def faults_of(path, text):
-    for match in INCLUDE.finditer(text):
-        line = text.count("\n", 0, match.start()) + 1
-        check = may_use if match.group(1) == "<" else may_include
-        why = check(path, match.group(2))
-        if why:
-            yield f"{path}:{line}: {match.group(0).strip()}: {why}"
-
-
-def cycles_of(sources):
-    """Headers that include each other, in a ring."""
-    edges = {}
-    for path, text in sources.items():
-        if path.endswith(".h"):
-            found = [match.group(2) for match in INCLUDE.finditer(text) if match.group(1) == '"']
-            edges[path] = [name if name in sources else "daemon/" + name for name in found]
-    done = set()
-
-    def walk(path, way):
-        if path in way:
-            yield " -> ".join(way[way.index(path):] + [path])
-        elif path not in done:
-            for other in edges.get(path, []):
-                yield from walk(other, way + [path])
-            done.add(path)
-
-    for path in sorted(edges):
-        yield from walk(path, [])
+    def faults(self, units):
+        if not self.uses:
+            yield f"{PAGE}: has no table that begins with | room | may use |"
+            return
+        rooms = {self.room_of(unit) for unit in units}
+        for unit in sorted(units):
+            if not self.room_of(unit):
+                yield f"{unit}: is in no room of the table in {PAGE}"
+        for room, names in self.uses.items():
+            if room not in rooms:
+                yield f"{PAGE}: the table names {room}, which has no source files"
+            for name in names:
+                if name not in self.uses and name not in units:
+                    yield f"{PAGE}: {room} may use {name}, which is neither a room nor a unit"
 
 
 def sources_of(root):
+    """{path: text} of all C files of the product, paths from the root."""
     sources = {}
     for top in ("proto", "daemon", "client"):
         for folder, _, names in os.walk(os.path.join(root, top)):
@@ -138,47 +90,233 @@ def sources_of(root):
     return sources
 
 
+def includes_of(sources):
+    """(arrows from file to file, faults) of the includes with quotes."""
+    arrows, faults = [], []
+    for path, text in sorted(sources.items()):
+        for match in INCLUDE.finditer(text):
+            if match.group(1) == "<":
+                continue
+            name = match.group(2)
+            place = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+            found = [there for there in (name, "daemon/" + name) if there in sources]
+            if found:
+                arrows.append(Arrow(path, found[0], f'{place} includes "{name}"'))
+            else:
+                faults.append(f'{place}: "{name}": an include names the folder and the file')
+    return arrows, faults
+
+
+def objects_of(root, build, sources):
+    """[(object file, path of its source)]: what the build folder compiles of the sources."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+        for command in json.load(file):
+            folder = command["directory"]
+            path = os.path.relpath(os.path.join(folder, command["file"]), os.path.realpath(root))
+            if path in sources:
+                yield os.path.join(folder, command["output"]), path
+
+
+def symbols_of(root, build, sources):
+    """(arrows, faults) of the symbols that object files need of each other."""
+    objects = dict(objects_of(root, build, sources))
+    missing = [f"{name}: is not built" for name in objects if not os.path.exists(name)]
+    if missing or not objects:
+        return [], missing or [f"{build}: compiles none of the source files"]
+    listing = subprocess.run(["nm", "-A", "-P", *objects], check=True, text=True,
+                             capture_output=True).stdout
+    defined, needed = collections.defaultdict(list), []
+    for line in listing.splitlines():
+        name, _, rest = line.partition(": ")
+        symbol, kind = rest.split()[:2]
+        if kind in "Uwv":
+            needed.append((objects[name], symbol))
+        elif kind.isupper():
+            defined[symbol].append(objects[name])
+    arrows = []
+    for path, symbol in needed:
+        # The daemon and its clients are programs of their own: each may have the same name.
+        top = path.split("/")[0]
+        found = sorted(defined[symbol], key=lambda there: (
+            not there.startswith(top), not there.startswith("proto")))
+        if found:
+            arrows.append(Arrow(path, found[0], f"{path} uses {symbol}"))
+    return arrows, []
+
+
+def units_of(arrows):
+    """The same arrows from unit to unit."""
+    return [Arrow(name_of(arrow.user), name_of(arrow.used), arrow.why) for arrow in arrows]
+
+
+def upward(table, arrows):
+    """What is wrong with each arrow to a room, or a unit, that the table does not allow."""
+    for arrow in arrows:
+        here, there = table.room_of(arrow.user), table.room_of(arrow.used)
+        if here and there and here != there and not {there, arrow.used} & table.may_use(here):
+            yield f"{arrow.why}: {here} may not use {there}"
+
+
+def circles(arrows):
+    """(members, arrows of one way around) of each set that use each other in a circle."""
+    graph = collections.defaultdict(dict)
+    for arrow in arrows:
+        if arrow.user != arrow.used:
+            graph[arrow.user].setdefault(arrow.used, arrow)
+
+    def ways_from(unit):
+        """{unit: shortest list of arrows to it}, for each that can be reached."""
+        ways, line = {}, [(unit, [])]
+        for here, way in line:  # it grows while it is walked
+            for there, arrow in sorted(graph.get(here, {}).items()):
+                if there not in ways:
+                    ways[there] = [*way, arrow]
+                    line.append((there, ways[there]))
+        return ways
+
+    ways = {unit: ways_from(unit) for unit in graph}
+    done = set()
+    for unit in sorted(graph):
+        if unit in ways[unit] and unit not in done:
+            members = {other for other in ways[unit] if unit in ways.get(other, {})}
+            done |= members
+            yield sorted(members), ways[unit][unit]
+
+
+def faults_of(root, build, only=None):
+    """Everything that is wrong with the arrows of a source tree."""
+    with open(os.path.join(root, PAGE), encoding="utf-8") as file:
+        table = Table(file.read())
+    sources = sources_of(root)
+    faults = list(table.faults({name_of(path) for path in sources}))
+    includes, unclear = includes_of(sources)
+    symbols, unread = symbols_of(root, build, sources) if build else ([], [])
+    inside, outside = [], []
+    for arrow in units_of(includes + symbols):
+        both = arrow.user.startswith(LOOP) and arrow.used.startswith(LOOP)
+        (inside if both else outside).append(arrow)
+    rings = []
+    if only != "rooms":
+        faults += upward(table, inside)
+        rings += circles(inside)
+    if only != "loop":
+        faults += upward(table, outside)
+        rings += circles([arrow for arrow in includes if arrow.user.endswith(".h")])
+    for members, way in rings:
+        faults.append(f"{len(members)} use each other in a circle: {', '.join(members)}\n"
+                      "    one way around:" + "".join(f"\n    {arrow.why}" for arrow in way))
+    return sorted(set(faults)) + unclear + unread
+
+
+# A small source tree without a fault, for the test of the test.
+GOOD = {
+    PAGE: "| room | may use | knows |\n|---|---|---|\n| `proto/` | | |\n| `daemon/low/` |"
+          " `proto/value.h` | |\n| `daemon/high/` | `low` | |\n| `daemon/loop/state/` | `high` | |\n"
+          "| `daemon/loop/` | `loop/state`, `proto` | |\n| `daemon/main.c` | `loop` | |\n\n"
+          "| `daemon/other/` | `main` |\n",
+    "proto/value.h": "void value(void);\n",
+    "proto/value.c": '#include "proto/value.h"\nvoid value(void) {}\n',
+    "proto/pack.h": "void pack(void);\n",
+    "proto/pack.c": "void pack(void) {}\n",
+    "daemon/low/a.h": "void a(void);\n",
+    "daemon/low/a2.h": '#include "low/a.h"\n',
+    "daemon/low/a.c": '#include "proto/value.h"\nvoid a(void) { value(); }\n',
+    "daemon/high/b.h": "void b(void);\nextern int b_count;\n",
+    "daemon/high/b.c": '#include "low/a.h"\nint b_count;\nvoid b(void) { a(); }\n',
+    "daemon/loop/state/c.h": "void c(void);\n",
+    "daemon/loop/state/c.c": '#include "high/b.h"\nvoid c(void) { b(); }\n',
+    "daemon/loop/state/d.h": "void d(void);\n",
+    "daemon/loop/state/d.c": '#include "loop/state/c.h"\nvoid d(void) { c(); }\n',
+    "daemon/loop/e.h": "void e(void);\n",
+    "daemon/loop/e.c": '#include "loop/state/d.h"\n#include "proto/pack.h"\n'
+                       "void e(void) { d(); pack(); }\n",
+    "daemon/main.c": '#include "loop/e.h"\nint main(void) { e(); return 0; }\n',
+}
+# What is changed of it, and words of the fault that must then be found.
+BAD = {
+    "an include up": ("daemon/low/a.c", '#include "high/b.h"\n', "low may not use high"),
+    "a call up": ("daemon/low/a.c", "void b(void);\nvoid x(void) { b(); }\n", "a.c uses b:"),
+    "a variable above": ("daemon/low/a.c", "extern int b_count;\nint *x = &b_count;\n", "a.c uses b_count:"),
+    "a function's address": ("daemon/low/a.c", "void b(void);\nvoid (*x)(void) = b;\n", "a.c uses b:"),
+    "an include of another unit": ("daemon/low/a.h", '#include "proto/pack.h"\n',
+                                   "low may not use proto"),
+    "an include up in the loop": ("daemon/loop/state/c.c", '#include "loop/e.h"\n',
+                                  "loop/state may not use loop"),
+    "a call up in the loop": ("daemon/loop/state/c.c", "void e(void);\nvoid x(void) { e(); }\n",
+                              "loop/state may not use loop"),
+    "two units, by includes": ("daemon/loop/state/c.h", '#include "loop/state/d.h"\n',
+                               "2 use each other in a circle: loop/state/c, loop/state/d"),
+    "two units, by calls": ("daemon/loop/state/c.c", "void d(void);\nvoid x(void) { d(); }\n",
+                            "2 use each other in a circle: loop/state/c, loop/state/d"),
+    "two headers": ("daemon/low/a.h", '#include "low/a2.h"\n', "a circle: daemon/low/a.h, daemon"),
+    "a bare name": ("daemon/loop/state/c.c", '#include "d.h"\n', "names the folder"),
+    "an include that climbs": ("daemon/loop/state/c.c", '# include "../e.h"\n', "names the folder"),
+    "a new folder": ("daemon/new/f.c", "int f;\n", "new/f: is in no room"),
+    "no table": (PAGE, "| folder | uses |\n", "has no table"),
+    "an empty room": (PAGE, "| room | may use |\n|---|---|\n| `daemon/none/` | |\n", "names none"),
+    "an unknown name": (PAGE, "| room | may use |\n|---|---|\n| `daemon/low/` | `nothing` |\n",
+                        "neither a room nor a unit"),
+}
+
+
+def lay_out(folder, files):
+    """Write these files and compile them into the folder build/ beside them."""
+    build = os.path.join(folder, "build")
+    for path, text in files.items():
+        full = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+    os.makedirs(build, exist_ok=True)
+    for path in files:
+        if path.endswith(".c"):
+            subprocess.run(["cc", "-c", "-I..", "-I../daemon", "../" + path, "-o", object_of(path)],
+                           cwd=build, check=True)
+    return build
+
+
+def object_of(path):
+    return path.replace("/", "_") + ".o"
+
+
 def self_test():
-    bad = [
-        ("daemon/base/log.c", '#include "work/job.h"'),
-        ("daemon/decode/jpeg/jpeg.c", '#include "loop/slot.h"'),
-        ("daemon/decode/jpeg/jpeg.c", '#include "proto/message.h"'),
-        ("daemon/decode/jpeg/jpeg.c", '#include "image.h"'),
-        ("daemon/decode/jpeg/jpeg.c", "#include <uv.h>"),
-        ("daemon/decode/png.c", '#include "transform/resample.h"'),
-        ("daemon/loop/slot.c", "# include <msgpack.h>"),
-        ("daemon/loop/slot.c", '#include "../base/list.h"'),
-        ("daemon/config.c", '#include "loop/slot.h"'),
-        ("proto/pack.c", '#include "base/buffer.h"'),
-        ("proto/frame.c", "#include <sys/socket.h>"),
-        ("client/c/batch.c", '#include "base/buffer.h"'),
-        ("client/c/batch.c", "#include <msgpack.h>"),
-        ("daemon/decode/png.c", "#include <pthread.h>"),
-    ]
-    good = [
-        ("daemon/decode/jpeg/jpeg.c", '#include <jpeglib.h>\n#include "decode/decode.h"\n'),
-        ("daemon/transform/pipeline.c", '#include "proto/value.h"'),
-        ("daemon/loop/slot.c", '#include <uv.h>\n#include "work/job.h"\n#include "config.h"\n'),
-        ("daemon/main.c", '#include "loop/slot.h"\n#include "config.h"\n'),
-        ("client/c/batch.c", '#include "proto/frame.h"\n#include "stoker.h"\n'),
-    ]
-    for path, text in bad:
-        assert list(faults_of(path, text)), f"{path}: {text}: went unnoticed"
-    for path, text in good:
-        assert not list(faults_of(path, text)), f"{path}: {text}: was refused"
-    ring = {"daemon/base/a.h": '#include "base/b.h"\n', "daemon/base/b.h": '#include "base/a.h"\n'}
-    assert list(cycles_of(ring)), "a ring of headers went unnoticed"
+    with tempfile.TemporaryDirectory() as folder:
+        build = lay_out(folder, GOOD)
+        with open(os.path.join(build, "compile_commands.json"), "w", encoding="utf-8") as file:
+            json.dump([{"directory": build, "file": "../" + path, "output": object_of(path)}
+                       for path in GOOD if path.endswith(".c")], file)
+        assert not faults_of(folder, build), faults_of(folder, build)
+        for what, (path, more, words) in BAD.items():
+            lay_out(folder, {path: more if path == PAGE else more + GOOD.get(path, "")})
+            found = faults_of(folder, build)
+            assert any(words in fault for fault in found), f"{what} went unnoticed: {found}"
+            if path in GOOD:
+                lay_out(folder, {path: GOOD[path]})
+            else:
+                os.remove(os.path.join(folder, path))
+        assert not faults_of(folder, build), faults_of(folder, build)
+    circle = Table("| room | may use |\n|---|---|\n| `daemon/a/` | `b` |\n| `daemon/b/` | `a` |\n")
+    try:
+        circle.may_use("a")
+    except ValueError:
+        return
+    raise AssertionError("a circle in the table went unnoticed")
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0],
+                                     usage="layers.py [--only rooms|loop] ROOT [BUILD]")
+    parser.add_argument("root")
+    parser.add_argument("build", nargs="?")
+    parser.add_argument("--only", choices=["rooms", "loop"])
+    options = parser.parse_args()
     self_test()
-    sources = sources_of(sys.argv[1] if len(sys.argv) > 1 else ".")
-    faults = [fault for path, text in sorted(sources.items()) for fault in faults_of(path, text)]
-    faults += [f"headers in a ring: {ring}" for ring in cycles_of(sources)]
+    faults = faults_of(options.root, options.build, options.only)
     for fault in faults:
         print(fault)
-    print(f"{len(sources)} files, {len(faults)} includes that point the wrong way")
-    return 1 if faults or not sources else 0
+    what = "includes and symbols" if options.build else "includes only (no BUILD was given)"
+    print(f"{len(faults)} faults in the arrows of {options.root}: {what}")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Check which files include the headers of which library, so that replacing one changes few files.
+
+    libraries.py ROOT
+
+Fails if a file includes a header that stands below for others, or if a made-up one goes unnoticed.
+"""
+
+import re
+import sys
+
+from layers import INCLUDE, sources_of
+
+# A header -> the files that may include it. A folder ends in a slash.
+LIBRARIES = {
+    r"msgpack(/.*)?\.h": ["proto/pack.c"],
+    r"j(peglib|error|config|morecfg|pegint)\.h": ["daemon/decode/jpeg/jpeg.c",
+                                                  "daemon/decode/jpeg/jpeg_library.c",
+                                                  "daemon/decode/jpeg/jpeg_library.h",
+                                                  "daemon/decode/jpeg/jpeg_pools.c",
+                                                  "daemon/decode/jpeg/jpeg_pools.h",
+                                                  "daemon/decode/jpeg/shortcut.c",
+                                                  "daemon/decode/jpeg/shortcut_check.c"],
+    r"turbojpeg\.h": [],
+    r"archive(_entry)?\.h": ["daemon/dataset/arrays/bundle.c"],
+    r"spng\.h": ["daemon/decode/png.c", "client/ctl/picture.c"],
+    r"webp/.*": ["daemon/decode/webp.c"],
+    r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/statistics/moments.c"],
+    r"(cblas|lapacke)\.h": ["daemon/statistics/whiten.c"],
+    r"uv\.h": ["daemon/loop/", "daemon/main.c"],
+    r"xxh(ash|3)\.h": ["daemon/base/digest.c", "client/ctl/replay.c"],
+    r"ini\.h": ["daemon/config.c", "daemon/config/"],
+    r"systemd/.*": ["daemon/loop/", "daemon/main.c"],
+    r"jansson\.h": ["daemon/dataset/", "client/ctl/"],
+    r"sys/(mman|socket)\.h": ["daemon/loop/", "daemon/main.c", "client/"],
+}
+
+
+def may_include(path, header):
+    """Why this file may not include <header>, or None."""
+    for pattern, places in LIBRARIES.items():
+        if not re.fullmatch(pattern, header):
+            continue
+        if any(path == place or place.endswith("/") and path.startswith(place) for place in places):
+            return None
+        return f"only {', '.join(places) or 'no file'} may include <{header}>"
+    return None
+
+
+def faults_of(path, text):
+    for match in INCLUDE.finditer(text):
+        why = may_include(path, match.group(2)) if match.group(1) == "<" else None
+        if why:
+            yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {why}"
+
+
+def self_test():
+    bad = [
+        ("daemon/decode/jpeg/marker.c", "#include <uv.h>"),
+        ("daemon/loop/server.c", "# include <msgpack.h>"),
+        ("proto/frame.c", "#include <sys/socket.h>"),
+        ("client/c/batch.c", "#include <msgpack.h>"),
+        ("daemon/decode/png.c", "int a;\n#include <pthread.h>"),
+    ]
+    good = [
+        ("daemon/decode/jpeg/jpeg.c", "#include <jpeglib.h>\n#include <stdio.h>\n"),
+        ("daemon/loop/server.c", "#include <uv.h>\n"),
+    ]
+    for path, text in bad:
+        assert list(faults_of(path, text)), f"{path}: {text}: went unnoticed"
+    for path, text in good:
+        assert not list(faults_of(path, text)), f"{path}: {text}: was refused"
+
+
+def main():
+    self_test()
+    sources = sources_of(sys.argv[1] if len(sys.argv) > 1 else ".")
+    faults = [fault for path, text in sorted(sources.items()) for fault in faults_of(path, text)]
+    for fault in faults:
+        print(fault)
+    print(f"{len(sources)} files, {len(faults)} includes of a library at a wrong place")
+    return 1 if faults or not sources else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
