@@ -31,7 +31,7 @@ import numpy
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "daemon"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "demo"))
 import photos  # noqa: E402
-from harness import BUILD, SLOW, Daemon, shared_names, wait_for  # noqa: E402
+from harness import BUILD, SLOW, Daemon, wait_for  # noqa: E402
 
 TRAINER = BUILD / "tests" / "chaos" / "trainer"
 FILES, LINES = 60, 1500  # pictures, and samples that name them
@@ -261,7 +261,6 @@ class Chaos:
         self.undo(everything=True)
 
     def run(self):
-        before_names = shared_names()
         self.daemon.spawn()
         self.jobs, left = [], self.options.readers
         while left > 0:
@@ -277,7 +276,7 @@ class Chaos:
                 for reader in job.readers:
                     reader.process.kill()
                     reader.process.wait()
-        self.nothing_left(before_names)
+        self.nothing_left()
         return self.judge()
 
     def calm_down(self):
@@ -289,12 +288,12 @@ class Chaos:
                      f"{reader.job.name} rank {reader.rank} gets batches", 60 * SLOW)
         self.check_alive()
 
-    def nothing_left(self, before_names):
+    def nothing_left(self):
         """The daemon without readers is as one that never had any."""
         self.daemon.settle(seconds=30 * SLOW)
         used = self.daemon.usage()
         self.daemon.terminate()
-        assert shared_names() <= before_names, "shared memory was left"
+        assert not self.daemon.shared_names(), "shared memory was left"
         self.daemon.spawn()
         fresh = self.daemon.usage()
         self.daemon.terminate()

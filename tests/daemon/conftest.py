@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness import SOURCE, Daemon, shared_names
+from harness import SOURCE, Daemon
 
 sys.path.insert(0, str(SOURCE / "tests" / "demo"))
 import photos as made  # noqa: E402 (it stands in the demo's folder)
@@ -23,7 +23,7 @@ def fixture_photos(tmp_path_factory):
 def fixture_spawn():
     """A function that starts a daemon: spawn(workers=4). At the test's end each one still running
     is told to stop and has to leave neither socket nor shared memory."""
-    daemons, before = [], shared_names()
+    daemons = []
 
     def spawn(**options):
         daemons.append(Daemon(**options))
@@ -34,7 +34,8 @@ def fixture_spawn():
         for daemon in daemons:
             if daemon.process:
                 daemon.terminate()
-        assert shared_names() <= before, "shared memory was left"
+        left = [name for daemon in daemons for name in daemon.shared_names()]
+        assert not left, f"shared memory was left: {left}"
     finally:
         for daemon in daemons:
             if daemon.process and daemon.process.poll() is None:

@@ -7,6 +7,7 @@ proto/tables.h, the layout of a ring from proto/segment.h, the rest from what th
 """
 
 import collections
+import ctypes
 import hashlib
 import mmap
 import os
@@ -61,6 +62,20 @@ def frame(fields):
     """A map as the bytes of one frame."""
     payload = msgpack.packb(fields, use_bin_type=True)
     return struct.pack(">I", len(payload)) + payload
+
+
+class Hash128(ctypes.Structure):
+    """XXH128_hash_t of xxhash.h."""
+
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+def hash_of_path(path):
+    """8 hexadecimal digits: the first 32 bits of its XXH3 hash, as loop/os/segment.c writes them."""
+    library = ctypes.CDLL("libxxhash.so.0")
+    library.XXH3_128bits.restype = Hash128
+    path = os.fsencode(path)
+    return f"{library.XXH3_128bits(path, ctypes.c_size_t(len(path))).high >> 32:08x}"
 
 
 def digest_of(arrays):
@@ -339,6 +354,12 @@ class Daemon:
     def log(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
+    def shared_names(self):
+        """The names in shared memory that this daemon made: stoker-USER-HASH-..., by the hash of its
+        socket's path. Other daemons may run beside it."""
+        digits = hash_of_path(self.options.get("socket", self.socket))
+        return [path.name for path in pathlib.Path("/dev/shm").glob(f"stoker-*-{digits}-*")]
+
     def status(self):
         """Counters and settings by name."""
         with self.connect(control=True) as peer:
@@ -384,9 +405,3 @@ class Daemon:
             if before.fds == now.fds:
                 break
         return now
-
-
-def shared_names():
-    """The names of stoker's that stand in shared memory, of whatever daemon."""
-    folder = pathlib.Path("/dev/shm")
-    return {path.name for path in folder.glob("stoker*")} if folder.exists() else set()

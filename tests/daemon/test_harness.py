@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from harness import IDLE, shared_names
+from harness import IDLE
 
 
 def test_an_idle_daemon(daemon):
@@ -60,13 +60,13 @@ def test_terminate_notices_a_crash(spawn):
 
 
 def test_names_in_shared_memory_are_seen(spawn, photos):
-    before = shared_names()
-    daemon = spawn()
+    daemon, other = spawn(), spawn()
     with daemon.connect() as peer:
         answer = peer.attach(photos, transforms=[{"name": "Resize", "size": [8, 8]}],
                              accept_fd=False, accept_path=True)
         assert answer.name == "attached", answer
         assert answer.fields["transport"] == "path"
-        assert len(shared_names() - before) == 1
+        assert daemon.shared_names() == [answer.fields["path"].rpartition("/")[2]]
+        assert other.shared_names() == []
     daemon.settle()
-    assert shared_names() == before
+    assert daemon.shared_names() == []

@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from harness import SLOW, STOKERD, Daemon, Peer, shared_names, wait_for
+from harness import SLOW, STOKERD, Daemon, Peer, wait_for
 from test_law import STREAM, TRAIN
 
 
@@ -51,11 +51,11 @@ def test_taking_over_from_the_dead(daemon, photos):
     """FAULTS 34: after kill -9 the path is a dead socket; segments by path are swept."""
     with daemon.connect() as peer:
         peer.attach(photos, transforms=TRAIN, accept_fd=False, accept_path=True)
-        assert shared_names()
+        assert daemon.shared_names()
         daemon.kill()
-    assert daemon.socket.exists() and shared_names()
+    assert daemon.socket.exists() and daemon.shared_names()
     daemon.spawn()
-    assert not shared_names()
+    assert not daemon.shared_names()
     with daemon.connect() as peer:
         assert peer.attach(photos, **STREAM).name == "attached"
 
