@@ -71,7 +71,7 @@ class Hash128(ctypes.Structure):
 
 
 def hash_of_path(path):
-    """8 hexadecimal digits: the first 32 bits of its XXH3 hash, as loop/os/segment.c writes them."""
+    """The first 32 bits of its XXH3 hash, as loop/os/segment.c writes them."""
     library = ctypes.CDLL("libxxhash.so.0")
     library.XXH3_128bits.restype = Hash128
     path = os.fsencode(path)
@@ -355,8 +355,8 @@ class Daemon:
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def shared_names(self):
-        """The names in shared memory that this daemon made: stoker-USER-HASH-..., by the hash of its
-        socket's path. Other daemons may run beside it."""
+        """The names in shared memory that this daemon made: stoker-USER-HASH-..., by the hash of
+        its socket's path. Other daemons may run beside it."""
         digits = hash_of_path(self.options.get("socket", self.socket))
         return [path.name for path in pathlib.Path("/dev/shm").glob(f"stoker-*-{digits}-*")]
 
