@@ -21,11 +21,10 @@
 #include "client/c/stoker.h"
 #include "client/c/transforms.h"
 #include "proto/message.h"
+#include "tests/fuzz/fuzz.h"
 
 #define RING_BYTES (4 * SEGMENT_PAGE)
 #define HASH "0123456789abcdef0123456789abcdef"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void require(bool truth, const char *what)
 {
@@ -239,7 +238,7 @@ static void fuzz_connection(const uint8_t *data, size_t size, uint8_t how)
 		;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(client)
 {
 	if (size == 0)
 		return 0;

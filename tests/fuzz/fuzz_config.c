@@ -11,8 +11,7 @@
 
 #include "config.h"
 #include "config/option.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void require(bool truth, const char *what)
 {
@@ -38,7 +37,7 @@ static int load(struct config *config, const void *data, size_t size)
 	return result;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(config)
 {
 	struct config first, again;
 	char *text, one[OPTION_TEXT_MAX], two[OPTION_TEXT_MAX];

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "decode/decode.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 /* Small, so that the fuzzer makes many runs; no deadline, since time is not a function of the
  * input. */
@@ -57,7 +56,7 @@ static void decode_both(struct decoder *decoder, struct rect part, int32_t width
 	free(whole);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(decode)
 {
 	static struct decoder *decoder; /* used again for each input, as by a worker */
 	struct fault fault;

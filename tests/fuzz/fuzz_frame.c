@@ -8,8 +8,7 @@
 
 #include "proto/frame.h"
 #include "proto/tables.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void must(bool holds)
 {
@@ -55,7 +54,7 @@ static bool take_frames(struct frame_reader *reader, const uint8_t *stream, size
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(frame)
 {
 	struct frame_reader reader = FRAME_READER_NULL;
 	size_t came = 0, at = 0;

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 
 #include "dataset/arrays/idx.h"
+#include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(idx)
 {
 	struct idx idx;
 	struct fault fault = {""};

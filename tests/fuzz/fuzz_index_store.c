@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 #include "store/index_store_file.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 #define HEADER 72
 #define RECORD 56
@@ -83,7 +82,7 @@ static int same(void *context, uint64_t sample, const struct stamp *stamp, const
 	return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(index_store)
 {
 	struct seek_index_account account = {.limit = BUDGET}, other = {.limit = BUDGET};
 	struct index_store_sum read, written, again;

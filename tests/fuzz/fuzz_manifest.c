@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "dataset/manifest.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void require(bool truth, const char *what)
 {
@@ -52,7 +51,7 @@ static void check_sample(const struct index *index, uint64_t sample)
 	labels_read(labels, sample, row);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(manifest)
 {
 	static const struct row_format *const formats[] = {&row_lines, &row_tsv, &row_csv,
 							   &row_jsonl};

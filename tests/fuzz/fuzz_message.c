@@ -9,8 +9,7 @@
 
 #include "proto/frame.h"
 #include "proto/message.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 #define CAPACITY (PROTO_FRAME_MAX + FRAME_HEAD)
 
@@ -28,7 +27,7 @@ static void check_fault(const struct message_fault *fault)
 	must(memchr(fault->text, '\0', sizeof(fault->text)) && fault->text[0] != '\0');
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(message)
 {
 	static struct decoder_memory *memory, *memory_again;
 	static uint8_t first[CAPACITY], second[CAPACITY];

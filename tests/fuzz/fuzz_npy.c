@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "dataset/dataset.h"
+#include "tests/fuzz/fuzz.h"
 
 #define MEMORY ((uint64_t)1 << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void require(bool truth, const char *what)
 {
@@ -72,7 +71,7 @@ static void check(struct dataset_spec spec)
 	require(account.bytes == 0, "all memory given back");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(npy)
 {
 	static char npy[] = "npy", npz[] = "npz", y[] = "y";
 	static int fd = -1;

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "dataset/arrays/pickle.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void require(bool truth, const char *what)
 {
@@ -41,7 +40,7 @@ static void look(const struct pickle *pickle, const struct pickle_value *value)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(pickle)
 {
 	static const char *const keys[] = {"data", "labels", "fine_labels", "label_names"};
 	struct pickle pickle;

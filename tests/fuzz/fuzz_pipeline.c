@@ -12,9 +12,8 @@
 
 #include "base/buffer.h"
 #include "proto/pack.h"
+#include "tests/fuzz/fuzz.h"
 #include "transform/pipeline.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define HEAD 16
 #define SETTLED_WIDTH 33
@@ -83,7 +82,7 @@ static void draw(const struct pipeline *pipeline, const uint8_t *head)
 	make(pipeline, &image, scratch);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(pipeline)
 {
 	static struct unpacker *unpacker;
 	struct pipeline *pipeline = NULL;

@@ -20,10 +20,9 @@
 #include "base/buffer.h"
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
+#include "tests/fuzz/fuzz.h"
 
 #define PARTS 5
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct decode_limits limits = {1 << 18, 8 << 20, 100, 0};
 
@@ -256,7 +255,7 @@ static void decode_changed(const struct subject *by, uint8_t choice, const uint8
 	seek_index_set_free(again.set);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(seek_index)
 {
 	struct seek_index_account account = {.limit = 1 << 20};
 	if (size < 2 || size < 2 + (size_t)(data[1] & 7) * 3)

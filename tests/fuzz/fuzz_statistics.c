@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "statistics/statistics.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 #define HEADER 240
 #define SUM (HEADER - 16)
@@ -98,7 +97,7 @@ static void check_again(const struct statistics *statistics)
 	close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(statistics)
 {
 	struct statistics *statistics;
 	struct fault fault;

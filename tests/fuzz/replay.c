@@ -1,19 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The main program of a fuzz target where there is no fuzzer: runs the target once on every file
- * that is named, or that is in a folder that is named. So every compiler builds the targets and
- * every test run replays what was found once.
+ * replay NAME PATH...: runs one fuzz target once on every file that is named, or that is in a
+ * folder that is named. So every compiler builds the targets, and every test run replays what was
+ * found once.
  */
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
+
+/* FUZZ_NAMES is X(client) X(config) and so on, of the list in meson.build. */
+#define X(name) FUZZ_FUNCTION(name);
+FUZZ_NAMES
+#undef X
+
+static const struct {
+	const char *name;
+	int (*run)(const uint8_t *data, size_t size);
+} targets[] = {
+#define X(name) {#name, fuzz_##name},
+	FUZZ_NAMES
+#undef X
+};
 
 #define REPLAY_BYTES_MAX (64u << 20)
 
+static int (*target)(const uint8_t *data, size_t size);
 static unsigned replayed;
 
 /* The bytes in a block of exactly their size, so that a sanitizer sees a read behind them. */
@@ -32,7 +46,7 @@ static int replay_file(const char *path)
 	bytes = malloc(size ? (size_t)size : 1);
 	if (!bytes || fread(bytes, 1, (size_t)size, file) != (size_t)size)
 		goto out;
-	result = LLVMFuzzerTestOneInput(bytes, (size_t)size);
+	result = target(bytes, (size_t)size);
 	replayed++;
 out:
 	if (result)
@@ -62,7 +76,14 @@ int main(int argc, char **argv)
 {
 	int result = 0;
 
-	for (int i = 1; i < argc; i++) {
+	for (size_t i = 0; argc > 1 && i < sizeof(targets) / sizeof(*targets); i++)
+		if (strcmp(targets[i].name, argv[1]) == 0)
+			target = targets[i].run;
+	if (!target) {
+		fprintf(stderr, "usage: replay NAME PATH...\n");
+		return 64;
+	}
+	for (int i = 2; i < argc; i++) {
 		DIR *folder = opendir(argv[i]);
 
 		result |= folder ? replay_folder(folder, argv[i]) : replay_file(argv[i]);
