@@ -13,7 +13,7 @@ ARGS ?=
 # Without dpkg-dev meson takes this for a system with /usr/lib64, where Debian's loader never looks.
 SETUP = meson setup $(BUILD) --libdir=lib
 
-.PHONY: all setup demo test bench install clean help configure with-tests
+.PHONY: all setup demo check test bench install clean help configure with-tests
 
 all: setup configure
 	ninja -C $(BUILD)
@@ -37,6 +37,12 @@ with-tests:
 		touch $(BUILD)/with-tests; }
 	ninja -C $(BUILD)
 
+# For what differs from the upstream branch, some seconds; ARGS=NAME adds a test.
+check:
+	@tests/setup.sh test
+	@$(MAKE) --no-print-directory with-tests
+	@$(PYTHON) tests/check.py --build $(BUILD) $(ARGS)
+
 # Every check that is quick enough to run before a commit; .ci/run does the slower ones too.
 test:
 	@tests/setup.sh test
@@ -58,7 +64,8 @@ clean:
 help:
 	@echo 'make                  build stokerd, stokerctl and libstoker in ./$(BUILD)'
 	@echo 'make demo [DATA=dir]  see it work, on made photographs or on your folder of classes'
-	@echo 'make test             every quick check'
+	@echo 'make check            some seconds of tests for what differs from upstream'
+	@echo 'make test             every quick check, some minutes'
 	@echo 'make bench [DATA=dir] stoker and the DataLoader of PyTorch, side by side'
 	@echo 'make install          with meson; DESTDIR works'
 	@echo 'make setup FOR=test   install what a target needs: build, demo, test, bench, ci'

@@ -57,16 +57,15 @@ def self_test():
         assert count(entry) == expected, (entry, count(entry), expected)
 
 
-def main():
-    self_test()
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default="build")
-    options, more = parser.parse_known_args()  # the rest is for meson test: --suite unit, names
-    log = os.path.join(options.build, "meson-logs", "testlog.json")
+def run(build, arguments):
+    """Run `meson test` with these arguments; the exit status."""
+    log = os.path.join(build, "meson-logs", "testlog.json")
     if os.path.exists(log):
         os.unlink(log)
-    command = ["meson", "test", "-C", options.build, "--no-rebuild", "--print-errorlogs"]
-    code = subprocess.call(command + more)
+    # One more than there are processors: tests of the daemon wait a third of their time.
+    threads = {"MESON_TESTTHREADS": str(len(os.sched_getaffinity(0)) + 1), **os.environ}
+    code = subprocess.call(["meson", "test", "-C", build, "--no-rebuild", "--print-errorlogs",
+                            *arguments], env=threads)
     total = [0, 0, 0]
     if os.path.exists(log):
         with open(log, encoding="utf-8", errors="replace") as lines:
@@ -76,9 +75,17 @@ def main():
     if code and not failed:
         failed = 1
     if skipped:
-        print(f"{skipped} skipped: the log says why ({options.build}/meson-logs/testlog.txt)")
+        print(f"{skipped} skipped: the log says why ({build}/meson-logs/testlog.txt)")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
+
+
+def main():
+    self_test()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default="build")
+    options, more = parser.parse_known_args()  # the rest is for meson test: --suite unit, names
+    return run(options.build, more)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,11 @@ import struct
 import sys
 from pathlib import Path
 
-import msgpack
+try:
+    import msgpack
+except ModuleNotFoundError:
+    sys.exit(f"{sys.argv[0]}: {sys.executable} has no msgpack: use Debian's /usr/bin/python3 with "
+             "the package python3-msgpack")
 import tables
 
 FILE = Path(__file__).with_name("frames.json")
