@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""README.md says what is so: its programs are those that run, its files are there."""
+"""README.md and docs/ are true: the programs run, the files and pages that are named exist."""
 
 import os
 import pathlib
@@ -12,6 +12,8 @@ import pytest
 SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", "."))
 BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", "build"))
 README = (SOURCE / "README.md").read_text()
+PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "client/python/README.md")]
+PAGES += sorted((SOURCE / "docs").glob("*.md"))
 sys.path[:0] = [str(SOURCE / "tests" / name) for name in ("daemon", "demo")]
 
 import photos  # noqa: E402 (these stand in other folders)
@@ -63,11 +65,36 @@ def test_the_program_in_c_is_the_example():
     assert all(line.startswith(("/*", " *", "//")) or not line for line in rest.splitlines()), rest
 
 
-def test_the_files_it_names_are_there():
-    named = set(re.findall(r"\b((?:loop|work|base)/\w+\.[ch])\b", README))
-    assert named and all((SOURCE / "daemon" / name).exists() for name in named), named
-    for name in re.findall(r"`((?:client|tests|proto|systemd)/[\w./-]+)`", README):
-        assert (SOURCE / name).exists(), name
+def exists(page, name):
+    """Files of the daemon are named without their first folder."""
+    return any((top / name).exists() for top in (SOURCE, SOURCE / "daemon", page.parent))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_files_it_names_are_there(page):
+    text = re.sub(r"NAME\S*", "", page.read_text())
+    for name in re.findall(r"(?<![\w/])([a-z_]+/[\w./-]*\w\.(?:c|h|py|md|json|1|8))\b", text):
+        assert exists(page, name), name
+    for name in re.findall(r"`((?:client|tests|proto|systemd|docs)/[\w./-]+)`", text):
+        assert exists(page, name), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_its_links_lead_somewhere(page):
+    for name in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / name).exists(), name
+
+
+def test_the_map_of_the_loop_is_whole():
+    """Each unit of daemon/loop stands in README's map, in the layer that it is in."""
+    text = README[README.index("      loop/ "):README.index("    systemd/ ")]
+    layers = re.findall(r"^ {8}(\w+/|\(top\))((?:\s+\w+)+)$", text, re.MULTILINE)
+    assert [name for name, _ in layers] == ["os/", "state/", "policy/", "engine/", "protocol/",
+                                            "(top)"]
+    for name, units in layers:
+        folder = SOURCE / "daemon" / "loop" / name.replace("(top)", "")
+        there = {path.stem for path in folder.iterdir() if path.suffix in (".c", ".h")}
+        assert set(units.split()) == there, name
 
 
 def test_the_commands_it_names_are_there():
