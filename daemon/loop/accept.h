@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two sockets of the daemon, for trainers and for stokerctl: how they come to be, and who is
- * let in. Owns the server's listeners while it starts; what a peer says is peer.h's. Loop thread.
+ * The two sockets of the daemon, for trainers and for stokerctl: how they come to be, and which
+ * connections are accepted. What a client says is protocol/'s business. Loop thread.
  */
 #ifndef STOKER_LOOP_ACCEPT_H
 #define STOKER_LOOP_ACCEPT_H
 
+#include <stdint.h>
+
 #include "base/fault.h"
-#include "loop/server.h"
+#include "loop/os/listener.h"
 
-void doors_init(struct server *server);
+struct core;
+struct protocol;
 
+struct accept {
+	struct core *core;
+	struct protocol *protocol;
+	struct listener data, control;
+	uint64_t fd_limit;
+};
+
+void accept_init(struct accept *accept, struct core *core, struct protocol *protocol);
 /* Take what systemd passed and bind the rest. 0, a LISTENER_E_* or a negative errno. */
-int doors_open(struct server *server, struct fault *fault);
-int doors_start(struct server *server); /* accept from now on; 0 or a negative errno */
+int accept_open(struct accept *accept, struct fault *fault);
+int accept_start(struct accept *accept); /* accept from now on; 0 or a negative errno */
+void accept_tick(struct accept *accept); /* again, if there were no descriptors left */
+void accept_stop(struct accept *accept); /* no new connection; may be called twice */
 
 #endif

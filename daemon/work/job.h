@@ -74,7 +74,7 @@ struct job {
 	void *field[SEGMENT_FIELDS_MAX]; /* the slot: one entry of each field's array */
 	void *owner;			 /* the loop's, to know it again: a ring ... */
 	uint32_t slot;			 /* ... and one of its slots */
-	void *turn;			 /* the loop's, too: who ordered it and its kin */
+	void *flow;			 /* the loop's, too: the flow that pays for it */
 	uint64_t cost_ns;		 /* expected time of a worker; 0: not known */
 
 	enum job_outcome outcome;

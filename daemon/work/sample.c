@@ -410,7 +410,7 @@ static void sample_index(struct job *job, struct sample_kit *kit)
 		return;
 	decoder_set_origin(kit->decoder, &origin);
 	job->index_result = JOB_NOT_JPEG;
-	if (decoder_visit(kit->decoder))
+	if (decoder_index(kit->decoder))
 		job->index_result = (unsigned)seek_index_set_verdict(
 			recipe->seek_indexes, job->sample, &job->stamp, &job->index_bytes);
 }

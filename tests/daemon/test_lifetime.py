@@ -309,7 +309,7 @@ def test_leases_have_an_end(daemon, photos):
             peer.request("detach")
             held += sum(message.name == "batch" for message in peer.waiting)
             peer.waiting.clear()
-        assert answer.fields["name"] == "limit" and "give them back" in answer.fields["text"]
+        assert answer.fields["name"] == "limit" and "release them" in answer.fields["text"]
         assert held > 8192
         for lease in range(1, held + 1):
             peer.send("release", lease=lease)

@@ -130,7 +130,7 @@ def test_no_room_in_the_budget(spawn, photos, reference):
     wait_for(lambda: counter(daemon, "forks_refused_total") >= 2, "refused and tried again")
     fast.stand_still(0.1)
     assert len(fast.got) == 60
-    assert daemon.log().count("for want of memory") == 1
+    assert daemon.log().count("no memory for another ring") == 1
     slow.peer.close()
     assert fast.finish() == reference
     fast.peer.close()

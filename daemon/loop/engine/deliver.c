@@ -3,15 +3,15 @@
 
 #include <string.h>
 
+#include "loop/engine/account.h"
+#include "loop/engine/membership.h"
 #include "loop/engine/migrate.h"
-#include "loop/engine/produce.h"
-#include "loop/protocol/connection.h"
-#include "loop/server.h"
 #include "loop/state/catalog.h"
+#include "loop/state/core.h"
 #include "loop/state/lease.h"
-#include "loop/state/reader.h"
-#include "loop/state/ring.h"
+#include "loop/state/outbox.h"
 #include "loop/state/stream.h"
+#include "proto/frame.h"
 
 static struct text text_of(const char *string)
 {
@@ -26,7 +26,7 @@ static bool slot_is_made(const struct ring *ring, uint64_t ordinal)
 	return state != SLOT_EMPTY && state != SLOT_FILLING;
 }
 
-/* Are all samples of the batch made (well or badly)? Remembers how far it looked. */
+/* Are all samples of the batch made, be they good or bad? Remembers how far it looked. */
 static bool batch_made(struct reader *reader, uint64_t ordinal, uint64_t count)
 {
 	for (; reader->checked < count; reader->checked++)
@@ -44,12 +44,12 @@ static struct runs batch_runs(const struct ring *ring, uint64_t ordinal, uint64_
 	return (struct runs){2, {{first, room}, {0, (uint32_t)count - room}}};
 }
 
-static bool send_batch(struct reader *reader, uint64_t ordinal, const struct span *span)
+static bool send_batch(struct reader *reader, uint64_t ordinal, const struct batch_span *span)
 {
 	struct ring *ring = reader->ring;
 	struct lease *lease;
-	if (lease_new(&lease, &reader->peer->session, reader, ordinal, span->count) < 0) {
-		ring->server->short_of_memory = true;
+	if (lease_new(&lease, reader, ordinal, span->count) < 0) {
+		ring->core->short_of_memory = true;
 		return false;
 	}
 
@@ -67,11 +67,11 @@ static bool send_batch(struct reader *reader, uint64_t ordinal, const struct spa
 	batch->count = span->count;
 	batch->runs = batch_runs(ring, ordinal, span->count);
 	batch->padded = span->padded;
-	share_resume(&reader->share, &reader->next, &batch->next_epoch, &batch->next_position);
-	server_count(ring->server, COUNTER_BATCHES_DELIVERED, 1);
-	server_count(ring->server, COUNTER_SAMPLES_DELIVERED, (int64_t)span->count);
+	shard_resume(&reader->shard, &reader->next, &batch->next_epoch, &batch->next_position);
+	core_count(ring->core, COUNTER_BATCHES_DELIVERED, 1);
+	core_count(ring->core, COUNTER_SAMPLES_DELIVERED, (int64_t)span->count);
 	ring->stream->delivered += span->count;
-	peer_send(reader->peer, &message);
+	outbox_send(reader->outbox, &message);
 	return true;
 }
 
@@ -105,23 +105,23 @@ static void send_bad_sample(struct reader *reader, const struct slot *slot, uint
 		bad->text = text_of(note->fault.text);
 	}
 	bad->name = text_of(error_name((unsigned)bad->code));
-	share_resume(&reader->share, &reader->next, &bad->next_epoch, &bad->next_position);
-	peer_send(reader->peer, &message);
+	shard_resume(&reader->shard, &reader->next, &bad->next_epoch, &bad->next_position);
+	outbox_send(reader->outbox, &message);
 }
 
 static void send_end(struct reader *reader)
 {
 	struct message message = message_init(MESSAGE_END);
 	message.end.epoch = reader->next.epoch;
-	peer_send(reader->peer, &message);
+	outbox_send(reader->outbox, &message);
 }
 
 /* Announce one batch, if one is due and made. */
 static bool deliver_one(struct reader *reader)
 {
-	if (reader_ended(reader) || reader->leased >= reader->inflight)
+	if (reader_ended(reader) || !reader_has_credit(reader))
 		return false;
-	struct span span = share_span(&reader->share, &reader->next);
+	struct batch_span span = shard_span(&reader->shard, &reader->next);
 	uint64_t ordinal = ring_ordinal(reader->ring, reader->next.epoch, span.position), at;
 	if (!batch_made(reader, ordinal, span.count))
 		return false;
@@ -133,10 +133,10 @@ static bool deliver_one(struct reader *reader)
 	reader->announced += span.count;
 	reader->checked = 0;
 	reader->stalled = false;
-	share_advance(&reader->share, &reader->next);
+	reader_advance(reader);
 	if (bad) /* nothing is held: the window may move on */
-		ring_loosened(reader->ring);
-	pace_fed(reader);
+		ring_touch(reader->ring);
+	migrate_fed(reader);
 	return true;
 }
 
@@ -147,45 +147,45 @@ void deliver(struct reader *reader)
 	if (reader_ended(reader) && !reader->told_end) {
 		reader->told_end = true;
 		send_end(reader);
-		reader_enter(reader, NULL);
+		membership_end(reader);
 	}
-	pace_look(reader);
-	wait_note(reader);
+	migrate_watch(reader);
+	account_wait(reader);
 }
 
-void deliver_again(struct server *server)
+void deliver_retry(struct core *core)
 {
-	if (!server->short_of_memory)
+	if (!core->short_of_memory)
 		return;
-	server->short_of_memory = false;
-	list_for_each(peer, next, &server->peers, struct peer, link) {
-		struct reader *reader = peer->session.reader;
-		if (!reader || !reader->ring)
+	core->short_of_memory = false;
+	list_for_each(reader, next, &core->readers, struct reader, in_core) {
+		if (!reader->ring)
 			continue;
-		ring_loosened(reader->ring); /* what could not be ordered */
-		deliver(reader);
+		ring_touch(reader->ring); /* what could not be ordered */
+		reader_touch(reader);
 	}
-	produce(server);
 }
 
-void deliver_slot(struct ring *ring, uint32_t slot_number)
+void deliver_slot_made(struct ring *ring, uint32_t slot_number, const struct wait_sample *made)
 {
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
-		if (reader_ended(reader) || reader->leased >= reader->inflight)
+		if (reader_ended(reader) || !reader_has_credit(reader))
 			continue;
-		struct span span = share_span(&reader->share, &reader->next);
-		uint64_t waits =
-			ring_ordinal(ring, reader->next.epoch, span.position) + reader->checked;
-		if (ring_slot_number(ring, waits) == slot_number)
-			deliver(reader);
+		struct batch_span span = shard_span(&reader->shard, &reader->next);
+		uint64_t first = reader_place(reader);
+		if (ring_slot_number(ring, first + reader->checked) != slot_number)
+			continue;
+		batch_made(reader, first, span.count);
+		reader->last_made = *made;
+		reader_touch(reader);
 	}
 }
 
 uint64_t deliver_missing(const struct reader *reader)
 {
-	if (reader_ended(reader) || reader->leased >= reader->inflight)
+	if (reader_ended(reader) || !reader_has_credit(reader))
 		return UINT64_MAX;
-	struct span span = share_span(&reader->share, &reader->next);
+	struct batch_span span = shard_span(&reader->shard, &reader->next);
 	uint64_t first = ring_ordinal(reader->ring, reader->next.epoch, span.position), missing = 0;
 	for (uint64_t i = reader->checked; i < span.count; i++)
 		missing += !slot_is_made(reader->ring, first + i);

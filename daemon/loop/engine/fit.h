@@ -1,56 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fits: statistics of a dataset (statistics/statistics.h), worked out for a FIT, whose way to the
- * files visit.c is, and what the daemon has of them. They stay in memory, a few of them, under the
- * dataset's fingerprint and their name; with a shelf (index-dir) also on the disk, from where they
- * come back when the dataset is opened. Loop thread, but for fit_load().
+ * Fit: computes statistics of a dataset (statistics/statistics.h) for a FIT. An index task reads
+ * the pictures and adds up their bytes; then a task on a thread of its own solves. The result goes
+ * to the statistics store (state/statistics_store.h), and to the disk where there is an index
+ * store. Loop thread.
  *
- * What a fit needs while it runs is charged to dataset-memory; one whitens at a time.
+ * The memory that a fit needs while it runs is charged to dataset-memory; one at a time whitens.
  */
 #ifndef STOKER_LOOP_ENGINE_FIT_H
 #define STOKER_LOOP_ENGINE_FIT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/fault.h"
 
+struct core;
 struct dataset;
-struct dataset_entry;
 struct fit;
 struct job_recipe;
-struct message_fit;
-struct packer;
 struct pipeline;
-struct server;
 struct statistics;
+struct statistics_plan;
 
 enum {
 	FIT_E_REFUSED = 1, /* with words and an error's number */
 };
 
-/* 0, FIT_E_REFUSED or -ENOMEM. */
-int fit_new(struct fit **out, struct server *server, const struct message_fit *message,
-	    unsigned *code_out, struct fault *fault);
-/* The dataset is open: `recipe` gets what makes its jobs add up. As above. */
+/* The plan says what is asked for, and the pipeline, which is taken over, of which pictures. 0 or
+ * -ENOMEM. */
+int fit_new(struct fit **out, struct core *core, const struct statistics_plan *plan,
+	    struct pipeline *pipeline);
+void fit_free(struct fit *fit); /* NULL is none; no task may be under way */
+
+/* The dataset is open: `recipe` gets what makes its jobs add up. 0, FIT_E_REFUSED or -ENOMEM. */
 int fit_open(struct fit *fit, const struct dataset *dataset, struct job_recipe *recipe,
 	     unsigned *code_out, struct fault *fault);
-/* All jobs are back: work it out in a thread. False: it cannot be; else fit_done is called. */
+/* All jobs are back: solve in a task. False: no thread can be had; else `done` is called. */
 typedef void fit_done(void *context, int result, const struct fault *fault);
 bool fit_solve(struct fit *fit, fit_done *done, void *context);
-void fit_pack(const struct fit *fit, struct packer *packer, const struct dataset_entry *entry,
-	      uint64_t unread, double seconds);
-/* Is a thread in LAPACK, for a minute maybe? A stop leaves it there. */
-bool fit_seeks(const struct server *server);
-void fit_free(struct fit *fit); /* NULL is none */
 
-/* What the list asks for, once it is settled: by name or digest. 0, FIT_E_REFUSED (which says what
- * to do) or -ENOMEM. */
-int fit_take(const struct server *server, const struct dataset *dataset, struct pipeline *pipeline,
-	     struct fault *fault);
-/* Any thread: what is kept of a dataset on the disk; then, on the loop's, into memory. */
-void fit_load(struct statistics **out, const struct server *server, const struct dataset *dataset);
-void fit_keep_loaded(struct server *server, struct statistics *loaded);
-void fit_clear(struct server *server);
+/* Once it is solved: the statistics, the fit's, and whether they are on the disk. */
+const struct statistics *fit_statistics(const struct fit *fit);
+bool fit_is_kept(const struct fit *fit);
+
+/* Is a thread in LAPACK, maybe for a minute? A daemon that stops does not wait for it. */
+bool fit_is_uninterruptible(const struct core *core);
 
 #endif

@@ -1,37 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A visit: an INDEX on its way, which looks at each file of a dataset once and leaves its scan's
- * index, with no slot and no pixels, and then has the store written to the disk. The pool does it
- * with what trainers leave over: while one of them is hungry one file of all visits at a time, else
- * as many as there are threads for. Owned by the session it is for; once that is gone it lives
- * until its jobs are back. Likewise a FIT (fit.h), whose jobs make the pictures to add up their
- * bytes. Loop thread.
- *
- *   dataset (catalog.c) -> each file -> disk (memo.c) -> REPORT
+ * Index task: looks at each file of a dataset once, with no slot: for an INDEX, which leaves each
+ * JPEG's seek index, or for a FIT (engine/fit.h), whose jobs add up the pictures' bytes. The pool
+ * does it with what trainers leave over: one file of all tasks at a time while a reader wants
+ * samples, else as many as there are threads for. Embedded in the request that it is for. Loop
+ * thread; knows no session.
  */
 #ifndef STOKER_LOOP_ENGINE_INDEX_TASK_H
 #define STOKER_LOOP_ENGINE_INDEX_TASK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-struct job;
-struct message_fit;
-struct message_index;
-struct server;
-struct session;
-struct visit;
+#include "base/list.h"
+#include "work/job.h"
 
-/* Begin; the answer (REPORT or ERROR) comes later, or now. */
-void visit_begin(struct session *session, const struct message_index *index);
-void visit_begin_fit(struct session *session, const struct message_fit *message);
-void visit_cancel(struct visit *visit); /* the peer left */
-/* Tell who waits how far it is. */
-void visit_progress(struct visit *visit);
-void visit_stop(struct visit *visit); /* the daemon is about to stop */
+struct core;
 
-/* Order one file, if that is due now; `idle`: no trainer is hungry. False if not. */
-bool visit_order(struct server *server, bool idle);
-bool visit_owns(const struct job *job);
-void visit_take(struct server *server, struct job *job); /* it is back */
+struct index_task {
+	struct list link; /* in core->index_tasks, or empty */
+	struct core *core;
+	struct job_recipe recipe;
+	/* All files were looked at, or, once the task was stopped, all jobs are back. */
+	void (*on_done)(struct index_task *task);
+	struct job *spare;		   /* for reuse, with their buffers */
+	unsigned jobs;			   /* in the pool */
+	uint64_t next;			   /* sample */
+	bool short_of_memory;		   /* a job of a FIT was */
+	uint64_t done;			   /* samples */
+	uint64_t found[JOB_INDEX_RESULTS]; /* of these, by what was found */
+	uint64_t unread;		   /* that cannot be read, or are no image */
+	uint64_t bytes_read, index_bytes;
+};
+#define INDEX_TASK_NULL(task_) ((struct index_task){.link = {&(task_)->link, &(task_)->link}})
+
+/* Begin. The recipe has no pipeline, or one and moments. */
+void index_task_start(struct index_task *task, struct core *core, const struct job_recipe *recipe,
+		      void (*on_done)(struct index_task *task));
+/* Nothing more is ordered. True if no job is in the pool: else on_done follows. */
+bool index_task_stop(struct index_task *task);
+/* No job may be in the pool. Also of one that was never started. */
+void index_task_deinit(struct index_task *task);
+
+/* Order one file, if that is due now; `idle`: no reader wants samples. False if not. */
+bool index_task_order(struct core *core, bool idle);
+bool index_task_owns(const struct job *job);
+void index_task_take(struct core *core, struct job *job); /* it is back */
 
 #endif

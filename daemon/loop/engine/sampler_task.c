@@ -3,86 +3,79 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <uv.h>
 
-#include "loop/server.h"
 #include "loop/state/catalog.h"
+#include "loop/state/core.h"
 
-struct sampling {
+struct sampler_task {
 	struct dataset_entry *entry;
-	sampling_done *done; /* NULL: given up */
+	sampler_task_done *done; /* NULL: given up */
 	void *context;
-	uv_work_t work;
-	struct sampler_spec spec; /* the making thread's from here on, until it has called back */
+	struct task task;
+	struct sampler_spec spec; /* from here on the task's, until it is done */
 	uint64_t max_bytes;
 	struct sampler *sampler;
 	int result;
 	struct fault fault;
 };
 
-static void sampling_free(struct sampling *sampling)
+static void sampler_task_free(struct sampler_task *making)
 {
-	sampler_spec_deinit(&sampling->spec);
-	catalog_release(sampling->entry);
-	free(sampling);
+	sampler_spec_deinit(&making->spec);
+	catalog_release(making->entry);
+	free(making);
 }
 
 /* libuv's thread: a file is read, and a table made as long as the dataset. */
-static void sampling_work(uv_work_t *work)
+static void sampler_task_run(struct task *task)
 {
-	struct sampling *sampling = work->data;
-	sampling->result =
-		sampler_spec_read(&sampling->spec, sampling->max_bytes, &sampling->fault);
-	if (sampling->result == 0)
-		sampling->result =
-			sampler_new(&sampling->sampler, &sampling->spec, sampling->entry->dataset,
-				    sampling->max_bytes, &sampling->fault);
+	struct sampler_task *making = list_entry(task, struct sampler_task, task);
+	making->result = sampler_spec_read(&making->spec, making->max_bytes, &making->fault);
+	if (making->result == 0)
+		making->result =
+			sampler_new(&making->sampler, &making->spec, making->entry->dataset,
+				    making->max_bytes, &making->fault);
 }
 
-static void sampling_made(uv_work_t *work, int status)
+static void sampler_task_ran(struct task *task, int status)
 {
-	struct sampling *sampling = work->data;
-	struct server *server = sampling->entry->server;
-	server->pending--;
+	struct sampler_task *making = list_entry(task, struct sampler_task, task);
 	if (status < 0)
-		sampling->result =
-			fault_say(&sampling->fault, status, "the sampler: %s", uv_strerror(status));
-	if (sampling->done)
-		sampling->done(sampling->context, sampling->result, sampling->sampler,
-			       &sampling->fault);
+		making->result = fault_say(&making->fault, status,
+					   "no thread could make the sampler: errno %d", -status);
+	if (making->done)
+		making->done(making->context, making->result, making->sampler, &making->fault);
 	else
-		sampler_free(sampling->sampler);
-	sampling_free(sampling);
-	server_check_drained(server);
+		sampler_free(making->sampler);
+	sampler_task_free(making);
 }
 
-int sampling_begin(struct sampling **out, struct dataset_entry *entry, struct sampler_spec *spec,
-		   uint64_t max_bytes, sampling_done *done, void *context)
+int sampler_task_begin(struct sampler_task **out, struct dataset_entry *entry,
+		       struct sampler_spec *spec, uint64_t max_bytes, sampler_task_done *done,
+		       void *context)
 {
-	struct sampling *sampling = calloc(1, sizeof(*sampling));
-	if (!sampling) {
+	struct sampler_task *making = calloc(1, sizeof(*making));
+	if (!making) {
 		sampler_spec_deinit(spec);
 		return -ENOMEM;
 	}
-	sampling->entry = catalog_hold(entry);
-	sampling->done = done;
-	sampling->context = context;
-	sampling->spec = *spec;
+	making->entry = catalog_hold(entry);
+	making->done = done;
+	making->context = context;
+	making->spec = *spec;
 	*spec = SAMPLER_SPEC_NULL;
-	sampling->max_bytes = max_bytes;
-	sampling->work.data = sampling;
-	int r = uv_queue_work(&entry->server->loop, &sampling->work, sampling_work, sampling_made);
+	making->max_bytes = max_bytes;
+	int r = task_start(&making->task, &entry->core->tasks, sampler_task_run, sampler_task_ran);
 	if (r < 0) {
-		sampling_free(sampling);
+		sampler_task_free(making);
 		return r;
 	}
-	entry->server->pending++;
-	*out = sampling;
+	*out = making;
 	return 0;
 }
 
-void sampling_give_up(struct sampling *sampling)
+void sampler_task_give_up(struct sampler_task *making)
 {
-	if (sampling)
-		sampling->done = NULL;
+	if (making)
+		making->done = NULL;
 }

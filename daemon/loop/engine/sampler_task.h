@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The making of a sampler, which may walk all labels of a dataset: on a thread of libuv's, while
- * who asked for it waits here. Loop thread.
+ * Sampler task: makes a sampler, which may walk all labels of a dataset or read a file, on a thread
+ * of its own. Loop thread.
  */
 #ifndef STOKER_LOOP_ENGINE_SAMPLER_TASK_H
 #define STOKER_LOOP_ENGINE_SAMPLER_TASK_H
@@ -9,17 +9,18 @@
 #include "work/sampler.h"
 
 struct dataset_entry;
-struct sampling;
+struct sampler_task;
 
-/* Called once, unless the sampling was given up before; takes the sampler over. */
-typedef void sampling_done(void *context, int result, struct sampler *sampler,
-			   const struct fault *fault);
+/* Called once, unless the task was given up before; takes the sampler over. */
+typedef void sampler_task_done(void *context, int result, struct sampler *sampler,
+			       const struct fault *fault);
 
 /* Begin to make it for the open `entry`, which is held meanwhile. Takes the spec over, in any case.
  * 0 or a negative errno. */
-int sampling_begin(struct sampling **out, struct dataset_entry *entry, struct sampler_spec *spec,
-		   uint64_t max_bytes, sampling_done *done, void *context);
+int sampler_task_begin(struct sampler_task **out, struct dataset_entry *entry,
+		       struct sampler_spec *spec, uint64_t max_bytes, sampler_task_done *done,
+		       void *context);
 /* Nobody waits any more. */
-void sampling_give_up(struct sampling *sampling);
+void sampler_task_give_up(struct sampler_task *making);
 
 #endif

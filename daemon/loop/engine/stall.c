@@ -5,21 +5,22 @@
 
 #include "base/log.h"
 #include "loop/engine/index_task.h"
-#include "loop/protocol/connection.h"
-#include "loop/server.h"
 #include "loop/state/catalog.h"
+#include "loop/state/core.h"
+#include "loop/state/outbox.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
 #include "proto/frame.h"
+#include "work/pool.h"
 
 static bool reader_needs_now(const struct reader *reader, uint64_t ordinal)
 {
-	if (reader_ended(reader) || reader->leased >= reader->inflight)
+	if (reader_ended(reader) || !reader_has_credit(reader))
 		return false;
 	uint64_t first = reader_place(reader);
 	return ordinal >= first &&
-	       ordinal - first < share_span(&reader->share, &reader->next).count;
+	       ordinal - first < shard_span(&reader->shard, &reader->next).count;
 }
 
 static void reader_tell(struct reader *reader, const struct job *job, uint64_t read_ns)
@@ -28,12 +29,12 @@ static void reader_tell(struct reader *reader, const struct job *job, uint64_t r
 	char path[PROTO_FRAME_MAX / 16] = "";
 	dataset_path(reader->stream->entry->dataset, job->sample, path, sizeof(path));
 	message.stalled.epoch = reader->next.epoch;
-	message.stalled.position = share_span(&reader->share, &reader->next).position;
+	message.stalled.position = shard_span(&reader->shard, &reader->next).position;
 	message.stalled.sample = job->sample;
 	message.stalled.path = (struct text){path, strlen(path)};
 	message.stalled.read_ms = read_ns / 1000000;
 	reader->stalled = true;
-	peer_send(reader->peer, &message);
+	outbox_send(reader->outbox, &message);
 }
 
 static void stall_tell(const struct job *job, uint64_t read_ns)
@@ -45,10 +46,10 @@ static void stall_tell(const struct job *job, uint64_t read_ns)
 			reader_tell(reader, job, read_ns);
 }
 
-/* One of them, in words for the log; of a visit the dataset is not known here. */
+/* One of them, in words for the log; the dataset of an index task is not known here. */
 static void stall_name(struct fault *example, const struct job *job)
 {
-	const struct ring *ring = visit_owns(job) ? NULL : job->owner;
+	const struct ring *ring = index_task_owns(job) ? NULL : job->owner;
 	char path[256];
 	dataset_path(job->recipe->dataset, job->sample, path, sizeof(path));
 	fault_say(example, 0, "%s%s%s", path, ring ? " in " : "",
@@ -60,17 +61,17 @@ static void stall_found(void *context, const struct job *job, uint64_t read_ns)
 	struct fault *example = context;
 	if (!example->text[0])
 		stall_name(example, job);
-	if (visit_owns(job)) /* nobody's next batch */
+	if (index_task_owns(job)) /* nobody's next batch */
 		return;
 	for (const struct job *sharer = job; sharer; sharer = sharer->sharer)
 		stall_tell(sharer, read_ns);
 }
 
-bool stall_look(struct server *server)
+bool stall_look(struct core *core)
 {
 	struct fault example = {""};
-	uint64_t before = server->counters[COUNTER_STUCK_READS];
-	unsigned stuck = pool_stuck(server->pool, STALL_NS, stall_found, &example);
+	uint64_t before = core->counters[COUNTER_STUCK_READS];
+	unsigned stuck = pool_stuck(core->pool, STALL_NS, stall_found, &example);
 	if (stuck == before)
 		return false;
 	if (before == 0)
@@ -78,7 +79,7 @@ bool stall_look(struct server *server)
 			    "hang?",
 			    stuck, (unsigned)(STALL_NS / 1000000000u), example.text);
 	else if (stuck == 0)
-		log_info("the reads that hung have come back");
-	server->counters[COUNTER_STUCK_READS] = stuck;
+		log_info("no read hangs any more");
+	core->counters[COUNTER_STUCK_READS] = stuck;
 	return true;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads that hang, as on a dead mount: looked for once a second, counted, said in the log; and each
- * reader whose next batch has such a sample is told, once a batch, with the file's name. What to do
- * for others meanwhile is the caller's. Loop thread.
+ * Reads that hang, as on a dead mount: looked for once a second, counted, logged; and each reader
+ * whose next batch has such a sample is told the file's name, once a batch. What to do for the
+ * other readers is the caller's business. Loop thread.
  */
 #ifndef STOKER_LOOP_ENGINE_STALL_H
 #define STOKER_LOOP_ENGINE_STALL_H
@@ -11,9 +11,9 @@
 
 #define STALL_NS 5000000000u /* a read that takes longer may never end */
 
-struct server;
+struct core;
 
-/* True if other than before hang, so that the server needs more or fewer fetchers. */
-bool stall_look(struct server *server);
+/* True if the number of reads that hang has changed: the pool needs more or fewer fetchers. */
+bool stall_look(struct core *core);
 
 #endif

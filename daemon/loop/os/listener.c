@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define LISTENER_BACKLOG 1024
-#define LISTENER_BURST 64 /* connections accepted in one turn of the loop */
+#define LISTENER_BURST 64 /* connections accepted in one iteration of the loop */
 
 /* The lock file holds the pid of who has it, for the words of who has not. */
 static int listener_lock(struct listener *listener, struct fault *fault)
@@ -78,6 +78,63 @@ static int listener_clear(struct listener *listener, const struct sockaddr_un *a
 	return 0;
 }
 
+/* The folder of a path, as a descriptor that names can be resolved beneath; -1 with errno. */
+static int open_folder(const char *path)
+{
+	char folder[sizeof(((struct listener *)NULL)->path)];
+	snprintf(folder, sizeof(folder), "%s", path);
+	char *slash = strrchr(folder, '/');
+	if (!slash)
+		return open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	slash[slash == folder] = '\0';
+	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Listen under a name that nobody knows. The address goes by way of the folder's descriptor,
+ * because an address has room for 107 bytes only. */
+static int listen_at(int fd, int folder, const char *name, mode_t mode, gid_t group)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder, name);
+	mode_t before = umask(0777); /* nobody connects before the mode is right */
+	int r = bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	umask(before);
+	if (r < 0)
+		return r;
+	if ((group != (gid_t)-1 &&
+	     fchownat(folder, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) < 0) ||
+	    fchmodat(folder, name, mode, 0) < 0 || listen(fd, LISTENER_BACKLOG) < 0) {
+		r = -errno;
+		unlinkat(folder, name, 0);
+	}
+	return r;
+}
+
+/* The socket appears under its path only when it listens: whoever waits for the file can connect.
+ * Where something else has come to stand there meanwhile, it is left alone. */
+static int listener_publish(struct listener *listener, mode_t mode, gid_t group)
+{
+	char name[32];
+	const char *slash = strrchr(listener->path, '/');
+	int folder = open_folder(listener->path);
+	if (folder < 0)
+		return -errno;
+	snprintf(name, sizeof(name), ".stokerd.%ld", (long)getpid());
+	if (unlinkat(folder, name, 0) < 0 && errno != ENOENT) { /* a killed daemon's of this pid */
+		int r = -errno;
+		close(folder);
+		return r;
+	}
+	int r = listen_at(listener->fd, folder, name, mode, group);
+	if (r == 0 && renameat2(folder, name, folder, slash ? slash + 1 : listener->path,
+				RENAME_NOREPLACE) < 0) {
+		r = -errno;
+		unlinkat(folder, name, 0);
+	}
+	close(folder);
+	return r;
+}
+
 int listener_bind(struct listener *listener, const char *path, mode_t mode, gid_t group,
 		  struct fault *fault)
 {
@@ -98,16 +155,8 @@ int listener_bind(struct listener *listener, const char *path, mode_t mode, gid_
 	listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (listener->fd < 0)
 		return -errno;
-	mode_t before = umask(0777); /* nobody connects before the mode is right */
-	r = bind(listener->fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
-	umask(before);
+	r = listener_publish(listener, mode, group);
 	listener->bound = r == 0;
-	if (r == 0 && group != (gid_t)-1 && lchown(path, (uid_t)-1, group) < 0)
-		r = -errno;
-	if (r == 0 && chmod(path, mode) < 0)
-		r = -errno;
-	if (r == 0 && listen(listener->fd, LISTENER_BACKLOG) < 0)
-		r = -errno;
 	if (r < 0)
 		return fault_say(fault, LISTENER_E_PATH, "cannot listen at %s: %s", path,
 				 strerror(-r));
@@ -134,7 +183,7 @@ int listener_adopt(struct listener *listener, int fd, struct fault *fault)
 	return 0;
 }
 
-/* Out of descriptors the backlog would wake the loop for ever: give one up, tell one peer. */
+/* Out of descriptors the backlog would wake the loop for ever: give one up, tell one client. */
 static void listener_shed(struct listener *listener)
 {
 	close(listener->spare_fd);

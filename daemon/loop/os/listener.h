@@ -2,7 +2,7 @@
 /*
  * One listening socket: passed by systemd, or bound at a path that this process then owns. A lock
  * beside the path says who serves it, so that a live socket is never taken over and a dead one
- * always is. Loop thread.
+ * always is. The file appears when the socket listens, not before. Loop thread.
  */
 #ifndef STOKER_LOOP_OS_LISTENER_H
 #define STOKER_LOOP_OS_LISTENER_H

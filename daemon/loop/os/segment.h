@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The shared memory of one ring: made, allocated, touched and described before anybody is told, so
- * that a lack of memory is an error here and never a SIGBUS later (DESIGN 4). segment_make() blocks
+ * that a lack of memory is an error here and never a SIGBUS later. segment_make() blocks
  * for as long as the kernel clears pages: it runs on a libuv work thread. Knows no slot state.
  */
 #ifndef STOKER_LOOP_OS_SEGMENT_H

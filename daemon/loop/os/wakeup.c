@@ -6,46 +6,46 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static void bell_heard(uv_poll_t *poll, int status, int events)
+/* Nothing is to be done but to have woken up: the step follows. */
+static void wakeup_seen(uv_poll_t *poll, int status, int events)
 {
-	struct bell *bell = poll->data;
+	struct wakeup *wakeup = poll->data;
 	eventfd_t count;
 	(void)status;
 	(void)events;
-	if (eventfd_read(bell->fd, &count) < 0)
+	if (eventfd_read(wakeup->fd, &count) < 0)
 		errno = 0; /* it was not this one */
-	atomic_store(&bell->rung, false);
-	bell->answer(bell->context);
+	atomic_store(&wakeup->sent, false);
 }
 
-int bell_init(struct bell *bell, uv_loop_t *loop, void (*answer)(void *context), void *context)
+int wakeup_init(struct wakeup *wakeup, uv_loop_t *loop)
 {
-	*bell = (struct bell){.answer = answer, .context = context};
-	bell->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (bell->fd < 0)
+	*wakeup = WAKEUP_NULL;
+	wakeup->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wakeup->fd < 0)
 		return -errno;
-	int r = uv_poll_init(loop, &bell->poll, bell->fd);
+	int r = uv_poll_init(loop, &wakeup->poll, wakeup->fd);
 	if (r < 0) {
-		bell_deinit(bell);
+		wakeup_deinit(wakeup);
 		return r;
 	}
-	bell->poll.data = bell;
-	return uv_poll_start(&bell->poll, UV_READABLE, bell_heard);
+	wakeup->poll.data = wakeup;
+	return uv_poll_start(&wakeup->poll, UV_READABLE, wakeup_seen);
 }
 
-void bell_ring(void *context)
+void wakeup_send(void *context)
 {
-	struct bell *bell = context;
-	if (atomic_exchange(&bell->rung, true))
+	struct wakeup *wakeup = context;
+	if (atomic_exchange(&wakeup->sent, true))
 		return;
-	int r = eventfd_write(bell->fd, 1);
+	int r = eventfd_write(wakeup->fd, 1);
 	assert(r == 0); /* the counter is never near its end */
 	(void)r;
 }
 
-void bell_deinit(struct bell *bell)
+void wakeup_deinit(struct wakeup *wakeup)
 {
-	if (bell->fd >= 0)
-		close(bell->fd);
-	bell->fd = -1;
+	if (wakeup->fd >= 0)
+		close(wakeup->fd);
+	wakeup->fd = -1;
 }

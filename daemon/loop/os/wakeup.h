@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bell: any thread rings it, and the loop thread answers, once for all that rang meanwhile. Owns
- * an eventfd. In place of libuv's uv_async_t, which has the loop wait for whoever rang to run
- * again: a worker, being nicer than the loop, has just lost its core to it.
+ * Wake-up: any thread ends the loop's sleep; several that come before the loop has answered count
+ * once. Owns an eventfd. Used instead of libuv's uv_async_t, which makes the loop wait (in
+ * uv_async_send()'s handshake) until the thread that woke it runs again: a worker, being nicer than
+ * the loop, has just lost its core to it.
  */
 #ifndef STOKER_LOOP_OS_WAKEUP_H
 #define STOKER_LOOP_OS_WAKEUP_H
@@ -11,19 +12,16 @@
 #include <stdbool.h>
 #include <uv.h>
 
-struct bell {
+struct wakeup {
 	uv_poll_t poll;
 	int fd;
-	atomic_bool rung; /* and not answered yet */
-	void (*answer)(void *context);
-	void *context;
+	atomic_bool sent; /* and not seen by the loop yet */
 };
-#define BELL_NULL ((struct bell){.fd = -1})
+#define WAKEUP_NULL ((struct wakeup){.fd = -1})
 
-/* 0 or a negative errno. */
-int bell_init(struct bell *bell, uv_loop_t *loop, void (*answer)(void *context), void *context);
-void bell_ring(void *bell); /* any thread; does not block; such as a pool's `wake` is */
-/* After libuv has let go of its handle; may be called twice, and on BELL_NULL. */
-void bell_deinit(struct bell *bell);
+int wakeup_init(struct wakeup *wakeup, uv_loop_t *loop); /* 0 or a negative errno */
+void wakeup_send(void *wakeup); /* any thread; does not block; fits a pool's `wake` */
+/* After libuv has let go of its handle; may be called twice, and on WAKEUP_NULL. */
+void wakeup_deinit(struct wakeup *wakeup);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one user may make the daemon hold: readers, and memory of rings; and one connection: leases.
- * A user is who connected (SO_PEERCRED). A ring is its oldest reader's user's, a sampler's table is
- * its stream's first ring's. Loop thread; counts what is there whenever it is asked, so that
- * nothing can be out of step.
+ * What one user may make the daemon hold: connections, readers, memory of rings; and one
+ * connection: leases. A ring is charged to the user of its oldest reader, a sampler's table to the
+ * user of its stream's first ring. Computes from state and changes nothing. Loop thread.
  */
 #ifndef STOKER_LOOP_POLICY_QUOTA_H
 #define STOKER_LOOP_POLICY_QUOTA_H
@@ -13,25 +12,28 @@
 
 #include "base/fault.h"
 
-struct server;
-struct session;
+struct core;
+struct lease_book;
 
-/* Connections of a user beside its readers', if those are limited: who is not attached (yet). */
+/* Connections that a user may have beyond its readers', if those are limited: for whoever is not
+ * attached yet. */
 #define QUOTA_SPARE_CONNECTIONS 64
 /* Leases with which a connection may attach again: eight times what one reader may have. */
 #define QUOTA_LEASES 8192
 
-/* All answer 0, or 1 with words. */
-int quota_connection(const struct server *server, int fd, struct fault *fault);
-int quota_reader(const struct session *session, struct fault *fault);
+/* May this user have one more data connection, and may one of its connections, with these leases,
+ * have one more reader? 0, or 1 with words. */
+int quota_connection(const struct core *core, uid_t uid, struct fault *fault);
+int quota_reader(const struct core *core, uid_t uid, const struct lease_book *book,
+		 struct fault *fault);
 
-/* How large another ring of this user may be, and what bounds it. */
+/* How large another ring of this user may be, and what limits it. */
 struct quota_room {
 	uint64_t bytes, limit;
 	const char *option;
-	unsigned error; /* for who wants more */
+	unsigned error; /* for whoever wants more */
 };
 
-struct quota_room quota_ring(const struct server *server, uid_t uid);
+struct quota_room quota_ring(const struct core *core, uid_t uid);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-void token_of(struct token *out, const struct dataset *dataset, const struct pipeline *pipeline,
-	      const struct stream_order *order)
+void resume_token_of(struct resume_token *out, const struct dataset *dataset,
+		     const struct pipeline *pipeline, const struct stream_order *order)
 {
 	struct digest digest = dataset_fingerprint(dataset);
 	digest_hex(&digest, out->dataset);
@@ -15,24 +15,25 @@ void token_of(struct token *out, const struct dataset *dataset, const struct pip
 		digest_hex(&digest, out->sampling);
 }
 
-static bool token_differs(const char *expected, const char *own)
+static bool resume_token_differs(const char *expected, const char *own)
 {
 	return expected[0] && strcmp(expected, own) != 0;
 }
 
-int token_check(const struct token *expected, const struct token *own, struct fault *fault)
+int resume_token_check(const struct resume_token *expected, const struct resume_token *own,
+		       struct fault *fault)
 {
-	if (token_differs(expected->dataset, own->dataset))
+	if (resume_token_differs(expected->dataset, own->dataset))
 		return fault_say(fault, 1,
 				 "the resume token is of dataset %s, this one is %s: files or "
 				 "labels were added, removed or changed",
 				 expected->dataset, own->dataset);
-	if (token_differs(expected->pipeline, own->pipeline))
+	if (resume_token_differs(expected->pipeline, own->pipeline))
 		return fault_say(fault, 1,
 				 "the resume token is of pipeline %s, this one is %s: transforms, "
 				 "dtype, layout or draft differ",
 				 expected->pipeline, own->pipeline);
-	if (token_differs(expected->sampling, own->sampling))
+	if (resume_token_differs(expected->sampling, own->sampling))
 		return fault_say(fault, 1,
 				 "the resume token is of sampling %s, this one is %s: the sampler, "
 				 "echo, echo_window or views differ",

@@ -2,36 +2,36 @@
 #include "loop/policy/ring_plan.h"
 
 #include "loop/policy/quota.h"
-#include "loop/server.h"
+#include "loop/state/core.h"
 #include "loop/state/stream.h"
 
-bool demand_fits(const struct demand *demand, const struct share *share, const struct cursor *from,
-		 const struct ring *ring)
+bool ring_fits(const struct ring_request *request, const struct shard *shard,
+	       const struct cursor *from, const struct ring *ring)
 {
-	uint64_t windows = demand->prefetch == 1 ? 1 : 2;
-	if (ring->segment.transport == SEGMENT_FD ? !demand->fd : !demand->path)
+	uint64_t windows = request->prefetch == 1 ? 1 : 2;
+	if (ring->segment.transport == SEGMENT_FD ? !request->fd : !request->path)
 		return false;
-	return share_extent(share, from->origin) <= ring->stride &&
+	return shard_extent(shard, from->origin) <= ring->stride &&
 	       from->epoch < ring_epochs(ring->stride) &&
-	       share_global_batch(share) <= ring->slots / windows &&
-	       ring_holds(ring, ring_ordinal(ring, from->epoch, share_span(share, from).position));
+	       shard_global_batch(shard) <= ring->slots / windows &&
+	       ring_holds(ring, ring_ordinal(ring, from->epoch, shard_span(shard, from).position));
 }
 
-/* Windows of all ranks that the ring shall hold: one in the trainer's hands, some announced, one
- * in the making; and room for the samples that are in threads' hands. */
-static uint64_t demand_windows(const struct demand *demand, uint64_t global,
-			       const struct config *config)
+/* Global batches that the ring shall hold: one with the trainer, some announced, one being made;
+ * and room for the samples that threads work on. */
+static uint64_t ring_plan_windows(const struct ring_request *request, uint64_t global,
+				  const struct config *config)
 {
 	uint64_t depth = 2 * ((uint64_t)config->workers + config->fetchers);
-	uint64_t windows = demand->inflight + 1 + (depth + global - 1) / global;
-	if (demand->prefetch)
-		return demand->prefetch;
+	uint64_t windows = request->inflight + 1 + (depth + global - 1) / global;
+	if (request->prefetch)
+		return request->prefetch;
 	return windows < 4 ? 4 : windows;
 }
 
 /* All of a sample's echoes are made of one decode if they fit into the ring: the window that
  * readers are in, and the one that is being made. */
-static uint64_t demand_echoes(const struct stream_order *order)
+static uint64_t ring_plan_echoes(const struct stream_order *order)
 {
 	uint64_t positions = stream_positions(order), two = 2 * order->echo * order->echo_window;
 	return order->echo == 1 ? 0 : two < positions ? two : positions;
@@ -42,39 +42,39 @@ static uint64_t round_up(uint64_t number, uint64_t unit)
 	return (number + unit - 1) / unit * unit;
 }
 
-int demand_plan(const struct demand *demand, const struct share *share, const struct cursor *from,
-		const struct stream *stream, uid_t uid, struct ring_plan *plan_out,
-		struct fault *fault)
+int ring_plan_make(const struct ring_request *request, const struct shard *shard,
+		   const struct cursor *from, const struct stream *stream, uid_t uid,
+		   struct ring_plan *plan_out, struct fault *fault)
 {
-	const struct server *server = stream->server;
-	uint64_t global = share_global_batch(share);
-	uint64_t echoes = (demand_echoes(&stream->order) + global - 1) / global;
-	uint64_t windows = demand_windows(demand, global, server->config) + echoes;
-	uint64_t least = demand->prefetch ? windows : 2 + echoes;
-	struct quota_room room = quota_ring(server, uid);
+	const struct core *core = stream->core;
+	uint64_t global = shard_global_batch(shard);
+	uint64_t echoes = (ring_plan_echoes(&stream->order) + global - 1) / global;
+	uint64_t windows = ring_plan_windows(request, global, core->config) + echoes;
+	uint64_t least = request->prefetch ? windows : 2 + echoes;
+	struct quota_room room = quota_ring(core, uid);
 	uint64_t bytes;
 	struct ring_plan plan = {
-		.transport = demand->fd ? SEGMENT_FD : SEGMENT_PATH,
-		.stride = round_up(share_extent(share, from->origin), global),
+		.transport = request->fd ? SEGMENT_FD : SEGMENT_PATH,
+		.stride = round_up(shard_extent(shard, from->origin), global),
 		.uid = uid,
 	};
 	if (from->epoch >= ring_epochs(plan.stride))
-		return fault_say(fault, DEMAND_E_EPOCH,
-				 "epoch %llu is beyond what can be counted of epochs of %llu "
-				 "positions",
-				 (unsigned long long)from->epoch, (unsigned long long)share->n);
-	plan.start = from->epoch * plan.stride + share_span(share, from).position;
+		return fault_say(fault, RING_PLAN_E_EPOCH,
+				 "epoch %llu is too large for epochs of %llu positions: start at a "
+				 "smaller one",
+				 (unsigned long long)from->epoch, (unsigned long long)shard->n);
+	plan.start = from->epoch * plan.stride + shard_span(shard, from).position;
 	for (;; windows--) {
 		plan.slots = windows * global;
 		bytes = ring_bytes(stream, plan.slots);
-		if (bytes <= room.bytes && plan.slots <= DEMAND_SLOTS_MAX) {
+		if (bytes <= room.bytes && plan.slots <= RING_PLAN_SLOTS_MAX) {
 			*plan_out = plan;
 			return 0;
 		}
 		if (windows == least)
 			break;
 	}
-	return fault_say(fault, room.error == ERROR_LIMIT ? DEMAND_E_LIMIT : DEMAND_E_MEMORY,
+	return fault_say(fault, room.error == ERROR_LIMIT ? RING_PLAN_E_LIMIT : RING_PLAN_E_MEMORY,
 			 "a ring of %llu batches of %llu samples needs %llu bytes; of the budget "
 			 "of %llu bytes (%s) %llu are free: lower batch_size, prefetch%s, or raise "
 			 "%s",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A demand: what a reader asks of the ring it is to live on. Says which rings will do and what a
- * ring of its own would be. Loop thread; knows no peer and no reader.
+ * Ring plan: which rings suit what a reader asks for, and what a ring made for it would be.
+ * Computes from state and changes nothing. Loop thread; knows no connection.
  */
 #ifndef STOKER_LOOP_POLICY_RING_PLAN_H
 #define STOKER_LOOP_POLICY_RING_PLAN_H
@@ -11,29 +11,22 @@
 #include <sys/types.h>
 
 #include "base/fault.h"
-#include "loop/state/ring.h"
-#include "loop/state/shard.h"
+#include "loop/state/reader.h"
 
-#define DEMAND_SLOTS_MAX ((uint64_t)1 << 31)
-
-struct demand {
-	bool fd, path; /* transports that the client takes */
-	unsigned inflight;
-	uint64_t prefetch; /* batches of all ranks; 0: as many as seem good */
-};
+#define RING_PLAN_SLOTS_MAX ((uint64_t)1 << 31)
 
 enum {
-	DEMAND_E_MEMORY = 1, /* the budget has no room for it; the words have the numbers ... */
-	DEMAND_E_LIMIT,	     /* ... or the user's part of it */
-	DEMAND_E_EPOCH,	     /* no ring counts that far */
+	RING_PLAN_E_MEMORY = 1, /* the budget has no room for it; the words have the numbers */
+	RING_PLAN_E_LIMIT,	/* the user's part of the budget has none; likewise */
+	RING_PLAN_E_EPOCH,	/* ordinals do not reach that epoch */
 };
 
-/* Can a reader with this share live on that ring from the batch at `from` on? */
-bool demand_fits(const struct demand *demand, const struct share *share, const struct cursor *from,
-		 const struct ring *ring);
-/* The ring of this user that it would have made for itself. 0 or a condition. */
-int demand_plan(const struct demand *demand, const struct share *share, const struct cursor *from,
-		const struct stream *stream, uid_t uid, struct ring_plan *plan_out,
-		struct fault *fault);
+/* Can a reader with this shard live on that ring from the batch at `from` on? */
+bool ring_fits(const struct ring_request *request, const struct shard *shard,
+	       const struct cursor *from, const struct ring *ring);
+/* The ring that would be made for it and charged to this user. 0 or a condition. */
+int ring_plan_make(const struct ring_request *request, const struct shard *shard,
+		   const struct cursor *from, const struct stream *stream, uid_t uid,
+		   struct ring_plan *plan_out, struct fault *fault);
 
 #endif

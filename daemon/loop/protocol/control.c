@@ -7,52 +7,45 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "loop/engine/index_task.h"
-#include "loop/engine/produce.h"
-#include "loop/protocol/connection.h"
+#include "base/quote.h"
 #include "loop/protocol/listing.h"
-#include "loop/protocol/session.h"
-#include "loop/server.h"
+#include "loop/protocol/reply.h"
+#include "loop/protocol/session_state.h"
+#include "loop/state/core.h"
 #include "proto/pack.h"
-
-static void pack_setting(struct packer *packer, const char *key, uint64_t value)
-{
-	pack_string(packer, key);
-	pack_uint(packer, value);
-}
 
 void control_status(struct session *session, const struct message *message)
 {
-	struct server *server = session->peer->server;
-	struct packer *packer = server->packer;
+	const struct protocol *protocol = session->protocol;
+	struct core *core = protocol->core;
+	const struct config *config = core->config;
+	struct packer *packer = protocol->packer;
 	struct message reply = message_init(MESSAGE_REPORT);
-	server_gather(server);
+	core_gather(core);
 	packer_clear(packer);
-	pack_map(packer, COUNTER_COUNT + 12);
-	pack_string(packer, "version");
-	pack_string(packer, STOKER_VERSION);
-	pack_string(packer, "socket");
-	pack_string(packer, server->data.path);
-	pack_string(packer, "state");
-	pack_string(packer, server->stopping ? "stopping" : "running");
-	pack_setting(packer, "pid", (uint64_t)getpid());
-	pack_setting(packer, "uptime_s", (clock_ns() - server->started_ns) / 1000000000u);
-	pack_setting(packer, "ring_memory", server->config->ring_memory);
-	pack_setting(packer, "index_memory", server->config->index_memory);
-	pack_setting(packer, "max_connections", server->config->max_connections);
-	pack_setting(packer, "max_readers_per_user", server->config->max_readers_per_user);
-	pack_setting(packer, "ring_memory_per_user", server->config->ring_memory_per_user);
-	pack_setting(packer, "queued_per_user", server->config->queued_per_user);
+	size_t map = pack_map_begin(packer);
+	pack_key_string(packer, "version", STOKER_VERSION);
+	pack_key_string(packer, "socket", protocol->socket);
+	pack_key_string(packer, "state", core->stopping ? "stopping" : "running");
+	pack_key_uint(packer, "pid", (uint64_t)getpid());
+	pack_key_uint(packer, "uptime_s", (clock_ns() - protocol->started_ns) / 1000000000u);
+	pack_key_uint(packer, "ring_memory", config->ring_memory);
+	pack_key_uint(packer, "index_memory", config->index_memory);
+	pack_key_uint(packer, "max_connections", config->max_connections);
+	pack_key_uint(packer, "max_readers_per_user", config->max_readers_per_user);
+	pack_key_uint(packer, "ring_memory_per_user", config->ring_memory_per_user);
+	pack_key_uint(packer, "queued_per_user", config->queued_per_user);
 	/* Rounded up: 0 would say that there is none. */
-	pack_setting(packer, "lease_timeout_s", (server->config->lease_timeout_ms + 999u) / 1000);
+	pack_key_uint(packer, "lease_timeout_s", (config->lease_timeout_ms + 999u) / 1000);
 	for (int i = 0; i < COUNTER_COUNT; i++)
-		pack_setting(packer, counter_name((enum counter)i), server->counters[i]);
+		pack_key_uint(packer, counter_name((enum counter)i), core->counters[i]);
+	pack_map_end(packer, map);
 	if (packer_bytes(packer, &reply.report.values.packed) < 0) {
-		session_error(session, ERROR_INTERNAL, message->status.seq, "out of memory");
+		reply_no_memory(session, message->status.seq);
 		return;
 	}
 	reply.report.seq = message->status.seq;
-	peer_send(session->peer, &reply);
+	connection_send(&session->connection, &reply);
 }
 
 void control_list(struct session *session, const struct message *message)
@@ -66,41 +59,40 @@ void control_list(struct session *session, const struct message *message)
 		{"datasets", listing_datasets},
 		{"bad", listing_bad},
 	};
+	struct quote quote;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		if (!text_equals(message->list.what, lists[i].what))
 			continue;
 		lists[i].list(session, &message->list);
 		return;
 	}
-	session_error(session, ERROR_ARGUMENT, message->list.seq,
-		      "there are lists of streams, readers, datasets and bad");
+	char text[160];
+	snprintf(text, sizeof(text),
+		 "unknown list '%.64s': expected streams, readers, datasets or bad",
+		 quote_bytes(&quote, message->list.what.data, message->list.what.size));
+	reply_error(session, ERROR_ARGUMENT, message->list.seq, text);
 }
 
-/* Whoever may tune the daemon sees the words of what cannot be. */
+/* Who may tune the daemon may also see why a value is refused. */
 void control_set(struct session *session, const struct message *message)
 {
-	struct server *server = session->peer->server;
+	struct protocol *protocol = session->protocol;
 	const struct message_set *set = &message->set;
 	char name[65], value[256];
 	struct fault fault;
 	snprintf(name, sizeof(name), "%.*s", (int)set->name.size, set->name.data);
 	snprintf(value, sizeof(value), "%.*s", (int)set->value.size, set->value.data);
-	if (server_set(server, name, value, &fault)) {
-		session_error(session, ERROR_SETTING, set->seq, fault.text);
+	if (protocol->server.set(protocol, name, value, &fault)) {
+		reply_error(session, ERROR_SETTING, set->seq, fault.text);
 		return;
 	}
-	log_info("set %s to %s, as uid %u asked", name, value, (unsigned)session->peer->uid);
-	session_ok(session, set->seq);
-	produce(server);
-}
-
-void control_index(struct session *session, const struct message *message)
-{
-	visit_begin(session, &message->index);
+	log_info("set %s to %s, as uid %u asked", name, value, (unsigned)session->connection.uid);
+	reply_ok(session, set->seq);
 }
 
 void control_stop(struct session *session, const struct message *message)
 {
-	session_ok(session, message->stop.seq);
-	server_stop(session->peer->server, "stokerctl stop");
+	struct protocol *protocol = session->protocol;
+	reply_ok(session, message->stop.seq);
+	protocol->server.stop(protocol, "stokerctl stop");
 }

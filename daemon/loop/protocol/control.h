@@ -9,7 +9,6 @@ struct session;
 void control_status(struct session *session, const struct message *message);
 void control_list(struct session *session, const struct message *message);
 void control_set(struct session *session, const struct message *message);
-void control_index(struct session *session, const struct message *message);
 void control_stop(struct session *session, const struct message *message);
 
 #endif

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "loop/protocol/connection.h"
-#include "loop/protocol/session.h"
-#include "loop/server.h"
+#include "loop/policy/reader_status.h"
+#include "loop/protocol/reply.h"
+#include "loop/protocol/session_state.h"
 #include "loop/state/bad_samples.h"
 #include "loop/state/catalog.h"
+#include "loop/state/core.h"
 #include "loop/state/reader.h"
-#include "loop/state/ring.h"
 #include "loop/state/stream.h"
 #include "proto/pack.h"
 
@@ -21,7 +21,7 @@
 struct page {
 	struct session *session;
 	const struct message_list *list;
-	struct packer *items; /* the server's, cleared */
+	struct packer *items; /* the protocol's, cleared */
 	uint32_t count;
 	uint64_t last; /* id of the last item */
 	bool more;
@@ -29,7 +29,7 @@ struct page {
 
 static struct page page_begin(struct session *session, const struct message_list *list)
 {
-	struct page page = {session, list, session->peer->server->items, 0, list->after, false};
+	struct page page = {session, list, session->protocol->items, 0, list->after, false};
 	packer_clear(page.items);
 	return page;
 }
@@ -52,64 +52,33 @@ static bool page_takes(struct page *page, uint64_t id)
 
 static void page_send(struct page *page)
 {
-	struct packer *packer = page->session->peer->server->packer;
+	struct packer *packer = page->session->protocol->packer;
 	struct message message = message_init(MESSAGE_LISTING);
 	struct text items;
 	packer_clear(packer);
 	pack_list(packer, page->count);
 	if (packer_bytes(page->items, &items) < 0) {
-		session_error(page->session, ERROR_INTERNAL, page->list->seq, "out of memory");
+		reply_no_memory(page->session, page->list->seq);
 		return;
 	}
 	pack_packed(packer, items);
 	if (packer_bytes(packer, &message.listing.items.packed) < 0) {
-		session_error(page->session, ERROR_INTERNAL, page->list->seq, "out of memory");
+		reply_no_memory(page->session, page->list->seq);
 		return;
 	}
 	message.listing.seq = page->list->seq;
 	message.listing.next = page->more ? page->last : 0;
-	peer_send(page->session->peer, &message);
-}
-
-static void item_uint(struct packer *packer, const char *key, uint64_t value)
-{
-	pack_string(packer, key);
-	pack_uint(packer, value);
-}
-
-static void item_string(struct packer *packer, const char *key, const char *value)
-{
-	pack_string(packer, key);
-	pack_string(packer, value);
-}
-
-static void item_boolean(struct packer *packer, const char *key, bool value)
-{
-	pack_string(packer, key);
-	pack_boolean(packer, value);
-}
-
-static void item_float(struct packer *packer, const char *key, double value)
-{
-	pack_string(packer, key);
-	pack_float(packer, value);
-}
-
-static void item_digest(struct packer *packer, const char *key, struct digest digest)
-{
-	char hex[33];
-	digest_hex(&digest, hex);
-	item_string(packer, key, hex);
+	connection_send(&page->session->connection, &message);
 }
 
 static void pack_waits(struct packer *packer, double ns[WAIT_CAUSES])
 {
-	const char *limited_by = wait_shares(ns);
-	item_float(packer, "share_trainer", ns[WAIT_TRAINER]);
-	item_float(packer, "share_storage", ns[WAIT_STORAGE]);
-	item_float(packer, "share_decode", ns[WAIT_DECODE]);
-	item_float(packer, "share_slot", ns[WAIT_SLOT]);
-	item_string(packer, "limited_by", limited_by);
+	const char *limited_by = wait_time_shares(ns);
+	pack_key_float(packer, "share_trainer", ns[WAIT_TRAINER]);
+	pack_key_float(packer, "share_storage", ns[WAIT_STORAGE]);
+	pack_key_float(packer, "share_decode", ns[WAIT_DECODE]);
+	pack_key_float(packer, "share_slot", ns[WAIT_SLOT]);
+	pack_key_string(packer, "limited_by", limited_by);
 }
 
 /* Of `parts` what it takes to ask for them again, if it is short: an item has to fit into a frame.
@@ -127,13 +96,7 @@ static bool parts_are_told(const struct dataset_spec *spec)
 	return size > 0 && size <= PARTS_BYTES_MAX;
 }
 
-/* The keys of a map that say which dataset it is: how many, and they themselves. */
-static uint32_t spec_keys(const struct dataset_spec *spec)
-{
-	return 1u + !!spec->kind + !!spec->root + !!spec->format + !!spec->images + !!spec->labels +
-	       !!spec->split + parts_are_told(spec);
-}
-
+/* The keys that say which dataset it is. */
 static void pack_spec(struct packer *packer, const struct dataset_spec *spec)
 {
 	const struct {
@@ -143,174 +106,200 @@ static void pack_spec(struct packer *packer, const struct dataset_spec *spec)
 		     {"split", spec->split}};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (texts[i].value)
-			item_string(packer, texts[i].key, texts[i].value);
+			pack_key_string(packer, texts[i].key, texts[i].value);
 	if (!parts_are_told(spec))
 		return;
 	pack_string(packer, "parts");
 	pack_list(packer, spec->part_count);
 	for (uint32_t i = 0; i < spec->part_count; i++) {
-		pack_map(packer, spec_keys(&spec->parts[i]));
+		size_t map = pack_map_begin(packer);
 		pack_spec(packer, &spec->parts[i]);
+		pack_map_end(packer, map);
 	}
+}
+
+/* Up to now; the reader's own account is the engine's. */
+static struct wait_time wait_until_now(const struct reader *reader)
+{
+	struct wait_time wait = reader->wait;
+	bool made = wait.announced != reader->announced;
+	wait_time_change(&wait, reader_wait_state(reader), made ? &reader->last_made : NULL,
+			 clock_ns());
+	return wait;
+}
+
+/* What the rings and readers of a stream add up to. */
+struct stream_sum {
+	uint64_t rings, bytes, readers;
+	double waits[WAIT_CAUSES];
+};
+
+static struct stream_sum sum_of(const struct stream *stream)
+{
+	struct stream_sum sum = {0};
+	list_for_each(ring, next, &stream->rings, struct ring, link) {
+		sum.rings++;
+		sum.bytes += ring->segment.bytes;
+		list_for_each(reader, after, &ring->readers, struct reader, in_ring) {
+			struct wait_time wait = wait_until_now(reader);
+			sum.readers++;
+			wait_time_add_recent(&wait, sum.waits);
+		}
+	}
+	return sum;
 }
 
 static void pack_stream(struct packer *packer, const struct stream *stream)
 {
-	uint64_t rings = 0, bytes = 0, readers = 0;
-	double waits[WAIT_CAUSES] = {0};
-	list_for_each(ring, next, &stream->rings, struct ring, link) {
-		rings++;
-		bytes += ring->segment.bytes;
-		list_for_each(reader, after, &ring->readers, struct reader, in_ring) {
-			readers++;
-			wait_note(reader);
-			wait_add_recent(&reader->wait, waits);
-		}
-	}
+	struct stream_sum sum = sum_of(stream);
 	const struct dataset_spec *spec = &stream->entry->spec;
 	const struct stream_order *order = &stream->order;
 	struct digest sampling;
 	bool sampled = stream_order_hash(order, &sampling);
-	pack_map(packer, 29 + sampled + spec_keys(spec));
-	item_uint(packer, "stream", stream->id);
-	item_uint(packer, "dataset", stream->entry->id);
+	size_t map = pack_map_begin(packer);
+	pack_key_uint(packer, "stream", stream->id);
+	pack_key_uint(packer, "dataset", stream->entry->id);
 	pack_spec(packer, spec);
-	item_string(packer, "bad_samples", stream->order.substitute ? "substitute" : "error");
-	item_boolean(packer, "exif_orientation", stream->order.exif);
-	item_digest(packer, "fingerprint", dataset_fingerprint(stream->entry->dataset));
-	item_string(packer, "pipeline", pipeline_text(stream->pipeline));
-	item_digest(packer, "pipeline_hash", pipeline_hash(stream->pipeline));
-	item_uint(packer, "samples", stream_positions(order));
-	item_uint(packer, "subset_count", order->count);
-	item_string(packer, "sampler", order->sampler ? sampler_text(order->sampler) : "");
-	item_string(packer, "sampler_name", order->sampler ? sampler_name(order->sampler) : "");
-	item_uint(packer, "echo", order->echo);
-	item_uint(packer, "echo_window", order->echo_window);
+	pack_key_string(packer, "bad_samples", stream->order.substitute ? "substitute" : "error");
+	pack_key_boolean(packer, "exif_orientation", stream->order.exif);
+	reply_pack_digest(packer, "fingerprint", dataset_fingerprint(stream->entry->dataset));
+	pack_key_string(packer, "pipeline", pipeline_text(stream->pipeline));
+	reply_pack_digest(packer, "pipeline_hash", pipeline_hash(stream->pipeline));
+	pack_key_uint(packer, "samples", stream_positions(order));
+	pack_key_uint(packer, "subset_count", order->count);
+	pack_key_string(packer, "sampler", order->sampler ? sampler_text(order->sampler) : "");
+	pack_key_string(packer, "sampler_name", order->sampler ? sampler_name(order->sampler) : "");
+	pack_key_uint(packer, "echo", order->echo);
+	pack_key_uint(packer, "echo_window", order->echo_window);
 	/* As asked for: what the transforms make is theirs. */
-	item_uint(packer, "views", order->views / pipeline_views(stream->pipeline));
+	pack_key_uint(packer, "views", order->views / pipeline_views(stream->pipeline));
 	if (sampled)
-		item_digest(packer, "sampling_hash", sampling);
-	item_uint(packer, "subset_start", stream->order.first);
-	item_boolean(packer, "shuffle", stream->order.shuffle);
-	item_uint(packer, "order_seed", stream->order.order_seed);
-	item_uint(packer, "augment_seed", stream->order.augment_seed);
-	item_uint(packer, "readers", readers);
-	item_uint(packer, "rings", rings);
-	item_uint(packer, "ring_bytes", bytes);
-	item_uint(packer, "decoded", stream->decoded);
-	item_uint(packer, "delivered", stream->delivered);
-	item_float(packer, "images_per_second", stream->rate);
-	pack_waits(packer, waits);
+		reply_pack_digest(packer, "sampling_hash", sampling);
+	pack_key_uint(packer, "subset_start", stream->order.first);
+	pack_key_boolean(packer, "shuffle", stream->order.shuffle);
+	pack_key_uint(packer, "order_seed", stream->order.order_seed);
+	pack_key_uint(packer, "augment_seed", stream->order.augment_seed);
+	pack_key_uint(packer, "readers", sum.readers);
+	pack_key_uint(packer, "rings", sum.rings);
+	pack_key_uint(packer, "ring_bytes", sum.bytes);
+	pack_key_uint(packer, "decoded", stream->decoded);
+	pack_key_uint(packer, "delivered", stream->delivered);
+	pack_key_float(packer, "images_per_second", stream->rate);
+	pack_waits(packer, sum.waits);
+	pack_map_end(packer, map);
 }
 
 void listing_streams(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
-	list_for_each(stream, next, &session->peer->server->streams, struct stream, link)
+	list_for_each(stream, next, &session->protocol->core->streams, struct stream, link)
 		if (page_takes(&page, stream->id))
 			pack_stream(page.items, stream);
 	page_send(&page);
 }
 
-static void pack_reader(struct packer *packer, const struct peer *peer, uint64_t now_ns)
+static void pack_reader(struct packer *packer, const struct session *session, uint64_t now_ns)
 {
-	struct reader *reader = peer->session.reader;
-	const struct wait *wait = &reader->wait;
+	const struct reader *reader = session->reader;
+	const struct wait_time wait = wait_until_now(reader);
 	double recent[WAIT_CAUSES] = {0};
 	enum reader_state state = reader_state(reader);
 	const struct reader *other = state == READER_WAITING ? reader_waits_for(reader) : NULL;
-	wait_note(reader);
-	wait_add_recent(wait, recent);
-	pack_map(packer, 29);
-	item_uint(packer, "reader", reader->id);
-	item_uint(packer, "pid", (uint64_t)peer->pid);
-	item_uint(packer, "uid", (uint64_t)peer->uid);
-	item_string(packer, "client", peer->session.client);
-	item_string(packer, "job", reader->job);
-	item_uint(packer, "rank", reader->share.rank);
-	item_uint(packer, "world", reader->share.world);
-	item_uint(packer, "stream", reader->stream->id);
-	item_uint(packer, "ring", reader->ring ? reader->ring->id : 0);
-	item_uint(packer, "batch_size", reader->share.batch_size);
-	item_uint(packer, "epoch", reader->next.epoch);
-	item_uint(packer, "position", share_span(&reader->share, &reader->next).position);
-	item_uint(packer, "inflight", reader->inflight);
-	item_uint(packer, "leased", reader->leased);
-	item_string(packer, "state", reader_state_name(state));
-	item_uint(packer, "waits_for", other ? other->id : 0);
-	item_uint(packer, "delivered", reader->announced);
-	item_float(packer, "images_per_second", reader->rate);
-	item_float(packer, "age_s", (double)(now_ns - reader->attached_ns) * 1e-9);
-	item_uint(packer, "priority", reader->priority);
-	item_float(packer, "trainer_s", (double)wait->ns[WAIT_TRAINER] * 1e-9);
-	item_float(packer, "storage_s", (double)wait->ns[WAIT_STORAGE] * 1e-9);
-	item_float(packer, "decode_s", (double)wait->ns[WAIT_DECODE] * 1e-9);
-	item_float(packer, "slot_s", (double)wait->ns[WAIT_SLOT] * 1e-9);
+	wait_time_add_recent(&wait, recent);
+	size_t map = pack_map_begin(packer);
+	pack_key_uint(packer, "reader", reader->id);
+	pack_key_uint(packer, "pid", (uint64_t)session->connection.pid);
+	pack_key_uint(packer, "uid", (uint64_t)session->connection.uid);
+	pack_key_string(packer, "client", session->client);
+	pack_key_string(packer, "job", reader->job);
+	pack_key_uint(packer, "rank", reader->shard.rank);
+	pack_key_uint(packer, "world", reader->shard.world);
+	pack_key_uint(packer, "stream", reader->stream->id);
+	pack_key_uint(packer, "ring", reader->ring ? reader->ring->id : 0);
+	pack_key_uint(packer, "batch_size", reader->shard.batch_size);
+	pack_key_uint(packer, "epoch", reader->next.epoch);
+	pack_key_uint(packer, "position", shard_span(&reader->shard, &reader->next).position);
+	pack_key_uint(packer, "inflight", reader->inflight);
+	pack_key_uint(packer, "leased", reader->leased);
+	pack_key_string(packer, "state", reader_state_name(state));
+	pack_key_uint(packer, "waits_for", other ? other->id : 0);
+	pack_key_uint(packer, "delivered", reader->announced);
+	pack_key_float(packer, "images_per_second", reader->rate);
+	pack_key_float(packer, "age_s", (double)(now_ns - reader->attached_ns) * 1e-9);
+	pack_key_uint(packer, "priority", reader->priority);
+	pack_key_float(packer, "trainer_s", (double)wait.ns[WAIT_TRAINER] * 1e-9);
+	pack_key_float(packer, "storage_s", (double)wait.ns[WAIT_STORAGE] * 1e-9);
+	pack_key_float(packer, "decode_s", (double)wait.ns[WAIT_DECODE] * 1e-9);
+	pack_key_float(packer, "slot_s", (double)wait.ns[WAIT_SLOT] * 1e-9);
 	pack_waits(packer, recent);
+	pack_map_end(packer, map);
 }
 
-/* By connection: their ids rise along the list, a reader's may not (a peer can attach again). */
+/* By session, whose ids rise along the list; a reader's may not: a client can attach again. */
 void listing_readers(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
 	uint64_t now_ns = clock_ns();
-	list_for_each(peer, next, &session->peer->server->peers, struct peer, link)
-		if (peer->session.reader && page_takes(&page, peer->id))
-			pack_reader(page.items, peer, now_ns);
+	list_for_each(other, next, &session->protocol->sessions, struct session, link)
+		if (other->reader && page_takes(&page, other->id))
+			pack_reader(page.items, other, now_ns);
 	page_send(&page);
 }
 
 void listing_own(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
-	if (page_takes(&page, session->peer->id))
-		pack_reader(page.items, session->peer, clock_ns());
+	if (page_takes(&page, session->id))
+		pack_reader(page.items, session, clock_ns());
 	page_send(&page);
 }
 
 static void pack_dataset(struct packer *packer, struct dataset_entry *entry)
 {
 	const struct dataset *dataset = entry->dataset;
-	pack_map(packer, dataset ? 9 : 4);
-	item_uint(packer, "dataset", entry->id);
-	item_string(packer, "path", entry->spec.path);
-	item_string(packer, "state", dataset ? "open" : "indexing");
-	item_uint(packer, "found", atomic_load(&entry->progress.found));
-	if (!dataset)
-		return;
-	item_string(packer, "kind", dataset_kind_name(dataset));
-	item_uint(packer, "samples", dataset_count(dataset));
-	item_uint(packer, "classes", dataset_class_count(dataset));
-	item_digest(packer, "fingerprint", dataset_fingerprint(dataset));
-	item_uint(packer, "index_bytes", dataset_index_bytes(dataset));
+	size_t map = pack_map_begin(packer);
+	pack_key_uint(packer, "dataset", entry->id);
+	pack_key_string(packer, "path", entry->spec.path);
+	pack_key_string(packer, "state", dataset ? "open" : "indexing");
+	pack_key_uint(packer, "found", atomic_load(&entry->progress.found));
+	if (dataset) {
+		pack_key_string(packer, "kind", dataset_kind_name(dataset));
+		pack_key_uint(packer, "samples", dataset_count(dataset));
+		pack_key_uint(packer, "classes", dataset_class_count(dataset));
+		reply_pack_digest(packer, "fingerprint", dataset_fingerprint(dataset));
+		pack_key_uint(packer, "index_bytes", dataset_index_bytes(dataset));
+	}
+	pack_map_end(packer, map);
 }
 
 void listing_datasets(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
-	list_for_each(entry, next, &session->peer->server->datasets, struct dataset_entry, link)
+	list_for_each(entry, next, &session->protocol->core->datasets, struct dataset_entry, link)
 		if (page_takes(&page, entry->id))
 			pack_dataset(page.items, entry);
 	page_send(&page);
 }
 
-static void pack_bad(struct packer *packer, const struct bad *bad)
+static void pack_bad(struct packer *packer, const struct bad_sample *bad)
 {
-	pack_map(packer, 8);
-	item_uint(packer, "dataset", bad->dataset);
-	item_string(packer, "root", bad->root);
-	item_uint(packer, "sample", bad->sample);
-	item_string(packer, "path", bad->path);
-	item_uint(packer, "code", bad->code);
-	item_string(packer, "name", error_name(bad->code));
-	item_string(packer, "text", bad->fault.text);
-	item_uint(packer, "count", bad->count);
+	size_t map = pack_map_begin(packer);
+	pack_key_uint(packer, "dataset", bad->dataset);
+	pack_key_string(packer, "root", bad->root);
+	pack_key_uint(packer, "sample", bad->sample);
+	pack_key_string(packer, "path", bad->path);
+	pack_key_uint(packer, "code", bad->code);
+	pack_key_string(packer, "name", error_name(bad->code));
+	pack_key_string(packer, "text", bad->fault.text);
+	pack_key_uint(packer, "count", bad->count);
+	pack_map_end(packer, map);
 }
 
 void listing_bad(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
-	list_for_each(bad, next, &session->peer->server->bad, struct bad, link)
+	list_for_each(bad, next, &session->protocol->core->bad_samples->list, struct bad_sample,
+		      link)
 		if (page_takes(&page, bad->id))
 			pack_bad(page.items, bad);
 	page_send(&page);

@@ -1,125 +1,53 @@
 // SPDX-License-Identifier: MIT
 #include "loop/protocol/session.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "loop/engine/index_task.h"
-#include "loop/engine/produce.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "loop/protocol/attach.h"
-#include "loop/protocol/connection.h"
 #include "loop/protocol/control.h"
 #include "loop/protocol/data.h"
-#include "loop/server.h"
-#include "loop/state/lease.h"
-#include "loop/state/reader.h"
+#include "loop/protocol/index_request.h"
+#include "loop/protocol/reply.h"
+#include "loop/state/core.h"
+#include "loop/state/user.h"
 #include "proto/pack.h"
 
-#define SESSION_LONG_LEASE_NS 60000000000u
+#define LONG_LEASE_NS 60000000000u
 
-void session_init(struct session *session, struct peer *peer)
-{
-	*session = (struct session){.peer = peer, .state = SESSION_NEW};
-	list_init(&session->leases);
-	list_init(&session->spare_leases);
-}
+/* -- messages ----------------------------------------------------------------------------- */
 
-void session_detach(struct session *session)
-{
-	if (session->attachment)
-		attachment_cancel(session->attachment);
-	if (session->reader)
-		reader_free(session->reader);
-	session->attachment = NULL;
-	session->reader = NULL;
-	session->state = SESSION_READY;
-	produce(session->peer->server);
-}
-
-void session_end(struct session *session)
-{
-	list_for_each(lease, next, &session->leases, struct lease, in_session)
-		lease_drop(lease);
-	lease_free_spare(session);
-	if (session->visit)
-		visit_cancel(session->visit);
-	session_detach(session);
-}
-
-/* What it holds cannot be taken back while it may read it: the connection goes, and whoever reads
- * on has been told. */
-static void session_expire(struct session *session, double seconds)
-{
-	struct server *server = session->peer->server;
-	char text[320];
-	snprintf(text, sizeof(text),
-		 "a batch was held for %.1f s, longer than lease-timeout (%.1f s), and its memory "
-		 "is used again: give batches back sooner (copy what is kept), or raise "
-		 "lease-timeout",
-		 seconds, server->config->lease_timeout_ms * 1e-3);
-	list_for_each(lease, next, &session->leases, struct lease, in_session)
-		server_count(server, COUNTER_LEASES_EXPIRED, 1);
-	peer_fail(session->peer, ERROR_TIMEOUT, 0, text);
-}
-
-void session_check_leases(struct session *session, uint64_t now_ns)
-{
-	struct peer *peer = session->peer;
-	uint64_t timeout_ns = (uint64_t)peer->server->config->lease_timeout_ms * 1000000u;
-	if (list_empty(&session->leases))
-		return;
-	const struct lease *oldest = list_entry(session->leases.next, struct lease, in_session);
-	uint64_t age_ns = now_ns - oldest->since_ns;
-	if (timeout_ns && age_ns > timeout_ns) {
-		session_expire(session, (double)age_ns * 1e-9);
-	} else if (age_ns > SESSION_LONG_LEASE_NS && !session->long_lease_told) {
-		session->long_lease_told = true;
-		server_log_peer(peer->server,
-				"pid %d holds a batch for a minute; who shares its ring may wait "
-				"for it (lease-timeout is an end to that)",
-				(int)peer->pid);
-	}
-}
-
-bool session_greeted(const struct session *session)
-{
-	return session->state != SESSION_NEW;
-}
-
-void session_error(struct session *session, unsigned code, uint64_t seq, const char *text)
-{
-	peer_send_error(session->peer, code, seq, text);
-}
-
-void session_ok(struct session *session, uint64_t seq)
-{
-	struct message message = message_init(MESSAGE_OK);
-	message.ok.seq = seq;
-	peer_send(session->peer, &message);
-}
-
+/* Capabilities: transports, then the kinds of datasets. */
 static void welcome(struct session *session, uint64_t seq)
 {
-	static const char *const capabilities[] = {"fd",    "path",  "folder",	"manifest",
-						   "npy",   "npz",   "cifar10", "cifar100",
-						   "mnist", "joined"};
-	struct packer *packer = session->peer->server->packer;
+	static const char *const transports[] = {"fd", "path"};
+	struct packer *packer = session->protocol->packer;
 	struct message message = message_init(MESSAGE_WELCOME);
 	const char *name = "stokerd " STOKER_VERSION;
 	packer_clear(packer);
-	pack_list(packer, sizeof(capabilities) / sizeof(*capabilities));
-	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++)
-		pack_string(packer, capabilities[i]);
+	uint32_t kinds = 0;
+	while (dataset_kind_at(kinds))
+		kinds++;
+	pack_list(packer, 2 + kinds);
+	for (uint32_t i = 0; i < 2; i++)
+		pack_string(packer, transports[i]);
+	for (uint32_t i = 0; i < kinds; i++)
+		pack_string(packer, dataset_kind_at(i));
 	if (packer_bytes(packer, &message.welcome.capabilities.packed) < 0) {
-		session_error(session, ERROR_INTERNAL, seq, "out of memory");
+		reply_no_memory(session, seq);
 		return;
 	}
 	message.welcome.seq = seq;
 	message.welcome.version = PROTO_VERSION;
 	message.welcome.daemon = (struct text){name, strlen(name)};
 	message.welcome.pid = (uint64_t)getpid();
-	peer_send(session->peer, &message);
+	connection_send(&session->connection, &message);
 }
 
 static void on_hello(struct session *session, const struct message *message)
@@ -132,22 +60,18 @@ static void on_hello(struct session *session, const struct message *message)
 			 (unsigned long long)hello->version_min,
 			 (unsigned long long)hello->version_max, STOKER_VERSION, PROTO_VERSION,
 			 hello->version_min > PROTO_VERSION ? "stokerd" : "the client");
-		peer_fail(session->peer, ERROR_VERSION, (uint32_t)hello->seq, text);
+		connection_fail(&session->connection, ERROR_VERSION, (uint32_t)hello->seq, text);
 		return;
 	}
 	text_copy(session->client, sizeof(session->client), hello->client);
 	session->state = SESSION_READY;
+	session->connection.greeted = true;
 	welcome(session, hello->seq);
 }
 
 static void on_ping(struct session *session, const struct message *message)
 {
-	session_ok(session, message->ping.seq);
-}
-
-static void on_fit(struct session *session, const struct message *message)
-{
-	visit_begin_fit(session, &message->fit);
+	reply_ok(session, message->ping.seq);
 }
 
 #define GREETED (SESSION_READY | SESSION_ATTACHING | SESSION_ATTACHED)
@@ -169,8 +93,8 @@ static const struct route {
 	{MESSAGE_STATUS, MESSAGE_ON_CONTROL, SESSION_READY, control_status},
 	{MESSAGE_SET, MESSAGE_ON_CONTROL, SESSION_READY, control_set},
 	{MESSAGE_STOP, MESSAGE_ON_CONTROL, SESSION_READY, control_stop},
-	{MESSAGE_INDEX, MESSAGE_ON_CONTROL, SESSION_READY, control_index},
-	{MESSAGE_FIT, MESSAGE_ON_BOTH, SESSION_READY, on_fit},
+	{MESSAGE_INDEX, MESSAGE_ON_CONTROL, SESSION_READY, index_request_index},
+	{MESSAGE_FIT, MESSAGE_ON_BOTH, SESSION_READY, index_request_fit},
 };
 
 static const struct route *route_find(enum message_kind kind, enum message_socket socket)
@@ -196,33 +120,33 @@ static const char *state_name(enum session_state state)
 	return "?";
 }
 
-/* Every protocol error ends here: one message to that peer, one count, one line, and out. */
+/* Every protocol error ends here: one message to that client, one count, one line, and out. */
 static void protocol_error(struct session *session, unsigned code, uint32_t seq, const char *text)
 {
-	server_count(session->peer->server, COUNTER_PROTOCOL_ERRORS, 1);
-	peer_fail(session->peer, code, seq, text);
+	core_count(session->protocol->core, COUNTER_PROTOCOL_ERRORS, 1);
+	connection_fail(&session->connection, code, seq, text);
 }
 
-void session_frame(struct session *session, const uint8_t *bytes, size_t size)
+static void session_frame(struct connection *connection, const uint8_t *bytes, size_t size)
 {
-	struct server *server = session->peer->server;
+	struct session *session = list_entry(connection, struct session, connection);
 	struct message message;
 	struct message_fault fault;
 	char text[160];
-	int r = message_decode(bytes, size, server->memory, &message, &fault);
+	int r = message_decode(bytes, size, session->protocol->memory, &message, &fault);
 	if (r < 0) {
-		peer_fail(session->peer, ERROR_INTERNAL, 0, "out of memory");
+		connection_fail(connection, ERROR_INTERNAL, 0, "out of memory");
 		return;
 	}
 	if (r > 0) {
 		protocol_error(session, fault.code, fault.seq, fault.text);
 		return;
 	}
-	const struct route *route = route_find(message.kind, session->peer->socket);
+	const struct route *route = route_find(message.kind, session->socket);
 	if (!route) {
-		snprintf(text, sizeof(text), "%s is no message for the daemon on the %s socket",
+		snprintf(text, sizeof(text), "the daemon does not take %s on the %s socket",
 			 message_name(message.kind),
-			 session->peer->socket == MESSAGE_ON_DATA ? "data" : "control");
+			 session->socket == MESSAGE_ON_DATA ? "data" : "control");
 		protocol_error(session, ERROR_MESSAGE, 0, text);
 		return;
 	}
@@ -233,4 +157,155 @@ void session_frame(struct session *session, const uint8_t *bytes, size_t size)
 		return;
 	}
 	route->handle(session, &message);
+}
+
+/* -- begin and end ------------------------------------------------------------------------ */
+
+static void session_count(struct session *session, int by)
+{
+	struct protocol *protocol = session->protocol;
+	if (session->socket == MESSAGE_ON_DATA)
+		protocol->data_connections += (unsigned)by;
+	else
+		protocol->control_connections += (unsigned)by;
+	if (session->user)
+		session->user->connections += (unsigned)by;
+}
+
+static void session_end(struct connection *connection)
+{
+	struct session *session = list_entry(connection, struct session, connection);
+	lease_book_deinit(&session->leases);
+	if (session->index_request)
+		index_request_cancel(session->index_request);
+	session_detach(session);
+	session_count(session, -1);
+	list_remove(&session->link);
+}
+
+static void session_free(struct connection *connection)
+{
+	struct session *session = list_entry(connection, struct session, connection);
+	assert(!session->reader && !session->attachment && !session->index_request);
+	if (session->user)
+		user_put(session->user);
+	free(session);
+}
+
+static const struct connection_events events = {session_frame, session_end, session_free};
+
+void session_new(struct protocol *protocol, int fd, const struct ucred *credentials,
+		 enum message_socket socket)
+{
+	struct core *core = protocol->core;
+	struct session *session = calloc(1, sizeof(*session));
+	if (session && socket == MESSAGE_ON_DATA)
+		session->user = user_get(core->users, credentials->uid);
+	if (!session || (socket == MESSAGE_ON_DATA && !session->user)) {
+		free(session);
+		connection_refuse(fd, ERROR_INTERNAL, "out of memory");
+		return;
+	}
+	session->protocol = protocol;
+	session->id = core_new_id(core);
+	session->socket = socket;
+	session->state = SESSION_NEW;
+	lease_book_init(&session->leases);
+	int r = connection_open(&session->connection, core, fd, credentials, &events,
+				protocol->scratch);
+	if (r < 0) {
+		log_error("cannot serve a connection: %s", strerror(-r));
+		session_free(&session->connection);
+		return;
+	}
+	list_append(&protocol->sessions, &session->link);
+	session_count(session, 1);
+}
+
+/* -- all of them -------------------------------------------------------------------------- */
+
+int protocol_init(struct protocol *protocol, struct core *core)
+{
+	protocol->core = core;
+	protocol->started_ns = clock_ns();
+	list_init(&protocol->sessions);
+	int r = decoder_memory_new(&protocol->memory);
+	r = r < 0 ? r : packer_new(&protocol->packer);
+	return r < 0 ? r : packer_new(&protocol->items);
+}
+
+void protocol_deinit(struct protocol *protocol)
+{
+	packer_free(protocol->items);
+	packer_free(protocol->packer);
+	decoder_memory_free(protocol->memory);
+}
+
+/* What it holds cannot be taken back while it may read it: the connection ends, and the client is
+ * told that its memory is used again. */
+static void session_expire(struct session *session, double seconds)
+{
+	struct core *core = session->protocol->core;
+	char text[320];
+	snprintf(text, sizeof(text),
+		 "a batch was held for %.1f s, longer than lease-timeout (%.1f s), and its memory "
+		 "is used again: release batches sooner (copy what is kept), or raise "
+		 "lease-timeout",
+		 seconds, core->config->lease_timeout_ms * 1e-3);
+	core_count(core, COUNTER_LEASES_EXPIRED, session->leases.count);
+	connection_fail(&session->connection, ERROR_TIMEOUT, 0, text);
+}
+
+static void session_check_leases(struct session *session, uint64_t now_ns)
+{
+	struct core *core = session->protocol->core;
+	uint64_t timeout_ns = (uint64_t)core->config->lease_timeout_ms * 1000000u;
+	if (list_empty(&session->leases.leases))
+		return;
+	const struct lease *oldest = list_entry(session->leases.leases.next, struct lease, in_book);
+	uint64_t age_ns = now_ns - oldest->since_ns;
+	if (timeout_ns && age_ns > timeout_ns) {
+		session_expire(session, (double)age_ns * 1e-9);
+	} else if (age_ns > LONG_LEASE_NS && !session->long_lease_told) {
+		session->long_lease_told = true;
+		core_log_client(core,
+				"pid %d has held a batch for a minute; readers that share its ring "
+				"may wait for it (lease-timeout limits that)",
+				(int)session->connection.pid);
+	}
+}
+
+void protocol_tick(struct protocol *protocol, uint64_t now_ns)
+{
+	list_for_each(session, next, &protocol->sessions, struct session, link) {
+		if (session->attachment)
+			attachment_progress(session->attachment);
+		else if (session->index_request)
+			index_request_progress(session->index_request);
+		connection_tick(&session->connection, now_ns);
+		if (!session->connection.closing)
+			session_check_leases(session, now_ns);
+	}
+}
+
+void protocol_stop(struct protocol *protocol, const char *why)
+{
+	char text[160];
+	struct message message = message_init(MESSAGE_GOAWAY);
+	snprintf(text, sizeof(text),
+		 "the daemon stops (%s): finish what you hold, attach again later", why);
+	message.goaway.text = (struct text){text, strlen(text)};
+	message.goaway.deadline_ms = protocol->core->config->drain_timeout_ms;
+	list_for_each(session, next, &protocol->sessions, struct session, link) {
+		if (session->socket == MESSAGE_ON_DATA && session->connection.greeted)
+			connection_send(&session->connection, &message);
+		if (session->index_request)
+			index_request_stop(session->index_request);
+	}
+}
+
+void protocol_close_all(struct protocol *protocol)
+{
+	list_for_each(session, next, &protocol->sessions, struct session, link)
+		connection_close(&session->connection);
 }

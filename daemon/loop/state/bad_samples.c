@@ -4,64 +4,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loop/server.h"
-#include "loop/state/catalog.h"
-
-static void bad_forget(struct server *server, struct bad *bad)
+static void bad_sample_free(struct bad_sample *sample)
 {
-	list_remove(&bad->link);
-	server->n_bad--;
-	free(bad->root);
-	free(bad->path);
-	free(bad);
+	list_remove(&sample->link);
+	free(sample->root);
+	free(sample->path);
+	free(sample);
 }
 
-/* NULL if there is no memory: the sample is counted all the same. */
-static struct bad *bad_new(const struct dataset_entry *entry, uint64_t sample)
+/* A copy; NULL if there is no memory. */
+static struct bad_sample *bad_sample_new(const struct bad_sample *seen)
 {
-	struct bad *bad = calloc(1, sizeof(*bad));
-	if (!bad)
+	struct bad_sample *sample = calloc(1, sizeof(*sample));
+	if (!sample)
 		return NULL;
-	size_t size = dataset_path(entry->dataset, sample, NULL, 0) + 1;
-	bad->root = strdup(entry->spec.path);
-	bad->path = malloc(size);
-	if (!bad->root || !bad->path) {
-		free(bad->root);
-		free(bad->path);
-		free(bad);
-		return NULL;
-	}
-	dataset_path(entry->dataset, sample, bad->path, size);
-	return bad;
+	*sample = *seen;
+	list_init(&sample->link);
+	sample->root = strdup(seen->root);
+	sample->path = strdup(seen->path);
+	if (sample->root && sample->path)
+		return sample;
+	bad_sample_free(sample);
+	return NULL;
 }
 
-bool bad_note(const struct dataset_entry *entry, uint64_t sample, unsigned code,
-	      const struct fault *fault)
+void bad_samples_init(struct bad_samples *bad)
 {
-	struct server *server = entry->server;
-	list_for_each(known, next, &server->bad, struct bad, link) {
-		if (known->dataset == entry->id && known->sample == sample) {
+	*bad = (struct bad_samples){0};
+	list_init(&bad->list);
+}
+
+void bad_samples_deinit(struct bad_samples *bad)
+{
+	list_for_each(sample, next, &bad->list, struct bad_sample, link)
+		bad_sample_free(sample);
+	bad->count = 0;
+}
+
+bool bad_samples_note(struct bad_samples *bad, const struct bad_sample *seen)
+{
+	list_for_each(known, next, &bad->list, struct bad_sample, link) {
+		if (known->dataset == seen->dataset && known->sample == seen->sample) {
 			known->count++;
 			return false;
 		}
 	}
-	struct bad *bad = bad_new(entry, sample);
-	if (!bad)
+	struct bad_sample *sample = bad_sample_new(seen);
+	if (!sample) /* it is counted by its caller all the same */
 		return false;
-	bad->id = server_new_id(server);
-	bad->dataset = entry->id;
-	bad->sample = sample;
-	bad->count = 1;
-	bad->code = code;
-	bad->fault = *fault;
-	list_append(&server->bad, &bad->link);
-	if (++server->n_bad > BAD_MAX)
-		bad_forget(server, list_entry(server->bad.next, struct bad, link));
+	sample->id = ++bad->last_id;
+	sample->count = 1;
+	list_append(&bad->list, &sample->link);
+	if (++bad->count > BAD_SAMPLES_MAX) {
+		bad_sample_free(list_entry(bad->list.next, struct bad_sample, link));
+		bad->count--;
+	}
 	return true;
-}
-
-void bad_clear(struct server *server)
-{
-	list_for_each(bad, next, &server->bad, struct bad, link)
-		bad_forget(server, bad);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of bad samples, for `stokerctl bad`: what could not be read or decoded, in which
- * dataset, how often. It outlives the datasets, since people ask when a run is over, and forgets
- * the oldest beyond BAD_MAX. Loop thread.
+ * The list of bad samples, for `stokerctl bad`: which samples could not be read or decoded, of
+ * which dataset, and how often. It outlives the datasets, because people ask when a run is over,
+ * and drops the oldest entry beyond BAD_SAMPLES_MAX. Loop thread; knows nothing of the loop.
  */
 #ifndef STOKER_LOOP_STATE_BAD_SAMPLES_H
 #define STOKER_LOOP_STATE_BAD_SAMPLES_H
@@ -13,13 +13,16 @@
 #include "base/fault.h"
 #include "base/list.h"
 
-struct dataset_entry;
-struct server;
+#define BAD_SAMPLES_MAX 1000
 
-#define BAD_MAX 1000
+struct bad_samples {
+	struct list list; /* struct bad_sample, ids rising */
+	unsigned count;
+	uint64_t last_id;
+};
 
-struct bad {
-	struct list link; /* in server->bad, ids rising */
+struct bad_sample {
+	struct list link;
 	uint64_t id;
 	uint64_t dataset, sample, count;
 	char *root, *path; /* of the dataset; of the sample within it */
@@ -27,9 +30,9 @@ struct bad {
 	struct fault fault;
 };
 
-/* Note one more time that a sample is bad. `true` if it was not on the list. */
-bool bad_note(const struct dataset_entry *entry, uint64_t sample, unsigned code,
-	      const struct fault *fault);
-void bad_clear(struct server *server);
+void bad_samples_init(struct bad_samples *bad);
+void bad_samples_deinit(struct bad_samples *bad);
+/* Count once more that this sample of a dataset is bad. `true` if it was not on the list yet. */
+bool bad_samples_note(struct bad_samples *bad, const struct bad_sample *seen);
 
 #endif

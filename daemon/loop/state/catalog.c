@@ -4,52 +4,55 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
-#include "loop/engine/fit.h"
-#include "loop/server.h"
+#include "decode/jpeg/seek_index_set.h"
+#include "loop/state/core.h"
 #include "loop/state/index_cache.h"
+#include "loop/state/statistics_store.h"
 
 static void catalog_free(struct dataset_entry *entry)
 {
 	assert(list_empty(&entry->waiters));
 	list_remove(&entry->link);
-	memo_close(entry->memo);
+	index_cache_close(entry->index_cache);
 	dataset_free(entry->dataset);
 	dataset_spec_deinit(&entry->spec);
 	free(entry);
 }
 
 /* libuv's thread: indexing blocks. */
-static void catalog_work(uv_work_t *work)
+static void catalog_open(struct task *task)
 {
-	struct dataset_entry *entry = work->data;
+	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
 	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
 					     &entry->progress, &entry->opening.fault);
 	if (entry->opening.result == 0)
-		fit_load(&entry->opening.fitted, entry->server, entry->opening.dataset);
+		statistics_store_read(entry->core->statistics, entry->opening.dataset,
+				      &entry->opening.fitted);
 	if (entry->opening.result == 0 && !dataset_has_pixels(entry->opening.dataset))
-		entry->opening.memo = memo_load(entry->server, entry->opening.dataset);
+		entry->opening.index_cache =
+			index_cache_load(entry->core->index_caches, entry->opening.dataset);
 }
 
-static void catalog_opened(uv_work_t *work, int status)
+static void catalog_opened(struct task *task, int status)
 {
-	struct dataset_entry *entry = work->data;
-	struct server *server = entry->server;
-	server->pending--;
+	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
 	entry->result = status < 0 ? status : entry->opening.result;
 	if (entry->result == 0) {
 		entry->dataset = entry->opening.dataset;
-		fit_keep_loaded(server, entry->opening.fitted);
-		entry->memo = memo_open(entry->opening.memo);
-		entry->seek_indexes = entry->memo ? entry->memo->seek_indexes : NULL;
-		log_info("dataset %s: %llu samples, %llu files that are none, index %zu bytes",
+		statistics_store_add_read(entry->core->statistics, entry->opening.fitted);
+		entry->index_cache = index_cache_open(entry->opening.index_cache);
+		entry->seek_indexes = entry->index_cache ? entry->index_cache->seek_indexes : NULL;
+		log_info("dataset %s: %llu samples, %llu files skipped (not images), index %zu "
+			 "bytes",
 			 entry->spec.path, (unsigned long long)dataset_count(entry->dataset),
 			 (unsigned long long)dataset_skipped(entry->dataset),
 			 dataset_index_bytes(entry->dataset));
 	} else if (entry->result < 0) {
 		fault_say(&entry->opening.fault, entry->result, "%s: %s", entry->spec.path,
-			  uv_strerror(entry->result));
+			  strerror(-entry->result));
 	}
 	/* Held for as long as waiters are told: one of them may release the last hold. */
 	catalog_hold(entry);
@@ -61,12 +64,11 @@ static void catalog_opened(uv_work_t *work, int status)
 	}
 	entry->users--; /* the opening's own hold */
 	catalog_release(entry);
-	server_check_drained(server);
 }
 
-static struct dataset_entry *catalog_find(struct server *server, const struct dataset_spec *spec)
+static struct dataset_entry *catalog_find(struct core *core, const struct dataset_spec *spec)
 {
-	list_for_each(entry, next, &server->datasets, struct dataset_entry, link)
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
 		/* One that failed or is given up waits for its thread only. */
 		if (dataset_spec_equal(&entry->spec, spec) && entry->result == 0 &&
 		    !atomic_load(&entry->progress.cancel))
@@ -74,40 +76,38 @@ static struct dataset_entry *catalog_find(struct server *server, const struct da
 	return NULL;
 }
 
-static int catalog_new(struct dataset_entry **out, struct server *server, struct dataset_spec *spec)
+static int catalog_new(struct dataset_entry **out, struct core *core, struct dataset_spec *spec)
 {
 	struct dataset_entry *entry = calloc(1, sizeof(*entry));
 	if (!entry) {
 		dataset_spec_deinit(spec);
 		return -ENOMEM;
 	}
-	entry->id = server_new_id(server);
-	entry->server = server;
+	entry->id = core_new_id(core);
+	entry->core = core;
 	entry->spec = *spec;
-	entry->progress.account = &server->dataset_account;
+	entry->progress.account = &core->dataset_account;
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
-	list_append(&server->datasets, &entry->link);
-	entry->work.data = entry;
-	int r = uv_queue_work(&server->loop, &entry->work, catalog_work, catalog_opened);
+	list_append(&core->datasets, &entry->link);
+	int r = task_start(&entry->task, &core->tasks, catalog_open, catalog_opened);
 	if (r < 0) {
 		catalog_free(entry);
 		return r;
 	}
-	server->pending++;
 	entry->users = 1; /* the opening's */
 	*out = entry;
 	return 0;
 }
 
-int catalog_get(struct dataset_entry **out, struct server *server, struct dataset_spec *spec,
+int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
 		struct catalog_waiter *waiter)
 {
-	struct dataset_entry *entry = catalog_find(server, spec);
+	struct dataset_entry *entry = catalog_find(core, spec);
 	if (entry) {
 		dataset_spec_deinit(spec);
 	} else {
-		int r = catalog_new(&entry, server, spec);
+		int r = catalog_new(&entry, core, spec);
 		if (r < 0)
 			return r;
 	}

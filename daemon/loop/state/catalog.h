@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The catalog: every dataset in use, opened once however many streams use it. Indexing runs on a
- * thread of its own; who asked meanwhile waits here. A dataset is a snapshot: it goes with its last
- * stream, so that the next ATTACH sees the files as they are then. Loop thread.
+ * The catalog: every dataset in use, opened once however many streams use it. Indexing is a task;
+ * whoever asks meanwhile waits here. A dataset is a snapshot: it goes with its last stream, so that
+ * the next ATTACH sees the files as they are then. Loop thread.
  */
 #ifndef STOKER_LOOP_STATE_CATALOG_H
 #define STOKER_LOOP_STATE_CATALOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
 
 #include "base/list.h"
 #include "dataset/dataset.h"
-#include "decode/jpeg/seek_index_set.h"
+#include "loop/os/task.h"
 
-struct memo;
-struct server;
+struct core;
+struct index_cache;
+struct seek_index_set;
 struct statistics;
 
 /* One who waits for a dataset; called once, with what came of it, unless taken back before. */
@@ -27,20 +27,20 @@ struct catalog_waiter {
 
 struct dataset_entry {
 	uint64_t id;
-	struct server *server;
+	struct core *core;
 	struct list link;
 	struct dataset_spec spec;
 	struct dataset *dataset;	     /* NULL until it is open */
-	struct memo *memo;		     /* what was learnt of its files; NULL: nothing is */
-	struct seek_index_set *seek_indexes; /* the memo's: where its JPEGs can be entered */
+	struct index_cache *index_cache;     /* what was learnt of its files; NULL: nothing is */
+	struct seek_index_set *seek_indexes; /* the index cache's; NULL: none are kept */
 	int result;			     /* of the opening, once it is over */
 	struct dataset_progress progress;
 	unsigned users;
 	struct list waiters;
-	uv_work_t work;
-	struct { /* the opening thread's, until it has called back */
+	struct task task;
+	struct { /* the task's, until it is done */
 		struct dataset *dataset;
-		struct memo *memo;
+		struct index_cache *index_cache;
 		struct statistics *fitted; /* that were kept of it */
 		int result;
 		struct fault fault;
@@ -52,7 +52,7 @@ struct dataset_entry {
  * used) or being opened (then the waiter is called later). Takes the spec over. 0 or negative
  * errno.
  */
-int catalog_get(struct dataset_entry **out, struct server *server, struct dataset_spec *spec,
+int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
 		struct catalog_waiter *waiter);
 struct dataset_entry *catalog_hold(struct dataset_entry *entry);
 void catalog_release(struct dataset_entry *entry); /* frees it with its last user */

@@ -7,232 +7,226 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "config.h"
 #include "dataset/dataset.h"
-#include "loop/server.h"
 
-#define MEMO_PERIOD_NS ((uint64_t)300 * 1000000000u)
-#define MEMO_GROWN 8 /* worth writing again: one in so many is new */
+#define INDEX_CACHE_PERIOD_NS ((uint64_t)300 * 1000000000u)
+#define INDEX_CACHE_GROWN 8 /* worth writing again: one in so many is new */
 
-void memo_init(struct server *server)
+void index_caches_init(struct index_caches *caches, const struct config *config,
+		       struct seek_index_account *account, struct task_queue *tasks)
 {
-	const struct config *config = server->config;
 	struct fault fault;
-	list_init(&server->memos);
-	server->memo_until = INDEX_STORE_UNTIL_NEVER;
-	if (!config->index_dir || server->seek_indexes.limit == 0)
+	*caches = (struct index_caches){
+		.until = INDEX_STORE_UNTIL_NEVER, .account = account, .tasks = tasks};
+	list_init(&caches->list);
+	if (!config->index_dir || account->limit == 0)
 		return;
-	if (index_store_open(&server->index_store, config->index_dir, server->seek_indexes.limit,
-			     &fault))
-		log_warning("indexes are not kept on the disk (index-dir): %s", fault.text);
+	if (index_store_open(&caches->store, config->index_dir, account->limit, &fault))
+		log_warning("seek indexes are not kept on the disk (index-dir): %s", fault.text);
 }
 
-void memo_deinit(struct server *server)
+void index_caches_deinit(struct index_caches *caches)
 {
-	assert(list_empty(&server->memos));
-	index_store_close(server->index_store);
+	assert(list_empty(&caches->list));
+	index_store_close(caches->store);
 }
 
 /* -- begin and end ------------------------------------------------------------------------ */
 
-static void memo_free(struct memo *memo)
+static void index_cache_free(struct index_cache *cache)
 {
-	assert(list_empty(&memo->waiters) && !memo->saving);
-	list_remove(&memo->link);
-	seek_index_set_free(memo->seek_indexes);
-	free(memo);
+	assert(list_empty(&cache->waiters) && !cache->saving);
+	list_remove(&cache->link);
+	seek_index_set_free(cache->seek_indexes);
+	free(cache);
 }
 
-struct memo *memo_load(struct server *server, const struct dataset *dataset)
+struct index_cache *index_cache_load(struct index_caches *caches, const struct dataset *dataset)
 {
-	struct memo *memo = server->seek_indexes.limit > 0 ? calloc(1, sizeof(*memo)) : NULL;
-	if (!memo)
+	struct index_cache *cache = caches->account->limit > 0 ? calloc(1, sizeof(*cache)) : NULL;
+	if (!cache)
 		return NULL;
-	memo->server = server;
-	memo->key = (struct index_store_key){dataset_fingerprint(dataset), dataset_count(dataset)};
-	list_init(&memo->link);
-	list_init(&memo->waiters);
-	if (seek_index_set_new(&memo->seek_indexes, &server->seek_indexes, memo->key.samples) < 0) {
-		free(memo);
+	cache->caches = caches;
+	cache->key = (struct index_store_key){dataset_fingerprint(dataset), dataset_count(dataset)};
+	list_init(&cache->link);
+	list_init(&cache->waiters);
+	if (seek_index_set_new(&cache->seek_indexes, caches->account, cache->key.samples) < 0) {
+		free(cache);
 		return NULL;
 	}
-	memo->step.result = INDEX_STORE_E_NONE;
-	if (server->index_store)
-		memo->step.result =
-			index_store_load(server->index_store, &memo->key, memo->seek_indexes,
-					 &server->memo_until, &memo->kept, &memo->step.fault);
-	return memo;
+	cache->step.result = INDEX_STORE_E_NONE;
+	if (caches->store)
+		cache->step.result =
+			index_store_load(caches->store, &cache->key, cache->seek_indexes,
+					 &caches->until, &cache->kept, &cache->step.fault);
+	return cache;
 }
 
-static struct memo *memo_left(const struct memo *fresh)
+static struct index_cache *index_cache_left(const struct index_cache *fresh)
 {
-	list_for_each(memo, next, &fresh->server->memos, struct memo, link)
-		if (!memo->open && memo->key.samples == fresh->key.samples &&
-		    digest_equal(&memo->key.fingerprint, &fresh->key.fingerprint))
-			return memo;
+	list_for_each(cache, next, &fresh->caches->list, struct index_cache, link)
+		if (!cache->open && cache->key.samples == fresh->key.samples &&
+		    digest_equal(&cache->key.fingerprint, &fresh->key.fingerprint))
+			return cache;
 	return NULL;
 }
 
-struct memo *memo_open(struct memo *fresh)
+struct index_cache *index_cache_open(struct index_cache *fresh)
 {
 	if (!fresh)
 		return NULL;
-	struct memo *memo = memo_left(fresh);
-	if (memo) {
-		memo_drop(fresh);
+	struct index_cache *cache = index_cache_left(fresh);
+	if (cache) {
+		index_cache_free(fresh);
 	} else {
-		memo = fresh;
-		if (memo->step.result == 0)
-			log_info("%llu indexes of JPEGs (%llu bytes) were kept of this dataset",
-				 (unsigned long long)memo->kept.indexes,
-				 (unsigned long long)memo->kept.bytes);
-		else if (memo->step.result != INDEX_STORE_E_NONE)
-			log_warning("%llu indexes of JPEGs were kept of this dataset; the rest "
-				    "is built anew: %s",
-				    (unsigned long long)memo->kept.indexes, memo->step.fault.text);
-		memo->kept_ns = clock_ns();
-		list_append(&memo->server->memos, &memo->link);
+		cache = fresh;
+		if (cache->step.result == 0)
+			log_info("read %llu JPEG seek indexes (%llu bytes) of this dataset from "
+				 "the disk",
+				 (unsigned long long)cache->kept.indexes,
+				 (unsigned long long)cache->kept.bytes);
+		else if (cache->step.result != INDEX_STORE_E_NONE)
+			log_warning(
+				"read %llu JPEG seek indexes of this dataset from the disk; the "
+				"others will be built anew: %s",
+				(unsigned long long)cache->kept.indexes, cache->step.fault.text);
+		cache->kept_ns = clock_ns();
+		list_append(&cache->caches->list, &cache->link);
 	}
-	memo->open = true;
-	return memo;
-}
-
-void memo_drop(struct memo *fresh)
-{
-	if (fresh)
-		memo_free(fresh);
+	cache->open = true;
+	return cache;
 }
 
 /* -- to the disk -------------------------------------------------------------------------- */
 
-static void memo_work(uv_work_t *work)
+static void index_cache_work(struct task *task)
 {
-	struct memo *memo = work->data;
-	struct memo_step *step = &memo->step;
-	struct server *server = memo->server;
+	struct index_cache *cache = list_entry(task, struct index_cache, task);
+	struct index_cache_step *step = &cache->step;
+	struct index_caches *caches = cache->caches;
 	step->changes = seek_index_set_changes(
-		memo->seek_indexes); /* before: what comes meanwhile may be left out */
+		cache->seek_indexes); /* before: what comes meanwhile may be left out */
 	step->sum = (struct index_store_sum){0};
-	step->result = index_store_save(server->index_store, &memo->key, memo->seek_indexes,
-					&server->memo_until, &step->sum, &step->fault);
+	step->result = index_store_save(caches->store, &cache->key, cache->seek_indexes,
+					&caches->until, &step->sum, &step->fault);
 }
 
-static void memo_saved(uv_work_t *work, int status);
+static void index_cache_saved(struct task *task, int status);
 
-static void memo_save(struct memo *memo)
+static void index_cache_save(struct index_cache *cache)
 {
-	struct server *server = memo->server;
-	memo->again = false;
-	memo->work.data = memo;
-	memo->saving = uv_queue_work(&server->loop, &memo->work, memo_work, memo_saved) == 0;
-	if (memo->saving)
-		server->pending++;
+	cache->again = false;
+	cache->saving = task_start(&cache->task, cache->caches->tasks, index_cache_work,
+				   index_cache_saved) == 0;
 }
 
-static bool memo_changed(const struct memo *memo)
+static bool index_cache_changed(const struct index_cache *cache)
 {
-	return memo->server->index_store &&
-	       seek_index_set_changes(memo->seek_indexes) != memo->kept_changes;
+	return cache->caches->store &&
+	       seek_index_set_changes(cache->seek_indexes) != cache->kept_changes;
 }
 
 /* One line until it works again: it will be tried often. */
-static void memo_note(struct memo *memo)
+static void index_cache_note(struct index_cache *cache)
 {
-	struct server *server = memo->server;
-	const struct memo_step *step = &memo->step;
-	memo->kept_ns = clock_ns();
+	struct index_caches *caches = cache->caches;
+	const struct index_cache_step *step = &cache->step;
+	cache->kept_ns = clock_ns();
 	if (step->result == 0) {
-		memo->kept = step->sum;
-		memo->kept_changes = step->changes;
-	} else if (!server->memo_refused) {
-		log_warning("indexes are not kept on the disk (index-dir): %s", step->fault.text);
+		cache->kept = step->sum;
+		cache->kept_changes = step->changes;
+	} else if (!caches->refused) {
+		log_warning("seek indexes are not kept on the disk (index-dir): %s",
+			    step->fault.text);
 	}
-	server->memo_refused = step->result != 0;
+	caches->refused = step->result != 0;
 }
 
-static void memo_tell(struct memo *memo)
+static void index_cache_tell(struct index_cache *cache)
 {
-	while (!list_empty(&memo->waiters)) {
-		struct memo_waiter *waiter =
-			list_entry(memo->waiters.next, struct memo_waiter, link);
+	while (!list_empty(&cache->waiters)) {
+		struct index_cache_waiter *waiter =
+			list_entry(cache->waiters.next, struct index_cache_waiter, link);
 		list_remove(&waiter->link);
-		waiter->on_kept(waiter, memo->step.result, &memo->kept, &memo->step.fault);
+		waiter->on_kept(waiter, cache->step.result, &cache->kept, &cache->step.fault);
 	}
 }
 
-static void memo_saved(uv_work_t *work, int status)
+static void index_cache_saved(struct task *task, int status)
 {
-	struct memo *memo = work->data;
-	memo->server->pending--;
-	memo->saving = false;
+	struct index_cache *cache = list_entry(task, struct index_cache, task);
+	cache->saving = false;
 	if (status < 0)
-		memo->step.result = fault_say(&memo->step.fault, INDEX_STORE_E_SYSTEM, "%s",
-					      uv_strerror(status));
-	memo_note(memo);
-	if (memo->again)
-		memo_save(memo);
-	if (memo->saving)
+		cache->step.result = fault_say(&cache->step.fault, INDEX_STORE_E_SYSTEM,
+					       "no thread could write it: errno %d", -status);
+	index_cache_note(cache);
+	if (cache->again)
+		index_cache_save(cache);
+	if (cache->saving)
 		return;
-	memo->telling = true;
-	memo_tell(memo);
-	memo->telling = false;
-	if (!memo->open && memo->step.result == 0 && memo_changed(memo))
-		memo_save(memo);
-	if (!memo->open && !memo->saving)
-		memo_free(memo);
+	cache->telling = true;
+	index_cache_tell(cache);
+	cache->telling = false;
+	if (!cache->open && cache->step.result == 0 && index_cache_changed(cache))
+		index_cache_save(cache);
+	if (!cache->open && !cache->saving)
+		index_cache_free(cache);
 }
 
-void memo_close(struct memo *memo)
+void index_cache_close(struct index_cache *cache)
 {
-	if (!memo)
+	if (!cache)
 		return;
-	memo->open = false;
-	if (memo->saving || memo->telling)
+	cache->open = false;
+	if (cache->saving || cache->telling)
 		return;
-	if (memo_changed(memo))
-		memo_save(memo);
-	if (!memo->saving)
-		memo_free(memo);
+	if (index_cache_changed(cache))
+		index_cache_save(cache);
+	if (!cache->saving)
+		index_cache_free(cache);
 }
 
-bool memo_keep(struct memo *memo, struct memo_waiter *waiter)
+bool index_cache_keep(struct index_cache *cache, struct index_cache_waiter *waiter)
 {
-	if (!memo->server->index_store)
+	if (!cache->caches->store)
 		return false;
-	if (memo->saving)
-		memo->again = true;
+	if (cache->saving)
+		cache->again = true;
 	else
-		memo_save(memo);
-	if (memo->saving)
-		list_append(&memo->waiters, &waiter->link);
-	return memo->saving;
+		index_cache_save(cache);
+	if (cache->saving)
+		list_append(&cache->waiters, &waiter->link);
+	return cache->saving;
 }
 
-static bool memo_grown(const struct memo *memo)
+static bool index_cache_grown(const struct index_cache *cache)
 {
-	uint64_t fresh = seek_index_set_changes(memo->seek_indexes) - memo->kept_changes;
-	return memo_changed(memo) && fresh * MEMO_GROWN >= memo->kept.indexes;
+	uint64_t fresh = seek_index_set_changes(cache->seek_indexes) - cache->kept_changes;
+	return index_cache_changed(cache) && fresh * INDEX_CACHE_GROWN >= cache->kept.indexes;
 }
 
-void memo_tick(struct server *server, uint64_t now_ns)
+void index_caches_tick(struct index_caches *caches, uint64_t now_ns)
 {
-	list_for_each(memo, next, &server->memos, struct memo, link)
-		if (!memo->saving && now_ns - memo->kept_ns >= MEMO_PERIOD_NS && memo_grown(memo))
-			memo_save(memo);
+	list_for_each(cache, next, &caches->list, struct index_cache, link)
+		if (!cache->saving && now_ns - cache->kept_ns >= INDEX_CACHE_PERIOD_NS &&
+		    index_cache_grown(cache))
+			index_cache_save(cache);
 }
 
-void memo_stop(struct server *server, uint64_t until_ns)
+void index_caches_stop(struct index_caches *caches, uint64_t until_ns)
 {
-	atomic_store(&server->memo_until.ns, until_ns);
-	list_for_each(memo, next, &server->memos, struct memo, link)
-		if (!memo->saving && memo_changed(memo))
-			memo_save(memo);
+	atomic_store(&caches->until.ns, until_ns);
+	list_for_each(cache, next, &caches->list, struct index_cache, link)
+		if (!cache->saving && index_cache_changed(cache))
+			index_cache_save(cache);
 }
 
-uint64_t memo_busy_until(const struct server *server, uint64_t now_ns)
+uint64_t index_caches_busy_until(const struct index_caches *caches, uint64_t now_ns)
 {
-	uint64_t until_ns = atomic_load(&server->memo_until.ns);
-	list_for_each(memo, next, &server->memos, struct memo, link)
-		if (memo->saving && until_ns > now_ns && until_ns != UINT64_MAX)
+	uint64_t until_ns = atomic_load(&caches->until.ns);
+	list_for_each(cache, next, &caches->list, struct index_cache, link)
+		if (cache->saving && until_ns > now_ns && until_ns != UINT64_MAX)
 			return until_ns;
 	return now_ns;
 }

@@ -1,40 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memos: what was learnt of a dataset's files, its scan indexes, from one stay in the catalog to
- * the next. A memo owns the dataset's store. With a shelf (index-dir) it fills the store before the
- * dataset is opened, and keeps it on the disk when the dataset is let go, when the daemon begins to
- * stop, now and then while it grows, and when it is asked to. All of that on libuv's threads; a
- * dataset that comes back while its store is still being written gets that store again.
+ * Index cache: what was learnt of a dataset's files, its JPEG seek indexes, kept from one stay in
+ * the catalog to the next. A cache owns the dataset's set of seek indexes. With an index store
+ * (index-dir) it fills the set before the dataset is opened, and writes it to the disk when the
+ * dataset is let go, when the daemon begins to stop, now and then while it grows, and on request.
+ * All of that runs in tasks; a dataset that comes back while its set is still being written gets
+ * that set again.
  *
- * Loop thread, but for memo_load(). A disk that refuses costs a line in the log and nothing else.
+ * Loop thread, but for index_cache_load(). A disk that refuses costs a line in the log.
  */
 #ifndef STOKER_LOOP_STATE_INDEX_CACHE_H
 #define STOKER_LOOP_STATE_INDEX_CACHE_H
 
 #include <stdbool.h>
-#include <uv.h>
 
 #include "base/list.h"
+#include "decode/jpeg/seek_index_set.h"
+#include "loop/os/task.h"
 #include "store/index_store.h"
 
+struct config;
 struct dataset;
-struct server;
 
-struct memo {
-	struct list link; /* of all of the server's */
-	struct server *server;
+/* All caches of the daemon. */
+struct index_caches {
+	struct list list;
+	struct index_store *store;	/* NULL: nothing outlives the daemon */
+	struct index_store_until until; /* no write goes on after it */
+	bool refused;			/* the last write failed */
+	struct seek_index_account *account;
+	struct task_queue *tasks;
+};
+
+struct index_cache {
+	struct list link; /* in caches->list */
+	struct index_caches *caches;
 	struct index_store_key key;
 	struct seek_index_set *seek_indexes;
 	struct index_store_sum kept; /* on the disk, as far as we know */
 	uint64_t kept_changes;	     /* seek_index_set_changes() of that */
 	uint64_t kept_ns;
 	bool open;   /* its dataset is in the catalog */
-	bool saving; /* `work` is under way */
+	bool saving; /* `task` is under way */
 	bool again;  /* somebody asked meanwhile */
 	bool telling;
 	struct list waiters;
-	uv_work_t work;
-	struct memo_step { /* the thread's, until it has called back */
+	struct task task;
+	struct index_cache_step { /* the task's, until it is done */
 		int result;
 		uint64_t changes;
 		struct index_store_sum sum;
@@ -42,32 +54,33 @@ struct memo {
 	} step;
 };
 
-/* One who waits for the store to be on the disk; called once, unless its link is removed before. */
-struct memo_waiter {
+/* One who waits for the set to be on the disk; called once, unless its link is removed before. */
+struct index_cache_waiter {
 	struct list link;
-	void (*on_kept)(struct memo_waiter *waiter, int result, const struct index_store_sum *sum,
-			const struct fault *fault);
+	void (*on_kept)(struct index_cache_waiter *waiter, int result,
+			const struct index_store_sum *sum, const struct fault *fault);
 };
 
-/* The server's shelf, if it is to have one. */
-void memo_init(struct server *server);
-void memo_deinit(struct server *server);
+/* Opens the index store, if the configuration names one. */
+void index_caches_init(struct index_caches *caches, const struct config *config,
+		       struct seek_index_account *account, struct task_queue *tasks);
+void index_caches_deinit(struct index_caches *caches);
 
-/* Any thread: a memo with what is kept of the dataset. NULL, for want of memory or by the
- * configuration: then every visit of a file is as the first. */
-struct memo *memo_load(struct server *server, const struct dataset *dataset);
-/* The dataset has come into the catalog: `fresh`, or the memo that it left there a moment ago. */
-struct memo *memo_open(struct memo *fresh);
-void memo_drop(struct memo *fresh); /* it has not; NULL is none */
+/* Any thread: a cache with what is kept of the dataset. NULL, for want of memory or by the
+ * configuration: then each read of a file is as the first. */
+struct index_cache *index_cache_load(struct index_caches *caches, const struct dataset *dataset);
+/* The dataset has come into the catalog: `fresh`, or the cache that it left there a moment ago. */
+struct index_cache *index_cache_open(struct index_cache *fresh);
 /* The dataset is let go. */
-void memo_close(struct memo *memo);
+void index_cache_close(struct index_cache *cache);
 
-/* Keep it now. False: there is no shelf, the waiter is not used. */
-bool memo_keep(struct memo *memo, struct memo_waiter *waiter);
-void memo_tick(struct server *server, uint64_t now_ns);
+/* Write it now. False: there is no store, the waiter is not used. */
+bool index_cache_keep(struct index_cache *cache, struct index_cache_waiter *waiter);
+/* Now and then: write what has grown. */
+void index_caches_tick(struct index_caches *caches, uint64_t now_ns);
 /* The daemon stops: what is worth it is written until then (clock_ns()), and nothing after. */
-void memo_stop(struct server *server, uint64_t until_ns);
+void index_caches_stop(struct index_caches *caches, uint64_t until_ns);
 /* By when the last write ends: now, if there is none. */
-uint64_t memo_busy_until(const struct server *server, uint64_t now_ns);
+uint64_t index_caches_busy_until(const struct index_caches *caches, uint64_t now_ns);
 
 #endif

@@ -6,49 +6,56 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "loop/protocol/session.h"
-#include "loop/server.h"
+#include "loop/state/core.h"
 #include "loop/state/reader.h"
-#include "loop/state/ring.h"
 
-static struct lease *lease_get(struct session *session)
+void lease_book_init(struct lease_book *book)
 {
-	if (list_empty(&session->spare_leases))
-		return malloc(sizeof(struct lease));
-	struct lease *lease = list_entry(session->spare_leases.next, struct lease, in_session);
-	list_remove(&lease->in_session);
-	return lease;
+	*book = (struct lease_book){0};
+	list_init(&book->leases);
+	list_init(&book->spare);
 }
 
-void lease_free_spare(struct session *session)
+void lease_book_deinit(struct lease_book *book)
 {
-	list_for_each(lease, next, &session->spare_leases, struct lease, in_session) {
-		list_remove(&lease->in_session);
-		free(lease);
+	list_for_each(lease, next, &book->leases, struct lease, in_book)
+		lease_drop(lease);
+	list_for_each(spare, after, &book->spare, struct lease, in_book) {
+		list_remove(&spare->in_book);
+		free(spare);
 	}
 }
 
-int lease_new(struct lease **out, struct session *session, struct reader *reader, uint64_t ordinal,
-	      uint64_t count)
+static struct lease *lease_memory(struct lease_book *book)
 {
+	if (list_empty(&book->spare))
+		return malloc(sizeof(struct lease));
+	struct lease *lease = list_entry(book->spare.next, struct lease, in_book);
+	list_remove(&lease->in_book);
+	return lease;
+}
+
+int lease_new(struct lease **out, struct reader *reader, uint64_t ordinal, uint64_t count)
+{
+	struct lease_book *book = reader->book;
 	struct ring *ring = reader->ring;
-	struct lease *lease = lease_get(session);
+	struct lease *lease = lease_memory(book);
 	if (!lease)
 		return -ENOMEM;
-	*lease = (struct lease){.session = session,
+	*lease = (struct lease){.book = book,
 				.ring = ring,
 				.reader = reader,
-				.id = ++session->last_lease,
-				.ordinal = ordinal,
+				.id = ++book->last_id,
 				.count = count,
 				.since_ns = clock_ns()};
-	list_append(&session->leases, &lease->in_session);
-	session->n_leases++;
+	list_append(&book->leases, &lease->in_book);
+	book->count++;
 	list_append(&ring->leases, &lease->in_ring);
+	ring_claim(ring, &lease->claim, ordinal);
 	reader->leased++;
 	for (uint64_t i = 0; i < count; i++)
 		if (ring_slot(ring, ordinal + i)->pins++ == 0)
-			server_count(ring->server, COUNTER_SLOTS_LEASED, 1);
+			core_count(ring->core, COUNTER_SLOTS_LEASED, 1);
 	*out = lease;
 	return 0;
 }
@@ -57,24 +64,31 @@ void lease_drop(struct lease *lease)
 {
 	struct ring *ring = lease->ring;
 	for (uint64_t i = 0; i < lease->count; i++) {
-		struct slot *slot = ring_slot(ring, lease->ordinal + i);
+		struct slot *slot = ring_slot(ring, lease->claim.ordinal + i);
 		assert(slot->pins > 0);
 		if (--slot->pins == 0)
-			server_count(ring->server, COUNTER_SLOTS_LEASED, -1);
+			core_count(ring->core, COUNTER_SLOTS_LEASED, -1);
 	}
 	if (lease->reader)
 		lease->reader->leased--;
-	list_remove(&lease->in_session);
+	list_remove(&lease->in_book);
 	list_remove(&lease->in_ring);
-	list_append(&lease->session->spare_leases, &lease->in_session);
-	lease->session->n_leases--;
-	ring_loosened(ring);
+	ring_unclaim(ring, &lease->claim);
+	list_append(&lease->book->spare, &lease->in_book);
+	lease->book->count--;
 }
 
-struct lease *lease_find(const struct session *session, uint64_t id)
+struct lease *lease_find(const struct lease_book *book, uint64_t id)
 {
-	list_for_each(lease, next, &session->leases, struct lease, in_session)
+	list_for_each(lease, next, &book->leases, struct lease, in_book)
 		if (lease->id == id)
 			return lease;
 	return NULL;
+}
+
+void lease_book_forget(struct lease_book *book, const struct reader *reader)
+{
+	list_for_each(lease, next, &book->leases, struct lease, in_book)
+		if (lease->reader == reader)
+			lease->reader = NULL;
 }

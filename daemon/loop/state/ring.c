@@ -6,13 +6,10 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "loop/engine/migrate.h"
-#include "loop/engine/produce.h"
-#include "loop/server.h"
-#include "loop/state/catalog.h"
-#include "loop/state/lease.h"
-#include "loop/state/reader.h"
+#include "loop/state/core.h"
 #include "loop/state/stream.h"
+
+/* -- begin and end ------------------------------------------------------------------------ */
 
 static struct segment ring_plan_segment(const struct stream *stream, uint64_t ring, uint32_t slots)
 {
@@ -28,46 +25,30 @@ uint64_t ring_bytes(const struct stream *stream, uint64_t slots)
 	return ring_plan_segment(stream, 0, (uint32_t)slots).header.total_bytes;
 }
 
-static void ring_free(struct ring *ring);
-
 /* libuv's thread: the kernel clears pages. */
-static void ring_work(uv_work_t *work)
+static void ring_make(struct task *task)
 {
-	struct ring *ring = work->data;
-	const struct server *server = ring->server;
+	struct ring *ring = list_entry(task, struct ring, making.task);
+	const struct core *core = ring->core;
 	ring->making.result =
 		segment_make(&ring->making.segment, ring->making.segment.transport,
-			     server->shm_prefix, server->config->shm_mode, &ring->making.fault);
+			     core->shm_prefix, core->config->shm_mode, &ring->making.fault);
 }
 
-static void ring_made(uv_work_t *work, int status)
+static void ring_made(struct task *task, int status)
 {
-	struct ring *ring = work->data;
-	struct server *server = ring->server;
-	int result = status < 0 ? status : ring->making.result;
-	server->pending--;
-	ring->made = result == 0;
+	struct ring *ring = list_entry(task, struct ring, making.task);
+	if (status < 0)
+		ring->making.result = fault_say(&ring->making.fault, status,
+						"cannot make a ring: errno %d", -status);
+	ring->making.pending = false;
+	ring->made = ring->making.result == 0;
 	ring->segment = ring->making.segment;
-	ring->jobs++; /* a hand on it while those who waited are told */
-	pace_ring_made(ring);
-	while (!list_empty(&ring->waiters)) {
-		struct ring_waiter *waiter =
-			list_entry(ring->waiters.next, struct ring_waiter, link);
-		list_remove(&waiter->link);
-		waiter->on_made(waiter, result, &ring->making.fault);
-	}
-	ring->jobs--;
-	if (ring->abandoned)
-		ring_reap(ring);
-	else if (list_empty(&ring->readers) && list_empty(&ring->comers))
-		ring_abandon(ring);
-	produce(server);
-	server_check_drained(server);
+	ring_touch(ring);
 }
 
 static int ring_init(struct ring *ring, const struct ring_plan *plan)
 {
-	struct server *server = ring->server;
 	ring->slots = (uint32_t)plan->slots;
 	ring->stride = plan->stride;
 	ring->base = plan->start;
@@ -79,19 +60,18 @@ static int ring_init(struct ring *ring, const struct ring_plan *plan)
 	ring->making.segment.transport = plan->transport;
 	ring->segment.transport = plan->transport;
 	ring->segment.bytes = ring->making.segment.bytes;
-	ring->making.work.data = ring;
-	return uv_queue_work(&server->loop, &ring->making.work, ring_work, ring_made);
+	return task_start(&ring->making.task, &ring->core->tasks, ring_make, ring_made);
 }
 
 int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *plan)
 {
-	struct server *server = stream->server;
+	struct core *core = stream->core;
 	struct ring *ring = calloc(1, sizeof(*ring));
 	if (!ring)
 		return -ENOMEM;
-	ring->server = server;
+	ring->core = core;
 	ring->stream = stream;
-	ring->id = server_new_id(server);
+	ring->id = core_new_id(core);
 	ring->segment = SEGMENT_NULL;
 	int r = ring_init(ring, plan);
 	if (r < 0) {
@@ -99,33 +79,37 @@ int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *p
 		free(ring);
 		return r;
 	}
+	ring->making.pending = true;
+	list_init(&ring->in_touched);
 	list_init(&ring->readers);
 	list_init(&ring->leases);
-	list_init(&ring->comers);
+	list_init(&ring->arrivals);
+	list_init(&ring->claims);
 	list_init(&ring->waiters);
 	list_append(&stream->rings, &ring->link);
 	stream->users++;
-	server->pending++;
-	server->budget_in_use += ring->segment.bytes;
-	server_count(server, COUNTER_RINGS, 1);
-	server_count(server, COUNTER_RING_BYTES, (int64_t)ring->segment.bytes);
+	core->ring_bytes += ring->segment.bytes;
+	core_count(core, COUNTER_RINGS, 1);
+	core_count(core, COUNTER_RING_BYTES, (int64_t)ring->segment.bytes);
 	*out = ring;
 	return 0;
 }
 
-static void ring_free(struct ring *ring)
+void ring_free(struct ring *ring)
 {
 	struct stream *stream = ring->stream;
-	assert(list_empty(&ring->readers) && list_empty(&ring->comers));
-	assert(list_empty(&ring->leases) && ring->jobs == 0);
+	assert(list_empty(&ring->readers) && list_empty(&ring->arrivals));
+	assert(list_empty(&ring->leases) && list_empty(&ring->claims));
+	assert(list_empty(&ring->waiters) && ring->jobs == 0 && !ring->making.pending);
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		assert(ring->slot[i].pins == 0);
 		free(ring->slot[i].note);
 	}
 	list_remove(&ring->link);
-	ring->server->budget_in_use -= ring->segment.bytes;
-	server_count(ring->server, COUNTER_RING_BYTES, -(int64_t)ring->segment.bytes);
-	server_count(ring->server, COUNTER_RINGS, -1);
+	list_remove(&ring->in_touched);
+	ring->core->ring_bytes -= ring->segment.bytes;
+	core_count(ring->core, COUNTER_RING_BYTES, -(int64_t)ring->segment.bytes);
+	core_count(ring->core, COUNTER_RINGS, -1);
 	segment_deinit(&ring->segment);
 	free(ring->slot);
 	free(ring);
@@ -136,55 +120,38 @@ void ring_abandon(struct ring *ring)
 {
 	ring->abandoned = true;
 	list_remove(&ring->link);
-	list_append(&ring->server->dying, &ring->link);
-	ring_reap(ring);
+	list_append(&ring->core->abandoned, &ring->link);
 }
 
-void ring_reap(struct ring *ring)
+void ring_touch(struct ring *ring)
 {
-	assert(ring->abandoned);
-	produce_cancel(ring);
-	if (ring->jobs == 0 && list_empty(&ring->leases))
-		ring_free(ring);
+	if (list_empty(&ring->in_touched))
+		list_append(&ring->core->touched, &ring->in_touched);
 }
 
-void ring_job_back(struct ring *ring)
+/* -- claims ------------------------------------------------------------------------------- */
+
+void ring_claim(struct ring *ring, struct ring_claim *claim, uint64_t ordinal)
 {
-	assert(ring->jobs > 0);
-	ring->jobs--;
-	if (ring->abandoned || ring->obstructed)
-		ring_loosened(ring);
+	claim->ordinal = ordinal;
+	list_append(&ring->claims, &claim->link);
 }
 
-void ring_left(struct ring *ring)
+void ring_unclaim(struct ring *ring, struct ring_claim *claim)
 {
-	if (!ring->abandoned && list_empty(&ring->readers) && list_empty(&ring->comers)) {
-		ring_abandon(ring);
-		return;
-	}
-	produce_cancel(ring); /* what it alone wanted */
-	ring_loosened(ring);
+	list_remove(&claim->link);
+	ring_touch(ring);
 }
 
-void ring_loosened(struct ring *ring)
+uint64_t ring_floor(const struct ring *ring)
 {
-	ring->obstructed = false;
-	if (ring->abandoned) {
-		ring_reap(ring);
-		return;
-	}
-	/* Each that is woken looks at the floor, and that at all: not for nothing. */
-	if (ring_floor(ring) >= ring->rouse) {
-		ring->rouse = UINT64_MAX;
-		produce_unblock(ring);
-	}
-	produce_unblock_kin(ring);
+	uint64_t floor = UINT64_MAX;
+	list_for_each(claim, next, &ring->claims, struct ring_claim, link)
+		floor = claim->ordinal < floor ? claim->ordinal : floor;
+	return floor;
 }
 
-void ring_rouse(struct ring *ring)
-{
-	ring->rouse = 0;
-}
+/* -- the window --------------------------------------------------------------------------- */
 
 uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position)
 {
@@ -219,31 +186,6 @@ struct slot *ring_slot(struct ring *ring, uint64_t ordinal)
 	return &ring->slot[ring_slot_number(ring, ordinal)];
 }
 
-uint64_t ring_floor(const struct ring *ring)
-{
-	uint64_t floor = UINT64_MAX;
-	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
-		uint64_t ordinal = reader_place(reader);
-		floor = ordinal < floor ? ordinal : floor;
-	}
-	list_for_each(lease, after, &ring->leases, struct lease, in_ring)
-		floor = lease->ordinal < floor ? lease->ordinal : floor;
-	list_for_each(comer, last, &ring->comers, struct reader, move.link) {
-		uint64_t ordinal = pace_place(comer);
-		floor = ordinal < floor ? ordinal : floor;
-	}
-	return floor;
-}
-
-bool ring_wanted(const struct ring *ring, uint64_t epoch, uint64_t position)
-{
-	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
-		if (epoch < reader->end_epoch &&
-		    share_has(&reader->share, &reader->next, epoch, position))
-			return true;
-	return false;
-}
-
 static void slot_empty(struct slot *slot)
 {
 	assert(slot->state != SLOT_FILLING && slot->pins == 0);
@@ -251,7 +193,24 @@ static void slot_empty(struct slot *slot)
 	*slot = (struct slot){.state = SLOT_EMPTY};
 }
 
-bool ring_reach(struct ring *ring, uint64_t ordinal)
+bool ring_could_hold(const struct ring *ring, uint64_t ordinal)
+{
+	if (ordinal < ring->base)
+		return false;
+	if (ring_holds(ring, ordinal))
+		return true;
+	uint64_t goal = ordinal - ring->slots + 1;
+	if (ring_floor(ring) < goal)
+		return false;
+	for (uint64_t at = ring->base; at < goal && at - ring->base < ring->slots; at++) {
+		const struct slot *slot = &ring->slot[ring_slot_number(ring, at)];
+		if (slot->state == SLOT_FILLING || slot->pins)
+			return false;
+	}
+	return true;
+}
+
+bool ring_advance(struct ring *ring, uint64_t ordinal)
 {
 	assert(ordinal >= ring->base);
 	if (ring_holds(ring, ordinal))
@@ -262,10 +221,10 @@ bool ring_reach(struct ring *ring, uint64_t ordinal)
 	/* A goal more than a window away (a gap between epochs) empties every slot once. */
 	for (uint32_t i = 0; ring->base < goal && i < ring->slots; i++) {
 		struct slot *slot = ring_slot(ring, ring->base);
-		if (slot->state == SLOT_FILLING) /* nobody's wish any more; told when it is back */
+		if (slot->state == SLOT_FILLING) /* nobody wants it; its job touches the ring */
 			ring->obstructed = true;
 		if (slot->state == SLOT_FILLING || slot->pins) {
-			ring_rouse(ring);
+			ring->wake_at = 0;
 			return false;
 		}
 		slot_empty(slot);
@@ -275,10 +234,12 @@ bool ring_reach(struct ring *ring, uint64_t ordinal)
 		ring->base = goal;
 	if (ring_holds(ring, ordinal))
 		return true;
-	if (ring->rouse > floor)
-		ring->rouse = floor + 1;
+	if (ring->wake_at > floor)
+		ring->wake_at = floor + 1;
 	return false;
 }
+
+/* -- slots -------------------------------------------------------------------------------- */
 
 void slot_fill(struct slot *slot)
 {

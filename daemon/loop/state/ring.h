@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A ring: shared memory that holds a sliding window of consecutive positions of one stream, a slot
- * each. Owns the segment and the state of every slot. Loop thread; knows no peer and no message.
+ * each. Owns the segment and the state of every slot. Loop thread; knows no reader, only claims.
  *
  * Positions of all epochs are laid end to end as ordinals: epoch * stride + position, where stride
  * is an epoch's length rounded up to the global batch of the reader the ring was made for, so that
  * epochs begin on a slot that keeps its batches from wrapping. The window is the ordinals
- * [base, base + slots), ordinal o stands in slot o mod slots. What all readers have done with stays
- * until the room is needed, so that one who comes a little late still finds it.
+ * [base, base + slots); ordinal o is in slot o mod slots. Samples that all readers are done with
+ * stay until their slots are needed, so that a reader that joins a little late still finds them.
+ *
+ * The window moves forward only, and never past a claim (docs/ring.md has the figure).
  */
 #ifndef STOKER_LOOP_STATE_RING_H
 #define STOKER_LOOP_STATE_RING_H
@@ -15,10 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <uv.h>
 
 #include "base/list.h"
 #include "loop/os/segment.h"
+#include "loop/os/task.h"
 #include "work/job.h"
 
 /*
@@ -44,30 +46,46 @@ struct slot {
 	struct slot_note *note;
 };
 
-struct server;
+struct core;
 struct stream;
 
-/* One who waits for a ring to be made; called once, unless taken back before. */
+/* What a reader, a lease or a migrating reader still needs: this ordinal and all after it. */
+struct ring_claim {
+	struct list link; /* in ring->claims */
+	uint64_t ordinal; /* UINT64_MAX: nothing */
+};
+
+/* One who waits for a ring to be made; called once by the step, unless its link is removed. */
 struct ring_waiter {
 	struct list link;
 	void (*on_made)(struct ring_waiter *waiter, int result, const struct fault *fault);
 };
 
+/*
+ *   making --(the task is done)--> told: whoever waited knows --(last reader left)--> abandoned
+ *
+ * An abandoned ring is freed by the step once no job and no lease is on it.
+ */
 struct ring {
 	uint64_t id;
-	struct server *server;
-	struct stream *stream; /* held: its recipe outlives the last job */
-	struct list link;      /* in stream->rings, or in server->dying */
-	bool abandoned;
-	uid_t uid; /* it was made for */
-	struct list readers, leases;
-	struct list comers; /* struct reader on the way here, by move.link; see pace.h */
-	struct segment segment;
-	bool made; /* the segment stands; before that waiters wait */
+	struct core *core;
+	struct stream *stream;	/* held: its recipe outlives the last job */
+	struct list link;	/* in stream->rings, or in core->abandoned */
+	struct list in_touched; /* in core->touched, or empty */
+	uid_t uid;		/* it was made for */
+	struct list readers;	/* struct reader */
+	struct list leases;	/* struct lease */
+	struct list arrivals;	/* struct reader that migrates to here, by move.link */
+	struct list claims;	/* struct ring_claim of all three */
 	struct list waiters;
+	struct segment segment;
+	bool made; /* the segment stands */
+	bool told; /* waiters were told, whatever came of it */
+	bool abandoned;
 	struct {
-		uv_work_t work;
-		struct segment segment; /* the making thread's, until it has called back */
+		struct task task;
+		bool pending;
+		struct segment segment; /* the task's until it is done; then `result` holds */
 		int result;
 		struct fault fault;
 	} making;
@@ -75,10 +93,11 @@ struct ring {
 	uint32_t slots;
 	uint64_t stride, base;
 	struct slot *slot;
-	uint64_t jobs;	 /* slots FILLING */
-	bool obstructed; /* the window could not move past a slot in a thread's hand */
-	uint64_t rouse;	 /* a floor from here on lets one of its blocked readers go on */
-	uint64_t turn;	 /* its last one, see turn.h */
+	uint64_t jobs;	  /* slots FILLING */
+	bool lost_reader; /* jobs that only it wanted are to be cancelled */
+	bool obstructed;  /* the window could not move past a slot that is FILLING */
+	uint64_t wake_at; /* a floor from here on lets a reader in slot wait go on */
+	uint64_t picked;  /* when the scheduler picked one of its readers last */
 };
 
 /* What a ring shall be. */
@@ -86,28 +105,29 @@ struct ring_plan {
 	enum segment_transport transport;
 	uint64_t slots, stride;
 	uint64_t start; /* the first ordinal of its window */
-	uid_t uid;	/* whom its memory is counted for */
+	uid_t uid;	/* whom its memory is charged to */
 };
 
 /* Bytes of a segment of so many slots for this stream. */
 uint64_t ring_bytes(const struct stream *stream, uint64_t slots);
 /*
- * A ring that is being made on a thread, its bytes counted against the budget; who is in `waiters`
- * by the next turn of the loop is told. 0 or a negative errno.
+ * A ring that is being made by a task; its bytes are charged to the budget from now on. Whoever is
+ * in `waiters` when the step finds it made (or failed) is told. 0 or a negative errno.
  */
 int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *plan);
-/* Drop a ring without readers: at once, or when the last thread and the last lease are off it. */
+/* No reader, arrival, lease or job may be left, and no task under way. */
+void ring_free(struct ring *ring);
+/* Nobody can find it any more. */
 void ring_abandon(struct ring *ring);
-/* An abandoned ring whose jobs were in a thread's hand then: maybe they are not now. */
-void ring_reap(struct ring *ring);
-/* A job of this ring came back; an abandoned ring may go now. */
-void ring_job_back(struct ring *ring);
-/* For a reader that is blocked, but not by the window: whatever moves, it looks again. */
-void ring_rouse(struct ring *ring);
-/* A reader left: the window may move, a ring without any is abandoned. */
-void ring_left(struct ring *ring);
-/* A lease was given back: the window may move, an abandoned ring may go. */
-void ring_loosened(struct ring *ring);
+/* Something of it changed: the next step looks whether its window can move, who can be woken, and
+ * whether anybody still needs it. */
+void ring_touch(struct ring *ring);
+
+/* Claims. Each end or change touches the ring. */
+void ring_claim(struct ring *ring, struct ring_claim *claim, uint64_t ordinal);
+void ring_unclaim(struct ring *ring, struct ring_claim *claim);
+/* The oldest ordinal that is claimed; UINT64_MAX if none is. */
+uint64_t ring_floor(const struct ring *ring);
 
 uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position);
 /* So many epochs of this stride have ordinals, and sums of them: 2^32 unless they are huge. */
@@ -115,13 +135,12 @@ uint64_t ring_epochs(uint64_t stride);
 bool ring_holds(const struct ring *ring, uint64_t ordinal);
 struct slot *ring_slot(struct ring *ring, uint64_t ordinal); /* ring_holds() it */
 uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal);
-uint64_t ring_ordinal_of(const struct ring *ring, uint32_t slot_number); /* in the window of now */
-/* The oldest ordinal that is leased or that some reader still needs; UINT64_MAX if none is. */
-uint64_t ring_floor(const struct ring *ring);
-/* Does a reader still have to be given this position? */
-bool ring_wanted(const struct ring *ring, uint64_t epoch, uint64_t position);
-/* Move the window so that it holds `ordinal`, as far as readers and threads allow. */
-bool ring_reach(struct ring *ring, uint64_t ordinal);
+uint64_t ring_ordinal_of(const struct ring *ring, uint32_t slot_number); /* in today's window */
+/* Could the window move so that it holds `ordinal`? */
+bool ring_could_hold(const struct ring *ring, uint64_t ordinal);
+/* Move the window so that it holds `ordinal`, as far as claims, pins and jobs allow. False: it does
+ * not yet; `wake_at` and `obstructed` say what to wait for. */
+bool ring_advance(struct ring *ring, uint64_t ordinal);
 
 void slot_fill(struct slot *slot);
 void slot_done(struct slot *slot, bool substituted);

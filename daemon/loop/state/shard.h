@@ -2,7 +2,7 @@
 /*
  * A rank's share of an epoch: which positions its batches are. With batch size b and world size W
  * the global batch is B = W * b; entered at position P, batch j of rank r is the positions
- * [P + j*B + r*b, + b). Pure arithmetic; knows no ring, no peer.
+ * [P + j*B + r*b, + b). Pure arithmetic; knows no ring, no client.
  */
 #ifndef STOKER_LOOP_STATE_SHARD_H
 #define STOKER_LOOP_STATE_SHARD_H
@@ -16,13 +16,13 @@ enum last_batch {
 	LAST_PAD,   /* filled up with the epoch's first positions */
 };
 
-struct share {
+struct shard {
 	uint64_t n; /* positions of an epoch, > 0 */
 	uint64_t batch_size, rank, world;
 	enum last_batch last;
 };
 
-struct span {
+struct batch_span {
 	uint64_t position; /* may reach beyond n with LAST_PAD: position p stands for p mod n */
 	uint64_t count, padded;
 };
@@ -34,21 +34,21 @@ struct cursor {
 	uint64_t batch;	 /* j */
 };
 
-uint64_t share_global_batch(const struct share *share);
+uint64_t shard_global_batch(const struct shard *shard);
 /* Batches that this rank gets of an epoch entered at `origin` (<= n). */
-uint64_t share_batches(const struct share *share, uint64_t origin);
+uint64_t shard_batches(const struct shard *shard, uint64_t origin);
 /* One past the highest position that any epoch of this share touches. */
-uint64_t share_extent(const struct share *share, uint64_t origin);
+uint64_t shard_extent(const struct shard *shard, uint64_t origin);
 /* Move to the first epoch at or after the cursor's that has a batch for this rank. The caller made
  * sure that a whole epoch has one. */
-void share_settle(const struct share *share, struct cursor *cursor);
-struct span share_span(const struct share *share, const struct cursor *cursor);
+void shard_settle(const struct shard *shard, struct cursor *cursor);
+struct batch_span shard_span(const struct shard *shard, const struct cursor *cursor);
 /* Is this position in one of the batches from the cursor's on, all epochs to come counted in? */
-bool share_has(const struct share *share, const struct cursor *cursor, uint64_t epoch,
+bool shard_has(const struct shard *shard, const struct cursor *cursor, uint64_t epoch,
 	       uint64_t position);
-void share_advance(const struct share *share, struct cursor *cursor);
+void shard_advance(const struct shard *shard, struct cursor *cursor);
 /* Where a run resumes that has used the batch at `cursor`: any rank, any world size. */
-void share_resume(const struct share *share, const struct cursor *cursor, uint64_t *epoch_out,
+void shard_resume(const struct shard *shard, const struct cursor *cursor, uint64_t *epoch_out,
 		  uint64_t *position_out);
 
 #endif

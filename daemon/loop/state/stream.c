@@ -7,10 +7,9 @@
 
 #include "base/echo.h"
 #include "base/order.h"
-#include "loop/policy/decode_sharing.h"
-#include "loop/server.h"
 #include "loop/state/catalog.h"
-#include "loop/state/ring.h"
+#include "loop/state/core.h"
+#include "proto/message.h"
 
 /* A bad sample's neighbours are tried this far; beyond that the dataset is broken, not a sample. */
 #define STREAM_SUBSTITUTES 16
@@ -53,15 +52,56 @@ bool stream_order_hash(const struct stream_order *order, struct digest *out)
 	return true;
 }
 
+/* Is a field of ATTACH that proto/tables.h calls the stream's the same in both? Where one is added
+ * there, the compiler asks for it here. */
+static bool field_equal(enum stream_field field, const struct stream_order *a,
+			const struct stream_order *b)
+{
+	switch (field) {
+	case STREAM_FIELD_dataset:
+	case STREAM_FIELD_transforms:
+	case STREAM_FIELD_dtype:
+	case STREAM_FIELD_layout:
+	case STREAM_FIELD_draft:
+		return true; /* the dataset's entry and the pipeline's hash: stream_matches() */
+	case STREAM_FIELD_shuffle:
+		return a->shuffle == b->shuffle;
+	case STREAM_FIELD_order_seed:
+		return a->order_seed == b->order_seed;
+	case STREAM_FIELD_augment_seed:
+		return a->augment_seed == b->augment_seed;
+	case STREAM_FIELD_subset_start:
+		return a->first == b->first;
+	case STREAM_FIELD_subset_stop:
+		return a->count == b->count;
+	case STREAM_FIELD_bad_samples:
+		return a->substitute == b->substitute;
+	case STREAM_FIELD_exif_orientation:
+		return a->exif == b->exif;
+	case STREAM_FIELD_fields:
+	case STREAM_FIELD_one_hot:
+		return fields_equal(&a->fields, &b->fields);
+	case STREAM_FIELD_sampler:
+	case STREAM_FIELD_echo:
+	case STREAM_FIELD_echo_window:
+	case STREAM_FIELD_views: {
+		struct digest p = {0}, q = {0};
+		stream_order_hash(a, &p);
+		stream_order_hash(b, &q);
+		return digest_equal(&p, &q);
+	}
+	case STREAM_FIELD_COUNT:
+		break;
+	}
+	return false;
+}
+
 static bool order_equal(const struct stream_order *a, const struct stream_order *b)
 {
-	struct digest p = {0}, q = {0};
-	stream_order_hash(a, &p);
-	stream_order_hash(b, &q);
-	return digest_equal(&p, &q) && a->shuffle == b->shuffle && a->order_seed == b->order_seed &&
-	       a->augment_seed == b->augment_seed && a->first == b->first && a->count == b->count &&
-	       a->substitute == b->substitute && a->exif == b->exif &&
-	       fields_equal(&a->fields, &b->fields);
+	for (int field = 0; field < STREAM_FIELD_COUNT; field++)
+		if (!field_equal((enum stream_field)field, a, b))
+			return false;
+	return true;
 }
 
 static bool stream_matches(const struct stream *stream, const struct dataset_entry *entry,
@@ -78,8 +118,8 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 		.dataset = stream->entry->dataset,
 		.pipeline = stream->pipeline,
 		.seek_indexes = stream->entry->seek_indexes,
-		.limits = server_limits(stream->server),
-		.max_bytes = stream->server->config->max_file_bytes,
+		.limits = core_decode_limits(stream->core),
+		.max_bytes = stream->core->config->max_file_bytes,
 		.exif = stream->order.exif,
 		.fields = stream->order.fields,
 		.first = stream->order.first,
@@ -95,11 +135,35 @@ uint64_t stream_table_bytes(const struct stream_order *order)
 	return order->sampler ? sampler_bytes(order->sampler) : 0;
 }
 
-int stream_get(struct stream **out, struct server *server, struct dataset_entry *entry,
+/* Is the same read and decoded at each position? The limits of a decode may change by `set`. */
+static bool stream_can_share(const struct stream *a, const struct stream *b)
+{
+	const struct stream_order *p = &a->order, *q = &b->order;
+	const struct decode_limits *l = &a->recipe.limits, *m = &b->recipe.limits;
+	return a->entry == b->entry && p->shuffle == q->shuffle && p->order_seed == q->order_seed &&
+	       p->first == q->first && p->count == q->count && p->exif == q->exif &&
+	       stream_same_samples(p, q) && a->recipe.max_bytes == b->recipe.max_bytes &&
+	       l->max_pixels == m->max_pixels &&
+	       l->max_coefficient_bytes == m->max_coefficient_bytes &&
+	       l->max_scans == m->max_scans && l->deadline_ms == m->deadline_ms;
+}
+
+static void stream_link_sharing(struct stream *stream)
+{
+	list_init(&stream->sharing);
+	list_for_each(other, next, &stream->core->streams, struct stream, link) {
+		if (other == stream || !stream_can_share(other, stream))
+			continue;
+		list_append(&other->sharing, &stream->sharing);
+		return;
+	}
+}
+
+int stream_get(struct stream **out, struct core *core, struct dataset_entry *entry,
 	       struct pipeline *pipeline, const struct stream_order *order)
 {
 	struct digest hash = pipeline_hash(pipeline);
-	list_for_each(stream, next, &server->streams, struct stream, link) {
+	list_for_each(stream, next, &core->streams, struct stream, link) {
 		if (!stream_matches(stream, entry, &hash, order))
 			continue;
 		pipeline_free(pipeline);
@@ -114,18 +178,18 @@ int stream_get(struct stream **out, struct server *server, struct dataset_entry 
 		sampler_free(order->sampler);
 		return -ENOMEM;
 	}
-	stream->id = server_new_id(server);
-	stream->server = server;
+	stream->id = core_new_id(core);
+	stream->core = core;
 	stream->entry = catalog_hold(entry);
 	stream->pipeline = pipeline;
 	stream->order = *order;
 	stream->recipe = stream_recipe(stream);
 	stream->users = 1;
 	list_init(&stream->rings);
-	list_append(&server->streams, &stream->link);
-	server->budget_in_use += stream_table_bytes(order);
-	kin_join(stream);
-	server_count(server, COUNTER_STREAMS, 1);
+	list_append(&core->streams, &stream->link);
+	core->ring_bytes += stream_table_bytes(order);
+	stream_link_sharing(stream);
+	core_count(core, COUNTER_STREAMS, 1);
 	*out = stream;
 	return 0;
 }
@@ -136,9 +200,9 @@ void stream_put(struct stream *stream)
 		return;
 	assert(list_empty(&stream->rings));
 	list_remove(&stream->link);
-	kin_leave(stream);
-	server_count(stream->server, COUNTER_STREAMS, -1);
-	stream->server->budget_in_use -= stream_table_bytes(&stream->order);
+	list_remove(&stream->sharing);
+	core_count(stream->core, COUNTER_STREAMS, -1);
+	stream->core->ring_bytes -= stream_table_bytes(&stream->order);
 	sampler_free(stream->order.sampler);
 	pipeline_free(stream->pipeline);
 	catalog_release(stream->entry);
@@ -156,7 +220,7 @@ static struct echo stream_echo(const struct stream_order *order)
 	};
 }
 
-uint64_t stream_place(const struct stream *stream, uint64_t epoch, uint64_t position,
+uint64_t stream_entry(const struct stream *stream, uint64_t epoch, uint64_t position,
 		      struct draw_key *key_out)
 {
 	const struct stream_order *order = &stream->order;
@@ -175,13 +239,13 @@ void stream_echoes(const struct stream *stream, uint64_t epoch, uint64_t positio
 {
 	const struct echo echo = stream_echo(&stream->order);
 	uint64_t place = echo_place(&echo, (uint32_t)epoch, position);
-	for (uint32_t turn = 0; turn < echo.times; turn++)
-		out[turn] = echo_position(&echo, (uint32_t)epoch, place, turn);
+	for (uint32_t flow = 0; flow < echo.times; flow++)
+		out[flow] = echo_position(&echo, (uint32_t)epoch, place, flow);
 }
 
 uint64_t stream_partner(const struct stream *stream, uint64_t epoch, uint64_t position,
 			struct draw_key *key_out)
 {
 	uint64_t count = stream_positions(&stream->order), at = position % count, other = at ^ 1;
-	return stream_place(stream, epoch, other < count ? other : at, key_out);
+	return stream_entry(stream, epoch, other < count ? other : at, key_out);
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream: dataset + pipeline + seeds + sampler, an endless sequence of epochs of n positions. Two
- * readers that ask for the same share it. Owns its pipeline and its rings, holds its dataset. Loop
- * thread; its recipe is read by all workers.
+ * A stream: dataset + pipeline + seeds + sampler, an endless sequence of epochs of n positions.
+ * Readers that ask for the same share it. Owns its pipeline, holds its dataset, lists its rings.
+ * Loop thread; workers read its recipe.
+ *
+ * Streams of the same samples in the same order that differ in transforms or draws, as in a sweep
+ * over augmentations, share decodes (policy/decode_sharing.h): at each position they show one
+ * picture. They are linked with each other.
  */
 #ifndef STOKER_LOOP_STATE_STREAM_H
 #define STOKER_LOOP_STATE_STREAM_H
@@ -14,7 +18,7 @@
 #include "work/job.h"
 #include "work/sampler.h"
 
-struct server;
+struct core;
 struct dataset_entry;
 
 /* What makes two streams the same, beside dataset and pipeline. */
@@ -32,9 +36,9 @@ struct stream_order {
 
 struct stream {
 	uint64_t id;
-	struct server *server;
-	struct list link;   /* in server->streams */
-	struct list sharer; /* streams that can share decodes, see kin.h */
+	struct core *core;
+	struct list link;    /* in core->streams */
+	struct list sharing; /* the streams that share decodes with it: a circle without a head */
 	struct dataset_entry *entry;
 	struct pipeline *pipeline;
 	struct stream_order order;
@@ -49,7 +53,7 @@ struct stream {
 
 /* The stream of this description, found or made. Takes `pipeline` and the order's sampler over in
  * any case, holds `entry`. 0 or -ENOMEM. */
-int stream_get(struct stream **out, struct server *server, struct dataset_entry *entry,
+int stream_get(struct stream **out, struct core *core, struct dataset_entry *entry,
 	       struct pipeline *pipeline, const struct stream_order *order);
 void stream_put(struct stream *stream);
 
@@ -63,12 +67,12 @@ bool stream_same_samples(const struct stream_order *a, const struct stream_order
 bool stream_order_hash(const struct stream_order *order, struct digest *out);
 /* The place (see job_sample()) of the sample at a position, which may lie beyond the epoch:
  * padding, and whose draws it has. */
-uint64_t stream_place(const struct stream *stream, uint64_t epoch, uint64_t position,
+uint64_t stream_entry(const struct stream *stream, uint64_t epoch, uint64_t position,
 		      struct draw_key *key_out);
 /* The positions of the epoch that echo this one's sample, itself among them: `echo` in all. */
 void stream_echoes(const struct stream *stream, uint64_t epoch, uint64_t position,
 		   uint64_t out[JOB_SHARERS_MAX]);
-/* As stream_place(), of the one that it is mixed with: positions 2 i and 2 i + 1 are a pair, and
+/* As stream_entry(), of the one that it is mixed with: positions 2 i and 2 i + 1 are a pair, and
  * the last one of an epoch of an odd length is its own. */
 uint64_t stream_partner(const struct stream *stream, uint64_t epoch, uint64_t position,
 			struct draw_key *key_out);

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A user: who connected (SO_PEERCRED), as far as it shares the workers with others. All weigh
- * alike, however many streams they read. Its streams' places in the line (turn.h) hold it, the last
- * of them frees it. Loop thread; knows no job.
+ * Users and flows: who shares the workers, and how much worker time each has had.
+ *
+ * A user is whoever connected (the uid of SO_PEERCRED). A flow is one user's readers of one stream.
+ * Both have a virtual clock, as in start-time fair queueing: worker time divided by the weight. The
+ * scheduler (policy/scheduler.h) compares the clocks; here they are kept. All users weigh alike; a
+ * flow weighs as much as the highest priority among its readers.
+ *
+ * A flow or user without a runnable reader is idle. When it is runnable again its clock is moved up
+ * to the others', so that nobody saves credit while idle; and no clock stays more than 50 ms
+ * behind.
+ *
+ * Loop thread; knows no job and no slot.
  */
 #ifndef STOKER_LOOP_STATE_USER_H
 #define STOKER_LOOP_STATE_USER_H
@@ -13,25 +22,72 @@
 
 #include "base/list.h"
 
-struct server;
+struct reader;
+
+#define FLOW_WEIGHT_DEFAULT 10 /* priority of a reader that does not say */
+
+struct users {
+	struct list all;       /* struct user */
+	struct list runnable;  /* ... those with runnable flows */
+	uint64_t virtual_time; /* the furthest clock of a user that was scheduled */
+	uint64_t picks;	       /* how often a reader was scheduled */
+};
 
 struct user {
 	uid_t uid;
-	struct list link;      /* in server->users */
-	struct list turns;     /* struct turn, one for each stream */
-	struct list in_line;   /* in server->hungry; empty: none of its readers is hungry */
-	struct list hungry;    /* struct turn, those with hungry readers ... */
-	uint64_t turns_time;   /* ... the furthest one of them had a turn at */
-	uint64_t virtual_time; /* thread time it had, in ns */
-	unsigned queued;       /* samples ordered in its turns and not back */
+	struct users *users;
+	struct list link;	 /* in users->all */
+	struct list in_runnable; /* in users->runnable, or empty */
+	struct list flows;	 /* struct flow */
+	struct list runnable;	 /* ... those with runnable readers */
+	uint64_t flows_time;	 /* the furthest clock of a flow that was scheduled */
+	uint64_t virtual_time;	 /* worker time it had, in ns */
+	unsigned queued;	 /* samples ordered for it and not back */
+	unsigned held;		 /* connections and flows: the last one out frees it */
+	unsigned connections;	 /* on the data socket */
+	unsigned attached;	 /* readers, and attachments on their way */
 };
 
-/* The user of this uid, found or made; NULL: no memory. */
-struct user *user_get(struct server *server, uid_t uid);
-/* One of its turns is gone, or was not to be had. */
+struct flow {
+	struct user *user;
+	uint64_t stream;	 /* its id; queued samples may outlive the stream */
+	struct list link;	 /* in user->flows */
+	struct list in_runnable; /* in user->runnable, or empty */
+	struct list
+		runnable; /* struct reader with samples to order; the last scheduled at the end */
+	uint64_t virtual_time; /* worker time it had, in ns at weight 100 */
+	uint64_t cost_ns;      /* of a sample: moving average */
+	unsigned weight;       /* ... */
+	bool waits;	       /* ... of its runnable readers, as of flows_refresh() */
+	unsigned picks;	       /* how often it was scheduled */
+	unsigned readers, queued;
+};
+
+void users_init(struct users *users);
+
+/* The user of this uid, found or made, held once more; NULL: no memory. */
+struct user *user_get(struct users *users, uid_t uid);
 void user_put(struct user *user);
 
-/* Has it as much queued as one user may? */
-bool user_full(const struct server *server, const struct user *user);
+/* The flow of this user's readers of a stream, found or made, for one more reader. 0 or -ENOMEM. */
+int flow_get(struct flow **out, struct users *users, uid_t uid, uint64_t stream);
+void flow_put(struct flow *flow); /* that reader is gone */
+
+void flow_enter(struct reader *reader); /* it may have samples to order */
+void flow_leave(struct reader *reader); /* it has none, or is gone */
+
+/* Before the scheduler chooses: bring weights up to date, drop idle users and flows from the
+ * runnable lists, limit credit. A user with `queued_max` samples queued (0: no limit) may not order
+ * now; its clock keeps up with the others'. */
+void users_refresh(struct users *users, unsigned queued_max);
+/* The scheduler chose this reader. */
+void flow_scheduled(struct reader *reader);
+bool user_is_full(const struct user *user, unsigned queued_max);
+
+/* A sample was ordered for this flow; it came back after so much worker time; or it was taken back
+ * before anybody worked on it. */
+void flow_charge(struct flow *flow);
+void flow_settle(struct flow *flow, uint64_t work_ns);
+void flow_refund(struct flow *flow);
 
 #endif

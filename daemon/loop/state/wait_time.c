@@ -4,11 +4,6 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "base/clock.h"
-#include "loop/protocol/connection.h"
-#include "loop/server.h"
-#include "loop/state/reader.h"
-
 #define WAIT_RECENT_S 10
 
 /* How much of the time from `from` on went by before the sample's bytes were there. What went by
@@ -23,7 +18,7 @@ static double storage_part(uint64_t from_ns, const struct wait_sample *made, uin
 	return part < 1 ? part : 1;
 }
 
-static void wait_split(struct wait *wait, const struct wait_sample *made, uint64_t now_ns)
+static void wait_time_split(struct wait_time *wait, const struct wait_sample *made, uint64_t now_ns)
 {
 	double part = storage_part(wait->batch_since_ns, made, now_ns);
 	uint64_t storage = (uint64_t)(part * (double)wait->batch_ns);
@@ -32,8 +27,8 @@ static void wait_split(struct wait *wait, const struct wait_sample *made, uint64
 	wait->batch_ns = 0;
 }
 
-void wait_change(struct wait *wait, enum wait_state state, const struct wait_sample *made,
-		 uint64_t now_ns)
+void wait_time_change(struct wait_time *wait, enum wait_state state, const struct wait_sample *made,
+		      uint64_t now_ns)
 {
 	uint64_t ns = now_ns - wait->since_ns;
 	if (wait->state == WAIT_FOR_TRAINER)
@@ -43,7 +38,7 @@ void wait_change(struct wait *wait, enum wait_state state, const struct wait_sam
 	else if (wait->state == WAIT_FOR_BATCH)
 		wait->batch_ns += ns;
 	if (made)
-		wait_split(wait, made, now_ns);
+		wait_time_split(wait, made, now_ns);
 	if (state == WAIT_FOR_BATCH && (made || wait->state != WAIT_FOR_BATCH))
 		wait->batch_since_ns = now_ns;
 	if (made || (wait->state != WAIT_FOR_BATCH && wait->state != WAIT_FOR_SLOT))
@@ -52,7 +47,7 @@ void wait_change(struct wait *wait, enum wait_state state, const struct wait_sam
 	wait->since_ns = now_ns;
 }
 
-void wait_tick(struct wait *wait, double seconds)
+void wait_time_tick(struct wait_time *wait, double seconds)
 {
 	double fading = exp(-seconds / WAIT_RECENT_S);
 	for (int i = 0; i < WAIT_CAUSES; i++) {
@@ -62,13 +57,13 @@ void wait_tick(struct wait *wait, double seconds)
 	}
 }
 
-void wait_add_recent(const struct wait *wait, double ns[WAIT_CAUSES])
+void wait_time_add_recent(const struct wait_time *wait, double ns[WAIT_CAUSES])
 {
 	for (int i = 0; i < WAIT_CAUSES; i++)
 		ns[i] += wait->recent_ns[i] + (double)(wait->ns[i] - wait->ticked_ns[i]);
 }
 
-const char *wait_shares(double ns[WAIT_CAUSES])
+const char *wait_time_shares(double ns[WAIT_CAUSES])
 {
 	static const char *const names[] = {"trainer", "storage", "decode", "slot"};
 	double sum = 0;
@@ -82,30 +77,4 @@ const char *wait_shares(double ns[WAIT_CAUSES])
 	for (int i = 0; i < WAIT_CAUSES; i++)
 		ns[i] /= sum;
 	return names[most];
-}
-
-static enum wait_state wait_state_of(const struct reader *reader)
-{
-	switch (reader_state(reader)) {
-	case READER_PAUSED:
-	case READER_HOLDING:
-		return WAIT_FOR_TRAINER;
-	case READER_FILLING:
-	case READER_STALLED:
-		return WAIT_FOR_BATCH;
-	case READER_WAITING:
-		return WAIT_FOR_SLOT;
-	case READER_ENDED:
-		break;
-	}
-	return WAIT_FOR_NOTHING;
-}
-
-void wait_note(struct reader *reader)
-{
-	struct wait *wait = &reader->wait;
-	bool made = wait->announced != reader->announced;
-	wait->announced = reader->announced;
-	wait_change(wait, wait_state_of(reader), made ? &reader->peer->server->made : NULL,
-		    clock_ns());
 }

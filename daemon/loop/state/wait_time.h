@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader waits for. Its time is split between the trainer (it holds all that it asked for),
- * a slot (none is free, another reader holds them), and its next batch; the time for a batch is
- * split once that is made, by its last sample: what of it the bytes took is storage, the rest is
- * the workers'. Kept since the attach, and for about the last ten seconds. Loop thread.
+ * What a reader waited for, as times. Its time is split between the trainer (it holds all batches
+ * that it asked for), a slot (none is free: another reader holds them), and its next batch. The
+ * time for a batch is split once the batch is made, by its last sample: the part until the bytes
+ * were read is storage, the rest is decode. Kept since the attach, and for about the last ten
+ * seconds. Arithmetic on the times it is given; any thread.
  */
 #ifndef STOKER_LOOP_STATE_WAIT_TIME_H
 #define STOKER_LOOP_STATE_WAIT_TIME_H
 
 #include <stdint.h>
-
-struct reader;
 
 enum wait_cause { WAIT_TRAINER, WAIT_STORAGE, WAIT_DECODE, WAIT_SLOT, WAIT_CAUSES };
 
@@ -26,7 +25,7 @@ struct wait_sample {
 	uint64_t ordered_ns, fetched_ns;
 };
 
-struct wait {
+struct wait_time {
 	enum wait_state state;
 	uint64_t since_ns;		 /* what was before is accounted for */
 	uint64_t batch_ns;		 /* waited for the next batch so far ... */
@@ -40,15 +39,12 @@ struct wait {
 
 /* Account for the time up to now, from when on it is in `state`. With `made`, the batch that was
  * waited for has come, and this was its last sample. */
-void wait_change(struct wait *wait, enum wait_state state, const struct wait_sample *made,
-		 uint64_t now_ns);
-void wait_tick(struct wait *wait, double seconds);
+void wait_time_change(struct wait_time *wait, enum wait_state state, const struct wait_sample *made,
+		      uint64_t now_ns);
+void wait_time_tick(struct wait_time *wait, double seconds);
 /* Adds the recent nanoseconds of each cause. */
-void wait_add_recent(const struct wait *wait, double ns[WAIT_CAUSES]);
+void wait_time_add_recent(const struct wait_time *wait, double ns[WAIT_CAUSES]);
 /* Shares of them (0 to 1), in place; the name of the largest, or "" if there is none. */
-const char *wait_shares(double ns[WAIT_CAUSES]);
-
-/* Something of what this reader waits for may have changed. */
-void wait_note(struct reader *reader);
+const char *wait_time_shares(double ns[WAIT_CAUSES]);
 
 #endif

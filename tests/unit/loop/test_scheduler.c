@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Whose turn it is: users alike, shares by weight, who waits first, rings that meet, limits, nobody
- * left out. */
+/* The scheduler: users share evenly, flows by weight, readers that wait go first, rings meet,
+ * limits hold, nobody starves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "loop/policy/scheduler.h"
-#include "loop/server.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/user.h"
@@ -25,11 +24,11 @@
 /* A few streams with up to MOST readers; each reader has a ring of its own unless it is put on
  * another's. */
 struct line {
-	struct server server;
-	struct config config;
+	struct users users;
+	unsigned queued_max;
 	struct ring rings[MOST];
 	struct reader readers[MOST];
-	uint64_t turns[MOST]; /* that the readers had */
+	uint64_t picks[MOST]; /* that the readers had */
 	uint64_t cost_ns[STREAMS];
 };
 
@@ -37,9 +36,7 @@ static int setup(void **state)
 {
 	struct line *line = calloc(1, sizeof(*line));
 	assert_non_null(line);
-	line->server.config = &line->config;
-	list_init(&line->server.users);
-	list_init(&line->server.hungry);
+	users_init(&line->users);
 	for (int i = 0; i < STREAMS; i++)
 		line->cost_ns[i] = 1000000;
 	*state = line;
@@ -48,18 +45,18 @@ static int setup(void **state)
 
 static void take(struct reader *reader)
 {
-	turn_leave(reader);
-	turn_put(reader->turn);
-	reader->turn = NULL;
+	flow_leave(reader);
+	flow_put(reader->flow);
+	reader->flow = NULL;
 }
 
 static int teardown(void **state)
 {
 	struct line *line = *state;
 	for (int i = 0; i < MOST; i++)
-		if (line->readers[i].turn)
+		if (line->readers[i].flow)
 			take(&line->readers[i]);
-	assert_true(list_empty(&line->server.users)); /* nothing is left of them */
+	assert_true(list_empty(&line->users.all)); /* nothing is left of them */
 	free(line);
 	return 0;
 }
@@ -69,13 +66,13 @@ static void put_of(struct line *line, uid_t uid, int reader, int stream, uint64_
 		   unsigned priority)
 {
 	struct ring *ring = &line->rings[reader];
-	*ring = (struct ring){.server = &line->server, .stride = 1000, .base = base};
+	*ring = (struct ring){.stride = 1000, .base = base};
 	line->readers[reader] = (struct reader){
-		.ring = ring, .share.batch_size = 4, .inflight = 2, .priority = priority};
-	list_init(&line->readers[reader].in_hungry);
-	assert_int_equal(
-		turn_get(&line->readers[reader].turn, &line->server, uid, (uint64_t)stream), 0);
-	turn_enter(&line->readers[reader]);
+		.ring = ring, .shard.batch_size = 4, .inflight = 2, .priority = priority};
+	list_init(&line->readers[reader].in_runnable);
+	assert_int_equal(flow_get(&line->readers[reader].flow, &line->users, uid, (uint64_t)stream),
+			 0);
+	flow_enter(&line->readers[reader]);
 }
 
 static void put(struct line *line, int reader, int stream, uint64_t base, unsigned priority)
@@ -83,26 +80,35 @@ static void put(struct line *line, int reader, int stream, uint64_t base, unsign
 	put_of(line, ALICE, reader, stream, base, priority);
 }
 
-/* Whose turn it is orders one. */
-static struct reader *order(struct line *line)
+static struct reader *pick(struct line *line)
 {
-	struct reader *reader = turn_next(&line->server);
-	if (!reader)
-		return NULL;
-	turn_leave(reader);
-	turn_charge(reader->turn);
-	turn_enter(reader);
+	users_refresh(&line->users, line->queued_max);
+	struct reader *reader = scheduler_pick(&line->users, line->queued_max);
+	if (reader)
+		flow_scheduled(reader);
 	return reader;
 }
 
-static void run(struct line *line, int turns)
+/* The reader that is picked orders one sample. */
+static struct reader *order(struct line *line)
 {
-	memset(line->turns, 0, sizeof(line->turns));
-	for (int i = 0; i < turns; i++) {
+	struct reader *reader = pick(line);
+	if (!reader)
+		return NULL;
+	flow_leave(reader);
+	flow_charge(reader->flow);
+	flow_enter(reader);
+	return reader;
+}
+
+static void run(struct line *line, int picks)
+{
+	memset(line->picks, 0, sizeof(line->picks));
+	for (int i = 0; i < picks; i++) {
 		struct reader *reader = order(line);
 		assert_non_null(reader);
-		turn_settle(reader->turn, line->cost_ns[reader->turn->stream]);
-		line->turns[reader - line->readers]++;
+		flow_settle(reader->flow, line->cost_ns[reader->flow->stream]);
+		line->picks[reader - line->readers]++;
 	}
 }
 
@@ -117,8 +123,8 @@ static void shares_are_by_weight(void **state)
 	put(line, 0, 0, 0, 10);
 	put(line, 1, 1, 0, 30);
 	run(line, 4000);
-	assert_near(line->turns[0], 1000);
-	assert_near(line->turns[1], 3000);
+	assert_near(line->picks[0], 1000);
+	assert_near(line->picks[1], 3000);
 }
 
 /* Ten times the work a sample: a tenth of the samples. */
@@ -129,8 +135,8 @@ static void shares_are_of_time(void **state)
 	put(line, 1, 1, 0, 10);
 	line->cost_ns[0] *= 10;
 	run(line, 11000);
-	assert_near(line->turns[0], 1000);
-	assert_near(line->turns[1], 10000);
+	assert_near(line->picks[0], 1000);
+	assert_near(line->picks[1], 10000);
 }
 
 /* A stream counts once, however many read it; the largest of their weights counts. */
@@ -143,41 +149,41 @@ static void many_readers_are_one_stream(void **state)
 	}
 	put(line, 4, 1, 0, 10);
 	run(line, 3000);
-	assert_near(line->turns[4], 1000);
+	assert_near(line->picks[4], 1000);
 	for (int i = 0; i < 4; i++)
-		assert_near(line->turns[i], 500);
+		assert_near(line->picks[i], 500);
 }
 
-static void who_was_away_saved_nothing(void **state)
+static void idle_flows_save_no_credit(void **state)
 {
 	struct line *line = *state;
 	put(line, 0, 0, 0, 10);
 	put(line, 1, 1, 0, 10);
-	turn_leave(&line->readers[1]);
+	flow_leave(&line->readers[1]);
 	run(line, 5000);
-	assert_int_equal(line->turns[0], 5000);
-	turn_enter(&line->readers[1]);
+	assert_int_equal(line->picks[0], 5000);
+	flow_enter(&line->readers[1]);
 	run(line, 1000);
-	assert_near(line->turns[0], 500);
-	assert_near(line->turns[1], 500);
+	assert_near(line->picks[0], 500);
+	assert_near(line->picks[1], 500);
 }
 
 /* Reader 0 holds all that it asked for, reader 1 does not: 1 is first, whatever its weight. */
-static void who_waits_is_first(void **state)
+static void waiting_readers_go_first(void **state)
 {
 	struct line *line = *state;
 	put(line, 0, 0, 0, 100);
 	put(line, 1, 1, 0, 1);
 	line->readers[0].leased = 2;
 	run(line, 100);
-	assert_int_equal(line->turns[1], 100);
+	assert_int_equal(line->picks[1], 100);
 	line->readers[1].leased = 2;
 	run(line, 1010);
-	assert_in_range(line->turns[0], 900, 1010);
+	assert_in_range(line->picks[0], 900, 1010);
 }
 
 /* Reader 1 holds all that it asked for while 0 has thousands of turns; so does another user's. */
-static void who_had_enough_saved_little(void **state)
+static void satisfied_flows_save_little_credit(void **state)
 {
 	struct line *line = *state;
 	put(line, 0, 0, 0, 10);
@@ -185,12 +191,12 @@ static void who_had_enough_saved_little(void **state)
 	put_of(line, BOB, 2, 2, 0, 10);
 	line->readers[1].leased = line->readers[2].leased = 2;
 	run(line, 5000);
-	assert_int_equal(line->turns[0], 5000);
+	assert_int_equal(line->picks[0], 5000);
 	line->readers[1].leased = line->readers[2].leased = 0;
 	run(line, 400);
-	assert_in_range(line->turns[0], 50, 100);
-	assert_in_range(line->turns[1], 100, 150);
-	assert_in_range(line->turns[2], 200, 250);
+	assert_in_range(line->picks[0], 50, 100);
+	assert_in_range(line->picks[1], 100, 150);
+	assert_in_range(line->picks[2], 200, 250);
 }
 
 /* Whoever has how much ahead, and needs how many for a batch. */
@@ -204,7 +210,7 @@ static void readers_of_a_ring_take_turns(void **state)
 	}
 	run(line, 30);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(line->turns[i], 10);
+		assert_int_equal(line->picks[i], 10);
 }
 
 /* The rings of a stream meet, and none starves for that, however many read another: the hindmost
@@ -223,25 +229,25 @@ static void rings_meet(void **state)
 	for (int i = 0; i < MOST; i++)
 		line->readers[i].wait.wants_since_ns = i == 1 ? 1 : 2;
 	run(line, 6000);
-	assert_near(line->turns[0] + line->turns[4] + line->turns[5], 750);
-	assert_near(line->turns[1], 1500);
-	assert_near(line->turns[2], 750);
-	assert_near(line->turns[3], 3000);
+	assert_near(line->picks[0] + line->picks[4] + line->picks[5], 750);
+	assert_near(line->picks[1], 1500);
+	assert_near(line->picks[2], 750);
+	assert_near(line->picks[3], 3000);
 	for (int i = 0; i < MOST; i++)
 		if (i != 1 && i != 3)
-			turn_leave(&line->readers[i]);
+			flow_leave(&line->readers[i]);
 	run(line, 4000);
-	assert_near(line->turns[1], 2000);
-	assert_near(line->turns[3], 2000);
+	assert_near(line->picks[1], 2000);
+	assert_near(line->picks[3], 2000);
 }
 
-static void nobody_is_hungry(void **state)
+static void nobody_is_runnable(void **state)
 {
 	struct line *line = *state;
-	assert_null(turn_next(&line->server));
+	assert_null(pick(line));
 	put(line, 0, 0, 0, 10);
-	turn_leave(&line->readers[0]);
-	assert_null(turn_next(&line->server));
+	flow_leave(&line->readers[0]);
+	assert_null(pick(line));
 }
 
 /* What was taken back before it was begun costs nothing. */
@@ -251,15 +257,15 @@ static void a_refund(void **state)
 	put(line, 0, 0, 0, 10);
 	put(line, 1, 1, 0, 10);
 	run(line, 1000);
-	struct turn *turn = line->readers[0].turn;
-	uint64_t before = turn->virtual_time, users = turn->user->virtual_time;
+	struct flow *flow = line->readers[0].flow;
+	uint64_t before = flow->virtual_time, users = flow->user->virtual_time;
 	for (int i = 0; i < 50; i++)
-		turn_charge(turn);
-	assert_true(turn->virtual_time > before && turn->user->virtual_time > users);
+		flow_charge(flow);
+	assert_true(flow->virtual_time > before && flow->user->virtual_time > users);
 	for (int i = 0; i < 50; i++)
-		turn_refund(turn);
-	assert_int_equal(turn->virtual_time, before);
-	assert_int_equal(turn->user->virtual_time, users);
+		flow_refund(flow);
+	assert_int_equal(flow->virtual_time, before);
+	assert_int_equal(flow->user->virtual_time, users);
 }
 
 /* One stream of low priority has as much as all that another user has; that one's share among
@@ -272,12 +278,12 @@ static void users_weigh_alike(void **state)
 	put_of(line, ALICE, 2, 1, 0, 100);
 	put_of(line, BOB, 3, 2, 0, 1);
 	run(line, 4000);
-	assert_near(line->turns[0], 1000);
-	assert_near(line->turns[1] + line->turns[2], 1000);
-	assert_near(line->turns[3], 2000);
+	assert_near(line->picks[0], 1000);
+	assert_near(line->picks[1] + line->picks[2], 1000);
+	assert_near(line->picks[3], 2000);
 	line->cost_ns[2] *= 4; /* of time, not of samples */
 	run(line, 5000);
-	assert_near(line->turns[3], 1000);
+	assert_near(line->picks[3], 1000);
 }
 
 /* What another user orders of a stream costs nobody else. */
@@ -289,12 +295,12 @@ static void users_of_one_stream(void **state)
 	for (int i = 2; i < 5; i++)
 		put_of(line, BOB, i, 0, 5000, 100);
 	run(line, 4000);
-	assert_near(line->turns[0], 1000);
-	assert_near(line->turns[1], 1000);
-	assert_near(line->turns[2] + line->turns[3] + line->turns[4], 2000);
+	assert_near(line->picks[0], 1000);
+	assert_near(line->picks[1], 1000);
+	assert_near(line->picks[2] + line->picks[3] + line->picks[4], 2000);
 }
 
-static void the_user_who_waits_is_first(void **state)
+static void the_user_waiting_readers_go_first(void **state)
 {
 	struct line *line = *state;
 	put_of(line, ALICE, 0, 0, 0, 100);
@@ -302,7 +308,7 @@ static void the_user_who_waits_is_first(void **state)
 	put_of(line, BOB, 2, 2, 0, 1);
 	line->readers[0].leased = line->readers[1].leased = 2;
 	run(line, 100);
-	assert_int_equal(line->turns[2], 100);
+	assert_int_equal(line->picks[2], 100);
 }
 
 /* Who has all queued that it may is passed over, for nothing saved up, until one is back. */
@@ -313,47 +319,47 @@ static void a_user_at_the_limit(void **state)
 	put_of(line, ALICE, 0, 0, 0, 10);
 	put_of(line, BOB, 1, 1, 0, 10);
 	run(line, 1000);
-	line->config.queued_per_user = 3;
+	line->queued_max = 3;
 	for (int i = 0; i < 6; i++)
 		order(line);
-	struct turn *alice = line->readers[0].turn, *bob = line->readers[1].turn;
-	assert_true(user_full(&line->server, alice->user) && user_full(&line->server, bob->user));
+	struct flow *alice = line->readers[0].flow, *bob = line->readers[1].flow;
+	assert_true(user_is_full(alice->user, 3) && user_is_full(bob->user, 3));
 	assert_null(order(line));
 	for (int i = 0; i < 100; i++) {
-		turn_settle(bob, line->cost_ns[1]);
+		flow_settle(bob, line->cost_ns[1]);
 		reader = order(line);
 		assert_ptr_equal(reader, &line->readers[1]);
 	}
-	turn_settle(alice, line->cost_ns[0]);
+	flow_settle(alice, line->cost_ns[0]);
 	assert_ptr_equal(order(line), &line->readers[0]);
 	while (alice->queued)
-		turn_settle(alice, line->cost_ns[0]);
+		flow_settle(alice, line->cost_ns[0]);
 	while (bob->queued)
-		turn_settle(bob, line->cost_ns[1]);
-	line->config.queued_per_user = 0;
+		flow_settle(bob, line->cost_ns[1]);
+	line->queued_max = 0;
 	run(line, 1000);
-	assert_near(line->turns[0], 500);
+	assert_near(line->picks[0], 500);
 }
 
 /* What is queued for who has left holds its user, and counts for the limit. */
 static void what_is_queued_outlives_its_reader(void **state)
 {
 	struct line *line = *state;
-	line->config.queued_per_user = 2;
+	line->queued_max = 2;
 	put_of(line, ALICE, 0, 0, 0, 10);
 	order(line);
 	order(line);
-	struct turn *left = line->readers[0].turn;
+	struct flow *left = line->readers[0].flow;
 	take(&line->readers[0]);
 	put_of(line, ALICE, 1, 1, 0, 10);
 	assert_null(order(line));
-	turn_settle(left, 1000000);
+	flow_settle(left, 1000000);
 	assert_ptr_equal(order(line), &line->readers[1]);
 	take(&line->readers[1]);
-	assert_false(list_empty(&line->server.users));
-	struct user *alice = list_entry(line->server.users.next, struct user, link);
-	while (!list_empty(&line->server.users))
-		turn_refund(list_entry(alice->turns.next, struct turn, link));
+	assert_false(list_empty(&line->users.all));
+	struct user *alice = list_entry(line->users.all.next, struct user, link);
+	while (!list_empty(&line->users.all))
+		flow_refund(list_entry(alice->flows.next, struct flow, link));
 }
 
 int main(void)
@@ -362,16 +368,17 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shares_are_by_weight, setup, teardown),
 		cmocka_unit_test_setup_teardown(shares_are_of_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_readers_are_one_stream, setup, teardown),
-		cmocka_unit_test_setup_teardown(who_was_away_saved_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(who_waits_is_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(who_had_enough_saved_little, setup, teardown),
+		cmocka_unit_test_setup_teardown(idle_flows_save_no_credit, setup, teardown),
+		cmocka_unit_test_setup_teardown(waiting_readers_go_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(satisfied_flows_save_little_credit, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(readers_of_a_ring_take_turns, setup, teardown),
 		cmocka_unit_test_setup_teardown(rings_meet, setup, teardown),
-		cmocka_unit_test_setup_teardown(nobody_is_hungry, setup, teardown),
+		cmocka_unit_test_setup_teardown(nobody_is_runnable, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_refund, setup, teardown),
 		cmocka_unit_test_setup_teardown(users_weigh_alike, setup, teardown),
 		cmocka_unit_test_setup_teardown(users_of_one_stream, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_user_who_waits_is_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_user_waiting_readers_go_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_user_at_the_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_queued_outlives_its_reader, setup,
 						teardown),

@@ -9,24 +9,17 @@
 
 #include <cmocka.h>
 
-#include "loop/state/reader.h"
 #include "loop/state/wait_time.h"
 
-enum reader_state reader_state(const struct reader *reader)
+static struct wait_time wait_from(enum wait_state state, uint64_t now_ns)
 {
-	(void)reader;
-	return READER_ENDED;
-}
-
-static struct wait wait_from(enum wait_state state, uint64_t now_ns)
-{
-	struct wait wait = {0};
-	wait_change(&wait, state, NULL, now_ns);
+	struct wait_time wait = {0};
+	wait_time_change(&wait, state, NULL, now_ns);
 	return wait;
 }
 
-static void assert_ns(const struct wait *wait, uint64_t trainer, uint64_t storage, uint64_t decode,
-		      uint64_t slot)
+static void assert_ns(const struct wait_time *wait, uint64_t trainer, uint64_t storage,
+		      uint64_t decode, uint64_t slot)
 {
 	const uint64_t wanted[] = {trainer, storage, decode, slot};
 	for (int i = 0; i < WAIT_CAUSES; i++)
@@ -36,11 +29,11 @@ static void assert_ns(const struct wait *wait, uint64_t trainer, uint64_t storag
 static void trainer_slot_and_end(void **state)
 {
 	(void)state;
-	struct wait wait = wait_from(WAIT_FOR_TRAINER, 1000);
-	wait_change(&wait, WAIT_FOR_SLOT, NULL, 1100);
-	wait_change(&wait, WAIT_FOR_SLOT, NULL, 1150);
-	wait_change(&wait, WAIT_FOR_NOTHING, NULL, 1160);
-	wait_change(&wait, WAIT_FOR_NOTHING, NULL, 9000);
+	struct wait_time wait = wait_from(WAIT_FOR_TRAINER, 1000);
+	wait_time_change(&wait, WAIT_FOR_SLOT, NULL, 1100);
+	wait_time_change(&wait, WAIT_FOR_SLOT, NULL, 1150);
+	wait_time_change(&wait, WAIT_FOR_NOTHING, NULL, 1160);
+	wait_time_change(&wait, WAIT_FOR_NOTHING, NULL, 9000);
 	assert_ns(&wait, 100, 0, 0, 60);
 }
 
@@ -48,10 +41,10 @@ static void trainer_slot_and_end(void **state)
 static void assert_split(uint64_t ordered, uint64_t fetched, uint64_t storage, uint64_t decode)
 {
 	const struct wait_sample made = {ordered, fetched};
-	struct wait wait = wait_from(WAIT_FOR_BATCH, 1000);
-	wait_change(&wait, WAIT_FOR_BATCH, NULL, 1050);
+	struct wait_time wait = wait_from(WAIT_FOR_BATCH, 1000);
+	wait_time_change(&wait, WAIT_FOR_BATCH, NULL, 1050);
 	assert_ns(&wait, 0, 0, 0, 0);
-	wait_change(&wait, WAIT_FOR_TRAINER, &made, 1100);
+	wait_time_change(&wait, WAIT_FOR_TRAINER, &made, 1100);
 	assert_ns(&wait, 0, storage, decode, 0);
 }
 
@@ -73,15 +66,15 @@ static void a_block_within(void **state)
 {
 	(void)state;
 	const struct wait_sample made = {1200, 1250};
-	struct wait wait = wait_from(WAIT_FOR_BATCH, 1000);
-	wait_change(&wait, WAIT_FOR_SLOT, NULL, 1100);
-	wait_change(&wait, WAIT_FOR_BATCH, NULL, 1200);
+	struct wait_time wait = wait_from(WAIT_FOR_BATCH, 1000);
+	wait_time_change(&wait, WAIT_FOR_SLOT, NULL, 1100);
+	wait_time_change(&wait, WAIT_FOR_BATCH, NULL, 1200);
 	assert_int_equal(wait.batch_since_ns, 1200);
 	assert_int_equal(wait.wants_since_ns, 1000); /* who was held has waited for longer */
-	wait_change(&wait, WAIT_FOR_BATCH, &made, 1300);
+	wait_time_change(&wait, WAIT_FOR_BATCH, &made, 1300);
 	assert_int_equal(wait.wants_since_ns, 1300);
 	assert_ns(&wait, 0, 100, 100, 100);
-	wait_change(&wait, WAIT_FOR_TRAINER, &(struct wait_sample){1300, 1310}, 1400);
+	wait_time_change(&wait, WAIT_FOR_TRAINER, &(struct wait_sample){1300, 1310}, 1400);
 	assert_ns(&wait, 0, 110, 190, 100);
 }
 
@@ -89,10 +82,10 @@ static void shares(void **state)
 {
 	(void)state;
 	double ns[WAIT_CAUSES] = {0};
-	assert_string_equal(wait_shares(ns), "");
+	assert_string_equal(wait_time_shares(ns), "");
 	ns[WAIT_SLOT] = 30;
 	ns[WAIT_DECODE] = 10;
-	assert_string_equal(wait_shares(ns), "slot");
+	assert_string_equal(wait_time_shares(ns), "slot");
 	assert_true(ns[WAIT_SLOT] == 0.75 && ns[WAIT_DECODE] == 0.25 && ns[WAIT_TRAINER] == 0);
 }
 
@@ -101,15 +94,16 @@ static void the_recent_counts(void **state)
 {
 	(void)state;
 	const uint64_t second = 1000000000;
-	struct wait wait = wait_from(WAIT_FOR_SLOT, 0);
+	struct wait_time wait = wait_from(WAIT_FOR_SLOT, 0);
 	for (uint64_t i = 1; i <= 100; i++) {
-		wait_change(&wait, i < 70 ? WAIT_FOR_SLOT : WAIT_FOR_TRAINER, NULL, i * second);
-		wait_tick(&wait, 1);
+		wait_time_change(&wait, i < 70 ? WAIT_FOR_SLOT : WAIT_FOR_TRAINER, NULL,
+				 i * second);
+		wait_time_tick(&wait, 1);
 	}
-	wait_change(&wait, WAIT_FOR_TRAINER, NULL, 105 * second); /* not ticked yet */
+	wait_time_change(&wait, WAIT_FOR_TRAINER, NULL, 105 * second); /* not ticked yet */
 	double ns[WAIT_CAUSES] = {0};
-	wait_add_recent(&wait, ns);
-	assert_string_equal(wait_shares(ns), "trainer");
+	wait_time_add_recent(&wait, ns);
+	assert_string_equal(wait_time_shares(ns), "trainer");
 	assert_true(ns[WAIT_TRAINER] > 0.9 && ns[WAIT_SLOT] > 0 && ns[WAIT_SLOT] < 0.1);
 	assert_int_equal(wait.ns[WAIT_SLOT] / second, 70);
 }

@@ -55,7 +55,7 @@ def test_the_next_daemon_knows_it(spawn, photos, shelf, whole):
     status = daemon.status()
     assert status["index_built_total"] == 0
     assert status["index_used_total"] == 2 * len(jpegs(photos))
-    assert daemon.terminate().count("were kept") == 1
+    assert daemon.terminate().count("from the disk") == 1
     if whole:
         assert kept(shelf)[0].read_bytes() == before, "nothing new: nothing is written"
     else:
@@ -132,7 +132,7 @@ def test_what_stands_there_is_not_trusted(spawn, photos, shelf):
         status = daemon.status()
         assert 0 < status["index_built_total"] <= len(jpegs(photos)), what
         log = daemon.terminate()
-        assert log.count("the rest is built anew") == 1, (what, log)
+        assert log.count("the others will be built anew") == 1, (what, log)
         assert path.read_bytes() != data, f"{what}: it stays spoilt"
         assert record(path.read_bytes(), HEADER) == record(good, HEADER)
 
@@ -146,7 +146,7 @@ def test_what_is_no_file_is_not_opened(spawn, photos, shelf, tmp_path):
         daemon = spawn(index_dir=shelf)
         digests(daemon, photos, epochs=1)
         assert daemon.status()["index_used_total"] == 0
-        assert "the rest is built anew" in daemon.terminate()
+        assert "the others will be built anew" in daemon.terminate()
         assert path.is_file() and not path.is_symlink(), "a good one takes its place"
 
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "loop/engine/membership.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "loop/engine/wake.h"
+#include "loop/state/core.h"
+#include "loop/state/lease.h"
+#include "loop/state/stream.h"
+#include "loop/state/user.h"
+
+static void reader_init(struct reader *reader, const struct reader_request *request)
+{
+	reader->shard = request->shard;
+	reader->ring_request = request->ring_request;
+	reader->pace = request->pace;
+	reader->moves = request->moves;
+	reader->end_epoch = request->epochs ? request->epoch + request->epochs : READER_EPOCHS_MAX;
+	reader->inflight = request->ring_request.inflight;
+	reader->priority = request->priority;
+	memcpy(reader->job, request->job, sizeof(reader->job));
+	reader->next = (struct cursor){request->epoch, request->position, 0};
+	shard_settle(&reader->shard, &reader->next);
+	reader->start = reader->want = reader->next;
+	reader->attached_ns = reader->since_ns = clock_ns();
+	wait_time_change(&reader->wait, WAIT_FOR_BATCH, NULL, reader->attached_ns);
+	struct list *links[] = {&reader->in_due,       &reader->in_runnable,
+				&reader->in_held_back, &reader->in_catching_up,
+				&reader->in_ring,      &reader->move.link,
+				&reader->claim.link,   &reader->move.claim.link};
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
+		list_init(links[i]);
+}
+
+int membership_join(struct reader **out, struct ring *ring, const struct reader_request *request,
+		    uid_t uid, struct outbox *outbox, struct lease_book *book)
+{
+	struct core *core = ring->core;
+	struct reader *reader = calloc(1, sizeof(*reader));
+	if (!reader)
+		return -ENOMEM;
+	if (flow_get(&reader->flow, core->users, uid, ring->stream->id) < 0) {
+		free(reader);
+		return -ENOMEM;
+	}
+	reader_init(reader, request);
+	reader->id = core_new_id(core);
+	reader->uid = uid;
+	reader->outbox = outbox;
+	reader->book = book;
+	reader->stream = ring->stream;
+	reader->stream->users++;
+	reader_enter(reader, ring);
+	list_append(&core->readers, &reader->in_core);
+	core_count(core, COUNTER_READERS, 1);
+	core_count(core, COUNTER_READERS_TOTAL, 1);
+	wake_reader(reader);
+	*out = reader;
+	return 0;
+}
+
+/* What is ordered for it in its ring is the ring's; it begins to order anew. */
+static void membership_exit(struct reader *reader)
+{
+	reader_exit(reader);
+	flow_leave(reader);
+	list_remove(&reader->in_due);
+	reader->want = reader->next;
+	reader->wanted = reader->announced;
+	reader->ordered = reader->checked = 0;
+	reader->stalled = false;
+}
+
+void membership_move(struct reader *reader, struct ring *ring)
+{
+	membership_exit(reader);
+	reader_enter(reader, ring);
+	wake_reader(reader);
+}
+
+/* It migrates nowhere any more. */
+static void membership_cancel_move(struct reader *reader)
+{
+	struct ring *ring = reader->move.ring;
+	list_remove(&reader->in_held_back);
+	list_remove(&reader->in_catching_up);
+	if (!ring)
+		return;
+	list_remove(&reader->move.link);
+	ring_unclaim(ring, &reader->move.claim);
+	reader->move.ring = NULL;
+	reader->move.settled = false;
+}
+
+void membership_end(struct reader *reader)
+{
+	membership_cancel_move(reader);
+	membership_exit(reader);
+}
+
+void membership_leave(struct reader *reader)
+{
+	struct stream *stream = reader->stream;
+	lease_book_forget(reader->book, reader);
+	if (reader->ring)
+		membership_end(reader);
+	flow_put(reader->flow);
+	list_remove(&reader->in_core);
+	core_count(stream->core, COUNTER_READERS, -1);
+	free(reader);
+	stream_put(stream);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a reader does or waits for now. Computes from state and changes nothing. Loop thread.
+ */
+#ifndef STOKER_LOOP_POLICY_READER_STATUS_H
+#define STOKER_LOOP_POLICY_READER_STATUS_H
+
+#include <stdint.h>
+
+#include "loop/state/wait_time.h"
+
+struct reader;
+
+/* Names of `stokerctl readers`. */
+enum reader_state {
+	READER_PAUSED,	/* it wants no batch in flight */
+	READER_HOLDING, /* it holds all it asked for: the trainer is at work */
+	READER_FILLING, /* its next batch is being made */
+	READER_STALLED, /* and a read for that hangs */
+	READER_WAITING, /* no room in the ring: another reader holds it */
+	READER_ENDED,	/* it has had its epochs */
+};
+
+enum reader_state reader_state(const struct reader *reader);
+const char *reader_state_name(enum reader_state state);
+/* The same, as wait_time.h counts it. */
+enum wait_state reader_wait_state(const struct reader *reader);
+/* The reader that holds the ring while this one is WAITING, or NULL. */
+const struct reader *reader_waits_for(const struct reader *reader);
+
+#endif

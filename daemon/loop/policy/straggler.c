@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "loop/policy/straggler.h"
+
+#include <string.h>
+
+#include "loop/policy/ring_plan.h"
+#include "loop/state/lease.h"
+#include "loop/state/ring.h"
+#include "loop/state/stream.h"
+
+bool straggler_same_job(const struct reader *reader, const struct reader *other)
+{
+	if (reader == other)
+		return true;
+	return reader->job[0] && strcmp(reader->job, other->job) == 0 &&
+	       reader->shard.world == other->shard.world && reader->uid == other->uid;
+}
+
+/* Does the batch at `a` stand before that at `b` in the stream? Rings may number them differently.
+ */
+static bool is_before(const struct reader *reader, const struct cursor *a,
+		      const struct reader *other, const struct cursor *b)
+{
+	if (a->epoch != b->epoch)
+		return a->epoch < b->epoch;
+	return shard_span(&reader->shard, a).position < shard_span(&other->shard, b).position;
+}
+
+/* -- who is held back --------------------------------------------------------------------- */
+
+bool straggler_starves(const struct reader *reader)
+{
+	return reader->ring && reader->slot_wait && reader->moves && !reader->move.ring &&
+	       reader->pace != PACE_TOGETHER && !reader_ended(reader) &&
+	       reader_has_credit(reader) && reader->wanted - reader->ordered <= reader->announced;
+}
+
+static bool ranks_may_move(const struct reader *reader)
+{
+	for_each_rank(member, next, reader)
+	{
+		if (!member->moves || member->pace == PACE_TOGETHER || member->move.ring)
+			return false;
+	}
+	return true;
+}
+
+/* How far its own job and the others let the window come. */
+struct floors {
+	uint64_t own, others;
+	bool together; /* one of the others may not be left behind */
+};
+
+static void lower(uint64_t *floor, uint64_t ordinal)
+{
+	if (ordinal < *floor)
+		*floor = ordinal;
+}
+
+static void add_leases(struct floors *floors, const struct reader *reader, uint64_t goal)
+{
+	const struct ring *ring = reader->ring;
+	list_for_each(lease, next, &ring->leases, struct lease, in_ring) {
+		const struct reader *other = lease->reader;
+		uint64_t ordinal = lease->claim.ordinal;
+		bool same = other ? straggler_same_job(reader, other) : lease->book == reader->book;
+		lower(same ? &floors->own : &floors->others, ordinal);
+		floors->together |= !same && other && other->ring == ring && ordinal < goal &&
+				    other->pace == PACE_TOGETHER;
+	}
+}
+
+static struct floors floors_of(const struct reader *reader)
+{
+	struct floors floors = {UINT64_MAX, UINT64_MAX, false};
+	const struct ring *ring = reader->ring;
+	uint64_t goal = reader_place(reader) + reader->ordered;
+	goal = goal >= ring->slots ? goal - ring->slots + 1 : 0;
+	list_for_each(other, next, &ring->readers, struct reader, in_ring) {
+		uint64_t place = reader_place(other);
+		bool same = straggler_same_job(reader, other);
+		lower(same ? &floors.own : &floors.others, place);
+		floors.together |= !same && place < goal && other->pace == PACE_TOGETHER;
+	}
+	add_leases(&floors, reader, goal);
+	list_for_each(arrival, last, &ring->arrivals, struct reader, move.link)
+		if (!straggler_same_job(reader, arrival))
+			lower(&floors.others, arrival->move.claim.ordinal);
+	return floors;
+}
+
+/* Its own job holds the window as well where it is within the same global batch: the floors of
+ * ranks differ within that. */
+static bool held_by_others(const struct reader *reader)
+{
+	struct floors floors = floors_of(reader);
+	uint64_t slots = reader->ring->slots, wants = reader_place(reader) + reader->ordered;
+	return !floors.together && floors.others + slots <= wants &&
+	       floors.own + slots >= wants + shard_global_batch(&reader->shard);
+}
+
+bool straggler_may_fork(const struct reader *reader)
+{
+	return ranks_may_move(reader) && held_by_others(reader);
+}
+
+/* -- where a fork goes -------------------------------------------------------------------- */
+
+struct cursor straggler_fork_at(const struct reader *reader)
+{
+	struct cursor at = reader->next;
+	while (at.epoch < reader->end_epoch) {
+		struct batch_span span = shard_span(&reader->shard, &at);
+		uint64_t ordinal = ring_ordinal(reader->ring, at.epoch, span.position);
+		if (!ring_holds(reader->ring, ordinal + span.count - 1))
+			break;
+		shard_advance(&reader->shard, &at);
+	}
+	return at;
+}
+
+bool straggler_fits(const struct reader *reader, const struct ring *ring)
+{
+	const struct cursor *at = &reader->move.at;
+	if (!ring_fits(&reader->ring_request, &reader->shard, at, ring))
+		return false;
+	struct batch_span span = shard_span(&reader->shard, at);
+	uint64_t last = ring_ordinal(ring, at->epoch, span.position) + span.count - 1;
+	uint64_t floor = ring_floor(ring);
+	return last < ring->slots || last - ring->slots < floor;
+}
+
+bool straggler_job_fits(const struct reader *reader, const struct ring *ring)
+{
+	for_each_rank(member, next, reader)
+	{
+		if (member->move.at.epoch < member->end_epoch && !straggler_fits(member, ring))
+			return false;
+	}
+	return true;
+}
+
+const struct reader *straggler_hindmost(const struct reader *reader)
+{
+	const struct reader *first = reader;
+	for_each_rank(member, next, reader)
+	{
+		if (is_before(member, &member->move.at, first, &first->move.at))
+			first = member;
+	}
+	return first;
+}
+
+bool straggler_leaves_at(const struct reader *reader, const struct cursor *batch)
+{
+	const struct cursor *at = &reader->move.at;
+	return reader->move.settled && (batch->epoch > at->epoch ||
+					(batch->epoch == at->epoch && batch->batch >= at->batch));
+}
+
+/* -- who may merge ------------------------------------------------------------------------ */
+
+/* The foremost reader of a ring; NULL if none has a batch to come. */
+static const struct reader *ring_leader(const struct ring *ring)
+{
+	const struct reader *leader = NULL;
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+		if (!reader_ended(reader) &&
+		    (!leader || is_before(leader, &leader->next, reader, &reader->next)))
+			leader = reader;
+	return leader;
+}
+
+const struct reader *straggler_leader(const struct stream *stream)
+{
+	const struct reader *leader = NULL;
+	list_for_each(ring, next, &stream->rings, struct ring, link) {
+		const struct reader *its = ring_leader(ring);
+		if (its && (!leader || is_before(leader, &leader->next, its, &its->next)))
+			leader = its;
+	}
+	return leader;
+}
+
+/* Of two at one place the older is ahead. */
+static bool ring_is_ahead(const struct ring *ring, const struct ring *other)
+{
+	const struct reader *leader = ring_leader(ring), *its = ring_leader(other);
+	if (!leader || !its)
+		return false;
+	return is_before(its, &its->next, leader, &leader->next) ||
+	       (!is_before(leader, &leader->next, its, &its->next) && ring->id < other->id);
+}
+
+static bool reader_is_near(const struct reader *reader, const struct ring *ring)
+{
+	if (!reader->moves || reader->move.ring || reader_ended(reader) ||
+	    !ring_fits(&reader->ring_request, &reader->shard, &reader->next, ring))
+		return false;
+	const struct reader *leader = ring_leader(ring);
+	uint64_t position = shard_span(&reader->shard, &reader->next).position;
+	uint64_t ordinal = ring_ordinal(ring, reader->next.epoch, position);
+	return leader && reader_place(leader) <= ordinal + ring->slots / 2;
+}
+
+bool straggler_job_near(const struct reader *reader, const struct ring *ring)
+{
+	if (!reader_is_near(reader, ring))
+		return false;
+	if (!reader->job[0])
+		return true;
+	for_each_rank(member, next, reader)
+	{
+		if (!reader_is_near(member, ring))
+			return false;
+	}
+	return true;
+}
+
+bool straggler_may_merge(const struct reader *reader, const struct ring *into)
+{
+	return into->made && into != reader->ring && straggler_job_near(reader, into) &&
+	       ring_is_ahead(into, reader->ring);
+}

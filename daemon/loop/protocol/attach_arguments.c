@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "loop/protocol/attach_arguments.h"
+
+#include "loop/policy/ring_plan.h"
+#include "proto/message.h"
+#include "transform/pipeline.h"
+
+void attach_arguments_deinit(struct attach_arguments *arguments)
+{
+	dataset_spec_deinit(&arguments->dataset);
+	sampler_spec_deinit(&arguments->sampler);
+	pipeline_free(arguments->pipeline);
+	arguments->pipeline = NULL;
+}
+
+/* One of a few words; the first is the default. -1 if it is none of them. */
+static int choose(struct text text, const char *const *words, int count)
+{
+	if (text.size == 0)
+		return 0;
+	for (int i = 0; i < count; i++)
+		if (text_equals(text, words[i]))
+			return i;
+	return -1;
+}
+
+/* NULL, or what is wrong with a word. */
+static const char *take_words(struct attach_arguments *out, const struct message_attach *attach)
+{
+	static const char *const last[] = {"short", "drop", "pad"};
+	static const char *const bad[] = {"error", "substitute"};
+	static const char *const paces[] = {"auto", "free", "together"};
+	static const char *const starts[] = {"position", "live"};
+	int start = choose(attach->start, starts, 2);
+	int last_batch = choose(attach->last_batch, last, 3);
+	int bad_samples = choose(attach->bad_samples, bad, 2);
+	int pace = choose(attach->pace, paces, 3);
+	if (last_batch < 0)
+		return "last_batch must be short, drop or pad";
+	if (bad_samples < 0)
+		return "bad_samples must be error or substitute";
+	if (start < 0)
+		return "start must be position or live";
+	if (pace < 0)
+		return "pace must be auto, free or together";
+	out->request.shard.last = (enum last_batch)last_batch;
+	out->request.pace = (enum reader_pace)pace;
+	out->order.substitute = bad_samples == 1;
+	out->live = start == 1;
+	return NULL;
+}
+
+static void take_order(struct attach_arguments *out, const struct message_attach *attach)
+{
+	out->order = (struct stream_order){
+		.shuffle = attach->shuffle,
+		.order_seed = attach->order_seed,
+		.augment_seed = attach->augment_seed,
+		.exif = attach->exif_orientation,
+		.echo = (uint32_t)attach->echo,
+		.echo_window = attach->echo_window,
+	};
+	out->subset_start = attach->subset_start;
+	out->subset_stop = attach->subset_stop;
+}
+
+static void take_request(struct attach_arguments *out, const struct message_attach *attach)
+{
+	out->request = (struct reader_request){
+		.shard = {.batch_size = attach->batch_size,
+			  .rank = attach->rank,
+			  .world = attach->world},
+		.epoch = attach->epoch,
+		.position = attach->position,
+		.epochs = attach->epochs,
+		.priority = (unsigned)attach->priority,
+		.ring_request = {.fd = attach->accept_fd,
+				 .path = attach->accept_path,
+				 .inflight = (unsigned)attach->inflight,
+				 .prefetch = attach->prefetch},
+		.moves = attach->accept_moves,
+	};
+	text_copy(out->request.job, READER_JOB, attach->job);
+	text_copy(out->expected.dataset, 33, attach->expect_dataset);
+	text_copy(out->expected.pipeline, 33, attach->expect_pipeline);
+	text_copy(out->expected.sampling, 33, attach->expect_sampling);
+}
+
+/* NULL, or what is wrong with numbers that have to go together. */
+static const char *check_numbers(const struct attach_arguments *arguments,
+				 const struct message_attach *attach)
+{
+	if (arguments->sampler.kind != SAMPLER_NONE &&
+	    (attach->subset_start != 0 || attach->subset_stop != UINT64_MAX))
+		return "subset_start, subset_stop and a sampler do not go together: a sampler "
+		       "draws from all samples of the dataset";
+	if (attach->rank >= attach->world)
+		return "rank must be below world";
+	if (attach->batch_size * attach->world > RING_PLAN_SLOTS_MAX)
+		return "batch_size times world must be at most 2147483648";
+	return NULL;
+}
+
+static int take_pipeline(struct attach_arguments *out, const struct message_attach *attach,
+			 struct fault *fault)
+{
+	int r = pipeline_new(&out->pipeline, &attach->transforms.value, attach->dtype,
+			     attach->layout, fault);
+	if (r)
+		return r;
+	return attach->draft ? pipeline_allow_draft(out->pipeline) : 0;
+}
+
+int attach_arguments_parse(struct attach_arguments *out, const struct message_attach *attach,
+			   unsigned *code_out, struct fault *fault)
+{
+	*out = (struct attach_arguments){.dataset = DATASET_SPEC_NULL,
+					 .sampler = SAMPLER_SPEC_NULL};
+	*code_out = ERROR_ARGUMENT;
+	int r = sampler_spec_parse(&out->sampler, &attach->sampler.value, fault);
+	if (r)
+		return r;
+	const char *wrong = check_numbers(out, attach);
+	take_order(out, attach);
+	take_request(out, attach);
+	wrong = wrong ? wrong : take_words(out, attach);
+	if (wrong)
+		return fault_say(fault, 1, "%s", wrong);
+	if (field_choice_parse(&out->fields, &attach->fields.value, attach->one_hot, fault))
+		return 1;
+	*code_out = ERROR_TRANSPORT;
+	if (!attach->accept_fd && !attach->accept_path)
+		return fault_say(fault, 1,
+				 "the client accepts neither a descriptor (accept_fd) nor a path "
+				 "(accept_path): this daemon offers these two");
+	*code_out = ERROR_PIPELINE;
+	r = take_pipeline(out, attach, fault);
+	if (r)
+		return r;
+	*code_out = ERROR_ARGUMENT;
+	if (field_choice_views(&out->fields, (uint32_t)attach->views, out->pipeline, fault))
+		return 1;
+	out->order.views = out->fields.views;
+	*code_out = ERROR_DATASET;
+	return dataset_spec_parse(&out->dataset, &attach->dataset.value, fault);
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+#include "loop/protocol/index_request.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "loop/engine/fit.h"
+#include "loop/engine/index_task.h"
+#include "loop/protocol/reply.h"
+#include "loop/protocol/session_state.h"
+#include "loop/state/catalog.h"
+#include "loop/state/core.h"
+#include "loop/state/index_cache.h"
+#include "proto/pack.h"
+#include "statistics/statistics.h"
+#include "transform/pipeline.h"
+
+struct index_request {
+	struct core *core;
+	struct session *session; /* NULL: the client left */
+	uint32_t seq;
+	const char *phase; /* of PROGRESS */
+	struct dataset_entry *entry;
+	struct catalog_waiter opened;
+	struct index_task task;
+	struct index_cache_waiter kept;
+	struct fit *fit; /* of a FIT; NULL: an INDEX */
+	bool solving;	 /* the fit's task is under way */
+	uint64_t began_ns;
+};
+
+/* -- the end ------------------------------------------------------------------------------ */
+
+static void request_free(struct index_request *request)
+{
+	assert(!request->solving);
+	list_remove(&request->opened.link);
+	list_remove(&request->kept.link);
+	index_task_deinit(&request->task);
+	fit_free(request->fit);
+	if (request->entry)
+		catalog_release(request->entry);
+	free(request);
+}
+
+/* The session is done with it; the rest goes once its jobs and its task are back. */
+static void request_leave(struct index_request *request)
+{
+	if (request->session)
+		request->session->index_request = NULL;
+	request->session = NULL;
+	if (index_task_stop(&request->task) && !request->solving)
+		request_free(request);
+}
+
+static void request_fail(struct index_request *request, unsigned code, const char *text)
+{
+	/* First, because the text may be the fit's. */
+	reply_error(request->session, code, request->seq, text);
+	request_leave(request);
+}
+
+static void request_fail_memory(struct index_request *request)
+{
+	request_fail(request, ERROR_INTERNAL, "out of memory");
+}
+
+/* Send the map in the protocol's packer. */
+static void request_report(struct index_request *request)
+{
+	struct session *session = request->session;
+	struct message reply = message_init(MESSAGE_REPORT);
+	if (packer_bytes(session->protocol->packer, &reply.report.values.packed) < 0) {
+		request_fail_memory(request);
+		return;
+	}
+	reply.report.seq = request->seq;
+	request_leave(request);
+	connection_send(&session->connection, &reply);
+}
+
+static double seconds_since(uint64_t began_ns)
+{
+	return (double)(clock_ns() - began_ns) * 1e-9;
+}
+
+/* -- INDEX: the results go to the disk ---------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	unsigned found;
+} results[] = {
+	{"indexed", JOB_INDEXED},
+	{"progressive", SEEK_INDEX_E_PROGRESSIVE},
+	{"arithmetic", SEEK_INDEX_E_ARITHMETIC},
+	{"restarts", SEEK_INDEX_E_RESTARTS},
+	{"scans", SEEK_INDEX_E_SCANS},
+	{"odd", SEEK_INDEX_E_ODD},
+	{"damaged", SEEK_INDEX_E_DAMAGED},
+	{"stale", SEEK_INDEX_E_INDEX},
+	{"full", JOB_INDEX_FULL},
+	{"other", JOB_NOT_JPEG},
+};
+
+/* `kept` NULL: the indexes are in memory only. */
+static void report_index(struct index_request *request, const struct index_store_sum *kept)
+{
+	const struct index_task *task = &request->task;
+	struct packer *packer = request->session->protocol->packer;
+	packer_clear(packer);
+	size_t map = pack_map_begin(packer);
+	pack_key_string(packer, "path", request->entry->spec.path);
+	reply_pack_digest(packer, "fingerprint", dataset_fingerprint(request->entry->dataset));
+	pack_key_uint(packer, "samples", task->recipe.count);
+	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)
+		pack_key_uint(packer, results[i].name, task->found[results[i].found]);
+	pack_key_uint(packer, "unread", task->unread);
+	pack_key_uint(packer, "bytes_read", task->bytes_read);
+	pack_key_uint(packer, "index_bytes", task->index_bytes);
+	pack_key_boolean(packer, "kept", kept);
+	pack_key_uint(packer, "kept_bytes", kept ? kept->bytes : 0);
+	pack_key_float(packer, "seconds", seconds_since(request->began_ns));
+	pack_map_end(packer, map);
+	request_report(request);
+}
+
+static void index_kept(struct index_cache_waiter *waiter, int result,
+		       const struct index_store_sum *sum, const struct fault *fault)
+{
+	struct index_request *request = list_entry(waiter, struct index_request, kept);
+	if (result)
+		request_fail(request, ERROR_INTERNAL, fault->text);
+	else
+		report_index(request, sum);
+}
+
+/* -- FIT: the sums are solved ------------------------------------------------------------- */
+
+static void pack_channels(struct packer *packer, const char *key, const double numbers[3])
+{
+	pack_string(packer, key);
+	pack_list(packer, 3);
+	for (int i = 0; i < 3; i++)
+		pack_float(packer, numbers[i]);
+}
+
+static void report_fit(struct index_request *request)
+{
+	const struct statistics *statistics = fit_statistics(request->fit);
+	const struct statistics_plan *plan = &statistics->plan;
+	struct packer *packer = request->session->protocol->packer;
+	packer_clear(packer);
+	size_t map = pack_map_begin(packer);
+	pack_key_string(packer, "path", request->entry->spec.path);
+	reply_pack_digest(packer, "fingerprint", plan->fingerprint);
+	pack_key_string(packer, "name", plan->name);
+	reply_pack_digest(packer, "digest", statistics->digest);
+	pack_key_uint(packer, "samples", statistics->samples);
+	pack_key_uint(packer, "unread", request->task.unread);
+	pack_key_uint(packer, "height", plan->height);
+	pack_key_uint(packer, "width", plan->width);
+	pack_channels(packer, "mean", statistics->mean);
+	pack_channels(packer, "std", statistics->std);
+	pack_key_boolean(packer, "zca", plan->whitens);
+	pack_key_uint(packer, "bytes", statistics->count * sizeof(float));
+	pack_key_boolean(packer, "kept", fit_is_kept(request->fit));
+	pack_key_float(packer, "seconds", seconds_since(request->began_ns));
+	pack_map_end(packer, map);
+	request_report(request);
+}
+
+static void fit_solved(void *context, int result, const struct fault *fault)
+{
+	struct index_request *request = context;
+	request->solving = false;
+	if (!request->session)
+		request_free(request);
+	else if (result)
+		request_fail(request, result < 0 ? ERROR_INTERNAL : ERROR_ARGUMENT, fault->text);
+	else
+		report_fit(request);
+}
+
+/* -- the files ---------------------------------------------------------------------------- */
+
+static void files_done(struct index_task *task)
+{
+	struct index_request *request = list_entry(task, struct index_request, task);
+	if (!request->session) {
+		if (!request->solving)
+			request_free(request);
+		return;
+	}
+	if (task->short_of_memory) {
+		request_fail_memory(request);
+	} else if (request->fit) {
+		request->phase = "solving";
+		request->solving = fit_solve(request->fit, fit_solved, request);
+		if (!request->solving)
+			request_fail(request, ERROR_INTERNAL, "no thread can be had to solve it");
+	} else {
+		request->phase = "keeping";
+		if (!index_cache_keep(request->entry->index_cache, &request->kept))
+			report_index(request, NULL);
+	}
+}
+
+/* True if the dataset can be indexed, or the fit can be; else the client was told. */
+static bool prepare(struct index_request *request, struct job_recipe *recipe)
+{
+	const struct dataset_entry *entry = request->entry;
+	struct fault fault;
+	unsigned code = ERROR_ARGUMENT;
+	int r = 0;
+	if (request->fit)
+		r = fit_open(request->fit, entry->dataset, recipe, &code, &fault);
+	else if (dataset_has_pixels(entry->dataset))
+		r = fault_say(&fault, 1,
+			      "the dataset's samples are pixels in memory: there is "
+			      "nothing to index");
+	else if (!entry->index_cache)
+		r = fault_say(&fault, 1,
+			      "this daemon keeps no seek indexes: index-memory is 0, or "
+			      "its log says why");
+	if (r < 0)
+		request_fail_memory(request);
+	else if (r > 0)
+		request_fail(request, code, fault.text);
+	return r == 0;
+}
+
+static void dataset_opened(struct catalog_waiter *waiter, int result, const struct fault *fault)
+{
+	struct index_request *request = list_entry(waiter, struct index_request, opened);
+	const struct dataset_entry *entry = request->entry;
+	if (result) {
+		request_fail(request, ERROR_DATASET, fault->text);
+		return;
+	}
+	struct job_recipe recipe = {
+		.dataset = entry->dataset,
+		.seek_indexes = entry->seek_indexes,
+		.limits = core_decode_limits(request->core),
+		.max_bytes = request->core->config->max_file_bytes,
+		.count = dataset_count(entry->dataset),
+	};
+	if (!prepare(request, &recipe))
+		return;
+	request->phase = "visiting";
+	index_task_start(&request->task, request->core, &recipe, files_done);
+}
+
+/* -- the beginning ------------------------------------------------------------------------ */
+
+/* A request of this session; NULL: it was told why not. */
+static struct index_request *request_new(struct session *session, uint64_t seq)
+{
+	struct core *core = session->protocol->core;
+	if (core->stopping) {
+		reply_error(session, ERROR_STOPPING, seq, "the daemon is about to stop");
+		return NULL;
+	}
+	if (session->index_request) {
+		reply_error(session, ERROR_ARGUMENT, seq,
+			    "this connection's INDEX or FIT is not done yet");
+		return NULL;
+	}
+	struct index_request *request = calloc(1, sizeof(*request));
+	if (!request) {
+		reply_no_memory(session, seq);
+		return NULL;
+	}
+	request->core = core;
+	request->session = session;
+	request->seq = (uint32_t)seq;
+	request->phase = "indexing";
+	request->began_ns = clock_ns();
+	request->opened.on_opened = dataset_opened;
+	request->kept.on_kept = index_kept;
+	request->task = INDEX_TASK_NULL(&request->task);
+	list_init(&request->opened.link);
+	list_init(&request->kept.link);
+	session->index_request = request;
+	return request;
+}
+
+static void request_open(struct index_request *request, const struct value *dataset)
+{
+	struct dataset_spec spec = DATASET_SPEC_NULL;
+	struct fault fault;
+	int r = dataset_spec_parse(&spec, dataset, &fault);
+	if (r > 0) {
+		request_fail(request, ERROR_DATASET, fault.text);
+		return;
+	}
+	if (r == 0)
+		r = catalog_get(&request->entry, request->core, &spec, &request->opened);
+	if (r < 0)
+		request_fail_memory(request);
+	else if (request->entry->dataset)
+		dataset_opened(&request->opened, 0, NULL);
+}
+
+void index_request_index(struct session *session, const struct message *message)
+{
+	struct index_request *request = request_new(session, message->index.seq);
+	if (request)
+		request_open(request, &message->index.dataset.value);
+}
+
+/* A value that may be left out. */
+static bool take_number(const struct value *value, double standard, double *out)
+{
+	*out = standard;
+	return value->kind == VALUE_NIL || value_number(value, out);
+}
+
+static int take_plan(struct statistics_plan *plan, const struct message_fit *message,
+		     struct fault *fault)
+{
+	struct text name = message->name;
+	if (name.size == 0)
+		name = (struct text){"default", 7};
+	plan->per_pixel = message->per_pixel;
+	plan->whitens = message->zca;
+	if (statistics_name(plan->name, name.data, name.size, fault))
+		return 1;
+	if (!take_number(&message->rescale.value, 1.0, &plan->rescale) || plan->rescale == 0.0 ||
+	    !(plan->rescale > -1e6 && plan->rescale < 1e6))
+		return fault_say(fault, 1,
+				 "rescale must be a number between -1e6 and 1e6, and not 0");
+	if (!take_number(&message->zca_epsilon.value, 1e-6, &plan->epsilon) ||
+	    !(plan->epsilon > 0.0 && plan->epsilon <= 1e6))
+		return fault_say(fault, 1, "zca_epsilon must be a number above 0 and at most 1e6");
+	return 0;
+}
+
+/* The pictures are to be bytes, and the same in every epoch. */
+static int take_pictures(struct pipeline **out, const struct message_fit *message,
+			 struct fault *fault)
+{
+	static const struct text bytes = {"uint8", 5}, layout = {"NHWC", 4};
+	struct pipeline *pipeline;
+	int r = pipeline_new(&pipeline, &message->transforms.value, bytes, layout, fault);
+	if (r)
+		return r;
+	const char *random = pipeline_random(pipeline);
+	if (random) {
+		r = fault_say(fault, 1,
+			      "transforms: statistics are of pictures as they are, without %s: "
+			      "Resize, CenterCrop, Pad, Grayscale and Compose may stand here",
+			      random);
+		pipeline_free(pipeline);
+		return r;
+	}
+	*out = pipeline;
+	return 0;
+}
+
+void index_request_fit(struct session *session, const struct message *message)
+{
+	const struct message_fit *asked = &message->fit;
+	struct index_request *request = request_new(session, asked->seq);
+	struct statistics_plan plan = {0};
+	struct pipeline *pipeline = NULL;
+	struct fault fault;
+	if (!request)
+		return;
+	if (take_plan(&plan, asked, &fault)) {
+		request_fail(request, ERROR_ARGUMENT, fault.text);
+		return;
+	}
+	int r = take_pictures(&pipeline, asked, &fault);
+	if (r == 0)
+		r = fit_new(&request->fit, request->core, &plan, pipeline);
+	if (r < 0)
+		request_fail_memory(request);
+	else if (r > 0)
+		request_fail(request, ERROR_PIPELINE, fault.text);
+	else
+		request_open(request, &asked->dataset.value);
+}
+
+/* -- while it runs ------------------------------------------------------------------------ */
+
+void index_request_progress(struct index_request *request)
+{
+	const struct index_task *task = &request->task;
+	struct message message = message_init(MESSAGE_PROGRESS);
+	message.progress.seq = request->seq;
+	message.progress.what = (struct text){request->phase, strlen(request->phase)};
+	message.progress.done =
+		task->recipe.dataset ? task->done : atomic_load(&request->entry->progress.found);
+	message.progress.total = task->recipe.count;
+	connection_send(&request->session->connection, &message);
+}
+
+void index_request_cancel(struct index_request *request)
+{
+	request_leave(request);
+}
+
+void index_request_stop(struct index_request *request)
+{
+	reply_error(request->session, ERROR_STOPPING, request->seq, "the daemon is about to stop");
+	request_leave(request);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "loop/state/statistics_store.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "dataset/dataset.h"
+#include "statistics/statistics.h"
+#include "store/index_store.h"
+#include "transform/pipeline.h"
+
+#define STORE_MAX 64			      /* in memory ... */
+#define STORE_BYTES_MAX ((uint64_t)256 << 20) /* ... with so many bytes; the oldest go */
+
+void statistics_store_init(struct statistics_store *store, struct index_store *disk)
+{
+	*store = (struct statistics_store){.disk = disk};
+}
+
+/* A name is one of its dataset's; a digest stands for itself, so that a validation set takes those
+ * of the training set. */
+static bool is_meant(const struct statistics *statistics, const struct digest *fingerprint,
+		     const char *name)
+{
+	char hex[33];
+	digest_hex(&statistics->digest, hex);
+	return strcmp(hex, name) == 0 ||
+	       (digest_equal(&statistics->plan.fingerprint, fingerprint) &&
+		strcmp(statistics->plan.name, name) == 0);
+}
+
+static struct statistics *find(const struct statistics_store *store,
+			       const struct digest *fingerprint, const char *name)
+{
+	struct statistics *statistics = store->first;
+	while (statistics && !is_meant(statistics, fingerprint, name))
+		statistics = statistics->next;
+	return statistics;
+}
+
+int statistics_store_apply(const struct statistics_store *store, const struct dataset *dataset,
+			   struct pipeline *pipeline, struct fault *fault)
+{
+	const char *name = pipeline_statistics(pipeline);
+	struct digest fingerprint = dataset_fingerprint(dataset);
+	struct statistics *statistics = name ? find(store, &fingerprint, name) : NULL;
+	if (statistics)
+		return pipeline_fit(pipeline, statistics, fault);
+	if (!name)
+		return 0;
+	return fault_say(fault, STATISTICS_STORE_E_MISSING,
+			 "transforms: ImageDataGenerator: this dataset has no statistics '%s': "
+			 "compute them with stokerctl fit DATASET --name %s, or node.fit(); "
+			 "without index-dir they are lost when the daemon ends",
+			 name, name);
+}
+
+static void drop(struct statistics **at)
+{
+	struct statistics *statistics = *at;
+	*at = statistics->next;
+	statistics_put(statistics);
+}
+
+void statistics_store_put(struct statistics_store *store, struct statistics *statistics)
+{
+	const struct statistics_plan *plan = &statistics->plan;
+	uint64_t count = 1, bytes = statistics->count * sizeof(float);
+	struct statistics **at = &statistics->next;
+	statistics->next = store->first;
+	store->first = statistics;
+	while (*at) {
+		const struct statistics *old = *at;
+		bool same = digest_equal(&old->plan.fingerprint, &plan->fingerprint) &&
+			    strcmp(old->plan.name, plan->name) == 0;
+		uint64_t more = old->count * sizeof(float);
+		if (same || count == STORE_MAX || bytes + more > STORE_BYTES_MAX) {
+			drop(at);
+			continue;
+		}
+		count++;
+		bytes += more;
+		at = &(*at)->next;
+	}
+}
+
+void statistics_store_read(const struct statistics_store *store, const struct dataset *dataset,
+			   struct statistics **out)
+{
+	struct digest fingerprint = dataset_fingerprint(dataset);
+	struct fault fault;
+	unsigned bad = 0;
+	if (store->disk)
+		bad = index_store_load_statistics(store->disk, &fingerprint, out, &fault);
+	if (bad)
+		log_warning("%u damaged files of statistics are ignored (index-dir): %s", bad,
+			    fault.text);
+}
+
+void statistics_store_add_read(struct statistics_store *store, struct statistics *list)
+{
+	while (list) {
+		struct statistics *statistics = list;
+		list = statistics->next;
+		if (find(store, &statistics->plan.fingerprint, statistics->plan.name))
+			statistics_put(statistics);
+		else
+			statistics_store_put(store, statistics);
+	}
+}
+
+void statistics_store_deinit(struct statistics_store *store)
+{
+	while (store->first)
+		drop(&store->first);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statistics store: the results of FITs (statistics/statistics.h) that the daemon has. A few stay
+ * in memory, found by their dataset's fingerprint and their name, or by their digest. With an index
+ * store (index-dir) they are on the disk as well and come back when the dataset is opened.
+ *
+ * Loop thread, but for statistics_store_read().
+ */
+#ifndef STOKER_LOOP_STATE_STATISTICS_STORE_H
+#define STOKER_LOOP_STATE_STATISTICS_STORE_H
+
+#include "base/fault.h"
+
+struct dataset;
+struct index_store;
+struct pipeline;
+struct statistics;
+
+struct statistics_store {
+	struct statistics *first; /* the newest */
+	struct index_store *disk; /* borrowed; NULL: nothing outlives the daemon */
+};
+
+enum {
+	STATISTICS_STORE_E_MISSING = 1, /* the words say how to make them */
+};
+
+void statistics_store_init(struct statistics_store *store, struct index_store *disk);
+void statistics_store_deinit(struct statistics_store *store);
+
+/* Give a settled pipeline the statistics that it names. 0 (also if it names none), a condition or
+ * -ENOMEM. */
+int statistics_store_apply(const struct statistics_store *store, const struct dataset *dataset,
+			   struct pipeline *pipeline, struct fault *fault);
+/* Take over one hold of these: they replace those of the same dataset and name. */
+void statistics_store_put(struct statistics_store *store, struct statistics *statistics);
+/* Any thread: read what is on the disk of a dataset, as a list. Then, on the loop thread, take the
+ * list over: what is in memory already is newer and stays. */
+void statistics_store_read(const struct statistics_store *store, const struct dataset *dataset,
+			   struct statistics **out);
+void statistics_store_add_read(struct statistics_store *store, struct statistics *list);
+
+#endif
