@@ -113,14 +113,14 @@ static void change(const struct transform *transform, const struct draws *draws,
 	float normals[2];
 	for (size_t channel = 0; channel < 3; channel++) {
 		size_t start = channel * (output->planes ? plane : 1);
+		const float number = (float)value->number[channel];
 		for (int32_t y = box.y; y < box.y + box.height; y++) {
 			size_t at = start + apart * ((size_t)y * width + (size_t)box.x);
 			for (int32_t x = 0; x < box.width; x++, at += apart, element++) {
 				if (random && element % 2 == 0)
 					draw_normals(draws->key, first_normal + element / 2,
 						     normals);
-				put(output, array, at,
-				    random ? normals[element % 2] : (float)value->number[channel]);
+				put(output, array, at, random ? normals[element % 2] : number);
 			}
 		}
 	}
