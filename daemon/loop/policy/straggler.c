@@ -89,13 +89,16 @@ static struct floors floors_of(const struct reader *reader)
 	return floors;
 }
 
-/* Its own job holds the window as well where it is within the same global batch: the floors of
- * ranks differ within that. */
+/* Is the window held by others than its own job? By nobody's claim counts as well: then it is a
+ * slot that a thread works on, maybe in a read that hangs for a reader that has left. Its own job
+ * holds the window, too, where it is within the same global batch: the floors of ranks differ
+ * within that. */
 static bool held_by_others(const struct reader *reader)
 {
 	struct floors floors = floors_of(reader);
 	uint64_t slots = reader->ring->slots, wants = reader_place(reader) + reader->ordered;
-	return !floors.together && floors.others + slots <= wants &&
+	bool others = floors.others == UINT64_MAX || floors.others + slots <= wants;
+	return others && !floors.together &&
 	       floors.own + slots >= wants + shard_global_batch(&reader->shard);
 }
 

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+/* What the loop uses of the system: wake-ups from threads, signals, tasks, shared memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "loop/os/segment.h"
+#include "loop/os/signals.h"
+#include "loop/os/task.h"
+#include "loop/os/wakeup.h"
+
+static uv_loop_t loop;
+
+static int setup(void **state)
+{
+	(void)state;
+	return uv_loop_init(&loop);
+}
+
+/* A handle that is left open fails the test. */
+static int teardown(void **state)
+{
+	(void)state;
+	uv_run(&loop, UV_RUN_DEFAULT);
+	return uv_loop_close(&loop);
+}
+
+/* -- wake-up ------------------------------------------------------------------------------ */
+
+static void send_from_a_thread(void *wakeup)
+{
+	for (int i = 0; i < 1000; i++)
+		wakeup_send(wakeup);
+}
+
+static void wakeups_of_threads_are_never_lost(void **state)
+{
+	(void)state;
+	struct wakeup wakeup;
+	uv_thread_t threads[2];
+	assert_int_equal(wakeup_init(&wakeup, &loop), 0);
+	assert_int_equal(uv_run(&loop, UV_RUN_NOWAIT), 1); /* active, and nothing to do */
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(uv_thread_create(&threads[i], send_from_a_thread, &wakeup), 0);
+	uv_run(&loop, UV_RUN_ONCE); /* sleeps until one arrives */
+	for (int i = 0; i < 2; i++)
+		uv_thread_join(&threads[i]);
+	uv_run(&loop, UV_RUN_NOWAIT);
+	assert_false(atomic_load(&wakeup.sent));
+	wakeup_send(&wakeup); /* the next one counts again */
+	uv_run(&loop, UV_RUN_ONCE);
+	assert_false(atomic_load(&wakeup.sent));
+	uv_close((uv_handle_t *)&wakeup.poll, NULL);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	wakeup_deinit(&wakeup);
+	wakeup_deinit(&wakeup);
+}
+
+static void wakeups_before_an_answer_are_one(void **state)
+{
+	(void)state;
+	struct wakeup wakeup;
+	eventfd_t count;
+	assert_int_equal(wakeup_init(&wakeup, &loop), 0);
+	for (int i = 0; i < 5; i++)
+		wakeup_send(&wakeup);
+	assert_int_equal(eventfd_read(wakeup.fd, &count), 0);
+	assert_int_equal(count, 1);
+	uv_close((uv_handle_t *)&wakeup.poll, NULL);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	wakeup_deinit(&wakeup);
+}
+
+static void a_wakeup_that_was_not_made(void **state)
+{
+	(void)state;
+	struct wakeup wakeup = WAKEUP_NULL;
+	wakeup_deinit(&wakeup);
+	assert_int_equal(wakeup.fd, -1);
+}
+
+/* -- signals ------------------------------------------------------------------------------ */
+
+static int caught[8], caught_count;
+
+static void on_signal(struct signals *signals, int number)
+{
+	caught[caught_count++] = number;
+	if (number == SIGTERM)
+		uv_poll_stop(&signals->poll);
+}
+
+static void end_signals(struct signals *signals)
+{
+	uv_close((uv_handle_t *)&signals->poll, NULL);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	signals_deinit(signals);
+}
+
+/* Run in a child process. Its exit status, or minus the signal that killed it. */
+static int in_child(int run(void))
+{
+	int status;
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(run());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int catch_both(void)
+{
+	struct signals signals;
+	caught_count = 0;
+	if (uv_loop_fork(&loop) || signals_open(&signals, &loop, on_signal))
+		return 1;
+	kill(getpid(), SIGINT);
+	uv_run(&loop, UV_RUN_ONCE);
+	kill(getpid(), SIGTERM);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	end_signals(&signals);
+	return caught_count == 2 && caught[0] == SIGINT && caught[1] == SIGTERM ? 0 : 2;
+}
+
+static void signals_are_events(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(catch_both), 0);
+}
+
+/* One signal comes after the loop, more when everything is closed. */
+static int late(void)
+{
+	struct signals signals;
+	if (uv_loop_fork(&loop) || signals_open(&signals, &loop, on_signal))
+		return 1;
+	kill(getpid(), SIGTERM);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	kill(getpid(), SIGTERM);
+	end_signals(&signals);
+	kill(getpid(), SIGTERM);
+	kill(getpid(), SIGINT);
+	usleep(1000);
+	return 7;
+}
+
+static void a_late_signal_does_not_kill(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(late), 7);
+}
+
+static void raise_in_thread(void *arg)
+{
+	(void)arg;
+	pthread_kill(uv_thread_self(), SIGTERM);
+}
+
+/* A thread that is started later has them blocked as well. */
+static int in_thread(void)
+{
+	struct signals signals;
+	uv_thread_t thread;
+	if (uv_loop_fork(&loop) || signals_open(&signals, &loop, on_signal))
+		return 1;
+	if (uv_thread_create(&thread, raise_in_thread, NULL))
+		return 2;
+	uv_thread_join(&thread);
+	end_signals(&signals);
+	return 7;
+}
+
+static void threads_are_not_killed(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(in_thread), 7);
+}
+
+/* -- tasks -------------------------------------------------------------------------------- */
+
+struct errand {
+	struct task task;
+	uv_thread_t ran_on;
+	int status, done;
+};
+
+static void errand_run(struct task *task)
+{
+	list_entry(task, struct errand, task)->ran_on = uv_thread_self();
+}
+
+static void errand_done(struct task *task, int status)
+{
+	struct errand *errand = list_entry(task, struct errand, task);
+	errand->status = status;
+	errand->done++;
+}
+
+static void a_task_runs_elsewhere_and_calls_back(void **state)
+{
+	(void)state;
+	struct task_queue queue = {.loop = &loop};
+	struct errand errands[5] = {0};
+	uv_thread_t own = uv_thread_self();
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(task_start(&errands[i].task, &queue, errand_run, errand_done), 0);
+	assert_int_equal(queue.pending, 5);
+	assert_int_equal(errands[0].done, 0); /* not from inside task_start() */
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(queue.pending, 0);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(errands[i].done, 1);
+		assert_int_equal(errands[i].status, 0);
+		assert_false(uv_thread_equal(&own, &errands[i].ran_on));
+	}
+}
+
+/* -- segments ----------------------------------------------------------------------------- */
+
+/* Laid out by hand: a header and one field of 100 bytes for 8 slots. */
+static struct segment planned(void)
+{
+	struct segment segment = SEGMENT_NULL;
+	struct segment_header *header = &segment.header;
+	memcpy(header->magic, SEGMENT_MAGIC, sizeof(header->magic));
+	header->slots = 8;
+	header->n_fields = 1;
+	header->fields[0].stride = 100;
+	header->fields[0].offset = SEGMENT_PAGE;
+	header->total_bytes = segment.bytes = 2 * SEGMENT_PAGE;
+	return segment;
+}
+
+static void readers_cannot_write(void **state)
+{
+	(void)state;
+	struct segment segment = planned();
+	struct fault fault;
+	char self[64];
+	assert_int_equal(segment_make(&segment, SEGMENT_FD, "", 0600, &fault), 0);
+	assert_ptr_equal(segment_at(&segment, 0, 3), segment.map + SEGMENT_PAGE + 300);
+	memset(segment_at(&segment, 0, 3), 'x', 100);
+	char *map = mmap(NULL, segment.bytes, PROT_READ, MAP_SHARED, segment.fd, 0);
+	assert_true(map != MAP_FAILED);
+	assert_memory_equal(map, SEGMENT_MAGIC, 8);
+	assert_int_equal(map[SEGMENT_PAGE + 399], 'x');
+	assert_int_equal(map[SEGMENT_PAGE + 400], 0);
+	munmap(map, segment.bytes);
+	assert_true(mmap(NULL, segment.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment.fd, 0) ==
+		    MAP_FAILED);
+	assert_int_equal(ftruncate(segment.fd, 0), -1);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", segment.fd);
+	int fd = open(self, O_RDWR | O_CLOEXEC); /* the seals hold for a new descriptor, too */
+	if (fd >= 0) {
+		assert_int_equal(write(fd, "x", 1), -1);
+		assert_int_equal(ftruncate(fd, 0), -1);
+		close(fd);
+	}
+	segment_deinit(&segment);
+	segment_deinit(&segment);
+	assert_int_equal(segment.fd, -1);
+}
+
+static void a_segment_with_a_path_is_swept(void **state)
+{
+	(void)state;
+	struct segment segment = planned(), other = planned();
+	struct fault fault;
+	struct stat stat;
+	char prefix[64], others[64];
+	snprintf(prefix, sizeof(prefix), "stoker-test-%ld-a-", (long)getpid());
+	snprintf(others, sizeof(others), "stoker-test-%ld-b-", (long)getpid());
+	assert_int_equal(segment_make(&segment, SEGMENT_PATH, prefix, 0640, &fault), 0);
+	assert_int_equal(segment_make(&other, SEGMENT_PATH, others, 0600, &fault), 0);
+	assert_int_equal(lstat(segment.path, &stat), 0);
+	assert_int_equal(stat.st_mode & 0777, 0640);
+	assert_int_equal(stat.st_size, segment.bytes);
+	assert_int_equal(segment_sweep(prefix), 1); /* the daemon was killed */
+	assert_int_equal(lstat(segment.path, &stat), -1);
+	assert_int_equal(lstat(other.path, &stat), 0); /* another daemon's */
+	assert_int_equal(segment_sweep(prefix), 0);
+	segment_deinit(&segment);
+	segment_deinit(&other);
+	assert_int_equal(segment_sweep(others), 0);
+}
+
+/* A limit in a child process stands for a machine that is short of memory. */
+static int make_beyond_a_limit(void)
+{
+	static const enum segment_transport transports[] = {SEGMENT_FD, SEGMENT_PATH};
+	const struct rlimit limit = {SEGMENT_PAGE, SEGMENT_PAGE};
+	char prefix[64];
+	snprintf(prefix, sizeof(prefix), "stoker-test-%ld-", (long)getpid());
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return 1;
+	for (int i = 0; i < 2; i++) {
+		struct segment segment = planned();
+		struct fault fault = {""};
+		if (segment_make(&segment, transports[i], prefix, 0600, &fault) != SEGMENT_E_MEMORY)
+			return 2;
+		if (!strstr(fault.text, "8192 bytes") || !strstr(fault.text, "lower batch_size"))
+			return 3;
+		if (segment.fd != -1 || segment.map || segment_sweep(prefix) != 0)
+			return 4; /* something is left behind */
+	}
+	return 0;
+}
+
+static void too_little_memory_is_an_error(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(make_beyond_a_limit), 0);
+}
+
+static void prefixes_are_of_a_user_and_a_socket(void **state)
+{
+	(void)state;
+	char one[64], other[64], again[64], begin[32];
+	segment_prefix("/run/stoker/a", one);
+	segment_prefix("/run/stoker/b", other);
+	segment_prefix("/run/stoker/a", again);
+	snprintf(begin, sizeof(begin), "stoker-%u-", (unsigned)getuid());
+	assert_memory_equal(one, begin, strlen(begin));
+	assert_string_equal(one, again);
+	assert_string_not_equal(one, other);
+	assert_null(strchr(one, '/'));
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(wakeups_of_threads_are_never_lost),
+		CASE(wakeups_before_an_answer_are_one),
+		cmocka_unit_test(a_wakeup_that_was_not_made),
+		CASE(signals_are_events),
+		CASE(a_late_signal_does_not_kill),
+		CASE(threads_are_not_killed),
+		CASE(a_task_runs_elsewhere_and_calls_back),
+		cmocka_unit_test(readers_cannot_write),
+		cmocka_unit_test(a_segment_with_a_path_is_swept),
+		cmocka_unit_test(too_little_memory_is_an_error),
+		cmocka_unit_test(prefixes_are_of_a_user_and_a_socket),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+/* What an attachment has to pass: the user's quota, a ring that suits it or a plan for one, and the
+ * resume token that it brings. */
+#include "tests/unit/loop/fixture.h"
+
+#include <string.h>
+
+#include "loop/policy/quota.h"
+#include "loop/policy/resume.h"
+#include "loop/policy/ring_plan.h"
+
+static struct fault fault; /* of the last call */
+
+static void assert_words(const char *words)
+{
+	if (!strstr(fault.text, words))
+		fail_msg("no '%s' in '%s'", words, fault.text);
+}
+
+/* -- quota -------------------------------------------------------------------------------- */
+
+static void connections_of_a_user(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct core *core = &fixture->core;
+	struct user *alice = user_get(&fixture->users, ALICE);
+	alice->connections = 4 + QUOTA_SPARE_CONNECTIONS;
+	assert_int_equal(quota_connection(core, ALICE, &fault), 0); /* no limit */
+	fixture->config.max_readers_per_user = 4;
+	assert_int_equal(quota_connection(core, ALICE, &fault), 1);
+	assert_words("user 1000 has 68 connections");
+	assert_words("max-readers-per-user (4)");
+	assert_int_equal(quota_connection(core, BOB, &fault), 0);
+	alice->connections--;
+	assert_int_equal(quota_connection(core, ALICE, &fault), 0);
+	alice->connections = 0;
+	user_put(alice);
+}
+
+static void readers_of_a_user(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct core *core = &fixture->core;
+	struct user *alice = user_get(&fixture->users, ALICE);
+	alice->attached = 2;
+	assert_int_equal(quota_reader(core, ALICE, &fixture->book, &fault), 0);
+	fixture->config.max_readers_per_user = 2;
+	assert_int_equal(quota_reader(core, ALICE, &fixture->book, &fault), 1);
+	assert_words("user 1000 has 2 readers attached, and may have 2");
+	assert_int_equal(quota_reader(core, BOB, &fixture->book, &fault), 0);
+	alice->attached = 1;
+	assert_int_equal(quota_reader(core, ALICE, &fixture->book, &fault), 0);
+	alice->attached = 0;
+	user_put(alice);
+}
+
+static void leases_of_a_connection(void **state)
+{
+	struct fixture *fixture = *state;
+	fixture->book.count = QUOTA_LEASES;
+	assert_int_equal(quota_reader(&fixture->core, ALICE, &fixture->book, &fault), 0);
+	fixture->book.count++;
+	assert_int_equal(quota_reader(&fixture->core, ALICE, &fixture->book, &fault), 1);
+	assert_words("holds 8193 batches");
+	fixture->book.count = 0;
+}
+
+static void memory_of_all_rings(void **state)
+{
+	struct fixture *fixture = *state;
+	struct quota_room room = quota_ring(&fixture->core, ALICE);
+	assert_int_equal(room.bytes, fixture->config.ring_memory);
+	struct ring *ring = fixture_ring(fixture->stream, 8);
+	room = quota_ring(&fixture->core, BOB); /* for any user */
+	assert_int_equal(room.bytes, fixture->config.ring_memory - ring->segment.bytes);
+	assert_string_equal(room.option, "ring-memory");
+	assert_int_equal(room.error, ERROR_MEMORY);
+	fixture->config.ring_memory = ring->segment.bytes - 1; /* `set` can make it smaller */
+	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, 0);
+}
+
+static void memory_of_a_users_rings(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t limit = 1 << 20;
+	fixture->config.ring_memory_per_user = limit;
+	struct ring *one = fixture_ring(fixture->stream, 8);
+	struct ring *two = fixture_ring(fixture->stream, 16);
+	uint64_t bytes = one->segment.bytes;
+	struct quota_room room = quota_ring(&fixture->core, ALICE); /* they were made for her */
+	assert_int_equal(room.bytes, limit - bytes - two->segment.bytes);
+	assert_string_equal(room.option, "ring-memory-per-user");
+	assert_int_equal(room.error, ERROR_LIMIT);
+	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, limit);
+	/* A ring with readers is charged to the oldest of them. */
+	struct reader *bobs = fixture_reader(fixture, two, &(struct reader){.uid = BOB});
+	fixture_reader(fixture, two, &(struct reader){.uid = ALICE});
+	assert_int_equal(quota_ring(&fixture->core, ALICE).bytes, limit - bytes);
+	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, limit - two->segment.bytes);
+	fixture_leave(bobs);
+	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, limit);
+	fixture->config.ring_memory_per_user = 1;
+	assert_int_equal(quota_ring(&fixture->core, ALICE).bytes, 0);
+}
+
+static void abandoned_rings_count(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t limit = 1 << 20;
+	fixture->config.ring_memory_per_user = limit;
+	struct ring *ring = fixture_ring(fixture->stream, 8);
+	ring_abandon(ring);
+	assert_int_equal(quota_ring(&fixture->core, ALICE).bytes, limit - ring->segment.bytes);
+	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, limit);
+}
+
+static struct stream *sampling(struct fixture *fixture)
+{
+	static const struct value number = {.kind = VALUE_UINT, .uint = 20};
+	struct stream_order order = fixture_order(fixture);
+	order.sampler = fixture_sampler(fixture, "balanced", "per_class", &number);
+	return fixture_stream(fixture, &order, "uint8");
+}
+
+static void a_samplers_table_counts(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t limit = 1 << 20, free_bytes = fixture->config.ring_memory;
+	fixture->config.ring_memory_per_user = limit;
+	struct stream *stream = sampling(fixture);
+	uint64_t table = stream_table_bytes(&stream->order);
+	assert_true(table > 0);
+	assert_int_equal(quota_ring(&fixture->core, ALICE).bytes,
+			 limit); /* charged to nobody yet */
+	struct ring *ring = fixture_ring(stream, 8);
+	assert_int_equal(quota_ring(&fixture->core, ALICE).bytes,
+			 limit - table - ring->segment.bytes);
+	struct ring *second = fixture_ring(stream, 8);
+	second->uid = BOB; /* of two rings the first one pays */
+	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, limit - second->segment.bytes);
+	fixture->config.ring_memory_per_user = 0;
+	assert_int_equal(quota_ring(&fixture->core, BOB).bytes,
+			 free_bytes - table - ring->segment.bytes - second->segment.bytes);
+}
+
+/* -- ring plan ---------------------------------------------------------------------------- */
+
+static const struct shard four = {.n = SAMPLES, .batch_size = 4, .world = 1};
+static const struct cursor first; /* batch of epoch 0 */
+
+static void rings_that_fit(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = fixture_ring(fixture->stream, 16);
+	struct ring_request request = {.fd = true, .inflight = 2};
+	struct shard shard = four;
+	struct cursor from = first;
+	assert_true(ring_fits(&request, &shard, &from, ring));
+	from.batch = 3;
+	assert_true(ring_fits(&request, &shard, &from, ring));
+	from.batch = 4; /* beyond the window */
+	assert_false(ring_fits(&request, &shard, &from, ring));
+	from = first;
+	shard.batch_size = 8; /* two global batches have to fit */
+	assert_true(ring_fits(&request, &shard, &from, ring));
+	shard.batch_size = 9;
+	assert_false(ring_fits(&request, &shard, &from, ring));
+	request.prefetch = 1; /* ... or the one that was asked for */
+	assert_true(ring_fits(&request, &shard, &from, ring));
+	shard.last = LAST_PAD; /* the last batch reaches beyond the stride: 72 */
+	assert_false(ring_fits(&request, &shard, &from, ring));
+	ring->stride = 72;
+	assert_true(ring_fits(&request, &shard, &from, ring));
+	ring->stride = SAMPLES;
+	from.epoch = UINT64_MAX / SAMPLES + 1; /* its ordinal would be 0 again */
+	assert_false(ring_fits(&request, &four, &from, ring));
+}
+
+static void transports_that_fit(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = fixture_ring(fixture->stream, 16);
+	const struct ring_request fd = {.fd = true}, path = {.path = true};
+	assert_true(ring_fits(&fd, &four, &first, ring));
+	assert_false(ring_fits(&path, &four, &first, ring));
+	ring->segment.transport = SEGMENT_PATH;
+	assert_false(ring_fits(&fd, &four, &first, ring));
+	assert_true(ring_fits(&path, &four, &first, ring));
+	ring->segment.transport = SEGMENT_FD;
+}
+
+static int plan(const struct fixture *fixture, const struct ring_request *request,
+		const struct shard *shard, const struct cursor *from, struct ring_plan *out)
+{
+	return ring_plan_make(request, shard, from, fixture->stream, ALICE, out, &fault);
+}
+
+/* 2 workers and 1 fetcher have 6 samples at a time. */
+static void windows_of_a_plan(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring_request request = {.fd = true, .path = true, .inflight = 3};
+	struct shard shard = four;
+	struct ring_plan out;
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_int_equal(out.slots, (3 + 1 + 2) * 4);
+	assert_int_equal(out.stride, SAMPLES);
+	assert_int_equal(out.start, 0);
+	assert_int_equal(out.uid, ALICE);
+	assert_int_equal(out.transport, SEGMENT_FD);
+	shard.world = 4;
+	request.inflight = 1;
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_int_equal(out.slots, 4 * 16); /* four at least */
+	request.prefetch = 1;
+	request.fd = false;
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_int_equal(out.slots, 16);
+	assert_int_equal(out.transport, SEGMENT_PATH);
+	assert_true(ring_fits(&request, &shard, &first,
+			      &(struct ring){.slots = 16,
+					     .stride = out.stride,
+					     .segment.transport = SEGMENT_PATH}));
+}
+
+static void a_plan_begins_where_the_reader_does(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct ring_request request = {.fd = true, .inflight = 3};
+	const struct shard shard = {.n = SAMPLES, .batch_size = 5, .rank = 1, .world = 2};
+	struct cursor from = {.epoch = 3, .origin = 7, .batch = 1};
+	struct ring_plan out;
+	assert_int_equal(plan(fixture, &request, &shard, &from, &out), 0);
+	assert_int_equal(out.stride, 70); /* whole global batches */
+	assert_int_equal(out.start, 3 * 70 + 7 + 10 + 5);
+	from.epoch = UINT64_MAX / 70;
+	assert_int_equal(plan(fixture, &request, &shard, &from, &out), RING_PLAN_E_EPOCH);
+	assert_words("is too large for epochs of 64 positions");
+}
+
+static void echo_makes_a_ring_longer(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct ring_request request = {.fd = true, .prefetch = 2};
+	struct shard shard = four;
+	struct stream_order order = fixture_order(fixture);
+	struct ring_plan out;
+	order.echo = 3;
+	order.echo_window = 10;
+	shard.n = stream_positions(&order);
+	struct stream *stream = fixture_stream(fixture, &order, "uint8");
+	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, ALICE, &out, &fault), 0);
+	assert_int_equal(out.slots, (2 + 2 * 3 * 10 / 4) * 4);
+	order.echo_window = 1000; /* no longer than an epoch */
+	stream = fixture_stream(fixture, &order, "uint8");
+	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, ALICE, &out, &fault), 0);
+	assert_int_equal(out.slots, 2 * 4 + 3 * SAMPLES);
+}
+
+static void a_plan_is_cut_to_the_budget(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring_request request = {.fd = true, .inflight = 3};
+	const struct shard shard = {.n = SAMPLES, .batch_size = 1000, .world = 1};
+	struct ring_plan out = {.slots = 7};
+	fixture->config.ring_memory = ring_bytes(fixture->stream, 3000);
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_int_equal(out.slots, 3000);
+	fixture->config.ring_memory = ring_bytes(fixture->stream, 2000) - 1;
+	out.slots = 7;
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), RING_PLAN_E_MEMORY);
+	assert_int_equal(out.slots, 7); /* written only on success */
+	assert_words("a ring of 2 batches of 1000 samples needs");
+	assert_words("lower batch_size, prefetch, or raise ring-memory");
+	/* A prefetch that was asked for is not cut. */
+	request.prefetch = 4;
+	fixture->config.ring_memory = ring_bytes(fixture->stream, 4000) - 1;
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), RING_PLAN_E_MEMORY);
+	assert_words("a ring of 4 batches");
+	fixture->config.ring_memory++;
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	fixture->config.ring_memory_per_user = 4096;
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), RING_PLAN_E_LIMIT);
+	assert_words("of the budget of 4096 bytes (ring-memory-per-user) 4096 are free");
+}
+
+static void a_plan_has_so_many_slots_at_most(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring_request request = {.fd = true, .prefetch = 1};
+	struct shard shard = four;
+	struct ring_plan out;
+	fixture->config.ring_memory = UINT64_MAX;
+	shard.batch_size = RING_PLAN_SLOTS_MAX;
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_true(out.slots == RING_PLAN_SLOTS_MAX);
+	request.prefetch = 2;
+	assert_int_equal(plan(fixture, &request, &shard, &first, &out), RING_PLAN_E_MEMORY);
+}
+
+/* -- resume token ------------------------------------------------------------------------- */
+
+static struct resume_token token_of(const struct fixture *fixture, const struct stream *stream)
+{
+	struct resume_token token;
+	resume_token_of(&token, fixture->entry->dataset, stream->pipeline, &stream->order);
+	return token;
+}
+
+static void a_token_names_its_stream(void **state)
+{
+	struct fixture *fixture = *state;
+	struct resume_token own = token_of(fixture, fixture->stream);
+	struct resume_token sampled = token_of(fixture, sampling(fixture));
+	assert_int_equal(strlen(own.dataset), 32);
+	assert_int_equal(strlen(own.pipeline), 32);
+	assert_string_equal(own.sampling, "");
+	assert_int_equal(strlen(sampled.sampling), 32);
+	assert_int_equal(resume_token_check(&own, &own, &fault), 0);
+	assert_int_equal(resume_token_check(&sampled, &sampled, &fault), 0);
+	const struct resume_token nothing = {"", "", ""};
+	assert_int_equal(resume_token_check(&nothing, &sampled, &fault), 0);
+}
+
+static void a_token_of_something_else(void **state)
+{
+	struct fixture *fixture = *state;
+	struct resume_token own = token_of(fixture, fixture->stream), expected = own;
+	memset(expected.dataset, 'f', 32);
+	assert_int_equal(resume_token_check(&expected, &own, &fault), 1);
+	assert_words("the resume token is of dataset ffffffff");
+	expected = own;
+	memset(expected.pipeline, 'e', 32);
+	assert_int_equal(resume_token_check(&expected, &own, &fault), 1);
+	assert_words("the resume token is of pipeline eeeeeeee");
+	expected = token_of(fixture, sampling(fixture));
+	assert_int_equal(resume_token_check(&expected, &own, &fault), 1);
+	assert_words("the resume token is of sampling");
+	assert_words("this one is none");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FIXTURE_CASE(connections_of_a_user),
+		FIXTURE_CASE(readers_of_a_user),
+		FIXTURE_CASE(leases_of_a_connection),
+		FIXTURE_CASE(memory_of_all_rings),
+		FIXTURE_CASE(memory_of_a_users_rings),
+		FIXTURE_CASE(abandoned_rings_count),
+		FIXTURE_CASE(a_samplers_table_counts),
+		FIXTURE_CASE(rings_that_fit),
+		FIXTURE_CASE(transports_that_fit),
+		FIXTURE_CASE(windows_of_a_plan),
+		FIXTURE_CASE(a_plan_begins_where_the_reader_does),
+		FIXTURE_CASE(echo_makes_a_ring_longer),
+		FIXTURE_CASE(a_plan_is_cut_to_the_budget),
+		FIXTURE_CASE(a_plan_has_so_many_slots_at_most),
+		FIXTURE_CASE(a_token_names_its_stream),
+		FIXTURE_CASE(a_token_of_something_else),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
