@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Check the arrows of the source: which room, layer and unit uses which.
 
-    layers.py [--only rooms|loop] ROOT [BUILD]
+    layers.py ROOT [BUILD]
 
 A room is a folder or a file, a unit is a .c/.h pair. An arrow from one unit to another is an
 include, or a symbol: a function or a variable that an object file of BUILD needs and another one
@@ -10,7 +10,7 @@ CONTRIBUTING.md ("Rooms and arrows"): a room may use those of its row, and what 
 
 Fails if an arrow runs to a room that may not be used, if units of the loop use each other in a
 circle, or if headers include each other in a circle. First it checks that it notices such faults,
-in a small source tree that it makes. --only loop: arrows within daemon/loop/; --only rooms: others.
+in a small source tree that it makes.
 """
 
 import argparse
@@ -183,7 +183,7 @@ def circles(arrows):
             yield sorted(members), ways[unit][unit]
 
 
-def faults_of(root, build, only=None):
+def faults_of(root, build):
     """Everything that is wrong with the arrows of a source tree."""
     with open(os.path.join(root, PAGE), encoding="utf-8") as file:
         table = Table(file.read())
@@ -191,17 +191,11 @@ def faults_of(root, build, only=None):
     faults = list(table.faults({name_of(path) for path in sources}))
     includes, unclear = includes_of(sources)
     symbols, unread = symbols_of(root, build, sources) if build else ([], [])
-    inside, outside = [], []
-    for arrow in units_of(includes + symbols):
-        both = arrow.user.startswith(LOOP) and arrow.used.startswith(LOOP)
-        (inside if both else outside).append(arrow)
-    rings = []
-    if only != "rooms":
-        faults += upward(table, inside)
-        rings += circles(inside)
-    if only != "loop":
-        faults += upward(table, outside)
-        rings += circles([arrow for arrow in includes if arrow.user.endswith(".h")])
+    arrows = units_of(includes + symbols)
+    faults += upward(table, arrows)
+    rings = [*circles([arrow for arrow in arrows
+                       if arrow.user.startswith(LOOP) and arrow.used.startswith(LOOP)]),
+             *circles([arrow for arrow in includes if arrow.user.endswith(".h")])]
     for members, way in rings:
         faults.append(f"{len(members)} use each other in a circle: {', '.join(members)}\n"
                       "    one way around:" + "".join(f"\n    {arrow.why}" for arrow in way))
@@ -317,13 +311,12 @@ def self_test():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0],
-                                     usage="layers.py [--only rooms|loop] ROOT [BUILD]")
+                                     usage="layers.py ROOT [BUILD]")
     parser.add_argument("root")
     parser.add_argument("build", nargs="?")
-    parser.add_argument("--only", choices=["rooms", "loop"])
     options = parser.parse_args()
     self_test()
-    faults = faults_of(options.root, options.build, options.only)
+    faults = faults_of(options.root, options.build)
     for fault in faults:
         print(fault)
     what = "includes and symbols" if options.build else "includes only (no BUILD was given)"

@@ -66,13 +66,14 @@ static void step_readers(struct core *core)
 void step(struct core *core)
 {
 	produce_take_finished(core);
-	if (core->held_back_due_ns != UINT64_MAX)
-		migrate_overdue(core, clock_ns());
 	do {
 		step_rings(core);
 		step_readers(core);
 		if (!core->stopping)
 			migrate_merge(core);
+		/* Last: who can go on in its ring after all this is not held back any more. */
+		if (core->held_back_due_ns != UINT64_MAX)
+			migrate_overdue(core, clock_ns());
 	} while (!list_empty(&core->touched) || !list_empty(&core->due));
 	produce_order(core);
 	produce_set_wakeup(core);

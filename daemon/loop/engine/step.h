@@ -5,10 +5,10 @@
  * only note it; here its consequences are drawn, in one order and in one place:
  *
  *   1. finished jobs fill slots
- *   2. readers that were held back for too long fork
- *   3. touched rings: tell who waited, cancel what nobody wants, wake readers, free what is unused
- *   4. touched readers: announce batches
- *   5. readers that caught up merge            (3 to 5 again, until nothing is touched)
+ *   2. touched rings: tell who waited, cancel what nobody wants, wake readers, free what is unused
+ *   3. touched readers: announce batches
+ *   4. readers that caught up merge
+ *   5. readers that were held back for too long fork     (2 to 5 again, until nothing is touched)
  *   6. the pool is filled with the next samples
  *
  * Loop thread.
@@ -21,7 +21,7 @@
 struct core;
 
 void step(struct core *core);
-/* Point 3 alone: before an ATTACH, so that memory and datasets of readers that have just left are
+/* Point 2 alone: before an ATTACH, so that memory and datasets of readers that have just left are
  * free, and files are seen as they are now. */
 void step_rings(struct core *core);
 /* Are all readers gone, and all attachments on their way? Connections that never attached, and
