@@ -155,7 +155,7 @@ def test_keras_has_no_bfloat16(near, folder):
     pytest.importorskip("keras")
     import stoker.keras
     with near.loader(folder, batch_size=8, transforms=TRANSFORMS, dtype="bfloat16") as loader:
-        with pytest.raises(ValueError, match="take dtype float16"):
+        with pytest.raises(ValueError, match="use dtype float16"):
             stoker.keras.Dataset(loader)
 
 
