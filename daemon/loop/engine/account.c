@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "loop/engine/account.h"
 
-#include "base/clock.h"
 #include "loop/policy/reader_status.h"
 #include "loop/state/core.h"
 #include "loop/state/reader.h"
@@ -9,11 +8,7 @@
 
 void account_wait(struct reader *reader)
 {
-	struct wait_time *wait = &reader->wait;
-	bool made = wait->announced != reader->announced;
-	wait->announced = reader->announced;
-	wait_time_change(wait, reader_wait_state(reader), made ? &reader->last_made : NULL,
-			 clock_ns());
+	reader->wait = reader_wait_now(reader);
 }
 
 static double smoothed_rate(double rate, uint64_t now, uint64_t *base, double seconds)

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "loop/state/lease.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
@@ -65,4 +66,14 @@ enum wait_state reader_wait_state(const struct reader *reader)
 		break;
 	}
 	return WAIT_FOR_NOTHING;
+}
+
+struct wait_time reader_wait_now(const struct reader *reader)
+{
+	struct wait_time wait = reader->wait;
+	bool made = wait.announced != reader->announced;
+	wait.announced = reader->announced;
+	wait_time_change(&wait, reader_wait_state(reader), made ? &reader->last_made : NULL,
+			 clock_ns());
+	return wait;
 }

@@ -25,6 +25,8 @@ enum reader_state reader_state(const struct reader *reader);
 const char *reader_state_name(enum reader_state state);
 /* The same, as wait_time.h counts it. */
 enum wait_state reader_wait_state(const struct reader *reader);
+/* Its wait time, brought up to now. */
+struct wait_time reader_wait_now(const struct reader *reader);
 /* The reader that holds the ring while this one is WAITING, or NULL. */
 const struct reader *reader_waits_for(const struct reader *reader);
 

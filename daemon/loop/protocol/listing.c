@@ -118,16 +118,6 @@ static void pack_spec(struct packer *packer, const struct dataset_spec *spec)
 	}
 }
 
-/* Up to now; the reader's own account is the engine's. */
-static struct wait_time wait_until_now(const struct reader *reader)
-{
-	struct wait_time wait = reader->wait;
-	bool made = wait.announced != reader->announced;
-	wait_time_change(&wait, reader_wait_state(reader), made ? &reader->last_made : NULL,
-			 clock_ns());
-	return wait;
-}
-
 /* What the rings and readers of a stream add up to. */
 struct stream_sum {
 	uint64_t rings, bytes, readers;
@@ -141,7 +131,7 @@ static struct stream_sum sum_of(const struct stream *stream)
 		sum.rings++;
 		sum.bytes += ring->segment.bytes;
 		list_for_each(reader, after, &ring->readers, struct reader, in_ring) {
-			struct wait_time wait = wait_until_now(reader);
+			struct wait_time wait = reader_wait_now(reader);
 			sum.readers++;
 			wait_time_add_recent(&wait, sum.waits);
 		}
@@ -201,7 +191,7 @@ void listing_streams(struct session *session, const struct message_list *list)
 static void pack_reader(struct packer *packer, const struct session *session, uint64_t now_ns)
 {
 	const struct reader *reader = session->reader;
-	const struct wait_time wait = wait_until_now(reader);
+	const struct wait_time wait = reader_wait_now(reader);
 	double recent[WAIT_CAUSES] = {0};
 	enum reader_state state = reader_state(reader);
 	const struct reader *other = state == READER_WAITING ? reader_waits_for(reader) : NULL;

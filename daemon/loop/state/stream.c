@@ -25,7 +25,8 @@ uint64_t stream_positions(const struct stream_order *order)
 	return order_samples(order) * order->echo;
 }
 
-bool stream_same_samples(const struct stream_order *a, const struct stream_order *b)
+/* Does the same sample stand at each position, as far as samplers and echo say? */
+static bool stream_same_samples(const struct stream_order *a, const struct stream_order *b)
 {
 	if (a->echo != b->echo || (a->echo > 1 && a->echo_window != b->echo_window) ||
 	    !a->sampler != !b->sampler)

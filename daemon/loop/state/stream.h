@@ -61,8 +61,6 @@ void stream_put(struct stream *stream);
 uint64_t stream_table_bytes(const struct stream_order *order);
 /* Positions of an epoch. */
 uint64_t stream_positions(const struct stream_order *order);
-/* Does the same sample stand at each position, as far as samplers and echo say? */
-bool stream_same_samples(const struct stream_order *a, const struct stream_order *b);
 /* Of sampler, echo and views: false if there are none of them. What a resume token names. */
 bool stream_order_hash(const struct stream_order *order, struct digest *out);
 /* The place (see job_sample()) of the sample at a position, which may lie beyond the epoch:
