@@ -13,7 +13,7 @@ ARGS ?=
 # Without dpkg-dev meson takes this for a system with /usr/lib64, where Debian's loader never looks.
 SETUP = meson setup $(BUILD) --libdir=lib
 
-.PHONY: all setup demo check test bench install clean help configure with-tests
+.PHONY: all setup demo check test bench wheel deb install clean help configure with-tests
 
 all: setup configure
 	ninja -C $(BUILD)
@@ -54,6 +54,14 @@ bench:
 	@$(MAKE) --no-print-directory with-tests
 	$(PYTHON) tests/bench/bench.py --build $(BUILD) $(if $(DATA),--data $(DATA)) $(ARGS)
 
+wheel:
+	@tests/setup.sh wheel
+	$(PYTHON) packaging/wheel/build.py
+
+deb:
+	@tests/setup.sh deb
+	packaging/deb/build.sh
+
 install: all
 	meson install -C $(BUILD)
 	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
@@ -67,6 +75,8 @@ help:
 	@echo 'make check            some seconds of tests for what differs from upstream'
 	@echo 'make test             every quick check, some minutes'
 	@echo 'make bench [DATA=dir] stoker and the DataLoader of PyTorch, side by side'
+	@echo 'make wheel            programs and Python client for pip, in packaging/wheel/dist'
+	@echo 'make deb              packages for the Debian that this is, in packaging/deb/dist'
 	@echo 'make install          with meson; DESTDIR works'
-	@echo 'make setup FOR=test   install what a target needs: build, demo, test, bench, ci'
+	@echo 'make setup FOR=test   install what a target needs (tests/setup.sh says which)'
 	@echo 'make clean            remove what was built'

@@ -1,23 +1,37 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What a target of the Makefile needs of Debian 12: look what is missing, say it, install that and
-# nothing else. Does nothing, silently, when all is there.
+# What a target of the Makefile needs of Debian 12 or 13: look what is missing, say it, install
+# that and nothing else. Does nothing, silently, when all is there.
 #
-#   tests/setup.sh build|demo|test|bench|ci
+#   tests/setup.sh build|demo|test|bench|wheel|deb|ci
 set -eu
 
+# What Debian 12 calls otherwise than its successors.
+msgpack=libmsgpack-c-dev fortran=libgfortran-14-dev units=systemd-dev
+case "$(. /etc/os-release 2>/dev/null && echo "${ID-}${VERSION_ID-}")" in
+debian12) msgpack=libmsgpack-dev fortran=libgfortran-12-dev units=systemd ;;
+esac
+
 compile='gcc libc6-dev meson ninja-build pkg-config'
-libraries='libuv1-dev libjpeg62-turbo-dev libspng-dev libwebp-dev libmsgpack-dev libxxhash-dev
-	libinih-dev libjansson-dev libarchive-dev libsystemd-dev liblapacke-dev'
+libraries="libuv1-dev libjpeg62-turbo-dev libspng-dev zlib1g-dev libwebp-dev $msgpack
+	libxxhash-dev libinih-dev libjansson-dev libarchive-dev libsystemd-dev liblapacke-dev"
 client='python3 python3-numpy python3-msgpack'
 pictures='python3-pil'
 torch='python3-torch python3-torchvision'
 # What Keras' affine transformation is made of.
 scipy='python3-scipy'
 # g++ compiles the public header as C++; systemd-analyze (in systemd) reads the units.
-check='libcmocka-dev python3-pytest python3-matplotlib g++ systemd'
-more='clang libclang-rt-14-dev clang-format git util-linux python3-venv'
+# nettle is the SHA-256 of the conformance programs of C and C++.
+check='libcmocka-dev python3-pytest python3-matplotlib g++ systemd mandoc nettle-dev'
+# promtool reads the metrics, a browser without a window shows the page, shells read completions:
+# tests without them skip.
+watch='prometheus chromium zsh fish'
+# The wheel has static libraries; these are named when libarchive's is linked, LAPACK is Fortran.
+wheel="binutils libacl1-dev libzstd-dev liblz4-dev $fortran python3-venv"
+deb="build-essential debhelper dh-python git lintian python3-all python3-setuptools
+	pybuild-plugin-pyproject $units"
+more='clang libclang-rt-dev clang-format git util-linux'
 
 case "${1-}" in
 build) needs="$compile $libraries" why='to build stokerd, stokerctl and libstoker' ;;
@@ -26,10 +40,12 @@ bench) needs="$compile $libraries $client $pictures $torch libcmocka-dev"
 	why='to build stoker and to compare it with the DataLoader of PyTorch' ;;
 test) needs="$compile $libraries $client $pictures $torch $scipy $check"
 	why='to build stoker and to test it, against torchvision among others' ;;
-ci) needs="$compile $libraries $client $pictures $torch $scipy $check $more"
+deb) needs="$compile $libraries $deb" why='to build the Debian packages' ;;
+wheel) needs="$compile $libraries $wheel" why='to build the wheels' ;;
+ci) needs="$compile $libraries $client $pictures $torch $scipy $check $watch $wheel $more"
 	why='to build, test, sanitize and fuzz stoker' ;;
 *)
-	echo "usage: tests/setup.sh build|demo|test|bench|ci" >&2
+	echo "usage: tests/setup.sh build|demo|test|bench|wheel|deb|ci" >&2
 	exit 64
 	;;
 esac
