@@ -102,7 +102,7 @@ const char *error_name(unsigned code)
 const char *counter_name(enum counter counter)
 {
 	static const char *const names[] = {
-#define COUNTER_NAME(NAME, name, kind, help) #name,
+#define COUNTER_NAME(NAME, name, kind, unit, help) #name,
 		COUNTER_TABLE(COUNTER_NAME)};
 
 	return names[counter];

@@ -57,7 +57,7 @@ enum error_code {
 };
 
 enum counter {
-#define COUNTER_ENUM(NAME, name, kind, help) COUNTER_##NAME,
+#define COUNTER_ENUM(NAME, name, kind, unit, help) COUNTER_##NAME,
 	COUNTER_TABLE(COUNTER_ENUM) COUNTER_COUNT,
 #undef COUNTER_ENUM
 };

@@ -44,7 +44,9 @@
 	M(35, SET, set, CLIENT, CONTROL, 1)                                                        \
 	M(36, STOP, stop, CLIENT, CONTROL, 1)                                                      \
 	M(37, INDEX, index, CLIENT, CONTROL, 1)                                                    \
-	M(38, FIT, fit, CLIENT, BOTH, 1)
+	M(38, FIT, fit, CLIENT, BOTH, 1)                                                           \
+	M(39, RELOAD, reload, CLIENT, CONTROL, 1)                                                  \
+	M(40, DROP, drop, CLIENT, CONTROL, 1)
 
 /*
  * F(type, key, need, default, min, max, help): the key on the wire is the member's name.
@@ -102,7 +104,7 @@
 	READER(uint, rank, OPTIONAL, 0, 0, 1048575, "rank of this reader, below world")            \
 	READER(uint, world, OPTIONAL, 1, 1, 1048576, "number of ranks")                            \
 	READER(uint, batch_size, REQUIRED, 0, 1, 1048576, "samples in a batch of one rank")        \
-	READER(text, last_batch, OPTIONAL, 0, 0, 16, "short (default), drop or pad")               \
+	READER(text, last_batch, OPTIONAL, 0, 0, 16, "short (default), drop, pad or wrap")         \
 	READER(uint, epoch, OPTIONAL, 0, 0, U32, "epoch to start in")                              \
 	READER(uint, position, OPTIONAL, 0, 0, U64, "global position in that epoch to start at")   \
 	READER(uint, epochs, OPTIONAL, 0, 0, U32, "epochs to deliver before END; 0: endless")      \
@@ -133,7 +135,10 @@
 	       "largest run of samples that is repeated together")                                 \
 	STREAM(uint, views, OPTIONAL, 1, 1, 32,                                                    \
 	       "images made of each sample, each with its own random draws")                       \
-	READER(text, expect_sampling, OPTIONAL, 0, 0, 32, "sampling hash in the resume token")
+	READER(text, expect_sampling, OPTIONAL, 0, 0, 32, "sampling hash in the resume token")     \
+	STREAM(text, order, OPTIONAL, 0, 0, 16, "global (default) or shards: how it is shuffled")  \
+	STREAM(uint, window, OPTIONAL, 16384, 1, U32,                                              \
+	       "of the order shards: largest run of samples that is shuffled as one")
 #define ATTACH_FIELDS(F) ATTACH_TABLE(F, F)
 
 #define PROGRESS_FIELDS(F)                                                                         \
@@ -159,7 +164,9 @@
 	F(uint, epoch, OPTIONAL, 0, 0, U32, "epoch of the first batch")                            \
 	F(uint, position, OPTIONAL, 0, 0, U64, "global position of its first sample")              \
 	F(text, sampling_hash, OPTIONAL, 0, 0, 32,                                                 \
-	  "hash of sampler, echo and views, if there are any")
+	  "hash of sampler, echo, views and order shards, if there are any")                       \
+	F(text, note, OPTIONAL, 0, 0, TEXT_MAX_,                                                   \
+	  "what people should know of the dataset; empty: nothing")
 
 #define CREDIT_FIELDS(F)                                                                           \
 	F(uint, inflight, REQUIRED, 0, 0, 1024, "as in ATTACH; 0 pauses the reader")
@@ -175,7 +182,8 @@
 	F(uint, substituted, OPTIONAL, 0, 0, 1048576, "samples that replace bad ones")             \
 	F(uint, next_epoch, REQUIRED, 0, 0, U64, "epoch to resume in once this batch is used")     \
 	F(uint, next_position, REQUIRED, 0, 0, U64, "global position in that epoch")               \
-	F(uint, ready_ns, OPTIONAL, 0, 0, U64, "CLOCK_MONOTONIC when its last sample was ready")
+	F(uint, ready_ns, OPTIONAL, 0, 0, U64, "CLOCK_MONOTONIC when its last sample was ready")   \
+	F(uint, wrapped, OPTIONAL, 0, 0, 1048576, "samples at its end that are of the next epoch")
 
 #define RELEASE_FIELDS(F) F(uint, lease, REQUIRED, 0, 0, U64, "that of the BATCH")
 
@@ -212,20 +220,21 @@
 	F(uint, sample, REQUIRED, 0, 0, U64,                                                       \
 	  "index in the dataset of the sample that is being read")                                 \
 	F(text, path, OPTIONAL, 0, 0, TEXT_MAX_, "path of its file, as bytes")                     \
-	F(uint, read_ms, REQUIRED, 0, 0, U64, "how long the read has taken so far")
+	F(uint, read_ms, REQUIRED, 0, 0, U64, "how long the read has taken so far")                \
+	F(text, why, OPTIONAL, 0, 0, TEXT_MAX_, "why, if no read takes long; empty: a read does")
 
 #define PING_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
 
 #define STATUS_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
 
 #define REPORT_FIELDS(F)                                                                           \
-	F(uint, seq, REQUIRED, 0, 0, U32, "that of the STATUS, INDEX or FIT")                      \
+	F(uint, seq, REQUIRED, 0, 0, U32, "that of the STATUS, INDEX, FIT or RELOAD")              \
 	F(any, values, REQUIRED, 0, 0, 0, "map: counters and settings by name")
 
 #define LIST_FIELDS(F)                                                                             \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
 	F(text, what, REQUIRED, 0, 1, 32,                                                          \
-	  "control: streams, readers, datasets, bad; data: classes, paths, reader")                \
+	  "control: streams, readers, datasets, cache, memory, bad; data: classes, paths, reader") \
 	F(uint, after, OPTIONAL, 0, 0, U64, "0 for the first page, else next of the last LISTING")
 
 #define LISTING_FIELDS(F)                                                                          \
@@ -240,6 +249,12 @@
 	F(text, value, REQUIRED, 0, 1, NAME_MAX_, "its value, as in the configuration file")
 
 #define STOP_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
+
+#define RELOAD_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
+
+#define DROP_FIELDS(F)                                                                             \
+	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
+	F(uint, id, OPTIONAL, 0, 0, U64, "the number of a dataset (LIST of cache); 0: all")
 
 #define INDEX_FIELDS(F)                                                                            \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
@@ -288,56 +303,87 @@
 	E(44, SAMPLE_TRANSFORM, sample_transform, "a transform cannot be applied to this image")   \
 	E(45, SAMPLE_CHANGED, sample_changed, "the file has changed since it was first read")
 
-/* C(NAME, name, kind, help): kind is TOTAL (only grows) or GAUGE. */
+/* C(NAME, name, kind, unit, help): kind is TOTAL (only grows) or GAUGE; unit is NONE, BYTES or
+ * NS. */
 #define COUNTER_TABLE(C)                                                                           \
-	C(CONNECTIONS, connections, GAUGE, "open connections on both sockets")                     \
-	C(CONNECTIONS_TOTAL, connections_total, TOTAL, "connections accepted")                     \
-	C(CONNECTIONS_REFUSED, connections_refused_total, TOTAL,                                   \
+	C(CONNECTIONS, connections, GAUGE, NONE, "open connections on both sockets")               \
+	C(CONNECTIONS_TOTAL, connections_total, TOTAL, NONE, "connections accepted")               \
+	C(CONNECTIONS_REFUSED, connections_refused_total, TOTAL, NONE,                             \
 	  "connections refused: limit reached")                                                    \
-	C(PROTOCOL_ERRORS, protocol_errors_total, TOTAL, "connections closed: invalid message")    \
-	C(TIMEOUTS, timeouts_total, TOTAL, "connections closed: message not in time")              \
-	C(OVERRUNS, overruns_total, TOTAL, "connections closed: peer does not read")               \
-	C(READERS, readers, GAUGE, "attached readers")                                             \
-	C(READERS_TOTAL, readers_total, TOTAL, "readers attached since the start")                 \
-	C(STREAMS, streams, GAUGE, "streams with a reader")                                        \
-	C(RINGS, rings, GAUGE, "rings in memory")                                                  \
-	C(RING_BYTES, ring_bytes, GAUGE, "memory of all rings")                                    \
-	C(SLOTS_LEASED, slots_leased, GAUGE, "slots that readers hold")                            \
-	C(SAMPLES_READ, samples_read_total, TOTAL, "files read")                                   \
-	C(BYTES_READ, bytes_read_total, TOTAL, "bytes of files read")                              \
-	C(SAMPLES_DECODED, samples_decoded_total, TOTAL, "images decoded")                         \
-	C(SAMPLES_DELIVERED, samples_delivered_total, TOTAL, "samples delivered to readers")       \
-	C(SAMPLES_BAD, samples_bad_total, TOTAL, "samples that could not be read or decoded")      \
-	C(SAMPLES_SUBSTITUTED, samples_substituted_total, TOTAL,                                   \
+	C(PROTOCOL_ERRORS, protocol_errors_total, TOTAL, NONE,                                     \
+	  "connections closed: invalid message")                                                   \
+	C(TIMEOUTS, timeouts_total, TOTAL, NONE, "connections closed: message not in time")        \
+	C(OVERRUNS, overruns_total, TOTAL, NONE, "connections closed: peer does not read")         \
+	C(DESCRIPTORS_IN_FLIGHT, descriptors_in_flight, GAUGE, NONE,                               \
+	  "descriptors that clients have not read yet")                                            \
+	C(READERS, readers, GAUGE, NONE, "attached readers")                                       \
+	C(READERS_TOTAL, readers_total, TOTAL, NONE, "readers attached since the start")           \
+	C(STREAMS, streams, GAUGE, NONE, "streams with a reader")                                  \
+	C(RINGS, rings, GAUGE, NONE, "rings in memory")                                            \
+	C(RING_BYTES, ring_bytes, GAUGE, BYTES, "memory of all rings")                             \
+	C(RING_BYTES_KEPT, ring_bytes_kept, GAUGE, BYTES,                                          \
+	  "memory of rings that ended, which readers hold")                                        \
+	C(SLOTS_LEASED, slots_leased, GAUGE, NONE, "slots that readers hold")                      \
+	C(SAMPLES_READ, samples_read_total, TOTAL, NONE, "files read")                             \
+	C(BYTES_READ, bytes_read_total, TOTAL, BYTES, "bytes of files read")                       \
+	C(SAMPLES_DECODED, samples_decoded_total, TOTAL, NONE, "images decoded")                   \
+	C(SAMPLES_DELIVERED, samples_delivered_total, TOTAL, NONE, "samples delivered to readers") \
+	C(SAMPLES_BAD, samples_bad_total, TOTAL, NONE,                                             \
+	  "samples that could not be read or decoded")                                             \
+	C(SAMPLES_SUBSTITUTED, samples_substituted_total, TOTAL, NONE,                             \
 	  "bad samples replaced by another sample")                                                \
-	C(SAMPLES_CANCELLED, samples_cancelled_total, TOTAL,                                       \
+	C(SAMPLES_CANCELLED, samples_cancelled_total, TOTAL, NONE,                                 \
 	  "queued samples dropped: reader left")                                                   \
-	C(BATCHES_DELIVERED, batches_delivered_total, TOTAL, "batches delivered to readers")       \
-	C(BAD_RELEASES, bad_releases_total, TOTAL, "RELEASE messages without a lease")             \
-	C(WORKERS, workers, GAUGE, "worker threads")                                               \
-	C(FETCHERS, fetchers, GAUGE, "fetch threads")                                              \
-	C(WORK_NS, work_ns_total, TOTAL, "time that workers were busy")                            \
-	C(TRANSFORM_NS, transform_ns_total, TOTAL, "part of work_ns_total spent in transforms")    \
-	C(FETCH_NS, fetch_ns_total, TOTAL, "time that fetch threads were busy")                    \
-	C(QUEUED, queued, GAUGE, "samples ordered and not yet finished")                           \
-	C(INDEX_BYTES, index_bytes, GAUGE, "memory of all JPEG seek indexes")                      \
-	C(INDEX_BUILT, index_built_total, TOTAL, "JPEGs indexed at their first read")              \
-	C(INDEX_USED, index_used_total, TOTAL, "JPEGs decoded with their seek index")              \
-	C(INDEX_FULL, index_full_total, TOTAL, "JPEGs not indexed: index-memory is full")          \
-	C(INDEX_PROGRESSIVE, index_progressive_total, TOTAL, "JPEGs not indexed: progressive")     \
-	C(INDEX_ARITHMETIC, index_arithmetic_total, TOTAL, "JPEGs not indexed: arithmetic coding") \
-	C(INDEX_RESTARTS, index_restarts_total, TOTAL, "JPEGs not indexed: restart intervals")     \
-	C(INDEX_SCANS, index_scans_total, TOTAL, "JPEGs not indexed: several scans")               \
-	C(INDEX_ODD, index_odd_total, TOTAL, "JPEGs not indexed: unusual header")                  \
-	C(INDEX_DAMAGED, index_damaged_total, TOTAL, "JPEGs not indexed: damaged or truncated")    \
-	C(INDEX_STALE, index_stale_total, TOTAL, "JPEGs not indexed: file changed")                \
-	C(DECODES_SHARED, decodes_shared_total, TOTAL,                                             \
+	C(BATCHES_DELIVERED, batches_delivered_total, TOTAL, NONE, "batches delivered to readers") \
+	C(BAD_RELEASES, bad_releases_total, TOTAL, NONE, "RELEASE messages without a lease")       \
+	C(WORKERS, workers, GAUGE, NONE, "worker threads")                                         \
+	C(FETCHERS, fetchers, GAUGE, NONE, "fetch threads")                                        \
+	C(WORK_NS, work_ns_total, TOTAL, NS, "time that workers were busy")                        \
+	C(TRANSFORM_NS, transform_ns_total, TOTAL, NS,                                             \
+	  "part of work_ns_total spent in transforms")                                             \
+	C(FETCH_NS, fetch_ns_total, TOTAL, NS, "time that fetch threads were busy")                \
+	C(QUEUED, queued, GAUGE, NONE, "samples ordered and not yet finished")                     \
+	C(INDEX_BYTES, index_bytes, GAUGE, BYTES, "memory of all JPEG seek indexes")               \
+	C(INDEX_BUILT, index_built_total, TOTAL, NONE, "JPEGs indexed at their first read")        \
+	C(INDEX_USED, index_used_total, TOTAL, NONE, "JPEGs decoded with their seek index")        \
+	C(INDEX_FULL, index_full_total, TOTAL, NONE, "JPEGs not indexed: index-memory is full")    \
+	C(INDEX_PROGRESSIVE, index_progressive_total, TOTAL, NONE,                                 \
+	  "JPEGs not indexed: progressive")                                                        \
+	C(INDEX_ARITHMETIC, index_arithmetic_total, TOTAL, NONE,                                   \
+	  "JPEGs not indexed: arithmetic coding")                                                  \
+	C(INDEX_RESTARTS, index_restarts_total, TOTAL, NONE,                                       \
+	  "JPEGs not indexed: restart intervals")                                                  \
+	C(INDEX_SCANS, index_scans_total, TOTAL, NONE, "JPEGs not indexed: several scans")         \
+	C(INDEX_ODD, index_odd_total, TOTAL, NONE, "JPEGs not indexed: unusual header")            \
+	C(INDEX_DAMAGED, index_damaged_total, TOTAL, NONE,                                         \
+	  "JPEGs not indexed: damaged or truncated")                                               \
+	C(INDEX_STALE, index_stale_total, TOTAL, NONE, "JPEGs not indexed: file changed")          \
+	C(CACHE_BYTES, cache_bytes, GAUGE, BYTES, "memory of all decoded pictures and files kept") \
+	C(CACHE_LIMIT, cache_limit, GAUGE, NONE, "what they may take: less where memory is short") \
+	C(CACHE_PICTURES, cache_pictures, GAUGE, NONE, "decoded pictures that are kept")           \
+	C(CACHE_HITS, cache_hits_total, TOTAL, NONE,                                               \
+	  "pictures found decoded, neither read nor decoded")                                      \
+	C(CACHE_FILLS, cache_fills_total, TOTAL, NONE,                                             \
+	  "decoded pictures and files that were kept")                                             \
+	C(CACHE_FILES, cache_files, GAUGE, NONE,                                                   \
+	  "JPEGs kept written anew, so that they have an index")                                   \
+	C(CACHE_FILE_HITS, cache_file_hits_total, TOTAL, NONE, "JPEGs decoded as written anew")    \
+	C(CACHE_REPLACED, cache_replaced_total, TOTAL, NONE, "kept ones that gave way to others")  \
+	C(CACHE_FULL, cache_full_total, TOTAL, NONE,                                               \
+	  "decoded pictures not kept: cache-memory is full")                                       \
+	C(DECODES_SHARED, decodes_shared_total, TOTAL, NONE,                                       \
 	  "samples made from the decode of another stream")                                        \
-	C(STUCK_READS, stuck_reads, GAUGE, "reads in progress for more than 5 s")                  \
-	C(FILES_CHANGED, files_changed_total, TOTAL, "files that changed while in use")            \
-	C(LEASES_EXPIRED, leases_expired_total, TOTAL, "batches taken back: held too long")        \
-	C(FORKS, forks_total, TOTAL, "readers moved to another ring, past a slower one")           \
-	C(FORKS_REFUSED, forks_refused_total, TOTAL, "readers not moved: no room in ring-memory")  \
-	C(MERGES, merges_total, TOTAL, "rings ended: their readers caught up with another ring")
+	C(STUCK_READS, stuck_reads, GAUGE, NONE, "reads in progress for more than 5 s")            \
+	C(STUCK_TASKS, stuck_tasks, GAUGE, NONE, "openings and the like that take more than 5 s")  \
+	C(FILES_CHANGED, files_changed_total, TOTAL, NONE, "files that changed while in use")      \
+	C(LEASES_EXPIRED, leases_expired_total, TOTAL, NONE, "batches taken back: held too long")  \
+	C(FORKS, forks_total, TOTAL, NONE, "readers moved to another ring, past a slower one")     \
+	C(FORKS_REFUSED, forks_refused_total, TOTAL, NONE,                                         \
+	  "readers not moved: no room in ring-memory")                                             \
+	C(MERGES, merges_total, TOTAL, NONE,                                                       \
+	  "rings ended: their readers caught up with another ring")                                \
+	C(RELOADS, reloads_total, TOTAL, NONE, "times that the configuration was read again")      \
+	C(RELOAD_FAILED, reload_failed, GAUGE, NONE, "1: the last reload was refused")             \
+	C(LOG_DROPPED, log_dropped_total, TOTAL, NONE, "lines of the log that could not be written")
 
 #endif
