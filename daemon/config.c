@@ -19,14 +19,27 @@
 #include "config/flags.h"
 #include "config/machine.h"
 #include "config/option.h"
+#include "config/places.h"
+#include "config/roots.h"
 
 #define LINE_LONGEST 4000 /* without its comment; inih keeps a line on the stack */
+
+/* Where a value came from, the caller's. A list comes from where its values do. */
+static char *config_origin(const struct config *config, const struct option *option,
+			   const char *text, const char *origin)
+{
+	char *both;
+	const char *before = config->origins[option_row(option)];
+	if (!option_is_list(option) || !before || !*text || strcmp(before, "default") == 0)
+		return strdup(origin);
+	return asprintf(&both, "%s, %s", before, origin) < 0 ? NULL : both;
+}
 
 /* Set a value and remember where it came from; conditions as option_set(). */
 static int config_put(struct config *config, const struct option *option, const char *text,
 		      const char *origin, struct fault *fault)
 {
-	char *copy = strdup(origin);
+	char *copy = config_origin(config, option, text, origin);
 	if (!copy)
 		return -ENOMEM;
 	int result = option_set(option, config, text, fault);
@@ -43,8 +56,10 @@ void config_deinit(struct config *config)
 {
 	free(config->socket);
 	free(config->control_socket);
+	free(config->metrics_socket);
 	free(config->index_dir);
 	free(config->cpus);
+	roots_free(config->dataset_roots);
 	free(config->path);
 	for (unsigned i = 0; i < CONFIG_OPTIONS; i++)
 		free(config->origins[i]);
@@ -126,7 +141,7 @@ static void config_file_set(struct config_file *file, const struct option *optio
 	struct fault why;
 	char origin[QUOTE_MAX + 40];
 	uint64_t *seen = &file->seen[option_row(option)];
-	if (*seen) {
+	if (*seen && !option_is_list(option)) {
 		config_file_fail(file, CONFIG_E_BAD, "%s is set already, in line %llu",
 				 option->name, (unsigned long long)*seen);
 		return;
@@ -273,17 +288,16 @@ static int config_read_environment(struct config *config, struct fault *fault)
 
 static int config_apply_flags(struct config *config, const struct flags *flags, struct fault *fault)
 {
-	for (unsigned i = 0; i < option_count; i++) {
+	for (unsigned i = 0; i < flags->count; i++) {
 		struct fault why;
 		char origin[80];
-		if (!flags->values[i])
-			continue;
-		snprintf(origin, sizeof(origin), "flag --%s", options[i].name);
-		int result = config_put(config, &options[i], flags->values[i], origin, &why);
+		const struct flag *flag = &flags->given[i];
+		snprintf(origin, sizeof(origin), "flag --%s", flag->option->name);
+		int result = config_put(config, flag->option, flag->value, origin, &why);
 		if (result)
 			return result < 0 ? result
 					  : fault_say(fault, CONFIG_E_USAGE, "--%s: %s",
-						      options[i].name, why.text);
+						      flag->option->name, why.text);
 	}
 	return 0;
 }
@@ -315,6 +329,18 @@ static int config_place_control(struct config *config, struct fault *fault)
 	struct fault why;
 	char path[OPTION_TEXT_MAX];
 	const struct option *option = option_find("control-socket", &why);
+	if (config->control_socket && strcmp(config->control_socket, config->socket) == 0)
+		return fault_say(fault, CONFIG_E_BAD,
+				 "control-socket is the socket of the trainers, %s: it needs "
+				 "another path",
+				 config->socket);
+	if (config->metrics_socket &&
+	    (strcmp(config->metrics_socket, config->socket) == 0 ||
+	     (config->control_socket &&
+	      strcmp(config->metrics_socket, config->control_socket) == 0)))
+		return fault_say(fault, CONFIG_E_BAD,
+				 "metrics-socket is another socket, too, %s: it needs its own path",
+				 config->metrics_socket);
 	if (config->control_socket)
 		return 0;
 	int folder = (int)(strrchr(config->socket, '/') - config->socket);
@@ -354,15 +380,19 @@ void config_print(const struct config *config, FILE *file)
 {
 	char text[OPTION_TEXT_MAX];
 	fprintf(file, "# %s and %s.d/*.conf\n[stokerd]\n", config->path, config->path);
-	for (unsigned i = 0; i < option_count; i++)
-		fprintf(file, "%s = %s  # %s\n", options[i].name,
-			option_format(&options[i], config, text), config->origins[i]);
+	for (unsigned i = 0; i < option_count; i++) {
+		char *rest = text, *value;
+		option_format(&options[i], config, text);
+		while ((value = strsep(&rest, "\n"))) /* of a list a line for each */
+			fprintf(file, "%s = %s  # %s\n", options[i].name, value,
+				config->origins[i]);
+	}
 }
 
 static void config_print_help(void)
 {
 	char text[OPTION_TEXT_MAX];
-	printf("stokerd: decodes and augments images once for all training processes\n\n");
+	printf("stokerd: decodes and augments images once for all training processes\n");
 	for (unsigned i = 0; i < option_count; i++) {
 		option_default(&options[i], text);
 		int used = printf("  --%s %s", options[i].name, options[i].argument);
@@ -371,17 +401,13 @@ static void config_print_help(void)
 	}
 	machine_config(text, sizeof(text));
 	printf("  --config FILE               configuration: FILE and FILE.d/*.conf [%s]\n", text);
-	printf("  --check                     check the configuration and exit\n"
-	       "  --print-config              print all values and where each comes from\n"
-	       "  --version, --help\n\n"
-	       "Each option can also be set in the configuration, as 'workers = 4' below "
-	       "[stokerd],\n"
-	       "or in the environment, as STOKER_WORKERS=4. A flag overrides the environment, "
-	       "which\n"
-	       "overrides the files.\n"
-	       "SIZE: 65536, 64K or 2G; of memory also 25%%. TIME: 10s or 500ms. MODE: octal.\n"
-	       "* can be changed while the daemon runs: stokerctl set workers 8. More: man "
-	       "stokerd.\n");
+	printf("  --check, --print-config     check it; print it with its origins; also --version, "
+	       "--help"
+	       "\n\n"
+	       "Also as 'workers = 4' below [stokerd] in the configuration, or as STOKER_WORKERS=4 "
+	       "in the\nenvironment, which overrides it; a flag overrides both. SIZE: 65536, 64K, "
+	       "2G; of memory also 25%%.\nTIME: 10s, 500ms. MODE: octal. *: changes while it runs, "
+	       "stokerctl set workers 8. More: man stokerd.\n");
 }
 
 /* --check and --print-config end here; a daemon that starts needs its socket's folder. */
@@ -390,7 +416,7 @@ static int config_finish(const struct config *config, enum flags_action action, 
 	const struct option *socket = option_find("socket", fault);
 	bool placed = strcmp(config->origins[option_row(socket)], "default") != 0;
 	if (action == FLAGS_CHECK)
-		return CONFIG_DONE;
+		return places_check(config, !placed, fault) ? CONFIG_E_BAD : CONFIG_DONE;
 	if (action == FLAGS_PRINT) {
 		config_print(config, stdout);
 		return CONFIG_DONE;
@@ -423,7 +449,24 @@ int config_load(struct config *out, int argc, char **argv, struct fault *fault)
 		config_deinit(&config);
 		return result < 0 ? fault_say(fault, result, "out of memory") : result;
 	}
+	config.argc = argc;
+	config.argv = argv;
 	*out = config;
+	return 0;
+}
+
+int config_reload(struct config *out, const struct config *config, struct fault *fault)
+{
+	struct config fresh = {.argc = config->argc, .argv = config->argv};
+	struct flags flags = {0};
+	int result = flags_take(&flags, config->argc, config->argv, fault);
+	if (!result)
+		result = config_read_all(&fresh, &flags, fault);
+	if (result) {
+		config_deinit(&fresh);
+		return result < 0 ? fault_say(fault, result, "out of memory") : CONFIG_E_BAD;
+	}
+	*out = fresh;
 	return 0;
 }
 
@@ -438,7 +481,12 @@ int config_set(struct config *config, const char *name, const char *value, struc
 				 "%s cannot be changed while the daemon runs: set it in the "
 				 "configuration and restart",
 				 option->name);
-	int result = config_put(config, option, value, "stokerctl set", &why);
+	if (option_is_list(option))
+		return fault_say(fault, CONFIG_E_BAD,
+				 "%s is a list: write it into the configuration, then stokerctl "
+				 "reload",
+				 option->name);
+	int result = config_put(config, option, value, CONFIG_SET, &why);
 	if (result > 0)
 		return fault_say(fault, CONFIG_E_BAD, "%s: %s", option->name, why.text);
 	return result;

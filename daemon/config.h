@@ -6,8 +6,8 @@
  * an earlier one), which override <config>, which overrides the default. Each value knows where it
  * came from.
  *
- * Loaded by main() before there are threads; afterwards only config_set() on the loop thread
- * changes it. Knows no loop and no socket.
+ * Loaded by main() before there are threads; afterwards only config_set() and reload_take() on the
+ * loop thread change it. Knows no loop and no socket.
  */
 #ifndef STOKER_CONFIG_H
 #define STOKER_CONFIG_H
@@ -19,7 +19,13 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 26 /* rows of the table */
+#define CONFIG_OPTIONS 33 /* rows of the table */
+
+struct roots;
+
+#define CONFIG_AUTO UINT32_MAX /* of workers and fetchers: as many as help */
+
+#define CONFIG_SET "stokerctl set" /* the origin of what config_set() changed */
 
 enum {
 	CONFIG_E_USAGE = 1, /* the command line is wrong */
@@ -29,8 +35,11 @@ enum {
 
 struct config {
 	char *socket, *control_socket; /* owned */
+	char *metrics_socket;	       /* NULL: none; owned */
+	unsigned metrics_port;	       /* of 127.0.0.1; 0: none */
 	mode_t socket_mode, control_socket_mode, shm_mode;
-	gid_t socket_gid; /* (gid_t)-1: the daemon's */
+	gid_t socket_gid;	     /* (gid_t)-1: the daemon's */
+	struct roots *dataset_roots; /* what other users may have read; owned */
 	unsigned workers, fetchers;
 	int nice;
 	char *cpus;		 /* processors for the pool's threads; NULL: all; owned */
@@ -38,16 +47,21 @@ struct config {
 	uint64_t dataset_memory; /* bytes of all samples that are kept in memory */
 	uint64_t index_memory;	 /* bytes of all JPEG seek indexes together; 0: none are made */
 	char *index_dir;	 /* where they are kept on disk; NULL: nowhere; owned */
+	uint64_t cache_memory;	 /* bytes of all pictures kept as decoded; 0: none are */
 	unsigned max_connections;
 	unsigned max_readers_per_user; /* 0: no limit, as below */
 	uint64_t ring_memory_per_user;
 	unsigned queued_per_user;
 	unsigned lease_timeout_ms;
 	unsigned request_timeout_ms, drain_timeout_ms;
-	uint64_t max_file_bytes, max_pixels;
+	unsigned exit_idle_ms; /* without a connection; 0: stay */
+	uint64_t max_file_bytes, max_pixels, max_coefficient_bytes;
 	unsigned max_scans, decode_deadline_ms;
 	enum log_level log_level;
+	enum log_format log_format;
 
+	int argc; /* the command line, which a reload reads again; borrowed */
+	char **argv;
 	char *path;		       /* of the main file; owned */
 	char *origins[CONFIG_OPTIONS]; /* by row of the table; owned */
 };
@@ -60,6 +74,9 @@ void config_deinit(struct config *config);
 /* Change an option while the daemon runs, for the control message SET; `stokerd --help` marks those
  * that can be changed. 0, CONFIG_E_BAD or -ENOMEM; on failure nothing changed. */
 int config_set(struct config *config, const char *name, const char *value, struct fault *fault);
+
+/* Read again what `config` was loaded from: see config/reload.h. 0, CONFIG_E_BAD or -ENOMEM. */
+int config_reload(struct config *out, const struct config *config, struct fault *fault);
 
 /* All values as a configuration file, each with its origin. */
 void config_print(const struct config *config, FILE *file);

@@ -18,7 +18,7 @@ static bool has_f16c(void)
 	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
-static enum cpu cpu_machine(void)
+enum cpu cpu_machine(void)
 {
 	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c())
 		return CPU_PLAIN;
@@ -32,7 +32,7 @@ static enum cpu cpu_machine(void)
 
 #else
 
-static enum cpu cpu_machine(void)
+enum cpu cpu_machine(void)
 {
 	return CPU_PLAIN;
 }

@@ -15,6 +15,7 @@ enum cpu {
 /* The best that the environment allows: STOKER_CPU=plain or avx2 sets a limit, for tests and for
  * debugging. */
 enum cpu cpu_most(void);
+enum cpu cpu_machine(void); /* the best that this machine has */
 /* The best that is allowed and that this machine has. */
 enum cpu cpu_best(void);
 const char *cpu_name(enum cpu cpu);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define XXH_STATIC_LINKING_ONLY
 #include <xxhash.h>
@@ -64,4 +65,15 @@ void digest_hex(const struct digest *digest, char out[33])
 bool digest_equal(const struct digest *a, const struct digest *b)
 {
 	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+int digest_secret_make(struct digest_secret *out)
+{
+	/* Up to 256 bytes come whole. */
+	return getrandom(out->bytes, sizeof(out->bytes), 0) < 0 ? -errno : 0;
+}
+
+uint64_t digest_secret_of(const struct digest_secret *secret, const void *data, size_t size)
+{
+	return XXH3_64bits_withSecret(data, size, secret->bytes, sizeof(secret->bytes));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An image in memory: RGB, 3 bytes a pixel, rows packed. What a decoder gives and transforms take.
+ * Or, of a dataset of numbers, float32 of 1, 3 or 4 channels, which only a generator takes.
  * The memory is borrowed; whoever returns an image says how long it lives. Any thread.
  */
 #ifndef STOKER_BASE_IMAGE_H
@@ -26,6 +27,7 @@ struct image {
 	size_t stride;
 	int32_t width, height;
 	struct rect area;
+	uint32_t channels; /* of float32 numbers; 0: RGB */
 };
 
 #endif

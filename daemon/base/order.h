@@ -17,7 +17,7 @@ uint64_t order_at(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position);
 uint64_t order_find(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t index);
 
 /* Seeds of further orders, independent of the order of `seed`. */
-enum order_purpose { ORDER_ECHO, ORDER_CLASS };
+enum order_purpose { ORDER_ECHO, ORDER_CLASS, ORDER_SHARDS, ORDER_WINDOW };
 uint64_t order_seed_for(uint64_t seed, enum order_purpose purpose, uint32_t epoch, uint64_t number);
 
 #endif

@@ -9,8 +9,7 @@
 #define DOTS "..."
 #define NAME_LONGEST 40
 
-/* Length of the UTF-8 character at `at`, or 0 if it is none. */
-static size_t quote_character(const uint8_t *at, size_t left)
+size_t quote_character(const uint8_t *at, size_t left)
 {
 	static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
 	size_t length = at[0] < 0x80   ? 1
@@ -27,7 +26,9 @@ static size_t quote_character(const uint8_t *at, size_t left)
 		code = code << 6 | (at[i] & 0x3f);
 	}
 	bool surrogate = code >= 0xd800 && code <= 0xdfff;
-	return code < smallest[length] || code > 0x10ffff || surrogate ? 0 : length;
+	bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+	bool none = code < smallest[length] || code > 0x10ffff;
+	return none || surrogate || control ? 0 : length;
 }
 
 const char *quote_bytes(struct quote *quote, const char *bytes, size_t size)
@@ -42,16 +43,15 @@ const char *quote_bytes(struct quote *quote, const char *bytes, size_t size)
 	}
 	while (at < size) {
 		size_t length = quote_character(from + at, size - at);
-		bool plain = length > 1 || (length == 1 && from[at] >= 0x20 && from[at] != 0x7f);
-		size_t need = plain ? length : 4;
+		size_t need = length ? length : 4;
 		if (used + need > QUOTE_MAX)
 			break;
-		if (plain)
+		if (length)
 			memcpy(quote->text + used, from + at, length);
 		else
 			snprintf(quote->text + used, 5, "\\x%02x", from[at]);
 		used += need;
-		at += plain ? length : 1;
+		at += length ? length : 1;
 	}
 	quote->text[used] = '\0';
 	return quote->text;

@@ -16,6 +16,10 @@ struct quote {
 	char text[QUOTE_MAX + 1];
 };
 
+/* Length of the UTF-8 character at `at`; 0 if there is none, or a control character: one below
+ * U+0020, or U+007F to U+009F, which terminals obey, too. */
+size_t quote_character(const uint8_t *at, size_t left);
+
 /* Both return quote->text, so that they can stand among the arguments of fault_say(). */
 const char *quote_bytes(struct quote *quote, const char *bytes, size_t size);
 const char *quote_text(struct quote *quote, const char *string);

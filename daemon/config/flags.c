@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/quote.h"
-#include "config/option.h"
 
 static bool flags_take_action(struct flags *flags, const char *flag)
 {
@@ -15,7 +14,7 @@ static bool flags_take_action(struct flags *flags, const char *flag)
 		[FLAGS_VERSION] = "--version",
 	};
 	for (enum flags_action i = FLAGS_CHECK; i <= FLAGS_VERSION; i++) {
-		if (strcmp(flag, names[i]) == 0) {
+		if (strcmp(flag, names[i]) == 0 || (i == FLAGS_HELP && strcmp(flag, "-h") == 0)) {
 			flags->action = i > flags->action ? i : flags->action;
 			return true;
 		}
@@ -44,8 +43,12 @@ static int flags_take_one(struct flags *flags, int argc, char **argv, int *at, s
 	const char *value = equals ? equals + 1 : *at < argc ? argv[(*at)++] : NULL;
 	if (!value)
 		return fault_say(fault, CONFIG_E_USAGE, "--%s needs a value", name);
+	if (option && flags->count == FLAGS_MAX)
+		return fault_say(fault, CONFIG_E_USAGE,
+				 "more than %d options: put some into the configuration",
+				 FLAGS_MAX);
 	if (option)
-		flags->values[option_row(option)] = value;
+		flags->given[flags->count++] = (struct flag){option, value};
 	else
 		flags->config = value;
 	return 0;

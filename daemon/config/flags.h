@@ -6,13 +6,20 @@
 #define STOKER_CONFIG_FLAGS_H
 
 #include "config.h"
+#include "config/option.h"
+
+#define FLAGS_MAX 256
 
 enum flags_action { FLAGS_RUN, FLAGS_CHECK, FLAGS_PRINT, FLAGS_HELP, FLAGS_VERSION };
 
 struct flags {
 	enum flags_action action;
-	const char *config;		    /* of --config; NULL: not given */
-	const char *values[CONFIG_OPTIONS]; /* by row of the table */
+	const char *config; /* of --config; NULL: not given */
+	struct flag {
+		const struct option *option;
+		const char *value;
+	} given[FLAGS_MAX]; /* in their order: a later one overrides, or adds to, an earlier one */
+	unsigned count;
 };
 
 /* 0 or CONFIG_E_USAGE. */

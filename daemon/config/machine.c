@@ -35,43 +35,135 @@ static void machine_read(const char *path, char *out, size_t size)
 		close(fd);
 }
 
-/* The limit of the group `path`, UINT64_MAX if it has none ("max"). */
-static uint64_t machine_group_limit(const char *path)
+/* The number behind `name` in a small file, or at its start if the name is empty. UINT64_MAX: it
+ * has none ("max"), or cannot be read. */
+static uint64_t machine_number(const char *path, const char *name)
 {
-	char file[PATH_MAX + sizeof(GROUPS "/memory.max")], text[64];
-	snprintf(file, sizeof(file), GROUPS "%s/memory.max", path);
-	machine_read(file, text, sizeof(text));
-	return text[0] >= '0' && text[0] <= '9' ? strtoull(text, NULL, 10) : UINT64_MAX;
+	char text[8192], *line, *rest = text;
+	size_t length = strlen(name);
+	machine_read(path, text, sizeof(text));
+	while ((line = strsep(&rest, "\n"))) {
+		if (strncmp(line, name, length) != 0)
+			continue;
+		line += length + strspn(line + length, ": ");
+		return *line >= '0' && *line <= '9' ? strtoull(line, NULL, 10) : UINT64_MAX;
+	}
+	return UINT64_MAX;
 }
 
-/* The smallest limit of this process's control group and of those above it. */
-static uint64_t machine_groups_limit(void)
+/* The two versions of control groups; both may be mounted, then one of them has the memory. */
+struct machine_groups {
+	const char *controllers; /* in /proc/self/cgroup */
+	const char *mount, *limit, *usage;
+	const char *unused; /* in memory.stat: file contents that can be dropped */
+};
+static const struct machine_groups machine_groups[] = {
+	{"", GROUPS, "memory.max", "memory.current", "inactive_file"},
+	{"memory", GROUPS "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+	 "total_inactive_file"},
+};
+
+typedef uint64_t machine_look(const struct machine_groups *groups, const char *path);
+
+static uint64_t machine_group_number(const struct machine_groups *groups, const char *path,
+				     const char *file, const char *name)
 {
-	char text[PATH_MAX];
-	machine_read("/proc/self/cgroup", text, sizeof(text));
-	char *path = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
-	if (!path)
+	char place[PATH_MAX + 64];
+	snprintf(place, sizeof(place), "%s%s/%s", groups->mount, path, file);
+	return machine_number(place, name);
+}
+
+/* The limit of the group `path`, UINT64_MAX if it has none. */
+static uint64_t machine_group_limit(const struct machine_groups *groups, const char *path)
+{
+	return machine_group_number(groups, path, groups->limit, "");
+}
+
+/* What is left below it. */
+static uint64_t machine_group_left(const struct machine_groups *groups, const char *path)
+{
+	uint64_t limit = machine_group_limit(groups, path);
+	uint64_t usage = machine_group_number(groups, path, groups->usage, "");
+	uint64_t unused = machine_group_number(groups, path, "memory.stat", groups->unused);
+	if (limit == UINT64_MAX || usage == UINT64_MAX)
 		return UINT64_MAX;
-	path = strchr(path, '/');
-	if (!path)
-		return UINT64_MAX;
-	path[strcspn(path, "\n")] = '\0';
+	if (unused <= usage)
+		usage -= unused;
+	return usage < limit ? limit - usage : 0;
+}
+
+/* The least that is found of the group `path` and of those above it. In a container the path may be
+ * the host's, and what is mounted the container's own: then the last look, at the mount, finds it.
+ */
+static uint64_t machine_path_least(const struct machine_groups *groups, char *path,
+				   machine_look *look)
+{
 	uint64_t least = UINT64_MAX;
 	for (char *end = path + strlen(path); end; end = strrchr(path, '/')) {
 		*end = '\0';
-		uint64_t limit = machine_group_limit(path);
-		if (limit < least)
-			least = limit;
+		uint64_t found = look(groups, path);
+		if (found < least)
+			least = found;
 	}
 	return least;
+}
+
+/* The least of all control groups of this process. A line is NUMBER:CONTROLLERS:PATH. */
+static uint64_t machine_groups_least(machine_look *look)
+{
+	char text[2 * PATH_MAX], *line, *rest = text;
+	uint64_t least = UINT64_MAX;
+	machine_read("/proc/self/cgroup", text, sizeof(text));
+	while ((line = strsep(&rest, "\n"))) {
+		strsep(&line, ":");
+		const char *controllers = strsep(&line, ":");
+		for (size_t i = 0; line && i < sizeof(machine_groups) / sizeof(*machine_groups);
+		     i++) {
+			if (strcmp(machine_groups[i].controllers, controllers) != 0)
+				continue;
+			uint64_t found = machine_path_least(&machine_groups[i], line, look);
+			if (found < least)
+				least = found;
+		}
+	}
+	return least;
+}
+
+/* cpu.max of version 2: QUOTA PERIOD, or max. Of this group and those above it the least. */
+unsigned machine_quota(void)
+{
+	char text[2 * PATH_MAX], file[PATH_MAX + 64], *line, *rest = text;
+	double least = UINT_MAX;
+	machine_read("/proc/self/cgroup", text, sizeof(text));
+	while ((line = strsep(&rest, "\n")) && strncmp(line, "0::", 3) != 0)
+		;
+	char *path = line ? line + 3 : NULL;
+	for (char *end = path ? path + strlen(path) : NULL; end; end = strrchr(path, '/')) {
+		char limit[64], *after;
+		*end = '\0';
+		snprintf(file, sizeof(file), GROUPS "%s/cpu.max", path);
+		machine_read(file, limit, sizeof(limit));
+		double quota = strtod(limit, &after), period = strtod(after, NULL);
+		if (after != limit && period > 0 && quota / period < least)
+			least = quota / period;
+	}
+	return least < 1 ? 1 : (unsigned)least;
 }
 
 uint64_t machine_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	uint64_t memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-	uint64_t limit = machine_groups_limit();
+	uint64_t limit = machine_groups_least(machine_group_limit);
 	return limit < memory || memory == 0 ? limit : memory;
+}
+
+uint64_t machine_available(void)
+{
+	uint64_t kib = machine_number("/proc/meminfo", "MemAvailable");
+	uint64_t memory = kib > UINT64_MAX >> 10 ? UINT64_MAX : kib << 10;
+	uint64_t left = machine_groups_least(machine_group_left);
+	return left < memory ? left : memory;
 }
 
 /* An absolute path that the environment names, or NULL. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Defaults that depend on the machine: how many processors and how much memory this process may
- * use, and where its files belong. Reads /proc and /sys; the main thread, before there are others.
+ * use, and where its files belong. Reads /proc and /sys; the main thread, before there are others,
+ * unless it is said.
  */
 #ifndef STOKER_CONFIG_MACHINE_H
 #define STOKER_CONFIG_MACHINE_H
@@ -17,8 +18,14 @@ enum {
 
 /* Processors in the affinity mask; at least 1. */
 unsigned machine_processors(void);
-/* Bytes of memory, or the smallest limit of this process's control groups (v2), if that is less. */
+/* Whole processors that the quota of this control group lets it use; UINT_MAX: it has none. */
+unsigned machine_quota(void);
+/* Bytes of memory, or the smallest limit of this process's control groups (of both
+ * versions), if that is less. */
 uint64_t machine_memory(void);
+/* Bytes of it that are free, or hold what the system would drop; UINT64_MAX: not known. Both any
+ * thread. */
+uint64_t machine_available(void);
 
 /* Defaults as texts; `out` should have 4096 bytes. */
 void machine_socket(char *out, size_t size);

@@ -13,6 +13,7 @@
 #include "base/quote.h"
 #include "config/cpus.h"
 #include "config/machine.h"
+#include "config/roots.h"
 
 #define MEMBER(member)                                                                             \
 	.offset = offsetof(struct config, member), .size = sizeof(((struct config *)0)->member)
@@ -20,6 +21,15 @@
 #define MIB ((uint64_t)1 << 20)
 #define TIB ((uint64_t)1 << 40)
 #define HOUR 3600000
+
+static const struct option_word option_levels[] = {{"error", LOG_LEVEL_ERROR},
+						   {"warning", LOG_LEVEL_WARNING},
+						   {"info", LOG_LEVEL_INFO},
+						   {"debug", LOG_LEVEL_DEBUG},
+						   {0}};
+static const struct option_word option_auto[] = {{"auto", CONFIG_AUTO}, {0}};
+static const struct option_word option_formats[] = {
+	{"text", LOG_FORMAT_TEXT}, {"json", LOG_FORMAT_JSON}, {0}};
 
 /* clang-format off */
 const struct option options[] = {
@@ -34,16 +44,21 @@ const struct option options[] = {
 	 RANGE(MODE, 0600, 0777), .initial = "0600", .help = "permissions of stokerctl's socket"},
 	{MEMBER(socket_gid), .name = "socket-group", .argument = "GROUP", .type = OPTION_GROUP,
 	 .initial = "", .help = "group of the trainers' socket", .unset = "the daemon's"},
+	{MEMBER(dataset_roots), .name = "dataset-root", .argument = "RULE", .type = OPTION_ROOTS,
+	 .initial = "", .live = true, .help = "PATH[:GROUP|:@USER] that other users may read",
+	 .unset = "none"},
 	{MEMBER(workers), .name = "workers", .argument = "N", RANGE(COUNT, 0, 1024),
-	 .compute = machine_workers, .live = true, .help = "threads that decode and augment"},
+	 .compute = machine_workers, .words = option_auto, .live = true,
+	 .help = "threads that decode and augment, or auto"},
 	{MEMBER(fetchers), .name = "fetchers", .argument = "N", RANGE(COUNT, 1, 1024),
-	 .initial = "2", .live = true, .help = "threads that read files"},
+	 .initial = "2", .words = option_auto, .live = true,
+	 .help = "threads that read files, or auto"},
 	{MEMBER(nice), .name = "nice", .argument = "N", RANGE(COUNT, 0, 19), .initial = "5",
 	 .help = "niceness of the workers"},
 	{MEMBER(cpus), .name = "cpus", .argument = "LIST", .type = OPTION_CPUS, .initial = "",
 	 .help = "processors for these threads, such as 0-3,8", .unset = "all"},
 	{MEMBER(ring_memory), .name = "ring-memory", .argument = "SIZE",
-	 RANGE(MEMORY, MIB, 1024 * TIB), .initial = "25%",
+	 RANGE(MEMORY, MIB, 1024 * TIB), .initial = "25%", .live = true,
 	 .help = "shared memory for all rings"},
 	{MEMBER(dataset_memory), .name = "dataset-memory", .argument = "SIZE",
 	 RANGE(MEMORY, 0, 1024 * TIB), .initial = "25%",
@@ -54,15 +69,18 @@ const struct option options[] = {
 	{MEMBER(index_dir), .name = "index-dir", .argument = "PATH", .type = OPTION_FOLDER,
 	 .initial = "", .help = "directory that persists the JPEG seek indexes",
 	 .unset = "none"},
+	{MEMBER(cache_memory), .name = "cache-memory", .argument = "SIZE",
+	 RANGE(MEMORY, 0, 1024 * TIB), .initial = "25%", .live = true,
+	 .help = "memory for decoded pictures; 0 keeps none"},
 	{MEMBER(max_connections), .name = "max-connections", .argument = "N",
-	 RANGE(COUNT, 1, 1000000), .initial = "1024",
+	 RANGE(COUNT, 1, 1000000), .initial = "1024", .live = true,
 	 .help = "trainers connected at the same time"},
 	{MEMBER(max_readers_per_user), .name = "max-readers-per-user", .argument = "N",
 	 RANGE(COUNT, 0, 1000000), .initial = "0", .live = true,
-	 .help = "attached trainers per user; 0: no limit"},
+	 .help = "attached trainers per user; 0: a share of all"},
 	{MEMBER(ring_memory_per_user), .name = "ring-memory-per-user", .argument = "SIZE",
 	 RANGE(MEMORY, 0, 1024 * TIB), .initial = "0", .live = true,
-	 .help = "ring memory per user; 0: no limit"},
+	 .help = "ring memory per user; 0: a share of all"},
 	{MEMBER(queued_per_user), .name = "queued-per-user", .argument = "N",
 	 RANGE(COUNT, 0, 1000000), .initial = "0", .live = true,
 	 .help = "samples in progress per user; 0: no limit"},
@@ -70,11 +88,14 @@ const struct option options[] = {
 	 RANGE(TIME, 0, 24 * HOUR), .initial = "0", .live = true,
 	 .help = "time that a batch may be held; 0: no limit"},
 	{MEMBER(request_timeout_ms), .name = "request-timeout", .argument = "TIME",
-	 RANGE(TIME, 100, HOUR), .initial = "10s",
+	 RANGE(TIME, 100, HOUR), .initial = "10s", .live = true,
 	 .help = "time for a client to send a whole message"},
 	{MEMBER(drain_timeout_ms), .name = "drain-timeout", .argument = "TIME",
-	 RANGE(TIME, 0, HOUR), .initial = "10s",
+	 RANGE(TIME, 0, HOUR), .initial = "10s", .live = true,
 	 .help = "time for trainers to leave when it stops"},
+	{MEMBER(exit_idle_ms), .name = "exit-idle-time", .argument = "TIME",
+	 RANGE(TIME, 0, 24 * HOUR), .initial = "0", .live = true,
+	 .help = "stop after this time without clients; 0: stay"},
 	{MEMBER(max_file_bytes), .name = "max-file-bytes", .argument = "SIZE",
 	 RANGE(BYTES, 1024, TIB), .initial = "256M", .help = "largest file that is read"},
 	{MEMBER(max_pixels), .name = "max-pixels", .argument = "N",
@@ -82,31 +103,32 @@ const struct option options[] = {
 	 .help = "largest picture that is decoded, in pixels"},
 	{MEMBER(max_scans), .name = "max-scans", .argument = "N", RANGE(COUNT, 1, 100000),
 	 .initial = "100", .help = "most scans of a progressive JPEG"},
+	{MEMBER(max_coefficient_bytes), .name = "max-coefficient-bytes", .argument = "SIZE",
+	 RANGE(BYTES, 1024, TIB), .initial = "512M",
+	 .help = "most memory for a JPEG of several scans"},
 	{MEMBER(decode_deadline_ms), .name = "decode-deadline", .argument = "TIME",
 	 RANGE(TIME, 0, HOUR), .initial = "10s",
-	 .help = "CPU time to decode a picture; 0: no limit"},
+	 .help = "CPU time to decode, or transform, a picture; 0: any"},
 	{MEMBER(shm_mode), .name = "shm-mode", .argument = "MODE", .initial = "0600",
 	 .range = {QUANTITY_MODE, 0400, 0755, .without = 0022},
 	 .help = "permissions of rings that are opened by path"},
-	{MEMBER(log_level), .name = "log-level", .argument = "LEVEL", .type = OPTION_LEVEL,
-	 .initial = "info", .live = true,
+	{MEMBER(metrics_socket), .name = "metrics-socket", .argument = "PATH",
+	 .type = OPTION_SOCKET_OR_NONE, .initial = "", .help = "Unix socket for metrics by HTTP",
+	 .unset = "none"},
+	{MEMBER(metrics_port), .name = "metrics-port", .argument = "N", RANGE(COUNT, 0, 65535),
+	 .initial = "0", .help = "port of 127.0.0.1 for metrics and a page; 0: none"},
+	{MEMBER(log_level), .name = "log-level", .argument = "LEVEL", .type = OPTION_WORD,
+	 .words = option_levels, .initial = "info", .live = true,
 	 .help = "how much is logged: error, warning, info or debug"},
+	{MEMBER(log_format), .name = "log-format", .argument = "FORMAT", .type = OPTION_WORD,
+	 .words = option_formats, .initial = "text", .live = true,
+	 .help = "lines of the log: text, or json for programs"},
 };
 /* clang-format on */
 
 const unsigned option_count = sizeof(options) / sizeof(options[0]);
+_Static_assert(ROOTS_BYTES_MAX < OPTION_TEXT_MAX, "all rules are one text");
 _Static_assert(sizeof(options) / sizeof(options[0]) == CONFIG_OPTIONS, "an origin for each row");
-
-static const struct {
-	const char *name;
-	enum log_level level;
-} option_levels[] = {
-	{"error", LOG_LEVEL_ERROR},
-	{"warning", LOG_LEVEL_WARNING},
-	{"info", LOG_LEVEL_INFO},
-	{"debug", LOG_LEVEL_DEBUG},
-};
-#define LEVELS (sizeof(option_levels) / sizeof(option_levels[0]))
 
 unsigned option_row(const struct option *option)
 {
@@ -229,18 +251,53 @@ static int option_set_group(const struct option *option, struct config *config, 
 	return 0;
 }
 
-static int option_set_level(const struct option *option, struct config *config, const char *text,
+static struct roots **option_roots(const struct option *option, const struct config *config)
+{
+	return (struct roots **)((uintptr_t)config + option->offset);
+}
+
+/* One rule a line; those before a wrong one are added. */
+static int option_add_roots(const struct option *option, struct config *config, const char *text,
 			    struct fault *fault)
 {
+	char *copy = strdup(text), *rest = copy, *line;
+	int r = copy ? 0 : -ENOMEM;
+	while (!r && (line = strsep(&rest, "\n")))
+		r = roots_add(option_roots(option, config), line, fault);
+	free(copy);
+	return r > 0 ? OPTION_E_BAD : r;
+}
+
+bool option_is_list(const struct option *option)
+{
+	return option->type == OPTION_ROOTS;
+}
+
+/* "error, warning, info or debug" */
+static void option_list_words(const struct option *option, char *out, size_t size)
+{
+	size_t used = 0;
+	for (const struct option_word *word = option->words; word->word && used < size; word++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s",
+					 word == option->words ? ""
+					 : word[1].word	       ? ", "
+							       : " or ",
+					 word->word);
+}
+
+static int option_set_word(const struct option *option, struct config *config, const char *text,
+			   struct fault *fault)
+{
 	struct quote quote;
-	for (size_t i = 0; i < LEVELS; i++) {
-		if (strcmp(option_levels[i].name, text) == 0) {
-			option_put(option, config, option_levels[i].level);
+	char words[128];
+	for (const struct option_word *word = option->words; word->word; word++) {
+		if (strcmp(word->word, text) == 0) {
+			option_put(option, config, word->value);
 			return 0;
 		}
 	}
-	return fault_say(fault, OPTION_E_BAD, "'%s' is not error, warning, info or debug",
-			 quote_text(&quote, text));
+	option_list_words(option, words, sizeof(words));
+	return fault_say(fault, OPTION_E_BAD, "'%s' is not %s", quote_text(&quote, text), words);
 }
 
 int option_set(const struct option *option, struct config *config, const char *text,
@@ -248,6 +305,9 @@ int option_set(const struct option *option, struct config *config, const char *t
 {
 	uint64_t number;
 	switch (option->type) {
+	case OPTION_SOCKET_OR_NONE:
+		return text[0] ? option_set_path(option, config, text, fault)
+			       : option_put_text(option, config, text);
 	case OPTION_SOCKET:
 		return option_set_path(option, config, text, fault);
 	case OPTION_FOLDER:
@@ -256,9 +316,13 @@ int option_set(const struct option *option, struct config *config, const char *t
 		return option_set_cpus(option, config, text, fault);
 	case OPTION_GROUP:
 		return option_set_group(option, config, text, fault);
-	case OPTION_LEVEL:
-		return option_set_level(option, config, text, fault);
+	case OPTION_ROOTS:
+		return option_add_roots(option, config, text, fault);
+	case OPTION_WORD:
+		return option_set_word(option, config, text, fault);
 	default:
+		if (option->words && option_set_word(option, config, text, fault) == 0)
+			return 0;
 		if (quantity_parse(&number, text, &option->range, fault))
 			return OPTION_E_BAD;
 		option_put(option, config, number);
@@ -266,10 +330,34 @@ int option_set(const struct option *option, struct config *config, const char *t
 	}
 }
 
+void option_exchange(const struct option *option, struct config *config, struct config *other)
+{
+	char *one = (char *)config + option->offset, *two = (char *)other + option->offset;
+	char kept[sizeof(uint64_t)];
+	assert(option->size <= sizeof(kept));
+	memcpy(kept, one, option->size);
+	memcpy(one, two, option->size);
+	memcpy(two, kept, option->size);
+}
+
+static const char *option_format_roots(const struct roots *roots, char *out)
+{
+	char *to = out;
+	*to = '\0';
+	for (size_t i = 0; roots_text(roots, i); i++) {
+		if (i)
+			*to++ = '\n';
+		to = stpcpy(to, roots_text(roots, i)); /* ROOTS_BYTES_MAX */
+	}
+	return out;
+}
+
 const char *option_format(const struct option *option, const struct config *config, char *out)
 {
-	if (option->type == OPTION_SOCKET || option->type == OPTION_FOLDER ||
-	    option->type == OPTION_CPUS) {
+	if (option->type == OPTION_ROOTS)
+		return option_format_roots(*option_roots(option, config), out);
+	if (option->type == OPTION_SOCKET || option->type == OPTION_SOCKET_OR_NONE ||
+	    option->type == OPTION_FOLDER || option->type == OPTION_CPUS) {
 		const char *path = *option_path(option, config);
 		snprintf(out, OPTION_TEXT_MAX, "%s", path ? path : "");
 		return out;
@@ -277,12 +365,13 @@ const char *option_format(const struct option *option, const struct config *conf
 	uint64_t number = option_number(option, config);
 	const struct group *group = option->type == OPTION_GROUP ? getgrgid((gid_t)number) : NULL;
 	out[0] = '\0';
-	if (option->type == OPTION_LEVEL) {
-		for (size_t i = 0; i < LEVELS; i++) {
-			if (option_levels[i].level == number)
-				strcpy(out, option_levels[i].name);
-		}
-	} else if (group) {
+	for (const struct option_word *word = option->words; word && word->word; word++) {
+		if (word->value == number)
+			strcpy(out, word->word);
+	}
+	if (out[0])
+		return out;
+	if (group) {
 		snprintf(out, OPTION_TEXT_MAX, "%s", group->gr_name);
 	} else if (option->type != OPTION_GROUP || number != (gid_t)-1) {
 		quantity_format(out, OPTION_TEXT_MAX, number, option->range.kind);

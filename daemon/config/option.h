@@ -14,9 +14,11 @@
 enum option_type {
 	OPTION_QUANTITY,
 	OPTION_SOCKET, /* an absolute path, short enough for a socket */
+	OPTION_SOCKET_OR_NONE,
 	OPTION_FOLDER, /* an absolute path, or empty */
 	OPTION_GROUP,  /* name or number of a group, or empty */
-	OPTION_LEVEL,  /* of the log */
+	OPTION_WORD,   /* one of the row's words */
+	OPTION_ROOTS,  /* rules, each value adds one; see config/roots.h */
 	OPTION_CPUS,   /* a list of processors, see config/cpus.h */
 };
 
@@ -31,6 +33,10 @@ struct option {
 	enum option_type type;
 	bool live; /* can be changed while the daemon runs */
 	struct quantity_range range;
+	const struct option_word {
+		const char *word; /* NULL: the end */
+		unsigned value;
+	} * words;
 };
 
 #define OPTION_TEXT_MAX 4096
@@ -45,10 +51,15 @@ extern const unsigned option_count;
 /* The row of this name, or NULL: then the words suggest the nearest name. */
 const struct option *option_find(const char *name, struct fault *fault);
 unsigned option_row(const struct option *option);
-/* 0, OPTION_E_BAD or -ENOMEM; on failure nothing changed. */
+/* 0, OPTION_E_BAD or -ENOMEM; on failure nothing changed, but for a list. */
 int option_set(const struct option *option, struct config *config, const char *text,
 	       struct fault *fault);
-/* The value as a text that option_set() accepts; `out` has OPTION_TEXT_MAX bytes. */
+/* The two configurations exchange this value. */
+void option_exchange(const struct option *option, struct config *config, struct config *other);
+/* Does it become a list, to which each value adds? */
+bool option_is_list(const struct option *option);
+/* The value as a text that option_set() accepts, of a list one value a line; `out` has
+ * OPTION_TEXT_MAX bytes. */
 const char *option_format(const struct option *option, const struct config *config, char *out);
 void option_default(const struct option *option, char *out);
 /* STOKER_<NAME>; `out` has 64 bytes. */

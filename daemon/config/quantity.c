@@ -87,17 +87,18 @@ int quantity_parse(uint64_t *out, const char *text, const struct quantity_range 
 {
 	struct quote quote;
 	uint64_t number;
-	const char *unit = text;
+	bool negative = text[0] == '-'; /* a number that is out of any range */
+	const char *unit = text + negative;
 	bool octal = range->kind == QUANTITY_MODE;
 	if (!quantity_digits(&number, &unit, octal ? 8 : 10) ||
 	    !quantity_scale(&number, unit, range->kind))
 		return fault_say(fault, QUANTITY_E_BAD, "'%s' is not %s", quote_text(&quote, text),
 				 quantity_words(range->kind));
-	if (number & range->without)
+	if (!negative && (number & range->without))
 		return fault_say(fault, QUANTITY_E_BAD,
 				 "'%s' would let other users write: leave out the bits %04" PRIo64,
 				 quote_text(&quote, text), range->without);
-	if (number >= range->min && number <= range->max) {
+	if (!negative && number >= range->min && number <= range->max) {
 		*out = number;
 		return 0;
 	}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "config/places.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/quote.h"
+
+static int places_say(const char *name, const char *path, const char *what, struct fault *fault)
+{
+	struct quote quote;
+	return fault_say(fault, PLACES_E_BAD, "%s: %s: %s", name, quote_text(&quote, path), what);
+}
+
+/* 0 or PLACES_E_BAD; a path that this user may not look at is left to the daemon's user. */
+static int places_check_folder(const char *name, const char *path, struct fault *fault)
+{
+	struct stat found;
+	if (stat(path, &found))
+		return errno == ENOENT || errno == ENOTDIR
+			       ? places_say(name, path, "there is no such folder: make it", fault)
+			       : 0;
+	return S_ISDIR(found.st_mode) ? 0 : places_say(name, path, "it is not a folder", fault);
+}
+
+static int places_check_socket(const char *name, const char *path, bool made, struct fault *fault)
+{
+	struct stat found;
+	char folder[PATH_MAX];
+	if (lstat(path, &found) == 0)
+		return S_ISSOCK(found.st_mode)
+			       ? 0
+			       : places_say(name, path, "something else than a socket is there",
+					    fault);
+	int size = (int)(strrchr(path, '/') - path); /* it is absolute */
+	snprintf(folder, sizeof(folder), "%.*s", size ? size : 1, path);
+	return made ? 0 : places_check_folder(name, folder, fault);
+}
+
+int places_check(const struct config *config, bool made, struct fault *fault)
+{
+	int result = places_check_socket("socket", config->socket, made, fault);
+	if (!result)
+		result = places_check_socket("control-socket", config->control_socket, made, fault);
+	if (!result && config->index_dir)
+		result = places_check_folder("index-dir", config->index_dir, fault);
+	return result;
+}

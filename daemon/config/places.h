@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What --check looks at besides values: are there the folders that the daemon will need, and is
+ * nothing else where its sockets will be? Blocks; before the loop. Creates nothing.
+ */
+#ifndef STOKER_CONFIG_PLACES_H
+#define STOKER_CONFIG_PLACES_H
+
+#include <stdbool.h>
+
+#include "config.h"
+
+enum {
+	PLACES_E_BAD = 1, /* the words name setting and path */
+};
+
+/* `made`: the daemon makes the folder of its sockets if it is missing. */
+int places_check(const struct config *config, bool made, struct fault *fault);
+
+#endif
