@@ -112,10 +112,10 @@ static int column_extend(struct column *column, size_t size)
 	return 0;
 }
 
-static int column_add_path(struct column *column, const struct cell *cell)
+static int column_add_text(struct column *column, const struct cell *cell)
 {
 	int r = column_extend(column, cell->text_size);
-	if (r == 0)
+	if (r == 0 && cell->text_size)
 		memcpy(column->data + column->size - cell->text_size, cell->text, cell->text_size);
 	return r;
 }
@@ -139,8 +139,8 @@ static int column_add_list(struct column *column, const struct cell *cell, struc
 
 static int column_add(struct column *column, const struct cell *cell, struct fault *fault)
 {
-	if (column->kind == COLUMN_MASK)
-		return column_add_path(column, cell);
+	if (column->kind == COLUMN_MASK || column->kind == COLUMN_BYTES)
+		return column_add_text(column, cell);
 	if (column->kind != COLUMN_NUMBERS)
 		return column_add_list(column, cell, fault);
 	if (cell->count == 0 || (column_is_weight(column) && cell->count != 1))
@@ -243,9 +243,13 @@ struct column_shape column_shape(const struct column *column)
 			.shape = {column->numbers.count},
 			.bytes = labels_row_bytes(&column->numbers),
 		};
-	uint32_t longest = (uint32_t)(column->widest / (item * sizeof(float)));
+	size_t entry = column->kind == COLUMN_BYTES ? 1 : item * sizeof(float);
+	uint32_t longest = (uint32_t)(column->widest / entry);
 	if (longest == 0)
 		longest = 1; /* all rows are empty, but an array needs an entry */
+	if (column->kind == COLUMN_BYTES)
+		return (struct column_shape){
+			.dtype = "uint8", .dims = 1, .shape = {longest}, .bytes = longest};
 	return (struct column_shape){
 		.dtype = "float32",
 		.dims = 2,
@@ -271,7 +275,11 @@ void column_read(const struct column *column, uint64_t row, void *out)
 	const uint8_t *from = column_row(column, row, &size);
 	float *numbers = out;
 	if (size)
-		memcpy(numbers, from, size);
+		memcpy(out, from, size);
+	if (column->kind == COLUMN_BYTES) {
+		memset((uint8_t *)out + size, 0, whole - size);
+		return;
+	}
 	for (size_t i = size / sizeof(float); i < whole / sizeof(float); i++)
 		numbers[i] = NAN;
 }

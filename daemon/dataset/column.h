@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The columns of a dataset besides path and label: each has a name and a kind, and a cell for every
- * sample. A cell of numbers has as many in every row; boxes and points are lists of any length; a
- * mask is the path of a second picture. Filled row by row on one thread; then immutable, any
- * thread. Knows no text format.
+ * sample. A cell of numbers has as many in every row; boxes, points and bytes are lists of any
+ * length; a mask is the path of a second picture. Filled row by row on one thread; then immutable,
+ * any thread. Knows no text format.
  */
 #ifndef STOKER_DATASET_COLUMN_H
 #define STOKER_DATASET_COLUMN_H
@@ -25,13 +25,14 @@ enum column_kind {
 	COLUMN_MASK,   /* the path of a second picture */
 	COLUMN_BOXES,  /* x0, y0, x1, y1 of each, in pixels of the sample's picture */
 	COLUMN_POINTS, /* x, y of each */
+	COLUMN_BYTES,  /* of any kind: a text */
 };
 
 /* One row's entry for one column; all pointers are borrowed. */
 struct cell {
 	char name[COLUMN_NAME_MAX];
 	enum column_kind kind;
-	const char *text; /* of a mask: the path */
+	const char *text; /* of a mask: the path; of bytes: these */
 	size_t text_size;
 	const struct label *numbers; /* of the other kinds */
 	uint32_t count;
@@ -42,7 +43,7 @@ struct column {
 	enum column_kind kind;
 	struct labels numbers; /* of COLUMN_NUMBERS */
 	/* Of the other kinds: */
-	uint8_t *data; /* floats, or paths, one row after the other ... */
+	uint8_t *data; /* floats, paths or bytes, one row after the other ... */
 	uint64_t size, capacity;
 	uint64_t *ends; /* ... and the end of each row in it */
 	uint64_t rows, ends_capacity;
@@ -83,7 +84,7 @@ struct column_shape {
 	size_t bytes;
 };
 struct column_shape column_shape(const struct column *column);
-/* Write one row's array; boxes and points are padded with NaN. Not of a mask. */
+/* Write one row's array; boxes and points are padded with NaN, bytes with 0. Not of a mask. */
 void column_read(const struct column *column, uint64_t row, void *out);
 /* The path of a mask, not terminated. */
 const char *column_path(const struct column *column, uint64_t row, size_t *size_out);

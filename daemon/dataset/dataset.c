@@ -11,71 +11,21 @@
 #include "base/quote.h"
 #include "dataset/joined.h"
 #include "dataset/kind.h"
+#include "dataset/known.h"
+#include "dataset/shards/shard_names.h"
+#include "dataset/shards/tar.h"
 #include "dataset/storage/storage.h"
-
-#define KINDS_MAX 64 /* that a message can name */
-
-static const struct spec_key {
-	const char *name;
-	size_t offset;
-} spec_keys[] = {
-	{"path", offsetof(struct dataset_spec, path)},
-	{"kind", offsetof(struct dataset_spec, kind)},
-	{"root", offsetof(struct dataset_spec, root)},
-	{"format", offsetof(struct dataset_spec, format)},
-	{"images", offsetof(struct dataset_spec, images)},
-	{"labels", offsetof(struct dataset_spec, labels)},
-	{"split", offsetof(struct dataset_spec, split)},
-	{NULL, 0},
-};
-#define SPEC_KEYS (sizeof(spec_keys) / sizeof(spec_keys[0]) - 1)
-
-static char **spec_member(struct dataset_spec *spec, const struct spec_key *key)
-{
-	return (char **)((uintptr_t)spec + key->offset);
-}
-
-static const char *spec_text(const struct dataset_spec *spec, const struct spec_key *key)
-{
-	return *(char *const *)((uintptr_t)spec + key->offset);
-}
 
 struct dataset {
 	const struct dataset_kind *kind;
 	void *state;
 	struct dataset_facts facts;
-	/* A hash of each file's stamp when it was first read; 0: not read yet. calloc() takes
-	 * memory from the system only for pages that are written. */
-	_Atomic uint64_t *stamps;
-	const struct column *mask;     /* NULL: there is none */
-	_Atomic uint64_t *mask_stamps; /* the same for the masks' files */
+	struct digest_secret secret; /* of the stamps */
+	/* Of each file. calloc() takes memory from the system only for pages that are written. */
+	struct known *known;
+	const struct column *mask; /* NULL: there is none */
+	struct known *known_masks;
 };
-
-#define LIST_BYTES 128 /* of names in a message; further ones are cut off */
-
-static void list_add(char list[LIST_BYTES], const char *name)
-{
-	size_t size = strlen(list);
-	snprintf(list + size, LIST_BYTES - size, "%s%s", size ? ", " : "", name);
-}
-
-/* A key that the kind does not take is an error; it is not ignored. */
-static int dataset_check_spec(const struct dataset_spec *spec, const struct dataset_kind *kind,
-			      struct fault *fault)
-{
-	for (const struct spec_key *key = spec_keys; key->name; key++) {
-		if (!spec_text(spec, key) || strcmp(key->name, "path") == 0 ||
-		    strcmp(key->name, "kind") == 0 || kind_takes(kind, key->name))
-			continue;
-		char list[LIST_BYTES] = "path";
-		for (const char *const *taken = kind->keys; *taken; taken++)
-			list_add(list, *taken);
-		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset: the key '%s' is not for the kind '%s', which takes %s",
-				 key->name, kind->name, list);
-	}
-	return 0;
-}
 
 static int dataset_choose_kind(const struct dataset_kind **out, const struct dataset_spec *spec,
 			       struct fault *fault)
@@ -91,33 +41,70 @@ static int dataset_choose_kind(const struct dataset_kind **out, const struct dat
 		assert(*out); /* dataset_spec_parse() checked it */
 		return 0;
 	}
-	int error = storage_look(spec->path, &folder);
+	const struct storage_place place = dataset_place(spec, spec->path);
+	int error = storage_look(&place, &folder);
+	if (error == -ENOENT && shard_names_is_pattern(spec->path)) {
+		*out = &tar_kind;
+		return dataset_spec_check(spec, *out, fault);
+	}
 	if (error)
 		return fault_say(fault, DATASET_E_OPEN, "cannot open the dataset %s: %s%s",
 				 quote_text(&quote, spec->path), strerror(-error),
 				 error == -EACCES ? " to the daemon's user" : "");
-	*out = kind_of_path(spec->path, folder);
-	return dataset_check_spec(spec, *out, fault);
+	*out = kind_of_path(spec, folder);
+	return dataset_spec_check(spec, *out, fault);
 }
 
-static int dataset_make_stamps(struct dataset *dataset)
+static int dataset_make_known(struct dataset *dataset, struct fault *fault)
 {
 	const struct columns *columns = dataset_columns(dataset);
 	for (unsigned i = 0; i < columns->count; i++) {
 		if (columns->column[i].kind == COLUMN_MASK)
 			dataset->mask = &columns->column[i];
 	}
-	dataset->stamps = calloc(dataset->facts.count, sizeof(*dataset->stamps));
+	dataset->known = calloc(dataset->facts.count, sizeof(*dataset->known));
 	if (dataset->mask)
-		dataset->mask_stamps = calloc(dataset->facts.count, sizeof(*dataset->mask_stamps));
-	return dataset->stamps && (!dataset->mask || dataset->mask_stamps) ? 0 : -ENOMEM;
+		dataset->known_masks = calloc(dataset->facts.count, sizeof(*dataset->known_masks));
+	if (!dataset->known || (dataset->mask && !dataset->known_masks))
+		return -ENOMEM;
+	int r = digest_secret_make(&dataset->secret);
+	return r ? fault_say(fault, DATASET_E_OPEN, "no random numbers (getrandom): %s",
+			     strerror(-r))
+		 : 0;
+}
+
+/* Whoever names a path that leads out is refused for that, whatever stands there. */
+static int dataset_check_reach(const struct dataset_spec *spec, struct fault *fault)
+{
+	const char *const paths[] = {spec->path, spec->root, spec->labels};
+	struct quote quote;
+	bool folder;
+	if (spec->anywhere || spec->parts)
+		return 0;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		const struct storage_place place = dataset_place(spec, paths[i]);
+		if (!place.path || !storage_of(place.path))
+			continue;
+		int error = storage_look(&place, &folder);
+		if (error == -EXDEV)
+			return fault_say(fault, DATASET_E_PERMISSION,
+					 "cannot open the dataset %s: " STORAGE_LEADS_OUT
+					 " (dataset-root)",
+					 quote_text(&quote, place.path));
+		if (error == -ENOSYS || error == -EPERM)
+			return fault_say(fault, DATASET_E_OPEN, STORAGE_LACKS_OPENAT2 " (%s)",
+					 strerror(-error));
+	}
+	return 0;
 }
 
 int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 		 struct dataset_progress *progress, struct fault *fault)
 {
 	const struct dataset_kind *kind = NULL;
-	int result = dataset_choose_kind(&kind, spec, fault);
+	int result = dataset_check_reach(spec, fault);
+	if (!result)
+		result = dataset_choose_kind(&kind, spec, fault);
 	if (result)
 		return result;
 	struct dataset *dataset = calloc(1, sizeof(*dataset));
@@ -125,8 +112,8 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 		return -ENOMEM;
 	dataset->kind = kind;
 	result = kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
-	if (!result && kind->read && !dataset->facts.parts)
-		result = dataset_make_stamps(dataset);
+	if (!result && kind->read)
+		result = dataset_make_known(dataset, fault);
 	if (result) {
 		dataset_free(dataset);
 		return result < 0 ? fault_say(fault, result, "out of memory for the index")
@@ -141,8 +128,8 @@ void dataset_free(struct dataset *dataset)
 	if (!dataset)
 		return;
 	dataset->kind->free(dataset->state);
-	free(dataset->stamps);
-	free(dataset->mask_stamps);
+	free(dataset->known);
+	free(dataset->known_masks);
 	free(dataset);
 }
 
@@ -154,6 +141,11 @@ uint64_t dataset_count(const struct dataset *dataset)
 uint64_t dataset_skipped(const struct dataset *dataset)
 {
 	return dataset->facts.skipped;
+}
+
+const char *dataset_note(const struct dataset *dataset)
+{
+	return dataset->facts.note.text;
 }
 
 uint32_t dataset_part_count(const struct dataset *dataset)
@@ -171,6 +163,17 @@ uint64_t dataset_part_first(const struct dataset *dataset, uint32_t part)
 {
 	assert(part <= dataset->facts.parts);
 	return dataset->facts.part_first[part];
+}
+
+uint32_t dataset_shard_count(const struct dataset *dataset)
+{
+	return dataset->facts.shards;
+}
+
+uint64_t dataset_shard_first(const struct dataset *dataset, uint32_t shard)
+{
+	assert(shard <= dataset->facts.shards);
+	return dataset->kind->shard_first(dataset->state, shard);
 }
 
 const char *dataset_kind_name(const struct dataset *dataset)
@@ -233,11 +236,21 @@ struct image dataset_pixels(const struct dataset *dataset, uint64_t sample)
 	return dataset->kind->pixels(dataset->state, sample);
 }
 
-/* Is this the stamp that the file had when it was first read? */
-static bool dataset_same_file(_Atomic uint64_t *first, const struct stamp *stamp)
+void dataset_set_secret(struct dataset *dataset, const struct digest_secret *secret)
 {
-	uint64_t mark = stamp_mark(stamp), none = 0;
-	return atomic_compare_exchange_strong(first, &none, mark) || none == mark;
+	dataset->secret = *secret;
+	for (uint32_t i = 0; i < dataset->facts.parts; i++)
+		dataset_set_secret(dataset->facts.part[i], secret);
+}
+
+bool dataset_stamp_kept(const struct dataset *dataset, uint64_t sample, struct stamp *out)
+{
+	struct storage_version version;
+	assert(sample < dataset->facts.count);
+	if (dataset->kind->part)
+		dataset = dataset->kind->part(dataset->state, &sample);
+	return dataset->kind->version(dataset->state, sample, &version) == 0 &&
+	       known_stamp_kept(&dataset->known[sample], &version, out);
 }
 
 static int dataset_say_changed(const char *path, struct fault *fault)
@@ -252,12 +265,16 @@ static int dataset_say_changed(const char *path, struct fault *fault)
 int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
 {
+	struct storage_version version;
 	struct stamp stamp;
 	assert(sample < dataset->facts.count);
-	int result = dataset->kind->read(dataset->state, sample, max_bytes, buffer, &stamp, fault);
+	if (dataset->kind->part)
+		dataset = dataset->kind->part(dataset->state, &sample);
+	int result =
+		dataset->kind->read(dataset->state, sample, max_bytes, buffer, &version, fault);
 	if (result)
 		return result;
-	if (dataset->stamps && !dataset_same_file(&dataset->stamps[sample], &stamp)) {
+	if (!known_stamp(&dataset->known[sample], &dataset->secret, &version, buffer, &stamp)) {
 		char path[256];
 		dataset_path(dataset, sample, path, sizeof(path));
 		return dataset_say_changed(path, fault);
@@ -270,164 +287,17 @@ int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_byte
 int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		      struct buffer *buffer, struct fault *fault)
 {
+	struct storage_version version;
 	struct stamp stamp;
 	size_t size;
 	assert(sample < dataset->facts.count && dataset->mask);
 	const char *path = column_path(dataset->mask, sample, &size);
-	int result = dataset->kind->read_mask(dataset->state, path, size, max_bytes, buffer, &stamp,
-					      fault);
-	if (result || dataset_same_file(&dataset->mask_stamps[sample], &stamp))
+	int result = dataset->kind->read_mask(dataset->state, path, size, max_bytes, buffer,
+					      &version, fault);
+	if (result ||
+	    known_stamp(&dataset->known_masks[sample], &dataset->secret, &version, buffer, &stamp))
 		return result;
 	char name[256];
 	snprintf(name, sizeof(name), "%.*s", (int)size, path);
 	return dataset_say_changed(name, fault);
-}
-
-/*
- * Descriptions. Parsing looks at no file, because it runs on the loop thread and storage is slow.
- */
-
-static int dataset_take_text(char **out, const char *key, const struct value *value,
-			     struct fault *fault)
-{
-	if (value->kind == VALUE_NIL)
-		return 0;
-	if (value->kind != VALUE_TEXT)
-		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset: '%s' must be a text, not a %s", key,
-				 value_kind_name(value->kind));
-	struct text text = value->text;
-	if (text.size == 0 || text.size >= PATH_MAX || memchr(text.data, '\0', text.size))
-		return fault_say(
-			fault, DATASET_E_ARGUMENT,
-			"dataset: '%s' is empty, has a NUL byte or is longer than %d bytes", key,
-			PATH_MAX - 1);
-	*out = strndup(text.data, text.size);
-	return *out ? 0 : -ENOMEM;
-}
-
-static int dataset_take_pair(struct dataset_spec *spec, const struct pair *pair,
-			     struct fault *fault)
-{
-	const char *names[SPEC_KEYS + 2] = {[SPEC_KEYS] = "parts"};
-	char list[LIST_BYTES] = "";
-	struct quote quote;
-	if (text_equals(pair->key, "parts"))
-		return joined_spec_parse(spec, &pair->value, fault);
-	for (size_t i = 0; i < SPEC_KEYS; i++) {
-		if (text_equals(pair->key, spec_keys[i].name))
-			return dataset_take_text(spec_member(spec, &spec_keys[i]),
-						 spec_keys[i].name, &pair->value, fault);
-		names[i] = spec_keys[i].name;
-		list_add(list, names[i]);
-	}
-	const char *nearest = quote_nearest(pair->key.data, pair->key.size, names);
-	return fault_say(fault, DATASET_E_ARGUMENT, "dataset: unknown key '%s'%s%s%s",
-			 quote_bytes(&quote, pair->key.data, pair->key.size),
-			 nearest ? "; did you mean '" : ": it takes ", nearest ? nearest : list,
-			 nearest ? "'?" : ", parts");
-}
-
-static int dataset_check_choice(const char *key, const char *value, const char *const *choices,
-				struct fault *fault)
-{
-	struct quote quote;
-	if (!value)
-		return 0;
-	char list[LIST_BYTES] = "";
-	for (const char *const *choice = choices; *choice; choice++) {
-		if (strcmp(value, *choice) == 0)
-			return 0;
-		list_add(list, *choice);
-	}
-	const char *nearest = quote_nearest(value, strlen(value), choices);
-	return fault_say(fault, DATASET_E_ARGUMENT, "dataset: no %s '%s'%s%s%s", key,
-			 quote_text(&quote, value),
-			 nearest ? "; did you mean '" : ": it is one of ", nearest ? nearest : list,
-			 nearest ? "'?" : "");
-}
-
-static int dataset_check_path(const char *key, char *path, struct fault *fault)
-{
-	struct quote quote;
-	if (!path)
-		return 0;
-	const struct storage *storage = storage_of(path);
-	if (!storage)
-		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset: '%s' must be absolute, because the daemon has another "
-				 "working directory: '%s'",
-				 key, quote_text(&quote, path));
-	storage->tidy(path);
-	return 0;
-}
-
-static int dataset_check_values(struct dataset_spec *spec, struct fault *fault)
-{
-	const char *names[KINDS_MAX + 1] = {NULL};
-	size_t count = 0;
-	static const char *const formats[] = {"lines", "tsv", "csv", "jsonl", NULL};
-	static const char *const splits[] = {"train", "test", NULL};
-	if (spec->parts)
-		return joined_spec_name(spec, fault);
-	if (!spec->path)
-		return fault_say(fault, DATASET_E_ARGUMENT, "dataset: 'path' is missing");
-	for (size_t i = 0; dataset_kinds[i] && count < KINDS_MAX; i++) {
-		if (dataset_kinds[i]->keys)
-			names[count++] = dataset_kinds[i]->name;
-	}
-	int result = dataset_check_path("path", spec->path, fault);
-	if (!result)
-		result = dataset_check_path("root", spec->root, fault);
-	if (!result)
-		result = dataset_check_choice("kind", spec->kind, names, fault);
-	if (!result)
-		result = dataset_check_choice("format", spec->format, formats, fault);
-	if (!result)
-		result = dataset_check_choice("split", spec->split, splits, fault);
-	if (!result && spec->kind)
-		result = dataset_check_spec(spec, kind_named(spec->kind), fault);
-	return result;
-}
-
-int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct fault *fault)
-{
-	struct dataset_spec spec = DATASET_SPEC_NULL;
-	int result = 0;
-	if (!map || map->kind != VALUE_MAP)
-		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset must be a map with a 'path', not a %s",
-				 value_kind_name(map ? map->kind : VALUE_NIL));
-	for (uint32_t i = 0; i < map->count && !result; i++)
-		result = dataset_take_pair(&spec, &map->pairs[i], fault);
-	if (!result)
-		result = dataset_check_values(&spec, fault);
-	if (result) {
-		dataset_spec_deinit(&spec);
-		return result;
-	}
-	*out = spec;
-	return 0;
-}
-
-void dataset_spec_deinit(struct dataset_spec *spec)
-{
-	for (size_t i = 0; i < SPEC_KEYS; i++)
-		free(*spec_member(spec, &spec_keys[i]));
-	joined_spec_deinit(spec);
-	*spec = DATASET_SPEC_NULL;
-}
-
-static bool dataset_same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b)
-{
-	for (size_t i = 0; i < SPEC_KEYS; i++) {
-		if (!dataset_same(spec_text(a, &spec_keys[i]), spec_text(b, &spec_keys[i])))
-			return false;
-	}
-	return joined_spec_equal(a, b);
 }

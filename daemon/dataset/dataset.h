@@ -9,7 +9,8 @@
  * where the dataset lies: two copies on two nodes have the same.
  *
  * Conditions: DATASET_E_ARGUMENT the description is wrong; DATASET_E_OPEN the dataset cannot be
- * opened or has no samples; DATASET_E_CANCELLED. Of one sample: DATASET_E_READ, DATASET_E_LIMIT,
+ * opened or has no samples; DATASET_E_PERMISSION it leads out of what is allowed;
+ * DATASET_E_CANCELLED. Of one sample: DATASET_E_READ, DATASET_E_LIMIT,
  * DATASET_E_CHANGED the file is not the one that was read before.
  */
 #ifndef STOKER_DATASET_DATASET_H
@@ -21,11 +22,13 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/credentials.h"
 #include "base/digest.h"
 #include "base/fault.h"
 #include "base/image.h"
 #include "base/stamp.h"
 #include "dataset/column.h"
+#include "dataset/progress.h"
 #include "proto/value.h"
 
 enum {
@@ -35,6 +38,7 @@ enum {
 	DATASET_E_READ,
 	DATASET_E_LIMIT,
 	DATASET_E_CHANGED,
+	DATASET_E_PERMISSION,
 };
 
 struct dataset;
@@ -43,13 +47,22 @@ struct dataset;
  * A description: what a client asked for, checked and made canonical. A map with `path` (absolute)
  * and, optionally, `kind` and the kind's own keys. Without `kind`: a folder or an archive with the
  * files of a published set is that set, any other folder an image folder; a file is an array if its
- * name ends in .npy, arrays if it ends in .npz, else a manifest. The keys:
+ * name ends in .npy, arrays if it ends in .npz, a tar shard if it ends in .tar, a list of shards if
+ * it ends in .json, else a manifest; a path with { * ? or [ at which nothing stands means shards.
+ * The keys:
  *
- *	manifest	`root` (default: the manifest's folder) and `format` (lines, tsv, csv,
- *jsonl; default: by the file's ending) npy		`labels`, absolute path of another array
- *(default: a sample's label is its number)
+ *	manifest	`root` (default: the manifest's folder), `format` (lines, tsv, csv, jsonl;
+ *			default: by the file's ending), `path_column` and `label_column` (what they
+ *			are called; default: path, and the columns that are nothing else)
+ *	npy		`labels`, absolute path of another array (default: a sample's label is its
+ *			number)
  *	npz		`images` and `labels`, names of arrays in the file, or `split` (default: see
  *			npz.h)
+ *	tar		`image`, `label`, `classes`, `components` and `missing_component` (error,
+ *			skip): see shards/roles.h; the path may be a pattern: see
+ *			shards/shard_names.h
+ *	(all)		`path_fd`, `root_fd`, `labels_fd`: numbers of descriptors of what stands at
+ *			these paths
  *	cifar10, mnist	`split` (train, test; default: train)
  *	cifar100	`split`, and `labels` (fine, coarse; default: fine)
  *
@@ -57,29 +70,47 @@ struct dataset;
  * "joined" and `path` a text for messages.
  */
 struct dataset_spec {
-	char *kind, *path, *root, *format, *images, *labels, *split; /* owned; NULL if absent */
-	struct dataset_spec *parts;				     /* owned; NULL if absent */
+	/* Owned; NULL if absent. */
+	char *kind, *path, *root, *format, *images, *labels, *split, *path_column, *label_column;
+	char *image, *label, *classes, *components, *missing_component;
+	struct dataset_spec *parts;
 	uint32_t part_count;
+	/* How far its paths may lead; no description says so. Without any of these: nowhere. */
+	bool anywhere;
+	char *path_beneath, *root_beneath, *labels_beneath; /* folders; owned */
+	struct dataset_given {
+		bool named, held; /* by `number` in the description; then taken */
+		uint32_t number;
+		int fd;		/* owned, if it is held */
+		uint64_t id[3]; /* mount, device, inode */
+	} path_given, root_given, labels_given;
+	struct credentials *reader; /* who gave them, if the rights are asked for; owned */
 };
 #define DATASET_SPEC_NULL ((struct dataset_spec){0})
 int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct fault *fault);
 void dataset_spec_deinit(struct dataset_spec *spec);
+void dataset_spec_close_given(struct dataset_spec *spec); /* what it was given, once it is open */
+/* Its paths and the links in its folder may lead anywhere: for clients that could make the daemon's
+ * user read anything in other ways. */
+void dataset_spec_trust(struct dataset_spec *spec);
+/* Take the descriptors that it names by number, of what stands at its paths (`root` stands also for
+ * the folder of a manifest or of shards): no path is looked for then. `reader` must be able to read
+ * what lies beneath; NULL: somebody who may read what the daemon can. `take` gives one away or a
+ * negative errno. 0, DATASET_E_ARGUMENT or -ENOMEM. */
+typedef int dataset_take_fd(void *context, uint32_t number, struct fault *fault);
+int dataset_spec_take_given(struct dataset_spec *spec, dataset_take_fd *take, void *context,
+			    const struct credentials *reader, struct fault *fault);
+/* Each of its other paths stays beneath the folder that `cover` gives for it, and links beneath the
+ * dataset's own. Looks at no file. 0, DATASET_E_PERMISSION if `cover` gives NULL for one, which is
+ * then *path_out, or -ENOMEM. */
+typedef const char *dataset_cover(const void *context, const char *path);
+int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const void *context,
+			 const char **path_out);
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
+/* The same, but for how far their paths may lead. */
+bool dataset_spec_same(const struct dataset_spec *a, const struct dataset_spec *b);
 
-/* Memory of all datasets whose samples are in memory: how much they may take, and do take. */
-struct dataset_account {
-	uint64_t limit; /* constant from before the first thread on */
-	_Atomic uint64_t bytes;
-};
-
-/* An opening in progress: other threads may read `found` and set `cancel` while it runs. */
-struct dataset_progress {
-	_Atomic uint64_t found; /* samples so far */
-	atomic_bool cancel;
-	struct dataset_account *account; /* outlives the dataset; NULL: memory is not limited */
-};
-
-/* Index it. Blocks. 0, a condition or -ENOMEM. */
+/* Index it, as far as its description may lead. Blocks. 0, a condition or -ENOMEM. */
 int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 		 struct dataset_progress *progress, struct fault *fault);
 void dataset_free(struct dataset *dataset); /* no other call may be under way */
@@ -87,6 +118,8 @@ void dataset_free(struct dataset *dataset); /* no other call may be under way */
 uint64_t dataset_count(const struct dataset *dataset);
 /* How many entries of a folder are named like a sample but cannot be read (FIFOs, broken links). */
 uint64_t dataset_skipped(const struct dataset *dataset);
+/* What people should know of it, such as files that are not decoded; mostly empty. */
+const char *dataset_note(const struct dataset *dataset);
 const char *dataset_kind_name(const struct dataset *dataset);
 /* The names of all kinds that there are, numbered from 0 on; NULL behind the last. Static. */
 const char *dataset_kind_at(size_t number);
@@ -98,6 +131,11 @@ size_t dataset_index_bytes(const struct dataset *dataset); /* memory of the inde
 uint32_t dataset_part_count(const struct dataset *dataset);
 const struct dataset *dataset_part(const struct dataset *dataset, uint32_t part);
 uint64_t dataset_part_first(const struct dataset *dataset, uint32_t part);
+
+/* The shards that samples lie in, one behind the other: how many (0: there are none), and the first
+ * sample of each; `shard` may be the number of shards, which gives the number of samples. */
+uint32_t dataset_shard_count(const struct dataset *dataset);
+uint64_t dataset_shard_first(const struct dataset *dataset, uint32_t shard);
 
 /* The classes, by label; 0 if the labels are not classes. Names live as long as the dataset. */
 uint64_t dataset_class_count(const struct dataset *dataset);
@@ -120,6 +158,10 @@ const struct columns *dataset_columns(const struct dataset *dataset);
  * the length of the whole path. */
 size_t dataset_path(const struct dataset *dataset, uint64_t sample, char *out, size_t size);
 
+/* Make all stamps with this secret, not with a random one of this opening. Before the first read.
+ */
+void dataset_set_secret(struct dataset *dataset, const struct digest_secret *secret);
+
 /* Are the samples pixels in memory, all of one size? Then there are no files to read. */
 bool dataset_has_pixels(const struct dataset *dataset);
 /* The picture of a sample of such a dataset; it lives as long as the dataset. */
@@ -127,13 +169,18 @@ struct image dataset_pixels(const struct dataset *dataset, uint64_t sample);
 
 /*
  * Read the bytes of a sample that is a file into `buffer` (reused, grown as needed), at most
- * `max_bytes`, and the file's stamp, if asked for. Never reads outside of the root, nor a FIFO or a
- * device. A file that was read must stay the same as long as the dataset is open. Blocks on
- * storage. 0, DATASET_E_READ, DATASET_E_LIMIT, DATASET_E_CHANGED or -ENOMEM.
+ * `max_bytes`, and give the file's stamp, if asked for. Never reads outside of the root, unless the
+ * description's links are followed, nor a FIFO or a device. Size, mtime, inode and content of a
+ * file that was read must stay the same as long as the dataset is open. Blocks on storage. 0,
+ * DATASET_E_READ, DATASET_E_LIMIT,
+ * DATASET_E_CHANGED or -ENOMEM.
  */
 int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
-/* The same for the sample's mask, if dataset_columns() has one. */
+/* The stamp of a sample's file, from its version alone; false unless the file is as it was when it
+ * was last read. Blocks on storage. */
+bool dataset_stamp_kept(const struct dataset *dataset, uint64_t sample, struct stamp *out);
+/* As dataset_read(), of the sample's mask, if dataset_columns() has one. */
 int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		      struct buffer *buffer, struct fault *fault);
 

@@ -8,7 +8,8 @@
 
 #include "base/quote.h"
 
-int files_new(struct files **out, const char *root, const char *kind, struct fault *fault)
+int files_new(struct files **out, const struct storage_place *root, const char *kind,
+	      struct fault *fault)
 {
 	struct files *files = malloc(sizeof(*files));
 	if (!files)
@@ -48,7 +49,9 @@ int files_finish(struct files *files, const char *from, struct dataset_facts *fa
 	if (index_count(index) == 0)
 		return fault_say(fault, DATASET_E_OPEN, "%s has no samples",
 				 quote_text(&quote, from));
-	index_finish(index);
+	int result = index_finish(index);
+	if (result)
+		return result;
 	facts->count = index_count(index);
 	facts->class_count = index_class_count(index);
 	facts->fingerprint = index_fingerprint(index);
@@ -93,11 +96,12 @@ size_t files_path(const void *state, uint64_t sample, char *out, size_t size)
 }
 
 static int files_read_path(const struct files *files, const char *path, size_t max_bytes,
-			   struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
+			   struct buffer *buffer, struct storage_version *version_out,
+			   struct fault *fault)
 {
 	const struct storage_folder *folder = &files->folder;
 	int result = folder->storage->read_range(folder->state, path, STORAGE_WHOLE, max_bytes,
-						 buffer, stamp_out, fault);
+						 buffer, version_out, fault);
 	switch (result) {
 	case STORAGE_E_LIMIT:
 		return DATASET_E_LIMIT;
@@ -109,18 +113,27 @@ static int files_read_path(const struct files *files, const char *path, size_t m
 }
 
 int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-	       struct stamp *stamp_out, struct fault *fault)
+	       struct storage_version *version_out, struct fault *fault)
 {
 	const struct files *files = state;
 	char path[INDEX_PATH_MAX];
 	index_path(files->index, sample, path, sizeof(path));
-	return files_read_path(files, path, max_bytes, buffer, stamp_out, fault);
+	return files_read_path(files, path, max_bytes, buffer, version_out, fault);
+}
+
+int files_version(const void *state, uint64_t sample, struct storage_version *out)
+{
+	const struct files *files = state;
+	char path[INDEX_PATH_MAX];
+	struct fault unused;
+	index_path(files->index, sample, path, sizeof(path));
+	return files->folder.storage->version(files->folder.state, path, out, &unused);
 }
 
 int files_read_mask(const void *state, const char *path, size_t size, size_t max_bytes,
-		    struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
+		    struct buffer *buffer, struct storage_version *version_out, struct fault *fault)
 {
 	char terminated[INDEX_PATH_MAX]; /* manifest.c refuses longer paths */
 	snprintf(terminated, sizeof(terminated), "%.*s", (int)size, path);
-	return files_read_path(state, terminated, max_bytes, buffer, stamp_out, fault);
+	return files_read_path(state, terminated, max_bytes, buffer, version_out, fault);
 }

@@ -17,9 +17,10 @@ struct files {
 };
 
 /* Open the folder `root` and begin an index. 0, DATASET_E_OPEN or -ENOMEM. */
-int files_new(struct files **out, const char *root, const char *kind, struct fault *fault);
-/* Finish the index and fill in the facts. `from` is named in the words. 0, or DATASET_E_OPEN if
- * there are no samples. */
+int files_new(struct files **out, const struct storage_place *root, const char *kind,
+	      struct fault *fault);
+/* Finish the index and fill in the facts. `from` is named in the words. 0, DATASET_E_OPEN if
+ * there are no samples, or -ENOMEM. */
 int files_finish(struct files *files, const char *from, struct dataset_facts *facts,
 		 struct fault *fault);
 
@@ -29,8 +30,10 @@ const char *files_class_name(const void *state, uint64_t label);
 void files_read_label(const void *state, uint64_t sample, void *out);
 size_t files_path(const void *state, uint64_t sample, char *out, size_t size);
 int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-	       struct stamp *stamp_out, struct fault *fault);
+	       struct storage_version *version_out, struct fault *fault);
+int files_version(const void *state, uint64_t sample, struct storage_version *out);
 int files_read_mask(const void *state, const char *path, size_t size, size_t max_bytes,
-		    struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
+		    struct buffer *buffer, struct storage_version *version_out,
+		    struct fault *fault);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/quote.h"
+#include "dataset/ending.h"
 #include "dataset/files.h"
 
 struct folder_file {
@@ -34,6 +35,8 @@ struct folder_walk {
 	struct dataset_progress *progress;
 	struct fault *fault;
 	uint64_t skipped;
+	struct endings endings;
+	bool flat; /* no classes: what lies in the root is a sample, too */
 
 	struct folder_class *classes; /* sorted by name */
 	uint64_t class_count, class_capacity;
@@ -43,31 +46,18 @@ struct folder_walk {
 	/* Of the current listing: its folder, and the error that ended it. */
 	struct folder_node *listed;
 	int result;
+	uint64_t held; /* bytes of the lists above */
 };
 
-/* Not strcasecmp(), which depends on the locale. */
-static bool folder_ends_in(const char *name, const char *ending)
-{
-	size_t size = strlen(name), ending_size = strlen(ending);
-	if (size < ending_size)
-		return false;
-	for (const char *at = name + size - ending_size; *at; at++, ending++) {
-		char letter = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
-		if (letter != *ending)
-			return false;
-	}
-	return true;
-}
+/* What malloc() takes for a small piece, about. */
+#define PIECE 32
 
-static bool folder_is_image(const char *name)
+/* So many bytes more are in the lists; they are charged with what the index has. */
+static int folder_hold(struct folder_walk *walk, uint64_t bytes)
 {
-	static const char *const endings[] = {".jpg", ".jpeg", ".png",	".ppm", ".bmp",
-					      ".pgm", ".tif",  ".tiff", ".webp"};
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		if (folder_ends_in(name, endings[i]))
-			return true;
-	}
-	return false;
+	walk->held += bytes;
+	return dataset_progress_grown(walk->progress, walk->held + index_bytes(walk->index),
+				      walk->fault);
 }
 
 /* The path of an entry, the caller's; NULL: *result is the error. */
@@ -95,24 +85,16 @@ static char *folder_join(struct folder_walk *walk, const char *folder, const cha
 }
 
 /* A link that leads out. torchvision follows such links, so leaving one out would renumber classes
- * or samples: it is an error, except where torchvision ignores the name, too. */
-static int folder_refuse_link(struct folder_walk *walk, const struct storage_entry *entry,
-			      const char *path)
+ * or samples: it is an error, whatever its name is, because it may lead to a folder and looking
+ * there would tell a user what exists. */
+static int folder_refuse_link(struct folder_walk *walk, const char *path)
 {
 	struct quote quote;
-	bool top = !strchr(path, '/'); /* in the root, where only folders count */
-	if (entry->kind == STORAGE_OUTSIDE && (top || !folder_is_image(entry->name)))
-		return 0;
 	return fault_say(walk->fault, DATASET_E_OPEN,
 			 "%s is a symbolic link that leads out of the dataset's folder, or is "
-			 "absolute: replace it by a copy, or by a relative link that stays within "
-			 "the folder",
+			 "absolute; " STORAGE_FOLLOWED ": run a daemon as yourself, or replace it "
+			 "by a copy or by a relative link that stays within the folder",
 			 quote_text(&quote, path));
-}
-
-static bool folder_is_link_out(const struct storage_entry *entry)
-{
-	return entry->kind == STORAGE_OUTSIDE || entry->kind == STORAGE_OUTSIDE_FOLDER;
 }
 
 /* Owns `path` from here on. */
@@ -130,7 +112,7 @@ static int folder_add_node(struct folder_walk *walk, char *path, const uint64_t 
 	if (walk->node_count > INDEX_DIRECTORIES_MAX)
 		return fault_say(walk->fault, DATASET_E_OPEN, "more than %u folders in one class",
 				 INDEX_DIRECTORIES_MAX);
-	return 0;
+	return folder_hold(walk, sizeof(*node) + strlen(path) + 2 * PIECE);
 }
 
 static int folder_add_file(struct folder_walk *walk, struct folder_node *node, const char *name,
@@ -143,7 +125,7 @@ static int folder_add_file(struct folder_walk *walk, struct folder_node *node, c
 	}
 	node->files[node->file_count++] = (struct folder_file){.name = copy, .bytes = bytes};
 	atomic_fetch_add_explicit(&walk->progress->found, 1, memory_order_relaxed);
-	return 0;
+	return folder_hold(walk, sizeof(struct folder_file) + strlen(name) + PIECE);
 }
 
 /* Is the folder with this id `node` or one of its ancestors, by way of a link or a mount? */
@@ -163,15 +145,17 @@ static int folder_take_entry(struct folder_walk *walk, struct folder_node *node,
 	char *path = folder_join(walk, node->path, entry->name, &result);
 	if (!path)
 		return result;
+	if (entry->kind == STORAGE_FILE)
+		endings_see(&walk->endings, entry->name);
 	if (entry->kind == STORAGE_FOLDER && !folder_loops(node, entry->id))
 		return folder_add_node(walk, path, entry->id, node);
-	if (folder_is_link_out(entry))
-		result = folder_refuse_link(walk, entry, path);
+	if (entry->kind == STORAGE_OUTSIDE)
+		result = folder_refuse_link(walk, path);
 	else if (entry->kind == STORAGE_FOLDER)
 		walk->skipped++;
-	else if (entry->kind == STORAGE_FILE && folder_is_image(entry->name))
+	else if (entry->kind == STORAGE_FILE && ending_is_image(entry->name))
 		result = folder_add_file(walk, node, entry->name, entry->size);
-	else if (entry->kind == STORAGE_OTHER && folder_is_image(entry->name))
+	else if (entry->kind == STORAGE_OTHER && ending_is_image(entry->name))
 		walk->skipped++;
 	free(path);
 	return result;
@@ -234,6 +218,8 @@ static int folder_emit_node(struct folder_walk *walk, struct folder_node *node, 
 		const struct folder_file *file = &node->files[i];
 		result =
 			index_add(walk->index, number, file->name, strlen(file->name), file->bytes);
+		if (!result && walk->flat)
+			result = index_add_labels(walk->index, &(struct label){0}, 1);
 	}
 	if (result == INDEX_E_FULL)
 		return fault_say(walk->fault, DATASET_E_OPEN,
@@ -255,26 +241,52 @@ static void folder_clear_nodes(struct folder_walk *walk)
 	walk->node_count = 0;
 }
 
+/* Index what lies in a folder and below it. */
+static int folder_walk_tree(struct folder_walk *walk, const char *top, const uint64_t id[2],
+			    uint32_t class)
+{
+	char *path = strdup(top);
+	int result = path ? folder_add_node(walk, path, id, NULL) : -ENOMEM;
+	/* The list grows during the walk. */
+	for (uint64_t i = 0; i < walk->node_count && !result; i++)
+		result = folder_walk_node(walk, walk->nodes[i]);
+	if (!result)
+		qsort(walk->nodes, walk->node_count, sizeof(*walk->nodes), folder_by_path);
+	for (uint64_t i = 0; i < walk->node_count && !result; i++) {
+		result = folder_emit_node(walk, walk->nodes[i], class);
+		result = result ? result : folder_hold(walk, 0);
+	}
+	folder_clear_nodes(walk);
+	walk->held = 0;
+	return result;
+}
+
 static int folder_walk_class(struct folder_walk *walk, uint32_t class)
 {
 	struct quote quote;
 	const struct folder_class *own = &walk->classes[class];
-	char *path = strdup(own->name);
-	int result = path ? folder_add_node(walk, path, own->id, NULL) : -ENOMEM;
-	/* The list grows during the walk. */
-	for (uint64_t i = 0; i < walk->node_count && !result; i++)
-		result = folder_walk_node(walk, walk->nodes[i]);
 	uint64_t before = index_count(walk->index);
-	if (!result)
-		qsort(walk->nodes, walk->node_count, sizeof(*walk->nodes), folder_by_path);
-	for (uint64_t i = 0; i < walk->node_count && !result; i++)
-		result = folder_emit_node(walk, walk->nodes[i], class);
-	folder_clear_nodes(walk);
+	int result = folder_walk_tree(walk, own->name, own->id, class);
 	if (!result && index_count(walk->index) == before)
 		return fault_say(walk->fault, DATASET_E_OPEN,
-				 "there is no image in the class folder %s (.jpg .jpeg .png .ppm "
-				 ".bmp .pgm .tif .tiff .webp): add one or remove the folder",
+				 "there is no image in the class folder %s (" ENDING_IMAGES
+				 "): add one "
+				 "or remove the folder",
 				 quote_text(&quote, own->name));
+	return result;
+}
+
+/* The root itself, as one folder without a class. */
+static int folder_walk_root(struct folder_walk *walk)
+{
+	uint64_t id[2];
+	int result = walk->root->storage->identify(walk->root->state, "", id, walk->fault);
+	if (result)
+		return result < 0 ? result : DATASET_E_OPEN;
+	result = folder_walk_tree(walk, "", id, INDEX_NO_CLASS);
+	if (!result && index_count(walk->index) == 0)
+		return fault_say(walk->fault, DATASET_E_OPEN,
+				 "there is no image in the folder (" ENDING_IMAGES ")");
 	return result;
 }
 
@@ -287,15 +299,15 @@ static int folder_add_class(struct folder_walk *walk, const struct storage_entry
 	}
 	walk->classes[walk->class_count++] =
 		(struct folder_class){.name = name, .id = {entry->id[0], entry->id[1]}};
-	return 0;
+	return folder_hold(walk, sizeof(struct folder_class) + strlen(name) + PIECE);
 }
 
 static bool folder_see_class(void *context, const struct storage_entry *entry)
 {
 	struct folder_walk *walk = context;
 	walk->result = folder_check_cancel(walk);
-	if (!walk->result && folder_is_link_out(entry))
-		walk->result = folder_refuse_link(walk, entry, entry->name);
+	if (!walk->result && entry->kind == STORAGE_OUTSIDE)
+		walk->result = folder_refuse_link(walk, entry->name);
 	else if (!walk->result && entry->kind == STORAGE_FOLDER)
 		walk->result = folder_add_class(walk, entry);
 	return !walk->result;
@@ -316,7 +328,7 @@ static int folder_find_classes(struct folder_walk *walk)
 		return fault_say(
 			walk->fault, DATASET_E_OPEN,
 			"there is no class folder: an image folder has one folder for each "
-			"class; list pictures without classes in a manifest");
+			"class; for pictures without classes give kind = flat, or a manifest");
 	qsort(walk->classes, walk->class_count, sizeof(*walk->classes), folder_by_class);
 	for (uint64_t i = 0; i < walk->class_count && !result; i++)
 		result = index_add_class(walk->index, walk->classes[i].name,
@@ -340,12 +352,21 @@ static void folder_say_where(const char *path, struct fault *fault)
 	fault_say(fault, 0, "%s: %s", quote_text(&quote, path), why.text);
 }
 
-static int folder_open(void **state_out, const struct dataset_spec *spec,
-		       struct dataset_progress *progress, struct dataset_facts *facts,
-		       struct fault *fault)
+static int folder_walk_classes(struct folder_walk *walk)
+{
+	int result = folder_find_classes(walk);
+	for (uint32_t class = 0; class < walk->class_count && !result; class ++)
+		result = folder_walk_class(walk, class);
+	return result;
+}
+
+static int folder_index(void **state_out, const struct dataset_spec *spec, bool flat,
+			struct dataset_progress *progress, struct dataset_facts *facts,
+			struct fault *fault)
 {
 	struct files *files;
-	int result = files_new(&files, spec->path, "folder", fault);
+	const struct storage_place place = dataset_place(spec, spec->path);
+	int result = files_new(&files, &place, flat ? "flat" : "folder", fault);
 	if (result)
 		return result;
 	struct folder_walk walk = {
@@ -353,10 +374,9 @@ static int folder_open(void **state_out, const struct dataset_spec *spec,
 		.index = files->index,
 		.progress = progress,
 		.fault = fault,
+		.flat = flat,
 	};
-	result = folder_find_classes(&walk);
-	for (uint32_t class = 0; class < walk.class_count && !result; class ++)
-		result = folder_walk_class(&walk, class);
+	result = flat ? folder_walk_root(&walk) : folder_walk_classes(&walk);
 	folder_walk_deinit(&walk);
 	if (result == DATASET_E_OPEN) /* the words have a path relative to the root */
 		folder_say_where(spec->path, fault);
@@ -367,15 +387,30 @@ static int folder_open(void **state_out, const struct dataset_spec *spec,
 		return result;
 	}
 	facts->skipped = walk.skipped;
+	endings_say(&walk.endings, false, &facts->note);
 	*state_out = files;
 	return 0;
 }
 
+static int folder_open(void **state_out, const struct dataset_spec *spec,
+		       struct dataset_progress *progress, struct dataset_facts *facts,
+		       struct fault *fault)
+{
+	return folder_index(state_out, spec, false, progress, facts, fault);
+}
+
+static int flat_open(void **state_out, const struct dataset_spec *spec,
+		     struct dataset_progress *progress, struct dataset_facts *facts,
+		     struct fault *fault)
+{
+	return folder_index(state_out, spec, true, progress, facts, fault);
+}
+
 static const char *const folder_keys[] = {NULL};
 
-static bool folder_suits(const char *path, bool folder)
+static bool folder_suits(const struct dataset_spec *spec, bool folder)
 {
-	(void)path;
+	(void)spec;
 	return folder;
 }
 
@@ -390,4 +425,17 @@ const struct dataset_kind folder_kind = {
 	.read_label = files_read_label,
 	.path = files_path,
 	.read = files_read,
+	.version = files_version,
+};
+
+const struct dataset_kind flat_kind = {
+	.name = "flat",
+	.keys = folder_keys,
+	.open = flat_open,
+	.free = files_free,
+	.class_name = files_class_name,
+	.read_label = files_read_label,
+	.path = files_path,
+	.read = files_read,
+	.version = files_version,
 };

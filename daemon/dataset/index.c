@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "dataset/class_names.h"
 
 enum stream_tag { TAG_CLASS = 1, TAG_SAMPLE = 2, TAG_LABELS = 3, TAG_END = 4, TAG_COLUMN = 5 };
 
@@ -40,6 +41,7 @@ struct index {
 	struct digest_state *digest;
 	uint32_t *table; /* a hash table of directories by path: numbers + 1, 0 is empty */
 	uint64_t table_size, table_used;
+	struct class_names named; /* the labels are numbers of these; none: they are numbers */
 };
 
 static void index_digest_text(struct index *index, const char *text, size_t size)
@@ -70,6 +72,7 @@ void index_free(struct index *index)
 		return;
 	if (index->digest)
 		digest_end(index->digest);
+	class_names_deinit(&index->named);
 	labels_deinit(&index->labels);
 	columns_deinit(&index->columns);
 	free(index->names);
@@ -216,14 +219,45 @@ int index_add_labels(struct index *index, const struct label *row, uint32_t coun
 	return labels_add(&index->labels, row, count);
 }
 
+int index_add_class_label(struct index *index, const char *name, size_t size)
+{
+	uint32_t number;
+	if (class_names_add(&index->named, name, size, &number))
+		return -ENOMEM;
+	return labels_add(&index->labels, &(struct label){.whole = number}, 1);
+}
+
 int index_add_cells(struct index *index, const struct cell *cells, unsigned count,
 		    struct fault *fault)
 {
 	return columns_add(&index->columns, cells, count, fault);
 }
 
-void index_finish(struct index *index)
+/* The names that labels have become the classes, in order. */
+static int index_number_classes(struct index *index)
 {
+	const struct class_names *named = &index->named;
+	uint32_t *sorted = class_names_sorted(named);
+	uint32_t *rank = malloc((named->count ? named->count : 1) * sizeof(*rank));
+	int result = sorted && rank ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < named->count && !result; i++) {
+		const char *name = class_names_text(named, sorted[i]);
+		rank[sorted[i]] = i;
+		result = index_add_class(index, name, strlen(name));
+	}
+	if (!result && named->count)
+		labels_rename(&index->labels, rank);
+	free(sorted);
+	free(rank);
+	class_names_deinit(&index->named);
+	return result;
+}
+
+int index_finish(struct index *index)
+{
+	int result = index_number_classes(index);
+	if (result)
+		return result;
 	if (index->labels.rows) {
 		digest_add_u64(index->digest, TAG_LABELS);
 		labels_digest(&index->labels, index->digest);
@@ -245,6 +279,7 @@ void index_finish(struct index *index)
 	ARRAY_SHRINK(index->classes, index->classes_capacity, index->class_count);
 	labels_shrink(&index->labels);
 	columns_shrink(&index->columns);
+	return 0;
 }
 
 uint64_t index_count(const struct index *index)

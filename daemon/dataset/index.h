@@ -9,7 +9,8 @@
  * The fingerprint is the digest of this sequence. A number is 8 bytes, little-endian; a text is a
  * number, its length, and its bytes:
  *	text "stoker dataset 1", text kind
- *	for each class, in order:	1, text name
+ *	for each class, in order:	1, text name (classes that are named by labels come
+ *					behind the samples)
  *	for each sample, in order:	2, text path, size of the file, class
  *	if labels were added:		3, 0 (int64) or 1 (float32), the number of labels of a
  *					sample, then all labels in order; a float32 as its bits
@@ -18,8 +19,8 @@
  *					of the others the end of each row, in bytes, then the
  *					bytes of all rows: float32, or paths
  *	at the end:			4, the number of samples
- * The size is 2^64-1 where a kind does not look at the files, the class 2^32-1 where there are no
- * classes.
+ * (6 is of shards/shard_index.h.) The size is 2^64-1 where a kind does not look at the files, the
+ *class 2^32-1 where there are no classes.
  */
 #ifndef STOKER_DATASET_INDEX_H
 #define STOKER_DATASET_INDEX_H
@@ -61,11 +62,16 @@ int index_add(struct index *index, uint32_t directory, const char *name, size_t 
 	      uint64_t bytes);
 /* Labels of the sample added last, if they are not classes. 0, LABELS_E_COUNT or -ENOMEM. */
 int index_add_labels(struct index *index, const struct label *row, uint32_t count);
+/* The same for a label that is the name of a class, of 1 to CLASS_NAME_MAX bytes: either all
+ * samples have such a label, or none. The classes are numbered in the order of their names at the
+ * end. */
+int index_add_class_label(struct index *index, const char *name, size_t size);
 /* The other columns of the sample added last. 0, COLUMN_E_BAD or -ENOMEM. */
 int index_add_cells(struct index *index, const struct cell *cells, unsigned count,
 		    struct fault *fault);
-/* Nothing is added any more: compute the fingerprint and free what only building needed. */
-void index_finish(struct index *index);
+/* Nothing is added any more: number the classes that labels named, compute the fingerprint and free
+ * what only building needed. 0 or -ENOMEM. */
+int index_finish(struct index *index);
 
 uint64_t index_count(const struct index *index);
 struct digest index_fingerprint(const struct index *index); /* after index_finish() */

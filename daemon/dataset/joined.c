@@ -33,8 +33,11 @@ static char *joined_root(const struct dataset_spec *spec, const struct dataset *
 {
 	const char *root = spec->root ? spec->root : spec->path;
 	size_t size = strlen(root);
-	if (!spec->root && strcmp(dataset_kind_name(part), "manifest") == 0)
+	const char *kind = dataset_kind_name(part);
+	if (!spec->root && strcmp(kind, "manifest") == 0)
 		size = (size_t)(strrchr(root, '/') - root);
+	if (strcmp(kind, "tar") == 0) /* shards: the folder before the first pattern */
+		size = (size_t)((char *)memrchr(root, '/', strcspn(root, "{*?[")) - root);
 	return strndup(root, size == 1 ? 0 : size);
 }
 
@@ -69,7 +72,8 @@ static bool joined_same_size(const struct dataset *a, const struct dataset *b)
 	if (!dataset_has_pixels(a))
 		return true;
 	struct image one = dataset_pixels(a, 0), other = dataset_pixels(b, 0);
-	return one.width == other.width && one.height == other.height;
+	return one.width == other.width && one.height == other.height &&
+	       one.channels == other.channels;
 }
 
 /* Does part `i` go with the first? */
@@ -89,7 +93,8 @@ static int joined_check(const struct joined *joined, const struct dataset_spec *
 				  "the samples of one are files, of the other pixels in memory",
 				  fault);
 	if (!joined_same_size(a, b))
-		return joined_say(&specs[0], &specs[i], "their pictures differ in size", fault);
+		return joined_say(&specs[0], &specs[i], "their pictures differ in size or channels",
+				  fault);
 	if (!joined_same_labels(a, b))
 		return joined_say(&specs[0], &specs[i], "their labels differ in type or number",
 				  fault);
@@ -103,6 +108,7 @@ static int joined_add(struct joined *joined, const struct dataset_spec *specs,
 {
 	uint32_t i = joined->count;
 	int result = dataset_open(&joined->parts[i], &specs[i], progress, fault);
+	dataset_progress_next(progress);
 	if (result)
 		return result;
 	joined->count++;
@@ -124,6 +130,8 @@ static int joined_sum(const struct joined *joined, struct dataset_progress *prog
 		struct digest fingerprint = dataset_fingerprint(part);
 		digest_add(state, fingerprint.bytes, sizeof(fingerprint.bytes));
 		facts->skipped += dataset_skipped(part);
+		if (*dataset_note(part))
+			fault_say(&facts->note, 0, "%s", dataset_note(part));
 		facts->index_bytes += dataset_index_bytes(part);
 	}
 	facts->fingerprint = digest_end(state);
@@ -197,12 +205,10 @@ static size_t joined_path(const void *state, uint64_t sample, char *out, size_t 
 				   room ? size - root : 0);
 }
 
-static int joined_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-		       struct stamp *stamp_out, struct fault *fault)
+static struct dataset *joined_part(const void *state, uint64_t *sample)
 {
 	const struct joined *joined = state;
-	uint32_t part = joined_find(joined, &sample);
-	return dataset_read(joined->parts[part], sample, max_bytes, buffer, stamp_out, fault);
+	return joined->parts[joined_find(joined, sample)];
 }
 
 static struct image joined_pixels(const void *state, uint64_t sample)
@@ -219,7 +225,7 @@ const struct dataset_kind joined_kind = {
 	.class_name = joined_class_name,
 	.read_label = joined_read_label,
 	.path = joined_path,
-	.read = joined_read,
+	.part = joined_part,
 	.pixels = joined_pixels,
 };
 
@@ -254,7 +260,7 @@ int joined_spec_name(struct dataset_spec *spec, struct fault *fault)
 	char text[PATH_MAX];
 	size_t size = 0;
 	if (spec->path || spec->kind || spec->root || spec->format || spec->images ||
-	    spec->labels || spec->split)
+	    spec->labels || spec->split || spec->path_column || spec->label_column)
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: no other key is allowed beside 'parts': put 'path' and "
 				 "the others into the maps of the parts");
@@ -275,12 +281,13 @@ void joined_spec_deinit(struct dataset_spec *spec)
 	free(spec->parts);
 }
 
-bool joined_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b)
+bool joined_spec_each(const struct dataset_spec *a, const struct dataset_spec *b,
+		      bool (*equal)(const struct dataset_spec *a, const struct dataset_spec *b))
 {
 	if (a->part_count != b->part_count)
 		return false;
 	for (uint32_t i = 0; i < a->part_count; i++) {
-		if (!dataset_spec_equal(&a->parts[i], &b->parts[i]))
+		if (!equal(&a->parts[i], &b->parts[i]))
 			return false;
 	}
 	return true;

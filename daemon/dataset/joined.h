@@ -23,6 +23,8 @@ int joined_spec_parse(struct dataset_spec *spec, const struct value *list, struc
 /* Check a description that has parts, and set its kind and a path for messages. */
 int joined_spec_name(struct dataset_spec *spec, struct fault *fault);
 void joined_spec_deinit(struct dataset_spec *spec); /* frees the parts only */
-bool joined_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
+/* Have both as many parts, and is it true of each two? */
+bool joined_spec_each(const struct dataset_spec *a, const struct dataset_spec *b,
+		      bool (*equal)(const struct dataset_spec *a, const struct dataset_spec *b));
 
 #endif

@@ -125,25 +125,31 @@ static int json_cells(struct row *row, const json_t *object, struct fault *fault
 	return r ? r : json_targets(row, json_object_get(object, "targets"), fault);
 }
 
-static int json_take(struct row *row, const json_t *object, struct fault *fault)
+static const char *json_path_name(const struct row *row)
 {
-	if (!json_is_object(object))
-		return fault_say(fault, ROW_E_BAD,
-				 "not a JSON object: write {\"path\": \"...\", \"label\": 0}");
-	const json_t *path = json_object_get(object, "path");
-	const json_t *label = json_object_get(object, "label");
-	if (!json_is_string(path))
-		return fault_say(fault, ROW_E_BAD, "'path' is %s", path ? "not a text" : "missing");
-	row->path = json_string_value(path);
-	row->path_size = json_string_length(path);
+	return row->path_name ? row->path_name : "path";
+}
+
+static const char *json_label_name(const struct row *row)
+{
+	return row->label_name ? row->label_name : "label";
+}
+
+/* The label, or NULL if the row has none. */
+static int json_labels(struct row *row, const json_t *label, struct fault *fault)
+{
+	struct quote quote;
+	int result = 0;
 	row->count = 0;
-	int result = json_cells(row, object, fault);
-	if (result)
-		return result;
-	if (!label && row->cell_count == 0)
-		return fault_say(fault, ROW_E_BAD, "'label' is missing");
+	row->class = NULL;
+	if (!label && row->label_name)
+		return fault_say(fault, ROW_E_BAD, "'%s' is missing",
+				 quote_text(&quote, row->label_name));
 	if (!label)
-		return row_end(row, fault);
+		return 0;
+	if (json_is_string(label))
+		return row_add_class(row, json_string_value(label), json_string_length(label),
+				     fault);
 	if (!json_is_array(label))
 		return json_label(row, label, fault);
 	if (json_array_size(label) == 0)
@@ -151,6 +157,70 @@ static int json_take(struct row *row, const json_t *object, struct fault *fault)
 	for (size_t i = 0; i < json_array_size(label) && !result; i++)
 		result = json_label(row, json_array_get(label, i), fault);
 	return result;
+}
+
+/* A key that is not taken. One that is nearly that of the label, in a row without a label, is a
+ * mistake: all labels would be 0. All others are not used, which is said. */
+static int json_take_unused(struct row *row, const char *key, struct fault *fault)
+{
+	struct quote quote;
+	quote_text(&quote, key);
+	for (unsigned i = 0; i < row->unused_count; i++) {
+		if (strcmp(row->unused[i].text, quote.text) == 0)
+			return 0;
+	}
+	const char *const label[] = {json_label_name(row), NULL};
+	if (row->count == 0 && !row->class && quote_nearest(key, strlen(key), label))
+		return fault_say(fault, ROW_E_BAD, "unknown key '%s'; did you mean '%s'?",
+				 quote.text, label[0]);
+	if (row->unused_count < ROW_UNUSED_MAX)
+		row->unused[row->unused_count++] = quote;
+	return 0;
+}
+
+static int json_look_for_unused(struct row *row, const json_t *object, struct fault *fault)
+{
+	const char *const known[] = {json_path_name(row),
+				     json_label_name(row),
+				     "weight",
+				     "mask",
+				     "boxes",
+				     "points",
+				     "targets",
+				     NULL};
+	int result = 0;
+	/* jansson's iterator takes no const pointer, but changes nothing. */
+	for (void *at = json_object_iter((json_t *)object); at && !result;
+	     at = json_object_iter_next((json_t *)object, at)) {
+		const char *key = json_object_iter_key(at);
+		bool taken = false;
+		for (const char *const *name = known; *name && !taken; name++)
+			taken = strcmp(key, *name) == 0;
+		if (!taken)
+			result = json_take_unused(row, key, fault);
+	}
+	return result;
+}
+
+static int json_take(struct row *row, const json_t *object, struct fault *fault)
+{
+	if (!json_is_object(object))
+		return fault_say(fault, ROW_E_BAD,
+				 "not a JSON object: write {\"path\": \"...\", \"label\": 0}");
+	struct quote quote;
+	const json_t *path = json_object_get(object, json_path_name(row));
+	if (!json_is_string(path))
+		return fault_say(fault, ROW_E_BAD, "'%s' is %s",
+				 quote_text(&quote, json_path_name(row)),
+				 path ? "not a text" : "missing");
+	row->path = json_string_value(path);
+	row->path_size = json_string_length(path);
+	int result = json_cells(row, object, fault);
+	if (!result)
+		result = json_labels(row, json_object_get(object, json_label_name(row)), fault);
+	if (!result)
+		result = json_look_for_unused(row, object, fault);
+	return result ? result : row_end(row, fault);
 }
 
 int json_row_parse(struct row *row, char *line, size_t size, struct fault *fault)
@@ -173,4 +243,80 @@ void json_row_release(struct row *row)
 {
 	json_decref(row->json);
 	row->json = NULL;
+}
+
+/* -- not rows --------------------------------------------------------------------------------- */
+
+/* NULL, and *result says why. */
+static json_t *json_load(const char *text, size_t size, int *result, struct fault *fault)
+{
+	struct quote quote;
+	json_error_t error;
+	json_t *loaded = json_loadb(text, size, 0, &error);
+	if (!loaded && json_error_code(&error) == json_error_out_of_memory)
+		*result = -ENOMEM;
+	else if (!loaded)
+		*result = fault_say(fault, ROW_E_BAD, "line %d, column %d: %s", error.line,
+				    error.column, quote_text(&quote, error.text));
+	return loaded;
+}
+
+/* The entry of an object or a list, or NULL. */
+static const json_t *json_entry(const json_t *value, const char *name, size_t size)
+{
+	if (!json_is_array(value))
+		return json_object_getn(value, name, size);
+	size_t number = 0;
+	for (size_t i = 0; i < size; i++) {
+		if (name[i] < '0' || name[i] > '9' || number > UINT32_MAX)
+			return NULL;
+		number = number * 10 + (size_t)(name[i] - '0');
+	}
+	return size ? json_array_get(value, number) : NULL;
+}
+
+int json_label_parse(struct row *row, const char *text, size_t size, const char *path,
+		     size_t path_size, struct fault *fault)
+{
+	int result = 0;
+	json_row_release(row);
+	row->json = json_load(text, size, &result, fault);
+	const json_t *value = row->json;
+	for (size_t at = 0; at <= path_size && value;) {
+		const char *dot = memchr(path + at, '.', path_size - at);
+		size_t part = dot ? (size_t)(dot - path) - at : path_size - at;
+		value = json_entry(value, path + at, part);
+		at += part + 1;
+	}
+	if (result)
+		return result;
+	if (!value || json_is_null(value))
+		return ROW_NONE;
+	row->cell_count = row->number_count = 0;
+	result = json_labels(row, value, fault);
+	return result ? result : row_end(row, fault);
+}
+
+int json_shards_parse(const char *text, size_t size, json_take_shard *take, void *context,
+		      struct fault *fault)
+{
+	int result = 0;
+	json_t *list = json_load(text, size, &result, fault);
+	if (!list)
+		return result;
+	const json_t *kind = json_object_get(list, "__kind__");
+	const json_t *shards = json_object_get(list, "shardlist");
+	if (!json_is_string(kind) || strcmp(json_string_value(kind), "wids-shard-index-v1") != 0 ||
+	    !json_is_array(shards))
+		result = fault_say(fault, ROW_E_BAD,
+				   "it is no list of shards: it needs \"__kind__\": "
+				   "\"wids-shard-index-v1\" and a \"shardlist\"");
+	for (size_t i = 0; i < json_array_size(shards) && !result; i++) {
+		const json_t *url = json_object_get(json_array_get(shards, i), "url");
+		result = json_is_string(url)
+				 ? take(context, json_string_value(url))
+				 : fault_say(fault, ROW_E_BAD, "shard %zu has no \"url\"", i);
+	}
+	json_decref(list);
+	return result;
 }

@@ -11,11 +11,12 @@
 #include "dataset/folder.h"
 #include "dataset/joined.h"
 #include "dataset/manifest.h"
+#include "dataset/shards/tar.h"
 
 /* In the order in which clients are told of them. */
 const struct dataset_kind *const dataset_kinds[] = {
-	&folder_kind,	&manifest_kind, &npy_kind,    &npz_kind, &cifar10_kind,
-	&cifar100_kind, &mnist_kind,	&joined_kind, NULL,
+	&folder_kind, &manifest_kind, &npy_kind,  &npz_kind, &cifar10_kind, &cifar100_kind,
+	&mnist_kind,  &joined_kind,   &flat_kind, &tar_kind, NULL,
 };
 
 const char *dataset_kind_at(size_t number)
@@ -36,11 +37,11 @@ const struct dataset_kind *kind_named(const char *name)
 	return NULL;
 }
 
-const struct dataset_kind *kind_of_path(const char *path, bool folder)
+const struct dataset_kind *kind_of_path(const struct dataset_spec *spec, bool folder)
 {
 	for (enum kind_clue clue = 0; clue < KIND_CLUES; clue++) {
 		for (const struct dataset_kind *const *kind = dataset_kinds; *kind; kind++) {
-			if ((*kind)->suits && (*kind)->clue == clue && (*kind)->suits(path, folder))
+			if ((*kind)->suits && (*kind)->clue == clue && (*kind)->suits(spec, folder))
 				return *kind;
 		}
 	}

@@ -8,7 +8,8 @@
  *
  * - Threads: open() and free() run on one thread; everything in between may be called by any number
  *   of threads at the same time, so the state is immutable once open() has returned.
- * - Blocking: suits(), open(), read() and read_mask() wait for storage. The others do not.
+ * - Blocking: suits(), open(), read(), version() and read_mask() wait for storage. The others do
+ * not.
  * - Ownership: the state belongs to the kind from open() to free(), which gets NULL after an open()
  *   that failed. Texts and pictures that are returned live as long as the state. The buffer of
  *   read() is the caller's and reused.
@@ -30,21 +31,23 @@
 #define STOKER_DATASET_KIND_H
 
 #include "dataset/dataset.h"
+#include "dataset/storage/storage.h"
 
 struct dataset_facts {
 	uint64_t count;	      /* samples, at least 1 */
 	uint64_t class_count; /* 0: the labels are not classes */
 	uint64_t skipped;
+	struct fault note; /* what people should know of it; mostly empty */
 	struct digest fingerprint;
 	struct dataset_label label;
 	const struct columns *columns; /* beside the label; owned by the state; NULL: none */
-	/* Of joined datasets, which check their files' stamps themselves: how many parts, which,
-	 * the first sample of each and the number of all (owned by the state), and whether the
-	 * samples are files. */
+	/* Of joined datasets: how many parts, which, the first sample of each and the number of all
+	 * (owned by the state), and whether the samples are files. */
 	uint32_t parts;
 	struct dataset *const *part;
 	const uint64_t *part_first;
 	bool files;
+	uint32_t shards; /* archives that samples lie in, one behind the other; 0: none */
 	size_t index_bytes;
 };
 
@@ -61,8 +64,9 @@ struct dataset_kind {
 	/* The keys of a description that it takes, beside path and kind; NULL ends them. NULL: no
 	 * description can name this kind. */
 	const char *const *keys;
-	/* Is `path`, a folder or not, of this kind if the description does not say? NULL: never. */
-	bool (*suits)(const char *path, bool folder);
+	/* Is what stands at the description's path, a folder or not, of this kind if the
+	 * description does not say? NULL: never. */
+	bool (*suits)(const struct dataset_spec *spec, bool folder);
 	enum kind_clue clue;
 	/* As dataset_open(); of `spec` it uses the path and its keys. */
 	int (*open)(void **state_out, const struct dataset_spec *spec,
@@ -73,22 +77,38 @@ struct dataset_kind {
 	const char *(*class_name)(const void *state, uint64_t label);
 	void (*read_label)(const void *state, uint64_t sample, void *out);
 	size_t (*path)(const void *state, uint64_t sample, char *out, size_t size);
-	/* One of the two (joined has both): samples are files, or pixels in memory. */
+	/* One of the two (joined has pixels() and part()): samples are files, or pixels in memory.
+	 */
 	int (*read)(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-		    struct stamp *stamp_out, struct fault *fault);
+		    struct storage_version *version_out, struct fault *fault);
 	struct image (*pixels)(const void *state, uint64_t sample);
+	/* With read(): the version that read() would give, without reading the file. 0 or a
+	 * condition. */
+	int (*version)(const void *state, uint64_t sample, struct storage_version *out);
 	/* The file of a mask: `path`, not terminated, as the mask's column has it. Only of a kind
 	 * whose datasets can have that column. */
 	int (*read_mask)(const void *state, const char *path, size_t size, size_t max_bytes,
-			 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
+			 struct buffer *buffer, struct storage_version *version_out,
+			 struct fault *fault);
+	/* The first sample of a shard; of the number of shards (facts.shards): that of samples.
+	 * NULL: a kind without shards. */
+	uint64_t (*shard_first)(const void *state, uint32_t shard);
+	/* Of joined datasets: the part that a sample is of; *sample becomes its number there. */
+	struct dataset *(*part)(const void *state, uint64_t *sample);
 };
+
+/* A key that the kind does not take is an error; it is not ignored. 0 or DATASET_E_ARGUMENT. */
+int dataset_spec_check(const struct dataset_spec *spec, const struct dataset_kind *kind,
+		       struct fault *fault);
+/* One of its paths, or the folder of one, and how far that may lead. */
+struct storage_place dataset_place(const struct dataset_spec *spec, const char *path);
 
 extern const struct dataset_kind *const dataset_kinds[]; /* NULL ends them */
 
 /* The kind that a description names, or NULL. */
 const struct dataset_kind *kind_named(const char *name);
-/* The kind of what stands at `path` if the description does not name one. Blocks. */
-const struct dataset_kind *kind_of_path(const char *path, bool folder);
+/* The kind of what stands at its path if the description does not name one. Blocks. */
+const struct dataset_kind *kind_of_path(const struct dataset_spec *spec, bool folder);
 /* Does the kind take this key of a description? */
 bool kind_takes(const struct dataset_kind *kind, const char *key);
 

@@ -64,6 +64,13 @@ int labels_add(struct labels *labels, const struct label *row, uint32_t count)
 	return 0;
 }
 
+void labels_rename(struct labels *labels, const uint32_t *rank)
+{
+	int64_t *numbers = labels->data;
+	for (uint64_t i = 0; i < labels->rows * labels->count; i++)
+		numbers[i] = rank[numbers[i]];
+}
+
 void labels_deinit(struct labels *labels)
 {
 	free(labels->data);

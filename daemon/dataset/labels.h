@@ -34,6 +34,8 @@ enum {
 };
 
 int labels_add(struct labels *labels, const struct label *row, uint32_t count); /* or -ENOMEM */
+/* Whole numbers that are numbers of names become `rank` of each. */
+void labels_rename(struct labels *labels, const uint32_t *rank);
 void labels_deinit(struct labels *labels);
 void labels_shrink(struct labels *labels); /* no more rows will come */
 /* Bytes of one row. */

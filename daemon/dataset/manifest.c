@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/line.h"
 #include "base/quote.h"
 #include "dataset/arrays/bundle.h"
+#include "dataset/ending.h"
 #include "dataset/files.h"
 
 /* NULL, or what is wrong with a path. Links are checked when the file is read. */
@@ -20,7 +22,8 @@ static const char *manifest_check_path(const char *path, size_t size)
 	if (size >= INDEX_PATH_MAX)
 		return "the path is longer than 4095 bytes";
 	if (path[0] == '/')
-		return "the path is absolute: write it relative to the dataset's root";
+		return "the path is absolute, and not below the dataset's root (root tells where "
+		       "that is)";
 	if (path[size - 1] == '/')
 		return "the path is a folder, because it ends in a slash";
 	long depth = 0;
@@ -42,6 +45,18 @@ static const char *manifest_check_path(const char *path, size_t size)
 	return NULL;
 }
 
+/* Make an absolute path below `root`, which is tidy, relative to it. */
+static void manifest_strip(const char *root, const char **path, size_t *size)
+{
+	size_t root_size = strlen(root), at = strcmp(root, "/") == 0 ? 0 : root_size;
+	if (*size <= at || memcmp(*path, root, at) != 0 || (*path)[at] != '/')
+		return;
+	while (at < *size && (*path)[at] == '/')
+		at++;
+	*path += at;
+	*size -= at;
+}
+
 /* The same conditions as labels_add() and index_add(). */
 static int manifest_add_sample(struct index *index, const struct row *row)
 {
@@ -55,17 +70,19 @@ static int manifest_add_sample(struct index *index, const struct row *row)
 	return index_add(index, directory, row->path + name, row->path_size - name, INDEX_NO_SIZE);
 }
 
-static int manifest_check_paths(const struct row *row, struct fault *fault)
+static int manifest_check_paths(struct row *row, const char *root, struct fault *fault)
 {
 	struct quote quote;
+	manifest_strip(root, &row->path, &row->path_size);
 	const char *wrong = manifest_check_path(row->path, row->path_size);
 	if (wrong)
 		return fault_say(fault, ROW_E_BAD, "%s: '%s'", wrong,
 				 quote_bytes(&quote, row->path, row->path_size));
 	for (uint32_t i = 0; i < row->cell_count; i++) {
-		const struct cell *cell = &row->cells[i];
+		struct cell *cell = &row->cells[i];
 		if (cell->kind != COLUMN_MASK)
 			continue;
+		manifest_strip(root, &cell->text, &cell->text_size);
 		wrong = manifest_check_path(cell->text, cell->text_size);
 		if (wrong)
 			return fault_say(fault, ROW_E_BAD, "mask: %s: '%s'", wrong,
@@ -75,9 +92,9 @@ static int manifest_check_paths(const struct row *row, struct fault *fault)
 }
 
 /* 0, ROW_E_BAD or -ENOMEM. */
-static int manifest_add(struct index *index, const struct row *row, struct fault *fault)
+static int manifest_add(struct index *index, struct row *row, const char *root, struct fault *fault)
 {
-	int result = manifest_check_paths(row, fault);
+	int result = manifest_check_paths(row, root, fault);
 	if (result)
 		return result;
 	result = manifest_add_sample(index, row);
@@ -86,7 +103,8 @@ static int manifest_add(struct index *index, const struct row *row, struct fault
 				 "more samples or folders than an index can hold (%" PRIu64 ", %u)",
 				 INDEX_SAMPLES_MAX, INDEX_DIRECTORIES_MAX);
 	if (!result)
-		result = index_add_labels(index, row->labels, row->count);
+		result = row->class ? index_add_class_label(index, row->class, row->class_size)
+				    : index_add_labels(index, row->labels, row->count);
 	if (result == LABELS_E_COUNT)
 		return fault_say(fault, ROW_E_BAD, "the row has %u labels and the first row %u",
 				 row->count, index_labels(index)->count);
@@ -95,8 +113,8 @@ static int manifest_add(struct index *index, const struct row *row, struct fault
 	return result == COLUMN_E_BAD ? ROW_E_BAD : result;
 }
 
-static int manifest_parse_rows(struct index *index, struct line_reader *lines, const char *name,
-			       const struct row_format *format, struct row *row,
+static int manifest_parse_rows(struct index *index, struct line_reader *lines,
+			       const struct manifest *manifest, struct row *row,
 			       struct dataset_progress *progress, struct fault *fault)
 {
 	struct quote quote;
@@ -112,32 +130,55 @@ static int manifest_parse_rows(struct index *index, struct line_reader *lines, c
 		else if (!line)
 			return 0;
 		else
-			result = format->parse(row, line, size, &why);
+			result = manifest->format->parse(row, line, size, &why);
 		if (!result)
-			result = manifest_add(index, row, &why);
+			result = manifest_add(index, row, manifest->root, &why);
 		if (result < 0)
 			return result;
 		if (result == ROW_E_BAD)
 			return fault_say(fault, DATASET_E_OPEN, "%s:%" PRIu64 ": %s",
-					 quote_text(&quote, name), lines->line, why.text);
+					 quote_text(&quote, manifest->name), lines->line, why.text);
 		if (result == 0)
 			atomic_fetch_add_explicit(&progress->found, 1, memory_order_relaxed);
+		result = dataset_progress_grown(progress, index_bytes(index), fault);
+		if (result)
+			return result;
 	}
 }
 
-int manifest_parse(struct index *index, int fd, const char *name, const struct row_format *format,
-		   struct dataset_progress *progress, struct fault *fault)
+/* Keys of a jsonl manifest that nobody looks at: said once, because one may be misspelt. */
+static void manifest_note_unused(const struct row *row, struct fault *note)
+{
+	char list[512] = "";
+	if (row->unused_count == 0)
+		return;
+	for (unsigned i = 0; i < row->unused_count; i++) {
+		size_t size = strlen(list);
+		snprintf(list + size, sizeof(list) - size, "%s'%s'", size ? ", " : "",
+			 row->unused[i].text);
+	}
+	fault_say(note, 0, "these keys of the manifest's rows are not used: %s%s", list,
+		  row->unused_count == ROW_UNUSED_MAX ? ", ..." : "");
+}
+
+int manifest_parse(struct index *index, int fd, const struct manifest *manifest,
+		   struct dataset_progress *progress, struct fault *note, struct fault *fault)
 {
 	struct line_reader lines;
 	struct row *row = calloc(1, sizeof(*row));
-	int result = line_reader_init(&lines, fd, format->quotes);
+	int result = line_reader_init(&lines, fd, manifest->format->quotes);
 	if (!row)
 		result = -ENOMEM;
-	if (!result)
-		result = manifest_parse_rows(index, &lines, name, format, row, progress, fault);
+	if (!result) {
+		row->path_name = manifest->path_column;
+		row->label_name = manifest->label_column;
+		result = manifest_parse_rows(index, &lines, manifest, row, progress, fault);
+	}
 	line_reader_deinit(&lines);
-	if (row)
+	if (row) {
+		manifest_note_unused(row, note);
 		row_deinit(row);
+	}
 	free(row);
 	return result;
 }
@@ -146,8 +187,16 @@ static int manifest_choose_format(const struct row_format **out, const struct da
 				  struct fault *fault)
 {
 	struct quote quote;
-	*out = spec->format ? row_format_named(spec->format) : row_format_of(spec->path);
-	if (*out)
+	const struct row_format *format =
+		spec->format ? row_format_named(spec->format) : row_format_of(spec->path);
+	if (format && !format->named && (spec->path_column || spec->label_column))
+		return fault_say(
+			fault, DATASET_E_ARGUMENT,
+			"dataset: path_column and label_column are for tsv, csv and jsonl, "
+			"whose columns have names; %s is of the format %s",
+			quote_text(&quote, spec->path), format->name);
+	*out = format;
+	if (format)
 		return 0;
 	if (bundle_is_archive(spec->path))
 		return fault_say(
@@ -163,62 +212,91 @@ static int manifest_choose_format(const struct row_format **out, const struct da
 }
 
 /* A descriptor of the manifest, or -1 with the words in `fault`. */
-static int manifest_open_text(const char *path, struct fault *fault)
+static int manifest_open_text(const struct dataset_spec *spec, struct fault *fault)
 {
+	const struct storage_place place = dataset_place(spec, spec->path);
 	struct quote quote;
 	struct fault why;
 	int fd = -1;
 	uint64_t size;
-	if (storage_open_file(path, &fd, &size, &why))
+	if (storage_open_file(&place, &fd, &size, &why))
 		fault_say(fault, DATASET_E_OPEN, "cannot read the manifest %s: %s",
-			  quote_text(&quote, path), why.text);
+			  quote_text(&quote, spec->path), why.text);
 	return fd;
 }
 
-static int manifest_new_files(struct files **out, const struct dataset_spec *spec,
-			      struct fault *fault)
+/* The folder that relative paths begin at, the caller's; NULL: no memory. */
+static char *manifest_root(const struct dataset_spec *spec)
 {
 	if (spec->root)
-		return files_new(out, spec->root, "manifest", fault);
+		return strdup(spec->root);
 	const char *slash = strrchr(spec->path, '/'); /* there is one: the path is absolute */
-	char *root = strndup(spec->path, slash == spec->path ? 1 : (size_t)(slash - spec->path));
-	if (!root)
-		return -ENOMEM;
-	int result = files_new(out, root, "manifest", fault);
-	free(root);
-	return result;
+	return strndup(spec->path, slash == spec->path ? 1 : (size_t)(slash - spec->path));
+}
+
+/* Pictures that no codec decodes: all of them are samples. */
+static void manifest_note_endings(const struct index *index, struct fault *note)
+{
+	struct endings endings = {0};
+	char path[INDEX_PATH_MAX];
+	for (uint64_t i = 0; i < index_count(index); i++) {
+		index_path(index, i, path, sizeof(path));
+		endings_see(&endings, path);
+	}
+	endings_say(&endings, true, note);
+}
+
+/* Read the rows of `fd` into the index of new `files`. */
+static int manifest_fill(struct files **out, int fd, const struct dataset_spec *spec,
+			 const struct manifest *manifest, struct dataset_progress *progress,
+			 struct dataset_facts *facts, struct fault *fault)
+{
+	struct files *files;
+	const struct storage_place root = dataset_place(spec, manifest->root);
+	int result = files_new(&files, &root, "manifest", fault);
+	if (result)
+		return result;
+	result = manifest_parse(files->index, fd, manifest, progress, &facts->note, fault);
+	if (!result)
+		result = files_finish(files, spec->path, facts, fault);
+	if (result) {
+		files_free(files);
+		return result;
+	}
+	manifest_note_endings(files->index, &facts->note);
+	*out = files;
+	return 0;
 }
 
 static int manifest_open(void **state_out, const struct dataset_spec *spec,
 			 struct dataset_progress *progress, struct dataset_facts *facts,
 			 struct fault *fault)
 {
-	const struct row_format *format;
+	struct manifest manifest = {.name = spec->path,
+				    .path_column = spec->path_column,
+				    .label_column = spec->label_column};
 	struct files *files;
-	if (manifest_choose_format(&format, spec, fault))
+	if (manifest_choose_format(&manifest.format, spec, fault))
 		return DATASET_E_ARGUMENT;
-	int fd = manifest_open_text(spec->path, fault);
+	int fd = manifest_open_text(spec, fault);
 	if (fd < 0)
 		return DATASET_E_OPEN;
-	int result = manifest_new_files(&files, spec, fault);
-	if (!result) {
-		result = manifest_parse(files->index, fd, spec->path, format, progress, fault);
-		if (!result)
-			result = files_finish(files, spec->path, facts, fault);
-		if (result)
-			files_free(files);
-	}
+	char *root = manifest_root(spec);
+	manifest.root = root;
+	int result =
+		root ? manifest_fill(&files, fd, spec, &manifest, progress, facts, fault) : -ENOMEM;
+	free(root);
 	close(fd);
 	if (!result)
 		*state_out = files;
 	return result;
 }
 
-static const char *const manifest_keys[] = {"root", "format", NULL};
+static const char *const manifest_keys[] = {"root", "format", "path_column", "label_column", NULL};
 
-static bool manifest_suits(const char *path, bool folder)
+static bool manifest_suits(const struct dataset_spec *spec, bool folder)
 {
-	(void)path;
+	(void)spec;
 	return !folder;
 }
 
@@ -233,5 +311,6 @@ const struct dataset_kind manifest_kind = {
 	.read_label = files_read_label,
 	.path = files_path,
 	.read = files_read,
+	.version = files_version,
 	.read_mask = files_read_mask,
 };

@@ -8,6 +8,8 @@
 #include <strings.h>
 
 #include "base/quote.h"
+#include "dataset/class_names.h"
+#include "dataset/ending.h"
 #include "dataset/json.h"
 
 static size_t row_digits(const char *text)
@@ -65,22 +67,72 @@ int row_label(struct label *out, const char *text, size_t size, struct fault *fa
 	return 0;
 }
 
-/* Append the label in the field `text`. */
+static int row_say_alone(const char *name, size_t size, struct fault *fault)
+{
+	struct quote quote;
+	return fault_say(fault, ROW_E_BAD,
+			 "'%s' is not a number, and the name of a class must be the row's only "
+			 "label (label_column tells which column it is)",
+			 quote_bytes(&quote, name, size));
+}
+
+int row_add_class(struct row *row, const char *name, size_t size, struct fault *fault)
+{
+	if (row->count || row->class)
+		return row_say_alone(name, size, fault);
+	if (size == 0)
+		return fault_say(fault, ROW_E_BAD, "the label is empty");
+	if (size > CLASS_NAME_MAX)
+		return fault_say(fault, ROW_E_BAD, "the name of the class is longer than %d bytes",
+				 CLASS_NAME_MAX);
+	row->class = name;
+	row->class_size = size;
+	return 0;
+}
+
+/* Append the label in the field `text`: a number, or the name of a class. */
 static int row_add(struct row *row, const char *text, size_t size, struct fault *fault)
 {
+	struct quote quote;
+	bool whole, number = row_is_number(text, &whole);
+	if (row->class)
+		return row_say_alone(row->class, row->class_size, fault);
 	if (row->count == LABELS_MAX)
 		return fault_say(fault, ROW_E_BAD, "more than %d labels", LABELS_MAX);
+	if (number && row->labelled == ROW_LABELS_NAMES)
+		return fault_say(fault, ROW_E_BAD,
+				 "the label '%s' is a number and that of the first row the name of "
+				 "a class: where names look like numbers, use jsonl with quotes",
+				 quote_bytes(&quote, text, size));
+	if (!number && row->labelled != ROW_LABELS_NUMBERS)
+		return row_add_class(row, text, size, fault);
 	int result = row_label(&row->labels[row->count], text, size, fault);
 	if (!result)
 		row->count++;
 	return result;
 }
 
+static const char *row_wrong_labels(enum row_labels all, enum row_labels found)
+{
+	if (found == ROW_LABELS_NONE)
+		return "the row has no label, and the first row has one";
+	if (all == ROW_LABELS_NONE)
+		return "the row has a label, and the first row has none";
+	return found == ROW_LABELS_NAMES
+		       ? "the label is the name of a class, and that of the first row a number"
+		       : "the label is a number, and that of the first row the name of a class";
+}
+
 int row_end(struct row *row, struct fault *fault)
 {
-	if (row->count == 0 && row->cell_count == 0)
-		return fault_say(fault, ROW_E_BAD, "the row has no label");
-	if (row->count == 0)
+	enum row_labels found = row->class			? ROW_LABELS_NAMES
+				: row->count || row->cell_count ? ROW_LABELS_NUMBERS
+								: ROW_LABELS_NONE;
+	if (row->labelled == ROW_LABELS_UNKNOWN)
+		row->labelled = found;
+	if (row->labelled != found)
+		return fault_say(fault, ROW_E_BAD, "%s", row_wrong_labels(row->labelled, found));
+	if (row->count == 0 && !row->class)
 		row->labels[row->count++] = (struct label){0};
 	return 0;
 }
@@ -124,18 +176,31 @@ static bool row_is_blank(const char *line)
 	return line[strspn(line, " \t\r\v\f")] == '\0';
 }
 
+static void row_begin(struct row *row)
+{
+	row->count = row->number_count = 0;
+	row->class = NULL;
+}
+
+int row_take_label(struct row *row, const char *text, size_t size, struct fault *fault)
+{
+	row_begin(row);
+	int result = row_add(row, text, size, fault);
+	return result ? result : row_end(row, fault);
+}
+
 static int row_parse_lines(struct row *row, char *line, size_t size, struct fault *fault)
 {
 	static const char blanks[] = " \t\r\v\f";
 	(void)size;
 	if (row_is_blank(line))
 		return ROW_NONE;
-	row->count = 0;
 	char *at = line + strspn(line, blanks);
 	row->path = at;
 	row->path_size = strcspn(at, blanks);
 	at += row->path_size;
 	at += strspn(at, blanks);
+	row_begin(row);
 	while (*at) {
 		char *field = at;
 		size_t field_size = strcspn(at, blanks);
@@ -149,9 +214,13 @@ static int row_parse_lines(struct row *row, char *line, size_t size, struct faul
 				"%s; a path with blanks needs the format tsv, csv or jsonl",
 				why.text);
 	}
-	if (row->count == 0)
-		return fault_say(fault, ROW_E_BAD, "the row has no label: write 'path label'");
-	return 0;
+	struct quote quote;
+	if (row->class && ending_is_image(row->class))
+		return fault_say(fault, ROW_E_BAD,
+				 "the label '%s' looks like the name of a picture: a path with "
+				 "blanks needs the format tsv, csv or jsonl",
+				 quote_text(&quote, row->class));
+	return row_end(row, fault);
 }
 
 /* Does a column of this name go into a cell of its own, or into the labels? */
@@ -161,7 +230,7 @@ static int row_parse_column(struct row *row, const char *name, uint8_t *cell_out
 	static const char prefix[] = "targets.";
 	struct cell cell;
 	enum column_kind kind;
-	*cell_out = ROW_LABEL;
+	*cell_out = row->label_name && strcmp(name, row->label_name) != 0 ? ROW_UNUSED : ROW_LABEL;
 	if (column_reserved(name, strlen(name), &kind)) {
 		cell = cell_of(name, kind);
 	} else if (strncmp(name, prefix, strlen(prefix)) == 0) {
@@ -179,22 +248,40 @@ static int row_parse_column(struct row *row, const char *name, uint8_t *cell_out
 	return 0;
 }
 
+/* The column called `name`, or `count`. */
+static uint32_t row_find_column(char *const *fields, uint32_t count, const char *name)
+{
+	uint32_t at = 0;
+	while (at < count && strcmp(fields[at], name) != 0)
+		at++;
+	return at;
+}
+
+static int row_say_column(char *const *fields, uint32_t count, const char *name, const char *key,
+			  struct fault *fault)
+{
+	struct quote first, quote;
+	return fault_say(fault, ROW_E_BAD,
+			 "the first line must name the columns; '%s' is not among them: it begins "
+			 "with '%s'%s (%s tells which column to take)",
+			 quote_text(&quote, name), quote_text(&first, fields[0]),
+			 count > 1 ? ", ..." : "", key);
+}
+
 /* The first line of a table; ROW_NONE if it is a header. */
 static int row_parse_header(struct row *row, char *const *fields, uint32_t count, bool needed,
 			    struct fault *fault)
 {
+	const char *name = row->path_name ? row->path_name : "path";
 	row->begun = true;
 	memset(row->cell_of, ROW_LABEL, sizeof(row->cell_of));
-	uint32_t path = 0;
-	while (path < count && strcmp(fields[path], "path") != 0)
-		path++;
-	if (path == count && !needed)
+	uint32_t path = row_find_column(fields, count, name);
+	if (path == count && !needed && !row->path_name && !row->label_name)
 		return 0;
 	if (path == count)
-		return fault_say(fault, ROW_E_BAD,
-				 "the first line must name the columns; 'path' is not among them");
-	if (count < 2)
-		return fault_say(fault, ROW_E_BAD, "the header has no column besides 'path'");
+		return row_say_column(fields, count, name, "path_column", fault);
+	if (row->label_name && row_find_column(fields, count, row->label_name) == count)
+		return row_say_column(fields, count, row->label_name, "label_column", fault);
 	row->path_column = path;
 	row->columns = count;
 	for (uint32_t i = 0; i < count; i++) {
@@ -216,11 +303,9 @@ static int row_take_fields(struct row *row, char *const *fields, uint32_t count,
 	if (row->columns && count != row->columns)
 		return fault_say(fault, ROW_E_BAD, "the row has %u fields and the header %u", count,
 				 row->columns);
-	if (count < 2)
-		return fault_say(fault, ROW_E_BAD, "the row has no label");
-	row->count = row->number_count = 0;
+	row_begin(row);
 	for (uint32_t i = 0; i < count; i++) {
-		if (i == row->path_column)
+		if (i == row->path_column || row->cell_of[i] == ROW_UNUSED)
 			continue;
 		struct fault why;
 		uint8_t cell = row->cell_of[i];
@@ -303,11 +388,12 @@ void row_deinit(struct row *row)
 
 const struct row_format row_lines = {
 	.name = "lines", .endings = {".txt", ".lst", ".lines"}, .parse = row_parse_lines};
-const struct row_format row_tsv = {.name = "tsv", .endings = {".tsv"}, .parse = row_parse_tsv};
+const struct row_format row_tsv = {
+	.name = "tsv", .endings = {".tsv"}, .named = true, .parse = row_parse_tsv};
 const struct row_format row_csv = {
-	.name = "csv", .endings = {".csv"}, .quotes = true, .parse = row_parse_csv};
+	.name = "csv", .endings = {".csv"}, .named = true, .quotes = true, .parse = row_parse_csv};
 const struct row_format row_jsonl = {
-	.name = "jsonl", .endings = {".jsonl", ".ndjson"}, .parse = json_row_parse};
+	.name = "jsonl", .endings = {".jsonl", ".ndjson"}, .named = true, .parse = json_row_parse};
 
 static const struct row_format *const row_formats[] = {&row_lines, &row_tsv, &row_csv, &row_jsonl};
 #define FORMATS (sizeof(row_formats) / sizeof(row_formats[0]))

@@ -12,6 +12,12 @@
 
 #define CLASSES_MAX 65536 /* of arrays_find_classes() */
 
+/* Bytes of a pixel. */
+static size_t pixel_bytes(uint32_t channels)
+{
+	return channels ? channels * sizeof(float) : 3;
+}
+
 /* The bytes that a plan needs; false if its numbers are absurd. */
 static bool plan_bytes(const struct arrays_plan *plan, uint64_t *pixels_out, uint64_t *labels_out)
 {
@@ -19,7 +25,8 @@ static bool plan_bytes(const struct arrays_plan *plan, uint64_t *pixels_out, uin
 	return plan->height && plan->width && plan->label.bytes &&
 	       !__builtin_mul_overflow(plan->height, plan->width, &pixels) &&
 	       pixels <= IMAGE_PIXELS_MAX &&
-	       !__builtin_mul_overflow(plan->count, 3 * pixels, pixels_out) &&
+	       !__builtin_mul_overflow(plan->count, pixel_bytes(plan->channels) * pixels,
+				       pixels_out) &&
 	       !__builtin_mul_overflow(plan->count, plan->label.bytes, labels_out) &&
 	       !__builtin_add_overflow(*pixels_out, *labels_out, &all) && all <= INT64_MAX / 2;
 }
@@ -28,19 +35,14 @@ static int account_charge(struct dataset_account *account, uint64_t bytes, const
 			  struct fault *fault)
 {
 	struct quote quote;
-	uint64_t used = account ? atomic_load(&account->bytes) : 0;
-	while (account) {
-		uint64_t rest = account->limit > used ? account->limit - used : 0;
-		if (bytes > rest)
-			return fault_say(fault, DATASET_E_OPEN,
-					 "the samples of %s need %" PRIu64 " bytes of memory; of "
-					 "the %" PRIu64 " bytes of dataset-memory %" PRIu64
-					 " are free: raise dataset-memory",
-					 quote_text(&quote, from), bytes, account->limit, rest);
-		if (atomic_compare_exchange_weak(&account->bytes, &used, used + bytes))
-			break;
-	}
-	return 0;
+	const struct dataset_account *full;
+	if (dataset_account_take(account, bytes, true, &full))
+		return 0;
+	return fault_say(fault, DATASET_E_OPEN,
+			 "the samples of %s need %" PRIu64 " bytes of memory; of the %" PRIu64
+			 " bytes of %sdataset-memory %" PRIu64 " are free: raise dataset-memory",
+			 quote_text(&quote, from), bytes, atomic_load(&full->limit),
+			 full->whole ? "this user's share of " : "", dataset_account_free(full));
 }
 
 int arrays_new(struct arrays **out, const struct arrays_plan *plan, struct dataset_account *account,
@@ -62,8 +64,7 @@ int arrays_new(struct arrays **out, const struct arrays_plan *plan, struct datas
 		return r;
 	struct arrays *arrays = calloc(1, sizeof(*arrays));
 	if (!arrays) {
-		if (account)
-			atomic_fetch_sub(&account->bytes, pixels + labels);
+		dataset_account_give(account, pixels + labels, true);
 		return -ENOMEM;
 	}
 	arrays->account = account;
@@ -71,6 +72,7 @@ int arrays_new(struct arrays **out, const struct arrays_plan *plan, struct datas
 	arrays->count = plan->count;
 	arrays->width = (int32_t)plan->width;
 	arrays->height = (int32_t)plan->height;
+	arrays->channels = plan->channels;
 	arrays->label = plan->label;
 	arrays->pixels = calloc(1, pixels + BUFFER_SLACK);
 	arrays->labels = calloc(1, labels);
@@ -98,8 +100,7 @@ void arrays_free(void *state)
 	if (!arrays)
 		return;
 	classes_free(arrays);
-	if (arrays->account)
-		atomic_fetch_sub(&arrays->account->bytes, arrays->charged);
+	dataset_account_give(arrays->account, arrays->charged, true);
 	free(arrays->pixels);
 	free(arrays->labels);
 	free(arrays);
@@ -164,7 +165,7 @@ int arrays_find_classes(struct arrays *arrays)
 
 size_t arrays_picture_bytes(const struct arrays *arrays)
 {
-	return 3 * (size_t)arrays->width * (size_t)arrays->height;
+	return pixel_bytes(arrays->channels) * (size_t)arrays->width * (size_t)arrays->height;
 }
 
 void arrays_put_gray(struct arrays *arrays, uint64_t first, uint64_t count, const uint8_t *gray)
@@ -200,6 +201,10 @@ int arrays_finish(struct arrays *arrays, const char *kind, struct dataset_facts 
 	digest_add_u64(state, arrays->count);
 	digest_add_u64(state, (uint64_t)arrays->height);
 	digest_add_u64(state, (uint64_t)arrays->width);
+	if (arrays->channels) {
+		digest_add_text(state, "float32");
+		digest_add_u64(state, arrays->channels);
+	}
 	digest_add(state, arrays->pixels, arrays->count * arrays_picture_bytes(arrays));
 	digest_add_text(state, arrays->label.dtype);
 	digest_add_u64(state, arrays->label.dims ? arrays->label.count : 0);
@@ -240,9 +245,10 @@ struct image arrays_pixels(const void *state, uint64_t sample)
 	const struct arrays *arrays = state;
 	return (struct image){
 		.pixels = arrays->pixels + sample * arrays_picture_bytes(arrays),
-		.stride = 3 * (size_t)arrays->width,
+		.stride = pixel_bytes(arrays->channels) * (size_t)arrays->width,
 		.width = arrays->width,
 		.height = arrays->height,
 		.area = {0, 0, arrays->width, arrays->height},
+		.channels = arrays->channels,
 	};
 }

@@ -49,7 +49,7 @@ static int bundle_bad(struct bundle_walk *walk, const char *name, const char *wh
 {
 	struct quote quote, inner;
 	return fault_say(walk->fault, BUNDLE_E_OPEN, "cannot read %s%s%s: %s",
-			 quote_text(&quote, walk->bundle->path), name ? ": " : "",
+			 quote_text(&quote, walk->bundle->place.path), name ? ": " : "",
 			 name ? quote_text(&inner, name) : "", why);
 }
 
@@ -59,13 +59,13 @@ static int bundle_too_large(struct bundle_walk *walk, const char *name)
 	return fault_say(walk->fault, BUNDLE_E_LIMIT,
 			 "%s: %s: the files of this dataset are larger than the %llu bytes that "
 			 "they may take in memory: raise dataset-memory (up to 4 GiB of it count)",
-			 quote_text(&quote, walk->bundle->path), quote_text(&inner, name),
+			 quote_text(&quote, walk->bundle->place.path), quote_text(&inner, name),
 			 (unsigned long long)walk->bundle->max_bytes);
 }
 
 static int bundle_check_cancel(struct bundle_walk *walk)
 {
-	if (atomic_load_explicit(walk->bundle->cancel, memory_order_relaxed))
+	if (atomic_load_explicit(&walk->bundle->progress->cancel, memory_order_relaxed))
 		return fault_say(walk->fault, BUNDLE_E_CANCELLED, "opening was cancelled");
 	return 0;
 }
@@ -120,6 +120,8 @@ static int bundle_read_entry(struct bundle_walk *walk, struct archive *archive, 
 			return 0;
 		if ((uint64_t)got > walk->left)
 			return bundle_too_large(walk, name);
+		if (dataset_progress_add(walk->bundle->progress, (uint64_t)got, walk->fault))
+			return BUNDLE_E_LIMIT;
 		out->size += (size_t)got;
 		walk->left -= (uint64_t)got;
 	}
@@ -284,7 +286,7 @@ static int bundle_walk_file(struct bundle_walk *walk)
 	int fd;
 	uint64_t size;
 	struct fault why;
-	if (storage_open_file(walk->bundle->path, &fd, &size, &why))
+	if (storage_open_file(&walk->bundle->place, &fd, &size, &why))
 		return bundle_bad(walk, NULL, why.text);
 	int result = bundle_walk_archive(walk, fd);
 	close(fd);
@@ -296,9 +298,9 @@ static int bundle_walk_file(struct bundle_walk *walk)
 static int bundle_take_file(struct bundle_walk *walk, const struct storage_folder *folder,
 			    const char *path, struct bundle_file *file)
 {
-	struct stamp stamp;
+	struct storage_version version;
 	struct fault why;
-	if (folder->storage->stamp(folder->state, path, &stamp, &why))
+	if (folder->storage->version(folder->state, path, &version, &why))
 		return 0;
 	file->found = true;
 	if (!walk->read)
@@ -310,6 +312,8 @@ static int bundle_take_file(struct bundle_walk *walk, const struct storage_folde
 	if (result)
 		return result < 0 ? result : bundle_bad(walk, NULL, why.text);
 	walk->left -= file->bytes.size;
+	if (dataset_progress_add(walk->bundle->progress, file->bytes.size, walk->fault))
+		return BUNDLE_E_LIMIT;
 	return bundle_unpack(walk, file);
 }
 
@@ -338,7 +342,7 @@ static int bundle_walk_folder(struct bundle_walk *walk)
 {
 	struct storage_folder folder = STORAGE_FOLDER_NULL;
 	bool any = false;
-	int result = storage_open(&folder, walk->bundle->path, walk->fault);
+	int result = storage_open(&folder, &walk->bundle->place, walk->fault);
 	if (result)
 		return result < 0 ? result : BUNDLE_E_OPEN;
 	result = bundle_walk_within(walk, &folder, "", &any);
@@ -353,7 +357,7 @@ static int bundle_walk(struct bundle_walk *walk)
 	bool folder;
 	for (size_t i = 0; i < walk->count; i++)
 		walk->files[i].found = false;
-	int result = storage_look(walk->bundle->path, &folder);
+	int result = storage_look(&walk->bundle->place, &folder);
 	if (result)
 		return bundle_bad(walk, NULL, strerror(-result));
 	if (folder && !walk->seen)

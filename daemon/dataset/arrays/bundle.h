@@ -15,6 +15,8 @@
 
 #include "base/buffer.h"
 #include "base/fault.h"
+#include "dataset/progress.h"
+#include "dataset/storage/storage.h"
 
 enum {
 	BUNDLE_E_OPEN = 1, /* it cannot be opened, or is damaged */
@@ -23,11 +25,11 @@ enum {
 };
 
 struct bundle {
-	const char *path;
-	/* Folders beneath `path` in which the files may also lie; NULL ends them. NULL: none. */
+	struct storage_place place;
+	/* Folders beneath that one in which the files may also lie; NULL ends them. NULL: none. */
 	const char *const *within;
-	uint64_t max_bytes; /* of all files together */
-	const atomic_bool *cancel;
+	uint64_t max_bytes;		   /* of all files together */
+	struct dataset_progress *progress; /* may end it, and is charged what is read */
 };
 
 struct bundle_file {

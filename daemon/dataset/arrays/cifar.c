@@ -221,7 +221,7 @@ static int cifar_open(const struct cifar_set *set, void **state_out,
 		      struct dataset_facts *facts, struct fault *fault)
 {
 	bool test = spec->split && strcmp(spec->split, "test") == 0;
-	struct bundle bundle = published_bundle(spec->path, set->within, progress);
+	struct bundle bundle = published_bundle(spec, set->within, progress);
 	struct arrays *arrays = NULL;
 	struct cifar cifar = {
 		.set = set,
@@ -260,7 +260,7 @@ static int cifar100_open(void **state_out, const struct dataset_spec *spec,
 	return cifar_open(&cifar100, state_out, spec, progress, facts, fault);
 }
 
-static bool cifar10_suits(const char *path, bool folder)
+static bool cifar10_suits(const struct dataset_spec *spec, bool folder)
 {
 	static const char *const names[] = {"data_batch_1",
 					    "data_batch_2",
@@ -273,17 +273,17 @@ static bool cifar10_suits(const char *path, bool folder)
 					    "data_batch_4.bin",
 					    "data_batch_5.bin",
 					    NULL};
-	return published_suits(path, folder, NULL, names);
+	return published_suits(spec, folder, NULL, names);
 }
 
 /* These names are common: a folder must have two of them. */
-static bool cifar100_suits(const char *path, bool folder)
+static bool cifar100_suits(const struct dataset_spec *spec, bool folder)
 {
 	static const char *const meta[] = {"meta", NULL}, *const train[] = {"train", NULL};
-	return (published_suits(path, folder, NULL, meta) &&
-		published_suits(path, folder, NULL, train)) ||
-	       (published_suits(path, folder, NULL, cifar100.forms[1].train) &&
-		published_suits(path, folder, NULL, cifar100.forms[1].names));
+	return (published_suits(spec, folder, NULL, meta) &&
+		published_suits(spec, folder, NULL, train)) ||
+	       (published_suits(spec, folder, NULL, cifar100.forms[1].train) &&
+		published_suits(spec, folder, NULL, cifar100.forms[1].names));
 }
 
 static const char *const cifar10_keys[] = {"split", NULL};

@@ -69,7 +69,7 @@ static int mnist_open(void **state_out, const struct dataset_spec *spec,
 {
 	bool test = spec->split && strcmp(spec->split, "test") == 0;
 	const char *const *names = test ? test_names : train_names;
-	struct bundle bundle = published_bundle(spec->path, within, progress);
+	struct bundle bundle = published_bundle(spec, within, progress);
 	struct bundle_file files[2] = {{.name = names[0]}, {.name = names[1]}};
 	struct arrays *arrays = NULL;
 	struct idx images, labels;
@@ -92,10 +92,10 @@ static int mnist_open(void **state_out, const struct dataset_spec *spec,
 	return result;
 }
 
-static bool mnist_suits(const char *path, bool folder)
+static bool mnist_suits(const struct dataset_spec *spec, bool folder)
 {
-	return published_suits(path, folder, within, train_names) ||
-	       published_suits(path, folder, within, test_names);
+	return published_suits(spec, folder, within, train_names) ||
+	       published_suits(spec, folder, within, test_names);
 }
 
 static const char *const mnist_keys[] = {"split", NULL};

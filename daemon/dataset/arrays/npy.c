@@ -14,9 +14,11 @@ static int npy_open(void **state_out, const struct dataset_spec *spec,
 	if (spec->labels && !storage_of(spec->labels))
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: 'labels' must be the absolute path of an array");
-	int r = npy_array_open(&images, spec->path, fault);
+	const struct storage_place image_place = dataset_place(spec, spec->path);
+	const struct storage_place label_place = dataset_place(spec, spec->labels);
+	int r = npy_array_open(&images, &image_place, fault);
 	if (r == 0 && spec->labels)
-		r = npy_array_open(&labels, spec->labels, fault);
+		r = npy_array_open(&labels, &label_place, fault);
 	if (r == 0)
 		r = npy_array_load(&arrays, &images, spec->labels ? &labels : NULL, progress, facts,
 				   fault);
@@ -29,9 +31,9 @@ static int npy_open(void **state_out, const struct dataset_spec *spec,
 
 static const char *const npy_keys[] = {"labels", NULL};
 
-static bool npy_suits(const char *path, bool folder)
+static bool npy_suits(const struct dataset_spec *spec, bool folder)
 {
-	return !folder && ends_in(path, ".npy");
+	return !folder && ends_in(spec->path, ".npy");
 }
 
 const struct dataset_kind npy_kind = {

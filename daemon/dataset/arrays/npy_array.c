@@ -67,11 +67,11 @@ static int npy_array_parse(struct npy_array *array, const uint8_t *bytes, struct
 	return 0;
 }
 
-int npy_array_open(struct npy_array *out, const char *path, struct fault *fault)
+int npy_array_open(struct npy_array *out, const struct storage_place *place, struct fault *fault)
 {
 	struct fault why;
-	*out = (struct npy_array){.path = path, .fd = -1};
-	if (storage_open_file(path, &out->fd, &out->size, &why))
+	*out = (struct npy_array){.path = place->path, .fd = -1};
+	if (storage_open_file(place, &out->fd, &out->size, &why))
 		return npy_array_say(out, why.text, fault);
 	uint8_t *bytes = malloc(NPY_HEADER_MAX);
 	if (!bytes)
@@ -109,10 +109,27 @@ bool npy_array_is_pictures(const struct npy_header *header)
 		(header->dims == 4 && (header->shape[3] == 1 || header->shape[3] == 3)));
 }
 
+/* How many channels the pictures have if they are float32 numbers; 0: they are not. */
+static uint32_t npy_channels(const struct npy_header *images)
+{
+	if (images->type != NPY_FLOAT32 || images->dims < 3)
+		return 0;
+	uint64_t channels = images->dims == 3 ? 1 : images->shape[3];
+	return channels == 1 || channels == 3 || channels == 4 ? (uint32_t)channels : 0;
+}
+
 static int npy_check_images(const struct npy_array *images, struct fault *fault)
 {
+	if (images->header.type == NPY_FLOAT32 && npy_channels(&images->header) == 0)
+		return npy_array_say(images,
+				     "pictures of float32 must have the shape (N, H, W) or (N, H, "
+				     "W, 1, 3 or 4)",
+				     fault);
+	if (images->header.type == NPY_FLOAT32)
+		return 0;
 	if (images->header.type != NPY_UINT8)
-		return npy_array_say(images, "pictures must be uint8, and its numbers are not",
+		return npy_array_say(images,
+				     "pictures must be uint8 or float32, and its numbers are not",
 				     fault);
 	if (!npy_array_is_pictures(&images->header))
 		return npy_array_say(
@@ -161,7 +178,7 @@ static struct dataset_label npy_label(const struct npy_array *labels)
 static int npy_read_images(const struct npy_array *images, struct arrays *arrays,
 			   struct dataset_progress *progress, struct fault *fault)
 {
-	bool gray = npy_is_gray(&images->header);
+	bool gray = arrays->channels == 0 && npy_is_gray(&images->header);
 	size_t picture = arrays_picture_bytes(arrays), source = gray ? picture / 3 : picture;
 	uint64_t step = source < STEP_BYTES ? STEP_BYTES / source : 1;
 	uint8_t *bytes = gray ? malloc(step * source) : NULL;
@@ -251,6 +268,7 @@ int npy_array_load(struct arrays **out, const struct npy_array *images,
 		.count = images->header.shape[0],
 		.height = images->header.shape[1],
 		.width = images->header.shape[2],
+		.channels = npy_channels(&images->header),
 		.label = npy_label(labels),
 		.from = images->path,
 	};

@@ -22,7 +22,7 @@ struct npy_array {
 
 /* Both read the header and check that all numbers are there. 0, DATASET_E_OPEN or -ENOMEM; the
  * caller closes `out`, also after a failure. */
-int npy_array_open(struct npy_array *out, const char *path, struct fault *fault);
+int npy_array_open(struct npy_array *out, const struct storage_place *place, struct fault *fault);
 int npy_array_take(struct npy_array *out, const char *path, const char *member,
 		   const uint8_t *bytes, size_t size, struct fault *fault);
 void npy_array_close(struct npy_array *array); /* may be called twice */

@@ -191,7 +191,7 @@ static int npz_open(void **state_out, const struct dataset_spec *spec,
 		    struct dataset_progress *progress, struct dataset_facts *facts,
 		    struct fault *fault)
 {
-	struct bundle bundle = published_bundle(spec->path, NULL, progress);
+	struct bundle bundle = published_bundle(spec, NULL, progress);
 	struct npz npz = {.path = spec->path, .fault = fault};
 	struct arrays *arrays;
 	int result = published_list(&bundle, NPY_HEADER_MAX, npz_see, &npz, fault);
@@ -205,9 +205,9 @@ static int npz_open(void **state_out, const struct dataset_spec *spec,
 	return result;
 }
 
-static bool npz_suits(const char *path, bool folder)
+static bool npz_suits(const struct dataset_spec *spec, bool folder)
 {
-	return !folder && ends_in(path, ".npz");
+	return !folder && ends_in(spec->path, ".npz");
 }
 
 static const char *const npz_keys[] = {"images", "labels", "split", NULL};

@@ -2,20 +2,19 @@
 #include "dataset/arrays/published.h"
 
 #include "base/quote.h"
+#include "dataset/kind.h"
 
 #define BYTES_MAX ((uint64_t)4 << 30) /* of the files, however large dataset-memory is */
 
-static const atomic_bool never;
-
-struct bundle published_bundle(const char *path, const char *const *within,
+struct bundle published_bundle(const struct dataset_spec *spec, const char *const *within,
 			       struct dataset_progress *progress)
 {
-	uint64_t limit = progress->account ? progress->account->limit : BYTES_MAX;
+	uint64_t limit = dataset_account_limit(progress->account);
 	return (struct bundle){
-		.path = path,
+		.place = dataset_place(spec, spec->path),
 		.within = within,
 		.max_bytes = limit < BYTES_MAX ? limit : BYTES_MAX,
-		.cancel = &progress->cancel,
+		.progress = progress,
 	};
 }
 
@@ -51,15 +50,17 @@ int published_check(const struct bundle *bundle, const struct bundle_file *files
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!files[i].found)
-			return published_say(bundle->path, files[i].name, "the file is missing",
-					     fault);
+			return published_say(bundle->place.path, files[i].name,
+					     "the file is missing", fault);
 	}
 	return 0;
 }
 
-bool published_suits(const char *path, bool folder, const char *const *within,
+bool published_suits(const struct dataset_spec *spec, bool folder, const char *const *within,
 		     const char *const *names)
 {
-	struct bundle bundle = {.path = path, .within = within, .cancel = &never};
-	return (folder || bundle_is_archive(path)) && bundle_has(&bundle, names);
+	struct dataset_progress unlimited = {0};
+	struct bundle bundle = {
+		.place = dataset_place(spec, spec->path), .within = within, .progress = &unlimited};
+	return (folder || bundle_is_archive(spec->path)) && bundle_has(&bundle, names);
 }

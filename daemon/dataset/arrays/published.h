@@ -10,8 +10,8 @@
 #include "dataset/arrays/bundle.h"
 #include "dataset/dataset.h"
 
-/* The bundle at `path`; `within` as in bundle.h. All arguments are borrowed. */
-struct bundle published_bundle(const char *path, const char *const *within,
+/* The bundle at the description's path; `within` as in bundle.h. All arguments are borrowed. */
+struct bundle published_bundle(const struct dataset_spec *spec, const char *const *within,
 			       struct dataset_progress *progress);
 
 /* As bundle_read(). 0, a condition of dataset_open() or -ENOMEM. */
@@ -27,8 +27,8 @@ int published_check(const struct bundle *bundle, const struct bundle_file *files
 /* Say why a file of the dataset, or all of it (NULL), cannot be used. DATASET_E_OPEN. */
 int published_say(const char *path, const char *file, const char *why, struct fault *fault);
 
-/* For suits(): does the bundle at `path` have one of these files? */
-bool published_suits(const char *path, bool folder, const char *const *within,
+/* For suits(): does the bundle at the description's path have one of these files? */
+bool published_suits(const struct dataset_spec *spec, bool folder, const char *const *within,
 		     const char *const *names);
 
 #endif

@@ -6,24 +6,27 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/quote.h"
+#include "dataset/storage/local_rights.h"
+#include "dataset/storage/openat2.h"
 
-#define RETRIES 3 /* after errors that may pass: a rename under way, a server away for a moment */
+/* After what may pass: a rename or a write under way, a server away for a moment. */
+#define RETRIES 3
 
 /* How files are opened: opening a FIFO must not wait for its writer. Regular files ignore it. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 struct local {
-	int fd; /* of the folder */
+	int fd;				  /* of the folder */
+	uint64_t resolve;		  /* how keys are: RESOLVE_... */
+	const struct credentials *reader; /* who must be able to, as well; NULL: nobody else */
 };
 
 /* -- paths as users write them --------------------------------------------------------------- */
@@ -50,22 +53,64 @@ static void local_tidy(char *path)
 	*to = '\0';
 }
 
-static int local_look(const char *path, bool *folder_out)
+/* The rest of a path behind the folder that it is beneath; NULL: it is not. */
+static const char *local_rest(const char *path, const char *beneath)
 {
-	struct stat found;
-	if (stat(path, &found))
-		return -errno;
-	*folder_out = S_ISDIR(found.st_mode);
-	return 0;
+	size_t size = strcmp(beneath, "/") == 0 ? 0 : strlen(beneath);
+	if (strncmp(path, beneath, size) != 0 || (path[size] && path[size] != '/'))
+		return NULL;
+	path += size;
+	path += strspn(path, "/");
+	return *path ? path : ".";
 }
 
-static int local_open_file(const char *path, int *fd_out, uint64_t *size_out, struct fault *fault)
+/* A descriptor of what stands at a place, or a negative errno. */
+static int local_open_place(const struct storage_place *place, int flags)
+{
+	if (place->reach == STORAGE_ANYWHERE) {
+		int fd = open(place->path, flags | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	if (place->reach == STORAGE_GIVEN) {
+		int fd = fcntl(place->fd, F_DUPFD_CLOEXEC, 0);
+		return fd < 0 ? -errno : fd;
+	}
+	const char *rest =
+		place->reach == STORAGE_BENEATH ? local_rest(place->path, place->beneath) : NULL;
+	if (!rest)
+		return -EXDEV;
+	int folder = open(place->beneath, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -errno;
+	int fd = openat2_retrying(folder, rest, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+	close(folder);
+	return fd;
+}
+
+static int local_look(const struct storage_place *place, bool *folder_out)
 {
 	struct stat found;
-	int fd = open(path, READ_FLAGS);
+	int fd = local_open_place(place, O_PATH);
 	if (fd < 0)
-		return fault_say(fault, STORAGE_E_READ, "%s", strerror(errno));
-	if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode)) {
+		return fd;
+	int result = fstat(fd, &found) ? -errno : 0;
+	close(fd);
+	if (!result)
+		*folder_out = S_ISDIR(found.st_mode);
+	return result;
+}
+
+static int local_open_file(const struct storage_place *place, int *fd_out, uint64_t *size_out,
+			   struct fault *fault)
+{
+	struct stat found;
+	int fd = local_open_place(place, READ_FLAGS);
+	if (fd < 0)
+		return fault_say(fault, STORAGE_E_READ, "%s",
+				 fd == -EXDEV ? STORAGE_LEADS_OUT : strerror(-fd));
+	bool given = place->reach == STORAGE_GIVEN;
+	if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) &&
+	    (!given || lseek(fd, 0, SEEK_SET) == 0)) {
 		*fd_out = fd;
 		*size_out = (uint64_t)found.st_size;
 		return 0;
@@ -76,23 +121,12 @@ static int local_open_file(const char *path, int *fd_out, uint64_t *size_out, st
 
 /* -- the folder ------------------------------------------------------------------------------ */
 
-/* A descriptor of what `key` leads to, or a negative errno: -EXDEV if it leads out of the folder.
- */
+/* As openat2_retrying(), from the folder on. */
 static int local_open_at(const struct local *local, const char *key, int flags)
 {
-	struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-	};
-	for (int tries = 0;; tries++) {
-		long fd = syscall(SYS_openat2, local->fd, key, &how, sizeof(how));
-		if (fd >= 0)
-			return (int)fd;
-		/* EAGAIN: something was renamed while the kernel checked a "..". */
-		if (errno == EINTR || (errno == EAGAIN && tries < RETRIES))
-			continue;
-		return -errno;
-	}
+	if (local->reader)
+		return rights_open(local->fd, key, flags, local->reader);
+	return openat2_retrying(local->fd, key, flags, local->resolve);
 }
 
 /* stat() of what `key` leads to. 0 or a negative errno, as local_open_at(). */
@@ -111,7 +145,8 @@ static int local_say_folder(const char *path, int error, struct fault *fault)
 {
 	struct quote quote;
 	return fault_say(fault, STORAGE_E_OPEN, "cannot open the folder %s: %s%s",
-			 quote_text(&quote, path), strerror(error),
+			 quote_text(&quote, path),
+			 error == EXDEV ? STORAGE_LEADS_OUT : strerror(error),
 			 error == EACCES ? " to the daemon's user" : "");
 }
 
@@ -124,10 +159,7 @@ static int local_probe(const struct local *local, const char *path, struct fault
 		return 0;
 	}
 	if (fd == -ENOSYS || fd == -EPERM)
-		return fault_say(fault, STORAGE_E_OPEN,
-				 "the kernel, or a system call filter around this process, lacks "
-				 "openat2 (%s), without which a dataset cannot be read safely: "
-				 "Linux 5.6 or newer is needed",
+		return fault_say(fault, STORAGE_E_OPEN, STORAGE_LACKS_OPENAT2 " (%s)",
 				 strerror(-fd));
 	return local_say_folder(path, -fd, fault);
 }
@@ -139,18 +171,22 @@ static void local_close(void *state)
 	free(local);
 }
 
-static int local_open(void **state_out, const char *path, struct fault *fault)
+static int local_open(void **state_out, const struct storage_place *place, struct fault *fault)
 {
+	bool given = place->reach == STORAGE_GIVEN;
+	bool follow = place->reach == STORAGE_ANYWHERE || (given && !place->reader);
 	struct local *local = malloc(sizeof(*local));
 	if (!local)
 		return -ENOMEM;
-	local->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	local->reader = given ? place->reader : NULL;
+	local->resolve = RESOLVE_NO_MAGICLINKS | (follow ? 0 : RESOLVE_BENEATH);
+	local->fd = local_open_place(place, O_PATH | O_DIRECTORY);
 	if (local->fd < 0) {
-		int error = errno;
+		int error = -local->fd;
 		free(local);
-		return local_say_folder(path, error, fault);
+		return local_say_folder(place->path, error, fault);
 	}
-	int result = local_probe(local, path, fault);
+	int result = local_probe(local, place->path, fault);
 	if (result)
 		local_close(local);
 	else
@@ -177,13 +213,35 @@ static ssize_t local_fill(int fd, uint64_t offset, uint8_t *data, size_t size)
 	return (ssize_t)done;
 }
 
-static struct stamp stamp_of(const struct stat *stat)
+static int64_t nanoseconds_of(struct timespec time)
 {
-	return (struct stamp){
-		.size = (uint64_t)stat->st_size,
-		.mtime_ns = (int64_t)stat->st_mtim.tv_sec * 1000000000 + stat->st_mtim.tv_nsec,
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static struct storage_version version_of(const struct stat *stat)
+{
+	return (struct storage_version){
+		.device = (uint64_t)stat->st_dev,
 		.inode = (uint64_t)stat->st_ino,
+		.size = (uint64_t)stat->st_size,
+		.mtime_ns = nanoseconds_of(stat->st_mtim),
+		.ctime_ns = nanoseconds_of(stat->st_ctim),
 	};
+}
+
+/* The clock that file systems take their times from: it moves by a tick, of some milliseconds. */
+static int64_t tick_now(void)
+{
+	struct timespec now = {0};
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return nanoseconds_of(now);
+}
+
+/* Was the file changed in the tick in which reading it began? Then the next write may leave the
+ * same times. A time that lies further ahead is of another clock, a server's. */
+static bool version_is_fresh(const struct storage_version *version, int64_t began)
+{
+	return version->ctime_ns >= began && version->ctime_ns - began < 1000000000;
 }
 
 /* The length of `range` in this file, if it can be read. 0 or a condition. */
@@ -216,7 +274,8 @@ static int local_measure(const struct stat *stat, const char *key, struct storag
 
 /* 0, a condition, -ENOMEM, or another negative errno, which the caller puts in words. */
 static int local_read_fd(int fd, const char *key, struct storage_range range, uint64_t max_bytes,
-			 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault)
+			 struct buffer *buffer, struct storage_version *version_out,
+			 struct fault *fault)
 {
 	struct quote quote;
 	struct stat stat;
@@ -235,27 +294,26 @@ static int local_read_fd(int fd, const char *key, struct storage_range range, ui
 		return fault_say(fault, STORAGE_E_READ,
 				 "%s was cut short while it was read: %zd of %" PRIu64 " bytes",
 				 quote_text(&quote, key), done, length);
-	struct stamp before = stamp_of(&stat);
+	struct storage_version before = version_of(&stat);
 	if (fstat(fd, &stat))
 		return -errno;
-	struct stamp after = stamp_of(&stat);
-	if (!stamp_equal(&before, &after))
+	struct storage_version after = version_of(&stat);
+	if (!storage_version_equal(&before, &after))
 		return fault_say(fault, STORAGE_E_CHANGED, "%s was changed while it was read",
 				 quote_text(&quote, key));
 	buffer->size = length;
-	if (stamp_out)
-		*stamp_out = before;
+	*version_out = before;
 	return 0;
 }
 
 static int local_try_read(const struct local *local, const char *key, struct storage_range range,
-			  uint64_t max_bytes, struct buffer *buffer, struct stamp *stamp_out,
-			  struct fault *fault)
+			  uint64_t max_bytes, struct buffer *buffer,
+			  struct storage_version *version_out, struct fault *fault)
 {
 	int fd = local_open_at(local, key, READ_FLAGS);
 	if (fd < 0)
 		return fd;
-	int result = local_read_fd(fd, key, range, max_bytes, buffer, stamp_out, fault);
+	int result = local_read_fd(fd, key, range, max_bytes, buffer, version_out, fault);
 	close(fd);
 	return result;
 }
@@ -264,26 +322,33 @@ static int local_say_read(const char *key, int error, struct fault *fault)
 {
 	struct quote quote;
 	return fault_say(fault, STORAGE_E_READ, "cannot read %s: %s", quote_text(&quote, key),
-			 error == -EXDEV ? "it leads out of the dataset's folder"
+			 error == -EXDEV ? "it leads out of the dataset's folder; " STORAGE_FOLLOWED
 					 : strerror(-error));
 }
 
 static int local_read_range(const void *state, const char *key, struct storage_range range,
-			    uint64_t max_bytes, struct buffer *buffer, struct stamp *stamp_out,
-			    struct fault *fault)
+			    uint64_t max_bytes, struct buffer *buffer,
+			    struct storage_version *version_out, struct fault *fault)
 {
+	struct storage_version version;
 	int result;
 	for (int tries = 1;; tries++) {
-		result = local_try_read(state, key, range, max_bytes, buffer, stamp_out, fault);
-		bool passing = result == -EIO || result == -ESTALE || result == -EAGAIN;
+		int64_t began = tick_now();
+		result = local_try_read(state, key, range, max_bytes, buffer, &version, fault);
+		bool passing = result == -EIO || result == -ESTALE || result == -EAGAIN ||
+			       result == STORAGE_E_CHANGED ||
+			       (result == 0 && version_is_fresh(&version, began));
 		if (!passing || tries == RETRIES)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = tries * 10 * 1000 * 1000}, NULL);
 	}
+	if (result == 0 && version_out)
+		*version_out = version;
 	return result >= 0 || result == -ENOMEM ? result : local_say_read(key, result, fault);
 }
 
-static int local_stamp(const void *state, const char *key, struct stamp *out, struct fault *fault)
+static int local_version(const void *state, const char *key, struct storage_version *out,
+			 struct fault *fault)
 {
 	struct stat stat;
 	struct quote quote;
@@ -293,7 +358,7 @@ static int local_stamp(const void *state, const char *key, struct stamp *out, st
 	if (!S_ISREG(stat.st_mode))
 		return fault_say(fault, STORAGE_E_READ, "cannot read %s: it is not a regular file",
 				 quote_text(&quote, key));
-	*out = stamp_of(&stat);
+	*out = version_of(&stat);
 	return 0;
 }
 
@@ -338,13 +403,7 @@ static int local_follow(const struct local_listing *listing, const char *name,
 		(size_t)size < sizeof(key) ? local_stat(listing->local, key, stat) : -ENAMETOOLONG;
 	if (error == -ENOMEM || error == -EIO || error == -ESTALE)
 		return error;
-	if (error == -EXDEV)
-		*kind_out = fstatat(dirfd(listing->stream), name, stat, 0) == 0 &&
-					    S_ISDIR(stat->st_mode)
-				    ? STORAGE_OUTSIDE_FOLDER
-				    : STORAGE_OUTSIDE;
-	else
-		*kind_out = error ? STORAGE_OTHER : local_kind(stat);
+	*kind_out = error == -EXDEV ? STORAGE_OUTSIDE : error ? STORAGE_OTHER : local_kind(stat);
 	return 0;
 }
 
@@ -408,6 +467,18 @@ static int local_list(const void *state, const char *folder, storage_take *take,
 	return result;
 }
 
+static int local_identify(const void *state, const char *folder, uint64_t id_out[2],
+			  struct fault *fault)
+{
+	struct stat stat;
+	int result = local_stat(state, *folder ? folder : ".", &stat);
+	if (result)
+		return local_say_folder(*folder ? folder : ".", -result, fault);
+	id_out[0] = (uint64_t)stat.st_dev;
+	id_out[1] = (uint64_t)stat.st_ino;
+	return 0;
+}
+
 const struct storage storage_local = {
 	.name = "local",
 	.accepts = local_accepts,
@@ -418,5 +489,6 @@ const struct storage storage_local = {
 	.close = local_close,
 	.read_range = local_read_range,
 	.list = local_list,
-	.stamp = local_stamp,
+	.identify = local_identify,
+	.version = local_version,
 };

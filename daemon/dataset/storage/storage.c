@@ -10,6 +10,24 @@ const struct storage *const storages[] = {
 	NULL,
 };
 
+bool storage_version_equal(const struct storage_version *a, const struct storage_version *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+uint64_t storage_version_mark(const struct storage_version *version)
+{
+	const uint64_t parts[] = {version->device, version->inode, version->size,
+				  (uint64_t)version->mtime_ns, (uint64_t)version->ctime_ns};
+	uint64_t mark = 0;
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		mark = (mark ^ parts[i]) * 0x9E3779B97F4A7C15u; /* odd: a bijection */
+		mark ^= mark >> 32;
+	}
+	return mark ? mark : 1;
+}
+
 #define NO_STORAGE "the path is not absolute"
 
 const struct storage *storage_of(const char *path)
@@ -20,23 +38,24 @@ const struct storage *storage_of(const char *path)
 	return *storage;
 }
 
-int storage_look(const char *path, bool *folder_out)
+int storage_look(const struct storage_place *place, bool *folder_out)
 {
-	const struct storage *storage = storage_of(path);
-	return storage ? storage->look(path, folder_out) : -ENOENT;
+	const struct storage *storage = storage_of(place->path);
+	return storage ? storage->look(place, folder_out) : -ENOENT;
 }
 
-int storage_open_file(const char *path, int *fd_out, uint64_t *size_out, struct fault *fault)
+int storage_open_file(const struct storage_place *place, int *fd_out, uint64_t *size_out,
+		      struct fault *fault)
 {
-	const struct storage *storage = storage_of(path);
-	return storage ? storage->open_file(path, fd_out, size_out, fault)
+	const struct storage *storage = storage_of(place->path);
+	return storage ? storage->open_file(place, fd_out, size_out, fault)
 		       : fault_say(fault, STORAGE_E_READ, NO_STORAGE);
 }
 
-int storage_open(struct storage_folder *out, const char *path, struct fault *fault)
+int storage_open(struct storage_folder *out, const struct storage_place *place, struct fault *fault)
 {
-	struct storage_folder folder = {.storage = storage_of(path)};
-	int result = folder.storage ? folder.storage->open(&folder.state, path, fault)
+	struct storage_folder folder = {.storage = storage_of(place->path)};
+	int result = folder.storage ? folder.storage->open(&folder.state, place, fault)
 				    : fault_say(fault, STORAGE_E_OPEN, NO_STORAGE);
 	if (!result)
 		*out = folder;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is known of a file that was read: its content when it was first read, and a version of the
+ * file that has it. All zeros before the first read. Any number of threads; looks at no file.
+ */
+#ifndef STOKER_DATASET_KNOWN_H
+#define STOKER_DATASET_KNOWN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/digest.h"
+#include "base/stamp.h"
+
+struct storage_version;
+
+struct known {
+	_Atomic uint64_t first;	  /* hash of its content ^ hash of its identity; 0: not read yet */
+	_Atomic uint64_t version; /* hash of a version that has both; 0: not read yet */
+};
+
+/*
+ * The stamp of a file that was read; false if it is not the file that was first read. Only a
+ * version that is not known is hashed: that of the first read, and one that differs in ctime or
+ * device, as after chmod(), link() or a mount. There the content decides.
+ */
+bool known_stamp(struct known *known, const struct digest_secret *secret,
+		 const struct storage_version *version, const struct buffer *bytes,
+		 struct stamp *out);
+/* The stamp by the version alone; false if the file was not read in this version. */
+bool known_stamp_kept(const struct known *known, const struct storage_version *version,
+		      struct stamp *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An opening of a dataset in progress: what it found, whether it shall end, and the memory that it
+ * holds, which is charged to the user as it grows. One thread opens; others may read `found` and
+ * set `cancel`.
+ */
+#ifndef STOKER_DATASET_PROGRESS_H
+#define STOKER_DATASET_PROGRESS_H
+
+#include "base/fault.h"
+#include "dataset/account.h"
+
+struct dataset_progress {
+	_Atomic uint64_t found; /* samples so far */
+	atomic_bool cancel;
+	struct dataset_account *account; /* outlives the dataset; NULL: memory is not limited */
+	const char *keep_folder; /* the daemon's own: indexes are kept there; NULL: nowhere */
+	uint64_t grown, added;	 /* charged */
+};
+
+/* What grows has `bytes` now; or `bytes` more are held to the opening's end. 0 or
+ * DATASET_E_OPEN. */
+int dataset_progress_grown(struct dataset_progress *progress, uint64_t bytes, struct fault *fault);
+int dataset_progress_add(struct dataset_progress *progress, uint64_t bytes, struct fault *fault);
+/* What grew has its end, and stays; something else begins to grow. */
+void dataset_progress_next(struct dataset_progress *progress);
+/* The opening has ended: give all of it back, and to the system if it was much. */
+void dataset_progress_end(struct dataset_progress *progress);
+
+#endif

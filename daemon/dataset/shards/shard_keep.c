@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/shards/shard_keep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC "stokshrd"
+#define VERSION 1 /* raise it with every change of what is kept or how it is made */
+#define ORDER 0x01020304u
+#define FILE_MAX ((uint64_t)64 << 30)
+
+/* In the machine's byte order. Behind it: the shards, each a version, its first sample, the size of
+ * its name and the name; the members; the keys; the labels; the names of classes; the columns; and
+ * XXH3-128 of all before. */
+struct keep_header {
+	char magic[8];
+	uint32_t version, order;
+	struct digest name, fingerprint;
+	uint64_t shards, samples, skipped;
+	uint64_t keys_size, key_blocks, endings_size, ending_count;
+	uint64_t label_rows, label_count, label_real;
+	uint64_t names_size, names, columns;
+};
+
+struct keep_shard {
+	struct storage_version version;
+	uint64_t first, name_size;
+};
+
+struct keep_column {
+	char name[COLUMN_NAME_MAX];
+	uint64_t kind, rows, size, widest, number_rows, number_count, number_real;
+};
+
+static void digest_text(struct digest_state *digest, const char *text)
+{
+	digest_add_u64(digest, text ? strlen(text) + 1 : 0);
+	if (text)
+		digest_add(digest, text, strlen(text));
+}
+
+struct shard_keep shard_keep_of(const char *folder, const struct shard_names *names,
+				const struct dataset_spec *spec)
+{
+	struct shard_keep keep = {.folder = folder};
+	struct digest_state *digest;
+	if (!folder || digest_begin(&digest)) {
+		keep.folder = NULL;
+		return keep;
+	}
+	digest_text(digest, names->root);
+	digest_add_u64(digest, names->count);
+	for (uint64_t i = 0; i < names->count; i++)
+		digest_text(digest, names->names[i]);
+	digest_text(digest, spec->image);
+	digest_text(digest, spec->label);
+	digest_text(digest, spec->classes);
+	digest_text(digest, spec->components);
+	digest_text(digest, spec->missing_component);
+	keep.name = digest_end(digest);
+	return keep;
+}
+
+static bool keep_path(const struct shard_keep *keep, const char *ending, char *out, size_t room)
+{
+	char hex[33];
+	digest_hex(&keep->name, hex);
+	int size = snprintf(out, room, "%s/%s%s", keep->folder, hex, ending);
+	return size > 0 && (size_t)size < room;
+}
+
+/* -- reading ---------------------------------------------------------------------------------- */
+
+/* What is left of a file that was read. */
+struct keep_source {
+	const uint8_t *at;
+	uint64_t left;
+};
+
+/* `count` entries of `size` bytes, or NULL if they are not there. */
+static const void *keep_take(struct keep_source *source, uint64_t count, size_t size)
+{
+	const uint8_t *at = source->at;
+	uint64_t bytes;
+	if (__builtin_mul_overflow(count, size, &bytes) || bytes > source->left)
+		return NULL;
+	source->at += bytes;
+	source->left -= bytes;
+	return at;
+}
+
+/* A copy of them in memory of its own, at least one byte; *out is NULL on failure. 0 or -ENOMEM. */
+static int keep_copy(struct keep_source *source, uint64_t count, size_t size, void *out)
+{
+	const void *from = keep_take(source, count, size);
+	void *copy = from ? malloc(count ? count * size : 1) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	if (count)
+		memcpy(copy, from, count * size);
+	memcpy(out, &copy, sizeof(copy));
+	return 0;
+}
+
+/* The whole file, checked; the caller's. NULL: there is none that can be used. */
+static uint8_t *keep_read_file(const struct shard_keep *keep, uint64_t *size_out)
+{
+	char path[4096];
+	struct stat stat;
+	if (!keep->folder || !keep_path(keep, ".shards", path, sizeof(path)))
+		return NULL;
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	uint8_t *data = NULL;
+	uint64_t done = 0;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == geteuid() &&
+	    stat.st_size >= (off_t)sizeof(struct keep_header) && (uint64_t)stat.st_size < FILE_MAX)
+		data = malloc((size_t)stat.st_size);
+	while (data && done < (uint64_t)stat.st_size) {
+		ssize_t part = read(fd, data + done, (size_t)stat.st_size - done);
+		if (part <= 0 && errno != EINTR)
+			break;
+		done += part > 0 ? (uint64_t)part : 0;
+	}
+	(void)futimens(fd, NULL); /* the time of last use, by which the index store trims */
+	close(fd);
+	if (!data || done < (uint64_t)stat.st_size) {
+		free(data);
+		return NULL;
+	}
+	*size_out = done;
+	return data;
+}
+
+static bool keep_is_whole(const struct shard_keep *keep, const uint8_t *data, uint64_t size)
+{
+	struct keep_header header;
+	struct digest sum, kept;
+	if (size < sizeof(header) + sizeof(kept))
+		return false;
+	memcpy(&header, data, sizeof(header));
+	memcpy(&kept, data + size - sizeof(kept), sizeof(kept));
+	sum = digest_of(data, size - sizeof(kept));
+	return memcmp(header.magic, MAGIC, sizeof(header.magic)) == 0 &&
+	       header.version == VERSION && header.order == ORDER &&
+	       digest_equal(&header.name, &keep->name) && digest_equal(&sum, &kept);
+}
+
+/* 0, SHARD_KEEP_E_NONE if a shard has another version now, or -ENOMEM. */
+static int keep_read_shards(struct keep_source *source, const struct keep_header *header,
+			    const struct storage_folder *folder, const struct shard_names *names,
+			    struct shard_index *index)
+{
+	if (header->shards != names->count)
+		return SHARD_KEEP_E_NONE;
+	index->shards = calloc(names->count, sizeof(*index->shards));
+	if (!index->shards)
+		return -ENOMEM;
+	index->shard_capacity = names->count;
+	for (uint64_t i = 0; i < names->count; i++) {
+		struct storage_version now;
+		struct fault unused;
+		struct keep_shard shard;
+		const void *kept = keep_take(source, 1, sizeof(shard));
+		if (!kept)
+			return SHARD_KEEP_E_NONE;
+		memcpy(&shard, kept, sizeof(shard));
+		const char *name = keep_take(source, shard.name_size, 1);
+		if (!name || strlen(names->names[i]) != shard.name_size ||
+		    memcmp(name, names->names[i], shard.name_size) != 0 ||
+		    folder->storage->version(folder->state, names->names[i], &now, &unused) ||
+		    !storage_version_equal(&now, &shard.version))
+			return SHARD_KEEP_E_NONE;
+		index->shards[i] =
+			(struct shard){strdup(names->names[i]), shard.version, shard.first};
+		if (!index->shards[i].name)
+			return -ENOMEM;
+		index->shard_count++;
+	}
+	return 0;
+}
+
+static int keep_read_keys(struct keep_source *source, const struct keep_header *header,
+			  struct key_list *keys)
+{
+	if (keep_copy(source, header->keys_size, 1, &keys->data) ||
+	    keep_copy(source, header->key_blocks, sizeof(*keys->blocks), &keys->blocks) ||
+	    keep_copy(source, header->endings_size, 1, &keys->endings))
+		return -ENOMEM;
+	keys->count = header->samples;
+	keys->size = keys->capacity = header->keys_size;
+	keys->block_count = keys->block_capacity = header->key_blocks;
+	keys->endings_size = keys->endings_capacity = header->endings_size;
+	keys->ending_count = (uint32_t)header->ending_count;
+	return 0;
+}
+
+static int keep_read_labels(struct keep_source *source, uint64_t rows, uint64_t count, bool real,
+			    struct labels *labels)
+{
+	*labels = (struct labels){.rows = rows, .count = (uint32_t)count, .real = real};
+	if (keep_copy(source, rows, labels_row_bytes(labels), &labels->data))
+		return -ENOMEM;
+	labels->capacity = rows;
+	return 0;
+}
+
+static int keep_read_classes(struct keep_source *source, const struct keep_header *header,
+			     struct shard_index *index)
+{
+	struct class_names *names = &index->names;
+	if (keep_copy(source, header->names_size, 1, &names->text) ||
+	    keep_copy(source, header->names, sizeof(*names->names), &names->names) ||
+	    keep_copy(source, header->names, sizeof(*index->classes), &index->classes))
+		return -ENOMEM;
+	names->size = names->capacity = header->names_size;
+	names->count = names->names_capacity = header->names;
+	return 0;
+}
+
+static int keep_read_column(struct keep_source *source, struct column *column)
+{
+	struct keep_column kept;
+	const void *from = keep_take(source, 1, sizeof(kept));
+	if (!from)
+		return -ENOMEM;
+	memcpy(&kept, from, sizeof(kept));
+	*column = (struct column){.kind = (enum column_kind)kept.kind,
+				  .size = kept.size,
+				  .capacity = kept.size,
+				  .rows = kept.rows,
+				  .ends_capacity = kept.rows,
+				  .widest = kept.widest};
+	memcpy(column->name, kept.name, sizeof(kept.name));
+	if (keep_read_labels(source, kept.number_rows, kept.number_count, kept.number_real != 0,
+			     &column->numbers) ||
+	    keep_copy(source, kept.size, 1, &column->data) ||
+	    keep_copy(source, kept.rows, sizeof(*column->ends), &column->ends))
+		return -ENOMEM;
+	return 0;
+}
+
+static int keep_parse(struct keep_source *source, const struct storage_folder *folder,
+		      const struct shard_names *names, struct shard_index *index,
+		      uint64_t *skipped_out)
+{
+	struct keep_header header;
+	memcpy(&header, keep_take(source, 1, sizeof(header)), sizeof(header));
+	int result = keep_read_shards(source, &header, folder, names, index);
+	if (result)
+		return result;
+	if (header.columns > COLUMNS_MAX ||
+	    keep_copy(source, header.samples, sizeof(*index->members), &index->members) ||
+	    keep_read_keys(source, &header, &index->keys) ||
+	    keep_read_labels(source, header.label_rows, header.label_count, header.label_real != 0,
+			     &index->labels) ||
+	    keep_read_classes(source, &header, index))
+		return -ENOMEM;
+	index->count = index->capacity = header.samples;
+	for (; index->columns.count < header.columns && !result; index->columns.count++)
+		result = keep_read_column(source, &index->columns.column[index->columns.count]);
+	index->columns.rows = index->count;
+	index->fingerprint = header.fingerprint;
+	*skipped_out = header.skipped;
+	return result;
+}
+
+int shard_keep_load(const struct shard_keep *keep, const struct storage_folder *folder,
+		    const struct shard_names *names, struct shard_index **out,
+		    uint64_t *skipped_out)
+{
+	uint64_t size = 0;
+	uint8_t *data = keep_read_file(keep, &size);
+	struct shard_index *index = data ? calloc(1, sizeof(*index)) : NULL;
+	int result = SHARD_KEEP_E_NONE;
+	if (index && keep_is_whole(keep, data, size)) {
+		struct keep_source source = {data, size - sizeof(struct digest)};
+		result = keep_parse(&source, folder, names, index, skipped_out);
+	}
+	free(data);
+	if (result)
+		shard_index_free(index);
+	else
+		*out = index;
+	return result;
+}
+
+/* -- writing ---------------------------------------------------------------------------------- */
+
+struct keep_sink {
+	FILE *file;
+	struct digest_state *digest;
+	bool failed;
+};
+
+static void keep_put(struct keep_sink *sink, const void *data, uint64_t count, size_t size)
+{
+	if (count == 0)
+		return;
+	digest_add(sink->digest, data, count * size);
+	sink->failed = sink->failed || fwrite(data, size, count, sink->file) != count;
+}
+
+static void keep_put_labels(struct keep_sink *sink, const struct labels *labels)
+{
+	keep_put(sink, labels->data, labels->rows, labels_row_bytes(labels));
+}
+
+static void keep_put_column(struct keep_sink *sink, const struct column *column)
+{
+	struct keep_column kept = {.kind = column->kind,
+				   .rows = column->rows,
+				   .size = column->size,
+				   .widest = column->widest,
+				   .number_rows = column->numbers.rows,
+				   .number_count = column->numbers.count,
+				   .number_real = column->numbers.real};
+	memcpy(kept.name, column->name, sizeof(kept.name));
+	keep_put(sink, &kept, 1, sizeof(kept));
+	keep_put_labels(sink, &column->numbers);
+	keep_put(sink, column->data, column->size, 1);
+	keep_put(sink, column->ends, column->rows, sizeof(*column->ends));
+}
+
+static void keep_put_header(struct keep_sink *sink, const struct shard_keep *keep,
+			    const struct shard_index *index, uint64_t skipped)
+{
+	const struct key_list *keys = &index->keys;
+	struct keep_header header = {.version = VERSION,
+				     .order = ORDER,
+				     .name = keep->name,
+				     .fingerprint = index->fingerprint,
+				     .shards = index->shard_count,
+				     .samples = index->count,
+				     .skipped = skipped,
+				     .keys_size = keys->size,
+				     .key_blocks = keys->block_count,
+				     .endings_size = keys->endings_size,
+				     .ending_count = keys->ending_count,
+				     .label_rows = index->labels.rows,
+				     .label_count = index->labels.count,
+				     .label_real = index->labels.real,
+				     .names_size = index->names.size,
+				     .names = index->names.count,
+				     .columns = index->columns.count};
+	memcpy(header.magic, MAGIC, sizeof(header.magic));
+	keep_put(sink, &header, 1, sizeof(header));
+}
+
+static void keep_put_all(struct keep_sink *sink, const struct shard_keep *keep,
+			 const struct shard_index *index, uint64_t skipped)
+{
+	const struct key_list *keys = &index->keys;
+	const struct class_names *names = &index->names;
+	keep_put_header(sink, keep, index, skipped);
+	for (uint64_t i = 0; i < index->shard_count; i++) {
+		const struct shard *shard = &index->shards[i];
+		struct keep_shard kept = {shard->version, shard->first, strlen(shard->name)};
+		keep_put(sink, &kept, 1, sizeof(kept));
+		keep_put(sink, shard->name, kept.name_size, 1);
+	}
+	keep_put(sink, index->members, index->count, sizeof(*index->members));
+	keep_put(sink, keys->data, keys->size, 1);
+	keep_put(sink, keys->blocks, keys->block_count, sizeof(*keys->blocks));
+	keep_put(sink, keys->endings, keys->endings_size, 1);
+	keep_put_labels(sink, &index->labels);
+	keep_put(sink, names->text, names->size, 1);
+	keep_put(sink, names->names, names->count, sizeof(*names->names));
+	keep_put(sink, index->classes, names->count, sizeof(*index->classes));
+	for (unsigned i = 0; i < index->columns.count; i++)
+		keep_put_column(sink, &index->columns.column[i]);
+	struct digest sum = digest_end(sink->digest);
+	sink->failed = sink->failed || fwrite(&sum, sizeof(sum), 1, sink->file) != 1;
+}
+
+void shard_keep_save(const struct shard_keep *keep, const struct shard_index *index,
+		     uint64_t skipped)
+{
+	char path[4096], fresh[4096], ending[64];
+	uint64_t number = 0;
+	if (!keep->folder || getrandom(&number, sizeof(number), 0) < 0)
+		return;
+	snprintf(ending, sizeof(ending), ".%016llx.new", (unsigned long long)number);
+	if (!keep_path(keep, ".shards", path, sizeof(path)) ||
+	    !keep_path(keep, ending, fresh, sizeof(fresh)))
+		return;
+	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct keep_sink sink = {.file = fd < 0 ? NULL : fdopen(fd, "w"), .failed = fd < 0};
+	if (fd >= 0 && !sink.file)
+		close(fd);
+	if (sink.file && digest_begin(&sink.digest) == 0)
+		keep_put_all(&sink, keep, index, skipped);
+	else
+		sink.failed = true;
+	if (sink.file && fclose(sink.file) != 0)
+		sink.failed = true;
+	if (sink.failed || rename(fresh, path) < 0)
+		(void)unlink(fresh);
+}

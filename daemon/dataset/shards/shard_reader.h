@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bytes of one shard for the walk over its headers (tar_walk.h): a window that moves over a
+ * file in a storage, all of it of one version. Owns the window. Blocks; one thread.
+ */
+#ifndef STOKER_DATASET_SHARDS_SHARD_READER_H
+#define STOKER_DATASET_SHARDS_SHARD_READER_H
+
+#include "dataset/shards/tar_walk.h"
+#include "dataset/storage/storage.h"
+
+struct shard_reader {
+	const struct storage_folder *folder;
+	const char *name;
+	struct storage_version version;
+	struct buffer window;
+	uint64_t at; /* of the window */
+};
+#define SHARD_READER_NULL ((struct shard_reader){0})
+
+/* Look at a shard. 0, TAR_E_BAD with words, or -ENOMEM. */
+int shard_reader_begin(struct shard_reader *reader, const struct storage_folder *folder,
+		       const char *name, struct fault *fault);
+/* A tar_fetch; `context` is the reader. */
+int shard_reader_fetch(void *context, uint64_t offset, size_t size, const uint8_t **out,
+		       struct fault *fault);
+/* Is the shard still what it was when it was begun? 0 or TAR_E_BAD. */
+int shard_reader_end(const struct shard_reader *reader, struct fault *fault);
+/* NULL, or what the shard is packed with, by its first bytes. */
+const char *shard_reader_packing(struct shard_reader *reader);
+void shard_reader_deinit(struct shard_reader *reader);
+
+#endif
