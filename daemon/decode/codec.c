@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "decode/codec.h"
 
+#include "decode/bmp.h"
 #include "decode/jpeg/jpeg.h"
+#include "decode/netpbm.h"
 #include "decode/png.h"
 #include "decode/webp.h"
 
 const struct codec *const codecs[] = {
-	&codec_jpeg,
-	&codec_png,
-	&codec_webp,
-	NULL,
+	&codec_jpeg, &codec_png, &codec_webp, &codec_bmp, &codec_netpbm, NULL,
 };
 
 struct codec_header codec_scale(const struct codec_header *header, unsigned scale)

@@ -5,9 +5,9 @@
  * the EXIF orientation and does not apply it: all coordinates here are those of the stored image.
  *
  * Calls: for each image decode.c takes the first row of the table whose accepts() is true. It calls
- * begin() once, then index() or read() any number of times, then end(). After a begin() that failed
- * end() is not called. One decoder is used by one thread at a time, but several decoders run at the
- * same time: a codec has no state that they share.
+ * begin() once, then index(), rewrite() or read() any number of times, then end(). After a begin()
+ * that failed end() is not called. One decoder is used by one thread at a time, but several
+ * decoders run at the same time: a codec has no state that they share.
  *
  * Memory: `input` and its bytes are borrowed from begin() to end(). What the codec needs for one
  * image comes from `input->arena`, which it may reset in begin() and read(), and which decode.c
@@ -15,8 +15,9 @@
  * a worker has seen images of the kind, decoding allocates nothing.
  *
  * The bytes are hostile. begin() calls limits_check_size() before any allocation by size, read()
- * calls limits_check_time() every few milliseconds, as far as the library lets it. A file that is
- * cut short fails whichever part of it is asked for.
+ * calls limits_check_time() every few milliseconds, as far as the library lets it. Unless the input
+ * is known to be `sound`, read() and index() look for damage in all of the file and fail if Pillow
+ * could not load it, whichever part is asked for.
  *
  * Errors: 0, a condition of decode.h with words in `fault`, or -ENOMEM. Outputs are written only on
  * success.
@@ -52,17 +53,20 @@ struct codec_input {
 	struct decode_limits limits;
 	uint64_t start_ns; /* CPU time of the thread when the call began */
 	struct arena *arena;
-	bool exif; /* report the EXIF orientation */
+	bool exif;  /* report the EXIF orientation */
+	bool sound; /* the whole file is known to decode without an error */
 
 	/* set between begin() and read() */
 	struct decode_origin origin;
 	unsigned scale;	      /* read at 1/scale of the size; 1 unless the codec `scales` */
 	bool palette_indices; /* read the indices of a palette, not its colours */
+	bool alpha;	      /* of a header with alpha: read that, as grey, not the colours */
 };
 
 struct codec_header {
 	int32_t width, height;
 	unsigned orientation; /* 1 to 8, as in EXIF; 1 when there is none or it was not asked for */
+	bool alpha;	      /* Pillow's convert("RGBA") may find pixels that are not opaque */
 };
 
 struct codec {
@@ -85,7 +89,12 @@ struct codec {
 	void (*state_free)(void *state);
 
 	/* Of a format with a seek index, else NULL: complete the index, decode no pixels. */
-	void (*index)(void *state);
+	int (*index)(void *state, struct fault *fault);
+
+	/* Of a format with files that have none but can be written anew as one that has, else NULL:
+	 * whether the image begun is such a file, and the new one, of the same pixels. */
+	bool (*can_rewrite)(const void *state);
+	int (*rewrite)(void *state, struct buffer *out, struct fault *fault);
 };
 
 extern const struct codec *const codecs[]; /* the table; NULL ends it */

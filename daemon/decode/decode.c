@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "decode/decode.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include "base/clock.h"
 #include "base/quote.h"
 #include "decode/codec.h"
+#include "decode/foreign.h"
+#include "decode/jpeg/seek_index_set.h"
 
 struct decoder {
 	const struct codec *codec; /* of the image begun, or NULL ... */
@@ -21,6 +24,7 @@ struct decoder {
 	struct arena arena;
 	struct buffer pixels;	/* as stored */
 	struct buffer oriented; /* as EXIF says */
+	struct buffer alpha[2]; /* the same of the alpha */
 	void *states[];		/* of each codec, in the order of the table */
 };
 
@@ -80,8 +84,8 @@ static void orientation_copy(const struct orientation *orientation, const struct
 }
 
 static int decoder_orient(struct decoder *decoder, const struct orientation *orientation,
-			  struct rect part, struct rect need, struct image *image,
-			  struct fault *fault)
+			  struct rect part, struct rect need, struct buffer *pixels,
+			  struct image *image, struct fault *fault)
 {
 	struct codec_header header = decoder->header;
 	struct image oriented;
@@ -89,9 +93,9 @@ static int decoder_orient(struct decoder *decoder, const struct orientation *ori
 		header.width = decoder->header.height;
 		header.height = decoder->header.width;
 	}
-	if (codec_reserve(&header, need, &decoder->oriented, &oriented) < 0)
+	if (codec_reserve(&header, need, pixels, &oriented) < 0)
 		return fault_say(fault, -ENOMEM, "out of memory while decoding");
-	orientation_copy(orientation, image, part, need, decoder->oriented.data);
+	orientation_copy(orientation, image, part, need, pixels->data);
 	*image = oriented;
 	return 0;
 }
@@ -127,6 +131,8 @@ void decoder_free(struct decoder *decoder)
 			codecs[i]->state_free(decoder->states[i]);
 	buffer_deinit(&decoder->pixels);
 	buffer_deinit(&decoder->oriented);
+	buffer_deinit(&decoder->alpha[0]);
+	buffer_deinit(&decoder->alpha[1]);
 	arena_deinit(&decoder->arena);
 	free(decoder);
 }
@@ -139,30 +145,11 @@ void decoder_end(struct decoder *decoder)
 	arena_reset(&decoder->arena);
 	buffer_trim(&decoder->pixels, CODEC_KEEP);
 	buffer_trim(&decoder->oriented, CODEC_KEEP);
+	buffer_trim(&decoder->alpha[0], CODEC_KEEP);
+	buffer_trim(&decoder->alpha[1], CODEC_KEEP);
 }
 
 /* --- what no codec accepts --- */
-
-/* Formats that a folder of images may also hold, by their first bytes. */
-static const char *name_of_other(const uint8_t *data, size_t size)
-{
-	static const struct {
-		const char *bytes;
-		size_t size, at;
-		const char *name;
-	} others[] = {
-		{"GIF8", 4, 0, "a GIF"},     {"BM", 2, 0, "a BMP"},
-		{"II*\0", 4, 0, "a TIFF"},   {"MM\0*", 4, 0, "a TIFF"},
-		{"ftyphei", 7, 4, "a HEIC"}, {"ftypavif", 8, 4, "an AVIF"},
-		{"P5", 2, 0, "a PGM"},	     {"P6", 2, 0, "a PPM"},
-	};
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		if (size >= others[i].at + others[i].size &&
-		    memcmp(data + others[i].at, others[i].bytes, others[i].size) == 0)
-			return others[i].name;
-	}
-	return NULL;
-}
 
 /* "JPEG, PNG or WebP". */
 static void codec_names(struct quote *out)
@@ -177,12 +164,12 @@ static void codec_names(struct quote *out)
 
 static int decoder_refuse(const uint8_t *data, size_t size, struct fault *fault)
 {
-	const char *name = name_of_other(data, size);
+	const char *name = foreign_name(data, size);
 	struct quote names, start;
 	codec_names(&names);
 	if (name)
 		return fault_say(fault, DECODE_E_FORMAT,
-				 "looks like %s, which is not supported: convert it to %s", name,
+				 "is %s, which stoker does not decode: convert it to %s", name,
 				 names.text);
 	if (size == 0)
 		return fault_say(fault, DECODE_E_FORMAT, "the image file is empty");
@@ -228,12 +215,58 @@ void decoder_set_origin(struct decoder *decoder, const struct decode_origin *ori
 	decoder->input.origin = *origin;
 }
 
-bool decoder_index(struct decoder *decoder)
+/* Before the image is read: unless it is known to be sound, the codec has to look at all of it. */
+static void decoder_look_up(struct decoder *decoder)
 {
-	if (!decoder->codec || !decoder->codec->index)
-		return false;
-	decoder->codec->index(decoder->state);
-	return true;
+	const struct decode_origin *origin = &decoder->input.origin;
+	if (!decoder->input.sound && origin->seek_indexes)
+		decoder->input.sound = seek_index_set_is_sound(origin->seek_indexes, origin->sample,
+							       &origin->stamp);
+}
+
+/* The codec has found no damage. */
+static void decoder_keep(struct decoder *decoder)
+{
+	const struct decode_origin *origin = &decoder->input.origin;
+	if (!decoder->input.sound && origin->seek_indexes)
+		seek_index_set_found_sound(origin->seek_indexes, origin->sample, &origin->stamp);
+	decoder->input.sound = true;
+}
+
+int decoder_index(struct decoder *decoder, bool *out, struct fault *fault)
+{
+	if (!decoder->codec || !decoder->codec->index) {
+		*out = false;
+		return 0;
+	}
+	decoder_look_up(decoder);
+	int r = decoder->codec->index(decoder->state, fault);
+	if (r)
+		return r;
+	decoder_keep(decoder);
+	*out = true;
+	return 0;
+}
+
+bool decoder_has_index(const struct decoder *decoder)
+{
+	return decoder->codec && decoder->codec->index && !decoder_can_rewrite(decoder);
+}
+
+bool decoder_can_rewrite(const struct decoder *decoder)
+{
+	return decoder->codec && decoder->codec->rewrite &&
+	       decoder->codec->can_rewrite(decoder->state);
+}
+
+int decoder_rewrite(struct decoder *decoder, struct buffer *out, struct fault *fault)
+{
+	if (!decoder_can_rewrite(decoder))
+		return fault_say(fault, -EINVAL,
+				 "decoder_rewrite() of an image that it is not for");
+	decoder->input.start_ns = clock_thread_ns();
+	decoder_look_up(decoder);
+	return decoder->codec->rewrite(decoder->state, out, fault);
 }
 
 bool decoder_can_scale(const struct decoder *decoder)
@@ -254,19 +287,59 @@ void decoder_set_palette_indices(struct decoder *decoder)
 	decoder->input.palette_indices = true;
 }
 
-int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault)
+/* Into `stored` as the picture is stored, and if it has to be turned into `oriented` from there. */
+static int decoder_read_to(struct decoder *decoder, struct rect need, struct buffer *stored,
+			   struct buffer *oriented, struct image *out, struct fault *fault)
 {
-	if (!decoder->codec)
-		return fault_say(fault, -EINVAL, "decoder_read() without an image begun");
 	struct orientation orientation = orientation_of(decoder->header.orientation);
 	struct rect part = orientation_rect(&orientation, &decoder->header, need);
 	struct image image;
 	decoder->input.start_ns = clock_thread_ns();
-	int r = decoder->codec->read(decoder->state, &decoder->input, part, &decoder->pixels,
-				     &image, fault);
+	decoder_look_up(decoder);
+	int r = decoder->codec->read(decoder->state, &decoder->input, part, stored, &image, fault);
+	if (r == 0)
+		decoder_keep(decoder);
 	if (r == 0 && decoder->header.orientation != 1)
-		r = decoder_orient(decoder, &orientation, part, need, &image, fault);
+		r = decoder_orient(decoder, &orientation, part, need, oriented, &image, fault);
 	if (r == 0)
 		*out = image;
 	return r;
+}
+
+int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault)
+{
+	if (!decoder->codec)
+		return fault_say(fault, -EINVAL, "decoder_read() without an image begun");
+	return decoder_read_to(decoder, need, &decoder->pixels, &decoder->oriented, out, fault);
+}
+
+bool decoder_has_alpha(const struct decoder *decoder)
+{
+	return decoder->codec && decoder->stored.alpha;
+}
+
+int decoder_read_alpha(struct decoder *decoder, struct rect need, struct image *out,
+		       struct fault *fault)
+{
+	if (!decoder_has_alpha(decoder))
+		return fault_say(fault, -EINVAL, "decoder_read_alpha() of an image without alpha");
+	decoder->input.alpha = true;
+	int r = decoder_read_to(decoder, need, &decoder->alpha[0], &decoder->alpha[1], out, fault);
+	decoder->input.alpha = false;
+	return r;
+}
+
+int decoder_read_whole(struct decoder *decoder, struct buffer *memory, struct image *out,
+		       struct fault *fault)
+{
+	if (!decoder->codec)
+		return fault_say(fault, -EINVAL, "decoder_read_whole() without an image begun");
+	const struct codec_header *header = &decoder->header;
+	struct rect whole = {0, 0, header->width, header->height};
+	if (orientation_of(header->orientation).swap)
+		whole = (struct rect){0, 0, header->height, header->width};
+	assert(memory->capacity >= (size_t)whole.width * 3 * (size_t)whole.height);
+	bool turned = header->orientation != 1;
+	return decoder_read_to(decoder, whole, turned ? &decoder->pixels : memory, memory, out,
+			       fault);
 }

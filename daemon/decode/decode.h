@@ -7,6 +7,10 @@
  * slot. The pixels are those of Pillow's Image.open(...).convert("RGB"), bit for bit. The bytes are
  * hostile: every limit is checked before the allocation or the work that it guards.
  *
+ * Whether a file is damaged is decided for the whole of it, as Pillow decides it when it loads the
+ * picture, whichever part is asked for. The first read of a file does that; that a file is sound is
+ * kept with its origin, and later reads decode no more than they need.
+ *
  * Conditions, with words in `fault`: DECODE_E_FORMAT no known image format; DECODE_E_CORRUPT
  * damaged or cut short; DECODE_E_LIMIT above a limit (the words say which); DECODE_E_UNSUPPORTED a
  * form of a known format that is not supported (12-bit or lossless JPEG, ...).
@@ -14,10 +18,12 @@
 #ifndef STOKER_DECODE_DECODE_H
 #define STOKER_DECODE_DECODE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/fault.h"
 #include "base/image.h"
 #include "base/stamp.h"
@@ -34,10 +40,11 @@ struct decode_limits {
 	uint64_t max_coefficient_bytes; /* multi-scan JPEG: held whole; default 512 MiB */
 	unsigned max_scans;		/* of a JPEG; default 100 */
 	unsigned deadline_ms;		/* CPU time of one image; default 10,000; 0: no limit */
+	const atomic_bool *unwanted;	/* set: nobody wants it any more; NULL: somebody does */
 };
 
 #define DECODE_LIMITS_DEFAULT                                                                      \
-	((struct decode_limits){IMAGE_PIXELS_MAX, (uint64_t)512 << 20, 100, 10000})
+	((struct decode_limits){IMAGE_PIXELS_MAX, (uint64_t)512 << 20, 100, 10000, NULL})
 
 struct decoder;
 struct seek_index_set;
@@ -68,13 +75,21 @@ struct decode_origin {
 };
 #define DECODE_ORIGIN_NULL ((struct decode_origin){0})
 
-/* After decoder_begin(): use the image's seek index, and extend it by what is decoded. The pixels
- * do not depend on it. */
+/* After decoder_begin(): use the image's seek index, and extend it by what is decoded; and keep
+ * with it that the file is sound. Neither pixels nor errors depend on it. */
 void decoder_set_origin(struct decoder *decoder, const struct decode_origin *origin);
 
-/* Instead of decoder_read(): complete the seek index, decode no pixels. False if the format has no
- * seek index. */
-bool decoder_index(struct decoder *decoder);
+/* Instead of decoder_read(): look for damage and complete the seek index, decode no pixels. `out`:
+ * whether the format has a seek index; if not, nothing was done. 0, a condition or -ENOMEM. */
+int decoder_index(struct decoder *decoder, bool *out, struct fault *fault);
+
+/* Whether the image begun can have a seek index, so that a part of it takes less than the whole. */
+bool decoder_has_index(const struct decoder *decoder);
+/* Whether the image begun can have no seek index and be written anew as one that can. */
+bool decoder_can_rewrite(const struct decoder *decoder);
+/* Write it anew, losslessly: `out` decodes to the same pixels at every scale and part, and turns
+ * as the image begun does. 0, a condition (then it has to stay as it is) or -ENOMEM. */
+int decoder_rewrite(struct decoder *decoder, struct buffer *out, struct fault *fault);
 
 /* Whether the image begun can be decoded at a smaller size for less work: JPEGs can. */
 bool decoder_can_scale(const struct decoder *decoder);
@@ -94,6 +109,21 @@ void decoder_set_palette_indices(struct decoder *decoder);
  * another part. 0, a condition or -ENOMEM.
  */
 int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault);
+
+/* Whether the image begun has an alpha channel, or a colour that stands for transparent pixels. */
+bool decoder_has_alpha(const struct decoder *decoder);
+
+/* As decoder_read(), of an image with alpha: that, as shades of grey, of Pillow's convert("RGBA").
+ * `out` and that of decoder_read() may be used together. */
+int decoder_read_alpha(struct decoder *decoder, struct rect need, struct image *out,
+		       struct fault *fault);
+
+/*
+ * As decoder_read(), the whole picture and into `memory`, whose capacity must be that of its pixels
+ * at least, and which is not grown. `out` shows them for as long as they are left there.
+ */
+int decoder_read_whole(struct decoder *decoder, struct buffer *memory, struct image *out,
+		       struct fault *fault);
 
 /* Done with the image begun, if there is one: what a large one took is freed. */
 void decoder_end(struct decoder *decoder);

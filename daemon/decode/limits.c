@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/quote.h"
 
@@ -24,6 +25,8 @@ int limits_check_size(const struct decode_limits *limits, uint64_t width, uint64
 int limits_check_time(const struct decode_limits *limits, uint64_t start_ns, struct fault *fault)
 {
 	unsigned limit = limits->deadline_ms;
+	if (cancel_is_unwanted(limits->unwanted))
+		return fault_say(fault, DECODE_E_LIMIT, "nobody wants it any more");
 	if (limit == 0)
 		return 0;
 	uint64_t used = (clock_thread_ns() - start_ns) / 1000000u;

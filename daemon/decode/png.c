@@ -3,8 +3,9 @@
  * Rows are decoded one by one as they are stored (of an interlaced picture: the rows of its seven
  * passes) and converted from there, so that one row is held beside the pixels.
  *
- * As in Pillow, a wrong checksum is an error in the chunks before the pixels and is ignored in the
- * chunks of pixels: png_begin() is strict, png_read() opens the file again and is not.
+ * What is damaged is decided as in Pillow. Of the compressed pixels libspng says it, in one pass
+ * over all rows, in which their checksum counts; of the chunks png_file.h. Where libspng refuses a
+ * file, perhaps for its chunks, it gets the pixels alone.
  */
 #include "decode/png.h"
 
@@ -17,12 +18,11 @@
 #include "base/quote.h"
 #include "decode/exif.h"
 #include "decode/limits.h"
+#include "decode/png_file.h"
 
 #define CHUNK_BYTES ((size_t)16 << 20) /* of one profile or text, unpacked */
 #define CACHE_BYTES ((size_t)64 << 20) /* of all of them */
 #define ROW_BYTES ((uint64_t)64 << 20) /* of one stored row: the library holds several */
-#define HEADER_BYTES 33		       /* signature and IHDR */
-#define TAIL_BYTES 64		       /* the last chunk begins in the last so many bytes */
 #define ROWS_PER_CHECK 64	       /* rows decoded between two checks of the time */
 
 /* The pixel grid of each pass of an interlaced picture, and last that of a plain one. */
@@ -82,8 +82,8 @@ struct png;
 
 /*
  * Convert the stored pixels [first, first + count) of a row to RGB pixels `step` bytes apart, as
- * Pillow does: alpha is dropped; of 16 bits the high byte counts, but grey of 16 bits without alpha
- * is an integer, clipped to 255.
+ * Pillow does: alpha is dropped, or alone is given; of 16 bits the high byte counts, but grey of 16
+ * bits without alpha is an integer, clipped to 255.
  */
 typedef void row_convert(const struct png *png, const uint8_t *row, size_t first, size_t count,
 			 uint8_t *to, size_t step);
@@ -93,7 +93,8 @@ struct png {
 	struct spng_ihdr header;
 	unsigned channels;
 	row_convert *convert;
-	uint8_t palette[256][3];
+	uint8_t palette[256][3]; /* or the alpha of each of its colours */
+	uint8_t key[3];		 /* the colour that is transparent */
 };
 
 static int png_fault(struct fault *fault, int code)
@@ -167,8 +168,28 @@ static void row_of_colours(const struct png *png, const uint8_t *row, size_t fir
 	}
 }
 
+static void row_of_alpha(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			 uint8_t *to, size_t step)
+{
+	size_t bytes = png->header.bit_depth / 8, pixel = png->channels * bytes;
+	for (row += first * pixel + pixel - bytes; count > 0; count--, row += pixel, to += step)
+		memset(to, row[0], 3);
+}
+
+static void row_of_key(const struct png *png, const uint8_t *row, size_t first, size_t count,
+		       uint8_t *to, size_t step)
+{
+	row_of_colours(png, row, first, count, to, step);
+	for (; count > 0; count--, to += step)
+		memset(to, memcmp(to, png->key, 3) == 0 ? 0 : 255, 3);
+}
+
 static row_convert *convert_of(const struct png *png)
 {
+	if (png->input->alpha && png->channels % 2 == 0)
+		return row_of_alpha;
+	if (png->input->alpha && png->channels == 3)
+		return row_of_key;
 	if (png->header.bit_depth < 8)
 		return row_of_bits;
 	if (png->channels >= 3)
@@ -185,7 +206,7 @@ static uint32_t number_at(const uint8_t *at)
 static int png_check(const struct codec_input *input, struct fault *fault)
 {
 	const uint8_t *data = input->data;
-	if (input->size < HEADER_BYTES)
+	if (input->size < PNG_FILE_HEADER)
 		return png_fault(fault, SPNG_IO_EOF);
 	if (memcmp(data + 12, "IHDR", 4) != 0)
 		return png_fault(fault, SPNG_ENOIHDR);
@@ -200,23 +221,19 @@ static int png_check(const struct codec_input *input, struct fault *fault)
 	return 0;
 }
 
-/* Open the file and read its header. */
-static int png_open(struct png *png, const struct codec_input *input, bool strict, spng_ctx **out,
-		    struct fault *fault)
+/* Open the file, or what was made of it, and read its header. */
+static int png_open(struct png *png, const struct codec_input *input, const uint8_t *data,
+		    size_t size, spng_ctx **out, struct fault *fault)
 {
 	struct spng_alloc alloc = {piece_malloc, piece_realloc, piece_calloc, piece_free};
-	int r = png_check(input, fault);
-	if (r)
-		return r;
-	arena_reset(input->arena);
 	png_arena = input->arena;
-	spng_ctx *ctx = spng_ctx_new2(&alloc, SPNG_CTX_IGNORE_ADLER32);
+	spng_ctx *ctx = spng_ctx_new2(&alloc, input->sound ? SPNG_CTX_IGNORE_ADLER32 : 0);
 	if (!ctx)
 		return png_fault(fault, SPNG_EMEM);
-	r = spng_set_png_buffer(ctx, input->data, input->size);
+	int r = spng_set_png_buffer(ctx, data, size);
 	if (r == 0)
 		r = spng_set_chunk_limits(ctx, CHUNK_BYTES, CACHE_BYTES);
-	if (r == 0 && !strict)
+	if (r == 0 && input->sound) /* this has libspng ignore the checksum of the pixels, too */
 		r = spng_set_crc_action(ctx, SPNG_CRC_USE, SPNG_CRC_USE);
 	if (r == 0)
 		r = spng_get_ihdr(ctx, &png->header);
@@ -231,13 +248,42 @@ static int png_open(struct png *png, const struct codec_input *input, bool stric
 	return 0;
 }
 
-/* Entries that the file's palette lacks are shades of grey, as in Pillow. */
+/* Has the file what Pillow makes an alpha channel of? */
+static bool png_has_alpha(const struct png_file *file)
+{
+	return channels_of(file->data[PNG_FILE_COLOUR_TYPE]) % 2 == 0 || file->alpha;
+}
+
+/* The alpha of each shade or place in the palette, or the colour that is transparent. Of the two
+ * bytes of each number Pillow compares the second with the bytes that pixels have become. */
+static int png_read_alpha(struct png *png, struct fault *fault)
+{
+	struct png_file file;
+	int r = png_file_open(&file, png->input->data, png->input->size, fault);
+	if (r)
+		return r;
+	memset(png->palette, 255, sizeof(png->palette));
+	if (png->header.color_type == SPNG_COLOR_TYPE_GRAYSCALE)
+		memset(png->palette[file.alpha[1]], 0, 3);
+	for (unsigned i = 0; png->header.color_type == SPNG_COLOR_TYPE_TRUECOLOR && i < 3; i++)
+		png->key[i] = file.alpha[2 * i + 1];
+	for (unsigned i = 0; png->header.color_type == SPNG_COLOR_TYPE_INDEXED && i < 256; i++)
+		if (i < file.alpha_bytes)
+			memset(png->palette[i], file.alpha[i], 3);
+	return 0;
+}
+
+/* Entries that the file's palette lacks are black, as in Pillow since 10.1. */
 static int png_read_palette(struct png *png, spng_ctx *ctx, struct fault *fault)
 {
 	struct spng_plte plte;
+	bool colours =
+		png->header.color_type == SPNG_COLOR_TYPE_INDEXED && !png->input->palette_indices;
+	if (png->input->alpha)
+		return png_read_alpha(png, fault);
 	for (unsigned i = 0; i < 256; i++)
-		memset(png->palette[i], (int)i, 3);
-	if (png->header.color_type != SPNG_COLOR_TYPE_INDEXED || png->input->palette_indices)
+		memset(png->palette[i], colours ? 0 : (int)i, 3);
+	if (!colours)
 		return 0;
 	int r = spng_get_plte(ctx, &plte);
 	if (r)
@@ -269,20 +315,12 @@ static void png_place(const struct png *png, const struct pass *pass, const uint
 	png->convert(png, row, first, last - first, to, 3 * (size_t)pass->step_x);
 }
 
-/* Whether the file has its end. If not, all rows are decoded, so that a file cut short fails
- * whichever part of it is asked for. */
-static bool png_has_end(const struct codec_input *input)
-{
-	size_t tail = input->size < TAIL_BYTES ? input->size : TAIL_BYTES;
-	return memmem(input->data + input->size - tail, tail, "IEND", 4) != NULL;
-}
-
 static int png_decode(const struct png *png, spng_ctx *ctx, const struct image *image,
 		      uint8_t *pixels, struct fault *fault)
 {
 	const struct spng_ihdr *header = &png->header;
 	bool plain = header->interlace_method == SPNG_INTERLACE_NONE;
-	bool stop = plain && png_has_end(png->input);
+	bool stop = plain && png->input->sound;
 	int32_t last = image->area.y + image->area.height - 1;
 	size_t room = ((size_t)header->width * png->channels * header->bit_depth + 7) / 8;
 	uint8_t *row = arena_take(png->input->arena, room);
@@ -321,45 +359,76 @@ static bool png_accepts(const uint8_t *data, size_t size)
 static int png_begin(void *state, const struct codec_input *input, struct codec_header *out,
 		     struct fault *fault)
 {
-	struct png png;
-	spng_ctx *ctx = NULL;
+	struct png_file file;
 	(void)state;
-	int r = png_open(&png, input, true, &ctx, fault);
+	int r = png_check(input, fault);
+	r = r ? r : png_file_open(&file, input->data, input->size, fault);
 	if (r)
 		return r;
-	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
-	struct spng_exif chunk;
-	/* This reads, and so checks, all chunks before the pixels. */
-	r = spng_get_exif(ctx, &chunk);
-	if (r == 0 && input->exif)
-		header.orientation = exif_orientation((const uint8_t *)chunk.data, chunk.length);
-	if (r == SPNG_ECHUNKAVAIL)
-		r = 0;
-	if (r)
-		r = png_fault(fault, r);
-	spng_ctx_free(ctx);
-	if (r == 0)
-		*out = header;
-	return r;
+	out->width = (int32_t)number_at(input->data + 16);
+	out->height = (int32_t)number_at(input->data + 20);
+	out->orientation = 1;
+	out->alpha = png_has_alpha(&file);
+	if (input->exif && file.exif)
+		out->orientation = exif_orientation(file.exif, file.exif_bytes);
+	return 0;
 }
 
-static int png_read(void *state, const struct codec_input *input, struct rect need,
-		    struct buffer *pixels, struct image *out, struct fault *fault)
+static int png_read_from(const uint8_t *data, size_t size, const struct codec_input *input,
+			 struct rect need, struct buffer *pixels, struct image *out,
+			 struct fault *fault)
 {
 	struct png png;
 	spng_ctx *ctx = NULL;
 	struct image image;
-	(void)state;
-	int r = png_open(&png, input, false, &ctx, fault);
+	int r = png_open(&png, input, data, size, &ctx, fault);
 	if (r)
 		return r;
-	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1};
+	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1,
+				      false};
 	r = png_read_palette(&png, ctx, fault);
 	if (r == 0 && codec_reserve(&header, need, pixels, &image) < 0)
 		r = png_fault(fault, SPNG_EMEM);
 	if (r == 0)
 		r = png_decode(&png, ctx, &image, pixels->data, fault);
 	spng_ctx_free(ctx);
+	if (r == 0)
+		*out = image;
+	return r;
+}
+
+/* Once more, without the chunks that libspng may have refused. */
+static int png_read_rebuilt(const struct png_file *file, const struct codec_input *input,
+			    struct rect need, struct buffer *pixels, struct image *out,
+			    struct fault *fault)
+{
+	size_t size;
+	const uint8_t *data = png_file_rebuild(file, input->arena, &size);
+	if (!data)
+		return png_fault(fault, SPNG_EMEM);
+	return png_read_from(data, size, input, need, pixels, out, fault);
+}
+
+static int png_read(void *state, const struct codec_input *input, struct rect need,
+		    struct buffer *pixels, struct image *out, struct fault *fault)
+{
+	struct png_file file;
+	struct image image;
+	struct fault first;
+	(void)state;
+	arena_reset(input->arena);
+	int r = png_read_from(input->data, input->size, input, need, pixels, &image, &first);
+	if (r != 0 && r != DECODE_E_CORRUPT) {
+		*fault = first;
+		return r;
+	}
+	if (r != 0 || !input->sound) {
+		bool again = r != 0;
+		r = png_file_open(&file, input->data, input->size, fault);
+		if (r == 0 && again)
+			r = png_read_rebuilt(&file, input, need, pixels, &image, fault);
+		r = r ? r : png_file_check_end(&file, fault);
+	}
 	if (r == 0)
 		*out = image;
 	return r;

@@ -6,6 +6,7 @@
 #include "decode/webp.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <webp/decode.h>
@@ -31,6 +32,16 @@ static int webp_fault(struct fault *fault, VP8StatusCode code)
 	}
 }
 
+/* WebPDemux() gives NULL for damage and for lack of memory alike; what it allocates is small. */
+static int webp_demux_fault(struct fault *fault)
+{
+	void *memory = malloc(4096);
+	int r = memory ? fault_say(fault, DECODE_E_CORRUPT, "WebP: damaged or cut short")
+		       : webp_fault(fault, VP8_STATUS_OUT_OF_MEMORY);
+	free(memory);
+	return r;
+}
+
 /* Parse the file's chunks and check its size. NULL with `fault` and `r_out` set. */
 static WebPDemuxer *webp_open(const struct codec_input *input, struct codec_header *header,
 			      int *r_out, struct fault *fault)
@@ -38,7 +49,7 @@ static WebPDemuxer *webp_open(const struct codec_input *input, struct codec_head
 	WebPData data = {input->data, input->size};
 	WebPDemuxer *demuxer = WebPDemux(&data);
 	if (!demuxer) {
-		*r_out = fault_say(fault, DECODE_E_CORRUPT, "WebP: damaged or cut short");
+		*r_out = webp_demux_fault(fault);
 		return NULL;
 	}
 	uint32_t width = WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH);
@@ -48,7 +59,8 @@ static WebPDemuxer *webp_open(const struct codec_input *input, struct codec_head
 		WebPDemuxDelete(demuxer);
 		return NULL;
 	}
-	*header = (struct codec_header){(int32_t)width, (int32_t)height, 1};
+	bool alpha = WebPDemuxGetI(demuxer, WEBP_FF_FORMAT_FLAGS) & ALPHA_FLAG;
+	*header = (struct codec_header){(int32_t)width, (int32_t)height, 1, alpha};
 	return demuxer;
 }
 
@@ -77,9 +89,39 @@ static struct rect webp_area(const struct codec_header *header, struct rect need
 	return (struct rect){left, top, right - left, bottom - top};
 }
 
+/* To look for damage: from there to the last row, or, of a frame that may lie beside it, all. */
+static struct rect webp_area_to_end(const struct codec_header *header, const WebPIterator *frame,
+				    struct rect area)
+{
+	if (frame->width < header->width || frame->height < header->height)
+		return (struct rect){0, 0, header->width, header->height};
+	area.height = header->height - area.y;
+	return area;
+}
+
+/* The alpha of the part of a frame that `config` would crop to. libwebp gives it with the colours,
+ * and of a cropped frame it may be another: the whole one is decoded. */
+static int webp_decode_alpha(const WebPIterator *frame, WebPDecoderConfig *config, uint8_t *pixels,
+			     size_t stride, struct fault *fault)
+{
+	const WebPDecoderOptions part = config->options;
+	const WebPRGBABuffer *rgba = &config->output.u.RGBA;
+	config->options.use_cropping = 0;
+	config->output.colorspace = MODE_RGBA;
+	VP8StatusCode code = WebPDecode(frame->fragment.bytes, frame->fragment.size, config);
+	for (int y = 0; code == VP8_STATUS_OK && y < part.crop_height; y++) {
+		const uint8_t *from = rgba->rgba + (part.crop_top + y) * (ptrdiff_t)rgba->stride;
+		for (int x = 0; x < part.crop_width; x++)
+			memset(pixels + (size_t)y * stride + 3 * (size_t)x,
+			       from[4 * (part.crop_left + x) + 3], 3);
+	}
+	WebPFreeDecBuffer(&config->output);
+	return code == VP8_STATUS_OK ? 0 : webp_fault(fault, code);
+}
+
 /* A frame's offset is even, so an even corner of the canvas is even in the frame, too. */
 static int webp_decode(const WebPIterator *frame, const struct image *image, uint8_t *pixels,
-		       struct fault *fault)
+		       bool alpha, struct fault *fault)
 {
 	const struct rect *area = &image->area;
 	int32_t left = clamp((int64_t)area->x - frame->x_offset, 0, frame->width);
@@ -101,6 +143,8 @@ static int webp_decode(const WebPIterator *frame, const struct image *image, uin
 	config.options.crop_top = top;
 	config.options.crop_width = right - left;
 	config.options.crop_height = bottom - top;
+	if (alpha)
+		return webp_decode_alpha(frame, &config, pixels + at, image->stride, fault);
 	config.output.colorspace = MODE_RGB;
 	config.output.is_external_memory = 1;
 	config.output.u.RGBA.rgba = pixels + at;
@@ -146,12 +190,15 @@ static int webp_read(void *state, const struct codec_input *input, struct rect n
 		WebPDemuxDelete(demuxer);
 		return webp_fault(fault, VP8_STATUS_NOT_ENOUGH_DATA);
 	}
-	if (codec_reserve(&header, webp_area(&header, need), pixels, &image) < 0) {
+	struct rect area = webp_area(&header, need);
+	if (!input->sound)
+		area = webp_area_to_end(&header, &frame, area);
+	if (codec_reserve(&header, area, pixels, &image) < 0) {
 		r = webp_fault(fault, VP8_STATUS_OUT_OF_MEMORY);
 	} else {
 		if (frame.width < header.width || frame.height < header.height)
 			memset(pixels->data, 0, pixels->size);
-		r = webp_decode(&frame, &image, pixels->data, fault);
+		r = webp_decode(&frame, &image, pixels->data, input->alpha, fault);
 	}
 	WebPDemuxReleaseIterator(&frame);
 	WebPDemuxDelete(demuxer);

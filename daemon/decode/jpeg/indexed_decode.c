@@ -215,7 +215,7 @@ bool indexed_decode_find(struct indexed_decode *indexed, const struct jpeg_decom
 		return false;
 	size_t offset = (size_t)(cinfo->src->next_input_byte - input->data);
 	int r = frame_read(&indexed->frame, cinfo, offset);
-	/* Without an end marker every part has to fail; libjpeg reports it. */
+	/* What there is of a picture without an end marker is libjpeg's to say. */
 	if (r == 0 && !marker_has_end(input->data + offset, input->size - offset))
 		r = SEEK_INDEX_E_DAMAGED;
 	if (r == 0) {

@@ -7,7 +7,6 @@
 #include "decode/jpeg/jpeg.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <setjmp.h>
 #include <stdio.h> /* jpeglib.h needs it */
 #include <stdlib.h>
@@ -17,18 +16,19 @@
 
 #include "base/quote.h"
 #include "decode/cmyk.h"
-#include "decode/exif.h"
 #include "decode/jpeg/indexed_decode.h"
 #include "decode/jpeg/jpeg_library.h"
 #include "decode/jpeg/jpeg_pools.h"
 #include "decode/jpeg/marker.h"
+#include "decode/jpeg/rewrite.h"
 #include "decode/limits.h"
 
-#define ROWS 16				/* rows handed to the library at a time */
-#define SKIP_ROWS 1024			/* rows skipped between two checks of the time */
-#define MONITOR_CALLS 64		/* calls of the monitor for each check of the time */
-#define EXIF_BYTES 65533		/* the most that one marker can hold */
-#define SPARE_MEMORY ((size_t)16 << 20) /* what libjpeg may use beside coefficients */
+#define ROWS 16		   /* rows handed to the library at a time */
+#define SKIP_ROWS 1024	   /* rows skipped between two checks of the time */
+#define PILLOW_BYTES 65536 /* Pillow hands so many to libjpeg at a time */
+#define MONITOR_CALLS 64   /* calls of the monitor for each check of the time */
+#define EXIF_BYTES 65533   /* the most that one marker can hold */
+#define REWRITE_ROOM 65536 /* for a file written anew, beside twice its size */
 
 struct jpeg {
 	struct jpeg_decompress_struct cinfo;
@@ -49,6 +49,7 @@ struct jpeg {
 	struct codec_header header; /* at the scale of the part being read */
 	struct buffer cmyk;	    /* rows to be converted to RGB */
 	struct indexed_decode *indexed;
+	struct rewrite rewrite;
 
 	/* of the part being read */
 	struct rect need;
@@ -110,6 +111,7 @@ static void on_progress(j_common_ptr common)
 /* Forget what has been read of the image and free its memory. */
 static void jpeg_reset(struct jpeg *jpeg)
 {
+	rewrite_deinit(&jpeg->rewrite);
 	jpeg_pools_reset(&jpeg->pools);
 	jpeg->ready = false;
 }
@@ -179,24 +181,6 @@ static void jpeg_open(struct jpeg *jpeg)
 	jpeg_save_markers(cinfo, JPEG_APP0 + 1, jpeg->input->exif ? EXIF_BYTES : 0);
 }
 
-static uint64_t round_up(uint64_t number, int multiple)
-{
-	return (number + (unsigned)multiple - 1) / (unsigned)multiple * (unsigned)multiple;
-}
-
-/* What libjpeg has to hold of a file of several scans until it has read the last one. */
-static uint64_t jpeg_coefficient_bytes(const struct jpeg_decompress_struct *cinfo)
-{
-	uint64_t bytes = 0;
-	for (int i = 0; i < cinfo->num_components; i++) {
-		const jpeg_component_info *component = &cinfo->comp_info[i];
-		bytes += round_up(component->width_in_blocks, component->h_samp_factor) *
-			 round_up(component->height_in_blocks, component->v_samp_factor) *
-			 sizeof(JBLOCK);
-	}
-	return bytes;
-}
-
 static void jpeg_check_scans(struct jpeg *jpeg)
 {
 	const struct decode_limits *limits = &jpeg->input->limits;
@@ -204,7 +188,7 @@ static void jpeg_check_scans(struct jpeg *jpeg)
 	if (bytes > limits->max_coefficient_bytes)
 		jpeg_leave(jpeg, fault_say(jpeg->fault, DECODE_E_LIMIT,
 					   "JPEG: a file of several scans that needs %s bytes of "
-					   "coefficients, the limit is %s",
+					   "coefficients, the limit is %s (max-coefficient-bytes)",
 					   quote_number(bytes).text,
 					   quote_number(limits->max_coefficient_bytes).text));
 	/* The header of the first scan has been read. */
@@ -213,15 +197,6 @@ static void jpeg_check_scans(struct jpeg *jpeg)
 		1 + marker_count_scans(at, at + jpeg->source.bytes_in_buffer, limits->max_scans);
 	if (scans > limits->max_scans)
 		jpeg_leave_scans(jpeg);
-}
-
-/* Of the first APP1 marker with EXIF data, as in Pillow. */
-static unsigned jpeg_orientation(const struct jpeg_decompress_struct *cinfo)
-{
-	for (jpeg_saved_marker_ptr at = cinfo->marker_list; at; at = at->next)
-		if (at->data_length >= 5 && memcmp(at->data, "Exif", 5) == 0)
-			return exif_orientation(at->data, at->data_length);
-	return 1;
 }
 
 static void step_header(struct jpeg *jpeg)
@@ -248,52 +223,11 @@ static void step_header(struct jpeg *jpeg)
 		jpeg_check_scans(jpeg);
 	jpeg->stored =
 		(struct codec_header){(int32_t)cinfo->image_width, (int32_t)cinfo->image_height,
-				      jpeg->input->exif ? jpeg_orientation(cinfo) : 1};
+				      jpeg->input->exif ? jpeg_orientation(cinfo) : 1, false};
 	jpeg->ready = true;
 }
 
 /* --- the part that is needed --- */
-
-/* Of a progressive file that lacks its last scans libjpeg smooths the blocks, at the borders of a
- * part differently from within the whole. */
-static bool jpeg_is_smoothed(const struct jpeg_decompress_struct *cinfo)
-{
-	if (!cinfo->progressive_mode || !cinfo->coef_bits)
-		return false;
-	for (int i = 0; i < cinfo->num_components; i++)
-		for (int k = 1; k < 10; k++)
-			if (cinfo->coef_bits[i][k] != 0)
-				return true;
-	return false;
-}
-
-/* The area to decode. Columns: whole iMCUs and one more on each side, so that chroma is upsampled
- * as in the whole picture. Rows: libjpeg keeps the context that it needs. */
-static struct rect jpeg_area(struct jpeg *jpeg, bool whole)
-{
-	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
-	const struct codec_header *header = &jpeg->header;
-	if (whole)
-		return (struct rect){0, 0, header->width, header->height};
-	/* libjpeg skips columns and rows without a change of pixels at full size only. */
-	if (jpeg->input->scale > 1)
-		return (struct rect){0, 0, header->width, jpeg->need.y + jpeg->need.height};
-
-	int32_t unit = cinfo->max_h_samp_factor * DCTSIZE;
-	int32_t left = jpeg->need.x / unit * unit - unit;
-	int64_t right = round_up((uint64_t)jpeg->need.x + (uint64_t)jpeg->need.width, unit) + unit;
-	if (left < 0)
-		left = 0;
-	if (right > header->width)
-		right = header->width;
-	struct rect area = {left, jpeg->need.y, (int32_t)right - left, jpeg->need.height};
-	JDIMENSION x = (JDIMENSION)area.x, width = (JDIMENSION)area.width;
-	if (area.width < header->width)
-		jpeg_crop_scanline(cinfo, &x, &width);
-	area.x = (int32_t)x;
-	area.width = (int32_t)width;
-	return area;
-}
 
 static void jpeg_read_rows(struct jpeg *jpeg)
 {
@@ -331,10 +265,7 @@ static void jpeg_skip_rows(struct jpeg *jpeg, int32_t rows)
 static void jpeg_set_up(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
-	uint64_t memory = jpeg->input->limits.max_coefficient_bytes;
-	if (memory > LONG_MAX - SPARE_MEMORY)
-		memory = LONG_MAX - SPARE_MEMORY;
-	cinfo->mem->max_memory_to_use = (long)(memory + SPARE_MEMORY);
+	jpeg_limit_memory(cinfo, jpeg->input->limits.max_coefficient_bytes);
 	cinfo->scale_num = 1;
 	cinfo->scale_denom = jpeg->input->scale;
 	cinfo->out_color_space = cinfo->num_components == 4 ? JCS_CMYK : JCS_RGB;
@@ -353,15 +284,67 @@ static void step_read(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
 	jpeg_set_up(jpeg);
-	/* A file without an end marker is decoded whole, so that it fails whichever part of it is
-	 * asked for. */
-	bool whole = !marker_has_end(jpeg->source.next_input_byte, jpeg->source.bytes_in_buffer);
 	if (!jpeg_start_decompress(cinfo))
 		jpeg_cut_short(jpeg);
-	struct rect area = jpeg_area(jpeg, whole || jpeg_is_smoothed(cinfo));
+	struct rect area = {0, 0, jpeg->header.width, jpeg->header.height};
+	/* libjpeg skips columns and rows without a change of pixels at full size only. */
+	if (jpeg->input->scale > 1)
+		area.height = jpeg->need.y + jpeg->need.height;
+	else if (!jpeg_is_smoothed(cinfo))
+		area = jpeg_crop(cinfo, jpeg->need);
 	jpeg_make_room(jpeg, area);
 	jpeg_skip_rows(jpeg, area.y);
 	jpeg_read_rows(jpeg);
+}
+
+/* --- damage --- */
+
+/*
+ * The whole picture, as Pillow loads it: all rows are decoded, of which only the last one has to be
+ * written; then libjpeg reads the markers from where the scan was interrupted or ended, as far as
+ * Pillow's buffer reaches.
+ */
+static void step_load(struct jpeg *jpeg)
+{
+	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+	jpeg_set_up(jpeg);
+	cinfo->scale_denom = 1;
+	if (!jpeg_start_decompress(cinfo))
+		jpeg_cut_short(jpeg);
+	if (buffer_reserve(&jpeg->cmyk, (size_t)cinfo->output_width * 4) < 0)
+		jpeg_leave(jpeg, fault_say(jpeg->fault, -ENOMEM, "out of memory while decoding"));
+	jpeg_skip_rows(jpeg, (int32_t)cinfo->output_height - 1);
+	JSAMPROW row = jpeg->cmyk.data;
+	if (jpeg_read_scanlines(cinfo, &row, 1) == 0)
+		jpeg_cut_short(jpeg);
+	size_t left = jpeg->source.bytes_in_buffer, used = jpeg->input->size - left;
+	size_t buffered = (PILLOW_BYTES - used % PILLOW_BYTES) % PILLOW_BYTES;
+	jpeg->source.bytes_in_buffer = buffered < left ? buffered : left;
+	jpeg_finish_decompress(cinfo);
+}
+
+/* Fail if the file is damaged; the header has been read, before and after. In one scan libjpeg
+ * takes any bits: only another marker can be an error. */
+static int jpeg_check(struct jpeg *jpeg, struct fault *fault)
+{
+	const struct jpeg_source_mgr *source = &jpeg->source;
+	if (jpeg->input->sound ||
+	    marker_scan_is_plain(source->next_input_byte, source->bytes_in_buffer))
+		return 0;
+	int r = jpeg_run(jpeg, step_load, fault);
+	if (r == DECODE_E_UNSUPPORTED || r == DECODE_E_FORMAT) /* of what is no header */
+		r = DECODE_E_CORRUPT;
+	return r ? r : jpeg_run(jpeg, step_header, fault);
+}
+
+/* --- written anew --- */
+
+static void step_rewrite(struct jpeg *jpeg)
+{
+	jpeg_set_up(jpeg);
+	int r = rewrite_run(&jpeg->rewrite, &jpeg->cinfo, jpeg->stored.orientation, jpeg->pixels);
+	if (r)
+		jpeg_leave(jpeg, fault_say(jpeg->fault, r, "JPEG: it is incomplete"));
 }
 
 /* --- by the seek index: only the MCUs that are needed --- */
@@ -388,15 +371,12 @@ static void step_read_indexed(struct jpeg *jpeg)
 static int jpeg_new(void **out)
 {
 	struct jpeg *jpeg = calloc(1, sizeof(*jpeg));
-	if (!jpeg)
-		return -ENOMEM;
-	int r = indexed_decode_new(&jpeg->indexed);
-	if (r) {
+	int r = jpeg ? indexed_decode_new(&jpeg->indexed) : -ENOMEM;
+	if (r)
 		free(jpeg);
-		return r;
-	}
-	*out = jpeg;
-	return 0;
+	else
+		*out = jpeg;
+	return r;
 }
 
 static void jpeg_free(void *state)
@@ -450,6 +430,8 @@ static int jpeg_read(void *state, const struct codec_input *input, struct rect n
 	jpeg->pixels = pixels;
 	if (!jpeg->ready) /* a second part of the same image: from the start again */
 		r = jpeg_run(jpeg, step_header, fault);
+	if (r == 0 && !jpeg_has_multiple_scans(&jpeg->cinfo)) /* of several each part needs all */
+		r = jpeg_check(jpeg, fault);
 	if (r == 0 && input->scale == 1 &&
 	    indexed_decode_find(jpeg->indexed, &jpeg->cinfo, input, need)) {
 		done = jpeg_read_indexed(jpeg);
@@ -464,13 +446,35 @@ static int jpeg_read(void *state, const struct codec_input *input, struct rect n
 	return r;
 }
 
-static void jpeg_index(void *state)
+static int jpeg_index(void *state, struct fault *fault)
 {
 	struct jpeg *jpeg = state;
+	int r = jpeg->ready ? 0 : jpeg_run(jpeg, step_header, fault);
+	r = r ? r : jpeg_check(jpeg, fault);
+	if (r)
+		return r;
 	/* An index has all rows from the first to the last that is needed. */
 	struct rect last = {0, jpeg->stored.height - 1, 1, 1};
-	if (jpeg->ready)
-		(void)indexed_decode_find(jpeg->indexed, &jpeg->cinfo, jpeg->input, last);
+	(void)indexed_decode_find(jpeg->indexed, &jpeg->cinfo, jpeg->input, last);
+	return 0;
+}
+
+static bool jpeg_can_rewrite(const void *state)
+{
+	const struct jpeg *jpeg = state;
+	return jpeg->ready && rewrite_helps(&jpeg->cinfo);
+}
+
+static int jpeg_rewrite(void *state, struct buffer *out, struct fault *fault)
+{
+	struct jpeg *jpeg = state;
+	jpeg->pixels = out;
+	if (buffer_reserve(out, 2 * jpeg->input->size + REWRITE_ROOM) < 0)
+		return fault_say(fault, -ENOMEM, "out of memory while rewriting");
+	int r = jpeg_has_multiple_scans(&jpeg->cinfo) ? 0 : jpeg_check(jpeg, fault);
+	r = r ? r : jpeg_run(jpeg, step_rewrite, fault);
+	jpeg_reset(jpeg);
+	return r;
 }
 
 static void jpeg_end(void *state)
@@ -491,4 +495,6 @@ const struct codec codec_jpeg = {
 	.end = jpeg_end,
 	.state_free = jpeg_free,
 	.index = jpeg_index,
+	.can_rewrite = jpeg_can_rewrite,
+	.rewrite = jpeg_rewrite,
 };

@@ -2,10 +2,15 @@
 #include "decode/jpeg/jpeg_library.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 
 #include <jerror.h>
 
 #include "decode/decode.h"
+#include "decode/exif.h"
+
+#define SPARE_MEMORY ((size_t)16 << 20) /* what libjpeg may use beside coefficients */
 
 static void source_nothing(j_decompress_ptr cinfo)
 {
@@ -64,4 +69,62 @@ int jpeg_condition(int code)
 	default:
 		return DECODE_E_CORRUPT;
 	}
+}
+
+static uint64_t round_up(uint64_t number, int multiple)
+{
+	return (number + (unsigned)multiple - 1) / (unsigned)multiple * (unsigned)multiple;
+}
+
+uint64_t jpeg_coefficient_bytes(const struct jpeg_decompress_struct *cinfo)
+{
+	uint64_t bytes = 0;
+	for (int i = 0; i < cinfo->num_components; i++) {
+		const jpeg_component_info *component = &cinfo->comp_info[i];
+		bytes += round_up(component->width_in_blocks, component->h_samp_factor) *
+			 round_up(component->height_in_blocks, component->v_samp_factor) *
+			 sizeof(JBLOCK);
+	}
+	return bytes;
+}
+
+unsigned jpeg_orientation(const struct jpeg_decompress_struct *cinfo)
+{
+	for (jpeg_saved_marker_ptr at = cinfo->marker_list; at; at = at->next)
+		if (at->data_length >= 5 && memcmp(at->data, "Exif", 5) == 0)
+			return exif_orientation(at->data, at->data_length);
+	return 1;
+}
+
+void jpeg_limit_memory(struct jpeg_decompress_struct *cinfo, uint64_t bytes)
+{
+	if (bytes > LONG_MAX - SPARE_MEMORY)
+		bytes = LONG_MAX - SPARE_MEMORY;
+	cinfo->mem->max_memory_to_use = (long)(bytes + SPARE_MEMORY);
+}
+
+bool jpeg_is_smoothed(const struct jpeg_decompress_struct *cinfo)
+{
+	if (!cinfo->progressive_mode || !cinfo->coef_bits)
+		return false;
+	for (int i = 0; i < cinfo->num_components; i++)
+		for (int k = 1; k < 10; k++)
+			if (cinfo->coef_bits[i][k] != 0)
+				return true;
+	return false;
+}
+
+struct rect jpeg_crop(struct jpeg_decompress_struct *cinfo, struct rect need)
+{
+	int32_t unit = cinfo->max_h_samp_factor * DCTSIZE;
+	int32_t left = need.x / unit * unit - unit;
+	int64_t right = ((int64_t)need.x + need.width + unit - 1) / unit * unit + unit;
+	if (left < 0)
+		left = 0;
+	if (right > cinfo->image_width)
+		right = cinfo->image_width;
+	JDIMENSION x = (JDIMENSION)left, width = (JDIMENSION)(right - left);
+	if (width < cinfo->image_width)
+		jpeg_crop_scanline(cinfo, &x, &width);
+	return (struct rect){(int32_t)x, need.y, (int32_t)width, need.height};
 }

@@ -22,6 +22,19 @@ unsigned marker_count_scans(const uint8_t *at, const uint8_t *end, unsigned enou
 	return scans;
 }
 
+bool marker_scan_is_plain(const uint8_t *at, size_t size)
+{
+	const uint8_t *end = at + size;
+	while ((at = memchr(at, 0xFF, (size_t)(end - at))) && end - at >= 2) {
+		if (at[1] == 0xD9)
+			return true;
+		if (at[1] != 0 && (at[1] < 0xD0 || at[1] > 0xD7))
+			return false;
+		at += 2;
+	}
+	return false;
+}
+
 bool marker_has_end(const uint8_t *start, size_t left)
 {
 	const uint8_t *at;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_SAMPLES 1024
+#define PAGE_SAMPLES 512
 
 struct entry {
 	struct entry *next; /* in the list of replaced entries */
@@ -20,6 +20,7 @@ struct entry {
 
 struct page {
 	_Atomic(struct entry *) entries[PAGE_SAMPLES];
+	_Atomic uint32_t sound[PAGE_SAMPLES]; /* mark_of() the file that was found sound, or 0 */
 };
 
 struct seek_index_set {
@@ -92,7 +93,7 @@ static void seek_index_set_give(struct seek_index_set *set, void *memory, size_t
 	atomic_fetch_sub(&set->account->bytes, size);
 }
 
-static _Atomic(struct entry *) *seek_index_set_slot(struct seek_index_set *set, uint64_t sample)
+static struct page *seek_index_set_page(struct seek_index_set *set, uint64_t sample)
 {
 	assert(sample < set->samples);
 	_Atomic(struct page *) *at = &set->pages[sample / PAGE_SAMPLES];
@@ -106,7 +107,13 @@ static _Atomic(struct entry *) *seek_index_set_slot(struct seek_index_set *set, 
 		else
 			seek_index_set_give(set, fresh, sizeof(*fresh));
 	}
-	return &page->entries[sample % PAGE_SAMPLES];
+	return page;
+}
+
+static _Atomic(struct entry *) *seek_index_set_slot(struct seek_index_set *set, uint64_t sample)
+{
+	struct page *page = seek_index_set_page(set, sample);
+	return page ? &page->entries[sample % PAGE_SAMPLES] : NULL;
 }
 
 enum seek_index_set_answer seek_index_set_find(struct seek_index_set *set, uint64_t sample,
@@ -169,8 +176,10 @@ static bool seek_index_set_keep(struct seek_index_set *set, _Atomic(struct entry
 	return true;
 }
 
-bool seek_index_set_load(struct seek_index_set *set, uint64_t sample, const struct stamp *stamp,
-			 const uint8_t *bytes, size_t size)
+/* Take in an index; *full_out is set if there is no room for it. */
+static bool seek_index_set_add(struct seek_index_set *set, uint64_t sample,
+			       const struct stamp *stamp, const uint8_t *bytes, size_t size,
+			       bool *full_out)
 {
 	size_t whole = sample < set->samples ? seek_index_size(bytes, size) : 0;
 	_Atomic(struct entry *) *slot = whole > 0 ? seek_index_set_slot(set, sample) : NULL;
@@ -180,20 +189,30 @@ bool seek_index_set_load(struct seek_index_set *set, uint64_t sample, const stru
 		return false;
 	}
 	struct entry *entry = slot ? seek_index_set_entry(set, stamp, whole) : NULL;
+	*full_out = slot && !entry;
 	if (!entry)
 		return false;
 	seek_index_init(entry->bytes, bytes);
 	return seek_index_set_keep(set, slot, old, entry);
 }
 
+bool seek_index_set_load(struct seek_index_set *set, uint64_t sample, const struct stamp *stamp,
+			 const uint8_t *bytes, size_t size)
+{
+	bool full = false;
+	return seek_index_set_add(set, sample, stamp, bytes, size, &full);
+}
+
 bool seek_index_set_put(struct seek_index_set *set, uint64_t sample, const struct stamp *stamp,
 			const uint8_t *bytes, size_t size)
 {
-	bool fresh = seek_index_set_load(set, sample, stamp, bytes, size);
+	bool full = false, fresh = seek_index_set_add(set, sample, stamp, bytes, size, &full);
 	if (fresh) {
 		atomic_fetch_add_explicit(&set->account->built, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&set->changes, 1, memory_order_relaxed);
 	}
+	if (full)
+		atomic_fetch_add_explicit(&set->account->full, 1, memory_order_relaxed);
 	return fresh;
 }
 
@@ -221,6 +240,27 @@ int seek_index_set_verdict(struct seek_index_set *set, uint64_t sample, const st
 		return SEEK_INDEX_REASONS;
 	*bytes_out = entry->size;
 	return entry->reason;
+}
+
+/* A short hash of the stamp that is never 0. */
+static uint32_t mark_of(const struct stamp *stamp)
+{
+	uint32_t mark = (uint32_t)(stamp_mark(stamp) >> 32);
+	return mark ? mark : 1;
+}
+
+bool seek_index_set_is_sound(struct seek_index_set *set, uint64_t sample, const struct stamp *stamp)
+{
+	struct page *page = seek_index_set_page(set, sample);
+	return page && atomic_load(&page->sound[sample % PAGE_SAMPLES]) == mark_of(stamp);
+}
+
+void seek_index_set_found_sound(struct seek_index_set *set, uint64_t sample,
+				const struct stamp *stamp)
+{
+	struct page *page = seek_index_set_page(set, sample);
+	if (page)
+		atomic_store(&page->sound[sample % PAGE_SAMPLES], mark_of(stamp));
 }
 
 uint64_t seek_index_set_changes(const struct seek_index_set *set)

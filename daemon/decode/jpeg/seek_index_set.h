@@ -3,10 +3,11 @@
  * The JPEG seek indexes (seek_index.h) of one dataset, by sample, shared by all its streams. An
  * index belongs to one state of its file (struct stamp) and is never returned for another. All sets
  * together stay within one budget; an index is charged with its final size from the start, and a
- * sample for which there is no room has no index.
+ * sample for which there is no room has no index. Beside them it keeps which files are sound.
  *
  * Lock-free, for any number of threads: an index that was found stays at its address until the set
- * is freed, and may be extended there. Knows no file and no JPEG.
+ * is freed, and may be extended there. Knows no file and no image
+ * format.
  */
 #ifndef STOKER_DECODE_JPEG_SEEK_INDEX_SET_H
 #define STOKER_DECODE_JPEG_SEEK_INDEX_SET_H
@@ -62,6 +63,13 @@ void seek_index_set_refuse(struct seek_index_set *set, uint64_t sample, const st
  * SEEK_INDEX_REASONS if nothing is known of it, for lack of room. */
 int seek_index_set_verdict(struct seek_index_set *set, uint64_t sample, const struct stamp *stamp,
 			   uint64_t *bytes_out);
+
+/* Whether the file was found sound in this state: the whole of it decodes without an error. Kept
+ * for any image format, in four bytes a sample, if there is room. */
+bool seek_index_set_is_sound(struct seek_index_set *set, uint64_t sample,
+			     const struct stamp *stamp);
+void seek_index_set_found_sound(struct seek_index_set *set, uint64_t sample,
+				const struct stamp *stamp);
 
 /* `bytes` live for the call and may be copied. Any result but 0 stops the walk and is returned. */
 typedef int seek_index_set_callback(void *context, uint64_t sample, const struct stamp *stamp,

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+/*
+ * P1 to P6, as Pillow reads them: samples are scaled from 0..maxval to 0..255 and rounded half to
+ * even, but grey above 8 bits becomes 0..65535 and is cut at 255. A binary file is read where the
+ * needed rows lie; a plain one from its beginning, since its numbers have no fixed width.
+ */
+#include "decode/netpbm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "decode/limits.h"
+
+#define TOKEN_MAX 10	/* digits of a number */
+#define SAMPLES_MAX 3	/* of a pixel */
+#define ROWS_A_CHECK 64 /* of the deadline */
+
+struct netpbm {
+	char kind; /* '1' to '6' */
+	int32_t width, height;
+	unsigned maxval;	 /* 1 to 65535; of a bitmap 1 */
+	unsigned samples;	 /* of a pixel: 1 or 3 */
+	const uint8_t *at, *end; /* what has not been read */
+};
+
+static bool is_space(uint8_t byte)
+{
+	return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+static bool is_plain(const struct netpbm *image)
+{
+	return image->kind <= '3';
+}
+
+static bool is_bitmap(const struct netpbm *image)
+{
+	return image->kind == '1' || image->kind == '4';
+}
+
+static int netpbm_cut(struct fault *fault)
+{
+	return fault_say(fault, DECODE_E_CORRUPT, "PNM: the file is cut short");
+}
+
+/* The next byte that is in no comment, or -1 at the end. A comment takes its line's end along. */
+static int next_byte(struct netpbm *image)
+{
+	while (image->at < image->end && *image->at == '#') {
+		while (image->at < image->end && *image->at != '\n' && *image->at != '\r')
+			image->at++;
+		if (image->at < image->end)
+			image->at++;
+	}
+	return image->at < image->end ? *image->at++ : -1;
+}
+
+/* A number and the one white space behind it. */
+static int next_number(struct netpbm *image, unsigned long long max, unsigned long long *out,
+		       struct fault *fault)
+{
+	unsigned long long value = 0;
+	unsigned digits = 0;
+	int byte = next_byte(image);
+	while (byte >= 0 && is_space((uint8_t)byte))
+		byte = next_byte(image);
+	for (; byte >= 0 && !is_space((uint8_t)byte); byte = next_byte(image)) {
+		if (byte < '0' || byte > '9' || ++digits > TOKEN_MAX)
+			return fault_say(fault, DECODE_E_CORRUPT,
+					 "PNM: a number was expected at byte %lld from the end",
+					 (long long)(image->end - image->at) + 1);
+		value = value * 10 + (unsigned)(byte - '0');
+	}
+	if (digits == 0)
+		return netpbm_cut(fault);
+	if (value > max)
+		return fault_say(fault, DECODE_E_CORRUPT, "PNM: %llu where at most %llu can be",
+				 value, max);
+	*out = value;
+	return 0;
+}
+
+static size_t row_bytes(const struct netpbm *image)
+{
+	if (is_bitmap(image))
+		return ((size_t)image->width + 7) / 8;
+	return (size_t)image->width * image->samples * (image->maxval > 255 ? 2 : 1);
+}
+
+static int netpbm_open(const struct codec_input *input, struct netpbm *image, struct fault *fault)
+{
+	unsigned long long width, height, maxval = 1;
+	*image = (struct netpbm){.kind = (char)input->data[1],
+				 .at = input->data + 3,
+				 .end = input->data + input->size};
+	image->samples = image->kind == '3' || image->kind == '6' ? 3 : 1;
+	int r = next_number(image, UINT32_MAX, &width, fault);
+	if (r == 0)
+		r = next_number(image, UINT32_MAX, &height, fault);
+	if (r == 0)
+		r = limits_check_size(&input->limits, width, height, fault);
+	if (r == 0 && !is_bitmap(image))
+		r = next_number(image, 65535, &maxval, fault);
+	if (r)
+		return r;
+	if (maxval == 0)
+		return fault_say(fault, DECODE_E_CORRUPT, "PNM: the largest value is 0");
+	image->width = (int32_t)width;
+	image->height = (int32_t)height;
+	image->maxval = (unsigned)maxval;
+	if (!is_plain(image) &&
+	    (size_t)(image->end - image->at) / row_bytes(image) < (size_t)height)
+		return netpbm_cut(fault);
+	return 0;
+}
+
+/* As Pillow: in double precision, half to even. */
+static uint8_t scale_sample(const struct netpbm *image, unsigned value)
+{
+	bool wide_grey = image->samples == 1 && image->maxval > 255;
+	double most = wide_grey ? 65535.0 : 255.0;
+	double scaled = nearbyint((double)value / image->maxval * most);
+	return scaled > 255.0 ? 255 : (uint8_t)scaled;
+}
+
+static void put_grey(uint8_t *pixel, uint8_t value)
+{
+	pixel[0] = pixel[1] = pixel[2] = value;
+}
+
+/* --- binary --- */
+
+static void bitmap_row(const uint8_t *row, struct rect need, uint8_t *out)
+{
+	for (int32_t i = 0; i < need.width; i++) {
+		int32_t x = need.x + i;
+		put_grey(out + (size_t)i * 3, row[x >> 3] >> (7 - (x & 7)) & 1 ? 0 : 255);
+	}
+}
+
+static void binary_row(const struct netpbm *image, const uint8_t *row, struct rect need,
+		       uint8_t *out)
+{
+	size_t first = (size_t)need.x * image->samples;
+	size_t count = (size_t)need.width * image->samples;
+	bool wide = image->maxval > 255;
+	for (size_t i = 0; i < count; i++) {
+		const uint8_t *from = row + (first + i) * (wide ? 2 : 1);
+		uint8_t value =
+			image->maxval == 255
+				? *from
+				: scale_sample(image, wide ? from[0] << 8 | from[1] : *from);
+		if (image->samples == 3)
+			out[i] = value;
+		else
+			put_grey(out + i * 3, value);
+	}
+}
+
+static int read_binary(const struct netpbm *image, const struct codec_input *input,
+		       const struct image *out, uint8_t *pixels, struct fault *fault)
+{
+	struct rect need = out->area;
+	for (int32_t y = 0; y < need.height; y++) {
+		const uint8_t *row = image->at + row_bytes(image) * (size_t)(need.y + y);
+		if (is_bitmap(image))
+			bitmap_row(row, need, pixels + out->stride * (size_t)y);
+		else
+			binary_row(image, row, need, pixels + out->stride * (size_t)y);
+		int r = y % ROWS_A_CHECK
+				? 0
+				: limits_check_time(&input->limits, input->start_ns, fault);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* --- plain --- */
+
+static int next_bit(struct netpbm *image, unsigned long long *out, struct fault *fault)
+{
+	int byte = next_byte(image);
+	while (byte >= 0 && is_space((uint8_t)byte))
+		byte = next_byte(image);
+	if (byte < 0)
+		return netpbm_cut(fault);
+	if (byte != '0' && byte != '1')
+		return fault_say(fault, DECODE_E_CORRUPT, "PNM: a bit that is neither 0 nor 1");
+	*out = byte == '0';
+	return 0;
+}
+
+static int plain_pixel(struct netpbm *image, uint8_t *out, struct fault *fault)
+{
+	for (unsigned i = 0; i < image->samples; i++) {
+		unsigned long long value;
+		int r = is_bitmap(image) ? next_bit(image, &value, fault)
+					 : next_number(image, image->maxval, &value, fault);
+		if (r)
+			return r;
+		out[i] = scale_sample(image, (unsigned)value);
+	}
+	if (image->samples == 1)
+		put_grey(out, out[0]);
+	return 0;
+}
+
+static int read_plain(struct netpbm *image, const struct codec_input *input,
+		      const struct image *out, uint8_t *pixels, struct fault *fault)
+{
+	struct rect need = out->area;
+	int32_t bottom = input->sound ? need.y + need.height : image->height;
+	for (int32_t y = 0; y < bottom; y++) {
+		int r = y % ROWS_A_CHECK
+				? 0
+				: limits_check_time(&input->limits, input->start_ns, fault);
+		for (int32_t x = 0; r == 0 && x < image->width; x++) {
+			uint8_t pixel[SAMPLES_MAX];
+			r = plain_pixel(image, pixel, fault);
+			if (r == 0 && y >= need.y && y < need.y + need.height && x >= need.x &&
+			    x < need.x + need.width)
+				memcpy(pixels + out->stride * (size_t)(y - need.y) +
+					       (size_t)(x - need.x) * 3,
+				       pixel, 3);
+		}
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* --- the codec --- */
+
+static bool netpbm_accepts(const uint8_t *data, size_t size)
+{
+	return size >= 3 && data[0] == 'P' && data[1] >= '1' && data[1] <= '6' && is_space(data[2]);
+}
+
+static int netpbm_begin(void *state, const struct codec_input *input, struct codec_header *out,
+			struct fault *fault)
+{
+	struct netpbm image;
+	(void)state;
+	int r = netpbm_open(input, &image, fault);
+	if (r == 0)
+		*out = (struct codec_header){image.width, image.height, 1, false};
+	return r;
+}
+
+static int netpbm_read(void *state, const struct codec_input *input, struct rect need,
+		       struct buffer *pixels, struct image *out, struct fault *fault)
+{
+	struct netpbm image;
+	struct image shown;
+	(void)state;
+	int r = netpbm_open(input, &image, fault);
+	if (r)
+		return r;
+	struct codec_header header = {image.width, image.height, 1, false};
+	r = codec_reserve(&header, need, pixels, &shown);
+	if (r < 0)
+		return fault_say(fault, r, "out of memory while decoding");
+	r = is_plain(&image) ? read_plain(&image, input, &shown, pixels->data, fault)
+			     : read_binary(&image, input, &shown, pixels->data, fault);
+	if (r == 0)
+		*out = shown;
+	return r;
+}
+
+const struct codec codec_netpbm = {
+	.name = "PNM",
+	.accepts = netpbm_accepts,
+	.begin = netpbm_begin,
+	.read = netpbm_read,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chunks of a PNG, by Pillow's rules, which differ from libspng's: whether the file is damaged
+ * outside its compressed pixels. Pure; any thread. Knows no libspng and inflates nothing.
+ */
+#ifndef STOKER_DECODE_PNG_FILE_H
+#define STOKER_DECODE_PNG_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+
+#define PNG_FILE_HEADER 33	/* bytes of signature and IHDR */
+#define PNG_FILE_COLOUR_TYPE 25 /* where they have it */
+
+struct arena;
+
+/* A file whose bytes are borrowed. */
+struct png_file {
+	const uint8_t *data;
+	size_t size;
+	const uint8_t *palette, *exif, *alpha; /* contents of PLTE, eXIf and tRNS, or NULL */
+	uint32_t palette_bytes, exif_bytes, alpha_bytes;
+	size_t pixels; /* offset of the first IDAT */
+};
+
+/* Read the chunks before the pixels, in a file of at least PNG_FILE_HEADER bytes that begins with
+ * IHDR. 0, or DECODE_E_CORRUPT if one is cut short or has a wrong checksum. */
+int png_file_open(struct png_file *out, const uint8_t *data, size_t size, struct fault *fault);
+/* Read the chunks after those of the pixels, which were complete: 0 or DECODE_E_CORRUPT. As in
+ * Pillow, their checksums do not count. */
+int png_file_check_end(const struct png_file *file, struct fault *fault);
+/* Make a file of the same pixels with no chunk that they do not need, in which the last one is as
+ * long as it claims and all checksums are right. From the arena; NULL if there is no memory. */
+const uint8_t *png_file_rebuild(const struct png_file *file, struct arena *arena, size_t *size_out);
+
+#endif
