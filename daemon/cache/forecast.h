@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When the samples of a dataset are needed next. A course is a stream at one place of its order,
+ * which it goes through at its rate. The order is a bijection, so the position of a sample is
+ * known, and with it the time. What has no such order (a sampler) is no course: unknown. Any
+ * thread; one lock. Knows no stream and no picture.
+ */
+#ifndef STOKER_CACHE_FORECAST_H
+#define STOKER_CACHE_FORECAST_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COURSES_MAX 8 /* of a dataset; more are left out */
+
+struct course_order {
+	const void *owner; /* to know it again */
+	bool shuffle;
+	uint64_t seed;
+	uint64_t first, count; /* its samples: [first, first + count), not none */
+};
+
+struct courses {
+	pthread_mutex_t lock;
+	unsigned count;
+	uint64_t set_ns; /* when the rates were found */
+	struct course {
+		struct course_order order;
+		uint64_t next; /* the ordinal that it shows next: epoch * count + position ... */
+		uint64_t shown_ns; /* ... since then */
+		uint64_t counted;  /* `next` when the rates were found */
+		double rate;	   /* samples a second; 0: not known yet, or it stands still */
+	} course[COURSES_MAX];
+};
+
+void courses_init(struct courses *courses);
+void courses_deinit(struct courses *courses);
+/* The courses from now on, and their rates since the last call. */
+void courses_set(struct courses *courses, const struct course_order *orders, unsigned count,
+		 uint64_t now_ns);
+/* It shows the sample at this ordinal now. */
+void courses_show(struct courses *courses, const void *owner, uint64_t ordinal, uint64_t now_ns);
+
+#define FORECAST_NEVER UINT64_MAX
+struct forecast {
+	unsigned count; /* of courses */
+	uint64_t at_ns[COURSES_MAX];
+};
+
+/* When each course shows the sample next. */
+struct forecast forecast_make(struct courses *courses, uint64_t sample, uint64_t now_ns);
+/* The first of these times, and how many there are before another one. */
+uint64_t forecast_first(const struct forecast *forecast);
+unsigned forecast_before(const struct forecast *forecast, uint64_t at_ns);
+
+#endif

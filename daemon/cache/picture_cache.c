@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: MIT
+#include "cache/picture_cache.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define LARGEST_PART 16 /* of the budget, that one picture may take */
+#define LOOKS 8		/* pictures that are looked at to find one to replace */
+
+enum { VISITED = 1, NOT_WHOLE = 2, NOT_ANEW = 4 }; /* what is known of a sample */
+
+struct picture_set {
+	struct picture_cache *cache;
+	struct list link; /* in cache->sets */
+	struct list pictures;
+	struct courses courses;
+	struct picture_totals totals;
+	uint64_t dropped; /* so many of the oldest are to go */
+	unsigned users;
+	bool closed;
+	uint64_t samples;
+	/* By sample. calloc() takes memory from the system only for pages that are written. */
+	_Atomic(struct cached_picture *) *first;
+	_Atomic uint8_t *visits; /* VISITED, ... */
+};
+
+void picture_cache_init(struct picture_cache *cache, uint64_t limit)
+{
+	*cache = (struct picture_cache){0};
+	atomic_init(&cache->limit, limit);
+	pthread_mutex_init(&cache->lock, NULL); /* cannot fail on Linux */
+	list_init(&cache->sets);
+	cache->victims = VICTIMS_NULL;
+}
+
+void picture_cache_deinit(struct picture_cache *cache)
+{
+	picture_cache_trim(cache);
+	assert(list_empty(&cache->sets));
+	pthread_mutex_destroy(&cache->lock);
+	victims_deinit(&cache->victims);
+}
+
+void picture_cache_set_limit(struct picture_cache *cache, uint64_t limit)
+{
+	atomic_store(&cache->limit, limit);
+}
+
+static size_t picture_size(const struct cached_picture *picture)
+{
+	return picture->memory.capacity + BUFFER_SLACK;
+}
+
+static void picture_free(struct cached_picture *picture)
+{
+	struct picture_cache *cache = picture->set->cache;
+	size_t size = picture_size(picture);
+	/* To unmap splits a mapping, and the system has a limit of mappings. */
+	if (munmap(picture->memory.data, size) < 0)
+		madvise(picture->memory.data, size, MADV_DONTNEED);
+	atomic_fetch_sub(&cache->bytes, size);
+	free(picture);
+}
+
+/* --- with the lock held --- */
+
+/* Count one that can be found from now on, or that can no more. */
+static void picture_count(const struct cached_picture *picture, int by)
+{
+	struct picture_cache *cache = picture->set->cache;
+	struct picture_totals *totals = &picture->set->totals;
+	bool file = picture->key.scale == 0;
+	atomic_fetch_add(file ? &cache->files : &cache->pictures, (uint64_t)by);
+	*(file ? &totals->files : &totals->pictures) += (uint64_t)by;
+	totals->bytes += (uint64_t)by * picture_size(picture);
+	if (by < 0 && picture->set->dropped > 0)
+		picture->set->dropped--;
+}
+
+/* Nobody finds it any more. True: nobody uses it, either. */
+static bool picture_drop(struct cached_picture *picture)
+{
+	_Atomic(struct cached_picture *) *slot = &picture->set->first[picture->key.sample];
+	struct cached_picture *before = atomic_load(slot);
+	if (before == picture) {
+		atomic_store(slot, picture->next);
+	} else {
+		while (before->next != picture)
+			before = before->next;
+		before->next = picture->next;
+	}
+	list_remove(&picture->link);
+	victims_remove(&picture->set->cache->victims, &picture->victim);
+	picture_count(picture, -1);
+	return picture->pins == 0;
+}
+
+/* At this scale, or with `any` at any but 0. */
+static struct cached_picture *picture_set_look(struct picture_set *set,
+					       const struct picture_key *key, bool any)
+{
+	struct cached_picture *picture = atomic_load(&set->first[key->sample]);
+	while (picture &&
+	       !(stamp_equal(&picture->key.stamp, &key->stamp) && picture->key.exif == key->exif &&
+		 (any ? picture->key.scale != 0 : picture->key.scale == key->scale)))
+		picture = picture->next;
+	return picture;
+}
+
+/* What is least worth keeping, by what is known now. Its place in the heap is as old as its last
+ * visit; a few are looked at again. */
+static struct cached_picture *picture_cache_worst(struct picture_cache *cache, uint64_t now_ns)
+{
+	struct victim *victim = victims_first(&cache->victims);
+	for (unsigned i = 0; victim && i < LOOKS; i++) {
+		struct cached_picture *picture = list_entry(victim, struct cached_picture, victim);
+		struct forecast forecast =
+			forecast_make(&picture->set->courses, picture->key.sample, now_ns);
+		victims_move(&cache->victims, victim, forecast_first(&forecast));
+		if (victims_first(&cache->victims) == victim)
+			break;
+		victim = victims_first(&cache->victims);
+	}
+	return victim ? list_entry(victim, struct cached_picture, victim) : NULL;
+}
+
+/* The next that has to go, or NULL. */
+static struct cached_picture *picture_cache_surplus(struct picture_cache *cache)
+{
+	if (atomic_load(&cache->bytes) > atomic_load(&cache->limit) &&
+	    victims_first(&cache->victims))
+		return picture_cache_worst(cache, clock_ns());
+	list_for_each(set, next, &cache->sets, struct picture_set, link)
+		if ((set->closed || set->dropped > 0) && !list_empty(&set->pictures))
+			return list_entry(set->pictures.next, struct cached_picture, link);
+	return NULL;
+}
+
+/* Shall it give way to another one of this set? */
+static bool picture_yields(const struct cached_picture *picture, const struct picture_set *set,
+			   enum picture_worth worth, const struct picture_visit *visit)
+{
+	static const unsigned uses[] = {
+		[PICTURE_OF_INDEXED] = 3, [PICTURE_OF_SLOW] = 1, [PICTURE_FILE] = 4};
+	if (picture->pins > 0 || picture->victim.worth > worth)
+		return false;
+	if (picture->victim.worth < worth)
+		return true;
+	/* Of one stream each sample is needed once an epoch. */
+	if (picture->set == set && visit->forecast.count < 2)
+		return false;
+	return forecast_before(&visit->forecast, picture->victim.next_ns) >=
+	       (visit->idle ? 1 : uses[worth]);
+}
+
+/* --- the cache --- */
+
+static void picture_set_free(struct picture_set *set)
+{
+	courses_deinit(&set->courses);
+	free(set->first);
+	free(set->visits);
+	free(set);
+}
+
+void picture_cache_trim(struct picture_cache *cache)
+{
+	struct cached_picture *surplus;
+	struct list closed;
+	list_init(&closed);
+	pthread_mutex_lock(&cache->lock);
+	while ((surplus = picture_cache_surplus(cache))) {
+		bool unused = picture_drop(surplus);
+		pthread_mutex_unlock(&cache->lock);
+		if (unused)
+			picture_free(surplus);
+		pthread_mutex_lock(&cache->lock);
+	}
+	list_for_each(set, next, &cache->sets, struct picture_set, link) {
+		if (!set->closed)
+			continue;
+		list_remove(&set->link);
+		list_append(&closed, &set->link);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	list_for_each(set, next, &closed, struct picture_set, link)
+		picture_set_free(set);
+}
+
+/* --- a set --- */
+
+int picture_set_new(struct picture_set **out, struct picture_cache *cache, uint64_t samples)
+{
+	struct picture_set *set = calloc(1, sizeof(*set));
+	if (!set)
+		return -ENOMEM;
+	set->cache = cache;
+	set->samples = samples;
+	set->users = 1;
+	list_init(&set->pictures);
+	courses_init(&set->courses);
+	set->first = calloc(samples, sizeof(*set->first));
+	set->visits = calloc(samples, sizeof(*set->visits));
+	if (!set->first || !set->visits) {
+		picture_set_free(set);
+		return -ENOMEM;
+	}
+	pthread_mutex_lock(&cache->lock);
+	list_append(&cache->sets, &set->link);
+	pthread_mutex_unlock(&cache->lock);
+	atomic_fetch_add(&cache->samples, samples);
+	*out = set;
+	return 0;
+}
+
+struct picture_set *picture_set_hold(struct picture_set *set)
+{
+	if (!set)
+		return NULL;
+	pthread_mutex_lock(&set->cache->lock);
+	set->users++;
+	pthread_mutex_unlock(&set->cache->lock);
+	return set;
+}
+
+void picture_set_close(struct picture_set *set)
+{
+	struct picture_cache *cache = set->cache;
+	pthread_mutex_lock(&cache->lock);
+	set->closed = --set->users == 0;
+	if (set->closed)
+		atomic_fetch_sub(&cache->samples, set->samples);
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void picture_set_drop(struct picture_set *set)
+{
+	pthread_mutex_lock(&set->cache->lock);
+	set->dropped = set->totals.pictures + set->totals.files;
+	pthread_mutex_unlock(&set->cache->lock);
+}
+
+bool picture_set_has(const struct picture_set *set, uint64_t sample)
+{
+	assert(sample < set->samples);
+	return atomic_load_explicit(&set->first[sample], memory_order_relaxed);
+}
+
+struct cached_picture *picture_set_find(struct picture_set *set, const struct picture_key *key,
+					bool any)
+{
+	struct picture_cache *cache = set->cache;
+	struct picture_key file = *key;
+	file.scale = 0;
+	assert(key->sample < set->samples);
+	pthread_mutex_lock(&cache->lock);
+	struct cached_picture *picture = picture_set_look(set, key, any);
+	if (!picture && any)
+		picture = picture_set_look(set, &file, false);
+	if (picture)
+		picture->pins++;
+	pthread_mutex_unlock(&cache->lock);
+	return picture;
+}
+
+void picture_pin(struct cached_picture *picture)
+{
+	pthread_mutex_lock(&picture->set->cache->lock);
+	picture->pins++;
+	pthread_mutex_unlock(&picture->set->cache->lock);
+}
+
+void picture_hit(struct cached_picture *picture, uint64_t now_ns)
+{
+	struct picture_cache *cache = picture->set->cache;
+	struct forecast forecast =
+		forecast_make(&picture->set->courses, picture->key.sample, now_ns);
+	pthread_mutex_lock(&cache->lock);
+	victims_move(&cache->victims, &picture->victim, forecast_first(&forecast));
+	picture->set->totals.hits++;
+	pthread_mutex_unlock(&cache->lock);
+	atomic_fetch_add_explicit(picture->key.scale ? &cache->hits : &cache->file_hits, 1,
+				  memory_order_relaxed);
+}
+
+void picture_unpin(struct cached_picture *picture)
+{
+	if (!picture)
+		return;
+	struct picture_cache *cache = picture->set->cache;
+	pthread_mutex_lock(&cache->lock);
+	assert(picture->pins > 0);
+	bool unused = --picture->pins == 0 && list_empty(&picture->link);
+	pthread_mutex_unlock(&cache->lock);
+	if (unused)
+		picture_free(picture);
+}
+
+struct courses *picture_set_courses(struct picture_set *set)
+{
+	return &set->courses;
+}
+
+struct picture_totals picture_set_totals(struct picture_set *set)
+{
+	pthread_mutex_lock(&set->cache->lock);
+	struct picture_totals totals = set->totals;
+	pthread_mutex_unlock(&set->cache->lock);
+	return totals;
+}
+
+struct picture_visit picture_set_visit(struct picture_set *set, uint64_t sample, bool idle,
+				       uint64_t now_ns)
+{
+	struct picture_visit visit = {.idle = idle, .now_ns = now_ns};
+	assert(sample < set->samples);
+	if (atomic_load(&set->cache->limit) == 0)
+		return visit;
+	visit.keep = (atomic_fetch_or(&set->visits[sample], VISITED) & VISITED) || idle;
+	if (visit.keep)
+		visit.forecast = forecast_make(&set->courses, sample, now_ns);
+	return visit;
+}
+
+bool picture_set_affords(const struct picture_set *set, size_t bytes)
+{
+	const struct picture_cache *cache = set->cache;
+	return bytes <= atomic_load(&cache->limit) / (atomic_load(&cache->samples) + 1);
+}
+
+bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_worth worth,
+			  const struct picture_visit *visit)
+{
+	struct picture_cache *cache = set->cache;
+	uint64_t limit = atomic_load(&cache->limit);
+	pthread_mutex_lock(&cache->lock);
+	const struct cached_picture *worst = picture_cache_worst(cache, visit->now_ns);
+	bool room = atomic_load(&cache->bytes) + bytes <= limit ||
+		    (worst && picture_yields(worst, set, worth, visit));
+	pthread_mutex_unlock(&cache->lock);
+	return room && bytes <= limit / LARGEST_PART;
+}
+
+/* Drop what is less worth keeping than so many bytes of this set, as far as they need it. */
+static void picture_set_replace(struct picture_set *set, size_t size, enum picture_worth worth,
+				const struct picture_visit *visit)
+{
+	struct picture_cache *cache = set->cache;
+	struct cached_picture *dropped = NULL, *worst;
+	uint64_t freed = 0, limit = atomic_load(&cache->limit);
+	pthread_mutex_lock(&cache->lock);
+	while (atomic_load(&cache->bytes) + size > limit + freed &&
+	       (worst = picture_cache_worst(cache, visit->now_ns)) &&
+	       picture_yields(worst, set, worth, visit)) {
+		picture_drop(worst);
+		freed += picture_size(worst);
+		worst->next = dropped;
+		dropped = worst;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	while ((worst = dropped)) {
+		dropped = worst->next;
+		atomic_fetch_add_explicit(&cache->replaced, 1, memory_order_relaxed);
+		picture_free(worst);
+	}
+}
+
+/* Charge it; false if there is no room. */
+static bool picture_set_charge(struct picture_set *set, size_t size, enum picture_worth worth,
+			       const struct picture_visit *visit)
+{
+	struct picture_cache *cache = set->cache;
+	uint64_t limit = atomic_load(&cache->limit);
+	if (size <= limit / LARGEST_PART) {
+		if (atomic_load(&cache->bytes) + size > limit)
+			picture_set_replace(set, size, worth, visit);
+		if (atomic_fetch_add(&cache->bytes, size) + size <= limit)
+			return true;
+		atomic_fetch_sub(&cache->bytes, size);
+	}
+	atomic_fetch_add_explicit(&cache->full, 1, memory_order_relaxed);
+	return false;
+}
+
+/* Room for so many bytes. */
+static struct cached_picture *picture_set_make(struct picture_set *set,
+					       const struct picture_key *key, size_t bytes,
+					       enum picture_worth worth,
+					       const struct picture_visit *visit)
+{
+	struct picture_cache *cache = set->cache;
+	assert(key->sample < set->samples);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t size = (bytes + BUFFER_SLACK + page - 1) / page * page;
+	pthread_mutex_lock(&cache->lock);
+	bool there = picture_set_look(set, key, false);
+	pthread_mutex_unlock(&cache->lock);
+	if (there || !picture_set_charge(set, size, worth, visit))
+		return NULL;
+	struct cached_picture *picture = calloc(1, sizeof(*picture));
+	/* Populated at once: page faults would cost half as much again. */
+	void *memory = picture ? mmap(NULL, size, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)
+			       : MAP_FAILED;
+	if (memory == MAP_FAILED) {
+		free(picture);
+		atomic_fetch_sub(&cache->bytes, size);
+		return NULL;
+	}
+	*picture = (struct cached_picture){.key = *key, .set = set, .pins = 1};
+	picture->victim = (struct victim){worth, forecast_first(&visit->forecast), VICTIM_NOWHERE};
+	picture->memory = (struct buffer){.data = memory, .capacity = size - BUFFER_SLACK};
+	list_init(&picture->link);
+	return picture;
+}
+
+struct cached_picture *picture_set_take(struct picture_set *set, const struct picture_key *key,
+					int32_t width, int32_t height, enum picture_worth worth,
+					const struct picture_visit *visit)
+{
+	assert(key->scale > 0 && key->sample < set->samples);
+	if (atomic_load(&set->visits[key->sample]) & NOT_WHOLE)
+		return NULL;
+	size_t columns = ((size_t)width + key->scale - 1) / key->scale;
+	size_t rows = ((size_t)height + key->scale - 1) / key->scale;
+	struct cached_picture *picture =
+		picture_set_make(set, key, 3 * columns * rows, worth, visit);
+	if (picture) {
+		picture->width = width;
+		picture->height = height;
+	}
+	return picture;
+}
+
+struct cached_picture *picture_set_take_file(struct picture_set *set, const struct picture_key *key,
+					     size_t bytes, const struct picture_visit *visit)
+{
+	assert(key->scale == 0);
+	struct cached_picture *picture = picture_set_make(set, key, bytes, PICTURE_FILE, visit);
+	if (picture)
+		picture->memory.size = bytes;
+	return picture;
+}
+
+void picture_set_keep(struct cached_picture *picture)
+{
+	struct picture_set *set = picture->set;
+	struct picture_cache *cache = set->cache;
+	pthread_mutex_lock(&cache->lock);
+	/* Another thread may have been quicker. Then this one is freed with its pin. */
+	if (!picture_set_look(set, &picture->key, false)) {
+		picture->next = atomic_load(&set->first[picture->key.sample]);
+		atomic_store(&set->first[picture->key.sample], picture);
+		list_append(&set->pictures, &picture->link);
+		(void)victims_add(&cache->victims, &picture->victim); /* else it stays */
+		picture_count(picture, 1);
+		atomic_fetch_add_explicit(&cache->fills, 1, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void picture_set_refuse(struct cached_picture *picture)
+{
+	atomic_fetch_or(&picture->set->visits[picture->key.sample], NOT_WHOLE);
+	picture_unpin(picture);
+}
+
+void picture_set_refuse_file(struct picture_set *set, uint64_t sample)
+{
+	atomic_fetch_or(&set->visits[sample], NOT_ANEW);
+}
+
+bool picture_set_wants_file(const struct picture_set *set, uint64_t sample)
+{
+	return !(atomic_load(&set->visits[sample]) & NOT_ANEW);
+}
+
+void picture_set_forget(struct picture_set *set, uint64_t sample)
+{
+	struct picture_cache *cache = set->cache;
+	struct cached_picture *unused = NULL, *picture;
+	assert(sample < set->samples);
+	pthread_mutex_lock(&cache->lock);
+	while ((picture = atomic_load(&set->first[sample]))) {
+		if (!picture_drop(picture))
+			continue;
+		picture->next = unused;
+		unused = picture;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	while ((picture = unused)) {
+		unused = picture->next;
+		picture_free(picture);
+	}
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pictures kept as they were decoded: whole, RGB, before any crop, so that every stream, seed and
+ * epoch of a dataset can use them; and files written anew so that a part of them is decoded
+ * quickly, which takes less memory. A cache has the budget (cache-memory); a set has the pictures
+ * of one dataset, by sample. A picture belongs to one content of its file (struct stamp), one scale
+ * of decoding, and to the EXIF orientation being applied or not; it is never returned for another.
+ *
+ * Memory: anonymous, a mapping for each picture, taken when it is filled and given back to the
+ * system when it is dropped. A picture above a sixteenth of the budget is not kept. Not charged: a
+ * table of 9 bytes a sample, of which the system gives the pages that are used.
+ *
+ * When the budget is used up, a picture is replaced by one that saves more time for its memory, or
+ * by one that is needed sooner (forecast.h): by a worker with nothing else to do, as that costs
+ * nothing; else only if it is needed so often before the other that this exceeds the cost of the
+ * fill. With one stream nothing is gained by it, and nothing is replaced.
+ *
+ * A picture in somebody's hands is pinned; one that is dropped meanwhile is freed with its last
+ * pin. Any thread. One lock, never held while memory is mapped or unmapped; what may take long says
+ * so. Knows no file, no format, no stream.
+ */
+#ifndef STOKER_CACHE_PICTURE_CACHE_H
+#define STOKER_CACHE_PICTURE_CACHE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/image.h"
+#include "base/list.h"
+#include "base/stamp.h"
+#include "cache/forecast.h"
+#include "cache/victims.h"
+
+struct picture_set;
+
+struct picture_cache {
+	_Atomic uint64_t limit; /* bytes; 0: no picture is kept */
+	_Atomic uint64_t bytes, pictures, files;
+	_Atomic uint64_t hits, fills, file_hits;
+	_Atomic uint64_t replaced; /* pictures and files that gave way to others */
+	_Atomic uint64_t samples;  /* of all open sets */
+	_Atomic uint64_t full;	   /* pictures that were decoded and not kept for lack of room */
+	pthread_mutex_t lock;
+	struct list sets;
+	struct victims victims;
+};
+
+void picture_cache_init(struct picture_cache *cache, uint64_t limit);
+void picture_cache_deinit(struct picture_cache *cache); /* all sets are closed */
+
+/* From now on; what is above it goes by picture_cache_trim(). */
+void picture_cache_set_limit(struct picture_cache *cache, uint64_t limit);
+/* Give back what is above the limit, and all that closed sets had. May take long: to unmap a
+ * gigabyte takes a tenth of a second. */
+void picture_cache_trim(struct picture_cache *cache);
+
+int picture_set_new(struct picture_set **out, struct picture_cache *cache,
+		    uint64_t samples); /* 0 or -ENOMEM */
+/* The set, held once more: each holder closes it. NULL gives NULL. */
+struct picture_set *picture_set_hold(struct picture_set *set);
+/* When the last has closed it nobody uses it any more; picture_cache_trim() frees it. */
+void picture_set_close(struct picture_set *set);
+
+/* Of one set: what can be found, and how often something was. */
+struct picture_totals {
+	uint64_t pictures, files, bytes, hits;
+};
+struct picture_totals picture_set_totals(struct picture_set *set);
+
+/* All that it has goes, by picture_cache_trim(). */
+void picture_set_drop(struct picture_set *set);
+
+struct picture_key {
+	uint64_t sample;
+	struct stamp stamp;
+	unsigned scale; /* decoded at 1/scale of the size; 0: the file, written anew */
+	bool exif;
+};
+
+struct cached_picture {
+	struct picture_key key;
+	int32_t width, height; /* at scale 1, oriented */
+	bool scales;	       /* it can be decoded at other scales */
+	bool alpha;	       /* the file has an alpha, which is not kept */
+	struct image image;    /* the pixels */
+	struct buffer memory;  /* where they, or the file's bytes, lie; not buffer_reserve()'s */
+
+	/* The set's: */
+	struct picture_set *set;
+	struct list link; /* of the set; empty: it was dropped, or never kept */
+	struct victim victim;
+	struct cached_picture *next; /* of the same sample */
+	unsigned pins;
+};
+
+/* Has the sample a picture? A quick look, without the lock, before its file is looked at. */
+bool picture_set_has(const struct picture_set *set, uint64_t sample);
+/* The picture, pinned, or NULL. `any`: at whatever scale, and if there is none, the file. */
+struct cached_picture *picture_set_find(struct picture_set *set, const struct picture_key *key,
+					bool any);
+void picture_pin(struct cached_picture *picture); /* once more */
+/* It was used in place of the file: count it, and find out when it is needed next. */
+void picture_hit(struct cached_picture *picture, uint64_t now_ns);
+/* Accepts NULL. Any thread. */
+void picture_unpin(struct cached_picture *picture);
+
+/* Is this within the part of the budget that each sample can have? If not, it is better to keep
+ * many files than few pictures. */
+bool picture_set_affords(const struct picture_set *set, size_t bytes);
+
+/* Of the streams that show the set's samples: who they are, each second, and what they show. */
+struct courses *picture_set_courses(struct picture_set *set);
+
+/* How much time it saves for its memory; each some times what the one before it does. */
+enum picture_worth {
+	PICTURE_OF_INDEXED, /* a seek index is the alternative; a fill costs about what a hit saves
+			     */
+	PICTURE_OF_SLOW,    /* to decode all of the file, which a fill does, too */
+	PICTURE_FILE,	    /* a file written anew; a fill costs twice what a hit saves */
+};
+
+/* A sample's file is about to be decoded. */
+struct picture_visit {
+	bool keep; /* worth it: not at the first visit, unless a worker has nothing else to do */
+	bool idle; /* it has not */
+	uint64_t now_ns;
+	struct forecast forecast;
+};
+struct picture_visit picture_set_visit(struct picture_set *set, uint64_t sample, bool idle,
+				       uint64_t now_ns);
+
+/* Is there room for so many bytes, or something to replace? */
+bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_worth worth,
+			  const struct picture_visit *visit);
+/* Memory for a picture, touched and pinned; `memory` has room for the pixels. NULL: there is no
+ * room for it, it is too large, there is one, or it was refused. */
+struct cached_picture *picture_set_take(struct picture_set *set, const struct picture_key *key,
+					int32_t width, int32_t height, enum picture_worth worth,
+					const struct picture_visit *visit);
+/* The same for a file of so many bytes; its scale is 0. */
+struct cached_picture *picture_set_take_file(struct picture_set *set, const struct picture_key *key,
+					     size_t bytes, const struct picture_visit *visit);
+/* Its bytes are there, and if it is decoded `image` shows them: others may find it. */
+void picture_set_keep(struct cached_picture *picture);
+/* It cannot be decoded whole: unpin it, and never try again. */
+void picture_set_refuse(struct cached_picture *picture);
+/* Its file cannot be written anew; may it be tried? */
+void picture_set_refuse_file(struct picture_set *set, uint64_t sample);
+bool picture_set_wants_file(const struct picture_set *set, uint64_t sample);
+/* The sample's file is another one: drop all of its pictures. */
+void picture_set_forget(struct picture_set *set, uint64_t sample);
+
+#endif
