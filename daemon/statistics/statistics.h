@@ -20,7 +20,10 @@
 
 #define STATISTICS_NAME_MAX 63
 
+#define STATISTICS_OF_ALL UINT32_MAX /* the owner of those that every user may use */
+
 struct statistics_plan {
+	uint32_t owner;			    /* the user who may use them; not in their file */
 	char name[STATISTICS_NAME_MAX + 1]; /* letters, digits and ._- */
 	struct digest fingerprint;	    /* of the dataset */
 	struct digest pictures;		    /* of the transforms that make pictures of its files */
@@ -34,7 +37,7 @@ struct statistics {
 	struct statistics *next; /* the owner's, for a list */
 	unsigned users;		 /* references */
 	struct statistics_plan plan;
-	struct digest digest; /* of everything but name and fingerprint */
+	struct digest digest; /* of everything but owner, name and fingerprint */
 	uint64_t samples;
 	double mean[3], std[3]; /* of the channels */
 	uint64_t count;		/* of `numbers` */

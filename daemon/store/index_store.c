@@ -18,9 +18,11 @@
 
 #define INDEX_SUFFIX ".index"
 #define STATISTICS_SUFFIX ".fit"
+#define SHARDS_SUFFIX ".shards" /* of dataset/shards/shard_keep.c, within the same limit */
 #define NEW_SUFFIX ".new"
 #define NAME_MAX_ 144
-#define STALE_S 3600 /* an unfinished file of this age is of a process that died */
+#define OWNERS_SHARE 8 /* a user's statistics have this part of the limit */
+#define STALE_S 3600   /* an unfinished file of this age is of a process that died */
 
 struct index_store {
 	int fd;
@@ -52,9 +54,10 @@ static int index_store_check(const struct index_store *store, const char *path, 
 	return 0;
 }
 
-/* Walk the files once: delete unfinished ones of dead processes, add up the sizes of the others,
- * and find the least recently used of them but `spare`. */
-static uint64_t index_store_survey(const struct index_store *store, const char *spare, char *oldest)
+/* Walk the files once: delete unfinished ones of dead processes, add up the sizes of the others
+ * that end so, and find the least recently used of them but `spare`. */
+static uint64_t index_store_survey(const struct index_store *store, const char *ending,
+				   const char *spare, char *oldest)
 {
 	uint64_t bytes = 0;
 	struct timespec least = {0};
@@ -71,7 +74,9 @@ static uint64_t index_store_survey(const struct index_store *store, const char *
 			continue;
 		if (ends_in(name, NEW_SUFFIX) && stat.st_mtime < time(NULL) - STALE_S)
 			unlinkat(store->fd, name, 0);
-		if (!ends_in(name, INDEX_SUFFIX) && !ends_in(name, STATISTICS_SUFFIX))
+		if (!ends_in(name, ending) ||
+		    (!ends_in(name, INDEX_SUFFIX) && !ends_in(name, STATISTICS_SUFFIX) &&
+		     !ends_in(name, SHARDS_SUFFIX)))
 			continue;
 		bytes += (uint64_t)stat.st_size;
 		bool older = stat.st_mtim.tv_sec < least.tv_sec ||
@@ -87,11 +92,13 @@ static uint64_t index_store_survey(const struct index_store *store, const char *
 	return bytes;
 }
 
-/* Delete the least recently used files, but not `spare`, until the rest is within the limit. */
-static void index_store_trim(const struct index_store *store, const char *spare)
+/* Delete the least recently used files that end so, but not `spare`, until the rest of those is
+ * within the limit. */
+static void index_store_trim(const struct index_store *store, const char *ending, uint64_t limit,
+			     const char *spare)
 {
 	char oldest[NAME_MAX_];
-	while (index_store_survey(store, spare, oldest) > store->limit && oldest[0])
+	while (index_store_survey(store, ending, spare, oldest) > limit && oldest[0])
 		if (unlinkat(store->fd, oldest, 0) < 0)
 			return;
 }
@@ -114,7 +121,7 @@ int index_store_open(struct index_store **out, const char *path, uint64_t limit,
 		index_store_close(store);
 		return r;
 	}
-	index_store_trim(store, "");
+	index_store_trim(store, "", store->limit, "");
 	*out = store;
 	return 0;
 }
@@ -137,7 +144,7 @@ static int say_name(struct fault *fault, int condition, const char *name)
 	return fault_say(fault, condition, "%s: %s", name, words.text);
 }
 
-int index_store_load(struct index_store *store, const struct index_store_key *key,
+int index_store_load(struct index_store *store, struct index_store_key *key,
 		     struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault)
 {
@@ -154,6 +161,9 @@ int index_store_load(struct index_store *store, const struct index_store_key *ke
 	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid())
 		r = fault_say(fault, INDEX_STORE_E_OTHER,
 			      "not a regular file of the daemon's user");
+	else if (stat.st_mode & (S_IRWXG | S_IRWXO))
+		r = fault_say(fault, INDEX_STORE_E_OTHER,
+			      "other users may use it, and its secret is in it");
 	else
 		r = index_store_file_read(fd, key, set, until, out, fault);
 	(void)futimens(fd, NULL); /* the time of last use, for index_store_trim() */
@@ -198,7 +208,7 @@ static int index_store_replace(struct index_store *store, const char *name,
 	if (r)
 		return say_name(fault, r, name);
 	(void)fsync(store->fd); /* a lost rename leaves the old file: no harm */
-	index_store_trim(store, name);
+	index_store_trim(store, "", store->limit, name);
 	return 0;
 }
 
@@ -233,19 +243,32 @@ static int write_statistics(void *context, int fd, struct fault *fault)
 	return statistics_write(context, fd, fault) ? INDEX_STORE_E_SYSTEM : 0;
 }
 
+/* What the names of an owner's files end in; no name of statistics has an @. */
+static void owner_ending(char out[NAME_MAX_ / 4], uint32_t owner)
+{
+	if (owner == STATISTICS_OF_ALL)
+		strcpy(out, STATISTICS_SUFFIX);
+	else
+		snprintf(out, NAME_MAX_ / 4, "@%u" STATISTICS_SUFFIX, (unsigned)owner);
+}
+
 int index_store_save_statistics(struct index_store *store, struct statistics *statistics,
 				struct fault *fault)
 {
-	char name[NAME_MAX_], ending[NAME_MAX_ / 2 + 8];
+	char name[NAME_MAX_], ending[NAME_MAX_ / 2 + 24], whose[NAME_MAX_ / 4];
 	const struct statistics_plan *plan = &statistics->plan;
-	snprintf(ending, sizeof(ending), ".%s" STATISTICS_SUFFIX, plan->name);
+	owner_ending(whose, plan->owner);
+	snprintf(ending, sizeof(ending), ".%s%s", plan->name, whose);
 	name_of(name, &plan->fingerprint, ending);
-	return index_store_replace(store, name, &plan->fingerprint, write_statistics, statistics,
-				   fault);
+	int r = index_store_replace(store, name, &plan->fingerprint, write_statistics, statistics,
+				    fault);
+	if (r == 0 && plan->owner != STATISTICS_OF_ALL)
+		index_store_trim(store, whose, store->limit / OWNERS_SHARE, name);
+	return r;
 }
 
 /* Read one file. Any result but 0: it is left out. */
-static int load_statistics(struct index_store *store, const char *name,
+static int load_statistics(struct index_store *store, const char *name, uint32_t owner,
 			   const struct digest *fingerprint, struct statistics **out,
 			   struct fault *fault)
 {
@@ -264,27 +287,32 @@ static int load_statistics(struct index_store *store, const char *name,
 	close(fd);
 	if (r)
 		return say_name(fault, r, name);
+	statistics->plan.owner = owner;
 	statistics->next = *out;
 	*out = statistics;
 	return 0;
 }
 
 unsigned index_store_load_statistics(struct index_store *store, const struct digest *fingerprint,
-				     struct statistics **out, struct fault *fault)
+				     uint32_t owner, struct statistics **out, struct fault *fault)
 {
-	char begin[NAME_MAX_];
-	unsigned count = 0, bad = 0;
+	char begin[NAME_MAX_], whose[NAME_MAX_ / 4];
+	unsigned count[2] = {0}, bad = 0; /* of all, of this owner */
 	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
 	if (!folder && fd >= 0)
 		close(fd);
 	name_of(begin, fingerprint, ".");
+	owner_ending(whose, owner);
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		bool owned = strchr(entry->d_name, '@');
 		if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
-		    !ends_in(entry->d_name, STATISTICS_SUFFIX) ||
-		    strlen(entry->d_name) >= NAME_MAX_ || count++ >= INDEX_STORE_STATISTICS_MAX)
+		    !ends_in(entry->d_name, owned ? whose : STATISTICS_SUFFIX) ||
+		    strlen(entry->d_name) >= NAME_MAX_ ||
+		    count[owned]++ >= INDEX_STORE_STATISTICS_MAX)
 			continue;
-		bad += load_statistics(store, entry->d_name, fingerprint, out, fault) != 0;
+		bad += load_statistics(store, entry->d_name, owned ? owner : STATISTICS_OF_ALL,
+				       fingerprint, out, fault) != 0;
 	}
 	if (folder)
 		closedir(folder);

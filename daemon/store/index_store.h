@@ -30,10 +30,11 @@ enum {
 	INDEX_STORE_E_STOPPED,	/* the deadline has passed */
 };
 
-/* The dataset that a file is for. */
+/* The dataset that a file is for, and the secret that the stamps in it are made with. */
 struct index_store_key {
 	struct digest fingerprint;
 	uint64_t samples;
+	struct digest_secret secret;
 };
 
 /* The deadline, in clock_ns(); another thread may bring it forward meanwhile. */
@@ -55,10 +56,11 @@ int index_store_open(struct index_store **out, const char *path, uint64_t limit,
 		     struct fault *fault);
 void index_store_close(struct index_store *store); /* no other call may be under way */
 
-/* Load the stored indexes of a dataset into its set, as far as there is room. 0,
+/* Load the stored indexes of a dataset into its set, as far as there is room; the key's secret
+ * becomes the file's, if it can be read. 0,
  * INDEX_STORE_E_NONE, INDEX_STORE_E_DAMAGED, INDEX_STORE_E_OTHER, INDEX_STORE_E_SYSTEM,
  * INDEX_STORE_E_STOPPED or -ENOMEM. */
-int index_store_load(struct index_store *store, const struct index_store_key *key,
+int index_store_load(struct index_store *store, struct index_store_key *key,
 		     struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault);
 /* Save a set, replacing the dataset's file; other threads may add to the set meanwhile. 0,
@@ -67,14 +69,16 @@ int index_store_save(struct index_store *store, const struct index_store_key *ke
 		     const struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault);
 
-/* Save statistics, in a file for each dataset and name, in the same way. 0, INDEX_STORE_E_SYSTEM or
- * -ENOMEM. */
+/* Save statistics, in a file for each dataset, name and owner, in the same way. Those of one user
+ * take no more than an eighth of the limit: the least recently used of them go. 0,
+ * INDEX_STORE_E_SYSTEM or -ENOMEM. */
 int index_store_save_statistics(struct index_store *store, struct statistics *statistics,
 				struct fault *fault);
-/* Prepend to the list `*out` the stored statistics of the dataset, at most
- * INDEX_STORE_STATISTICS_MAX. Returns how many files could not be read; `fault` is of the last. */
+/* Prepend to the list `*out` the stored statistics of the dataset that this owner has or that are
+ * of all, at most INDEX_STORE_STATISTICS_MAX of each. Returns how many files could not be read;
+ * `fault` is of the last. */
 #define INDEX_STORE_STATISTICS_MAX 64
 unsigned index_store_load_statistics(struct index_store *store, const struct digest *fingerprint,
-				     struct statistics **out, struct fault *fault);
+				     uint32_t owner, struct statistics **out, struct fault *fault);
 
 #endif

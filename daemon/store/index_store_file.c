@@ -11,7 +11,7 @@
 #include "base/clock.h"
 
 #define MAGIC "stoker\nx"
-#define VERSION 1
+#define VERSION 2 /* 1 had size, mtime and inode as a stamp */
 #define ORDER 0x01020304u
 #define BLOCK ((size_t)1 << 20)	  /* read and written at a time */
 #define SYNC ((uint64_t)16 << 20) /* synced at a time: a stop waits for no more than that */
@@ -22,6 +22,7 @@ struct header {
 	struct digest fingerprint;
 	uint64_t samples, records;
 	uint64_t bytes; /* of the file */
+	struct digest_secret secret;
 	struct digest checksum;
 };
 
@@ -32,7 +33,7 @@ struct record {
 	uint32_t size, zero;
 };
 
-_Static_assert(sizeof(struct header) == 72 && sizeof(struct record) == 56, "no padding");
+_Static_assert(sizeof(struct header) == 264 && sizeof(struct record) == 48, "no padding");
 
 static struct digest header_checksum(const struct header *header)
 {
@@ -141,11 +142,16 @@ static int read_header(struct source *source, const struct index_store_key *key,
 		return r;
 	memcpy(out, bytes, sizeof(*out));
 	source_consume(source, sizeof(*out));
-	if (memcmp(out->magic, MAGIC, sizeof(out->magic)) != 0 || out->order != ORDER ||
-	    out->version != VERSION)
+	if (memcmp(out->magic, MAGIC, sizeof(out->magic)) != 0 || out->order != ORDER)
 		return fault_say(source->fault, INDEX_STORE_E_OTHER,
-				 "written by another version, or on a machine of another byte "
+				 "not a file of seek indexes, or of a machine of another byte "
 				 "order");
+	if (out->version != VERSION)
+		return fault_say(
+			source->fault, INDEX_STORE_E_OTHER,
+			"another version of stokerd wrote it: its format is %u, this one's "
+			"is %u",
+			out->version, VERSION);
 	struct digest checksum = header_checksum(out);
 	if (!digest_equal(&checksum, &out->checksum) || out->bytes != whole)
 		return fault_say(source->fault, INDEX_STORE_E_DAMAGED,
@@ -179,7 +185,7 @@ static int read_record(struct source *source, const struct index_store_key *key,
 	return 0;
 }
 
-int index_store_file_read(int fd, const struct index_store_key *key, struct seek_index_set *set,
+int index_store_file_read(int fd, struct index_store_key *key, struct seek_index_set *set,
 			  const struct index_store_until *until, struct index_store_sum *out,
 			  struct fault *fault)
 {
@@ -192,6 +198,8 @@ int index_store_file_read(int fd, const struct index_store_key *key, struct seek
 		return r;
 	uint64_t whole = source.left;
 	r = read_header(&source, key, &header);
+	if (r == 0)
+		key->secret = header.secret;
 	while (r == 0 && sum.indexes < header.records) {
 		r = until_passed(until) ? say_stopped(fault)
 					: read_record(&source, key, set, &next);
@@ -279,6 +287,7 @@ static int write_header(struct sink *sink, const struct index_store_key *key, ui
 	header.samples = key->samples;
 	header.records = records;
 	header.bytes = sink->written;
+	header.secret = key->secret;
 	header.checksum = header_checksum(&header);
 	int r = sink_write(sink, (const uint8_t *)&header, sizeof(header), 0);
 	if (r == 0 && fsync(sink->fd) < 0)

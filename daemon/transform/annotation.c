@@ -34,7 +34,7 @@ static double axis_move(const struct step *step, const struct step_axis *axis, d
 	case STEP_FLIP:
 		return axis->flip ? axis->in - x : x;
 	case STEP_RESIZE:
-		return x * axis->out / axis->in;
+		return (x - axis->offset) * axis->out / axis->taken;
 	default:
 		return x;
 	}
@@ -73,8 +73,9 @@ static void box_move(const struct step *step, double box[4])
 		high[0] = fmax(high[0], to.x);
 		high[1] = fmax(high[1], to.y);
 	}
-	bool clips = step->kind == STEP_WINDOW || step->kind == STEP_WARP;
 	for (int i = 0; i < 2; i++) {
+		bool crops = step->kind == STEP_RESIZE && step->axis[i].taken < step->axis[i].in;
+		bool clips = crops || step->kind == STEP_WINDOW || step->kind == STEP_WARP;
 		box[i] = clips ? clip(low[i], step->axis[i].out) : low[i];
 		box[i + 2] = clips ? clip(high[i], step->axis[i].out) : high[i];
 	}

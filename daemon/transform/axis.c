@@ -71,6 +71,7 @@ static int32_t weight_fixed(double weight)
 
 struct kernel {
 	int32_t in, taps;	     /* taps: at least as many as any output has */
+	int32_t start;		     /* of the box */
 	int32_t together;	     /* outputs, up to TOGETHER */
 	double scale, support, step; /* step: of the filter's argument, a pixel */
 	double *exact;		     /* weights: tap 0 of `together` outputs, tap 1, ... */
@@ -85,7 +86,7 @@ struct block {
 static void block_place(struct block *block, const struct kernel *kernel, int32_t output)
 {
 	for (int32_t n = 0; n < kernel->together; n++) {
-		double center = (output + n + 0.5) * kernel->scale;
+		double center = kernel->start + (output + n + 0.5) * kernel->scale;
 		int32_t first = (int32_t)(center - kernel->support + 0.5);
 		int32_t end = (int32_t)(center + kernel->support + 0.5);
 		first = first < 0 ? 0 : first;
@@ -213,9 +214,10 @@ static void axis_level(struct axis *axis)
 	}
 }
 
-int axis_build(struct axis *axis, enum filter filter, int32_t in, int32_t out, struct span window)
+int axis_build(struct axis *axis, enum filter filter, int32_t in, struct span box, int32_t out,
+	       struct span window)
 {
-	double scale = (double)in / out, stretch = scale < 1.0 ? 1.0 : scale;
+	double scale = (double)box.count / out, stretch = scale < 1.0 ? 1.0 : scale;
 	double support = filter_support(filter) * stretch;
 	int32_t whole = (int32_t)support + ((int32_t)support < support); /* ceil() */
 	uint64_t stride = (uint64_t)whole * 2 + 1;
@@ -234,6 +236,7 @@ int axis_build(struct axis *axis, enum filter filter, int32_t in, int32_t out, s
 	axis->weights = (int32_t *)(axis->memory.data + exact_bytes + span_bytes);
 	struct kernel kernel = {
 		.in = in,
+		.start = box.first,
 		.taps = (int32_t)(stride < 2 * support + 2 ? stride : 2 * support + 2),
 		.together = together,
 		.scale = scale,

@@ -39,13 +39,15 @@ struct axis {
 #define AXIS_NULL ((struct axis){0})
 
 /*
- * Make the table for outputs `window` of a resize from `in` to `out` pixels, each 1 to 2^24.
+ * Make the table for outputs `window` of a resize of `box`, a part of `in` pixels, to `out` pixels,
+ * each 1 to 2^24. As with Pillow's box, outputs at its ends are also made of pixels beside it.
  * 0, -ENOMEM, or AXIS_E_SIZE if the table would be too large.
  */
 enum {
 	AXIS_E_SIZE = 1,
 };
-int axis_build(struct axis *axis, enum filter filter, int32_t in, int32_t out, struct span window);
+int axis_build(struct axis *axis, enum filter filter, int32_t in, struct span box, int32_t out,
+	       struct span window);
 void axis_deinit(struct axis *axis);
 
 #endif

@@ -63,7 +63,7 @@ static int back_nearest(struct axis_map *map, const struct step_axis *axis)
 	if (r < 0)
 		return r;
 	int32_t *nearest = (int32_t *)map->nearest.data;
-	double scale = (double)axis->in / axis->out, at = scale * 0.5;
+	double scale = (double)axis->taken / axis->out, at = axis->offset + scale * 0.5;
 	for (int32_t i = 0; i < span.first + span.count; i++, at += scale) {
 		if (i >= span.first)
 			nearest[i - span.first] = clamp((int32_t)at, axis->in);

@@ -58,7 +58,8 @@ int paint_gray(const struct paint *paint, double amount)
 }
 
 int colour_run(const struct colour *colour, const struct image *image, struct rect wanted,
-	       uint8_t *out, size_t stride, enum cpu cpu, struct buffer *scratch)
+	       uint8_t *out, size_t stride, enum cpu cpu, struct buffer *scratch,
+	       struct cancel *cancel)
 {
 	const struct paint paint = {
 		.colour = colour,
@@ -69,7 +70,11 @@ int colour_run(const struct colour *colour, const struct image *image, struct re
 		.out = out,
 		.stride = stride,
 		.scratch = scratch,
+		.cancel = cancel,
 	};
 	int r = buffer_reserve(scratch, 2 * CHANNELS * ((size_t)image->width + 1));
-	return r < 0 ? r : colour->function(&paint);
+	if (r == 0)
+		r = colour->function(&paint);
+	cancel_after(cancel, (uint64_t)wanted.width * (uint64_t)wanted.height);
+	return r;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/cpu.h"
 #include "base/image.h"
 #include "transform/colour_rows.h"
@@ -43,6 +44,7 @@ struct paint {
 	uint8_t *out; /* overlaps `image` only where each pixel is written over itself */
 	size_t stride;
 	struct buffer *scratch; /* has two rows of the picture, and two pixels */
+	struct cancel *cancel;	/* NULL: nobody stops it */
 };
 
 /* The new values of each channel's 256 values. */
@@ -54,10 +56,11 @@ struct colour_tables {
  * Write the part `wanted` of the changed picture to `out`, rows `stride` bytes apart. `image` has
  * in its area `wanted` and colour->reach pixels around it, as far as the picture has them. Where
  * the reach is 0 or COLOUR_WHOLE, `out` may be where `wanted` stands in `image`. The bytes do not
- * depend on `cpu`. 0 or -ENOMEM.
+ * depend on `cpu`. 0 or -ENOMEM; the result is not whole once `cancel` has stopped.
  */
 int colour_run(const struct colour *colour, const struct image *image, struct rect wanted,
-	       uint8_t *out, size_t stride, enum cpu cpu, struct buffer *scratch);
+	       uint8_t *out, size_t stride, enum cpu cpu, struct buffer *scratch,
+	       struct cancel *cancel);
 
 /* --- for colour functions --- */
 

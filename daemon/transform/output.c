@@ -165,6 +165,20 @@ static void row_bytes(const struct output *output, uint8_t *array, int32_t y, co
 ROW_THROUGH(row_halves, uint16_t)
 ROW_THROUGH(row_singles, float)
 
+/* One channel: planes and pixels are the same. */
+static void row_gray(const struct output *output, void *array, int32_t y, const uint8_t *row)
+{
+	size_t width = (size_t)output->width, at = width * (size_t)y;
+	for (size_t x = 0; x < width; x++, at++, row += 3) {
+		if (output->type == OUTPUT_UINT8)
+			((uint8_t *)array)[at] = *row;
+		else if (output->type == OUTPUT_FLOAT32)
+			((float *)array)[at] = output->table.single[0][*row];
+		else
+			((uint16_t *)array)[at] = output->table.half[0][*row];
+	}
+}
+
 static void row_plain(const struct output *output, void *array, int32_t y, const uint8_t *row)
 {
 	switch (output->type) {
@@ -185,6 +199,8 @@ static void row_plain(const struct output *output, void *array, int32_t y, const
 output_row *output_row_for(const struct output *output, enum cpu cpu)
 {
 	output_row *row = NULL;
+	if (output->gray)
+		return row_gray;
 	if (cpu >= CPU_AVX512)
 		row = output_avx512_row(output);
 	if (!row && cpu >= CPU_AVX2)
@@ -202,9 +218,8 @@ void output_end(enum cpu cpu)
 
 output_row *output_row_for(const struct output *output, enum cpu cpu)
 {
-	(void)output;
 	(void)cpu;
-	return row_plain;
+	return output->gray ? row_gray : row_plain;
 }
 
 void output_end(enum cpu cpu)

@@ -37,11 +37,18 @@ static const struct {
 		 "a number not below 0, (lowest, highest), or those along x and along y"},
 	[PARAMETER_TRANSFORMS] = {0, false, "a list of at least one transform"},
 	[PARAMETER_WEIGHTS] = {0, false, "a list of numbers, not all 0"},
-	[PARAMETER_SHIFT] = {0x1fffe, false, "a number or a list of up to 16"},
-	[PARAMETER_ZOOM] = {1 << 1 | 1 << 2, false, "a number or two (lowest, highest)"},
+	[PARAMETER_SHIFT] = {0x1fffe, false, "a number from 0, or a list of up to 16"},
+	[PARAMETER_ZOOM] = {1 << 1 | 1 << 2, false,
+			    "a number (x means 1 - x to 1 + x) or (lowest, highest)"},
 	[PARAMETER_NAME] = {0, false, "the name of statistics"},
 	[PARAMETER_PAINT] = {1 << 1 | 1 << 3, false, "1 or 3 numbers, or 'random'"},
+	[PARAMETER_BANDS] = {1 << 1 | 1 << 3 | 1 << 4, false, "1, 3 or 4 numbers"},
 };
+
+const char *parameter_type_words(enum parameter_type type)
+{
+	return forms[type].words;
+}
 
 static int say_type(const struct parameter_row *row, struct fault *fault)
 {
@@ -187,6 +194,12 @@ static void parameter_spread(struct parameter *parameter, enum parameter_type ty
 		if (parameter->count == 1)
 			number[1] = number[2] = number[0];
 		parameter->count = 3;
+		break;
+	case PARAMETER_BANDS:
+		if (parameter->count == 1)
+			number[1] = number[2] = number[3] = number[0];
+		if (parameter->count == 1)
+			parameter->count = 3;
 		break;
 	case PARAMETER_PADDING:
 		if (parameter->count == 1)

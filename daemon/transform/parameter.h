@@ -37,6 +37,7 @@ enum parameter_type {
 	PARAMETER_ZOOM,	      /* (lowest, highest); x is (1 - x, 1 + x) */
 	PARAMETER_NAME,	      /* of statistics, or their digest; its text is kept in `number` */
 	PARAMETER_PAINT,      /* (red, green, blue); one number stands for all; or "random" */
+	PARAMETER_BANDS,      /* as CHANNELS, or four numbers, of arrays with four channels */
 };
 
 #define PARAMETER_NUMBERS_MAX 16
@@ -81,6 +82,9 @@ struct parameter_row {
 enum {
 	PARAMETER_E_VALUE = 1,
 };
+
+/* Which values a type takes, as messages say it; NULL for a CHOICE. */
+const char *parameter_type_words(enum parameter_type type);
 
 /* Check `value` against `row`. 0, or PARAMETER_E_VALUE with a message such as "'p' must be ...". */
 int parameter_parse(struct parameter *out, const struct parameter_row *row,

@@ -14,6 +14,7 @@
 
 #include "base/quote.h"
 #include "statistics/statistics.h"
+#include "transform/alpha.h"
 #include "transform/annotation.h"
 #include "transform/output.h"
 #include "transform/registry.h"
@@ -23,12 +24,18 @@
 #include "transform/transform_list.h"
 
 #define OUTPUT_BYTES_MAX ((uint64_t)1 << 30)
+/* A picture by which the work is judged where pictures differ: ImageNet's average. */
+#define ORDINARY_WIDTH 500
+#define ORDINARY_HEIGHT 375
+#define VIEWS_WORK_MAX (4 * STAGES_WORK_MAX) /* of all views of a sample */
 
 struct pipeline {
 	struct transform_list list;
 	struct output output;
 	struct tensor_ops ops;
 	bool draft;
+	bool settled;	   /* the size of images is that of the dataset's pictures */
+	uint32_t channels; /* of samples that are float32 numbers; 0: they are pictures */
 	struct statistics *statistics; /* of the generator; this is one of their users */
 	char *text;		       /* owned */
 };
@@ -36,7 +43,8 @@ struct pipeline {
 struct pipeline_scratch {
 	struct steps steps;
 	struct stages stages;
-	struct buffer mask;  /* the result of the stages, three bytes a pixel */
+	struct buffer mask; /* the result of the stages, three bytes a pixel */
+	struct alpha_scratch alpha;
 	struct draw_key key; /* for what works on arrays */
 	struct tensor_ops_scratch ops;
 };
@@ -57,12 +65,28 @@ static int pipeline_write(struct pipeline *pipeline)
 	return fclose(file) != 0 || bad || !pipeline->text ? -ENOMEM : 0;
 }
 
+/* Of the array of a sample. */
+static uint32_t pipeline_channels(const struct pipeline *pipeline)
+{
+	if (pipeline->channels)
+		return pipeline->channels;
+	return pipeline->list.alpha ? 4 : pipeline->output.gray ? 1 : 3;
+}
+
+static uint64_t pipeline_bytes(const struct pipeline *pipeline)
+{
+	const struct output *output = &pipeline->output;
+	return output_bytes(output->type, output->width, output->height) / 3 *
+	       pipeline_channels(pipeline);
+}
+
 static int pipeline_measure(struct pipeline *pipeline, struct fault *fault)
 {
 	struct output *output = &pipeline->output;
 	output->width = pipeline->list.width;
 	output->height = pipeline->list.height;
-	if (output_bytes(output->type, output->width, output->height) > OUTPUT_BYTES_MAX)
+	output->gray = pipeline->list.gray;
+	if (pipeline_bytes(pipeline) > OUTPUT_BYTES_MAX)
 		return fault_say(fault, PIPELINE_E_TRANSFORM,
 				 "transforms: an image of %d x %d in %s takes more than 1 GiB",
 				 output->width, output->height, output_type_name(output->type));
@@ -131,7 +155,36 @@ int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, st
 		return 0;
 	if (transform_list_settle(&pipeline->list, width, height, &why))
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
+	pipeline->settled = true;
 	return pipeline_finish(pipeline, fault);
+}
+
+bool pipeline_is_gray(const struct pipeline *pipeline)
+{
+	return pipeline->list.gray;
+}
+
+bool pipeline_takes_alpha(const struct pipeline *pipeline)
+{
+	return pipeline->list.alpha;
+}
+
+bool pipeline_has_size(const struct pipeline *pipeline)
+{
+	return pipeline->list.sized;
+}
+
+int pipeline_settle_numbers(struct pipeline *pipeline, int32_t width, int32_t height,
+			    uint32_t channels, struct fault *fault)
+{
+	struct fault why;
+	int r = pipeline_settle(pipeline, width, height, fault);
+	if (r)
+		return r;
+	if (tensor_ops_take_numbers(&pipeline->ops, channels, &why))
+		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
+	pipeline->channels = channels;
+	return pipeline_measure(pipeline, fault);
 }
 
 int pipeline_allow_draft(struct pipeline *pipeline)
@@ -213,11 +266,11 @@ struct pipeline_output pipeline_output(const struct pipeline *pipeline)
 	uint32_t width = (uint32_t)output->width, height = (uint32_t)output->height;
 	struct pipeline_output described = {
 		.dtype = output_type_name(output->type),
-		.shape = {height, width, 3},
-		.bytes = output_bytes(output->type, output->width, output->height),
+		.shape = {height, width, pipeline_channels(pipeline)},
+		.bytes = pipeline_bytes(pipeline),
 	};
 	if (output->planes) {
-		described.shape[0] = 3;
+		described.shape[0] = pipeline_channels(pipeline);
 		described.shape[1] = height;
 		described.shape[2] = width;
 	}
@@ -244,6 +297,7 @@ void pipeline_scratch_free(struct pipeline_scratch *scratch)
 	if (scratch) {
 		stages_deinit(&scratch->stages);
 		buffer_deinit(&scratch->mask);
+		alpha_scratch_deinit(&scratch->alpha);
 		tensor_ops_scratch_deinit(&scratch->ops);
 	}
 	free(scratch);
@@ -258,8 +312,11 @@ static int pipeline_check_size(const struct pipeline *pipeline, const struct ste
 		return 0;
 	return fault_say(fault, PIPELINE_E_IMAGE,
 			 "the transforms make it %" PRId32 " x %" PRId32
-			 ", but the samples of this batch are %" PRId32 " x %" PRId32,
-			 steps->size[0], steps->size[1], output->width, output->height);
+			 ", but the samples of this batch are %" PRId32 " x %" PRId32 "%s",
+			 steps->size[0], steps->size[1], output->width, output->height,
+			 pipeline->settled ? ": where pictures differ in size, add Resize((h, w)) "
+					     "or a crop"
+					   : "");
 }
 
 static int pipeline_draw_steps(const struct pipeline *pipeline, const struct draw_key *key,
@@ -293,6 +350,37 @@ int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, i
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
+int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t height,
+			uint32_t views, struct fault *fault)
+{
+	const struct transform_list *list = &pipeline->list;
+	const struct draw_key key = {0};
+	struct pipeline_scratch *scratch;
+	struct rect need;
+	struct fault why;
+	if (pipeline_scratch_new(&scratch) < 0)
+		return -ENOMEM;
+	steps_begin(&scratch->steps, width ? width : ORDINARY_WIDTH,
+		    height ? height : ORDINARY_HEIGHT);
+	int r = steps_draw_all(&scratch->steps, list->pictures, list->count, &key, &why);
+	if (r == 0)
+		r = stages_plan(&scratch->stages, &scratch->steps, width ? width : ORDINARY_WIDTH,
+				height ? height : ORDINARY_HEIGHT, &need, &why);
+	views *= list->views;
+	if (r == STAGE_E_WORK)
+		r = fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
+	else if (r == 0 && scratch->stages.work > VIEWS_WORK_MAX / views)
+		r = fault_say(fault, PIPELINE_E_TRANSFORM,
+			      "transforms: %u views of a sample take %s steps each (pixels times "
+			      "taps), and all may take %s",
+			      views, quote_number(scratch->stages.work).text,
+			      quote_number(VIEWS_WORK_MAX).text);
+	else if (r > 0) /* of this size it cannot be made: that is seen for each picture */
+		r = 0;
+	pipeline_scratch_free(scratch);
+	return r;
+}
+
 int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scratch, int32_t width,
 		   int32_t height, struct rect *need_out, unsigned *scale_out, struct fault *fault)
 {
@@ -306,26 +394,45 @@ int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scr
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
-int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
-		   struct pipeline_scratch *scratch, void *out)
+/* What a generator takes: the picture that the stages make, or numbers as they are. */
+static int pipeline_picture(const struct pipeline *pipeline, const struct image *image,
+			    const struct image *alpha, struct pipeline_scratch *scratch,
+			    struct image *out, struct cancel *cancel)
 {
 	const struct tensor_ops *ops = &pipeline->ops;
-	struct image picture = {0};
-	int r = 0;
-	if (!ops->generates) {
-		r = stages_run(&scratch->stages, &scratch->steps, image, &pipeline->output, out);
-	} else {
-		r = tensor_ops_picture(ops, &scratch->ops, &picture);
-		if (r == 0)
-			r = stages_run(&scratch->stages, &scratch->steps, image, &ops->picture,
-				       scratch->ops.bytes.data);
+	if (pipeline->channels) {
+		*out = *image;
+		return 0;
+	}
+	if (pipeline->list.alpha)
+		return alpha_run(&scratch->alpha, &scratch->stages, &scratch->steps, image, alpha,
+				 pipeline->list.filtered, &ops->picture, out, cancel);
+	int r = tensor_ops_picture(ops, &scratch->ops, out);
+	return r ? r
+		 : stages_run(&scratch->stages, &scratch->steps, image, &ops->picture,
+			      scratch->ops.bytes.data, cancel);
+}
+
+int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
+		   const struct image *alpha, struct pipeline_scratch *scratch, void *out,
+		   struct cancel *cancel)
+{
+	const struct tensor_ops *ops = &pipeline->ops;
+	struct image picture;
+	int r;
+	if (ops->generates) {
+		r = pipeline_picture(pipeline, image, alpha, scratch, &picture, cancel);
 		if (r == 0)
 			r = tensor_ops_generate(ops, &scratch->key, &picture, scratch->stages.cpu,
 						&scratch->ops, &pipeline->output, out);
+		alpha_scratch_trim(&scratch->alpha);
+	} else {
+		r = stages_run(&scratch->stages, &scratch->steps, image, &pipeline->output, out,
+			       cancel);
 	}
 	if (r == 0)
 		tensor_ops_change(ops, &scratch->key, &pipeline->output, out);
-	return r;
+	return r > 0 ? PIPELINE_E_STOPPED : r;
 }
 
 const char *pipeline_bars(const struct pipeline *pipeline)
@@ -377,8 +484,8 @@ int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *ima
 	size_t count = (size_t)bytes.width * (size_t)bytes.height;
 	int r = buffer_reserve(&scratch->mask, 3 * count);
 	if (r == 0)
-		r = stages_run(&scratch->stages, &scratch->steps, image, &bytes,
-			       scratch->mask.data);
+		r = stages_run(&scratch->stages, &scratch->steps, image, &bytes, scratch->mask.data,
+			       NULL);
 	for (size_t i = 0; i < count && r == 0; i++)
 		out[i] = scratch->mask.data[3 * i];
 	buffer_trim(&scratch->mask, BUFFER_KEEP);

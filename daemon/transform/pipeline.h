@@ -8,7 +8,8 @@
  * finished array. So the decoder can skip what nobody will see.
  *
  * Conditions: PIPELINE_E_TRANSFORM the list is wrong (the message names transform and parameter);
- * PIPELINE_E_IMAGE a transform cannot take an image of this size.
+ * PIPELINE_E_IMAGE a transform cannot take an image of this size, or takes too long for it;
+ * PIPELINE_E_STOPPED by base/cancel.h.
  */
 #ifndef STOKER_TRANSFORM_PIPELINE_H
 #define STOKER_TRANSFORM_PIPELINE_H
@@ -26,8 +27,10 @@
 enum {
 	PIPELINE_E_TRANSFORM = 1,
 	PIPELINE_E_IMAGE,
+	PIPELINE_E_STOPPED,
 };
 
+struct cancel;
 struct pipeline;
 struct statistics;
 
@@ -49,6 +52,28 @@ void pipeline_free(struct pipeline *pipeline);
  * and the hash is asked for. 0 or PIPELINE_E_TRANSFORM.
  */
 int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, struct fault *fault);
+
+/* The same for samples that are float32 numbers of so many channels. 0 or PIPELINE_E_TRANSFORM. */
+int pipeline_settle_numbers(struct pipeline *pipeline, int32_t width, int32_t height,
+			    uint32_t channels, struct fault *fault);
+
+/*
+ * Is a picture of this size (0: of an ordinary one) made with a bounded number of steps, pixels
+ * times taps, in so many views? All that a list may choose of counts. Which pictures take too many
+ * is seen by pipeline_draw(); this refuses a list before anybody waits. Call it once the list is
+ * settled. 0, PIPELINE_E_TRANSFORM or -ENOMEM.
+ */
+int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t height,
+			uint32_t views, struct fault *fault);
+
+/* Have images one channel, and not three? */
+bool pipeline_is_gray(const struct pipeline *pipeline);
+
+/* Does it take pictures with their alpha? */
+bool pipeline_takes_alpha(const struct pipeline *pipeline);
+
+/* Does the list give all images one size, whatever comes in? */
+bool pipeline_has_size(const struct pipeline *pipeline);
 
 /* The statistics that the list asks for, by name or digest; NULL: none. */
 const char *pipeline_statistics(struct pipeline *pipeline);
@@ -73,7 +98,9 @@ uint32_t pipeline_views(const struct pipeline *pipeline);
 /* The array of one sample, or of one view of it. */
 struct pipeline_output {
 	const char *dtype; /* as in segment_field */
-	uint32_t shape[3]; /* (3, H, W) or (H, W, 3) */
+	/* (C, H, W) or (H, W, C); C is 3, 1 behind Grayscale(1), 4 with alpha, or that of float32
+	 * numbers */
+	uint32_t shape[3];
 	size_t bytes;
 };
 struct pipeline_output pipeline_output(const struct pipeline *pipeline);
@@ -110,10 +137,12 @@ int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scr
 
 /*
  * Apply what was drawn to `image` (its area covers the need) and write the array of
- * pipeline_output().bytes to `out`. 0 or -ENOMEM.
+ * pipeline_output().bytes to `out`. `alpha`: of the same picture, if pipeline_takes_alpha(); NULL:
+ * all is opaque. 0, PIPELINE_E_STOPPED by `cancel` (NULL: never) or -ENOMEM.
  */
 int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
-		   struct pipeline_scratch *scratch, void *out);
+		   const struct image *alpha, struct pipeline_scratch *scratch, void *out,
+		   struct cancel *cancel);
 
 /* After pipeline_draw() and before pipeline_draft(): move boxes or points as the picture is moved;
  * see annotation.h. */

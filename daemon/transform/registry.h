@@ -18,7 +18,7 @@
  *	client/python/stoker/transforms.py
  *		A dataclass, and its name in __all__.
  *	proto/PROTOCOL.md
- *		A row in the table of transforms, section 6.
+ *		The table of transforms, by tests/style/protocol.py --write, once it is built.
  *	tests/reference/stoker_reference.py
  *		What torchvision does with the same draws, and random parameters for tests. For a
  *		change of colours with a probability: an entry of COLOURS. For others: a case in
@@ -99,11 +99,17 @@ struct transform_row {
 	 * or NULL. `sized`: all pictures that it gets have one size. */
 	const char *(*unsized)(const struct transform *transform, bool sized);
 
+	/* Optional, with `add`: how many channels the array has of pictures that it made, 1 or 3;
+	 * the pictures themselves have three, for 1 equal ones. With `generate`: 3, or 4 if it
+	 * takes pictures with alpha. */
+	unsigned (*channels)(const struct transform *transform);
+
 	/* --- facts; with `add` or `draw` --- */
 
 	bool pictures_only; /* of tensors torchvision makes something else: not after ToTensor */
 	bool fixes_size; /* the first parameter, if it is (height, width), is its results' size */
 	bool refuses_small; /* cannot take a picture that is smaller than that */
+	bool resizes;	    /* it is a resize, by the filter that is its choice; also with alpha */
 	unsigned views;	    /* how many pictures it makes of one; 0: one */
 
 	/* With `normalize`, `generate` or `mix`: it makes fractions, which uint8 cannot hold. */

@@ -8,6 +8,7 @@
 
 #define TRANSFORMS(X)                                                                              \
 	X(resize)                                                                                  \
+	X(aspect_resize)                                                                           \
 	X(center_crop)                                                                             \
 	X(random_crop)                                                                             \
 	X(random_resized_crop)                                                                     \

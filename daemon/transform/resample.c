@@ -38,6 +38,23 @@ static int lines_begin(struct lines *lines, const struct resample_kernel *kernel
 	return 0;
 }
 
+/* Pictures that are kept as decoded are in no cache, and rows of a crop are apart from each other:
+ * the processor does not see that the next group will be needed. */
+static void lines_prefetch(const struct lines *lines, const struct resample_kernel *kernel,
+			   const uint8_t *pixels, int32_t group)
+{
+	const struct image *image = &lines->resample->image;
+	const struct span *source = &lines->resample->y->source;
+	size_t bytes = 3 * (size_t)lines->resample->x->source.count;
+	for (int32_t row = group * kernel->group;
+	     row < source->count && row < (group + 1) * kernel->group; row++) {
+		const uint8_t *at =
+			pixels + (size_t)(source->first + row - image->area.y) * image->stride;
+		for (size_t byte = 0; byte < bytes; byte += 64)
+			__builtin_prefetch(at + byte, 0, 2);
+	}
+}
+
 /* A group that reaches past the source's last row repeats that row. */
 static void lines_make(struct lines *lines, const struct resample_kernel *kernel, int32_t group)
 {
@@ -51,6 +68,7 @@ static void lines_make(struct lines *lines, const struct resample_kernel *kernel
 		row = source->first + (row < source->count ? row : source->count - 1);
 		rows[i] = pixels + (size_t)(row - image->area.y) * image->stride;
 	}
+	lines_prefetch(lines, kernel, pixels, group + 1);
 	kernel->columns(lines, rows, lines_at(lines, group));
 	lines->held[lines_place(lines, group)] = group;
 }
@@ -85,7 +103,8 @@ int resample_run(const struct resample *resample, enum cpu cpu, struct buffer *s
 		span.first -= axis->source.first;
 		lines_reach(&lines, kernel, span);
 		kernel->rows(&lines, span, axis->weights + row * (size_t)axis->stride);
-		put(context, y, lines.result);
+		if (!put(context, y, lines.result))
+			break;
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #ifndef STOKER_TRANSFORM_RESAMPLE_H
 #define STOKER_TRANSFORM_RESAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
@@ -24,8 +25,8 @@ struct resample {
 };
 
 /* Called for each row of the result, from the top: 3 * width bytes, which may be overwritten, with
- * BUFFER_SLACK readable bytes behind them. */
-typedef void resample_put(void *context, int32_t y, uint8_t *row);
+ * BUFFER_SLACK readable bytes behind them. False: no more rows are wanted. */
+typedef bool resample_put(void *context, int32_t y, uint8_t *row);
 
 /* The bytes do not depend on `cpu`. 0 or -ENOMEM. */
 int resample_run(const struct resample *resample, enum cpu cpu, struct buffer *scratch,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/quote.h"
+
 /* Whether a step makes pixels, not only moves them. */
 static bool step_makes(const struct step *step)
 {
@@ -51,7 +53,9 @@ static int stage_plan_resize(struct stage *stage, int i, struct span *need_out, 
 	struct axis_map *map = &stage->map[i];
 	const struct step_axis *resize = &stage->make->axis[i];
 	struct span span = stage->made[i];
-	int r = axis_build(&stage->axis[i], stage->make->filter, resize->in, resize->out, span);
+	const struct span box = {resize->offset, resize->taken};
+	int r = axis_build(&stage->axis[i], stage->make->filter, resize->in, box, resize->out,
+			   span);
 	if (r)
 		return r < 0 ? r : say_large(stage, fault);
 	for (int32_t n = 0; n < map->count; n++)
@@ -117,6 +121,44 @@ static uint64_t stage_pixels(const struct stage *stage, bool last)
 	return larger(colours, width * larger(lines, rows));
 }
 
+/* Pixels of a stage's result, times the pixels that each is made of. */
+static uint64_t stage_work(const struct stage *stage)
+{
+	uint64_t width = (uint64_t)stage->window[0].count,
+		 height = (uint64_t)stage->window[1].count;
+	uint64_t made = (uint64_t)stage->made[0].count * (uint64_t)stage->made[1].count, taps = 0;
+	if (stage_makes(stage, STEP_RESIZE)) { /* along x for each row that is read, then along y */
+		made = width * (uint64_t)stage->axis[1].source.count;
+		return made * (uint64_t)stage->axis[0].widest +
+		       width * height * (uint64_t)stage->axis[1].widest;
+	}
+	if (stage_makes(stage, STEP_WARP)) {
+		enum filter filter = stage->make->warp.filter;
+		taps = filter == FILTER_NEAREST ? 1 : filter == FILTER_BILINEAR ? 4 : 16;
+	} else if (stage_makes(stage, STEP_COLOUR)) {
+		int32_t reach = stage->make->colour.reach;
+		taps = reach == COLOUR_WHOLE ? 2 : 2 * (2 * (uint64_t)reach + 1);
+	}
+	return made * taps + width * height;
+}
+
+static int stages_check_work(struct stages *stages, struct fault *fault)
+{
+	uint64_t work = 0;
+	for (unsigned n = 0; n < stages->count; n++) {
+		stages->stage[n].work = stage_work(&stages->stage[n]);
+		work += stages->stage[n].work;
+	}
+	stages->work = work;
+	if (work <= STAGES_WORK_MAX)
+		return 0;
+	return fault_say(fault, STAGE_E_WORK,
+			 "the transforms take %s steps (pixels times taps) for a picture of %d x "
+			 "%d, and may take %s: use a smaller Resize or smaller kernels",
+			 quote_number(work).text, stages->stage[0].size[0],
+			 stages->stage[0].size[1], quote_number(STAGES_WORK_MAX).text);
+}
+
 int stages_plan(struct stages *stages, const struct steps *steps, int32_t width, int32_t height,
 		struct rect *need_out, struct fault *fault)
 {
@@ -137,6 +179,9 @@ int stages_plan(struct stages *stages, const struct steps *steps, int32_t width,
 		if (stage_pixels(stage, n + 1 == stages->count) > IMAGE_PIXELS_MAX)
 			return say_large(stage, fault);
 	}
+	int r = stages_check_work(stages, fault);
+	if (r)
+		return r;
 	*need_out = (struct rect){need[0].first, need[1].first, need[0].count, need[1].count};
 	return 0;
 }
@@ -150,6 +195,7 @@ struct sink {
 	void *array;
 	uint8_t *pixels;
 	size_t stride;
+	struct cancel *cancel;
 };
 
 static void row_store(const struct sink *sink, int32_t y, const uint8_t *row)
@@ -177,11 +223,12 @@ static void row_fill(const struct sink *sink, int32_t y, uint8_t *row)
 	}
 }
 
-static void row_put(void *context, int32_t y, uint8_t *row)
+static bool row_put(void *context, int32_t y, uint8_t *row)
 {
 	const struct sink *sink = context;
 	row_fill(sink, y, row);
 	row_store(sink, y, row);
+	return !cancel_after(sink->cancel, sink->stage->work / (uint64_t)sink->stage->map[1].count);
 }
 
 /* A stage that only moves pixels. */
@@ -198,6 +245,8 @@ static int stage_move(struct stages *stages, const struct stage *stage, const st
 	for (int32_t y = 0; y < rows->count; y++) {
 		const uint8_t *source =
 			image->pixels + (size_t)(rows->at[y] - image->area.y) * image->stride;
+		if (cancel_after(sink->cancel, (uint64_t)columns->count))
+			break;
 		if (plain) {
 			row_store(sink, y, source + 3 * (size_t)(columns->at[0] - image->area.x));
 			continue;
@@ -270,10 +319,10 @@ static int stages_take(struct stages *stages, struct rect area, size_t *stride_o
 
 /* Run a stage into an intermediate picture, which `image` then is. */
 static int stage_between(struct stages *stages, const struct stage *stage,
-			 const struct steps *steps, struct image *image)
+			 const struct steps *steps, struct image *image, struct cancel *cancel)
 {
 	struct rect area = rect_of(stage->window);
-	struct sink sink = {.stage = stage, .steps = steps};
+	struct sink sink = {.stage = stage, .steps = steps, .cancel = cancel};
 	int r = stages_take(stages, area, &sink.stride);
 	if (r < 0)
 		return r;
@@ -285,7 +334,8 @@ static int stage_between(struct stages *stages, const struct stage *stage,
 
 /* Change the colours of the wanted part of `image`, which then is that part. In place, if the
  * pixels are ours and no pixel depends on its neighbours. */
-static int stage_colour(struct stages *stages, const struct stage *stage, struct image *image)
+static int stage_colour(struct stages *stages, const struct stage *stage, struct image *image,
+			struct cancel *cancel)
 {
 	const struct colour *colour = &stage->make->colour;
 	struct rect wanted = rect_of(stage->made);
@@ -302,7 +352,7 @@ static int stage_colour(struct stages *stages, const struct stage *stage, struct
 			return r;
 		out = stages->held->data;
 	}
-	int r = colour_run(colour, image, wanted, out, stride, stages->cpu, &stages->lines);
+	int r = colour_run(colour, image, wanted, out, stride, stages->cpu, &stages->lines, cancel);
 	*image = (struct image){out, stride, image->width, image->height, wanted};
 	return r;
 }
@@ -323,7 +373,7 @@ static void stages_trim(struct stages *stages)
 }
 
 int stages_run(struct stages *stages, const struct steps *steps, const struct image *image,
-	       const struct output *output, void *array)
+	       const struct output *output, void *array, struct cancel *cancel)
 {
 	const struct stage *last = &stages->stage[stages->count - 1];
 	struct image current = *image;
@@ -331,23 +381,24 @@ int stages_run(struct stages *stages, const struct steps *steps, const struct im
 	stages->held = NULL;
 	for (const struct stage *stage = stages->stage; r == 0 && stage <= last; stage++) {
 		if (stage_makes(stage, STEP_COLOUR))
-			r = stage_colour(stages, stage, &current);
-		if (r < 0 || stage == last)
+			r = stage_colour(stages, stage, &current, cancel);
+		if (r < 0 || stage == last || cancel_after(cancel, 0))
 			break;
 		if (stage_plain(stage))
 			current = image_window(&current, stage);
 		else
-			r = stage_between(stages, stage, steps, &current);
+			r = stage_between(stages, stage, steps, &current, cancel);
 	}
-	if (r == 0) {
-		struct sink sink = {.stage = last, .steps = steps, .output = output};
+	if (r == 0 && !cancel_after(cancel, 0)) {
+		struct sink sink = {
+			.stage = last, .steps = steps, .output = output, .cancel = cancel};
 		sink.put = output_row_for(output, stages->cpu);
 		sink.array = array;
 		r = stage_run(stages, last, &current, &sink);
 		output_end(stages->cpu);
 	}
 	stages_trim(stages);
-	return r;
+	return r == 0 && cancel_after(cancel, 0) ? STAGE_E_STOPPED : r;
 }
 
 void stages_deinit(struct stages *stages)

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "base/cancel.h"
 #include "base/cpu.h"
 #include "base/fault.h"
 #include "base/image.h"
@@ -32,12 +33,14 @@ struct stage {
 	struct span made[2];	 /* the part of `make`'s result that this takes */
 	struct axis_map map[2];
 	struct axis axis[2];
+	uint64_t work;
 };
 
 struct stages {
 	enum cpu cpu;
 	bool chosen; /* `cpu` is known */
 	unsigned count;
+	uint64_t work;		   /* of all stages: pixels times the pixels that each is made of */
 	struct buffer pictures[2]; /* intermediate ones, used alternately */
 	struct buffer *held;	   /* which of them has the current picture; NULL: the caller's */
 	struct buffer lines;	   /* of a resample, or a row */
@@ -45,16 +48,21 @@ struct stages {
 	struct stage stage[STEPS_MAX + 1];
 };
 
+/* Of one picture: some seconds of one core at most, whatever the list. */
+#define STAGES_WORK_MAX ((uint64_t)1 << 32)
+
 enum {
 	STAGE_E_IMAGE = 1, /* an intermediate picture would be too large */
+	STAGE_E_WORK,	   /* it would take more than STAGES_WORK_MAX */
+	STAGE_E_STOPPED,   /* by `cancel`: the array is not whole */
 };
 
-/* `geometry` is borrowed until the next plan. 0, STAGE_E_IMAGE or -ENOMEM. */
+/* `steps` are borrowed until the next plan. 0, STAGE_E_IMAGE, STAGE_E_WORK or -ENOMEM. */
 int stages_plan(struct stages *stages, const struct steps *steps, int32_t width, int32_t height,
 		struct rect *need_out, struct fault *fault);
-/* 0 or -ENOMEM. */
+/* `cancel`: NULL, or what stops it between rows. 0, STAGE_E_STOPPED or -ENOMEM. */
 int stages_run(struct stages *stages, const struct steps *steps, const struct image *image,
-	       const struct output *output, void *array);
+	       const struct output *output, void *array, struct cancel *cancel);
 void stages_deinit(struct stages *stages);
 
 #endif

@@ -72,14 +72,31 @@ void steps_add_flip(struct steps *steps, bool horizontal, bool vertical)
 int steps_add_resize(struct steps *steps, const char *name, double width, double height,
 		     enum filter filter, struct fault *fault)
 {
+	const struct rect whole = {0, 0, steps->size[0], steps->size[1]};
+	return steps_add_box_resize(steps, name, &whole, width, height, filter, fault);
+}
+
+int steps_add_box_resize(struct steps *steps, const char *name, const struct rect *box,
+			 double width, double height, enum filter filter, struct fault *fault)
+{
 	if (width > STEPS_EDGE_MAX || height > STEPS_EDGE_MAX)
 		return steps_say_large(steps, name, fault);
-	if (width < 1 || height < 1)
+	if (width < 1 || height < 1 || box->width < 1 || box->height < 1)
 		return fault_say(fault, STEPS_E_IMAGE,
 				 "%s of a picture of %d x %d: an edge would be 0 pixels", name,
 				 steps->size[0], steps->size[1]);
-	if ((int32_t)width != steps->size[0] || (int32_t)height != steps->size[1])
-		steps_add(steps, STEP_RESIZE, (int32_t)width, (int32_t)height)->filter = filter;
+	if (box->width == (int32_t)width && box->height == (int32_t)height) {
+		/* No pixel changes. */
+		if (box->width != steps->size[0] || box->height != steps->size[1])
+			steps_add_window(steps, box->x, box->y, box->width, box->height);
+		return 0;
+	}
+	struct step *step = steps_add(steps, STEP_RESIZE, (int32_t)width, (int32_t)height);
+	step->filter = filter;
+	step->axis[0].offset = box->x;
+	step->axis[0].taken = box->width;
+	step->axis[1].offset = box->y;
+	step->axis[1].taken = box->height;
 	return 0;
 }
 
@@ -123,6 +140,8 @@ static int find_resize(const struct steps *steps, struct rect *crop_out)
 		const struct step_axis *x = &steps->step[i].axis[0];
 		const struct step_axis *y = &steps->step[i].axis[1];
 		if (steps->step[i].kind == STEP_RESIZE) {
+			if (x->taken != x->in || y->taken != y->in)
+				return -1;
 			*crop_out = crop;
 			return (int)i;
 		}
@@ -168,7 +187,7 @@ unsigned steps_shrink(struct steps *steps)
 			.out = out,
 			.offset = offset,
 		};
-		resize.axis[i].in = out;
+		resize.axis[i].in = resize.axis[i].taken = out;
 	}
 	/* The crops become one. A resize without a crop gets one: the steps behind it move up. */
 	unsigned rest = steps->count - (unsigned)at - 1;

@@ -37,7 +37,9 @@ enum step_kind {
 
 struct step_axis {
 	int32_t in, out; /* pixels before and after */
-	int32_t offset;	 /* WINDOW: its pixel i is the picture's pixel i + offset */
+	int32_t offset;	 /* WINDOW: its pixel i is the picture's pixel i + offset; RESIZE: as taken
+			  */
+	int32_t taken;	 /* RESIZE: makes `out` of so many pixels from offset on */
 	bool flip;	 /* FLIP: this axis is reversed */
 };
 
@@ -80,6 +82,9 @@ void steps_add_flip(struct steps *steps, bool horizontal, bool vertical);
 /* Sizes may be out of range, and need not be whole: they are truncated. 0 or STEPS_E_IMAGE. */
 int steps_add_resize(struct steps *steps, const char *name, double width, double height,
 		     enum filter filter, struct fault *fault);
+/* The same of a part of the picture, as Pillow's box=. */
+int steps_add_box_resize(struct steps *steps, const char *name, const struct rect *box,
+			 double width, double height, enum filter filter, struct fault *fault);
 /* The caller sets its kind and its matrix. */
 struct warp *steps_add_warp(struct steps *steps, int32_t width, int32_t height,
 			    struct warp_look look);

@@ -26,6 +26,16 @@ static unsigned find_held(const struct transform *list, unsigned at, unsigned *h
 	return count;
 }
 
+int steps_draw_all(struct steps *steps, const struct transform *list, unsigned count,
+		   const struct draw_key *key, struct fault *fault)
+{
+	int r = 0;
+	for (unsigned i = 0; r == 0 && i < count; i++)
+		if (!list[i].row->holds)
+			r = steps_draw_one(steps, &list[i], i, key, fault);
+	return r;
+}
+
 static int draw_held(struct steps *steps, const struct transform *list, unsigned at,
 		     const struct draw_key *key, struct fault *fault)
 {

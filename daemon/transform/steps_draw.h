@@ -21,4 +21,9 @@ int steps_draw_one(struct steps *steps, const struct transform *transform, unsig
 int steps_draw(struct steps *steps, const struct transform *list, unsigned first, unsigned count,
 	       const struct draw_key *key, struct fault *fault);
 
+/* Append what each of `count` entries does, those within others too, whatever would be chosen: the
+ * most that there can be to do. 0 or STEPS_E_IMAGE. */
+int steps_draw_all(struct steps *steps, const struct transform *list, unsigned count,
+		   const struct draw_key *key, struct fault *fault);
+
 #endif

@@ -17,10 +17,31 @@ int tensor_ops_make(struct tensor_ops *out, const struct transform *transforms, 
 			return TENSOR_OPS_E_VALUE;
 		ops.generates |= row->generate != NULL;
 	}
+	if (ops.keras.alpha && count > 1)
+		return fault_say(
+			fault, TENSOR_OPS_E_VALUE,
+			"%s stands after ImageDataGenerator with color_mode 'rgba', behind "
+			"which nothing may stand",
+			transforms[1].row->name);
+	if (ops.keras.alpha && keras_take_numbers(&ops.keras, ops.keras.channels, fault) != 0)
+		return TENSOR_OPS_E_VALUE;
 	ops.picture = (struct output){
 		.type = OUTPUT_UINT8, .width = output->width, .height = output->height};
 	*out = ops;
 	return 0;
+}
+
+int tensor_ops_take_numbers(struct tensor_ops *ops, uint32_t channels, struct fault *fault)
+{
+	if (!ops->generates || ops->count > 1 || ops->index > 0)
+		return fault_say(fault, TENSOR_OPS_E_VALUE,
+				 "the samples are float32 numbers, which only ImageDataGenerator "
+				 "takes: give it as the only transform, or the array as uint8");
+	if (ops->keras.alpha)
+		return fault_say(fault, TENSOR_OPS_E_VALUE,
+				 "ImageDataGenerator: color_mode 'rgba' is for pictures of bytes, "
+				 "and the samples are float32 numbers: leave it out");
+	return keras_take_numbers(&ops->keras, channels, fault) ? TENSOR_OPS_E_VALUE : 0;
 }
 
 int tensor_ops_fit(struct tensor_ops *ops, const struct statistics *statistics, struct fault *fault)
@@ -43,21 +64,22 @@ int tensor_ops_picture(const struct tensor_ops *ops, struct tensor_ops_scratch *
 }
 
 /* From float32 NHWC, as the generator makes it, to the array's dtype and layout. */
-static void write_numbers(const struct output *output, const float *numbers, void *array)
+static void write_numbers(const struct output *output, size_t channels, const float *numbers,
+			  void *array)
 {
 	size_t pixels = (size_t)output->width * (size_t)output->height;
-	size_t apart = output->planes ? 1 : 3;
-	for (size_t channel = 0; channel < 3; channel++) {
+	size_t apart = output->planes ? 1 : channels;
+	for (size_t channel = 0; channel < channels; channel++) {
 		size_t start = channel * (output->planes ? pixels : 1);
 		const float *from = numbers + channel;
 		if (output->type == OUTPUT_FLOAT32) {
 			float *to = (float *)array + start;
 			for (size_t i = 0; i < pixels; i++)
-				to[apart * i] = from[3 * i];
+				to[apart * i] = from[channels * i];
 		} else {
 			uint16_t *to = (uint16_t *)array + start;
 			for (size_t i = 0; i < pixels; i++)
-				to[apart * i] = output_half(output->type, from[3 * i]);
+				to[apart * i] = output_half(output->type, from[channels * i]);
 		}
 	}
 }
@@ -73,14 +95,15 @@ int tensor_ops_generate(const struct tensor_ops *ops, const struct draw_key *key
 	int r = 0;
 	keras_draw(&ops->keras, &draws, image->height, image->width, &draw);
 	if (!in_place) {
-		r = buffer_reserve(&scratch->numbers,
-				   output_bytes(OUTPUT_FLOAT32, output->width, output->height));
+		r = buffer_reserve(&scratch->numbers, ops->keras.channels * sizeof(float) *
+							      (size_t)output->width *
+							      (size_t)output->height);
 		numbers = (float *)(void *)scratch->numbers.data;
 	}
 	if (r == 0)
 		r = keras_run(&ops->keras, &draw, image, cpu, &scratch->lines, numbers);
 	if (r == 0 && !in_place)
-		write_numbers(output, numbers, array);
+		write_numbers(output, ops->keras.channels, numbers, array);
 	buffer_trim(&scratch->bytes, BUFFER_KEEP);
 	buffer_trim(&scratch->numbers, BUFFER_KEEP);
 	buffer_trim(&scratch->lines, BUFFER_KEEP);

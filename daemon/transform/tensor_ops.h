@@ -41,6 +41,10 @@ enum {
 int tensor_ops_make(struct tensor_ops *out, const struct transform *transforms, unsigned count,
 		    unsigned index, const struct output *output, struct fault *fault);
 
+/* The generator, alone, takes float32 numbers of so many channels instead of pictures of bytes. 0
+ * or TENSOR_OPS_E_VALUE. */
+int tensor_ops_take_numbers(struct tensor_ops *ops, uint32_t channels, struct fault *fault);
+
 /* With ops->keras.fits: its statistics, which outlive it. 0 or TENSOR_OPS_E_VALUE. */
 int tensor_ops_fit(struct tensor_ops *ops, const struct statistics *statistics,
 		   struct fault *fault);

@@ -34,11 +34,28 @@ static int find_row(const struct transform_row **out, const struct value *map, s
 			 nearest ? "'?)" : "");
 }
 
+/* "0", "1", ...: the parameter at this place, of `count`. */
+static bool find_place(unsigned *out, unsigned count, struct text key)
+{
+	unsigned place = 0;
+	if (key.size == 0 || key.size > 2)
+		return false;
+	for (size_t i = 0; i < key.size; i++) {
+		if (key.data[i] < '0' || key.data[i] > '9')
+			return false;
+		place = 10 * place + (unsigned)(key.data[i] - '0');
+	}
+	*out = place;
+	return place < count;
+}
+
 static int find_parameter(unsigned *out, const struct transform_row *row, struct text key,
 			  struct fault *fault)
 {
 	struct quote quote;
 	const char *names[TRANSFORM_PARAMETERS_MAX + 1] = {NULL};
+	if (find_place(out, row_parameters(row), key))
+		return 0;
 	for (unsigned i = 0; i < row_parameters(row); i++) {
 		names[i] = row->parameters[i].name;
 		if (text_equals(key, names[i])) {
@@ -62,6 +79,10 @@ static int parse_pair(struct transform *transform, bool *given, const struct pai
 	int r = find_parameter(&at, transform->row, pair->key, fault);
 	if (r)
 		return r;
+	if (given[at])
+		return fault_say(fault, TRANSFORM_E_VALUE,
+				 "%s: '%s' is given twice, by its place and by its name",
+				 transform->row->name, transform->row->parameters[at].name);
 	given[at] = true;
 	if (parameter_parse(&transform->values[at], &transform->row->parameters[at], &pair->value,
 			    &why) != 0)
@@ -106,6 +127,21 @@ int transform_find(const struct transform *transform, enum parameter_type type)
 		if (transform->row->parameters[i].type == type)
 			return (int)i;
 	return -1;
+}
+
+const struct value *transform_value(const struct transform *transform, const struct value *map,
+				    enum parameter_type type)
+{
+	int wanted = transform_find(transform, type);
+	for (uint32_t i = 0; wanted >= 0 && i < map->count; i++) {
+		unsigned at = 0;
+		struct fault ignored;
+		if (!text_equals(map->pairs[i].key, "name") &&
+		    find_parameter(&at, transform->row, map->pairs[i].key, &ignored) == 0 &&
+		    at == (unsigned)wanted)
+			return &map->pairs[i].value;
+	}
+	return NULL;
 }
 
 /* The transforms inside of it, or their weights. */

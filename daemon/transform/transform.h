@@ -42,6 +42,9 @@ uint32_t transform_views(const struct transform *transform);
 
 /* The place in `values` of its first parameter of this type, or -1. */
 int transform_find(const struct transform *transform, enum parameter_type type);
+/* The value of that parameter in the map that transform_parse() read; NULL: it is not there. */
+const struct value *transform_value(const struct transform *transform, const struct value *map,
+				    enum parameter_type type);
 
 /* "Resize(size=256, interpolation=bilinear, max_size=None, antialias=True)", with the transforms
  * inside of it, which stand behind it in its array. */

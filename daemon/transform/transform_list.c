@@ -157,11 +157,12 @@ static int check_holder(struct check *check, const struct value *map, unsigned a
 {
 	struct transform *transform = &check->list->pictures[at];
 	int weights = transform_find(transform, PARAMETER_WEIGHTS);
-	const struct value *maps = value_get(map, "transforms");
+	const struct value *maps = transform_value(transform, map, PARAMETER_TRANSFORMS);
 	int r = check_held(check, transform->row->name, maps, fault);
 	transform->behind = check->list->count - at - 1;
 	if (r == 0 && weights >= 0 && transform->values[weights].count)
-		r = check_weights(check, at, value_get(map, "p"), maps->count, fault);
+		r = check_weights(check, at, transform_value(transform, map, PARAMETER_WEIGHTS),
+				  maps->count, fault);
 	return r;
 }
 
@@ -339,6 +340,81 @@ static int check_size(struct check *check, struct extent extent, struct fault *f
 	return 0;
 }
 
+/* A colour to fill with, for what has one channel. */
+static int check_gray_fill(const struct transform *transform, struct fault *fault)
+{
+	int at = transform_find(transform, PARAMETER_FILL);
+	const double *number = transform->values[at < 0 ? 0 : at].number;
+	if (at < 0 || (number[1] == number[0] && number[2] == number[0]))
+		return 0;
+	return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
+			 "transforms: the 'fill' of %s has 3 channels, and Grayscale leaves one: "
+			 "give one number",
+			 transform->row->name);
+}
+
+/* How many channels there are in the end is up to the last Grayscale. Inside of what may leave it
+ * out, samples would differ in it. */
+static int check_gray(struct transform_list *list, struct fault *fault)
+{
+	for (unsigned i = 0, sure = 0; i < list->count; i++) {
+		const struct transform *transform = &list->pictures[i];
+		bool always = i >= sure; /* not inside of such */
+		if (always && transform->row->holds != TRANSFORM_HOLDS_ALL)
+			sure = i + 1 + transform->behind;
+		if (list->gray && check_gray_fill(transform, fault))
+			return TRANSFORM_LIST_E_TRANSFORM;
+		if (!transform->row->channels)
+			continue;
+		bool single = transform->row->channels(transform) == 1;
+		if (always)
+			list->gray = single;
+		else if (single)
+			return fault_say(
+				fault, TRANSFORM_LIST_E_TRANSFORM,
+				"transforms: a %s inside of another transform must leave three "
+				"channels (num_output_channels 3), or samples would differ",
+				transform->row->name);
+	}
+	if (list->gray && list->tensor_op_count > 0)
+		return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
+				 "transforms: %s needs three channels: give Grayscale "
+				 "num_output_channels 3",
+				 list->tensor_ops[0].row->name);
+	for (int i = 1; i < 3 && list->gray && list->normalized; i++) {
+		const struct parameter *values = list->normalize.values;
+		if (values[0].number[i] != values[0].number[0] ||
+		    values[1].number[i] != values[1].number[0])
+			return fault_say(
+				fault, TRANSFORM_LIST_E_TRANSFORM,
+				"transforms: Normalize has 3 channels and Grayscale leaves "
+				"one: give mean and std one number each");
+	}
+	return 0;
+}
+
+/* Of pictures with alpha only a resize is known. */
+static int check_alpha(struct transform_list *list, struct fault *fault)
+{
+	const struct transform *generator = &list->tensor_ops[0];
+	if (list->tensor_op_count == 0 || !generator->row->generate ||
+	    generator->row->channels(generator) != 4)
+		return 0;
+	for (unsigned i = 0; i < list->count; i++) {
+		const struct transform *transform = &list->pictures[i];
+		if (!transform->row->resizes || i > 0)
+			return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
+					 "transforms: %s stands before %s with color_mode 'rgba', "
+					 "before which one Resize or AspectResize may stand and "
+					 "nothing else",
+					 transform->row->name, generator->row->name);
+		int filter = transform_find(transform, PARAMETER_CHOICE);
+		list->filtered = transform->values[filter].number[0] != FILTER_NEAREST;
+	}
+	list->alpha = true;
+	return 0;
+}
+
 int transform_list_parse(struct transform_list *out, const struct value *value, bool fractions,
 			 struct fault *fault)
 {
@@ -355,7 +431,9 @@ int transform_list_parse(struct transform_list *out, const struct value *value, 
 		if (r)
 			return r;
 	}
-	return check_size(&check, (struct extent){0}, fault);
+	int r = check_gray(out, fault);
+	r = r ? r : check_alpha(out, fault);
+	return r ? r : check_size(&check, (struct extent){0}, fault);
 }
 
 int transform_list_settle(struct transform_list *list, int32_t width, int32_t height,

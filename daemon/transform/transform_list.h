@@ -29,6 +29,9 @@ struct transform_list {
 	bool sized;	       /* all images come out in one size: */
 	int32_t width, height; /* this */
 	uint32_t views;	       /* of a sample: 5 or 10 crops, or 1 */
+	bool gray;	       /* images come out with one channel, which all three equal */
+	bool alpha;	       /* a generator takes them with alpha ... */
+	bool filtered;	       /* ... from a resize that looks at several pixels */
 	unsigned before_views; /* how many of `pictures` stand before the one that makes views */
 };
 

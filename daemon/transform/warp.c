@@ -197,7 +197,8 @@ static void nearest_run(const struct run *run, const int32_t *rows, int32_t heig
 	for (int32_t j = 0; j < height; j++) {
 		places(run, rows[j]);
 		nearest_row(run);
-		put(context, j, run->pixels);
+		if (!put(context, j, run->pixels))
+			return;
 	}
 }
 
@@ -211,7 +212,8 @@ static void filter_run(const struct run *run, const int32_t *rows, int32_t heigh
 	for (int32_t j = 0; j < height; j++) {
 		row_places(run, rows[j]);
 		filter(&row);
-		put(context, j, run->pixels);
+		if (!put(context, j, run->pixels))
+			return;
 	}
 }
 

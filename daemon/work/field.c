@@ -103,7 +103,8 @@ static int fields_add_label(struct fields *fields, const struct dataset *dataset
 		return fault_say(
 			fault, FIELD_E_CHOICE,
 			"%s needs classes, but the labels of this dataset are numbers: use "
-			"an image folder or another dataset with classes",
+			"an image folder or another dataset with classes (shards: say how many, "
+			"classes = 1000)",
 			fields->mixes ? pipeline_bars(pipeline) : "one_hot");
 	fields->classes = (uint32_t)classes;
 	field_add(fields, "label", "float32", 1, &fields->classes, classes * sizeof(float));
@@ -113,7 +114,8 @@ static int fields_add_label(struct fields *fields, const struct dataset *dataset
 static int fields_add_column(struct fields *fields, const struct column *column, unsigned number,
 			     const struct pipeline *pipeline, struct fault *fault)
 {
-	if (column->kind != COLUMN_NUMBERS && pipeline_bars(pipeline))
+	bool plain = column->kind == COLUMN_NUMBERS || column->kind == COLUMN_BYTES;
+	if (!plain && pipeline_bars(pipeline))
 		return fault_say(fault, FIELD_E_CHOICE,
 				 "fields: %s cannot transform '%s': list the fields that you want, "
 				 "without it",
@@ -127,7 +129,7 @@ static int fields_add_column(struct fields *fields, const struct column *column,
 		return 0;
 	}
 	struct column_shape shape = column_shape(column);
-	if (column->kind == COLUMN_NUMBERS)
+	if (plain)
 		field_add(fields, column->name, shape.dtype, shape.dims, shape.shape, shape.bytes);
 	else
 		field_add_views(fields, column->name, shape.dtype, shape.dims, shape.shape,

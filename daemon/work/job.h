@@ -13,8 +13,10 @@
 #define STOKER_WORK_JOB_H
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/fault.h"
 #include "base/philox.h"
+#include "cache/picture_cache.h"
 #include "dataset/dataset.h"
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
@@ -32,6 +34,7 @@ enum job_outcome {
 	JOB_LIMIT,     /* larger than a limit allows */
 	JOB_TRANSFORM, /* a transform cannot be applied to it */
 	JOB_MEMORY,    /* out of memory */
+	JOB_UNWANTED,  /* nobody waits for it any more: it was not made */
 };
 
 /* The result of a job that only indexes a file, if its outcome is JOB_DONE. */
@@ -50,6 +53,7 @@ struct job_recipe {
 	struct moments *moments; /* the sample is added to it, not written to a slot; or NULL */
 	struct fields fields;
 	struct seek_index_set *seek_indexes; /* the dataset's; NULL: none are used */
+	struct picture_set *pictures; /* the dataset's that are kept as decoded; NULL: none are */
 	struct decode_limits limits;
 	size_t max_bytes;
 	bool exif;
@@ -74,10 +78,12 @@ struct job {
 	void *field[SEGMENT_FIELDS_MAX]; /* the slot: one entry of each field's array */
 	void *owner;			 /* the loop's, to know it again: a ring ... */
 	uint32_t slot;			 /* ... and one of its slots */
+	const atomic_bool *unwanted;	 /* the loop sets it; NULL: it is wanted in any case */
 	void *flow;			 /* the loop's, too: the flow that pays for it */
 	uint64_t cost_ns;		 /* expected time of a worker; 0: not known */
 
 	enum job_outcome outcome;
+	bool decoded;	  /* a file was decoded for the chain: no picture was kept */
 	bool shared;	  /* it used the decode of the chain's first job */
 	bool substituted; /* `sample` is bad and `used` was taken instead; fault says why */
 	uint64_t used;	  /* the sample that is in the slot */
@@ -90,13 +96,15 @@ struct job {
 	uint64_t index_bytes;  /* ... and the size of the index */
 
 	/* The pool's, of the chain's first job: */
-	struct buffer bytes; /* of the file */
-	struct stamp stamp;  /* of the file */
+	struct buffer bytes;		/* of the file */
+	struct stamp stamp;		/* of the file */
+	struct cached_picture *picture; /* pinned: it was kept, so its bytes were not read */
 	struct buffer mask; /* bytes of the mask's file, if a job of the chain has that field ... */
 	enum job_outcome mask_outcome; /* ... or why they could not be read */
 	struct fault mask_fault;
 	struct buffer partner_bytes; /* the same of the mix partner's file */
 	struct stamp partner_stamp;
+	struct cached_picture *partner_picture;
 	enum job_outcome partner_outcome;
 	struct fault partner_fault;
 };
@@ -104,6 +112,11 @@ struct job {
 static inline uint64_t job_sample(const struct job_recipe *recipe, uint64_t entry)
 {
 	return recipe->sampler ? sampler_sample(recipe->sampler, entry) : recipe->first + entry;
+}
+
+static inline bool job_is_unwanted(const struct job *job)
+{
+	return cancel_is_unwanted(job->unwanted);
 }
 
 /* Does `owner` own the job, or a job behind it in its chain? */

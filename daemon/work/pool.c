@@ -97,6 +97,7 @@ struct pool {
 	struct thread *threads[ROLE_COUNT]; /* POOL_THREADS_MAX of each; [i].number == i */
 	struct pool_config config;
 
+	atomic_bool sated;	    /* the loop has no more to submit for now */
 	_Atomic(struct job *) done; /* newest first */
 	atomic_uint untaken;	    /* jobs that were finished since the loop took them */
 	atomic_uint wake_threshold; /* the loop is woken when there are this many */
@@ -185,6 +186,15 @@ static struct job *thread_wait(struct thread *thread)
 	return NULL;
 }
 
+/* Is there nothing to do but what the workers have in hand, and not because the loop is late? Then
+ * the rings are full, or nobody reads. */
+static bool pool_is_idle(const struct pool *pool)
+{
+	return atomic_load(&pool->sated) && !pool->todo[ROLE_FETCHER].first &&
+	       !pool->todo[ROLE_WORKER].first &&
+	       pool->asleep[ROLE_FETCHER] >= pool->wanted[ROLE_FETCHER];
+}
+
 /* --- the threads --- */
 
 static void worker_run(struct thread *thread)
@@ -193,6 +203,7 @@ static void worker_run(struct thread *thread)
 	for (;;) {
 		pthread_mutex_lock(&pool->lock);
 		struct job *job = thread_wait(thread);
+		thread->kit.idle = pool_is_idle(pool);
 		pthread_mutex_unlock(&pool->lock);
 		if (!job)
 			return;
@@ -422,6 +433,11 @@ struct job *pool_take(struct pool *pool)
 		newest = older;
 	}
 	return list;
+}
+
+void pool_set_sated(struct pool *pool, bool sated)
+{
+	atomic_store(&pool->sated, sated);
 }
 
 void pool_wake_at(struct pool *pool, unsigned jobs)

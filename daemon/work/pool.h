@@ -2,8 +2,7 @@
 /*
  * The pool: fetch threads that read samples ahead and worker threads that make them. Grows and
  * shrinks while it runs. Owns its threads, and jobs from pool_submit() until they are taken back.
- * Knows no ring and no reader. No other file starts threads, apart
- * from libuv's own.
+ * Knows no ring and no reader. No other file but loop/os/task.c starts threads.
  *
  * Two queues, of jobs to fetch and of jobs to make, under one lock. A worker takes several small
  * jobs at once, see parcel.h. Finished jobs go to a lock-free list; the loop is woken when there
@@ -47,6 +46,9 @@ typedef void pool_found(void *context, const struct job *job, uint64_t read_ns);
 unsigned pool_stuck(struct pool *pool, uint64_t limit_ns, pool_found *found, void *context);
 
 void pool_submit(struct pool *pool, struct job *list); /* the jobs become the pool's */
+/* Whether there is nothing more to submit until a reader takes something: then workers without a
+ * job have time to spare, which is not so if only the loop is late. */
+void pool_set_sated(struct pool *pool, bool sated);
 /* Give back, as a list, the queued chains in which a job is of this owner (NULL: all chains). Jobs
  * that threads have begun, or have in a parcel, come back by pool_take(). */
 struct job *pool_cancel(struct pool *pool, const void *owner);

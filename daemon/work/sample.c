@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "work/chain.h"
 #include "work/write_fields.h"
 
 int sample_kit_init(struct sample_kit *kit)
@@ -25,23 +26,8 @@ void sample_kit_deinit(struct sample_kit *kit)
 		pipeline_scratch_free(kit->scratch[i]);
 	pipeline_scratch_free(kit->mask);
 	buffer_deinit(&kit->partner);
+	buffer_deinit(&kit->rewritten);
 	*kit = SAMPLE_KIT_NULL;
-}
-
-static enum job_outcome outcome_of_read(int condition)
-{
-	switch (condition) {
-	case 0:
-		return JOB_DONE;
-	case DATASET_E_LIMIT:
-		return JOB_LIMIT;
-	case DATASET_E_READ:
-		return JOB_READ;
-	case DATASET_E_CHANGED:
-		return JOB_CHANGED;
-	default:
-		return JOB_MEMORY;
-	}
 }
 
 enum job_outcome sample_outcome_of_decode(int condition)
@@ -68,256 +54,11 @@ enum job_outcome sample_outcome_of_pipeline(int condition)
 		return JOB_DONE;
 	case PIPELINE_E_IMAGE:
 		return JOB_TRANSFORM;
+	case PIPELINE_E_STOPPED:
+		return JOB_LIMIT;
 	default:
 		return JOB_MEMORY;
 	}
-}
-
-static enum job_outcome sample_read(struct job *job, uint64_t sample)
-{
-	const struct job_recipe *recipe = job->recipe;
-	if (dataset_has_pixels(recipe->dataset))
-		return JOB_DONE;
-	return outcome_of_read(dataset_read(recipe->dataset, sample, recipe->max_bytes, &job->bytes,
-					    &job->stamp, &job->fault));
-}
-
-/* Read the mask's file, if a job of the chain has that field. */
-static void sample_read_mask(struct job *job, uint64_t sample)
-{
-	const struct job *who = job;
-	while (who && !who->recipe->fields.mask)
-		who = who->sharer;
-	if (who)
-		job->mask_outcome = outcome_of_read(
-			dataset_read_mask(who->recipe->dataset, sample, who->recipe->max_bytes,
-					  &job->mask, &job->mask_fault));
-}
-
-/* Read the mix partner's file, if a job of the chain is mixed. All of them have the same partner.
- */
-static void sample_read_partner(struct job *job)
-{
-	const struct job *who = job;
-	while (who && !who->recipe->fields.mixes)
-		who = who->sharer;
-	if (who)
-		job->partner_outcome = outcome_of_read(
-			dataset_read(who->recipe->dataset, job_sample(who->recipe, who->partner),
-				     who->recipe->max_bytes, &job->partner_bytes,
-				     &job->partner_stamp, &job->partner_fault));
-}
-
-/* Set the first job's outcome for the whole chain. */
-static void sample_spread_outcome(struct job *job)
-{
-	job->shared = false;
-	for (struct job *sharer = job->sharer; sharer; sharer = sharer->sharer) {
-		sharer->shared = true;
-		sharer->outcome = job->outcome;
-		sharer->fault = job->fault;
-	}
-}
-
-static struct rect rect_around(struct rect a, struct rect b)
-{
-	if (a.width == 0)
-		return b;
-	int32_t right = a.x + a.width > b.x + b.width ? a.x + a.width : b.x + b.width;
-	int32_t end = a.y + a.height > b.y + b.height ? a.y + a.height : b.y + b.height;
-	struct rect around = {.x = a.x < b.x ? a.x : b.x, .y = a.y < b.y ? a.y : b.y};
-	around.width = right - around.x;
-	around.height = end - around.y;
-	return around;
-}
-
-/* A picture's size, and whether it can be decoded at a smaller scale. */
-struct original {
-	uint64_t sample;
-	int32_t width, height;
-	bool shrinks;
-};
-
-/* The part of a picture, decoded at 1/scale of its size, that a job needs. */
-struct need {
-	struct rect part;
-	unsigned scale;
-};
-
-static enum job_outcome sample_plan(struct job *job, uint32_t view, const struct original *original,
-				    struct pipeline_scratch **scratch, struct need *out)
-{
-	const struct pipeline *pipeline = job->recipe->pipeline;
-	const struct draw_key key = draw_view(&job->key, view);
-	if (!*scratch && pipeline_scratch_new(scratch) < 0)
-		return JOB_MEMORY;
-	*out = (struct need){.scale = 1};
-	int r = pipeline_draw(pipeline, &key, original->width, original->height, *scratch,
-			      &out->part, &job->fault);
-	if (r == 0)
-		write_annotations(job, original->sample, view, *scratch);
-	if (r == 0 && original->shrinks)
-		r = pipeline_draft(pipeline, *scratch, original->width, original->height,
-				   &out->part, &out->scale, &job->fault);
-	return sample_outcome_of_pipeline(r);
-}
-
-/* Extend `all` to contain `one`; scale 0 if their scales differ. */
-static void need_add(struct need *all, const struct need *one)
-{
-	all->part = rect_around(all->part, one->part);
-	if (all->scale != one->scale)
-		all->scale = 0;
-}
-
-/* What all views of a job need. With one view only, its draw stays in `scratch`. */
-static enum job_outcome sample_plan_views(struct job *job, const struct original *original,
-					  struct pipeline_scratch **scratch, struct need *out)
-{
-	enum job_outcome outcome = sample_plan(job, 0, original, scratch, out);
-	for (uint32_t view = 1; view < job->recipe->fields.views && outcome == JOB_DONE; view++) {
-		struct need one;
-		outcome = sample_plan(job, view, original, scratch, &one);
-		if (outcome == JOB_DONE)
-			need_add(out, &one);
-	}
-	return outcome;
-}
-
-static int sample_read_part(const struct need *need, struct sample_kit *kit, struct image *image,
-			    struct fault *fault)
-{
-	decoder_set_scale(kit->decoder, need->scale);
-	return decoder_read(kit->decoder, need->part, image, fault);
-}
-
-static enum job_outcome sample_apply(struct job *job, uint32_t view, const struct image *image,
-				     struct pipeline_scratch *scratch)
-{
-	const struct pipeline *pipeline = job->recipe->pipeline;
-	uint8_t *out = job->field[FIELD_IMAGE];
-	if (view > 0)
-		out += view * pipeline_output(pipeline).bytes;
-	return sample_outcome_of_pipeline(pipeline_apply(pipeline, image, scratch, out));
-}
-
-/* The part that all planned jobs need together; false if their scales differ. */
-static bool needs_join(const struct job *job, const struct need *needs, struct need *out)
-{
-	bool any = false;
-	for (; job; job = job->sharer, needs++) {
-		if (job->outcome != JOB_DONE)
-			continue;
-		if (any)
-			need_add(out, needs);
-		else
-			*out = *needs;
-		any = true;
-	}
-	return any && out->scale != 0;
-}
-
-/* Make one job's pictures from `shared`, or, if that is NULL, from a decode for each view. */
-static void sample_make_views(struct job *job, const struct original *original,
-			      const struct image *shared, struct need need, struct sample_kit *kit,
-			      struct pipeline_scratch **scratch, uint64_t *transform_ns)
-{
-	uint32_t views = job->recipe->fields.views;
-	struct image own;
-	for (uint32_t view = 0; view < views && job->outcome == JOB_DONE; view++) {
-		if (views > 1) /* draw again: the scratch holds one draw only */
-			job->outcome = sample_plan(job, view, original, scratch, &need);
-		if (job->outcome == JOB_DONE && !shared)
-			job->outcome = sample_outcome_of_decode(
-				sample_read_part(&need, kit, &own, &job->fault));
-		uint64_t start = clock_ns();
-		if (job->outcome == JOB_DONE)
-			job->outcome = sample_apply(job, view, shared ? shared : &own, *scratch);
-		*transform_ns += clock_ns() - start;
-	}
-}
-
-/* Make the images of a chain from one decode of the part that all need together. If that decode
- * fails, each job decodes its own part, which may be undamaged. */
-static void sample_make_images(struct job *job, const struct original *original,
-			       struct sample_kit *kit)
-{
-	struct need needs[JOB_SHARERS_MAX], all;
-	struct image image;
-	unsigned i = 0;
-	for (struct job *sharer = job; sharer; sharer = sharer->sharer, i++)
-		sharer->outcome = sample_plan_views(sharer, original, &kit->scratch[i], &needs[i]);
-	struct fault ignored;
-	bool together = (job->sharer || job->recipe->fields.views > 1) &&
-			needs_join(job, needs, &all) &&
-			sample_read_part(&all, kit, &image, &ignored) == 0;
-	i = 0;
-	for (struct job *sharer = job; sharer; sharer = sharer->sharer, i++) {
-		sharer->shared = together && i > 0;
-		sample_make_views(sharer, original, together ? &image : NULL, needs[i], kit,
-				  &kit->scratch[i], &job->transform_ns);
-	}
-}
-
-/* Write the masks of a chain; each job decodes its own part. */
-static void sample_make_masks(struct job *job, const struct original *original,
-			      struct sample_kit *kit)
-{
-	for (struct job *sharer = job; sharer; sharer = sharer->sharer) {
-		if (sharer->outcome != JOB_DONE || !sharer->recipe->fields.mask)
-			continue;
-		sharer->outcome = job->mask_outcome;
-		if (sharer->outcome != JOB_DONE)
-			sharer->fault = job->mask_fault;
-		for (uint32_t view = 0; view < sharer->recipe->fields.views; view++)
-			if (sharer->outcome == JOB_DONE)
-				write_mask(sharer, &job->mask, view, original->width,
-					   original->height, kit->decoder, &kit->mask);
-	}
-}
-
-/* Write the images of a chain from the pixels in memory of `sample`. */
-static void sample_render_pixels(struct job *job, uint64_t sample, struct sample_kit *kit)
-{
-	const struct image image = dataset_pixels(job->recipe->dataset, sample);
-	const struct original original = {
-		.sample = sample, .width = image.width, .height = image.height};
-	struct need need;
-	for (struct job *sharer = job; sharer; sharer = sharer->sharer) {
-		sharer->shared = false;
-		sharer->outcome = JOB_DONE;
-		for (uint32_t view = 0; view < sharer->recipe->fields.views; view++) {
-			if (sharer->outcome == JOB_DONE)
-				sharer->outcome = sample_plan(sharer, view, &original,
-							      &kit->scratch[0], &need);
-			if (sharer->outcome == JOB_DONE)
-				sharer->outcome =
-					sample_apply(sharer, view, &image, kit->scratch[0]);
-		}
-	}
-}
-
-/* Write the images of a chain from the bytes of `sample`, which its first job has read. */
-static void sample_render(struct job *job, uint64_t sample, struct sample_kit *kit)
-{
-	const struct job_recipe *recipe = job->recipe;
-	const struct decode_origin origin = {recipe->seek_indexes, sample, job->stamp};
-	struct original original = {.sample = sample};
-	if (dataset_has_pixels(recipe->dataset)) {
-		sample_render_pixels(job, sample, kit);
-		return;
-	}
-	job->outcome = sample_outcome_of_decode(
-		decoder_begin(kit->decoder, job->bytes.data, job->bytes.size, &recipe->limits,
-			      recipe->exif, &original.width, &original.height, &job->fault));
-	if (job->outcome != JOB_DONE) {
-		sample_spread_outcome(job);
-		return;
-	}
-	decoder_set_origin(kit->decoder, &origin);
-	original.shrinks = decoder_can_scale(kit->decoder);
-	sample_make_images(job, &original, kit);
-	sample_make_masks(job, &original, kit);
 }
 
 /* Try the samples behind a bad one in its place, in order; behind the last comes the first. This is
@@ -329,11 +70,11 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 	other.sharer = NULL;
 	for (uint64_t i = 1; i <= recipe->substitutes && i < recipe->count; i++) {
 		job->used = job_sample(recipe, (job->entry + i) % recipe->count);
-		other.outcome = sample_read(&other, job->used);
+		other.outcome = chain_read(&other, job->used);
 		if (other.outcome == JOB_DONE)
-			sample_read_mask(&other, job->used);
+			chain_read_mask(&other, job->used);
 		if (other.outcome == JOB_DONE)
-			sample_render(&other, job->used, kit);
+			chain_render(&other, job->used, kit);
 		job->substituted = other.outcome == JOB_DONE;
 		if (job->substituted)
 			break;
@@ -348,7 +89,7 @@ static void sample_finish(struct job *job, struct sample_kit *kit)
 {
 	job->used = job->sample;
 	job->substituted = false;
-	if (job->outcome != JOB_DONE && job->outcome != JOB_MEMORY)
+	if (job->outcome != JOB_DONE && job->outcome != JOB_MEMORY && !job_is_unwanted(job))
 		sample_substitute(job, kit);
 	if (job->outcome == JOB_DONE || job->substituted)
 		write_numbers(job);
@@ -376,10 +117,16 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 		.fault = first->partner_fault,
 		.bytes = first->partner_bytes,
 		.stamp = first->partner_stamp,
+		.picture = first->partner_picture,
+		.unwanted = job->unwanted,
 	};
+	if (other.picture)
+		picture_pin(other.picture); /* it is the chain's */
 	if (other.outcome == JOB_DONE)
-		sample_render(&other, other.sample, kit);
-	other.bytes = BUFFER_NULL; /* for a substitute; the chain still needs the partner's bytes */
+		chain_render(&other, other.sample, kit);
+	first->partner_bytes = other.bytes; /* the chain still needs them, ... */
+	first->partner_stamp = other.stamp;
+	other.bytes = BUFFER_NULL; /* ... so this is for a substitute */
 	sample_finish(&other, kit);
 	buffer_deinit(&other.bytes);
 	if (other.outcome == JOB_DONE || other.substituted) {
@@ -409,8 +156,10 @@ static void sample_index(struct job *job, struct sample_kit *kit)
 	if (job->outcome != JOB_DONE)
 		return;
 	decoder_set_origin(kit->decoder, &origin);
+	bool indexed = false;
 	job->index_result = JOB_NOT_JPEG;
-	if (decoder_index(kit->decoder))
+	job->outcome = sample_outcome_of_decode(decoder_index(kit->decoder, &indexed, &job->fault));
+	if (indexed)
 		job->index_result = (unsigned)seek_index_set_verdict(
 			recipe->seek_indexes, job->sample, &job->stamp, &job->index_bytes);
 }
@@ -427,7 +176,7 @@ static void sample_measure(struct job *job, struct sample_kit *kit)
 	if (job->outcome != JOB_DONE)
 		return;
 	job->field[FIELD_IMAGE] = kit->partner.data;
-	sample_render(job, job->sample, kit);
+	chain_render(job, job->sample, kit);
 	if (job->outcome == JOB_DONE && moments_add(recipe->moments, kit->partner.data) < 0)
 		job->outcome = JOB_MEMORY;
 }
@@ -437,15 +186,24 @@ bool sample_needs_fetch(const struct job *job)
 	return !dataset_has_pixels(job->recipe->dataset);
 }
 
+void sample_forget(struct job *job)
+{
+	picture_unpin(job->picture);
+	picture_unpin(job->partner_picture);
+	job->picture = job->partner_picture = NULL;
+}
+
 void sample_fetch(struct job *job)
 {
 	uint64_t start = clock_ns();
-	job->outcome = sample_read(job, job->sample);
+	sample_forget(
+		job); /* it may have been fetched before and cancelled for some of its chain */
+	job->outcome = chain_read(job, job->sample);
 	if (job->outcome == JOB_DONE)
-		sample_read_mask(job, job->sample);
+		chain_read_mask(job, job->sample);
 	else
 		job->bytes.size = 0;
-	sample_read_partner(job);
+	chain_read_partner(job);
 	job->fetched_ns = clock_ns();
 	job->fetch_ns = job->fetched_ns - start;
 }
@@ -457,23 +215,51 @@ static void sample_examine(struct job *job, struct sample_kit *kit)
 		sample_measure(job, kit);
 	else
 		sample_index(job, kit);
+	sample_forget(job);
+}
+
+static bool chain_is_unwanted(const struct job *job)
+{
+	while (job && job_is_unwanted(job))
+		job = job->sharer;
+	return !job;
+}
+
+/* Whatever became of it, nobody will look. */
+static void sample_leave_unwanted(struct job *job)
+{
+	for (; job; job = job->sharer) {
+		if (!job_is_unwanted(job))
+			continue;
+		job->outcome = JOB_UNWANTED;
+		job->substituted = false;
+	}
 }
 
 /* Write the slots of a chain. */
-static void sample_write(struct job *job, struct sample_kit *kit)
+static void sample_write_chain(struct job *job, struct sample_kit *kit)
 {
-	job->transform_ns = 0;
+	job->decoded = false;
 	if (!sample_needs_fetch(job))
 		job->outcome = job->partner_outcome = JOB_DONE;
-	sample_spread_outcome(job);
+	chain_spread_outcome(job);
 	if (job->outcome == JOB_DONE)
-		sample_render(job, job->sample, kit);
+		chain_render(job, job->sample, kit);
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
 		sample_finish(sharer, kit);
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
 		if (sharer->recipe->fields.mixes &&
 		    (sharer->outcome == JOB_DONE || sharer->substituted))
 			sample_mix(sharer, job, kit);
+}
+
+static void sample_write(struct job *job, struct sample_kit *kit)
+{
+	job->transform_ns = 0;
+	if (!chain_is_unwanted(job))
+		sample_write_chain(job, kit);
+	sample_leave_unwanted(job);
+	sample_forget(job);
 }
 
 void sample_make(struct job *job, struct sample_kit *kit)
@@ -485,5 +271,6 @@ void sample_make(struct job *job, struct sample_kit *kit)
 		sample_write(job, kit);
 	decoder_end(kit->decoder);
 	buffer_trim(&kit->partner, BUFFER_KEEP);
+	buffer_trim(&kit->rewritten, BUFFER_KEEP);
 	job->work_ns = clock_ns() - start;
 }

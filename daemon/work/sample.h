@@ -14,7 +14,9 @@ struct sample_kit {
 	struct pipeline_scratch
 		*scratch[JOB_SHARERS_MAX]; /* of each job of a chain; made if needed */
 	struct buffer partner;		   /* array and label of a mix partner */
+	struct buffer rewritten;	   /* a file written anew */
 	struct pipeline_scratch *mask;	   /* of a mask; made if needed */
+	bool idle; /* no other sample waits: there is time to decode a whole picture */
 };
 #define SAMPLE_KIT_NULL ((struct sample_kit){0})
 int sample_kit_init(struct sample_kit *kit); /* 0 or -ENOMEM */
@@ -27,6 +29,9 @@ void sample_fetch(struct job *job);
 /* Worker: decode, transform and write the slots of the whole chain, and set the outcomes. Also
  * reads substitutes: they are rare, so a worker may wait for storage. */
 void sample_make(struct job *job, struct sample_kit *kit);
+
+/* A job that is not made after all: give back what sample_fetch() pinned. Twice will do. */
+void sample_forget(struct job *job);
 
 /* The outcome that follows from a condition of the decoder or of the pipeline. */
 enum job_outcome sample_outcome_of_decode(int condition);

@@ -20,6 +20,7 @@ struct sampler {
 	char *text;
 	struct digest hash;
 	uint64_t positions, entries;
+	bool sorted;
 	uint32_t *samples;     /* of each entry; balanced: class by class */
 	struct alias *alias;   /* weighted: of each entry */
 	uint64_t *class_first; /* balanced: the first entry of each class; at the end: of all */
@@ -43,6 +44,12 @@ const char *sampler_name(const struct sampler *sampler)
 const char *sampler_text(const struct sampler *sampler)
 {
 	return sampler->text;
+}
+
+bool sampler_is_sorted(const struct sampler *sampler)
+{
+	return sampler->sorted &&
+	       (sampler->kind == SAMPLER_SUBSET || sampler->kind == SAMPLER_SPLIT);
 }
 
 size_t sampler_bytes(const struct sampler *sampler)
@@ -109,6 +116,8 @@ static int sampler_reserve(struct sampler *sampler, const struct source *source,
 
 static void sampler_add(struct sampler *sampler, uint64_t sample)
 {
+	if (sampler->entries && sample <= sampler->samples[sampler->entries - 1])
+		sampler->sorted = false;
 	sampler->samples[sampler->entries++] = (uint32_t)sample;
 }
 
@@ -386,6 +395,7 @@ int sampler_new(struct sampler **out, const struct sampler_spec *spec,
 	if (!sampler)
 		return no_memory(fault);
 	sampler->kind = spec->kind;
+	sampler->sorted = true; /* until an entry is added that is not */
 	sampler->text = strdup(spec->text);
 	int r = sampler->text ? sampler_make(sampler, spec, &source) : no_memory(fault);
 	if (r == 0 && sampler->entries == 0)

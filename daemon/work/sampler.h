@@ -45,6 +45,7 @@ enum {
  *     `weights_by_class`, one for each label; or `weights_by_part`, one for each part of a joined
  *     dataset, divided evenly among its samples. `num_samples`: positions of an epoch (default: the
  *     number of samples)
+ *   An array's path can have `list_fd` beside it, the number of a descriptor of it.
  *   balanced: `per_class`, positions of each class (default: samples / classes, rounded up)
  */
 struct sampler_spec {
@@ -54,7 +55,13 @@ struct sampler_spec {
 	uint64_t number; /* num_samples, per_class; 0: the default */
 	double *list;	 /* owned: indices, weights */
 	uint64_t list_count;
-	char *path; /* owned: the array to read the list from, or NULL */
+	char *path;    /* owned: the array to read the list from, or NULL */
+	bool anywhere; /* how far the path may lead; else beneath this folder, if that is set */
+	char *beneath; /* owned */
+	/* A descriptor of the array, named by `list_fd` and then taken: no path is looked for. */
+	bool named, held;
+	uint32_t number_of_fd;
+	int fd;	    /* owned, if it is held */
 	char *text; /* owned: see sampler_text() */
 };
 #define SAMPLER_SPEC_NULL ((struct sampler_spec){0})
@@ -62,8 +69,8 @@ struct sampler_spec {
 /* `map` may be NULL or nil: SAMPLER_NONE. 0, SAMPLER_E_ARGUMENT or -ENOMEM. */
 int sampler_spec_parse(struct sampler_spec *out, const struct value *map, struct fault *fault);
 void sampler_spec_deinit(struct sampler_spec *spec);
-/* Read the list, if it is in a file, into at most `max_bytes` of memory. Blocks. 0, a condition or
- * -ENOMEM. */
+/* Read the list, if it is in a file, into at most `max_bytes` of memory: from nowhere, unless
+ * `anywhere` or `beneath` was set. Blocks. 0, a condition or -ENOMEM. */
 int sampler_spec_read(struct sampler_spec *spec, uint64_t max_bytes, struct fault *fault);
 
 struct sampler;
@@ -77,6 +84,8 @@ const char *sampler_name(const struct sampler *sampler);
 /* The description in the syntax of transforms: subset(indices=[1, 2]). A list that is too long is
  * "...". */
 const char *sampler_text(const struct sampler *sampler);
+/* Does each entry have a sample above that of the one before, and an epoch every entry once? */
+bool sampler_is_sorted(const struct sampler *sampler);
 size_t sampler_bytes(const struct sampler *sampler);
 /* Two samplers with the same hash give the same samples. */
 struct digest sampler_hash(const struct sampler *sampler);

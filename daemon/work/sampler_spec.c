@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/quote.h"
 #include "dataset/arrays/npy_array.h"
+#include "dataset/storage/storage.h"
 #include "work/sampler.h"
 
 #define PATH_BYTES_MAX 4096
@@ -15,10 +17,11 @@
 
 static const char *const names[] = {"subset", "split", "weighted", "balanced", NULL};
 /* The keys of each, besides `name`. */
-static const char *const keys[][4] = {
-	{"indices"},
+#define KEYS_MAX 5
+static const char *const keys[][KEYS_MAX] = {
+	{"indices", "list_fd"},
 	{"validation_split", "subset"},
-	{"weights", "weights_by_class", "weights_by_part", "num_samples"},
+	{"weights", "weights_by_class", "weights_by_part", "num_samples", "list_fd"},
 	{"per_class"},
 };
 
@@ -53,7 +56,7 @@ static int spec_check_keys(const struct sampler_spec *spec, const struct value *
 	for (uint32_t i = 0; i < map->count; i++) {
 		struct text key = map->pairs[i].key;
 		bool known = text_equals(key, "name");
-		for (unsigned k = 0; k < 4 && keys[spec->kind - 1][k]; k++)
+		for (unsigned k = 0; k < KEYS_MAX && keys[spec->kind - 1][k]; k++)
 			known = known || text_equals(key, keys[spec->kind - 1][k]);
 		if (!known)
 			return fault_say(fault, SAMPLER_E_ARGUMENT, "sampler %s takes no '%s'",
@@ -84,7 +87,24 @@ static int spec_path(struct sampler_spec *spec, const char *key, struct text pat
 	    memchr(path.data, '\0', path.size) || memcmp(path.data + path.size - 4, ".npy", 4) != 0)
 		return spec_fault(fault, names[spec->kind - 1], key, list_words(whole));
 	spec->path = strndup(path.data, path.size);
-	return spec->path ? 0 : fault_say(fault, -ENOMEM, "out of memory for the sampler");
+	if (!spec->path)
+		return fault_say(fault, -ENOMEM, "out of memory for the sampler");
+	storage_of(spec->path)->tidy(spec->path);
+	return 0;
+}
+
+/* Its descriptor, if there is one. */
+static int spec_descriptor(struct sampler_spec *spec, const struct value *map, struct fault *fault)
+{
+	const struct value *number = value_get(map, "list_fd");
+	if (!number || number->kind == VALUE_NIL)
+		return 0;
+	if (number->kind != VALUE_UINT || number->uint >= UINT32_MAX || !spec->path)
+		return spec_fault(fault, names[spec->kind - 1], "list_fd",
+				  "the number of a descriptor, beside the path of a .npy file");
+	spec->named = true;
+	spec->number_of_fd = (uint32_t)number->uint;
+	return 0;
 }
 
 /* A list of numbers not below 0; with `whole` integers only. */
@@ -209,7 +229,7 @@ static int spec_make_text(struct sampler_spec *spec, const struct value *map, st
 	fputs(names[spec->kind - 1], file);
 	for (uint32_t i = 0; i < map->count; i++) {
 		struct text key = map->pairs[i].key;
-		if (text_equals(key, "name"))
+		if (text_equals(key, "name") || text_equals(key, "list_fd"))
 			continue;
 		fprintf(file, "%s%.*s=", between, (int)key.size, key.data);
 		put_value(file, &map->pairs[i].value);
@@ -236,6 +256,8 @@ int sampler_spec_parse(struct sampler_spec *out, const struct value *map, struct
 		r = spec_weighted(&spec, map, fault);
 	if (r == 0 && spec.kind == SAMPLER_BALANCED)
 		r = spec_number(&spec, "per_class", map, fault);
+	if (r == 0)
+		r = spec_descriptor(&spec, map, fault);
 	if (r == 0)
 		r = spec_make_text(&spec, map, fault);
 	if (r)
@@ -321,7 +343,16 @@ int sampler_spec_read(struct sampler_spec *spec, uint64_t max_bytes, struct faul
 	if (!spec->path)
 		return 0;
 	struct npy_array array = NPY_ARRAY_NULL;
-	int r = npy_array_open(&array, spec->path, fault);
+	const struct storage_place place = {
+		.path = spec->path,
+		.reach = spec->held	  ? STORAGE_GIVEN
+			 : spec->anywhere ? STORAGE_ANYWHERE
+			 : spec->beneath  ? STORAGE_BENEATH
+					  : STORAGE_NOWHERE,
+		.beneath = spec->beneath,
+		.fd = spec->fd,
+	};
+	int r = npy_array_open(&array, &place, fault);
 	if (r > 0)
 		r = SAMPLER_E_ARGUMENT;
 	if (r == 0)
@@ -339,6 +370,9 @@ void sampler_spec_deinit(struct sampler_spec *spec)
 {
 	free(spec->list);
 	free(spec->path);
+	free(spec->beneath);
+	if (spec->held)
+		close(spec->fd);
 	free(spec->text);
 	*spec = SAMPLER_SPEC_NULL;
 }

@@ -96,7 +96,7 @@ void write_numbers(struct job *job)
 		dataset_read_label(job->recipe->dataset, job->used, job->field[FIELD_LABEL]);
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
 		const struct column *column = field_column(job, i);
-		if (column->kind == COLUMN_NUMBERS)
+		if (column->kind == COLUMN_NUMBERS || column->kind == COLUMN_BYTES)
 			column_read(column, job->used, job->field[i]);
 	}
 }

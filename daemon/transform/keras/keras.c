@@ -6,6 +6,7 @@
  */
 #include "transform/keras/keras.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,6 +39,24 @@ int keras_fit(struct keras *keras, const struct statistics *statistics, int32_t 
 		keras->mean[i] = (float)statistics->mean[i];
 		keras->std[i] = (float)statistics->std[i];
 	}
+	return 0;
+}
+
+int keras_take_numbers(struct keras *keras, uint32_t channels, struct fault *fault)
+{
+	const char *samples = keras->alpha ? "pictures with alpha" : "float32 numbers";
+	if (keras->fits)
+		return fault_say(fault, KERAS_E_VALUE,
+				 "ImageDataGenerator: 'statistics' are of pictures of three "
+				 "channels of bytes, and the samples are %s: give featurewise_mean "
+				 "and featurewise_std",
+				 samples);
+	if (keras->bands > 1 && keras->bands != channels)
+		return fault_say(fault, KERAS_E_VALUE,
+				 "ImageDataGenerator: featurewise_mean or featurewise_std is of %u "
+				 "channels, and the samples have %" PRIu32,
+				 keras->bands, channels);
+	keras->channels = channels;
 	return 0;
 }
 
@@ -94,22 +113,26 @@ static void tabulate_brightness(float factor, float table[256])
 
 /*
  * Keras truncates the numbers to bytes for Pillow to brighten. If they are not in the range of
- * bytes, it scales them to it before and back afterwards.
+ * bytes, it scales them to it before and back afterwards. Pillow leaves a fourth channel, which is
+ * alpha to it, as it is.
  */
-static void brighten(float *numbers, size_t n, float factor)
+static void brighten(float *numbers, size_t n, uint32_t channels, float factor)
 {
 	float table[256];
 	struct extremes all = find_extremes(numbers, n);
+	bool scaled = all.least < 0.0f || all.most > 255.0f;
+	float range = all.most - all.least, by = range == 0.0f ? 1.0f : range;
 	tabulate_brightness(factor, table);
-	if (all.least >= 0.0f && all.most <= 255.0f) {
+	if (!scaled && channels < 4) {
 		for (size_t i = 0; i < n; i++)
 			numbers[i] = table[(uint8_t)numbers[i]];
 		return;
 	}
-	float range = all.most - all.least, by = range == 0.0f ? 1.0f : range;
 	for (size_t i = 0; i < n; i++) {
-		float spread = (numbers[i] - all.least) / by * 255.0f;
-		numbers[i] = table[(uint8_t)spread] / 255.0f * range + all.least;
+		bool alpha = channels == 4 && i % 4 == 3;
+		float number = scaled ? (numbers[i] - all.least) / by * 255.0f : numbers[i];
+		number = alpha ? truncf(number) : table[(uint8_t)number];
+		numbers[i] = scaled ? number / 255.0f * range + all.least : number;
 	}
 }
 
@@ -145,22 +168,27 @@ static void divide(float *numbers, size_t n, float by)
 		numbers[i] /= by;
 }
 
+/* Inlined with three channels as a constant, so that the loop over them is unrolled. */
+static inline __attribute__((always_inline)) void
+standardize_by(const struct keras *keras, float *numbers, size_t n, size_t channels)
+{
+	float by[KERAS_CHANNELS_MAX];
+	for (size_t k = 0; k < KERAS_CHANNELS_MAX; k++)
+		by[k] = keras->std[k] + 1e-6f;
+	for (size_t i = 0; keras->featurewise_center && i < n; i += channels)
+		for (size_t k = 0; k < channels; k++)
+			numbers[i + k] -= keras->mean[k];
+	for (size_t i = 0; keras->featurewise_std && i < n; i += channels)
+		for (size_t k = 0; k < channels; k++)
+			numbers[i + k] /= by[k];
+}
+
 static void standardize_channels(const struct keras *keras, float *numbers, size_t n)
 {
-	if (keras->featurewise_center) {
-		for (size_t i = 0; i < n; i += 3) {
-			for (size_t k = 0; k < 3; k++)
-				numbers[i + k] -= keras->mean[k];
-		}
-	}
-	if (keras->featurewise_std) {
-		const float by[3] = {keras->std[0] + 1e-6f, keras->std[1] + 1e-6f,
-				     keras->std[2] + 1e-6f};
-		for (size_t i = 0; i < n; i += 3) {
-			for (size_t k = 0; k < 3; k++)
-				numbers[i + k] /= by[k];
-		}
-	}
+	if (keras->channels == 3)
+		standardize_by(keras, numbers, n, 3);
+	else
+		standardize_by(keras, numbers, n, keras->channels);
 }
 
 static void standardize_pixels(const struct keras *keras, float *numbers, size_t n)
@@ -208,7 +236,7 @@ int keras_run(const struct keras *keras, const struct keras_draw *draw, const st
 	      enum cpu cpu, struct buffer *scratch, float *out)
 {
 	struct keras_warp warp;
-	size_t n = 3 * (size_t)image->width * (size_t)image->height;
+	size_t n = keras->channels * (size_t)image->width * (size_t)image->height;
 	keras_matrix(keras, draw, image->height, image->width, &warp);
 	int r = keras_warp_run(&warp, image, cpu, scratch, out);
 	if (r < 0)
@@ -216,7 +244,7 @@ int keras_run(const struct keras *keras, const struct keras_draw *draw, const st
 	if (keras->channel_shift != 0.0)
 		shift_channels(out, n, (float)draw->channel_shift);
 	if (keras->brightens)
-		brighten(out, n, (float)draw->brightness);
+		brighten(out, n, keras->channels, (float)draw->brightness);
 	standardize(keras, out, n);
 	return keras->whitens ? whiten(keras, scratch, out, n) : 0;
 }

@@ -51,7 +51,7 @@ void keras_place(const struct keras_warp *warp, const struct source *source, dou
 		return;
 	int32_t above = pixel_before(row, source->height);
 	int32_t left = pixel_before(column, source->width);
-	places->at[j] = above * source->stride + 3 * left;
+	places->at[j] = above * source->stride + source->channels * left;
 	places->down[j] = (float)(row - above);
 	places->right[j] = (float)(column - left);
 }
@@ -93,8 +93,20 @@ static void blend_plain(const float *first, const float *second, float part, siz
 	blend_loop(first, second, part, n, out);
 }
 
-static const struct keras_kernels kernels_plain = {plan_plain, pick_plain, blend_bytes_plain,
-						   blend_plain};
+static void pick_numbers_plain(const struct source *source, const struct places *places, float *out)
+{
+	pick_numbers_all(source, places, out);
+}
+
+static void blend_numbers_plain(const float *first, const float *second, float part, size_t n,
+				float *out)
+{
+	blend_numbers_loop(first, second, part, n, out);
+}
+
+static const struct keras_kernels kernels_plain = {plan_plain,	       pick_plain,
+						   pick_numbers_plain, blend_bytes_plain,
+						   blend_plain,	       blend_numbers_plain};
 
 static const struct keras_kernels *kernels_for(enum cpu cpu)
 {
@@ -106,17 +118,25 @@ static const struct keras_kernels *kernels_for(enum cpu cpu)
 	return &kernels_plain;
 }
 
-static void fill_pixels(float *out, float value, size_t pixels)
+/* Numbers of a row of the result. */
+static size_t row_numbers(const struct source *source)
 {
-	for (size_t k = 0; k < 3 * pixels; k++)
+	return (size_t)source->channels * (size_t)source->width;
+}
+
+static void fill_numbers(float *out, float value, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
 		out[k] = value;
 }
 
-static void fill_beside(const struct places *places, int32_t width, float value, float *out)
+static void fill_beside(const struct source *source, const struct places *places, float value,
+			float *out)
 {
-	for (int32_t j = 0; j < width; j++) {
+	size_t channels = (size_t)source->channels;
+	for (int32_t j = 0; j < source->width; j++) {
 		if (places->at[j] == KERAS_OUTSIDE)
-			fill_pixels(out + 3 * (size_t)j, value, 1);
+			fill_numbers(out + channels * (size_t)j, value, channels);
 	}
 }
 
@@ -124,11 +144,12 @@ static void run_general(const struct keras_warp *warp, const struct source *sour
 			const struct keras_kernels *kernels, const struct places *places,
 			float *out)
 {
-	for (int32_t n = 0; n < source->height; n++, out += 3 * (size_t)source->width) {
+	keras_pick *pick = source->numbers ? kernels->pick_numbers : kernels->pick;
+	for (int32_t n = 0; n < source->height; n++, out += row_numbers(source)) {
 		kernels->plan(warp, source, warp->flip[1] ? source->height - 1 - n : n, places);
-		kernels->pick(source, places, out);
+		pick(source, places, out);
 		if (warp->fill == KERAS_FILL_CONSTANT)
-			fill_beside(places, source->width, warp->cval, out);
+			fill_beside(source, places, warp->cval, out);
 	}
 }
 
@@ -156,10 +177,19 @@ static struct run find_run(const struct places *columns, int32_t width, double s
 	return run;
 }
 
-static void turn_row(const float *row, int32_t width, float *out)
+KERAS_INLINE void turn_loop(const float *row, int32_t width, size_t channels, float *out)
 {
-	for (int32_t j = 0; j < width; j++)
-		memcpy(out + 3 * (size_t)j, row + 3 * (size_t)(width - 1 - j), 3 * sizeof(*out));
+	row += channels * (size_t)width;
+	for (int32_t j = 0; j < width; j++, out += channels)
+		memcpy(out, row -= channels, channels * sizeof(*out));
+}
+
+static void turn_row(const struct source *source, const float *row, float *out)
+{
+	if (source->channels == 3) /* a constant, for memcpy() */
+		turn_loop(row, source->width, 3, out);
+	else
+		turn_loop(row, source->width, (size_t)source->channels, out);
 }
 
 /* Shift an interpolated row along itself. */
@@ -167,15 +197,17 @@ static void shift_row(const struct source *source, const struct keras_kernels *k
 		      const struct places *columns, struct run run, float cval, const float *row,
 		      float *out)
 {
+	const size_t channels = (size_t)source->channels;
+	keras_blend *blend = source->numbers ? kernels->blend_numbers : kernels->blend;
 	if (run.end > run.first) {
 		const float *from = row + columns->at[run.first];
-		size_t count = 3 * (size_t)(run.end - run.first);
+		size_t count = channels * (size_t)(run.end - run.first);
 		float part = columns->right[run.first];
 		if (part == 0.0f)
-			memcpy(out + 3 * (size_t)run.first, from, count * sizeof(*out));
+			memcpy(out + channels * (size_t)run.first, from, count * sizeof(*out));
 		else
-			kernels->blend(from, from + source->right, part, count,
-				       out + 3 * (size_t)run.first);
+			blend(from, from + source->right, part, count,
+			      out + channels * (size_t)run.first);
 	}
 	for (int32_t j = 0; j < source->width; j++) {
 		if (j == run.first)
@@ -184,36 +216,47 @@ static void shift_row(const struct source *source, const struct keras_kernels *k
 			break;
 		const float *from = row + columns->at[j];
 		if (columns->at[j] == KERAS_OUTSIDE)
-			fill_pixels(out + 3 * (size_t)j, cval, 1);
+			fill_numbers(out + channels * (size_t)j, cval, channels);
 		else
-			blend_loop(from, from + source->right, columns->right[j], 3,
-				   out + 3 * (size_t)j);
+			blend(from, from + source->right, columns->right[j], channels,
+			      out + channels * (size_t)j);
 	}
+}
+
+/* A row between two of the picture: `part` of the way from one to that below it. */
+static void blend_rows(const struct source *source, const struct keras_kernels *kernels,
+		       int32_t above, float part, float *row)
+{
+	size_t n = row_numbers(source), at = (size_t)above * (size_t)source->stride;
+	if (source->numbers)
+		kernels->blend_numbers(source->numbers + at, source->numbers + at + source->down,
+				       part, n, row);
+	else
+		kernels->blend_bytes(source->pixels + at, source->pixels + at + source->down, part,
+				     n, row);
 }
 
 static void run_shift(const struct keras_warp *warp, const struct source *source,
 		      const struct keras_kernels *kernels, const struct places *columns,
 		      float *lines, float *out)
 {
-	size_t width = (size_t)source->width;
-	float *row = lines, *shifted = lines + 3 * width;
+	size_t numbers = row_numbers(source);
+	float *row = lines, *shifted = lines + numbers;
 	for (int32_t j = 0; j < source->width; j++)
 		keras_place(warp, source, 0.0, j + warp->m[1][2], columns, j);
 	struct run run = find_run(columns, source->width, warp->m[1][2]);
-	for (int32_t n = 0; n < source->height; n++, out += 3 * width) {
+	for (int32_t n = 0; n < source->height; n++, out += numbers) {
 		double at = (warp->flip[1] ? source->height - 1 - n : n) + warp->m[0][2];
 		if (!bring_in(warp->fill, &at, source->height)) {
-			fill_pixels(out, warp->cval, width);
+			fill_numbers(out, warp->cval, numbers);
 			continue;
 		}
 		int32_t above = pixel_before(at, source->height);
-		const uint8_t *first = source->pixels + (size_t)above * (size_t)source->stride;
-		kernels->blend_bytes(first, first + source->down, (float)(at - above), 3 * width,
-				     row);
+		blend_rows(source, kernels, above, (float)(at - above), row);
 		shift_row(source, kernels, columns, run, warp->cval, row,
 			  warp->flip[0] ? shifted : out);
 		if (warp->flip[0])
-			turn_row(shifted, source->width, out);
+			turn_row(source, shifted, out);
 	}
 }
 
@@ -226,16 +269,19 @@ static bool is_shift(const struct keras_warp *warp)
 int keras_warp_run(const struct keras_warp *warp, const struct image *image, enum cpu cpu,
 		   struct buffer *scratch, float *out)
 {
-	const struct source source = {
+	const int32_t channels = image->channels ? (int32_t)image->channels : 3;
+	struct source source = {
 		.pixels = image->pixels,
+		.numbers = image->channels ? (const float *)(const void *)image->pixels : NULL,
 		.height = image->height,
 		.width = image->width,
-		.stride = (int32_t)image->stride,
-		.right = image->width > 1 ? 3 : 0,
-		.down = image->height > 1 ? image->stride : 0,
+		.channels = channels,
+		.stride = (int32_t)(image->stride / (image->channels ? sizeof(float) : 1)),
+		.right = image->width > 1 ? (size_t)channels : 0,
 	};
+	source.down = image->height > 1 ? (size_t)source.stride : 0;
 	size_t width = (size_t)image->width, most = width + BUFFER_SLACK; /* of each array */
-	int r = buffer_reserve(scratch, 9 * most * sizeof(float));
+	int r = buffer_reserve(scratch, (3 + 2 * (size_t)channels) * most * sizeof(float));
 	if (r < 0)
 		return r;
 	float *numbers = (float *)(void *)scratch->data;

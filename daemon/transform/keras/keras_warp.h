@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keras' affine transformation of one picture, bytes in, float32 out: what
+ * Keras' affine transformation of one picture, bytes or float32 in, float32 out: what
  * scipy.ndimage.affine_transform(order=1) gives for each channel, in its four modes. Where a pixel
  * comes from is computed in float64, as in scipy, so that both agree on what is outside of the
  * picture; values are interpolated in float32, along the column first. Knows no ranges and no
@@ -34,8 +34,8 @@ struct keras_warp {
 };
 
 /*
- * Warp the whole `image`, of less than 2^31 bytes, to `out`: height x width x 3 numbers. They do
- * not depend on `cpu`. 0 or -ENOMEM.
+ * Warp the whole `image`, of less than 2^31 numbers, to `out`: height x width x 3 numbers, or as
+ * many as it has channels. They do not depend on `cpu`. 0 or -ENOMEM.
  */
 int keras_warp_run(const struct keras_warp *warp, const struct image *image, enum cpu cpu,
 		   struct buffer *scratch, float *out);

@@ -65,7 +65,7 @@ AVX2 static void plan(const struct keras_warp *warp, const struct source *source
 		struct axis_places y = axis_places(rows, source->height);
 		struct axis_places x = axis_places(columns, source->width);
 		__m128i at = _mm_mullo_epi32(y.before, _mm_set1_epi32(source->stride));
-		at = _mm_add_epi32(at, _mm_mullo_epi32(x.before, _mm_set1_epi32(3)));
+		at = _mm_add_epi32(at, _mm_mullo_epi32(x.before, _mm_set1_epi32(source->channels)));
 		_mm_storeu_si128((__m128i *)(void *)(places->at + j), at);
 		_mm_storeu_ps(places->right + j, _mm256_cvtpd_ps(x.part));
 		_mm_storeu_ps(places->down + j, _mm256_cvtpd_ps(y.part));
@@ -109,6 +109,11 @@ AVX2 static void pick(const struct source *source, const struct places *places, 
 	memcpy(out, last, 3 * sizeof(*out));
 }
 
+AVX2 static void pick_numbers(const struct source *source, const struct places *places, float *out)
+{
+	pick_numbers_all(source, places, out);
+}
+
 AVX2 static void blend_bytes(const uint8_t *first, const uint8_t *second, float part, size_t n,
 			     float *out)
 {
@@ -120,4 +125,11 @@ AVX2 static void blend(const float *first, const float *second, float part, size
 	blend_loop(first, second, part, n, out);
 }
 
-const struct keras_kernels keras_kernels_avx2 = {plan, pick, blend_bytes, blend};
+AVX2 static void blend_numbers(const float *first, const float *second, float part, size_t n,
+			       float *out)
+{
+	blend_numbers_loop(first, second, part, n, out);
+}
+
+const struct keras_kernels keras_kernels_avx2 = {plan,	      pick,  pick_numbers,
+						 blend_bytes, blend, blend_numbers};

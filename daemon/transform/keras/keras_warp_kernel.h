@@ -16,15 +16,18 @@
 /* A pixel of the result is interpolated between four: the one at `at` and its neighbours to the
  * right and below, by the fractions of the way to them. */
 struct places {
-	int32_t *at;	     /* bytes into the picture, or KERAS_OUTSIDE */
+	int32_t *at;	     /* numbers into the picture, or KERAS_OUTSIDE */
 	float *right, *down; /* in [0, 1] */
 };
 
+/* The numbers of the picture are bytes or, if `numbers` is not NULL, those. */
 struct source {
 	const uint8_t *pixels;
+	const float *numbers;
 	int32_t height, width;
-	int32_t stride;
-	size_t right, down; /* bytes to the neighbours; 0 if there is none */
+	int32_t channels;   /* of bytes 3 */
+	int32_t stride;	    /* numbers from a row to the next */
+	size_t right, down; /* numbers to the neighbours; 0 if there is none */
 };
 
 /* Where one pixel comes from. */
@@ -41,9 +44,9 @@ typedef void keras_blend(const float *first, const float *second, float part, si
 
 struct keras_kernels {
 	keras_plan *plan;
-	keras_pick *pick;
+	keras_pick *pick, *pick_numbers; /* of bytes, of floats */
 	keras_blend_bytes *blend_bytes;
-	keras_blend *blend;
+	keras_blend *blend, *blend_numbers;
 };
 
 extern const struct keras_kernels keras_kernels_avx2;
@@ -64,6 +67,53 @@ KERAS_INLINE void blend_loop(const float *first, const float *second, float part
 {
 	for (size_t k = 0; k < n; k++)
 		out[k] = first[k] + part * (second[k] - first[k]);
+}
+
+/* The same sum as scipy has it, which is exact where nothing is between two pixels. */
+KERAS_INLINE float blend_number(float first, float second, float part)
+{
+	return first * (1.0f - part) + second * part;
+}
+
+KERAS_INLINE void blend_numbers_loop(const float *first, const float *second, float part, size_t n,
+				     float *restrict out)
+{
+	for (size_t k = 0; k < n; k++)
+		out[k] = blend_number(first[k], second[k], part);
+}
+
+KERAS_INLINE void pick_numbers_loop(const struct source *source, const struct places *places,
+				    size_t channels, float *restrict out)
+{
+	for (int32_t j = 0; j < source->width; j++, out += channels) {
+		if (places->at[j] == KERAS_OUTSIDE)
+			continue;
+		const float *above = source->numbers + places->at[j];
+		const float *below = above + source->down;
+		float down = places->down[j], right = places->right[j];
+		for (size_t k = 0; k < channels; k++)
+			out[k] = blend_number(blend_number(above[k], below[k], down),
+					      blend_number(above[source->right + k],
+							   below[source->right + k], down),
+					      right);
+	}
+}
+
+/* With the channels as a constant, so that the loops over them are unrolled. */
+KERAS_INLINE void pick_numbers_all(const struct source *source, const struct places *places,
+				   float *out)
+{
+	switch (source->channels) {
+	case 1:
+		pick_numbers_loop(source, places, 1, out);
+		break;
+	case 3:
+		pick_numbers_loop(source, places, 3, out);
+		break;
+	default:
+		pick_numbers_loop(source, places, 4, out);
+		break;
+	}
 }
 
 #endif

@@ -78,6 +78,8 @@ static void blur_run(const struct paint *paint, const struct blur *blur)
 	const int32_t reach = blur->kernel[1] / 2, height = paint->image->height;
 	const int32_t top = paint->wanted.y;
 	const float *taps[BLUR_KERNEL_MAX];
+	const uint64_t taps_of_row =
+		(uint64_t)paint->wanted.width * (uint64_t)(blur->kernel[0] + blur->kernel[1]);
 	int32_t next = top > reach ? top - reach : 0; /* the first row that is not yet a line */
 	for (int32_t y = top; y < top + paint->wanted.height; y++) {
 		for (; next <= y + reach && next < height; next++)
@@ -87,6 +89,8 @@ static void blur_run(const struct paint *paint, const struct blur *blur)
 		paint->rows->weigh(blur->made, taps, blur->weights[1], blur->kernel[1],
 				   blur->numbers);
 		paint->rows->round(paint_out(paint, y - top), blur->made, paint->bytes);
+		if (cancel_after(paint->cancel, taps_of_row))
+			return;
 	}
 }
 

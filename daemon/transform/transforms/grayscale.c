@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* Grayscale: Pillow's luma in each of the three channels. Draws nothing. */
+/* Grayscale: Pillow's luma in each of the three channels; of one channel the output writes the
+ * first (transform_list.h). Draws nothing. */
 #include "transform/registry.h"
 #include "transform/transforms/colours.h"
 
 enum { CHANNELS };
 
-/* torchvision's default is one channel; a sample always has three. */
 static int check(const struct transform *transform, struct fault *fault)
 {
-	if (transform->values[CHANNELS].number[0] == 3)
+	if (transform->values[CHANNELS].number[0] != 2)
 		return 0;
 	return fault_say(fault, TRANSFORM_E_VALUE,
-			 "Grayscale: a sample has 3 channels: 'num_output_channels' must be 3");
+			 "Grayscale: 'num_output_channels' must be 1 or 3");
 }
 
 static int paint(const struct paint *paint)
@@ -22,6 +22,12 @@ static int paint(const struct paint *paint)
 void colour_add_grayscale(struct steps *steps, double amount)
 {
 	steps_add_colour(steps, paint, 0, amount);
+}
+
+/* Of the array; the picture has three until it is written. */
+static unsigned channels(const struct transform *transform)
+{
+	return (unsigned)transform->values[CHANNELS].number[0];
 }
 
 static int add(const struct transform *transform, struct steps *steps, struct fault *fault)
@@ -44,5 +50,6 @@ const struct transform_row transform_grayscale = {
 		},
 	.check = check,
 	.add = add,
+	.channels = channels,
 	.pictures_only = true,
 };

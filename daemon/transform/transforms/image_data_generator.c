@@ -28,8 +28,11 @@ enum {
 	RESCALE,
 	FEATUREWISE_MEAN,
 	FEATUREWISE_STD,
-	STATISTICS
+	STATISTICS,
+	COLOR_MODE
 };
+
+enum { RGB, RGBA };
 
 static bool given(const struct transform *transform, unsigned at)
 {
@@ -59,6 +62,16 @@ static int check_statistics(const struct keras *keras, const struct transform *t
 				 "ImageDataGenerator: 'statistics' know the mean and the "
 				 "deviation: leave out featurewise_mean and featurewise_std");
 	return 0;
+}
+
+/* How many channels a parameter has numbers for; 1: for any. */
+static unsigned bands(const struct transform *transform, unsigned at)
+{
+	const struct parameter *value = &transform->values[at];
+	for (unsigned i = 1; i < KERAS_CHANNELS_MAX && value->count; i++)
+		if (value->number[i] != value->number[0])
+			return value->count;
+	return 1;
 }
 
 /* As Keras: a deviation asks for the centre, whitening for the centre and for no deviation. */
@@ -91,11 +104,20 @@ static int make_standard(struct keras *out, const struct transform *transform, s
 			"'featurewise_std_normalization' divides by is not known: give it "
 			"as 'featurewise_std', or the name of what stokerctl fit has worked "
 			"out as 'statistics'");
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < KERAS_CHANNELS_MAX; i++) {
 		out->mean[i] = (float)transform->values[FEATUREWISE_MEAN].number[i];
 		out->std[i] = (float)transform->values[FEATUREWISE_STD].number[i];
 	}
+	out->bands = bands(transform, FEATUREWISE_MEAN);
+	if (bands(transform, FEATUREWISE_STD) > out->bands)
+		out->bands = bands(transform, FEATUREWISE_STD);
 	return 0;
+}
+
+/* Of the pictures that it takes, and of the array. */
+static unsigned channels(const struct transform *transform)
+{
+	return number(transform, COLOR_MODE) == RGBA ? 4 : 3;
 }
 
 static int generate(const struct transform *transform, struct keras *out, struct fault *fault)
@@ -115,6 +137,8 @@ static int generate(const struct transform *transform, struct keras *out, struct
 		.cval = (float)number(transform, CVAL),
 		.scale = number(transform, RESCALE),
 	};
+	keras.channels = channels(transform);
+	keras.alpha = keras.channels == 4;
 	if (keras.scale == 0.0)
 		keras.scale = 1.0;
 	keras.rescale = (float)keras.scale;
@@ -131,6 +155,8 @@ static const char *const fill_modes[] = {
 	[KERAS_FILL_WRAP] = "wrap",
 };
 static const struct parameter_choices fill_choices = {fill_modes, KERAS_FILL_WRAP + 1};
+static const char *const color_modes[] = {[RGB] = "rgb", [RGBA] = "rgba"};
+static const struct parameter_choices color_choices = {color_modes, RGBA + 1};
 
 /* clang-format off */
 #define RANGE(name_, most_) \
@@ -138,6 +164,8 @@ static const struct parameter_choices fill_choices = {fill_modes, KERAS_FILL_WRA
 #define SHIFT(name_) \
 	{.name = name_, .type = PARAMETER_SHIFT, .least = -TRANSFORM_EDGE_MAX, \
 	 .most = TRANSFORM_EDGE_MAX, .standard = {1, {0}}}
+#define CHOICE(name_, choices_, standard_) \
+	{.name = name_, .type = PARAMETER_CHOICE, .choices = choices_, .standard = {1, {standard_}}}
 /* clang-format on */
 
 const struct transform_row transform_image_data_generator = {
@@ -170,10 +198,7 @@ const struct transform_row transform_image_data_generator = {
 					.most = 100,
 					.standard = {2, {1, 1}}},
 			[CHANNEL_SHIFT_RANGE] = RANGE("channel_shift_range", 1e6),
-			[FILL_MODE] = {.name = "fill_mode",
-				       .type = PARAMETER_CHOICE,
-				       .choices = &fill_choices,
-				       .standard = {1, {KERAS_FILL_NEAREST}}},
+			[FILL_MODE] = CHOICE("fill_mode", &fill_choices, KERAS_FILL_NEAREST),
 			[CVAL] = {.name = "cval",
 				  .type = PARAMETER_NUMBER,
 				  .least = -1e6,
@@ -187,18 +212,20 @@ const struct transform_row transform_image_data_generator = {
 				     .least = -1e6,
 				     .most = 1e6},
 			[FEATUREWISE_MEAN] = {.name = "featurewise_mean",
-					      .type = PARAMETER_CHANNELS,
+					      .type = PARAMETER_BANDS,
 					      .optional = true,
 					      .least = -1e9,
 					      .most = 1e9},
 			[FEATUREWISE_STD] = {.name = "featurewise_std",
-					     .type = PARAMETER_CHANNELS,
+					     .type = PARAMETER_BANDS,
 					     .optional = true,
 					     .most = 1e9},
 			[STATISTICS] = {.name = "statistics",
 					.type = PARAMETER_NAME,
 					.optional = true},
+			[COLOR_MODE] = CHOICE("color_mode", &color_choices, RGB),
 		},
 	.generate = generate,
+	.channels = channels,
 	.fractions = true,
 };

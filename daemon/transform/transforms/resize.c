@@ -66,5 +66,6 @@ const struct transform_row transform_resize = {
 	.add = add,
 	.pictures_only = true,
 	.fixes_size = true,
+	.resizes = true,
 	.unsized = unsized,
 };
