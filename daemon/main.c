@@ -27,6 +27,18 @@ static void raise_limits(void)
 	}
 }
 
+/* None of these is a reason to end without a word. SIGHUP is the server's from its start on. */
+static void ignore_signals(void)
+{
+	static const int numbers[] = {
+		SIGPIPE, /* a client that is gone becomes an error of the write ... */
+		SIGXFSZ, /* ... and so does exceeding `ulimit -f` */
+		SIGHUP,	 SIGUSR1, SIGUSR2, SIGALRM,
+	};
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		signal(numbers[i], SIG_IGN);
+}
+
 static int exit_code(int result)
 {
 	switch (result) {
@@ -55,6 +67,8 @@ int main(int argc, char **argv)
 	struct server server;
 	struct fault fault;
 
+	ignore_signals();
+	log_open();
 	int r = config_load(&config, argc, argv, &fault);
 	if (r == CONFIG_DONE)
 		return fclose(stdout) ? EX_IOERR : EX_OK;
@@ -63,9 +77,8 @@ int main(int argc, char **argv)
 		return r == CONFIG_E_USAGE ? EX_USAGE : r == CONFIG_E_BAD ? EX_CONFIG : EX_OSERR;
 	}
 	log_set_level(config.log_level);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* exceeding `ulimit -f` becomes an error of the write */
-	mallopt(M_ARENA_MAX, 4);  /* else each worker's arena keeps memory for a huge image */
+	log_set_format(config.log_format);
+	mallopt(M_ARENA_MAX, 4); /* else each worker's arena keeps memory for a huge image */
 	raise_limits();
 	uv_replace_allocator(malloc, grow_or_end, calloc, free); /* fails only if one is NULL */
 

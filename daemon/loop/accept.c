@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "loop/accept.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
-#include "base/log.h"
+#include "base/credentials.h"
+#include "base/log_user.h"
+#include "loop/os/peer.h"
 #include "loop/policy/quota.h"
 #include "loop/protocol/session.h"
 #include "loop/state/core.h"
+#include "loop/watch/http.h"
 
 #define CONTROL_CONNECTIONS_MAX 64 /* beside max-connections, so that a full daemon can be seen */
-#define FDS_OF_CONNECTION 2	   /* its socket, and its process to be watched */
-#define FDS_RESERVED 20u /* standard streams, sockets, locks, libuv's own, datasets, rings */
 
 /* Files that threads read must never lack a descriptor because of too many connections. */
 static bool has_fds(const struct accept *accept)
 {
-	const struct config *config = accept->core->config;
+	const struct core *core = accept->core;
 	uint64_t connections = (uint64_t)accept->protocol->data_connections +
 			       accept->protocol->control_connections + 1;
-	return connections * FDS_OF_CONNECTION + config->workers + config->fetchers + FDS_RESERVED <
-	       accept->fd_limit;
+	return 2 * connections + core->counters[COUNTER_RINGS] < quota_all_descriptors(core);
 }
 
 static void refuse(struct accept *accept, int fd, unsigned code, const char *text)
@@ -36,7 +35,12 @@ static void refuse(struct accept *accept, int fd, unsigned code, const char *tex
 static void on_refuse(struct listener *listener, int fd)
 {
 	struct accept *accept = listener->context;
-	core_log_client(accept->core, "out of file descriptors: a connection was refused");
+	struct credentials credentials = CREDENTIALS_NULL;
+	(void)peer_credentials(&credentials, fd);
+	log_user(credentials.uid, LOG_CLIENTS, LOG_LEVEL_WARNING,
+		 "out of file descriptors: a connection of user %u was refused",
+		 (unsigned)credentials.uid);
+	credentials_deinit(&credentials);
 	refuse(accept, fd, ERROR_TOO_MANY_CONNECTIONS,
 	       "the daemon is out of file descriptors (LimitNOFILE, ulimit -n)");
 }
@@ -60,16 +64,15 @@ static void on_accept(struct listener *listener, int fd)
 {
 	struct accept *accept = listener->context;
 	bool data = listener == &accept->data;
-	struct ucred credentials;
-	socklen_t size = sizeof(credentials);
+	struct credentials credentials = CREDENTIALS_NULL;
 	struct fault fault;
 	if (data && !has_fds(accept)) {
 		on_refuse(listener, fd);
 		return;
 	}
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0) {
-		fault_say(&fault, 0, "cannot find out whose connection this is: %s",
-			  strerror(errno));
+	int r = peer_credentials(&credentials, fd);
+	if (r < 0) {
+		fault_say(&fault, 0, "cannot find out whose connection this is: %s", strerror(-r));
 		refuse(accept, fd, ERROR_INTERNAL, fault.text);
 		return;
 	}
@@ -79,6 +82,7 @@ static void on_accept(struct listener *listener, int fd)
 	else
 		session_new(accept->protocol, fd, &credentials,
 			    data ? MESSAGE_ON_DATA : MESSAGE_ON_CONTROL);
+	credentials_deinit(&credentials);
 }
 
 static uint64_t fd_limit(void)
@@ -87,16 +91,49 @@ static uint64_t fd_limit(void)
 	return getrlimit(RLIMIT_NOFILE, &files) < 0 ? UINT64_MAX : files.rlim_cur;
 }
 
-void accept_init(struct accept *accept, struct core *core, struct protocol *protocol)
+/* Who watches needs no words when there are no descriptors left: it asks again. */
+static void on_watcher(struct listener *listener, int fd)
+{
+	struct accept *accept = listener->context;
+	if (has_fds(accept))
+		http_accept(accept->http, fd, listener == &accept->port);
+	else
+		close(fd);
+}
+
+static void on_refuse_watcher(struct listener *listener, int fd)
+{
+	(void)listener;
+	close(fd);
+}
+
+void accept_init(struct accept *accept, struct core *core, struct protocol *protocol,
+		 struct http *http)
 {
 	*accept = (struct accept){.core = core,
 				  .protocol = protocol,
+				  .http = http,
 				  .data = LISTENER_NULL,
-				  .control = LISTENER_NULL};
+				  .control = LISTENER_NULL,
+				  .metrics = LISTENER_NULL,
+				  .port = LISTENER_NULL};
 	accept->data.on_accept = accept->control.on_accept = on_accept;
 	accept->data.on_refuse = accept->control.on_refuse = on_refuse;
-	accept->data.context = accept->control.context = accept;
-	accept->fd_limit = fd_limit();
+	accept->metrics.on_accept = accept->port.on_accept = on_watcher;
+	accept->metrics.on_refuse = accept->port.on_refuse = on_refuse_watcher;
+	accept->data.context = accept->control.context = accept->metrics.context =
+		accept->port.context = accept;
+	core->fd_limit = fd_limit();
+}
+
+static int adopt(struct accept *accept, const char *name, int fd, struct fault *fault)
+{
+	if (strcmp(name, "control") == 0)
+		return listener_adopt(&accept->control, fd, fault);
+	if (strcmp(name, "metrics") == 0)
+		return listener_is_unix(fd) ? listener_adopt(&accept->metrics, fd, fault)
+					    : listener_adopt_port(&accept->port, fd, fault);
+	return listener_adopt(&accept->data, fd, fault);
 }
 
 /* systemd passes the sockets by name; what it does not pass is bound here. */
@@ -105,11 +142,8 @@ int accept_open(struct accept *accept, struct fault *fault)
 	const struct config *config = accept->core->config;
 	char **names = NULL;
 	int passed = sd_listen_fds_with_names(1, &names), r = 0;
-	for (int i = 0; i < passed && r == 0; i++) {
-		bool control = strcmp(names[i], "control") == 0;
-		r = listener_adopt(control ? &accept->control : &accept->data,
-				   SD_LISTEN_FDS_START + i, fault);
-	}
+	for (int i = 0; i < passed && r == 0; i++)
+		r = adopt(accept, names[i], SD_LISTEN_FDS_START + i, fault);
 	for (int i = 0; i < passed; i++)
 		free(names[i]);
 	free(names);
@@ -119,19 +153,35 @@ int accept_open(struct accept *accept, struct fault *fault)
 	if (r == 0 && accept->control.fd < 0)
 		r = listener_bind(&accept->control, config->control_socket,
 				  config->control_socket_mode, (gid_t)-1, fault);
+	if (r == 0 && config->metrics_socket && accept->metrics.fd < 0)
+		r = listener_bind(&accept->metrics, config->metrics_socket, config->socket_mode,
+				  config->socket_gid, fault);
+	if (r == 0 && config->metrics_port && accept->port.fd < 0)
+		r = listener_bind_port(&accept->port, config->metrics_port, fault);
 	return r;
+}
+
+static int start(struct listener *listener, uv_loop_t *loop)
+{
+	return listener->fd < 0 ? 0 : listener_start(listener, loop);
 }
 
 int accept_start(struct accept *accept)
 {
 	uv_loop_t *loop = accept->core->tasks.loop;
 	int r = listener_start(&accept->data, loop);
-	return r < 0 ? r : listener_start(&accept->control, loop);
+	r = r < 0 ? r : listener_start(&accept->control, loop);
+	r = r < 0 ? r : start(&accept->metrics, loop);
+	return r < 0 ? r : start(&accept->port, loop);
 }
 
 void accept_tick(struct accept *accept)
 {
-	if (listener_look(&accept->data) < 0 || listener_look(&accept->control) < 0)
+	int r = listener_look(&accept->data);
+	r = r < 0 ? r : listener_look(&accept->control);
+	r = r < 0 ? r : listener_look(&accept->metrics);
+	r = r < 0 ? r : listener_look(&accept->port);
+	if (r < 0)
 		log_warning("cannot accept connections: trying again in a second");
 }
 
@@ -139,4 +189,6 @@ void accept_stop(struct accept *accept)
 {
 	listener_stop(&accept->data);
 	listener_stop(&accept->control);
+	listener_stop(&accept->metrics);
+	listener_stop(&accept->port);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two sockets of the daemon, for trainers and for stokerctl: how they come to be, and which
- * connections are accepted. What a client says is protocol/'s business. Loop thread.
+ * The sockets of the daemon, for trainers, for stokerctl and, if they are asked for, for who
+ * watches by HTTP (a Unix socket, a port of 127.0.0.1): how they come to be, and which connections
+ * are accepted. What a client says is protocol/'s and watch/'s business. Loop thread.
  */
 #ifndef STOKER_LOOP_ACCEPT_H
 #define STOKER_LOOP_ACCEPT_H
@@ -12,16 +13,19 @@
 #include "loop/os/listener.h"
 
 struct core;
+struct http;
 struct protocol;
 
 struct accept {
 	struct core *core;
 	struct protocol *protocol;
+	struct http *http;
 	struct listener data, control;
-	uint64_t fd_limit;
+	struct listener metrics, port; /* not open, if they are not asked for */
 };
 
-void accept_init(struct accept *accept, struct core *core, struct protocol *protocol);
+void accept_init(struct accept *accept, struct core *core, struct protocol *protocol,
+		 struct http *http);
 /* Take what systemd passed and bind the rest. 0, a LISTENER_E_* or a negative errno. */
 int accept_open(struct accept *accept, struct fault *fault);
 int accept_start(struct accept *accept); /* accept from now on; 0 or a negative errno */

@@ -9,17 +9,20 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/log_user.h"
+#include "config/machine.h"
 #include "decode/decode.h"
 #include "loop/engine/account.h"
 #include "loop/engine/deliver.h"
 #include "loop/engine/fit.h"
+#include "loop/engine/pace.h"
 #include "loop/engine/stall.h"
 #include "loop/engine/step.h"
 #include "loop/os/segment.h"
 #include "loop/protocol/session.h"
 #include "loop/settings.h"
 #include "loop/state/catalog.h"
+#include "loop/state/remnant.h"
 #include "transform/registry.h"
 #include "work/pool.h"
 
@@ -58,10 +61,36 @@ static int on_set_request(struct protocol *protocol, const char *name, const cha
 	return settings_set(protocol->core, name, value, fault);
 }
 
+static int on_reload_request(struct protocol *protocol, const char *why, struct config *other_out,
+			     struct fault *fault)
+{
+	return settings_reload(protocol->core, why, other_out, fault);
+}
+
 static void on_signal(struct signals *signals, int number)
 {
-	server_stop(list_entry(signals, struct server, signals),
-		    number == SIGINT ? "SIGINT" : "SIGTERM");
+	struct server *server = list_entry(signals, struct server, signals);
+	struct config other;
+	struct fault fault; /* the log has the words */
+	if (number == SIGHUP) {
+		if (settings_reload(&server->core, "SIGHUP", &other, &fault) == 0)
+			config_deinit(&other);
+		return;
+	}
+	server_stop(server, number == SIGINT ? "SIGINT" : "SIGTERM");
+}
+
+/* A daemon that was started for a few trainers ends after them (exit-idle-time). */
+static void stop_if_unused(struct server *server, uint64_t now_ns)
+{
+	const struct core *core = &server->core;
+	unsigned limit_ms = core->config->exit_idle_ms;
+	if (!list_empty(&server->protocol.sessions))
+		server->used_ns = now_ns;
+	if (core->stopping || limit_ms == 0)
+		return;
+	if (now_ns - server->used_ns >= (uint64_t)limit_ms * 1000000u)
+		server_stop(server, "no client for the exit-idle-time");
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -71,12 +100,23 @@ static void on_tick(uv_timer_t *timer)
 	uint64_t now_ns = clock_ns();
 	account_tick(core, (double)(now_ns - server->ticked_ns) * 1e-9);
 	server->ticked_ns = now_ns;
+	pace_tick(core, now_ns);
 	protocol_tick(&server->protocol, now_ns);
+	remnants_look(core);
+	watch_tick(&server->watch);
+	http_tick(&server->http, now_ns);
 	deliver_retry(core);
 	index_caches_tick(&server->index_caches, now_ns);
+	if (!core->stopping)
+		pictures_tick(&server->pictures);
 	if (stall_look(core))
 		settings_resize_pool(core); /* as many as can be had */
+	if (adapt_tick(&server->adapt, core, now_ns))
+		settings_follow_auto(core);
 	accept_tick(&server->accept);
+	log_user_tick(now_ns);
+	log_tick();
+	stop_if_unused(server, now_ns);
 	if (server->watchdog_ns)
 		sd_notify(0, "WATCHDOG=1");
 	if (core->stopping && now_ns >= server->stop_at_ns)
@@ -130,15 +170,27 @@ static int start_handles(struct server *server)
 	return r < 0 ? r : accept_start(&server->accept);
 }
 
-static int start_pool(struct server *server)
+/* By the option `cpus`, what the process may use, and the quota of its control group. */
+static unsigned usable_processors(const struct cpus *cpus)
 {
-	const struct config *config = server->core.config;
-	struct fault fault;
-	if (cpus_parse(&server->cpus, config->cpus, &fault)) /* it was good a moment ago */
-		return -EINVAL;
+	unsigned all = machine_processors(), quota = machine_quota();
+	unsigned chosen = cpus->set ? (unsigned)CPU_COUNT_S(cpus->bytes, cpus->set) : all;
+	chosen = chosen < all ? chosen : all;
+	return chosen < quota ? chosen : quota;
+}
+
+static int start_pool(struct server *server, struct fault *fault)
+{
+	struct core *core = &server->core;
+	const struct config *config = core->config;
+	if (cpus_parse(&server->cpus, config->cpus, fault)) /* it was good a moment ago */
+		return SERVER_E_SETUP;
+	unsigned processors = usable_processors(&server->cpus);
+	adapt_init(&server->adapt, processors);
+	auto_threads_init(&core->auto_threads, processors);
 	struct pool_config pool = {
-		.workers = config->workers,
-		.fetchers = config->fetchers,
+		.workers = core_workers(core),
+		.fetchers = core_fetchers(core),
 		.nice = config->nice,
 		.cpus = server->cpus.set,
 		.cpus_bytes = server->cpus.bytes,
@@ -146,10 +198,15 @@ static int start_pool(struct server *server)
 		.wake_context = &server->wakeup,
 	};
 	int r = pool_new(&server->core.pool, &pool);
-	server->core.counters[COUNTER_WORKERS] = config->workers;
-	server->core.counters[COUNTER_FETCHERS] = config->fetchers;
+	if (r < 0)
+		return fault_say(fault, SERVER_E_SETUP,
+				 "cannot have %u workers and %u fetchers: %s: ask for fewer, or "
+				 "raise the limits of memory and processes (ulimit -v, -u)",
+				 core_workers(core), core_fetchers(core), strerror(-r));
+	core->counters[COUNTER_WORKERS] = core_workers(core);
+	core->counters[COUNTER_FETCHERS] = core_fetchers(core);
 	/* Not earlier: the step needs the pool. */
-	return r < 0 ? r : uv_prepare_start(&server->step, on_step);
+	return uv_prepare_start(&server->step, on_step);
 }
 
 /* The seek index reaches into libjpeg, which may be another one than it was built with. */
@@ -166,11 +223,12 @@ static void init_state(struct server *server, struct config *config)
 {
 	struct core *core = &server->core;
 	core_init(core, config);
-	core->tasks.loop = &server->loop;
 	core->users = &server->users;
 	core->bad_samples = &server->bad_samples;
 	core->statistics = &server->statistics;
 	core->index_caches = &server->index_caches;
+	core->pictures = &server->pictures;
+	pictures_init(&server->pictures, config->cache_memory, &core->tasks);
 	core->jobs = &server->jobs;
 	users_init(&server->users);
 	bad_samples_init(&server->bad_samples);
@@ -184,8 +242,12 @@ static int init_protocol(struct server *server)
 {
 	struct protocol *protocol = &server->protocol;
 	protocol->socket = server->accept.data.path;
+	protocol->watch = &server->watch;
+	protocol->metrics_socket = server->accept.metrics.path;
+	protocol->metrics_port = server->accept.port.path;
 	protocol->server.stop = on_stop_request;
 	protocol->server.set = on_set_request;
+	protocol->server.reload = on_reload_request;
 	return protocol_init(protocol, &server->core);
 }
 
@@ -194,12 +256,18 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	if (transform_registry_check(fault))
 		return SERVER_E_SETUP;
 	*server = (struct server){.wakeup = WAKEUP_NULL, .signals = SIGNALS_NULL};
-	server->ticked_ns = clock_ns();
+	server->ticked_ns = server->used_ns = clock_ns();
 	list_init(&server->protocol.sessions);
+	server->protocol.core = &server->core; /* also a start that fails is taken down */
 	init_state(server, config);
-	accept_init(&server->accept, &server->core, &server->protocol);
+	watch_init(&server->watch, &server->core);
+	http_init(&server->http, &server->watch, &server->loop);
+	accept_init(&server->accept, &server->core, &server->protocol, &server->http);
 
 	int r = uv_loop_init(&server->loop);
+	if (r < 0)
+		return fault_say(fault, r, "cannot make an event loop: %s", uv_strerror(r));
+	r = task_queue_init(&server->core.tasks, &server->loop);
 	if (r < 0)
 		return fault_say(fault, r, "cannot make an event loop: %s", uv_strerror(r));
 	r = accept_open(&server->accept, fault);
@@ -213,11 +281,11 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 		log_info("removed %u rings that a killed daemon left", swept);
 	r = r < 0 ? r : init_protocol(server);
 	r = r < 0 ? r : start_handles(server);
-	r = r < 0 ? r : start_pool(server);
-	if (r < 0) {
+	r = r < 0 ? r : start_pool(server, fault);
+	if (r < 0)
 		fault_say(fault, r, "cannot start: %s", strerror(-r));
+	if (r)
 		server_deinit(server);
-	}
 	return r;
 }
 
@@ -230,8 +298,12 @@ int server_run(struct server *server)
 	log_info("version %s listens at %s, control at %s; %u workers, %u fetchers, rings up to "
 		 "%llu MiB",
 		 STOKER_VERSION, server->accept.data.path, server->accept.control.path,
-		 config->workers, config->fetchers,
+		 core_workers(&server->core), core_fetchers(&server->core),
 		 (unsigned long long)(config->ring_memory >> 20));
+	if (*server->accept.metrics.path)
+		log_info("metrics at %s", server->accept.metrics.path);
+	if (*server->accept.port.path)
+		log_info("metrics and a page at http://%s/", server->accept.port.path);
 	sd_notify(0, "READY=1");
 	uv_run(&server->loop, UV_RUN_DEFAULT);
 	return server->exit_code;
@@ -264,7 +336,7 @@ static void await_threads(struct server *server)
 			       !list_empty(&core->abandoned);
 		if (!samples && core->tasks.pending == 0)
 			return;
-		if (!samples && core->tasks.pending == 1 && fit_is_uninterruptible(core)) {
+		if (!samples && core->tasks.pending == fits_uninterruptible(core)) {
 			log_info("stopped without waiting for a fit's eigenvectors");
 			leave(server);
 		}
@@ -290,12 +362,14 @@ void server_deinit(struct server *server)
 	signals_stop(&server->signals); /* it ends, and soon: whoever asks again gets that */
 	core->stopping = true;
 	protocol_close_all(&server->protocol);
+	http_close_all(&server->http);
 	list_for_each(entry, after, &core->datasets, struct dataset_entry, link)
 		atomic_store(&entry->progress.cancel, true);
 	if (core->pool)
 		await_threads(server);
 	pool_free(core->pool);
 	cpus_deinit(&server->cpus);
+	task_queue_deinit(&core->tasks);
 	uv_walk(&server->loop, close_handle, NULL);
 	while (uv_run(&server->loop, UV_RUN_DEFAULT))
 		;
@@ -305,9 +379,11 @@ void server_deinit(struct server *server)
 	bad_samples_deinit(&server->bad_samples);
 	statistics_store_deinit(&server->statistics);
 	index_caches_deinit(&server->index_caches);
+	pictures_deinit(&server->pictures);
 	assert(list_empty(&server->users.all));
 	assert(list_empty(&core->streams) && list_empty(&core->datasets));
 	protocol_deinit(&server->protocol);
+	remnants_deinit(core);
 	if (uv_loop_close(&server->loop) != 0)
 		assert(!"a handle is left open");
 }

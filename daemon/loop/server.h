@@ -13,6 +13,7 @@
 #include "config.h"
 #include "config/cpus.h"
 #include "loop/accept.h"
+#include "loop/engine/adapt.h"
 #include "loop/engine/job_queue.h"
 #include "loop/os/signals.h"
 #include "loop/os/wakeup.h"
@@ -20,8 +21,11 @@
 #include "loop/state/bad_samples.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
+#include "loop/state/pictures.h"
 #include "loop/state/statistics_store.h"
 #include "loop/state/user.h"
+#include "loop/watch/http.h"
+#include "loop/watch/watch.h"
 
 struct server {
 	struct core core;
@@ -29,8 +33,12 @@ struct server {
 	struct bad_samples bad_samples;
 	struct statistics_store statistics;
 	struct index_caches index_caches;
+	struct pictures pictures;
 	struct job_queue jobs;
 	struct protocol protocol;
+	struct watch watch;
+	struct adapt adapt;
+	struct http http;
 
 	uv_loop_t loop;
 	struct accept accept;
@@ -42,6 +50,7 @@ struct server {
 	struct cpus cpus;  /* of the pool's threads */
 	uint64_t ticked_ns;
 	uint64_t alarm_ns;    /* what `alarm` is set to */
+	uint64_t used_ns;     /* when there was a connection, seen by the tick */
 	uint64_t stop_at_ns;  /* when the drain ends */
 	uint64_t watchdog_ns; /* systemd wants a sign of life in this time; 0: it does not */
 	int exit_code;

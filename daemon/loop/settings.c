@@ -4,32 +4,96 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "config/reload.h"
 #include "loop/state/core.h"
+#include "loop/state/pictures.h"
 #include "work/pool.h"
 
 int settings_resize_pool(struct core *core)
 {
-	const struct config *config = core->config;
-	uint64_t fetchers = config->fetchers + core->counters[COUNTER_STUCK_READS];
-	return pool_resize(core->pool, config->workers,
+	uint64_t fetchers = core_fetchers(core) + core->counters[COUNTER_STUCK_READS];
+	return pool_resize(core->pool, core_workers(core),
 			   fetchers < POOL_THREADS_MAX ? (unsigned)fetchers : POOL_THREADS_MAX);
+}
+
+void settings_follow_auto(struct core *core)
+{
+	int r = settings_resize_pool(core);
+	if (r < 0)
+		log_warning("auto: cannot start that many threads: %s", strerror(-r));
+	core->counters[COUNTER_WORKERS] = core_workers(core);
+	core->counters[COUNTER_FETCHERS] = core_fetchers(core);
+}
+
+/* What is set, which may be auto. */
+struct threads {
+	unsigned workers, fetchers;
+};
+
+static struct threads settings_threads(const struct core *core)
+{
+	return (struct threads){core->config->workers, core->config->fetchers};
+}
+
+/* What follows from the settings. On failure workers and fetchers are as they were `before`. */
+static int settings_apply(struct core *core, struct threads before, struct fault *fault)
+{
+	struct config *config = core->config;
+	int r = settings_resize_pool(core);
+	if (r < 0) { /* threads that were started meanwhile end */
+		config->workers = before.workers;
+		config->fetchers = before.fetchers;
+		settings_resize_pool(core);
+		return fault_say(fault, r, "cannot start that many threads: %s", strerror(-r));
+	}
+	core->counters[COUNTER_WORKERS] = core_workers(core);
+	core->counters[COUNTER_FETCHERS] = core_fetchers(core);
+	pictures_set_limit(core->pictures, config->cache_memory);
+	log_set_level(config->log_level);
+	log_set_format(config->log_format);
+	return 0;
 }
 
 int settings_set(struct core *core, const char *name, const char *value, struct fault *fault)
 {
-	struct config *config = core->config;
-	int r = config_set(config, name, value, fault);
-	if (r)
-		return r;
-	log_set_level(config->log_level);
-	r = settings_resize_pool(core);
-	if (r < 0) { /* as it was: threads that were started meanwhile end */
-		config->workers = (unsigned)core->counters[COUNTER_WORKERS];
-		config->fetchers = (unsigned)core->counters[COUNTER_FETCHERS];
-		settings_resize_pool(core);
-		return fault_say(fault, r, "cannot start that many threads: %s", strerror(-r));
+	const struct threads before = settings_threads(core);
+	int r = config_set(core->config, name, value, fault);
+	return r ? r : settings_apply(core, before, fault);
+}
+
+static void settings_log_change(void *count, const struct reload_change *change)
+{
+	++*(unsigned *)count;
+	if (change->in_force)
+		log_info("reload: %s %s -> %s (%s)%s", change->name, change->before, change->after,
+			 change->origin, change->was_set ? ", not what stokerctl set" : "");
+	else
+		log_warning("reload: %s stays %s: %s (%s) needs a restart", change->name,
+			    change->before, change->after, change->origin);
+}
+
+int settings_reload(struct core *core, const char *why, struct config *other_out,
+		    struct fault *fault)
+{
+	const struct threads before = settings_threads(core);
+	unsigned changes = 0;
+	int r = config_reload(other_out, core->config, fault);
+	if (r == 0) {
+		reload_take(core->config, other_out);
+		r = settings_apply(core, before, fault);
+		if (r < 0) {
+			reload_take(core->config, other_out);
+			config_deinit(other_out);
+		}
 	}
-	core->counters[COUNTER_WORKERS] = config->workers;
-	core->counters[COUNTER_FETCHERS] = config->fetchers;
+	core->counters[COUNTER_RELOAD_FAILED] = r != 0;
+	if (r) {
+		log_error("the configuration was not taken (%s), all is as before: %s", why,
+			  fault->text);
+		return r;
+	}
+	core_count(core, COUNTER_RELOADS, 1);
+	reload_compare(core->config, other_out, settings_log_change, &changes);
+	log_info("read the configuration again (%s): %u changes", why, changes);
 	return 0;
 }

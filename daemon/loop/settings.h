@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be changed while the daemon runs (`stokerctl set`), and what has to follow. Loop thread.
+/*
+ * What can be changed while the daemon runs, by `stokerctl set` or a reload, and what has to
+ * follow. Loop thread, also for the files of a reload: they are small, and only who may stop the
+ * daemon may ask for it.
  */
 #ifndef STOKER_LOOP_SETTINGS_H
 #define STOKER_LOOP_SETTINGS_H
 
 #include "base/fault.h"
 
+struct config;
 struct core;
 
 /* 0, or a condition with words; then all is as it was. */
 int settings_set(struct core *core, const char *name, const char *value, struct fault *fault);
+/* Read the configuration again; `why` is for the log, which has a line for each change. 0, then
+ * `other_out` has what reload_compare() wants and is to be freed; or a condition with words, then
+ * all is as it was. */
+int settings_reload(struct core *core, const char *why, struct config *other_out,
+		    struct fault *fault);
 /* Give the pool as many threads as the settings say. Each fetcher that hangs in a read is replaced
  * by one more, so that other files can be read. 0 or a negative errno. */
 int settings_resize_pool(struct core *core);
+
+/* The same, where `auto` has become another number. */
+void settings_follow_auto(struct core *core);
 
 #endif

@@ -18,15 +18,31 @@ static double smoothed_rate(double rate, uint64_t now, uint64_t *base, double se
 	return rate + (current - rate) * 0.5;
 }
 
+static void account_shares(struct core *core, const struct wait_time *wait, double seconds)
+{
+	for (int i = 0; i < WAIT_CAUSES; i++) {
+		double share = (double)(wait->ns[i] - wait->ticked_ns[i]) * 1e-9 / seconds;
+		if (share > core->wait_shares[i])
+			core->wait_shares[i] = share < 1 ? share : 1;
+	}
+	double pending = (double)(wait->since_ns - wait->batch_since_ns) * 1e-9 / seconds;
+	if (wait->state == WAIT_FOR_BATCH && pending > core->wait_pending)
+		core->wait_pending = pending < 1 ? pending : 1;
+}
+
 void account_tick(struct core *core, double seconds)
 {
 	list_for_each(stream, next, &core->streams, struct stream, link)
 		stream->rate =
 			smoothed_rate(stream->rate, stream->delivered, &stream->rate_base, seconds);
+	for (int i = 0; i < WAIT_CAUSES; i++)
+		core->wait_shares[i] = 0;
+	core->wait_pending = 0;
 	list_for_each(reader, after, &core->readers, struct reader, in_core) {
 		reader->rate =
 			smoothed_rate(reader->rate, reader->announced, &reader->rate_base, seconds);
 		account_wait(reader);
+		account_shares(core, &reader->wait, seconds);
 		wait_time_tick(&reader->wait, seconds);
 	}
 }

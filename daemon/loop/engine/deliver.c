@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "loop/engine/account.h"
 #include "loop/engine/membership.h"
 #include "loop/engine/migrate.h"
@@ -44,6 +45,17 @@ static struct runs batch_runs(const struct ring *ring, uint64_t ordinal, uint64_
 	return (struct runs){2, {{first, room}, {0, (uint32_t)count - room}}};
 }
 
+/* What came between the last sample of a batch that the reader waited for, and now. */
+static void count_hand_over(const struct reader *reader, uint64_t ready_ns)
+{
+	uint64_t since_ns = reader->wait.batch_since_ns, now_ns = clock_ns();
+	if (reader->wait.state != WAIT_FOR_BATCH)
+		return; /* it was made before */
+	since_ns = ready_ns > since_ns ? ready_ns : since_ns;
+	histogram_add(&reader->stream->core->histograms[HISTOGRAM_HAND_OVER],
+		      now_ns > since_ns ? now_ns - since_ns : 0);
+}
+
 static bool send_batch(struct reader *reader, uint64_t ordinal, const struct batch_span *span)
 {
 	struct ring *ring = reader->ring;
@@ -67,10 +79,12 @@ static bool send_batch(struct reader *reader, uint64_t ordinal, const struct bat
 	batch->count = span->count;
 	batch->runs = batch_runs(ring, ordinal, span->count);
 	batch->padded = span->padded;
+	batch->wrapped = span->wrapped;
 	shard_resume(&reader->shard, &reader->next, &batch->next_epoch, &batch->next_position);
 	core_count(ring->core, COUNTER_BATCHES_DELIVERED, 1);
 	core_count(ring->core, COUNTER_SAMPLES_DELIVERED, (int64_t)span->count);
 	ring->stream->delivered += span->count;
+	count_hand_over(reader, batch->ready_ns);
 	outbox_send(reader->outbox, &message);
 	return true;
 }
@@ -122,7 +136,7 @@ static bool deliver_one(struct reader *reader)
 	if (reader_ended(reader) || !reader_has_credit(reader))
 		return false;
 	struct batch_span span = shard_span(&reader->shard, &reader->next);
-	uint64_t ordinal = ring_ordinal(reader->ring, reader->next.epoch, span.position), at;
+	uint64_t ordinal = reader_place(reader), at;
 	if (!batch_made(reader, ordinal, span.count))
 		return false;
 	const struct slot *bad = batch_bad(reader->ring, ordinal, span.count, &at);
@@ -186,7 +200,7 @@ uint64_t deliver_missing(const struct reader *reader)
 	if (reader_ended(reader) || !reader_has_credit(reader))
 		return UINT64_MAX;
 	struct batch_span span = shard_span(&reader->shard, &reader->next);
-	uint64_t first = ring_ordinal(reader->ring, reader->next.epoch, span.position), missing = 0;
+	uint64_t first = reader_place(reader), missing = 0;
 	for (uint64_t i = reader->checked; i < span.count; i++)
 		missing += !slot_is_made(reader->ring, first + i);
 	return missing;

@@ -7,7 +7,9 @@
 
 #include "base/log.h"
 #include "loop/os/task.h"
+#include "loop/policy/quota.h"
 #include "loop/state/core.h"
+#include "loop/state/memory.h"
 #include "loop/state/statistics_store.h"
 #include "statistics/moments.h"
 #include "statistics/statistics.h"
@@ -17,9 +19,12 @@
 
 struct fit {
 	struct core *core;
+	uid_t uid; /* who asked for it */
 	struct statistics_plan plan;
 	struct pipeline *pipeline;
 	struct moments *moments;
+	struct list whitening; /* in core->whitening, or empty */
+	struct memory *memory; /* held; NULL until it is charged */
 	uint64_t charged;
 	struct statistics *statistics; /* held, once they are there */
 	struct task task;
@@ -34,7 +39,7 @@ struct fit {
 	} step;
 };
 
-int fit_new(struct fit **out, struct core *core, const struct statistics_plan *plan,
+int fit_new(struct fit **out, struct core *core, uid_t uid, const struct statistics_plan *plan,
 	    struct pipeline *pipeline)
 {
 	struct fit *fit = calloc(1, sizeof(*fit));
@@ -42,7 +47,9 @@ int fit_new(struct fit **out, struct core *core, const struct statistics_plan *p
 		pipeline_free(pipeline);
 		return -ENOMEM;
 	}
+	list_init(&fit->whitening);
 	fit->core = core;
+	fit->uid = uid;
 	fit->plan = *plan;
 	fit->plan.pictures = pipeline_hash(pipeline);
 	fit->pipeline = pipeline;
@@ -54,39 +61,52 @@ void fit_free(struct fit *fit)
 {
 	if (!fit)
 		return;
-	if (fit->core->whitening == fit)
-		fit->core->whitening = NULL;
-	atomic_fetch_sub(&fit->core->dataset_account.bytes, fit->charged);
+	list_remove(&fit->whitening);
+	if (fit->memory)
+		dataset_account_give(&fit->memory->account, fit->charged, true);
+	memory_put(fit->memory);
 	statistics_put(fit->statistics);
 	moments_free(fit->moments);
 	pipeline_free(fit->pipeline);
 	free(fit);
 }
 
+/* One of a user's at a time: LAPACK takes a core for a minute. */
+static bool user_whitens(const struct core *core, uid_t uid)
+{
+	list_for_each(fit, next, &core->whitening, struct fit, whitening)
+		if (fit->uid == uid)
+			return true;
+	return false;
+}
+
 static int fit_charge(struct fit *fit, unsigned *code_out, struct fault *fault)
 {
 	struct core *core = fit->core;
-	struct dataset_account *account = &core->dataset_account;
+	const struct dataset_account *full;
 	uint64_t bytes = statistics_bytes(&fit->plan) + /* each worker has a picture in hand */
-			 pipeline_output(fit->pipeline).bytes * core->config->workers;
+			 pipeline_output(fit->pipeline).bytes * core_workers(core);
 	*code_out = ERROR_LIMIT;
-	if (fit->plan.whitens && core->whitening)
-		return fault_say(fault, FIT_E_REFUSED,
-				 "another fit with zca is under way: try again when it is done");
-	uint64_t used = atomic_fetch_add(&account->bytes, bytes);
-	uint64_t rest = account->limit > used ? account->limit - used : 0;
-	if (bytes > rest) {
-		atomic_fetch_sub(&account->bytes, bytes);
+	if (fit->plan.whitens && user_whitens(core, fit->uid))
+		return fault_say(
+			fault, FIT_E_REFUSED,
+			"another fit with zca of this user is under way: try again when it is "
+			"done");
+	fit->memory = memory_get(core, fit->uid, quota_memory(core, fit->uid));
+	if (!fit->memory)
+		return -ENOMEM;
+	if (!dataset_account_take(&fit->memory->account, bytes, true, &full))
 		return fault_say(fault, FIT_E_REFUSED,
 				 "a fit of such pictures needs %llu bytes; of the %llu bytes of "
-				 "dataset-memory %llu are free: use a smaller Resize, or raise "
+				 "%sdataset-memory %llu are free: use a smaller Resize, or raise "
 				 "dataset-memory",
-				 (unsigned long long)bytes, (unsigned long long)account->limit,
-				 (unsigned long long)rest);
-	}
+				 (unsigned long long)bytes,
+				 (unsigned long long)atomic_load(&full->limit),
+				 full->whole ? "this user's share of " : "",
+				 (unsigned long long)dataset_account_free(full));
 	fit->charged = bytes;
 	if (fit->plan.whitens)
-		core->whitening = fit;
+		list_append(&core->whitening, &fit->whitening);
 	return 0;
 }
 
@@ -98,9 +118,19 @@ int fit_open(struct fit *fit, const struct dataset *dataset, struct job_recipe *
 	*code_out = ERROR_PIPELINE;
 	if (dataset_has_pixels(dataset))
 		image = dataset_pixels(dataset, 0);
+	if (image.channels)
+		return fault_say(fault, FIT_E_REFUSED,
+				 "a fit is of pictures of bytes, and the samples are float32 "
+				 "numbers: give the array as uint8");
 	int r = pipeline_settle(fit->pipeline, image.width, image.height, fault);
+	if (r == 0)
+		r = pipeline_check_work(fit->pipeline, image.width, image.height, 1, fault);
 	if (r)
 		return r < 0 ? r : FIT_E_REFUSED;
+	if (pipeline_is_gray(fit->pipeline))
+		return fault_say(fault, FIT_E_REFUSED,
+				 "statistics are of three channels: give Grayscale "
+				 "num_output_channels 3");
 	pipeline_size(fit->pipeline, size);
 	fit->plan.fingerprint = dataset_fingerprint(dataset);
 	fit->plan.height = size[0];
@@ -119,7 +149,7 @@ int fit_open(struct fit *fit, const struct dataset *dataset, struct job_recipe *
 	return 0;
 }
 
-/* libuv's thread. */
+/* a task's thread. */
 static void fit_run(struct task *task)
 {
 	struct fit *fit = list_entry(task, struct fit, task);
@@ -158,7 +188,8 @@ bool fit_solve(struct fit *fit, fit_done *done, void *context)
 {
 	fit->done = done;
 	fit->context = context;
-	return task_start(&fit->task, &fit->core->tasks, fit_run, fit_ran) == 0;
+	return task_start(&fit->task, &fit->core->tasks, TASK_OPENING, fit->uid, fit_run,
+			  fit_ran) == 0;
 }
 
 const struct statistics *fit_statistics(const struct fit *fit)
@@ -171,7 +202,10 @@ bool fit_is_kept(const struct fit *fit)
 	return fit->step.kept;
 }
 
-bool fit_is_uninterruptible(const struct core *core)
+unsigned fits_uninterruptible(const struct core *core)
 {
-	return core->whitening && atomic_load(&core->whitening->in_lapack);
+	unsigned count = 0;
+	list_for_each(fit, next, &core->whitening, struct fit, whitening)
+		count += atomic_load(&fit->in_lapack);
+	return count;
 }

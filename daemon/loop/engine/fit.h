@@ -5,12 +5,14 @@
  * to the statistics store (state/statistics_store.h), and to the disk where there is an index
  * store. Loop thread.
  *
- * The memory that a fit needs while it runs is charged to dataset-memory; one at a time whitens.
+ * The memory that a fit needs while it runs is charged to the user's share of
+ * dataset-memory; of a user's fits one at a time whitens.
  */
 #ifndef STOKER_LOOP_ENGINE_FIT_H
 #define STOKER_LOOP_ENGINE_FIT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/fault.h"
 
@@ -26,9 +28,9 @@ enum {
 	FIT_E_REFUSED = 1, /* with words and an error's number */
 };
 
-/* The plan says what is asked for, and the pipeline, which is taken over, of which pictures. 0 or
- * -ENOMEM. */
-int fit_new(struct fit **out, struct core *core, const struct statistics_plan *plan,
+/* The plan says what this user asks for, and the pipeline, which is taken over, of which pictures.
+ * 0 or -ENOMEM. */
+int fit_new(struct fit **out, struct core *core, uid_t uid, const struct statistics_plan *plan,
 	    struct pipeline *pipeline);
 void fit_free(struct fit *fit); /* NULL is none; no task may be under way */
 
@@ -43,7 +45,8 @@ bool fit_solve(struct fit *fit, fit_done *done, void *context);
 const struct statistics *fit_statistics(const struct fit *fit);
 bool fit_is_kept(const struct fit *fit);
 
-/* Is a thread in LAPACK, maybe for a minute? A daemon that stops does not wait for it. */
-bool fit_is_uninterruptible(const struct core *core);
+/* How many threads are in LAPACK, maybe for a minute? A daemon that stops does not wait for them.
+ */
+unsigned fits_uninterruptible(const struct core *core);
 
 #endif

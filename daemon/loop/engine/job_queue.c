@@ -9,6 +9,7 @@
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
 #include "work/pool.h"
+#include "work/sample.h"
 
 /* A buffer above this goes back to the system after its job: one huge file is no habit. */
 #define KEEP_BYTES ((size_t)1 << 20)
@@ -42,6 +43,7 @@ static struct job *job_memory(struct job_queue *queue)
 
 void job_queue_free(struct core *core, struct job *job)
 {
+	sample_forget(job);
 	buffer_trim(&job->bytes, KEEP_BYTES);
 	buffer_trim(&job->mask, KEEP_BYTES);
 	buffer_trim(&job->partner_bytes, KEEP_BYTES);
@@ -71,6 +73,7 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 		job->field[i] = segment_at(&ring->segment, i, number);
 	job->owner = ring;
 	job->slot = number;
+	job->unwanted = &ring->unwanted;
 	job->sharer = NULL;
 	job->bytes.size = job->mask.size = job->partner_bytes.size = 0;
 	job->fetch_ns = job->fetched_ns = 0; /* it may have nothing to be fetched */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "loop/engine/wake.h"
+#include "loop/policy/reader_status.h"
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
 #include "loop/state/stream.h"
@@ -104,6 +105,9 @@ void membership_end(struct reader *reader)
 void membership_leave(struct reader *reader)
 {
 	struct stream *stream = reader->stream;
+	const struct log_facts facts = reader_facts(reader);
+	log_about(&facts, LOG_LEVEL_DEBUG, "reader %llu left: %llu samples were delivered to it",
+		  (unsigned long long)reader->id, (unsigned long long)reader->announced);
 	lease_book_forget(reader->book, reader);
 	if (reader->ring)
 		membership_end(reader);

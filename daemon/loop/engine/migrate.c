@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "loop/engine/migrate.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "loop/engine/membership.h"
+#include "loop/policy/reader_status.h"
 #include "loop/policy/ring_plan.h"
 #include "loop/policy/straggler.h"
 #include "loop/state/core.h"
@@ -65,6 +67,16 @@ static void tell_ring(struct reader *reader)
 	outbox_send_fd(reader->outbox, &message, by_fd ? segment->fd : -1);
 }
 
+__attribute__((format(printf, 2, 3))) static void log_debug_of(const struct reader *reader,
+							       const char *format, ...)
+{
+	const struct log_facts facts = reader_facts(reader);
+	va_list arguments;
+	va_start(arguments, format);
+	log_arguments(&facts, LOG_LEVEL_DEBUG, format, arguments);
+	va_end(arguments);
+}
+
 static void move_begin(struct reader *reader, struct ring *ring)
 {
 	reader->move.ring = ring;
@@ -83,6 +95,8 @@ static void move_end(struct reader *reader)
 /* It stays; if others still hold it back, that is looked at again. */
 static void move_cancel(struct reader *reader)
 {
+	log_debug_of(reader, "reader %llu stays in its ring: ring %llu is no place for it now",
+		     (unsigned long long)reader->id, (unsigned long long)reader->move.ring->id);
 	move_end(reader);
 	if (list_empty(&reader->in_held_back)) {
 		migrate_watch(reader);
@@ -95,6 +109,9 @@ static void move_cancel(struct reader *reader)
 /* Its leases stay where they are; its next batch comes from the new ring. */
 static void move_to(struct reader *reader, struct ring *ring)
 {
+	log_debug_of(reader, "reader %llu moves from ring %llu to ring %llu",
+		     (unsigned long long)reader->id, (unsigned long long)reader->ring->id,
+		     (unsigned long long)ring->id);
 	not_held_back(reader);
 	list_remove(&reader->in_catching_up);
 	membership_move(reader, ring);
@@ -116,8 +133,7 @@ static void move_settle(struct reader *reader)
 		return;
 	}
 	reader->move.settled = true;
-	reader->move.claim.ordinal =
-		ring_ordinal(ring, at->epoch, shard_span(&reader->shard, at).position);
+	reader->move.claim.ordinal = shard_ordinal(&reader->shard, at, ring->stride);
 	if (straggler_leaves_at(reader, &reader->next))
 		move_to(reader, ring);
 }
@@ -129,11 +145,10 @@ static void place_window(struct ring *ring)
 	bool misfit = false;
 	list_for_each(arrival, next, &ring->arrivals, struct reader, move.link) {
 		const struct cursor at = straggler_fork_at(arrival);
-		uint64_t position = shard_span(&arrival->shard, &at).position;
 		if (at.epoch >= arrival->end_epoch ||
-		    shard_extent(&arrival->shard, at.origin) > ring->stride)
+		    !shard_fits(&arrival->shard, at.origin, ring->stride))
 			continue;
-		uint64_t ordinal = ring_ordinal(ring, at.epoch, position);
+		uint64_t ordinal = shard_ordinal(&arrival->shard, &at, ring->stride);
 		first = ordinal < first ? ordinal : first;
 		misfit |= !ring_holds(ring, ordinal);
 	}
@@ -187,7 +202,7 @@ static struct ring *fork_ring(const struct reader *reader)
 			return ring;
 	const struct reader *first = straggler_hindmost(reader);
 	int r = ring_plan_make(&first->ring_request, &first->shard, &first->move.at, first->stream,
-			       first->uid, &plan, &fault);
+			       &plan, &fault);
 	if (r)
 		note_no_room(reader->stream->core, &fault);
 	return r == 0 && ring_new(&own, reader->stream, &plan) == 0 ? own : NULL;
@@ -207,6 +222,10 @@ static bool fork_job(struct reader *reader)
 	if (!ring)
 		return false;
 	core_count(core, COUNTER_FORKS, 1);
+	const struct reader *slow = reader_waits_for(reader);
+	log_debug_of(reader, "fork: reader %llu (job '%s') goes on in ring %llu, past reader %llu",
+		     (unsigned long long)reader->id, reader->job, (unsigned long long)ring->id,
+		     slow ? (unsigned long long)slow->id : 0);
 	core->told_no_fork = false;
 	for_each_rank(rank, after, reader)
 	{
@@ -267,6 +286,8 @@ static void merge_ring(struct ring *from, struct ring *into)
 		list_append(&going, &reader->in_catching_up);
 	}
 	core_count(from->core, COUNTER_MERGES, 1);
+	log_debug("merge: readers of ring %llu have caught up with ring %llu",
+		  (unsigned long long)from->id, (unsigned long long)into->id);
 	while (!list_empty(&going))
 		move_to(list_entry(going.next, struct reader, in_catching_up), into);
 }

@@ -2,10 +2,11 @@
 #include "loop/engine/produce.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/log_user.h"
 #include "loop/engine/account.h"
 #include "loop/engine/deliver.h"
 #include "loop/engine/index_task.h"
@@ -21,6 +22,7 @@
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
 #include "work/pool.h"
+#include "work/sample.h"
 
 /* So much work is ordered ahead for each worker: a few milliseconds, so that a newcomer is served
  * soon and yet no worker waits for the loop; no more jobs than that; and with half of it done the
@@ -34,21 +36,21 @@
 /* -- ordering ----------------------------------------------------------------------------- */
 
 /* Order one sample, and with it what sharing streams want of the same picture. False: no memory. */
-static bool order_sample(struct reader *reader, uint64_t epoch, uint64_t position)
+static bool order_sample(struct reader *reader, const struct place *at)
 {
 	struct ring *ring = reader->ring;
 	struct sharer sharers[JOB_SHARERS_MAX];
-	struct job *first = job_queue_new(ring, epoch, position), *last = first;
+	struct job *first = job_queue_new(ring, at->epoch, at->position), *last = first;
 	if (!first) {
 		ring->core->short_of_memory = true;
 		return false;
 	}
-	unsigned count = decode_sharing_find(ring, epoch, position, sharers);
+	unsigned count = decode_sharing_find(ring, at->epoch, at->position, sharers);
 	for (unsigned i = 0; i < count && last; i++) {
 		struct ring *other = sharers[i].ring;
-		if (!ring_advance(other, ring_ordinal(other, epoch, sharers[i].position)))
+		if (!ring_advance(other, ring_ordinal(other, at->epoch, sharers[i].position)))
 			continue;
-		last->sharer = job_queue_new(other, epoch, sharers[i].position);
+		last->sharer = job_queue_new(other, at->epoch, sharers[i].position);
 		last = last->sharer;
 	}
 	job_queue_order(ring->core, first, reader->flow);
@@ -57,13 +59,14 @@ static bool order_sample(struct reader *reader, uint64_t epoch, uint64_t positio
 
 /* Is it beyond what the reader needs soon, while a stream that wants the same picture has no room
  * for it yet? */
-static bool reader_awaits_sharers(const struct reader *reader, uint64_t position, uint64_t ordinal)
+static bool reader_awaits_sharers(const struct reader *reader, const struct place *at,
+				  uint64_t ordinal)
 {
 	struct ring *ring = reader->ring;
 	uint64_t soon = shard_global_batch(&reader->shard);
 	soon = soon > ring->slots / 4 ? soon : ring->slots / 4;
 	return !reader_ended(reader) && ordinal - reader_place(reader) >= soon &&
-	       decode_sharing_soon(ring, reader->want.epoch, position);
+	       decode_sharing_soon(ring, at->epoch, at->position);
 }
 
 /* Others ordered for it, and it has had those batches. */
@@ -84,20 +87,21 @@ static bool reader_order(struct reader *reader)
 	reader_catch_up(reader);
 	while (reader->want.epoch < reader->end_epoch) {
 		struct batch_span span = shard_span(&reader->shard, &reader->want);
-		uint64_t position = span.position + reader->ordered;
+		struct place at = shard_place(&reader->shard, reader->want.epoch,
+					      span.position + reader->ordered);
 		if (straggler_leaves_at(reader, &reader->want)) {
 			reader->slot_wait = true;
 			return false;
 		}
-		uint64_t ordinal = ring_ordinal(ring, reader->want.epoch, position);
+		uint64_t ordinal = ring_ordinal(ring, at.epoch, at.position);
 		if (!ring_advance(ring, ordinal)) {
 			reader->slot_wait = true;
 			migrate_watch(reader);
 			return false;
 		}
 		bool empty = ring_slot(ring, ordinal)->state == SLOT_EMPTY;
-		if (empty && (reader_awaits_sharers(reader, position, ordinal) ||
-			      !order_sample(reader, reader->want.epoch, position))) {
+		if (empty &&
+		    (reader_awaits_sharers(reader, &at, ordinal) || !order_sample(reader, &at))) {
 			reader->slot_wait = true; /* again when something moves */
 			ring->wake_at = 0;
 			return false;
@@ -116,14 +120,14 @@ static bool reader_order(struct reader *reader)
 /* So many jobs are always ordered ahead, so that no thread waits for another. */
 static uint64_t least_jobs(const struct core *core)
 {
-	return 2 * ((uint64_t)core->config->workers + core->config->fetchers +
+	return 2 * ((uint64_t)core_workers(core) + core_fetchers(core) +
 		    core->counters[COUNTER_STUCK_READS]);
 }
 
 /* Is there at least `parts` of AHEAD_PARTS of what the pool should hold? */
 static bool pool_has(const struct core *core, unsigned parts)
 {
-	uint64_t workers = core->config->workers, jobs = core->counters[COUNTER_QUEUED];
+	uint64_t workers = core_workers(core), jobs = core->counters[COUNTER_QUEUED];
 	return jobs * AHEAD_PARTS >= least_jobs(core) * parts &&
 	       (core->jobs->queued_ns * AHEAD_PARTS >= AHEAD_NS * workers * parts ||
 		jobs * AHEAD_PARTS >= AHEAD_JOBS * workers * parts);
@@ -132,7 +136,7 @@ static bool pool_has(const struct core *core, unsigned parts)
 static struct reader *next_reader(struct core *core)
 {
 	unsigned queued_max = core->config->queued_per_user;
-	users_refresh(core->users, queued_max);
+	users_refresh(core->users, queued_max, core_workers(core), core_fetchers(core));
 	struct reader *reader = scheduler_pick(core->users, queued_max);
 	if (reader)
 		flow_scheduled(reader);
@@ -147,11 +151,13 @@ static bool order_index_file(struct core *core)
 
 static void fill_pool(struct core *core)
 {
+	bool sated = false;
 	while (!pool_has(core, AHEAD_PARTS)) {
 		struct reader *reader = next_reader(core);
 		if (!reader && order_index_file(core))
 			continue;
-		if (!reader)
+		sated = !reader;
+		if (sated)
 			break;
 		flow_leave(reader);
 		if (!reader_order(reader)) {
@@ -161,6 +167,7 @@ static void fill_pool(struct core *core)
 		flow_charge(reader->flow);
 		flow_enter(reader);
 	}
+	pool_set_sated(core->pool, sated);
 	job_queue_submit(core);
 }
 
@@ -231,14 +238,16 @@ static unsigned job_error(enum job_outcome outcome)
 	}
 }
 
-static void note_bad_sample(struct core *core, const struct dataset_entry *entry,
-			    const struct job *job)
+static void note_bad_sample(struct core *core, struct dataset_entry *entry, const struct job *job,
+			    uid_t uid)
 {
 	char path[PATH_MAX];
 	dataset_path(entry->dataset, job->sample, path, sizeof(path));
 	core_count(core, COUNTER_SAMPLES_BAD, 1);
-	if (job->outcome == JOB_CHANGED)
+	if (job->outcome == JOB_CHANGED) {
 		core_count(core, COUNTER_FILES_CHANGED, 1);
+		entry->changed = true;
+	}
 	const struct bad_sample seen = {.dataset = entry->id,
 					.sample = job->sample,
 					.root = entry->spec.path,
@@ -246,8 +255,10 @@ static void note_bad_sample(struct core *core, const struct dataset_entry *entry
 					.code = job_error(job->outcome),
 					.fault = job->fault};
 	if (bad_samples_note(core->bad_samples, &seen))
-		log_warning("dataset %s: bad sample %llu (%.255s): %s", entry->spec.path,
-			    (unsigned long long)job->sample, path, job->fault.text);
+		log_user_about(&(struct log_facts){.uid = uid, .dataset = entry->id}, LOG_SAMPLES,
+			       LOG_LEVEL_WARNING, "dataset %s: bad sample %llu (%.255s): %s",
+			       entry->spec.path, (unsigned long long)job->sample, path,
+			       job->fault.text);
 }
 
 static void spoil_slot(struct slot *slot, const struct job *job)
@@ -258,8 +269,8 @@ static void spoil_slot(struct slot *slot, const struct job *job)
 	slot_spoil(slot, note); /* without a note the words are lost, not the error */
 }
 
-/* What was read and decoded for this job. `read`: the first of its sharers had bytes to read. */
-static void count_job(struct core *core, const struct job *job, bool read)
+/* What was read and decoded for this job. `decoded`: a file was, for its chain. */
+static void count_job(struct core *core, const struct job *job, bool decoded)
 {
 	struct stream *stream = ((const struct ring *)job->owner)->stream;
 	if (job->bytes.size) {
@@ -267,7 +278,9 @@ static void count_job(struct core *core, const struct job *job, bool read)
 		core_count(core, COUNTER_BYTES_READ,
 			   (int64_t)(job->bytes.size + job->mask.size + job->partner_bytes.size));
 	}
-	if (job->bytes.size || (read && !job->shared)) {
+	if (job->outcome == JOB_UNWANTED) {
+		core_count(core, COUNTER_SAMPLES_CANCELLED, 1);
+	} else if (job->bytes.size || (decoded && !job->shared)) {
 		core_count(core, COUNTER_SAMPLES_DECODED, 1);
 		stream->decoded++;
 	}
@@ -277,15 +290,21 @@ static void count_job(struct core *core, const struct job *job, bool read)
 		core_count(core, COUNTER_SAMPLES_SUBSTITUTED, 1);
 }
 
-static void take_sample(struct core *core, struct job *job, const struct wait_sample *made)
+/* `uid`: who ordered it. */
+static void take_sample(struct core *core, struct job *job, const struct wait_sample *made,
+			uid_t uid)
 {
 	struct ring *ring = job->owner;
 	struct slot *slot = job_slot(job);
 	uint32_t number = job->slot;
-	bool good = job->outcome == JOB_DONE;
-	if (!good)
-		note_bad_sample(core, ring->stream->entry, job);
-	if (good || job->substituted)
+	bool good = job->outcome == JOB_DONE, wanted = job->outcome != JOB_UNWANTED;
+	if (job->outcome == JOB_MEMORY && !job->fault.text[0])
+		fault_say(&job->fault, -ENOMEM, "out of memory: fewer workers need less");
+	if (!good && wanted)
+		note_bad_sample(core, ring->stream->entry, job, uid);
+	if (!wanted)
+		slot_unfill(slot);
+	else if (good || job->substituted)
 		slot_done(slot, job->substituted);
 	else
 		spoil_slot(slot, job);
@@ -298,21 +317,33 @@ static void take_sample(struct core *core, struct job *job, const struct wait_sa
 		ring_touch(ring);
 }
 
+static void count_time(struct core *core, const struct job *job)
+{
+	uint64_t decode_ns =
+		job->work_ns > job->transform_ns ? job->work_ns - job->transform_ns : 0;
+	core_count(core, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
+	core_count(core, COUNTER_WORK_NS, (int64_t)job->work_ns);
+	core_count(core, COUNTER_TRANSFORM_NS, (int64_t)job->transform_ns);
+	if (sample_needs_fetch(job))
+		histogram_add(&core->histograms[HISTOGRAM_FETCH], job->fetch_ns);
+	histogram_add(&core->histograms[HISTOGRAM_DECODE], decode_ns);
+	histogram_add(&core->histograms[HISTOGRAM_TRANSFORM], job->transform_ns);
+}
+
 /* All that came of one decode. */
 static void take_decode(struct core *core, struct job *job)
 {
 	const struct wait_sample made = {job->ordered_ns, job->fetched_ns};
-	bool read = job->bytes.size > 0;
+	bool decoded = job->decoded;
+	uid_t uid = ((const struct flow *)job->flow)->user->uid;
 	job_queue_back(core, job);
-	core_count(core, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
-	core_count(core, COUNTER_WORK_NS, (int64_t)job->work_ns);
-	core_count(core, COUNTER_TRANSFORM_NS, (int64_t)job->transform_ns);
+	count_time(core, job);
 	/* A thread that reads is taken from others as well. Who ordered it pays for all. */
 	flow_settle(job->flow, job->work_ns + job->fetch_ns);
 	while (job) {
 		struct job *sharer = job->sharer;
-		count_job(core, job, read);
-		take_sample(core, job, &made);
+		count_job(core, job, decoded);
+		take_sample(core, job, &made, uid);
 		job = sharer;
 	}
 }

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-#include "base/log.h"
+#include "base/clock.h"
+#include "base/log_user.h"
 #include "loop/engine/index_task.h"
+#include "loop/policy/reader_status.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/outbox.h"
@@ -23,18 +25,36 @@ static bool reader_needs_now(const struct reader *reader, uint64_t ordinal)
 	       ordinal - first < shard_span(&reader->shard, &reader->next).count;
 }
 
-static void reader_tell(struct reader *reader, const struct job *job, uint64_t read_ns)
+static void reader_tell(struct reader *reader, struct message *message)
+{
+	message->stalled.epoch = reader->next.epoch;
+	message->stalled.position = shard_span(&reader->shard, &reader->next).position;
+	reader->stalled = true;
+	outbox_send(reader->outbox, message);
+}
+
+static void reader_tell_read(struct reader *reader, const struct job *job, uint64_t read_ns)
 {
 	struct message message = message_init(MESSAGE_STALLED);
 	char path[PROTO_FRAME_MAX / 16] = "";
 	dataset_path(reader->stream->entry->dataset, job->sample, path, sizeof(path));
-	message.stalled.epoch = reader->next.epoch;
-	message.stalled.position = shard_span(&reader->shard, &reader->next).position;
 	message.stalled.sample = job->sample;
 	message.stalled.path = (struct text){path, strlen(path)};
 	message.stalled.read_ms = read_ns / 1000000;
-	reader->stalled = true;
-	outbox_send(reader->outbox, &message);
+	reader_tell(reader, &message);
+}
+
+/* Whoever waits for a batch that nobody makes. */
+static void stall_tell_idle(struct core *core)
+{
+	static const char why[] = "the daemon has no workers: stokerctl set workers N";
+	struct message message = message_init(MESSAGE_STALLED);
+	message.stalled.why = (struct text){why, strlen(why)};
+	if (core_workers(core) > 0)
+		return;
+	list_for_each(reader, next, &core->readers, struct reader, in_core)
+		if (reader_state(reader) == READER_FILLING)
+			reader_tell(reader, &message);
 }
 
 static void stall_tell(const struct job *job, uint64_t read_ns)
@@ -43,7 +63,7 @@ static void stall_tell(const struct job *job, uint64_t read_ns)
 	uint64_t ordinal = ring_ordinal_of(ring, job->slot);
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
 		if (!reader->stalled && reader_needs_now(reader, ordinal))
-			reader_tell(reader, job, read_ns);
+			reader_tell_read(reader, job, read_ns);
 }
 
 /* One of them, in words for the log; the dataset of an index task is not known here. */
@@ -67,9 +87,28 @@ static void stall_found(void *context, const struct job *job, uint64_t read_ns)
 		stall_tell(sharer, read_ns);
 }
 
+/* Tasks whose storage may hang: those of other users go on in threads of their own. */
+static void stall_look_at_tasks(struct core *core)
+{
+	uint64_t before = core->counters[COUNTER_STUCK_TASKS];
+	uid_t uid = 0;
+	unsigned stuck = task_queue_look(&core->tasks, clock_ns(), &uid);
+	core->counters[COUNTER_STUCK_TASKS] = stuck;
+	if (stuck > 0 && before == 0)
+		log_user(
+			uid, LOG_DATASETS, LOG_LEVEL_WARNING,
+			"%u tasks, such as the opening of a dataset, take longer than %u s, one of "
+			"them for user %u: is it a large dataset, or does a storage hang?",
+			stuck, (unsigned)(TASK_STUCK_NS / 1000000000u), (unsigned)uid);
+	else if (stuck == 0 && before > 0)
+		log_info("no task takes long any more");
+}
+
 bool stall_look(struct core *core)
 {
 	struct fault example = {""};
+	stall_tell_idle(core);
+	stall_look_at_tasks(core);
 	uint64_t before = core->counters[COUNTER_STUCK_READS];
 	unsigned stuck = pool_stuck(core->pool, STALL_NS, stall_found, &example);
 	if (stuck == before)

@@ -2,7 +2,8 @@
 /*
  * Reads that hang, as on a dead mount: looked for once a second, counted, logged; and each reader
  * whose next batch has such a sample is told the file's name, once a batch. What to do for the
- * other readers is the caller's business. Loop thread.
+ * other readers is the caller's business. Tasks that hang (os/task.h) are counted and logged, too.
+ * Loop thread.
  */
 #ifndef STOKER_LOOP_ENGINE_STALL_H
 #define STOKER_LOOP_ENGINE_STALL_H

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,8 +160,9 @@ int listener_bind(struct listener *listener, const char *path, mode_t mode, gid_
 	r = listener_publish(listener, mode, group);
 	listener->bound = r == 0;
 	if (r < 0)
-		return fault_say(fault, LISTENER_E_PATH, "cannot listen at %s: %s", path,
-				 strerror(-r));
+		return fault_say(fault, LISTENER_E_PATH, "cannot listen at %s: %s%s", path,
+				 strerror(-r),
+				 access("/proc/self/fd", X_OK) < 0 ? ": mount /proc" : "");
 	return 0;
 }
 
@@ -181,6 +184,63 @@ int listener_adopt(struct listener *listener, int fd, struct fault *fault)
 	snprintf(listener->path, sizeof(listener->path), "%.107s", address.sun_path);
 	listener->fd = fd;
 	return 0;
+}
+
+bool listener_is_unix(int fd)
+{
+	struct sockaddr_storage address = {0};
+	socklen_t size = sizeof(address);
+	return getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
+	       address.ss_family == AF_UNIX;
+}
+
+/* What people are told: 127.0.0.1:9736. */
+static int listener_name_port(struct listener *listener)
+{
+	char host[INET6_ADDRSTRLEN], port[8];
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+	if (getsockname(listener->fd, (struct sockaddr *)&address, &size) < 0)
+		return -errno;
+	if (getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV))
+		return -EAFNOSUPPORT;
+	snprintf(listener->path, sizeof(listener->path),
+		 address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+	return 0;
+}
+
+int listener_adopt_port(struct listener *listener, int fd, struct fault *fault)
+{
+	if (listener->fd >= 0)
+		return fault_say(fault, LISTENER_E_PATH,
+				 "two ports were passed for metrics: one is served");
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return -errno;
+	listener->fd = fd;
+	int r = listener_name_port(listener);
+	return r < 0 ? fault_say(fault, LISTENER_E_PATH,
+				 "the descriptor %d that was passed is no listening socket", fd)
+		     : 0;
+}
+
+int listener_bind_port(struct listener *listener, unsigned port, struct fault *fault)
+{
+	const struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int yes = 1;
+	listener->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (listener->fd < 0 ||
+	    setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0 ||
+	    bind(listener->fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(listener->fd, LISTENER_BACKLOG) < 0)
+		return fault_say(fault, LISTENER_E_PATH,
+				 "cannot listen at 127.0.0.1:%u: %s: give another --metrics-port",
+				 port, strerror(errno));
+	return listener_name_port(listener);
 }
 
 /* Out of descriptors the backlog would wake the loop for ever: give one up, tell one client. */

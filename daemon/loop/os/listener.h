@@ -34,8 +34,12 @@ enum {
 /* Bind `path` with `mode` and `group` (-1: as it comes). 0, a condition or a negative errno. */
 int listener_bind(struct listener *listener, const char *path, mode_t mode, gid_t group,
 		  struct fault *fault);
-/* Serve a descriptor that systemd passed. */
+/* Serve a descriptor that systemd passed: a Unix socket, or, by the second, one of TCP. */
 int listener_adopt(struct listener *listener, int fd, struct fault *fault);
+int listener_adopt_port(struct listener *listener, int fd, struct fault *fault);
+bool listener_is_unix(int fd);
+/* Bind a port of 127.0.0.1; the path is then "127.0.0.1:PORT". As listener_bind(). */
+int listener_bind_port(struct listener *listener, unsigned port, struct fault *fault);
 int listener_start(struct listener *listener, uv_loop_t *loop); /* 0 or a negative errno */
 /* Now and then: accept again, if there was no descriptor left to do it with. As above. */
 int listener_look(struct listener *listener);

@@ -124,6 +124,14 @@ static void segment_touch(struct segment *segment)
 		((volatile uint8_t *)segment->map)[at] = 0;
 }
 
+/* Another description of the same file, to read; -1 with errno. */
+static int open_again(int fd)
+{
+	char self[64];
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return open(self, O_RDONLY | O_CLOEXEC);
+}
+
 /* Readers get a descriptor that cannot write; the seals hold even for one opened anew. */
 static int segment_seal(struct segment *segment, int fd)
 {
@@ -134,9 +142,7 @@ static int segment_seal(struct segment *segment, int fd)
 			  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0)
 			return -errno;
 	}
-	char self[64];
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	segment->fd = open(self, O_RDONLY | O_CLOEXEC);
+	segment->fd = open_again(fd);
 	if (segment->fd < 0) /* no /proc: the seals alone must do */
 		segment->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	return segment->fd < 0 ? -errno : 0;
@@ -174,6 +180,23 @@ void segment_deinit(struct segment *segment)
 	segment->map = NULL;
 	segment->fd = -1;
 	segment->path[0] = '\0';
+}
+
+int segment_leave(struct segment *segment)
+{
+	int fd = segment->fd >= 0 ? open_again(segment->fd) : -1;
+	segment_deinit(segment);
+	return fd;
+}
+
+/* A write lease is for the only description that there is; mappings keep theirs. */
+bool segment_is_held(int fd)
+{
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0)
+		return errno == EAGAIN;
+	if (fcntl(fd, F_SETLEASE, F_UNLCK) < 0)
+		errno = 0; /* it ends with the descriptor */
+	return false;
 }
 
 void *segment_at(const struct segment *segment, uint32_t field, uint32_t slot)

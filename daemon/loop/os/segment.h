@@ -2,11 +2,12 @@
 /*
  * The shared memory of one ring: made, allocated, touched and described before anybody is told, so
  * that a lack of memory is an error here and never a SIGBUS later. segment_make() blocks
- * for as long as the kernel clears pages: it runs on a libuv work thread. Knows no slot state.
+ * for as long as the kernel clears pages: it runs in a task. Knows no slot state.
  */
 #ifndef STOKER_LOOP_OS_SEGMENT_H
 #define STOKER_LOOP_OS_SEGMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -42,6 +43,11 @@ void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
 int segment_make(struct segment *segment, enum segment_transport transport, const char *prefix,
 		 mode_t mode, struct fault *fault);
 void segment_deinit(struct segment *segment); /* unlinks a path; may be called twice */
+/* As segment_deinit(), but leaves a description of its own of the memory, for segment_is_held();
+ * -1: there can be none. Close it. */
+int segment_leave(struct segment *segment);
+/* Does anybody else hold the memory, by a descriptor or a mapping? False if that cannot be told. */
+bool segment_is_held(int fd);
 void *segment_at(const struct segment *segment, uint32_t field, uint32_t slot);
 
 /* The prefix of this daemon's names: of its user and its socket. */

@@ -23,6 +23,7 @@ int signals_open(struct signals *signals, uv_loop_t *loop,
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	*signals = SIGNALS_NULL;
 	signals->on_signal = on_signal;
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGTERM and SIGINT as events of the loop. They are blocked in all threads from signals_open() on
- * and stay so to the end of the process: one that comes late, after the loop, changes nothing. Owns
- * a signalfd. Loop thread.
+ * SIGTERM, SIGINT and SIGHUP as events of the loop. They are blocked in all threads from
+ * signals_open() on and stay so to the end of the process: one that comes late, after the loop,
+ * changes nothing. Owns a signalfd. Loop thread.
  */
 #ifndef STOKER_LOOP_OS_SIGNALS_H
 #define STOKER_LOOP_OS_SIGNALS_H

@@ -59,7 +59,8 @@ unsigned decode_sharing_find(struct ring *ring, uint64_t epoch, uint64_t positio
 	unsigned count = add_sharers(ring, &echoes, false, out, 0);
 	list_for_each(stream, next, &ring->stream->sharing, struct stream, sharing)
 		list_for_each(other, after, &stream->rings, struct ring, link)
-			count = add_sharers(other, &echoes, true, out, count);
+			if (other->uid == ring->uid)
+				count = add_sharers(other, &echoes, true, out, count);
 	return count;
 }
 
@@ -86,7 +87,7 @@ bool decode_sharing_soon(const struct ring *ring, uint64_t epoch, uint64_t posit
 		return true;
 	list_for_each(stream, next, &ring->stream->sharing, struct stream, sharing)
 		list_for_each(other, after, &stream->rings, struct ring, link)
-			if (ring_lacks_soon(other, &echoes))
+			if (other->uid == ring->uid && ring_lacks_soon(other, &echoes))
 				return true;
 	return false;
 }

@@ -2,8 +2,9 @@
 /*
  * Decode sharing: where else the picture that is about to be decoded is wanted. Streams that share
  * decodes (state/stream.h) show one picture at a position; the positions of an epoch that echo one
- * sample show one picture, too. One decode can serve all of them (struct job). Computes from state
- * and changes nothing. Loop thread; makes no job.
+ * sample show one picture, too. One decode can serve all of them (struct job), if the rings are one
+ * user's: whoever orders the job pays for all that is made by it. Computes from state and changes
+ * nothing. Loop thread; makes no job.
  */
 #ifndef STOKER_LOOP_POLICY_DECODE_SHARING_H
 #define STOKER_LOOP_POLICY_DECODE_SHARING_H

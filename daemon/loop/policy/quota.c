@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "loop/policy/quota.h"
 
+#include "base/credentials.h"
+#include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
-#include "loop/state/reader.h"
+#include "loop/state/memory.h"
+#include "loop/state/remnant.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
+
+#define FDS_OF_CONNECTION 2 /* its socket, and its process to be watched */
+#define FDS_RESERVED 32u    /* standard streams, sockets, locks, libuv's own, files being opened */
 
 static const struct user *find_user(const struct core *core, uid_t uid)
 {
@@ -16,17 +22,65 @@ static const struct user *find_user(const struct core *core, uid_t uid)
 	return NULL;
 }
 
-int quota_connection(const struct core *core, uid_t uid, struct fault *fault)
+/* -- shares ------------------------------------------------------------------------------- */
+
+/* Root and the daemon's own user could have all of it in other ways, too. */
+static bool is_own(uid_t uid)
+{
+	const struct credentials credentials = {.uid = uid};
+	return credentials_are_own(&credentials);
+}
+
+uint64_t quota_share(const struct core *core, uid_t uid, uint64_t total, uint64_t others)
+{
+	unsigned users = find_user(core, uid) ? 0 : 1;
+	uint64_t rest = total > others ? total - others : 0;
+	if (is_own(uid))
+		return rest;
+	list_for_each(user, next, &core->users->all, struct user, link)
+		users += !is_own(user->uid);
+	return rest / (users + 1);
+}
+
+/* -- connections and readers -------------------------------------------------------------- */
+
+/* max-readers-per-user is set. */
+static int check_connections(const struct core *core, const struct user *user, struct fault *fault)
 {
 	unsigned limit = core->config->max_readers_per_user;
-	const struct user *user = find_user(core, uid);
-	if (limit == 0 || !user || user->connections < limit + QUOTA_SPARE_CONNECTIONS)
+	if (!user || user->connections < limit + QUOTA_SPARE_CONNECTIONS)
 		return 0;
 	return fault_say(
 		fault, 1,
 		"user %u has %u connections, %d more than it may have readers: close some, "
 		"or raise max-readers-per-user (%u)",
-		(unsigned)uid, user->connections, QUOTA_SPARE_CONNECTIONS, limit);
+		(unsigned)user->uid, user->connections, QUOTA_SPARE_CONNECTIONS, limit);
+}
+
+static int check_share_of_connections(const struct core *core, uid_t uid, unsigned own,
+				      struct fault *fault)
+{
+	unsigned all = 0, total = core->config->max_connections;
+	list_for_each(user, next, &core->users->all, struct user, link)
+		all += user->connections;
+	uint64_t share = quota_share(core, uid, total, all - own);
+	if (own < share)
+		return 0;
+	return fault_say(fault, 1,
+			 "user %u has %u connections, its share of %u beside the other users' "
+			 "(max-connections): close some, raise it, or set max-readers-per-user",
+			 (unsigned)uid, own, total);
+}
+
+int quota_connection(const struct core *core, uid_t uid, struct fault *fault)
+{
+	const struct user *user = find_user(core, uid);
+	int r = 0;
+	if (core->config->max_readers_per_user)
+		r = check_connections(core, user, fault);
+	else if (!is_own(uid))
+		r = check_share_of_connections(core, uid, user ? user->connections : 0, fault);
+	return r ? r : quota_descriptors(core, uid, FDS_OF_CONNECTION, fault);
 }
 
 int quota_reader(const struct core *core, uid_t uid, const struct lease_book *book,
@@ -47,25 +101,93 @@ int quota_reader(const struct core *core, uid_t uid, const struct lease_book *bo
 			 (unsigned)uid, user->attached, limit);
 }
 
-static uid_t ring_uid(const struct ring *ring)
+/* -- descriptors -------------------------------------------------------------------------- */
+
+static unsigned rings_of(const struct core *core, uid_t uid)
 {
-	if (list_empty(&ring->readers))
-		return ring->uid;
-	return list_entry(ring->readers.next, struct reader, in_ring)->uid;
+	unsigned rings = 0;
+	list_for_each(stream, next, &core->streams, struct stream, link)
+		list_for_each(ring, after, &stream->rings, struct ring, link)
+			rings += ring->uid == uid;
+	list_for_each(ring, later, &core->abandoned, struct ring, link)
+		rings += ring->uid == uid;
+	list_for_each(remnant, last, &core->remnants, struct remnant, link)
+		rings += remnant->uid == uid;
+	return rings;
 }
+
+/* A ring has one, and a dataset that is open another. */
+static uint64_t descriptors_of(const struct core *core, const struct user *user)
+{
+	uint64_t count = (uint64_t)user->connections * FDS_OF_CONNECTION;
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
+		count += entry->uid == user->uid;
+	return count + user->in_flight + rings_of(core, user->uid);
+}
+
+uint64_t quota_all_descriptors(const struct core *core)
+{
+	uint64_t reserved = (uint64_t)core_workers(core) + core_fetchers(core) + FDS_RESERVED;
+	return core->fd_limit > reserved ? core->fd_limit - reserved : 0;
+}
+
+int quota_descriptors(const struct core *core, uid_t uid, unsigned count, struct fault *fault)
+{
+	uint64_t total = quota_all_descriptors(core), all = 0, own = 0;
+	list_for_each(user, next, &core->users->all, struct user, link) {
+		uint64_t its = descriptors_of(core, user);
+		all += its;
+		own += user->uid == uid ? its : 0;
+	}
+	uint64_t limit = quota_share(core, uid, total, all - own);
+	if (own + count <= limit)
+		return 0;
+	return fault_say(
+		fault, 1,
+		"user %u makes the daemon hold %llu file descriptors, and may %llu of %llu: "
+		"close connections or datasets, or raise the daemon's limit "
+		"(LimitNOFILE, ulimit -n)",
+		(unsigned)uid, (unsigned long long)own, (unsigned long long)limit,
+		(unsigned long long)total);
+}
+
+bool quota_flight(const struct core *core, const struct user *user)
+{
+	/* The kernel's limit is the same number, and clients of other daemons of this user count.
+	 */
+	uint64_t total = core->fd_limit / 2, all = core->counters[COUNTER_DESCRIPTORS_IN_FLIGHT];
+	uint64_t share = quota_share(core, user->uid, total, all - user->in_flight);
+	return user->in_flight <= (share ? share : 1);
+}
+
+/* -- memory of datasets ------------------------------------------------------------------- */
+
+uint64_t quota_memory(const struct core *core, uid_t uid)
+{
+	uint64_t others = 0;
+	if (is_own(uid)) /* what is in all accounts together bounds it */
+		return UINT64_MAX;
+	list_for_each(memory, next, &core->memories, struct memory, link)
+		others += memory->uid == uid ? 0 : atomic_load(&memory->account.bytes);
+	return quota_share(core, uid, core->config->dataset_memory, others);
+}
+
+/* -- memory of rings ---------------------------------------------------------------------- */
 
 static uint64_t ring_bytes_of(const struct core *core, uid_t uid)
 {
 	uint64_t bytes = 0;
 	list_for_each(stream, next, &core->streams, struct stream, link) {
 		const struct ring *first = list_entry(stream->rings.next, struct ring, link);
-		if (!list_empty(&stream->rings) && ring_uid(first) == uid)
+		if (!list_empty(&stream->rings) && first->uid == uid)
 			bytes += stream_table_bytes(&stream->order);
 		list_for_each(ring, after, &stream->rings, struct ring, link)
-			bytes += ring_uid(ring) == uid ? ring->segment.bytes : 0;
+			bytes += ring->uid == uid ? ring->segment.bytes : 0;
 	}
 	list_for_each(ring, later, &core->abandoned, struct ring, link)
-		bytes += ring_uid(ring) == uid ? ring->segment.bytes : 0;
+		bytes += ring->uid == uid ? ring->segment.bytes : 0;
+	list_for_each(remnant, last, &core->remnants, struct remnant, link)
+		bytes += remnant->uid == uid ? remnant->bytes : 0;
 	return bytes;
 }
 
@@ -76,9 +198,11 @@ struct quota_room quota_ring(const struct core *core, uid_t uid)
 		.limit = config->ring_memory, .option = "ring-memory", .error = ERROR_MEMORY};
 	if (room.limit > core->ring_bytes)
 		room.bytes = room.limit - core->ring_bytes;
-	if (config->ring_memory_per_user == 0)
+	if (config->ring_memory_per_user == 0 && is_own(uid))
 		return room;
 	uint64_t used = ring_bytes_of(core, uid), limit = config->ring_memory_per_user;
+	if (limit == 0)
+		limit = quota_share(core, uid, room.limit, core->ring_bytes - used);
 	uint64_t left = limit > used ? limit - used : 0;
 	if (left < room.bytes)
 		room = (struct quota_room){left, limit, "ring-memory-per-user", ERROR_LIMIT};

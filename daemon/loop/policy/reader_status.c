@@ -4,9 +4,11 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "loop/state/catalog.h"
 #include "loop/state/lease.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
+#include "loop/state/stream.h"
 
 /* The oldest ordinal it still needs; UINT64_MAX if it has ended and holds nothing. */
 static uint64_t reader_floor(const struct reader *reader)
@@ -76,4 +78,15 @@ struct wait_time reader_wait_now(const struct reader *reader)
 	wait_time_change(&wait, reader_wait_state(reader), made ? &reader->last_made : NULL,
 			 clock_ns());
 	return wait;
+}
+
+struct log_facts reader_facts(const struct reader *reader)
+{
+	return (struct log_facts){
+		.uid = reader->uid,
+		.reader = reader->id,
+		.stream = reader->stream->id,
+		.dataset = reader->stream->entry->id,
+		.job = reader->job,
+	};
 }

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/log.h"
 #include "loop/state/wait_time.h"
 
 struct reader;
@@ -29,5 +30,8 @@ enum wait_state reader_wait_state(const struct reader *reader);
 struct wait_time reader_wait_now(const struct reader *reader);
 /* The reader that holds the ring while this one is WAITING, or NULL. */
 const struct reader *reader_waits_for(const struct reader *reader);
+
+/* What a line of the log about it is about. Borrows from it. */
+struct log_facts reader_facts(const struct reader *reader);
 
 #endif

@@ -34,9 +34,10 @@ int resume_token_check(const struct resume_token *expected, const struct resume_
 				 "dtype, layout or draft differ",
 				 expected->pipeline, own->pipeline);
 	if (resume_token_differs(expected->sampling, own->sampling))
-		return fault_say(fault, 1,
-				 "the resume token is of sampling %s, this one is %s: the sampler, "
-				 "echo, echo_window or views differ",
-				 expected->sampling, own->sampling[0] ? own->sampling : "none");
+		return fault_say(
+			fault, 1,
+			"the resume token is of sampling %s, this one is %s: the order, sampler, "
+			"echo, echo_window or views differ",
+			expected->sampling, own->sampling[0] ? own->sampling : "none");
 	return 0;
 }

@@ -9,20 +9,22 @@ bool ring_fits(const struct ring_request *request, const struct shard *shard,
 	       const struct cursor *from, const struct ring *ring)
 {
 	uint64_t windows = request->prefetch == 1 ? 1 : 2;
+	if (ring->uid != request->uid)
+		return false;
 	if (ring->segment.transport == SEGMENT_FD ? !request->fd : !request->path)
 		return false;
-	return shard_extent(shard, from->origin) <= ring->stride &&
+	return shard_fits(shard, from->origin, ring->stride) &&
 	       from->epoch < ring_epochs(ring->stride) &&
 	       shard_global_batch(shard) <= ring->slots / windows &&
-	       ring_holds(ring, ring_ordinal(ring, from->epoch, shard_span(shard, from).position));
+	       ring_holds(ring, shard_ordinal(shard, from, ring->stride));
 }
 
 /* Global batches that the ring shall hold: one with the trainer, some announced, one being made;
  * and room for the samples that threads work on. */
 static uint64_t ring_plan_windows(const struct ring_request *request, uint64_t global,
-				  const struct config *config)
+				  const struct core *core)
 {
-	uint64_t depth = 2 * ((uint64_t)config->workers + config->fetchers);
+	uint64_t depth = 2 * ((uint64_t)core_workers(core) + core_fetchers(core));
 	uint64_t windows = request->inflight + 1 + (depth + global - 1) / global;
 	if (request->prefetch)
 		return request->prefetch;
@@ -37,33 +39,30 @@ static uint64_t ring_plan_echoes(const struct stream_order *order)
 	return order->echo == 1 ? 0 : two < positions ? two : positions;
 }
 
-static uint64_t round_up(uint64_t number, uint64_t unit)
-{
-	return (number + unit - 1) / unit * unit;
-}
-
 int ring_plan_make(const struct ring_request *request, const struct shard *shard,
-		   const struct cursor *from, const struct stream *stream, uid_t uid,
+		   const struct cursor *from, const struct stream *stream,
 		   struct ring_plan *plan_out, struct fault *fault)
 {
 	const struct core *core = stream->core;
 	uint64_t global = shard_global_batch(shard);
 	uint64_t echoes = (ring_plan_echoes(&stream->order) + global - 1) / global;
-	uint64_t windows = ring_plan_windows(request, global, core->config) + echoes;
+	uint64_t windows = ring_plan_windows(request, global, core) + echoes;
 	uint64_t least = request->prefetch ? windows : 2 + echoes;
-	struct quota_room room = quota_ring(core, uid);
+	struct quota_room room = quota_ring(core, request->uid);
 	uint64_t bytes;
 	struct ring_plan plan = {
 		.transport = request->fd ? SEGMENT_FD : SEGMENT_PATH,
-		.stride = round_up(shard_extent(shard, from->origin), global),
-		.uid = uid,
+		.stride = shard_stride(shard, from->origin),
+		.uid = request->uid,
 	};
+	if (quota_descriptors(core, request->uid, 1, fault))
+		return RING_PLAN_E_LIMIT;
 	if (from->epoch >= ring_epochs(plan.stride))
 		return fault_say(fault, RING_PLAN_E_EPOCH,
 				 "epoch %llu is too large for epochs of %llu positions: start at a "
 				 "smaller one",
 				 (unsigned long long)from->epoch, (unsigned long long)shard->n);
-	plan.start = from->epoch * plan.stride + shard_span(shard, from).position;
+	plan.start = shard_ordinal(shard, from, plan.stride);
 	for (;; windows--) {
 		plan.slots = windows * global;
 		bytes = ring_bytes(stream, plan.slots);

@@ -17,16 +17,17 @@
 
 enum {
 	RING_PLAN_E_MEMORY = 1, /* the budget has no room for it; the words have the numbers */
-	RING_PLAN_E_LIMIT,	/* the user's part of the budget has none; likewise */
-	RING_PLAN_E_EPOCH,	/* ordinals do not reach that epoch */
+	RING_PLAN_E_LIMIT, /* the user's part of the budget, or of descriptors, has none; likewise
+			    */
+	RING_PLAN_E_EPOCH, /* ordinals do not reach that epoch */
 };
 
 /* Can a reader with this shard live on that ring from the batch at `from` on? */
 bool ring_fits(const struct ring_request *request, const struct shard *shard,
 	       const struct cursor *from, const struct ring *ring);
-/* The ring that would be made for it and charged to this user. 0 or a condition. */
+/* The ring that would be made for it and charged to its user. 0 or a condition. */
 int ring_plan_make(const struct ring_request *request, const struct shard *shard,
-		   const struct cursor *from, const struct stream *stream, uid_t uid,
+		   const struct cursor *from, const struct stream *stream,
 		   struct ring_plan *plan_out, struct fault *fault);
 
 #endif

@@ -16,14 +16,19 @@ bool straggler_same_job(const struct reader *reader, const struct reader *other)
 	       reader->shard.world == other->shard.world && reader->uid == other->uid;
 }
 
+static struct place first_sample(const struct reader *reader, const struct cursor *batch)
+{
+	return shard_place(&reader->shard, batch->epoch,
+			   shard_span(&reader->shard, batch).position);
+}
+
 /* Does the batch at `a` stand before that at `b` in the stream? Rings may number them differently.
  */
 static bool is_before(const struct reader *reader, const struct cursor *a,
 		      const struct reader *other, const struct cursor *b)
 {
-	if (a->epoch != b->epoch)
-		return a->epoch < b->epoch;
-	return shard_span(&reader->shard, a).position < shard_span(&other->shard, b).position;
+	struct place p = first_sample(reader, a), q = first_sample(other, b);
+	return p.epoch != q.epoch ? p.epoch < q.epoch : p.position < q.position;
 }
 
 /* -- who is held back --------------------------------------------------------------------- */
@@ -114,7 +119,7 @@ struct cursor straggler_fork_at(const struct reader *reader)
 	struct cursor at = reader->next;
 	while (at.epoch < reader->end_epoch) {
 		struct batch_span span = shard_span(&reader->shard, &at);
-		uint64_t ordinal = ring_ordinal(reader->ring, at.epoch, span.position);
+		uint64_t ordinal = shard_ordinal(&reader->shard, &at, reader->ring->stride);
 		if (!ring_holds(reader->ring, ordinal + span.count - 1))
 			break;
 		shard_advance(&reader->shard, &at);
@@ -128,7 +133,7 @@ bool straggler_fits(const struct reader *reader, const struct ring *ring)
 	if (!ring_fits(&reader->ring_request, &reader->shard, at, ring))
 		return false;
 	struct batch_span span = shard_span(&reader->shard, at);
-	uint64_t last = ring_ordinal(ring, at->epoch, span.position) + span.count - 1;
+	uint64_t last = shard_ordinal(&reader->shard, at, ring->stride) + span.count - 1;
 	uint64_t floor = ring_floor(ring);
 	return last < ring->slots || last - ring->slots < floor;
 }
@@ -174,11 +179,11 @@ static const struct reader *ring_leader(const struct ring *ring)
 	return leader;
 }
 
-const struct reader *straggler_leader(const struct stream *stream)
+const struct reader *straggler_leader(const struct stream *stream, uid_t uid)
 {
 	const struct reader *leader = NULL;
 	list_for_each(ring, next, &stream->rings, struct ring, link) {
-		const struct reader *its = ring_leader(ring);
+		const struct reader *its = ring->uid == uid ? ring_leader(ring) : NULL;
 		if (its && (!leader || is_before(leader, &leader->next, its, &its->next)))
 			leader = its;
 	}
@@ -201,8 +206,7 @@ static bool reader_is_near(const struct reader *reader, const struct ring *ring)
 	    !ring_fits(&reader->ring_request, &reader->shard, &reader->next, ring))
 		return false;
 	const struct reader *leader = ring_leader(ring);
-	uint64_t position = shard_span(&reader->shard, &reader->next).position;
-	uint64_t ordinal = ring_ordinal(ring, reader->next.epoch, position);
+	uint64_t ordinal = shard_ordinal(&reader->shard, &reader->next, ring->stride);
 	return leader && reader_place(leader) <= ordinal + ring->slots / 2;
 }
 

@@ -55,7 +55,7 @@ bool straggler_leaves_at(const struct reader *reader, const struct cursor *batch
 bool straggler_may_merge(const struct reader *reader, const struct ring *into);
 /* The first half of that. */
 bool straggler_job_near(const struct reader *reader, const struct ring *ring);
-/* The foremost reader of a stream; NULL if none has a batch to come. */
-const struct reader *straggler_leader(const struct stream *stream);
+/* This user's foremost reader of a stream; NULL if none has a batch to come. */
+const struct reader *straggler_leader(const struct stream *stream, uid_t uid);
 
 #endif

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "loop/engine/membership.h"
-#include "loop/engine/sampler_task.h"
+#include "loop/engine/preparation.h"
+#include "loop/policy/access.h"
 #include "loop/policy/quota.h"
+#include "loop/policy/reader_status.h"
 #include "loop/policy/resume.h"
 #include "loop/policy/ring_plan.h"
 #include "loop/policy/straggler.h"
@@ -18,6 +20,7 @@
 #include "loop/state/statistics_store.h"
 #include "loop/state/user.h"
 #include "transform/pipeline.h"
+#include "work/sharding.h"
 
 struct attachment {
 	struct session *session;
@@ -26,8 +29,9 @@ struct attachment {
 	struct attach_arguments arguments;
 	struct dataset_entry *entry; /* held */
 	struct catalog_waiter opened;
-	struct sampler_task *sampler_task; /* under way, or NULL */
-	struct stream *stream;		   /* held */
+	struct preparation *preparation; /* under way, or NULL */
+	struct one_size size;		 /* of the pictures, if the list has none */
+	struct stream *stream;		 /* held */
 	struct ring_waiter made;
 	bool allocating; /* waits for a ring, no longer for the dataset */
 };
@@ -58,8 +62,9 @@ static void attachment_free(struct attachment *attachment)
 	attachment->core->attaching--;
 	list_remove(&attachment->opened.link);
 	list_remove(&attachment->made.link);
-	sampler_task_give_up(attachment->sampler_task);
+	preparation_give_up(attachment->preparation);
 	sampler_free(attachment->arguments.order.sampler);
+	shard_order_free(attachment->arguments.order.shards);
 	attach_arguments_deinit(&attachment->arguments);
 	if (attachment->stream)
 		stream_put(attachment->stream);
@@ -72,6 +77,9 @@ static void attachment_free(struct attachment *attachment)
 static void attachment_fail(struct attachment *attachment, unsigned code, const char *text)
 {
 	struct session *session = attachment->session;
+	const struct log_facts facts = {.uid = session->connection.uid};
+	log_about(&facts, LOG_LEVEL_DEBUG, "attach of pid %d refused (%s): %s",
+		  (int)session->connection.pid, error_name(code), text);
 	reply_error(session, code, attachment->seq, text);
 	session_detach(session);
 }
@@ -110,27 +118,41 @@ void attachment_begin(struct session *session, const struct message_attach *atta
 	}
 	attachment->opened.on_opened = dataset_opened;
 	int r = attach_arguments_parse(&attachment->arguments, attach, &code, &fault);
+	attachment->arguments.request.ring_request.uid = session->connection.uid;
 	if (r > 0) {
 		attachment_fail(attachment, code, fault.text);
 		return;
 	}
 	if (r == 0)
+		r = access_stream(attachment->core, &session->credentials,
+				  &session->connection.in_fds, &attachment->arguments.dataset,
+				  &attachment->arguments.sampler, &fault);
+	if (r > 0) {
+		attachment_fail(attachment,
+				r == ACCESS_E_ARGUMENT ? ERROR_ARGUMENT : ERROR_PERMISSION,
+				fault.text);
+		return;
+	}
+	if (r == 0)
 		r = catalog_get(&attachment->entry, attachment->core,
-				&attachment->arguments.dataset, &attachment->opened);
+				&attachment->arguments.dataset, session->connection.uid,
+				quota_memory(attachment->core, session->connection.uid),
+				&attachment->opened);
 	if (r < 0)
 		attachment_fail_memory(attachment);
 	else if (attachment->entry->dataset)
 		dataset_opened(&attachment->opened, 0, NULL);
 }
 
-/* -- 2. sampler --------------------------------------------------------------------------- */
+/* -- 2. sampler, and size of the pictures --------------------------------------------------- */
 
-static void sampler_made(void *context, int result, struct sampler *sampler,
-			 const struct fault *fault)
+static void prepared(void *context, int result, const struct prepared *prepared,
+		     const struct fault *fault)
 {
 	struct attachment *attachment = context;
-	attachment->sampler_task = NULL;
-	attachment->arguments.order.sampler = sampler;
+	attachment->preparation = NULL;
+	attachment->arguments.order.sampler = prepared->sampler;
+	attachment->size = prepared->size;
 	if (result < 0)
 		attachment_fail_memory(attachment);
 	else if (result)
@@ -146,18 +168,25 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 	struct attachment *attachment = list_entry(waiter, struct attachment, opened);
 	struct attach_arguments *arguments = &attachment->arguments;
 	if (result) {
-		attachment_fail(attachment, ERROR_DATASET,
+		attachment_fail(attachment,
+				result == DATASET_E_PERMISSION ? ERROR_PERMISSION : ERROR_DATASET,
 				result == DATASET_E_CANCELLED ? "the daemon is about to stop"
 							      : fault->text);
 		return;
 	}
-	if (arguments->sampler.kind == SAMPLER_NONE) {
+	const struct preparation_wish wish = {
+		.uid = attachment->session->connection.uid,
+		.sampler = &arguments->sampler,
+		.sampler_bytes =
+			quota_ring(attachment->core, attachment->session->connection.uid).bytes,
+		.size = !pipeline_has_size(arguments->pipeline) &&
+			!dataset_has_pixels(attachment->entry->dataset),
+		.exif = arguments->order.exif,
+	};
+	if (wish.sampler->kind == SAMPLER_NONE && !wish.size)
 		make_stream(attachment);
-		return;
-	}
-	uint64_t room = quota_ring(attachment->core, attachment->session->connection.uid).bytes;
-	if (sampler_task_begin(&attachment->sampler_task, attachment->entry, &arguments->sampler,
-			       room, sampler_made, attachment) < 0)
+	else if (preparation_begin(&attachment->preparation, attachment->entry, &wish, prepared,
+				   attachment) < 0)
 		attachment_fail_memory(attachment);
 }
 
@@ -169,12 +198,23 @@ static int settle_pipeline(struct attachment *attachment, struct fault *fault)
 {
 	const struct dataset *dataset = attachment->entry->dataset;
 	struct pipeline *pipeline = attachment->arguments.pipeline;
-	struct image image = {0};
+	const struct one_size *size = &attachment->size;
+	struct image image = {.width = size->width, .height = size->height};
+	struct fault why;
 	if (dataset_has_pixels(dataset))
 		image = dataset_pixels(dataset, 0);
-	int r = pipeline_settle(pipeline, image.width, image.height, fault);
+	int r = image.channels ? pipeline_settle_numbers(pipeline, image.width, image.height,
+							 image.channels, &why)
+			       : pipeline_settle(pipeline, image.width, image.height, &why);
 	if (r == 0)
-		r = statistics_store_apply(attachment->core->statistics, dataset, pipeline, fault);
+		r = pipeline_check_work(pipeline, image.width, image.height,
+					attachment->arguments.fields.views, &why);
+	if (r > 0)
+		fault_say(fault, r, "%s%s%s%s", why.text, size->why.text[0] ? " (" : "",
+			  size->why.text, size->why.text[0] ? ")" : "");
+	if (r == 0)
+		r = statistics_store_apply(attachment->core->statistics, attachment->entry->uid,
+					   dataset, pipeline, fault);
 	return r > 0 ? ERROR_PIPELINE : r;
 }
 
@@ -208,13 +248,33 @@ static int settle_size(struct attachment *attachment, struct fault *fault)
 				 (unsigned long long)arguments->request.position,
 				 (unsigned long long)shard->n);
 	if (shard_batches(shard, 0) == 0)
-		return fault_say(fault, ERROR_ARGUMENT,
-				 "an epoch of %llu samples has no batch for rank %llu of %llu with "
-				 "batch_size %llu: lower batch_size, or use last_batch pad",
-				 (unsigned long long)shard->n, (unsigned long long)shard->rank,
-				 (unsigned long long)shard->world,
-				 (unsigned long long)shard->batch_size);
+		return fault_say(
+			fault, ERROR_ARGUMENT,
+			"an epoch of %llu samples has no batch for rank %llu of %llu with "
+			"batch_size %llu: lower batch_size, or use last_batch pad (without "
+			"drop_last)",
+			(unsigned long long)shard->n, (unsigned long long)shard->rank,
+			(unsigned long long)shard->world, (unsigned long long)shard->batch_size);
+	if (shard->last == LAST_WRAP && shard_global_batch(shard) > shard->n)
+		return fault_say(
+			fault, ERROR_ARGUMENT,
+			"last_batch wrap fills a batch from one further epoch, and the "
+			"batch of all ranks (%llu samples) is larger than an epoch (%llu): "
+			"lower batch_size, or use last_batch pad",
+			(unsigned long long)shard_global_batch(shard),
+			(unsigned long long)shard->n);
 	return 0;
+}
+
+/* The order "shards", if it is asked for. */
+static int settle_order(struct attachment *attachment, struct fault *fault)
+{
+	struct stream_order *order = &attachment->arguments.order;
+	if (!order->window)
+		return 0;
+	int r = sharding_new(&order->shards, attachment->entry->dataset, order->first, order->count,
+			     order->sampler, order->window, fault);
+	return r > 0 ? ERROR_ARGUMENT : r;
 }
 
 /* Has the dataset the fields that were asked for? */
@@ -235,6 +295,7 @@ static void make_stream(struct attachment *attachment)
 	r = r ? r : check_resume_token(attachment, &fault);
 	r = r ? r : settle_size(attachment, &fault);
 	r = r ? r : settle_fields(attachment, &fault);
+	r = r ? r : settle_order(attachment, &fault);
 	if (r > 0) {
 		attachment_fail(attachment, (unsigned)r, fault.text);
 		return;
@@ -244,6 +305,7 @@ static void make_stream(struct attachment *attachment)
 		struct stream_order order = arguments->order;
 		arguments->pipeline = NULL;
 		arguments->order.sampler = NULL;
+		arguments->order.shards = NULL;
 		r = stream_get(&attachment->stream, attachment->core, attachment->entry, pipeline,
 			       &order);
 	}
@@ -274,7 +336,8 @@ static void go_live(struct attachment *attachment)
 {
 	struct reader_request *request = &attachment->arguments.request;
 	const struct reader *rank = find_rank(attachment);
-	const struct reader *leader = straggler_leader(attachment->stream);
+	const struct reader *leader =
+		straggler_leader(attachment->stream, request->ring_request.uid);
 	if (rank) {
 		request->epoch = rank->start.epoch;
 		request->position = rank->start.origin;
@@ -323,7 +386,7 @@ static void make_ring(struct attachment *attachment, const struct cursor *from)
 	struct ring *ring;
 	struct fault fault;
 	int r = ring_plan_make(&request->ring_request, &request->shard, from, attachment->stream,
-			       attachment->session->connection.uid, &plan, &fault);
+			       &plan, &fault);
 	if (r)
 		attachment_fail(attachment, codes[r], fault.text);
 	else if (ring_new(&ring, attachment->stream, &plan) < 0)
@@ -372,6 +435,8 @@ static void answer(struct attachment *attachment, const struct ring *ring,
 	attached->dataset_fingerprint = (struct text){token.dataset, 32};
 	attached->pipeline_hash = (struct text){token.pipeline, 32};
 	attached->sampling_hash = (struct text){token.sampling, strlen(token.sampling)};
+	const char *note = dataset_note(attachment->entry->dataset);
+	attached->note = (struct text){note, strlen(note)};
 	attached->samples = stream_positions(&stream->order);
 	attached->batches = shard_batches(&reader->shard, 0);
 	attached->transport = by_fd ? (struct text){"fd", 2} : (struct text){"path", 4};
@@ -380,6 +445,23 @@ static void answer(struct attachment *attachment, const struct ring *ring,
 	attached->epoch = reader->next.epoch;
 	attached->position = shard_span(&reader->shard, &reader->next).position;
 	outbox_send_fd(&attachment->session->connection.outbox, &message, by_fd ? segment->fd : -1);
+}
+
+static void log_attached(const struct session *session, const struct reader *reader)
+{
+	const struct log_facts facts = reader_facts(reader);
+	const struct ring *ring = reader->ring;
+	unsigned others = 0;
+	list_for_each(other, next, &ring->readers, struct reader, in_ring)
+		others += other != reader;
+	log_about(&facts, LOG_LEVEL_DEBUG,
+		  "reader %llu attached: pid %d, job '%s', rank %u of %u, batches of %u; stream "
+		  "%llu, ring %llu of %llu MiB, which %u others read; from epoch %llu on",
+		  (unsigned long long)reader->id, (int)session->connection.pid, reader->job,
+		  (unsigned)reader->shard.rank, (unsigned)reader->shard.world,
+		  (unsigned)reader->shard.batch_size, (unsigned long long)reader->stream->id,
+		  (unsigned long long)ring->id, (unsigned long long)ring->segment.bytes >> 20,
+		  others, (unsigned long long)reader->next.epoch);
 }
 
 static void join_ring(struct attachment *attachment, struct ring *ring)
@@ -392,6 +474,7 @@ static void join_ring(struct attachment *attachment, struct ring *ring)
 		return;
 	}
 	answer(attachment, ring, reader);
+	log_attached(session, reader);
 	attachment_free(attachment); /* the reader counts on as attached */
 	session->reader = reader;
 	session->state = SESSION_ATTACHED;

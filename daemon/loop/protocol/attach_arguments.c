@@ -27,25 +27,30 @@ static int choose(struct text text, const char *const *words, int count)
 /* NULL, or what is wrong with a word. */
 static const char *take_words(struct attach_arguments *out, const struct message_attach *attach)
 {
-	static const char *const last[] = {"short", "drop", "pad"};
+	static const char *const last[] = {"short", "drop", "pad", "wrap"};
 	static const char *const bad[] = {"error", "substitute"};
 	static const char *const paces[] = {"auto", "free", "together"};
 	static const char *const starts[] = {"position", "live"};
+	static const char *const orders[] = {"global", "shards"};
 	int start = choose(attach->start, starts, 2);
-	int last_batch = choose(attach->last_batch, last, 3);
+	int last_batch = choose(attach->last_batch, last, 4);
 	int bad_samples = choose(attach->bad_samples, bad, 2);
 	int pace = choose(attach->pace, paces, 3);
+	int order = choose(attach->order, orders, 2);
 	if (last_batch < 0)
-		return "last_batch must be short, drop or pad";
+		return "last_batch must be short, drop, pad or wrap";
 	if (bad_samples < 0)
 		return "bad_samples must be error or substitute";
 	if (start < 0)
 		return "start must be position or live";
 	if (pace < 0)
 		return "pace must be auto, free or together";
+	if (order < 0)
+		return "order must be global or shards";
 	out->request.shard.last = (enum last_batch)last_batch;
 	out->request.pace = (enum reader_pace)pace;
 	out->order.substitute = bad_samples == 1;
+	out->order.window = order == 1 && attach->shuffle ? attach->window : 0;
 	out->live = start == 1;
 	return NULL;
 }

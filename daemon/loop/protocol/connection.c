@@ -9,14 +9,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/log_user.h"
 #include "loop/state/core.h"
+#include "loop/state/user.h"
 
 #define CONNECTION_BURST 32 /* reads from one connection in one iteration: two a frame */
 
 static void connection_deinit(struct connection *connection)
 {
 	frame_reader_deinit(&connection->in);
+	descriptors_close(&connection->in_fds);
 	for (unsigned i = 0; i < connection->n_out_fds; i++)
 		close(connection->out_fds[i].fd);
 	free(connection->out);
@@ -42,7 +44,7 @@ void connection_close(struct connection *connection)
 	uv_close((uv_handle_t *)&connection->poll, connection_handle_closed);
 	if (connection->pidfd >= 0)
 		uv_close((uv_handle_t *)&connection->death, connection_handle_closed);
-	close(connection->fd);
+	flight_end(&connection->flight, connection->fd);
 	if (connection->pidfd >= 0)
 		close(connection->pidfd);
 }
@@ -52,9 +54,27 @@ static void connection_event(uv_poll_t *poll, int status, int events);
 static void connection_watch(struct connection *connection)
 {
 	size_t unsent = connection->out_size - connection->out_sent;
-	int events = (unsent > CONNECTION_OUT_PAUSE ? 0 : UV_READABLE) | (unsent ? UV_WRITABLE : 0);
+	bool writes = unsent && !connection->grounded;
+	int events = (unsent > CONNECTION_OUT_PAUSE ? 0 : UV_READABLE) | (writes ? UV_WRITABLE : 0);
 	if (!connection->closing && uv_poll_start(&connection->poll, events, connection_event) < 0)
 		connection->failed = true;
+}
+
+/* A descriptor is next, and may not leave before the client has read those that were sent. */
+static bool connection_is_grounded(struct connection *connection)
+{
+	if (connection->n_out_fds == 0 || connection->out_sent != connection->out_fds[0].at)
+		return false;
+	if (flight_may_send(&connection->flight, connection->fd))
+		return false;
+	if (!connection->grounded)
+		log_user(connection->uid, LOG_CLIENTS, LOG_LEVEL_WARNING,
+			 "pid %d of user %u does not read the descriptors that it was sent (%u of "
+			 "this "
+			 "user's are on their way): what it asks for waits until it does",
+			 (int)connection->pid, (unsigned)connection->uid,
+			 connection->flight.user->in_flight);
+	return true;
 }
 
 /* One write: the descriptor goes with its byte, so bytes before it are written on their own. */
@@ -83,6 +103,7 @@ static ssize_t connection_write(struct connection *connection)
 	ssize_t sent = sendmsg(connection->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (sent > 0 && with_fd) {
 		close(connection->out_fds[0].fd);
+		flight_send(&connection->flight);
 		memmove(connection->out_fds, connection->out_fds + 1,
 			--connection->n_out_fds * sizeof(*connection->out_fds));
 	}
@@ -93,6 +114,9 @@ static ssize_t connection_write(struct connection *connection)
 static void connection_flush(struct connection *connection)
 {
 	while (connection->out_sent < connection->out_size) {
+		connection->grounded = connection_is_grounded(connection);
+		if (connection->grounded)
+			break;
 		ssize_t sent = connection_write(connection);
 		if (sent < 0 && errno == EINTR)
 			continue;
@@ -139,8 +163,8 @@ static bool connection_room(struct connection *connection, size_t size)
 static void connection_overrun(struct connection *connection)
 {
 	core_count(connection->core, COUNTER_OVERRUNS, 1);
-	core_log_client(connection->core, "pid %d does not read what it asked for: cut off",
-			(int)connection->pid);
+	log_user(connection->uid, LOG_CLIENTS, LOG_LEVEL_WARNING,
+		 "pid %d does not read what it asked for: cut off", (int)connection->pid);
 	connection->failed = true;
 }
 
@@ -170,6 +194,7 @@ static void connection_send_fd(struct outbox *outbox, const struct message *mess
 		}
 		connection->out_fds[connection->n_out_fds].fd = ours;
 		connection->out_fds[connection->n_out_fds++].at = connection->out_size;
+		flight_queue(&connection->flight);
 	}
 	memcpy(connection->out + connection->out_size, frame, (size_t)size);
 	connection->out_size += (size_t)size;
@@ -200,8 +225,8 @@ void connection_send_error(struct connection *connection, unsigned code, uint64_
 
 void connection_fail(struct connection *connection, unsigned code, uint32_t seq, const char *text)
 {
-	core_log_client(connection->core, "pid %d cut off (%s): %s", (int)connection->pid,
-			error_name(code), text);
+	log_user(connection->uid, LOG_CLIENTS, LOG_LEVEL_WARNING, "pid %d cut off (%s): %s",
+		 (int)connection->pid, error_name(code), text);
 	connection_send_error(connection, code, seq, text);
 	connection_close(connection);
 }
@@ -230,6 +255,7 @@ static void connection_frames(struct connection *connection)
 	int r;
 	while ((r = frame_reader_next(&connection->in, &bytes, &size)) == 0 && bytes) {
 		connection->events->on_frame(connection, bytes, size);
+		descriptors_close(&connection->in_fds);
 		if (connection->closing)
 			return;
 		connection->deadline_ns = connection->greeted ? 0 : connection->deadline_ns;
@@ -255,8 +281,7 @@ static void connection_read(struct connection *connection)
 			connection_close(connection);
 			return;
 		}
-		/* Descriptors that nobody asked for are dropped by the kernel: no room for them. */
-		ssize_t got = recv(connection->fd, at, room, MSG_DONTWAIT);
+		ssize_t got = descriptors_receive(&connection->in_fds, connection->fd, at, room);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -277,7 +302,7 @@ static void connection_event(uv_poll_t *poll, int status, int events)
 		connection_close(connection);
 		return;
 	}
-	if (events & UV_WRITABLE)
+	if ((events & UV_WRITABLE) || connection->grounded)
 		connection_flush(connection);
 	if (events & UV_READABLE)
 		connection_read(connection);
@@ -309,18 +334,18 @@ static int connection_watch_process(struct connection *connection)
 	return uv_poll_start(&connection->death, UV_READABLE, connection_died);
 }
 
-int connection_open(struct connection *connection, struct core *core, int fd,
-		    const struct ucred *credentials, const struct connection_events *events,
-		    uint8_t *scratch)
+int connection_open(struct connection *connection, struct core *core, int fd, pid_t pid, uid_t uid,
+		    struct user *user, const struct connection_events *events, uint8_t *scratch)
 {
 	*connection = (struct connection){.outbox.send = connection_send_fd,
 					  .core = core,
 					  .events = events,
 					  .scratch = scratch,
-					  .pid = credentials->pid,
-					  .uid = credentials->uid,
+					  .pid = pid,
+					  .uid = uid,
 					  .fd = fd,
 					  .pidfd = -1,
+					  .flight = {.core = core, .user = user},
 					  .in = FRAME_READER_NULL};
 	int r = uv_poll_init(core->tasks.loop, &connection->poll, fd);
 	if (r < 0) {
@@ -345,6 +370,8 @@ void connection_tick(struct connection *connection, uint64_t now_ns)
 		connection_close(connection);
 		return;
 	}
+	if (connection->grounded)
+		connection_flush(connection);
 	if (!connection->deadline_ns || now_ns < connection->deadline_ns)
 		return;
 	core_count(connection->core, COUNTER_TIMEOUTS, 1);

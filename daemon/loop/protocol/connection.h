@@ -10,15 +10,17 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 #include <uv.h>
 
+#include "loop/os/descriptors.h"
+#include "loop/protocol/flight.h"
 #include "loop/state/outbox.h"
 #include "proto/frame.h"
 #include "proto/message.h"
 
 struct core;
+struct user;
 
 #define CONNECTION_OUT_PAUSE 65536    /* unsent bytes above which nothing more is read from it */
 #define CONNECTION_OUT_MAX (1u << 20) /* ... and above which it is cut off */
@@ -47,7 +49,8 @@ struct connection {
 	bool greeted; /* HELLO was accepted; set by the session */
 
 	struct frame_reader in;
-	uint64_t deadline_ns; /* by when HELLO or the rest of a frame must be here; 0: none */
+	struct descriptors in_fds; /* that came with the frame being received */
+	uint64_t deadline_ns;	   /* by when HELLO or the rest of a frame must be here; 0: none */
 
 	uint8_t *out; /* [out_sent, out_size) is to be written */
 	size_t out_size, out_sent, out_capacity;
@@ -56,13 +59,14 @@ struct connection {
 		size_t at;	       /* the byte of `out` that it goes with */
 	} out_fds[CONNECTION_OUT_FDS]; /* in the order of their bytes */
 	unsigned n_out_fds;
+	struct flight flight;
+	bool grounded; /* the next bytes wait with their descriptor */
 };
 
 /* Serve a connected socket; takes the descriptor over, also on failure. 0 or a negative errno: then
  * on_free() is not called. */
-int connection_open(struct connection *connection, struct core *core, int fd,
-		    const struct ucred *credentials, const struct connection_events *events,
-		    uint8_t *scratch);
+int connection_open(struct connection *connection, struct core *core, int fd, pid_t pid, uid_t uid,
+		    struct user *user, const struct connection_events *events, uint8_t *scratch);
 void connection_close(struct connection *connection); /* at once; may be called twice */
 
 void connection_send(struct connection *connection, const struct message *message);

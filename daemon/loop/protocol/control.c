@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/log.h"
 #include "base/quote.h"
+#include "config/reload.h"
 #include "loop/protocol/listing.h"
 #include "loop/protocol/reply.h"
 #include "loop/protocol/session_state.h"
+#include "loop/state/catalog.h"
 #include "loop/state/core.h"
+#include "loop/state/pictures.h"
 #include "proto/pack.h"
 
 void control_status(struct session *session, const struct message *message)
@@ -29,8 +33,14 @@ void control_status(struct session *session, const struct message *message)
 	pack_key_string(packer, "state", core->stopping ? "stopping" : "running");
 	pack_key_uint(packer, "pid", (uint64_t)getpid());
 	pack_key_uint(packer, "uptime_s", (clock_ns() - protocol->started_ns) / 1000000000u);
+	pack_key_string(packer, "kernels", cpu_name(cpu_best()));
+	pack_key_string(packer, "processor", cpu_name(cpu_machine()));
+	pack_key_boolean(packer, "workers_auto", config->workers == CONFIG_AUTO);
+	pack_key_boolean(packer, "fetchers_auto", config->fetchers == CONFIG_AUTO);
 	pack_key_uint(packer, "ring_memory", config->ring_memory);
+	pack_key_uint(packer, "dataset_memory", config->dataset_memory);
 	pack_key_uint(packer, "index_memory", config->index_memory);
+	pack_key_uint(packer, "cache_memory", config->cache_memory);
 	pack_key_uint(packer, "max_connections", config->max_connections);
 	pack_key_uint(packer, "max_readers_per_user", config->max_readers_per_user);
 	pack_key_uint(packer, "ring_memory_per_user", config->ring_memory_per_user);
@@ -54,10 +64,10 @@ void control_list(struct session *session, const struct message *message)
 		const char *what;
 		void (*list)(struct session *session, const struct message_list *list);
 	} lists[] = {
-		{"streams", listing_streams},
-		{"readers", listing_readers},
-		{"datasets", listing_datasets},
-		{"bad", listing_bad},
+		{"streams", listing_streams},	{"readers", listing_readers},
+		{"datasets", listing_datasets}, {"bad", listing_bad},
+		{"cache", listing_cache},	{"memory", listing_memory},
+		{"metrics", listing_metrics},	{"page", listing_page},
 	};
 	struct quote quote;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
@@ -68,7 +78,8 @@ void control_list(struct session *session, const struct message *message)
 	}
 	char text[160];
 	snprintf(text, sizeof(text),
-		 "unknown list '%.64s': expected streams, readers, datasets or bad",
+		 "unknown list '%.64s': expected streams, readers, datasets, cache, memory, "
+		 "bad, metrics or page",
 		 quote_bytes(&quote, message->list.what.data, message->list.what.size));
 	reply_error(session, ERROR_ARGUMENT, message->list.seq, text);
 }
@@ -88,6 +99,76 @@ void control_set(struct session *session, const struct message *message)
 	}
 	log_info("set %s to %s, as uid %u asked", name, value, (unsigned)session->connection.uid);
 	reply_ok(session, set->seq);
+}
+
+static void pack_change(void *context, const struct reload_change *change)
+{
+	struct protocol *protocol = context;
+	struct packer *packer = protocol->items;
+	size_t map = pack_map_begin(packer);
+	pack_key_string(packer, "name", change->name);
+	pack_key_string(packer, "before", change->before);
+	pack_key_string(packer, "after", change->after);
+	pack_key_string(packer, "origin", change->origin);
+	pack_key_boolean(packer, "in_force", change->in_force);
+	pack_key_boolean(packer, "was_set", change->was_set);
+	pack_map_end(packer, map);
+}
+
+static void count_change(void *context, const struct reload_change *change)
+{
+	(void)change;
+	++*(uint32_t *)context;
+}
+
+void control_reload(struct session *session, const struct message *message)
+{
+	struct protocol *protocol = session->protocol;
+	const struct config *config = protocol->core->config;
+	struct message reply = message_init(MESSAGE_REPORT);
+	struct config other;
+	struct fault fault;
+	uint32_t changes = 0;
+	char why[48];
+	snprintf(why, sizeof(why), "as uid %u asked", (unsigned)session->connection.uid);
+	if (protocol->server.reload(protocol, why, &other, &fault)) {
+		reply_error(session, ERROR_SETTING, message->reload.seq, fault.text);
+		return;
+	}
+	reload_compare(config, &other, count_change, &changes);
+	packer_clear(protocol->items);
+	size_t map = pack_map_begin(protocol->items);
+	pack_key_string(protocol->items, "file", config->path);
+	pack_string(protocol->items, "changes");
+	pack_list(protocol->items, changes);
+	reload_compare(config, &other, pack_change, protocol);
+	pack_map_end(protocol->items, map);
+	config_deinit(&other);
+	if (packer_bytes(protocol->items, &reply.report.values.packed) < 0) {
+		reply_no_memory(session, message->reload.seq);
+		return;
+	}
+	reply.report.seq = message->reload.seq;
+	connection_send(&session->connection, &reply);
+}
+
+void control_drop(struct session *session, const struct message *message)
+{
+	struct core *core = session->protocol->core;
+	const struct message_drop *drop = &message->drop;
+	bool found = drop->id == 0;
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
+		if (drop->id != 0 && entry->id != drop->id)
+			continue;
+		found = true;
+		if (entry->pictures)
+			pictures_drop(core->pictures, entry->pictures);
+	}
+	if (found)
+		reply_ok(session, drop->seq);
+	else
+		reply_error(session, ERROR_ARGUMENT, drop->seq,
+			    "no dataset with this number is open: stokerctl cache lists them");
 }
 
 void control_stop(struct session *session, const struct message *message)

@@ -9,6 +9,8 @@ struct session;
 void control_status(struct session *session, const struct message *message);
 void control_list(struct session *session, const struct message *message);
 void control_set(struct session *session, const struct message *message);
+void control_reload(struct session *session, const struct message *message);
+void control_drop(struct session *session, const struct message *message);
 void control_stop(struct session *session, const struct message *message);
 
 #endif

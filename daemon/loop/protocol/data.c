@@ -10,6 +10,7 @@
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/reader.h"
+#include "loop/state/remnant.h"
 #include "loop/state/stream.h"
 
 void data_attach(struct session *session, const struct message *message)
@@ -22,6 +23,7 @@ void data_attach(struct session *session, const struct message *message)
 		return;
 	}
 	step_rings(core);
+	remnants_look(core);
 	if (quota_reader(core, session->connection.uid, &session->leases, &fault))
 		reply_error(session, ERROR_LIMIT, message->attach.seq, fault.text);
 	else

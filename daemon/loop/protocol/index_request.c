@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "loop/engine/fit.h"
 #include "loop/engine/index_task.h"
+#include "loop/policy/access.h"
+#include "loop/policy/quota.h"
 #include "loop/protocol/reply.h"
 #include "loop/protocol/session_state.h"
 #include "loop/state/catalog.h"
@@ -236,11 +238,14 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 	struct index_request *request = list_entry(waiter, struct index_request, opened);
 	const struct dataset_entry *entry = request->entry;
 	if (result) {
-		request_fail(request, ERROR_DATASET, fault->text);
+		request_fail(request,
+			     result == DATASET_E_PERMISSION ? ERROR_PERMISSION : ERROR_DATASET,
+			     fault->text);
 		return;
 	}
 	struct job_recipe recipe = {
 		.dataset = entry->dataset,
+		.pictures = request->fit ? entry->pictures : NULL,
 		.seek_indexes = entry->seek_indexes,
 		.limits = core_decode_limits(request->core),
 		.max_bytes = request->core->config->max_file_bytes,
@@ -296,7 +301,19 @@ static void request_open(struct index_request *request, const struct value *data
 		return;
 	}
 	if (r == 0)
-		r = catalog_get(&request->entry, request->core, &spec, &request->opened);
+		r = access_dataset(request->core, &request->session->credentials,
+				   &request->session->connection.in_fds, &spec, &fault);
+	if (r > 0) {
+		dataset_spec_deinit(&spec);
+		request_fail(request, r == ACCESS_E_ARGUMENT ? ERROR_ARGUMENT : ERROR_PERMISSION,
+			     fault.text);
+		return;
+	}
+	if (r == 0)
+		r = catalog_get(&request->entry, request->core, &spec,
+				request->session->connection.uid,
+				quota_memory(request->core, request->session->connection.uid),
+				&request->opened);
 	if (r < 0)
 		request_fail_memory(request);
 	else if (request->entry->dataset)
@@ -368,13 +385,16 @@ void index_request_fit(struct session *session, const struct message *message)
 	struct fault fault;
 	if (!request)
 		return;
+	plan.owner = credentials_are_own(&session->credentials) ? STATISTICS_OF_ALL
+								: session->credentials.uid;
 	if (take_plan(&plan, asked, &fault)) {
 		request_fail(request, ERROR_ARGUMENT, fault.text);
 		return;
 	}
 	int r = take_pictures(&pipeline, asked, &fault);
 	if (r == 0)
-		r = fit_new(&request->fit, request->core, &plan, pipeline);
+		r = fit_new(&request->fit, request->core, request->session->connection.uid, &plan,
+			    pipeline);
 	if (r < 0)
 		request_fail_memory(request);
 	else if (r > 0)

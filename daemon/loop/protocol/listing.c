@@ -13,6 +13,8 @@
 #include "loop/state/core.h"
 #include "loop/state/reader.h"
 #include "loop/state/stream.h"
+#include "loop/watch/metrics.h"
+#include "loop/watch/watch.h"
 #include "proto/pack.h"
 
 #define PARTS_BYTES_MAX 8192
@@ -88,8 +90,19 @@ static bool parts_are_told(const struct dataset_spec *spec)
 	size_t size = 0;
 	for (uint32_t i = 0; i < spec->part_count; i++) {
 		const struct dataset_spec *part = &spec->parts[i];
-		const char *const texts[] = {part->path,   part->root,	 part->format,
-					     part->images, part->labels, part->split};
+		const char *const texts[] = {part->path,
+					     part->root,
+					     part->format,
+					     part->images,
+					     part->labels,
+					     part->split,
+					     part->path_column,
+					     part->label_column,
+					     part->image,
+					     part->label,
+					     part->classes,
+					     part->components,
+					     part->missing_component};
 		for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
 			size += texts[k] ? strlen(texts[k]) : 0;
 	}
@@ -101,9 +114,20 @@ static void pack_spec(struct packer *packer, const struct dataset_spec *spec)
 {
 	const struct {
 		const char *key, *value;
-	} texts[] = {{"path", spec->path},     {"kind", spec->kind},	 {"root", spec->root},
-		     {"format", spec->format}, {"images", spec->images}, {"labels", spec->labels},
-		     {"split", spec->split}};
+	} texts[] = {{"path", spec->path},
+		     {"kind", spec->kind},
+		     {"root", spec->root},
+		     {"format", spec->format},
+		     {"images", spec->images},
+		     {"labels", spec->labels},
+		     {"split", spec->split},
+		     {"path_column", spec->path_column},
+		     {"label_column", spec->label_column},
+		     {"image", spec->image},
+		     {"label", spec->label},
+		     {"classes", spec->classes},
+		     {"components", spec->components},
+		     {"missing_component", spec->missing_component}};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (texts[i].value)
 			pack_key_string(packer, texts[i].key, texts[i].value);
@@ -167,6 +191,9 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 		reply_pack_digest(packer, "sampling_hash", sampling);
 	pack_key_uint(packer, "subset_start", stream->order.first);
 	pack_key_boolean(packer, "shuffle", stream->order.shuffle);
+	pack_key_string(packer, "order", order->window ? "shards" : "global");
+	if (order->window)
+		pack_key_uint(packer, "window", order->window);
 	pack_key_uint(packer, "order_seed", stream->order.order_seed);
 	pack_key_uint(packer, "augment_seed", stream->order.augment_seed);
 	pack_key_uint(packer, "readers", sum.readers);
@@ -258,6 +285,7 @@ static void pack_dataset(struct packer *packer, struct dataset_entry *entry)
 		pack_key_uint(packer, "classes", dataset_class_count(dataset));
 		reply_pack_digest(packer, "fingerprint", dataset_fingerprint(dataset));
 		pack_key_uint(packer, "index_bytes", dataset_index_bytes(dataset));
+		pack_key_string(packer, "note", dataset_note(dataset));
 	}
 	pack_map_end(packer, map);
 }
@@ -268,6 +296,60 @@ void listing_datasets(struct session *session, const struct message_list *list)
 	list_for_each(entry, next, &session->protocol->core->datasets, struct dataset_entry, link)
 		if (page_takes(&page, entry->id))
 			pack_dataset(page.items, entry);
+	page_send(&page);
+}
+
+static void pack_kept(struct packer *packer, const struct dataset_entry *entry)
+{
+	struct picture_totals totals = picture_set_totals(entry->pictures);
+	size_t map = pack_map_begin(packer);
+	pack_key_uint(packer, "dataset", entry->id);
+	pack_key_string(packer, "path", entry->spec.path);
+	pack_key_uint(packer, "samples", dataset_count(entry->dataset));
+	pack_key_uint(packer, "pictures", totals.pictures);
+	pack_key_uint(packer, "files", totals.files);
+	pack_key_uint(packer, "bytes", totals.bytes);
+	pack_key_uint(packer, "hits", totals.hits);
+	pack_map_end(packer, map);
+}
+
+void listing_cache(struct session *session, const struct message_list *list)
+{
+	struct page page = page_begin(session, list);
+	list_for_each(entry, next, &session->protocol->core->datasets, struct dataset_entry, link)
+		if (entry->pictures && page_takes(&page, entry->id))
+			pack_kept(page.items, entry);
+	page_send(&page);
+}
+
+void listing_memory(struct session *session, const struct message_list *list)
+{
+	struct core *core = session->protocol->core;
+	const struct config *config = core->config;
+	struct page page = page_begin(session, list);
+	core_gather(core);
+	const struct {
+		const char *what, *setting;
+		uint64_t bytes, limit;
+	} rows[] = {
+		{"rings", "ring-memory", core->ring_bytes, config->ring_memory},
+		{"arrays", "dataset-memory", atomic_load(&core->dataset_account.bytes),
+		 config->dataset_memory},
+		{"seek indexes", "index-memory", core->counters[COUNTER_INDEX_BYTES],
+		 config->index_memory},
+		{"pictures", "cache-memory", core->counters[COUNTER_CACHE_BYTES],
+		 core->counters[COUNTER_CACHE_LIMIT]},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (!page_takes(&page, i + 1))
+			continue;
+		size_t map = pack_map_begin(page.items);
+		pack_key_string(page.items, "what", rows[i].what);
+		pack_key_uint(page.items, "bytes", rows[i].bytes);
+		pack_key_uint(page.items, "limit", rows[i].limit);
+		pack_key_string(page.items, "setting", rows[i].setting);
+		pack_map_end(page.items, map);
+	}
 	page_send(&page);
 }
 
@@ -292,6 +374,52 @@ void listing_bad(struct session *session, const struct message_list *list)
 		      link)
 		if (page_takes(&page, bad->id))
 			pack_bad(page.items, bad);
+	page_send(&page);
+}
+
+/* One text in parts, as of when its first part was asked for. */
+void listing_metrics(struct session *session, const struct message_list *list)
+{
+	const struct protocol *protocol = session->protocol;
+	struct page page = page_begin(session, list);
+	struct writer *text = &session->metrics;
+	if (list->after == 0) {
+		writer_deinit(text);
+		metrics_write(text, protocol->core, protocol->watch->started_ns, false);
+	}
+	if (text->failed) {
+		reply_no_memory(session, list->seq);
+		return;
+	}
+	if (list->after < text->size) {
+		size_t size = text->size - list->after;
+		size = size < PAGE_BYTES ? size : PAGE_BYTES;
+		pack_text(page.items, (struct text){text->data + list->after, size});
+		page.count = 1;
+		page.last = list->after + size;
+		page.more = page.last < text->size;
+	}
+	if (!page.more)
+		writer_deinit(text);
+	page_send(&page);
+}
+
+void listing_page(struct session *session, const struct message_list *list)
+{
+	const struct protocol *protocol = session->protocol;
+	struct page page = page_begin(session, list);
+	char token[WATCH_TOKEN_TEXT];
+	if (watch_token_new(protocol->watch, token) < 0) {
+		reply_error(session, ERROR_INTERNAL, list->seq, "there are no random numbers");
+		return;
+	}
+	if (page_takes(&page, session->id)) {
+		size_t map = pack_map_begin(page.items);
+		pack_key_string(page.items, "address", protocol->metrics_port);
+		pack_key_string(page.items, "socket", protocol->metrics_socket);
+		pack_key_string(page.items, "token", token);
+		pack_map_end(page.items, map);
+	}
 	page_send(&page);
 }
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/log_user.h"
 #include "loop/protocol/attach.h"
 #include "loop/protocol/control.h"
 #include "loop/protocol/data.h"
@@ -23,10 +23,10 @@
 
 /* -- messages ----------------------------------------------------------------------------- */
 
-/* Capabilities: transports, then the kinds of datasets. */
+/* Capabilities: transports, descriptors from the client, then the kinds of datasets. */
 static void welcome(struct session *session, uint64_t seq)
 {
-	static const char *const transports[] = {"fd", "path"};
+	static const char *const first[] = {"fd", "path", "descriptors"};
 	struct packer *packer = session->protocol->packer;
 	struct message message = message_init(MESSAGE_WELCOME);
 	const char *name = "stokerd " STOKER_VERSION;
@@ -34,9 +34,9 @@ static void welcome(struct session *session, uint64_t seq)
 	uint32_t kinds = 0;
 	while (dataset_kind_at(kinds))
 		kinds++;
-	pack_list(packer, 2 + kinds);
-	for (uint32_t i = 0; i < 2; i++)
-		pack_string(packer, transports[i]);
+	pack_list(packer, 3 + kinds);
+	for (uint32_t i = 0; i < 3; i++)
+		pack_string(packer, first[i]);
 	for (uint32_t i = 0; i < kinds; i++)
 		pack_string(packer, dataset_kind_at(i));
 	if (packer_bytes(packer, &message.welcome.capabilities.packed) < 0) {
@@ -92,6 +92,8 @@ static const struct route {
 	{MESSAGE_LIST, MESSAGE_ON_CONTROL, SESSION_READY, control_list},
 	{MESSAGE_STATUS, MESSAGE_ON_CONTROL, SESSION_READY, control_status},
 	{MESSAGE_SET, MESSAGE_ON_CONTROL, SESSION_READY, control_set},
+	{MESSAGE_RELOAD, MESSAGE_ON_CONTROL, SESSION_READY, control_reload},
+	{MESSAGE_DROP, MESSAGE_ON_CONTROL, SESSION_READY, control_drop},
 	{MESSAGE_STOP, MESSAGE_ON_CONTROL, SESSION_READY, control_stop},
 	{MESSAGE_INDEX, MESSAGE_ON_CONTROL, SESSION_READY, index_request_index},
 	{MESSAGE_FIT, MESSAGE_ON_BOTH, SESSION_READY, index_request_fit},
@@ -189,12 +191,14 @@ static void session_free(struct connection *connection)
 	assert(!session->reader && !session->attachment && !session->index_request);
 	if (session->user)
 		user_put(session->user);
+	credentials_deinit(&session->credentials);
+	writer_deinit(&session->metrics);
 	free(session);
 }
 
 static const struct connection_events events = {session_frame, session_end, session_free};
 
-void session_new(struct protocol *protocol, int fd, const struct ucred *credentials,
+void session_new(struct protocol *protocol, int fd, struct credentials *credentials,
 		 enum message_socket socket)
 {
 	struct core *core = protocol->core;
@@ -207,11 +211,14 @@ void session_new(struct protocol *protocol, int fd, const struct ucred *credenti
 		return;
 	}
 	session->protocol = protocol;
+	session->credentials = *credentials;
+	*credentials = CREDENTIALS_NULL;
 	session->id = core_new_id(core);
 	session->socket = socket;
 	session->state = SESSION_NEW;
 	lease_book_init(&session->leases);
-	int r = connection_open(&session->connection, core, fd, credentials, &events,
+	int r = connection_open(&session->connection, core, fd, session->credentials.pid,
+				session->credentials.uid, session->user, &events,
 				protocol->scratch);
 	if (r < 0) {
 		log_error("cannot serve a connection: %s", strerror(-r));
@@ -268,15 +275,16 @@ static void session_check_leases(struct session *session, uint64_t now_ns)
 		session_expire(session, (double)age_ns * 1e-9);
 	} else if (age_ns > LONG_LEASE_NS && !session->long_lease_told) {
 		session->long_lease_told = true;
-		core_log_client(core,
-				"pid %d has held a batch for a minute; readers that share its ring "
-				"may wait for it (lease-timeout limits that)",
-				(int)session->connection.pid);
+		log_user(session->connection.uid, LOG_CLIENTS, LOG_LEVEL_WARNING,
+			 "pid %d has held a batch for a minute; readers that share its ring "
+			 "may wait for it (lease-timeout limits that)",
+			 (int)session->connection.pid);
 	}
 }
 
 void protocol_tick(struct protocol *protocol, uint64_t now_ns)
 {
+	flights_look(protocol->core, false);
 	list_for_each(session, next, &protocol->sessions, struct session, link) {
 		if (session->attachment)
 			attachment_progress(session->attachment);
@@ -308,4 +316,5 @@ void protocol_close_all(struct protocol *protocol)
 {
 	list_for_each(session, next, &protocol->sessions, struct session, link)
 		connection_close(&session->connection);
+	flights_look(protocol->core, true);
 }

@@ -22,7 +22,7 @@ void protocol_close_all(struct protocol *protocol);
 
 /* Serve a socket that was accepted; takes the descriptor over. If it cannot, it tells the client.
  */
-void session_new(struct protocol *protocol, int fd, const struct ucred *credentials,
+void session_new(struct protocol *protocol, int fd, struct credentials *credentials,
 		 enum message_socket socket);
 
 #endif

@@ -13,19 +13,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/credentials.h"
 #include "base/fault.h"
 #include "base/list.h"
 #include "loop/protocol/connection.h"
 #include "loop/state/lease.h"
+#include "loop/watch/writer.h"
 #include "proto/message.h"
 
 struct attachment;
+struct config;
 struct core;
 struct decoder_memory;
 struct index_request;
 struct packer;
 struct reader;
 struct user;
+struct watch;
 
 enum session_state {
 	SESSION_NEW = 1,
@@ -41,6 +45,9 @@ struct protocol {
 	unsigned data_connections, control_connections; /* that are open */
 	uint64_t started_ns;
 	const char *socket; /* path of the data socket */
+	/* Where who watches may ask; "": nowhere. */
+	const char *metrics_socket, *metrics_port;
+	struct watch *watch;
 
 	/* Memory of one message at a time. */
 	struct decoder_memory *memory;	     /* of what came */
@@ -53,13 +60,17 @@ struct protocol {
 		/* Change a live setting. 0, or a condition with words. */
 		int (*set)(struct protocol *protocol, const char *name, const char *value,
 			   struct fault *fault);
+		/* See settings_reload(). */
+		int (*reload)(struct protocol *protocol, const char *why, struct config *other_out,
+			      struct fault *fault);
 	} server;
 };
 
 struct session {
 	struct connection connection;
 	struct protocol *protocol;
-	struct list link; /* in protocol->sessions */
+	struct credentials credentials; /* whose it is */
+	struct list link;		/* in protocol->sessions */
 	uint64_t id;
 	enum message_socket socket;
 	enum session_state state;
@@ -70,6 +81,7 @@ struct session {
 	struct index_request *index_request; /* begun in READY: an INDEX or a FIT */
 	struct lease_book leases;	     /* in any state: they outlive their reader */
 	bool long_lease_told;
+	struct writer metrics; /* a list that it asks for page by page */
 };
 
 #endif

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log_user.h"
 #include "decode/jpeg/seek_index_set.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
+#include "loop/state/memory.h"
+#include "loop/state/pictures.h"
 #include "loop/state/statistics_store.h"
 
 static void catalog_free(struct dataset_entry *entry)
@@ -17,39 +19,85 @@ static void catalog_free(struct dataset_entry *entry)
 	assert(list_empty(&entry->waiters));
 	list_remove(&entry->link);
 	index_cache_close(entry->index_cache);
+	pictures_close(entry->core->pictures, entry->pictures);
 	dataset_free(entry->dataset);
+	dataset_account_give(&entry->memory->account, entry->charged, false);
+	memory_put(entry->memory);
 	dataset_spec_deinit(&entry->spec);
 	free(entry);
 }
 
-/* libuv's thread: indexing blocks. */
+/* a task's thread: indexing blocks. */
 static void catalog_open(struct task *task)
 {
 	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
 	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
 					     &entry->progress, &entry->opening.fault);
+	dataset_progress_end(&entry->progress);
 	if (entry->opening.result == 0)
-		statistics_store_read(entry->core->statistics, entry->opening.dataset,
+		statistics_store_read(entry->core->statistics, entry->uid, entry->opening.dataset,
 				      &entry->opening.fitted);
 	if (entry->opening.result == 0 && !dataset_has_pixels(entry->opening.dataset))
 		entry->opening.index_cache =
 			index_cache_load(entry->core->index_caches, entry->opening.dataset);
 }
 
+/* Another user's entry of the same files, as far as names and sizes tell, of which something is
+ * learnt; or NULL. */
+static const struct dataset_entry *catalog_sibling(const struct dataset_entry *entry)
+{
+	struct digest own = dataset_fingerprint(entry->dataset);
+	list_for_each(other, next, &entry->core->datasets, struct dataset_entry, link) {
+		if (other == entry || !other->index_cache ||
+		    !dataset_spec_same(&other->spec, &entry->spec))
+			continue;
+		struct digest its = dataset_fingerprint(other->dataset);
+		if (digest_equal(&its, &own))
+			return other;
+	}
+	return NULL;
+}
+
+/* Where nothing can be kept, for want of memory or by the configuration, nothing is. */
+static void catalog_open_caches(struct dataset_entry *entry)
+{
+	const struct dataset_entry *sibling = catalog_sibling(entry);
+	if (sibling && entry->opening.index_cache) {
+		entry->index_cache = index_cache_share(sibling->index_cache,
+						       entry->opening.index_cache, entry->dataset);
+		entry->pictures = picture_set_hold(sibling->pictures);
+	} else {
+		entry->index_cache =
+			index_cache_open(entry->opening.index_cache, entry->dataset, entry->uid);
+		if (!dataset_has_pixels(entry->dataset))
+			entry->pictures =
+				pictures_open(entry->core->pictures, dataset_count(entry->dataset));
+	}
+	entry->seek_indexes = entry->index_cache ? entry->index_cache->seek_indexes : NULL;
+}
+
 static void catalog_opened(struct task *task, int status)
 {
 	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
 	entry->result = status < 0 ? status : entry->opening.result;
+	dataset_spec_close_given(&entry->spec);
 	if (entry->result == 0) {
 		entry->dataset = entry->opening.dataset;
+		entry->charged = dataset_index_bytes(entry->dataset);
+		atomic_fetch_add(&entry->memory->account.bytes, entry->charged);
 		statistics_store_add_read(entry->core->statistics, entry->opening.fitted);
-		entry->index_cache = index_cache_open(entry->opening.index_cache);
-		entry->seek_indexes = entry->index_cache ? entry->index_cache->seek_indexes : NULL;
-		log_info("dataset %s: %llu samples, %llu files skipped (not images), index %zu "
-			 "bytes",
-			 entry->spec.path, (unsigned long long)dataset_count(entry->dataset),
-			 (unsigned long long)dataset_skipped(entry->dataset),
-			 dataset_index_bytes(entry->dataset));
+		catalog_open_caches(entry);
+		log_user_about(
+			&(struct log_facts){.uid = entry->uid, .dataset = entry->id}, LOG_DATASETS,
+			LOG_LEVEL_INFO,
+			"dataset %s: %llu samples, %llu files skipped (not images), index %zu "
+			"bytes",
+			entry->spec.path, (unsigned long long)dataset_count(entry->dataset),
+			(unsigned long long)dataset_skipped(entry->dataset),
+			dataset_index_bytes(entry->dataset));
+		if (*dataset_note(entry->dataset))
+			log_warning("dataset %s: %s", entry->spec.path,
+				    dataset_note(entry->dataset));
 	} else if (entry->result < 0) {
 		fault_say(&entry->opening.fault, entry->result, "%s: %s", entry->spec.path,
 			  strerror(-entry->result));
@@ -66,31 +114,39 @@ static void catalog_opened(struct task *task, int status)
 	catalog_release(entry);
 }
 
-static struct dataset_entry *catalog_find(struct core *core, const struct dataset_spec *spec)
+static struct dataset_entry *catalog_find(struct core *core, const struct dataset_spec *spec,
+					  uid_t uid)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
 		/* One that failed or is given up waits for its thread only. */
-		if (dataset_spec_equal(&entry->spec, spec) && entry->result == 0 &&
-		    !atomic_load(&entry->progress.cancel))
+		if (entry->uid == uid && dataset_spec_equal(&entry->spec, spec) &&
+		    entry->result == 0 && !atomic_load(&entry->progress.cancel) && !entry->changed)
 			return entry;
 	return NULL;
 }
 
-static int catalog_new(struct dataset_entry **out, struct core *core, struct dataset_spec *spec)
+static int catalog_new(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
+		       uid_t uid, uint64_t limit)
 {
-	struct dataset_entry *entry = calloc(1, sizeof(*entry));
+	struct memory *memory = memory_get(core, uid, limit);
+	struct dataset_entry *entry = memory ? calloc(1, sizeof(*entry)) : NULL;
 	if (!entry) {
+		memory_put(memory);
 		dataset_spec_deinit(spec);
 		return -ENOMEM;
 	}
+	entry->memory = memory;
 	entry->id = core_new_id(core);
 	entry->core = core;
 	entry->spec = *spec;
-	entry->progress.account = &core->dataset_account;
+	entry->uid = uid;
+	entry->progress.account = &memory->account;
+	entry->progress.keep_folder = index_caches_folder(core->index_caches);
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
 	list_append(&core->datasets, &entry->link);
-	int r = task_start(&entry->task, &core->tasks, catalog_open, catalog_opened);
+	int r = task_start(&entry->task, &core->tasks, TASK_OPENING, uid, catalog_open,
+			   catalog_opened);
 	if (r < 0) {
 		catalog_free(entry);
 		return r;
@@ -100,14 +156,14 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	return 0;
 }
 
-int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
-		struct catalog_waiter *waiter)
+int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
+		uint64_t memory, struct catalog_waiter *waiter)
 {
-	struct dataset_entry *entry = catalog_find(core, spec);
+	struct dataset_entry *entry = catalog_find(core, spec, uid);
 	if (entry) {
 		dataset_spec_deinit(spec);
 	} else {
-		int r = catalog_new(&entry, core, spec);
+		int r = catalog_new(&entry, core, spec, uid, memory);
 		if (r < 0)
 			return r;
 	}

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The catalog: every dataset in use, opened once however many streams use it. Indexing is a task;
- * whoever asks meanwhile waits here. A dataset is a snapshot: it goes with its last stream, so that
- * the next ATTACH sees the files as they are then. Loop thread.
+ * The catalog: every dataset in use, opened once for each user however many streams use it.
+ * Indexing is a task; whoever asks meanwhile waits here. A dataset is a snapshot: it goes with its
+ * last stream, so that the next ATTACH sees the files as they are then; one that was seen to be
+ * another than its files is given to nobody new.
+ *
+ * Each user's entry is opened with what that user may have read, so nobody sees a folder through
+ * another's eyes, nor is kept from its new files by another's stream. What was learnt of the files
+ * of a path is shared: it is found by the content of a file, which each entry reads for itself.
+ * Loop thread.
  */
 #ifndef STOKER_LOOP_STATE_CATALOG_H
 #define STOKER_LOOP_STATE_CATALOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/list.h"
 #include "dataset/dataset.h"
@@ -16,7 +23,9 @@
 
 struct core;
 struct index_cache;
+struct picture_set;
 struct seek_index_set;
+struct memory;
 struct statistics;
 
 /* One who waits for a dataset; called once, with what came of it, unless taken back before. */
@@ -30,10 +39,15 @@ struct dataset_entry {
 	struct core *core;
 	struct list link;
 	struct dataset_spec spec;
+	uid_t uid;			     /* whose it is: users share no entry */
 	struct dataset *dataset;	     /* NULL until it is open */
+	bool changed;			     /* a file was read that is not the one before */
 	struct index_cache *index_cache;     /* what was learnt of its files; NULL: nothing is */
 	struct seek_index_set *seek_indexes; /* the index cache's; NULL: none are kept */
+	struct picture_set *pictures;	     /* kept as decoded; NULL: none are */
 	int result;			     /* of the opening, once it is over */
+	struct memory *memory;		     /* held: the user's, which the dataset is charged to */
+	uint64_t charged;		     /* to that: memory of the index */
 	struct dataset_progress progress;
 	unsigned users;
 	struct list waiters;
@@ -48,12 +62,13 @@ struct dataset_entry {
 };
 
 /*
- * The entry of this dataset, held; opened already (then `dataset` is set and the waiter is not
- * used) or being opened (then the waiter is called later). Takes the spec over. 0 or negative
- * errno.
+ * The user's entry of this dataset, whose description says what that user may have read, held;
+ * opened already (then `dataset` is set and the waiter is not used) or being opened (then the
+ * waiter is called later). `memory` is what this user's datasets may hold by now. Takes the spec
+ * over. 0 or negative errno.
  */
-int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
-		struct catalog_waiter *waiter);
+int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
+		uint64_t memory, struct catalog_waiter *waiter);
 struct dataset_entry *catalog_hold(struct dataset_entry *entry);
 void catalog_release(struct dataset_entry *entry); /* frees it with its last user */
 

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "loop/state/core.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-#include "base/clock.h"
 #include "base/log.h"
-
-#define CLIENT_LINES_A_MINUTE 20
+#include "loop/state/pictures.h"
 
 void core_init(struct core *core, struct config *config)
 {
@@ -17,7 +12,9 @@ void core_init(struct core *core, struct config *config)
 	core->seek_indexes.limit = config->index_memory;
 	struct list *lists[] = {&core->datasets,  &core->streams,     &core->readers,
 				&core->abandoned, &core->touched,     &core->due,
-				&core->held_back, &core->catching_up, &core->index_tasks};
+				&core->held_back, &core->catching_up, &core->index_tasks,
+				&core->memories,  &core->remnants,    &core->lingering,
+				&core->whitening};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		list_init(lists[i]);
 }
@@ -47,6 +44,17 @@ void core_gather(struct core *core)
 		{COUNTER_INDEX_STALE, SEEK_INDEX_E_INDEX},
 	};
 	struct seek_index_account *indexes = &core->seek_indexes;
+	const struct picture_cache *pictures = &core->pictures->cache;
+	core->counters[COUNTER_CACHE_BYTES] = atomic_load(&pictures->bytes);
+	core->counters[COUNTER_CACHE_LIMIT] = atomic_load(&pictures->limit);
+	core->counters[COUNTER_CACHE_PICTURES] = atomic_load(&pictures->pictures);
+	core->counters[COUNTER_CACHE_HITS] = atomic_load(&pictures->hits);
+	core->counters[COUNTER_CACHE_FILLS] = atomic_load(&pictures->fills);
+	core->counters[COUNTER_CACHE_REPLACED] = atomic_load(&pictures->replaced);
+	core->counters[COUNTER_CACHE_FILES] = atomic_load(&pictures->files);
+	core->counters[COUNTER_CACHE_FILE_HITS] = atomic_load(&pictures->file_hits);
+	core->counters[COUNTER_CACHE_FULL] = atomic_load(&pictures->full);
+	core->counters[COUNTER_LOG_DROPPED] = log_dropped();
 	core->counters[COUNTER_INDEX_BYTES] = atomic_load(&indexes->bytes);
 	core->counters[COUNTER_INDEX_BUILT] = atomic_load(&indexes->built);
 	core->counters[COUNTER_INDEX_USED] = atomic_load(&indexes->used);
@@ -61,28 +69,8 @@ struct decode_limits core_decode_limits(const struct core *core)
 	const struct config *config = core->config;
 	return (struct decode_limits){
 		.max_pixels = config->max_pixels,
-		.max_coefficient_bytes = DECODE_LIMITS_DEFAULT.max_coefficient_bytes,
+		.max_coefficient_bytes = config->max_coefficient_bytes,
 		.max_scans = config->max_scans,
 		.deadline_ms = config->decode_deadline_ms,
 	};
-}
-
-void core_log_client(struct core *core, const char *format, ...)
-{
-	uint64_t now_ns = clock_ns();
-	if (now_ns - core->client_log.since_ns > 60000000000u) {
-		if (core->client_log.lines > CLIENT_LINES_A_MINUTE)
-			log_warning("%u more lines about clients were left out",
-				    core->client_log.lines - CLIENT_LINES_A_MINUTE);
-		core->client_log.lines = 0;
-		core->client_log.since_ns = now_ns;
-	}
-	if (++core->client_log.lines > CLIENT_LINES_A_MINUTE)
-		return;
-	char line[512];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	log_warning("%s", line);
 }

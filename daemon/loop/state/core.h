@@ -17,13 +17,16 @@
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
 #include "loop/os/task.h"
+#include "loop/state/auto_threads.h"
+#include "loop/state/histogram.h"
+#include "loop/state/wait_time.h"
 #include "proto/message.h"
 
 struct bad_samples;
-struct fit;
 struct index_caches;
 struct pool;
 struct job_queue;
+struct pictures;
 struct statistics_store;
 struct users;
 
@@ -38,6 +41,7 @@ struct core {
 	struct bad_samples *bad_samples;
 	struct statistics_store *statistics;
 	struct index_caches *index_caches;
+	struct pictures *pictures;
 	struct job_queue *jobs;
 
 	struct list datasets;	 /* struct dataset_entry */
@@ -49,26 +53,42 @@ struct core {
 	struct list held_back;	 /* struct reader that others keep from its next batch */
 	struct list catching_up; /* struct reader that may be able to merge into a ring ahead */
 	struct list index_tasks; /* struct index_task */
-	struct fit *whitening;	 /* the fit that whitens: one at a time */
+	struct list memories;	 /* struct memory */
+	struct list remnants;	 /* struct remnant */
+	struct list lingering;	 /* protocol/flight.c's */
+	struct list whitening;	 /* struct fit, those that whiten */
 	unsigned attaching;	 /* attachments on their way */
 
 	uint64_t counters[COUNTER_COUNT];
+	struct histogram histograms[HISTOGRAM_COUNT];
+	double wait_shares[WAIT_CAUSES]; /* in the last second, of the reader who waited most */
+	double wait_pending; /* likewise, for a batch that is not made, so nobody knows why */
+	struct auto_threads auto_threads; /* what `auto` stands for */
 	uint64_t last_id; /* of sessions, readers, streams, rings, datasets: never used twice */
 	struct dataset_account dataset_account; /* of datasets that are kept in memory */
 	struct seek_index_account seek_indexes; /* of all datasets' seek indexes */
-	uint64_t ring_bytes;			/* of all rings, those being made included */
-	bool told_no_fork;			/* the log knows that a fork had no memory */
+	uint64_t ring_bytes;  /* of all rings, those being made and remnants included */
+	uint64_t fd_limit;    /* RLIMIT_NOFILE */
+	bool told_no_fork;    /* the log knows that a fork had no memory */
 	bool short_of_memory; /* for a lease or a job: the next tick tries again */
 	bool stopping;
 	uint64_t held_back_due_ns; /* when the first of `held_back` is to be looked at */
-
-	struct {
-		uint64_t since_ns;
-		unsigned lines;
-	} client_log; /* see core_log_client() */
 };
 
 void core_init(struct core *core, struct config *config);
+
+/* How many there shall be: as the settings say, or what auto stands for now. */
+static inline unsigned core_workers(const struct core *core)
+{
+	return core->config->workers != CONFIG_AUTO ? core->config->workers
+						    : core->auto_threads.number[AUTO_WORKERS].now;
+}
+
+static inline unsigned core_fetchers(const struct core *core)
+{
+	return core->config->fetchers != CONFIG_AUTO ? core->config->fetchers
+						     : core->auto_threads.number[AUTO_FETCHERS].now;
+}
 
 uint64_t core_new_id(struct core *core);
 void core_count(struct core *core, enum counter counter, int64_t by);
@@ -76,8 +96,5 @@ void core_count(struct core *core, enum counter counter, int64_t by);
 void core_gather(struct core *core);
 /* The limits of today's settings. */
 struct decode_limits core_decode_limits(const struct core *core);
-/* Log what a client did wrong. Above a few lines a minute they are counted instead. */
-void core_log_client(struct core *core, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 #endif

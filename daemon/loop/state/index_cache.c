@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/log_user.h"
 #include "config.h"
 #include "dataset/dataset.h"
 
@@ -20,10 +20,16 @@ void index_caches_init(struct index_caches *caches, const struct config *config,
 	*caches = (struct index_caches){
 		.until = INDEX_STORE_UNTIL_NEVER, .account = account, .tasks = tasks};
 	list_init(&caches->list);
+	caches->folder = config->index_dir;
 	if (!config->index_dir || account->limit == 0)
 		return;
 	if (index_store_open(&caches->store, config->index_dir, account->limit, &fault))
 		log_warning("seek indexes are not kept on the disk (index-dir): %s", fault.text);
+}
+
+const char *index_caches_folder(const struct index_caches *caches)
+{
+	return caches->store ? caches->folder : NULL;
 }
 
 void index_caches_deinit(struct index_caches *caches)
@@ -48,10 +54,12 @@ struct index_cache *index_cache_load(struct index_caches *caches, const struct d
 	if (!cache)
 		return NULL;
 	cache->caches = caches;
-	cache->key = (struct index_store_key){dataset_fingerprint(dataset), dataset_count(dataset)};
+	cache->key = (struct index_store_key){.fingerprint = dataset_fingerprint(dataset),
+					      .samples = dataset_count(dataset)};
 	list_init(&cache->link);
 	list_init(&cache->waiters);
-	if (seek_index_set_new(&cache->seek_indexes, caches->account, cache->key.samples) < 0) {
+	if (digest_secret_make(&cache->key.secret) < 0 ||
+	    seek_index_set_new(&cache->seek_indexes, caches->account, cache->key.samples) < 0) {
 		free(cache);
 		return NULL;
 	}
@@ -66,13 +74,13 @@ struct index_cache *index_cache_load(struct index_caches *caches, const struct d
 static struct index_cache *index_cache_left(const struct index_cache *fresh)
 {
 	list_for_each(cache, next, &fresh->caches->list, struct index_cache, link)
-		if (!cache->open && cache->key.samples == fresh->key.samples &&
+		if (!cache->users && cache->key.samples == fresh->key.samples &&
 		    digest_equal(&cache->key.fingerprint, &fresh->key.fingerprint))
 			return cache;
 	return NULL;
 }
 
-struct index_cache *index_cache_open(struct index_cache *fresh)
+struct index_cache *index_cache_open(struct index_cache *fresh, struct dataset *dataset, uid_t uid)
 {
 	if (!fresh)
 		return NULL;
@@ -82,19 +90,30 @@ struct index_cache *index_cache_open(struct index_cache *fresh)
 	} else {
 		cache = fresh;
 		if (cache->step.result == 0)
-			log_info("read %llu JPEG seek indexes (%llu bytes) of this dataset from "
+			log_user(uid, LOG_DATASETS, LOG_LEVEL_INFO,
+				 "read %llu JPEG seek indexes (%llu bytes) of this dataset from "
 				 "the disk",
 				 (unsigned long long)cache->kept.indexes,
 				 (unsigned long long)cache->kept.bytes);
 		else if (cache->step.result != INDEX_STORE_E_NONE)
-			log_warning(
-				"read %llu JPEG seek indexes of this dataset from the disk; the "
-				"others will be built anew: %s",
-				(unsigned long long)cache->kept.indexes, cache->step.fault.text);
+			log_user(uid, LOG_DATASETS, LOG_LEVEL_WARNING,
+				 "read %llu JPEG seek indexes of this dataset from the disk; the "
+				 "others will be built anew: %s",
+				 (unsigned long long)cache->kept.indexes, cache->step.fault.text);
 		cache->kept_ns = clock_ns();
 		list_append(&cache->caches->list, &cache->link);
 	}
-	cache->open = true;
+	cache->users++;
+	dataset_set_secret(dataset, &cache->key.secret);
+	return cache;
+}
+
+struct index_cache *index_cache_share(struct index_cache *cache, struct index_cache *fresh,
+				      struct dataset *dataset)
+{
+	index_cache_free(fresh);
+	cache->users++;
+	dataset_set_secret(dataset, &cache->key.secret);
 	return cache;
 }
 
@@ -117,8 +136,8 @@ static void index_cache_saved(struct task *task, int status);
 static void index_cache_save(struct index_cache *cache)
 {
 	cache->again = false;
-	cache->saving = task_start(&cache->task, cache->caches->tasks, index_cache_work,
-				   index_cache_saved) == 0;
+	cache->saving = task_start(&cache->task, cache->caches->tasks, TASK_OWN, 0,
+				   index_cache_work, index_cache_saved) == 0;
 }
 
 static bool index_cache_changed(const struct index_cache *cache)
@@ -168,17 +187,16 @@ static void index_cache_saved(struct task *task, int status)
 	cache->telling = true;
 	index_cache_tell(cache);
 	cache->telling = false;
-	if (!cache->open && cache->step.result == 0 && index_cache_changed(cache))
+	if (!cache->users && cache->step.result == 0 && index_cache_changed(cache))
 		index_cache_save(cache);
-	if (!cache->open && !cache->saving)
+	if (!cache->users && !cache->saving)
 		index_cache_free(cache);
 }
 
 void index_cache_close(struct index_cache *cache)
 {
-	if (!cache)
+	if (!cache || --cache->users)
 		return;
-	cache->open = false;
 	if (cache->saving || cache->telling)
 		return;
 	if (index_cache_changed(cache))

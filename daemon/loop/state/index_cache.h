@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Index cache: what was learnt of a dataset's files, its JPEG seek indexes, kept from one stay in
- * the catalog to the next. A cache owns the dataset's set of seek indexes. With an index store
+ * the catalog to the next. A cache owns the set of seek
+ * indexes of one dataset, whoever has it open. With an index store
  * (index-dir) it fills the set before the dataset is opened, and writes it to the disk when the
  * dataset is let go, when the daemon begins to stop, now and then while it grows, and on request.
  * All of that runs in tasks; a dataset that comes back while its set is still being written gets
@@ -26,6 +27,7 @@ struct dataset;
 struct index_caches {
 	struct list list;
 	struct index_store *store;	/* NULL: nothing outlives the daemon */
+	const char *folder;		/* of the store, the configuration's */
 	struct index_store_until until; /* no write goes on after it */
 	bool refused;			/* the last write failed */
 	struct seek_index_account *account;
@@ -40,9 +42,9 @@ struct index_cache {
 	struct index_store_sum kept; /* on the disk, as far as we know */
 	uint64_t kept_changes;	     /* seek_index_set_changes() of that */
 	uint64_t kept_ns;
-	bool open;   /* its dataset is in the catalog */
-	bool saving; /* `task` is under way */
-	bool again;  /* somebody asked meanwhile */
+	unsigned users; /* datasets in the catalog: one of each user */
+	bool saving;	/* `task` is under way */
+	bool again;	/* somebody asked meanwhile */
 	bool telling;
 	struct list waiters;
 	struct task task;
@@ -65,12 +67,20 @@ struct index_cache_waiter {
 void index_caches_init(struct index_caches *caches, const struct config *config,
 		       struct seek_index_account *account, struct task_queue *tasks);
 void index_caches_deinit(struct index_caches *caches);
+/* The folder of the index store, in which a dataset may keep its own index; NULL: there is none. */
+const char *index_caches_folder(const struct index_caches *caches);
 
 /* Any thread: a cache with what is kept of the dataset. NULL, for want of memory or by the
  * configuration: then each read of a file is as the first. */
 struct index_cache *index_cache_load(struct index_caches *caches, const struct dataset *dataset);
-/* The dataset has come into the catalog: `fresh`, or the cache that it left there a moment ago. */
-struct index_cache *index_cache_open(struct index_cache *fresh);
+/* The dataset has come into the catalog: `fresh`, or the cache that it left there a moment ago. The
+ * dataset gets the secret that this one's stamps are made with. Lines of the log count for `uid`.
+ */
+struct index_cache *index_cache_open(struct index_cache *fresh, struct dataset *dataset, uid_t uid);
+/* The same files as another user's dataset whose cache it is: that one, for this dataset, too;
+ * `fresh` is freed. */
+struct index_cache *index_cache_share(struct index_cache *cache, struct index_cache *fresh,
+				      struct dataset *dataset);
 /* The dataset is let go. */
 void index_cache_close(struct index_cache *cache);
 

@@ -7,11 +7,9 @@
 
 static void reader_set_claim(struct reader *reader)
 {
-	struct batch_span span = shard_span(&reader->shard, &reader->next);
-	reader->claim.ordinal =
-		reader_ended(reader)
-			? UINT64_MAX
-			: ring_ordinal(reader->ring, reader->next.epoch, span.position);
+	reader->claim.ordinal = reader_ended(reader) ? UINT64_MAX
+						     : shard_ordinal(&reader->shard, &reader->next,
+								     reader->ring->stride);
 }
 
 /* It ends where its ring, or the wire, can count no further. */
@@ -19,6 +17,8 @@ static void reader_limit_end(struct reader *reader)
 {
 	uint64_t most = ring_epochs(reader->ring->stride);
 	most = most < READER_EPOCHS_MAX ? most : READER_EPOCHS_MAX;
+	if (reader->shard.last == LAST_WRAP) /* its last batch has samples of the epoch after it */
+		most--;
 	if (reader->end_epoch > most)
 		reader->end_epoch = most;
 }
@@ -58,8 +58,7 @@ void reader_touch(struct reader *reader)
 bool readers_want(const struct ring *ring, uint64_t epoch, uint64_t position)
 {
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
-		if (epoch < reader->end_epoch &&
-		    shard_has(&reader->shard, &reader->next, epoch, position))
+		if (shard_has(&reader->shard, &reader->next, reader->end_epoch, epoch, position))
 			return true;
 	return false;
 }

@@ -28,6 +28,7 @@ enum reader_pace { PACE_AUTO, PACE_FREE, PACE_TOGETHER };
 
 /* What a reader asks of the ring it lives on; see policy/ring_plan.h. */
 struct ring_request {
+	uid_t uid;     /* whose ring: users share none */
 	bool fd, path; /* transports that the client takes */
 	unsigned inflight;
 	uint64_t prefetch; /* batches of all ranks; 0: as many as seem good */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "loop/state/core.h"
+#include "loop/state/remnant.h"
 #include "loop/state/stream.h"
 
 /* -- begin and end ------------------------------------------------------------------------ */
@@ -25,7 +26,7 @@ uint64_t ring_bytes(const struct stream *stream, uint64_t slots)
 	return ring_plan_segment(stream, 0, (uint32_t)slots).header.total_bytes;
 }
 
-/* libuv's thread: the kernel clears pages. */
+/* a task's thread: the kernel clears pages. */
 static void ring_make(struct task *task)
 {
 	struct ring *ring = list_entry(task, struct ring, making.task);
@@ -60,7 +61,8 @@ static int ring_init(struct ring *ring, const struct ring_plan *plan)
 	ring->making.segment.transport = plan->transport;
 	ring->segment.transport = plan->transport;
 	ring->segment.bytes = ring->making.segment.bytes;
-	return task_start(&ring->making.task, &ring->core->tasks, ring_make, ring_made);
+	return task_start(&ring->making.task, &ring->core->tasks, TASK_RING, ring->uid, ring_make,
+			  ring_made);
 }
 
 int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *plan)
@@ -110,7 +112,7 @@ void ring_free(struct ring *ring)
 	ring->core->ring_bytes -= ring->segment.bytes;
 	core_count(ring->core, COUNTER_RING_BYTES, -(int64_t)ring->segment.bytes);
 	core_count(ring->core, COUNTER_RINGS, -1);
-	segment_deinit(&ring->segment);
+	remnant_leave(ring->core, &ring->segment, ring->uid);
 	free(ring->slot);
 	free(ring);
 	stream_put(stream);
@@ -119,6 +121,7 @@ void ring_free(struct ring *ring)
 void ring_abandon(struct ring *ring)
 {
 	ring->abandoned = true;
+	atomic_store(&ring->unwanted, true);
 	list_remove(&ring->link);
 	list_append(&ring->core->abandoned, &ring->link);
 }

@@ -4,8 +4,8 @@
  * each. Owns the segment and the state of every slot. Loop thread; knows no reader, only claims.
  *
  * Positions of all epochs are laid end to end as ordinals: epoch * stride + position, where stride
- * is an epoch's length rounded up to the global batch of the reader the ring was made for, so that
- * epochs begin on a slot that keeps its batches from wrapping. The window is the ordinals
+ * is an epoch's length rounded up as the reader needs it that the ring was made for, so that epochs
+ * begin on a slot that keeps its batches from wrapping (shard_stride()). The window is the ordinals
  * [base, base + slots); ordinal o is in slot o mod slots. Samples that all readers are done with
  * stay until their slots are needed, so that a reader that joins a little late still finds them.
  *
@@ -14,6 +14,7 @@
 #ifndef STOKER_LOOP_STATE_RING_H
 #define STOKER_LOOP_STATE_RING_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -82,6 +83,7 @@ struct ring {
 	bool made; /* the segment stands */
 	bool told; /* waiters were told, whatever came of it */
 	bool abandoned;
+	atomic_bool unwanted; /* the same, for workers: what they make is looked at by nobody */
 	struct {
 		struct task task;
 		bool pending;

@@ -2,7 +2,8 @@
 /*
  * A rank's share of an epoch: which positions its batches are. With batch size b and world size W
  * the global batch is B = W * b; entered at position P, batch j of rank r is the positions
- * [P + j*B + r*b, + b). Pure arithmetic; knows no ring, no client.
+ * [P + j*B + r*b, + b). An epoch is entered at 0, with LAST_WRAP where the last batch of the one
+ * before ended. Pure arithmetic; knows no ring, no client.
  */
 #ifndef STOKER_LOOP_STATE_SHARD_H
 #define STOKER_LOOP_STATE_SHARD_H
@@ -14,6 +15,7 @@ enum last_batch {
 	LAST_SHORT, /* cut at the epoch's end */
 	LAST_DROP,  /* a global batch that is not whole is left out, for all ranks */
 	LAST_PAD,   /* filled up with the epoch's first positions */
+	LAST_WRAP,  /* filled up with the next epoch's first positions, which that goes on behind */
 };
 
 struct shard {
@@ -22,9 +24,16 @@ struct shard {
 	enum last_batch last;
 };
 
+/* Positions may reach beyond n: position p then stands for p mod n with LAST_PAD, and for p - n of
+ * the next epoch with LAST_WRAP. */
 struct batch_span {
-	uint64_t position; /* may reach beyond n with LAST_PAD: position p stands for p mod n */
-	uint64_t count, padded;
+	uint64_t position;
+	uint64_t count, padded, wrapped;
+};
+
+/* A sample of the stream. */
+struct place {
+	uint64_t epoch, position;
 };
 
 /* A place in the endless sequence of a reader's batches. */
@@ -37,14 +46,21 @@ struct cursor {
 uint64_t shard_global_batch(const struct shard *shard);
 /* Batches that this rank gets of an epoch entered at `origin` (<= n). */
 uint64_t shard_batches(const struct shard *shard, uint64_t origin);
-/* One past the highest position that any epoch of this share touches. */
-uint64_t shard_extent(const struct shard *shard, uint64_t origin);
+/* How far apart epochs begin in a ring made for this share: so that batches do not wrap round the
+ * ring's end; with LAST_WRAP n, so that a batch that runs into the next epoch is one run. */
+uint64_t shard_stride(const struct shard *shard, uint64_t origin);
+/* Can it live on a ring where epochs begin so far apart? */
+bool shard_fits(const struct shard *shard, uint64_t origin, uint64_t stride);
 /* Move to the first epoch at or after the cursor's that has a batch for this rank. The caller made
  * sure that a whole epoch has one. */
 void shard_settle(const struct shard *shard, struct cursor *cursor);
 struct batch_span shard_span(const struct shard *shard, const struct cursor *cursor);
-/* Is this position in one of the batches from the cursor's on, all epochs to come counted in? */
-bool shard_has(const struct shard *shard, const struct cursor *cursor, uint64_t epoch,
+/* The sample at a position of a batch of this epoch. */
+struct place shard_place(const struct shard *shard, uint64_t epoch, uint64_t position);
+/* The ordinal (see ring.h) of a batch's first sample, where epochs begin `stride` apart. */
+uint64_t shard_ordinal(const struct shard *shard, const struct cursor *cursor, uint64_t stride);
+/* Is this position in one of the batches from the cursor's on, up to those of epoch `end`? */
+bool shard_has(const struct shard *shard, const struct cursor *cursor, uint64_t end, uint64_t epoch,
 	       uint64_t position);
 void shard_advance(const struct shard *shard, struct cursor *cursor);
 /* Where a run resumes that has used the batch at `cursor`: any rank, any world size. */

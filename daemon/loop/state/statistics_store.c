@@ -10,8 +10,10 @@
 #include "store/index_store.h"
 #include "transform/pipeline.h"
 
-#define STORE_MAX 64			      /* in memory ... */
-#define STORE_BYTES_MAX ((uint64_t)256 << 20) /* ... with so many bytes; the oldest go */
+/* In memory: so many, with so many bytes; the oldest go. */
+static const struct store_limit {
+	uint64_t count, bytes;
+} of_all = {64, (uint64_t)256 << 20}, of_a_user = {16, (uint64_t)64 << 20};
 
 void statistics_store_init(struct statistics_store *store, struct index_store *disk)
 {
@@ -30,21 +32,25 @@ static bool is_meant(const struct statistics *statistics, const struct digest *f
 		strcmp(statistics->plan.name, name) == 0);
 }
 
-static struct statistics *find(const struct statistics_store *store,
+static struct statistics *find(const struct statistics_store *store, uint32_t owner,
 			       const struct digest *fingerprint, const char *name)
 {
 	struct statistics *statistics = store->first;
-	while (statistics && !is_meant(statistics, fingerprint, name))
+	while (statistics &&
+	       (statistics->plan.owner != owner || !is_meant(statistics, fingerprint, name)))
 		statistics = statistics->next;
 	return statistics;
 }
 
-int statistics_store_apply(const struct statistics_store *store, const struct dataset *dataset,
-			   struct pipeline *pipeline, struct fault *fault)
+int statistics_store_apply(const struct statistics_store *store, uid_t uid,
+			   const struct dataset *dataset, struct pipeline *pipeline,
+			   struct fault *fault)
 {
 	const char *name = pipeline_statistics(pipeline);
 	struct digest fingerprint = dataset_fingerprint(dataset);
-	struct statistics *statistics = name ? find(store, &fingerprint, name) : NULL;
+	struct statistics *statistics = name ? find(store, uid, &fingerprint, name) : NULL;
+	if (name && !statistics)
+		statistics = find(store, STATISTICS_OF_ALL, &fingerprint, name);
 	if (statistics)
 		return pipeline_fit(pipeline, statistics, fault);
 	if (!name)
@@ -66,6 +72,7 @@ static void drop(struct statistics **at)
 void statistics_store_put(struct statistics_store *store, struct statistics *statistics)
 {
 	const struct statistics_plan *plan = &statistics->plan;
+	const struct store_limit *limit = plan->owner == STATISTICS_OF_ALL ? &of_all : &of_a_user;
 	uint64_t count = 1, bytes = statistics->count * sizeof(float);
 	struct statistics **at = &statistics->next;
 	statistics->next = store->first;
@@ -75,7 +82,11 @@ void statistics_store_put(struct statistics_store *store, struct statistics *sta
 		bool same = digest_equal(&old->plan.fingerprint, &plan->fingerprint) &&
 			    strcmp(old->plan.name, plan->name) == 0;
 		uint64_t more = old->count * sizeof(float);
-		if (same || count == STORE_MAX || bytes + more > STORE_BYTES_MAX) {
+		if (old->plan.owner != plan->owner) {
+			at = &(*at)->next;
+			continue;
+		}
+		if (same || count == limit->count || bytes + more > limit->bytes) {
 			drop(at);
 			continue;
 		}
@@ -85,14 +96,14 @@ void statistics_store_put(struct statistics_store *store, struct statistics *sta
 	}
 }
 
-void statistics_store_read(const struct statistics_store *store, const struct dataset *dataset,
-			   struct statistics **out)
+void statistics_store_read(const struct statistics_store *store, uid_t uid,
+			   const struct dataset *dataset, struct statistics **out)
 {
 	struct digest fingerprint = dataset_fingerprint(dataset);
 	struct fault fault;
 	unsigned bad = 0;
 	if (store->disk)
-		bad = index_store_load_statistics(store->disk, &fingerprint, out, &fault);
+		bad = index_store_load_statistics(store->disk, &fingerprint, uid, out, &fault);
 	if (bad)
 		log_warning("%u damaged files of statistics are ignored (index-dir): %s", bad,
 			    fault.text);
@@ -103,7 +114,8 @@ void statistics_store_add_read(struct statistics_store *store, struct statistics
 	while (list) {
 		struct statistics *statistics = list;
 		list = statistics->next;
-		if (find(store, &statistics->plan.fingerprint, statistics->plan.name))
+		const struct statistics_plan *plan = &statistics->plan;
+		if (find(store, plan->owner, &plan->fingerprint, plan->name))
 			statistics_put(statistics);
 		else
 			statistics_store_put(store, statistics);

@@ -7,6 +7,7 @@
 
 #include "base/echo.h"
 #include "base/order.h"
+#include "base/shard_order.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "proto/message.h"
@@ -29,7 +30,7 @@ uint64_t stream_positions(const struct stream_order *order)
 static bool stream_same_samples(const struct stream_order *a, const struct stream_order *b)
 {
 	if (a->echo != b->echo || (a->echo > 1 && a->echo_window != b->echo_window) ||
-	    !a->sampler != !b->sampler)
+	    !a->sampler != !b->sampler || a->window != b->window)
 		return false;
 	if (!a->sampler)
 		return true;
@@ -43,13 +44,20 @@ bool stream_order_hash(const struct stream_order *order, struct digest *out)
 		struct digest sampler;
 		uint64_t echo, echo_window, views;
 	} all = {.echo = order->echo, .echo_window = order->echo_window, .views = order->views};
-	if (!order->sampler && order->echo == 1 && order->views == 1)
+	if (!order->sampler && order->echo == 1 && order->views == 1 && !order->window)
 		return false;
 	if (order->echo == 1)
 		all.echo_window = 0;
 	if (order->sampler)
 		all.sampler = sampler_hash(order->sampler);
 	*out = digest_of(&all, sizeof(all));
+	if (order->window) {
+		const struct {
+			struct digest others;
+			uint64_t window;
+		} shards = {*out, order->window};
+		*out = digest_of(&shards, sizeof(shards));
+	}
 	return true;
 }
 
@@ -85,7 +93,9 @@ static bool field_equal(enum stream_field field, const struct stream_order *a,
 	case STREAM_FIELD_sampler:
 	case STREAM_FIELD_echo:
 	case STREAM_FIELD_echo_window:
-	case STREAM_FIELD_views: {
+	case STREAM_FIELD_views:
+	case STREAM_FIELD_order:
+	case STREAM_FIELD_window: {
 		struct digest p = {0}, q = {0};
 		stream_order_hash(a, &p);
 		stream_order_hash(b, &q);
@@ -119,6 +129,7 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 		.dataset = stream->entry->dataset,
 		.pipeline = stream->pipeline,
 		.seek_indexes = stream->entry->seek_indexes,
+		.pictures = stream->entry->pictures,
 		.limits = core_decode_limits(stream->core),
 		.max_bytes = stream->core->config->max_file_bytes,
 		.exif = stream->order.exif,
@@ -133,7 +144,8 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 
 uint64_t stream_table_bytes(const struct stream_order *order)
 {
-	return order->sampler ? sampler_bytes(order->sampler) : 0;
+	return (order->sampler ? sampler_bytes(order->sampler) : 0) +
+	       (order->shards ? shard_order_bytes(order->shards) : 0);
 }
 
 /* Is the same read and decoded at each position? The limits of a decode may change by `set`. */
@@ -160,6 +172,12 @@ static void stream_link_sharing(struct stream *stream)
 	}
 }
 
+static void order_deinit(const struct stream_order *order)
+{
+	sampler_free(order->sampler);
+	shard_order_free(order->shards);
+}
+
 int stream_get(struct stream **out, struct core *core, struct dataset_entry *entry,
 	       struct pipeline *pipeline, const struct stream_order *order)
 {
@@ -168,7 +186,7 @@ int stream_get(struct stream **out, struct core *core, struct dataset_entry *ent
 		if (!stream_matches(stream, entry, &hash, order))
 			continue;
 		pipeline_free(pipeline);
-		sampler_free(order->sampler);
+		order_deinit(order);
 		stream->users++;
 		*out = stream;
 		return 0;
@@ -176,7 +194,7 @@ int stream_get(struct stream **out, struct core *core, struct dataset_entry *ent
 	struct stream *stream = calloc(1, sizeof(*stream));
 	if (!stream) {
 		pipeline_free(pipeline);
-		sampler_free(order->sampler);
+		order_deinit(order);
 		return -ENOMEM;
 	}
 	stream->id = core_new_id(core);
@@ -204,7 +222,7 @@ void stream_put(struct stream *stream)
 	list_remove(&stream->sharing);
 	core_count(stream->core, COUNTER_STREAMS, -1);
 	stream->core->ring_bytes -= stream_table_bytes(&stream->order);
-	sampler_free(stream->order.sampler);
+	order_deinit(&stream->order);
 	pipeline_free(stream->pipeline);
 	catalog_release(stream->entry);
 	free(stream);
@@ -230,6 +248,8 @@ uint64_t stream_entry(const struct stream *stream, uint64_t epoch, uint64_t posi
 	uint32_t number = (uint32_t)epoch;
 	*key_out = (struct draw_key){.seed = order->augment_seed, .epoch = number, .position = at};
 	at = echo_place(&echo, number, at);
+	if (order->shards)
+		return shard_order_at(order->shards, seed, number, at);
 	if (order->sampler)
 		return sampler_entry(order->sampler, order->shuffle, seed, number, at);
 	return order->shuffle ? order_at(seed, number, order->count, at) : at;

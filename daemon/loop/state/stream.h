@@ -27,9 +27,11 @@ struct stream_order {
 	uint64_t order_seed, augment_seed;
 	uint64_t first, count;	 /* samples of the dataset: [first, first + count), or what ... */
 	struct sampler *sampler; /* ... this gives of all of them; NULL: none; the stream's own */
-	uint32_t echo;		 /* each of an epoch's samples so many times ... */
-	uint64_t echo_window;	 /* ... spread over so many samples' times; see base/echo.h */
-	uint32_t views;		 /* pictures of a sample side by side; draws of their own */
+	uint64_t window; /* of the order "shards": so many are shuffled as one; 0: all are ... */
+	struct shard_order *shards; /* ... and this is NULL; the stream's own */
+	uint32_t echo;		    /* each of an epoch's samples so many times ... */
+	uint64_t echo_window;	    /* ... spread over so many samples' times; see base/echo.h */
+	uint32_t views;		    /* pictures of a sample side by side; draws of their own */
 	bool substitute, exif;
 	struct fields fields;
 };
@@ -61,7 +63,8 @@ void stream_put(struct stream *stream);
 uint64_t stream_table_bytes(const struct stream_order *order);
 /* Positions of an epoch. */
 uint64_t stream_positions(const struct stream_order *order);
-/* Of sampler, echo and views: false if there are none of them. What a resume token names. */
+/* Of sampler, echo, views and the order "shards": false if there are none of them. What a resume
+ * token names. */
 bool stream_order_hash(const struct stream_order *order, struct digest *out);
 /* The place (see job_sample()) of the sample at a position, which may lie beyond the epoch:
  * padding, and whose draws it has. */

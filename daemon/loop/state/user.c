@@ -12,6 +12,8 @@
 #define FLOW_AVERAGE 8 /* samples in the moving average of their cost */
 /* How far a clock may be behind: so much worker time may be caught up with while others wait. */
 #define FLOW_CREDIT_NS 50000000u
+#define FLOW_LONG_NS 50000000u	  /* queued for each thread: others would wait for that */
+#define FLOW_UNKNOWN_NS 20000000u /* of the first sample of a flow */
 
 void users_init(struct users *users)
 {
@@ -170,8 +172,14 @@ static void flow_refresh(struct flow *flow)
 			   flow_price(flow, FLOW_CREDIT_NS));
 }
 
-void users_refresh(struct users *users, unsigned queued_max)
+void users_refresh(struct users *users, unsigned queued_max, unsigned workers, unsigned fetchers)
 {
+	unsigned reading = 0;
+	list_for_each(someone, then, &users->all, struct user, link)
+		reading += someone->attached > 0;
+	users->contended = reading > 1;
+	users->workers = workers;
+	users->threads = workers + fetchers;
 	list_for_each(user, next, &users->runnable, struct user, in_runnable) {
 		list_for_each(flow, after, &user->runnable, struct flow, in_runnable)
 			flow_refresh(flow);
@@ -194,9 +202,23 @@ void flow_scheduled(struct reader *reader)
 	reader->ring->picked = ++user->users->picks;
 }
 
+/* What is queued for it, in worker time. */
+static uint64_t user_queued_ns(const struct user *user)
+{
+	uint64_t ns = 0;
+	list_for_each(flow, next, &user->flows, struct flow, link)
+		ns += flow->queued * (flow->cost_ns ? flow->cost_ns : FLOW_UNKNOWN_NS);
+	return ns;
+}
+
 bool user_is_full(const struct user *user, unsigned queued_max)
 {
-	return queued_max && user->queued >= queued_max;
+	const struct users *users = user->users;
+	unsigned workers = users->workers > 1 ? users->workers - 1 : 1;
+	if (queued_max && user->queued >= queued_max)
+		return true;
+	return users->contended && user->queued >= workers &&
+	       user_queued_ns(user) > FLOW_LONG_NS * (uint64_t)users->threads;
 }
 
 /* -- samples ------------------------------------------------------------------------------ */

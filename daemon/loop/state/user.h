@@ -31,6 +31,9 @@ struct users {
 	struct list runnable;  /* ... those with runnable flows */
 	uint64_t virtual_time; /* the furthest clock of a user that was scheduled */
 	uint64_t picks;	       /* how often a reader was scheduled */
+	bool contended;	       /* several users have readers, as of users_refresh() ... */
+	unsigned workers;      /* ... with so many workers ... */
+	unsigned threads;      /* ... and fetchers together */
 };
 
 struct user {
@@ -45,6 +48,7 @@ struct user {
 	unsigned queued;	 /* samples ordered for it and not back */
 	unsigned held;		 /* connections and flows: the last one out frees it */
 	unsigned connections;	 /* on the data socket */
+	unsigned in_flight;	 /* descriptors on their way to its clients: protocol/flight.h */
 	unsigned attached;	 /* readers, and attachments on their way */
 };
 
@@ -78,8 +82,10 @@ void flow_leave(struct reader *reader); /* it has none, or is gone */
 
 /* Before the scheduler chooses: bring weights up to date, drop idle users and flows from the
  * runnable lists, limit credit. A user with `queued_max` samples queued (0: no limit) may not order
- * now; its clock keeps up with the others'. */
-void users_refresh(struct users *users, unsigned queued_max);
+ * now; its clock keeps up with the others'. Nor may one, where other users have readers, who has
+ * all workers but one at work on samples that take long: what has begun is not interrupted, and
+ * whoever comes next shall find a worker. */
+void users_refresh(struct users *users, unsigned queued_max, unsigned workers, unsigned fetchers);
 /* The scheduler chose this reader. */
 void flow_scheduled(struct reader *reader);
 bool user_is_full(const struct user *user, unsigned queued_max);

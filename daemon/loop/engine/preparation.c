@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "loop/engine/preparation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "config.h"
+#include "loop/state/catalog.h"
+#include "loop/state/core.h"
+
+struct preparation {
+	struct dataset_entry *entry;
+	preparation_done *done; /* NULL: given up */
+	void *context;
+	struct task task;
+	struct preparation_wish wish;
+	struct decode_limits limits;
+	size_t max_file_bytes;
+	/* From here on the task's, until it is done. */
+	struct sampler_spec spec;
+	struct prepared prepared;
+	int result;
+	struct fault fault;
+};
+
+static void preparation_free(struct preparation *preparation)
+{
+	sampler_spec_deinit(&preparation->spec);
+	catalog_release(preparation->entry);
+	free(preparation);
+}
+
+static int preparation_make_sampler(struct preparation *preparation)
+{
+	uint64_t max_bytes = preparation->wish.sampler_bytes;
+	if (preparation->spec.kind == SAMPLER_NONE)
+		return 0;
+	int result = sampler_spec_read(&preparation->spec, max_bytes, &preparation->fault);
+	return result ? result
+		      : sampler_new(&preparation->prepared.sampler, &preparation->spec,
+				    preparation->entry->dataset, max_bytes, &preparation->fault);
+}
+
+/* a task's thread. */
+static void preparation_run(struct task *task)
+{
+	struct preparation *preparation = list_entry(task, struct preparation, task);
+	preparation->result = preparation_make_sampler(preparation);
+	if (preparation->result == 0 && preparation->wish.size)
+		preparation->result = one_size_find(
+			&preparation->prepared.size, preparation->entry->dataset,
+			&preparation->limits, preparation->max_file_bytes, preparation->wish.exif);
+}
+
+static void preparation_ran(struct task *task, int status)
+{
+	struct preparation *preparation = list_entry(task, struct preparation, task);
+	if (status < 0)
+		preparation->result =
+			fault_say(&preparation->fault, status,
+				  "no thread could prepare the stream: errno %d", -status);
+	if (preparation->result) {
+		sampler_free(preparation->prepared.sampler);
+		preparation->prepared.sampler = NULL;
+	}
+	if (preparation->done)
+		preparation->done(preparation->context, preparation->result, &preparation->prepared,
+				  &preparation->fault);
+	else
+		sampler_free(preparation->prepared.sampler);
+	preparation_free(preparation);
+}
+
+int preparation_begin(struct preparation **out, struct dataset_entry *entry,
+		      const struct preparation_wish *wish, preparation_done *done, void *context)
+{
+	struct preparation *preparation = calloc(1, sizeof(*preparation));
+	if (!preparation) {
+		sampler_spec_deinit(wish->sampler);
+		return -ENOMEM;
+	}
+	preparation->entry = catalog_hold(entry);
+	preparation->done = done;
+	preparation->context = context;
+	preparation->wish = *wish;
+	preparation->spec = *wish->sampler;
+	*wish->sampler = SAMPLER_SPEC_NULL;
+	preparation->limits = core_decode_limits(entry->core);
+	preparation->max_file_bytes = entry->core->config->max_file_bytes;
+	int r = task_start(&preparation->task, &entry->core->tasks, TASK_OPENING, wish->uid,
+			   preparation_run, preparation_ran);
+	if (r < 0) {
+		preparation_free(preparation);
+		return r;
+	}
+	*out = preparation;
+	return 0;
+}
+
+void preparation_give_up(struct preparation *preparation)
+{
+	if (preparation)
+		preparation->done = NULL;
+}

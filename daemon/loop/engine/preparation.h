@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Preparation: what an attach needs of the contents of an open dataset, made on a thread of its
+ * own: the sampler, which may walk all labels or read a file, and the size of the pictures, which
+ * reads some of them. Loop thread.
+ */
+#ifndef STOKER_LOOP_ENGINE_PREPARATION_H
+#define STOKER_LOOP_ENGINE_PREPARATION_H
+
+#include <sys/types.h>
+
+#include "work/one_size.h"
+#include "work/sampler.h"
+
+struct dataset_entry;
+struct preparation;
+
+/* What is asked for. */
+struct preparation_wish {
+	uid_t uid;		      /* who asks */
+	struct sampler_spec *sampler; /* taken over, in any case; SAMPLER_NONE: none */
+	uint64_t sampler_bytes;	      /* most memory for it */
+	bool size;		      /* of the pictures, which are files */
+	bool exif;
+};
+
+/* What came of it. */
+struct prepared {
+	struct sampler *sampler; /* the receiver's; NULL: none */
+	struct one_size size;	 /* if it was asked for */
+};
+
+/* Called once, unless the preparation was given up before. `result` is that of sampler_new(). */
+typedef void preparation_done(void *context, int result, const struct prepared *prepared,
+			      const struct fault *fault);
+
+/* Begin for the open `entry`, which is held meanwhile. 0 or a negative errno. */
+int preparation_begin(struct preparation **out, struct dataset_entry *entry,
+		      const struct preparation_wish *wish, preparation_done *done, void *context);
+/* Nobody waits any more. */
+void preparation_give_up(struct preparation *preparation);
+
+#endif

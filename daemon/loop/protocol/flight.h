@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Descriptors in flight: those that were sent to a client, or wait to be, and that it has not read.
+ * The kernel counts them for the daemon's user and refuses to send any more to anybody above its
+ * RLIMIT_NOFILE; so they are counted for each connection and user, and one that would be too many
+ * waits, with all that stands behind it, until the client reads.
+ *
+ * The kernel says only whether a client has read everything. A client that waits for an answer has;
+ * so what waits leaves at the next look: with each message that the client sends, and each second.
+ * A connection that ends while its client has not read lingers: its descriptors count on, until the
+ * client reads them or closes its end. Loop thread.
+ */
+#ifndef STOKER_LOOP_PROTOCOL_FLIGHT_H
+#define STOKER_LOOP_PROTOCOL_FLIGHT_H
+
+#include <stdbool.h>
+
+struct core;
+struct user;
+
+#define FLIGHT_MAX 8 /* of one connection */
+
+/* Of one connection. */
+struct flight {
+	struct core *core;
+	struct user *user;     /* the session's; NULL on the control socket, where none are sent */
+	unsigned sent, queued; /* since the client was last seen to have read all; not sent yet */
+};
+
+void flight_queue(struct flight *flight); /* one waits to be sent */
+/* May one more be sent on this socket? */
+bool flight_may_send(struct flight *flight, int fd);
+void flight_send(struct flight *flight); /* it was sent */
+/* The connection ends: what waits is lost. Closes the socket, once nothing of it is in flight. */
+void flight_end(struct flight *flight, int fd);
+
+/* Close what lingered and is not in flight any more; `all`: whatever is. */
+void flights_look(struct core *core, bool all);
+
+#endif

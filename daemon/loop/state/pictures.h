@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pictures kept as decoded, for the loop: the cache, how much memory it may have at present, and
+ * the task that gives memory back, because to unmap many gigabytes takes longer than the loop may
+ * wait. The cache has what cache-memory says, or less: it leaves a sixteenth of the memory that the
+ * daemon may use (machine_memory()) free for others, and shrinks when they take more. Loop thread.
+ */
+#ifndef STOKER_LOOP_STATE_PICTURES_H
+#define STOKER_LOOP_STATE_PICTURES_H
+
+#include "cache/picture_cache.h"
+#include "loop/os/task.h"
+
+struct pictures {
+	struct picture_cache cache;
+	_Atomic uint64_t limit; /* cache-memory */
+	struct task_queue *tasks;
+	struct task task;
+	bool trimming; /* `task` is under way */
+	bool again;    /* there is more to give back since it began */
+};
+
+void pictures_init(struct pictures *pictures, uint64_t limit, struct task_queue *tasks);
+void pictures_deinit(struct pictures *pictures); /* no task is under way */
+
+void pictures_set_limit(struct pictures *pictures, uint64_t limit);
+/* Each second: look how much memory is free. */
+void pictures_tick(struct pictures *pictures);
+/* What the cache may have, if it has `bytes` and of `memory` so many bytes are available. */
+uint64_t pictures_budget(uint64_t limit, uint64_t bytes, uint64_t memory, uint64_t available);
+/* A set for so many samples; NULL: there is no memory for it, so no picture is kept. */
+struct picture_set *pictures_open(struct pictures *pictures, uint64_t samples);
+/* Give back what is kept in the set, soon. */
+void pictures_drop(struct pictures *pictures, struct picture_set *set);
+/* A set of the dataset's pictures was let go; NULL: there was none. */
+void pictures_close(struct pictures *pictures, struct picture_set *set);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small HTTP server for who watches: GET and HEAD, one request a connection, no body, no CORS,
+ * nothing that changes anything. Owns its connections. Loop thread; which page says what is
+ * pages.h's business.
+ */
+#ifndef STOKER_LOOP_WATCH_HTTP_H
+#define STOKER_LOOP_WATCH_HTTP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/list.h"
+
+struct watch;
+
+struct http {
+	struct watch *watch;
+	uv_loop_t *loop;
+	struct list connections; /* struct http_connection */
+	unsigned count;
+};
+
+void http_init(struct http *http, struct watch *watch, uv_loop_t *loop);
+/* Takes the descriptor over. `tcp`: anybody on this machine may have connected, browsers too. */
+void http_accept(struct http *http, int fd, bool tcp);
+void http_tick(struct http *http, uint64_t now_ns); /* each second: who is too slow */
+void http_close_all(struct http *http);
+
+#endif

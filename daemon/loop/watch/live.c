@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#include "loop/watch/live.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "loop/policy/reader_status.h"
+#include "loop/state/bad_samples.h"
+#include "loop/state/catalog.h"
+#include "loop/state/core.h"
+#include "loop/state/reader.h"
+#include "loop/state/ring.h"
+#include "loop/state/stream.h"
+#include "loop/watch/watch.h"
+#include "proto/counter.h"
+
+#define LIVE_MOST 200	  /* readers, streams, datasets */
+#define LIVE_BAD_MOST 100 /* the last bad samples */
+
+static const char *comma(unsigned count)
+{
+	return count ? "," : "";
+}
+
+static void write_text(struct writer *writer, const char *key, const char *text)
+{
+	writer_add(writer, ",\"%s\":", key);
+	writer_add_json(writer, text);
+}
+
+static void write_counters(struct writer *writer, const struct core *core)
+{
+	writer_add(writer, ",\"counters\":{");
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		writer_add(writer, "%s\"%s\":%" PRIu64, comma((unsigned)i), counter_facts[i].name,
+			   core->counters[i]);
+	writer_add(writer, "}");
+}
+
+static void write_budgets(struct writer *writer, struct core *core)
+{
+	const struct config *config = core->config;
+	writer_add(writer,
+		   ",\"budgets\":{\"rings\":[%" PRIu64 ",%" PRIu64 "],\"indexes\":[%" PRIu64
+		   ",%" PRIu64 "],\"arrays\":[%" PRIu64 ",%" PRIu64 "],\"pictures\":[%" PRIu64
+		   ",%" PRIu64 "]}",
+		   core->counters[COUNTER_RING_BYTES], config->ring_memory,
+		   core->counters[COUNTER_INDEX_BYTES], config->index_memory,
+		   (uint64_t)atomic_load(&core->dataset_account.bytes), config->dataset_memory,
+		   core->counters[COUNTER_CACHE_BYTES], config->cache_memory);
+}
+
+/* Oldest first. */
+static void write_history(struct writer *writer, const struct watch *watch)
+{
+	unsigned kept = watch->seconds < WATCH_SECONDS ? watch->seconds : WATCH_SECONDS;
+	writer_add(writer, ",\"history\":[");
+	for (unsigned i = 0; i < kept; i++) {
+		const uint32_t *grown =
+			watch->history[(watch->seconds - kept + i) % WATCH_SECONDS].grown;
+		writer_add(writer, "%s[%u,%u,%u,%u,%u]", comma(i), grown[0], grown[1], grown[2],
+			   grown[3], grown[4]);
+	}
+	writer_add(writer, "]");
+}
+
+static void write_waits(struct writer *writer, double ns[WAIT_CAUSES])
+{
+	const char *limited_by = wait_time_shares(ns);
+	writer_add(writer, ",\"limited_by\":\"%s\",\"shares\":[%.3f,%.3f,%.3f,%.3f]", limited_by,
+		   ns[WAIT_TRAINER], ns[WAIT_STORAGE], ns[WAIT_DECODE], ns[WAIT_SLOT]);
+}
+
+static void write_reader(struct writer *writer, const struct reader *reader, bool names)
+{
+	const struct wait_time wait = reader_wait_now(reader);
+	enum reader_state state = reader_state(reader);
+	const struct reader *other = state == READER_WAITING ? reader_waits_for(reader) : NULL;
+	double recent[WAIT_CAUSES] = {0};
+	wait_time_add_recent(&wait, recent);
+	writer_add(writer,
+		   "{\"reader\":%" PRIu64 ",\"stream\":%" PRIu64 ",\"rank\":%" PRIu64
+		   ",\"world\":%" PRIu64 ",\"epoch\":%" PRIu64 ",\"state\":\"%s\",\"waits_for\":"
+		   "%" PRIu64 ",\"leased\":%u,\"inflight\":%u,\"rate\":%.1f",
+		   reader->id, reader->stream->id, (uint64_t)reader->shard.rank,
+		   (uint64_t)reader->shard.world, (uint64_t)reader->next.epoch,
+		   reader_state_name(state), other ? other->id : 0, reader->leased,
+		   reader->inflight, reader->rate);
+	write_waits(writer, recent);
+	if (names)
+		write_text(writer, "job", reader->job);
+	writer_add(writer, "}");
+}
+
+static void write_readers(struct writer *writer, const struct core *core, bool names)
+{
+	unsigned count = 0;
+	writer_add(writer, ",\"readers\":[");
+	list_for_each(reader, next, &core->readers, struct reader, in_core) {
+		if (count >= LIVE_MOST)
+			break;
+		writer_add(writer, "%s", comma(count++));
+		write_reader(writer, reader, names);
+	}
+	writer_add(writer, "]");
+}
+
+static void write_stream(struct writer *writer, const struct stream *stream, bool names)
+{
+	double waits[WAIT_CAUSES] = {0};
+	uint64_t bytes = 0;
+	unsigned readers = 0;
+	list_for_each(ring, next, &stream->rings, struct ring, link) {
+		bytes += ring->segment.bytes;
+		list_for_each(reader, after, &ring->readers, struct reader, in_ring) {
+			struct wait_time wait = reader_wait_now(reader);
+			wait_time_add_recent(&wait, waits);
+			readers++;
+		}
+	}
+	writer_add(writer,
+		   "{\"stream\":%" PRIu64 ",\"dataset\":%" PRIu64 ",\"readers\":%u,\"rate\":%.1f,"
+		   "\"ring_bytes\":%" PRIu64,
+		   stream->id, stream->entry->id, readers, stream->rate, bytes);
+	write_waits(writer, waits);
+	if (names)
+		write_text(writer, "pipeline", pipeline_text(stream->pipeline));
+	writer_add(writer, "}");
+}
+
+static void write_streams(struct writer *writer, const struct core *core, bool names)
+{
+	unsigned count = 0;
+	writer_add(writer, ",\"streams\":[");
+	list_for_each(stream, next, &core->streams, struct stream, link) {
+		if (count >= LIVE_MOST)
+			break;
+		writer_add(writer, "%s", comma(count++));
+		write_stream(writer, stream, names);
+	}
+	writer_add(writer, "]");
+}
+
+static void write_datasets(struct writer *writer, const struct core *core, bool names)
+{
+	unsigned count = 0;
+	writer_add(writer, ",\"datasets\":[");
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
+		if (count >= LIVE_MOST)
+			break;
+		writer_add(writer,
+			   "%s{\"dataset\":%" PRIu64 ",\"state\":\"%s\",\"samples\":%" PRIu64,
+			   comma(count++), entry->id, entry->dataset ? "open" : "indexing",
+			   entry->dataset ? dataset_count(entry->dataset)
+					  : atomic_load(&entry->progress.found));
+		if (names)
+			write_text(writer, "path", entry->spec.path);
+		writer_add(writer, "}");
+	}
+	writer_add(writer, "]");
+}
+
+/* The last ones: what was found first is the oldest. The words may have paths in them. */
+static void write_bad(struct writer *writer, const struct core *core, bool names)
+{
+	const struct bad_samples *bad_samples = core->bad_samples;
+	unsigned at = 0, count = 0;
+	writer_add(writer, ",\"bad\":[");
+	list_for_each(bad, next, &bad_samples->list, struct bad_sample, link) {
+		if (at++ + LIVE_BAD_MOST < bad_samples->count)
+			continue;
+		writer_add(writer,
+			   "%s{\"dataset\":%" PRIu64 ",\"sample\":%" PRIu64 ",\"count\":%" PRIu64
+			   ",\"error\":\"%s\"",
+			   comma(count++), bad->dataset, bad->sample, bad->count,
+			   error_name(bad->code));
+		if (names) {
+			write_text(writer, "path", bad->path);
+			write_text(writer, "text", bad->fault.text);
+		}
+		writer_add(writer, "}");
+	}
+	writer_add(writer, "]");
+}
+
+void live_write(struct writer *writer, struct watch *watch, bool names)
+{
+	struct core *core = watch->core;
+	core_gather(core);
+	writer_add(writer,
+		   "{\"version\":\"%s\",\"state\":\"%s\",\"uptime\":%.3f,\"names\":%s,"
+		   "\"started\":%" PRIu64,
+		   STOKER_VERSION, core->stopping ? "stopping" : "running",
+		   (double)(clock_ns() - watch->started_ns) * 1e-9, names ? "true" : "false",
+		   watch->started_ns);
+	write_counters(writer, core);
+	write_budgets(writer, core);
+	write_history(writer, watch);
+	write_readers(writer, core, names);
+	write_streams(writer, core, names);
+	write_datasets(writer, core, names);
+	write_bad(writer, core, names);
+	writer_add(writer, "}\n");
+}

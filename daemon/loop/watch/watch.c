@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "loop/watch/watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "loop/state/core.h"
+
+#define MINUTE_NS (60 * (uint64_t)1000000000)
+#define FRESH_NS (2 * MINUTE_NS)
+#define KEPT_NS (12 * 60 * MINUTE_NS)
+
+void watch_init(struct watch *watch, struct core *core)
+{
+	*watch = (struct watch){.core = core, .started_ns = clock_ns()};
+}
+
+void watch_tick(struct watch *watch)
+{
+	static const struct {
+		enum counter counter;
+		unsigned divisor;
+	} counters[WATCH_COUNTERS] = {
+		{COUNTER_SAMPLES_DELIVERED, 1}, {COUNTER_SAMPLES_DECODED, 1},
+		{COUNTER_WORK_NS, 1000000},	{COUNTER_TRANSFORM_NS, 1000000},
+		{COUNTER_FETCH_NS, 1000000},
+	};
+	struct watch_second *second = &watch->history[watch->seconds++ % WATCH_SECONDS];
+	for (int i = 0; i < WATCH_COUNTERS; i++) {
+		uint64_t now = watch->core->counters[counters[i].counter] / counters[i].divisor;
+		second->grown[i] = (uint32_t)(now - watch->last[i]);
+		watch->last[i] = now;
+	}
+}
+
+/* In the place that is free or ends first. */
+static int token_put(struct watch_token tokens[WATCH_TOKENS], uint64_t lasts_ns,
+		     char out[WATCH_TOKEN_TEXT])
+{
+	unsigned char bytes[(WATCH_TOKEN_TEXT - 1) / 2];
+	struct watch_token *token = tokens;
+	for (unsigned i = 1; i < WATCH_TOKENS; i++)
+		if (tokens[i].until_ns < token->until_ns)
+			token = &tokens[i];
+	if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) != (ssize_t)sizeof(bytes))
+		return errno ? -errno : -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(token->text + 2 * i, 3, "%02x", bytes[i]);
+	token->until_ns = clock_ns() + lasts_ns;
+	memcpy(out, token->text, WATCH_TOKEN_TEXT);
+	return 0;
+}
+
+/* Takes the same time for any wrong text of the right length. */
+static bool token_equals(const struct watch_token *token, const char *text)
+{
+	unsigned char other = 0;
+	if (token->until_ns < clock_ns() || strlen(text) != WATCH_TOKEN_TEXT - 1)
+		return false;
+	for (size_t i = 0; i < WATCH_TOKEN_TEXT - 1; i++)
+		other |= (unsigned char)(token->text[i] ^ text[i]);
+	return other == 0;
+}
+
+int watch_token_new(struct watch *watch, char out[WATCH_TOKEN_TEXT])
+{
+	return token_put(watch->fresh, FRESH_NS, out);
+}
+
+bool watch_token_exchange(struct watch *watch, const char *token, char out[WATCH_TOKEN_TEXT])
+{
+	for (unsigned i = 0; i < WATCH_TOKENS; i++) {
+		if (!token_equals(&watch->fresh[i], token))
+			continue;
+		watch->fresh[i] = (struct watch_token){.until_ns = 0};
+		return token_put(watch->kept, KEPT_NS, out) == 0;
+	}
+	return false;
+}
+
+bool watch_token_is_good(const struct watch *watch, const char *token)
+{
+	for (unsigned i = 0; i < WATCH_TOKENS; i++)
+		if (token_equals(&watch->kept[i], token))
+			return true;
+	return false;
+}

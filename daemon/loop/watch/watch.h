@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What who watches the daemon shares: since when it runs, its last minutes second by second, and
+ * who may see names. Loop thread.
+ */
+#ifndef STOKER_LOOP_WATCH_WATCH_H
+#define STOKER_LOOP_WATCH_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct core;
+
+#define WATCH_SECONDS 300
+#define WATCH_COUNTERS 5 /* samples delivered, decoded; ms of work, transforms, fetching */
+#define WATCH_TOKENS 8
+#define WATCH_TOKEN_TEXT 33 /* 128 bits in hexadecimal digits, and a NUL */
+
+/* A token is shown once by `stokerctl page`, and exchanged once for one that a page keeps. */
+struct watch_token {
+	char text[WATCH_TOKEN_TEXT]; /* "": free */
+	uint64_t until_ns;
+};
+
+struct watch {
+	struct core *core;
+	uint64_t started_ns;
+	struct watch_second {
+		uint32_t grown[WATCH_COUNTERS]; /* in it */
+	} history[WATCH_SECONDS];
+	unsigned seconds; /* since the start, of which the last WATCH_SECONDS are kept */
+	uint64_t last[WATCH_COUNTERS];
+	struct watch_token fresh[WATCH_TOKENS], kept[WATCH_TOKENS];
+};
+
+void watch_init(struct watch *watch, struct core *core);
+void watch_tick(struct watch *watch); /* each second */
+
+/* A token for `stokerctl page`; the oldest gives way. 0 or a negative errno. */
+int watch_token_new(struct watch *watch, char out[WATCH_TOKEN_TEXT]);
+/* Exchange it. False: it is none, or was used, or is too old. */
+bool watch_token_exchange(struct watch *watch, const char *token, char out[WATCH_TOKEN_TEXT]);
+/* May the owner of this one, which was given in exchange, see names? */
+bool watch_token_is_good(const struct watch *watch, const char *token);
+
+#endif
