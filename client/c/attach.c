@@ -33,9 +33,9 @@ static int options_copy(struct stoker_options *out, const struct stoker_options 
 	return 0;
 }
 
-static int pack_path(struct packer *packer, const char *key, const char *path, struct fault *fault)
+static int pack_path(struct packer *packer, const char *key, const char *path,
+		     char whole[PATH_WHOLE_MAX], struct fault *fault)
 {
-	char whole[PATH_WHOLE_MAX];
 	int r = path_whole(path, whole, fault);
 	pack_key_string(packer, key, r ? "" : whole);
 	return r;
@@ -43,37 +43,51 @@ static int pack_path(struct packer *packer, const char *key, const char *path, s
 
 /* The map of one dataset. */
 static int pack_dataset(struct packer *packer, const struct stoker_options *options,
-			struct fault *fault)
+			struct given *given, struct fault *fault)
 {
+	char path[PATH_WHOLE_MAX], root[PATH_WHOLE_MAX];
 	const struct {
 		const char *key, *value;
 	} words[] = {{"kind", options->dataset_kind},
 		     {"format", options->dataset_format},
 		     {"images", options->dataset_images},
 		     {"labels", options->dataset_labels},
-		     {"split", options->dataset_split}};
+		     {"split", options->dataset_split},
+		     {"path_column", options->dataset_path_column},
+		     {"label_column", options->dataset_label_column},
+		     {"image", options->dataset_image},
+		     {"label", options->dataset_label},
+		     {"classes", options->dataset_classes},
+		     {"components", options->dataset_components},
+		     {"missing_component", options->dataset_missing_component}};
 	if (!options->dataset || !*options->dataset)
 		return fault_say(fault, -EINVAL, "options: dataset is missing");
 	size_t map = pack_map_begin(packer);
-	int r = pack_path(packer, "path", options->dataset, fault);
+	int r = pack_path(packer, "path", options->dataset, path, fault);
 	if (r == 0 && options->dataset_root)
-		r = pack_path(packer, "root", options->dataset_root, fault);
+		r = pack_path(packer, "root", options->dataset_root, root, fault);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (words[i].value)
 			pack_key_string(packer, words[i].key, words[i].value);
+	if (r == 0 && given)
+		given_add_dataset(given, packer, path, options->dataset_root ? root : NULL,
+				  options->dataset_labels);
 	pack_map_end(packer, map);
 	return r;
 }
 
 /* The map of joined datasets. The daemon checks how many there are. */
 static int pack_parts(struct packer *packer, const struct stoker_options *options,
-		      struct fault *fault)
+		      struct given *given, struct fault *fault)
 {
 	uint32_t count = 0;
 	int r = 0;
 	if (options->dataset || options->dataset_kind || options->dataset_root ||
 	    options->dataset_format || options->dataset_images || options->dataset_labels ||
-	    options->dataset_split)
+	    options->dataset_split || options->dataset_path_column ||
+	    options->dataset_label_column || options->dataset_image || options->dataset_label ||
+	    options->dataset_classes || options->dataset_components ||
+	    options->dataset_missing_component)
 		return fault_say(fault, -EINVAL, "options: give either parts or dataset, not both");
 	while (options->parts[count])
 		count++;
@@ -87,16 +101,16 @@ static int pack_parts(struct packer *packer, const struct stoker_options *option
 			r = fault_say(fault, -EINVAL,
 				      "options: a part cannot have parts: put all in one list");
 		if (r == 0)
-			r = pack_dataset(packer, &part, fault);
+			r = pack_dataset(packer, &part, given, fault);
 	}
 	return r;
 }
 
 static int attach_dataset(struct attach *attach, const struct stoker_options *options,
-			  struct fault *fault)
+			  struct given *given, struct fault *fault)
 {
-	int r = options->parts ? pack_parts(attach->dataset, options, fault)
-			       : pack_dataset(attach->dataset, options, fault);
+	int r = options->parts ? pack_parts(attach->dataset, options, given, fault)
+			       : pack_dataset(attach->dataset, options, given, fault);
 	if (r == 0 && packer_bytes(attach->dataset, &attach->message.attach.dataset.packed) < 0)
 		r = fault_say(fault, -ENOMEM, "out of memory");
 	return r;
@@ -187,6 +201,9 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 		message->inflight = options->inflight;
 	message->prefetch = options->prefetch;
 	message->one_hot = options->one_hot;
+	message->order = text_of(options->order);
+	if (options->window)
+		message->window = options->window;
 	if (options->echo)
 		message->echo = options->echo;
 	if (options->echo_window)
@@ -204,11 +221,12 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 	message->expect_sampling = text_of(options->expect_sampling);
 }
 
-int attach_build(struct attach *out, const struct stoker_options *given, struct fault *fault)
+int attach_build(struct attach *out, const struct stoker_options *wish, struct given *given,
+		 struct fault *fault)
 {
 	struct stoker_options options;
 	*out = (struct attach){.message = message_init(MESSAGE_ATTACH)};
-	int r = options_copy(&options, given, fault);
+	int r = options_copy(&options, wish, fault);
 	if (r)
 		return r;
 	out->reconnect_ms = options.reconnect_ms ? options.reconnect_ms : ATTACH_RECONNECT_MS;
@@ -219,7 +237,7 @@ int attach_build(struct attach *out, const struct stoker_options *given, struct 
 	if (packer_new(&out->dataset) < 0)
 		return fault_say(fault, -ENOMEM, "out of memory");
 	attach_values(&out->message.attach, &options);
-	r = attach_dataset(out, &options, fault);
+	r = attach_dataset(out, &options, given, fault);
 	if (r == 0)
 		r = attach_fields(out, options.fields, fault);
 	if (r == 0)
@@ -249,6 +267,7 @@ void attach_inform(struct attach_info *out, const struct message_attached *attac
 	text_copy(out->dataset, sizeof(out->dataset), attached->dataset_fingerprint);
 	text_copy(out->pipeline, sizeof(out->pipeline), attached->pipeline_hash);
 	text_copy(out->sampling, sizeof(out->sampling), attached->sampling_hash);
+	text_copy(out->note, sizeof(out->note), attached->note);
 	out->info = (struct stoker_info){
 		.samples = attached->samples,
 		.batches = attached->batches,
@@ -257,6 +276,7 @@ void attach_inform(struct attach_info *out, const struct message_attached *attac
 		.dataset = out->dataset,
 		.pipeline = out->pipeline,
 		.sampling = out->sampling,
+		.note = out->note,
 		.n_fields = ring->n_fields,
 	};
 	for (uint32_t i = 0; i < ring->n_fields; i++) { /* the ring may go before the info does */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes an ATTACH of the caller's options, and the caller's info of ATTACHED and the ring. Pure,
- * except that the working directory makes a relative path absolute. Knows no socket.
+ * except that the working directory makes a relative path absolute, and that descriptors of the
+ * dataset are opened if they are wanted. Knows no socket.
  */
 #ifndef STOKER_CLIENT_ATTACH_H
 #define STOKER_CLIENT_ATTACH_H
 
 #include "client/c/fault.h"
+#include "client/c/given.h"
 #include "client/c/ring.h"
 #include "client/c/stoker.h"
 #include "client/c/transforms.h"
@@ -22,9 +24,11 @@ struct attach {
 	int32_t reconnect_ms;		 /* 0: not at all */
 };
 
-/* Build it; `options` must outlive it. 0, -EINVAL, -E2BIG (options of a newer version are set,
+/* Build it; `options` must outlive it. `given` gets the descriptors that go with it; NULL: none do.
+ * 0, -EINVAL, -E2BIG (options of a newer version are set,
  * which this library would ignore) or -ENOMEM, explained in `fault`. Free it in any case. */
-int attach_build(struct attach *out, const struct stoker_options *options, struct fault *fault);
+int attach_build(struct attach *out, const struct stoker_options *options, struct given *given,
+		 struct fault *fault);
 void attach_free(struct attach *attach);
 
 /* The caller's info, and the memory of its texts. */
@@ -32,6 +36,7 @@ struct attach_info {
 	struct stoker_info info;
 	char dataset[33], pipeline[33], sampling[33];
 	char names[STOKER_FIELDS_MAX][16];
+	char note[512];
 };
 void attach_inform(struct attach_info *out, const struct message_attached *attached,
 		   const struct ring *ring);

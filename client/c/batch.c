@@ -19,7 +19,7 @@ static bool runs_fit(const struct message_batch *message, const struct ring *rin
 		count += run->count;
 	}
 	return count == message->count && count <= most && message->padded <= count &&
-	       message->substituted <= count;
+	       message->substituted <= count && message->wrapped <= count;
 }
 
 int batch_new(struct batch **out, const struct message_batch *message, struct ring *ring,
@@ -43,6 +43,7 @@ int batch_new(struct batch **out, const struct message_batch *message, struct ri
 		.next_epoch = message->next_epoch,
 		.next_position = message->next_position,
 		.ready_ns = message->ready_ns,
+		.wrapped = (uint32_t)message->wrapped,
 	};
 	for (uint32_t i = 0; i < message->runs.n; i++) {
 		const struct run *run = &message->runs.run[i];

@@ -16,6 +16,7 @@
 #include "client/c/words.h"
 
 #define OUT_MAX (1u << 20) /* if the daemon reads less, it does not work */
+#define GIVE_MAX 34	   /* that the daemon takes with a message */
 #define FDS_MAX 8	   /* descriptors that one recvmsg() can receive */
 
 void connection_init(struct connection *connection)
@@ -42,6 +43,7 @@ void connection_close(struct connection *connection)
 	free(connection->out);
 	connection->out = NULL;
 	connection->out_size = connection->out_capacity = 0;
+	connection->give_count = 0;
 }
 
 /* Close for the reason in `fault`, and keep it for later calls. */
@@ -90,13 +92,46 @@ static int connection_gone(struct connection *connection, int error, struct faul
 
 /* -- sending ------------------------------------------------------------------------------ */
 
+void connection_give(struct connection *connection, const int *fds, unsigned count)
+{
+	connection->give = fds;
+	connection->give_count = count;
+	connection->give_at = connection->out_size;
+}
+
+/* send(), up to the byte that descriptors go with, or from it on with them. */
+static ssize_t connection_send_some(struct connection *connection)
+{
+	char control[CMSG_SPACE(GIVE_MAX * sizeof(int))]
+		__attribute__((aligned(__alignof__(struct cmsghdr))));
+	size_t size = connection->give_count * sizeof(int);
+	struct iovec part = {connection->out, connection->out_size};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+	if (connection->give_count && connection->give_at) {
+		part.iov_len = connection->give_at;
+	} else if (connection->give_count) {
+		header.msg_control = control;
+		header.msg_controllen = CMSG_SPACE(size);
+		struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+		rights->cmsg_level = SOL_SOCKET;
+		rights->cmsg_type = SCM_RIGHTS;
+		rights->cmsg_len = CMSG_LEN(size);
+		memcpy(CMSG_DATA(rights), connection->give, size);
+	}
+	ssize_t sent = sendmsg(connection->socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent > 0 && connection->give_count && !connection->give_at)
+		connection->give_count = 0;
+	else if (sent > 0 && connection->give_count)
+		connection->give_at -= (size_t)sent;
+	return sent;
+}
+
 /* After a failed send() there may still be messages to receive that say why. */
 int connection_flush(struct connection *connection, struct fault *fault)
 {
 	int r = connection_check(connection, fault);
 	while (r == 0 && connection->out_size) {
-		ssize_t sent = send(connection->socket, connection->out, connection->out_size,
-				    MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t sent = connection_send_some(connection);
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent < 0 && errno == EAGAIN)
@@ -327,6 +362,10 @@ static uint64_t seq_of(const struct message *message)
 		return message->set.seq;
 	case MESSAGE_STOP:
 		return message->stop.seq;
+	case MESSAGE_RELOAD:
+		return message->reload.seq;
+	case MESSAGE_DROP:
+		return message->drop.seq;
 	default:
 		return 0;
 	}
@@ -403,7 +442,7 @@ int connection_ask_beside(struct connection *connection, const struct message *r
 	return connection_do_ask(connection, request, wanted, quiet_ms, true, out, fault);
 }
 
-int connection_open(struct connection *connection, int socket, const char *client,
+int connection_open(struct connection *connection, int socket, const char *client, int quiet_ms,
 		    struct message *welcome_out, struct fault *fault)
 {
 	struct message hello = message_init(MESSAGE_HELLO);
@@ -415,8 +454,7 @@ int connection_open(struct connection *connection, int socket, const char *clien
 	hello.hello.seq = connection_seq(connection);
 	hello.hello.version_min = hello.hello.version_max = PROTO_VERSION;
 	hello.hello.client = (struct text){client, strlen(client)};
-	int r = connection_ask(connection, &hello, MESSAGE_WELCOME, CONNECTION_QUIET_MS,
-			       welcome_out, fault);
+	int r = connection_ask(connection, &hello, MESSAGE_WELCOME, quiet_ms, welcome_out, fault);
 	return r ? connection_lose(connection, r, fault) : 0;
 }
 

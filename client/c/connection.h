@@ -32,6 +32,11 @@ struct connection {
 	struct decoder_memory *memory;
 	uint8_t *out; /* owned; bytes that the socket has not taken yet */
 	size_t out_size, out_capacity;
+	const int
+		*give; /* borrowed; `give_count` descriptors go with the byte `give_at` of `out` */
+	unsigned give_count;
+	size_t give_at;
+	bool takes_fds; /* the daemon takes descriptors, and has use for ours; set by the handle */
 	uint32_t seq;
 	int lost; /* the errno that closed it; 0: never opened */
 	struct fault why;
@@ -41,9 +46,10 @@ struct connection {
 void connection_init(struct connection *connection);
 void connection_deinit(struct connection *connection); /* may be called twice */
 
-/* Take over a connected, non-blocking socket, and send HELLO with the name `client`. An earlier one
- * is closed. `welcome_out` borrows until the next receive. */
-int connection_open(struct connection *connection, int socket, const char *client,
+/* Take over a connected, non-blocking socket, and send HELLO with the name `client`, to be answered
+ * as by connection_ask(). An earlier one is closed. `welcome_out` borrows until the next receive.
+ */
+int connection_open(struct connection *connection, int socket, const char *client, int quiet_ms,
 		    struct message *welcome_out, struct fault *fault);
 void connection_close(struct connection *connection);
 
@@ -53,6 +59,8 @@ static inline bool connection_kept(const struct connection *connection)
 	return connection->backlog.count > 0;
 }
 
+/* These descriptors go with the next message; they are borrowed until its answer. */
+void connection_give(struct connection *connection, const int *fds, unsigned count);
 /* Queue a message and send what the socket takes. */
 int connection_send(struct connection *connection, const struct message *message,
 		    struct fault *fault);

@@ -42,6 +42,7 @@ int resume_keep(struct resume *resume, const struct message *attach,
 	resume->attach = copy;
 	resume->size = (size_t)size;
 	resume->limit_ms = limit_ms;
+	resume->inflight = attach->attach.inflight;
 	memcpy(resume->dataset, attached->dataset_fingerprint.data,
 	       32); /* the codec has checked its size */
 	memcpy(resume->pipeline, attached->pipeline_hash.data, 32);
@@ -66,6 +67,7 @@ int resume_attach(const struct resume *resume, struct decoder_memory *memory, st
 			   &fault))
 		return -ENOMEM; /* the only possible failure: the bytes are our own */
 	attach->start = (struct text){0};
+	attach->inflight = resume->inflight;
 	attach->epoch = resume->epoch;
 	attach->position = resume->position;
 	attach->epochs = resume->end ? resume->end - resume->epoch : 0;

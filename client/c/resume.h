@@ -21,6 +21,7 @@ struct resume {
 	char dataset[33], pipeline[33], sampling[33];
 	uint64_t epoch, position; /* the caller has had everything before */
 	uint64_t end;		  /* the epoch after the last one; 0: endless */
+	uint64_t inflight;	  /* as the caller last set it */
 	int64_t limit_ms;	  /* 0: never try */
 	int64_t until;		  /* when to give up; 0: nothing is lost */
 	int64_t next;		  /* when to try again */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public functions of stoker.h, and the handle. The handle owns the connection, the ring it is
- * attached to, the batches that the caller holds and the text of the last error. One thread at a
- * time uses it. connection.h does the talking on the wire.
+ * The public functions of stoker.h. One thread at a time uses a handle. handle.h says what it owns,
+ * connection.h does the talking on the wire.
  */
 #include "client/c/stoker.h"
 
@@ -13,36 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/c/address.h"
-#include "client/c/attach.h"
-#include "client/c/batch.h"
-#include "client/c/classes.h"
 #include "client/c/clock.h"
-#include "client/c/connection.h"
-#include "client/c/resume.h"
-#include "client/c/watch.h"
+#include "client/c/handle.h"
 #include "client/c/words.h"
 
-#define ATTACH_QUIET_MS 60000 /* the daemon says PROGRESS more often than this */
-#define HELD_MS 1000	      /* how long to wait for END when no batch can come */
-
-struct stoker {
-	struct connection connection;
-	char *socket;	   /* as it was given; NULL: the default places */
-	struct ring *ring; /* the one that holds the current batches; NULL: not attached */
-	struct resume resume;
-	struct attach_info info;
-	struct classes classes; /* of the dataset; empty until asked for */
-	struct batch *held;	/* all that the caller holds, also from earlier attachments */
-	uint64_t attachment;	/* number of the current one */
-	uint64_t connected;	/* number of the current connection, to which leases belong */
-	uint64_t inflight, batch_size; /* of this attachment */
-	int end; /* 1: batches may come; 0: END has come; -ESHUTDOWN: GOAWAY has come */
-	struct watch watch;
-	pid_t pid; /* of the process that made it */
-	struct fault fault;
-	struct fault stalled; /* why the next batch is late, from STALLED */
-};
+#define HELD_MS 1000	  /* how long to wait for END when no batch can come */
+#define INFLIGHT_MAX 1024 /* proto/tables.h says so of CREDIT */
 
 const char *stoker_version(void)
 {
@@ -65,43 +40,9 @@ const char *stoker_error(const struct stoker *stoker)
 	return stoker ? stoker->fault.text : "out of memory";
 }
 
-/* Every call begins with this. */
-static int stoker_enter(struct stoker *stoker)
+const char *stoker_error_name(const struct stoker *stoker)
 {
-	if (!stoker)
-		return -EINVAL;
-	stoker->fault.code = 0;
-	stoker->fault.text[0] = '\0';
-	if (stoker->pid == getpid())
-		return 0;
-	return fault_say(&stoker->fault, -EPERM,
-			 "this handle was made before fork() and belongs to the parent process: "
-			 "make a new one in this process");
-}
-
-/* Every call that may have opened, closed or sent ends with this: the descriptor of stoker_fd()
- * must watch what the handle waits for. */
-static int stoker_leave(struct stoker *stoker, int result)
-{
-	const struct connection *connection = &stoker->connection;
-	const struct resume *resume = &stoker->resume;
-	int64_t at = connection_kept(connection); /* 0: never, 1: at once */
-	if (resume->lost)
-		at = resume->next ? resume->next : 1;
-	int r = watch_update(&stoker->watch, connection->socket, connection_pending(connection),
-			     at);
-	if (r == 0 || result < 0)
-		return result;
-	return fault_say(&stoker->fault, r, "cannot watch the connection: %s", strerror(-r));
-}
-
-static void stoker_forget_ring(struct stoker *stoker)
-{
-	ring_drop(stoker->ring);
-	stoker->ring = NULL;
-	resume_deinit(&stoker->resume);
-	classes_deinit(&stoker->classes);
-	stoker->attachment++; /* batches that are held belong to an earlier one now */
+	return stoker && stoker->fault.code ? error_name(stoker->fault.code) : "";
 }
 
 void stoker_free(struct stoker *stoker)
@@ -112,29 +53,16 @@ void stoker_free(struct stoker *stoker)
 	batch_free_all(stoker->held);
 	ring_drop(stoker->ring);
 	resume_deinit(&stoker->resume);
+	given_close(&stoker->given);
 	classes_deinit(&stoker->classes);
 	watch_deinit(&stoker->watch);
 	free(stoker->socket);
 	free(stoker);
 }
 
-/* Replace the connection by a new one that has said HELLO. */
-static int stoker_open(struct stoker *stoker)
-{
-	struct message welcome;
-	connection_close(&stoker->connection);
-	stoker->connected++;
-	watch_forget(&stoker->watch);
-	int fd = address_connect(ADDRESS_DATA, stoker->socket, &stoker->fault);
-	if (fd < 0)
-		return fd;
-	return connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION, &welcome,
-			       &stoker->fault);
-}
-
 int stoker_connect(struct stoker *stoker, const char *socket)
 {
-	int r = stoker_enter(stoker);
+	int r = handle_enter(stoker);
 	if (r)
 		return r;
 	char *copy = socket ? strdup(socket) : NULL;
@@ -142,73 +70,28 @@ int stoker_connect(struct stoker *stoker, const char *socket)
 		return fault_say(&stoker->fault, -ENOMEM, "out of memory");
 	free(stoker->socket);
 	stoker->socket = copy;
-	stoker_forget_ring(stoker);
-	r = stoker_open(stoker);
+	handle_forget_ring(stoker);
+	r = handle_open(stoker);
 	if (r == -ENOENT) {
 		struct fault why = stoker->fault;
 		fault_say(&stoker->fault, r,
 			  "%s; start one with `stokerd`, or set $STOKER_SOCKET to its socket",
 			  why.text);
 	}
-	return stoker_leave(stoker, r);
-}
-
-/* Take over the ring that ATTACHED or RING announces. An earlier one, which must be of the same
- * stream, stays mapped for the batches that are held. */
-static int stoker_take_ring(struct stoker *stoker, struct text transport, uint64_t bytes,
-			    uint64_t number)
-{
-	struct ring *ring;
-	int fd = connection_take_fd(&stoker->connection);
-	if (!text_equals(transport, "fd") || fd < 0) {
-		if (fd >= 0)
-			close(fd);
-		return connection_broken(&stoker->connection, &stoker->fault,
-					 "no descriptor came with the ring");
-	}
-	int r = ring_map(&ring, fd, bytes, number, &stoker->fault);
-	close(fd);
-	if (r == -EPROTO) {
-		struct fault why = stoker->fault;
-		return connection_broken(&stoker->connection, &stoker->fault, "%s", why.text);
-	}
-	if (r) {
-		connection_close(&stoker->connection);
-		return r;
-	}
-	if (stoker->ring && !ring_like(ring, stoker->ring)) {
-		ring_drop(ring);
-		return connection_broken(&stoker->connection, &stoker->fault,
-					 "a ring of other samples");
-	}
-	ring_drop(stoker->ring);
-	stoker->ring = ring;
-	stoker->stalled.text[0] = '\0';
-	return 0;
-}
-
-static int stoker_ask_attach(struct stoker *stoker, struct message *request,
-			     struct message *reply_out)
-{
-	request->attach.seq = connection_seq(&stoker->connection);
-	int r = connection_ask(&stoker->connection, request, MESSAGE_ATTACHED, ATTACH_QUIET_MS,
-			       reply_out, &stoker->fault);
-	return r ? r
-		 : stoker_take_ring(stoker, reply_out->attached.transport,
-				    reply_out->attached.bytes, reply_out->attached.ring);
+	return handle_leave(stoker, r);
 }
 
 static int stoker_do_attach(struct stoker *stoker, struct attach *attach)
 {
 	struct message reply;
-	int r = stoker_ask_attach(stoker, &attach->message, &reply);
+	int r = handle_ask_attach(stoker, &attach->message, &reply);
 	if (r)
 		return r;
 	r = resume_keep(&stoker->resume, &attach->message, &reply.attached, attach->reconnect_ms,
 			&stoker->fault);
 	if (r) {
 		connection_close(&stoker->connection);
-		stoker_forget_ring(stoker);
+		handle_forget_ring(stoker);
 		return r;
 	}
 	attach_inform(&stoker->info, &reply.attached, stoker->ring);
@@ -224,7 +107,7 @@ static int stoker_do_detach(struct stoker *stoker)
 	struct message request = message_init(MESSAGE_DETACH), reply;
 	if (!stoker->ring)
 		return 0;
-	stoker_forget_ring(stoker);
+	handle_forget_ring(stoker);
 	request.detach.seq = connection_seq(connection);
 	return connection_ask(connection, &request, MESSAGE_OK, CONNECTION_QUIET_MS, &reply,
 			      &stoker->fault);
@@ -232,23 +115,30 @@ static int stoker_do_detach(struct stoker *stoker)
 
 int stoker_detach(struct stoker *stoker)
 {
-	int r = stoker_enter(stoker);
-	return r ? r : stoker_leave(stoker, stoker_do_detach(stoker));
+	int r = handle_enter(stoker);
+	return r ? r : handle_leave(stoker, stoker_do_detach(stoker));
 }
 
 int stoker_attach(struct stoker *stoker, const struct stoker_options *options)
 {
 	struct attach attach;
-	int r = stoker_enter(stoker);
+	int r = handle_enter(stoker);
 	if (r)
 		return r;
-	r = attach_build(&attach, options, &stoker->fault);
+	struct given given = GIVEN_NULL;
+	r = attach_build(&attach, options, stoker->connection.takes_fds ? &given : NULL,
+			 &stoker->fault);
 	if (r == 0)
 		r = stoker_do_detach(stoker);
-	if (r == 0)
+	if (r == 0) {
+		given_close(&stoker->given);
+		stoker->given = given;
+		given = GIVEN_NULL;
 		r = stoker_do_attach(stoker, &attach);
+	}
+	given_close(&given);
 	attach_free(&attach);
-	return stoker_leave(stoker, r);
+	return handle_leave(stoker, r);
 }
 
 const struct stoker_info *stoker_info(const struct stoker *stoker)
@@ -258,7 +148,7 @@ const struct stoker_info *stoker_info(const struct stoker *stoker)
 
 int stoker_classes(struct stoker *stoker, const char *const **names_out)
 {
-	int r = stoker_enter(stoker);
+	int r = handle_enter(stoker);
 	if (r)
 		return r;
 	if (!stoker->ring)
@@ -269,7 +159,29 @@ int stoker_classes(struct stoker *stoker, const char *const **names_out)
 		*names_out = (const char *const *)stoker->classes.names;
 		r = (int)stoker->classes.count;
 	}
-	return stoker_leave(stoker, r);
+	return handle_leave(stoker, r);
+}
+
+int stoker_credit(struct stoker *stoker, uint32_t inflight)
+{
+	struct message credit = message_init(MESSAGE_CREDIT);
+	int r = handle_enter(stoker);
+	if (r)
+		return r;
+	if (!stoker->ring)
+		return fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset");
+	if (inflight < 1 || inflight > INFLIGHT_MAX)
+		return fault_say(&stoker->fault, -EINVAL, "inflight is %u, not 1 to %d", inflight,
+				 INFLIGHT_MAX);
+	credit.credit.inflight = inflight;
+	r = connection_send(&stoker->connection, &credit, &stoker->fault);
+	if (r == -ENOMEM)
+		return handle_leave(stoker, r);
+	/* If the daemon is gone, stoker_next() reports it, and the next ATTACH says the number. */
+	stoker->inflight = inflight;
+	stoker->resume.inflight = inflight;
+	stoker->fault = FAULT_NULL;
+	return handle_leave(stoker, 0);
 }
 
 /* -- batches ------------------------------------------------------------------------------ */
@@ -311,7 +223,7 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 		stoker->stalled.text[0] = '\0';
 		return words_of_bad_sample(&stoker->fault, &message->bad_sample);
 	case MESSAGE_RING:
-		r = stoker_take_ring(stoker, message->ring.transport, message->ring.bytes,
+		r = handle_take_ring(stoker, message->ring.transport, message->ring.bytes,
 				     message->ring.ring);
 		return r ? r : TAKEN_NOTHING;
 	case MESSAGE_STALLED:
@@ -362,7 +274,7 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 static int stoker_try(struct stoker *stoker)
 {
 	struct message request, reply;
-	int r = stoker_open(stoker);
+	int r = handle_open(stoker);
 	if (r)
 		return r;
 	r = resume_attach(&stoker->resume, stoker->connection.memory, &request);
@@ -370,7 +282,7 @@ static int stoker_try(struct stoker *stoker)
 		return stoker->end = 0;
 	if (r)
 		return fault_say(&stoker->fault, r, "out of memory");
-	r = stoker_ask_attach(stoker, &request, &reply);
+	r = handle_ask_attach(stoker, &request, &reply);
 	if (r)
 		return r;
 	stoker->attachment++;
@@ -436,7 +348,7 @@ static int stoker_step(struct stoker *stoker, const struct stoker_batch **batch_
 
 int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, int timeout_ms)
 {
-	int r = stoker_enter(stoker);
+	int r = handle_enter(stoker);
 	if (r)
 		return r;
 	*batch_out = NULL;
@@ -448,7 +360,7 @@ int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, in
 	while (r == TAKEN_NOTHING);
 	if (r >= 0)
 		stoker->fault.text[0] = '\0'; /* that of an attempt that failed before */
-	return stoker_leave(stoker, r);
+	return handle_leave(stoker, r);
 }
 
 const void *stoker_field(const struct stoker_batch *batch, uint32_t run, const char *name)
@@ -467,7 +379,7 @@ static struct batch **stoker_find(struct stoker *stoker, const struct stoker_bat
 
 int stoker_release(struct stoker *stoker, const struct stoker_batch *batch)
 {
-	int r = stoker_enter(stoker);
+	int r = handle_enter(stoker);
 	if (r)
 		return r;
 	struct batch **at = stoker_find(stoker, batch), *held = *at;
@@ -481,16 +393,16 @@ int stoker_release(struct stoker *stoker, const struct stoker_batch *batch)
 		return r;
 	*at = held->next;
 	batch_free(held);
-	return stoker_leave(stoker, r);
+	return handle_leave(stoker, r);
 }
 
 int stoker_fd(struct stoker *stoker)
 {
-	int r = stoker_enter(stoker);
+	int r = handle_enter(stoker);
 	if (r)
 		return r;
 	int fd = watch_open(&stoker->watch);
 	if (fd < 0)
 		return fault_say(&stoker->fault, fd, "cannot make a descriptor: %s", strerror(-fd));
-	return stoker_leave(stoker, fd);
+	return handle_leave(stoker, fd);
 }

@@ -53,11 +53,13 @@ struct stoker_options {
 	size_t size; /* of this struct, set by STOKER_OPTIONS_INIT */
 
 	/* Path of a folder with one subfolder per class, a manifest file, a NumPy array (.npy) or
-	 * arrays (.npz), or CIFAR or MNIST as published. Required, unless `parts` is given. The
-	 * daemon opens it; a relative path is made absolute here. */
+	 * arrays (.npz), tar shards (.tar; "train-{000..146}.tar", "train-*.tar" or wids' .json),
+	 * or CIFAR or MNIST as published. Required, unless `parts` is given. The daemon opens it;
+	 * a relative path is made absolute here. */
 	const char *dataset;
-	const char *dataset_kind;   /* "folder", "manifest", "npy", "npz", "cifar10",
-				     * "cifar100" or "mnist"; NULL: by the path */
+	const char *dataset_kind;   /* "folder", "flat" (pictures without class folders),
+				     * "manifest", "npy", "npz", "cifar10", "cifar100",
+				     * "mnist" or "tar"; NULL: by the path */
 	const char *dataset_root;   /* manifest: folder of its paths; NULL: its own folder */
 	const char *dataset_format; /* manifest: "lines", "tsv", "csv" or "jsonl" */
 
@@ -67,7 +69,8 @@ struct stoker_options {
 	 *   RandomResizedCrop(size=224, scale=(0.08, 1)) | RandomHorizontalFlip() |
 	 *   Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])
 	 *
-	 * Each parameter is given by its name. A value is a number, a text ('bilinear'; quotes are
+	 * Parameters are given by name, or the first ones in their order: RandomResizedCrop(224) |
+	 * ColorJitter(0.4, hue=0.1). A value is a number, a text ('bilinear'; quotes are
 	 * optional), True, False, None, or a list of values in () or []. NULL: no transforms. The
 	 * PIPELINE that `stokerctl streams` shows can be used as it is; it ends in dtype and
 	 * layout.
@@ -80,7 +83,7 @@ struct stoker_options {
 	int sequential;	     /* 1: in the order of the dataset; 0: in a new order in each epoch */
 	uint64_t order_seed, augment_seed;
 	uint64_t subset_start, subset_stop; /* samples [start, stop) of the dataset; stop 0: all */
-	const char *last_batch;		    /* "drop" or "pad"; NULL is "short" */
+	const char *last_batch;		    /* "drop", "pad" or "wrap"; NULL is "short" */
 	const char *bad_samples;	    /* "substitute"; NULL is "error", see stoker_next() */
 	int exif_orientation;		    /* 1: rotate images as their EXIF tag says */
 
@@ -164,18 +167,39 @@ struct stoker_options {
 	 * as often as its weight says.
 	 */
 	const struct stoker_options *const *parts;
+
+	/* Manifest (csv, tsv, jsonl): what its columns of paths and labels are called. NULL:
+	 * "path", and "label" or all columns that are nothing else. */
+	const char *dataset_path_column, *dataset_label_column;
+
+	/* Tar shards: which component of a sample is its picture, such as "jpg;png" (NULL: the
+	 * only one), and which its label, such as "cls" (as NULL if there is one) or
+	 * "json:annotation.class"; those that become fields, such as "txt"; and "skip" for samples
+	 * that lack one of them (NULL is "error"). */
+	const char *dataset_image, *dataset_label, *dataset_components, *dataset_missing_component;
+
+	/* "shards", for tar shards on storage that seeks badly: shards are shuffled, then runs of
+	 * `window` samples (0: 16384). NULL is "global": all samples are shuffled as one. */
+	const char *order;
+	uint64_t window;
+
+	/* Tar shards: labels are numbers of so many classes ("1000"), which are then known, for
+	 * `one_hot`. NULL: labels that are numbers are no classes. */
+	const char *dataset_classes;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0  \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+			0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
 	}
 
 /*
  * A field: an array that every sample has, in C order, without gaps, in the byte order of the
  * machine.
  *
- *   image   output of the transforms, (C, H, W) or (H, W, C); (k, ...) if there are k views
+ *   image   output of the transforms, (C, H, W) or (H, W, C); (k, ...) if there are k views. C is
+ *           3, or 1 behind Grayscale(num_output_channels=1)
  *   label   int64, one number or as many as the dataset has; a float32 vector with `one_hot`
  *   index   int64, one number: the index of the sample in the dataset
  *   weight  float32, one number
@@ -200,13 +224,17 @@ struct stoker_info {
 	struct stoker_field image, label;
 	const char *dataset;  /* fingerprint, 32 hexadecimal digits: for expect_dataset */
 	const char *pipeline; /* hash of transforms, dtype and layout: for expect_pipeline */
-	const char *sampling; /* hash of sampler, echo and views, or "": for expect_sampling */
-	uint64_t reconnects;  /* how often it has attached again to a daemon that came back */
+	const char
+		*sampling; /* hash of order, sampler, echo and views, or "": for expect_sampling */
+	uint64_t reconnects; /* how often it has attached again to a daemon that came back */
 
 	/* All fields, including image, label and index; their names are for stoker_field(). Fields
 	 * of types that this library does not know (from a newer daemon) are left out. */
 	uint32_t n_fields;
 	struct stoker_field field[STOKER_FIELDS_MAX];
+
+	/* What people should know of the dataset, such as files that are not decoded; mostly "". */
+	const char *note;
 };
 
 /* Samples that are contiguous in memory. */
@@ -228,6 +256,9 @@ struct stoker_batch {
 	struct stoker_run run[STOKER_RUNS_MAX];
 	uint64_t next_epoch, next_position; /* where to resume once this batch is used */
 	uint64_t ready_ns; /* CLOCK_MONOTONIC when its last sample was ready; 0: not known */
+	/* Samples at its end that are the first of the next epoch (last_batch "wrap"): sample i
+	 * stands at position + i, and from info->samples on at that much less of epoch + 1. */
+	uint32_t wrapped;
 };
 
 /* The version of the library, such as "0.1.0". */
@@ -241,6 +272,10 @@ STOKER_API void stoker_free(struct stoker *stoker);
 
 /* Why the last call failed, in one line; "" if it did not fail. Valid until the next call. */
 STOKER_API const char *stoker_error(const struct stoker *stoker);
+
+/* If it failed because the daemon refused the request: the name of the reason in the table of
+ * errors of the protocol, such as "dataset", "pipeline" or "limit". Else "". */
+STOKER_API const char *stoker_error_name(const struct stoker *stoker);
 
 /*
  * Connect to the socket of the daemon. NULL: $STOKER_SOCKET if it is set, else the first of
@@ -299,6 +334,12 @@ STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_o
  */
 STOKER_API int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out,
 			   int timeout_ms);
+
+/*
+ * Change `inflight`, the largest number of batches that are ready or held by you. Never waits;
+ * lowering it takes no batch back. 0; -EINVAL it is not 1 to 1024, -ENOTCONN not attached, -ENOMEM.
+ */
+STOKER_API int stoker_credit(struct stoker *stoker, uint32_t inflight);
 
 /*
  * The arrays of the field `name` for one run: one array per sample of the run, each with the dtype,

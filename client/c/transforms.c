@@ -16,6 +16,7 @@
  * items one has is known at its end, so its items are packed apart. */
 struct parser {
 	const char *what, *text, *at;
+	bool named; /* all parameters have to be */
 	struct packer *steps, *level[DEPTH_MAX];
 	locale_t locale; /* "C": in others a number has a comma */
 	struct transforms *out;
@@ -187,14 +188,32 @@ static int parse_list(struct parser *parser, struct packer *packer, int depth)
 	return append_list(packer, parser->level[depth], count);
 }
 
+/* A parameter by its place: its key is the number of that. */
+static int parse_positional(struct parser *parser, struct text *names, uint32_t count, int depth)
+{
+	char place[12];
+	if (parser->named)
+		return parser_fail(parser, parser->at,
+				   "parameters are named, as in size=224 or p=0.5");
+	if (count > 0 && names[count - 1].size > 0)
+		return parser_fail(parser, parser->at,
+				   "behind a parameter with a name all need one, as p=0.5");
+	snprintf(place, sizeof(place), "%u", count);
+	names[count] = (struct text){"", 0};
+	pack_string(parser->level[depth], place);
+	return parse_value(parser, parser->level[depth], depth + 1);
+}
+
 static int parse_pair(struct parser *parser, struct text *names, uint32_t count, int depth)
 {
 	const char *begin;
 	skip_blanks(parser);
 	begin = parser->at;
 	struct text name = take_word(parser);
-	if (name.size == 0 || is_digit(*name.data) || !take(parser, '='))
-		return parser_fail(parser, begin, "parameters are named, as in size=224 or p=0.5");
+	if (name.size == 0 || is_digit(*name.data) || !take(parser, '=')) {
+		parser->at = begin;
+		return parse_positional(parser, names, count, depth);
+	}
 	for (uint32_t i = 0; i < count; i++)
 		if (names[i].size == name.size && !memcmp(names[i].data, name.data, name.size))
 			return parser_fail(parser, begin, "this parameter is there already");
@@ -328,6 +347,7 @@ static int parse_sampler(struct parser *parser)
 	struct text name = take_word(parser);
 	if (name.size == 0 || is_digit(*name.data))
 		return parser_fail(parser, begin, "the name of a sampler should be here");
+	parser->named = true;
 	int r = parse_map(parser, parser->out->packer, name, 0);
 	if (r == 0 && skip_blanks(parser) != '\0')
 		r = parser_fail(parser, parser->at, "a sampler should end here");

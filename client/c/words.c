@@ -52,6 +52,8 @@ int words_of_goaway(struct fault *fault, const struct message_goaway *goaway)
 
 int words_of_stalled(struct fault *fault, const struct message_stalled *stalled)
 {
+	if (stalled->why.size)
+		return fault_say(fault, -EAGAIN, "%.*s", (int)stalled->why.size, stalled->why.data);
 	return fault_say(fault, -EAGAIN,
 			 "the read of %.*s has taken %llu s so far: does its storage hang?",
 			 (int)stalled->path.size, stalled->path.data,

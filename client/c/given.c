@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/c/given.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "proto/pack.h"
+
+void given_close(struct given *given)
+{
+	while (given->count)
+		close(given->fds[--given->count]);
+}
+
+/* Its type; 0: it is left out. */
+static mode_t given_add(struct given *given, struct packer *packer, const char *key,
+			const char *path)
+{
+	struct stat stat;
+	int fd = given->count < GIVEN_MAX ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+					  : -1;
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &stat) || !(S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode))) {
+		close(fd);
+		return 0;
+	}
+	pack_key_uint(packer, key, given->count);
+	given->fds[given->count++] = fd;
+	return stat.st_mode & S_IFMT;
+}
+
+void given_add_dataset(struct given *given, struct packer *packer, const char *path,
+		       const char *root, const char *labels)
+{
+	char folder[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	if (given_add(given, packer, "path_fd", path) == S_IFREG) {
+		snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path),
+			 path);
+		given_add(given, packer, "root_fd", root ? root : folder);
+	}
+	if (labels && labels[0] == '/')
+		given_add(given, packer, "labels_fd", labels);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Descriptors of a dataset, for a daemon of another user: they show what this one may read
+ * (PROTOCOL.md, section 6). What cannot be opened is left out: a rule of the daemon may allow it.
+ */
+#ifndef STOKER_CLIENT_GIVEN_H
+#define STOKER_CLIENT_GIVEN_H
+
+#define GIVEN_MAX 34 /* that the daemon takes with a message */
+
+struct packer;
+
+struct given {
+	int fds[GIVEN_MAX]; /* owned */
+	unsigned count;
+};
+#define GIVEN_NULL ((struct given){.count = 0})
+
+void given_close(struct given *given); /* may be called twice */
+
+/* Open what the map of a dataset names and add to the map, which is open in `packer`, the numbers.
+ * Paths are absolute; `root` and `labels` may be NULL. */
+void given_add_dataset(struct given *given, struct packer *packer, const char *path,
+		       const char *root, const char *labels);
+
+#endif

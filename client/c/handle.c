@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/c/handle.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client/c/address.h"
+
+#define ATTACH_QUIET_MS 60000 /* the daemon says PROGRESS more often than this */
+
+int handle_enter(struct stoker *stoker)
+{
+	if (!stoker)
+		return -EINVAL;
+	stoker->fault.code = 0;
+	stoker->fault.text[0] = '\0';
+	if (stoker->pid == getpid())
+		return 0;
+	return fault_say(&stoker->fault, -EPERM,
+			 "this handle was made before fork() and belongs to the parent process: "
+			 "make a new one in this process");
+}
+
+int handle_leave(struct stoker *stoker, int result)
+{
+	const struct connection *connection = &stoker->connection;
+	const struct resume *resume = &stoker->resume;
+	int64_t at = connection_kept(connection); /* 0: never, 1: at once */
+	if (resume->lost)
+		at = resume->next ? resume->next : 1;
+	int r = watch_update(&stoker->watch, connection->socket, connection_pending(connection),
+			     at);
+	if (r == 0 || result < 0)
+		return result;
+	return fault_say(&stoker->fault, r, "cannot watch the connection: %s", strerror(-r));
+}
+
+void handle_forget_ring(struct stoker *stoker)
+{
+	ring_drop(stoker->ring);
+	stoker->ring = NULL;
+	resume_deinit(&stoker->resume);
+	classes_deinit(&stoker->classes);
+	stoker->attachment++; /* batches that are held belong to an earlier one now */
+}
+
+/* Is it worth to send descriptors? The daemon of one's own has one's own rights. */
+static bool takes_fds(int socket, const struct message_welcome *welcome)
+{
+	const struct value *can = &welcome->capabilities.value;
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	bool takes = false;
+	for (uint32_t i = 0; can->kind == VALUE_LIST && i < can->count; i++)
+		takes |= can->items[i].kind == VALUE_TEXT &&
+			 text_equals(can->items[i].text, "descriptors");
+	return takes && getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       peer.uid != geteuid();
+}
+
+int handle_open(struct stoker *stoker)
+{
+	struct message welcome;
+	connection_close(&stoker->connection);
+	stoker->connected++;
+	watch_forget(&stoker->watch);
+	int fd = address_connect(ADDRESS_DATA, stoker->socket, &stoker->fault);
+	if (fd < 0)
+		return fd;
+	int r = connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION,
+				CONNECTION_QUIET_MS, &welcome, &stoker->fault);
+	if (r == 0)
+		stoker->connection.takes_fds = takes_fds(fd, &welcome.welcome);
+	return r;
+}
+
+int handle_take_ring(struct stoker *stoker, struct text transport, uint64_t bytes, uint64_t number)
+{
+	struct ring *ring;
+	int fd = connection_take_fd(&stoker->connection);
+	if (!text_equals(transport, "fd") || fd < 0) {
+		if (fd >= 0)
+			close(fd);
+		return connection_broken(&stoker->connection, &stoker->fault,
+					 "no descriptor came with the ring");
+	}
+	int r = ring_map(&ring, fd, bytes, number, &stoker->fault);
+	close(fd);
+	if (r == -EPROTO) {
+		struct fault why = stoker->fault;
+		return connection_broken(&stoker->connection, &stoker->fault, "%s", why.text);
+	}
+	if (r) {
+		connection_close(&stoker->connection);
+		return r;
+	}
+	if (stoker->ring && !ring_like(ring, stoker->ring)) {
+		ring_drop(ring);
+		return connection_broken(&stoker->connection, &stoker->fault,
+					 "a ring of other samples");
+	}
+	ring_drop(stoker->ring);
+	stoker->ring = ring;
+	stoker->stalled.text[0] = '\0';
+	return 0;
+}
+
+int handle_ask_attach(struct stoker *stoker, struct message *request, struct message *reply_out)
+{
+	request->attach.seq = connection_seq(&stoker->connection);
+	connection_give(&stoker->connection, stoker->given.fds, stoker->given.count);
+	int r = connection_ask(&stoker->connection, request, MESSAGE_ATTACHED, ATTACH_QUIET_MS,
+			       reply_out, &stoker->fault);
+	return r ? r
+		 : handle_take_ring(stoker, reply_out->attached.transport,
+				    reply_out->attached.bytes, reply_out->attached.ring);
+}
