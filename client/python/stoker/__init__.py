@@ -23,6 +23,7 @@ from .errors import (ArgumentError, DaemonUnavailable, DatasetError, Disconnecte
 from .loader import Loader
 from .mix import Mix
 from .node import Node, connect
+from .shards import write_shards
 from .transforms import *  # noqa: F403
 
 __all__ = [
@@ -30,6 +31,6 @@ __all__ = [
     "ForkError", "LimitError", "Loader", "MemoryBudgetError", "Mix", "Node", "NotPermitted",
     "PipelineError", "ProtocolError", "RequestError", "SampleError", "Stopping", "TokenError",
     "TooManyConnections", "TransportError", "VersionError", "__version__", "connect",
-    "samplers",
+    "samplers", "write_shards",
 ]
 __all__ += transforms.__all__

@@ -18,8 +18,8 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 CONNECT_S = 10.0
 _UCRED = struct.Struct("3i")
-_HINT = ("start one with `stokerd` (or `systemctl --user start stokerd`), or give its socket with "
-         "connect(socket=...) or $STOKER_SOCKET")
+_HINT = ("start one with `stokerd` (or `systemctl --user start stokerd`, or connect(start=True)), "
+         "or give its socket with connect(socket=...) or $STOKER_SOCKET")
 
 
 def candidates(given: Optional[Path]) -> List[str]:
@@ -68,15 +68,27 @@ def open_connection(path: str) -> Connection:
         sock.close()
         raise
     try:
-        connection.request_within(CONNECT_S, "hello", "welcome", version_min=_tables.VERSION,
-                                  version_max=_tables.VERSION,
-                                  client=f"stoker-python {__version__}")
+        welcome = connection.request_within(CONNECT_S, "hello", "welcome",
+                                            version_min=_tables.VERSION,
+                                            version_max=_tables.VERSION,
+                                            client=f"stoker-python {__version__}")
+        connection.daemon = welcome["daemon"]
+        connection.takes_fds = "descriptors" in (welcome["capabilities"] or ())
     except (Disconnected, TimeoutError) as error:
         raise DaemonUnavailable(f"{path} does not answer: {error}") from error
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def other_version(daemon: str) -> str:
+    """Words where the daemon is of another version than this client; "" where it is not."""
+    version = daemon.rpartition(" ")[2]
+    if not daemon or version == __version__:
+        return ""
+    return (f"it is version {version}, this client {__version__}: they understand each other; "
+            "restart it from the same package when its trainers can wait a moment")
 
 
 def _connect(sock: socket.socket, path: str) -> None:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """One connection to the daemon: sends, receives, maps rings, and releases leases.
 
-One thread at a time uses it, except for release() and retire(): any thread may call these at any
-time, also the garbage collector in the middle of another call. They never wait and never raise.
+One thread at a time uses it, except for release(): any thread may call it at any time, also the
+garbage collector in the middle of another call. It never waits and never raises.
 """
 from __future__ import annotations
 
+import array
 import os
 import select
 import socket
@@ -14,31 +15,47 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import Any, Deque, Dict, List, Optional, Tuple
+from typing import (TYPE_CHECKING, Any, Deque, Dict, List, NamedTuple, Optional, Sequence,
+                    Tuple)
 
 from . import _ring, _wire
-from .errors import Disconnected, Error, ForkError, ProtocolError, from_message
+from .errors import Disconnected, Error, ForkError, ProtocolError, from_message, stopping
+
+if TYPE_CHECKING:
+    from .batch import Lease
 
 REPLY_S = 30.0  # for a reply that needs no work, and for the rest of a frame
 _CHUNK = 65536
 _FDS = 8
+_ENDING_MAX = 19  # errors up to this code end the connection
 _CONTROL = socket.CMSG_SPACE(_FDS * 4)
 
 _open: weakref.WeakSet[Connection] = weakref.WeakSet()
 
 
+class _Held(NamedTuple):
+    """A lease: the how many-th of the connection, whether it was taken as a Batch, and itself."""
+
+    number: int
+    explicit: bool
+    lease: weakref.ref[Lease]
+
+
 class Connection:
     """A connected socket whose peer is trusted to be the daemon.
 
-    ``held``: the leases that the application holds, each with its number (the first is 1) and
-    whether it was taken as a Batch. ``lost``: the daemon closed the connection, or an answer was
+    ``held``: what the application holds, by lease. ``kept``: leases that it holds on to, though the
+    daemon has got their slots back. ``lost``: the daemon closed the connection, or an answer was
     given up.
     """
 
     def __init__(self, sock: socket.socket, uid: int) -> None:
         self.uid = uid
-        self.held: Dict[int, Tuple[int, bool]] = {}
-        self._granted = self._marked = 0
+        self.daemon = ""  # name and version that it gave
+        self.takes_fds = False  # it takes descriptors of a dataset
+        self.held: Dict[int, _Held] = {}
+        self.kept: weakref.WeakSet[Lease] = weakref.WeakSet()
+        self._granted = 0
         self._sock = sock
         self._reader = _wire.FrameReader()
         self._inbox: Deque[_wire.Received] = deque()
@@ -46,11 +63,10 @@ class Connection:
         self._seq = 0
         self._partial_until = 0.0
         self._out = bytearray()
+        self._out_fds: List[Tuple[int, Sequence[int]]] = []  # by the byte that they go with
         self._releases: Deque[int] = deque()
         self._lock = threading.Lock()  # for _out, and for sending on the socket
         self._mute = False  # sending failed; what the daemon sent can still be read
-        self._retired = False
-        self._paused = False
         self._forked = False
         self._closed = False
         self.lost = False
@@ -69,7 +85,7 @@ class Connection:
     def check(self) -> None:
         """Raise unless this process may use the connection."""
         self.check_process()
-        if self._closed or self._retired:
+        if self._closed:
             raise Disconnected("the connection to stokerd is closed")
 
     def request(self, name: str, reply: str, /, **fields: Any) -> Dict[str, Any]:
@@ -77,15 +93,16 @@ class Connection:
         return self.request_within(REPLY_S, name, reply, **fields)
 
     def request_within(self, timeout: Optional[float], name: str, reply: str, /,
-                       **fields: Any) -> Dict[str, Any]:
-        """Send a request and wait for its reply; other messages are kept for receive().
+                       fds: Sequence[int] = (), **fields: Any) -> Dict[str, Any]:
+        """Send a request and wait for its reply; other messages are kept for receive(). ``fds`` go
+        with it and stay the caller's, open until the reply.
 
         Raises the daemon's error, TimeoutError, Disconnected or ProtocolError. After a time-out or
         an interrupt the connection is lost, because the reply may still come.
         """
         self.check()
         self._seq += 1
-        self.send(name, seq=self._seq, **fields)
+        self.send(name, fds, seq=self._seq, **fields)
         message = None
         try:
             message = self._reply(None if timeout is None else time.monotonic() + timeout)
@@ -111,19 +128,29 @@ class Connection:
                 return message
 
     def _give_up(self) -> None:
-        """No more requests; leases that the application holds stay valid."""
-        self.lost = self._paused = True  # send no CREDIT: we may not be attached
-        if self.held:
-            self.retire()
-        else:
-            self.close()
+        self.lost = True
+        self.close()
 
     def receive(self, timeout: Optional[float]) -> Optional[_wire.Received]:
-        """The next message in order; None after ``timeout`` seconds (None: wait for ever)."""
+        """The next message in order; None after ``timeout`` seconds (None: wait for ever). Raises
+        an error that ended the connection before it gives batches that came before: their slots may
+        be used again."""
         self.check()
+        self._collect()
         if self._inbox:
             return self._inbox.popleft()
         return self._next(None if timeout is None else time.monotonic() + timeout)
+
+    def _collect(self) -> None:
+        """Put what has come into the inbox."""
+        while True:
+            message = self._next(0.0)
+            if message is None:
+                return
+            self._inbox.append(message)
+            if message.name == "error" and message.fields["code"] <= _ENDING_MAX:
+                self.close()
+                raise from_message(message.fields)
 
     def unread(self, message: _wire.Received) -> None:
         """Put a message back: receive() gives it again first."""
@@ -137,48 +164,49 @@ class Connection:
             if message.name == "batch":
                 self.release(message.fields["lease"])
 
-    def send(self, name: str, /, **fields: Any) -> None:
+    def send(self, name: str, fds: Sequence[int] = (), /, **fields: Any) -> None:
         """Queue a message and send what the socket takes; the rest is sent while waiting."""
         frame = _wire.encode(name, **fields)
         with self._lock:
             self._gather()
+            if fds:
+                self._out_fds.append((len(self._out), fds))
             self._out += frame
         self._flush()
 
-    def grant(self, lease: int, explicit: bool) -> None:
+    def grant(self, number: int, explicit: bool, lease: Lease) -> None:
         """The application holds this lease now; ``explicit``: as a Batch."""
         self._granted += 1
-        self.held[lease] = self._granted, explicit
+        self.held[number] = _Held(self._granted, explicit, weakref.ref(lease))
 
-    def mark(self) -> None:
-        """A new reader begins here: leases that are held belong to earlier ones."""
-        self._marked = self._granted
-
-    def held_state(self) -> Tuple[int, int, int]:
-        """The number of leases of this reader that the application holds, how many batches ago the
-        oldest of them came, and the number of leases of earlier readers."""
-        counts = [count for count, _ in self.held.copy().values()]
-        ours = [count for count in counts if count > self._marked]
-        return len(ours), self._granted - min(ours, default=self._granted), len(counts) - len(ours)
+    def keep(self, newest: int = 0) -> None:
+        """Let the application have what it holds, except for the ``newest`` batches, and give the
+        slots back. Raises MemoryError."""
+        for held in list(self.held.values()):
+            lease = held.lease() if held.number <= self._granted - newest else None
+            if lease is not None:
+                lease.keep()
 
     def forgotten(self) -> int:
         """How many Batches the application holds."""
-        return sum(explicit for _, explicit in self.held.copy().values())
+        return sum(held.explicit for held in list(self.held.values()))
 
     def release(self, lease: int) -> None:
         """Release a lease, once. Any thread, also from a finalizer."""
-        # In this order: when `held` is empty, all releases are queued.
         self._releases.append(lease)
         self.held.pop(lease, None)
         self._flush()
 
-    def retire(self) -> None:
-        """No more batches; close when the application holds no lease. Threads as for release()."""
-        self._retired = True
-        self._flush()
-
     def close(self) -> None:
-        """Close the socket: the daemon frees everything. May be called twice."""
+        """Close the socket: the daemon frees everything. What the application holds is kept for it.
+        May be called twice. Raises MemoryError, if that fails."""
+        try:
+            if not self._forked:
+                self.keep()
+        finally:
+            self._close()
+
+    def _close(self) -> None:
         self._closed = True
         try:
             self._sock.shutdown(socket.SHUT_RDWR)  # wakes a thread that waits for it
@@ -196,7 +224,7 @@ class Connection:
 
     def _flush(self) -> None:
         # Without the lock, leave the work to its holder, which looks again before it returns.
-        while (self._releases or self._out or self._retired) and self._lock.acquire(False):
+        while (self._releases or self._out) and self._lock.acquire(False):
             try:
                 self._gather()
                 done = self._push()
@@ -208,28 +236,38 @@ class Connection:
     def _gather(self) -> None:
         while self._releases:
             self._out += _wire.encode("release", lease=self._releases.popleft())
-        if self._retired and not self._paused:
-            self._paused = True
-            self._out += _wire.encode("credit", inflight=0)
 
     def _push(self) -> bool:
         """Send what can be sent now; True if that was all. The lock is held."""
         if self._closed or self._forked:
             self._out.clear()
+            self._out_fds.clear()
             return True
         if self._mute:
             self._out.clear()
+            self._out_fds.clear()
         try:
             while self._out:
-                sent = self._sock.send(self._out, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+                sent = self._push_some()
                 del self._out[:sent]
+                self._out_fds = [(at - sent, fds) for at, fds in self._out_fds if at >= sent]
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:
             self._mute = True  # reading says why
-        if self._retired and not self.held:
-            self.close()
         return True
+
+    def _push_some(self) -> int:
+        """Up to where the next descriptors go, or with them."""
+        flags = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
+        if not self._out_fds:
+            return self._sock.send(self._out, flags)
+        at, fds = self._out_fds[0]
+        if at:
+            return self._sock.send(self._out[:at], flags)
+        end = self._out_fds[1][0] if len(self._out_fds) > 1 else len(self._out)
+        return self._sock.sendmsg([self._out[:end]], [
+            (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))], flags)
 
     def _next(self, deadline: Optional[float]) -> Optional[_wire.Received]:
         try:
@@ -308,13 +346,25 @@ class Connection:
             if message.name == "error":  # why the daemon closed the connection
                 return from_message(message.fields)
         self.lost = True
+        for message in self._inbox:
+            if message.name == "goaway":
+                return stopping(message.fields)
         return Disconnected(f"stokerd closed the connection{why}")
+
+
+def _before_fork() -> None:
+    """The child would see in the slots what the daemon writes there later."""
+    for connection in list(_open):
+        if not connection._forked:
+            connection.keep()
 
 
 def _after_fork() -> None:
     for connection in list(_open):
         connection._forked = True
+        for lease in list(connection.kept):
+            lease.forked()
         connection._sock.close()  # else the daemon would not notice that the parent ended
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -2,8 +2,12 @@
 """Rank and world size of this process, as the launcher sets them in the environment."""
 from __future__ import annotations
 
+import logging
 import os
 from typing import Mapping, Optional, Tuple
+
+_log = logging.getLogger("stoker")
+_said: Optional[Tuple[int, int]] = None  # what was logged last
 
 _LAUNCHERS = (
     ("RANK", "WORLD_SIZE"),  # torchrun
@@ -26,8 +30,18 @@ def rank_and_world(rank: Optional[int], world: Optional[int],
     environment = os.environ if environment is None else environment
     for rank_name, world_name in _LAUNCHERS:
         if rank_name in environment and world_name in environment:
-            return _number(environment, rank_name), _number(environment, world_name)
+            found = _number(environment, rank_name), _number(environment, world_name)
+            _say(found, rank_name, world_name)
+            return found
     return 0, 1
+
+
+def _say(found: Tuple[int, int], rank_name: str, world_name: str) -> None:
+    global _said
+    if _said != found:
+        _said = found
+        _log.info("rank %d of %d from the environment: $%s and $%s; rank=0 and world_size=1 give "
+                  "all samples to this process", *found, rank_name, world_name)
 
 
 def _number(environment: Mapping[str, str], name: str) -> int:

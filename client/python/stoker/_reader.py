@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 import math
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 
+from ._given import Given, takes_given
 from ._patience import Patience
 from ._wire import Received
-from .batch import Batch, Copy
+from .batch import Batch
 from .errors import (DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
-                     TooManyConnections, from_message)
+                     TooManyConnections, from_message, stopping)
 from .state import Place
 
 if TYPE_CHECKING:
     from ._connection import Connection
+    from ._ring import Ring
 
 # Errors of a daemon that is starting or stopping: another attempt can succeed.
 _PASSING = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
@@ -31,9 +33,9 @@ def _left(deadline: float) -> Optional[float]:
 
 
 def _note_stalled(fields: Dict[str, Any]) -> str:
-    """Log a read that hangs; returns it as the end of a sentence."""
-    words = f"the read of {fields['path']} has taken {fields['read_ms'] // 1000} s so far: " \
-            "does its storage hang?"
+    """Log why a batch is late; returns it as the end of a sentence."""
+    words = fields["why"] or f"the read of {fields['path']} has taken " \
+            f"{fields['read_ms'] // 1000} s so far: does its storage hang?"
     _log.warning("epoch %d, position %d waits: %s", fields["epoch"], fields["position"], words)
     return f"; {words}"
 
@@ -59,6 +61,7 @@ class Reader:
         self.inflight: int = request["inflight"]
         self.rank: int = request["rank"]
         self.world_size: int = request["world"]
+        self._given: Optional[Given] = None
         self._connection = connect()
         try:
             attached = self._attach(None if live else self._at)
@@ -69,6 +72,8 @@ class Reader:
         self.dataset_fingerprint: str = attached["dataset_fingerprint"]
         self.pipeline_hash: str = attached["pipeline_hash"]
         self.sampling_hash: str = attached["sampling_hash"]
+        if attached["note"]:
+            _log.warning("the dataset: %s", attached["note"])
 
     # Attaching
 
@@ -82,13 +87,23 @@ class Reader:
             request.update(epoch=place.epoch, position=place.position)
             if self.epochs is not None:
                 request["epochs"] = max(1, self.epochs - place.epoch)  # 0 would be endless
-        attached = connection.request_within(self.timeout, "attach", "attached", **request)
-        connection.mark()
-        self._ring = attached["memory"]
+        attached = connection.request_within(
+            self.timeout, "attach", "attached", fds=self._give(request), **request)
+        self._use(attached["memory"])
         self._batches: int = attached["batches"]
         self._at = self._entered(attached) if place is None else place
         self._attached = True
         return attached
+
+    def _give(self, request: Dict[str, Any]) -> Sequence[int]:
+        """Descriptors of the dataset, for a daemon of another user; their numbers are put into
+        ``request``. The same ones whenever it is attached to anew."""
+        if not takes_given(self._connection):
+            return ()
+        if self._given is None:
+            self._given = Given(self._request)
+        request.update(self._given.fields)
+        return self._given.fds
 
     def _entered(self, attached: Dict[str, Any]) -> Place:
         """Where a live start begins: the place of the global batch that has our first one."""
@@ -101,7 +116,8 @@ class Reader:
         """Attach to the same stream at another place."""
         if self._attached:
             self._connection.request("detach", "ok")
-            self._connection.forget()  # batches that the application holds stay valid
+            self._connection.forget()
+            self._connection.keep()  # a held batch could be in the way of the new place
         self._attached = False
         self._attach(place, **self._expected())
 
@@ -126,7 +142,7 @@ class Reader:
                 break
         if message.name == "goaway":
             self._connection.unread(message)  # for the next call
-            raise Stopping(f"stokerd is stopping: {message.fields['text']}")
+            raise stopping(message.fields)
         self._patience.find()
         self._stalled = ""
         return message
@@ -135,7 +151,13 @@ class Reader:
         """Later batches are in another ring; held batches keep theirs mapped."""
         if not fields["memory"].like(self._ring):
             raise self._connection.broken("a ring of other samples")
-        self._ring = fields["memory"]
+        self._use(fields["memory"])
+
+    def _use(self, ring: Ring) -> None:
+        left: Optional[Ring] = getattr(self, "_ring", None)
+        self._ring = ring
+        if left is not None:
+            left.leave()
 
     def _list(self, what: str, after: int = 0) -> Dict[str, Any]:
         deadline = self._deadline()
@@ -158,7 +180,8 @@ class Reader:
             connection.close()
 
     def _take_one(self, connection: Connection, request: Dict[str, Any]) -> Batch:
-        attached = connection.request_within(self.timeout, "attach", "attached", **request)
+        attached = connection.request_within(
+            self.timeout, "attach", "attached", fds=self._give(request), **request)
         ring, stalled = attached["memory"], ""
         while True:
             message = connection.receive(self.timeout)
@@ -176,13 +199,12 @@ class Reader:
             if name == "error":
                 raise from_message(fields)
             if name == "goaway":
-                raise Stopping(f"stokerd is stopping: {fields['text']}")
+                raise stopping(fields)
             first = request["position"] + self.rank * self.batch_size
             if name != "batch" or not ring.has(fields["runs"], fields["count"]) or \
                     (fields["epoch"], fields["position"]) != (request["epoch"], first):
                 raise connection.broken(f"{name} instead of a batch")
-            copy = Copy(ring, fields["runs"])
-            return Batch(copy, copy, fields)
+            return Batch(ring.copy(fields["runs"]), None, fields)
 
     # When the daemon goes away
 
@@ -217,10 +239,12 @@ class Reader:
 
     def _reattach(self, place: Place) -> bool:
         """One attempt; False if another one can succeed."""
+        kept = self._connection.kept
         try:
             self._connection = self._connect()
         except _PASSING:
             return False
+        self._connection.kept = kept
         try:
             self._attach(place, **self._expected())
         except _PASSING:

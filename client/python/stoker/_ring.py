@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The shared memory of a ring, mapped read-only, as numpy arrays (layout: proto/segment.h).
+"""The shared memory of a ring as numpy arrays (layout: proto/segment.h).
 
-The mapping lives as long as any array that points into it, also after the connection or the daemon
-is gone. Knows no message and no lease. Immutable.
+It is mapped twice: read-only and shared, from which small fields are copied, and privately, where
+the program may write (_mapping.py). A mapping lives as long as any array that points into it, also
+after the connection or the daemon is gone. Knows no message. One thread at a time takes batches.
 """
 from __future__ import annotations
 
@@ -12,11 +13,15 @@ import os
 import stat
 import struct
 from math import prod
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._mapping import Mapping, Region
 from .errors import ProtocolError
+
+if TYPE_CHECKING:
+    from .batch import Lease
 
 _HEADER = struct.Struct("=8sIIQQII16s16s56x")
 _FIELD = struct.Struct("=16s16sI6I4xQQ")
@@ -29,6 +34,8 @@ FIELDS = ("image", "label", "index")  # every ring has them
 # numpy has no bfloat16: its bits are given as uint16.
 _TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8"}
 _F_GET_SEALS, _F_SEAL_SHRINK = 1034, 2
+_COPIED = ("label", "index")  # always
+_COPIED_BYTES = 65536  # copying less costs less than watching its pages
 
 
 class Field(NamedTuple):
@@ -42,52 +49,103 @@ class Field(NamedTuple):
 
 
 class _Slots:
-    """Makes numpy build an array at an address, and keep ``owners`` alive as long as the array."""
+    """Makes numpy build an array at an address, and keep ``owner`` alive as long as the array."""
 
-    __slots__ = ("__array_interface__", "owners")
+    __slots__ = ("__array_interface__", "owner")
 
-    def __init__(self, interface: Dict[str, Any], *owners: object) -> None:
+    def __init__(self, interface: Dict[str, Any], owner: object) -> None:
         self.__array_interface__ = interface
-        self.owners = owners
+        self.owner = owner
+
+
+def _array(field: Field, address: int, count: int, owner: object, *,
+           writable: bool = True) -> np.ndarray[Any, Any]:
+    return np.asarray(_Slots({"version": 3, "data": (address, not writable),
+                              "typestr": field.typestr, "shape": (count, *field.shape)}, owner))
 
 
 class Ring:
     """``fields`` by name: image, label, index, and further ones of the dataset. ``slots``: how many
-    samples it holds. ``identity``: the hashes of dataset and pipeline in its header."""
+    samples it holds. ``identity``: the hashes of dataset and pipeline in its header. Owns ``fd``,
+    a descriptor of the memory."""
 
-    def __init__(self, memory: mmap.mmap, number: int) -> None:
-        self._bytes = np.frombuffer(memory, dtype=np.uint8)  # keeps `memory`
-        self._address: int = self._bytes.__array_interface__["data"][0]
+    def __init__(self, memory: mmap.mmap, number: int, fd: int) -> None:
+        self._fd = -1
+        self._size = len(memory)
+        bytes_ = np.frombuffer(memory, dtype=np.uint8)
+        self._bytes: Optional[np.ndarray[Any, Any]] = bytes_  # keeps `memory`
+        self._address: int = bytes_.__array_interface__["data"][0]
+        self._mappings: List[Mapping] = []
         self.slots, self.fields, self.identity = _parse(memory, number)
+        self._fd = fd
 
-    def view(self, field: str, first: int, count: int, owner: object, *,
-             writable: bool = False) -> np.ndarray[Any, Any]:
-        """Slots [first, first + count) of a field, (count, *shape), not copied.
+    def take(self, fields: Iterable[str], runs: Sequence[Sequence[int]],
+             lease: Lease) -> Dict[str, np.ndarray[Any, Any]]:
+        """These fields of the slots of a batch, each (count, *shape), by name. All are writable.
 
-        The array keeps ``owner`` alive. ``writable`` marks it as writable, though it is not:
-        writing to it kills the process.
+        Labels, indices, and a field that is small or in two runs, are copied; others are not, and
+        the lease gets their regions.
         """
-        what = self.fields[field]
-        return np.asarray(_Slots({
-            "version": 3,
-            "data": (self._address + what.offset + first * what.stride, not writable),
-            "typestr": what.typestr,
-            "shape": (count, *what.shape),
-        }, owner, self))
+        return {name: self._take(name, runs, lease) for name in fields}
 
-    def gather(self, field: str, runs: Sequence[Sequence[int]], owner: object, *,
-               writable: bool = False) -> np.ndarray[Any, Any]:
-        """view() if there is one run; else a copy of all runs in one array."""
-        if len(runs) == 1:
-            return self.view(field, runs[0][0], runs[0][1], owner, writable=writable)
-        out: np.ndarray[Any, Any] = np.concatenate(
-            [self.view(field, first, count, owner) for first, count in runs])
-        out.flags.writeable = writable
-        return out
+    def _take(self, name: str, runs: Sequence[Sequence[int]],
+              lease: Lease) -> np.ndarray[Any, Any]:
+        field = self.fields[name]
+        first, count = runs[0]
+        at = field.offset + first * field.stride
+        if name not in _COPIED and len(runs) == 1 and count * field.stride >= _COPIED_BYTES:
+            found = self._private(at, count * field.stride)
+            if found is not None:
+                address, region = found
+                lease.add(region)
+                return _array(field, address, count, lease)
+        return self._copy(field, runs)
 
-    def __reduce__(self) -> Any:
-        raise TypeError("a batch is a view of shared memory and cannot be pickled: pickle its "
-                        "arrays, which are then copied")
+    def _private(self, offset: int, length: int) -> Optional[Tuple[int, Region]]:
+        """The address of these bytes in a private mapping, and their region; None if the memory
+        cannot be mapped (once more)."""
+        for mapping in reversed(self._mappings):
+            region = mapping.take(offset, length)
+            if region is not None:
+                return mapping.address + offset, region
+        self._mappings = [mapping for mapping in self._mappings if mapping.taken]
+        try:
+            self._mappings.append(Mapping(self._fd, self._size))
+        except OSError:
+            return None
+        return self._private(offset, length)
+
+    def shared(self, name: str, first: int, count: int) -> np.ndarray[Any, Any]:
+        """Slots [first, first + count) of a field: (count, *shape), read-only, not copied."""
+        field = self.fields[name]
+        return _array(field, self._address + field.offset + first * field.stride, count,
+                      self._bytes, writable=False)
+
+    def _copy(self, field: Field, runs: Sequence[Sequence[int]]) -> np.ndarray[Any, Any]:
+        at = self._address + field.offset
+        parts = [_array(field, at + first * field.stride, count, None) for first, count in runs]
+        return parts[0].copy() if len(parts) == 1 else np.concatenate(parts)
+
+    def copy(self, runs: Sequence[Sequence[int]]) -> Dict[str, np.ndarray[Any, Any]]:
+        """All fields of these slots, copied."""
+        return {name: self._copy(field, runs) for name, field in self.fields.items()}
+
+    def leave(self) -> None:
+        """No more batches come from this ring: what the program keeps of it shall not pin it."""
+        mappings, self._mappings = self._mappings, []
+        for mapping in mappings:
+            mapping.leave()
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def close(self) -> None:
+        """leave(), and nobody holds a lease. Only ``slots``, ``fields`` and ``identity`` remain."""
+        self.leave()
+        self._bytes = None
+
+    def __del__(self) -> None:
+        self.leave()
 
     def like(self, other: Ring) -> bool:
         """Do both have the same dataset, pipeline and fields? Slots and offsets may differ."""
@@ -102,7 +160,7 @@ class Ring:
 
 
 def open_ring(fields: Dict[str, Any], fd: Optional[int], uid: int) -> Ring:
-    """The ring that an ATTACHED or RING announces; closes ``fd``, which came with it. Raises
+    """The ring that an ATTACHED or RING announces; takes ``fd``, which came with it. Raises
     ProtocolError, OSError or ValueError."""
     size, number = fields["bytes"], fields["ring"]
     if fields["transport"] == "fd" and fd is not None:
@@ -115,13 +173,14 @@ def open_ring(fields: Dict[str, Any], fd: Optional[int], uid: int) -> Ring:
 
 
 def map_fd(fd: int, size: int, number: int) -> Ring:
-    """Map a sealed memfd of ``size`` bytes; closes ``fd``. Raises ProtocolError or OSError."""
+    """Map a sealed memfd of ``size`` bytes; owns ``fd``. Raises ProtocolError or OSError."""
     try:
         if not fcntl.fcntl(fd, _F_GET_SEALS) & _F_SEAL_SHRINK:
             raise ProtocolError("the memory of the ring is not sealed: it could shrink")
         return _map(fd, size, number)
-    finally:
+    except BaseException:
         os.close(fd)
+        raise
 
 
 def map_path(path: str, size: int, number: int, uid: int) -> Ring:
@@ -132,15 +191,17 @@ def map_path(path: str, size: int, number: int, uid: int) -> Ring:
         if not stat.S_ISREG(status.st_mode) or status.st_uid != uid:
             raise ProtocolError(f"{path} is not a ring of the daemon")
         return _map(fd, size, number)
-    finally:
+    except BaseException:
         os.close(fd)
+        raise
 
 
 def _map(fd: int, size: int, number: int) -> Ring:
     there = os.fstat(fd).st_size
     if there < size:
         raise ProtocolError(f"the ring has {there} bytes, not {size} as announced")
-    return Ring(mmap.mmap(fd, size, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ), number)
+    memory = mmap.mmap(fd, size, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+    return Ring(memory, number, fd)
 
 
 def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field], bytes]:

@@ -33,9 +33,11 @@ def show(loader: Loader, rows: int, cols: int, epoch: int) -> Any:
     for axis, tile, label in itertools.zip_longest(axes.flat, tiles, labels):
         axis.axis("off")
         if tile is not None:
-            axis.imshow(tile)
+            axis.imshow(tile, cmap="gray", vmin=0, vmax=255)  # of one channel; else unused
             axis.set_title(_title(label, names), fontsize="small")
     figure.tight_layout()
+    if "inline" in pyplot.get_backend():  # a notebook shows what is returned, and open figures too
+        pyplot.close(figure)
     return figure
 
 

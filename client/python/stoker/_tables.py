@@ -106,6 +106,8 @@ _MESSAGES: Tuple[Message, ...] = (
         "echo_window": _may("uint", 32, 2, 1048576),
         "views": _may("uint", 1, 1, 32),
         "expect_sampling": _may("text", 0, 0, 32),
+        "order": _may("text", 0, 0, 16),
+        "window": _may("uint", 16384, 1, U32),
     }),
     Message(11, "progress", {
         "seq": _SEQ,
@@ -128,6 +130,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "epoch": _may("uint", 0, 0, U32),
         "position": _may("uint", 0, 0, U64),
         "sampling_hash": _may("text", 0, 0, 32),
+        "note": _may("text", 0, 0, TEXT),
     }),
     Message(13, "credit", {"inflight": _must("uint", 0, 1024)}),
     Message(14, "batch", {
@@ -141,6 +144,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "next_epoch": _must("uint", 0, U64),
         "next_position": _must("uint", 0, U64),
         "ready_ns": _may("uint", 0, 0, U64),
+        "wrapped": _may("uint", 0, 0, 1048576),
     }),
     Message(15, "release", {"lease": _must("uint", 0, U64)}),
     Message(16, "bad_sample", {
@@ -172,6 +176,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "sample": _must("uint", 0, U64),
         "path": _may("text", 0, 0, TEXT),
         "read_ms": _must("uint", 0, U64),
+        "why": _may("text", 0, 0, TEXT),
     }),
     Message(30, "ping", {"seq": _SEQ}),
     Message(32, "report", {"seq": _SEQ, "values": _must("any", 0, 0)}),

@@ -1,125 +1,307 @@
 # SPDX-License-Identifier: MIT
-"""A loader with the interface of chainer.iterators.MultiprocessIterator. Does not need chainer.
+"""In place of chainer.iterators.MultiprocessIterator, with its parameters. Works without chainer;
+where chainer is installed, the class is a chainer.dataset.Iterator.
 
-    iterator = stoker.chainer.Iterator("/data/train", batch_size=64, transforms=[...])
-    updater = chainer.training.updaters.StandardUpdater(iterator, optimizer)
+    train = stoker.chainer.Iterator("/data/train", 64, transforms=[...])
+    updater = chainer.training.updaters.StandardUpdater(train, optimizer)
 """
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple
+import logging
+import os
+import warnings
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple,
+                    Optional, Sequence, Tuple)
 
 import numpy as np
 
+from . import transforms as _transforms
 from .errors import TokenError
-from .node import Dataset, Node, connect
+from .loader import Arrays, Iteration, Loader
+from .mix import Mix
+from .node import Node, connect
+
+try:
+    from chainer import datasets as _datasets
+    from chainer.dataset import Iterator as _Base
+    from chainer.iterators import MultiprocessIterator as _Chainers
+    _Timeout = _Chainers.TimeoutWarning
+except ImportError:
+    _datasets, _Base, _Timeout = None, object, RuntimeWarning
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import Unshuffled
 
 __all__ = ["Iterator"]
 
 _TEXT = 32  # bytes of a hash; all texts of a state are padded to this
 
-Example = Tuple[np.ndarray[Any, Any], Any]
+# Arguments of MultiprocessIterator without an effect, and why.
+_NO_EFFECT = {
+    "n_processes": "the daemon has the workers: `stokerctl set workers 8`",
+    "shared_mem": "the daemon has the memory: its option ring-memory",
+    "maxtasksperchild": "the daemon has the workers, and they do not leak",
+}
+# Transforms after which an image is no longer bytes.
+_NUMBERS = {"ToTensor", "Normalize", "ImageDataGenerator", "MixUp", "CutMix"}
+# Datasets of Chainer that are not translated, and what to give instead.
+_ARRAYS = "save the arrays (numpy.savez('train.npz', x=images, y=labels)) and give their path"
+_ARCHIVE = "unpack the archive and give the folder, or a manifest of its files"
+_ANY = "give the path of a folder, manifest, array or published dataset, or Chainer's " \
+       "LabeledImageDataset or ImageDataset, or a TransformDataset of any of these"
+_INSTEAD = {
+    "TupleDataset": _ARRAYS, "DictDataset": _ARRAYS, "ndarray": _ARRAYS,
+    "SubDataset": "give the dataset itself, with sampler=stoker.samplers.Subset(indices)",
+    "ConcatenatedDataset": "give stoker.Mix([...]) of the paths",
+    "ZippedImageDataset": _ARCHIVE, "LabeledZippedImageDataset": _ARCHIVE,
+    "MultiZippedImageDataset": _ARCHIVE,
+}
+_log = logging.getLogger("stoker")
 
 
-class Iterator:
+class _Source(NamedTuple):
+    """A dataset as Node.loader() takes it, or as Chainer's list of files, and what that says."""
+
+    files: Any = None
+    root: str = ""
+    pairs: Sequence[Any] = ()  # of path and label, if `files` is None
+    dtype: Any = np.float32
+    label_dtype: Any = None  # None: int32 for int64
+    labelled: bool = True
+    applied: Tuple[Callable[[Any], Any], ...] = ()  # to each example, one after the other
+
+
+class Iterator(_Base):  # type: ignore[misc]
     """Batches as lists of examples (image, label), as MultiprocessIterator gives them.
 
     Args:
-        dataset, batch_size and all options of Node.loader() except ``inflight`` and ``timeout``,
-            which are n_prefetch and dataset_timeout here.
-        repeat: False: StopIteration at the end of the first epoch.
+        dataset: as for Node.loader(); or chainer.datasets.LabeledImageDataset or ImageDataset (then
+            an example is an image), whose list of files is written to $TMPDIR, where the daemon
+            must be able to read it; or a TransformDataset of any of these, whose function then runs
+            in this process, after ``transforms``. All images are decoded as RGB, and must have one
+            size after ``transforms``.
+        repeat: False: StopIteration after the first epoch, whose last batch may be short. True: the
+            last batch of an epoch is filled up from the next epoch (``last_batch="wrap"``).
+        shuffle: None is True. The order is that of ``order_seed``, so it is the same in each run.
+        n_processes, shared_mem, maxtasksperchild: without effect, the logger "stoker" says why.
         n_prefetch: number of batches ready beside the one in use, at least 1.
-        dataset_timeout: seconds until next() raises TimeoutError; next() can then be called again.
+        order_sampler: only Chainer's ShuffleOrderSampler, which is ``shuffle=True``; for others
+            see ``sampler`` and stoker.samplers.
+        dataset_timeout: seconds until next() warns (MultiprocessIterator.TimeoutWarning, or
+            RuntimeWarning without chainer), and then waits on. None: never.
         node: where to attach; None: stoker.connect().
+        options: all others of Node.loader() but ``inflight`` and ``timeout``.
 
-    Arguments of MultiprocessIterator that are not needed: n_processes and shared_mem (the daemon
-    has workers and memory: ``stokerctl set workers``), order_sampler (use ``sampler``, see
-    stoker.samplers, or ``order_seed``).
+    Images are (C, H, W) of ``dtype`` (float32), 0 to 255 as LabeledImageDataset's, unless ToTensor,
+    Normalize, ImageDataGenerator, MixUp or CutMix is among the transforms, which say otherwise.
+    Labels are int32 where stoker has int64. Examples may be changed and kept; one that is kept
+    keeps its batch.
 
-    One difference: the last batch of an epoch may be short, where chainer fills it up from the next
-    epoch. So each epoch has each sample once. ``last_batch`` "drop" and "pad" work as well.
+    Attributes, as Chainer's, and with its values after each next(): dataset, batch_size, repeat,
+    epoch, current_position, epoch_detail, previous_epoch_detail, is_new_epoch. Of several ranks
+    each counts what all have taken. And loader, the stoker.Loader, which is one of uint8 where the
+    images are 0 to 255.
 
-    The images are read-only views of shared memory. Any of them keeps its whole batch;
-    chainer.dataset.concat_examples() copies them.
-
-    Attributes: epoch, is_new_epoch, epoch_detail, previous_epoch_detail (None at first),
-    batch_size, repeat, loader.
+    serialize() is for Chainer's snapshots; reset() begins again with epoch 0; copy.copy() gives an
+    iterator at the same place. One thread at a time. Raises TypeError for a dataset that cannot be
+    translated, and what Node.loader() and iterating over a loader raise.
     """
 
-    def __init__(self, dataset: Dataset, batch_size: int, repeat: bool = True,
-                 shuffle: bool = True, *, n_prefetch: int = 2,
-                 dataset_timeout: Optional[float] = None, node: Optional[Node] = None,
-                 **options: Any) -> None:
-        node = connect() if node is None else node
-        self.loader = node.loader(dataset, batch_size=batch_size, shuffle=shuffle,
-                                  inflight=max(n_prefetch, 1) + 1,
-                                  timeout=dataset_timeout, **options)
+    TimeoutWarning = _Timeout
+
+    def __init__(self, dataset: Any, batch_size: int, repeat: bool = True,
+                 shuffle: Optional[bool] = None, n_processes: Optional[int] = None,
+                 n_prefetch: int = 1, shared_mem: Optional[int] = None, order_sampler: Any = None,
+                 dataset_timeout: Optional[float] = 30.0, maxtasksperchild: Optional[int] = None, *,
+                 node: Optional[Node] = None, **options: Unpack[Unshuffled]) -> None:
+        for name, given in (("n_processes", n_processes), ("shared_mem", shared_mem),
+                            ("maxtasksperchild", maxtasksperchild)):
+            if given is not None:
+                _log.info("%s=%r has no effect: %s", name, given, _NO_EFFECT[name])
+        self.dataset = dataset
         self.batch_size = batch_size
         self.repeat = repeat
+        self.shuffle = _shuffle(shuffle, order_sampler)
+        self.n_prefetch = max(n_prefetch, 1)
+        self.dataset_timeout = dataset_timeout
+        self._node = connect() if node is None else node
+        self._options: Dict[str, Any] = dict(options)
+        self._source = _translate(dataset)
+        self.loader = self._attach(dict(self._options))
+        self.loader.timeout = dataset_timeout  # not of the first attach: indexing takes its time
         self.reset()
+
+    def _attach(self, options: Dict[str, Any]) -> Loader:
+        dtype = options.pop("dtype", self._source.dtype)
+        options["transforms"] = _transforms.to_dicts(options.get("transforms", ()))
+        # 0 to 255 are the daemon's bytes: they need a quarter of the ring and are converted here.
+        bytes_ = dtype != "bfloat16" and not _NUMBERS & set(_names(options["transforms"]))
+        self._dtype = np.dtype(dtype) if bytes_ else None
+        whole = not self.repeat or options.get("drop_last")
+        options.setdefault("last_batch", "short" if whole else "wrap")
+        options.setdefault("epochs", None if self.repeat else 1)
+        return self._node.loader(self._files(), batch_size=self.batch_size, shuffle=self.shuffle,
+                                 dtype="uint8" if bytes_ else dtype, inflight=self.n_prefetch + 1,
+                                 **options)
+
+    def _files(self) -> Any:
+        """The dataset as Node.loader() takes it."""
+        if self._source.files is not None:
+            return self._source.files
+        return [(os.path.abspath(os.path.join(self._source.root, path)), int(label))
+                for path, label in self._source.pairs]
 
     def reset(self) -> None:
         """Begin again with the first epoch, also at the end of an iterator that does not repeat."""
         self.loader.set_epoch(0)
-        self._batches: Any = None
+        self._batches: Optional[Iteration[Arrays]] = None
         self.is_new_epoch = False
         self.previous_epoch_detail: Optional[float] = None
 
     @property
     def epoch(self) -> int:
         """Number of complete epochs."""
-        return int(self.loader.epoch)
+        return self.loader.epoch
+
+    @property
+    def current_position(self) -> int:
+        """Number of examples that were given of the current epoch."""
+        return self.loader.position
 
     @property
     def epoch_detail(self) -> float:
         """Number of epochs, with the fraction of the current one."""
-        return float(self.loader.epoch + self.loader.position / self.loader.samples)
+        return self.epoch + self.current_position / self.loader.samples
 
     def __iter__(self) -> Iterator:
         return self
 
-    def __next__(self) -> List[Example]:
-        if not self.repeat and self.epoch > 0:
-            raise StopIteration
-        begun, detail = self.epoch, self.epoch_detail
-        images, labels = self._next()
+    def __next__(self) -> List[Any]:
+        epoch, detail = self.epoch, self.epoch_detail
+        ended = not self.repeat and epoch > 0
+        arrays = None if ended else self._next()
         self.previous_epoch_detail = detail
-        self.is_new_epoch = self.epoch > begun
-        return list(zip(images, labels))
+        if arrays is None:
+            raise StopIteration
+        self.is_new_epoch = self.epoch > epoch
+        return self._examples(*arrays)
 
     next = __next__
 
-    def _next(self) -> Any:
-        if self._batches is not None:
+    def _next(self) -> Optional[Arrays]:
+        """The next batch of this epoch or else of the next one; None if there is to be none."""
+        while True:
             try:
-                return next(self._batches)
-            except StopIteration:
-                pass
-        self._batches = iter(self.loader)
-        return next(self._batches)
+                if self._batches is None:
+                    self._batches = iter(self.loader)
+                arrays = next(self._batches, None)
+            except TimeoutError as error:
+                warnings.warn(f"{error}; waiting on", self.TimeoutWarning, stacklevel=3)
+                continue
+            if arrays is not None or not self.repeat:
+                return arrays
+            self._batches = None
+
+    def _examples(self, images: np.ndarray[Any, Any],
+                  labels: np.ndarray[Any, Any]) -> List[Any]:
+        source = self._source
+        if self._dtype is not None:
+            images = images.astype(self._dtype)
+        examples: List[Any] = list(images)
+        if source.labelled:
+            labels = _int32(labels) if source.label_dtype is None else \
+                labels.astype(source.label_dtype)
+            # LabeledImageDataset's labels are arrays of no dimension, others' are numbers.
+            examples = list(zip(images, labels if source.files is not None else
+                                (labels[i, ...] for i in range(len(labels)))))
+        for transform in source.applied:
+            examples = list(map(transform, examples))
+        return examples
 
     def finalize(self) -> None:
-        """Close the loader."""
-        self.loader.close()
+        """Close the loader. May be called twice."""
+        if hasattr(self, "loader"):
+            self.loader.close()
 
     def serialize(self, serializer: Any) -> None:
-        """Write the place with a chainer serializer, or resume at one that was read. TokenError if
-        it is for another dataset, pipeline or order."""
+        """Write the place with a serializer of Chainer, or resume at one that was read. TokenError
+        if it is for another dataset, pipeline or order."""
         ours = self.loader.state_dict()
-        read = {key: _decode(serializer(key, _encode(value)), value)
-                for key, value in ours.items()}
-        self.is_new_epoch = bool(serializer("is_new_epoch", self.is_new_epoch))
         detail = self.previous_epoch_detail
-        detail = serializer("previous_epoch_detail", -1.0 if detail is None else detail)
+        try:
+            read = {key: _decode(serializer(key, _encode(value)), value)
+                    for key, value in ours.items()}
+            self.is_new_epoch = bool(serializer("is_new_epoch", self.is_new_epoch))
+            detail = serializer("previous_epoch_detail", -1.0 if detail is None else detail)
+        except KeyError as error:
+            raise TokenError.local(f"{error.args[0]}: the snapshot is of another iterator, such as "
+                                   "Chainer's, whose order stoker cannot continue") from None
         self.previous_epoch_detail = None if detail < 0 else float(detail)
         if read != ours:
             self.loader.load_state_dict(read)
             self._batches = None
+
+    def __copy__(self) -> Iterator:
+        other = type(self)(self.dataset, self.batch_size, self.repeat, self.shuffle,
+                           n_prefetch=self.n_prefetch, dataset_timeout=self.dataset_timeout,
+                           node=self._node, **self._options)
+        other.loader.load_state_dict(self.loader.state_dict())
+        other.is_new_epoch = self.is_new_epoch
+        other.previous_epoch_detail = self.previous_epoch_detail
+        return other
 
     def __enter__(self) -> Iterator:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.finalize()
+
+
+def _shuffle(shuffle: Optional[bool], order_sampler: Any) -> bool:
+    if order_sampler is None:
+        return True if shuffle is None else shuffle
+    if shuffle is not None:
+        raise ValueError("shuffle and order_sampler exclude each other: give shuffle=None, or no "
+                         "order_sampler")
+    if type(order_sampler).__name__ != "ShuffleOrderSampler":
+        raise ValueError("order_sampler is not supported, because the daemon makes the order: give "
+                         "sampler=, one of stoker.samplers (Subset, Weighted, Balanced, Split), or "
+                         "shuffle=False")
+    return True
+
+
+def _translate(dataset: Any) -> _Source:
+    """TypeError names a dataset that only Python can read."""
+    kind = type(dataset)  # not a class derived from it, which may give other examples
+    if isinstance(dataset, (str, os.PathLike, Mapping, Mix)):
+        return _Source(dataset)
+    if _datasets is not None and kind is _datasets.TransformDataset:
+        inner = _translate(dataset._dataset)
+        return inner._replace(applied=(*inner.applied, dataset._transform))
+    if _datasets is not None and kind is _datasets.LabeledImageDataset:
+        return _Source(None, dataset._root, dataset._pairs, dataset._dtype, dataset._label_dtype)
+    if _datasets is not None and kind is _datasets.ImageDataset:
+        return _Source(None, dataset._root, [(path, 0) for path in dataset._paths],
+                       dataset._dtype, labelled=False)
+    raise TypeError(f"stoker cannot read a {kind.__module__}.{kind.__qualname__}, which only "
+                    f"Python can: {_INSTEAD.get(kind.__name__, _ANY)}")
+
+
+def _names(transforms: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    for transform in transforms:
+        yield str(transform.get("name"))
+        yield from _names(transform.get("transforms") or ())
+
+
+def _int32(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if labels.dtype != np.int64:
+        return labels
+    if labels.size and not -2**31 <= labels.min() <= labels.max() < 2**31:
+        raise OverflowError(f"a label of the batch does not fit into Chainer's int32: "
+                            f"{labels.min()} to {labels.max()}")
+    return labels.astype(np.int32)
 
 
 def _encode(value: Any) -> Any:

@@ -6,7 +6,14 @@
 """
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+import math
+import os
+import pickle
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple, Type
+
+import numpy as np
 
 try:
     import dask.array as da
@@ -14,45 +21,305 @@ try:
 except ImportError as error:
     raise ImportError("stoker.dask needs dask: pip install 'dask[array]'") from error
 
+from ._by_number import another
+from .batch import Batch
+from .errors import SampleError
+from .loader import Loader
 from .node import Dataset, connect
+from .state import Place
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import Options
 
 __all__ = ["epoch"]
 
+IDLE_S = 30.0  # a process keeps its reader so long after its last chunk
+AHEAD = 16  # chunks that are read on the way to one that was asked for, and kept,
+AHEAD_BYTES = 1 << 29  # if they are not larger than this; half as many more in a run backwards
+LARGE_BYTES = 1 << 22  # a chunk
+CLOSE_S = 10.0  # for a reader that is about to be closed to get what it waits for
+
 
 def epoch(dataset: Dataset, batch_size: int, *, epoch: int = 0, socket: Optional[str] = None,
-          **options: Any) -> Tuple[Any, Any]:
+          **options: Unpack[Options]) -> Tuple[Any, Any]:
     """(images, labels) of one whole epoch, in its order; each chunk is a batch. bfloat16 is given
     as uint16 bits.
 
     A chunk is made when it is computed: the process that computes it asks the daemon of its own
-    machine, and gets the same bytes on each machine. ``options`` are those of Node.loader() except
+    machine, and gets the same bytes on each machine. A process attaches once, reads on from chunk
+    to chunk, and detaches 30 s after its last one. ``options`` are those of Node.loader() except
     ``rank`` and ``world_size``; ``socket`` is as for stoker.connect(). Raises what Node.loader()
-    raises; a SampleError is raised where its chunk is computed.
+    raises; a SampleError is raised where its chunk is computed. With dask.distributed the options
+    must be pickled: give ``transforms`` as objects of stoker or dicts.
     """
     if "rank" in options or "world_size" in options:
         raise ValueError("an epoch in dask has no ranks: leave out rank and world_size, and slice "
                          "the arrays")
-    # Not the rank of the process that computes a chunk; and no batch more than the one asked for.
-    options.update(rank=0, world_size=1, inflight=1, prefetch=1)
-    with connect(socket) as node, node.loader(dataset, batch_size=batch_size, **options) as loader:
+    if options.get("last_batch", "short") not in ("short", "drop", "pad"):
+        raise ValueError("an epoch in dask has a chunk for each batch: last_batch must be short, "
+                         f"drop or pad, not {options['last_batch']!r}")
+    # Not the rank of the process that computes a chunk.
+    options["rank"], options["world_size"] = 0, 1
+    asked = (socket, dataset, batch_size, options)
+    with _reader(asked) as reader:
+        loader = reader.loader
         samples, batches, fields = loader.samples, len(loader), loader.fields
-        dtypes = {name: "uint16" if fields[name].dtype == "bfloat16" else fields[name].dtype
-                  for name in ("image", "label")}
-        shapes = {name: fields[name].shape for name in ("image", "label")}
+    dtypes = {name: "uint16" if fields[name].dtype == "bfloat16" else fields[name].dtype
+              for name in ("image", "label")}
+    shapes = {name: fields[name].shape for name in ("image", "label")}
     fetch = delayed(_fetch, nout=2)
     chunks = []
-    padded = options.get("last_batch") == "pad"
+    padded = options.get("last_batch") in ("pad", "wrap")
     for k in range(batches):
         count = batch_size if padded else min(batch_size, samples - k * batch_size)
-        parts = fetch(socket, dataset, batch_size, options, epoch, k)
+        parts = fetch(asked, epoch, k)
         chunks.append(tuple(da.from_delayed(part, (count, *shapes[name]), dtypes[name])
                             for name, part in zip(("image", "label"), parts)))
     images, labels = zip(*chunks)
     return da.concatenate(images), da.concatenate(labels)
 
 
-def _fetch(socket: Optional[str], dataset: Dataset, batch_size: int, options: Any, epoch: int,
-           k: int) -> Tuple[Any, Any]:
-    with connect(socket) as node, node.loader(dataset, batch_size=batch_size, **options) as loader:
-        with loader.batch(epoch, k) as batch:
-            return batch.images.copy(), batch.labels.copy()
+def _fetch(asked: Any, epoch: int, k: int) -> Tuple[Any, Any]:
+    with _reader(asked) as reader:
+        return reader.take(epoch, k)
+
+
+class _Pool:
+    """Memory for chunks that is used again once no array shows it: the system takes ten times as
+    long to give new memory as it takes to copy a chunk. Any thread."""
+
+    def __init__(self) -> None:
+        self._free: Dict[int, List[np.ndarray[Any, Any]]] = {}
+
+    def copy(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        free = self._free.setdefault(array.nbytes, [])
+        try:
+            memory = free.pop()
+        except IndexError:
+            memory = np.empty(array.nbytes, np.uint8)
+        out = np.asarray(_Memory(memory, array, free))
+        np.copyto(out, array)
+        return out
+
+
+class _Memory:
+    """What the array of a chunk, and all views of it, refer to."""
+
+    def __init__(self, memory: np.ndarray[Any, Any], like: np.ndarray[Any, Any],
+                 free: List[np.ndarray[Any, Any]]) -> None:
+        self._memory = memory
+        self._free = free
+        self.__array_interface__ = {
+            "version": 3, "data": (memory.ctypes.data, False), "typestr": like.dtype.str,
+            "shape": like.shape}
+
+    def __del__(self) -> None:
+        if len(self._free) < AHEAD:
+            self._free.append(self._memory)
+
+
+class _Reader:
+    """A loader that several threads ask for chunks. dask computes chunks nearly in order, or in
+    runs that go backwards. So a thread of its own reads: on to what is asked for, or in a run
+    backwards some chunks before it, and then those before them; and keeps what others are about to
+    ask for."""
+
+    def __init__(self, asked: Any) -> None:
+        socket, dataset, batch_size, options = asked
+        self.loader: Loader = connect(socket).loader(dataset, batch_size=batch_size, **options)
+        self._anchor = another(self.loader, inflight=0)
+        self.used = 0  # by how many threads at this moment
+        self.until = 0.0  # to be closed at
+        self._pool = _Pool()
+        self._turn = threading.Condition()
+        self._wanted: List[Tuple[int, int]] = []
+        self._kept: Dict[Tuple[int, int], Any] = {}  # arrays, or a SampleError
+        self._error: Optional[BaseException] = None  # what ended the thread
+        self._closed = False
+        self._at: Optional[Tuple[int, int]] = None  # epoch and chunk that it would read next
+        self._asked = (0, 0)
+        self._low: Optional[Tuple[int, int]] = None  # the first chunk of a run backwards
+        size = sum(np.dtype(field.typestr).itemsize * math.prod(field.shape)
+                   for field in self.loader.fields.values()) * batch_size
+        self._ahead = max(0, min(AHEAD, AHEAD_BYTES // size - 1))
+        if size > LARGE_BYTES and not options.get("prefetch"):
+            self.loader._request["prefetch"] = 2  # a ring is made for each move, and left
+        self._batches: Iterator[Batch] = iter(())
+        self._thread = threading.Thread(target=self._run, name="stoker-dask-read", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> _Reader:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        _release(self, kind is None or issubclass(kind, SampleError))
+
+    def end(self) -> None:
+        """Its thread ends, and closes the loader, once it waits for nothing."""
+        with self._turn:
+            self._closed = True
+            self._turn.notify_all()
+
+    def close(self) -> None:
+        self.end()
+        self._thread.join(CLOSE_S)
+
+    def take(self, epoch: int, k: int) -> Tuple[Any, Any]:
+        place = epoch, k
+        with self._turn:
+            self._wanted.append(place)
+            self._turn.notify_all()
+            try:
+                self._turn.wait_for(lambda: place in self._kept or self._error)
+            finally:
+                self._wanted.remove(place)
+            found = self._kept.pop(place, self._error)
+            self._turn.notify_all()
+        if isinstance(found, BaseException):
+            raise found
+        images, labels = found
+        return images, labels
+
+    def _run(self) -> None:
+        try:
+            self._serve()
+        except BaseException as error:
+            with self._turn:
+                self._error = error
+                self._turn.notify_all()
+        finally:
+            self.loader.close()
+            self._anchor.close()
+
+    def _serve(self) -> None:
+        while True:
+            with self._turn:
+                self._turn.wait_for(lambda: self._missing() or self._closed or self._foresees())
+                missing = self._missing()
+                if self._closed and not missing:
+                    return
+                epoch, first, last = self._plan(*missing) if missing else self._before()
+            self._read(epoch, first, last)
+
+    def _missing(self) -> Optional[Tuple[int, int]]:
+        return next((place for place in self._wanted if place not in self._kept), None)
+
+    def _plan(self, epoch: int, k: int) -> Tuple[int, int, int]:
+        """The epoch, and the first and the last chunk to be read."""
+        before, self._asked = self._asked, (epoch, k)
+        self._low = None
+        if self._at is not None and self._at[0] == epoch and 0 <= k - self._at[1] <= self._ahead:
+            return epoch, self._at[1], k
+        if before[0] != epoch or not 0 < before[1] - k <= self._ahead:
+            return epoch, k, k
+        self._low = epoch, max(0, k - self._ahead + 1)
+        return (*self._low, k)
+
+    def _foresees(self) -> bool:
+        """Is half of what was read of a run backwards taken?"""
+        return self._low is not None and self._low[1] > 0 and len(self._kept) <= self._ahead // 2
+
+    def _before(self) -> Tuple[int, int, int]:
+        """The part of the run before that which was read."""
+        assert self._low is not None
+        self._asked = epoch, end = self._low
+        self._low = epoch, max(0, end - self._ahead)
+        return (*self._low, end - 1)
+
+    def _read(self, epoch: int, first: int, last: int) -> None:
+        if self._at != (epoch, first):
+            self._move(epoch, first)
+        for number in range(first, last + 1):
+            try:
+                with self._next(epoch, number) as batch:
+                    found: Any = self._pool.copy(batch.images), batch.labels.copy()
+            except SampleError as error:
+                found = error  # who asks for that chunk is told
+            with self._turn:
+                self._keep((epoch, number), found)
+
+    def _next(self, epoch: int, k: int) -> Batch:
+        self._at = None  # unknown after any other error
+        try:
+            batch = next(self._batches)
+        except SampleError:
+            self._at = epoch, k + 1
+            raise
+        self._at = epoch, k + 1
+        return batch
+
+    def _move(self, epoch: int, k: int) -> None:
+        self._at = None
+        place = Place(epoch, k * self.loader.batch_size)
+        self.loader.load_state_dict({**self.loader.state_dict(), **place._asdict()})
+        self._batches = self.loader.batches()
+        self._at = epoch, k
+
+    def _keep(self, place: Tuple[int, int], chunk: Any) -> None:
+        others = [each for each in self._kept if each not in self._wanted]
+        for each in others[:max(0, len(others) - 2 * self._ahead)]:
+            del self._kept[each]
+        self._kept[place] = chunk
+        self._turn.notify_all()
+
+
+# The readers of this process, by what was asked for.
+_used = threading.Condition()
+_readers: Dict[bytes, _Reader] = {}
+_closer: Optional[threading.Thread] = None
+
+
+def _reader(asked: Any) -> _Reader:
+    """The process's reader, for a ``with``."""
+    key = pickle.dumps(asked)
+    with _used:
+        reader = _readers.get(key)
+        if reader is None:
+            reader = _readers[key] = _Reader(asked)
+        reader.used += 1
+        return reader
+
+
+def _release(reader: _Reader, well: bool) -> None:
+    """``well``: else the next one who asks gets a new reader."""
+    global _closer
+    with _used:
+        reader.used -= 1
+        if not well:
+            reader.end()
+        for key in [key for key, each in _readers.items() if each is reader and not well]:
+            del _readers[key]
+        reader.until = time.monotonic() + IDLE_S
+        _used.notify()
+        if _closer is None:
+            _closer = threading.Thread(target=_close_idle, name="stoker-dask", daemon=True)
+            _closer.start()
+
+
+def _close_idle() -> None:
+    """Closes readers that nobody has used for a while, and ends with the last one."""
+    global _closer
+    with _used:
+        while True:
+            now = time.monotonic()
+            for key, reader in list(_readers.items()):
+                if reader.used == 0 and reader.until <= now:
+                    _readers.pop(key).close()
+            if not _readers:
+                _closer = None
+                return
+            _used.wait(min((reader.until - now for reader in _readers.values()
+                            if reader.used == 0), default=None))
+
+
+def _forget() -> None:
+    """In a forked process: the readers belong to its parent."""
+    global _closer, _used
+    _used = threading.Condition()
+    _readers.clear()
+    _closer = None
+
+
+os.register_at_fork(after_in_child=_forget)

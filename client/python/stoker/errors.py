@@ -146,6 +146,11 @@ _BY_CODE: Dict[int, Type[RequestError]] = {
 _STOPPING = 27
 
 
+def stopping(fields: Mapping[str, Any]) -> Stopping:
+    """The exception for a GOAWAY message."""
+    return Stopping(f"stokerd is stopping: {fields['text']}")
+
+
 def from_message(fields: Mapping[str, Any]) -> Error:
     """The exception for an ERROR message."""
     code, name, text = (fields[key] for key in ("code", "name", "text"))

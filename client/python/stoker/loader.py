@@ -5,14 +5,14 @@ Only one thread at a time may use a loader. Arrays and batches may be used in an
 """
 from __future__ import annotations
 
-import gc
-import math
 import operator
+import sys
 import threading
 import time
 import warnings
+import weakref
 from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Mapping,
-                    Optional, Tuple, TypeVar)
+                    Optional, Sequence, Tuple, TypeVar)
 
 import numpy as np
 
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Arrays = Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
-
-# When held batches block the next one: free those in reference cycles, then warn.
-HELD_COLLECT_S = 0.1
-HELD_WARNING_S = 5.0
 
 
 class _Alone:
@@ -60,6 +56,7 @@ class Iteration(Generic[Item]):
         self._make = make
         with loader._alone:
             self._number, self._epoch = loader._begin()
+            loader._current = weakref.ref(self)
 
     def __iter__(self) -> Iteration[Item]:
         return self
@@ -76,25 +73,26 @@ class Loader(Reader):
     """Made by Node.loader(). ``for images, labels in loader`` gives the rest of an epoch.
 
     Each ``for`` is the next epoch, also after a ``break`` in the middle of one, unless set_epoch()
-    or load_state_dict() was called.
+    or load_state_dict() was called. After Ctrl-C, in a notebook or while the loader waits, the next
+    ``for`` goes on in the epoch; elsewhere ``load_state_dict(state_dict())`` says that it shall.
 
     images: (n, C, H, W) or (n, H, W, C) of ``dtype``; (n, views, ...) with views. labels: (n,)
-    int64, or the labels of the manifest. Both are read-only views of shared memory, not copies, and
-    stay valid as long as there is a reference to them. The daemon waits for them: it announces at
-    most ``inflight`` batches before one is released. A ``for`` loop holds one batch while it asks
-    for the next.
+    int64, or the labels of the manifest. The images of the last ``inflight`` - 1 batches are not
+    copies: they are read where the daemon has written them. All arrays may be written to and kept
+    like any other: a page that is written to becomes the process' own, and so does an older batch
+    that is still referenced when another one is asked for. stats() says how much that is.
 
     If the daemon dies or is restarted, the loader waits for it, up to ``reconnect`` seconds, and
     continues after the last batch that it gave: the same batches come, after a pause. Arrays that
-    are held stay readable. The logger "stoker" reports this, and ``reconnects`` counts it. The
+    are held stay as they are. The logger "stoker" reports this, and ``reconnects`` counts it. The
     logger also names the file if a batch waits for a read that hangs, as on a dead mount.
 
     Attributes:
         samples: in an epoch, over all ranks, echoes included.
         dtype, layout: of the images; bfloat16 is given as uint16 bits, because numpy has no such
             type.
-        dataset_fingerprint, pipeline_hash: hexadecimal; sampling_hash: of sampler, echo and views,
-            "" if there are none.
+        dataset_fingerprint, pipeline_hash: hexadecimal; sampling_hash: of order, sampler, echo and
+            views, "" if there are none.
         rank, world_size, batch_size, inflight, epochs, timeout, reconnect: as given.
         reconnects: how often it has attached again after the daemon was lost.
 
@@ -107,7 +105,10 @@ class Loader(Reader):
                  reconnect: Optional[float] = None, live: bool = False) -> None:
         self._alone = _Alone()
         self._iteration = 0  # number of the current one
-        self._taken = False  # has the application got a batch from it?
+        self._taken: Optional[int] = None  # epoch of the last batch that it gave
+        self._current: Callable[[], Optional[Iteration[Any]]] = lambda: None  # if it is referenced
+        self._interrupted = False  # by Ctrl-C, while it waited
+        self._last_error: object = None  # what sys.last_value was when it began
         self._classes: Optional[List[str]] = None
         self._said: Optional[Place] = None  # where to begin: set_epoch, load_state_dict
         self._said_last = False  # ... and no batch was given since then
@@ -120,7 +121,8 @@ class Loader(Reader):
                          live=live)
 
     def __len__(self) -> int:
-        """Number of batches in a whole epoch for this rank."""
+        """Number of batches in a whole epoch for this rank. With ``last_batch="wrap"`` an epoch
+        that goes on behind a batch of the one before may have one less."""
         return self._batches
 
     def __iter__(self) -> Iteration[Arrays]:
@@ -133,10 +135,10 @@ class Loader(Reader):
     def batch(self, epoch: int, k: int) -> Batch:
         """Batch ``k`` of this rank in an epoch, as iterating over the epoch gives it; negative
         numbers count from the end. Any batch can be had at any time; a running loop is not
-        disturbed.
+        disturbed. With ``last_batch="wrap"`` it is of the epoch as set_epoch() enters it.
 
-        The arrays are copies, and the daemon does not wait for them. It uses a connection of its
-        own for a moment. Any thread. Raises IndexError, and what Node.loader() and iterating raise.
+        The arrays are copies. It uses a connection of its own for a moment. Any thread. Raises
+        IndexError, and what Node.loader() and iterating raise.
         """
         self._check()
         epoch, k = _epoch(epoch), operator.index(k)
@@ -158,8 +160,10 @@ class Loader(Reader):
         ``share_storage``, ``share_decode`` and ``share_slot`` (shares of its time in which the
         training loop was the slow part, or it waited for storage, for decoding, for a slot that
         another reader held), ``limited_by`` (the largest of them), and more. From the client:
-        ``batches``, ``samples``, ``wait_seconds`` (in next()), ``reconnects``. Raises Error if the
-        daemon is too old.
+        ``batches``, ``samples``, ``wait_seconds`` (in next()), ``reconnects``, ``kept_batches`` and
+        ``kept_bytes`` (of memory of this process, because the program still has arrays of them;
+        batches that were copied from the start are not counted). Raises Error if the daemon is too
+        old.
         """
         self._check()
         try:
@@ -170,8 +174,10 @@ class Loader(Reader):
                         ) from error
         if not isinstance(rows, list) or len(rows) != 1 or not isinstance(rows[0], dict):
             raise self._connection.broken("statistics that are not a map")
+        kept = list(self._connection.kept)
         return {**rows[0], "batches": self._got_batches, "samples": self._got_samples,
-                "wait_seconds": self._waited_s, "reconnects": self.reconnects}
+                "wait_seconds": self._waited_s, "reconnects": self.reconnects,
+                "kept_batches": len(kept), "kept_bytes": sum(lease.bytes for lease in kept)}
 
     @property
     def fields(self) -> Dict[str, Field]:
@@ -181,8 +187,10 @@ class Loader(Reader):
 
     @property
     def epoch(self) -> int:
-        """The epoch of the next batch, so ``for epoch in range(loader.epoch, 90)`` resumes."""
-        return self._place().epoch
+        """The epoch of the next batch, so ``for epoch in range(loader.epoch, 90)`` resumes. After a
+        ``break``, that of the next ``for``."""
+        left = self._said is None and self._left_off() and self._current() is None
+        return self._place().epoch + left
 
     @property
     def position(self) -> int:
@@ -207,6 +215,11 @@ class Loader(Reader):
                 after = page["next"]
             self._classes = names
         return list(self._classes)
+
+    @property
+    def class_to_idx(self) -> Dict[str, int]:
+        """The label of each class by its name, as torchvision's ImageFolder has it."""
+        return {name: label for label, name in enumerate(self.classes)}
 
     def paths(self, indices: Iterable[int]) -> List[str]:
         """The paths of these samples of the dataset (``batch.index``), relative to its root, as
@@ -249,16 +262,21 @@ class Loader(Reader):
         self._say(place)
 
     def close(self) -> None:
-        """Disconnect. Arrays that are still held stay readable, but no longer keep their slots: if
-        other readers share the ring, their contents may change. May be called twice."""
+        """Disconnect. Arrays that are still held stay as they are. May be called twice."""
         if self._closed:
             return
         self._closed = True
         forgotten = self._connection.forgotten()
-        self._connection.close()
+        self._end()
         if forgotten:
             warnings.warn(f"{forgotten} batches were not released before the loader was closed",
                           ResourceWarning, stacklevel=2)
+
+    def _end(self) -> None:
+        self._connection.close()
+        self._ring.close()
+        if self._given is not None:
+            self._given.close()
 
     def __enter__(self) -> Loader:
         return self
@@ -268,7 +286,7 @@ class Loader(Reader):
 
     def __del__(self) -> None:
         try:
-            self._connection.retire()  # arrays may still be held
+            self._end()
         except Exception:  # not fully made, or the interpreter exits
             pass
 
@@ -278,7 +296,8 @@ class Loader(Reader):
     def _words(self) -> str:
         dataset = self._request["dataset"]
         paths = [part["path"] for part in dataset.get("parts", [dataset])]
-        place = "closed" if self._closed else f"at epoch {self.epoch} position {self.position}"
+        epoch, position = self._place()
+        place = "closed" if self._closed else f"at epoch {epoch} position {position}"
         return (f"{' + '.join(paths)}: {len(self)} batches of {self.batch_size}, "
                 f"rank {self.rank} of {self.world_size}, {place}")
 
@@ -308,7 +327,8 @@ class Loader(Reader):
 
     def _check(self) -> None:
         if self._closed:
-            raise Error("the loader is closed: make another with node.loader()")
+            raise Error("the loader is closed: its `with`, or that of its node, has ended, or "
+                        "close() was called; make another with node.loader()")
 
     def _reattach(self, place: Place) -> bool:
         self._check()
@@ -319,8 +339,7 @@ class Loader(Reader):
         self._check()
         place = self._said
         if place is None:
-            broken_off = self._taken and self._at.position != 0
-            place = Place(self._at.epoch + 1, 0) if broken_off else self._at
+            place = Place(self._at.epoch + 1, 0) if self._left_off() else self._at
         if self.epochs is not None and place.epoch >= self.epochs:
             raise Error(f"no epoch {place.epoch}: the loader has epochs={self.epochs}; make it "
                         "with more, or go back with set_epoch()")
@@ -332,9 +351,17 @@ class Loader(Reader):
             self._recover(error, place, self._deadline())
         self._said = None
         self._said_last = False
-        self._taken = False
+        self._taken = None
+        self._interrupted = False
+        self._last_error = getattr(sys, "last_value", None)
         self._iteration += 1
         return self._iteration, place.epoch
+
+    def _left_off(self) -> bool:
+        """Was the last iteration left in the middle of its epoch, other than by Ctrl-C?"""
+        error = getattr(sys, "last_value", None)  # in a notebook
+        stopped = isinstance(error, KeyboardInterrupt) and error is not self._last_error
+        return self._taken == self._at.epoch and not (stopped or self._interrupted)
 
     def _next_batch(self, iteration: int, epoch: int) -> Optional[Received]:
         """The next BATCH of the epoch; None at its end."""
@@ -345,7 +372,11 @@ class Loader(Reader):
         if self._at.epoch > epoch:
             return None
         begun = time.monotonic()
-        message = self._wait()
+        try:
+            message = self._wait()
+        except KeyboardInterrupt:
+            self._interrupted = True
+            raise
         self._waited_s += time.monotonic() - begun
         name, fields = message
         if name in ("batch", "bad_sample"):
@@ -373,63 +404,45 @@ class Loader(Reader):
             raise self._connection.broken("batches out of order")
         self._at = place
         self._said_last = False
-        self._taken = True
+        self._taken = fields["epoch"]
 
     def _wait(self) -> Received:
-        """The next message. Warns if it cannot come because the application holds batches."""
-        begun, deadline = time.monotonic(), self._deadline()
-        steps: List[Tuple[float, Callable[[], object]]] = [
-            (begun + HELD_WARNING_S, self._warn_held), (begun + HELD_COLLECT_S, gc.collect)]
+        """The next message."""
+        self._connection.keep(self.inflight - 1)  # else the daemon would have to wait for them
+        deadline = self._deadline()
         while True:
-            until = min(deadline, steps[-1][0] if steps else math.inf)
             try:
-                message = self._receive(_left(until))
+                message = self._receive(_left(deadline))
             except (Disconnected, Stopping) as error:
                 self._check()  # it may have been closed, by another thread or a signal handler
                 self._recover(error, self._at, deadline)
                 continue
-            if message is not None:
-                return message
-            if time.monotonic() >= deadline:
-                raise TimeoutError(f"no batch came within {self.timeout:g} s"
-                                   + (self._why_held() or self._stalled))
-            while steps and time.monotonic() >= steps[-1][0]:
-                _, step = steps.pop()
-                if self._why_held():
-                    step()
-
-    def _warn_held(self) -> None:
-        warnings.warn("waiting for a batch" + self._why_held(), RuntimeWarning, stacklevel=5)
-
-    def _why_held(self) -> str:
-        """Why no batch can come, if the application holds too much; else ""."""
-        held, age, older = self._connection.held_state()
-        if held >= self.inflight:
-            what = f"all {held} batches of inflight"
-        elif age >= self.inflight:  # the ring is a window of consecutive samples
-            what = f"a batch from {age} batches ago, and the ring cannot move past it"
-        elif older:
-            what = f"{older} batches of an earlier iteration, and the ring may wait for them"
-        else:
-            return ""
-        return (f": the application holds {what}; copy what you keep, drop the arrays, or raise "
-                "inflight or prefetch")
+            if message is None:
+                raise TimeoutError(f"no batch came within {self.timeout:g} s{self._stalled}")
+            return message
 
     # From messages to arrays
 
-    def _lease(self, fields: Dict[str, Any], explicit: bool) -> Lease:
-        if not self._ring.has(fields["runs"], fields["count"]) or \
-                fields["lease"] in self._connection.held:
-            raise self._connection.broken("a batch that is outside of the ring")
-        return Lease(self._connection, fields["lease"], explicit)
+    def _take(self, message: Received, names: Optional[Sequence[str]] = None
+              ) -> Tuple[Dict[str, np.ndarray[Any, Any]], Optional[Lease]]:
+        """The arrays of a BATCH by name (None: all), and its lease; None if all were copied."""
+        fields, ring = message.fields, self._ring
+        if not ring.has(fields["runs"], fields["count"]) or \
+                fields["count"] > self.batch_size or fields["lease"] in self._connection.held:
+            raise self._connection.broken("a batch that is too large or outside of the ring")
+        lease = Lease(self._connection, fields["lease"], names is None, ring, fields["runs"])
+        arrays = ring.take(ring.fields if names is None else names, fields["runs"], lease)
+        if lease.regions:
+            return arrays, lease
+        lease.release()
+        return arrays, None
 
     def _arrays(self, message: Received) -> Arrays:
-        lease = self._lease(message.fields, False)
-        runs = message.fields["runs"]
-        return self._ring.gather("image", runs, lease), self._ring.gather("label", runs, lease)
+        arrays, _ = self._take(message, ("image", "label"))
+        return arrays["image"], arrays["label"]
 
     def _batch(self, message: Received) -> Batch:
-        return Batch(self._ring, self._lease(message.fields, True), message.fields)
+        return Batch(*self._take(message), message.fields)
 
     def _names(self, items: Any) -> List[str]:
         if not isinstance(items, list) or not all(isinstance(item, (str, bytes)) for item in items):

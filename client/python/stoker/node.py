@@ -2,43 +2,67 @@
 """The node: the daemon of this machine, which makes loaders."""
 from __future__ import annotations
 
+import functools
+import logging
 import os
 import weakref
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _address, _ranks, _tables, _wire, samplers as _samplers, transforms as _transforms
+from . import (_address, _options, _ranks, _start, _tables, _wire, samplers as _samplers,
+               transforms as _transforms)
+from ._connection import Connection
+from ._given import Given, takes_given
+from ._listed import ListFile, is_list
 from .errors import Error
 from .loader import Loader
 from .mix import Mix
 
+if TYPE_CHECKING:
+    from typing_extensions import Never
+
 Path = _address.Path
-Dataset = Union[Path, Mapping[str, Any], Mix]
+Dataset = Union[Path, Mapping[str, Any], Mix, Sequence[Any]]
 Range = Tuple[int, Optional[int]]
+_log = logging.getLogger("stoker")
 
 
-def connect(socket: Optional[Path] = None) -> Node:
+def connect(socket: Optional[Path] = None, *, start: Optional[bool] = None) -> Node:
     """Find the daemon and check that it answers.
 
     Its socket is the argument, else $STOKER_SOCKET, else the first of
     $XDG_RUNTIME_DIR/stoker/stokerd.sock, /tmp/stoker-UID/stokerd.sock and /run/stoker/stokerd.sock
     that answers. The daemon must run as root, as you, or as the owner of the socket's directory.
     Raises DaemonUnavailable, which says what was tried and how to start a daemon.
+
+    With ``start`` (None: if $STOKER_START is set, and not 0) a daemon of your own is started if
+    none answers, at the first of these sockets: by one of the processes that ask, in a session of
+    its own. Its log is beside the socket. It ends 300 s ($STOKER_EXIT_IDLE_TIME) after the last
+    client has left, and loaders start it anew should it die.
     """
-    path, connection = _address.find(socket)
+    starts = _start.wanted(start)
+    path, connection = (_start if starts else _address).find(socket)
     try:
         connection.request("ping", "ok")
     finally:
         connection.close()
-    return Node(path)
+    note = _address.other_version(connection.daemon)
+    if note:
+        _log.warning("stokerd at %s: %s", path, note)
+    return Node(path, start=starts)
+
+
+def _open(socket: str, start: bool) -> Connection:
+    return _start.find(socket)[1] if start else _address.open_connection(socket)
 
 
 class Node:
     """A daemon that answered at ``socket``. Any thread; each loader has its own connection."""
 
-    def __init__(self, socket: str) -> None:
+    def __init__(self, socket: str, *, start: bool = False) -> None:
         self.socket = socket
+        self._open = functools.partial(_open, socket, start)
         self._loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
         self._closed = False
 
@@ -49,30 +73,40 @@ class Node:
                world_size: Optional[int] = None, job: Optional[str] = None,
                subset: Union[None, str, Range] = None,
                validation_split: Optional[float] = None, sampler: Any = None, echo: int = 1,
-               echo_window: int = 32, views: int = 1, epochs: Optional[int] = None,
+               echo_window: int = 32, order: str = "global", window: int = 16384,
+               views: int = 1, epochs: Optional[int] = None,
                inflight: int = 3, prefetch: int = 0, bad_samples: str = "error",
                exif_orientation: bool = False, draft: bool = False,
                fields: Optional[Sequence[str]] = None, one_hot: bool = False,
-               transport: Optional[str] = None,
+               transport: Optional[str] = None, labels: Optional[Sequence[Any]] = None,
                timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
-               priority: int = 10, reconnect: Optional[float] = 60.0) -> Loader:
+               priority: int = 10, reconnect: Optional[float] = 60.0,
+               **others: Never) -> Loader:
         """Attach to a stream of batches. Blocks while the daemon indexes a dataset for the first
         time.
 
         Args:
-            dataset: path (for the daemon) of an image folder, a manifest, a NumPy array, or of
-                CIFAR-10, CIFAR-100 or MNIST as published, folder or archive. Or a dict with
-                ``path`` and, if needed, ``kind``, ``root``, ``format``; for an array (.npy)
-                ``labels``, the path of another array; for arrays (.npz) ``images`` and ``labels``,
-                their names; for a published dataset (or .npz) ``split``, train or test; for
-                CIFAR-100 ``labels``, fine or coarse. Or several of these: a stoker.Mix.
+            dataset: path (for the daemon) of an image folder, a manifest, a NumPy array, tar shards
+                (train-{000..146}.tar, train-*.tar), or of CIFAR-10, CIFAR-100 or MNIST as
+                published, folder or archive. Or a dict with ``path`` and, if needed, ``kind``; for
+                a manifest ``root``, ``format`` and ``columns``, {"path": ..., "label": ...}: what
+                these columns are called there; for an array (.npy) ``labels``, the path of another
+                array; for arrays (.npz) ``images`` and ``labels``, their names; for a published
+                dataset (or .npz) ``split``, train or test; for CIFAR-100 ``labels``, fine or
+                coarse; for shards which component is the ``image`` ("jpg;png") and the ``label``
+                ("cls", "json:a.b"), ``classes``, how many there are if labels are numbers, the
+                ``components`` that become fields ("txt"), ``missing_component`` (error, skip). Or a
+                list of the paths of pictures, with ``labels``, or of pairs (path, label), such as
+                ``ImageFolder(...).samples``. Or several of these: a stoker.Mix.
             batch_size: samples in a batch of this rank.
             transforms: see stoker.transforms.
             seed: of the order and of the random transforms; ``order_seed`` and ``augment_seed``
                 set one of them separately.
             dtype: uint8, float16, bfloat16 or float32, as text or as an object of numpy or torch.
             layout: NCHW or NHWC.
-            last_batch: short, drop (same as ``drop_last=True``) or pad.
+            last_batch: short, drop (same as ``drop_last=True``), pad (filled up with the start of
+                the epoch) or wrap (filled up from the next epoch, which goes on behind that: so
+                epochs differ in their number of batches).
             rank, world_size: default: from the environment that torchrun, Slurm or Open MPI set,
                 else 0 and 1.
             job: name shared by the ranks of one training run.
@@ -82,11 +116,14 @@ class Node:
             sampler: which samples an epoch is made of, see stoker.samplers.
             echo: how often each sample comes in an epoch (data echoing): decoded once, with new
                 random transforms each time; runs of ``echo_window`` samples are repeated together.
+            order: of tar shards: global (all samples are shuffled as one), or shards, for storage
+                that seeks badly: shards are shuffled, then each run of ``window`` samples.
             views: number of images made of each sample, decoded once, each with its own random
                 transforms: images are (n, views, C, H, W) or (n, views, H, W, C).
             epochs: the run has epochs 0 to epochs-1, and the daemon makes no later ones; None:
                 endless.
-            inflight: most batches announced and not released; at least 2 for a ``for`` loop.
+            inflight: most batches announced and not released; the last ``inflight`` - 1 are no
+                copies.
             prefetch: batches (of all ranks) that the ring holds; 0: the daemon chooses.
             bad_samples: error, or substitute (by a neighbour, the same one each time).
             exif_orientation: rotate images as their EXIF tag says.
@@ -97,6 +134,8 @@ class Node:
                 index; None: all.
             one_hot: labels as (n, classes) float32, with a 1 at the class.
             transport: fd or path; None: the daemon chooses.
+            labels: of a list of paths: numbers, lists of as many numbers each, or names of classes,
+                which are numbered in their order; None: each label is 0.
             timeout: seconds to wait for the attach or a batch before TimeoutError; None: no limit.
             start: position (epoch 0 and position 0, or those of load_state_dict()), or live: where
                 the foremost reader of the stream is, most likely in the middle of an epoch.
@@ -108,6 +147,7 @@ class Node:
         Raises DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
         RequestErrors, with the text of the daemon; TypeError and ValueError; DaemonUnavailable.
         """
+        _options.refuse(others)
         if self._closed:
             raise Error("the node is closed: make another with stoker.connect()")
         if isinstance(inflight, int) and inflight < 1:
@@ -118,7 +158,7 @@ class Node:
         if isinstance(dataset, Mix):
             sampler = dataset.sampler(sampler)
         request: Dict[str, Any] = {
-            "dataset": _dataset(dataset), "transforms": _transforms.to_dicts(transforms),
+            "transforms": _transforms.to_dicts(transforms),
             "dtype": _dtype(dtype), "layout": layout, "shuffle": shuffle,
             "order_seed": seed if order_seed is None else order_seed,
             "augment_seed": seed if augment_seed is None else augment_seed,
@@ -129,6 +169,8 @@ class Node:
             **_transport(transport), **_part(subset, validation_split, sampler), "echo": echo,
             "echo_window": echo_window, "views": views,
         }
+        if order != "global":
+            request.update(order=order, window=window)
         if job is not None:
             request["job"] = job
         if fields is not None:
@@ -142,11 +184,13 @@ class Node:
         if start not in ("position", "live"):
             raise ValueError(f"start must be 'position' or 'live', not {start!r}")
         request = {key: _number(value) for key, value in request.items()}
-        socket = self.socket
-        loader = Loader(lambda: _address.open_connection(socket), request,
-                        epochs=_epochs(epochs), timeout=_seconds("timeout", timeout),
-                        reconnect=_seconds("reconnect", reconnect),
-                        live=start == "live")
+        with _Lists() as lists:
+            request["dataset"] = _dataset(dataset, lists, labels)
+            loader = Loader(self._open, request, epochs=_epochs(epochs),
+                            timeout=_seconds("timeout", timeout),
+                            reconnect=_seconds("reconnect", reconnect),
+                            live=start == "live")
+            lists.keep_for(loader)
         self._loaders.add(loader)
         return loader
 
@@ -171,19 +215,23 @@ class Node:
         """
         if self._closed:
             raise Error("the node is closed: make another with stoker.connect()")
-        connection = _address.open_connection(self.socket)
+        connection = self._open()
         try:
-            reply = connection.request_within(
-                timeout, "fit", "report", dataset=_dataset(dataset),
-                transforms=_transforms.to_dicts(transforms), name=name, per_pixel=per_pixel,
-                zca=zca, zca_epsilon=zca_epsilon, rescale=rescale)
+            with _Lists() as lists:
+                request = {"dataset": _dataset(dataset, lists)}
+                given = Given(request) if takes_given(connection) else None
+                request.update(given.fields if given else {})
+                reply = connection.request_within(
+                    timeout, "fit", "report", fds=given.fds if given else (), **request,
+                    transforms=_transforms.to_dicts(transforms), name=name, per_pixel=per_pixel,
+                    zca=zca, zca_epsilon=zca_epsilon, rescale=rescale)
         finally:
             connection.close()
         return dict(reply["values"])
 
     def ping(self) -> None:
         """Raise DaemonUnavailable unless the daemon answers."""
-        connection = _address.open_connection(self.socket)
+        connection = self._open()
         try:
             connection.request("ping", "ok")
         finally:
@@ -209,12 +257,44 @@ class Node:
         return f"<stoker.Node {self.socket}>"
 
 
-def _dataset(dataset: Dataset) -> Dict[str, Any]:
+class _Lists:
+    """The files of the lists of a request: until the end of ``with``, or of a loader, which asks
+    again when the daemon comes back."""
+
+    def __init__(self) -> None:
+        self._files: List[ListFile] = []
+
+    def add(self, dataset: Any, labels: Any) -> Dict[str, Any]:
+        self._files.append(ListFile(dataset, labels))
+        return self._files[-1].description
+
+    def keep_for(self, loader: Loader) -> None:
+        for file in self._files:
+            weakref.finalize(loader, file.remove)
+        self._files = []
+
+    def __enter__(self) -> _Lists:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files:
+            file.remove()
+
+
+def _dataset(dataset: Dataset, lists: _Lists, labels: Any = None) -> Dict[str, Any]:
+    if is_list(dataset):
+        return lists.add(dataset, labels)
+    if labels is not None:
+        raise ValueError("labels= goes with a list of paths; other datasets have their own: "
+                         "{'path': 'x.npy', 'labels': 'y.npy'}")
     if isinstance(dataset, Mix):
-        return {"parts": [_dataset(part) for part in dataset.datasets]}
+        return {"parts": [_dataset(part, lists) for part in dataset.datasets]}
     out: Dict[str, Any] = dict(dataset) if isinstance(dataset, Mapping) else {"path": dataset}
     if "path" not in out:
         raise ValueError("a dataset needs a path: {'path': '/data/train', ...}")
+    if isinstance(out.get("classes"), int):
+        out["classes"] = str(out["classes"])
+    out.update(_column_keys(out.pop("columns", None) or {}))
     for key in ("path", "root", "labels"):
         if out.get(key) is not None or key == "path":
             out[key] = _text(key, out[key])
@@ -226,6 +306,13 @@ def _dataset(dataset: Dataset) -> Dict[str, Any]:
             if key != "labels" or out[key].endswith(".npy"):  # else it is a name
                 out[key] = os.path.abspath(os.path.expanduser(out[key]))
     return out
+
+
+def _column_keys(columns: Any) -> Dict[str, Any]:
+    if not isinstance(columns, Mapping) or not set(columns) <= {"path", "label"}:
+        raise ValueError(f"columns must be {{'path': ..., 'label': ...}}, not {columns!r}: further "
+                         "fields have fixed names (weight, mask, boxes, points, targets.NAME)")
+    return {f"{key}_column": name for key, name in columns.items()}
 
 
 def _text(key: str, value: Any) -> str:

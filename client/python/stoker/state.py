@@ -12,7 +12,7 @@ VERSION = 1
 
 # What a field of the state stands for, if its name does not say it.
 _MEANS = {"dataset": " (its files and labels)", "pipeline": " (transforms, dtype, layout, draft)",
-          "sampling": " (sampler, echo, views)"}
+          "sampling": " (order, sampler, echo, views)"}
 
 
 class Place(NamedTuple):
@@ -32,7 +32,7 @@ class Identity(NamedTuple):
     shuffle: bool
     subset: Optional[Tuple[int, Optional[int]]]
     exif_orientation: bool = False
-    sampling: str = ""  # the daemon's hash of sampler, echo and views
+    sampling: str = ""  # the daemon's hash of order, sampler, echo and views
 
 
 def make(identity: Identity, place: Place, batch_size: int, world_size: int) -> Dict[str, Any]:

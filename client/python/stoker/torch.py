@@ -6,7 +6,8 @@
 """
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional
+import sys
+from typing import TYPE_CHECKING, Any, List, Optional
 
 try:
     import torch
@@ -17,7 +18,6 @@ except ImportError as error:
 
 from . import loader as _loader
 from ._wire import Received
-from .batch import Lease
 from .errors import ForkError
 from .node import Dataset, Node, connect
 
@@ -26,64 +26,60 @@ __all__ = ["Loader"]
 # numpy has only the bits; as signed integers, which every version of torch knows.
 _BITS = {"bfloat16": torch.bfloat16}
 
-# Arguments that only a DataLoader has, and what to do instead.
-_WORKERS = "the daemon has the workers: `stokerctl set workers 8`"
-_DATALOADERS = {
-    "num_workers": _WORKERS, "persistent_workers": _WORKERS, "worker_init_fn": "give a seed",
-    "generator": "give a seed", "prefetch_factor": "use prefetch, the batches that the ring holds",
-    "collate_fn": "apply it to the batches", "batch_sampler": "give batch_size and sampler",
-    "pin_memory": "wrap it: DataLoader(loader, batch_size=None, pin_memory=True)",
-}
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import Options
+
+    class _Base(_loader.Loader, IterableDataset[Any]):
+        def __init__(self) -> None:
+            pass
+else:
+    _Base = IterableDataset
 
 
-class Loader(IterableDataset[Any]):
-    """Batches as torch tensors (images, labels), with the shapes and types of stoker.Loader.
-    Further fields of a dataset, statistics and images to look at: see the attribute ``loader``.
+class Loader(_Base):
+    """Batches as torch tensors (images, labels), with the shapes and types of stoker.Loader, and
+    with all of its other methods and attributes (``batches()`` and ``batch()`` give NumPy arrays).
 
     Args:
         dataset, batch_size and all options of Node.loader(); ``rank`` and ``world_size`` default to
             those of torch.distributed, if it is initialised.
         node: where to attach; None: stoker.connect().
-        copy: copy the tensors. Without it they share the memory of the ring: **do not write to
-            them**. The memory is mapped read-only, writing kills the process, and torch has no
-            read-only tensors. They stay valid, and keep their slots, as long as they or views of
-            them are held.
+        copy: copy the tensors. Without it images are read where the daemon has written them; see
+            stoker.Loader. Tensors may be written to and kept either way.
 
     It is also an IterableDataset: DataLoader(loader, batch_size=None) works, also with pin_memory.
-    With num_workers > 0 it raises ForkError: the daemon has the workers, and batches from another
-    process would be copied.
+    With another batch_size it raises ValueError, since it would make batches of batches, and with
+    num_workers > 0 ForkError: the daemon has the workers, and batches from another process would be
+    copied.
 
-    state_dict() and load_state_dict() are those of stoker.Loader. One thread at a time.
+    One thread at a time.
     """
 
     def __init__(self, dataset: Dataset, batch_size: int, *, node: Optional[Node] = None,
-                 copy: bool = False, **options: Any) -> None:
+                 copy: bool = False, **options: Unpack[Options]) -> None:
         super().__init__()
-        for name in _DATALOADERS.keys() & options.keys():
-            raise TypeError(f"{name} is not supported: {_DATALOADERS[name]}")
         node = connect() if node is None else node
         if dist.is_available() and dist.is_initialized() and \
                 options.get("rank") is None and options.get("world_size") is None:
-            options.update(rank=dist.get_rank(), world_size=dist.get_world_size())
+            options["rank"], options["world_size"] = dist.get_rank(), dist.get_world_size()
         self._loader = node.loader(dataset, batch_size=batch_size, **options)
         self.copy = copy
 
-    @property
-    def batch_size(self) -> int:
-        return self._loader.batch_size
+    if not TYPE_CHECKING:
+        def __getattr__(self, name):
+            if name.startswith("_"):
+                raise AttributeError(f"stoker.torch.Loader has no attribute {name!r}")
+            return getattr(self._loader, name)
+
+    def __dir__(self) -> List[str]:
+        return sorted({*super().__dir__(), *dir(self._loader)})
 
     @property
     def loader(self) -> _loader.Loader:
-        """The stoker.Loader of numpy arrays below this one: samples, epoch, hashes, ..."""
+        """The stoker.Loader of numpy arrays below this one."""
         return self._loader
-
-    @property
-    def classes(self) -> List[str]:
-        return self._loader.classes
-
-    @property
-    def epoch(self) -> int:
-        return self._loader.epoch
 
     def __len__(self) -> int:
         """Number of batches in a whole epoch for this rank."""
@@ -93,23 +89,16 @@ class Loader(IterableDataset[Any]):
         """The rest of an epoch, as with stoker.Loader."""
         if get_worker_info() is not None:
             raise ForkError("stoker.torch.Loader cannot run in worker processes, and the daemon "
-                            "has workers: use it as it is, or with DataLoader(..., num_workers=0)")
+                            "has workers: use it as it is, or with DataLoader(loader, "
+                            "batch_size=None, num_workers=0)")
+        # A DataLoader that makes batches calls this from where it has such a variable.
+        if sys._getframe(1).f_locals.get("auto_collation"):
+            raise ValueError("stoker.torch.Loader gives batches, and this DataLoader would make "
+                             "batches of them: use DataLoader(loader, batch_size=None)")
         return _loader.Iteration(self._loader, self._tensors)
 
     def __repr__(self) -> str:
         return f"<stoker.torch.Loader {self._loader._words()}>"
-
-    def set_epoch(self, epoch: int) -> None:
-        self._loader.set_epoch(epoch)
-
-    def state_dict(self) -> Dict[str, Any]:
-        return self._loader.state_dict()
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        self._loader.load_state_dict(state_dict)
-
-    def close(self) -> None:
-        self._loader.close()
 
     def __enter__(self) -> Loader:
         return self
@@ -117,18 +106,19 @@ class Loader(IterableDataset[Any]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> Any:
+        return self._loader.__reduce__()
+
     def _tensors(self, message: Received) -> Any:
-        lease = self._loader._lease(message.fields, False)
-        out = tuple(self._tensor(field, message, lease) for field in ("image", "label"))
-        if self.copy:
+        arrays, lease = self._loader._take(message, ("image", "label"))
+        out = tuple(self._tensor(name, array) for name, array in arrays.items())
+        if self.copy and lease is not None:
             lease.release()
         return out
 
-    def _tensor(self, field: str, message: Received, lease: Lease) -> Any:
-        ring = self._loader._ring
-        # torch warns if an array is not writable. The tensor keeps the array, that the lease.
-        array = ring.gather(field, message.fields["runs"], lease, writable=True)
-        bits = _BITS.get(ring.fields[field].dtype)
+    def _tensor(self, name: str, array: Any) -> Any:
+        # The tensor keeps the array, and that the memory.
+        bits = _BITS.get(self._loader.fields[name].dtype)
         tensor = torch.from_numpy(array if bits is None else array.view("<i2"))
         tensor = tensor if bits is None else tensor.view(bits)
         return tensor.clone() if self.copy else tensor

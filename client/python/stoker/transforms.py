@@ -3,7 +3,8 @@
 checks them and does the work, with torchvision's bytes.
 
 Wherever a transform is expected a dict {"name": ..., parameters...} does as well, and so does an
-object of torchvision.transforms, or of its v2, by one of these names (or a Compose of them). What
+object of torchvision.transforms, or of its v2, by one of these names (or a Compose of them, or a
+preset of its weights for classification). All of them as a text is "Resize(256) | ToTensor()". What
 makes tensors there (ToImage, PILToTensor, ToDtype, ConvertImageDtype) is the loader's ``dtype``.
 
 As there, unless a transform says otherwise: a size is (height, width), or a number for both;
@@ -14,6 +15,7 @@ bilinear, bicubic, and of Resize and RandomResizedCrop box, hamming and lanczos,
 """
 from __future__ import annotations
 
+import ast
 import warnings
 from dataclasses import dataclass, fields
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
@@ -23,9 +25,9 @@ import numpy as np
 from .errors import short
 
 __all__ = [
-    "AutoAugment", "CenterCrop", "ColorJitter", "Compose", "CutMix", "GaussianBlur",
-    "FiveCrop", "Grayscale", "ImageDataGenerator", "MixUp", "Normalize", "Pad", "RandAugment",
-    "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
+    "AspectResize", "AutoAugment", "CenterCrop", "ColorJitter", "Compose", "CutMix",
+    "GaussianBlur", "FiveCrop", "Grayscale", "ImageDataGenerator", "MixUp", "Normalize", "Pad",
+    "RandAugment", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
     "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale",
     "RandomHorizontalFlip", "RandomInvert", "RandomOrder", "RandomPerspective",
     "RandomPosterize", "RandomResizedCrop", "RandomRotation", "RandomSolarize",
@@ -65,6 +67,15 @@ class Resize(Transform):
     interpolation: str = "bilinear"
     max_size: Optional[int] = None
     antialias: Optional[bool] = True
+
+
+@dataclass(frozen=True)
+class AspectResize(Transform):
+    """To (height, width), of the largest part in the middle that has this shape: what Keras'
+    ``load_img(keep_aspect_ratio=True)`` does."""
+
+    size: Size
+    interpolation: str = "bilinear"
 
 
 @dataclass(frozen=True)
@@ -128,7 +139,7 @@ class ToTensor(Transform):
 
 @dataclass(frozen=True)
 class Grayscale(Transform):
-    """Gray. In three channels, which is not torchvision's default: stoker's images have three."""
+    """Gray: with 1 channel, as by Pillow's convert("L"), or with 3 that are equal."""
 
     num_output_channels: int = 1
 
@@ -266,7 +277,9 @@ class ImageDataGenerator(Transform):
     which only ``rescale`` divides. The last of a list but for RandomErasing.
 
     ``featurewise_mean`` and ``featurewise_std`` are what Keras' fit() finds: a number or three; or
-    ``statistics`` is the name, or the digest, of what ``node.fit()`` has found.
+    ``statistics`` is the name, or the digest, of what ``node.fit()`` has found. ``color_mode``
+    "rgba" takes pictures with their alpha and gives four channels; before it stands a Resize or an
+    AspectResize, or nothing.
     """
 
     featurewise_center: bool = False
@@ -290,6 +303,7 @@ class ImageDataGenerator(Transform):
     featurewise_mean: Optional[Union[Number, Sequence[Number]]] = None
     featurewise_std: Optional[Union[Number, Sequence[Number]]] = None
     statistics: Optional[str] = None
+    color_mode: str = "rgb"
 
 
 @dataclass(frozen=True)
@@ -355,7 +369,10 @@ _CASTS = frozenset({"ToImage", "PILToTensor", "ToPureTensor", "ConvertImageDtype
 
 
 def to_dicts(transforms: Any) -> List[Dict[str, Any]]:
-    """A transform, or a list of them, as the daemon takes it. Raises TypeError on anything else."""
+    """A transform, a list of them, or a text, as the daemon takes it. Raises TypeError on anything
+    else, and ValueError for a text that is wrong."""
+    if isinstance(transforms, str):
+        transforms = _from_text(transforms)
     if isinstance(transforms, (Transform, dict)) or _is_torchvision(transforms):
         transforms = [transforms]
     out: List[Dict[str, Any]] = []
@@ -367,6 +384,42 @@ def to_dicts(transforms: Any) -> List[Dict[str, Any]]:
         else:
             out += _from_torchvision(transform)
     return out
+
+
+def _from_text(text: str) -> List[Transform]:
+    """The transforms of a text such as "Resize(256) | CenterCrop(size=224)"."""
+    try:
+        return [_called(step) for step in _steps(ast.parse(text.strip(), mode="eval").body)]
+    except (SyntaxError, TypeError, ValueError) as error:
+        words = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ValueError(f"transforms {short(text)}: {words.replace('.__init__()', '')}") from error
+
+
+def _steps(node: ast.expr) -> List[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _steps(node.left) + _steps(node.right)
+    return [node]
+
+
+def _called(node: ast.expr) -> Transform:
+    call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+    name = call.func.id if isinstance(call.func, ast.Name) else ast.unparse(call.func)
+    if name not in _KNOWN:
+        raise ValueError(f"there is no transform {name!r}, but {', '.join(sorted(_KNOWN))}")
+    made: Transform = _KNOWN[name](*map(_valued, call.args), **{
+        keyword.arg or "**": _valued(keyword.value) for keyword in call.keywords})
+    return made
+
+
+def _valued(node: ast.expr) -> Any:
+    """A parameter: as in Python, but a word needs no quotes, and it may hold transforms."""
+    if isinstance(node, ast.Name) and node.id not in _KNOWN:
+        return node.id
+    if isinstance(node, (ast.Call, ast.Name)):
+        return _called(node)
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_valued(item) for item in node.elts]
+    return ast.literal_eval(node)
 
 
 def _listed(transforms: Any) -> Iterable[Any]:
@@ -386,6 +439,10 @@ def _from_torchvision(transform: Any) -> List[Dict[str, Any]]:
         return to_dicts(transform.transforms)
     if _is_torchvision(transform) and name in _CASTS:
         return _cast(transform)
+    if _is_torchvision(transform) and name == "ImageClassification":  # weights.transforms()
+        return to_dicts([Resize(transform.resize_size, _plain(transform.interpolation)),
+                         CenterCrop(transform.crop_size), ToTensor(),
+                         Normalize(transform.mean, transform.std)])
     if not _is_torchvision(transform) or name not in _KNOWN:
         raise _unknown(transform)
     kind = _KNOWN[name]

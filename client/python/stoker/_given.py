@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Descriptors of a dataset, for a daemon of another user: they show what this one may read, so that
+it needs no rule for us (PROTOCOL.md, section 6). What cannot be opened here is left out: a rule may
+allow it."""
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
+
+if TYPE_CHECKING:
+    from ._connection import Connection
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_MAX = 34  # that the daemon takes with a message
+
+
+def takes_given(connection: Connection) -> bool:
+    """Is it worth to send them? The daemon of one's own has one's own rights."""
+    return connection.takes_fds and connection.uid != os.geteuid()
+
+
+class Given:
+    """``fields``: of a request, its dataset and its sampler with the numbers of ``fds``."""
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self.fds: List[int] = []
+        dataset = request["dataset"]
+        if "parts" in dataset:
+            dataset = {"parts": [self._dataset(part) for part in dataset["parts"]]}
+        else:
+            dataset = self._dataset(dataset)
+        self.fields: Dict[str, Any] = {"dataset": dataset}
+        if request.get("sampler"):
+            self.fields["sampler"] = self._sampler(request["sampler"])
+
+    def close(self) -> None:
+        while self.fds:
+            os.close(self.fds.pop())
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _dataset(self, dataset: Mapping[str, Any]) -> Dict[str, Any]:
+        out = dict(dataset)
+        path, labels = out["path"], out.get("labels")
+        if (folder := _pattern_folder(path)) is not None:  # of shards
+            self._give(out, "path_fd", folder)
+            self._give(out, "root_fd", folder)
+            if "path_fd" in out and "root_fd" in out:
+                out["kind"] = "tar"
+            return out
+        kind = self._give(out, "path_fd", path)
+        if kind == stat.S_IFREG:
+            self._give(out, "root_fd", out.get("root") or os.path.dirname(path))
+        if labels and os.path.isabs(labels):
+            self._give(out, "labels_fd", labels)
+        return out
+
+    def _sampler(self, sampler: Mapping[str, Any]) -> Dict[str, Any]:
+        out = dict(sampler)
+        for key in ("indices", "weights"):
+            if isinstance(out.get(key), str):
+                self._give(out, "list_fd", out[key])
+        return out
+
+    def _give(self, out: Dict[str, Any], key: str, path: str) -> int:
+        """Open it and put its number into ``out``. Its type; 0: it was left out."""
+        if len(self.fds) == _MAX:
+            return 0
+        try:
+            fd = os.open(path, _FLAGS)
+        except OSError:
+            return 0
+        kind = stat.S_IFMT(os.fstat(fd).st_mode)
+        if kind not in (stat.S_IFREG, stat.S_IFDIR):
+            os.close(fd)
+            return 0
+        out[key] = len(self.fds)
+        self.fds.append(fd)
+        return kind
+
+
+def _pattern_folder(path: str) -> Optional[str]:
+    """The folder that a pattern of shards begins at; None: the path is no pattern."""
+    special = min((path.find(mark) for mark in "{*?[" if mark in path), default=-1)
+    if special < 0 or os.path.lexists(path):
+        return None
+    return os.path.dirname(path[:special] + "x") or "/"

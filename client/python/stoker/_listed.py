@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""Lists of paths as a dataset: a manifest in a temporary file, for the daemon. Any thread."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from .errors import short
+
+_text = json.encoder.encode_basestring_ascii
+
+
+def is_list(dataset: Any) -> bool:
+    """Is it a list of paths, of pairs (path, label), or a column of texts (numpy, pandas)?"""
+    if isinstance(dataset, (list, tuple)):
+        return True
+    return getattr(dataset, "ndim", None) == 1 and hasattr(dataset, "tolist")
+
+
+class ListFile:
+    """The file of a list; its ``description`` is for the daemon until remove()."""
+
+    def __init__(self, dataset: Any, labels: Any = None) -> None:
+        """Raises TypeError and ValueError, which name the entry; OSError."""
+        paths, labels = _columns(list(dataset), labels)
+        whole = [_whole(number, path) for number, path in enumerate(paths)]
+        if os.path.isdir(whole[0]):
+            raise TypeError(f"entry 0 of the list is a folder, {whole[0]}: a list is of pictures; "
+                            "for several datasets give a stoker.Mix")
+        self._process = os.getpid()
+        self._folder = tempfile.mkdtemp(prefix="stoker-list-")
+        path = os.path.join(self._folder, "list.jsonl")
+        root = _root(whole)
+        try:
+            os.chmod(self._folder, 0o755)  # the daemon may run as another user
+            with open(path, "w", encoding="ascii") as file:
+                file.writelines(_rows(whole, labels, 1 if root == "/" else len(root) + 1))
+        except BaseException:
+            self.remove()
+            raise
+        self.description: Dict[str, Any] = {"path": path, "kind": "manifest", "root": root}
+
+    def remove(self) -> None:
+        if os.getpid() == self._process:  # not in a child at its exit
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _columns(entries: List[Any], labels: Any) -> Tuple[List[Any], Optional[List[Any]]]:
+    """The paths, and the labels as Python's numbers, texts and lists of numbers."""
+    if not entries:
+        raise ValueError("the list of paths is empty")
+    if isinstance(entries[0], (tuple, list)):
+        if labels is not None:
+            raise ValueError("the list has pairs (path, label): leave out labels=")
+        for number, entry in enumerate(entries):
+            if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+                raise ValueError(f"entry {number} of the list is {short(entry)}, and the first "
+                                 "is a pair (path, label)")
+        labels = [entry[1] for entry in entries]
+        entries = [entry[0] for entry in entries]
+    if labels is None:
+        return entries, None
+    labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    if len(labels) != len(entries):
+        raise ValueError(f"there are {len(labels)} labels for {len(entries)} paths")
+    return entries, labels
+
+
+def _whole(number: int, path: Any) -> str:
+    try:
+        text = os.fsdecode(path)
+    except TypeError:
+        raise TypeError(f"entry {number} of the list must be a path, not "
+                        f"{type(path).__name__}") from None
+    if not text:
+        raise ValueError(f"entry {number} of the list is an empty path")
+    if "://" in text:
+        raise ValueError(f"entry {number} of the list is a URL ({text!r}): the daemon reads only "
+                         "files of its machine; mount or download it")
+    if text[0] != "/" or "//" in text or "/." in text:
+        text = os.path.abspath(os.path.expanduser(text))
+    return text
+
+
+def _root(paths: Sequence[str]) -> str:
+    """The folder that all lie in: what the least and the greatest have in common, all have."""
+    return os.path.dirname(os.path.commonprefix([min(paths), max(paths)]))
+
+
+def _rows(paths: Sequence[str], labels: Optional[Sequence[Any]], start: int) -> Iterator[str]:
+    for number, path in enumerate(paths):
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"entry {number} of the list, {path!r}, is not UTF-8: write a "
+                             "manifest in the format csv, whose paths are bytes") from None
+        if labels is None:
+            yield f'{{"path": {_text(path[start:])}}}\n'
+        else:
+            label = _label(number, labels[number])
+            yield f'{{"path": {_text(path[start:])}, "label": {label}}}\n'
+
+
+def _label(number: int, label: Any) -> str:
+    """As JSON."""
+    if type(label) is int:
+        return str(label)
+    if isinstance(label, str):
+        return _text(label)
+    if isinstance(label, (np.generic, np.ndarray)):
+        label = label.tolist()
+    try:
+        if isinstance(label, str):
+            return _text(label)
+        return json.dumps([_number(one) for one in label] if isinstance(label, (list, tuple))
+                          else _number(label), allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError(f"the label of entry {number} is {short(label)}: it must be a number, a "
+                         "list of numbers, or the name of a class") from None
+
+
+def _number(value: Any) -> Any:
+    """An int or float; tensors and numbers of NumPy are turned into these."""
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError
+    return value

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""The keywords of Node.loader(), for who passes them on: their types, for type checkers and
+editors, and what to write instead of those that only other loaders have. Knows no values."""
+from __future__ import annotations
+
+import difflib
+from typing import Any, Iterable, Optional, Sequence, Tuple, TypedDict, Union, get_type_hints
+
+
+class Unshuffled(TypedDict, total=False):
+    """All keywords of Node.loader() but ``batch_size`` and ``shuffle``, with its types."""
+
+    transforms: Any
+    seed: int
+    order_seed: Optional[int]
+    augment_seed: Optional[int]
+    dtype: Any
+    layout: str
+    last_batch: str
+    drop_last: bool
+    rank: Optional[int]
+    world_size: Optional[int]
+    job: Optional[str]
+    subset: Union[None, str, Tuple[int, Optional[int]]]
+    validation_split: Optional[float]
+    sampler: Any
+    echo: int
+    echo_window: int
+    order: str
+    window: int
+    views: int
+    epochs: Optional[int]
+    inflight: int
+    prefetch: int
+    bad_samples: str
+    exif_orientation: bool
+    draft: bool
+    fields: Optional[Sequence[str]]
+    one_hot: bool
+    transport: Optional[str]
+    labels: Optional[Sequence[Any]]
+    timeout: Optional[float]
+    start: str
+    pace: str
+    priority: int
+    reconnect: Optional[float]
+
+
+class Options(Unshuffled, total=False):
+    """... and ``shuffle``."""
+
+    shuffle: bool
+
+
+_WORKERS = "the daemon has the workers: `stokerctl set workers 8`"
+_OTHERS = {
+    "num_workers": _WORKERS, "persistent_workers": _WORKERS, "multiprocessing_context": _WORKERS,
+    "workers": _WORKERS, "n_processes": _WORKERS, "use_multiprocessing": _WORKERS,
+    "worker_init_fn": "give a seed", "generator": "give a seed",
+    "prefetch_factor": "use prefetch, the batches that the ring holds",
+    "max_queue_size": "use prefetch, the batches that the ring holds",
+    "collate_fn": "apply it to the batches", "batch_sampler": "give batch_size and sampler",
+    "pin_memory": "with torch, wrap it: DataLoader(loader, batch_size=None, pin_memory=True)",
+    "transform": "it is called transforms here", "target_transform": "apply it to the labels",
+}
+
+
+def refuse(unknown: Iterable[str]) -> None:
+    """Raise TypeError if there is such a keyword, and say what to write instead."""
+    for name in unknown:
+        if name in _OTHERS:
+            raise TypeError(f"{name} is not supported: {_OTHERS[name]}")
+        known = sorted(get_type_hints(Options))
+        close = difflib.get_close_matches(name, known, 1)
+        raise TypeError(f"there is no option {name!r}" + (
+            f": did you mean {close[0]!r}?" if close else f", but {', '.join(known)}"))
