@@ -233,6 +233,7 @@ int bench_run(struct control *control, const struct bench *bench, json_t **value
 		return r;
 	const char *socket = json_string_value(json_object_get(status, "socket"));
 	options.dataset = bench->dataset;
+	options.dataset_kind = bench->kind;
 	options.transforms = bench->transforms ? bench->transforms : TRANSFORMS;
 	options.batch_size = (uint32_t)batch_size;
 	options.order_seed = ORDER_SEED;

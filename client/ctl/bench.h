@@ -20,6 +20,7 @@ struct bench {
 	const char *transforms; /* those of the usual ImageNet training */
 	const char *batch_size; /* 64 */
 	const char *seconds;	/* 5, for each of the two passes */
+	const char *kind;	/* found out from the path */
 };
 
 /* 0, and the caller owns the values; or a negative errno, explained in control->fault. */

@@ -3,99 +3,25 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "client/ctl/bench.h"
+#include "client/ctl/completions.h"
 #include "client/ctl/control.h"
+#include "client/ctl/doctor.h"
 #include "client/ctl/fit.h"
 #include "client/ctl/index.h"
 #include "client/ctl/json.h"
+#include "client/ctl/lists.h"
 #include "client/ctl/preview.h"
 #include "client/ctl/replay.h"
 #include "client/ctl/report.h"
-#include "client/ctl/table.h"
 #include "client/ctl/top.h"
-
-static const struct column stream_columns[] = {
-	{"STREAM", "stream", NULL, UNIT_PLAIN, false},
-	{"DATASET", "dataset", NULL, UNIT_PLAIN, false},
-	{"SAMPLES", "samples", NULL, UNIT_PLAIN, false},
-	{"SHUFFLE", "shuffle", NULL, UNIT_PLAIN, true},
-	{"SAMPLER", "sampler_name", NULL, UNIT_PLAIN, true},
-	{"ECHO", "echo", NULL, UNIT_PLAIN, false},
-	{"VIEWS", "views", NULL, UNIT_PLAIN, false},
-	{"READERS", "readers", NULL, UNIT_PLAIN, false},
-	{"RINGS", "rings", NULL, UNIT_PLAIN, false},
-	{"MEMORY", "ring_bytes", NULL, UNIT_BYTES, false},
-	{"LIMITED BY", "limited_by", NULL, UNIT_PLAIN, true},
-	{"IMAGES/S", "images_per_second", NULL, UNIT_RATE, false},
-	{"DECODED", "decoded", NULL, UNIT_PLAIN, false},
-	{"DELIVERED", "delivered", NULL, UNIT_PLAIN, false},
-	{"DTYPE", "dtype", NULL, UNIT_PLAIN, true},
-	{"LAYOUT", "layout", NULL, UNIT_PLAIN, true},
-	{"PIPELINE", "pipeline", NULL, UNIT_PLAIN, true},
-};
-
-static const struct column reader_columns[] = {
-	{"READER", "reader", NULL, UNIT_PLAIN, false},
-	{"PID", "pid", NULL, UNIT_PLAIN, false},
-	{"UID", "uid", NULL, UNIT_PLAIN, false},
-	{"JOB", "job", NULL, UNIT_PLAIN, true},
-	{"RANK", "rank", "world", UNIT_PLAIN, false},
-	{"STREAM", "stream", NULL, UNIT_PLAIN, false},
-	{"RING", "ring", NULL, UNIT_PLAIN, false},
-	{"BATCH", "batch_size", NULL, UNIT_PLAIN, false},
-	{"EPOCH", "epoch", NULL, UNIT_PLAIN, false},
-	{"POSITION", "position", NULL, UNIT_PLAIN, false},
-	{"HELD", "leased", "inflight", UNIT_PLAIN, false},
-	{"STATE", "state", NULL, UNIT_PLAIN, true},
-	{"FOR", "waits_for", NULL, UNIT_REFERENCE, false},
-	{"LIMITED BY", "limited_by", NULL, UNIT_PLAIN, true},
-	{"IMAGES/S", "images_per_second", NULL, UNIT_RATE, false},
-	{"DELIVERED", "delivered", NULL, UNIT_PLAIN, false},
-	{"AGE", "age_s", NULL, UNIT_SECONDS, false},
-	{"CLIENT", "client", NULL, UNIT_PLAIN, true},
-};
-
-static const struct column dataset_columns[] = {
-	{"DATASET", "dataset", NULL, UNIT_PLAIN, false},
-	{"KIND", "kind", NULL, UNIT_PLAIN, true},
-	{"STATE", "state", NULL, UNIT_PLAIN, true},
-	{"FOUND", "found", NULL, UNIT_PLAIN, false},
-	{"SAMPLES", "samples", NULL, UNIT_PLAIN, false},
-	{"CLASSES", "classes", NULL, UNIT_PLAIN, false},
-	{"BAD", "bad", NULL, UNIT_PLAIN, false},
-	{"STREAMS", "streams", NULL, UNIT_PLAIN, false},
-	{"INDEX", "index_bytes", NULL, UNIT_BYTES, false},
-	{"FINGERPRINT", "fingerprint", NULL, UNIT_PLAIN, true},
-	{"PATH", "path", NULL, UNIT_PLAIN, true},
-};
-
-static const struct column bad_columns[] = {
-	{"DATASET", "dataset", NULL, UNIT_PLAIN, false},
-	{"SAMPLE", "sample", NULL, UNIT_PLAIN, false},
-	{"COUNT", "count", NULL, UNIT_PLAIN, false},
-	{"ERROR", "name", NULL, UNIT_PLAIN, true},
-	{"PATH", "path", NULL, UNIT_PLAIN, true},
-	{"WHAT", "text", NULL, UNIT_PLAIN, true},
-};
-
-static const struct {
-	const char *what;
-	const struct column *columns;
-	size_t count;
-	const char *none;
-} lists[] = {
-	{"streams", stream_columns, sizeof(stream_columns) / sizeof(*stream_columns),
-	 "no stream: no reader is attached"},
-	{"readers", reader_columns, sizeof(reader_columns) / sizeof(*reader_columns),
-	 "no reader is attached"},
-	{"datasets", dataset_columns, sizeof(dataset_columns) / sizeof(*dataset_columns),
-	 "no dataset is open"},
-	{"bad", bad_columns, sizeof(bad_columns) / sizeof(*bad_columns), "no bad sample was found"},
-};
+#include "client/ctl/unit.h"
+#include "client/ctl/watch.h"
 
 static int exit_status(int result)
 {
@@ -116,6 +42,8 @@ static int exit_status(int result)
 	case -EDQUOT:
 	case -ESHUTDOWN:
 		return EX_TEMPFAIL;
+	case -ENOTSUP:
+		return EX_CONFIG;
 	case -EPROTO:
 	case -EPROTONOSUPPORT:
 		return EX_PROTOCOL;
@@ -171,18 +99,6 @@ static int run_status(const struct command *command, const struct invocation *in
 	return EX_OK;
 }
 
-static void print_list(const struct command *command, const struct invocation *invocation,
-		       const json_t *items)
-{
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-		if (strcmp(lists[i].what, command->name) != 0)
-			continue;
-		table_print(stdout, items, lists[i].columns, lists[i].count, invocation->bold);
-		if (json_array_size(items) == 0 && invocation->bold)
-			fprintf(stderr, "%s\n", lists[i].none);
-	}
-}
-
 static int run_list(const struct command *command, const struct invocation *invocation)
 {
 	struct control control;
@@ -195,7 +111,7 @@ static int run_list(const struct command *command, const struct invocation *invo
 		return fail(invocation, &control.fault, r);
 	if (invocation->json)
 		return print_json(json_pack("{so}", command->name, items));
-	print_list(command, invocation, items);
+	lists_print(stdout, command->name, items, invocation->bold);
 	json_decref(items);
 	return EX_OK;
 }
@@ -225,7 +141,7 @@ static int print_set(const struct invocation *invocation, json_t *before, json_t
 					    arguments[1], "before", before, "after", after));
 	unit_write(before, UNIT_PLAIN, old, sizeof(old));
 	unit_write(after, UNIT_PLAIN, new, sizeof(new));
-	if (before && after)
+	if (before && after && strcmp(arguments[1], "auto") != 0)
 		printf("%s %s -> %s\n", arguments[0], old, new);
 	else
 		printf("%s is %s\n", arguments[0], arguments[1]);
@@ -261,6 +177,69 @@ static int run_set(const struct command *command, const struct invocation *invoc
 	return status;
 }
 
+static int run_drop(const struct command *command, const struct invocation *invocation)
+{
+	struct control control;
+	const char *text = invocation->n_arguments ? invocation->arguments[0] : "0";
+	char *end;
+	uint64_t dataset = strtoull(text, &end, 10);
+	(void)command;
+	if (end == text || *end) {
+		fprintf(stderr,
+			"stokerctl: '%s' is no number of a dataset: stokerctl cache lists "
+			"them\n",
+			text);
+		return EX_USAGE;
+	}
+	int r = control_open(&control, invocation->socket);
+	if (r == 0)
+		r = control_drop(&control, dataset);
+	control_close(&control);
+	if (r)
+		return fail(invocation, &control.fault, r);
+	return invocation->json ? print_json(json_pack("{sb}", "dropped", 1)) : EX_OK;
+}
+
+static void print_change(const json_t *change)
+{
+	static const char *const keys[] = {"name", "before", "after", "origin"};
+	char texts[4][512];
+	for (size_t i = 0; i < 4; i++)
+		unit_write(json_object_get(change, keys[i]), UNIT_PLAIN, texts[i],
+			   sizeof(texts[i]));
+	if (json_is_true(json_object_get(change, "in_force")))
+		printf("%s %s -> %s (%s)%s\n", texts[0], texts[1], texts[2], texts[3],
+		       json_is_true(json_object_get(change, "was_set")) ? ", not what was set"
+									: "");
+	else
+		printf("%s stays %s: %s (%s) needs a restart\n", texts[0], texts[1], texts[2],
+		       texts[3]);
+}
+
+static int run_reload(const struct command *command, const struct invocation *invocation)
+{
+	struct control control;
+	json_t *values;
+	const json_t *change;
+	size_t i;
+	(void)command;
+	int r = control_open(&control, invocation->socket);
+	if (r == 0)
+		r = control_reload(&control, &values);
+	control_close(&control);
+	if (r) {
+		int status = fail(invocation, &control.fault, r);
+		return control.fault.code == ERROR_SETTING ? EX_CONFIG : status;
+	}
+	if (invocation->json)
+		return print_json(values);
+	json_array_foreach(json_object_get(values, "changes"), i, change) print_change(change);
+	if (i == 0)
+		printf("nothing changed\n");
+	json_decref(values);
+	return EX_OK;
+}
+
 static int run_ping(const struct command *command, const struct invocation *invocation)
 {
 	struct control control;
@@ -282,50 +261,54 @@ static int run_ping(const struct command *command, const struct invocation *invo
 	return EX_OK;
 }
 
-static int run_replay(const struct command *command, const struct invocation *invocation)
+/* A command that asks for values and prints them. */
+static int run_request(const struct invocation *invocation,
+		       int (*ask)(struct control *, const struct invocation *, json_t **values_out),
+		       void (*print)(FILE *file, const json_t *values))
 {
 	struct control control;
 	json_t *values;
-	const struct replay replay = {invocation->arguments[0], invocation->epoch,
-				      invocation->position, invocation->output};
-	(void)command;
 	int r = control_open(&control, invocation->socket);
 	if (r == 0)
-		r = replay_run(&control, &replay, &values);
+		r = ask(&control, invocation, &values);
 	control_close(&control);
 	if (r)
 		return fail(invocation, &control.fault, r);
 	if (invocation->json)
 		return print_json(values);
-	replay_print(stdout, values);
+	print(stdout, values);
 	json_decref(values);
 	return EX_OK;
+}
+
+static int ask_replay(struct control *control, const struct invocation *invocation, json_t **out)
+{
+	const struct replay replay = {invocation->arguments[0], invocation->epoch,
+				      invocation->position, invocation->output};
+	return replay_run(control, &replay, out);
+}
+
+static int run_replay(const struct command *command, const struct invocation *invocation)
+{
+	(void)command;
+	return run_request(invocation, ask_replay, replay_print);
+}
+
+static int ask_bench(struct control *control, const struct invocation *invocation, json_t **out)
+{
+	const struct bench bench = {invocation->arguments[0], invocation->transforms,
+				    invocation->batch_size, invocation->seconds, invocation->kind};
+	return bench_run(control, &bench, out);
 }
 
 static int run_bench(const struct command *command, const struct invocation *invocation)
 {
-	struct control control;
-	json_t *values;
-	const struct bench bench = {invocation->arguments[0], invocation->transforms,
-				    invocation->batch_size, invocation->seconds};
 	(void)command;
-	int r = control_open(&control, invocation->socket);
-	if (r == 0)
-		r = bench_run(&control, &bench, &values);
-	control_close(&control);
-	if (r)
-		return fail(invocation, &control.fault, r);
-	if (invocation->json)
-		return print_json(values);
-	bench_print(stdout, values);
-	json_decref(values);
-	return EX_OK;
+	return run_request(invocation, ask_bench, bench_print);
 }
 
-static int run_preview(const struct command *command, const struct invocation *invocation)
+static int ask_preview(struct control *control, const struct invocation *invocation, json_t **out)
 {
-	struct control control;
-	json_t *values;
 	const struct preview preview = {
 		.dataset = invocation->arguments[0],
 		.transforms = invocation->transforms,
@@ -335,46 +318,34 @@ static int run_preview(const struct command *command, const struct invocation *i
 		.cols = invocation->cols,
 		.seed = invocation->seed,
 		.split = invocation->split,
+		.kind = invocation->kind,
 	};
+	return preview_run(control, &preview, out);
+}
+
+static int run_preview(const struct command *command, const struct invocation *invocation)
+{
 	(void)command;
-	int r = control_open(&control, invocation->socket);
-	if (r == 0)
-		r = preview_run(&control, &preview, &values);
-	control_close(&control);
-	if (r)
-		return fail(invocation, &control.fault, r);
-	if (invocation->json)
-		return print_json(values);
-	preview_print(stdout, values);
-	json_decref(values);
-	return EX_OK;
+	return run_request(invocation, ask_preview, preview_print);
+}
+
+static int ask_index(struct control *control, const struct invocation *invocation, json_t **out)
+{
+	return index_build(control, invocation->arguments[0], invocation->kind,
+			   !invocation->json && isatty(STDERR_FILENO), out);
 }
 
 static int run_index(const struct command *command, const struct invocation *invocation)
 {
-	struct control control;
-	json_t *values;
 	(void)command;
-	int r = control_open(&control, invocation->socket);
-	if (r == 0)
-		r = index_build(&control, invocation->arguments[0],
-				!invocation->json && isatty(STDERR_FILENO), &values);
-	control_close(&control);
-	if (r)
-		return fail(invocation, &control.fault, r);
-	if (invocation->json)
-		return print_json(values);
-	index_print(stdout, values);
-	json_decref(values);
-	return EX_OK;
+	return run_request(invocation, ask_index, index_print);
 }
 
-static int run_fit(const struct command *command, const struct invocation *invocation)
+static int ask_fit(struct control *control, const struct invocation *invocation, json_t **out)
 {
-	struct control control;
-	json_t *values;
 	const struct fit fit = {
 		.dataset = invocation->arguments[0],
+		.kind = invocation->kind,
 		.transforms = invocation->transforms,
 		.name = invocation->name,
 		.rescale = invocation->rescale,
@@ -382,18 +353,64 @@ static int run_fit(const struct command *command, const struct invocation *invoc
 		.per_pixel = invocation->per_pixel,
 		.zca = invocation->zca,
 	};
+	return fit_run(control, &fit, !invocation->json && isatty(STDERR_FILENO), out);
+}
+
+static int run_fit(const struct command *command, const struct invocation *invocation)
+{
 	(void)command;
-	int r = control_open(&control, invocation->socket);
-	if (r == 0)
-		r = fit_run(&control, &fit, !invocation->json && isatty(STDERR_FILENO), &values);
-	control_close(&control);
-	if (r)
-		return fail(invocation, &control.fault, r);
-	if (invocation->json)
-		return print_json(values);
-	fit_print(stdout, values);
-	json_decref(values);
-	return EX_OK;
+	return run_request(invocation, ask_fit, fit_print);
+}
+
+static int ask_metrics(struct control *control, const struct invocation *invocation, json_t **out)
+{
+	(void)invocation;
+	return watch_metrics(control, out);
+}
+
+static int run_metrics(const struct command *command, const struct invocation *invocation)
+{
+	(void)command;
+	return run_request(invocation, ask_metrics, watch_metrics_print);
+}
+
+static int ask_page(struct control *control, const struct invocation *invocation, json_t **out)
+{
+	(void)invocation;
+	return watch_page(control, out);
+}
+
+static int run_page(const struct command *command, const struct invocation *invocation)
+{
+	(void)command;
+	return run_request(invocation, ask_page, watch_page_print);
+}
+
+static int run_completions(const struct command *command, const struct invocation *invocation)
+{
+	(void)command;
+	if (completions_print(stdout, invocation->arguments[0]) == 0)
+		return EX_OK;
+	fprintf(stderr, "stokerctl: there are completions for bash, zsh and fish, not for %s\n",
+		invocation->arguments[0]);
+	return EX_USAGE;
+}
+
+static int run_doctor(const struct command *command, const struct invocation *invocation)
+{
+	struct findings findings;
+	(void)command;
+	if (findings_init(&findings))
+		return EX_OSERR;
+	doctor_run(invocation->socket, invocation->n_arguments ? invocation->arguments[0] : NULL,
+		   invocation->kind, &findings);
+	int status = findings.worst == FINDING_FAIL ? EXIT_FAILURE : EX_OK;
+	if (!invocation->json)
+		findings_print(stdout, &findings, invocation->bold);
+	else if (print_json(findings_json(&findings)))
+		status = EX_OSERR;
+	findings_deinit(&findings);
+	return status;
 }
 
 static int run_stop(const struct command *command, const struct invocation *invocation)
@@ -416,24 +433,39 @@ static int run_stop(const struct command *command, const struct invocation *invo
 const struct command commands[] = {
 	{"status", "", "counters and settings of the daemon", "", 0, run_status},
 	{"top", "", "live status and readers; + and - change workers, q quits", "i", 0, run_top},
-	{"readers", "", "list training processes: progress, what they wait for", "", 0, run_list},
-	{"streams", "", "list streams: dataset, transforms, memory, images/s", "", 0, run_list},
-	{"datasets", "", "list the datasets that are open or being indexed", "", 0, run_list},
-	{"bad", "", "list samples that could not be read or decoded", "", 0, run_list},
+	{"doctor", "[DATASET]", "find out what is wrong, from sockets to storage", "k", 1,
+	 run_doctor},
+	{"readers", "", "list training processes: progress, what they wait for", "", 0, run_list,
+	 "list what there is"},
+	{"streams", "", "list streams: dataset, transforms, memory, images/s", "", 0, run_list, ""},
+	{"datasets", "", "list the datasets that are open or being indexed", "", 0, run_list, ""},
+	{"cache", "", "list what is kept in memory of each dataset, and how often it served", "", 0,
+	 run_list, ""},
+	{"memory", "", "list what takes memory, and what may be taken", "", 0, run_list, ""},
+	{"bad", "", "list samples that could not be read or decoded", "", 0, run_list, ""},
+	{"metrics", "", "print all that is counted, as Prometheus reads it", "", 0, run_metrics,
+	 "print metrics for Prometheus; the link to the live page"},
+	{"page", "", "where the live page is; a link that shows names, once", "", 0, run_page, ""},
 	{"set", "NAME VALUE", "change a setting of the running daemon: set workers 8", "", 2,
-	 run_set},
+	 run_set, "change a setting: set workers 8; drop what is kept"},
+	{"drop", "[DATASET]", "drop what is kept of a dataset, by its number, or of all", "", 1,
+	 run_drop, ""},
+	{"reload", "", "read the daemon's configuration again; say what changed", "", 0,
+	 run_reload},
 	{"replay", "STREAM", "make one sample again: --epoch E --position P [-o out.png]", "epo", 1,
 	 run_replay},
-	{"index", "DATASET", "build the JPEG seek index now, before the first epoch", "", 1,
+	{"index", "DATASET", "build the JPEG seek index now, before the first epoch", "k", 1,
 	 run_index},
-	{"fit", "DATASET", "compute mean, deviation, whitening for ImageDataGenerator", "tnREPz", 1,
-	 run_fit},
-	{"bench", "DATASET", "measure loading speed; say what limits it and what to change", "tbS",
+	{"fit", "DATASET", "compute mean, deviation, whitening for ImageDataGenerator", "tnREPzk",
+	 1, run_fit},
+	{"bench", "DATASET", "measure loading speed; say what limits it and what to change", "tbSk",
 	 1, run_bench},
 	{"preview", "DATASET", "write transformed samples to an image: -t T -o sheet.png",
-	 "teorcxl", 1, run_preview},
+	 "teorcxlk", 1, run_preview},
 	{"ping", "", "check that the daemon answers, and how fast", "", 0, run_ping},
 	{"stop", "", "stop the daemon; its readers may finish their batch first", "", 0, run_stop},
+	{"completions", "SHELL", "completions of this command for bash, zsh or fish", "", 1,
+	 run_completions},
 };
 const size_t n_commands = sizeof(commands) / sizeof(*commands);
 

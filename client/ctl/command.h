@@ -15,10 +15,11 @@ struct invocation {
 	bool json, help;
 	bool bold;	  /* stdout is a terminal that can show it */
 	char **arguments; /* after the name of the command */
+	int n_arguments;
 	/* Options that only some commands have; NULL: not given. */
 	const char *epoch, *position, *output;
 	const char *transforms, *batch_size, *seconds;
-	const char *rows, *cols, *seed, *split;
+	const char *rows, *cols, *seed, *split, *kind;
 	const char *name, *rescale, *zca_epsilon;
 	const char *interval;
 	const char *per_pixel, *zca; /* flags: not NULL if given */
@@ -27,8 +28,11 @@ struct invocation {
 struct command {
 	const char *name, *arguments, *help;
 	const char *options; /* letters of its own ones, as in main.c */
-	int n_arguments;
+	int n_arguments;     /* or none, if `arguments` is in brackets */
 	int (*run)(const struct command *command, const struct invocation *invocation);
+	/* The help of all commands has one line for this one and those after it whose group is "".
+	 * NULL: a line of its own. */
+	const char *group;
 };
 
 extern const struct command commands[];

@@ -11,31 +11,55 @@
 
 #include "client/c/address.h"
 #include "client/c/clock.h"
+#include "client/c/path.h"
 #include "client/ctl/json.h"
 
 #define EXIT_MS 10000 /* from the end of the connection to the end of the process */
+
+int control_dataset(struct control *control, struct packer *packer, const char *path,
+		    const char *kind, struct text *out)
+{
+	char whole[PATH_WHOLE_MAX];
+	int r = path_whole(path, whole, &control->fault);
+	if (r)
+		return r;
+	packer_clear(packer);
+	size_t map = pack_map_begin(packer);
+	pack_key_string(packer, "path", whole);
+	if (kind)
+		pack_key_string(packer, "kind", kind);
+	pack_map_end(packer, map);
+	return packer_bytes(packer, out) < 0 ? fault_say(&control->fault, -ENOMEM, "out of memory")
+					     : 0;
+}
 
 static struct text text_of(const char *string)
 {
 	return (struct text){string, strlen(string)};
 }
 
-int control_open(struct control *control, const char *socket)
+int control_open_at(struct control *control, enum address_socket which, const char *socket,
+		    int quiet_ms)
 {
 	struct message welcome;
 	memset(control, 0, sizeof(*control));
 	connection_init(&control->connection);
-	int fd = address_connect(ADDRESS_CONTROL, socket, &control->fault);
+	int fd = address_connect(which, socket, &control->fault);
 	if (fd < 0)
 		return fd;
-	int r = connection_open(&control->connection, fd, "stokerctl " STOKER_VERSION, &welcome,
-				&control->fault);
+	int r = connection_open(&control->connection, fd, "stokerctl " STOKER_VERSION, quiet_ms,
+				&welcome, &control->fault);
 	if (r)
 		return r;
 	snprintf(control->daemon, sizeof(control->daemon), "%.*s", (int)welcome.welcome.daemon.size,
 		 welcome.welcome.daemon.data);
 	control->pid = welcome.welcome.pid;
 	return 0;
+}
+
+int control_open(struct control *control, const char *socket)
+{
+	return control_open_at(control, ADDRESS_CONTROL, socket, CONNECTION_QUIET_MS);
 }
 
 void control_close(struct control *control)
@@ -55,11 +79,11 @@ static int control_no_memory(struct control *control)
 	return fault_say(&control->fault, -ENOMEM, "out of memory");
 }
 
-int control_status(struct control *control, json_t **values_out)
+static int control_report(struct control *control, const struct message *request,
+			  json_t **values_out)
 {
-	struct message request = message_init(MESSAGE_STATUS), reply;
-	request.status.seq = connection_seq(&control->connection);
-	int r = control_ask(control, &request, MESSAGE_REPORT, &reply);
+	struct message reply;
+	int r = control_ask(control, request, MESSAGE_REPORT, &reply);
 	if (r)
 		return r;
 	if (reply.report.values.value.kind != VALUE_MAP)
@@ -67,6 +91,20 @@ int control_status(struct control *control, json_t **values_out)
 					 "a REPORT whose values are not a map");
 	*values_out = json_of(&reply.report.values.value);
 	return *values_out ? 0 : control_no_memory(control);
+}
+
+int control_status(struct control *control, json_t **values_out)
+{
+	struct message request = message_init(MESSAGE_STATUS);
+	request.status.seq = connection_seq(&control->connection);
+	return control_report(control, &request, values_out);
+}
+
+int control_reload(struct control *control, json_t **values_out)
+{
+	struct message request = message_init(MESSAGE_RELOAD);
+	request.reload.seq = connection_seq(&control->connection);
+	return control_report(control, &request, values_out);
 }
 
 /* One page, appended to `items`; `*after` is where the next one begins, 0 after the last. */
@@ -113,6 +151,14 @@ int control_set(struct control *control, const char *name, const char *value)
 	request.set.seq = connection_seq(&control->connection);
 	request.set.name = text_of(name);
 	request.set.value = text_of(value);
+	return control_ask(control, &request, MESSAGE_OK, &reply);
+}
+
+int control_drop(struct control *control, uint64_t dataset)
+{
+	struct message request = message_init(MESSAGE_DROP), reply;
+	request.drop.seq = connection_seq(&control->connection);
+	request.drop.id = dataset;
 	return control_ask(control, &request, MESSAGE_OK, &reply);
 }
 

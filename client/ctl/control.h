@@ -10,7 +10,9 @@
 
 #include <jansson.h>
 
+#include "client/c/address.h"
 #include "client/c/connection.h"
+#include "proto/pack.h"
 
 struct control {
 	struct connection connection;
@@ -19,14 +21,24 @@ struct control {
 	struct fault fault;
 };
 
-/* Connect and say HELLO; `socket` NULL: the default places. */
+/* Connect and say HELLO; `socket` NULL: the default places. `which` and `quiet_ms`: to the data
+ * socket, where only HELLO and PING are allowed, or with less patience. */
+int control_open_at(struct control *control, enum address_socket which, const char *socket,
+		    int quiet_ms);
 int control_open(struct control *control, const char *socket);
 void control_close(struct control *control); /* also after control_open() failed */
 
 int control_status(struct control *control, json_t **values_out);
 int control_list(struct control *control, const char *what, json_t **items_out);
 int control_set(struct control *control, const char *name, const char *value);
+/* What is kept of a dataset, by its number; 0: of all. */
+int control_drop(struct control *control, uint64_t dataset);
+/* `values_out`: the file, and what changed; see RELOAD in PROTOCOL.md. */
+int control_reload(struct control *control, json_t **values_out);
 int control_ping(struct control *control, double *seconds_out);
+/* The `dataset` of a request: a path, and its kind or NULL. `packer` owns the bytes. */
+int control_dataset(struct control *control, struct packer *packer, const char *path,
+		    const char *kind, struct text *out);
 /* Ask it to stop, and wait until it has stopped. */
 int control_stop(struct control *control);
 

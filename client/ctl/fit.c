@@ -5,23 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/c/path.h"
 #include "client/c/transforms.h"
 #include "client/ctl/progress.h"
 #include "client/ctl/unit.h"
 #include "proto/pack.h"
 
 #define VALUE_MAX 256
-
-/* A map that has only the path. */
-static int pack_dataset(struct packer *packer, const char *path, struct text *out,
-			struct fault *fault)
-{
-	packer_clear(packer);
-	pack_map(packer, 1);
-	pack_key_string(packer, "path", path);
-	return packer_bytes(packer, out) < 0 ? fault_say(fault, -ENOMEM, "out of memory") : 0;
-}
 
 /* A number from the command line; nothing is packed if it is not given. */
 static int pack_option(struct packer *packer, const char *text, const char *name, struct text *out,
@@ -48,10 +37,8 @@ static int fit_ask(struct control *control, const struct fit *fit, const struct 
 	struct fault *fault = &control->fault;
 	struct message request = message_init(MESSAGE_FIT);
 	struct message_fit *message = &request.fit;
-	char path[PATH_WHOLE_MAX];
-	int r = path_whole(fit->dataset, path, fault);
-	if (r == 0)
-		r = pack_dataset(packers->dataset, path, &message->dataset.packed, fault);
+	int r = control_dataset(control, packers->dataset, fit->dataset, fit->kind,
+				&message->dataset.packed);
 	if (r == 0)
 		r = pack_option(packers->rescale, fit->rescale, "--rescale",
 				&message->rescale.packed, fault);

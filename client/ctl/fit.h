@@ -15,6 +15,7 @@
 
 struct fit {
 	const char *dataset;
+	const char *kind;				   /* NULL: found out from the path */
 	const char *transforms, *name, *rescale, *epsilon; /* NULL: the daemon's choice */
 	bool per_pixel, zca;
 };

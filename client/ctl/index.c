@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "client/c/path.h"
 #include "client/ctl/progress.h"
 #include "client/ctl/unit.h"
 #include "proto/pack.h"
@@ -20,10 +19,10 @@ static const struct {
 	{"restarts", "restart intervals"},
 	{"scans", "several scans"},
 	{"odd", "unusual header"},
-	{"damaged", "damaged or truncated"},
+	{"damaged", "damaged, but can be decoded"},
 	{"stale", "file changed"},
 	{"full", "index-memory is full"},
-	{"unread", "cannot be read, or not an image"},
+	{"unread", "cannot be read or decoded"},
 };
 
 static json_int_t number_of(const json_t *values, const char *key)
@@ -32,29 +31,25 @@ static json_int_t number_of(const json_t *values, const char *key)
 }
 
 static int index_ask(struct control *control, struct packer *packer, const char *path,
-		     uint32_t *seq_out)
+		     const char *kind, uint32_t *seq_out)
 {
 	struct message request = message_init(MESSAGE_INDEX);
-	pack_map(packer, 1);
-	pack_key_string(packer, "path", path);
-	if (packer_bytes(packer, &request.index.dataset.packed) < 0)
-		return fault_say(&control->fault, -ENOMEM, "out of memory");
+	int r = control_dataset(control, packer, path, kind, &request.index.dataset.packed);
+	if (r)
+		return r;
 	*seq_out = connection_seq(&control->connection);
 	request.index.seq = *seq_out;
 	return connection_send(&control->connection, &request, &control->fault);
 }
 
-int index_build(struct control *control, const char *path, bool show, json_t **values_out)
+int index_build(struct control *control, const char *path, const char *kind, bool show,
+		json_t **values_out)
 {
 	struct packer *packer;
 	uint32_t seq = 0;
-	char whole[PATH_WHOLE_MAX];
-	int r = path_whole(path, whole, &control->fault);
-	if (r)
-		return r;
 	if (packer_new(&packer) < 0)
 		return fault_say(&control->fault, -ENOMEM, "out of memory");
-	r = index_ask(control, packer, whole, &seq);
+	int r = index_ask(control, packer, path, kind, &seq);
 	if (r == 0)
 		r = progress_wait(control, seq, show, values_out);
 	packer_free(packer);

@@ -12,9 +12,10 @@
 
 #include "client/ctl/control.h"
 
-/* Ask for it and wait until it is done; `show`: stderr is a terminal, show the progress. 0 or a
- * negative errno, explained in control->fault. */
-int index_build(struct control *control, const char *path, bool show, json_t **values_out);
+/* Ask for it and wait until it is done; `kind` NULL: found out from the path; `show`: stderr is a
+ * terminal, show the progress. 0 or a negative errno, explained in control->fault. */
+int index_build(struct control *control, const char *path, const char *kind, bool show,
+		json_t **values_out);
 void index_print(FILE *file, const json_t *values);
 
 #endif

@@ -9,20 +9,31 @@
 
 #include "client/ctl/command.h"
 #include "client/ctl/nearest.h"
+#include "client/ctl/options.h"
+
+/* The line of a command, or of its group; none if an earlier line has it. */
+static void print_line(FILE *file, const struct command *first)
+{
+	char left[64];
+	if (first->group && !*first->group)
+		return;
+	int used = snprintf(left, sizeof(left), "%s%s%s", first->name, *first->arguments ? " " : "",
+			    first->arguments);
+	for (const struct command *next = first + 1;
+	     next < commands + n_commands && next->group && !*next->group; next++)
+		used += snprintf(left + used, sizeof(left) - (size_t)used, ", %s", next->name);
+	fprintf(file, "  %-15s %s\n", left, first->group ? first->group : first->help);
+}
 
 static void print_help(FILE *file)
 {
 	fprintf(file, "usage: stokerctl [--socket PATH] [--json] COMMAND [ARGUMENT...]\n\n"
 		      "Watch and tune stokerd, the data-loading daemon of this machine.\n\n");
-	for (size_t i = 0; i < n_commands; i++) {
-		char left[32];
-		snprintf(left, sizeof(left), "%s %s", commands[i].name, commands[i].arguments);
-		fprintf(file, "  %-15s %s\n", left, commands[i].help);
-	}
+	for (size_t i = 0; i < n_commands; i++)
+		print_line(file, &commands[i]);
 	fprintf(file,
 		"  help [COMMAND]  show this help, or that of a command; see also man stokerctl\n\n"
-		"  --socket PATH   control socket of the daemon; default: $STOKER_CONTROL_SOCKET,\n"
-		"                  else control.sock in the folder of the data socket\n"
+		"  --socket PATH   control socket [$STOKER_CONTROL_SOCKET, or beside the data's]\n"
 		"  --json          print JSON, for programs; --version prints the version\n");
 }
 
@@ -55,48 +66,19 @@ static int finish(int status)
 	return status;
 }
 
-/* clang-format off */
-#define MEMBER(member) offsetof(struct invocation, member)
-/* The options that only some commands have. */
-static const struct own {
-	char letter;
-	const char *name;
-	size_t member;
-	const char *argument, *help;
-} owns[] = {
-	{'e', "--epoch", MEMBER(epoch), "E", "epoch, counted from 0"},
-	{'p', "--position", MEMBER(position), "P", "position in the epoch over all ranks, from 0"},
-	{'o', "--output", MEMBER(output), "FILE", "PNG file to write"},
-	{'t', "--transforms", MEMBER(transforms), "T",
-	 "such as \"Resize(size=256) | CenterCrop(size=224)\""},
-	{'b', "--batch-size", MEMBER(batch_size), "N", "samples in a batch [64]"},
-	{'S', "--seconds", MEMBER(seconds), "S", "length of each of the two passes [5]"},
-	{'r', "--rows", MEMBER(rows), "N", "rows of images [4]"},
-	{'c', "--cols", MEMBER(cols), "N", "columns of images [8]"},
-	{'x', "--seed", MEMBER(seed), "S", "seed of order and augmentation [0]"},
-	{'l', "--split", MEMBER(split), "SPLIT",
-	 "train or test part of a published dataset [train]"},
-	{'i', "--interval", MEMBER(interval), "S", "seconds between two updates [1]"},
-	{'n', "--name", MEMBER(name), "NAME", "name of the statistics [default]"},
-	{'R', "--rescale", MEMBER(rescale), "R", "factor for the pixel values [1]"},
-	{'E', "--zca-epsilon", MEMBER(zca_epsilon), "E", "epsilon of --zca [1e-6]"},
-	{'P', "--per-pixel", MEMBER(per_pixel), "",
-	 "also mean and standard deviation of each pixel"},
-	{'z', "--zca", MEMBER(zca), "", "also the matrix for ZCA whitening"},
-};
-/* clang-format on */
-#define OWNS (sizeof(owns) / sizeof(*owns))
+#define DIGITS "0::1::2::3::4::5::6::7::8::9::"
+#define OPTIONS_MAX 32
 
 static void print_command_help(const struct command *command)
 {
 	bool own = *command->options;
 	printf("usage: stokerctl %s%s%s%s\n\n%s\n%s", command->name, *command->arguments ? " " : "",
 	       command->arguments, own ? " [OPTION...]" : "", command->help, own ? "\n" : "");
-	for (size_t i = 0; i < OWNS; i++) {
+	for (size_t i = 0; i < n_own_options; i++) {
 		char left[32];
-		snprintf(left, sizeof(left), "%s %s", owns[i].name, owns[i].argument);
-		if (strchr(command->options, owns[i].letter))
-			printf("  %-17s %s\n", left, owns[i].help);
+		snprintf(left, sizeof(left), "%s %s", own_options[i].name, own_options[i].argument);
+		if (strchr(command->options, own_options[i].letter))
+			printf("  %-17s %s\n", left, own_options[i].help);
 	}
 	printf("\nAll commands take --socket PATH and --json; see man stokerctl.\n");
 }
@@ -108,9 +90,9 @@ static const char **value_of(struct invocation *invocation, size_t member)
 
 static size_t member_of(int letter)
 {
-	for (size_t i = 0; i < OWNS; i++) {
-		if (owns[i].letter == letter)
-			return owns[i].member;
+	for (size_t i = 0; i < n_own_options; i++) {
+		if (own_options[i].letter == letter)
+			return own_options[i].member;
 	}
 	return offsetof(struct invocation, socket);
 }
@@ -118,14 +100,15 @@ static size_t member_of(int letter)
 /* An option that the command does not have is an error. */
 static int check_options(const struct command *command, struct invocation *invocation)
 {
-	for (size_t i = 0; i < OWNS; i++) {
+	for (size_t i = 0; i < n_own_options; i++) {
 		char words[128];
-		if (!*value_of(invocation, owns[i].member) ||
-		    strchr(command->options, owns[i].letter))
+		if (!*value_of(invocation, own_options[i].member) ||
+		    strchr(command->options, own_options[i].letter))
 			continue;
-		size_t size = (size_t)snprintf(words, sizeof(words), "%s is for", owns[i].name);
+		size_t size =
+			(size_t)snprintf(words, sizeof(words), "%s is for", own_options[i].name);
 		for (size_t j = 0; j < n_commands && size < sizeof(words); j++) {
-			if (strchr(commands[j].options, owns[i].letter))
+			if (strchr(commands[j].options, own_options[i].letter))
 				size += (size_t)snprintf(words + size, sizeof(words) - size, " %s,",
 							 commands[j].name);
 		}
@@ -136,7 +119,13 @@ static int check_options(const struct command *command, struct invocation *invoc
 	return 0;
 }
 
-static int run(const char *name, struct invocation *invocation, int n_arguments)
+static char *next_argument(struct invocation *invocation)
+{
+	invocation->n_arguments--;
+	return *invocation->arguments++;
+}
+
+static int run(const char *name, struct invocation *invocation)
 {
 	const struct command *command = command_find(name);
 	char expected[64];
@@ -148,7 +137,8 @@ static int run(const char *name, struct invocation *invocation, int n_arguments)
 	}
 	snprintf(expected, sizeof(expected), "%s %s", command->name,
 		 *command->arguments ? command->arguments : "takes no arguments");
-	if (n_arguments != command->n_arguments)
+	bool optional = *command->arguments == '[' && invocation->n_arguments == 0;
+	if (invocation->n_arguments != command->n_arguments && !optional)
 		return usage(*command->arguments ? "usage: stokerctl " : "", expected);
 	int status = check_options(command, invocation);
 	if (status)
@@ -159,32 +149,28 @@ static int run(const char *name, struct invocation *invocation, int n_arguments)
 /* Fills in the options. 0; or the exit status plus 1, if the program ends here. */
 static int parse(int argc, char **argv, struct invocation *out)
 {
-	static const struct option options[] = {
+	struct option options[OPTIONS_MAX] = {
 		{"socket", required_argument, NULL, 's'},
-		{"epoch", required_argument, NULL, 'e'},
-		{"position", required_argument, NULL, 'p'},
-		{"output", required_argument, NULL, 'o'},
-		{"transforms", required_argument, NULL, 't'},
-		{"batch-size", required_argument, NULL, 'b'},
-		{"seconds", required_argument, NULL, 'S'},
-		{"rows", required_argument, NULL, 'r'},
-		{"cols", required_argument, NULL, 'c'},
-		{"seed", required_argument, NULL, 'x'},
-		{"split", required_argument, NULL, 'l'},
-		{"interval", required_argument, NULL, 'i'},
-		{"name", required_argument, NULL, 'n'},
-		{"rescale", required_argument, NULL, 'R'},
-		{"zca-epsilon", required_argument, NULL, 'E'},
-		{"per-pixel", no_argument, NULL, 'P'},
-		{"zca", no_argument, NULL, 'z'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
-		{0},
 	};
+	_Static_assert(OPTIONS_MAX > 4 + 17, "room for all, and an empty one behind the last");
+	for (size_t i = 0; i < n_own_options; i++)
+		options[4 + i] =
+			(struct option){own_options[i].name + 2,
+					*own_options[i].argument ? required_argument : no_argument,
+					NULL, own_options[i].letter};
 	int option;
-	while ((option = getopt_long(argc, argv, "s:e:p:o:t:b:jhV", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "-s:e:p:o:t:b:jhV" DIGITS, options, NULL)) != -1) {
+		if (option >= '0' && option <= '9') { /* a negative number is an argument, too */
+			out->arguments[out->n_arguments++] = argv[optind - 1];
+			continue;
+		}
 		switch (option) {
+		case 1: /* no option */
+			out->arguments[out->n_arguments++] = optarg;
+			break;
 		case 'j':
 			out->json = true;
 			break;
@@ -200,6 +186,8 @@ static int parse(int argc, char **argv, struct invocation *out)
 			*value_of(out, member_of(option)) = optarg ? optarg : "";
 		}
 	}
+	while (optind < argc) /* behind "--" */
+		out->arguments[out->n_arguments++] = argv[optind++];
 	return 0;
 }
 
@@ -207,20 +195,21 @@ int main(int argc, char **argv)
 {
 	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
 	struct invocation invocation = {
+		.arguments = argv + 1, /* where they are put as they are found */
 		.bold = isatty(STDOUT_FILENO) && !(no_color && *no_color) && terminal &&
 			strcmp(terminal, "dumb") != 0,
 	};
 	int ended = parse(argc, argv, &invocation);
 	if (ended)
 		return finish(ended - 1);
-	if (optind < argc && strcmp(argv[optind], "help") == 0) {
+	if (invocation.n_arguments && strcmp(invocation.arguments[0], "help") == 0) {
 		invocation.help = true;
-		optind++;
+		next_argument(&invocation);
 	}
-	if (optind == argc) {
+	if (invocation.n_arguments == 0) {
 		print_help(invocation.help ? stdout : stderr);
 		return finish(invocation.help ? EX_OK : EX_USAGE);
 	}
-	invocation.arguments = argv + optind + 1;
-	return finish(run(argv[optind], &invocation, argc - optind - 1));
+	const char *name = next_argument(&invocation);
+	return finish(run(name, &invocation));
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COLOURS 3
+
 /* How a number becomes a byte. */
 struct scale {
 	float least, factor;
@@ -15,12 +17,14 @@ int pixels_init(struct pixels *out, const struct stoker_field *field, struct fau
 	const uint32_t views = field->dims == 4 ? field->shape[0] : 1;
 	const uint32_t *shape = field->shape + (field->dims == 4);
 	const bool fractions = strcmp(field->dtype, "float32") == 0;
-	if ((!fractions && strcmp(field->dtype, "uint8") != 0) || field->dims < 3 ||
-	    field->dims > 4 || (shape[2] != 1 && shape[2] != 3))
+	if ((!fractions && (strcmp(field->dtype, "uint8") != 0 || shape[2] > COLOURS)) ||
+	    field->dims < 3 || field->dims > 4 ||
+	    (shape[2] != 1 && shape[2] != 3 && shape[2] != COLOURS + 1))
 		return fault_say(fault, -EPROTO, "these transforms do not give images");
 	struct pixels pixels = {
-		.picture = {shape[1], views * shape[0], shape[2], NULL},
+		.picture = {shape[1], views * shape[0], shape[2] == 1 ? 1 : COLOURS, NULL},
 		.fractions = fractions,
+		.channels = shape[2],
 		.bytes = fractions ? malloc(field->bytes / sizeof(float)) : NULL,
 	};
 	if (fractions && !pixels.bytes)
@@ -60,7 +64,7 @@ static uint8_t scaled(const struct scale *scale, float number)
 const struct picture *pixels_make(struct pixels *pixels, const void *array, bool stretched)
 {
 	struct picture *picture = &pixels->picture;
-	const size_t count = (size_t)picture->width * picture->height * picture->channels;
+	const size_t count = (size_t)picture->width * picture->height;
 	const float *numbers = array;
 	struct scale scale = {0, 255};
 	if (!pixels->fractions) {
@@ -68,9 +72,11 @@ const struct picture *pixels_make(struct pixels *pixels, const void *array, bool
 		return picture;
 	}
 	if (stretched)
-		scale = find_scale(numbers, count);
+		scale = find_scale(numbers, count * pixels->channels);
 	for (size_t i = 0; i < count; i++)
-		pixels->bytes[i] = scaled(&scale, numbers[i]);
+		for (size_t k = 0; k < picture->channels; k++)
+			pixels->bytes[i * picture->channels + k] =
+				scaled(&scale, numbers[i * pixels->channels + k]);
 	picture->pixels = pixels->bytes;
 	return picture;
 }

@@ -14,6 +14,7 @@
 struct pixels {
 	struct picture picture; /* the last one made, with all views */
 	bool fractions;		/* the numbers are float32 */
+	uint32_t channels;	/* of the array; a fourth one is left out */
 	uint8_t *bytes;		/* owned; the fractions as bytes */
 };
 

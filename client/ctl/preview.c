@@ -130,6 +130,7 @@ static int fetch(struct request *request, const char *socket, uint64_t epoch, ui
 		return fault_say(fault, -ENOMEM, "out of memory");
 	options.dataset = preview->dataset;
 	options.dataset_split = preview->split;
+	options.dataset_kind = preview->kind;
 	options.fields = no_fields; /* some fields cannot go through every transform */
 	options.transforms = request->transforms = transforms;
 	options.order_seed = options.augment_seed = seed;

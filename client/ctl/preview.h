@@ -22,6 +22,7 @@ struct preview {
 	const char *cols;	/* 8 */
 	const char *seed;	/* 0; of the order and of the augmentation */
 	const char *split;	/* train */
+	const char *kind;	/* found out from the path */
 };
 
 /* 0, and the caller owns the values; or a negative errno, explained in control->fault. */

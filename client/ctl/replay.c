@@ -40,10 +40,12 @@ static const json_t *find_stream(const json_t *streams, uint64_t number)
 	return NULL;
 }
 
-/* Sampler, echo and views; true if there is a sampler. */
+/* Order, sampler, echo and views; true if there is a sampler. */
 static bool options_sampled(struct stoker_options *options, const json_t *row)
 {
 	const char *sampler = text_of(row, "sampler");
+	options->order = text_of(row, "order");
+	options->window = number_of(row, "window");
 	options->echo = (uint32_t)number_of(row, "echo");
 	options->echo_window = (uint32_t)number_of(row, "echo_window");
 	options->views = (uint32_t)number_of(row, "views");
@@ -69,6 +71,13 @@ static void options_dataset(struct stoker_options *options, const json_t *row)
 	options->dataset_images = text_of(row, "images");
 	options->dataset_labels = text_of(row, "labels");
 	options->dataset_split = text_of(row, "split");
+	options->dataset_path_column = text_of(row, "path_column");
+	options->dataset_label_column = text_of(row, "label_column");
+	options->dataset_image = text_of(row, "image");
+	options->dataset_label = text_of(row, "label");
+	options->dataset_classes = text_of(row, "classes");
+	options->dataset_components = text_of(row, "components");
+	options->dataset_missing_component = text_of(row, "missing_component");
 }
 
 /* The dataset, or the parts of a joined one. */

@@ -12,11 +12,17 @@
 static const struct {
 	const char *name, *help;
 } helps[] = {
-#define HELP_ROW(NAME, name, kind, help) {#name, help},
+#define HELP_ROW(NAME, name, kind, unit, help) {#name, help},
 	COUNTER_TABLE(HELP_ROW)
 #undef HELP_ROW
-		{"ring_memory", "memory limit of all rings"},
+		{"workers_auto", "the number of workers adapts by itself"},
+	{"fetchers_auto", "the number of fetchers adapts by itself"},
+	{"kernels", "instruction set that inner loops use"},
+	{"processor", "best one that this processor has"},
+	{"ring_memory", "memory limit of all rings"},
+	{"dataset_memory", "memory limit of datasets of arrays"},
 	{"index_memory", "memory limit of all JPEG seek indexes"},
+	{"cache_memory", "memory limit of all decoded pictures"},
 	{"max_connections", "limit of open connections"},
 	{"max_readers_per_user", "readers that one user may attach; 0: no limit"},
 	{"ring_memory_per_user", "memory limit of one user's rings; 0: no limit"},
@@ -29,27 +35,33 @@ static const char *const headline[] = {"version", "state", "pid", "uptime_s", "s
 
 static const struct {
 	const char *title;
-	const char *names[14];
+	const char *names[18];
 } sections[] = {
 	{"readers",
-	 {"readers", "streams", "rings", "ring_bytes", "ring_memory", "slots_leased",
-	  "readers_total", "forks_total", "forks_refused_total", "merges_total",
+	 {"readers", "streams", "rings", "ring_bytes", "ring_bytes_kept", "ring_memory",
+	  "slots_leased", "readers_total", "forks_total", "forks_refused_total", "merges_total",
 	  "max_readers_per_user", "ring_memory_per_user", "lease_timeout_s"}},
 	{"work",
-	 {"workers", "fetchers", "queued", "queued_per_user", "samples_decoded_total",
-	  "samples_read_total", "bytes_read_total", "decodes_shared_total",
-	  "samples_delivered_total", "batches_delivered_total", "samples_cancelled_total",
-	  "work_ns_total", "transform_ns_total", "fetch_ns_total"}},
+	 {"workers", "workers_auto", "fetchers", "fetchers_auto", "kernels", "processor", "queued",
+	  "queued_per_user", "samples_decoded_total", "samples_read_total", "bytes_read_total",
+	  "decodes_shared_total", "samples_delivered_total", "batches_delivered_total",
+	  "samples_cancelled_total", "work_ns_total", "transform_ns_total", "fetch_ns_total"}},
 	{"index",
 	 {"index_bytes", "index_memory", "index_built_total", "index_used_total",
 	  "index_full_total", "index_progressive_total", "index_arithmetic_total",
 	  "index_restarts_total", "index_scans_total", "index_odd_total", "index_damaged_total",
 	  "index_stale_total"}},
+	{"cache",
+	 {"dataset_memory", "cache_bytes", "cache_memory", "cache_limit", "cache_pictures",
+	  "cache_hits_total", "cache_fills_total", "cache_files", "cache_file_hits_total",
+	  "cache_replaced_total", "cache_full_total"}},
 	{"trouble",
 	 {"samples_bad_total", "samples_substituted_total", "files_changed_total", "stuck_reads",
-	  "protocol_errors_total", "bad_releases_total", "timeouts_total", "leases_expired_total",
-	  "overruns_total", "connections_refused_total"}},
-	{"connections", {"connections", "max_connections", "connections_total"}},
+	  "stuck_tasks", "protocol_errors_total", "bad_releases_total", "timeouts_total",
+	  "leases_expired_total", "overruns_total", "connections_refused_total",
+	  "log_dropped_total", "reloads_total", "reload_failed"}},
+	{"connections",
+	 {"connections", "max_connections", "connections_total", "descriptors_in_flight"}},
 };
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
 #define NAMES (sizeof(sections->names) / sizeof(*sections->names))

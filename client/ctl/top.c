@@ -8,13 +8,14 @@
 
 #include "client/c/clock.h"
 #include "client/ctl/control.h"
+#include "client/ctl/history.h"
 #include "client/ctl/json.h"
 #include "client/ctl/report.h"
 #include "client/ctl/screen.h"
 #include "client/ctl/table.h"
 
 #define VALUE_MAX 256
-#define KEYS "q quits, + and - change the number of workers"
+#define KEYS "q quits, + and - change the number of workers, s sorts the readers"
 
 /* As in `stokerctl readers`, but what a reader waits for comes first: a terminal may be too narrow
  * for more. */
@@ -39,6 +40,19 @@ static const struct column reader_columns[] = {
 	{"CLIENT", "client", NULL, UNIT_PLAIN, true},
 };
 
+/* In which order readers are shown, by the key s in turn. */
+static const struct order {
+	const char *words, *key;
+	bool texts;
+} orders[] = {
+	{"by number, as they attached", "reader", false},
+	{"the slowest first", "images_per_second", false},
+	{"who is least far first", "delivered", false},
+	{"by what limits them", "limited_by", true},
+	{"by job", "job", true},
+};
+#define ORDERS (sizeof(orders) / sizeof(*orders))
+
 struct top {
 	struct control control;
 	const char *socket;
@@ -46,6 +60,8 @@ struct top {
 	json_t *before, *now; /* the last two STATUS; NULL: none since it connected */
 	json_t *readers;      /* as of `now`; NULL: there is no daemon */
 	int64_t before_ns, now_ns;
+	struct history history; /* of images per second delivered */
+	size_t order;		/* of `orders` */
 	/* The last error or change, for the lowest line. */
 	char words[sizeof(((struct fault *)0)->text) * 4];
 };
@@ -58,6 +74,7 @@ static void top_forget(struct top *top)
 	json_decref(top->now);
 	json_decref(top->readers);
 	top->before = top->now = top->readers = NULL;
+	top->history.count = 0;
 }
 
 static void top_say_fault(struct top *top)
@@ -87,6 +104,56 @@ static int top_ask(struct top *top, json_t **values_out, json_t **readers_out)
 	return r;
 }
 
+static double number_of(const json_t *values, const char *key)
+{
+	return json_number_value(json_object_get(values, key));
+}
+
+/* Growth of a counter per second; below 0: not known yet. */
+static double top_rate(const struct top *top, const char *counter)
+{
+	if (!top->before || !json_object_get(top->now, counter))
+		return -1;
+	double grown = number_of(top->now, counter) - number_of(top->before, counter);
+	return grown * 1e9 / (double)(top->now_ns - top->before_ns);
+}
+
+static int compare_key(const json_t *one, const json_t *two, const char *key, bool texts)
+{
+	const json_t *a = json_object_get(one, key), *b = json_object_get(two, key);
+	if (texts) {
+		const char *left = json_string_value(a), *right = json_string_value(b);
+		return strcmp(left ? left : "", right ? right : "");
+	}
+	double left = json_number_value(a), right = json_number_value(b);
+	return (left > right) - (left < right);
+}
+
+/* Readers that are equal stand by number: none jumps about. */
+static int compare(const void *one, const void *two, void *context)
+{
+	const struct order *order = context;
+	const json_t *a = *(json_t *const *)one, *b = *(json_t *const *)two;
+	int result = compare_key(a, b, order->key, order->texts);
+	return result ? result : compare_key(a, b, "reader", false);
+}
+
+static void top_sort(struct top *top)
+{
+	size_t count = json_array_size(top->readers);
+	const struct order *order = &orders[top->order];
+	json_t **items = count ? calloc(count, sizeof(*items)) : NULL;
+	if (!items)
+		return;
+	for (size_t i = 0; i < count; i++)
+		items[i] = json_incref(json_array_get(top->readers, i));
+	qsort_r(items, count, sizeof(*items), compare, (void *)(uintptr_t)order);
+	json_array_clear(top->readers);
+	for (size_t i = 0; i < count; i++)
+		(void)json_array_append_new(top->readers, items[i]);
+	free(items);
+}
+
 /* After a failure all values are dropped, so that they are not compared with the counters of
  * another daemon, and the next look connects again. */
 static int top_look(struct top *top)
@@ -106,24 +173,13 @@ static int top_look(struct top *top)
 	top->readers = readers;
 	top->before_ns = top->now_ns;
 	top->now_ns = clock_ns();
+	if (top->before)
+		history_add(&top->history, top_rate(top, "samples_delivered_total"));
+	top_sort(top);
 	return 0;
 }
 
 /* -- the frame ------------------------------------------------------------------------------ */
-
-static double number_of(const json_t *values, const char *key)
-{
-	return json_number_value(json_object_get(values, key));
-}
-
-/* Growth of a counter per second; below 0: not known yet. */
-static double top_rate(const struct top *top, const char *counter)
-{
-	if (!top->before || !json_object_get(top->now, counter))
-		return -1;
-	double grown = number_of(top->now, counter) - number_of(top->before, counter);
-	return grown * 1e9 / (double)(top->now_ns - top->before_ns);
-}
 
 static void print_rate(FILE *file, const char *before, const struct top *top, const char *counter)
 {
@@ -159,10 +215,18 @@ static void print_head(FILE *file, const struct top *top)
 	print_busy(file, top, "fetchers", "fetch_ns_total");
 	print_rate(file, "\n  images/s  delivered ", top, "samples_delivered_total");
 	print_rate(file, "; decoded ", top, "samples_decoded_total");
+	print_rate(file, "; kept ", top, "cache_hits_total");
+	if (top->screen) {
+		fprintf(file, "\n            ");
+		history_print(file, &top->history, history_terminal_is_utf8());
+		fprintf(file, " up to %.0f", history_highest(&top->history));
+	}
 	print_value(file, "\n  memory    rings ", top, "ring_bytes", UNIT_BYTES);
 	print_value(file, " of ", top, "ring_memory", UNIT_BYTES);
 	print_value(file, "; seek indexes ", top, "index_bytes", UNIT_BYTES);
 	print_value(file, " of ", top, "index_memory", UNIT_BYTES);
+	print_value(file, "\n            decoded pictures ", top, "cache_bytes", UNIT_BYTES);
+	print_value(file, " of ", top, "cache_memory", UNIT_BYTES);
 	print_value(file, "\n  samples   unfinished ", top, "queued", UNIT_PLAIN);
 	print_value(file, "; bad ", top, "samples_bad_total", UNIT_PLAIN);
 	print_value(file, "\n  readers   ", top, "readers", UNIT_PLAIN);
@@ -241,6 +305,12 @@ static bool top_wait(struct top *top, int64_t until_ms)
 			return false;
 		if (top->now && key)
 			*top->words = '\0';
+		if (top->now && key == 's') {
+			top->order = (top->order + 1) % ORDERS;
+			snprintf(top->words, sizeof(top->words), "readers: %s",
+				 orders[top->order].words);
+			top_sort(top);
+		}
 		if (top->now && (key == '+' || key == '-'))
 			top_change_workers(top, key == '+' ? 1 : -1);
 		if (top->screen && clock_ms() < until_ms)

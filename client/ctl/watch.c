@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/watch.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int watch_metrics(struct control *control, json_t **values_out)
+{
+	json_t *parts, *part, *text = json_string("");
+	size_t i;
+	int r = control_list(control, "metrics", &parts);
+	if (r) {
+		json_decref(text);
+		return r;
+	}
+	json_array_foreach(parts, i, part)
+	{
+		json_t *whole =
+			json_sprintf("%s%s", json_string_value(text), json_string_value(part));
+		json_decref(text);
+		text = whole;
+	}
+	json_decref(parts);
+	*values_out = json_pack("{so}", "metrics", text);
+	return *values_out ? 0 : fault_say(&control->fault, -ENOMEM, "out of memory");
+}
+
+void watch_metrics_print(FILE *file, const json_t *values)
+{
+	fputs(json_string_value(json_object_get(values, "metrics")), file);
+}
+
+int watch_page(struct control *control, json_t **values_out)
+{
+	json_t *items;
+	int r = control_list(control, "page", &items);
+	if (r)
+		return r;
+	const json_t *item = json_array_get(items, 0);
+	const char *address = json_string_value(json_object_get(item, "address"));
+	const char *socket = json_string_value(json_object_get(item, "socket"));
+	const char *token = json_string_value(json_object_get(item, "token"));
+	if (!address || !socket || !token)
+		r = fault_say(&control->fault, -EPROTO, "a LISTING without address or token");
+	else if (!*address && !*socket)
+		r = fault_say(&control->fault, -ENOTSUP,
+			      "this daemon serves no page: start it with --metrics-port 9736, or "
+			      "with --metrics-socket PATH for ssh -L 9736:PATH");
+	else if (!(*values_out =
+			   json_pack("{so so so}", "url",
+				     *address ? json_sprintf("http://%s/#token=%s", address, token)
+					      : json_null(),
+				     "socket", json_string(socket), "token", json_string(token))))
+		r = fault_say(&control->fault, -ENOMEM, "out of memory");
+	json_decref(items);
+	return r;
+}
+
+/* Without a desktop there is nothing to open; a failure is not worth a word: the URL is shown. */
+static void open_browser(const char *url)
+{
+	char *const arguments[] = {(char[]){"xdg-open"}, (char *)(uintptr_t)url, NULL};
+	pid_t pid;
+	if (!isatty(STDOUT_FILENO) || (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")))
+		return;
+	(void)posix_spawnp(&pid, arguments[0], NULL, NULL, arguments, environ);
+}
+
+void watch_page_print(FILE *file, const json_t *values)
+{
+	const char *url = json_string_value(json_object_get(values, "url"));
+	if (url) {
+		fprintf(file, "%s\n", url);
+		fflush(file);
+		open_browser(url);
+		return;
+	}
+	fprintf(file,
+		"the page is on a Unix socket: ssh -L 9736:%s THIS-MACHINE, then open\n"
+		"http://localhost:9736/#token=%s\n",
+		json_string_value(json_object_get(values, "socket")),
+		json_string_value(json_object_get(values, "token")));
+}
