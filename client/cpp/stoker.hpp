@@ -1,0 +1,846 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stoker for C++17: batches of decoded and augmented samples from stokerd, read in place. One
+ * header over libstoker (stoker.h says more about each option); link with `pkg-config --libs
+ *stoker`.
+ *
+ *	stk::options options;
+ *	options.dataset.path = "/data/train";
+ *	options.transforms = "RandomResizedCrop(224) | RandomHorizontalFlip()";
+ *	options.batch_size = 64;
+ *	for (stk::batch &batch : stk::reader(options)) {
+ *		auto images = batch.array<float>("image");
+ *		train(images(0, 2, 100, 100), images.data(), images.size());
+ *	}
+ *
+ * A batch is given back when it goes out of scope; its arrays are read-only and must not be used
+ * after that. Move it out of the loop to keep it. Calls throw stk::error. (The namespace is not
+ * called stoker because libstoker's handle is a struct of that name.)
+ *
+ * Threads: only one at a time may use a reader and its batches; several readers are independent.
+ *Any thread may read arrays. A batch may outlive its reader.
+ */
+#ifndef STOKER_HPP
+#define STOKER_HPP
+
+#include <stoker.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace stk
+{
+
+/* -- errors ------------------------------------------------------------------------------- */
+
+/* What failed, and what to do. */
+class error : public std::runtime_error
+{
+      public:
+	error(int code, std::string name, const std::string &text)
+	    : std::runtime_error(text), code_(code), name_(std::move(name))
+	{
+	}
+	/* A positive errno, as libstoker has it. */
+	int code() const noexcept
+	{
+		return code_;
+	}
+	/* Of the protocol's table of errors, such as "dataset"; empty if the daemon did not refuse.
+	 */
+	const std::string &name() const noexcept
+	{
+		return name_;
+	}
+
+      private:
+	int code_;
+	std::string name_;
+};
+
+/* The daemon is not there, or went away and did not come back. */
+struct disconnected : error {
+	using error::error;
+};
+/* No batch came in time; nothing is lost. */
+struct timeout : error {
+	using error::error;
+};
+/* A sample cannot be made. Its batch is left out; the next call of next() gives the one after it.
+ */
+struct bad_sample : error {
+	using error::error;
+};
+/* The daemon violated the protocol. */
+struct protocol_error : error {
+	using error::error;
+};
+
+namespace detail
+{
+
+[[noreturn]] inline void fail(int result, const std::string &name, const std::string &text)
+{
+	switch (-result) {
+	case ENOENT:
+	case EACCES:
+	case ENOTCONN:
+	case ECONNRESET:
+	case ESHUTDOWN:
+		throw disconnected(-result, name, text);
+	case ETIMEDOUT:
+	case EAGAIN:
+		if (name.empty())
+			throw timeout(-result, name, text);
+		break;
+	case EBADMSG:
+		throw bad_sample(-result, name, text);
+	case EPROTO:
+		if (name.empty())
+			throw protocol_error(-result, name, text);
+		break;
+	}
+	throw error(-result, name, text);
+}
+
+inline int check(const struct stoker *handle, int result)
+{
+	if (result < 0)
+		fail(result, stoker_error_name(handle), stoker_error(handle));
+	return result;
+}
+
+inline const char *text(const std::string &text)
+{
+	return text.empty() ? nullptr : text.c_str();
+}
+
+} // namespace detail
+
+/* -- resuming ----------------------------------------------------------------------------- */
+
+/*
+ * Where to resume, and of which stream: behind the last batch that was taken. As JSON the clients
+ * of all languages understand it. Batch size and world may differ when it is used.
+ */
+struct token {
+	std::string dataset, pipeline, sampling;
+	std::uint64_t order_seed = 0, augment_seed = 0;
+	bool shuffle = true, exif_orientation = false;
+	std::optional<std::pair<std::uint64_t, std::optional<std::uint64_t>>> subset;
+	std::uint64_t epoch = 0, position = 0;
+
+	std::string json() const
+	{
+		auto truth = [](bool value) { return value ? "true" : "false"; };
+		std::string part = "null";
+		if (subset)
+			part = "[" + std::to_string(subset->first) + ", " +
+			       (subset->second ? std::to_string(*subset->second) : "null") + "]";
+		return "{\"version\": 1, \"dataset\": \"" + dataset + "\", \"pipeline\": \"" +
+		       pipeline + "\", \"order_seed\": " + std::to_string(order_seed) +
+		       ", \"augment_seed\": " + std::to_string(augment_seed) +
+		       ", \"shuffle\": " + truth(shuffle) + ", \"subset\": " + part +
+		       ", \"exif_orientation\": " + truth(exif_orientation) + ", \"sampling\": \"" +
+		       sampling + "\", \"epoch\": " + std::to_string(epoch) +
+		       ", \"position\": " + std::to_string(position) + "}";
+	}
+
+	/* Of what json() of any client gave. Throws std::invalid_argument. */
+	static token parse(std::string_view json)
+	{
+		token out;
+		if (member(json, "version") != "1")
+			throw std::invalid_argument("the token is not of version 1");
+		out.dataset = member(json, "dataset");
+		out.pipeline = member(json, "pipeline");
+		out.sampling = member(json, "sampling");
+		out.order_seed = number(member(json, "order_seed"));
+		out.augment_seed = number(member(json, "augment_seed"));
+		out.shuffle = member(json, "shuffle") == "true";
+		out.exif_orientation = member(json, "exif_orientation") == "true";
+		std::string part = member(json, "subset");
+		if (part != "null") {
+			std::size_t comma = part.find(',');
+			std::size_t digit = part.find_first_of("0123456789", comma);
+			out.subset.emplace(number(part.substr(1)), std::nullopt);
+			if (comma != part.npos && digit != part.npos)
+				out.subset->second = number(part.substr(digit));
+		}
+		out.epoch = number(member(json, "epoch"));
+		out.position = number(member(json, "position"));
+		return out;
+	}
+
+      private:
+	static std::uint64_t number(const std::string &digits)
+	{
+		char *end;
+		errno = 0;
+		std::uint64_t out = std::strtoull(digits.c_str(), &end, 10);
+		if (end == digits.c_str() || errno || digits[0] == '-')
+			throw std::invalid_argument("the token has " + digits +
+						    " instead of a number");
+		return out;
+	}
+
+	/* A token is one flat map of numbers, truths, a list, and texts without escapes. */
+	static std::string member(std::string_view json, const std::string &key)
+	{
+		std::size_t at = json.find("\"" + key + "\"");
+		if (at != json.npos)
+			at = json.find_first_not_of(" \t\r\n:", at + key.size() + 2);
+		if (at == json.npos)
+			throw std::invalid_argument("the token has no " + key);
+		const char *ends = json[at] == '"' ? "\"" : json[at] == '[' ? "]" : ",} \t\r\n";
+		std::size_t from = at + (json[at] == '"');
+		std::size_t end = json.find_first_of(ends, from);
+		if (end == json.npos)
+			throw std::invalid_argument("the token is cut short");
+		return std::string(json.substr(from, end - from));
+	}
+};
+
+/* -- options ------------------------------------------------------------------------------ */
+
+/* A dataset. Only `path` is required, or `parts`, 2 to 16 datasets that are joined. */
+struct source {
+	std::string path, kind, root, format, labels, split, images, path_column, label_column;
+	std::vector<source> parts;
+};
+
+/* What to read, and how; stoker.h says what the values are. Empty texts are the defaults. */
+struct options {
+	std::string socket; /* of the daemon; empty: the usual places */
+	source dataset;
+	std::string transforms, dtype, layout;
+	std::uint32_t batch_size = 0; /* required */
+	bool shuffle = true;
+	std::uint64_t order_seed = 0, augment_seed = 0;
+	std::uint64_t subset_start = 0;
+	std::optional<std::uint64_t> subset_stop; /* none: to the end */
+	std::string last_batch, bad_samples;
+	bool exif_orientation = false;
+	std::string job;
+	std::uint32_t rank = 0, world = 1;
+	std::uint32_t epoch = 0;
+	std::uint64_t position = 0;
+	std::uint32_t epochs = 0; /* 0: endless */
+	std::string expect_dataset, expect_pipeline, expect_sampling;
+	std::uint32_t inflight = 3, prefetch = 0;
+	std::string start, pace;
+	std::uint32_t priority = 10;
+	bool draft = false;
+	std::optional<std::vector<std::string>> fields; /* none: all */
+	std::string sampler;
+	bool one_hot = false;
+	std::uint32_t echo = 1, echo_window = 32;
+	std::uint32_t views = 0;     /* 0: one image, without a dimension for views */
+	std::optional<token> resume; /* begin where this says; it must be of the same stream */
+	std::chrono::milliseconds reconnect{60000}; /* 0: do not wait for a daemon that went away */
+};
+
+namespace detail
+{
+
+/* The options of libstoker, and the lists that they point to; they borrow from `options`. */
+class c_options
+{
+      public:
+	explicit c_options(const options &from)
+	{
+		options_.transforms = text(from.transforms);
+		options_.dtype = text(from.dtype);
+		options_.layout = text(from.layout);
+		options_.batch_size = from.batch_size;
+		options_.sequential = !from.shuffle;
+		options_.order_seed = from.order_seed;
+		options_.augment_seed = from.augment_seed;
+		options_.subset_start = from.subset_start;
+		options_.subset_stop = from.subset_stop.value_or(0);
+		options_.last_batch = text(from.last_batch);
+		options_.bad_samples = text(from.bad_samples);
+		options_.exif_orientation = from.exif_orientation;
+		options_.job = text(from.job);
+		options_.rank = from.rank;
+		options_.world = from.world;
+		options_.epochs = from.epochs;
+		options_.inflight = from.inflight;
+		options_.prefetch = from.prefetch;
+		options_.start = text(from.start);
+		options_.pace = text(from.pace);
+		options_.priority = from.priority;
+		options_.draft = from.draft;
+		options_.sampler = text(from.sampler);
+		options_.one_hot = from.one_hot;
+		options_.echo = from.echo;
+		options_.echo_window = from.echo_window;
+		options_.views = from.views;
+		options_.reconnect_ms =
+			from.reconnect.count() > 0 ? int32_t(from.reconnect.count()) : -1;
+		set_place(from);
+		set_fields(from);
+		set_dataset(options_, from.dataset);
+	}
+	c_options(const c_options &) = delete;
+	c_options &operator=(const c_options &) = delete;
+
+	struct stoker_options *get() noexcept
+	{
+		return &options_;
+	}
+
+      private:
+	struct stoker_options options_ = STOKER_OPTIONS_INIT;
+	std::vector<const char *> fields_;
+	std::vector<std::unique_ptr<struct stoker_options>> parts_;
+	std::vector<const struct stoker_options *> part_list_;
+
+	void set_place(const options &from)
+	{
+		options_.epoch = from.epoch;
+		options_.position = from.position;
+		options_.expect_dataset = text(from.expect_dataset);
+		options_.expect_pipeline = text(from.expect_pipeline);
+		options_.expect_sampling = text(from.expect_sampling);
+		if (!from.resume)
+			return;
+		options_.epoch = uint32_t(from.resume->epoch);
+		options_.position = from.resume->position;
+		options_.expect_dataset = text(from.resume->dataset);
+		options_.expect_pipeline = text(from.resume->pipeline);
+		options_.expect_sampling = text(from.resume->sampling);
+	}
+
+	void set_fields(const options &from)
+	{
+		if (!from.fields)
+			return;
+		for (const std::string &name : *from.fields)
+			fields_.push_back(name.c_str());
+		fields_.push_back(nullptr);
+		options_.fields = fields_.data();
+	}
+
+	void set_dataset(struct stoker_options &to, const source &from)
+	{
+		to.dataset = text(from.path);
+		to.dataset_kind = text(from.kind);
+		to.dataset_root = text(from.root);
+		to.dataset_format = text(from.format);
+		to.dataset_labels = text(from.labels);
+		to.dataset_split = text(from.split);
+		to.dataset_images = text(from.images);
+		to.dataset_path_column = text(from.path_column);
+		to.dataset_label_column = text(from.label_column);
+		if (from.parts.empty())
+			return;
+		for (const source &part : from.parts) {
+			struct stoker_options empty = STOKER_OPTIONS_INIT;
+			parts_.push_back(std::make_unique<struct stoker_options>(empty));
+			set_dataset(*parts_.back(), part);
+			part_list_.push_back(parts_.back().get());
+		}
+		part_list_.push_back(nullptr);
+		to.parts = part_list_.data();
+	}
+};
+
+struct deleter {
+	void operator()(struct stoker *handle) const noexcept
+	{
+		stoker_free(handle);
+	}
+};
+using handle = std::shared_ptr<struct stoker>;
+
+template <class T> bool holds(const char *dtype)
+{
+	std::string_view name = dtype;
+	if constexpr (std::is_same_v<T, std::uint8_t>)
+		return name == "uint8";
+	else if constexpr (std::is_same_v<T, std::uint16_t>)
+		return name == "float16" || name == "bfloat16";
+	else if constexpr (std::is_same_v<T, float>)
+		return name == "float32";
+	else
+		return name == "int64";
+}
+
+} // namespace detail
+
+/* -- arrays ------------------------------------------------------------------------------- */
+
+/*
+ * A field of all samples of a batch, in C order: (count, ...). What has data() and size() takes it:
+ * std::span<const T> span = array. T is uint8_t, float, int64_t, or uint16_t for the bits of
+ * float16 and bfloat16. Not copied, unless the batch wraps round the end of its ring.
+ */
+template <class T> class array
+{
+	static_assert(std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t> ||
+			      std::is_same_v<T, float> || std::is_same_v<T, std::int64_t>,
+		      "an array is of uint8_t, uint16_t, float or int64_t");
+
+      public:
+	using value_type = T;
+
+	array(const T *data, std::vector<std::size_t> shape)
+	    : data_(data), shape_(std::move(shape)), size_(product(shape_))
+	{
+	}
+	array(std::vector<T> copy, std::vector<std::size_t> shape)
+	    : copy_(std::make_shared<const std::vector<T>>(std::move(copy))), data_(copy_->data()),
+	      shape_(std::move(shape)), size_(product(shape_))
+	{
+	}
+	const T *data() const noexcept
+	{
+		return data_;
+	}
+	std::size_t size() const noexcept
+	{
+		return size_;
+	}
+	const T *begin() const noexcept
+	{
+		return data_;
+	}
+	const T *end() const noexcept
+	{
+		return data_ + size_;
+	}
+	const T &operator[](std::size_t i) const noexcept
+	{
+		return data_[i];
+	}
+	/* (count, channels, height, width) of images, for example. */
+	const std::vector<std::size_t> &shape() const noexcept
+	{
+		return shape_;
+	}
+	/* Is it no view of shared memory? */
+	bool copied() const noexcept
+	{
+		return copy_ != nullptr;
+	}
+	/* One number, by an index for each dimension: images(n, c, y, x). Not checked, as with
+	 * operator[]. */
+	template <class... Index> const T &operator()(Index... index) const noexcept
+	{
+		const std::size_t at[] = {std::size_t(index)...};
+		std::size_t offset = 0;
+		for (std::size_t d = 0; d < sizeof...(index); d++)
+			offset = offset * shape_[d] + at[d];
+		return data_[offset];
+	}
+	/* One sample. */
+	array sample(std::size_t i) const
+	{
+		if (i >= shape_[0])
+			throw std::out_of_range("no sample " + std::to_string(i));
+		std::vector<std::size_t> shape(shape_.begin() + 1, shape_.end());
+		const T *data = data_ + i * product(shape);
+		array out(data, std::move(shape));
+		out.copy_ = copy_;
+		return out;
+	}
+
+      private:
+	std::shared_ptr<const std::vector<T>> copy_;
+	const T *data_;
+	std::vector<std::size_t> shape_;
+	std::size_t size_;
+
+	static std::size_t product(const std::vector<std::size_t> &shape)
+	{
+		return std::accumulate(shape.begin(), shape.end(), std::size_t(1),
+				       std::multiplies<std::size_t>());
+	}
+};
+
+/* -- batches ------------------------------------------------------------------------------ */
+
+/* An array that every sample has. */
+struct field {
+	std::string name, dtype;
+	std::vector<std::size_t> shape; /* of one sample; empty: one number */
+	std::size_t bytes = 0;		/* of one sample */
+};
+
+/* Samples of a field that are contiguous in memory. */
+struct run {
+	const std::byte *data;
+	std::size_t count; /* samples */
+};
+
+/* Consecutive positions of an epoch; given back to the daemon by its destructor. */
+class batch
+{
+      public:
+	batch(detail::handle handle, std::shared_ptr<const std::vector<field>> fields,
+	      const struct stoker_batch *batch) noexcept
+	    : handle_(std::move(handle)), fields_(std::move(fields)), batch_(batch)
+	{
+	}
+	batch(batch &&other) noexcept
+	    : handle_(std::move(other.handle_)), fields_(std::move(other.fields_)),
+	      batch_(std::exchange(other.batch_, nullptr))
+	{
+	}
+	batch &operator=(batch &&other) noexcept
+	{
+		std::swap(handle_, other.handle_);
+		std::swap(fields_, other.fields_);
+		std::swap(batch_, other.batch_);
+		return *this;
+	}
+	~batch()
+	{
+		if (batch_)
+			(void)stoker_release(handle_.get(), batch_); /* else next() reports it */
+	}
+
+	std::uint64_t epoch() const noexcept
+	{
+		return batch_->epoch;
+	}
+	/* Of its first sample, over all ranks. */
+	std::uint64_t position() const noexcept
+	{
+		return batch_->position;
+	}
+	std::size_t size() const noexcept
+	{
+		return batch_->count;
+	}
+	/* Samples at its end that repeat the start of the epoch, or are of the next one. */
+	std::uint32_t padded() const noexcept
+	{
+		return batch_->padded;
+	}
+	std::uint32_t wrapped() const noexcept
+	{
+		return batch_->wrapped;
+	}
+	/* Samples that replace bad ones. */
+	std::uint32_t substituted() const noexcept
+	{
+		return batch_->substituted;
+	}
+	/* Where to resume once it is used. */
+	std::uint64_t next_epoch() const noexcept
+	{
+		return batch_->next_epoch;
+	}
+	std::uint64_t next_position() const noexcept
+	{
+		return batch_->next_position;
+	}
+	/* What it has. */
+	const std::vector<field> &fields() const noexcept
+	{
+		return *fields_;
+	}
+
+	/* Throws std::out_of_range for a field that it does not have, std::invalid_argument for one
+	 * of another type. */
+	template <class T> stk::array<T> array(const std::string &name) const
+	{
+		const field &field = find(name);
+		if (!detail::holds<T>(field.dtype.c_str()))
+			throw std::invalid_argument("the field " + name + " is " + field.dtype);
+		std::vector<std::size_t> shape{size()};
+		shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+		if (batch_->n_runs == 1)
+			return {static_cast<const T *>(stoker_field(batch_, 0, name.c_str())),
+				std::move(shape)};
+		std::vector<T> copy;
+		for (const run &run : runs(name)) {
+			const T *data = reinterpret_cast<const T *>(run.data);
+			copy.insert(copy.end(), data, data + run.count * (field.bytes / sizeof(T)));
+		}
+		return {std::move(copy), std::move(shape)};
+	}
+
+	/* A field where it is in memory: nearly always one run. */
+	std::vector<run> runs(const std::string &name) const
+	{
+		find(name);
+		std::vector<run> out;
+		for (std::uint32_t r = 0; r < batch_->n_runs; r++)
+			out.push_back({static_cast<const std::byte *>(
+					       stoker_field(batch_, r, name.c_str())),
+				       batch_->run[r].count});
+		return out;
+	}
+
+      private:
+	detail::handle handle_;
+	std::shared_ptr<const std::vector<field>> fields_;
+	const struct stoker_batch *batch_;
+
+	const field &find(const std::string &name) const
+	{
+		for (const field &field : *fields_)
+			if (field.name == name)
+				return field;
+		throw std::out_of_range("the samples have no field " + name);
+	}
+};
+
+/* -- readers ------------------------------------------------------------------------------ */
+
+/*
+ * A stream of batches. If the daemon dies or is restarted, next() waits for it and goes on behind
+ * the last batch.
+ */
+class reader
+{
+      public:
+	/* Connect and attach; waits while the daemon indexes the dataset. */
+	explicit reader(stk::options options)
+	    : handle_(stoker_new(), detail::deleter{}), options_(std::move(options))
+	{
+		if (!handle_)
+			throw std::bad_alloc();
+		check_token();
+		const char *socket = detail::text(options_.socket);
+		detail::check(handle_.get(), stoker_connect(handle_.get(), socket));
+		attach(options_);
+		if (options_.resume && options_.resume->sampling != info().sampling)
+			refuse("sampling");
+		epoch_ = options_.resume ? options_.resume->epoch : options_.epoch;
+		position_ = options_.resume ? options_.resume->position : options_.position;
+		last_ = options_.epochs ? epoch_ + options_.epochs : 0;
+	}
+
+	/* The next batch; none at the end of the last epoch. */
+	std::optional<batch> next(std::chrono::milliseconds timeout = std::chrono::milliseconds(-1))
+	{
+		const struct stoker_batch *taken;
+		int wait = timeout.count() < 0 ? -1 : int(timeout.count());
+		int result = stoker_next(handle_.get(), &taken, wait);
+		if (result == 0)
+			return std::nullopt;
+		detail::check(handle_.get(), result);
+		epoch_ = taken->next_epoch;
+		position_ = taken->next_position;
+		return batch(handle_, fields_, taken);
+	}
+
+	/* Go on at another place of the stream. Batches that are held stay as they are. */
+	void seek(std::uint64_t epoch, std::uint64_t position)
+	{
+		stk::options options = options_;
+		options.resume = token();
+		options.resume->epoch = epoch;
+		options.resume->position = position;
+		options.start.clear();
+		if (last_)
+			options.epochs = epoch < last_ ? std::uint32_t(last_ - epoch) : 1;
+		attach(options);
+		epoch_ = epoch;
+		position_ = position;
+	}
+
+	/* Behind the last batch that was taken. */
+	stk::token token() const
+	{
+		stk::token out = identity();
+		out.dataset = info().dataset;
+		out.pipeline = info().pipeline;
+		out.sampling = info().sampling;
+		out.epoch = epoch_;
+		out.position = position_;
+		return out;
+	}
+
+	/* The most batches that are ready or held. */
+	void inflight(std::uint32_t most)
+	{
+		detail::check(handle_.get(), stoker_credit(handle_.get(), most));
+	}
+
+	/* Names of the classes by label; none if the labels are not classes. Bytes, not always
+	 * UTF-8. */
+	std::vector<std::string> classes()
+	{
+		const char *const *names;
+		int count = detail::check(handle_.get(), stoker_classes(handle_.get(), &names));
+		return {names, names + count};
+	}
+
+	/* In an epoch, over all ranks. */
+	std::uint64_t samples() const
+	{
+		return info().samples;
+	}
+	/* In a whole epoch, for this rank. */
+	std::uint64_t batches() const
+	{
+		return info().batches;
+	}
+	/* How often it has attached again to a daemon that came back. */
+	std::uint64_t reconnects() const
+	{
+		return info().reconnects;
+	}
+	/* What people should know of the dataset; mostly nothing. */
+	std::string note() const
+	{
+		return info().note;
+	}
+	const std::vector<field> &fields() const noexcept
+	{
+		return *fields_;
+	}
+	/* Readable when next(0ms) has something to do, for poll(); see stoker_fd(). */
+	int fd()
+	{
+		return detail::check(handle_.get(), stoker_fd(handle_.get()));
+	}
+
+	/* One batch after the other; each is given back when the next one is asked for, unless it
+	 * was moved out. */
+	class iterator
+	{
+	      public:
+		using iterator_category = std::input_iterator_tag;
+		using value_type = batch;
+		using difference_type = std::ptrdiff_t;
+		using pointer = batch *;
+		using reference = batch &;
+
+		iterator() = default;
+		explicit iterator(reader *reader) : reader_(reader)
+		{
+			++*this;
+		}
+		batch &operator*() const noexcept
+		{
+			return *current_;
+		}
+		batch *operator->() const noexcept
+		{
+			return current_.get();
+		}
+		iterator &operator++()
+		{
+			current_.reset(); /* first, so that its slots are free */
+			std::optional<batch> next = reader_->next();
+			if (next)
+				current_ = std::make_shared<batch>(std::move(*next));
+			return *this;
+		}
+		void operator++(int)
+		{
+			++*this;
+		}
+		bool operator==(const iterator &other) const noexcept
+		{
+			return !current_ == !other.current_;
+		}
+		bool operator!=(const iterator &other) const noexcept
+		{
+			return !(*this == other);
+		}
+
+	      private:
+		reader *reader_ = nullptr;
+		std::shared_ptr<batch> current_;
+	};
+	iterator begin()
+	{
+		return iterator(this);
+	}
+	iterator end() noexcept
+	{
+		return {};
+	}
+
+      private:
+	detail::handle handle_;
+	stk::options options_;
+	std::shared_ptr<const std::vector<field>> fields_;
+	std::uint64_t epoch_ = 0, position_ = 0, last_ = 0;
+
+	const struct stoker_info &info() const
+	{
+		const struct stoker_info *info = stoker_info(handle_.get());
+		if (!info)
+			throw disconnected(ENOTCONN, "", "the reader is not attached");
+		return *info;
+	}
+
+	void attach(const stk::options &options)
+	{
+		detail::c_options c(options);
+		detail::check(handle_.get(), stoker_attach(handle_.get(), c.get()));
+		auto fields = std::make_shared<std::vector<field>>();
+		for (std::uint32_t f = 0; f < info().n_fields; f++) {
+			const struct stoker_field &from = info().field[f];
+			fields->push_back({from.name,
+					   from.dtype,
+					   {from.shape, from.shape + from.dims},
+					   from.bytes});
+		}
+		fields_ = std::move(fields);
+	}
+
+	/* A token of these options, without what only the daemon knows. */
+	stk::token identity() const
+	{
+		stk::token out;
+		out.order_seed = options_.order_seed;
+		out.augment_seed = options_.augment_seed;
+		out.shuffle = options_.shuffle;
+		out.exif_orientation = options_.exif_orientation;
+		if (options_.subset_start || options_.subset_stop)
+			out.subset.emplace(options_.subset_start, options_.subset_stop);
+		return out;
+	}
+
+	void check_token() const
+	{
+		if (!options_.resume)
+			return;
+		const stk::token &theirs = *options_.resume, ours = identity();
+		if (theirs.order_seed != ours.order_seed)
+			refuse("order_seed");
+		if (theirs.augment_seed != ours.augment_seed)
+			refuse("augment_seed");
+		if (theirs.shuffle != ours.shuffle)
+			refuse("shuffle");
+		if (theirs.exif_orientation != ours.exif_orientation)
+			refuse("exif_orientation");
+		if (theirs.subset != ours.subset)
+			refuse("subset");
+		if (theirs.epoch > UINT32_MAX)
+			refuse("epoch");
+	}
+
+	[[noreturn]] static void refuse(const std::string &what)
+	{
+		throw error(ESTALE, "token", what + " of the token is not that of the options");
+	}
+};
+
+} // namespace stk
+
+#endif

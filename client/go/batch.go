@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+
+package stoker
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+)
+
+// A Batch holds the samples of consecutive positions of an epoch. Its arrays are in memory that is
+// shared with the daemon: they are read-only (a write ends the process), and valid until Release.
+// Any goroutine.
+type Batch struct {
+	Epoch       uint64
+	Position    uint64 // of its first sample, over all ranks
+	Count       int    // of samples
+	Padded      int    // samples at its end that repeat the start of the epoch
+	Wrapped     int    // samples at its end that are the first of the next epoch
+	Substituted int    // samples that replace bad ones
+	Next        Place  // where to resume once this batch is used
+	ReadyNS     uint64 // CLOCK_MONOTONIC when its last sample was ready; 0: not known
+
+	lease    uint64
+	runs     []run
+	ring     *ring
+	conn     *conn
+	held     *atomic.Int64 // of the attachment
+	kept     bool
+	released atomic.Bool
+}
+
+func newBatch(m *message, ring *ring, c *conn, held *atomic.Int64) *Batch {
+	held.Add(1)
+	return &Batch{
+		Epoch: m.uint("epoch"), Position: m.uint("position"), Count: int(m.uint("count")),
+		Padded: int(m.uint("padded")), Wrapped: int(m.uint("wrapped")),
+		Substituted: int(m.uint("substituted")), Next: m.place(), ReadyNS: m.uint("ready_ns"),
+		lease: m.uint("lease"), runs: m.fields["runs"].([]run), ring: ring.use(), conn: c, held: held,
+	}
+}
+
+// Release gives the slots back to the daemon. The arrays must not be used after that. It may be
+// called twice, and after the reader was closed.
+func (b *Batch) Release() {
+	if b.released.Swap(true) {
+		return
+	}
+	b.held.Add(-1)
+	// If the daemon is gone, there is nobody to tell: Next reports it.
+	_ = b.conn.send("release", map[string]any{"lease": b.lease})
+	b.ring.drop()
+}
+
+// Keep the batch beyond the body of a loop over Batches: Release is then the caller's to call.
+func (b *Batch) Keep() { b.kept = true }
+
+// Fields that the batch has.
+func (b *Batch) Fields() []Field { return b.ring.fields }
+
+// Bytes of a field: one slice for each run of samples that are contiguous in memory, mostly one.
+func (b *Batch) Bytes(name string) ([][]byte, error) {
+	field, err := b.field(name)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]byte, len(b.runs))
+	for i, run := range b.runs {
+		out[i] = b.ring.bytes(field, run)
+	}
+	return out, nil
+}
+
+func (b *Batch) field(name string) (*Field, error) {
+	if b.released.Load() {
+		return nil, ErrReleased
+	}
+	field := b.ring.field(name)
+	if field == nil {
+		return nil, fmt.Errorf("%w: the samples have no field %q", ErrOption, name)
+	}
+	return field, nil
+}
+
+// An Element of an array: float16 and bfloat16 come as the bits of uint16.
+type Element interface {
+	uint8 | uint16 | float32 | int64
+}
+
+// Values of a field in C order: the arrays of all samples, one after the other. They are not
+// copied, unless the batch wraps round the end of its ring.
+func Values[T Element](b *Batch, name string) ([]T, error) {
+	field, err := b.field(name)
+	if err != nil {
+		return nil, err
+	}
+	if !holds[T](field.DType) {
+		return nil, fmt.Errorf("%w: the field %q is %s, not %T", ErrOption, name, field.DType, *new(T))
+	}
+	if len(b.runs) == 1 {
+		return viewOf[T](b.ring.bytes(field, b.runs[0])), nil
+	}
+	var out []T
+	for _, run := range b.runs {
+		out = append(out, viewOf[T](b.ring.bytes(field, run))...)
+	}
+	return out, nil
+}
+
+func holds[T Element](dtype string) bool {
+	switch any(*new(T)).(type) {
+	case uint8:
+		return dtype == "uint8"
+	case uint16:
+		return dtype == "float16" || dtype == "bfloat16"
+	case float32:
+		return dtype == "float32"
+	}
+	return dtype == "int64"
+}
+
+// viewOf: fields begin at multiples of their items' size.
+func viewOf[T Element](bytes []byte) []T {
+	if len(bytes) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&bytes[0])), len(bytes)/int(unsafe.Sizeof(*new(T))))
+}

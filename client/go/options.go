@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+
+package stoker
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+)
+
+// A Transform has a name and parameters, those of the class of this name in torchvision.transforms:
+// {"name": "Resize", "size": 256}. Values are numbers, texts, truths, nil, and slices of these;
+// the parameter "transforms" is a []Transform.
+type Transform map[string]any
+
+// A Sampler says which samples an epoch has: {"name": "balanced", "per_class": 500}. nil: all.
+type Sampler map[string]any
+
+// A Dataset is opened by the daemon. A relative path is made absolute here. Only Path is required,
+// or Parts.
+type Dataset struct {
+	Path   string // an image folder, a manifest, arrays, or CIFAR or MNIST as published
+	Kind   string // folder, flat, manifest, npy, npz, cifar10, cifar100, mnist; empty: by the path
+	Root   string // manifest: the folder of its paths; empty: its own
+	Format string // manifest: lines, tsv, csv or jsonl; empty: by the ending of its name
+
+	PathColumn, LabelColumn string // of a table, or keys of jsonl
+
+	Images string // npz: the name of the array
+	Labels string // npy: path of the array; npz: its name; cifar100: fine or coarse
+	Split  string // train or test
+
+	// Instead of a path: 2 to 16 datasets that are joined.
+	Parts []Dataset
+}
+
+func (d *Dataset) tree() any {
+	if len(d.Parts) > 0 {
+		parts := make([]any, len(d.Parts))
+		for i := range d.Parts {
+			parts[i] = d.Parts[i].tree()
+		}
+		return map[string]any{"parts": parts}
+	}
+	out := map[string]any{"path": absolute(d.Path)}
+	for key, value := range map[string]string{"kind": d.Kind, "root": absolute(d.Root),
+		"format": d.Format, "path_column": d.PathColumn, "label_column": d.LabelColumn,
+		"images": d.Images, "labels": d.Labels, "split": d.Split} {
+		if value != "" {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func absolute(path string) string {
+	if path == "" {
+		return ""
+	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
+}
+
+// putTree leaves out what is nothing.
+func putTree(out map[string]any, key string, tree any) {
+	if tree != nil {
+		out[key] = tree
+	}
+}
+
+// treeOf makes a value of one of the types that can be encoded; what cannot stays as it is, and
+// encoding names it.
+func treeOf(value any) any {
+	v := reflect.ValueOf(value)
+	switch v.Kind() {
+	case reflect.Invalid:
+		return nil
+	case reflect.Bool:
+		return v.Bool()
+	case reflect.String:
+		return v.String()
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if n := v.Int(); n < 0 {
+			return n
+		}
+		return uint64(v.Int())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return v.Uint()
+	case reflect.Float32, reflect.Float64:
+		return v.Float()
+	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice && v.IsNil() {
+			return nil
+		}
+		out := make([]any, v.Len())
+		for i := range out {
+			out[i] = treeOf(v.Index(i).Interface())
+		}
+		return out
+	case reflect.Map:
+		return treeOfMap(v)
+	}
+	return value
+}
+
+func treeOfMap(v reflect.Value) any {
+	if v.IsNil() {
+		return nil
+	}
+	out := map[string]any{}
+	for _, key := range v.MapKeys() {
+		if key.Kind() != reflect.String {
+			return v.Interface()
+		}
+		out[key.String()] = treeOf(v.MapIndex(key).Interface())
+	}
+	return out
+}
+
+// attach makes the fields of an ATTACH.
+func (o *Options) attach(transport string) (map[string]any, error) {
+	out := o.fields()
+	out["accept_fd"] = transport != "path"
+	out["accept_path"] = transport != "fd"
+	out["accept_moves"] = true
+	switch {
+	case transport != "" && transport != "fd" && transport != "path":
+		return nil, fmt.Errorf("%w: the transport %q is neither fd nor path", ErrOption, transport)
+	case o.Dataset.Path == "" && len(o.Dataset.Parts) == 0:
+		return nil, fmt.Errorf("%w: Dataset has no Path", ErrOption)
+	case o.BatchSize == 0:
+		return nil, fmt.Errorf("%w: BatchSize is missing", ErrOption)
+	case o.Inflight != nil && *o.Inflight == 0:
+		return nil, fmt.Errorf("%w: with an Inflight of 0 no batch would ever come", ErrOption)
+	case o.Rank > 0 && o.Rank >= max(1, o.World):
+		return nil, fmt.Errorf("%w: Rank is %d, and World is %d", ErrOption, o.Rank, max(1, o.World))
+	}
+	if o.Token != nil {
+		if err := o.Token.check(o.identity()); err != nil {
+			return nil, err
+		}
+		if o.Token.Epoch > math.MaxUint32 {
+			return nil, fmt.Errorf("%w: the token's epoch is %d", ErrOption, o.Token.Epoch)
+		}
+		out["epoch"], out["position"] = o.Token.Epoch, o.Token.Position
+		out["expect_dataset"], out["expect_pipeline"] = o.Token.Dataset, o.Token.Pipeline
+		out["expect_sampling"] = o.Token.Sampling
+	}
+	return out, nil
+}

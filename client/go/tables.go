@@ -1,0 +1,422 @@
+// Code generated: made by tests/golden/languages.py from proto/tables.h. DO NOT EDIT.
+
+// SPDX-License-Identifier: MIT
+
+package stoker
+
+const (
+	protoVersion  = 1
+	protoFrameMax = 65536
+	protoDepthMax = 16
+	protoNodesMax = 8192
+	protoRunsMax  = 4
+)
+
+var messageTypes = []messageType{
+	{number: 1, name: "hello", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "version_min", kind: kindUint, required: true, min: 1, max: 4294967295},
+		{key: "version_max", kind: kindUint, required: true, min: 1, max: 4294967295},
+		{key: "client", kind: kindText, max: 255},
+	}},
+	{number: 2, name: "welcome", fromDaemon: true, fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "version", kind: kindUint, required: true, min: 1, max: 4294967295},
+		{key: "daemon", kind: kindText, max: 255},
+		{key: "pid", kind: kindUint, max: 4294967295},
+		{key: "capabilities", kind: kindAny},
+	}},
+	{number: 3, name: "error", fromDaemon: true, fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "code", kind: kindUint, required: true, min: 1, max: 4294967295},
+		{key: "name", kind: kindText, required: true, min: 1, max: 255},
+		{key: "text", kind: kindText, required: true, max: 4096},
+	}},
+	{number: 4, name: "ok", fromDaemon: true, fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+	}},
+	{number: 10, name: "attach", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "dataset", kind: kindAny, required: true},
+		{key: "transforms", kind: kindAny},
+		{key: "dtype", kind: kindText, max: 16},
+		{key: "layout", kind: kindText, max: 16},
+		{key: "shuffle", kind: kindBoolean, def: 1, max: 1},
+		{key: "order_seed", kind: kindUint, max: 18446744073709551615},
+		{key: "augment_seed", kind: kindUint, max: 18446744073709551615},
+		{key: "subset_start", kind: kindUint, max: 18446744073709551615},
+		{key: "subset_stop", kind: kindUint, def: 18446744073709551615, max: 18446744073709551615},
+		{key: "bad_samples", kind: kindText, max: 16},
+		{key: "exif_orientation", kind: kindBoolean, max: 1},
+		{key: "job", kind: kindText, max: 255},
+		{key: "rank", kind: kindUint, max: 1048575},
+		{key: "world", kind: kindUint, def: 1, min: 1, max: 1048576},
+		{key: "batch_size", kind: kindUint, required: true, min: 1, max: 1048576},
+		{key: "last_batch", kind: kindText, max: 16},
+		{key: "epoch", kind: kindUint, max: 4294967295},
+		{key: "position", kind: kindUint, max: 18446744073709551615},
+		{key: "epochs", kind: kindUint, max: 4294967295},
+		{key: "inflight", kind: kindUint, def: 3, max: 1024},
+		{key: "prefetch", kind: kindUint, max: 1024},
+		{key: "accept_fd", kind: kindBoolean, max: 1},
+		{key: "accept_path", kind: kindBoolean, max: 1},
+		{key: "expect_dataset", kind: kindText, max: 32},
+		{key: "expect_pipeline", kind: kindText, max: 32},
+		{key: "start", kind: kindText, max: 16},
+		{key: "pace", kind: kindText, max: 16},
+		{key: "priority", kind: kindUint, def: 10, min: 1, max: 100},
+		{key: "accept_moves", kind: kindBoolean, max: 1},
+		{key: "draft", kind: kindBoolean, max: 1},
+		{key: "fields", kind: kindAny},
+		{key: "one_hot", kind: kindBoolean, max: 1},
+		{key: "sampler", kind: kindAny},
+		{key: "echo", kind: kindUint, def: 1, min: 1, max: 16},
+		{key: "echo_window", kind: kindUint, def: 32, min: 2, max: 1048576},
+		{key: "views", kind: kindUint, def: 1, min: 1, max: 32},
+		{key: "expect_sampling", kind: kindText, max: 32},
+		{key: "order", kind: kindText, max: 16},
+		{key: "window", kind: kindUint, def: 16384, min: 1, max: 4294967295},
+	}},
+	{number: 11, name: "progress", fromDaemon: true, fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "what", kind: kindText, required: true, max: 255},
+		{key: "done", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "total", kind: kindUint, max: 18446744073709551615},
+	}},
+	{number: 12, name: "attached", fromDaemon: true, fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "reader", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "stream", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "ring", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "dataset_fingerprint", kind: kindText, required: true, min: 32, max: 32},
+		{key: "pipeline_hash", kind: kindText, required: true, min: 32, max: 32},
+		{key: "samples", kind: kindUint, required: true, min: 1, max: 18446744073709551615},
+		{key: "batches", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "transport", kind: kindText, required: true, min: 2, max: 16},
+		{key: "path", kind: kindText, max: 4096},
+		{key: "bytes", kind: kindUint, required: true, min: 4096, max: 18446744073709551615},
+		{key: "epoch", kind: kindUint, max: 4294967295},
+		{key: "position", kind: kindUint, max: 18446744073709551615},
+		{key: "sampling_hash", kind: kindText, max: 32},
+		{key: "note", kind: kindText, max: 4096},
+	}},
+	{number: 13, name: "credit", fields: []fieldType{
+		{key: "inflight", kind: kindUint, required: true, max: 1024},
+	}},
+	{number: 14, name: "batch", fromDaemon: true, fields: []fieldType{
+		{key: "lease", kind: kindUint, required: true, min: 1, max: 18446744073709551615},
+		{key: "epoch", kind: kindUint, required: true, max: 4294967295},
+		{key: "position", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "count", kind: kindUint, required: true, min: 1, max: 1048576},
+		{key: "runs", kind: kindRuns, required: true, min: 1, max: 4},
+		{key: "padded", kind: kindUint, max: 1048576},
+		{key: "substituted", kind: kindUint, max: 1048576},
+		{key: "next_epoch", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "next_position", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "ready_ns", kind: kindUint, max: 18446744073709551615},
+		{key: "wrapped", kind: kindUint, max: 1048576},
+	}},
+	{number: 15, name: "release", fields: []fieldType{
+		{key: "lease", kind: kindUint, required: true, max: 18446744073709551615},
+	}},
+	{number: 16, name: "bad_sample", fromDaemon: true, fields: []fieldType{
+		{key: "epoch", kind: kindUint, required: true, max: 4294967295},
+		{key: "position", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "sample", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "code", kind: kindUint, required: true, min: 1, max: 4294967295},
+		{key: "name", kind: kindText, required: true, min: 1, max: 255},
+		{key: "path", kind: kindText, max: 4096},
+		{key: "text", kind: kindText, required: true, max: 4096},
+		{key: "next_epoch", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "next_position", kind: kindUint, required: true, max: 18446744073709551615},
+	}},
+	{number: 17, name: "end", fromDaemon: true, fields: []fieldType{
+		{key: "epoch", kind: kindUint, required: true, max: 18446744073709551615},
+	}},
+	{number: 18, name: "detach", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+	}},
+	{number: 19, name: "goaway", fromDaemon: true, fields: []fieldType{
+		{key: "text", kind: kindText, required: true, max: 4096},
+		{key: "deadline_ms", kind: kindUint, required: true, max: 4294967295},
+	}},
+	{number: 20, name: "ring", fromDaemon: true, fields: []fieldType{
+		{key: "ring", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "transport", kind: kindText, required: true, min: 2, max: 16},
+		{key: "path", kind: kindText, max: 4096},
+		{key: "bytes", kind: kindUint, required: true, min: 4096, max: 18446744073709551615},
+	}},
+	{number: 21, name: "stalled", fromDaemon: true, fields: []fieldType{
+		{key: "epoch", kind: kindUint, required: true, max: 4294967295},
+		{key: "position", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "sample", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "path", kind: kindText, max: 4096},
+		{key: "read_ms", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "why", kind: kindText, max: 4096},
+	}},
+	{number: 30, name: "ping", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+	}},
+	{number: 31, name: "status", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+	}},
+	{number: 32, name: "report", fromDaemon: true, fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "values", kind: kindAny, required: true},
+	}},
+	{number: 33, name: "list", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "what", kind: kindText, required: true, min: 1, max: 32},
+		{key: "after", kind: kindUint, max: 18446744073709551615},
+	}},
+	{number: 34, name: "listing", fromDaemon: true, fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "items", kind: kindAny, required: true},
+		{key: "next", kind: kindUint, required: true, max: 18446744073709551615},
+	}},
+	{number: 35, name: "set", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "name", kind: kindText, required: true, min: 1, max: 64},
+		{key: "value", kind: kindText, required: true, min: 1, max: 255},
+	}},
+	{number: 36, name: "stop", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+	}},
+	{number: 37, name: "index", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "dataset", kind: kindAny, required: true},
+	}},
+	{number: 38, name: "fit", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "dataset", kind: kindAny, required: true},
+		{key: "transforms", kind: kindAny},
+		{key: "name", kind: kindText, max: 63},
+		{key: "per_pixel", kind: kindBoolean, max: 1},
+		{key: "zca", kind: kindBoolean, max: 1},
+		{key: "zca_epsilon", kind: kindAny},
+		{key: "rescale", kind: kindAny},
+	}},
+	{number: 39, name: "reload", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+	}},
+	{number: 40, name: "drop", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "id", kind: kindUint, max: 18446744073709551615},
+	}},
+}
+
+// The errors of the protocol, for errors.Is. What the daemon says has its own text.
+var (
+	// ErrFrame: the length of a frame is 0 or above the limit.
+	ErrFrame = &Error{Code: 1, Name: "frame"}
+	// ErrStructure: the bytes are not one well-formed msgpack map within the limits.
+	ErrStructure = &Error{Code: 2, Name: "structure"}
+	// ErrMessage: no message has this number, or it does not belong on this socket.
+	ErrMessage = &Error{Code: 3, Name: "message"}
+	// ErrField: a key is missing, occurs twice, has a wrong type or is out of range.
+	ErrField = &Error{Code: 4, Name: "field"}
+	// ErrWrongState: the message is not allowed in this state of the connection.
+	ErrWrongState = &Error{Code: 5, Name: "wrong_state"}
+	// ErrVersion: no common protocol version.
+	ErrVersion = &Error{Code: 6, Name: "version"}
+	// ErrLease: no such lease: never granted, or already released.
+	ErrLease = &Error{Code: 7, Name: "lease"}
+	// ErrTimeout: a frame, HELLO or RELEASE did not come in time.
+	ErrTimeout = &Error{Code: 8, Name: "timeout"}
+	// ErrTooManyConnections: the daemon has reached its limit of connections.
+	ErrTooManyConnections = &Error{Code: 9, Name: "too_many_connections"}
+	// ErrOverrun: the peer does not read what the daemon sends.
+	ErrOverrun = &Error{Code: 10, Name: "overrun"}
+	// ErrDataset: the dataset cannot be opened or read.
+	ErrDataset = &Error{Code: 20, Name: "dataset"}
+	// ErrPipeline: a transform or a parameter is wrong.
+	ErrPipeline = &Error{Code: 21, Name: "pipeline"}
+	// ErrArgument: another value of the request is wrong.
+	ErrArgument = &Error{Code: 22, Name: "argument"}
+	// ErrMemory: the ring does not fit into ring-memory or the machine.
+	ErrMemory = &Error{Code: 23, Name: "memory"}
+	// ErrTransport: no transport that both sides can use.
+	ErrTransport = &Error{Code: 24, Name: "transport"}
+	// ErrToken: the resume token is for another dataset or pipeline.
+	ErrToken = &Error{Code: 25, Name: "token"}
+	// ErrPermission: the peer may not do this.
+	ErrPermission = &Error{Code: 26, Name: "permission"}
+	// ErrStopping: the daemon is stopping.
+	ErrStopping = &Error{Code: 27, Name: "stopping"}
+	// ErrSetting: no such setting, or a wrong value.
+	ErrSetting = &Error{Code: 28, Name: "setting"}
+	// ErrInternal: the daemon failed; its log says more.
+	ErrInternal = &Error{Code: 29, Name: "internal"}
+	// ErrLimit: this user has reached a limit.
+	ErrLimit = &Error{Code: 30, Name: "limit"}
+	// ErrSampleRead: the sample's bytes cannot be read.
+	ErrSampleRead = &Error{Code: 40, Name: "sample_read"}
+	// ErrSampleFormat: the image format is not supported.
+	ErrSampleFormat = &Error{Code: 41, Name: "sample_format"}
+	// ErrSampleCorrupt: the image is damaged or truncated.
+	ErrSampleCorrupt = &Error{Code: 42, Name: "sample_corrupt"}
+	// ErrSampleLimit: the image exceeds a limit (bytes, pixels, scans).
+	ErrSampleLimit = &Error{Code: 43, Name: "sample_limit"}
+	// ErrSampleTransform: a transform cannot be applied to this image.
+	ErrSampleTransform = &Error{Code: 44, Name: "sample_transform"}
+	// ErrSampleChanged: the file has changed since it was first read.
+	ErrSampleChanged = &Error{Code: 45, Name: "sample_changed"}
+)
+
+// Options say what to read and how: the fields of ATTACH, by their names. The zero
+// value of an option is its default, unless its comment says otherwise.
+type Options struct {
+	// Map: path, and the keys of its kind (required).
+	Dataset Dataset
+	// List of maps: name, and its parameters.
+	Transforms []Transform
+	// Uint8, float16, bfloat16 or float32 (default).
+	DType string
+	// NCHW (default) or NHWC.
+	Layout string
+	// A new order in each epoch (nil: true).
+	Shuffle *bool
+	// Seed of the order.
+	OrderSeed uint64
+	// Seed of the random transforms.
+	AugmentSeed uint64
+	// First sample of the dataset to use.
+	SubsetStart uint64
+	// One past the last sample to use; a larger value means the end (nil: all).
+	SubsetStop *uint64
+	// Error (default) or substitute.
+	BadSamples string
+	// Rotate images as their EXIF tag says (default false).
+	ExifOrientation bool
+	// Name shared by the ranks of one training run.
+	Job string
+	// Rank of this reader, below world.
+	Rank uint32
+	// Number of ranks (0 means 1).
+	World uint32
+	// Samples in a batch of one rank (required).
+	BatchSize uint32
+	// Short (default), drop, pad or wrap.
+	LastBatch string
+	// Epoch to start in.
+	Epoch uint32
+	// Global position in that epoch to start at.
+	Position uint64
+	// Epochs to deliver before END; 0: endless.
+	Epochs uint32
+	// Largest number of batches announced and not released (nil: 3).
+	Inflight *uint32
+	// Batches of all ranks that the ring holds; 0: the daemon chooses.
+	Prefetch uint32
+	// Dataset fingerprint in the resume token.
+	ExpectDataset string
+	// Pipeline hash in the resume token.
+	ExpectPipeline string
+	// Position (default), or live: where the stream is now.
+	Start string
+	// Auto (default), free or together.
+	Pace string
+	// Weight among the streams of this user (0 means 10).
+	Priority uint32
+	// JPEGs may be decoded at 1/2, 1/4 or 1/8 size (default false).
+	Draft bool
+	// List of texts: further fields of the dataset to deliver; nil: all.
+	Fields []string
+	// Label as a float32 vector with a 1 at its class (default false).
+	OneHot bool
+	// Map: name, and its parameters; nil: all samples.
+	Sampler Sampler
+	// Number of times that each sample comes in an epoch (0 means 1).
+	Echo uint32
+	// Largest run of samples that is repeated together (0 means 32).
+	EchoWindow uint32
+	// Images made of each sample, each with its own random draws (0 means 1).
+	Views uint32
+	// Sampling hash in the resume token.
+	ExpectSampling string
+	// Global (default) or shards: how it is shuffled.
+	Order string
+	// Of the order shards: largest run of samples that is shuffled as one (0 means 16384).
+	Window uint32
+
+	// Begin where this token says; it must be of the same stream.
+	Token *Token
+}
+
+// fields are those of ATTACH that differ from their defaults.
+func (o *Options) fields() map[string]any {
+	out := map[string]any{}
+	putTree(out, "dataset", o.Dataset.tree())
+	putTree(out, "transforms", treeOf(o.Transforms))
+	out["dtype"] = o.DType
+	out["layout"] = o.Layout
+	if o.Shuffle != nil {
+		out["shuffle"] = bool(*o.Shuffle)
+	}
+	if o.OrderSeed != 0 {
+		out["order_seed"] = uint64(o.OrderSeed)
+	}
+	if o.AugmentSeed != 0 {
+		out["augment_seed"] = uint64(o.AugmentSeed)
+	}
+	if o.SubsetStart != 0 {
+		out["subset_start"] = uint64(o.SubsetStart)
+	}
+	if o.SubsetStop != nil {
+		out["subset_stop"] = uint64(*o.SubsetStop)
+	}
+	out["bad_samples"] = o.BadSamples
+	out["exif_orientation"] = o.ExifOrientation
+	out["job"] = o.Job
+	if o.Rank != 0 {
+		out["rank"] = uint64(o.Rank)
+	}
+	if o.World != 0 {
+		out["world"] = uint64(o.World)
+	}
+	if o.BatchSize != 0 {
+		out["batch_size"] = uint64(o.BatchSize)
+	}
+	out["last_batch"] = o.LastBatch
+	if o.Epoch != 0 {
+		out["epoch"] = uint64(o.Epoch)
+	}
+	if o.Position != 0 {
+		out["position"] = uint64(o.Position)
+	}
+	if o.Epochs != 0 {
+		out["epochs"] = uint64(o.Epochs)
+	}
+	if o.Inflight != nil {
+		out["inflight"] = uint64(*o.Inflight)
+	}
+	if o.Prefetch != 0 {
+		out["prefetch"] = uint64(o.Prefetch)
+	}
+	out["expect_dataset"] = o.ExpectDataset
+	out["expect_pipeline"] = o.ExpectPipeline
+	out["start"] = o.Start
+	out["pace"] = o.Pace
+	if o.Priority != 0 {
+		out["priority"] = uint64(o.Priority)
+	}
+	out["draft"] = o.Draft
+	putTree(out, "fields", treeOf(o.Fields))
+	out["one_hot"] = o.OneHot
+	putTree(out, "sampler", treeOf(o.Sampler))
+	if o.Echo != 0 {
+		out["echo"] = uint64(o.Echo)
+	}
+	if o.EchoWindow != 0 {
+		out["echo_window"] = uint64(o.EchoWindow)
+	}
+	if o.Views != 0 {
+		out["views"] = uint64(o.Views)
+	}
+	out["expect_sampling"] = o.ExpectSampling
+	out["order"] = o.Order
+	if o.Window != 0 {
+		out["window"] = uint64(o.Window)
+	}
+	return out
+}

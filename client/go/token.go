@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+package stoker
+
+import "fmt"
+
+const tokenVersion = 1
+
+// A Place is a point in the sequence of epochs: everything before it was used. Position counts over
+// all ranks.
+type Place struct {
+	Epoch, Position uint64
+}
+
+func (p Place) before(other Place) bool {
+	return p.Epoch < other.Epoch || p.Epoch == other.Epoch && p.Position < other.Position
+}
+
+// A Token says where to resume, and of which stream. As JSON it is what the clients of all
+// languages understand. It is the same on all ranks after the same number of batches; batch size
+// and world may differ when it is used.
+type Token struct {
+	Version     int         `json:"version"`
+	Dataset     string      `json:"dataset"`
+	Pipeline    string      `json:"pipeline"`
+	OrderSeed   uint64      `json:"order_seed"`
+	AugmentSeed uint64      `json:"augment_seed"`
+	Shuffle     bool        `json:"shuffle"`
+	Subset      *[2]*uint64 `json:"subset"` // start and stop; nil: all samples
+	Exif        bool        `json:"exif_orientation"`
+	Sampling    string      `json:"sampling"`
+	Epoch       uint64      `json:"epoch"`
+	Position    uint64      `json:"position"`
+}
+
+// identity is a token of these options, without what only the daemon knows.
+func (o *Options) identity() Token {
+	out := Token{Version: tokenVersion, OrderSeed: o.OrderSeed, AugmentSeed: o.AugmentSeed,
+		Shuffle: o.Shuffle == nil || *o.Shuffle, Exif: o.ExifOrientation}
+	if o.SubsetStart != 0 || o.SubsetStop != nil {
+		start := o.SubsetStart
+		out.Subset = &[2]*uint64{&start, o.SubsetStop}
+	}
+	return out
+}
+
+// check compares it with the options that it is used with; the daemon compares the rest.
+func (t *Token) check(ours Token) error {
+	for _, row := range []struct {
+		what         string
+		theirs, ours any
+	}{
+		{"version", t.Version, ours.Version},
+		{"order_seed", t.OrderSeed, ours.OrderSeed},
+		{"augment_seed", t.AugmentSeed, ours.AugmentSeed},
+		{"shuffle", t.Shuffle, ours.Shuffle},
+		{"subset", subsetWords(t.Subset), subsetWords(ours.Subset)},
+		{"exif_orientation", t.Exif, ours.Exif},
+	} {
+		if row.theirs != row.ours {
+			return wrongToken(row.what, row.theirs, row.ours)
+		}
+	}
+	return nil
+}
+
+func wrongToken(what string, theirs, ours any) error {
+	return &Error{ErrToken.Code, ErrToken.Name,
+		fmt.Sprintf("%s: the token is for %v, these options have %v", what, theirs, ours)}
+}
+
+func subsetWords(subset *[2]*uint64) string {
+	if subset == nil {
+		return "all samples"
+	}
+	var start uint64
+	if subset[0] != nil {
+		start = *subset[0]
+	}
+	if subset[1] == nil {
+		return fmt.Sprintf("samples from %d", start)
+	}
+	return fmt.Sprintf("samples %d to %d", start, *subset[1])
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+package dev.stoker;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Consecutive positions of an epoch, in memory that is shared with the daemon. {@link #close} gives
+ * it back, in any thread; it may outlive its reader. What its segments show is not the batch any
+ * more after that.
+ */
+public final class Batch implements AutoCloseable {
+  private final Message message;
+  private final List<Message.Run> runs;
+  private final Ring ring;
+  private final Connection connection;
+  private final AtomicInteger held; // of the attachment
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  Batch(Message message, Ring ring, Connection connection, AtomicInteger held) {
+    this.message = message;
+    this.runs = message.runs();
+    this.ring = ring;
+    this.connection = connection;
+    this.held = held;
+    held.incrementAndGet();
+  }
+
+  /** Of its samples. */
+  public long epoch() {
+    return message.number("epoch");
+  }
+
+  /** Of its first sample, over all ranks. */
+  public long position() {
+    return message.number("position");
+  }
+
+  /** Of samples. */
+  public int count() {
+    return (int) message.number("count");
+  }
+
+  /** Samples at its end that repeat the start of the epoch. */
+  public int padded() {
+    return (int) message.number("padded");
+  }
+
+  /** Samples at its end that are the first of the next epoch. */
+  public int wrapped() {
+    return (int) message.number("wrapped");
+  }
+
+  /** Samples that replace bad ones. */
+  public int substituted() {
+    return (int) message.number("substituted");
+  }
+
+  /** Where to resume once it is used. */
+  public Place next() {
+    return new Place(message.number("next_epoch"), message.number("next_position"));
+  }
+
+  /** What it has. */
+  public List<Field> fields() {
+    return ring.fields();
+  }
+
+  /**
+   * A field of all samples, one after the other, read-only: of bytes, floats or longs by its dtype,
+   * in the byte order of the machine. A copy only if the batch wraps round the end of its ring.
+   */
+  public MemorySegment segment(String field) {
+    List<MemorySegment> parts = segments(field);
+    if (parts.size() == 1) return parts.getFirst();
+    long bytes = parts.stream().mapToLong(MemorySegment::byteSize).sum();
+    MemorySegment out = Arena.ofAuto().allocate(bytes, Long.BYTES);
+    long at = 0;
+    for (MemorySegment part : parts) {
+      out.asSlice(at).copyFrom(part);
+      at += part.byteSize();
+    }
+    return out.asReadOnly();
+  }
+
+  /** A field where it is in memory: nearly always one segment. */
+  public List<MemorySegment> segments(String field) {
+    if (closed.get()) throw new StokerException("closed", "the batch was closed");
+    Ring.Row row = ring.row(field);
+    if (row == null) throw new StokerException("option", "the samples have no field " + field);
+    return runs.stream().map(run -> ring.slots(row, run)).toList();
+  }
+
+  /** Give the slots back. May be called twice. */
+  @Override
+  public void close() {
+    if (closed.getAndSet(true)) return;
+    held.decrementAndGet();
+    connection.send("release", Map.of("lease", message.number("lease")));
+  }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+package dev.stoker;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.function.Consumer;
+
+/**
+ * How to find the daemon.
+ *
+ * @param socket of the daemon; null: $STOKER_SOCKET, else the usual places
+ * @param reconnect how long to wait for a daemon that went away; zero: not at all
+ * @param warn is told what people should know: that the daemon is away or back, which read hangs
+ */
+public record Client(Path socket, Duration reconnect, Consumer<String> warn) {
+  /** Of this client. */
+  public static final String VERSION = "0.1.0";
+
+  /** With the defaults: a minute, and a logger of java.lang.System. */
+  public Client() {
+    this(null, Duration.ofMinutes(1), Client::log);
+  }
+
+  private static void log(String text) {
+    System.getLogger("stoker").log(System.Logger.Level.WARNING, text);
+  }
+
+  /** Attach to a stream; waits while the daemon indexes the dataset. */
+  public Reader attach(Options options) {
+    return new Reader(this, options);
+  }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+package dev.stoker;
+
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import jdk.net.ExtendedSocketOptions;
+
+/**
+ * One connection to the daemon, as messages. One thread at a time receives; any thread may give a
+ * batch back. Knows no batch.
+ */
+final class Connection implements AutoCloseable {
+  static final long REPLY_NS = 30_000_000_000L;
+  private static final int INBOX_MAX = 65_536;
+  private static final int ENDING_CODE = 19; // errors up to this one end the connection
+
+  private final SocketChannel socket;
+  private final Selector selector;
+  private final String owner;
+  private final Object sending = new Object();
+  private final LinkedList<Message> inbox = new LinkedList<>();
+  private ByteBuffer data = ByteBuffer.allocate(1 << 17).limit(0);
+  private long seq;
+  private long partial; // when a frame began that is not whole yet; 0: none did
+  private StokerException ended; // why
+  private boolean fatal; // what came before counts no more, and nobody comes back
+
+  private Connection(SocketChannel socket, String owner) throws IOException {
+    this.socket = socket;
+    this.owner = owner;
+    socket.configureBlocking(false);
+    selector = Selector.open();
+    socket.register(selector, SelectionKey.OP_READ);
+  }
+
+  private static List<Path> places(Path given) {
+    if (given != null) return List.of(given);
+    String chosen = System.getenv("STOKER_SOCKET");
+    if (chosen != null && !chosen.isEmpty()) return List.of(Path.of(chosen));
+    List<Path> out = new ArrayList<>();
+    String mine = System.getenv("XDG_RUNTIME_DIR");
+    if (mine != null && !mine.isEmpty()) out.add(Path.of(mine, "stoker", "stokerd.sock"));
+    out.add(Path.of("/tmp/stoker-" + uid(), "stokerd.sock"));
+    out.add(Path.of("/run/stoker/stokerd.sock"));
+    return out;
+  }
+
+  private static Object uid() {
+    try {
+      return Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+    } catch (IOException e) {
+      return "none";
+    }
+  }
+
+  /** Connect to the first socket that answers, and say HELLO. */
+  static Connection open(Path given) {
+    List<String> tried = new ArrayList<>();
+    for (Path path : places(given)) {
+      try {
+        return openAt(path);
+      } catch (StokerException e) {
+        if (!e.reason().equals("unavailable")) throw e;
+        tried.add(e.getMessage());
+      }
+    }
+    String words = String.join("; ", tried);
+    throw new StokerException("unavailable", "no stokerd answers: " + words);
+  }
+
+  private static Connection openAt(Path path) {
+    Connection connection;
+    try {
+      SocketChannel socket = SocketChannel.open(StandardProtocolFamily.UNIX);
+      try {
+        socket.connect(UnixDomainSocketAddress.of(path));
+        String peer = socket.getOption(ExtendedSocketOptions.SO_PEERCRED).user().getName();
+        if (!trusted(path, peer)) throw new IOException("it is served by " + peer);
+        connection = new Connection(socket, peer);
+      } catch (IOException e) {
+        socket.close();
+        throw e;
+      }
+    } catch (IOException e) {
+      throw new StokerException("unavailable", "cannot connect to " + path + ": " + e.getMessage());
+    }
+    try {
+      Map<String, Object> hello = new HashMap<>();
+      hello.put("version_min", (long) Tables.VERSION);
+      hello.put("version_max", (long) Tables.VERSION);
+      hello.put("client", "stoker-java " + Client.VERSION);
+      connection.request("hello", "welcome", hello, REPLY_NS);
+      return connection;
+    } catch (StokerException e) {
+      connection.close();
+      boolean silent = e.reason().equals("disconnected") || e.reason().equals("timeout");
+      if (!silent || e instanceof RequestException) throw e;
+      throw new StokerException("unavailable", path + " does not answer: " + e.getMessage());
+    }
+  }
+
+  /** Root and this user are; so is the owner of the directory, if nobody else could make that. */
+  private static boolean trusted(Path path, String peer) throws IOException {
+    if (peer.equals("root") || peer.equals(Files.getOwner(Path.of("/proc/self")).getName())) {
+      return true;
+    }
+    Path folder = path.toRealPath().getParent();
+    boolean good = Files.getOwner(folder).getName().equals(peer);
+    for (Path at = folder; at != null; at = at.getParent()) {
+      good &= !Files.getPosixFilePermissions(at).contains(PosixFilePermission.OTHERS_WRITE);
+    }
+    return good;
+  }
+
+  /** Did the daemon go away, so that another one may be waited for? */
+  boolean lost() {
+    return ended != null && !fatal;
+  }
+
+  /** Any thread. If the daemon has hung up, reading says why. */
+  void send(String name, Map<String, ?> values) {
+    ByteBuffer frame = Message.encode(name, values);
+    synchronized (sending) {
+      try {
+        while (frame.hasRemaining() && socket.isOpen()) {
+          if (socket.write(frame) == 0) Thread.onSpinWait();
+        }
+      } catch (IOException e) {
+        return;
+      }
+    }
+  }
+
+  /**
+   * Send a request and wait for its reply; other messages stay. The daemon may say nothing for
+   * {@code quiet} ns. A reply that is given up may still come, so the connection is then closed.
+   */
+  Message request(String name, String reply, Map<String, Object> values, long quiet) {
+    long number = ++seq;
+    values.put("seq", number);
+    send(name, values);
+    while (true) {
+      Message message =
+          receive(System.nanoTime() + quiet, true, other -> other.number("seq") == number);
+      if (message == null) {
+        throw end(new StokerException("timeout", "stokerd did not answer " + name));
+      }
+      if (message.name.equals("error")) throw RequestException.of(message);
+      if (message.name.equals(reply)) return message;
+      if (!message.name.equals("progress")) {
+        throw broken(message.name + " as the answer to " + name);
+      }
+    }
+  }
+
+  /**
+   * The next message that is wanted; null at {@code until}, if that is limited. All that has come
+   * is looked at first, so that an error that ended the connection is told before batches that came
+   * before it.
+   */
+  Message receive(long until, boolean limited, Predicate<Message> wanted) {
+    while (true) {
+      while (ended == null && readSome()) {}
+      if (fatal) throw ended;
+      for (Iterator<Message> at = inbox.iterator(); at.hasNext(); ) {
+        Message message = at.next();
+        if (wanted.test(message)) {
+          at.remove();
+          return message;
+        }
+      }
+      if (ended != null) throw ended;
+      if (limited && System.nanoTime() - until >= 0) return null;
+      await(until, limited);
+    }
+  }
+
+  private void await(long until, boolean limited) {
+    long now = System.nanoTime();
+    long left = limited ? until - now : Long.MAX_VALUE;
+    if (partial != 0) left = Math.min(left, partial + REPLY_NS - now);
+    if (partial != 0 && now - partial >= REPLY_NS) {
+      throw broken("the rest of a frame did not come");
+    }
+    try {
+      selector.select(left == Long.MAX_VALUE ? 0 : Math.max(1, left / 1_000_000));
+      selector.selectedKeys().clear();
+    } catch (IOException e) {
+      throw end(new StokerException("disconnected", e.toString()));
+    }
+    if (Thread.currentThread().isInterrupted()) {
+      throw new StokerException("interrupted", "the thread was interrupted while it waited");
+    }
+  }
+
+  /** Read what the socket has. False: nothing. */
+  private boolean readSome() {
+    data.compact();
+    int got;
+    try {
+      got = socket.read(data);
+    } catch (IOException e) {
+      data.flip();
+      end(new StokerException("disconnected", e.toString()));
+      return false;
+    }
+    data.flip();
+    if (got < 0) {
+      end(new StokerException("disconnected", "stokerd closed the connection"));
+      return false;
+    }
+    if (got == 0) return false;
+    try {
+      takeFrames();
+    } catch (StokerException e) {
+      throw end(e);
+    }
+    return true;
+  }
+
+  private void takeFrames() {
+    int before = data.position();
+    for (int size = Message.frameSize(data);
+        size >= 0 && data.remaining() >= 4 + size;
+        size = Message.frameSize(data)) {
+      ByteBuffer payload = data.slice(data.position() + 4, size);
+      data.position(data.position() + 4 + size);
+      put(Message.decode(payload));
+    }
+    boolean news = partial == 0 || data.position() > before;
+    if (!data.hasRemaining()) partial = 0;
+    else if (news) partial = System.nanoTime();
+  }
+
+  private void put(Message message) {
+    if (message.name.equals("error") && message.number("code") <= ENDING_CODE) {
+      throw RequestException.of(message);
+    }
+    if (message.name.equals("attached") || message.name.equals("ring")) {
+      if (!message.string("transport").equals("path") || message.text("path").isEmpty()) {
+        throw new ProtocolException("the announced ring is missing");
+      }
+      Path path = Path.of(message.string("path"));
+      message.ring = new Ring(path, message.number("bytes"), message.number("ring"), owner);
+    }
+    if (inbox.size() >= INBOX_MAX) throw new ProtocolException("too many messages at a time");
+    inbox.add(message);
+  }
+
+  /** Give back what was announced and not taken: leases outlive the reader. */
+  void forget() {
+    for (Message message : List.copyOf(inbox)) {
+      if (message.name.equals("goaway")) continue;
+      inbox.remove(message);
+      if (message.name.equals("batch")) {
+        send("release", Map.of("lease", message.number("lease")));
+      }
+    }
+  }
+
+  /** The first reason counts. What violates the protocol makes what came before doubtful, too. */
+  private StokerException end(StokerException error) {
+    if (ended == null) {
+      ended = error;
+      boolean away = error.reason().equals("disconnected") || error.reason().equals("timeout");
+      fatal = !away || error instanceof RequestException;
+    }
+    close();
+    return error;
+  }
+
+  /** Close because the daemon violated the protocol; what to throw. */
+  StokerException broken(String what) {
+    ended = new ProtocolException(what);
+    fatal = true;
+    close();
+    return ended;
+  }
+
+  @Override
+  public void close() {
+    try {
+      selector.close();
+      socket.close();
+    } catch (IOException e) {
+      // It is gone all the same.
+    }
+    if (ended == null) ended = new StokerException("disconnected", "the connection is closed");
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+package dev.stoker;
+
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What the daemon opens. A relative path is made absolute here. */
+public final class Dataset {
+  private final Map<String, Object> map = new LinkedHashMap<>();
+
+  private Dataset() {}
+
+  /** An image folder, a manifest, arrays, or CIFAR or MNIST as published. */
+  public static Dataset of(Path path) {
+    return of(Text.of(path.toAbsolutePath().toString()));
+  }
+
+  /** The same, by the bytes of an absolute path. */
+  public static Dataset of(Text path) {
+    Dataset out = new Dataset();
+    out.map.put("path", path);
+    return out;
+  }
+
+  /** 2 to 16 datasets that are joined. */
+  public static Dataset joined(List<Dataset> parts) {
+    Dataset out = new Dataset();
+    out.map.put("parts", parts.stream().map(part -> part.map).toList());
+    return out;
+  }
+
+  /**
+   * ... with one more key of the protocol: kind, root, format, path_column, label_column, images,
+   * labels or split.
+   */
+  public Dataset with(String key, String value) {
+    Dataset out = new Dataset();
+    out.map.putAll(map);
+    boolean folder = key.equals("root");
+    out.map.put(key, folder ? Path.of(value).toAbsolutePath().toString() : value);
+    return out;
+  }
+
+  Map<String, Object> map() {
+    return map;
+  }
+}

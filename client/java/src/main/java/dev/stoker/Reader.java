@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+package dev.stoker;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A stream of batches. If the daemon dies or is restarted, it waits, and goes on behind the last
+ * batch that it gave. One thread at a time.
+ *
+ * <p>After a {@link SampleException} the batch behind the one that is left out follows; after a
+ * time-out nothing is lost.
+ */
+public final class Reader implements Iterable<Batch>, AutoCloseable {
+  private static final long QUIET_NS = 60_000_000_000L; // ATTACH reports progress more often
+  private static final long HELD_NS = 1_000_000_000L; // for END, when no batch can come
+  private static final long FIRST_PAUSE_MS = 50;
+  private static final long LAST_PAUSE_MS = 1000;
+
+  private final Client client;
+  private final Map<String, Object> request;
+  private final Token identity;
+  private final long samples;
+  private final long batches;
+  private Connection connection; // null: the daemon is lost
+  private Ring ring;
+  private AtomicInteger held = new AtomicInteger(); // batches of this attachment
+  private Place at; // the program has had everything before
+  private long end; // the epoch after the last one; 0: endless
+  private long inflight;
+  private boolean ended;
+  private boolean closed;
+  private StokerException away; // how the daemon was lost, while it is
+  private long until; // when to give up waiting for it
+  private boolean tried; // since then
+  private long pauseMs = FIRST_PAUSE_MS;
+  private String stalled = "";
+  private long reconnects;
+  private long moves;
+
+  Reader(Client client, Options options) {
+    this.client = client;
+    request = options.request();
+    Token token = options.token();
+    Token ours = Token.identity(request);
+    if (token != null) begin(token, ours);
+    inflight = (Long) request.getOrDefault("inflight", 3L);
+    connection = Connection.open(client.socket());
+    try {
+      Message attached = attach(request);
+      samples = attached.number("samples");
+      batches = attached.number("batches");
+      identity =
+          ours.at(
+              new Place(0, 0),
+              attached.string("dataset_fingerprint"),
+              attached.string("pipeline_hash"),
+              attached.string("sampling_hash"));
+      if (token != null && !token.sampling().equals(identity.sampling())) {
+        throw RequestException.token("sampling", token.sampling(), identity.sampling());
+      }
+      at = first(attached);
+      long epochs = (Long) request.getOrDefault("epochs", 0L);
+      end = epochs == 0 ? 0 : at.epoch() + epochs;
+      if (!attached.text("note").isEmpty()) {
+        client.warn().accept("the dataset: " + attached.string("note"));
+      }
+    } catch (StokerException e) {
+      connection.close();
+      throw e;
+    }
+  }
+
+  private void begin(Token token, Token ours) {
+    token.check(ours);
+    request.put("epoch", token.place().epoch());
+    request.put("position", token.place().position());
+    request.put("expect_dataset", token.dataset());
+    request.put("expect_pipeline", token.pipeline());
+    request.put("expect_sampling", token.sampling());
+  }
+
+  private Place first(Message attached) {
+    if (!"live".equals(request.get("start"))) {
+      return new Place(
+          (Long) request.getOrDefault("epoch", 0L), (Long) request.getOrDefault("position", 0L));
+    }
+    long ours = (Long) request.getOrDefault("rank", 0L) * (Long) request.get("batch_size");
+    long position = attached.number("position") - ours;
+    if (position < 0 || position >= samples) {
+      throw connection.broken("a start outside of the epoch");
+    }
+    return new Place(attached.number("epoch"), position);
+  }
+
+  private Message attach(Map<String, Object> fields) {
+    Message attached =
+        connection.request("attach", "attached", new HashMap<>(fields), QUIET_NS);
+    if (ring != null && !attached.ring.like(ring)) {
+      throw connection.broken("a ring of other samples");
+    }
+    ring = attached.ring;
+    held = new AtomicInteger();
+    return attached;
+  }
+
+  /** False behind the last epoch. */
+  private boolean attachAt(Place place) {
+    if (end > 0 && place.epoch() >= end) return false;
+    Map<String, Object> fields = new HashMap<>(request);
+    fields.remove("start");
+    fields.put("epoch", place.epoch());
+    fields.put("position", place.position());
+    fields.put("epochs", end > 0 ? end - place.epoch() : 0L);
+    fields.put("inflight", inflight);
+    fields.put("expect_dataset", identity.dataset());
+    fields.put("expect_pipeline", identity.pipeline());
+    fields.put("expect_sampling", identity.sampling());
+    attach(fields);
+    return true;
+  }
+
+  /** In an epoch, over all ranks. */
+  public long samples() {
+    return samples;
+  }
+
+  /** In a whole epoch, for this rank. */
+  public long batches() {
+    return batches;
+  }
+
+  /** Of a sample. */
+  public List<Field> fields() {
+    return ring.fields();
+  }
+
+  /** How often it has attached again to a daemon that came back. */
+  public long reconnects() {
+    return reconnects;
+  }
+
+  /** How often it went on in another ring. */
+  public long moves() {
+    return moves;
+  }
+
+  /** Behind the last batch that was given. */
+  public Token token() {
+    return identity.at(at, identity.dataset(), identity.pipeline(), identity.sampling());
+  }
+
+  /** Go on at another place of the same stream, on the same connection. */
+  public void seek(Place place) {
+    check();
+    if (connection != null) {
+      try {
+        connection.request("detach", "ok", new HashMap<>(), Connection.REPLY_NS);
+        connection.forget();
+        ended = !attachAt(place);
+      } catch (StokerException e) {
+        if (!connection.lost()) throw e;
+        lose(e);
+      }
+    }
+    if (connection == null) ended = false;
+    at = place;
+  }
+
+  /** The next batch, which is the caller's to close; null at the end of the last epoch. */
+  public Batch next() {
+    return next(null);
+  }
+
+  /** The same; after this time an exception with the reason "timeout". */
+  public Batch next(Duration timeout) {
+    long limit = timeout == null ? 0 : System.nanoTime() + timeout.toNanos();
+    check();
+    while (!ended) {
+      recover(limit, timeout != null);
+      Batch batch = ended ? null : step(limit, timeout != null);
+      if (batch != null) return batch;
+    }
+    return null;
+  }
+
+  private Batch step(long limit, boolean limited) {
+    Message message;
+    try {
+      message = await(limit, limited);
+    } catch (StokerException e) {
+      if (!connection.lost()) throw e;
+      lose(e);
+      return null;
+    }
+    away = null;
+    tried = false;
+    pauseMs = FIRST_PAUSE_MS;
+    return handle(message);
+  }
+
+  private Message await(long limit, boolean limited) {
+    boolean holdsAll = held.get() >= inflight;
+    long soon = System.nanoTime() + HELD_NS;
+    long until = holdsAll && !(limited && limit - soon < 0) ? soon : limit;
+    Message message = connection.receive(until, limited || holdsAll, other -> true);
+    if (message != null) return message;
+    if (holdsAll) {
+      throw new StokerException("held", "all batches of inflight are held: close one");
+    }
+    throw new StokerException("timeout", "no batch came in time" + stalled);
+  }
+
+  private Batch handle(Message message) {
+    switch (message.name) {
+      case "batch" -> {
+        List<Message.Run> runs = message.runs();
+        long count = message.number("count");
+        if (count > (Long) request.get("batch_size") || !ring.has(runs, count)) {
+          throw connection.broken("a batch that is too large or outside of the ring");
+        }
+        advance(message);
+        return new Batch(message, ring, connection, held);
+      }
+      case "bad_sample" -> {
+        advance(message);
+        throw new SampleException(message);
+      }
+      case "ring" -> {
+        if (!message.ring.like(ring)) throw connection.broken("a ring of other samples");
+        moves++;
+        ring = message.ring; // batches that are held keep theirs
+      }
+      case "stalled" -> stall(message);
+      case "end" -> ended = true;
+      // It fills no more slots: held batches stay as they are without their leases.
+      case "goaway" ->
+          lose(
+              new StokerException(
+                  "disconnected", "stokerd is stopping: " + message.string("text")));
+      case "error" -> throw RequestException.of(message);
+      default -> throw connection.broken(message.name + " instead of a batch");
+    }
+    return null;
+  }
+
+  private void advance(Message message) {
+    Place next = new Place(message.number("next_epoch"), message.number("next_position"));
+    boolean behind = message.number("epoch") < at.epoch() || !at.before(next);
+    if (behind || next.position() > samples) throw connection.broken("batches out of order");
+    at = next;
+    stalled = "";
+  }
+
+  private void stall(Message message) {
+    String why = message.string("why");
+    long seconds = message.number("read_ms") / 1000;
+    stalled = ": " + why;
+    if (why.isEmpty()) {
+      stalled = ": the read of %s has taken %d s so far".formatted(message.text("path"), seconds);
+    }
+    client.warn().accept("a batch waits" + stalled);
+  }
+
+  /** One batch after the other; each is closed when the next one is asked for, unless it was. */
+  @Override
+  public Iterator<Batch> iterator() {
+    return new Iterator<>() {
+      private Batch given;
+      private Batch ahead;
+
+      @Override
+      public boolean hasNext() {
+        if (given != null) given.close();
+        if (ahead == null) ahead = Reader.this.next();
+        return ahead != null;
+      }
+
+      @Override
+      public Batch next() {
+        if (!hasNext()) throw new NoSuchElementException();
+        given = ahead;
+        ahead = null;
+        return given;
+      }
+    };
+  }
+
+  // When the daemon goes away
+
+  private void lose(StokerException error) {
+    connection.close();
+    if (client.reconnect().isZero()) throw error;
+    connection = null;
+    if (away != null) return;
+    away = error;
+    until = System.nanoTime() + client.reconnect().toNanos();
+    client.warn().accept(error.getMessage() + "; waiting for it to come back");
+  }
+
+  /**
+   * Wait for a daemon and attach where the program is. The time counts up to the first message of
+   * the next daemon, so one that dies again and again is given up, too.
+   */
+  private void recover(long limit, boolean limited) {
+    while (connection == null && !ended) {
+      if (tried) rest(limit, limited);
+      tried = true;
+      try {
+        connection = Connection.open(client.socket());
+        ended = !attachAt(at);
+        reconnects++;
+        client.warn().accept("stokerd is back at epoch " + at.epoch());
+      } catch (StokerException e) {
+        if (connection != null) connection.close();
+        connection = null;
+        if (!e.passes()) throw e;
+      }
+    }
+  }
+
+  private void rest(long limit, boolean limited) {
+    long now = System.nanoTime();
+    if (now - until >= 0) {
+      tried = false; // another call tries again
+      String text = away.getMessage() + "; it did not come back; token() says where to resume";
+      throw new StokerException("disconnected", text);
+    }
+    if (limited && now - limit >= 0) {
+      throw new StokerException("timeout", "no batch came in time: " + away.getMessage());
+    }
+    long left = Math.min(until - now, limited ? limit - now : Long.MAX_VALUE) / 1_000_000 + 1;
+    try {
+      Thread.sleep(Math.min(pauseMs, left));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StokerException("interrupted", "the thread was interrupted while it waited");
+    }
+    pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS);
+  }
+
+  // Asking between batches
+
+  /** Change the largest number of batches that are ready or held. */
+  public void inflight(int most) {
+    if (most < 1 || most > 1024) {
+      throw new StokerException("option", "inflight is " + most + ", not 1 to 1024");
+    }
+    inflight = most;
+    if (connection != null) connection.send("credit", Map.of("inflight", inflight));
+  }
+
+  /** Names of the classes by label; none if the labels are not classes. */
+  public List<Text> classes() {
+    List<Text> names = new ArrayList<>();
+    for (long after = 0; ; ) {
+      Message page = list("classes", after);
+      names.addAll(texts(page));
+      long next = page.number("next");
+      if (next == 0) return names;
+      if (next <= after) throw connection.broken("a listing without end");
+      after = next;
+    }
+  }
+
+  /** Paths of samples by their indices in the dataset, relative to its root. */
+  public List<Text> paths(long... indices) {
+    Map<Long, Text> found = new HashMap<>();
+    List<Text> out = new ArrayList<>();
+    for (long index : indices) {
+      if (!found.containsKey(index)) {
+        List<Text> names = texts(list("paths", index));
+        for (int i = 0; i < names.size(); i++) found.put(index + i, names.get(i));
+      }
+      if (!found.containsKey(index)) {
+        throw new StokerException("option", "the dataset has no sample " + index);
+      }
+      out.add(found.get(index));
+    }
+    return out;
+  }
+
+  private Message list(String what, long after) {
+    check();
+    while (true) {
+      recover(0, false);
+      if (connection == null) throw new StokerException("closed", "the reader is at its end");
+      try {
+        Map<String, Object> fields = new HashMap<>(Map.of("what", what, "after", after));
+        return connection.request("list", "listing", fields, Connection.REPLY_NS);
+      } catch (StokerException e) {
+        if (!connection.lost()) throw e;
+        lose(e);
+      }
+    }
+  }
+
+  private List<Text> texts(Message page) {
+    List<Text> out = new ArrayList<>();
+    if (!(page.value("items") instanceof List<?> items)) {
+      throw connection.broken("names that are not a list");
+    }
+    for (Object item : items) {
+      if (!(item instanceof Text text)) throw connection.broken("names that are not texts");
+      out.add(text);
+    }
+    return out;
+  }
+
+  private void check() {
+    if (closed) throw new StokerException("closed", "the reader is closed");
+  }
+
+  /** Disconnect. Close held batches first: the daemon may use their slots again. */
+  @Override
+  public void close() {
+    closed = true;
+    if (connection != null) connection.close();
+  }
+}

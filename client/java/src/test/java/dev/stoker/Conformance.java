@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+package dev.stoker;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** The conformance program of the Java client, by docs/LANGUAGES.md. */
+final class Conformance {
+  private record Held(Batch batch, String digest) {}
+
+  private final Map<String, Object> request;
+  private final Reader reader;
+  private final Deque<Held> held = new ArrayDeque<>();
+  private long taken;
+
+  private Conformance(String socket, String words) {
+    request = Json.map(Json.parse(words));
+    Path path = socket.isEmpty() ? null : Path.of(socket);
+    Duration wait = Duration.ofMillis(asked("reconnect_ms", 60_000));
+    Client client = new Client(path, wait, text -> System.err.println(text));
+    Options options = options(Json.map(request.get("attach")));
+    if (request.containsKey("token")) {
+      int at = words.indexOf("{", words.indexOf("\"token\""));
+      options.token(Token.parse(words.substring(at, words.indexOf('}', at) + 1)));
+    }
+    reader = client.attach(options);
+  }
+
+  private long asked(String key, long otherwise) {
+    return request.get(key) instanceof Long number ? number : otherwise;
+  }
+
+  private static Call call(Object json) {
+    Call out = Call.of((String) Json.map(json).get("name"));
+    for (Map.Entry<String, Object> entry : Json.map(json).entrySet()) {
+      if (!entry.getKey().equals("name")) out = out.with(entry.getKey(), entry.getValue());
+    }
+    return out;
+  }
+
+  private static Dataset dataset(Map<String, Object> json) {
+    if (json.containsKey("parts")) {
+      List<Dataset> parts = new ArrayList<>();
+      Json.list(json.get("parts")).forEach(part -> parts.add(dataset(Json.map(part))));
+      return Dataset.joined(parts);
+    }
+    Object path = json.get("path");
+    Dataset out =
+        path instanceof Text text ? Dataset.of(text) : Dataset.of(Path.of((String) path));
+    for (Map.Entry<String, Object> entry : json.entrySet()) {
+      if (!entry.getKey().equals("path")) {
+        out = out.with(entry.getKey(), (String) entry.getValue());
+      }
+    }
+    return out;
+  }
+
+  private static String camel(String key) {
+    StringBuilder out = new StringBuilder();
+    for (String word : key.split("_")) {
+      out.append(out.isEmpty() ? word : word.substring(0, 1).toUpperCase() + word.substring(1));
+    }
+    return out.toString();
+  }
+
+  /** By the names of the methods of Options. */
+  private static Options options(Map<String, Object> attach) {
+    Dataset dataset = dataset(Json.map(attach.get("dataset")));
+    Options out = new Options(dataset, (Long) attach.get("batch_size"));
+    attach.forEach(
+        (key, value) -> {
+          if (key.equals("dataset") || key.equals("batch_size")) return;
+          Object given =
+              switch (key) {
+                case "transforms" -> Json.list(value).stream().map(Conformance::call).toList();
+                case "sampler" -> call(value);
+                default -> value instanceof Number number ? (Object) number.longValue() : value;
+              };
+          try {
+            for (var method : Options.class.getMethods()) {
+              if (method.getName().equals(camel(key))) method.invoke(out, given);
+            }
+          } catch (ReflectiveOperationException e) {
+            throw new IllegalArgumentException(key, e);
+          }
+        });
+    return out;
+  }
+
+  private static String names(List<Text> texts) {
+    return texts.stream()
+        .map(text -> HexFormat.of().formatHex(text.bytes()))
+        .collect(Collectors.joining(","));
+  }
+
+  private void attached() {
+    String fields =
+        reader.fields().stream()
+            .map(
+                field -> {
+                  String shape =
+                      field.shape().stream().map(String::valueOf).collect(Collectors.joining("x"));
+                  return field.name() + ":" + field.dtype() + ":" + shape;
+                })
+            .collect(Collectors.joining(","));
+    Token token = reader.token();
+    System.out.printf(
+        "attached samples=%d batches=%d dataset=%s pipeline=%s sampling=%s fields=%s%n",
+        reader.samples(),
+        reader.batches(),
+        token.dataset(),
+        token.pipeline(),
+        token.sampling(),
+        fields);
+    if (Boolean.TRUE.equals(request.get("classes"))) {
+      System.out.println("classes names=" + names(reader.classes()));
+    }
+    if (request.containsKey("paths")) {
+      long[] indices =
+          Json.list(request.get("paths")).stream().mapToLong(index -> (Long) index).toArray();
+      System.out.println("paths names=" + names(reader.paths(indices)));
+    }
+  }
+
+  /** Of the samples in order, of each all fields. */
+  private static String digest(Batch batch) {
+    MessageDigest digest;
+    try {
+      digest = MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e);
+    }
+    List<Field> fields = batch.fields();
+    List<List<MemorySegment>> runs =
+        fields.stream().map(field -> batch.segments(field.name())).toList();
+    for (int run = 0; run < runs.getFirst().size(); run++) {
+      long count = runs.getFirst().get(run).byteSize() / fields.getFirst().bytes();
+      for (long i = 0; i < count; i++) {
+        for (int f = 0; f < fields.size(); f++) {
+          long bytes = fields.get(f).bytes();
+          digest.update(runs.get(f).get(run).asSlice(i * bytes, bytes).asByteBuffer());
+        }
+      }
+    }
+    return HexFormat.of().formatHex(digest.digest());
+  }
+
+  /** Give the oldest back, after a look at whether it is as it was. */
+  private void letGo() {
+    Held oldest = held.removeFirst();
+    if (!digest(oldest.batch()).equals(oldest.digest())) {
+      System.out.println("changed position=" + oldest.batch().position());
+    }
+    oldest.batch().close();
+  }
+
+  private void have(Batch batch) throws IOException {
+    String digest = digest(batch);
+    System.out.printf(
+        "batch epoch=%d position=%d count=%d padded=%d wrapped=%d substituted=%d "
+            + "next_epoch=%d next_position=%d digest=%s%n",
+        batch.epoch(),
+        batch.position(),
+        batch.count(),
+        batch.padded(),
+        batch.wrapped(),
+        batch.substituted(),
+        batch.next().epoch(),
+        batch.next().position(),
+        digest);
+    held.addLast(new Held(batch, digest));
+    taken++;
+    while (held.size() > asked("hold", 0)) letGo();
+    if (taken == asked("pause", 0)) {
+      System.out.println("paused");
+      for (int c = System.in.read(); c != '\n' && c >= 0; c = System.in.read()) {}
+    }
+    if (request.get("credit") instanceof List<?> credit && (Long) credit.get(0) == taken) {
+      reader.inflight(((Long) credit.get(1)).intValue());
+    }
+  }
+
+  private Batch next() {
+    while (true) {
+      try {
+        long wait = asked("timeout_ms", 0);
+        return reader.next(wait == 0 ? null : Duration.ofMillis(wait));
+      } catch (SampleException e) {
+        System.out.printf("bad name=%s position=%d%n", e.reason(), e.position);
+      }
+    }
+  }
+
+  private void read(long take) throws IOException {
+    boolean end = false;
+    while (!end && (take == 0 || taken < take)) {
+      Batch batch = next();
+      end = batch == null;
+      if (!end) have(batch);
+    }
+    System.out.println("token " + reader.token().toJson());
+    while (!held.isEmpty()) letGo();
+    System.out.println((end ? "end" : "left") + " reconnects=" + reader.reconnects());
+  }
+
+  private void run() throws IOException {
+    attached();
+    read(asked("take", 0));
+    if (Boolean.TRUE.equals(request.get("again"))) {
+      reader.seek(reader.token().place());
+      taken = 0;
+      attached();
+      read(0);
+    }
+    reader.close();
+  }
+
+  public static void main(String[] arguments) throws IOException {
+    try {
+      new Conformance(arguments[0], arguments[1]).run();
+    } catch (StokerException e) {
+      byte[] text = String.valueOf(e.getMessage()).getBytes();
+      System.out.println("error name=" + e.reason() + " text=" + HexFormat.of().formatHex(text));
+      System.exit(1);
+    }
+  }
+}

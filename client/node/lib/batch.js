@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+import { OptionError } from "./errors.js";
+
+/** Consecutive positions of an epoch, in the memory of a ring. */
+export class Batch {
+  #lease;
+  #ring;
+  #connection;
+  #done;
+  #released = false;
+  #kept = false;
+
+  constructor(message, ring, connection, done) {
+    this.epoch = message.epoch;
+    this.position = message.position;
+    this.count = message.count;
+    this.padded = message.padded;
+    this.wrapped = message.wrapped;
+    this.substituted = message.substituted;
+    this.nextEpoch = message.next_epoch;
+    this.nextPosition = message.next_position;
+    this.runs = message.runs;
+    this.#lease = message.lease;
+    this.#ring = ring.use();
+    this.#connection = connection;
+    this.#done = done;
+  }
+
+  /** The arrays of a field: one for each run of samples that are contiguous in memory. */
+  arrays(name) {
+    if (this.#released) throw new OptionError("the batch was released");
+    if (!this.#ring.fields.has(name)) throw new OptionError(`the samples have no field ${name}`);
+    return this.runs.map((run) => this.#ring.array(name, run));
+  }
+
+  /** A field of all samples as one array; copied if the batch wraps round the end of its ring. */
+  array(name) {
+    const parts = this.arrays(name);
+    if (parts.length === 1) return parts[0];
+    const out = new parts[0].constructor(parts.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+      out.set(part, at);
+      at += part.length;
+    }
+    return out;
+  }
+
+  get images() {
+    return this.array("image");
+  }
+
+  get labels() {
+    return this.array("label");
+  }
+
+  get index() {
+    return this.array("index");
+  }
+
+  /** (count, ...) of a field. */
+  shape(name) {
+    if (!this.#ring.fields.has(name)) throw new OptionError(`the samples have no field ${name}`);
+    return [this.count, ...this.#ring.fields.get(name).shape];
+  }
+
+  get released() {
+    return this.#released;
+  }
+
+  get kept() {
+    return this.#kept;
+  }
+
+  keep() {
+    this.#kept = true;
+    return this;
+  }
+
+  release() {
+    if (this.#released) return;
+    this.#released = true;
+    this.#done();
+    this.#connection.send("release", { lease: this.#lease });
+    this.#ring.drop();
+  }
+}
+
+if (Symbol.dispose) {
+  Batch.prototype[Symbol.dispose] = function dispose() {
+    this.release();
+  };
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+/**
+ * One connection to the daemon: sends requests, keeps what came until it is taken, and opens the
+ * rings that are announced. Knows no batch.
+ */
+
+import { realpathSync, statSync, writeSync } from "node:fs";
+import { createConnection } from "node:net";
+import { dirname, join } from "node:path";
+import {
+  DisconnectedError,
+  ProtocolError,
+  RequestError,
+  StokerError,
+  TimeoutError,
+  UnavailableError,
+} from "./errors.js";
+import { decode, encode, frameSize } from "./message.js";
+import { Ring } from "./ring.js";
+import { VERSION } from "./tables.js";
+
+export const CLIENT_VERSION = "0.1.0";
+const REPLY_MS = 30_000; // for a reply that needs no work, and for the rest of a frame
+const CONNECT_MS = 10_000;
+const INBOX_MAX = 65_536;
+const ENDING_CODE = 19; // errors up to this one end the connection
+const OTHERS_MAY_WRITE = 0o002;
+
+/** Where a daemon may listen, in the order to try. */
+function places(given) {
+  if (given) return [given];
+  const { STOKER_SOCKET, XDG_RUNTIME_DIR } = process.env;
+  if (STOKER_SOCKET) return [STOKER_SOCKET];
+  const mine = XDG_RUNTIME_DIR ? [join(XDG_RUNTIME_DIR, "stoker", "stokerd.sock")] : [];
+  return [...mine, `/tmp/stoker-${process.getuid()}/stokerd.sock`, "/run/stoker/stokerd.sock"];
+}
+
+/** Connect to the first socket that answers, and say HELLO. */
+export async function connect(given) {
+  const tried = [];
+  for (const path of places(given)) {
+    try {
+      return await open(path);
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      tried.push(error.message);
+    }
+  }
+  throw new UnavailableError(`no stokerd answers: ${tried.join("; ")}`);
+}
+
+async function open(path) {
+  const uid = ownerOf(path);
+  const socket = await socketOf(path, Date.now() + CONNECT_MS);
+  const connection = new Connection(socket, uid);
+  try {
+    const client = `stoker-node ${CLIENT_VERSION}`;
+    const versions = { version_min: VERSION, version_max: VERSION };
+    await connection.request("hello", "welcome", { ...versions, client }, CONNECT_MS);
+    return connection;
+  } catch (error) {
+    connection.close();
+    if (error instanceof DisconnectedError || error instanceof TimeoutError) {
+      throw new UnavailableError(`${path} does not answer: ${error.message}`);
+    }
+    throw error;
+  }
+}
+
+/**
+ * The user whose socket it is. Node cannot ask who serves it: the file must be of root, of this user
+ * or of the owner of its folder, and nobody else may have been able to make the folder.
+ */
+function ownerOf(path) {
+  try {
+    const { uid } = statSync(path);
+    if (uid === 0 || uid === process.geteuid()) return uid;
+    const folder = dirname(realpathSync(path));
+    let trusted = statSync(folder).uid === uid;
+    for (let at = folder; trusted; at = dirname(at)) {
+      trusted = (statSync(at).mode & OTHERS_MAY_WRITE) === 0;
+      if (at === dirname(at)) break;
+    }
+    if (trusted) return uid;
+    throw new UnavailableError(
+      `${path} is not trusted: it is of uid ${uid}, which is neither root, nor you, nor the owner ` +
+        "of its directory",
+    );
+  } catch (error) {
+    if (error instanceof StokerError) throw error;
+    throw new UnavailableError(error.message);
+  }
+}
+
+/** Waits while the daemon's queue of connections is full. */
+async function socketOf(path, until) {
+  for (;;) {
+    try {
+      return await new Promise((resolve, reject) => {
+        const socket = createConnection(path);
+        socket.once("connect", () => {
+          socket.removeListener("error", reject);
+          resolve(socket);
+        });
+        socket.once("error", reject);
+      });
+    } catch (error) {
+      if (error.code !== "EAGAIN" || Date.now() >= until) {
+        throw new UnavailableError(`cannot connect to ${path}: ${error.message}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+export class Connection {
+  constructor(socket, uid) {
+    this.socket = socket;
+    this.uid = uid;
+    this.seq = 0;
+    this.data = Buffer.alloc(0);
+    this.out = []; // frames that the socket has not taken yet
+    this.inbox = [];
+    this.waiting = null; // tells who waits that there is news
+    this.error = null; // why it ended
+    this.fatal = false; // what came before counts no more, and nobody comes back
+    this.partial = null; // a timer for the rest of a frame
+    socket.on("data", (data) => this.received(data));
+    socket.on("end", () => this.ended(new DisconnectedError("stokerd closed the connection")));
+    socket.on("close", () => this.ended(new DisconnectedError("the connection is closed")));
+    socket.on("error", (error) => this.ended(new DisconnectedError(error.message)));
+  }
+
+  /** Did the daemon go away, so that another one may be waited for? */
+  get lost() {
+    return this.error !== null && !this.fatal;
+  }
+
+  send(name, values) {
+    this.out.push(encode(name, values));
+    if (this.out.length === 1) this.flush();
+  }
+
+  /**
+   * Written to the descriptor, not by socket.write(): when that fails, Node closes the socket with
+   * all that is unread, and with it the ERROR that says why the daemon hung up.
+   */
+  flush() {
+    const frames = Buffer.concat(this.out);
+    const fd = this.socket._handle?.fd ?? -1;
+    let done = 0;
+    try {
+      while (fd >= 0 && !this.error && done < frames.length) done += writeSync(fd, frames, done);
+    } catch (error) {
+      if (error.code === "EAGAIN") {
+        this.out = [frames.subarray(done)];
+        setTimeout(() => this.flush(), 1);
+        return;
+      }
+    }
+    this.out = [];
+  }
+
+  /**
+   * Send a request and wait for its reply; other messages stay. `quiet` is how long the daemon may
+   * say nothing. A reply that is given up may still come, so the connection is then closed.
+   */
+  async request(name, reply, values, quiet = REPLY_MS) {
+    this.seq++;
+    this.send(name, { ...values, seq: this.seq });
+    for (;;) {
+      let message;
+      try {
+        message = await this.receive(quiet, (other) => other.seq === this.seq);
+      } catch (error) {
+        this.close();
+        throw error;
+      }
+      if (!message) {
+        this.close();
+        throw new TimeoutError(`stokerd did not answer ${name} within ${quiet} ms`);
+      }
+      if (message.type === "error") throw RequestError.of(message);
+      if (message.type === reply) return message;
+      if (message.type !== "progress") {
+        throw this.broken(`${message.type} as the answer to ${name}`);
+      }
+    }
+  }
+
+  /**
+   * The next message that is wanted; null after `ms`. After the end of the connection what came
+   * before is given, unless an ERROR was the end.
+   */
+  async receive(ms, wanted = () => true, signal = undefined) {
+    const until = ms === undefined ? Number.POSITIVE_INFINITY : performance.now() + ms;
+    for (;;) {
+      if (this.fatal) throw this.error;
+      const at = this.inbox.findIndex(wanted);
+      if (at >= 0) return this.inbox.splice(at, 1)[0];
+      if (this.error) throw this.error;
+      signal?.throwIfAborted();
+      const left = until - performance.now();
+      if (left <= 0) return null;
+      await this.news(left, signal);
+    }
+  }
+
+  /** Wait until something has come, or for `ms`. */
+  async news(ms, signal) {
+    let timer;
+    let wake;
+    await new Promise((resolve) => {
+      wake = resolve;
+      this.waiting = resolve;
+      if (Number.isFinite(ms)) timer = setTimeout(resolve, ms);
+      signal?.addEventListener("abort", resolve, { once: true });
+    });
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", wake);
+    this.waiting = null;
+  }
+
+  received(data) {
+    if (this.error) return;
+    this.data = this.data.length ? Buffer.concat([this.data, data]) : data;
+    try {
+      for (;;) {
+        const size = frameSize(this.data);
+        if (size < 0 || this.data.length < 4 + size) break;
+        const payload = this.data.subarray(4, 4 + size);
+        this.data = this.data.subarray(4 + size);
+        this.put(decode(payload));
+      }
+      this.watchPartial();
+    } catch (error) {
+      this.ended(error);
+      this.close();
+    }
+    this.waiting?.();
+  }
+
+  watchPartial() {
+    clearTimeout(this.partial);
+    this.partial = null;
+    if (this.data.length === 0) return;
+    this.partial = setTimeout(() => {
+      this.ended(new ProtocolError("the rest of a frame did not come"));
+      this.close();
+    }, REPLY_MS);
+  }
+
+  put(message) {
+    if (message.type === "error" && message.code <= ENDING_CODE) throw RequestError.of(message);
+    if (message.type === "attached" || message.type === "ring") this.addRing(message);
+    if (this.inbox.length >= INBOX_MAX) throw new ProtocolError("too many messages at a time");
+    this.inbox.push(message);
+  }
+
+  addRing(message) {
+    if (message.transport !== "path" || !message.path.length) {
+      throw new ProtocolError(`the ring announced with the transport ${message.transport} is none`);
+    }
+    message.memory = new Ring(message.path, message.bytes, message.ring, this.uid);
+  }
+
+  /** The first reason counts. What violates the protocol makes what came before doubtful, too. */
+  ended(error) {
+    if (!this.error) {
+      this.error = error;
+      this.fatal = !(error instanceof DisconnectedError);
+    }
+    clearTimeout(this.partial);
+    this.waiting?.();
+  }
+
+  /** Close because the daemon violated the protocol; the error to throw. */
+  broken(text) {
+    const error = new ProtocolError(`stokerd violated the protocol: ${text}`);
+    this.error = error;
+    this.fatal = true;
+    this.close();
+    return error;
+  }
+
+  close() {
+    this.ended(new DisconnectedError("the connection is closed"));
+    this.socket.destroy();
+    for (const message of this.inbox.splice(0)) message.memory?.drop();
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+import type { AttachOptions, ErrorName } from "./options.js";
+
+export type { AttachOptions, ErrorName } from "./options.js";
+
+/** A whole number: a bigint beyond 2^53. */
+export type Whole = number | bigint;
+
+/** A value of a parameter. */
+export type Value =
+  | null
+  | boolean
+  | Whole
+  | string
+  | Uint8Array
+  | Float
+  | readonly Value[]
+  | { readonly [key: string]: Value };
+
+/** A class of torchvision.transforms by its name, with its parameters. */
+export interface Transform {
+  readonly name: string;
+  readonly [parameter: string]: Value;
+}
+
+/** Which samples an epoch has: { name: "balanced", per_class: 500 }. */
+export interface Sampler {
+  readonly name: "subset" | "split" | "weighted" | "balanced" | (string & {});
+  readonly [parameter: string]: Value;
+}
+
+/** What the daemon opens. Bytes are a path that is no UTF-8. */
+export type Dataset =
+  | {
+      path: string | Uint8Array;
+      kind?: string;
+      root?: string | Uint8Array;
+      format?: "lines" | "tsv" | "csv" | "jsonl";
+      pathColumn?: string;
+      labelColumn?: string;
+      images?: string;
+      labels?: string;
+      split?: "train" | "test";
+    }
+  | { parts: readonly (string | Uint8Array | Dataset)[] };
+
+/** Where to resume, and of which stream. As JSON it goes on in any language. */
+export interface Token {
+  version: number;
+  dataset: string;
+  pipeline: string;
+  sampling: string;
+  order_seed: Whole;
+  augment_seed: Whole;
+  shuffle: boolean;
+  subset: [Whole, Whole | null] | null;
+  exif_orientation: boolean;
+  epoch: Whole;
+  position: Whole;
+}
+
+export interface Settings {
+  /** Of the daemon. Default: $STOKER_SOCKET, else the usual places. */
+  socket?: string;
+  /** How long to wait for a daemon that went away. Default 60000; 0: not at all. */
+  reconnectMs?: number;
+  /** How long next() waits for a batch. Default: for ever. */
+  timeoutMs?: number;
+  /** Told what people should know. Default: console.warn. */
+  onWarning?: (text: string) => void;
+  /** With it, a loop goes on behind a batch that is left out because of a bad sample. */
+  onBadSample?: (error: SampleError) => void;
+}
+
+export type DType = "uint8" | "float16" | "bfloat16" | "float32" | "int64";
+
+/** float16 and bfloat16 come as the bits. */
+export type FieldArray = Uint8Array | Uint16Array | Float32Array | BigInt64Array;
+
+/** An array that every sample has. */
+export interface Field {
+  name: string;
+  dtype: DType;
+  /** Of one sample; empty: one number. */
+  shape: number[];
+}
+
+/** Attach to a stream; waits while the daemon indexes the dataset. */
+export function attach(options: AttachOptions, settings?: Settings): Promise<Reader>;
+
+/** Are arrays views of shared memory (koffi is installed), and not copies? */
+export const zeroCopy: boolean;
+
+/** A number that is sent as a float though it is whole: for width_shift_range 2.0 is not 2. */
+export class Float {
+  constructor(value: number);
+  readonly value: number;
+}
+
+/** A stream of batches. One call at a time. */
+export class Reader implements AsyncIterable<Batch> {
+  private constructor();
+  /** In an epoch, over all ranks. */
+  readonly samples: Whole;
+  /** In a whole epoch, for this rank. */
+  readonly batches: Whole;
+  readonly fields: Field[];
+  /** Behind the last batch that was given. */
+  readonly token: Token;
+  /** How often it has attached again to a daemon that came back. */
+  readonly reconnects: number;
+  /** How often it went on in another ring. */
+  readonly moves: number;
+  /** The next batch, which is the caller's until its release(); null at the end. */
+  next(wait?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Batch | null>;
+  /** Each batch is released at the end of the loop's body, unless that calls its keep(). */
+  [Symbol.asyncIterator](): AsyncIterator<Batch>;
+  /** Go on at another place of the same stream. */
+  seek(place: { epoch: Whole; position: Whole }): Promise<void>;
+  /** Change the largest number of batches that are ready or held. */
+  setInflight(inflight: number): void;
+  /** Names of the classes by label; bytes where a name is no UTF-8. */
+  classes(): Promise<(string | Uint8Array)[]>;
+  /** Paths of samples by their indices in the dataset. */
+  paths(...indices: Whole[]): Promise<(string | Uint8Array)[]>;
+  /** What this reader waits for. */
+  stats(): Promise<Record<string, unknown>>;
+  close(): void;
+}
+
+/** Consecutive positions of an epoch. */
+export class Batch {
+  private constructor();
+  readonly epoch: number;
+  /** Of its first sample, over all ranks. */
+  readonly position: Whole;
+  readonly count: number;
+  /** Samples at its end that repeat the start of the epoch. */
+  readonly padded: number;
+  /** Samples at its end that are the first of the next epoch. */
+  readonly wrapped: number;
+  /** Samples that replace bad ones. */
+  readonly substituted: number;
+  readonly nextEpoch: Whole;
+  readonly nextPosition: Whole;
+  readonly images: FieldArray;
+  readonly labels: BigInt64Array | Float32Array;
+  readonly index: BigInt64Array;
+  readonly released: boolean;
+  /** A field of all samples; copied if the batch wraps round the end of its ring. */
+  array(name: string): FieldArray;
+  /** A field where it is in memory: nearly always one array. */
+  arrays(name: string): FieldArray[];
+  /** (count, ...) of a field. */
+  shape(name: string): number[];
+  /** Do not release it at the end of the loop's body. */
+  keep(): this;
+  /** Give the slots back. The arrays must not be used after that: they change. */
+  release(): void;
+}
+
+/** The base of all errors. */
+export class StokerError extends Error {
+  /** A name of the protocol's table, or a word of this package. */
+  readonly code: ErrorName | (string & {});
+}
+
+/** No daemon answers, or it is not trusted. */
+export class UnavailableError extends StokerError {}
+/** The daemon went away, and did not come back in time. */
+export class DisconnectedError extends StokerError {}
+/** The daemon violated the protocol. */
+export class ProtocolError extends StokerError {}
+/** No batch came in time; nothing is lost. */
+export class TimeoutError extends StokerError {}
+/** An option is wrong; the daemon was not asked. */
+export class OptionError extends StokerError {}
+
+/** The daemon refused a request. */
+export class RequestError extends StokerError {
+  readonly code: ErrorName | (string & {});
+  readonly number: number;
+}
+
+/** A sample cannot be made; its batch is left out. */
+export class SampleError extends StokerError {
+  readonly number: number;
+  readonly epoch: number;
+  readonly position: Whole;
+  readonly sample: Whole;
+  readonly path: string | Uint8Array;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Made by tests/golden/languages.py from proto/tables.h.
+
+import type { Dataset, Sampler, Token, Transform } from "./index.js";
+
+/** What the daemon calls its errors. */
+export type ErrorName =
+  | "frame" // the length of a frame is 0 or above the limit
+  | "structure" // the bytes are not one well-formed msgpack map within the limits
+  | "message" // no message has this number, or it does not belong on this socket
+  | "field" // a key is missing, occurs twice, has a wrong type or is out of range
+  | "wrong_state" // the message is not allowed in this state of the connection
+  | "version" // no common protocol version
+  | "lease" // no such lease: never granted, or already released
+  | "timeout" // a frame, HELLO or RELEASE did not come in time
+  | "too_many_connections" // the daemon has reached its limit of connections
+  | "overrun" // the peer does not read what the daemon sends
+  | "dataset" // the dataset cannot be opened or read
+  | "pipeline" // a transform or a parameter is wrong
+  | "argument" // another value of the request is wrong
+  | "memory" // the ring does not fit into ring-memory or the machine
+  | "transport" // no transport that both sides can use
+  | "token" // the resume token is for another dataset or pipeline
+  | "permission" // the peer may not do this
+  | "stopping" // the daemon is stopping
+  | "setting" // no such setting, or a wrong value
+  | "internal" // the daemon failed; its log says more
+  | "limit" // this user has reached a limit
+  | "sample_read" // the sample's bytes cannot be read
+  | "sample_format" // the image format is not supported
+  | "sample_corrupt" // the image is damaged or truncated
+  | "sample_limit" // the image exceeds a limit (bytes, pixels, scans)
+  | "sample_transform" // a transform cannot be applied to this image
+  | "sample_changed"; // the file has changed since it was first read
+
+/** What to read, and how: the fields of ATTACH. */
+export interface AttachOptions {
+  /** Map: path, and the keys of its kind. */
+  dataset: string | Uint8Array | Dataset;
+  /** List of maps: name, and its parameters. */
+  transforms?: readonly Transform[];
+  /** Uint8, float16, bfloat16 or float32 (default). */
+  dtype?: string;
+  /** NCHW (default) or NHWC. */
+  layout?: string;
+  /** A new order in each epoch. Default true. */
+  shuffle?: boolean;
+  /** Seed of the order. Default 0. */
+  orderSeed?: number | bigint;
+  /** Seed of the random transforms. Default 0. */
+  augmentSeed?: number | bigint;
+  /** First sample of the dataset to use. Default 0. */
+  subsetStart?: number | bigint;
+  /** One past the last sample to use; a larger value means the end. Default 18446744073709551615. */
+  subsetStop?: number | bigint;
+  /** Error (default) or substitute. */
+  badSamples?: string;
+  /** Rotate images as their EXIF tag says. Default false. */
+  exifOrientation?: boolean;
+  /** Name shared by the ranks of one training run. */
+  job?: string;
+  /** Rank of this reader, below world. Default 0. */
+  rank?: number;
+  /** Number of ranks. Default 1. */
+  world?: number;
+  /** Samples in a batch of one rank. */
+  batchSize: number;
+  /** Short (default), drop, pad or wrap. */
+  lastBatch?: string;
+  /** Epoch to start in. Default 0. */
+  epoch?: number;
+  /** Global position in that epoch to start at. Default 0. */
+  position?: number | bigint;
+  /** Epochs to deliver before END; 0: endless. Default 0. */
+  epochs?: number;
+  /** Largest number of batches announced and not released. Default 3. */
+  inflight?: number;
+  /** Batches of all ranks that the ring holds; 0: the daemon chooses. Default 0. */
+  prefetch?: number;
+  /** Dataset fingerprint in the resume token. */
+  expectDataset?: string;
+  /** Pipeline hash in the resume token. */
+  expectPipeline?: string;
+  /** Position (default), or live: where the stream is now. */
+  start?: string;
+  /** Auto (default), free or together. */
+  pace?: string;
+  /** Weight among the streams of this user. Default 10. */
+  priority?: number;
+  /** JPEGs may be decoded at 1/2, 1/4 or 1/8 size. Default false. */
+  draft?: boolean;
+  /** List of texts: further fields of the dataset to deliver; nil: all. */
+  fields?: readonly string[];
+  /** Label as a float32 vector with a 1 at its class. Default false. */
+  oneHot?: boolean;
+  /** Map: name, and its parameters; nil: all samples. */
+  sampler?: Sampler;
+  /** Number of times that each sample comes in an epoch. Default 1. */
+  echo?: number;
+  /** Largest run of samples that is repeated together. Default 32. */
+  echoWindow?: number;
+  /** Images made of each sample, each with its own random draws. Default 1. */
+  views?: number;
+  /** Sampling hash in the resume token. */
+  expectSampling?: string;
+  /** Global (default) or shards: how it is shuffled. */
+  order?: string;
+  /** Of the order shards: largest run of samples that is shuffled as one. Default 16384. */
+  window?: number;
+  /** Begin where this token says; it must be of the same stream. */
+  token?: Token;
+}

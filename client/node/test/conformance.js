@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// The conformance program of the Node client: docs/LANGUAGES.md has its command line and its output.
+import { createHash } from "node:crypto";
+import { attach, OptionError, SampleError, StokerError } from "../lib/index.js";
+import { DATASET_NAMES, OPTION_NAMES } from "./names.js";
+
+const [socket, words] = process.argv.slice(2);
+const request = JSON.parse(words);
+
+/** {"hex": "ff00"} is a text by its bytes, {"uint": "..."} a number. */
+function plain(value) {
+  if (Array.isArray(value)) return value.map(plain);
+  if (value === null || typeof value !== "object") return value;
+  if (value.hex !== undefined) return Buffer.from(value.hex, "hex");
+  if (value.uint !== undefined) return BigInt(value.uint);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
+}
+
+function renamed(value, names) {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      if (!names[key]) throw new OptionError(`there is no ${key}`);
+      return [names[key], item];
+    }),
+  );
+}
+
+function datasetOf(value) {
+  if (value.parts) return { parts: value.parts.map(datasetOf) };
+  return renamed(value, DATASET_NAMES);
+}
+
+function optionsOf(fields) {
+  const out = renamed(plain(fields), OPTION_NAMES);
+  out.dataset = datasetOf(out.dataset);
+  if (request.token) out.token = request.token;
+  return out;
+}
+
+const hex = (text) => Buffer.from(text).toString("hex");
+
+class Program {
+  held = [];
+  taken = 0;
+
+  async run() {
+    const settings = { socket, onWarning: (text) => console.error(text) };
+    if (request.reconnect_ms !== undefined) settings.reconnectMs = request.reconnect_ms;
+    if (request.timeout_ms !== undefined) settings.timeoutMs = request.timeout_ms;
+    this.reader = await attach(optionsOf(request.attach), settings);
+    try {
+      await this.pass(request.take);
+      if (request.again) {
+        await this.reader.seek(this.reader.token);
+        this.taken = 0;
+        await this.pass();
+      }
+    } finally {
+      this.reader.close();
+    }
+  }
+
+  async pass(take) {
+    await this.attached();
+    await this.read(take);
+  }
+
+  async attached() {
+    const { reader } = this;
+    const fields = reader.fields.map((f) => `${f.name}:${f.dtype}:${f.shape.join("x")}`);
+    const { dataset, pipeline, sampling } = reader.token;
+    console.log(
+      `attached samples=${reader.samples} batches=${reader.batches} dataset=${dataset} ` +
+        `pipeline=${pipeline} sampling=${sampling} fields=${fields}`,
+    );
+    if (request.classes) {
+      console.log(`classes names=${(await reader.classes()).map(hex)}`);
+    }
+    if (request.paths) {
+      console.log(`paths names=${(await reader.paths(...request.paths)).map(hex)}`);
+    }
+  }
+
+  /** Of the samples in order, of each all fields. */
+  digest(batch) {
+    const digest = createHash("sha256");
+    const fields = this.reader.fields.map(({ name }) => batch.arrays(name));
+    batch.runs.forEach(([, count], run) => {
+      const bytes = fields.map((arrays) => {
+        const { buffer, byteOffset, byteLength } = arrays[run];
+        return new Uint8Array(buffer, byteOffset, byteLength);
+      });
+      for (let i = 0; i < count; i++) {
+        for (const field of bytes) {
+          const size = field.length / count;
+          digest.update(field.subarray(i * size, (i + 1) * size));
+        }
+      }
+    });
+    return digest.digest("hex");
+  }
+
+  letGo() {
+    const { batch, digest } = this.held.shift();
+    if (this.digest(batch) !== digest) console.log(`changed position=${batch.position}`);
+    batch.release();
+  }
+
+  async have(batch) {
+    const digest = this.digest(batch);
+    console.log(
+      `batch epoch=${batch.epoch} position=${batch.position} count=${batch.count} ` +
+        `padded=${batch.padded} wrapped=${batch.wrapped} substituted=${batch.substituted} ` +
+        `next_epoch=${batch.nextEpoch} next_position=${batch.nextPosition} digest=${digest}`,
+    );
+    this.held.push({ batch, digest });
+    this.taken++;
+    while (this.held.length > (request.hold ?? 0)) this.letGo();
+    if (this.taken === request.pause) {
+      console.log("paused");
+      await new Promise((resolve) => {
+        process.stdin.once("data", resolve);
+        process.stdin.once("end", resolve);
+      });
+      process.stdin.pause();
+    }
+    if (this.taken === request.credit?.[0]) this.reader.setInflight(request.credit[1]);
+  }
+
+  async next() {
+    for (;;) {
+      try {
+        return await this.reader.next();
+      } catch (error) {
+        if (!(error instanceof SampleError)) throw error;
+        console.log(`bad name=${error.code} position=${error.position} sample=${error.sample}`);
+      }
+    }
+  }
+
+  async read(take = 0) {
+    let end = false;
+    while (!end && !(take && this.taken >= take)) {
+      const batch = await this.next();
+      if (batch) await this.have(batch);
+      else end = true;
+    }
+    const big = (_, value) => (typeof value === "bigint" ? { $big: `${value}` } : value);
+    const token = JSON.stringify(this.reader.token, big);
+    console.log(`token ${token.replace(/\{"\$big":"(\d+)"\}/g, "$1")}`);
+    while (this.held.length) this.letGo();
+    console.log(`${end ? "end" : "left"} reconnects=${this.reader.reconnects}`);
+  }
+}
+
+try {
+  await new Program().run();
+} catch (error) {
+  if (!(error instanceof StokerError)) throw error;
+  console.log(`error name=${error.code} text=${hex(error.message)}`);
+  process.exitCode = 1;
+}
+process.stdin.destroy();

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+//! The conformance program of the Rust client: docs/LANGUAGES.md has its command line and its
+//! output.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::BufRead;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+use stoker::{Batch, Call, Client, Dataset, Error, Options, Reader, Value};
+
+fn main() {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let request: Json = match arguments[..] {
+        [_, ref text] => serde_json::from_slice(text.as_bytes()).expect("a request"),
+        _ => panic!("SOCKET REQUEST"),
+    };
+    if let Err(error) = Program::new(&arguments[0], request).and_then(|mut program| program.run()) {
+        println!("error name={} text={}", error.name(), hex(error.to_string().as_bytes()));
+        std::process::exit(1);
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn names(texts: &[OsString]) -> String {
+    texts.iter().map(|text| hex(text.as_bytes())).collect::<Vec<_>>().join(",")
+}
+
+fn number(json: &Json) -> u64 {
+    match json.get("uint").and_then(Json::as_str) {
+        Some(digits) => digits.parse().expect("digits"),
+        None => json.as_u64().unwrap_or(0),
+    }
+}
+
+fn text(json: &Json) -> OsString {
+    let Some(digits) = json.get("hex").and_then(Json::as_str) else {
+        return json.as_str().unwrap_or("").into();
+    };
+    let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).expect("hexadecimal digits");
+    OsString::from_vec((0..digits.len()).step_by(2).map(byte).collect())
+}
+
+fn string(json: &Json) -> String {
+    text(json).into_string().expect("UTF-8")
+}
+
+fn value(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::Nil,
+        Json::Bool(truth) => Value::Bool(*truth),
+        Json::Number(digits) => match (digits.as_u64(), digits.as_i64()) {
+            (Some(whole), _) => Value::Uint(whole),
+            (_, Some(whole)) => Value::Int(whole),
+            _ => Value::Float(digits.as_f64().expect("a number")),
+        },
+        Json::String(text) => text.as_str().into(),
+        Json::Array(items) => Value::List(items.iter().map(value).collect()),
+        Json::Object(_) => call(json).into(),
+    }
+}
+
+fn call(json: &Json) -> Call {
+    let parameters = json.as_object().expect("a map").iter().filter(|(key, _)| *key != "name");
+    parameters
+        .fold(Call::new(&string(&json["name"])), |call, (key, item)| call.with(key, value(item)))
+}
+
+fn dataset(json: &Json) -> Dataset {
+    let mut out = Dataset::default();
+    for (key, item) in json.as_object().expect("a map") {
+        match key.as_str() {
+            "path" => out.path = text(item).into(),
+            "kind" => out.kind = string(item),
+            "root" => out.root = text(item).into(),
+            "format" => out.format = string(item),
+            "path_column" => out.path_column = string(item),
+            "label_column" => out.label_column = string(item),
+            "images" => out.images = string(item),
+            "labels" => out.labels = string(item),
+            "split" => out.split = string(item),
+            "parts" => out.parts = item.as_array().expect("parts").iter().map(dataset).collect(),
+            other => panic!("a dataset has no {other}"),
+        }
+    }
+    out
+}
+
+fn options(json: &Json) -> Result<Options, Error> {
+    let mut out = Options::default();
+    for (key, item) in json.as_object().expect("a map") {
+        let (whole, truth) = (number(item), item.as_bool().unwrap_or(false));
+        let list = || item.as_array().expect("a list").iter();
+        match key.as_str() {
+            "dataset" => out.dataset = dataset(item),
+            "transforms" => out.transforms = list().map(call).collect(),
+            "sampler" => out.sampler = Some(call(item)),
+            "fields" => out.fields = Some(list().map(string).collect()),
+            "dtype" => out.dtype = string(item),
+            "layout" => out.layout = string(item),
+            "shuffle" => out.shuffle = truth,
+            "order_seed" => out.order_seed = whole,
+            "augment_seed" => out.augment_seed = whole,
+            "subset_start" => out.subset_start = whole,
+            "subset_stop" => out.subset_stop = whole,
+            "bad_samples" => out.bad_samples = string(item),
+            "exif_orientation" => out.exif_orientation = truth,
+            "job" => out.job = string(item),
+            "rank" => out.rank = whole as u32,
+            "world" => out.world = whole as u32,
+            "batch_size" => out.batch_size = whole as u32,
+            "last_batch" => out.last_batch = string(item),
+            "epoch" => out.epoch = whole as u32,
+            "position" => out.position = whole,
+            "epochs" => out.epochs = whole as u32,
+            "inflight" => out.inflight = whole as u32,
+            "prefetch" => out.prefetch = whole as u32,
+            "start" => out.start = string(item),
+            "pace" => out.pace = string(item),
+            "priority" => out.priority = whole as u32,
+            "draft" => out.draft = truth,
+            "one_hot" => out.one_hot = truth,
+            "echo" => out.echo = whole as u32,
+            "echo_window" => out.echo_window = whole as u32,
+            "views" => out.views = whole as u32,
+            other => return Err(Error::Option(format!("there is no {other}"))),
+        }
+    }
+    Ok(out)
+}
+
+/// Of the samples in order, of each all fields.
+fn digest(batch: &Batch) -> Result<String, Error> {
+    let fields: Result<Vec<_>, Error> =
+        batch.fields().iter().map(|field| Ok((field.bytes, batch.bytes(&field.name)?))).collect();
+    let fields = fields?;
+    let mut digest = Sha256::new();
+    for run in 0..fields[0].1.len() {
+        for i in 0..fields[0].1[run].len() / fields[0].0 {
+            for (bytes, runs) in &fields {
+                digest.update(&runs[run][i * bytes..(i + 1) * bytes]);
+            }
+        }
+    }
+    Ok(hex(&digest.finalize()))
+}
+
+struct Program {
+    request: Json,
+    reader: Reader,
+    held: VecDeque<(Batch, String)>,
+    taken: u64,
+}
+
+impl Program {
+    fn new(socket: &OsString, request: Json) -> Result<Program, Error> {
+        let mut options = options(&request["attach"])?;
+        if let Some(token) = request.get("token") {
+            options.token = Some(serde_json::from_value(token.clone()).expect("a token"));
+        }
+        let mut client = Client::default();
+        if !socket.is_empty() {
+            client.socket = Some(socket.into());
+        }
+        if let Some(wait) = request.get("reconnect_ms") {
+            client.reconnect = Duration::from_millis(number(wait));
+        }
+        let reader = client.attach(options)?;
+        Ok(Program { request, reader, held: VecDeque::new(), taken: 0 })
+    }
+
+    fn asked(&self, key: &str) -> u64 {
+        number(&self.request[key])
+    }
+
+    fn run(&mut self) -> Result<(), Error> {
+        self.attached()?;
+        self.read(self.asked("take"))?;
+        if self.request["again"] == true {
+            self.reader.seek(self.reader.place())?;
+            self.taken = 0;
+            self.attached()?;
+            self.read(0)?;
+        }
+        Ok(())
+    }
+
+    fn attached(&mut self) -> Result<(), Error> {
+        let token = self.reader.token();
+        let shape =
+            |shape: &[usize]| shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        let fields: Vec<String> = (self.reader.fields().iter())
+            .map(|field| format!("{}:{}:{}", field.name, field.dtype, shape(&field.shape)))
+            .collect();
+        println!(
+            "attached samples={} batches={} dataset={} pipeline={} sampling={} fields={}",
+            self.reader.samples(),
+            self.reader.batches(),
+            token.dataset,
+            token.pipeline,
+            token.sampling,
+            fields.join(",")
+        );
+        if self.request["classes"] == true {
+            println!("classes names={}", names(&self.reader.classes()?));
+        }
+        if let Some(indices) = self.request["paths"].as_array() {
+            let indices: Vec<u64> = indices.iter().map(number).collect();
+            println!("paths names={}", names(&self.reader.paths(&indices)?));
+        }
+        Ok(())
+    }
+
+    /// Give the oldest back, after a look at whether it is as it was.
+    fn let_go(&mut self) -> Result<(), Error> {
+        if let Some((batch, before)) = self.held.pop_front() {
+            if digest(&batch)? != before {
+                println!("changed position={}", batch.position);
+            }
+        }
+        Ok(())
+    }
+
+    fn have(&mut self, batch: Batch) -> Result<(), Error> {
+        let sum = digest(&batch)?;
+        println!(
+            "batch epoch={} position={} count={} padded={} wrapped={} substituted={} \
+             next_epoch={} next_position={} digest={sum}",
+            batch.epoch,
+            batch.position,
+            batch.count,
+            batch.padded,
+            batch.wrapped,
+            batch.substituted,
+            batch.next.epoch,
+            batch.next.position
+        );
+        self.held.push_back((batch, sum));
+        self.taken += 1;
+        while self.held.len() as u64 > self.asked("hold") {
+            self.let_go()?;
+        }
+        if self.taken == self.asked("pause") {
+            println!("paused");
+            let _ = std::io::stdin().lock().read_line(&mut String::new());
+        }
+        match self.request["credit"].as_array() {
+            Some(credit) if self.taken == number(&credit[0]) => {
+                self.reader.set_inflight(number(&credit[1]) as u32)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>, Error> {
+        match self.asked("timeout_ms") {
+            0 => self.reader.next_batch(),
+            wait => self.reader.next_within(Duration::from_millis(wait)),
+        }
+    }
+
+    fn read(&mut self, take: u64) -> Result<(), Error> {
+        let mut end = false;
+        while !end && (take == 0 || self.taken < take) {
+            match self.next() {
+                Ok(Some(batch)) => self.have(batch)?,
+                Ok(None) => end = true,
+                Err(Error::Sample(bad)) => println!("bad name={} sample={}", bad.name, bad.sample),
+                Err(error) => return Err(error),
+            }
+        }
+        println!("token {}", serde_json::to_string(&self.reader.token()).expect("JSON"));
+        while !self.held.is_empty() {
+            self.let_go()?;
+        }
+        let word = if end { "end" } else { "left" };
+        println!("{word} reconnects={}", self.reader.reconnects());
+        Ok(())
+    }
+}

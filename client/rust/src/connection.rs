@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+//! One connection to the daemon, as messages. One thread at a time receives; any thread may give a
+//! batch back. Knows no batch.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{IoSliceMut, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::{
+    recvmsg, sockopt, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+};
+use rustix::process::{geteuid, getuid};
+
+use crate::error::Error;
+use crate::message::{self, Message};
+use crate::msgpack::Value;
+use crate::ring::Ring;
+use crate::tables;
+
+const REPLY: Duration = Duration::from_secs(30);
+const INBOX_MAX: usize = 65_536;
+const ENDING_CODE: u64 = 19; // errors up to this one end the connection
+const DESCRIPTORS_MAX: usize = 8;
+const OTHERS_MAY_WRITE: u32 = 0o002;
+
+/// The sending half, which batches share.
+pub(crate) struct Link {
+    socket: UnixStream,
+    sending: Mutex<()>,
+    closed: AtomicBool,
+}
+
+impl Link {
+    /// If the daemon has hung up, reading says why.
+    fn write(&self, frame: &[u8]) {
+        let _one = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.closed.load(Ordering::Acquire) {
+            let _ = (&self.socket).write_all(frame);
+        }
+    }
+
+    pub fn release(&self, lease: u64) {
+        if let Ok(frame) = message::encode("release", HashMap::from([("lease", lease.into())])) {
+            self.write(&frame);
+        }
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+pub(crate) struct Connection {
+    pub link: Arc<Link>,
+    seq: u64,
+    data: Vec<u8>,
+    descriptors: VecDeque<OwnedFd>,
+    inbox: VecDeque<Message>,
+    partial: Option<Instant>, // when a frame began that is not whole yet
+    ended: Option<Error>,     // why
+    fatal: bool,              // what came before counts no more, and nobody comes back
+}
+
+fn places(given: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(path) = given {
+        return vec![path.into()];
+    }
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(path) = variable("STOKER_SOCKET") {
+        return vec![path.into()];
+    }
+    let mine = variable("XDG_RUNTIME_DIR").map(|at| Path::new(&at).join("stoker/stokerd.sock"));
+    let rest = [
+        format!("/tmp/stoker-{}/stokerd.sock", getuid().as_raw()).into(),
+        "/run/stoker/stokerd.sock".into(),
+    ];
+    mine.into_iter().chain(rest).collect()
+}
+
+/// Root and this user are trusted; so is the owner of the directory, unless others could have made
+/// the directory.
+fn trusted(path: &Path, uid: u32) -> bool {
+    if uid == 0 || uid == geteuid().as_raw() {
+        return true;
+    }
+    let Ok(real) = path.canonicalize() else { return false };
+    real.ancestors().skip(1).enumerate().all(|(i, folder)| {
+        folder.metadata().is_ok_and(|status| {
+            (i > 0 || status.uid() == uid) && status.mode() & OTHERS_MAY_WRITE == 0
+        })
+    })
+}
+
+impl Connection {
+    /// Connect to the first socket that answers, and say HELLO.
+    pub fn open(given: Option<&Path>) -> Result<Connection, Error> {
+        let mut tried = Vec::new();
+        for path in places(given) {
+            match Connection::open_at(&path) {
+                Err(Error::Unavailable(why)) => tried.push(why),
+                other => return other,
+            }
+        }
+        Err(Error::Unavailable(format!("no stokerd answers: {}", tried.join("; "))))
+    }
+
+    fn open_at(path: &Path) -> Result<Connection, Error> {
+        let why = |error: &dyn std::fmt::Display| {
+            Error::Unavailable(format!("cannot connect to {}: {error}", path.display()))
+        };
+        let socket = UnixStream::connect(path).map_err(|error| why(&error))?;
+        let peer = sockopt::socket_peercred(&socket).map_err(|error| why(&error))?;
+        if !trusted(path, peer.uid.as_raw()) {
+            return Err(why(&format!("served by uid {}, which is not trusted", peer.uid.as_raw())));
+        }
+        let link = Link { socket, sending: Mutex::new(()), closed: AtomicBool::new(false) };
+        let mut connection = Connection {
+            link: Arc::new(link),
+            seq: 0,
+            data: Vec::new(),
+            descriptors: VecDeque::new(),
+            inbox: VecDeque::new(),
+            partial: None,
+            ended: None,
+            fatal: false,
+        };
+        let version: Value = tables::VERSION.into();
+        let client = concat!("stoker-rust ", env!("CARGO_PKG_VERSION"));
+        let hello = [("version_min", version.clone()), ("version_max", version)];
+        let hello = HashMap::from(hello).into_iter().chain([("client", client.into())]).collect();
+        match connection.request("hello", "welcome", hello, REPLY) {
+            Ok(_) => Ok(connection),
+            Err(Error::Disconnected(text) | Error::Timeout(text)) => Err(why(&text)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Did the daemon go away, so that another one may be waited for?
+    pub fn lost(&self) -> bool {
+        self.ended.is_some() && !self.fatal
+    }
+
+    pub fn send(&self, name: &str, values: HashMap<&str, Value>) -> Result<(), Error> {
+        self.link.write(&message::encode(name, values).map_err(Error::Option)?);
+        Ok(())
+    }
+
+    /// Send a request and wait for its reply; other messages stay. `quiet` is how long the daemon
+    /// may say nothing. A reply that is given up may still come, so the connection is then closed.
+    pub fn request(
+        &mut self,
+        name: &str,
+        reply: &str,
+        mut values: HashMap<&str, Value>,
+        quiet: Duration,
+    ) -> Result<Message, Error> {
+        self.seq += 1;
+        let seq = self.seq;
+        values.insert("seq", seq.into());
+        self.send(name, values)?;
+        loop {
+            let wanted = |other: &Message| other.uint("seq") == seq;
+            let message = match self.receive_if(Some(Instant::now() + quiet), wanted)? {
+                Some(message) => message,
+                None => {
+                    let text = format!("stokerd did not answer {name} within {quiet:?}");
+                    return Err(self.end(Error::Timeout(text)));
+                }
+            };
+            match message.name {
+                "progress" => {}
+                "error" => return Err(Error::of(&message)),
+                other if other == reply => return Ok(message),
+                other => return Err(self.broken(&format!("{other} as the answer to {name}"))),
+            }
+        }
+    }
+
+    /// The next message; None at `until`.
+    pub fn receive(&mut self, until: Option<Instant>) -> Result<Option<Message>, Error> {
+        self.receive_if(until, |_| true)
+    }
+
+    /// All that has come is looked at first, so that an error that ended the connection is told
+    /// before batches that came before it.
+    fn receive_if(
+        &mut self,
+        until: Option<Instant>,
+        wanted: impl Fn(&Message) -> bool,
+    ) -> Result<Option<Message>, Error> {
+        loop {
+            while self.ended.is_none() && self.read_some()? {}
+            if let (true, Some(error)) = (self.fatal, &self.ended) {
+                return Err(error.clone());
+            }
+            if let Some(at) = self.inbox.iter().position(&wanted) {
+                return Ok(self.inbox.remove(at));
+            }
+            if let Some(error) = &self.ended {
+                return Err(error.clone());
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(None);
+            }
+            self.wait(until)?;
+        }
+    }
+
+    fn wait(&mut self, until: Option<Instant>) -> Result<(), Error> {
+        let whole = self.partial.map(|since| since + REPLY);
+        if whole.is_some_and(|whole| Instant::now() >= whole) {
+            return Err(self.broken("the rest of a frame did not come"));
+        }
+        let until = until.into_iter().chain(whole).min();
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        let mut socket = [PollFd::new(&self.link.socket, PollFlags::IN)];
+        match poll(&mut socket, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(self.end(Error::Disconnected(error.to_string()))),
+        }
+    }
+
+    /// Read what the socket has. False: nothing.
+    fn read_some(&mut self) -> Result<bool, Error> {
+        let mut room = [0; 16_384];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let got = recvmsg(
+            self.link.socket.as_fd(),
+            &mut [IoSliceMut::new(&mut room)],
+            &mut control,
+            flags,
+        );
+        for part in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(fds) = part {
+                self.descriptors.extend(fds);
+            }
+        }
+        let got = match got {
+            Ok(got) => got,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
+            Err(error) => {
+                self.end(Error::Disconnected(error.to_string()));
+                return Ok(false);
+            }
+        };
+        let cut = got.flags.contains(ReturnFlags::CTRUNC);
+        if cut || self.descriptors.len() > DESCRIPTORS_MAX {
+            return Err(self.broken("unexpected descriptors"));
+        }
+        if got.bytes == 0 {
+            self.end(Error::Disconnected("stokerd closed the connection".into()));
+            return Ok(false);
+        }
+        self.data.extend(&room[..got.bytes]);
+        self.take_frames().map_err(|error| self.end(error))?;
+        Ok(true)
+    }
+
+    fn take_frames(&mut self) -> Result<(), Error> {
+        let mut at = 0;
+        while let Some(size) = message::frame_size(&self.data[at..])? {
+            let Some(payload) = self.data.get(at + 4..at + 4 + size) else { break };
+            let message = message::decode(payload)?;
+            at += 4 + size;
+            self.put(message)?;
+        }
+        self.data.drain(..at);
+        self.partial = match self.data.is_empty() {
+            true => None,
+            false if at > 0 => Some(Instant::now()),
+            false => self.partial.or(Some(Instant::now())),
+        };
+        if self.data.is_empty() && !self.descriptors.is_empty() {
+            return Err(Error::Protocol("unexpected descriptors".into()));
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, mut message: Message) -> Result<(), Error> {
+        if message.name == "error" && message.uint("code") <= ENDING_CODE {
+            return Err(Error::of(&message));
+        }
+        if matches!(message.name, "attached" | "ring") {
+            message.ring = Some(Arc::new(self.ring_of(&message)?));
+        }
+        if self.inbox.len() >= INBOX_MAX {
+            return Err(Error::Protocol("too many messages at a time".into()));
+        }
+        self.inbox.push_back(message);
+        Ok(())
+    }
+
+    /// A descriptor comes with the first byte of its message, so they are in the order of messages.
+    fn ring_of(&mut self, message: &Message) -> Result<Ring, Error> {
+        let fd = match message.bytes("transport") {
+            b"fd" => self.descriptors.pop_front(),
+            _ => None,
+        };
+        let fd = fd.ok_or_else(|| Error::Protocol("the announced ring is missing".into()))?;
+        Ring::map(fd, message.uint("bytes"), message.uint("ring")).map_err(Error::Protocol)
+    }
+
+    /// Give back what was announced and not taken: leases outlive the reader.
+    pub fn forget(&mut self) {
+        for message in std::mem::take(&mut self.inbox) {
+            match message.name {
+                "batch" => self.link.release(message.uint("lease")),
+                "goaway" => self.inbox.push_back(message),
+                _ => {}
+            }
+        }
+    }
+
+    /// Close because of this; the first reason counts. What violates the protocol makes what came
+    /// before doubtful, too.
+    fn end(&mut self, error: Error) -> Error {
+        if self.ended.is_none() {
+            self.fatal = !matches!(error, Error::Disconnected(_) | Error::Timeout(_));
+            self.ended = Some(error.clone());
+        }
+        self.link.close();
+        error
+    }
+
+    pub fn broken(&mut self, what: &str) -> Error {
+        self.fatal = true;
+        let error = Error::Protocol(what.into());
+        self.ended = Some(error.clone());
+        self.link.close();
+        error
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.link.close();
+    }
+}

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: MIT
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::batch::Batch;
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::message::Message;
+use crate::msgpack::Value;
+use crate::options::request_of;
+use crate::ring::{Field, Ring};
+use crate::tables::Options;
+use crate::token::{Place, Token};
+
+const REPLY: Duration = Duration::from_secs(30);
+const QUIET: Duration = Duration::from_secs(60); // an ATTACH reports progress more often
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LAST_PAUSE: Duration = Duration::from_secs(1);
+const HELD: Duration = Duration::from_secs(1); // for END, when no batch can come
+
+/// How to find the daemon.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// Of the daemon. None: `$STOKER_SOCKET`, else the usual places.
+    pub socket: Option<PathBuf>,
+    /// How long to wait for a daemon that went away; zero: not at all.
+    pub reconnect: Duration,
+    /// Told what people should know: that the daemon is away or back, which read hangs.
+    pub warn: fn(&str),
+}
+
+impl Default for Client {
+    fn default() -> Client {
+        Client {
+            socket: None,
+            reconnect: Duration::from_secs(60),
+            warn: |text| eprintln!("stoker: {text}"),
+        }
+    }
+}
+
+impl Client {
+    /// Attach to a stream; waits while the daemon indexes the dataset.
+    pub fn attach(&self, options: Options) -> Result<Reader, Error> {
+        let request = request_of(&options)?;
+        let mut connection = Connection::open(self.socket.as_deref())?;
+        let attached = connection.request("attach", "attached", request, QUIET)?;
+        let Some(ring) = attached.ring.clone() else {
+            return Err(connection.broken("an ATTACHED without a ring"));
+        };
+        let mut reader = Reader {
+            client: self.clone(),
+            inflight: options.inflight.into(),
+            connection: Some(connection),
+            ring,
+            held: Arc::default(),
+            at: Place::default(),
+            end: 0,
+            ended: false,
+            away: None,
+            tried: false,
+            pause: FIRST_PAUSE,
+            stalled: String::new(),
+            reconnects: 0,
+            moves: 0,
+            samples: attached.uint("samples"),
+            batches: attached.uint("batches"),
+            identity: Token {
+                dataset: attached.text("dataset_fingerprint"),
+                pipeline: attached.text("pipeline_hash"),
+                sampling: attached.text("sampling_hash"),
+                ..Token::identity(&options)
+            },
+            options,
+        };
+        reader.begin(&attached)?;
+        Ok(reader)
+    }
+}
+
+/// A stream of batches: an iterator. If the daemon dies or is restarted, it waits, and goes on
+/// behind the last batch that it gave.
+///
+/// After [`Error::Sample`] the batch behind the one that is left out follows; after
+/// [`Error::Timeout`] nothing is lost.
+pub struct Reader {
+    client: Client,
+    options: Options,
+    identity: Token,
+    connection: Option<Connection>, // None: the daemon is lost
+    ring: Arc<Ring>,
+    held: Arc<AtomicU64>, // batches of this attachment
+    at: Place,            // the program has had everything before
+    end: u64,             // the epoch after the last one; 0: endless
+    ended: bool,
+    away: Option<(Error, Instant)>, // how it was lost, and when to give up
+    tried: bool,                    // since then
+    pause: Duration,
+    stalled: String,
+    inflight: u64,
+    samples: u64,
+    batches: u64,
+    reconnects: u64,
+    moves: u64,
+}
+
+impl Reader {
+    fn begin(&mut self, attached: &Message) -> Result<(), Error> {
+        self.at = Place { epoch: self.options.epoch.into(), position: self.options.position };
+        if let Some(token) = &self.options.token {
+            if token.sampling != self.identity.sampling {
+                return Err(Error::token("sampling", &token.sampling, &self.identity.sampling));
+            }
+            self.at = Place { epoch: token.epoch, position: token.position };
+        }
+        if self.options.start == "live" {
+            let ours = u64::from(self.options.rank) * u64::from(self.options.batch_size);
+            let position = attached.uint("position").checked_sub(ours);
+            let Some(position) = position.filter(|position| *position < self.samples) else {
+                return Err(Error::Protocol("a start outside of the epoch".into()));
+            };
+            self.at = Place { epoch: attached.uint("epoch"), position };
+        }
+        if self.options.epochs > 0 {
+            self.end = self.at.epoch + u64::from(self.options.epochs);
+        }
+        if !attached.bytes("note").is_empty() {
+            (self.client.warn)(&format!("the dataset: {}", attached.text("note")));
+        }
+        Ok(())
+    }
+
+    /// In an epoch, over all ranks.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// In a whole epoch, for this rank.
+    pub fn batches(&self) -> u64 {
+        self.batches
+    }
+
+    /// Of a sample.
+    pub fn fields(&self) -> &[Field] {
+        &self.ring.fields
+    }
+
+    /// How often it has attached again to a daemon that came back.
+    pub fn reconnects(&self) -> u64 {
+        self.reconnects
+    }
+
+    /// How often it went on in another ring.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    /// Behind the last batch that was given.
+    pub fn place(&self) -> Place {
+        self.at
+    }
+
+    /// The same, and of which stream.
+    pub fn token(&self) -> Token {
+        let Place { epoch, position } = self.at;
+        Token { epoch, position, ..self.identity.clone() }
+    }
+
+    /// The next batch; None at the end of the last epoch.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>, Error> {
+        self.step_until(None)
+    }
+
+    /// The same, but [`Error::Timeout`] after this time.
+    pub fn next_within(&mut self, timeout: Duration) -> Result<Option<Batch>, Error> {
+        self.step_until(Some(Instant::now() + timeout))
+    }
+
+    fn step_until(&mut self, until: Option<Instant>) -> Result<Option<Batch>, Error> {
+        while !self.ended {
+            self.recover(until)?;
+            if let Some(batch) = self.step(until)? {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    fn step(&mut self, until: Option<Instant>) -> Result<Option<Batch>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        let message = match self.wait(until) {
+            Ok(message) => message,
+            Err(error) if self.connection.as_ref().is_some_and(Connection::lost) => {
+                self.lose(error)?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        self.away = None;
+        self.tried = false;
+        self.pause = FIRST_PAUSE;
+        self.handle(message)
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection, Error> {
+        let closed = || Error::Disconnected("there is no connection".into());
+        self.connection.as_mut().ok_or_else(closed)
+    }
+
+    fn wait(&mut self, until: Option<Instant>) -> Result<Message, Error> {
+        let holds_all = self.held.load(Ordering::Acquire) >= self.inflight;
+        let short = holds_all.then(|| Instant::now() + HELD);
+        let message = self.connection()?.receive(short.into_iter().chain(until).min())?;
+        let stalled = &self.stalled;
+        message.ok_or_else(|| match holds_all {
+            true => Error::Held,
+            false => Error::Timeout(format!("no batch came in time{stalled}")),
+        })
+    }
+
+    fn handle(&mut self, message: Message) -> Result<Option<Batch>, Error> {
+        match message.name {
+            "batch" => return self.take(&message).map(Some),
+            "bad_sample" => {
+                self.advance(&message)?;
+                return Err(Error::of_sample(&message));
+            }
+            "ring" => match message.ring {
+                Some(ring) if ring.like(&self.ring) => {
+                    self.moves += 1;
+                    self.ring = ring; // batches that are held keep theirs
+                }
+                _ => return Err(self.connection()?.broken("a ring of other samples")),
+            },
+            "stalled" => self.stall(&message),
+            "end" => self.ended = true,
+            // It fills no more slots: held batches stay as they are without their leases.
+            "goaway" => {
+                let text = format!("stokerd is stopping: {}", message.text("text"));
+                self.lose(Error::Disconnected(text))?;
+            }
+            "error" => return Err(Error::of(&message)),
+            other => {
+                let text = format!("{other} instead of a batch");
+                return Err(self.connection()?.broken(&text));
+            }
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, message: &Message) -> Result<Batch, Error> {
+        let count = message.uint("count");
+        let good = count <= self.options.batch_size.into();
+        if !good || !self.ring.has(&message.runs(), count) {
+            let text = "a batch that is too large or outside of the ring";
+            return Err(self.connection()?.broken(text));
+        }
+        self.advance(message)?;
+        let link = Arc::clone(&self.connection()?.link);
+        Ok(Batch::new(message, &self.ring, &link, &self.held))
+    }
+
+    fn advance(&mut self, message: &Message) -> Result<(), Error> {
+        let next = message.place();
+        let behind = message.uint("epoch") < self.at.epoch || next <= self.at;
+        if behind || next.position > self.samples {
+            return Err(self.connection()?.broken("batches out of order"));
+        }
+        self.at = next;
+        self.stalled.clear();
+        Ok(())
+    }
+
+    fn stall(&mut self, message: &Message) {
+        self.stalled = match message.text("why") {
+            why if !why.is_empty() => format!(": {why}"),
+            _ => format!(
+                ": the read of {:?} has taken {} s so far: does its storage hang?",
+                message.os_string("path"),
+                message.uint("read_ms") / 1000
+            ),
+        };
+        let (epoch, position) = (message.uint("epoch"), message.uint("position"));
+        let text = format!("epoch {epoch}, position {position} waits{}", self.stalled);
+        (self.client.warn)(&text);
+    }
+
+    /// Go on at another place of the same stream, on the same connection. Batches that are held stay
+    /// as they are.
+    pub fn seek(&mut self, place: Place) -> Result<(), Error> {
+        if self.connection.is_some() {
+            let moved = self.connection()?.request("detach", "ok", HashMap::new(), REPLY);
+            let moved = moved.and_then(|_| {
+                self.connection()?.forget();
+                self.attach_at(place)
+            });
+            match moved {
+                Ok(more) => self.ended = !more,
+                Err(error) if self.connection()?.lost() => self.lose(error)?,
+                Err(error) => return Err(error),
+            }
+        }
+        if self.connection.is_none() {
+            self.ended = false;
+        }
+        self.at = place;
+        Ok(())
+    }
+
+    /// False behind the last epoch.
+    fn attach_at(&mut self, place: Place) -> Result<bool, Error> {
+        if self.end > 0 && place.epoch >= self.end {
+            return Ok(false);
+        }
+        let mut request = request_of(&self.options)?;
+        request.remove("start");
+        let epochs = self.end.saturating_sub(place.epoch);
+        request.extend([
+            ("epoch", place.epoch.into()),
+            ("position", place.position.into()),
+            ("epochs", epochs.into()),
+            ("inflight", self.inflight.into()),
+            ("expect_dataset", self.identity.dataset.as_str().into()),
+            ("expect_pipeline", self.identity.pipeline.as_str().into()),
+            ("expect_sampling", self.identity.sampling.as_str().into()),
+        ]);
+        let attached = self.connection()?.request("attach", "attached", request, QUIET)?;
+        match attached.ring {
+            Some(ring) if ring.like(&self.ring) => self.ring = ring,
+            _ => return Err(self.connection()?.broken("a ring of other samples")),
+        }
+        self.held = Arc::default();
+        Ok(true)
+    }
+
+    fn lose(&mut self, error: Error) -> Result<(), Error> {
+        self.connection = None;
+        if self.client.reconnect.is_zero() {
+            return Err(error);
+        }
+        if self.away.is_none() {
+            let wait = self.client.reconnect;
+            (self.client.warn)(&format!("{error}; waiting up to {wait:?} for it to come back"));
+            self.away = Some((error, Instant::now() + wait));
+        }
+        Ok(())
+    }
+
+    /// Wait for a daemon and attach where the program is. The time counts up to the first message of
+    /// the next daemon, so one that dies again and again is given up, too.
+    fn recover(&mut self, until: Option<Instant>) -> Result<(), Error> {
+        while self.connection.is_none() && !self.ended {
+            if self.tried {
+                self.rest(until)?;
+            }
+            self.tried = true;
+            match self.reattach() {
+                Ok(more) => {
+                    self.ended = !more;
+                    self.reconnects += 1;
+                    let Place { epoch, position } = self.at;
+                    let text = format!("stokerd is back at epoch {epoch}, position {position}");
+                    (self.client.warn)(&text);
+                }
+                Err(error) if error.passes() => self.connection = None,
+                Err(error) => {
+                    self.connection = None;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn reattach(&mut self) -> Result<bool, Error> {
+        self.connection = Some(Connection::open(self.client.socket.as_deref())?);
+        self.attach_at(self.at)
+    }
+
+    fn rest(&mut self, until: Option<Instant>) -> Result<(), Error> {
+        let now = Instant::now();
+        let unknown = || (Error::Disconnected("stokerd went away".into()), now);
+        let (why, last) = self.away.clone().unwrap_or_else(unknown);
+        if now >= last {
+            self.tried = false; // another call tries again
+            let text = format!(
+                "{why}; it did not come back within {:?}; token() says where to resume",
+                self.client.reconnect
+            );
+            return Err(Error::Disconnected(text));
+        }
+        if until.is_some_and(|until| now >= until) {
+            return Err(Error::Timeout(format!("no batch came in time: {why}")));
+        }
+        let next = until.into_iter().chain([last, now + self.pause]).min().unwrap_or(last);
+        std::thread::sleep(next.saturating_duration_since(now));
+        self.pause = (2 * self.pause).min(LAST_PAUSE);
+        Ok(())
+    }
+
+    /// Change the largest number of batches that are ready or held.
+    pub fn set_inflight(&mut self, inflight: u32) -> Result<(), Error> {
+        if !(1..=1024).contains(&inflight) {
+            return Err(Error::Option(format!("inflight is {inflight}, not 1 to 1024")));
+        }
+        self.inflight = inflight.into();
+        match &self.connection {
+            Some(connection) => {
+                connection.send("credit", HashMap::from([("inflight", inflight.into())]))
+            }
+            None => Ok(()), // the next ATTACH says the number
+        }
+    }
+
+    /// Names of the classes by label; none if the labels are not classes. Bytes, not always UTF-8.
+    pub fn classes(&mut self) -> Result<Vec<OsString>, Error> {
+        let (mut names, mut after) = (Vec::new(), 0);
+        loop {
+            let page = self.list("classes", after)?;
+            names.extend(self.texts(&page)?);
+            let next = page.uint("next");
+            if next == 0 {
+                return Ok(names);
+            }
+            if next <= after {
+                return Err(self.connection()?.broken("a listing without end"));
+            }
+            after = next;
+        }
+    }
+
+    /// Paths of samples by their indices in the dataset, relative to its root.
+    pub fn paths(&mut self, indices: &[u64]) -> Result<Vec<OsString>, Error> {
+        let mut found: HashMap<u64, OsString> = HashMap::new();
+        for index in indices {
+            if !found.contains_key(index) {
+                let page = self.list("paths", *index)?;
+                found.extend((*index..).zip(self.texts(&page)?));
+            }
+            if !found.contains_key(index) {
+                return Err(Error::Option(format!("the dataset has no sample {index}")));
+            }
+        }
+        Ok(indices.iter().map(|index| found[index].clone()).collect())
+    }
+
+    /// What this reader waits for, as `stokerctl readers` shows it: pairs of a map.
+    pub fn stats(&mut self) -> Result<Value, Error> {
+        let page = self.list("reader", 0)?;
+        match page.value("items") {
+            Value::List(items) if items.len() == 1 => Ok(items[0].clone()),
+            _ => Err(self.connection()?.broken("statistics that are not a map")),
+        }
+    }
+
+    fn list(&mut self, what: &str, after: u64) -> Result<Message, Error> {
+        loop {
+            self.recover(None)?;
+            let request = HashMap::from([("what", what.into()), ("after", after.into())]);
+            match self.connection()?.request("list", "listing", request, REPLY) {
+                Err(error) if self.connection()?.lost() => self.lose(error)?,
+                other => return other,
+            }
+        }
+    }
+
+    fn texts(&mut self, page: &Message) -> Result<Vec<OsString>, Error> {
+        let names: Option<Vec<_>> = match page.value("items") {
+            Value::List(items) => items
+                .iter()
+                .map(|item| match item {
+                    Value::Text(text) => Some(OsString::from_vec(text.clone())),
+                    _ => None,
+                })
+                .collect(),
+            _ => None,
+        };
+        match names {
+            Some(names) => Ok(names),
+            None => Err(self.connection()?.broken("names that are not texts")),
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().transpose()
+    }
+}
