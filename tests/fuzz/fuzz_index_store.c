@@ -15,11 +15,11 @@
 #include "store/index_store_file.h"
 #include "tests/fuzz/fuzz.h"
 
-#define HEADER 72
-#define RECORD 56
+#define HEADER 264
+#define RECORD 48
 #define BUDGET (1 << 20)
 
-static const struct index_store_key key = {.samples = 1000};
+static struct index_store_key key = {.samples = 1000};
 static struct index_store_until never = {UINT64_MAX};
 
 static void must(bool right)
@@ -34,7 +34,7 @@ static void seal(uint8_t *file, size_t size)
 	if (size < HEADER)
 		return;
 	memcpy(file, "stoker\nx", 8);
-	memcpy(file + 8, (uint32_t[]){1, 0x01020304}, 8);
+	memcpy(file + 8, (uint32_t[]){2, 0x01020304}, 8);
 	memcpy(file + 16, &key.fingerprint, 16);
 	memcpy(file + 32, &key.samples, 8);
 	memcpy(file + 48, &bytes, 8);
@@ -42,7 +42,7 @@ static void seal(uint8_t *file, size_t size)
 	memcpy(file + HEADER - 16, &sum, 16);
 	for (size_t at = HEADER; at + RECORD <= size;) {
 		uint32_t record;
-		memcpy(&record, file + at + 48, sizeof(record));
+		memcpy(&record, file + at + RECORD - 8, sizeof(record));
 		if (record > size - at - RECORD)
 			return;
 		sum = digest_of(file + at + 16, RECORD - 16 + record);

@@ -27,7 +27,9 @@ static struct index *parse(int fd, const struct row_format *format)
 	struct fault fault = {""};
 	require(index_new(&index, "manifest") == 0, "memory");
 	require(lseek(fd, 0, SEEK_SET) == 0, "seek");
-	int result = manifest_parse(index, fd, "fuzz", format, &progress, &fault);
+	struct fault note = {""};
+	struct manifest manifest = {.name = "fuzz", .root = "/data", .format = format};
+	int result = manifest_parse(index, fd, &manifest, &progress, &note, &fault);
 	require(result == 0 || result == DATASET_E_OPEN, "no other condition");
 	require((result != 0) == (fault.text[0] != '\0'), "words if and only if it is wrong");
 	if (result) {
@@ -35,7 +37,7 @@ static struct index *parse(int fd, const struct row_format *format)
 		return NULL;
 	}
 	require(index_count(index) == progress.found, "all that was found is there");
-	index_finish(index);
+	require(index_finish(index) == 0, "memory");
 	return index;
 }
 

@@ -48,6 +48,7 @@ static struct dataset *try(const struct dataset_spec *spec, struct dataset_accou
 	struct dataset *dataset = NULL;
 	struct fault fault = {""};
 	int result = dataset_open(&dataset, spec, &progress, &fault);
+	dataset_progress_end(&progress);
 	require(result == 0 || result == DATASET_E_OPEN, "no other condition");
 	require((result != 0) == (fault.text[0] != '\0'), "words if and only if it is wrong");
 	require(account->bytes <= account->limit, "within the limit");
@@ -57,6 +58,7 @@ static struct dataset *try(const struct dataset_spec *spec, struct dataset_accou
 static void check(struct dataset_spec spec)
 {
 	struct dataset_account account = {.limit = MEMORY};
+	spec.anywhere = true;
 	struct dataset *dataset = try(&spec, &account);
 	if (!dataset)
 		return;

@@ -43,7 +43,7 @@ static void make(const struct pipeline *pipeline, const struct image *image,
 	struct image filled = *image;
 	must(pixels && out);
 	filled.pixels = pixels;
-	int r = pipeline_apply(pipeline, &filled, scratch, out);
+	int r = pipeline_apply(pipeline, &filled, NULL, scratch, out, NULL);
 	must(r == 0 || r == -ENOMEM);
 	unsigned sum = 0;
 	for (size_t i = 0; r == 0 && i < bytes;

@@ -87,6 +87,7 @@ static bool plain_decode(struct plain *plain, const uint8_t *data, size_t size)
 		if (cinfo->output_components == 4)
 			cmyk_row_to_rgb(to, width);
 	}
+	jpeg_finish_decompress(cinfo); /* what follows the scan counts, as in Pillow */
 	return cinfo->err->num_warnings == 0;
 }
 
@@ -122,7 +123,7 @@ static int decode(const struct subject *subject, uint8_t choice, struct image *i
 		  struct rect *part)
 {
 	static struct decoder *decoder; /* used again for each input, as by a worker */
-	const struct decode_origin origin = {subject->set, 0, {subject->size, 1, 2}};
+	const struct decode_origin origin = {subject->set, 0, {subject->size, 1}};
 	struct fault fault;
 	int32_t width, height;
 	if (!decoder && decoder_new(&decoder) != 0)
@@ -176,7 +177,7 @@ static int copy_index(void *context, uint64_t sample, const struct stamp *stamp,
 		      const uint8_t *bytes, size_t size)
 {
 	struct buffer *copy = context;
-	if (sample != 0 || stamp->mtime_ns != 1 || seek_index_size(bytes, size) < size ||
+	if (sample != 0 || stamp->content != 1 || seek_index_size(bytes, size) < size ||
 	    buffer_reserve(copy, size))
 		abort();
 	memcpy(copy->data, bytes, size);
@@ -236,7 +237,7 @@ static void decode_changed(const struct subject *by, uint8_t choice, const uint8
 {
 	struct seek_index_account account = {.limit = 1 << 20};
 	struct subject again = *by;
-	const struct stamp stamp = {by->size, 1, 2};
+	const struct stamp stamp = {by->size, 1};
 	struct buffer index = BUFFER_NULL;
 	struct image image;
 	struct rect part;

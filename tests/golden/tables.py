@@ -97,6 +97,6 @@ def load(path=ROOT / "proto" / "tables.h"):
         ),
         tuple(
             Counter(name, kind, text)
-            for _, _, name, kind, text in _rows(_body(source, "COUNTER_TABLE"))
+            for _, _, name, kind, _, text in _rows(_body(source, "COUNTER_TABLE"))
         ),
     )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """libstoker as a package: what it shows, how it is called, and that an installed one is enough."""
 
+import fnmatch
 import os
 import pathlib
 import re
@@ -33,7 +34,7 @@ def test_the_symbols_are_those_of_the_header():
     listed = re.findall(r"^\t(stoker_\w+);", (SOURCE / "client/c/libstoker.syms").read_text(),
                         re.MULTILINE)
     assert listed == sorted(declared())
-    assert len(shown) < 15
+    assert len(shown) < 17
 
 
 def test_the_soname():
@@ -56,6 +57,19 @@ def fixture_installed(tmp_path_factory):
     flags = said("pkg-config", "--cflags", "--libs", "stoker", env=environment).split()
     assert said("pkg-config", "--modversion", "stoker", env=environment).startswith("0.")
     return [*flags, f"-Wl,-rpath,{library.parent}"]
+
+
+def test_each_file_is_in_a_package(installed):
+    """debhelper refuses to build where one is in none."""
+    folder = pathlib.Path(installed[-1].partition("rpath,")[2].partition("/usr/")[0])
+    lines = [line.split()[0] for path in (SOURCE / "packaging/deb/debian").glob("*.install")
+             for line in path.read_text().splitlines()]
+    files = [str(path.relative_to(folder)).replace("usr/local", "usr", 1)
+             for path in folder.rglob("*") if not path.is_dir()]
+    # The library is in a folder of its architecture there.
+    lines = [re.sub(r"^usr/lib/\*/", "usr/lib/", line) for line in lines]
+    assert files and not [file for file in files if not any(
+        fnmatch.fnmatch(file, line) or fnmatch.fnmatch(file, line + "/*") for line in lines)]
 
 
 @pytest.mark.parametrize("compiler, language", [("cc", "c"), ("c++", "c++")])

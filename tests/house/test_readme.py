@@ -75,7 +75,7 @@ def test_the_files_it_names_are_there(page):
     text = re.sub(r"NAME\S*", "", page.read_text())
     for name in re.findall(r"(?<![\w/])([a-z_]+/[\w./-]*\w\.(?:c|h|py|md|json|1|8))\b", text):
         assert exists(page, name), name
-    for name in re.findall(r"`((?:client|tests|proto|systemd|docs)/[\w./-]+)`", text):
+    for name in re.findall(r"`((?:client|tests|proto|systemd|docs|packaging)/[\w./-]+)`", text):
         assert exists(page, name), name
 
 
@@ -89,12 +89,50 @@ def test_the_map_of_the_loop_is_whole():
     """Each unit of daemon/loop stands in README's map, in the layer that it is in."""
     text = README[README.index("      loop/ "):README.index("    systemd/ ")]
     layers = re.findall(r"^ {8}(\w+/|\(top\))((?:\s+\w+)+)$", text, re.MULTILINE)
-    assert [name for name, _ in layers] == ["os/", "state/", "policy/", "engine/", "protocol/",
-                                            "(top)"]
+    assert [name for name, _ in layers] == ["os/", "state/", "policy/", "engine/", "watch/",
+                                            "protocol/", "(top)"]
     for name, units in layers:
         folder = SOURCE / "daemon" / "loop" / name.replace("(top)", "")
         there = {path.stem for path in folder.iterdir() if path.suffix in (".c", ".h")}
         assert set(units.split()) == there, name
+
+
+def ways_to_install():
+    """The commands of each block of "Using it" that is not in a fence, without their comments."""
+    text = README[README.index("## Using it"):README.index("A reader in C")]
+    return [[line.split("  #")[0].strip() for line in block.splitlines()]
+            for block in re.findall(r"^(?:    .*\n)+", text, re.MULTILINE)]
+
+
+def test_the_ways_to_install_are_short_and_there(tmp_path):
+    """The command that a Python runs is run; files of the others are looked for."""
+    ways = ways_to_install()
+    assert len(ways) == 3 and all(len(way) == 3 for way in ways), ways
+    build = (SOURCE / "packaging/wheel/build.py").read_text()
+    dist = re.search(r'^    dist = HERE / "(\w+)"$', build, re.MULTILINE).group(1)
+    assert f'"${{1:-packaging/deb/{dist}}}"' in (SOURCE / "packaging/deb/build.sh").read_text()
+    for command in (command for way in ways for command in way):
+        for name in re.findall(r"\b((?:packaging|client)/[\w./]*\w)", command):
+            assert (SOURCE / name.partition(f"/{dist}")[0]).exists(), command
+    (program,) = {re.match(r"python -c '(.*)'$", command).group(1)
+                  for way in ways for command in way if command.startswith("python -c")}
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("STOKER_")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], text=True, check=False, capture_output=True, timeout=60,
+        env={**environment, "XDG_RUNTIME_DIR": str(tmp_path), "STOKER_EXIT_IDLE_TIME": "1s",
+             "STOKER_RING_MEMORY": "64M", "PATH": f"{BUILD / 'daemon'}:{os.environ['PATH']}"})
+    assert done.returncode == 0 and "Node" in done.stdout, done
+
+
+def test_the_tests_of_the_threats_are_there():
+    """Each test that docs/THREATS.md names is one."""
+    tests = SOURCE / "tests"
+    there = "\n".join(path.read_text() for path in tests.glob("daemon/test_*.py"))
+    named = re.findall(r"`(test_\w+)(\.\w+)?`", (SOURCE / "docs" / "THREATS.md").read_text())
+    assert len(named) > 20
+    for name, ending in named:
+        assert list(tests.rglob(name + ending)) if ending else f"def {name}(" in there, name
 
 
 def test_the_commands_it_names_are_there():

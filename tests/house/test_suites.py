@@ -10,7 +10,7 @@ import pytest
 SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", "."))
 
 
-@pytest.mark.parametrize("folder", ["daemon", "python"])
+@pytest.mark.parametrize("folder", ["conformance", "daemon", "python"])
 def test_every_file_is_in_one_target(folder):
     here = SOURCE / "tests" / folder
     table, = re.findall(r"_tests = \{\n(.*?)^\}", (here / "meson.build").read_text(),

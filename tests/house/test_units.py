@@ -11,14 +11,15 @@ import pytest
 
 SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", "."))
 BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", "build"))
-UNITS = ("stokerd.service", "stokerd.socket", "stokerd-control.socket")
+UNITS = ("stokerd.service", "stokerd.socket", "stokerd-control.socket", "stokerd-metrics.socket")
 
 
 def lay_out(folder, kind, change=lambda text: text):
-    """The three units of one kind as they would stand installed, the built binary in ExecStart."""
+    """The units of one kind as they would stand installed, the built binary in ExecStart."""
     for name in UNITS:
         path = SOURCE / "systemd" / kind / name
         text = path.read_text() if path.exists() else path.with_name(name + ".in").read_text()
+        text = text.replace("@bindir@/stokerctl", str((BUILD / "client/ctl/stokerctl").resolve()))
         text = text.replace("@bindir@", str((BUILD / "daemon").resolve()))
         (folder / name).write_text(change(text))
     return [str(folder / name) for name in UNITS]
@@ -55,7 +56,57 @@ def test_the_daemon_is_told_its_sockets_apart(kind):
         text = (SOURCE / "systemd" / kind / name).read_text()
         names[name] = re.findall(r"^FileDescriptorName=(\w+)$", text, re.MULTILINE)
         assert re.findall(r"^Service=(.+)$", text, re.MULTILINE) == ["stokerd.service"]
-    assert names == {"stokerd.socket": ["data"], "stokerd-control.socket": ["control"]}
+    assert names == {"stokerd.socket": ["data"], "stokerd-control.socket": ["control"],
+                     "stokerd-metrics.socket": ["metrics"]}
+
+
+@pytest.mark.parametrize("kind", ["system", "user"])
+def test_reload_asks_where_the_daemon_listens(kind):
+    """The socket in ExecReload is that of the socket unit."""
+    unit = (SOURCE / "systemd" / kind / "stokerd.service.in").read_text()
+    listens = (SOURCE / "systemd" / kind / "stokerd-control.socket").read_text()
+    asked, = re.findall(r"^ExecReload=\+?@bindir@/stokerctl --socket (\S+) reload$", unit, re.M)
+    assert f"\nListenStream={asked}\n" in listens
+
+
+def exposure(folder, kind, change=lambda text: text):
+    """What `systemd-analyze security` says of the service: 0 (locked down) to 10."""
+    lay_out(folder, kind, change)
+    done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
+                           str(folder / "stokerd.service")], text=True, capture_output=True,
+                          check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    said = re.search(r"Overall exposure level for stokerd.service: ([0-9.]+)", done.stdout)
+    assert said, done
+    return float(said.group(1))
+
+
+@pytest.mark.parametrize("kind, most", [("system", 0.9), ("user", 2.8)])
+def test_the_exposure(tmp_path, kind, most):
+    assert exposure(tmp_path, kind) <= most
+
+
+@pytest.mark.parametrize("line", ["PrivateNetwork=yes", "IPAddressDeny=any", "PrivateDevices=yes",
+                                  "PrivateMounts=yes",
+                                  "SystemCallFilter=~@privileged"])
+def test_each_line_counts(tmp_path, line):
+    """The exposure is above the bar without it."""
+    assert exposure(tmp_path, "system", lambda text: text.replace(line + "\n", "")) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["system", "user"])
+def test_openat2_is_allowed(kind):
+    """RestrictSUIDSGID makes it fail with ENOSYS, and no dataset could be opened."""
+    unit = (SOURCE / "systemd" / kind / "stokerd.service.in").read_text()
+    assert re.findall(r"^RestrictSUIDSGID=(.*)$", unit, re.M) == ["no"]
+
+
+@pytest.mark.parametrize("kind", ["system", "user"])
+def test_each_line_is_once_in_a_unit(kind):
+    """A line that is given twice is a list, or a mistake. Lists may be."""
+    unit = (SOURCE / "systemd" / kind / "stokerd.service.in").read_text()
+    names = [line.partition("=")[0] for line in unit.splitlines() if re.match(r"[A-Z]\w+=", line)]
+    twice = {name for name in names if names.count(name) > 1}
+    assert twice <= {"Environment", "SystemCallFilter"}
 
 
 def test_sysusers_makes_user_and_group(tmp_path):

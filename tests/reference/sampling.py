@@ -6,15 +6,32 @@ code. Tables are lists here, and an epoch is made in one go.
 
 import math
 
-from stoker_reference import LONG, WORD, draw_below, order_at, philox
+from positions import LONG, WORD, draw_below, order_at, philox
 
 ECHO_WINDOW = 32  # samples, if nobody says
 
 
 def order_seed_for(seed, purpose, epoch, number):
-    """Seed of an order made from another's: purpose 0 is echo's, 1 a class's."""
+    """Seed of an order made from another's: purpose 0 is echo's, 1 a class's, 2 shards',
+    3 a window's."""
     word = philox(seed, [number & WORD, epoch, number >> 32, WORD - 1 - purpose])
     return word[1] << 32 | word[0]
+
+
+def shards_order(sizes, window, seed, epoch):
+    """The order "shards": shards of these sizes are shuffled, then each window of positions."""
+    firsts = [sum(sizes[:shard]) for shard in range(len(sizes))]
+    shuffled = order_seed_for(seed, 2, epoch, 0)
+    places = []
+    for rank in range(len(sizes)):
+        shard = order_at(shuffled, epoch, len(sizes), rank)
+        places += range(firsts[shard], firsts[shard] + sizes[shard])
+    out = []
+    for begin in range(0, len(places), window):
+        size = min(window, len(places) - begin)
+        own = order_seed_for(seed, 3, epoch, begin // window)
+        out += [places[begin + order_at(own, epoch, size, at)] for at in range(size)]
+    return out
 
 
 def split(labels, fraction, validation, by_class):

@@ -22,61 +22,9 @@ import numpy as np
 import torch
 import warps
 from PIL import Image
+from positions import WORD, draw_below, draw_bits, draw_uniform, order_at, philox
 from torchvision.transforms import InterpolationMode
 from torchvision.transforms import functional
-
-WORD = 0xFFFFFFFF
-LONG = 0xFFFFFFFFFFFFFFFF
-
-
-def philox(key, counter):
-    """Philox4x32-10 of Salmon et al. (2011): a 64-bit key, four 32-bit words to four."""
-    c = list(counter)
-    k = [key & WORD, key >> 32]
-    for _ in range(10):
-        a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [(b >> 32) ^ c[1] ^ k[0], b & WORD, (a >> 32) ^ c[3] ^ k[1], a & WORD]
-        k = [(k[0] + 0x9E3779B9) & WORD, (k[1] + 0xBB67AE85) & WORD]
-    return c
-
-
-def draw_bits(key, draw):
-    seed, epoch, position = key
-    word = philox(seed, [draw, epoch, position & WORD, position >> 32])
-    return word[1] << 32 | word[0]
-
-
-def draw_uniform(key, draw):
-    return (draw_bits(key, draw) >> 11) * 2.0**-53
-
-
-def draw_below(key, draw, bound):
-    return draw_bits(key, draw) * bound >> 64
-
-
-def _mix(z):
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & LONG
-    z = (z ^ z >> 27) * 0x94D049BB133111EB & LONG
-    return z ^ z >> 31
-
-
-def order_at(seed, epoch, n, position):
-    half = 1
-    while half < 32 and 1 << 2 * half < n:
-        half += 1
-    mask = (1 << half) - 1
-    keys = []
-    for i in range(0, 8, 2):
-        word = philox(seed, [i, epoch, 0, WORD])
-        keys += [word[1] << 32 | word[0], word[3] << 32 | word[2]]
-    at = position
-    while True:
-        left, right = at >> half, at & mask
-        for key in keys:
-            left, right = right, left ^ _mix(right ^ key) & mask
-        at = left << half | right
-        if at < n:
-            return at
 
 
 def pair(size):
@@ -206,6 +154,15 @@ def _apply(image, transform, uniform, below):
         size = transform["size"]
         size = size if isinstance(size, int) else list(size)
         return functional.resize(image, size, filter_, transform.get("max_size")), None
+    if name == "AspectResize":  # Keras' load_img(keep_aspect_ratio=True)
+        height, width = pair(transform["size"])
+        if image.size == (width, height):
+            return image, None
+        high = min(image.height, image.width * height // width)
+        wide = min(image.width, image.height * width // height)
+        top, left = (image.height - high) // 2, (image.width - wide) // 2
+        return image.resize((width, height), Image.Resampling[filter_.name],
+                            (left, top, left + wide, top + high)), None
     if name == "CenterCrop":
         return functional.center_crop(image, pair(transform["size"])), None
     if name == "Pad":

@@ -19,20 +19,26 @@ LIBRARIES = {
                                                   "daemon/decode/jpeg/jpeg_library.h",
                                                   "daemon/decode/jpeg/jpeg_pools.c",
                                                   "daemon/decode/jpeg/jpeg_pools.h",
+                                                  "daemon/decode/jpeg/rewrite.c",
+                                                  "daemon/decode/jpeg/rewrite.h",
                                                   "daemon/decode/jpeg/indexed_decode.c",
                                                   "daemon/decode/jpeg/self_test.c"],
     r"turbojpeg\.h": [],
     r"archive(_entry)?\.h": ["daemon/dataset/arrays/bundle.c"],
     r"spng\.h": ["daemon/decode/png.c", "client/ctl/picture.c"],
+    r"zlib\.h": ["daemon/decode/png_file.c"],
     r"webp/.*": ["daemon/decode/webp.c"],
-    r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/statistics/moments.c"],
+    r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/loop/os/task.h",
+                               "daemon/statistics/moments.c", "daemon/cache/"],
     r"(cblas|lapacke)\.h": ["daemon/statistics/whiten.c"],
     r"uv\.h": ["daemon/loop/", "daemon/main.c"],
     r"xxh(ash|3)\.h": ["daemon/base/digest.c", "client/ctl/replay.c"],
     r"ini\.h": ["daemon/config.c", "daemon/config/"],
     r"systemd/.*": ["daemon/loop/", "daemon/main.c"],
     r"jansson\.h": ["daemon/dataset/", "client/ctl/"],
-    r"sys/(mman|socket)\.h": ["daemon/loop/", "daemon/main.c", "client/"],
+    r"sys/mman\.h": ["daemon/loop/", "daemon/cache/", "client/"],
+    # The journal is a socket, and the log must not wait for it.
+    r"sys/socket\.h": ["daemon/loop/", "daemon/main.c", "daemon/base/log.c", "client/"],
 }
 
 

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables in proto/PROTOCOL.md are what proto/tables.h and proto/segment.h say.
+"""The tables in proto/PROTOCOL.md are what proto/tables.h, proto/segment.h and the registry of
+transforms say.
 
 protocol.py           compare: exit 1 and a diff if they differ
 protocol.py --write   put the tables in
+
+The registry is that of the programs in build/, or in $STOKER_BUILD.
 """
 
 import difflib
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +23,8 @@ import tables  # noqa: E402
 
 PAGE = ROOT / "proto" / "PROTOCOL.md"
 SEGMENT = ROOT / "proto" / "segment.h"
+BUILD = Path(os.environ.get("STOKER_BUILD") or ROOT / "build")
+REGISTRY = BUILD / "tests" / "unit" / "transform" / "registry_rows"
 TABLES = tables.load()
 
 LIMITS = {
@@ -96,6 +103,23 @@ def limits():
                  ((name, TABLES.constants[name], text) for name, text in LIMITS.items()))
 
 
+def transforms():
+    """A row a parameter. Its place counts from 0 in its transform, which is named once."""
+    def rows():
+        before, place = "", 0
+        for line in subprocess.check_output([REGISTRY], text=True).splitlines():
+            name, *parameter = line.split("\t")
+            place = place + 1 if name == before else 0
+            shown = "" if name == before else f"`{name}`"
+            before = name
+            if parameter:
+                yield (shown, place, f"`{parameter[0]}`", *parameter[1:])
+            else:
+                yield (shown, "", "", "", "", "")
+
+    return table(("transform", "place", "parameter", "values", "range", "default"), rows())
+
+
 # The layout of the structs, by C's rules for natural alignment.
 SIZES = {"char": 1, "uint8_t": 1, "uint32_t": 4, "uint64_t": 8}
 
@@ -160,6 +184,7 @@ PARTS = {
     "segment_header": lambda: segment("segment_header"),
     "segment_field": lambda: segment("segment_field"),
     "limits": limits,
+    "transforms": transforms,
     "messages": messages,
     "errors": errors,
     "counters": counters,
@@ -180,14 +205,16 @@ def render(page):
 def main():
     page = PAGE.read_text()
     new = render(page)
-    spoilt = page.replace("`wrong_state`", "`other_state`")
-    if render(spoilt) == spoilt:
-        raise SystemExit("protocol.py cannot tell a wrong table from a right one")
+    for part in PARTS:
+        spoilt = re.sub(rf"(<!-- generated: {part} -->\n.*?)(<!-- end -->)", r"\1wrong\n\2", page,
+                        flags=re.S)
+        if render(spoilt) == spoilt:
+            raise SystemExit(f"protocol.py cannot tell wrong {part} from right ones")
     if sys.argv[1:] == ["--write"]:
         PAGE.write_text(new)
     elif new != page:
         sys.stderr.writelines(difflib.unified_diff(
-            page.splitlines(True), new.splitlines(True), str(PAGE), "what the headers say", n=0))
+            page.splitlines(True), new.splitlines(True), str(PAGE), "what the sources say", n=0))
         print("run tests/style/protocol.py --write", file=sys.stderr)
         return 1
     return 0

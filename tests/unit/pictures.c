@@ -191,6 +191,13 @@ struct picture picture_webp(int width, int height, bool lossless)
 	return picture;
 }
 
+struct picture picture_bytes(const char *text)
+{
+	struct picture picture = {(uint8_t *)strdup(text), strlen(text)};
+	assert_non_null(picture.data);
+	return picture;
+}
+
 int32_t random_below(int32_t bound)
 {
 	static uint32_t state = 1;

@@ -36,6 +36,7 @@ uint8_t *pixels_make(int width, int height, int channels);
 struct picture picture_jpeg(const struct jpeg_recipe *recipe);
 struct picture picture_png(int width, int height, int color_type, int depth, bool interlaced);
 struct picture picture_webp(int width, int height, bool lossless);
+struct picture picture_bytes(const char *text); /* a file as it is */
 
 /* A JPEG decoded whole by libjpeg alone, to RGB. free() */
 uint8_t *jpeg_plain(const struct picture *picture);

@@ -90,10 +90,24 @@ static inline struct pair pair(const char *key, const char *text)
 
 static struct fault fault; /* of the call before */
 
+static inline const char *anything_below(const void *context, const char *path)
+{
+	(void)path;
+	return context;
+}
+
+/* What it is for a user who may have everything read; links stay beneath the dataset's folder. */
 static inline int parse(struct dataset_spec *spec, const struct pair *pairs, uint32_t count)
 {
 	struct value map = {.kind = VALUE_MAP, .count = count, .pairs = pairs};
-	return dataset_spec_parse(spec, &map, &fault);
+	const char *path;
+	int result = dataset_spec_parse(spec, &map, &fault);
+	if (result)
+		return result;
+	result = dataset_spec_confine(spec, anything_below, "/", &path);
+	if (result)
+		dataset_spec_deinit(spec);
+	return result;
 }
 
 static inline int open_with(struct dataset **out, const char *path, const char *key,

@@ -51,6 +51,7 @@ static void serve_epoch(struct fake *fake)
 	batch.batch.count = 4;
 	batch.batch.padded = 1;
 	batch.batch.substituted = 2;
+	batch.batch.wrapped = 3;
 	batch.batch.next_epoch = 1;
 	batch.batch.next_position = 0;
 	fake_say(fake, &batch, -1);
@@ -99,6 +100,7 @@ static void test_an_epoch(void **state)
 	assert_run(&batch[2]->run[1], 0);
 	assert_int_equal(batch[2]->padded, 1);
 	assert_int_equal(batch[2]->substituted, 2);
+	assert_int_equal(batch[2]->wrapped, 3);
 	assert_int_equal(batch[2]->next_epoch, 1);
 	for (int i = 0; i < 2; i++) /* and it stays so */
 		assert_int_equal(stoker_next(stoker, &none, -1), 0);
@@ -165,7 +167,7 @@ static void test_wrong_options(void **state)
 	assert_int_equal(stoker_attach(stoker, &options), -EINVAL);
 	assert_says(stoker, "batch_size is missing");
 	options = options_of("/data");
-	options.transforms = "Resize(3)";
+	options.transforms = "Resize(=3)";
 	assert_int_equal(stoker_attach(stoker, &options), -EINVAL);
 	assert_says(stoker, "column 8");
 	options.transforms = "uint8";

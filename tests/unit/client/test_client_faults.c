@@ -356,7 +356,7 @@ static void serve_wrong_batch(struct fake *fake)
 		{1, {{UINT32_MAX, 4}}},		/* far behind */
 		{2, {{0, 3}, {8, 1}}},		/* the second one */
 		{2, {{0, UINT32_MAX}, {0, 5}}}, /* 4, modulo 2^32 */
-	}; /* ... padded, substituted, more than was asked for */
+	}; /* ... padded, substituted, more than was asked for, wrapped */
 	fake_welcome(fake);
 	fake_attach(fake);
 	struct message batch = fake_batch(1, 0, (struct run){0, fake->variant == 9 ? 5 : 4});
@@ -366,6 +366,8 @@ static void serve_wrong_batch(struct fake *fake)
 		batch.batch.padded = 5;
 	else if (fake->variant == 8)
 		batch.batch.substituted = 5;
+	else if (fake->variant == 10)
+		batch.batch.wrapped = 5;
 	fake_say(fake, &batch, -1);
 	fake_hear(fake);
 }
@@ -373,7 +375,7 @@ static void serve_wrong_batch(struct fake *fake)
 static void test_wrong_batches(void **state)
 {
 	(void)state;
-	for (uint32_t variant = 0; variant <= 9; variant++) {
+	for (uint32_t variant = 0; variant <= 10; variant++) {
 		struct stoker_options options = options_of("/data");
 		struct stoker *stoker = stoker_new();
 		const struct stoker_batch *batch;

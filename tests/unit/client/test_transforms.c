@@ -142,10 +142,18 @@ static void test_a_canonical_text(void **state)
 	fails("uint8|Resize(size=3)", "column 7: a transform behind");
 }
 
+static void test_parameters_by_place(void **state)
+{
+	(void)state;
+	becomes("Resize( 256,bicubic, antialias=True) | RandomApply([Pad((1, 2))], 0.5)",
+		"[{name:'Resize',0:256,1:'bicubic',antialias:yes},"
+		"{name:'RandomApply',0:[{name:'Pad',0:[1,2]}],1:0.5f}]");
+}
+
 static void test_mistakes(void **state)
 {
 	(void)state;
-	fails("RandomResizedCrop(224)", "column 19: parameters are named");
+	fails("Resize(size=224, bilinear)", "column 18: behind a parameter with a name");
 	fails("Resize(size=256", "column 16: a ) is missing");
 	fails("Resize(size=256) CenterCrop(size=2)", "column 18: a | should be here");
 	fails("Resize(size=256)|", "column 18: the name of a transform");
@@ -228,9 +236,13 @@ static void test_a_locale_with_commas(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_it_becomes), cmocka_unit_test(test_a_canonical_text),
-		cmocka_unit_test(test_mistakes),	cmocka_unit_test(test_a_sampler),
-		cmocka_unit_test(test_bounds),		cmocka_unit_test(test_a_locale_with_commas),
+		cmocka_unit_test(test_what_it_becomes),
+		cmocka_unit_test(test_a_canonical_text),
+		cmocka_unit_test(test_parameters_by_place),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_a_sampler),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_a_locale_with_commas),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

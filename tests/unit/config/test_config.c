@@ -254,7 +254,7 @@ static void test_flags(void **state)
 		{"--worker=3", NULL, "there is no setting 'worker'; did you mean 'workers'?"},
 		{"--workers", NULL, "--workers needs a value"},
 		{"--workers=", NULL, "--workers: '' is not a whole number"},
-		{"--workers", "-1", "--workers: '-1' is not a whole number"},
+		{"--workers", "-1", "--workers: '-1' is out of range: 0 to 1024"},
 		{"-w", "3", "'-w' is not an option"},
 		{"--", NULL, "'--' is not an option"},
 		{"--=3", NULL, "'--=3' is not an option"},
@@ -285,8 +285,10 @@ static void test_every_option(void **state)
 {
 	(void)state;
 	struct config first, again;
-	char text_of[64]; /* none is empty */
-	snprintf(text_of, sizeof(text_of), "[stokerd]\nindex-dir = /x\ncpus = %d\n",
+	char text_of[128]; /* none is empty */
+	snprintf(text_of, sizeof(text_of),
+		 "[stokerd]\nindex-dir = /x\nmetrics-socket = /x/m.sock\ndataset-root = /x:0\n"
+		 "dataset-root = /y\ncpus = %d\n",
 		 sched_getcpu());
 	put_text(file, text_of);
 	assert_int_equal(load(&first, file, "--socket=/x/y.sock", "--socket-group=0"), 0);
@@ -368,7 +370,8 @@ static void test_said(void **state)
 	(void)state;
 	setenv("STOKER_CONFIG", "/dev/null", 1);
 	int help = lines_said("--help");
-	assert_true(help > (int)option_count && help < 40);
+	assert_int_equal(lines_said("-h"), help);
+	assert_true(help > (int)option_count && help <= 40);
 	for (unsigned i = 0; i < option_count; i++) {
 		char text[OPTION_TEXT_MAX];
 		option_default(&options[i], text);
@@ -458,6 +461,7 @@ static void test_machine(void **state)
 	uint64_t memory = machine_memory();
 	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	assert_true(memory > 0 && memory <= all);
+	assert_true(machine_available() > 0 && machine_available() <= memory);
 	assert_true(machine_processors() >= 1);
 	struct config config;
 	assert_int_equal(load(&config, "/dev/null", "--ring-memory=50%", NULL), 0);

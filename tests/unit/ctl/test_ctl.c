@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "client/ctl/command.h"
+#include "client/ctl/history.h"
 #include "client/ctl/json.h"
 #include "client/ctl/nearest.h"
 #include "client/ctl/report.h"
@@ -139,6 +140,32 @@ static char *table_text(const char *items)
 	return text;
 }
 
+static void test_history(void **state)
+{
+	struct history history = {.count = 0};
+	char *text;
+	size_t size;
+	(void)state;
+	assert_true(history_highest(&history) <= 0);
+	history_add(&history, 999); /* falls out */
+	for (int i = 0; i < HISTORY_MOST; i++)
+		history_add(&history, i == 0 ? -1 : i == 1 ? 1 : i == 2 ? 400 : 800);
+	FILE *file = open_memstream(&text, &size);
+	history_print(file, &history, false);
+	fputc('|', file);
+	history_print(file, &history, true);
+	fclose(file);
+	assert_memory_equal(text, " _~##", 5);
+	assert_int_equal(strchr(text, '|') - text, HISTORY_MOST);
+	assert_memory_equal(strchr(text, '|'), "| \xe2\x96\x81\xe2\x96\x84\xe2\x96\x88", 11);
+	free(text);
+	setenv("LC_ALL", "C", 1);
+	assert_false(history_terminal_is_utf8());
+	setenv("LC_ALL", "de_DE.utf8", 1);
+	assert_true(history_terminal_is_utf8());
+	unsetenv("LC_ALL");
+}
+
 static void test_tables(void **state)
 {
 	(void)state;
@@ -199,6 +226,7 @@ int main(void)
 		cmocka_unit_test(test_texts_that_are_no_utf8),
 		cmocka_unit_test(test_trees),
 		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_history),
 		cmocka_unit_test(test_a_report),
 		cmocka_unit_test(test_did_you_mean),
 	};

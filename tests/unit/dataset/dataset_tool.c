@@ -48,6 +48,18 @@ static void put_sample(const struct dataset *dataset, uint64_t sample, struct bu
 	printf(" %d %zu\n", result, result ? 0 : buffer->size);
 }
 
+static const char *cover(const void *context, const char *path)
+{
+	(void)path;
+	return context;
+}
+
+static int confine(struct dataset_spec *spec, const char *beneath)
+{
+	const char *path;
+	return dataset_spec_confine(spec, cover, beneath, &path);
+}
+
 int main(int argc, char **argv)
 {
 	struct dataset_spec spec = DATASET_SPEC_NULL;
@@ -66,6 +78,8 @@ int main(int argc, char **argv)
 	}
 	struct value map = {.kind = VALUE_MAP, .count = count, .pairs = pairs};
 	int result = dataset_spec_parse(&spec, &map, &fault);
+	if (!result)
+		result = confine(&spec, "/");
 	if (!result)
 		result = dataset_open(&dataset, &spec, &progress, &fault);
 	dataset_spec_deinit(&spec);

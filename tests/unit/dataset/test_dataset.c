@@ -269,7 +269,7 @@ static void test_spec_refusals(void **state)
 		{"kind", "foldr", "no kind 'foldr'; did you mean 'folder'?"},
 		{"kind", "lmdb",
 		 "no kind 'lmdb': it is one of folder, manifest, npy, npz, cifar10, "
-		 "cifar100, mnist"},
+		 "cifar100, mnist, flat"},
 		{"format", "json", "no format 'json'; did you mean 'jsonl'?"},
 	};
 	struct dataset_spec spec = DATASET_SPEC_NULL;

@@ -6,7 +6,9 @@
 #include "tests/unit/tree.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -80,10 +82,12 @@ char *__wrap_strndup(const char *string, size_t size)
  */
 static const int *read_script;
 static int reads;
+static void (*in_first_read)(void); /* what somebody else does then */
 
 ssize_t __wrap_pread(int fd, void *data, size_t size, off_t offset)
 {
-	reads++;
+	if (reads++ == 1 && in_first_read) /* half of the file has been read */
+		in_first_read();
 	if (!read_script || *read_script == INT_MAX)
 		return __real_pread(fd, data, size, offset);
 	int step = *read_script++;
@@ -162,6 +166,61 @@ static void test_storage(void **state)
 	allocations_left = 0;
 	assert_int_equal(read_with(dataset, NULL, &buffer), -ENOMEM);
 	allocations_left = -1;
+	dataset_free(dataset);
+}
+
+static void pause_a_tick(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 30 * 1000 * 1000}, NULL);
+}
+
+static void change_rights(void)
+{
+	assert_int_equal(chmod(at("c/1.jpg"), 0640), 0);
+}
+
+/* In place, to the same size and time. */
+static void change_content(void)
+{
+	struct stat before;
+	assert_int_equal(stat(at("c/1.jpg"), &before), 0);
+	put("c/1.jpg", "abcdefgh");
+	const struct timespec times[] = {before.st_atim, before.st_mtim};
+	assert_int_equal(utimensat(AT_FDCWD, at("c/1.jpg"), times, 0), 0);
+}
+
+/* FAULTS 64: what is delivered is of one version of the file, so one that may just be written is
+ * read again. A change of rights is none. */
+static void test_changes_while_it_is_read(void **state)
+{
+	(void)state;
+	static const int halves[] = {4, 4, INT_MAX};
+	struct buffer buffer = BUFFER_NULL;
+	struct dataset *dataset = NULL;
+	/* Written and read within one tick, if this process runs through. */
+	for (int tries = 0; tries < 200 && (!dataset || reads == 1); tries++) {
+		dataset_free(dataset);
+		put("c/1.jpg", "12345678");
+		dataset = must_open(top);
+		assert_int_equal(read_with(dataset, NULL, &buffer), 0);
+	}
+	assert_true(reads > 1);
+	struct dataset *other = must_open(top);
+	pause_a_tick();
+	assert_int_equal(read_with(dataset, NULL, &buffer), 0);
+	assert_int_equal(reads, 1);
+	in_first_read = change_rights;
+	assert_int_equal(read_with(dataset, halves, &buffer), 0);
+	assert_true(reads > 2);
+	assert_memory_equal(buffer.data, "12345678", 8);
+	pause_a_tick();
+	in_first_read = change_content;
+	assert_int_equal(read_with(other, halves, &buffer), 0);
+	assert_memory_equal(buffer.data, "abcdefgh", 8);
+	in_first_read = NULL;
+	assert_int_equal(read_with(dataset, NULL, &buffer), DATASET_E_CHANGED);
+	buffer_deinit(&buffer);
+	dataset_free(other);
 	dataset_free(dataset);
 }
 
@@ -261,6 +320,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TREE_CASE(test_storage),
+		TREE_CASE(test_changes_while_it_is_read),
 		TREE_CASE(test_no_openat2),
 		TREE_CASE(test_no_memory),
 		TREE_CASE(test_config_without_memory),

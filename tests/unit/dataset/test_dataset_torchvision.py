@@ -5,6 +5,7 @@ which may lead out of the folder (FAULTS 69).
 STOKER_BUILD names the build folder that holds tests/unit/dataset/dataset_tool.
 """
 
+import json
 import os
 import random
 import subprocess
@@ -18,10 +19,11 @@ ENDINGS = [".jpg", ".JPG", ".jpeg", ".Png", ".ppm", ".bmp", ".pgm", ".tif", ".ti
            ".gif", ".txt", "", ".jpg.bak", "jpg", ".TIFF"]
 
 
-def index(path):
+def index(path, **keys):
     """(classes, [(path, label, size or None)]), or the words of the refusal."""
     tool = os.path.join(os.environ["STOKER_BUILD"], "tests", "unit", "dataset", "dataset_tool")
-    done = subprocess.run([tool, path], capture_output=True, check=True, timeout=60)
+    words = [word for pair in keys.items() for word in pair]
+    done = subprocess.run([tool, path, *words], capture_output=True, check=True, timeout=60)
     classes, samples = [], []
     for line in done.stdout.decode(errors="replace").splitlines():
         words = line.split(" ")
@@ -103,6 +105,55 @@ def test_empty_class_has_its_name(tmp_path):
     with pytest.raises(FileNotFoundError, match="cat"):
         datasets.ImageFolder(tmp_path)
     assert "class folder cat" in index(str(tmp_path))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_without_classes(tmp_path, seed):
+    """All files with ImageFolder's endings, by their folder's path and then by name."""
+    draw = random.Random(seed)
+    top = str(tmp_path / "data")
+    os.mkdir(top)
+    grow(draw, top, 3)
+    found = index(top, kind="flat")
+    paths = [os.path.relpath(os.path.join(folder, name), top).encode()
+             for folder, _, names in os.walk(top) for name in names
+             if datasets.folder.is_image_file(name)]
+    if not paths:
+        assert "there is no image in the folder" in found
+        return
+    paths.sort(key=os.path.split)
+    assert found == ([], [(path.decode(), 0, os.path.getsize(os.path.join(top, path.decode())))
+                          for path in paths])
+
+
+FORMATS = {
+    "tsv": "\t".join,
+    "csv": lambda row: ",".join('"' + field.replace('"', '""') + '"' for field in row),
+    "jsonl": lambda row: json.dumps({"file": row[0], "kind": row[1], "id": 3}),
+}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_list_of_a_folder(tmp_path, seed, kind):
+    """A table of ImageFolder's samples, absolute, with the names of classes: its samples, classes
+    and numbers."""
+    draw = random.Random(seed)
+    top = str(tmp_path / "data")
+    for name in draw.sample([n for n in NAMES if "\n" not in n and not n.isdigit()], 5):
+        os.makedirs(os.path.join(top, name))
+        for picture in draw.sample(range(20), draw.randint(1, 6)):
+            with open(os.path.join(top, name, f"{picture} {name}.jpg"), "wb") as file:
+                file.write(bytes(picture + 1))
+    folder = datasets.ImageFolder(top)
+    rows = [(path, folder.classes[label]) for path, label in folder.samples]
+    draw.shuffle(rows)
+    lines = [] if kind == "jsonl" else [FORMATS[kind](("file", "kind"))]
+    lines += [FORMATS[kind](row) for row in rows]
+    (tmp_path / f"list.{kind}").write_text("".join(line + "\n" for line in lines))
+    found = index(str(tmp_path / f"list.{kind}"), root=top, path_column="file", label_column="kind")
+    assert found == (folder.classes, [(os.path.relpath(path, top), folder.class_to_idx[name],
+                                       os.path.getsize(path)) for path, name in rows])
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -23,8 +23,9 @@ static void test_rows_are_complete(void **state)
 		assert_non_null(kind->read_label);
 		assert_non_null(kind->path);
 		assert_true(kind->read || kind->pixels);
-		/* A kind that a description can name can also be found by a path. */
-		assert_true(!kind->keys == !kind->suits);
+		assert_true(!kind->read == !kind->version);
+		/* A kind that can be found by a path can also be named by a description. */
+		assert_true(kind->keys || !kind->suits);
 		assert_true(kind->clue < KIND_CLUES);
 		for (const struct dataset_kind *const *other = dataset_kinds; other < row; other++)
 			assert_string_not_equal((*other)->name, kind->name);
@@ -35,8 +36,8 @@ static void test_rows_are_complete(void **state)
 static void test_names(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"folder",  "manifest", "npy",   "npz",
-					    "cifar10", "cifar100", "mnist", "joined"};
+	static const char *const names[] = {"folder",	"manifest", "npy",    "npz",  "cifar10",
+					    "cifar100", "mnist",    "joined", "flat", "tar"};
 	const size_t count = sizeof(names) / sizeof(names[0]);
 	for (size_t i = 0; i < count; i++)
 		assert_string_equal(dataset_kind_at(i), names[i]);

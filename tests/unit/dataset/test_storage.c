@@ -10,10 +10,24 @@
 
 #include "dataset/storage/storage.h"
 
+static const struct storage_place *beneath(const char *path)
+{
+	static struct storage_place place;
+	place = (struct storage_place){path, STORAGE_BENEATH, "/"};
+	return &place;
+}
+
+static const struct storage_place *anywhere(const char *path)
+{
+	static struct storage_place place;
+	place = (struct storage_place){.path = path, .reach = STORAGE_ANYWHERE};
+	return &place;
+}
+
 static struct storage_folder must_open_folder(const char *path)
 {
 	struct storage_folder folder = STORAGE_FOLDER_NULL;
-	if (storage_open(&folder, path, &fault))
+	if (storage_open(&folder, beneath(path), &fault))
 		fail_msg("%s", fault.text);
 	return folder;
 }
@@ -41,7 +55,8 @@ static void test_rows_are_complete(void **state)
 		assert_non_null(storage->close);
 		assert_non_null(storage->read_range);
 		assert_non_null(storage->list);
-		assert_non_null(storage->stamp);
+		assert_non_null(storage->identify);
+		assert_non_null(storage->version);
 	}
 }
 
@@ -56,26 +71,98 @@ static void test_paths(void **state)
 	storage_of(path)->tidy(path);
 	assert_string_equal(path, "/a/b/c/..");
 	assert_null(storage_of("a/b"));
-	assert_int_equal(storage_open(&folder, "a/b", &fault), STORAGE_E_OPEN);
+	assert_int_equal(storage_open(&folder, beneath("a/b"), &fault), STORAGE_E_OPEN);
 	assert_words("not absolute");
 	storage_close(&folder);
 	put("1", "one");
-	assert_int_equal(storage_look(at("1"), &is_folder), 0);
+	assert_int_equal(storage_look(beneath(at("1")), &is_folder), 0);
 	assert_false(is_folder);
-	assert_int_equal(storage_look(top, &is_folder), 0);
+	assert_int_equal(storage_look(beneath(top), &is_folder), 0);
 	assert_true(is_folder);
-	assert_int_equal(storage_look(at("2"), &is_folder), -ENOENT);
-	assert_int_equal(storage_open_file(at("1"), &fd, &size, &fault), 0);
+	assert_int_equal(storage_look(beneath(at("2")), &is_folder), -ENOENT);
+	assert_int_equal(storage_open_file(beneath(at("1")), &fd, &size, &fault), 0);
 	assert_int_equal(size, 3);
 	close(fd);
-	assert_int_equal(storage_open_file(top, &fd, &size, &fault), STORAGE_E_READ);
+	assert_int_equal(storage_open_file(beneath(top), &fd, &size, &fault), STORAGE_E_READ);
 	assert_words("not a regular file");
 	assert_int_equal(mkfifo(at("fifo"), 0600), 0);
-	assert_int_equal(storage_open_file(at("fifo"), &fd, &size, &fault), STORAGE_E_READ);
-	assert_int_equal(storage_open_file(at("2"), &fd, &size, &fault), STORAGE_E_READ);
+	assert_int_equal(storage_open_file(beneath(at("fifo")), &fd, &size, &fault),
+			 STORAGE_E_READ);
+	assert_int_equal(storage_open_file(beneath(at("2")), &fd, &size, &fault), STORAGE_E_READ);
 	assert_words("No such file");
-	assert_int_equal(storage_open(&folder, at("1"), &fault), STORAGE_E_OPEN);
+	assert_int_equal(storage_open(&folder, beneath(at("1")), &fault), STORAGE_E_OPEN);
 	assert_words("cannot open the folder");
+}
+
+static const struct storage_place *below(const char *path, const char *folder)
+{
+	static struct storage_place place;
+	place = (struct storage_place){path, STORAGE_BENEATH, folder};
+	return &place;
+}
+
+/* FAULTS 69: a path that has to stay beneath a folder: links, "..", the folder's own neighbours. */
+static void test_places(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path;
+		int result;
+	} cases[] = {
+		{"root", 0},
+		{"root/in", 0},
+		{"root/in/x", 0},
+		{"root/in/../in/x", 0},
+		{"root/again/x", 0},
+		{"root/lost", -ENOENT},
+		{"root/x/../../rooted/x", -EXDEV},
+		{"root/../rooted/x", -EXDEV},
+		{"root/out", -EXDEV},
+		{"root/out/x", -EXDEV},
+		{"root/out/lost", -EXDEV}, /* the same where there is nothing */
+		{"root/absolute", -EXDEV},
+		{"root/own", -EXDEV}, /* absolute, though it leads back */
+		{"root/magic", -EXDEV},
+		{"root/magic/x", -EXDEV},
+		{"rooted/x", -EXDEV},
+		{"roo", -EXDEV},
+		{".", -EXDEV},
+	};
+	char root[PATH_MAX];
+	bool folder;
+	put("root/in/x", "x");
+	put("root/x/y", "y");
+	put("rooted/x", "secret");
+	assert_int_equal(symlink("in", at("root/again")), 0);
+	assert_int_equal(symlink("../rooted", at("root/out")), 0);
+	assert_int_equal(symlink("/etc", at("root/absolute")), 0);
+	assert_int_equal(symlink(at("root/in"), at("root/own")), 0);
+	assert_int_equal(symlink("/proc/self/cwd", at("root/magic")), 0);
+	snprintf(root, sizeof(root), "%s", at("root"));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		print_message("%s\n", cases[i].path);
+		assert_int_equal(storage_look(below(at(cases[i].path), root), &folder),
+				 cases[i].result);
+	}
+	int fd = -1;
+	uint64_t size;
+	struct storage_folder opened = STORAGE_FOLDER_NULL;
+	assert_int_equal(storage_open_file(below(at("root/in/x"), root), &fd, &size, &fault), 0);
+	close(fd);
+	assert_int_equal(storage_open_file(below(at("root/out/x"), root), &fd, &size, &fault),
+			 STORAGE_E_READ);
+	assert_words(STORAGE_LEADS_OUT);
+	assert_int_equal(storage_open(&opened, below(at("root/again"), root), &fault), 0);
+	storage_close(&opened);
+	assert_int_equal(storage_open(&opened, below(at("root/out"), root), &fault),
+			 STORAGE_E_OPEN);
+	assert_words(STORAGE_LEADS_OUT);
+	/* Without any right nothing is opened; nor is anything beneath a folder that is gone. */
+	const struct storage_place nowhere = {.path = at("root/in/x")};
+	assert_int_equal(storage_look(&nowhere, &folder), -EXDEV);
+	assert_int_equal(storage_open_file(&nowhere, &fd, &size, &fault), STORAGE_E_READ);
+	assert_int_equal(rename(at("root"), root) || rename(root, at("moved")), 0);
+	assert_int_equal(storage_look(below(at("root/in/x"), root), &folder), -ENOENT);
 }
 
 static void test_ranges(void **state)
@@ -116,15 +203,15 @@ static void test_ranges(void **state)
 	assert_int_equal(read_range(&folder, "empty", 0, STORAGE_TO_END, &buffer), STORAGE_E_READ);
 	assert_words("it is empty (0 bytes)");
 
-	/* The limit is of the range, not of the file; the stamp is of the whole file. */
+	/* The limit is of the range, not of the file; the version is of the whole file. */
 	const struct storage *local = folder.storage;
 	const struct storage_range some = {2, 5};
-	struct stamp stamp, other;
-	assert_int_equal(local->read_range(folder.state, "a/b", some, 5, &buffer, &stamp, &fault),
+	struct storage_version version, other;
+	assert_int_equal(local->read_range(folder.state, "a/b", some, 5, &buffer, &version, &fault),
 			 0);
-	assert_int_equal(stamp.size, 10);
-	assert_int_equal(local->stamp(folder.state, "a/b", &other, &fault), 0);
-	assert_true(stamp_equal(&stamp, &other));
+	assert_int_equal(version.size, 10);
+	assert_int_equal(local->version(folder.state, "a/b", &other, &fault), 0);
+	assert_true(storage_version_equal(&version, &other));
 	assert_int_equal(local->read_range(folder.state, "a/b", some, 4, &buffer, NULL, &fault),
 			 STORAGE_E_LIMIT);
 	assert_words("5 bytes and the limit is 4");
@@ -137,7 +224,7 @@ static void test_hostile_keys(void **state)
 {
 	(void)state;
 	struct buffer buffer = BUFFER_NULL;
-	struct stamp stamp;
+	struct storage_version version;
 	put("outside/secret", "secret");
 	put("data/own", "own");
 	assert_int_equal(mkfifo(at("data/fifo"), 0600), 0);
@@ -163,7 +250,7 @@ static void test_hostile_keys(void **state)
 		assert_int_equal(read_range(&folder, keys[i], 0, STORAGE_TO_END, &buffer),
 				 STORAGE_E_READ);
 		assert_words("cannot read ");
-		assert_int_equal(folder.storage->stamp(folder.state, keys[i], &stamp, &fault),
+		assert_int_equal(folder.storage->version(folder.state, keys[i], &version, &fault),
 				 STORAGE_E_READ);
 	}
 	assert_int_equal(read_range(&folder, "within", 0, STORAGE_TO_END, &buffer), 0);
@@ -186,7 +273,7 @@ static struct seen seen[] = {
 	{.name = "again", .kind = STORAGE_FOLDER},
 	{.name = "link", .kind = STORAGE_FILE},
 	{.name = "out", .kind = STORAGE_OUTSIDE},
-	{.name = "out-folder", .kind = STORAGE_OUTSIDE_FOLDER},
+	{.name = "out-folder", .kind = STORAGE_OUTSIDE},
 	{.name = "out-nothing", .kind = STORAGE_OUTSIDE},
 	{.name = "broken", .kind = STORAGE_OTHER},
 	{.name = "fifo", .kind = STORAGE_OTHER},
@@ -240,6 +327,12 @@ static void test_list(void **state)
 	assert_int_equal(seen[0].size, 5);
 	assert_int_equal(seen[3].size, 5);
 	assert_memory_equal(seen[1].id, seen[2].id, sizeof(seen[1].id));
+	uint64_t id[2], root[2];
+	assert_int_equal(local->identify(folder.state, "deep/folder", id, &fault), 0);
+	assert_memory_equal(seen[1].id, id, sizeof(id));
+	assert_int_equal(local->identify(folder.state, "", root, &fault), 0);
+	assert_memory_not_equal(root, id, sizeof(id));
+	assert_int_equal(local->identify(folder.state, "lost", id, &fault), STORAGE_E_OPEN);
 	assert_int_equal(local->list(folder.state, "deep", see_one, &one, &fault), 0);
 	assert_int_equal(one, 1);
 	assert_int_equal(local->list(folder.state, "", see_one, &one, &fault), 0);
@@ -255,14 +348,56 @@ static void test_list(void **state)
 	storage_close(&folder);
 }
 
+/* A folder whose links may lead anywhere: still no magic links. */
+static void test_links_that_are_followed(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *key, *bytes; /* NULL: refused */
+	} cases[] = {{"out", "secret"},	     {"absolute", "secret"}, {"farm/secret", "secret"},
+		     {"broken", NULL},	     {"loop", NULL},	     {"fifo", NULL},
+		     {"magic/secret", NULL}, {"magic-file", NULL}};
+	struct storage_folder folder;
+	struct buffer buffer = BUFFER_NULL;
+	struct storage_version version;
+	put("outside/secret", "secret");
+	put("data/own", "own");
+	assert_int_equal(mkfifo(at("outside/fifo"), 0600), 0);
+	assert_int_equal(symlink("../outside/secret", at("data/out")), 0);
+	assert_int_equal(symlink(at("outside/secret"), at("data/absolute")), 0);
+	assert_int_equal(symlink(at("outside"), at("data/farm")), 0);
+	assert_int_equal(symlink("/nowhere", at("data/broken")), 0);
+	assert_int_equal(symlink("loop", at("data/loop")), 0);
+	assert_int_equal(symlink("../outside/fifo", at("data/fifo")), 0);
+	assert_int_equal(chdir(at("outside")), 0);
+	assert_int_equal(symlink("/proc/self/cwd", at("data/magic")), 0);
+	assert_int_equal(symlink("/proc/self/exe", at("data/magic-file")), 0);
+	assert_int_equal(storage_open(&folder, anywhere(at("data")), &fault), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		print_message("%s\n", cases[i].key);
+		int result = read_range(&folder, cases[i].key, 0, STORAGE_TO_END, &buffer);
+		assert_int_equal(result, cases[i].bytes ? 0 : STORAGE_E_READ);
+		assert_int_equal(
+			folder.storage->version(folder.state, cases[i].key, &version, &fault),
+			result);
+		if (result == 0)
+			assert_memory_equal(buffer.data, cases[i].bytes, strlen(cases[i].bytes));
+	}
+	assert_int_equal(chdir("/"), 0);
+	buffer_deinit(&buffer);
+	storage_close(&folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_are_complete),
 		TREE_CASE(test_paths),
+		TREE_CASE(test_places),
 		TREE_CASE(test_ranges),
 		TREE_CASE(test_hostile_keys),
 		TREE_CASE(test_list),
+		TREE_CASE(test_links_that_are_followed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,10 +60,11 @@ static void test_an_image_belongs_to_one_row(void **state)
 {
 	const struct jpeg_recipe recipe = {20, 10, 3, 2, 2, JPEG_BASELINE};
 	struct picture pictures[] = {picture_jpeg(&recipe), picture_png(20, 10, 2, 8, false),
-				     picture_webp(20, 10, false)};
-	static const char *const names[] = {"JPEG", "PNG", "WebP"};
+				     picture_webp(20, 10, false), picture_bytes("BM"),
+				     picture_bytes("P1 1 1 0")};
+	static const char *const names[] = {"JPEG", "PNG", "WebP", "BMP", "PNM"};
 	(void)state;
-	for (size_t k = 0; k < 3; k++) {
+	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
 		unsigned rows = 0;
 		for (size_t i = 0; codecs[i]; i++) {
 			if (!codecs[i]->accepts(pictures[k].data, pictures[k].size))

@@ -18,6 +18,7 @@
 #include "base/buffer.h"
 #include "decode/decode.h"
 #include "decode/exif.h"
+#include "decode/foreign.h"
 #include "tests/unit/pictures.h"
 
 static struct decoder *decoder; /* one for all tests, as a worker uses it */
@@ -256,9 +257,71 @@ static void test_read_without_begin(void **state)
 	assert_int_equal(decoder_begin(decoder, (const uint8_t *)"GIF89a", 6,
 				       &DECODE_LIMITS_DEFAULT, false, &width, &height, &fault),
 			 DECODE_E_FORMAT);
-	assert_non_null(strstr(fault.text, "a GIF, which is not supported"));
+	assert_non_null(strstr(fault.text, "is GIF, which stoker does not decode: convert it to "));
 	assert_int_equal(decoder_read(decoder, (struct rect){0, 0, 1, 1}, &image, &fault), -EINVAL);
 	decoder_free(NULL);
+}
+
+static void test_formats_that_are_not_decoded(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+		const char *name;
+	} files[] = {
+		{"\0\0\0\x18"
+		 "ftypheic\0\0\0\0mif1heic",
+		 24, "HEIC"},
+		{"\0\0\0\x14"
+		 "ftypheix\0\0\0\0mif1",
+		 20, "HEIC"},
+		{"\0\0\0\x14"
+		 "ftyphevc\0\0\0\0",
+		 16, "HEIC"},
+		{"\0\0\0\x1c"
+		 "ftypmif1\0\0\0\0mif1miafheic",
+		 28, "HEIC"},
+		{"\0\0\0\x1c"
+		 "ftypmif1\0\0\0\0mif1avifmiaf",
+		 28, "AVIF"},
+		{"\0\0\0\x14"
+		 "ftypmif1\0\0\0\0mif1avif",
+		 24, "HEIF"}, /* behind the box */
+		{"\0\0\0\x14"
+		 "ftypmif1avifmif1",
+		 20, "HEIF"}, /* the version */
+		{"\0\0\0\x14"
+		 "ftypmsf1\0\0",
+		 14, "HEIF"},
+		{"\0\0\0\x1c"
+		 "ftypavif\0\0\0\0avifmif1miaf",
+		 28, "AVIF"},
+		{"\0\0\0\x18"
+		 "ftypavis\0\0\0\0",
+		 16, "AVIF"},
+		{"\xff\x0a\0", 3, "JPEG XL"},
+		{"MM\0*\0\0", 6, "TIFF"},
+		{"<svg xmlns=", 11, "SVG"},
+		{"\0\0\0\x18"
+		 "ftypisom\0\0\0\0",
+		 16, NULL},
+		{"\0\0\0\x18"
+		 "ftyphei",
+		 11, NULL},
+		{"\0\0\0\0ftyp", 8, NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		uint8_t *copy = malloc(files[i].size); /* so that a read behind it is found */
+		assert_non_null(copy);
+		memcpy(copy, files[i].bytes, files[i].size);
+		const char *name = foreign_name(copy, files[i].size);
+		free(copy);
+		if (files[i].name)
+			assert_string_equal(name ? name : "none", files[i].name);
+		else
+			assert_null(name);
+	}
 }
 
 /* Every byte of a small TIFF changed in every way: never a wild read, always 1 to 8. */
@@ -293,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_webp_parts),
 		cmocka_unit_test(test_no_trace_of_the_picture_before),
 		cmocka_unit_test(test_read_without_begin),
+		cmocka_unit_test(test_formats_that_are_not_decoded),
 		cmocka_unit_test(test_exif_changed_bytes),
 	};
 	if (decoder_new(&decoder) != 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The decoder against Pillow: Image.open(...).convert("RGB"), bit for bit, for every format, mode
-and depth, whole and in parts; and what Pillow refuses is refused (FAULTS 72, 75, 76).
+"""The decoder against Pillow: Image.open(...).convert("RGB"), and "RGBA", bit for bit, for every
+format, mode and depth, whole and in parts; and what Pillow refuses is refused (FAULTS 72, 75, 76).
 
 STOKER_BUILD names the build folder that holds tests/unit/decode/decode_tool.
 """
@@ -19,6 +19,7 @@ import pytest
 Image = pytest.importorskip("PIL.Image")
 ImageOps = pytest.importorskip("PIL.ImageOps")
 
+PILLOW = tuple(map(int, pytest.importorskip("PIL").__version__.split(".")[:2]))
 FORMAT, CORRUPT, LIMIT, UNSUPPORTED = 1, 2, 3, 4
 SIZES = [(1, 1), (3, 2), (17, 13), (40, 33), (5, 1), (1, 9), (130, 71)]
 
@@ -29,19 +30,19 @@ class Decoder:
         self.path = os.path.join(folder, "picture")
         self.tool = subprocess.Popen([tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def __call__(self, data, rect=(0, 0, 0, 0), exif=False):
+    def __call__(self, data, rect=(0, 0, 0, 0), exif=False, alpha=False):
         """(condition, words) or (0, array)"""
         with open(self.path, "wb") as file:
             file.write(data)
-        line = "%d %d %d %d %d %s\n" % (exif, *rect, self.path)
+        line = "%d %d %d %d %d %s\n" % (exif + 2 * alpha, *rect, self.path)
         self.tool.stdin.write(line.encode())
         self.tool.stdin.flush()
         words = self.tool.stdout.readline().decode().split(" ", 7)
         condition, _, _, _, _, width, height = map(int, words[:7])
         if condition:
             return condition, words[7].strip()
-        pixels = self.tool.stdout.read(width * height * 3)
-        return 0, numpy.frombuffer(pixels, numpy.uint8).reshape(height, width, 3)
+        pixels = self.tool.stdout.read(width * height * (3 + alpha))
+        return 0, numpy.frombuffer(pixels, numpy.uint8).reshape(height, width, 3 + alpha)
 
     def close(self):
         self.tool.stdin.close()
@@ -56,7 +57,7 @@ def decode(tmp_path_factory):
     decoder.close()
 
 
-def pillow(data, exif=False):
+def pillow(data, exif=False, mode="RGB"):
     """Pillow's pixels, or None where it refuses."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -64,16 +65,19 @@ def pillow(data, exif=False):
             image = Image.open(io.BytesIO(data))
             if exif:
                 image = ImageOps.exif_transpose(image)
-            return numpy.asarray(image.convert("RGB"))
-        except (OSError, SyntaxError, ValueError):
+            return numpy.asarray(image.convert(mode))
+        except (OSError, SyntaxError, ValueError, IndexError, struct.error):
             return None
 
 
-def same(decode, data, parts=8, exif=False, name=""):
-    expected = pillow(data, exif)
+def same(decode, data, parts=8, exif=False, name="", like=None):
+    """The pixels are Pillow's, or those that it has of `like`."""
+    like = data if like is None else like
+    expected = pillow(like, exif)
     condition, pixels = decode(data, exif=exif)
     if expected is None:
         assert condition, name
+        assert decode(data, (0, 0, 1, 1), exif)[0] == condition, name
         return
     assert condition == 0, (name, pixels)
     numpy.testing.assert_array_equal(pixels, expected, err_msg=name)
@@ -85,6 +89,20 @@ def same(decode, data, parts=8, exif=False, name=""):
         condition, pixels = decode(data, (x, y, w, h), exif)
         assert condition == 0, (name, pixels)
         numpy.testing.assert_array_equal(pixels, expected[y : y + h, x : x + w], err_msg=name)
+    same_alpha(decode, data, exif, name, like)
+
+
+def same_alpha(decode, data, exif, name, like):
+    """The whole picture, and a part of it."""
+    expected = pillow(like, exif, "RGBA")
+    if expected is None:
+        return
+    height, width = expected.shape[:2]
+    for x, y, w, h in (0, 0, width, height), (width // 3, height // 2, width // 2, height // 3):
+        condition, pixels = decode(data, (x, y, w, h) if h and w else (0, 0, 0, 0), exif, True)
+        assert condition == 0, (name, pixels)
+        wanted = expected[y : y + h, x : x + w] if h and w else expected
+        numpy.testing.assert_array_equal(pixels, wanted, err_msg=name + " with alpha")
 
 
 def picture(width, height, channels, seed=1):
@@ -249,9 +267,33 @@ def test_png(decode, color, depth, interlaced):
     for width, height in SIZES:
         same(decode, png(width, height, depth, color, interlaced), parts=5)
         if color in (0, 2):
-            transparent = b"\0\5" * (3 if color == 2 else 1)
-            data = png(width, height, depth, color, interlaced, transparency=transparent)
-            same(decode, data, parts=2)
+            for key in b"\0\5", b"\0\xff", b"\0\0":
+                transparent = key * (3 if color == 2 else 1)
+                data = png(width, height, depth, color, interlaced, transparency=transparent)
+                same(decode, data, parts=2)
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+def test_png_transparent_colour(decode, depth):
+    """Of a few colours, so that some pixels have it."""
+    rng = numpy.random.default_rng(depth)
+    rows = rng.integers(0, 2, (40, 33 * 3 * depth // 8), dtype=numpy.uint8) * 77
+    packed = zlib.compress(b"".join(b"\0" + row.tobytes() for row in rows))
+    head = struct.pack(">IIBBBBB", 33, 40, depth, 2, 0, 0, False)
+    for key in b"\0\0" * 3, b"\0M\0\0\0M", b"M\0\0\0M\0", b"\0M":
+        data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"tRNS", key)
+        same(decode, data + chunk(b"IDAT", packed) + chunk(b"IEND", b""), name=repr(key))
+
+
+def png_of_palette(palette, width, height, depth, interlaced=False, transparency=None):
+    """The file, and one that Pillow decodes as it does this one since 10.1: the colours that the
+    palette lacks are black. Before they were shades of grey."""
+    def make(palette):
+        return png(width, height, depth, 3, interlaced, palette, transparency)
+
+    data = make(palette)
+    return data, data if PILLOW >= (10, 1) else make(
+        palette[:len(palette) // 3 * 3].ljust(768, b"\0") if len(palette) < 768 else palette)
 
 
 @pytest.mark.parametrize("interlaced", [False, True])
@@ -260,10 +302,11 @@ def test_png_palette(decode, depth, interlaced):
     rng = numpy.random.default_rng(depth)
     for entries in sorted({1, (1 << depth) // 2 + 1, 1 << depth}):  # fewer than are used, too
         palette = rng.integers(0, 256, entries * 3, dtype=numpy.uint8).tobytes()
-        for transparency in None, b"\0", b"\x10":
+        for transparency in None, b"\0", b"\x10", bytes(range(250, 256)), b"\xff\0\xff":
             for width, height in SIZES:
-                data = png(width, height, depth, 3, interlaced, palette, transparency)
-                same(decode, data, parts=2)
+                data, like = png_of_palette(palette, width, height, depth, interlaced,
+                                            transparency)
+                same(decode, data, parts=2, like=like)
 
 
 def test_png_by_pillow(decode):
@@ -277,7 +320,7 @@ def test_png_by_pillow(decode):
 
 def test_png_checksums(decode):
     """As in Pillow: an error of the header and the palette, none of the pixels."""
-    data = png(33, 21, 8, 3, palette=bytes(range(30)))
+    data = png(33, 21, 8, 3, palette=bytes(range(256)) * 3)
     for kind, refused in (b"IHDR", True), (b"PLTE", True), (b"IDAT", False):
         at = data.find(kind)
         size = struct.unpack(">I", data[at - 4 : at])[0]
@@ -295,6 +338,72 @@ def test_png_cut_short(decode):
         assert decode(data[:cut], (0, 0, 3, 1))[0] == CORRUPT, cut
     same(decode, data[:-12], name="no IEND")
     same(decode, data + b"trailing")
+
+
+def png_chunks(data):
+    """[kind, content, checksum] of each chunk."""
+    out, at = [], 8
+    while at < len(data):
+        size = struct.unpack(">I", data[at : at + 4])[0]
+        out.append([data[at + 4 : at + 8], data[at + 8 : at + 8 + size],
+                    data[at + 8 + size : at + 12 + size]])
+        at += 12 + size
+    return out
+
+
+def joined(chunks):
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(content)) + kind + content + check for kind, content, check in chunks)
+
+
+def test_png_containers(decode):
+    """Where libspng would refuse what Pillow loads, or the reverse."""
+    for size in (0, 1, 3, 5, 30, 765, 768, 769, 770, 771, 774, 1200):  # bytes of the palette
+        palette = bytes(i * 7 % 256 for i in range(size))
+        data, like = png_of_palette(palette, 33, 21, 8)
+        same(decode, data, parts=2, name=f"palette {size}", like=like)
+        same(decode, png(33, 21, 8, 2, extra=chunk(b"PLTE", palette)), parts=2,
+             name=f"palette {size} of colours")
+    plain = png(33, 21, 8, 2)
+    for kind in b"tEXt", b"gAMA", b"IEND", b"IDAT", b"abcd", b"ab-d", b"IHDR":
+        for content in b"", b"\0\0\0\1", bytes(40):
+            for check in True, False:
+                more = bytearray(chunk(kind, content))
+                more[-1] ^= check
+                for at in 33, len(plain) - 12, len(plain):
+                    same(decode, plain[:at] + bytes(more) + plain[at:], parts=2,
+                         name=f"{kind} {content} {check} at {at}")
+    for kind in b"gAMA", b"sRGB", b"pHYs", b"acTL", b"fcTL":
+        same(decode, png(33, 21, 8, 2, extra=chunk(kind, b"")), name=kind.decode())
+    twice = chunk(b"tIME", bytes(7)) + chunk(b"tIME", bytes(7)) + chunk(b"sBIT", b"\x09\x09\x09")
+    same(decode, png(33, 21, 8, 2, extra=twice), name="chunks that make no sense")
+
+
+def test_png_pixels_in_pieces(decode):
+    """The pixels in chunks of any size, also of none; the last one longer or shorter than it is."""
+    head, body, end = png_chunks(saved(image("RGB", 33, 21), "PNG"))
+    for size in (1, 7, 400):
+        pieces = [body[1][at : at + size] for at in range(0, len(body[1]), size)]
+        chunks = [[b"IDAT", piece, bytes(4)] for piece in [b"", *pieces, b""]]
+        same(decode, joined([head, *chunks, end]), name=f"pieces of {size}")
+        same(decode, joined([head, *chunks[:2], [b"tEXt", b"a\0b", bytes(4)], *chunks[2:], end]),
+             name=f"a text between pieces of {size}")
+    whole = joined([head, body])
+    for cut in range(1, 16):
+        same(decode, whole[:-cut], name=f"{cut} bytes less")
+    for change in (-4, 4, 1 << 20):
+        claimed = bytearray(joined([head, body, end]))
+        claimed[33:37] = struct.pack(">I", len(body[1]) + change)
+        same(decode, bytes(claimed), name=f"claims {change} bytes more")
+
+
+def test_png_flipped(decode):
+    """FAULTS 72: a bit of the compressed pixels; Pillow never delivers it."""
+    data = png(33, 21, 8, 2)
+    rng = random.Random(1)
+    for at in range(41, len(data) - 16, 5):
+        bad = data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+        same(decode, bad, parts=2, name=f"at {at}")
 
 
 def test_png_bombs(decode):
@@ -401,3 +510,198 @@ def test_exif_that_is_none(decode):
     one = with_segment(plain, 0xE1, b"Exif\0\0" + exif(6))
     two = with_segment(one, 0xE1, b"Exif\0\0" + exif(3))
     same(decode, two, exif=True, name="the first one counts")
+
+
+# --- BMP ---
+
+
+def bmp(width, height, bits, rows, header=40, compression=0, palette=b"", masks=b"", offset=None,
+        down=False):
+    """A BMP file: `rows` as they lie in it, padded here."""
+    if header == 12:
+        info = struct.pack("<IHHHH", 12, width, height, 1, bits)
+    else:
+        info = struct.pack("<IiiHHIIiiII", header, width, -height if down else height, 1, bits,
+                           compression, 0, 0, 0, 0, 0)
+        info = (info + (masks if header > 40 else b"")).ljust(header, b"\0")
+        info += masks if header == 40 else b""
+    at = 14 + len(info) + len(palette) if offset is None else offset
+    body = b"".join(row + b"\0" * (-len(row) % 4) for row in rows)
+    return struct.pack("<2sIHHI", b"BM", 0, 0, 0, at) + info + palette + body
+
+
+def noise(size, seed=1):
+    return random.Random(seed).randbytes(size)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA"])
+def test_bmp_of_pillow(decode, mode):
+    for size in SIZES:
+        base = image("RGBA" if mode == "RGBA" else "RGB", *size)
+        same(decode, saved(base if mode in ("RGB", "RGBA") else base.convert(mode), "BMP"))
+
+
+@pytest.mark.parametrize("down", [False, True])
+@pytest.mark.parametrize("header", [12, 40, 64, 108, 124])
+@pytest.mark.parametrize("bits", [1, 4, 8, 16, 24, 32])
+def test_bmp_forms(decode, bits, header, down):
+    entry = 3 if header == 12 else 4
+    for number, (width, height) in enumerate(SIZES):
+        rows = [noise((width * bits + 7) // 8, seed) for seed in range(height)]
+        palette = noise(entry << bits, number) if bits <= 8 else b""
+        data = bmp(width, height, bits, rows, header, palette=palette, down=down)
+        same(decode, data, name=f"{bits} {header} {down} {width}x{height}")
+        same(decode, data[:-1], 1)
+        same(decode, data[: len(data) // 2], 1)
+        same(decode, bmp(width, height, bits, rows, header, palette=palette, offset=0), 2)
+        if bits <= 8:  # as programs write it that count no palette
+            behind = 14 + header
+            same(decode, bmp(width, height, bits, rows, header, palette=palette, offset=behind), 2)
+
+
+@pytest.mark.parametrize("colours", [
+    [(9, 8, 7), (6, 5, 4), (3, 2, 1)], [(5, 6, 7)], [(0, 0, 0), (1, 1, 1)],
+    [(0, 0, 0), (1, 1, 1), (2, 2, 2)]], ids=len)
+def test_bmp_palette_that_is_short(decode, colours):
+    """Black, or the next shades. Before Pillow 10.1 these were there in any case."""
+    def make(colours):
+        data = bytearray(bmp(16, 1, 8, [bytes(range(8)) + bytes(range(248, 256))],
+                             palette=b"".join(bytes((*colour, 0)) for colour in colours)))
+        data[46:50] = struct.pack("<I", len(colours))
+        return bytes(data)
+
+    whole = colours if len(colours) == 3 and colours[2] == (2, 2, 2) else \
+        colours + [(0, 0, 0)] * (256 - len(colours))
+    same(decode, make(colours), like=make(whole))
+    if PILLOW >= (10, 1):
+        same(decode, make(colours))
+
+
+@pytest.mark.parametrize("header", [40, 108, 124])
+@pytest.mark.parametrize("bits, masks", [
+    (32, (0xFF0000, 0xFF00, 0xFF, 0)), (32, (0xFF000000, 0xFF0000, 0xFF00, 0)),
+    (32, (0xFF000000, 0xFF0000, 0xFF00, 0xFF)), (32, (0xFF, 0xFF00, 0xFF0000, 0xFF000000)),
+    (32, (0xFF0000, 0xFF00, 0xFF, 0xFF000000)), (32, (0, 0, 0, 0)), (24, (0xFF0000, 0xFF00, 0xFF)),
+    (16, (0xF800, 0x7E0, 0x1F)), (16, (0x7C00, 0x3E0, 0x1F)), (16, (0xF00, 0xF0, 0xF)),
+    (32, (1, 2, 3, 4)), (24, (1, 2, 3)), (8, (1, 2, 3))])
+def test_bmp_masks(decode, bits, masks, header):
+    rows = [noise(17 * bits // 8, seed) for seed in range(5)]
+    packed = struct.pack(f"<{len(masks)}I", *masks)
+    packed = packed[:12] if header == 40 else packed.ljust(16, b"\0")
+    same(decode, bmp(17, 5, bits, rows, header, 3, masks=packed))
+
+
+@pytest.mark.parametrize("header", [40, 52, 56])
+@pytest.mark.parametrize("masks, places", [
+    ((0xFF000000, 0xFF00, 0xFF, 0), (0, 1, 3)),
+    ((0xFF000000, 0xFF00, 0xFF, 0xFF0000), (0, 1, 3, 2)),
+    ((0xFF000000, 0xFF0000, 0xFF00, 0xFF), (1, 2, 3, 0))])
+def test_bmp_of_newer_pillow(decode, header, masks, places):
+    """Headers and masks that an old one refuses: the same pixels in another form."""
+    rows = [noise(17 * 4, seed) for seed in range(5)]
+    if header < 56:
+        masks, places = (*masks[:3], 0), places[:3]
+    # Blue, green, red, and alpha if there is one.
+    plain = [bytes(row[x * 4 + place] for x in range(17) for place in places) for row in rows]
+    usual = struct.pack("<4I", 0xFF0000, 0xFF00, 0xFF, 0xFF000000)
+    data = bmp(17, 5, 32, rows, header, 3,
+               masks=struct.pack("<4I", *masks)[:12 if header < 56 else 16])
+    like = bmp(17, 5, 24, plain) if len(places) == 3 else bmp(17, 5, 32, plain, 108, 3, masks=usual)
+    same(decode, data, like=like)
+    same(decode, bmp(17, 5, 24, rows, header), like=bmp(17, 5, 24, rows))
+    if PILLOW >= (10, 4):
+        same(decode, data)
+        same(decode, bmp(17, 5, 24, rows, header))
+
+
+RUNS = [bytes([5, 0x12, 12, 0x34, 0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 12, 7, 0, 0, 20, 9, 0, 0, 0, 1]),
+        bytes([17, 1] * 5), bytes([17, 1, 0, 0] * 5 + [0, 1]), bytes([255, 7] * 5),
+        bytes([3, 1, 0, 0] * 5), bytes([0, 4, 1, 2, 3, 4, 13, 8] * 5 + [0, 1]),
+        bytes([0, 3, 1, 2, 3, 0, 14, 8, 0, 0] * 5), bytes([17, 1] * 4), bytes([17, 1, 0, 1]), b"",
+        bytes([17, 1] * 4 + [0]), bytes([17, 1] * 4 + [0, 90, 1])]
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("bits, compression", [(8, 1), (4, 2)])
+def test_bmp_runs(decode, bits, compression, runs):
+    for down in (False, True):
+        for pad in (0, 1):
+            palette = noise(4 << bits) + b"x" * pad
+            same(decode, bmp(17, 5, bits, [runs], 40, compression, palette, down=down))
+
+
+def test_bmp_refused(decode):
+    rows = [noise(17 * 3)] * 5
+    for bits in (0, 2, 3, 48, 64):
+        same(decode, bmp(17, 5, bits, rows))
+    for compression in (4, 5, 6, 99):
+        same(decode, bmp(17, 5, 24, rows, compression=compression))
+    for header in (16, 48, 60, 200):
+        same(decode, bmp(17, 5, 24, rows, header))
+    whole = bmp(17, 5, 24, rows)
+    for size in range(2, 54):
+        assert decode(whole[:size])[0] in (CORRUPT, UNSUPPORTED)
+    assert decode(bmp(0, 5, 24, rows))[0] == CORRUPT
+    assert decode(bmp(20000, 20000, 24, rows))[0] == LIMIT
+    condition, words = decode(bmp(17, 5, 8, [bytes([0, 2, 3, 1] * 9)], 40, 1, noise(1024)))
+    assert condition == UNSUPPORTED and "jumps" in words
+
+
+# --- Netpbm ---
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "I", "RGB"])
+def test_netpbm_of_pillow(decode, mode):
+    for size in SIZES:
+        base = image("RGB", *size)
+        wide = Image.fromarray(numpy.asarray(base.convert("L"), numpy.int32) * 2)
+        data = saved(wide if mode == "I" else base.convert(mode), "PPM")
+        same(decode, data)
+        same(decode, data[:-1], 1)
+
+
+@pytest.mark.parametrize("maxval", [1, 3, 7, 100, 254, 255, 256, 1000, 65534, 65535])
+@pytest.mark.parametrize("kind", [2, 3, 5, 6])
+def test_netpbm_values(decode, kind, maxval):
+    for number, (width, height) in enumerate(SIZES):
+        rng = random.Random(number)
+        count = width * height * (3 if kind in (3, 6) else 1)
+        values = [rng.randrange(rng.choice((2, maxval + 1))) for _ in range(count)]
+        head = b"P%d %d\n# a word\n%d %d\n" % (kind, width, height, maxval)
+        if kind < 4:
+            body = b"".join(b"%d%s" % (value, rng.choice((b" ", b"\n", b" #x 9\n ", b"\t")))
+                            for value in values) + b"\n"
+        else:
+            body = struct.pack(f">{count}{'H' if maxval > 255 else 'B'}", *values)
+        same(decode, head + body, 3)
+        same(decode, head + body + b"more", 1)
+        if maxval > 3:
+            same(decode, head + body[: len(body) // 2] + b"\n" * (kind < 4), 1)
+
+
+def test_netpbm_bitmaps(decode):
+    for width, height in SIZES:
+        bits = "".join(random.Random(width).choice("01 \n") for _ in range(4 * width * height))
+        same(decode, b"P1 %d %d\n" % (width, height) + bits.encode())
+        same(decode, b"P1 %d %d\n1" % (width, height) + b"0" * (width * height - 2))
+        rows = noise((width + 7) // 8 * height)
+        same(decode, b"P4 %d %d\n" % (width, height) + rows)
+        same(decode, b"P4 %d %d\n" % (width, height) + rows[:-1], 1)
+    same(decode, b"P1 2 2\n0102")
+
+
+@pytest.mark.parametrize("data", [
+    b"P6 2 2 255\n" + b"x" * 12, b"P6\t2\r2\x0b255\x0c" + b"x" * 12, b"P6 2 2 255\n" + b"x" * 11,
+    b"P6#c\n2 2 255\n" + b"x" * 12, b"P6 2#c\n3 2 255\n" + b"x" * 138,
+    b"P6 #c\r2 2 255 " + b"x" * 12,
+    b"P6 2 2 0\n" + b"x" * 12, b"P6 2 2 65536\n" + b"x" * 24, b"P6 2 2 x\n" + b"x" * 12, b"P6 2 2",
+    b"P6 2", b"P6 ", b"P6 -2 2 255\n" + b"x" * 12, b"P6 12345678901 2 255 ", b"P3 1 1 9 1 2 10\n",
+    b"P3 1 1 9 1 2 x\n", b"P3 1 1 9 1 2 00000000009\n", b"P3 1 1 9 1 2 3 4 x\n", b"P2 1 1 9 #\n",
+    b"P5 2 2 255\n" + b"#" * 4, b"P7 2 2 255\n", b"P0 2 2 255\n", b"P6", b"P"])
+def test_netpbm_headers(decode, data):
+    same(decode, data, 1)
+
+
+def test_netpbm_limit(decode):
+    assert decode(b"P6 0 5 255\n")[0] == CORRUPT
+    assert decode(b"P6 20000 20000 255\n")[0] == LIMIT

@@ -29,7 +29,7 @@ static uint8_t *whole;
 
 static int decode_part(struct decoder *decoder, struct seek_index_set *set, struct rect need)
 {
-	const struct decode_origin origin = {set, 0, {picture.size, 1, 2}};
+	const struct decode_origin origin = {set, 0, {picture.size, 1}};
 	struct fault fault;
 	struct image image;
 	int32_t width, height;

@@ -64,7 +64,8 @@ struct dataset_entry *fixture_dataset(struct fixture *fixture, const char *path)
 	struct dataset_entry *entry;
 	struct fault fault;
 	assert_int_equal(dataset_spec_parse(&spec, &map, &fault), 0);
-	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, &waiter), 0);
+	dataset_spec_trust(&spec);
+	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, 0, UINT64_MAX, &waiter), 0);
 	fixture_run(fixture);
 	return entry;
 }
@@ -164,6 +165,7 @@ struct reader *fixture_reader(struct fixture *fixture, struct ring *ring, const 
 	reader->priority = like->priority ? like->priority : FLOW_WEIGHT_DEFAULT;
 	reader->end_epoch = like->end_epoch ? like->end_epoch : READER_EPOCHS_MAX;
 	reader->moves = true;
+	reader->ring_request.uid = reader->uid;
 	reader->ring_request.fd = true;
 	reader->ring_request.inflight = reader->inflight;
 	reader->shard.n = stream_positions(&ring->stream->order);
@@ -214,12 +216,14 @@ int fixture_setup(void **state)
 					  .shm_mode = 0600,
 					  .ring_memory = 1 << 30,
 					  .dataset_memory = 1 << 30,
+					  .max_connections = 1000,
 					  .max_file_bytes = 1 << 20,
 					  .max_pixels = 1 << 20};
 	struct core *core = &fixture->core;
 	core_init(core, &fixture->config);
-	core->tasks.loop = &fixture->loop;
+	assert_int_equal(task_queue_init(&core->tasks, &fixture->loop), 0);
 	core->users = &fixture->users;
+	core->fd_limit = 1000;
 	core->bad_samples = &fixture->bad_samples;
 	core->statistics = &fixture->statistics;
 	core->index_caches = &fixture->index_caches;
@@ -276,6 +280,8 @@ int fixture_teardown(void **state)
 	statistics_store_deinit(&fixture->statistics);
 	index_caches_deinit(&fixture->index_caches);
 	bad_samples_deinit(&fixture->bad_samples);
+	task_queue_deinit(&core->tasks);
+	uv_run(&fixture->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&fixture->loop), 0);
 	unlink(fixture->path);
 	free(fixture);

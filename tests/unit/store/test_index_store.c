@@ -22,14 +22,15 @@
 #include "store/index_store_file.h"
 
 #define SAMPLES 5000
-#define HEADER 72
-#define RECORD 56
+#define HEADER 264
+#define RECORD 48
+#define RECORD_SIZE 40 /* where a record has the size of its index */
 #define LIMIT ((uint64_t)8 << 20)
 
 static char folder[64];
 static struct index_store *index_store;
 static struct seek_index_account account;
-static const struct index_store_key key = {{{1, 2, 3}}, SAMPLES};
+static struct index_store_key key = {{{1, 2, 3}}, SAMPLES, {{4, 5, 6}}};
 static struct index_store_until never = {UINT64_MAX};
 
 static int setup(void **state)
@@ -59,7 +60,7 @@ static struct seek_index_set *set_new(void)
 
 static struct stamp stamp_of(uint64_t sample)
 {
-	return (struct stamp){sample * 100, (int64_t)sample - 70, sample + 7};
+	return (struct stamp){sample * 100, sample + 7};
 }
 
 /* An index of a small grey picture that covers no row. */
@@ -121,7 +122,7 @@ static void test_there_and_back(void **state)
 	assert_int_equal(load(first, &sum), INDEX_STORE_E_NONE);
 	for (uint64_t i = 3; i < SAMPLES; i += 1 + i % 7)
 		put(first, i);
-	seek_index_set_refuse(first, 0, &(struct stamp){1, 2, 3}, SEEK_INDEX_E_ODD);
+	seek_index_set_refuse(first, 0, &(struct stamp){1, 2}, SEEK_INDEX_E_ODD);
 	save(first);
 	assert_int_equal(load(second, &sum), 0);
 	uint64_t indexes = 0;
@@ -136,7 +137,7 @@ static void test_there_and_back(void **state)
 	assert_int_equal(account.bytes, 0);
 }
 
-/* An index is of one state of its file: size, time and inode. */
+/* An index is of one content, hashed with the secret in the file. */
 static void test_stamps(void **state)
 {
 	struct index_store_sum sum;
@@ -149,12 +150,15 @@ static void test_stamps(void **state)
 	save(set);
 	seek_index_set_free(set);
 	set = set_new();
+	const struct digest_secret secret = key.secret;
+	assert_int_equal(digest_secret_make(&key.secret), 0); /* as in the next daemon */
+	assert_memory_not_equal(&key.secret, &secret, sizeof(secret));
 	assert_int_equal(load(set, &sum), 0);
-	for (int i = 0; i < 3; i++) {
+	assert_memory_equal(&key.secret, &secret, sizeof(secret));
+	for (int i = 0; i < 2; i++) {
 		struct stamp other = stamp;
 		other.size += i == 0;
-		other.mtime_ns += i == 1;
-		other.inode += i == 2;
+		other.content += i == 1;
 		assert_int_equal(seek_index_set_find(set, 4, &other, &bytes, &size),
 				 SEEK_INDEX_SET_NONE);
 	}
@@ -255,7 +259,7 @@ static void seal(struct file *file)
 	memcpy(file->bytes + HEADER - 16, &sum, sizeof(sum));
 	for (size_t at = HEADER; at + RECORD <= file->size;) {
 		uint32_t bytes;
-		memcpy(&bytes, file->bytes + at + 48, sizeof(bytes));
+		memcpy(&bytes, file->bytes + at + RECORD_SIZE, sizeof(bytes));
 		if (bytes > file->size - at - RECORD)
 			return;
 		sum = digest_of(file->bytes + at + 16, RECORD - 16 + bytes);
@@ -318,7 +322,7 @@ static void test_lies_with_right_checksums(void **state)
 	const uint32_t most = UINT32_MAX, none = 0;
 	uint32_t first;
 	(void)state;
-	memcpy(&first, file.bytes + HEADER + 48, sizeof(first));
+	memcpy(&first, file.bytes + HEADER + RECORD_SIZE, sizeof(first));
 	const size_t second = HEADER + RECORD + first;
 
 	bad = file; /* more records than there are, fewer than there are */
@@ -341,10 +345,10 @@ static void test_lies_with_right_checksums(void **state)
 	expect(&bad, INDEX_STORE_E_DAMAGED, 1);
 
 	bad = file; /* sizes */
-	memcpy(bad.bytes + HEADER + 48, &most, sizeof(most));
+	memcpy(bad.bytes + HEADER + RECORD_SIZE, &most, sizeof(most));
 	seal(&bad);
 	expect(&bad, INDEX_STORE_E_DAMAGED, 0);
-	memcpy(bad.bytes + HEADER + 48, &none, sizeof(none));
+	memcpy(bad.bytes + HEADER + RECORD_SIZE, &none, sizeof(none));
 	seal(&bad);
 	expect(&bad, INDEX_STORE_E_DAMAGED, 0);
 
@@ -363,7 +367,7 @@ static void test_bad_indexes(void **state)
 	const struct file file = good();
 	uint32_t first;
 	(void)state;
-	memcpy(&first, file.bytes + HEADER + 48, sizeof(first));
+	memcpy(&first, file.bytes + HEADER + RECORD_SIZE, sizeof(first));
 	for (uint32_t at = 0; at < first; at++) {
 		for (int value = 0; value < 256; value += 17) {
 			struct index_store_sum sum;

@@ -40,7 +40,7 @@ EXPORT int tool_colour(int kind, const double *amount, const struct image *image
 	struct buffer scratch = BUFFER_NULL;
 	int r = 0;
 	for (int i = 0; r == 0 && i < times; i++)
-		r = colour_run(&colour, image, *wanted, out, stride, cpu_best(), &scratch);
+		r = colour_run(&colour, image, *wanted, out, stride, cpu_best(), &scratch, NULL);
 	buffer_deinit(&scratch);
 	return r;
 }

@@ -97,7 +97,7 @@ EXPORT int tool_draw(struct tool *tool, const struct draw_key *key, const int32_
 
 EXPORT int tool_apply(struct tool *tool, const struct image *image, void *out)
 {
-	return pipeline_apply(tool->pipeline, image, tool->scratch, out);
+	return pipeline_apply(tool->pipeline, image, NULL, tool->scratch, out, NULL);
 }
 
 EXPORT double tool_exact(int function, double x)

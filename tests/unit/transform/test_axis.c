@@ -19,7 +19,7 @@ static const int32_t one = 1 << AXIS_PRECISION;
 static void check_axis(enum filter filter, int32_t in, int32_t out, struct span window)
 {
 	static struct axis axis;
-	assert_int_equal(axis_build(&axis, filter, in, out, window), 0);
+	assert_int_equal(axis_build(&axis, filter, in, (struct span){0, in}, out, window), 0);
 	assert_int_equal(axis.count, window.count);
 	assert_true(axis.source.first >= 0 && axis.source.count > 0);
 	assert_true(axis.source.first + axis.source.count <= in);
@@ -69,8 +69,12 @@ static void test_windows_agree(void **state)
 {
 	struct axis whole = AXIS_NULL, part = AXIS_NULL;
 	(void)state;
-	assert_int_equal(axis_build(&whole, FILTER_BICUBIC, 100, 37, (struct span){0, 37}), 0);
-	assert_int_equal(axis_build(&part, FILTER_BICUBIC, 100, 37, (struct span){12, 5}), 0);
+	assert_int_equal(axis_build(&whole, FILTER_BICUBIC, 100, (struct span){0, 100}, 37,
+				    (struct span){0, 37}),
+			 0);
+	assert_int_equal(axis_build(&part, FILTER_BICUBIC, 100, (struct span){0, 100}, 37,
+				    (struct span){12, 5}),
+			 0);
 	for (int32_t i = 0; i < 5; i++) {
 		for (int32_t at = 0; at < 100; at++) {
 			int32_t first = at - whole.spans[12 + i].first;
@@ -92,10 +96,14 @@ static void test_unreasonable_tables_are_refused(void **state)
 {
 	struct axis axis = AXIS_NULL;
 	(void)state;
-	assert_int_equal(axis_build(&axis, FILTER_LANCZOS, 1 << 24, 1, (struct span){0, 1}),
+	assert_int_equal(axis_build(&axis, FILTER_LANCZOS, 1 << 24, (struct span){0, 1 << 24}, 1,
+				    (struct span){0, 1}),
 			 AXIS_E_SIZE);
-	assert_int_equal(axis_build(&axis, FILTER_BOX, 1, 1 << 24, (struct span){0, 1 << 24}), 0);
-	assert_int_equal(axis_build(&axis, FILTER_LANCZOS, 1, 1 << 24, (struct span){0, 1 << 24}),
+	assert_int_equal(axis_build(&axis, FILTER_BOX, 1, (struct span){0, 1}, 1 << 24,
+				    (struct span){0, 1 << 24}),
+			 0);
+	assert_int_equal(axis_build(&axis, FILTER_LANCZOS, 1, (struct span){0, 1}, 1 << 24,
+				    (struct span){0, 1 << 24}),
 			 AXIS_E_SIZE);
 	axis_deinit(&axis);
 	axis_deinit(&axis);

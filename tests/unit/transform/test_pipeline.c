@@ -124,6 +124,10 @@ static void test_unknown_words_are_named(void **state)
 	(void)state;
 	REFUSED("transforms[2]: RandomResizedCrop has no parameter 'sizes' (did you mean 'size'?)",
 		CROP, CROP, NAMED("RandomResizedCrop", KEY("sizes", UINT(4))));
+	REFUSED("transforms[1]: Resize has no parameter '4'", CROP,
+		NAMED("Resize", KEY("4", UINT(4))));
+	REFUSED("transforms[1]: CenterCrop: 'size' is given twice", CROP,
+		NAMED("CenterCrop", KEY("0", UINT(4)), KEY("size", UINT(4))));
 	REFUSED("transforms[1]: there is no transform 'CentreCrop' (did you mean 'CenterCrop'?)",
 		CROP, BARE("CentreCrop"));
 	REFUSED("transforms[0]: there is no transform 'Mosaic'", BARE("Mosaic"));

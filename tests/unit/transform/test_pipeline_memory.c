@@ -72,7 +72,7 @@ static int kit_make(struct kit *kit, int32_t size)
 	struct rect need;
 	int r = pipeline_draw(kit->pipeline, &key, size, size, kit->scratch, &need, &fault);
 	const struct image image = {pixels, 3 * (size_t)size, size, size, {0, 0, size, size}};
-	return r ? r : pipeline_apply(kit->pipeline, &image, kit->scratch, out);
+	return r ? r : pipeline_apply(kit->pipeline, &image, NULL, kit->scratch, out, NULL);
 }
 
 static void test_nothing_is_taken_once_it_has_grown(void **state)

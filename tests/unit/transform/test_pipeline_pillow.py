@@ -189,6 +189,8 @@ def random_transform(rng):
         lambda: {"name": "Resize", "size": rng.randint(1, 60),
                  "interpolation": rng.choice(FILTERS)},
         lambda: {"name": "Resize", "size": rng.randint(20, 60), "max_size": rng.randint(61, 90)},
+        lambda: {"name": "AspectResize", "size": random_pair(rng, 60),
+                 "interpolation": rng.choice(FILTERS)},
         lambda: {"name": "CenterCrop", "size": random_pair(rng, 100)},
         lambda: {"name": "CenterCrop", "size": rng.randint(1, 100)},
         lambda: random_crop(rng),
@@ -364,7 +366,7 @@ def test_blur():
 
 
 @pytest.mark.parametrize("transform, words", [
-    ({"name": "Grayscale"}, "'num_output_channels' must be 3"),
+    ({"name": "Grayscale", "num_output_channels": 2}, "'num_output_channels' must be 1 or 3"),
     ({"name": "ColorJitter", "brightness": -1}, "'brightness' must be from 0"),
     ({"name": "ColorJitter", "hue": -0.1}, "'hue' must be a number from 0"),
     ({"name": "ColorJitter", "hue": 0.6}, "'hue' must be from -0.5 to 0.5"),

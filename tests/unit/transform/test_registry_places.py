@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Each transform of the registry stands in all the places that registry.h names, with the same
-parameters and defaults: the Python client, PROTOCOL.md, the reference that tests compare with.
+parameters and defaults: the Python client, the reference that tests compare with. For PROTOCOL.md
+see tests/style/protocol.py.
 """
 
 import ctypes
 import dataclasses
 import random
-import re
 
 import pytest
 from stoker import transforms
-from test_pipeline_pillow import LIB, SOURCE, Tool, reference
+from test_pipeline_pillow import LIB, Tool, reference
 
 LIB.tool_transform.restype = LIB.tool_parameter.restype = ctypes.c_char_p
 EXAMPLES = {"Grayscale": {"num_output_channels": 3}}
@@ -58,17 +58,6 @@ def test_the_python_client_has_the_parameters(name):
 def test_the_python_client_has_the_defaults(name):
     given = example(name)
     assert text({"name": name, **given}) == text(getattr(transforms, name)(**given).to_dict())
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_the_protocol_has_the_parameters(name):
-    page = (SOURCE / "proto" / "PROTOCOL.md").read_text()
-    rows = re.findall(rf"^\| (?:`\w+`, )*`{name}`(?:, `\w+`)* \|(.*)\|$", page, re.MULTILINE)
-    assert len(rows) == 1
-    if "see below" in rows[0]:
-        rows = [page[page.index(f"`{name}` does what"):]]
-    for parameter in ROWS[name]:
-        assert f"`{parameter}`" in rows[0] or parameter == "inplace", parameter
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -79,7 +79,8 @@ static void resize_init_axis(struct resize *resize, int i, enum filter filter)
 	uint32_t order = random_below(4);
 	resize->count[i] = order < 2 ? window.count : 1 + (int32_t)random_below(40);
 	resize->wanted[i] = must(malloc((size_t)resize->count[i] * sizeof(int32_t)));
-	assert_int_equal(axis_build(&resize->axis[i], filter, in, out, window), 0);
+	assert_int_equal(
+		axis_build(&resize->axis[i], filter, in, (struct span){0, in}, out, window), 0);
 	for (int32_t n = 0; n < resize->count[i]; n++) {
 		resize->wanted[i][n] = order == 0   ? n
 				       : order == 1 ? window.count - 1 - n
@@ -132,13 +133,14 @@ struct picture {
 	int32_t width, height;
 };
 
-static void picture_put(void *context, int32_t y, uint8_t *row)
+static bool picture_put(void *context, int32_t y, uint8_t *row)
 {
 	struct picture *picture = context;
 	assert_int_equal(y, picture->height++);
 	memcpy(picture->rows + 3 * (size_t)picture->width * (size_t)y, row,
 	       3 * (size_t)picture->width);
 	memset(row, CANARY, 3 * (size_t)picture->width); /* it may be overwritten */
+	return true;
 }
 
 static struct picture resize_run(const struct resize *resize, enum cpu cpu, struct buffer *scratch)

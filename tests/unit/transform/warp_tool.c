@@ -12,10 +12,11 @@ struct sink {
 	size_t stride;
 };
 
-static void sink_put(void *context, int32_t y, uint8_t *row)
+static bool sink_put(void *context, int32_t y, uint8_t *row)
 {
 	const struct sink *sink = context;
 	memcpy(sink->pixels + (size_t)y * sink->stride, row, sink->stride);
+	return true;
 }
 
 int tool_warp(const struct warp *warp, const struct image *image, const int32_t *columns,

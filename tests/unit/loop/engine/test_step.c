@@ -94,7 +94,7 @@ static struct reader_request four(void)
 	return (struct reader_request){
 		.shard = {.n = SAMPLES, .batch_size = 4, .world = 1},
 		.priority = FLOW_WEIGHT_DEFAULT,
-		.ring_request = {.fd = true, .inflight = 2},
+		.ring_request = {.uid = ALICE, .fd = true, .inflight = 2},
 	};
 }
 

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "loop/os/segment.h"
 #include "loop/os/signals.h"
@@ -199,12 +200,16 @@ static void threads_are_not_killed(void **state)
 struct errand {
 	struct task task;
 	uv_thread_t ran_on;
+	uv_sem_t *gate; /* NULL: it does not wait */
 	int status, done;
 };
 
 static void errand_run(struct task *task)
 {
-	list_entry(task, struct errand, task)->ran_on = uv_thread_self();
+	struct errand *errand = list_entry(task, struct errand, task);
+	errand->ran_on = uv_thread_self();
+	if (errand->gate)
+		uv_sem_wait(errand->gate);
 }
 
 static void errand_done(struct task *task, int status)
@@ -214,14 +219,22 @@ static void errand_done(struct task *task, int status)
 	errand->done++;
 }
 
+static void errand_start(struct errand *errand, struct task_queue *queue, enum task_kind kind,
+			 uid_t uid, uv_sem_t *gate)
+{
+	*errand = (struct errand){.gate = gate};
+	assert_int_equal(task_start(&errand->task, queue, kind, uid, errand_run, errand_done), 0);
+}
+
 static void a_task_runs_elsewhere_and_calls_back(void **state)
 {
 	(void)state;
-	struct task_queue queue = {.loop = &loop};
-	struct errand errands[5] = {0};
+	struct task_queue queue;
+	struct errand errands[5];
 	uv_thread_t own = uv_thread_self();
+	assert_int_equal(task_queue_init(&queue, &loop), 0);
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(task_start(&errands[i].task, &queue, errand_run, errand_done), 0);
+		errand_start(&errands[i], &queue, TASK_OWN, 0, NULL);
 	assert_int_equal(queue.pending, 5);
 	assert_int_equal(errands[0].done, 0); /* not from inside task_start() */
 	uv_run(&loop, UV_RUN_DEFAULT);
@@ -231,6 +244,54 @@ static void a_task_runs_elsewhere_and_calls_back(void **state)
 		assert_int_equal(errands[i].status, 0);
 		assert_false(uv_thread_equal(&own, &errands[i].ran_on));
 	}
+	task_queue_deinit(&queue);
+	task_queue_deinit(&queue);
+}
+
+static void run_until_done(const struct errand *errand)
+{
+	while (!errand->done)
+		uv_run(&loop, UV_RUN_ONCE);
+}
+
+/* Twenty of one user that hang hold up neither another user's nor the memory of one's own. */
+static void a_task_that_hangs_is_alone(void **state)
+{
+	(void)state;
+	struct task_queue queue;
+	struct errand hang[20], other, ring, last;
+	uv_sem_t gate;
+	uid_t uid = 0;
+	uint64_t later = clock_ns() + 2 * TASK_STUCK_NS;
+	assert_int_equal(uv_sem_init(&gate, 0), 0);
+	assert_int_equal(task_queue_init(&queue, &loop), 0);
+	for (int i = 0; i < 20; i++)
+		errand_start(&hang[i], &queue, TASK_OPENING, 7, &gate);
+	errand_start(&other, &queue, TASK_OPENING, 8, NULL);
+	errand_start(&ring, &queue, TASK_RING, 7, NULL);
+	run_until_done(&other);
+	run_until_done(&ring);
+	/* Two are in threads; each time they are found to be stuck there are two more, to a limit.
+	 */
+	unsigned stuck = 0, before;
+	do {
+		before = stuck;
+		usleep(20000);
+		stuck = task_queue_look(&queue, later, &uid);
+		assert_true(stuck - before <= TASK_THREADS);
+	} while (stuck < TASK_THREADS_MAX);
+	assert_int_equal(uid, 7);
+	usleep(100000); /* for one more to begin, if it may */
+	assert_int_equal(task_queue_look(&queue, later, &uid), TASK_THREADS_MAX);
+	for (int i = 0; i < 20; i++)
+		uv_sem_post(&gate);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(task_queue_look(&queue, later, &uid), 0);
+	errand_start(&last, &queue, TASK_OPENING, 7, NULL);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(last.done, 1);
+	task_queue_deinit(&queue);
+	uv_sem_destroy(&gate);
 }
 
 /* -- segments ----------------------------------------------------------------------------- */
@@ -247,6 +308,34 @@ static struct segment planned(void)
 	header->fields[0].offset = SEGMENT_PAGE;
 	header->total_bytes = segment.bytes = 2 * SEGMENT_PAGE;
 	return segment;
+}
+
+/* A reader's descriptor, then only its mapping, keep the memory after the daemon's are gone. */
+static void held_until_the_last_mapping_is_gone(void **state)
+{
+	(void)state;
+	static const enum segment_transport transports[] = {SEGMENT_FD, SEGMENT_PATH};
+	for (int i = 0; i < 2; i++) {
+		struct segment segment = planned();
+		struct fault fault;
+		assert_int_equal(segment_make(&segment, transports[i], "stoker-os-", 0600, &fault),
+				 0);
+		int reader = transports[i] == SEGMENT_FD ? dup(segment.fd)
+							 : open(segment.path, O_RDONLY);
+		assert_true(reader >= 0);
+		int fd = segment_leave(&segment);
+		assert_true(fd >= 0 && segment.fd == -1 && !segment.map);
+		assert_true(segment_is_held(fd));
+		void *map =
+			mmap(NULL, SEGMENT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, reader, 0);
+		assert_ptr_not_equal(map, MAP_FAILED);
+		close(reader);
+		assert_true(segment_is_held(fd));
+		munmap(map, SEGMENT_PAGE);
+		assert_false(segment_is_held(fd));
+		assert_false(segment_is_held(fd)); /* asking holds nothing */
+		close(fd);
+	}
 }
 
 static void readers_cannot_write(void **state)
@@ -357,7 +446,9 @@ int main(void)
 		CASE(a_late_signal_does_not_kill),
 		CASE(threads_are_not_killed),
 		CASE(a_task_runs_elsewhere_and_calls_back),
+		CASE(a_task_that_hangs_is_alone),
 		cmocka_unit_test(readers_cannot_write),
+		cmocka_unit_test(held_until_the_last_mapping_is_gone),
 		cmocka_unit_test(a_segment_with_a_path_is_swept),
 		cmocka_unit_test(too_little_memory_is_an_error),
 		cmocka_unit_test(prefixes_are_of_a_user_and_a_socket),

@@ -8,6 +8,7 @@
 #include "loop/policy/quota.h"
 #include "loop/policy/resume.h"
 #include "loop/policy/ring_plan.h"
+#include "loop/state/memory.h"
 
 static struct fault fault; /* of the last call */
 
@@ -17,6 +18,8 @@ static void assert_words(const char *words)
 		fail_msg("no '%s' in '%s'", words, fault.text);
 }
 
+#define OWN 0 /* root is never limited by a share */
+
 /* -- quota -------------------------------------------------------------------------------- */
 
 static void connections_of_a_user(void **state)
@@ -25,10 +28,10 @@ static void connections_of_a_user(void **state)
 	const struct core *core = &fixture->core;
 	struct user *alice = user_get(&fixture->users, ALICE);
 	alice->connections = 4 + QUOTA_SPARE_CONNECTIONS;
-	assert_int_equal(quota_connection(core, ALICE, &fault), 0); /* no limit */
+	assert_int_equal(quota_connection(core, ALICE, &fault), 0); /* no limit is set */
 	fixture->config.max_readers_per_user = 4;
 	assert_int_equal(quota_connection(core, ALICE, &fault), 1);
-	assert_words("user 1000 has 68 connections");
+	assert_words("user 61000 has 68 connections");
 	assert_words("max-readers-per-user (4)");
 	assert_int_equal(quota_connection(core, BOB, &fault), 0);
 	alice->connections--;
@@ -46,7 +49,7 @@ static void readers_of_a_user(void **state)
 	assert_int_equal(quota_reader(core, ALICE, &fixture->book, &fault), 0);
 	fixture->config.max_readers_per_user = 2;
 	assert_int_equal(quota_reader(core, ALICE, &fixture->book, &fault), 1);
-	assert_words("user 1000 has 2 readers attached, and may have 2");
+	assert_words("user 61000 has 2 readers attached, and may have 2");
 	assert_int_equal(quota_reader(core, BOB, &fixture->book, &fault), 0);
 	alice->attached = 1;
 	assert_int_equal(quota_reader(core, ALICE, &fixture->book, &fault), 0);
@@ -68,15 +71,15 @@ static void leases_of_a_connection(void **state)
 static void memory_of_all_rings(void **state)
 {
 	struct fixture *fixture = *state;
-	struct quota_room room = quota_ring(&fixture->core, ALICE);
+	struct quota_room room = quota_ring(&fixture->core, OWN);
 	assert_int_equal(room.bytes, fixture->config.ring_memory);
 	struct ring *ring = fixture_ring(fixture->stream, 8);
-	room = quota_ring(&fixture->core, BOB); /* for any user */
+	room = quota_ring(&fixture->core, OWN); /* for any user */
 	assert_int_equal(room.bytes, fixture->config.ring_memory - ring->segment.bytes);
 	assert_string_equal(room.option, "ring-memory");
 	assert_int_equal(room.error, ERROR_MEMORY);
 	fixture->config.ring_memory = ring->segment.bytes - 1; /* `set` can make it smaller */
-	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, 0);
+	assert_int_equal(quota_ring(&fixture->core, OWN).bytes, 0);
 }
 
 static void memory_of_a_users_rings(void **state)
@@ -91,13 +94,6 @@ static void memory_of_a_users_rings(void **state)
 	assert_int_equal(room.bytes, limit - bytes - two->segment.bytes);
 	assert_string_equal(room.option, "ring-memory-per-user");
 	assert_int_equal(room.error, ERROR_LIMIT);
-	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, limit);
-	/* A ring with readers is charged to the oldest of them. */
-	struct reader *bobs = fixture_reader(fixture, two, &(struct reader){.uid = BOB});
-	fixture_reader(fixture, two, &(struct reader){.uid = ALICE});
-	assert_int_equal(quota_ring(&fixture->core, ALICE).bytes, limit - bytes);
-	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, limit - two->segment.bytes);
-	fixture_leave(bobs);
 	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, limit);
 	fixture->config.ring_memory_per_user = 1;
 	assert_int_equal(quota_ring(&fixture->core, ALICE).bytes, 0);
@@ -139,8 +135,108 @@ static void a_samplers_table_counts(void **state)
 	second->uid = BOB; /* of two rings the first one pays */
 	assert_int_equal(quota_ring(&fixture->core, BOB).bytes, limit - second->segment.bytes);
 	fixture->config.ring_memory_per_user = 0;
-	assert_int_equal(quota_ring(&fixture->core, BOB).bytes,
+	assert_int_equal(quota_ring(&fixture->core, OWN).bytes,
 			 free_bytes - table - ring->segment.bytes - second->segment.bytes);
+}
+
+/* Of 1200: the first has a half, the second a third of the rest, the third a quarter of that. */
+static void shares_of_users(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct core *core = &fixture->core;
+	struct user *users[3];
+	assert_int_equal(quota_share(core, ALICE, 1200, 0), 600);
+	users[0] = user_get(&fixture->users, OWN);
+	users[1] = user_get(&fixture->users, ALICE);
+	assert_int_equal(quota_share(core, ALICE, 1200, 0), 600);
+	assert_int_equal(quota_share(core, BOB, 1200, 600), 200);
+	users[2] = user_get(&fixture->users, BOB);
+	assert_int_equal(quota_share(core, BOB, 1200, 600), 200);
+	assert_int_equal(quota_share(core, BOB + 1, 1200, 800), 100);
+	assert_int_equal(quota_share(core, OWN, 1200, 800), 400);
+	assert_int_equal(quota_share(core, ALICE, 1200, 1300), 0); /* the limit was lowered */
+	for (int i = 0; i < 3; i++)
+		user_put(users[i]);
+}
+
+static void shares_where_no_limit_is_set(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct core *core = &fixture->core;
+	struct user *own = user_get(&fixture->users, OWN);
+	struct user *alice = user_get(&fixture->users, ALICE);
+	fixture->config.max_connections = 100;
+	alice->connections = 49;
+	assert_int_equal(quota_connection(core, ALICE, &fault), 0);
+	alice->connections = 50;
+	assert_int_equal(quota_connection(core, ALICE, &fault), 1);
+	assert_words("user 61000 has 50 connections, its share of 100");
+	assert_int_equal(quota_connection(core, BOB, &fault), 0);
+	own->connections = 90;
+	assert_int_equal(quota_connection(core, OWN, &fault), 0);
+	own->connections = alice->connections = 0;
+	struct ring *ring = fixture_ring(fixture->stream, 8);
+	uint64_t all = fixture->config.ring_memory, bytes = ring->segment.bytes;
+	assert_int_equal(quota_ring(core, ALICE).bytes, all / 2 - bytes);
+	assert_string_equal(quota_ring(core, ALICE).option, "ring-memory-per-user");
+	assert_int_equal(quota_ring(core, BOB).bytes, (all - bytes) / 3);
+	assert_int_equal(quota_ring(core, OWN).bytes, all - bytes);
+	user_put(alice);
+	user_put(own);
+}
+
+/* Of 1000 less 35 for threads and files. A connection has two, a ring one. */
+static void descriptors_of_a_user(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct core *core = &fixture->core;
+	struct user *alice = user_get(&fixture->users, ALICE);
+	alice->connections = 240;
+	assert_int_equal(quota_descriptors(core, ALICE, 2, &fault), 0);
+	fixture_ring(fixture->stream, 8);
+	assert_int_equal(quota_descriptors(core, ALICE, 1, &fault), 0);
+	assert_int_equal(quota_descriptors(core, ALICE, 2, &fault), 1);
+	assert_words("hold 481 file descriptors, and may 482 of 965");
+	ring_abandon(fixture_ring(fixture->stream, 8)); /* for its leases */
+	assert_int_equal(quota_descriptors(core, ALICE, 1, &fault), 1);
+	assert_int_equal(quota_descriptors(core, BOB, 161, &fault), 0);
+	assert_int_equal(quota_descriptors(core, BOB, 162, &fault), 1);
+	alice->connections = 0;
+	user_put(alice);
+}
+
+static void memory_of_datasets(void **state)
+{
+	struct fixture *fixture = *state;
+	struct core *core = &fixture->core;
+	const struct dataset_account *full;
+	struct user *alice = user_get(&fixture->users, ALICE);
+	struct memory *memory = memory_get(core, ALICE, 600);
+	struct dataset_account *account = &memory->account;
+	uint64_t own = atomic_load(&fixture->entry->memory->account.bytes);
+	fixture->config.dataset_memory = 1200 + own;
+	const uint64_t before = core->dataset_account.bytes;
+	core->dataset_account.bytes = 0;
+	core->dataset_account.limit = 500;
+	assert_int_equal(quota_memory(core, ALICE), 600);
+	assert_true(dataset_account_take(account, 300, true, &full));
+	assert_int_equal(quota_memory(core, ALICE), 600); /* with what she has */
+	assert_int_equal(quota_memory(core, BOB), 300);
+	assert_true(quota_memory(core, OWN) == UINT64_MAX);
+	assert_false(dataset_account_take(account, 250, true, &full));
+	assert_ptr_equal(full, &core->dataset_account); /* all have too much */
+	assert_int_equal(account->bytes, 300);
+	assert_true(dataset_account_take(account, 250, false, &full));
+	assert_false(dataset_account_take(account, 51, false, &full));
+	assert_ptr_equal(full, account);
+	assert_int_equal(dataset_account_free(full), 50);
+	assert_int_equal(dataset_account_limit(account), 500);
+	dataset_account_give(account, 250, false);
+	dataset_account_give(account, 300, true);
+	assert_int_equal(core->dataset_account.bytes, 0);
+	core->dataset_account.bytes = before;
+	memory_put(memory);
+	user_put(alice);
 }
 
 /* -- ring plan ---------------------------------------------------------------------------- */
@@ -152,7 +248,7 @@ static void rings_that_fit(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring *ring = fixture_ring(fixture->stream, 16);
-	struct ring_request request = {.fd = true, .inflight = 2};
+	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 2};
 	struct shard shard = four;
 	struct cursor from = first;
 	assert_true(ring_fits(&request, &shard, &from, ring));
@@ -180,9 +276,12 @@ static void transports_that_fit(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring *ring = fixture_ring(fixture->stream, 16);
-	const struct ring_request fd = {.fd = true}, path = {.path = true};
+	const struct ring_request bobs = {.uid = BOB, .fd = true};
+	const struct ring_request fd = {.uid = ALICE, .fd = true},
+				  path = {.uid = ALICE, .path = true};
 	assert_true(ring_fits(&fd, &four, &first, ring));
 	assert_false(ring_fits(&path, &four, &first, ring));
+	assert_false(ring_fits(&bobs, &four, &first, ring)); /* it is hers */
 	ring->segment.transport = SEGMENT_PATH;
 	assert_false(ring_fits(&fd, &four, &first, ring));
 	assert_true(ring_fits(&path, &four, &first, ring));
@@ -192,14 +291,14 @@ static void transports_that_fit(void **state)
 static int plan(const struct fixture *fixture, const struct ring_request *request,
 		const struct shard *shard, const struct cursor *from, struct ring_plan *out)
 {
-	return ring_plan_make(request, shard, from, fixture->stream, ALICE, out, &fault);
+	return ring_plan_make(request, shard, from, fixture->stream, out, &fault);
 }
 
 /* 2 workers and 1 fetcher have 6 samples at a time. */
 static void windows_of_a_plan(void **state)
 {
 	struct fixture *fixture = *state;
-	struct ring_request request = {.fd = true, .path = true, .inflight = 3};
+	struct ring_request request = {.uid = ALICE, .fd = true, .path = true, .inflight = 3};
 	struct shard shard = four;
 	struct ring_plan out;
 	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
@@ -218,7 +317,8 @@ static void windows_of_a_plan(void **state)
 	assert_int_equal(out.slots, 16);
 	assert_int_equal(out.transport, SEGMENT_PATH);
 	assert_true(ring_fits(&request, &shard, &first,
-			      &(struct ring){.slots = 16,
+			      &(struct ring){.uid = ALICE,
+					     .slots = 16,
 					     .stride = out.stride,
 					     .segment.transport = SEGMENT_PATH}));
 }
@@ -226,7 +326,7 @@ static void windows_of_a_plan(void **state)
 static void a_plan_begins_where_the_reader_does(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct ring_request request = {.fd = true, .inflight = 3};
+	const struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3};
 	const struct shard shard = {.n = SAMPLES, .batch_size = 5, .rank = 1, .world = 2};
 	struct cursor from = {.epoch = 3, .origin = 7, .batch = 1};
 	struct ring_plan out;
@@ -241,7 +341,7 @@ static void a_plan_begins_where_the_reader_does(void **state)
 static void echo_makes_a_ring_longer(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct ring_request request = {.fd = true, .prefetch = 2};
+	const struct ring_request request = {.uid = ALICE, .fd = true, .prefetch = 2};
 	struct shard shard = four;
 	struct stream_order order = fixture_order(fixture);
 	struct ring_plan out;
@@ -249,18 +349,18 @@ static void echo_makes_a_ring_longer(void **state)
 	order.echo_window = 10;
 	shard.n = stream_positions(&order);
 	struct stream *stream = fixture_stream(fixture, &order, "uint8");
-	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, ALICE, &out, &fault), 0);
+	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &out, &fault), 0);
 	assert_int_equal(out.slots, (2 + 2 * 3 * 10 / 4) * 4);
 	order.echo_window = 1000; /* no longer than an epoch */
 	stream = fixture_stream(fixture, &order, "uint8");
-	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, ALICE, &out, &fault), 0);
+	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &out, &fault), 0);
 	assert_int_equal(out.slots, 2 * 4 + 3 * SAMPLES);
 }
 
 static void a_plan_is_cut_to_the_budget(void **state)
 {
 	struct fixture *fixture = *state;
-	struct ring_request request = {.fd = true, .inflight = 3};
+	struct ring_request request = {.uid = OWN, .fd = true, .inflight = 3};
 	const struct shard shard = {.n = SAMPLES, .batch_size = 1000, .world = 1};
 	struct ring_plan out = {.slots = 7};
 	fixture->config.ring_memory = ring_bytes(fixture->stream, 3000);
@@ -287,7 +387,7 @@ static void a_plan_is_cut_to_the_budget(void **state)
 static void a_plan_has_so_many_slots_at_most(void **state)
 {
 	struct fixture *fixture = *state;
-	struct ring_request request = {.fd = true, .prefetch = 1};
+	struct ring_request request = {.uid = OWN, .fd = true, .prefetch = 1};
 	struct shard shard = four;
 	struct ring_plan out;
 	fixture->config.ring_memory = UINT64_MAX;
@@ -349,6 +449,10 @@ int main(void)
 		FIXTURE_CASE(memory_of_a_users_rings),
 		FIXTURE_CASE(abandoned_rings_count),
 		FIXTURE_CASE(a_samplers_table_counts),
+		FIXTURE_CASE(shares_of_users),
+		FIXTURE_CASE(shares_where_no_limit_is_set),
+		FIXTURE_CASE(descriptors_of_a_user),
+		FIXTURE_CASE(memory_of_datasets),
 		FIXTURE_CASE(rings_that_fit),
 		FIXTURE_CASE(transports_that_fit),
 		FIXTURE_CASE(windows_of_a_plan),

@@ -44,6 +44,19 @@ static void a_ring_of_the_same_stream_is_no_sharer(void **state)
 	assert_int_equal(decode_sharing_find(ring, 0, 5, sharers), 0);
 }
 
+static void another_users_ring_is_no_sharer(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = fixture_ring(fixture->stream, SLOTS);
+	struct ring *other = another(fixture, 1);
+	struct sharer sharers[JOB_SHARERS_MAX];
+	assert_int_equal(decode_sharing_find(ring, 0, 5, sharers), 1);
+	assert_true(decode_sharing_soon(ring, 0, SLOTS));
+	other->uid = BOB; /* who orders pays, so what it pays for is its own */
+	assert_int_equal(decode_sharing_find(ring, 0, 5, sharers), 0);
+	assert_false(decode_sharing_soon(ring, 0, SLOTS));
+}
+
 static void only_what_a_reader_will_get(void **state)
 {
 	struct fixture *fixture = *state;
@@ -159,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_CASE(a_picture_is_wanted_in_another_stream),
 		FIXTURE_CASE(a_ring_of_the_same_stream_is_no_sharer),
+		FIXTURE_CASE(another_users_ring_is_no_sharer),
 		FIXTURE_CASE(only_what_a_reader_will_get),
 		FIXTURE_CASE(a_window_that_can_move_counts),
 		FIXTURE_CASE(soon_is_half_a_window),

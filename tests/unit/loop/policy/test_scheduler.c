@@ -82,7 +82,7 @@ static void put(struct line *line, int reader, int stream, uint64_t base, unsign
 
 static struct reader *pick(struct line *line)
 {
-	users_refresh(&line->users, line->queued_max);
+	users_refresh(&line->users, line->queued_max, 2, 1);
 	struct reader *reader = scheduler_pick(&line->users, line->queued_max);
 	if (reader)
 		flow_scheduled(reader);
@@ -341,6 +341,33 @@ static void a_user_at_the_limit(void **state)
 	assert_near(line->picks[0], 500);
 }
 
+/* Where two users read, one whose samples take long leaves a worker free for the other. */
+static void long_samples_leave_a_worker(void **state)
+{
+	struct line *line = *state;
+	put_of(line, ALICE, 0, 0, 0, 10);
+	put_of(line, BOB, 1, 1, 0, 10);
+	struct flow *alice = line->readers[0].flow, *bob = line->readers[1].flow;
+	bob->cost_ns = 3000000000;
+	flow_leave(&line->readers[0]);
+	assert_ptr_equal(order(line), &line->readers[1]);
+	assert_ptr_equal(order(line), &line->readers[1]); /* nobody else reads */
+	alice->user->attached = bob->user->attached = 1;
+	assert_null(order(line)); /* two workers, and he has them */
+	flow_settle(bob, 3000000000);
+	assert_null(order(line));
+	flow_settle(bob, 3000000000);
+	assert_ptr_equal(order(line), &line->readers[1]);
+	flow_enter(&line->readers[0]);
+	alice->cost_ns = 1000000;
+	for (int i = 0; i < 20; i++)
+		assert_ptr_equal(order(line), &line->readers[0]);
+	while (alice->queued)
+		flow_settle(alice, 1000000);
+	flow_settle(bob, 3000000000);
+	alice->user->attached = bob->user->attached = 0;
+}
+
 /* What is queued for who has left holds its user, and counts for the limit. */
 static void what_is_queued_outlives_its_reader(void **state)
 {
@@ -380,6 +407,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(users_of_one_stream, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_user_waiting_readers_go_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_user_at_the_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(long_samples_leave_a_worker, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_queued_outlives_its_reader, setup,
 						teardown),
 	};

@@ -332,17 +332,18 @@ static void the_leader_of_a_stream(void **state)
 	struct fixture *fixture = *state;
 	struct ring *one = fixture_ring(fixture->stream, SLOTS);
 	struct ring *other = fixture_ring(fixture->stream, SLOTS);
-	assert_null(straggler_leader(fixture->stream));
+	assert_null(straggler_leader(fixture->stream, ALICE));
 	struct reader *slow = fixture_reader(fixture, one, &FOUR);
 	struct reader *fast = fixture_reader(fixture, other, &FOUR);
 	struct reader *ended = fixture_reader(fixture, one, &FOUR);
 	feed(fast, 1);
 	feed(ended, 2);
 	ended->end_epoch = 0;
-	assert_ptr_equal(straggler_leader(fixture->stream), fast);
+	assert_ptr_equal(straggler_leader(fixture->stream, ALICE), fast);
+	assert_null(straggler_leader(fixture->stream, BOB));
 	other->stride = 2 * SAMPLES; /* rings may number an epoch's positions differently */
 	feed(slow, SAMPLES / 4);
-	assert_ptr_equal(straggler_leader(fixture->stream), slow);
+	assert_ptr_equal(straggler_leader(fixture->stream, ALICE), slow);
 	other->stride = SAMPLES;
 }
 

@@ -90,6 +90,7 @@ static struct statistics *statistics_of(const char *name, const void *dataset, u
 	statistics->users = 1;
 	strcpy(statistics->plan.name, name);
 	statistics->plan.fingerprint = digest_of(dataset, strlen(dataset));
+	statistics->plan.owner = STATISTICS_OF_ALL;
 	statistics->plan.rescale = 1.0;
 	statistics->digest = digest_of(&statistics_made, sizeof(statistics_made));
 	statistics_made++;
@@ -134,6 +135,45 @@ static void statistics_that_are_in_use_stay(void **state)
 	assert_int_equal(stored(&store), 1);
 	assert_int_equal(used->users, 1);
 	statistics_put(used);
+	statistics_store_deinit(&store);
+}
+
+static struct statistics *of_user(uint32_t owner, const char *name, uint64_t numbers)
+{
+	struct statistics *statistics = statistics_of(name, "one", numbers);
+	statistics->plan.owner = owner;
+	return statistics;
+}
+
+static unsigned stored_of(const struct statistics_store *store, uint32_t owner)
+{
+	unsigned count = 0;
+	for (const struct statistics *at = store->first; at; at = at->next)
+		count += at->plan.owner == owner;
+	return count;
+}
+
+static void a_users_statistics_take_no_others_room(void **state)
+{
+	(void)state;
+	struct statistics_store store;
+	char name[16];
+	statistics_store_init(&store, NULL);
+	statistics_store_put(&store, statistics_of("n0", "one", 0));
+	statistics_store_put(&store, of_user(1000, "n0", 0));
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		statistics_store_put(&store, of_user(1001, name, 0));
+	}
+	assert_int_equal(stored_of(&store, 1001), 16);
+	assert_int_equal(stored_of(&store, 1000), 1);
+	assert_int_equal(stored_of(&store, STATISTICS_OF_ALL), 1);
+	statistics_store_put(&store, of_user(1001, "large", (uint64_t)16 << 20)); /* 64 MiB */
+	assert_int_equal(stored_of(&store, 1001), 16);
+	statistics_store_put(&store, of_user(1001, "more", 1));
+	for (const struct statistics *at = store.first; at; at = at->next)
+		assert_string_not_equal(at->plan.name, "large");
+	assert_int_equal(stored_of(&store, 1000), 1);
 	statistics_store_deinit(&store);
 }
 
@@ -191,7 +231,7 @@ static int apply(const struct fixture *fixture, const struct statistics_store *s
 	if (r)
 		fail_msg("%s", fault->text);
 	assert_int_equal(pipeline_settle(pipeline, 2, 2, fault), 0);
-	r = statistics_store_apply(store, fixture->entry->dataset, pipeline, fault);
+	r = statistics_store_apply(store, 1000, fixture->entry->dataset, pipeline, fault);
 	pipeline_free(pipeline);
 	return r;
 }
@@ -316,6 +356,7 @@ int main(void)
 		cmocka_unit_test(the_oldest_bad_sample_goes_first),
 		cmocka_unit_test(statistics_of_a_name_are_replaced),
 		cmocka_unit_test(statistics_that_are_in_use_stay),
+		cmocka_unit_test(a_users_statistics_take_no_others_room),
 		cmocka_unit_test(the_oldest_statistics_go),
 		cmocka_unit_test(what_is_in_memory_is_newer_than_the_disk),
 		FIXTURE_CASE(statistics_are_found_by_name_and_by_digest),

@@ -103,6 +103,12 @@ static bool change_order(struct stream_order *order, enum stream_field field)
 	case STREAM_FIELD_views:
 		order->views = 2;
 		break;
+	case STREAM_FIELD_order:
+		order->window = 16384;
+		break;
+	case STREAM_FIELD_window:
+		order->window = 8;
+		break;
 	default:
 		return false;
 	}
@@ -365,7 +371,8 @@ static struct dataset_entry *begin_opening(struct fixture *fixture, const char *
 	struct dataset_entry *entry;
 	struct fault fault;
 	assert_int_equal(dataset_spec_parse(&spec, &map, &fault), 0);
-	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, waiter), 0);
+	dataset_spec_trust(&spec);
+	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, 0, UINT64_MAX, waiter), 0);
 	return entry;
 }
 

@@ -1,0 +1,451 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The tables of the clients in other languages, made from proto/tables.h: numbers of messages, the
+fields of each with types, limits and defaults, names of errors, and the options of ATTACH with
+their words.
+
+languages.py           compare: exit 1 if a file is not what the tables give
+languages.py --write   write them
+"""
+
+import sys
+from pathlib import Path
+
+import tables
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLES = tables.load()
+MADE = "made by tests/golden/languages.py from proto/tables.h"
+LIMITS = ("VERSION", "FRAME_MAX", "DEPTH_MAX", "NODES_MAX", "RUNS_MAX")
+# What a client says by itself.
+OWN = ("seq", "accept_fd", "accept_path", "accept_moves")
+# What has a type of its own in each language.
+TREES = ("dataset", "transforms", "sampler", "fields")
+ATTACH = next(message for message in TABLES.messages if message.name == "attach")
+OPTIONS = [field for field in ATTACH.fields if field.key not in OWN]
+
+
+def camel(key, first=False):
+    """batch_size as batchSize, or BatchSize."""
+    head, *rest = key.split("_")
+    return (head.capitalize() if first else head) + "".join(map(str.capitalize, rest))
+
+
+def go_name(field):
+    return {"dtype": "DType"}.get(field.key) or camel(field.key, True)
+
+
+def narrow(field):
+    """Do 32 bits hold it?"""
+    return field.max < 2**32
+
+
+def zero_counts(field):
+    """Is zero a value that is not the default? Then it cannot stand for an option not given."""
+    return not field.required and field.default != 0 and field.min == 0
+
+
+def go_option(field):
+    if field.type == "any":
+        name = {"dataset": "Dataset", "transforms": "[]Transform", "sampler": "Sampler",
+                "fields": "[]string"}[field.key]
+    else:
+        name = {"text": "string", "boolean": "bool",
+                "uint": "uint32" if narrow(field) else "uint64"}[field.type]
+    return ("*" if zero_counts(field) else "") + name
+
+
+def go_default(field):
+    if field.required:
+        return "required"
+    if field.type == "boolean":
+        return "nil: true" if field.default else "default false"
+    if zero_counts(field):
+        return "nil: all" if field.default == 2**64 - 1 else f"nil: {field.default}"
+    return f"0 means {field.default}" if field.type == "uint" and field.default else ""
+
+
+def go():
+    yield f"// Code generated: {MADE}. DO NOT EDIT."
+    yield ""
+    yield "// SPDX-License-Identifier: MIT"
+    yield ""
+    yield "package stoker"
+    yield ""
+    yield "const ("
+    for name in LIMITS:
+        yield f"\tproto{camel(name.lower(), True):<8} = {TABLES.constants['PROTO_' + name]}"
+    yield ")"
+    yield ""
+    yield "var messageTypes = []messageType{"
+    for message in TABLES.messages:
+        daemon = ", fromDaemon: true" if message.sender == "DAEMON" else ""
+        head = f'number: {message.number}, name: "{message.name}"{daemon}'
+        yield f"\t{{{head}, fields: []fieldType{{"
+        for field in message.fields:
+            cells = [f'key: "{field.key}"', f"kind: kind{field.type.capitalize()}"]
+            cells += ["required: true"] * field.required
+            cells += [f"{name}: {value}" for name, value in (
+                ("def", field.default), ("min", field.min), ("max", field.max)) if value]
+            yield f"\t\t{{{', '.join(cells)}}},"
+        yield "\t}},"
+    yield "}"
+    yield ""
+    yield "// The errors of the protocol, for errors.Is. What the daemon says has its own text."
+    yield "var ("
+    for error in TABLES.errors:
+        name = "Err" + camel(error.name, True)
+        yield f"\t// {name}: {error.help}."
+        yield f'\t{name} = &Error{{Code: {error.number}, Name: "{error.name}"}}'
+    yield ")"
+    yield ""
+    yield "// Options say what to read and how: the fields of ATTACH, by their names. The zero"
+    yield "// value of an option is its default, unless its comment says otherwise."
+    yield "type Options struct {"
+    for field in OPTIONS:
+        more = go_default(field)
+        words = field.help[0].upper() + field.help[1:]
+        yield f"\t// {words}{' (' + more + ')' if more else ''}."
+        yield f"\t{go_name(field)} {go_option(field)}"
+    yield ""
+    yield "\t// Begin where this token says; it must be of the same stream."
+    yield "\tToken *Token"
+    yield "}"
+    yield ""
+    yield "// fields are those of ATTACH that differ from their defaults."
+    yield "func (o *Options) fields() map[string]any {"
+    yield "\tout := map[string]any{}"
+    for field in OPTIONS:
+        name = "o." + go_name(field)
+        if field.key in TREES:
+            yield f'\tputTree(out, "{field.key}", {name}.tree())' if field.key == "dataset" else \
+                f'\tputTree(out, "{field.key}", treeOf({name}))'
+        elif zero_counts(field):
+            value = "bool" if field.type == "boolean" else "uint64"
+            yield f"\tif {name} != nil {{"
+            yield f'\t\tout["{field.key}"] = {value}(*{name})'
+            yield "\t}"
+        elif field.type == "uint":
+            yield f"\tif {name} != 0 {{"
+            yield f'\t\tout["{field.key}"] = uint64({name})'
+            yield "\t}"
+        else:
+            yield f'\tout["{field.key}"] = {name}'
+    yield "\treturn out"
+    yield "}"
+
+
+def js_value(number):
+    return str(number) if number < 2**53 else f"{number}n"
+
+
+def js():
+    yield "// SPDX-License-Identifier: MIT"
+    yield f"// {MADE[0].upper()}{MADE[1:]}."
+    yield ""
+    for name in LIMITS:
+        yield f"export const {name} = {TABLES.constants['PROTO_' + name]};"
+    yield ""
+    yield "/** Each message: its fields are [key, kind, required, default, min, max]. */"
+    yield "export const MESSAGES = ["
+    for message in TABLES.messages:
+        daemon = str(message.sender == "DAEMON").lower()
+        head = f'number: {message.number}, name: "{message.name}", fromDaemon: {daemon}'
+        yield f"  {{ {head}, fields: ["
+        for field in message.fields:
+            default = str(bool(field.default)).lower() if field.type == "boolean" \
+                else js_value(field.default)
+            yield (f'    ["{field.key}", "{field.type}", {str(field.required).lower()}, {default}, '
+                   f"{js_value(field.min)}, {js_value(field.max)}],")
+        yield "  ] },"
+    yield "];"
+    yield ""
+    yield "/** Names of errors by their codes. */"
+    yield "export const ERRORS = {"
+    for error in TABLES.errors:
+        yield f'  {error.number}: "{error.name}",'
+    yield "};"
+    yield ""
+    yield "/** Options by their names here: fields of ATTACH. */"
+    yield "export const OPTIONS = {"
+    for field in OPTIONS:
+        yield f'  {camel(field.key)}: "{field.key}",'
+    yield "};"
+
+
+TS_TREES = {"dataset": "string | Uint8Array | Dataset", "transforms": "readonly Transform[]",
+            "sampler": "Sampler", "fields": "readonly string[]"}
+
+
+def ts():
+    yield "// SPDX-License-Identifier: MIT"
+    yield f"// {MADE[0].upper()}{MADE[1:]}."
+    yield ""
+    yield 'import type { Dataset, Sampler, Token, Transform } from "./index.js";'
+    yield ""
+    yield "/** What the daemon calls its errors. */"
+    yield "export type ErrorName ="
+    for error in TABLES.errors:
+        yield f'  | "{error.name}"{";" * (error is TABLES.errors[-1])} // {error.help}'
+    yield ""
+    yield "/** What to read, and how: the fields of ATTACH. */"
+    yield "export interface AttachOptions {"
+    for field in OPTIONS:
+        name = TS_TREES.get(field.key) or {
+            "text": "string", "boolean": "boolean",
+            "uint": "number" if narrow(field) else "number | bigint"}[field.type]
+        default = ""
+        if not field.required and field.type in ("uint", "boolean"):
+            value = str(bool(field.default)).lower() if field.type == "boolean" else field.default
+            default = f" Default {value}."
+        words = field.help[0].upper() + field.help[1:]
+        yield f"  /** {words}.{default} */"
+        yield f"  {camel(field.key)}{'' if field.required else '?'}: {name};"
+    yield "  /** Begin where this token says; it must be of the same stream. */"
+    yield "  token?: Token;"
+    yield "}"
+
+
+RUST_TREES = {"dataset": "Dataset", "transforms": "Vec<Call>", "sampler": "Option<Call>",
+              "fields": "Option<Vec<String>>"}
+
+
+def rust_number(value):
+    return {2**32 - 1: "u32::MAX as u64", 2**64 - 1: "u64::MAX"}.get(value, str(value))
+
+
+def rust_type(field):
+    return RUST_TREES.get(field.key) or {
+        "text": "String", "boolean": "bool", "uint": "u32" if narrow(field) else "u64"}[field.type]
+
+
+def rust_default(field):
+    if field.type == "boolean":
+        return str(bool(field.default)).lower()
+    if field.type == "uint" and field.default:
+        return "u64::MAX" if field.default == 2**64 - 1 else str(field.default)
+    return "Default::default()"
+
+
+def rust_value(field):
+    if field.key == "dataset":
+        return "self.dataset.value()"
+    if field.type == "text" or field.key in TREES:
+        return f"self.{field.key}.clone().into()"
+    return f"self.{field.key}.into()"
+
+
+def rust():
+    yield "// SPDX-License-Identifier: MIT"
+    yield f"// {MADE[0].upper()}{MADE[1:]}."
+    yield ""
+    yield "use std::collections::HashMap;"
+    yield ""
+    yield "use crate::msgpack::Value;"
+    yield "use crate::options::{Call, Dataset};"
+    yield "use crate::token::Token;"
+    yield ""
+    for name in LIMITS:
+        if name != "RUNS_MAX":  # that of its field
+            yield f"pub(crate) const {name}: u64 = {TABLES.constants['PROTO_' + name]};"
+    yield ""
+    yield "#[derive(Clone, Copy, PartialEq)]"
+    yield "pub(crate) enum Kind {"
+    yield from (f"    {kind}," for kind in ("Uint", "Boolean", "Text", "Runs", "Any"))
+    yield "}"
+    yield ""
+    yield "pub(crate) struct Field {"
+    yield "    pub key: &'static str,"
+    yield "    pub kind: Kind,"
+    yield "    pub required: bool,"
+    yield "    pub default: u64,"
+    yield "    pub min: u64,"
+    yield "    pub max: u64,"
+    yield "}"
+    yield ""
+    yield "pub(crate) struct MessageType {"
+    yield "    pub number: u64,"
+    yield "    pub name: &'static str,"
+    yield "    pub fields: &'static [Field],"
+    yield "}"
+    yield ""
+    yield "#[rustfmt::skip]"
+    yield "pub(crate) const MESSAGES: &[MessageType] = &["
+    for message in TABLES.messages:
+        yield f'    MessageType {{ number: {message.number}, name: "{message.name}", fields: &['
+        for field in message.fields:
+            numbers = ", ".join(f"{name}: {rust_number(value)}" for name, value in (
+                ("default", field.default), ("min", field.min), ("max", field.max)))
+            required = str(field.required).lower()
+            yield (f'        Field {{ key: "{field.key}", kind: Kind::{field.type.capitalize()}, '
+                   f"required: {required},")
+            yield f"            {numbers} }},"
+        yield "    ] },"
+    yield "];"
+    yield ""
+    yield "/// What to read, and how: the fields of ATTACH. An empty text is a default."
+    yield "#[derive(Clone, Debug, PartialEq)]"
+    yield "pub struct Options {"
+    for field in OPTIONS:
+        yield f"    /// {field.help[0].upper()}{field.help[1:]}."
+        yield f"    pub {field.key}: {rust_type(field)},"
+    yield "    /// Begin where this token says; it must be of the same stream."
+    yield "    pub token: Option<Token>,"
+    yield "}"
+    yield ""
+    yield "impl Default for Options {"
+    yield "    fn default() -> Options {"
+    yield "        Options {"
+    for field in OPTIONS:
+        yield f"            {field.key}: {rust_default(field)},"
+    yield "            token: None,"
+    yield "        }"
+    yield "    }"
+    yield "}"
+    yield ""
+    yield "impl Options {"
+    yield "    #[rustfmt::skip]"
+    yield "    pub(crate) fn fields_of_attach(&self) -> HashMap<&'static str, Value> {"
+    yield "        HashMap::from(["
+    for field in OPTIONS:
+        yield f'            ("{field.key}", {rust_value(field)}),'
+    yield "        ])"
+    yield "    }"
+    yield "}"
+
+
+def java_number(value):
+    return "-1L" if value == 2**64 - 1 else f"{value}L"
+
+
+def java_head():
+    yield "// SPDX-License-Identifier: MIT"
+    yield f"// {MADE[0].upper()}{MADE[1:]}."
+    yield "package dev.stoker;"
+    yield ""
+    yield "import java.util.List;"
+
+
+def java():
+    yield from java_head()
+    yield ""
+    yield "/** Messages and their fields. Numbers of 64 bits are unsigned. */"
+    yield "final class Tables {"
+    for name in LIMITS:
+        yield f"  static final int {name} = {TABLES.constants['PROTO_' + name]};"
+    yield ""
+    yield "  enum Kind {"
+    yield "    UINT, BOOLEAN, TEXT, RUNS, ANY"
+    yield "  }"
+    yield ""
+    yield "  record Field("
+    yield "      String key, Kind kind, boolean required, long normal, long min, long max) {}"
+    yield ""
+    yield "  record MessageType(long number, String name, List<Field> fields) {}"
+    yield ""
+    yield "  static final List<MessageType> MESSAGES ="
+    yield "      List.of("
+    for message in TABLES.messages:
+        end = ");" if message is TABLES.messages[-1] else ","
+        made = f'{message.number}L, "{message.name}", {message.name}()'
+        yield f"          new MessageType({made}){end}"
+    yield ""
+    yield "  private Tables() {}"
+    for message in TABLES.messages:
+        yield ""
+        yield f"  private static List<Field> {message.name}() {{"
+        yield "    return List.of("
+        for field in message.fields:
+            kind, end = field.type.upper(), ");" if field is message.fields[-1] else ","
+            numbers = ", ".join(map(java_number, (field.default, field.min, field.max)))
+            yield f'        new Field("{field.key}", Kind.{kind}, {str(field.required).lower()},'
+            yield f"            {numbers}){end}"
+        yield "  }"
+    yield "}"
+
+
+def java_options():
+    head = list(java_head())
+    yield from head[:-1]
+    yield "import java.util.LinkedHashMap;"
+    yield head[-1]
+    yield "import java.util.Map;"
+    yield ""
+    yield "/** What to read, and how: the fields of ATTACH. What is not set has its default. */"
+    yield "public final class Options {"
+    yield "  private final Map<String, Object> request = new LinkedHashMap<>();"
+    yield "  private Token token;"
+    yield ""
+    yield "  /** Of this dataset, in batches of so many samples. */"
+    yield "  public Options(Dataset dataset, long batchSize) {"
+    yield '    request.put("dataset", dataset.map());'
+    yield '    request.put("batch_size", batchSize);'
+    yield "  }"
+    for field in OPTIONS:
+        if field.required:
+            continue
+        kind = {"transforms": "List<Call>", "sampler": "Call", "fields": "List<String>"}.get(
+            field.key) or {"text": "String", "boolean": "boolean", "uint": "long"}[field.type]
+        name, default = camel(field.key), ""
+        if field.type in ("uint", "boolean"):
+            value = str(bool(field.default)).lower() if field.type == "boolean" else field.default
+            default = f" Default {value}."
+        yield ""
+        yield f"  /** {field.help[0].upper()}{field.help[1:]}.{default} */"
+        yield f"  public Options {name}({kind} {name}) {{"
+        yield f'    request.put("{field.key}", {name});'
+        yield "    return this;"
+        yield "  }"
+    yield ""
+    yield "  /** Begin where this token says; it must be of the same stream. */"
+    yield "  public Options token(Token token) {"
+    yield "    this.token = token;"
+    yield "    return this;"
+    yield "  }"
+    yield ""
+    yield "  Token token() {"
+    yield "    return token;"
+    yield "  }"
+    yield ""
+    yield "  /** The fields of an ATTACH: a copy. */"
+    yield "  Map<String, Object> request() {"
+    yield '    long rank = (Long) request.getOrDefault("rank", 0L);'
+    yield '    long world = (Long) request.getOrDefault("world", 1L);'
+    yield '    if (rank >= world) throw new StokerException("option", "rank is not below world");'
+    yield '    if (Long.valueOf(0).equals(request.get("inflight"))) {'
+    yield '      throw new StokerException("option", "with an inflight of 0 no batch would come");'
+    yield "    }"
+    yield "    Map<String, Object> out = new LinkedHashMap<>(request);"
+    yield '    out.put("accept_path", true);'
+    yield '    out.put("accept_moves", true);'
+    yield "    return out;"
+    yield "  }"
+    yield "}"
+
+
+FILES = {
+    "client/go/tables.go": go,
+    "client/java/src/main/java/dev/stoker/Options.java": java_options,
+    "client/java/src/main/java/dev/stoker/Tables.java": java,
+    "client/rust/src/tables.rs": rust,
+    "client/node/lib/tables.js": js,
+    "client/node/lib/options.d.ts": ts,
+}
+
+
+def main():
+    write, late = sys.argv[1:] == ["--write"], []
+    for name, lines in FILES.items():
+        path, text = ROOT / name, "\n".join(lines()) + "\n"
+        if write:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            late.append(name)
+    if late:
+        print(f"{', '.join(late)}: not what proto/tables.h gives: run languages.py --write",
+              file=sys.stderr)
+    return 1 if late else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Two pages of the manual that are written from what they are about: stoker(3) from the comments of
+stoker.h, stokerd.conf(5) from `stokerd --help`.
+
+    STOKER_BUILD=build tests/house/pages.py     write them anew
+"""
+import os
+import pathlib
+import re
+import subprocess
+import textwrap
+
+SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", pathlib.Path(__file__).parents[2]))
+BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", SOURCE / "build"))
+DATE = "2026-11-23"
+
+CONF_HEAD = r"""'\" t
+.\" SPDX-License-Identifier: MIT
+.\" Written by tests/house/pages.py.
+.TH STOKERD.CONF 5 {date} stoker
+.SH NAME
+stokerd.conf \- configuration of stokerd
+.SH DESCRIPTION
+.BR stokerd (8)
+reads
+.I /etc/stoker/stokerd.conf
+if it runs as root or is the system's daemon, else
+.IR $XDG_CONFIG_HOME/stoker/stokerd.conf ;
+then all
+.I *.conf
+in the folder of the same name with
+.I .d
+behind it, by name. A later value overrides an earlier one, the environment
+overrides the files
+.RB ( STOKER_WORKERS=4
+for
+.BR workers ),
+and the command line overrides all.
+.PP
+The file is INI: a section
+.BR [stokerd] ,
+then lines
+.IR "name = value" .
+A comment begins with # or ;. A name that does not exist is an error, and says
+in which line it is.
+.PP
+SIZE is a number of bytes, or one with K, M, G or T; of memory also a share of
+the machine's, or of the control group's limit, as in 25%. TIME is 10s, 500ms or
+5m. MODE is octal.
+.PP
+.B stokerd --check
+says whether a configuration is right,
+.B stokerd --print-config
+what applies and from where it came. A reload (SIGHUP, or
+.BR "stokerctl reload" )
+reads it again.
+.SH OPTIONS
+Those with (*) can be changed while the daemon runs.
+.BR stokerd (8)
+says more about some of them,
+.B stokerd --help
+has the defaults.
+"""
+CONF_TAIL = r""".SH EXAMPLES
+.EX
+[stokerd]
+dataset-root = /data
+workers = 12
+ring-memory = 25%
+cache-memory = 20G
+.EE
+.SH SEE ALSO
+.BR stokerd (8),
+.BR stokerctl (1)
+"""
+C_HEAD = r"""'\" t
+.\" SPDX-License-Identifier: MIT
+.\" Written by tests/house/pages.py.
+.TH STOKER 3 {date} stoker
+.SH NAME
+stoker \- batches of training samples from stokerd, read in place
+.SH LIBRARY
+libstoker, with the flags of
+.B pkg-config --cflags --libs stoker
+.SH SYNOPSIS
+.B #include <stoker.h>
+"""
+C_TAIL = r""".SH SEE ALSO
+.BR stokerd (8),
+.BR stokerctl (1)
+.PP
+The options of an attach, and what a batch has, are explained in
+.IR stoker.h .
+"""
+
+
+def roff(text):
+    return text.replace("\\", r"\e").replace("-", r"\-")
+
+
+def filled(text):
+    """Lines of roff: paragraphs filled, so that no line is long or begins with what roff reads."""
+    lines = textwrap.wrap(" ".join(text.split()), 76, break_on_hyphens=False,
+                          break_long_words=False)
+    return "".join(r"\&" * (line[0] in ".'") + roff(line) + "\n" for line in lines)
+
+
+def options():
+    """(name, value, words, may it change) of each option that a file may have."""
+    text = subprocess.run([BUILD / "daemon" / "stokerd", "--help"], text=True, check=True,
+                          stdout=subprocess.PIPE).stdout
+    for name, value, words in re.findall(r"^  --([\w-]+) ([A-Z]\w*) +(.+)$", text, re.MULTILINE):
+        if name != "config":
+            words = re.sub(r" \[.*?\]$", "", words)
+            yield name, value, words.removesuffix(" *"), words.endswith(" *")
+
+
+def conf_page():
+    rows = "".join(
+        f'.TP\n.BR {roff(name)} " = {value}{" (*)" if live else ""}"\n{filled(words)}'
+        for name, value, words, live in options())
+    return CONF_HEAD.replace("{date}", DATE) + rows + CONF_TAIL
+
+
+def comment(text):
+    """The paragraphs of a comment in C."""
+    plain = re.sub(r"^[ \t]*(?:/\*|\*/|\*)[ \t]?|\*/", "", text, flags=re.MULTILINE)
+    return [part for part in re.split(r"\n\s*\n", plain.strip()) if part.strip()]
+
+
+def functions(header):
+    """(paragraphs of its comment, prototype) of each function."""
+    found = re.findall(r"(/\*(?:(?!\*/).)*\*/)\nSTOKER_API ([^;]*);", header, re.DOTALL)
+    return [(comment(words), " ".join(prototype.split())) for words, prototype in found]
+
+
+def c_page():
+    header = (SOURCE / "client" / "c" / "stoker.h").read_text()
+    about = comment(re.findall(r"/\*\n.*?\*/", header, re.DOTALL)[0])
+    page = C_HEAD.replace("{date}", DATE)
+    for _, prototype in functions(header):
+        page += f".PP\n.B {roff(prototype)};\n"
+    page += ".SH DESCRIPTION\n" + ".PP\n".join(filled(part) for part in about)
+    page += ".SH FUNCTIONS\n"
+    for words, prototype in functions(header):
+        name = re.search(r"(\w+)\(", prototype).group(1)
+        page += f".SS {name}()\n" + ".PP\n".join(filled(part) for part in words)
+    return page + C_TAIL
+
+
+PAGES = {"client/c/stoker.3": c_page, "daemon/stokerd.conf.5": conf_page}
+
+if __name__ == "__main__":
+    for path, make in PAGES.items():
+        (SOURCE / path).write_text(make())

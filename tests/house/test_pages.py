@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""The manual: written from what it is about where it can be, and mandoc has nothing against it."""
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import pages
+from test_libstoker import declared
+
+MANUAL = sorted([*pages.PAGES, "client/ctl/stokerctl.1", "daemon/stokerd.8"])
+
+
+@pytest.mark.parametrize("path", sorted(pages.PAGES))
+def test_what_is_written_is_up_to_date(path):
+    """tests/house/pages.py writes them."""
+    assert (pages.SOURCE / path).read_text() == pages.PAGES[path]()
+
+
+def test_nothing_is_left_out():
+    names = {name for name, *_ in pages.options()}
+    assert {"workers", "socket", "log-level", "dataset-root"} <= names and len(names) > 25
+    page = (pages.SOURCE / "client/c/stoker.3").read_text()
+    assert set(re.findall(r"^\.SS (\w+)\(\)$", page, re.MULTILINE)) == declared()
+
+
+@pytest.mark.parametrize("path", MANUAL)
+def test_mandoc_has_nothing_against_it(path, tmp_path):
+    if not shutil.which("mandoc"):
+        pytest.skip("no mandoc")
+
+    def lint(file):
+        return subprocess.run(["mandoc", "-T", "lint", "-W", "warning", file], text=True,
+                              check=False, capture_output=True).stdout
+
+    assert lint(pages.SOURCE / path) == ""
+    (tmp_path / "bad").write_text((pages.SOURCE / path).read_text() + ".XX\n.BR\n")
+    assert lint(tmp_path / "bad")

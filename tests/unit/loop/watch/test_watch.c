@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/* Tokens, the last minutes, texts that grow, histograms. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "loop/state/core.h"
+#include "loop/state/histogram.h"
+#include "loop/watch/watch.h"
+#include "loop/watch/writer.h"
+
+static struct core core;
+static struct watch watch;
+
+static void test_a_token_is_good_once(void **state)
+{
+	char shown[WATCH_TOKEN_TEXT], kept[WATCH_TOKEN_TEXT], again[WATCH_TOKEN_TEXT];
+	(void)state;
+	watch_init(&watch, &core);
+	assert_false(watch_token_exchange(&watch, "", kept));
+	assert_false(watch_token_is_good(&watch, ""));
+	assert_int_equal(watch_token_new(&watch, shown), 0);
+	assert_false(watch_token_is_good(&watch, shown));
+	shown[5] ^= 1;
+	assert_false(watch_token_exchange(&watch, shown, kept));
+	shown[5] ^= 1;
+	assert_true(watch_token_exchange(&watch, shown, kept));
+	assert_string_not_equal(shown, kept);
+	assert_false(watch_token_exchange(&watch, shown, again));
+	assert_true(watch_token_is_good(&watch, kept));
+	kept[0] ^= 1;
+	assert_false(watch_token_is_good(&watch, kept));
+}
+
+static void test_tokens_end_and_give_way(void **state)
+{
+	char tokens[WATCH_TOKENS + 1][WATCH_TOKEN_TEXT], kept[WATCH_TOKEN_TEXT];
+	(void)state;
+	watch_init(&watch, &core);
+	for (int i = 0; i <= WATCH_TOKENS; i++)
+		assert_int_equal(watch_token_new(&watch, tokens[i]), 0);
+	assert_false(watch_token_exchange(&watch, tokens[0], kept));
+	assert_true(watch_token_exchange(&watch, tokens[1], kept));
+	for (int i = 0; i < WATCH_TOKENS; i++)
+		watch.fresh[i].until_ns = watch.kept[i].until_ns = 1;
+	assert_false(watch_token_exchange(&watch, tokens[2], kept));
+	assert_false(watch_token_is_good(&watch, kept));
+}
+
+static void test_history(void **state)
+{
+	(void)state;
+	watch_init(&watch, &core);
+	for (unsigned i = 0; i < WATCH_SECONDS + 7; i++) {
+		core.counters[COUNTER_SAMPLES_DELIVERED] += i;
+		core.counters[COUNTER_WORK_NS] += 2000000;
+		watch_tick(&watch);
+	}
+	assert_int_equal(watch.seconds, WATCH_SECONDS + 7);
+	assert_int_equal(watch.history[6].grown[0], WATCH_SECONDS + 6); /* the newest */
+	assert_int_equal(watch.history[7].grown[0], 7);			/* the oldest */
+	assert_int_equal(watch.history[7].grown[2], 2);
+}
+
+static void test_texts(void **state)
+{
+	struct writer writer = WRITER_NULL;
+	(void)state;
+	writer_add_json(&writer,
+			"a\"b\\c\n\x7f \xc3\xa4 \xff \xc0\x80 \xed\xa0\x80 \xf0\x9f\x98\x80");
+	assert_string_equal(writer.data,
+			    "\"a\\u0022b\\u005cc\\u000a\\u007f \xc3\xa4 \\ufffd \\ufffd\\ufffd "
+			    "\\ufffd\\ufffd\\ufffd \xf0\x9f\x98\x80\"");
+	writer_deinit(&writer);
+	for (int i = 0; i < 3000; i++)
+		writer_add(&writer, "%04d", i);
+	assert_int_equal(writer.size, 12000);
+	assert_memory_equal(writer.data + 4 * 2999, "2999", 5);
+	writer_deinit(&writer);
+	writer_deinit(&writer);
+}
+
+static void test_histograms(void **state)
+{
+	struct histogram histogram = {.sum_ns = 0};
+	(void)state;
+	histogram_add(&histogram, 0);
+	histogram_add(&histogram, 10000);
+	histogram_add(&histogram, 10001);
+	histogram_add(&histogram, UINT64_C(99000000000));
+	assert_int_equal(histogram.counts[0], 2);
+	assert_int_equal(histogram.counts[1], 1);
+	assert_int_equal(histogram.counts[HISTOGRAM_BOUNDS], 1);
+	assert_int_equal(histogram.sum_ns, UINT64_C(99000020001));
+	for (int i = 1; i < HISTOGRAM_BOUNDS; i++)
+		assert_true(histogram_bounds_ns[i] > histogram_bounds_ns[i - 1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_token_is_good_once),
+		cmocka_unit_test(test_tokens_end_and_give_way),
+		cmocka_unit_test(test_history),
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_histograms),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
