@@ -82,6 +82,8 @@ static void set(struct stoker_options *options, char *text)
 		options->echo_window = (uint32_t)atoi(value);
 	else if (strcmp(text, "views") == 0)
 		options->views = (uint32_t)atoi(value);
+	else if (strcmp(text, "last_batch") == 0)
+		options->last_batch = value;
 	else if (strcmp(text, "parts") == 0)
 		set_parts(options, value);
 	else

@@ -7,11 +7,15 @@
  *	"flaky-disk"	is interrupted, fails for once, gives less than was asked for;
  *	"dead-disk"	does not end for as long as the file $STOKER_TEST_GATE stands;
  *	"deadly-disk"	removes that file, if it stands, and is the daemon's end by SIGABRT.
- * With $STOKER_TEST_CLOCK the time of day is a day too early and a day too late in turn. Any
- * thread.
+ * With $STOKER_TEST_CLOCK the time of day is a day too early and a day too late in turn; once the
+ * file $STOKER_TEST_SUSPENDED stands, all other clocks are an hour later, as after a machine has
+ * slept. With $STOKER_TEST_BACKWARDS folders are listed from their end. Any thread.
  */
 #undef _FILE_OFFSET_BITS /* pread() shall be that symbol, and pread64() the other */
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,7 +27,8 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define DAY 86400
+#define HOUR 3600
+#define DAY (24 * HOUR)
 
 static int is_named(int fd, const char *part)
 {
@@ -92,11 +97,21 @@ static time_t jump(void)
 	return atomic_fetch_add(&calls, 1) % 2 ? DAY : -DAY;
 }
 
+/* How long the machine slept. */
+static time_t slept(void)
+{
+	const char *path = getenv("STOKER_TEST_SUSPENDED");
+	return path && access(path, F_OK) == 0 ? HOUR : 0;
+}
+
 EXPORT int clock_gettime(clockid_t clock, struct timespec *now)
 {
 	int result = (int)syscall(SYS_clock_gettime, clock, now);
 	if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
 		now->tv_sec += jump();
+	else if (result == 0 && clock != CLOCK_THREAD_CPUTIME_ID &&
+		 clock != CLOCK_PROCESS_CPUTIME_ID)
+		now->tv_sec += slept();
 	return result;
 }
 
@@ -115,4 +130,62 @@ EXPORT time_t time(time_t *out)
 	if (out)
 		*out = now.tv_sec;
 	return now.tv_sec;
+}
+
+typedef struct dirent64 *read_entry(DIR *);
+
+/* The entries of a folder that are still to be given, last one first. */
+struct backwards {
+	DIR *folder;
+	struct dirent64 entries[256];
+	unsigned left;
+};
+
+static pthread_mutex_t listings_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct backwards listings[8];
+
+static struct backwards *find_listing(const DIR *folder)
+{
+	for (unsigned i = 0; i < sizeof(listings) / sizeof(listings[0]); i++)
+		if (listings[i].folder == folder)
+			return &listings[i];
+	return NULL;
+}
+
+static struct dirent64 *read_backwards(DIR *folder, read_entry *forwards)
+{
+	struct backwards *listing = find_listing(folder);
+	if (!listing) {
+		listing = find_listing(NULL);
+		if (!listing)
+			abort(); /* more folders at once than a test has */
+		listing->folder = folder;
+		listing->left = 0;
+		for (struct dirent64 *entry; (entry = forwards(folder));) {
+			if (listing->left == sizeof(listing->entries) / sizeof(*entry))
+				abort(); /* more entries than a test has */
+			memcpy(&listing->entries[listing->left++], entry, entry->d_reclen);
+		}
+	}
+	if (listing->left > 0)
+		return &listing->entries[--listing->left];
+	listing->folder = NULL;
+	return NULL;
+}
+
+EXPORT struct dirent64 *readdir64(DIR *folder)
+{
+	read_entry *forwards;
+	*(void **)&forwards = dlsym(RTLD_NEXT, "readdir64");
+	if (!getenv("STOKER_TEST_BACKWARDS"))
+		return forwards(folder);
+	pthread_mutex_lock(&listings_lock);
+	struct dirent64 *entry = read_backwards(folder, forwards);
+	pthread_mutex_unlock(&listings_lock);
+	return entry;
+}
+
+EXPORT struct dirent *readdir(DIR *folder)
+{
+	return (struct dirent *)readdir64(folder);
 }

@@ -37,6 +37,8 @@ MESSAGES = {name: int(number)
             for number, name in re.findall(r"\bM\((\d+), \w+, (\w+),", _tables)}
 NAMES = {number: name for name, number in MESSAGES.items()}
 ERRORS = {name: int(number) for number, name in re.findall(r"\bE\((\d+), \w+, (\w+),", _tables)}
+# What the daemon tells whoever waits, whenever it likes: no answer to anything.
+NEWS = ("progress", "stalled")
 # What is zero when nobody is there.
 IDLE = ("readers", "streams", "rings", "ring_bytes", "slots_leased", "queued")
 REPORTS = re.compile(r"(ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|Assertion )")
@@ -70,12 +72,17 @@ class Hash128(ctypes.Structure):
     _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
 
 
-def hash_of_path(path):
-    """The first 32 bits of its XXH3 hash, as loop/os/segment.c writes them."""
+def hash_of(data):
+    """Its XXH3-128 hash, as base/digest.h has it."""
     library = ctypes.CDLL("libxxhash.so.0")
     library.XXH3_128bits.restype = Hash128
-    path = os.fsencode(path)
-    return f"{library.XXH3_128bits(path, ctypes.c_size_t(len(path))).high >> 32:08x}"
+    hashed = library.XXH3_128bits(data, ctypes.c_size_t(len(data)))
+    return struct.pack(">QQ", hashed.high, hashed.low)
+
+
+def hash_of_path(path):
+    """The first 32 bits of its hash, as loop/os/segment.c writes them."""
+    return hash_of(os.fsencode(path))[:4].hex()
 
 
 def digest_of(arrays):
@@ -135,7 +142,9 @@ class Peer:
         self.close()
 
     def close(self):
+        """What it maps goes, too: the daemon counts a ring for as long as somebody holds it."""
         self.socket.close()
+        self.ring = None
         while self.fds:
             os.close(self.fds.pop())
 
@@ -144,13 +153,17 @@ class Peer:
     def send_bytes(self, data):
         self.socket.sendall(data)
 
-    def send(self, name, /, **fields):
-        self.send_bytes(frame({"type": MESSAGES[name], **fields}))
+    def send(self, name, /, give=(), **fields):
+        """`give`: descriptors that go with it."""
+        data = frame({"type": MESSAGES[name], **fields})
+        if give:
+            data = data[socket.send_fds(self.socket, [data], list(give)):]
+        self.send_bytes(data)
 
-    def request(self, name, /, **fields):
+    def request(self, name, /, give=(), **fields):
         """Say it with a number of its own and wait for what answers that, PROGRESS apart."""
         self.seq += 1
-        self.send(name, seq=self.seq, **fields)
+        self.send(name, give, seq=self.seq, **fields)
         aside = []
         while True:
             message = self.receive()
@@ -219,10 +232,10 @@ class Peer:
             self._more()
 
     def expect(self, name, seconds=WAIT_S):
-        """The next message, which is of this name (PROGRESS apart)."""
+        """The next message, which is of this name (but for NEWS)."""
         while True:
             message = self.receive(seconds)
-            if message and message.name == "progress" != name:
+            if message and message.name in NEWS and message.name != name:
                 continue
             assert message and message.name == name, f"not {name}: {message}"
             return message
@@ -246,6 +259,8 @@ class Peer:
             if message.name == "ring":
                 self.follow(message)
                 continue
+            if message.name in NEWS:
+                continue
             assert message.name == "batch", message
             arrays = self.ring.read(message.fields["runs"])
             for i in range(message.fields["count"]):
@@ -263,21 +278,22 @@ class Peer:
 
 
 class Daemon:
-    """One stokerd in a folder of its own. Options are its flags: workers=2, ring_memory="64M"."""
+    """One stokerd in a folder of its own. Options are its flags: workers=2, ring_memory="64M". It
+    keeps no pictures unless cache_memory is given: tests count what is read."""
 
     def __init__(self, launcher=(), environment=None, **options):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-"))
         self.socket = self.folder / "stokerd.sock"
         self.control = self.folder / "control.sock"
         self.log_path = self.folder / "log"
-        self.launcher, self.options = list(launcher), {"workers": 2, **options}
+        self.launcher, self.options = list(launcher), {"workers": 2, "cache_memory": "0", **options}
         self.environment = {**os.environ, **(environment or {})}
         self.process = None
 
     def command(self):
         flags = {"socket": self.socket, "control_socket": self.control, **self.options}
         return [*self.launcher, str(STOKERD)] + [
-            part for name, value in flags.items()
+            part for name, value in flags.items() if value is not None
             for part in ("--" + name.replace("_", "-"), str(value))]
 
     def spawn(self):

@@ -2,10 +2,12 @@
 """Datasets whose samples are pixels in memory: NumPy arrays. What comes is what is in the file, by
 the law; what is no such array is refused with words."""
 
+import shutil
 import struct
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from harness import wait_for
 
@@ -112,12 +114,57 @@ def test_a_warp_of_a_part(daemon, images, tmp_path, name):
     assert np.array_equal([s["image"] for s in whole], [s["image"] for s in part])
 
 
-def test_a_list_without_a_size_takes_the_dataset_s(daemon, images, photos):
+def test_a_list_without_a_size_takes_the_dataset_s(daemon, images, photos, tmp_path):
     flip = [{"name": "Pad", "padding": 1}, {"name": "RandomHorizontalFlip"}]
     with daemon.connect() as peer:
         answer = attach(peer, images, transforms=flip)
         assert answer.name == "attached", answer
-    assert "one size" in refused(daemon, {"path": str(photos)}, "pipeline", transforms=flip)
+    shutil.copytree(photos, tmp_path / "copy")
+    for path in sorted((tmp_path / "copy").glob("*/*"))[30:]:
+        Image.new("RGB", (7, 9)).save(path)
+    words = refused(daemon, {"path": str(tmp_path / "copy")}, "pipeline", transforms=flip)
+    assert "one size" in words and "120 x 90" in words and "7 x 9" in words
+
+
+GENERATOR = {"name": "ImageDataGenerator", "rotation_range": 30, "width_shift_range": 0.2,
+             "zoom_range": 0.2, "horizontal_flip": True, "brightness_range": [0.5, 1.5],
+             "channel_shift_range": 0.1, "samplewise_center": True}
+FLOATS = {"transforms": [GENERATOR], "augment_seed": 9, "order_seed": 7, "batch_size": 8}
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("mode", ["nearest", "constant", "wrap"])
+def test_floats_by_the_law(spawn, tmp_path, channels, mode):
+    """On each instruction set, with any number of workers, in both layouts."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).random((N, H, W, channels), np.float32))
+    dataset = {"path": str(tmp_path / "x.npy")}
+    fields = {**FLOATS, "transforms": [{**GENERATOR, "fill_mode": mode}]}
+    got = {}
+    for name in ("plain", "avx2", "avx512"):
+        daemon = spawn(environment={"STOKER_CPU": name}, workers=1 if name == "plain" else 3)
+        got[name] = digests(daemon, dataset, **fields)
+        planes, pixels = (np.array([s["image"] for s in samples(
+            daemon, dataset, **fields, epochs=1, layout=layout)]) for layout in ("NCHW", "NHWC"))
+        assert planes.shape == (N, channels, H, W)
+        assert np.array_equal(planes, pixels.transpose(0, 3, 1, 2))
+    assert got["plain"] == got["avx2"] == got["avx512"] and len(got["plain"]) == 2 * N
+
+
+def test_floats_that_nothing_moves(daemon, tmp_path):
+    """Equal to the bit, without a channel, too; the labels as ever."""
+    x = np.random.default_rng(1).standard_normal((N, H, W)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    got = samples(daemon, {"path": str(tmp_path / "x.npy")}, shuffle=False, epochs=1, batch_size=8,
+                  layout="NHWC", transforms=[{"name": "ImageDataGenerator"}])
+    assert np.array_equal([s["image"] for s in got], x[..., None])
+    assert [int(s["label"]) for s in got] == list(range(N))
+
+
+@pytest.mark.parametrize("shape", [(N, H, W, 2), (N, H, W, 5), (N, H), (N, H, W, 0)])
+def test_floats_of_another_shape(daemon, tmp_path, shape):
+    np.save(tmp_path / "x.npy", np.zeros(shape, np.float32))
+    text = refused(daemon, {"path": str(tmp_path / "x.npy")}, **FLOATS)
+    assert "float32" in text and "1, 3 or 4" in text
 
 
 def test_one_copy_and_a_limit(spawn, images, tmp_path):

@@ -2,6 +2,7 @@
 """Whether a field of ATTACH is part of the stream's identity is as its row in the table says."""
 
 import sys
+import tarfile
 
 import pytest
 
@@ -55,6 +56,8 @@ OTHER = {
     "echo": 3,
     "echo_window": 16,
     "views": 2,
+    "order": "global",
+    "window": 100,
 }
 
 
@@ -67,10 +70,21 @@ def fixture_manifest(photos, tmp_path):
     return {"path": str(file), "root": str(photos)}
 
 
+@pytest.fixture(name="shard")
+def fixture_shard(photos, tmp_path):
+    """The photographs in a tar shard, in the order of shards."""
+    with tarfile.open(tmp_path / "shard.tar", "w") as tar:
+        for path in sorted(photos.rglob("*.*")):
+            tar.add(path, path.relative_to(photos))
+    return {"dataset": {"path": str(tmp_path / "shard.tar")}, "order": "shards"}
+
+
 @pytest.mark.parametrize("key", FIELDS)
-def test_a_field_is_part_of_what_its_row_says(daemon, photos, manifest, key):
+def test_a_field_is_part_of_what_its_row_says(daemon, photos, manifest, shard, key):
     other = manifest if key == "dataset" else OTHER[key]
     common = {**COMMON, "dataset": manifest} if key == "fields" else COMMON
+    if key in ("order", "window"):
+        common = {**COMMON, **shard}
     with daemon.connect() as one, daemon.connect() as two, daemon.connect() as three:
         first = one.attach(photos, **common).fields
         assert two.attach(photos, **common).fields["stream"] == first["stream"]

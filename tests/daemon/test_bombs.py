@@ -69,6 +69,22 @@ def test_refused_at_no_cost(daemon, dataset):
     assert memory < MEMORY * SLOW
 
 
+def test_the_limit_of_progressive_pictures(spawn, tmp_path):
+    """Two bytes for each of three components, and an option."""
+    (tmp_path / "class").mkdir()
+    picture = Image.effect_noise((512, 256), 60).convert("RGB")
+    picture.save(tmp_path / "class" / "a.jpg", progressive=True, subsampling=0)
+    need = 512 * 256 * 3 * 2
+    for size, name in ((need - 1, "bad_sample"), (need, "batch")):
+        with spawn(max_coefficient_bytes=size).connect() as peer:
+            peer.attach(tmp_path, transforms=[{"name": "CenterCrop", "size": 8}], batch_size=1)
+            message = peer.receive()
+            assert message.name == name
+        if name == "bad_sample":
+            assert message.fields["name"] == "sample_limit"
+            assert f"{need:,} bytes of coefficients" in message.fields["text"]
+
+
 def test_refused_by_a_visit(daemon, dataset):
     before, _ = cost(daemon)
     report = json.loads(daemon.ctl("--json", "index", dataset).stdout)

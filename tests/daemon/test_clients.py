@@ -48,6 +48,19 @@ def test_c(daemon, photos, raw, batch_size):
     assert done.stdout == raw
 
 
+def test_c_fills_batches_from_the_next_epoch(daemon, photos):
+    """Two epochs of 60 in batches of 7: what readers with short batches get, and six samples more
+    of the third."""
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=3)
+        samples = [a["image"].tobytes() + a["label"].tobytes() + a["index"].tobytes()
+                   for _, _, a in peer.samples()]
+    done = subprocess.run([str(BUILD / "tests" / "dump"), str(daemon.socket), str(photos), TEXT,
+                           "7", "2", "last_batch=wrap"], capture_output=True, check=True,
+                          timeout=60 * SLOW)
+    assert done.stdout == b"".join(samples[:126])
+
+
 @pytest.mark.parametrize("transport", ["fd", "path"])
 @pytest.mark.parametrize("batch_size", [4, 9])
 def test_python(daemon, photos, raw, transport, batch_size):

@@ -54,9 +54,9 @@ def test_help_fits_a_screen():
     lines = done.stdout.splitlines()
     assert len(lines) < 24 and max(map(len, lines)) <= 80
     assert run("help").stdout == done.stdout
-    for command in ("status", "top", "readers", "streams", "datasets", "bad", "set", "ping",
-                    "stop"):
-        assert re.search(rf"^  {command}\b", done.stdout, re.MULTILINE), command
+    for command in ("status", "top", "doctor", "readers", "streams", "datasets", "bad", "set",
+                    "reload", "ping", "stop"):
+        assert re.search(rf"^  (\w+, )*{command}\b", done.stdout, re.MULTILINE), command
 
 
 def test_help_of_a_command():
@@ -189,7 +189,7 @@ def test_status(daemon):
     for name in values:
         if name not in ("version", "state", "pid", "uptime_s", "socket"):
             assert re.search(rf"^  {name} ", text, re.MULTILINE), name
-    assert "\033" not in text and "others" not in text
+    assert "\033" not in text and "\nothers\n" not in text
 
 
 def test_set(daemon):
@@ -202,10 +202,12 @@ def test_set(daemon):
         done = daemon.ctl("set", name, value, check=False)
         assert done.returncode == USAGE and not done.stdout
         assert words in done.stderr
-    done = daemon.ctl("--json", "set", "workers", "-1", check=False)
-    assert done.returncode == USAGE  # -1 looks like an option
-    done = daemon.ctl("--json", "set", "workers", "--", "-1", check=False)
-    assert json.loads(done.stdout)["error"]["name"] == "setting"
+    for arguments in (("-1",), ("-15",), ("--", "-1"), ("-1", "--json")):
+        done = daemon.ctl("set", "workers", *arguments, check=False)
+        assert done.returncode == USAGE, done
+        assert "is out of range: 0 to 1024" in done.stderr, done
+    done = daemon.ctl("set", "workers", "-x", check=False)
+    assert done.returncode == USAGE and "invalid option -- 'x'" in done.stderr
     assert daemon.status()["workers"] == 3
 
 
@@ -216,7 +218,7 @@ def test_ping(daemon):
 
 
 def test_nothing_to_list(daemon):
-    for what in ("readers", "streams", "datasets", "bad"):
+    for what in ("readers", "streams", "datasets", "cache", "bad"):
         assert ask(daemon, what) == {what: []}
         assert len(daemon.ctl(what).stdout.splitlines()) == 1
 

@@ -128,6 +128,7 @@ SIDE = 16
 AUGMENT = {
     "keras": "ImageDataGenerator(rotation_range=20, horizontal_flip=True)",
     "rescaled": "ImageDataGenerator(rescale=0.00392156862745098)",
+    "alpha": "ImageDataGenerator(color_mode=rgba)",
     "standard": "ImageDataGenerator(samplewise_center=True, samplewise_std_normalization=True)",
     "erased": "RandomHorizontalFlip() | ToTensor() | Normalize(mean=[0.5, 0.4, 0.3], "
               "std=[0.2, 0.3, 0.4]) | RandomErasing(p=1, value='random')",
@@ -195,7 +196,7 @@ def test_what_makes_numbers(daemon, arrays, tmp_path, name):
     for number, sample in enumerate(values["samples"]):
         image = images[sample["index"]]
         pixels = tile(sheet, number // 4, number % 4, SIDE)[0].astype(int)
-        if name == "rescaled":
+        if name in ("rescaled", "alpha"):
             assert numpy.array_equal(pixels, image)
         elif name == "standard":
             least, most = int(image.min()), int(image.max())
@@ -247,3 +248,46 @@ def test_replay_of_numbers(daemon, arrays, tmp_path):
                    tmp_path / "a.png")
     with Image.open(tmp_path / "a.png") as picture:
         assert numpy.array_equal(numpy.asarray(picture), images[3])
+
+
+def test_a_folder_without_classes(daemon, photos, tmp_path):
+    """Each command that takes a dataset takes its kind."""
+    folder = next(path for path in sorted(photos.iterdir()) if path.is_dir())
+    count = len(list(folder.iterdir()))
+    done = daemon.ctl("index", folder, check=False)
+    assert done.returncode != 0 and "kind = flat" in done.stderr
+    assert json.loads(daemon.ctl("--json", "index", folder, "--kind", "flat").stdout
+                      )["samples"] == count
+    fit = daemon.ctl("--json", "fit", folder, "--kind", "flat", "-t", "CenterCrop(size=16)")
+    assert json.loads(fit.stdout)["samples"] == count
+    bench = daemon.ctl("bench", folder, "--kind", "flat", "-b", "1", "--seconds", "0.1")
+    assert "images/s" in bench.stdout
+    out = tmp_path / "flat.png"
+    daemon.ctl("preview", folder, "--kind", "flat", "-o", out, "--rows", 1, "-t",
+               WORDS.rpartition(" | ")[0])
+    with daemon.connect() as peer:
+        peer.attach("", dataset={"path": str(folder), "kind": "flat"}, transforms=TRAIN,
+                    dtype="uint8", layout="NHWC", epochs=1, batch_size=8)
+        there = peer.ring.read(peer.expect("batch").fields["runs"])
+    with Image.open(out) as picture:
+        sheet = numpy.asarray(picture)
+    for number in range(8):
+        assert numpy.array_equal(tile(sheet, 0, number)[0], there["image"][number])
+    done = daemon.ctl("status", "--kind", "flat", check=False)
+    assert done.returncode == 64 and "not for status" in done.stderr
+
+
+def test_one_channel(daemon, photos, tmp_path):
+    """A sheet of gray pictures, as libstoker gets them; Pillow says which gray."""
+    out = tmp_path / "gray.png"
+    daemon.ctl("preview", photos, "-t", "CenterCrop(size=40) | Grayscale(num_output_channels=1)",
+               "-o", out, "--rows", 1)
+    with daemon.connect() as peer:
+        peer.attach(photos, transforms=[{"name": "CenterCrop", "size": 40}], dtype="uint8",
+                    layout="NHWC", epochs=1, batch_size=8)
+        there = peer.ring.read(peer.expect("batch").fields["runs"])["image"]
+    with Image.open(out) as picture:
+        sheet = numpy.asarray(picture.convert("L"))
+    for number in range(8):
+        assert numpy.array_equal(tile(sheet, 0, number)[0],
+                                 numpy.asarray(Image.fromarray(there[number]).convert("L")))

@@ -120,6 +120,7 @@ def test_a_screen(daemon, readers):
         assert "  threads   workers 2; " in lines[1]
         (title,) = [i for i, line in enumerate(lines) if line.startswith("READER ")]
         assert "LIMITED BY" in lines[title]
+        assert any(line.startswith("            decoded pictures 0 B of 0 B") for line in lines)
         assert [line.split()[0] for line in lines[title + 1:]] == [
             str(peer.attached["reader"]) for peer in readers]
         assert "\\x1b[2Jjob" in lines[title + 1] and "\033[2J" not in terminal.said
@@ -191,6 +192,34 @@ def test_other_workers(daemon):
         assert daemon.status()["workers"] == 1
         terminal.press(" ")
         terminal.shows("q quits")
+        terminal.press("q")
+        assert terminal.ends() == 0
+
+
+def test_history_and_order(daemon, photos):
+    with on_a_terminal(top(daemon, "--interval", "0.3"), 30, 120) as terminal:
+        terminal.shows("q quits")
+        with daemon.connect() as one, daemon.connect() as two:
+            first = one.attach(photos, transforms=TRANSFORMS, job="z", epochs=0).fields["reader"]
+            second = two.attach(photos, transforms=TRANSFORMS, job="a", epochs=0).fields["reader"]
+            for _ in range(5):
+                one.release(one.expect("batch"))
+
+            def readers():
+                lines = terminal.screen()[0]
+                title = [i for i, line in enumerate(lines) if line.startswith("READER ")]
+                return [line.split()[0] for line in lines[title[0] + 1:]] if title else []
+
+            terminal.shows(" up to ")
+            wait_for(lambda: readers() == [str(first), str(second)], "both, by number")
+            for words, order in (("the slowest first", None),
+                                 ("who is least far first", [second, first]),
+                                 ("by what limits them", None), ("by job", [second, first]),
+                                 ("by number", [first, second])):
+                terminal.press("s")
+                terminal.shows("readers: " + words)
+                if order:
+                    wait_for(lambda: readers() == [str(number) for number in order], words)
         terminal.press("q")
         assert terminal.ends() == 0
 

@@ -4,7 +4,6 @@ held for too long, samples that take long.
 """
 
 import contextlib
-import os
 import shutil
 import signal
 import sys
@@ -16,6 +15,7 @@ import pytest
 from harness import SLOW, SOURCE, digest_of, wait_for
 from test_law import N, STREAM
 from test_storage import faulty, on_disk
+from users import needs_root, user
 
 sys.path.insert(0, str(SOURCE / "tests" / "demo"))
 import photos as made  # noqa: E402 (it stands in the demo's folder)
@@ -102,22 +102,9 @@ def trainers(daemon, folder, *wishes):
             trainer.finish(stop=True)
 
 
-@contextlib.contextmanager
-def user(uid):
-    """Connections made in here are that user's."""
-    os.seteuid(uid)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
 def open_to_all(daemon):
     daemon.folder.chmod(0o755)
     return daemon
-
-
-needs_users = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
 
 
 # -- shares of the workers ---------------------------------------------------------------------
@@ -152,11 +139,11 @@ def test_a_greedy_stream_starves_nobody(spawn, large):
     assert had[1] > had[0] / 3, had
 
 
-@needs_users
+@needs_root
 def test_users_share_alike(spawn, large):
     """Four streams of one user, of the largest weight, are one share beside another user's only
     stream, of the smallest."""
-    daemon = open_to_all(spawn(workers=1, socket_mode="0666"))
+    daemon = open_to_all(spawn(workers=1, socket_mode="0666", dataset_root="/"))
     with contextlib.ExitStack() as stack:
         with user(NOBODY):
             peers = [stack.enter_context(daemon.connect()) for _ in range(4)]
@@ -262,10 +249,10 @@ def test_starved_of_cpu(spawn, photos):
 # -- limits of users ---------------------------------------------------------------------------
 
 
-@needs_users
+@needs_root
 def test_readers_of_a_user(spawn, photos):
     """FAULTS 57: a user who has all readers it may have is told so; others attach at once."""
-    daemon = open_to_all(spawn(max_readers_per_user=2, socket_mode="0666"))
+    daemon = open_to_all(spawn(max_readers_per_user=2, socket_mode="0666", dataset_root="/"))
     with contextlib.ExitStack() as stack:
         with user(NOBODY):
             theirs = [stack.enter_context(daemon.connect()) for _ in range(3)]
@@ -288,10 +275,10 @@ def test_readers_of_a_user(spawn, photos):
     daemon.settle()
 
 
-@needs_users
+@needs_root
 def test_connections_of_a_user(spawn, photos):
     """FAULTS 57: nor can it take all connections."""
-    daemon = open_to_all(spawn(max_readers_per_user=1, socket_mode="0666"))
+    daemon = open_to_all(spawn(max_readers_per_user=1, socket_mode="0666", dataset_root="/"))
     with contextlib.ExitStack() as stack:
         with user(NOBODY):
             for _ in range(65):
@@ -304,10 +291,11 @@ def test_connections_of_a_user(spawn, photos):
     daemon.settle()
 
 
-@needs_users
+@needs_root
 def test_ring_memory_of_a_user(spawn, photos):
     """FAULTS 57: memory that one user may not have is there for the others."""
-    daemon = open_to_all(spawn(ring_memory="64M", ring_memory_per_user="4M", socket_mode="0666"))
+    daemon = open_to_all(spawn(ring_memory="64M", ring_memory_per_user="4M", socket_mode="0666",
+                               dataset_root="/"))
     large = {**STREAM, "batch_size": 32, "prefetch": 8}  # 32 * 8 * 3 * 32 * 32 * 4 bytes: 3 MB
     with contextlib.ExitStack() as stack:
         with user(NOBODY):
@@ -325,11 +313,12 @@ def test_ring_memory_of_a_user(spawn, photos):
     daemon.settle()
 
 
-@needs_users
+@needs_root
 def test_queued_work_of_a_user(spawn, photos):
     """FAULTS 57: no more is queued for a user than it may have, however many its streams; others
     order beside it, and all get all."""
-    daemon = open_to_all(spawn(workers=0, fetchers=8, queued_per_user=3, socket_mode="0666"))
+    daemon = open_to_all(spawn(workers=0, fetchers=8, queued_per_user=3, socket_mode="0666",
+                               dataset_root="/"))
     with contextlib.ExitStack() as stack:
         with user(NOBODY):
             theirs = [stack.enter_context(daemon.connect()) for _ in range(2)]

@@ -104,10 +104,10 @@ def test_what_may_not_be_read(spawn, photos, tmp_path):
         assert path.split("/")[-1] in words, words
         assert path != "folder" or "denied to the daemon's user" in words, words
         (tmp_path / path).chmod(mode)
-    text = refused(daemon, {"path": str(tmp_path / "rows.tar")})
-    assert "rows.tar" in text and "No such file" in text
-    (tmp_path / "rows.tar").write_text("a/1.jpg 1\n")
-    assert "kind = cifar10" in refused(daemon, {"path": str(tmp_path / "rows.tar")})
+    text = refused(daemon, {"path": str(tmp_path / "rows.tgz")})
+    assert "rows.tgz" in text and "No such file" in text
+    (tmp_path / "rows.tgz").write_text("a/1.jpg 1\n")
+    assert "kind = cifar10" in refused(daemon, {"path": str(tmp_path / "rows.tgz")})
     daemon.settle()
 
 

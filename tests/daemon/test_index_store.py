@@ -4,6 +4,7 @@ has done to the files there it gives the same bytes, and a disk that refuses cos
 
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -12,13 +13,13 @@ import time
 import pytest
 from PIL import Image
 
-from harness import SLOW, WAIT_S, digest_of, wait_for
-from test_index import (REFUSALS, fixture_folder, fixture_needs_index,  # noqa: F401 (fixtures)
-                        jpegs)
+from harness import SLOW, WAIT_S, digest_of, hash_of, wait_for
+from test_index import (LARGE, REFUSALS, exchange, fixture_folder,  # noqa: F401 (fixtures)
+                        fixture_large, fixture_needs_index, jpegs, twin, wrong_crops)
 from test_law import N, STREAM, digests
 from test_storage import files
 
-HEADER = 72  # bytes of a file's header; see store/index_store_file.c
+HEADER, RECORD = 264, 48  # bytes of a file's header and of a record's; see index_store_file.c
 
 
 @pytest.fixture(name="shelf")
@@ -74,31 +75,88 @@ def test_it_comes_back_at_once(spawn, photos, shelf):
     assert status["index_used_total"] == 4 * len(jpegs(photos))
 
 
-@pytest.mark.parametrize("keep_time", [False, True])
-def test_a_file_changes_between_daemons(spawn, folder, shelf, keep_time):
-    """Each JPEG becomes another one, under a new stamp or (as far as it can be) under its old."""
-    learn(spawn, folder, shelf)
-    paths = jpegs(folder)
-    contents = [path.read_bytes() for path in paths]
-    sizes = [max(map(len, pair)) for pair in zip(contents, contents[1:] + contents[:1])]
-    for path, content, size in zip(paths, contents[1:] + contents[:1], sizes):
-        before = path.stat()
-        path.write_bytes(content + bytes(size - len(content)))
-        if keep_time:
-            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+@pytest.mark.parametrize("how", ["in place", "renamed"])
+def test_a_file_changes_between_daemons(spawn, large, shelf, how):
+    """Size and time stay, and so may the inode: a file of another content is indexed anew."""
     daemon = spawn(index_dir=shelf)
-    seen = digests(daemon, folder, epochs=1)
-    status = daemon.status()
-    assert status["index_built_total"] + status["index_stale_total"] > 0
-    if not keep_time:
-        assert status["index_used_total"] == 0
-    assert digests(spawn(index_memory="0"), folder, epochs=1) == seen
+    with daemon.connect() as peer:
+        assert wrong_crops(peer, large) == ([], 3 * LARGE, [])
+    daemon.terminate()
+    paths = jpegs(large)[::2]
+    for path in paths:
+        exchange(path, twin(path.read_bytes()), how)
+    daemon = spawn(index_dir=shelf)
+    with daemon.connect() as peer:
+        assert wrong_crops(peer, large) == ([], 3 * LARGE, [])
+        status = daemon.status()
+    # Of the changed ones as many are indexed as by a daemon that knows nothing.
+    without = spawn()
+    with without.connect() as peer:
+        assert wrong_crops(peer, large) == ([], 3 * LARGE, [])
+    known = len(jpegs(large)) - len(paths)
+    assert status["index_built_total"] == without.status()["index_built_total"] - known
+    assert status["index_built_total"] > len(paths) / 2 and status["index_stale_total"] == 0
+
+
+def test_a_file_that_only_seems_to_change(spawn, folder, shelf, tmp_path):
+    """Inode, times and device may be others: the index is of the content."""
+    learn(spawn, folder, shelf, whole=True)
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy, copy_function=shutil.copyfile)
+    for there in (copy, folder):
+        daemon = spawn(index_dir=shelf)
+        with daemon.connect() as peer:
+            assert wrong_crops(peer, there) == ([], 3 * N, [])
+        assert daemon.status()["index_built_total"] == 0
+        assert daemon.status()["index_used_total"] == 3 * len(jpegs(there))
+        daemon.terminate()
+        for path in jpegs(folder):
+            path.touch()
+
+
+def test_another_secret(spawn, photos, shelf):
+    """Each file has a secret of its own, and only with that its indexes are found."""
+    path = learn(spawn, photos, shelf, whole=True)
+    secret = path.read_bytes()[56:HEADER - 16]
+    assert len(set(secret)) > 64
+    path.unlink()
+    other = learn(spawn, photos, shelf, whole=True).read_bytes()
+    assert other[56:HEADER - 16] != secret
+    head = other[:56] + secret
+    path.write_bytes(head + hash_of(head) + other[HEADER:])
+    daemon = spawn(index_dir=shelf)
+    digests(daemon, photos, epochs=1)
+    assert daemon.status()["index_built_total"] == len(jpegs(photos))
+
+
+def test_a_secret_that_others_can_read(spawn, photos, shelf):
+    """It is one no more: a new file takes its place."""
+    path = learn(spawn, photos, shelf, whole=True)
+    path.chmod(0o640)
+    old = path.read_bytes()[56:HEADER - 16]
+    daemon = spawn(index_dir=shelf)
+    digests(daemon, photos, epochs=1)
+    assert daemon.status()["index_built_total"] == len(jpegs(photos))
+    assert "other users may use it" in daemon.terminate()
+    assert path.read_bytes()[56:HEADER - 16] != old and path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_of_another_version(spawn, photos, shelf):
+    """It is left out, with a line that says why, and replaced."""
+    path = learn(spawn, photos, shelf)
+    data = path.read_bytes()
+    path.write_bytes(data[:8] + struct.pack("=I", 1) + data[12:])
+    daemon = spawn(index_dir=shelf)
+    digests(daemon, photos, epochs=1)
+    assert re.search(r"another version of stokerd wrote it: its format is 1, this one's is 2",
+                     daemon.terminate())
+    assert path.read_bytes()[8:12] == data[8:12]
 
 
 def record(data, at):
     """Size of the record at this place, sum and all."""
-    (size,) = struct.unpack_from("=I", data, at + 48)
-    return 56 + size
+    (size,) = struct.unpack_from("=I", data, at + RECORD - 8)
+    return RECORD + size
 
 
 def spoilt(data):
@@ -117,7 +175,8 @@ def spoilt(data):
     yield "another dataset", data[:16] + bytes([data[16] ^ 1]) + data[17:]
     yield "more records than there are", data[:40] + struct.pack("=Q", 2**63) + data[48:]
     yield "a flipped bit", data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1:]
-    yield "a huge record", data[:HEADER + 48] + b"\xff\xff\xff\xff" + data[HEADER + 52:]
+    size = HEADER + RECORD - 8
+    yield "a huge record", data[:size] + b"\xff\xff\xff\xff" + data[size + 4:]
     yield "a record twice", data[:first] + data[HEADER:]
 
 
@@ -274,7 +333,8 @@ def test_each_file_without_an_index_has_a_reason(spawn, tmp_path, photos):
     picture.save(folder / "a.jpg")
     picture.save(folder / "b.jpg", progressive=True)
     picture.save(folder / "d.png")
-    (folder / "e.jpg").write_bytes((folder / "a.jpg").read_bytes()[:-300])
+    # An end too early: Pillow shows the rest in grey.
+    (folder / "e.jpg").write_bytes((folder / "a.jpg").read_bytes()[:-300] + b"\xff\xd9")
     (folder / "f.jpg").write_bytes(b"none")
     daemon = spawn()
     report = json.loads(index(daemon, folder.parent).stdout)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The law for each transform that there is: their names are read from the source, so that none is
 left out. Made by one worker without vector instructions, by several with the best that the
-machine has, and from the middle of an epoch by the ranks of a job: no bytes differ.
+machine has, and from the middle of an epoch by the ranks of a job: no bytes differ (FAULTS 88).
 
 A transform is tried with its defaults, what it needs is in the reference's NEEDED or COLOURS;
 one whose defaults change nothing has its parameters in EXAMPLES.

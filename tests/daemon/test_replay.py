@@ -251,3 +251,22 @@ def test_what_cannot_be(daemon, photos, tmp_path):
         assert "cannot write" in refused(number, *place, "-o", tmp_path / "nowhere" / "a.png")
         done = daemon.ctl("status", "--epoch", 1, check=False)
         assert done.returncode == 64 and "for replay" in done.stderr
+
+
+def test_a_table_with_columns_of_other_names(daemon, photos, tmp_path):
+    """What tells the columns is part of what `streams` says, for whoever asks again."""
+    paths = sorted(photos.glob("*/*.jpg"))
+    (tmp_path / "table.csv").write_text(
+        "id,species,file\n" + "".join(f"{n},{path.parent.name},{path}\n"
+                                      for n, path in enumerate(paths)))
+    dataset = {"path": str(tmp_path / "table.csv"), "root": str(photos), "path_column": "file",
+               "label_column": "species"}
+    parts = {"parts": [dataset, {**dataset, "root": "/"}]}
+    for asked in dataset, parts:
+        with daemon.connect() as peer:
+            answer = peer.attach("", **{**STREAM, "dataset": asked})
+            assert answer.name == "attached", answer
+            there = peer.ring.read(peer.expect("batch").fields["runs"])
+            made = replay(daemon, answer.fields["stream"], 0, 0)
+        assert made["index"] == int(there["index"][0])
+        assert made["digest"] == xxh3(there["image"].tobytes())

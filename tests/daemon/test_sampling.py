@@ -393,10 +393,10 @@ def test_a_ring_larger_than_a_number(spawn, tmp_path):
     """Bytes of a ring that 64 bits cannot hold are more than there is room for, and not few."""
     numpy.save(tmp_path / "x.npy", numpy.zeros((8, 1, 1, 3), "uint8"))
     daemon = spawn(ring_memory="1T")
-    with daemon.connect() as peer:  # 32 pictures of 3 << 28 bytes, 1 << 31 times, are 3 << 64
-        answer = peer.attach(tmp_path / "x.npy", views=32, dtype="uint8", last_batch="pad",
+    with daemon.connect() as peer:  # 8 pictures of 3 << 28 bytes, 1 << 33 times, are 3 << 64
+        answer = peer.attach(tmp_path / "x.npy", views=8, dtype="uint8", last_batch="pad",
                              transforms=[{"name": "Resize", "size": [16384, 16384]}],
-                             batch_size=1 << 20, world=1 << 10, prefetch=2)
+                             batch_size=1 << 20, world=1 << 10, prefetch=8)
         assert answer.fields["name"] == "memory", answer
         assert str(1 << 62) in answer.fields["text"], answer
 

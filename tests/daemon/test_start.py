@@ -3,6 +3,7 @@
 before they are needed.
 """
 
+import os
 import pathlib
 import resource
 import signal
@@ -15,7 +16,7 @@ import time
 
 import pytest
 
-from harness import SLOW, STOKERD, Daemon, Peer, wait_for
+from harness import SLOW, STOKERD, WAIT_S, Daemon, Peer, wait_for
 from test_law import STREAM, TRAIN
 
 
@@ -251,7 +252,7 @@ def activate(listeners, names="data:control"):
             "import fcntl\n"
             "spare=[fcntl.fcntl(f, fcntl.F_DUPFD, 10) for f in fds]\n"
             "[os.dup2(f, 3+i) for i, f in enumerate(spare)]\n"
-            "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='2',"
+            "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(fds)),"
             f" LISTEN_FDNAMES='{names}')\n"
             "os.execv(sys.argv[2], sys.argv[2:])\n")
     fds = ",".join(str(listener.fileno()) for listener in listeners)
@@ -287,6 +288,31 @@ def test_a_restart_refuses_nobody(photos, tmp_path):
         for listener in listeners:
             listener.close()
     assert process.returncode == 0
+
+
+def test_metrics_of_passed_sockets(tmp_path):
+    """A Unix socket and a port, both called metrics; the daemon opens neither itself."""
+    with socket.socket(socket.AF_UNIX) as metrics, socket.socket() as port:
+        metrics.bind(str(tmp_path / "metrics"))
+        port.bind(("127.0.0.1", 0))
+        for listener in (metrics, port):
+            listener.listen()
+        process = activate([*listeners_in(tmp_path), metrics, port],
+                           "data:control:metrics:metrics")
+        try:
+            for peer, address in ((socket.socket(socket.AF_UNIX), str(tmp_path / "metrics")),
+                                  (socket.socket(), port.getsockname())):
+                with peer:
+                    peer.settimeout(WAIT_S)
+                    peer.connect(address)
+                    peer.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    assert peer.recv(15) == b"HTTP/1.1 200 OK"
+        finally:
+            process.send_signal(signal.SIGTERM)
+            _, log = process.communicate(timeout=20 * SLOW)
+        assert process.returncode == 0
+        assert f"http://127.0.0.1:{port.getsockname()[1]}/" in log
+        assert (tmp_path / "metrics").exists(), "it is systemd's to unlink"
 
 
 def test_socket_activation(photos, tmp_path):
@@ -347,6 +373,48 @@ def test_notify_socket(spawn, tmp_path):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as waker:
             waker.sendto(b"", str(path))
         thread.join()
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM])
+def test_a_signal_without_a_meaning(daemon, photos, number):
+    """It goes on, and ends as usual."""
+    with daemon.connect() as peer:
+        assert peer.attach(photos, **STREAM).name == "attached"
+        daemon.process.send_signal(number)
+        assert len(list(peer.samples(keep=()))) == 60
+    daemon.process.send_signal(number)
+    assert daemon.serves()
+    daemon.terminate()
+
+
+GROUPS = {
+    "v2": ("0::/job/step\n", {"job/memory.max": "400M", "job/step/memory.max": "max"}),
+    "v1": ("5:cpu:/job\n4:memory:/job/step\n0::/\n",
+           {"memory/job/memory.limit_in_bytes": "400M",
+            "memory/job/step/memory.limit_in_bytes": str(2**63 - 4096)}),
+    # The path is the host's; of the file system only the container's own part is there.
+    "v1 in a container": ("4:memory:/docker/0123456789\n",
+                          {"memory/memory.limit_in_bytes": "400M"}),
+    "none": ("4:memory\n\n0:", {}),
+}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can lay out other control groups")
+@pytest.mark.parametrize("kind", GROUPS)
+def test_the_limit_of_a_control_group(tmp_path, kind):
+    """A quarter of it is the default of ring-memory, whichever version has the limit."""
+    own, limits = GROUPS[kind]
+    (tmp_path / "own").write_text(own)
+    script = f"mount -t tmpfs none /sys/fs/cgroup && mount --bind {tmp_path}/own /proc/$$/cgroup"
+    for path, limit in limits.items():
+        size = int(limit[:-1]) << 20 if limit.endswith("M") else limit
+        script += f" && mkdir -p /sys/fs/cgroup/{pathlib.Path(path).parent}"
+        script += f" && echo {size} > /sys/fs/cgroup/{path}"
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", f'{script} && exec "$@"', "sh", str(STOKERD), "--config",
+         "/dev/null", "--print-config"], capture_output=True, text=True, timeout=20 * SLOW,
+        check=True)
+    assert ("ring-memory = 100M  # default\n" in done.stdout) == bool(limits), done
 
 
 def test_ctl_of_nobody(tmp_path):

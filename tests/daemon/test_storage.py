@@ -341,18 +341,85 @@ def test_replaced_by_a_fifo_later(daemon, folder):
     assert [b["sample"] for b in bad] == [50] and len(images) == N - 4
 
 
-def test_a_link_out_of_the_root(daemon, folder, tmp_path):
-    """FAULTS 69: never followed, neither found by the scan nor put there later."""
+@pytest.fixture
+def public(spawn):
+    """A daemon that reads anything for anybody."""
+    daemon = spawn(dataset_root="/")
+    daemon.folder.chmod(0o755)
+    return daemon
+
+
+@pytest.fixture
+def stranger(public):
+    """Connects to it as a user who is neither the daemon's nor root."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to be somebody else")
+
+    def connect():
+        os.seteuid(12345)
+        try:
+            return public.connect()
+        finally:
+            os.seteuid(0)
+    return connect
+
+
+def link_farm(folder, farm):
+    """The folder as links: absolute ones, ones that lead out, and a class that is a link."""
+    for i, home in enumerate(sorted(p for p in folder.iterdir() if p.is_dir())):
+        if i == 0:
+            (farm / home.name).symlink_to(home)
+            continue
+        (farm / home.name).mkdir(parents=True)
+        for j, path in enumerate(sorted(home.iterdir())):
+            (farm / home.name / path.name).symlink_to(
+                path if j % 2 else os.path.relpath(path, farm / home.name))
+    return farm
+
+
+def test_a_link_out_of_the_root(stranger, folder, tmp_path):
+    """FAULTS 69: not followed for a stranger, put there later or named by a manifest."""
     secret = tmp_path / "secret.jpg"
     secret.write_bytes(files(folder)[0].read_bytes())
-    with daemon.connect() as peer:
+    with stranger() as peer:
         peer.attach(folder, **{**STREAM, "shuffle": False}, inflight=1)
         path = files(folder)[50]
         path.unlink()
         path.symlink_to(secret)
         images, bad = epoch(peer)
     assert [(b["sample"], b["name"]) for b in bad] == [(50, "sample_read")]
+    assert "for the daemon's own user and root alone" in bad[0]["text"]
     assert len(images) == N - 4
+
+
+def test_a_link_farm(public, stranger, folder, tmp_path):
+    """What ImageFolder reads through links, the daemon's own user reads, too: the same samples in
+    the same order, and the same bytes. A stranger is told why not, also while it is in use."""
+    farm = tmp_path / "farm"
+    farm.mkdir()
+    link_farm(folder, farm)
+    assert run(public, farm) == run(public, folder)
+    with public.connect() as own, stranger() as other:
+        assert own.attach(farm, **STREAM).name == "attached"
+        answer = other.attach(farm, **STREAM)
+        assert answer.name == "error" and answer.fields["name"] == "dataset"
+        assert "symbolic link that leads out" in answer.fields["text"]
+        assert "the daemon's own user and root alone" in answer.fields["text"]
+        # Joined, too.
+        parts = {"parts": [{"path": str(farm)}, {"path": str(folder)}]}
+        assert other.attach("", **{**STREAM, "dataset": parts}).name == "error"
+    with public.connect() as own:
+        answer = own.attach("", **{**STREAM, "dataset": parts})
+        assert answer.name == "attached" and answer.fields["samples"] == 2 * N
+
+
+def test_magic_links(daemon, folder):
+    """FAULTS 69: what /proc/self leads to depends on the process: not followed for anybody."""
+    path = files(folder)[50]
+    path.unlink()
+    path.symlink_to("/proc/self/exe")
+    with daemon.connect() as peer:
+        assert peer.attach(folder, **STREAM).fields["samples"] == N - 1
 
 
 def test_too_large(spawn, folder):
@@ -397,3 +464,18 @@ def test_leaving_while_indexing(daemon, tmp_path):
                       transforms=STREAM["transforms"])
     wait_for(lambda: not daemon.list("datasets"), "the catalog is empty")
     daemon.settle()
+
+
+def test_nobody_works(daemon, folder):
+    """Who waits for a batch that nobody makes is told so, and goes on when there are workers."""
+    with daemon.connect() as peer:
+        assert daemon.set("workers", 0).name == "ok"
+        peer.attach(folder, **STREAM)
+        stalled = peer.expect("stalled").fields
+        assert stalled["why"] == "the daemon has no workers: stokerctl set workers N"
+        assert (stalled["epoch"], stalled["position"]) == (0, 0)
+        assert daemon.list("readers")[0]["state"] == "stalled"
+        assert daemon.set("workers", 2).name == "ok"
+        images, bad = epoch(peer)
+        assert len(images) == N and not bad
+        assert daemon.list("readers")[0]["state"] == "ended"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+import gc
 import sys
 from pathlib import Path
 
@@ -20,7 +21,9 @@ def no_launcher(monkeypatch):
 
 
 @pytest.fixture
-def daemon(tmp_path):
+def daemon(tmp_path, monkeypatch):
+    # Its batches are small: map them all the same, as large ones are.
+    monkeypatch.setattr("stoker._ring._COPIED_BYTES", 0)
     with fake_daemon(str(tmp_path)) as daemon:
         yield daemon
 
@@ -46,6 +49,7 @@ def real(tmp_path_factory):
         pytest.skip("no stokerd was built")
     daemon = RealDaemon(tmp_path_factory.mktemp("daemon"))
     yield daemon
+    gc.collect()  # it would wait for loaders that nobody uses any more
     assert daemon.stop() == 0
 
 

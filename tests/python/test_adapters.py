@@ -13,8 +13,8 @@ from real_daemon import ROOT
 
 SAMPLES = 21  # of pictures()
 TRANSFORMS = [stoker.RandomResizedCrop(16), stoker.ToTensor()]
-EXAMPLES = {"chainer_iterator": None, "keras_fit": "keras", "tf_data": "tensorflow",
-            "jax_loop": "jax", "dask_epoch": "dask.array"}
+EXAMPLES = {"keras_fit": "keras", "tf_data": "tensorflow", "jax_loop": "jax",
+            "dask_epoch": "dask.array", "torch_resnet": "torchvision"}
 
 
 @pytest.fixture(name="wanted")
@@ -32,36 +32,61 @@ def same(got, wanted):
         assert np.array_equal(np.asarray(labels), their_labels)
 
 
-def stacked(examples):
-    return np.stack([image for image, _ in examples]), np.stack([label for _, label in examples])
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_example_runs(real, folder, name):
-    if EXAMPLES[name]:
-        pytest.importorskip(EXAMPLES[name])
+    pytest.importorskip(EXAMPLES[name])
     assert run_example(real, name, folder)
 
 
 def run_example(real, name, *arguments):
     """The output of an example."""
-    environment = {**os.environ, "STOKER_SOCKET": real.path, "KERAS_BACKEND": "tensorflow",
+    environment = {"KERAS_BACKEND": "tensorflow", **os.environ, "STOKER_SOCKET": real.path,
                    "PYTHONPATH": str(ROOT / "client" / "python")}
     example = ROOT / "client" / "python" / "examples" / f"{name}.py"
     return subprocess.run([sys.executable, example, *arguments], env=environment, check=True,
                           capture_output=True, text=True, timeout=300).stdout
 
 
-def test_the_published_cifar_case(real, tmp_path):
-    """Training and validation streams at the same time, from a published dataset."""
-    pytest.importorskip("torch")
+@pytest.fixture(name="cifar")
+def fixture_cifar(tmp_path):
+    """CIFAR-10 as published, but for 600 pictures of noise."""
     random = np.random.default_rng(1)
     for name in [f"data_batch_{number}.bin" for number in range(1, 6)] + ["test_batch.bin"]:
         records = random.integers(0, 256, (100, 3073), np.uint8)
         records[:, 0] %= 10
         (tmp_path / name).write_bytes(records.tobytes())
     (tmp_path / "batches.meta.txt").write_text("\n".join("abcdefghij") + "\n")
-    said = run_example(real, "cifar10_train", tmp_path, "2")
+    return tmp_path
+
+
+def test_keras_users_cifar_script(real, tmp_path):
+    """Each class is a colour, which two epochs are enough to learn."""
+    pytest.importorskip("keras")
+    random = np.random.default_rng(1)
+    arrays = {}
+    for name, count in (("train", 1500), ("test", 90)):
+        y = np.arange(count) % 3
+        x = random.integers(0, 90, (count, 32, 32, 3), np.uint8)
+        x[np.arange(count), :, :, y] += 150
+        arrays.update({f"x_{name}": x, f"y_{name}": y[:, None]})
+    np.savez(tmp_path / "cifar.npz", **arrays)
+    said = run_example(real, "keras_cifar10", tmp_path / "cifar.npz", "4")
+    assert float(said.split()[-1]) > 0.9, said
+
+
+def test_dask_users_cifar_script(real, cifar):
+    """Each of the ten classes is there, and its views differ."""
+    pytest.importorskip("dask.array")
+    said = run_example(real, "dask_cifar10", cifar).splitlines()
+    assert "chunksize=(500, 4, 3, 32, 32)" in said[0]
+    assert len(said) == 12 and sum(int(line.split()[2]) for line in said[2:]) == 500
+    assert all(0.05 < float(line.split()[-1]) < 0.5 for line in said[2:])
+
+
+def test_the_published_cifar_case(real, cifar):
+    """Training and validation streams at the same time, from a published dataset."""
+    pytest.importorskip("torch")
+    said = run_example(real, "cifar10_train", cifar, "2")
     assert "2/2" in said and said.count("waited for pictures") == 2 and "accuracy" in said
 
 
@@ -74,70 +99,6 @@ def test_a_batch_split_for_devices(near, folder):
         same([map(np.concatenate, zip(*parts))], [(batch.images, batch.labels)])
         with pytest.raises(ValueError, match="0"):
             batch.split(0)
-
-
-class TestChainer:
-    @pytest.fixture(name="make")
-    def fixture_make(self, near, folder):
-        import stoker.chainer
-
-        def make(**options):
-            return stoker.chainer.Iterator(folder, 8, node=near, seed=3, transforms=TRANSFORMS,
-                                           **options)
-        return make
-
-    def test_epochs(self, make, wanted):
-        with make() as iterator:
-            same((stacked(iterator.next()) for _ in range(3)), wanted[0])
-            assert (iterator.epoch, iterator.is_new_epoch) == (1, True)
-            assert iterator.epoch_detail == 1.0
-            assert iterator.previous_epoch_detail == pytest.approx(16 / SAMPLES)
-            same((stacked(iterator.next()) for _ in range(3)), wanted[1])
-            iterator.reset()
-            assert (iterator.epoch, iterator.previous_epoch_detail) == (0, None)
-            same([stacked(iterator.next())], wanted[0][:1])
-            assert not iterator.is_new_epoch
-
-    def test_without_repeat(self, make, wanted):
-        with make(repeat=False) as iterator:
-            same((stacked(examples) for examples in iterator), wanted[0])
-            with pytest.raises(StopIteration):
-                iterator.next()
-
-    def test_serialize(self, make, wanted):
-        kept = {}
-
-        def write(key, value):
-            kept[key] = np.asarray(value)
-            return value
-
-        def read(key, value):
-            if isinstance(value, np.ndarray):
-                np.copyto(value, kept[key])
-                return value
-            return type(value)(kept[key])
-
-        with make() as iterator:
-            for _ in range(4):
-                iterator.next()
-            iterator.serialize(write)
-        with make() as iterator:
-            iterator.serialize(read)
-            assert iterator.epoch == 1
-            assert iterator.previous_epoch_detail == 1.0
-            same((stacked(iterator.next()) for _ in range(2)), wanted[1][1:])
-        for field, option in (("augment_seed", {"augment_seed": 99}), ("sampling", {"echo": 2}),
-                              ("subset", {"subset": (3, None)}), ("shuffle", {"shuffle": False})):
-            with make(**option) as iterator, pytest.raises(stoker.TokenError, match=field):
-                iterator.serialize(read)
-        with make(subset=(3, None)) as iterator:
-            first = iterator.next()
-            iterator.serialize(write)
-            after = stacked(iterator.next())
-        with make(subset=(3, None)) as iterator:
-            iterator.serialize(read)
-            assert iterator.previous_epoch_detail == 0.0 and len(first) == 8
-            same([stacked(iterator.next())], [after])
 
 
 def test_keras(near, folder, wanted):
@@ -188,6 +149,18 @@ def test_jax(near, folder, wanted):
         same(kept, wanted[0])
 
 
+@pytest.fixture(name="no_dask_readers")
+def fixture_no_dask_readers():
+    """The daemon would wait for them at its end."""
+    pytest.importorskip("dask.array")
+    import stoker.dask
+    yield
+    for reader in stoker.dask._readers.values():
+        reader.close()
+    stoker.dask._readers.clear()
+
+
+@pytest.mark.usefixtures("no_dask_readers")
 def test_dask(real, folder, wanted):
     da = pytest.importorskip("dask.array")
     import stoker.dask
@@ -198,6 +171,7 @@ def test_dask(real, folder, wanted):
     same([got], [tuple(map(np.concatenate, zip(*wanted[1])))])
 
 
+@pytest.mark.usefixtures("no_dask_readers")
 @pytest.mark.parametrize("last_batch, chunks", [("drop", (8, 8)), ("pad", (8, 8, 8))])
 def test_dask_has_the_batches_that_come(real, folder, monkeypatch, last_batch, chunks):
     """Independent of the rank that the launcher gave to the process."""

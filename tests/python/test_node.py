@@ -170,7 +170,7 @@ def test_what_could_only_be_a_mistake(daemon, node, wish, words):
     ({"seed": 1.5}, "^seed must be an int, not float"),
     ({"rank": 0, "world_size": 2.0}, "^world_size must be an int, not float"),
     ({"dataset": None}, "must be a path, not NoneType"),
-    ({"transforms": "Resize(8)"}, "'Resize.*no list of transforms"),
+    ({"transforms": 8}, "8 is no list of transforms"),
 ])
 def test_a_mistake_of_type_is_named_as_it_was_given(daemon, node, wish, words):
     with pytest.raises(TypeError, match=words):
@@ -203,13 +203,13 @@ def test_datasets(daemon, node):
         node.loader("20", batch_size=4)
     assert daemon.last("attach")["dataset"]["path"] == os.path.abspath("20")
     mix = stoker.Mix(["/data/20", {"path": Path("/data/x/../7"), "kind": "folder"}])
-    assert stoker.node._dataset(mix) == {"parts": [{"path": "/data/20"},
-                                                   {"path": "/data/7", "kind": "folder"}]}
+    assert stoker.node._dataset(mix, stoker.node._Lists()) == {
+        "parts": [{"path": "/data/20"}, {"path": "/data/7", "kind": "folder"}]}
     for wrong in ({"kind": "folder"},):
         with pytest.raises(ValueError, match="path"):
             node.loader(wrong, batch_size=4)
-    for wrong in (5, ["/data/20", "/data/7"], {"path": "/data/x.npy", "labels": np.arange(3)}):
-        with pytest.raises(TypeError, match="must be a path, not (int|list|ndarray): .*save.*Mix"):
+    for wrong in (5, {"path": "/data/x.npy", "labels": np.arange(3)}):
+        with pytest.raises(TypeError, match="must be a path, not (int|ndarray): .*save.*Mix"):
             node.loader(wrong, batch_size=4)
 
 
@@ -258,6 +258,16 @@ def test_ranks(environment, expected):
     assert _ranks.rank_and_world(7, 9, environment) == (7, 9)
 
 
+def test_a_rank_of_the_environment_is_said_once(caplog):
+    caplog.set_level("INFO", "stoker")
+    for rank in ("3", "3", "2"):
+        _ranks.rank_and_world(None, None, {"RANK": rank, "WORLD_SIZE": "77"})
+    _ranks.rank_and_world(0, 1, {"RANK": "1", "WORLD_SIZE": "77"})
+    lines = [record.getMessage() for record in caplog.records]
+    assert [line.partition(" from")[0] for line in lines] == ["rank 3 of 77", "rank 2 of 77"]
+    assert "$RANK and $WORLD_SIZE; rank=0 and world_size=1 give all" in lines[0]
+
+
 def test_half_a_rank_is_refused():
     for rank, world in ((1, None), (None, 2)):
         with pytest.raises(ValueError, match="together"):
@@ -279,7 +289,7 @@ def test_transforms_as_dicts():
         {"name": "Normalize", "mean": [0.5, 0.25], "std": [1.0, 2]},
         {"name": "Pad", "padding": [1, 2]},
     ]
-    for wrong in ("Resize", 5, None, [5], [stoker.ToTensor], ["ToTensor"]):
+    for wrong in (5, None, [5], [stoker.ToTensor], ["ToTensor"]):
         with pytest.raises(TypeError):
             transforms.to_dicts(wrong)
 
@@ -289,7 +299,7 @@ def test_transforms_as_dicts():
     ("Resize(8)", "is a text and not a transform: write stoker.Resize\\("),
     (stoker.RandomApply([stoker.ToTensor]), "write stoker.ToTensor\\("),
     (stoker.RandomApply(stoker.Resize(8)), "Resize.* is no list of transforms"),
-    (len, "no code of yours .* There are AutoAugment"),
+    (len, "no code of yours .* There are AspectResize"),
     (np.zeros((100, 100)), "no transform that stoker knows"),
 ])
 def test_what_is_no_transform_says_what_to_write(wrong, words):
@@ -308,6 +318,38 @@ def test_transforms_of_a_tail_as_dicts():
     assert made[0]["height_shift_range"] == [0, 1, 2] and made[0]["fill_mode"] == "nearest"
     assert made[1] == {"name": "RandomErasing", "p": 0.5, "scale": [0.02, 0.33],
                        "ratio": [0.3, 3.3], "value": "random"}
+
+
+def test_transforms_as_text():
+    text = " Resize(256, bicubic) | RandomApply([ColorJitter(0.4, hue=0.1), Pad((1, 2))], p=.8)" \
+           " | RandomErasing(value='random') | ToTensor"
+    assert transforms.to_dicts(text) == transforms.to_dicts([
+        stoker.Resize(256, "bicubic"),
+        stoker.RandomApply([stoker.ColorJitter(0.4, hue=0.1), stoker.Pad((1, 2))], p=0.8),
+        stoker.RandomErasing(value="random"), stoker.ToTensor()])
+
+
+@pytest.mark.parametrize("text, words", [
+    ("Rezise(8)", "there is no transform 'Rezise', but AspectResize, "),
+    ("Resize(", "transforms 'Resize\\(': .*never closed|unexpected EOF"), ("", "invalid syntax"),
+    ("Resize()", "Resize missing 1 required positional argument: 'size'"),
+    ("Resize(8, sise=8)", "Resize got an unexpected keyword argument 'sise'"),
+    ("Resize(open('x'))", "no transform 'open'"),
+    ("Resize(8).x", "no transform 'Resize\\(8\\).x'"),
+])
+def test_wrong_text(text, words):
+    with pytest.raises(ValueError, match=words):
+        transforms.to_dicts(text)
+
+
+def test_the_preset_of_torchvisions_weights():
+    models = pytest.importorskip("torchvision.models")
+    preset = models.ResNet50_Weights.IMAGENET1K_V2.transforms()
+    assert transforms.to_dicts(preset) == transforms.to_dicts([
+        stoker.Resize([232]), stoker.CenterCrop([224]), stoker.ToTensor(),
+        stoker.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])])
+    with pytest.raises(TypeError, match="SemanticSegmentation"):
+        transforms.to_dicts(models.segmentation.FCN_ResNet50_Weights.DEFAULT.transforms())
 
 
 def test_warps_of_torchvision_as_dicts():

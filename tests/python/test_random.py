@@ -38,7 +38,7 @@ def test_it_holds_nothing(daemon, node):
     daemon.settle(lambda: len(daemon.peers) == 1)
     with batch:
         images = batch.images
-        assert not images.flags.writeable and not batch.released and len(batch.labels) == 4
+        assert images.flags.writeable and not batch.released and len(batch.labels) == 4
     assert batch.released and values(images, 3) == expected(3, range(8, 12))
     with pytest.raises(ValueError, match="released"):
         batch.images

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The client with the real daemon."""
+import dataclasses
 import itertools
 import json
 import os
@@ -129,6 +130,77 @@ def test_pad_drop_epochs(node, folder):
     assert len(node.loader(folder, batch_size=4, drop_last=True, transforms=TRANSFORMS)) == 5
 
 
+def test_wrap(node, folder):
+    """Epochs of 21 in batches of 4: a ``for`` ends with the batch that reaches the next epoch, and
+    the next one goes on behind it; after a break and set_epoch() an epoch begins at its start."""
+    options = {"batch_size": 4, "transforms": TRANSFORMS, "seed": 5, "timeout": 20}
+    orders = [indices(loader) for loader in [node.loader(folder, **options)] for _ in range(5)]
+    sequence = [(epoch, position) for epoch in range(5) for position in range(21)]
+
+    loader = node.loader(folder, last_batch="wrap", epochs=4, **options)
+    assert len(loader) == 6
+    at, states = 0, []
+    for epoch, count in enumerate((6, 5, 5, 5)):
+        assert (loader.epoch, loader.position) == sequence[at]
+        states.append((at, json.loads(json.dumps(loader.state_dict()))))
+        for number, batch in enumerate(loader.batches(), 1):
+            assert list(batch.index) == [orders[e][p] for e, p in sequence[at:at + 4]]
+            assert (batch.epoch, batch.position) == sequence[at]
+            assert batch.wrapped == max(0, batch.position + 4 - 21)
+            batch.release()
+            at += 4
+        assert number == count
+    with pytest.raises(stoker.Error, match="epochs=4"):
+        iter(loader)
+
+    for start, state in states[1:]:
+        loader.load_state_dict(state)
+        assert list(next(iter(loader.batches())).index) == \
+            [orders[e][p] for e, p in sequence[start:start + 4]]
+    loader.set_epoch(1)
+    for batch in loader.batches():
+        break
+    assert indices(loader) == orders[2] + orders[3][:3], "broken off: the next epoch, whole"
+    copy = loader.batch(1, 5)
+    assert (copy.wrapped, list(copy.index)) == (3, orders[1][20:] + orders[2][:3])
+    loader.close()
+
+
+@pytest.mark.parametrize("world", [2, 3])
+def test_wrap_of_ranks(node, folder, world):
+    """Ranks have as many batches, and states that are equal."""
+    ranks = [node.loader(folder, batch_size=4, last_batch="wrap", rank=rank, world_size=world,
+                         transforms=TRANSFORMS, job="wrapped", timeout=20)
+             for rank in range(world)]
+    got = []
+    for _ in range(4):
+        for step in itertools.zip_longest(*(loader.batches() for loader in ranks)):
+            for batch in step:
+                got += [divmod(21 * batch.epoch + batch.position + i, 21) for i in range(4)]
+                batch.release()
+        assert len({(loader.epoch, loader.position) for loader in ranks}) == 1
+    assert got == [divmod(n, 21) for n in range(len(got))] and len(got) >= 84
+    for loader in ranks:
+        loader.close()
+
+
+def test_a_wrapped_run_survives_the_daemon(folder, tmp_path):
+    options = {"batch_size": 4, "last_batch": "wrap", "transforms": TRANSFORMS, "reconnect": 30}
+    daemon = RealDaemon(tmp_path)
+    try:
+        with stoker.connect(daemon.path) as near:
+            with near.loader(folder, **options) as loader:
+                wanted = [indices(loader) for _ in range(3)]
+            with near.loader(folder, **options) as loader:
+                assert indices(loader) == wanted[0]  # 24 of 21
+                daemon.stop(signal.SIGKILL)
+                daemon.start()
+                assert [indices(loader), indices(loader)] == wanted[1:]
+                assert loader.reconnects >= 1
+    finally:
+        daemon.stop()
+
+
 def test_refusals(node, folder, tmp_path):
     def refused(kind, *args, **kwargs):
         with pytest.raises(kind) as caught:
@@ -141,7 +213,8 @@ def test_refusals(node, folder, tmp_path):
     assert "Explode" in refused(stoker.PipelineError, folder, transforms=[{"name": "Explode"}])
     assert "size" in refused(stoker.PipelineError, folder, transforms=[stoker.Resize("x")])
     refused(stoker.ArgumentError, folder, last_batch="keep")
-    refused(stoker.ArgumentError, folder, batch_size=100, drop_last=True)
+    assert "use last_batch pad (without drop_last)" in refused(
+        stoker.ArgumentError, folder, batch_size=100, drop_last=True)
     refused(stoker.ArgumentError, folder, last_batch="long")
     refused(stoker.MemoryBudgetError, folder, batch_size=1024,
             transforms=[stoker.Resize((1024, 1024))])
@@ -354,7 +427,6 @@ def test_fields(node, manifest):
         assert np.array_equal(batch["weight"], batch.index.astype("float32") / 4)
         assert np.array_equal(batch["mask"], batch.images[..., 0])
         assert batch["age"].shape == (batch.count, 2) and batch["boxes"].dtype == np.float32
-        assert not batch["mask"].flags.writeable
         assert loader.paths(batch.index) == [paths[i] for i in batch.index]
     with pytest.raises(KeyError, match="no field 'depth'"):
         loader.batch(0, 0)["depth"]
@@ -372,3 +444,49 @@ def test_one_hot(node, folder):
     loader = node.loader(folder, batch_size=8, one_hot=True, transforms=[stoker.CenterCrop(4)])
     for batch in loader.batches():
         assert np.array_equal(batch.labels, np.eye(3, dtype=np.float32)[batch.index // 7])
+
+
+def test_parameters_by_place(near, folder):
+    """In torchvision's order, which is that of the fields of stoker's classes."""
+    held = [{"name": "RandomVerticalFlip"}]
+    given = {"size": 8, "padding": 1, "mean": [0.5], "std": [0.25], "transforms": held,
+             "degrees": 10, "kernel_size": 3, "bits": 4, "threshold": 100, "sharpness_factor": 2,
+             "num_output_channels": 3}
+
+    def outcome(transform):
+        before = [stoker.CenterCrop(16)]
+        if transform["name"] in ("Normalize", "RandomErasing"):
+            before.append(stoker.ToTensor())
+        try:
+            with near.loader(folder, batch_size=4, transforms=[*before, transform]) as loader:
+                return loader.pipeline_hash
+        except stoker.RequestError as error:
+            return str(error)
+
+    hashes = 0
+    for name in stoker.transforms.__all__:
+        if name in ("Transform", "ImageDataGenerator", "MixUp", "CutMix"):
+            continue
+        fields = [field for field in dataclasses.fields(getattr(stoker, name))
+                  if field.name != "inplace"]
+        values = {field.name: given.get(field.name, field.default) for field in fields}
+        named = {key: value for key, value in values.items() if value is not None}
+        placed = {str(i): values[field.name] for i, field in enumerate(fields)
+                  if values[field.name] is not None}
+        by_name = outcome({"name": name, **named})
+        assert by_name == outcome({"name": name, **placed}), name
+        hashes += len(by_name) == 32
+    assert hashes > 25
+
+
+def test_nobody_works(tmp_path, folder):
+    """The TimeoutError says that the daemon has no workers."""
+    daemon = RealDaemon(tmp_path, "--workers", "0")
+    try:
+        with stoker.connect(daemon.path) as node:
+            loader = node.loader(folder, batch_size=4, transforms=[stoker.Resize((8, 8))],
+                                 timeout=5)
+            with pytest.raises(TimeoutError, match="the daemon has no workers: stokerctl set work"):
+                next(loader.batches())
+    finally:
+        daemon.stop()

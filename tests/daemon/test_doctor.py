@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+"""stokerctl doctor: set-ups that are broken in one way each, which it has to name, with what to do.
+Machines that cannot be made here (control groups, steal time) are in tests/unit/ctl."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from harness import STOKERCTL, WAIT_S, frame, wait_for
+
+NOBODY, OTHER = 65534, 12345
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+
+
+def doctor(*arguments, user=None, launcher=(), **environment):
+    """(exit status, {check: finding}): of several findings of one check the worst."""
+    plain = {name: value for name, value in os.environ.items()
+             if not name.startswith(("STOKER_", "XDG_RUNTIME"))}
+    done = subprocess.run([*launcher, str(STOKERCTL), "--json", "doctor", *map(str, arguments)],
+                          text=True, capture_output=True, check=False, timeout=3 * WAIT_S,
+                          env={**plain, **environment}, **({"user": user, "group": user,
+                                                            "extra_groups": []} if user else {}))
+    report = json.loads(done.stdout)
+    order = {"ok": 0, "warn": 1, "fail": 2}
+    found = {}
+    for finding in sorted(report["checks"], key=lambda finding: order[finding["level"]]):
+        found[finding["check"]] = finding
+    assert report["worst"] == max((finding["level"] for finding in found.values()), key=order.get)
+    assert done.returncode == (report["worst"] == "fail"), done
+    return found
+
+
+def ask(daemon, *arguments, **options):
+    return doctor("--socket", daemon.control, *arguments, **options)
+
+
+def assert_found(found, check, level, text="", advice=""):
+    finding = found[check]
+    assert finding["level"] == level, finding
+    assert text in finding["text"], finding
+    assert advice in (finding["advice"] or ""), finding
+
+
+def let_in(path):
+    """Other users may enter the folders of the tests."""
+    for folder in pathlib.Path(path).parents:
+        if folder.name.startswith(("pytest", "stoker-")):
+            folder.chmod(0o755)
+
+
+def test_a_daemon_that_is_well(daemon, photos):
+    found = ask(daemon, photos)
+    assert_found(found, "daemon", "ok", f"pid {daemon.process.pid}")
+    assert_found(found, "version", "ok")
+    assert_found(found, "dataset", "ok", "60 samples, readable")
+    assert_found(found, "storage", "ok", "MB/s")
+    assert {"socket", "units", "shm", "memory", "kernels", "processors", "rings", "steal"} <= set(
+        found)
+    assert not [name for name, finding in found.items() if finding["level"] == "fail"]
+
+
+def test_text_for_people(daemon):
+    done = daemon.ctl("doctor")
+    assert done.stdout.splitlines()[0].startswith("ok    daemon       stokerd ")
+    assert done.stdout.splitlines()[-1].endswith(" 0 fail")
+
+
+# Nobody answers, or not this user
+
+
+def test_no_daemon(tmp_path):
+    found = doctor(XDG_RUNTIME_DIR=str(tmp_path), STOKER_SOCKET=str(tmp_path / "stokerd.sock"))
+    assert_found(found, "daemon", "fail", "no stokerd answers", "start it: stokerd")
+    assert "steal" in found, "the machine is looked at nevertheless"
+
+
+def test_a_killed_daemon(spawn):
+    daemon = spawn()
+    daemon.kill()
+    found = ask(daemon)
+    assert_found(found, "daemon", "fail", "Connection refused", "was killed: start it again")
+    daemon.process = None
+
+
+def test_a_stopped_daemon(daemon):
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        found = ask(daemon)
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+    assert_found(found, "daemon", "fail", "", "it hangs or is stopped")
+
+
+def test_an_environment_that_misleads(daemon, tmp_path):
+    (tmp_path / "stoker").symlink_to(daemon.folder)
+    found = doctor(XDG_RUNTIME_DIR=str(tmp_path), STOKER_SOCKET="/nowhere/stokerd.sock")
+    assert_found(found, "daemon", "fail", "/nowhere", "unset STOKER_SOCKET: a daemon answers at "
+                 f"{tmp_path}/stoker/control.sock")
+
+
+@needs_root
+def test_a_user_outside_the_group(daemon):
+    let_in(daemon.socket)
+    found = ask(daemon, user=NOBODY)
+    assert_found(found, "control", "warn", "Permission denied", "as root")
+    assert_found(found, "group", "fail", "mode 0660, group root", "usermod -aG root nobody")
+
+
+@needs_root
+def test_a_stranger_serves(tmp_path):
+    path = tmp_path / "control.sock"
+    let_in(path)
+    tmp_path.chmod(0o777)
+    code = ("import os, socket, sys, time; s = socket.socket(socket.AF_UNIX); os.setuid(12345); "
+            "s.bind(sys.argv[1]); os.chmod(sys.argv[1], 0o666); s.listen(); time.sleep(60)")
+    with subprocess.Popen(["/usr/bin/python3", "-c", code, str(path)]) as stranger:
+        try:
+            wait_for(lambda: path.exists() and path.stat().st_mode & 2, "the stranger listens")
+            time.sleep(0.1)
+            found = doctor("--socket", path)
+        finally:
+            stranger.kill()
+    assert_found(found, "daemon", "fail", "uid 12345", "another user made it")
+
+
+def test_other_versions(tmp_path):
+    """A daemon that says hello as another version, and nothing more."""
+    path = tmp_path / "control.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        with subprocess.Popen([str(STOKERCTL), "--json", "--socket", str(path), "doctor"],
+                              stdout=subprocess.PIPE, text=True) as process:
+            peer, _ = listener.accept()
+            with peer:
+                peer.recv(4096)
+                peer.sendall(frame({"type": 2, "seq": 1, "version": 1, "pid": 1,
+                                    "daemon": "stokerd 9.9.9"}))
+                peer.recv(4096)
+                peer.sendall(frame({"type": 32, "seq": 2, "values": {
+                    "state": "running", "socket": str(tmp_path / "none")}}))
+                peer.recv(4096)
+                peer.sendall(frame({"type": 4, "seq": 3}))
+                report = json.loads(process.communicate()[0])
+    found = {finding["check"]: finding for finding in report["checks"]
+             if finding["check"] == "version"}
+    assert_found(found, "version", "warn", "stokerd 9.9.9 runs", "of one version")
+
+
+def test_a_socket_for_everybody(spawn):
+    found = ask(spawn(socket_mode="0666"))
+    assert_found(found, "socket", "warn", "mode 0666", "socket-mode 0660")
+
+
+# The machine
+
+
+@needs_root
+def test_small_shared_memory(daemon):
+    mount = "mount -t tmpfs -o size=8m tmpfs /dev/shm && exec \"$@\""
+    found = ask(daemon, launcher=["unshare", "-m", "sh", "-c", mount, "sh"])
+    assert_found(found, "shm", "warn", "8.0 MiB free of 8.0 MiB", "--shm-size=1g")
+
+
+def test_few_descriptors(spawn):
+    daemon = spawn(launcher=["sh", "-c", "ulimit -n 256 && exec \"$@\"", "sh"])
+    assert_found(ask(daemon), "descriptors", "warn", "256 files open", "LimitNOFILE=65536")
+
+
+def test_more_memory_than_there_is(spawn):
+    daemon = spawn(ring_memory="900T")
+    assert_found(ask(daemon), "memory", "fail", "budgets are 900.", "lower ring-memory")
+
+
+def test_too_many_workers(spawn):
+    assert_found(ask(spawn(workers=500)), "processors", "warn", "500 workers",
+                 "stokerctl set workers")
+
+
+def test_plain_kernels(spawn):
+    daemon = spawn(environment={"STOKER_CPU": "plain"})
+    if daemon.status()["processor"] == "plain":
+        pytest.skip("this processor has no other kernels")
+    assert_found(ask(daemon), "kernels", "warn", "use plain", "take STOKER_CPU out")
+
+
+# Its work
+
+
+def test_no_such_dataset(daemon):
+    assert_found(ask(daemon, "/no/pictures"), "dataset", "fail", "No such file", "give a folder")
+
+
+@needs_root
+def test_a_dataset_that_is_closed(spawn, photos, tmp_path):
+    data = tmp_path / "home" / "data"
+    shutil.copytree(photos, data)
+    let_in(data)
+    tmp_path.chmod(0o755)
+    data.parent.chmod(0o700)
+    as_other = (f'chown {OTHER} "$(dirname "$3")" && exec setpriv --reuid={OTHER} '
+                f'--regid={OTHER} --clear-groups "$@"')
+    daemon = spawn(launcher=["sh", "-c", as_other, "sh"],
+                   environment={"XDG_CONFIG_HOME": "/nonexistent"})
+    assert_found(ask(daemon, data, user=OTHER), "dataset", "fail", "Permission denied",
+                 f"(uid {OTHER}), and {data.parent} is closed to it")
+
+
+@needs_root
+def test_a_dataset_that_is_not_for_this_user(spawn, photos):
+    daemon = spawn(socket_mode="0666")
+    let_in(daemon.socket)
+    assert_found(ask(daemon, photos, user=OTHER), "dataset", "fail", f"user {OTHER} may not",
+                 "dataset-root")
+
+
+def test_bad_samples(daemon, tmp_path):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "a.jpg").write_bytes(b"\xff\xd8\xff\xe0 this is not all of it")
+    found = ask(daemon, tmp_path)
+    assert_found(found, "dataset", "warn", "bad samples", "stokerctl bad")
+    assert_found(ask(daemon), "samples", "warn", "bad samples were met", "stokerctl bad")
+
+
+def test_a_full_index(spawn, photos):
+    daemon = spawn(index_memory=1)
+    ask(daemon, photos)
+    assert_found(ask(daemon), "index", "warn", "it is full", "a larger index-memory")
+
+
+def test_a_refused_reload(spawn, tmp_path):
+    config = tmp_path / "stokerd.conf"
+    config.write_text("[stokerd]\n")
+    daemon = spawn(config=config)
+    config.write_text("[stokerd]\nworkers = many\n")
+    assert daemon.ctl("reload", check=False).returncode != 0
+    assert_found(ask(daemon), "config", "warn", "refused", "stokerctl reload")
+
+
+def test_refused_connections(spawn):
+    daemon = spawn(max_connections=1)
+    with daemon.connect(), daemon.connect(hello=False) as other:
+        other.expect_error("too_many_connections")
+    wait_for(lambda: daemon.status()["connections"] <= 1, "the trainer's connection is gone")
+    assert_found(ask(daemon), "connections", "warn", "1 connections were refused",
+                 "max-connections")
+
+
+def test_rings_that_are_full(spawn, photos):
+    daemon = spawn(ring_memory="1M")
+    with daemon.connect() as peer:
+        answer = peer.attach(photos, transforms=[{"name": "Resize", "size": [82, 82]}], epochs=0,
+                             prefetch=12, dtype="uint8")
+        assert answer.name == "attached", answer
+        assert_found(ask(daemon), "rings", "warn", "of ring-memory", "set ring-memory to more")

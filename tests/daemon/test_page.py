@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""The page in a real browser, without a window: what it says of an idle daemon, of three trainers
+with a slow one, of storage that stalls, and with names; and that its script has no complaints."""
+
+import json
+import shutil
+import socket
+
+import pytest
+
+from browser import CHROMIUM, Browser
+from harness import SLOW
+from test_storage import faulty, on_disk
+
+TRANSFORMS = [{"name": "Resize", "size": [8, 8]}]
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no chromium")
+
+
+@pytest.fixture(name="port")
+def fixture_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@pytest.fixture(name="watched")
+def fixture_watched(spawn, port):
+    daemon = spawn(metrics_port=port)
+    daemon.url = f"http://127.0.0.1:{port}/"
+    return daemon
+
+
+@pytest.fixture(name="browser")
+def fixture_browser(tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser
+        assert not browser.console, browser.console
+
+
+def link_of(daemon):
+    return json.loads(daemon.ctl("--json", "page").stdout)["url"]
+
+
+def test_idle(watched, browser):
+    browser.open(watched.url)
+    browser.shows(["running", "Nobody reads: no trainer is attached.", "2 workers", "none was met",
+                   "no dataset is open", "names are hidden"])
+
+
+def test_a_slow_trainer(watched, browser, photos):
+    """Two that take each batch, beside one that holds all it has."""
+    fields = {"transforms": TRANSFORMS, "epochs": 0, "pace": "together", "prefetch": 4}
+    with watched.connect() as slow, watched.connect() as one, watched.connect() as other:
+        slow.attach(photos, job="slow-job", **fields)
+        held = [slow.expect("batch") for _ in range(3)]
+        for peer in (one, other):
+            peer.attach(photos, job="fast-job", **fields)
+            for _ in range(len(held) + 1):
+                peer.release(peer.expect("batch"))
+        number = slow.attached["reader"]
+        browser.open(watched.url)
+        text = browser.shows([f"wait for reader {number}, which holds all its batches: its trainer "
+                              "is the slow one", "1 streams"])
+        assert "slow-job" not in text and str(photos) not in text
+        link = link_of(watched)
+        browser.open(link)
+        browser.shows([f"wait for reader {number} (slow-job)", str(photos), "Resize("])
+        assert "token" not in browser.value("location.href")
+    browser.shows(["Nobody reads"])  # live, without loading it again
+
+
+def test_storage_that_stalls(spawn, browser, photos, tmp_path, port):
+    folder, gate = tmp_path / "photos", tmp_path / "gate"
+    shutil.copytree(photos, folder)
+    gate.touch()
+    on_disk("dead", folder, 30)
+    daemon = spawn(metrics_port=port, environment=faulty(STOKER_TEST_GATE=str(gate)))
+    with daemon.connect() as peer:
+        peer.attach(folder, transforms=TRANSFORMS, shuffle=False, prefetch=15, inflight=15)
+        for _ in range(7):
+            peer.release(peer.expect("batch"))
+        browser.open(f"http://127.0.0.1:{port}/")
+        browser.shows(["Storage stalled: 1 reads hang, and 1 readers wait for them", "stalled"])
+        gate.unlink()
+        peer.expect("batch", 30 * SLOW)
+
+
+def test_a_link_is_good_once(watched, browser, photos, tmp_path_factory):
+    link = link_of(watched)
+    with watched.connect() as peer:
+        peer.attach(photos, transforms=TRANSFORMS, epochs=0)
+        browser.open(link)
+        browser.shows([str(photos)])
+        browser.open(watched.url)  # what was given in exchange stays in the tab
+        browser.shows([str(photos)])
+        with Browser(tmp_path_factory.mktemp("other")) as other:
+            other.open(link)
+            assert str(photos) not in other.shows(["names are hidden"])
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [400, 1600])
+def test_sizes_and_keys(watched, browser, photos, width, dark):
+    """Nothing sticks out sideways; the lists that scroll can be reached by keyboard."""
+    with watched.connect() as peer:
+        peer.attach(photos, transforms=TRANSFORMS, job="j" * 200, epochs=0)
+        browser.size(width, 900, dark)
+        browser.open(link_of(watched))
+        browser.shows([str(photos)])
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        back = browser.value("getComputedStyle(document.body).backgroundColor")
+        assert back == ("rgb(20, 23, 26)" if dark else "rgb(251, 251, 249)")
+        reached = set()
+        for _ in range(4):
+            browser.tab()
+            reached.add(browser.value("document.activeElement.id"))
+        assert {"readers", "streams", "datasets"} <= reached
+        assert len(browser.picture()) > 10000

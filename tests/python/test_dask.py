@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""stoker.dask: which chunk comes, how often a process attaches, threads, processes and
+dask.distributed. Skipped without dask."""
+import json
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+import stoker
+
+dask = pytest.importorskip("dask")
+import stoker.dask  # noqa: E402 (it needs dask)
+from real_daemon import RealDaemon, binary  # noqa: E402
+
+TRANSFORMS = [stoker.RandomCrop(20, padding=2), stoker.RandomHorizontalFlip(), stoker.ToTensor()]
+
+
+@pytest.fixture(name="arrays", scope="module")
+def fixture_arrays(tmp_path_factory):
+    """203 pictures in a file, 26 chunks of 8."""
+    path = tmp_path_factory.mktemp("arrays") / "x.npy"
+    np.save(path, np.random.default_rng(1).integers(0, 256, (203, 24, 24, 3), np.uint8))
+    return str(path)
+
+
+@pytest.fixture(name="own")
+def fixture_own(tmp_path):
+    """A daemon whose log is nobody else's."""
+    if binary() is None:
+        pytest.skip("no stokerd was built")
+    daemon = RealDaemon(tmp_path)
+    yield daemon
+    close_readers()
+    assert daemon.stop() == 0
+
+
+def close_readers():
+    for reader in stoker.dask._readers.values():
+        reader.close()
+    stoker.dask._readers.clear()
+
+
+def counters(daemon):
+    said = subprocess.run([binary().parents[1] / "client" / "ctl" / "stokerctl", "--socket",
+                           daemon.control, "status", "--json"], capture_output=True, check=True)
+    return json.loads(said.stdout)
+
+
+def of_the_loader(daemon, path, epoch, **options):
+    with stoker.connect(daemon.path) as node:
+        loader = node.loader(path, batch_size=8, transforms=TRANSFORMS, seed=3, **options)
+        loader.set_epoch(epoch)
+        batches = [(images.copy(), labels.copy()) for images, labels in loader]
+    return [np.concatenate(part) for part in zip(*batches)]
+
+
+def lazy(daemon, path, epoch=1, **options):
+    return stoker.dask.epoch(path, 8, epoch=epoch, socket=daemon.path, transforms=TRANSFORMS,
+                             seed=3, **options)
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_a_process_attaches_once(own, arrays, scheduler):
+    wanted = of_the_loader(own, arrays, 1)
+    before = counters(own)
+    images, labels = lazy(own, arrays)
+    with dask.config.set(scheduler=scheduler, num_workers=4):
+        got = dask.compute(images, labels)
+        assert all(map(np.array_equal, got, wanted))
+        total = images.sum().compute()
+    assert np.isclose(total, wanted[0].sum(), rtol=1e-5)
+    after = counters(own)
+    # One to find the daemon, one for the reader, one that keeps the dataset, and stokerctl's.
+    assert after["connections_total"] - before["connections_total"] <= 4
+    # dask goes back and forth; that is not a move for each of 2 x 26 chunks.
+    assert after["readers_total"] - before["readers_total"] <= 16
+
+
+def test_any_chunk_in_any_order(own, arrays):
+    wanted = of_the_loader(own, arrays, 0)
+    images, labels = lazy(own, arrays, epoch=0)
+    for start in (160, 8, 40, 16, 0, 200, 100):
+        got = dask.compute(images[start:start + 3], labels[start:start + 3], scheduler="threads")
+        assert all(np.array_equal(mine, theirs[start:start + 3])
+                   for mine, theirs in zip(got, wanted))
+
+
+@pytest.mark.parametrize("ahead", [0, 3, 16])
+def test_backwards(own, arrays, monkeypatch, ahead):
+    """As dask often goes: in runs that are read forwards, a part ahead of what is asked for.
+    What is kept of the past is not changed by what memory is used for again."""
+    monkeypatch.setattr(stoker.dask, "AHEAD", ahead)
+    wanted = of_the_loader(own, arrays, 1)
+    before = counters(own)["readers_total"]
+    lazy(own, arrays)  # attaches
+    (reader,) = stoker.dask._readers.values()
+    got = {k: reader.take(1, k) for k in (*range(25, 12, -1), 20, 4, *range(12, -1, -1), 3, 25)}
+    for k, chunk in got.items():
+        assert all(np.array_equal(mine, theirs[8 * k:8 * k + 8])
+                   for mine, theirs in zip(chunk, wanted))
+    moves = counters(own)["readers_total"] - before
+    assert moves <= {0: 33, 3: 22, 16: 12}[ahead]
+
+
+def test_memory_is_used_again(own, arrays):
+    """... once nobody looks at it."""
+    lazy(own, arrays)
+    (reader,) = stoker.dask._readers.values()
+    wanted = of_the_loader(own, arrays, 1)[0]
+    images, _ = reader.take(1, 0)
+    address, row = images.ctypes.data, images[1]
+    del images
+    others = [reader.take(1, k)[0] for k in range(1, 5)]
+    assert np.array_equal(row, wanted[1])
+    assert address not in [other.ctypes.data for other in others]
+    del row
+    assert address in [reader.take(1, k)[0].ctypes.data for k in range(5, 12)]
+
+
+def test_a_reader_that_fails_is_replaced(own, arrays, monkeypatch):
+    """Whoever waits is told; the next one has a new reader."""
+    images, _ = lazy(own, arrays)
+    (reader,) = stoker.dask._readers.values()
+    monkeypatch.setattr(reader, "_move", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        images[80:120].compute(scheduler="threads")
+    reader._thread.join(20)
+    assert not reader._thread.is_alive() and reader not in stoker.dask._readers.values()
+    assert np.array_equal(images[80:120].compute(), of_the_loader(own, arrays, 1)[0][80:120])
+
+
+def test_two_epochs_at_a_time(own, arrays):
+    wanted = [of_the_loader(own, arrays, epoch)[0] for epoch in range(2)]
+    images = [lazy(own, arrays, epoch)[0] for epoch in range(2)]
+    got = dask.compute((images[0] - images[1]).sum(axis=(1, 2, 3)), scheduler="threads")[0]
+    assert np.allclose(got, (wanted[0] - wanted[1]).sum(axis=(1, 2, 3)), atol=1e-2)
+
+
+def test_views(own, arrays):
+    images, labels = lazy(own, arrays, views=3)
+    assert images.shape == (203, 3, 3, 20, 20)
+    wanted = of_the_loader(own, arrays, 1, views=3)
+    assert all(map(np.array_equal, dask.compute(images, labels), wanted))
+
+
+def test_an_idle_reader_is_closed(own, arrays, monkeypatch):
+    monkeypatch.setattr(stoker.dask, "IDLE_S", 0.2)
+    images, _ = lazy(own, arrays)
+    images[:8].compute()
+    assert counters(own)["readers"] == 2
+    deadline = time.monotonic() + 20
+    while counters(own)["readers"] > 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert not stoker.dask._readers
+    assert np.array_equal(images[:8].compute(), of_the_loader(own, arrays, 1)[0][:8])
+
+
+def test_in_processes(own, arrays):
+    wanted = of_the_loader(own, arrays, 1)
+    got = dask.compute(*lazy(own, arrays), scheduler="processes", num_workers=2)
+    assert all(map(np.array_equal, got, wanted))
+
+
+def test_distributed(own, arrays):
+    distributed = pytest.importorskip("distributed")
+    wanted = of_the_loader(own, arrays, 1)
+    before = counters(own)["readers_total"]
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=2, processes=True,
+                                  dashboard_address=None) as cluster, \
+            distributed.Client(cluster):
+        got = dask.compute(*lazy(own, arrays))
+    assert all(map(np.array_equal, got, wanted))
+    assert counters(own)["readers_total"] - before < 26  # fewer than there are chunks
