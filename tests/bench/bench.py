@@ -25,7 +25,9 @@ import platform
 import sys
 import tempfile
 
+import anew
 import bombs
+import cache
 import crowd
 import formats
 import handover
@@ -45,8 +47,8 @@ import photos  # noqa: E402 (it stands in the demo's folder)
 
 # Each has rows(options): a title, then table.Row's.
 SECTIONS = {"kernels": kernels, "formats": formats, "daemon": rates, "loop": loop,
-            "trainers": trainers, "latency": handover, "index": index, "memory": memory,
-            "sweep": sweep, "crowd": crowd, "peers": peers, "bombs": bombs}
+            "trainers": trainers, "latency": handover, "index": index, "cache": cache, "anew": anew,
+            "memory": memory, "sweep": sweep, "crowd": crowd, "peers": peers, "bombs": bombs}
 
 
 def parse():
@@ -60,7 +62,7 @@ def parse():
     parser.add_argument("--only", help="sections, with commas: " + ", ".join(SECTIONS))
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON",
                         help="measure this peer, too, with the interpreter that has it: "
-                        "spdl, tf.data or DALI")
+                        "spdl, tf.data, DALI or Chainer")
     parser.add_argument("--quick", action="store_true", help="one round of one second each")
     parser.add_argument("--json", type=pathlib.Path, help="write all values to this file")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")

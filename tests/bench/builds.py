@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: MIT
 """Two builds of stoker in turn, in one run: what a change costs or gains. By hand:
 
-    tests/bench/builds.py OLD/build NEW/build --data FOLDER [--rounds 9] [--seconds 2]
+    tests/bench/builds.py OLD/build NEW/build --data FOLDER [--rounds 9] [--seconds 2] [--formats]
 
 Rows: images a second of one trainer (1 and 2 workers) and of three trainers on one stream, CPU time
 of the loop thread a sample, and the hand-over of a batch, p50 and p99, with a core free and with
-all workers busy. The ratio is NEW / OLD, round by round; its median and spread are printed.
+all workers busy. With --formats instead: the CPU time of the daemon a sample, in the first epoch
+and in later ones, of JPEGs and of PNGs and WebPs made of them. The ratio is NEW / OLD, round by
+round; its median and spread are printed.
 """
 
 import argparse
 import contextlib
 import pathlib
 import statistics
+import sys
 import tempfile
 
-import handover
-from machine import Stokerd, model
-from trainers import attached, rates_of
+from PIL import Image
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "client" / "python"))
+
+import handover  # noqa: E402
+import stoker  # noqa: E402
+from machine import Stokerd, cpu_seconds, model  # noqa: E402
+from trainers import attached, rates_of  # noqa: E402
+
+FORMAT_SAMPLES = 150  # of each made folder
 
 
 def loop_seconds(pid):
@@ -52,8 +62,45 @@ def latency(options, build, workers, busy):
         return figures
 
 
+def folders_of(data, home):
+    """Some of the pictures as JPEG, PNG and WebP: folders by format."""
+    paths = sorted(path for path in data.rglob("*") if path.is_file())
+    folders = {"JPEG": data}
+    for name in ("PNG", "WEBP"):
+        folders[name] = home / name
+        (folders[name] / "class").mkdir(parents=True)
+        for number, path in enumerate(paths[::len(paths) // FORMAT_SAMPLES]):
+            with Image.open(path) as picture:
+                picture.convert("RGB").save(folders[name] / "class" / f"{number}.{name.lower()}")
+    return folders
+
+
+def epochs(build, folder):
+    """CPU time of the daemon a sample, in us: in the first epoch, and in later ones."""
+    with Stokerd(build, 1) as daemon, stoker.connect(str(daemon.socket)) as node:
+        loader = node.loader(str(folder), batch_size=16, dtype="uint8", seed=3, transforms=[
+            stoker.RandomResizedCrop(224), stoker.RandomHorizontalFlip()], epochs=4)
+        spent = [cpu_seconds(daemon.pid)]
+        for _ in range(4):
+            for images, _ in loader:
+                images.sum()
+            spent.append(cpu_seconds(daemon.pid))
+        return ((spent[1] - spent[0]) / loader.samples * 1e6,
+                (spent[4] - spent[1]) / 3 / loader.samples * 1e6)
+
+
+def measure_formats(folders, build):
+    figures = {}
+    for name, folder in folders.items():
+        figures[f"{name}: first epoch, us a sample"], \
+            figures[f"{name}: later epochs, us a sample"] = epochs(build, folder)
+    return figures
+
+
 def measure(options, build):
     """All figures of one round, by name."""
+    if options.folders:
+        return measure_formats(options.folders, build)
     figures = {}
     for trainers, workers in ((1, 1), (1, 2), (3, 2)):
         what = f"{trainers} trainer{'s'[:trainers - 1]}, {workers} worker{'s'[:workers - 1]}"
@@ -76,11 +123,13 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--formats", action="store_true")
     options = parser.parse_args()
     print(f"{model()}; {options.rounds} rounds; median (least-most); ratio: new / old", flush=True)
     sides = {"old": [], "new": []}
     with tempfile.TemporaryDirectory(prefix="stoker-bench-") as scratch:
         options.scratch = pathlib.Path(scratch)
+        options.folders = folders_of(options.data, options.scratch) if options.formats else None
         for turn in range(options.rounds):
             order = ("old", "new") if turn % 2 == 0 else ("new", "old")
             for side in order:

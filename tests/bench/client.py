@@ -63,12 +63,17 @@ class Trainer:
             self.process.kill()
 
 
-def stoker_batches(data, transform, workers, socket):
-    """Endless batches of stoker; its workers are the daemon's."""
+def stoker_transforms(transform):
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "client" / "python"))
     import stoker
-    crop = {"train": (stoker.RandomResizedCrop(224), stoker.RandomHorizontalFlip()),
-            "val": (stoker.Resize(256), stoker.CenterCrop(224))}[transform]
+    return {"train": [stoker.RandomResizedCrop(224), stoker.RandomHorizontalFlip()],
+            "val": [stoker.Resize(256), stoker.CenterCrop(224)]}[transform]
+
+
+def stoker_batches(data, transform, workers, socket):
+    """Endless batches of stoker; its workers are the daemon's."""
+    crop = stoker_transforms(transform)
+    import stoker
     # A manifest's paths begin at the root of the file system.
     dataset = {"path": data, "root": "/"} if pathlib.Path(data).is_file() else data
     loader = stoker.connect(socket).loader(
@@ -177,8 +182,67 @@ def dali_batches(data, transform, workers, socket):
     return (made.run()[0].as_array() for _ in itertools.count())
 
 
+def chainer_dataset(data):
+    from chainer.datasets import LabeledImageDataset
+    return LabeledImageDataset([(str(path), 0) for path in paths_of(data)])
+
+
+def concatenated(iterator):
+    """The images that an updater of Chainer gets, 0 to 255."""
+    from chainer.dataset import concat_examples
+    return (concat_examples(examples)[0] for examples in iterator)
+
+
+def chainer_batches(data, transform, workers, socket):
+    """Endless batches of Chainer's MultiprocessIterator; its dataset's floats go to Pillow as
+    bytes."""
+    import random
+
+    from chainer.datasets import TransformDataset
+    from chainer.iterators import MultiprocessIterator
+    from PIL import Image
+
+    def window(width, height):
+        for _ in range(10):
+            area = width * height * random.uniform(0.08, 1)
+            ratio = numpy.exp(random.uniform(numpy.log(3 / 4), numpy.log(4 / 3)))
+            w, h = round((area * ratio)**0.5), round((area / ratio)**0.5)
+            if 0 < w <= width and 0 < h <= height:
+                return random.randint(0, width - w), random.randint(0, height - h), w, h
+        return 0, 0, width, height
+
+    def apply(example):
+        image, label = example
+        picture = Image.fromarray(image.astype("uint8").transpose(1, 2, 0).squeeze())
+        picture = picture.convert("RGB")
+        if transform == "train":
+            x, y, w, h = window(*picture.size)
+            picture = picture.crop((x, y, x + w, y + h)).resize((224, 224), Image.BILINEAR)
+            if random.random() < 0.5:
+                picture = picture.transpose(Image.FLIP_LEFT_RIGHT)
+        else:
+            scale = 256 / min(picture.size)
+            w, h = round(picture.width * scale), round(picture.height * scale)
+            x, y = (w - 224) // 2, (h - 224) // 2
+            picture = picture.resize((w, h), Image.BILINEAR).crop((x, y, x + 224, y + 224))
+        return numpy.asarray(picture, numpy.float32).transpose(2, 0, 1), label
+
+    return concatenated(MultiprocessIterator(
+        TransformDataset(chainer_dataset(data), apply), BATCH, n_processes=workers, n_prefetch=2))
+
+
+def stoker_chainer_batches(data, transform, workers, socket):
+    """Endless batches of stoker by Chainer's interface."""
+    crop = stoker_transforms(transform)
+    import stoker
+    import stoker.chainer
+    return concatenated(stoker.chainer.Iterator(
+        chainer_dataset(data), BATCH, n_prefetch=2, transforms=crop, node=stoker.connect(socket)))
+
+
 SIDES = {"stoker": stoker_batches, "torch": torch_batches, "spdl": spdl_batches,
-         "tf.data": tf_batches, "DALI": dali_batches}
+         "tf.data": tf_batches, "DALI": dali_batches, "Chainer": chainer_batches,
+         "stoker.chainer": stoker_chainer_batches}
 
 
 def read(images):

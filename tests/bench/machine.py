@@ -11,7 +11,8 @@ import time
 
 
 class Stokerd:
-    """A daemon on a private socket, for as long as the `with` lasts."""
+    """A daemon on a private socket, for as long as the `with` lasts; without `cache_memory` it
+    keeps no pictures."""
 
     def __init__(self, build, workers, **flags):
         self.folder = tempfile.TemporaryDirectory(prefix="stoker-")
@@ -22,10 +23,13 @@ class Stokerd:
                         self.control, "--workers", str(workers)]
         for name, value in flags.items():
             self.command += ["--" + name.replace("_", "-"), str(value)]
+        # An older build, to compare with, does not know the setting.
+        self.environment = {**os.environ, "STOKER_CACHE_MEMORY": "0"}
 
     def __enter__(self):
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log,
+                                            env=self.environment)
         self.pid = self.process.pid
         deadline = time.monotonic() + 10
         while not self.socket.exists():

@@ -48,9 +48,9 @@ def epochs(options, transform, workers, count, **flags):
             trainer.end()
 
 
-def later(options, transform, workers):
+def later(options, transform, workers, side="stoker", python=None):
     with Stokerd(options.build, workers) as daemon:
-        return measure("stoker", options, transform, workers, daemon.socket)
+        return measure(side, options, transform, workers, daemon.socket, python)
 
 
 def rows(options):

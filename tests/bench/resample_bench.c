@@ -123,7 +123,7 @@ static void make(const struct task *task, const struct pipeline *pipeline, struc
 		die(task->name, fault.text);
 	const struct image image = {pixels, 3 * (size_t)need.width, task->width, task->height,
 				    need};
-	if (pipeline_apply(pipeline, &image, side->scratch, ring + slot) != 0)
+	if (pipeline_apply(pipeline, &image, NULL, side->scratch, ring + slot, NULL) != 0)
 		die(task->name, "no memory");
 }
 

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: MIT
+"""The clients that the suite asks, and how the program of each is built. docs/LANGUAGES.md says how
+to add one.
+
+A language whose tools are not there, or whose packages cannot be had, is skipped with the reason;
+a program that its tools refuse to build is a failure.
+"""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("STOKER_BUILD", ROOT / "build")).resolve()
+HERE = Path(__file__).resolve().parent
+MADE = BUILD / "conformance"  # what languages other than C and C++ build
+FETCH_S = 100  # for packages of a registry
+BUILD_S = 200
+
+
+class Missing(Exception):
+    """Why a client cannot be asked on this machine."""
+
+
+class Broken(Exception):
+    """What its tools say of it."""
+
+
+def tool(*names):
+    """The first program that is there."""
+    for name in names:
+        found = shutil.which(name)
+        if found:
+            return found
+    raise Missing(f"there is no {' or '.join(names)} on this machine")
+
+
+def fetch(*command, folder, **environment):
+    """Get packages; a registry that does not answer is no fault of the client."""
+    try:
+        done = subprocess.run(command, cwd=folder, env={**os.environ, **environment}, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=FETCH_S,
+                              check=False)
+    except subprocess.TimeoutExpired:
+        raise Missing(f"its packages did not come within {FETCH_S} s") from None
+    if done.returncode != 0:
+        raise Missing("its packages could not be had: " + " ".join(done.stderr.split())[-300:])
+
+
+def make(*command, folder, **environment):
+    """Build; raises Broken with what the tool said."""
+    try:
+        done = subprocess.run(command, cwd=folder, env={**os.environ, **environment}, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=BUILD_S,
+                              check=False)
+    except subprocess.TimeoutExpired:
+        raise Missing(f"it was not built within {BUILD_S} s") from None
+    if done.returncode != 0:
+        raise Broken(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
+
+
+def of_meson(name):
+    program = BUILD / "tests" / "conformance" / name
+    if not program.exists():
+        raise Missing(f"meson has not built {program}")
+    return [str(program)]
+
+
+def python():
+    return [sys.executable, str(HERE / "conformance.py")]
+
+
+def go():
+    folder = ROOT / "client" / "go"
+    program = MADE / "go"
+    fetch(tool("go"), "mod", "download", folder=folder)
+    make(tool("go"), "build", "-o", str(program), "./internal/conformance", folder=folder)
+    return [str(program)]
+
+
+def node_folder():
+    """The client with its packages, beside what is built: the source stays as it is."""
+    folder = MADE / "node"
+    shutil.copytree(ROOT / "client" / "node", folder, dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns("node_modules"))
+    if not (folder / "node_modules" / "koffi").exists():
+        fetch(tool("npm"), "install", "--omit=dev", "--ignore-scripts", "--no-audit",
+              "--no-fund", "--no-package-lock", folder=folder)
+    return folder
+
+
+def node():
+    return [tool("node"), str(node_folder() / "test" / "conformance.js")]
+
+
+def node_without_koffi():
+    """Nothing but Node: arrays are copies."""
+    return [tool("env"), "STOKER_NO_KOFFI=1", tool("node"),
+            str(ROOT / "client" / "node" / "test" / "conformance.js")]
+
+
+def rust():
+    folder, target = ROOT / "client" / "rust", str(MADE / "rust")
+    cargo = tool("cargo")
+    fetch(cargo, "fetch", folder=folder, CARGO_TARGET_DIR=target)
+    make(cargo, "build", "--offline", "--example", "conformance", folder=folder,
+         CARGO_TARGET_DIR=target)
+    return [str(MADE / "rust" / "debug" / "examples" / "conformance")]
+
+
+JAVA_LEAST = 22  # mapped files as memory segments
+
+
+@functools.lru_cache(maxsize=None)
+def jdk():
+    """The bin folder of the newest JDK."""
+    homes = [os.environ["JAVA_HOME"]] if os.environ.get("JAVA_HOME") else []
+    homes += map(str, Path("/usr/lib/jvm").glob("*"))
+    if shutil.which("javac"):
+        homes.append(str(Path(shutil.which("javac")).resolve().parents[1]))
+    found = {}
+    for home in homes:
+        javac = Path(home) / "bin" / "javac"
+        if javac.exists():
+            done = subprocess.run([str(javac), "-version"], capture_output=True, text=True,
+                                  check=False)
+            number = re.search(r"javac (\d+)", done.stdout + done.stderr)
+            found[int(number.group(1)) if number else 0] = javac.parent
+    newest = max(found, default=0)
+    if newest < JAVA_LEAST:
+        raise Missing(f"there is no JDK of {JAVA_LEAST} or later on this machine")
+    return found[newest]
+
+
+@functools.lru_cache(maxsize=None)
+def java_classes():
+    """A command that runs one of the classes of client and tests."""
+    out = MADE / "java"
+    sources = sorted((ROOT / "client" / "java" / "src").rglob("*.java"))
+    make(str(jdk() / "javac"), "-Xlint:all", "-Werror", "--release", str(JAVA_LEAST), "-d",
+         str(out), *map(str, sources), folder=ROOT)
+    return [str(jdk() / "java"), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(out)]
+
+
+def java():
+    return [*java_classes(), "dev.stoker.Conformance"]
+
+
+# name -> (how to get its command, what it does not have)
+CLIENTS = {
+    "c": (functools.partial(of_meson, "conformance"), {"path", "paths"}),
+    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths"}),
+    "python": (python, {"credit", "patience with a ring that is gone"}),
+    "go": (go, set()),
+    "java": (java, {"fd"}),
+    "rust": (rust, {"path"}),
+    "node": (node, {"fd"}),
+    "node-copies": (node_without_koffi, {"fd"}),
+}
+
+
+# Programs of a README: each gets the text and an empty folder, and gives a command.
+
+
+def go_program(text, folder):
+    command("go")
+    (folder / "main.go").write_text(text)
+    (folder / "go.mod").write_text(
+        "module example\n\ngo 1.23\n\nrequire stoker.dev/client/go v0.1.0\n\n"
+        f"replace stoker.dev/client/go => {ROOT / 'client' / 'go'}\n")
+    fetch(tool("go"), "mod", "tidy", folder=folder)
+    make(tool("go"), "build", "-o", "example", folder=folder)
+    return [str(folder / "example")]
+
+
+def cpp_program(text, folder):
+    (folder / "main.cpp").write_text(text)
+    library = BUILD / "client" / "c"
+    make(tool("c++", "g++", "clang++"), "-std=c++17", "main.cpp", "-o", "example",
+         f"-I{ROOT / 'client' / 'c'}", f"-I{ROOT / 'client' / 'cpp'}", f"-L{library}", "-lstoker",
+         f"-Wl,-rpath,{library}", folder=folder)
+    return [str(folder / "example")]
+
+
+def java_program(text, folder):
+    java_classes()
+    (folder / "Main.java").write_text(text)
+    make(str(jdk() / "javac"), "-cp", str(MADE / "java"), "-d", str(folder), "Main.java",
+         folder=folder)
+    return [str(jdk() / "java"), "-cp", f"{MADE / 'java'}:{folder}", "Main"]
+
+
+def node_program(text, folder):
+    packages = folder / "node_modules"
+    packages.mkdir()
+    (packages / "stoker-client").symlink_to(node_folder())
+    (folder / "main.mjs").write_text(text)
+    return [tool("node"), str(folder / "main.mjs")]
+
+
+def rust_program(text, folder):
+    (folder / "src").mkdir()
+    (folder / "src" / "main.rs").write_text(text)
+    (folder / "Cargo.toml").write_text(
+        '[package]\nname = "example"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\n'
+        f'stoker = {{ path = "{ROOT / "client" / "rust"}" }}\n')
+    cargo, target = tool("cargo"), str(MADE / "rust")
+    fetch(cargo, "fetch", folder=folder, CARGO_TARGET_DIR=target)
+    make(cargo, "build", "--offline", folder=folder, CARGO_TARGET_DIR=target)
+    return [str(MADE / "rust" / "debug" / "example")]
+
+
+# What the tools of a language say of its client: tests, formatting, lint.
+
+
+def check_go(*command):
+    fetch(tool("go"), "mod", "download", folder=ROOT / "client" / "go")
+    make(*command, folder=ROOT / "client" / "go")
+
+
+def check_java():
+    golden = str(ROOT / "tests" / "golden" / "frames.json")
+    make(*java_classes(), "-ea", "dev.stoker.GoldenTest", golden, folder=ROOT)
+
+
+def check_javadoc():
+    sources = sorted((ROOT / "client" / "java" / "src" / "main").rglob("*.java"))
+    make(str(jdk() / "javadoc"), "-quiet", "-Xdoclint:all,-missing", "-Werror", "--release",
+         str(JAVA_LEAST), "-d", str(MADE / "javadoc"), *map(str, sources), folder=ROOT)
+
+
+def check_rust(*command):
+    """The packages are those of rust()."""
+    folder, target = ROOT / "client" / "rust", str(MADE / "rust")
+    fetch(tool("cargo"), "fetch", folder=folder, CARGO_TARGET_DIR=target)
+    make(tool("cargo"), *command, folder=folder, CARGO_TARGET_DIR=target)
+
+
+def check_node_alone(*command):
+    make(tool("node"), *command, folder=ROOT / "client" / "node")
+
+
+def check_node(*command):
+    """With the packages for its development."""
+    folder = MADE / "node-tools"
+    shutil.copytree(ROOT / "client" / "node", folder, dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns("node_modules"))
+    if not (folder / "node_modules" / "typescript").exists():
+        fetch(tool("npm"), "install", "--ignore-scripts", "--no-audit", "--no-fund",
+              "--no-package-lock", folder=folder)
+    make(tool("npx"), "--no-install", *command, folder=folder)
+
+
+CHECKS = {
+    "go": {
+        "vet": functools.partial(check_go, "go", "vet", "./..."),
+        "gofmt": functools.partial(check_go, "sh", "-c", "gofmt -l . | (! grep .)"),
+        "test": functools.partial(check_go, "go", "test", "./..."),
+    },
+    "java": {
+        "test": check_java,
+        "javadoc": check_javadoc,
+    },
+    "rust": {
+        "test": functools.partial(check_rust, "test", "--offline", "--quiet"),
+        "fmt": functools.partial(check_rust, "fmt", "--check"),
+        "clippy": functools.partial(check_rust, "clippy", "--offline", "--quiet", "--all-targets",
+                                    "--", "-D", "warnings"),
+    },
+    "node": {
+        "test": functools.partial(check_node_alone, "--test", "test/golden.test.js"),
+        "types": functools.partial(check_node, "tsc", "--noEmit", "-p", "."),
+        "biome": functools.partial(check_node, "biome", "check", "."),
+    },
+}
+
+# Examples that learn: each gives a command, to which a folder and epochs are added.
+
+
+def cpp_example():
+    return of_meson("example_cpp")
+
+
+def rust_example():
+    command("rust")
+    make(tool("cargo"), "build", "--offline", "--example", "softmax",
+         folder=ROOT / "client" / "rust", CARGO_TARGET_DIR=str(MADE / "rust"))
+    return [str(MADE / "rust" / "debug" / "examples" / "softmax")]
+
+
+EXAMPLES = {"cpp": cpp_example, "rust": rust_example}
+PROGRAMS = {"go": go_program, "java": java_program, "rust": rust_program, "cpp": cpp_program,
+            "node": node_program}
+
+
+def chosen():
+    """Those that $STOKER_CLIENTS names, or all."""
+    names = os.environ.get("STOKER_CLIENTS")
+    return names.split(",") if names else list(CLIENTS)
+
+
+@functools.lru_cache(maxsize=None)
+def command(name):
+    """Its command; raises Missing or Broken, each time the same."""
+    MADE.mkdir(parents=True, exist_ok=True)
+    try:
+        return CLIENTS[name][0](), None
+    except (Missing, Broken) as error:
+        return None, error

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The conformance program of libstoker: docs/LANGUAGES.md has its command line and its output.
+ * Owns the batches that it holds. Knows no message of the protocol.
+ */
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "request.h"
+
+struct held {
+	const struct stoker_batch *batch;
+	uint8_t digest[SHA256_DIGEST_SIZE];
+};
+
+struct run {
+	struct stoker *stoker;
+	struct request request;
+	const struct stoker_info *info;
+	struct held held[1024];
+	uint64_t count, taken;	  /* held, and had since the attach */
+	uint64_t epoch, position; /* where to resume */
+};
+
+static void put_hex(const void *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		printf("%02x", ((const uint8_t *)data)[i]);
+}
+
+/* The name of the protocol, or of docs/LANGUAGES.md for what the client found itself. */
+static const char *name_of(const struct stoker *stoker, int result)
+{
+	static const struct {
+		int result;
+		const char *name;
+	} names[] = {
+		{-ENOENT, "unavailable"},    {-EACCES, "unavailable"},
+		{-ENOTCONN, "disconnected"}, {-ECONNRESET, "disconnected"},
+		{-EPROTO, "broken"},	     {-ETIMEDOUT, "timeout"},
+		{-ESHUTDOWN, "stopping"},    {-EINVAL, "option"},
+	};
+	if (*stoker_error_name(stoker))
+		return stoker_error_name(stoker);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].result == result)
+			return names[i].name;
+	return "other";
+}
+
+static void fail(const struct run *run, int result)
+{
+	const char *text = stoker_error(run->stoker);
+	printf("error name=%s text=", name_of(run->stoker, result));
+	put_hex(text, strlen(text));
+	printf("\n");
+	exit(fclose(stdout) == 0 ? 1 : 2);
+}
+
+static void digest_of(const struct run *run, const struct stoker_batch *batch, uint8_t *out)
+{
+	struct sha256_ctx context;
+	sha256_init(&context);
+	for (uint32_t r = 0; r < batch->n_runs; r++)
+		for (uint32_t i = 0; i < batch->run[r].count; i++)
+			for (uint32_t f = 0; f < run->info->n_fields; f++) {
+				const struct stoker_field *field = &run->info->field[f];
+				const uint8_t *arrays = stoker_field(batch, r, field->name);
+				sha256_update(&context, field->bytes, arrays + i * field->bytes);
+			}
+	sha256_digest(&context, SHA256_DIGEST_SIZE, out);
+}
+
+static void put_attached(const struct run *run)
+{
+	const struct stoker_info *info = run->info;
+	printf("attached samples=%" PRIu64 " batches=%" PRIu64 " dataset=%s pipeline=%s "
+	       "sampling=%s fields=",
+	       info->samples, info->batches, info->dataset, info->pipeline, info->sampling);
+	for (uint32_t f = 0; f < info->n_fields; f++) {
+		const struct stoker_field *field = &info->field[f];
+		printf("%s%s:%s:", f ? "," : "", field->name, field->dtype);
+		for (uint32_t d = 0; d < field->dims; d++)
+			printf("%s%u", d ? "x" : "", field->shape[d]);
+	}
+	printf(" note=");
+	put_hex(info->note, strlen(info->note));
+	printf("\n");
+}
+
+static void put_batch(const struct stoker_batch *batch, const uint8_t *digest)
+{
+	printf("batch epoch=%" PRIu64 " position=%" PRIu64 " count=%u padded=%u wrapped=%u "
+	       "substituted=%u next_epoch=%" PRIu64 " next_position=%" PRIu64 " digest=",
+	       batch->epoch, batch->position, batch->count, batch->padded, batch->wrapped,
+	       batch->substituted, batch->next_epoch, batch->next_position);
+	put_hex(digest, SHA256_DIGEST_SIZE);
+	printf("\n");
+}
+
+static void put_classes(struct run *run)
+{
+	const char *const *names;
+	int count = stoker_classes(run->stoker, &names);
+	if (count < 0)
+		fail(run, count);
+	printf("classes names=");
+	for (int i = 0; i < count; i++) {
+		printf(i ? "," : "");
+		put_hex(names[i], strlen(names[i]));
+	}
+	printf("\n");
+}
+
+/* libstoker has no token: it is what Python's state_dict() has. */
+static void put_token(const struct run *run)
+{
+	const struct stoker_options *o = &run->request.options;
+	printf("token {\"version\": 1, \"dataset\": \"%s\", \"pipeline\": \"%s\", "
+	       "\"order_seed\": %" PRIu64 ", \"augment_seed\": %" PRIu64 ", \"shuffle\": %s, ",
+	       run->info->dataset, run->info->pipeline, o->order_seed, o->augment_seed,
+	       o->sequential ? "false" : "true");
+	if (!o->subset_start && !o->subset_stop)
+		printf("\"subset\": null, ");
+	else if (!o->subset_stop)
+		printf("\"subset\": [%" PRIu64 ", null], ", o->subset_start);
+	else
+		printf("\"subset\": [%" PRIu64 ", %" PRIu64 "], ", o->subset_start, o->subset_stop);
+	printf("\"exif_orientation\": %s, \"sampling\": \"%s\", \"epoch\": %" PRIu64
+	       ", \"position\": %" PRIu64 "}\n",
+	       o->exif_orientation ? "true" : "false", run->info->sampling, run->epoch,
+	       run->position);
+}
+
+/* Give the oldest back, after a look at whether it is as it was. */
+static void let_go(struct run *run)
+{
+	struct held oldest = run->held[0];
+	uint8_t now[SHA256_DIGEST_SIZE];
+	digest_of(run, oldest.batch, now);
+	if (memcmp(now, oldest.digest, sizeof(now)) != 0)
+		printf("changed position=%" PRIu64 "\n", oldest.batch->position);
+	memmove(run->held, run->held + 1, --run->count * sizeof(oldest));
+	int r = stoker_release(run->stoker, oldest.batch);
+	if (r < 0)
+		fail(run, r);
+}
+
+static void pause_here(void)
+{
+	printf("paused\n");
+	fflush(stdout);
+	for (int c = getchar(); c != '\n' && c != EOF; c = getchar())
+		;
+}
+
+static void have(struct run *run, const struct stoker_batch *batch)
+{
+	struct held *held = &run->held[run->count++];
+	held->batch = batch;
+	digest_of(run, batch, held->digest);
+	put_batch(batch, held->digest);
+	run->epoch = batch->next_epoch;
+	run->position = batch->next_position;
+	run->taken++;
+	while (run->count > run->request.hold)
+		let_go(run);
+	if (run->taken == run->request.pause)
+		pause_here();
+	if (run->taken == run->request.credit && run->request.inflight) {
+		int r = stoker_credit(run->stoker, run->request.inflight);
+		if (r < 0)
+			fail(run, r);
+	}
+}
+
+static void attach(struct run *run)
+{
+	const char *expected = run->request.options.expect_sampling;
+	int r = stoker_attach(run->stoker, &run->request.options);
+	if (r < 0)
+		fail(run, r);
+	run->info = stoker_info(run->stoker);
+	/* An empty one is not sent: that the token is of no sampler is the application's to check.
+	 */
+	if (expected && strcmp(expected, run->info->sampling) != 0) {
+		printf("error name=token text=");
+		put_hex("sampling", 8);
+		printf("\n");
+		exit(1);
+	}
+	put_attached(run);
+}
+
+/* Until the end, or as many batches as are to be taken. */
+static void read_batches(struct run *run)
+{
+	const struct stoker_batch *batch;
+	int r = 1;
+	while ((!run->request.take || run->taken < run->request.take) && r > 0) {
+		r = stoker_next(run->stoker, &batch, run->request.timeout_ms);
+		if (r == -EBADMSG) {
+			printf("bad\n");
+			r = 1;
+		} else if (r > 0) {
+			have(run, batch);
+		} else if (r < 0) {
+			fail(run, r);
+		}
+	}
+	put_token(run);
+	while (run->count)
+		let_go(run);
+	printf("%s reconnects=%" PRIu64 "\n", r ? "left" : "end", run->info->reconnects);
+}
+
+int main(int argc, char **argv)
+{
+	static struct run run;
+	if (argc != 3)
+		errx(64, "SOCKET REQUEST");
+	run.stoker = stoker_new();
+	request_read(&run.request, argv[2]);
+	if (run.request.hold >= sizeof(run.held) / sizeof(*run.held))
+		errx(64, "hold: too many");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	int r = stoker_connect(run.stoker, *argv[1] ? argv[1] : NULL);
+	if (r < 0)
+		fail(&run, r);
+	attach(&run);
+	if (run.request.classes)
+		put_classes(&run);
+	run.epoch = run.request.options.epoch;
+	run.position = run.request.options.position;
+	read_batches(&run);
+	if (run.request.again) {
+		run.request.options.epoch = (uint32_t)run.epoch;
+		run.request.options.position = run.position;
+		run.request.take = run.taken = 0;
+		r = stoker_detach(run.stoker);
+		if (r < 0)
+			fail(&run, r);
+		attach(&run);
+		read_batches(&run);
+	}
+	stoker_free(run.stoker);
+	return fclose(stdout) == 0 ? 0 : 2;
+}

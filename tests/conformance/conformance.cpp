@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// The conformance program of the C++ client: docs/LANGUAGES.md has its command line and its output.
+#include <cstdio>
+#include <deque>
+#include <iostream>
+#include <string>
+
+#include <nettle/sha2.h>
+
+#include "request.h"
+#include "stoker.hpp"
+
+namespace
+{
+
+std::string hex(const void *data, std::size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	std::string out;
+	for (std::size_t i = 0; i < size; i++) {
+		unsigned byte = static_cast<const unsigned char *>(data)[i];
+		out += digits[byte >> 4];
+		out += digits[byte & 15];
+	}
+	return out;
+}
+
+std::string hex(const std::string &text)
+{
+	return hex(text.data(), text.size());
+}
+
+std::string text(const char *text)
+{
+	return text ? text : "";
+}
+
+stk::source source_of(const stoker_options &from)
+{
+	stk::source out{text(from.dataset),
+			text(from.dataset_kind),
+			text(from.dataset_root),
+			text(from.dataset_format),
+			text(from.dataset_labels),
+			text(from.dataset_split),
+			text(from.dataset_images),
+			text(from.dataset_path_column),
+			text(from.dataset_label_column),
+			{}};
+	for (auto part = from.parts; part && *part; part++)
+		out.parts.push_back(source_of(**part));
+	return out;
+}
+
+/* The options of the request, which reads those of libstoker. */
+stk::options options_of(const stoker_options &from)
+{
+	stk::options out;
+	out.dataset = source_of(from);
+	out.transforms = text(from.transforms);
+	out.dtype = text(from.dtype);
+	out.layout = text(from.layout);
+	out.batch_size = from.batch_size;
+	out.shuffle = !from.sequential;
+	out.order_seed = from.order_seed;
+	out.augment_seed = from.augment_seed;
+	out.subset_start = from.subset_start;
+	if (from.subset_stop)
+		out.subset_stop = from.subset_stop;
+	out.last_batch = text(from.last_batch);
+	out.bad_samples = text(from.bad_samples);
+	out.exif_orientation = from.exif_orientation;
+	out.job = text(from.job);
+	out.rank = from.rank;
+	out.world = from.world ? from.world : 1;
+	out.epoch = from.epoch;
+	out.position = from.position;
+	out.epochs = from.epochs;
+	if (from.inflight)
+		out.inflight = from.inflight;
+	out.prefetch = from.prefetch;
+	out.start = text(from.start);
+	out.pace = text(from.pace);
+	if (from.priority)
+		out.priority = from.priority;
+	out.draft = from.draft;
+	if (from.fields) {
+		out.fields.emplace();
+		for (auto name = from.fields; *name; name++)
+			out.fields->push_back(*name);
+	}
+	out.sampler = text(from.sampler);
+	out.one_hot = from.one_hot;
+	if (from.echo)
+		out.echo = from.echo;
+	if (from.echo_window)
+		out.echo_window = from.echo_window;
+	out.views = from.views;
+	if (from.reconnect_ms)
+		out.reconnect = std::chrono::milliseconds(from.reconnect_ms);
+	return out;
+}
+
+std::string name_of(const stk::error &error)
+{
+	if (!error.name().empty())
+		return error.name();
+	if (dynamic_cast<const stk::timeout *>(&error))
+		return "timeout";
+	if (dynamic_cast<const stk::protocol_error *>(&error))
+		return "broken";
+	if (error.code() == ENOENT || error.code() == EACCES)
+		return "unavailable";
+	if (error.code() == ESHUTDOWN)
+		return "stopping";
+	if (dynamic_cast<const stk::disconnected *>(&error))
+		return "disconnected";
+	return error.code() == EINVAL ? "option" : "other";
+}
+
+std::string digest_of(const stk::batch &batch)
+{
+	sha256_ctx context;
+	sha256_init(&context);
+	std::vector<std::vector<stk::run>> runs;
+	for (const stk::field &field : batch.fields())
+		runs.push_back(batch.runs(field.name));
+	for (std::size_t r = 0; r < runs[0].size(); r++)
+		for (std::size_t i = 0; i < runs[0][r].count; i++)
+			for (std::size_t f = 0; f < runs.size(); f++) {
+				std::size_t bytes = batch.fields()[f].bytes;
+				auto data = reinterpret_cast<const uint8_t *>(runs[f][r].data);
+				sha256_update(&context, bytes, data + i * bytes);
+			}
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	sha256_digest(&context, sizeof(digest), digest);
+	return hex(digest, sizeof(digest));
+}
+
+class program
+{
+      public:
+	program(const std::string &socket, const char *words)
+	{
+		request_read(&request_, words);
+		stk::options options = options_of(request_.options);
+		options.socket = socket;
+		if (request_.token)
+			options.resume = stk::token::parse(request_.token);
+		reader_.emplace(std::move(options));
+	}
+
+	void run()
+	{
+		attached();
+		read();
+		if (!request_.again)
+			return;
+		stk::token token = reader_->token();
+		reader_->seek(token.epoch, token.position);
+		request_.take = taken_ = 0;
+		attached();
+		read();
+	}
+
+      private:
+	struct held {
+		stk::batch batch;
+		std::string digest;
+	};
+	request request_;
+	std::optional<stk::reader> reader_;
+	std::deque<held> held_;
+	std::uint64_t taken_ = 0;
+
+	void attached()
+	{
+		stk::token token = reader_->token();
+		std::cout << "attached samples=" << reader_->samples()
+			  << " batches=" << reader_->batches() << " dataset=" << token.dataset
+			  << " pipeline=" << token.pipeline << " sampling=" << token.sampling
+			  << " fields=";
+		const char *comma = "";
+		for (const stk::field &field : reader_->fields()) {
+			std::cout << comma << field.name << ":" << field.dtype << ":";
+			for (std::size_t d = 0; d < field.shape.size(); d++)
+				std::cout << (d ? "x" : "") << field.shape[d];
+			comma = ",";
+		}
+		std::cout << std::endl;
+		if (!request_.classes)
+			return;
+		std::cout << "classes names=";
+		comma = "";
+		for (const std::string &name : reader_->classes()) {
+			std::cout << comma << hex(name);
+			comma = ",";
+		}
+		std::cout << std::endl;
+	}
+
+	/* Give the oldest back, after a look at whether it is as it was. */
+	void let_go()
+	{
+		if (digest_of(held_.front().batch) != held_.front().digest)
+			std::cout << "changed position=" << held_.front().batch.position()
+				  << std::endl;
+		held_.pop_front();
+	}
+
+	void have(stk::batch batch)
+	{
+		std::string digest = digest_of(batch);
+		std::cout << "batch epoch=" << batch.epoch() << " position=" << batch.position()
+			  << " count=" << batch.size() << " padded=" << batch.padded()
+			  << " wrapped=" << batch.wrapped()
+			  << " substituted=" << batch.substituted()
+			  << " next_epoch=" << batch.next_epoch()
+			  << " next_position=" << batch.next_position() << " digest=" << digest
+			  << std::endl;
+		held_.push_back({std::move(batch), digest});
+		while (held_.size() > request_.hold)
+			let_go();
+		if (++taken_ == request_.pause) {
+			std::string line;
+			std::cout << "paused" << std::endl;
+			std::getline(std::cin, line);
+		}
+		if (taken_ == request_.credit && request_.inflight)
+			reader_->inflight(request_.inflight);
+	}
+
+	void read()
+	{
+		bool end = false;
+		while (!end && (!request_.take || taken_ < request_.take)) {
+			try {
+				std::chrono::milliseconds wait(request_.timeout_ms);
+				std::optional<stk::batch> batch = reader_->next(wait);
+				end = !batch;
+				if (batch)
+					have(std::move(*batch));
+			} catch (const stk::bad_sample &) {
+				std::cout << "bad" << std::endl;
+			}
+		}
+		std::cout << "token " << reader_->token().json() << std::endl;
+		while (!held_.empty())
+			let_go();
+		std::cout << (end ? "end" : "left") << " reconnects=" << reader_->reconnects()
+			  << std::endl;
+	}
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 64;
+	try {
+		program(argv[1], argv[2]).run();
+	} catch (const stk::error &error) {
+		std::cout << "error name=" << name_of(error) << " text=" << hex(error.what())
+			  << std::endl;
+		return 1;
+	}
+	return 0;
+}

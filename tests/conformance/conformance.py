@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""The conformance program of the Python client: docs/LANGUAGES.md has its command line and its
+output. Arguments: SOCKET REQUEST."""
+
+import hashlib
+import json
+import sys
+
+import stoker
+
+
+def text_of(value):
+    """A text, or {"hex": "ff00"} for bytes that JSON cannot hold."""
+    if isinstance(value, dict) and set(value) == {"hex"}:
+        return bytes.fromhex(value["hex"]).decode("utf-8", "surrogateescape")
+    if isinstance(value, dict) and set(value) == {"uint"}:
+        return int(value["uint"])
+    if isinstance(value, dict):
+        return {key: text_of(item) for key, item in value.items()}
+    return value
+
+
+def say(event, **values):
+    print(event, *(f"{key}={value}" for key, value in values.items()), flush=True)
+
+
+def hex_of(text):
+    return text.encode("utf-8", "surrogateescape").hex()
+
+
+def name_of(error):
+    if isinstance(error, stoker.RequestError):
+        return error.name
+    for kind, name in ((stoker.DaemonUnavailable, "unavailable"), (stoker.ProtocolError, "broken"),
+                       (stoker.Disconnected, "disconnected"), (stoker.Stopping, "stopping"),
+                       (TimeoutError, "timeout"), (ValueError, "option"), (TypeError, "option")):
+        if isinstance(error, kind):
+            return name
+    return "other"
+
+
+def digest_of(batch, fields):
+    digest = hashlib.sha256()
+    for i in range(batch.count):
+        for name in fields:
+            digest.update(batch[name][i].tobytes())
+    return digest.hexdigest()
+
+
+class Run:
+    """Owns the loader and the batches that it holds."""
+
+    def __init__(self, socket, request):
+        self.request, self.held, self.taken = request, [], 0
+        self.node = stoker.connect(socket or None)
+        options = text_of(request["attach"])
+        self.dataset = options.pop("dataset")
+        if "parts" in self.dataset:
+            self.dataset = stoker.Mix(self.dataset["parts"])
+        self.first = options.pop("epoch", request.get("token", {}).get("epoch", 0))
+        self.position = options.pop("position", 0)
+        self.last = None
+        if options.get("epochs"):
+            self.last = options["epochs"] = self.first + options["epochs"]
+        else:
+            options.pop("epochs", None)
+        options["world_size"] = options.pop("world", 1)
+        options["rank"] = options.get("rank", 0)
+        if "subset_start" in options or "subset_stop" in options:
+            options["subset"] = (options.pop("subset_start", 0), options.pop("subset_stop", None))
+        if "reconnect_ms" in request:
+            options["reconnect"] = max(0, request["reconnect_ms"] / 1000)
+        if "timeout_ms" in request:
+            options["timeout"] = request["timeout_ms"] / 1000
+        if "transport" in request:
+            options["transport"] = request["transport"]
+        self.loader = self.node.loader(self.dataset, **options)
+        if "token" in request:
+            self.loader.load_state_dict(request["token"])
+        elif self.first or self.position:
+            self.loader.load_state_dict({**self.loader.state_dict(), "epoch": self.first,
+                                         "position": self.position})
+
+    def attached(self):
+        fields = ",".join(f"{name}:{field.dtype}:{'x'.join(map(str, field.shape))}"
+                          for name, field in self.loader.fields.items())
+        say("attached", samples=self.loader.samples, batches=len(self.loader),
+            dataset=self.loader.dataset_fingerprint, pipeline=self.loader.pipeline_hash,
+            sampling=self.loader.sampling_hash, fields=fields)
+        if self.request.get("classes"):
+            say("classes", names=",".join(map(hex_of, self.loader.classes)))
+        if "paths" in self.request:
+            say("paths", names=",".join(map(hex_of, self.loader.paths(self.request["paths"]))))
+
+    def let_go(self):
+        batch, digest = self.held.pop(0)
+        if digest_of(batch, self.loader.fields) != digest:
+            say("changed", position=batch.position)
+        batch.release()
+
+    def have(self, batch):
+        digest = digest_of(batch, self.loader.fields)
+        state = self.loader.state_dict()
+        say("batch", epoch=batch.epoch, position=batch.position, count=batch.count,
+            padded=batch.padded, wrapped=batch.wrapped, substituted=batch.substituted,
+            next_epoch=state["epoch"], next_position=state["position"], digest=digest)
+        self.held.append((batch, digest))
+        self.taken += 1
+        while len(self.held) > self.request.get("hold", 0):
+            self.let_go()
+        if self.taken == self.request.get("pause"):
+            say("paused")
+            sys.stdin.readline()
+
+    def enough(self):
+        return self.taken == self.request.get("take", -1)
+
+    def epoch(self):
+        """The rest of one epoch, or as much of it as is to be taken."""
+        batches = self.loader.batches()
+        while not self.enough():
+            try:
+                batch = next(batches, None)
+            except stoker.SampleError as error:
+                say("bad", name=error.name, position=error.position, sample=error.sample)
+                continue
+            if batch is None:
+                return
+            self.have(batch)
+
+    def read(self):
+        while not self.enough() and (self.last is None or self.loader.epoch < self.last):
+            self.epoch()
+        print("token", json.dumps(self.loader.state_dict()), flush=True)
+        while self.held:
+            self.let_go()
+        say("left" if self.enough() else "end", reconnects=self.loader.reconnects)
+
+
+def main():
+    socket, request = sys.argv[1], json.loads(sys.argv[2])
+    try:
+        run = Run(socket, request)
+        run.attached()
+        run.read()
+        if request.get("again"):
+            run.loader.load_state_dict(run.loader.state_dict())
+            request.pop("take", None)
+            run.attached()
+            run.read()
+        run.loader.close()
+    except (stoker.Error, TimeoutError, ValueError, TypeError) as error:
+        say("error", name=name_of(error), text=hex_of(str(error)))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line of a conformance program, for those of C and C++: the JSON of a request, and
+ * transforms and samplers as libstoker's texts. Its memory is never freed: a program reads one.
+ */
+#ifndef STOKER_CONFORMANCE_REQUEST_H
+#define STOKER_CONFORMANCE_REQUEST_H
+
+#include <stdint.h>
+
+#include "client/c/stoker.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct request {
+	struct stoker_options options;
+	uint64_t take;	   /* leave after so many batches; 0: at the end */
+	uint64_t pause;	   /* after so many batches wait for a line; 0: never */
+	uint64_t hold;	   /* batches that are kept beside the one that is read */
+	uint64_t credit;   /* after so many batches ... */
+	uint32_t inflight; /* ... set inflight to this; 0: never */
+	int timeout_ms;
+	const char *token; /* its JSON; NULL: none. The options have its place, too */
+	int classes, again;
+};
+
+/* Ends the program with a message if the text is no request that libstoker can take. */
+void request_read(struct request *out, const char *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
