@@ -345,6 +345,8 @@ def test_a_dataloader_that_would_make_batches_of_batches(near, data):
     loader = stoker.torch.Loader(data[256][0], 4, node=near, timeout=60)
     with pytest.raises(ValueError, match="batch_size=None"):
         next(iter(torch.utils.data.DataLoader(loader, batch_size=64)))
+    forked = iter(torch.utils.data.DataLoader(loader, batch_size=None, num_workers=2))
     with pytest.raises(stoker.ForkError, match="batch_size=None"):
-        next(iter(torch.utils.data.DataLoader(loader, batch_size=None, num_workers=2)))
+        next(forked)
+    forked._shutdown_workers()  # the garbage collector would take 5 s for each
     assert len(list(torch.utils.data.DataLoader(loader, batch_size=None))) == 15

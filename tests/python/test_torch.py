@@ -122,19 +122,33 @@ def test_in_torchs_dataloader(make):
         assert positions(data, epoch) == expected(epoch)
 
 
-def test_worker_processes_are_refused_in_words(daemon, make):
-    data = torch.utils.data.DataLoader(make(), batch_size=None, num_workers=1)
+@pytest.fixture
+def failing(make):
+    """An iterator of a DataLoader with that many worker processes, which end with the test. Left to
+    the garbage collector, they take 5 s each: it closes their queues before they are told.
+    """
+    iterators = []
+
+    def failing(workers):
+        data = torch.utils.data.DataLoader(make(), batch_size=None, num_workers=workers)
+        iterators.append(iter(data))
+        return iterators[-1]
+    yield failing
+    for iterator in iterators:
+        iterator._shutdown_workers()
+
+
+def test_worker_processes_are_refused_in_words(daemon, failing):
     with pytest.raises(Exception, match="num_workers=0") as caught:
-        next(iter(data))
+        next(failing(1))
     assert "ForkError" in type(caught.value).__name__ or "ForkError" in str(caught.value)
     assert len(daemon.peers) >= 1
 
 
-def test_a_dataloader_after_worker_processes_failed(make):
+def test_a_dataloader_after_worker_processes_failed(make, failing):
     """What they were forked with is theirs: the next stream does not wait for them."""
-    failed = torch.utils.data.DataLoader(make(), batch_size=None, num_workers=4)
     with pytest.raises(Exception, match="num_workers=0"):
-        next(iter(failed))
+        next(failing(4))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nothing to pin for
         data = torch.utils.data.DataLoader(make(), batch_size=None, pin_memory=True)
