@@ -11,7 +11,7 @@
 #include "client/ctl/bench.h"
 #include "client/ctl/completions.h"
 #include "client/ctl/control.h"
-#include "client/ctl/doctor.h"
+#include "client/ctl/doctor/doctor.h"
 #include "client/ctl/fit.h"
 #include "client/ctl/index.h"
 #include "client/ctl/json.h"

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/ctl/examine_dataset.h"
-#include "client/ctl/examine_machine.h"
+#include "client/ctl/doctor/examine_dataset.h"
+#include "client/ctl/doctor/examine_machine.h"
 #include "tests/unit/ctl/folder.h"
 
 #define PID 77

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/doctor.h"
+#include "client/ctl/doctor/doctor.h"
 
 #include <time.h>
 
 #include "client/c/clock.h"
-#include "client/ctl/examine_daemon.h"
-#include "client/ctl/examine_dataset.h"
-#include "client/ctl/examine_machine.h"
+#include "client/ctl/doctor/examine_daemon.h"
+#include "client/ctl/doctor/examine_dataset.h"
+#include "client/ctl/doctor/examine_machine.h"
 
 #define STEAL_NS 500000000 /* the clock of /proc/stat ticks each 10 ms */
 

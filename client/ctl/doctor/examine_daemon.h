@@ -8,7 +8,7 @@
 
 #include "client/c/address.h"
 #include "client/ctl/control.h"
-#include "client/ctl/findings.h"
+#include "client/ctl/doctor/findings.h"
 
 /* What could be reached of a daemon. */
 struct reached {

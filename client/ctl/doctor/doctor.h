@@ -6,7 +6,7 @@
 #ifndef STOKER_CTL_DOCTOR_H
 #define STOKER_CTL_DOCTOR_H
 
-#include "client/ctl/findings.h"
+#include "client/ctl/doctor/findings.h"
 
 /* `socket`: the control socket, or NULL. `dataset`, `kind`: or NULL. */
 void doctor_run(const char *socket, const char *dataset, const char *kind,

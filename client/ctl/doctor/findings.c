@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/findings.h"
+#include "client/ctl/doctor/findings.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/examine_daemon.h"
+#include "client/ctl/doctor/examine_daemon.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/examine_machine.h"
+#include "client/ctl/doctor/examine_machine.h"
 
 #include <errno.h>
 #include <limits.h>

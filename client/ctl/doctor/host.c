@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/host.h"
+#include "client/ctl/doctor/host.h"
 
 #include <ctype.h>
 #include <fcntl.h>

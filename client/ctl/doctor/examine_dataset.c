@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/examine_dataset.h"
+#include "client/ctl/doctor/examine_dataset.h"
 
 #include <errno.h>
 #include <limits.h>

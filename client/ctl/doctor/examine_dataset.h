@@ -6,8 +6,8 @@
 #ifndef STOKER_CTL_EXAMINE_DATASET_H
 #define STOKER_CTL_EXAMINE_DATASET_H
 
-#include "client/ctl/examine_daemon.h"
-#include "client/ctl/host.h"
+#include "client/ctl/doctor/examine_daemon.h"
+#include "client/ctl/doctor/host.h"
 
 void examine_dataset(struct findings *findings, struct reached *reached,
 		     const struct host_process *process, const char *path, const char *kind);

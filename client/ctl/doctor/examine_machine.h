@@ -7,8 +7,8 @@
 #ifndef STOKER_CTL_EXAMINE_MACHINE_H
 #define STOKER_CTL_EXAMINE_MACHINE_H
 
-#include "client/ctl/findings.h"
-#include "client/ctl/host.h"
+#include "client/ctl/doctor/findings.h"
+#include "client/ctl/doctor/host.h"
 
 struct machine {
 	const char *root;
