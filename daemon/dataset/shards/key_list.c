@@ -115,7 +115,8 @@ size_t key_list_read(const struct key_list *list, uint64_t number, char *out)
 	}
 	const char *ending = ending_of(list, record[1]);
 	size_t ending_size = strlen(ending);
-	out[size++] = '.';
+	if (ending_size)
+		out[size++] = '.';
 	memcpy(out + size, ending, ending_size + 1);
 	return size + ending_size;
 }

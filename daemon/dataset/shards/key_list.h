@@ -40,8 +40,8 @@ int key_list_add(struct key_list *list, const char *key, size_t size, const char
 void key_list_shrink(struct key_list *list); /* no more keys will come */
 void key_list_deinit(struct key_list *list);
 size_t key_list_bytes(const struct key_list *list);
-/* "KEY.ENDING" into `out`, which has room for TAR_NAME_MAX + 1 bytes; terminated. Returns its
- * length. */
+/* "KEY.ENDING", or "KEY" if the ending is empty, into `out`, which has room for TAR_NAME_MAX + 1
+ * bytes; terminated. Returns its length. */
 size_t key_list_read(const struct key_list *list, uint64_t number, char *out);
 
 #endif

@@ -25,7 +25,7 @@ static void digest_text(struct digest_state *digest, const char *text, size_t si
 	digest_add(digest, text, size);
 }
 
-int shard_index_new(struct shard_index **out)
+int shard_index_new(struct shard_index **out, const char *kind)
 {
 	struct shard_index *index = calloc(1, sizeof(*index));
 	if (!index)
@@ -35,7 +35,7 @@ int shard_index_new(struct shard_index **out)
 		return -ENOMEM;
 	}
 	digest_text(index->digest, "stoker dataset 1", 16);
-	digest_text(index->digest, "tar", 3);
+	digest_text(index->digest, kind, strlen(kind));
 	*out = index;
 	return 0;
 }
@@ -80,9 +80,9 @@ static int shard_index_add_member(struct shard_index *index, const struct shard_
 		return fault_say(fault, SHARD_INDEX_E_BAD,
 				 "more samples than an index can hold (%" PRIu64 ")",
 				 INDEX_SAMPLES_MAX);
-	if (sample->size > UINT32_MAX || sample->offset / TAR_BLOCK > UINT32_MAX)
+	if (sample->size > UINT32_MAX || sample->offset >= SHARD_MEMBER_END_MAX)
 		return fault_say(fault, SHARD_INDEX_E_BAD,
-				 "a picture of 4 GiB or more, or behind 2 TiB of its shard");
+				 "a picture of 4 GiB or more, or behind 1 TiB of its shard");
 	if (ARRAY_RESERVE(index->members, index->capacity, index->count + 1))
 		return -ENOMEM;
 	int result = key_list_add(&index->keys, sample->key, sample->key_size, sample->ending,
@@ -92,8 +92,8 @@ static int shard_index_add_member(struct shard_index *index, const struct shard_
 				 "pictures of more than %d different endings",
 				 KEY_LIST_ENDINGS_MAX);
 	if (!result)
-		index->members[index->count++] = (struct shard_member){
-			(uint32_t)(sample->offset / TAR_BLOCK), (uint32_t)sample->size};
+		index->members[index->count++] =
+			shard_member_make(sample->offset, (uint32_t)sample->size);
 	return result;
 }
 
@@ -132,11 +132,12 @@ int shard_index_add(struct shard_index *index, const struct shard_sample *sample
 	if (result)
 		return result;
 	digest_add_u64(index->digest, TAG_SAMPLE);
-	digest_add_u64(index->digest, sample->key_size + 1 + sample->ending_size);
+	size_t dot = sample->ending_size ? 1 : 0;
+	digest_add_u64(index->digest, sample->key_size + dot + sample->ending_size);
 	digest_add(index->digest, sample->key, sample->key_size);
-	digest_add(index->digest, ".", 1);
+	digest_add(index->digest, ".", dot);
 	digest_add(index->digest, sample->ending, sample->ending_size);
-	digest_add_u64(index->digest, sample->size);
+	digest_add_u64(index->digest, sample->picture_size);
 	digest_add_u64(index->digest, INDEX_NO_CLASS);
 	return 0;
 }

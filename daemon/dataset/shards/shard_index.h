@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index of tar shards: which shard each sample's picture lies in and at which bytes, its key,
- * label and fields; some 20 bytes a sample. Built on one thread (begin_shard, add..., end_shard,
+ * The index of shards: which shard each sample's picture lies in and at which bytes, its key, label
+ * and fields; some 21 bytes a sample. Built on one thread (begin_shard, add..., end_shard,
  * finish), then immutable, any thread. Reads no file.
  *
- * The fingerprint is that of dataset/index.h for the kind "tar", with KEY.ENDING as the path and
- * the picture's bytes as the size, and behind the samples of each shard: 6, how many these are. The
- * names and the number of bytes of shards are not in it.
+ * The fingerprint is that of dataset/index.h, with KEY.ENDING (KEY, if it has no ending) as the
+ * path and the picture's bytes as the size, and behind the samples of each shard: 6, how many these
+ * are. The names and the number of bytes of shards are not in it.
  */
 #ifndef STOKER_DATASET_SHARDS_SHARD_INDEX_H
 #define STOKER_DATASET_SHARDS_SHARD_INDEX_H
@@ -26,10 +26,37 @@ struct shard {
 	uint64_t first; /* its first sample */
 };
 
-/* Where a picture lies. The contents of a tar begin at multiples of 512. */
+/* What is read for a sample: 5 bytes of the place, 4 of the size, little-endian. */
 struct shard_member {
-	uint32_t block, size;
+	uint8_t at[9];
 };
+#define SHARD_MEMBER_END_MAX ((uint64_t)1 << 40)
+
+static inline struct shard_member shard_member_make(uint64_t offset, uint32_t size)
+{
+	struct shard_member member;
+	for (unsigned i = 0; i < 5; i++)
+		member.at[i] = (uint8_t)(offset >> 8 * i);
+	for (unsigned i = 0; i < 4; i++)
+		member.at[5 + i] = (uint8_t)(size >> 8 * i);
+	return member;
+}
+
+static inline uint64_t shard_member_offset(const struct shard_member *member)
+{
+	uint64_t offset = 0;
+	for (unsigned i = 5; i-- > 0;)
+		offset = offset << 8 | member->at[i];
+	return offset;
+}
+
+static inline uint32_t shard_member_size(const struct shard_member *member)
+{
+	uint32_t size = 0;
+	for (unsigned i = 4; i-- > 0;)
+		size = size << 8 | member->at[5 + i];
+	return size;
+}
 
 struct shard_index {
 	struct shard *shards;
@@ -49,7 +76,8 @@ struct shard_index {
 struct shard_sample {
 	const char *key, *ending;
 	size_t key_size, ending_size;
-	uint64_t offset, size;
+	uint64_t offset, size; /* of what is read */
+	uint64_t picture_size;
 	const struct label *labels; /* numbers */
 	uint32_t label_count;	    /* 0: it has none, or the name of a class */
 	const char *class;	    /* NULL: it has none */
@@ -62,7 +90,7 @@ enum {
 	SHARD_INDEX_E_BAD = 1, /* what does not go into an index; the words say why */
 };
 
-int shard_index_new(struct shard_index **out); /* 0 or -ENOMEM */
+int shard_index_new(struct shard_index **out, const char *kind); /* 0 or -ENOMEM */
 void shard_index_free(struct shard_index *index);
 
 /* 0, SHARD_INDEX_E_BAD or -ENOMEM. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define MAGIC "stokshrd"
-#define VERSION 1 /* raise it with every change of what is kept or how it is made */
+#define VERSION 2 /* raise it with every change of what is kept or how it is made */
 #define ORDER 0x01020304u
 #define FILE_MAX ((uint64_t)64 << 30)
 
@@ -45,8 +45,8 @@ static void digest_text(struct digest_state *digest, const char *text)
 		digest_add(digest, text, strlen(text));
 }
 
-struct shard_keep shard_keep_of(const char *folder, const struct shard_names *names,
-				const struct dataset_spec *spec)
+struct shard_keep shard_keep_of(const char *folder, const char *kind,
+				const struct shard_names *names, const struct dataset_spec *spec)
 {
 	struct shard_keep keep = {.folder = folder};
 	struct digest_state *digest;
@@ -54,6 +54,7 @@ struct shard_keep shard_keep_of(const char *folder, const struct shard_names *na
 		keep.folder = NULL;
 		return keep;
 	}
+	digest_text(digest, kind);
 	digest_text(digest, names->root);
 	digest_add_u64(digest, names->count);
 	for (uint64_t i = 0; i < names->count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Indexes of tar shards kept on the disk, in the daemon's own folder beside the seek indexes, so
+ * Indexes of shards kept on the disk, in the daemon's own folder beside the seek indexes, so
  * that the same description opens again without a walk. A file is named by the description and used
  * only if every shard still has the version (size, mtime, ctime, inode) that was indexed. Keeping
  * is not needed for anything: what goes wrong is passed over, and the shards are walked again.
@@ -25,8 +25,8 @@ struct shard_keep {
 };
 
 /* Where the index of these shards, read as the description says, is kept. */
-struct shard_keep shard_keep_of(const char *folder, const struct shard_names *names,
-				const struct dataset_spec *spec);
+struct shard_keep shard_keep_of(const char *folder, const char *kind,
+				const struct shard_names *names, const struct dataset_spec *spec);
 /* 0, SHARD_KEEP_E_NONE or -ENOMEM. */
 int shard_keep_load(const struct shard_keep *keep, const struct storage_folder *folder,
 		    const struct shard_names *names, struct shard_index **out,

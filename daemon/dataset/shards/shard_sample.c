@@ -234,12 +234,9 @@ static int gathering_parse_label(struct shard_gathering *gathering, struct fault
 			  : result;
 }
 
-/* Are the labels numbers of that many classes, if the description says so? */
-static int gathering_check_class(const struct shard_gathering *gathering, bool labelled,
-				 struct fault *fault)
+int shard_sample_check_class(const struct row *row, bool labelled, uint32_t classes,
+			     struct fault *fault)
 {
-	const struct row *row = &gathering->row;
-	uint32_t classes = gathering->roles->classes;
 	if (!classes)
 		return 0;
 	if (labelled && !row->class && row->count == 1 && !row->labels[0].real &&
@@ -307,7 +304,8 @@ int shard_gathering_end(struct shard_gathering *gathering, struct shard_index *i
 	if (labelled)
 		result = gathering_parse_label(gathering, fault);
 	if (!result)
-		result = gathering_check_class(gathering, labelled, fault);
+		result = shard_sample_check_class(&gathering->row, labelled,
+						  gathering->roles->classes, fault);
 	if (result)
 		return result;
 	const struct shard_sample sample = {
@@ -317,6 +315,7 @@ int shard_gathering_end(struct shard_gathering *gathering, struct shard_index *i
 		.ending_size = gathering->ending_size,
 		.offset = gathering->image_offset,
 		.size = gathering->image_size,
+		.picture_size = gathering->image_size,
 		.labels = gathering->row.labels,
 		.label_count = labelled ? gathering->row.count : 0,
 		.class = labelled ? gathering->row.class : NULL,

@@ -51,6 +51,11 @@ struct shard_gathering {
 	char ending[SHARD_COMPONENT_MAX + 1];	     /* of the picture, as in the archive */
 };
 
+/* Is the label a number of so many classes, if there is a number of them? 0 or SHARD_SAMPLE_E_BAD.
+ */
+int shard_sample_check_class(const struct row *row, bool labelled, uint32_t classes,
+			     struct fault *fault);
+
 int shard_gathering_new(struct shard_gathering **out, const struct roles *roles); /* or -ENOMEM */
 void shard_gathering_free(struct shard_gathering *gathering);
 
