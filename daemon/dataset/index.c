@@ -253,22 +253,29 @@ static int index_number_classes(struct index *index)
 	return result;
 }
 
+struct digest index_digest_end(struct digest_state *digest, const struct labels *labels,
+			       const struct columns *columns, uint64_t samples)
+{
+	if (labels->rows) {
+		digest_add_u64(digest, TAG_LABELS);
+		labels_digest(labels, digest);
+	}
+	for (unsigned i = 0; i < columns->count; i++) {
+		digest_add_u64(digest, TAG_COLUMN);
+		column_digest(&columns->column[i], digest);
+	}
+	digest_add_u64(digest, TAG_END);
+	digest_add_u64(digest, samples);
+	return digest_end(digest);
+}
+
 int index_finish(struct index *index)
 {
 	int result = index_number_classes(index);
 	if (result)
 		return result;
-	if (index->labels.rows) {
-		digest_add_u64(index->digest, TAG_LABELS);
-		labels_digest(&index->labels, index->digest);
-	}
-	for (unsigned i = 0; i < index->columns.count; i++) {
-		digest_add_u64(index->digest, TAG_COLUMN);
-		column_digest(&index->columns.column[i], index->digest);
-	}
-	digest_add_u64(index->digest, TAG_END);
-	digest_add_u64(index->digest, index->count);
-	index->fingerprint = digest_end(index->digest);
+	index->fingerprint =
+		index_digest_end(index->digest, &index->labels, &index->columns, index->count);
 	index->digest = NULL;
 	free(index->table);
 	index->table = NULL;

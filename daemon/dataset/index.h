@@ -20,7 +20,7 @@
  *					bytes of all rows: float32, or paths
  *	at the end:			4, the number of samples
  * (6 is of shards/shard_index.h.) The size is 2^64-1 where a kind does not look at the files, the
- *class 2^32-1 where there are no classes.
+ * class 2^32-1 where there are no classes.
  */
 #ifndef STOKER_DATASET_INDEX_H
 #define STOKER_DATASET_INDEX_H
@@ -72,6 +72,10 @@ int index_add_cells(struct index *index, const struct cell *cells, unsigned coun
 /* Nothing is added any more: number the classes that labels named, compute the fingerprint and free
  * what only building needed. 0 or -ENOMEM. */
 int index_finish(struct index *index);
+
+/* How the sequence above ends, from the labels on; the state is gone after it. */
+struct digest index_digest_end(struct digest_state *digest, const struct labels *labels,
+			       const struct columns *columns, uint64_t samples);
 
 uint64_t index_count(const struct index *index);
 struct digest index_fingerprint(const struct index *index); /* after index_finish() */

@@ -10,14 +10,7 @@
 #include "base/array.h"
 #include "dataset/index.h"
 
-enum stream_tag {
-	TAG_CLASS = 1,
-	TAG_SAMPLE = 2,
-	TAG_LABELS = 3,
-	TAG_END = 4,
-	TAG_COLUMN = 5,
-	TAG_SHARD = 6
-};
+enum stream_tag { TAG_CLASS = 1, TAG_SAMPLE = 2, TAG_SHARD = 6 };
 
 static void digest_text(struct digest_state *digest, const char *text, size_t size)
 {
@@ -194,17 +187,8 @@ int shard_index_finish(struct shard_index *index, uint32_t classes)
 			     : shard_index_number_classes(index);
 	if (result)
 		return result;
-	if (index->labels.rows) {
-		digest_add_u64(index->digest, TAG_LABELS);
-		labels_digest(&index->labels, index->digest);
-	}
-	for (unsigned i = 0; i < index->columns.count; i++) {
-		digest_add_u64(index->digest, TAG_COLUMN);
-		column_digest(&index->columns.column[i], index->digest);
-	}
-	digest_add_u64(index->digest, TAG_END);
-	digest_add_u64(index->digest, index->count);
-	index->fingerprint = digest_end(index->digest);
+	index->fingerprint =
+		index_digest_end(index->digest, &index->labels, &index->columns, index->count);
 	index->digest = NULL;
 	ARRAY_SHRINK(index->shards, index->shard_capacity, index->shard_count);
 	ARRAY_SHRINK(index->members, index->capacity, index->count);
