@@ -54,12 +54,12 @@ struct stoker_options {
 
 	/* Path of a folder with one subfolder per class, a manifest file, a NumPy array (.npy) or
 	 * arrays (.npz), tar shards (.tar; "train-{000..146}.tar", "train-*.tar" or wids' .json),
-	 * or CIFAR or MNIST as published. Required, unless `parts` is given. The daemon opens it;
-	 * a relative path is made absolute here. */
+	 * TFRecord files, or CIFAR or MNIST as published. Required, unless `parts` is given. The
+	 * daemon opens it; a relative path is made absolute here. */
 	const char *dataset;
 	const char *dataset_kind;   /* "folder", "flat" (pictures without class folders),
 				     * "manifest", "npy", "npz", "cifar10", "cifar100",
-				     * "mnist" or "tar"; NULL: by the path */
+				     * "mnist", "tar" or "tfrecord"; NULL: by the path */
 	const char *dataset_root;   /* manifest: folder of its paths; NULL: its own folder */
 	const char *dataset_format; /* manifest: "lines", "tsv", "csv" or "jsonl" */
 

@@ -14,6 +14,7 @@
 #include "dataset/known.h"
 #include "dataset/shards/shard_names.h"
 #include "dataset/shards/tar.h"
+#include "dataset/shards/tfrecord.h"
 #include "dataset/storage/storage.h"
 
 struct dataset {
@@ -44,7 +45,7 @@ static int dataset_choose_kind(const struct dataset_kind **out, const struct dat
 	const struct storage_place place = dataset_place(spec, spec->path);
 	int error = storage_look(&place, &folder);
 	if (error == -ENOENT && shard_names_is_pattern(spec->path)) {
-		*out = &tar_kind;
+		*out = tfrecord_kind.suits(spec, false) ? &tfrecord_kind : &tar_kind;
 		return dataset_spec_check(spec, *out, fault);
 	}
 	if (error)

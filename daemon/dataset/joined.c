@@ -36,7 +36,7 @@ static char *joined_root(const struct dataset_spec *spec, const struct dataset *
 	const char *kind = dataset_kind_name(part);
 	if (!spec->root && strcmp(kind, "manifest") == 0)
 		size = (size_t)(strrchr(root, '/') - root);
-	if (strcmp(kind, "tar") == 0) /* shards: the folder before the first pattern */
+	if (dataset_shard_count(part)) /* the folder before the first pattern */
 		size = (size_t)((char *)memrchr(root, '/', strcspn(root, "{*?[")) - root);
 	return strndup(root, size == 1 ? 0 : size);
 }

@@ -48,7 +48,8 @@ class Given:
             self._give(out, "path_fd", folder)
             self._give(out, "root_fd", folder)
             if "path_fd" in out and "root_fd" in out:
-                out["kind"] = "tar"
+                out.setdefault("kind", "tfrecord" if ".tfrecord" in os.path.basename(path)
+                               else "tar")
             return out
         kind = self._give(out, "path_fd", path)
         if kind == stat.S_IFREG:

@@ -78,7 +78,8 @@ static int roles_check(const char *key, const struct role_text *role, struct fau
 			 key, quote_bytes(&quote, role->text, role->size));
 }
 
-static int roles_parse_images(struct roles *roles, const char *text, struct fault *fault)
+static int roles_parse_images(struct roles *roles, const char *text, bool components,
+			      struct fault *fault)
 {
 	struct role_text role;
 	for (const char *at = text; at && roles_next(&at, "; ", &role);) {
@@ -87,7 +88,7 @@ static int roles_parse_images(struct roles *roles, const char *text, struct faul
 					 "dataset: image has more than %d choices",
 					 ROLES_IMAGES_MAX);
 		roles->images[roles->image_count++] = role;
-		if (roles_check("image", &role, fault))
+		if (components && roles_check("image", &role, fault))
 			return DATASET_E_ARGUMENT;
 	}
 	return 0;
@@ -170,11 +171,27 @@ int roles_parse(struct roles *out, const struct dataset_spec *spec, struct fault
 {
 	struct roles roles = {.skip = spec->missing_component &&
 				      strcmp(spec->missing_component, "skip") == 0};
-	if (roles_parse_images(&roles, spec->image, fault) ||
+	if (roles_parse_images(&roles, spec->image, true, fault) ||
 	    roles_parse_label(&roles, spec->label, fault) ||
 	    roles_parse_classes(&roles, spec->classes, fault) ||
 	    roles_parse_fields(&roles, spec->components, fault))
 		return DATASET_E_ARGUMENT;
+	*out = roles;
+	return 0;
+}
+
+int roles_parse_features(struct roles *out, const struct dataset_spec *spec, struct fault *fault)
+{
+	struct roles roles = {.skip = spec->missing_component &&
+				      strcmp(spec->missing_component, "skip") == 0};
+	const char *images = spec->image ? spec->image : "image/encoded;image";
+	if (roles_parse_images(&roles, images, false, fault) ||
+	    roles_parse_classes(&roles, spec->classes, fault))
+		return DATASET_E_ARGUMENT;
+	if (roles.image_count == 0)
+		return fault_say(fault, DATASET_E_ARGUMENT, "dataset: image names no feature");
+	if (spec->label)
+		roles.label = (struct role_text){spec->label, strlen(spec->label)};
 	*out = roles;
 	return 0;
 }

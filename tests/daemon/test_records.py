@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""TFRecord files: the same samples as a folder of the same pictures, byte for byte, in any order,
+and wherever an epoch goes on; a record that is damaged is one bad sample."""
+
+import sys
+
+import pytest
+
+from harness import SOURCE
+from test_law import STREAM, digests
+from test_shards import listed
+from test_storage import files
+
+sys.path.insert(0, str(SOURCE / "tests" / "reference"))
+from tfrecord import example, record  # noqa: E402 (it stands in the folder of references)
+
+COUNT = 17  # pictures in a shard
+
+
+@pytest.fixture(name="records")
+def fixture_records(photos, tmp_path):
+    """The pattern of shards with the photographs, in the order that the folder has."""
+    paths = files(photos)
+    for number, at in enumerate(range(0, len(paths), COUNT)):
+        with open(tmp_path / f"train.tfrecord-{number:05}-of-00004", "wb") as file:
+            for path in paths[at:at + COUNT]:
+                file.write(record(example([("image/encoded", [path.read_bytes()]),
+                                           ("image/class/label", [path.parent.name.encode()])])))
+    return tmp_path / "train.tfrecord-{00000..00003}-of-00004"
+
+
+def test_the_same_as_the_folder(spawn, photos, records):
+    reference = digests(spawn(workers=2), photos)
+    for options in {"workers": 1}, {"workers": 3, "index_memory": "0"}, {"cache_memory": "64M"}:
+        daemon = spawn(**options)
+        assert digests(daemon, records) == reference
+        daemon.settle()
+    assert listed(daemon, records, "classes") == listed(daemon, photos, "classes")
+    paths = listed(daemon, records, "paths")
+    assert paths[0] == "train.tfrecord-00000-of-00004/0"
+    rest = digests(daemon, records, epoch=0, position=24)
+    assert rest == {at: digest for at, digest in reference.items() if at >= (0, 24)}
+
+
+def test_order_of_shards(daemon, records):
+    with daemon.connect() as peer:
+        answer = peer.attach(records, **{**STREAM, "epochs": 1}, order="shards", window=8)
+        assert answer.name == "attached", answer
+        seen = [int(arrays["index"]) for _, _, arrays in peer.samples(("index",))]
+    assert sorted(seen) == list(range(len(seen))) and seen != sorted(seen)
+
+
+def test_a_damaged_record(daemon, records, tmp_path):
+    path = tmp_path / "train.tfrecord-00000-of-00004"
+    data = bytearray(path.read_bytes())
+    data[200] ^= 1
+    path.write_bytes(data)
+    with daemon.connect() as peer:
+        answer = peer.attach(records, **{**STREAM, "epochs": 1, "shuffle": False})
+        assert answer.name == "attached", answer
+        bad = peer.expect("bad_sample")
+    assert bad.fields["sample"] == 0 and "checksum" in bad.fields["text"], bad
