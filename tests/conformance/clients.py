@@ -103,13 +103,14 @@ def node_without_koffi():
             str(ROOT / "client" / "node" / "test" / "conformance.js")]
 
 
-def rust():
+def rust(profile="dev"):
     folder, target = ROOT / "client" / "rust", str(MADE / "rust")
     cargo = tool("cargo")
     fetch(cargo, "fetch", folder=folder, CARGO_TARGET_DIR=target)
-    make(cargo, "build", "--offline", "--example", "conformance", folder=folder,
-         CARGO_TARGET_DIR=target)
-    return [str(MADE / "rust" / "debug" / "examples" / "conformance")]
+    make(cargo, "build", "--offline", "--profile", profile, "--example", "conformance",
+         folder=folder, CARGO_TARGET_DIR=target)
+    made = "debug" if profile == "dev" else profile
+    return [str(MADE / "rust" / made / "examples" / "conformance")]
 
 
 JAVA_LEAST = 22  # mapped files as memory segments
@@ -162,6 +163,26 @@ CLIENTS = {
     "node-copies": (node_without_koffi, {"fd"}),
 }
 
+
+# As a user builds and starts them, for tests/bench/languages.py: where that is another way.
+
+
+def java_measured():
+    java_classes()
+    return [str(jdk() / "java"), "-cp", str(MADE / "java"), "dev.stoker.Conformance"]
+
+
+def node_measured(*environment):
+    return [tool("env"), *environment, tool("node"), "--expose-gc",
+            str(node_folder() / "test" / "conformance.js")]
+
+
+MEASURED = {
+    "java": java_measured,
+    "node": node_measured,
+    "node-copies": functools.partial(node_measured, "STOKER_NO_KOFFI=1"),
+    "rust": functools.partial(rust, "release"),
+}
 
 # Programs of a README: each gets the text and an empty folder, and gives a command.
 

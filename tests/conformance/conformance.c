@@ -6,12 +6,16 @@
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "request.h"
+
+#define CACHE_LINE 64
 
 struct held {
 	const struct stoker_batch *batch;
@@ -219,6 +223,81 @@ static void read_batches(struct run *run)
 	printf("%s reconnects=%" PRIu64 "\n", r ? "left" : "end", run->info->reconnects);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Read a batch: one byte of each cache line of its images. */
+static uint64_t touch(const struct run *run, const struct stoker_batch *batch)
+{
+	uint64_t sum = 0;
+	for (uint32_t r = 0; r < batch->n_runs; r++) {
+		const uint8_t *images = batch->run[r].images;
+		size_t bytes = batch->run[r].count * run->info->image.bytes;
+		for (size_t i = 0; i < bytes; i += CACHE_LINE)
+			sum += images[i];
+	}
+	return sum;
+}
+
+static void measure_read(struct run *run, uint64_t batches)
+{
+	uint64_t begun = now_ns(), samples = 0, sum = 0;
+	const struct stoker_batch *batch;
+	for (; batches; batches--) {
+		int r = stoker_next(run->stoker, &batch, run->request.timeout_ms);
+		if (r <= 0)
+			fail(run, r);
+		samples += batch->count;
+		sum += touch(run, batch);
+		r = stoker_release(run->stoker, batch);
+		if (r < 0)
+			fail(run, r);
+	}
+	printf("measured ns=%" PRIu64 " samples=%" PRIu64 " sum=%" PRIu64 "\n", now_ns() - begun,
+	       samples, sum);
+}
+
+static void measure_seek(struct run *run, uint32_t epoch, uint64_t position)
+{
+	uint64_t begun = now_ns();
+	const struct stoker_batch *batch;
+	run->request.options.epoch = epoch;
+	run->request.options.position = position;
+	int r = stoker_detach(run->stoker);
+	if (r == 0)
+		r = stoker_attach(run->stoker, &run->request.options);
+	if (r == 0)
+		r = stoker_next(run->stoker, &batch, run->request.timeout_ms);
+	if (r <= 0)
+		fail(run, r);
+	printf("sought ns=%" PRIu64 " position=%" PRIu64 " sum=%" PRIu64 "\n", now_ns() - begun,
+	       batch->position, touch(run, batch));
+	r = stoker_release(run->stoker, batch);
+	if (r < 0)
+		fail(run, r);
+}
+
+/* What the lines of the standard input say. */
+static void measure(struct run *run)
+{
+	char line[128];
+	uint64_t position, batches;
+	uint32_t epoch;
+	while (fgets(line, sizeof(line), stdin))
+		if (sscanf(line, "read %" SCNu64, &batches) == 1)
+			measure_read(run, batches);
+		else if (sscanf(line, "seek %" SCNu32 " %" SCNu64, &epoch, &position) == 2)
+			measure_seek(run, epoch, position);
+		else if (strcmp(line, "collect\n") == 0)
+			printf("collected heap=%zu\n", mallinfo2().uordblks);
+		else
+			errx(64, "%s", line);
+}
+
 int main(int argc, char **argv)
 {
 	static struct run run;
@@ -237,7 +316,10 @@ int main(int argc, char **argv)
 		put_classes(&run);
 	run.epoch = run.request.options.epoch;
 	run.position = run.request.options.position;
-	read_batches(&run);
+	if (run.request.measure)
+		measure(&run);
+	else
+		read_batches(&run);
 	if (run.request.again) {
 		run.request.options.epoch = (uint32_t)run.epoch;
 		run.request.options.position = run.position;

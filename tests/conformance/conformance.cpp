@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The conformance program of the C++ client: docs/LANGUAGES.md has its command line and its output.
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <iostream>
+#include <sstream>
 #include <string>
 
+#include <malloc.h>
 #include <nettle/sha2.h>
 
 #include "request.h"
@@ -137,6 +140,29 @@ std::string digest_of(const stk::batch &batch)
 	return hex(digest, sizeof(digest));
 }
 
+/* Read a batch: one byte of each cache line of its images. */
+std::uint64_t touch(const stk::batch &batch)
+{
+	auto images = batch.array<std::uint8_t>("image");
+	std::uint64_t sum = 0;
+	for (std::size_t i = 0; i < images.size(); i += 64)
+		sum += images.data()[i];
+	return sum;
+}
+
+class stopwatch
+{
+      public:
+	std::uint64_t ns() const
+	{
+		std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begun_;
+		return static_cast<std::uint64_t>(taken.count());
+	}
+
+      private:
+	std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
 class program
 {
       public:
@@ -153,6 +179,8 @@ class program
 	void run()
 	{
 		attached();
+		if (request_.measure)
+			return measure();
 		read();
 		if (!request_.again)
 			return;
@@ -249,6 +277,45 @@ class program
 			let_go();
 		std::cout << (end ? "end" : "left") << " reconnects=" << reader_->reconnects()
 			  << std::endl;
+	}
+
+	void measure_read(std::uint64_t batches)
+	{
+		stopwatch watch;
+		std::uint64_t samples = 0, sum = 0;
+		for (; batches; batches--) {
+			stk::batch batch = reader_->next().value();
+			samples += batch.size();
+			sum += touch(batch);
+		}
+		std::cout << "measured ns=" << watch.ns() << " samples=" << samples
+			  << " sum=" << sum << std::endl;
+	}
+
+	void measure_seek(std::uint32_t epoch, std::uint64_t position)
+	{
+		stopwatch watch;
+		reader_->seek(epoch, position);
+		stk::batch batch = reader_->next().value();
+		std::cout << "sought ns=" << watch.ns() << " position=" << batch.position()
+			  << " sum=" << touch(batch) << std::endl;
+	}
+
+	/* What the lines of the standard input say. */
+	void measure()
+	{
+		for (std::string line; std::getline(std::cin, line);) {
+			std::istringstream words(line);
+			std::string word;
+			std::uint64_t first = 0, second = 0;
+			words >> word >> first >> second;
+			if (word == "read")
+				measure_read(first);
+			else if (word == "seek")
+				measure_seek(static_cast<std::uint32_t>(first), second);
+			else
+				std::cout << "collected heap=" << mallinfo2().uordblks << std::endl;
+		}
 	}
 };
 

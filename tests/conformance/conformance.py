@@ -2,11 +2,17 @@
 """The conformance program of the Python client: docs/LANGUAGES.md has its command line and its
 output. Arguments: SOCKET REQUEST."""
 
+import gc
 import hashlib
 import json
 import sys
+import time
+
+import numpy
 
 import stoker
+
+CACHE_LINE = 64
 
 
 def text_of(value):
@@ -137,12 +143,59 @@ class Run:
         say("left" if self.enough() else "end", reconnects=self.loader.reconnects)
 
 
+    # Measuring
+
+    def measure(self):
+        """What the lines of the standard input say."""
+        self.batches = self.endless()
+        for line in sys.stdin:
+            word, *numbers = line.split()
+            if word == "read":
+                self.measure_read(int(numbers[0]))
+            elif word == "seek":
+                self.measure_seek(*map(int, numbers))
+            else:
+                gc.collect()
+                say("collected", heap=0)
+
+    def endless(self):
+        while True:
+            yield from self.loader.batches()
+
+    def measure_read(self, batches):
+        begun, samples, total = time.perf_counter_ns(), 0, 0
+        for _ in range(batches):
+            batch = next(self.batches)
+            samples += batch.count
+            total += touch(batch)
+            batch.release()
+        say("measured", ns=time.perf_counter_ns() - begun, samples=samples, sum=total)
+
+    def measure_seek(self, epoch, position):
+        begun = time.perf_counter_ns()
+        self.loader.load_state_dict({**self.loader.state_dict(), "epoch": epoch,
+                                     "position": position})
+        self.batches = self.endless()
+        batch = next(self.batches)
+        taken = time.perf_counter_ns() - begun
+        say("sought", ns=taken, position=batch.position, sum=touch(batch))
+        batch.release()
+
+
+def touch(batch):
+    """Read a batch: one byte of each cache line of its images."""
+    return int(batch["image"].reshape(-1)[::CACHE_LINE].sum(dtype=numpy.uint64))
+
+
 def main():
     socket, request = sys.argv[1], json.loads(sys.argv[2])
     try:
         run = Run(socket, request)
         run.attached()
-        run.read()
+        if request.get("measure"):
+            run.measure()
+        else:
+            run.read()
         if request.get("again"):
             run.loader.load_state_dict(run.loader.state_dict())
             request.pop("take", None)

@@ -39,6 +39,7 @@ class Program:
                        if not key.startswith("STOKER_")}
         environment["PYTHONPATH"] = str(ROOT / "client" / "python")
         self.errors = tempfile.TemporaryFile()
+        self.measures = request.get("measure", False)  # until its input ends
         self.process = subprocess.Popen(
             [*command, str(socket), json.dumps({"attach": attach, **request})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment)
@@ -68,9 +69,16 @@ class Program:
         self.process.stdin.write(b"\n")
         self.process.stdin.flush()
 
+    def tell(self, *lines):
+        """What to measure."""
+        self.process.stdin.write("".join(line + "\n" for line in lines).encode())
+        self.process.stdin.flush()
+
     def finish(self, code=0):
         """Wait for its end; itself."""
         try:
+            if self.measures:
+                self.process.stdin.close()
             self.process.wait(END_S)
         except subprocess.TimeoutExpired:
             self.process.kill()

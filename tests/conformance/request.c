@@ -282,4 +282,5 @@ void request_read(struct request *out, const char *text)
 	out->inflight = (uint32_t)number_of(json_array_get(credit, 1));
 	out->classes = json_is_true(json_object_get(root, "classes"));
 	out->again = json_is_true(json_object_get(root, "again"));
+	out->measure = json_is_true(json_object_get(root, "measure"));
 }

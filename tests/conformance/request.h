@@ -23,7 +23,7 @@ struct request {
 	uint32_t inflight; /* ... set inflight to this; 0: never */
 	int timeout_ms;
 	const char *token; /* its JSON; NULL: none. The options have its place, too */
-	int classes, again;
+	int classes, again, measure;
 };
 
 /* Ends the program with a message if the text is no request that libstoker can take. */

@@ -5,6 +5,7 @@
  * read from its file. Knows no message.
  */
 
+import { constants as limits } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { endianness } from "node:os";
 import { DisconnectedError, ProtocolError } from "./errors.js";
@@ -50,8 +51,8 @@ async function findSystem() {
 /** Are arrays views of shared memory, and not copies? */
 export const zeroCopy = system !== null;
 
-/** Rings whose views the program has dropped. */
-const dropped = new FinalizationRegistry((ring) => ring.drop());
+/** Unmaps what no view refers to any more. */
+const dropped = new FinalizationRegistry(({ address, size }) => system.munmap(address, size));
 
 export class Ring {
   /** Opens what ATTACHED or RING announces; it must be a file of the user `uid`. */
@@ -64,10 +65,10 @@ export class Ring {
       const Kind = error.code === "ENOENT" ? DisconnectedError : ProtocolError;
       throw new Kind(`the ring cannot be opened: ${error.message}`);
     }
-    this.users = 1; // the reader, batches, and views that are not collected yet
+    this.users = 1; // the reader, and batches
     this.fd = fd;
     this.size = size;
-    this.address = 0n;
+    this.memory = null; // with koffi, all of it: arrays are parts of it, and keep it mapped
     try {
       this.check(uid);
       this.parse(number);
@@ -90,9 +91,12 @@ export class Ring {
   }
 
   map() {
-    const at = system.mmap(null, this.size, PROT_READ, MAP_SHARED, this.fd, 0);
-    if (BigInt(at) === -1n) throw new ProtocolError(`cannot map the ring of ${this.size} bytes`);
-    this.address = BigInt(at);
+    const { size } = this;
+    if (size > limits.MAX_LENGTH) return; // one array cannot show it: copies
+    const address = system.mmap(null, size, PROT_READ, MAP_SHARED, this.fd, 0);
+    if (BigInt(address) === -1n) throw new ProtocolError(`cannot map the ring of ${size} bytes`);
+    this.memory = system.view(address, size);
+    dropped.register(this.memory, { address, size });
   }
 
   parse(number) {
@@ -163,18 +167,11 @@ export class Ring {
   /** A field of a run of slots, as an array. */
   array(name, [first, count]) {
     const { dtype, bytes, offset } = this.fields.get(name);
+    const Numbers = ARRAYS[dtype];
     const size = count * bytes;
     const at = offset + first * bytes;
-    const memory = system && size > 0 ? this.view(at, size) : this.read(at, size);
-    return new ARRAYS[dtype](memory);
-  }
-
-  /** The mapping outlives the last view, whatever the program does with that. */
-  view(at, size) {
-    const memory = system.view(this.address + BigInt(at), size);
-    this.users++;
-    dropped.register(memory, this);
-    return memory;
+    if (this.memory) return new Numbers(this.memory, at, size / Numbers.BYTES_PER_ELEMENT);
+    return new Numbers(this.read(at, size));
   }
 
   read(at, size) {
@@ -196,9 +193,7 @@ export class Ring {
 
   drop() {
     this.users--;
-    if (this.users > 0) return;
-    if (this.address) system.munmap(this.address, this.size);
-    closeSync(this.fd);
+    if (this.users === 0) closeSync(this.fd);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The conformance program of the Node client: docs/LANGUAGES.md has its command line and its output.
 import { createHash } from "node:crypto";
+import { createInterface } from "node:readline";
 import { attach, OptionError, SampleError, StokerError } from "../lib/index.js";
 import { DATASET_NAMES, OPTION_NAMES } from "./names.js";
 
@@ -49,6 +50,10 @@ class Program {
     if (request.timeout_ms !== undefined) settings.timeoutMs = request.timeout_ms;
     this.reader = await attach(optionsOf(request.attach), settings);
     try {
+      if (request.measure) {
+        await this.measure();
+        return;
+      }
       await this.pass(request.take);
       if (request.again) {
         await this.reader.seek(this.reader.token);
@@ -151,6 +156,56 @@ class Program {
     while (this.held.length) this.letGo();
     console.log(`${end ? "end" : "left"} reconnects=${this.reader.reconnects}`);
   }
+
+  /** What the lines of the standard input say. */
+  async measure() {
+    await this.attached();
+    for await (const line of createInterface({ input: process.stdin })) {
+      const [word, ...numbers] = line.split(" ");
+      if (word === "read") await this.measureRead(Number(numbers[0]));
+      if (word === "seek") await this.measureSeek(...numbers.map(Number));
+      if (word === "collect") await this.measureHeap();
+    }
+  }
+
+  async measureRead(batches) {
+    const begun = process.hrtime.bigint();
+    let samples = 0;
+    let sum = 0;
+    for (let i = 0; i < batches; i++) {
+      const batch = await this.reader.next();
+      samples += batch.count;
+      sum += touch(batch.array("image"));
+      batch.release();
+    }
+    console.log(`measured ns=${process.hrtime.bigint() - begun} samples=${samples} sum=${sum}`);
+  }
+
+  async measureSeek(epoch, position) {
+    const begun = process.hrtime.bigint();
+    await this.reader.seek({ epoch, position });
+    const batch = await this.reader.next();
+    const taken = process.hrtime.bigint() - begun;
+    const sum = touch(batch.array("image"));
+    console.log(`sought ns=${taken} position=${batch.position} sum=${sum}`);
+    batch.release();
+  }
+
+  /** With --expose-gc. Twice: what a finalizer lets go is collected by the next one. */
+  async measureHeap() {
+    for (let i = 0; i < 2; i++) {
+      global.gc?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    console.log(`collected heap=${process.memoryUsage().heapUsed}`);
+  }
+}
+
+/** Read a batch: one byte of each cache line of its images. */
+function touch(images) {
+  let sum = 0;
+  for (let i = 0; i < images.length; i += 64) sum += images[i];
+  return sum;
 }
 
 try {

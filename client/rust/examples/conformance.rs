@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::BufRead;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
-use stoker::{Batch, Call, Client, Dataset, Error, Options, Reader, Value};
+use stoker::{Batch, Call, Client, Dataset, Error, Options, Place, Reader, Value};
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -181,6 +181,9 @@ impl Program {
 
     fn run(&mut self) -> Result<(), Error> {
         self.attached()?;
+        if self.request["measure"] == true {
+            return self.measure();
+        }
         self.read(self.asked("take"))?;
         if self.request["again"] == true {
             self.reader.seek(self.reader.place())?;
@@ -283,4 +286,47 @@ impl Program {
         println!("{word} reconnects={}", self.reader.reconnects());
         Ok(())
     }
+
+    /// What the lines of the standard input say.
+    fn measure(&mut self) -> Result<(), Error> {
+        for line in std::io::stdin().lines() {
+            let line = line.expect("a line");
+            let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+            let numbers: Vec<u64> =
+                rest.split_whitespace().map(|digits| digits.parse().expect("digits")).collect();
+            match word {
+                "read" => self.measure_read(numbers[0])?,
+                "seek" => self.measure_seek(Place { epoch: numbers[0], position: numbers[1] })?,
+                _ => println!("collected heap=0"),
+            }
+        }
+        Ok(())
+    }
+
+    fn measure_read(&mut self, batches: u64) -> Result<(), Error> {
+        let begun = Instant::now();
+        let (mut samples, mut sum) = (0, 0);
+        for _ in 0..batches {
+            let batch = self.reader.next_batch()?.expect("an endless stream");
+            samples += batch.count;
+            sum += touch(&batch)?;
+        }
+        println!("measured ns={} samples={samples} sum={sum}", begun.elapsed().as_nanos());
+        Ok(())
+    }
+
+    fn measure_seek(&mut self, place: Place) -> Result<(), Error> {
+        let begun = Instant::now();
+        self.reader.seek(place)?;
+        let batch = self.reader.next_batch()?.expect("an endless stream");
+        let (taken, sum) = (begun.elapsed().as_nanos(), touch(&batch)?);
+        println!("sought ns={taken} position={} sum={sum}", batch.position);
+        Ok(())
+    }
+}
+
+/// Read a batch: one byte of each cache line of its images.
+fn touch(batch: &Batch) -> Result<u64, Error> {
+    let images = batch.array::<u8>("image")?;
+    Ok(images.chunks(64).map(|line| u64::from(line[0])).sum())
 }

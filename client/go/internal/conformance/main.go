@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ type request struct {
 	Again       bool                       `json:"again"`
 	Classes     bool                       `json:"classes"`
 	Paths       []uint64                   `json:"paths"`
+	Measure     bool                       `json:"measure"`
 	ReconnectMS *int                       `json:"reconnect_ms"`
 	TimeoutMS   int                        `json:"timeout_ms"`
 }
@@ -97,6 +99,9 @@ func (p *program) run(socket string) error {
 	defer p.reader.Close()
 	if err := p.attached(ctx); err != nil {
 		return err
+	}
+	if p.Measure {
+		return p.measure(ctx)
 	}
 	if err := p.read(ctx); err != nil || !p.Again {
 		return err
@@ -246,6 +251,84 @@ func digestOf(batch *stoker.Batch) (string, error) {
 		}
 	}
 	return hex.EncodeToString(digest.Sum(nil)), nil
+}
+
+// Measuring
+
+// measure does what the lines of the standard input say.
+func (p *program) measure(ctx context.Context) error {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var err error
+		words := strings.Fields(lines.Text())
+		numbers := make([]uint64, len(words)-1)
+		for i, word := range words[1:] {
+			if numbers[i], err = strconv.ParseUint(word, 10, 64); err != nil {
+				return err
+			}
+		}
+		switch words[0] {
+		case "read":
+			err = p.measureRead(ctx, numbers[0])
+		case "seek":
+			err = p.measureSeek(ctx, stoker.Place{Epoch: numbers[0], Position: numbers[1]})
+		case "collect":
+			var stats runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&stats)
+			fmt.Printf("collected heap=%d\n", stats.HeapAlloc)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func (p *program) measureRead(ctx context.Context, batches uint64) error {
+	begun := time.Now()
+	samples, sum := 0, uint64(0)
+	for range batches {
+		batch, err := p.reader.Next(ctx)
+		if err != nil {
+			return err
+		}
+		samples += batch.Count
+		touched, err := touch(batch)
+		if err != nil {
+			return err
+		}
+		sum += touched
+		batch.Release()
+	}
+	fmt.Printf("measured ns=%d samples=%d sum=%d\n", time.Since(begun).Nanoseconds(), samples, sum)
+	return nil
+}
+
+func (p *program) measureSeek(ctx context.Context, place stoker.Place) error {
+	begun := time.Now()
+	if err := p.reader.Seek(ctx, place); err != nil {
+		return err
+	}
+	batch, err := p.reader.Next(ctx)
+	if err != nil {
+		return err
+	}
+	defer batch.Release()
+	taken := time.Since(begun).Nanoseconds()
+	sum, err := touch(batch)
+	fmt.Printf("sought ns=%d position=%d sum=%d\n", taken, batch.Position, sum)
+	return err
+}
+
+// touch reads one byte of each cache line of the images.
+func touch(batch *stoker.Batch) (uint64, error) {
+	images, err := stoker.Values[uint8](batch, "image")
+	var sum uint64
+	for i := 0; i < len(images); i += 64 {
+		sum += uint64(images[i])
+	}
+	return sum, err
 }
 
 // From JSON to options

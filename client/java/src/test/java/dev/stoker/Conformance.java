@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 package dev.stoker;
 
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -214,8 +217,65 @@ final class Conformance {
     System.out.println((end ? "end" : "left") + " reconnects=" + reader.reconnects());
   }
 
+  /** Read a batch: one byte of each cache line of its images. */
+  private static long touch(Batch batch) {
+    ByteBuffer images = batch.segment("image").asByteBuffer();
+    long sum = 0;
+    while (images.hasRemaining()) {
+      sum += images.get() & 0xff;
+      images.position(Math.min(images.position() + 63, images.limit()));
+    }
+    return sum;
+  }
+
+  private void measureRead(long batches) {
+    long begun = System.nanoTime();
+    long samples = 0;
+    long sum = 0;
+    for (long i = 0; i < batches; i++) {
+      try (Batch batch = reader.next()) {
+        samples += batch.count();
+        sum += touch(batch);
+      }
+    }
+    long taken = System.nanoTime() - begun;
+    System.out.printf("measured ns=%d samples=%d sum=%d%n", taken, samples, sum);
+  }
+
+  private void measureSeek(Place place) {
+    long begun = System.nanoTime();
+    reader.seek(place);
+    try (Batch batch = reader.next()) {
+      long taken = System.nanoTime() - begun;
+      System.out.printf(
+          "sought ns=%d position=%d sum=%d%n", taken, batch.position(), touch(batch));
+    }
+  }
+
+  /** What the lines of the standard input say. */
+  private void measure() throws IOException {
+    BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      String[] words = line.split(" ");
+      switch (words[0]) {
+        case "read" -> measureRead(Long.parseLong(words[1]));
+        case "seek" -> measureSeek(new Place(Long.parseLong(words[1]), Long.parseLong(words[2])));
+        default -> {
+          System.gc();
+          Runtime here = Runtime.getRuntime();
+          System.out.println("collected heap=" + (here.totalMemory() - here.freeMemory()));
+        }
+      }
+    }
+  }
+
   private void run() throws IOException {
     attached();
+    if (Boolean.TRUE.equals(request.get("measure"))) {
+      measure();
+      reader.close();
+      return;
+    }
     read(asked("take", 0));
     if (Boolean.TRUE.equals(request.get("again"))) {
       reader.seek(reader.token().place());
