@@ -15,6 +15,7 @@
 #include "loop/engine/account.h"
 #include "loop/engine/deliver.h"
 #include "loop/engine/fit.h"
+#include "loop/engine/migrate.h"
 #include "loop/engine/pace.h"
 #include "loop/engine/stall.h"
 #include "loop/engine/step.h"
@@ -101,6 +102,7 @@ static void on_tick(uv_timer_t *timer)
 	account_tick(core, (double)(now_ns - server->ticked_ns) * 1e-9);
 	server->ticked_ns = now_ns;
 	pace_tick(core, now_ns);
+	migrate_tick(core, now_ns);
 	protocol_tick(&server->protocol, now_ns);
 	remnants_look(core);
 	watch_tick(&server->watch);

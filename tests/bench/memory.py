@@ -9,11 +9,12 @@ from trainers import COMPARED, attached, rates_of
 
 MIB = 1 << 20
 WORKER_MIB, DAEMON_MIB = 8, 64  # rings apart
+ALONE_MIB = 152  # 160 MB
 
 
-def together(side, options, daemon=None):
+def together(side, options, daemon=None, count=COMPARED):
     socket = daemon.socket if daemon else None
-    with attached(side, COMPARED, options, options.workers, socket) as trainers:
+    with attached(side, count, options, options.workers, socket) as trainers:
         rates_of(trainers, options.seconds)
         processes = [trainer.pid for trainer in trainers] + ([daemon.pid] if daemon else [])
         return memory_of(processes) / MIB
@@ -36,14 +37,17 @@ def grown(daemon, options):
 
 
 def rows(options):
-    ours, torch, own, rest = [], [], [], []
+    alone, ours, torch, own, rest = [], [], [], [], []
     with Stokerd(options.build, options.workers) as daemon:
         for _ in range(options.rounds):
+            alone.append(together("stoker", options, daemon, 1))
             ours.append(together("stoker", options, daemon))
             torch.append(together("torch", options))
             own.append(grown(daemon, options))
             rest.append(at_rest(daemon, options))
         served = daemon.counters()["samples_delivered_total"]
+    yield Row("memory of one trainer and of stokerd (PSS)", alone, None, "MiB",
+              at_most=ALONE_MIB, of_ours=True)
     yield Row(f"memory of {COMPARED} trainers and all that feeds them (PSS)", ours, torch, "MiB")
     yield Row(f"memory of stokerd after {served} samples; after the first round",
               own[-1:], own[:1], "MiB", at_most=DAEMON_MIB + WORKER_MIB * options.workers,

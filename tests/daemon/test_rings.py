@@ -403,3 +403,48 @@ def test_any_order_of_everything(daemon, photos, reference, seed):
     for one in readers:
         one.peer.close()
     daemon.settle()
+
+
+# -- a ring that begins small -----------------------------------------------------------------
+
+# 12 pictures of 1.2 MB in a batch: a ring that is large enough to begin with two batches.
+LARGE = {"transforms": [{"name": "Resize", "size": [320, 320]}], "dtype": "float32",
+         "batch_size": 12, "prefetch": 0, "inflight": 3, "epochs": 2}
+
+
+@pytest.fixture(name="large")
+def fixture_large(daemon, photos):
+    return digests(daemon, photos, **{**WISH, **LARGE, "accept_moves": False})
+
+
+def test_a_trainer_alone_has_a_small_ring(reader, large):
+    one = reader(**LARGE)
+    assert one.peer.ring.slots == 2 * 12
+    one.finish()
+    assert one.got == large
+
+
+def test_a_trainer_that_holds_more_gets_a_larger_ring(reader, large):
+    """It may hold as many batches as are in flight, and waits for the third."""
+    one = reader(**LARGE)
+    for _ in range(3):
+        one.take(SLOW)
+    assert len(one.rings) == 2 and one.peer.ring.slots > 2 * 12
+    one.finish()
+    assert one.got == large
+
+
+def test_those_who_share_get_a_larger_ring(daemon, reader, large):
+    one, other = reader(**LARGE), reader(**LARGE)
+    wait_for(lambda: counter(daemon, "rings") == 2, "a larger ring")
+    finish_together([one, other])
+    assert one.got == other.got == large
+    assert one.peer.ring.slots > 2 * 12 and other.peer.ring.slots > 2 * 12
+
+
+def test_who_cannot_move_has_a_large_ring_at_once(reader, large):
+    for fields in ({"accept_moves": False}, {"pace": "together"}):
+        one = reader(**{**LARGE, **fields})
+        assert one.peer.ring.slots > 2 * 12
+        one.finish()
+        assert one.got == large and len(one.rings) == 1

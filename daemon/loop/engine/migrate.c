@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "loop/engine/membership.h"
 #include "loop/policy/reader_status.h"
+#include "loop/policy/ring_growth.h"
 #include "loop/policy/ring_plan.h"
 #include "loop/policy/straggler.h"
 #include "loop/state/core.h"
@@ -238,12 +239,93 @@ static bool fork_job(struct reader *reader)
 	return true;
 }
 
+/* -- a larger ring ------------------------------------------------------------------------ */
+
+/* One that exists, or a new one; NULL if there can be none. */
+static struct ring *larger_ring(const struct ring *ring, const struct reader *first)
+{
+	struct ring_request request = first->ring_request;
+	struct ring_plan plan;
+	struct ring *larger;
+	struct fault ignored;
+	request.lean = false;
+	list_for_each(other, next, &ring->stream->rings, struct ring, link)
+		if (other->slots > ring->slots && ring_growth_fits(ring, other))
+			return other;
+	if (ring_plan_make(&request, &first->shard, &first->move.at, first->stream, &plan,
+			   &ignored) ||
+	    plan.slots <= ring->slots)
+		return NULL;
+	return ring_new(&larger, first->stream, &plan) == 0 ? larger : NULL;
+}
+
+/* All who read the ring go on in a larger one; if there is no memory for it they stay. */
+static void enlarge(struct ring *ring)
+{
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+		if (ring_growth_may_move(reader))
+			reader->move.at = straggler_fork_at(reader);
+	const struct reader *first = ring_growth_hindmost(ring);
+	struct ring *larger = first ? larger_ring(ring, first) : NULL;
+	if (!larger)
+		return;
+	log_debug_of(first, "ring %llu of %llu MiB is too small: who reads it goes on in ring %llu",
+		     (unsigned long long)ring->id, (unsigned long long)ring->segment.bytes >> 20,
+		     (unsigned long long)larger->id);
+	list_for_each(mover, after, &ring->readers, struct reader, in_ring)
+		if (ring_growth_may_move(mover))
+			move_begin(mover, larger);
+	if (larger->told && larger->made)
+		list_for_each(arrival, last, &larger->arrivals, struct reader, move.link)
+			if (!arrival->move.settled)
+				move_settle(arrival);
+}
+
+void migrate_joined(struct ring *ring)
+{
+	if (ring->lean && ring_growth_crowded(ring) && !ring->core->stopping)
+		enlarge(ring);
+}
+
+/* Has a larger ring been missed for some seconds? */
+static bool ring_was_short(const struct ring *ring, double busy)
+{
+	bool was_short = false;
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
+		bool now = ring_growth_short(reader, busy);
+		reader->short_seconds = now ? reader->short_seconds + 1 : 0;
+		reader->awaited = 0;
+		was_short |= reader->short_seconds >= RING_GROWTH_SECONDS;
+	}
+	return was_short;
+}
+
+void migrate_tick(struct core *core, uint64_t now_ns)
+{
+	uint64_t ns = now_ns - core->worked.at_ns;
+	uint64_t work_ns = core->counters[COUNTER_WORK_NS] - core->worked.ns;
+	double busy = (double)work_ns / (double)(ns ? ns : 1) / core_workers(core);
+	core->worked.at_ns = now_ns;
+	core->worked.ns += work_ns;
+	if (core->stopping)
+		return;
+	list_for_each(stream, next, &core->streams, struct stream, link)
+		list_for_each(ring, after, &stream->rings, struct ring, link)
+			if (ring->lean && (ring_was_short(ring, busy) || ring_growth_crowded(ring)))
+				enlarge(ring);
+}
+
+/* -- who waits ---------------------------------------------------------------------------- */
+
 static void look_at_held_back(struct reader *reader, uint64_t now_ns)
 {
 	if (!straggler_starves(reader))
 		not_held_back(reader);
-	else if (reader->due_ns <= now_ns && !fork_job(reader))
+	else if (reader->due_ns <= now_ns && !fork_job(reader)) {
 		reader->due_ns = now_ns + RETRY_NS;
+		if (ring_growth_held(reader, now_ns))
+			enlarge(reader->ring);
+	}
 	if (!list_empty(&reader->in_held_back) && !reader->move.ring)
 		look_again_at(reader->stream->core, reader->due_ns);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Moves readers between rings: away from a ring that a straggler holds (fork), and into a ring
- * ahead that they have caught up with (merge). Who may and where to is policy/straggler.h's to say.
- * Loop thread; tells a client of its new ring by the outbox.
+ * ahead that they have caught up with (merge), and out of a lean ring that has become too small.
+ * Who may and where to is to say for policy/straggler.h and policy/ring_growth.h. Loop thread;
+ * tells a client of its new ring by the outbox.
  */
 #ifndef STOKER_LOOP_ENGINE_MIGRATE_H
 #define STOKER_LOOP_ENGINE_MIGRATE_H
@@ -21,6 +22,10 @@ void migrate_fed(struct reader *reader);
 void migrate_overdue(struct core *core, uint64_t now_ns);
 /* Merge those that have caught up. */
 void migrate_merge(struct core *core);
+/* Go on in larger rings, where lean ones are too small (policy/ring_growth.h); each second. */
+void migrate_tick(struct core *core, uint64_t now_ns);
+/* Somebody has joined the ring. */
+void migrate_joined(struct ring *ring);
 /* The ring stands, or could not be made: readers that were to go on in it do, or stay. */
 void migrate_ring_ready(struct ring *ring);
 

@@ -5,11 +5,15 @@
 #include "loop/state/core.h"
 #include "loop/state/stream.h"
 
+#define LEAN_FROM_BYTES ((uint64_t)64 << 20) /* below, a move costs more than the memory */
+
 bool ring_fits(const struct ring_request *request, const struct shard *shard,
 	       const struct cursor *from, const struct ring *ring)
 {
 	uint64_t windows = request->prefetch == 1 ? 1 : 2;
 	if (ring->uid != request->uid)
+		return false;
+	if (ring->lean && !request->lean)
 		return false;
 	if (ring->segment.transport == SEGMENT_FD ? !request->fd : !request->path)
 		return false;
@@ -31,6 +35,19 @@ static uint64_t ring_plan_windows(const struct ring_request *request, uint64_t g
 	return windows < 4 ? 4 : windows;
 }
 
+/* One with the trainer, and one being made with the samples in threads' hands: enough for a lone
+ * trainer that is steady, and worth a move to a larger ring if it is not. */
+static uint64_t ring_plan_lean(const struct ring_request *request, uint64_t global,
+			       const struct stream *stream, uint64_t windows)
+{
+	const struct core *core = stream->core;
+	uint64_t depth = 2 * ((uint64_t)core_workers(core) + core_fetchers(core));
+	uint64_t lean = depth > global ? 1 + (depth + global - 1) / global : 2;
+	bool small = ring_bytes(stream, windows * global) < LEAN_FROM_BYTES;
+	return request->lean && !small && list_empty(&stream->sharing) && lean < windows ? lean
+											 : windows;
+}
+
 /* All of a sample's echoes are made of one decode if they fit into the ring: the window that
  * readers are in, and the one that is being made. */
 static uint64_t ring_plan_echoes(const struct stream_order *order)
@@ -46,7 +63,8 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 	const struct core *core = stream->core;
 	uint64_t global = shard_global_batch(shard);
 	uint64_t echoes = (ring_plan_echoes(&stream->order) + global - 1) / global;
-	uint64_t windows = ring_plan_windows(request, global, core) + echoes;
+	uint64_t most = ring_plan_windows(request, global, core) + echoes;
+	uint64_t windows = echoes ? most : ring_plan_lean(request, global, stream, most);
 	uint64_t least = request->prefetch ? windows : 2 + echoes;
 	struct quota_room room = quota_ring(core, request->uid);
 	uint64_t bytes;
@@ -54,6 +72,7 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 		.transport = request->fd ? SEGMENT_FD : SEGMENT_PATH,
 		.stride = shard_stride(shard, from->origin),
 		.uid = request->uid,
+		.lean = windows < most,
 	};
 	if (quota_descriptors(core, request->uid, 1, fault))
 		return RING_PLAN_E_LIMIT;

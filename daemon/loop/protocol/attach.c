@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "loop/engine/membership.h"
+#include "loop/engine/migrate.h"
 #include "loop/engine/preparation.h"
 #include "loop/policy/access.h"
 #include "loop/policy/quota.h"
@@ -479,6 +480,7 @@ static void join_ring(struct attachment *attachment, struct ring *ring)
 	session->reader = reader;
 	session->state = SESSION_ATTACHED;
 	reader_touch(reader);
+	migrate_joined(ring);
 }
 
 /* -- meanwhile ---------------------------------------------------------------------------- */

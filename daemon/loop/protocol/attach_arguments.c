@@ -82,7 +82,9 @@ static void take_request(struct attach_arguments *out, const struct message_atta
 		.ring_request = {.fd = attach->accept_fd,
 				 .path = attach->accept_path,
 				 .inflight = (unsigned)attach->inflight,
-				 .prefetch = attach->prefetch},
+				 .prefetch = attach->prefetch,
+				 .lean = attach->accept_moves && attach->prefetch == 0 &&
+					 !text_equals(attach->pace, "together")},
 		.moves = attach->accept_moves,
 	};
 	text_copy(out->request.job, READER_JOB, attach->job);

@@ -9,6 +9,8 @@
 #include "loop/state/core.h"
 #include "loop/state/reader.h"
 
+#define AT_ONCE_NS 1000000
+
 void lease_book_init(struct lease_book *book)
 {
 	*book = (struct lease_book){0};
@@ -48,6 +50,8 @@ int lease_new(struct lease **out, struct reader *reader, uint64_t ordinal, uint6
 				.id = ++book->last_id,
 				.count = count,
 				.since_ns = clock_ns()};
+	reader->awaited += reader->leased == 0;
+	reader->fed_ns = lease->since_ns;
 	list_append(&book->leases, &lease->in_book);
 	book->count++;
 	list_append(&ring->leases, &lease->in_ring);
@@ -60,6 +64,12 @@ int lease_new(struct lease **out, struct reader *reader, uint64_t ordinal, uint6
 	return 0;
 }
 
+/* Whoever gives a batch back as soon as the next has come has waited for that one. */
+static bool lease_awaited_next(const struct lease *lease)
+{
+	return lease->id != lease->book->last_id && clock_ns() - lease->reader->fed_ns < AT_ONCE_NS;
+}
+
 void lease_drop(struct lease *lease)
 {
 	struct ring *ring = lease->ring;
@@ -69,8 +79,10 @@ void lease_drop(struct lease *lease)
 		if (--slot->pins == 0)
 			core_count(ring->core, COUNTER_SLOTS_LEASED, -1);
 	}
-	if (lease->reader)
+	if (lease->reader) {
+		lease->reader->awaited += lease_awaited_next(lease);
 		lease->reader->leased--;
+	}
 	list_remove(&lease->in_book);
 	list_remove(&lease->in_ring);
 	ring_unclaim(ring, &lease->claim);

@@ -32,6 +32,7 @@ struct ring_request {
 	bool fd, path; /* transports that the client takes */
 	unsigned inflight;
 	uint64_t prefetch; /* batches of all ranks; 0: as many as seem good */
+	bool lean;	   /* it may begin small: the reader can move to a larger one */
 };
 
 struct reader {
@@ -72,6 +73,9 @@ struct reader {
 	uint64_t since_ns;	    /* ... since; else when it was fed last */
 	uint64_t held_ns;	    /* for how long others held it; fades while it is fed */
 	uint64_t due_ns;	    /* when something shall be done about it */
+	uint64_t fed_ns;	    /* when a batch was announced last */
+	unsigned awaited;	    /* batches that its trainer waited for, in this second ... */
+	unsigned short_seconds;	    /* ... and seconds in a row in which a larger ring had helped */
 	struct list in_catching_up; /* in core->catching_up, or empty */
 	struct {
 		struct ring *ring;	 /* where it goes on; NULL if it does not migrate */

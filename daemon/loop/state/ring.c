@@ -54,6 +54,7 @@ static int ring_init(struct ring *ring, const struct ring_plan *plan)
 	ring->stride = plan->stride;
 	ring->base = plan->start;
 	ring->uid = plan->uid;
+	ring->lean = plan->lean;
 	ring->slot = calloc(ring->slots, sizeof(*ring->slot));
 	if (!ring->slot)
 		return -ENOMEM;

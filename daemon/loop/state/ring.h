@@ -83,6 +83,7 @@ struct ring {
 	bool made; /* the segment stands */
 	bool told; /* waiters were told, whatever came of it */
 	bool abandoned;
+	bool lean;	      /* smaller than is good for more than one steady trainer */
 	atomic_bool unwanted; /* the same, for workers: what they make is looked at by nobody */
 	struct {
 		struct task task;
@@ -108,6 +109,7 @@ struct ring_plan {
 	uint64_t slots, stride;
 	uint64_t start; /* the first ordinal of its window */
 	uid_t uid;	/* whom its memory is charged to */
+	bool lean;
 };
 
 /* Bytes of a segment of so many slots for this stream. */

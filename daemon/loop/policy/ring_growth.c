@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "loop/policy/ring_growth.h"
+
+#include "loop/policy/straggler.h"
+#include "loop/state/stream.h"
+
+#define HELD_NS 500000000u /* a trainer computes with a batch for less, mostly */
+#define AWAITED 3	   /* batches in a second, that count as many */
+#define BUSY 0.97	   /* above, workers are what limits */
+
+bool ring_growth_crowded(const struct ring *ring)
+{
+	return ring->readers.next != ring->readers.prev || !list_empty(&ring->stream->sharing);
+}
+
+bool ring_growth_held(const struct reader *reader, uint64_t now_ns)
+{
+	return reader->ring->lean && now_ns - reader->since_ns >= HELD_NS;
+}
+
+bool ring_growth_short(const struct reader *reader, double busy)
+{
+	return reader->awaited >= AWAITED && busy < BUSY;
+}
+
+bool ring_growth_may_move(const struct reader *reader)
+{
+	return reader->moves && !reader->move.ring && !reader_ended(reader);
+}
+
+static uint64_t place_of(const struct reader *reader)
+{
+	return shard_ordinal(&reader->shard, &reader->move.at, reader->ring->stride);
+}
+
+const struct reader *ring_growth_hindmost(const struct ring *ring)
+{
+	const struct reader *hindmost = NULL;
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+		if (ring_growth_may_move(reader) && reader->move.at.epoch < reader->end_epoch &&
+		    (!hindmost || place_of(reader) < place_of(hindmost)))
+			hindmost = reader;
+	return hindmost;
+}
+
+bool ring_growth_fits(const struct ring *ring, const struct ring *larger)
+{
+	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
+		if (ring_growth_may_move(reader) && reader->move.at.epoch < reader->end_epoch &&
+		    !straggler_fits(reader, larger))
+			return false;
+	return true;
+}

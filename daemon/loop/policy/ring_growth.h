@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ring growth: when a lean ring is too small (ring_plan.h makes them so for a lone trainer). That
+ * is when others join it, or read a stream that shares its decodes; when the trainer holds all of
+ * it; or when the trainer waits for batches while workers idle, since they have no slot to fill.
+ * Computes from state and changes nothing. Loop thread.
+ */
+#ifndef STOKER_LOOP_POLICY_RING_GROWTH_H
+#define STOKER_LOOP_POLICY_RING_GROWTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loop/state/reader.h"
+
+/* Do others read it, or streams that share its decodes? */
+bool ring_growth_crowded(const struct ring *ring);
+/* Has the reader, which is held back since `since_ns`, held all of its ring for too long? */
+bool ring_growth_held(const struct reader *reader, uint64_t now_ns);
+/* Would a larger ring have helped in this second? `busy`: the part of it that workers worked. */
+bool ring_growth_short(const struct reader *reader, double busy);
+/* So many seconds in a row it has to be so. */
+#define RING_GROWTH_SECONDS 2
+/* May it move to a larger ring now? */
+bool ring_growth_may_move(const struct reader *reader);
+/* Of those that may, their places set (move.at), the furthest behind; NULL: none. */
+const struct reader *ring_growth_hindmost(const struct ring *ring);
+/* Do all of those fit there? */
+bool ring_growth_fits(const struct ring *ring, const struct ring *larger);
+
+#endif

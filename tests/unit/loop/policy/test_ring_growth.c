@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/* Lean rings: whom they are made for, when they are too small, and who moves out of one. */
+#include "tests/unit/loop/fixture.h"
+
+#include "base/clock.h"
+#include "loop/policy/ring_growth.h"
+#include "loop/policy/ring_plan.h"
+
+#define SLOTS 16
+#define FOUR ((struct reader){.shard.batch_size = 4})
+
+static struct ring *lean_ring(struct fixture *fixture)
+{
+	struct ring *ring = fixture_ring(fixture->stream, SLOTS);
+	ring->lean = true;
+	return ring;
+}
+
+static uint64_t planned(struct stream *stream, const struct ring_request *request,
+			uint64_t batch_size, bool *lean_out)
+{
+	const struct shard shard = {.n = SAMPLES, .batch_size = batch_size, .world = 1};
+	const struct cursor first = {0};
+	struct ring_plan plan;
+	struct fault fault;
+	assert_int_equal(ring_plan_make(request, &shard, &first, stream, &plan, &fault), 0);
+	*lean_out = plan.lean;
+	return plan.slots / batch_size;
+}
+
+/* A sample has 12 bytes of pixels: a ring of 64 MiB has large batches. */
+static void a_large_ring_begins_small(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3, .lean = true};
+	struct stream *stream = fixture->stream;
+	uint64_t large = (64 << 20) / ring_bytes(stream, 1000) * 1000;
+	bool lean;
+	assert_int_equal(planned(stream, &request, 16, &lean), 3 + 1 + 1);
+	assert_false(lean);
+	assert_int_equal(planned(stream, &request, large, &lean), 2);
+	assert_true(lean);
+	request.lean = false;
+	assert_int_equal(planned(stream, &request, large, &lean), 3 + 1 + 1);
+	assert_false(lean);
+	request.lean = true;
+	struct stream_order order = fixture_order(fixture);
+	order.augment_seed = 1; /* shares its decodes with the first */
+	stream = fixture_stream(fixture, &order, "uint8");
+	assert_int_equal(planned(stream, &request, large, &lean), 3 + 1 + 1);
+	assert_false(lean);
+}
+
+static void who_joins_a_lean_ring(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = lean_ring(fixture);
+	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3, .lean = true};
+	const struct shard shard = {.n = SAMPLES, .batch_size = 4, .world = 1};
+	const struct cursor first = {0};
+	assert_true(ring_fits(&request, &shard, &first, ring));
+	request.lean = false;
+	assert_false(ring_fits(&request, &shard, &first, ring));
+	ring->lean = false;
+	assert_true(ring_fits(&request, &shard, &first, ring));
+}
+
+static void others_crowd_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = lean_ring(fixture);
+	assert_false(ring_growth_crowded(ring));
+	fixture_reader(fixture, ring, &FOUR);
+	assert_false(ring_growth_crowded(ring));
+	struct reader *second = fixture_reader(fixture, ring, &FOUR);
+	assert_true(ring_growth_crowded(ring));
+	fixture_leave(second);
+	assert_false(ring_growth_crowded(ring));
+	struct stream_order order = fixture_order(fixture);
+	order.augment_seed = 1;
+	fixture_stream(fixture, &order, "uint8");
+	assert_true(ring_growth_crowded(ring));
+}
+
+static void a_trainer_that_holds_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = lean_ring(fixture);
+	struct reader *reader = fixture_reader(fixture, ring, &FOUR);
+	reader->since_ns = 1000000000;
+	assert_false(ring_growth_held(reader, 1400000000));
+	assert_true(ring_growth_held(reader, 1500000000));
+	ring->lean = false;
+	assert_false(ring_growth_held(reader, 1500000000));
+}
+
+static void announce(struct reader *reader, struct lease **out)
+{
+	uint64_t ordinal = reader_place(reader);
+	fixture_make(reader->ring, ordinal, ordinal + 4);
+	assert_int_equal(lease_new(out, reader, ordinal, 4), 0);
+	reader_advance(reader);
+}
+
+/* What a trainer waited for is told by when it gives back what it had before. */
+static void batches_that_are_waited_for(void **state)
+{
+	struct fixture *fixture = *state;
+	struct reader *reader = fixture_reader(fixture, lean_ring(fixture), &FOUR);
+	struct lease *one, *two, *three;
+	announce(reader, &one);
+	assert_int_equal(reader->awaited, 1); /* it had none */
+	reader->fed_ns -= 10000000;
+	lease_drop(one);
+	assert_int_equal(reader->awaited, 1);
+	announce(reader, &one);
+	assert_int_equal(reader->awaited, 2);
+	announce(reader, &two);
+	assert_int_equal(reader->awaited, 2);
+	reader->fed_ns -= 10000000;
+	lease_drop(one); /* it was busy for 10 ms */
+	assert_int_equal(reader->awaited, 2);
+	announce(reader, &three);
+	reader->fed_ns = clock_ns() + 1000000000; /* as if it were now, on any machine */
+	reader->fed_ns -= 1000000000;
+	lease_drop(two);
+	assert_in_range(reader->awaited, 2, 3);
+	lease_drop(three);
+	reader->awaited = 3;
+	assert_true(ring_growth_short(reader, 0.9));
+	assert_false(ring_growth_short(reader, 0.99)); /* workers have no time for more */
+	reader->awaited = 2;
+	assert_false(ring_growth_short(reader, 0.9));
+}
+
+static void who_moves_to_a_larger_one(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = lean_ring(fixture), *larger = fixture_ring(fixture->stream, 2 * SLOTS);
+	struct reader *one = fixture_reader(fixture, ring, &FOUR);
+	struct reader *two = fixture_reader(fixture, ring, &FOUR);
+	one->move.at.batch = 4;
+	two->move.at.batch = 3;
+	assert_ptr_equal(ring_growth_hindmost(ring), two);
+	assert_true(ring_growth_fits(ring, larger));
+	larger->base = 13; /* two's place is gone */
+	assert_false(ring_growth_fits(ring, larger));
+	two->moves = false;
+	assert_ptr_equal(ring_growth_hindmost(ring), one);
+	assert_true(ring_growth_fits(ring, larger));
+	one->next.epoch = one->end_epoch;
+	assert_null(ring_growth_hindmost(ring));
+	one->next.epoch = 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FIXTURE_CASE(a_large_ring_begins_small),
+		FIXTURE_CASE(who_joins_a_lean_ring),
+		FIXTURE_CASE(others_crowd_it),
+		FIXTURE_CASE(a_trainer_that_holds_it),
+		FIXTURE_CASE(batches_that_are_waited_for),
+		FIXTURE_CASE(who_moves_to_a_larger_one),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
