@@ -24,9 +24,9 @@ static const struct {
 	{"index_memory", "memory limit of all JPEG seek indexes"},
 	{"cache_memory", "memory limit of all decoded pictures"},
 	{"max_connections", "limit of open connections"},
-	{"max_readers_per_user", "readers that one user may attach; 0: no limit"},
-	{"ring_memory_per_user", "memory limit of one user's rings; 0: no limit"},
-	{"queued_per_user", "unfinished samples that one user may have; 0: no limit"},
+	{"max_readers_per_user", "readers that one user may attach; 0: a share"},
+	{"ring_memory_per_user", "memory limit of one user's rings; 0: a share"},
+	{"queued_per_user", "unfinished samples that one user may have; 0: a share"},
 	{"lease_timeout_s", "how long a batch may be held; 0: no limit"},
 };
 

@@ -16,6 +16,7 @@ enum { VISITED = 1, NOT_WHOLE = 2, NOT_ANEW = 4 }; /* what is known of a sample 
 
 struct picture_set {
 	struct picture_cache *cache;
+	struct picture_owner *owner;
 	struct list link; /* in cache->sets */
 	struct list pictures;
 	struct courses courses;
@@ -35,7 +36,7 @@ void picture_cache_init(struct picture_cache *cache, uint64_t limit)
 	atomic_init(&cache->limit, limit);
 	pthread_mutex_init(&cache->lock, NULL); /* cannot fail on Linux */
 	list_init(&cache->sets);
-	cache->victims = VICTIMS_NULL;
+	picture_owners_init(&cache->owners);
 }
 
 void picture_cache_deinit(struct picture_cache *cache)
@@ -43,7 +44,6 @@ void picture_cache_deinit(struct picture_cache *cache)
 	picture_cache_trim(cache);
 	assert(list_empty(&cache->sets));
 	pthread_mutex_destroy(&cache->lock);
-	victims_deinit(&cache->victims);
 }
 
 void picture_cache_set_limit(struct picture_cache *cache, uint64_t limit)
@@ -78,6 +78,7 @@ static void picture_count(const struct cached_picture *picture, int by)
 	atomic_fetch_add(file ? &cache->files : &cache->pictures, (uint64_t)by);
 	*(file ? &totals->files : &totals->pictures) += (uint64_t)by;
 	totals->bytes += (uint64_t)by * picture_size(picture);
+	picture->set->owner->bytes += (uint64_t)by * picture_size(picture);
 	if (by < 0 && picture->set->dropped > 0)
 		picture->set->dropped--;
 }
@@ -95,7 +96,7 @@ static bool picture_drop(struct cached_picture *picture)
 		before->next = picture->next;
 	}
 	list_remove(&picture->link);
-	victims_remove(&picture->set->cache->victims, &picture->victim);
+	victims_remove(&picture->set->owner->victims, &picture->victim);
 	picture_count(picture, -1);
 	return picture->pins == 0;
 }
@@ -112,29 +113,38 @@ static struct cached_picture *picture_set_look(struct picture_set *set,
 	return picture;
 }
 
-/* What is least worth keeping, by what is known now. Its place in the heap is as old as its last
- * visit; a few are looked at again. */
-static struct cached_picture *picture_cache_worst(struct picture_cache *cache, uint64_t now_ns)
+/* What of an owner's is least worth keeping, by what is known now. Its place in the heap is as old
+ * as its last visit; a few are looked at again. */
+static struct cached_picture *picture_owner_worst(struct picture_owner *owner, uint64_t now_ns)
 {
-	struct victim *victim = victims_first(&cache->victims);
+	struct victims *victims = &owner->victims;
+	struct victim *victim = victims_first(victims);
 	for (unsigned i = 0; victim && i < LOOKS; i++) {
 		struct cached_picture *picture = list_entry(victim, struct cached_picture, victim);
 		struct forecast forecast =
 			forecast_make(&picture->set->courses, picture->key.sample, now_ns);
-		victims_move(&cache->victims, victim, forecast_first(&forecast));
-		if (victims_first(&cache->victims) == victim)
+		victims_move(victims, victim, forecast_first(&forecast));
+		if (victims_first(victims) == victim)
 			break;
-		victim = victims_first(&cache->victims);
+		victim = victims_first(victims);
 	}
 	return victim ? list_entry(victim, struct cached_picture, victim) : NULL;
+}
+
+/* What goes first if so many bytes more of this set are to be kept. */
+static struct cached_picture *picture_set_worst(struct picture_set *set, size_t size,
+						uint64_t now_ns)
+{
+	return picture_owner_worst(picture_owners_largest(&set->cache->owners, set->owner, size),
+				   now_ns);
 }
 
 /* The next that has to go, or NULL. */
 static struct cached_picture *picture_cache_surplus(struct picture_cache *cache)
 {
-	if (atomic_load(&cache->bytes) > atomic_load(&cache->limit) &&
-	    victims_first(&cache->victims))
-		return picture_cache_worst(cache, clock_ns());
+	struct picture_owner *largest = picture_owners_largest(&cache->owners, NULL, 0);
+	if (atomic_load(&cache->bytes) > atomic_load(&cache->limit) && largest)
+		return picture_owner_worst(largest, clock_ns());
 	list_for_each(set, next, &cache->sets, struct picture_set, link)
 		if ((set->closed || set->dropped > 0) && !list_empty(&set->pictures))
 			return list_entry(set->pictures.next, struct cached_picture, link);
@@ -147,7 +157,11 @@ static bool picture_yields(const struct cached_picture *picture, const struct pi
 {
 	static const unsigned uses[] = {
 		[PICTURE_OF_INDEXED] = 3, [PICTURE_OF_SLOW] = 1, [PICTURE_FILE] = 4};
-	if (picture->pins > 0 || picture->victim.worth > worth)
+	if (picture->pins > 0)
+		return false;
+	if (picture->set->owner != set->owner) /* who has more */
+		return true;
+	if (picture->victim.worth > worth)
 		return false;
 	if (picture->victim.worth < worth)
 		return true;
@@ -186,6 +200,7 @@ void picture_cache_trim(struct picture_cache *cache)
 			continue;
 		list_remove(&set->link);
 		list_append(&closed, &set->link);
+		picture_owner_put(&cache->owners, set->owner);
 	}
 	pthread_mutex_unlock(&cache->lock);
 	list_for_each(set, next, &closed, struct picture_set, link)
@@ -194,7 +209,8 @@ void picture_cache_trim(struct picture_cache *cache)
 
 /* --- a set --- */
 
-int picture_set_new(struct picture_set **out, struct picture_cache *cache, uint64_t samples)
+int picture_set_new(struct picture_set **out, struct picture_cache *cache, unsigned user,
+		    uint64_t samples)
 {
 	struct picture_set *set = calloc(1, sizeof(*set));
 	if (!set)
@@ -211,9 +227,16 @@ int picture_set_new(struct picture_set **out, struct picture_cache *cache, uint6
 		return -ENOMEM;
 	}
 	pthread_mutex_lock(&cache->lock);
-	list_append(&cache->sets, &set->link);
+	set->owner = picture_owner_get(&cache->owners, user);
+	if (set->owner)
+		list_append(&cache->sets, &set->link);
 	pthread_mutex_unlock(&cache->lock);
+	if (!set->owner) {
+		picture_set_free(set);
+		return -ENOMEM;
+	}
 	atomic_fetch_add(&cache->samples, samples);
+	atomic_fetch_add(&set->owner->samples, samples);
 	*out = set;
 	return 0;
 }
@@ -233,8 +256,10 @@ void picture_set_close(struct picture_set *set)
 	struct picture_cache *cache = set->cache;
 	pthread_mutex_lock(&cache->lock);
 	set->closed = --set->users == 0;
-	if (set->closed)
+	if (set->closed) {
 		atomic_fetch_sub(&cache->samples, set->samples);
+		atomic_fetch_sub(&set->owner->samples, set->samples);
+	}
 	pthread_mutex_unlock(&cache->lock);
 }
 
@@ -281,7 +306,7 @@ void picture_hit(struct cached_picture *picture, uint64_t now_ns)
 	struct forecast forecast =
 		forecast_make(&picture->set->courses, picture->key.sample, now_ns);
 	pthread_mutex_lock(&cache->lock);
-	victims_move(&cache->victims, &picture->victim, forecast_first(&forecast));
+	victims_move(&picture->set->owner->victims, &picture->victim, forecast_first(&forecast));
 	picture->set->totals.hits++;
 	pthread_mutex_unlock(&cache->lock);
 	atomic_fetch_add_explicit(picture->key.scale ? &cache->hits : &cache->file_hits, 1,
@@ -330,7 +355,8 @@ struct picture_visit picture_set_visit(struct picture_set *set, uint64_t sample,
 bool picture_set_affords(const struct picture_set *set, size_t bytes)
 {
 	const struct picture_cache *cache = set->cache;
-	return bytes <= atomic_load(&cache->limit) / (atomic_load(&cache->samples) + 1);
+	return bytes <= atomic_load(&cache->limit) / atomic_load(&cache->owners.count) /
+				(atomic_load(&set->owner->samples) + 1);
 }
 
 bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_worth worth,
@@ -339,7 +365,7 @@ bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_wo
 	struct picture_cache *cache = set->cache;
 	uint64_t limit = atomic_load(&cache->limit);
 	pthread_mutex_lock(&cache->lock);
-	const struct cached_picture *worst = picture_cache_worst(cache, visit->now_ns);
+	const struct cached_picture *worst = picture_set_worst(set, bytes, visit->now_ns);
 	bool room = atomic_load(&cache->bytes) + bytes <= limit ||
 		    (worst && picture_yields(worst, set, worth, visit));
 	pthread_mutex_unlock(&cache->lock);
@@ -355,7 +381,7 @@ static void picture_set_replace(struct picture_set *set, size_t size, enum pictu
 	uint64_t freed = 0, limit = atomic_load(&cache->limit);
 	pthread_mutex_lock(&cache->lock);
 	while (atomic_load(&cache->bytes) + size > limit + freed &&
-	       (worst = picture_cache_worst(cache, visit->now_ns)) &&
+	       (worst = picture_set_worst(set, size, visit->now_ns)) &&
 	       picture_yields(worst, set, worth, visit)) {
 		picture_drop(worst);
 		freed += picture_size(worst);
@@ -457,7 +483,7 @@ void picture_set_keep(struct cached_picture *picture)
 		picture->next = atomic_load(&set->first[picture->key.sample]);
 		atomic_store(&set->first[picture->key.sample], picture);
 		list_append(&set->pictures, &picture->link);
-		(void)victims_add(&cache->victims, &picture->victim); /* else it stays */
+		(void)victims_add(&set->owner->victims, &picture->victim); /* else it stays */
 		picture_count(picture, 1);
 		atomic_fetch_add_explicit(&cache->fills, 1, memory_order_relaxed);
 	}

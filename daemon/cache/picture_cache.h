@@ -15,6 +15,9 @@
  * nothing; else only if it is needed so often before the other that this exceeds the cost of the
  * fill. With one stream nothing is gained by it, and nothing is replaced.
  *
+ * Of several users the one whose pictures take the most makes room for another's, whatever they are
+ * worth (picture_owner.h); else each replaces its own.
+ *
  * A picture in somebody's hands is pinned; one that is dropped meanwhile is freed with its last
  * pin. Any thread. One lock, never held while memory is mapped or unmapped; what may take long says
  * so. Knows no file, no format, no stream.
@@ -33,6 +36,7 @@
 #include "base/list.h"
 #include "base/stamp.h"
 #include "cache/forecast.h"
+#include "cache/picture_owner.h"
 #include "cache/victims.h"
 
 struct picture_set;
@@ -46,7 +50,7 @@ struct picture_cache {
 	_Atomic uint64_t full;	   /* pictures that were decoded and not kept for lack of room */
 	pthread_mutex_t lock;
 	struct list sets;
-	struct victims victims;
+	struct picture_owners owners;
 };
 
 void picture_cache_init(struct picture_cache *cache, uint64_t limit);
@@ -58,8 +62,9 @@ void picture_cache_set_limit(struct picture_cache *cache, uint64_t limit);
  * gigabyte takes a tenth of a second. */
 void picture_cache_trim(struct picture_cache *cache);
 
-int picture_set_new(struct picture_set **out, struct picture_cache *cache,
-		    uint64_t samples); /* 0 or -ENOMEM */
+/* Of `user`, whoever holds it later. 0 or -ENOMEM. */
+int picture_set_new(struct picture_set **out, struct picture_cache *cache, unsigned user,
+		    uint64_t samples);
 /* The set, held once more: each holder closes it. NULL gives NULL. */
 struct picture_set *picture_set_hold(struct picture_set *set);
 /* When the last has closed it nobody uses it any more; picture_cache_trim() frees it. */
@@ -108,8 +113,8 @@ void picture_hit(struct cached_picture *picture, uint64_t now_ns);
 /* Accepts NULL. Any thread. */
 void picture_unpin(struct cached_picture *picture);
 
-/* Is this within the part of the budget that each sample can have? If not, it is better to keep
- * many files than few pictures. */
+/* Is this within the part of the budget that each sample of the user's can have? If not, it is
+ * better to keep many files than few pictures. */
 bool picture_set_affords(const struct picture_set *set, size_t bytes);
 
 /* Of the streams that show the set's samples: who they are, each second, and what they show. */

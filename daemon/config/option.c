@@ -83,7 +83,7 @@ const struct option options[] = {
 	 .help = "ring memory per user; 0: a share of all"},
 	{MEMBER(queued_per_user), .name = "queued-per-user", .argument = "N",
 	 RANGE(COUNT, 0, 1000000), .initial = "0", .live = true,
-	 .help = "samples in progress per user; 0: no limit"},
+	 .help = "samples in progress per user; 0: a share of all"},
 	{MEMBER(lease_timeout_ms), .name = "lease-timeout", .argument = "TIME",
 	 RANGE(TIME, 0, 24 * HOUR), .initial = "0", .live = true,
 	 .help = "time that a batch may be held; 0: no limit"},

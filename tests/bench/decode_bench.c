@@ -110,7 +110,7 @@ static struct seek_index_set *set_new(struct seek_index_account *account)
 {
 	struct seek_index_set *set;
 	*account = (struct seek_index_account){.limit = UINT64_MAX / 2};
-	if (seek_index_set_new(&set, account, count) != 0)
+	if (seek_index_set_new(&set, account, NULL, count) != 0)
 		die("seek indexes", "no memory");
 	return set;
 }

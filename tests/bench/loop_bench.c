@@ -179,7 +179,7 @@ static void prepare(char *path, struct seek_index_account *account, unsigned cou
 	if (fields_init(&recipe.fields, dataset, recipe.pipeline, &choice, &fault))
 		die("the fields", fault.text);
 	if (decoder_self_test(&fault) == 0 &&
-	    seek_index_set_new(&recipe.seek_indexes, account, recipe.count) < 0)
+	    seek_index_set_new(&recipe.seek_indexes, account, NULL, recipe.count) < 0)
 		die("the index", "no memory");
 	slot_bytes = pipeline_output(recipe.pipeline).bytes;
 	slots = SLOTS_BYTES / slot_bytes;

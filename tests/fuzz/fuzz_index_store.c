@@ -63,7 +63,7 @@ static struct seek_index_set *read_into(struct seek_index_account *account, int 
 {
 	struct seek_index_set *set;
 	struct fault fault;
-	must(seek_index_set_new(&set, account, key.samples) == 0);
+	must(seek_index_set_new(&set, account, NULL, key.samples) == 0);
 	*sum = (struct index_store_sum){0};
 	int r = index_store_file_read(fd, &key, set, &never, sum, &fault);
 	must(r == 0 || r == INDEX_STORE_E_DAMAGED || r == INDEX_STORE_E_OTHER);

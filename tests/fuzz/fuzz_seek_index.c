@@ -221,7 +221,7 @@ static void check_parts(const struct subject *by, uint8_t choice,
 		check_part(by, (uint8_t)(choice * (2 * i + 1) + (i > 1 ? 73 * (i - 1) : 0)),
 			   content ? plain.pixels : NULL);
 	check_account(account);
-	if (seek_index_set_new(&whole.set, &other, 1) != 0)
+	if (seek_index_set_new(&whole.set, &other, NULL, 1) != 0)
 		abort();
 	check_part(&whole, 0, content ? plain.pixels : NULL);
 	check_account(&other);
@@ -244,7 +244,7 @@ static void decode_changed(const struct subject *by, uint8_t choice, const uint8
 	seek_index_set_each(by->set, copy_index, &index);
 	if (index.size == 0)
 		return;
-	if (seek_index_set_new(&again.set, &account, 1) != 0)
+	if (seek_index_set_new(&again.set, &account, NULL, 1) != 0)
 		abort();
 	for (unsigned i = 0; i < count; i++)
 		index.data[(size_t)(changes[3 * i] << 8 | changes[3 * i + 1]) % index.size] ^=
@@ -263,7 +263,7 @@ FUZZ_TARGET(seek_index)
 		return 0;
 	unsigned changes = data[1] & 7;
 	struct subject by = {data + 2 + changes * 3, size - 2 - changes * 3, NULL};
-	if (seek_index_set_new(&by.set, &account, 1) != 0)
+	if (seek_index_set_new(&by.set, &account, NULL, 1) != 0)
 		abort();
 	check_parts(&by, data[0], &account);
 	if (changes)

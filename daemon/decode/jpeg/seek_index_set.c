@@ -25,6 +25,7 @@ struct page {
 
 struct seek_index_set {
 	struct seek_index_account *account;
+	struct seek_index_share *share; /* or NULL */
 	uint64_t samples;
 	_Atomic uint64_t charged, changes;
 	_Atomic(struct entry *) replaced; /* readers may still use them: freed with the set */
@@ -37,7 +38,7 @@ static uint64_t seek_index_set_pages(uint64_t samples)
 }
 
 int seek_index_set_new(struct seek_index_set **out, struct seek_index_account *account,
-		       uint64_t samples)
+		       struct seek_index_share *share, uint64_t samples)
 {
 	uint64_t pages = seek_index_set_pages(samples);
 	if (pages > (SIZE_MAX - sizeof(struct seek_index_set)) / sizeof(struct page *))
@@ -46,9 +47,37 @@ int seek_index_set_new(struct seek_index_set **out, struct seek_index_account *a
 	if (!set)
 		return -ENOMEM;
 	set->account = account;
+	set->share = share;
 	set->samples = samples;
 	*out = set;
 	return 0;
+}
+
+/* Charge it to the budget and to the share. False: one of them has too little left; it is charged
+ * all the same, for the caller to refund. */
+static bool seek_index_set_charge(struct seek_index_set *set, uint64_t bytes)
+{
+	struct seek_index_account *account = set->account;
+	struct seek_index_share *share = set->share;
+	bool room = atomic_fetch_add(&account->bytes, bytes) + bytes <= account->limit;
+	if (share && atomic_fetch_add(&share->bytes, bytes) + bytes > atomic_load(&share->limit))
+		room = false;
+	return room;
+}
+
+static void seek_index_set_refund(struct seek_index_set *set, uint64_t bytes)
+{
+	atomic_fetch_sub(&set->account->bytes, bytes);
+	if (set->share)
+		atomic_fetch_sub(&set->share->bytes, bytes);
+}
+
+/* An index that would not fit is not built; one of a photograph takes 1 or 2 KB. */
+static bool seek_index_set_has_room(const struct seek_index_set *set)
+{
+	const struct seek_index_share *share = set->share;
+	return atomic_load(&set->account->bytes) + 1024 < set->account->limit &&
+	       (!share || atomic_load(&share->bytes) + 1024 < atomic_load(&share->limit));
 }
 
 void seek_index_set_free(struct seek_index_set *set)
@@ -66,23 +95,18 @@ void seek_index_set_free(struct seek_index_set *set)
 		free(entry);
 		entry = next;
 	}
-	atomic_fetch_sub(&set->account->bytes, atomic_load(&set->charged));
+	seek_index_set_refund(set, atomic_load(&set->charged));
 	free(set);
 }
 
-/* Zeroed memory, charged to the budget; NULL if it is used up or malloc fails. */
+/* Zeroed memory, charged; NULL if the budget or the share is used up, or malloc fails. */
 static void *seek_index_set_take(struct seek_index_set *set, size_t size)
 {
-	struct seek_index_account *account = set->account;
-	if (atomic_fetch_add(&account->bytes, size) + size > account->limit) {
-		atomic_fetch_sub(&account->bytes, size);
-		return NULL;
-	}
-	void *memory = calloc(1, size);
-	if (memory)
-		atomic_fetch_add(&set->charged, size);
+	void *memory = seek_index_set_charge(set, size) ? calloc(1, size) : NULL;
+	if (!memory)
+		seek_index_set_refund(set, size);
 	else
-		atomic_fetch_sub(&account->bytes, size);
+		atomic_fetch_add(&set->charged, size);
 	return memory;
 }
 
@@ -90,7 +114,7 @@ static void seek_index_set_give(struct seek_index_set *set, void *memory, size_t
 {
 	free(memory);
 	atomic_fetch_sub(&set->charged, size);
-	atomic_fetch_sub(&set->account->bytes, size);
+	seek_index_set_refund(set, size);
 }
 
 static struct page *seek_index_set_page(struct seek_index_set *set, uint64_t sample)
@@ -131,8 +155,7 @@ enum seek_index_set_answer seek_index_set_find(struct seek_index_set *set, uint6
 		atomic_fetch_add_explicit(&account->used, 1, memory_order_relaxed);
 		return SEEK_INDEX_SET_INDEX;
 	}
-	/* An index that would not fit is not built; one of a photograph takes 1 or 2 KB. */
-	if (slot && atomic_load(&account->bytes) + 1024 < account->limit)
+	if (slot && seek_index_set_has_room(set))
 		return SEEK_INDEX_SET_NONE;
 	atomic_fetch_add_explicit(&account->full, 1, memory_order_relaxed);
 	return SEEK_INDEX_SET_NEVER;

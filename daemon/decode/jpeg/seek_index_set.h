@@ -2,8 +2,9 @@
 /*
  * The JPEG seek indexes (seek_index.h) of one dataset, by sample, shared by all its streams. An
  * index belongs to one state of its file (struct stamp) and is never returned for another. All sets
- * together stay within one budget; an index is charged with its final size from the start, and a
- * sample for which there is no room has no index. Beside them it keeps which files are sound.
+ * together stay within one budget, those of a user within a share of it; an index is charged with
+ * its final size from the start, and a sample for which there is no room has no index. Beside them
+ * it keeps which files are sound.
  *
  * Lock-free, for any number of threads: an index that was found stays at its address until the set
  * is freed, and may be extended there. Knows no file and no image
@@ -29,10 +30,16 @@ struct seek_index_account {
 	_Atomic uint64_t refused[SEEK_INDEX_REASONS]; /* files, by SEEK_INDEX_E_... */
 };
 
+/* What one user may have of the budget, and has; outlives the sets that are charged to it. */
+struct seek_index_share {
+	_Atomic uint64_t limit, bytes;
+};
+
 struct seek_index_set;
 
+/* NULL is a share without a limit. 0 or -ENOMEM. */
 int seek_index_set_new(struct seek_index_set **out, struct seek_index_account *account,
-		       uint64_t samples);	      /* 0 or -ENOMEM */
+		       struct seek_index_share *share, uint64_t samples);
 void seek_index_set_free(struct seek_index_set *set); /* no other call may be under way */
 
 enum seek_index_set_answer {

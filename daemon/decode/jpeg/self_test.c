@@ -125,7 +125,7 @@ static bool picture_is_equal(int h, int v)
 	struct seek_index_account account = {.limit = 1 << 20};
 	struct seek_index_set *set;
 	struct maker maker;
-	if (!make(&maker, h, v) || seek_index_set_new(&set, &account, 1) != 0) {
+	if (!make(&maker, h, v) || seek_index_set_new(&set, &account, NULL, 1) != 0) {
 		free(maker.data);
 		return false;
 	}

@@ -25,10 +25,9 @@
 #include "work/sample.h"
 
 /* So much work is ordered ahead for each worker: a few milliseconds, so that a newcomer is served
- * soon and yet no worker waits for the loop; no more jobs than that; and with half of it done the
- * rest is filled up. */
+ * soon and yet no worker waits for the loop; no more jobs than AHEAD_JOBS; and with half of it done
+ * the rest is filled up. */
 #define AHEAD_NS 4000000
-#define AHEAD_JOBS 128
 #define AHEAD_PARTS 2
 /* Above so many readers the loop is woken for each job: looking at them all would cost more. */
 #define READERS_LOOKED_AT 64

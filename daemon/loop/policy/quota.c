@@ -162,14 +162,20 @@ bool quota_flight(const struct core *core, const struct user *user)
 
 /* -- memory of datasets ------------------------------------------------------------------- */
 
-uint64_t quota_memory(const struct core *core, uid_t uid)
+struct memory_limits quota_memory(const struct core *core, uid_t uid)
 {
-	uint64_t others = 0;
+	uint64_t datasets = 0, indexes = 0;
 	if (is_own(uid)) /* what is in all accounts together bounds it */
-		return UINT64_MAX;
-	list_for_each(memory, next, &core->memories, struct memory, link)
-		others += memory->uid == uid ? 0 : atomic_load(&memory->account.bytes);
-	return quota_share(core, uid, core->config->dataset_memory, others);
+		return (struct memory_limits){UINT64_MAX, UINT64_MAX};
+	list_for_each(memory, next, &core->memories, struct memory, link) {
+		if (memory->uid == uid)
+			continue;
+		datasets += atomic_load(&memory->account.bytes);
+		indexes += atomic_load(&memory->indexes.bytes);
+	}
+	return (struct memory_limits){
+		quota_share(core, uid, core->config->dataset_memory, datasets),
+		quota_share(core, uid, core->config->index_memory, indexes)};
 }
 
 /* -- memory of rings ---------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/fault.h"
+#include "loop/state/memory.h"
 
 struct core;
 struct lease_book;
@@ -46,8 +47,9 @@ uint64_t quota_all_descriptors(const struct core *core);
 /* May one of the user's descriptors that wait be sent? */
 bool quota_flight(const struct core *core, const struct user *user);
 
-/* What the user's datasets and fits may hold of dataset-memory, in all. */
-uint64_t quota_memory(const struct core *core, uid_t uid);
+/* What the user's datasets and fits may hold of dataset-memory, and their seek indexes of
+ * index-memory, in all. */
+struct memory_limits quota_memory(const struct core *core, uid_t uid);
 
 /* How large another ring of this user may be, and what limits it. */
 struct quota_room {

@@ -10,7 +10,6 @@
 #include "decode/jpeg/seek_index_set.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
-#include "loop/state/memory.h"
 #include "loop/state/pictures.h"
 #include "loop/state/statistics_store.h"
 
@@ -38,8 +37,8 @@ static void catalog_open(struct task *task)
 		statistics_store_read(entry->core->statistics, entry->uid, entry->opening.dataset,
 				      &entry->opening.fitted);
 	if (entry->opening.result == 0 && !dataset_has_pixels(entry->opening.dataset))
-		entry->opening.index_cache =
-			index_cache_load(entry->core->index_caches, entry->opening.dataset);
+		entry->opening.index_cache = index_cache_load(
+			entry->core->index_caches, entry->opening.dataset, entry->memory);
 }
 
 /* Another user's entry of the same files, as far as names and sizes tell, of which something is
@@ -68,10 +67,10 @@ static void catalog_open_caches(struct dataset_entry *entry)
 		entry->pictures = picture_set_hold(sibling->pictures);
 	} else {
 		entry->index_cache =
-			index_cache_open(entry->opening.index_cache, entry->dataset, entry->uid);
+			index_cache_open(entry->opening.index_cache, entry->dataset, entry->memory);
 		if (!dataset_has_pixels(entry->dataset))
-			entry->pictures =
-				pictures_open(entry->core->pictures, dataset_count(entry->dataset));
+			entry->pictures = pictures_open(entry->core->pictures, entry->uid,
+							dataset_count(entry->dataset));
 	}
 	entry->seek_indexes = entry->index_cache ? entry->index_cache->seek_indexes : NULL;
 }
@@ -126,9 +125,9 @@ static struct dataset_entry *catalog_find(struct core *core, const struct datase
 }
 
 static int catalog_new(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
-		       uid_t uid, uint64_t limit)
+		       uid_t uid, struct memory_limits limits)
 {
-	struct memory *memory = memory_get(core, uid, limit);
+	struct memory *memory = memory_get(core, uid, limits);
 	struct dataset_entry *entry = memory ? calloc(1, sizeof(*entry)) : NULL;
 	if (!entry) {
 		memory_put(memory);
@@ -157,13 +156,13 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 }
 
 int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
-		uint64_t memory, struct catalog_waiter *waiter)
+		struct memory_limits limits, struct catalog_waiter *waiter)
 {
 	struct dataset_entry *entry = catalog_find(core, spec, uid);
 	if (entry) {
 		dataset_spec_deinit(spec);
 	} else {
-		int r = catalog_new(&entry, core, spec, uid, memory);
+		int r = catalog_new(&entry, core, spec, uid, limits);
 		if (r < 0)
 			return r;
 	}

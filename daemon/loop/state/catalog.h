@@ -20,12 +20,12 @@
 #include "base/list.h"
 #include "dataset/dataset.h"
 #include "loop/os/task.h"
+#include "loop/state/memory.h"
 
 struct core;
 struct index_cache;
 struct picture_set;
 struct seek_index_set;
-struct memory;
 struct statistics;
 
 /* One who waits for a dataset; called once, with what came of it, unless taken back before. */
@@ -64,11 +64,11 @@ struct dataset_entry {
 /*
  * The user's entry of this dataset, whose description says what that user may have read, held;
  * opened already (then `dataset` is set and the waiter is not used) or being opened (then the
- * waiter is called later). `memory` is what this user's datasets may hold by now. Takes the spec
- * over. 0 or negative errno.
+ * waiter is called later). `limits` are for what this user's datasets may hold by now. Takes the
+ * spec over. 0 or negative errno.
  */
 int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
-		uint64_t memory, struct catalog_waiter *waiter);
+		struct memory_limits limits, struct catalog_waiter *waiter);
 struct dataset_entry *catalog_hold(struct dataset_entry *entry);
 void catalog_release(struct dataset_entry *entry); /* frees it with its last user */
 

@@ -9,6 +9,7 @@
 #include "base/log_user.h"
 #include "config.h"
 #include "dataset/dataset.h"
+#include "loop/state/memory.h"
 
 #define INDEX_CACHE_PERIOD_NS ((uint64_t)300 * 1000000000u)
 #define INDEX_CACHE_GROWN 8 /* worth writing again: one in so many is new */
@@ -45,10 +46,12 @@ static void index_cache_free(struct index_cache *cache)
 	assert(list_empty(&cache->waiters) && !cache->saving);
 	list_remove(&cache->link);
 	seek_index_set_free(cache->seek_indexes);
+	memory_put(cache->memory);
 	free(cache);
 }
 
-struct index_cache *index_cache_load(struct index_caches *caches, const struct dataset *dataset)
+struct index_cache *index_cache_load(struct index_caches *caches, const struct dataset *dataset,
+				     struct memory *memory)
 {
 	struct index_cache *cache = caches->account->limit > 0 ? calloc(1, sizeof(*cache)) : NULL;
 	if (!cache)
@@ -59,7 +62,8 @@ struct index_cache *index_cache_load(struct index_caches *caches, const struct d
 	list_init(&cache->link);
 	list_init(&cache->waiters);
 	if (digest_secret_make(&cache->key.secret) < 0 ||
-	    seek_index_set_new(&cache->seek_indexes, caches->account, cache->key.samples) < 0) {
+	    seek_index_set_new(&cache->seek_indexes, caches->account, &memory->indexes,
+			       cache->key.samples) < 0) {
 		free(cache);
 		return NULL;
 	}
@@ -80,7 +84,8 @@ static struct index_cache *index_cache_left(const struct index_cache *fresh)
 	return NULL;
 }
 
-struct index_cache *index_cache_open(struct index_cache *fresh, struct dataset *dataset, uid_t uid)
+struct index_cache *index_cache_open(struct index_cache *fresh, struct dataset *dataset,
+				     struct memory *memory)
 {
 	if (!fresh)
 		return NULL;
@@ -90,17 +95,18 @@ struct index_cache *index_cache_open(struct index_cache *fresh, struct dataset *
 	} else {
 		cache = fresh;
 		if (cache->step.result == 0)
-			log_user(uid, LOG_DATASETS, LOG_LEVEL_INFO,
+			log_user(memory->uid, LOG_DATASETS, LOG_LEVEL_INFO,
 				 "read %llu JPEG seek indexes (%llu bytes) of this dataset from "
 				 "the disk",
 				 (unsigned long long)cache->kept.indexes,
 				 (unsigned long long)cache->kept.bytes);
 		else if (cache->step.result != INDEX_STORE_E_NONE)
-			log_user(uid, LOG_DATASETS, LOG_LEVEL_WARNING,
+			log_user(memory->uid, LOG_DATASETS, LOG_LEVEL_WARNING,
 				 "read %llu JPEG seek indexes of this dataset from the disk; the "
 				 "others will be built anew: %s",
 				 (unsigned long long)cache->kept.indexes, cache->step.fault.text);
 		cache->kept_ns = clock_ns();
+		cache->memory = memory_hold(memory);
 		list_append(&cache->caches->list, &cache->link);
 	}
 	cache->users++;

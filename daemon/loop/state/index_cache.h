@@ -22,6 +22,7 @@
 
 struct config;
 struct dataset;
+struct memory;
 
 /* All caches of the daemon. */
 struct index_caches {
@@ -39,6 +40,7 @@ struct index_cache {
 	struct index_caches *caches;
 	struct index_store_key key;
 	struct seek_index_set *seek_indexes;
+	struct memory *memory;	     /* what they are charged to, held once it is in the list */
 	struct index_store_sum kept; /* on the disk, as far as we know */
 	uint64_t kept_changes;	     /* seek_index_set_changes() of that */
 	uint64_t kept_ns;
@@ -70,13 +72,15 @@ void index_caches_deinit(struct index_caches *caches);
 /* The folder of the index store, in which a dataset may keep its own index; NULL: there is none. */
 const char *index_caches_folder(const struct index_caches *caches);
 
-/* Any thread: a cache with what is kept of the dataset. NULL, for want of memory or by the
- * configuration: then each read of a file is as the first. */
-struct index_cache *index_cache_load(struct index_caches *caches, const struct dataset *dataset);
+/* Any thread: a cache with what is kept of the dataset, charged to this user's memory. NULL, for
+ * want of memory or by the configuration: then each read of a file is as the first. */
+struct index_cache *index_cache_load(struct index_caches *caches, const struct dataset *dataset,
+				     struct memory *memory);
 /* The dataset has come into the catalog: `fresh`, or the cache that it left there a moment ago. The
- * dataset gets the secret that this one's stamps are made with. Lines of the log count for `uid`.
- */
-struct index_cache *index_cache_open(struct index_cache *fresh, struct dataset *dataset, uid_t uid);
+ * dataset gets the secret that this one's stamps are made with. `memory` is that which `fresh` was
+ * charged to, and who lines of the log count for. */
+struct index_cache *index_cache_open(struct index_cache *fresh, struct dataset *dataset,
+				     struct memory *memory);
 /* The same files as another user's dataset whose cache it is: that one, for this dataset, too;
  * `fresh` is freed. */
 struct index_cache *index_cache_share(struct index_cache *cache, struct index_cache *fresh,

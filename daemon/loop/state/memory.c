@@ -20,13 +20,19 @@ static struct memory *memory_find(struct core *core, uid_t uid)
 	return memory;
 }
 
-struct memory *memory_get(struct core *core, uid_t uid, uint64_t limit)
+struct memory *memory_get(struct core *core, uid_t uid, struct memory_limits limits)
 {
 	struct memory *memory = memory_find(core, uid);
 	if (!memory)
 		return NULL;
+	atomic_store(&memory->account.limit, limits.datasets);
+	atomic_store(&memory->indexes.limit, limits.indexes);
+	return memory_hold(memory);
+}
+
+struct memory *memory_hold(struct memory *memory)
+{
 	memory->held++;
-	atomic_store(&memory->account.limit, limit);
 	return memory;
 }
 
@@ -34,7 +40,8 @@ void memory_put(struct memory *memory)
 {
 	if (!memory || --memory->held > 0)
 		return;
-	assert(atomic_load(&memory->account.bytes) == 0);
+	assert(atomic_load(&memory->account.bytes) == 0 &&
+	       atomic_load(&memory->indexes.bytes) == 0);
 	list_remove(&memory->link);
 	free(memory);
 }

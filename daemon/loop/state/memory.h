@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the datasets and fits of each user hold in memory: an account a user, for as long as
- * somebody charges it, as a part of what all of them may hold. Loop thread; tasks charge.
+ * What the datasets and fits of each user hold in memory, and the seek indexes of those whose user
+ * was the first: an account a user, for as long as somebody charges it, as a part of what all of
+ * them may hold. Loop thread; tasks and workers charge.
  */
 #ifndef STOKER_LOOP_STATE_MEMORY_H
 #define STOKER_LOOP_STATE_MEMORY_H
@@ -11,6 +12,7 @@
 
 #include "base/list.h"
 #include "dataset/account.h"
+#include "decode/jpeg/seek_index_set.h"
 
 struct core;
 
@@ -19,11 +21,18 @@ struct memory {
 	uid_t uid;
 	unsigned held;
 	struct dataset_account account;
+	struct seek_index_share indexes;
 };
 
-/* The user's, found or made, held once more; it may hold `limit` bytes from now on. NULL: there is
+/* Of dataset-memory and of index-memory. */
+struct memory_limits {
+	uint64_t datasets, indexes;
+};
+
+/* The user's, found or made, held once more; it may hold so many bytes from now on. NULL: there is
  * no memory. */
-struct memory *memory_get(struct core *core, uid_t uid, uint64_t limit);
+struct memory *memory_get(struct core *core, uid_t uid, struct memory_limits limits);
+struct memory *memory_hold(struct memory *memory);
 void memory_put(struct memory *memory); /* NULL is none */
 
 #endif

@@ -74,10 +74,10 @@ void pictures_tick(struct pictures *pictures)
 		pictures_trim(pictures);
 }
 
-struct picture_set *pictures_open(struct pictures *pictures, uint64_t samples)
+struct picture_set *pictures_open(struct pictures *pictures, uid_t uid, uint64_t samples)
 {
 	struct picture_set *set = NULL;
-	if (picture_set_new(&set, &pictures->cache, samples) == 0)
+	if (picture_set_new(&set, &pictures->cache, uid, samples) == 0)
 		pictures_tick(pictures);
 	return set;
 }

@@ -8,6 +8,8 @@
 #ifndef STOKER_LOOP_STATE_PICTURES_H
 #define STOKER_LOOP_STATE_PICTURES_H
 
+#include <sys/types.h>
+
 #include "cache/picture_cache.h"
 #include "loop/os/task.h"
 
@@ -28,8 +30,9 @@ void pictures_set_limit(struct pictures *pictures, uint64_t limit);
 void pictures_tick(struct pictures *pictures);
 /* What the cache may have, if it has `bytes` and of `memory` so many bytes are available. */
 uint64_t pictures_budget(uint64_t limit, uint64_t bytes, uint64_t memory, uint64_t available);
-/* A set for so many samples; NULL: there is no memory for it, so no picture is kept. */
-struct picture_set *pictures_open(struct pictures *pictures, uint64_t samples);
+/* A set of this user's for so many samples; NULL: there is no memory for it, so no picture is kept.
+ */
+struct picture_set *pictures_open(struct pictures *pictures, uid_t uid, uint64_t samples);
 /* Give back what is kept in the set, soon. */
 void pictures_drop(struct pictures *pictures, struct picture_set *set);
 /* A set of the dataset's pictures was let go; NULL: there was none. */

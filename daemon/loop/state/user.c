@@ -180,6 +180,9 @@ void users_refresh(struct users *users, unsigned queued_max, unsigned workers, u
 	users->contended = reading > 1;
 	users->workers = workers;
 	users->threads = workers + fetchers;
+	users->share = AHEAD_JOBS * workers / (reading + 1);
+	if (users->share < 2 * users->threads) /* so that no thread waits */
+		users->share = 2 * users->threads;
 	list_for_each(user, next, &users->runnable, struct user, in_runnable) {
 		list_for_each(flow, after, &user->runnable, struct flow, in_runnable)
 			flow_refresh(flow);
@@ -216,6 +219,8 @@ bool user_is_full(const struct user *user, unsigned queued_max)
 	const struct users *users = user->users;
 	unsigned workers = users->workers > 1 ? users->workers - 1 : 1;
 	if (queued_max && user->queued >= queued_max)
+		return true;
+	if (users->contended && user->queued >= users->share)
 		return true;
 	return users->contended && user->queued >= workers &&
 	       user_queued_ns(user) > FLOW_LONG_NS * (uint64_t)users->threads;

@@ -25,6 +25,7 @@
 struct reader;
 
 #define FLOW_WEIGHT_DEFAULT 10 /* priority of a reader that does not say */
+#define AHEAD_JOBS 128	       /* samples that are ordered ahead for a worker, at most */
 
 struct users {
 	struct list all;       /* struct user */
@@ -34,6 +35,7 @@ struct users {
 	bool contended;	       /* several users have readers, as of users_refresh() ... */
 	unsigned workers;      /* ... with so many workers ... */
 	unsigned threads;      /* ... and fetchers together */
+	unsigned share;	       /* ... and samples queued that one of these users may have */
 };
 
 struct user {
@@ -84,7 +86,8 @@ void flow_leave(struct reader *reader); /* it has none, or is gone */
  * runnable lists, limit credit. A user with `queued_max` samples queued (0: no limit) may not order
  * now; its clock keeps up with the others'. Nor may one, where other users have readers, who has
  * all workers but one at work on samples that take long: what has begun is not interrupted, and
- * whoever comes next shall find a worker. */
+ * whoever comes next shall find a worker. Nor, there, one who has a share of all that is ordered
+ * ahead: what the next samples cost nobody knows. */
 void users_refresh(struct users *users, unsigned queued_max, unsigned workers, unsigned fetchers);
 /* The scheduler chose this reader. */
 void flow_scheduled(struct reader *reader);

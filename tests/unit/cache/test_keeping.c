@@ -86,7 +86,7 @@ static struct result run_all(unsigned streams, double part, enum worker worker, 
 {
 	struct run run = {.streams = streams, .worker = worker, .now_ns = SECOND};
 	picture_cache_init(&run.cache, (uint64_t)(part * SAMPLES) * ROOM);
-	assert_int_equal(picture_set_new(&run.set, &run.cache, SAMPLES), 0);
+	assert_int_equal(picture_set_new(&run.set, &run.cache, 0, SAMPLES), 0);
 	for (uint64_t at = 0; at < (uint64_t)epochs * SAMPLES; at++) {
 		if (at % TICK == 0)
 			run_tick(&run);
@@ -101,7 +101,7 @@ static struct result run_all(unsigned streams, double part, enum worker worker, 
 				(double)run.cost / (double)run.visits, run.cache.replaced};
 	picture_set_close(run.set);
 	picture_cache_trim(&run.cache);
-	assert_int_equal(run.cache.victims.count, 0);
+	assert_int_equal(run.cache.owners.count, 0);
 	picture_cache_deinit(&run.cache);
 	printf("%u streams, %.2f kept, %s: %.3f hits, %.0f us a visit\n", streams, part,
 	       worker == IDLE ? "idle" : "busy", result.hits, result.cost);
@@ -149,7 +149,7 @@ static void test_worth(void **state)
 	struct picture_set *set;
 	const struct picture_visit busy = {.keep = true};
 	picture_cache_init(&cache, 32 * ROOM);
-	assert_int_equal(picture_set_new(&set, &cache, SAMPLES), 0);
+	assert_int_equal(picture_set_new(&set, &cache, 0, SAMPLES), 0);
 	for (uint64_t sample = 0; sample < 96; sample++) {
 		struct picture_key key = key_of(sample);
 		enum picture_worth worth = (enum picture_worth)(sample / 32);

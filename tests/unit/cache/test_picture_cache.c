@@ -31,7 +31,7 @@ static int setup(void **state)
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	assert_non_null(fixture);
 	picture_cache_init(&fixture->cache, 32 * ROOM);
-	assert_int_equal(picture_set_new(&fixture->set, &fixture->cache, SAMPLES), 0);
+	assert_int_equal(picture_set_new(&fixture->set, &fixture->cache, 0, SAMPLES), 0);
 	*state = fixture;
 	return 0;
 }
@@ -191,7 +191,7 @@ static void test_a_fair_share(void **state)
 	struct picture_set *second;
 	assert_true(picture_set_affords(set, 2000));
 	assert_false(picture_set_affords(set, 2100)); /* 64 of them */
-	assert_int_equal(picture_set_new(&second, &fixture->cache, SAMPLES), 0);
+	assert_int_equal(picture_set_new(&second, &fixture->cache, 0, SAMPLES), 0);
 	assert_false(picture_set_affords(set, 2000));
 	assert_true(picture_set_affords(set, 1000));
 	assert_ptr_equal(picture_set_hold(second), second);
@@ -312,12 +312,47 @@ static void test_a_closed_set(void **state)
 	struct fixture *fixture = *state;
 	struct picture_set *other;
 	const struct picture_key key = key_of(1, 1);
-	assert_int_equal(picture_set_new(&other, &fixture->cache, 2), 0);
+	assert_int_equal(picture_set_new(&other, &fixture->cache, 0, 2), 0);
 	assert_true(put(fixture->set, &key) && put(other, &key));
 	picture_set_close(other);
 	picture_cache_trim(&fixture->cache);
 	assert_int_equal(fixture->cache.bytes, ROOM);
 	assert_true(finds(fixture->set, &key));
+}
+
+/* One user has filled all of it. Another one gets as much, whatever it is worth, and no more. */
+static void test_two_users(void **state)
+{
+	struct fixture *fixture = *state;
+	struct picture_set *other;
+	unsigned mine = 0, others = 0;
+	assert_int_equal(picture_set_new(&other, &fixture->cache, 7, SAMPLES), 0);
+	assert_true(picture_set_affords(other, 1000));
+	assert_false(picture_set_affords(other, 1100));
+	for (uint64_t sample = 0; sample < 40; sample++) {
+		const struct picture_key key = key_of(sample, 1);
+		put(fixture->set, &key);
+	}
+	for (uint64_t sample = 0; sample < 40; sample++) {
+		const struct picture_key key = key_of(sample, 1);
+		assert_int_equal(picture_set_has_room(other, ROOM, PICTURE_OF_INDEXED, &busy),
+				 sample < 16);
+		assert_int_equal(put(other, &key), sample < 16);
+	}
+	for (uint64_t sample = 0; sample < 40; sample++) {
+		const struct picture_key key = key_of(sample, 1);
+		mine += finds(fixture->set, &key);
+		others += finds(other, &key);
+	}
+	assert_int_equal(mine, 16);
+	assert_int_equal(others, 16);
+	picture_set_close(fixture->set);
+	picture_cache_trim(&fixture->cache);
+	for (uint64_t sample = 16; sample < 40; sample++) {
+		const struct picture_key key = key_of(sample, 1);
+		assert_int_equal(put(other, &key), sample < 32);
+	}
+	fixture->set = other;
 }
 
 #define THREADS 4
@@ -369,6 +404,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_closed_set, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_two_users, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_threads, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

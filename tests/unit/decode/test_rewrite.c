@@ -35,7 +35,7 @@ static int setup(void **state)
 	assert_non_null(fixture);
 	fixture->account.limit = 64 << 20;
 	assert_int_equal(decoder_new(&fixture->decoder), 0);
-	assert_int_equal(seek_index_set_new(&fixture->set, &fixture->account, 1000), 0);
+	assert_int_equal(seek_index_set_new(&fixture->set, &fixture->account, NULL, 1000), 0);
 	*state = fixture;
 	return 0;
 }

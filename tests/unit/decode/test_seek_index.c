@@ -29,7 +29,7 @@ struct fixture {
 static void fixture_init(struct fixture *fixture)
 {
 	*fixture = (struct fixture){.account = {.limit = 16 << 20}};
-	assert_int_equal(seek_index_set_new(&fixture->set, &fixture->account, 1), 0);
+	assert_int_equal(seek_index_set_new(&fixture->set, &fixture->account, NULL, 1), 0);
 }
 
 static void fixture_deinit(struct fixture *fixture)

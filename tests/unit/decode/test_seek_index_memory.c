@@ -55,7 +55,7 @@ static void test_none_for_a_file_with_an_index(void **state)
 	struct seek_index_set *set;
 	struct decoder *decoder;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&set, &account, 1), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, 1), 0);
 	assert_int_equal(decoder_new(&decoder), 0);
 	assert_int_equal(decode_part(decoder, set, (struct rect){0, 0, WIDTH, HEIGHT}), 0);
 	unsigned before = allocations;
@@ -73,7 +73,7 @@ static int run(struct seek_index_account *account)
 {
 	struct seek_index_set *set;
 	struct decoder *decoder;
-	int r = seek_index_set_new(&set, account, 1);
+	int r = seek_index_set_new(&set, account, NULL, 1);
 	if (r)
 		return r;
 	r = decoder_new(&decoder);

@@ -83,7 +83,7 @@ static void test_states_of_a_file(void **state)
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&set, &account, 5000), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, 5000), 0);
 	assert_int_equal(find(set, 4999, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
 	put(set, 4999, 1, 17, 33);
 	check(set, 4999, 1, 17, 33);
@@ -120,7 +120,7 @@ static void test_sound(void **state)
 	struct seek_index_account account = {.limit = 1 << 20};
 	struct seek_index_set *set;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&set, &account, 5000), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, 5000), 0);
 	const struct stamp stamp = stamp_of(4999, 1);
 	assert_false(seek_index_set_is_sound(set, 4999, &stamp));
 	seek_index_set_found_sound(set, 4999, &stamp);
@@ -139,7 +139,7 @@ static void test_sound(void **state)
 	assert_int_equal(account.bytes, 0);
 
 	account.limit = 100;
-	assert_int_equal(seek_index_set_new(&set, &account, 5000), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, 5000), 0);
 	seek_index_set_found_sound(set, 4999, &stamp);
 	assert_false(seek_index_set_is_sound(set, 4999, &stamp));
 	seek_index_set_free(set);
@@ -153,8 +153,8 @@ static void test_budget(void **state)
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&a, &account, 1000), 0);
-	assert_int_equal(seek_index_set_new(&b, &account, 1000), 0);
+	assert_int_equal(seek_index_set_new(&a, &account, NULL, 1000), 0);
+	assert_int_equal(seek_index_set_new(&b, &account, NULL, 1000), 0);
 	for (uint64_t i = 0; i < 1000; i++) {
 		put(i % 2 ? a : b, i, 1, (uint8_t)i, 150);
 		assert_true(account.bytes <= account.limit);
@@ -173,6 +173,34 @@ static void test_budget(void **state)
 	assert_int_equal(account.bytes, 0);
 }
 
+/* The sets of one user stay within its share; what they leave is the others'. */
+static void test_share(void **state)
+{
+	struct seek_index_account account = {.limit = 100000};
+	struct seek_index_share share = {.limit = 30000};
+	struct seek_index_set *a, *again, *b;
+	const uint8_t *bytes;
+	size_t size;
+	(void)state;
+	assert_int_equal(seek_index_set_new(&a, &account, &share, 1000), 0);
+	assert_int_equal(seek_index_set_new(&again, &account, &share, 1000), 0);
+	assert_int_equal(seek_index_set_new(&b, &account, NULL, 1000), 0);
+	for (uint64_t i = 0; i < 1000; i++)
+		put(i % 2 ? a : again, i, 1, (uint8_t)i, 150);
+	assert_in_range(share.bytes, 25000, 30000);
+	assert_int_equal(account.bytes, share.bytes);
+	assert_int_equal(find(a, 999, 1, &bytes, &size), SEEK_INDEX_SET_NEVER);
+	assert_int_equal(find(b, 999, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
+	for (uint64_t i = 0; i < 1000; i++)
+		put(b, i, 1, (uint8_t)i, 150);
+	assert_in_range(account.bytes, 95000, 100000);
+	seek_index_set_free(again);
+	seek_index_set_free(a);
+	assert_int_equal(share.bytes, 0);
+	seek_index_set_free(b);
+	assert_int_equal(account.bytes, 0);
+}
+
 /* An index that turns out to be too large for the room there seemed to be is counted as well. */
 static void test_little_room(void **state)
 {
@@ -181,7 +209,7 @@ static void test_little_room(void **state)
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&set, &account, 10), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, 10), 0);
 	assert_int_equal(find(set, 3, 1, &bytes, &size), SEEK_INDEX_SET_NONE);
 	assert_false(put(set, 3, 1, 1, ROWS));
 	assert_int_equal(account.full, 1);
@@ -197,7 +225,7 @@ static void test_no_budget(void **state)
 	const uint8_t *bytes;
 	size_t size;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&set, &account, 10), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, 10), 0);
 	put(set, 3, 1, 1, 10);
 	assert_int_equal(find(set, 3, 1, &bytes, &size), SEEK_INDEX_SET_NEVER);
 	assert_int_equal(account.built, 0);
@@ -241,7 +269,7 @@ static void test_threads(void **state)
 	struct racer racers[THREADS] = {0};
 	struct seek_index_set *set;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&set, &account, SAMPLES), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, SAMPLES), 0);
 	for (int i = 0; i < THREADS; i++) {
 		racers[i].set = set;
 		assert_int_equal(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
@@ -267,7 +295,7 @@ static void test_growth(void **state)
 	uint8_t expected[BLOB_BYTES];
 	size_t size;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&set, &account, 10), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, 10), 0);
 	assert_true(put_known(set, 3, 1, 7, 100, 0));
 	const uint64_t charged = account.bytes;
 	assert_int_equal(find(set, 3, 1, &bytes, &size), SEEK_INDEX_SET_INDEX);
@@ -321,8 +349,8 @@ static void test_from_set_to_set(void **state)
 	struct seek_index_set *a, *b;
 	struct mover mover = {.stop = 4};
 	(void)state;
-	assert_int_equal(seek_index_set_new(&a, &account, 5000), 0);
-	assert_int_equal(seek_index_set_new(&b, &account, 5000), 0);
+	assert_int_equal(seek_index_set_new(&a, &account, NULL, 5000), 0);
+	assert_int_equal(seek_index_set_new(&b, &account, NULL, 5000), 0);
 	for (uint64_t i = 0; i < 4; i++)
 		put_known(a, i * 1500, 1, (uint8_t)i, 50, (uint32_t)i * 16);
 	seek_index_set_refuse(a, 7, &(struct stamp){1, 2}, SEEK_INDEX_E_ODD);
@@ -349,7 +377,7 @@ static void test_no_index(void **state)
 	uint8_t bytes[BLOB_BYTES + 1] = {0};
 	size_t size = blob_make(bytes, 50, 50, 3);
 	(void)state;
-	assert_int_equal(seek_index_set_new(&set, &account, 1), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, 1), 0);
 	for (size_t less = 0; less < size; less++)
 		assert_false(seek_index_set_load(set, 0, &stamp, bytes, less));
 	assert_false(seek_index_set_load(set, 0, &stamp, bytes, size + 1));
@@ -405,7 +433,7 @@ static void test_growth_in_threads(void **state)
 	struct racer racers[THREADS] = {0};
 	struct seek_index_set *set;
 	(void)state;
-	assert_int_equal(seek_index_set_new(&set, &account, GROWING), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, GROWING), 0);
 	for (int i = 0; i < THREADS; i++) {
 		racers[i].set = set;
 		assert_int_equal(pthread_create(&racers[i].thread, NULL, grow, &racers[i]), 0);
@@ -426,11 +454,17 @@ static void test_growth_in_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_states_of_a_file),  cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_little_room),	  cmocka_unit_test(test_no_budget),
-		cmocka_unit_test(test_threads),		  cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_from_set_to_set),	  cmocka_unit_test(test_no_index),
-		cmocka_unit_test(test_growth_in_threads), cmocka_unit_test(test_sound),
+		cmocka_unit_test(test_states_of_a_file),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_little_room),
+		cmocka_unit_test(test_no_budget),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_from_set_to_set),
+		cmocka_unit_test(test_no_index),
+		cmocka_unit_test(test_growth_in_threads),
+		cmocka_unit_test(test_sound),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static int teardown(void **state)
 static struct seek_index_set *set_new(void)
 {
 	struct seek_index_set *set;
-	assert_int_equal(seek_index_set_new(&set, &account, SAMPLES), 0);
+	assert_int_equal(seek_index_set_new(&set, &account, NULL, SAMPLES), 0);
 	return set;
 }
 

@@ -211,18 +211,18 @@ static void memory_of_datasets(void **state)
 	struct core *core = &fixture->core;
 	const struct dataset_account *full;
 	struct user *alice = user_get(&fixture->users, ALICE);
-	struct memory *memory = memory_get(core, ALICE, 600);
+	struct memory *memory = memory_get(core, ALICE, (struct memory_limits){600, 500});
 	struct dataset_account *account = &memory->account;
 	uint64_t own = atomic_load(&fixture->entry->memory->account.bytes);
 	fixture->config.dataset_memory = 1200 + own;
 	const uint64_t before = core->dataset_account.bytes;
 	core->dataset_account.bytes = 0;
 	core->dataset_account.limit = 500;
-	assert_int_equal(quota_memory(core, ALICE), 600);
+	assert_int_equal(quota_memory(core, ALICE).datasets, 600);
 	assert_true(dataset_account_take(account, 300, true, &full));
-	assert_int_equal(quota_memory(core, ALICE), 600); /* with what she has */
-	assert_int_equal(quota_memory(core, BOB), 300);
-	assert_true(quota_memory(core, OWN) == UINT64_MAX);
+	assert_int_equal(quota_memory(core, ALICE).datasets, 600); /* with what she has */
+	assert_int_equal(quota_memory(core, BOB).datasets, 300);
+	assert_true(quota_memory(core, OWN).datasets == UINT64_MAX);
 	assert_false(dataset_account_take(account, 250, true, &full));
 	assert_ptr_equal(full, &core->dataset_account); /* all have too much */
 	assert_int_equal(account->bytes, 300);
@@ -235,6 +235,13 @@ static void memory_of_datasets(void **state)
 	dataset_account_give(account, 300, true);
 	assert_int_equal(core->dataset_account.bytes, 0);
 	core->dataset_account.bytes = before;
+	atomic_store(&memory->indexes.bytes, 100);
+	fixture->config.index_memory = 1000;
+	assert_int_equal(memory->indexes.limit, 500);
+	assert_int_equal(quota_memory(core, ALICE).indexes, 500); /* with what she has */
+	assert_int_equal(quota_memory(core, BOB).indexes, 300);
+	assert_true(quota_memory(core, OWN).indexes == UINT64_MAX);
+	atomic_store(&memory->indexes.bytes, 0);
 	memory_put(memory);
 	user_put(alice);
 }

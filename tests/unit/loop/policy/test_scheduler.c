@@ -368,6 +368,27 @@ static void long_samples_leave_a_worker(void **state)
 	alice->user->attached = bob->user->attached = 0;
 }
 
+/* Nobody knows what samples cost that are like none before: where two users read, one has no more
+ * queued than a third of what the pool takes, however cheap its samples were so far. */
+static void cheap_samples_do_not_fill_the_queue(void **state)
+{
+	struct line *line = *state;
+	put_of(line, ALICE, 0, 0, 0, 10);
+	put_of(line, BOB, 1, 1, 0, 10);
+	struct flow *alice = line->readers[0].flow, *bob = line->readers[1].flow;
+	alice->user->attached = bob->user->attached = 1;
+	bob->cost_ns = 1000;
+	flow_leave(&line->readers[0]);
+	for (int i = 0; i < 2 * AHEAD_JOBS / 3; i++)
+		assert_ptr_equal(order(line), &line->readers[1]);
+	assert_null(order(line));
+	alice->user->attached = 0;
+	assert_ptr_equal(order(line), &line->readers[1]); /* alone it may have all */
+	bob->user->attached = 0;
+	while (bob->queued)
+		flow_settle(bob, 1000);
+}
+
 /* What is queued for who has left holds its user, and counts for the limit. */
 static void what_is_queued_outlives_its_reader(void **state)
 {
@@ -407,6 +428,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(users_of_one_stream, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_user_waiting_readers_go_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_user_at_the_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(cheap_samples_do_not_fill_the_queue, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(long_samples_leave_a_worker, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_queued_outlives_its_reader, setup,
 						teardown),

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""One user attacks a daemon in every way that docs/THREATS.md lists, all at once, while two trainers
+of another user are at work; and what these get of it. By hand, as root: it takes three real uids and
+a control group.
+
+    attack.py [--seconds 30] [--memory 300] [--data FOLDER]
+
+The daemon is a third user's, in a group with so many MB, with no limit set but what it may use for
+seek indexes. The trainers take batches of 32 pictures of 224 x 224 bytes, as fast as they come.
+Three times, each with a daemon of its own: with an honest neighbour of the other uid who wants as
+much; attacked; and alone. The share is what the workers spent on the two trainers, of all that they
+spent: their images times what an image costs beside the honest neighbour. Half of it is theirs.
+Attackers run at nice 19, beside them trainers have less of the processors: images/s are reported and
+have no bar.
+
+Bytes: each sample is compared with what came of it alone.
+"""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "daemon"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "demo"))
+import photos  # noqa: E402 (they stand in the tests' folders)
+from attacks import NAMES, STREAM, prepare  # noqa: E402
+from chaos import TRAINER, batches_of  # noqa: E402
+from harness import BUILD, Daemon, wait_for  # noqa: E402
+from memory_group import MemoryGroup  # noqa: E402
+from users import ALICE, BOB, SERVER, start  # noqa: E402
+
+ATTACKS = pathlib.Path(__file__).with_name("attacks.py")
+CROP = "RandomResizedCrop(size=224) | RandomHorizontalFlip()"
+TICK = os.sysconf("SC_CLK_TCK")
+BAR = 0.9  # of the half
+
+
+def as_user(uid, *command, nice=0):
+    ids = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+    return subprocess.Popen(["nice", f"-n{nice}", *ids, *map(str, command)],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=None if uid == ALICE else subprocess.DEVNULL,
+                            env={**os.environ, "HOME": "/"})
+
+
+class Trainers:
+    """Two, of one user, who share nothing."""
+
+    def __init__(self, folder, uid, daemon, dataset):
+        self.files = [folder / f"{uid}-{seed}-{time.monotonic_ns()}" for seed in (1, 2)]
+        for path in self.files:
+            path.touch()
+            os.chown(path, uid, uid)
+        self.processes = [
+            as_user(uid, TRAINER, path, 0, f"socket={daemon.socket}", f"dataset={dataset}",
+                    f"transforms={CROP}", "dtype=uint8", "batch_size=32", f"order_seed={seed}",
+                    "augment_seed=1", "epochs=0")
+            for seed, path in zip((1, 2), self.files)]
+
+    def counts(self):
+        return [sum(len(batch.digests) for batch in batches_of(path)) for path in self.files]
+
+    def count(self):
+        return sum(self.counts())
+
+    def samples(self):
+        """{(stream, epoch, position): digest}"""
+        out = {}
+        for number, path in enumerate(self.files):
+            for batch in batches_of(path):
+                for i, digest in enumerate(batch.digests.tolist()):
+                    out[number, batch.epoch, batch.position + i] = digest
+        return out
+
+    def check(self):
+        """None; raises if one has ended."""
+        assert all(process.poll() is None for process in self.processes), "a trainer has ended"
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+class Siege:
+    def __init__(self, folder, data, memory):
+        self.folder, self.memory = folder, memory << 20
+        folder.chmod(0o755)
+        self.album, self.mine, secret = (folder / name for name in ("album", "mine", "secret"))
+        if data:
+            shutil.copytree(data, self.album)
+        else:
+            photos.make(self.album, count=400, size=(500, 375), plain=True)
+        self.mine.mkdir()
+        os.chown(self.mine, BOB, BOB)
+        prepare(folder)
+        shutil.copytree(next(self.album.glob("*/")), secret / "class")
+        (secret / "list.txt").write_text("class/0000.jpg 1\n")
+        os.chown(secret, SERVER, SERVER)
+        secret.chmod(0o700)
+        self.gate = folder / "gate"
+        self.gate.touch()
+
+    @contextlib.contextmanager
+    def daemon(self, group):
+        """Nobody reads its log, which is a pipe."""
+        faults = {"LD_PRELOAD": str(BUILD / "tests" / "libfaults.so"),
+                  "STOKER_TEST_GATE": str(self.gate)}
+        ids = ["setpriv", f"--reuid={SERVER}", f"--regid={SERVER}", "--clear-groups"]
+        reads, writes = os.pipe()
+        os.set_blocking(reads, False)
+        quiet = ["sh", "-c", f'exec "$@" >/proc/{os.getpid()}/fd/{writes} 2>&1', "sh"]
+        daemon = Daemon(launcher=[*quiet, *group.launcher(), *ids,
+                                  "env", *(f"{name}={value}" for name, value in faults.items())],
+                        environment={"HOME": "/"}, socket_mode="0666", cache_memory=None,
+                        dataset_root=f"{self.folder}/public",
+                        config=self.config())
+        try:
+            start(daemon)
+            (self.mine / "daemon").write_text(str(daemon.process.pid))
+            yield daemon
+            assert daemon.process.poll() is None, "the daemon has ended"
+        finally:
+            daemon.kill()
+            daemon.remove()
+            os.close(reads)
+            os.close(writes)
+
+    def config(self):
+        path = self.folder / "stokerd.conf"
+        path.write_text(f"[stokerd]\ndataset-root = {self.album}\n")
+        return path
+
+    def run(self, seconds, against=None, wanted=0):
+        """(images, the neighbour's, seconds of the workers, seconds, most bytes of the daemon,
+        samples: of each trainer at least so many as `wanted`)"""
+        with MemoryGroup(self.memory) as group, self.daemon(group) as daemon:
+            trainers = Trainers(self.folder, ALICE, daemon, self.album)
+            others, neighbour = [], None
+            try:
+                wait_for(lambda: trainers.check() or trainers.count(), "the first batch", 60)
+                if against == "neighbour":
+                    neighbour = Trainers(self.folder, BOB, daemon, self.album)
+                    wait_for(neighbour.count, "its first batch", 60)
+                elif against == "attack":
+                    others = [as_user(BOB, sys.executable, ATTACKS, name, daemon.socket,
+                                      self.folder, nice=19) for name in NAMES]
+                    wait_for(lambda: len(self.tallies()) == len(NAMES), self.tallies, 120)
+                    time.sleep(5)
+                result = self.measure(daemon, group, trainers, neighbour, seconds)
+                wait_for(lambda: trainers.check() or min(trainers.counts()) >= wanted,
+                         "as many samples as were attacked", 600)
+                if against == "attack":
+                    self.report(daemon, others)
+                return (*result, trainers.samples())
+            finally:
+                for process in others:
+                    process.kill()
+                    process.wait()
+                for one in (trainers, neighbour):
+                    if one:
+                        one.end()
+
+    def measure(self, daemon, group, trainers, neighbour, seconds):
+        begun, before = time.monotonic(), trainers.count()
+        others = neighbour.count() if neighbour else 0
+        workers, most = worker_seconds(daemon), 0
+        while time.monotonic() < begun + seconds:
+            time.sleep(0.2)
+            trainers.check()
+            most = max(most, group.now())
+        count = trainers.count() - before
+        others = neighbour.count() - others if neighbour else 0
+        assert group.kills() == 0, "the kernel has killed the daemon"
+        return count, others, worker_seconds(daemon) - workers, time.monotonic() - begun, most
+
+    def report(self, daemon, others):
+        status = daemon.status()
+        assert all(process.poll() is None for process in others), "an attacker has ended"
+        for name in ("connections", "readers", "rings", "ring_bytes", "ring_bytes_kept",
+                     "stuck_tasks", "descriptors_in_flight",
+                     "log_dropped_total"):
+            print(f"  {name:24} {status[name]}")
+        for name, answers in self.tallies().items():
+            print(f"  {name:24} {answers}")
+
+    def tallies(self):
+        """{attack: answers}, of those that have had any."""
+        return {path.name.removeprefix("tally-"): path.read_text()
+                for path in sorted(self.mine.glob("tally-*"))}
+
+    def breaches(self):
+        return [f"{path.name}: {path.read_text()}" for path in self.mine.glob("breach-*")]
+
+
+def worker_seconds(daemon):
+    """CPU time of the threads that decode and transform."""
+    total = 0
+    for folder in pathlib.Path(f"/proc/{daemon.process.pid}/task").iterdir():
+        name, _, rest = (folder / "stat").read_text().partition(") ")
+        if "(work-" in name:
+            total += sum(map(int, rest.split()[11:13]))
+    return total / TICK
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--memory", type=int, default=300, help="MB of the daemon's control group")
+    parser.add_argument("--data", help="pictures by class, else some are made")
+    options = parser.parse_args()
+    if os.geteuid():
+        sys.exit("attack.py: needs root, to be several users")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-attack-", dir="/var/tmp"))
+    try:
+        siege = Siege(folder, options.data, options.memory)
+        sys.exit(0 if judge(siege, options.seconds) else 1)
+    finally:
+        shutil.rmtree(folder)
+
+
+def judge(siege, seconds):
+    assert STREAM["batch_size"] == 32
+    count, others, workers, lasted, most = siege.run(seconds, "neighbour")[:5]
+    cost = workers / (count + others)
+    print(f"beside an honest neighbour: {count / lasted:.0f} images/s, the neighbour "
+          f"{others / lasted:.0f}; {cost * 1e3:.2f} ms of a worker each; {most >> 20} MB")
+    count, _, workers, lasted, most, attacked = siege.run(seconds, "attack")
+    share = count * cost / workers
+    print(f"attacked: {count / lasted:.0f} images/s; {share:.2f} of the workers' time; "
+          f"{most >> 20} of {siege.memory >> 20} MB at most")
+    wanted = max(sum(number == one for one, _, _ in attacked) for number in (0, 1))
+    calm_count, _, _, lasted, _, calm = siege.run(seconds, wanted=wanted)
+    print(f"alone: {calm_count / lasted:.0f} images/s")
+    wrong = [key for key in attacked if attacked[key] != calm[key]]
+    breaches = siege.breaches()
+    print(f"{len(attacked)} samples compared, {len(wrong)} are wrong")
+    print(*breaches, sep="\n")
+    good = share >= BAR / 2 and not wrong and not breaches and most < siege.memory
+    print(f"{share * 2:.2f} of its share (bar {BAR}): {'good' if good else 'NOT GOOD'}")
+    return good
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: MIT
+"""What one user can try at a daemon that serves others, too: a program an attack, each without end.
+
+    attacks.py NAME SOCKET FOLDER
+
+FOLDER is attack.py's: `album` is another user's, who lets all read it; of `secret` only the daemon
+can; `mine` is the attacker's own; `public` is what a rule allows. What is granted and should not be
+goes into a file there, `mine/breach-NAME`.
+"""
+
+import collections
+import contextlib
+import mmap
+import os
+import pathlib
+import random
+import signal
+import socket
+import sys
+import time
+
+import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "daemon"))
+from harness import Peer  # noqa: E402 (it stands in the tests' folder)
+
+SMALL = {"name": "Resize", "size": [16, 16]}
+BLUR = {"name": "GaussianBlur", "kernel_size": 255}
+# The other user's first stream, as attack.py asks for it.
+STREAM = {"transforms": [{"name": "RandomResizedCrop", "size": 224},
+                         {"name": "RandomHorizontalFlip"}],
+          "dtype": "uint8", "batch_size": 32, "order_seed": 1, "augment_seed": 1, "epochs": 0}
+FAULTS = (OSError, AssertionError, TimeoutError)  # the daemon refuses, or has hung up
+
+
+class Counting(Peer):
+    """Counts what it is answered, so that who looks on can see that the attack is one."""
+
+    tally, file, due = collections.Counter(), None, 0
+
+    def receive(self, *arguments):
+        message = super().receive(*arguments)
+        if message:
+            self.tally[message.fields["name"] if message.name == "error" else message.name] += 1
+        if time.monotonic() > Counting.due:
+            Counting.due = time.monotonic() + 1
+            self.file.write_text(" ".join(f"{what} {count}" for what, count in self.tally.items()))
+        return message
+
+
+class Attacker:
+    def __init__(self, name, path, folder):
+        self.name, self.socket = name, path
+        self.folder = pathlib.Path(folder)
+        self.mine, self.public = self.folder / "mine", self.folder / "public"
+        self.album = self.folder / "album"
+
+    def breach(self, what):
+        with open(self.mine / f"breach-{self.name}", "a", encoding="utf-8") as file:
+            file.write(f"{what}\n")
+
+    def peer(self, stack):
+        peer = stack.enter_context(Counting(self.socket))
+        peer.hello()
+        return peer
+
+    # 1, 14: what the daemon can read and this user cannot; what no client would say
+
+    def read(self, stack):
+        secret, peer = self.folder / "secret", self.peer(stack)
+        link = self.mine / "link"
+        link.unlink(missing_ok=True)
+        link.symlink_to(secret)
+        for path in (secret, secret / "pixels.npy", secret / "list.txt", link, "/proc/self/environ",
+                     f"{self.public}/../secret", self.folder / "none", "/etc/shadow"):
+            dataset = {"path": str(path)}
+            for answer in (peer.attach(path, transforms=[SMALL]),
+                           peer.request("fit", dataset=dataset, transforms=[SMALL])):
+                if answer.name != "error":
+                    self.breach(f"{path}: {answer}")
+                elif "No such file" in answer.fields["text"]:
+                    self.breach(f"{path}: {answer.fields['text']}")
+        for path in self.folder, self.mine:
+            fd = os.open(path, os.O_RDONLY)
+            answer = peer.request("attach", [fd], dataset={"path": str(path), "path_fd": 0},
+                                  transforms=[SMALL], batch_size=4, accept_fd=True, epochs=1)
+            os.close(fd)
+            if answer.name == "attached":
+                items = peer.request("list", what="paths", after=0).fields.get("items", ())
+                if any("secret" in str(item) for item in items):
+                    self.breach(f"{path}: {items}")
+
+    def oddities(self, stack):
+        for _ in range(20):
+            peer = stack.enter_context(Counting(self.socket))
+            peer.hello(client="a\x9b2J\x1b[2J" * 5)
+            answer = peer.attach(self.album, **{**STREAM, "job": "\x9b31m\x00" * 3})
+            with contextlib.suppress(*FAULTS):
+                peer.send_bytes(random.randbytes(random.randrange(1, 5000)))
+                while peer.receive(1):
+                    pass
+            if answer.name == "attached":
+                peer.ring = None
+        for number in signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM:
+            with contextlib.suppress(PermissionError):
+                os.kill(int((self.mine / "daemon").read_text()), number)
+                self.breach("a signal")
+
+    # 2, 3: other pictures and other statistics under the other user's names
+
+    def forged(self):
+        """A folder of the album's names and sizes, with other bytes and its times."""
+        folder = self.mine / "album"
+        for path in self.album.glob("*/*.jpg"):
+            other = folder / path.relative_to(self.album)
+            if not other.exists():
+                other.parent.mkdir(parents=True, exist_ok=True)
+                data = bytearray(path.read_bytes())
+                for at in range(len(data) // 2, len(data) - 2):
+                    data[at] ^= data[at] not in (0, 0xff, 0xfe, 1)
+                other.write_bytes(data)
+            stat = path.stat()
+            os.utime(other, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        return folder
+
+    def poison(self, stack):
+        peer, fd = self.peer(stack), os.open(self.forged(), os.O_RDONLY)
+        stack.callback(os.close, fd)
+        dataset = {"path": str(self.album), "path_fd": 0}
+        fields = {**STREAM, "dataset": dataset, "epochs": 3, "bad_samples": "substitute",
+                  "accept_fd": True}
+        answer = peer.request("attach", [fd], **fields)
+        if answer.name == "attached":
+            peer.follow(answer)
+            for _ in peer.samples(keep=()):
+                pass
+
+    def statistics(self, stack):
+        peer, fd = self.peer(stack), os.open(self.forged(), os.O_RDONLY)
+        stack.callback(os.close, fd)
+        for name in ["mean", *map(str, range(70))]:
+            peer.request("fit", [fd], dataset={"path": str(self.album), "path_fd": 0}, name=name,
+                         transforms=[SMALL])
+
+    # 4, 10, 11: rings, connections, descriptors
+
+    def rings(self, stack):
+        peer, kept = self.peer(stack), []
+        for seed in range(1000):
+            answer = peer.request("attach", dataset={"path": str(self.public / "small.npy")},
+                                  transforms=[{"name": "Resize", "size": [224, 224]}],
+                                  batch_size=32, prefetch=8, order_seed=seed, accept_fd=True)
+            if answer.name == "error":
+                break
+            peer.waiting.clear()
+            fd = peer.fds.pop()
+            kept.append(mmap.mmap(fd, 4096, prot=mmap.PROT_READ))
+            os.close(fd)
+            peer.request("detach")
+        time.sleep(1)
+        for one in kept:
+            one.close()
+
+    def connections(self, stack):
+        with contextlib.suppress(*FAULTS):
+            for number in range(2000):
+                peer = self.peer(stack)
+                peer.attach(self.album, **{**STREAM, "order_seed": 1000 + number})
+        time.sleep(1)
+
+    def in_flight(self, stack):
+        wish = {**STREAM, "dataset": {"path": str(self.album)}, "accept_fd": True}
+        peers = [self.peer(stack) for _ in range(9)]
+        for number in range(60):
+            for peer in peers:
+                with contextlib.suppress(*FAULTS):
+                    peer.socket.settimeout(0.1)
+                    peer.send("attach", seq=number, **wish)
+                    peer.send("detach", seq=number)
+        for peer in peers[::2]:
+            peer.socket.shutdown(socket.SHUT_WR)
+        time.sleep(1)
+
+    # 5, 6, 13: openings
+
+    def openings(self, stack):
+        for name in "maze", "rows.txt", "packed.npz":
+            peer = self.peer(stack)
+            with contextlib.suppress(*FAULTS):
+                peer.attach(self.public / name, transforms=[SMALL])
+
+    def dead_mount(self, stack):
+        for number in range(4):
+            peer = self.peer(stack)
+            peer.send("attach", seq=9, dataset={"path": str(self.public / f"dead-disk-{number}.npy")},
+                      batch_size=4, accept_fd=True, transforms=[SMALL])
+        time.sleep(7)
+
+    def arrays(self, stack):
+        for number in range(8):
+            self.peer(stack).attach(self.public / f"array-{number}.npy", transforms=[SMALL])
+        peer = self.peer(stack)
+        with contextlib.suppress(*FAULTS):
+            peer.request("fit", dataset={"path": str(self.public / "small.npy")}, zca=True,
+                         transforms=[{"name": "Resize", "size": [24, 24]}])
+
+    # 7, 12: readers that stand still
+
+    def stand_still(self, stack):
+        for inflight in 0, 1, 3, 0:
+            peer = self.peer(stack)
+            if peer.attach(self.album, **STREAM, prefetch=1, pace="together").name == "attached":
+                peer.send("credit", inflight=inflight)
+        time.sleep(5)
+
+    # 8, 9: work and words
+
+    def work(self, stack):
+        peers = []
+        for seed in range(4):
+            peer = self.peer(stack)
+            wish = {"transforms": [BLUR] * 7 + [SMALL], "batch_size": 1, "order_seed": seed}
+            if peer.attach(self.public / "pixels.npy", **wish, epochs=0).name == "attached":
+                peers.append(peer)
+            if self.peer(stack).attach(self.public / "pixels.npy",
+                                       transforms=[BLUR] * 58 + [SMALL]).name == "attached":
+                self.breach("58 blurs")
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            for peer in peers:
+                with contextlib.suppress(TimeoutError):
+                    message = peer.receive(0.1)
+                    if message and message.name == "batch":
+                        peer.release(message)
+
+    def greed(self, stack):
+        """Not an attack: a trainer as the other user has, that takes all it gets."""
+        peer = self.peer(stack)
+        if peer.attach(self.album, **{**STREAM, "order_seed": 77, "batch_size": 8,
+                                      "prefetch": 2}).name == "attached":
+            until = time.monotonic() + 10
+            while time.monotonic() < until:
+                message = peer.receive()
+                if message is None:
+                    break
+                if message.name == "ring":
+                    peer.follow(message)
+                if message.name == "batch":
+                    peer.release(message)
+
+    def words(self, stack):
+        peer = self.peer(stack)
+        for number in range(50):
+            peer.attach(f"/{'x' * 3000}/{number}", transforms=[SMALL])
+        peer.attach(self.public / "broken", transforms=[SMALL], bad_samples="substitute")
+
+
+NAMES = ("read", "oddities", "poison", "statistics", "rings", "connections", "in_flight", "openings",
+         "dead_mount", "arrays", "stand_still", "work", "greed", "words")
+
+
+def prepare(folder):
+    """What they attack with, in `folder`/public; `folder`/album is there."""
+    public, noise = folder / "public", numpy.random.default_rng(1)
+    public.mkdir()
+    for name in "abcdefghijkl":
+        (public / "maze" / name).mkdir(parents=True)
+        for other in "abcdefghijkl":
+            if other != name:
+                (public / "maze" / name / f"to-{other}").symlink_to(f"../{other}")
+    (public / "rows.txt").write_text("".join(f"a-long-name-of-a-folder-{number}/x.jpg\n"
+                                             for number in range(2000000)))
+    numpy.savez_compressed(public / "packed.npz", image=numpy.zeros((40000, 64, 64, 3), "uint8"))
+    numpy.save(public / "small.npy", noise.integers(0, 255, (64, 32, 32, 3), "uint8"))
+    numpy.save(public / "pixels.npy", noise.integers(0, 255, (2, 1024, 1024, 3), "uint8"))
+    (public / "maze" / "a" / "x.jpg").touch()
+    for number in range(8):
+        numpy.save(public / f"array-{number}.npy", numpy.zeros((500 + number, 64, 64, 3), "uint8"))
+        numpy.save(public / f"dead-disk-{number}.npy", numpy.zeros((4, 8, 8, 3), "uint8"))
+    (public / "broken" / "class").mkdir(parents=True)
+    for number in range(300):
+        (public / "broken" / "class" / f"{number}.jpg").write_bytes(b"\xff\xd8 no picture")
+
+
+def main():
+    _, name, path, folder = sys.argv
+    attacker = Attacker(name, path, folder)
+    Counting.file = attacker.mine / f"tally-{name}"
+    while True:
+        with contextlib.ExitStack() as stack, contextlib.suppress(*FAULTS):
+            getattr(attacker, name)(stack)
+        time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main()
