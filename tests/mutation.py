@@ -73,7 +73,7 @@ GUARDS = [Guard(*row) for row in [
      "if (false)", "decode/test_seek_index_set"),
     ("daemon/cache/picture_owner.c", "if (owner == asking || owner->bytes <= most ||",
      "if (true ||", "cache/test_picture_cache"),
-    ("daemon/cache/picture_cache.c", "if (picture->set->owner != set->owner)", "if (false)",
+    ("daemon/cache/surplus.c", "if (picture->set->owner != set->owner)", "if (false)",
      "cache/test_picture_cache"),
     (STATE + "user.c", "return users->contended && user->queued >= workers &&", "return false &&",
      "loop/test_scheduler"),

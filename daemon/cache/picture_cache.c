@@ -7,28 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "cache/picture_set.h"
+#include "cache/surplus.h"
 
 #define LARGEST_PART 16 /* of the budget, that one picture may take */
-#define LOOKS 8		/* pictures that are looked at to find one to replace */
 
 enum { VISITED = 1, NOT_WHOLE = 2, NOT_ANEW = 4 }; /* what is known of a sample */
-
-struct picture_set {
-	struct picture_cache *cache;
-	struct picture_owner *owner;
-	struct list link; /* in cache->sets */
-	struct list pictures;
-	struct courses courses;
-	struct picture_totals totals;
-	uint64_t dropped; /* so many of the oldest are to go */
-	unsigned users;
-	bool closed;
-	uint64_t samples;
-	/* By sample. calloc() takes memory from the system only for pages that are written. */
-	_Atomic(struct cached_picture *) *first;
-	_Atomic uint8_t *visits; /* VISITED, ... */
-};
 
 void picture_cache_init(struct picture_cache *cache, uint64_t limit)
 {
@@ -113,65 +97,6 @@ static struct cached_picture *picture_set_look(struct picture_set *set,
 	return picture;
 }
 
-/* What of an owner's is least worth keeping, by what is known now. Its place in the heap is as old
- * as its last visit; a few are looked at again. */
-static struct cached_picture *picture_owner_worst(struct picture_owner *owner, uint64_t now_ns)
-{
-	struct victims *victims = &owner->victims;
-	struct victim *victim = victims_first(victims);
-	for (unsigned i = 0; victim && i < LOOKS; i++) {
-		struct cached_picture *picture = list_entry(victim, struct cached_picture, victim);
-		struct forecast forecast =
-			forecast_make(&picture->set->courses, picture->key.sample, now_ns);
-		victims_move(victims, victim, forecast_first(&forecast));
-		if (victims_first(victims) == victim)
-			break;
-		victim = victims_first(victims);
-	}
-	return victim ? list_entry(victim, struct cached_picture, victim) : NULL;
-}
-
-/* What goes first if so many bytes more of this set are to be kept. */
-static struct cached_picture *picture_set_worst(struct picture_set *set, size_t size,
-						uint64_t now_ns)
-{
-	return picture_owner_worst(picture_owners_largest(&set->cache->owners, set->owner, size),
-				   now_ns);
-}
-
-/* The next that has to go, or NULL. */
-static struct cached_picture *picture_cache_surplus(struct picture_cache *cache)
-{
-	struct picture_owner *largest = picture_owners_largest(&cache->owners, NULL, 0);
-	if (atomic_load(&cache->bytes) > atomic_load(&cache->limit) && largest)
-		return picture_owner_worst(largest, clock_ns());
-	list_for_each(set, next, &cache->sets, struct picture_set, link)
-		if ((set->closed || set->dropped > 0) && !list_empty(&set->pictures))
-			return list_entry(set->pictures.next, struct cached_picture, link);
-	return NULL;
-}
-
-/* Shall it give way to another one of this set? */
-static bool picture_yields(const struct cached_picture *picture, const struct picture_set *set,
-			   enum picture_worth worth, const struct picture_visit *visit)
-{
-	static const unsigned uses[] = {
-		[PICTURE_OF_INDEXED] = 3, [PICTURE_OF_SLOW] = 1, [PICTURE_FILE] = 4};
-	if (picture->pins > 0)
-		return false;
-	if (picture->set->owner != set->owner) /* who has more */
-		return true;
-	if (picture->victim.worth > worth)
-		return false;
-	if (picture->victim.worth < worth)
-		return true;
-	/* Of one stream each sample is needed once an epoch. */
-	if (picture->set == set && visit->forecast.count < 2)
-		return false;
-	return forecast_before(&visit->forecast, picture->victim.next_ns) >=
-	       (visit->idle ? 1 : uses[worth]);
-}
-
 /* --- the cache --- */
 
 static void picture_set_free(struct picture_set *set)
@@ -188,7 +113,7 @@ void picture_cache_trim(struct picture_cache *cache)
 	struct list closed;
 	list_init(&closed);
 	pthread_mutex_lock(&cache->lock);
-	while ((surplus = picture_cache_surplus(cache))) {
+	while ((surplus = surplus_of_cache(cache))) {
 		bool unused = picture_drop(surplus);
 		pthread_mutex_unlock(&cache->lock);
 		if (unused)
@@ -365,9 +290,8 @@ bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_wo
 	struct picture_cache *cache = set->cache;
 	uint64_t limit = atomic_load(&cache->limit);
 	pthread_mutex_lock(&cache->lock);
-	const struct cached_picture *worst = picture_set_worst(set, bytes, visit->now_ns);
 	bool room = atomic_load(&cache->bytes) + bytes <= limit ||
-		    (worst && picture_yields(worst, set, worth, visit));
+		    surplus_for(set, bytes, worth, visit);
 	pthread_mutex_unlock(&cache->lock);
 	return room && bytes <= limit / LARGEST_PART;
 }
@@ -381,8 +305,7 @@ static void picture_set_replace(struct picture_set *set, size_t size, enum pictu
 	uint64_t freed = 0, limit = atomic_load(&cache->limit);
 	pthread_mutex_lock(&cache->lock);
 	while (atomic_load(&cache->bytes) + size > limit + freed &&
-	       (worst = picture_set_worst(set, size, visit->now_ns)) &&
-	       picture_yields(worst, set, worth, visit)) {
+	       (worst = surplus_for(set, size, worth, visit))) {
 		picture_drop(worst);
 		freed += picture_size(worst);
 		worst->next = dropped;

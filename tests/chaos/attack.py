@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One user attacks a daemon in every way that docs/THREATS.md lists, all at once, while two trainers
-of another user are at work; and what these get of it. By hand, as root: it takes three real uids and
-a control group.
+"""One user attacks a daemon in every way that docs/THREATS.md lists, all at once, while two
+trainers of another user are at work; and what these get of it. By hand, as root: it takes three
+real uids and a control group.
 
     attack.py [--seconds 30] [--memory 300] [--data FOLDER]
 
@@ -11,8 +11,8 @@ seek indexes. The trainers take batches of 32 pictures of 224 x 224 bytes, as fa
 Three times, each with a daemon of its own: with an honest neighbour of the other uid who wants as
 much; attacked; and alone. The share is what the workers spent on the two trainers, of all that they
 spent: their images times what an image costs beside the honest neighbour. Half of it is theirs.
-Attackers run at nice 19, beside them trainers have less of the processors: images/s are reported and
-have no bar.
+Attackers run at nice 19, beside them trainers have less of the processors: images/s are reported
+and have no bar.
 
 Bytes: each sample is compared with what came of it alone.
 """

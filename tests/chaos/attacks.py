@@ -192,7 +192,8 @@ class Attacker:
     def dead_mount(self, stack):
         for number in range(4):
             peer = self.peer(stack)
-            peer.send("attach", seq=9, dataset={"path": str(self.public / f"dead-disk-{number}.npy")},
+            path = self.public / f"dead-disk-{number}.npy"
+            peer.send("attach", seq=9, dataset={"path": str(path)},
                       batch_size=4, accept_fd=True, transforms=[SMALL])
         time.sleep(7)
 
@@ -255,8 +256,8 @@ class Attacker:
         peer.attach(self.public / "broken", transforms=[SMALL], bad_samples="substitute")
 
 
-NAMES = ("read", "oddities", "poison", "statistics", "rings", "connections", "in_flight", "openings",
-         "dead_mount", "arrays", "stand_still", "work", "greed", "words")
+NAMES = ("read", "oddities", "poison", "statistics", "rings", "connections", "in_flight",
+         "openings", "dead_mount", "arrays", "stand_still", "work", "greed", "words")
 
 
 def prepare(folder):

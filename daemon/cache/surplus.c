@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "cache/surplus.h"
+
+#include "base/clock.h"
+#include "cache/picture_set.h"
+
+#define LOOKS 8 /* pictures that are looked at to find one to replace */
+
+/* What of an owner's is least worth keeping, by what is known now. Its place in the heap is as old
+ * as its last visit; a few are looked at again. */
+static struct cached_picture *picture_owner_worst(struct picture_owner *owner, uint64_t now_ns)
+{
+	struct victims *victims = &owner->victims;
+	struct victim *victim = victims_first(victims);
+	for (unsigned i = 0; victim && i < LOOKS; i++) {
+		struct cached_picture *picture = list_entry(victim, struct cached_picture, victim);
+		struct forecast forecast =
+			forecast_make(&picture->set->courses, picture->key.sample, now_ns);
+		victims_move(victims, victim, forecast_first(&forecast));
+		if (victims_first(victims) == victim)
+			break;
+		victim = victims_first(victims);
+	}
+	return victim ? list_entry(victim, struct cached_picture, victim) : NULL;
+}
+
+struct cached_picture *surplus_of_cache(struct picture_cache *cache)
+{
+	struct picture_owner *largest = picture_owners_largest(&cache->owners, NULL, 0);
+	if (atomic_load(&cache->bytes) > atomic_load(&cache->limit) && largest)
+		return picture_owner_worst(largest, clock_ns());
+	list_for_each(set, next, &cache->sets, struct picture_set, link)
+		if ((set->closed || set->dropped > 0) && !list_empty(&set->pictures))
+			return list_entry(set->pictures.next, struct cached_picture, link);
+	return NULL;
+}
+
+/* Shall it give way to another one of this set? */
+static bool picture_yields(const struct cached_picture *picture, const struct picture_set *set,
+			   enum picture_worth worth, const struct picture_visit *visit)
+{
+	static const unsigned uses[] = {
+		[PICTURE_OF_INDEXED] = 3, [PICTURE_OF_SLOW] = 1, [PICTURE_FILE] = 4};
+	if (picture->pins > 0)
+		return false;
+	if (picture->set->owner != set->owner) /* who has more */
+		return true;
+	if (picture->victim.worth > worth)
+		return false;
+	if (picture->victim.worth < worth)
+		return true;
+	/* Of one stream each sample is needed once an epoch. */
+	if (picture->set == set && visit->forecast.count < 2)
+		return false;
+	return forecast_before(&visit->forecast, picture->victim.next_ns) >=
+	       (visit->idle ? 1 : uses[worth]);
+}
+
+struct cached_picture *surplus_for(struct picture_set *set, size_t size, enum picture_worth worth,
+				   const struct picture_visit *visit)
+{
+	struct picture_owner *owner = picture_owners_largest(&set->cache->owners, set->owner, size);
+	struct cached_picture *worst = picture_owner_worst(owner, visit->now_ns);
+	return worst && picture_yields(worst, set, worth, visit) ? worst : NULL;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which picture gives way: of the owner who has the most, what is least worth keeping by what is
+ * known now. The cache's lock is held. Changes nothing but places in the heaps of victims.
+ */
+#ifndef STOKER_CACHE_SURPLUS_H
+#define STOKER_CACHE_SURPLUS_H
+
+#include "cache/picture_cache.h"
+
+/* The next that has to go; NULL: none has to. */
+struct cached_picture *surplus_of_cache(struct picture_cache *cache);
+
+/* What gives way to so many bytes more of this set; NULL: nothing does. */
+struct cached_picture *surplus_for(struct picture_set *set, size_t size, enum picture_worth worth,
+				   const struct picture_visit *visit);
+
+#endif
