@@ -147,6 +147,7 @@ def one_node(options):
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     options = arguments()
+    union.self_test()
     kind = cluster.inside()
     import tempfile
 

@@ -7,6 +7,7 @@ positions up to where the next one starts: that is what was committed. Knows no 
 """
 import json
 import os
+import tempfile
 from pathlib import Path
 
 
@@ -79,6 +80,33 @@ def check(folder, wanted, epochs=1):
         raise Wrong(f"{len(missing)} positions of {epochs * samples} were never trained on, the "
                     f"first is {missing[0]}; generations: {said}")
     return said
+
+
+def self_test():
+    """It notices what it is there for."""
+    wanted = {(0, position): [f"digest {position}", 0] for position in range(4)}
+
+    def rank(folder, name, start, begun, *rows):
+        head = {"start": start, "time": begun, "group": [begun], "world": 2, "rank": name}
+        lines = [head, *({"epoch": 0, "position": first, "samples": samples}
+                         for first, samples in rows)]
+        (Path(folder) / f"{name}-{begun}").write_text("\n".join(map(json.dumps, lines)) + "\n{",
+                                                      encoding="ascii")
+
+    def says(second, third=(1, [wanted[0, 1]])):
+        with tempfile.TemporaryDirectory() as folder:
+            rank(folder, 0, [0, 0], 1, (0, [wanted[0, 0]]), (2, [wanted[0, 2]]))
+            rank(folder, 1, [0, 0], 1, third)
+            rank(folder, 0, [0, 2], 2, (2, second))
+            try:
+                return [kept for _, _, kept, _ in check(folder, wanted)]
+            except Wrong as error:
+                return str(error)
+
+    assert says([wanted[0, 2], wanted[0, 3]]) == [2, 2]
+    assert "never trained on" in says([wanted[0, 2]])
+    assert "was given" in says([wanted[0, 2], ["other bytes", 0]])
+    assert "and before by" in says([wanted[0, 2], wanted[0, 3]], (0, [wanted[0, 0]]))
 
 
 def environment(records, root):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A loop with Accelerate: accelerate launch --num_processes 2 accelerate_train.py /data/train
+(on processors alone: torchrun --nproc-per-node 2 accelerate_train.py /data/train)
 
 The loader is not given to prepare(): it deals the samples to the ranks by itself, and they would be
 dealt out a second time.
