@@ -9,13 +9,14 @@
 
 #include "base/array.h"
 #include "base/quote.h"
+#include "base/url.h"
 #include "config/quantity.h"
 
 enum root_for { ROOT_FOR_ALL, ROOT_FOR_GROUP, ROOT_FOR_USER };
 
 struct root {
 	char *text; /* as it was written; owned */
-	char *path; /* owned; "" is / */
+	char *path; /* owned; "" is /; or a URL */
 	enum root_for whom;
 	uint32_t id; /* of the group or the user */
 };
@@ -92,23 +93,48 @@ static int root_set_path(struct root *root, const char *text, size_t size, struc
 	return 0;
 }
 
+static int root_set_url(struct root *root, const char *text, size_t size, struct fault *fault)
+{
+	root->path = strndup(text, size);
+	if (!root->path)
+		return -ENOMEM;
+	url_tidy(root->path);
+	const char *why = url_refuse(root->path);
+	return why ? fault_say(fault, ROOTS_E_BAD, "the URL cannot be a rule: %s", why) : 0;
+}
+
+/* Where the part that says for whom begins; NULL: there is none. A URL has colons of its own, one
+ * behind its scheme and one before its port. */
+static const char *root_find_colon(const char *text)
+{
+	enum url_scheme scheme = url_scheme(text);
+	size_t size;
+	if (scheme == URL_NONE)
+		return strrchr(text, ':');
+	return strrchr(scheme == URL_S3 ? url_host(text, &size) : url_path(text), ':');
+}
+
 static int root_parse(struct root *root, const char *text, struct fault *fault)
 {
 	struct quote quote;
-	const char *colon = strrchr(text, ':');
-	if (text[0] != '/')
-		return fault_say(fault, ROOTS_E_BAD,
-				 "'%s' is not an absolute path, or one with :GROUP or :@USER "
-				 "behind it",
-				 quote_text(&quote, text));
+	const char *colon = root_find_colon(text);
+	bool url = url_scheme(text) != URL_NONE;
+	if (text[0] != '/' && !url)
+		return fault_say(
+			fault, ROOTS_E_BAD,
+			"'%s' is not an absolute path or a URL (s3://, http://, https://), "
+			"or one with :GROUP or :@USER behind it",
+			quote_text(&quote, text));
 	root->text = strdup(text);
 	if (!root->text)
 		return -ENOMEM;
 	if (colon)
 		root->whom = colon[1] == '@' ? ROOT_FOR_USER : ROOT_FOR_GROUP;
 	int r = colon ? root_find_id(root, colon + (colon[1] == '@' ? 2 : 1), fault) : 0;
-	return r ? r
-		 : root_set_path(root, text, colon ? (size_t)(colon - text) : strlen(text), fault);
+	size_t size = colon ? (size_t)(colon - text) : strlen(text);
+	if (r)
+		return r;
+	return url ? root_set_url(root, text, size, fault) : root_set_path(root, text, size, fault);
 }
 
 static int roots_append(struct roots *roots, const char *text, struct fault *fault)

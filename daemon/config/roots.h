@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Roots: the folders beneath which users other than the daemon's own may have files read for them
- * (dataset-root). A rule is PATH, PATH:GROUP or PATH:@USER; all rules together are a list to which
+ * (dataset-root). A rule is PATH, PATH:GROUP or PATH:@USER, where PATH is absolute or a URL of data
+ * (base/url.h); all rules together are a list to which
  * each value adds one, and which an empty value clears. Texts only: looks at no file. Names of
  * users and groups are looked up when a rule is added. Immutable otherwise; knows no dataset.
  */
@@ -27,8 +28,9 @@ struct roots;
 int roots_add(struct roots **roots, const char *text, struct fault *fault);
 void roots_free(struct roots *roots);
 
-/* The folder of the first rule that allows a path, which is absolute, has no "//" and no "." and
- * lies beneath the folder by its text; NULL: none. It lives as long as the roots. */
+/* The folder of the first rule that allows a path, which is absolute, has no "//" and no ".", or
+ * is a tidy URL, and lies beneath the folder by its text; NULL: none. It lives as long as the
+ * roots. */
 const char *roots_cover(const struct roots *roots, const struct credentials *credentials,
 			const char *path);
 

@@ -169,10 +169,12 @@ static int dataset_check_path(const char *key, char *path, struct fault *fault)
 	if (!storage)
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: '%s' must be absolute, because the daemon has another "
-				 "working directory: '%s'",
-				 key, quote_text(&quote, path));
+				 "working directory, or a URL (s3://, http://, https://): '%s'",
+				 key, strstr(path, "://") ? "..." : quote_text(&quote, path));
 	storage->tidy(path);
-	return 0;
+	const char *why = storage->refuse(path);
+	return why ? fault_say(fault, DATASET_E_ARGUMENT, "dataset: '%s' is not read: %s", key, why)
+		   : 0;
 }
 
 static int dataset_check_values(struct dataset_spec *spec, struct fault *fault)

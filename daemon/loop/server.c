@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log_user.h"
 #include "config/machine.h"
+#include "dataset/storage/storage.h"
 #include "decode/decode.h"
 #include "loop/engine/account.h"
 #include "loop/engine/deliver.h"
@@ -367,6 +368,7 @@ void server_deinit(struct server *server)
 	http_close_all(&server->http);
 	list_for_each(entry, after, &core->datasets, struct dataset_entry, link)
 		atomic_store(&entry->progress.cancel, true);
+	storage_stop();
 	if (core->pool)
 		await_threads(server);
 	pool_free(core->pool);

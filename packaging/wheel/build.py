@@ -52,6 +52,8 @@ def compile_programs():
     if not (build / "build.ninja").exists():
         run("meson", "setup", build, SOURCE, "--libdir=lib", "--buildtype=release",
             "-Dtests=disabled", "-Dprefer_static=true",
+            # A static libcurl would bring 20 libraries, and a TLS without security updates.
+            "-Dremote=disabled",
             f"-Dc_link_args={[*FORTRAN, f'-Wl,-Map={maps}']}")
     run("ninja", "-C", build, *PROGRAMS.values())
     return build, maps

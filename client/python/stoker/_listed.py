@@ -22,6 +22,17 @@ def is_list(dataset: Any) -> bool:
     return getattr(dataset, "ndim", None) == 1 and hasattr(dataset, "tolist")
 
 
+def is_url(path: str) -> bool:
+    """Is it the URL of data that a daemon reads? Raises ValueError if it is another URL."""
+    scheme, mark, _ = path.partition("://")
+    if not mark or "/" in scheme:
+        return False
+    if scheme.lower() not in ("s3", "http", "https"):
+        raise ValueError("the daemon reads from s3://, http:// and https://, not from "
+                         f"{scheme}://: mount or download it")
+    return True
+
+
 class ListFile:
     """The file of a list; its ``description`` is for the daemon until remove()."""
 
@@ -80,8 +91,8 @@ def _whole(number: int, path: Any) -> str:
     if not text:
         raise ValueError(f"entry {number} of the list is an empty path")
     if "://" in text:
-        raise ValueError(f"entry {number} of the list is a URL ({text!r}): the daemon reads only "
-                         "files of its machine; mount or download it")
+        raise ValueError(f"entry {number} of the list is a URL ({text!r}): URLs of single pictures "
+                         "are not read; write a manifest beside them, with relative paths")
     if text[0] != "/" or "//" in text or "/." in text:
         text = os.path.abspath(os.path.expanduser(text))
     return text

@@ -14,7 +14,7 @@ from . import (_address, _options, _ranks, _start, _tables, _wire, samplers as _
                transforms as _transforms)
 from ._connection import Connection
 from ._given import Given, takes_given
-from ._listed import ListFile, is_list
+from ._listed import ListFile, is_list, is_url
 from .errors import Error
 from .loader import Loader
 from .mix import Mix
@@ -300,9 +300,8 @@ def _dataset(dataset: Dataset, lists: _Lists, labels: Any = None) -> Dict[str, A
             out[key] = _text(key, out[key])
             if not out[key] and key != "labels":  # "" would be the working directory
                 raise ValueError(f"the {key} of the dataset is empty")
-            if "://" in out[key]:
-                raise ValueError(f"the {key} of the dataset is a URL ({out[key]!r}): the daemon "
-                                 "reads only files of its machine; mount or download it")
+            if is_url(out[key]):
+                continue
             if key != "labels" or out[key].endswith(".npy"):  # else it is a name
                 out[key] = os.path.abspath(os.path.expanduser(out[key]))
     return out

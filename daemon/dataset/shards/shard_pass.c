@@ -45,6 +45,11 @@ int shard_pass_say_shard(struct shard_pass *pass, const struct fault *why, struc
 				 "the shard %s is packed with %s: samples are read at their place, "
 				 "so unpack it (pictures hardly shrink by packing)",
 				 quote.text, packing);
+	if (shard_reader_is_page(&pass->reader))
+		return fault_say(fault, DATASET_E_OPEN,
+				 "the shard %s is an HTML page and no archive: it is what a server "
+				 "shows to people, such as a page to log in",
+				 quote.text);
 	return fault_say(fault, DATASET_E_OPEN, "the shard %s: %s", quote.text, why->text);
 }
 

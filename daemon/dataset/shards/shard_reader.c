@@ -2,6 +2,7 @@
 #include "dataset/shards/shard_reader.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* A header, a label behind it and the next header are mostly read at once; pictures are not. */
 #define WINDOW ((uint64_t)16 << 10)
@@ -76,6 +77,20 @@ const char *shard_reader_packing(struct shard_reader *reader)
 			return packings[i].name;
 	}
 	return NULL;
+}
+
+bool shard_reader_is_page(struct shard_reader *reader)
+{
+	static const char *const heads[] = {"<!doctype html", "<html"};
+	const uint8_t *data = NULL;
+	struct fault unused;
+	if (reader->version.size < 16 || shard_reader_fetch(reader, 0, 16, &data, &unused))
+		return false;
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		if (strncasecmp((const char *)data, heads[i], strlen(heads[i])) == 0)
+			return true;
+	}
+	return false;
 }
 
 void shard_reader_deinit(struct shard_reader *reader)

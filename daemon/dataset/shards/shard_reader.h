@@ -28,6 +28,8 @@ int shard_reader_fetch(void *context, uint64_t offset, size_t size, const uint8_
 int shard_reader_end(const struct shard_reader *reader, struct fault *fault);
 /* NULL, or what the shard is packed with, by its first bytes. */
 const char *shard_reader_packing(struct shard_reader *reader);
+/* Is it a web page, by its first bytes? */
+bool shard_reader_is_page(struct shard_reader *reader);
 void shard_reader_deinit(struct shard_reader *reader);
 
 #endif

@@ -53,6 +53,12 @@ static void local_tidy(char *path)
 	*to = '\0';
 }
 
+static const char *local_refuse(const char *path)
+{
+	(void)path;
+	return NULL;
+}
+
 /* The rest of a path behind the folder that it is beneath; NULL: it is not. */
 static const char *local_rest(const char *path, const char *beneath)
 {
@@ -108,9 +114,8 @@ static int local_open_file(const struct storage_place *place, int *fd_out, uint6
 	if (fd < 0)
 		return fault_say(fault, STORAGE_E_READ, "%s",
 				 fd == -EXDEV ? STORAGE_LEADS_OUT : strerror(-fd));
-	bool given = place->reach == STORAGE_GIVEN;
 	if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) &&
-	    (!given || lseek(fd, 0, SEEK_SET) == 0)) {
+	    (place->reach != STORAGE_GIVEN || lseek(fd, 0, SEEK_SET) == 0)) {
 		*fd_out = fd;
 		*size_out = (uint64_t)found.st_size;
 		return 0;
@@ -483,6 +488,7 @@ const struct storage storage_local = {
 	.name = "local",
 	.accepts = local_accepts,
 	.tidy = local_tidy,
+	.refuse = local_refuse,
 	.look = local_look,
 	.open_file = local_open_file,
 	.open = local_open,

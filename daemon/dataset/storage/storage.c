@@ -4,11 +4,21 @@
 #include <errno.h>
 
 #include "dataset/storage/local.h"
+#include "dataset/storage/remote/http.h"
+#include "dataset/storage/remote/s3.h"
+#include "dataset/storage/remote/transfer.h"
 
 const struct storage *const storages[] = {
 	&storage_local,
+	&storage_http,
+	&storage_s3,
 	NULL,
 };
+
+void storage_stop(void)
+{
+	transfer_stop();
+}
 
 bool storage_version_equal(const struct storage_version *a, const struct storage_version *b)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Storages: where the files of datasets lie and how they are read. A storage is one const struct of
- * functions; local files (local.h) are the first. All kinds of dataset open, list and read files
+ * functions: local files (local.h), objects behind HTTP (remote/http.h) and S3 (remote/s3.h). All
+ * kinds of dataset open, list and read files
  * through this header. Below them: this folder includes base/ alone and knows no dataset.
  *
  * The contract of all functions of a storage:
  *
  * - Threads: any number of threads call them at the same time. An opened folder is immutable.
- * - Blocking: all but accepts() and tidy() wait for the storage; the loop thread never calls those.
+ * - Blocking: all but accepts(), tidy() and refuse() wait for the storage; the loop thread never
+ * calls those.
  * - Ownership: a folder's state belongs to the storage from open() to close(). Arguments are
  *   borrowed for the call. Outputs are written on success only, apart from the buffer's bytes.
  * - Errors: 0, a condition with its words in `fault`, or -ENOMEM. The words name the key. What may
@@ -40,6 +42,9 @@ enum {
 	STORAGE_E_LIMIT,    /* the range is larger than allowed */
 	STORAGE_E_CHANGED,  /* somebody wrote to the file each time while it was read */
 };
+
+/* Requests to servers fail from now on, also those under way: the daemon ends. Any thread. */
+void storage_stop(void);
 
 /* For messages about paths and links that lead out. */
 #define STORAGE_LEADS_OUT "it leads out of the folder that it has to stay in"
@@ -78,7 +83,7 @@ struct storage_range {
  * contents. That of a file may be another one although its bytes are the same: after chmod(). */
 struct storage_version {
 	uint64_t device, inode, size;
-	int64_t mtime_ns, ctime_ns; /* no program can set ctime */
+	int64_t mtime_ns, ctime_ns; /* no program can set ctime; of an object: hash of its ETag */
 };
 
 bool storage_version_equal(const struct storage_version *a, const struct storage_version *b);
@@ -108,6 +113,9 @@ struct storage {
 	bool (*accepts)(const char *path);
 	/* Rewrite such a path in place, never longer: equal paths become equal texts. */
 	void (*tidy)(char *path);
+	/* NULL, or why no path like this one, which is tidy, is read; the words do not contain it.
+	 */
+	const char *(*refuse)(const char *path);
 
 	/* -- by path, as a user wrote it -- */
 

@@ -62,6 +62,19 @@ static void test_paths(void **state)
 		{"/data", "/home/data", NULL},
 		{"/data/a", "/data", NULL},
 		{"/a:b:@1001", "/a:b/c", "/a:b"},
+		{"/", "s3://b/a", NULL},
+		{"s3://b/train", "s3://b/train", "s3://b/train"},
+		{"s3://b/train/:@1001", "s3://b/train/x", "s3://b/train"},
+		{"s3://b/train:@1000", "s3://b/train/x", NULL},
+		{"s3://b/train", "s3://b/training", NULL},
+		{"s3://b:@1001", "s3://b/x", "s3://b"},
+		{"s3://b", "s3://bb/x", NULL},
+		{"s3://b", "/b/x", NULL},
+		{"HTTP://Host:8080/a:@1001", "http://host:8080/a/x", "http://host:8080/a"},
+		{"http://host:80/", "http://host/x", "http://host"},
+		{"http://host", "https://host/x", NULL},
+		{"http://host", "http://host:8080/x", NULL},
+		{"http://host/a", "http://hostile/a", NULL},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_covers(cases[i].rule, &bob, cases[i].path, cases[i].folder);
@@ -133,6 +146,13 @@ static void test_what_is_no_rule(void **state)
 		{"/data/../etc", "has a part . or .."},
 		{"/data/.", "has a part . or .."},
 		{"/..", "has a part . or .."},
+		{"gs://bucket", "not an absolute path or a URL"},
+		{"s3://b/a:no-such-group", "there is no group 'no-such-group'"},
+		{"http://host/a:@no-such-user", "there is no user 'no-such-user'"},
+		{"http://me:hunter2@host/a", "user or a password"},
+		{"http://host/a?b", "query"},
+		{"s3://", "no bucket"},
+		{"s3://b/../c", "part . or .."},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct roots *roots = NULL;

@@ -49,6 +49,7 @@ static void test_rows_are_complete(void **state)
 		print_message("%s\n", storage->name);
 		assert_non_null(storage->accepts);
 		assert_non_null(storage->tidy);
+		assert_non_null(storage->refuse);
 		assert_non_null(storage->look);
 		assert_non_null(storage->open_file);
 		assert_non_null(storage->open);
