@@ -145,6 +145,42 @@ def test_views(own, arrays):
     assert all(map(np.array_equal, dask.compute(images, labels), wanted))
 
 
+@pytest.mark.parametrize("part_bytes", [1, 10000])
+@pytest.mark.parametrize("last_batch", ["short", "drop", "pad"])
+def test_chunks_come_in_parts(own, arrays, monkeypatch, part_bytes, last_batch):
+    """... of fewer samples, where they are large. A chunk has 38400 bytes."""
+    monkeypatch.setattr(stoker.dask, "PART_BYTES", part_bytes)
+    wanted = of_the_loader(own, arrays, 1, last_batch=last_batch)
+    lazily = lazy(own, arrays, last_batch=last_batch)
+    (reader,) = stoker.dask._readers.values()
+    parts = 1 if last_batch == "pad" else {1: 8, 10000: 4}[part_bytes]
+    assert reader._loader.batch_size == 8 // parts
+    for _ in range(2):  # the second time backwards and forwards again
+        got = dask.compute(*lazily, scheduler="threads", num_workers=3)
+        assert all(map(np.array_equal, got, wanted))
+
+
+def test_a_bad_sample_is_told_where_its_chunk_is_computed(own, tmp_path, monkeypatch):
+    """... and the chunk after it comes, also when it is bad in the middle of a chunk."""
+    monkeypatch.setattr(stoker.dask, "PART_BYTES", 1)
+    image = pytest.importorskip("PIL.Image")
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for number in range(24):
+        image.fromarray(np.full((24, 24, 3), number, np.uint8)).save(folder / f"{number:02}.png")
+    whole = (folder / "11.png").read_bytes()
+    (folder / "11.png").write_bytes(whole[:len(whole) // 2])
+    images, _ = lazy(own, {"path": str(folder), "kind": "flat"}, shuffle=False)
+    with pytest.raises(stoker.SampleError, match="11.png"):
+        images[8:16].compute()
+    with stoker.connect(own.path) as node:
+        loader = node.loader({"path": str(folder), "kind": "flat"}, batch_size=8, seed=3,
+                             transforms=TRANSFORMS, shuffle=False)
+        for k in (0, 2):
+            wanted = loader.batch(1, k).images
+            assert np.array_equal(images[8 * k:8 * k + 8].compute(), wanted)
+
+
 def test_an_idle_reader_is_closed(own, arrays, monkeypatch):
     monkeypatch.setattr(stoker.dask, "IDLE_S", 0.2)
     images, _ = lazy(own, arrays)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import operator
 import threading
 import time
-from typing import Optional
+from typing import Optional, Sequence
 
+from ._wire import Received
 from .batch import Batch
 from .loader import Iteration, Loader
 from .state import Place
@@ -19,10 +20,12 @@ IDLE_S = 30.0  # the second reader is kept so long; its next batches wait for it
 
 
 class _Walk:
-    """A loader that is read in order, from any place on. One thread at a time."""
+    """A loader that is read in order, from any place on: copies of some fields. One thread at a
+    time."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, fields: Sequence[str]) -> None:
         self.loader = loader
+        self._fields = dict.fromkeys(fields)
         self._batches: Optional[Iteration[Batch]] = None
         self._left = self.at
 
@@ -56,12 +59,16 @@ class _Walk:
                 return next(self._batches)
             except StopIteration:  # the place is the first one of the next epoch
                 pass
-        self._batches = self.loader.batches()
+        self._batches = Iteration(self.loader, self._copied)
         return next(self._batches)
 
 
+    def _copied(self, message: Received) -> Batch:
+        return self.loader._copied(message, self._fields)
+
+
 class ByNumber:
-    """take(k) gives batch k of the current epoch, whatever was asked before.
+    """take(k) gives batch k of the current epoch, whatever was asked before: copies of some fields.
 
     The current epoch starts where the loader stands at first. The next one starts when somebody
     asks for an earlier batch again after end(). An epoch that starts in the middle is filled up
@@ -72,13 +79,14 @@ class ByNumber:
     sent, and is kept until nobody has asked it for 30 s.
     """
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, fields: Sequence[str]) -> None:
         if loader._request["last_batch"] not in ("short", "drop", "pad"):
             raise ValueError("batches by number need epochs of whole batches: last_batch must be "
                              f"short, drop or pad, not {loader._request['last_batch']!r}")
         self._loader = loader
+        self._fields = fields
         self._lock = threading.Lock()
-        self._main = _Walk(loader)
+        self._main = _Walk(loader, fields)
         self._other: Optional[_Walk] = None
         self._jumped = 0.0  # when it was last asked
         self._anchor: Optional[Loader] = None  # keeps the dataset while the loader moves
@@ -130,7 +138,7 @@ class ByNumber:
         if place == self._main.at:
             return self._take_in_order(place)
         if self._other is None:
-            self._other = _Walk(another(self._loader))
+            self._other = _Walk(another(self._loader), self._fields)
         self._jumped = time.monotonic()
         return self._other.take(place)
 

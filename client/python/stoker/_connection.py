@@ -29,6 +29,8 @@ _CHUNK = 65536
 _FDS = 8
 _ENDING_MAX = 19  # errors up to this code end the connection
 _CONTROL = socket.CMSG_SPACE(_FDS * 4)
+_SEND = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)  # as numbers: enums are slow to combine
+_RECEIVE = int(socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
 
 _open: weakref.WeakSet[Connection] = weakref.WeakSet()
 
@@ -259,15 +261,14 @@ class Connection:
 
     def _push_some(self) -> int:
         """Up to where the next descriptors go, or with them."""
-        flags = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
         if not self._out_fds:
-            return self._sock.send(self._out, flags)
+            return self._sock.send(self._out, _SEND)
         at, fds = self._out_fds[0]
         if at:
-            return self._sock.send(self._out[:at], flags)
+            return self._sock.send(self._out[:at], _SEND)
         end = self._out_fds[1][0] if len(self._out_fds) > 1 else len(self._out)
         return self._sock.sendmsg([self._out[:end]], [
-            (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))], flags)
+            (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))], _SEND)
 
     def _next(self, deadline: Optional[float]) -> Optional[_wire.Received]:
         try:
@@ -319,8 +320,7 @@ class Connection:
 
     def _read(self) -> bool:
         try:
-            data, control, _, _ = self._sock.recvmsg(
-                _CHUNK, _CONTROL, socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
+            data, control, _, _ = self._sock.recvmsg(_CHUNK, _CONTROL, _RECEIVE)
         except (BlockingIOError, InterruptedError):
             return False
         except OSError as error:

@@ -38,13 +38,15 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
     fit(epochs=1, steps_per_epoch=n) for the n batches that are left.
     """
 
+    _FIELDS: Tuple[str, ...] = ("image", "label", "weight")  # that it needs, if they are there
+
     def __init__(self, loader: Loader, workers: int = 1, use_multiprocessing: bool = False,
                  max_queue_size: int = 10) -> None:
         super().__init__(workers=1, use_multiprocessing=False)
         if loader.dtype == "bfloat16":
             raise ValueError("keras cannot take bfloat16 from NumPy: use dtype float16 or float32")
         self.loader = loader
-        self._batches = ByNumber(loader)
+        self._batches = ByNumber(loader, [name for name in self._FIELDS if name in loader.fields])
         _say_workers(workers, use_multiprocessing, max_queue_size)
 
     @property
@@ -70,9 +72,8 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
         return len(self.loader)
 
     def __getitem__(self, index: int) -> Any:
-        with self._batches.take(index) as batch:
-            return tuple(batch[name].copy() for name in ("image", "label", "weight")
-                         if name in self.loader.fields)
+        batch = self._batches.take(index)
+        return tuple(batch[name] for name in self._FIELDS if name in self.loader.fields)
 
     def on_epoch_begin(self) -> None:
         """Keras is about to ask for the batches, and shuffles them just after this unless its
@@ -103,6 +104,8 @@ class Flow(Dataset):
     color_mode, class_mode, directory, filenames, filepaths, classes and labels (of each sample),
     class_indices (name -> label) and num_classes.
     """
+
+    _FIELDS = ("image", "index")
 
     def __init__(self, loader: Loader, answers: Callable[[Any, Any], Any], *,
                  prepare: Optional[Callable[[Any], Any]] = None, gray: bool = False,
@@ -138,8 +141,8 @@ class Flow(Dataset):
             setattr(self, name, value)
 
     def __getitem__(self, index: int) -> Any:
-        with self._batches.take(index) as batch:
-            images, places = batch.images[self._channel].copy(), batch.index.copy()
+        batch = self._batches.take(index)
+        images, places = np.ascontiguousarray(batch.images[self._channel]), batch.index
         if self._rows is not None:
             places = self._places[places]
         self.total_batches_seen += 1

@@ -204,7 +204,7 @@ class Reader:
             if name != "batch" or not ring.has(fields["runs"], fields["count"]) or \
                     (fields["epoch"], fields["position"]) != (request["epoch"], first):
                 raise connection.broken(f"{name} instead of a batch")
-            return Batch(ring.copy(fields["runs"]), None, fields)
+            return Batch(ring.copy(fields["runs"], dict.fromkeys(ring.fields)), None, fields)
 
     # When the daemon goes away
 

@@ -121,14 +121,16 @@ class Ring:
         return _array(field, self._address + field.offset + first * field.stride, count,
                       self._bytes, writable=False)
 
-    def _copy(self, field: Field, runs: Sequence[Sequence[int]]) -> np.ndarray[Any, Any]:
+    def _copy(self, field: Field, runs: Sequence[Sequence[int]],
+              out: Optional[np.ndarray[Any, Any]] = None) -> np.ndarray[Any, Any]:
         at = self._address + field.offset
-        parts = [_array(field, at + first * field.stride, count, None) for first, count in runs]
-        return parts[0].copy() if len(parts) == 1 else np.concatenate(parts)
+        return np.concatenate([_array(field, at + first * field.stride, count, None)
+                               for first, count in runs], out=out)
 
-    def copy(self, runs: Sequence[Sequence[int]]) -> Dict[str, np.ndarray[Any, Any]]:
-        """All fields of these slots, copied."""
-        return {name: self._copy(field, runs) for name, field in self.fields.items()}
+    def copy(self, runs: Sequence[Sequence[int]],
+             out: Dict[str, Optional[np.ndarray[Any, Any]]]) -> Dict[str, np.ndarray[Any, Any]]:
+        """The fields in ``out`` of these slots, copied to there; None: to a new array."""
+        return {name: self._copy(self.fields[name], runs, array) for name, array in out.items()}
 
     def leave(self) -> None:
         """No more batches come from this ring: what the program keeps of it shall not pin it."""

@@ -117,13 +117,15 @@ def decode(payload: bytes) -> Received:
 
 
 def _check_tree(value: Any, depth: int) -> None:
-    if isinstance(value, (dict, list)):
-        if depth > _tables.DEPTH_MAX:
-            raise ProtocolError(f"the frame is nested deeper than {_tables.DEPTH_MAX}")
-        for item in value.values() if isinstance(value, dict) else value:
+    """Of a map or list: its depth, and that no number in it is infinite."""
+    if depth > _tables.DEPTH_MAX:
+        raise ProtocolError(f"the frame is nested deeper than {_tables.DEPTH_MAX}")
+    for item in value.values() if isinstance(value, dict) else value:
+        kind = type(item)
+        if kind is dict or kind is list:
             _check_tree(item, depth + 1)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise ProtocolError("a number is not finite")
+        elif kind is float and not math.isfinite(item):
+            raise ProtocolError("a number is not finite")
 
 
 def _no_key_twice(pairs: List[Tuple[Any, Any]]) -> Dict[str, Any]:

@@ -22,9 +22,9 @@ except ImportError as error:
     raise ImportError("stoker.dask needs dask: pip install 'dask[array]'") from error
 
 from ._by_number import another
-from .batch import Batch
+from ._wire import Received
 from .errors import SampleError
-from .loader import Loader
+from .loader import Iteration, Loader
 from .node import Dataset, connect
 from .state import Place
 
@@ -38,7 +38,8 @@ __all__ = ["epoch"]
 IDLE_S = 30.0  # a process keeps its reader so long after its last chunk
 AHEAD = 16  # chunks that are read on the way to one that was asked for, and kept,
 AHEAD_BYTES = 1 << 29  # if they are not larger than this; half as many more in a run backwards
-LARGE_BYTES = 1 << 22  # a chunk
+# A larger chunk comes in parts: a ring of some is made soon, and stays in a cache.
+PART_BYTES = 1 << 22
 CLOSE_S = 10.0  # for a reader that is about to be closed to get what it waits for
 
 
@@ -64,8 +65,7 @@ def epoch(dataset: Dataset, batch_size: int, *, epoch: int = 0, socket: Optional
     options["rank"], options["world_size"] = 0, 1
     asked = (socket, dataset, batch_size, options)
     with _reader(asked) as reader:
-        loader = reader.loader
-        samples, batches, fields = loader.samples, len(loader), loader.fields
+        samples, batches, fields = reader.samples, reader.chunks, reader.fields
     dtypes = {name: "uint16" if fields[name].dtype == "bfloat16" else fields[name].dtype
               for name in ("image", "label")}
     shapes = {name: fields[name].shape for name in ("image", "label")}
@@ -93,27 +93,25 @@ class _Pool:
     def __init__(self) -> None:
         self._free: Dict[int, List[np.ndarray[Any, Any]]] = {}
 
-    def copy(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        free = self._free.setdefault(array.nbytes, [])
+    def array(self, shape: Tuple[int, ...], typestr: str) -> np.ndarray[Any, Any]:
+        size = math.prod(shape) * np.dtype(typestr).itemsize
+        free = self._free.setdefault(size, [])
         try:
             memory = free.pop()
         except IndexError:
-            memory = np.empty(array.nbytes, np.uint8)
-        out = np.asarray(_Memory(memory, array, free))
-        np.copyto(out, array)
-        return out
+            memory = np.empty(size, np.uint8)
+        return np.asarray(_Memory(memory, shape, typestr, free))
 
 
 class _Memory:
     """What the array of a chunk, and all views of it, refer to."""
 
-    def __init__(self, memory: np.ndarray[Any, Any], like: np.ndarray[Any, Any],
+    def __init__(self, memory: np.ndarray[Any, Any], shape: Tuple[int, ...], typestr: str,
                  free: List[np.ndarray[Any, Any]]) -> None:
         self._memory = memory
         self._free = free
-        self.__array_interface__ = {
-            "version": 3, "data": (memory.ctypes.data, False), "typestr": like.dtype.str,
-            "shape": like.shape}
+        self.__array_interface__ = {"version": 3, "data": (memory.ctypes.data, False),
+                                    "typestr": typestr, "shape": shape}
 
     def __del__(self) -> None:
         if len(self._free) < AHEAD:
@@ -128,8 +126,9 @@ class _Reader:
 
     def __init__(self, asked: Any) -> None:
         socket, dataset, batch_size, options = asked
-        self.loader: Loader = connect(socket).loader(dataset, batch_size=batch_size, **options)
-        self._anchor = another(self.loader, inflight=0)
+        loader = connect(socket).loader(dataset, batch_size=batch_size, **options)
+        self._chunk: int = batch_size
+        self.samples, self.chunks, self.fields = loader.samples, len(loader), loader.fields
         self.used = 0  # by how many threads at this moment
         self.until = 0.0  # to be closed at
         self._pool = _Pool()
@@ -141,12 +140,11 @@ class _Reader:
         self._at: Optional[Tuple[int, int]] = None  # epoch and chunk that it would read next
         self._asked = (0, 0)
         self._low: Optional[Tuple[int, int]] = None  # the first chunk of a run backwards
-        size = sum(np.dtype(field.typestr).itemsize * math.prod(field.shape)
-                   for field in self.loader.fields.values()) * batch_size
+        size = self._chunk * sum(field.stride for field in self.fields.values())
         self._ahead = max(0, min(AHEAD, AHEAD_BYTES // size - 1))
-        if size > LARGE_BYTES and not options.get("prefetch"):
-            self.loader._request["prefetch"] = 2  # a ring is made for each move, and left
-        self._batches: Iterator[Batch] = iter(())
+        self._loader = _in_parts(loader, size)
+        self._anchor = another(self._loader, inflight=0)
+        self._batches: Iterator[Received] = iter(())
         self._thread = threading.Thread(target=self._run, name="stoker-dask-read", daemon=True)
         self._thread.start()
 
@@ -190,7 +188,7 @@ class _Reader:
                 self._error = error
                 self._turn.notify_all()
         finally:
-            self.loader.close()
+            self._loader.close()
             self._anchor.close()
 
     def _serve(self) -> None:
@@ -233,28 +231,39 @@ class _Reader:
             self._move(epoch, first)
         for number in range(first, last + 1):
             try:
-                with self._next(epoch, number) as batch:
-                    found: Any = self._pool.copy(batch.images), batch.labels.copy()
+                found: Any = self._chunk_of(epoch, number)
             except SampleError as error:
                 found = error  # who asks for that chunk is told
             with self._turn:
                 self._keep((epoch, number), found)
 
-    def _next(self, epoch: int, k: int) -> Batch:
-        self._at = None  # unknown after any other error
-        try:
-            batch = next(self._batches)
-        except SampleError:
-            self._at = epoch, k + 1
-            raise
+    def _chunk_of(self, epoch: int, k: int) -> Tuple[Any, Any]:
+        if self._at != (epoch, k):  # behind a SampleError
+            self._move(epoch, k)
+        self._at = None  # unknown until the chunk is whole
+        rows = self._rows(k)
+        image, label = self.fields["image"], self.fields["label"]
+        images = self._pool.array((rows, *image.shape), image.typestr)
+        labels = np.empty((rows, *label.shape), label.typestr)
+        done = 0
+        while done < rows:
+            message = next(self._batches)
+            part = slice(done, done + message.fields["count"])
+            self._loader._copied(message, {"image": images[part], "label": labels[part]})
+            done = part.stop
         self._at = epoch, k + 1
-        return batch
+        return images, labels
+
+    def _rows(self, k: int) -> int:
+        """Of a chunk; the last one may be short."""
+        padded = self._loader._request["last_batch"] == "pad"
+        return self._chunk if padded else min(self._chunk, self.samples - k * self._chunk)
 
     def _move(self, epoch: int, k: int) -> None:
         self._at = None
-        place = Place(epoch, k * self.loader.batch_size)
-        self.loader.load_state_dict({**self.loader.state_dict(), **place._asdict()})
-        self._batches = self.loader.batches()
+        place = Place(epoch, k * self._chunk)
+        self._loader.load_state_dict({**self._loader.state_dict(), **place._asdict()})
+        self._batches = Iteration(self._loader, lambda message: message)
         self._at = epoch, k
 
     def _keep(self, place: Tuple[int, int], chunk: Any) -> None:
@@ -263,6 +272,17 @@ class _Reader:
             del self._kept[each]
         self._kept[place] = chunk
         self._turn.notify_all()
+
+
+def _in_parts(loader: Loader, size: int) -> Loader:
+    """The same loader, that gives chunks of ``size`` bytes in parts as large as suits a cache."""
+    request, chunk = loader._request, loader.batch_size
+    parts = 1 if request["last_batch"] == "pad" else next(
+        parts for parts in range(1, chunk + 1)
+        if chunk % parts == 0 and (size <= parts * PART_BYTES or parts == chunk))
+    request["batch_size"] = loader.batch_size = chunk // parts
+    request["prefetch"] *= parts
+    return loader
 
 
 # The readers of this process, by what was asked for.

@@ -427,15 +427,27 @@ class Loader(Reader):
               ) -> Tuple[Dict[str, np.ndarray[Any, Any]], Optional[Lease]]:
         """The arrays of a BATCH by name (None: all), and its lease; None if all were copied."""
         fields, ring = message.fields, self._ring
-        if not ring.has(fields["runs"], fields["count"]) or \
-                fields["count"] > self.batch_size or fields["lease"] in self._connection.held:
-            raise self._connection.broken("a batch that is too large or outside of the ring")
+        self._check_batch(fields)
         lease = Lease(self._connection, fields["lease"], names is None, ring, fields["runs"])
         arrays = ring.take(ring.fields if names is None else names, fields["runs"], lease)
         if lease.regions:
             return arrays, lease
         lease.release()
         return arrays, None
+
+    def _copied(self, message: Received,
+                out: Dict[str, Optional[np.ndarray[Any, Any]]]) -> Batch:
+        """A BATCH with only the fields in ``out``, copied to there (None: to a new array)."""
+        fields = message.fields
+        self._check_batch(fields)
+        arrays = self._ring.copy(fields["runs"], out)
+        self._connection.release(fields["lease"])
+        return Batch(arrays, None, fields)
+
+    def _check_batch(self, fields: Dict[str, Any]) -> None:
+        if not self._ring.has(fields["runs"], fields["count"]) or \
+                fields["count"] > self.batch_size or fields["lease"] in self._connection.held:
+            raise self._connection.broken("a batch that is too large or outside of the ring")
 
     def _arrays(self, message: Received) -> Arrays:
         arrays, _ = self._take(message, ("image", "label"))
