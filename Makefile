@@ -13,7 +13,7 @@ ARGS ?=
 # Without dpkg-dev meson takes this for a system with /usr/lib64, where Debian's loader never looks.
 SETUP = meson setup $(BUILD) --libdir=lib
 
-.PHONY: all setup demo check test bench wheel deb install clean help configure with-tests
+.PHONY: all setup demo check test bench wheel deb image install clean help configure with-tests
 
 all: setup configure
 	ninja -C $(BUILD)
@@ -62,6 +62,12 @@ deb:
 	@tests/setup.sh deb
 	packaging/deb/build.sh
 
+# With the first of these that is there.
+image:
+	@tool=$$(command -v podman || command -v buildah || command -v docker) || \
+		{ echo 'make image needs podman, buildah or docker' >&2; exit 69; }; \
+	"$$tool" build --file packaging/container/Containerfile --tag stoker .
+
 install: all
 	meson install -C $(BUILD)
 	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
@@ -77,6 +83,7 @@ help:
 	@echo 'make bench [DATA=dir] stoker and the DataLoader of PyTorch, side by side'
 	@echo 'make wheel            programs and Python client for pip, in packaging/wheel/dist'
 	@echo 'make deb              packages for the Debian that this is, in packaging/deb/dist'
+	@echo 'make image            a container image, with podman, buildah or docker'
 	@echo 'make install          with meson; DESTDIR works'
 	@echo 'make setup FOR=test   install what a target needs (tests/setup.sh says which)'
 	@echo 'make clean            remove what was built'

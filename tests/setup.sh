@@ -7,10 +7,10 @@
 #   tests/setup.sh build|demo|test|bench|wheel|deb|ci
 set -eu
 
-# What Debian 12 calls otherwise than its successors.
+# What Debian 12 calls otherwise than its successors; Ubuntu follows Debian.
 msgpack=libmsgpack-c-dev fortran=libgfortran-14-dev units=systemd-dev
 case "$(. /etc/os-release 2>/dev/null && echo "${ID-}${VERSION_ID-}")" in
-debian12) msgpack=libmsgpack-dev fortran=libgfortran-12-dev units=systemd ;;
+debian12 | ubuntu22.04) msgpack=libmsgpack-dev fortran=libgfortran-12-dev units=systemd ;;
 esac
 
 compile='gcc libc6-dev meson ninja-build pkg-config'
@@ -29,7 +29,8 @@ check='libcmocka-dev python3-pytest python3-matplotlib g++ systemd mandoc nettle
 # tests without them skip.
 watch='prometheus chromium zsh fish'
 # The wheel has static libraries; these are named when libarchive's is linked, LAPACK is Fortran.
-wheel="binutils libacl1-dev libzstd-dev liblz4-dev $fortran python3-venv"
+wheel="binutils libacl1-dev libzstd-dev liblz4-dev liblzma-dev libbz2-dev libxml2-dev nettle-dev
+	$fortran python3-venv"
 deb="build-essential debhelper dh-python git lintian python3-all python3-setuptools
 	pybuild-plugin-pyproject $units"
 more='clang libclang-rt-dev clang-format git util-linux'
