@@ -275,14 +275,18 @@ class _Reader:
 
 
 def _in_parts(loader: Loader, size: int) -> Loader:
-    """The same loader, that gives chunks of ``size`` bytes in parts as large as suits a cache."""
+    """One that gives its chunks of ``size`` bytes in parts as large as suits a cache; it is closed
+    if that is another."""
     request, chunk = loader._request, loader.batch_size
     parts = 1 if request["last_batch"] == "pad" else next(
         parts for parts in range(1, chunk + 1)
         if chunk % parts == 0 and (size <= parts * PART_BYTES or parts == chunk))
-    request["batch_size"] = loader.batch_size = chunk // parts
-    request["prefetch"] *= parts
-    return loader
+    if parts == 1:
+        return loader
+    with loader:
+        return Loader(loader._connect, {**request, "batch_size": chunk // parts,
+                                        "prefetch": request["prefetch"] * parts},
+                      epochs=loader.epochs, timeout=loader.timeout, reconnect=loader.reconnect)
 
 
 # The readers of this process, by what was asked for.
