@@ -16,12 +16,25 @@
 #define ORDER_SEED 0x62656e6368u /* an order that no trainer uses by chance */
 #define WARM_BATCHES 4		 /* not measured: they were prefetched */
 #define TIMEOUT_MS 60000
+#define GIB ((double)(1 << 30))
+
+enum { FIRST, AGAIN, KEPT, PASSES };
 
 /* One pass over the beginning of an epoch. */
 struct pass {
 	uint64_t images, batches;
 	double seconds, waited; /* `waited`: in stoker_next() */
+	uint64_t samples;	/* of the dataset */
 	json_t *before, *after; /* the daemon's counters */
+};
+
+/* Whom the passes are for. `anchor`: a reader that takes nothing. The daemon forgets a dataset,
+ * with its seek indexes and what it keeps of it, once nobody reads it. */
+struct course {
+	struct control *control;
+	const char *socket;
+	const struct stoker_options *options;
+	struct stoker *anchor;
 };
 
 static double change(const struct pass *pass, const char *counter)
@@ -110,18 +123,45 @@ static int pass_take(struct pass *pass, struct stoker *stoker, struct control *c
 	return r < 0 ? r : control_status(control, &pass->after);
 }
 
-static int pass_run(struct pass *pass, struct control *control, const char *socket,
-		    const struct stoker_options *options, double seconds, uint64_t batches)
+/* Without one, which may be a reader more than there may be, each pass is a first one. */
+static void course_anchor(struct course *course)
+{
+	struct stoker_options options = *course->options;
+	struct stoker *anchor = stoker_new();
+	options.order_seed++;
+	options.batch_size = options.inflight = options.prefetch = 1;
+	if (stoker_connect(anchor, course->socket) == 0 && stoker_attach(anchor, &options) == 0)
+		course->anchor = anchor;
+	else
+		stoker_free(anchor);
+}
+
+static int pass_run(struct pass *pass, struct course *course, double seconds, uint64_t batches)
 {
 	struct stoker *stoker = stoker_new();
-	int r = stoker_connect(stoker, socket);
+	int r = stoker_connect(stoker, course->socket);
 	if (r == 0)
-		r = stoker_attach(stoker, options);
-	if (r)
-		r = fault_say(&control->fault, r, "%s", stoker_error(stoker));
-	else
-		r = pass_take(pass, stoker, control, seconds, batches);
+		r = stoker_attach(stoker, course->options);
+	if (r) {
+		r = fault_say(&course->control->fault, r, "%s", stoker_error(stoker));
+	} else {
+		pass->samples = stoker_info(stoker)->samples;
+		if (!course->anchor)
+			course_anchor(course);
+		r = pass_take(pass, stoker, course->control, seconds, batches);
+	}
 	stoker_free(stoker);
+	return r;
+}
+
+/* All passes. The second keeps what the third finds, if the daemon keeps anything. */
+static int course_run(struct course *course, double seconds, struct pass passes[PASSES])
+{
+	int r = pass_run(&passes[0], course, seconds, 0);
+	for (int i = 1; i < PASSES && r == 0; i++)
+		if (i < KEPT || setting(&passes[0], "cache_memory") > 0)
+			r = pass_run(&passes[i], course, seconds, passes[0].batches);
+	stoker_free(course->anchor);
 	return r;
 }
 
@@ -206,13 +246,32 @@ static json_t *pass_json(const struct pass *pass)
 		(json_int_t)change(pass, "index_built_total"));
 }
 
-static json_t *report(const struct bench *bench, const struct pass *first, const struct pass *again)
+/* What cache-memory would give, or NULL: nothing was kept, as of arrays. */
+static json_t *kept_json(const struct pass *first, const struct pass *kept)
+{
+	if (kept->batches == 0)
+		return NULL;
+	double pictures = change(kept, "cache_hits_total");
+	double hits = pictures + change(kept, "cache_file_hits_total");
+	double made = pictures + change(kept, "samples_decoded_total");
+	double held = setting(kept, "cache_pictures") + setting(kept, "cache_files");
+	if (hits == 0 || held == 0)
+		return NULL;
+	double needed = setting(kept, "cache_bytes") / held * (double)first->samples;
+	return json_pack("{sf sf sI sI}", "images_per_second", (double)kept->images / kept->seconds,
+			 "found", hits / made, "memory_needed", (json_int_t)needed, "cache_memory",
+			 (json_int_t)setting(kept, "cache_limit"));
+}
+
+static json_t *report(const struct bench *bench, const struct pass passes[PASSES])
 {
 	char words[200];
+	const struct pass *again = &passes[AGAIN];
 	struct load load = load_of(again);
 	const char *limit = limit_of(&load);
-	return json_pack("{ss* so so sf sf sf ss ss}", "dataset", bench->dataset, "first",
-			 pass_json(first), "again", pass_json(again), "workers_busy", load.workers,
+	return json_pack("{ss* so so so* sf sf sf ss ss}", "dataset", bench->dataset, "first",
+			 pass_json(&passes[FIRST]), "again", pass_json(again), "kept",
+			 kept_json(&passes[FIRST], &passes[KEPT]), "workers_busy", load.workers,
 			 "fetchers_busy", load.fetchers, "trainer_busy", load.trainer, "limited_by",
 			 limit, "change", advice_of(limit, &load, again, words, sizeof(words)));
 }
@@ -221,7 +280,7 @@ int bench_run(struct control *control, const struct bench *bench, json_t **value
 {
 	struct fault *fault = &control->fault;
 	struct stoker_options options = STOKER_OPTIONS_INIT;
-	struct pass first = {0}, again = {0};
+	struct pass passes[PASSES] = {0};
 	json_t *status = NULL;
 	double batch_size = 64, seconds = 5;
 	int r = parse(bench->batch_size, "--batch-size", 1048576, &batch_size, fault);
@@ -239,13 +298,12 @@ int bench_run(struct control *control, const struct bench *bench, json_t **value
 	options.order_seed = ORDER_SEED;
 	options.epochs = 1;
 	options.reconnect_ms = -1;
-	r = pass_run(&first, control, socket, &options, seconds, 0);
-	if (r == 0)
-		r = pass_run(&again, control, socket, &options, seconds, first.batches);
-	if (r == 0 && !(*values_out = report(bench, &first, &again)))
+	struct course course = {control, socket, &options, NULL};
+	r = course_run(&course, seconds, passes);
+	if (r == 0 && !(*values_out = report(bench, passes)))
 		r = fault_say(fault, -ENOMEM, "out of memory");
-	pass_deinit(&first);
-	pass_deinit(&again);
+	for (int i = 0; i < PASSES; i++)
+		pass_deinit(&passes[i]);
 	json_decref(status);
 	return r;
 }
@@ -266,10 +324,23 @@ static void print_pass(FILE *file, const char *name, const json_t *pass)
 	fputc('\n', file);
 }
 
+static void print_kept(FILE *file, const json_t *kept)
+{
+	double needed = number_of(kept, "memory_needed"), limit = number_of(kept, "cache_memory");
+	fprintf(file, "%-13s %6.0f images/s with %.0f %% of them found in cache-memory\n",
+		"third pass", number_of(kept, "images_per_second"), 100 * number_of(kept, "found"));
+	fprintf(file,
+		"cache-memory  all of the dataset takes about %.2f GiB; there is room for %.2f "
+		"GiB\n",
+		needed / GIB, limit / GIB);
+}
+
 void bench_print(FILE *file, const json_t *values)
 {
 	print_pass(file, "first pass", json_object_get(values, "first"));
 	print_pass(file, "second pass", json_object_get(values, "again"));
+	if (json_object_get(values, "kept"))
+		print_kept(file, json_object_get(values, "kept"));
 	fprintf(file, "busy          workers %.0f %%, fetchers %.0f %%, trainer %.0f %%\n",
 		100 * number_of(values, "workers_busy"), 100 * number_of(values, "fetchers_busy"),
 		100 * number_of(values, "trainer_busy"));

@@ -19,7 +19,7 @@ struct bench {
 	const char *dataset;
 	const char *transforms; /* those of the usual ImageNet training */
 	const char *batch_size; /* 64 */
-	const char *seconds;	/* 5, for each of the two passes */
+	const char *seconds;	/* 5, for each of the passes */
 	const char *kind;	/* found out from the path */
 };
 

@@ -172,7 +172,8 @@ class Chaos:
         made = [str(path) for path in sorted(self.make_photos().rglob("*")) if path.is_file()]
         self.dataset.write_text("".join(f"{made[i % FILES][1:]}\t{i % 10}\n"
                                         for i in range(LINES)))
-        self.daemon = Daemon(workers=2)
+        kept = {"cache_memory": options.cache_memory} if options.cache_memory else {}
+        self.daemon = Daemon(workers=2, **kept)
 
     def make_photos(self):
         photos.make(str(self.folder / "photos"), count=FILES, size=(80, 60))
@@ -390,10 +391,11 @@ class Chaos:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def run(seconds, readers, seed):
+def run(seconds, readers, seed, cache_memory=None):
     """One storm; what was counted. Raises AssertionError for whatever went wrong."""
     print(f"chaos: {readers} readers, {seconds:g} s, seed {seed}", flush=True)
-    chaos = Chaos(argparse.Namespace(seconds=seconds, readers=readers, seed=seed))
+    chaos = Chaos(argparse.Namespace(seconds=seconds, readers=readers, seed=seed,
+                                     cache_memory=cache_memory))
     try:
         return chaos.run()
     finally:
@@ -405,9 +407,10 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--readers", type=int, default=64)
+    parser.add_argument("--cache-memory", help="of the daemon; all pictures take about 30M")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     options = parser.parse_args()
-    seen = run(options.seconds, options.readers, options.seed)
+    seen = run(options.seconds, options.readers, options.seed, options.cache_memory)
     print("all bytes right, nothing left: "
           + ", ".join(f"{name} {value:.3g}" if name == "silence_s" else f"{name} {value}"
                       for name, value in seen.items()))

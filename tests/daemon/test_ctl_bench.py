@@ -17,7 +17,18 @@ def test_both_passes_are_of_the_same_samples(daemon, photos):
     assert 0 < again["images"] <= first["images"] <= 60
     assert first["images_per_second"] > 0 and again["images_per_second"] > 0
     assert first["decode_us"] > 0 and first["transform_us"] > 0 and first["read_us"] > 0
-    assert seen["limited_by"] in LIMITS and seen["change"]
+    assert seen["limited_by"] in LIMITS and seen["change"] and "kept" not in seen
+    daemon.settle()
+
+
+def test_what_is_kept(spawn, photos):
+    """The second pass keeps all that the third asks for."""
+    daemon = spawn(cache_memory="64M")
+    kept = bench(daemon, photos)["kept"]
+    assert kept["images_per_second"] > 0 and 0 < kept["found"] <= 1
+    assert kept["memory_needed"] > 0 and 0 < kept["cache_memory"] <= 64 << 20
+    done = daemon.ctl("bench", photos, "-b", 4, "--seconds", 0.3)
+    assert "third pass" in done.stdout and "GiB" in done.stdout, done.stdout
     daemon.settle()
 
 

@@ -3,6 +3,7 @@
 catch up share one again, and nobody gets another byte than it would have alone.
 """
 
+import contextlib
 import random
 import threading
 import time
@@ -407,44 +408,61 @@ def test_any_order_of_everything(daemon, photos, reference, seed):
 
 # -- a ring that begins small -----------------------------------------------------------------
 
-# 12 pictures of 1.2 MB in a batch: a ring that is large enough to begin with two batches.
+# 16 pictures of 1.2 MB in a batch: a ring that is large enough to begin with two batches.
 LARGE = {"transforms": [{"name": "Resize", "size": [320, 320]}], "dtype": "float32",
-         "batch_size": 12, "prefetch": 0, "inflight": 3, "epochs": 2}
+         "batch_size": 16, "prefetch": 0, "inflight": 3, "epochs": 2}
+SMALL = 2 * 16
+
+
+@pytest.fixture(name="daemon_of_four")
+def fixture_daemon_of_four(spawn):
+    """So few threads that one batch keeps them all busy: how large a ring is depends on them."""
+    return spawn(workers=2, fetchers=2)
 
 
 @pytest.fixture(name="large")
-def fixture_large(daemon, photos):
-    return digests(daemon, photos, **{**WISH, **LARGE, "accept_moves": False})
+def fixture_large(daemon_of_four, photos):
+    return digests(daemon_of_four, photos, **{**WISH, **LARGE, "accept_moves": False})
 
 
-def test_a_trainer_alone_has_a_small_ring(reader, large):
-    one = reader(**LARGE)
-    assert one.peer.ring.slots == 2 * 12
-    one.finish()
-    assert one.got == large
+@pytest.fixture(name="large_reader")
+def fixture_large_reader(daemon_of_four, photos):
+    with contextlib.ExitStack() as stack:
+        def reader(**fields):
+            made = Reader(daemon_of_four, photos, **{**LARGE, **fields})
+            stack.callback(made.peer.close)
+            return made
+        yield reader
+    daemon_of_four.settle()
 
 
-def test_a_trainer_that_holds_more_gets_a_larger_ring(reader, large):
+def test_a_trainer_alone_has_a_small_ring(large, large_reader):
+    one = large_reader()
+    assert one.peer.ring.slots == SMALL
+    assert one.finish() == large
+
+
+def test_a_trainer_that_holds_more_gets_a_larger_ring(large, large_reader):
     """It may hold as many batches as are in flight, and waits for the third."""
-    one = reader(**LARGE)
+    one = large_reader()
     for _ in range(3):
         one.take(SLOW)
-    assert len(one.rings) == 2 and one.peer.ring.slots > 2 * 12
-    one.finish()
-    assert one.got == large
+    assert len(one.rings) == 2 and one.peer.ring.slots > SMALL
+    assert one.finish() == large
 
 
-def test_those_who_share_get_a_larger_ring(daemon, reader, large):
-    one, other = reader(**LARGE), reader(**LARGE)
-    wait_for(lambda: counter(daemon, "rings") == 2, "a larger ring")
+def test_those_who_share_get_a_larger_ring(daemon_of_four, large, large_reader):
+    """With one batch in flight neither holds more than there is, however long it takes."""
+    one, other = large_reader(inflight=1), large_reader(inflight=1)
+    assert one.rings == other.rings
+    wait_for(lambda: counter(daemon_of_four, "rings") == 2, "a larger ring")
     finish_together([one, other])
     assert one.got == other.got == large
-    assert one.peer.ring.slots > 2 * 12 and other.peer.ring.slots > 2 * 12
+    assert one.peer.ring.slots > SMALL and other.peer.ring.slots > SMALL
 
 
-def test_who_cannot_move_has_a_large_ring_at_once(reader, large):
+def test_who_cannot_move_has_a_large_ring_at_once(large, large_reader):
     for fields in ({"accept_moves": False}, {"pace": "together"}):
-        one = reader(**{**LARGE, **fields})
-        assert one.peer.ring.slots > 2 * 12
-        one.finish()
-        assert one.got == large and len(one.rings) == 1
+        one = large_reader(**fields)
+        assert one.peer.ring.slots > SMALL
+        assert one.finish() == large and len(one.rings) == 1
