@@ -33,6 +33,7 @@ import formats
 import handover
 import index
 import kernels
+import limit
 import loop
 import memory
 import peers
@@ -47,8 +48,9 @@ import photos  # noqa: E402 (it stands in the demo's folder)
 
 # Each has rows(options): a title, then table.Row's.
 SECTIONS = {"kernels": kernels, "formats": formats, "daemon": rates, "loop": loop,
-            "trainers": trainers, "latency": handover, "index": index, "cache": cache, "anew": anew,
-            "memory": memory, "sweep": sweep, "crowd": crowd, "peers": peers, "bombs": bombs}
+            "limit": limit, "trainers": trainers, "latency": handover, "index": index,
+            "cache": cache, "anew": anew, "memory": memory, "sweep": sweep, "crowd": crowd,
+            "peers": peers, "bombs": bombs}
 
 
 def parse():
