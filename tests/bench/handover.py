@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The section "latency": from a batch's last sample being made to its trainer being told, by a
 trainer in C that waits for each batch; with the other core free, and with all workers busy for
-other trainers, too."""
+other trainers, too. Beside that, in the same round, a byte that goes to another process and back,
+with as many processes of the workers' niceness that keep the processors busy."""
 
 import contextlib
 import json
@@ -10,6 +11,8 @@ import subprocess
 from machine import Stokerd
 from table import Row
 from trainers import attached
+
+NICENESS = 5  # of the daemon's workers, if nothing else is said
 
 
 def measure(options, daemon):
@@ -21,8 +24,17 @@ def measure(options, daemon):
     return values["p50_us"], values["p99_us"]
 
 
+def echo(options):
+    """The same of a socket alone."""
+    done = subprocess.run(
+        [options.build / "tests" / "bench" / "socket_bench", str(options.workers), str(NICENESS),
+         str(options.seconds)], stdout=subprocess.PIPE, check=True)
+    values = json.loads(done.stdout)
+    return values["p50_us"], values["p99_us"]
+
+
 def rows(options):
-    idle, busy = [], []
+    idle, busy, bare = [], [], []
     for _ in range(options.rounds):
         with Stokerd(options.build, 1) as daemon:
             idle.append(measure(options, daemon))
@@ -33,8 +45,11 @@ def rows(options):
             trainer.tell("measure", 2 * options.seconds)
             busy.append(measure(options, daemon))
             trainer.number()
+        bare.append(echo(options))
     for what, values, at_most in (("1 worker, a core free", idle, (80, None)),
                                   (f"{options.workers} workers, all busy", busy, (80, 500))):
         for i, name in enumerate(("p50", "p99")):
             yield Row(f"hand-over of a batch, {name}, {what}", [value[i] for value in values],
                       None, "us", at_most=at_most[i], of_ours=True)
+    yield Row(f"hand-over, p99, {options.workers} workers, all busy; an echo beside such a load",
+              [p99 for _, p99 in busy], [p99 for _, p99 in bare], "us", at_most=2)
