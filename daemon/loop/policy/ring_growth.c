@@ -6,7 +6,7 @@
 
 #define HELD_NS 500000000u /* a trainer computes with a batch for less, mostly */
 #define AWAITED 3	   /* batches in a second, that count as many */
-#define BUSY 0.97	   /* above, workers are what limits */
+#define BUSY 0.95	   /* above, workers are what limits: the end of a batch idles some */
 
 bool ring_growth_crowded(const struct ring *ring)
 {
