@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# The unit tests on another processor: stoker cross-built for arm64, its tests run by qemu. ROOT is
+# a Debian that this changes: compilers and libraries of arm64 are installed in it, and the build
+# stays there (ROOT/build), so that a second run takes less.
+#
+#   debootstrap --variant=minbase --include=ca-certificates bookworm ROOT
+#   tests/arm64.sh ROOT [SUITE]                        SUITE: unit
+#
+# Needs root and Debian's archive. Some ten minutes on two cores.
+set -euo pipefail
+root=$(realpath "$1") suite=${2:-unit}
+cd "$(dirname "$0")/.."
+if [[ ${ARM64_INSIDE-} != yes ]]; then
+	ARM64_INSIDE=yes exec unshare --mount --pid --fork --kill-child "$0" "$root" "$suite"
+fi
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs -o size=2g tmpfs "$root/dev/shm"
+mkdir -p "$root/stoker"
+mount --bind -o ro . "$root/stoker"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+within() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
+
+libraries=(libuv1 libjpeg62-turbo libspng zlib1g libwebp libmsgpack libxxhash libinih libjansson
+	libarchive libsystemd liblapacke libcmocka)
+if [[ ! -e $root/usr/bin/qemu-aarch64-static ]]; then
+	within dpkg --add-architecture arm64
+	within apt-get -q update
+	within env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
+		crossbuild-essential-arm64 qemu-user-static meson ninja-build pkg-config git \
+		"${libraries[@]/%/-dev:arm64}"
+fi
+cat >"$root/arm64.ini" <<'INI'
+[binaries]
+c = 'aarch64-linux-gnu-gcc'
+cpp = 'aarch64-linux-gnu-g++'
+ar = 'aarch64-linux-gnu-ar'
+strip = 'aarch64-linux-gnu-strip'
+pkgconfig = 'aarch64-linux-gnu-pkg-config'
+exe_wrapper = ['qemu-aarch64-static', '-L', '/']
+[host_machine]
+system = 'linux'
+cpu_family = 'aarch64'
+cpu = 'aarch64'
+endian = 'little'
+INI
+[[ -e $root/build/build.ninja ]] || within meson setup /build /stoker --cross-file /arm64.ini \
+	-Dtests=enabled -Dwerror=true
+within ninja -C /build
+within meson test -C /build --no-rebuild --suite "$suite" --timeout-multiplier 10 --print-errorlogs
