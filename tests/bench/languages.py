@@ -39,6 +39,7 @@ DAEMON = {"workers": 1, "ring_memory": "2G"}  # the other core is the client's
 IDLE, PAUSE_S = 5, 0.01
 AT_LEAST = {"node": 0.9, "java": 0.9}
 NO_BAR = {"node-copies"}  # said, not judged
+UNMEASURED = {"go-race"}
 OTHERS = 0.95
 WARM = 5  # rounds: compilers of Java and Node see what is hot
 POSITIONS = 10**9
@@ -250,7 +251,8 @@ def main():
     options.build = options.build.resolve()
     os.environ["STOKER_BUILD"] = str(options.build)
     import clients
-    chosen = options.clients.split(",") if options.clients else list(clients.CLIENTS)
+    chosen = options.clients.split(",") if options.clients else [
+        name for name in clients.CLIENTS if name not in UNMEASURED]
     options.commands = find(dict.fromkeys(["c", *chosen]))
     options.clients = [name for name in chosen if name in options.commands]
     print(f"{model()}, {len(os.sched_getaffinity(0))} cores; {options.rounds} rounds\n", flush=True)

@@ -82,6 +82,16 @@ def go():
     return [str(program)]
 
 
+def go_race():
+    """With the race detector, whose run-time library is C."""
+    folder, program = ROOT / "client" / "go", MADE / "go-race"
+    tool("gcc", "clang")
+    fetch(tool("go"), "mod", "download", folder=folder)
+    make(tool("go"), "build", "-race", "-o", str(program), "./internal/conformance", folder=folder,
+         CGO_ENABLED="1")
+    return [tool("env"), "GORACE=halt_on_error=1", str(program)]
+
+
 def node_folder():
     """The client with its packages, beside what is built: the source stays as it is."""
     folder = MADE / "node"
@@ -157,6 +167,7 @@ CLIENTS = {
     "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths"}),
     "python": (python, {"credit", "patience with a ring that is gone"}),
     "go": (go, set()),
+    "go-race": (go_race, set()),
     "java": (java, {"fd"}),
     "rust": (rust, {"path"}),
     "node": (node, {"fd"}),
@@ -276,6 +287,19 @@ def check_node(*command):
     make(tool("npx"), "--no-install", *command, folder=folder)
 
 
+FORMATTER = "com.google.googlejavaformat:google-java-format:1.28.0:jar:all-deps"
+GENERATED = "Tables.java"  # nobody reads it
+
+
+def check_java_format():
+    fetch(tool("mvn"), "--quiet", "--batch-mode", "dependency:copy", f"-Dartifact={FORMATTER}",
+          f"-DoutputDirectory={MADE}", folder=MADE)
+    sources = [path for path in (ROOT / "client" / "java").rglob("*.java")
+               if path.name != GENERATED]
+    make(str(jdk() / "java"), "-jar", str(next(MADE.glob("google-java-format-*.jar"))),
+         "--dry-run", "--set-exit-if-changed", *map(str, sources), folder=ROOT)
+
+
 CHECKS = {
     "go": {
         "vet": functools.partial(check_go, "go", "vet", "./..."),
@@ -285,6 +309,7 @@ CHECKS = {
     "java": {
         "test": check_java,
         "javadoc": check_javadoc,
+        "format": check_java_format,
     },
     "rust": {
         "test": functools.partial(check_rust, "test", "--offline", "--quiet"),
@@ -313,7 +338,25 @@ def rust_example():
     return [str(MADE / "rust" / "debug" / "examples" / "softmax")]
 
 
-EXAMPLES = {"cpp": cpp_example, "rust": rust_example}
+def java_example():
+    java_classes()
+    return [str(jdk() / "java"), "-cp", str(MADE / "java"),
+            str(ROOT / "client" / "java" / "example" / "Softmax.java")]
+
+
+def node_example():
+    """Without TensorFlow.js it says the average."""
+    return [tool("node"), str(node_folder() / "example" / "average.js")]
+
+
+def go_server():
+    command("go")
+    folder = ROOT / "client" / "go"
+    make(tool("go"), "build", "-o", str(MADE / "serve"), "./example/serve", folder=folder)
+    return [str(MADE / "serve")]
+
+
+EXAMPLES = {"cpp": cpp_example, "rust": rust_example, "java": java_example}
 PROGRAMS = {"go": go_program, "java": java_program, "rust": rust_program, "cpp": cpp_program,
             "node": node_program}
 

@@ -5,6 +5,7 @@ learn."""
 import os
 import re
 import subprocess
+import urllib.request
 
 import clients
 import pytest
@@ -20,9 +21,12 @@ def block(language):
     return re.search(r"```\w+\n(.*?)```", text, re.DOTALL).group(1)
 
 
+def environment(daemon):
+    return {**os.environ, "STOKER_SOCKET": str(daemon.socket)}
+
+
 def run(command, daemon, folder):
-    environment = {**os.environ, "STOKER_SOCKET": str(daemon.socket)}
-    done = subprocess.run(command, cwd=folder, env=environment, text=True, timeout=END_S,
+    done = subprocess.run(command, cwd=folder, env=environment(daemon), text=True, timeout=END_S,
                           stdin=subprocess.DEVNULL, capture_output=True, check=False)
     assert done.returncode == 0, (done.stdout[-1000:], done.stderr[-2000:])
     return done.stdout.splitlines()
@@ -54,3 +58,39 @@ def test_example(daemon, tmp_path, language):
     lines = run([*command, pictures(tmp_path / "pictures"), "30"], daemon, tmp_path)
     losses = [float(line.rpartition(" ")[2]) for line in lines]
     assert len(losses) == 30 and losses[-1] < 0.8 * losses[0], losses
+
+
+def made(name, build):
+    if name not in clients.chosen():
+        pytest.skip(f"{name} is not chosen")
+    try:
+        return build()
+    except clients.Missing as error:
+        pytest.skip(f"{name}: {error}")
+
+
+def test_example_of_node(daemon, tmp_path):
+    """Two epochs of 21 pictures in batches of 16: place and average colour."""
+    command = made("node", clients.node_example)
+    lines = run([*command, pictures(tmp_path / "pictures"), "2"], daemon, tmp_path)
+    assert [line.split()[:2] for line in lines] == \
+        [["0", "0"], ["0", "16"], ["1", "0"], ["1", "16"]], lines
+    assert all(0 < float(line.split()[2]) < 1 for line in lines), lines
+
+
+def test_server_of_go(daemon, tmp_path):
+    """Each batch to one caller, as raw pixels, with its place in the head."""
+    command = made("go", clients.go_server)
+    with subprocess.Popen([*command, "-data", pictures(tmp_path / "pictures"), "-size", "16",
+                           "-batch", "8", "-listen", "127.0.0.1:0"], text=True,
+                          env=environment(daemon), stdout=subprocess.PIPE) as server:
+        try:
+            address = server.stdout.readline().strip()
+            for position in ("0", "8", "16"):
+                with urllib.request.urlopen(address, timeout=END_S) as answer:
+                    count = min(8, 21 - int(position))
+                    assert answer.headers["Stoker-Position"] == position
+                    assert len(answer.headers["Stoker-Labels"].split()) == count
+                    assert len(answer.read()) == count * 16 * 16 * 3
+        finally:
+            server.kill()

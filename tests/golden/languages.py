@@ -9,6 +9,7 @@ languages.py --write   write them
 """
 
 import sys
+import textwrap
 from pathlib import Path
 
 import tables
@@ -335,7 +336,8 @@ def java():
         yield f"  static final int {name} = {TABLES.constants['PROTO_' + name]};"
     yield ""
     yield "  enum Kind {"
-    yield "    UINT, BOOLEAN, TEXT, RUNS, ANY"
+    for kind in ("UINT", "BOOLEAN", "TEXT", "RUNS", "ANY"):
+        yield f"    {kind}" + ("," if kind != "ANY" else "")
     yield "  }"
     yield ""
     yield "  record Field("
@@ -391,7 +393,10 @@ def java_options():
             value = str(bool(field.default)).lower() if field.type == "boolean" else field.default
             default = f" Default {value}."
         yield ""
-        yield f"  /** {field.help[0].upper()}{field.help[1:]}.{default} */"
+        comment = f"{field.help[0].upper()}{field.help[1:]}.{default}"
+        yield from ([f"  /** {comment} */"] if len(comment) <= 91 else
+                    ["  /**", *textwrap.wrap(comment, 100, initial_indent="   * ",
+                                             subsequent_indent="   * "), "   */"])
         yield f"  public Options {name}({kind} {name}) {{"
         yield f'    request.put("{field.key}", {name});'
         yield "    return this;"

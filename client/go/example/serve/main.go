@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"sync"
 
@@ -50,7 +51,12 @@ func main() {
 			log.Print(err)
 		}
 	})
-	log.Fatal(http.ListenAndServe(*listen, nil))
+	server, err := net.Listen("tcp", *listen)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("http://%s/next\n", server.Addr())
+	log.Fatal(http.Serve(server, nil))
 }
 
 func fail(w http.ResponseWriter, err error) {

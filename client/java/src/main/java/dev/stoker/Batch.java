@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Consecutive positions of an epoch, in memory that is shared with the daemon. {@link #close} gives
- * it back, in any thread; it may outlive its reader. What its segments show is not the batch any
- * more after that.
+ * it back, in any thread; it may outlive its reader. After that its segments show other samples, or
+ * throw an IllegalStateException once the ring is left.
  */
 public final class Batch implements AutoCloseable {
   private final Message message;
@@ -24,7 +24,7 @@ public final class Batch implements AutoCloseable {
   Batch(Message message, Ring ring, Connection connection, AtomicInteger held) {
     this.message = message;
     this.runs = message.runs();
-    this.ring = ring;
+    this.ring = ring.use();
     this.connection = connection;
     this.held = held;
     held.incrementAndGet();
@@ -101,5 +101,6 @@ public final class Batch implements AutoCloseable {
     if (closed.getAndSet(true)) return;
     held.decrementAndGet();
     connection.send("release", Map.of("lease", message.number("lease")));
+    ring.drop();
   }
 }

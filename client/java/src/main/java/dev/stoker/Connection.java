@@ -163,6 +163,7 @@ final class Connection implements AutoCloseable {
       if (message.name.equals("error")) throw RequestException.of(message);
       if (message.name.equals(reply)) return message;
       if (!message.name.equals("progress")) {
+        message.drop();
         throw broken(message.name + " as the answer to " + name);
       }
     }
@@ -258,7 +259,10 @@ final class Connection implements AutoCloseable {
       Path path = Path.of(message.string("path"));
       message.ring = new Ring(path, message.number("bytes"), message.number("ring"), owner);
     }
-    if (inbox.size() >= INBOX_MAX) throw new ProtocolException("too many messages at a time");
+    if (inbox.size() >= INBOX_MAX) {
+      message.drop();
+      throw new ProtocolException("too many messages at a time");
+    }
     inbox.add(message);
   }
 
@@ -267,6 +271,7 @@ final class Connection implements AutoCloseable {
     for (Message message : List.copyOf(inbox)) {
       if (message.name.equals("goaway")) continue;
       inbox.remove(message);
+      message.drop();
       if (message.name.equals("batch")) {
         send("release", Map.of("lease", message.number("lease")));
       }
@@ -280,7 +285,7 @@ final class Connection implements AutoCloseable {
       boolean away = error.reason().equals("disconnected") || error.reason().equals("timeout");
       fatal = !away || error instanceof RequestException;
     }
-    close();
+    hangUp();
     return error;
   }
 
@@ -288,12 +293,12 @@ final class Connection implements AutoCloseable {
   StokerException broken(String what) {
     ended = new ProtocolException(what);
     fatal = true;
-    close();
+    hangUp();
     return ended;
   }
 
-  @Override
-  public void close() {
+  /** What came before is still there. */
+  private void hangUp() {
     try {
       selector.close();
       socket.close();
@@ -301,5 +306,12 @@ final class Connection implements AutoCloseable {
       // It is gone all the same.
     }
     if (ended == null) ended = new StokerException("disconnected", "the connection is closed");
+  }
+
+  @Override
+  public void close() {
+    hangUp();
+    inbox.forEach(Message::drop);
+    inbox.clear();
   }
 }

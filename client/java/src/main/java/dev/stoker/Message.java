@@ -33,6 +33,12 @@ final class Message {
     this.fields = fields;
   }
 
+  /** Without its ring, if it has one. */
+  void drop() {
+    if (ring != null) ring.drop();
+    ring = null;
+  }
+
   static Tables.MessageType type(String name) {
     return BY_NAME.get(name);
   }

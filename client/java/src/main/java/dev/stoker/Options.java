@@ -59,7 +59,9 @@ public final class Options {
     return this;
   }
 
-  /** One past the last sample to use; a larger value means the end. Default 18446744073709551615. */
+  /**
+   * One past the last sample to use; a larger value means the end. Default 18446744073709551615.
+   */
   public Options subsetStop(long subsetStop) {
     request.put("subset_stop", subsetStop);
     return this;

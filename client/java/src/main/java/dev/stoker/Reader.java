@@ -72,7 +72,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
         client.warn().accept("the dataset: " + attached.string("note"));
       }
     } catch (StokerException e) {
-      connection.close();
+      close();
       throw e;
     }
   }
@@ -100,14 +100,20 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   }
 
   private Message attach(Map<String, Object> fields) {
-    Message attached =
-        connection.request("attach", "attached", new HashMap<>(fields), QUIET_NS);
-    if (ring != null && !attached.ring.like(ring)) {
-      throw connection.broken("a ring of other samples");
-    }
-    ring = attached.ring;
+    Message attached = connection.request("attach", "attached", new HashMap<>(fields), QUIET_NS);
+    follow(attached.ring);
     held = new AtomicInteger();
     return attached;
+  }
+
+  /** Later batches are in this ring; those that are held keep theirs. */
+  private void follow(Ring next) {
+    if (ring != null && !next.like(ring)) {
+      next.drop();
+      throw connection.broken("a ring of other samples");
+    }
+    if (ring != null) ring.drop();
+    ring = next;
   }
 
   /** False behind the last epoch. */
@@ -233,9 +239,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
         throw new SampleException(message);
       }
       case "ring" -> {
-        if (!message.ring.like(ring)) throw connection.broken("a ring of other samples");
+        follow(message.ring);
         moves++;
-        ring = message.ring; // batches that are held keep theirs
       }
       case "stalled" -> stall(message);
       case "end" -> ended = true;
@@ -245,7 +250,10 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
               new StokerException(
                   "disconnected", "stokerd is stopping: " + message.string("text")));
       case "error" -> throw RequestException.of(message);
-      default -> throw connection.broken(message.name + " instead of a batch");
+      default -> {
+        message.drop();
+        throw connection.broken(message.name + " instead of a batch");
+      }
     }
     return null;
   }
@@ -420,7 +428,9 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   /** Disconnect. Close held batches first: the daemon may use their slots again. */
   @Override
   public void close() {
+    if (closed) return;
     closed = true;
     if (connection != null) connection.close();
+    if (ring != null) ring.drop();
   }
 }

@@ -15,10 +15,12 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A ring: one segment of shared memory, mapped read-only, and where the fields of its slots are
- * (proto/segment.h). It is unmapped when nothing refers to it any more. Knows no message.
+ * (proto/segment.h). It is unmapped with its last user, not by the garbage collector: a mapping of
+ * a ring that the daemon has removed holds its memory. Knows no message.
  */
 final class Ring {
   private static final int VERSION = 1;
@@ -33,14 +35,26 @@ final class Ring {
   /** A field, and where its slots are. */
   record Row(Field field, long offset) {}
 
+  private final Arena arena = Arena.ofShared();
+  private final AtomicInteger users = new AtomicInteger(1); // the reader, and batches
   private final MemorySegment memory;
   private final List<Row> rows = new ArrayList<>();
-  private final byte[] identity;
-  private final long slots;
+  private byte[] identity;
+  private long slots;
 
   /** Opens what ATTACHED or RING announces; it must be a file of the daemon's user. */
   Ring(Path path, long size, long number, String owner) {
-    memory = map(path, size, owner);
+    boolean good = false;
+    try {
+      memory = map(path, size, owner);
+      parse(size, number);
+      good = true;
+    } finally {
+      if (!good) drop();
+    }
+  }
+
+  private void parse(long size, long number) {
     // A copy, so that what was checked is what is used.
     MemorySegment header = MemorySegment.ofArray(memory.asSlice(0, PAGE).toArray(BYTE));
     String magic = new String(bytes(header, 0, 8), StandardCharsets.ISO_8859_1);
@@ -57,7 +71,7 @@ final class Ring {
     }
     identity = bytes(header, 40, 32);
     for (int i = 0; i < count; i++) {
-      parse(header.asSlice(ROWS_AT + (long) i * ROW_BYTES, ROW_BYTES));
+      parseField(header.asSlice(ROWS_AT + (long) i * ROW_BYTES, ROW_BYTES));
     }
     for (String name : List.of("image", "label", "index")) {
       if (row(name) == null) throw new ProtocolException("the ring has no field " + name);
@@ -70,7 +84,7 @@ final class Ring {
 
   private static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
 
-  private static MemorySegment map(Path path, long size, String owner) {
+  private MemorySegment map(Path path, long size, String owner) {
     try (FileChannel file =
         FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
       String theirs = Files.getOwner(path, LinkOption.NOFOLLOW_LINKS).getName();
@@ -80,7 +94,7 @@ final class Ring {
       if (file.size() != size || size < PAGE) {
         throw new ProtocolException("the ring has " + file.size() + " bytes, not " + size);
       }
-      return file.map(FileChannel.MapMode.READ_ONLY, 0, size, Arena.ofAuto());
+      return file.map(FileChannel.MapMode.READ_ONLY, 0, size, arena);
     } catch (NoSuchFileException e) {
       // A daemon that ends, or its successor, removes it.
       throw new StokerException("disconnected", "the announced ring is gone: " + e.getMessage());
@@ -107,7 +121,7 @@ final class Ring {
     return end < 0 ? text : text.substring(0, end);
   }
 
-  private void parse(MemorySegment row) {
+  private void parseField(MemorySegment row) {
     String name = padded(row, 0);
     String dtype = padded(row, 16);
     if (!DTYPES.containsKey(dtype)) return; // of a newer daemon: left out
@@ -163,5 +177,20 @@ final class Ring {
   MemorySegment slots(Row row, Message.Run run) {
     long bytes = row.field().bytes();
     return memory.asSlice(row.offset() + run.first() * bytes, run.count() * bytes);
+  }
+
+  Ring use() {
+    users.incrementAndGet();
+    return this;
+  }
+
+  /** One user less. */
+  void drop() {
+    if (users.decrementAndGet() > 0) return;
+    try {
+      arena.close();
+    } catch (IllegalStateException e) {
+      // A channel of the program's writes from it in this moment: it stays mapped.
+    }
   }
 }

@@ -13,7 +13,11 @@ final class Tables {
   static final int RUNS_MAX = 4;
 
   enum Kind {
-    UINT, BOOLEAN, TEXT, RUNS, ANY
+    UINT,
+    BOOLEAN,
+    TEXT,
+    RUNS,
+    ANY
   }
 
   record Field(

@@ -84,9 +84,10 @@ public record Token(
       part = "[" + Long.toUnsignedString(subset.get(0)) + ", " + stop + "]";
     }
     return """
-        {"version": 1, "dataset": "%s", "pipeline": "%s", "sampling": "%s", "order_seed": %s, \
-        "augment_seed": %s, "shuffle": %b, "subset": %s, "exif_orientation": %b, "epoch": %s, \
-        "position": %s}"""
+    {"version": 1, "dataset": "%s", "pipeline": "%s", "sampling": "%s", "order_seed": %s, \
+    "augment_seed": %s, "shuffle": %b, "subset": %s, "exif_orientation": %b, "epoch": %s, \
+    "position": %s}\
+    """
         .formatted(
             dataset,
             pipeline,

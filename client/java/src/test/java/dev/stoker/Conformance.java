@@ -59,8 +59,7 @@ final class Conformance {
       return Dataset.joined(parts);
     }
     Object path = json.get("path");
-    Dataset out =
-        path instanceof Text text ? Dataset.of(text) : Dataset.of(Path.of((String) path));
+    Dataset out = path instanceof Text text ? Dataset.of(text) : Dataset.of(Path.of((String) path));
     for (Map.Entry<String, Object> entry : json.entrySet()) {
       if (!entry.getKey().equals("path")) {
         out = out.with(entry.getKey(), (String) entry.getValue());
@@ -247,8 +246,7 @@ final class Conformance {
     reader.seek(place);
     try (Batch batch = reader.next()) {
       long taken = System.nanoTime() - begun;
-      System.out.printf(
-          "sought ns=%d position=%d sum=%d%n", taken, batch.position(), touch(batch));
+      System.out.printf("sought ns=%d position=%d sum=%d%n", taken, batch.position(), touch(batch));
     }
   }
 
