@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +194,12 @@ void machine_workers(char *out, size_t size)
 {
 	unsigned processors = machine_processors();
 	snprintf(out, size, "%u", processors < 1024 ? processors : 1024);
+}
+
+void machine_index_memory(char *out, size_t size)
+{
+	uint64_t mebibytes = machine_memory() >> 20, part = mebibytes / 16;
+	snprintf(out, size, "%" PRIu64 "M", part < 256 ? part : 256);
 }
 
 void machine_config(char *out, size_t size)

@@ -31,6 +31,7 @@ uint64_t machine_available(void);
 void machine_socket(char *out, size_t size);
 void machine_socket_mode(char *out, size_t size);
 void machine_workers(char *out, size_t size);
+void machine_index_memory(char *out, size_t size); /* 256M, or a sixteenth of little memory */
 void machine_config(char *out, size_t size);
 
 /* Create the folder of the default socket, if it does not exist, and check that no other user can

@@ -64,7 +64,7 @@ const struct option options[] = {
 	 RANGE(MEMORY, 0, 1024 * TIB), .initial = "25%",
 	 .help = "memory for datasets of arrays (NumPy, CIFAR, MNIST)"},
 	{MEMBER(index_memory), .name = "index-memory", .argument = "SIZE",
-	 RANGE(MEMORY, 0, 1024 * TIB), .initial = "256M",
+	 RANGE(MEMORY, 0, 1024 * TIB), .compute = machine_index_memory,
 	 .help = "memory for the JPEG seek indexes; 0 disables them"},
 	{MEMBER(index_dir), .name = "index-dir", .argument = "PATH", .type = OPTION_FOLDER,
 	 .initial = "", .help = "directory that persists the JPEG seek indexes",

@@ -174,6 +174,9 @@ def test_a_daemon_without_memory(spawn, photos, group):
     """FAULTS 54: in a group of its own it takes its default budget from the group's limit, and a
     ring that does not fit is refused with numbers; it is never killed."""
     daemon = spawn(launcher=["sh", "-c", f'echo 0 >{group}/cgroup.procs && exec "$@"', "sh"])
+    limits, limit = daemon.status(), int(SLOW * 300) << 20
+    assert sum(limits[f"{what}_memory"] for what in ("ring", "dataset", "index")) <= 0.6 * limit
+    assert limits["cache_memory"] <= limit / 4
     with daemon.connect() as peer:
         error = peer.attach(photos, **STREAM, batch_size=4000, prefetch=64).fields
         assert error["name"] == "memory", error
