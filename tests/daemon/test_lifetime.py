@@ -58,7 +58,7 @@ def end(process):
     process.stdout.close()
 
 
-# FAULTS 1: connect; 2: hello; 3: asked; 4: attached; 6: holding k batches; 9: end, detach.
+# FAULTS 1, 2, 3, 4, 6, 9: connect; hello; asked; attached; holding k batches; end, detach.
 @pytest.mark.parametrize("stop", ["connect", "hello", "asked", "attached", 1, 4, 8, "end",
                                   "detach"])
 def test_killed_at(daemon, photos, stop):

@@ -49,12 +49,13 @@ def start(daemon):
 
 @contextlib.contextmanager
 def servers(**defaults):
-    """A function that starts a daemon of the user SERVER, open to all: serve(workers=4)."""
+    """A function that starts a daemon of the user SERVER, open to all: serve(workers=4). A
+    launcher runs as that user, what is `before` as root."""
     daemons = []
 
-    def serve(environment=None, launcher=(), **options):
+    def serve(environment=None, launcher=(), before=(), **options):
         ids = [f"--reuid={SERVER}", f"--regid={SERVER}", "--clear-groups"]
-        daemons.append(Daemon(launcher=["setpriv", *ids, *launcher],
+        daemons.append(Daemon(launcher=[*before, "setpriv", *ids, *launcher],
                               environment={"HOME": "/", **(environment or {})},
                               **{"socket_mode": "0666", **defaults, **options}))
         return start(daemons[-1])
