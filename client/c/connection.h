@@ -36,7 +36,7 @@ struct connection {
 		*give; /* borrowed; `give_count` descriptors go with the byte `give_at` of `out` */
 	unsigned give_count;
 	size_t give_at;
-	bool takes_fds; /* the daemon takes descriptors, and has use for ours; set by the handle */
+	bool takes_fds; /* the daemon takes descriptors, and has use for ours; the opener sets it */
 	uint32_t seq;
 	int lost; /* the errno that closed it; 0: never opened */
 	struct fault why;

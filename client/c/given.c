@@ -5,10 +5,25 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proto/message.h"
 #include "proto/pack.h"
+
+bool given_is_wanted(int socket, const struct message_welcome *welcome)
+{
+	const struct value *can = &welcome->capabilities.value;
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	bool takes = false;
+	for (uint32_t i = 0; can->kind == VALUE_LIST && i < can->count; i++)
+		takes |= can->items[i].kind == VALUE_TEXT &&
+			 text_equals(can->items[i].text, "descriptors");
+	return takes && getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       peer.uid != geteuid();
+}
 
 void given_close(struct given *given)
 {

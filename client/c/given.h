@@ -6,8 +6,11 @@
 #ifndef STOKER_CLIENT_GIVEN_H
 #define STOKER_CLIENT_GIVEN_H
 
+#include <stdbool.h>
+
 #define GIVEN_MAX 34 /* that the daemon takes with a message */
 
+struct message_welcome;
 struct packer;
 
 struct given {
@@ -15,6 +18,9 @@ struct given {
 	unsigned count;
 };
 #define GIVEN_NULL ((struct given){.count = 0})
+
+/* Is it worth to send descriptors? The daemon of one's own has one's own rights. */
+bool given_is_wanted(int socket, const struct message_welcome *welcome);
 
 void given_close(struct given *given); /* may be called twice */
 

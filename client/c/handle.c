@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "client/c/address.h"
+#include "client/c/given.h"
 
 #define ATTACH_QUIET_MS 60000 /* the daemon says PROGRESS more often than this */
 
@@ -47,20 +47,6 @@ void handle_forget_ring(struct stoker *stoker)
 	stoker->attachment++; /* batches that are held belong to an earlier one now */
 }
 
-/* Is it worth to send descriptors? The daemon of one's own has one's own rights. */
-static bool takes_fds(int socket, const struct message_welcome *welcome)
-{
-	const struct value *can = &welcome->capabilities.value;
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-	bool takes = false;
-	for (uint32_t i = 0; can->kind == VALUE_LIST && i < can->count; i++)
-		takes |= can->items[i].kind == VALUE_TEXT &&
-			 text_equals(can->items[i].text, "descriptors");
-	return takes && getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	       peer.uid != geteuid();
-}
-
 int handle_open(struct stoker *stoker)
 {
 	struct message welcome;
@@ -73,7 +59,7 @@ int handle_open(struct stoker *stoker)
 	int r = connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION,
 				CONNECTION_QUIET_MS, &welcome, &stoker->fault);
 	if (r == 0)
-		stoker->connection.takes_fds = takes_fds(fd, &welcome.welcome);
+		stoker->connection.takes_fds = given_is_wanted(fd, &welcome.welcome);
 	return r;
 }
 

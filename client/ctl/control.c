@@ -28,6 +28,10 @@ int control_dataset(struct control *control, struct packer *packer, const char *
 	pack_key_string(packer, "path", whole);
 	if (kind)
 		pack_key_string(packer, "kind", kind);
+	given_close(&control->given);
+	if (control->connection.takes_fds)
+		given_add_dataset(&control->given, packer, whole, NULL, NULL);
+	connection_give(&control->connection, control->given.fds, control->given.count);
 	pack_map_end(packer, map);
 	return packer_bytes(packer, out) < 0 ? fault_say(&control->fault, -ENOMEM, "out of memory")
 					     : 0;
@@ -54,6 +58,7 @@ int control_open_at(struct control *control, enum address_socket which, const ch
 	snprintf(control->daemon, sizeof(control->daemon), "%.*s", (int)welcome.welcome.daemon.size,
 		 welcome.welcome.daemon.data);
 	control->pid = welcome.welcome.pid;
+	control->connection.takes_fds = given_is_wanted(fd, &welcome.welcome);
 	return 0;
 }
 
@@ -65,6 +70,7 @@ int control_open(struct control *control, const char *socket)
 void control_close(struct control *control)
 {
 	connection_deinit(&control->connection);
+	given_close(&control->given);
 }
 
 static int control_ask(struct control *control, const struct message *request,

@@ -12,12 +12,14 @@
 
 #include "client/c/address.h"
 #include "client/c/connection.h"
+#include "client/c/given.h"
 #include "proto/pack.h"
 
 struct control {
 	struct connection connection;
 	char daemon[256]; /* name and version, from WELCOME */
 	uint64_t pid;
+	struct given given; /* descriptors of the dataset of a request */
 	struct fault fault;
 };
 
@@ -36,7 +38,8 @@ int control_drop(struct control *control, uint64_t dataset);
 /* `values_out`: the file, and what changed; see RELOAD in PROTOCOL.md. */
 int control_reload(struct control *control, json_t **values_out);
 int control_ping(struct control *control, double *seconds_out);
-/* The `dataset` of a request: a path, and its kind or NULL. `packer` owns the bytes. */
+/* The `dataset` of the next request: a path, and its kind or NULL; descriptors of it go with the
+ * request, if the daemon has use for them. `packer` owns the bytes. */
 int control_dataset(struct control *control, struct packer *packer, const char *path,
 		    const char *kind, struct text *out);
 /* Ask it to stop, and wait until it has stopped. */

@@ -283,9 +283,15 @@ def test_clients_say_it(serve, data):
     done = subprocess.run([*ids, sys.executable, "-c", code, str(daemon.socket), str(data)],
                           text=True, capture_output=True, env=environment, check=True)
     assert f"user {BOB} may not have {data} read" in done.stdout, done
-    done = subprocess.run([*ids, str(STOKERCTL), "--socket", str(daemon.control), "index",
-                           str(data)], text=True, capture_output=True, env=environment, check=False)
+    index = [*ids, str(STOKERCTL), "--socket", str(daemon.control), "index", str(data)]
+    done = subprocess.run(index, text=True, capture_output=True, env=environment, check=False)
     assert done.returncode and "dataset-root = FOLDER" in done.stderr, done
+    own(data, BOB, 0o755)  # now stokerctl can show it
+    assert subprocess.run(index, text=True, capture_output=True, env=environment,
+                          check=True).stdout.startswith(f"{data}: ")
+    index[index.index("index")] = "fit"
+    assert "mean" in subprocess.run([*index, "--transforms", "Resize(size=(8, 8))"], text=True,
+                                    capture_output=True, env=environment, check=True).stdout
 
 
 # -- descriptors -------------------------------------------------------------------------------
