@@ -34,7 +34,7 @@ def test_its_tests_name_it(number):
     files = rows()[number]
     assert files, "nobody tests it"
     for file in files:
-        assert number in faults_of(SOURCE / "tests" / file), file
+        assert number in faults_of(SOURCE / file), file
 
 
 def test_the_check_can_fail(tmp_path):
