@@ -32,12 +32,13 @@ bool ending_is_image(const char *name)
 
 bool ending_is_picture(const char *name)
 {
-	return ending_is_image(name) || ending_fits(name, ".pbm") || ending_fits(name, ".pnm");
+	return ending_is_image(name) || ending_fits(name, ".pbm") || ending_fits(name, ".pnm") ||
+	       ending_fits(name, ".gif");
 }
 
 /* Those of decode/codec.c's formats are not here; of these some count as images for torchvision. */
-static const char *const foreign[ENDINGS_FOREIGN] = {".heic", ".heif", ".avif", ".jxl", ".jp2",
-						     ".gif",  ".tif",  ".tiff", ".dng", ".svg"};
+static const char *const foreign[ENDINGS_FOREIGN] = {".heic", ".heif", ".avif", ".jxl",
+						     ".jp2",  ".dng",  ".svg"};
 
 void endings_see(struct endings *endings, const char *name)
 {

@@ -13,7 +13,6 @@ struct mark {
 };
 
 static const struct mark starts[] = {
-	{"GIF8", 4, "GIF"},
 	{"II*\0", 4, "TIFF"},
 	{"MM\0*", 4, "TIFF"},
 	{"II+\0", 4, "TIFF"},

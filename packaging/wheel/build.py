@@ -54,6 +54,8 @@ def compile_programs():
             "-Dtests=disabled", "-Dprefer_static=true",
             # A static libcurl would bring 20 libraries, and a TLS without security updates.
             "-Dremote=disabled",
+            # Its codecs are as many.
+            "-Dtiff=disabled",
             f"-Dc_link_args={[*FORTRAN, f'-Wl,-Map={maps}']}")
     run("ninja", "-C", build, *PROGRAMS.values())
     return build, maps

@@ -2,7 +2,7 @@
 """Damaged pictures: is bad what Pillow refuses to load, at every visit, and are all others equal?
 
     /usr/bin/python3 tests/bench/mutants.py --data FOLDER [--build BUILD] [--count 2000] [--seed 0]
-                                            [--formats JPEG,PNG,WEBP,BMP,PPM] [--show 20]
+                                            [--formats JPEG,PNG,WEBP,BMP,PPM,TIFF,GIF] [--show 20]
 
 Each mutant is a JPEG of the folder, or a picture that Pillow makes of one (VARIANTS),
 with one of MUTATIONS: COUNT of each format. Pillow's verdict is that of
@@ -99,6 +99,9 @@ VARIANTS = {
     "WEBP": [{}, {"lossless": True, "method": 0}, {"quality": 40}],
     "BMP": [{}, lambda image: saved(image.convert("P"), "BMP")],
     "PPM": [{}, lambda image: saved(image.convert("L"), "PPM")],
+    "TIFF": [{}, {"compression": "tiff_lzw"}, {"compression": "tiff_adobe_deflate"},
+             {"compression": "packbits"}, {"compression": "jpeg"}],
+    "GIF": [{}, lambda image: saved(image.convert("L"), "GIF")],
 }
 
 

@@ -239,9 +239,7 @@ def test_what_is_not_decoded(node, photos, caplog):
         loader = node.loader(dataset, bad_samples="error", **RESIZE)
     [record] = caplog.records
     assert "3 of 9 files are .heic, which stoker does not decode" in record.getMessage()
-    assert "1 of 9 files is .tif, which stoker does not decode" in record.getMessage()
-    with pytest.raises(stoker.SampleError, match="x.tif.*TIFF"):
-        list(loader.batches())
+    assert len(list(loader.batches()))
     caplog.clear()
     paths = sorted(str(path) for path in home.iterdir())
     with caplog.at_level("WARNING", "stoker"):

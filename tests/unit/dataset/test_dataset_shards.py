@@ -160,7 +160,8 @@ def test_cut_and_damaged(tmp_path):
 
 # -- samples ------------------------------------------------------------------------------------
 
-IMAGES = {"jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp", "pbm", "pnm"}
+IMAGES = {"jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp", "pbm", "pnm",
+          "gif"}
 
 
 def split(name):

@@ -88,9 +88,7 @@ static void test_note(void **state)
 	assert_string_equal(
 		dataset_note(dataset),
 		"2 of 6 files are .heic, 1 .avif, which stoker does not decode: they are "
-		"left out, as by torchvision; 1 of 6 files is .tif, which stoker does not "
-		"decode: unless they hold JPEG, PNG or WebP, each is a bad sample; "
-		"convert them to JPEG, PNG or WebP");
+		"left out, as by torchvision; convert them to JPEG, PNG or WebP");
 	dataset_free(dataset);
 	/* All that a list names are samples. */
 	put("list.jsonl", "{\"path\": \"a/3.HEIC\", \"label\": 1, \"id\": 5}\n"

@@ -254,10 +254,10 @@ static void test_read_without_begin(void **state)
 	struct image image;
 	int32_t width, height;
 	(void)state;
-	assert_int_equal(decoder_begin(decoder, (const uint8_t *)"GIF89a", 6,
+	assert_int_equal(decoder_begin(decoder, (const uint8_t *)"<svg x", 6,
 				       &DECODE_LIMITS_DEFAULT, false, &width, &height, &fault),
 			 DECODE_E_FORMAT);
-	assert_non_null(strstr(fault.text, "is GIF, which stoker does not decode: convert it to "));
+	assert_non_null(strstr(fault.text, "is SVG, which stoker does not decode: convert it to "));
 	assert_int_equal(decoder_read(decoder, (struct rect){0, 0, 1, 1}, &image, &fault), -EINVAL);
 	decoder_free(NULL);
 }

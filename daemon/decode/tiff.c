@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+/*
+ * TIFF by libtiff: the first page, in strips or tiles, of 1 to 16 bits a sample: grey, palettes,
+ * RGB, CMYK, and YCbCr within JPEG; the forms that Pillow reads, but for those of 32 bits. Only the
+ * blocks that hold the needed part are decoded, all of a file that is not known to be sound.
+ *
+ * libtiff cannot be stopped within a block. What a block can take is bounded by its pixels, which
+ * have the limit of a picture's.
+ */
+#include "decode/tiff.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "decode/cmyk.h"
+#include "decode/foreign.h"
+#include "decode/limits.h"
+#include "decode/tiff_file.h"
+
+#define SAMPLES_MAX 6 /* of a pixel */
+
+enum tiff_colours {
+	TIFF_GREY,
+	TIFF_RGB,
+	TIFF_PALETTE,
+	TIFF_CMYK,
+};
+
+struct tiff {
+	TIFF *file;
+	struct tiff_file source;
+	int32_t width, height;
+	uint16_t orientation;
+	uint16_t bits, samples; /* of a sample; of a pixel */
+	enum tiff_colours colours;
+	bool inverted; /* 0 is white */
+	bool separate; /* a plane for each sample */
+	bool alpha, premultiplied;
+	uint16_t *palette[3];
+	uint32_t block_width, block_height; /* of a strip or tile */
+};
+
+/* --- header --- */
+
+static int tiff_corrupt(const struct tiff *tiff, struct fault *fault)
+{
+	return fault_say(fault, DECODE_E_CORRUPT, "TIFF: damaged or cut short%s%s",
+			 tiff->source.words[0] ? ": " : "", tiff->source.words);
+}
+
+static int tiff_no_memory(struct fault *fault)
+{
+	return fault_say(fault, -ENOMEM, "out of memory while decoding");
+}
+
+static bool tiff_compression_known(uint16_t compression)
+{
+	static const uint16_t known[] = {
+		COMPRESSION_NONE,	   COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3,
+		COMPRESSION_CCITTFAX4,	   COMPRESSION_LZW,	 COMPRESSION_JPEG,
+		COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,	 COMPRESSION_PACKBITS,
+		COMPRESSION_LZMA,	   COMPRESSION_ZSTD,	 COMPRESSION_WEBP,
+	};
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (known[i] == compression)
+			return true;
+	}
+	return false;
+}
+
+/* Samples behind those of the colours: the first may be alpha, the others are nothing. */
+static bool tiff_take_extras(struct tiff *tiff, unsigned colours, unsigned most)
+{
+	uint16_t count = 0, *kinds = NULL;
+	unsigned extras = tiff->samples - colours;
+	/* Its default is as good as none: libtiff makes one up. */
+	TIFFGetField(tiff->file, TIFFTAG_EXTRASAMPLES, &count, &kinds);
+	if (tiff->samples < colours || extras > most || (count && count != extras))
+		return false;
+	for (uint16_t i = 1; i < count; i++) {
+		if (kinds[i] != EXTRASAMPLE_UNSPECIFIED)
+			return false;
+	}
+	/* A fourth sample of which nothing is said is alpha. */
+	tiff->alpha = extras && (count == 0 || kinds[0] != EXTRASAMPLE_UNSPECIFIED);
+	tiff->premultiplied = count && kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+	return count == extras || (extras == 1 && colours == 3);
+}
+
+static bool tiff_is_grey(struct tiff *tiff, uint16_t photometric)
+{
+	tiff->colours = TIFF_GREY;
+	tiff->inverted = photometric == PHOTOMETRIC_MINISWHITE && tiff->bits < 16;
+	if (tiff->bits == 16 && photometric == PHOTOMETRIC_MINISWHITE)
+		return tiff->samples == 1 && !TIFFIsBigEndian(tiff->file);
+	return tiff_take_extras(tiff, 1, tiff->bits == 8 && !tiff->inverted) &&
+	       !tiff->premultiplied && tiff->alpha == (tiff->samples == 2);
+}
+
+static bool tiff_is_palette(struct tiff *tiff)
+{
+	tiff->colours = TIFF_PALETTE;
+	return tiff->bits <= 8 && tiff_take_extras(tiff, 1, tiff->bits == 8) &&
+	       !tiff->premultiplied && tiff->alpha == (tiff->samples == 2) &&
+	       TIFFGetField(tiff->file, TIFFTAG_COLORMAP, &tiff->palette[0], &tiff->palette[1],
+			    &tiff->palette[2]);
+}
+
+static bool tiff_is_rgb(struct tiff *tiff)
+{
+	tiff->colours = TIFF_RGB;
+	return tiff->bits >= 8 && tiff_take_extras(tiff, 3, tiff->bits == 8 ? 3 : 1);
+}
+
+static bool tiff_is_cmyk(struct tiff *tiff)
+{
+	tiff->colours = TIFF_CMYK;
+	return tiff->bits >= 8 && tiff_take_extras(tiff, 4, tiff->bits == 8 ? 2 : 0) &&
+	       !tiff->alpha && (tiff->bits == 8 || !TIFFIsBigEndian(tiff->file));
+}
+
+/* libjpeg makes RGB of it. */
+static bool tiff_is_ycbcr(struct tiff *tiff, uint16_t compression)
+{
+	tiff->colours = TIFF_RGB;
+	return compression == COMPRESSION_JPEG && !tiff->separate && tiff->bits == 8 &&
+	       tiff->samples == 3 &&
+	       TIFFSetField(tiff->file, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+}
+
+static int tiff_choose(struct tiff *tiff, struct fault *fault)
+{
+	uint16_t photometric = PHOTOMETRIC_MINISWHITE, format = 0, compression = 0, planar = 0;
+	TIFFGetField(tiff->file, TIFFTAG_PHOTOMETRIC, &photometric);
+	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_BITSPERSAMPLE, &tiff->bits);
+	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_SAMPLESPERPIXEL, &tiff->samples);
+	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_SAMPLEFORMAT, &format);
+	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_COMPRESSION, &compression);
+	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_PLANARCONFIG, &planar);
+	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_ORIENTATION, &tiff->orientation);
+	tiff->separate = planar == PLANARCONFIG_SEPARATE && tiff->samples > 1;
+	if (!tiff_compression_known(compression) || !TIFFIsCODECConfigured(compression))
+		return fault_say(fault, DECODE_E_UNSUPPORTED,
+				 "TIFF: compression %u is not supported", compression);
+	unsigned bits = tiff->bits;
+	bool depth = bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16;
+	bool known = false;
+	if (depth && format == SAMPLEFORMAT_UINT && tiff->samples <= SAMPLES_MAX)
+		known = photometric == PHOTOMETRIC_RGB		? tiff_is_rgb(tiff)
+			: photometric == PHOTOMETRIC_PALETTE	? tiff_is_palette(tiff)
+			: photometric == PHOTOMETRIC_SEPARATED	? tiff_is_cmyk(tiff)
+			: photometric == PHOTOMETRIC_YCBCR	? tiff_is_ycbcr(tiff, compression)
+			: photometric <= PHOTOMETRIC_MINISBLACK ? tiff_is_grey(tiff, photometric)
+								: false;
+	return known ? 0
+		     : fault_say(fault, DECODE_E_UNSUPPORTED,
+				 "TIFF: %u samples of %u bits (format %u, colours %u) are not "
+				 "supported",
+				 tiff->samples, tiff->bits, format, photometric);
+}
+
+static int tiff_take_blocks(struct tiff *tiff, const struct codec_input *input, struct fault *fault)
+{
+	tiff->block_width = (uint32_t)tiff->width;
+	if (TIFFIsTiled(tiff->file)) {
+		TIFFGetField(tiff->file, TIFFTAG_TILEWIDTH, &tiff->block_width);
+		TIFFGetField(tiff->file, TIFFTAG_TILELENGTH, &tiff->block_height);
+		return limits_check_size(&input->limits, tiff->block_width, tiff->block_height,
+					 fault);
+	}
+	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_ROWSPERSTRIP, &tiff->block_height);
+	if (tiff->block_height > (uint32_t)tiff->height)
+		tiff->block_height = (uint32_t)tiff->height;
+	return tiff->block_height ? 0 : tiff_corrupt(tiff, fault);
+}
+
+static int tiff_open(struct tiff *tiff, const struct codec_input *input, struct fault *fault)
+{
+	uint32_t width = 0, height = 0;
+	*tiff = (struct tiff){0};
+	tiff->file = tiff_file_open(&tiff->source, input->data, input->size);
+	if (!tiff->file)
+		return tiff_corrupt(tiff, fault);
+	TIFFGetField(tiff->file, TIFFTAG_IMAGEWIDTH, &width);
+	TIFFGetField(tiff->file, TIFFTAG_IMAGELENGTH, &height);
+	int r = limits_check_size(&input->limits, width, height, fault);
+	tiff->width = (int32_t)width;
+	tiff->height = (int32_t)height;
+	if (r == 0)
+		r = tiff_choose(tiff, fault);
+	if (r == 0)
+		r = tiff_take_blocks(tiff, input, fault);
+	if (r)
+		TIFFClose(tiff->file);
+	return r;
+}
+
+/* --- rows --- */
+
+/* A sample of 8 bits or more, as 8: of 16 the upper ones. */
+static uint8_t sample8(const struct tiff *tiff, const uint8_t *pixel, unsigned number)
+{
+	uint16_t wide;
+	if (tiff->bits == 8)
+		return pixel[number];
+	memcpy(&wide, pixel + number * 2, sizeof(wide));
+	return (uint8_t)(wide >> 8);
+}
+
+static unsigned small_sample(const struct tiff *tiff, const uint8_t *row, size_t x)
+{
+	size_t bit = x * tiff->bits;
+	return row[bit >> 3] >> (8 - tiff->bits - (bit & 7)) & ((1u << tiff->bits) - 1);
+}
+
+static uint8_t grey(const struct tiff *tiff, const uint8_t *row, size_t x)
+{
+	uint16_t wide;
+	unsigned value;
+	if (tiff->bits == 16) { /* clipped, as Pillow does */
+		memcpy(&wide, row + x * 2, sizeof(wide));
+		return wide > 255 ? 255 : (uint8_t)wide;
+	}
+	value = tiff->bits == 8 ? row[x * tiff->samples]
+				: small_sample(tiff, row, x) * 255 / ((1u << tiff->bits) - 1);
+	return (uint8_t)(tiff->inverted ? 255 - value : value);
+}
+
+static void put_palette(const struct tiff *tiff, const uint8_t *row, size_t x, uint8_t *out)
+{
+	unsigned index = tiff->bits == 8 ? row[x * tiff->samples] : small_sample(tiff, row, x);
+	for (int c = 0; c < 3; c++)
+		out[c] = (uint8_t)(tiff->palette[c][index] >> 8);
+}
+
+static void put_rgb(const struct tiff *tiff, const uint8_t *pixel, uint8_t *out)
+{
+	unsigned alpha = tiff->premultiplied ? sample8(tiff, pixel, 3) : 255;
+	for (unsigned c = 0; c < 3; c++) {
+		unsigned value = sample8(tiff, pixel, c);
+		if (alpha != 255)
+			value = alpha ? value * 255 / alpha : 0;
+		out[c] = (uint8_t)(value > 255 ? 255 : value);
+	}
+}
+
+static void put_cmyk(const struct tiff *tiff, const uint8_t *pixel, uint8_t *out)
+{
+	uint8_t inks[4];
+	for (unsigned c = 0; c < 4; c++)
+		inks[c] = 255 - sample8(tiff, pixel, c);
+	cmyk_to_rgb(inks, out, 1);
+}
+
+/* `count` pixels of a row of a block, from `x` on. */
+static void tiff_row(const struct tiff *tiff, const uint8_t *row, size_t x, size_t count,
+		     bool alpha, uint8_t *out)
+{
+	size_t step = (size_t)tiff->samples * (tiff->bits / 8);
+	for (size_t i = x; i < x + count; i++, out += 3) {
+		if (alpha)
+			memset(out,
+			       sample8(tiff, row + i * step, tiff->colours == TIFF_RGB ? 3 : 1), 3);
+		else if (tiff->colours == TIFF_GREY)
+			memset(out, grey(tiff, row, i), 3);
+		else if (tiff->colours == TIFF_PALETTE)
+			put_palette(tiff, row, i, out);
+		else if (tiff->colours == TIFF_RGB)
+			put_rgb(tiff, row + i * step, out);
+		else
+			put_cmyk(tiff, row + i * step, out);
+	}
+}
+
+/* --- blocks --- */
+
+/* The memory that blocks are decoded to. */
+struct tiff_block {
+	size_t stride, bytes; /* of a plane, or of the pixels */
+	uint8_t *pixels;      /* samples of a pixel together */
+	size_t pixel_stride;
+	uint8_t *plane; /* of separate ones */
+};
+
+static int block_new(struct tiff_block *block, const struct tiff *tiff, struct arena *arena,
+		     struct fault *fault)
+{
+	bool tiled = TIFFIsTiled(tiff->file);
+	tmsize_t stride = tiled ? TIFFTileRowSize(tiff->file) : TIFFScanlineSize(tiff->file);
+	tmsize_t bytes = tiled ? TIFFTileSize(tiff->file) : TIFFStripSize(tiff->file);
+	unsigned samples = tiff->separate ? 1 : tiff->samples;
+	uint64_t least = ((uint64_t)tiff->block_width * samples * tiff->bits + 7) / 8;
+	if (stride <= 0 || bytes <= 0 || (uint64_t)stride != least ||
+	    (uint64_t)bytes / tiff->block_height < least)
+		return tiff_corrupt(tiff, fault);
+	block->stride = block->pixel_stride = (size_t)stride;
+	block->bytes = (size_t)bytes;
+	block->plane = NULL;
+	if (tiff->separate) {
+		block->plane = arena_take(arena, block->bytes);
+		block->pixel_stride = block->stride * tiff->samples;
+	}
+	block->pixels = arena_take(arena, block->pixel_stride * tiff->block_height);
+	return block->pixels && (!tiff->separate || block->plane) ? 0 : tiff_no_memory(fault);
+}
+
+static int block_decode(const struct tiff *tiff, uint32_t x, uint32_t y, unsigned sample,
+			uint8_t *out, size_t bytes, struct fault *fault)
+{
+	tmsize_t done;
+	memset(out, 0, bytes);
+	if (TIFFIsTiled(tiff->file))
+		done = TIFFReadEncodedTile(tiff->file,
+					   TIFFComputeTile(tiff->file, x, y, 0, (uint16_t)sample),
+					   out, (tmsize_t)bytes);
+	else
+		done = TIFFReadEncodedStrip(tiff->file,
+					    TIFFComputeStrip(tiff->file, y, (uint16_t)sample), out,
+					    (tmsize_t)bytes);
+	return done < 0 ? tiff_corrupt(tiff, fault) : 0;
+}
+
+/* Put a plane's samples between those of the others. */
+static void block_interleave(const struct tiff *tiff, struct tiff_block *block, unsigned sample)
+{
+	size_t width = tiff->bits / 8;
+	for (uint32_t y = 0; y < tiff->block_height; y++) {
+		const uint8_t *from = block->plane + y * block->stride;
+		uint8_t *to = block->pixels + y * block->pixel_stride + sample * width;
+		for (uint32_t x = 0; x < tiff->block_width; x++)
+			memcpy(to + x * width * tiff->samples, from + x * width, width);
+	}
+}
+
+/* The block whose first pixel is (x, y). */
+static int block_read(const struct tiff *tiff, struct tiff_block *block, uint32_t x, uint32_t y,
+		      struct fault *fault)
+{
+	if (!tiff->separate)
+		return block_decode(tiff, x, y, 0, block->pixels, block->bytes, fault);
+	for (unsigned sample = 0; sample < tiff->samples; sample++) {
+		int r = block_decode(tiff, x, y, sample, block->plane, block->bytes, fault);
+		if (r)
+			return r;
+		block_interleave(tiff, block, sample);
+	}
+	return 0;
+}
+
+/* What of the block is needed. */
+static void block_show(const struct tiff *tiff, const struct tiff_block *block, int32_t x,
+		       int32_t y, const struct image *out, uint8_t *pixels, bool alpha)
+{
+	struct rect need = out->area;
+	int32_t left = x > need.x ? x : need.x, top = y > need.y ? y : need.y;
+	int64_t right = (int64_t)x + tiff->block_width, bottom = (int64_t)y + tiff->block_height;
+	if (right > need.x + need.width)
+		right = need.x + need.width;
+	if (bottom > need.y + need.height)
+		bottom = need.y + need.height;
+	for (int32_t row = top; row < bottom && left < right; row++)
+		tiff_row(tiff, block->pixels + (size_t)(row - y) * block->pixel_stride,
+			 (size_t)(left - x), (size_t)(right - left), alpha,
+			 pixels + (size_t)(row - need.y) * out->stride +
+				 (size_t)(left - need.x) * 3);
+}
+
+static bool block_touches(const struct tiff *tiff, int64_t x, int64_t y, struct rect need)
+{
+	return x < need.x + need.width && x + tiff->block_width > need.x &&
+	       y < need.y + need.height && y + tiff->block_height > need.y;
+}
+
+static int tiff_read_blocks(const struct tiff *tiff, const struct codec_input *input,
+			    const struct image *out, uint8_t *pixels, struct fault *fault)
+{
+	struct tiff_block block = {0};
+	int r = block_new(&block, tiff, input->arena, fault);
+	for (int64_t y = 0; y < tiff->height && !r; y += tiff->block_height) {
+		for (int64_t x = 0; x < tiff->width && !r; x += tiff->block_width) {
+			if (input->sound && !block_touches(tiff, x, y, out->area))
+				continue;
+			r = limits_check_time(&input->limits, input->start_ns, fault);
+			if (!r)
+				r = block_read(tiff, &block, (uint32_t)x, (uint32_t)y, fault);
+			if (!r)
+				block_show(tiff, &block, (int32_t)x, (int32_t)y, out, pixels,
+					   input->alpha);
+		}
+	}
+	return r;
+}
+
+/* --- the codec --- */
+
+static bool tiff_accepts(const uint8_t *data, size_t size)
+{
+	const char *name = foreign_name(data, size);
+	return name && strcmp(name, "TIFF") == 0;
+}
+
+/* Pillow turns a TIFF whenever it loads one, whether EXIF is asked for or not. */
+static struct codec_header tiff_header(const struct tiff *tiff)
+{
+	bool turned = tiff->orientation >= 1 && tiff->orientation <= 8;
+	return (struct codec_header){tiff->width, tiff->height, turned ? tiff->orientation : 1u,
+				     tiff->alpha};
+}
+
+static int tiff_begin(void *state, const struct codec_input *input, struct codec_header *out,
+		      struct fault *fault)
+{
+	struct tiff tiff;
+	(void)state;
+	int r = tiff_open(&tiff, input, fault);
+	if (r)
+		return r;
+	*out = tiff_header(&tiff);
+	TIFFClose(tiff.file);
+	return 0;
+}
+
+static int tiff_read(void *state, const struct codec_input *input, struct rect need,
+		     struct buffer *pixels, struct image *out, struct fault *fault)
+{
+	struct tiff tiff;
+	struct image shown;
+	(void)state;
+	arena_reset(input->arena);
+	int r = tiff_open(&tiff, input, fault);
+	if (r)
+		return r;
+	struct codec_header header = tiff_header(&tiff);
+	r = codec_reserve(&header, need, pixels, &shown)
+		    ? tiff_no_memory(fault)
+		    : tiff_read_blocks(&tiff, input, &shown, pixels->data, fault);
+	TIFFClose(tiff.file);
+	if (r == 0)
+		*out = shown;
+	return r;
+}
+
+const struct codec codec_tiff = {
+	.name = "TIFF",
+	.accepts = tiff_accepts,
+	.begin = tiff_begin,
+	.read = tiff_read,
+};
