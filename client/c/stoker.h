@@ -59,7 +59,7 @@ struct stoker_options {
 	const char *dataset;
 	const char *dataset_kind;   /* "folder", "flat" (pictures without class folders),
 				     * "manifest", "npy", "npz", "cifar10", "cifar100",
-				     * "mnist", "tar" or "tfrecord"; NULL: by the path */
+				     * "mnist", "tar", "tfrecord" or "lmdb"; NULL: by the path */
 	const char *dataset_root;   /* manifest: folder of its paths; NULL: its own folder */
 	const char *dataset_format; /* manifest: "lines", "tsv", "csv" or "jsonl" */
 

@@ -46,10 +46,10 @@ struct dataset;
 /*
  * A description: what a client asked for, checked and made canonical. A map with `path` (absolute)
  * and, optionally, `kind` and the kind's own keys. Without `kind`: a folder or an archive with the
- * files of a published set is that set, any other folder an image folder; a file is an array if its
- * name ends in .npy, arrays if it ends in .npz, a tar shard if it ends in .tar, a list of shards if
- * it ends in .json, records if .tfrecord is in it, else a manifest; a path with { * ? or [ at which
- *nothing stands means shards. The keys:
+ * files of a published set is that set, a folder with LMDB's data.mdb that database, any other
+ *folder an image folder; a file is an array if its name ends in .npy, arrays if it ends in .npz, a
+ *tar shard if it ends in .tar, a list of shards if it ends in .json, records if .tfrecord is in it,
+ *else a manifest; a path with { * ? or [ at which nothing stands means shards. The keys:
  *
  *	manifest	`root` (default: the manifest's folder), `format` (lines, tsv, csv, jsonl;
  *			default: by the file's ending), `path_column` and `label_column` (what they
@@ -63,6 +63,7 @@ struct dataset;
  *			shards/shard_names.h
  *	tfrecord	`image`, `label`, `classes` and `missing_component`: see
  *			shards/tfrecord.h; the path as for tar
+ *	lmdb		none: see shards/lmdb.h
  *	(all)		`path_fd`, `root_fd`, `labels_fd`: numbers of descriptors of what stands at
  *			these paths
  *	cifar10, mnist	`split` (train, test; default: train)

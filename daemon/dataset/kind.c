@@ -11,13 +11,15 @@
 #include "dataset/folder.h"
 #include "dataset/joined.h"
 #include "dataset/manifest.h"
+#include "dataset/shards/lmdb.h"
 #include "dataset/shards/tar.h"
 #include "dataset/shards/tfrecord.h"
 
 /* In the order in which clients are told of them. */
 const struct dataset_kind *const dataset_kinds[] = {
-	&folder_kind, &manifest_kind, &npy_kind,  &npz_kind, &cifar10_kind,  &cifar100_kind,
-	&mnist_kind,  &joined_kind,   &flat_kind, &tar_kind, &tfrecord_kind, NULL,
+	&folder_kind,	&manifest_kind, &npy_kind,    &npz_kind,  &cifar10_kind,
+	&cifar100_kind, &mnist_kind,	&joined_kind, &flat_kind, &tar_kind,
+	&tfrecord_kind, &lmdb_kind,	NULL,
 };
 
 const char *dataset_kind_at(size_t number)

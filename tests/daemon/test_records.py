@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""TFRecord files: the same samples as a folder of the same pictures, byte for byte, in any order,
-and wherever an epoch goes on; a record that is damaged is one bad sample."""
+"""TFRecord files and LMDB: the same samples as a folder of the same pictures, byte for byte, in any
+order, and wherever an epoch goes on; a record that is damaged is one bad sample."""
 
 import sys
 
@@ -60,3 +60,26 @@ def test_a_damaged_record(daemon, records, tmp_path):
         assert answer.name == "attached", answer
         bad = peer.expect("bad_sample")
     assert bad.fields["sample"] == 0 and "checksum" in bad.fields["text"], bad
+
+
+def test_lmdb(daemon, photos, tmp_path):
+    """The pictures of a folder by their names, in their order; a database that changes is said."""
+    lmdb = pytest.importorskip("lmdb")
+    with lmdb.open(str(tmp_path / "base"), map_size=1 << 26) as database:
+        with database.begin(write=True) as writer:
+            for path in files(photos):
+                writer.put(str(path.relative_to(photos)).encode(), path.read_bytes())
+    with daemon.connect() as peer:
+        answer = peer.attach(tmp_path / "base", **STREAM)
+        if answer.name == "error" and "built without" in answer.fields["text"]:
+            pytest.skip("this stokerd was built without liblmdb")
+    paths = listed(daemon, tmp_path / "base", "paths")
+    assert paths == [f"data.mdb/{path.relative_to(photos)}" for path in files(photos)]
+
+    def images(dataset):
+        with daemon.connect() as peer:
+            peer.attach(dataset, **{**STREAM, "epochs": 1})
+            return {(epoch, at): arrays["image"].tobytes()
+                    for epoch, at, arrays in peer.samples(("image",))}
+
+    assert images(tmp_path / "base") == images(photos)

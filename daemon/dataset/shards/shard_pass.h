@@ -17,6 +17,7 @@ struct shard_pass {
 	const struct shard_names *names;
 	const struct storage_folder *folder;
 	const struct roles *roles;
+	const struct dataset_spec *spec;
 	struct dataset_progress *progress;
 	uint64_t skipped;	    /* samples that were left out */
 	struct shard_reader reader; /* of the shard under way; the pass' own */

@@ -35,14 +35,15 @@ static struct dataset_label shards_label(const struct labels *labels)
 }
 
 static int shards_make_index(struct shards *shards, const struct shard_names *names,
-			     struct dataset_progress *progress, struct dataset_facts *facts,
-			     struct fault *fault)
+			     const struct dataset_spec *spec, struct dataset_progress *progress,
+			     struct dataset_facts *facts, struct fault *fault)
 {
 	int result = shard_index_new(&shards->index, shards->form->kind);
 	struct shard_pass pass = {.index = shards->index,
 				  .names = names,
 				  .folder = &shards->folder,
 				  .roles = &shards->roles,
+				  .spec = spec,
 				  .progress = progress};
 	if (!result)
 		result = shards->form->pass(&pass, fault);
@@ -62,7 +63,7 @@ static int shards_fill(struct shards *shards, const struct shard_names *names,
 	int result =
 		shard_keep_load(&keep, &shards->folder, names, &shards->index, &facts->skipped);
 	if (result == SHARD_KEEP_E_NONE) {
-		result = shards_make_index(shards, names, progress, facts, fault);
+		result = shards_make_index(shards, names, spec, progress, facts, fault);
 		if (!result && shards->index->count)
 			shard_keep_save(&keep, shards->index, facts->skipped);
 	}
@@ -109,13 +110,14 @@ int shards_open(void **state_out, const struct shard_form *form, const struct da
 	shards->form = form;
 	int result = shards_take_roles(shards, spec, fault);
 	if (!result)
-		result = shard_names_root(&names, spec->path);
+		result = form->names ? form->names(&names, spec)
+				     : shard_names_root(&names, spec->path);
 	if (!result) {
 		const struct storage_place root = dataset_place(spec, names.root);
 		result = storage_open(&shards->folder, &root, fault);
 		result = result > 0 ? DATASET_E_OPEN : result;
 	}
-	if (!result)
+	if (!result && !form->names)
 		result = shard_names_find(&names, &shards->folder, spec->path, fault);
 	if (!result)
 		result = shards_fill(shards, &names, spec, progress, facts, fault);

@@ -19,6 +19,8 @@ struct shard_form {
 	const char *kind;
 	/* What the description says of samples. 0 or DATASET_E_ARGUMENT. */
 	int (*parse)(struct roles *out, const struct dataset_spec *spec, struct fault *fault);
+	/* The folder and the names of the shards. 0 or -ENOMEM. NULL: shard_names.h says them. */
+	int (*names)(struct shard_names *names, const struct dataset_spec *spec);
 	/* Add the samples of all shards. 0, DATASET_E_OPEN, DATASET_E_CANCELLED or -ENOMEM. */
 	int (*pass)(struct shard_pass *pass, struct fault *fault);
 	/* Make of what was read the picture that is within. 0 or DATASET_E_READ. NULL: it is the

@@ -857,13 +857,13 @@ def test_gif_forms(decode, bits, interlaced):
     palette, other = noise(3 << bits, bits), noise(3 << bits, bits + 9)
     ramp = bytes(value // 3 for value in range(3 << bits))
     control = b"!\xf9\4\1\0\0\1\0"
-    for width, height in SIZES:
+    for width, height in SIZES[:3] if bits % 3 else SIZES[3:]:
         for frame in ((0, 0, width, height), (2, 1, width, height), (0, 0, max(width // 2, 1), 1)):
             for colours, own in (palette, None), (palette, other), (None, other), (palette, ramp):
                 for before in b"", control, b"!\xfe\3abc\0xx" + control:
                     data = gif((width, height), frame, bits, draw, colours, own, before, interlaced)
-                    same(decode, data, 2)
-    for seed in range(4):
+                    same(decode, data, 1)
+    for seed in range(2):
         same(decode, gif((200, 90), (0, 0, 200, 90), bits, draw, palette, interlaced=interlaced,
                          cleared=0, late=seed % 2 == 0), 2)
 

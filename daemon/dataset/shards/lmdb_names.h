@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which file an LMDB database is: data.mdb in a folder, or a file that ends in .mdb or .lmdb. Needs
+ * no liblmdb, so that a database is known where that is missing. Any thread.
+ */
+#ifndef STOKER_DATASET_SHARDS_LMDB_NAMES_H
+#define STOKER_DATASET_SHARDS_LMDB_NAMES_H
+
+#include "dataset/dataset.h"
+#include "dataset/shards/shard_names.h"
+
+/* The names() of a shard_form. Blocks. 0 or -ENOMEM. */
+int lmdb_names(struct shard_names *names, const struct dataset_spec *spec);
+
+#endif
