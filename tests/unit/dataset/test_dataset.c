@@ -267,8 +267,8 @@ static void test_spec_refusals(void **state)
 		{"root", "x", "'root' must be absolute"},
 		{"root", "", "'root' is empty"},
 		{"kind", "foldr", "no kind 'foldr'; did you mean 'folder'?"},
-		{"kind", "lmdb",
-		 "no kind 'lmdb': it is one of folder, manifest, npy, npz, cifar10, "
+		{"kind", "parquet",
+		 "no kind 'parquet': it is one of folder, manifest, npy, npz, cifar10, "
 		 "cifar100, mnist, flat"},
 		{"format", "json", "no format 'json'; did you mean 'jsonl'?"},
 	};
