@@ -158,7 +158,8 @@ class Handler(BaseHTTPRequestHandler):
         names = sorted((name for name in entries if name > after), key=str.encode)
         page, more = names[:self.server.page], names[self.server.page:]
         xml = ["<?xml version='1.0' encoding='UTF-8'?><ListBucketResult>",
-               f"<Prefix>{quote(prefix)}</Prefix><KeyCount>{len(page)}</KeyCount>"]
+               f"<Prefix>{quote(prefix)}</Prefix><KeyCount>{len(page)}</KeyCount>",
+               "<EncodingType>url</EncodingType>"]
         if more:
             xml.append(f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>")
         for name in page:

@@ -338,7 +338,7 @@ int remote_read_range(const void *state, const char *key, struct storage_range r
 	if (response.status == 200 || response.status == 206)
 		return take_object(remote, key, range, buffer, &response, version_out, fault);
 	if (response.status == 416)
-		return say_cannot_read(key, "it has too few bytes for the range", fault);
+		return say_cannot_read(key, "it is empty, or has too few bytes", fault);
 	remote_say_status(remote, &response, buffer, &why);
 	return say_cannot_read(key, why.text, fault);
 }

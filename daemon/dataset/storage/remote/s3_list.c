@@ -16,6 +16,7 @@ struct s3_page {
 	void *context;
 	unsigned depth;
 	bool is_list, too_long, stopped;
+	bool encoded; /* EncodingType says so: not every server does what it was asked for */
 	bool in_object, in_prefix;
 	char text[S3_TEXT_MAX + 1]; /* of the element under way */
 	size_t text_size;
@@ -60,7 +61,7 @@ static void on_text(void *context, const XML_Char *text, int size)
 	page->text_size += (size_t)size;
 }
 
-/* Keys come percent-encoded, and a space as a plus, so that any byte fits into XML. */
+/* Encoded keys have %XX, and a plus for a space, so that any byte fits into XML. */
 static void decode(char *text)
 {
 	char *to = text;
@@ -83,8 +84,9 @@ static void page_end_entry(struct s3_page *page)
 	page->in_object = page->in_prefix = false;
 	if (!wanted)
 		return;
-	decode(page->key);
-	if (!page->take(page->context, page->key, page->size, folder))
+	if (page->encoded)
+		decode(page->key);
+	if (page->take && !page->take(page->context, page->key, page->size, folder))
 		page_stop(page);
 }
 
@@ -100,6 +102,8 @@ static void on_end(void *context, const XML_Char *name)
 		page->size = strtoull(page->text, NULL, 10);
 	else if (page->depth == 2 && strcmp(name, "NextContinuationToken") == 0)
 		strcpy(page->next, page->text);
+	else if (page->depth == 2 && strcmp(name, "EncodingType") == 0)
+		page->encoded = strcmp(page->text, "url") == 0;
 	else if (page->depth == 2 && strcmp(name, "Code") == 0 && page->text_size <= S3_CODE_MAX)
 		strcpy(page->code, page->text);
 	else if (page->depth == 2)
@@ -111,6 +115,8 @@ static void on_end(void *context, const XML_Char *name)
 /* 0, S3_LIST_E_BAD or -ENOMEM. */
 static int page_parse(struct s3_page *page, const void *data, size_t size)
 {
+	page->depth = 0;
+	page->stopped = false;
 	page->parser = XML_ParserCreate(NULL);
 	if (!page->parser || size > INT32_MAX) {
 		XML_ParserFree(page->parser);
@@ -131,21 +137,17 @@ int s3_list_parse(const void *data, size_t size, s3_list_take *take, void *conte
 	struct s3_page *page = calloc(1, sizeof(*page));
 	if (!page)
 		return -ENOMEM;
-	page->take = take;
-	page->context = context;
-	int result = page_parse(page, data, size);
+	int result = page_parse(page, data, size); /* EncodingType may be its last element */
 	if (!result && (!page->is_list || page->too_long))
 		result = S3_LIST_E_BAD;
+	page->take = take;
+	page->context = context;
+	if (!result)
+		result = page_parse(page, data, size);
 	if (!result)
 		strcpy(next_out, page->next);
 	free(page);
 	return result;
-}
-
-static bool take_nothing(void *context, const char *key, uint64_t size, bool folder)
-{
-	(void)context, (void)key, (void)size, (void)folder;
-	return false;
 }
 
 void s3_error_code(const void *data, size_t size, char out[S3_CODE_MAX + 1])
@@ -154,7 +156,6 @@ void s3_error_code(const void *data, size_t size, char out[S3_CODE_MAX + 1])
 	out[0] = '\0';
 	if (!page)
 		return;
-	page->take = take_nothing;
 	if (page_parse(page, data, size) == 0)
 		strcpy(out, page->code);
 	free(page);

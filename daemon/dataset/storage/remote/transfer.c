@@ -357,7 +357,7 @@ static const char *unit_words(CURLcode code, long error)
 		      error == EAFNOSUPPORT || code == CURLE_COULDNT_RESOLVE_HOST;
 	return closed && getenv("INVOCATION_ID")
 		       ? "; the system's unit has no network unless its drop-in network.conf is "
-			 "installed (systemctl edit stokerd)"
+			 "copied (share/doc/stoker/examples)"
 		       : "";
 }
 
