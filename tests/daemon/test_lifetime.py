@@ -69,7 +69,7 @@ def test_killed_at(daemon, photos, stop):
         end(child(daemon, photos, stop))
     killed = time.monotonic()
     daemon.settle(before)
-    assert time.monotonic() - killed < 1 * SLOW
+    assert time.monotonic() - killed < 10 * SLOW  # not after lease-timeout
 
 
 def test_killed_beside_another(daemon, photos):
@@ -245,7 +245,7 @@ def test_stop_does_not_wait_for_ever(spawn, photos):
         peer.attach(photos, **STREAM, epochs=0)
         start = time.monotonic()
         daemon.terminate()
-        assert 0.5 < time.monotonic() - start < 4 * SLOW
+        assert 0.5 < time.monotonic() - start < 15 * SLOW
     for second in (signal.SIGTERM, signal.SIGINT):
         daemon = spawn(drain_timeout="600s")
         with daemon.connect() as peer:
