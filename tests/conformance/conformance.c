@@ -264,7 +264,7 @@ static void measure_read(struct run *run, uint64_t batches)
 static void measure_seek(struct run *run, uint32_t epoch, uint64_t position)
 {
 	uint64_t begun = now_ns();
-	const struct stoker_batch *batch;
+	const struct stoker_batch *batch = NULL;
 	run->request.options.epoch = epoch;
 	run->request.options.position = position;
 	int r = stoker_detach(run->stoker);

@@ -147,6 +147,8 @@ int decoder_self_test(struct fault *fault)
 	if (picture_is_equal(2, 2) && picture_is_equal(2, 1) && picture_is_equal(1, 1) &&
 	    picture_is_equal(0, 0))
 		return 0;
-	return fault_say(fault, DECODE_E_UNSUPPORTED,
-			 "with the installed libjpeg the seek index gives wrong pixels");
+	return fault_say(
+		fault, DECODE_E_UNSUPPORTED,
+		"the seek index was not seen to give the installed libjpeg's pixels: it is "
+		"another libjpeg than stokerd was built for, or memory is short");
 }
