@@ -285,8 +285,11 @@ static int tfrecord_picture(const struct roles *roles, struct buffer *buffer, st
 				 "the checksum of its record is wrong: the file is damaged");
 	example_begin(&example, fetch_memory, buffer, 0, buffer->size - RECORD_TAIL);
 	int result = tfrecord_find(&example, roles, &found, fault);
-	if (result || found.image_rank < 0)
-		return result < 0 ? result : DATASET_E_READ; /* not one that was indexed */
+	if (result)
+		return result < 0 ? result : DATASET_E_READ;
+	if (found.image_rank < 0)
+		return fault_say(fault, DATASET_E_READ,
+				 "its record has no picture any more: the file was changed");
 	if (found.image_size == 0)
 		return fault_say(fault, DATASET_E_READ, "it is empty (0 bytes)");
 	memmove(buffer->data, buffer->data + found.image_offset, (size_t)found.image_size);
