@@ -79,7 +79,7 @@ def test_streams_share_it(daemon, photos):
 def test_without_room(spawn, photos):
     """Of what does not fit nothing is kept, and the bytes are the same."""
     reference = digests(spawn(index_memory="0"), photos)
-    daemon = spawn(index_memory="16K")
+    daemon = spawn(index_memory="8K")
     assert digests(daemon, photos) == reference
     status = daemon.status()
     assert status["index_full_total"] > 0
