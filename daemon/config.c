@@ -58,6 +58,7 @@ void config_deinit(struct config *config)
 	free(config->control_socket);
 	free(config->metrics_socket);
 	free(config->index_dir);
+	free(config->cache_dir);
 	free(config->cpus);
 	roots_free(config->dataset_roots);
 	free(config->path);
@@ -403,7 +404,7 @@ static void config_print_help(void)
 	printf("  --config FILE               configuration: FILE and FILE.d/*.conf [%s]\n", text);
 	printf("  --check, --print-config     check it; print it with its origins; also --version, "
 	       "--help"
-	       "\n\n"
+	       "\n"
 	       "Also as 'workers = 4' below [stokerd] in the configuration, or as STOKER_WORKERS=4 "
 	       "in the\nenvironment, which overrides it; a flag overrides both. SIZE: 65536, 64K, "
 	       "2G; of memory also 25%%.\nTIME: 10s, 500ms. MODE: octal. *: changes while it runs, "

@@ -47,5 +47,7 @@ int places_check(const struct config *config, bool made, struct fault *fault)
 		result = places_check_socket("control-socket", config->control_socket, made, fault);
 	if (!result && config->index_dir)
 		result = places_check_folder("index-dir", config->index_dir, fault);
+	if (!result && config->cache_dir)
+		result = places_check_folder("cache-dir", config->cache_dir, fault);
 	return result;
 }

@@ -222,6 +222,19 @@ static void check_seek_index(struct core *core)
 	core->seek_indexes.limit = 0;
 }
 
+/* A full disk or the like costs time, no samples; that of another daemon is somebody's mistake. */
+static int open_cache_dir(struct server *server, struct fault *fault)
+{
+	const char *path = server->core.config->cache_dir;
+	struct fault why;
+	int r = path ? cache_dir_open(&server->cache_dir, path, &why) : 0;
+	if (r == CACHE_DIR_E_BUSY)
+		return fault_say(fault, SERVER_E_SETUP, "cache-dir: %s", why.text);
+	if (r)
+		log_warning("nothing is kept on disk (cache-dir): %s", why.text);
+	return 0;
+}
+
 static void init_state(struct server *server, struct config *config)
 {
 	struct core *core = &server->core;
@@ -258,7 +271,8 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 {
 	if (transform_registry_check(fault))
 		return SERVER_E_SETUP;
-	*server = (struct server){.wakeup = WAKEUP_NULL, .signals = SIGNALS_NULL};
+	*server = (struct server){
+		.wakeup = WAKEUP_NULL, .signals = SIGNALS_NULL, .cache_dir = CACHE_DIR_NULL};
 	server->ticked_ns = server->used_ns = clock_ns();
 	list_init(&server->protocol.sessions);
 	server->protocol.core = &server->core; /* also a start that fails is taken down */
@@ -274,9 +288,12 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	if (r < 0)
 		return fault_say(fault, r, "cannot make an event loop: %s", uv_strerror(r));
 	r = accept_open(&server->accept, fault);
+	if (r > 0)
+		r = r == LISTENER_E_RUNNING ? SERVER_E_RUNNING : SERVER_E_SETUP;
+	r = r ? r : open_cache_dir(server, fault);
 	if (r > 0) {
 		server_deinit(server);
-		return r == LISTENER_E_RUNNING ? SERVER_E_RUNNING : SERVER_E_SETUP;
+		return r;
 	}
 	segment_prefix(server->accept.data.path, server->core.shm_prefix);
 	unsigned swept = segment_sweep(server->core.shm_prefix);
@@ -384,6 +401,7 @@ void server_deinit(struct server *server)
 	statistics_store_deinit(&server->statistics);
 	index_caches_deinit(&server->index_caches);
 	pictures_deinit(&server->pictures);
+	cache_dir_close(&server->cache_dir);
 	assert(list_empty(&server->users.all));
 	assert(list_empty(&core->streams) && list_empty(&core->datasets));
 	protocol_deinit(&server->protocol);

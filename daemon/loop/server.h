@@ -26,6 +26,7 @@
 #include "loop/state/user.h"
 #include "loop/watch/http.h"
 #include "loop/watch/watch.h"
+#include "store/cache_dir.h"
 
 struct server {
 	struct core core;
@@ -34,6 +35,7 @@ struct server {
 	struct statistics_store statistics;
 	struct index_caches index_caches;
 	struct pictures pictures;
+	struct cache_dir cache_dir;
 	struct job_queue jobs;
 	struct protocol protocol;
 	struct watch watch;

@@ -105,6 +105,22 @@ def test_a_folder_that_is_not_there(tmp_path):
     assert done.returncode == 73 and "make its directory" in done.stderr, done
 
 
+def test_a_cache_of_another_daemon(spawn, tmp_path):
+    """One owner at a time, also after it was killed; one that cannot be had costs time only."""
+    cache = tmp_path / "cache"
+    daemon = spawn(cache_dir=cache)
+    done = subprocess.run([str(STOKERD), "--socket", str(tmp_path / "s"), "--cache-dir",
+                           str(cache)], capture_output=True, text=True,
+                          timeout=20 * SLOW, check=False)
+    assert done.returncode == 73 and "another stokerd uses" in done.stderr, done
+    daemon.terminate(signal.SIGKILL, -9)
+    assert spawn(cache_dir=cache).serves()
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    assert spawn(cache_dir=open_to_all).serves()
+
+
 def test_words_that_nobody_gets():
     """A full disk does not look like success."""
     with open("/dev/full", "wb") as full:

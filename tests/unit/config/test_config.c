@@ -287,7 +287,8 @@ static void test_every_option(void **state)
 	struct config first, again;
 	char text_of[128]; /* none is empty */
 	snprintf(text_of, sizeof(text_of),
-		 "[stokerd]\nindex-dir = /x\nmetrics-socket = /x/m.sock\ndataset-root = /x:0\n"
+		 "[stokerd]\nindex-dir = /x\ncache-dir = /x/c\nmetrics-socket = "
+		 "/x/m.sock\ndataset-root = /x:0\n"
 		 "dataset-root = /y\ncpus = %d\n",
 		 sched_getcpu());
 	put_text(file, text_of);

@@ -32,6 +32,7 @@ static void test_check_places(void **state)
 		{{"%s/s", "--control-socket=%s/s"}, "control-socket is the socket of the trainers"},
 		{{"%s/s", "--index-dir=%s/lost"}, "index-dir: "},
 		{{"%s/s", "--index-dir=%s"}, NULL},
+		{{"%s/s", "--cache-dir=%s/lost"}, "cache-dir: "},
 	};
 	struct fault fault;
 	char home[] = "/tmp/stoker-check-XXXXXX", path[64];
