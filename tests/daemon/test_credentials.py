@@ -3,40 +3,16 @@
 root, to be several users."""
 
 import os
-import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 
 import pytest
 
-from harness import SOURCE
 from test_law import STREAM
-from users import ALICE, BOB, SERVER, connect, needs_root, servers, user
-
-sys.path.insert(0, str(SOURCE / "tests" / "demo"))
-import photos as made  # noqa: E402 (it stands in the demo's folder)
+from users import (ALICE, BOB, PICTURES, SERVER, TEAM, attach, connect, fixture_data,  # noqa: F401
+                   fixture_home, fixture_serve, needs_root, refused, user)
 
 pytestmark = needs_root
-
-TEAM = 61010
-N = 12
-
-
-@pytest.fixture(name="data")
-def fixture_data():
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-users-", dir="/tmp"))
-    folder.chmod(0o755)
-    made.make(folder / "data", count=N, size=(60, 50))
-    yield folder / "data"
-    shutil.rmtree(folder)
-
-
-@pytest.fixture(name="serve")
-def fixture_serve():
-    with servers() as serve:
-        yield serve
 
 
 def test_groups_are_those_of_the_connection(serve, data):
@@ -49,7 +25,7 @@ def test_groups_are_those_of_the_connection(serve, data):
             assert stranger.attach(data, **STREAM).fields["name"] == "permission"
         with user(ALICE, [TEAM]):  # and is one again
             assert stranger.attach(data, **STREAM).fields["name"] == "permission"
-        assert len(member.digests()) == N
+        assert len(member.digests()) == PICTURES
     with connect(daemon, ALICE) as later:
         assert later.attach(data, **STREAM).fields["name"] == "permission"
     with connect(daemon, BOB, [TEAM]) as other:
@@ -77,5 +53,26 @@ def test_a_daemon_with_another_tmp(serve, data):
         assert answer.name == "attached", answer
         alice.attached = answer.fields
         alice.follow(answer)
-        assert len(alice.digests()) == N
+        assert len(alice.digests()) == PICTURES
     daemon.settle()
+
+
+def test_a_daemon_in_a_user_namespace(serve, home, data):
+    """FAULTS 82: there every other user is nobody, and gets what is for everybody alone; a rule
+    cannot name nobody, and nobody is not the daemon's own user, even where that is nobody, too."""
+    for launcher in ["unshare", "--user"], ["unshare", "--user", f"--map-user={SERVER}"]:
+        if subprocess.run([*launcher, "true"], check=False, capture_output=True).returncode:
+            pytest.skip("no user namespace can be made here")
+    shutil.copytree(data, home / "public")
+    for launcher in ["unshare", "--user"], ["unshare", "--user", f"--map-user={SERVER}"]:
+        config = home / "stokerd.conf"
+        config.write_text(f"[stokerd]\ndataset-root = {data}:{TEAM}\n"
+                          f"dataset-root = {data}:@{ALICE}\ndataset-root = {home}/public\n")
+        daemon = serve(launcher=launcher, config=config)
+        refused(daemon, ALICE, data, groups=[TEAM])
+        assert attach(daemon, ALICE, home / "public") == "attached"
+        own = attach(daemon, SERVER, data)
+        assert (own == "attached") == (len(launcher) == 3), own
+    config.write_text("[stokerd]\ndataset-root = /:@65534\n")
+    done = daemon.ctl("reload", check=False)
+    assert "a rule cannot tell them apart" in done.stderr

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""Three users by their real uids: a daemon's, and two who need not trust each other. Needs root."""
+"""Three users by their real uids: a daemon's, and two who need not trust each other; Carol, who is
+in a group with Alice. What each may have read, by a path or by a descriptor. Needs root."""
 
 import contextlib
 import os
 import pathlib
+import shutil
+import sys
 import tempfile
 
 import pytest
 
-from harness import Daemon
+from harness import SOURCE, Daemon
+from test_law import STREAM
 
-SERVER, ALICE, BOB = 61001, 61002, 61003
+sys.path.insert(0, str(SOURCE / "tests" / "demo"))
+import photos as made  # noqa: E402 (it stands in the demo's folder)
+
+SERVER, ALICE, BOB, CAROL = 61001, 61002, 61003, 61004
+TEAM = 61010  # Alice's and Carol's group
+PICTURES = 12
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be several users")
 
@@ -70,3 +79,82 @@ def servers(**defaults):
             if daemon.process and daemon.process.poll() is None:
                 daemon.kill()
             daemon.remove()
+
+
+# -- fixtures, for the files that import them ---------------------------------------------------
+
+
+@pytest.fixture(name="home")
+def fixture_home():
+    """A folder that all may pass."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-users-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(name="data")
+def fixture_data(home):
+    """Photographs that the daemon can read, in a folder that only some users shall have read."""
+    made.make(home / "data", count=PICTURES, size=(60, 50))
+    return home / "data"
+
+
+@pytest.fixture(name="serve")
+def fixture_serve():
+    with servers() as serve:
+        yield serve
+
+
+# -- what a user is answered -------------------------------------------------------------------
+
+
+def attach(daemon, uid, dataset, groups=(), **fields):
+    """What the daemon answers to that user's ATTACH: "attached", or the error's name and words."""
+    if not isinstance(dataset, dict):
+        dataset = {"path": str(dataset)}
+    with connect(daemon, uid, groups) as peer:
+        answer = peer.attach("", **{**STREAM, "dataset": dataset, **fields})
+        if answer.name == "attached":
+            assert peer.request("detach").name == "ok"  # else the next finds it as it was
+    if answer.name == "attached":
+        return "attached"
+    return answer.fields["name"], answer.fields["text"]
+
+
+def refused(daemon, uid, dataset, **fields):
+    """The words of the refusal."""
+    name, text = attach(daemon, uid, dataset, **fields)
+    assert name == "permission", (dataset, name, text)
+    return text
+
+
+@contextlib.contextmanager
+def opened(uid, *paths, groups=(), flags=os.O_RDONLY):
+    """Descriptors that this user opened."""
+    with contextlib.ExitStack() as stack:
+        with user(uid, groups):
+            fds = [os.open(path, flags) for path in paths]
+        for fd in fds:
+            stack.callback(os.close, fd)
+        yield fds
+
+
+def give(daemon, uid, dataset, *paths, groups=(), flags=os.O_RDONLY, **fields):
+    """As attach(), with descriptors of these paths."""
+    with opened(uid, *paths, groups=groups, flags=flags) as fds, \
+            connect(daemon, uid, groups) as peer:
+        answer = peer.request("attach", fds, **{**STREAM, "dataset": dataset, "batch_size": 4,
+                                                "accept_fd": True, "epochs": 1, **fields})
+        if answer.name == "attached":
+            peer.attached = answer.fields
+            peer.follow(answer)
+            return sorted(peer.digests().values())
+    return answer.fields["name"], answer.fields["text"]
+
+
+def own(path, uid, mode=0o700, gid=None):
+    """Give all of it to this user: folders of this mode, files without the x."""
+    for place in [path, *path.rglob("*")]:
+        os.chown(place, uid, uid if gid is None else gid)
+        place.chmod(mode if place.is_dir() else mode & 0o666)
