@@ -70,8 +70,8 @@ static int pack_dataset(struct packer *packer, const struct stoker_options *opti
 		if (words[i].value)
 			pack_key_string(packer, words[i].key, words[i].value);
 	if (r == 0 && given)
-		given_add_dataset(given, packer, path, options->dataset_root ? root : NULL,
-				  options->dataset_labels);
+		given_add_dataset(given, packer, path, options->dataset_kind,
+				  options->dataset_root ? root : NULL, options->dataset_labels);
 	pack_map_end(packer, map);
 	return r;
 }

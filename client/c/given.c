@@ -49,10 +49,37 @@ static mode_t given_add(struct given *given, struct packer *packer, const char *
 	return stat.st_mode & S_IFMT;
 }
 
+/* Does a pattern of shards stand here? The folder that it begins at. */
+static bool pattern_folder(const char *path, char folder[PATH_MAX])
+{
+	size_t length = strcspn(path, "{*?[");
+	struct stat stat;
+	if (!path[length] || length >= PATH_MAX || lstat(path, &stat) == 0)
+		return false;
+	while (length > 1 && path[length - 1] != '/')
+		length--;
+	snprintf(folder, PATH_MAX, "%.*s", (int)length, path);
+	return true;
+}
+
+static void given_add_shards(struct given *given, struct packer *packer, const char *path,
+			     const char *kind, const char *folder)
+{
+	const char *name = strrchr(path, '/');
+	if (given_add(given, packer, "path_fd", folder) == 0 ||
+	    given_add(given, packer, "root_fd", folder) == 0 || kind)
+		return;
+	pack_key_string(packer, "kind", strstr(name, ".tfrecord") ? "tfrecord" : "tar");
+}
+
 void given_add_dataset(struct given *given, struct packer *packer, const char *path,
-		       const char *root, const char *labels)
+		       const char *kind, const char *root, const char *labels)
 {
 	char folder[PATH_MAX];
+	if (pattern_folder(path, folder)) {
+		given_add_shards(given, packer, path, kind, folder);
+		return;
+	}
 	const char *slash = strrchr(path, '/');
 	if (given_add(given, packer, "path_fd", path) == S_IFREG) {
 		snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path),

@@ -24,9 +24,9 @@ bool given_is_wanted(int socket, const struct message_welcome *welcome);
 
 void given_close(struct given *given); /* may be called twice */
 
-/* Open what the map of a dataset names and add to the map, which is open in `packer`, the numbers.
- * Paths are absolute; `root` and `labels` may be NULL. */
+/* Open what the map of a dataset names and add to the map, which is open in `packer`, the numbers;
+ * for a pattern of shards the kind, too. Paths are absolute, or URLs; what is not given is NULL. */
 void given_add_dataset(struct given *given, struct packer *packer, const char *path,
-		       const char *root, const char *labels);
+		       const char *kind, const char *root, const char *labels);
 
 #endif

@@ -10,7 +10,8 @@
 int path_whole(const char *path, char *out, struct fault *fault)
 {
 	char folder[PATH_MAX] = "";
-	bool relative = *path != '/';
+	size_t scheme = strcspn(path, "/:");
+	bool relative = *path != '/' && (!scheme || strncmp(path + scheme, "://", 3) != 0);
 	if (!*path) /* such as "$DATA" if it is not set: do not take the working directory */
 		return fault_say(fault, -EINVAL, "the path of the dataset is empty");
 	if (relative && !getcwd(folder, sizeof(folder)))

@@ -221,6 +221,8 @@ struct token {
 /* A dataset. Only `path` is required, or `parts`, 2 to 16 datasets that are joined. */
 struct source {
 	std::string path, kind, root, format, labels, split, images, path_column, label_column;
+	/* Of shards: stoker.h says what they are. */
+	std::string image, label, classes, components, missing_component;
 	std::vector<source> parts;
 };
 
@@ -348,6 +350,11 @@ class c_options
 		to.dataset_images = text(from.images);
 		to.dataset_path_column = text(from.path_column);
 		to.dataset_label_column = text(from.label_column);
+		to.dataset_image = text(from.image);
+		to.dataset_label = text(from.label);
+		to.dataset_classes = text(from.classes);
+		to.dataset_components = text(from.components);
+		to.dataset_missing_component = text(from.missing_component);
 		if (from.parts.empty())
 			return;
 		for (const source &part : from.parts) {

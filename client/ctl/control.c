@@ -30,7 +30,7 @@ int control_dataset(struct control *control, struct packer *packer, const char *
 		pack_key_string(packer, "kind", kind);
 	given_close(&control->given);
 	if (control->connection.takes_fds)
-		given_add_dataset(&control->given, packer, whole, NULL, NULL);
+		given_add_dataset(&control->given, packer, whole, kind, NULL, NULL);
 	connection_give(&control->connection, control->given.fds, control->given.count);
 	pack_map_end(packer, map);
 	return packer_bytes(packer, out) < 0 ? fault_say(&control->fault, -ENOMEM, "out of memory")

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -32,8 +33,9 @@ const (
 )
 
 type conn struct {
-	socket *net.UnixConn
-	uid    uint32
+	socket   *net.UnixConn
+	uid      uint32
+	takesFds bool // descriptors of a dataset: those show what the daemon's user may not read
 
 	sending sync.Mutex
 	seq     uint64
@@ -93,8 +95,9 @@ func dialPath(ctx context.Context, path string) (*conn, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	go c.read()
-	_, err = c.request(ctx, dialTime, "hello", "welcome", map[string]any{
-		"version_min": uint64(protoVersion), "version_max": uint64(protoVersion), "client": client})
+	welcome, err := c.request(ctx, dialTime, "hello", "welcome", map[string]any{
+		"version_min": uint64(protoVersion), "version_max": uint64(protoVersion), "client": client},
+		nil)
 	if err != nil {
 		c.close()
 		if errors.Is(err, ErrDisconnected) {
@@ -102,6 +105,8 @@ func dialPath(ctx context.Context, path string) (*conn, error) {
 		}
 		return nil, err
 	}
+	able, _ := welcome.fields["capabilities"].([]any)
+	c.takesFds = int(c.uid) != os.Geteuid() && slices.Contains(able, any("descriptors"))
 	return c, nil
 }
 
@@ -175,13 +180,25 @@ func trusted(path string, uid uint32) error {
 // Sending
 
 func (c *conn) send(name string, values map[string]any) error {
+	return c.sendWith(nil, name, values)
+}
+
+// sendWith: descriptors go with the first byte.
+func (c *conn) sendWith(fds []int, name string, values map[string]any) error {
 	frame, err := encode(name, values)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrOption, err)
 	}
 	c.sending.Lock()
 	defer c.sending.Unlock()
-	if _, err := c.socket.Write(frame); err != nil {
+	sent := 0
+	if len(fds) > 0 {
+		sent, _, err = c.socket.WriteMsgUnix(frame, unix.UnixRights(fds...), nil)
+	}
+	if err == nil {
+		_, err = c.socket.Write(frame[sent:])
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDisconnected, err) // reading says why
 	}
 	return nil
@@ -190,11 +207,11 @@ func (c *conn) send(name string, values map[string]any) error {
 // request waits for the reply; other messages stay in the inbox. `quiet` is how long the daemon may
 // say nothing. A reply that is given up may still come, so the connection is then closed.
 func (c *conn) request(ctx context.Context, quiet time.Duration, name, reply string,
-	values map[string]any) (*message, error) {
+	values map[string]any, fds []int) (*message, error) {
 	c.seq++
 	values["seq"] = c.seq
 	// If the daemon has hung up, reading says why.
-	if err := c.send(name, values); err != nil && errors.Is(err, ErrOption) {
+	if err := c.sendWith(fds, name, values); err != nil && errors.Is(err, ErrOption) {
 		return nil, err
 	}
 	for {

@@ -129,7 +129,7 @@ func (r *Reader) list(ctx context.Context, what string, after uint64) (*message,
 			return nil, err
 		}
 		page, err := r.conn.request(ctx, replyTime, "list", "listing",
-			map[string]any{"what": what, "after": after})
+			map[string]any{"what": what, "after": after}, nil)
 		if err == nil || !r.conn.lost() || ctx.Err() != nil {
 			return page, err
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"strings"
 )
 
 // A Transform has a name and parameters, those of the class of this name in torchvision.transforms:
@@ -18,10 +19,10 @@ type Transform map[string]any
 type Sampler map[string]any
 
 // A Dataset is opened by the daemon. A relative path is made absolute here. Only Path is required,
-// or Parts.
+// or Parts. The keys of a dataset in PROTOCOL.md say more.
 type Dataset struct {
-	Path   string // an image folder, a manifest, arrays, or CIFAR or MNIST as published
-	Kind   string // folder, flat, manifest, npy, npz, cifar10, cifar100, mnist; empty: by the path
+	Path   string // a folder, a manifest, shards, arrays, a published dataset, or a URL of them
+	Kind   string // folder, flat, manifest, tar, tfrecord, ...; empty: by the path
 	Root   string // manifest: the folder of its paths; empty: its own
 	Format string // manifest: lines, tsv, csv or jsonl; empty: by the ending of its name
 
@@ -30,6 +31,13 @@ type Dataset struct {
 	Images string // npz: the name of the array
 	Labels string // npy: path of the array; npz: its name; cifar100: fine or coarse
 	Split  string // train or test
+
+	// Of shards.
+	Image            string // the component, or the feature, that is the picture
+	Label            string // ... that is the label
+	Classes          string // labels are the numbers of so many classes: "1000"
+	Components       string // that become fields, with blanks between
+	MissingComponent string // what a sample is without one: error or skip
 
 	// Instead of a path: 2 to 16 datasets that are joined.
 	Parts []Dataset
@@ -46,7 +54,9 @@ func (d *Dataset) tree() any {
 	out := map[string]any{"path": absolute(d.Path)}
 	for key, value := range map[string]string{"kind": d.Kind, "root": absolute(d.Root),
 		"format": d.Format, "path_column": d.PathColumn, "label_column": d.LabelColumn,
-		"images": d.Images, "labels": d.Labels, "split": d.Split} {
+		"images": d.Images, "labels": d.Labels, "split": d.Split, "image": d.Image,
+		"label": d.Label, "classes": d.Classes, "components": d.Components,
+		"missing_component": d.MissingComponent} {
 		if value != "" {
 			out[key] = value
 		}
@@ -55,8 +65,9 @@ func (d *Dataset) tree() any {
 }
 
 func absolute(path string) string {
-	if path == "" {
-		return ""
+	scheme, _, url := strings.Cut(path, "://")
+	if path == "" || url && !strings.Contains(scheme, "/") {
+		return path
 	}
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"sync/atomic"
 	"time"
 )
@@ -23,6 +24,7 @@ type Reader struct {
 	client  *Client
 	options *Options
 	request map[string]any // the ATTACH
+	given   *given         // descriptors for it; nil: none were needed so far
 	conn    *conn          // nil: the daemon is lost, and `away` says how
 	away    error
 	until   time.Time // when to give up waiting for it; zero: it is there
@@ -100,7 +102,16 @@ func number(value any) uint64 {
 }
 
 func (r *Reader) attach(ctx context.Context, request map[string]any) (*message, error) {
-	attached, err := r.conn.request(ctx, quietTime, "attach", "attached", request)
+	var fds []int
+	if r.conn.takesFds {
+		if r.given == nil {
+			r.given = newGiven(r.request)
+		}
+		request = maps.Clone(request)
+		maps.Copy(request, r.given.fields)
+		fds = r.given.fds
+	}
+	attached, err := r.conn.request(ctx, quietTime, "attach", "attached", request, fds)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +161,7 @@ func (r *Reader) Seek(ctx context.Context, place Place) error {
 		return ErrClosed
 	}
 	if r.conn != nil {
-		_, err := r.conn.request(ctx, replyTime, "detach", "ok", map[string]any{})
+		_, err := r.conn.request(ctx, replyTime, "detach", "ok", map[string]any{}, nil)
 		if err == nil {
 			r.forget()
 			err = r.attachAt(ctx, place)
@@ -413,5 +424,6 @@ func (r *Reader) Close() error {
 	}
 	r.ring.drop()
 	r.ring = nil
+	r.given.close()
 	return nil
 }

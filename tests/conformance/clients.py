@@ -161,17 +161,19 @@ def java():
     return [*java_classes(), "dev.stoker.Conformance"]
 
 
+LISTS = "path of a sampler's list"
+
 # name -> (how to get its command, what it does not have)
 CLIENTS = {
-    "c": (functools.partial(of_meson, "conformance"), {"path", "paths"}),
-    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths"}),
+    "c": (functools.partial(of_meson, "conformance"), {"path", "paths", LISTS}),
+    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths", LISTS}),
     "python": (python, {"credit", "patience with a ring that is gone"}),
     "go": (go, set()),
     "go-race": (go_race, set()),
-    "java": (java, {"fd"}),
+    "java": (java, {"fd", "descriptors"}),
     "rust": (rust, {"path"}),
-    "node": (node, {"fd"}),
-    "node-copies": (node_without_koffi, {"fd"}),
+    "node": (node, {"fd", "descriptors"}),
+    "node-copies": (node_without_koffi, {"fd", "descriptors"}),
 }
 
 

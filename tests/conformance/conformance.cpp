@@ -49,6 +49,11 @@ stk::source source_of(const stoker_options &from)
 			text(from.dataset_images),
 			text(from.dataset_path_column),
 			text(from.dataset_label_column),
+			text(from.dataset_image),
+			text(from.dataset_label),
+			text(from.dataset_classes),
+			text(from.dataset_components),
+			text(from.dataset_missing_component),
 			{}};
 	for (auto part = from.parts; part && *part; part++)
 		out.parts.push_back(source_of(**part));

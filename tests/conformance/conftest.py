@@ -76,14 +76,17 @@ def fixture_truth(daemon):
 
 
 class Client:
-    """The programs of one client; `lacks`: what it does not have."""
+    """The programs of one client; `lacks`: what it does not have; `launcher`: what starts them."""
+
+    launcher = ()
 
     def __init__(self, name, command):
         self.name, self.lacks, self._command = name, clients.CLIENTS[name][1], command
         self._programs = []
 
     def start(self, socket, attach, **request):
-        self._programs.append(program.Program(self._command, socket, attach, **request))
+        self._programs.append(program.Program([*self.launcher, *self._command], socket,
+                                               attach, **request))
         return self._programs[-1]
 
     def run(self, socket, attach, **request):

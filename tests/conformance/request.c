@@ -165,6 +165,11 @@ static void read_dataset(struct stoker_options *out, json_t *map)
 		{"images", &out->dataset_images},
 		{"path_column", &out->dataset_path_column},
 		{"label_column", &out->dataset_label_column},
+		{"image", &out->dataset_image},
+		{"label", &out->dataset_label},
+		{"classes", &out->dataset_classes},
+		{"components", &out->dataset_components},
+		{"missing_component", &out->dataset_missing_component},
 	};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (json_object_get(map, texts[i].key))

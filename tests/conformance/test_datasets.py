@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What datasets bring: further fields, names that are no UTF-8, several parts, damaged files."""
 
+import io
 import json
 import os
+import tarfile
 
 import pytest
 
@@ -100,3 +102,32 @@ def test_substitute(client, daemon, stream, truth, damaged):
     run = client.run(daemon.socket, attach)
     assert run.batches == truth(attach)[2]
     assert [batch["substituted"] for batch in run.batches] == ["0", "0", "1", "0", "0"]
+
+
+def test_shards(client, daemon, stream, truth, photos, tmp_path):
+    """Of tar, by a pattern, with all keys that only shards have."""
+    pictures = sorted(photos.rglob("*.jpg"))
+    for k in range(2):
+        with tarfile.open(tmp_path / f"{k}.tar", "w") as tar:
+            for i, picture in enumerate(pictures[k::2]):
+                for ending, data in ("jpg", picture.read_bytes()), ("txt", b"%d" % i), \
+                        ("num", b"%d" % (i % 5)):
+                    if ending != "num" or i != 3:
+                        info = tarfile.TarInfo(f"{i:03}.{ending}")
+                        info.size = len(data)
+                        tar.addfile(info, io.BytesIO(data))
+    attach = stream(dataset={"path": str(tmp_path / "{0..1}.tar"), "kind": "tar", "image": "jpg",
+                             "label": "num", "classes": "5", "components": "txt",
+                             "missing_component": "skip"}, one_hot=True)
+    attached, ring, batches = truth(attach)
+    run = client.run(daemon.socket, attach)
+    assert run.batches == batches
+    assert list(ring.fields) == ["image", "label", "index", "txt", "txt_length"]
+    assert attached["samples"] == len(pictures) - 2
+
+
+def test_a_url_is_no_path(client, spawn, stream):
+    """It is not made absolute. Nobody listens there."""
+    attach = stream(dataset={"path": "http://127.0.0.1:9/x.tar"})
+    text = client.start(spawn().socket, attach).fails("dataset")
+    assert os.getcwd() not in text, text

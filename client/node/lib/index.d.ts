@@ -29,7 +29,7 @@ export interface Sampler {
   readonly [parameter: string]: Value;
 }
 
-/** What the daemon opens. Bytes are a path that is no UTF-8. */
+/** What the daemon opens: a path or a URL. Bytes are a path that is no UTF-8. */
 export type Dataset =
   | {
       path: string | Uint8Array;
@@ -41,6 +41,16 @@ export type Dataset =
       images?: string;
       labels?: string;
       split?: "train" | "test";
+      /** Of shards: the component, or the feature, that is the picture. */
+      image?: string;
+      /** ... that is the label. */
+      label?: string;
+      /** ... labels are the numbers of so many classes. */
+      classes?: string;
+      /** ... components that become fields, with blanks between. */
+      components?: string;
+      /** ... what a sample is without one. */
+      missingComponent?: "error" | "skip";
     }
   | { parts: readonly (string | Uint8Array | Dataset)[] };
 

@@ -16,6 +16,11 @@ const DATASET = {
   images: "images",
   labels: "labels",
   split: "split",
+  image: "image",
+  label: "label",
+  classes: "classes",
+  components: "components",
+  missingComponent: "missing_component",
 };
 
 export function requestOf(options) {
@@ -53,9 +58,10 @@ function datasetOf(given) {
   return out;
 }
 
-/** Bytes that are no UTF-8 come as they are. */
+/** Bytes that are no UTF-8 come as they are, and so do URLs. */
 function absolute(path) {
-  return typeof path === "string" ? resolve(path) : path;
+  const isPath = typeof path === "string" && !/^[^/]+:\/\//.test(path);
+  return isPath ? resolve(path) : path;
 }
 
 function addToken(request, token) {

@@ -16,4 +16,9 @@ export const DATASET_NAMES = {
   images: "images",
   labels: "labels",
   split: "split",
+  image: "image",
+  label: "label",
+  classes: "classes",
+  components: "components",
+  missing_component: "missingComponent",
 };

@@ -85,6 +85,11 @@ fn dataset(json: &Json) -> Dataset {
             "images" => out.images = string(item),
             "labels" => out.labels = string(item),
             "split" => out.split = string(item),
+            "image" => out.image = string(item),
+            "label" => out.label = string(item),
+            "classes" => out.classes = string(item),
+            "components" => out.components = string(item),
+            "missing_component" => out.missing_component = string(item),
             "parts" => out.parts = item.as_array().expect("parts").iter().map(dataset).collect(),
             other => panic!("a dataset has no {other}"),
         }

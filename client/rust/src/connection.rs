@@ -3,9 +3,9 @@
 //! batch back. Knows no batch.
 
 use std::collections::{HashMap, VecDeque};
-use std::io::{IoSliceMut, Write};
+use std::io::{IoSlice, IoSliceMut, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{
-    recvmsg, sockopt, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    recvmsg, sendmsg, sockopt, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
 };
 use rustix::process::{geteuid, getuid};
 
 use crate::error::Error;
+use crate::given::GIVEN_MAX;
 use crate::message::{self, Message};
 use crate::msgpack::Value;
 use crate::ring::Ring;
@@ -41,16 +43,29 @@ pub(crate) struct Link {
 
 impl Link {
     /// If the daemon has hung up, reading says why.
-    fn write(&self, frame: &[u8]) {
+    fn write(&self, frame: &[u8], given: &[BorrowedFd]) {
         let _one = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.closed.load(Ordering::Acquire) {
-            let _ = (&self.socket).write_all(frame);
+            let sent = self.write_given(frame, given);
+            let _ = (&self.socket).write_all(&frame[sent..]);
         }
+    }
+
+    /// Descriptors go with the first byte of a frame. How much of it they took along.
+    fn write_given(&self, frame: &[u8], given: &[BorrowedFd]) -> usize {
+        if given.is_empty() {
+            return 0;
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(GIVEN_MAX))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(given));
+        let whole = [IoSlice::new(frame)];
+        sendmsg(&self.socket, &whole, &mut control, SendFlags::NOSIGNAL).unwrap_or(0)
     }
 
     pub fn release(&self, lease: u64) {
         if let Ok(frame) = message::encode("release", HashMap::from([("lease", lease.into())])) {
-            self.write(&frame);
+            self.write(&frame, &[]);
         }
     }
 
@@ -62,6 +77,8 @@ impl Link {
 
 pub(crate) struct Connection {
     pub link: Arc<Link>,
+    /// Of a dataset: they show what the daemon's user may not read.
+    pub takes_given: bool,
     seq: u64,
     data: Vec<u8>,
     descriptors: VecDeque<OwnedFd>,
@@ -126,6 +143,7 @@ impl Connection {
         let link = Link { socket, sending: Mutex::new(()), closed: AtomicBool::new(false) };
         let mut connection = Connection {
             link: Arc::new(link),
+            takes_given: false,
             seq: 0,
             data: Vec::new(),
             descriptors: VecDeque::new(),
@@ -139,7 +157,10 @@ impl Connection {
         let hello = [("version_min", version.clone()), ("version_max", version)];
         let hello = HashMap::from(hello).into_iter().chain([("client", client.into())]).collect();
         match connection.request("hello", "welcome", hello, REPLY) {
-            Ok(_) => Ok(connection),
+            Ok(welcome) => {
+                connection.takes_given = peer.uid != geteuid() && welcome.can("descriptors");
+                Ok(connection)
+            }
             Err(Error::Disconnected(text) | Error::Timeout(text)) => Err(why(&text)),
             Err(error) => Err(error),
         }
@@ -151,7 +172,7 @@ impl Connection {
     }
 
     pub fn send(&self, name: &str, values: HashMap<&str, Value>) -> Result<(), Error> {
-        self.link.write(&message::encode(name, values).map_err(Error::Option)?);
+        self.link.write(&message::encode(name, values).map_err(Error::Option)?, &[]);
         Ok(())
     }
 
@@ -161,13 +182,25 @@ impl Connection {
         &mut self,
         name: &str,
         reply: &str,
+        values: HashMap<&str, Value>,
+        quiet: Duration,
+    ) -> Result<Message, Error> {
+        self.request_with(&[], name, reply, values, quiet)
+    }
+
+    /// ... with descriptors.
+    pub fn request_with(
+        &mut self,
+        given: &[BorrowedFd],
+        name: &str,
+        reply: &str,
         mut values: HashMap<&str, Value>,
         quiet: Duration,
     ) -> Result<Message, Error> {
         self.seq += 1;
         let seq = self.seq;
         values.insert("seq", seq.into());
-        self.send(name, values)?;
+        self.link.write(&message::encode(name, values).map_err(Error::Option)?, given);
         loop {
             let wanted = |other: &Message| other.uint("seq") == seq;
             let message = match self.receive_if(Some(Instant::now() + quiet), wanted)? {

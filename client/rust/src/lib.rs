@@ -27,6 +27,7 @@
 mod batch;
 mod connection;
 mod error;
+mod given;
 mod message;
 mod msgpack;
 mod options;

@@ -57,6 +57,12 @@ impl Message {
         runs_of(self.value("runs")).unwrap_or_default()
     }
 
+    /// Does WELCOME name this capability?
+    pub fn can(&self, capability: &str) -> bool {
+        let named = Value::from(capability);
+        matches!(self.value("capabilities"), Value::List(items) if items.contains(&named))
+    }
+
     /// Where to resume after a BATCH or BAD_SAMPLE.
     pub fn place(&self) -> Place {
         Place { epoch: self.uint("next_epoch"), position: self.uint("next_position") }

@@ -46,9 +46,9 @@ impl From<Call> for Value {
 /// What the daemon opens. Only `path` is required, or `parts`. A relative path is made absolute.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dataset {
-    /// An image folder, a manifest, arrays, or CIFAR or MNIST as published.
+    /// A folder, a manifest, shards, arrays, a published dataset, or a URL of them.
     pub path: PathBuf,
-    /// folder, flat, manifest, npy, npz, cifar10, cifar100, mnist; empty: by the path.
+    /// folder, flat, manifest, tar, tfrecord, ...; empty: by the path.
     pub kind: String,
     /// Manifest: the folder of its paths; empty: its own.
     pub root: PathBuf,
@@ -59,6 +59,16 @@ pub struct Dataset {
     pub images: String,
     pub labels: String,
     pub split: String,
+    /// Shards: the component, or the feature, that is the picture.
+    pub image: String,
+    /// Shards: ... that is the label.
+    pub label: String,
+    /// Shards: labels are the numbers of so many classes.
+    pub classes: String,
+    /// Shards: components that become fields, with blanks between.
+    pub components: String,
+    /// Shards: what a sample is without one: error or skip.
+    pub missing_component: String,
     /// Instead of a path: 2 to 16 datasets that are joined.
     pub parts: Vec<Dataset>,
 }
@@ -76,7 +86,7 @@ impl Dataset {
             return Value::Map(vec![(b"parts".to_vec(), Value::List(parts))]);
         }
         let (path, root) = (absolute(&self.path), absolute(&self.root));
-        let rows: [(&str, &OsStr); 9] = [
+        let rows: [(&str, &OsStr); 14] = [
             ("path", path.as_os_str()),
             ("kind", self.kind.as_ref()),
             ("root", root.as_os_str()),
@@ -86,6 +96,11 @@ impl Dataset {
             ("images", self.images.as_ref()),
             ("labels", self.labels.as_ref()),
             ("split", self.split.as_ref()),
+            ("image", self.image.as_ref()),
+            ("label", self.label.as_ref()),
+            ("classes", self.classes.as_ref()),
+            ("components", self.components.as_ref()),
+            ("missing_component", self.missing_component.as_ref()),
         ];
         let given = rows.into_iter().filter(|(_, text)| !text.is_empty());
         Value::Map(
@@ -95,8 +110,10 @@ impl Dataset {
 }
 
 fn absolute(path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() {
-        return PathBuf::new();
+    let text = path.to_str().unwrap_or_default();
+    let is_url = text.split_once("://").is_some_and(|(scheme, _)| !scheme.contains('/'));
+    if is_url || path.as_os_str().is_empty() {
+        return path.into();
     }
     std::path::absolute(path).unwrap_or_else(|_| path.into())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::given::Given;
 use crate::message::Message;
 use crate::msgpack::Value;
 use crate::options::request_of;
@@ -50,7 +52,8 @@ impl Client {
     pub fn attach(&self, options: Options) -> Result<Reader, Error> {
         let request = request_of(&options)?;
         let mut connection = Connection::open(self.socket.as_deref())?;
-        let attached = connection.request("attach", "attached", request, QUIET)?;
+        let mut given = None;
+        let attached = attach(&mut connection, request, &mut given)?;
         let Some(ring) = attached.ring.clone() else {
             return Err(connection.broken("an ATTACHED without a ring"));
         };
@@ -58,6 +61,7 @@ impl Client {
             client: self.clone(),
             inflight: options.inflight.into(),
             connection: Some(connection),
+            given,
             ring,
             held: Arc::default(),
             at: Place::default(),
@@ -84,6 +88,22 @@ impl Client {
     }
 }
 
+/// ATTACH, with descriptors of the dataset where the daemon is another user's: the same ones each
+/// time.
+fn attach(
+    connection: &mut Connection,
+    mut request: HashMap<&'static str, Value>,
+    given: &mut Option<Given>,
+) -> Result<Message, Error> {
+    if !connection.takes_given {
+        return connection.request("attach", "attached", request, QUIET);
+    }
+    let given = given.get_or_insert_with(|| Given::new(&request));
+    request.extend(given.fields.clone());
+    let descriptors: Vec<BorrowedFd> = given.descriptors.iter().map(AsFd::as_fd).collect();
+    connection.request_with(&descriptors, "attach", "attached", request, QUIET)
+}
+
 /// A stream of batches: an iterator. If the daemon dies or is restarted, it waits, and goes on
 /// behind the last batch that it gave.
 ///
@@ -94,6 +114,7 @@ pub struct Reader {
     options: Options,
     identity: Token,
     connection: Option<Connection>, // None: the daemon is lost
+    given: Option<Given>,           // descriptors of the dataset; None: not needed so far
     ring: Arc<Ring>,
     held: Arc<AtomicU64>, // batches of this attachment
     at: Place,            // the program has had everything before
@@ -332,7 +353,11 @@ impl Reader {
             ("expect_pipeline", self.identity.pipeline.as_str().into()),
             ("expect_sampling", self.identity.sampling.as_str().into()),
         ]);
-        let attached = self.connection()?.request("attach", "attached", request, QUIET)?;
+        let mut given = self.given.take();
+        let attached =
+            self.connection().and_then(|connection| attach(connection, request, &mut given));
+        self.given = given;
+        let attached = attached?;
         match attached.ring {
             Some(ring) if ring.like(&self.ring) => self.ring = ring,
             _ => return Err(self.connection()?.broken("a ring of other samples")),

@@ -12,12 +12,12 @@ public final class Dataset {
 
   private Dataset() {}
 
-  /** An image folder, a manifest, arrays, or CIFAR or MNIST as published. */
+  /** A folder, a manifest, shards, arrays, or a published dataset. */
   public static Dataset of(Path path) {
     return of(Text.of(path.toAbsolutePath().toString()));
   }
 
-  /** The same, by the bytes of an absolute path. */
+  /** The same, by the bytes of an absolute path, or by a URL: s3://bucket/train-{000..146}.tar. */
   public static Dataset of(Text path) {
     Dataset out = new Dataset();
     out.map.put("path", path);
@@ -33,7 +33,7 @@ public final class Dataset {
 
   /**
    * ... with one more key of the protocol: kind, root, format, path_column, label_column, images,
-   * labels or split.
+   * labels, split; of shards image, label, classes, components, missing_component.
    */
   public Dataset with(String key, String value) {
     Dataset out = new Dataset();

@@ -59,6 +59,8 @@ final class Conformance {
       return Dataset.joined(parts);
     }
     Object path = json.get("path");
+    boolean url = path instanceof String string && string.contains("://");
+    if (url) path = Text.of((String) path);
     Dataset out = path instanceof Text text ? Dataset.of(text) : Dataset.of(Path.of((String) path));
     for (Map.Entry<String, Object> entry : json.entrySet()) {
       if (!entry.getKey().equals("path")) {
