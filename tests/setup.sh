@@ -16,7 +16,7 @@ esac
 compile='gcc libc6-dev meson ninja-build pkg-config'
 libraries="libuv1-dev libjpeg62-turbo-dev libspng-dev zlib1g-dev libwebp-dev $msgpack
 	libxxhash-dev libinih-dev libjansson-dev libarchive-dev libsystemd-dev liblapacke-dev
-	libcurl4-openssl-dev libexpat1-dev libtiff-dev liblmdb-dev"
+	libcurl4-openssl-dev libexpat1-dev libtiff-dev libavif-dev liblmdb-dev"
 client='python3 python3-numpy python3-msgpack'
 pictures='python3-pil'
 torch='python3-torch python3-torchvision'
@@ -24,7 +24,9 @@ torch='python3-torch python3-torchvision'
 scipy='python3-scipy'
 # g++ compiles the public header as C++; systemd-analyze (in systemd) reads the units.
 # nettle is the SHA-256 of the conformance programs of C and C++.
-check='python3-lmdb libcmocka-dev python3-pytest python3-matplotlib g++ systemd mandoc nettle-dev'
+# avifenc and avifdec make and read AVIF, which Debian's Pillow does not.
+check='python3-lmdb libcmocka-dev python3-pytest python3-matplotlib g++ systemd mandoc nettle-dev
+	libavif-bin'
 # promtool reads the metrics, a browser without a window shows the page, shells read completions:
 # tests without them skip.
 watch='prometheus chromium zsh fish'

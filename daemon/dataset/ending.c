@@ -33,11 +33,11 @@ bool ending_is_image(const char *name)
 bool ending_is_picture(const char *name)
 {
 	return ending_is_image(name) || ending_fits(name, ".pbm") || ending_fits(name, ".pnm") ||
-	       ending_fits(name, ".gif");
+	       ending_fits(name, ".gif") || ending_fits(name, ".avif");
 }
 
 /* Those of decode/codec.c's formats are not here; of these some count as images for torchvision. */
-static const char *const foreign[ENDINGS_FOREIGN] = {".heic", ".heif", ".avif", ".jxl",
+static const char *const foreign[ENDINGS_FOREIGN] = {".heic", ".heif", ".jxl",
 						     ".jp2",  ".dng",  ".svg"};
 
 void endings_see(struct endings *endings, const char *name)

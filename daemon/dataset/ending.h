@@ -20,7 +20,7 @@ bool ending_is_image(const char *name);
 /* Is a component of a tar shard called so a picture? Those above, and what else is decoded. */
 bool ending_is_picture(const char *name);
 
-#define ENDINGS_FOREIGN 7 /* formats that are not decoded, by ending */
+#define ENDINGS_FOREIGN 6 /* formats that are not decoded, by ending */
 
 /* Counts of the pictures of a dataset. */
 struct endings {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "decode/codec.h"
 
+#include "decode/avif.h"
 #include "decode/bmp.h"
 #include "decode/gif.h"
 #include "decode/jpeg/jpeg.h"
@@ -10,8 +11,8 @@
 #include "decode/webp.h"
 
 const struct codec *const codecs[] = {
-	&codec_jpeg,   &codec_png,  &codec_webp, &codec_bmp,
-	&codec_netpbm, &codec_tiff, &codec_gif,	 NULL,
+	&codec_jpeg, &codec_png, &codec_webp, &codec_bmp, &codec_netpbm,
+	&codec_tiff, &codec_gif, &codec_avif, NULL,
 };
 
 struct codec_header codec_scale(const struct codec_header *header, unsigned scale)

@@ -55,7 +55,7 @@ def compile_programs():
             # A static libcurl would bring 20 libraries, and a TLS without security updates.
             "-Dremote=disabled",
             # Its codecs are as many.
-            "-Dtiff=disabled", "-Dlmdb=disabled",
+            "-Dtiff=disabled", "-Davif=disabled", "-Dlmdb=disabled",
             f"-Dc_link_args={[*FORTRAN, f'-Wl,-Map={maps}']}")
     run("ninja", "-C", build, *PROGRAMS.values())
     return build, maps

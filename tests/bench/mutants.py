@@ -2,7 +2,8 @@
 """Damaged pictures: is bad what Pillow refuses to load, at every visit, and are all others equal?
 
     /usr/bin/python3 tests/bench/mutants.py --data FOLDER [--build BUILD] [--count 2000] [--seed 0]
-                                            [--formats JPEG,PNG,WEBP,BMP,PPM,TIFF,GIF] [--show 20]
+                                            [--formats JPEG,PNG,WEBP,BMP,PPM,TIFF,GIF,AVIF]
+                                            [--show 20]
 
 Each mutant is a JPEG of the folder, or a picture that Pillow makes of one (VARIANTS),
 with one of MUTATIONS: COUNT of each format. Pillow's verdict is that of
@@ -34,6 +35,7 @@ import harness  # noqa: E402 (it stands in the tests' folder)
 
 MUTATIONS = ("flip", "zero", "noise", "cut")
 KIND_BAR, ALL_BAR = 0.98, 0.995
+ENDINGS = {"GIF": "png", "AVIF": "png"}  # an image folder leaves theirs out
 BLOCK = 4096  # bytes of the largest damage
 EDGE = 192    # pixels of the whole picture as it is compared
 WHOLE = [{"name": "Resize", "size": [EDGE, EDGE]}]
@@ -103,6 +105,7 @@ VARIANTS = {
     "TIFF": [{}, {"compression": "tiff_lzw"}, {"compression": "tiff_adobe_deflate"},
              {"compression": "packbits"}, {"compression": "jpeg"}],
     "GIF": [{}, lambda image: saved(image.convert("L"), "GIF")],
+    "AVIF": [{"speed": 10}, {"speed": 10, "quality": 95, "subsampling": "4:4:4"}],
 }
 
 
@@ -230,7 +233,7 @@ def make(folder, form, sources, count, seed):
             small.thumbnail((256, 256))
             data = encoded(small, form, draw)
         mutation = MUTATIONS[number % len(MUTATIONS)]
-        name = f"{number:06}-{mutation}.{form.lower()}"
+        name = f"{number:06}-{mutation}.{ENDINGS.get(form, form.lower())}"
         data = mutant(data, mutation, draw)
         (folder / "class" / name).write_bytes(data)
         expected[name] = pixels_of(data)

@@ -30,6 +30,7 @@ LIBRARIES = {
     r"expat\.h": ["daemon/dataset/storage/remote/s3_list.c"],
     r"zlib\.h": ["daemon/decode/png_file.c"],
     r"webp/.*": ["daemon/decode/webp.c"],
+    r"avif/.*": ["daemon/decode/avif.c"],
     r"lmdb\.h": ["daemon/dataset/shards/lmdb.c"],
     r"tiff.*\.h": ["daemon/decode/tiff.c", "daemon/decode/tiff_file.c",
                      "daemon/decode/tiff_file.h"],

@@ -161,7 +161,7 @@ def test_cut_and_damaged(tmp_path):
 # -- samples ------------------------------------------------------------------------------------
 
 IMAGES = {"jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp", "pbm", "pnm",
-          "gif"}
+          "gif", "avif"}
 
 
 def split(name):

@@ -81,13 +81,13 @@ static void test_note(void **state)
 		"as by torchvision; convert them to JPEG, PNG or WebP");
 	dataset_free(dataset);
 	put("data/b/5.heic", "5");
-	put("data/b/6.avif", "6");
+	put("data/b/6.jxl", "6");
 	put("data/b/7.tif", "7");
 	dataset = must_open(at("data"));
 	assert_int_equal(dataset_count(dataset), 3);
 	assert_string_equal(
 		dataset_note(dataset),
-		"2 of 6 files are .heic, 1 .avif, which stoker does not decode: they are "
+		"2 of 6 files are .heic, 1 .jxl, which stoker does not decode: they are "
 		"left out, as by torchvision; convert them to JPEG, PNG or WebP");
 	dataset_free(dataset);
 	/* All that a list names are samples. */

@@ -59,10 +59,11 @@ static void test_a_missing_function_is_found(void **state)
 static void test_an_image_belongs_to_one_row(void **state)
 {
 	const struct jpeg_recipe recipe = {20, 10, 3, 2, 2, JPEG_BASELINE};
-	struct picture pictures[] = {picture_jpeg(&recipe),	  picture_png(20, 10, 2, 8, false),
-				     picture_webp(20, 10, false), picture_bytes("BM"),
-				     picture_bytes("P1 1 1 0"),	  picture_bytes("GIF89a")};
-	static const char *const names[] = {"JPEG", "PNG", "WebP", "BMP", "PNM", "GIF"};
+	struct picture pictures[] = {picture_jpeg(&recipe),	   picture_png(20, 10, 2, 8, false),
+				     picture_webp(20, 10, false),  picture_bytes("BM"),
+				     picture_bytes("P1 1 1 0"),	   picture_bytes("GIF89a"),
+				     picture_bytes("sizeftypavif")};
+	static const char *const names[] = {"JPEG", "PNG", "WebP", "BMP", "PNM", "GIF", "AVIF"};
 	(void)state;
 	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
 		unsigned rows = 0;
