@@ -88,9 +88,10 @@ int main(int argc, char **argv)
 		config_deinit(&config);
 		return exit_code(r);
 	}
-	r = server_run(&server);
+	server_run(&server);
 	server_deinit(&server);
 	config_deinit(&config);
+	r = server_succeed(&server);
 	log_info("stopped");
 	return r;
 }

@@ -248,7 +248,10 @@
 	F(text, name, REQUIRED, 0, 1, 64, "name of the setting: workers, fetchers, ...")           \
 	F(text, value, REQUIRED, 0, 1, NAME_MAX_, "its value, as in the configuration file")
 
-#define STOP_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
+#define STOP_FIELDS(F)                                                                             \
+	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
+	F(boolean, upgrade, OPTIONAL, 0, 0, 1,                                                     \
+	  "then go on as the program that now lies at the daemon's path")
 
 #define RELOAD_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
 

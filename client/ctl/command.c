@@ -21,6 +21,7 @@
 #include "client/ctl/report.h"
 #include "client/ctl/top.h"
 #include "client/ctl/unit.h"
+#include "client/ctl/upgrade.h"
 #include "client/ctl/watch.h"
 
 static int exit_status(int result)
@@ -413,6 +414,17 @@ static int run_doctor(const struct command *command, const struct invocation *in
 	return status;
 }
 
+static int ask_upgrade(struct control *control, const struct invocation *invocation, json_t **out)
+{
+	return upgrade_run(control, invocation->socket, out);
+}
+
+static int run_upgrade(const struct command *command, const struct invocation *invocation)
+{
+	(void)command;
+	return run_request(invocation, ask_upgrade, upgrade_print);
+}
+
 static int run_stop(const struct command *command, const struct invocation *invocation)
 {
 	struct control control;
@@ -463,7 +475,10 @@ const struct command commands[] = {
 	{"preview", "DATASET", "write transformed samples to an image: -t T -o sheet.png",
 	 "teorcxlk", 1, run_preview},
 	{"ping", "", "check that the daemon answers, and how fast", "", 0, run_ping},
-	{"stop", "", "stop the daemon; its readers may finish their batch first", "", 0, run_stop},
+	{"upgrade", "", "replace the daemon by its new version, under its readers", "", 0,
+	 run_upgrade, "replace the daemon by its new version under its readers; stop it"},
+	{"stop", "", "stop the daemon; its readers may finish their batch first", "", 0, run_stop,
+	 ""},
 	{"completions", "SHELL", "completions of this command for bash, zsh or fish", "", 1,
 	 run_completions},
 };

@@ -202,14 +202,28 @@ static void wait_for_exit(int pidfd)
 	close(pidfd);
 }
 
-int control_stop(struct control *control)
+/* -ECONNRESET once it has ended. */
+static int control_end(struct control *control, bool upgrade)
 {
 	struct message request = message_init(MESSAGE_STOP), reply;
-	int pidfd = control_pidfd(control);
 	request.stop.seq = connection_seq(&control->connection);
+	request.stop.upgrade = upgrade;
 	int r = control_ask(control, &request, MESSAGE_OK, &reply);
 	while (r == 0)
 		r = connection_receive(&control->connection, -1, &reply, &control->fault);
+	return r;
+}
+
+int control_upgrade(struct control *control)
+{
+	int r = control_end(control, true);
+	return r == -ECONNRESET ? 0 : r;
+}
+
+int control_stop(struct control *control)
+{
+	int pidfd = control_pidfd(control);
+	int r = control_end(control, false);
 	if (r == -ECONNRESET) {
 		wait_for_exit(pidfd);
 		return 0;

@@ -44,5 +44,7 @@ int control_dataset(struct control *control, struct packer *packer, const char *
 		    const char *kind, struct text *out);
 /* Ask it to stop, and wait until it has stopped. */
 int control_stop(struct control *control);
+/* Ask it to go on as the new program, and wait until the old one has ended. */
+int control_upgrade(struct control *control);
 
 #endif

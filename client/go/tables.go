@@ -181,6 +181,7 @@ var messageTypes = []messageType{
 	}},
 	{number: 36, name: "stop", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "upgrade", kind: kindBoolean, max: 1},
 	}},
 	{number: 37, name: "index", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},

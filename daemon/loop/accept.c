@@ -10,6 +10,7 @@
 #include "base/credentials.h"
 #include "base/log_user.h"
 #include "loop/os/peer.h"
+#include "loop/os/successor.h"
 #include "loop/policy/quota.h"
 #include "loop/protocol/session.h"
 #include "loop/state/core.h"
@@ -136,6 +137,17 @@ static int adopt(struct accept *accept, const char *name, int fd, struct fault *
 	return listener_adopt(&accept->data, fd, fault);
 }
 
+/* From the program before this one, or anew. */
+static int serve(struct listener *listener, const char *name, const char *path, mode_t mode,
+		 gid_t group, struct fault *fault)
+{
+	int fd, lock_fd;
+	if (successor_take(name, &fd, &lock_fd) &&
+	    listener_inherit(listener, fd, lock_fd, path, mode, group))
+		return 0;
+	return listener_bind(listener, path, mode, group, fault);
+}
+
 /* systemd passes the sockets by name; what it does not pass is bound here. */
 int accept_open(struct accept *accept, struct fault *fault)
 {
@@ -148,14 +160,15 @@ int accept_open(struct accept *accept, struct fault *fault)
 		free(names[i]);
 	free(names);
 	if (r == 0 && accept->data.fd < 0)
-		r = listener_bind(&accept->data, config->socket, config->socket_mode,
-				  config->socket_gid, fault);
+		r = serve(&accept->data, "data", config->socket, config->socket_mode,
+			  config->socket_gid, fault);
 	if (r == 0 && accept->control.fd < 0)
-		r = listener_bind(&accept->control, config->control_socket,
-				  config->control_socket_mode, (gid_t)-1, fault);
+		r = serve(&accept->control, "control", config->control_socket,
+			  config->control_socket_mode, (gid_t)-1, fault);
 	if (r == 0 && config->metrics_socket && accept->metrics.fd < 0)
-		r = listener_bind(&accept->metrics, config->metrics_socket, config->socket_mode,
-				  config->socket_gid, fault);
+		r = serve(&accept->metrics, "metrics", config->metrics_socket, config->socket_mode,
+			  config->socket_gid, fault);
+	successor_took_all();
 	if (r == 0 && config->metrics_port && accept->port.fd < 0)
 		r = listener_bind_port(&accept->port, config->metrics_port, fault);
 	return r;
@@ -183,6 +196,25 @@ void accept_tick(struct accept *accept)
 	r = r < 0 ? r : listener_look(&accept->port);
 	if (r < 0)
 		log_warning("cannot accept connections: trying again in a second");
+}
+
+int accept_give(struct accept *accept, struct successor *successor, struct fault *fault)
+{
+	if (!accept->data.bound || !accept->control.bound)
+		return fault_say(fault, 1,
+				 "the sockets of this daemon are systemd's: restart its unit");
+	listener_pause(&accept->data);
+	listener_pause(&accept->control);
+	successor_give(successor, "data", accept->data.fd, accept->data.lock_fd);
+	successor_give(successor, "control", accept->control.fd, accept->control.lock_fd);
+	if (accept->metrics.bound) {
+		listener_pause(&accept->metrics);
+		successor_give(successor, "metrics", accept->metrics.fd, accept->metrics.lock_fd);
+	} else {
+		listener_stop(&accept->metrics);
+	}
+	listener_stop(&accept->port);
+	return 0;
 }
 
 void accept_stop(struct accept *accept)

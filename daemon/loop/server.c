@@ -2,6 +2,7 @@
 #include "loop/server.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,24 +33,48 @@
 
 /* -- what happens to it ------------------------------------------------------------------- */
 
+static void server_drain(struct server *server, const char *why)
+{
+	struct core *core = &server->core;
+	log_info("stops (%s): %u connections have %u ms to finish", why,
+		 server->protocol.data_connections, core->config->drain_timeout_ms);
+	core->stopping = true;
+	server->stop_at_ns = clock_ns() + (uint64_t)core->config->drain_timeout_ms * 1000000u;
+	protocol_stop(&server->protocol, why);
+	index_caches_stop(&server->index_caches, server->stop_at_ns);
+}
+
 static void server_stop(struct server *server, const char *why)
 {
 	struct core *core = &server->core;
 	if (core->stopping) {
 		log_warning("asked to stop again (%s): stops at once", why);
 		server->exit_code = 1;
+		server->successor = (struct successor){.count = 0};
+		accept_stop(&server->accept);
 		index_caches_stop(&server->index_caches, 0);
 		uv_stop(&server->loop);
 		return;
 	}
-	log_info("stops (%s): %u connections have %u ms to finish", why,
-		 server->protocol.data_connections, core->config->drain_timeout_ms);
-	sd_notify(0, "STOPPING=1");
-	core->stopping = true;
-	server->stop_at_ns = clock_ns() + (uint64_t)core->config->drain_timeout_ms * 1000000u;
 	accept_stop(&server->accept);
-	protocol_stop(&server->protocol, why);
-	index_caches_stop(&server->index_caches, server->stop_at_ns);
+	sd_notify(0, "STOPPING=1");
+	server_drain(server, why);
+}
+
+/* The same, but clients that connect from now on wait for the new program. */
+static int on_upgrade_request(struct protocol *protocol, struct fault *fault)
+{
+	struct server *server = list_entry(protocol, struct server, protocol);
+	struct successor successor = {.count = 0};
+	if (server->core.stopping)
+		return fault_say(fault, -EALREADY, "the daemon is stopping: start the new one");
+	int r = successor_find(&successor, fault);
+	r = r ? r : accept_give(&server->accept, &successor, fault);
+	if (r)
+		return r;
+	server->successor = successor;
+	server_drain(server, "stokerctl upgrade");
+	return 0;
 }
 
 static void on_stop_request(struct protocol *protocol, const char *why)
@@ -262,6 +287,7 @@ static int init_protocol(struct server *server)
 	protocol->metrics_socket = server->accept.metrics.path;
 	protocol->metrics_port = server->accept.port.path;
 	protocol->server.stop = on_stop_request;
+	protocol->server.upgrade = on_upgrade_request;
 	protocol->server.set = on_set_request;
 	protocol->server.reload = on_reload_request;
 	return protocol_init(protocol, &server->core);
@@ -309,7 +335,7 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	return r;
 }
 
-int server_run(struct server *server)
+void server_run(struct server *server)
 {
 	const struct config *config = server->core.config;
 	uint64_t watchdog_us;
@@ -326,10 +352,21 @@ int server_run(struct server *server)
 		log_info("metrics and a page at http://%s/", server->accept.port.path);
 	sd_notify(0, "READY=1");
 	uv_run(&server->loop, UV_RUN_DEFAULT);
-	return server->exit_code;
 }
 
 /* -- end ---------------------------------------------------------------------------------- */
+
+int server_succeed(struct server *server)
+{
+	const struct successor *successor = &server->successor;
+	if (!*successor->program)
+		return server->exit_code;
+	log_info("goes on as %s", successor->program);
+	int r = successor_start(successor);
+	log_error("cannot start %s: %s", successor->program, strerror(-r));
+	accept_stop(&server->accept);
+	return server->exit_code ? server->exit_code : 1;
+}
 
 static void close_handle(uv_handle_t *handle, void *context)
 {
@@ -339,10 +376,10 @@ static void close_handle(uv_handle_t *handle, void *context)
 }
 
 /* Nothing that a thread may still touch can be freed: the process ends as it is. */
-static void leave(const struct server *server)
+static void leave(struct server *server)
 {
 	segment_sweep(server->core.shm_prefix);
-	_exit(server->exit_code);
+	_exit(server_succeed(server));
 }
 
 /* What threads work on comes back. A thread that hangs in a read of a dead storage does not, and
@@ -378,7 +415,8 @@ static void await_threads(struct server *server)
 void server_deinit(struct server *server)
 {
 	struct core *core = &server->core;
-	accept_stop(&server->accept);
+	if (!*server->successor.program)
+		accept_stop(&server->accept);
 	signals_stop(&server->signals); /* it ends, and soon: whoever asks again gets that */
 	core->stopping = true;
 	protocol_close_all(&server->protocol);

@@ -16,6 +16,7 @@
 #include "loop/engine/adapt.h"
 #include "loop/engine/job_queue.h"
 #include "loop/os/signals.h"
+#include "loop/os/successor.h"
 #include "loop/os/wakeup.h"
 #include "loop/protocol/session_state.h"
 #include "loop/state/bad_samples.h"
@@ -46,10 +47,11 @@ struct server {
 	struct accept accept;
 	struct wakeup wakeup; /* by the pool */
 	struct signals signals;
-	uv_prepare_t step; /* before the loop sleeps */
-	uv_timer_t tick;   /* each second: time-outs, rates, progress */
-	uv_timer_t alarm;  /* at core.held_back_due_ns */
-	struct cpus cpus;  /* of the pool's threads */
+	uv_prepare_t step;	    /* before the loop sleeps */
+	uv_timer_t tick;	    /* each second: time-outs, rates, progress */
+	uv_timer_t alarm;	    /* at core.held_back_due_ns */
+	struct cpus cpus;	    /* of the pool's threads */
+	struct successor successor; /* after an upgrade */
 	uint64_t ticked_ns;
 	uint64_t alarm_ns;    /* what `alarm` is set to */
 	uint64_t used_ns;     /* when there was a connection, seen by the tick */
@@ -65,8 +67,11 @@ enum {
 
 /* Open sockets, start threads. 0, a condition or a negative errno; `fault` has words for all. */
 int server_init(struct server *server, struct config *config, struct fault *fault);
-/* Run until stopped. Returns the exit code. */
-int server_run(struct server *server);
+/* Run until stopped. */
+void server_run(struct server *server);
 void server_deinit(struct server *server);
+/* After that: go on as the successor, if there is one. Returns the exit code if there is none or if
+ * it cannot be started. */
+int server_succeed(struct server *server);
 
 #endif

@@ -177,6 +177,7 @@ export const MESSAGES = [
   ] },
   { number: 36, name: "stop", fromDaemon: false, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
+    ["upgrade", "boolean", false, false, 0, 1],
   ] },
   { number: 37, name: "index", fromDaemon: false, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],

@@ -329,6 +329,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
     MessageType { number: 36, name: "stop", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,
             default: 0, min: 0, max: u32::MAX as u64 },
+        Field { key: "upgrade", kind: Kind::Boolean, required: false,
+            default: 0, min: 0, max: 1 },
     ] },
     MessageType { number: 37, name: "index", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,

@@ -186,6 +186,37 @@ int listener_adopt(struct listener *listener, int fd, struct fault *fault)
 	return 0;
 }
 
+/* The lock of `path`, of which the file is still there? */
+static bool is_lock_of(int lock_fd, const char *path)
+{
+	struct stat held, named;
+	char name[sizeof(((struct listener *)NULL)->path) + 8];
+	snprintf(name, sizeof(name), "%s.lock", path);
+	return fstat(lock_fd, &held) == 0 && lstat(name, &named) == 0 &&
+	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+bool listener_inherit(struct listener *listener, int fd, int lock_fd, const char *path, mode_t mode,
+		      gid_t group)
+{
+	struct stat stat;
+	bool same = strlen(path) < sizeof(listener->path) && is_lock_of(lock_fd, path) &&
+		    lstat(path, &stat) == 0 && S_ISSOCK(stat.st_mode) &&
+		    (stat.st_mode & 07777) == mode &&
+		    (group == (gid_t)-1 || stat.st_gid == group) &&
+		    fcntl(fd, F_SETFL, O_NONBLOCK) == 0;
+	if (!same) {
+		close(fd);
+		close(lock_fd);
+		return false;
+	}
+	snprintf(listener->path, sizeof(listener->path), "%s", path);
+	listener->fd = fd;
+	listener->lock_fd = lock_fd;
+	listener->bound = true;
+	return true;
+}
+
 bool listener_is_unix(int fd)
 {
 	struct sockaddr_storage address = {0};
@@ -297,11 +328,16 @@ int listener_start(struct listener *listener, uv_loop_t *loop)
 	return listener_look(listener);
 }
 
-void listener_stop(struct listener *listener)
+void listener_pause(struct listener *listener)
 {
 	if (listener->polling)
 		uv_close((uv_handle_t *)&listener->poll, NULL);
 	listener->polling = false;
+}
+
+void listener_stop(struct listener *listener)
+{
+	listener_pause(listener);
 	if (listener->bound)
 		unlink(listener->path);
 	listener->bound = false;

@@ -40,6 +40,12 @@ int listener_adopt_port(struct listener *listener, int fd, struct fault *fault);
 bool listener_is_unix(int fd);
 /* Bind a port of 127.0.0.1; the path is then "127.0.0.1:PORT". As listener_bind(). */
 int listener_bind_port(struct listener *listener, unsigned port, struct fault *fault);
+/* Serve at `path` with what the program before this one gave: its socket and its lock, which are
+ * this function's then. False, and both are gone, where that is not the socket which is wanted. */
+bool listener_inherit(struct listener *listener, int fd, int lock_fd, const char *path, mode_t mode,
+		      gid_t group);
+/* Accept nothing any more, but go on listening until listener_stop(). */
+void listener_pause(struct listener *listener);
 int listener_start(struct listener *listener, uv_loop_t *loop); /* 0 or a negative errno */
 /* Now and then: accept again, if there was no descriptor left to do it with. As above. */
 int listener_look(struct listener *listener);

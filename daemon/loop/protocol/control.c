@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "loop/protocol/control.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ void control_status(struct session *session, const struct message *message)
 	packer_clear(packer);
 	size_t map = pack_map_begin(packer);
 	pack_key_string(packer, "version", STOKER_VERSION);
+	pack_key_boolean(packer, "upgrades", true); /* STOP knows how */
 	pack_key_string(packer, "socket", protocol->socket);
 	pack_key_string(packer, "state", core->stopping ? "stopping" : "running");
 	pack_key_uint(packer, "pid", (uint64_t)getpid());
@@ -174,6 +176,16 @@ void control_drop(struct session *session, const struct message *message)
 void control_stop(struct session *session, const struct message *message)
 {
 	struct protocol *protocol = session->protocol;
-	reply_ok(session, message->stop.seq);
-	protocol->server.stop(protocol, "stokerctl stop");
+	struct fault fault;
+	if (!message->stop.upgrade) {
+		reply_ok(session, message->stop.seq);
+		protocol->server.stop(protocol, "stokerctl stop");
+		return;
+	}
+	int r = protocol->server.upgrade(protocol, &fault);
+	if (r)
+		reply_error(session, r == -EALREADY ? ERROR_STOPPING : ERROR_ARGUMENT,
+			    message->stop.seq, fault.text);
+	else
+		reply_ok(session, message->stop.seq);
 }

@@ -57,6 +57,7 @@ struct protocol {
 	/* What only the server can do. */
 	struct {
 		void (*stop)(struct protocol *protocol, const char *why);
+		int (*upgrade)(struct protocol *protocol, struct fault *fault);
 		/* Change a live setting. 0, or a condition with words. */
 		int (*set)(struct protocol *protocol, const char *name, const char *value,
 			   struct fault *fault);

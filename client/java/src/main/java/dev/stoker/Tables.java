@@ -392,7 +392,9 @@ final class Tables {
   private static List<Field> stop() {
     return List.of(
         new Field("seq", Kind.UINT, true,
-            0L, 0L, 4294967295L));
+            0L, 0L, 4294967295L),
+        new Field("upgrade", Kind.BOOLEAN, false,
+            0L, 0L, 1L));
   }
 
   private static List<Field> index() {
