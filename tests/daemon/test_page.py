@@ -112,8 +112,8 @@ def test_sizes_and_keys(watched, browser, photos, width, dark):
         back = browser.value("getComputedStyle(document.body).backgroundColor")
         assert back == ("rgb(20, 23, 26)" if dark else "rgb(251, 251, 249)")
         reached = set()
-        for _ in range(4):
+        for _ in range(6):
             browser.tab()
             reached.add(browser.value("document.activeElement.id"))
-        assert {"readers", "streams", "datasets"} <= reached
+        assert {"readers", "streams", "datasets", "which", "show"} <= reached
         assert len(browser.picture()) > 10000

@@ -2,16 +2,19 @@
 #include "loop/watch/pages.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "loop/watch/live.h"
 #include "loop/watch/metrics.h"
 #include "loop/watch/page_html.h"
+#include "loop/watch/sheet.h"
 #include "loop/watch/watch.h"
 
 #define TEXT_0_0_4 "text/plain; version=0.0.4; charset=utf-8"
 #define OPEN_METRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define JSON "application/json"
+#define SHEET "/sheet/"
 
 /* The page may load nothing from elsewhere, and nobody may frame it. */
 #define POLICY                                                                                     \
@@ -19,18 +22,25 @@
 	"script-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; "         \
 	"form-action 'none'; frame-ancestors 'none'\r\n"
 
-static void answer(struct writer *out, const char *status, const char *type,
-		   const struct writer *body, bool head)
+/* `more`: further lines of the head. */
+static void answer_with(struct writer *out, const char *status, const char *type, const char *more,
+			const struct writer *body, bool head)
 {
 	writer_add(out,
 		   "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
 		   "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 		   "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
-		   "%sConnection: close\r\n\r\n",
-		   status, type, body->size, POLICY);
+		   "%s%sConnection: close\r\n\r\n",
+		   status, type, body->size, POLICY, more);
 	if (!head)
 		writer_add_bytes(out, body->data, body->size);
 	out->failed |= body->failed;
+}
+
+static void answer(struct writer *out, const char *status, const char *type,
+		   const struct writer *body, bool head)
+{
+	answer_with(out, status, type, "", body, head);
 }
 
 static void answer_words(struct writer *out, const char *status, const char *words, bool head)
@@ -105,6 +115,36 @@ static void answer_session(struct watch *watch, const struct http_request *reque
 	writer_deinit(&body);
 }
 
+/* /sheet/STREAM: what it made last. */
+static void answer_sheet(struct watch *watch, const struct http_request *request,
+			 struct writer *out)
+{
+	struct writer body = WRITER_NULL, more = WRITER_NULL;
+	char *end;
+	const char *number = request->path + strlen(SHEET);
+	uint64_t stream = strtoull(number, &end, 10);
+	if (!watch_token_is_good(watch, request->token)) {
+		answer_words(out, "403 Forbidden",
+			     "pictures are shown by the link of stokerctl page", request->head);
+		return;
+	}
+	writer_add(&more, "Stoker-Samples: ");
+	int r = end == number || *end ? SHEET_E_STREAM
+				      : sheet_write(&body, watch->core, stream, &more);
+	writer_add(&more, "\r\n");
+	if (r)
+		answer_words(out, "404 Not Found",
+			     r == SHEET_E_EMPTY ? "none of its samples is finished now"
+						: "there is no stream of this number",
+			     request->head);
+	else if (more.failed)
+		out->failed = true;
+	else
+		answer_with(out, "200 OK", "image/bmp", more.data, &body, request->head);
+	writer_deinit(&body);
+	writer_deinit(&more);
+}
+
 static void answer_page(struct watch *watch, const struct http_request *request, struct writer *out)
 {
 	struct writer body = WRITER_NULL;
@@ -122,10 +162,9 @@ void pages_answer(struct watch *watch, const struct http_request *request, bool 
 		void (*answer)(struct watch *watch, const struct http_request *request,
 			       struct writer *out);
 	} pages[] = {
-		{"/", answer_page},
-		{"/metrics", answer_metrics},
-		{"/live.json", answer_live},
-		{"/session", answer_session},
+		{"/", answer_page},	     {"/metrics", answer_metrics},
+		{"/live.json", answer_live}, {"/session", answer_session},
+		{SHEET, answer_sheet},
 	};
 	bool metrics = strcmp(request->path, "/metrics") == 0;
 	/* A scraper of the Unix socket calls it what it likes; no browser gets there. */
@@ -136,7 +175,10 @@ void pages_answer(struct watch *watch, const struct http_request *request, bool 
 		return;
 	}
 	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
-		if (strcmp(request->path, pages[i].path) != 0)
+		size_t size = strlen(pages[i].path);
+		bool folder = size > 1 && pages[i].path[size - 1] == '/';
+		if (folder ? strncmp(request->path, pages[i].path, size) != 0
+			   : strcmp(request->path, pages[i].path) != 0)
 			continue;
 		pages[i].answer(watch, request, out);
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What each path of the HTTP server answers: /metrics, the page at /, its figures at /live.json,
- * and /session, which exchanges a token. Decides who may see what. Loop thread; knows no
- * connection.
+ * /session, which exchanges a token, and pictures of a stream at /sheet/STREAM. Decides who may see
+ * what. Loop thread; knows no connection.
  */
 #ifndef STOKER_LOOP_WATCH_PAGES_H
 #define STOKER_LOOP_WATCH_PAGES_H
