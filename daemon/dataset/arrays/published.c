@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dataset/arrays/published.h"
 
+#include "base/ending.h"
 #include "base/quote.h"
 #include "dataset/kind.h"
 
@@ -56,11 +57,18 @@ int published_check(const struct bundle *bundle, const struct bundle_file *files
 	return 0;
 }
 
+/* Would a look into it fetch all of it, although it is most likely tar shards? */
+static bool is_far_tar(const char *path)
+{
+	return ends_in(path, ".tar") && storage_of(path) && storage_of(path)->at_once > 1;
+}
+
 bool published_suits(const struct dataset_spec *spec, bool folder, const char *const *within,
 		     const char *const *names)
 {
 	struct dataset_progress unlimited = {0};
 	struct bundle bundle = {
 		.place = dataset_place(spec, spec->path), .within = within, .progress = &unlimited};
-	return (folder || bundle_is_archive(spec->path)) && bundle_has(&bundle, names);
+	return (folder || (bundle_is_archive(spec->path) && !is_far_tar(spec->path))) &&
+	       bundle_has(&bundle, names);
 }

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/crew.h"
 
 #define MAGIC "stokshrd"
 #define VERSION 2 /* raise it with every change of what is kept or how it is made */
@@ -154,10 +157,44 @@ static bool keep_is_whole(const struct shard_keep *keep, const uint8_t *data, ui
 	       digest_equal(&header.name, &keep->name) && digest_equal(&sum, &kept);
 }
 
-/* 0, SHARD_KEEP_E_NONE if a shard has another version now, or -ENOMEM. */
+/* Have all shards the version that was indexed? */
+struct keep_check {
+	const struct storage_folder *folder;
+	const struct shard_index *index;
+	atomic_bool changed;
+};
+
+static void keep_check_shard(void *context, uint64_t number)
+{
+	struct keep_check *check = context;
+	const struct shard *shard = &check->index->shards[number];
+	struct storage_version now;
+	struct fault unused;
+	if (!atomic_load(&check->changed) &&
+	    (check->folder->storage->version(check->folder->state, shard->name, &now, &unused) ||
+	     !storage_version_equal(&now, &shard->version)))
+		atomic_store(&check->changed, true);
+}
+
+/* 0 or SHARD_KEEP_E_NONE: a shard has another version now. */
+static int keep_check_shards(const struct storage_folder *folder, const struct shard_index *index)
+{
+	struct keep_check check = {.folder = folder, .index = index};
+	unsigned threads = folder->storage->at_once;
+	struct crew *crew = NULL;
+	if (threads > 1 && index->shard_count > 1 &&
+	    crew_begin(&crew, threads, index->shard_count, keep_check_shard, &check) == 0) {
+		crew_end(crew);
+	} else {
+		for (uint64_t i = 0; i < index->shard_count; i++)
+			keep_check_shard(&check, i);
+	}
+	return atomic_load(&check.changed) ? SHARD_KEEP_E_NONE : 0;
+}
+
+/* 0, SHARD_KEEP_E_NONE if these are other shards, or -ENOMEM. */
 static int keep_read_shards(struct keep_source *source, const struct keep_header *header,
-			    const struct storage_folder *folder, const struct shard_names *names,
-			    struct shard_index *index)
+			    const struct shard_names *names, struct shard_index *index)
 {
 	if (header->shards != names->count)
 		return SHARD_KEEP_E_NONE;
@@ -166,8 +203,6 @@ static int keep_read_shards(struct keep_source *source, const struct keep_header
 		return -ENOMEM;
 	index->shard_capacity = names->count;
 	for (uint64_t i = 0; i < names->count; i++) {
-		struct storage_version now;
-		struct fault unused;
 		struct keep_shard shard;
 		const void *kept = keep_take(source, 1, sizeof(shard));
 		if (!kept)
@@ -175,9 +210,7 @@ static int keep_read_shards(struct keep_source *source, const struct keep_header
 		memcpy(&shard, kept, sizeof(shard));
 		const char *name = keep_take(source, shard.name_size, 1);
 		if (!name || strlen(names->names[i]) != shard.name_size ||
-		    memcmp(name, names->names[i], shard.name_size) != 0 ||
-		    folder->storage->version(folder->state, names->names[i], &now, &unused) ||
-		    !storage_version_equal(&now, &shard.version))
+		    memcmp(name, names->names[i], shard.name_size) != 0)
 			return SHARD_KEEP_E_NONE;
 		index->shards[i] =
 			(struct shard){strdup(names->names[i]), shard.version, shard.first};
@@ -254,7 +287,9 @@ static int keep_parse(struct keep_source *source, const struct storage_folder *f
 {
 	struct keep_header header;
 	memcpy(&header, keep_take(source, 1, sizeof(header)), sizeof(header));
-	int result = keep_read_shards(source, &header, folder, names, index);
+	int result = keep_read_shards(source, &header, names, index);
+	if (!result)
+		result = keep_check_shards(folder, index);
 	if (result)
 		return result;
 	if (header.columns > COLUMNS_MAX ||

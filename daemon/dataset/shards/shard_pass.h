@@ -2,7 +2,8 @@
 /*
  * A pass over shards that makes their index, whatever form they have: opens one after the other,
  * lets the form's function add their samples, and says what cannot be used, which is one error that
- * names the shard. Blocks on storage; one thread. Knows no form.
+ * names the shard. Blocks on storage; one thread, ahead of which scouts go where storage is far
+ * (shard_scouts.h). Knows no form.
  */
 #ifndef STOKER_DATASET_SHARDS_SHARD_PASS_H
 #define STOKER_DATASET_SHARDS_SHARD_PASS_H
@@ -19,6 +20,8 @@ struct shard_pass {
 	const struct roles *roles;
 	const struct dataset_spec *spec;
 	struct dataset_progress *progress;
+	/* The form's: walks all shards of such a pass by shard_pass_run(). */
+	int (*run)(struct shard_pass *pass, struct fault *fault);
 	uint64_t skipped;	    /* samples that were left out */
 	struct shard_reader reader; /* of the shard under way; the pass' own */
 };

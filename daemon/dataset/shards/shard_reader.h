@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The bytes of one shard for the walk over its headers (tar_walk.h): a window that moves over a
- * file in a storage, all of it of one version. Owns the window. Blocks; one thread.
+ * file in a storage, all of it of one version. What it reads can be noted in a record, and what a
+ * record has is not read (shard_scouts.h). Owns the window. Blocks; one thread.
  */
 #ifndef STOKER_DATASET_SHARDS_SHARD_READER_H
 #define STOKER_DATASET_SHARDS_SHARD_READER_H
 
+#include "dataset/shards/shard_record.h"
 #include "dataset/shards/tar_walk.h"
 #include "dataset/storage/storage.h"
 
@@ -14,7 +16,11 @@ struct shard_reader {
 	const char *name;
 	struct storage_version version;
 	struct buffer window;
-	uint64_t at; /* of the window */
+	uint64_t at;		   /* of the window */
+	uint64_t used;		   /* where what was asked for last ends */
+	bool dense;		   /* members are so small that a window takes several */
+	struct shard_record *into; /* borrowed, as the next; or NULL */
+	struct shard_record *from;
 };
 #define SHARD_READER_NULL ((struct shard_reader){0})
 

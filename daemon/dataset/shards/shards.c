@@ -44,6 +44,7 @@ static int shards_make_index(struct shards *shards, const struct shard_names *na
 				  .folder = &shards->folder,
 				  .roles = &shards->roles,
 				  .spec = spec,
+				  .run = shards->form->pass,
 				  .progress = progress};
 	if (!result)
 		result = shards->form->pass(&pass, fault);

@@ -109,6 +109,9 @@ typedef bool storage_take(void *context, const struct storage_entry *entry);
 
 struct storage {
 	const char *name;
+	/* How many small reads are worth having under way at a time: those that hide the latency
+	 * of a server; 0 where there is none to hide. */
+	unsigned at_once;
 	/* Is this a path of the storage? Local paths begin with a slash. */
 	bool (*accepts)(const char *path);
 	/* Rewrite such a path in place, never longer: equal paths become equal texts. */

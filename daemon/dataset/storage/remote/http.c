@@ -32,6 +32,7 @@ static int http_list(const void *state, const char *folder, storage_take *take, 
 
 const struct storage storage_http = {
 	.name = "http",
+	.at_once = REMOTE_AT_ONCE,
 	.accepts = http_accepts,
 	.tidy = url_tidy,
 	.refuse = http_refuse,

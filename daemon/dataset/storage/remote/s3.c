@@ -148,6 +148,7 @@ static int s3_list(const void *state, const char *folder, storage_take *take, vo
 
 const struct storage storage_s3 = {
 	.name = "s3",
+	.at_once = REMOTE_AT_ONCE,
 	.accepts = s3_accepts,
 	.tidy = url_tidy,
 	.refuse = url_refuse,

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Indexes of shards on a server: many shards are looked at at a time, and what is found and said is
+that of one after the other."""
+
+import io
+import re
+import tarfile
+import time
+
+import pytest
+
+from object_server import Objects, unlucky
+from test_law import digests
+from test_remote import fingerprint, refusal
+from test_shards import write_shard
+from test_storage import files
+
+SHARDS, EACH = 40, 5
+PATTERN = f"s-{{00..{SHARDS - 1}}}.tar"
+
+
+def of_class(number):
+    return f"class-{number % 7}".encode()
+
+
+@pytest.fixture(name="shards")
+def fixture_shards(photos, tmp_path):
+    """Many small shards; some members have names for which a header of their own is needed."""
+    paths = files(photos)
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    for shard in range(SHARDS):
+        members = []
+        for number in range(shard * EACH, (shard + 1) * EACH):
+            key = f"{number:04}" + ("x" * 200 if number % 11 == 0 else "")
+            members += [(f"{key}.jpg", paths[number % len(paths)].read_bytes()),
+                        (f"{key}.cls", of_class(number))]
+        write_shard(folder / f"s-{shard:02}.tar", members)
+    return folder
+
+
+def until_under_way(server, count):
+    """A fault function: answers are held back until so many requests wait, but for the first, which
+    asks whether the pattern is a file."""
+    first = server.count + 1
+
+    def fault(number):
+        deadline = time.monotonic() + 30
+        while number != first and server.most_under_way < count and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    return fault
+
+
+def looked_at(server, folder):
+    """(first, last) of all ranges that were asked for and are no member."""
+    out = []
+    for path, headers in server.requests:
+        if "%7B" in path:  # is the pattern a file?
+            continue
+        first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", headers["range"]).groups())
+        with tarfile.open(folder / path.lstrip("/")) as tar:
+            if all(first != member.offset_data for member in tar):
+                out.append((first, last))
+    return out
+
+
+def test_many_shards_at_a_time(spawn, shards):
+    """The same dataset as on the disk, by requests that do not wait for each other; a server that
+    misbehaves changes nothing."""
+    local = spawn()
+    with Objects(shards) as server:
+        url = f"{server.url}/{PATTERN}"
+        server.fault = until_under_way(server, SHARDS // 2)
+        daemon = spawn(fetchers=16)
+        assert fingerprint(daemon, url) == fingerprint(local, shards / PATTERN)
+        assert server.most_under_way >= SHARDS // 2
+        server.fault = unlucky(0.1)
+        assert fingerprint(spawn(), url) == fingerprint(local, shards / PATTERN)
+        assert digests(daemon, url, epochs=1) == digests(local, shards / PATTERN, epochs=1)
+
+
+def test_few_bytes_are_read(spawn, photos, tmp_path):
+    """Of large pictures nothing but what is beside their headers."""
+    paths = [path for path in files(photos) if path.stat().st_size > 8 << 10][:8]
+    large = {path.name: path.read_bytes() + bytes(150 << 10) for path in paths}
+    write_shard(tmp_path / "a.tar", [(f"{number}.jpg", data)
+                                     for number, data in enumerate(large.values())])
+    size = (tmp_path / "a.tar").stat().st_size
+    with Objects(tmp_path) as server:
+        fingerprint(spawn(), f"{server.url}/a.tar")
+        read = sum(last - first + 1 for first, last in looked_at(server, tmp_path))
+    assert 8 * 512 <= read < 0.05 * size, (read, size)
+
+
+def test_small_members_are_read_together(spawn, photos, tmp_path):
+    """A request has many headers of members that are small."""
+    picture = min(files(photos), key=lambda path: path.stat().st_size).read_bytes()
+    assert len(picture) < 12 << 10
+    write_shard(tmp_path / "a.tar", [(f"{number:03}.jpg", picture) for number in range(100)])
+    with Objects(tmp_path) as server:
+        assert fingerprint(spawn(), f"{server.url}/a.tar") == \
+            fingerprint(spawn(), tmp_path / "a.tar")
+        assert len(server.requests) < 50
+
+
+def test_the_first_bad_shard_is_said(spawn, shards):
+    """Whichever is found first."""
+    (shards / "s-07.tar").write_bytes((shards / "s-07.tar").read_bytes()[:2000])
+    (shards / "s-09.tar").unlink()
+    with tarfile.open(shards / "s-11.tar", "w") as tar:
+        for key in "a", "b", "a":
+            for ending in "jpg", "cls":
+                info = tarfile.TarInfo(f"{key}.{ending}")
+                info.size = 1
+                tar.addfile(info, io.BytesIO(b"x"))
+    with Objects(shards) as server:
+        for _ in range(3):
+            assert "s-07.tar" in refusal(spawn(), f"{server.url}/{PATTERN}")
+        (shards / "s-07.tar").write_bytes((shards / "s-08.tar").read_bytes())
+        words = refusal(spawn(), f"{server.url}/{PATTERN}")
+        assert "s-09.tar" in words and "no such object" in words
+        (shards / "s-09.tar").write_bytes((shards / "s-08.tar").read_bytes())
+        words = refusal(spawn(), f"{server.url}/{PATTERN}")
+        assert "s-11.tar" in words and "twice" in words
+
+
+def test_an_index_that_is_kept(spawn, shards, tmp_path):
+    """Each shard is asked for its version, many at a time, and nothing else is read; one that was
+    replaced is noticed."""
+    (tmp_path / "index").mkdir(mode=0o700)
+    with Objects(shards) as server:
+        url = f"{server.url}/{PATTERN}"
+        first = fingerprint(spawn(index_dir=tmp_path / "index"), url)
+        del server.requests[:]
+        server.fault, server.most_under_way = until_under_way(server, SHARDS // 2), 0
+        daemon = spawn(index_dir=tmp_path / "index")
+        with daemon.connect() as peer:
+            answer = peer.attach(url, epochs=1, inflight=0)
+            assert answer.fields["dataset_fingerprint"] == first
+        assert server.most_under_way >= SHARDS // 2
+        assert set(looked_at(server, shards)) == {(0, 0)}
+        assert len(looked_at(server, shards)) == SHARDS
+        (shards / "s-30.tar").write_bytes((shards / "s-31.tar").read_bytes())
+        assert fingerprint(spawn(index_dir=tmp_path / "index"), url) != first
+
+
+def test_little_memory(spawn, shards):
+    """Then fewer are looked at at a time, and an opening that fits in goes on fitting in."""
+    with Objects(shards) as server:
+        url = f"{server.url}/{PATTERN}"
+        assert fingerprint(spawn(dataset_memory="1M"), url) == \
+            fingerprint(spawn(), shards / PATTERN)
