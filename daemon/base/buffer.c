@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FADE 16 /* a size is forgotten after about so many uses */
+
 int buffer_reserve(struct buffer *buffer, size_t capacity)
 {
 	if (capacity <= buffer->capacity)
@@ -26,6 +28,14 @@ int buffer_reserve(struct buffer *buffer, size_t capacity)
 void buffer_trim(struct buffer *buffer, size_t keep)
 {
 	if (buffer->capacity > keep)
+		buffer_deinit(buffer);
+}
+
+void buffer_wane(struct buffer *buffer, size_t least)
+{
+	size_t faded = buffer->recent - buffer->recent / FADE;
+	buffer->recent = buffer->size > faded ? buffer->size : faded;
+	if (buffer->capacity > least && buffer->capacity / 2 > buffer->recent)
 		buffer_deinit(buffer);
 }
 

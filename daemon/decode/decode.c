@@ -15,6 +15,8 @@
 #include "decode/foreign.h"
 #include "decode/jpeg/seek_index_set.h"
 
+#define PIXELS_LEAST ((size_t)2 << 20) /* kept, whatever sizes the pictures have */
+
 struct decoder {
 	const struct codec *codec; /* of the image begun, or NULL ... */
 	void *state;		   /* ... and its entry of `states` */
@@ -143,6 +145,7 @@ void decoder_end(struct decoder *decoder)
 		decoder->codec->end(decoder->state);
 	decoder->codec = NULL;
 	arena_reset(&decoder->arena);
+	buffer_wane(&decoder->pixels, PIXELS_LEAST);
 	buffer_trim(&decoder->pixels, CODEC_KEEP);
 	buffer_trim(&decoder->oriented, CODEC_KEEP);
 	buffer_trim(&decoder->alpha[0], CODEC_KEEP);

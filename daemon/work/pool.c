@@ -98,6 +98,7 @@ struct pool {
 	struct pool_config config;
 
 	atomic_bool sated;	    /* the loop has no more to submit for now */
+	uint64_t spare_ns;	    /* workers slept for so long in all while pool_is_idle() */
 	_Atomic(struct job *) done; /* newest first */
 	atomic_uint untaken;	    /* jobs that were finished since the loop took them */
 	atomic_uint wake_threshold; /* the loop is woken when there are this many */
@@ -168,6 +169,26 @@ static struct job *fetcher_take(struct thread *thread)
 	return job;
 }
 
+/* Is there nothing to do but what the workers have in hand, and not because the loop is late? Then
+ * the rings are full, or nobody reads. */
+static bool pool_is_idle(const struct pool *pool)
+{
+	return atomic_load(&pool->sated) && !pool->todo[ROLE_FETCHER].first &&
+	       !pool->todo[ROLE_WORKER].first &&
+	       pool->asleep[ROLE_FETCHER] >= pool->wanted[ROLE_FETCHER];
+}
+
+static void thread_sleep(struct thread *thread)
+{
+	struct pool *pool = thread->pool;
+	bool spare = thread->role == ROLE_WORKER && pool_is_idle(pool);
+	uint64_t since_ns = spare ? clock_ns() : 0;
+	pool->asleep[thread->role]++;
+	pthread_cond_wait(&pool->work[thread->role], &pool->lock);
+	pool->asleep[thread->role]--;
+	pool->spare_ns += spare ? clock_ns() - since_ns : 0;
+}
+
 /* The next job for this thread, or NULL: then its state is ENDED and it must end. */
 static struct job *thread_wait(struct thread *thread)
 {
@@ -177,22 +198,11 @@ static struct job *thread_wait(struct thread *thread)
 		struct job *job = worker ? worker_take(thread) : fetcher_take(thread);
 		if (job)
 			return job;
-		pool->asleep[thread->role]++;
-		pthread_cond_wait(&pool->work[thread->role], &pool->lock);
-		pool->asleep[thread->role]--;
+		thread_sleep(thread);
 	}
 	thread->state = THREAD_ENDED;
 	pool_wake_thread(pool, thread->role); /* this wake-up may have been for a job */
 	return NULL;
-}
-
-/* Is there nothing to do but what the workers have in hand, and not because the loop is late? Then
- * the rings are full, or nobody reads. */
-static bool pool_is_idle(const struct pool *pool)
-{
-	return atomic_load(&pool->sated) && !pool->todo[ROLE_FETCHER].first &&
-	       !pool->todo[ROLE_WORKER].first &&
-	       pool->asleep[ROLE_FETCHER] >= pool->wanted[ROLE_FETCHER];
 }
 
 /* --- the threads --- */
@@ -438,6 +448,14 @@ struct job *pool_take(struct pool *pool)
 void pool_set_sated(struct pool *pool, bool sated)
 {
 	atomic_store(&pool->sated, sated);
+}
+
+uint64_t pool_spare_ns(struct pool *pool)
+{
+	pthread_mutex_lock(&pool->lock);
+	uint64_t spare_ns = pool->spare_ns;
+	pthread_mutex_unlock(&pool->lock);
+	return spare_ns;
 }
 
 void pool_wake_at(struct pool *pool, unsigned jobs)

@@ -49,6 +49,8 @@ void pool_submit(struct pool *pool, struct job *list); /* the jobs become the po
 /* Whether there is nothing more to submit until a reader takes something: then workers without a
  * job have time to spare, which is not so if only the loop is late. */
 void pool_set_sated(struct pool *pool, bool sated);
+/* For how long workers slept in all while that was so; a sleep counts when it ends. */
+uint64_t pool_spare_ns(struct pool *pool);
 /* Give back, as a list, the queued chains in which a job is of this owner (NULL: all chains). Jobs
  * that threads have begun, or have in a parcel, come back by pool_take(). */
 struct job *pool_cancel(struct pool *pool, const void *owner);

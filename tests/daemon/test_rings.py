@@ -446,7 +446,7 @@ def test_a_trainer_that_holds_more_gets_a_larger_ring(large, large_reader):
     """It may hold as many batches as are in flight, and waits for the third."""
     one = large_reader()
     for _ in range(3):
-        one.take(SLOW)
+        one.take()
     assert len(one.rings) == 2 and one.peer.ring.slots > SMALL
     assert one.finish() == large
 

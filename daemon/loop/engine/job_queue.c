@@ -13,7 +13,8 @@
 
 /* A buffer above this goes back to the system after its job: one huge file is no habit. */
 #define KEEP_BYTES ((size_t)1 << 20)
-#define UNKNOWN_COST_NS 4000000 /* of a flow's first samples */
+#define KEEP_LEAST ((size_t)128 << 10) /* of files that are mostly smaller than they were */
+#define UNKNOWN_COST_NS 4000000	       /* of a flow's first samples */
 
 void job_queue_init(struct job_queue *queue)
 {
@@ -44,6 +45,7 @@ static struct job *job_memory(struct job_queue *queue)
 void job_queue_free(struct core *core, struct job *job)
 {
 	sample_forget(job);
+	buffer_wane(&job->bytes, KEEP_LEAST);
 	buffer_trim(&job->bytes, KEEP_BYTES);
 	buffer_trim(&job->mask, KEEP_BYTES);
 	buffer_trim(&job->partner_bytes, KEEP_BYTES);

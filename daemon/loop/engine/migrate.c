@@ -14,6 +14,7 @@
 #include "loop/state/core.h"
 #include "loop/state/outbox.h"
 #include "loop/state/stream.h"
+#include "work/pool.h"
 
 #define HICCUP_NS 50000000u /* held back for so long, a reader goes on elsewhere */
 #define HELD_FADE 8	    /* being held fades in so many times the time it took */
@@ -288,11 +289,11 @@ void migrate_joined(struct ring *ring)
 }
 
 /* Has a larger ring been missed for some seconds? */
-static bool ring_was_short(const struct ring *ring, double busy)
+static bool ring_was_short(const struct ring *ring, double spare)
 {
 	bool was_short = false;
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
-		bool now = ring_growth_short(reader, busy);
+		bool now = ring_growth_short(reader, spare);
 		reader->short_seconds = now ? reader->short_seconds + 1 : 0;
 		reader->awaited = 0;
 		was_short |= reader->short_seconds >= RING_GROWTH_SECONDS;
@@ -302,16 +303,18 @@ static bool ring_was_short(const struct ring *ring, double busy)
 
 void migrate_tick(struct core *core, uint64_t now_ns)
 {
-	uint64_t ns = now_ns - core->worked.at_ns;
-	uint64_t work_ns = core->counters[COUNTER_WORK_NS] - core->worked.ns;
-	double busy = (double)work_ns / (double)(ns ? ns : 1) / core_workers(core);
-	core->worked.at_ns = now_ns;
-	core->worked.ns += work_ns;
+	uint64_t ns = now_ns - core->spare.at_ns;
+	uint64_t spare_ns = pool_spare_ns(core->pool);
+	double spare = (double)(spare_ns - core->spare.ns) / (double)(ns ? ns : 1);
+	spare /= core_workers(core);
+	core->spare.at_ns = now_ns;
+	core->spare.ns = spare_ns;
 	if (core->stopping)
 		return;
 	list_for_each(stream, next, &core->streams, struct stream, link)
 		list_for_each(ring, after, &stream->rings, struct ring, link)
-			if (ring->lean && (ring_was_short(ring, busy) || ring_growth_crowded(ring)))
+			if (ring->lean &&
+			    (ring_was_short(ring, spare) || ring_growth_crowded(ring)))
 				enlarge(ring);
 }
 

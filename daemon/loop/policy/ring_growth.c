@@ -4,13 +4,23 @@
 #include "loop/policy/straggler.h"
 #include "loop/state/stream.h"
 
-#define HELD_NS 500000000u /* a trainer computes with a batch for less, mostly */
-#define AWAITED 3	   /* batches in a second, that count as many */
-#define BUSY 0.95	   /* above, workers are what limits: the end of a batch idles some */
+#define HELD_NS 2000000000u /* a trainer begins, or does something else, for less, mostly */
+#define AWAITED 3	    /* batches in a second, that count as many */
+#define SPARE 0.05	    /* below, production is what limits: the end of a batch idles some */
+
+/* It was made for a reader alone, so one that was to share it may have got a ring of its own. */
+static bool has_strangers(const struct ring *ring)
+{
+	list_for_each(other, next, &ring->stream->rings, struct ring, link)
+		if (other->stride != ring->stride && other->uid == ring->uid)
+			return true;
+	return false;
+}
 
 bool ring_growth_crowded(const struct ring *ring)
 {
-	return ring->readers.next != ring->readers.prev || !list_empty(&ring->stream->sharing);
+	return ring->readers.next != ring->readers.prev || !list_empty(&ring->stream->sharing) ||
+	       has_strangers(ring);
 }
 
 bool ring_growth_held(const struct reader *reader, uint64_t now_ns)
@@ -18,9 +28,9 @@ bool ring_growth_held(const struct reader *reader, uint64_t now_ns)
 	return reader->ring->lean && now_ns - reader->since_ns >= HELD_NS;
 }
 
-bool ring_growth_short(const struct reader *reader, double busy)
+bool ring_growth_short(const struct reader *reader, double spare)
 {
-	return reader->awaited >= AWAITED && busy < BUSY;
+	return reader->awaited >= AWAITED && spare >= SPARE;
 }
 
 bool ring_growth_may_move(const struct reader *reader)

@@ -13,14 +13,16 @@
 
 #include "loop/state/reader.h"
 
-/* Do others read it, or streams that share its decodes? */
+/* Do others read it, or streams that share its decodes, or this stream in a ring whose epochs are
+ * elsewhere? */
 bool ring_growth_crowded(const struct ring *ring);
 /* Has the reader, which is held back since `since_ns`, held all of its ring for too long? */
 bool ring_growth_held(const struct reader *reader, uint64_t now_ns);
-/* Would a larger ring have helped in this second? `busy`: the part of it that workers worked. */
-bool ring_growth_short(const struct reader *reader, double busy);
+/* Would a larger ring have helped in this second? `spare`: the part of their time that workers
+ * slept, since there was no slot to fill. */
+bool ring_growth_short(const struct reader *reader, double spare);
 /* So many seconds in a row it has to be so. */
-#define RING_GROWTH_SECONDS 2
+#define RING_GROWTH_SECONDS 3
 /* May it move to a larger ring now? */
 bool ring_growth_may_move(const struct reader *reader);
 /* Of those that may, their places set (move.at), the furthest behind; NULL: none. */

@@ -35,6 +35,16 @@ static uint64_t ring_plan_windows(const struct ring_request *request, uint64_t g
 	return windows < 4 ? 4 : windows;
 }
 
+/* Does nobody read the same decodes, nor the stream in a ring whose epochs begin elsewhere, from
+ * which its readers are to come here? */
+static bool ring_plan_is_alone(const struct stream *stream, uid_t uid, uint64_t stride)
+{
+	list_for_each(ring, next, &stream->rings, struct ring, link)
+		if (ring->uid == uid && ring->stride != stride)
+			return false;
+	return list_empty(&stream->sharing);
+}
+
 /* One with the trainer, and one being made with the samples in threads' hands: enough for a lone
  * trainer that is steady, and worth a move to a larger ring if it is not. */
 static uint64_t ring_plan_lean(const struct ring_request *request, uint64_t global,
@@ -44,8 +54,7 @@ static uint64_t ring_plan_lean(const struct ring_request *request, uint64_t glob
 	uint64_t depth = 2 * ((uint64_t)core_workers(core) + core_fetchers(core));
 	uint64_t lean = depth > global ? 1 + (depth + global - 1) / global : 2;
 	bool small = ring_bytes(stream, windows * global) < LEAN_FROM_BYTES;
-	return request->lean && !small && list_empty(&stream->sharing) && lean < windows ? lean
-											 : windows;
+	return request->lean && !small && lean < windows ? lean : windows;
 }
 
 /* All of a sample's echoes are made of one decode if they fit into the ring: the window that
@@ -64,15 +73,18 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 	uint64_t global = shard_global_batch(shard);
 	uint64_t echoes = (ring_plan_echoes(&stream->order) + global - 1) / global;
 	uint64_t most = ring_plan_windows(request, global, core) + echoes;
-	uint64_t windows = echoes ? most : ring_plan_lean(request, global, stream, most);
+	uint64_t alone = shard_stride_alone(shard, from->origin), windows = most;
 	uint64_t least = request->prefetch ? windows : 2 + echoes;
 	struct quota_room room = quota_ring(core, request->uid);
 	uint64_t bytes;
+	if (!echoes && ring_plan_is_alone(stream, request->uid, alone))
+		windows = ring_plan_lean(request, global, stream, most);
+	bool lean = windows < most;
 	struct ring_plan plan = {
 		.transport = request->fd ? SEGMENT_FD : SEGMENT_PATH,
-		.stride = shard_stride(shard, from->origin),
+		.stride = lean ? alone : shard_stride(shard, from->origin),
 		.uid = request->uid,
-		.lean = windows < most,
+		.lean = lean,
 	};
 	if (quota_descriptors(core, request->uid, 1, fault))
 		return RING_PLAN_E_LIMIT;

@@ -73,8 +73,8 @@ struct core {
 	bool short_of_memory; /* for a lease or a job: the next tick tries again */
 	bool stopping;
 	struct {
-		uint64_t at_ns, ns; /* thread time of workers, up to the last tick */
-	} worked;
+		uint64_t at_ns, ns; /* of workers' time (pool_spare_ns()), up to the last tick */
+	} spare;
 	uint64_t held_back_due_ns; /* when the first of `held_back` is to be looked at */
 };
 

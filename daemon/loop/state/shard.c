@@ -34,7 +34,7 @@ uint64_t shard_batches(const struct shard *shard, uint64_t origin)
 /* One past the highest position that any epoch of this share touches, but for wrapped ones. */
 static uint64_t shard_extent(const struct shard *shard, uint64_t origin)
 {
-	if (shard->last != LAST_PAD)
+	if (shard->last == LAST_SHORT || shard->last == LAST_WRAP)
 		return shard->n;
 	uint64_t global = shard_global_batch(shard);
 	uint64_t whole = shard_batches(shard, 0) * global;
@@ -42,10 +42,17 @@ static uint64_t shard_extent(const struct shard *shard, uint64_t origin)
 	return entered > whole ? entered : whole;
 }
 
-uint64_t shard_stride(const struct shard *shard, uint64_t origin)
+uint64_t shard_stride_alone(const struct shard *shard, uint64_t origin)
 {
 	uint64_t global = shard_global_batch(shard), extent = shard_extent(shard, origin);
 	return shard->last == LAST_WRAP ? extent : divide_up(extent, global) * global;
+}
+
+uint64_t shard_stride(const struct shard *shard, uint64_t origin)
+{
+	uint64_t global = shard_global_batch(shard);
+	return shard->last == LAST_DROP ? divide_up(shard->n, global) * global
+					: shard_stride_alone(shard, origin);
 }
 
 bool shard_fits(const struct shard *shard, uint64_t origin, uint64_t stride)

@@ -47,8 +47,10 @@ uint64_t shard_global_batch(const struct shard *shard);
 /* Batches that this rank gets of an epoch entered at `origin` (<= n). */
 uint64_t shard_batches(const struct shard *shard, uint64_t origin);
 /* How far apart epochs begin in a ring made for this share: so that batches do not wrap round the
- * ring's end; with LAST_WRAP n, so that a batch that runs into the next epoch is one run. */
+ * ring's end; with LAST_WRAP n, so that a batch that runs into the next epoch is one run, too. */
 uint64_t shard_stride(const struct shard *shard, uint64_t origin);
+/* The same where nobody else reads: with LAST_DROP without room for what this share leaves out. */
+uint64_t shard_stride_alone(const struct shard *shard, uint64_t origin);
 /* Can it live on a ring where epochs begin so far apart? */
 bool shard_fits(const struct shard *shard, uint64_t origin, uint64_t stride);
 /* Move to the first epoch at or after the cursor's that has a batch for this rank. The caller made

@@ -268,6 +268,27 @@ static void test_resized_in_the_middle(void **state)
 	pool_free(pool);
 }
 
+/* What workers sleep is to spare where there is no more to submit for now, not where the loop is
+ * late. */
+static void test_time_to_spare(void **state)
+{
+	struct pool *pool = start(1, 1);
+	int out[JOBS], job = 0;
+	(void)state;
+	for (; job < 3; job++) {
+		submit(pool, job, job + 1, LARGE);
+		take(pool, 1, out);
+	}
+	assert_int_equal(pool_spare_ns(pool), 0);
+	pool_set_sated(pool, true);
+	for (; pool_spare_ns(pool) == 0; job++) {
+		assert_true(job < JOBS - 3);
+		submit(pool, job, job + 1, LARGE);
+		take(pool, 1, out);
+	}
+	pool_free(pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_cancelled_by_owner),
 		cmocka_unit_test(test_woken_when_it_matters),
 		cmocka_unit_test(test_resized_in_the_middle),
+		cmocka_unit_test(test_time_to_spare),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,16 +82,50 @@ static void others_crowd_it(void **state)
 	assert_true(ring_growth_crowded(ring));
 }
 
+/* One that needs room for what this ring's reader leaves out of an epoch has a ring of its own. */
+static void others_whose_epochs_are_longer(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = lean_ring(fixture), *other = fixture_ring(fixture->stream, SLOTS);
+	fixture_reader(fixture, ring, &FOUR);
+	assert_false(ring_growth_crowded(ring));
+	other->stride++;
+	assert_true(ring_growth_crowded(ring));
+	other->uid++;
+	assert_false(ring_growth_crowded(ring));
+	other->uid--;
+}
+
+/* The trainer holds an epoch's last batch while it waits for the next epoch's first. */
+static void a_small_ring_has_no_gap_between_epochs(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3, .lean = true};
+	const uint64_t batch = (64 << 20) / ring_bytes(fixture->stream, 1000) * 1000;
+	const struct shard shard = {
+		.n = 2 * batch + 1, .batch_size = batch, .world = 1, .last = LAST_DROP};
+	const struct cursor first = {0};
+	struct ring_plan plan;
+	struct fault fault;
+	assert_int_equal(ring_plan_make(&request, &shard, &first, fixture->stream, &plan, &fault),
+			 0);
+	assert_true(plan.lean && plan.stride == 2 * batch);
+	request.lean = false;
+	assert_int_equal(ring_plan_make(&request, &shard, &first, fixture->stream, &plan, &fault),
+			 0);
+	assert_true(!plan.lean && plan.stride == 3 * batch);
+}
+
 static void a_trainer_that_holds_it(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring *ring = lean_ring(fixture);
 	struct reader *reader = fixture_reader(fixture, ring, &FOUR);
 	reader->since_ns = 1000000000;
-	assert_false(ring_growth_held(reader, 1400000000));
-	assert_true(ring_growth_held(reader, 1500000000));
+	assert_false(ring_growth_held(reader, 2900000000));
+	assert_true(ring_growth_held(reader, 3000000000));
 	ring->lean = false;
-	assert_false(ring_growth_held(reader, 1500000000));
+	assert_false(ring_growth_held(reader, 3000000000));
 }
 
 static void announce(struct reader *reader, struct lease **out)
@@ -127,10 +161,10 @@ static void batches_that_are_waited_for(void **state)
 	assert_in_range(reader->awaited, 2, 3);
 	lease_drop(three);
 	reader->awaited = 3;
-	assert_true(ring_growth_short(reader, 0.9));
-	assert_false(ring_growth_short(reader, 0.99)); /* workers have no time for more */
+	assert_true(ring_growth_short(reader, 0.1));
+	assert_false(ring_growth_short(reader, 0.01)); /* workers have no time for more */
 	reader->awaited = 2;
-	assert_false(ring_growth_short(reader, 0.9));
+	assert_false(ring_growth_short(reader, 0.1));
 }
 
 static void who_moves_to_a_larger_one(void **state)
@@ -159,6 +193,8 @@ int main(void)
 		FIXTURE_CASE(a_large_ring_begins_small),
 		FIXTURE_CASE(who_joins_a_lean_ring),
 		FIXTURE_CASE(others_crowd_it),
+		FIXTURE_CASE(others_whose_epochs_are_longer),
+		FIXTURE_CASE(a_small_ring_has_no_gap_between_epochs),
 		FIXTURE_CASE(a_trainer_that_holds_it),
 		FIXTURE_CASE(batches_that_are_waited_for),
 		FIXTURE_CASE(who_moves_to_a_larger_one),

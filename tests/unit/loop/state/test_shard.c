@@ -35,9 +35,10 @@ static void count_positions(struct shard shard, uint64_t origin, unsigned *seen,
 			for (uint64_t i = 0; i < span.count; i++)
 				seen[span.position + i]++;
 			uint64_t stride = shard_stride(&shard, origin);
-			assert_true(shard_fits(&shard, origin, stride));
-			assert_true(shard.last == LAST_WRAP ||
-				    span.position + span.count <= stride);
+			uint64_t alone = shard_stride_alone(&shard, origin);
+			assert_true(shard_fits(&shard, origin, stride) && alone <= stride);
+			assert_true(shard_fits(&shard, origin, alone));
+			assert_true(shard.last == LAST_WRAP || span.position + span.count <= alone);
 		}
 	}
 }

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Rings that begin small for a trainer that is alone (docs/ring.md): enough for one that holds a
+batch while it waits for the next, and left for a larger one when others come.
+"""
+
+import time
+
+import pytest
+
+from harness import WAIT_S
+from readers import Reader
+from test_law import N, digests
+
+# 786 KB a sample, so a ring of five batches of 24 would have 94 MB: it begins with two.
+BIG = {"transforms": [{"name": "Resize", "size": [256, 256]}, {"name": "ToTensor"}],
+       "dtype": "float32", "order_seed": 7, "augment_seed": 9}
+WISH = {**BIG, "batch_size": 24, "prefetch": 0, "inflight": 3}
+SLOTS = 48
+EPOCHS = 2
+
+
+@pytest.fixture(name="small")
+def fixture_small(spawn):
+    """A daemon where a small ring has no room to grow."""
+    return spawn(ring_memory="64M")
+
+
+@pytest.mark.parametrize("last_batch", ["short", "drop"])
+def test_one_batch_is_held_all_the_time(small, photos, last_batch):
+    """The next comes nevertheless, in the next epoch, too, where 12 positions were left out."""
+    how = {**WISH, "last_batch": last_batch, "epochs": EPOCHS}
+    reader = Reader(small, photos, **how)
+    assert reader.peer.ring.slots == SLOTS
+    while reader.take():
+        if len(reader.held) > 1:
+            reader.release()
+    assert reader.rings == [reader.peer.attached["ring"]]
+    reader.release(len(reader.held))
+    reader.peer.close()
+    small.settle()
+    assert reader.got == digests(small, photos, **{**how, "prefetch": 2, "accept_moves": False})
+    assert len(reader.got) == EPOCHS * (N if last_batch == "short" else 48)
+
+
+@pytest.mark.parametrize("first", ["drop", "short"])
+def test_others_share_it_whatever_they_leave_out(daemon, photos, first):
+    """The ring of a lone reader that drops its last samples has no room for them: who wants them
+    comes, and both go on in one ring."""
+    second = "short" if first == "drop" else "drop"
+    one = Reader(daemon, photos, **{**WISH, "last_batch": first, "epochs": 0})
+    assert one.peer.ring.slots == SLOTS
+    other = Reader(daemon, photos, **{**WISH, "last_batch": second, "epochs": 0})
+    place = {one: (0, 0), other: (0, 0)}
+    deadline = time.monotonic() + WAIT_S
+    while one.rings[-1] != other.rings[-1] and time.monotonic() < deadline:
+        behind = min(place, key=place.get)
+        fields = behind.take().fields
+        place[behind] = (fields["next_epoch"], fields["next_position"])
+        behind.release()
+    assert one.rings[-1] == other.rings[-1]
+    one.peer.close(), other.peer.close()
+    daemon.settle()
