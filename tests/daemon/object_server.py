@@ -30,6 +30,7 @@ class Objects(ThreadingHTTPServer):
         self.tags, self.dates, self.ranges = True, True, True
         self.fault = lambda number: None
         self.key_id = None  # who may ask; None: anybody
+        self.expired = set()  # access keys whose time is over
         self.redirect = None
         self.requests, self.lock, self.count = [], threading.Lock(), 0
         self.under_way = self.most_under_way = 0
@@ -60,7 +61,8 @@ class Objects(ThreadingHTTPServer):
         """For a daemon that has this server as its S3."""
         return {"AWS_ENDPOINT_URL": self.url, "AWS_ACCESS_KEY_ID": "AKIDTEST",
                 "AWS_SECRET_ACCESS_KEY": "open/sesame+12", "AWS_REGION": "eu-test-1",
-                "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", **more}
+                "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+                "AWS_EC2_METADATA_DISABLED": "true", **more}
 
 
 def unlucky(share, seed=1):
@@ -118,6 +120,9 @@ class Handler(BaseHTTPRequestHandler):
             if server.key_id and f"Credential={server.key_id}/" not in self.headers.get(
                     "Authorization", ""):
                 return self.fail(403, "AccessDenied")
+            if any(f"Credential={key}/" in self.headers.get("Authorization", "")
+                   for key in server.expired):
+                return self.fail(400, "ExpiredToken")
             if bucket != server.bucket:
                 return self.fail(404, "NoSuchBucket")
             if url.query:

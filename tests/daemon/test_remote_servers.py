@@ -124,3 +124,9 @@ def test_moto(spawn, folder, photos, shards):
         assert digests(daemon, f"s3://bucket/{PATTERN}") == digests(daemon, photos)
         assert "no such bucket" in refusal(daemon, "s3://nowhere/train")
         assert "t" * 900 not in daemon.log()
+        (folder / "identity").write_text("a token of Kubernetes\n")
+        daemon = spawn(environment={
+            **settings(url), "AWS_ACCESS_KEY_ID": "", "AWS_ROLE_ARN": "arn:aws:iam::123456789012:"
+            "role/trainer", "AWS_WEB_IDENTITY_TOKEN_FILE": str(folder / "identity")})
+        assert digests(daemon, f"s3://bucket/{PATTERN}") == digests(daemon, photos)
+        assert "AssumeRoleWithWebIdentity" not in daemon.log()

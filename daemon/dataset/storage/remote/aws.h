@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where S3 is and as whom the daemon asks it, found as AWS' tools find it: the environment
+ * Where S3 is, and credentials that are written down, found as AWS' tools find it: the environment
  * (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_DEFAULT_REGION,
  * AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL), then the profile AWS_PROFILE in ~/.aws/credentials and
- * ~/.aws/config (AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE). Without credentials requests are
- * not signed, as public buckets want it.
+ * ~/.aws/config (AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE). Credentials that are asked for: see
+ * key_source.h.
  *
  * Owns the secrets, and wipes them. Nothing of it is ever put into a message. Reads files; any
  * thread.

@@ -79,10 +79,8 @@ static int remote_find_bucket(struct remote *remote, const char *host, size_t si
 	remote->bucket = strndup(host, size);
 	if (!remote->bucket || aws_identity_find(&remote->identity))
 		return -ENOMEM;
-	const struct aws_identity *identity = &remote->identity;
-	remote->signer = (struct transfer_signer){identity->key, identity->secret, identity->token,
-						  identity->region};
-	remote->root = aws_bucket_url(identity, remote->bucket);
+	remote->keys = key_chain_of_daemon();
+	remote->root = aws_bucket_url(&remote->identity, remote->bucket);
 	return remote->root ? 0 : -ENOMEM;
 }
 
@@ -143,6 +141,40 @@ bool remote_path(const struct remote *remote, const char *key, char *out)
 	return true;
 }
 
+/* Does the server say that the credentials' time is over? */
+static bool is_expired(const struct response *response, const struct buffer *body)
+{
+	char code[S3_CODE_MAX + 1] = "";
+	if ((response->status == 400 || response->status == 401 || response->status == 403) &&
+	    body->size)
+		s3_error_code(body->data, body->size, code);
+	return strcmp(code, "ExpiredToken") == 0 || strcmp(code, "TokenRefreshRequired") == 0;
+}
+
+/* As transfer_run(), signed; once more where the credentials had expired and there are others. */
+static int remote_run(const struct remote *remote, struct transfer_request *request,
+		      struct buffer *buffer, struct response *response_out, struct fault *fault)
+{
+	for (bool again = false;; again = true) {
+		struct s3_keys *keys = NULL;
+		int result = 0;
+		if (remote->keys)
+			result = key_chain_take(remote->keys, remote->transfers, &keys, fault);
+		if (result)
+			return result;
+		const struct transfer_signer signer = {
+			keys ? keys->key : NULL, keys ? keys->secret : NULL,
+			keys ? keys->token : NULL, remote->identity.region};
+		request->signer = keys ? &signer : NULL;
+		result = transfer_run(remote->transfers, request, buffer, response_out, fault);
+		bool renewed = !result && keys && !again && is_expired(response_out, buffer) &&
+			       key_chain_renew(remote->keys, remote->transfers, keys);
+		s3_keys_drop(keys);
+		if (!renewed)
+			return result;
+	}
+}
+
 int remote_get(const struct remote *remote, const char *path, const char *query,
 	       struct storage_range range, uint64_t max_bytes, struct buffer *buffer,
 	       struct response *response_out, struct fault *fault)
@@ -156,15 +188,14 @@ int remote_get(const struct remote *remote, const char *path, const char *query,
 	size_t end = root + url_encode(url + root, path, size, remote->bucket);
 	if (query)
 		snprintf(url + end, room - end, "%s?%s", size ? "" : "/", query);
-	const struct transfer_request request = {
+	struct transfer_request request = {
 		.url = url,
 		.range = range,
 		.max_bytes = max_bytes,
-		.signer = remote->signer.key ? &remote->signer : NULL,
 		.follow = remote->follow,
 		.outside_only = remote->outside_only,
 	};
-	int result = transfer_run(remote->transfers, &request, buffer, response_out, fault);
+	int result = remote_run(remote, &request, buffer, response_out, fault);
 	free(url);
 	return result;
 }
@@ -226,7 +257,7 @@ void remote_say_status(const struct remote *remote, const struct response *respo
 	const char *words = s3_words(code);
 	if (remote->bucket && redirect)
 		words = s3_words("PermanentRedirect");
-	bool unsigned_request = remote->bucket && !remote->signer.key &&
+	bool unsigned_request = remote->keys && !key_chain_has(remote->keys) &&
 				(response->status == 401 || response->status == 403);
 	fault_say(fault, STORAGE_E_READ, "%s%s%s%s (%u%s%s)",
 		  words ? words : status_words(response->status),

@@ -9,6 +9,7 @@
 #define STOKER_DATASET_STORAGE_REMOTE_REMOTE_H
 
 #include "dataset/storage/remote/aws.h"
+#include "dataset/storage/remote/key_chain.h"
 #include "dataset/storage/remote/seen.h"
 #include "dataset/storage/remote/transfer.h"
 #include "dataset/storage/storage.h"
@@ -25,9 +26,9 @@ struct remote {
 			 empty */
 	char *bucket; /* owned; NULL: plain HTTP */
 	bool follow;  /* redirects */
-	bool outside_only;	       /* no address of this machine or link */
-	struct aws_identity identity;  /* of S3 */
-	struct transfer_signer signer; /* borrows from it */
+	bool outside_only;	      /* no address of this machine or link */
+	struct aws_identity identity; /* where S3 is */
+	struct key_chain *keys;	      /* borrowed, of S3; NULL: plain HTTP */
 };
 
 /* For the rows of the storages; `state` is a struct remote. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What S3 answers in XML: a page of list-objects-v2 (with encoding-type=url), and the code of an
- * error. The bytes may be anything. The door to expat. Pure; any thread. Asks no server.
+ * error. The bytes may be anything. A door to expat. Pure; any thread. Asks no server.
  */
 #ifndef STOKER_DATASET_STORAGE_REMOTE_S3_LIST_H
 #define STOKER_DATASET_STORAGE_REMOTE_S3_LIST_H

@@ -284,6 +284,38 @@ static struct curl_slist *attempt_sign(CURL *curl, const struct transfer_signer 
 	return headers;
 }
 
+/* The signature's headers, or those of the request. */
+static struct curl_slist *attempt_headers(CURL *curl, const struct transfer_request *request)
+{
+	struct curl_slist *headers = attempt_sign(curl, request->signer);
+	for (const char *const *line = request->headers; line && *line; line++) {
+		struct curl_slist *longer = curl_slist_append(headers, *line);
+		headers = longer ? longer : headers;
+	}
+	return headers;
+}
+
+/* libcurl frees these and does not wipe them. */
+static void headers_free(struct curl_slist *headers)
+{
+	for (struct curl_slist *line = headers; line; line = line->next)
+		explicit_bzero(line->data, strlen(line->data));
+	curl_slist_free_all(headers);
+}
+
+/* What is no GET, and asks for no object. */
+static void attempt_ask_service(CURL *curl, const struct transfer_request *request)
+{
+	if (request->put || request->form) {
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->form ? request->form : "");
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, -1L);
+	}
+	if (request->put)
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "PUT");
+	if (request->direct)
+		curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+}
+
 static void attempt_ask(CURL *curl, const struct transfer_request *request)
 {
 	const struct storage_range *range = &request->range;
@@ -292,6 +324,7 @@ static void attempt_ask(CURL *curl, const struct transfer_request *request)
 	curl_easy_setopt(curl, CURLOPT_URL, request->url);
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(curl, CURLOPT_NOBODY, request->head ? 1L : 0L);
+	attempt_ask_service(curl, request);
 	if (range->length != STORAGE_TO_END)
 		snprintf(text, sizeof(text), "%" PRIu64 "-%" PRIu64, range->offset,
 			 range->offset + range->length - 1);
@@ -324,6 +357,8 @@ static void attempt_prepare(CURL *curl, struct attempt *attempt, const char *ca_
 	/* A connection has one request at a time, so there is nothing to multiplex. */
 	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	if (attempt->request->deadline_s)
+		curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)attempt->request->deadline_s);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)TRANSFER_STALL_S);
 	if (ca_file)
@@ -334,11 +369,11 @@ static CURLcode attempt_run(CURL *curl, struct attempt *attempt, const char *ca_
 {
 	attempt_ask(curl, attempt->request);
 	attempt_prepare(curl, attempt, ca_file);
-	struct curl_slist *headers = attempt_sign(curl, attempt->request->signer);
+	struct curl_slist *headers = attempt_headers(curl, attempt->request);
 	if (headers)
 		curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	CURLcode code = curl_easy_perform(curl);
-	curl_slist_free_all(headers);
+	headers_free(headers);
 	return code;
 }
 
@@ -432,10 +467,11 @@ int transfer_run(struct transfers *transfers, const struct transfer_request *req
 		struct attempt attempt = {.request = request, .buffer = buffer};
 		CURLcode code = attempt_run(curl, &attempt, transfers->ca_file);
 		code = attempt_check(&attempt, code);
-		if (code == CURLE_OK && !is_passing(&attempt, code))
+		if (code == CURLE_OK && !request->deadline_s && !is_passing(&attempt, code))
 			atomic_store(&transfers->answered, true);
 		uint64_t pause = pause_ns(tries, &attempt.response);
-		bool patient = atomic_load(&transfers->answered) || tries < TRIES_FIRST;
+		bool patient = !request->deadline_s &&
+			       (atomic_load(&transfers->answered) || tries < TRIES_FIRST);
 		if (is_passing(&attempt, code) && patient && clock_ns() + pause < end &&
 		    pause_for(pause)) {
 			curl_easy_reset(curl);

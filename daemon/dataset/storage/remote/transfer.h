@@ -41,6 +41,11 @@ struct transfer_request {
 	struct storage_range range; /* STORAGE_WHOLE asks for no range */
 	uint64_t max_bytes;
 	const struct transfer_signer *signer; /* NULL: the request is not signed */
+	bool put;			      /* instead of a GET; without a body */
+	const char *form;		      /* a POST of these fields; NULL: none */
+	const char *const *headers; /* further lines of the head, NULL ends them; or NULL */
+	unsigned deadline_s;	    /* 0: TRANSFER_DEADLINE_S; else one try that lasts no longer */
+	bool direct;		    /* through no proxy */
 	bool follow;	   /* redirects; never with a signature, never from https to http */
 	bool outside_only; /* no address of this machine or link */
 };
