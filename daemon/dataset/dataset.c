@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/quote.h"
+#include "base/url.h"
 #include "dataset/joined.h"
 #include "dataset/kind.h"
 #include "dataset/known.h"
@@ -17,6 +18,8 @@
 #include "dataset/shards/tfrecord.h"
 #include "dataset/storage/storage.h"
 
+#define WHERE_FILES 8
+
 struct dataset {
 	const struct dataset_kind *kind;
 	void *state;
@@ -24,6 +27,7 @@ struct dataset {
 	struct digest_secret secret; /* of the stamps */
 	/* Of each file. calloc() takes memory from the system only for pages that are written. */
 	struct known *known;
+	struct digest where;	   /* some of its files lie there */
 	const struct column *mask; /* NULL: there is none */
 	struct known *known_masks;
 };
@@ -74,6 +78,24 @@ static int dataset_make_known(struct dataset *dataset, struct fault *fault)
 		 : 0;
 }
 
+/* The inodes of some files, without reading them; of objects the description says enough. Others
+ * can have links to these few only where they may write the files (fs.protected_hardlinks). */
+static struct digest dataset_find_out_where(const struct dataset *dataset, bool remote)
+{
+	struct {
+		uint64_t device, inode;
+	} files[WHERE_FILES] = {{0}};
+	for (uint64_t i = 0; !remote && i < WHERE_FILES; i++) {
+		struct storage_version version;
+		uint64_t sample = (dataset->facts.count - 1) * i / (WHERE_FILES - 1);
+		if (dataset->kind->version(dataset->state, sample, &version))
+			continue;
+		files[i].device = version.device;
+		files[i].inode = version.inode;
+	}
+	return digest_of(files, sizeof(files));
+}
+
 /* Whoever names a path that leads out is refused for that, whatever stands there. */
 static int dataset_check_reach(const struct dataset_spec *spec, struct fault *fault)
 {
@@ -115,6 +137,8 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 	result = kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
 	if (!result && kind->read)
 		result = dataset_make_known(dataset, fault);
+	if (!result && kind->read)
+		dataset->where = dataset_find_out_where(dataset, url_scheme(spec->path));
 	if (result) {
 		dataset_free(dataset);
 		return result < 0 ? fault_say(fault, result, "out of memory for the index")
@@ -185,6 +209,18 @@ const char *dataset_kind_name(const struct dataset *dataset)
 struct digest dataset_fingerprint(const struct dataset *dataset)
 {
 	return dataset->facts.fingerprint;
+}
+
+bool dataset_same_files(const struct dataset *a, const struct dataset *b)
+{
+	if (a->facts.parts != b->facts.parts ||
+	    !digest_equal(&a->facts.fingerprint, &b->facts.fingerprint) ||
+	    !digest_equal(&a->where, &b->where))
+		return false;
+	for (uint32_t i = 0; i < a->facts.parts; i++)
+		if (!dataset_same_files(a->facts.part[i], b->facts.part[i]))
+			return false;
+	return true;
 }
 
 size_t dataset_index_bytes(const struct dataset *dataset)

@@ -127,6 +127,9 @@ const char *dataset_kind_name(const struct dataset *dataset);
 /* The names of all kinds that there are, numbered from 0 on; NULL behind the last. Static. */
 const char *dataset_kind_at(size_t number);
 struct digest dataset_fingerprint(const struct dataset *dataset);
+/* Are two datasets of one description the same files, for all that can be told without reading
+ * them: names and sizes, and the inodes of some? */
+bool dataset_same_files(const struct dataset *a, const struct dataset *b);
 size_t dataset_index_bytes(const struct dataset *dataset); /* memory of the index */
 
 /* The parts of a joined dataset: how many (0: it is not joined), each of them, and its first

@@ -7,6 +7,8 @@
 #ifndef STOKER_DATASET_PROGRESS_H
 #define STOKER_DATASET_PROGRESS_H
 
+#include <stdbool.h>
+
 #include "base/fault.h"
 #include "dataset/account.h"
 
@@ -15,6 +17,8 @@ struct dataset_progress {
 	atomic_bool cancel;
 	struct dataset_account *account; /* outlives the dataset; NULL: memory is not limited */
 	const char *keep_folder; /* the daemon's own: indexes are kept there; NULL: nowhere */
+	uint32_t keep_owner;	 /* base/owner.h */
+	bool kept;		 /* there is one more, or a larger one */
 	uint64_t grown, added;	 /* charged */
 };
 

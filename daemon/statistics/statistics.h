@@ -20,10 +20,8 @@
 
 #define STATISTICS_NAME_MAX 63
 
-#define STATISTICS_OF_ALL UINT32_MAX /* the owner of those that every user may use */
-
 struct statistics_plan {
-	uint32_t owner;			    /* the user who may use them; not in their file */
+	uint32_t owner;			    /* base/owner.h: who may use them; not in their file */
 	char name[STATISTICS_NAME_MAX + 1]; /* letters, digits and ._- */
 	struct digest fingerprint;	    /* of the dataset */
 	struct digest pictures;		    /* of the transforms that make pictures of its files */

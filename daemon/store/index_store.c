@@ -14,15 +14,11 @@
 #include <unistd.h>
 
 #include "base/ending.h"
+#include "base/owner.h"
 #include "store/index_store_file.h"
+#include "store/shelf.h"
 
-#define INDEX_SUFFIX ".index"
-#define STATISTICS_SUFFIX ".fit"
-#define SHARDS_SUFFIX ".shards" /* of dataset/shards/shard_keep.c, within the same limit */
-#define NEW_SUFFIX ".new"
-#define NAME_MAX_ 144
 #define OWNERS_SHARE 8 /* a user's statistics have this part of the limit */
-#define STALE_S 3600   /* an unfinished file of this age is of a process that died */
 
 struct index_store {
 	int fd;
@@ -35,7 +31,7 @@ static void name_of(char *out, const struct digest *fingerprint, const char *end
 {
 	char hex[33];
 	digest_hex(fingerprint, hex);
-	snprintf(out, NAME_MAX_, "%s%s", hex, ending);
+	snprintf(out, SHELF_NAME_MAX, "%s%s", hex, ending);
 }
 
 /* Only the daemon's user may write the directory: a forged index would give wrong pixels. */
@@ -52,55 +48,6 @@ static int index_store_check(const struct index_store *store, const char *path, 
 		return fault_say(fault, INDEX_STORE_E_SYSTEM,
 				 "%s may be written by other users: chmod go-w %s", path, path);
 	return 0;
-}
-
-/* Walk the files once: delete unfinished ones of dead processes, add up the sizes of the others
- * that end so, and find the least recently used of them but `spare`. */
-static uint64_t index_store_survey(const struct index_store *store, const char *ending,
-				   const char *spare, char *oldest)
-{
-	uint64_t bytes = 0;
-	struct timespec least = {0};
-	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	oldest[0] = '\0';
-	if (!folder && fd >= 0)
-		close(fd);
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		struct stat stat;
-		const char *name = entry->d_name;
-		if (strlen(name) >= NAME_MAX_ ||
-		    fstatat(store->fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (ends_in(name, NEW_SUFFIX) && stat.st_mtime < time(NULL) - STALE_S)
-			unlinkat(store->fd, name, 0);
-		if (!ends_in(name, ending) ||
-		    (!ends_in(name, INDEX_SUFFIX) && !ends_in(name, STATISTICS_SUFFIX) &&
-		     !ends_in(name, SHARDS_SUFFIX)))
-			continue;
-		bytes += (uint64_t)stat.st_size;
-		bool older = stat.st_mtim.tv_sec < least.tv_sec ||
-			     (stat.st_mtim.tv_sec == least.tv_sec &&
-			      stat.st_mtim.tv_nsec < least.tv_nsec);
-		if ((!oldest[0] || older) && strcmp(name, spare) != 0) {
-			strcpy(oldest, name);
-			least = stat.st_mtim;
-		}
-	}
-	if (folder)
-		closedir(folder);
-	return bytes;
-}
-
-/* Delete the least recently used files that end so, but not `spare`, until the rest of those is
- * within the limit. */
-static void index_store_trim(const struct index_store *store, const char *ending, uint64_t limit,
-			     const char *spare)
-{
-	char oldest[NAME_MAX_];
-	while (index_store_survey(store, ending, spare, oldest) > limit && oldest[0])
-		if (unlinkat(store->fd, oldest, 0) < 0)
-			return;
 }
 
 int index_store_open(struct index_store **out, const char *path, uint64_t limit,
@@ -121,9 +68,14 @@ int index_store_open(struct index_store **out, const char *path, uint64_t limit,
 		index_store_close(store);
 		return r;
 	}
-	index_store_trim(store, "", store->limit, "");
+	index_store_trim(store);
 	*out = store;
 	return 0;
+}
+
+void index_store_trim(const struct index_store *store)
+{
+	shelf_trim(store->fd, "", store->limit, "");
 }
 
 void index_store_close(struct index_store *store)
@@ -144,12 +96,19 @@ static int say_name(struct fault *fault, int condition, const char *name)
 	return fault_say(fault, condition, "%s: %s", name, words.text);
 }
 
-int index_store_load(struct index_store *store, struct index_store_key *key,
-		     struct seek_index_set *set, const struct index_store_until *until,
-		     struct index_store_sum *out, struct fault *fault)
+static void name_of_indexes(char *out, const struct digest *fingerprint, uint32_t owner)
 {
-	char name[NAME_MAX_];
-	name_of(name, &key->fingerprint, INDEX_SUFFIX);
+	char ending[OWNER_MARK_MAX + sizeof(SHELF_INDEX_ENDING)];
+	owner_mark(ending, owner);
+	strcat(ending, SHELF_INDEX_ENDING);
+	name_of(out, fingerprint, ending);
+}
+
+static int index_store_load_file(struct index_store *store, const char *name,
+				 struct index_store_key *key, struct seek_index_set *set,
+				 const struct index_store_until *until, struct index_store_sum *out,
+				 struct fault *fault)
+{
 	/* No symbolic link, and no waiting for the writer of a FIFO. */
 	int fd = openat(store->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
@@ -166,9 +125,22 @@ int index_store_load(struct index_store *store, struct index_store_key *key,
 			      "other users may use it, and its secret is in it");
 	else
 		r = index_store_file_read(fd, key, set, until, out, fault);
-	(void)futimens(fd, NULL); /* the time of last use, for index_store_trim() */
+	(void)futimens(fd, NULL); /* the time of last use, for the shelf */
 	close(fd);
 	return r ? say_name(fault, r, name) : 0;
+}
+
+int index_store_load(struct index_store *store, struct index_store_key *key,
+		     struct seek_index_set *set, const struct index_store_until *until,
+		     struct index_store_sum *out, struct fault *fault)
+{
+	char name[SHELF_NAME_MAX];
+	name_of_indexes(name, &key->fingerprint, key->owner);
+	int r = index_store_load_file(store, name, key, set, until, out, fault);
+	if (r != INDEX_STORE_E_NONE || key->owner == OWNER_OF_ALL)
+		return r;
+	name_of_indexes(name, &key->fingerprint, OWNER_OF_ALL);
+	return index_store_load_file(store, name, key, set, until, out, fault);
 }
 
 /* Writes the contents of a new file. */
@@ -194,11 +166,11 @@ static int index_store_replace(struct index_store *store, const char *name,
 			       const struct digest *fingerprint, index_store_write_file *file,
 			       void *context, struct fault *fault)
 {
-	char fresh[NAME_MAX_], ending[NAME_MAX_ / 2];
+	char fresh[SHELF_NAME_MAX], ending[SHELF_NAME_MAX / 2];
 	uint64_t number = 0; /* random: process ids of two containers may be equal */
 	if (getrandom(&number, sizeof(number), 0) < 0)
 		return fault_say(fault, INDEX_STORE_E_SYSTEM, "getrandom: %s", strerror(errno));
-	snprintf(ending, sizeof(ending), ".%016llx" NEW_SUFFIX, (unsigned long long)number);
+	snprintf(ending, sizeof(ending), ".%016llx" SHELF_NEW_ENDING, (unsigned long long)number);
 	name_of(fresh, fingerprint, ending);
 	int r = index_store_write(store, fresh, file, context, fault);
 	if (r == 0 && renameat(store->fd, fresh, store->fd, name) < 0) {
@@ -208,7 +180,7 @@ static int index_store_replace(struct index_store *store, const char *name,
 	if (r)
 		return say_name(fault, r, name);
 	(void)fsync(store->fd); /* a lost rename leaves the old file: no harm */
-	index_store_trim(store, "", store->limit, name);
+	shelf_trim(store->fd, "", store->limit, name);
 	return 0;
 }
 
@@ -230,9 +202,9 @@ int index_store_save(struct index_store *store, const struct index_store_key *ke
 		     const struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault)
 {
-	char name[NAME_MAX_];
+	char name[SHELF_NAME_MAX];
 	struct saving saving = {key, set, until, out};
-	name_of(name, &key->fingerprint, INDEX_SUFFIX);
+	name_of_indexes(name, &key->fingerprint, key->owner);
 	return index_store_replace(store, name, &key->fingerprint, write_indexes, &saving, fault);
 }
 
@@ -244,26 +216,24 @@ static int write_statistics(void *context, int fd, struct fault *fault)
 }
 
 /* What the names of an owner's files end in; no name of statistics has an @. */
-static void owner_ending(char out[NAME_MAX_ / 4], uint32_t owner)
+static void owner_ending(char out[SHELF_NAME_MAX / 4], uint32_t owner)
 {
-	if (owner == STATISTICS_OF_ALL)
-		strcpy(out, STATISTICS_SUFFIX);
-	else
-		snprintf(out, NAME_MAX_ / 4, "@%u" STATISTICS_SUFFIX, (unsigned)owner);
+	owner_mark(out, owner);
+	strcat(out, SHELF_STATISTICS_ENDING);
 }
 
 int index_store_save_statistics(struct index_store *store, struct statistics *statistics,
 				struct fault *fault)
 {
-	char name[NAME_MAX_], ending[NAME_MAX_ / 2 + 24], whose[NAME_MAX_ / 4];
+	char name[SHELF_NAME_MAX], ending[SHELF_NAME_MAX / 2 + 24], whose[SHELF_NAME_MAX / 4];
 	const struct statistics_plan *plan = &statistics->plan;
 	owner_ending(whose, plan->owner);
 	snprintf(ending, sizeof(ending), ".%s%s", plan->name, whose);
 	name_of(name, &plan->fingerprint, ending);
 	int r = index_store_replace(store, name, &plan->fingerprint, write_statistics, statistics,
 				    fault);
-	if (r == 0 && plan->owner != STATISTICS_OF_ALL)
-		index_store_trim(store, whose, store->limit / OWNERS_SHARE, name);
+	if (r == 0 && plan->owner != OWNER_OF_ALL)
+		shelf_trim(store->fd, whose, store->limit / OWNERS_SHARE, name);
 	return r;
 }
 
@@ -296,7 +266,7 @@ static int load_statistics(struct index_store *store, const char *name, uint32_t
 unsigned index_store_load_statistics(struct index_store *store, const struct digest *fingerprint,
 				     uint32_t owner, struct statistics **out, struct fault *fault)
 {
-	char begin[NAME_MAX_], whose[NAME_MAX_ / 4];
+	char begin[SHELF_NAME_MAX], whose[SHELF_NAME_MAX / 4];
 	unsigned count[2] = {0}, bad = 0; /* of all, of this owner */
 	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -307,11 +277,11 @@ unsigned index_store_load_statistics(struct index_store *store, const struct dig
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
 		bool owned = strchr(entry->d_name, '@');
 		if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
-		    !ends_in(entry->d_name, owned ? whose : STATISTICS_SUFFIX) ||
-		    strlen(entry->d_name) >= NAME_MAX_ ||
+		    !ends_in(entry->d_name, owned ? whose : SHELF_STATISTICS_ENDING) ||
+		    strlen(entry->d_name) >= SHELF_NAME_MAX ||
 		    count[owned]++ >= INDEX_STORE_STATISTICS_MAX)
 			continue;
-		bad += load_statistics(store, entry->d_name, owned ? owner : STATISTICS_OF_ALL,
+		bad += load_statistics(store, entry->d_name, owned ? owner : OWNER_OF_ALL,
 				       fingerprint, out, fault) != 0;
 	}
 	if (folder)

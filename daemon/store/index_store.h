@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The index store: a directory that keeps seek indexes (seek_index_set.h) and statistics
- * (statistics.h) between runs of the daemon, in one file for each dataset, named by its
- * fingerprint. Files are replaced atomically: written under another name, synced, renamed. Daemons
+ * (statistics.h) between runs of the daemon, in one file for each dataset and owner, named by both.
+ * Files are replaced atomically: written under another name, synced, renamed. Daemons
  * may share a directory; of two that write the same file the last one wins.
  *
  * Owns the directory's descriptor. Any number of threads at a time. Blocks on storage. Trusts
@@ -30,10 +30,12 @@ enum {
 	INDEX_STORE_E_STOPPED,	/* the deadline has passed */
 };
 
-/* The dataset that a file is for, and the secret that the stamps in it are made with. */
+/* The dataset that a file is for, whose file it is (base/owner.h), and the secret that the stamps
+ * in it are made with. */
 struct index_store_key {
 	struct digest fingerprint;
 	uint64_t samples;
+	uint32_t owner;
 	struct digest_secret secret;
 };
 
@@ -51,13 +53,15 @@ struct index_store_sum {
 struct index_store;
 
 /* Open the directory, or create it (but not its parent). All files together stay within `limit`
- * bytes: the least recently used ones are deleted. 0, INDEX_STORE_E_SYSTEM or -ENOMEM. */
+ * bytes, by owner (shelf.h). 0, INDEX_STORE_E_SYSTEM or -ENOMEM. */
 int index_store_open(struct index_store **out, const char *path, uint64_t limit,
 		     struct fault *fault);
 void index_store_close(struct index_store *store); /* no other call may be under way */
+/* Somebody else has written into the directory: bring it within the limit. */
+void index_store_trim(const struct index_store *store);
 
-/* Load the stored indexes of a dataset into its set, as far as there is room; the key's secret
- * becomes the file's, if it can be read. 0,
+/* Load the stored indexes of a dataset into its set, as far as there is room: those of the key's
+ * owner, or else those of all; the key's secret becomes the file's, if it can be read. 0,
  * INDEX_STORE_E_NONE, INDEX_STORE_E_DAMAGED, INDEX_STORE_E_OTHER, INDEX_STORE_E_SYSTEM,
  * INDEX_STORE_E_STOPPED or -ENOMEM. */
 int index_store_load(struct index_store *store, struct index_store_key *key,

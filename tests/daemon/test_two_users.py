@@ -4,13 +4,17 @@
 three are real uids, so this needs root; test_two_users_*.py are the other files of this.
 """
 
+import contextlib
 import os
 import shutil
+import tarfile
+
+import pytest
 
 from harness import wait_for
 from test_law import STREAM
 from users import (ALICE, BOB, CAROL, PICTURES, SERVER, connect, fixture_data,  # noqa: F401
-                   fixture_home, fixture_serve, needs_root)
+                   fixture_home, fixture_serve, needs_root, opened)
 
 pytestmark = needs_root
 
@@ -127,3 +131,119 @@ def test_indexes_and_pictures_are_shared(serve, home, data):
     assert after["cache_fills_total"] == before["cache_fills_total"]
     assert after["cache_hits_total"] > before["cache_hits_total"]
     daemon.settle()
+
+
+# -- index-dir -----------------------------------------------------------------------------------
+
+
+def kept(index):
+    """{name: bytes in whole blocks} of what is kept on the disk."""
+    return {path.name: -(-path.stat().st_size // 4096) * 4096 for path in index.iterdir()
+            if not path.name.endswith(".new")}
+
+
+def folder_like(data, copy, number):
+    """The photographs under other names, which makes it another dataset."""
+    shutil.copytree(data, copy)
+    for path in list(copy.glob("*/*.*")):
+        path.rename(path.with_name(f"{number}-{path.name}"))
+    return copy
+
+
+@pytest.fixture(name="index")
+def fixture_index(home):
+    folder = home / "index"
+    folder.mkdir()
+    os.chown(folder, SERVER, SERVER)
+    return folder
+
+
+def test_seek_indexes_on_the_disk_are_shared(serve, home, data, index):
+    """Ever new datasets of Bob's displace his own files, not Alice's, and all stay within the
+    limit; hers is there for the next daemon."""
+    limit = 48 << 10
+    daemon = serve(dataset_root=home, index_dir=index, index_memory=str(limit))
+
+    def read(uid, path):
+        with connect(daemon, uid) as peer:
+            assert peer.attach(path, **STREAM).name == "attached"
+            peer.digests()
+        daemon.settle()
+
+    read(ALICE, data)
+    wait_for(lambda: kept(index), "hers is kept")
+    (hers,) = kept(index)
+    assert hers.endswith(f"@{ALICE}.index")
+    his = set()
+    for number in range(14):
+        read(BOB, folder_like(data, home / f"his-{number}", number))
+        wait_for(lambda: set(kept(index)) - his - {hers}, "his is kept")
+        wait_for(lambda: sum(kept(index).values()) <= limit, "within the limit")
+        his.update(set(kept(index)) - {hers})
+        assert hers in kept(index)
+    assert len(his) == 14 and len(kept(index)) == 12, "he tried to keep more than has room"
+    # As large a folder of hers has room, too: what he has above one half is hers to take.
+    for number in range(3):
+        read(ALICE, folder_like(data, home / f"hers-{number}", f"a{number}"))
+    wait_for(lambda: sum(name.endswith(f"@{ALICE}.index") for name in kept(index)) == 4, "all four")
+    daemon.terminate()
+    daemon.spawn()
+    read(ALICE, data)
+    assert daemon.status()["index_built_total"] == 0 < daemon.status()["index_used_total"]
+
+
+def test_indexes_of_shards_on_the_disk_are_shared(serve, home, data, index):
+    """A user who opens shards whose pictures have no seek index writes nothing but these."""
+    limit = 32 << 10
+    daemon = serve(dataset_root=home, index_dir=index, index_memory=str(limit))
+    picture = next(data.glob("*/*.png"))
+
+    def open_shard(uid, number):
+        shard = home / f"{number}-{uid}.tar"
+        with tarfile.open(shard, "w") as tar:
+            tar.add(picture, f"{number}.png")
+        with connect(daemon, uid) as peer:
+            assert peer.attach(shard, **{**STREAM, "batch_size": 1}).name == "attached"
+
+    open_shard(ALICE, 0)
+    (hers,) = kept(index)
+    assert hers.endswith(f"@{ALICE}.shards")
+    for number in range(20):
+        open_shard(BOB, number)
+        assert sum(kept(index).values()) <= limit
+    assert hers in kept(index) and len(kept(index)) == 8
+    open_shard(SERVER, 0)  # its own user's have no mark, and are there for all
+    assert any("@" not in name for name in kept(index))
+
+
+def test_who_describes_other_files_alike(serve, home, data):
+    """Bob shows a folder of his own, with Alice's names and sizes, under her path: nothing that was
+    learnt of hers is replaced or charged to her. A folder that is the same is shared."""
+    forged = home / "forged"
+    shutil.copytree(data, forged)
+    for path in forged.glob("*/*.jpg"):
+        text = bytearray(path.read_bytes())
+        text[-4] ^= 1
+        path.write_bytes(text)
+    daemon = serve(dataset_root=data, cache_memory="64M")
+    wish = {**STREAM, "dataset": {"path": str(data), "path_fd": 0}, "batch_size": 4,
+            "accept_fd": True, "epochs": 1}
+    with connect(daemon, ALICE) as alice, contextlib.ExitStack() as stack:
+        assert alice.attach(data, **STREAM, epochs=2).name == "attached"
+        alice.digests()
+        for folder in forged, data:
+            before = daemon.status()
+            with opened(BOB, folder) as fds, connect(daemon, BOB) as bob:
+                answer = bob.request("attach", fds, **wish)
+                assert answer.name == "attached", answer
+                bob.attached = answer.fields
+                bob.follow(answer)
+                bob.digests()
+            after = daemon.status()
+            built = after["index_built_total"] - before["index_built_total"]
+            assert (built > 0) == (folder == forged), folder
+        again = stack.enter_context(connect(daemon, ALICE))
+        before = daemon.status()["index_built_total"]
+        assert again.attach(data, **{**STREAM, "order_seed": 5}).name == "attached"
+        again.digests()
+        assert daemon.status()["index_built_total"] == before

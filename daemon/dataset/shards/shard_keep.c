@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/crew.h"
+#include "base/owner.h"
 
 #define MAGIC "stokshrd"
 #define VERSION 2 /* raise it with every change of what is kept or how it is made */
@@ -48,12 +49,12 @@ static void digest_text(struct digest_state *digest, const char *text)
 		digest_add(digest, text, strlen(text));
 }
 
-struct shard_keep shard_keep_of(const char *folder, const char *kind,
+struct shard_keep shard_keep_of(const struct dataset_progress *progress, const char *kind,
 				const struct shard_names *names, const struct dataset_spec *spec)
 {
-	struct shard_keep keep = {.folder = folder};
+	struct shard_keep keep = {.folder = progress->keep_folder, .owner = progress->keep_owner};
 	struct digest_state *digest;
-	if (!folder || digest_begin(&digest)) {
+	if (!keep.folder || digest_begin(&digest)) {
 		keep.folder = NULL;
 		return keep;
 	}
@@ -71,11 +72,13 @@ struct shard_keep shard_keep_of(const char *folder, const char *kind,
 	return keep;
 }
 
-static bool keep_path(const struct shard_keep *keep, const char *ending, char *out, size_t room)
+static bool keep_path(const struct shard_keep *keep, uint32_t owner, const char *ending, char *out,
+		      size_t room)
 {
-	char hex[33];
+	char hex[33], mark[OWNER_MARK_MAX];
 	digest_hex(&keep->name, hex);
-	int size = snprintf(out, room, "%s/%s%s", keep->folder, hex, ending);
+	owner_mark(mark, owner);
+	int size = snprintf(out, room, "%s/%s%s%s", keep->folder, hex, mark, ending);
 	return size > 0 && (size_t)size < room;
 }
 
@@ -113,11 +116,11 @@ static int keep_copy(struct keep_source *source, uint64_t count, size_t size, vo
 }
 
 /* The whole file, checked; the caller's. NULL: there is none that can be used. */
-static uint8_t *keep_read_file(const struct shard_keep *keep, uint64_t *size_out)
+static uint8_t *keep_read_file(const struct shard_keep *keep, uint32_t owner, uint64_t *size_out)
 {
 	char path[4096];
 	struct stat stat;
-	if (!keep->folder || !keep_path(keep, ".shards", path, sizeof(path)))
+	if (!keep->folder || !keep_path(keep, owner, ".shards", path, sizeof(path)))
 		return NULL;
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
@@ -313,7 +316,9 @@ int shard_keep_load(const struct shard_keep *keep, const struct storage_folder *
 		    uint64_t *skipped_out)
 {
 	uint64_t size = 0;
-	uint8_t *data = keep_read_file(keep, &size);
+	uint8_t *data = keep_read_file(keep, keep->owner, &size);
+	if (!data && keep->owner != OWNER_OF_ALL)
+		data = keep_read_file(keep, OWNER_OF_ALL, &size);
 	struct shard_index *index = data ? calloc(1, sizeof(*index)) : NULL;
 	int result = SHARD_KEEP_E_NONE;
 	if (index && keep_is_whole(keep, data, size)) {
@@ -416,17 +421,17 @@ static void keep_put_all(struct keep_sink *sink, const struct shard_keep *keep,
 	sink->failed = sink->failed || fwrite(&sum, sizeof(sum), 1, sink->file) != 1;
 }
 
-void shard_keep_save(const struct shard_keep *keep, const struct shard_index *index,
+bool shard_keep_save(const struct shard_keep *keep, const struct shard_index *index,
 		     uint64_t skipped)
 {
 	char path[4096], fresh[4096], ending[64];
 	uint64_t number = 0;
 	if (!keep->folder || getrandom(&number, sizeof(number), 0) < 0)
-		return;
+		return false;
 	snprintf(ending, sizeof(ending), ".%016llx.new", (unsigned long long)number);
-	if (!keep_path(keep, ".shards", path, sizeof(path)) ||
-	    !keep_path(keep, ending, fresh, sizeof(fresh)))
-		return;
+	if (!keep_path(keep, keep->owner, ".shards", path, sizeof(path)) ||
+	    !keep_path(keep, keep->owner, ending, fresh, sizeof(fresh)))
+		return false;
 	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct keep_sink sink = {.file = fd < 0 ? NULL : fdopen(fd, "w"), .failed = fd < 0};
 	if (fd >= 0 && !sink.file)
@@ -437,6 +442,8 @@ void shard_keep_save(const struct shard_keep *keep, const struct shard_index *in
 		sink.failed = true;
 	if (sink.file && fclose(sink.file) != 0)
 		sink.failed = true;
-	if (sink.failed || rename(fresh, path) < 0)
-		(void)unlink(fresh);
+	if (!sink.failed && rename(fresh, path) == 0)
+		return true;
+	(void)unlink(fresh);
+	return false;
 }

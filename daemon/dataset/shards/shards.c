@@ -59,14 +59,13 @@ static int shards_fill(struct shards *shards, const struct shard_names *names,
 		       struct dataset_facts *facts, struct fault *fault)
 {
 	struct quote quote;
-	const struct shard_keep keep =
-		shard_keep_of(progress->keep_folder, shards->form->kind, names, spec);
+	const struct shard_keep keep = shard_keep_of(progress, shards->form->kind, names, spec);
 	int result =
 		shard_keep_load(&keep, &shards->folder, names, &shards->index, &facts->skipped);
 	if (result == SHARD_KEEP_E_NONE) {
 		result = shards_make_index(shards, names, spec, progress, facts, fault);
 		if (!result && shards->index->count)
-			shard_keep_save(&keep, shards->index, facts->skipped);
+			progress->kept |= shard_keep_save(&keep, shards->index, facts->skipped);
 	}
 	if (result)
 		return result;

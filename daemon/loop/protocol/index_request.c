@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "loop/engine/fit.h"
 #include "loop/engine/index_task.h"
 #include "loop/policy/access.h"
@@ -385,8 +386,7 @@ void index_request_fit(struct session *session, const struct message *message)
 	struct fault fault;
 	if (!request)
 		return;
-	plan.owner = credentials_are_own(&session->credentials) ? STATISTICS_OF_ALL
-								: session->credentials.uid;
+	plan.owner = owner_of(session->credentials.uid);
 	if (take_plan(&plan, asked, &fault)) {
 		request_fail(request, ERROR_ARGUMENT, fault.text);
 		return;

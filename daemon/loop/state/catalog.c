@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log_user.h"
+#include "base/owner.h"
 #include "decode/jpeg/seek_index_set.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
@@ -33,6 +34,8 @@ static void catalog_open(struct task *task)
 	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
 					     &entry->progress, &entry->opening.fault);
 	dataset_progress_end(&entry->progress);
+	if (entry->progress.kept)
+		index_caches_trim(entry->core->index_caches);
 	if (entry->opening.result == 0)
 		statistics_store_read(entry->core->statistics, entry->uid, entry->opening.dataset,
 				      &entry->opening.fitted);
@@ -41,19 +44,15 @@ static void catalog_open(struct task *task)
 			entry->core->index_caches, entry->opening.dataset, entry->memory);
 }
 
-/* Another user's entry of the same files, as far as names and sizes tell, of which something is
- * learnt; or NULL. */
+/* Another user's entry of the same files, of which something is learnt; or NULL. Who describes
+ * files of his own as another's would displace all that was learnt of those. */
 static const struct dataset_entry *catalog_sibling(const struct dataset_entry *entry)
 {
-	struct digest own = dataset_fingerprint(entry->dataset);
-	list_for_each(other, next, &entry->core->datasets, struct dataset_entry, link) {
-		if (other == entry || !other->index_cache ||
-		    !dataset_spec_same(&other->spec, &entry->spec))
-			continue;
-		struct digest its = dataset_fingerprint(other->dataset);
-		if (digest_equal(&its, &own))
+	list_for_each(other, next, &entry->core->datasets, struct dataset_entry, link)
+		if (other != entry && other->index_cache &&
+		    dataset_spec_same(&other->spec, &entry->spec) &&
+		    dataset_same_files(other->dataset, entry->dataset))
 			return other;
-	}
 	return NULL;
 }
 
@@ -141,6 +140,7 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	entry->uid = uid;
 	entry->progress.account = &memory->account;
 	entry->progress.keep_folder = index_caches_folder(core->index_caches);
+	entry->progress.keep_owner = owner_of(uid);
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
 	list_append(&core->datasets, &entry->link);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log_user.h"
+#include "base/owner.h"
 #include "config.h"
 #include "dataset/dataset.h"
 #include "loop/state/memory.h"
@@ -26,6 +27,12 @@ void index_caches_init(struct index_caches *caches, const struct config *config,
 		return;
 	if (index_store_open(&caches->store, config->index_dir, account->limit, &fault))
 		log_warning("seek indexes are not kept on the disk (index-dir): %s", fault.text);
+}
+
+void index_caches_trim(const struct index_caches *caches)
+{
+	if (caches->store)
+		index_store_trim(caches->store);
 }
 
 const char *index_caches_folder(const struct index_caches *caches)
@@ -58,7 +65,8 @@ struct index_cache *index_cache_load(struct index_caches *caches, const struct d
 		return NULL;
 	cache->caches = caches;
 	cache->key = (struct index_store_key){.fingerprint = dataset_fingerprint(dataset),
-					      .samples = dataset_count(dataset)};
+					      .samples = dataset_count(dataset),
+					      .owner = owner_of(memory->uid)};
 	list_init(&cache->link);
 	list_init(&cache->waiters);
 	if (digest_secret_make(&cache->key.secret) < 0 ||
@@ -79,6 +87,7 @@ static struct index_cache *index_cache_left(const struct index_cache *fresh)
 {
 	list_for_each(cache, next, &fresh->caches->list, struct index_cache, link)
 		if (!cache->users && cache->key.samples == fresh->key.samples &&
+		    cache->key.owner == fresh->key.owner &&
 		    digest_equal(&cache->key.fingerprint, &fresh->key.fingerprint))
 			return cache;
 	return NULL;

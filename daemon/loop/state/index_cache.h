@@ -71,6 +71,8 @@ void index_caches_init(struct index_caches *caches, const struct config *config,
 void index_caches_deinit(struct index_caches *caches);
 /* The folder of the index store, in which a dataset may keep its own index; NULL: there is none. */
 const char *index_caches_folder(const struct index_caches *caches);
+/* Any thread: a dataset has written its own there. */
+void index_caches_trim(const struct index_caches *caches);
 
 /* Any thread: a cache with what is kept of the dataset, charged to this user's memory. NULL, for
  * want of memory or by the configuration: then each read of a file is as the first. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/owner.h"
 #include "dataset/dataset.h"
 #include "statistics/statistics.h"
 #include "store/index_store.h"
@@ -50,7 +51,7 @@ int statistics_store_apply(const struct statistics_store *store, uid_t uid,
 	struct digest fingerprint = dataset_fingerprint(dataset);
 	struct statistics *statistics = name ? find(store, uid, &fingerprint, name) : NULL;
 	if (name && !statistics)
-		statistics = find(store, STATISTICS_OF_ALL, &fingerprint, name);
+		statistics = find(store, OWNER_OF_ALL, &fingerprint, name);
 	if (statistics)
 		return pipeline_fit(pipeline, statistics, fault);
 	if (!name)
@@ -72,7 +73,7 @@ static void drop(struct statistics **at)
 void statistics_store_put(struct statistics_store *store, struct statistics *statistics)
 {
 	const struct statistics_plan *plan = &statistics->plan;
-	const struct store_limit *limit = plan->owner == STATISTICS_OF_ALL ? &of_all : &of_a_user;
+	const struct store_limit *limit = plan->owner == OWNER_OF_ALL ? &of_all : &of_a_user;
 	uint64_t count = 1, bytes = statistics->count * sizeof(float);
 	struct statistics **at = &statistics->next;
 	statistics->next = store->first;

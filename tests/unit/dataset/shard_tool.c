@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "dataset/dataset.h"
 #include "dataset/shards/brace.h"
 #include "dataset/shards/roles.h"
@@ -159,7 +160,8 @@ static const char *cover(const void *context, const char *path)
 static void put_dataset(char **words, int count)
 {
 	struct dataset_spec spec = DATASET_SPEC_NULL;
-	struct dataset_progress progress = {.keep_folder = strcmp(words[0], "-") ? words[0] : NULL};
+	struct dataset_progress progress = {.keep_folder = strcmp(words[0], "-") ? words[0] : NULL,
+					    .keep_owner = OWNER_OF_ALL};
 	struct dataset *dataset;
 	struct buffer buffer = BUFFER_NULL;
 	struct fault fault = {""};

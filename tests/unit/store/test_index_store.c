@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "store/index_store.h"
 #include "store/index_store_file.h"
 
@@ -30,7 +31,7 @@
 static char folder[64];
 static struct index_store *index_store;
 static struct seek_index_account account;
-static struct index_store_key key = {{{1, 2, 3}}, SAMPLES, {{4, 5, 6}}};
+static struct index_store_key key = {{{1, 2, 3}}, SAMPLES, OWNER_OF_ALL, {{4, 5, 6}}};
 static struct index_store_until never = {UINT64_MAX};
 
 static int setup(void **state)

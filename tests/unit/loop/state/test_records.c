@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "loop/state/outbox.h"
 #include "statistics/statistics.h"
 
@@ -90,7 +91,7 @@ static struct statistics *statistics_of(const char *name, const void *dataset, u
 	statistics->users = 1;
 	strcpy(statistics->plan.name, name);
 	statistics->plan.fingerprint = digest_of(dataset, strlen(dataset));
-	statistics->plan.owner = STATISTICS_OF_ALL;
+	statistics->plan.owner = OWNER_OF_ALL;
 	statistics->plan.rescale = 1.0;
 	statistics->digest = digest_of(&statistics_made, sizeof(statistics_made));
 	statistics_made++;
@@ -167,7 +168,7 @@ static void a_users_statistics_take_no_others_room(void **state)
 	}
 	assert_int_equal(stored_of(&store, 1001), 16);
 	assert_int_equal(stored_of(&store, 1000), 1);
-	assert_int_equal(stored_of(&store, STATISTICS_OF_ALL), 1);
+	assert_int_equal(stored_of(&store, OWNER_OF_ALL), 1);
 	statistics_store_put(&store, of_user(1001, "large", (uint64_t)16 << 20)); /* 64 MiB */
 	assert_int_equal(stored_of(&store, 1001), 16);
 	statistics_store_put(&store, of_user(1001, "more", 1));
