@@ -60,6 +60,8 @@ class Connection:
         self._granted = 0
         self._sock = sock
         self._reader = _wire.FrameReader()
+        self._room = memoryview(bytearray(_CHUNK))
+        self._full = False  # the last read may have left something
         self._inbox: Deque[_wire.Received] = deque()
         self._fds: List[int] = []
         self._seq = 0
@@ -145,10 +147,13 @@ class Connection:
 
     def _collect(self) -> None:
         """Put what has come into the inbox."""
-        while True:
+        more = True
+        while more:
             message = self._next(0.0)
             if message is None:
                 return
+            # After a part of a read nothing is left on the socket: that is asked for once.
+            more = self._reader.partial or self._full
             self._inbox.append(message)
             if message.name == "error" and message.fields["code"] <= _ENDING_MAX:
                 self.close()
@@ -320,7 +325,7 @@ class Connection:
 
     def _read(self) -> bool:
         try:
-            data, control, _, _ = self._sock.recvmsg(_CHUNK, _CONTROL, _RECEIVE)
+            size, control, _, _ = self._sock.recvmsg_into([self._room], _CONTROL, _RECEIVE)
         except (BlockingIOError, InterruptedError):
             return False
         except OSError as error:
@@ -328,9 +333,10 @@ class Connection:
         for level, kind, payload in control:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 self._keep_fds(payload)
-        if not data:
+        if not size:
             raise self._lost("")
-        self._reader.feed(data)
+        self._reader.feed(self._room[:size])
+        self._full = size == _CHUNK or bool(control)
         return True
 
     def _keep_fds(self, payload: bytes) -> None:

@@ -24,7 +24,7 @@ class Region:
     """The whole pages around [address, address + length) of a mapping, from its `take()` to
     `drop()`. ``lock``: that of its lease."""
 
-    __slots__ = ("begin", "length", "lock", "_mapping", "_kept")
+    __slots__ = ("begin", "length", "lock", "_mapping", "_kept", "_faults")
 
     def __init__(self, mapping: Mapping, begin: int, length: int) -> None:
         self.begin = begin
@@ -32,6 +32,7 @@ class Region:
         self.lock: Any = None
         self._mapping: Optional[Mapping] = mapping  # None: anonymous memory
         self._kept = False
+        self._faults = _memory.faults()
 
     def keep(self) -> None:
         """Make the pages this process' own: the slots may be used again. Raises MemoryError."""
@@ -80,7 +81,9 @@ class Region:
         if mapping is None:
             _memory.unmap(self.begin, self.length)
         else:
-            if self._kept or _memory.is_written(self.begin, self.length):
+            # The first write to a page is a fault: mostly there was none.
+            if self._kept or (_memory.faults() != self._faults and
+                              _memory.is_written(self.begin, self.length)):
                 _memory.discard(self.begin, self.length)
             mapping.taken.discard(self)
 

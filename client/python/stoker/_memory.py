@@ -8,6 +8,7 @@ import errno
 import fcntl
 import mmap
 import os
+import resource
 import struct
 from typing import Optional
 
@@ -87,6 +88,12 @@ def replace(address: int, length: int) -> None:
         number = ctypes.get_errno()
         unmap(copy, length)
         raise OSError(number, os.strerror(number))
+
+
+def faults() -> int:
+    """How often a thread of this process has met a page that had to be made, copied or found."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_minflt + used.ru_majflt
 
 
 def is_written(address: int, length: int) -> bool:

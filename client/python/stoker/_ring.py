@@ -58,10 +58,9 @@ class _Slots:
         self.owner = owner
 
 
-def _array(field: Field, address: int, count: int, owner: object, *,
-           writable: bool = True) -> np.ndarray[Any, Any]:
-    return np.asarray(_Slots({"version": 3, "data": (address, not writable),
-                              "typestr": field.typestr, "shape": (count, *field.shape)}, owner))
+def _array(field: Field, address: int, count: int, owner: object) -> np.ndarray[Any, Any]:
+    return np.asarray(_Slots({"version": 3, "data": (address, False), "typestr": field.typestr,
+                              "shape": (count, *field.shape)}, owner))
 
 
 class Ring:
@@ -72,11 +71,11 @@ class Ring:
     def __init__(self, memory: mmap.mmap, number: int, fd: int) -> None:
         self._fd = -1
         self._size = len(memory)
-        bytes_ = np.frombuffer(memory, dtype=np.uint8)
-        self._bytes: Optional[np.ndarray[Any, Any]] = bytes_  # keeps `memory`
-        self._address: int = bytes_.__array_interface__["data"][0]
         self._mappings: List[Mapping] = []
         self.slots, self.fields, self.identity = _parse(memory, number)
+        # All slots of each field, read-only; these keep `memory`.
+        self._slots = {name: np.ndarray((self.slots, *field.shape), field.typestr, memory,
+                                        field.offset) for name, field in self.fields.items()}
         self._fd = fd
 
     def take(self, fields: Iterable[str], runs: Sequence[Sequence[int]],
@@ -99,7 +98,7 @@ class Ring:
                 address, region = found
                 lease.add(region)
                 return _array(field, address, count, lease)
-        return self._copy(field, runs)
+        return self._copy(name, runs)
 
     def _private(self, offset: int, length: int) -> Optional[Tuple[int, Region]]:
         """The address of these bytes in a private mapping, and their region; None if the memory
@@ -117,20 +116,20 @@ class Ring:
 
     def shared(self, name: str, first: int, count: int) -> np.ndarray[Any, Any]:
         """Slots [first, first + count) of a field: (count, *shape), read-only, not copied."""
-        field = self.fields[name]
-        return _array(field, self._address + field.offset + first * field.stride, count,
-                      self._bytes, writable=False)
+        return self._slots[name][first:first + count]
 
-    def _copy(self, field: Field, runs: Sequence[Sequence[int]],
+    def _copy(self, name: str, runs: Sequence[Sequence[int]],
               out: Optional[np.ndarray[Any, Any]] = None) -> np.ndarray[Any, Any]:
-        at = self._address + field.offset
-        return np.concatenate([_array(field, at + first * field.stride, count, None)
-                               for first, count in runs], out=out)
+        slots = self._slots[name]
+        if out is None and len(runs) == 1:
+            first, count = runs[0]
+            return slots[first:first + count].copy()
+        return np.concatenate([slots[first:first + count] for first, count in runs], out=out)
 
     def copy(self, runs: Sequence[Sequence[int]],
              out: Dict[str, Optional[np.ndarray[Any, Any]]]) -> Dict[str, np.ndarray[Any, Any]]:
         """The fields in ``out`` of these slots, copied to there; None: to a new array."""
-        return {name: self._copy(self.fields[name], runs, array) for name, array in out.items()}
+        return {name: self._copy(name, runs, array) for name, array in out.items()}
 
     def leave(self) -> None:
         """No more batches come from this ring: what the program keeps of it shall not pin it."""
@@ -144,7 +143,7 @@ class Ring:
     def close(self) -> None:
         """leave(), and nobody holds a lease. Only ``slots``, ``fields`` and ``identity`` remain."""
         self.leave()
-        self._bytes = None
+        self._slots = {}
 
     def __del__(self) -> None:
         self.leave()

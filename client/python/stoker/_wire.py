@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import msgpack
 
@@ -17,6 +17,7 @@ from .errors import ProtocolError
 
 HEAD = 4
 _LENGTH = struct.Struct(">I")
+_SHORT_MAP = 0x80  # the first byte of a map of up to 15 pairs, without their number
 
 
 class Received(NamedTuple):
@@ -32,7 +33,7 @@ class FrameReader:
     def __init__(self) -> None:
         self._data = bytearray()
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: Union[bytes, memoryview]) -> None:
         self._data += data
 
     @property
@@ -95,25 +96,57 @@ def check(key: str, field: _tables.Field, value: Any) -> None:
 
 def decode(payload: bytes) -> Received:
     """Check and decode the map of one frame. For wrong bytes it only raises ProtocolError."""
-    try:
-        value = msgpack.unpackb(payload, raw=False, unicode_errors="surrogateescape",
-                                object_pairs_hook=_no_key_twice, max_ext_len=0,
-                                max_array_len=_tables.NODES_MAX, max_map_len=_tables.NODES_MAX)
-    except ProtocolError:
-        raise
-    except Exception as error:  # msgpack raises many types, also plain Exception
-        raise ProtocolError(f"the bytes are not one msgpack map: {error!r}") from error
-    if not isinstance(value, dict):
-        raise ProtocolError(f"the frame holds a {type(value).__name__}, not a map")
-    _check_tree(value, 1)
+    value = _unpack(payload)
+    if not _is_simple(payload, value):
+        value = _unpack(payload, object_pairs_hook=_no_key_twice)
+        if not isinstance(value, dict):
+            raise ProtocolError(f"the frame holds a {type(value).__name__}, not a map")
+        _check_tree(value, 1)
     number = value.get("type")
     message = _tables.BY_NUMBER.get(number) if type(number) is int else None
     if message is None:
         raise ProtocolError(f"no message has the number {number!r}")
-    return Received(message.name, {
-        key: _check_theirs(message.name, key, field, value.get(key, _ABSENT))
-        for key, field in message.fields.items()
-    })
+    fields = _DEFAULTS[message.name].copy()
+    for key, item in value.items():
+        field = message.fields.get(key)
+        if field is not None:
+            fields[key] = _check_theirs(message.name, key, field, item)
+    if len(fields) < len(message.fields):
+        missing = next(key for key in message.fields if key not in fields)
+        raise ProtocolError(f"{message.name} has no {missing}")
+    return Received(message.name, fields)
+
+
+def _unpack(payload: bytes, **hook: Any) -> Any:
+    try:
+        return msgpack.unpackb(payload, raw=False, unicode_errors="surrogateescape", max_ext_len=0,
+                               max_array_len=_tables.NODES_MAX, max_map_len=_tables.NODES_MAX,
+                               **hook)
+    except ProtocolError:
+        raise
+    except Exception as error:  # msgpack raises many types, also plain Exception
+        raise ProtocolError(f"the bytes are not one msgpack map: {error!r}") from error
+
+
+_LEAVES = (int, str, bool)
+
+
+def _is_simple(payload: bytes, value: Any) -> bool:
+    """Is there nothing that _no_key_twice() and _check_tree() look for? So are most messages: a
+    short map without maps, floats or deep lists in it, that has a key for each pair it begins with.
+    """
+    if type(value) is not dict or payload[0] != _SHORT_MAP | len(value):
+        return False
+    for key, item in value.items():
+        if type(key) is not str:
+            return False
+        if type(item) is list:
+            for run in item:
+                if type(run) is not list or any(type(number) is not int for number in run):
+                    return False
+        elif type(item) not in _LEAVES:
+            return False
+    return True
 
 
 def _check_tree(value: Any, depth: int) -> None:
@@ -141,7 +174,6 @@ def _no_key_twice(pairs: List[Tuple[Any, Any]]) -> Dict[str, Any]:
     return out
 
 
-_ABSENT = object()
 _EMPTY: Dict[str, Any] = {"text": "", "any": None}
 
 
@@ -151,11 +183,12 @@ def _default(field: _tables.Field) -> Any:
     return _EMPTY.get(field.type, field.default)
 
 
+# Of each message, those of the fields that may be absent.
+_DEFAULTS = {name: {key: _default(field) for key, field in message.fields.items()
+                    if field.default is not None} for name, message in _tables.BY_NAME.items()}
+
+
 def _check_theirs(name: str, key: str, field: _tables.Field, value: Any) -> Any:
-    if value is _ABSENT:
-        if field.default is None:
-            raise ProtocolError(f"{name} has no {key}")
-        return _default(field)
     if field.type == "uint":
         good = type(value) is int and field.min <= value <= field.max
     elif field.type == "boolean":
@@ -178,7 +211,13 @@ def _bytes_of(text: str) -> int:
 
 
 def _is_runs(value: Any, most: int) -> bool:
-    return (isinstance(value, list) and 1 <= len(value) <= most and all(
-        isinstance(run, list) and len(run) == 2 and all(
-            type(number) is int and 0 <= number <= _tables.U32 for number in run) and run[1] > 0
-        for run in value))
+    if not isinstance(value, list) or not 1 <= len(value) <= most:
+        return False
+    for run in value:
+        if not isinstance(run, list) or len(run) != 2:
+            return False
+        first, count = run
+        if type(first) is not int or type(count) is not int or \
+                not 0 <= first <= _tables.U32 or not 0 < count <= _tables.U32:
+            return False
+    return True
