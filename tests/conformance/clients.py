@@ -170,9 +170,9 @@ CLIENTS = {
     "python": (python, {"credit", "patience with a ring that is gone"}),
     "go": (go, set()),
     "go-race": (go_race, set()),
-    "java": (java, {"fd", "descriptors"}),
+    "java": (java, {"fd"}),
     "rust": (rust, {"path"}),
-    "node": (node, {"fd", "descriptors"}),
+    "node": (node, {"fd"}),
     "node-copies": (node_without_koffi, {"fd", "descriptors"}),
 }
 

@@ -16,6 +16,7 @@ import {
   UnavailableError,
 } from "./errors.js";
 import { decode, encode, frameSize } from "./message.js";
+import { DescriptorSocket, system } from "./posix.js";
 import { Ring } from "./ring.js";
 import { VERSION } from "./tables.js";
 
@@ -50,13 +51,14 @@ export async function connect(given) {
 }
 
 async function open(path) {
-  const uid = ownerOf(path);
-  const socket = await socketOf(path, Date.now() + CONNECT_MS);
-  const connection = new Connection(socket, uid);
+  const connection = new Connection(...(await socketTo(path, Date.now() + CONNECT_MS)));
   try {
     const client = `stoker-node ${CLIENT_VERSION}`;
     const versions = { version_min: VERSION, version_max: VERSION };
-    await connection.request("hello", "welcome", { ...versions, client }, CONNECT_MS);
+    const hello = { ...versions, client };
+    const { capabilities } = await connection.request("hello", "welcome", hello, CONNECT_MS);
+    const isAble = Array.isArray(capabilities) && capabilities.includes("descriptors");
+    connection.takesGiven = connection.passesDescriptors && isAble;
     return connection;
   } catch (error) {
     connection.close();
@@ -68,20 +70,46 @@ async function open(path) {
 }
 
 /**
- * The user whose socket it is. Node cannot ask who serves it: the file must be of root, of this user
- * or of the owner of its folder, and nobody else may have been able to make the folder.
+ * A socket and its user. With koffi one that passes descriptors, where the daemon is of another user:
+ * its rings have no path that this one may open. Else Node's own, which cannot be asked who serves
+ * it: the file's owner counts.
  */
-function ownerOf(path) {
+async function socketTo(path, until) {
+  const me = process.geteuid();
+  const { uid } = statOf(path);
+  if (system && me !== 0 && uid !== me) {
+    const socket = await patiently(() => new DescriptorSocket(path), path, until);
+    try {
+      check(path, socket.uid);
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
+    return [socket, socket.uid];
+  }
+  check(path, uid);
+  return [await patiently(() => socketOf(path), path, until), uid];
+}
+
+function statOf(path) {
   try {
-    const { uid } = statSync(path);
-    if (uid === 0 || uid === process.geteuid()) return uid;
+    return statSync(path);
+  } catch (error) {
+    throw new UnavailableError(error.message);
+  }
+}
+
+/** Root and this user are trusted, and the owner of the folder, if nobody else could make that. */
+function check(path, uid) {
+  try {
+    if (uid === 0 || uid === process.geteuid()) return;
     const folder = dirname(realpathSync(path));
     let trusted = statSync(folder).uid === uid;
     for (let at = folder; trusted; at = dirname(at)) {
       trusted = (statSync(at).mode & OTHERS_MAY_WRITE) === 0;
       if (at === dirname(at)) break;
     }
-    if (trusted) return uid;
+    if (trusted) return;
     throw new UnavailableError(
       `${path} is not trusted: it is of uid ${uid}, which is neither root, nor you, nor the owner ` +
         "of its directory",
@@ -93,17 +121,10 @@ function ownerOf(path) {
 }
 
 /** Waits while the daemon's queue of connections is full. */
-async function socketOf(path, until) {
+async function patiently(connect, path, until) {
   for (;;) {
     try {
-      return await new Promise((resolve, reject) => {
-        const socket = createConnection(path);
-        socket.once("connect", () => {
-          socket.removeListener("error", reject);
-          resolve(socket);
-        });
-        socket.once("error", reject);
-      });
+      return await connect();
     } catch (error) {
       if (error.code !== "EAGAIN" || Date.now() >= until) {
         throw new UnavailableError(`cannot connect to ${path}: ${error.message}`);
@@ -113,13 +134,26 @@ async function socketOf(path, until) {
   }
 }
 
+function socketOf(path) {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(path);
+    socket.once("connect", () => {
+      socket.removeListener("error", reject);
+      resolve(socket);
+    });
+    socket.once("error", reject);
+  });
+}
+
 export class Connection {
   constructor(socket, uid) {
     this.socket = socket;
     this.uid = uid;
     this.seq = 0;
     this.data = Buffer.alloc(0);
-    this.out = []; // frames that the socket has not taken yet
+    this.passesDescriptors = socket instanceof DescriptorSocket;
+    this.takesGiven = false; // descriptors of a dataset
+    this.out = []; // what the socket has not taken yet: frames, and descriptors that go with them
     this.inbox = [];
     this.waiting = null; // tells who waits that there is news
     this.error = null; // why it ended
@@ -136,8 +170,8 @@ export class Connection {
     return this.error !== null && !this.fatal;
   }
 
-  send(name, values) {
-    this.out.push(encode(name, values));
+  send(name, values, descriptors = []) {
+    this.out.push({ frame: encode(name, values), descriptors });
     if (this.out.length === 1) this.flush();
   }
 
@@ -146,14 +180,15 @@ export class Connection {
    * all that is unread, and with it the ERROR that says why the daemon hung up.
    */
   flush() {
-    const frames = Buffer.concat(this.out);
-    const fd = this.socket._handle?.fd ?? -1;
-    let done = 0;
     try {
-      while (fd >= 0 && !this.error && done < frames.length) done += writeSync(fd, frames, done);
+      while (this.out.length && !this.error && !this.socket.destroyed) {
+        const { frame, descriptors } = this.out[0];
+        const done = this.write(frame, descriptors);
+        if (done === frame.length) this.out.shift();
+        else this.out[0] = { frame: frame.subarray(done), descriptors: [] };
+      }
     } catch (error) {
       if (error.code === "EAGAIN") {
-        this.out = [frames.subarray(done)];
         setTimeout(() => this.flush(), 1);
         return;
       }
@@ -161,13 +196,18 @@ export class Connection {
     this.out = [];
   }
 
+  write(frame, descriptors) {
+    if (this.passesDescriptors) return this.socket.write(frame, descriptors);
+    return writeSync(this.socket._handle.fd, frame);
+  }
+
   /**
    * Send a request and wait for its reply; other messages stay. `quiet` is how long the daemon may
    * say nothing. A reply that is given up may still come, so the connection is then closed.
    */
-  async request(name, reply, values, quiet = REPLY_MS) {
+  async request(name, reply, values, quiet = REPLY_MS, descriptors = []) {
     this.seq++;
-    this.send(name, { ...values, seq: this.seq });
+    this.send(name, { ...values, seq: this.seq }, descriptors);
     for (;;) {
       let message;
       try {
@@ -195,6 +235,7 @@ export class Connection {
   async receive(ms, wanted = () => true, signal = undefined) {
     const until = ms === undefined ? Number.POSITIVE_INFINITY : performance.now() + ms;
     for (;;) {
+      if (this.passesDescriptors) this.socket.look();
       if (this.fatal) throw this.error;
       const at = this.inbox.findIndex(wanted);
       if (at >= 0) return this.inbox.splice(at, 1)[0];
@@ -257,11 +298,18 @@ export class Connection {
     this.inbox.push(message);
   }
 
+  /** A descriptor comes with the first byte of its message: they are in the order of messages. */
   addRing(message) {
+    const { transport, bytes, ring } = message;
+    const fd = String(transport) === "fd" ? this.socket.descriptors?.shift() : undefined;
+    if (fd !== undefined) {
+      message.memory = Ring.ofDescriptor(fd, bytes, ring);
+      return;
+    }
     if (message.transport !== "path" || !message.path.length) {
       throw new ProtocolError(`the ring announced with the transport ${message.transport} is none`);
     }
-    message.memory = new Ring(message.path, message.bytes, message.ring, this.uid);
+    message.memory = Ring.ofPath(message.path, message.bytes, message.ring, this.uid);
   }
 
   /** The first reason counts. What violates the protocol makes what came before doubtful, too. */

@@ -12,6 +12,7 @@ import {
   TimeoutError,
   UnavailableError,
 } from "./errors.js";
+import { Given } from "./given.js";
 import { plain } from "./msgpack.js";
 import { requestOf } from "./options.js";
 import { identityOf } from "./token.js";
@@ -40,6 +41,7 @@ export class Reader {
   #token;
   #connection = null;
   #ring = null;
+  #given = null; // descriptors of the dataset, if they were needed so far
   #attached;
   #at = { epoch: 0, position: 0 }; // the program has had everything before
   #end = 0; // the epoch after the last one; 0: endless
@@ -111,14 +113,17 @@ export class Reader {
   // Attaching
 
   async #attach(request) {
-    const accept = { accept_fd: false, accept_path: true, accept_moves: true };
+    const { passesDescriptors, takesGiven } = this.#connection;
+    const accept = { accept_fd: passesDescriptors, accept_path: !passesDescriptors };
+    if (takesGiven) this.#given ??= new Given(this.#request);
     let attached;
     try {
       attached = await this.#connection.request(
         "attach",
         "attached",
-        { ...request, ...accept },
+        { ...request, ...accept, accept_moves: true, ...(takesGiven && this.#given.fields) },
         QUIET_MS,
+        takesGiven ? this.#given.descriptors : [],
       );
     } catch (error) {
       if (error instanceof RangeError || error instanceof TypeError) {
@@ -459,6 +464,7 @@ export class Reader {
     this.#closed = true;
     this.#connection?.close();
     this.#ring?.drop();
+    this.#given?.close();
   }
 }
 

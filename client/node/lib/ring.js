@@ -9,6 +9,7 @@ import { constants as limits } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { endianness } from "node:os";
 import { DisconnectedError, ProtocolError } from "./errors.js";
+import { isSealed, system } from "./posix.js";
 
 const MAGIC = "stoker\r\n";
 const VERSION = 1;
@@ -30,24 +31,6 @@ const ARRAYS = {
   int64: BigInt64Array,
 };
 
-const system = await findSystem();
-
-/** mmap() and munmap(), if koffi is installed. */
-async function findSystem() {
-  if (process.env.STOKER_NO_KOFFI) return null;
-  try {
-    const { default: koffi } = await import("koffi");
-    const libc = koffi.load("libc.so.6");
-    return {
-      mmap: libc.func("intptr_t mmap(void *, size_t, int, int, int, int64_t)"),
-      munmap: libc.func("int munmap(intptr_t, size_t)"),
-      view: koffi.view,
-    };
-  } catch {
-    return null;
-  }
-}
-
 /** Are arrays views of shared memory, and not copies? */
 export const zeroCopy = system !== null;
 
@@ -55,8 +38,8 @@ export const zeroCopy = system !== null;
 const dropped = new FinalizationRegistry(({ address, size }) => system.munmap(address, size));
 
 export class Ring {
-  /** Opens what ATTACHED or RING announces; it must be a file of the user `uid`. */
-  constructor(path, size, number, uid) {
+  /** What ATTACHED or RING announces by its path; it must be a file of the user `uid`. */
+  static ofPath(path, size, number, uid) {
     let fd;
     try {
       fd = openSync(path, OPEN);
@@ -65,12 +48,23 @@ export class Ring {
       const Kind = error.code === "ENOENT" ? DisconnectedError : ProtocolError;
       throw new Kind(`the ring cannot be opened: ${error.message}`);
     }
+    const status = fstatSync(fd);
+    return new Ring(fd, size, number, status.isFile() && status.uid === uid);
+  }
+
+  /** ... and by a descriptor, which becomes the ring's. Without the seal it could shrink. */
+  static ofDescriptor(fd, size, number) {
+    return new Ring(fd, size, number, isSealed(fd));
+  }
+
+  constructor(fd, size, number, trusted) {
     this.users = 1; // the reader, and batches
     this.fd = fd;
     this.size = size;
     this.memory = null; // with koffi, all of it: arrays are parts of it, and keep it mapped
     try {
-      this.check(uid);
+      if (!trusted) throw new ProtocolError("the announced ring is not one of the daemon");
+      this.check();
       this.parse(number);
       if (system) this.map();
     } catch (error) {
@@ -79,11 +73,8 @@ export class Ring {
     }
   }
 
-  check(uid) {
+  check() {
     const status = fstatSync(this.fd);
-    if (!status.isFile() || status.uid !== uid) {
-      throw new ProtocolError("the announced ring is not one of the daemon");
-    }
     // biome-ignore lint/suspicious/noDoubleEquals: either may be a bigint
     if (status.size != this.size || this.size < PAGE) {
       throw new ProtocolError(`the ring has ${status.size} bytes, not ${this.size} as announced`);

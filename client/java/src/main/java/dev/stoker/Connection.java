@@ -2,12 +2,7 @@
 package dev.stoker;
 
 import java.io.IOException;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
-import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
@@ -18,7 +13,6 @@ import java.util.LinkedList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
-import jdk.net.ExtendedSocketOptions;
 
 /**
  * One connection to the daemon, as messages. One thread at a time receives; any thread may give a
@@ -29,9 +23,7 @@ final class Connection implements AutoCloseable {
   private static final int INBOX_MAX = 65_536;
   private static final int ENDING_CODE = 19; // errors up to this one end the connection
 
-  private final SocketChannel socket;
-  private final Selector selector;
-  private final String owner;
+  private final Wire wire;
   private final Object sending = new Object();
   private final LinkedList<Message> inbox = new LinkedList<>();
   private ByteBuffer data = ByteBuffer.allocate(1 << 17).limit(0);
@@ -39,13 +31,10 @@ final class Connection implements AutoCloseable {
   private long partial; // when a frame began that is not whole yet; 0: none did
   private StokerException ended; // why
   private boolean fatal; // what came before counts no more, and nobody comes back
+  private boolean takesGiven; // descriptors of a dataset show what the daemon's user may not read
 
-  private Connection(SocketChannel socket, String owner) throws IOException {
-    this.socket = socket;
-    this.owner = owner;
-    socket.configureBlocking(false);
-    selector = Selector.open();
-    socket.register(selector, SelectionKey.OP_READ);
+  private Connection(Wire wire) {
+    this.wire = wire;
   }
 
   private static List<Path> places(Path given) {
@@ -55,16 +44,17 @@ final class Connection implements AutoCloseable {
     List<Path> out = new ArrayList<>();
     String mine = System.getenv("XDG_RUNTIME_DIR");
     if (mine != null && !mine.isEmpty()) out.add(Path.of(mine, "stoker", "stokerd.sock"));
-    out.add(Path.of("/tmp/stoker-" + uid(), "stokerd.sock"));
+    out.add(Path.of("/tmp/stoker-" + owner(Path.of("/proc/self")), "stokerd.sock"));
     out.add(Path.of("/run/stoker/stokerd.sock"));
     return out;
   }
 
-  private static Object uid() {
+  /** The number of the user whose file it is; -1: nobody can say. */
+  private static int owner(Path path) {
     try {
-      return Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+      return (Integer) Files.getAttribute(path, "unix:uid");
     } catch (IOException e) {
-      return "none";
+      return -1;
     }
   }
 
@@ -86,16 +76,7 @@ final class Connection implements AutoCloseable {
   private static Connection openAt(Path path) {
     Connection connection;
     try {
-      SocketChannel socket = SocketChannel.open(StandardProtocolFamily.UNIX);
-      try {
-        socket.connect(UnixDomainSocketAddress.of(path));
-        String peer = socket.getOption(ExtendedSocketOptions.SO_PEERCRED).user().getName();
-        if (!trusted(path, peer)) throw new IOException("it is served by " + peer);
-        connection = new Connection(socket, peer);
-      } catch (IOException e) {
-        socket.close();
-        throw e;
-      }
+      connection = new Connection(wireTo(path));
     } catch (IOException e) {
       throw new StokerException("unavailable", "cannot connect to " + path + ": " + e.getMessage());
     }
@@ -104,7 +85,11 @@ final class Connection implements AutoCloseable {
       hello.put("version_min", (long) Tables.VERSION);
       hello.put("version_max", (long) Tables.VERSION);
       hello.put("client", "stoker-java " + Client.VERSION);
-      connection.request("hello", "welcome", hello, REPLY_NS);
+      Message welcome = connection.request("hello", "welcome", hello, REPLY_NS);
+      connection.takesGiven =
+          connection.passesDescriptors()
+              && welcome.value("capabilities") instanceof List<?> able
+              && able.contains(Text.of("descriptors"));
       return connection;
     } catch (StokerException e) {
       connection.close();
@@ -114,13 +99,41 @@ final class Connection implements AutoCloseable {
     }
   }
 
-  /** Root and this user are; so is the owner of the directory, if nobody else could make that. */
-  private static boolean trusted(Path path, String peer) throws IOException {
-    if (peer.equals("root") || peer.equals(Files.getOwner(Path.of("/proc/self")).getName())) {
-      return true;
+  /**
+   * A daemon of one's own is reached without native code, and its rings by path; descriptors are
+   * for those of others.
+   */
+  private static Wire wireTo(Path path) throws IOException {
+    int mine = owner(Path.of("/proc/self"));
+    int theirs = owner(path);
+    if (mine == 0 || theirs == mine || theirs < 0) {
+      ChannelWire wire = new ChannelWire(path);
+      boolean good = wire.peer().equals("root") || wire.peer().equals(me());
+      if (good || trusted(path, Files.getOwner(folder(path)).getName().equals(wire.peer()))) {
+        return wire;
+      }
+      wire.close();
+      throw new IOException("it is served by " + wire.peer() + ", who is not trusted");
     }
-    Path folder = path.toRealPath().getParent();
-    boolean good = Files.getOwner(folder).getName().equals(peer);
+    PosixWire wire = new PosixWire(path);
+    int peer = wire.uid();
+    if (peer == 0 || peer == mine || trusted(path, owner(folder(path)) == peer)) return wire;
+    wire.close();
+    throw new IOException("it is served by the user " + peer + ", who is not trusted");
+  }
+
+  private static String me() throws IOException {
+    return Files.getOwner(Path.of("/proc/self")).getName();
+  }
+
+  private static Path folder(Path path) throws IOException {
+    return path.toRealPath().getParent();
+  }
+
+  /** Root and this user are; so is the owner of the directory, if nobody else could make that. */
+  private static boolean trusted(Path path, boolean owner) throws IOException {
+    Path folder = folder(path);
+    boolean good = owner;
     for (Path at = folder; at != null; at = at.getParent()) {
       good &= !Files.getPosixFilePermissions(at).contains(PosixFilePermission.OTHERS_WRITE);
     }
@@ -134,16 +147,28 @@ final class Connection implements AutoCloseable {
 
   /** Any thread. If the daemon has hung up, reading says why. */
   void send(String name, Map<String, ?> values) {
+    send(name, values, new int[0]);
+  }
+
+  private void send(String name, Map<String, ?> values, int[] descriptors) {
     ByteBuffer frame = Message.encode(name, values);
     synchronized (sending) {
       try {
-        while (frame.hasRemaining() && socket.isOpen()) {
-          if (socket.write(frame) == 0) Thread.onSpinWait();
-        }
+        wire.write(frame, descriptors);
       } catch (IOException e) {
         return;
       }
     }
+  }
+
+  /** Do rings come as descriptors? */
+  boolean passesDescriptors() {
+    return wire.passesDescriptors();
+  }
+
+  /** Is it worth to show descriptors of a dataset? */
+  boolean takesGiven() {
+    return takesGiven;
   }
 
   /**
@@ -151,9 +176,15 @@ final class Connection implements AutoCloseable {
    * {@code quiet} ns. A reply that is given up may still come, so the connection is then closed.
    */
   Message request(String name, String reply, Map<String, Object> values, long quiet) {
+    return request(name, reply, values, new int[0], quiet);
+  }
+
+  /** ... with descriptors, which stay the caller's. */
+  Message request(
+      String name, String reply, Map<String, Object> values, int[] descriptors, long quiet) {
     long number = ++seq;
     values.put("seq", number);
-    send(name, values);
+    send(name, values, descriptors);
     while (true) {
       Message message =
           receive(System.nanoTime() + quiet, true, other -> other.number("seq") == number);
@@ -199,8 +230,7 @@ final class Connection implements AutoCloseable {
       throw broken("the rest of a frame did not come");
     }
     try {
-      selector.select(left == Long.MAX_VALUE ? 0 : Math.max(1, left / 1_000_000));
-      selector.selectedKeys().clear();
+      wire.await(left == Long.MAX_VALUE ? 0 : Math.max(1, left / 1_000_000));
     } catch (IOException e) {
       throw end(new StokerException("disconnected", e.toString()));
     }
@@ -214,7 +244,10 @@ final class Connection implements AutoCloseable {
     data.compact();
     int got;
     try {
-      got = socket.read(data);
+      got = wire.read(data);
+    } catch (ProtocolException e) {
+      data.flip();
+      throw end(e);
     } catch (IOException e) {
       data.flip();
       end(new StokerException("disconnected", e.toString()));
@@ -253,17 +286,31 @@ final class Connection implements AutoCloseable {
       throw RequestException.of(message);
     }
     if (message.name.equals("attached") || message.name.equals("ring")) {
-      if (!message.string("transport").equals("path") || message.text("path").isEmpty()) {
-        throw new ProtocolException("the announced ring is missing");
-      }
-      Path path = Path.of(message.string("path"));
-      message.ring = new Ring(path, message.number("bytes"), message.number("ring"), owner);
+      message.ring = ringOf(message);
     }
     if (inbox.size() >= INBOX_MAX) {
       message.drop();
       throw new ProtocolException("too many messages at a time");
     }
     inbox.add(message);
+  }
+
+  /** A descriptor comes with the first byte of its message: they are in the order of messages. */
+  private Ring ringOf(Message message) {
+    long size = message.number("bytes");
+    long number = message.number("ring");
+    int descriptor = message.string("transport").equals("fd") ? wire.takeDescriptor() : -1;
+    if (descriptor >= 0) {
+      try {
+        return new Ring(descriptor, size, number);
+      } finally {
+        Posix.close(descriptor);
+      }
+    }
+    if (!message.string("transport").equals("path") || message.text("path").isEmpty()) {
+      throw new ProtocolException("the announced ring is missing");
+    }
+    return new Ring(Path.of(message.string("path")), size, number, wire.peer());
   }
 
   /** Give back what was announced and not taken: leases outlive the reader. */
@@ -299,12 +346,7 @@ final class Connection implements AutoCloseable {
 
   /** What came before is still there. */
   private void hangUp() {
-    try {
-      selector.close();
-      socket.close();
-    } catch (IOException e) {
-      // It is gone all the same.
-    }
+    wire.close();
     if (ended == null) ended = new StokerException("disconnected", "the connection is closed");
   }
 

@@ -29,6 +29,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   private final long samples;
   private final long batches;
   private Connection connection; // null: the daemon is lost
+  private Given given; // descriptors of the dataset; null: they were not needed so far
   private Ring ring;
   private AtomicInteger held = new AtomicInteger(); // batches of this attachment
   private Place at; // the program has had everything before
@@ -100,7 +101,17 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   }
 
   private Message attach(Map<String, Object> fields) {
-    Message attached = connection.request("attach", "attached", new HashMap<>(fields), QUIET_NS);
+    Map<String, Object> all = new HashMap<>(fields);
+    boolean descriptors = connection.passesDescriptors();
+    all.put("accept_fd", descriptors);
+    all.put("accept_path", !descriptors);
+    int[] shown = new int[0];
+    if (connection.takesGiven()) {
+      if (given == null) given = new Given(request);
+      all.putAll(given.fields);
+      shown = given.descriptors();
+    }
+    Message attached = connection.request("attach", "attached", all, shown, QUIET_NS);
     follow(attached.ring);
     held = new AtomicInteger();
     return attached;
@@ -432,5 +443,6 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     closed = true;
     if (connection != null) connection.close();
     if (ring != null) ring.drop();
+    if (given != null) given.close();
   }
 }

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 
 /**
  * A ring: one segment of shared memory, mapped read-only, and where the fields of its slots are
@@ -44,9 +45,18 @@ final class Ring {
 
   /** Opens what ATTACHED or RING announces; it must be a file of the daemon's user. */
   Ring(Path path, long size, long number, String owner) {
+    this(arena -> map(path, size, owner, arena), size, number);
+  }
+
+  /** ... as a descriptor, which stays the caller's; it must be sealed, or it could shrink. */
+  Ring(int descriptor, long size, long number) {
+    this(arena -> map(descriptor, size, arena), size, number);
+  }
+
+  private Ring(Function<Arena, MemorySegment> mapping, long size, long number) {
     boolean good = false;
     try {
-      memory = map(path, size, owner);
+      memory = mapping.apply(arena);
       parse(size, number);
       good = true;
     } finally {
@@ -84,7 +94,20 @@ final class Ring {
 
   private static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
 
-  private MemorySegment map(Path path, long size, String owner) {
+  private static MemorySegment map(int descriptor, long size, Arena arena) {
+    try {
+      long there = Posix.size(descriptor);
+      if (!Posix.isSealed(descriptor)) throw new ProtocolException("the ring is not sealed");
+      if (there != size || size < PAGE) {
+        throw new ProtocolException("the ring has " + there + " bytes, not " + size);
+      }
+      return Posix.map(descriptor, size, arena);
+    } catch (IOException e) {
+      throw new ProtocolException("the ring cannot be mapped: " + e);
+    }
+  }
+
+  private static MemorySegment map(Path path, long size, String owner, Arena arena) {
     try (FileChannel file =
         FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
       String theirs = Files.getOwner(path, LinkOption.NOFOLLOW_LINKS).getName();
