@@ -109,33 +109,35 @@ static int roles_parse_label(struct roles *roles, const char *text, struct fault
 	return roles_check("label", &roles->label, fault);
 }
 
-/* The columns' names: dots become underscores. */
+/* The columns' names: what follows the last slash; dots become underscores. */
 static int roles_name_field(struct role_field *field, struct fault *fault)
 {
 	char name[COLUMN_NAME_MAX + sizeof(LENGTH_SUFFIX)] = "";
-	const struct role_text *component = &field->component;
+	struct role_text last = field->component;
 	struct quote quote;
 	struct fault why;
+	const char *slash = memrchr(last.text, '/', last.size);
 	size_t room = COLUMN_NAME_MAX - sizeof(LENGTH_SUFFIX);
-	if (component->size > room)
+	if (slash)
+		last = (struct role_text){slash + 1, (size_t)(last.text + last.size - slash - 1)};
+	if (last.size > room)
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: components: '%s' is longer than %zu bytes, and fields "
 				 "have short names: call it otherwise in the shards",
-				 quote_bytes(&quote, component->text, component->size), room);
-	for (size_t i = 0; i < component->size; i++)
-		name[i] = component->text[i] == '.' || component->text[i] == '-'
-				  ? '_'
-				  : component->text[i];
-	int result = cell_target(&field->bytes, name, component->size, &why);
+				 quote_bytes(&quote, last.text, last.size), room);
+	for (size_t i = 0; i < last.size; i++)
+		name[i] = last.text[i] == '.' || last.text[i] == '-' ? '_' : last.text[i];
+	int result = cell_target(&field->bytes, name, last.size, &why);
 	field->bytes.kind = COLUMN_BYTES;
-	memcpy(name + component->size, LENGTH_SUFFIX, sizeof(LENGTH_SUFFIX));
+	memcpy(name + last.size, LENGTH_SUFFIX, sizeof(LENGTH_SUFFIX));
 	if (!result)
 		result = cell_target(&field->length, name, strlen(name), &why);
 	return result ? fault_say(fault, DATASET_E_ARGUMENT, "dataset: components: %s", why.text)
 		      : 0;
 }
 
-static int roles_parse_fields(struct roles *roles, const char *text, struct fault *fault)
+static int roles_parse_fields(struct roles *roles, const char *text, bool components,
+			      struct fault *fault)
 {
 	struct role_text role;
 	for (const char *at = text; at && roles_next(&at, "; ,", &role);) {
@@ -145,7 +147,8 @@ static int roles_parse_fields(struct roles *roles, const char *text, struct faul
 					 ROLES_FIELDS_MAX);
 		struct role_field *field = &roles->fields[roles->field_count++];
 		field->component = role;
-		if (roles_check("components", &role, fault) || roles_name_field(field, fault))
+		if ((components && roles_check("components", &role, fault)) ||
+		    roles_name_field(field, fault))
 			return DATASET_E_ARGUMENT;
 	}
 	return 0;
@@ -174,7 +177,7 @@ int roles_parse(struct roles *out, const struct dataset_spec *spec, struct fault
 	if (roles_parse_images(&roles, spec->image, true, fault) ||
 	    roles_parse_label(&roles, spec->label, fault) ||
 	    roles_parse_classes(&roles, spec->classes, fault) ||
-	    roles_parse_fields(&roles, spec->components, fault))
+	    roles_parse_fields(&roles, spec->components, true, fault))
 		return DATASET_E_ARGUMENT;
 	*out = roles;
 	return 0;
@@ -186,7 +189,8 @@ int roles_parse_features(struct roles *out, const struct dataset_spec *spec, str
 				      strcmp(spec->missing_component, "skip") == 0};
 	const char *images = spec->image ? spec->image : "image/encoded;image";
 	if (roles_parse_images(&roles, images, false, fault) ||
-	    roles_parse_classes(&roles, spec->classes, fault))
+	    roles_parse_classes(&roles, spec->classes, fault) ||
+	    roles_parse_fields(&roles, spec->components, false, fault))
 		return DATASET_E_ARGUMENT;
 	if (roles.image_count == 0)
 		return fault_say(fault, DATASET_E_ARGUMENT, "dataset: image names no feature");

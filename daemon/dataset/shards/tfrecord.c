@@ -20,6 +20,8 @@ struct tfrecord_found {
 	int image_rank, label_rank; /* -1: nothing */
 	struct example_feature image, label;
 	uint64_t image_offset, image_size;
+	bool has_field[ROLES_FIELDS_MAX];
+	struct example_feature fields[ROLES_FIELDS_MAX];
 	char list[LIST_MAX]; /* the names of its features */
 };
 
@@ -29,6 +31,9 @@ struct tfrecord_pass {
 	char key[24];
 	struct tfrecord_found found;
 	struct row row;
+	struct cell cells[2 * ROLES_FIELDS_MAX]; /* of the fields; they borrow from ... */
+	struct label lengths[ROLES_FIELDS_MAX];
+	char texts[ROLES_FIELDS_MAX][ROLES_FIELD_BYTES_MAX];
 };
 
 /* -- a record --------------------------------------------------------------------------------- */
@@ -75,10 +80,16 @@ static int tfrecord_find(struct example *example, const struct roles *roles,
 	int result;
 	found->image_rank = found->label_rank = -1;
 	found->list[0] = '\0';
+	memset(found->has_field, 0, sizeof(found->has_field));
 	while ((result = example_next(example, &feature, fault)) == 0) {
 		int image = feature_image_rank(roles, &feature);
 		int label = feature_label_rank(roles, &feature);
+		int field = roles_field(roles, feature.name, feature.name_size);
 		found_list(found, &feature);
+		if (field >= 0) {
+			found->has_field[field] = true;
+			found->fields[field] = feature;
+		}
 		/* Of a key that comes twice the last counts, as in every map of a protocol buffer.
 		 */
 		if (image >= 0 && (found->image_rank < 0 || image <= found->image_rank)) {
@@ -164,6 +175,47 @@ static int tfrecord_read_label(struct tfrecord_pass *pass, const struct roles *r
 			  : result;
 }
 
+/* A field's bytes, and their number. */
+static int tfrecord_read_field(struct tfrecord_pass *pass, const struct roles *roles,
+			       unsigned number, struct example *example, struct fault *fault)
+{
+	const struct role_field *field = &roles->fields[number];
+	const struct example_feature *feature = &pass->found.fields[number];
+	struct cell *cells = &pass->cells[2 * number];
+	const uint8_t *data = NULL;
+	uint64_t offset = 0, size = 0;
+	struct fault why;
+	if (!pass->found.has_field[number])
+		return tfrecord_say_lacks(&pass->found, "components", field->component.text,
+					  field->component.size, fault);
+	int result = feature->kind == EXAMPLE_BYTES
+			     ? example_bytes(example, feature, &offset, &size, &why)
+			     : EXAMPLE_E_COUNT;
+	if (result == EXAMPLE_E_COUNT)
+		return fault_say(fault, SHARD_SAMPLE_E_BAD,
+				 "its feature '%s' is not one text, and only such become fields",
+				 feature->name);
+	if (!result && size > ROLES_FIELD_BYTES_MAX)
+		return fault_say(fault, SHARD_SAMPLE_E_BAD,
+				 "its feature '%s' has %" PRIu64 " bytes, and at most %d are kept "
+				 "in memory",
+				 feature->name, size, ROLES_FIELD_BYTES_MAX);
+	if (!result && size)
+		result = example->fetch(example->context, offset, (size_t)size, &data, &why);
+	if (result)
+		return result < 0 ? result : fault_say(fault, SHARD_SAMPLE_E_BAD, "%s", why.text);
+	if (size)
+		memcpy(pass->texts[number], data, (size_t)size);
+	pass->lengths[number] = (struct label){.whole = (int64_t)size};
+	cells[0] = field->bytes;
+	cells[0].text = pass->texts[number];
+	cells[0].text_size = (size_t)size;
+	cells[1] = field->length;
+	cells[1].numbers = &pass->lengths[number];
+	cells[1].count = 1;
+	return 0;
+}
+
 /* Add the record whose content lies at [offset, offset + length). 0, SHARD_SAMPLE_LACKS,
  * SHARD_SAMPLE_E_BAD or -ENOMEM. */
 static int tfrecord_add(struct shard_pass *shards, struct tfrecord_pass *pass, uint64_t offset,
@@ -184,7 +236,9 @@ static int tfrecord_add(struct shard_pass *shards, struct tfrecord_pass *pass, u
 		pass->label_rank = found->label_rank;
 	}
 	bool labelled = pass->labelled == SHARD_LABELS_SOME;
-	if (labelled)
+	for (unsigned i = 0; i < roles->field_count && !result; i++)
+		result = tfrecord_read_field(pass, roles, i, &example, fault);
+	if (labelled && !result)
 		result = tfrecord_read_label(pass, roles, &example, fault);
 	if (!result)
 		result = shard_sample_check_class(&pass->row, labelled, roles->classes, fault);
@@ -201,6 +255,8 @@ static int tfrecord_add(struct shard_pass *shards, struct tfrecord_pass *pass, u
 		.label_count = labelled && !pass->row.class ? pass->row.count : 0,
 		.class = labelled ? pass->row.class : NULL,
 		.class_size = pass->row.class_size,
+		.cells = pass->cells,
+		.cell_count = 2 * roles->field_count,
 	};
 	result = shard_index_add(shards->index, &sample, fault);
 	return result > 0 ? SHARD_SAMPLE_E_BAD : result;
@@ -315,7 +371,8 @@ static bool tfrecord_suits(const struct dataset_spec *spec, bool folder)
 	return !folder && strstr(slash ? slash + 1 : spec->path, ".tfrecord");
 }
 
-static const char *const tfrecord_keys[] = {"image", "label", "classes", "missing_component", NULL};
+static const char *const tfrecord_keys[] = {
+	"image", "label", "classes", "components", "missing_component", NULL};
 
 const struct dataset_kind tfrecord_kind = {
 	.name = "tfrecord",

@@ -71,6 +71,23 @@ def test_names(tmp_path):
     assert "not one number from 0 to 1" in opened(path, classes="2")
 
 
+def test_fields(tmp_path):
+    """Features as fields: bytes padded to the widest, and how many they are."""
+    path = str(tmp_path / "a.tfrecord")
+    texts = [b"", b"a caption", bytes(range(256)) * 16]
+    write_records(path, [example([("image", [b"p"]), ("image/class/text", [text]), ("label", [at]),
+                                  ("box", [0.5, 1.0])]) for at, text in enumerate(texts)])
+    for number, sample in enumerate(opened(path, components="image/class/text")[4]):
+        assert sample[4]["text"] == texts[number].ljust(4096, b"\0")
+        assert struct.unpack("<q", sample[4]["text_length"]) == (len(texts[number]),)
+        assert sample[1] == struct.pack("<q", number)
+    assert "'box' is not one text" in opened(path, components="box")
+    assert "no feature 'none'" in opened(path, components="none")
+    assert "longer than 8 bytes" in opened(path, components="image/filename_x")
+    write_records(path, [example([("image", [b"p"]), ("text", [bytes(4097)])])])
+    assert "4097 bytes, and at most 4096" in opened(path, components="text")
+
+
 def test_missing(tmp_path):
     path = str(tmp_path / "a.tfrecord")
     write_records(path, [example([("image", [b"p"]), ("label", [1])]), example([("label", [2])]),
