@@ -4,8 +4,8 @@
  * is set up counts:
  *
  * 1. the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY;
- * 2. a web identity, as Kubernetes gives it: AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, for
- * which STS gives credentials;
+ * 2. a web identity, as Kubernetes gives it, for which STS gives credentials:
+ *    AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN;
  * 3. the profile AWS_PROFILE (aws.h);
  * 4. a container's service: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, or ..._FULL_URI, with the
  *    token of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE or AWS_CONTAINER_AUTHORIZATION_TOKEN;
