@@ -54,11 +54,11 @@ def test_new_ones_before_they_expire(spawn, shards, tmp_path, source):
             peer.attach(f"s3://b/{PATTERN}", batch_size=1, inflight=1, prefetch=2,
                         epochs=1 << 20)
             last = time.monotonic() + 60
-            while len(signers(server)) < 3 and time.monotonic() < last:
+            while len(set(signers(server))) < 3 and time.monotonic() < last:
                 peer.release(peer.expect("batch"))
                 time.sleep(0.01)
-        seen = signers(server)
-        assert seen == keys.given[:len(seen)] and len(seen) >= 3
+        seen = set(signers(server))  # requests under way may be of the old ones still
+        assert seen <= set(keys.given) and len(seen) >= 3
 
 
 def test_expired_before_their_time(spawn, shards, tmp_path, reference):
