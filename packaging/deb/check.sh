@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# The packages in a Debian that runs systemd: installed, trained with by three users, the daemon
-# restarted 20 times and upgraded under them, purged. ROOT is left as it is; it is made by
+# The packages in a Debian that runs systemd: installed, activated and trained with by three users;
+# each line of the unit that locks the daemon down is tried from within (probe.py); the daemon is
+# restarted 20 times and upgraded under them, by the same sockets; purged. ROOT is left as it is; it
+# is made by
 #
 #   debootstrap --include=systemd-sysv,dbus,ca-certificates bookworm ROOT
 #   packaging/deb/check.sh packaging/deb/dist ROOT
@@ -19,7 +21,7 @@ mount -t overlay -o "lowerdir=$root,upperdir=$work/upper,workdir=$work/work" ove
 
 # The container has no network: what it will install is fetched ahead. A next version is made.
 mkdir "$merged/check"
-cp "$packages"/*.deb "$here/inside.sh" "$here/train.py" "$merged/check"
+cp "$packages"/*.deb "$here"/{inside.sh,train.py,probe.py} "$merged/check"
 rm -f "$merged"/check/*dbgsym*
 cp /etc/resolv.conf "$merged/etc/resolv.conf"
 chroot "$merged" apt-get -q -y update >/dev/null
