@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "loop/settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "config/reload.h"
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
+#include "loop/state/reader.h"
 #include "work/pool.h"
 
 int settings_resize_pool(struct core *core)
@@ -54,8 +56,32 @@ static int settings_apply(struct core *core, struct threads before, struct fault
 	return 0;
 }
 
+#define PRIORITY "priority."
+
+/* Of one reader, as its ATTACH could have asked. */
+static int settings_set_priority(struct core *core, const char *number, const char *value,
+				 struct fault *fault)
+{
+	char *end, *behind;
+	uint64_t id = strtoull(number, &end, 10), priority = strtoull(value, &behind, 10);
+	if (end == number || *end || behind == value || *behind || priority < 1 ||
+	    priority > READER_PRIORITY_MAX)
+		return fault_say(fault, 1,
+				 "set priority.READER takes the number of a reader and a "
+				 "weight from 1 to 100: set priority.7 40");
+	list_for_each(reader, next, &core->readers, struct reader, in_core)
+		if (reader->id == id) {
+			reader->priority = (unsigned)priority;
+			return 0;
+		}
+	return fault_say(fault, 1, "there is no reader %llu: stokerctl readers lists them",
+			 (unsigned long long)id);
+}
+
 int settings_set(struct core *core, const char *name, const char *value, struct fault *fault)
 {
+	if (strncmp(name, PRIORITY, strlen(PRIORITY)) == 0)
+		return settings_set_priority(core, name + strlen(PRIORITY), value, fault);
 	const struct threads before = settings_threads(core);
 	int r = config_set(core->config, name, value, fault);
 	return r ? r : settings_apply(core, before, fault);

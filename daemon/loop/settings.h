@@ -12,7 +12,8 @@
 struct config;
 struct core;
 
-/* 0, or a condition with words; then all is as it was. */
+/* A setting by its name, or `priority.READER`, which lasts as long as that reader. 0, or a
+ * condition with words; then all is as it was. */
 int settings_set(struct core *core, const char *name, const char *value, struct fault *fault);
 /* Read the configuration again; `why` is for the log, which has a line for each change. 0, then
  * `other_out` has what reload_compare() wants and is to be freed; or a condition with words, then

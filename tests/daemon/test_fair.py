@@ -123,6 +123,28 @@ def test_priority_is_a_weight(spawn, large):
     assert 1.7 < had[0] / had[1] < 10, had  # equals would have as much
 
 
+def test_priority_can_be_set(spawn, large):
+    """While it reads, by the operator; what is no reader or no weight changes nothing."""
+    daemon = spawn(workers=1)
+    with daemon.connect() as first, daemon.connect() as second:
+        first.attach(large, transforms=HEAVY, order_seed=1, epochs=0)
+        second.attach(large, transforms=HEAVY, order_seed=2, epochs=0)
+        heavy, light = first.attached["reader"], second.attached["reader"]
+        for name, value in (("priority.999", 40), ("priority.", 40), (f"priority.{heavy}x", 40),
+                            (f"priority.{heavy}", 0), (f"priority.{heavy}", 101),
+                            (f"priority.{heavy}", "x"), (f"priority.{heavy}", "4x")):
+            assert daemon.set(name, value).fields["name"] == "setting", (name, value)
+
+        def weights():
+            return {row["reader"]: row["priority"] for row in daemon.list("readers")}
+
+        assert weights() == {heavy: 10, light: 10}
+        done = daemon.ctl("set", f"priority.{heavy}", 40)
+        assert done.stdout == f"priority.{heavy} is 40\n", done
+        assert weights() == {heavy: 40, light: 10}
+    daemon.settle()
+
+
 def test_a_greedy_stream_starves_nobody(spawn, large):
     """Eight readers all over one stream are one share beside a stream of one reader."""
     daemon = spawn(workers=1)

@@ -35,6 +35,8 @@ struct ring_request {
 	bool lean;	   /* it may begin small: the reader can move to a larger one */
 };
 
+#define READER_PRIORITY_MAX 100 /* as ATTACH has it */
+
 struct reader {
 	uint64_t id;
 	struct outbox *outbox;	 /* the session's ... */
@@ -63,7 +65,7 @@ struct reader {
 	bool slot_wait;	    /* `want` is beyond what the ring can hold now */
 	bool stalled;	    /* told that a read for `next` hangs */
 
-	unsigned priority;	   /* its weight among its user's streams */
+	unsigned priority;	   /* its weight among its user's streams, from 1 on */
 	unsigned inflight, leased; /* batches: wanted, and held of this reader's */
 
 	/* engine/migrate.c's */
