@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,10 +191,25 @@ void machine_socket_mode(char *out, size_t size)
 	snprintf(out, size, geteuid() == 0 ? "0660" : "0600");
 }
 
+/* Its unit has the configuration in /etc. */
+static bool machine_is_served(void)
+{
+	const char *folder = machine_folder("XDG_CONFIG_HOME");
+	return folder && strcmp(folder, "/etc") == 0;
+}
+
 void machine_workers(char *out, size_t size)
 {
 	unsigned processors = machine_processors();
-	snprintf(out, size, "%u", processors < 1024 ? processors : 1024);
+	if (machine_is_served())
+		snprintf(out, size, "auto");
+	else
+		snprintf(out, size, "%u", processors < 1024 ? processors : 1024);
+}
+
+void machine_fetchers(char *out, size_t size)
+{
+	snprintf(out, size, machine_is_served() ? "auto" : "2");
 }
 
 void machine_index_memory(char *out, size_t size)

@@ -30,7 +30,9 @@ uint64_t machine_available(void);
 /* Defaults as texts; `out` should have 4096 bytes. */
 void machine_socket(char *out, size_t size);
 void machine_socket_mode(char *out, size_t size);
+/* A number; for the daemon of the system's unit `auto`. */
 void machine_workers(char *out, size_t size);
+void machine_fetchers(char *out, size_t size);
 void machine_index_memory(char *out, size_t size); /* 256M, or a sixteenth of little memory */
 void machine_config(char *out, size_t size);
 

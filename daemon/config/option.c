@@ -51,7 +51,7 @@ const struct option options[] = {
 	 .compute = machine_workers, .words = option_auto, .live = true,
 	 .help = "threads that decode and augment, or auto"},
 	{MEMBER(fetchers), .name = "fetchers", .argument = "N", RANGE(COUNT, 1, 1024),
-	 .initial = "2", .words = option_auto, .live = true,
+	 .compute = machine_fetchers, .words = option_auto, .live = true,
 	 .help = "threads that read files, or auto"},
 	{MEMBER(nice), .name = "nice", .argument = "N", RANGE(COUNT, 0, 19), .initial = "5",
 	 .help = "niceness of the workers"},

@@ -6,11 +6,14 @@
     trainer   one that computes for longer than its batches take to be made
     taken     decode, after hogs on all processors have come and gone
 
-    python3 tests/bench/auto.py [BUILD] [--settle 30] [--seconds 10] [--only decode,storage]
+    python3 tests/bench/auto.py [BUILD] [--settle 30] [--seconds 3] [--rounds 5] [--only decode]
 
-Of each load: images a second with each fixed number, and with auto from `settle` seconds on; auto's
-rate of the best one's (bar 0.9, or the spread of the fixed number's rounds), what it came to, and
-its changes while it was measured (bar: one in 10 s). `taskset -c 0` before it takes cores away.
+Of each load a daemon for each fixed number, and one with auto, which has `settle` seconds to find
+its number. Then their trainers run in turn, `seconds` each, `rounds` times, so that what else the
+machine does meets all of them. Printed: images a second (medians), auto's rate of the best fixed number's
+(the median of the rounds' ratios; bar 0.9, or less by what the best one's rounds differ among
+themselves), what auto came to, and its changes from then on (bar: one in 10 s). `taskset -c 0`
+before it takes cores away.
 """
 
 import argparse
@@ -31,20 +34,21 @@ sys.path[:0] = [str(HERE.parent / "daemon"), str(HERE.parent / "demo")]
 TRAIN = {"transforms": [{"name": "RandomResizedCrop", "size": 224}], "dtype": "uint8",
          "batch_size": 16, "epochs": 0, "order_seed": 1, "augment_seed": 1}
 BAR, CHANGES_BAR = 0.9, 0.1
-ROUNDS = 2
+WARM_S = 1  # of a slice, before it counts
 
 
 class Trainer(threading.Thread):
-    """Takes batches until it is told to stop; computes `step_s` of processor time for each."""
+    """Takes batches while it is to run; computes `step_s` of processor time for each."""
 
     def __init__(self, daemon, data, step_s):
         super().__init__(daemon=True)
-        self.peer, self.step_s, self.taken, self.stopped = daemon.connect(), step_s, 0, False
+        self.peer, self.step_s, self.taken = daemon.connect(), step_s, 0
+        self.running, self.ended = threading.Event(), False
         answer = self.peer.attach(data, **TRAIN)
         assert answer.name == "attached", answer
 
     def run(self):
-        while not self.stopped:
+        while self.running.wait() and not self.ended:
             message = self.peer.receive(600)
             if message.name != "batch":
                 continue
@@ -55,10 +59,20 @@ class Trainer(threading.Thread):
             self.peer.release(message)
         self.peer.close()
 
+    def end(self):
+        self.ended = True
+        self.running.set()
+        self.join()
+
     def rate(self, seconds):
+        """Images a second, of a slice of which the others have none."""
+        self.running.set()
+        time.sleep(WARM_S)
         begin, before = time.monotonic(), self.taken
         time.sleep(seconds)
-        return (self.taken - before) / (time.monotonic() - begin)
+        rate = (self.taken - before) / (time.monotonic() - begin)
+        self.running.clear()
+        return rate
 
 
 @contextlib.contextmanager
@@ -73,61 +87,85 @@ def hogs():
             hog.wait()
 
 
-class Load:
-    def __init__(self, data, step_s=0, environment=None, taken=False, fixed=()):
-        self.data, self.step_s, self.environment = data, step_s, environment
-        self.taken, self.fixed = taken, fixed
+class Side:
+    """A daemon with these numbers of threads, and its trainer."""
 
-    def measure(self, settle, seconds, **options):
-        """(images a second, threads and changes in words, changes while it was measured)."""
+    def __init__(self, load, workers, fetchers):
         from harness import Daemon
-        daemon = Daemon(environment=self.environment, cache_memory=0, **options).spawn()
-        try:
-            trainer = Trainer(daemon, self.data, self.step_s)
-            trainer.start()
-            if self.taken:
-                with hogs():
-                    time.sleep(settle)
-            time.sleep(settle)
-            before = daemon.log().count("auto: ")
-            rate = trainer.rate(seconds)
-            changes = daemon.log().count("auto: ") - before
-            status = daemon.status()
-            trainer.stopped = True
-            trainer.join()
-            words = f"{status['workers']} workers, {status['fetchers']} fetchers"
-            return rate, words, changes
-        finally:
-            daemon.terminate()
-            daemon.remove()
+        self.daemon = Daemon(environment=load.environment, cache_memory=0, workers=workers,
+                             fetchers=fetchers).spawn()
+        self.trainer = Trainer(self.daemon, load.data, load.step_s)
+        self.trainer.start()
+        self.rates = []
+
+    def changes(self):
+        return self.daemon.log().count("auto: ")
+
+    def words(self):
+        status = self.daemon.status()
+        return f"{status['workers']} workers, {status['fetchers']} fetchers"
+
+    def end(self):
+        self.trainer.end()
+        self.daemon.terminate()
+        self.daemon.remove()
+
+
+class Load:
+    def __init__(self, data, fixed, step_s=0, environment=None, taken=False):
+        self.data, self.fixed, self.step_s = data, fixed, step_s
+        self.environment, self.taken = environment, taken
+
+    def settle(self, side, seconds):
+        """With hogs that come and go, half of it each, where cores are taken away."""
+        side.trainer.running.set()
+        if self.taken:
+            with hogs():
+                time.sleep(seconds / 2)
+        time.sleep(seconds)
+        side.trainer.running.clear()
+
+
+def measure(load, options):
+    """({numbers: side}, that of auto, its changes while all were measured); all have ended."""
+    with contextlib.ExitStack() as stack:
+        def side(*numbers):
+            made = Side(load, *numbers)
+            stack.callback(made.end)
+            return made
+
+        auto = side("auto", "auto")
+        load.settle(auto, options.settle)
+        fixed = {numbers: side(*numbers) for numbers in load.fixed}
+        before = auto.changes()
+        for _ in range(options.rounds):
+            for one in (auto, *fixed.values()):
+                one.rates.append(one.trainer.rate(options.seconds))
+        return fixed, auto, auto.changes() - before, auto.words()
 
 
 def compare(name, load, options):
-    fixed = {}
-    autos = []
-    for _ in range(ROUNDS):
-        for workers, fetchers in load.fixed:
-            fixed.setdefault((workers, fetchers), []).append(load.measure(
-                3, options.seconds, workers=workers, fetchers=fetchers)[0])
-        autos.append(load.measure(options.settle, options.seconds, workers="auto",
-                                  fetchers="auto"))
-    best = max(fixed, key=lambda key: statistics.median(fixed[key]))
-    rate = statistics.median(fixed[best])
-    spread = (max(fixed[best]) - min(fixed[best])) / rate
-    for (workers, fetchers), rates in fixed.items():
-        print(f"{name}: {workers} workers, {fetchers} fetchers: {statistics.median(rates):.0f}/s")
-    for auto, words, changes in autos:
-        well = auto / rate >= min(BAR, 1 - spread) and changes <= 1 + CHANGES_BAR * options.seconds
-        print(f"{name}: auto ({words}): {auto:.0f}/s, {auto / rate:.2f} of the best "
-              f"(bar {min(BAR, 1 - spread):.2f}), {changes} changes: "
-              f"{'passes' if well else 'MISSES'}", flush=True)
+    fixed, auto, changes, words = measure(load, options)
+    middle = {numbers: statistics.median(one.rates) for numbers, one in fixed.items()}
+    best = max(middle, key=middle.get)
+    rates = fixed[best].rates
+    # Of those in the middle: one slice in which something else ran says nothing.
+    low, _, high = statistics.quantiles(rates, n=4)
+    bar = min(BAR, 1 - (high - low) / middle[best])
+    ratio = statistics.median(a / b for a, b in zip(auto.rates, rates))
+    for (workers, fetchers), rate in middle.items():
+        print(f"{name}: {workers} workers, {fetchers} fetchers: {rate:.0f}/s")
+    well = ratio >= bar and changes <= 1 + CHANGES_BAR * options.seconds * options.rounds
+    print(f"{name}: auto ({words}): {statistics.median(auto.rates):.0f}/s, {ratio:.2f} of the best "
+          f"(bar {bar:.2f}), {changes} changes: {'passes' if well else 'MISSES'}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("build", nargs="?", default=str(HERE.parents[1] / "build"))
     parser.add_argument("--settle", type=float, default=30)
-    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="decode,storage,trainer,taken")
     options = parser.parse_args()
     os.environ["STOKER_BUILD"] = str(pathlib.Path(options.build).resolve())
@@ -142,10 +180,10 @@ def main():
         for path in list(slow.glob("*/*")):
             path.rename(path.with_name(f"{path.stem}-slow-disk{path.suffix}"))
         faults = {"LD_PRELOAD": str(BUILD / "tests" / "libfaults.so")}
-        loads = {"decode": Load(quick, fixed=workers),
-                 "storage": Load(slow, environment=faults, fixed=fetchers),
-                 "trainer": Load(quick, step_s=0.05, fixed=workers),
-                 "taken": Load(quick, taken=True, fixed=workers)}
+        loads = {"decode": Load(quick, workers),
+                 "storage": Load(slow, fetchers, environment=faults),
+                 "trainer": Load(quick, workers, step_s=0.05),
+                 "taken": Load(quick, workers, taken=True)}
         for name in options.only.split(","):
             compare(name, loads[name], options)
 

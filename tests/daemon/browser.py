@@ -106,6 +106,10 @@ class Browser:
             self._call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab",
                        windowsVirtualKeyCode=9)
 
+    def collect(self):
+        """Garbage of its script."""
+        self._call("HeapProfiler.collectGarbage")
+
     def picture(self):
         """A PNG of it, in base64."""
         return self._call("Page.captureScreenshot")["data"]

@@ -3,6 +3,7 @@
 that no byte changes. How well they adapt is in tests/unit/loop/state/test_auto_threads.c."""
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -35,6 +36,17 @@ def test_a_text_of_the_configuration(tmp_path):
                           capture_output=True, check=True)
     assert f"workers = auto  # {path}:2" in done.stdout
     assert "fetchers = 2  # default" in done.stdout
+
+
+def test_the_default_of_a_unit(tmp_path):
+    """Whose configuration is in /etc; a number stays a number."""
+    path = tmp_path / "stokerd.conf"
+    path.write_text("[stokerd]\nworkers = 3\n")
+    done = subprocess.run([str(STOKERD), "--config", path, "--print-config"], text=True,
+                          capture_output=True, check=True,
+                          env={**os.environ, "XDG_CONFIG_HOME": "/etc"})
+    assert f"workers = 3  # {path}:2" in done.stdout
+    assert "fetchers = auto  # default" in done.stdout
 
 
 @pytest.fixture(name="slow")

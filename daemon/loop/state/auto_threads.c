@@ -39,6 +39,7 @@ static void blend_all(struct auto_threads *threads, const struct auto_look *look
 	blend(&threads->smooth.idle, look->idle, threads->seen);
 	blend(&threads->smooth.samples, look->samples, threads->seen);
 	threads->smooth.processors = look->processors;
+	threads->making = look->samples > 0;
 	threads->seen = true;
 }
 
@@ -71,14 +72,16 @@ static unsigned raise(enum auto_role role, const struct auto_number *number,
 	return number->now + step > limit ? limit - number->now : step;
 }
 
-/* Would one fewer do? Those of more than there are processors are one too many in any case. */
-static bool can_lower(enum auto_role role, const struct auto_number *number,
-		      const struct auto_look *look, uint64_t now_ns)
+/* Would one fewer do? Those of more than there are processors are one too many in any case. While
+ * no samples are made, as between two epochs, nobody can tell. */
+static bool can_lower(const struct auto_threads *threads, enum auto_role role, uint64_t now_ns)
 {
+	const struct auto_number *number = &threads->number[role];
+	const struct auto_look *look = &threads->smooth;
 	double load = look->busy[role] * number->now;
 	if (role == AUTO_WORKERS && number->now > most(role, look))
 		return true;
-	return number->now > 1 && look->samples > 0 && look->waits[AUTO_WORKERS] < WAITS_LITTLE &&
+	return number->now > 1 && threads->making && look->waits[AUTO_WORKERS] < WAITS_LITTLE &&
 	       look->waits[AUTO_FETCHERS] < WAITS_LITTLE && load < (number->now - 1) * SPARE &&
 	       now_ns >= number->hold_ns[0] && now_ns >= number->settled_ns + STEADY_NS - SETTLE_NS;
 }
@@ -143,9 +146,8 @@ static bool climb(struct auto_threads *threads, enum auto_role role, uint64_t no
 static bool descend(struct auto_threads *threads, enum auto_role role, uint64_t now_ns,
 		    struct auto_change *out)
 {
-	const struct auto_look *smooth = &threads->smooth;
-	const double busy = smooth->busy[role];
-	if (!can_lower(role, &threads->number[role], smooth, now_ns))
+	const double busy = threads->smooth.busy[role];
+	if (!can_lower(threads, role, now_ns))
 		return false;
 	*out = change(threads, role, -1, now_ns);
 	snprintf(out->why, sizeof(out->why), "nobody waits, and %.0f %% of their time is used",

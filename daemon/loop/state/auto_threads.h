@@ -40,6 +40,7 @@ struct auto_threads {
 	struct auto_number number[AUTO_ROLES];
 	struct auto_look smooth; /* over some seconds */
 	bool seen;		 /* anything */
+	bool making;		 /* samples, in the last second */
 };
 
 struct auto_change {

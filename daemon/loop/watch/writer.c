@@ -44,11 +44,14 @@ void writer_add(struct writer *writer, const char *format, ...)
 	va_list list, again;
 	va_start(list, format);
 	va_copy(again, list);
-	int size = vsnprintf(NULL, 0, format, list);
-	if (size >= 0 && writer_room(writer, (size_t)size)) {
+	/* Nearly always there is room: it is written once. */
+	size_t room = writer->failed ? 0 : writer->capacity - writer->size;
+	char *end = room ? writer->data + writer->size : NULL;
+	int size = vsnprintf(end, room, format, list);
+	if (size >= 0 && (size_t)size >= room && writer_room(writer, (size_t)size))
 		vsnprintf(writer->data + writer->size, (size_t)size + 1, format, again);
+	if (size >= 0 && !writer->failed)
 		writer->size += (size_t)size;
-	}
 	va_end(again);
 	va_end(list);
 }

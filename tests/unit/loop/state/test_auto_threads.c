@@ -180,6 +180,25 @@ static void test_idle(void **state)
 	assert_int_equal(threads.number[AUTO_FETCHERS].now, AUTO_FETCHERS_FIRST);
 }
 
+/* A trainer stands still for a while, as for an evaluation: it finds the threads that it left. */
+static void test_a_pause(void **state)
+{
+	const struct world world = {4, 4, 0.002, 0.01, 1000, 1e4, 0.02};
+	struct auto_threads threads;
+	unsigned changes;
+	(void)state;
+	auto_threads_init(&threads, 4);
+	(void)live(&threads, &world, 0, 30, &changes);
+	unsigned workers = threads.number[AUTO_WORKERS].now;
+	unsigned fetchers = threads.number[AUTO_FETCHERS].now;
+	assert_true(fetchers > AUTO_FETCHERS_FIRST);
+	for (unsigned s = 60; s < 160; s++)
+		(void)auto_threads_look(&threads, &(struct auto_look){.idle = 4, .processors = 4},
+					(const bool[]){true, true}, (1000 + s) * SECOND);
+	assert_int_equal(threads.number[AUTO_WORKERS].now, workers);
+	assert_int_equal(threads.number[AUTO_FETCHERS].now, fetchers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_processors_come_and_go),
 		cmocka_unit_test(test_what_is_not_auto_stays),
 		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_a_pause),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
