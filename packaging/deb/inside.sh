@@ -58,7 +58,7 @@ sockets=$(stat -c %i /run/stoker/stokerd.sock /run/stoker/control.sock)
 
 for _ in {1..20}; do
 	systemctl reset-failed stokerd.service # more than five in a minute is taken for a fault
-	systemctl restart stokerd.service
+	stokerctl upgrade # restarts the unit, waits for the trainers
 	sleep 1
 done
 before_upgrade=$(systemctl show -P MainPID stokerd.service)

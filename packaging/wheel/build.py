@@ -47,16 +47,16 @@ def make_tools():
 
 def compile_programs():
     """A release of its own. The linker writes a map of each program, which says what is in it."""
-    build, maps = WORK / "programs", WORK / "maps"
+    build, maps, random = WORK / "programs", WORK / "maps", WORK / "arc4random.o"
     maps.mkdir(exist_ok=True)
+    run("cc", "-O2", "-c", HERE / "arc4random.c", "-o", random)
     if not (build / "build.ninja").exists():
         run("meson", "setup", build, SOURCE, "--libdir=lib", "--buildtype=release",
             "-Dtests=disabled", "-Dprefer_static=true",
-            # A static libcurl would bring 20 libraries, and a TLS without security updates.
-            "-Dremote=disabled",
-            # Its codecs are as many.
-            "-Dtiff=disabled", "-Davif=disabled", "-Dlmdb=disabled",
-            f"-Dc_link_args={[*FORTRAN, f'-Wl,-Map={maps}']}")
+            "-Dremote=enabled", "-Dlmdb=enabled",
+            # These are in C++ and Rust in part, whose libraries want a newer glibc.
+            "-Dtiff=disabled", "-Davif=disabled",
+            f"-Dc_link_args={[*FORTRAN, str(random), f'-Wl,-Map={maps}']}")
     run("ninja", "-C", build, *PROGRAMS.values())
     return build, maps
 

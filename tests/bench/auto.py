@@ -6,14 +6,14 @@
     trainer   one that computes for longer than its batches take to be made
     taken     decode, after hogs on all processors have come and gone
 
-    python3 tests/bench/auto.py [BUILD] [--settle 30] [--seconds 3] [--rounds 5] [--only decode]
+    tests/bench/auto.py [BUILD] [--settle 30] [--seconds 3] [--rounds 4] [--only decode]
 
 Of each load a daemon for each fixed number, and one with auto, which has `settle` seconds to find
 its number. Then their trainers run in turn, `seconds` each, `rounds` times, so that what else the
-machine does meets all of them. Printed: images a second (medians), auto's rate of the best fixed number's
-(the median of the rounds' ratios; bar 0.9, or less by what the best one's rounds differ among
-themselves), what auto came to, and its changes from then on (bar: one in 10 s). `taskset -c 0`
-before it takes cores away.
+machine does meets all of them. Printed: images a second (medians), auto's rate of the best fixed
+number's (the median of the rounds' ratios; bar 0.9, or less by what the best one's rounds differ
+among themselves), what auto came to, and its changes from then on (bar: one in 10 s). `taskset -c
+0` before it takes cores away.
 """
 
 import argparse
@@ -165,7 +165,7 @@ def main():
     parser.add_argument("build", nargs="?", default=str(HERE.parents[1] / "build"))
     parser.add_argument("--settle", type=float, default=30)
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--only", default="decode,storage,trainer,taken")
     options = parser.parse_args()
     os.environ["STOKER_BUILD"] = str(pathlib.Path(options.build).resolve())

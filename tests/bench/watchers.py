@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What it costs to be watched, with 64 readers that train.
 
-    scrape    Prometheus scrapes each `--interval` seconds: the loop thread's time a sample, with and
-              without it, in turn; and what one scrape takes of the loop, by 20 a second in turn with
-              none, as a part of what the loop has anyhow in an interval (bar: 1 %)
+    scrape    Prometheus scrapes each `--interval` seconds: the loop thread's time a sample, with
+              and without it, in turn; and what one scrape takes of the loop, by 20 a second in turn
+              with none, as a part of what the loop has anyhow in an interval (bar: 1 %)
     page      the page is open in a browser without a window: memory of the daemon and of the page,
               in quarters of the time (bar: the last quarter has at most 2 % and 2 MB more than the
               second)
@@ -167,7 +167,7 @@ def scrape(options):
     print(f"scrape: {statistics.median(with_it):.2f} us of the loop a sample with Prometheus each "
           f"{options.interval} s, {statistics.median(without):.2f} without: {100 * more:+.1f} % "
           f"(without differs by {100 * spread:.1f} % among itself)")
-    print(f"scrape: one takes {cost:.0f} us of the loop, {100 * share:.2f} % of what the loop has in "
+    print(f"scrape: one takes {cost:.0f} us of the loop, {100 * share:.2f} % of what it has in "
           f"{options.interval} s (bar {100 * SCRAPE_BAR:.0f}): {'passes' if good else 'MISSES'}",
           flush=True)
     return good
@@ -198,8 +198,9 @@ def page(options):
         second, last = (statistics.median(sizes[quarter * i:quarter * (i + 1)]) for i in (1, 3))
         well = last <= second * (1 + GROWTH) + SLACK
         good &= well
-        print(f"page: {name}: {second / 2**20:.1f} MiB in the second quarter of {options.open:.0f} s"
-              f", {last / 2**20:.1f} in the last: {'passes' if well else 'MISSES'}", flush=True)
+        print(f"page: {name}: {second / 2**20:.1f} MiB in the second quarter of "
+              f"{options.open:.0f} s, {last / 2**20:.1f} in the last: "
+              f"{'passes' if well else 'MISSES'}", flush=True)
     print(f"page: {len(complaints)} complaints on its console")
     return good
 

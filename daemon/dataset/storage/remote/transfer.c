@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "dataset/storage/remote/certificates.h"
 
 #define IDLE_MAX 256  /* connections that are kept; no more requests are under way than threads */
 #define TRIES_FIRST 3 /* as long as the server never answered */
@@ -83,23 +84,13 @@ static bool pause_for(uint64_t ns)
 
 /* -- connections ------------------------------------------------------------------------------ */
 
-static const char *find_ca_file(void)
-{
-	static const char *const variables[] = {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *path = getenv(variables[i]);
-		if (path && *path)
-			return path;
-	}
-	return NULL;
-}
-
 int transfers_new(struct transfers **out)
 {
 	struct transfers *transfers = calloc(1, sizeof(*transfers));
 	if (!transfers)
 		return -ENOMEM;
-	transfers->ca_file = find_ca_file();
+	const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
+	transfers->ca_file = certificates_find(curl->cainfo, curl->capath);
 	pthread_once(&process.once, process_begin);
 	pthread_mutex_init(&transfers->lock, NULL); /* cannot fail on Linux */
 	*out = transfers;
