@@ -329,13 +329,15 @@ func (c *conn) close() {
 // The goroutine that reads
 
 type incoming struct {
-	conn *conn
-	data []byte
-	fds  []int
+	conn    *conn
+	data    []byte
+	fds     []int
+	room    []byte // for one read
+	control []byte
 }
 
 func (c *conn) read() {
-	in := incoming{conn: c}
+	in := incoming{conn: c, room: make([]byte, 16384), control: make([]byte, unix.CmsgSpace(8*4))}
 	err := in.loop()
 	in.closeDescriptors()
 	_ = c.socket.Close()
@@ -385,10 +387,9 @@ func (in *incoming) more() error {
 		until = time.Now().Add(replyTime)
 	}
 	_ = in.conn.socket.SetReadDeadline(until)
-	room, control := make([]byte, 16384), make([]byte, unix.CmsgSpace(8*4))
-	n, controlled, flags, _, err := in.conn.socket.ReadMsgUnix(room, control)
+	n, controlled, flags, _, err := in.conn.socket.ReadMsgUnix(in.room, in.control)
 	if controlled > 0 {
-		if err := in.keepDescriptors(control[:controlled]); err != nil {
+		if err := in.keepDescriptors(in.control[:controlled]); err != nil {
 			return err
 		}
 	}
@@ -402,7 +403,7 @@ func (in *incoming) more() error {
 	case flags&unix.MSG_CTRUNC != 0:
 		return broken("unexpected descriptors")
 	}
-	in.data = append(in.data, room[:n]...)
+	in.data = append(in.data, in.room[:n]...)
 	return nil
 }
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The clients of other languages beside the one in C, by hand:
 
-    tests/bench/languages.py [--build BUILD] [--clients go,node] [--only throughput,growth,seek]
+    tests/bench/languages.py [--build BUILD] [--clients go,node] [--only throughput,batch,growth,seek]
                              [--rounds 21] [--epochs 1000] [--seeks 50]
 
     throughput  images a second of small (32 x 32) and large (224 x 224) pixel arrays, one byte of
                 each cache line read. C and the other client in turn, each with a daemon of its own,
                 and as much as a ring holds, once it is full: the daemon's part is to hand over.
                 Their sums of bytes must be equal.
+    batch       what a batch costs the client, whatever is in it: its CPU time for batches of one
+                sample of 8 x 8, beside C's. No bar: what counts is its part of a batch.
     growth      memory, mappings and descriptors of a client that reads a small set for many epochs,
                 and one that seeks as often: after the first half nothing may grow.
     seek        from a place to a batch at another one, of 10^9 positions (a weighted sampler with
@@ -146,6 +148,34 @@ def beside_c(options, name, attach, batches):
     yield Row(f"{name}, by its CPU time", *work)
 
 
+# The cost of a batch
+
+
+def batch_cost(options, folder):
+    batches = 1000
+    attach = attach_of(arrays(folder, "point", 8192, 8), 1, prefetch=batches)
+    rows = []
+    for name in options.clients:
+        if name == "c":
+            continue
+        sides = Side(options, name, attach), Side(options, "c", attach)
+        costs = [], []
+        try:
+            for number in range(-WARM, options.rounds):
+                for k in ((0, 1), (1, 0))[number % 2]:
+                    sides[k].fill()
+                    cpu = cpu_seconds(sides[k].pid)
+                    sides[k].read(batches)
+                    if number >= 0:
+                        costs[k].append((cpu_seconds(sides[k].pid) - cpu) / batches * 1e6)
+        finally:
+            for side in sides:
+                side.close()
+        rows.append(Row(name, *costs, unit="us of CPU a batch", digits=1))
+    show("a batch of one sample of 8 x 8: client, C", rows)
+    return rows
+
+
 # Growth
 
 
@@ -222,7 +252,7 @@ def seek(options, folder):
     return rows
 
 
-SECTIONS = {"throughput": throughput, "growth": growth, "seek": seek}
+SECTIONS = {"throughput": throughput, "batch": batch_cost, "growth": growth, "seek": seek}
 
 
 def find(names):
