@@ -80,7 +80,7 @@ def blocks_shards(nodes, chance):
 def simulated():
     print(f"simulated: {SAMPLES:.0e} samples of {size(MEMBER)} in shards of {SHARD}, "
           f"{RANKS} ranks of {BATCH} a node, uint8 pictures of 224 x 224, {WINDOWS} windows")
-    print("| nodes | ring of a node | of it its own samples | index | read a node and epoch | "
+    print("| nodes | ring of a node: memory | its addresses | index | read a node and epoch | "
           "in blocks of 4 MiB: global | shards | all nodes: shards |\n" + "|---" * 8 + "|")
     chance = random.Random(1)
     for nodes in NODES:
@@ -88,8 +88,8 @@ def simulated():
         own = SAMPLES // nodes
         moved = {"global": blocks_global(nodes, chance), "shards": blocks_shards(nodes, chance)}
         blocks = {name: own * part * BLOCK for name, part in moved.items()}
-        print(f"| {nodes} | {size(WINDOWS * batch * PICTURE)} | "
-              f"{size(WINDOWS * RANKS * BATCH * PICTURE)} | {size(SAMPLES * INDEX)} | "
+        print(f"| {nodes} | {size(WINDOWS * RANKS * BATCH * PICTURE)} | "
+              f"{size(WINDOWS * batch * PICTURE)} | {size(SAMPLES * INDEX)} | "
               f"{size(own * MEMBER)} | {size(blocks['global'])} | {size(blocks['shards'])} | "
               f"{blocks['shards'] * nodes / SAMPLES / MEMBER:.1f} times the dataset |", flush=True)
 
@@ -102,16 +102,17 @@ ATTACH = {"transforms": [{"name": "RandomResizedCrop", "size": 8}], "dtype": "ui
 
 def rings(daemon, data):
     print("\nmeasured: the ring of the first rank, samples of 8 x 8\n"
-          "| ranks | slots | ring | first batch |\n|---|---|---|---|")
+          "| ranks | slots | addresses | memory | first batch |\n|---|---|---|---|---|")
     for ranks in (RANKS * nodes for nodes in NODES):
+        middle = SAMPLES // 2 // (ranks * BATCH) * ranks * BATCH  # a global batch begins there
         begin = time.monotonic()
         with daemon.connect() as peer:
-            answer = peer.attach(data, **ATTACH, world=ranks, position=SAMPLES // 2)
+            answer = peer.attach(data, **ATTACH, world=ranks, position=middle)
             assert answer.name == "attached", answer
             peer.expect("batch", seconds=60)
             taken = (time.monotonic() - begin) * 1e3
-            print(f"| {ranks} | {peer.ring.slots} | {size(peer.ring.size)} | {taken:.0f} ms |",
-                  flush=True)
+            print(f"| {ranks} | {peer.ring.slots} | {size(peer.ring.size)} | "
+                  f"{size(daemon.status()['ring_bytes'])} | {taken:.0f} ms |", flush=True)
         daemon.settle()
 
 

@@ -192,6 +192,13 @@ static void note_no_room(struct core *core, const struct fault *fault)
 	core->told_no_fork = true;
 }
 
+/* Without memory for them: all. */
+static struct bands bands_of(const struct reader *reader)
+{
+	struct bands bands;
+	return bands_init(&bands, &reader->shard, &reader->move.at) < 0 ? BANDS_ALL : bands;
+}
+
 /* The ring to go on in: one that exists, or is being made, or a new one. NULL if there can be
  * none. */
 static struct ring *fork_ring(const struct reader *reader)
@@ -203,11 +210,21 @@ static struct ring *fork_ring(const struct reader *reader)
 		if (ring != reader->ring && straggler_job_fits(reader, ring))
 			return ring;
 	const struct reader *first = straggler_hindmost(reader);
-	int r = ring_plan_make(&first->ring_request, &first->shard, &first->move.at, first->stream,
-			       &plan, &fault);
+	struct bands bands = bands_of(first);
+	for_each_rank(member, after, reader)
+	{
+		bands_add(&bands, &member->shard, &member->move.at);
+	}
+	struct ring_request request = first->ring_request;
+	request.bands = &bands;
+	int r = ring_plan_make(&request, &first->shard, &first->move.at, first->stream, &plan,
+			       &fault);
 	if (r)
 		note_no_room(reader->stream->core, &fault);
-	return r == 0 && ring_new(&own, reader->stream, &plan) == 0 ? own : NULL;
+	if (r || ring_new(&own, reader->stream, &plan) < 0)
+		own = NULL;
+	bands_deinit(&bands);
+	return own;
 }
 
 /* All ranks of the job on the reader's ring. False if it has to wait on. */
@@ -253,11 +270,17 @@ static struct ring *larger_ring(const struct ring *ring, const struct reader *fi
 	list_for_each(other, next, &ring->stream->rings, struct ring, link)
 		if (other->slots > ring->slots && ring_growth_fits(ring, other))
 			return other;
+	struct bands bands = bands_of(first);
+	list_for_each(reader, after, &ring->readers, struct reader, in_ring)
+		if (ring_growth_may_move(reader))
+			bands_add(&bands, &reader->shard, &reader->move.at);
+	request.bands = &bands;
 	if (ring_plan_make(&request, &first->shard, &first->move.at, first->stream, &plan,
 			   &ignored) ||
-	    plan.slots <= ring->slots)
-		return NULL;
-	return ring_new(&larger, first->stream, &plan) == 0 ? larger : NULL;
+	    plan.slots <= ring->slots || ring_new(&larger, first->stream, &plan) < 0)
+		larger = NULL;
+	bands_deinit(&bands);
+	return larger;
 }
 
 /* All who read the ring go on in a larger one; if there is no memory for it they stay. */
@@ -271,7 +294,7 @@ static void enlarge(struct ring *ring)
 	if (!larger)
 		return;
 	log_debug_of(first, "ring %llu of %llu MiB is too small: who reads it goes on in ring %llu",
-		     (unsigned long long)ring->id, (unsigned long long)ring->segment.bytes >> 20,
+		     (unsigned long long)ring->id, (unsigned long long)ring->segment.backed >> 20,
 		     (unsigned long long)larger->id);
 	list_for_each(mover, after, &ring->readers, struct reader, in_ring)
 		if (ring_growth_may_move(mover))

@@ -12,7 +12,24 @@
 
 static bool ring_is_unused(const struct ring *ring)
 {
-	return list_empty(&ring->readers) && list_empty(&ring->arrivals);
+	return list_empty(&ring->readers) && list_empty(&ring->arrivals) && !ring->backing.pending;
+}
+
+static void tell_all(struct ring *ring)
+{
+	struct list waiting;
+	list_init(&waiting);
+	while (!list_empty(&ring->waiters)) { /* some may wait again */
+		struct ring_waiter *waiter =
+			list_entry(ring->waiters.next, struct ring_waiter, link);
+		list_remove(&waiter->link);
+		list_append(&waiting, &waiter->link);
+	}
+	while (!list_empty(&waiting)) {
+		struct ring_waiter *waiter = list_entry(waiting.next, struct ring_waiter, link);
+		list_remove(&waiter->link);
+		waiter->on_made(waiter, ring->making.result, &ring->making.fault);
+	}
 }
 
 /* Readers that migrate to the ring come before attachments: they place its window. */
@@ -20,12 +37,7 @@ static void tell_waiters(struct ring *ring)
 {
 	ring->told = true;
 	migrate_ring_ready(ring);
-	while (!list_empty(&ring->waiters)) {
-		struct ring_waiter *waiter =
-			list_entry(ring->waiters.next, struct ring_waiter, link);
-		list_remove(&waiter->link);
-		waiter->on_made(waiter, ring->making.result, &ring->making.fault);
-	}
+	tell_all(ring);
 }
 
 static void settle_ring(struct ring *ring)
@@ -34,6 +46,10 @@ static void settle_ring(struct ring *ring)
 		return;
 	if (!ring->told)
 		tell_waiters(ring);
+	if (ring->backing.done) {
+		ring->backing.done = false;
+		tell_all(ring);
+	}
 	if (ring_is_unused(ring) && !ring->abandoned)
 		ring_abandon(ring);
 	if (ring->lost_reader || ring->abandoned)

@@ -96,16 +96,65 @@ static int segment_out_of_memory(const struct segment *segment, struct fault *fa
 			 segment->bytes);
 }
 
-static int segment_allocate(struct segment *segment, int fd, struct fault *fault)
+/* The whole pages of a field that a run lies in. */
+struct span {
+	size_t at, bytes;
+};
+
+static struct span span_of(const struct segment_field *field, const struct segment_run *run)
+{
+	uint64_t first = field->offset + field->stride * run->first;
+	uint64_t at = first & ~(uint64_t)(SEGMENT_PAGE - 1);
+	return (struct span){at, page_up(first + field->stride * run->count) - at};
+}
+
+size_t segment_bytes_of(const struct segment *segment, const struct segment_run *run, size_t runs)
+{
+	const struct segment_header *header = &segment->header;
+	size_t bytes = SEGMENT_PAGE;
+	if (runs == 0)
+		return segment->bytes;
+	for (size_t i = 0; i < runs; i++)
+		for (uint32_t f = 0; f < header->n_fields; f++)
+			bytes += span_of(&header->fields[f], &run[i]).bytes;
+	return bytes < segment->bytes ? bytes : segment->bytes;
+}
+
+/* 0, SEGMENT_E_MEMORY or a negative errno. */
+static int segment_reserve(const struct segment *segment, int fd, struct span span,
+			   struct fault *fault)
 {
 	int r;
 	do
-		r = posix_fallocate(fd, 0, (off_t)segment->bytes);
+		r = posix_fallocate(fd, (off_t)span.at, (off_t)span.bytes);
 	while (r == EINTR);
 	if (r == ENOSPC || r == ENOMEM || r == EFBIG)
 		return segment_out_of_memory(segment, fault);
+	return -r;
+}
+
+static int segment_reserve_runs(const struct segment *segment, int fd,
+				const struct segment_run *run, size_t runs, struct fault *fault)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < runs; i++)
+		for (uint32_t f = 0; r == 0 && f < segment->header.n_fields; f++)
+			r = segment_reserve(segment, fd,
+					    span_of(&segment->header.fields[f], &run[i]), fault);
+	return r;
+}
+
+static int segment_allocate(struct segment *segment, int fd, const struct segment_run *run,
+			    size_t runs, struct fault *fault)
+{
+	struct span header = {0, runs ? SEGMENT_PAGE : segment->bytes};
+	if (runs && ftruncate(fd, (off_t)segment->bytes) < 0)
+		return errno == EFBIG ? segment_out_of_memory(segment, fault) : -errno;
+	int r = segment_reserve(segment, fd, header, fault);
+	if (r == 0)
+		r = segment_reserve_runs(segment, fd, run, runs, fault);
 	if (r)
-		return -r;
+		return r;
 	void *map = mmap(NULL, segment->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return errno == ENOMEM ? segment_out_of_memory(segment, fault) : -errno;
@@ -114,22 +163,31 @@ static int segment_allocate(struct segment *segment, int fd, struct fault *fault
 }
 
 /* Page tables, too, are made now and not under the first images. */
-static void segment_touch(struct segment *segment)
+static void segment_touch(const struct segment *segment, struct span span)
 {
 #ifdef MADV_POPULATE_WRITE
-	if (madvise(segment->map, segment->bytes, MADV_POPULATE_WRITE) == 0)
+	if (madvise(segment->map + span.at, span.bytes, MADV_POPULATE_WRITE) == 0)
 		return;
 #endif
-	for (size_t at = 0; at < segment->bytes; at += SEGMENT_PAGE)
-		((volatile uint8_t *)segment->map)[at] = 0;
+	/* Written as it is: a page may have slots of others. */
+	for (size_t at = span.at; at < span.at + span.bytes; at += SEGMENT_PAGE)
+		__atomic_fetch_or(segment->map + at, 0, __ATOMIC_RELAXED);
 }
 
-/* Another description of the same file, to read; -1 with errno. */
-static int open_again(int fd)
+static void segment_touch_runs(const struct segment *segment, const struct segment_run *run,
+			       size_t runs)
+{
+	for (size_t i = 0; i < runs; i++)
+		for (uint32_t f = 0; f < segment->header.n_fields; f++)
+			segment_touch(segment, span_of(&segment->header.fields[f], &run[i]));
+}
+
+/* Another description of the same file; -1 with errno. */
+static int open_again(int fd, int how)
 {
 	char self[64];
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return open(self, O_RDONLY | O_CLOEXEC);
+	return open(self, how | O_CLOEXEC);
 }
 
 /* Readers get a descriptor that cannot write; the seals hold even for one opened anew. */
@@ -142,20 +200,22 @@ static int segment_seal(struct segment *segment, int fd)
 			  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0)
 			return -errno;
 	}
-	segment->fd = open_again(fd);
+	segment->fd = open_again(fd, O_RDONLY);
 	if (segment->fd < 0) /* no /proc: the seals alone must do */
 		segment->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	return segment->fd < 0 ? -errno : 0;
 }
 
 int segment_make(struct segment *segment, enum segment_transport transport, const char *prefix,
-		 mode_t mode, struct fault *fault)
+		 mode_t mode, const struct segment_run *run, size_t runs, struct fault *fault)
 {
 	segment->transport = transport;
+	segment->backed = segment_bytes_of(segment, run, runs);
 	int fd = segment_create(segment, prefix, mode);
-	int r = fd < 0 ? fd : segment_allocate(segment, fd, fault);
+	int r = fd < 0 ? fd : segment_allocate(segment, fd, run, runs, fault);
 	if (r == 0) {
-		segment_touch(segment);
+		segment_touch(segment, (struct span){0, runs ? SEGMENT_PAGE : segment->bytes});
+		segment_touch_runs(segment, run, runs);
 		memcpy(segment->map, &segment->header, sizeof(segment->header));
 		r = segment_seal(segment, fd);
 	}
@@ -166,6 +226,20 @@ int segment_make(struct segment *segment, enum segment_transport transport, cons
 	if (r < 0)
 		fault_say(fault, r, "cannot make a ring of %zu bytes: %s", segment->bytes,
 			  strerror(-r));
+	return r;
+}
+
+int segment_back(const struct segment *segment, const struct segment_run *run, size_t runs,
+		 struct fault *fault)
+{
+	int fd = open_again(segment->fd, O_RDWR);
+	int r = fd < 0 ? -errno : segment_reserve_runs(segment, fd, run, runs, fault);
+	if (fd >= 0)
+		close(fd);
+	if (r == 0)
+		segment_touch_runs(segment, run, runs);
+	if (r < 0)
+		fault_say(fault, r, "cannot enlarge a ring: %s", strerror(-r));
 	return r;
 }
 
@@ -184,7 +258,7 @@ void segment_deinit(struct segment *segment)
 
 int segment_leave(struct segment *segment)
 {
-	int fd = segment->fd >= 0 ? open_again(segment->fd) : -1;
+	int fd = segment->fd >= 0 ? open_again(segment->fd, O_RDONLY) : -1;
 	segment_deinit(segment);
 	return fd;
 }

@@ -23,12 +23,18 @@ enum {
 	SEGMENT_E_MEMORY = 1, /* the machine has not that much; the words have the numbers */
 };
 
+/* Slots that have memory. */
+struct segment_run {
+	uint32_t first, count;
+};
+
 struct segment {
 	enum segment_transport transport;
 	int fd;		/* read-only, for readers; -1 if none */
 	char path[128]; /* SEGMENT_PATH: where it is linked */
 	uint8_t *map;	/* the daemon's writable mapping */
 	size_t bytes;
+	size_t backed; /* ... of which so many have memory: pages that two runs share count twice */
 	struct segment_header header; /* the daemon's own copy: what it decides by */
 };
 #define SEGMENT_BYTES_MAX ((uint64_t)1 << 62) /* of a plan; more than any machine has */
@@ -38,10 +44,17 @@ struct segment {
  * SEGMENT_BYTES_MAX where it would be more. */
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
 		  const struct job_recipe *recipe);
-/* Make what was planned. `prefix` begins the name of a SEGMENT_PATH. 0, SEGMENT_E_MEMORY or a
- * negative errno; on failure nothing is left behind. */
+/* Make what was planned; `prefix` begins the name of a SEGMENT_PATH. Memory is there for these runs
+ * (0 runs: for all), and what else there is nobody may touch. 0, SEGMENT_E_MEMORY or a negative
+ * errno; on failure nothing is left behind. */
 int segment_make(struct segment *segment, enum segment_transport transport, const char *prefix,
-		 mode_t mode, struct fault *fault);
+		 mode_t mode, const struct segment_run *run, size_t runs, struct fault *fault);
+/* Memory for further runs; `backed` is left to the caller. Blocks; any thread. As segment_make(),
+ * on failure some of it may be there. */
+int segment_back(const struct segment *segment, const struct segment_run *run, size_t runs,
+		 struct fault *fault);
+/* How much memory those runs need; of a planned segment with its header (0 runs: all of it). */
+size_t segment_bytes_of(const struct segment *segment, const struct segment_run *run, size_t runs);
 void segment_deinit(struct segment *segment); /* unlinks a path; may be called twice */
 /* As segment_deinit(), but leaves a description of its own of the memory, for segment_is_held();
  * -1: there can be none. Close it. */

@@ -188,10 +188,10 @@ static uint64_t ring_bytes_of(const struct core *core, uid_t uid)
 		if (!list_empty(&stream->rings) && first->uid == uid)
 			bytes += stream_table_bytes(&stream->order);
 		list_for_each(ring, after, &stream->rings, struct ring, link)
-			bytes += ring->uid == uid ? ring->segment.bytes : 0;
+			bytes += ring->uid == uid ? ring->segment.backed : 0;
 	}
 	list_for_each(ring, later, &core->abandoned, struct ring, link)
-		bytes += ring->uid == uid ? ring->segment.bytes : 0;
+		bytes += ring->uid == uid ? ring->segment.backed : 0;
 	list_for_each(remnant, last, &core->remnants, struct remnant, link)
 		bytes += remnant->uid == uid ? remnant->bytes : 0;
 	return bytes;

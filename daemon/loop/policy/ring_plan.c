@@ -5,7 +5,10 @@
 #include "loop/state/core.h"
 #include "loop/state/stream.h"
 
-#define LEAN_FROM_BYTES ((uint64_t)64 << 20) /* below, a move costs more than the memory */
+#define BANDED_FROM_BYTES ((uint64_t)16 << 20) /* below, all slots have memory */
+#define BANDED_SLOTS_MAX ((uint64_t)1 << 24)   /* the window's end passes all of them */
+#define RANKS_OF_A_NODE 16		       /* for so many there should be room, or for all */
+#define LEAN_FROM_BYTES ((uint64_t)64 << 20)   /* below, a move costs more than the memory */
 
 bool ring_fits(const struct ring_request *request, const struct shard *shard,
 	       const struct cursor *from, const struct ring *ring)
@@ -65,6 +68,23 @@ static uint64_t ring_plan_echoes(const struct stream_order *order)
 	return order->echo == 1 ? 0 : two < positions ? two : positions;
 }
 
+/* What it needs now: if it is large, memory for the slots of the ranks that are here. */
+static uint64_t ring_plan_least(const struct stream *stream, struct ring_plan *plan)
+{
+	uint64_t whole = ring_bytes(stream, plan->slots);
+	plan->banded = whole >= BANDED_FROM_BYTES && bands_suit(&plan->shard, &plan->from) &&
+		       plan->slots <= BANDED_SLOTS_MAX;
+	return plan->banded ? ring_plan_bytes(stream, plan) : whole;
+}
+
+/* What it will need if all ranks that a node may have come. */
+static uint64_t ring_plan_with_others(const struct stream *stream, const struct ring_plan *plan,
+				      uint64_t bytes)
+{
+	uint64_t whole = ring_bytes(stream, plan->slots);
+	return !plan->banded || bytes > whole / RANKS_OF_A_NODE ? whole : bytes * RANKS_OF_A_NODE;
+}
+
 int ring_plan_make(const struct ring_request *request, const struct shard *shard,
 		   const struct cursor *from, const struct stream *stream,
 		   struct ring_plan *plan_out, struct fault *fault)
@@ -85,6 +105,9 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 		.stride = lean ? alone : shard_stride(shard, from->origin),
 		.uid = request->uid,
 		.lean = lean,
+		.shard = *shard,
+		.from = *from,
+		.bands = request->bands,
 	};
 	if (quota_descriptors(core, request->uid, 1, fault))
 		return RING_PLAN_E_LIMIT;
@@ -93,11 +116,14 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 				 "epoch %llu is too large for epochs of %llu positions: start at a "
 				 "smaller one",
 				 (unsigned long long)from->epoch, (unsigned long long)shard->n);
-	plan.start = shard_ordinal(shard, from, plan.stride);
+	/* Ranks before it in the global batch may come later. */
+	plan.start = shard_ordinal(shard, from, plan.stride) - shard->rank * shard->batch_size;
 	for (;; windows--) {
 		plan.slots = windows * global;
-		bytes = ring_bytes(stream, plan.slots);
-		if (bytes <= room.bytes && plan.slots <= RING_PLAN_SLOTS_MAX) {
+		bytes = ring_plan_least(stream, &plan);
+		bool room_for_others = ring_plan_with_others(stream, &plan, bytes) <= room.bytes;
+		if (plan.slots <= RING_PLAN_SLOTS_MAX && bytes <= room.bytes &&
+		    (room_for_others || windows == least)) {
 			*plan_out = plan;
 			return 0;
 		}

@@ -130,7 +130,8 @@ struct cursor straggler_fork_at(const struct reader *reader)
 bool straggler_fits(const struct reader *reader, const struct ring *ring)
 {
 	const struct cursor *at = &reader->move.at;
-	if (!ring_fits(&reader->ring_request, &reader->shard, at, ring))
+	if (!ring_fits(&reader->ring_request, &reader->shard, at, ring) ||
+	    !ring_backs(ring, &reader->shard, at))
 		return false;
 	struct batch_span span = shard_span(&reader->shard, at);
 	uint64_t last = shard_ordinal(&reader->shard, at, ring->stride) + span.count - 1;
@@ -203,7 +204,8 @@ static bool ring_is_ahead(const struct ring *ring, const struct ring *other)
 static bool reader_is_near(const struct reader *reader, const struct ring *ring)
 {
 	if (!reader->moves || reader->move.ring || reader_ended(reader) ||
-	    !ring_fits(&reader->ring_request, &reader->shard, &reader->next, ring))
+	    !ring_fits(&reader->ring_request, &reader->shard, &reader->next, ring) ||
+	    !ring_backs(ring, &reader->shard, &reader->next))
 		return false;
 	const struct reader *leader = ring_leader(ring);
 	uint64_t ordinal = shard_ordinal(&reader->shard, &reader->next, ring->stride);

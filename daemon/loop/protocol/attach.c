@@ -396,6 +396,17 @@ static void make_ring(struct attachment *attachment, const struct cursor *from)
 		await_ring(attachment, ring);
 }
 
+/* Will the ring have memory for the slots of this reader, too? */
+static bool enlarge_memory(struct ring *ring, const struct reader_request *request,
+			   const struct cursor *from)
+{
+	if (ring->backing.pending)
+		return true;
+	uint64_t missing = ring_missing_bytes(ring, &request->shard, from);
+	return missing <= quota_ring(ring->core, ring->uid).bytes &&
+	       ring_back(ring, &request->shard, from) == 0;
+}
+
 static void find_ring(struct attachment *attachment)
 {
 	struct reader_request *request = &attachment->arguments.request;
@@ -408,10 +419,13 @@ static void find_ring(struct attachment *attachment)
 		bool failed = ring->told && !ring->made;
 		if (failed || !ring_fits(&request->ring_request, &request->shard, &from, ring))
 			continue;
-		if (ring->told)
+		bool backed = ring->told && ring_backs(ring, &request->shard, &from);
+		if (backed)
 			join_ring(attachment, ring);
-		else
+		else if (!ring->told || enlarge_memory(ring, request, &from))
 			await_ring(attachment, ring);
+		else
+			continue;
 		return;
 	}
 	make_ring(attachment, &from);
@@ -461,7 +475,7 @@ static void log_attached(const struct session *session, const struct reader *rea
 		  (unsigned long long)reader->id, (int)session->connection.pid, reader->job,
 		  (unsigned)reader->shard.rank, (unsigned)reader->shard.world,
 		  (unsigned)reader->shard.batch_size, (unsigned long long)reader->stream->id,
-		  (unsigned long long)ring->id, (unsigned long long)ring->segment.bytes >> 20,
+		  (unsigned long long)ring->id, (unsigned long long)ring->segment.backed >> 20,
 		  others, (unsigned long long)reader->next.epoch);
 }
 

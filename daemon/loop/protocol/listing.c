@@ -153,7 +153,7 @@ static struct stream_sum sum_of(const struct stream *stream)
 	struct stream_sum sum = {0};
 	list_for_each(ring, next, &stream->rings, struct ring, link) {
 		sum.rings++;
-		sum.bytes += ring->segment.bytes;
+		sum.bytes += ring->segment.backed;
 		list_for_each(reader, after, &ring->readers, struct reader, in_ring) {
 			struct wait_time wait = reader_wait_now(reader);
 			sum.readers++;

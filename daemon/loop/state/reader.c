@@ -25,7 +25,7 @@ static void reader_limit_end(struct reader *reader)
 
 void reader_enter(struct reader *reader, struct ring *ring)
 {
-	assert(!reader->ring);
+	assert(!reader->ring && ring_backs(ring, &reader->shard, &reader->next));
 	reader->ring = ring;
 	reader_limit_end(reader);
 	list_append(&ring->readers, &reader->in_ring);

@@ -31,8 +31,9 @@ struct ring_request {
 	uid_t uid;     /* whose ring: users share none */
 	bool fd, path; /* transports that the client takes */
 	unsigned inflight;
-	uint64_t prefetch; /* batches of all ranks; 0: as many as seem good */
-	bool lean;	   /* it may begin small: the reader can move to a larger one */
+	uint64_t prefetch;	   /* batches of all ranks; 0: as many as seem good */
+	bool lean;		   /* it may begin small: the reader can move to a larger one */
+	const struct bands *bands; /* of all who are to come; NULL: of itself */
 };
 
 #define READER_PRIORITY_MAX 100 /* as ATTACH has it */

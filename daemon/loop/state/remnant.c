@@ -17,7 +17,7 @@ static void remnant_count(struct core *core, const struct remnant *remnant, int 
 
 void remnant_leave(struct core *core, struct segment *segment, uid_t uid)
 {
-	uint64_t bytes = segment->bytes;
+	uint64_t bytes = segment->backed;
 	int fd = segment_leave(segment);
 	if (fd < 0)
 		return;

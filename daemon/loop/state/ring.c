@@ -19,6 +19,160 @@ static struct segment ring_plan_segment(const struct stream *stream, uint64_t ri
 	return segment;
 }
 
+/* -- slots that have memory --------------------------------------------------------------- */
+
+/* The slots of these bands, one run for each in each window; NULL and no runs: all. 0 or -ENOMEM.
+ */
+static int runs_of(const struct bands *bands, uint64_t slots, struct segment_run **out,
+		   size_t *runs_out)
+{
+	*out = NULL;
+	*runs_out = 0;
+	if (!bands->rank)
+		return 0;
+	uint64_t global = bands->batch_size * bands->world;
+	struct segment_run *run = calloc(bands_count(bands) * (slots / global), sizeof(*run));
+	if (!run)
+		return -ENOMEM;
+	for (uint64_t first = 0; first < slots; first += global)
+		for (uint64_t rank = 0; rank < bands->world; rank++)
+			if (bands->rank[rank])
+				run[(*runs_out)++] = (struct segment_run){
+					(uint32_t)(first + rank * bands->batch_size),
+					(uint32_t)bands->batch_size};
+	*out = run;
+	return 0;
+}
+
+static int bands_of(const struct ring_plan *plan, struct bands *out)
+{
+	*out = BANDS_ALL;
+	if (!plan->banded)
+		return 0;
+	int r = bands_init(out, &plan->shard, &plan->from);
+	if (r == 0 && plan->bands)
+		bands_join(out, plan->bands);
+	return r;
+}
+
+uint64_t ring_plan_bytes(const struct stream *stream, const struct ring_plan *plan)
+{
+	struct segment segment = ring_plan_segment(stream, 0, (uint32_t)plan->slots);
+	uint64_t bytes = UINT64_MAX;
+	struct bands bands;
+	struct segment_run *run;
+	size_t runs;
+	if (bands_of(plan, &bands) < 0)
+		return bytes;
+	if (runs_of(&bands, plan->slots, &run, &runs) == 0) {
+		bytes = segment_bytes_of(&segment, run, runs);
+		free(run);
+	}
+	bands_deinit(&bands);
+	return bytes;
+}
+
+bool ring_backs(const struct ring *ring, const struct shard *shard, const struct cursor *from)
+{
+	return bands_have(&ring->bands, shard, from);
+}
+
+/* The runs that it lacks for that. All of its slots, if the reader is cut otherwise. */
+static int missing_runs(const struct ring *ring, const struct shard *shard,
+			const struct cursor *from, struct segment_run **out, size_t *runs_out)
+{
+	struct bands bands;
+	int r = bands_init(&bands, shard, from);
+	if (r < 0)
+		return r;
+	if (!bands.rank || bands.batch_size != ring->bands.batch_size ||
+	    bands.world != ring->bands.world) {
+		*out = calloc(1, sizeof(**out));
+		*runs_out = 1;
+		r = *out ? 0 : -ENOMEM;
+		if (*out)
+			**out = (struct segment_run){0, ring->slots};
+	} else {
+		r = runs_of(&bands, ring->slots, out, runs_out);
+	}
+	bands_deinit(&bands);
+	return r;
+}
+
+/* Of those runs; all together never more than the segment has. */
+static uint64_t missing_bytes(const struct ring *ring, const struct segment_run *run, size_t runs)
+{
+	uint64_t bytes = segment_bytes_of(&ring->segment, run, runs);
+	uint64_t left = ring->segment.bytes - ring->segment.backed;
+	return bytes < left ? bytes : left;
+}
+
+uint64_t ring_missing_bytes(const struct ring *ring, const struct shard *shard,
+			    const struct cursor *from)
+{
+	struct segment_run *run;
+	size_t runs;
+	if (ring->backing.refused || missing_runs(ring, shard, from, &run, &runs) < 0)
+		return UINT64_MAX;
+	uint64_t bytes = missing_bytes(ring, run, runs);
+	free(run);
+	return bytes;
+}
+
+static void ring_charge(struct ring *ring, int64_t bytes)
+{
+	ring->segment.backed += (uint64_t)bytes;
+	ring->core->ring_bytes += (uint64_t)bytes;
+	core_count(ring->core, COUNTER_RING_BYTES, bytes);
+}
+
+/* a task's thread. */
+static void ring_back_run(struct task *task)
+{
+	struct ring *ring = list_entry(task, struct ring, backing.task);
+	ring->backing.result = segment_back(&ring->segment, ring->backing.run, ring->backing.runs,
+					    &ring->backing.fault);
+}
+
+static void ring_back_done(struct task *task, int status)
+{
+	struct ring *ring = list_entry(task, struct ring, backing.task);
+	free(ring->backing.run);
+	ring->backing.run = NULL;
+	ring->backing.pending = false;
+	ring->backing.done = true;
+	if (status < 0 || ring->backing.result) {
+		ring_charge(ring, -(int64_t)ring->backing.bytes);
+		ring->backing.refused = true;
+	} else {
+		bands_add(&ring->bands, &ring->backing.shard, &ring->backing.from);
+	}
+	ring_touch(ring);
+}
+
+int ring_back(struct ring *ring, const struct shard *shard, const struct cursor *from)
+{
+	assert(ring->made && !ring->backing.pending && !ring_backs(ring, shard, from));
+	int r = missing_runs(ring, shard, from, &ring->backing.run, &ring->backing.runs);
+	if (r < 0)
+		return r;
+	ring->backing.shard = *shard;
+	ring->backing.from = *from;
+	ring->backing.bytes = missing_bytes(ring, ring->backing.run, ring->backing.runs);
+	r = task_start(&ring->backing.task, &ring->core->tasks, TASK_RING, ring->uid, ring_back_run,
+		       ring_back_done);
+	if (r < 0) {
+		free(ring->backing.run);
+		ring->backing.run = NULL;
+		return r;
+	}
+	ring->backing.pending = true;
+	ring_charge(ring, (int64_t)ring->backing.bytes);
+	return 0;
+}
+
+/* -- making ------------------------------------------------------------------------------- */
+
 uint64_t ring_bytes(const struct stream *stream, uint64_t slots)
 {
 	if (slots > UINT32_MAX)
@@ -31,9 +185,9 @@ static void ring_make(struct task *task)
 {
 	struct ring *ring = list_entry(task, struct ring, making.task);
 	const struct core *core = ring->core;
-	ring->making.result =
-		segment_make(&ring->making.segment, ring->making.segment.transport,
-			     core->shm_prefix, core->config->shm_mode, &ring->making.fault);
+	ring->making.result = segment_make(
+		&ring->making.segment, ring->making.segment.transport, core->shm_prefix,
+		core->config->shm_mode, ring->backing.run, ring->backing.runs, &ring->making.fault);
 }
 
 static void ring_made(struct task *task, int status)
@@ -42,9 +196,13 @@ static void ring_made(struct task *task, int status)
 	if (status < 0)
 		ring->making.result = fault_say(&ring->making.fault, status,
 						"cannot make a ring: errno %d", -status);
+	free(ring->backing.run);
+	ring->backing.run = NULL;
 	ring->making.pending = false;
 	ring->made = ring->making.result == 0;
+	size_t backed = ring->segment.backed; /* charged, whatever became of it */
 	ring->segment = ring->making.segment;
+	ring->segment.backed = backed;
 	ring_touch(ring);
 }
 
@@ -62,6 +220,13 @@ static int ring_init(struct ring *ring, const struct ring_plan *plan)
 	ring->making.segment.transport = plan->transport;
 	ring->segment.transport = plan->transport;
 	ring->segment.bytes = ring->making.segment.bytes;
+	int r = bands_of(plan, &ring->bands);
+	if (r == 0)
+		r = runs_of(&ring->bands, ring->slots, &ring->backing.run, &ring->backing.runs);
+	if (r < 0)
+		return r;
+	ring->segment.backed =
+		segment_bytes_of(&ring->making.segment, ring->backing.run, ring->backing.runs);
 	return task_start(&ring->making.task, &ring->core->tasks, TASK_RING, ring->uid, ring_make,
 			  ring_made);
 }
@@ -78,6 +243,8 @@ int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *p
 	ring->segment = SEGMENT_NULL;
 	int r = ring_init(ring, plan);
 	if (r < 0) {
+		bands_deinit(&ring->bands);
+		free(ring->backing.run);
 		free(ring->slot);
 		free(ring);
 		return r;
@@ -91,9 +258,9 @@ int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *p
 	list_init(&ring->waiters);
 	list_append(&stream->rings, &ring->link);
 	stream->users++;
-	core->ring_bytes += ring->segment.bytes;
+	core->ring_bytes += ring->segment.backed;
 	core_count(core, COUNTER_RINGS, 1);
-	core_count(core, COUNTER_RING_BYTES, (int64_t)ring->segment.bytes);
+	core_count(core, COUNTER_RING_BYTES, (int64_t)ring->segment.backed);
 	*out = ring;
 	return 0;
 }
@@ -104,16 +271,18 @@ void ring_free(struct ring *ring)
 	assert(list_empty(&ring->readers) && list_empty(&ring->arrivals));
 	assert(list_empty(&ring->leases) && list_empty(&ring->claims));
 	assert(list_empty(&ring->waiters) && ring->jobs == 0 && !ring->making.pending);
+	assert(!ring->backing.pending);
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		assert(ring->slot[i].pins == 0);
 		free(ring->slot[i].note);
 	}
 	list_remove(&ring->link);
 	list_remove(&ring->in_touched);
-	ring->core->ring_bytes -= ring->segment.bytes;
-	core_count(ring->core, COUNTER_RING_BYTES, -(int64_t)ring->segment.bytes);
+	ring->core->ring_bytes -= ring->segment.backed;
+	core_count(ring->core, COUNTER_RING_BYTES, -(int64_t)ring->segment.backed);
 	core_count(ring->core, COUNTER_RINGS, -1);
 	remnant_leave(ring->core, &ring->segment, ring->uid);
+	bands_deinit(&ring->bands);
 	free(ring->slot);
 	free(ring);
 	stream_put(stream);
@@ -193,6 +362,8 @@ struct slot *ring_slot(struct ring *ring, uint64_t ordinal)
 static void slot_empty(struct slot *slot)
 {
 	assert(slot->state != SLOT_FILLING && slot->pins == 0);
+	if (slot->state == SLOT_EMPTY) /* slots of ranks elsewhere are never written */
+		return;
 	free(slot->note);
 	*slot = (struct slot){.state = SLOT_EMPTY};
 }
@@ -220,8 +391,11 @@ bool ring_advance(struct ring *ring, uint64_t ordinal)
 	if (ring_holds(ring, ordinal))
 		return true;
 	uint64_t goal = ordinal - ring->slots + 1, floor = ring_floor(ring);
-	if (goal > floor)
-		goal = floor;
+	if (goal > floor) { /* all stays: it is of use to nobody to move a part of the way */
+		if (ring->wake_at > floor)
+			ring->wake_at = floor + 1;
+		return false;
+	}
 	/* A goal more than a window away (a gap between epochs) empties every slot once. */
 	for (uint32_t i = 0; ring->base < goal && i < ring->slots; i++) {
 		struct slot *slot = ring_slot(ring, ring->base);
@@ -236,11 +410,7 @@ bool ring_advance(struct ring *ring, uint64_t ordinal)
 	}
 	if (ring->base < goal)
 		ring->base = goal;
-	if (ring_holds(ring, ordinal))
-		return true;
-	if (ring->wake_at > floor)
-		ring->wake_at = floor + 1;
-	return false;
+	return true;
 }
 
 /* -- slots -------------------------------------------------------------------------------- */

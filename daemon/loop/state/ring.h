@@ -22,6 +22,7 @@
 #include "base/list.h"
 #include "loop/os/segment.h"
 #include "loop/os/task.h"
+#include "loop/state/bands.h"
 #include "work/job.h"
 
 /*
@@ -56,7 +57,8 @@ struct ring_claim {
 	uint64_t ordinal; /* UINT64_MAX: nothing */
 };
 
-/* One who waits for a ring to be made; called once by the step, unless its link is removed. */
+/* One who waits for a ring to be made, or for more of its slots to have memory; called once by the
+ * step, unless its link is removed. */
 struct ring_waiter {
 	struct list link;
 	void (*on_made)(struct ring_waiter *waiter, int result, const struct fault *fault);
@@ -92,6 +94,18 @@ struct ring {
 		int result;
 		struct fault fault;
 	} making;
+	struct bands bands; /* the slots that have memory */
+	struct {
+		struct task task;
+		bool pending, done; /* done: waiters are to be told */
+		struct segment_run *run;
+		size_t runs, bytes;
+		struct shard shard; /* for this reader ... */
+		struct cursor from; /* ... from here on */
+		int result;
+		struct fault fault;
+		bool refused; /* it failed once: nobody asks again */
+	} backing;
 
 	uint32_t slots;
 	uint64_t stride, base;
@@ -110,10 +124,16 @@ struct ring_plan {
 	uint64_t start; /* the first ordinal of its window */
 	uid_t uid;	/* whom its memory is charged to */
 	bool lean;
+	bool banded;		   /* memory only for the slots that ... */
+	struct shard shard;	   /* ... this reader needs ... */
+	struct cursor from;	   /* ... from here on, ... */
+	const struct bands *bands; /* ... and those of these, if it is not NULL */
 };
 
 /* Bytes of a segment of so many slots for this stream. */
 uint64_t ring_bytes(const struct stream *stream, uint64_t slots);
+/* Bytes of a ring that shall be so; UINT64_MAX: there is no memory to tell. */
+uint64_t ring_plan_bytes(const struct stream *stream, const struct ring_plan *plan);
 /*
  * A ring that is being made by a task; its bytes are charged to the budget from now on. Whoever is
  * in `waiters` when the step finds it made (or failed) is told. 0 or a negative errno.
@@ -121,6 +141,14 @@ uint64_t ring_bytes(const struct stream *stream, uint64_t slots);
 int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *plan);
 /* No reader, arrival, lease or job may be left, and no task under way. */
 void ring_free(struct ring *ring);
+/* Is memory there for all that a reader with this share needs from that batch on? */
+bool ring_backs(const struct ring *ring, const struct shard *shard, const struct cursor *from);
+/* How much more memory it would need for that; UINT64_MAX: it cannot have it. */
+uint64_t ring_missing_bytes(const struct ring *ring, const struct shard *shard,
+			    const struct cursor *from);
+/* It gets that memory, by a task, and is charged for it from now on; then who is in `waiters` is
+ * told. One at a time. 0 or a negative errno. */
+int ring_back(struct ring *ring, const struct shard *shard, const struct cursor *from);
 /* Nobody can find it any more. */
 void ring_abandon(struct ring *ring);
 /* Something of it changed: the next step looks whether its window can move, who can be woken, and
@@ -142,8 +170,8 @@ uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal);
 uint64_t ring_ordinal_of(const struct ring *ring, uint32_t slot_number); /* in today's window */
 /* Could the window move so that it holds `ordinal`? */
 bool ring_could_hold(const struct ring *ring, uint64_t ordinal);
-/* Move the window so that it holds `ordinal`, as far as claims, pins and jobs allow. False: it does
- * not yet; `wake_at` and `obstructed` say what to wait for. */
+/* Move the window so that it holds `ordinal`, if claims, pins and jobs allow it. False: it does not
+ * yet; `wake_at` and `obstructed` say what to wait for. */
 bool ring_advance(struct ring *ring, uint64_t ordinal);
 
 void slot_fill(struct slot *slot);

@@ -112,7 +112,7 @@ static void write_stream(struct writer *writer, const struct stream *stream, boo
 	uint64_t bytes = 0;
 	unsigned readers = 0;
 	list_for_each(ring, next, &stream->rings, struct ring, link) {
-		bytes += ring->segment.bytes;
+		bytes += ring->segment.backed;
 		list_for_each(reader, after, &ring->readers, struct reader, in_ring) {
 			struct wait_time wait = reader_wait_now(reader);
 			wait_time_add_recent(&wait, waits);

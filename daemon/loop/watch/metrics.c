@@ -228,7 +228,7 @@ static uint64_t stream_ring_bytes(const struct stream *stream)
 {
 	uint64_t bytes = 0;
 	list_for_each(ring, next, &stream->rings, struct ring, link)
-		bytes += ring->segment.bytes;
+		bytes += ring->segment.backed;
 	return bytes;
 }
 

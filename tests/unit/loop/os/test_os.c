@@ -318,8 +318,9 @@ static void held_until_the_last_mapping_is_gone(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct segment segment = planned();
 		struct fault fault;
-		assert_int_equal(segment_make(&segment, transports[i], "stoker-os-", 0600, &fault),
-				 0);
+		assert_int_equal(
+			segment_make(&segment, transports[i], "stoker-os-", 0600, NULL, 0, &fault),
+			0);
 		int reader = transports[i] == SEGMENT_FD ? dup(segment.fd)
 							 : open(segment.path, O_RDONLY);
 		assert_true(reader >= 0);
@@ -344,7 +345,7 @@ static void readers_cannot_write(void **state)
 	struct segment segment = planned();
 	struct fault fault;
 	char self[64];
-	assert_int_equal(segment_make(&segment, SEGMENT_FD, "", 0600, &fault), 0);
+	assert_int_equal(segment_make(&segment, SEGMENT_FD, "", 0600, NULL, 0, &fault), 0);
 	assert_ptr_equal(segment_at(&segment, 0, 3), segment.map + SEGMENT_PAGE + 300);
 	memset(segment_at(&segment, 0, 3), 'x', 100);
 	char *map = mmap(NULL, segment.bytes, PROT_READ, MAP_SHARED, segment.fd, 0);
@@ -377,8 +378,8 @@ static void a_segment_with_a_path_is_swept(void **state)
 	char prefix[64], others[64];
 	snprintf(prefix, sizeof(prefix), "stoker-test-%ld-a-", (long)getpid());
 	snprintf(others, sizeof(others), "stoker-test-%ld-b-", (long)getpid());
-	assert_int_equal(segment_make(&segment, SEGMENT_PATH, prefix, 0640, &fault), 0);
-	assert_int_equal(segment_make(&other, SEGMENT_PATH, others, 0600, &fault), 0);
+	assert_int_equal(segment_make(&segment, SEGMENT_PATH, prefix, 0640, NULL, 0, &fault), 0);
+	assert_int_equal(segment_make(&other, SEGMENT_PATH, others, 0600, NULL, 0, &fault), 0);
 	assert_int_equal(lstat(segment.path, &stat), 0);
 	assert_int_equal(stat.st_mode & 0777, 0640);
 	assert_int_equal(stat.st_size, segment.bytes);
@@ -389,6 +390,36 @@ static void a_segment_with_a_path_is_swept(void **state)
 	segment_deinit(&segment);
 	segment_deinit(&other);
 	assert_int_equal(segment_sweep(others), 0);
+}
+
+/* Runs on pages of their own; a run that comes later changes no other. */
+static void a_segment_with_memory_for_some_slots(void **state)
+{
+	(void)state;
+	const struct segment_run first = {2, 1}, second = {1, 2};
+	static const enum segment_transport transports[] = {SEGMENT_FD, SEGMENT_PATH};
+	for (int i = 0; i < 2; i++) {
+		struct segment segment = planned();
+		struct fault fault;
+		struct stat stat;
+		segment.header.fields[0].stride = 2 * SEGMENT_PAGE;
+		segment.bytes = segment.header.total_bytes = 17 * SEGMENT_PAGE;
+		assert_int_equal(segment_bytes_of(&segment, &second, 1), 5 * SEGMENT_PAGE);
+		assert_int_equal(segment_make(&segment, transports[i], "stoker-os-", 0600, &first,
+					      1, &fault),
+				 0);
+		assert_int_equal(segment.backed, 3 * SEGMENT_PAGE);
+		assert_int_equal(fstat(segment.fd, &stat), 0);
+		assert_int_equal(stat.st_size, segment.bytes);
+		assert_int_equal(stat.st_blocks * 512, 3 * SEGMENT_PAGE);
+		memset(segment_at(&segment, 0, 2), 'x', 2 * SEGMENT_PAGE);
+		assert_int_equal(segment_back(&segment, &second, 1, &fault), 0);
+		assert_int_equal(fstat(segment.fd, &stat), 0);
+		assert_int_equal(stat.st_blocks * 512, 5 * SEGMENT_PAGE);
+		assert_int_equal(*(char *)segment_at(&segment, 0, 2), 'x');
+		assert_int_equal(*(char *)segment_at(&segment, 0, 1), 0);
+		segment_deinit(&segment);
+	}
 }
 
 /* A limit in a child process stands for a machine that is short of memory. */
@@ -404,7 +435,8 @@ static int make_beyond_a_limit(void)
 	for (int i = 0; i < 2; i++) {
 		struct segment segment = planned();
 		struct fault fault = {""};
-		if (segment_make(&segment, transports[i], prefix, 0600, &fault) != SEGMENT_E_MEMORY)
+		if (segment_make(&segment, transports[i], prefix, 0600, NULL, 0, &fault) !=
+		    SEGMENT_E_MEMORY)
 			return 2;
 		if (!strstr(fault.text, "8192 bytes") || !strstr(fault.text, "lower batch_size"))
 			return 3;
@@ -450,6 +482,7 @@ int main(void)
 		cmocka_unit_test(readers_cannot_write),
 		cmocka_unit_test(held_until_the_last_mapping_is_gone),
 		cmocka_unit_test(a_segment_with_a_path_is_swept),
+		cmocka_unit_test(a_segment_with_memory_for_some_slots),
 		cmocka_unit_test(too_little_memory_is_an_error),
 		cmocka_unit_test(prefixes_are_of_a_user_and_a_socket),
 	};
