@@ -374,7 +374,7 @@ static int config_read_all(struct config *config, const struct flags *flags, str
 		result = config_apply_flags(config, flags, fault);
 	if (!result)
 		result = config_place_control(config, fault);
-	return result;
+	return result ? result : places_check_cache(config, fault) ? CONFIG_E_BAD : 0;
 }
 
 void config_print(const struct config *config, FILE *file)
@@ -405,10 +405,9 @@ static void config_print_help(void)
 	printf("  --check, --print-config     check it; print it with its origins; also --version, "
 	       "--help"
 	       "\n"
-	       "Also as 'workers = 4' below [stokerd] in the configuration, or as STOKER_WORKERS=4 "
-	       "in the\nenvironment, which overrides it; a flag overrides both. SIZE: 65536, 64K, "
-	       "2G; of memory also 25%%.\nTIME: 10s, 500ms. MODE: octal. *: changes while it runs, "
-	       "stokerctl set workers 8. More: man stokerd.\n");
+	       "A flag overrides STOKER_WORKERS=4 in the environment, and that 'workers = 4' below "
+	       "[stokerd]. SIZE: 64K, 2G;\nof memory also 25%%. TIME: 10s, 500ms. MODE: octal. "
+	       "*: can be changed: stokerctl set workers 8. More: man stokerd.\n");
 }
 
 /* --check and --print-config end here; a daemon that starts needs its socket's folder. */
@@ -488,6 +487,10 @@ int config_set(struct config *config, const char *name, const char *value, struc
 				 "reload",
 				 option->name);
 	int result = config_put(config, option, value, CONFIG_SET, &why);
+	if (!result && places_check_cache(config, &why)) {
+		config->cache_decoded_size = 0; /* as it was: see there */
+		result = CONFIG_E_BAD;
+	}
 	if (result > 0)
 		return fault_say(fault, CONFIG_E_BAD, "%s: %s", option->name, why.text);
 	return result;

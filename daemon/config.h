@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 34 /* rows of the table */
+#define CONFIG_OPTIONS 35 /* rows of the table */
 
 struct roots;
 
@@ -48,7 +48,8 @@ struct config {
 	uint64_t index_memory;	 /* bytes of all JPEG seek indexes together; 0: none are made */
 	char *index_dir;	 /* where they are kept on disk; NULL: nowhere; owned */
 	char *cache_dir; /* where bytes are kept that were dear to get; NULL: nowhere; owned */
-	uint64_t cache_memory; /* bytes of all pictures kept as decoded; 0: none are */
+	uint64_t cache_memory;	     /* bytes of all pictures kept as decoded; 0: none are */
+	uint64_t cache_decoded_size; /* the same on disk, below cache_dir */
 	unsigned max_connections;
 	unsigned max_readers_per_user; /* 0: no limit, as below */
 	uint64_t ring_memory_per_user;

@@ -374,6 +374,19 @@
 	C(CACHE_REPLACED, cache_replaced_total, TOTAL, NONE, "kept ones that gave way to others")  \
 	C(CACHE_FULL, cache_full_total, TOTAL, NONE,                                               \
 	  "decoded pictures not kept: cache-memory is full")                                       \
+	C(CACHE_DECODED_BYTES, cache_decoded_bytes, GAUGE, BYTES, "decoded pictures on the disk")  \
+	C(CACHE_DECODED_PICTURES, cache_decoded_pictures, GAUGE, NONE,                             \
+	  "how many of them there are")                                                            \
+	C(CACHE_DECODED_HITS, cache_decoded_hits_total, TOTAL, NONE,                               \
+	  "pictures read from the disk, not decoded")                                              \
+	C(CACHE_DECODED_FILLS, cache_decoded_fills_total, TOTAL, NONE,                             \
+	  "decoded pictures that were written to the disk")                                        \
+	C(CACHE_DECODED_REPLACED, cache_decoded_replaced_total, TOTAL, NONE,                       \
+	  "those on the disk that gave way to others")                                             \
+	C(CACHE_DECODED_DAMAGED, cache_decoded_damaged_total, TOTAL, NONE,                         \
+	  "those on the disk that were damaged, and deleted")                                      \
+	C(CACHE_DECODED_SPEED, cache_decoded_speed, GAUGE, BYTES,                                  \
+	  "bytes a second at which they were read last")                                           \
 	C(DECODES_SHARED, decodes_shared_total, TOTAL, NONE,                                       \
 	  "samples made from the decode of another stream")                                        \
 	C(STUCK_READS, stuck_reads, GAUGE, NONE, "reads in progress for more than 5 s")            \

@@ -269,12 +269,15 @@ struct picture_visit picture_set_visit(struct picture_set *set, uint64_t sample,
 {
 	struct picture_visit visit = {.idle = idle, .now_ns = now_ns};
 	assert(sample < set->samples);
-	if (atomic_load(&set->cache->limit) == 0)
-		return visit;
 	visit.keep = (atomic_fetch_or(&set->visits[sample], VISITED) & VISITED) || idle;
 	if (visit.keep)
 		visit.forecast = forecast_make(&set->courses, sample, now_ns);
 	return visit;
+}
+
+bool picture_set_is_on(const struct picture_set *set)
+{
+	return atomic_load(&set->cache->limit) > 0;
 }
 
 bool picture_set_affords(const struct picture_set *set, size_t bytes)
@@ -373,7 +376,7 @@ struct cached_picture *picture_set_take(struct picture_set *set, const struct pi
 					const struct picture_visit *visit)
 {
 	assert(key->scale > 0 && key->sample < set->samples);
-	if (atomic_load(&set->visits[key->sample]) & NOT_WHOLE)
+	if (!picture_set_wants_whole(set, key->sample))
 		return NULL;
 	size_t columns = ((size_t)width + key->scale - 1) / key->scale;
 	size_t rows = ((size_t)height + key->scale - 1) / key->scale;
@@ -413,10 +416,14 @@ void picture_set_keep(struct cached_picture *picture)
 	pthread_mutex_unlock(&cache->lock);
 }
 
-void picture_set_refuse(struct cached_picture *picture)
+void picture_set_refuse(struct picture_set *set, uint64_t sample)
 {
-	atomic_fetch_or(&picture->set->visits[picture->key.sample], NOT_WHOLE);
-	picture_unpin(picture);
+	atomic_fetch_or(&set->visits[sample], NOT_WHOLE);
+}
+
+bool picture_set_wants_whole(const struct picture_set *set, uint64_t sample)
+{
+	return !(atomic_load(&set->visits[sample]) & NOT_WHOLE);
 }
 
 void picture_set_refuse_file(struct picture_set *set, uint64_t sample)
@@ -446,4 +453,9 @@ void picture_set_forget(struct picture_set *set, uint64_t sample)
 		unused = picture->next;
 		picture_free(picture);
 	}
+}
+
+unsigned picture_set_user(const struct picture_set *set)
+{
+	return set->owner->user;
 }

@@ -67,6 +67,7 @@ int picture_set_new(struct picture_set **out, struct picture_cache *cache, unsig
 		    uint64_t samples);
 /* The set, held once more: each holder closes it. NULL gives NULL. */
 struct picture_set *picture_set_hold(struct picture_set *set);
+unsigned picture_set_user(const struct picture_set *set);
 /* When the last has closed it nobody uses it any more; picture_cache_trim() frees it. */
 void picture_set_close(struct picture_set *set);
 
@@ -138,6 +139,8 @@ struct picture_visit {
 struct picture_visit picture_set_visit(struct picture_set *set, uint64_t sample, bool idle,
 				       uint64_t now_ns);
 
+/* Is anything kept in memory at present? */
+bool picture_set_is_on(const struct picture_set *set);
 /* Is there room for so many bytes, or something to replace? */
 bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_worth worth,
 			  const struct picture_visit *visit);
@@ -151,8 +154,9 @@ struct cached_picture *picture_set_take_file(struct picture_set *set, const stru
 					     size_t bytes, const struct picture_visit *visit);
 /* Its bytes are there, and if it is decoded `image` shows them: others may find it. */
 void picture_set_keep(struct cached_picture *picture);
-/* It cannot be decoded whole: unpin it, and never try again. */
-void picture_set_refuse(struct cached_picture *picture);
+/* The sample cannot be decoded whole; may it be tried? */
+void picture_set_refuse(struct picture_set *set, uint64_t sample);
+bool picture_set_wants_whole(const struct picture_set *set, uint64_t sample);
 /* Its file cannot be written anew; may it be tried? */
 void picture_set_refuse_file(struct picture_set *set, uint64_t sample);
 bool picture_set_wants_file(const struct picture_set *set, uint64_t sample);

@@ -35,25 +35,31 @@ struct cached_picture *surplus_of_cache(struct picture_cache *cache)
 	return NULL;
 }
 
+bool victim_yields(const struct victim *victim, bool same, enum picture_worth worth,
+		   const struct picture_visit *visit)
+{
+	static const unsigned uses[] = {
+		[PICTURE_OF_INDEXED] = 3, [PICTURE_OF_SLOW] = 1, [PICTURE_FILE] = 4};
+	if (victim->worth > worth)
+		return false;
+	if (victim->worth < worth)
+		return true;
+	/* Of one stream each sample is needed once an epoch. */
+	if (same && visit->forecast.count < 2)
+		return false;
+	return forecast_before(&visit->forecast, victim->next_ns) >=
+	       (visit->idle ? 1 : uses[worth]);
+}
+
 /* Shall it give way to another one of this set? */
 static bool picture_yields(const struct cached_picture *picture, const struct picture_set *set,
 			   enum picture_worth worth, const struct picture_visit *visit)
 {
-	static const unsigned uses[] = {
-		[PICTURE_OF_INDEXED] = 3, [PICTURE_OF_SLOW] = 1, [PICTURE_FILE] = 4};
 	if (picture->pins > 0)
 		return false;
 	if (picture->set->owner != set->owner) /* who has more */
 		return true;
-	if (picture->victim.worth > worth)
-		return false;
-	if (picture->victim.worth < worth)
-		return true;
-	/* Of one stream each sample is needed once an epoch. */
-	if (picture->set == set && visit->forecast.count < 2)
-		return false;
-	return forecast_before(&visit->forecast, picture->victim.next_ns) >=
-	       (visit->idle ? 1 : uses[worth]);
+	return victim_yields(&picture->victim, picture->set == set, worth, visit);
 }
 
 struct cached_picture *surplus_for(struct picture_set *set, size_t size, enum picture_worth worth,

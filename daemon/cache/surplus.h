@@ -11,6 +11,10 @@
 /* The next that has to go; NULL: none has to. */
 struct cached_picture *surplus_of_cache(struct picture_cache *cache);
 
+/* Does it give way to another one of its owner? `same`: of the same set. */
+bool victim_yields(const struct victim *victim, bool same, enum picture_worth worth,
+		   const struct picture_visit *visit);
+
 /* What gives way to so many bytes more of this set; NULL: nothing does. */
 struct cached_picture *surplus_for(struct picture_set *set, size_t size, enum picture_worth worth,
 				   const struct picture_visit *visit);

@@ -40,6 +40,15 @@ static int places_check_socket(const char *name, const char *path, bool made, st
 	return made ? 0 : places_check_folder(name, folder, fault);
 }
 
+int places_check_cache(const struct config *config, struct fault *fault)
+{
+	if (config->cache_decoded_size == 0 || config->cache_dir)
+		return 0;
+	return fault_say(fault, PLACES_E_BAD,
+			 "cache-decoded-size: there is no cache-dir: set it to a folder for these "
+			 "pictures");
+}
+
 int places_check(const struct config *config, bool made, struct fault *fault)
 {
 	int result = places_check_socket("socket", config->socket, made, fault);

@@ -17,4 +17,7 @@ enum {
 /* `made`: the daemon makes the folder of its sockets if it is missing. */
 int places_check(const struct config *config, bool made, struct fault *fault);
 
+/* What is kept on disk needs a folder. 0 or PLACES_E_BAD. */
+int places_check_cache(const struct config *config, struct fault *fault);
+
 #endif

@@ -247,6 +247,14 @@ static void check_seek_index(struct core *core)
 	core->seek_indexes.limit = 0;
 }
 
+static void open_decoded(struct server *server)
+{
+	struct pictures *pictures = &server->pictures;
+	pictures_open_disk(pictures, &server->cache_dir, server->core.config->cache_decoded_size);
+	if (pictures->disk)
+		server->index_caches.secret = picture_store_secret(pictures->disk);
+}
+
 /* A full disk or the like costs time, no samples; that of another daemon is somebody's mistake. */
 static int open_cache_dir(struct server *server, struct fault *fault)
 {
@@ -257,6 +265,8 @@ static int open_cache_dir(struct server *server, struct fault *fault)
 		return fault_say(fault, SERVER_E_SETUP, "cache-dir: %s", why.text);
 	if (r)
 		log_warning("nothing is kept on disk (cache-dir): %s", why.text);
+	else if (path)
+		open_decoded(server);
 	return 0;
 }
 

@@ -51,6 +51,7 @@ static int settings_apply(struct core *core, struct threads before, struct fault
 	core->counters[COUNTER_WORKERS] = core_workers(core);
 	core->counters[COUNTER_FETCHERS] = core_fetchers(core);
 	pictures_set_limit(core->pictures, config->cache_memory);
+	pictures_set_disk_limit(core->pictures, config->cache_decoded_size);
 	log_set_level(config->log_level);
 	log_set_format(config->log_format);
 	return 0;

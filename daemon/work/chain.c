@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "work/keep.h"
+#include "work/stored.h"
 #include "work/write_fields.h"
 
 static enum job_outcome outcome_of_read(int condition)
@@ -21,14 +22,25 @@ static enum job_outcome outcome_of_read(int condition)
 	}
 }
 
-/* The picture that is kept of a file that has not changed, pinned, or NULL. */
-static struct cached_picture *recipe_find(const struct job_recipe *recipe, uint64_t sample)
+/* What is kept of a file that has not changed: a picture in memory, pinned, or one on the disk. */
+struct found {
+	struct cached_picture *picture;
+	bool stored;
+	struct stamp stamp;
+};
+
+static struct found recipe_find(const struct job_recipe *recipe, uint64_t sample)
 {
 	struct picture_key key = {.sample = sample, .exif = recipe->exif};
-	if (!recipe->pictures || !picture_set_has(recipe->pictures, sample) ||
+	struct found found = {0};
+	bool stored = recipe->disk && !picture_store_is_empty(recipe->disk);
+	if (!recipe->pictures || (!stored && !picture_set_has(recipe->pictures, sample)) ||
 	    !dataset_stamp_kept(recipe->dataset, sample, &key.stamp))
-		return NULL;
-	return picture_set_find(recipe->pictures, &key, true);
+		return found;
+	found.picture = picture_set_find(recipe->pictures, &key, true);
+	found.stored = stored && !found.picture && stored_has(recipe, &key.stamp);
+	found.stamp = key.stamp;
+	return found;
 }
 
 static enum job_outcome recipe_read(const struct job_recipe *recipe, uint64_t sample,
@@ -59,13 +71,17 @@ enum job_outcome chain_read(struct job *job, uint64_t sample)
 	const struct job_recipe *recipe = job->recipe;
 	if (dataset_has_pixels(recipe->dataset))
 		return JOB_DONE;
-	job->picture = recipe_find(recipe, sample);
+	struct found found = recipe_find(recipe, sample);
+	job->picture = found.picture;
+	job->stored = found.stored;
 	if (job->picture && chain_lacks_alpha(job, job->picture->alpha)) {
 		picture_unpin(job->picture);
 		job->picture = NULL;
 	}
 	job->bytes.size = 0;
-	if (job->picture)
+	if (job->stored)
+		job->stamp = found.stamp;
+	if (job->picture || job->stored)
 		return JOB_DONE;
 	return recipe_read(recipe, sample, &job->bytes, &job->stamp, &job->fault);
 }
@@ -89,10 +105,13 @@ void chain_read_partner(struct job *job)
 	if (!who)
 		return;
 	uint64_t partner = job_sample(who->recipe, who->partner);
-	job->partner_picture = recipe_find(who->recipe, partner);
+	struct found found = recipe_find(who->recipe, partner);
+	job->partner_picture = found.picture;
+	job->partner_stored = found.stored;
+	job->partner_stamp = found.stamp;
 	job->partner_bytes.size = 0;
 	job->partner_outcome = JOB_DONE;
-	if (!job->partner_picture)
+	if (!job->partner_picture && !job->partner_stored)
 		job->partner_outcome = recipe_read(who->recipe, partner, &job->partner_bytes,
 						   &job->partner_stamp, &job->partner_fault);
 }
@@ -274,11 +293,10 @@ static void chain_make_images(struct job *job, const struct original *original,
 	struct fault ignored;
 	chain_plan(job, original, kit, needs);
 	bool together = needs_join(job, needs, &all);
-	if (together && !chain_lacks_alpha(job, original->alpha))
-		kept = keep_picture(keep, all.scale, original->width, original->height);
-	if (kept)
-		image = kept->image;
-	else
+	bool whole =
+		together && !chain_lacks_alpha(job, original->alpha) &&
+		keep_picture(keep, all.scale, original->width, original->height, &image, &kept);
+	if (!whole)
 		together = together && (job->sharer || job->recipe->fields.views > 1) &&
 			   part_read(&all, kit, &image, &ignored) == 0;
 	for (struct job *sharer = job->sharer; sharer; sharer = sharer->sharer)
@@ -352,6 +370,33 @@ static bool chain_render_kept(struct job *job, struct cached_picture *picture,
 	return true;
 }
 
+/* Write the images of a chain from the picture that is on the disk of its file. False: it cannot be
+ * had, or not at this scale. */
+static bool chain_render_stored(struct job *job, uint64_t sample, struct sample_kit *kit)
+{
+	struct need needs[JOB_SHARERS_MAX], all;
+	struct stored stored;
+	struct image image;
+	if (!stored_open(&stored, job, sample))
+		return false;
+	const struct stored_shape shape = picture_file_shape(&stored.file);
+	const struct original original = {.sample = sample,
+					  .width = shape.width,
+					  .height = shape.height,
+					  .shrinks = shape.scales};
+	bool made = !chain_lacks_alpha(job, shape.alpha);
+	if (made)
+		chain_plan(job, &original, kit, needs);
+	made = made && needs_join(job, needs, &all) &&
+	       stored_read(&stored, all.scale, all.part, kit, &image);
+	if (made) {
+		chain_make(job, &original, needs, &image, kit);
+		chain_make_masks(job, &original, kit);
+	}
+	stored_close(&stored);
+	return made;
+}
+
 /* Begin to decode the file that was written anew, if one is kept, or the one that was read. */
 static enum job_outcome chain_begin(struct job *job, struct original *original,
 				    struct sample_kit *kit)
@@ -402,6 +447,7 @@ static void chain_read_again(struct job *job, uint64_t sample)
 {
 	picture_unpin(job->picture);
 	job->picture = NULL;
+	job->stored = false;
 	job->outcome = recipe_read(job->recipe, sample, &job->bytes, &job->stamp, &job->fault);
 }
 
@@ -415,7 +461,10 @@ void chain_render(struct job *job, uint64_t sample, struct sample_kit *kit)
 	if (job->recipe->pictures)
 		keep_show(job);
 	bool kept = decoded && chain_render_kept(job, job->picture, kit);
-	if (decoded && !kept) /* draws of another scale are few: the worker reads them */
+	if (!job->picture && job->outcome == JOB_DONE)
+		kept = chain_render_stored(job, sample, kit);
+	if ((decoded || job->stored) &&
+	    !kept) /* draws of another scale are few: the worker reads them */
 		chain_read_again(job, sample);
 	if (!kept && job->outcome == JOB_DONE)
 		chain_render_bytes(job, sample, kit);

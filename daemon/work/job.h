@@ -25,6 +25,8 @@
 #include "work/field.h"
 #include "work/sampler.h"
 
+struct picture_store;
+
 enum job_outcome {
 	JOB_DONE,
 	JOB_READ,      /* the bytes cannot be read */
@@ -54,6 +56,7 @@ struct job_recipe {
 	struct fields fields;
 	struct seek_index_set *seek_indexes; /* the dataset's; NULL: none are used */
 	struct picture_set *pictures; /* the dataset's that are kept as decoded; NULL: none are */
+	struct picture_store *disk;   /* where such pictures are on the disk, too; or NULL */
 	struct decode_limits limits;
 	size_t max_bytes;
 	bool exif;
@@ -99,12 +102,14 @@ struct job {
 	struct buffer bytes;		/* of the file */
 	struct stamp stamp;		/* of the file */
 	struct cached_picture *picture; /* pinned: it was kept, so its bytes were not read */
+	bool stored;			/* its pixels are on the disk, so its bytes were not read */
 	struct buffer mask; /* bytes of the mask's file, if a job of the chain has that field ... */
 	enum job_outcome mask_outcome; /* ... or why they could not be read */
 	struct fault mask_fault;
 	struct buffer partner_bytes; /* the same of the mix partner's file */
 	struct stamp partner_stamp;
 	struct cached_picture *partner_picture;
+	bool partner_stored;
 	enum job_outcome partner_outcome;
 	struct fault partner_fault;
 };

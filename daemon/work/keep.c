@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "work/keep.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -25,6 +26,9 @@ struct keep keep_visit(const struct job *job, uint64_t sample, int32_t width, in
 		.pictures = recipe->pictures,
 		.decoder = kit->decoder,
 		.scratch = &kit->rewritten,
+		.whole = &kit->whole,
+		.disk = !file && recipe->disk && picture_store_is_on(recipe->disk) ? recipe->disk
+										   : NULL,
 		.key = {sample, file ? file->key.stamp : job->stamp, 0, recipe->exif},
 		.pixel_bytes = 3 * (size_t)width * (size_t)height,
 		.file_bytes = job->bytes.size,
@@ -33,7 +37,7 @@ struct keep keep_visit(const struct job *job, uint64_t sample, int32_t width, in
 				 ? PICTURE_OF_INDEXED
 				 : PICTURE_OF_SLOW,
 	};
-	if (recipe->pictures)
+	if (recipe->pictures && (keep.disk || picture_set_is_on(recipe->pictures)))
 		keep.visit = picture_set_visit(recipe->pictures, sample, kit->idle, clock_ns());
 	if (!keep.visit.keep)
 		keep.pictures = NULL;
@@ -63,27 +67,93 @@ bool keep_file(struct keep *keep, struct cached_picture **out)
 	return true;
 }
 
-struct cached_picture *keep_picture(const struct keep *keep, unsigned scale, int32_t width,
-				    int32_t height)
+/* Decode it whole into `memory`, which has room. */
+static bool keep_decode(const struct keep *keep, unsigned scale, struct buffer *memory,
+			struct image *out)
+{
+	struct fault ignored;
+	decoder_set_scale(keep->decoder, scale);
+	if (decoder_read_whole(keep->decoder, memory, out, &ignored) == 0)
+		return true;
+	picture_set_refuse(keep->pictures, keep->key.sample);
+	return false;
+}
+
+static struct cached_picture *keep_in_memory(const struct keep *keep, unsigned scale, int32_t width,
+					     int32_t height)
 {
 	struct picture_key key = keep->key;
-	struct fault ignored;
 	key.scale = scale;
-	struct cached_picture *picture = NULL;
-	if (keep->pictures)
-		picture = picture_set_take(keep->pictures, &key, width, height, keep->worth,
-					   &keep->visit);
+	struct cached_picture *picture =
+		picture_set_is_on(keep->pictures)
+			? picture_set_take(keep->pictures, &key, width, height, keep->worth,
+					   &keep->visit)
+			: NULL;
 	if (!picture)
 		return NULL;
 	picture->scales = decoder_can_scale(keep->decoder);
 	picture->alpha = decoder_has_alpha(keep->decoder);
-	decoder_set_scale(keep->decoder, scale);
-	if (decoder_read_whole(keep->decoder, &picture->memory, &picture->image, &ignored)) {
-		picture_set_refuse(picture);
-		return NULL;
+	if (keep_decode(keep, scale, &picture->memory, &picture->image)) {
+		picture_set_keep(picture);
+		return picture;
 	}
-	picture_set_keep(picture);
-	return picture;
+	picture_unpin(picture);
+	return NULL;
+}
+
+static struct stored_shape keep_shape(const struct keep *keep, unsigned scale, int32_t width,
+				      int32_t height)
+{
+	return (struct stored_shape){
+		.width = width,
+		.height = height,
+		.columns = (width + (int32_t)scale - 1) / (int32_t)scale,
+		.rows = (height + (int32_t)scale - 1) / (int32_t)scale,
+		.scales = decoder_can_scale(keep->decoder),
+		.alpha = decoder_has_alpha(keep->decoder),
+		.worth = keep->worth,
+	};
+}
+
+/* Write it to the disk, unless there is no room; `image` NULL: decode it first. */
+static bool keep_on_disk(const struct keep *keep, const struct stored_shape *shape, unsigned scale,
+			 const struct image *image, struct image *out)
+{
+	const struct stored_key key = {keep->key.stamp, scale, keep->key.exif};
+	const struct stored_claim claim = {keep->pictures, picture_set_user(keep->pictures),
+					   keep->worth, &keep->visit};
+	size_t pixels = 3 * (size_t)shape->columns * (size_t)shape->rows;
+	struct image decoded;
+	if (!keep->disk || !picture_set_wants_whole(keep->pictures, keep->key.sample) ||
+	    !picture_store_wants(keep->disk, &key, pixels, &claim, image))
+		return false;
+	if (!image) {
+		if (buffer_reserve(keep->whole, pixels) < 0 ||
+		    !keep_decode(keep, scale, keep->whole, &decoded))
+			return false;
+		*out = decoded;
+		image = &decoded;
+	}
+	assert(image->stride == 3 * (size_t)shape->columns && image->height == shape->rows);
+	picture_store_keep(keep->disk, &key, shape, image->pixels, &claim);
+	return true;
+}
+
+bool keep_picture(const struct keep *keep, unsigned scale, int32_t width, int32_t height,
+		  struct image *out, struct cached_picture **picture_out)
+{
+	*picture_out = NULL;
+	if (!keep->pictures)
+		return false;
+	struct stored_shape shape = keep_shape(keep, scale, width, height);
+	struct cached_picture *picture = keep_in_memory(keep, scale, width, height);
+	if (!picture)
+		return keep_on_disk(keep, &shape, scale, NULL, out);
+	if (keep->visit.idle)
+		keep_on_disk(keep, &shape, scale, &picture->image, NULL);
+	*out = picture->image;
+	*picture_out = picture;
+	return true;
 }
 
 struct stamp keep_stamp(const struct cached_picture *file)

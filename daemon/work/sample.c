@@ -27,6 +27,7 @@ void sample_kit_deinit(struct sample_kit *kit)
 	pipeline_scratch_free(kit->mask);
 	buffer_deinit(&kit->partner);
 	buffer_deinit(&kit->rewritten);
+	buffer_deinit(&kit->whole);
 	*kit = SAMPLE_KIT_NULL;
 }
 
@@ -118,6 +119,7 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 		.bytes = first->partner_bytes,
 		.stamp = first->partner_stamp,
 		.picture = first->partner_picture,
+		.stored = first->partner_stored,
 		.unwanted = job->unwanted,
 	};
 	if (other.picture)
@@ -272,5 +274,6 @@ void sample_make(struct job *job, struct sample_kit *kit)
 	decoder_end(kit->decoder);
 	buffer_trim(&kit->partner, BUFFER_KEEP);
 	buffer_trim(&kit->rewritten, BUFFER_KEEP);
+	buffer_trim(&kit->whole, BUFFER_KEEP);
 	job->work_ns = clock_ns() - start;
 }

@@ -15,6 +15,7 @@ struct sample_kit {
 		*scratch[JOB_SHARERS_MAX]; /* of each job of a chain; made if needed */
 	struct buffer partner;		   /* array and label of a mix partner */
 	struct buffer rewritten;	   /* a file written anew */
+	struct buffer whole;		   /* pixels for the disk, or from there */
 	struct pipeline_scratch *mask;	   /* of a mask; made if needed */
 	bool idle; /* no other sample waits: there is time to decode a whole picture */
 };

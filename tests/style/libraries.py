@@ -37,6 +37,7 @@ LIBRARIES = {
                      "daemon/decode/tiff_file.h"],
     r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/loop/os/task.h",
                                "daemon/statistics/moments.c", "daemon/cache/",
+                               "daemon/store/picture_store.h",
                                "daemon/dataset/storage/remote/", "daemon/base/crew.c",
                                "daemon/dataset/shards/shard_scouts.c"],
     r"(cblas|lapacke)\.h": ["daemon/statistics/whiten.c"],

@@ -279,7 +279,7 @@ static void count_job(struct core *core, const struct job *job, bool decoded)
 	}
 	if (job->outcome == JOB_UNWANTED) {
 		core_count(core, COUNTER_SAMPLES_CANCELLED, 1);
-	} else if (job->bytes.size || (decoded && !job->shared)) {
+	} else if (job->substituted || (decoded && (job->bytes.size || !job->shared))) {
 		core_count(core, COUNTER_SAMPLES_DECODED, 1);
 		stream->decoded++;
 	}

@@ -43,6 +43,7 @@ void control_status(struct session *session, const struct message *message)
 	pack_key_uint(packer, "dataset_memory", config->dataset_memory);
 	pack_key_uint(packer, "index_memory", config->index_memory);
 	pack_key_uint(packer, "cache_memory", config->cache_memory);
+	pack_key_uint(packer, "cache_decoded_size", config->cache_decoded_size);
 	pack_key_uint(packer, "max_connections", config->max_connections);
 	pack_key_uint(packer, "max_readers_per_user", config->max_readers_per_user);
 	pack_key_uint(packer, "ring_memory_per_user", config->ring_memory_per_user);
@@ -166,6 +167,8 @@ void control_drop(struct session *session, const struct message *message)
 		if (entry->pictures)
 			pictures_drop(core->pictures, entry->pictures);
 	}
+	if (drop->id == 0)
+		pictures_drop_disk(core->pictures);
 	if (found)
 		reply_ok(session, drop->seq);
 	else

@@ -16,6 +16,7 @@
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
+#include "loop/state/pictures.h"
 #include "proto/pack.h"
 #include "statistics/statistics.h"
 #include "transform/pipeline.h"
@@ -247,6 +248,7 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 	struct job_recipe recipe = {
 		.dataset = entry->dataset,
 		.pictures = request->fit ? entry->pictures : NULL,
+		.disk = request->fit && entry->pictures ? request->core->pictures->disk : NULL,
 		.seek_indexes = entry->seek_indexes,
 		.limits = core_decode_limits(request->core),
 		.max_bytes = request->core->config->max_file_bytes,

@@ -71,6 +71,8 @@ static void catalog_open_caches(struct dataset_entry *entry)
 			entry->pictures = pictures_open(entry->core->pictures, entry->uid,
 							dataset_count(entry->dataset));
 	}
+	if (!entry->index_cache && entry->core->index_caches->secret)
+		dataset_set_secret(entry->dataset, entry->core->index_caches->secret);
 	entry->seek_indexes = entry->index_cache ? entry->index_cache->seek_indexes : NULL;
 }
 

@@ -29,6 +29,19 @@ void core_count(struct core *core, enum counter counter, int64_t by)
 	core->counters[counter] += (uint64_t)by;
 }
 
+static void core_gather_disk(struct core *core, const struct picture_store *disk)
+{
+	if (!disk)
+		return;
+	core->counters[COUNTER_CACHE_DECODED_BYTES] = atomic_load(&disk->bytes);
+	core->counters[COUNTER_CACHE_DECODED_PICTURES] = atomic_load(&disk->pictures);
+	core->counters[COUNTER_CACHE_DECODED_HITS] = atomic_load(&disk->hits);
+	core->counters[COUNTER_CACHE_DECODED_FILLS] = atomic_load(&disk->fills);
+	core->counters[COUNTER_CACHE_DECODED_REPLACED] = atomic_load(&disk->replaced);
+	core->counters[COUNTER_CACHE_DECODED_DAMAGED] = atomic_load(&disk->damaged);
+	core->counters[COUNTER_CACHE_DECODED_SPEED] = atomic_load(&disk->speed.found);
+}
+
 void core_gather(struct core *core)
 {
 	static const struct {
@@ -54,6 +67,7 @@ void core_gather(struct core *core)
 	core->counters[COUNTER_CACHE_FILES] = atomic_load(&pictures->files);
 	core->counters[COUNTER_CACHE_FILE_HITS] = atomic_load(&pictures->file_hits);
 	core->counters[COUNTER_CACHE_FULL] = atomic_load(&pictures->full);
+	core_gather_disk(core, core->pictures->disk);
 	core->counters[COUNTER_LOG_DROPPED] = log_dropped();
 	core->counters[COUNTER_INDEX_BYTES] = atomic_load(&indexes->bytes);
 	core->counters[COUNTER_INDEX_BUILT] = atomic_load(&indexes->built);

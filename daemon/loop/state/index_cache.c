@@ -69,7 +69,9 @@ struct index_cache *index_cache_load(struct index_caches *caches, const struct d
 					      .owner = owner_of(memory->uid)};
 	list_init(&cache->link);
 	list_init(&cache->waiters);
-	if (digest_secret_make(&cache->key.secret) < 0 ||
+	if (caches->secret)
+		cache->key.secret = *caches->secret;
+	if ((!caches->secret && digest_secret_make(&cache->key.secret) < 0) ||
 	    seek_index_set_new(&cache->seek_indexes, caches->account, &memory->indexes,
 			       cache->key.samples) < 0) {
 		free(cache);

@@ -27,10 +27,12 @@ struct memory;
 /* All caches of the daemon. */
 struct index_caches {
 	struct list list;
-	struct index_store *store;	/* NULL: nothing outlives the daemon */
-	const char *folder;		/* of the store, the configuration's */
-	struct index_store_until until; /* no write goes on after it */
-	bool refused;			/* the last write failed */
+	struct index_store *store;	    /* NULL: nothing outlives the daemon */
+	const char *folder;		    /* of the store, the configuration's */
+	const struct digest_secret *secret; /* of new stamps: that of what else is kept on the disk
+					     * by stamp; NULL: one for each dataset */
+	struct index_store_until until;	    /* no write goes on after it */
+	bool refused;			    /* the last write failed */
 	struct seek_index_account *account;
 	struct task_queue *tasks;
 };

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "loop/state/pictures.h"
 
+#include <string.h>
+
+#include "base/clock.h"
 #include "base/list.h"
+#include "base/log.h"
+#include "base/program.h"
 #include "config/machine.h"
+#include "store/cache_dir.h"
 
 #define SPARE_PART 16 /* of the memory, that is left to others */
 
@@ -16,6 +22,22 @@ void pictures_init(struct pictures *pictures, uint64_t limit, struct task_queue 
 void pictures_deinit(struct pictures *pictures)
 {
 	picture_cache_deinit(&pictures->cache);
+	picture_store_close(pictures->disk);
+}
+
+void pictures_open_disk(struct pictures *pictures, const struct cache_dir *dir, uint64_t limit)
+{
+	/* Whose code makes pixels of files. */
+	static const char *const libraries[] = {"jpeg",	 "spng", "png",	 "webp",  "tiff", "avif",
+						"dav1d", "aom",	 "gav1", "libz.", NULL};
+	const struct digest version = program_digest(libraries);
+	struct fault fault;
+	int fd, r = cache_dir_folder(dir, "decoded", &fd, &fault);
+	if (r == 0)
+		r = picture_store_open(&pictures->disk, fd, limit, &version, &fault);
+	if (r)
+		log_warning("decoded pictures are not kept on the disk (cache-dir): %s",
+			    fault.text);
 }
 
 uint64_t pictures_budget(uint64_t limit, uint64_t bytes, uint64_t memory, uint64_t available)
@@ -38,6 +60,11 @@ static void pictures_run(struct task *task)
 						       atomic_load(&cache->bytes), machine_memory(),
 						       machine_available()));
 	picture_cache_trim(cache);
+	if (!pictures->disk)
+		return;
+	picture_store_trim(pictures->disk, clock_ns());
+	if (atomic_exchange(&pictures->drop_disk, false))
+		picture_store_drop(pictures->disk);
 }
 
 static void pictures_trim(struct pictures *pictures);
@@ -67,10 +94,49 @@ void pictures_set_limit(struct pictures *pictures, uint64_t limit)
 	pictures_trim(pictures);
 }
 
+void pictures_set_disk_limit(struct pictures *pictures, uint64_t limit)
+{
+	if (!pictures->disk || atomic_load(&pictures->disk->limit) == limit)
+		return;
+	picture_store_set_limit(pictures->disk, limit);
+	pictures_trim(pictures);
+}
+
+/* A line when something begins or ends. */
+static void pictures_say(struct pictures *pictures)
+{
+	const struct picture_store *disk = pictures->disk;
+	struct pictures_said *said = &pictures->said;
+	int refusal = atomic_load(&disk->refusal);
+	bool slow = read_speed_is_slow(&disk->speed);
+	if (refusal && !said->refusal)
+		log_warning("cache-dir: decoded pictures are not written for now: %s; those that "
+			    "are there are used",
+			    strerror(refusal));
+	if (slow != said->slow)
+		log_info("cache-dir: pictures are read at %.2f GB/s, so those of JPEGs with a seek "
+			 "index are %s",
+			 (double)atomic_load(&disk->speed.found) * 1e-9,
+			 slow ? "decoded, which is quicker" : "read");
+	if (atomic_load(&disk->damaged) > 0 && !said->damaged)
+		log_warning("cache-dir: damaged pictures were deleted; they are decoded anew");
+	*said = (struct pictures_said){refusal, slow, atomic_load(&disk->damaged) > 0};
+}
+
+/* Is there something to look after? */
+static bool pictures_in_use(const struct pictures *pictures)
+{
+	bool used = atomic_load(&pictures->cache.samples) > 0;
+	if (pictures->disk && (used || !atomic_load(&pictures->disk->ready)))
+		return true;
+	return used && atomic_load(&pictures->limit) > 0;
+}
+
 void pictures_tick(struct pictures *pictures)
 {
-	if (atomic_load(&pictures->limit) > 0 && atomic_load(&pictures->cache.samples) > 0 &&
-	    !pictures->trimming)
+	if (pictures->disk)
+		pictures_say(pictures);
+	if (pictures_in_use(pictures) && !pictures->trimming)
 		pictures_trim(pictures);
 }
 
@@ -85,6 +151,14 @@ struct picture_set *pictures_open(struct pictures *pictures, uid_t uid, uint64_t
 void pictures_drop(struct pictures *pictures, struct picture_set *set)
 {
 	picture_set_drop(set);
+	pictures_trim(pictures);
+}
+
+void pictures_drop_disk(struct pictures *pictures)
+{
+	if (!pictures->disk)
+		return;
+	atomic_store(&pictures->drop_disk, true);
 	pictures_trim(pictures);
 }
 

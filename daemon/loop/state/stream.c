@@ -10,6 +10,7 @@
 #include "base/shard_order.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
+#include "loop/state/pictures.h"
 #include "proto/message.h"
 
 /* A bad sample's neighbours are tried this far; beyond that the dataset is broken, not a sample. */
@@ -130,6 +131,7 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 		.pipeline = stream->pipeline,
 		.seek_indexes = stream->entry->seek_indexes,
 		.pictures = stream->entry->pictures,
+		.disk = stream->entry->pictures ? stream->core->pictures->disk : NULL,
 		.limits = core_decode_limits(stream->core),
 		.max_bytes = stream->core->config->max_file_bytes,
 		.exif = stream->order.exif,

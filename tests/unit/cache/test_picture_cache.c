@@ -121,7 +121,8 @@ static void test_a_smaller_scale_takes_less(void **state)
 		picture_set_take(fixture->set, &key, 8 * 37 - 7, 8 * 29, PICTURE_OF_INDEXED, &busy);
 	assert_non_null(picture);
 	assert_int_equal(fixture->cache.bytes, ROOM);
-	picture_set_refuse(picture);
+	picture_set_refuse(picture->set, picture->key.sample);
+	picture_unpin(picture);
 	assert_int_equal(fixture->cache.bytes, 0);
 }
 
@@ -218,10 +219,13 @@ static void test_which_visit_fills(void **state)
 	assert_true(picture_set_visit(set, 1, false, 0).keep);
 	assert_true(picture_set_visit(set, 2, true, 0).keep);
 	const struct picture_key key = key_of(1, 1);
-	picture_set_refuse(picture_set_take(set, &key, WIDTH, HEIGHT, PICTURE_OF_INDEXED, &busy));
+	assert_true(picture_set_wants_whole(set, 1));
+	picture_set_refuse(set, 1);
+	assert_false(picture_set_wants_whole(set, 1));
 	assert_null(picture_set_take(set, &key, WIDTH, HEIGHT, PICTURE_OF_INDEXED, &busy));
+	assert_true(picture_set_is_on(set));
 	picture_cache_set_limit(&fixture->cache, 0);
-	assert_false(picture_set_visit(set, 2, true, 0).keep);
+	assert_false(picture_set_is_on(set));
 }
 
 static void test_the_budget(void **state)

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "store/stored_secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "secret"
+#define NEW_NAME "secret.new"
+#define MAGIC "stokerS1"
+
+struct secret_file {
+	char magic[8];
+	struct digest version;
+	struct digest_secret secret;
+	struct digest checksum;
+};
+
+_Static_assert(sizeof(struct secret_file) == 8 + 16 + 192 + 16, "no padding");
+
+static struct digest secret_checksum(const struct secret_file *file)
+{
+	return digest_of(file, offsetof(struct secret_file, checksum));
+}
+
+/* False: there is none that can be used. */
+static bool secret_read(int folder, const struct digest *version, struct digest_secret *out)
+{
+	struct secret_file file = {0};
+	struct stat stat;
+	int fd = openat(folder, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool good = fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == geteuid() &&
+		    !(stat.st_mode & (S_IRWXG | S_IRWXO)) &&
+		    read(fd, &file, sizeof(file)) == (ssize_t)sizeof(file);
+	close(fd);
+	struct digest checksum = secret_checksum(&file);
+	if (!good || memcmp(file.magic, MAGIC, sizeof(file.magic)) != 0 ||
+	    !digest_equal(&checksum, &file.checksum) || !digest_equal(&file.version, version))
+		return false;
+	*out = file.secret;
+	return true;
+}
+
+static int secret_write(int folder, const struct secret_file *file)
+{
+	int fd = openat(folder, NEW_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+	if (fd < 0)
+		return errno;
+	ssize_t put = write(fd, file, sizeof(*file));
+	int error = put < 0 ? errno : put < (ssize_t)sizeof(*file) ? ENOSPC : 0;
+	if (!error && fsync(fd) < 0)
+		error = errno;
+	if (close(fd) < 0 && !error)
+		error = errno;
+	if (!error && renameat(folder, NEW_NAME, folder, NAME) < 0)
+		error = errno;
+	if (error)
+		unlinkat(folder, NEW_NAME, 0);
+	return error;
+}
+
+int stored_secret_get(int fd, const struct digest *version, struct digest_secret *out,
+		      bool *anew_out, struct fault *fault)
+{
+	struct secret_file file = {.magic = MAGIC, .version = *version};
+	*anew_out = false;
+	if (secret_read(fd, version, out))
+		return 0;
+	int error = -digest_secret_make(&file.secret);
+	file.checksum = secret_checksum(&file);
+	if (!error)
+		error = secret_write(fd, &file);
+	if (error)
+		return fault_say(fault, 1, "decoded/" NAME ": %s", strerror(error));
+	*out = file.secret;
+	*anew_out = true;
+	return 0;
+}
