@@ -329,6 +329,11 @@
 	C(SLOTS_LEASED, slots_leased, GAUGE, NONE, "slots that readers hold")                      \
 	C(SAMPLES_READ, samples_read_total, TOTAL, NONE, "files read")                             \
 	C(BYTES_READ, bytes_read_total, TOTAL, BYTES, "bytes of files read")                       \
+	C(REMOTE_REQUESTS, remote_requests_total, TOTAL, NONE, "requests to servers of data")      \
+	C(REMOTE_BYTES, remote_bytes_total, TOTAL, BYTES, "bytes that these servers sent")         \
+	C(REMOTE_RETRIES, remote_retries_total, TOTAL, NONE,                                       \
+	  "requests sent again: 429, 5xx, reset, cut or silent")                                   \
+	C(REMOTE_FAILURES, remote_failures_total, TOTAL, NONE, "requests that gave no data")       \
 	C(SAMPLES_DECODED, samples_decoded_total, TOTAL, NONE, "images decoded")                   \
 	C(SAMPLES_DELIVERED, samples_delivered_total, TOTAL, NONE, "samples delivered to readers") \
 	C(SAMPLES_BAD, samples_bad_total, TOTAL, NONE,                                             \

@@ -171,6 +171,7 @@ static int course_run(struct course *course, double seconds, struct pass passes[
 struct load {
 	double workers, fetchers, trainer; /* how busy each was */
 	double decode, transform;	   /* parts of the work of the workers */
+	bool far;			   /* what was read came from a server */
 	long idle_processors;
 };
 
@@ -186,6 +187,7 @@ static struct load load_of(const struct pass *pass)
 	};
 	load.transform = work > 0 ? change(pass, "transform_ns_total") / work : 0;
 	load.decode = 1 - load.transform;
+	load.far = change(pass, "remote_requests_total") > 0;
 	return load;
 }
 
@@ -197,7 +199,9 @@ static const char *limit_of(const struct load *load)
 		return "trainer";
 	if (load->workers > 0.7)
 		return load->decode >= load->transform ? "decode" : "transform";
-	return load->fetchers > 0.5 ? "storage" : "hand-over";
+	if (load->fetchers > 0.5)
+		return load->far ? "network" : "storage";
+	return "hand-over";
 }
 
 static const char *advice_of(const char *limit, const struct load *load, const struct pass *pass,
@@ -212,6 +216,14 @@ static const char *advice_of(const char *limit, const struct load *load, const s
 			 "stokerctl set fetchers %.0f, if the storage can serve more reads at "
 			 "once; else use faster storage or smaller files",
 			 2 * fetchers);
+		return out;
+	}
+	if (strcmp(limit, "network") == 0) {
+		snprintf(
+			out, size,
+			"stokerctl set fetchers %.0f, if the server and the way to it have more to "
+			"give; else a server that is nearer",
+			2 * fetchers);
 		return out;
 	}
 	if (strcmp(limit, "hand-over") == 0)

@@ -27,7 +27,8 @@ struct dataset {
 	struct digest_secret secret; /* of the stamps */
 	/* Of each file. calloc() takes memory from the system only for pages that are written. */
 	struct known *known;
-	struct digest where;	   /* some of its files lie there */
+	struct digest where; /* some of its files lie there */
+	bool far;
 	const struct column *mask; /* NULL: there is none */
 	struct known *known_masks;
 };
@@ -121,6 +122,19 @@ static int dataset_check_reach(const struct dataset_spec *spec, struct fault *fa
 	return 0;
 }
 
+static bool dataset_spec_is_far(const struct dataset_spec *spec)
+{
+	const char *const paths[] = {spec->path, spec->root};
+	bool far = false;
+	for (uint32_t i = 0; i < spec->part_count; i++)
+		far = far || dataset_spec_is_far(&spec->parts[i]);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		const struct storage *storage = paths[i] ? storage_of(paths[i]) : NULL;
+		far = far || (storage && storage->at_once > 1);
+	}
+	return far;
+}
+
 int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 		 struct dataset_progress *progress, struct fault *fault)
 {
@@ -134,6 +148,7 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 	if (!dataset)
 		return -ENOMEM;
 	dataset->kind = kind;
+	dataset->far = dataset_spec_is_far(spec);
 	result = kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
 	if (!result && kind->read)
 		result = dataset_make_known(dataset, fault);
@@ -265,6 +280,11 @@ size_t dataset_path(const struct dataset *dataset, uint64_t sample, char *out, s
 bool dataset_has_pixels(const struct dataset *dataset)
 {
 	return dataset->kind->pixels && !dataset->facts.files;
+}
+
+bool dataset_is_far(const struct dataset *dataset)
+{
+	return dataset->far;
 }
 
 struct image dataset_pixels(const struct dataset *dataset, uint64_t sample)

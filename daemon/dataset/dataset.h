@@ -170,6 +170,8 @@ void dataset_set_secret(struct dataset *dataset, const struct digest_secret *sec
 
 /* Are the samples pixels in memory, all of one size? Then there are no files to read. */
 bool dataset_has_pixels(const struct dataset *dataset);
+/* Does a read of its samples, or of some of them, wait for a server? */
+bool dataset_is_far(const struct dataset *dataset);
 /* The picture of a sample of such a dataset; it lives as long as the dataset. */
 struct image dataset_pixels(const struct dataset *dataset, uint64_t sample);
 

@@ -138,7 +138,7 @@ static void on_tick(uv_timer_t *timer)
 	if (!core->stopping)
 		pictures_tick(&server->pictures);
 	if (stall_look(core))
-		settings_resize_pool(core); /* as many as can be had */
+		core_resize_pool(core); /* as many as can be had */
 	if (adapt_tick(&server->adapt, core, now_ns))
 		settings_follow_auto(core);
 	accept_tick(&server->accept);

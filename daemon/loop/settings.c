@@ -9,22 +9,12 @@
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
 #include "loop/state/reader.h"
-#include "work/pool.h"
-
-int settings_resize_pool(struct core *core)
-{
-	uint64_t fetchers = core_fetchers(core) + core->counters[COUNTER_STUCK_READS];
-	return pool_resize(core->pool, core_workers(core),
-			   fetchers < POOL_THREADS_MAX ? (unsigned)fetchers : POOL_THREADS_MAX);
-}
 
 void settings_follow_auto(struct core *core)
 {
-	int r = settings_resize_pool(core);
+	int r = core_resize_pool(core);
 	if (r < 0)
 		log_warning("auto: cannot start that many threads: %s", strerror(-r));
-	core->counters[COUNTER_WORKERS] = core_workers(core);
-	core->counters[COUNTER_FETCHERS] = core_fetchers(core);
 }
 
 /* What is set, which may be auto. */
@@ -41,15 +31,13 @@ static struct threads settings_threads(const struct core *core)
 static int settings_apply(struct core *core, struct threads before, struct fault *fault)
 {
 	struct config *config = core->config;
-	int r = settings_resize_pool(core);
+	int r = core_resize_pool(core);
 	if (r < 0) { /* threads that were started meanwhile end */
 		config->workers = before.workers;
 		config->fetchers = before.fetchers;
-		settings_resize_pool(core);
+		core_resize_pool(core);
 		return fault_say(fault, r, "cannot start that many threads: %s", strerror(-r));
 	}
-	core->counters[COUNTER_WORKERS] = core_workers(core);
-	core->counters[COUNTER_FETCHERS] = core_fetchers(core);
 	pictures_set_limit(core->pictures, config->cache_memory);
 	pictures_set_disk_limit(core->pictures, config->cache_decoded_size);
 	log_set_level(config->log_level);

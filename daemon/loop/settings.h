@@ -20,9 +20,6 @@ int settings_set(struct core *core, const char *name, const char *value, struct 
  * all is as it was. */
 int settings_reload(struct core *core, const char *why, struct config *other_out,
 		    struct fault *fault);
-/* Give the pool as many threads as the settings say. Each fetcher that hangs in a read is replaced
- * by one more, so that other files can be read. 0 or a negative errno. */
-int settings_resize_pool(struct core *core);
 
 /* The same, where `auto` has become another number. */
 void settings_follow_auto(struct core *core);

@@ -20,6 +20,11 @@ void storage_stop(void)
 	transfer_stop();
 }
 
+struct storage_counts storage_counts(void)
+{
+	return transfer_counts();
+}
+
 bool storage_version_equal(const struct storage_version *a, const struct storage_version *b)
 {
 	return a->device == b->device && a->inode == b->inode && a->size == b->size &&

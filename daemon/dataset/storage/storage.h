@@ -46,6 +46,15 @@ enum {
 /* Requests to servers fail from now on, also those under way: the daemon ends. Any thread. */
 void storage_stop(void);
 
+/* What was asked of servers since the start, by all that read. */
+struct storage_counts {
+	uint64_t requests; /* each try */
+	uint64_t bytes;	   /* of bodies */
+	uint64_t retries;
+	uint64_t failures; /* requests that no try helped, or that had no object */
+};
+struct storage_counts storage_counts(void);
+
 /* For messages about paths and links that lead out. */
 #define STORAGE_LEADS_OUT "it leads out of the folder that it has to stay in"
 #define STORAGE_FOLLOWED "such links are followed for the daemon's own user and root alone"

@@ -73,9 +73,9 @@ static void page_send(struct page *page)
 	connection_send(&page->session->connection, &message);
 }
 
-static void pack_waits(struct packer *packer, double ns[WAIT_CAUSES])
+static void pack_waits(struct packer *packer, const struct stream *stream, double ns[WAIT_CAUSES])
 {
-	const char *limited_by = wait_time_shares(ns);
+	const char *limited_by = wait_time_shares(ns, dataset_is_far(stream->entry->dataset));
 	pack_key_float(packer, "share_trainer", ns[WAIT_TRAINER]);
 	pack_key_float(packer, "share_storage", ns[WAIT_STORAGE]);
 	pack_key_float(packer, "share_decode", ns[WAIT_DECODE]);
@@ -202,7 +202,7 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 	pack_key_uint(packer, "decoded", stream->decoded);
 	pack_key_uint(packer, "delivered", stream->delivered);
 	pack_key_float(packer, "images_per_second", stream->rate);
-	pack_waits(packer, sum.waits);
+	pack_waits(packer, stream, sum.waits);
 	pack_map_end(packer, map);
 }
 
@@ -248,7 +248,7 @@ static void pack_reader(struct packer *packer, const struct session *session, ui
 	pack_key_float(packer, "storage_s", (double)wait.ns[WAIT_STORAGE] * 1e-9);
 	pack_key_float(packer, "decode_s", (double)wait.ns[WAIT_DECODE] * 1e-9);
 	pack_key_float(packer, "slot_s", (double)wait.ns[WAIT_SLOT] * 1e-9);
-	pack_waits(packer, recent);
+	pack_waits(packer, reader->stream, recent);
 	pack_map_end(packer, map);
 }
 

@@ -20,6 +20,8 @@ static void catalog_free(struct dataset_entry *entry)
 	list_remove(&entry->link);
 	index_cache_close(entry->index_cache);
 	pictures_close(entry->core->pictures, entry->pictures);
+	if (entry->dataset && dataset_is_far(entry->dataset))
+		core_count_far(entry->core, -1);
 	dataset_free(entry->dataset);
 	dataset_account_give(&entry->memory->account, entry->charged, false);
 	memory_put(entry->memory);
@@ -87,6 +89,8 @@ static void catalog_opened(struct task *task, int status)
 		atomic_fetch_add(&entry->memory->account.bytes, entry->charged);
 		statistics_store_add_read(entry->core->statistics, entry->opening.fitted);
 		catalog_open_caches(entry);
+		if (dataset_is_far(entry->dataset))
+			core_count_far(entry->core, 1);
 		log_user_about(
 			&(struct log_facts){.uid = entry->uid, .dataset = entry->id}, LOG_DATASETS,
 			LOG_LEVEL_INFO,

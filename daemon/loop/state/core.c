@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "loop/state/core.h"
 
+#include <string.h>
+
 #include "base/log.h"
+#include "dataset/storage/storage.h"
 #include "loop/state/pictures.h"
+#include "work/pool.h"
 
 void core_init(struct core *core, struct config *config)
 {
@@ -17,6 +21,30 @@ void core_init(struct core *core, struct config *config)
 				&core->whitening};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		list_init(lists[i]);
+}
+
+int core_resize_pool(struct core *core)
+{
+	uint64_t fetchers = core_fetchers(core) + core->counters[COUNTER_STUCK_READS];
+	int r = pool_resize(core->pool, core_workers(core),
+			    fetchers < POOL_THREADS_MAX ? (unsigned)fetchers : POOL_THREADS_MAX);
+	if (r < 0)
+		return r;
+	core->counters[COUNTER_WORKERS] = core_workers(core);
+	core->counters[COUNTER_FETCHERS] = core_fetchers(core);
+	return 0;
+}
+
+void core_count_far(struct core *core, int by)
+{
+	unsigned before = core_fetchers(core);
+	core->far_datasets += (unsigned)by;
+	if (core_fetchers(core) == before || core->stopping)
+		return;
+	int r = core_resize_pool(core); /* fewer do, too: it is tried again with each change */
+	if (r < 0)
+		log_warning("cannot start %u threads that read: %s", core_fetchers(core),
+			    strerror(-r));
 }
 
 uint64_t core_new_id(struct core *core)
@@ -68,6 +96,11 @@ void core_gather(struct core *core)
 	core->counters[COUNTER_CACHE_FILE_HITS] = atomic_load(&pictures->file_hits);
 	core->counters[COUNTER_CACHE_FULL] = atomic_load(&pictures->full);
 	core_gather_disk(core, core->pictures->disk);
+	const struct storage_counts remote = storage_counts();
+	core->counters[COUNTER_REMOTE_REQUESTS] = remote.requests;
+	core->counters[COUNTER_REMOTE_BYTES] = remote.bytes;
+	core->counters[COUNTER_REMOTE_RETRIES] = remote.retries;
+	core->counters[COUNTER_REMOTE_FAILURES] = remote.failures;
 	core->counters[COUNTER_LOG_DROPPED] = log_dropped();
 	core->counters[COUNTER_INDEX_BYTES] = atomic_load(&indexes->bytes);
 	core->counters[COUNTER_INDEX_BUILT] = atomic_load(&indexes->built);

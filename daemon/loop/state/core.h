@@ -62,7 +62,8 @@ struct core {
 	uint64_t counters[COUNTER_COUNT];
 	struct histogram histograms[HISTOGRAM_COUNT];
 	double wait_shares[WAIT_CAUSES]; /* in the last second, of the reader who waited most */
-	double wait_pending; /* likewise, for a batch that is not made, so nobody knows why */
+	double wait_pending;   /* likewise, for a batch that is not made, so nobody knows why */
+	unsigned far_datasets; /* that are open and wait for servers */
 	struct auto_threads auto_threads; /* what `auto` stands for */
 	uint64_t last_id; /* of sessions, readers, streams, rings, datasets: never used twice */
 	struct dataset_account dataset_account; /* of datasets that are kept in memory */
@@ -87,11 +88,23 @@ static inline unsigned core_workers(const struct core *core)
 						    : core->auto_threads.number[AUTO_WORKERS].now;
 }
 
+/* Where a dataset waits for a server and nobody chose another number: 20 ms need that many. */
+#define FETCHERS_USUAL 2
+#define FETCHERS_FAR 64
+
 static inline unsigned core_fetchers(const struct core *core)
 {
-	return core->config->fetchers != CONFIG_AUTO ? core->config->fetchers
-						     : core->auto_threads.number[AUTO_FETCHERS].now;
+	unsigned chosen = core->config->fetchers;
+	if (core->far_datasets && (chosen == FETCHERS_USUAL || chosen == CONFIG_AUTO))
+		return FETCHERS_FAR;
+	return chosen != CONFIG_AUTO ? chosen : core->auto_threads.number[AUTO_FETCHERS].now;
 }
+
+/* Give the pool as many threads as the settings say. Each fetcher that hangs in a read is replaced
+ * by one more, so that other files can be read. 0 or a negative errno. */
+int core_resize_pool(struct core *core);
+/* A dataset that waits for servers was opened (1) or closed (-1). */
+void core_count_far(struct core *core, int by);
 
 uint64_t core_new_id(struct core *core);
 void core_count(struct core *core, enum counter counter, int64_t by);

@@ -65,9 +65,9 @@ static void write_history(struct writer *writer, const struct watch *watch)
 	writer_add(writer, "]");
 }
 
-static void write_waits(struct writer *writer, double ns[WAIT_CAUSES])
+static void write_waits(struct writer *writer, const struct stream *stream, double ns[WAIT_CAUSES])
 {
-	const char *limited_by = wait_time_shares(ns);
+	const char *limited_by = wait_time_shares(ns, dataset_is_far(stream->entry->dataset));
 	writer_add(writer, ",\"limited_by\":\"%s\",\"shares\":[%.3f,%.3f,%.3f,%.3f]", limited_by,
 		   ns[WAIT_TRAINER], ns[WAIT_STORAGE], ns[WAIT_DECODE], ns[WAIT_SLOT]);
 }
@@ -87,7 +87,7 @@ static void write_reader(struct writer *writer, const struct reader *reader, boo
 		   (uint64_t)reader->shard.world, (uint64_t)reader->next.epoch,
 		   reader_state_name(state), other ? other->id : 0, reader->leased,
 		   reader->inflight, reader->rate);
-	write_waits(writer, recent);
+	write_waits(writer, reader->stream, recent);
 	if (names)
 		write_text(writer, "job", reader->job);
 	writer_add(writer, "}");
@@ -123,7 +123,7 @@ static void write_stream(struct writer *writer, const struct stream *stream, boo
 		   "{\"stream\":%" PRIu64 ",\"dataset\":%" PRIu64 ",\"readers\":%u,\"rate\":%.1f,"
 		   "\"ring_bytes\":%" PRIu64,
 		   stream->id, stream->entry->id, readers, stream->rate, bytes);
-	write_waits(writer, waits);
+	write_waits(writer, stream, waits);
 	if (names)
 		write_text(writer, "pipeline", pipeline_text(stream->pipeline));
 	writer_add(writer, "}");

@@ -51,11 +51,21 @@ static struct {
 	pthread_cond_t changed;
 	atomic_bool stopped;
 	pthread_once_t once;
-} process = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, PTHREAD_ONCE_INIT};
+	_Atomic uint64_t requests, bytes, retries, failures;
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER,
+	     .changed = PTHREAD_COND_INITIALIZER,
+	     .once = PTHREAD_ONCE_INIT};
 
 static void process_begin(void)
 {
 	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+struct storage_counts transfer_counts(void)
+{
+	return (struct storage_counts){atomic_load(&process.requests), atomic_load(&process.bytes),
+				       atomic_load(&process.retries),
+				       atomic_load(&process.failures)};
 }
 
 void transfer_stop(void)
@@ -186,6 +196,7 @@ static size_t on_body(char *data, size_t unit, size_t count, void *context)
 	struct attempt *attempt = context;
 	struct buffer *buffer = attempt->buffer;
 	size_t size = unit * count, taken = size;
+	atomic_fetch_add_explicit(&process.bytes, size, memory_order_relaxed);
 	if (!attempt->begun && !attempt_begin_body(attempt))
 		return 0;
 	if (!is_object(&attempt->response)) {
@@ -456,6 +467,7 @@ int transfer_run(struct transfers *transfers, const struct transfer_request *req
 		return -ENOMEM;
 	for (unsigned tries = 1;; tries++) {
 		struct attempt attempt = {.request = request, .buffer = buffer};
+		atomic_fetch_add_explicit(&process.requests, 1, memory_order_relaxed);
 		CURLcode code = attempt_run(curl, &attempt, transfers->ca_file);
 		code = attempt_check(&attempt, code);
 		if (code == CURLE_OK && !request->deadline_s && !is_passing(&attempt, code))
@@ -465,10 +477,13 @@ int transfer_run(struct transfers *transfers, const struct transfer_request *req
 			       (atomic_load(&transfers->answered) || tries < TRIES_FIRST);
 		if (is_passing(&attempt, code) && patient && clock_ns() + pause < end &&
 		    pause_for(pause)) {
+			atomic_fetch_add_explicit(&process.retries, 1, memory_order_relaxed);
 			curl_easy_reset(curl);
 			continue;
 		}
 		int result = code ? attempt_say(curl, &attempt, code, fault) : 0;
+		if (code || !is_object(&attempt.response))
+			atomic_fetch_add_explicit(&process.failures, 1, memory_order_relaxed);
 		*response_out = attempt.response;
 		transfers_give(transfers, curl);
 		return result;

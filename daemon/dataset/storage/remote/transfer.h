@@ -60,6 +60,9 @@ void transfers_free(struct transfers *transfers); /* no request may be under way
 int transfer_run(struct transfers *transfers, const struct transfer_request *request,
 		 struct buffer *buffer, struct response *response_out, struct fault *fault);
 
+/* Of all requests of the process. */
+struct storage_counts transfer_counts(void);
+
 /* All requests of the process fail from now on, also those under way: the daemon ends. */
 void transfer_stop(void);
 
