@@ -5,7 +5,6 @@
 #include "loop/state/stream.h"
 
 #define HELD_NS 2000000000u /* a trainer begins, or does something else, for less, mostly */
-#define AWAITED 3	    /* batches in a second, that count as many */
 #define SPARE 0.05	    /* below, production is what limits: the end of a batch idles some */
 
 /* It was made for a reader alone, so one that was to share it may have got a ring of its own. */
@@ -30,7 +29,7 @@ bool ring_growth_held(const struct reader *reader, uint64_t now_ns)
 
 bool ring_growth_short(const struct reader *reader, double spare)
 {
-	return reader->awaited >= AWAITED && spare >= SPARE;
+	return reader->awaited && spare >= SPARE;
 }
 
 bool ring_growth_may_move(const struct reader *reader)
