@@ -339,8 +339,6 @@ void listing_memory(struct session *session, const struct message_list *list)
 		 config->index_memory},
 		{"pictures", "cache-memory", core->counters[COUNTER_CACHE_BYTES],
 		 core->counters[COUNTER_CACHE_LIMIT]},
-		{"on disk", "cache-decoded-size", core->counters[COUNTER_CACHE_DECODED_BYTES],
-		 config->cache_decoded_size},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (!page_takes(&page, i + 1))
