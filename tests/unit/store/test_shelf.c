@@ -108,6 +108,20 @@ static void test_who_has_most_makes_room(void **state)
 	assert_false(is_there("21@1001.index"));
 }
 
+/* What an owner has is the sum of its files, whenever they were used. */
+static void test_small_files_add_up(void **state)
+{
+	(void)state;
+	put("a@1001.index", 1, 40);
+	put("a@1000.index", 2 * BLOCK, 30);
+	put("b@1001.index", 1, 20);
+	put("b@1000.index", 1, 15);
+	put("c@1001.index", 2 * BLOCK, 10);
+	shelf_trim(directory, "", 6 * BLOCK, "");
+	assert_false(is_there("a@1001.index"));
+	assert_true(is_there("a@1000.index") && is_there("c@1001.index"));
+}
+
 /* Of one ending: a user's statistics. */
 static void test_one_ending(void **state)
 {
@@ -154,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_the_oldest_of_one_owner_goes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_who_has_most_makes_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_small_files_add_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_one_ending, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unfinished, setup, teardown),
 		cmocka_unit_test(test_owners),
