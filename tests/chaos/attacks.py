@@ -10,6 +10,7 @@ goes into a file there, `mine/breach-NAME`.
 
 import collections
 import contextlib
+import itertools
 import mmap
 import os
 import pathlib
@@ -40,12 +41,20 @@ class Counting(Peer):
 
     def receive(self, *arguments):
         message = super().receive(*arguments)
-        if message:
-            self.tally[message.fields["name"] if message.name == "error" else message.name] += 1
-        if time.monotonic() > Counting.due:
-            Counting.due = time.monotonic() + 1
-            self.file.write_text(" ".join(f"{what} {count}" for what, count in self.tally.items()))
+        if message is None:
+            self.note("hung-up")
+        else:
+            self.note(message.fields["name"] if message.name == "error" else message.name)
         return message
+
+    @classmethod
+    def note(cls, what):
+        cls.tally[what] += 1
+        if time.monotonic() > cls.due:
+            cls.due = time.monotonic() + 1
+            fresh = cls.file.with_name(f"new-{cls.file.name}")
+            fresh.write_text(" ".join(f"{what} {count}" for what, count in cls.tally.items()))
+            fresh.replace(cls.file)
 
 
 class Attacker:
@@ -127,20 +136,24 @@ class Attacker:
         peer, fd = self.peer(stack), os.open(self.forged(), os.O_RDONLY)
         stack.callback(os.close, fd)
         dataset = {"path": str(self.album), "path_fd": 0}
-        fields = {**STREAM, "dataset": dataset, "epochs": 3, "bad_samples": "substitute",
-                  "accept_fd": True}
+        fields = {**STREAM, "dataset": dataset, "bad_samples": "substitute", "accept_fd": True}
         answer = peer.request("attach", [fd], **fields)
-        if answer.name == "attached":
+        if answer.name == "attached":  # and on, without an end
+            peer.attached = answer.fields
             peer.follow(answer)
             for _ in peer.samples(keep=()):
                 pass
 
     def statistics(self, stack):
-        peer, fd = self.peer(stack), os.open(self.forged(), os.O_RDONLY)
+        """The dataset stays open between them, so that one opening is all it takes."""
+        peer, holder = self.peer(stack), self.peer(stack)
+        fd = os.open(self.forged(), os.O_RDONLY)
         stack.callback(os.close, fd)
-        for name in ["mean", *map(str, range(70))]:
-            peer.request("fit", [fd], dataset={"path": str(self.album), "path_fd": 0}, name=name,
-                         transforms=[SMALL])
+        dataset = {"path": str(self.album), "path_fd": 0}
+        holder.request("attach", [fd], dataset=dataset, transforms=[SMALL], batch_size=1,
+                       prefetch=1, accept_fd=True, epochs=0)
+        for name in itertools.chain(["mean"], map(str, itertools.count())):
+            peer.request("fit", [fd], dataset=dataset, name=name, transforms=[SMALL])
 
     # 4, 10, 11: rings, connections, descriptors
 
@@ -177,6 +190,7 @@ class Attacker:
                     peer.socket.settimeout(0.1)
                     peer.send("attach", seq=number, **wish)
                     peer.send("detach", seq=number)
+                    peer.note("unread")
         for peer in peers[::2]:
             peer.socket.shutdown(socket.SHUT_WR)
         time.sleep(1)
@@ -195,6 +209,7 @@ class Attacker:
             path = self.public / f"dead-disk-{number}.npy"
             peer.send("attach", seq=9, dataset={"path": str(path)},
                       batch_size=4, accept_fd=True, transforms=[SMALL])
+            peer.note("hanging")
         time.sleep(7)
 
     def arrays(self, stack):
