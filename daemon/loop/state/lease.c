@@ -9,7 +9,9 @@
 #include "loop/state/core.h"
 #include "loop/state/reader.h"
 
-#define AT_ONCE_NS 1000000
+#define AT_ONCE_NS 1000000 /* or that part of the time since it gave one back before, ... */
+#define AT_ONCE_PART 16
+#define AT_ONCE_MOST_NS 10000000 /* ... up to this: a busy machine is slow to wake it */
 
 void lease_book_init(struct lease_book *book)
 {
@@ -65,9 +67,15 @@ int lease_new(struct lease **out, struct reader *reader, uint64_t ordinal, uint6
 }
 
 /* Whoever gives a batch back as soon as the next has come has waited for that one. */
-static bool lease_awaited_next(const struct lease *lease)
+static bool lease_awaited_next(const struct lease *lease, uint64_t now_ns)
 {
-	return lease->id != lease->book->last_id && clock_ns() - lease->reader->fed_ns < AT_ONCE_NS;
+	const struct reader *reader = lease->reader;
+	uint64_t at_once_ns = (now_ns - reader->gave_ns) / AT_ONCE_PART;
+	if (at_once_ns < AT_ONCE_NS)
+		at_once_ns = AT_ONCE_NS;
+	if (at_once_ns > AT_ONCE_MOST_NS)
+		at_once_ns = AT_ONCE_MOST_NS;
+	return lease->id != lease->book->last_id && now_ns - reader->fed_ns < at_once_ns;
 }
 
 void lease_drop(struct lease *lease)
@@ -80,7 +88,9 @@ void lease_drop(struct lease *lease)
 			core_count(ring->core, COUNTER_SLOTS_LEASED, -1);
 	}
 	if (lease->reader) {
-		lease->reader->awaited += lease_awaited_next(lease);
+		uint64_t now_ns = clock_ns();
+		lease->reader->awaited += lease_awaited_next(lease, now_ns);
+		lease->reader->gave_ns = now_ns;
 		lease->reader->leased--;
 	}
 	list_remove(&lease->in_book);

@@ -77,6 +77,7 @@ struct reader {
 	uint64_t held_ns;	    /* for how long others held it; fades while it is fed */
 	uint64_t due_ns;	    /* when something shall be done about it */
 	uint64_t fed_ns;	    /* when a batch was announced last */
+	uint64_t gave_ns;	    /* when one was given back last */
 	unsigned awaited;	    /* batches that its trainer waited for, in this second ... */
 	unsigned short_seconds;	    /* ... and seconds in a row in which a larger ring had helped */
 	struct list in_catching_up; /* in core->catching_up, or empty */
