@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Rings of ranks whose peers are elsewhere: memory for the slots of those that are here (docs/ring.md),
-and for more when others come, before they are told of it.
+"""Rings of ranks whose peers are elsewhere: memory for the slots of those that are here, and more
+when others come, before they are told of it (docs/ring.md).
 """
 
 import contextlib

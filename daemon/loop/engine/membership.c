@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "loop/engine/wake.h"
+#include "loop/policy/quota.h"
 #include "loop/policy/reader_status.h"
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
@@ -34,6 +35,15 @@ static void reader_init(struct reader *reader, const struct reader_request *requ
 				&reader->claim.link,   &reader->move.claim.link};
 	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
 		list_init(links[i]);
+}
+
+bool membership_back(struct ring *ring, const struct shard *shard, const struct cursor *from)
+{
+	if (ring->backing.pending)
+		return true;
+	uint64_t missing = ring_missing_bytes(ring, shard, from);
+	return missing <= quota_ring(ring->core, ring->uid).bytes &&
+	       ring_back(ring, shard, from) == 0;
 }
 
 int membership_join(struct reader **out, struct ring *ring, const struct reader_request *request,

@@ -20,6 +20,9 @@ struct reader_request {
 	char job[READER_JOB]; /* "": none */
 };
 
+/* Will `ring` have memory for the slots of a reader with this share, whose waiters are told then?
+ */
+bool membership_back(struct ring *ring, const struct shard *shard, const struct cursor *from);
 /* Join `ring`, which holds the place to start at, for the client behind the outbox and book. 0 or
  * -ENOMEM. */
 int membership_join(struct reader **out, struct ring *ring, const struct reader_request *request,

@@ -396,17 +396,6 @@ static void make_ring(struct attachment *attachment, const struct cursor *from)
 		await_ring(attachment, ring);
 }
 
-/* Will the ring have memory for the slots of this reader, too? */
-static bool enlarge_memory(struct ring *ring, const struct reader_request *request,
-			   const struct cursor *from)
-{
-	if (ring->backing.pending)
-		return true;
-	uint64_t missing = ring_missing_bytes(ring, &request->shard, from);
-	return missing <= quota_ring(ring->core, ring->uid).bytes &&
-	       ring_back(ring, &request->shard, from) == 0;
-}
-
 static void find_ring(struct attachment *attachment)
 {
 	struct reader_request *request = &attachment->arguments.request;
@@ -422,7 +411,7 @@ static void find_ring(struct attachment *attachment)
 		bool backed = ring->told && ring_backs(ring, &request->shard, &from);
 		if (backed)
 			join_ring(attachment, ring);
-		else if (!ring->told || enlarge_memory(ring, request, &from))
+		else if (!ring->told || membership_back(ring, &request->shard, &from))
 			await_ring(attachment, ring);
 		else
 			continue;
