@@ -68,12 +68,13 @@ def opened(options, pattern, kept):
         before = memory_of([daemon.pid])
         begin = time.monotonic()
         loader = stoker.connect(str(daemon.socket)).loader(
-            pattern, batch_size=1, transforms=(stoker.Resize(8),), classes=CLASSES)
+            {"path": pattern, "classes": str(CLASSES)}, batch_size=1,
+            transforms=(stoker.Resize([8, 8]),))
         seconds = time.monotonic() - begin
         grown = memory_of([daemon.pid]) - before
         listed = subprocess.run([daemon.stokerctl, "--socket", daemon.control, "datasets",
                                  "--json"], stdout=subprocess.PIPE, check=True)
-        dataset, = json.loads(listed.stdout)
+        dataset, = json.loads(listed.stdout)["datasets"]
         loader.close()
     return seconds, dataset["index_bytes"], grown
 
