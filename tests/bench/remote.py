@@ -184,7 +184,7 @@ def main():
             measured = rows(options, folder, url, places)
     curl = [rate for _, rate in measured["64 curls"]]
     for name, values in measured.items():
-        order = "global" if "global" in name else "shards"
+        order = next((word for word in options.orders if word in name), options.orders[0])
         local = [rate for _, rate in measured[f"local, {order}"]]
         rates = [rate for _, rate in values]
         print(f"{name:32}first batch {statistics.median(first for first, _ in values):6.2f} s   "
