@@ -67,6 +67,7 @@ static const struct column cache_columns[] = {
 	{"FILES", "files", NULL, UNIT_PLAIN, false},
 	{"MEMORY", "bytes", NULL, UNIT_BYTES, false},
 	{"HITS", "hits", NULL, UNIT_PLAIN, false},
+	{"DISK", "disk", NULL, UNIT_PLAIN, true},
 	{"PATH", "path", NULL, UNIT_PLAIN, true},
 };
 

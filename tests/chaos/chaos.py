@@ -32,6 +32,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "daemon"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "demo"))
 import photos  # noqa: E402
 from harness import BUILD, SLOW, Daemon, wait_for  # noqa: E402
+from memory_group import MemoryGroup  # noqa: E402
 
 TRAINER = BUILD / "tests" / "chaos" / "trainer"
 FILES, LINES = 60, 1500  # pictures, and samples that name them
@@ -173,7 +174,10 @@ class Chaos:
         self.dataset.write_text("".join(f"{made[i % FILES][1:]}\t{i % 10}\n"
                                         for i in range(LINES)))
         kept = {"cache_memory": options.cache_memory} if options.cache_memory else {}
-        self.daemon = Daemon(workers=2, **kept)
+        if options.cache_decoded_size:
+            kept |= {"cache_dir": self.folder / "cache",
+                     "cache_decoded_size": options.cache_decoded_size}
+        self.daemon = Daemon(launcher=options.launcher, workers=2, **kept)
 
     def make_photos(self):
         photos.make(str(self.folder / "photos"), count=FILES, size=(80, 60))
@@ -391,15 +395,25 @@ class Chaos:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def run(seconds, readers, seed, cache_memory=None):
+def run(seconds, readers, seed, launcher=(), **kept):
     """One storm; what was counted. Raises AssertionError for whatever went wrong."""
     print(f"chaos: {readers} readers, {seconds:g} s, seed {seed}", flush=True)
+    kept = {"cache_memory": None, "cache_decoded_size": None, **kept}
     chaos = Chaos(argparse.Namespace(seconds=seconds, readers=readers, seed=seed,
-                                     cache_memory=cache_memory))
+                                     launcher=launcher, **kept))
     try:
         return chaos.run()
     finally:
         chaos.remove()
+
+
+def run_in_group(limit, *storm, **kept):
+    """The same with the daemon in a control group of this memory, where nobody may be killed."""
+    with MemoryGroup(limit) as group:
+        seen = run(*storm, launcher=group.launcher(), **kept)
+        assert group.kills() == 0, "the daemon was killed for lack of memory"
+        seen["peak_mb"] = group.peak() >> 20
+        return seen
 
 
 def main():
@@ -408,9 +422,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--readers", type=int, default=64)
     parser.add_argument("--cache-memory", help="of the daemon; all pictures take about 30M")
+    parser.add_argument("--cache-decoded-size", help="of the daemon, on the disk")
+    parser.add_argument("--cgroup", metavar="SIZE", help="memory of the daemon's control group: 2G")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     options = parser.parse_args()
-    seen = run(options.seconds, options.readers, options.seed, options.cache_memory)
+    storm = options.seconds, options.readers, options.seed
+    kept = {"cache_memory": options.cache_memory, "cache_decoded_size": options.cache_decoded_size}
+    seen = run_in_group(options.cgroup, *storm, **kept) if options.cgroup else run(*storm, **kept)
     print("all bytes right, nothing left: "
           + ", ".join(f"{name} {value:.3g}" if name == "silence_s" else f"{name} {value}"
                       for name, value in seen.items()))

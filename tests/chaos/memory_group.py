@@ -47,6 +47,10 @@ class MemoryGroup:
                     .replace("peak", "current")).read_text())
         return used - int(stat.get("total_inactive_file", stat.get("inactive_file")))
 
+    def peak(self):
+        """The most bytes that there were, with what the system's cache had of files."""
+        return int((self.folder / self.files[1]).read_text())
+
     def kills(self):
         """How often the kernel has killed somebody in there."""
         for line in (self.folder / self.files[2]).read_text().splitlines():

@@ -2,6 +2,7 @@
 #include "loop/protocol/listing.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "loop/state/bad_samples.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
+#include "loop/state/pictures.h"
 #include "loop/state/reader.h"
 #include "loop/state/stream.h"
 #include "loop/watch/metrics.h"
@@ -299,6 +301,18 @@ void listing_datasets(struct session *session, const struct message_list *list)
 	page_send(&page);
 }
 
+/* Whether pictures are also read from the disk. */
+static void pack_disk(struct packer *packer, const struct picture_store *disk)
+{
+	char text[80] = "off";
+	double speed = disk ? (double)atomic_load(&disk->speed.found) * 1e-9 : 0;
+	if (disk && read_speed_is_slow(&disk->speed))
+		snprintf(text, sizeof(text), "%.2f GB/s: only files without an index", speed);
+	else if (disk && picture_store_is_on(disk))
+		snprintf(text, sizeof(text), speed > 0 ? "%.2f GB/s" : "on", speed);
+	pack_key_string(packer, "disk", text);
+}
+
 static void pack_kept(struct packer *packer, const struct dataset_entry *entry)
 {
 	struct picture_totals totals = picture_set_totals(entry->pictures);
@@ -310,6 +324,7 @@ static void pack_kept(struct packer *packer, const struct dataset_entry *entry)
 	pack_key_uint(packer, "files", totals.files);
 	pack_key_uint(packer, "bytes", totals.bytes);
 	pack_key_uint(packer, "hits", totals.hits);
+	pack_disk(packer, entry->core->pictures->disk);
 	pack_map_end(packer, map);
 }
 
