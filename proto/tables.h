@@ -392,6 +392,17 @@
 	  "those on the disk that were damaged, and deleted")                                      \
 	C(CACHE_DECODED_SPEED, cache_decoded_speed, GAUGE, BYTES,                                  \
 	  "bytes a second at which they were read last")                                           \
+	C(STAGE_BYTES, stage_bytes, GAUGE, BYTES, "objects kept on disk, in cache-dir")            \
+	C(STAGE_OBJECTS, stage_objects, GAUGE, NONE, "objects, or ranges of them, kept there")     \
+	C(STAGE_HITS, stage_hits_total, TOTAL, NONE, "reads of objects that came from there")      \
+	C(STAGE_HIT_BYTES, stage_hit_bytes_total, TOTAL, BYTES, "bytes of these")                  \
+	C(STAGE_FETCHED_BYTES, stage_fetched_bytes_total, TOTAL, BYTES,                            \
+	  "bytes fetched for samples while objects are kept there")                                \
+	C(STAGE_REPLACED, stage_replaced_total, TOTAL, NONE, "kept ones that gave way to others")  \
+	C(STAGE_FULL, stage_full_total, TOTAL, NONE, "objects not kept: cache-size is full")       \
+	C(STAGE_DAMAGED, stage_damaged_total, TOTAL, NONE,                                         \
+	  "files whose checksum was wrong: fetched anew")                                          \
+	C(STAGE_FAILED, stage_failed_total, TOTAL, NONE, "objects that could not be written")      \
 	C(DECODES_SHARED, decodes_shared_total, TOTAL, NONE,                                       \
 	  "samples made from the decode of another stream")                                        \
 	C(STUCK_READS, stuck_reads, GAUGE, NONE, "reads in progress for more than 5 s")            \

@@ -68,6 +68,9 @@ static const struct column cache_columns[] = {
 	{"MEMORY", "bytes", NULL, UNIT_BYTES, false},
 	{"HITS", "hits", NULL, UNIT_PLAIN, false},
 	{"DISK", "disk", NULL, UNIT_PLAIN, true},
+	{"OBJECTS", "objects", NULL, UNIT_PLAIN, false},
+	{"STAGED", "object_bytes", NULL, UNIT_BYTES, false},
+	{"STAGED HITS", "object_hits", NULL, UNIT_PLAIN, false},
 	{"PATH", "path", NULL, UNIT_PLAIN, true},
 };
 

@@ -135,8 +135,10 @@ static void on_tick(uv_timer_t *timer)
 	http_tick(&server->http, now_ns);
 	deliver_retry(core);
 	index_caches_tick(&server->index_caches, now_ns);
-	if (!core->stopping)
+	if (!core->stopping) {
 		pictures_tick(&server->pictures);
+		staging_tick(&server->staging);
+	}
 	if (stall_look(core))
 		core_resize_pool(core); /* as many as can be had */
 	if (adapt_tick(&server->adapt, core, now_ns))
@@ -279,6 +281,7 @@ static void init_state(struct server *server, struct config *config)
 	core->statistics = &server->statistics;
 	core->index_caches = &server->index_caches;
 	core->pictures = &server->pictures;
+	core->staging = &server->staging;
 	pictures_init(&server->pictures, config->cache_memory, &core->tasks);
 	core->jobs = &server->jobs;
 	users_init(&server->users);
@@ -327,6 +330,8 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	if (r > 0)
 		r = r == LISTENER_E_RUNNING ? SERVER_E_RUNNING : SERVER_E_SETUP;
 	r = r ? r : open_cache_dir(server, fault);
+	if (r == 0)
+		staging_init(&server->staging, &server->cache_dir, config, &server->core.tasks);
 	if (r > 0) {
 		server_deinit(server);
 		return r;
@@ -449,6 +454,7 @@ void server_deinit(struct server *server)
 	statistics_store_deinit(&server->statistics);
 	index_caches_deinit(&server->index_caches);
 	pictures_deinit(&server->pictures);
+	staging_deinit(&server->staging);
 	cache_dir_close(&server->cache_dir);
 	assert(list_empty(&server->users.all));
 	assert(list_empty(&core->streams) && list_empty(&core->datasets));

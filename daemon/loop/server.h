@@ -23,6 +23,7 @@
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
 #include "loop/state/pictures.h"
+#include "loop/state/staging.h"
 #include "loop/state/statistics_store.h"
 #include "loop/state/user.h"
 #include "loop/watch/http.h"
@@ -37,6 +38,7 @@ struct server {
 	struct index_caches index_caches;
 	struct pictures pictures;
 	struct cache_dir cache_dir;
+	struct staging staging;
 	struct job_queue jobs;
 	struct protocol protocol;
 	struct watch watch;

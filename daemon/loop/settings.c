@@ -9,6 +9,7 @@
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
 #include "loop/state/reader.h"
+#include "loop/state/staging.h"
 
 void settings_follow_auto(struct core *core)
 {
@@ -40,6 +41,7 @@ static int settings_apply(struct core *core, struct threads before, struct fault
 	}
 	pictures_set_limit(core->pictures, config->cache_memory);
 	pictures_set_disk_limit(core->pictures, config->cache_decoded_size);
+	staging_set_limits(core->staging, config);
 	log_set_level(config->log_level);
 	log_set_format(config->log_format);
 	return 0;

@@ -2,6 +2,7 @@
 #include "work/chain.h"
 
 #include "base/clock.h"
+#include "stage/stage.h"
 #include "work/keep.h"
 #include "work/stored.h"
 #include "work/write_fields.h"
@@ -34,8 +35,12 @@ static struct found recipe_find(const struct job_recipe *recipe, uint64_t sample
 	struct picture_key key = {.sample = sample, .exif = recipe->exif};
 	struct found found = {0};
 	bool stored = recipe->disk && !picture_store_is_empty(recipe->disk);
-	if (!recipe->pictures || (!stored && !picture_set_has(recipe->pictures, sample)) ||
-	    !dataset_stamp_kept(recipe->dataset, sample, &key.stamp))
+	if (!recipe->pictures || (!stored && !picture_set_has(recipe->pictures, sample)))
+		return found;
+	stage_use_set(recipe->staged, sample);
+	bool kept = dataset_stamp_kept(recipe->dataset, sample, &key.stamp);
+	stage_use_set(NULL, 0);
+	if (!kept)
 		return found;
 	found.picture = picture_set_find(recipe->pictures, &key, true);
 	found.stored = stored && !found.picture && stored_has(recipe, &key.stamp);
@@ -46,8 +51,10 @@ static struct found recipe_find(const struct job_recipe *recipe, uint64_t sample
 static enum job_outcome recipe_read(const struct job_recipe *recipe, uint64_t sample,
 				    struct buffer *bytes, struct stamp *stamp, struct fault *fault)
 {
+	stage_use_set(recipe->staged, sample);
 	enum job_outcome outcome = outcome_of_read(
 		dataset_read(recipe->dataset, sample, recipe->max_bytes, bytes, stamp, fault));
+	stage_use_set(NULL, 0);
 	if (outcome == JOB_CHANGED && recipe->pictures)
 		picture_set_forget(recipe->pictures, sample);
 	return outcome;
@@ -91,10 +98,13 @@ void chain_read_mask(struct job *job, uint64_t sample)
 	const struct job *who = job;
 	while (who && !who->recipe->fields.mask)
 		who = who->sharer;
-	if (who)
-		job->mask_outcome = outcome_of_read(
-			dataset_read_mask(who->recipe->dataset, sample, who->recipe->max_bytes,
-					  &job->mask, &job->mask_fault));
+	if (!who)
+		return;
+	stage_use_set(who->recipe->staged, sample);
+	job->mask_outcome = outcome_of_read(dataset_read_mask(who->recipe->dataset, sample,
+							      who->recipe->max_bytes, &job->mask,
+							      &job->mask_fault));
+	stage_use_set(NULL, 0);
 }
 
 void chain_read_partner(struct job *job)

@@ -57,6 +57,7 @@ struct job_recipe {
 	struct seek_index_set *seek_indexes; /* the dataset's; NULL: none are used */
 	struct picture_set *pictures; /* the dataset's that are kept as decoded; NULL: none are */
 	struct picture_store *disk;   /* where such pictures are on the disk, too; or NULL */
+	struct stage_set *staged;     /* the dataset's; NULL: nothing is staged */
 	struct decode_limits limits;
 	size_t max_bytes;
 	bool exif;

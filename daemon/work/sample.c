@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "stage/stage.h"
 #include "work/chain.h"
 #include "work/write_fields.h"
 
@@ -195,9 +196,21 @@ void sample_forget(struct job *job)
 	job->picture = job->partner_picture = NULL;
 }
 
+/* The courses of what is staged are those of fetches. */
+static void sample_show(const struct job *job)
+{
+	for (uint64_t now_ns = clock_ns(); job; job = job->sharer) {
+		const struct job_recipe *recipe = job->recipe;
+		if (recipe->staged && !recipe->sampler)
+			courses_show(stage_set_courses(recipe->staged), job->owner,
+				     job->key.epoch * recipe->count + job->key.position, now_ns);
+	}
+}
+
 void sample_fetch(struct job *job)
 {
 	uint64_t start = clock_ns();
+	sample_show(job);
 	sample_forget(
 		job); /* it may have been fetched before and cancelled for some of its chain */
 	job->outcome = chain_read(job, job->sample);

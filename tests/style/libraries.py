@@ -36,7 +36,7 @@ LIBRARIES = {
     r"tiff.*\.h": ["daemon/decode/tiff.c", "daemon/decode/tiff_file.c",
                      "daemon/decode/tiff_file.h"],
     r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/loop/os/task.h",
-                               "daemon/statistics/moments.c", "daemon/cache/",
+                               "daemon/statistics/moments.c", "daemon/cache/", "daemon/stage/",
                                "daemon/store/picture_store.h",
                                "daemon/dataset/storage/remote/", "daemon/base/crew.c",
                                "daemon/dataset/shards/shard_scouts.c"],

@@ -6,21 +6,37 @@
 #include "loop/state/core.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
+#include "stage/stage.h"
 
-static bool stream_has_course(const struct stream *stream, const struct picture_set *set)
+/* What is kept of a dataset, for which its courses count: one of these. */
+enum kept { KEPT_PICTURES, KEPT_OBJECTS };
+
+static const void *kept_of(const struct dataset_entry *entry, enum kept kept)
+{
+	return kept == KEPT_PICTURES ? (const void *)entry->pictures : (const void *)entry->staged;
+}
+
+static struct courses *courses_of(const struct dataset_entry *entry, enum kept kept)
+{
+	return kept == KEPT_PICTURES ? picture_set_courses(entry->pictures)
+				     : stage_set_courses(entry->staged);
+}
+
+static bool stream_has_course(const struct stream *stream)
 {
 	const struct stream_order *order = &stream->order;
-	return stream->entry->pictures == set && !order->sampler && order->echo <= 1 &&
-	       order->count > 0;
+	return !order->sampler && !order->shards && order->echo <= 1 && order->count > 0;
 }
 
 /* Each ring is at a place of its own. */
-static void pace_set(struct core *core, struct picture_set *set, uint64_t now_ns)
+static void pace_set(struct core *core, const struct dataset_entry *entry, enum kept kept,
+		     uint64_t now_ns)
 {
 	struct course_order orders[COURSES_MAX];
 	unsigned count = 0;
 	list_for_each(stream, next, &core->streams, struct stream, link) {
-		if (!stream_has_course(stream, set))
+		if (kept_of(stream->entry, kept) != kept_of(entry, kept) ||
+		    !stream_has_course(stream))
 			continue;
 		list_for_each(ring, after, &stream->rings, struct ring, link)
 			if (count < COURSES_MAX)
@@ -32,14 +48,14 @@ static void pace_set(struct core *core, struct picture_set *set, uint64_t now_ns
 					.count = stream->order.count,
 				};
 	}
-	courses_set(picture_set_courses(set), orders, count, now_ns);
+	courses_set(courses_of(entry, kept), orders, count, now_ns);
 }
 
 /* Datasets may share a set. */
-static bool is_first_of_set(struct core *core, const struct dataset_entry *entry)
+static bool is_first_of_set(struct core *core, const struct dataset_entry *entry, enum kept kept)
 {
 	list_for_each(other, next, &core->datasets, struct dataset_entry, link)
-		if (other->pictures == entry->pictures)
+		if (kept_of(other, kept) == kept_of(entry, kept))
 			return other == entry;
 	return true;
 }
@@ -47,6 +63,7 @@ static bool is_first_of_set(struct core *core, const struct dataset_entry *entry
 void pace_tick(struct core *core, uint64_t now_ns)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
-		if (entry->pictures && is_first_of_set(core, entry))
-			pace_set(core, entry->pictures, now_ns);
+		for (enum kept kept = KEPT_PICTURES; kept <= KEPT_OBJECTS; kept++)
+			if (kept_of(entry, kept) && is_first_of_set(core, entry, kept))
+				pace_set(core, entry, kept, now_ns);
 }

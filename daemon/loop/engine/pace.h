@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells the pictures that are kept of each dataset (cache/picture_cache.h) which streams go through
- * it, in which order, so that they know what is needed next. What has a sampler or echoes its
- * samples is left out. Loop thread; each second.
+ * Tells what is kept of each dataset, pictures (cache/picture_cache.h) and objects (stage/stage.h),
+ * which streams go through
+ * it, in which order, so that they know what is needed next. What has a sampler, goes shard by
+ * shard or echoes its samples is left out. Loop thread; each second.
  */
 #ifndef STOKER_LOOP_ENGINE_PACE_H
 #define STOKER_LOOP_ENGINE_PACE_H

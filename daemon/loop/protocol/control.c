@@ -17,6 +17,7 @@
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
+#include "loop/state/staging.h"
 #include "proto/pack.h"
 
 void control_status(struct session *session, const struct message *message)
@@ -44,6 +45,7 @@ void control_status(struct session *session, const struct message *message)
 	pack_key_uint(packer, "index_memory", config->index_memory);
 	pack_key_uint(packer, "cache_memory", config->cache_memory);
 	pack_key_uint(packer, "cache_decoded_size", config->cache_decoded_size);
+	pack_key_uint(packer, "cache_size", config->cache_size);
 	pack_key_uint(packer, "max_connections", config->max_connections);
 	pack_key_uint(packer, "max_readers_per_user", config->max_readers_per_user);
 	pack_key_uint(packer, "ring_memory_per_user", config->ring_memory_per_user);
@@ -166,9 +168,13 @@ void control_drop(struct session *session, const struct message *message)
 		found = true;
 		if (entry->pictures)
 			pictures_drop(core->pictures, entry->pictures);
+		if (entry->staged)
+			staging_drop_set(core->staging, entry->staged);
 	}
-	if (drop->id == 0)
+	if (drop->id == 0) {
 		pictures_drop_disk(core->pictures);
+		staging_drop(core->staging);
+	}
 	if (found)
 		reply_ok(session, drop->seq);
 	else

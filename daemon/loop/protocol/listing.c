@@ -18,6 +18,7 @@
 #include "loop/watch/metrics.h"
 #include "loop/watch/watch.h"
 #include "proto/pack.h"
+#include "stage/stage.h"
 
 #define PARTS_BYTES_MAX 8192
 #define PAGE_BYTES (PROTO_FRAME_MAX / 2) /* a page ends with the item that passes this */
@@ -316,6 +317,9 @@ static void pack_disk(struct packer *packer, const struct picture_store *disk)
 static void pack_kept(struct packer *packer, const struct dataset_entry *entry)
 {
 	struct picture_totals totals = picture_set_totals(entry->pictures);
+	struct stage_set_totals objects = {0};
+	if (entry->staged)
+		objects = stage_set_totals(entry->staged);
 	size_t map = pack_map_begin(packer);
 	pack_key_uint(packer, "dataset", entry->id);
 	pack_key_string(packer, "path", entry->spec.path);
@@ -325,6 +329,9 @@ static void pack_kept(struct packer *packer, const struct dataset_entry *entry)
 	pack_key_uint(packer, "bytes", totals.bytes);
 	pack_key_uint(packer, "hits", totals.hits);
 	pack_disk(packer, entry->core->pictures->disk);
+	pack_key_uint(packer, "objects", objects.items);
+	pack_key_uint(packer, "object_bytes", objects.bytes);
+	pack_key_uint(packer, "object_hits", objects.hits);
 	pack_map_end(packer, map);
 }
 

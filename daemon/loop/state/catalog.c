@@ -12,6 +12,7 @@
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
 #include "loop/state/pictures.h"
+#include "loop/state/staging.h"
 #include "loop/state/statistics_store.h"
 
 static void catalog_free(struct dataset_entry *entry)
@@ -20,6 +21,7 @@ static void catalog_free(struct dataset_entry *entry)
 	list_remove(&entry->link);
 	index_cache_close(entry->index_cache);
 	pictures_close(entry->core->pictures, entry->pictures);
+	stage_set_close(entry->staged);
 	if (entry->dataset && dataset_is_far(entry->dataset))
 		core_count_far(entry->core, -1);
 	dataset_free(entry->dataset);
@@ -66,12 +68,15 @@ static void catalog_open_caches(struct dataset_entry *entry)
 		entry->index_cache = index_cache_share(sibling->index_cache,
 						       entry->opening.index_cache, entry->dataset);
 		entry->pictures = picture_set_hold(sibling->pictures);
+		entry->staged = stage_set_hold(sibling->staged);
 	} else {
 		entry->index_cache =
 			index_cache_open(entry->opening.index_cache, entry->dataset, entry->memory);
-		if (!dataset_has_pixels(entry->dataset))
+		if (!dataset_has_pixels(entry->dataset)) {
+			entry->staged = staging_open(entry->core->staging, entry->uid);
 			entry->pictures = pictures_open(entry->core->pictures, entry->uid,
 							dataset_count(entry->dataset));
+		}
 	}
 	if (!entry->index_cache && entry->core->index_caches->secret)
 		dataset_set_secret(entry->dataset, entry->core->index_caches->secret);

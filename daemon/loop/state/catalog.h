@@ -44,6 +44,7 @@ struct dataset_entry {
 	bool changed;			     /* a file was read that is not the one before */
 	struct index_cache *index_cache;     /* what was learnt of its files; NULL: nothing is */
 	struct seek_index_set *seek_indexes; /* the index cache's; NULL: none are kept */
+	struct stage_set *staged;	     /* what it reads over the network; NULL: nothing is */
 	struct picture_set *pictures;	     /* kept as decoded; NULL: none are */
 	int result;			     /* of the opening, once it is over */
 	struct memory *memory;		     /* held: the user's, which the dataset is charged to */

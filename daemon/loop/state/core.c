@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "dataset/storage/storage.h"
 #include "loop/state/pictures.h"
+#include "loop/state/staging.h"
 #include "work/pool.h"
 
 void core_init(struct core *core, struct config *config)
@@ -70,6 +71,22 @@ static void core_gather_disk(struct core *core, const struct picture_store *disk
 	core->counters[COUNTER_CACHE_DECODED_SPEED] = atomic_load(&disk->speed.found);
 }
 
+static void core_gather_staged(struct core *core)
+{
+	struct stage_totals totals = {0};
+	if (core->staging->stage)
+		totals = stage_totals(core->staging->stage);
+	core->counters[COUNTER_STAGE_BYTES] = totals.bytes;
+	core->counters[COUNTER_STAGE_OBJECTS] = totals.items;
+	core->counters[COUNTER_STAGE_HITS] = totals.hits;
+	core->counters[COUNTER_STAGE_HIT_BYTES] = totals.hit_bytes;
+	core->counters[COUNTER_STAGE_FETCHED_BYTES] = totals.fetched_bytes;
+	core->counters[COUNTER_STAGE_REPLACED] = totals.replaced;
+	core->counters[COUNTER_STAGE_FULL] = totals.full;
+	core->counters[COUNTER_STAGE_DAMAGED] = totals.damaged;
+	core->counters[COUNTER_STAGE_FAILED] = totals.failed;
+}
+
 void core_gather(struct core *core)
 {
 	static const struct {
@@ -101,6 +118,7 @@ void core_gather(struct core *core)
 	core->counters[COUNTER_REMOTE_BYTES] = remote.bytes;
 	core->counters[COUNTER_REMOTE_RETRIES] = remote.retries;
 	core->counters[COUNTER_REMOTE_FAILURES] = remote.failures;
+	core_gather_staged(core);
 	core->counters[COUNTER_LOG_DROPPED] = log_dropped();
 	core->counters[COUNTER_INDEX_BYTES] = atomic_load(&indexes->bytes);
 	core->counters[COUNTER_INDEX_BUILT] = atomic_load(&indexes->built);

@@ -27,6 +27,7 @@ struct index_caches;
 struct pool;
 struct job_queue;
 struct pictures;
+struct staging;
 struct statistics_store;
 struct users;
 
@@ -42,6 +43,7 @@ struct core {
 	struct statistics_store *statistics;
 	struct index_caches *index_caches;
 	struct pictures *pictures;
+	struct staging *staging;
 	struct job_queue *jobs;
 
 	struct list datasets;	 /* struct dataset_entry */

@@ -132,6 +132,7 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 		.seek_indexes = stream->entry->seek_indexes,
 		.pictures = stream->entry->pictures,
 		.disk = stream->entry->pictures ? stream->core->pictures->disk : NULL,
+		.staged = stream->entry->staged,
 		.limits = core_decode_limits(stream->core),
 		.max_bytes = stream->core->config->max_file_bytes,
 		.exif = stream->order.exif,

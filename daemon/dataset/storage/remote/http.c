@@ -40,8 +40,8 @@ const struct storage storage_http = {
 	.open_file = remote_open_file,
 	.open = remote_open,
 	.close = remote_close,
-	.read_range = remote_read_range,
+	.read_range = staged_read_range,
 	.list = http_list,
 	.identify = remote_identify,
-	.version = remote_version,
+	.version = staged_version,
 };

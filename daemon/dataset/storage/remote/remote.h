@@ -11,6 +11,7 @@
 #include "dataset/storage/remote/aws.h"
 #include "dataset/storage/remote/key_chain.h"
 #include "dataset/storage/remote/seen.h"
+#include "dataset/storage/remote/staged.h"
 #include "dataset/storage/remote/transfer.h"
 #include "dataset/storage/storage.h"
 
@@ -21,6 +22,7 @@
 struct remote {
 	struct transfers *transfers;
 	struct seen_versions *seen;
+	struct staged *staged;
 	char *root;   /* owned: the URL of the host or the bucket, without a slash at its end */
 	char *prefix; /* owned: of the folder below it, as written; it begins with a slash or is
 			 empty */

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+#include "stage/stage.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "stage/stage_file.h"
+#include "stage/stage_state.h"
+#include "stage/stage_victim.h"
+
+#define LARGEST_PART 4 /* of the budget, of one item */
+#define VICTIMS_MAX 32 /* that give way to one item */
+#define TRIM_BATCH 64  /* files, between looks at the clock and the free space */
+#define RETRY_NS (UINT64_C(10) * 1000000000)
+
+/* One range that is being fetched. */
+struct flight {
+	struct list link;
+	struct digest object;
+};
+
+/* Entries that were taken out of the table, whose files are to go. */
+struct leavers {
+	struct stage_file file[VICTIMS_MAX > TRIM_BATCH ? VICTIMS_MAX : TRIM_BATCH];
+	unsigned count;
+	uint64_t bytes;
+};
+
+/* -- what there is ---------------------------------------------------------------------------- */
+
+static struct stage_file file_of(const struct stage_entry *entry)
+{
+	return (struct stage_file){entry->origin->id, entry->mark, entry->size, entry->object};
+}
+
+/* The lock is held. Its bytes are charged until its file is gone. */
+static void stage_take_out(struct stage *stage, struct stage_entry *entry, struct leavers *leavers)
+{
+	leavers->bytes += stage_file_charge(entry->size);
+	leavers->file[leavers->count++] = file_of(entry);
+	stage_table_remove(&stage->table, entry);
+}
+
+static void leavers_remove(struct stage *stage, const struct leavers *leavers)
+{
+	for (unsigned i = 0; i < leavers->count; i++)
+		stage_file_remove(stage->folder, &leavers->file[i]);
+}
+
+/* Bytes of the file system that are free beyond those that stay so. */
+static uint64_t stage_room(const struct stage *stage, uint64_t spare)
+{
+	struct statvfs found;
+	if (fstatvfs(stage->folder, &found) < 0)
+		return UINT64_MAX; /* a write will tell */
+	uint64_t available = (uint64_t)found.f_bavail * found.f_frsize;
+	return available > spare ? available - spare : 0;
+}
+
+/* -- begin and end ---------------------------------------------------------------------------- */
+
+static int stage_take_left(void *context, const struct stage_file *file)
+{
+	struct stage *stage = context;
+	struct stage_origin *origin = stage_table_origin(&stage->table, file->origin);
+	struct stage_entry *entry = origin ? stage_table_add(&stage->table, origin, &file->object,
+							     file->mark, file->size)
+					   : NULL;
+	if (entry)
+		stage->bytes += stage_file_charge(file->size);
+	else /* too many */
+		stage_file_remove(stage->folder, file);
+	return 0;
+}
+
+int stage_new(struct stage **out, int folder, const struct stage_limits *limits,
+	      struct fault *fault)
+{
+	struct stage *stage = calloc(1, sizeof(*stage));
+	if (!stage || stage_table_init(&stage->table)) {
+		free(stage);
+		close(folder);
+		return fault_say(fault, -ENOMEM, "out of memory");
+	}
+	stage->folder = folder;
+	stage->limits = *limits;
+	pthread_mutex_init(&stage->lock, NULL); /* cannot fail on Linux */
+	pthread_cond_init(&stage->landed, NULL);
+	list_init(&stage->sets);
+	list_init(&stage->flights);
+	int result = stage_file_secret(folder, &stage->secret);
+	if (!result)
+		result = stage_files_walk(folder, stage_take_left, stage);
+	if (result) {
+		stage_free(stage);
+		return fault_say(fault, STAGE_E_SYSTEM, "%s", strerror(-result));
+	}
+	stage_trim(stage);
+	*out = stage;
+	return 0;
+}
+
+void stage_free(struct stage *stage)
+{
+	if (!stage)
+		return;
+	assert(list_empty(&stage->flights));
+	stage_table_deinit(&stage->table);
+	list_for_each(set, next, &stage->sets, struct stage_set, link) {
+		assert(set->holders == 0);
+		list_remove(&set->link);
+		courses_deinit(&set->courses);
+		free(set);
+	}
+	pthread_cond_destroy(&stage->landed);
+	pthread_mutex_destroy(&stage->lock);
+	close(stage->folder);
+	free(stage);
+}
+
+/* -- limits ----------------------------------------------------------------------------------- */
+
+void stage_set_limits(struct stage *stage, const struct stage_limits *limits)
+{
+	pthread_mutex_lock(&stage->lock);
+	stage->limits = *limits;
+	pthread_mutex_unlock(&stage->lock);
+}
+
+static bool has_dropped(const struct stage *stage)
+{
+	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link)
+		if (origin->dropped)
+			return true;
+	return false;
+}
+
+bool stage_is_above(struct stage *stage)
+{
+	pthread_mutex_lock(&stage->lock);
+	bool above = stage->bytes > stage->limits.size || has_dropped(stage) ||
+		     (stage->table.count && stage_room(stage, stage->limits.spare) == 0);
+	pthread_mutex_unlock(&stage->lock);
+	return above;
+}
+
+/* How many bytes have to go. The lock is held. */
+static uint64_t stage_excess(const struct stage *stage)
+{
+	struct statvfs found;
+	uint64_t size = stage->limits.size, spare = stage->limits.spare, available = spare;
+	if (fstatvfs(stage->folder, &found) == 0)
+		available = (uint64_t)found.f_bavail * found.f_frsize;
+	uint64_t above = stage->bytes > size ? stage->bytes - size : 0;
+	uint64_t lacking = available < spare ? spare - available : 0;
+	return above > lacking ? above : lacking;
+}
+
+/* What was dropped, or what has to go for lack of room. The lock is held. */
+static struct stage_entry *stage_surplus(struct stage *stage, uint64_t excess, uint64_t gone)
+{
+	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link) {
+		struct victim *victim = origin->dropped ? victims_first(&origin->victims) : NULL;
+		if (victim)
+			return list_entry(victim, struct stage_entry, victim);
+		origin->dropped = false;
+	}
+	return gone < excess ? stage_victim_any(&stage->table, clock_ns()) : NULL;
+}
+
+void stage_trim(struct stage *stage)
+{
+	struct leavers leavers;
+	do {
+		struct stage_entry *entry;
+		leavers.count = 0;
+		leavers.bytes = 0;
+		pthread_mutex_lock(&stage->lock);
+		uint64_t excess = stage_excess(stage);
+		while (leavers.count < TRIM_BATCH &&
+		       (entry = stage_surplus(stage, excess, leavers.bytes)))
+			stage_take_out(stage, entry, &leavers);
+		stage_table_tidy(&stage->table, NULL);
+		pthread_mutex_unlock(&stage->lock);
+		leavers_remove(stage, &leavers);
+		pthread_mutex_lock(&stage->lock);
+		stage->bytes -= leavers.bytes;
+		pthread_mutex_unlock(&stage->lock);
+	} while (leavers.count == TRIM_BATCH);
+}
+
+void stage_drop(struct stage *stage)
+{
+	pthread_mutex_lock(&stage->lock);
+	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link)
+		origin->dropped = true;
+	pthread_mutex_unlock(&stage->lock);
+}
+
+struct stage_totals stage_totals(struct stage *stage)
+{
+	pthread_mutex_lock(&stage->lock);
+	struct stage_totals totals = stage->totals;
+	totals.limit = stage->limits.size;
+	totals.spare = stage->limits.spare;
+	totals.bytes = stage->bytes;
+	totals.items = stage->table.count;
+	pthread_mutex_unlock(&stage->lock);
+	return totals;
+}
+
+/* -- finding ---------------------------------------------------------------------------------- */
+
+int stage_name(const struct stage *stage, const char *text, uint64_t a, uint64_t b,
+	       struct digest *out)
+{
+	struct digest_state *state;
+	if (digest_begin(&state))
+		return -ENOMEM;
+	digest_add(state, stage->secret.bytes, sizeof(stage->secret.bytes));
+	digest_add_u64(state, a);
+	digest_add_u64(state, b);
+	digest_add(state, text, strlen(text));
+	*out = digest_end(state);
+	return 0;
+}
+
+bool stage_has(struct stage *stage, const struct digest *object)
+{
+	pthread_mutex_lock(&stage->lock);
+	bool has = stage_table_find(&stage->table, object, 0, true);
+	pthread_mutex_unlock(&stage->lock);
+	return has;
+}
+
+/* The lock is held. */
+static void stage_open_origin(struct stage_origin *origin, const struct stage_use *use,
+			      uint64_t now_ns)
+{
+	origin->reader = use->set;
+	origin->used_ns = now_ns;
+}
+
+/* What is at this place in the table: *file_out; it is used now. */
+static bool stage_look(struct stage *stage, const struct stage_use *use,
+		       const struct stage_item *item, uint64_t max_bytes,
+		       struct stage_file *file_out, uint64_t now_ns)
+{
+	pthread_mutex_lock(&stage->lock);
+	struct stage_entry *entry = stage_table_find(&stage->table, &item->object,
+						     stage_file_mark(&item->version), false);
+	bool found = entry && entry->size <= max_bytes;
+	if (found) {
+		stage_open_origin(entry->origin, use, now_ns);
+		stage_entry_claim(entry, use, now_ns);
+		*file_out = file_of(entry);
+	}
+	pthread_mutex_unlock(&stage->lock);
+	return found;
+}
+
+/* Its file is not what it should be: it goes, and is fetched anew. */
+static void stage_forget(struct stage *stage, const struct stage_file *file, bool damaged)
+{
+	struct leavers leavers = {.count = 0};
+	pthread_mutex_lock(&stage->lock);
+	struct stage_entry *entry =
+		stage_table_find(&stage->table, &file->object, file->mark, false);
+	if (entry)
+		stage_take_out(stage, entry, &leavers);
+	stage->totals.damaged += damaged;
+	pthread_mutex_unlock(&stage->lock);
+	leavers_remove(stage, &leavers);
+	pthread_mutex_lock(&stage->lock);
+	stage->bytes -= leavers.bytes;
+	pthread_mutex_unlock(&stage->lock);
+}
+
+bool stage_find(const struct stage_use *use, const struct stage_item *item, uint64_t max_bytes,
+		struct buffer *buffer, uint64_t now_ns)
+{
+	struct stage *stage = use->set->stage;
+	struct stage_file file;
+	if (!stage_look(stage, use, item, max_bytes, &file, now_ns))
+		return false;
+	int result = stage_file_read(stage->folder, &file, &item->version, buffer);
+	if (result == -ENOMEM)
+		return false;
+	if (result) {
+		stage_forget(stage, &file, result == STAGE_FILE_DAMAGED);
+		return false;
+	}
+	pthread_mutex_lock(&stage->lock);
+	stage->totals.hits++;
+	use->set->totals.hits++;
+	stage->totals.hit_bytes += file.size;
+	pthread_mutex_unlock(&stage->lock);
+	return true;
+}
+
+/* -- fetching --------------------------------------------------------------------------------- */
+
+static struct flight *stage_flight(struct stage *stage, const struct digest *object)
+{
+	list_for_each(flight, next, &stage->flights, struct flight, link)
+		if (digest_equal(&flight->object, object))
+			return flight;
+	return NULL;
+}
+
+bool stage_fly(struct stage *stage, const struct digest *object)
+{
+	struct flight *own = calloc(1, sizeof(*own)); /* without it others do not wait */
+	pthread_mutex_lock(&stage->lock);
+	bool other = stage_flight(stage, object);
+	if (!other && own) {
+		own->object = *object;
+		list_append(&stage->flights, &own->link);
+	}
+	while (other && stage_flight(stage, object))
+		pthread_cond_wait(&stage->landed, &stage->lock);
+	pthread_mutex_unlock(&stage->lock);
+	if (other)
+		free(own);
+	return !other;
+}
+
+void stage_land(struct stage *stage, const struct digest *object)
+{
+	pthread_mutex_lock(&stage->lock);
+	struct flight *flight = stage_flight(stage, object);
+	if (flight)
+		list_remove(&flight->link);
+	pthread_cond_broadcast(&stage->landed);
+	pthread_mutex_unlock(&stage->lock);
+	free(flight);
+}
+
+/* Make room for an item: what gives way is taken out, and its bytes become the item's. The lock is
+ * held. */
+static bool stage_make_room(struct stage *stage, const struct stage_asker *asker,
+			    struct leavers *leavers, uint64_t now_ns)
+{
+	uint64_t limit = stage->limits.size;
+	if (asker->bytes > limit / LARGEST_PART)
+		return false;
+	while (stage->bytes - leavers->bytes + asker->bytes > limit) {
+		struct stage_entry *entry = leavers->count < VICTIMS_MAX
+						    ? stage_victim_for(&stage->table, asker, now_ns)
+						    : NULL;
+		if (!entry)
+			return false;
+		stage_take_out(stage, entry, leavers);
+		stage->totals.replaced++;
+	}
+	return true;
+}
+
+/* Charge the item; false: it is not kept. */
+static bool stage_charge(struct stage *stage, const struct stage_use *use,
+			 const struct stage_item *item, const struct stage_file *file,
+			 struct leavers *leavers, uint64_t now_ns)
+{
+	struct stage_asker asker = {.use = use, .bytes = stage_file_charge(file->size)};
+	pthread_mutex_lock(&stage->lock);
+	stage->totals.fetched_bytes += file->size;
+	bool kept = now_ns >= stage->retry_ns &&
+		    !stage_table_find(&stage->table, &item->object, file->mark, false);
+	struct stage_origin *origin = kept ? stage_table_origin(&stage->table, file->origin) : NULL;
+	if (origin) {
+		stage_open_origin(origin, use, now_ns);
+		asker.origin = origin;
+		kept = stage_make_room(stage, &asker, leavers, now_ns);
+		stage->totals.full += !kept;
+	}
+	if (kept && origin)
+		stage->bytes += asker.bytes;
+	pthread_mutex_unlock(&stage->lock);
+	return kept && origin;
+}
+
+/* Its file is there, or could not be written. */
+static void stage_enter(struct stage *stage, const struct stage_use *use,
+			const struct stage_file *file, int written, uint64_t now_ns)
+{
+	bool twice = false;
+	struct stage_entry *entry = NULL;
+	pthread_mutex_lock(&stage->lock);
+	struct stage_origin *origin = stage_table_origin(&stage->table, file->origin);
+	if (!written && origin) {
+		twice = stage_table_find(&stage->table, &file->object, file->mark, false);
+		if (!twice)
+			entry = stage_table_add(&stage->table, origin, &file->object, file->mark,
+						file->size);
+	}
+	if (entry) {
+		stage_open_origin(origin, use, now_ns);
+		stage_entry_claim(entry, use, now_ns);
+	} else {
+		stage->bytes -= stage_file_charge(file->size);
+	}
+	if (written) {
+		stage->totals.failed++;
+		stage->totals.error = -written;
+		stage->retry_ns = now_ns + RETRY_NS;
+	}
+	pthread_mutex_unlock(&stage->lock);
+	if (!written && !entry && !twice)
+		stage_file_remove(stage->folder, file);
+}
+
+void stage_keep(const struct stage_use *use, const struct stage_item *item,
+		const struct buffer *bytes, uint64_t now_ns)
+{
+	struct stage *stage = use->set->stage;
+	const struct stage_file file = {stage_file_origin(&item->origin),
+					stage_file_mark(&item->version), bytes->size, item->object};
+	struct leavers leavers = {.count = 0};
+	bool kept = stage_charge(stage, use, item, &file, &leavers, now_ns);
+	leavers_remove(stage, &leavers);
+	pthread_mutex_lock(&stage->lock);
+	stage->bytes -= leavers.bytes;
+	uint64_t spare = stage->limits.spare;
+	pthread_mutex_unlock(&stage->lock);
+	if (!kept)
+		return;
+	int written = stage_room(stage, spare) < stage_file_charge(file.size)
+			      ? -ENOSPC
+			      : stage_file_write(stage->folder, &file, &item->version, bytes,
+						 atomic_fetch_add(&stage->number, 1));
+	stage_enter(stage, use, &file, written, now_ns);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Staging: bytes of remote objects that were read for a sample, kept on the local disk so that each
+ * is fetched once for all streams, trainers and runs of the daemon. An item is one range of one
+ * version of one object: what was asked for, no more. An origin is a folder of objects as a user
+ * names it; a set is one dataset that reads.
+ *
+ * A file for each item (stage_file.h), so what is kept outlives the daemon, and a kill at any
+ * moment leaves whole files and temporary ones, which stage_new() removes. The budget counts what a
+ * file takes before it is written; files that give way are deleted before that. A file that cannot
+ * be written is not missed: the reader has its bytes.
+ *
+ * What gives way is what is needed last (cache/forecast.h), see stage_victim.h. With one stream
+ * nothing gives way to its own, since every use is an epoch from the next.
+ *
+ * Any thread; one lock, never held while a file is touched. Reads and writes files, so the loop
+ * calls only what says so. Asks nobody for rights: who reads has proven them to the storage before,
+ * and the version that it was told there is part of an item. Knows no server and no URL.
+ */
+#ifndef STOKER_STAGE_STAGE_H
+#define STOKER_STAGE_STAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/digest.h"
+#include "base/fault.h"
+#include "cache/forecast.h"
+
+enum {
+	STAGE_E_SYSTEM = 1, /* a system call failed */
+};
+
+struct stage;
+struct stage_set;
+
+/* Bytes of all files, and of the file system that stay free. */
+struct stage_limits {
+	uint64_t size, spare;
+};
+
+/* Take what an earlier daemon left in the folder, whose descriptor is taken over. Blocks. 0,
+ * STAGE_E_SYSTEM or -ENOMEM; on failure the descriptor is closed, too. */
+int stage_new(struct stage **out, int folder, const struct stage_limits *limits,
+	      struct fault *fault);
+void stage_free(struct stage *stage); /* all sets are closed; NULL will do */
+
+void stage_set_limits(struct stage *stage, const struct stage_limits *limits); /* the loop, too */
+/* Give back what is above the limits, and what was dropped. Blocks. */
+void stage_trim(struct stage *stage);
+/* Has stage_trim() anything to do? The loop, too; it looks at the file system's free space. */
+bool stage_is_above(struct stage *stage);
+/* All that is kept goes, by stage_trim(). The loop, too. */
+void stage_drop(struct stage *stage);
+
+struct stage_totals {
+	uint64_t limit, spare, bytes, items;
+	uint64_t hits, hit_bytes; /* taken from the disk */
+	uint64_t fetched_bytes;	  /* read for samples from servers */
+	uint64_t replaced;	  /* items that gave way */
+	uint64_t full;		  /* items that were not kept for lack of room */
+	uint64_t damaged;	  /* files whose checksum was wrong: fetched anew */
+	uint64_t failed;
+	int error; /* files that could not be written, and the last errno */
+};
+struct stage_totals stage_totals(struct stage *stage); /* the loop, too */
+
+/* -- who reads; the loop, too -- */
+
+int stage_set_new(struct stage_set **out, struct stage *stage, unsigned user); /* 0 or -ENOMEM */
+struct stage_set *stage_set_hold(struct stage_set *set);		       /* NULL gives NULL */
+void stage_set_close(struct stage_set *set);				       /* NULL will do */
+/* Of the streams that fetch the set's samples: who they are, each second, and what they fetch. */
+struct courses *stage_set_courses(struct stage_set *set);
+struct stage *stage_of_set(const struct stage_set *set);
+/* What is kept that it used last, and how often it took anything from the disk. */
+struct stage_set_totals {
+	uint64_t items, bytes, hits;
+};
+struct stage_set_totals stage_set_totals(struct stage_set *set);
+/* What is kept of the origins that it reads goes, by stage_trim(). */
+void stage_set_drop(struct stage_set *set);
+
+/* What the reads of this thread are for, from now on; NULL: for no sample, so nothing is staged. */
+struct stage_use {
+	struct stage_set *set; /* borrowed */
+	uint64_t sample;       /* by its courses */
+};
+void stage_use_set(struct stage_set *set, uint64_t sample);
+const struct stage_use *stage_use_now(void); /* NULL: nothing is staged */
+
+/* -- items -- */
+
+struct stage_version {
+	uint64_t words[5]; /* equal of equal versions alone */
+};
+
+struct stage_item {
+	struct digest origin, object; /* by stage_name(); the second of object and range */
+	struct stage_version version;
+};
+
+/* A keyed hash of a text and two numbers: nobody else can tell from it what it was. 0 or -ENOMEM.
+ */
+int stage_name(const struct stage *stage, const char *text, uint64_t a, uint64_t b,
+	       struct digest *out);
+
+/* Is the object's range kept, of whatever version? */
+bool stage_has(struct stage *stage, const struct digest *object);
+/* The item's bytes, at most max_bytes, if it is kept. */
+bool stage_find(const struct stage_use *use, const struct stage_item *item, uint64_t max_bytes,
+		struct buffer *buffer, uint64_t now_ns);
+/* True: the caller fetches this range, then says stage_land(). False: another thread did, and has
+ * done so now. */
+bool stage_fly(struct stage *stage, const struct digest *object);
+void stage_land(struct stage *stage, const struct digest *object);
+/* Keep what was fetched, if it is worth it. */
+void stage_keep(const struct stage_use *use, const struct stage_item *item,
+		const struct buffer *bytes, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+#include "stage/stage_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define MAGIC "stoker\ns"
+#define ORDER 0x01020304u
+#define VERSION 1
+#define BLOCK ((uint64_t)4096) /* of file systems, mostly */
+#define NAME_BYTES 96
+#define SECRET "secret"
+
+struct head {
+	char magic[8];
+	uint32_t version, order;
+	struct digest object;
+	struct stage_version item;
+	uint64_t size;
+	struct digest checksum; /* of the payload and the head before it */
+};
+_Static_assert(sizeof(struct head) == 96, "no padding");
+
+/* -- names ------------------------------------------------------------------------------------ */
+
+uint64_t stage_file_origin(const struct digest *origin)
+{
+	uint64_t id;
+	memcpy(&id, origin->bytes, sizeof(id));
+	return id;
+}
+
+uint64_t stage_file_mark(const struct stage_version *version)
+{
+	struct digest digest = digest_of(version, sizeof(*version));
+	return stage_file_origin(&digest);
+}
+
+uint64_t stage_file_charge(uint64_t size)
+{
+	return (size + sizeof(struct head) + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+static void folder_name(char out[NAME_BYTES], uint64_t origin)
+{
+	snprintf(out, NAME_BYTES, "%016" PRIx64, origin);
+}
+
+static void file_name(char out[NAME_BYTES], const struct stage_file *file)
+{
+	char object[33];
+	digest_hex(&file->object, object);
+	snprintf(out, NAME_BYTES, "%016" PRIx64 "/%s.%016" PRIx64 ".%" PRIx64, file->origin, object,
+		 file->mark, file->size);
+}
+
+static int digit_of(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool take_number(const char **text, unsigned most, uint64_t *out)
+{
+	unsigned digits = 0;
+	for (*out = 0; digits < most && digit_of(**text) >= 0; digits++)
+		*out = *out << 4 | (uint64_t)digit_of(*(*text)++);
+	return digits > 0;
+}
+
+static bool file_parse(const char *name, uint64_t origin, struct stage_file *out)
+{
+	struct stage_file file = {.origin = origin};
+	char object[33], again[NAME_BYTES];
+	const char *at = name;
+	for (unsigned i = 0; i < 16; i++) {
+		int high = digit_of(at[0]), low = high < 0 ? -1 : digit_of(at[1]);
+		if (low < 0)
+			return false;
+		file.object.bytes[i] = (uint8_t)(high << 4 | low);
+		at += 2;
+	}
+	if (*at++ != '.' || !take_number(&at, 16, &file.mark) || *at++ != '.' ||
+	    !take_number(&at, 12, &file.size) || *at)
+		return false;
+	digest_hex(&file.object, object);
+	file_name(again, &file);
+	*out = file;
+	return strcmp(strchr(again, '/') + 1, name) == 0;
+}
+
+/* -- one file --------------------------------------------------------------------------------- */
+
+static struct digest checksum_of(const struct head *head, const uint8_t *payload)
+{
+	struct digest parts[2] = {digest_of(head, offsetof(struct head, checksum)),
+				  digest_of(payload, (size_t)head->size)};
+	return digest_of(parts, sizeof(parts));
+}
+
+static struct head head_of(const struct stage_file *file, const struct stage_version *version)
+{
+	struct head head = {.version = VERSION,
+			    .order = ORDER,
+			    .object = file->object,
+			    .item = *version,
+			    .size = file->size};
+	memcpy(head.magic, MAGIC, sizeof(head.magic));
+	return head;
+}
+
+/* 0 or a negative errno. */
+static int write_all(int fd, struct iovec parts[2])
+{
+	size_t left = parts[0].iov_len + parts[1].iov_len;
+	while (left > 0) {
+		ssize_t done = writev(fd, parts, 2);
+		if (done < 0 && errno != EINTR)
+			return -errno;
+		if (done == 0)
+			return -EIO;
+		left -= done > 0 ? (size_t)done : 0;
+		for (int i = 0; i < 2 && done > 0; i++) {
+			size_t part =
+				(size_t)done < parts[i].iov_len ? (size_t)done : parts[i].iov_len;
+			parts[i].iov_base = (char *)parts[i].iov_base + part;
+			parts[i].iov_len -= part;
+			done -= (ssize_t)part;
+		}
+	}
+	return 0;
+}
+
+int stage_file_write(int folder, const struct stage_file *file, const struct stage_version *version,
+		     const struct buffer *bytes, uint64_t number)
+{
+	char fresh[NAME_BYTES], name[NAME_BYTES];
+	struct head head = head_of(file, version);
+	head.checksum = checksum_of(&head, bytes->data);
+	struct iovec parts[2] = {{&head, sizeof(head)}, {bytes->data, bytes->size}};
+	file_name(name, file);
+	folder_name(fresh, file->origin);
+	if (mkdirat(folder, fresh, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	snprintf(fresh, sizeof(fresh), "%016" PRIx64 "/%" PRIx64 ".new", file->origin, number);
+	int fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	int result = write_all(fd, parts);
+	if (close(fd) < 0 && !result)
+		result = -errno;
+	if (!result && renameat(folder, fresh, folder, name) < 0)
+		result = -errno;
+	if (result)
+		unlinkat(folder, fresh, 0);
+	return result;
+}
+
+/* 0, a negative errno or STAGE_FILE_DAMAGED: it is shorter. */
+static int read_all(int fd, void *out, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t part = read(fd, (char *)out + done, size - done);
+		if (part == 0)
+			return STAGE_FILE_DAMAGED;
+		if (part < 0 && errno != EINTR)
+			return -errno;
+		done += part > 0 ? (size_t)part : 0;
+	}
+	return 0;
+}
+
+static int read_open(int fd, const struct stage_file *file, const struct stage_version *version,
+		     struct buffer *buffer)
+{
+	struct head head, wanted = head_of(file, version);
+	int result = read_all(fd, &head, sizeof(head));
+	if (result)
+		return result;
+	if (memcmp(&head, &wanted, offsetof(struct head, checksum)) != 0)
+		return STAGE_FILE_DAMAGED;
+	if (buffer_reserve(buffer, (size_t)head.size) < 0)
+		return -ENOMEM;
+	result = read_all(fd, buffer->data, (size_t)head.size);
+	if (result)
+		return result;
+	struct digest checksum = checksum_of(&head, buffer->data);
+	buffer->size = (size_t)head.size;
+	return digest_equal(&checksum, &head.checksum) ? 0 : STAGE_FILE_DAMAGED;
+}
+
+int stage_file_read(int folder, const struct stage_file *file, const struct stage_version *version,
+		    struct buffer *buffer)
+{
+	char name[NAME_BYTES];
+	file_name(name, file);
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int result = read_open(fd, file, version, buffer);
+	close(fd);
+	return result;
+}
+
+void stage_file_remove(int folder, const struct stage_file *file)
+{
+	char name[NAME_BYTES];
+	file_name(name, file);
+	unlinkat(folder, name, 0);
+}
+
+/* -- all of them ------------------------------------------------------------------------------ */
+
+/* NULL: errno says why. */
+static DIR *open_folder(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *found = fd < 0 ? NULL : fdopendir(fd);
+	if (!found && fd >= 0)
+		close(fd);
+	return found;
+}
+
+static bool is_dot(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static int walk_origin(int folder, const char *name, uint64_t origin, stage_take_file *take,
+		       void *context)
+{
+	DIR *files = open_folder(folder, name);
+	int result = files ? 0 : -errno;
+	for (struct dirent *entry; !result && (entry = readdir(files));) {
+		struct stage_file file;
+		if (is_dot(entry->d_name))
+			continue;
+		if (file_parse(entry->d_name, origin, &file))
+			result = take(context, &file);
+		else
+			unlinkat(dirfd(files), entry->d_name, 0);
+	}
+	if (files)
+		closedir(files);
+	unlinkat(folder, name, AT_REMOVEDIR); /* if it is empty */
+	return result;
+}
+
+int stage_files_walk(int folder, stage_take_file *take, void *context)
+{
+	DIR *origins = open_folder(folder, ".");
+	int result = origins ? 0 : -errno;
+	for (struct dirent *entry; !result && (entry = readdir(origins));) {
+		char again[NAME_BYTES];
+		uint64_t origin;
+		const char *at = entry->d_name;
+		if (is_dot(entry->d_name) || strcmp(entry->d_name, SECRET) == 0)
+			continue;
+		if (take_number(&at, 16, &origin) && !*at) {
+			folder_name(again, origin);
+			if (strcmp(again, entry->d_name) == 0)
+				result = walk_origin(folder, again, origin, take, context);
+		} else {
+			unlinkat(folder, entry->d_name, 0);
+		}
+	}
+	if (origins)
+		closedir(origins);
+	return result;
+}
+
+static int make_secret(int folder, struct digest_secret *out)
+{
+	int result = digest_secret_make(out);
+	int fd = result ? -1
+			: openat(folder, SECRET ".new",
+				 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (!result && fd < 0)
+		return -errno;
+	struct iovec parts[2] = {{out->bytes, sizeof(out->bytes)}, {NULL, 0}};
+	if (!result)
+		result = write_all(fd, parts);
+	if (fd >= 0 && close(fd) < 0 && !result)
+		result = -errno;
+	if (!result && renameat(folder, SECRET ".new", folder, SECRET) < 0)
+		result = -errno;
+	return result;
+}
+
+int stage_file_secret(int folder, struct digest_secret *out)
+{
+	struct stat stat;
+	int fd = openat(folder, SECRET, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool whole = fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+		     stat.st_size == (off_t)sizeof(out->bytes) &&
+		     read_all(fd, out->bytes, sizeof(out->bytes)) == 0;
+	if (fd >= 0)
+		close(fd);
+	return whole ? 0 : make_secret(folder, out);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdlib.h>
+
+#include "stage/stage_state.h"
+
+static _Thread_local struct stage_use current;
+
+void stage_use_set(struct stage_set *set, uint64_t sample)
+{
+	current = (struct stage_use){set, sample};
+}
+
+const struct stage_use *stage_use_now(void)
+{
+	return current.set ? &current : NULL;
+}
+
+/* Closed ones are freed once nothing is kept that they used last. */
+static void stage_sets_tidy(struct stage *stage)
+{
+	list_for_each(set, next, &stage->sets, struct stage_set, link) {
+		if (set->holders || set->totals.items)
+			continue;
+		list_remove(&set->link);
+		courses_deinit(&set->courses);
+		free(set);
+	}
+}
+
+int stage_set_new(struct stage_set **out, struct stage *stage, unsigned user)
+{
+	struct stage_set *set = calloc(1, sizeof(*set));
+	if (!set)
+		return -ENOMEM;
+	set->stage = stage;
+	set->user = user;
+	set->holders = 1;
+	courses_init(&set->courses);
+	pthread_mutex_lock(&stage->lock);
+	stage_sets_tidy(stage);
+	list_append(&stage->sets, &set->link);
+	pthread_mutex_unlock(&stage->lock);
+	*out = set;
+	return 0;
+}
+
+struct stage_set *stage_set_hold(struct stage_set *set)
+{
+	if (!set)
+		return NULL;
+	pthread_mutex_lock(&set->stage->lock);
+	set->holders++;
+	pthread_mutex_unlock(&set->stage->lock);
+	return set;
+}
+
+void stage_set_close(struct stage_set *set)
+{
+	if (!set)
+		return;
+	struct stage *stage = set->stage;
+	pthread_mutex_lock(&stage->lock);
+	if (--set->holders == 0)
+		list_for_each(origin, next, &stage->table.origins, struct stage_origin, link)
+			if (origin->reader == set)
+				origin->reader = NULL;
+	stage_sets_tidy(stage);
+	pthread_mutex_unlock(&stage->lock);
+}
+
+struct courses *stage_set_courses(struct stage_set *set)
+{
+	return &set->courses;
+}
+
+struct stage_set_totals stage_set_totals(struct stage_set *set)
+{
+	pthread_mutex_lock(&set->stage->lock);
+	struct stage_set_totals totals = set->totals;
+	pthread_mutex_unlock(&set->stage->lock);
+	return totals;
+}
+
+void stage_set_drop(struct stage_set *set)
+{
+	pthread_mutex_lock(&set->stage->lock);
+	list_for_each(origin, next, &set->stage->table.origins, struct stage_origin, link)
+		if (origin->reader == set)
+			origin->dropped = true;
+	pthread_mutex_unlock(&set->stage->lock);
+}
+
+struct stage *stage_of_set(const struct stage_set *set)
+{
+	return set->stage;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What a stage is, for the room's own units; others have stage.h. */
+#ifndef STOKER_STAGE_STAGE_STATE_H
+#define STOKER_STAGE_STAGE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/list.h"
+#include "stage/stage_table.h"
+
+struct stage {
+	int folder; /* owned */
+	struct digest_secret secret;
+	_Atomic uint64_t number; /* of temporary files */
+	pthread_mutex_t lock;	 /* of what follows */
+	pthread_cond_t landed;
+	struct stage_table table;
+	struct list sets;
+	struct list flights;
+	uint64_t bytes; /* of all files, and of those that are being written */
+	struct stage_limits limits;
+	uint64_t retry_ns; /* after a failure nothing is written before */
+	struct stage_totals totals;
+};
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is kept, in memory: entries by object, in origins, each with the set that used it last. The
+ * stage's lock is held for all of it. Touches no file.
+ */
+#ifndef STOKER_STAGE_STAGE_TABLE_H
+#define STOKER_STAGE_STAGE_TABLE_H
+
+#include "base/list.h"
+#include "cache/victims.h"
+#include "stage/stage.h"
+
+struct stage_set {
+	struct stage *stage;
+	unsigned user;
+	unsigned holders;		/* 0: closed */
+	struct stage_set_totals totals; /* of the entries that it used last */
+	struct list link;		/* in the stage's list, until it is freed */
+	struct courses courses;
+};
+
+struct stage_origin {
+	struct list link;
+	uint64_t id; /* of its name */
+	uint64_t bytes, used_ns;
+	struct stage_set *reader; /* open, who read there last; NULL: nobody has it open */
+	struct victims victims;	  /* all entries */
+	bool dropped;
+};
+
+struct stage_entry {
+	struct stage_entry *next; /* in its bucket */
+	struct stage_origin *origin;
+	struct stage_set *set; /* who used it last; NULL: nobody since the daemon's start */
+	struct digest object;
+	uint64_t mark, size; /* of the version; of the payload */
+	uint64_t sample;     /* of the set */
+	struct victim victim;
+};
+
+struct stage_table {
+	struct stage_entry **buckets;
+	size_t bucket_count, count;
+	struct list origins;
+};
+#define STAGE_ENTRIES_MAX ((size_t)1 << 22)
+
+int stage_table_init(struct stage_table *table); /* 0 or -ENOMEM */
+void stage_table_deinit(struct stage_table *table);
+
+/* Found or made; NULL: there is no memory. */
+struct stage_origin *stage_table_origin(struct stage_table *table, uint64_t id);
+/* Free the origins that have nothing, but for this one. */
+void stage_table_tidy(struct stage_table *table, const struct stage_origin *spare);
+
+/* Of this version, or with `any` of whatever version; NULL: there is none. */
+struct stage_entry *stage_table_find(const struct stage_table *table, const struct digest *object,
+				     uint64_t mark, bool any);
+/* NULL: there is no memory, or there are too many. */
+struct stage_entry *stage_table_add(struct stage_table *table, struct stage_origin *origin,
+				    const struct digest *object, uint64_t mark, uint64_t size);
+void stage_table_remove(struct stage_table *table, struct stage_entry *entry);
+
+/* It was used: its next use is this set's. */
+void stage_entry_claim(struct stage_entry *entry, const struct stage_use *use, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+/* A stage: what is kept is found again, also by the next one, in its version alone; what does not
+ * fit gives way as it should; a file that is damaged is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stage/stage.h"
+
+#define BLOCK ((uint64_t)4096)
+#define SECOND ((uint64_t)1000000000)
+
+static char folder[64];
+static struct stage *stage;
+
+static void begin(uint64_t size)
+{
+	const struct stage_limits limits = {size, 0};
+	struct fault fault;
+	assert_int_equal(stage_new(&stage, open(folder, O_RDONLY | O_DIRECTORY), &limits, &fault),
+			 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/stoker-stage-XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	return system(command);
+}
+
+static struct stage_set *set_new(unsigned user)
+{
+	struct stage_set *set = NULL;
+	assert_int_equal(stage_set_new(&set, stage, user), 0);
+	return set;
+}
+
+static struct stage_item item_of(const char *origin, uint64_t number, uint64_t version)
+{
+	struct stage_item item = {.version = {{version}}};
+	assert_int_equal(stage_name(stage, origin, 0, 0, &item.origin), 0);
+	assert_int_equal(stage_name(stage, origin, number, 1, &item.object), 0);
+	return item;
+}
+
+static void keep(struct stage_set *set, const char *origin, uint64_t number, uint64_t version)
+{
+	const struct stage_use use = {set, number};
+	struct stage_item item = item_of(origin, number, version);
+	uint64_t words[2] = {number, version};
+	struct buffer bytes = {(uint8_t *)words, sizeof(words), sizeof(words)};
+	stage_keep(&use, &item, &bytes, SECOND);
+}
+
+static bool found(struct stage_set *set, const char *origin, uint64_t number, uint64_t version)
+{
+	const struct stage_use use = {set, number};
+	struct stage_item item = item_of(origin, number, version);
+	struct buffer bytes = BUFFER_NULL;
+	uint64_t words[2] = {number, version};
+	bool is = stage_find(&use, &item, 1000, &bytes, SECOND);
+	if (is) {
+		assert_int_equal(bytes.size, sizeof(words));
+		assert_memory_equal(bytes.data, words, sizeof(words));
+	}
+	buffer_deinit(&bytes);
+	return is;
+}
+
+/* How many files there are, and the first one's name. */
+static size_t files(char name[256])
+{
+	char pattern[128];
+	glob_t found_files;
+	snprintf(pattern, sizeof(pattern), "%s/*/*", folder);
+	int result = glob(pattern, 0, NULL, &found_files);
+	size_t count = result == 0 ? found_files.gl_pathc : 0;
+	if (count && name)
+		snprintf(name, 256, "%s", found_files.gl_pathv[0]);
+	globfree(&found_files);
+	return count;
+}
+
+static void test_kept(void **state)
+{
+	(void)state;
+	begin(100 * BLOCK);
+	struct stage_set *set = set_new(1);
+	assert_false(found(set, "a", 7, 1));
+	keep(set, "a", 7, 1);
+	keep(set, "a", 7, 1);
+	assert_true(found(set, "a", 7, 1));
+	assert_false(found(set, "a", 7, 2));
+	keep(set, "a", 7, 2);
+	assert_true(found(set, "a", 7, 1) && found(set, "a", 7, 2));
+	assert_int_equal(files(NULL), 2);
+	assert_int_equal(stage_set_totals(set).items, 2);
+	stage_set_close(set);
+	stage_free(stage);
+	begin(100 * BLOCK); /* the next daemon */
+	set = set_new(1);
+	assert_int_equal(stage_totals(stage).bytes, 2 * BLOCK);
+	assert_true(found(set, "a", 7, 1) && found(set, "a", 7, 2));
+	assert_false(found(set, "a", 8, 1));
+	stage_drop(stage);
+	assert_true(stage_is_above(stage));
+	stage_trim(stage);
+	assert_int_equal(files(NULL), 0);
+	assert_int_equal(stage_totals(stage).bytes, 0);
+	stage_set_close(set);
+	stage_free(stage);
+}
+
+/* What nobody has open goes first; what another user has beyond half goes then; of one stream
+ * nothing does. */
+static void test_gives_way(void **state)
+{
+	(void)state;
+	begin(10 * BLOCK);
+	struct stage_set *old = set_new(1);
+	for (uint64_t i = 0; i < 10; i++)
+		keep(old, "old", i, 1);
+	stage_set_close(old);
+	struct stage_set *first = set_new(1);
+	for (uint64_t i = 0; i < 12; i++)
+		keep(first, "first", i, 1);
+	for (uint64_t i = 0; i < 12; i++)
+		assert_true(found(first, "first", i, 1) == (i < 10));
+	struct stage_set *second = set_new(2);
+	for (uint64_t i = 0; i < 10; i++)
+		keep(second, "second", i, 1);
+	assert_int_equal(stage_set_totals(first).items, 5);
+	assert_int_equal(stage_set_totals(second).items, 5);
+	assert_int_equal(stage_totals(stage).bytes, 10 * BLOCK);
+	assert_int_equal(files(NULL), 10);
+	stage_set_limits(stage, &(struct stage_limits){3 * BLOCK, 0});
+	stage_trim(stage);
+	assert_int_equal(files(NULL), 3);
+	stage_set_limits(stage, &(struct stage_limits){3 * BLOCK, UINT64_MAX});
+	stage_trim(stage);
+	assert_int_equal(files(NULL), 0); /* nothing is free */
+	stage_set_close(first);
+	stage_set_close(second);
+	stage_free(stage);
+}
+
+static void test_damage(void **state)
+{
+	(void)state;
+	char name[256];
+	struct stat stat;
+	begin(100 * BLOCK);
+	struct stage_set *set = set_new(1);
+	keep(set, "a", 1, 1);
+	assert_int_equal(files(name), 1);
+	assert_int_equal(lstat(name, &stat), 0);
+	for (off_t at = 0; at < stat.st_size; at++) { /* each byte */
+		int fd = open(name, O_RDWR);
+		uint8_t byte = 0;
+		assert_int_equal(pread(fd, &byte, 1, at), 1);
+		byte ^= 1;
+		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+		close(fd);
+		assert_false(found(set, "a", 1, 1));
+		assert_int_equal(stage_totals(stage).bytes, 0);
+		assert_int_equal(files(NULL), 0);
+		keep(set, "a", 1, 1);
+		assert_true(found(set, "a", 1, 1));
+		assert_int_equal(truncate(name, at), 0); /* each length */
+		assert_false(found(set, "a", 1, 1));
+		keep(set, "a", 1, 1);
+	}
+	assert_int_equal(stage_totals(stage).damaged, 2 * stat.st_size);
+	assert_int_equal(unlink(name), 0);
+	assert_false(found(set, "a", 1, 1));
+	keep(set, "a", 1, 1);
+	assert_true(found(set, "a", 1, 1));
+	stage_set_close(set);
+	stage_free(stage);
+}
+
+static atomic_uint flying, most;
+
+static void *fly(void *context)
+{
+	struct stage_set *set = context;
+	struct stage_item item = item_of("a", 1, 1);
+	if (stage_fly(stage, &item.object)) {
+		unsigned now = atomic_fetch_add(&flying, 1) + 1;
+		if (now > atomic_load(&most))
+			atomic_store(&most, now);
+		if (!found(set, "a", 1, 1))
+			keep(set, "a", 1, 1);
+		atomic_fetch_sub(&flying, 1);
+		stage_land(stage, &item.object);
+	} else {
+		assert_true(found(set, "a", 1, 1));
+	}
+	return NULL;
+}
+
+static void test_flights(void **state)
+{
+	(void)state;
+	pthread_t threads[8];
+	begin(100 * BLOCK);
+	struct stage_set *set = set_new(1);
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, fly, set), 0);
+	for (size_t i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(most, 1);
+	assert_int_equal(stage_totals(stage).fetched_bytes, 16);
+	stage_set_close(set);
+	stage_free(stage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gives_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flights, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
