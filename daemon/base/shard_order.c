@@ -64,6 +64,11 @@ int shard_order_new(struct shard_order **out, const uint64_t *first, uint32_t sh
 	return 0;
 }
 
+int shard_order_copy(struct shard_order **out, const struct shard_order *order)
+{
+	return shard_order_new(out, order->first, order->shards, order->window);
+}
+
 size_t shard_order_bytes(const struct shard_order *order)
 {
 	size_t each = sizeof(uint64_t) + TABLES * (sizeof(uint64_t) + sizeof(uint32_t));

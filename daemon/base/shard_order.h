@@ -21,6 +21,8 @@ struct shard_order;
  * entries, rising from 0 to n > 0, and is copied. `window` > 0. 0 or -ENOMEM. */
 int shard_order_new(struct shard_order **out, const uint64_t *first, uint32_t shards,
 		    uint64_t window);
+/* Another one, for another thread. 0 or -ENOMEM. */
+int shard_order_copy(struct shard_order **out, const struct shard_order *order);
 void shard_order_free(struct shard_order *order); /* NULL does nothing */
 size_t shard_order_bytes(const struct shard_order *order);
 

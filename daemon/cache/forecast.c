@@ -29,7 +29,25 @@ void courses_init(struct courses *courses)
 
 void courses_deinit(struct courses *courses)
 {
+	for (unsigned i = 0; i < courses->count; i++)
+		shard_order_free(courses->course[i].order.shards);
 	pthread_mutex_destroy(&courses->lock);
+}
+
+/* The order of shards that the course had before, or a copy. Without memory for one nothing is
+ * known of the course: it stands still. */
+static void course_take_shards(struct course *course, struct course *before)
+{
+	struct shard_order *copy = NULL;
+	if (before && before->order.shards && course->order.shards &&
+	    before->order.seed == course->order.seed &&
+	    before->order.count == course->order.count) {
+		copy = before->order.shards;
+		before->order.shards = NULL;
+	} else if (course->order.shards && shard_order_copy(&copy, course->order.shards)) {
+		course->order.count = 0;
+	}
+	course->order.shards = copy;
 }
 
 void courses_set(struct courses *courses, const struct course_order *orders, unsigned count,
@@ -40,16 +58,19 @@ void courses_set(struct courses *courses, const struct course_order *orders, uns
 	pthread_mutex_lock(&courses->lock);
 	double seconds = (double)(now_ns - courses->set_ns) * 1e-9;
 	for (unsigned i = 0; i < count; i++) {
-		const struct course *before = courses_find(courses, orders[i].owner);
+		struct course *before = courses_find(courses, orders[i].owner);
 		struct course *course = &now[i];
 		*course = (struct course){0};
 		if (before)
 			*course = *before;
 		course->order = orders[i];
+		course_take_shards(course, before);
 		if (before && seconds > 0)
 			course->rate = before->counted ? course_rate(before, seconds) : 0;
 		course->counted = course->next;
 	}
+	for (unsigned i = 0; i < courses->count; i++) /* of those that are gone */
+		shard_order_free(courses->course[i].order.shards);
 	memcpy(courses->course, now, count * sizeof(*now));
 	courses->count = count;
 	courses->set_ns = now_ns;
@@ -74,7 +95,9 @@ static uint64_t course_find(const struct course *course, uint64_t index, uint64_
 	const struct course_order *order = &course->order;
 	uint64_t epoch = next / order->count, at = index;
 	for (unsigned later = 0; later < 2; later++, epoch++) {
-		if (order->shuffle)
+		if (order->shards)
+			at = shard_order_find(order->shards, order->seed, (uint32_t)epoch, index);
+		else if (order->shuffle)
 			at = order_find(order->seed, (uint32_t)epoch, order->count, index);
 		if (epoch * order->count + at >= next)
 			break;

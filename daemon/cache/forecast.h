@@ -12,13 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shard_order.h"
+
 #define COURSES_MAX 8 /* of a dataset; more are left out */
 
 struct course_order {
 	const void *owner; /* to know it again */
 	bool shuffle;
 	uint64_t seed;
-	uint64_t first, count; /* its samples: [first, first + count), not none */
+	uint64_t first, count;	    /* its samples: [first, first + count), not none */
+	struct shard_order *shards; /* NULL: it does not go shard by shard */
 };
 
 struct courses {
@@ -36,7 +39,8 @@ struct courses {
 
 void courses_init(struct courses *courses);
 void courses_deinit(struct courses *courses);
-/* The courses from now on, and their rates since the last call. */
+/* The courses from now on, with copies of their orders of shards, and their rates since the last
+ * call. */
 void courses_set(struct courses *courses, const struct course_order *orders, unsigned count,
 		 uint64_t now_ns);
 /* It shows the sample at this ordinal now. */

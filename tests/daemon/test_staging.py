@@ -19,6 +19,7 @@ from test_storage import files
 from users import ALICE, BOB, SERVER, connect, needs_root, servers
 
 BLOCK = 4096
+KILLS = int(os.environ.get("STOKER_KILLS", "5"))  # more by hand
 LARGE = {"cache_size": "1G", "cache_free": "0"}
 
 
@@ -184,10 +185,10 @@ def test_kill(spawn, shards, reference, tmp_path):
         url = f"{server.url}/{PATTERN}"
         budget = 40 * BLOCK
         daemon = spawn(cache_dir=tmp_path, fetchers=8, cache_size=budget, cache_free="0")
-        for kills in range(5):
+        for kills in range(KILLS):
             with daemon.connect() as peer:
                 peer.attach(url, batch_size=1, epochs=9, inflight=1)
-                for _ in range(3 + 10 * kills):
+                for _ in range(3 + 10 * kills % 97):
                     peer.release(peer.expect("batch"))
                 daemon.terminate(signal.SIGKILL, -9)
             daemon.spawn()

@@ -25,7 +25,7 @@ static struct courses *courses_of(const struct dataset_entry *entry, enum kept k
 static bool stream_has_course(const struct stream *stream)
 {
 	const struct stream_order *order = &stream->order;
-	return !order->sampler && !order->shards && order->echo <= 1 && order->count > 0;
+	return !order->sampler && order->echo <= 1 && order->count > 0;
 }
 
 /* Each ring is at a place of its own. */
@@ -46,6 +46,7 @@ static void pace_set(struct core *core, const struct dataset_entry *entry, enum 
 					.seed = stream->order.order_seed,
 					.first = stream->order.first,
 					.count = stream->order.count,
+					.shards = stream->order.shards,
 				};
 	}
 	courses_set(courses_of(entry, kept), orders, count, now_ns);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tells what is kept of each dataset, pictures (cache/picture_cache.h) and objects (stage/stage.h),
- * which streams go through
- * it, in which order, so that they know what is needed next. What has a sampler, goes shard by
- * shard or echoes its samples is left out. Loop thread; each second.
+ * which streams go through it, in which order, so that they know what is needed next. What has a
+ * sampler or echoes its samples is left out. Loop thread; each second.
  */
 #ifndef STOKER_LOOP_ENGINE_PACE_H
 #define STOKER_LOOP_ENGINE_PACE_H

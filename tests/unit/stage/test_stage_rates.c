@@ -13,14 +13,17 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"
+#include "base/shard_order.h"
 #include "stage/stage.h"
 
 #define SAMPLES 1000
+#define SHARDS 40
 #define BLOCK 4096 /* that each item takes */
 #define SECOND ((uint64_t)1000000000)
 #define TICK 50 /* samples of each stream in a made-up second */
@@ -33,12 +36,15 @@ struct run {
 	struct digest origin;
 	uint64_t limit, now_ns, visits, hits;
 	unsigned streams;
+	struct shard_order *shards; /* NULL: all samples are shuffled */
 };
 
 static void run_visit(struct run *run, unsigned stream, uint64_t ordinal)
 {
 	uint64_t epoch = ordinal / SAMPLES;
-	uint64_t sample = order_at(stream, (uint32_t)epoch, SAMPLES, ordinal % SAMPLES);
+	uint64_t at = ordinal % SAMPLES;
+	uint64_t sample = run->shards ? shard_order_at(run->shards, stream, (uint32_t)epoch, at)
+				      : order_at(stream, (uint32_t)epoch, SAMPLES, at);
 	struct stage_item item = {.origin = run->origin};
 	struct stage_use use = {run->set, sample};
 	struct buffer bytes = BUFFER_NULL;
@@ -63,19 +69,25 @@ static void run_tick(struct run *run)
 {
 	struct course_order orders[COURSES_MAX];
 	for (unsigned i = 0; i < run->streams; i++)
-		orders[i] = (struct course_order){(char *)run + i, true, i, 0, SAMPLES};
+		orders[i] =
+			(struct course_order){(char *)run + i, true, i, 0, SAMPLES, run->shards};
 	courses_set(stage_set_courses(run->set), orders, run->streams, run->now_ns);
 	assert_true(stage_totals(run->stage).bytes <= run->limit);
 }
 
 /* The share that is found; the second stream is a part of an epoch ahead of the first. */
-static double run_all(unsigned streams, double part)
+static double run_all(unsigned streams, double part, bool by_shards)
 {
 	char folder[] = "/tmp/stoker-stage-XXXXXX", command[64];
 	struct run run = {
 		.streams = streams, .now_ns = SECOND, .limit = (uint64_t)(part * SAMPLES) * BLOCK};
 	const struct stage_limits limits = {run.limit, 0};
 	struct fault fault;
+	uint64_t first[SHARDS + 1];
+	for (uint32_t i = 0; i <= SHARDS; i++)
+		first[i] = i * SAMPLES / SHARDS;
+	if (by_shards)
+		assert_int_equal(shard_order_new(&run.shards, first, SHARDS, 60), 0);
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(
 		stage_new(&run.stage, open(folder, O_RDONLY | O_DIRECTORY), &limits, &fault), 0);
@@ -92,10 +104,12 @@ static double run_all(unsigned streams, double part)
 	}
 	stage_set_close(run.set);
 	stage_free(run.stage);
+	shard_order_free(run.shards);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	assert_int_equal(system(command), 0);
 	double found = (double)run.hits / (double)run.visits;
-	printf("%u streams, %.2f of the data: %.3f found\n", streams, part, found);
+	printf("%u streams, %.2f of the data, %s: %.3f found\n", streams, part,
+	       by_shards ? "shards" : "global", found);
 	return found;
 }
 
@@ -104,14 +118,21 @@ static void test_one_stream(void **state)
 	(void)state;
 	static const double parts[] = {0.10, 0.25, 0.50};
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		assert_true(run_all(1, parts[i]) >= parts[i] - 0.01);
+		assert_true(run_all(1, parts[i], false) >= parts[i] - 0.01);
 }
 
 static void test_two_streams(void **state)
 {
 	(void)state;
-	assert_true(run_all(2, 0.10) >= 0.26);
-	assert_true(run_all(2, 0.25) >= 0.42);
+	assert_true(run_all(2, 0.10, false) >= 0.26);
+	assert_true(run_all(2, 0.25, false) >= 0.42);
+}
+
+static void test_by_shards(void **state)
+{
+	(void)state;
+	assert_true(run_all(1, 0.25, true) >= 0.24);
+	assert_true(run_all(2, 0.25, true) >= 0.42);
 }
 
 int main(void)
@@ -119,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_stream),
 		cmocka_unit_test(test_two_streams),
+		cmocka_unit_test(test_by_shards),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
