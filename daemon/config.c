@@ -402,11 +402,12 @@ static void config_print_help(void)
 	}
 	machine_config(text, sizeof(text));
 	printf("  --config FILE               configuration: FILE and FILE.d/*.conf [%s]\n", text);
-	printf("Or --check it, --print-config, --version. Also 'workers = 4' below [stokerd] in "
-	       "it, "
-	       "or STOKER_WORKERS=4, or\na flag, which overrides all. SIZE: 64K, 2G, of memory "
-	       "25%%. "
-	       "TIME: 10s, 500ms. *: stokerctl set. More: man stokerd.\n");
+	printf("  --check, --print-config     check it; print it with its origins; also --version, "
+	       "--help\n"
+	       "A flag overrides STOKER_WORKERS=4 in the environment, and that 'workers = 4' "
+	       "below [stokerd].\nSIZE: 64K, 2G; of memory also 25%%. TIME: 10s, 500ms. MODE: "
+	       "octal.\n*: can be changed while it runs: stokerctl set workers 8. More: man "
+	       "stokerd.\n");
 }
 
 /* --check and --print-config end here; a daemon that starts needs its socket's folder. */

@@ -476,7 +476,7 @@ const struct command commands[] = {
 	 "teorcxlk", 1, run_preview},
 	{"ping", "", "check that the daemon answers, and how fast", "", 0, run_ping},
 	{"upgrade", "", "replace the daemon by its new version, under its readers", "", 0,
-	 run_upgrade, "replace the daemon by its new version under its readers; stop it"},
+	 run_upgrade, "replace the daemon by its new version; stop it"},
 	{"stop", "", "stop the daemon; its readers may finish their batch first", "", 0, run_stop,
 	 ""},
 	{"completions", "SHELL", "completions of this command for bash, zsh or fish", "", 1,

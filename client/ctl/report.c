@@ -74,7 +74,8 @@ static const struct {
 	  "leases_expired_total", "overruns_total", "connections_refused_total",
 	  "log_dropped_total", "reloads_total", "reload_failed"}},
 	{"connections",
-	 {"connections", "max_connections", "connections_total", "descriptors_in_flight"}},
+	 {"connections", "max_connections", "connections_total", "descriptors_in_flight",
+	  "upgrades"}},
 };
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
 #define NAMES (sizeof(sections->names) / sizeof(*sections->names))
