@@ -271,9 +271,10 @@ static void stage_forget(struct stage *stage, const struct stage_file *file, boo
 	pthread_mutex_lock(&stage->lock);
 	struct stage_entry *entry =
 		stage_table_find(&stage->table, &file->object, file->mark, false);
-	if (entry)
+	if (entry) { /* nobody who read it at the same time was first */
 		stage_take_out(stage, entry, &leavers);
-	stage->totals.damaged += damaged;
+		stage->totals.damaged += damaged;
+	}
 	pthread_mutex_unlock(&stage->lock);
 	leavers_remove(stage, &leavers);
 	pthread_mutex_lock(&stage->lock);
