@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The clients of other languages beside the one in C, by hand:
 
-    tests/bench/languages.py [--build BUILD] [--clients go,node] [--only throughput,batch,growth,seek]
-                             [--rounds 21] [--epochs 1000] [--seeks 50]
+    tests/bench/languages.py [--build BUILD] [--clients go,node] [--rounds 21] [--epochs 1000]
+                             [--only throughput,batch,growth,seek] [--seeks 50]
 
     throughput  images a second of small (32 x 32) and large (224 x 224) pixel arrays, one byte of
                 each cache line read. C and the other client in turn, each with a daemon of its own,
