@@ -84,6 +84,15 @@ def test_golden_bad(row):
         _wire.decode(bytes.fromhex(row["hex"])[4:])
 
 
+@pytest.mark.parametrize("pairs", [15, 16, 95, 96])
+def test_a_key_twice_in_a_long_map(pairs):
+    """Also where the map's first byte is that of a shorter one with its keys."""
+    keys = [b"\xa4type\x1e"] + [b"\xa3%03d\x01" % i for i in range(pairs - 2)] + [b"\xa3000\x02"]
+    head = bytes([0x80 + pairs]) if pairs < 16 else b"\xde" + pairs.to_bytes(2, "big")
+    with pytest.raises(errors.ProtocolError, match="twice"):
+        _wire.decode(head + b"".join(keys))
+
+
 @pytest.mark.parametrize("row", GOLDEN["lengths"])
 def test_lengths(row):
     """FAULTS 41."""

@@ -147,7 +147,7 @@ class Connection:
 
     def _collect(self) -> None:
         """Put what has come into the inbox."""
-        more = True
+        more = self._full = True  # what was read before says nothing of what has come since
         while more:
             message = self._next(0.0)
             if message is None:

@@ -82,7 +82,8 @@ class Region:
             _memory.unmap(self.begin, self.length)
         else:
             # The first write to a page is a fault: mostly there was none.
-            if self._kept or (_memory.faults() != self._faults and
+            faults = _memory.faults()
+            if self._kept or ((faults < 0 or faults != self._faults) and
                               _memory.is_written(self.begin, self.length)):
                 _memory.discard(self.begin, self.length)
             mapping.taken.discard(self)

@@ -91,9 +91,24 @@ def replace(address: int, length: int) -> None:
 
 
 def faults() -> int:
-    """How often a thread of this process has met a page that had to be made, copied or found."""
+    """How often a thread of this process has met a page that had to be made, copied or found. -1:
+    the system does not count that (gVisor)."""
+    return _faults() if _counts_faults else -1
+
+
+def _faults() -> int:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_minflt + used.ru_majflt
+
+
+def _find_out_whether_faults_are_counted() -> bool:
+    before = _faults()
+    with mmap.mmap(-1, PAGE) as page:
+        page[0] = 1
+    return _faults() != before
+
+
+_counts_faults = _find_out_whether_faults_are_counted()
 
 
 def is_written(address: int, length: int) -> bool:

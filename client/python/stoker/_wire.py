@@ -135,7 +135,7 @@ def _is_simple(payload: bytes, value: Any) -> bool:
     """Is there nothing that _no_key_twice() and _check_tree() look for? So are most messages: a
     short map without maps, floats or deep lists in it, that has a key for each pair it begins with.
     """
-    if type(value) is not dict or payload[0] != _SHORT_MAP | len(value):
+    if type(value) is not dict or payload[0] != _SHORT_MAP + len(value) or len(value) > 15:
         return False
     for key, item in value.items():
         if type(key) is not str:
