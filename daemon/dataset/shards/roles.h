@@ -50,8 +50,8 @@ struct roles {
 
 /* 0 or DATASET_E_ARGUMENT. */
 int roles_parse(struct roles *out, const struct dataset_spec *spec, struct fault *fault);
-/* The same of features of a tf.Example, whose names are of any form: there is a picture. In the
- * names of fields a slash becomes an underscore, too. */
+/* The same of features of a tf.Example, whose names are of any form: there is a picture. A
+ * field is called as what follows the last slash. */
 int roles_parse_features(struct roles *out, const struct dataset_spec *spec, struct fault *fault);
 
 /* How good a picture the component is: 0 is the best; -1: it is none. `name` is the whole, in small
