@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from harness import wait_for
 from key_server import CONTAINER, IDENTITY, SECRET, Keys
 from object_server import Objects
 from test_law import digests
@@ -83,6 +84,21 @@ def test_expired_before_their_time(spawn, shards, tmp_path, reference):
         assert signers(server)[-1] == "AKIDNEW"
         server.expired.add("AKIDNEW")
         assert "have expired" in refusal(daemon, f"s3://b/{PATTERN}")
+
+
+def test_metadata_that_is_gone(spawn, shards, tmp_path):
+    """Is a failure where it was there before: nothing is asked for without a signature."""
+    with Objects(shards, bucket="b") as server, Keys() as keys:
+        keys.lifetime = 2
+        daemon = spawn(environment=environment(server, keys, "metadata", tmp_path))
+        refusal(daemon, "s3://other/train")
+        keys.wrong = "401"
+        wait_for(lambda: "by the instance metadata: it does not answer any more" in refusal(
+            daemon, "s3://other/train"), "a failure", 60)
+        assert "nobody" not in signers(server)
+        keys.wrong = None
+        wait_for(lambda: "gets no credentials" not in refusal(daemon, "s3://other/train"),
+                 "other credentials", 60)
 
 
 @pytest.mark.parametrize("source, who, wrong", [

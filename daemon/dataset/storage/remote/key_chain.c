@@ -37,7 +37,7 @@ struct key_chain *key_chain_of_daemon(void)
 
 static bool chain_is_good(const struct key_chain *chain, int64_t now)
 {
-	return chain->known && (!chain->keys || now < chain->keys->expires);
+	return chain->known && (!chain->keys || now < chain->keys->expires || now < chain->ask_at);
 }
 
 static void chain_keep(struct key_chain *chain, struct s3_keys *fresh, int64_t now)
@@ -122,7 +122,7 @@ bool key_chain_renew(struct key_chain *chain, struct transfers *transfers,
 	pthread_mutex_lock(&chain->lock);
 	while (chain->asking)
 		pthread_cond_wait(&chain->asked, &chain->lock);
-	if (chain->keys == expired)
+	if (chain->keys == expired && !(chain->failed && time(NULL) < chain->leave_until))
 		chain_ask(chain, transfers);
 	bool renewed = chain->keys != expired && !s3_keys_equal(chain->keys, expired);
 	pthread_mutex_unlock(&chain->lock);

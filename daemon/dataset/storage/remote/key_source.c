@@ -208,6 +208,8 @@ static bool is_near(const char *url)
 		return false;
 	size_t size;
 	const char *host = url_host(url, &size);
+	if (memchr(host, '@', size)) /* what stands before it is no host */
+		return false;
 	for (size_t i = 0; i < sizeof(near) / sizeof(near[0]); i++) {
 		size_t length = strlen(near[i]);
 		if (size >= length && strncmp(host, near[i], length) == 0 &&
@@ -272,6 +274,7 @@ static int ask_container(struct transfers *transfers, struct s3_keys **out, stru
 /* -- instance metadata ------------------------------------------------------------------------ */
 
 static atomic_uint_fast64_t metadata_away_until; /* clock_ns() */
+static atomic_bool metadata_gives;		 /* it has given credentials, once */
 
 static bool metadata_is_asked(void)
 {
@@ -351,8 +354,12 @@ static int ask_metadata(struct transfers *transfers, struct s3_keys **out, struc
 	host = host ? host : METADATA_HOST;
 	if (metadata_begin(transfers, host, header, sizeof(header), &body))
 		result = metadata_take(transfers, host, header, &body, out, fault);
+	else if (atomic_load(&metadata_gives)) /* what it gave is good until it expires */
+		result = fault_say(fault, TRANSFER_E_FAILED, "it does not answer any more");
 	else
 		atomic_store(&metadata_away_until, clock_ns() + METADATA_AWAY_S * SECOND_NS);
+	if (*out)
+		atomic_store(&metadata_gives, true);
 	explicit_bzero(header, sizeof(header));
 	wipe_buffer(&body);
 	return result;

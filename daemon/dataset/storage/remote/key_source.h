@@ -10,7 +10,7 @@
  * 4. a container's service: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, or ..._FULL_URI, with the
  *    token of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE or AWS_CONTAINER_AUTHORIZATION_TOKEN;
  * 5. EC2's instance metadata, of version 2 only, unless AWS_EC2_METADATA_DISABLED is true. Where it
- *    does not answer it is left alone for some minutes, and requests are not signed.
+ *    has given none and does not answer, it is left alone for minutes: requests are not signed.
  *
  * Asks servers, each for some seconds at most. Any thread; blocks. Its words have no secret.
  */
