@@ -52,13 +52,19 @@ static void leavers_remove(struct stage *stage, const struct leavers *leavers)
 		stage_file_remove(stage->folder, &leavers->file[i]);
 }
 
-/* Bytes of the file system that are free beyond those that stay so. */
-static uint64_t stage_room(const struct stage *stage, uint64_t spare)
+/* Bytes of the file system that are free. Blocks: without the lock. */
+static uint64_t stage_available(const struct stage *stage)
 {
 	struct statvfs found;
 	if (fstatvfs(stage->folder, &found) < 0)
 		return UINT64_MAX; /* a write will tell */
-	uint64_t available = (uint64_t)found.f_bavail * found.f_frsize;
+	return (uint64_t)found.f_bavail * found.f_frsize;
+}
+
+/* Those beyond what stays free. */
+static uint64_t stage_room(const struct stage *stage, uint64_t spare)
+{
+	uint64_t available = stage_available(stage);
 	return available > spare ? available - spare : 0;
 }
 
@@ -142,20 +148,18 @@ static bool has_dropped(const struct stage *stage)
 
 bool stage_is_above(struct stage *stage)
 {
+	uint64_t available = stage_available(stage);
 	pthread_mutex_lock(&stage->lock);
 	bool above = stage->bytes > stage->limits.size || has_dropped(stage) ||
-		     (stage->table.count && stage_room(stage, stage->limits.spare) == 0);
+		     (stage->table.count && available < stage->limits.spare);
 	pthread_mutex_unlock(&stage->lock);
 	return above;
 }
 
 /* How many bytes have to go. The lock is held. */
-static uint64_t stage_excess(const struct stage *stage)
+static uint64_t stage_excess(const struct stage *stage, uint64_t available)
 {
-	struct statvfs found;
-	uint64_t size = stage->limits.size, spare = stage->limits.spare, available = spare;
-	if (fstatvfs(stage->folder, &found) == 0)
-		available = (uint64_t)found.f_bavail * found.f_frsize;
+	uint64_t size = stage->limits.size, spare = stage->limits.spare;
 	uint64_t above = stage->bytes > size ? stage->bytes - size : 0;
 	uint64_t lacking = available < spare ? spare - available : 0;
 	return above > lacking ? above : lacking;
@@ -180,8 +184,9 @@ void stage_trim(struct stage *stage)
 		struct stage_entry *entry;
 		leavers.count = 0;
 		leavers.bytes = 0;
+		uint64_t available = stage_available(stage);
 		pthread_mutex_lock(&stage->lock);
-		uint64_t excess = stage_excess(stage);
+		uint64_t excess = stage_excess(stage, available);
 		while (leavers.count < TRIM_BATCH &&
 		       (entry = stage_surplus(stage, excess, leavers.bytes)))
 			stage_take_out(stage, entry, &leavers);
