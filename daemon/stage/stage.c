@@ -295,8 +295,8 @@ bool stage_find(const struct stage_use *use, const struct stage_item *item, uint
 	if (!stage_look(stage, use, item, max_bytes, &file, now_ns))
 		return false;
 	int result = stage_file_read(stage->folder, &file, &item->version, buffer);
-	if (result == -ENOMEM)
-		return false;
+	if (result == -ENOMEM || result == -EMFILE || result == -ENFILE)
+		return false; /* of the file nothing is known */
 	if (result) {
 		stage_forget(stage, &file, result == STAGE_FILE_DAMAGED);
 		return false;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -170,6 +171,7 @@ static void test_damage(void **state)
 	(void)state;
 	char name[256];
 	struct stat stat;
+	struct rlimit limit;
 	begin(100 * BLOCK);
 	struct stage_set *set = set_new(1);
 	keep(set, "a", 1, 1);
@@ -195,6 +197,11 @@ static void test_damage(void **state)
 	assert_int_equal(unlink(name), 0);
 	assert_false(found(set, "a", 1, 1));
 	keep(set, "a", 1, 1);
+	assert_true(found(set, "a", 1, 1));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0); /* no descriptors: no damage */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, limit.rlim_max}), 0);
+	assert_false(found(set, "a", 1, 1));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_true(found(set, "a", 1, 1));
 	stage_set_close(set);
 	stage_free(stage);
