@@ -61,10 +61,14 @@ void stage_set_close(struct stage_set *set)
 		return;
 	struct stage *stage = set->stage;
 	pthread_mutex_lock(&stage->lock);
-	if (--set->holders == 0)
+	if (--set->holders == 0) {
 		list_for_each(origin, next, &stage->table.origins, struct stage_origin, link)
 			if (origin->reader == set)
 				origin->reader = NULL;
+		/* What stays for its entries' sake is small: no orders of shards. */
+		courses_set(&set->courses, NULL, 0, 0);
+		stage_table_tidy(&stage->table, NULL);
+	}
 	stage_sets_tidy(stage);
 	pthread_mutex_unlock(&stage->lock);
 }

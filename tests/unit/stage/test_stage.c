@@ -142,7 +142,9 @@ static void test_gives_way(void **state)
 	struct stage_set *old = set_new(1);
 	for (uint64_t i = 0; i < 10; i++)
 		keep(old, "old", i, 1);
+	courses_set(stage_set_courses(old), &(struct course_order){.count = 10}, 1, SECOND);
 	stage_set_close(old);
+	assert_int_equal(stage_set_courses(old)->count, 0); /* it stays for its items alone */
 	struct stage_set *first = set_new(1);
 	for (uint64_t i = 0; i < 12; i++)
 		keep(first, "first", i, 1);
