@@ -57,7 +57,7 @@ static void put_tag(const struct cache_dir *dir)
 	int fd = openat(dir->fd, "CACHEDIR.TAG", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	if (write(fd, tag, sizeof(tag) - 1) < 0)
+	if (write(fd, tag, sizeof(tag) - 1) != (ssize_t)sizeof(tag) - 1)
 		unlinkat(dir->fd, "CACHEDIR.TAG", 0);
 	close(fd);
 }
