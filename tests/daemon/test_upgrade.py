@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -91,6 +92,23 @@ def test_what_it_was_started_with_counts(program, spawn, tmp_path):
     assert daemon.status()["fetchers"] == 3
     with daemon.connect():
         pass
+    assert program_of(daemon) == str(program)
+
+
+def test_a_socket_that_is_not_wanted_any_more(program, spawn, tmp_path):
+    """It is closed, and served again once it is wanted again."""
+    path, metrics = tmp_path / "stokerd.conf", tmp_path / "metrics.sock"
+    wanted = f"[stokerd]\nmetrics-socket = {metrics}\n"
+    path.write_text(wanted)
+    daemon = spawn(config=path)
+    path.write_text("[stokerd]\n")
+    daemon.ctl("upgrade")
+    with pytest.raises(ConnectionRefusedError), socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(metrics))
+    path.write_text(wanted)
+    daemon.ctl("upgrade")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(metrics))
     assert program_of(daemon) == str(program)
 
 

@@ -106,7 +106,21 @@ bool successor_take(const char *name, int *fd_out, int *lock_fd_out)
 	return false;
 }
 
+/* Whoever takes one marks it so that it is given on only on purpose. */
+static bool is_left(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+	return flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
 void successor_took_all(void)
 {
+	int fd, lock_fd;
+	for (const char *at = getenv(VARIABLE); at && (at = strchr(at, '=')); at++)
+		if (sscanf(at, "=%d,%d", &fd, &lock_fd) == 2 && is_left(fd) && is_left(lock_fd) &&
+		    is_listening(fd)) {
+			close(fd);
+			close(lock_fd);
+		}
 	unsetenv(VARIABLE);
 }

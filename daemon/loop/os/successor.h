@@ -32,7 +32,7 @@ int successor_start(const struct successor *successor);
 
 /* In the new program: a socket that was given under this name, now the caller's. */
 bool successor_take(const char *name, int *fd_out, int *lock_fd_out);
-/* Nothing more is taken. */
+/* Nothing more is taken: what is left is closed, so that its lock is free again. */
 void successor_took_all(void);
 
 #endif
