@@ -14,6 +14,8 @@
 #define FDS_OF_CONNECTION 2 /* its socket, and its process to be watched */
 #define FDS_RESERVED 32u    /* standard streams, sockets, locks, libuv's own, files being opened */
 
+#define ADDRESSES ((uint64_t)32 << 40) /* of all rings */
+
 static const struct user *find_user(const struct core *core, uid_t uid)
 {
 	list_for_each(user, next, &core->users->all, struct user, link)
@@ -213,4 +215,16 @@ struct quota_room quota_ring(const struct core *core, uid_t uid)
 	if (left < room.bytes)
 		room = (struct quota_room){left, limit, "ring-memory-per-user", ERROR_LIMIT};
 	return room;
+}
+
+uint64_t quota_addresses(const struct core *core, uid_t uid)
+{
+	uint64_t own = 0, others = 0;
+	list_for_each(stream, next, &core->streams, struct stream, link)
+		list_for_each(ring, after, &stream->rings, struct ring, link)
+			*(ring->uid == uid ? &own : &others) += ring->segment.bytes;
+	list_for_each(ring, later, &core->abandoned, struct ring, link)
+		*(ring->uid == uid ? &own : &others) += ring->segment.bytes;
+	uint64_t share = quota_share(core, uid, ADDRESSES, others);
+	return share > own ? share - own : 0;
 }

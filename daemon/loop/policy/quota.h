@@ -60,4 +60,8 @@ struct quota_room {
 
 struct quota_room quota_ring(const struct core *core, uid_t uid);
 
+/* How many addresses another ring of this user may take, holes included: they are charged to no
+ * memory, and the daemon has 128 TiB of them for all. */
+uint64_t quota_addresses(const struct core *core, uid_t uid);
+
 #endif

@@ -69,11 +69,12 @@ static uint64_t ring_plan_echoes(const struct stream_order *order)
 }
 
 /* What it needs now: if it is large, memory for the slots of the ranks that are here. */
-static uint64_t ring_plan_least(const struct stream *stream, struct ring_plan *plan)
+static uint64_t ring_plan_least(const struct stream *stream, uint64_t addresses,
+				struct ring_plan *plan)
 {
 	uint64_t whole = ring_bytes(stream, plan->slots);
-	plan->banded = whole >= BANDED_FROM_BYTES && bands_suit(&plan->shard, &plan->from) &&
-		       plan->slots <= BANDED_SLOTS_MAX;
+	plan->banded = whole >= BANDED_FROM_BYTES && whole <= addresses &&
+		       bands_suit(&plan->shard, &plan->from) && plan->slots <= BANDED_SLOTS_MAX;
 	return plan->banded ? ring_plan_bytes(stream, plan) : whole;
 }
 
@@ -96,7 +97,7 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 	uint64_t alone = shard_stride_alone(shard, from->origin), windows = most;
 	uint64_t least = request->prefetch ? windows : 2 + echoes;
 	struct quota_room room = quota_ring(core, request->uid);
-	uint64_t bytes;
+	uint64_t addresses = quota_addresses(core, request->uid), bytes;
 	if (!echoes && ring_plan_is_alone(stream, request->uid, alone))
 		windows = ring_plan_lean(request, global, stream, most);
 	bool lean = windows < most;
@@ -120,7 +121,7 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 	plan.start = shard_ordinal(shard, from, plan.stride) - shard->rank * shard->batch_size;
 	for (;; windows--) {
 		plan.slots = windows * global;
-		bytes = ring_plan_least(stream, &plan);
+		bytes = ring_plan_least(stream, addresses, &plan);
 		bool room_for_others = ring_plan_with_others(stream, &plan, bytes) <= room.bytes;
 		if (plan.slots <= RING_PLAN_SLOTS_MAX && bytes <= room.bytes &&
 		    (room_for_others || windows == least)) {
