@@ -120,6 +120,12 @@ size_t segment_bytes_of(const struct segment *segment, const struct segment_run 
 	return bytes < segment->bytes ? bytes : segment->bytes;
 }
 
+size_t segment_allocated(const struct segment *segment)
+{
+	struct stat stat;
+	return fstat(segment->fd, &stat) < 0 ? segment->bytes : (size_t)stat.st_blocks * 512;
+}
+
 /* 0, SEGMENT_E_MEMORY or a negative errno. */
 static int segment_reserve(const struct segment *segment, int fd, struct span span,
 			   struct fault *fault)

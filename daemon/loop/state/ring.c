@@ -134,6 +134,16 @@ static void ring_back_run(struct task *task)
 					    &ring->backing.fault);
 }
 
+/* What there is of it stays charged: it cannot be given back but with the ring. */
+static void ring_back_failed(struct ring *ring)
+{
+	size_t backed = ring->segment.backed, least = backed - ring->backing.bytes;
+	size_t there = segment_allocated(&ring->segment);
+	there = there > least ? there : least;
+	ring_charge(ring, there < backed ? (int64_t)there - (int64_t)backed : 0);
+	ring->backing.refused = true;
+}
+
 static void ring_back_done(struct task *task, int status)
 {
 	struct ring *ring = list_entry(task, struct ring, backing.task);
@@ -141,12 +151,10 @@ static void ring_back_done(struct task *task, int status)
 	ring->backing.run = NULL;
 	ring->backing.pending = false;
 	ring->backing.done = true;
-	if (status < 0 || ring->backing.result) {
-		ring_charge(ring, -(int64_t)ring->backing.bytes);
-		ring->backing.refused = true;
-	} else {
+	if (status < 0 || ring->backing.result)
+		ring_back_failed(ring);
+	else
 		bands_add(&ring->bands, &ring->backing.shard, &ring->backing.from);
-	}
 	ring_touch(ring);
 }
 
