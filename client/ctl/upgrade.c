@@ -100,13 +100,15 @@ static bool words_read(struct words *words, pid_t pid, const char *name, char *l
 	size_t count = 0;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	FILE *file = fopen(path, "re");
-	size_t size = file ? fread(words->text, 1, sizeof(words->text) - 1, file) : 0;
-	if (file)
-		fclose(file);
+	if (!file)
+		return false;
+	size_t size = fread(words->text, 1, sizeof(words->text) - 1, file);
+	bool failed = ferror(file);
+	fclose(file);
 	for (char *at = words->text; at < words->text + size && count < 4094; at += strlen(at) + 1)
 		words->word[count++] = at;
 	words->word[count] = last;
-	return size > 0 && size < sizeof(words->text) - 1 && count < 4094;
+	return !failed && size < sizeof(words->text) - 1 && count < 4094;
 }
 
 /* Would the new program start with the daemon's arguments and environment? It prints why not. */
@@ -116,7 +118,7 @@ static int try_program(const char *program, pid_t pid, struct fault *fault)
 	struct words *arguments = calloc(1, sizeof(*arguments));
 	struct words *environment = calloc(1, sizeof(*environment));
 	bool read = arguments && environment && words_read(arguments, pid, "cmdline", last) &&
-		    words_read(environment, pid, "environ", NULL);
+		    *arguments->word != last && words_read(environment, pid, "environ", NULL);
 	snprintf(folder, sizeof(folder), "/proc/%d/cwd", (int)pid);
 	int status = -1;
 	if (read)
