@@ -3,7 +3,7 @@
  * Bands: which slots of a ring have memory. The ranks of a job take turns in a global batch, so
  * where epochs begin at one, a rank's slots are a band that comes again in each window of the ring;
  * a node that has few of the ranks needs few of the bands. Readers that are cut otherwise need all
- * slots. Loop thread; a task reads them while a ring is made. Knows no memory.
+ * slots. Loop thread. Knows no memory.
  */
 #ifndef STOKER_LOOP_STATE_BANDS_H
 #define STOKER_LOOP_STATE_BANDS_H
