@@ -404,6 +404,8 @@ static bool chain_render_stored(struct job *job, uint64_t sample, struct sample_
 		chain_make_masks(job, &original, kit);
 	}
 	stored_close(&stored);
+	if (!made) /* what became of the plan is this job's, not yet the chain's */
+		job->outcome = JOB_DONE;
 	return made;
 }
 
