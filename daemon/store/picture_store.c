@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "store/picture_store.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +28,7 @@ struct stored_picture {
 	struct stored_key key;
 	uint64_t size; /* of the file, charged */
 	struct picture_owner *owner;
-	const struct picture_set *set; /* whose sample used it last; only to compare */
+	const struct picture_set *set; /* who used it last, to compare; NULL: none in time */
 	struct victim victim;	       /* nowhere as long as it is being written */
 	struct list expected;	       /* in store->expected, if it is known when */
 	bool written;
@@ -144,6 +143,9 @@ static struct stored_picture *store_worst(struct picture_store *store, uint64_t 
 		return NULL;
 	struct stored_picture *picture = list_entry(victim, struct stored_picture, victim);
 	bool same = picture->set == claim->set && picture->victim.next_ns != FORECAST_NEVER;
+	/* Perhaps of a dataset that nobody reads any more: else it would stay for good. */
+	if (!picture->set && forecast_first(&claim->visit->forecast) != FORECAST_NEVER)
+		return picture;
 	return other || victim_yields(victim, same, claim->worth, claim->visit) ? picture : NULL;
 }
 
@@ -268,6 +270,7 @@ static void store_survey_one(struct picture_store *store, const char *text)
 		unlinkat(store->fd, text, 0);
 }
 
+/* If it cannot be read now, then at the next call: what is there has to be counted. */
 static void store_survey(struct picture_store *store)
 {
 	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -276,9 +279,8 @@ static void store_survey(struct picture_store *store)
 		close(fd);
 	for (struct dirent *entry; folder && (entry = readdir(folder));)
 		store_survey_one(store, entry->d_name);
-	if (folder)
-		closedir(folder);
-	atomic_store(&store->ready, true);
+	if (folder && closedir(folder) == 0)
+		atomic_store(&store->ready, true);
 }
 
 void picture_store_set_limit(struct picture_store *store, uint64_t limit)
@@ -294,6 +296,7 @@ static void store_expire(struct picture_store *store, uint64_t now_ns)
 		if (picture->victim.next_ns + GRACE_NS > now_ns)
 			break;
 		store_expect(store, picture, FORECAST_NEVER);
+		picture->set = NULL;
 	}
 	pthread_mutex_unlock(&store->lock);
 }
@@ -345,7 +348,7 @@ bool picture_store_is_empty(const struct picture_store *store)
 	return atomic_load_explicit(&store->pictures, memory_order_relaxed) == 0;
 }
 
-bool picture_store_has(struct picture_store *store, struct stored_key *key, bool any)
+bool picture_store_has(struct picture_store *store, struct stored_key *key, bool any, bool slow)
 {
 	if (picture_store_is_empty(store))
 		return false;
@@ -356,7 +359,7 @@ bool picture_store_has(struct picture_store *store, struct stored_key *key, bool
 	if (has)
 		key->scale = picture->key.scale;
 	pthread_mutex_unlock(&store->lock);
-	return has && (worth != PICTURE_OF_INDEXED || read_speed_allows(&store->speed));
+	return has && (slow || worth != PICTURE_OF_INDEXED || read_speed_allows(&store->speed));
 }
 
 /* What is damaged goes. False. */
@@ -441,8 +444,8 @@ static struct stored_picture *store_claim(struct picture_store *store,
 					  struct stored_picture **dropped_out)
 {
 	struct stored_picture *worst, *dropped = NULL, *picture = NULL;
-	uint64_t limit = atomic_load(&store->limit), freed = 0;
 	pthread_mutex_lock(&store->lock);
+	uint64_t limit = atomic_load(&store->limit), freed = 0;
 	while (atomic_load(&store->bytes) + size > limit + freed &&
 	       (worst = store_worst(store, size, claim))) {
 		store_take_out(store, worst);
@@ -478,8 +481,10 @@ void picture_store_keep(struct picture_store *store, const struct stored_key *ke
 	int error = picture_file_write(store->fd, fresh, text, &store->secret, key, shape, pixels)
 			    ? errno
 			    : 0;
-	atomic_store(&store->refusal, error);
 	pthread_mutex_lock(&store->lock);
+	/* In a pause this one was under way when another failed: that is still to be said. */
+	if (error || clock_ns() >= atomic_load(&store->pause_ns))
+		atomic_store(&store->refusal, error);
 	if (error) {
 		atomic_store(&store->pause_ns, clock_ns() + PAUSE_NS);
 		store_take_out(store, picture);

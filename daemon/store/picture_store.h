@@ -12,7 +12,8 @@
  *
  * All files stay within the limit at any time. In the table is what the folder has: some 120 bytes
  * a picture. What gives way is decided as in memory: of the user with the most, what saves the
- * least or is needed last; and what nobody has come for when it was expected goes first.
+ * least or is needed last; and what nobody has come for when it was expected, or since the daemon
+ * began, goes first.
  *
  * A disk that refuses to be written costs a pause; what is there is still read. Where decoding with
  * a seek index is quicker than the disk, it is not asked for such files (read_speed.h).
@@ -73,8 +74,8 @@ void picture_store_trim(struct picture_store *store, uint64_t now_ns);
 void picture_store_drop(struct picture_store *store);
 
 /* Has it the picture at this scale, or, with `any`, at another one, which `key` then gets? False
- * also if it is of a kind for which the disk is too slow. */
-bool picture_store_has(struct picture_store *store, struct stored_key *key, bool any);
+ * also if it is of a kind for which the disk is too slow, unless `slow`: that was asked before. */
+bool picture_store_has(struct picture_store *store, struct stored_key *key, bool any, bool slow);
 
 /* Open the picture; what is damaged is deleted. False: there is none. */
 bool picture_store_load(struct picture_store *store, const struct stored_key *key,

@@ -6,7 +6,8 @@
 bool stored_has(const struct job_recipe *recipe, const struct stamp *stamp)
 {
 	struct stored_key key = {*stamp, 1, recipe->exif};
-	return recipe->pictures && recipe->disk && picture_store_has(recipe->disk, &key, true);
+	return recipe->pictures && recipe->disk &&
+	       picture_store_has(recipe->disk, &key, true, false);
 }
 
 bool stored_open(struct stored *out, const struct job *job, uint64_t sample)
@@ -18,8 +19,9 @@ bool stored_open(struct stored *out, const struct job *job, uint64_t sample)
 		.key = {job->stamp, 1, recipe->exif},
 		.file = PICTURE_FILE_NULL,
 	};
+	/* job->stored: the fetch thread was told yes, and has not read the file. */
 	if (!recipe->pictures || !recipe->disk ||
-	    !picture_store_has(recipe->disk, &stored.key, true) ||
+	    !picture_store_has(recipe->disk, &stored.key, true, job->stored) ||
 	    !picture_store_load(recipe->disk, &stored.key, &stored.file))
 		return false;
 	*out = stored;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "store/picture_store.h"
@@ -96,7 +97,7 @@ static void keep(struct fixture *fixture, uint64_t content, struct picture_set *
 static bool has(struct fixture *fixture, uint64_t content)
 {
 	struct stored_key key = key_of(content);
-	return picture_store_has(fixture->store, &key, false);
+	return picture_store_has(fixture->store, &key, false, false);
 }
 
 /* Whether these rows are there; they are right then. */
@@ -129,11 +130,11 @@ static void test_rows_come_back(void **state)
 	assert_false(has(fixture, 6) || reads(fixture, 6, 0, 1));
 	struct stored_key key = key_of(5);
 	key.exif = true;
-	assert_false(picture_store_has(fixture->store, &key, true));
+	assert_false(picture_store_has(fixture->store, &key, true, false));
 	key = key_of(5);
 	key.scale = 8;
-	assert_false(picture_store_has(fixture->store, &key, false));
-	assert_true(picture_store_has(fixture->store, &key, true));
+	assert_false(picture_store_has(fixture->store, &key, false, false));
+	assert_true(picture_store_has(fixture->store, &key, true, false));
 	assert_int_equal(key.scale, 1);
 }
 
@@ -157,6 +158,29 @@ static void test_the_next_daemon(void **state)
 	picture_store_close(fixture->store);
 	fixture_open(fixture, 20 * ROOM, &version); /* a secret is never used again */
 	assert_false(has(fixture, 5));
+}
+
+/* Nothing is written before all that is there is counted. */
+static void test_a_folder_that_cannot_be_read_yet(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct stored_claim claim = {fixture->set, 7, PICTURE_OF_INDEXED, &busy};
+	struct stored_key key = key_of(6);
+	struct rlimit before, none;
+	keep(fixture, 5, fixture->set, &busy);
+	picture_store_close(fixture->store);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){0, before.rlim_max};
+	struct fault fault;
+	int fd = open(fixture->path, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(picture_store_open(&fixture->store, fd, 20 * ROOM, &version, &fault), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	picture_store_trim(fixture->store, 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_false(picture_store_wants(fixture->store, &key, PIXELS, &claim, false));
+	picture_store_trim(fixture->store, 1);
+	assert_int_equal(fixture->store->bytes, ROOM);
+	assert_true(picture_store_wants(fixture->store, &key, PIXELS, &claim, false));
 }
 
 /* The file of the only picture. */
@@ -272,6 +296,30 @@ static void test_what_is_needed_last_goes(void **state)
 	assert_int_equal(fixture->store->pictures, 20);
 }
 
+/* Pictures of a dataset that nobody reads any more do not stay for good: those of the last daemon,
+ * and those that were not come for. */
+static void test_what_is_left_of_others_goes(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t minute = (uint64_t)60 * 1000000000u;
+	struct picture_visit visit = visit_at(minute, 1, false);
+	for (uint64_t i = 0; i < 20; i++)
+		keep(fixture, i, fixture->other, &visit);
+	keep(fixture, 20, fixture->other, &busy); /* who says no time displaces nothing */
+	assert_true(has(fixture, 0) && !has(fixture, 20));
+	picture_store_close(fixture->store);
+	fixture_open(fixture, 20 * ROOM, &version);
+	for (uint64_t i = 20; i < 60; i++)
+		keep(fixture, i, fixture->other, &visit);
+	for (uint64_t i = 0; i < 20; i++)
+		assert_true(!has(fixture, i) && has(fixture, 20 + i));
+	assert_false(has(fixture, 40)); /* of one stream nothing more is replaced */
+	picture_store_trim(fixture->store, 3 * minute);
+	keep(fixture, 60, fixture->other, &visit);
+	assert_true(has(fixture, 60));
+	assert_int_equal(fixture->store->pictures, 20);
+}
+
 static void test_a_slow_disk(void **state)
 {
 	struct fixture *fixture = *state;
@@ -284,6 +332,9 @@ static void test_a_slow_disk(void **state)
 	for (int i = 0; i < 128; i++)
 		found += has(fixture, 5);
 	assert_int_equal(found, 2); /* to see whether it is still slow */
+	struct stored_key key = key_of(5);
+	assert_true(picture_store_has(fixture->store, &key, true,
+				      true)); /* by who was told so before */
 	keep(fixture, 6, fixture->set, &idle);
 	read_speed_add(speed, 64 << 20, 10000000);
 	assert_false(read_speed_is_slow(speed));
@@ -296,10 +347,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_rows_come_back),
 		TEST(test_the_next_daemon),
+		TEST(test_a_folder_that_cannot_be_read_yet),
 		TEST(test_every_place_is_checked),
 		TEST(test_the_limit),
 		TEST(test_users_share_it),
 		TEST(test_what_is_needed_last_goes),
+		TEST(test_what_is_left_of_others_goes),
 		TEST(test_a_slow_disk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
