@@ -28,8 +28,8 @@ void pictures_deinit(struct pictures *pictures)
 void pictures_open_disk(struct pictures *pictures, const struct cache_dir *dir, uint64_t limit)
 {
 	/* Whose code makes pixels of files. */
-	static const char *const libraries[] = {"jpeg",	 "spng", "png",	 "webp",  "tiff", "avif",
-						"dav1d", "aom",	 "gav1", "libz.", NULL};
+	static const char *const libraries[] = {"jpeg", "spng",	 "png", "webp", "tiff",	 "avif",
+						"yuv",	"dav1d", "aom", "gav1", "libz.", NULL};
 	const struct digest version = program_digest(libraries);
 	struct fault fault;
 	int fd, r = cache_dir_folder(dir, "decoded", &fd, &fault);
