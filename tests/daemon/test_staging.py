@@ -2,12 +2,12 @@
 """Objects kept on disk (cache-dir): each byte is fetched once, for all streams, trainers and runs,
 within the budget, and whatever happens to the files, no sample has other bytes."""
 
+import concurrent.futures
 import os
 import pathlib
 import re
 import signal
 import tempfile
-import threading
 
 import pytest
 
@@ -77,12 +77,9 @@ def test_trainers_at_once(spawn, shards, reference, tmp_path):
         wait_for(lambda: not objects(tmp_path / "c"), "all dropped")
         assert daemon.status()["stage_objects"] == 0
         since, before = len(server.requests), daemon.status()["stage_fetched_bytes_total"]
-        threads = [threading.Thread(target=digests, args=(daemon, url),
-                                    kwargs={"order_seed": seed}) for seed in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            made = list(pool.map(lambda seed: digests(daemon, url, order_seed=seed), (7, 8, 9)))
+        assert made[0] == reference and made[0].keys() == made[1].keys() == made[2].keys()
         fetched = daemon.status()["stage_fetched_bytes_total"] - before
         assert fetched == before and asked(server, since) == before
         assert daemon.status()["stage_objects"] == len(reference) // 2
