@@ -14,7 +14,7 @@
 #include "stage/stage_victim.h"
 
 #define LARGEST_PART 4 /* of the budget, of one item */
-#define VICTIMS_MAX 32 /* that give way to one item */
+#define VICTIMS_MAX 32 /* that give way to one item at a time */
 #define TRIM_BATCH 64  /* files, between looks at the clock and the free space */
 #define RETRY_NS (UINT64_C(10) * 1000000000)
 
@@ -367,14 +367,13 @@ static bool stage_make_room(struct stage *stage, const struct stage_asker *asker
 	return true;
 }
 
-/* Charge the item; false: it is not kept. */
+/* Charge the item; false: it is not kept, or with VICTIMS_MAX leavers not yet. */
 static bool stage_charge(struct stage *stage, const struct stage_use *use,
 			 const struct stage_item *item, const struct stage_file *file,
 			 struct leavers *leavers, uint64_t now_ns)
 {
 	struct stage_asker asker = {.use = use, .bytes = stage_file_charge(file->size)};
 	pthread_mutex_lock(&stage->lock);
-	stage->totals.fetched_bytes += file->size;
 	bool kept = now_ns >= stage->retry_ns &&
 		    !stage_table_find(&stage->table, &item->object, file->mark, false);
 	struct stage_origin *origin = kept ? stage_table_origin(&stage->table, file->origin) : NULL;
@@ -382,7 +381,7 @@ static bool stage_charge(struct stage *stage, const struct stage_use *use,
 		stage_open_origin(origin, use, now_ns);
 		asker.origin = origin;
 		kept = stage_make_room(stage, &asker, leavers, now_ns);
-		stage->totals.full += !kept;
+		stage->totals.full += !kept && leavers->count < VICTIMS_MAX;
 	}
 	if (kept && origin)
 		stage->bytes += asker.bytes;
@@ -426,13 +425,22 @@ void stage_keep(const struct stage_use *use, const struct stage_item *item,
 	struct stage *stage = use->set->stage;
 	const struct stage_file file = {stage_file_origin(&item->origin),
 					stage_file_mark(&item->version), bytes->size, item->object};
-	struct leavers leavers = {.count = 0};
-	bool kept = stage_charge(stage, use, item, &file, &leavers, now_ns);
-	leavers_remove(stage, &leavers);
+	struct leavers leavers;
+	uint64_t spare;
+	bool kept;
 	pthread_mutex_lock(&stage->lock);
-	stage->bytes -= leavers.bytes;
-	uint64_t spare = stage->limits.spare;
+	stage->totals.fetched_bytes += file.size;
 	pthread_mutex_unlock(&stage->lock);
+	do {
+		leavers.count = 0;
+		leavers.bytes = 0;
+		kept = stage_charge(stage, use, item, &file, &leavers, now_ns);
+		leavers_remove(stage, &leavers);
+		pthread_mutex_lock(&stage->lock);
+		stage->bytes -= leavers.bytes;
+		spare = stage->limits.spare;
+		pthread_mutex_unlock(&stage->lock);
+	} while (!kept && leavers.count == VICTIMS_MAX);
 	if (!kept)
 		return;
 	int written = stage_room(stage, spare) < stage_file_charge(file.size)

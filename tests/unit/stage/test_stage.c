@@ -168,6 +168,33 @@ static void test_gives_way(void **state)
 	stage_free(stage);
 }
 
+/* Many small ones give way to a large one at once. */
+static void test_a_large_one(void **state)
+{
+	(void)state;
+	begin(400 * BLOCK);
+	struct stage_set *old = set_new(1);
+	for (uint64_t i = 0; i < 400; i++)
+		keep(old, "old", i, 1);
+	stage_set_close(old);
+	struct stage_set *set = set_new(1);
+	const struct stage_use use = {set, 0};
+	struct stage_item item = item_of("large", 0, 1);
+	struct buffer bytes = BUFFER_NULL;
+	assert_int_equal(buffer_reserve(&bytes, 99 * BLOCK), 0);
+	bytes.size = 99 * BLOCK;
+	memset(bytes.data, 1, bytes.size);
+	stage_keep(&use, &item, &bytes, SECOND);
+	buffer_deinit(&bytes);
+	assert_true(stage_has(stage, &item.object));
+	assert_int_equal(stage_totals(stage).bytes, 400 * BLOCK);
+	assert_int_equal(stage_totals(stage).replaced, 100);
+	assert_int_equal(stage_totals(stage).full, 0);
+	assert_int_equal(files(NULL), 301);
+	stage_set_close(set);
+	stage_free(stage);
+}
+
 static void test_damage(void **state)
 {
 	(void)state;
@@ -250,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gives_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_large_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flights, setup, teardown),
 	};
