@@ -7,6 +7,7 @@
 
 #define BANDED_FROM_BYTES ((uint64_t)16 << 20) /* below, all slots have memory */
 #define BANDED_SLOTS_MAX ((uint64_t)1 << 24)   /* the window's end passes all of them */
+#define BANDED_WINDOWS_MAX 1024		       /* a band is a piece of memory in each */
 #define RANKS_OF_A_NODE 16		       /* for so many there should be room, or for all */
 #define LEAN_FROM_BYTES ((uint64_t)64 << 20)   /* below, a move costs more than the memory */
 
@@ -73,8 +74,10 @@ static uint64_t ring_plan_least(const struct stream *stream, uint64_t addresses,
 				struct ring_plan *plan)
 {
 	uint64_t whole = ring_bytes(stream, plan->slots);
+	uint64_t windows = plan->slots / shard_global_batch(&plan->shard);
 	plan->banded = whole >= BANDED_FROM_BYTES && whole <= addresses &&
-		       bands_suit(&plan->shard, &plan->from) && plan->slots <= BANDED_SLOTS_MAX;
+		       bands_suit(&plan->shard, &plan->from) && windows <= BANDED_WINDOWS_MAX &&
+		       plan->slots <= BANDED_SLOTS_MAX;
 	return plan->banded ? ring_plan_bytes(stream, plan) : whole;
 }
 

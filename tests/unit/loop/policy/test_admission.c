@@ -470,6 +470,20 @@ static void addresses_of_a_users_rings(void **state)
 	ring->segment.bytes = bytes;
 }
 
+/* Each window of each is a piece of memory to be asked for. */
+static void bands_of_few_windows(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 1, .prefetch = 1024};
+	struct shard many = {.n = SAMPLES, .batch_size = 4, .world = 1 << 10, .last = LAST_PAD};
+	struct ring_plan out;
+	assert_int_equal(plan(fixture, &request, &many, &first, &out), 0);
+	assert_true(out.banded);
+	request.prefetch++;
+	assert_int_equal(plan(fixture, &request, &many, &first, &out), 0);
+	assert_false(out.banded);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,6 +501,7 @@ int main(void)
 		FIXTURE_CASE(rings_that_fit),
 		FIXTURE_CASE(transports_that_fit),
 		FIXTURE_CASE(addresses_of_a_users_rings),
+		FIXTURE_CASE(bands_of_few_windows),
 		FIXTURE_CASE(windows_of_a_plan),
 		FIXTURE_CASE(a_plan_begins_with_the_readers_global_batch),
 		FIXTURE_CASE(echo_makes_a_ring_longer),
