@@ -168,6 +168,7 @@ class Chaos:
         self.options, self.random = options, random.Random(options.seed)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-chaos-"))
         self.counts, self.down, self.due = collections.Counter(), [], []
+        self.fresh = None  # what a daemon uses that never had a reader
         self.happened = []  # (begin, end, what), of events and of our own oversleeping
         self.dataset = self.folder / "samples.tsv"
         made = [str(path) for path in sorted(self.make_photos().rglob("*")) if path.is_file()]
@@ -267,6 +268,7 @@ class Chaos:
 
     def run(self):
         self.daemon.spawn()
+        self.fresh = self.daemon.usage()
         self.jobs, left = [], self.options.readers
         while left > 0:
             job = Job(self, len(self.jobs))
@@ -297,13 +299,16 @@ class Chaos:
         """The daemon without readers is as one that never had any."""
         self.daemon.settle(seconds=30 * SLOW)
         wait_for(lambda: not self.daemon.status()["ring_bytes_kept"], "no ring is held any more")
-        used = self.daemon.usage()
+        used = []
+
+        def given_back():
+            """A task that frees or writes something has a descriptor while it runs."""
+            used[:] = [self.daemon.usage()]
+            return used[0].fds <= self.fresh.fds
+
+        wait_for(given_back, lambda: f"descriptors are given back: {used}, fresh: {self.fresh}")
         self.daemon.terminate()
         assert not self.daemon.shared_names(), "shared memory was left"
-        self.daemon.spawn()
-        fresh = self.daemon.usage()
-        self.daemon.terminate()
-        assert used.fds <= fresh.fds, (used, fresh)
 
     # What came of it
 
