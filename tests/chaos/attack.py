@@ -47,8 +47,9 @@ TICK = os.sysconf("SC_CLK_TCK")
 BAR = 0.9  # of the half
 # What shows that an attack came to what it is at: of its tally, and of what the daemon says of
 # itself meanwhile. They begin stage by stage: the later ones take all that their user may have, its
-# openings last, and would keep the others from what they are at.
-STAGES = (("poison", "statistics", "stand_still"), ("work", "greed"), ("rings",),
+# openings last, and would keep the others from what they are at. Rings are first, as those of the
+# others leave no room for them.
+STAGES = (("rings",), ("poison", "statistics", "stand_still"), ("work", "greed"),
           ("read", "oddities", "in_flight", "arrays", "words"),
           ("openings",), ("dead_mount", "connections"))
 assert sorted(sum(STAGES, ())) == sorted(NAMES)

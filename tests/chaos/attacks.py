@@ -10,7 +10,6 @@ goes into a file there, `mine/breach-NAME`.
 
 import collections
 import contextlib
-import itertools
 import mmap
 import os
 import pathlib
@@ -145,15 +144,18 @@ class Attacker:
                 pass
 
     def statistics(self, stack):
-        """The dataset stays open between them, so that one opening is all it takes."""
+        """More than are kept, of few pixels, which stay open between them, so that one opening is
+        all it takes; then by the other user's name, of forged pictures."""
         peer, holder = self.peer(stack), self.peer(stack)
+        small = {"path": str(self.public / "small.npy")}
+        holder.request("attach", dataset=small, transforms=[SMALL], batch_size=1, prefetch=1,
+                       accept_fd=True, epochs=0)
+        for name in map(str, range(32)):
+            peer.request("fit", dataset=small, name=name, transforms=[SMALL])
         fd = os.open(self.forged(), os.O_RDONLY)
         stack.callback(os.close, fd)
-        dataset = {"path": str(self.album), "path_fd": 0}
-        holder.request("attach", [fd], dataset=dataset, transforms=[SMALL], batch_size=1,
-                       prefetch=1, accept_fd=True, epochs=0)
-        for name in itertools.chain(["mean"], map(str, itertools.count())):
-            peer.request("fit", [fd], dataset=dataset, name=name, transforms=[SMALL])
+        peer.request("fit", [fd], dataset={"path": str(self.album), "path_fd": 0}, name="mean",
+                     transforms=[SMALL])
 
     # 4, 10, 11: rings, connections, descriptors
 
@@ -161,8 +163,9 @@ class Attacker:
         peer, kept = self.peer(stack), []
         for seed in range(1000):
             answer = peer.request("attach", dataset={"path": str(self.public / "small.npy")},
-                                  transforms=[{"name": "Resize", "size": [224, 224]}],
-                                  batch_size=32, prefetch=8, order_seed=seed, accept_fd=True)
+                                  transforms=[{"name": "Resize", "size": [112, 112]}],
+                                  dtype="uint8", batch_size=16, prefetch=2, order_seed=seed,
+                                  accept_fd=True)
             if answer.name == "error":
                 break
             peer.waiting.clear()
@@ -170,9 +173,10 @@ class Attacker:
             kept.append(mmap.mmap(fd, 4096, prot=mmap.PROT_READ))
             os.close(fd)
             peer.request("detach")
-        time.sleep(1)
+        time.sleep(2)  # seen by who asks each second
         for one in kept:
             one.close()
+        time.sleep(5)  # the user's other attacks want some, too
 
     def connections(self, stack):
         with contextlib.suppress(*FAULTS):
