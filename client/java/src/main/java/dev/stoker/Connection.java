@@ -26,7 +26,7 @@ final class Connection implements AutoCloseable {
   private final Wire wire;
   private final Object sending = new Object();
   private final LinkedList<Message> inbox = new LinkedList<>();
-  private ByteBuffer data = ByteBuffer.allocate(1 << 17).limit(0);
+  private ByteBuffer data = ByteBuffer.allocate((1 << 17) + 4).limit(0); // a frame and a read
   private long seq;
   private long partial; // when a frame began that is not whole yet; 0: none did
   private StokerException ended; // why
