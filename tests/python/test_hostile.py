@@ -103,7 +103,7 @@ def test_closing_in_the_middle_of_a_frame(daemon, node):
 
     daemon.hooks["say_batch"] = say
     with pytest.raises(stoker.Disconnected):
-        use(node)
+        use(node, timeout=30)
 
 
 def test_a_frame_that_never_ends_is_given_up(daemon, node):
