@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* stokerd: load the configuration, build the server, run it, tear it down. Main thread. */
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,15 +60,6 @@ static void *grow_or_end(void *old, size_t size)
 	_exit(EX_OSERR);
 }
 
-/* Threads free what others allocated: each arena keeps its holes. What is large is mapped by
- * itself, so that its pages go back, where glibc would learn to keep them. */
-static void keep_memory_small(void)
-{
-	mallopt(M_ARENA_MAX, 2);
-	mallopt(M_MMAP_THRESHOLD, 1 << 20);
-	mallopt(M_TRIM_THRESHOLD, 1 << 20);
-}
-
 int main(int argc, char **argv)
 {
 	struct config config;
@@ -87,7 +77,6 @@ int main(int argc, char **argv)
 	}
 	log_set_level(config.log_level);
 	log_set_format(config.log_format);
-	keep_memory_small();
 	raise_limits();
 	uv_replace_allocator(malloc, grow_or_end, calloc, free); /* fails only if one is NULL */
 
