@@ -15,13 +15,14 @@
 #include "client/ctl/fit.h"
 #include "client/ctl/index.h"
 #include "client/ctl/json.h"
-#include "client/ctl/lists.h"
 #include "client/ctl/preview.h"
 #include "client/ctl/replay.h"
-#include "client/ctl/report.h"
+#include "client/ctl/show/lists.h"
+#include "client/ctl/show/report.h"
+#include "client/ctl/show/unit.h"
 #include "client/ctl/top.h"
-#include "client/ctl/unit.h"
 #include "client/ctl/upgrade.h"
+#include "client/ctl/warm.h"
 #include "client/ctl/watch.h"
 
 static int exit_status(int result)
@@ -332,7 +333,7 @@ static int run_preview(const struct command *command, const struct invocation *i
 
 static int ask_index(struct control *control, const struct invocation *invocation, json_t **out)
 {
-	return index_build(control, invocation->arguments[0], invocation->kind,
+	return index_build(control, invocation->arguments[0], invocation->kind, NULL,
 			   !invocation->json && isatty(STDERR_FILENO), out);
 }
 
@@ -340,6 +341,12 @@ static int run_index(const struct command *command, const struct invocation *inv
 {
 	(void)command;
 	return run_request(invocation, ask_index, index_print);
+}
+
+static int run_cache(const struct command *command, const struct invocation *invocation)
+{
+	return invocation->n_arguments ? run_request(invocation, warm_run, warm_print)
+				       : run_list(command, invocation);
 }
 
 static int ask_fit(struct control *control, const struct invocation *invocation, json_t **out)
@@ -451,8 +458,8 @@ const struct command commands[] = {
 	 "list what there is"},
 	{"streams", "", "list streams: dataset, transforms, memory, images/s", "", 0, run_list, ""},
 	{"datasets", "", "list the datasets that are open or being indexed", "", 0, run_list, ""},
-	{"cache", "", "list what is kept in memory of each dataset, and how often it served", "", 0,
-	 run_list, ""},
+	{"cache", "[warm DATASET]", "list what is kept decoded; warm: decode and keep all", "tk", 2,
+	 run_cache, ""},
 	{"memory", "", "list what takes memory, and what may be taken", "", 0, run_list, ""},
 	{"bad", "", "list samples that could not be read or decoded", "", 0, run_list, ""},
 	{"metrics", "", "print all that is counted, as Prometheus reads it", "", 0, run_metrics,

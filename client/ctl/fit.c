@@ -7,7 +7,7 @@
 
 #include "client/c/transforms.h"
 #include "client/ctl/progress.h"
-#include "client/ctl/unit.h"
+#include "client/ctl/show/unit.h"
 #include "proto/pack.h"
 
 #define VALUE_MAX 256

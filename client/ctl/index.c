@@ -3,8 +3,9 @@
 
 #include <errno.h>
 
+#include "client/c/transforms.h"
 #include "client/ctl/progress.h"
-#include "client/ctl/unit.h"
+#include "client/ctl/show/unit.h"
 #include "proto/pack.h"
 
 #define VALUE_MAX 256
@@ -31,25 +32,27 @@ static json_int_t number_of(const json_t *values, const char *key)
 }
 
 static int index_ask(struct control *control, struct packer *packer, const char *path,
-		     const char *kind, uint32_t *seq_out)
+		     const char *kind, const struct transforms *transforms, uint32_t *seq_out)
 {
 	struct message request = message_init(MESSAGE_INDEX);
 	int r = control_dataset(control, packer, path, kind, &request.index.dataset.packed);
 	if (r)
 		return r;
+	if (transforms)
+		request.index.transforms.packed = transforms->packed;
 	*seq_out = connection_seq(&control->connection);
 	request.index.seq = *seq_out;
 	return connection_send(&control->connection, &request, &control->fault);
 }
 
-int index_build(struct control *control, const char *path, const char *kind, bool show,
-		json_t **values_out)
+int index_build(struct control *control, const char *path, const char *kind,
+		const struct transforms *transforms, bool show, json_t **values_out)
 {
 	struct packer *packer;
 	uint32_t seq = 0;
 	if (packer_new(&packer) < 0)
 		return fault_say(&control->fault, -ENOMEM, "out of memory");
-	int r = index_ask(control, packer, path, kind, &seq);
+	int r = index_ask(control, packer, path, kind, transforms, &seq);
 	if (r == 0)
 		r = progress_wait(control, seq, show, values_out);
 	packer_free(packer);

@@ -8,10 +8,10 @@
 
 #include "client/ctl/fetch.h"
 #include "client/ctl/json.h"
-#include "client/ctl/picture.h"
-#include "client/ctl/pixels.h"
-#include "client/ctl/sheet.h"
-#include "client/ctl/unit.h"
+#include "client/ctl/show/picture.h"
+#include "client/ctl/show/pixels.h"
+#include "client/ctl/show/sheet.h"
+#include "client/ctl/show/unit.h"
 
 #define TRANSFORMS "Resize(size=128) | CenterCrop(size=128)"
 #define SIDE_MAX 100 /* rows and columns */

@@ -9,9 +9,9 @@
 #include <xxhash.h>
 
 #include "client/ctl/fetch.h"
-#include "client/ctl/picture.h"
-#include "client/ctl/pixels.h"
-#include "client/ctl/unit.h"
+#include "client/ctl/show/picture.h"
+#include "client/ctl/show/pixels.h"
+#include "client/ctl/show/unit.h"
 
 #define PARTS_MAX 16 /* of a joined dataset */
 

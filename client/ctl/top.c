@@ -8,11 +8,11 @@
 
 #include "client/c/clock.h"
 #include "client/ctl/control.h"
-#include "client/ctl/history.h"
 #include "client/ctl/json.h"
-#include "client/ctl/report.h"
-#include "client/ctl/screen.h"
-#include "client/ctl/table.h"
+#include "client/ctl/show/history.h"
+#include "client/ctl/show/report.h"
+#include "client/ctl/show/screen.h"
+#include "client/ctl/show/table.h"
 
 #define VALUE_MAX 256
 #define KEYS "q quits, + and - change the number of workers, s sorts the readers"

@@ -127,6 +127,12 @@ static int try_program(const char *program, pid_t pid, struct fault *fault)
 			sizeof(out));
 	free(arguments);
 	free(environment);
+	if (!read)
+		return fault_say(fault, -ENOTSUP,
+				 "the arguments and environment of the daemon cannot be read "
+				 "(/proc/%d), or are too long, so that nobody can try whether %s "
+				 "starts with them: stop the daemon, and start that",
+				 (int)pid, program);
 	return status == 0 ? 0
 			   : fault_say(fault, -ENOTSUP,
 				       "%s does not start with the arguments and environment of "

@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "client/ctl/unit.h"
+#include "client/ctl/show/unit.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define SHM_LEAST (64 * MIB) /* a ring by path of some batches of 224 x 224 */

@@ -7,7 +7,7 @@
 
 #include "client/c/fault.h"
 #include "client/ctl/json.h"
-#include "client/ctl/unit.h"
+#include "client/ctl/show/unit.h"
 
 #define TEXT_MAX 2048
 

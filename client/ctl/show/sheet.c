@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/sheet.h"
+#include "client/ctl/show/sheet.h"
 
 #include <errno.h>
 #include <stdbool.h>

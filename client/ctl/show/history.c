@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/history.h"
+#include "client/ctl/show/history.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/screen.h"
+#include "client/ctl/show/screen.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "client/c/stoker.h"
-#include "client/ctl/picture.h"
+#include "client/ctl/show/picture.h"
 
 struct pixels {
 	struct picture picture; /* the last one made, with all views */

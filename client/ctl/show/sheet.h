@@ -5,7 +5,7 @@
 #ifndef STOKER_CTL_SHEET_H
 #define STOKER_CTL_SHEET_H
 
-#include "client/ctl/picture.h"
+#include "client/ctl/show/picture.h"
 
 struct sheet {
 	struct picture picture; /* the whole sheet, white where it is empty */

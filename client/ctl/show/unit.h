@@ -15,6 +15,7 @@ enum unit {
 	UNIT_SECONDS,	  /* "2 h 05 min" */
 	UNIT_NANOSECONDS, /* the same */
 	UNIT_RATE,	  /* "1234.5" */
+	UNIT_SHARE,	  /* "93.1 %", of 0.931 */
 	UNIT_REFERENCE,	  /* a number; 0 is none: "-" */
 };
 

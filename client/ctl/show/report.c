@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/report.h"
+#include "client/ctl/show/report.h"
 
 #include <string.h>
 
-#include "client/ctl/unit.h"
+#include "client/ctl/show/unit.h"
 #include "proto/tables.h"
 
 #define VALUE_MAX 256

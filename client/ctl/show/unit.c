@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/unit.h"
+#include "client/ctl/show/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -78,6 +78,8 @@ static void write_number(const json_t *value, enum unit unit, char *out, size_t 
 		write_seconds(number * 1e-9, out, size);
 	else if (unit == UNIT_RATE)
 		snprintf(out, size, "%.1f", number);
+	else if (unit == UNIT_SHARE)
+		snprintf(out, size, "%.1f %%", number * 100);
 	else if (unit == UNIT_REFERENCE && number == 0)
 		snprintf(out, size, "-");
 	else if (json_is_integer(value))

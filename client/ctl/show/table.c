@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/table.h"
+#include "client/ctl/show/table.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "client/ctl/unit.h"
+#include "client/ctl/show/unit.h"
 
 struct column {
 	const char *title;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/picture.h"
+#include "client/ctl/show/picture.h"
 
 #include <errno.h>
 #include <spng.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/pixels.h"
+#include "client/ctl/show/pixels.h"
 
 #include <errno.h>
 #include <stdlib.h>

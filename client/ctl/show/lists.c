@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/ctl/lists.h"
+#include "client/ctl/show/lists.h"
 
 #include <string.h>
 
-#include "client/ctl/table.h"
+#include "client/ctl/show/table.h"
 
 static const struct column stream_columns[] = {
 	{"STREAM", "stream", NULL, UNIT_PLAIN, false},
@@ -18,6 +18,7 @@ static const struct column stream_columns[] = {
 	{"MEMORY", "ring_bytes", NULL, UNIT_BYTES, false},
 	{"LIMITED BY", "limited_by", NULL, UNIT_PLAIN, true},
 	{"IMAGES/S", "images_per_second", NULL, UNIT_RATE, false},
+	{"STAGED", "stage_hit_rate", NULL, UNIT_SHARE, false},
 	{"DECODED", "decoded", NULL, UNIT_PLAIN, false},
 	{"DELIVERED", "delivered", NULL, UNIT_PLAIN, false},
 	{"DTYPE", "dtype", NULL, UNIT_PLAIN, true},

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/ctl/warm.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/c/transforms.h"
+#include "client/ctl/command.h"
+#include "client/ctl/index.h"
+#include "client/ctl/show/unit.h"
+
+#define VALUE_MAX 256
+/* It is only asked at what scale pictures are to be decoded: at none but their own. */
+#define WHOLE "CenterCrop(size=1)"
+
+int warm_run(struct control *control, const struct invocation *invocation, json_t **values_out)
+{
+	const char *text = invocation->transforms ? invocation->transforms : WHOLE;
+	bool show = !invocation->json && isatty(STDERR_FILENO);
+	struct transforms transforms = {0};
+	if (strcmp(invocation->arguments[0], "warm") != 0)
+		return fault_say(&control->fault, -EINVAL,
+				 "cache %s: only warm DATASET may stand behind cache",
+				 invocation->arguments[0]);
+	int r = transforms_parse(&transforms, text, &control->fault);
+	if (r == 0)
+		r = index_build(control, invocation->arguments[1], invocation->kind, &transforms,
+				show, values_out);
+	transforms_deinit(&transforms);
+	return r;
+}
+
+static json_int_t number_of(const json_t *values, const char *key)
+{
+	return json_integer_value(json_object_get(values, key));
+}
+
+static const char *text_of(const json_t *values, const char *key, enum unit unit, char *text)
+{
+	unit_write(json_object_get(values, key), unit, text, VALUE_MAX);
+	return text;
+}
+
+void warm_print(FILE *file, const json_t *values)
+{
+	char first[VALUE_MAX], second[VALUE_MAX];
+	json_int_t samples = number_of(values, "samples"), visited = number_of(values, "visited");
+	json_int_t files = number_of(values, "files"), unread = number_of(values, "unread");
+	fprintf(file, "%s: %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " files visited",
+		text_of(values, "path", UNIT_PLAIN, first), visited, samples);
+	fprintf(file, " in %s\n", text_of(values, "seconds", UNIT_SECONDS, first));
+	fprintf(file, "  in memory: %" JSON_INTEGER_FORMAT " pictures",
+		number_of(values, "pictures"));
+	if (files)
+		fprintf(file, " and %" JSON_INTEGER_FORMAT " files written anew", files);
+	fprintf(file, ", %s of %s for all datasets\n", text_of(values, "bytes", UNIT_BYTES, first),
+		text_of(values, "limit", UNIT_BYTES, second));
+	if (json_is_true(json_object_get(values, "disk")))
+		fprintf(file, "  on disk: %" JSON_INTEGER_FORMAT " pictures\n",
+			number_of(values, "stored"));
+	if (unread)
+		fprintf(file, "  cannot be read or decoded: %" JSON_INTEGER_FORMAT " files\n",
+			unread);
+	if (visited < samples)
+		fputs("  the others were not visited: there is no room for more\n", file);
+	fprintf(file,
+		"dataset %" JSON_INTEGER_FORMAT
+		" stays open, as it is now, until ten minutes after "
+		"its last reader, or stokerctl drop %" JSON_INTEGER_FORMAT "\n",
+		number_of(values, "dataset"), number_of(values, "dataset"));
+}
