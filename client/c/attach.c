@@ -162,21 +162,41 @@ static int attach_transforms(struct attach *attach, const struct stoker_options 
 				 fault);
 }
 
-static int attach_sampler(struct attach *attach, const char *text, struct fault *fault)
+/* With the descriptor of its list, if there is one. */
+static int sampler_show(struct transforms *sampler, struct given *given)
 {
+	struct packer *packer;
+	if (packer_new(&packer) < 0)
+		return -ENOMEM;
+	int r = given_add_sampler(given, packer, sampler->packed);
+	if (r == 0)
+		r = packer_bytes(packer, &sampler->packed);
+	packer_free(r ? packer : sampler->packer);
+	if (r == 0)
+		sampler->packer = packer;
+	return r;
+}
+
+static int attach_sampler(struct attach *attach, const char *text, struct given *given,
+			  struct fault *fault)
+{
+	struct transforms *sampler = &attach->sampler;
 	if (!text)
 		return 0;
-	int r = transforms_parse_sampler(&attach->sampler, text, fault);
+	int r = transforms_parse_sampler(sampler, text, fault);
 	if (r)
 		return r;
 	/* Its list can be as long as the dataset; the daemon would close the connection. */
-	struct text packed = attach->message.attach.sampler.packed = attach->sampler.packed;
-	const char *wrong = pack_check((const uint8_t *)packed.data, packed.size);
-	if (!wrong)
-		return 0;
-	return fault_say(fault, -EINVAL,
-			 "sampler: too long for a request (%s): give the list as a .npy file",
-			 wrong);
+	const char *wrong = pack_check((const uint8_t *)sampler->packed.data, sampler->packed.size);
+	if (wrong)
+		return fault_say(fault, -EINVAL,
+				 "sampler: too long for a request (%s): give the list as a .npy "
+				 "file",
+				 wrong);
+	if (given && sampler_show(sampler, given))
+		return fault_say(fault, -ENOMEM, "out of memory");
+	attach->message.attach.sampler.packed = sampler->packed;
+	return 0;
 }
 
 static void attach_values(struct message_attach *message, const struct stoker_options *options)
@@ -241,7 +261,7 @@ int attach_build(struct attach *out, const struct stoker_options *wish, struct g
 	if (r == 0)
 		r = attach_fields(out, options.fields, fault);
 	if (r == 0)
-		r = attach_sampler(out, options.sampler, fault);
+		r = attach_sampler(out, options.sampler, given, fault);
 	return r ? r : attach_transforms(out, &options, fault);
 }
 

@@ -325,6 +325,15 @@ static void connection_drop_fd(struct connection *connection)
 
 /* -- asking ------------------------------------------------------------------------------- */
 
+bool connection_can(const struct message_welcome *welcome, const char *capability)
+{
+	const struct value *can = &welcome->capabilities.value;
+	for (uint32_t i = 0; can->kind == VALUE_LIST && i < can->count; i++)
+		if (can->items[i].kind == VALUE_TEXT && text_equals(can->items[i].text, capability))
+			return true;
+	return false;
+}
+
 uint32_t connection_seq(struct connection *connection)
 {
 	connection->seq += connection->seq == UINT32_MAX ? 2 : 1; /* 0 means no request */
@@ -366,6 +375,8 @@ static uint64_t seq_of(const struct message *message)
 		return message->reload.seq;
 	case MESSAGE_DROP:
 		return message->drop.seq;
+	case MESSAGE_CREDENTIALS:
+		return message->credentials.seq;
 	default:
 		return 0;
 	}

@@ -37,6 +37,7 @@ struct connection {
 	unsigned give_count;
 	size_t give_at;
 	bool takes_fds; /* the daemon takes descriptors, and has use for ours; the opener sets it */
+	bool takes_credentials; /* the opener sets it, too */
 	uint32_t seq;
 	int lost; /* the errno that closed it; 0: never opened */
 	struct fault why;
@@ -51,6 +52,8 @@ void connection_deinit(struct connection *connection); /* may be called twice */
  */
 int connection_open(struct connection *connection, int socket, const char *client, int quiet_ms,
 		    struct message *welcome_out, struct fault *fault);
+/* Does the daemon name this capability? */
+bool connection_can(const struct message_welcome *welcome, const char *capability);
 void connection_close(struct connection *connection);
 
 /* Has a message been kept, so that connection_receive() returns at once? */

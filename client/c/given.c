@@ -9,19 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/c/connection.h"
 #include "proto/message.h"
 #include "proto/pack.h"
 
 bool given_is_wanted(int socket, const struct message_welcome *welcome)
 {
-	const struct value *can = &welcome->capabilities.value;
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
-	bool takes = false;
-	for (uint32_t i = 0; can->kind == VALUE_LIST && i < can->count; i++)
-		takes |= can->items[i].kind == VALUE_TEXT &&
-			 text_equals(can->items[i].text, "descriptors");
-	return takes && getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	return connection_can(welcome, "descriptors") &&
+	       getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
 	       peer.uid != geteuid();
 }
 
@@ -88,4 +85,42 @@ void given_add_dataset(struct given *given, struct packer *packer, const char *p
 	}
 	if (labels && labels[0] == '/')
 		given_add(given, packer, "labels_fd", labels);
+}
+
+/* The path of a sampler's list; false: it has none, or it stands in the sampler itself. */
+static bool list_path(const struct value *sampler, char path[PATH_MAX])
+{
+	for (uint32_t i = 0; i < sampler->count; i++) {
+		const struct pair *pair = &sampler->pairs[i];
+		bool list = text_equals(pair->key, "indices") || text_equals(pair->key, "weights");
+		if (!list || pair->value.kind != VALUE_TEXT || pair->value.text.size >= PATH_MAX)
+			continue;
+		text_copy(path, PATH_MAX, pair->value.text);
+		return true;
+	}
+	return false;
+}
+
+int given_add_sampler(struct given *given, struct packer *packer, struct text map)
+{
+	struct unpacker *unpacker;
+	struct value sampler;
+	const char *why;
+	char path[PATH_MAX];
+	int r = unpacker_new(&unpacker);
+	if (r)
+		return r;
+	r = unpack(unpacker, (const uint8_t *)map.data, map.size, &sampler, &why);
+	if (r == 0) {
+		size_t begin = pack_map_begin(packer);
+		for (uint32_t i = 0; i < sampler.count; i++) {
+			pack_text(packer, sampler.pairs[i].key);
+			pack_value(packer, &sampler.pairs[i].value);
+		}
+		if (list_path(&sampler, path))
+			given_add(given, packer, "list_fd", path);
+		pack_map_end(packer, begin);
+	}
+	unpacker_free(unpacker);
+	return r;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors of a dataset, for a daemon of another user: they show what this one may read
- * (PROTOCOL.md, section 6). What cannot be opened is left out: a rule of the daemon may allow it.
+ * Descriptors of a dataset, and of a sampler's list, for a daemon of another user: they show what
+ * this one may read (PROTOCOL.md, section 6). What cannot be opened is left out: a rule of the
+ * daemon may allow it.
  */
 #ifndef STOKER_CLIENT_GIVEN_H
 #define STOKER_CLIENT_GIVEN_H
@@ -12,6 +13,7 @@
 
 struct message_welcome;
 struct packer;
+struct text;
 
 struct given {
 	int fds[GIVEN_MAX]; /* owned */
@@ -28,5 +30,9 @@ void given_close(struct given *given); /* may be called twice */
  * for a pattern of shards the kind, too. Paths are absolute, or URLs; what is not given is NULL. */
 void given_add_dataset(struct given *given, struct packer *packer, const char *path,
 		       const char *kind, const char *root, const char *labels);
+
+/* The same for a sampler, whose map is whole: a copy of it, with the number of its list, goes to
+ * `packer`. 0, -ENOMEM, or a condition of unpack(). */
+int given_add_sampler(struct given *given, struct packer *packer, struct text map);
 
 #endif

@@ -58,9 +58,12 @@ int handle_open(struct stoker *stoker)
 		return fd;
 	int r = connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION,
 				CONNECTION_QUIET_MS, &welcome, &stoker->fault);
-	if (r == 0)
+	if (r == 0) {
 		stoker->connection.takes_fds = given_is_wanted(fd, &welcome.welcome);
-	return r;
+		stoker->connection.takes_credentials =
+			connection_can(&welcome.welcome, "credentials");
+	}
+	return r ? r : own_send_all(stoker->own, &stoker->connection, &stoker->fault);
 }
 
 int handle_take_ring(struct stoker *stoker, struct text transport, uint64_t bytes, uint64_t number)

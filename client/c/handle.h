@@ -13,6 +13,7 @@
 #include "client/c/classes.h"
 #include "client/c/connection.h"
 #include "client/c/given.h"
+#include "client/c/own.h"
 #include "client/c/resume.h"
 #include "client/c/watch.h"
 
@@ -22,6 +23,7 @@ struct stoker {
 	struct ring *ring; /* the one that holds the current batches; NULL: not attached */
 	struct resume resume;
 	struct given given; /* descriptors that go with its ATTACH */
+	struct own *own;    /* credentials that were given to it; NULL: none */
 	struct attach_info info;
 	struct classes classes; /* of the dataset; empty until asked for */
 	struct batch *held;	/* all that the caller holds, also from earlier attachments */

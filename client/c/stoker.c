@@ -54,6 +54,7 @@ void stoker_free(struct stoker *stoker)
 	ring_drop(stoker->ring);
 	resume_deinit(&stoker->resume);
 	given_close(&stoker->given);
+	own_free(stoker->own);
 	classes_deinit(&stoker->classes);
 	watch_deinit(&stoker->watch);
 	free(stoker->socket);
@@ -79,6 +80,18 @@ int stoker_connect(struct stoker *stoker, const char *socket)
 			  why.text);
 	}
 	return handle_leave(stoker, r);
+}
+
+int stoker_credentials(struct stoker *stoker, const char *url, const char *key, const char *secret,
+		       const char *token, uint64_t expires)
+{
+	int r = handle_enter(stoker);
+	if (r)
+		return r;
+	if (!url || !key || !secret)
+		return fault_say(&stoker->fault, -EINVAL, "a URL, a key and a secret are needed");
+	return handle_leave(stoker, own_put(&stoker->own, &stoker->connection, url, key, secret,
+					    token, expires, &stoker->fault));
 }
 
 static int stoker_do_attach(struct stoker *stoker, struct attach *attach)

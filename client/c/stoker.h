@@ -245,7 +245,7 @@ struct stoker_run {
 	const int64_t *indexes; /* index of each sample in the dataset */
 };
 
-/* A batch. Its samples are in order, nearly always in one run; in more if the ring wraps round. */
+/* A batch. Its samples are in order, mostly in one run; in more where the ring wraps round. */
 struct stoker_batch {
 	uint64_t epoch;
 	uint64_t position; /* of its first sample in the order of the epoch, over all ranks */
@@ -334,6 +334,18 @@ STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_o
  */
 STOKER_API int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out,
 			   int timeout_ms);
+
+/*
+ * Your own credentials of S3, for a dataset beneath `url` (s3://BUCKET or s3://BUCKET/PREFIX) that
+ * a daemon of another user may not read for you by itself. After stoker_connect(), before
+ * stoker_attach(), and again in time before they expire: `expires` in seconds since 1970, 0: never.
+ * `token` may be NULL. The handle keeps them, in memory, and sends them wherever it connects. 0;
+ * -EINVAL, -EPERM or -EDQUOT the daemon does not take them, and the handle keeps what it had;
+ * -ENOTSUP no daemon of its version does.
+ * stoker_attach() fails with -EKEYREJECTED where the storage does not.
+ */
+STOKER_API int stoker_credentials(struct stoker *stoker, const char *url, const char *key,
+				  const char *secret, const char *token, uint64_t expires);
 
 /*
  * Change `inflight`, the largest number of batches that are ready or held by you. Never waits;

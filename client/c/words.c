@@ -24,6 +24,7 @@ int words_of_error(struct fault *fault, const struct message_error *error)
 		{ERROR_SETTING, -EINVAL},
 		{ERROR_INTERNAL, -EIO},
 		{ERROR_LIMIT, -EDQUOT},
+		{ERROR_CREDENTIALS, -EKEYREJECTED},
 	};
 	int result = -EPROTO;
 	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)

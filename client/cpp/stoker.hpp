@@ -227,6 +227,14 @@ struct source {
 };
 
 /* What to read, and how; stoker.h says what the values are. Empty texts are the defaults. */
+/* One's own of S3, for what lies beneath a URL: a daemon of another user reads with them. */
+struct credentials {
+	std::string url; /* s3://BUCKET or s3://BUCKET/PREFIX */
+	std::string key, secret;
+	std::string token;	   /* of a session; may be empty */
+	std::uint64_t expires = 0; /* seconds since 1970; 0: never */
+};
+
 struct options {
 	std::string socket; /* of the daemon; empty: the usual places */
 	source dataset;
@@ -255,6 +263,7 @@ struct options {
 	std::uint32_t views = 0;     /* 0: one image, without a dimension for views */
 	std::optional<token> resume; /* begin where this says; it must be of the same stream */
 	std::chrono::milliseconds reconnect{60000}; /* 0: do not wait for a daemon that went away */
+	std::vector<stk::credentials> credentials;  /* sent wherever it connects */
 };
 
 namespace detail
@@ -585,7 +594,7 @@ class batch
 		return {std::move(copy), std::move(shape)};
 	}
 
-	/* A field where it is in memory: nearly always one run. */
+	/* A field where it is in memory: mostly one run. */
 	std::vector<run> runs(const std::string &name) const
 	{
 		find(name);
@@ -629,6 +638,8 @@ class reader
 		check_token();
 		const char *socket = detail::text(options_.socket);
 		detail::check(handle_.get(), stoker_connect(handle_.get(), socket));
+		for (const stk::credentials &own : options_.credentials)
+			credentials(own);
 		attach(options_);
 		if (options_.resume && options_.resume->sampling != info().sampling)
 			refuse("sampling");
@@ -676,6 +687,15 @@ class reader
 		out.epoch = epoch_;
 		out.position = position_;
 		return out;
+	}
+
+	/* Others for the same URL, some minutes before these expire. */
+	void credentials(const stk::credentials &own)
+	{
+		detail::check(handle_.get(),
+			      stoker_credentials(handle_.get(), own.url.c_str(), own.key.c_str(),
+						 own.secret.c_str(), detail::text(own.token),
+						 own.expires));
 	}
 
 	/* The most batches that are ready or held. */
