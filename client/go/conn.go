@@ -33,8 +33,10 @@ const (
 )
 
 type conn struct {
-	socket   *net.UnixConn
-	uid      uint32
+	socket           *net.UnixConn
+	uid              uint32
+	takesCredentials bool
+
 	takesFds bool // descriptors of a dataset: those show what the daemon's user may not read
 
 	sending sync.Mutex
@@ -107,6 +109,7 @@ func dialPath(ctx context.Context, path string) (*conn, error) {
 	}
 	able, _ := welcome.fields["capabilities"].([]any)
 	c.takesFds = int(c.uid) != os.Geteuid() && slices.Contains(able, any("descriptors"))
+	c.takesCredentials = slices.Contains(able, any("credentials"))
 	return c, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -25,13 +26,16 @@ type Reader struct {
 	options *Options
 	request map[string]any // the ATTACH
 	given   *given         // descriptors for it; nil: none were needed so far
-	conn    *conn          // nil: the daemon is lost, and `away` says how
-	away    error
-	until   time.Time // when to give up waiting for it; zero: it is there
-	tried   bool      // since it was lost
-	pause   time.Duration
-	ring    *ring
-	held    *atomic.Int64 // batches of this attachment that the program holds
+
+	credentials []Credentials
+
+	conn  *conn // nil: the daemon is lost, and `away` says how
+	away  error
+	until time.Time // when to give up waiting for it; zero: it is there
+	tried bool      // since it was lost
+	pause time.Duration
+	ring  *ring
+	held  *atomic.Int64 // batches of this attachment that the program holds
 
 	at       Place  // the program has had everything before
 	end      uint64 // the epoch after the last one; 0: endless
@@ -52,11 +56,12 @@ func (c *Client) Attach(ctx context.Context, options *Options) (*Reader, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{client: c, options: options, request: request, inflight: 3, pause: firstPause}
+	r := &Reader{client: c, options: options, request: request, inflight: 3, pause: firstPause,
+		credentials: slices.Clone(c.Credentials)}
 	if options.Inflight != nil {
 		r.inflight = uint64(*options.Inflight)
 	}
-	if r.conn, err = dial(ctx, c.Socket); err != nil {
+	if r.conn, err = r.dial(ctx); err != nil {
 		return nil, err
 	}
 	attached, err := r.attach(ctx, request)
@@ -390,7 +395,7 @@ func (r *Reader) reattach(ctx context.Context) (err error) {
 	if r.end > 0 && r.at.Epoch >= r.end {
 		return io.EOF
 	}
-	if r.conn, err = dial(ctx, r.client.Socket); err != nil {
+	if r.conn, err = r.dial(ctx); err != nil {
 		r.conn = nil
 		return err
 	}

@@ -53,6 +53,9 @@ type Client struct {
 
 	// How rings may come: "fd" or "path". Empty: both, and the daemon chooses.
 	Transport string
+
+	// Sent over each connection, before the dataset is asked for.
+	Credentials []Credentials
 }
 
 // Attach to a stream with the zero Client.

@@ -154,6 +154,14 @@ var messageTypes = []messageType{
 		{key: "read_ms", kind: kindUint, required: true, max: 18446744073709551615},
 		{key: "why", kind: kindText, max: 4096},
 	}},
+	{number: 22, name: "credentials", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "url", kind: kindText, required: true, min: 1, max: 4096},
+		{key: "key", kind: kindText, required: true, min: 1, max: 255},
+		{key: "secret", kind: kindText, required: true, min: 1, max: 255},
+		{key: "token", kind: kindText, max: 8191},
+		{key: "expires", kind: kindUint, max: 18446744073709551615},
+	}},
 	{number: 30, name: "ping", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
 	}},
@@ -186,6 +194,7 @@ var messageTypes = []messageType{
 	{number: 37, name: "index", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
 		{key: "dataset", kind: kindAny, required: true},
+		{key: "transforms", kind: kindAny},
 	}},
 	{number: 38, name: "fit", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -250,6 +259,8 @@ var (
 	ErrInternal = &Error{Code: 29, Name: "internal"}
 	// ErrLimit: this user has reached a limit.
 	ErrLimit = &Error{Code: 30, Name: "limit"}
+	// ErrCredentials: this user's own credentials of a storage are refused, or have expired.
+	ErrCredentials = &Error{Code: 31, Name: "credentials"}
 	// ErrSampleRead: the sample's bytes cannot be read.
 	ErrSampleRead = &Error{Code: 40, Name: "sample_read"}
 	// ErrSampleFormat: the image format is not supported.

@@ -36,6 +36,10 @@ type request struct {
 	Measure     bool                       `json:"measure"`
 	ReconnectMS *int                       `json:"reconnect_ms"`
 	TimeoutMS   int                        `json:"timeout_ms"`
+	Credentials []struct {
+		URL, Key, Secret, Token string
+		Expires                 int64
+	} `json:"credentials"`
 }
 
 type held struct {
@@ -91,6 +95,13 @@ func (p *program) run(socket string) error {
 	client := &stoker.Client{Socket: socket, Transport: p.Transport}
 	if p.ReconnectMS != nil {
 		client.Reconnect = time.Duration(*p.ReconnectMS) * time.Millisecond
+	}
+	for _, c := range p.Credentials {
+		one := stoker.Credentials{URL: c.URL, Key: c.Key, Secret: c.Secret, Token: c.Token}
+		if c.Expires != 0 {
+			one.Expires = time.Unix(c.Expires, 0)
+		}
+		client.Credentials = append(client.Credentials, one)
 	}
 	ctx := context.Background()
 	if p.reader, err = client.Attach(ctx, options); err != nil {
