@@ -87,7 +87,7 @@ public final class Batch implements AutoCloseable {
     return out.asReadOnly();
   }
 
-  /** A field where it is in memory: nearly always one segment. */
+  /** A field where it is in memory: mostly one segment. */
   public List<MemorySegment> segments(String field) {
     if (closed.get()) throw new StokerException("closed", "the batch was closed");
     Ring.Row row = ring.row(field);

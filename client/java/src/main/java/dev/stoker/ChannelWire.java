@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
@@ -45,8 +47,12 @@ final class ChannelWire implements Wire {
 
   @Override
   public void await(long ms) throws IOException {
-    selector.select(ms);
-    selector.selectedKeys().clear();
+    try {
+      selector.select(ms);
+      selector.selectedKeys().clear();
+    } catch (ClosedSelectorException e) {
+      throw new ClosedChannelException(); // by another thread
+    }
   }
 
   @Override

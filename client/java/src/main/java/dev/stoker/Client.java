@@ -3,6 +3,7 @@ package dev.stoker;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
 
 /**
@@ -11,14 +12,21 @@ import java.util.function.Consumer;
  * @param socket of the daemon; null: $STOKER_SOCKET, else the usual places
  * @param reconnect how long to wait for a daemon that went away; zero: not at all
  * @param warn is told what people should know: that the daemon is away or back, which read hangs
+ * @param credentials sent over each connection, before the dataset is asked for
  */
-public record Client(Path socket, Duration reconnect, Consumer<String> warn) {
+public record Client(
+    Path socket, Duration reconnect, Consumer<String> warn, List<Credentials> credentials) {
   /** Of this client. */
   public static final String VERSION = "0.1.0";
 
   /** With the defaults: a minute, and a logger of java.lang.System. */
   public Client() {
     this(null, Duration.ofMinutes(1), Client::log);
+  }
+
+  /** Without credentials. */
+  public Client(Path socket, Duration reconnect, Consumer<String> warn) {
+    this(socket, reconnect, warn, List.of());
   }
 
   private static void log(String text) {

@@ -31,6 +31,7 @@ final class Connection implements AutoCloseable {
   private long partial; // when a frame began that is not whole yet; 0: none did
   private StokerException ended; // why
   private boolean fatal; // what came before counts no more, and nobody comes back
+  private boolean takesCredentials;
   private boolean takesGiven; // descriptors of a dataset show what the daemon's user may not read
 
   private Connection(Wire wire) {
@@ -86,10 +87,10 @@ final class Connection implements AutoCloseable {
       hello.put("version_max", (long) Tables.VERSION);
       hello.put("client", "stoker-java " + Client.VERSION);
       Message welcome = connection.request("hello", "welcome", hello, REPLY_NS);
+      List<?> able = welcome.value("capabilities") instanceof List<?> list ? list : List.of();
+      connection.takesCredentials = able.contains(Text.of("credentials"));
       connection.takesGiven =
-          connection.passesDescriptors()
-              && welcome.value("capabilities") instanceof List<?> able
-              && able.contains(Text.of("descriptors"));
+          connection.passesDescriptors() && able.contains(Text.of("descriptors"));
       return connection;
     } catch (StokerException e) {
       connection.close();
@@ -107,18 +108,35 @@ final class Connection implements AutoCloseable {
     int mine = owner(Path.of("/proc/self"));
     int theirs = owner(path);
     if (mine == 0 || theirs == mine || theirs < 0) {
-      ChannelWire wire = new ChannelWire(path);
-      boolean good = wire.peer().equals("root") || wire.peer().equals(me());
-      if (good || trusted(path, Files.getOwner(folder(path)).getName().equals(wire.peer()))) {
-        return wire;
-      }
-      wire.close();
-      throw new IOException("it is served by " + wire.peer() + ", who is not trusted");
+      return checked(new ChannelWire(path), path);
     }
-    PosixWire wire = new PosixWire(path);
+    return checked(new PosixWire(path), path, mine);
+  }
+
+  private static Wire checked(ChannelWire wire, Path path) throws IOException {
+    boolean good = false;
+    try {
+      String peer = wire.peer();
+      good =
+          peer.equals("root")
+              || peer.equals(me())
+              || trusted(path, Files.getOwner(folder(path)).getName().equals(peer));
+    } finally {
+      if (!good) wire.close();
+    }
+    if (good) return wire;
+    throw new IOException("it is served by " + wire.peer() + ", who is not trusted");
+  }
+
+  private static Wire checked(PosixWire wire, Path path, int mine) throws IOException {
+    boolean good = false;
     int peer = wire.uid();
-    if (peer == 0 || peer == mine || trusted(path, owner(folder(path)) == peer)) return wire;
-    wire.close();
+    try {
+      good = peer == 0 || peer == mine || trusted(path, owner(folder(path)) == peer);
+    } finally {
+      if (!good) wire.close();
+    }
+    if (good) return wire;
     throw new IOException("it is served by the user " + peer + ", who is not trusted");
   }
 
@@ -167,6 +185,10 @@ final class Connection implements AutoCloseable {
   }
 
   /** Is it worth to show descriptors of a dataset? */
+  boolean takesCredentials() {
+    return takesCredentials;
+  }
+
   boolean takesGiven() {
     return takesGiven;
   }

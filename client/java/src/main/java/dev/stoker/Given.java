@@ -121,15 +121,10 @@ final class Given {
   }
 
   /** The folder that a pattern of shards begins at; null: the path is no pattern. */
-  private static byte[] patternFolder(byte[] path) {
+  static byte[] patternFolder(byte[] path) {
     int special = 0;
     while (special < path.length && "{*?[".indexOf(path[special]) < 0) special++;
-    if (special == path.length) return null;
-    try {
-      Posix.close(Posix.open(path));
-      return null;
-    } catch (IOException e) {
-      return parent(Arrays.copyOf(path, special));
-    }
+    if (special == path.length || Posix.exists(path)) return null;
+    return parent(Arrays.copyOf(path, special));
   }
 }

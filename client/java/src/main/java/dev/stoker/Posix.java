@@ -32,7 +32,9 @@ final class Posix {
   static final int POLLOUT = 4;
   static final int O_NOCTTY = 0x100;
   static final int O_NONBLOCK = 0x800;
+  static final int O_NOFOLLOW = 0x20000;
   static final int O_CLOEXEC = 0x80000;
+  static final int O_PATH = 0x200000;
   static final int F_GET_SEALS = 1034;
   static final int F_SEAL_SHRINK = 2;
   static final int SEEK_END = 2;
@@ -163,10 +165,24 @@ final class Posix {
 
   /** For reading, without waiting for a FIFO's writer. */
   static int open(byte[] path) throws Failure {
+    return open(path, O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  }
+
+  private static int open(byte[] path, int flags) throws Failure {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment text = arena.allocate(path.length + 1L);
       MemorySegment.copy(path, 0, text, ValueLayout.JAVA_BYTE, 0, path.length);
-      return (int) call("open", OPEN, text, O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+      return (int) call("open", OPEN, text, flags);
+    }
+  }
+
+  /** Does anything stand there, readable or not, be it a link to nothing? */
+  static boolean exists(byte[] path) {
+    try {
+      close(open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+      return true;
+    } catch (Failure e) {
+      return false;
     }
   }
 

@@ -6,11 +6,19 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A socket that passes descriptors, for a daemon of another user. */
+/**
+ * A socket that passes descriptors, for a daemon of another user.
+ *
+ * <p>Any thread may close it while others read and write. The number of a closed descriptor goes to
+ * the next one that the process opens, so it is closed only when nobody is in a call with it: calls
+ * hold {@code sending} or {@code receiving}, and a shutdown ends those that wait.
+ */
 final class PosixWire implements Wire {
   private static final int RECEIVED_MAX = 8;
   private static final int SENT_MAX = 34;
@@ -68,11 +76,13 @@ final class PosixWire implements Wire {
   }
 
   private final Object sending = new Object();
+  private final Object receiving = new Object(); // taken after sending
   private final Arena arena = Arena.ofAuto();
   private final Letter incoming = new Letter(arena, CHUNK, RECEIVED_MAX);
   private final Deque<Integer> received = new ArrayDeque<>();
   private final int peer;
-  private volatile int fd;
+  private final int fd;
+  private final AtomicBoolean closed = new AtomicBoolean();
 
   PosixWire(Path path) throws IOException {
     byte[] name = path.toString().getBytes();
@@ -96,6 +106,13 @@ final class PosixWire implements Wire {
 
   @Override
   public int read(ByteBuffer data) throws IOException {
+    synchronized (receiving) {
+      if (!isOpen()) throw new ClosedChannelException();
+      return receive(data);
+    }
+  }
+
+  private int receive(ByteBuffer data) throws IOException {
     incoming.reset();
     int size;
     try {
@@ -116,7 +133,7 @@ final class PosixWire implements Wire {
   public void write(ByteBuffer frame, int[] descriptors) throws IOException {
     synchronized (sending) {
       int[] left = descriptors;
-      while (frame.hasRemaining() && fd >= 0) {
+      while (frame.hasRemaining() && isOpen()) {
         left = send(frame, left);
       }
     }
@@ -145,7 +162,10 @@ final class PosixWire implements Wire {
     long until = System.nanoTime() + ms * 1_000_000;
     while (!Thread.currentThread().isInterrupted()) {
       long left = ms == 0 ? SLICE_MS : (until - System.nanoTime()) / 1_000_000;
-      if (left <= 0 || Posix.poll(fd, Posix.POLLIN, (int) Math.min(left, SLICE_MS))) return;
+      synchronized (receiving) {
+        if (left <= 0 || !isOpen()) return;
+        if (Posix.poll(fd, Posix.POLLIN, (int) Math.min(left, SLICE_MS))) return;
+      }
     }
     close(); // as a channel of Java is
   }
@@ -157,8 +177,10 @@ final class PosixWire implements Wire {
 
   @Override
   public int takeDescriptor() {
-    Integer first = received.poll();
-    return first == null ? -1 : first;
+    synchronized (receiving) {
+      Integer first = received.poll();
+      return first == null ? -1 : first;
+    }
   }
 
   @Override
@@ -168,22 +190,23 @@ final class PosixWire implements Wire {
 
   @Override
   public boolean isOpen() {
-    return fd >= 0;
+    return !closed.get();
   }
 
   @Override
   public void close() {
-    int old;
+    if (closed.getAndSet(true)) return;
     try {
-      if (fd >= 0) Posix.shutdown(fd); // wakes a thread that writes
+      Posix.shutdown(fd);
     } catch (Posix.Failure e) {
       // It was not connected.
     }
     synchronized (sending) {
-      old = fd;
-      fd = -1;
+      synchronized (receiving) {
+        Posix.close(fd);
+        received.forEach(Posix::close);
+        received.clear();
+      }
     }
-    if (old >= 0) Posix.close(old);
-    for (int left = takeDescriptor(); left >= 0; left = takeDescriptor()) Posix.close(left);
   }
 }

@@ -42,6 +42,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   private boolean tried; // since then
   private long pauseMs = FIRST_PAUSE_MS;
   private String stalled = "";
+  private List<Credentials> credentials;
   private long reconnects;
   private long moves;
 
@@ -52,7 +53,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     Token ours = Token.identity(request);
     if (token != null) begin(token, ours);
     inflight = (Long) request.getOrDefault("inflight", 3L);
-    connection = Connection.open(client.socket());
+    credentials = List.copyOf(client.credentials());
+    connection = connect();
     try {
       Message attached = attach(request);
       samples = attached.number("samples");
@@ -171,6 +173,34 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   /** Behind the last batch that was given. */
   public Token token() {
     return identity.at(at, identity.dataset(), identity.pipeline(), identity.sampling());
+  }
+
+  private Connection connect() {
+    Connection fresh = Connection.open(client.socket());
+    try {
+      Credentials.send(fresh, credentials);
+    } catch (StokerException e) {
+      fresh.close();
+      throw e;
+    }
+    return fresh;
+  }
+
+  /**
+   * Other credentials in the place of those of the client, some minutes before these expire. If the
+   * daemon is away, the next one gets them.
+   */
+  public void credentials(List<Credentials> others) {
+    check();
+    if (connection != null) {
+      try {
+        Credentials.send(connection, others);
+      } catch (StokerException e) {
+        if (!connection.lost()) throw e;
+        lose(e);
+      }
+    }
+    credentials = List.copyOf(others);
   }
 
   /** Go on at another place of the same stream, on the same connection. */
@@ -332,7 +362,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
       if (tried) rest(limit, limited);
       tried = true;
       try {
-        connection = Connection.open(client.socket());
+        connection = connect();
         ended = !attachAt(at);
         reconnects++;
         client.warn().accept("stokerd is back at epoch " + at.epoch());

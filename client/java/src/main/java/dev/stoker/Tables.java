@@ -43,6 +43,7 @@ final class Tables {
           new MessageType(19L, "goaway", goaway()),
           new MessageType(20L, "ring", ring()),
           new MessageType(21L, "stalled", stalled()),
+          new MessageType(22L, "credentials", credentials()),
           new MessageType(30L, "ping", ping()),
           new MessageType(31L, "status", status()),
           new MessageType(32L, "report", report()),
@@ -339,6 +340,22 @@ final class Tables {
             0L, 0L, 4096L));
   }
 
+  private static List<Field> credentials() {
+    return List.of(
+        new Field("seq", Kind.UINT, true,
+            0L, 0L, 4294967295L),
+        new Field("url", Kind.TEXT, true,
+            0L, 1L, 4096L),
+        new Field("key", Kind.TEXT, true,
+            0L, 1L, 255L),
+        new Field("secret", Kind.TEXT, true,
+            0L, 1L, 255L),
+        new Field("token", Kind.TEXT, false,
+            0L, 0L, 8191L),
+        new Field("expires", Kind.UINT, false,
+            0L, 0L, -1L));
+  }
+
   private static List<Field> ping() {
     return List.of(
         new Field("seq", Kind.UINT, true,
@@ -402,6 +419,8 @@ final class Tables {
         new Field("seq", Kind.UINT, true,
             0L, 0L, 4294967295L),
         new Field("dataset", Kind.ANY, true,
+            0L, 0L, 0L),
+        new Field("transforms", Kind.ANY, false,
             0L, 0L, 0L));
   }
 

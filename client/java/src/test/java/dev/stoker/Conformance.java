@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -31,7 +32,19 @@ final class Conformance {
     request = Json.map(Json.parse(words));
     Path path = socket.isEmpty() ? null : Path.of(socket);
     Duration wait = Duration.ofMillis(asked("reconnect_ms", 60_000));
-    Client client = new Client(path, wait, text -> System.err.println(text));
+    List<Credentials> own = new ArrayList<>();
+    for (Object item : Json.list(request.getOrDefault("credentials", List.of()))) {
+      Map<String, Object> one = Json.map(item);
+      Long expires = (Long) one.get("expires");
+      own.add(
+          new Credentials(
+              (String) one.get("url"),
+              (String) one.get("key"),
+              (String) one.get("secret"),
+              (String) one.getOrDefault("token", ""),
+              expires == null ? null : Instant.ofEpochSecond(expires)));
+    }
+    Client client = new Client(path, wait, text -> System.err.println(text), own);
     Options options = options(Json.map(request.get("attach")));
     if (request.containsKey("token")) {
       int at = words.indexOf("{", words.indexOf("\"token\""));
