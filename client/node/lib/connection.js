@@ -57,8 +57,9 @@ async function open(path) {
     const versions = { version_min: VERSION, version_max: VERSION };
     const hello = { ...versions, client };
     const { capabilities } = await connection.request("hello", "welcome", hello, CONNECT_MS);
-    const isAble = Array.isArray(capabilities) && capabilities.includes("descriptors");
-    connection.takesGiven = connection.passesDescriptors && isAble;
+    const can = (what) => Array.isArray(capabilities) && capabilities.includes(what);
+    connection.takesGiven = connection.passesDescriptors && can("descriptors");
+    connection.takesCredentials = can("credentials");
     return connection;
   } catch (error) {
     connection.close();
@@ -153,6 +154,7 @@ export class Connection {
     this.data = Buffer.alloc(0);
     this.passesDescriptors = socket instanceof DescriptorSocket;
     this.takesGiven = false; // descriptors of a dataset
+    this.takesCredentials = false;
     this.out = []; // what the socket has not taken yet: frames, and descriptors that go with them
     this.inbox = [];
     this.waiting = null; // tells who waits that there is news

@@ -80,6 +80,20 @@ export interface Settings {
   onWarning?: (text: string) => void;
   /** With it, a loop goes on behind a batch that is left out because of a bad sample. */
   onBadSample?: (error: SampleError) => void;
+  /** Sent over each connection, before the dataset is asked for. */
+  credentials?: readonly Credentials[];
+}
+
+/** One's own of S3, for what lies beneath a URL: a daemon of another user reads with them. */
+export interface Credentials {
+  /** s3://BUCKET or s3://BUCKET/PREFIX */
+  url: string;
+  key: string;
+  secret: string;
+  /** Of a session. */
+  token?: string;
+  /** Default: never. */
+  expires?: Date;
 }
 
 export type DType = "uint8" | "float16" | "bfloat16" | "float32" | "int64";
@@ -129,6 +143,8 @@ export class Reader implements AsyncIterable<Batch> {
   seek(place: { epoch: Whole; position: Whole }): Promise<void>;
   /** Change the largest number of batches that are ready or held. */
   setInflight(inflight: number): void;
+  /** Other credentials in the place of those in Settings, some minutes before these expire. */
+  setCredentials(credentials: readonly Credentials[]): Promise<void>;
   /** Names of the classes by label; bytes where a name is no UTF-8. */
   classes(): Promise<(string | Uint8Array)[]>;
   /** Paths of samples by their indices in the dataset. */
@@ -159,7 +175,7 @@ export class Batch {
   readonly released: boolean;
   /** A field of all samples; copied if the batch wraps round the end of its ring. */
   array(name: string): FieldArray;
-  /** A field where it is in memory: nearly always one array. */
+  /** A field where it is in memory: mostly one array. */
   arrays(name: string): FieldArray[];
   /** (count, ...) of a field. */
   shape(name: string): number[];

@@ -26,6 +26,7 @@ export type ErrorName =
   | "setting" // no such setting, or a wrong value
   | "internal" // the daemon failed; its log says more
   | "limit" // this user has reached a limit
+  | "credentials" // this user's own credentials of a storage are refused, or have expired
   | "sample_read" // the sample's bytes cannot be read
   | "sample_format" // the image format is not supported
   | "sample_corrupt" // the image is damaged or truncated

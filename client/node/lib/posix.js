@@ -19,8 +19,9 @@ const MSG_CTRUNC = 0x8;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x40000000;
-const LEAST_MS = 1;
-const MOST_MS = 32;
+const POLLIN = 1;
+const POLLFD_BYTES = 8;
+const SLICE_MS = 32;
 const F_GET_SEALS = 1034;
 const F_SEAL_SHRINK = 2;
 const ADDRESS_BYTES = 110;
@@ -45,6 +46,7 @@ async function findSystem() {
       getsockopt: libc.func("int getsockopt(int, int, int, void *, void *)"),
       sendmsg: libc.func("intptr_t sendmsg(int, void *, int)"),
       recvmsg: libc.func("intptr_t recvmsg(int, void *, int)"),
+      poll: libc.func("int poll(void *, unsigned long, int)"),
       fcntl: libc.func("int fcntl(int, int, ...)"),
     };
     const { errno } = koffi.os;
@@ -111,9 +113,41 @@ class Letter {
 }
 
 /**
- * A connected socket with the events of net.Socket that the client needs. Node cannot watch a
- * descriptor of others: it looks when it is asked to, and by a timer. `descriptors`: what came, in
- * order; their taker closes them.
+ * Node cannot watch a descriptor that it has not opened itself: a thread of libuv's pool waits for
+ * all of them, and for a slice at a time, so that it sees new ones and lets others have the thread.
+ */
+class Watch {
+  sockets = new Set();
+  #under = null; // what the thread looks at: must stay where it is
+
+  add(socket) {
+    this.sockets.add(socket);
+    if (!this.#under) this.#wait();
+  }
+
+  #wait() {
+    const watched = [...this.sockets];
+    const polled = Buffer.alloc(POLLFD_BYTES * watched.length);
+    watched.forEach((socket, i) => {
+      polled.writeInt32LE(socket.fd, POLLFD_BYTES * i);
+      polled.writeInt16LE(POLLIN, POLLFD_BYTES * i + 4);
+    });
+    this.#under = polled;
+    system.poll.async(polled, watched.length, SLICE_MS, () => {
+      this.#under = null;
+      watched.forEach((socket, i) => {
+        if (polled.readInt16LE(POLLFD_BYTES * i + 6)) socket.look();
+      });
+      if (this.sockets.size && !this.#under) this.#wait();
+    });
+  }
+}
+
+const watch = new Watch();
+
+/**
+ * A connected socket with the events of net.Socket that the client needs. `descriptors`: what came,
+ * in order; their taker closes them.
  */
 export class DescriptorSocket extends EventEmitter {
   /** Throws an error with the code EAGAIN while the daemon's queue of connections is full. */
@@ -141,7 +175,7 @@ export class DescriptorSocket extends EventEmitter {
       throw failed;
     }
     this.uid = credentials.readUInt32LE(4);
-    this.#watch(LEAST_MS);
+    watch.add(this);
   }
 
   /** How much of a frame was sent; descriptors go with its first byte. */
@@ -153,23 +187,8 @@ export class DescriptorSocket extends EventEmitter {
     return sent;
   }
 
-  /** Somebody waits for what comes. */
+  /** Take what has come. */
   look() {
-    if (this.destroyed) return;
-    this.#read();
-    clearTimeout(this.timer);
-    this.#watch(LEAST_MS);
-  }
-
-  #watch(ms) {
-    if (this.destroyed) return;
-    this.timer = setTimeout(() => {
-      this.#read();
-      this.#watch(Math.min(2 * ms, MOST_MS));
-    }, ms);
-  }
-
-  #read() {
     const { letter } = this;
     while (!this.destroyed) {
       letter.reset(letter.control.length);
@@ -195,7 +214,7 @@ export class DescriptorSocket extends EventEmitter {
   destroy() {
     if (this.destroyed) return;
     this.destroyed = true;
-    clearTimeout(this.timer);
+    watch.sockets.delete(this);
     closeSync(this.fd);
     for (const fd of this.descriptors.splice(0)) closeSync(fd);
   }

@@ -2,7 +2,7 @@
 /** A reader of one stream: attaches, and attaches again after the daemon was lost. */
 
 import { Batch } from "./batch.js";
-import { connect } from "./connection.js";
+import { connectWith, sendCredentials } from "./credentials.js";
 import {
   DisconnectedError,
   OptionError,
@@ -66,7 +66,7 @@ export class Reader {
   }
 
   async begin() {
-    this.#connection = await connect(this.#settings.socket);
+    this.#connection = await connectWith(this.#settings);
     const request = this.#request;
     const attached = await this.#attach(request);
     this.#attached = attached;
@@ -111,6 +111,20 @@ export class Reader {
   }
 
   // Attaching
+
+  /** Other credentials, before the ones that were given expire. */
+  async setCredentials(credentials) {
+    this.#check();
+    await this.#alone(async () => {
+      try {
+        if (this.#connection) await sendCredentials(this.#connection, credentials);
+      } catch (error) {
+        if (!this.#connection.lost) throw error;
+        this.#lose(error);
+      }
+      this.#settings.credentials = credentials;
+    });
+  }
 
   async #attach(request) {
     const { passesDescriptors, takesGiven } = this.#connection;
@@ -343,7 +357,7 @@ export class Reader {
       if (this.#tried) await this.#rest(until);
       this.#tried = true;
       try {
-        this.#connection = await connect(this.#settings.socket);
+        this.#connection = await connectWith(this.#settings);
         this.#ended = !(await this.#attachAt(this.#at));
         this.reconnects++;
         this.#warn(`stokerd is back at epoch ${this.#at.epoch}, position ${this.#at.position}`);

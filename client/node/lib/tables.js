@@ -150,6 +150,14 @@ export const MESSAGES = [
     ["read_ms", "uint", true, 0, 0, 18446744073709551615n],
     ["why", "text", false, 0, 0, 4096],
   ] },
+  { number: 22, name: "credentials", fromDaemon: false, fields: [
+    ["seq", "uint", true, 0, 0, 4294967295],
+    ["url", "text", true, 0, 1, 4096],
+    ["key", "text", true, 0, 1, 255],
+    ["secret", "text", true, 0, 1, 255],
+    ["token", "text", false, 0, 0, 8191],
+    ["expires", "uint", false, 0, 0, 18446744073709551615n],
+  ] },
   { number: 30, name: "ping", fromDaemon: false, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
   ] },
@@ -182,6 +190,7 @@ export const MESSAGES = [
   { number: 37, name: "index", fromDaemon: false, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
     ["dataset", "any", true, 0, 0, 0],
+    ["transforms", "any", false, 0, 0, 0],
   ] },
   { number: 38, name: "fit", fromDaemon: false, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -225,6 +234,7 @@ export const ERRORS = {
   28: "setting",
   29: "internal",
   30: "limit",
+  31: "credentials",
   40: "sample_read",
   41: "sample_format",
   42: "sample_corrupt",

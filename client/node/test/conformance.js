@@ -48,6 +48,10 @@ class Program {
     const settings = { socket, onWarning: (text) => console.error(text) };
     if (request.reconnect_ms !== undefined) settings.reconnectMs = request.reconnect_ms;
     if (request.timeout_ms !== undefined) settings.timeoutMs = request.timeout_ms;
+    settings.credentials = request.credentials?.map((one) => ({
+      ...one,
+      expires: one.expires && new Date(1000 * one.expires),
+    }));
     this.reader = await attach(optionsOf(request.attach), settings);
     try {
       if (request.measure) {
