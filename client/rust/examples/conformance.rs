@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::BufRead;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
-use stoker::{Batch, Call, Client, Dataset, Error, Options, Place, Reader, Value};
+use stoker::{Batch, Call, Client, Credentials, Dataset, Error, Options, Place, Reader, Value};
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -175,6 +175,16 @@ impl Program {
         }
         if let Some(wait) = request.get("reconnect_ms") {
             client.reconnect = Duration::from_millis(number(wait));
+        }
+        for one in request["credentials"].as_array().into_iter().flatten() {
+            let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+            client.credentials.push(Credentials {
+                url: text("url"),
+                key: text("key"),
+                secret: text("secret"),
+                token: text("token"),
+                expires: one["expires"].as_u64().map(|at| UNIX_EPOCH + Duration::from_secs(at)),
+            });
         }
         let reader = client.attach(options)?;
         Ok(Program { request, reader, held: VecDeque::new(), taken: 0 })

@@ -84,7 +84,7 @@ impl Batch {
         })
     }
 
-    /// A field where it is in memory: nearly always one slice.
+    /// A field where it is in memory: mostly one slice.
     pub fn arrays<T: Element>(&self, name: &str) -> Result<Vec<&[T]>, Error> {
         let field = self.field(name)?;
         let other = || Error::Option(format!("the field {name} is {}", field.dtype));

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
+use rustix::io::{retry_on_intr, Errno};
 use rustix::net::{
     recvmsg, sendmsg, sockopt, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
@@ -60,7 +60,8 @@ impl Link {
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(given));
         let whole = [IoSlice::new(frame)];
-        sendmsg(&self.socket, &whole, &mut control, SendFlags::NOSIGNAL).unwrap_or(0)
+        let send = || sendmsg(&self.socket, &whole, &mut control, SendFlags::NOSIGNAL);
+        retry_on_intr(send).unwrap_or(0)
     }
 
     pub fn release(&self, lease: u64) {
@@ -79,6 +80,7 @@ pub(crate) struct Connection {
     pub link: Arc<Link>,
     /// Of a dataset: they show what the daemon's user may not read.
     pub takes_given: bool,
+    pub takes_credentials: bool,
     seq: u64,
     data: Vec<u8>,
     descriptors: VecDeque<OwnedFd>,
@@ -144,6 +146,7 @@ impl Connection {
         let mut connection = Connection {
             link: Arc::new(link),
             takes_given: false,
+            takes_credentials: false,
             seq: 0,
             data: Vec::new(),
             descriptors: VecDeque::new(),
@@ -159,6 +162,7 @@ impl Connection {
         match connection.request("hello", "welcome", hello, REPLY) {
             Ok(welcome) => {
                 connection.takes_given = peer.uid != geteuid() && welcome.can("descriptors");
+                connection.takes_credentials = welcome.can("credentials");
                 Ok(connection)
             }
             Err(Error::Disconnected(text) | Error::Timeout(text)) => Err(why(&text)),

@@ -26,6 +26,7 @@
 
 mod batch;
 mod connection;
+mod credentials;
 mod error;
 mod given;
 mod message;
@@ -37,6 +38,7 @@ mod tables;
 mod token;
 
 pub use batch::Batch;
+pub use credentials::Credentials;
 pub use error::{BadSample, Error, Refusal};
 pub use msgpack::Value;
 pub use options::{Call, Dataset};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -11,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::batch::Batch;
 use crate::connection::Connection;
+use crate::credentials::{self, Credentials};
 use crate::error::Error;
 use crate::given::Given;
 use crate::message::Message;
@@ -19,6 +18,8 @@ use crate::options::request_of;
 use crate::ring::{Field, Ring};
 use crate::tables::Options;
 use crate::token::{Place, Token};
+
+mod listing;
 
 const REPLY: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_secs(60); // an ATTACH reports progress more often
@@ -35,6 +36,8 @@ pub struct Client {
     pub reconnect: Duration,
     /// Told what people should know: that the daemon is away or back, which read hangs.
     pub warn: fn(&str),
+    /// Sent over each connection, before the dataset is asked for.
+    pub credentials: Vec<Credentials>,
 }
 
 impl Default for Client {
@@ -43,6 +46,7 @@ impl Default for Client {
             socket: None,
             reconnect: Duration::from_secs(60),
             warn: |text| eprintln!("stoker: {text}"),
+            credentials: Vec::new(),
         }
     }
 }
@@ -51,7 +55,7 @@ impl Client {
     /// Attach to a stream; waits while the daemon indexes the dataset.
     pub fn attach(&self, options: Options) -> Result<Reader, Error> {
         let request = request_of(&options)?;
-        let mut connection = Connection::open(self.socket.as_deref())?;
+        let mut connection = self.connect()?;
         let mut given = None;
         let attached = attach(&mut connection, request, &mut given)?;
         let Some(ring) = attached.ring.clone() else {
@@ -85,6 +89,12 @@ impl Client {
         };
         reader.begin(&attached)?;
         Ok(reader)
+    }
+
+    fn connect(&self) -> Result<Connection, Error> {
+        let mut connection = Connection::open(self.socket.as_deref())?;
+        credentials::send(&mut connection, &self.credentials)?;
+        Ok(connection)
     }
 }
 
@@ -336,6 +346,19 @@ impl Reader {
         Ok(())
     }
 
+    /// Other credentials in the place of those of [`Client`], some minutes before these expire. If
+    /// the daemon is away, the next one gets them.
+    pub fn set_credentials(&mut self, credentials: Vec<Credentials>) -> Result<(), Error> {
+        if let Some(connection) = &mut self.connection {
+            match credentials::send(connection, &credentials) {
+                Err(error) if connection.lost() => self.lose(error)?,
+                sent => sent?,
+            }
+        }
+        self.client.credentials = credentials;
+        Ok(())
+    }
+
     /// False behind the last epoch.
     fn attach_at(&mut self, place: Place) -> Result<bool, Error> {
         if self.end > 0 && place.epoch >= self.end {
@@ -406,7 +429,7 @@ impl Reader {
     }
 
     fn reattach(&mut self) -> Result<bool, Error> {
-        self.connection = Some(Connection::open(self.client.socket.as_deref())?);
+        self.connection = Some(self.client.connect()?);
         self.attach_at(self.at)
     }
 
@@ -442,75 +465,6 @@ impl Reader {
                 connection.send("credit", HashMap::from([("inflight", inflight.into())]))
             }
             None => Ok(()), // the next ATTACH says the number
-        }
-    }
-
-    /// Names of the classes by label; none if the labels are not classes. Bytes, not always UTF-8.
-    pub fn classes(&mut self) -> Result<Vec<OsString>, Error> {
-        let (mut names, mut after) = (Vec::new(), 0);
-        loop {
-            let page = self.list("classes", after)?;
-            names.extend(self.texts(&page)?);
-            let next = page.uint("next");
-            if next == 0 {
-                return Ok(names);
-            }
-            if next <= after {
-                return Err(self.connection()?.broken("a listing without end"));
-            }
-            after = next;
-        }
-    }
-
-    /// Paths of samples by their indices in the dataset, relative to its root.
-    pub fn paths(&mut self, indices: &[u64]) -> Result<Vec<OsString>, Error> {
-        let mut found: HashMap<u64, OsString> = HashMap::new();
-        for index in indices {
-            if !found.contains_key(index) {
-                let page = self.list("paths", *index)?;
-                found.extend((*index..).zip(self.texts(&page)?));
-            }
-            if !found.contains_key(index) {
-                return Err(Error::Option(format!("the dataset has no sample {index}")));
-            }
-        }
-        Ok(indices.iter().map(|index| found[index].clone()).collect())
-    }
-
-    /// What this reader waits for, as `stokerctl readers` shows it: pairs of a map.
-    pub fn stats(&mut self) -> Result<Value, Error> {
-        let page = self.list("reader", 0)?;
-        match page.value("items") {
-            Value::List(items) if items.len() == 1 => Ok(items[0].clone()),
-            _ => Err(self.connection()?.broken("statistics that are not a map")),
-        }
-    }
-
-    fn list(&mut self, what: &str, after: u64) -> Result<Message, Error> {
-        loop {
-            self.recover(None)?;
-            let request = HashMap::from([("what", what.into()), ("after", after.into())]);
-            match self.connection()?.request("list", "listing", request, REPLY) {
-                Err(error) if self.connection()?.lost() => self.lose(error)?,
-                other => return other,
-            }
-        }
-    }
-
-    fn texts(&mut self, page: &Message) -> Result<Vec<OsString>, Error> {
-        let names: Option<Vec<_>> = match page.value("items") {
-            Value::List(items) => items
-                .iter()
-                .map(|item| match item {
-                    Value::Text(text) => Some(OsString::from_vec(text.clone())),
-                    _ => None,
-                })
-                .collect(),
-            _ => None,
-        };
-        match names {
-            Some(names) => Ok(names),
-            None => Err(self.connection()?.broken("names that are not texts")),
         }
     }
 }
