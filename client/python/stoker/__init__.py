@@ -16,9 +16,9 @@ stoker.torch, .keras, .tf, .jax, .dask and .chainer are adapters; import the one
 from . import samplers, transforms
 from ._version import __version__
 from .batch import Batch
-from .errors import (ArgumentError, DaemonUnavailable, DatasetError, Disconnected, Error,
-                     ForkError, LimitError, MemoryBudgetError, NotPermitted, PipelineError,
-                     ProtocolError, RequestError, SampleError, Stopping, TokenError,
+from .errors import (ArgumentError, CredentialsError, DaemonUnavailable, DatasetError,
+                     Disconnected, Error, ForkError, LimitError, MemoryBudgetError, NotPermitted,
+                     PipelineError, ProtocolError, RequestError, SampleError, Stopping, TokenError,
                      TooManyConnections, TransportError, VersionError)
 from .loader import Loader
 from .mix import Mix
@@ -27,10 +27,10 @@ from .shards import write_shards
 from .transforms import *  # noqa: F403
 
 __all__ = [
-    "ArgumentError", "Batch", "DaemonUnavailable", "DatasetError", "Disconnected", "Error",
-    "ForkError", "LimitError", "Loader", "MemoryBudgetError", "Mix", "Node", "NotPermitted",
-    "PipelineError", "ProtocolError", "RequestError", "SampleError", "Stopping", "TokenError",
-    "TooManyConnections", "TransportError", "VersionError", "__version__", "connect",
-    "samplers", "write_shards",
+    "ArgumentError", "Batch", "CredentialsError", "DaemonUnavailable", "DatasetError",
+    "Disconnected", "Error", "ForkError", "LimitError", "Loader", "MemoryBudgetError", "Mix",
+    "Node", "NotPermitted", "PipelineError", "ProtocolError", "RequestError", "SampleError",
+    "Stopping", "TokenError", "TooManyConnections", "TransportError", "VersionError",
+    "__version__", "connect", "samplers", "write_shards",
 ]
 __all__ += transforms.__all__

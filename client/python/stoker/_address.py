@@ -74,6 +74,7 @@ def open_connection(path: str) -> Connection:
                                             client=f"stoker-python {__version__}")
         connection.daemon = welcome["daemon"]
         connection.takes_fds = "descriptors" in (welcome["capabilities"] or ())
+        connection.takes_credentials = "credentials" in (welcome["capabilities"] or ())
     except (Disconnected, TimeoutError) as error:
         raise DaemonUnavailable(f"{path} does not answer: {error}") from error
     except BaseException:

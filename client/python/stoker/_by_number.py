@@ -196,4 +196,4 @@ def another(loader: Loader, inflight: int = 2) -> Loader:
     request = {**loader._request, "inflight": inflight, "prefetch": 2, "pace": "free"}
     request.pop("job", None)
     return Loader(loader._connect, request, epochs=loader.epochs, timeout=loader.timeout,
-                  reconnect=loader.reconnect)
+                  reconnect=loader.reconnect, credentials=loader._credentials)

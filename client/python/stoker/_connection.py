@@ -55,6 +55,7 @@ class Connection:
         self.uid = uid
         self.daemon = ""  # name and version that it gave
         self.takes_fds = False  # it takes descriptors of a dataset
+        self.takes_credentials = False
         self.held: Dict[int, _Held] = {}
         self.kept: weakref.WeakSet[Lease] = weakref.WeakSet()
         self._granted = 0
@@ -242,7 +243,7 @@ class Connection:
 
     def _gather(self) -> None:
         while self._releases:
-            self._out += _wire.encode("release", lease=self._releases.popleft())
+            self._out += _wire.release(self._releases.popleft())
 
     def _push(self) -> bool:
         """Send what can be sent now; True if that was all. The lock is held."""
@@ -257,7 +258,8 @@ class Connection:
             while self._out:
                 sent = self._push_some()
                 del self._out[:sent]
-                self._out_fds = [(at - sent, fds) for at, fds in self._out_fds if at >= sent]
+                if self._out_fds:
+                    self._out_fds = [(at - sent, fds) for at, fds in self._out_fds if at >= sent]
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:

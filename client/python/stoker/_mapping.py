@@ -6,6 +6,7 @@ reader sees it. But such a page no longer shows what the daemon writes to the ri
 
 - A page is used by one region of a mapping at a time. Batches that share a page, because they do
   not begin at the start of one, are in different mappings of the same ring.
+- A batch that goes on at the ring's begin is one region of a mapping that has the field twice.
 - When a region ends, pages that were written are dropped.
 - A region that is kept while its slots go back to the daemon gets all of its pages for itself.
 
@@ -89,26 +90,52 @@ class Region:
             mapping.taken.discard(self)
 
 
+class Twice:
+    """A part of a ring, mapped twice, read-only, as the daemon writes to it. Raises OSError."""
+
+    __slots__ = ("address", "_length")
+
+    def __init__(self, fd: int, offset: int, length: int) -> None:
+        self._length = 0
+        self.address = _memory.map_twice(fd, offset, length, True)
+        self._length = 2 * length
+
+    def __del__(self) -> None:
+        try:
+            if self._length:
+                _memory.unmap(self.address, self._length)
+        except Exception:  # when the interpreter exits, modules may be gone
+            pass
+
+
 class Mapping:
-    """A ring of ``length`` bytes, mapped at ``address``. Lives as long as a region of it.
+    """``length`` bytes of a ring, mapped at ``address``: from its begin on; or ``twice``, with this
+    offset, the second time behind the first. Lives as long as a region of it.
 
     ``taken``: the regions in use. ``left``: no more are taken. Raises OSError."""
 
-    def __init__(self, fd: int, length: int) -> None:
+    def __init__(self, fd: int, length: int, twice: Optional[int] = None) -> None:
         self.left = False
         self.taken: Set[Region] = set()
         self._ceded: List[Tuple[int, int]] = []  # what was detached: begin, end
         self._end = 0
-        self.address = _memory.map_private(fd, length)
+        if twice is None:
+            self.address = _memory.map_private(fd, length)
+        else:
+            self.address = _memory.map_twice(fd, twice, length, False)
+            length *= 2
         self._end = self.address + (length + PAGE - 1) // PAGE * PAGE
 
     def take(self, offset: int, length: int) -> Optional[Region]:
         """The region for these bytes; None if another one uses a page of it."""
         begin = (self.address + offset) // PAGE * PAGE
         end = (self.address + offset + length + PAGE - 1) // PAGE * PAGE
-        used = [(region.begin, region.begin + region.length) for region in list(self.taken)]
-        if any(begin < last and first < end for first, last in used + self._ceded):
-            return None
+        for taken in list(self.taken):
+            if begin < taken.begin + taken.length and taken.begin < end:
+                return None
+        for first, last in self._ceded:
+            if begin < last and first < end:
+                return None
         region = Region(self, begin, end - begin)
         self.taken.add(region)
         return region

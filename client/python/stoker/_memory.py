@@ -25,7 +25,7 @@ _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _libc.memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
 _FAILED = ctypes.c_void_p(-1).value
-_MAP_NORESERVE = 0x4000
+_MAP_FIXED, _MAP_NORESERVE = 0x10, 0x4000
 _MREMAP_MAYMOVE, _MREMAP_FIXED = 1, 2
 _MADV_DONTNEED, _MADV_POPULATE_WRITE = 4, 23
 _COPIES_MAX = 16  # attempts to copy memory that another thread writes to
@@ -57,6 +57,20 @@ def _map(fd: int, length: int, flags: int) -> int:
 def map_private(fd: int, length: int) -> int:
     """Map a file for reading and writing; what is written stays in this process."""
     return _map(fd, length, 0)
+
+
+def map_twice(fd: int, offset: int, length: int, shared: bool) -> int:
+    """Map a part of a file twice, the second time behind the first: what goes on at its begin has
+    one address. ``offset`` is a multiple of PAGE, too. Read-only if it is shared."""
+    address = _map(-1, 2 * length, mmap.MAP_ANONYMOUS)
+    flags = _MAP_FIXED | (mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE | _MAP_NORESERVE)
+    prot = mmap.PROT_READ | (0 if shared else mmap.PROT_WRITE)
+    for at in (address, address + length):
+        if _libc.mmap(at, length, prot, flags, fd, offset) == _FAILED:
+            number = ctypes.get_errno()
+            unmap(address, 2 * length)
+            raise OSError(number, os.strerror(number))
+    return address
 
 
 def unmap(address: int, length: int) -> None:

@@ -44,6 +44,7 @@ class Unshuffled(TypedDict, total=False):
     pace: str
     priority: int
     reconnect: Optional[float]
+    credentials: Any
 
 
 class Options(Unshuffled, total=False):

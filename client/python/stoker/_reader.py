@@ -21,6 +21,7 @@ from .state import Place
 
 if TYPE_CHECKING:
     from ._connection import Connection
+    from ._credentials import Credentials
     from ._ring import Ring
 
 # Errors of a daemon that is starting or stopping: another attempt can succeed.
@@ -45,8 +46,9 @@ class Reader:
 
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
                  epochs: Optional[int], timeout: Optional[float], reconnect: Optional[float],
-                 live: bool) -> None:
+                 live: bool, credentials: Optional[Credentials] = None) -> None:
         self._connect = connect
+        self._credentials = credentials
         self._request = request
         self._at = Place(0, 0)
         self._attached = False
@@ -62,7 +64,7 @@ class Reader:
         self.rank: int = request["rank"]
         self.world_size: int = request["world"]
         self._given: Optional[Given] = None
-        self._connection = connect()
+        self._connection = self._dial()
         try:
             attached = self._attach(None if live else self._at)
         except BaseException:
@@ -131,8 +133,10 @@ class Reader:
         """The next message that is for the iteration; None after ``timeout`` seconds."""
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         while True:
-            message = self._connection.receive(_left(deadline))
+            message = self._connection.receive(self._until(deadline))
             if message is None:
+                if time.monotonic() < deadline:  # it is time for other credentials
+                    continue
                 return None
             if message.name == "ring":
                 self._follow(message.fields)
@@ -146,6 +150,17 @@ class Reader:
         self._patience.find()
         self._stalled = ""
         return message
+
+    def _dial(self) -> Connection:
+        if self._credentials is None:
+            return self._connect()
+        return self._credentials.connect(self._connect)
+
+    def _until(self, deadline: float) -> Optional[float]:
+        """Seconds that a message may be waited for, after which credentials may be due."""
+        left = _left(deadline)
+        due = self._credentials.renew(self._connection) if self._credentials else None
+        return left if due is None else due if left is None else min(left, due)
 
     def _follow(self, fields: Dict[str, Any]) -> None:
         """Later batches are in another ring; held batches keep theirs mapped."""
@@ -173,7 +188,7 @@ class Reader:
                        position=number * self.batch_size * self.world_size, **self._expected())
         request.pop("job", None)
         self._connection.check_process()
-        connection = self._connect()
+        connection = self._dial()
         try:
             return self._take_one(connection, request)
         finally:
@@ -241,7 +256,7 @@ class Reader:
         """One attempt; False if another one can succeed."""
         kept = self._connection.kept
         try:
-            self._connection = self._connect()
+            self._connection = self._dial()
         except _PASSING:
             return False
         self._connection.kept = kept

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The shared memory of a ring as numpy arrays (layout: proto/segment.h).
 
-It is mapped twice: read-only and shared, from which small fields are copied, and privately, where
-the program may write (_mapping.py). A mapping lives as long as any array that points into it, also
-after the connection or the daemon is gone. Knows no message. One thread at a time takes batches.
+It is mapped read-only and shared, from which small fields are copied, and privately, where the
+program may write (_mapping.py); for batches that go on at the ring's begin each field twice in a
+row, in the same two ways, so that they are one piece. A mapping lives as long as any array that
+points into it, also after the connection or the daemon is gone. Knows no message. One thread at a
+time takes batches.
 """
 from __future__ import annotations
 
+import ctypes
 import fcntl
+import itertools
 import mmap
 import os
 import stat
@@ -17,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optiona
 
 import numpy as np
 
-from ._mapping import Mapping, Region
+from ._mapping import Mapping, Region, Twice
+from ._memory import PAGE
 from .errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -48,19 +53,11 @@ class Field(NamedTuple):
     offset: int
 
 
-class _Slots:
-    """Makes numpy build an array at an address, and keep ``owner`` alive as long as the array."""
-
-    __slots__ = ("__array_interface__", "owner")
-
-    def __init__(self, interface: Dict[str, Any], owner: object) -> None:
-        self.__array_interface__ = interface
-        self.owner = owner
-
-
 def _array(field: Field, address: int, count: int, owner: object) -> np.ndarray[Any, Any]:
-    return np.asarray(_Slots({"version": 3, "data": (address, False), "typestr": field.typestr,
-                              "shape": (count, *field.shape)}, owner))
+    """An array at an address that keeps ``owner`` alive."""
+    memory: Any = (ctypes.c_char * (count * field.stride)).from_address(address)
+    memory.owner = owner
+    return np.ndarray((count, *field.shape), field.typestr, memory)
 
 
 class Ring:
@@ -71,7 +68,8 @@ class Ring:
     def __init__(self, memory: mmap.mmap, number: int, fd: int) -> None:
         self._fd = -1
         self._size = len(memory)
-        self._mappings: List[Mapping] = []
+        self._mappings: Dict[Optional[str], List[Mapping]] = {}  # of a field, twice; None: of all
+        self._twice: Dict[str, Twice] = {}
         self.slots, self.fields, self.identity = _parse(memory, number)
         # All slots of each field, read-only; these keep `memory`.
         self._slots = {name: np.ndarray((self.slots, *field.shape), field.typestr, memory,
@@ -82,41 +80,73 @@ class Ring:
              lease: Lease) -> Dict[str, np.ndarray[Any, Any]]:
         """These fields of the slots of a batch, each (count, *shape), by name. All are writable.
 
-        Labels, indices, and a field that is small or in two runs, are copied; others are not, and
-        the lease gets their regions.
+        Labels, indices, and a field that is small, are copied; so is one that goes on at the ring's
+        begin, unless its slots are whole pages there. Others are not, and the lease gets their
+        regions.
         """
         return {name: self._take(name, runs, lease) for name in fields}
 
     def _take(self, name: str, runs: Sequence[Sequence[int]],
               lease: Lease) -> np.ndarray[Any, Any]:
-        field = self.fields[name]
-        first, count = runs[0]
-        at = field.offset + first * field.stride
-        if name not in _COPIED and len(runs) == 1 and count * field.stride >= _COPIED_BYTES:
-            found = self._private(at, count * field.stride)
+        field, (first, _) = self.fields[name], runs[0]
+        count = sum(size for _, size in runs)
+        offset, length = first * field.stride, count * field.stride
+        if name not in _COPIED and length >= _COPIED_BYTES and self._is_one(field, runs):
+            found = self._private(name, offset, length) if len(runs) > 1 else \
+                self._private(None, field.offset + offset, length)
             if found is not None:
                 address, region = found
                 lease.add(region)
                 return _array(field, address, count, lease)
         return self._copy(name, runs)
 
-    def _private(self, offset: int, length: int) -> Optional[Tuple[int, Region]]:
-        """The address of these bytes in a private mapping, and their region; None if the memory
-        cannot be mapped (once more)."""
-        for mapping in reversed(self._mappings):
+    def _is_one(self, field: Field, runs: Sequence[Sequence[int]]) -> bool:
+        """Can these runs of a field have one address?"""
+        (first, size), *more = runs
+        return not more or (field.offset % PAGE == 0 and self.slots * field.stride % PAGE == 0 and
+                            len(more) == 1 and first + size == self.slots and more[0][0] == 0)
+
+    def _private(self, twice: Optional[str], offset: int,
+                 length: int) -> Optional[Tuple[int, Region]]:
+        """The address of these bytes in a private mapping, of the ring or of a field twice, and
+        their region; None if the memory cannot be mapped (once more)."""
+        mappings = self._mappings.get(twice, [])
+        for mapping in reversed(mappings):
             region = mapping.take(offset, length)
             if region is not None:
                 return mapping.address + offset, region
-        self._mappings = [mapping for mapping in self._mappings if mapping.taken]
+        self._mappings[twice] = mappings = [mapping for mapping in mappings if mapping.taken]
         try:
-            self._mappings.append(Mapping(self._fd, self._size))
+            if twice is None:
+                mappings.append(Mapping(self._fd, self._size))
+            else:
+                mappings.append(self._map_twice(twice))
         except OSError:
             return None
-        return self._private(offset, length)
+        return self._private(twice, offset, length)
 
-    def shared(self, name: str, first: int, count: int) -> np.ndarray[Any, Any]:
-        """Slots [first, first + count) of a field: (count, *shape), read-only, not copied."""
-        return self._slots[name][first:first + count]
+    def _map_twice(self, name: str) -> Mapping:
+        """A field; the first time, also for shared()."""
+        field = self.fields[name]
+        length = self.slots * field.stride
+        if name not in self._twice:
+            self._twice[name] = Twice(self._fd, field.offset, length)
+        return Mapping(self._fd, length, field.offset)
+
+    def shared(self, name: str, runs: Sequence[Sequence[int]]) -> np.ndarray[Any, Any]:
+        """These slots of a field: (count, *shape), read-only, not copied. Raises ValueError if
+        take() had to copy them."""
+        field, (first, count) = self.fields[name], runs[0]
+        if len(runs) == 1:
+            return self._slots[name][first:first + count]
+        if name not in self._twice or not self._is_one(field, runs):
+            raise ValueError(f"the batch's {name} is in two parts of the ring: use its array, "
+                             "which is a copy")
+        twice = self._twice[name]
+        array = _array(field, twice.address + first * field.stride,
+                       sum(size for _, size in runs), twice)
+        array.flags.writeable = False
+        return array
 
     def _copy(self, name: str, runs: Sequence[Sequence[int]],
               out: Optional[np.ndarray[Any, Any]] = None) -> np.ndarray[Any, Any]:
@@ -133,8 +163,8 @@ class Ring:
 
     def leave(self) -> None:
         """No more batches come from this ring: what the program keeps of it shall not pin it."""
-        mappings, self._mappings = self._mappings, []
-        for mapping in mappings:
+        mappings, self._mappings = self._mappings, {}
+        for mapping in itertools.chain.from_iterable(mappings.values()):
             mapping.leave()
         fd, self._fd = self._fd, -1
         if fd >= 0:
@@ -144,6 +174,7 @@ class Ring:
         """leave(), and nobody holds a lease. Only ``slots``, ``fields`` and ``identity`` remain."""
         self.leave()
         self._slots = {}
+        self._twice = {}
 
     def __del__(self) -> None:
         self.leave()
@@ -156,8 +187,11 @@ class Ring:
 
     def has(self, runs: Sequence[Sequence[int]], count: int) -> bool:
         """Are these runs inside of the ring, and do they have ``count`` samples?"""
-        return (sum(size for _, size in runs) == count and
-                all(first + size <= self.slots for first, size in runs))
+        for first, size in runs:
+            if first + size > self.slots:
+                return False
+            count -= size
+        return count == 0
 
 
 def open_ring(fields: Dict[str, Any], fd: Optional[int], uid: int) -> Ring:

@@ -178,6 +178,14 @@ _MESSAGES: Tuple[Message, ...] = (
         "read_ms": _must("uint", 0, U64),
         "why": _may("text", 0, 0, TEXT),
     }),
+    Message(22, "credentials", {
+        "seq": _SEQ,
+        "url": _must("text", 1, TEXT),
+        "key": _must("text", 1, NAME),
+        "secret": _must("text", 1, NAME),
+        "token": _may("text", 0, 0, 8191),
+        "expires": _may("uint", 0, 0, U64),
+    }),
     Message(30, "ping", {"seq": _SEQ}),
     Message(32, "report", {"seq": _SEQ, "values": _must("any", 0, 0)}),
     Message(33, "list", {

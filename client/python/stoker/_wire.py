@@ -76,6 +76,15 @@ def encode(name: str, /, **values: Any) -> bytes:
     return _LENGTH.pack(len(payload)) + bytes(payload)
 
 
+_RELEASE = bytes(msgpack.packb({"type": _tables.BY_NAME["release"].number, "lease": 0})[:-1])
+
+
+def release(lease: int) -> bytes:
+    """encode("release", lease=lease), for a number that came in a message: once a batch."""
+    number = bytes(msgpack.packb(lease))
+    return _LENGTH.pack(len(_RELEASE) + len(number)) + _RELEASE + number
+
+
 def check(key: str, field: _tables.Field, value: Any) -> None:
     """Raise TypeError or ValueError, with ``key`` in the text, if the value is not allowed."""
     if field.type == "uint":
@@ -97,6 +106,9 @@ def check(key: str, field: _tables.Field, value: Any) -> None:
 def decode(payload: bytes) -> Received:
     """Check and decode the map of one frame. For wrong bytes it only raises ProtocolError."""
     value = _unpack(payload)
+    numbers = _numbers(payload, value)
+    if numbers is not None:
+        return numbers
     if not _is_simple(payload, value):
         value = _unpack(payload, object_pairs_hook=_no_key_twice)
         if not isinstance(value, dict):
@@ -126,6 +138,32 @@ def _unpack(payload: bytes, **hook: Any) -> Any:
         raise
     except Exception as error:  # msgpack raises many types, also plain Exception
         raise ProtocolError(f"the bytes are not one msgpack map: {error!r}") from error
+
+
+def _numbers(payload: bytes, value: Any) -> Optional[Received]:
+    """A good message of nothing but known numbers and runs, as a BATCH is; None: look closer."""
+    if type(value) is not dict or payload[0] != _SHORT_MAP + len(value):
+        return None
+    number = value.get("type")
+    message = _tables.BY_NUMBER.get(number) if type(number) is int else None
+    if message is None:
+        return None
+    known = message.fields
+    fields = _DEFAULTS[message.name].copy()
+    for key, item in value.items():
+        field = known.get(key)
+        if field is None:
+            if key == "type":
+                continue
+            return None
+        kind, _, least, most = field
+        if type(item) is int:
+            if kind != "uint" or not least <= item <= most:
+                return None
+        elif kind != "runs" or not _is_runs(item, most):
+            return None
+        fields[key] = item
+    return Received(message.name, fields) if len(fields) == len(known) else None
 
 
 _LEAVES = (int, str, bool)

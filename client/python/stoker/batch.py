@@ -59,8 +59,8 @@ class Lease:
         slots = self._slots
         if slots is None:
             raise ValueError("the batch was kept, and its slots were given back: use its arrays")
-        ring, ((first, count), *_) = slots
-        return ring.shared(field, first, count)
+        ring, runs = slots
+        return ring.shared(field, runs)
 
     def forked(self) -> None:
         """In a child: the thread that may have had the lock is not there."""

@@ -286,7 +286,8 @@ def _in_parts(loader: Loader, size: int) -> Loader:
     with loader:
         return Loader(loader._connect, {**request, "batch_size": chunk // parts,
                                         "prefetch": request["prefetch"] * parts},
-                      epochs=loader.epochs, timeout=loader.timeout, reconnect=loader.reconnect)
+                      epochs=loader.epochs, timeout=loader.timeout, reconnect=loader.reconnect,
+                      credentials=loader._credentials)
 
 
 # The readers of this process, by what was asked for.

@@ -96,6 +96,10 @@ class NotPermitted(RequestError):
     """The daemon does not allow this to the user."""
 
 
+class CredentialsError(RequestError):
+    """The storage refuses the user's own credentials, or they have expired."""
+
+
 class LimitError(RequestError):
     """This user has reached the daemon's limit of readers or of ring memory."""
 
@@ -142,6 +146,7 @@ _BY_CODE: Dict[int, Type[RequestError]] = {
     25: TokenError,
     26: NotPermitted,
     30: LimitError,
+    31: CredentialsError,
 }
 _STOPPING = 27
 

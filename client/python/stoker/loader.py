@@ -25,6 +25,7 @@ from .state import Place
 
 if TYPE_CHECKING:
     from ._connection import Connection
+    from ._credentials import Credentials
     from ._ring import Field
 
 Item = TypeVar("Item")
@@ -39,10 +40,11 @@ class _Alone:
         self._inside = 0
 
     def __enter__(self) -> None:
-        if self._inside not in (0, threading.get_ident()):
+        thread = threading.get_ident()
+        if self._inside not in (0, thread):
             raise RuntimeError("another thread is using this loader, and only one at a time can: "
                                "make a loader for each thread, or take batches in one thread")
-        self._inside = threading.get_ident()
+        self._inside = thread
 
     def __exit__(self, *_: object) -> None:
         self._inside = 0
@@ -102,7 +104,8 @@ class Loader(Reader):
 
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
                  epochs: Optional[int], timeout: Optional[float],
-                 reconnect: Optional[float] = None, live: bool = False) -> None:
+                 reconnect: Optional[float] = None, live: bool = False,
+                 credentials: Optional[Credentials] = None) -> None:
         self._alone = _Alone()
         self._iteration = 0  # number of the current one
         self._taken: Optional[int] = None  # epoch of the last batch that it gave
@@ -118,7 +121,7 @@ class Loader(Reader):
         self.dtype: str = request["dtype"]
         self.layout: str = request["layout"]
         super().__init__(connect, request, epochs=epochs, timeout=timeout, reconnect=reconnect,
-                         live=live)
+                         live=live, credentials=credentials)
 
     def __len__(self) -> int:
         """Number of batches in a whole epoch for this rank. With ``last_batch="wrap"`` an epoch

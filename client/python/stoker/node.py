@@ -13,6 +13,7 @@ import numpy as np
 from . import (_address, _options, _ranks, _start, _tables, _wire, samplers as _samplers,
                transforms as _transforms)
 from ._connection import Connection
+from ._credentials import Credentials, urls_of
 from ._given import Given, takes_given
 from ._listed import ListFile, is_list, is_url
 from .errors import Error
@@ -80,7 +81,7 @@ class Node:
                fields: Optional[Sequence[str]] = None, one_hot: bool = False,
                transport: Optional[str] = None, labels: Optional[Sequence[Any]] = None,
                timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
-               priority: int = 10, reconnect: Optional[float] = 60.0,
+               priority: int = 10, reconnect: Optional[float] = 60.0, credentials: Any = None,
                **others: Never) -> Loader:
         """Attach to a stream of batches. Blocks while the daemon indexes a dataset for the first
         time.
@@ -143,6 +144,10 @@ class Node:
                 moment, then continue in a ring of its own), free (never wait) or together (wait).
             priority: 1 to 100, weight among your streams when there are too few workers.
             reconnect: seconds to wait for a daemon that went away; 0 or None: raise at once.
+            credentials: your own for a dataset in S3, for a daemon that runs as somebody else: a
+                mapping as STS gives it (AccessKeyId, SecretAccessKey, SessionToken, Expiration) or
+                boto3 takes it (aws_access_key_id, ...), or a function that returns one, which is
+                called when the loader connects and before they expire.
 
         Raises DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
         RequestErrors, with the text of the daemon; TypeError and ValueError; DaemonUnavailable.
@@ -186,10 +191,12 @@ class Node:
         request = {key: _number(value) for key, value in request.items()}
         with _Lists() as lists:
             request["dataset"] = _dataset(dataset, lists, labels)
+            own = None if credentials is None else \
+                Credentials(credentials, urls_of(request["dataset"]))
             loader = Loader(self._open, request, epochs=_epochs(epochs),
                             timeout=_seconds("timeout", timeout),
                             reconnect=_seconds("reconnect", reconnect),
-                            live=start == "live")
+                            live=start == "live", credentials=own)
             lists.keep_for(loader)
         self._loaders.add(loader)
         return loader
