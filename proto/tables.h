@@ -36,6 +36,7 @@
 	M(19, GOAWAY, goaway, DAEMON, DATA, 1)                                                     \
 	M(20, RING, ring, DAEMON, DATA, 1)                                                         \
 	M(21, STALLED, stalled, DAEMON, DATA, 1)                                                   \
+	M(22, CREDENTIALS, credentials, CLIENT, DATA, 1)                                           \
 	M(30, PING, ping, CLIENT, BOTH, 1)                                                         \
 	M(31, STATUS, status, CLIENT, CONTROL, 1)                                                  \
 	M(32, REPORT, report, DAEMON, BOTH, 1)                                                     \
@@ -223,6 +224,14 @@
 	F(uint, read_ms, REQUIRED, 0, 0, U64, "how long the read has taken so far")                \
 	F(text, why, OPTIONAL, 0, 0, TEXT_MAX_, "why, if no read takes long; empty: a read does")
 
+#define CREDENTIALS_FIELDS(F)                                                                      \
+	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
+	F(text, url, REQUIRED, 0, 1, TEXT_MAX_, "what they are for: s3://BUCKET, or a prefix")     \
+	F(text, key, REQUIRED, 0, 1, NAME_MAX_, "access key")                                      \
+	F(text, secret, REQUIRED, 0, 1, NAME_MAX_, "secret key")                                   \
+	F(text, token, OPTIONAL, 0, 0, 8191, "session token; empty: there is none")                \
+	F(uint, expires, OPTIONAL, 0, 0, U64, "seconds since 1970; 0: they do not expire")
+
 #define PING_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
 
 #define STATUS_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")
@@ -261,7 +270,9 @@
 
 #define INDEX_FIELDS(F)                                                                            \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
-	F(any, dataset, REQUIRED, 0, 0, 0, "as in ATTACH")
+	F(any, dataset, REQUIRED, 0, 0, 0, "as in ATTACH")                                         \
+	F(any, transforms, OPTIONAL, 0, 0, 0,                                                      \
+	  "as in ATTACH with draft: keep the pictures decoded for these; nil: do not")
 
 #define FIT_FIELDS(F)                                                                              \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
@@ -299,6 +310,8 @@
 	E(28, SETTING, setting, "no such setting, or a wrong value")                               \
 	E(29, INTERNAL, internal, "the daemon failed; its log says more")                          \
 	E(30, LIMIT, limit, "this user has reached a limit")                                       \
+	E(31, CREDENTIALS, credentials,                                                            \
+	  "this user's own credentials of a storage are refused, or have expired")                 \
 	E(40, SAMPLE_READ, sample_read, "the sample's bytes cannot be read")                       \
 	E(41, SAMPLE_FORMAT, sample_format, "the image format is not supported")                   \
 	E(42, SAMPLE_CORRUPT, sample_corrupt, "the image is damaged or truncated")                 \
