@@ -91,7 +91,7 @@ static int columns_begin(struct columns *columns, const struct cell *cells, unsi
 			if (strcmp(cells[n].name, cells[i].name) == 0)
 				return fault_say(fault, COLUMN_E_BAD, "two columns are named '%s'",
 						 cells[i].name);
-		*column = (struct column){.kind = cells[i].kind, .numbers = LABELS_NULL};
+		*column = (struct column){.kind = cells[i].kind};
 		memcpy(column->name, cells[i].name, sizeof(column->name));
 		column->numbers.real = column_is_weight(column);
 	}
@@ -212,7 +212,7 @@ size_t columns_bytes(const struct columns *columns)
 	size_t bytes = 0;
 	for (unsigned i = 0; i < columns->count; i++) {
 		const struct column *column = &columns->column[i];
-		bytes += column->numbers.capacity * labels_row_bytes(&column->numbers);
+		bytes += column->numbers.numbers.capacity;
 		bytes += column->capacity + column->ends_capacity * sizeof(*column->ends);
 	}
 	return bytes;

@@ -42,6 +42,7 @@ enum {
 };
 
 struct dataset;
+struct own_keys;
 
 /*
  * A description: what a client asked for, checked and made canonical. A map with `path` (absolute)
@@ -88,6 +89,7 @@ struct dataset_spec {
 		uint64_t id[3]; /* mount, device, inode */
 	} path_given, root_given, labels_given;
 	struct credentials *reader; /* who gave them, if the rights are asked for; owned */
+	struct own_keys *own_keys;  /* held: what its user sent; NULL: none for any of its paths */
 };
 #define DATASET_SPEC_NULL ((struct dataset_spec){0})
 int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct fault *fault);
@@ -109,6 +111,8 @@ int dataset_spec_take_given(struct dataset_spec *spec, dataset_take_fd *take, vo
 typedef const char *dataset_cover(const void *context, const char *path);
 int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const void *context,
 			 const char **path_out);
+/* These credentials are for what they cover of its paths. */
+void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys);
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
 /* The same, but for how far their paths may lead. */
 bool dataset_spec_same(const struct dataset_spec *a, const struct dataset_spec *b);

@@ -15,6 +15,7 @@
 #include "base/quote.h"
 #include "dataset/joined.h"
 #include "dataset/kind.h"
+#include "dataset/storage/remote/own_keys.h"
 
 #define KINDS_MAX 64 /* that a message can name */
 
@@ -256,6 +257,7 @@ void dataset_spec_deinit(struct dataset_spec *spec)
 	if (spec->reader)
 		credentials_deinit(spec->reader);
 	free(spec->reader);
+	own_keys_drop(spec->own_keys);
 	joined_spec_deinit(spec);
 	*spec = DATASET_SPEC_NULL;
 }
@@ -270,6 +272,17 @@ void dataset_spec_trust(struct dataset_spec *spec)
 	spec->anywhere = true;
 	for (uint32_t i = 0; i < spec->part_count; i++)
 		spec->parts[i].anywhere = true;
+}
+
+void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys)
+{
+	const char *const paths[] = {spec->path, spec->root, spec->labels};
+	for (uint32_t i = 0; i < spec->part_count; i++)
+		dataset_spec_lend(&spec->parts[i], own_keys);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		if (paths[i] && !spec->own_keys && own_keys_cover(own_keys, paths[i]))
+			spec->own_keys = own_keys_hold(own_keys);
+	}
 }
 
 /* What is known of it without asking a server, so that this does not block. */
@@ -366,7 +379,8 @@ bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec 
 	    !dataset_same_given(&a->root_given, &b->root_given) ||
 	    !dataset_same_given(&a->labels_given, &b->labels_given))
 		return false;
-	if (a->anywhere != b->anywhere || !dataset_same(a->path_beneath, b->path_beneath) ||
+	if (a->anywhere != b->anywhere || a->own_keys != b->own_keys ||
+	    !dataset_same(a->path_beneath, b->path_beneath) ||
 	    !dataset_same(a->root_beneath, b->root_beneath) ||
 	    !dataset_same(a->labels_beneath, b->labels_beneath))
 		return false;
@@ -397,5 +411,6 @@ struct storage_place dataset_place(const struct dataset_spec *spec, const char *
 		.beneath = beneath,
 		.fd = given->held ? given->fd : -1,
 		.reader = spec->reader,
+		.own_keys = spec->own_keys,
 	};
 }

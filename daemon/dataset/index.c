@@ -304,8 +304,7 @@ size_t index_bytes(const struct index *index)
 	return sizeof(*index) + index->names_capacity +
 	       index->entries_capacity * sizeof(*index->entries) +
 	       index->directories_capacity * sizeof(*index->directories) +
-	       index->classes_capacity * sizeof(*index->classes) +
-	       index->labels.capacity * labels_row_bytes(&index->labels) +
+	       index->classes_capacity * sizeof(*index->classes) + index->labels.numbers.capacity +
 	       columns_bytes(&index->columns) + index->table_size * sizeof(*index->table);
 }
 

@@ -10,34 +10,28 @@ size_t labels_row_bytes(const struct labels *labels)
 	return labels->count * (labels->real ? sizeof(float) : sizeof(int64_t));
 }
 
-static int labels_reserve(struct labels *labels)
+static int64_t bits_of(float number)
 {
-	if (labels->rows < labels->capacity)
-		return 0;
-	uint64_t capacity = labels->capacity ? labels->capacity * 2 : 256;
-	size_t bytes;
-	if (__builtin_mul_overflow(capacity, labels_row_bytes(labels), &bytes))
-		return -ENOMEM;
-	void *data = realloc(labels->data, bytes);
-	if (!data)
-		return -ENOMEM;
-	labels->data = data;
-	labels->capacity = capacity;
-	return 0;
+	int32_t bits;
+	memcpy(&bits, &number, sizeof(bits));
+	return bits;
 }
 
-/* Convert all to float, in place: no number is written behind the one that is read next. */
-static void labels_make_real(struct labels *labels)
+/* Convert all to float. */
+static int labels_make_real(struct labels *labels)
 {
-	unsigned char *data = labels->data;
-	for (uint64_t i = 0; i < labels->rows * labels->count; i++) {
-		int64_t whole;
-		memcpy(&whole, data + i * sizeof(whole), sizeof(whole));
-		float number = (float)whole;
-		memcpy(data + i * sizeof(number), &number, sizeof(number));
+	struct number_list real = NUMBER_LIST_NULL;
+	for (uint64_t i = 0; i < labels->numbers.count; i++) {
+		float number = (float)number_list_at(&labels->numbers, i);
+		if (number_list_add(&real, bits_of(number))) {
+			number_list_deinit(&real);
+			return -ENOMEM;
+		}
 	}
+	number_list_deinit(&labels->numbers);
+	labels->numbers = real;
 	labels->real = true;
-	labels->capacity *= sizeof(int64_t) / sizeof(float);
+	return 0;
 }
 
 int labels_add(struct labels *labels, const struct label *row, uint32_t count)
@@ -47,18 +41,14 @@ int labels_add(struct labels *labels, const struct label *row, uint32_t count)
 	if (count != labels->count)
 		return LABELS_E_COUNT;
 	for (uint32_t i = 0; i < count && !labels->real; i++) {
-		if (row[i].real)
-			labels_make_real(labels);
+		if (row[i].real && labels_make_real(labels))
+			return -ENOMEM;
 	}
-	if (labels_reserve(labels))
-		return -ENOMEM;
-	uint64_t at = labels->rows * count;
 	for (uint32_t i = 0; i < count; i++) {
-		if (labels->real)
-			((float *)labels->data)[at + i] =
-				row[i].real ? row[i].number : (float)row[i].whole;
-		else
-			((int64_t *)labels->data)[at + i] = row[i].whole;
+		float number = row[i].real ? row[i].number : (float)row[i].whole;
+		if (number_list_add(&labels->numbers,
+				    labels->real ? bits_of(number) : row[i].whole))
+			return -ENOMEM;
 	}
 	labels->rows++;
 	return 0;
@@ -66,45 +56,40 @@ int labels_add(struct labels *labels, const struct label *row, uint32_t count)
 
 void labels_rename(struct labels *labels, const uint32_t *rank)
 {
-	int64_t *numbers = labels->data;
-	for (uint64_t i = 0; i < labels->rows * labels->count; i++)
-		numbers[i] = rank[numbers[i]];
+	for (uint64_t i = 0; i < labels->numbers.count; i++)
+		number_list_set(&labels->numbers, i, rank[number_list_at(&labels->numbers, i)]);
 }
 
 void labels_deinit(struct labels *labels)
 {
-	free(labels->data);
+	number_list_deinit(&labels->numbers);
 	*labels = LABELS_NULL;
 }
 
 void labels_shrink(struct labels *labels)
 {
-	if (labels->rows == 0)
-		return;
-	void *data = realloc(labels->data, labels->rows * labels_row_bytes(labels));
-	if (!data)
-		return;
-	labels->data = data;
-	labels->capacity = labels->rows;
+	number_list_shrink(&labels->numbers);
 }
 
 void labels_read(const struct labels *labels, uint64_t row, void *out)
 {
-	size_t bytes = labels_row_bytes(labels);
-	memcpy(out, (const char *)labels->data + row * bytes, bytes);
+	uint8_t *to = out;
+	for (uint32_t i = 0; i < labels->count; i++) {
+		int64_t whole = number_list_at(&labels->numbers, row * labels->count + i);
+		int32_t bits = (int32_t)whole;
+		if (labels->real)
+			memcpy(to + i * sizeof(bits), &bits, sizeof(bits));
+		else
+			memcpy(to + i * sizeof(whole), &whole, sizeof(whole));
+	}
 }
 
 void labels_digest(const struct labels *labels, struct digest_state *digest)
 {
 	digest_add_u64(digest, labels->real);
 	digest_add_u64(digest, labels->count);
-	for (uint64_t i = 0; i < labels->rows * labels->count; i++) {
-		if (labels->real) {
-			uint32_t bits;
-			memcpy(&bits, (const float *)labels->data + i, sizeof(bits));
-			digest_add_u64(digest, bits);
-		} else {
-			digest_add_u64(digest, (uint64_t)((const int64_t *)labels->data)[i]);
-		}
+	for (uint64_t i = 0; i < labels->numbers.count; i++) {
+		int64_t number = number_list_at(&labels->numbers, i);
+		digest_add_u64(digest, labels->real ? (uint32_t)number : (uint64_t)number);
 	}
 }

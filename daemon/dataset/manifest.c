@@ -202,8 +202,8 @@ static int manifest_choose_format(const struct row_format **out, const struct da
 		return fault_say(
 			fault, DATASET_E_ARGUMENT,
 			"the archive %s cannot be read, or has no files of CIFAR-10, CIFAR-100 or "
-			"MNIST: unpack other archives; for the reason give kind = cifar10, "
-			"cifar100 or mnist",
+			"MNIST: unpack other archives (tar shards: give kind = tar); for the "
+			"reason give kind = cifar10, cifar100 or mnist",
 			quote_text(&quote, spec->path));
 	return fault_say(fault, DATASET_E_ARGUMENT,
 			 "%s is neither a folder nor named like a manifest (.txt .tsv .csv "

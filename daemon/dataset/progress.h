@@ -12,6 +12,8 @@
 #include "base/fault.h"
 #include "dataset/account.h"
 
+struct stage;
+
 struct dataset_progress {
 	_Atomic uint64_t found; /* samples so far */
 	atomic_bool cancel;
@@ -19,6 +21,8 @@ struct dataset_progress {
 	const char *keep_folder; /* the daemon's own: indexes are kept there; NULL: nowhere */
 	uint32_t keep_owner;	 /* base/owner.h */
 	bool kept;		 /* there is one more, or a larger one */
+	struct stage *stage;	 /* where packed shards are unpacked; NULL: nowhere ... */
+	unsigned stage_user;	 /* ... and who pays for that */
 	uint64_t grown, added;	 /* charged */
 };
 

@@ -7,9 +7,15 @@
 
 #include "base/array.h"
 
-#define KEY_LIST_BLOCK 16
-#define RECORD_HEAD 4 /* shared, ending, and the rest's size in two bytes */
+#define KEY_LIST_BLOCK 32
 #define SHARED_MAX 255
+
+/* A record begins with the bytes that are shared, the rest's size and, if it is another than that
+ * of the record before, the ending. */
+#define HEAD_MAX 4
+#define HEAD_MORE 0x80	 /* of the size's first byte: a second one has the upper bits */
+#define HEAD_ENDING 0x40 /* there is an ending */
+#define HEAD_SIZE_BITS 6
 
 static const char *ending_of(const struct key_list *list, uint32_t number)
 {
@@ -48,6 +54,42 @@ static size_t key_list_shared(const struct key_list *list, const char *key, size
 	return shared;
 }
 
+struct record {
+	size_t shared, rest;
+	uint8_t ending;
+};
+
+/* Its head, behind a record with the ending `before`; returns how long that is. */
+static size_t record_put(const struct record *record, uint8_t before, uint8_t *out)
+{
+	size_t size = 2;
+	out[0] = (uint8_t)record->shared;
+	out[1] = record->rest & ((1 << HEAD_SIZE_BITS) - 1);
+	if (record->rest >> HEAD_SIZE_BITS) {
+		out[1] |= HEAD_MORE;
+		out[size++] = (uint8_t)(record->rest >> HEAD_SIZE_BITS);
+	}
+	if (record->ending != before) {
+		out[1] |= HEAD_ENDING;
+		out[size++] = record->ending;
+	}
+	return size;
+}
+
+/* The other way; an ending that is not there stays as it is. Returns the rest. */
+static const uint8_t *record_take(const uint8_t *at, struct record *out)
+{
+	uint8_t first = at[1];
+	out->shared = *at;
+	out->rest = first & ((1 << HEAD_SIZE_BITS) - 1);
+	at += 2;
+	if (first & HEAD_MORE)
+		out->rest |= (size_t)*at++ << HEAD_SIZE_BITS;
+	if (first & HEAD_ENDING)
+		out->ending = *at++;
+	return at;
+}
+
 int key_list_add(struct key_list *list, const char *key, size_t size, const char *ending,
 		 size_t ending_size)
 {
@@ -57,20 +99,18 @@ int key_list_add(struct key_list *list, const char *key, size_t size, const char
 	int result = key_list_find_ending(list, ending, ending_size, &number);
 	if (result)
 		return result;
-	if (ARRAY_RESERVE(list->data, list->capacity, list->size + RECORD_HEAD + rest) ||
+	if (ARRAY_RESERVE(list->data, list->capacity, list->size + HEAD_MAX + rest) ||
 	    ARRAY_RESERVE(list->blocks, list->block_capacity, list->block_count + 1))
 		return -ENOMEM;
 	if (begins)
 		list->blocks[list->block_count++] = list->size;
-	uint8_t *record = list->data + list->size;
-	record[0] = (uint8_t)shared;
-	record[1] = number;
-	record[2] = (uint8_t)rest;
-	record[3] = (uint8_t)(rest >> 8);
-	memcpy(record + RECORD_HEAD, key + shared, rest);
-	list->size += RECORD_HEAD + rest;
+	const struct record record = {shared, rest, number};
+	list->size += record_put(&record, begins ? 0 : list->last_ending, list->data + list->size);
+	memcpy(list->data + list->size, key + shared, rest);
+	list->size += rest;
 	memcpy(list->last, key, size);
 	list->last_size = size;
+	list->last_ending = number;
 	list->count++;
 	return 0;
 }
@@ -96,24 +136,17 @@ size_t key_list_bytes(const struct key_list *list)
 	       list->endings_capacity;
 }
 
-static size_t rest_of(const uint8_t *record)
-{
-	return (size_t)record[2] | (size_t)record[3] << 8;
-}
-
 size_t key_list_read(const struct key_list *list, uint64_t number, char *out)
 {
-	const uint8_t *record = list->data + list->blocks[number / KEY_LIST_BLOCK];
-	size_t size = 0;
-	for (uint64_t left = number % KEY_LIST_BLOCK;; left--) {
-		size_t rest = rest_of(record);
-		memcpy(out + record[0], record + RECORD_HEAD, rest);
-		size = record[0] + rest;
-		if (left == 0)
-			break;
-		record += RECORD_HEAD + rest;
+	const uint8_t *at = list->data + list->blocks[number / KEY_LIST_BLOCK];
+	struct record record = {.ending = 0};
+	for (uint64_t left = number % KEY_LIST_BLOCK + 1; left > 0; left--) {
+		at = record_take(at, &record);
+		memcpy(out + record.shared, at, record.rest);
+		at += record.rest;
 	}
-	const char *ending = ending_of(list, record[1]);
+	size_t size = record.shared + record.rest;
+	const char *ending = ending_of(list, record.ending);
 	size_t ending_size = strlen(ending);
 	if (ending_size)
 		out[size++] = '.';

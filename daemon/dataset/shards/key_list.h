@@ -2,7 +2,7 @@
 /*
  * The keys of samples, in their order, and the ending of each sample's picture. Keys are
  * front-coded: of neighbours that begin alike only the rest is kept, so the key "000123456" takes
- * some 4 bytes. Filled on one thread; then immutable, any thread.
+ * some 3 bytes. Filled on one thread; then immutable, any thread.
  */
 #ifndef STOKER_DATASET_SHARDS_KEY_LIST_H
 #define STOKER_DATASET_SHARDS_KEY_LIST_H
@@ -16,8 +16,7 @@
 
 struct key_list {
 	uint64_t count;
-	uint8_t *
-		data; /* a record a key: bytes shared with the one before, ending, size, the rest */
+	uint8_t *data; /* a record a key: bytes shared with the one before, the rest, the ending */
 	uint64_t size, capacity;
 	uint64_t *blocks; /* where every KEY_LIST_BLOCK-th record begins; it shares nothing */
 	uint64_t block_capacity;
@@ -26,6 +25,7 @@ struct key_list {
 	uint64_t endings_size, endings_capacity;
 	uint32_t ending_count;
 	size_t last_size; /* the key added last */
+	uint8_t last_ending;
 	char last[TAR_NAME_MAX + 1];
 };
 

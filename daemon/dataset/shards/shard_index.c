@@ -42,7 +42,8 @@ void shard_index_free(struct shard_index *index)
 	for (uint64_t i = 0; i < index->shard_count; i++)
 		free(index->shards[i].name);
 	free(index->shards);
-	free(index->members);
+	number_list_deinit(&index->offsets);
+	number_list_deinit(&index->sizes);
 	key_list_deinit(&index->keys);
 	labels_deinit(&index->labels);
 	class_names_deinit(&index->names);
@@ -76,8 +77,6 @@ static int shard_index_add_member(struct shard_index *index, const struct shard_
 	if (sample->size > UINT32_MAX || sample->offset >= SHARD_MEMBER_END_MAX)
 		return fault_say(fault, SHARD_INDEX_E_BAD,
 				 "a picture of 4 GiB or more, or behind 1 TiB of its shard");
-	if (ARRAY_RESERVE(index->members, index->capacity, index->count + 1))
-		return -ENOMEM;
 	int result = key_list_add(&index->keys, sample->key, sample->key_size, sample->ending,
 				  sample->ending_size);
 	if (result > 0)
@@ -85,8 +84,11 @@ static int shard_index_add_member(struct shard_index *index, const struct shard_
 				 "pictures of more than %d different endings",
 				 KEY_LIST_ENDINGS_MAX);
 	if (!result)
-		index->members[index->count++] =
-			shard_member_make(sample->offset, (uint32_t)sample->size);
+		result = number_list_add(&index->offsets, (int64_t)sample->offset);
+	if (!result)
+		result = number_list_add(&index->sizes, (int64_t)sample->size);
+	if (!result)
+		index->count++;
 	return result;
 }
 
@@ -191,7 +193,8 @@ int shard_index_finish(struct shard_index *index, uint32_t classes)
 		index_digest_end(index->digest, &index->labels, &index->columns, index->count);
 	index->digest = NULL;
 	ARRAY_SHRINK(index->shards, index->shard_capacity, index->shard_count);
-	ARRAY_SHRINK(index->members, index->capacity, index->count);
+	number_list_shrink(&index->offsets);
+	number_list_shrink(&index->sizes);
 	key_list_shrink(&index->keys);
 	labels_shrink(&index->labels);
 	columns_shrink(&index->columns);
@@ -202,8 +205,8 @@ size_t shard_index_bytes(const struct shard_index *index)
 {
 	const struct class_names *names = &index->names;
 	return sizeof(*index) + index->shard_capacity * sizeof(*index->shards) +
-	       index->capacity * sizeof(*index->members) + key_list_bytes(&index->keys) +
-	       index->labels.capacity * labels_row_bytes(&index->labels) + names->capacity +
+	       index->offsets.capacity + index->sizes.capacity + key_list_bytes(&index->keys) +
+	       index->labels.numbers.capacity + names->capacity +
 	       names->names_capacity * sizeof(*names->names) +
 	       names->table_size * sizeof(*names->table) + names->count * sizeof(*index->classes) +
 	       columns_bytes(&index->columns);

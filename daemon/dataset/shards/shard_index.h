@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The index of shards: which shard each sample's picture lies in and at which bytes, its key, label
- * and fields; some 21 bytes a sample. Built on one thread (begin_shard, add..., end_shard,
+ * and fields; some 19 bytes a sample. Built on one thread (begin_shard, add..., end_shard,
  * finish), then immutable, any thread. Reads no file.
  *
  * The fingerprint is that of dataset/index.h, with KEY.ENDING (KEY, if it has no ending) as the
@@ -15,6 +15,7 @@
 #include "dataset/class_names.h"
 #include "dataset/column.h"
 #include "dataset/labels.h"
+#include "dataset/number_list.h"
 #include "dataset/shards/key_list.h"
 #include "dataset/storage/storage.h"
 
@@ -26,43 +27,13 @@ struct shard {
 	uint64_t first; /* its first sample */
 };
 
-/* What is read for a sample: 5 bytes of the place, 4 of the size, little-endian. */
-struct shard_member {
-	uint8_t at[9];
-};
 #define SHARD_MEMBER_END_MAX ((uint64_t)1 << 40)
-
-static inline struct shard_member shard_member_make(uint64_t offset, uint32_t size)
-{
-	struct shard_member member;
-	for (unsigned i = 0; i < 5; i++)
-		member.at[i] = (uint8_t)(offset >> 8 * i);
-	for (unsigned i = 0; i < 4; i++)
-		member.at[5 + i] = (uint8_t)(size >> 8 * i);
-	return member;
-}
-
-static inline uint64_t shard_member_offset(const struct shard_member *member)
-{
-	uint64_t offset = 0;
-	for (unsigned i = 5; i-- > 0;)
-		offset = offset << 8 | member->at[i];
-	return offset;
-}
-
-static inline uint32_t shard_member_size(const struct shard_member *member)
-{
-	uint32_t size = 0;
-	for (unsigned i = 4; i-- > 0;)
-		size = size << 8 | member->at[5 + i];
-	return size;
-}
 
 struct shard_index {
 	struct shard *shards;
 	uint64_t shard_count, shard_capacity;
-	struct shard_member *members;
-	uint64_t count, capacity;
+	struct number_list offsets, sizes; /* of what is read for each sample, in its shard */
+	uint64_t count;
 	struct key_list keys;
 	struct labels labels;	  /* none: all labels are 0 */
 	struct class_names names; /* of labels that are classes */

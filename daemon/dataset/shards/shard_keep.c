@@ -15,21 +15,31 @@
 #include "base/owner.h"
 
 #define MAGIC "stokshrd"
-#define VERSION 2 /* raise it with every change of what is kept or how it is made */
+#define VERSION 3 /* raise it with every change of what is kept or how it is made */
 #define ORDER 0x01020304u
 #define FILE_MAX ((uint64_t)64 << 30)
 
+struct keep_numbers {
+	uint64_t count, width;
+};
+
+struct keep_labels {
+	struct keep_numbers numbers;
+	uint64_t rows, count, real;
+};
+
 /* In the machine's byte order. Behind it: the shards, each a version, its first sample, the size of
- * its name and the name; the members; the keys; the labels; the names of classes; the columns; and
- * XXH3-128 of all before. */
+ * its name and the name; places and sizes of members; the keys; the labels; the names of classes;
+ * the columns; and XXH3-128 of all before. */
 struct keep_header {
 	char magic[8];
 	uint32_t version, order;
 	struct digest name, fingerprint;
 	uint64_t shards, samples, skipped;
 	uint64_t keys_size, key_blocks, endings_size, ending_count;
-	uint64_t label_rows, label_count, label_real;
 	uint64_t names_size, names, columns;
+	struct keep_numbers offsets, sizes;
+	struct keep_labels labels;
 };
 
 struct keep_shard {
@@ -39,7 +49,8 @@ struct keep_shard {
 
 struct keep_column {
 	char name[COLUMN_NAME_MAX];
-	uint64_t kind, rows, size, widest, number_rows, number_count, number_real;
+	uint64_t kind, rows, size, widest;
+	struct keep_labels numbers;
 };
 
 static void digest_text(struct digest_state *digest, const char *text)
@@ -239,14 +250,23 @@ static int keep_read_keys(struct keep_source *source, const struct keep_header *
 	return 0;
 }
 
-static int keep_read_labels(struct keep_source *source, uint64_t rows, uint64_t count, bool real,
+static int keep_read_numbers(struct keep_source *source, const struct keep_numbers *kept,
+			     struct number_list *list)
+{
+	*list = (struct number_list){.count = kept->count, .width = (uint8_t)kept->width};
+	if (keep_copy(source, kept->count, list->width, &list->data))
+		return -ENOMEM;
+	list->capacity = kept->count * list->width;
+	return 0;
+}
+
+static int keep_read_labels(struct keep_source *source, const struct keep_labels *kept,
 			    struct labels *labels)
 {
-	*labels = (struct labels){.rows = rows, .count = (uint32_t)count, .real = real};
-	if (keep_copy(source, rows, labels_row_bytes(labels), &labels->data))
-		return -ENOMEM;
-	labels->capacity = rows;
-	return 0;
+	labels->rows = kept->rows;
+	labels->count = (uint32_t)kept->count;
+	labels->real = kept->real != 0;
+	return keep_read_numbers(source, &kept->numbers, &labels->numbers);
 }
 
 static int keep_read_classes(struct keep_source *source, const struct keep_header *header,
@@ -276,8 +296,7 @@ static int keep_read_column(struct keep_source *source, struct column *column)
 				  .ends_capacity = kept.rows,
 				  .widest = kept.widest};
 	memcpy(column->name, kept.name, sizeof(kept.name));
-	if (keep_read_labels(source, kept.number_rows, kept.number_count, kept.number_real != 0,
-			     &column->numbers) ||
+	if (keep_read_labels(source, &kept.numbers, &column->numbers) ||
 	    keep_copy(source, kept.size, 1, &column->data) ||
 	    keep_copy(source, kept.rows, sizeof(*column->ends), &column->ends))
 		return -ENOMEM;
@@ -296,13 +315,13 @@ static int keep_parse(struct keep_source *source, const struct storage_folder *f
 	if (result)
 		return result;
 	if (header.columns > COLUMNS_MAX ||
-	    keep_copy(source, header.samples, sizeof(*index->members), &index->members) ||
+	    keep_read_numbers(source, &header.offsets, &index->offsets) ||
+	    keep_read_numbers(source, &header.sizes, &index->sizes) ||
 	    keep_read_keys(source, &header, &index->keys) ||
-	    keep_read_labels(source, header.label_rows, header.label_count, header.label_real != 0,
-			     &index->labels) ||
+	    keep_read_labels(source, &header.labels, &index->labels) ||
 	    keep_read_classes(source, &header, index))
 		return -ENOMEM;
-	index->count = index->capacity = header.samples;
+	index->count = header.samples;
 	for (; index->columns.count < header.columns && !result; index->columns.count++)
 		result = keep_read_column(source, &index->columns.column[index->columns.count]);
 	index->columns.rows = index->count;
@@ -349,9 +368,20 @@ static void keep_put(struct keep_sink *sink, const void *data, uint64_t count, s
 	sink->failed = sink->failed || fwrite(data, size, count, sink->file) != count;
 }
 
-static void keep_put_labels(struct keep_sink *sink, const struct labels *labels)
+static void keep_put_numbers(struct keep_sink *sink, const struct number_list *list)
 {
-	keep_put(sink, labels->data, labels->rows, labels_row_bytes(labels));
+	keep_put(sink, list->data, list->count, list->width);
+}
+
+static struct keep_numbers keep_numbers_of(const struct number_list *list)
+{
+	return (struct keep_numbers){list->count, list->width};
+}
+
+static struct keep_labels keep_labels_of(const struct labels *labels)
+{
+	return (struct keep_labels){keep_numbers_of(&labels->numbers), labels->rows, labels->count,
+				    labels->real};
 }
 
 static void keep_put_column(struct keep_sink *sink, const struct column *column)
@@ -360,12 +390,10 @@ static void keep_put_column(struct keep_sink *sink, const struct column *column)
 				   .rows = column->rows,
 				   .size = column->size,
 				   .widest = column->widest,
-				   .number_rows = column->numbers.rows,
-				   .number_count = column->numbers.count,
-				   .number_real = column->numbers.real};
+				   .numbers = keep_labels_of(&column->numbers)};
 	memcpy(kept.name, column->name, sizeof(kept.name));
 	keep_put(sink, &kept, 1, sizeof(kept));
-	keep_put_labels(sink, &column->numbers);
+	keep_put_numbers(sink, &column->numbers.numbers);
 	keep_put(sink, column->data, column->size, 1);
 	keep_put(sink, column->ends, column->rows, sizeof(*column->ends));
 }
@@ -385,12 +413,12 @@ static void keep_put_header(struct keep_sink *sink, const struct shard_keep *kee
 				     .key_blocks = keys->block_count,
 				     .endings_size = keys->endings_size,
 				     .ending_count = keys->ending_count,
-				     .label_rows = index->labels.rows,
-				     .label_count = index->labels.count,
-				     .label_real = index->labels.real,
 				     .names_size = index->names.size,
 				     .names = index->names.count,
-				     .columns = index->columns.count};
+				     .columns = index->columns.count,
+				     .offsets = keep_numbers_of(&index->offsets),
+				     .sizes = keep_numbers_of(&index->sizes),
+				     .labels = keep_labels_of(&index->labels)};
 	memcpy(header.magic, MAGIC, sizeof(header.magic));
 	keep_put(sink, &header, 1, sizeof(header));
 }
@@ -407,11 +435,12 @@ static void keep_put_all(struct keep_sink *sink, const struct shard_keep *keep,
 		keep_put(sink, &kept, 1, sizeof(kept));
 		keep_put(sink, shard->name, kept.name_size, 1);
 	}
-	keep_put(sink, index->members, index->count, sizeof(*index->members));
+	keep_put_numbers(sink, &index->offsets);
+	keep_put_numbers(sink, &index->sizes);
 	keep_put(sink, keys->data, keys->size, 1);
 	keep_put(sink, keys->blocks, keys->block_count, sizeof(*keys->blocks));
 	keep_put(sink, keys->endings, keys->endings_size, 1);
-	keep_put_labels(sink, &index->labels);
+	keep_put_numbers(sink, &index->labels.numbers);
 	keep_put(sink, names->text, names->size, 1);
 	keep_put(sink, names->names, names->count, sizeof(*names->names));
 	keep_put(sink, index->classes, names->count, sizeof(*index->classes));

@@ -13,6 +13,7 @@
 #include "dataset/dataset.h"
 #include "dataset/json.h"
 #include "dataset/shards/brace.h"
+#include "dataset/shards/packed.h"
 #include "dataset/shards/shard_index.h"
 
 #define GLOB "*?["
@@ -35,7 +36,8 @@ bool shard_names_is_pattern(const char *path)
 
 bool shard_names_suits(const char *path)
 {
-	return ends_in(path, ".tar") || ends_in(path, ".json");
+	return ends_in(path, ".tar") || ends_in(path, ".json") ||
+	       (shard_names_is_pattern(path) && packed_is_named(path));
 }
 
 int shard_names_root(struct shard_names *names, const char *path)

@@ -44,7 +44,9 @@ int shard_pass_say_shard(struct shard_pass *pass, const struct fault *why, struc
 	if (packing)
 		return fault_say(fault, DATASET_E_OPEN,
 				 "the shard %s is packed with %s: samples are read at their place, "
-				 "so unpack it (pictures hardly shrink by packing)",
+				 "so unpack it (pictures hardly shrink by packing); a daemon with "
+				 "cache-dir does so there for .tar.gz, .tgz, .tar.zst, .tar.bz2 "
+				 "and .tar.lz4",
 				 quote.text, packing);
 	if (shard_reader_is_page(&pass->reader))
 		return fault_say(fault, DATASET_E_OPEN,
@@ -80,7 +82,9 @@ int shard_pass_run(struct shard_pass *pass, shard_walk *walk, void *context, str
 	for (uint64_t i = 0; i < pass->names->count && !result; i++) {
 		if (scouts)
 			pass->reader.from = shard_scouts_wait(scouts, i);
-		result = pass_shard(pass, pass->names->names[i], walk, context, fault);
+		result = shard_pass_check(pass, fault);
+		if (!result)
+			result = pass_shard(pass, pass->names->names[i], walk, context, fault);
 	}
 	if (scouts)
 		shard_scouts_free(scouts);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "dataset/shards/packed.h"
+
 /* A header, a label behind it and the next header are mostly read at once; pictures are not. */
 #define WINDOW_NEAR ((uint64_t)16 << 10) /* from this machine, where a page costs nothing */
 #define WINDOW_FAR ((uint64_t)4 << 10)	 /* from a server: few bytes that nobody wants */
@@ -97,28 +99,12 @@ int shard_reader_end(const struct shard_reader *reader, struct fault *fault)
 
 const char *shard_reader_packing(struct shard_reader *reader)
 {
-	static const struct {
-		const char *bytes;
-		size_t size;
-		const char *name;
-	} packings[] = {
-		{"\x1f\x8b", 2, "gzip"},
-		{"\x28\xb5\x2f\xfd", 4, "zstd"},
-		{"BZh", 3, "bzip2"},
-		{"\xfd"
-		 "7zXZ",
-		 5, "xz"},
-		{"\x04\x22\x4d\x18", 4, "lz4"},
-	};
 	const uint8_t *data = NULL;
 	struct fault unused;
-	if (reader->version.size < 5 || shard_reader_fetch(reader, 0, 5, &data, &unused))
+	if (reader->version.size < PACKED_HEAD ||
+	    shard_reader_fetch(reader, 0, PACKED_HEAD, &data, &unused))
 		return NULL;
-	for (size_t i = 0; i < sizeof(packings) / sizeof(packings[0]); i++) {
-		if (memcmp(data, packings[i].bytes, packings[i].size) == 0)
-			return packings[i].name;
-	}
-	return NULL;
+	return packed_with(data);
 }
 
 bool shard_reader_is_page(struct shard_reader *reader)

@@ -31,6 +31,22 @@ bool shard_record_take(struct shard_record *record, uint64_t offset, const uint8
 	return true;
 }
 
+bool shard_record_append(struct shard_record *record, const struct shard_record *other)
+{
+	if (ARRAY_RESERVE(record->notes, record->capacity, record->count + other->count) ||
+	    ARRAY_RESERVE(record->data, record->data_capacity, record->size + other->size))
+		return false;
+	for (uint64_t i = 0; i < other->count; i++) {
+		const struct shard_note *note = &other->notes[i];
+		record->notes[record->count++] =
+			(struct shard_note){note->offset, record->size + note->at, note->size};
+	}
+	if (other->size)
+		memcpy(record->data + record->size, other->data, other->size);
+	record->size += other->size;
+	return true;
+}
+
 void shard_record_fail(struct shard_record *record, uint64_t offset, int result,
 		       const struct fault *fault)
 {
@@ -67,10 +83,10 @@ bool shard_record_give(struct shard_record *record, uint64_t offset, size_t size
 {
 	for (uint64_t i = record->next; i < record->count && i < record->next + PASSED_MAX; i++) {
 		const struct shard_note *note = &record->notes[i];
-		if (note->offset != offset || note->size != size)
+		if (offset < note->offset || offset + size > note->offset + note->size)
 			continue;
-		record->next = i + 1;
-		*out = record->data + note->at;
+		record->next = i; /* it may have the next bytes, too */
+		*out = record->data + note->at + (offset - note->offset);
 		*result_out = 0;
 		return true;
 	}

@@ -45,6 +45,9 @@ bool shard_record_take(struct shard_record *record, uint64_t offset, const uint8
 void shard_record_fail(struct shard_record *record, uint64_t offset, int result,
 		       const struct fault *fault);
 
+/* What another record has goes behind it; room for that was asked for. False: no memory. */
+bool shard_record_append(struct shard_record *record, const struct shard_record *other);
+
 /* Read it again, or most of it: the same results. False if it is not known. */
 bool shard_record_version(const struct shard_record *record, struct storage_version *out,
 			  int *result_out, struct fault *fault);

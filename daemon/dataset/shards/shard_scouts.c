@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/crew.h"
+#include "dataset/shards/shard_guide.h"
 
 #define THREAD_BYTES ((uint64_t)192 << 10) /* of a scout: its walk, its connection */
 #define RECORDS_BYTES ((uint64_t)32 << 20) /* of all records */
@@ -14,6 +15,7 @@
 struct scouted {
 	struct shard_record record;
 	uint64_t shard;
+	uint64_t held; /* by the record; with the lock */
 	bool done;
 	struct shard_scouts *scouts;
 };
@@ -21,6 +23,7 @@ struct scouted {
 struct shard_scouts {
 	const struct shard_pass *pass;
 	struct crew *crew;
+	unsigned each;		 /* threads for a shard that has a guide */
 	uint64_t charged, limit; /* of records */
 
 	pthread_mutex_t lock; /* of what follows */
@@ -48,11 +51,51 @@ static bool scout_may(void *context, uint64_t bytes)
 	while (!scouts_ended(scouts) && scouts->held + bytes > scouts->limit &&
 	       scouted->shard != scouts->current)
 		pthread_cond_wait(&scouts->changed, &scouts->lock);
-	bool may = !scouts_ended(scouts) && scouted->record.size + bytes <= scouts->limit;
-	if (may)
+	bool may = !scouts_ended(scouts) && scouted->held + bytes <= scouts->limit;
+	if (may) {
 		scouts->held += bytes;
+		scouted->held += bytes;
+	}
 	pthread_mutex_unlock(&scouts->lock);
 	return may;
+}
+
+static void scouted_empty(struct scouted *scouted)
+{
+	shard_record_deinit(&scouted->record);
+	scouted->record = (struct shard_record){.may = scout_may, .context = scouted};
+}
+
+/* With the lock. */
+static void scouted_hold_less(struct scouted *scouted, uint64_t bytes)
+{
+	scouted->held -= bytes;
+	scouted->scouts->held -= bytes;
+	pthread_cond_broadcast(&scouted->scouts->changed);
+}
+
+/* Fetch what the index beside it says that a walk wants. False: there is none, or it is wrong. */
+static bool scout_guided(struct shard_scouts *scouts, struct scouted *scouted)
+{
+	const struct shard_pass *pass = scouts->pass;
+	struct shard_guide guide = SHARD_GUIDE_NULL;
+	struct shard_reader reader = SHARD_READER_NULL;
+	struct fault unused;
+	if (!scout_may(scouted, SHARD_GUIDE_BYTES))
+		return false;
+	bool good = shard_reader_begin(&reader, pass->folder, pass->names->names[scouted->shard],
+				       &unused) == 0 &&
+		    shard_guide_read(&guide, &reader, pass->roles) == 0 &&
+		    shard_guide_follow(&guide, &reader, scouts->each, &scouted->record);
+	scouted->record.whole = good && shard_reader_end(&reader, &unused) == 0;
+	shard_guide_deinit(&guide);
+	shard_reader_deinit(&reader);
+	if (!good)
+		scouted_empty(scouted);
+	pthread_mutex_lock(&scouts->lock);
+	scouted_hold_less(scouted, good ? SHARD_GUIDE_BYTES : scouted->held);
+	pthread_mutex_unlock(&scouts->lock);
+	return good;
 }
 
 /* Walk it as the pass does, into an index that nobody wants. */
@@ -89,7 +132,8 @@ static void scout_run(void *context, uint64_t number)
 					    .scouts = scouts,
 					    .record = {.may = scout_may, .context = scouted}};
 	pthread_mutex_unlock(&scouts->lock);
-	if (go)
+	if (go && !(scouts->each > 1 && scout_guided(scouts, scouted)) &&
+	    scouts->pass->names->count > 1)
 		scout_walk(scouts, scouted);
 	pthread_mutex_lock(&scouts->lock);
 	scouted->done = scouted->done || within;
@@ -118,12 +162,12 @@ static unsigned scouts_charge(struct shard_scouts *scouts, unsigned threads)
 
 static int scouts_begin(struct shard_scouts *scouts)
 {
-	unsigned threads = scouts->pass->folder->storage->at_once;
+	unsigned all = scouts_charge(scouts, scouts->pass->folder->storage->at_once);
 	uint64_t count = scouts->pass->names->count;
-	threads = threads < count ? threads : (unsigned)count;
-	threads = scouts_charge(scouts, threads);
-	if (threads < 2)
+	unsigned threads = all < count ? all : (unsigned)count;
+	if (all < 2)
 		return -ENOMEM;
+	scouts->each = all / threads;
 	scouts->window = (uint64_t)threads * AHEAD;
 	scouts->shards = calloc(scouts->window, sizeof(*scouts->shards));
 	return scouts->shards ? crew_begin(&scouts->crew, threads, count, scout_run, scouts)
@@ -151,8 +195,8 @@ struct shard_scouts *shard_scouts_new(const struct shard_pass *pass)
 static void scouts_forget(struct shard_scouts *scouts, uint64_t shard)
 {
 	struct scouted *scouted = &scouts->shards[shard % scouts->window];
-	const struct shard_record *record = &scouted->record;
-	scouts->held -= record->size + record->count * sizeof(*record->notes);
+	if (scouted->scouts)
+		scouted_hold_less(scouted, scouted->held);
 	shard_record_deinit(&scouted->record);
 	*scouted = (struct scouted){.done = false};
 }
@@ -165,7 +209,8 @@ struct shard_record *shard_scouts_wait(struct shard_scouts *scouts, uint64_t sha
 		scouts_forget(scouts, scouts->current);
 	scouts->current = shard;
 	pthread_cond_broadcast(&scouts->changed);
-	while (!scouted->done)
+	/* Of an indexing that was cancelled scouts leave shards undone. */
+	while (!scouted->done && !scouts_ended(scouts))
 		pthread_cond_wait(&scouts->changed, &scouts->lock);
 	pthread_mutex_unlock(&scouts->lock);
 	return &scouted->record;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/quote.h"
+#include "dataset/shards/packed.h"
 #include "dataset/shards/shard_keep.h"
 #include "dataset/shards/shard_names.h"
 
@@ -120,6 +121,8 @@ int shards_open(void **state_out, const struct shard_form *form, const struct da
 	if (!result && !form->names)
 		result = shard_names_find(&names, &shards->folder, spec->path, fault);
 	if (!result)
+		result = packed_open(&shards->folder, &names, progress, fault);
+	if (!result)
 		result = shards_fill(shards, &names, spec, progress, facts, fault);
 	shard_names_deinit(&names);
 	if (result)
@@ -152,15 +155,21 @@ size_t shards_path(const void *state, uint64_t sample, char *out, size_t size)
 	return shard_index_path(((const struct shards *)state)->index, sample, out, size);
 }
 
+static struct storage_range shards_member(const struct shard_index *index, uint64_t sample)
+{
+	return (struct storage_range){(uint64_t)number_list_at(&index->offsets, sample),
+				      (uint64_t)number_list_at(&index->sizes, sample)};
+}
+
 /* The member's version, from its shard's; false if the shard is not the one that was indexed:
  * members lie elsewhere now. */
-static bool shards_member_version(const struct shard *shard, const struct shard_member *member,
+static bool shards_member_version(const struct shard *shard, uint64_t size,
 				  struct storage_version *version)
 {
 	const struct storage_version *known = &shard->version;
 	bool same = version->size == known->size && version->mtime_ns == known->mtime_ns &&
 		    version->inode == known->inode;
-	version->size = shard_member_size(member);
+	version->size = size;
 	return same;
 }
 
@@ -174,7 +183,7 @@ int shards_version(const void *state, uint64_t sample, struct storage_version *o
 						     &unused);
 	if (result)
 		return result < 0 ? result : DATASET_E_READ;
-	if (!shards_member_version(shard, &shards->index->members[sample], &version))
+	if (!shards_member_version(shard, shards_member(shards->index, sample).length, &version))
 		return DATASET_E_CHANGED;
 	*out = version;
 	return 0;
@@ -185,15 +194,13 @@ int shards_read(const void *state, uint64_t sample, size_t max_bytes, struct buf
 {
 	const struct shards *shards = state;
 	const struct shard *shard = shard_index_of(shards->index, sample);
-	const struct shard_member *member = &shards->index->members[sample];
+	const struct storage_range member = shards_member(shards->index, sample);
 	struct storage_version version;
 	struct quote quote;
-	if (shard_member_size(member) == 0)
+	if (member.length == 0)
 		return fault_say(fault, DATASET_E_READ, "it is empty (0 bytes)");
-	int result = shards->folder.storage->read_range(
-		shards->folder.state, shard->name,
-		(struct storage_range){shard_member_offset(member), shard_member_size(member)},
-		max_bytes, buffer, &version, fault);
+	int result = shards->folder.storage->read_range(shards->folder.state, shard->name, member,
+							max_bytes, buffer, &version, fault);
 	if (result < 0)
 		return result;
 	if (result == STORAGE_E_LIMIT)
@@ -202,7 +209,7 @@ int shards_read(const void *state, uint64_t sample, size_t max_bytes, struct buf
 	if (result == STORAGE_E_READ &&
 	    shards_version(state, sample, &version) != DATASET_E_CHANGED)
 		return DATASET_E_READ;
-	if (result || !shards_member_version(shard, member, &version))
+	if (result || !shards_member_version(shard, member.length, &version))
 		return fault_say(fault, DATASET_E_CHANGED,
 				 "the shard %s is not the one that was indexed: it changed under "
 				 "the stream; attach again when it changes no more",

@@ -5,6 +5,7 @@
 
 #include "dataset/storage/local.h"
 #include "dataset/storage/remote/http.h"
+#include "dataset/storage/remote/own_keys.h"
 #include "dataset/storage/remote/s3.h"
 #include "dataset/storage/remote/transfer.h"
 
@@ -17,6 +18,7 @@ const struct storage *const storages[] = {
 
 void storage_stop(void)
 {
+	own_keys_stop();
 	transfer_stop();
 }
 

@@ -36,6 +36,8 @@
 #include "base/credentials.h"
 #include "base/fault.h"
 
+struct own_keys;
+
 enum {
 	STORAGE_E_OPEN = 1, /* the folder cannot be opened or listed */
 	STORAGE_E_READ,	    /* the file cannot be read, is no regular file, is empty or too short */
@@ -75,6 +77,7 @@ struct storage_place {
 	 * may read what the daemon can. */
 	int fd;
 	const struct credentials *reader;
+	struct own_keys *own_keys; /* borrowed until it is opened; NULL: nobody sent any */
 };
 
 #define STORAGE_LACKS_OPENAT2                                                                      \

@@ -49,11 +49,24 @@ static char *trim(char *text)
 	return text;
 }
 
+/* Whoever goes by one of these shall not be asked for as somebody else: not without a signature,
+ * nor with the keys that only open the way to a role. */
+static void note_lack(const struct aws_search *search, const char *name)
+{
+	static const char *const lacking[] = {"role_arn", "sso_session", "sso_start_url",
+					      "credential_process"};
+	for (size_t i = 0; i < sizeof(lacking) / sizeof(lacking[0]); i++) {
+		if (!search->found->lacks && strcmp(name, lacking[i]) == 0)
+			search->found->lacks = lacking[i];
+	}
+}
+
 /* False: no memory. */
 static bool take_setting(const struct aws_search *search, const char *name, const char *value)
 {
 	struct aws_identity *found = search->found;
 	char **member = NULL;
+	note_lack(search, name);
 	if (strcmp(name, "region") == 0)
 		member = &found->region;
 	else if (strcmp(name, "endpoint_url") == 0)

@@ -20,6 +20,8 @@ struct aws_identity {
 	char *region;	/* "us-east-1" if none is said */
 	char *endpoint; /* a URL without a slash at its end; NULL: that of AWS */
 	bool virtual_style;
+	const char
+		*lacks; /* a setting of the profile by which nobody gets credentials here; NULL */
 };
 #define AWS_IDENTITY_NULL ((struct aws_identity){0})
 

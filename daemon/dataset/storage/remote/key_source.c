@@ -375,6 +375,14 @@ static int ask_first(struct transfers *transfers, const struct aws_identity *ide
 		*who_out = "the web identity";
 		return ask_sts(transfers, identity, out, fault);
 	}
+	if (identity->lacks && !environment) {
+		*who_out = "the profile";
+		return fault_say(fault, TRANSFER_E_FAILED,
+				 "it has %s, by which this daemon gets none: give it keys (aws "
+				 "configure export-credentials prints them), a web identity or a "
+				 "container's service, or send a client's own credentials",
+				 identity->lacks);
+	}
 	if (identity->key) {
 		*out = s3_keys_new(identity->key, identity->secret, identity->token,
 				   S3_KEYS_FOREVER);

@@ -6,7 +6,7 @@
  * 1. the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY;
  * 2. a web identity, as Kubernetes gives it, for which STS gives credentials:
  *    AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN;
- * 3. the profile AWS_PROFILE (aws.h);
+ * 3. the profile AWS_PROFILE (aws.h), its keys alone: a role, SSO or a program is refused in words;
  * 4. a container's service: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, or ..._FULL_URI, with the
  *    token of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE or AWS_CONTAINER_AUTHORIZATION_TOKEN;
  * 5. EC2's instance metadata, of version 2 only, unless AWS_EC2_METADATA_DISABLED is true. Where it

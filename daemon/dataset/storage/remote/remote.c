@@ -13,6 +13,7 @@
 #include "base/ending.h"
 #include "base/quote.h"
 #include "base/url.h"
+#include "dataset/storage/remote/own_keys.h"
 #include "dataset/storage/remote/s3_list.h"
 
 /* -- paths as users write them ---------------------------------------------------------------- */
@@ -27,8 +28,9 @@ bool remote_reaches(const struct storage_place *place)
  * to tell. */
 int remote_look(const struct storage_place *place, bool *folder_out)
 {
-	static const char *const files[] = {".tar", ".json", ".jsonl", ".csv", ".tsv", ".txt",
-					    ".npy", ".npz",  ".gz",    ".tgz", ".zip"};
+	static const char *const files[] = {".tar", ".json", ".jsonl", ".csv", ".tsv",
+					    ".txt", ".npy",  ".npz",   ".gz",  ".tgz",
+					    ".zip", ".zst",  ".bz2",   ".lz4"};
 	bool file = false;
 	if (!remote_reaches(place))
 		return -EXDEV;
@@ -50,8 +52,8 @@ void remote_close(void *state)
 	staged_free(remote->staged);
 	free(remote->root);
 	free(remote->prefix);
-	free(remote->bucket);
-	aws_identity_deinit(&remote->identity);
+	s3_bucket_free(remote->bucket);
+	own_keys_drop(remote->own_keys);
 	free(remote);
 }
 
@@ -66,22 +68,26 @@ static bool names_inside(const char *url)
 
 /* What others than the daemon's own user have read stays where the rule says: no redirect leads on
  * from there, and a name is of this machine only if the rule says so itself. Where S3 is, the
- * daemon's environment says. */
+ * daemon's environment says. What a user's own credentials opened the way to is asked for with
+ * these, never with the daemon's. */
 static void remote_confine(struct remote *remote, const struct storage_place *place)
 {
 	bool others = place->reach != STORAGE_ANYWHERE;
 	bool s3 = url_scheme(place->path) == URL_S3;
 	remote->follow = !others && !s3;
 	remote->outside_only = others && !s3 && !names_inside(place->path);
+	if (s3)
+		remote->asker.own = own_keys_find(remote->own_keys, place->reach == STORAGE_BENEATH
+									    ? place->beneath
+									    : place->path);
 }
 
 static int remote_find_bucket(struct remote *remote, const char *host, size_t size)
 {
-	remote->bucket = strndup(host, size);
-	if (!remote->bucket || aws_identity_find(&remote->identity))
+	if (s3_bucket_new(&remote->bucket, host, size))
 		return -ENOMEM;
-	remote->keys = key_chain_of_daemon();
-	remote->root = aws_bucket_url(&remote->identity, remote->bucket);
+	remote->asker.chain = key_chain_of_daemon();
+	remote->root = strdup(remote->bucket->home.url);
 	return remote->root ? 0 : -ENOMEM;
 }
 
@@ -91,6 +97,7 @@ static int remote_fill(struct remote *remote, const struct storage_place *place)
 	size_t size;
 	const char *host = url_host(place->path, &size);
 	bool s3 = url_scheme(place->path) == URL_S3;
+	remote->own_keys = own_keys_hold(place->own_keys);
 	remote_confine(remote, place);
 	remote->prefix = strdup(path);
 	if (!remote->prefix || transfers_new(&remote->transfers) ||
@@ -142,90 +149,71 @@ bool remote_path(const struct remote *remote, const char *key, char *out)
 	return true;
 }
 
-/* Does the server say that the credentials' time is over? */
-static bool is_expired(const struct response *response, const struct buffer *body)
-{
-	char code[S3_CODE_MAX + 1] = "";
-	if ((response->status == 400 || response->status == 401 || response->status == 403) &&
-	    body->size)
-		s3_error_code(body->data, body->size, code);
-	return strcmp(code, "ExpiredToken") == 0 || strcmp(code, "TokenRefreshRequired") == 0;
-}
-
-/* As transfer_run(), signed; once more where the credentials had expired and there are others. */
-static int remote_run(const struct remote *remote, struct transfer_request *request,
-		      struct buffer *buffer, struct response *response_out, struct fault *fault)
+/* As transfer_run(), signed for a region; once more where the credentials had expired and there are
+ * others. */
+static int remote_run(const struct remote *remote, const char *region,
+		      struct transfer_request *request, struct buffer *buffer,
+		      struct response *response_out, struct fault *fault)
 {
 	for (bool again = false;; again = true) {
 		struct s3_keys *keys = NULL;
-		int result = 0;
-		if (remote->keys)
-			result = key_chain_take(remote->keys, remote->transfers, &keys, fault);
+		int result = s3_asker_take(&remote->asker, remote->transfers, &keys, fault);
 		if (result)
 			return result;
-		const struct transfer_signer signer = {
-			keys ? keys->key : NULL, keys ? keys->secret : NULL,
-			keys ? keys->token : NULL, remote->identity.region};
+		const struct transfer_signer signer = {keys ? keys->key : NULL,
+						       keys ? keys->secret : NULL,
+						       keys ? keys->token : NULL, region};
 		request->signer = keys ? &signer : NULL;
 		result = transfer_run(remote->transfers, request, buffer, response_out, fault);
-		bool renewed = !result && keys && !again && is_expired(response_out, buffer) &&
-			       key_chain_renew(remote->keys, remote->transfers, keys);
+		bool renewed = !result && keys && !again &&
+			       s3_asker_hear(&remote->asker, remote->transfers, keys, response_out,
+					     buffer);
 		s3_keys_drop(keys);
 		if (!renewed)
 			return result;
 	}
 }
 
+/* The caller's; NULL: no memory. */
+static char *remote_url(const struct remote *remote, const char *root, const char *path,
+			const char *query)
+{
+	size_t start = strlen(root), size = strlen(path);
+	size_t room = start + 3 * size + (query ? strlen(query) : 0) + 3;
+	char *url = malloc(room);
+	if (!url)
+		return NULL;
+	memcpy(url, root, start);
+	size_t end = start + url_encode(url + start, path, size, remote->bucket);
+	if (query)
+		snprintf(url + end, room - end, "%s?%s", size ? "" : "/", query);
+	return url;
+}
+
 int remote_get(const struct remote *remote, const char *path, const char *query,
 	       struct storage_range range, uint64_t max_bytes, struct buffer *buffer,
 	       struct response *response_out, struct fault *fault)
 {
-	size_t root = strlen(remote->root), size = strlen(path);
-	size_t room = root + 3 * size + (query ? strlen(query) : 0) + 3;
-	char *url = malloc(room);
-	if (!url)
-		return -ENOMEM;
-	memcpy(url, remote->root, root);
-	size_t end = root + url_encode(url + root, path, size, remote->bucket);
-	if (query)
-		snprintf(url + end, room - end, "%s?%s", size ? "" : "/", query);
-	struct transfer_request request = {
-		.url = url,
-		.range = range,
-		.max_bytes = max_bytes,
-		.follow = remote->follow,
-		.outside_only = remote->outside_only,
-	};
-	int result = remote_run(remote, &request, buffer, response_out, fault);
-	free(url);
-	return result;
-}
-
-/* What S3 says in its codes, and what to do. */
-static const struct {
-	const char *code, *words;
-} s3_codes[] = {
-	{"NoSuchBucket", "there is no such bucket"},
-	{"NoSuchKey", "there is no such object"},
-	{"AccessDenied", "the daemon's credentials have no right to it"},
-	{"InvalidAccessKeyId", "the server does not know the daemon's access key"},
-	{"SignatureDoesNotMatch", "the daemon's secret key is not the one of its access key"},
-	{"ExpiredToken", "the daemon's credentials have expired"},
-	{"InvalidToken", "the daemon's session token is not valid"},
-	{"RequestTimeTooSkewed", "this machine's clock is wrong by more than the server allows"},
-	{"AuthorizationHeaderMalformed",
-	 "the bucket is in another region: set AWS_REGION in the daemon's environment"},
-	{"PermanentRedirect",
-	 "the bucket is in another region: set AWS_REGION in the daemon's environment"},
-};
-
-static const char *s3_words(const char *code)
-{
-	for (size_t i = 0; i < sizeof(s3_codes) / sizeof(s3_codes[0]); i++) {
-		if (strcmp(s3_codes[i].code, code) == 0)
-			return s3_codes[i].words;
+	for (;;) {
+		const struct s3_region *there =
+			remote->bucket ? s3_bucket_region(remote->bucket) : NULL;
+		char *url = remote_url(remote, there ? there->url : remote->root, path, query);
+		if (!url)
+			return -ENOMEM;
+		struct transfer_request request = {
+			.url = url,
+			.range = range,
+			.max_bytes = max_bytes,
+			.follow = remote->follow,
+			.outside_only = remote->outside_only,
+		};
+		int result = remote_run(remote, there ? there->name : NULL, &request, buffer,
+					response_out, fault);
+		free(url);
+		if (result || !there ||
+		    !s3_bucket_moves(remote->bucket, there, response_out, buffer))
+			return result;
 	}
-	return NULL;
 }
 
 static const char *status_words(unsigned status)
@@ -251,23 +239,22 @@ static const char *status_words(unsigned status)
 void remote_say_status(const struct remote *remote, const struct response *response,
 		       const struct buffer *body, struct fault *fault)
 {
-	char code[S3_CODE_MAX + 1] = "";
-	bool redirect = response->status / 100 == 3;
-	if (remote->bucket && body->size)
-		s3_error_code(body->data, body->size, code);
-	const char *words = s3_words(code);
-	if (remote->bucket && redirect)
-		words = s3_words("PermanentRedirect");
-	bool unsigned_request = remote->keys && !key_chain_has(remote->keys) &&
-				(response->status == 401 || response->status == 403);
-	fault_say(fault, STORAGE_E_READ, "%s%s%s%s (%u%s%s)",
-		  words ? words : status_words(response->status),
-		  *response->region && redirect ? ", of this one: " : "",
-		  *response->region && redirect ? response->region : "",
-		  unsigned_request ? "; it found no credentials: AWS_ACCESS_KEY_ID and "
-				     "AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials"
-				   : "",
-		  response->status, *code ? " " : "", code);
+	struct s3_error error = {.code = ""};
+	const char *whose = "", *words = NULL;
+	char region[RESPONSE_TEXT_MAX + 1] = "";
+	if (remote->bucket) {
+		s3_error_parse(body->data, body->size, &error);
+		s3_asker_words(&remote->asker, response, &error, &whose, &words);
+		s3_region_named(response, body, region);
+	}
+	fault_say(fault, STORAGE_E_READ, "%s%s%s%s%s (%u%s%s)", whose,
+		  words ? words : status_words(response->status), *region ? ", of this one: " : "",
+		  region,
+		  s3_asker_lacks(&remote->asker, response)
+			  ? "; it found no credentials: AWS_ACCESS_KEY_ID and "
+			    "AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials"
+			  : "",
+		  response->status, *error.code ? " " : "", error.code);
 }
 
 /* -- reading ---------------------------------------------------------------------------------- */

@@ -9,7 +9,8 @@
 #define STOKER_DATASET_STORAGE_REMOTE_REMOTE_H
 
 #include "dataset/storage/remote/aws.h"
-#include "dataset/storage/remote/key_chain.h"
+#include "dataset/storage/remote/s3_asker.h"
+#include "dataset/storage/remote/s3_bucket.h"
 #include "dataset/storage/remote/seen.h"
 #include "dataset/storage/remote/staged.h"
 #include "dataset/storage/remote/transfer.h"
@@ -26,11 +27,11 @@ struct remote {
 	char *root;   /* owned: the URL of the host or the bucket, without a slash at its end */
 	char *prefix; /* owned: of the folder below it, as written; it begins with a slash or is
 			 empty */
-	char *bucket; /* owned; NULL: plain HTTP */
-	bool follow;  /* redirects */
-	bool outside_only;	      /* no address of this machine or link */
-	struct aws_identity identity; /* where S3 is */
-	struct key_chain *keys;	      /* borrowed, of S3; NULL: plain HTTP */
+	struct s3_bucket *bucket;  /* owned; NULL: plain HTTP */
+	bool follow;		   /* redirects */
+	bool outside_only;	   /* no address of this machine or link */
+	struct s3_asker asker;	   /* of S3 */
+	struct own_keys *own_keys; /* held: what it borrows from; NULL: nobody sent any */
 };
 
 /* For the rows of the storages; `state` is a struct remote. */

@@ -141,8 +141,8 @@ static int s3_list(const void *state, const char *folder, storage_take *take, vo
 	if (!result && !listing.entries)
 		result = fault_say(&why, STORAGE_E_OPEN, "there is nothing below it");
 	if (result > 0)
-		return fault_say(fault, STORAGE_E_OPEN, "cannot list s3://%s%s: %s", remote->bucket,
-				 quote_text(&quote, path), why.text);
+		return fault_say(fault, STORAGE_E_OPEN, "cannot list s3://%s%s: %s",
+				 remote->bucket->name, quote_text(&quote, path), why.text);
 	return result;
 }
 

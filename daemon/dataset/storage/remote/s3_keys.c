@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 void s3_keys_wipe(char *text)
@@ -12,21 +13,35 @@ void s3_keys_wipe(char *text)
 	free(text);
 }
 
+/* Behind what is there; NULL gives NULL. */
+static char *add_text(char **to, const char *text)
+{
+	char *start = *to;
+	if (!text)
+		return NULL;
+	*to = stpcpy(start, text) + 1;
+	return start;
+}
+
 struct s3_keys *s3_keys_new(const char *key, const char *secret, const char *token, int64_t expires)
 {
-	struct s3_keys *keys = calloc(1, sizeof(*keys));
-	if (!keys)
+	if (token && !*token)
+		token = NULL;
+	size_t bytes = sizeof(struct s3_keys) + strlen(key) + strlen(secret) +
+		       (token ? strlen(token) : 0) + 3;
+	struct s3_keys *keys =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (keys == MAP_FAILED)
 		return NULL;
-	bool has_token = token && *token;
+	(void)madvise(keys, bytes, MADV_DONTDUMP); /* a kernel without it dumps them */
+	char *to = (char *)(keys + 1);
 	atomic_init(&keys->holders, 1);
-	keys->key = strdup(key);
-	keys->secret = strdup(secret);
-	keys->token = has_token ? strdup(token) : NULL;
+	keys->bytes = bytes;
 	keys->expires = expires;
-	if (keys->key && keys->secret && (keys->token || !has_token))
-		return keys;
-	s3_keys_drop(keys);
-	return NULL;
+	keys->key = add_text(&to, key);
+	keys->secret = add_text(&to, secret);
+	keys->token = add_text(&to, token);
+	return keys;
 }
 
 struct s3_keys *s3_keys_hold(struct s3_keys *keys)
@@ -40,10 +55,9 @@ void s3_keys_drop(struct s3_keys *keys)
 {
 	if (!keys || atomic_fetch_sub(&keys->holders, 1) != 1)
 		return;
-	s3_keys_wipe(keys->key);
-	s3_keys_wipe(keys->secret);
-	s3_keys_wipe(keys->token);
-	free(keys);
+	size_t bytes = keys->bytes;
+	explicit_bzero(keys, bytes);
+	munmap(keys, bytes);
 }
 
 bool s3_keys_equal(const struct s3_keys *a, const struct s3_keys *b)

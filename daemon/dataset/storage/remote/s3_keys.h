@@ -9,11 +9,13 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct s3_keys {
 	atomic_uint holders;
-	char *key, *secret, *token; /* owned; the token is NULL if there is none */
+	size_t bytes;		    /* of its memory, which is in no core dump */
+	char *key, *secret, *token; /* the token is NULL if there is none */
 	int64_t expires;	    /* seconds of the time of day; S3_KEYS_FOREVER */
 };
 #define S3_KEYS_FOREVER INT64_MAX

@@ -23,7 +23,7 @@ struct s3_page {
 	char key[S3_TEXT_MAX + 1];
 	uint64_t size;
 	char next[S3_TEXT_MAX + 1];
-	char code[S3_CODE_MAX + 1];
+	struct s3_error error;
 };
 
 static void page_stop(struct s3_page *page)
@@ -105,7 +105,9 @@ static void on_end(void *context, const XML_Char *name)
 	else if (page->depth == 2 && strcmp(name, "EncodingType") == 0)
 		page->encoded = strcmp(page->text, "url") == 0;
 	else if (page->depth == 2 && strcmp(name, "Code") == 0 && page->text_size <= S3_CODE_MAX)
-		strcpy(page->code, page->text);
+		strcpy(page->error.code, page->text);
+	else if (page->depth == 2 && strcmp(name, "Region") == 0 && page->text_size <= S3_CODE_MAX)
+		strcpy(page->error.region, page->text);
 	else if (page->depth == 2)
 		page_end_entry(page);
 	page->depth--;
@@ -150,16 +152,16 @@ int s3_list_parse(const void *data, size_t size, s3_list_take *take, void *conte
 	return result;
 }
 
-void s3_error_code(const void *data, size_t size, char out[S3_CODE_MAX + 1])
+void s3_error_parse(const void *data, size_t size, struct s3_error *out)
 {
 	struct s3_page *page = calloc(1, sizeof(*page));
-	out[0] = '\0';
+	*out = (struct s3_error){.code = ""};
 	if (!page)
 		return;
-	if (page_parse(page, data, size) == 0)
-		strcpy(out, page->code);
+	if (size && page_parse(page, data, size) == 0)
+		*out = page->error;
 	free(page);
-	for (char *c = out; *c; c++) {
+	for (char *c = out->code; *c; c++) {
 		if (!isalnum((unsigned char)*c))
 			*c = '?';
 	}

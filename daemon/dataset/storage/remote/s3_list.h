@@ -24,7 +24,11 @@ enum {
  */
 int s3_list_parse(const void *data, size_t size, s3_list_take *take, void *context,
 		  char next_out[S3_TEXT_MAX + 1]);
-/* The code of an error, such as NoSuchBucket; empty: there is none. */
-void s3_error_code(const void *data, size_t size, char out[S3_CODE_MAX + 1]);
+/* What an error says; empty texts: it does not. */
+struct s3_error {
+	char code[S3_CODE_MAX + 1];   /* such as NoSuchBucket; letters, digits and '?' */
+	char region[S3_CODE_MAX + 1]; /* in which the bucket is, if it was asked for in another */
+};
+void s3_error_parse(const void *data, size_t size, struct s3_error *out);
 
 #endif

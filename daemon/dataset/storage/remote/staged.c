@@ -168,6 +168,7 @@ static bool staged_find(const struct remote *remote, const struct stage_use *use
 	item->version = stage_version_of(&version);
 	if (!stage_find(use, item, max_bytes, buffer, clock_ns()))
 		return false;
+	stage_use_count(true);
 	if (version_out)
 		*version_out = version;
 	return true;
@@ -183,6 +184,7 @@ static int staged_fetch(const struct remote *remote, const struct stage_use *use
 	int result = remote_read_range(remote, key, range, max_bytes, buffer, &version, fault);
 	if (result)
 		return result;
+	stage_use_count(false);
 	staged_put(remote->staged, key, &version);
 	item->version = stage_version_of(&version);
 	if (!staged_get(remote->staged, key, &known) || storage_version_equal(&known, &version))
@@ -190,6 +192,17 @@ static int staged_fetch(const struct remote *remote, const struct stage_use *use
 	if (version_out)
 		*version_out = version;
 	return 0;
+}
+
+/* What is fetched at a time by one thread: who asks with other credentials is not waited for, which
+ * may have expired, or be refused. */
+static struct digest staged_flight(const struct remote *remote, const struct stage_item *item)
+{
+	struct digest flight = item->object;
+	uintptr_t asker = (uintptr_t)remote->asker.own;
+	for (size_t i = 0; i < sizeof(asker); i++)
+		flight.bytes[i] ^= (uint8_t)(asker >> 8 * i);
+	return flight;
 }
 
 int staged_read_range(const void *state, const char *key, struct storage_range range,
@@ -204,15 +217,16 @@ int staged_read_range(const void *state, const char *key, struct storage_range r
 		return remote_read_range(state, key, range, max_bytes, buffer, version_out, fault);
 	if (staged_find(remote, use, key, &item, max_bytes, buffer, version_out))
 		return 0;
-	bool first = stage_fly(stage, &item.object);
+	const struct digest flight = staged_flight(remote, &item);
+	bool first = stage_fly(stage, &flight);
 	if (staged_find(remote, use, key, &item, max_bytes, buffer, version_out)) {
 		if (first)
-			stage_land(stage, &item.object);
+			stage_land(stage, &flight);
 		return 0;
 	}
 	int result =
 		staged_fetch(remote, use, key, range, &item, max_bytes, buffer, version_out, fault);
 	if (first)
-		stage_land(stage, &item.object);
+		stage_land(stage, &flight);
 	return result;
 }
