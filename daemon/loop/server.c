@@ -22,6 +22,7 @@
 #include "loop/engine/stall.h"
 #include "loop/engine/step.h"
 #include "loop/os/segment.h"
+#include "loop/os/slice.h"
 #include "loop/protocol/session.h"
 #include "loop/settings.h"
 #include "loop/state/catalog.h"
@@ -30,18 +31,46 @@
 #include "work/pool.h"
 
 #define TICK_MS 1000
+#define OTHERS_MS 1000 /* that a trainer which has left waits for those that compute */
 
 /* -- what happens to it ------------------------------------------------------------------- */
+
+static unsigned count_trainers(const struct core *core)
+{
+	return (unsigned)core->counters[COUNTER_READERS] + core->attaching;
+}
+
+static void on_drain_end(uv_timer_t *timer)
+{
+	struct server *server = timer->data;
+	uv_stop(&server->loop);
+}
 
 static void server_drain(struct server *server, const char *why)
 {
 	struct core *core = &server->core;
+	unsigned limit_ms = core->config->drain_timeout_ms;
 	log_info("stops (%s): %u connections have %u ms to finish", why,
-		 server->protocol.data_connections, core->config->drain_timeout_ms);
+		 server->protocol.data_connections, limit_ms);
 	core->stopping = true;
-	server->stop_at_ns = clock_ns() + (uint64_t)core->config->drain_timeout_ms * 1000000u;
+	server->to_leave = count_trainers(core);
+	uv_timer_start(&server->drain, on_drain_end, limit_ms, 0);
 	protocol_stop(&server->protocol, why);
-	index_caches_stop(&server->index_caches, server->stop_at_ns);
+	index_caches_stop(&server->index_caches, clock_ns() + (uint64_t)limit_ms * 1000000u);
+}
+
+/* Who leaves has nothing until the next daemon starts, and does not wait long for those that
+ * compute meanwhile: these keep what they hold, and what was sent to them, without a daemon. */
+static void go_on_draining(struct server *server)
+{
+	struct core *core = &server->core;
+	if (step_is_drained(core)) {
+		uv_stop(&server->loop);
+	} else if (count_trainers(core) < server->to_leave) {
+		server->to_leave = 0;
+		if (uv_timer_get_due_in(&server->drain) > OTHERS_MS)
+			uv_timer_start(&server->drain, on_drain_end, OTHERS_MS, 0);
+	}
 }
 
 static void server_stop(struct server *server, const char *why)
@@ -135,6 +164,7 @@ static void on_tick(uv_timer_t *timer)
 	http_tick(&server->http, now_ns);
 	deliver_retry(core);
 	index_caches_tick(&server->index_caches, now_ns);
+	catalog_tick(core, now_ns);
 	if (!core->stopping) {
 		pictures_tick(&server->pictures);
 		staging_tick(&server->staging);
@@ -149,8 +179,6 @@ static void on_tick(uv_timer_t *timer)
 	stop_if_unused(server, now_ns);
 	if (server->watchdog_ns)
 		sd_notify(0, "WATCHDOG=1");
-	if (core->stopping && now_ns >= server->stop_at_ns)
-		uv_stop(&server->loop);
 }
 
 /* It has nothing to do but to wake the loop: the step looks what is due. */
@@ -180,8 +208,8 @@ static void on_step(uv_prepare_t *prepare)
 	struct server *server = prepare->data;
 	step(&server->core);
 	set_alarm(server);
-	if (server->core.stopping && step_is_drained(&server->core))
-		uv_stop(&server->loop);
+	if (server->core.stopping)
+		go_on_draining(server);
 }
 
 /* -- start -------------------------------------------------------------------------------- */
@@ -189,11 +217,12 @@ static void on_step(uv_prepare_t *prepare)
 static int start_handles(struct server *server)
 {
 	uv_loop_t *loop = &server->loop;
-	server->step.data = server->tick.data = server->alarm.data = server;
+	server->step.data = server->tick.data = server->alarm.data = server->drain.data = server;
 	server->alarm_ns = UINT64_MAX;
 	int r = signals_open(&server->signals, loop, on_signal);
 	r = r < 0 ? r : wakeup_init(&server->wakeup, loop);
 	r = r < 0 ? r : uv_timer_init(loop, &server->alarm);
+	r = r < 0 ? r : uv_timer_init(loop, &server->drain);
 	r = r < 0 ? r : uv_timer_init(loop, &server->tick);
 	r = r < 0 ? r : uv_timer_start(&server->tick, on_tick, TICK_MS, TICK_MS);
 	r = r < 0 ? r : uv_prepare_init(loop, &server->step);
@@ -337,7 +366,7 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 		return r;
 	}
 	segment_prefix(server->accept.data.path, server->core.shm_prefix);
-	unsigned swept = segment_sweep(server->core.shm_prefix);
+	unsigned swept = r ? 0 : segment_sweep(server->core.shm_prefix);
 	if (swept)
 		log_info("removed %u rings that a killed daemon left", swept);
 	r = r < 0 ? r : init_protocol(server);
@@ -366,6 +395,7 @@ void server_run(struct server *server)
 	if (*server->accept.port.path)
 		log_info("metrics and a page at http://%s/", server->accept.port.path);
 	sd_notify(0, "READY=1");
+	slice_shorten();
 	uv_run(&server->loop, UV_RUN_DEFAULT);
 }
 
@@ -438,6 +468,7 @@ void server_deinit(struct server *server)
 	http_close_all(&server->http);
 	list_for_each(entry, after, &core->datasets, struct dataset_entry, link)
 		atomic_store(&entry->progress.cancel, true);
+	catalog_tick(core, 0); /* what it keeps for those to come */
 	storage_stop();
 	if (core->pool)
 		await_threads(server);

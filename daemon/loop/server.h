@@ -52,13 +52,14 @@ struct server {
 	uv_prepare_t step;	    /* before the loop sleeps */
 	uv_timer_t tick;	    /* each second: time-outs, rates, progress */
 	uv_timer_t alarm;	    /* at core.held_back_due_ns */
+	uv_timer_t drain;	    /* its end */
 	struct cpus cpus;	    /* of the pool's threads */
 	struct successor successor; /* after an upgrade */
 	uint64_t ticked_ns;
 	uint64_t alarm_ns;    /* what `alarm` is set to */
 	uint64_t used_ns;     /* when there was a connection, seen by the tick */
-	uint64_t stop_at_ns;  /* when the drain ends */
 	uint64_t watchdog_ns; /* systemd wants a sign of life in this time; 0: it does not */
+	unsigned to_leave;    /* trainers when the drain began; 0: one has left since */
 	int exit_code;
 };
 

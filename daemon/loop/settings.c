@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "loop/settings.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "config/quantity.h"
 #include "config/reload.h"
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
@@ -53,10 +53,12 @@ static int settings_apply(struct core *core, struct threads before, struct fault
 static int settings_set_priority(struct core *core, const char *number, const char *value,
 				 struct fault *fault)
 {
-	char *end, *behind;
-	uint64_t id = strtoull(number, &end, 10), priority = strtoull(value, &behind, 10);
-	if (end == number || *end || behind == value || *behind || priority < 1 ||
-	    priority > READER_PRIORITY_MAX)
+	static const struct quantity_range ids = {QUANTITY_COUNT, .max = UINT64_MAX};
+	static const struct quantity_range weights = {QUANTITY_COUNT, 1, READER_PRIORITY_MAX, 0};
+	uint64_t id, priority;
+	struct fault unused;
+	if (quantity_parse(&id, number, &ids, &unused) ||
+	    quantity_parse(&priority, value, &weights, &unused))
 		return fault_say(fault, 1,
 				 "set priority.READER takes the number of a reader and a "
 				 "weight from 1 to 100: set priority.7 40");

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "loop/engine/warm.h"
 #include "loop/state/core.h"
 #include "work/pool.h"
 
@@ -63,6 +64,8 @@ bool index_task_stop(struct index_task *task)
 
 static bool order_one(struct index_task *task)
 {
+	if (task->recipe.warms && !warm_may_begin(&task->recipe))
+		return false;
 	struct job *job = task->next < task->recipe.count ? job_memory(task) : NULL;
 	if (!job)
 		return false;
@@ -102,7 +105,7 @@ bool index_task_order(struct core *core, bool idle)
 
 bool index_task_owns(const struct job *job)
 {
-	return !job->recipe->pipeline || job->recipe->moments;
+	return !recipe_has_slots(job->recipe);
 }
 
 void index_task_take(struct core *core, struct job *job)
@@ -115,6 +118,9 @@ void index_task_take(struct core *core, struct job *job)
 	task->short_of_memory |= task->recipe.moments && job->outcome == JOB_MEMORY;
 	task->bytes_read += job->bytes.size;
 	task->index_bytes += job->index_bytes;
+	if (task->recipe.warms && warm_is_over(&task->missed, job))
+		task->next = task->recipe.count;
+	task->stored += job->outcome == JOB_DONE && job->stored;
 	task->done++;
 	core_count(core, COUNTER_SAMPLES_READ, job->bytes.size > 0);
 	core_count(core, COUNTER_BYTES_READ, (int64_t)job->bytes.size);

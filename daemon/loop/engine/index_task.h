@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Index task: looks at each file of a dataset once, with no slot: for an INDEX, which leaves each
- * JPEG's seek index, or for a FIT (engine/fit.h), whose jobs add up the pictures' bytes. The pool
+ * JPEG's seek index, or the pictures as decoded, or for a FIT (engine/fit.h), whose jobs add up the
+ * pictures' bytes. The pool
  * does it with what trainers leave over: one file of all tasks at a time while a reader wants
  * samples, else as many as there are threads for. Embedded in the request that it is for. Loop
  * thread; knows no session.
@@ -30,11 +31,13 @@ struct index_task {
 	uint64_t done;			   /* samples */
 	uint64_t found[JOB_INDEX_RESULTS]; /* of these, by what was found */
 	uint64_t unread;		   /* that cannot be read, or are no image */
+	uint64_t stored;		   /* of these, that are on the disk as decoded */
+	unsigned missed;		   /* one after the other that could not be kept */
 	uint64_t bytes_read, index_bytes;
 };
 #define INDEX_TASK_NULL(task_) ((struct index_task){.link = {&(task_)->link, &(task_)->link}})
 
-/* Begin. The recipe has no pipeline, or one and moments. */
+/* Begin. The recipe has no slots. */
 void index_task_start(struct index_task *task, struct core *core, const struct job_recipe *recipe,
 		      void (*on_done)(struct index_task *task));
 /* Nothing more is ordered. True if no job is in the pool: else on_done follows. */

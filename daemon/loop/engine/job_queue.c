@@ -79,6 +79,7 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->sharer = NULL;
 	job->bytes.size = job->mask.size = job->partner_bytes.size = 0;
 	job->fetch_ns = job->fetched_ns = 0; /* it may have nothing to be fetched */
+	job->staged = (struct stage_reads){0};
 	slot_fill(ring_slot(ring, ordinal));
 	ring->jobs++;
 	return job;

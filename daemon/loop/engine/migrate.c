@@ -259,14 +259,15 @@ static bool fork_job(struct reader *reader)
 
 /* -- a larger ring ------------------------------------------------------------------------ */
 
-/* One that exists, or a new one; NULL if there can be none. */
-static struct ring *larger_ring(const struct ring *ring, const struct reader *first)
+/* One that exists, or a new one; NULL if there can be none. `spare` > 0: a step is enough. */
+static struct ring *larger_ring(const struct ring *ring, const struct reader *first, double spare)
 {
 	struct ring_request request = first->ring_request;
 	struct ring_plan plan;
 	struct ring *larger;
 	struct fault ignored;
-	request.lean = false;
+	request.lean = spare > 0;
+	request.above = ring->slots;
 	list_for_each(other, next, &ring->stream->rings, struct ring, link)
 		if (other->slots > ring->slots && ring_growth_fits(ring, other))
 			return other;
@@ -279,18 +280,21 @@ static struct ring *larger_ring(const struct ring *ring, const struct reader *fi
 			   &ignored) ||
 	    plan.slots <= ring->slots || ring_new(&larger, first->stream, &plan) < 0)
 		larger = NULL;
+	else
+		larger->spare = spare;
 	bands_deinit(&bands);
 	return larger;
 }
 
-/* All who read the ring go on in a larger one; if there is no memory for it they stay. */
-static void enlarge(struct ring *ring)
+/* All who read the ring go on in a larger one; if there is no memory for it they stay. `spare`:
+ * workers' idle time, if that is the reason; else 0. */
+static void enlarge(struct ring *ring, double spare)
 {
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
 		if (ring_growth_may_move(reader))
 			reader->move.at = straggler_fork_at(reader);
 	const struct reader *first = ring_growth_hindmost(ring);
-	struct ring *larger = first ? larger_ring(ring, first) : NULL;
+	struct ring *larger = first ? larger_ring(ring, first, spare) : NULL;
 	if (!larger)
 		return;
 	log_debug_of(first, "ring %llu of %llu MiB is too small: who reads it goes on in ring %llu",
@@ -308,7 +312,7 @@ static void enlarge(struct ring *ring)
 void migrate_joined(struct ring *ring)
 {
 	if (ring->lean && ring_growth_crowded(ring) && !ring->core->stopping)
-		enlarge(ring);
+		enlarge(ring, 0);
 }
 
 /* Has a larger ring been missed for some seconds? */
@@ -336,9 +340,10 @@ void migrate_tick(struct core *core, uint64_t now_ns)
 		return;
 	list_for_each(stream, next, &core->streams, struct stream, link)
 		list_for_each(ring, after, &stream->rings, struct ring, link)
-			if (ring->lean &&
-			    (ring_was_short(ring, spare) || ring_growth_crowded(ring)))
-				enlarge(ring);
+			if (ring->lean && ring_growth_crowded(ring))
+				enlarge(ring, 0);
+			else if (ring->lean && ring_was_short(ring, spare))
+				enlarge(ring, spare);
 }
 
 /* -- who waits ---------------------------------------------------------------------------- */
@@ -349,8 +354,10 @@ static void look_at_held_back(struct reader *reader, uint64_t now_ns)
 		not_held_back(reader);
 	else if (reader->due_ns <= now_ns && !fork_job(reader)) {
 		reader->due_ns = now_ns + RETRY_NS;
+		if (reader->ring->lean && !outbox_is_read(reader->outbox))
+			reader->rested_ns = now_ns;
 		if (ring_growth_held(reader, now_ns))
-			enlarge(reader->ring);
+			enlarge(reader->ring, 0);
 	}
 	if (!list_empty(&reader->in_held_back) && !reader->move.ring)
 		look_again_at(reader->stream->core, reader->due_ns);

@@ -272,6 +272,8 @@ static void spoil_slot(struct slot *slot, const struct job *job)
 static void count_job(struct core *core, const struct job *job, bool decoded)
 {
 	struct stream *stream = ((const struct ring *)job->owner)->stream;
+	stream->stage_hits += job->staged.hits;
+	stream->stage_misses += job->staged.misses;
 	if (job->bytes.size) {
 		core_count(core, COUNTER_SAMPLES_READ, 1);
 		core_count(core, COUNTER_BYTES_READ,

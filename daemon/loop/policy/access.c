@@ -3,25 +3,36 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/credentials.h"
 #include "base/log_user.h"
 #include "base/quote.h"
 #include "config/roots.h"
+#include "dataset/storage/remote/own_keys.h"
 #include "loop/os/descriptors.h"
 #include "loop/state/core.h"
+#include "loop/state/user.h"
 #include "work/sampler.h"
 
 struct access {
 	const struct roots *roots;
 	const struct credentials *client;
+	struct own_keys *own_keys; /* that the client's user sent; NULL: none */
 };
+
+static struct access access_of(const struct core *core, const struct credentials *client)
+{
+	const struct user *user = user_find(core->users, client->uid);
+	return (struct access){core->config->dataset_roots, client, user ? user->own_keys : NULL};
+}
 
 static const char *access_cover(const void *context, const char *path)
 {
 	const struct access *access = context;
-	return roots_cover(access->roots, access->client, path);
+	const char *own = own_keys_cover(access->own_keys, path);
+	return own ? own : roots_cover(access->roots, access->client, path);
 }
 
 static int access_refuse(const struct core *core, const struct credentials *client,
@@ -58,24 +69,37 @@ static int access_take(void *context, uint32_t number, struct fault *fault)
 int access_dataset(const struct core *core, const struct credentials *client,
 		   struct descriptors *given, struct dataset_spec *spec, struct fault *fault)
 {
-	const struct access access = {core->config->dataset_roots, client};
+	const struct access access = access_of(core, client);
 	const char *path;
 	bool own = credentials_are_own(client);
 	int r = dataset_spec_take_given(spec, access_take, given, own ? NULL : client, fault);
 	if (r)
 		return r > 0 ? ACCESS_E_ARGUMENT : r;
-	if (own) {
+	if (own)
 		dataset_spec_trust(spec);
-		return 0;
-	}
-	r = dataset_spec_confine(spec, access_cover, &access, &path);
+	else
+		r = dataset_spec_confine(spec, access_cover, &access, &path);
+	if (r == 0)
+		dataset_spec_lend(spec, access.own_keys);
 	return r > 0 ? access_refuse(core, client, path, fault) : r;
+}
+
+int access_ring(const struct core *core, const struct credentials *client, struct fault *fault)
+{
+	mode_t mode = core->config->shm_mode;
+	bool member = credentials_is_member(client, getegid());
+	if (credentials_are_own(client) || (mode & (member ? S_IRGRP : S_IROTH)))
+		return 0;
+	return fault_say(fault, ACCESS_E_REFUSED,
+			 "uid %u cannot open rings by path, whose mode is %04o: take descriptors "
+			 "(accept_fd), or have the daemon's shm-mode set, to 0640 for its group or "
+			 "to 0644 for all",
+			 (unsigned)client->uid, (unsigned)mode);
 }
 
 static int access_sampler(const struct core *core, const struct credentials *client,
 			  struct descriptors *given, struct sampler_spec *spec, struct fault *fault)
 {
-	const struct access access = {core->config->dataset_roots, client};
 	if (!spec->path)
 		return 0;
 	if (spec->named) {
@@ -86,7 +110,8 @@ static int access_sampler(const struct core *core, const struct credentials *cli
 	spec->anywhere = credentials_are_own(client);
 	if (spec->anywhere)
 		return 0;
-	const char *beneath = access_cover(&access, spec->path);
+	/* By a rule alone: the list is not read with what the client sent. */
+	const char *beneath = roots_cover(core->config->dataset_roots, client, spec->path);
 	if (!beneath)
 		return access_refuse(core, client, spec->path, fault);
 	spec->beneath = strdup(beneath);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Access: what a client may have the daemon read for it. Root and the daemon's own user: whatever
- * the daemon can. Everybody else: what a descriptor shows that came with the request, and what a
- * rule allows (config/roots.h); else nothing.
+ * the daemon can. Everybody else: what a descriptor shows that came with the request, what a rule
+ * allows (config/roots.h), and what credentials open that its user sent
+ * (dataset/storage/remote/own_keys.h), which it is asked for with then; else nothing.
  *
  * A descriptor shows that its sender could open what it is of; what lies beneath a folder is asked
  * for as it is opened, by the sender's rights and the daemon's (dataset/storage/local_rights.h).
@@ -30,6 +31,8 @@ enum {
  * -ENOMEM. */
 int access_dataset(const struct core *core, const struct credentials *client,
 		   struct descriptors *given, struct dataset_spec *spec, struct fault *fault);
+/* Can this client open a ring by its path? 0 or ACCESS_E_REFUSED. */
+int access_ring(const struct core *core, const struct credentials *client, struct fault *fault);
 /* Both of a stream. */
 int access_stream(const struct core *core, const struct credentials *client,
 		  struct descriptors *given, struct dataset_spec *dataset,

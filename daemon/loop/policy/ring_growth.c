@@ -6,6 +6,7 @@
 
 #define HELD_NS 2000000000u /* a trainer begins, or does something else, for less, mostly */
 #define SPARE 0.05	    /* below, production is what limits: the end of a batch idles some */
+#define HELPED 0.75	    /* of the time before a step: else slots are not what workers lack */
 
 /* It was made for a reader alone, so one that was to share it may have got a ring of its own. */
 static bool has_strangers(const struct ring *ring)
@@ -24,12 +25,16 @@ bool ring_growth_crowded(const struct ring *ring)
 
 bool ring_growth_held(const struct reader *reader, uint64_t now_ns)
 {
-	return reader->ring->lean && now_ns - reader->since_ns >= HELD_NS;
+	uint64_t since_ns =
+		reader->rested_ns > reader->since_ns ? reader->rested_ns : reader->since_ns;
+	return reader->ring->lean && now_ns - since_ns >= HELD_NS;
 }
 
 bool ring_growth_short(const struct reader *reader, double spare)
 {
-	return reader->awaited && spare >= SPARE;
+	double before = reader->ring->spare;
+	bool helped = before == 0 || spare < before * HELPED;
+	return reader->awaited && spare >= SPARE && helped;
 }
 
 bool ring_growth_may_move(const struct reader *reader)

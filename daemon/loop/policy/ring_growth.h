@@ -16,10 +16,12 @@
 /* Do others read it, or streams that share its decodes, or this stream in a ring whose epochs are
  * elsewhere? */
 bool ring_growth_crowded(const struct ring *ring);
-/* Has the reader, which is held back since `since_ns`, held all of its ring for too long? */
+/* Has the reader, which is held back since `since_ns`, held all of its ring for too long? Not while
+ * it rests: a batch that it has not received yet it does not hold. */
 bool ring_growth_held(const struct reader *reader, uint64_t now_ns);
 /* Would a larger ring have helped in this second? `spare`: the part of their time that workers
- * slept, since there was no slot to fill. */
+ * slept, since there was no slot to fill. Not if this ring, which is larger than the one before,
+ * did not help. */
 bool ring_growth_short(const struct reader *reader, double spare);
 /* So many seconds in a row it has to be so. */
 #define RING_GROWTH_SECONDS 3

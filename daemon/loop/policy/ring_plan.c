@@ -11,6 +11,10 @@
 #define RANKS_OF_A_NODE 16		       /* for so many there should be room, or for all */
 #define LEAN_FROM_BYTES ((uint64_t)64 << 20)   /* below, a move costs more than the memory */
 
+struct ring_size {
+	uint64_t windows, slack; /* global batches, and slots beyond them */
+};
+
 bool ring_fits(const struct ring_request *request, const struct shard *shard,
 	       const struct cursor *from, const struct ring *ring)
 {
@@ -49,16 +53,38 @@ static bool ring_plan_is_alone(const struct stream *stream, uid_t uid, uint64_t 
 	return list_empty(&stream->sharing);
 }
 
-/* One with the trainer, and one being made with the samples in threads' hands: enough for a lone
- * trainer that is steady, and worth a move to a larger ring if it is not. */
-static uint64_t ring_plan_lean(const struct ring_request *request, uint64_t global,
-			       const struct stream *stream, uint64_t windows)
+/* Slots beyond whole batches, for threads to go on in while a batch is handed over and the one
+ * before comes back. So that a batch which goes on at the ring's begin can be mapped as one piece,
+ * their images end with a page; 0: that takes too many. */
+static uint64_t ring_plan_slack(const struct shard *shard, const struct stream *stream,
+				uint64_t slots, uint64_t depth)
+{
+	uint64_t half = shard->batch_size / 2, bytes = stream->recipe.fields.field[0].bytes;
+	uint64_t part = bytes & -bytes, unit = part < SEGMENT_PAGE ? SEGMENT_PAGE / part : 1;
+	uint64_t some = depth + depth / 2, wanted = slots + (some < half ? some : half);
+	uint64_t slack = (wanted + unit - 1) / unit * unit - slots;
+	return shard->world == 1 && slack < shard->batch_size ? slack : 0;
+}
+
+/* One with the trainer, and one being made with the samples in threads' hands, and some slack:
+ * enough for a lone trainer that is steady. If that was too little: one batch more. */
+static void ring_plan_lean(const struct ring_request *request, const struct shard *shard,
+			   const struct stream *stream, struct ring_size *size)
 {
 	const struct core *core = stream->core;
 	uint64_t depth = 2 * ((uint64_t)core_workers(core) + core_fetchers(core));
+	uint64_t global = shard_global_batch(shard), most = size->windows, slack = 0;
 	uint64_t lean = depth > global ? 1 + (depth + global - 1) / global : 2;
-	bool small = ring_bytes(stream, windows * global) < LEAN_FROM_BYTES;
-	return request->lean && !small && lean < windows ? lean : windows;
+	if (!request->lean || ring_bytes(stream, most * global) < LEAN_FROM_BYTES)
+		return;
+	if (depth <= global)
+		slack = ring_plan_slack(shard, stream, lean * global, depth);
+	if (lean * global + slack <= request->above) {
+		lean++;
+		slack = 0;
+	}
+	if (lean < most && lean * global + slack > request->above)
+		*size = (struct ring_size){lean, slack};
 }
 
 /* All of a sample's echoes are made of one decode if they fit into the ring: the window that
@@ -89,6 +115,12 @@ static uint64_t ring_plan_with_others(const struct stream *stream, const struct 
 	return !plan->banded || bytes > whole / RANKS_OF_A_NODE ? whole : bytes * RANKS_OF_A_NODE;
 }
 
+static void ring_size_reduce(struct ring_size *size)
+{
+	size->windows -= size->slack == 0;
+	size->slack = 0;
+}
+
 int ring_plan_make(const struct ring_request *request, const struct shard *shard,
 		   const struct cursor *from, const struct stream *stream,
 		   struct ring_plan *plan_out, struct fault *fault)
@@ -97,13 +129,14 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 	uint64_t global = shard_global_batch(shard);
 	uint64_t echoes = (ring_plan_echoes(&stream->order) + global - 1) / global;
 	uint64_t most = ring_plan_windows(request, global, core) + echoes;
-	uint64_t alone = shard_stride_alone(shard, from->origin), windows = most;
-	uint64_t least = request->prefetch ? windows : 2 + echoes;
+	uint64_t alone = shard_stride_alone(shard, from->origin);
+	struct ring_size size = {.windows = most};
+	uint64_t least = request->prefetch ? most : 2 + echoes;
 	struct quota_room room = quota_ring(core, request->uid);
 	uint64_t addresses = quota_addresses(core, request->uid), bytes;
 	if (!echoes && ring_plan_is_alone(stream, request->uid, alone))
-		windows = ring_plan_lean(request, global, stream, most);
-	bool lean = windows < most;
+		ring_plan_lean(request, shard, stream, &size);
+	bool lean = size.windows < most;
 	struct ring_plan plan = {
 		.transport = request->fd ? SEGMENT_FD : SEGMENT_PATH,
 		.stride = lean ? alone : shard_stride(shard, from->origin),
@@ -122,23 +155,24 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 				 (unsigned long long)from->epoch, (unsigned long long)shard->n);
 	/* Ranks before it in the global batch may come later. */
 	plan.start = shard_ordinal(shard, from, plan.stride) - shard->rank * shard->batch_size;
-	for (;; windows--) {
-		plan.slots = windows * global;
+	for (;; ring_size_reduce(&size)) {
+		plan.slots = size.windows * global + size.slack;
 		bytes = ring_plan_least(stream, addresses, &plan);
 		bool room_for_others = ring_plan_with_others(stream, &plan, bytes) <= room.bytes;
+		bool is_least = size.windows == least && size.slack == 0;
 		if (plan.slots <= RING_PLAN_SLOTS_MAX && bytes <= room.bytes &&
-		    (room_for_others || windows == least)) {
+		    (room_for_others || is_least)) {
 			*plan_out = plan;
 			return 0;
 		}
-		if (windows == least)
+		if (is_least)
 			break;
 	}
 	return fault_say(fault, room.error == ERROR_LIMIT ? RING_PLAN_E_LIMIT : RING_PLAN_E_MEMORY,
 			 "a ring of %llu batches of %llu samples needs %llu bytes; of the budget "
 			 "of %llu bytes (%s) %llu are free: lower batch_size, prefetch%s, or raise "
 			 "%s",
-			 (unsigned long long)windows, (unsigned long long)global,
+			 (unsigned long long)size.windows, (unsigned long long)global,
 			 (unsigned long long)bytes, (unsigned long long)room.limit, room.option,
 			 (unsigned long long)room.bytes, echoes ? " or echo_window" : "",
 			 room.option);

@@ -120,18 +120,18 @@ void attachment_begin(struct session *session, const struct message_attach *atta
 	attachment->opened.on_opened = dataset_opened;
 	int r = attach_arguments_parse(&attachment->arguments, attach, &code, &fault);
 	attachment->arguments.request.ring_request.uid = session->connection.uid;
-	if (r > 0) {
-		attachment_fail(attachment, code, fault.text);
-		return;
+	if (r == 0 && !attach->accept_fd) {
+		r = access_ring(attachment->core, &session->credentials, &fault);
+		code = ERROR_TRANSPORT;
 	}
-	if (r == 0)
+	if (r == 0) {
 		r = access_stream(attachment->core, &session->credentials,
 				  &session->connection.in_fds, &attachment->arguments.dataset,
 				  &attachment->arguments.sampler, &fault);
+		code = r == ACCESS_E_ARGUMENT ? ERROR_ARGUMENT : ERROR_PERMISSION;
+	}
 	if (r > 0) {
-		attachment_fail(attachment,
-				r == ACCESS_E_ARGUMENT ? ERROR_ARGUMENT : ERROR_PERMISSION,
-				fault.text);
+		attachment_fail(attachment, code, fault.text);
 		return;
 	}
 	if (r == 0)
@@ -169,8 +169,7 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 	struct attachment *attachment = list_entry(waiter, struct attachment, opened);
 	struct attach_arguments *arguments = &attachment->arguments;
 	if (result) {
-		attachment_fail(attachment,
-				result == DATASET_E_PERMISSION ? ERROR_PERMISSION : ERROR_DATASET,
+		attachment_fail(attachment, catalog_error(attachment->entry, result),
 				result == DATASET_E_CANCELLED ? "the daemon is about to stop"
 							      : fault->text);
 		return;

@@ -201,6 +201,12 @@ static void connection_send_fd(struct outbox *outbox, const struct message *mess
 	connection_flush(connection);
 }
 
+static bool connection_is_read(const struct outbox *outbox)
+{
+	const struct connection *connection = list_entry(outbox, struct connection, outbox);
+	return connection->out_size == 0 && flight_all_read(connection->fd);
+}
+
 void connection_send(struct connection *connection, const struct message *message)
 {
 	connection_send_fd(&connection->outbox, message, -1);
@@ -337,16 +343,17 @@ static int connection_watch_process(struct connection *connection)
 int connection_open(struct connection *connection, struct core *core, int fd, pid_t pid, uid_t uid,
 		    struct user *user, const struct connection_events *events, uint8_t *scratch)
 {
-	*connection = (struct connection){.outbox.send = connection_send_fd,
-					  .core = core,
-					  .events = events,
-					  .scratch = scratch,
-					  .pid = pid,
-					  .uid = uid,
-					  .fd = fd,
-					  .pidfd = -1,
-					  .flight = {.core = core, .user = user},
-					  .in = FRAME_READER_NULL};
+	*connection = (struct connection){
+		.outbox = {.send = connection_send_fd, .is_read = connection_is_read},
+		.core = core,
+		.events = events,
+		.scratch = scratch,
+		.pid = pid,
+		.uid = uid,
+		.fd = fd,
+		.pidfd = -1,
+		.flight = {.core = core, .user = user},
+		.in = FRAME_READER_NULL};
 	int r = uv_poll_init(core->tasks.loop, &connection->poll, fd);
 	if (r < 0) {
 		close(fd);

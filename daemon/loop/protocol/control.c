@@ -170,6 +170,7 @@ void control_drop(struct session *session, const struct message *message)
 			pictures_drop(core->pictures, entry->pictures);
 		if (entry->staged)
 			staging_drop_set(core->staging, entry->staged);
+		catalog_cool(entry);
 	}
 	if (drop->id == 0) {
 		pictures_drop_disk(core->pictures);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "loop/protocol/data.h"
 
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "dataset/storage/remote/own_keys.h"
 #include "loop/engine/step.h"
 #include "loop/policy/quota.h"
 #include "loop/protocol/attach.h"
@@ -12,6 +17,7 @@
 #include "loop/state/reader.h"
 #include "loop/state/remnant.h"
 #include "loop/state/stream.h"
+#include "loop/state/user.h"
 
 void data_attach(struct session *session, const struct message *message)
 {
@@ -54,6 +60,52 @@ void data_release(struct session *session, const struct message *message)
 	lease_drop(lease);
 	if (session->reader)
 		reader_touch(session->reader);
+}
+
+/* In the connection's buffer, which goes on being used. */
+static void wipe_text(struct text text)
+{
+	if (text.size) /* an empty one may be at no address */
+		explicit_bzero((void *)(uintptr_t)text.data, text.size);
+}
+
+static unsigned take_credentials(struct session *session,
+				 const struct message_credentials *credentials, struct fault *fault)
+{
+	struct user *user = session->user;
+	const struct own_keys_offer offer = {
+		.url = credentials->url,
+		.key = credentials->key,
+		.secret = credentials->secret,
+		.token = credentials->token,
+		.expires = credentials->expires,
+	};
+	if (user->uid == CREDENTIALS_UNMAPPED) {
+		fault_say(fault, 1,
+			  "this user is of another user namespace, and the daemon cannot tell it "
+			  "from others of there: it takes no credentials from them");
+		return ERROR_PERMISSION;
+	}
+	if (!user->own_keys)
+		user->own_keys = own_keys_new(user->uid);
+	int r = user->own_keys ? own_keys_put(user->own_keys, &offer, fault) : -ENOMEM;
+	if (r < 0)
+		fault_say(fault, r, "out of memory");
+	return r < 0 ? ERROR_INTERNAL : r == OWN_KEYS_E_FULL ? ERROR_LIMIT : r ? ERROR_ARGUMENT : 0;
+}
+
+void data_credentials(struct session *session, const struct message *message)
+{
+	const struct message_credentials *credentials = &message->credentials;
+	struct fault fault;
+	unsigned code = take_credentials(session, credentials, &fault);
+	wipe_text(credentials->key);
+	wipe_text(credentials->secret);
+	wipe_text(credentials->token);
+	if (code)
+		reply_error(session, code, credentials->seq, fault.text);
+	else
+		reply_ok(session, credentials->seq);
 }
 
 void data_list(struct session *session, const struct message *message)

@@ -10,6 +10,7 @@ void data_attach(struct session *session, const struct message *message);
 void data_detach(struct session *session, const struct message *message);
 void data_credit(struct session *session, const struct message *message);
 void data_release(struct session *session, const struct message *message);
+void data_credentials(struct session *session, const struct message *message);
 void data_list(struct session *session, const struct message *message);
 
 #endif

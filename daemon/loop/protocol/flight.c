@@ -25,7 +25,7 @@ static void flight_count(struct flight *flight, int by)
 	core_count(flight->core, COUNTER_DESCRIPTORS_IN_FLIGHT, by);
 }
 
-static bool socket_is_read(int fd)
+bool flight_all_read(int fd)
 {
 	int unread;
 	return ioctl(fd, SIOCOUTQ, &unread) < 0 || unread == 0;
@@ -33,7 +33,7 @@ static bool socket_is_read(int fd)
 
 static void flight_look(struct flight *flight, int fd)
 {
-	if (flight->sent == 0 || !socket_is_read(fd))
+	if (flight->sent == 0 || !flight_all_read(fd))
 		return;
 	flight_count(flight, -(int)flight->sent);
 	flight->sent = 0;
@@ -91,6 +91,6 @@ void flight_end(struct flight *flight, int fd)
 void flights_look(struct core *core, bool all)
 {
 	list_for_each(lingering, next, &core->lingering, struct lingering, link)
-		if (all || socket_is_read(lingering->fd))
+		if (all || flight_all_read(lingering->fd))
 			lingering_end(lingering);
 }

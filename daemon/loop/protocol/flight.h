@@ -27,6 +27,9 @@ struct flight {
 	unsigned sent, queued; /* since the client was last seen to have read all; not sent yet */
 };
 
+/* Has the peer of this Unix socket read all that was sent? True where the kernel does not say. */
+bool flight_all_read(int fd);
+
 void flight_queue(struct flight *flight); /* one waits to be sent */
 /* May one more be sent on this socket? */
 bool flight_may_send(struct flight *flight, int fd);

@@ -9,6 +9,7 @@
 #include "base/owner.h"
 #include "loop/engine/fit.h"
 #include "loop/engine/index_task.h"
+#include "loop/engine/warm.h"
 #include "loop/policy/access.h"
 #include "loop/policy/quota.h"
 #include "loop/protocol/reply.h"
@@ -30,8 +31,9 @@ struct index_request {
 	struct catalog_waiter opened;
 	struct index_task task;
 	struct index_cache_waiter kept;
-	struct fit *fit; /* of a FIT; NULL: an INDEX */
-	bool solving;	 /* the fit's task is under way */
+	struct fit *fit;	   /* of a FIT; NULL: an INDEX */
+	struct pipeline *pipeline; /* of an INDEX that keeps the pictures decoded; or NULL */
+	bool solving;		   /* the fit's task is under way */
 	uint64_t began_ns;
 };
 
@@ -44,6 +46,7 @@ static void request_free(struct index_request *request)
 	list_remove(&request->kept.link);
 	index_task_deinit(&request->task);
 	fit_free(request->fit);
+	pipeline_free(request->pipeline);
 	if (request->entry)
 		catalog_release(request->entry);
 	free(request);
@@ -140,6 +143,36 @@ static void index_kept(struct index_cache_waiter *waiter, int result,
 		report_index(request, sum);
 }
 
+/* -- INDEX with transforms: the pictures are kept ------------------------------------------ */
+
+static void report_warm(struct index_request *request)
+{
+	const struct index_task *task = &request->task;
+	const struct pictures *pictures = request->core->pictures;
+	struct dataset_entry *entry = request->entry;
+	struct picture_totals totals = picture_set_totals(entry->pictures);
+	struct packer *packer = request->session->protocol->packer;
+	catalog_keep_warm(entry, clock_ns());
+	packer_clear(packer);
+	size_t map = pack_map_begin(packer);
+	pack_key_string(packer, "path", entry->spec.path);
+	reply_pack_digest(packer, "fingerprint", dataset_fingerprint(entry->dataset));
+	pack_key_uint(packer, "dataset", entry->id);
+	pack_key_uint(packer, "samples", task->recipe.count);
+	pack_key_uint(packer, "visited", task->done);
+	pack_key_uint(packer, "unread", task->unread);
+	pack_key_uint(packer, "pictures", totals.pictures);
+	pack_key_uint(packer, "files", totals.files);
+	pack_key_uint(packer, "bytes", totals.bytes);
+	pack_key_uint(packer, "limit", atomic_load(&pictures->cache.limit));
+	pack_key_boolean(packer, "disk", task->recipe.disk);
+	pack_key_uint(packer, "stored", task->stored);
+	pack_key_uint(packer, "bytes_read", task->bytes_read);
+	pack_key_float(packer, "seconds", seconds_since(request->began_ns));
+	pack_map_end(packer, map);
+	request_report(request);
+}
+
 /* -- FIT: the sums are solved ------------------------------------------------------------- */
 
 static void pack_channels(struct packer *packer, const char *key, const double numbers[3])
@@ -204,6 +237,8 @@ static void files_done(struct index_task *task)
 		request->solving = fit_solve(request->fit, fit_solved, request);
 		if (!request->solving)
 			request_fail(request, ERROR_INTERNAL, "no thread can be had to solve it");
+	} else if (request->pipeline) {
+		report_warm(request);
 	} else {
 		request->phase = "keeping";
 		if (!index_cache_keep(request->entry->index_cache, &request->kept))
@@ -220,6 +255,8 @@ static bool prepare(struct index_request *request, struct job_recipe *recipe)
 	int r = 0;
 	if (request->fit)
 		r = fit_open(request->fit, entry->dataset, recipe, &code, &fault);
+	else if (request->pipeline)
+		r = warm_open(request->pipeline, entry, recipe, &fault);
 	else if (dataset_has_pixels(entry->dataset))
 		r = fault_say(&fault, 1,
 			      "the dataset's samples are pixels in memory: there is "
@@ -240,9 +277,7 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 	struct index_request *request = list_entry(waiter, struct index_request, opened);
 	const struct dataset_entry *entry = request->entry;
 	if (result) {
-		request_fail(request,
-			     result == DATASET_E_PERMISSION ? ERROR_PERMISSION : ERROR_DATASET,
-			     fault->text);
+		request_fail(request, catalog_error(entry, result), fault->text);
 		return;
 	}
 	struct job_recipe recipe = {
@@ -323,11 +358,33 @@ static void request_open(struct index_request *request, const struct value *data
 		dataset_opened(&request->opened, 0, NULL);
 }
 
+/* `result` is that of its pipeline. */
+static void request_go_on(struct index_request *request, int result, const struct value *dataset,
+			  const struct fault *fault)
+{
+	if (result < 0)
+		request_fail_memory(request);
+	else if (result > 0)
+		request_fail(request, ERROR_PIPELINE, fault->text);
+	else
+		request_open(request, dataset);
+}
+
 void index_request_index(struct session *session, const struct message *message)
 {
-	struct index_request *request = request_new(session, message->index.seq);
-	if (request)
-		request_open(request, &message->index.dataset.value);
+	static const struct text bytes = {"uint8", 5}, layout = {"NHWC", 4};
+	const struct message_index *asked = &message->index;
+	const struct value *transforms = &asked->transforms.value;
+	struct index_request *request = request_new(session, asked->seq);
+	struct fault fault;
+	int r = 0;
+	if (!request)
+		return;
+	if (transforms->kind != VALUE_NIL)
+		r = pipeline_new(&request->pipeline, transforms, bytes, layout, &fault);
+	if (r == 0 && request->pipeline)
+		r = pipeline_allow_draft(request->pipeline);
+	request_go_on(request, r, &asked->dataset.value, &fault);
 }
 
 /* A value that may be left out. */
@@ -397,12 +454,7 @@ void index_request_fit(struct session *session, const struct message *message)
 	if (r == 0)
 		r = fit_new(&request->fit, request->core, request->session->connection.uid, &plan,
 			    pipeline);
-	if (r < 0)
-		request_fail_memory(request);
-	else if (r > 0)
-		request_fail(request, ERROR_PIPELINE, fault.text);
-	else
-		request_open(request, &asked->dataset.value);
+	request_go_on(request, r, &asked->dataset.value, &fault);
 }
 
 /* -- while it runs ------------------------------------------------------------------------ */

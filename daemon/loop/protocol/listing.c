@@ -166,6 +166,17 @@ static struct stream_sum sum_of(const struct stream *stream)
 	return sum;
 }
 
+/* Nothing, unless anything was read that cache-dir could have. */
+static void pack_hit_rate(struct packer *packer, const struct stream *stream)
+{
+	uint64_t hits = stream->stage_hits, reads = hits + stream->stage_misses;
+	if (!reads)
+		return;
+	pack_key_uint(packer, "stage_hits", hits);
+	pack_key_uint(packer, "stage_misses", stream->stage_misses);
+	pack_key_float(packer, "stage_hit_rate", (double)hits / (double)reads);
+}
+
 static void pack_stream(struct packer *packer, const struct stream *stream)
 {
 	struct stream_sum sum = sum_of(stream);
@@ -205,6 +216,7 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 	pack_key_uint(packer, "decoded", stream->decoded);
 	pack_key_uint(packer, "delivered", stream->delivered);
 	pack_key_float(packer, "images_per_second", stream->rate);
+	pack_hit_rate(packer, stream);
 	pack_waits(packer, stream, sum.waits);
 	pack_map_end(packer, map);
 }

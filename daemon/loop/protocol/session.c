@@ -23,10 +23,11 @@
 
 /* -- messages ----------------------------------------------------------------------------- */
 
-/* Capabilities: transports, descriptors from the client, then the kinds of datasets. */
+/* Capabilities: transports, descriptors and credentials from the client, then the kinds of
+ * datasets. */
 static void welcome(struct session *session, uint64_t seq)
 {
-	static const char *const first[] = {"fd", "path", "descriptors"};
+	static const char *const first[] = {"fd", "path", "descriptors", "credentials"};
 	struct packer *packer = session->protocol->packer;
 	struct message message = message_init(MESSAGE_WELCOME);
 	const char *name = "stokerd " STOKER_VERSION;
@@ -34,8 +35,8 @@ static void welcome(struct session *session, uint64_t seq)
 	uint32_t kinds = 0;
 	while (dataset_kind_at(kinds))
 		kinds++;
-	pack_list(packer, 3 + kinds);
-	for (uint32_t i = 0; i < 3; i++)
+	pack_list(packer, 4 + kinds);
+	for (uint32_t i = 0; i < 4; i++)
 		pack_string(packer, first[i]);
 	for (uint32_t i = 0; i < kinds; i++)
 		pack_string(packer, dataset_kind_at(i));
@@ -88,6 +89,7 @@ static const struct route {
 	{MESSAGE_DETACH, MESSAGE_ON_DATA, SESSION_ATTACHING | SESSION_ATTACHED, data_detach},
 	{MESSAGE_CREDIT, MESSAGE_ON_DATA, SESSION_ATTACHED, data_credit},
 	{MESSAGE_RELEASE, MESSAGE_ON_DATA, GREETED, data_release},
+	{MESSAGE_CREDENTIALS, MESSAGE_ON_DATA, GREETED, data_credentials},
 	{MESSAGE_LIST, MESSAGE_ON_DATA, SESSION_ATTACHED, data_list},
 	{MESSAGE_LIST, MESSAGE_ON_CONTROL, SESSION_READY, control_list},
 	{MESSAGE_STATUS, MESSAGE_ON_CONTROL, SESSION_READY, control_status},

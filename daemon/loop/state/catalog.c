@@ -8,12 +8,16 @@
 
 #include "base/log_user.h"
 #include "base/owner.h"
+#include "dataset/storage/remote/own_keys.h"
 #include "decode/jpeg/seek_index_set.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
 #include "loop/state/pictures.h"
 #include "loop/state/staging.h"
 #include "loop/state/statistics_store.h"
+#include "proto/message.h"
+
+#define WARM_NS (600 * (uint64_t)1000000000)
 
 static void catalog_free(struct dataset_entry *entry)
 {
@@ -152,6 +156,8 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	entry->progress.account = &memory->account;
 	entry->progress.keep_folder = index_caches_folder(core->index_caches);
 	entry->progress.keep_owner = owner_of(uid);
+	entry->progress.stage = core->staging->stage;
+	entry->progress.stage_user = uid;
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
 	list_append(&core->datasets, &entry->link);
@@ -183,6 +189,14 @@ int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_sp
 	return 0;
 }
 
+unsigned catalog_error(const struct dataset_entry *entry, int result)
+{
+	if (result == DATASET_E_PERMISSION)
+		return ERROR_PERMISSION;
+	bool refused = result > 0 && own_keys_are_refused(entry->spec.own_keys);
+	return refused ? ERROR_CREDENTIALS : ERROR_DATASET;
+}
+
 struct dataset_entry *catalog_hold(struct dataset_entry *entry)
 {
 	entry->users++;
@@ -197,4 +211,48 @@ void catalog_release(struct dataset_entry *entry)
 		atomic_store(&entry->progress.cancel, true);
 	if (entry->users == 0)
 		catalog_free(entry);
+}
+
+void catalog_cool(struct dataset_entry *entry)
+{
+	if (entry->warm_until_ns == 0)
+		return;
+	entry->warm_until_ns = 0;
+	catalog_release(entry);
+}
+
+/* Only the catalog itself uses it. */
+static bool catalog_only_warms(const struct dataset_entry *entry)
+{
+	return entry->warm_until_ns > 0 && entry->users == 1;
+}
+
+void catalog_keep_warm(struct dataset_entry *entry, uint64_t now_ns)
+{
+	struct dataset_entry *oldest = NULL;
+	unsigned count = 0;
+	if (entry->warm_until_ns == 0)
+		catalog_hold(entry);
+	entry->warm_until_ns = now_ns + WARM_NS;
+	list_for_each(other, next, &entry->core->datasets, struct dataset_entry, link) {
+		if (!catalog_only_warms(other))
+			continue;
+		if (!oldest || other->warm_until_ns < oldest->warm_until_ns)
+			oldest = other;
+		count++;
+	}
+	if (count >= CATALOG_WARM_MOST)
+		catalog_cool(oldest);
+}
+
+void catalog_tick(struct core *core, uint64_t now_ns)
+{
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
+		if (entry->warm_until_ns == 0)
+			continue;
+		if (!catalog_only_warms(entry))
+			entry->warm_until_ns = now_ns + WARM_NS;
+		if (core->stopping || entry->changed || now_ns >= entry->warm_until_ns)
+			catalog_cool(entry);
+	}
 }

@@ -2,8 +2,9 @@
 /*
  * The catalog: every dataset in use, opened once for each user however many streams use it.
  * Indexing is a task; whoever asks meanwhile waits here. A dataset is a snapshot: it goes with its
- * last stream, so that the next ATTACH sees the files as they are then; one that was seen to be
- * another than its files is given to nobody new.
+ * last stream, so that the next ATTACH sees the files as they are then, or some minutes later if
+ * its pictures were asked to be kept; one that was seen to be another than its files is given to
+ * nobody new.
  *
  * Each user's entry is opened with what that user may have read, so nobody sees a folder through
  * another's eyes, nor is kept from its new files by another's stream. What was learnt of the files
@@ -51,6 +52,7 @@ struct dataset_entry {
 	uint64_t charged;		     /* to that: memory of the index */
 	struct dataset_progress progress;
 	unsigned users;
+	uint64_t warm_until_ns; /* until then the catalog itself is a user; 0: it is not */
 	struct list waiters;
 	struct task task;
 	struct { /* the task's, until it is done */
@@ -70,7 +72,16 @@ struct dataset_entry {
  */
 int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
 		struct memory_limits limits, struct catalog_waiter *waiter);
+/* The number of the protocol's error that a failed opening is. */
+unsigned catalog_error(const struct dataset_entry *entry, int result);
 struct dataset_entry *catalog_hold(struct dataset_entry *entry);
 void catalog_release(struct dataset_entry *entry); /* frees it with its last user */
+/* Its pictures were decoded for those who come soon: it stays open, as it is now, for ten minutes
+ * after its last user, or until catalog_cool(). Of all users' so many datasets that nobody uses,
+ * the first goes for one more. */
+#define CATALOG_WARM_MOST 16
+void catalog_keep_warm(struct dataset_entry *entry, uint64_t now_ns);
+void catalog_cool(struct dataset_entry *entry); /* may free it */
+void catalog_tick(struct core *core, uint64_t now_ns);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "config/option.h"
 #include "dataset/storage/storage.h"
 #include "loop/state/pictures.h"
 #include "loop/state/staging.h"
@@ -22,6 +23,18 @@ void core_init(struct core *core, struct config *config)
 				&core->whitening};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		list_init(lists[i]);
+}
+
+/* Where a dataset waits for a server and nobody chose a number: 20 ms need that many. */
+#define FETCHERS_FAR 64
+
+unsigned core_fetchers(const struct core *core)
+{
+	unsigned chosen = core->config->fetchers;
+	if (core->far_datasets &&
+	    (chosen == CONFIG_AUTO || option_is_default("fetchers", core->config)))
+		return FETCHERS_FAR;
+	return chosen != CONFIG_AUTO ? chosen : core->auto_threads.number[AUTO_FETCHERS].now;
 }
 
 int core_resize_pool(struct core *core)

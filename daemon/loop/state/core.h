@@ -90,17 +90,7 @@ static inline unsigned core_workers(const struct core *core)
 						    : core->auto_threads.number[AUTO_WORKERS].now;
 }
 
-/* Where a dataset waits for a server and nobody chose another number: 20 ms need that many. */
-#define FETCHERS_USUAL 2
-#define FETCHERS_FAR 64
-
-static inline unsigned core_fetchers(const struct core *core)
-{
-	unsigned chosen = core->config->fetchers;
-	if (core->far_datasets && (chosen == FETCHERS_USUAL || chosen == CONFIG_AUTO))
-		return FETCHERS_FAR;
-	return chosen != CONFIG_AUTO ? chosen : core->auto_threads.number[AUTO_FETCHERS].now;
-}
+unsigned core_fetchers(const struct core *core);
 
 /* Give the pool as many threads as the settings say. Each fetcher that hangs in a read is replaced
  * by one more, so that other files can be read. 0 or a negative errno. */

@@ -33,6 +33,7 @@ struct ring_request {
 	unsigned inflight;
 	uint64_t prefetch;	   /* batches of all ranks; 0: as many as seem good */
 	bool lean;		   /* it may begin small: the reader can move to a larger one */
+	uint64_t above;		   /* so many slots were too few */
 	const struct bands *bands; /* of all who are to come; NULL: of itself */
 };
 
@@ -74,6 +75,7 @@ struct reader {
 	bool moves;		    /* its client follows to another ring */
 	struct list in_held_back;   /* in core->held_back, or empty ... */
 	uint64_t since_ns;	    /* ... since; else when it was fed last */
+	uint64_t rested_ns;	    /* a batch lay there that its client had not received */
 	uint64_t held_ns;	    /* for how long others held it; fades while it is fed */
 	uint64_t due_ns;	    /* when something shall be done about it */
 	uint64_t fed_ns;	    /* when a batch was announced last */

@@ -34,12 +34,12 @@ static int runs_of(const struct bands *bands, uint64_t slots, struct segment_run
 	struct segment_run *run = calloc(bands_count(bands) * (slots / global), sizeof(*run));
 	if (!run)
 		return -ENOMEM;
-	for (uint64_t first = 0; first < slots; first += global)
-		for (uint64_t rank = 0; rank < bands->world; rank++)
-			if (bands->rank[rank])
-				run[(*runs_out)++] = (struct segment_run){
-					(uint32_t)(first + rank * bands->batch_size),
-					(uint32_t)bands->batch_size};
+	for (uint64_t rank = 0; rank < bands->world; rank++) { /* once: most are not here */
+		uint64_t first = rank * bands->batch_size;
+		for (; bands->rank[rank] && first < slots; first += global)
+			run[(*runs_out)++] =
+				(struct segment_run){(uint32_t)first, (uint32_t)bands->batch_size};
+	}
 	*out = run;
 	return 0;
 }

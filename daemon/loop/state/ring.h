@@ -86,6 +86,7 @@ struct ring {
 	bool told; /* waiters were told, whatever came of it */
 	bool abandoned;
 	bool lean;	      /* smaller than is good for more than one steady trainer */
+	double spare;	      /* of workers' time, in the ring that this one replaces; 0: none */
 	atomic_bool unwanted; /* the same, for workers: what they make is looked at by nobody */
 	struct {
 		struct task task;

@@ -65,7 +65,7 @@ void staging_tick(struct staging *staging)
 	if (!staging->stage)
 		return;
 	staging_say_failure(staging);
-	if (!staging->trimming && stage_is_above(staging->stage))
+	if (!staging->trimming && stage_has_work(staging->stage))
 		staging->trimming = task_start(&staging->task, staging->tasks, TASK_OWN, 0,
 					       staging_run, staging_trimmed) == 0;
 }

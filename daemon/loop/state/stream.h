@@ -49,8 +49,9 @@ struct stream {
 	unsigned users; /* attachments, readers, rings; the last one out frees it */
 
 	uint64_t decoded, delivered;
-	uint64_t rate_base; /* `delivered` at the last tick */
-	double rate;	    /* samples a second, smoothed */
+	uint64_t stage_hits, stage_misses; /* reads that cache-dir had, and had not */
+	uint64_t rate_base;		   /* `delivered` at the last tick */
+	double rate;			   /* samples a second, smoothed */
 };
 
 /* The stream of this description, found or made. Takes `pipeline` and the order's sampler over in

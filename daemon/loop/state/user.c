@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "dataset/storage/remote/own_keys.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 
@@ -24,11 +25,18 @@ void users_init(struct users *users)
 
 /* -- who there is ------------------------------------------------------------------------- */
 
+struct user *user_find(const struct users *users, uid_t uid)
+{
+	list_for_each(known, next, &users->all, struct user, link)
+		if (known->uid == uid)
+			return known;
+	return NULL;
+}
+
 struct user *user_get(struct users *users, uid_t uid)
 {
-	list_for_each(known, next, &users->all, struct user, link) {
-		if (known->uid != uid)
-			continue;
+	struct user *known = user_find(users, uid);
+	if (known) {
 		known->held++;
 		return known;
 	}
@@ -53,6 +61,7 @@ void user_put(struct user *user)
 	assert(list_empty(&user->flows) && user->connections == 0 && user->attached == 0);
 	list_remove(&user->link);
 	list_remove(&user->in_runnable);
+	own_keys_drop(user->own_keys);
 	free(user);
 }
 

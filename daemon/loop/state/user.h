@@ -22,6 +22,7 @@
 
 #include "base/list.h"
 
+struct own_keys;
 struct reader;
 
 #define FLOW_WEIGHT_DEFAULT 10 /* priority of a reader that does not say */
@@ -52,6 +53,9 @@ struct user {
 	unsigned connections;	 /* on the data socket */
 	unsigned in_flight;	 /* descriptors on their way to its clients: protocol/flight.h */
 	unsigned attached;	 /* readers, and attachments on their way */
+	/* Credentials that its clients sent, held: wiped with the last connection and the last
+	 * dataset that was opened with them; NULL: none. */
+	struct own_keys *own_keys;
 };
 
 struct flow {
@@ -73,6 +77,7 @@ void users_init(struct users *users);
 
 /* The user of this uid, found or made, held once more; NULL: no memory. */
 struct user *user_get(struct users *users, uid_t uid);
+struct user *user_find(const struct users *users, uid_t uid); /* NULL: nobody is connected */
 void user_put(struct user *user);
 
 /* The flow of this user's readers of a stream, found or made, for one more reader. 0 or -ENOMEM. */

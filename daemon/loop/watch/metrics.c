@@ -242,6 +242,16 @@ static uint64_t stream_delivered(const struct stream *stream)
 	return stream->delivered;
 }
 
+static uint64_t stream_stage_hits(const struct stream *stream)
+{
+	return stream->stage_hits;
+}
+
+static uint64_t stream_stage_misses(const struct stream *stream)
+{
+	return stream->stage_misses;
+}
+
 static void write_streams(struct exposition *exposition, const struct core *core)
 {
 	static const struct {
@@ -253,6 +263,10 @@ static void write_streams(struct exposition *exposition, const struct core *core
 		 stream_decoded},
 		{FAMILY_COUNTER, "stoker_stream_samples_delivered",
 		 "samples delivered to the readers of this stream", stream_delivered},
+		{FAMILY_COUNTER, "stoker_stream_stage_hits",
+		 "reads for this stream that cache-dir had", stream_stage_hits},
+		{FAMILY_COUNTER, "stoker_stream_stage_misses",
+		 "reads for this stream of what cache-dir could have had", stream_stage_misses},
 		{FAMILY_GAUGE, "stoker_stream_ring_bytes", "memory of the rings of this stream",
 		 stream_ring_bytes},
 	};

@@ -14,6 +14,7 @@
 #define COLUMNS 6
 #define ROWS (SHEET_PICTURES / COLUMNS)
 #define GAP 2
+#define LOOKED_AT 65536 /* slots of a ring; it may have a thousand times as many */
 #define COLOURS 3
 #define BMP_HEAD 54
 
@@ -34,16 +35,28 @@ struct grid {
 	float least[COLOURS], factor[COLOURS]; /* from numbers to bytes */
 };
 
+/* Of the newest slots that are ready, or may be soon: of a long ring those around who reads it. */
+static unsigned find_ready(struct ring *ring, uint64_t found[SHEET_PICTURES])
+{
+	uint64_t end = ring->base + ring->slots, floor = ring_floor(ring);
+	unsigned count = 0;
+	bool is_long = ring->slots > LOOKED_AT && ring_holds(ring, floor);
+	if (is_long && end - floor > LOOKED_AT / 2)
+		end = floor + LOOKED_AT / 2;
+	uint64_t begin = end - ring->base > LOOKED_AT ? end - LOOKED_AT : ring->base;
+	while (end-- > begin && count < SHEET_PICTURES)
+		if (ring_slot(ring, end)->state == SLOT_READY)
+			found[count++] = end;
+	return count;
+}
+
 static bool choose(struct chosen *chosen, const struct stream *stream)
 {
 	list_for_each(ring, next, &stream->rings, struct ring, link) {
 		uint64_t found[SHEET_PICTURES];
-		unsigned count = 0;
 		if (!ring->made || ring->abandoned)
 			continue;
-		for (uint64_t i = ring->slots; i-- > 0 && count < SHEET_PICTURES;)
-			if (ring_slot(ring, ring->base + i)->state == SLOT_READY)
-				found[count++] = ring->base + i;
+		unsigned count = find_ready(ring, found);
 		if (count == 0)
 			continue;
 		*chosen = (struct chosen){.ring = ring, .count = count};

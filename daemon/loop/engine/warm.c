@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "loop/engine/warm.h"
+
+#include "dataset/dataset.h"
+#include "loop/state/catalog.h"
+#include "loop/state/core.h"
+#include "loop/state/pictures.h"
+#include "transform/pipeline.h"
+#include "work/job.h"
+
+#define MISSED_MOST 64 /* a last large picture may have no room where smaller ones have */
+
+int warm_open(struct pipeline *pipeline, const struct dataset_entry *entry,
+	      struct job_recipe *recipe, struct fault *fault)
+{
+	const struct pictures *pictures = entry->core->pictures;
+	bool disk = pictures->disk && picture_store_is_on(pictures->disk);
+	if (dataset_has_pixels(entry->dataset))
+		return fault_say(fault, WARM_E_REFUSED,
+				 "the dataset's samples are pixels in memory: there is "
+				 "nothing to decode");
+	if (atomic_load(&pictures->limit) == 0 && !disk)
+		return fault_say(fault, WARM_E_REFUSED,
+				 "this daemon keeps no decoded pictures: cache-memory is 0, "
+				 "and there is no cache-decoded-size with a cache-dir");
+	if (!entry->pictures)
+		return -ENOMEM;
+	int r = pipeline_settle(pipeline, 0, 0, fault);
+	if (r)
+		return r < 0 ? r : WARM_E_REFUSED;
+	recipe->pipeline = pipeline;
+	recipe->warms = true;
+	recipe->pictures = entry->pictures;
+	recipe->disk = disk ? pictures->disk : NULL;
+	recipe->fields.views = 1;
+	return 0;
+}
+
+bool warm_may_begin(const struct job_recipe *recipe)
+{
+	return !recipe->disk || atomic_load(&recipe->disk->ready);
+}
+
+bool warm_is_over(unsigned *missed, const struct job *job)
+{
+	if (job->outcome != JOB_DONE) /* that says nothing of the room */
+		return false;
+	bool kept = job->stored || picture_set_has(job->recipe->pictures, job->sample);
+	*missed = kept ? 0 : *missed + 1;
+	return *missed >= MISSED_MOST;
+}
