@@ -413,8 +413,7 @@ static void config_print_help(void)
 /* --check and --print-config end here; a daemon that starts needs its socket's folder. */
 static int config_finish(const struct config *config, enum flags_action action, struct fault *fault)
 {
-	const struct option *socket = option_find("socket", fault);
-	bool placed = strcmp(config->origins[option_row(socket)], "default") != 0;
+	bool placed = !option_is_default("socket", config);
 	if (action == FLAGS_CHECK)
 		return places_check(config, !placed, fault) ? CONFIG_E_BAD : CONFIG_DONE;
 	if (action == FLAGS_PRINT) {

@@ -118,6 +118,8 @@ static const char *refuse_host(const char *host, size_t size, bool bucket)
 	}
 	if (name == 0 || (colon && name + 1 == size))
 		return bucket ? "it names no bucket" : "it names no host";
+	if (bucket && strspn(host, ".") == name) /* in a path, where an endpoint has buckets */
+		return "a bucket's name is more than dots";
 	for (size_t i = 0; i < name; i++) {
 		if (!isalnum((unsigned char)host[i]) && !strchr("-._", host[i]))
 			return bucket ? "a bucket's name has letters, digits, '-', '.' and '_' only"

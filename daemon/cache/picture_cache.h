@@ -133,6 +133,7 @@ enum picture_worth {
 struct picture_visit {
 	bool keep; /* worth it: not at the first visit, unless a worker has nothing else to do */
 	bool idle; /* it has not */
+	bool room_only; /* nothing of the same owner gives way */
 	uint64_t now_ns;
 	struct forecast forecast;
 };

@@ -40,7 +40,7 @@ bool victim_yields(const struct victim *victim, bool same, enum picture_worth wo
 {
 	static const unsigned uses[] = {
 		[PICTURE_OF_INDEXED] = 3, [PICTURE_OF_SLOW] = 1, [PICTURE_FILE] = 4};
-	if (victim->worth > worth)
+	if (visit->room_only || victim->worth > worth)
 		return false;
 	if (victim->worth < worth)
 		return true;

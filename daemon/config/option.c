@@ -163,6 +163,13 @@ const struct option *option_find(const char *name, struct fault *fault)
 	return NULL;
 }
 
+bool option_is_default(const char *name, const struct config *config)
+{
+	struct fault unused;
+	const char *origin = config->origins[option_row(option_find(name, &unused))];
+	return !origin || strcmp(origin, "default") == 0;
+}
+
 /* Members have 4 or 8 bytes; they are unsigned or never negative. */
 static void option_put(const struct option *option, struct config *config, uint64_t number)
 {

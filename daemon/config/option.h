@@ -51,6 +51,8 @@ extern const unsigned option_count;
 /* The row of this name, or NULL: then the words suggest the nearest name. */
 const struct option *option_find(const char *name, struct fault *fault);
 unsigned option_row(const struct option *option);
+/* Has nobody chosen a value of the option of this name? */
+bool option_is_default(const char *name, const struct config *config);
 /* 0, OPTION_E_BAD or -ENOMEM; on failure nothing changed, but for a list. */
 int option_set(const struct option *option, struct config *config, const char *text,
 	       struct fault *fault);

@@ -42,14 +42,20 @@ static struct stage_file file_of(const struct stage_entry *entry)
 static void stage_take_out(struct stage *stage, struct stage_entry *entry, struct leavers *leavers)
 {
 	leavers->bytes += stage_file_charge(entry->size);
+	stage->leaving += stage_file_charge(entry->size);
 	leavers->file[leavers->count++] = file_of(entry);
 	stage_table_remove(&stage->table, entry);
 }
 
-static void leavers_remove(struct stage *stage, const struct leavers *leavers)
+/* Blocks: without the lock. */
+static void stage_remove_leavers(struct stage *stage, const struct leavers *leavers)
 {
 	for (unsigned i = 0; i < leavers->count; i++)
 		stage_file_remove(stage->folder, &leavers->file[i]);
+	pthread_mutex_lock(&stage->lock);
+	stage->bytes -= leavers->bytes;
+	stage->leaving -= leavers->bytes;
+	pthread_mutex_unlock(&stage->lock);
 }
 
 /* Bytes of the file system that are free. Blocks: without the lock. */
@@ -146,21 +152,20 @@ static bool has_dropped(const struct stage *stage)
 	return false;
 }
 
-bool stage_is_above(struct stage *stage)
+bool stage_has_work(struct stage *stage)
 {
-	uint64_t available = stage_available(stage);
 	pthread_mutex_lock(&stage->lock);
-	bool above = stage->bytes > stage->limits.size || has_dropped(stage) ||
-		     (stage->table.count && available < stage->limits.spare);
+	bool work = stage->table.count || has_dropped(stage);
 	pthread_mutex_unlock(&stage->lock);
-	return above;
+	return work;
 }
 
 /* How many bytes have to go. The lock is held. */
 static uint64_t stage_excess(const struct stage *stage, uint64_t available)
 {
 	uint64_t size = stage->limits.size, spare = stage->limits.spare;
-	uint64_t above = stage->bytes > size ? stage->bytes - size : 0;
+	uint64_t bytes = stage->bytes - stage->leaving;
+	uint64_t above = bytes > size ? bytes - size : 0;
 	uint64_t lacking = available < spare ? spare - available : 0;
 	return above > lacking ? above : lacking;
 }
@@ -192,10 +197,7 @@ void stage_trim(struct stage *stage)
 			stage_take_out(stage, entry, &leavers);
 		stage_table_tidy(&stage->table, NULL);
 		pthread_mutex_unlock(&stage->lock);
-		leavers_remove(stage, &leavers);
-		pthread_mutex_lock(&stage->lock);
-		stage->bytes -= leavers.bytes;
-		pthread_mutex_unlock(&stage->lock);
+		stage_remove_leavers(stage, &leavers);
 	} while (leavers.count == TRIM_BATCH);
 }
 
@@ -254,7 +256,7 @@ static void stage_open_origin(struct stage_origin *origin, const struct stage_us
 /* What is at this place in the table: *file_out; it is used now. */
 static bool stage_look(struct stage *stage, const struct stage_use *use,
 		       const struct stage_item *item, uint64_t max_bytes,
-		       struct stage_file *file_out, uint64_t now_ns)
+		       struct stage_file *file_out, uint64_t *serial_out, uint64_t now_ns)
 {
 	pthread_mutex_lock(&stage->lock);
 	struct stage_entry *entry = stage_table_find(&stage->table, &item->object,
@@ -264,27 +266,27 @@ static bool stage_look(struct stage *stage, const struct stage_use *use,
 		stage_open_origin(entry->origin, use, now_ns);
 		stage_entry_claim(entry, use, now_ns);
 		*file_out = file_of(entry);
+		*serial_out = entry->serial;
 	}
 	pthread_mutex_unlock(&stage->lock);
 	return found;
 }
 
-/* Its file is not what it should be: it goes, and is fetched anew. */
-static void stage_forget(struct stage *stage, const struct stage_file *file, bool damaged)
+/* Its file is not what it should be: it goes, and is fetched anew. Not what has been fetched anew
+ * since: that has another serial number. */
+static void stage_forget(struct stage *stage, const struct stage_file *file, uint64_t serial,
+			 bool damaged)
 {
 	struct leavers leavers = {.count = 0};
 	pthread_mutex_lock(&stage->lock);
 	struct stage_entry *entry =
 		stage_table_find(&stage->table, &file->object, file->mark, false);
-	if (entry) { /* nobody who read it at the same time was first */
+	if (entry && entry->serial == serial) { /* nobody who read it too was first */
 		stage_take_out(stage, entry, &leavers);
 		stage->totals.damaged += damaged;
 	}
 	pthread_mutex_unlock(&stage->lock);
-	leavers_remove(stage, &leavers);
-	pthread_mutex_lock(&stage->lock);
-	stage->bytes -= leavers.bytes;
-	pthread_mutex_unlock(&stage->lock);
+	stage_remove_leavers(stage, &leavers);
 }
 
 bool stage_find(const struct stage_use *use, const struct stage_item *item, uint64_t max_bytes,
@@ -292,13 +294,14 @@ bool stage_find(const struct stage_use *use, const struct stage_item *item, uint
 {
 	struct stage *stage = use->set->stage;
 	struct stage_file file;
-	if (!stage_look(stage, use, item, max_bytes, &file, now_ns))
+	uint64_t serial;
+	if (!stage_look(stage, use, item, max_bytes, &file, &serial, now_ns))
 		return false;
 	int result = stage_file_read(stage->folder, &file, &item->version, buffer);
 	if (result == -ENOMEM || result == -EMFILE || result == -ENFILE)
 		return false; /* of the file nothing is known */
 	if (result) {
-		stage_forget(stage, &file, result == STAGE_FILE_DAMAGED);
+		stage_forget(stage, &file, serial, result == STAGE_FILE_DAMAGED);
 		return false;
 	}
 	pthread_mutex_lock(&stage->lock);
@@ -355,7 +358,7 @@ static bool stage_make_room(struct stage *stage, const struct stage_asker *asker
 	uint64_t limit = stage->limits.size;
 	if (asker->bytes > limit / LARGEST_PART)
 		return false;
-	while (stage->bytes - leavers->bytes + asker->bytes > limit) {
+	while (stage->bytes - stage->leaving + asker->bytes > limit) {
 		struct stage_entry *entry = leavers->count < VICTIMS_MAX
 						    ? stage_victim_for(&stage->table, asker, now_ns)
 						    : NULL;
@@ -435,9 +438,8 @@ void stage_keep(const struct stage_use *use, const struct stage_item *item,
 		leavers.count = 0;
 		leavers.bytes = 0;
 		kept = stage_charge(stage, use, item, &file, &leavers, now_ns);
-		leavers_remove(stage, &leavers);
+		stage_remove_leavers(stage, &leavers);
 		pthread_mutex_lock(&stage->lock);
-		stage->bytes -= leavers.bytes;
 		spare = stage->limits.spare;
 		pthread_mutex_unlock(&stage->lock);
 	} while (!kept && leavers.count == VICTIMS_MAX);

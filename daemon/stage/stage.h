@@ -2,13 +2,14 @@
 /*
  * Staging: bytes of remote objects that were read for a sample, kept on the local disk so that each
  * is fetched once for all streams, trainers and runs of the daemon. An item is one range of one
- * version of one object: what was asked for, no more. An origin is a folder of objects as a user
- * names it; a set is one dataset that reads.
+ * version of one object: what was asked for, no more; or a piece of a packed shard, unpacked. An
+ * origin is a folder of objects as a user names it; a set is one dataset that reads.
  *
  * A file for each item (stage_file.h), so what is kept outlives the daemon, and a kill at any
  * moment leaves whole files and temporary ones, which stage_new() removes. The budget counts what a
- * file takes before it is written; files that give way are deleted before that. A file that cannot
- * be written is not missed: the reader has its bytes.
+ * file takes before it is written; files that give way to it are deleted before that, but for those
+ * that another thread is deleting. A file that cannot be written is not missed: the reader has its
+ * bytes.
  *
  * What gives way is what is needed last (cache/forecast.h), see stage_victim.h. With one stream
  * nothing gives way to its own, since every use is an epoch from the next.
@@ -49,8 +50,9 @@ void stage_free(struct stage *stage); /* all sets are closed; NULL will do */
 void stage_set_limits(struct stage *stage, const struct stage_limits *limits); /* the loop, too */
 /* Give back what is above the limits, and what was dropped. Blocks. */
 void stage_trim(struct stage *stage);
-/* Has stage_trim() anything to do? The loop, too; it looks at the file system's free space. */
-bool stage_is_above(struct stage *stage);
+/* May stage_trim() have anything to do? Whether the file system has too little room it looks
+ * itself: that may block. The loop, too. */
+bool stage_has_work(struct stage *stage);
 /* All that is kept goes, by stage_trim(). The loop, too. */
 void stage_drop(struct stage *stage);
 
@@ -88,6 +90,13 @@ struct stage_use {
 	uint64_t sample;       /* by its courses */
 };
 void stage_use_set(struct stage_set *set, uint64_t sample);
+/* How many of these reads found what they wanted on the disk, and how many did not. */
+struct stage_reads {
+	uint32_t hits, misses;
+};
+/* No more reads for it; what there was is added to `reads`. */
+void stage_use_end(struct stage_reads *reads);
+void stage_use_count(bool hit);		     /* one read of this thread is done */
 const struct stage_use *stage_use_now(void); /* NULL: nothing is staged */
 
 /* -- items -- */

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
+
+#include "base/whole.h"
 
 #define MAGIC "stoker\ns"
 #define ORDER 0x01020304u
@@ -116,28 +117,6 @@ static struct head head_of(const struct stage_file *file, const struct stage_ver
 	return head;
 }
 
-/* 0 or a negative errno. */
-static int write_all(int fd, struct iovec parts[2])
-{
-	size_t left = parts[0].iov_len + parts[1].iov_len;
-	while (left > 0) {
-		ssize_t done = writev(fd, parts, 2);
-		if (done < 0 && errno != EINTR)
-			return -errno;
-		if (done == 0)
-			return -EIO;
-		left -= done > 0 ? (size_t)done : 0;
-		for (int i = 0; i < 2 && done > 0; i++) {
-			size_t part =
-				(size_t)done < parts[i].iov_len ? (size_t)done : parts[i].iov_len;
-			parts[i].iov_base = (char *)parts[i].iov_base + part;
-			parts[i].iov_len -= part;
-			done -= (ssize_t)part;
-		}
-	}
-	return 0;
-}
-
 int stage_file_write(int folder, const struct stage_file *file, const struct stage_version *version,
 		     const struct buffer *bytes, uint64_t number)
 {
@@ -153,7 +132,7 @@ int stage_file_write(int folder, const struct stage_file *file, const struct sta
 	int fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	int result = write_all(fd, parts);
+	int result = whole_write(fd, parts, 2);
 	if (close(fd) < 0 && !result)
 		result = -errno;
 	if (!result && renameat(folder, fresh, folder, name) < 0)
@@ -164,31 +143,24 @@ int stage_file_write(int folder, const struct stage_file *file, const struct sta
 }
 
 /* 0, a negative errno or STAGE_FILE_DAMAGED: it is shorter. */
-static int read_all(int fd, void *out, size_t size)
+static int read_piece(int fd, void *out, size_t size, off_t at)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t part = read(fd, (char *)out + done, size - done);
-		if (part == 0)
-			return STAGE_FILE_DAMAGED;
-		if (part < 0 && errno != EINTR)
-			return -errno;
-		done += part > 0 ? (size_t)part : 0;
-	}
-	return 0;
+	int result = whole_read(fd, out, size, at);
+	return result == WHOLE_E_SHORT ? STAGE_FILE_DAMAGED : result;
 }
 
 static int read_open(int fd, const struct stage_file *file, const struct stage_version *version,
 		     struct buffer *buffer)
 {
 	struct head head, wanted = head_of(file, version);
-	int result = read_all(fd, &head, sizeof(head));
+	int result = read_piece(fd, &head, sizeof(head), 0);
 	if (result)
 		return result;
 	if (memcmp(&head, &wanted, offsetof(struct head, checksum)) != 0)
 		return STAGE_FILE_DAMAGED;
 	if (buffer_reserve(buffer, (size_t)head.size) < 0)
 		return -ENOMEM;
-	result = read_all(fd, buffer->data, (size_t)head.size);
+	result = read_piece(fd, buffer->data, (size_t)head.size, sizeof(head));
 	if (result)
 		return result;
 	struct digest checksum = checksum_of(&head, buffer->data);
@@ -284,24 +256,39 @@ static int make_secret(int folder, struct digest_secret *out)
 				 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (!result && fd < 0)
 		return -errno;
-	struct iovec parts[2] = {{out->bytes, sizeof(out->bytes)}, {NULL, 0}};
+	struct iovec part = {out->bytes, sizeof(out->bytes)};
 	if (!result)
-		result = write_all(fd, parts);
+		result = whole_write(fd, &part, 1);
+	if (!result && fsync(fd) < 0)
+		result = -errno;
 	if (fd >= 0 && close(fd) < 0 && !result)
 		result = -errno;
-	if (!result && renameat(folder, SECRET ".new", folder, SECRET) < 0)
+	if (!result && (renameat(folder, SECRET ".new", folder, SECRET) < 0 || fsync(folder) < 0))
 		result = -errno;
+	return result;
+}
+
+/* 0, STAGE_FILE_DAMAGED or a negative errno. */
+static int read_secret(int folder, struct digest_secret *out)
+{
+	struct stat stat;
+	int fd = openat(folder, SECRET, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ELOOP ? STAGE_FILE_DAMAGED : -errno;
+	int result = fstat(fd, &stat) < 0 ? -errno : 0;
+	if (!result && (!S_ISREG(stat.st_mode) || stat.st_size != (off_t)sizeof(out->bytes)))
+		result = STAGE_FILE_DAMAGED;
+	if (!result)
+		result = read_piece(fd, out->bytes, sizeof(out->bytes), 0);
+	close(fd);
 	return result;
 }
 
 int stage_file_secret(int folder, struct digest_secret *out)
 {
-	struct stat stat;
-	int fd = openat(folder, SECRET, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool whole = fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-		     stat.st_size == (off_t)sizeof(out->bytes) &&
-		     read_all(fd, out->bytes, sizeof(out->bytes)) == 0;
-	if (fd >= 0)
-		close(fd);
-	return whole ? 0 : make_secret(folder, out);
+	int result = read_secret(folder, out);
+	/* With another one nothing that is kept would be found again: one that only cannot be read
+	 * now stays. */
+	return result == -ENOENT || result == STAGE_FILE_DAMAGED ? make_secret(folder, out)
+								 : result;
 }

@@ -5,10 +5,25 @@
 #include "stage/stage_state.h"
 
 static _Thread_local struct stage_use current;
+static _Thread_local struct stage_reads reads_now;
 
 void stage_use_set(struct stage_set *set, uint64_t sample)
 {
 	current = (struct stage_use){set, sample};
+	reads_now = (struct stage_reads){0};
+}
+
+void stage_use_end(struct stage_reads *reads)
+{
+	reads->hits += reads_now.hits;
+	reads->misses += reads_now.misses;
+	stage_use_set(NULL, 0);
+}
+
+void stage_use_count(bool hit)
+{
+	reads_now.hits += hit;
+	reads_now.misses += !hit;
 }
 
 const struct stage_use *stage_use_now(void)
@@ -86,12 +101,18 @@ struct stage_set_totals stage_set_totals(struct stage_set *set)
 	return totals;
 }
 
+/* All of the origins of which it used anything last, whoever else reads there. */
 void stage_set_drop(struct stage_set *set)
 {
+	struct stage_table *table = &set->stage->table;
 	pthread_mutex_lock(&set->stage->lock);
-	list_for_each(origin, next, &set->stage->table.origins, struct stage_origin, link)
+	list_for_each(origin, next, &table->origins, struct stage_origin, link)
 		if (origin->reader == set)
 			origin->dropped = true;
+	for (size_t i = 0; set->totals.items && i < table->bucket_count; i++)
+		for (struct stage_entry *entry = table->buckets[i]; entry; entry = entry->next)
+			if (entry->set == set)
+				entry->origin->dropped = true;
 	pthread_mutex_unlock(&set->stage->lock);
 }
 

@@ -18,7 +18,8 @@ struct stage {
 	struct stage_table table;
 	struct list sets;
 	struct list flights;
-	uint64_t bytes; /* of all files, and of those that are being written */
+	uint64_t bytes;	  /* of all files, and of those that are being written */
+	uint64_t leaving; /* of these: of files that are being removed */
 	struct stage_limits limits;
 	uint64_t retry_ns; /* after a failure nothing is written before */
 	struct stage_totals totals;

@@ -112,6 +112,7 @@ struct stage_entry *stage_table_add(struct stage_table *table, struct stage_orig
 	struct stage_entry **bucket = bucket_of(table, object);
 	entry->next = *bucket;
 	*bucket = entry;
+	entry->serial = ++table->serial;
 	table->count++;
 	origin->bytes += stage_file_charge(size);
 	return entry;

@@ -35,12 +35,14 @@ struct stage_entry {
 	struct digest object;
 	uint64_t mark, size; /* of the version; of the payload */
 	uint64_t sample;     /* of the set */
+	uint64_t serial;     /* no other entry has or had it */
 	struct victim victim;
 };
 
 struct stage_table {
 	struct stage_entry **buckets;
 	size_t bucket_count, count;
+	uint64_t serial; /* of the last entry */
 	struct list origins;
 };
 #define STAGE_ENTRIES_MAX ((size_t)1 << 22)

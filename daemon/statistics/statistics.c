@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "statistics/whiten.h"
 
 #define NUMBERS_MAX ((uint64_t)1 << 22) /* of a picture, per pixel */
@@ -273,32 +274,6 @@ static struct digest header_sum(const struct header *header)
 	return digest_of(header, offsetof(struct header, sum));
 }
 
-static int write_all(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-	while (size) {
-		ssize_t put = write(fd, at, size);
-		if (put < 0 && errno != EINTR)
-			return -1;
-		at += put > 0 ? put : 0;
-		size -= put > 0 ? (size_t)put : 0;
-	}
-	return 0;
-}
-
-static int read_all(int fd, void *bytes, size_t size)
-{
-	char *at = bytes;
-	while (size) {
-		ssize_t got = read(fd, at, size);
-		if (got == 0 || (got < 0 && errno != EINTR))
-			return -1;
-		at += got > 0 ? got : 0;
-		size -= got > 0 ? (size_t)got : 0;
-	}
-	return 0;
-}
-
 int statistics_write(const struct statistics *statistics, int fd, struct fault *fault)
 {
 	const struct statistics_plan *plan = &statistics->plan;
@@ -322,11 +297,12 @@ int statistics_write(const struct statistics *statistics, int fd, struct fault *
 	memcpy(header.mean, statistics->mean, sizeof(header.mean));
 	memcpy(header.std, statistics->std, sizeof(header.std));
 	header.sum = header_sum(&header);
-	if (write_all(fd, &header, sizeof(header)) < 0 ||
-	    write_all(fd, statistics->numbers, sizeof(float) * statistics->count) < 0 ||
-	    fsync(fd) < 0)
-		return fault_say(fault, STATISTICS_E_FILE, "write: %s", strerror(errno));
-	return 0;
+	struct iovec parts[] = {{&header, sizeof(header)},
+				{statistics->numbers, sizeof(float) * statistics->count}};
+	int r = whole_write(fd, parts, 2);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	return r ? fault_say(fault, STATISTICS_E_FILE, "write: %s", strerror(-r)) : 0;
 }
 
 static int check_header(const struct header *header, const struct digest *fingerprint,
@@ -371,7 +347,7 @@ int statistics_read(struct statistics **out, int fd, const struct digest *finger
 	struct header header;
 	struct statistics_plan plan;
 	struct stat stat;
-	if (fstat(fd, &stat) < 0 || read_all(fd, &header, sizeof(header)) < 0)
+	if (fstat(fd, &stat) < 0 || whole_read(fd, &header, sizeof(header), 0))
 		return fault_say(fault, STATISTICS_E_FILE, "the file is cut short");
 	int r = check_header(&header, fingerprint, (uint64_t)stat.st_size, &plan, fault);
 	if (r)
@@ -382,7 +358,7 @@ int statistics_read(struct statistics **out, int fd, const struct digest *finger
 	statistics->samples = header.samples;
 	memcpy(statistics->mean, header.mean, sizeof(header.mean));
 	memcpy(statistics->std, header.std, sizeof(header.std));
-	if (read_all(fd, statistics->numbers, sizeof(float) * statistics->count) < 0)
+	if (whole_read(fd, statistics->numbers, sizeof(float) * statistics->count, sizeof(header)))
 		r = fault_say(fault, STATISTICS_E_FILE, "the file is cut short");
 	else
 		r = make_digest(statistics);

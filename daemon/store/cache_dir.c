@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -65,7 +67,8 @@ static void put_tag(const struct cache_dir *dir)
 int cache_dir_open(struct cache_dir *out, const char *path, struct fault *fault)
 {
 	struct cache_dir dir = CACHE_DIR_NULL;
-	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+	dir.path = strdup(path);
+	if (dir.path && (mkdir(path, 0700) == 0 || errno == EEXIST))
 		dir.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int result = dir.fd < 0 ? say_errno(path, fault)
 				: check_folder(dir.fd, path, OTHERS_WRITE, fault);
@@ -84,9 +87,13 @@ int cache_dir_folder(const struct cache_dir *dir, const char *name, int *fd_out,
 		     struct fault *fault)
 {
 	int fd = -1;
+	char *path;
+	if (asprintf(&path, "%s/%s", dir->path, name) < 0)
+		return fault_say(fault, CACHE_DIR_E_SYSTEM, "out of memory");
 	if (mkdirat(dir->fd, name, 0700) == 0 || errno == EEXIST)
 		fd = openat(dir->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int result = fd < 0 ? say_errno(name, fault) : check_folder(fd, name, OTHERS_ALL, fault);
+	int result = fd < 0 ? say_errno(path, fault) : check_folder(fd, path, OTHERS_ALL, fault);
+	free(path);
 	if (!result)
 		*fd_out = fd;
 	else if (fd >= 0)
@@ -106,5 +113,6 @@ void cache_dir_close(struct cache_dir *dir)
 		close(dir->lock);
 	if (dir->fd >= 0)
 		close(dir->fd);
+	free(dir->path);
 	*dir = CACHE_DIR_NULL;
 }

@@ -21,8 +21,9 @@ enum {
 
 struct cache_dir {
 	int fd, lock;
+	char *path;
 };
-#define CACHE_DIR_NULL ((struct cache_dir){-1, -1})
+#define CACHE_DIR_NULL ((struct cache_dir){-1, -1, NULL})
 
 /* Make the directory if it is missing (but not its parent) and lock it. 0, CACHE_DIR_E_BUSY or
  * CACHE_DIR_E_SYSTEM. */

@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
+
+#include "base/whole.h"
 
 #define MAGIC "stokerP1"
 #define BAND_BYTES ((size_t)32 << 10) /* and a little more, or as many as there may be bands */
@@ -69,27 +70,7 @@ static struct picture_file_header header_of(const struct stored_key *key,
 	return header;
 }
 
-static int write_all(int fd, struct iovec *parts, int count)
-{
-	while (count > 0) {
-		ssize_t put = writev(fd, parts, count);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return PICTURE_FILE_E_SYSTEM;
-		while (count > 0 && (size_t)put >= parts->iov_len) {
-			put -= (ssize_t)parts->iov_len;
-			parts++;
-			count--;
-		}
-		if (count > 0) {
-			parts->iov_base = (char *)parts->iov_base + put;
-			parts->iov_len -= (size_t)put;
-		}
-	}
-	return 0;
-}
-
+/* 0 or a negative errno. */
 static int write_picture(int fd, const struct digest_secret *secret, const struct stored_key *key,
 			 const struct stored_shape *shape, const uint8_t *pixels)
 {
@@ -102,7 +83,7 @@ static int write_picture(int fd, const struct digest_secret *secret, const struc
 	}
 	header.checksum = header_checksum(&header, secret);
 	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)(uintptr_t)pixels, at}};
-	return write_all(fd, parts, 2);
+	return whole_write(fd, parts, 2);
 }
 
 int picture_file_write(int folder, const char *fresh, const char *name,
@@ -112,7 +93,7 @@ int picture_file_write(int folder, const char *fresh, const char *name,
 	int fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return PICTURE_FILE_E_SYSTEM;
-	int error = write_picture(fd, secret, key, shape, pixels) ? errno : 0;
+	int error = -write_picture(fd, secret, key, shape, pixels);
 	if (close(fd) < 0 && !error)
 		error = errno;
 	if (!error && renameat(folder, fresh, folder, name) < 0)
@@ -125,20 +106,14 @@ int picture_file_write(int folder, const char *fresh, const char *name,
 
 /* -- read --------------------------------------------------------------------------------- */
 
-/* 0, PICTURE_FILE_E_DAMAGED if the file ends before, or PICTURE_FILE_E_SYSTEM. */
-static int read_all(int fd, void *to, size_t size, off_t at)
+/* 0 or a condition. */
+static int read_piece(int fd, void *to, size_t size, off_t at)
 {
-	for (uint8_t *next = to; size > 0;) {
-		ssize_t got = pread(fd, next, size, at);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? PICTURE_FILE_E_SYSTEM : PICTURE_FILE_E_DAMAGED;
-		next += got;
-		at += got;
-		size -= (size_t)got;
-	}
-	return 0;
+	int r = whole_read(fd, to, size, at);
+	if (r >= 0)
+		return r == 0 ? 0 : PICTURE_FILE_E_DAMAGED;
+	errno = -r;
+	return PICTURE_FILE_E_SYSTEM;
 }
 
 /* Is it this picture's, whole, and written by who has the secret? Then its numbers are right. */
@@ -155,7 +130,7 @@ int picture_file_open(struct picture_file *out, int fd, const struct digest_secr
 		      const struct stored_key *key)
 {
 	struct picture_file file = {.fd = fd, .secret = secret};
-	int r = read_all(fd, &file.header, sizeof(file.header), 0);
+	int r = read_piece(fd, &file.header, sizeof(file.header), 0);
 	if (r == 0 && !header_is_good(&file.header, secret, key))
 		r = PICTURE_FILE_E_DAMAGED;
 	if (r)
@@ -201,7 +176,7 @@ int picture_file_read(const struct picture_file *file, struct rect part, uint8_t
 	const struct picture_file_header *header = &file->header;
 	size_t pitch = header_pitch(header), left = (size_t)part.height * pitch;
 	off_t at = PICTURE_FILE_BLOCK + (off_t)((size_t)part.y * pitch);
-	int r = read_all(file->fd, to, left, at);
+	int r = read_piece(file->fd, to, left, at);
 	for (uint32_t band = (uint32_t)part.y / header->band_rows; r == 0 && left > 0; band++) {
 		size_t size = band_rows(header, band) * pitch;
 		if (digest_secret_of(file->secret, to, size) != header->band[band])

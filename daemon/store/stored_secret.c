@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/whole.h"
+
 #define NAME "secret"
 #define NEW_NAME "secret.new"
 #define MAGIC "stokerS1"
@@ -27,39 +29,41 @@ static struct digest secret_checksum(const struct secret_file *file)
 	return digest_of(file, offsetof(struct secret_file, checksum));
 }
 
-/* False: there is none that can be used. */
-static bool secret_read(int folder, const struct digest *version, struct digest_secret *out)
+/* 0; ENOENT: there is none that can be used; another errno: it cannot be read now. */
+static int secret_read(int folder, const struct digest *version, struct digest_secret *out)
 {
 	struct secret_file file = {0};
 	struct stat stat;
 	int fd = openat(folder, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return errno == ELOOP ? ENOENT : errno;
 	bool good = fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == geteuid() &&
-		    !(stat.st_mode & (S_IRWXG | S_IRWXO)) &&
-		    read(fd, &file, sizeof(file)) == (ssize_t)sizeof(file);
+		    !(stat.st_mode & (S_IRWXG | S_IRWXO));
+	int result = good ? whole_read(fd, &file, sizeof(file), 0) : WHOLE_E_SHORT;
 	close(fd);
+	if (result < 0)
+		return -result;
 	struct digest checksum = secret_checksum(&file);
-	if (!good || memcmp(file.magic, MAGIC, sizeof(file.magic)) != 0 ||
+	if (result == WHOLE_E_SHORT || memcmp(file.magic, MAGIC, sizeof(file.magic)) != 0 ||
 	    !digest_equal(&checksum, &file.checksum) || !digest_equal(&file.version, version))
-		return false;
+		return ENOENT;
 	*out = file.secret;
-	return true;
+	return 0;
 }
 
-static int secret_write(int folder, const struct secret_file *file)
+static int secret_write(int folder, struct secret_file *file)
 {
 	int fd = openat(folder, NEW_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 			0600);
 	if (fd < 0)
 		return errno;
-	ssize_t put = write(fd, file, sizeof(*file));
-	int error = put < 0 ? errno : put < (ssize_t)sizeof(*file) ? ENOSPC : 0;
+	struct iovec part = {file, sizeof(*file)};
+	int error = -whole_write(fd, &part, 1);
 	if (!error && fsync(fd) < 0)
 		error = errno;
 	if (close(fd) < 0 && !error)
 		error = errno;
-	if (!error && renameat(folder, NEW_NAME, folder, NAME) < 0)
+	if (!error && (renameat(folder, NEW_NAME, folder, NAME) < 0 || fsync(folder) < 0))
 		error = errno;
 	if (error)
 		unlinkat(folder, NEW_NAME, 0);
@@ -71,9 +75,11 @@ int stored_secret_get(int fd, const struct digest *version, struct digest_secret
 {
 	struct secret_file file = {.magic = MAGIC, .version = *version};
 	*anew_out = false;
-	if (secret_read(fd, version, out))
+	int error = secret_read(fd, version, out);
+	if (!error)
 		return 0;
-	int error = -digest_secret_make(&file.secret);
+	if (error == ENOENT) /* else what is kept would be lost with it */
+		error = -digest_secret_make(&file.secret);
 	file.checksum = secret_checksum(&file);
 	if (!error)
 		error = secret_write(fd, &file);

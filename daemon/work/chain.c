@@ -39,7 +39,7 @@ static struct found recipe_find(const struct job_recipe *recipe, uint64_t sample
 		return found;
 	stage_use_set(recipe->staged, sample);
 	bool kept = dataset_stamp_kept(recipe->dataset, sample, &key.stamp);
-	stage_use_set(NULL, 0);
+	stage_use_set(NULL, 0); /* nothing was read */
 	if (!kept)
 		return found;
 	found.picture = picture_set_find(recipe->pictures, &key, true);
@@ -49,12 +49,13 @@ static struct found recipe_find(const struct job_recipe *recipe, uint64_t sample
 }
 
 static enum job_outcome recipe_read(const struct job_recipe *recipe, uint64_t sample,
-				    struct buffer *bytes, struct stamp *stamp, struct fault *fault)
+				    struct buffer *bytes, struct stamp *stamp,
+				    struct stage_reads *reads, struct fault *fault)
 {
 	stage_use_set(recipe->staged, sample);
 	enum job_outcome outcome = outcome_of_read(
 		dataset_read(recipe->dataset, sample, recipe->max_bytes, bytes, stamp, fault));
-	stage_use_set(NULL, 0);
+	stage_use_end(reads);
 	if (outcome == JOB_CHANGED && recipe->pictures)
 		picture_set_forget(recipe->pictures, sample);
 	return outcome;
@@ -86,11 +87,11 @@ enum job_outcome chain_read(struct job *job, uint64_t sample)
 		job->picture = NULL;
 	}
 	job->bytes.size = 0;
-	if (job->stored)
-		job->stamp = found.stamp;
-	if (job->picture || job->stored)
-		return JOB_DONE;
-	return recipe_read(recipe, sample, &job->bytes, &job->stamp, &job->fault);
+	if (!job->picture && !job->stored)
+		return recipe_read(recipe, sample, &job->bytes, &job->stamp, &job->staged,
+				   &job->fault);
+	job->stamp = found.stamp;
+	return JOB_DONE;
 }
 
 void chain_read_mask(struct job *job, uint64_t sample)
@@ -104,7 +105,7 @@ void chain_read_mask(struct job *job, uint64_t sample)
 	job->mask_outcome = outcome_of_read(dataset_read_mask(who->recipe->dataset, sample,
 							      who->recipe->max_bytes, &job->mask,
 							      &job->mask_fault));
-	stage_use_set(NULL, 0);
+	stage_use_end(&job->staged);
 }
 
 void chain_read_partner(struct job *job)
@@ -122,8 +123,9 @@ void chain_read_partner(struct job *job)
 	job->partner_bytes.size = 0;
 	job->partner_outcome = JOB_DONE;
 	if (!job->partner_picture && !job->partner_stored)
-		job->partner_outcome = recipe_read(who->recipe, partner, &job->partner_bytes,
-						   &job->partner_stamp, &job->partner_fault);
+		job->partner_outcome =
+			recipe_read(who->recipe, partner, &job->partner_bytes, &job->partner_stamp,
+				    &job->staged, &job->partner_fault);
 }
 
 void chain_spread_outcome(struct job *job)
@@ -287,6 +289,8 @@ static void chain_make(struct job *job, const struct original *original, const s
 		       const struct image *shared, struct sample_kit *kit)
 {
 	unsigned i = 0;
+	if (job->recipe->warms)
+		return;
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer, i++)
 		job_make(sharer, original, shared, needs[i], kit, &kit->scratch[i],
 			 &job->transform_ns);
@@ -460,7 +464,8 @@ static void chain_read_again(struct job *job, uint64_t sample)
 	picture_unpin(job->picture);
 	job->picture = NULL;
 	job->stored = false;
-	job->outcome = recipe_read(job->recipe, sample, &job->bytes, &job->stamp, &job->fault);
+	job->outcome = recipe_read(job->recipe, sample, &job->bytes, &job->stamp, &job->staged,
+				   &job->fault);
 }
 
 void chain_render(struct job *job, uint64_t sample, struct sample_kit *kit)

@@ -20,6 +20,7 @@
 #include "dataset/dataset.h"
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
+#include "stage/stage.h"
 #include "statistics/moments.h"
 #include "transform/pipeline.h"
 #include "work/field.h"
@@ -53,6 +54,7 @@ struct job_recipe {
 	const struct dataset *dataset;
 	const struct pipeline *pipeline; /* NULL: only index the file, into `seek_indexes` */
 	struct moments *moments; /* the sample is added to it, not written to a slot; or NULL */
+	bool warms;		 /* the picture is kept as decoded, and nothing is made of it */
 	struct fields fields;
 	struct seek_index_set *seek_indexes; /* the dataset's; NULL: none are used */
 	struct picture_set *pictures; /* the dataset's that are kept as decoded; NULL: none are */
@@ -95,6 +97,7 @@ struct job {
 	uint64_t fetch_ns, work_ns;	 /* time spent on it by a fetch thread and by a worker */
 	uint64_t transform_ns;		 /* of work_ns: from pixels to the slots, the whole chain */
 	uint64_t ordered_ns, fetched_ns; /* when it was submitted, and when its bytes were read */
+	struct stage_reads staged;	 /* reads of the chain (its first job has them) */
 
 	unsigned index_result; /* enum job_index_result ... */
 	uint64_t index_bytes;  /* ... and the size of the index */
@@ -103,7 +106,8 @@ struct job {
 	struct buffer bytes;		/* of the file */
 	struct stamp stamp;		/* of the file */
 	struct cached_picture *picture; /* pinned: it was kept, so its bytes were not read */
-	bool stored;			/* its pixels are on the disk, so its bytes were not read */
+	bool stored;	    /* its pixels are on the disk, so its bytes were not read; of
+			     * one that warms, in the end: they are there */
 	struct buffer mask; /* bytes of the mask's file, if a job of the chain has that field ... */
 	enum job_outcome mask_outcome; /* ... or why they could not be read */
 	struct fault mask_fault;
@@ -118,6 +122,12 @@ struct job {
 static inline uint64_t job_sample(const struct job_recipe *recipe, uint64_t entry)
 {
 	return recipe->sampler ? sampler_sample(recipe->sampler, entry) : recipe->first + entry;
+}
+
+/* Is a sample written? Else a file is only looked at. */
+static inline bool recipe_has_slots(const struct job_recipe *recipe)
+{
+	return recipe->pipeline && !recipe->moments && !recipe->warms;
 }
 
 static inline bool job_is_unwanted(const struct job *job)

@@ -32,6 +32,7 @@ struct keep keep_visit(const struct job *job, uint64_t sample, int32_t width, in
 		.key = {sample, file ? file->key.stamp : job->stamp, 0, recipe->exif},
 		.pixel_bytes = 3 * (size_t)width * (size_t)height,
 		.file_bytes = job->bytes.size,
+		.both = kit->idle || recipe->warms,
 		.anew = !file && recipe->seek_indexes && decoder_can_rewrite(kit->decoder),
 		.worth = recipe->seek_indexes && decoder_has_index(kit->decoder)
 				 ? PICTURE_OF_INDEXED
@@ -39,6 +40,7 @@ struct keep keep_visit(const struct job *job, uint64_t sample, int32_t width, in
 	};
 	if (recipe->pictures && (keep.disk || picture_set_is_on(recipe->pictures)))
 		keep.visit = picture_set_visit(recipe->pictures, sample, kit->idle, clock_ns());
+	keep.visit.room_only = recipe->warms;
 	if (!keep.visit.keep)
 		keep.pictures = NULL;
 	return keep;
@@ -149,7 +151,7 @@ bool keep_picture(const struct keep *keep, unsigned scale, int32_t width, int32_
 	struct cached_picture *picture = keep_in_memory(keep, scale, width, height);
 	if (!picture)
 		return keep_on_disk(keep, &shape, scale, NULL, out);
-	if (keep->visit.idle)
+	if (keep->both)
 		keep_on_disk(keep, &shape, scale, &picture->image, NULL);
 	*out = picture->image;
 	*picture_out = picture;

@@ -23,6 +23,7 @@ struct keep {
 	struct picture_key key; /* with no scale */
 	size_t pixel_bytes, file_bytes;
 	bool anew;		  /* it can be written anew, and has not been */
+	bool both;		  /* what is kept in memory is to go to the disk, too */
 	enum picture_worth worth; /* of the pixels */
 };
 

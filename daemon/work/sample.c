@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "stage/stage.h"
 #include "work/chain.h"
+#include "work/stored.h"
 #include "work/write_fields.h"
 
 int sample_kit_init(struct sample_kit *kit)
@@ -70,6 +71,7 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 	const struct job_recipe *recipe = job->recipe;
 	struct job other = *job; /* so that the fault of the bad sample is kept */
 	other.sharer = NULL;
+	other.staged = (struct stage_reads){0};
 	for (uint64_t i = 1; i <= recipe->substitutes && i < recipe->count; i++) {
 		job->used = job_sample(recipe, (job->entry + i) % recipe->count);
 		other.outcome = chain_read(&other, job->used);
@@ -84,6 +86,8 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 	job->bytes = other.bytes;
 	job->stamp = other.stamp;
 	job->mask = other.mask;
+	job->staged.hits += other.staged.hits;
+	job->staged.misses += other.staged.misses;
 }
 
 /* Finish one job of a chain: a substitute if it needs one, then the other fields. */
@@ -184,6 +188,18 @@ static void sample_measure(struct job *job, struct sample_kit *kit)
 		job->outcome = JOB_MEMORY;
 }
 
+/* Keep the picture as decoded, as far as there is room. */
+static void sample_warm(struct job *job, struct sample_kit *kit)
+{
+	const struct job_recipe *recipe = job->recipe;
+	if (job->outcome != JOB_DONE)
+		return;
+	/* So that the visit that follows is not the first, which keeps nothing. */
+	picture_set_visit(recipe->pictures, job->sample, false, clock_ns());
+	chain_render(job, job->sample, kit);
+	job->stored = job->outcome == JOB_DONE && stored_has(recipe, &job->stamp);
+}
+
 bool sample_needs_fetch(const struct job *job)
 {
 	return !dataset_has_pixels(job->recipe->dataset);
@@ -228,6 +244,8 @@ static void sample_examine(struct job *job, struct sample_kit *kit)
 {
 	if (job->recipe->moments)
 		sample_measure(job, kit);
+	else if (job->recipe->warms)
+		sample_warm(job, kit);
 	else
 		sample_index(job, kit);
 	sample_forget(job);
@@ -280,7 +298,7 @@ static void sample_write(struct job *job, struct sample_kit *kit)
 void sample_make(struct job *job, struct sample_kit *kit)
 {
 	uint64_t start = clock_ns();
-	if (!job->recipe->pipeline || job->recipe->moments)
+	if (!recipe_has_slots(job->recipe))
 		sample_examine(job, kit);
 	else
 		sample_write(job, kit);

@@ -89,6 +89,7 @@ bool stored_read(struct stored *stored, unsigned scale, struct rect part, struct
 		return false;
 	struct stored_shape shape = picture_file_shape(&stored->file);
 	struct picture_visit visit = picture_set_visit(pictures, stored->sample, kit->idle, now_ns);
+	visit.room_only = stored->recipe->warms;
 	struct cached_picture *picture = stored_take_memory(stored, &visit);
 	bool done;
 	if (picture) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "base/whole.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+int whole_write(int fd, struct iovec *parts, int count)
+{
+	while (count > 0) {
+		if (parts->iov_len == 0) {
+			parts++;
+			count--;
+			continue;
+		}
+		ssize_t put = writev(fd, parts, count);
+		if (put == 0 || (put < 0 && errno != EINTR))
+			return put == 0 ? -EIO : -errno;
+		for (int i = 0; i < count && put > 0; i++) {
+			size_t part =
+				(size_t)put < parts[i].iov_len ? (size_t)put : parts[i].iov_len;
+			parts[i].iov_base = (uint8_t *)parts[i].iov_base + part;
+			parts[i].iov_len -= part;
+			put -= (ssize_t)part;
+		}
+	}
+	return 0;
+}
+
+int whole_read(int fd, void *to, size_t size, off_t at)
+{
+	for (uint8_t *next = to; size > 0;) {
+		ssize_t got = pread(fd, next, size, at);
+		if (got == 0)
+			return WHOLE_E_SHORT;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		size_t part = got > 0 ? (size_t)got : 0;
+		next += part;
+		at += (off_t)part;
+		size -= part;
+	}
+	return 0;
+}
