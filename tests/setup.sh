@@ -30,9 +30,10 @@ check='python3-lmdb libcmocka-dev python3-pytest python3-matplotlib g++ systemd 
 # promtool reads the metrics, a browser without a window shows the page, shells read completions:
 # tests without them skip.
 watch='prometheus chromium zsh fish'
-# The wheel has static libraries; these are named when libarchive's is linked, LAPACK is Fortran.
+# The wheel has static libraries; these are named when libarchive's is linked, LAPACK is Fortran,
+# and a part of libtiff C++. The image takes certificate authorities along.
 wheel="binutils libacl1-dev libzstd-dev liblz4-dev liblzma-dev libbz2-dev libxml2-dev nettle-dev
-	$fortran python3-venv"
+	$fortran g++ python3-venv ca-certificates"
 deb="build-essential debhelper dh-python git lintian python3-all python3-setuptools
 	pybuild-plugin-pyproject $units"
 more='clang libclang-rt-dev clang-format git util-linux'

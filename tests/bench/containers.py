@@ -40,12 +40,12 @@ def make_folder(to, pictures, count):
     return str(to)
 
 
-def make_tars(to, pictures, count):
+def make_tars(to, pictures, count, each=SHARD):
     to.mkdir()
     names = names_of(count)
-    for begin in range(0, count, SHARD):
-        with tarfile.open(to / f"{begin // SHARD:03}.tar", "w") as tar:
-            for number in range(begin, min(begin + SHARD, count)):
+    for begin in range(0, count, each):
+        with tarfile.open(to / f"{begin // each:06}.tar", "w") as tar:
+            for number in range(begin, min(begin + each, count)):
                 tar.add(pictures[number % len(pictures)], f"{names[number]}.jpg")
     return str(to / "*.tar")
 
@@ -79,16 +79,26 @@ def rate(options, data):
         return rates_of(readers, options.seconds)[0]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+def parser_of(text, rounds=5):
+    """What all take that repeat the pictures of a folder; `text` says what they do."""
+    parser = argparse.ArgumentParser(description=text.split("\n", maxsplit=1)[0])
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build")
     parser.add_argument("--samples", type=int, default=5000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    return parser
+
+
+def pictures_in(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def main():
+    parser = parser_of(__doc__)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    pictures = sorted(path for path in options.data.rglob("*") if path.is_file())
+    pictures = pictures_in(options.data)
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         made = {}
         for name, maker in MAKERS.items():

@@ -5,13 +5,12 @@ versitygw, curl and two processors: the server and the latency have one, daemon 
 other, so that a ratio is of what the daemon does and not of what the server takes from it:
 
     tests/bench/remote.py --data FOLDER [--build BUILD] [--samples 5000] [--shard 50] [--latency 20]
-                          [--rounds 3] [--fetchers auto,64] [--orders global,shards]
+                          [--rounds 3] [--fetchers default,64] [--orders global,shards]
 
 The pictures of FOLDER are repeated up to that number of samples, --shard in each shard. curl is 64
 processes, which read single pictures in a random order.
 """
 
-import argparse
 import contextlib
 import os
 import pathlib
@@ -28,6 +27,7 @@ import time
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "client" / "python"))
 
+from containers import make_tars, parser_of, pictures_in  # noqa: E402
 from machine import Stokerd  # noqa: E402
 
 KEY, SECRET, REGION = "AKIDBENCH", "a-secret-of-the-bench-0123456789", "us-east-1"
@@ -86,16 +86,12 @@ def far_server(options, folder):
         yield f"http://127.0.0.1:{far}"
 
 
-def make_shards(folder, pictures, samples, each):
-    """Shards, and where each picture lies: (name, first byte, last byte)."""
+def places_in(folder):
+    """Where each picture of the shards lies: (name, first byte, last byte)."""
     places = []
-    for begin in range(0, samples, each):
-        name = f"train-{begin // each:06}.tar"
-        with tarfile.open(folder / name, "w") as tar:
-            for number in range(begin, min(begin + each, samples)):
-                tar.add(pictures[number % len(pictures)], f"{number:08}.jpg")
-        with tarfile.open(folder / name) as tar:
-            places += [(name, member.offset_data, member.offset_data + member.size - 1)
+    for path in sorted(folder.iterdir()):
+        with tarfile.open(path) as tar:
+            places += [(path.name, member.offset_data, member.offset_data + member.size - 1)
                        for member in tar]
     return places
 
@@ -150,7 +146,7 @@ def measure_curl(url, places):
 def rows(options, folder, url, places):
     """Names, and lists of measurements: first batch, rate."""
     out = {}
-    pattern = f"train-{{000000..{(options.samples - 1) // options.shard:06}}}.tar"
+    pattern = f"{{000000..{(options.samples - 1) // options.shard:06}}}.tar"
     for _ in range(options.rounds):
         curl = measure_curl(url, places)
         out.setdefault("64 curls", []).append((0, curl))
@@ -164,22 +160,18 @@ def rows(options, folder, url, places):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--data", type=pathlib.Path, required=True)
-    parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build")
-    parser.add_argument("--samples", type=int, default=5000)
+    parser = parser_of(__doc__, rounds=3)
     parser.add_argument("--shard", type=int, default=50)
     parser.add_argument("--latency", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--fetchers", type=lambda text: text.split(","), default=["default", "64"])
     parser.add_argument("--orders", type=lambda text: text.split(","),
                         default=["global", "shards"])
     options = parser.parse_args()
-    pictures = sorted(path for path in options.data.rglob("*") if path.is_file())
     with tempfile.TemporaryDirectory(prefix="stoker-remote-") as name:
         folder = pathlib.Path(name, "data")
-        (folder / "bucket").mkdir(parents=True)
-        places = make_shards(folder / "bucket", pictures, options.samples, options.shard)
+        folder.mkdir()
+        make_tars(folder / "bucket", pictures_in(options.data), options.samples, options.shard)
+        places = places_in(folder / "bucket")
         with far_server(options, folder) as url:
             measured = rows(options, folder, url, places)
     curl = [rate for _, rate in measured["64 curls"]]

@@ -6,7 +6,6 @@ of one trainer, as a ratio to the local ones. By hand, with a folder of pictures
                           [--workers 2] [--latency 0.02]
 """
 
-import argparse
 import os
 import pathlib
 import statistics
@@ -21,8 +20,7 @@ from trainers import attached, rates_of
 sys.path.insert(0, str(containers.SOURCE / "tests" / "daemon"))
 from object_server import Objects  # noqa: E402
 
-
-containers.SHARD = 50  # samples: the server reads a whole shard for each answer
+SHARD = 50  # samples: the server reads a whole shard for each answer
 
 
 def rate(options, data, folder, fetchers):
@@ -39,23 +37,19 @@ def rate(options, data, folder, fetchers):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--data", type=pathlib.Path, required=True)
-    parser.add_argument("--build", type=pathlib.Path, default=containers.SOURCE / "build")
-    parser.add_argument("--samples", type=int, default=5000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = containers.parser_of(__doc__)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--latency", type=float, default=0.02)
     options = parser.parse_args()
-    pictures = sorted(path for path in options.data.rglob("*") if path.is_file())
+    pictures = containers.pictures_in(options.data)
     rates = {"local": [], "staged": []}
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
         folder = pathlib.Path(name)
-        local = containers.make_tars(folder / "tar", pictures, options.samples)
+        local = containers.make_tars(folder / "tar", pictures, options.samples, SHARD)
         last = max(int(path.stem) for path in (folder / "tar").iterdir())
         with Objects(folder / "tar", latency=options.latency) as server:
-            url = f"{server.url}/{{000..{last:03}}}.tar" if last else f"{server.url}/000.tar"
+            url = f"{server.url}/{{000000..{last:06}}}.tar" if last else f"{server.url}/000000.tar"
             rate(options, url, folder, 64)
             for _ in range(options.rounds):
                 rates["local"].append(rate(options, local, folder, 2))

@@ -49,11 +49,11 @@ BAR = 0.9  # of the half
 # itself meanwhile. They begin stage by stage: the later ones take all that their user may have, its
 # openings last, and would keep the others from what they are at. Rings are first, as those of the
 # others leave no room for them.
-STAGES = (("rings",), ("poison", "statistics", "stand_still"), ("work", "greed"),
+STAGES = (("rings",), ("poison", "statistics"), ("stand_still", "work", "greed"),
           ("read", "oddities", "in_flight", "arrays", "words"),
           ("openings",), ("dead_mount", "connections"))
 assert sorted(sum(STAGES, ())) == sorted(NAMES)
-STAGE_S = 120
+STAGE_S = 40  # most come to it in some seconds
 REACHED = {
     "read": lambda tally, seen: tally["permission"] >= 10,
     "oddities": lambda tally, seen: tally["hung-up"] + tally["protocol"] >= 10,
@@ -133,7 +133,8 @@ class Siege:
         os.chown(self.mine, BOB, BOB)
         prepare(folder)
         shutil.copytree(next(self.album.glob("*/")), secret / "class")
-        (secret / "list.txt").write_text("class/0000.jpg 1\n")
+        name = next((secret / "class").iterdir()).name
+        (secret / "list.txt").write_text(f"class/{name} 1\n")
         os.chown(secret, SERVER, SERVER)
         secret.chmod(0o700)
         self.gate = folder / "gate"

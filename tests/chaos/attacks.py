@@ -119,7 +119,7 @@ class Attacker:
     def forged(self):
         """A folder of the album's names and sizes, with other bytes and its times."""
         folder = self.mine / "album"
-        for path in self.album.glob("*/*.jpg"):
+        for path in self.album.glob("*/*"):
             other = folder / path.relative_to(self.album)
             if not other.exists():
                 other.parent.mkdir(parents=True, exist_ok=True)
@@ -135,13 +135,16 @@ class Attacker:
         peer, fd = self.peer(stack), os.open(self.forged(), os.O_RDONLY)
         stack.callback(os.close, fd)
         dataset = {"path": str(self.album), "path_fd": 0}
-        fields = {**STREAM, "dataset": dataset, "bad_samples": "substitute", "accept_fd": True}
+        fields = {**STREAM, "dataset": dataset, "bad_samples": "substitute", "accept_fd": True,
+                  "epochs": 1}
         answer = peer.request("attach", [fd], **fields)
-        if answer.name == "attached":  # and on, without an end
+        if answer.name == "attached":
             peer.attached = answer.fields
             peer.follow(answer)
             for _ in peer.samples(keep=()):
                 pass
+        stack.close()
+        time.sleep(1)  # the user's other attacks want its room, too
 
     def statistics(self, stack):
         """More than are kept, of few pixels, which stay open between them, so that one opening is
@@ -307,8 +310,11 @@ def main():
     attacker = Attacker(name, path, folder)
     Counting.file = attacker.mine / f"tally-{name}"
     while True:
-        with contextlib.ExitStack() as stack, contextlib.suppress(*FAULTS):
-            getattr(attacker, name)(stack)
+        try:
+            with contextlib.ExitStack() as stack:
+                getattr(attacker, name)(stack)
+        except FAULTS as error:  # counted: it says why an attack comes to nothing
+            Counting.note(type(error).__name__)
         time.sleep(0.01)
 
 

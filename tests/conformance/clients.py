@@ -123,6 +123,24 @@ def rust(profile="dev"):
     return [str(MADE / "rust" / made / "examples" / "conformance")]
 
 
+RUST_TARGET = "x86_64-unknown-linux-gnu"  # of its own, else what runs at compile time is sanitized
+
+
+def rust_asan():
+    """With AddressSanitizer, which needs a nightly compiler."""
+    folder, target = ROOT / "client" / "rust", MADE / "rust-asan"
+    cargo = tool("cargo")
+    try:
+        make(cargo, "+nightly", "--version", folder=folder)
+    except Broken:
+        raise Missing("there is no nightly compiler of Rust") from None
+    fetch(cargo, "fetch", folder=folder, CARGO_TARGET_DIR=str(target))
+    make(cargo, "+nightly", "build", "--offline", "--target", RUST_TARGET, "--example",
+         "conformance", folder=folder, CARGO_TARGET_DIR=str(target),
+         RUSTFLAGS="-Zsanitizer=address")
+    return [str(target / RUST_TARGET / "debug" / "examples" / "conformance")]
+
+
 JAVA_LEAST = 22  # mapped files as memory segments
 
 
@@ -161,17 +179,16 @@ def java():
     return [*java_classes(), "dev.stoker.Conformance"]
 
 
-LISTS = "path of a sampler's list"
-
 # name -> (how to get its command, what it does not have)
 CLIENTS = {
-    "c": (functools.partial(of_meson, "conformance"), {"path", "paths", LISTS}),
-    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths", LISTS}),
-    "python": (python, {"credit", "patience with a ring that is gone"}),
+    "c": (functools.partial(of_meson, "conformance"), {"path", "paths"}),
+    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths"}),
+    "python": (python, {"credentials", "credit", "patience with a ring that is gone"}),
     "go": (go, set()),
     "go-race": (go_race, set()),
     "java": (java, {"fd"}),
     "rust": (rust, {"path"}),
+    "rust-asan": (rust_asan, {"path"}),
     "node": (node, {"fd"}),
     "node-copies": (node_without_koffi, {"fd", "descriptors"}),
 }
@@ -256,9 +273,13 @@ def check_go(*command):
     make(*command, folder=ROOT / "client" / "go")
 
 
+NATIVE = "--enable-native-access=ALL-UNNAMED"
+
+
 def check_java():
     golden = str(ROOT / "tests" / "golden" / "frames.json")
     make(*java_classes(), "-ea", "dev.stoker.GoldenTest", golden, folder=ROOT)
+    make(*java_classes(), NATIVE, "dev.stoker.WireTest", folder=ROOT)
 
 
 def check_javadoc():
@@ -278,12 +299,16 @@ def check_node_alone(*command):
     make(tool("node"), *command, folder=ROOT / "client" / "node")
 
 
+def check_node_waiting():
+    make(tool("node"), "--test", "test/posix.test.js", folder=node_folder())
+
+
 def check_node(*command):
     """With the packages for its development."""
     folder = MADE / "node-tools"
     shutil.copytree(ROOT / "client" / "node", folder, dirs_exist_ok=True,
                     ignore=shutil.ignore_patterns("node_modules"))
-    if not (folder / "node_modules" / "typescript").exists():
+    if not (folder / "node_modules" / ".package-lock.json").exists():  # written at npm's end
         fetch(tool("npm"), "install", "--ignore-scripts", "--no-audit", "--no-fund",
               "--no-package-lock", folder=folder)
     make(tool("npx"), "--no-install", *command, folder=folder)
@@ -321,6 +346,7 @@ CHECKS = {
     },
     "node": {
         "test": functools.partial(check_node_alone, "--test", "test/golden.test.js"),
+        "waiting": check_node_waiting,
         "types": functools.partial(check_node, "tsc", "--noEmit", "-p", "."),
         "biome": functools.partial(check_node, "biome", "check", "."),
     },

@@ -311,6 +311,12 @@ int main(int argc, char **argv)
 	int r = stoker_connect(run.stoker, *argv[1] ? argv[1] : NULL);
 	if (r < 0)
 		fail(&run, r);
+	for (const struct request_credentials *own = run.request.credentials; own->url; own++) {
+		r = stoker_credentials(run.stoker, own->url, own->key, own->secret, own->token,
+				       own->expires);
+		if (r < 0)
+			fail(&run, r);
+	}
 	attach(&run);
 	if (run.request.classes)
 		put_classes(&run);

@@ -178,6 +178,9 @@ class program
 		options.socket = socket;
 		if (request_.token)
 			options.resume = stk::token::parse(request_.token);
+		for (auto own = request_.credentials; own->url; own++)
+			options.credentials.push_back(
+				{own->url, own->key, own->secret, text(own->token), own->expires});
 		reader_.emplace(std::move(options));
 	}
 

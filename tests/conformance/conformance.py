@@ -2,17 +2,19 @@
 """The conformance program of the Python client: docs/LANGUAGES.md has its command line and its
 output. Arguments: SOCKET REQUEST."""
 
+import ctypes
+import functools
 import gc
 import hashlib
 import json
+import os
 import sys
 import time
-
-import numpy
+from pathlib import Path
 
 import stoker
 
-CACHE_LINE = 64
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def text_of(value):
@@ -183,8 +185,18 @@ class Run:
 
 
 def touch(batch):
-    """Read a batch: one byte of each cache line of its images."""
-    return int(batch["image"].reshape(-1)[::CACHE_LINE].sum(dtype=numpy.uint64))
+    """Read a batch: one byte of each cache line of its images, as C does it (touch.c)."""
+    images = batch["image"]
+    # images.ctypes.data would cost as much as the batch.
+    return touch_bytes()(ctypes.addressof(ctypes.c_char.from_buffer(images)), images.nbytes)
+
+
+@functools.lru_cache(maxsize=None)
+def touch_bytes():
+    build = Path(os.environ.get("STOKER_BUILD", ROOT / "build"))
+    function = ctypes.CDLL(str(build.resolve() / "tests" / "conformance" / "touch.so")).touch
+    function.argtypes, function.restype = (ctypes.c_void_p, ctypes.c_size_t), ctypes.c_uint64
+    return function
 
 
 def main():

@@ -24,6 +24,10 @@ struct request {
 	int timeout_ms;
 	const char *token; /* its JSON; NULL: none. The options have its place, too */
 	int classes, again, measure;
+	struct request_credentials {
+		const char *url, *key, *secret, *token;
+		uint64_t expires;
+	} credentials[4]; /* up to the one without a URL */
 };
 
 /* Ends the program with a message if the text is no request that libstoker can take. */

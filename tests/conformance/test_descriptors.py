@@ -65,7 +65,6 @@ def fixture_alice(client):
 
 
 def test_arrays_that_only_the_user_may_read(alice, foreign, truth, arrays):
-    alice.needs("path of a sampler's list")
     assert alice.run(foreign.socket, arrays).batches == truth(arrays)[2]
 
 

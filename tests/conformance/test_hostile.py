@@ -117,6 +117,42 @@ def test_it_dies_again_and_again(client, fake):
     assert fake.count("hello") >= 2
 
 
+CREDENTIALS = [{"url": "s3://bucket/train", "key": "AK", "secret": "s\u00e9cret",
+                "token": "t" * 900, "expires": 2**33},
+               {"url": "s3://other", "key": "AK2", "secret": "s2"}]
+
+
+def test_credentials(client, fake):
+    """They come before ATTACH, over each connection."""
+    client.needs("credentials")
+    lost = []
+
+    def die(peer, fields):
+        if not lost:
+            lost.append(peer.sock.shutdown(2))
+            return b""
+
+    fake.hooks["say_welcome"] = lambda peer, fields: fields.update(capabilities=["credentials"])
+    fake.hooks["say_batch"] = die
+    assert len(client.run(fake.path, ATTACH, credentials=CREDENTIALS).batches) == 5
+    asked = [(name, {**fields, "seq": None}) for name, fields in fake.seen
+             if name in ("hello", "credentials", "attach")]
+    sent = [("credentials", {**one, "seq": None}) for one in CREDENTIALS]
+    assert [name for name, _ in asked] == ["hello", "credentials", "credentials", "attach"] * 2
+    assert asked[1:3] == asked[5:7] == sent
+
+
+def test_credentials_that_are_refused(client, fake):
+    """The dataset is not asked for."""
+    client.needs("credentials")
+    fake.hooks["say_welcome"] = lambda peer, fields: fields.update(capabilities=["credentials"])
+    fake.hooks["credentials"] = lambda peer, fields: peer.fail(
+        fields["seq"], 22, "argument", "these credentials have expired") or True
+    run = client.start(fake.path, ATTACH, credentials=CREDENTIALS)
+    assert "expired" in run.fails("argument", "option")
+    assert not fake.count("attach")
+
+
 def test_every_option(client, fake):
     """ATTACH takes each option by its name, and sends it as it was given."""
     options = {"dataset": {"path": "/data/20", "kind": "manifest", "root": "/data",

@@ -102,7 +102,7 @@ def test_other_data_comes_back(client, spawn, stream, photos, tmp_path):
 def test_tokens_cross_languages(daemon, stream, truth):
     """Each client goes on from the token of the one before, around the whole circle."""
     able = [name for name in clients.chosen() if clients.command(name)[0]]
-    attach = stream(batch_size=2)
+    attach = stream(batch_size=2, epochs=2)
     got, token = [], None
     for name in itertools.islice(itertools.cycle(able), len(able) + 1):
         extra = {"token": token} if token else {}

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A server of objects for tests, of Python's library alone: HTTP with ranges, and as much of S3 as
 reading needs (list-objects-v2 in pages, errors by code). It can misbehave: `fault`, a function of
-the request's number, says how. It keeps what it was asked in `requests`; its signatures are looked
-at, not verified."""
+the request's number, says how. It keeps what it was asked in `requests`; signatures
+are verified if it has `accounts`, else looked at."""
 
 import hashlib
+import hmac
 import random
 import re
 import socket
@@ -30,8 +31,11 @@ class Objects(ThreadingHTTPServer):
         self.tags, self.dates, self.ranges = True, True, True
         self.fault = lambda number: None
         self.key_id = None  # who may ask; None: anybody
+        self.accounts = None  # or secrets by access key: then signatures are verified
         self.expired = set()  # access keys whose time is over
+        self.expired_status = 400
         self.redirect = None
+        self.region, self.region_status = None, 301  # where the bucket is; None: in any
         self.requests, self.lock, self.count = [], threading.Lock(), 0
         self.under_way = self.most_under_way = 0
         if tls:
@@ -120,9 +124,14 @@ class Handler(BaseHTTPRequestHandler):
             if server.key_id and f"Credential={server.key_id}/" not in self.headers.get(
                     "Authorization", ""):
                 return self.fail(403, "AccessDenied")
+            refused = server.accounts is not None and self.verify(server.accounts)
+            if refused:
+                return self.fail(403, refused)
             if any(f"Credential={key}/" in self.headers.get("Authorization", "")
                    for key in server.expired):
-                return self.fail(400, "ExpiredToken")
+                return self.fail(server.expired_status, "ExpiredToken")
+            if server.region and f"/{server.region}/s3/" not in self.headers["Authorization"]:
+                return self.elsewhere()
             if bucket != server.bucket:
                 return self.fail(404, "NoSuchBucket")
             if url.query:
@@ -131,6 +140,27 @@ class Handler(BaseHTTPRequestHandler):
         if not file.is_file():
             return self.fail(404, "NoSuchKey")
         return self.give(file, cut)
+
+    def verify(self, accounts):
+        """None, or the code of what is wrong with the signature (AWS' version 4)."""
+        said = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), "
+                            r"?Signature=(\w+)", self.headers.get("Authorization", ""))
+        if not said:
+            return "AccessDenied"
+        key, scope, names, signature = said.groups()
+        if key not in accounts:
+            return "InvalidAccessKeyId"
+        url = urllib.parse.urlsplit(self.path)
+        request = "\n".join([
+            self.command, url.path, url.query,
+            *(f"{name}:{' '.join(self.headers[name].split())}" for name in names.split(";")),
+            "", names, self.headers["x-amz-content-sha256"]])
+        text = "\n".join(["AWS4-HMAC-SHA256", self.headers["x-amz-date"], scope,
+                          hashlib.sha256(request.encode()).hexdigest()])
+        secret = ("AWS4" + accounts[key]).encode()
+        for part in (*scope.split("/"), text):
+            secret = hmac.digest(secret, part.encode(), "sha256")
+        return None if secret.hex() == signature else "SignatureDoesNotMatch"
 
     def give(self, file, cut):
         server, data = self.server, file.read_bytes()
@@ -174,6 +204,15 @@ class Handler(BaseHTTPRequestHandler):
                 xml.append(f"<Contents><Key>{quote(name)}</Key><Size>{entries[name]}</Size>"
                            "</Contents>")
         self.say(200, "".join([*xml, "</ListBucketResult>"]).encode())
+
+    def elsewhere(self):
+        """As AWS says it: a 400 in its body, a redirect in its head."""
+        server = self.server
+        if server.region_status == 400:
+            return self.say(400, "<Error><Code>AuthorizationHeaderMalformed</Code>"
+                            f"<Region>{server.region}</Region></Error>".encode())
+        return self.say(server.region_status, b"<Error><Code>PermanentRedirect</Code></Error>",
+                        x_amz_bucket_region=server.region)
 
     def fail(self, status, code):
         self.say(status, f"<Error><Code>{code}</Code><Message>no</Message></Error>".encode())

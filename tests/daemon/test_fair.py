@@ -132,7 +132,9 @@ def test_priority_can_be_set(spawn, large):
         heavy, light = first.attached["reader"], second.attached["reader"]
         for name, value in (("priority.999", 40), ("priority.", 40), (f"priority.{heavy}x", 40),
                             (f"priority.{heavy}", 0), (f"priority.{heavy}", 101),
-                            (f"priority.{heavy}", "x"), (f"priority.{heavy}", "4x")):
+                            (f"priority.{heavy}", "x"), (f"priority.{heavy}", "4x"),
+                            (f"priority.{heavy}", "+40"), (f"priority.+{heavy}", 40),
+                            (f"priority. {heavy}", 40), (f"priority.{heavy - 2**64}", 40)):
             assert daemon.set(name, value).fields["name"] == "setting", (name, value)
 
         def weights():

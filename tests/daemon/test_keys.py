@@ -62,10 +62,11 @@ def test_new_ones_before_they_expire(spawn, shards, tmp_path, source):
         assert seen <= set(keys.given) and len(seen) >= 3
 
 
-def test_expired_before_their_time(spawn, shards, tmp_path, reference):
+@pytest.mark.parametrize("status", [400, 403])
+def test_expired_before_their_time(spawn, shards, tmp_path, reference, status):
     """A server that says so is asked again, with others; those of a profile are read anew."""
     with Objects(shards, bucket="b") as server, Keys() as keys:
-        server.expired = {"AKID0"}
+        server.expired, server.expired_status = {"AKID0"}, status
         daemon = spawn(environment=environment(server, keys, "metadata", tmp_path))
         assert digests(daemon, f"s3://b/{PATTERN}") == reference
         assert signers(server)[:2] == ["AKID0", "AKID1"]
@@ -137,6 +138,24 @@ def test_what_is_set_up_wrong(spawn, shards, tmp_path):
         server.key_id = "somebody"
         assert "it found no credentials" in said("metadata", AWS_EC2_METADATA_DISABLED="true")
         assert len(keys.asked) == asked
+
+
+@pytest.mark.parametrize("setting", ["role_arn = arn:aws:iam::1:role/x\nsource_profile = base",
+                                     "sso_session = work", "sso_start_url = https://x",
+                                     "credential_process = /bin/echo {}"])
+def test_what_a_profile_may_not_have(spawn, shards, tmp_path, setting):
+    """Is said; nothing is asked for without a signature, or as the wrong one."""
+    (tmp_path / "config").write_text(f"[profile work]\n{setting}\n")
+    (tmp_path / "keys").write_text("[work]\naws_access_key_id = AKIDFILE\n"
+                                   "aws_secret_access_key = no\n")
+    with Objects(shards, bucket="b") as server:
+        profile = {"AWS_PROFILE": "work", "AWS_CONFIG_FILE": str(tmp_path / "config"),
+                   "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "keys")}
+        words = refusal(spawn(environment=server.environment(**NONE, **profile)),
+                        f"s3://b/{PATTERN}")
+        assert f"by the profile: it has {setting.split()[0]}, by which" in words
+        assert not server.requests
+        digests(spawn(environment=server.environment(**profile)), f"s3://b/{PATTERN}")
 
 
 def test_the_order(spawn, shards, tmp_path):

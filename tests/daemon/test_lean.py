@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rings that begin small for a trainer that is alone (docs/ring.md): enough for one that holds a
-batch while it waits for the next, and left for a larger one when others come.
+batch while it waits for the next, also where that goes on at the ring's begin, and left for a
+larger one when others come.
 """
 
 import time
@@ -11,11 +12,12 @@ from harness import WAIT_S
 from readers import Reader
 from test_law import N, digests
 
-# 786 KB a sample, so a ring of five batches of 24 would have 94 MB: it begins with two.
+# 786 KB a sample, so a ring of five batches of 24 would have 94 MB: it begins with two and a half.
 BIG = {"transforms": [{"name": "Resize", "size": [256, 256]}, {"name": "ToTensor"}],
        "dtype": "float32", "order_seed": 7, "augment_seed": 9}
 WISH = {**BIG, "batch_size": 24, "prefetch": 0, "inflight": 3}
-SLOTS = 48
+SLOTS = 60
+HELD_S = 2  # so long a trainer holds all of a ring before it gets a larger one
 EPOCHS = 2
 
 
@@ -40,6 +42,23 @@ def test_one_batch_is_held_all_the_time(small, photos, last_batch):
     small.settle()
     assert reader.got == digests(small, photos, **{**how, "prefetch": 2, "accept_moves": False})
     assert len(reader.got) == EPOCHS * (N if last_batch == "short" else 48)
+
+
+def test_a_trainer_that_rests_keeps_a_small_ring(daemon, photos):
+    """It does not hold what it has not received. Once it holds all and wants more, it gets more."""
+    reader = Reader(daemon, photos, **{**WISH, "epochs": 0})
+    assert reader.peer.ring.slots == SLOTS
+    time.sleep(HELD_S + 1)  # it begins, and takes nothing
+    reader.go(2)
+    time.sleep(HELD_S + 1)  # it does something else
+    assert daemon.status()["rings"] == 1
+    reader.take()
+    reader.take()
+    assert reader.rings == [reader.peer.attached["ring"]]
+    reader.take()
+    assert len(reader.rings) == 2 and reader.peer.ring.slots > SLOTS
+    reader.peer.close()
+    daemon.settle()
 
 
 @pytest.mark.parametrize("first", ["drop", "short"])

@@ -233,8 +233,29 @@ def test_four_readers_at_a_stop(spawn, photos):
                 got[0, i] = digest_of({name: array[i] for name, array in arrays.items()})
             assert got.items() <= reference.items()
             assert daemon.process.poll() is None
+        for peer in peers:
             peer.close()
     assert daemon.process.wait(20 * SLOW) == 0
+    daemon.terminate()
+
+
+def test_who_has_left_does_not_wait_for_the_others(spawn, photos):
+    """One computes on what it holds, for longer than others should be without a daemon. It keeps
+    that, and what was sent to it."""
+    daemon = spawn(drain_timeout="600s")
+    with daemon.connect() as slow, daemon.connect() as fast:
+        for peer in (slow, fast):
+            peer.attach(photos, **STREAM, batch_size=4, inflight=1)
+        held = slow.expect("batch")
+        daemon.process.terminate()
+        slow.expect("goaway")
+        time.sleep(0.3)
+        assert daemon.process.poll() is None, "nobody has left"
+        left = time.monotonic()
+        fast.close()
+        assert daemon.process.wait(15 * SLOW) == 0
+        assert time.monotonic() - left > 0.9, "it gave the other one time"
+        assert slow.ring.read(held.fields["runs"])["image"].any()
     daemon.terminate()
 
 

@@ -24,6 +24,7 @@ SAID = {
     "credit": ({"inflight": 2}, {"attached"}),
     "release": ({"lease": 1}, {"ready", "attached"}),
     "detach": ({"seq": 1}, {"attached"}),
+    "credentials": ({"seq": 1, "url": "s3://b", "key": "k", "secret": "s"}, {"ready", "attached"}),
     "list": ({"seq": 1, "what": "classes"}, {"attached"}),
 }
 STATES = ("new", "ready", "attached")
@@ -67,7 +68,7 @@ def test_state_by_message(daemon, photos, state, name):
 def test_messages_of_the_other_side_or_socket(daemon, name):
     """A message that only daemons send, or that belongs to the other socket, is refused by name."""
     control_only = {"status", "set", "reload", "drop", "stop", "index"}
-    data_only = {"attach", "credit", "release", "detach"}
+    data_only = {"attach", "credit", "release", "detach", "credentials"}
     of_client = control_only | data_only | {"hello", "ping", "list", "fit"}
     for control in (False, True):
         if name in of_client - (data_only if control else control_only):
@@ -86,7 +87,7 @@ def minimal(name):
             "bytes": 4096, "lease": 1, "epoch": 0, "position": 0, "count": 1, "runs": [[0, 1]],
             "next_epoch": 0, "next_position": 0, "sample": 0, "deadline_ms": 1, "read_ms": 1,
             "values": {}, "items": [], "next": 0, "value": "1", "inflight": 1, "dataset": {},
-            "batch_size": 1}
+            "batch_size": 1, "url": "s3://b", "key": "k", "secret": "s"}
 
 
 @pytest.mark.parametrize("length", [0, 65537, 2**31 - 1, 2**31, 2**32 - 1])

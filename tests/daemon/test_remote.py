@@ -200,6 +200,28 @@ def test_redirects(spawn, photos, shards, reference):
         assert len(there.requests) == seen
 
 
+@pytest.mark.parametrize("status", [301, 307, 400])
+def test_another_region(spawn, photos, shards, reference, status):
+    """That the server names is where all further requests are signed for; one more is refused."""
+    def asked():
+        return [headers["authorization"].split("/")[2] for _, headers in server.requests]
+
+    with Objects(shards, bucket="b") as server, Objects(photos.parent, bucket="b") as folder:
+        server.region, server.region_status = "mars-2", status
+        daemon = spawn(environment=server.environment(), fetchers=4)
+        assert digests(daemon, f"s3://b/{PATTERN}") == reference
+        assert set(asked()) == {"eu-test-1", "mars-2"}
+        assert asked().count("eu-test-1") <= len(list(shards.glob("*.tar")))
+        for server.region in ("no/region", "x" * 40):
+            assert "in another region" in refusal(daemon, "s3://b/none.tar")
+        folder.region = "mars-3"
+        assert digests(spawn(environment=folder.environment()), f"s3://b/{photos.name}") == \
+            reference
+        server.region = "mars-4"
+        server.fault = lambda number: setattr(server, "region", f"mars-{number}")
+        assert "of this one: mars-" in refusal(daemon, "s3://b/train-000.tar")
+
+
 def test_certificates(spawn, shards, tmp_path, reference):
     """One that is not trusted is said in words; one's own authority is named in the environment."""
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"

@@ -411,7 +411,7 @@ def test_any_order_of_everything(daemon, photos, reference, seed):
 # 16 pictures of 1.2 MB in a batch: a ring that is large enough to begin with two batches.
 LARGE = {"transforms": [{"name": "Resize", "size": [320, 320]}], "dtype": "float32",
          "batch_size": 16, "prefetch": 0, "inflight": 3, "epochs": 2}
-SMALL = 2 * 16
+SMALL = 2 * 16 + 8  # a half more, for the time of a hand-over
 
 
 @pytest.fixture(name="daemon_of_four")

@@ -3,6 +3,7 @@
 within the budget, and whatever happens to the files, no sample has other bytes."""
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -13,7 +14,7 @@ import pytest
 
 from harness import wait_for
 from object_server import Objects
-from test_law import digests
+from test_law import STREAM, digests
 from test_remote import PATTERN, fixture_reference, fixture_shards  # noqa: F401 (fixtures)
 from test_storage import files
 from users import ALICE, BOB, SERVER, connect, needs_root, servers
@@ -64,6 +65,34 @@ def test_each_byte_once(spawn, shards, reference, tmp_path):
         assert asked(server, since) == daemon.status()["stage_fetched_bytes_total"] == 0
     names = "".join(str(path.relative_to(tmp_path)) for path in objects(tmp_path / "c"))
     assert re.fullmatch(r"(c/objects/[0-9a-f]{16}/[0-9a-f]{32}\.[0-9a-f]{16}\.[0-9a-f]+)+", names)
+
+
+def test_the_hit_rate_of_a_stream(spawn, shards, reference, tmp_path):
+    """The first epoch is fetched, the second and another stream's find it; a local one has none."""
+    pictures = len(reference) // 2
+    with Objects(shards) as server:
+        url = f"{server.url}/{PATTERN}"
+        daemon = spawn(cache_dir=tmp_path / "c", index_dir=tmp_path / "i", fetchers=4, **LARGE)
+
+        def read(path, **fields):
+            with daemon.connect() as peer:
+                assert peer.attach(path, **{**STREAM, "epochs": 2, **fields}).name == "attached"
+                peer.digests()
+                row, = json.loads(daemon.ctl("streams", "--json").stdout)["streams"]
+                text = daemon.ctl("streams").stdout
+                metrics = daemon.ctl("metrics").stdout
+            daemon.settle()
+            return row, text, metrics
+
+        row, text, metrics = read(url)
+        assert (row["stage_hits"], row["stage_misses"]) == (pictures, pictures)
+        assert row["stage_hit_rate"] == 0.5 and "STAGED" in text and "50.0 %" in text
+        for name in "hits", "misses":
+            assert re.search(rf"stoker_stream_stage_{name}_total{{.*}} {pictures}\n", metrics)
+        row, text, _ = read(url, order_seed=99)
+        assert (row["stage_hits"], row["stage_misses"]) == (2 * pictures, 0) and "100.0 %" in text
+        row, text, _ = read(str(shards / PATTERN))
+        assert "stage_hit_rate" not in row and "STAGED" not in text
 
 
 def test_trainers_at_once(spawn, shards, reference, tmp_path):

@@ -85,27 +85,25 @@ def test_a_folder_that_grows_while_it_is_listed(daemon, photos, tmp_path):
     refused."""
     folder = tmp_path / "growing"
     shutil.copytree(photos, folder)
-    first, stop = files(folder)[0], threading.Event()
+    first, last = files(folder)[0], None
 
-    def grow():
-        number = 0
-        while not stop.wait(0.001):
-            shutil.copy(first, first.with_name(f"{first.stem}-{number}{first.suffix}"))
-            number += 1
+    def grow(times):
+        for number in range(50):
+            shutil.copy(first, first.with_name(f"{first.stem}-{times}-{number}{first.suffix}"))
+            time.sleep(0.001)
 
-    thread, last = threading.Thread(target=grow), None
-    thread.start()
-    try:
-        for _ in range(10):
+    for times in range(10):
+        thread = threading.Thread(target=grow, args=(times,))
+        thread.start()
+        try:
             with daemon.connect() as peer:
                 attached = peer.attach(folder, **STREAM, epochs=1).fields
                 assert attached["samples"] >= (last or {"samples": N})["samples"]
                 assert {position for _, position, _ in peer.samples(keep=())} == \
                     set(range(attached["samples"]))
                 last = last or attached
-    finally:
-        stop.set()
-        thread.join()
+        finally:
+            thread.join()
     with daemon.connect() as peer:
         error = peer.attach(folder, **STREAM, expect_dataset=last["dataset_fingerprint"]).fields
         assert error["name"] == "token", error

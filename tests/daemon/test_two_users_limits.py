@@ -365,6 +365,25 @@ def test_a_fit_with_zca_for_each_user(serve, public):
 # -- rings that have ended ---------------------------------------------------------------------
 
 
+def test_a_ring_by_path_needs_its_mode(serve, album):
+    """Who could not open it is told so, and not given a path; its group can be let."""
+    def by_path(daemon, uid, groups=()):
+        with connect(daemon, uid, groups) as peer:
+            answer = peer.request("attach", dataset={"path": str(album)}, **LARGE, epochs=1,
+                                  accept_fd=False, accept_path=True)
+            if answer.name == "attached":
+                with user(uid, groups), open(answer.fields["path"], "rb") as file:
+                    return len(file.read(4096))
+            return answer.fields["name"], answer.fields["text"]
+
+    name, text = by_path(serve(), BOB)
+    assert name == "transport" and f"uid {BOB}" in text and "0600" in text, text
+    daemon = serve(shm_mode="0640")
+    assert by_path(daemon, BOB)[0] == "transport"
+    assert by_path(daemon, BOB, [SERVER]) == 4096
+    assert by_path(serve(shm_mode="0644"), BOB) == 4096
+
+
 @pytest.mark.parametrize("how", ["descriptor", "mapping", "path"])
 def test_rings_are_charged_until_nobody_has_them(serve, album, how):
     """Bob attaches and leaves, and keeps what he was given: it counts until he lets it go."""

@@ -131,6 +131,15 @@ def test_what_would_not_start_is_refused(program, spawn, tmp_path):
     assert daemon.status()["state"] == "running"
 
 
+def test_an_environment_that_cannot_be_tried(program, spawn):
+    """Longer than is read."""
+    assert program
+    daemon = spawn(environment={f"LONG{i}": "x" * 100_000 for i in range(3)})
+    done = daemon.ctl("upgrade", check=False)
+    assert done.returncode == CONFIG and "too long" in done.stderr, done
+    assert daemon.status()["state"] == "running"
+
+
 def test_sockets_of_systemd_are_not_passed_on(tmp_path):
     listeners = listeners_in(tmp_path)
     process = activate(listeners)

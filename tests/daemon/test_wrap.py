@@ -244,15 +244,22 @@ def test_echoes_and_pairs(daemon, photos):
 
 
 def test_sweeps_share_decodes(daemon, photos, reference):
-    """Streams of one order, of which one wraps: what of the next epoch is made early is shared."""
-    with daemon.connect() as one, daemon.connect() as other:
-        wish = {**STREAM, "batch_size": 7, "epochs": 2, "prefetch": 20}
-        one.attach(photos, **wish, last_batch="wrap")
-        other.attach(photos, **{**wish, "augment_seed": 10})
-        got = dict(item for _, part in batches(one) for item in part.items())
-        assert len(other.digests()) == 2 * N
-    assert got == between(reference, 0, 126)
-    assert counter(daemon, "decodes_shared_total") > N
+    """Streams of one order, of which one wraps: what of the next epoch is made early is shared.
+    What the first has made before the second comes is not, so some have another try."""
+    shared = 0
+    for attempt in range(5):
+        before = counter(daemon, "decodes_shared_total")
+        with daemon.connect() as one, daemon.connect() as other:
+            wish = {**STREAM, "batch_size": 7, "epochs": 2, "prefetch": 20}
+            one.attach(photos, **wish, last_batch="wrap")
+            other.attach(photos, **{**wish, "augment_seed": 10 + attempt})
+            got = dict(item for _, part in batches(one) for item in part.items())
+            assert len(other.digests()) == 2 * N
+        assert got == between(reference, 0, 126)
+        shared = counter(daemon, "decodes_shared_total") - before
+        if shared > N:
+            break
+    assert shared > N
 
 
 def test_a_bad_sample_of_the_next_epoch(daemon, photos, tmp_path):

@@ -22,6 +22,7 @@
 #include "loop/os/descriptors.h"
 #include "loop/policy/access.h"
 #include "loop/state/core.h"
+#include "loop/state/user.h"
 #include "proto/frame.h"
 #include "proto/message.h"
 #include "tests/fuzz/fuzz.h"
@@ -47,6 +48,7 @@ static struct {
 	ino_t inodes[KINDS];
 	struct decoder_memory *memory;
 	struct config config;
+	struct users users;
 	struct core core;
 } fixed;
 
@@ -72,6 +74,8 @@ static void prepare(void)
 	must(decoder_memory_new(&fixed.memory) == 0);
 	fixed.config.path = "/etc/stoker/stokerd.conf";
 	fixed.core.config = &fixed.config;
+	users_init(&fixed.users);
+	fixed.core.users = &fixed.users;
 	log_set_level(LOG_LEVEL_ERROR);
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct stat stat;

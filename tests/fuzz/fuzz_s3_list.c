@@ -37,7 +37,8 @@ static bool take(void *context, const char *key, uint64_t size, bool folder)
 
 FUZZ_TARGET(s3_list)
 {
-	char next[S3_TEXT_MAX + 1], again[S3_TEXT_MAX + 1], code[S3_CODE_MAX + 1];
+	char next[S3_TEXT_MAX + 1], again[S3_TEXT_MAX + 1];
+	struct s3_error error;
 	struct seen all = {.most = UINT64_MAX}, same = {.most = UINT64_MAX}, one = {.most = 1};
 	int result = s3_list_parse(data, size, take, &all, next);
 	check(result <= S3_LIST_E_BAD, "a condition of the header");
@@ -48,9 +49,10 @@ FUZZ_TARGET(s3_list)
 	      "a token is a text");
 	(void)s3_list_parse(data, size, take, &one, next);
 	check(one.entries <= 1, "a page that is ended has no more entries");
-	s3_error_code(data, size, code);
-	check(strlen(code) <= S3_CODE_MAX, "a code ends");
-	for (const char *c = code; *c; c++)
+	s3_error_parse(data, size, &error);
+	check(strlen(error.code) <= S3_CODE_MAX && strlen(error.region) <= S3_CODE_MAX,
+	      "a code and a region end");
+	for (const char *c = error.code; *c; c++)
 		check(isalnum((unsigned char)*c) || *c == '?', "a code can be shown");
 	return 0;
 }

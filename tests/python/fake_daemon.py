@@ -20,8 +20,8 @@ import numpy as np
 
 NUMBERS = {"hello": 1, "welcome": 2, "error": 3, "ok": 4, "attach": 10, "progress": 11,
            "attached": 12, "credit": 13, "batch": 14, "release": 15, "bad_sample": 16, "end": 17,
-           "detach": 18, "goaway": 19, "ring": 20, "stalled": 21, "ping": 30, "list": 33,
-           "listing": 34}
+           "detach": 18, "goaway": 19, "ring": 20, "stalled": 21, "credentials": 22,
+           "ping": 30, "list": 33, "listing": 34}
 NAMES = {number: name for name, number in NUMBERS.items()}
 FINGERPRINT, PIPELINE = "d" * 32, "f" * 32
 SHAPE = (3, 4, 5)
@@ -138,6 +138,9 @@ class Peer(threading.Thread):
                  a_key_of_the_future=[1])
 
     def on_ping(self, fields):
+        self.say("ok", seq=fields["seq"])
+
+    def on_credentials(self, fields):
         self.say("ok", seq=fields["seq"])
 
     def on_list(self, fields):

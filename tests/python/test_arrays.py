@@ -219,6 +219,32 @@ def test_the_shared_memory_beside_it(near, data):
         batch.shared("image")
 
 
+def test_a_batch_that_goes_on_at_the_rings_begin(near, data, kernel):
+    """It is one array nevertheless, in the ring's memory: it may be written to and kept."""
+    _, array = data[256]
+    kept = []
+    with loader_of(near, data, 256, 4) as loader:
+        next(loader.batches())
+        state = loader.state_dict()
+    # From here on batches begin where those of another run ended.
+    with loader_of(near, data, 256, 8, last_batch="wrap") as loader:
+        loader.load_state_dict(state)
+        for _ in range(6):
+            for batch in loader.batches():
+                assert np.array_equal(batch.images, array[batch.index])
+                shared = batch.shared("image")
+                assert not shared.flags.writeable
+                batch.images[:] += 1  # nobody sees it, now or when the slots are used again
+                assert np.array_equal(shared, array[batch.index])
+                if len(batch._lease._slots[1]) > 1:
+                    kept.append((batch.images, batch.index))
+                else:
+                    batch.release()
+    assert len(kept) > 2
+    for images, index in kept:
+        assert np.array_equal(images, array[index] + np.uint8(1))
+
+
 # Accidents
 
 def test_small_batches_that_move(daemon, node, kernel):

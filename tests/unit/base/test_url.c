@@ -52,6 +52,8 @@ static void test_refused(void **state)
 		{"http://[::1]/x", "IPv6"},
 		{"http://a\nb/x", "letters"},
 		{"s3://a b/x", "letters"},
+		{"s3://../other/x", "more than dots"},
+		{"s3://.", "more than dots"},
 		{"http://host/a/../b", ". or .."},
 		{"http://host/a/..", ". or .."},
 		{"http://host/a/%2e%2E/b", ". or .."},

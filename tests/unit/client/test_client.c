@@ -25,6 +25,20 @@ static struct stoker_options options_of(const char *dataset)
 	return options;
 }
 
+/* A daemon that would close the connection for a message that it does not know. */
+static void test_credentials_for_an_old_daemon(void **state)
+{
+	struct fake fake;
+	struct stoker *stoker;
+	(void)state;
+	fake_start(&fake, fake_welcome);
+	stoker = stoker_new();
+	assert_int_equal(stoker_connect(stoker, fake.path), 0);
+	assert_int_equal(stoker_credentials(stoker, "s3://b", "key", "secret", NULL, 0), -ENOTSUP);
+	assert_says(stoker, "too old to take credentials");
+	fake_leave(&fake, stoker);
+}
+
 /* Connected and attached to what the script serves. */
 static struct stoker *attach(struct fake *fake, fake_script *script)
 {
@@ -361,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_the_descriptor),
 		cmocka_unit_test(test_detach_and_attach_again),
 		cmocka_unit_test(test_a_fork),
+		cmocka_unit_test(test_credentials_for_an_old_daemon),
 		cmocka_unit_test(test_a_read_that_hangs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "client/ctl/command.h"
-#include "client/ctl/history.h"
+#include "client/ctl/show/history.h"
 #include "client/ctl/json.h"
 #include "client/ctl/nearest.h"
-#include "client/ctl/report.h"
-#include "client/ctl/table.h"
-#include "client/ctl/unit.h"
+#include "client/ctl/show/report.h"
+#include "client/ctl/show/table.h"
+#include "client/ctl/show/unit.h"
 
 /* Takes the reference. */
 static void writes(json_t *value, enum unit unit, const char *expected)
@@ -35,6 +35,7 @@ static void test_units(void **state)
 	writes(json_integer(1023), UNIT_BYTES, "1023 B");
 	writes(json_integer(161061273), UNIT_BYTES, "153.6 MiB");
 	writes(json_integer(INT64_MAX), UNIT_BYTES, "8.0 EiB");
+	writes(json_real(0.9314), UNIT_SHARE, "93.1 %");
 	writes(json_integer(0), UNIT_SECONDS, "0 s");
 	writes(json_real(0.000083), UNIT_SECONDS, "83 us");
 	writes(json_real(0.25), UNIT_SECONDS, "250 ms");

@@ -9,7 +9,8 @@ import random
 
 import pytest
 
-from test_dataset_shards import hash_of, opened
+from test_dataset_shard_index import hash_of
+from test_dataset_shards import opened
 
 lmdb = pytest.importorskip("lmdb")
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Tar shards: the walk over members compared with Python's tarfile and with libarchive, samples
 with WebDataset's grouping (its rule written down here, and the package itself where it is
-installed), braces, kept indexes, and what is refused.
+installed), braces, and what is refused. The index itself: test_dataset_shard_index.py.
 
 STOKER_BUILD names the build folder that holds tests/unit/dataset/shard_tool.
 """
 
-import ctypes
 import io
 import json
 import os
@@ -301,6 +300,19 @@ def test_refused(tmp_path, case):
     assert words in opened(path) and opened(path).startswith("refused 2 ")
 
 
+def test_no_archive(tmp_path):
+    """A page that a server shows to people, and an archive that was cut within a member."""
+    path = tmp_path / "a.tar"
+    for page in (b"<!DOCTYPE html><html><body>log in</body></html>\n", b"<HTML>\n" + bytes(9000)):
+        path.write_bytes(page)
+        assert "a.tar is an HTML page and no archive" in opened(str(path))
+    write_tar(str(path), [("1.jpg", bytes(3000)), ("1.cls", b"1")])
+    for size in 700, 3000, 512 + 3072 + 100:
+        os.truncate(path, size)
+        assert "the archive was cut" in opened(str(path))
+        write_tar(str(path), [("1.jpg", bytes(3000)), ("1.cls", b"1")])
+
+
 def test_packed(tmp_path):
     for packing, mode in (("gzip", "w:gz"), ("xz", "w:xz"), ("bzip2", "w:bz2")):
         path = str(tmp_path / "a.tar")
@@ -388,66 +400,6 @@ def test_nothing_leads_out(tmp_path):
                  "rooted.json", "{../..,.}/*.tar", "../../out.tar", "{,../../}out.tar"):
         assert confined(name)[0].startswith("refused "), name
     assert opened(str(inner / "far.tar"))[4] and opened(str(inner / "{in,../../out}.tar"))[4]
-
-
-# -- kept indexes -------------------------------------------------------------------------------
-
-
-class Hash128(ctypes.Structure):
-    """XXH128_hash_t of xxhash.h."""
-
-    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
-
-
-def hash_of(data):
-    """Its XXH3-128 hash, as base/digest.h has it."""
-    function = ctypes.CDLL("libxxhash.so.0").XXH3_128bits
-    function.restype = Hash128
-    hashed = function(data, ctypes.c_size_t(len(data)))
-    return hashed.high.to_bytes(8, "big") + hashed.low.to_bytes(8, "big")
-
-
-def test_kept(tmp_path):
-    """A kept index opens as the walk does, and only while the shards are what they were."""
-    keep = tmp_path / "keep"
-    keep.mkdir(mode=0o700)
-    path = str(tmp_path / "a-{0..2}.tar")
-    for number in range(3):
-        write_tar(str(tmp_path / f"a-{number}.tar"), [member for at in range(40) for member in (
-            (f"{number}{at:04}.jpg", b"x" * at), (f"{number}{at:04}.cls", b"c%d" % (at % 7)),
-            (f"{number}{at:04}.txt", b"t" * at))])
-    keys = {"components": "txt"}
-    walked = opened(path, **keys)
-    assert opened(path, str(keep), **keys) == walked and len(os.listdir(keep)) == 1
-    kept = keep / os.listdir(keep)[0]
-    data = kept.read_bytes()
-    loaded = opened(path, str(keep), **keys)
-    assert loaded[:1] + loaded[2:] == walked[:1] + walked[2:]
-    # It is what is used: with another fingerprint in it, and the checksum of that.
-    forged = data[:32] + bytes(16) + data[48:-16]
-    kept.write_bytes(forged + hash_of(forged))
-    assert opened(path, str(keep), **keys)[0] == "0" * 32
-    for cut in (0, 10, len(data) // 2, len(data) - 1):
-        kept.write_bytes(data[:cut])
-        assert opened(path, str(keep), **keys) == walked
-        assert kept.read_bytes() == data
-    kept.write_bytes(data[:300] + bytes([data[300] ^ 1]) + data[301:])
-    assert opened(path, str(keep), **keys) == walked
-    write_tar(str(tmp_path / "a-1.tar"), [("new.jpg", b""), ("new.cls", b"z"), ("new.txt", b"")])
-    fresh = opened(path, str(keep), **keys)
-    assert fresh == opened(path, **keys) and fresh[0] != walked[0]
-
-
-def test_index_is_small(tmp_path):
-    """20,000 samples with a picture and a .cls: 24 bytes each at most, also when it was kept."""
-    keep = tmp_path / "keep"
-    keep.mkdir(mode=0o700)
-    path = str(tmp_path / "a.tar")
-    write_tar(path, [member for at in range(20000) for member in
-                     ((f"{at:09}.jpg", b"x"), (f"{at:09}.cls", b"1"))])
-    for _ in range(2):
-        size = opened(path, str(keep))[1]
-        assert size <= 24 * 20000
 
 
 # -- the package itself -------------------------------------------------------------------------

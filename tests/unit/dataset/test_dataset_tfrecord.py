@@ -11,7 +11,8 @@ import sys
 
 import pytest
 
-from test_dataset_shards import hash_of, opened
+from test_dataset_shard_index import hash_of
+from test_dataset_shards import opened
 
 sys.path.insert(0, str(__import__("pathlib").Path(__file__).parents[2] / "reference"))
 from tfrecord import example, masked, record, write_records  # noqa: E402

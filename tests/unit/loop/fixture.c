@@ -228,6 +228,7 @@ int fixture_setup(void **state)
 	core->bad_samples = &fixture->bad_samples;
 	core->statistics = &fixture->statistics;
 	core->index_caches = &fixture->index_caches;
+	core->staging = &fixture->staging;
 	snprintf(core->shm_prefix, sizeof(core->shm_prefix), "stoker-test-%ld-", (long)getpid());
 	users_init(&fixture->users);
 	bad_samples_init(&fixture->bad_samples);

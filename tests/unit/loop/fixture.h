@@ -24,6 +24,7 @@
 #include "loop/state/lease.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
+#include "loop/state/staging.h"
 #include "loop/state/statistics_store.h"
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
@@ -40,6 +41,7 @@ struct fixture {
 	struct bad_samples bad_samples;
 	struct statistics_store statistics;
 	struct index_caches index_caches;
+	struct staging staging;	     /* no stage */
 	struct lease_book book;	     /* of readers that bring none */
 	struct dataset_entry *entry; /* held */
 	struct stream *stream;	     /* of all samples in their order */

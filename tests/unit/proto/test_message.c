@@ -124,7 +124,7 @@ static int tear_down(void **state)
 
 static void pack_text_of(struct packer *packer, uint64_t size)
 {
-	static char text[TEXT_MAX_ + 2];
+	static char text[PROTO_FRAME_MAX];
 
 	assert_true(size < sizeof(text));
 	memset(text, 'x', sizeof(text));

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <pthread.h>
@@ -16,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "stage/stage.h"
@@ -124,9 +127,11 @@ static void test_kept(void **state)
 	assert_int_equal(stage_totals(stage).bytes, 2 * BLOCK);
 	assert_true(found(set, "a", 7, 1) && found(set, "a", 7, 2));
 	assert_false(found(set, "a", 8, 1));
+	assert_true(stage_has_work(stage));
 	stage_drop(stage);
-	assert_true(stage_is_above(stage));
+	assert_true(stage_has_work(stage));
 	stage_trim(stage);
+	assert_false(stage_has_work(stage));
 	assert_int_equal(files(NULL), 0);
 	assert_int_equal(stage_totals(stage).bytes, 0);
 	stage_set_close(set);
@@ -236,6 +241,146 @@ static void test_damage(void **state)
 	stage_free(stage);
 }
 
+/* A secret that cannot be read now is no reason to lose what is kept; one that is no secret is. */
+static void test_secret(void **state)
+{
+	(void)state;
+	const struct stage_limits limits = {100 * BLOCK, 0};
+	char name[128], away[128];
+	struct fault fault;
+	begin(100 * BLOCK);
+	struct stage_set *set = set_new(1);
+	keep(set, "a", 1, 1);
+	stage_set_close(set);
+	stage_free(stage);
+	snprintf(name, sizeof(name), "%s/secret", folder);
+	snprintf(away, sizeof(away), "%s/away", folder);
+	assert_int_equal(rename(name, away), 0);
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0); /* ENXIO at each open, root's, too */
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/secret", folder);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(listener);
+	assert_int_not_equal(
+		stage_new(&stage, open(folder, O_RDONLY | O_DIRECTORY), &limits, &fault), 0);
+	assert_non_null(strstr(fault.text, strerror(ENXIO)));
+	assert_int_equal(rename(away, name), 0);
+	begin(100 * BLOCK);
+	set = set_new(1);
+	assert_true(found(set, "a", 1, 1));
+	stage_set_close(set);
+	stage_free(stage);
+	assert_int_equal(truncate(name, 5), 0);
+	begin(100 * BLOCK);
+	set = set_new(1);
+	assert_false(found(set, "a", 1, 1));
+	stage_set_close(set);
+	stage_free(stage);
+}
+
+/* Two datasets on one origin, whichever of them read there last. */
+static void test_drop_of_one(void **state)
+{
+	(void)state;
+	begin(100 * BLOCK);
+	struct stage_set *first = set_new(1), *second = set_new(2), *third = set_new(3);
+	for (int round = 0; round < 2; round++) {
+		keep(first, "a", 1, 1);
+		keep(second, "a", 2, 1);
+		keep(third, "b", 1, 1);
+		stage_set_drop(round ? first : second);
+		stage_trim(stage);
+		assert_false(found(first, "a", 1, 1) || found(second, "a", 2, 1));
+		assert_true(found(third, "b", 1, 1));
+	}
+	stage_set_close(first);
+	stage_set_close(second);
+	stage_set_close(third);
+	stage_free(stage);
+}
+
+#define KEEPERS 8
+#define KEPT 10
+#define LARGE 20 /* blocks */
+
+static void *keep_many(void *context)
+{
+	static atomic_uint number;
+	uint8_t *data = calloc(LARGE, BLOCK);
+	assert_non_null(data);
+	for (unsigned i = 0; i < KEPT; i++) {
+		const struct stage_use use = {context, atomic_fetch_add(&number, 1)};
+		struct stage_item item = item_of("new", use.sample, 1);
+		struct buffer bytes = {data, LARGE * BLOCK - 4000, LARGE * BLOCK};
+		stage_keep(&use, &item, &bytes, SECOND);
+	}
+	free(data);
+	return NULL;
+}
+
+/* So much goes as comes, also while others make room, too. */
+static void test_room_for_many(void **state)
+{
+	(void)state;
+	pthread_t threads[KEEPERS];
+	begin(2 * KEEPERS * KEPT * LARGE * BLOCK);
+	struct stage_set *old = set_new(1);
+	for (uint64_t i = 0; i < 2 * KEEPERS * KEPT * LARGE; i++)
+		keep(old, "old", i, 1);
+	stage_set_close(old);
+	struct stage_set *set = set_new(1);
+	for (size_t i = 0; i < KEEPERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, keep_many, set), 0);
+	for (size_t i = 0; i < KEEPERS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(stage_totals(stage).replaced, KEEPERS * KEPT * LARGE);
+	assert_int_equal(stage_totals(stage).bytes, 2 * KEEPERS * KEPT * LARGE * BLOCK);
+	stage_set_close(set);
+	stage_free(stage);
+}
+
+#define HEALERS 8
+#define HEALED ((size_t)1 << 19)
+
+static void *heal(void *context)
+{
+	const struct stage_use use = {context, 1};
+	struct stage_item item = item_of("a", 1, 1);
+	struct buffer bytes = BUFFER_NULL, fetched = {calloc(1, HEALED), HEALED, HEALED};
+	assert_non_null(fetched.data);
+	for (int i = 0; i < 3; i++)
+		if (!stage_find(&use, &item, HEALED, &bytes, SECOND))
+			stage_keep(&use, &item, &fetched, SECOND);
+	buffer_deinit(&bytes);
+	free(fetched.data);
+	return NULL;
+}
+
+/* Who is late to see that a file is damaged leaves the one that was fetched in its place. */
+static void test_damage_is_seen_once(void **state)
+{
+	(void)state;
+	char name[256];
+	pthread_t threads[HEALERS];
+	begin(1000 * BLOCK);
+	struct stage_set *set = set_new(1);
+	heal(set);
+	assert_int_equal(files(name), 1);
+	for (uint64_t round = 1; round <= 50; round++) {
+		int fd = open(name, O_WRONLY);
+		assert_int_equal(pwrite(fd, "x", 1, HEALED), 1);
+		close(fd);
+		for (size_t i = 0; i < HEALERS; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, heal, set), 0);
+		for (size_t i = 0; i < HEALERS; i++)
+			pthread_join(threads[i], NULL);
+		heal(set);
+		assert_int_equal(stage_totals(stage).damaged, round);
+	}
+	stage_set_close(set);
+	stage_free(stage);
+}
+
 static atomic_uint flying, most;
 
 static void *fly(void *context)
@@ -279,6 +424,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gives_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_large_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damage_is_seen_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_secret, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_drop_of_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_room_for_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flights, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

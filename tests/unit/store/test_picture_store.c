@@ -9,11 +9,14 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "store/picture_store.h"
@@ -158,6 +161,31 @@ static void test_the_next_daemon(void **state)
 	picture_store_close(fixture->store);
 	fixture_open(fixture, 20 * ROOM, &version); /* a secret is never used again */
 	assert_false(has(fixture, 5));
+}
+
+/* With another one all that is kept would be lost. */
+static void test_a_secret_that_cannot_be_read_yet(void **state)
+{
+	struct fixture *fixture = *state;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char away[128];
+	struct fault fault;
+	keep(fixture, 5, fixture->set, &busy);
+	picture_store_close(fixture->store);
+	fixture->store = NULL;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/secret", fixture->path);
+	snprintf(away, sizeof(away), "%s/away", fixture->path);
+	assert_int_equal(rename(address.sun_path, away), 0);
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0); /* ENXIO at each open, root's, too */
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(listener);
+	int fd = open(fixture->path, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(picture_store_open(&fixture->store, fd, 20 * ROOM, &version, &fault),
+			 PICTURE_STORE_E_SYSTEM);
+	assert_non_null(strstr(fault.text, strerror(ENXIO)));
+	assert_int_equal(rename(away, address.sun_path), 0);
+	fixture_open(fixture, 20 * ROOM, &version);
+	assert_true(reads(fixture, 5, 0, ROWS));
 }
 
 /* Nothing is written before all that is there is counted. */
@@ -347,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_rows_come_back),
 		TEST(test_the_next_daemon),
+		TEST(test_a_secret_that_cannot_be_read_yet),
 		TEST(test_a_folder_that_cannot_be_read_yet),
 		TEST(test_every_place_is_checked),
 		TEST(test_the_limit),

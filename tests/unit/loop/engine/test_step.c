@@ -34,6 +34,12 @@ static void on_send(struct outbox *outbox, const struct message *message, int fd
 	client.sent[client.count++] = *message;
 }
 
+static bool is_read(const struct outbox *outbox)
+{
+	(void)outbox;
+	return true;
+}
+
 static void wake(void *context)
 {
 	(void)context;
@@ -45,7 +51,7 @@ static int setup(void **state)
 	if (fixture_setup(state))
 		return -1;
 	struct core *core = &((struct fixture *)*state)->core;
-	client = (struct client){.outbox.send = on_send};
+	client = (struct client){.outbox = {.send = on_send, .is_read = is_read}};
 	job_queue_init(&jobs);
 	core->jobs = &jobs;
 	return pool_new(&core->pool, &config);

@@ -35,7 +35,8 @@ static int setup(void **state)
 	return uv_loop_init(&loop);
 }
 
-/* A handle that is left open fails the test. */
+/* A handle that is left open fails the test. Closed ones end here, after the test: they are
+ * static. */
 static int teardown(void **state)
 {
 	(void)state;
@@ -54,7 +55,7 @@ static void send_from_a_thread(void *wakeup)
 static void wakeups_of_threads_are_never_lost(void **state)
 {
 	(void)state;
-	struct wakeup wakeup;
+	static struct wakeup wakeup;
 	uv_thread_t threads[2];
 	assert_int_equal(wakeup_init(&wakeup, &loop), 0);
 	assert_int_equal(uv_run(&loop, UV_RUN_NOWAIT), 1); /* active, and nothing to do */
@@ -77,7 +78,7 @@ static void wakeups_of_threads_are_never_lost(void **state)
 static void wakeups_before_an_answer_are_one(void **state)
 {
 	(void)state;
-	struct wakeup wakeup;
+	static struct wakeup wakeup;
 	eventfd_t count;
 	assert_int_equal(wakeup_init(&wakeup, &loop), 0);
 	for (int i = 0; i < 5; i++)
@@ -229,7 +230,7 @@ static void errand_start(struct errand *errand, struct task_queue *queue, enum t
 static void a_task_runs_elsewhere_and_calls_back(void **state)
 {
 	(void)state;
-	struct task_queue queue;
+	static struct task_queue queue;
 	struct errand errands[5];
 	uv_thread_t own = uv_thread_self();
 	assert_int_equal(task_queue_init(&queue, &loop), 0);
@@ -258,7 +259,7 @@ static void run_until_done(const struct errand *errand)
 static void a_task_that_hangs_is_alone(void **state)
 {
 	(void)state;
-	struct task_queue queue;
+	static struct task_queue queue;
 	struct errand hang[20], other, ring, last;
 	uv_sem_t gate;
 	uid_t uid = 0;

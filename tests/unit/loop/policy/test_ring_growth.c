@@ -51,6 +51,34 @@ static void a_large_ring_begins_small(void **state)
 	assert_false(lean);
 }
 
+/* Half a batch for threads to go on in, then one batch more, then the full ring. */
+static void it_grows_in_steps(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3, .lean = true};
+	struct stream *stream = fixture->stream;
+	const struct cursor first = {0};
+	const uint64_t batch = (64 << 20) / ring_bytes(stream, 1024) * 1024;
+	struct shard shard = {.n = SAMPLES, .batch_size = batch, .world = 1};
+	struct ring_plan plan;
+	struct fault fault;
+	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &plan, &fault), 0);
+	assert_int_equal(plan.slots, 2 * batch + 1024); /* of 12 bytes each: whole pages */
+	assert_true(plan.lean);
+	request.above = plan.slots;
+	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &plan, &fault), 0);
+	assert_int_equal(plan.slots, 3 * batch);
+	assert_true(plan.lean);
+	request.above = plan.slots;
+	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &plan, &fault), 0);
+	assert_int_equal(plan.slots, 5 * batch);
+	assert_false(plan.lean);
+	request.above = 0;
+	shard.world = 2; /* whose bands are whole batches */
+	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &plan, &fault), 0);
+	assert_int_equal(plan.slots, 2 * 2 * batch);
+}
+
 static void who_joins_a_lean_ring(void **state)
 {
 	struct fixture *fixture = *state;
@@ -124,8 +152,11 @@ static void a_trainer_that_holds_it(void **state)
 	reader->since_ns = 1000000000;
 	assert_false(ring_growth_held(reader, 2900000000));
 	assert_true(ring_growth_held(reader, 3000000000));
+	reader->rested_ns = 2000000000; /* it had not received one of its batches */
+	assert_false(ring_growth_held(reader, 3900000000));
+	assert_true(ring_growth_held(reader, 4000000000));
 	ring->lean = false;
-	assert_false(ring_growth_held(reader, 3000000000));
+	assert_false(ring_growth_held(reader, 4000000000));
 }
 
 static void announce(struct reader *reader, struct lease **out)
@@ -163,6 +194,10 @@ static void batches_that_are_waited_for(void **state)
 	reader->awaited = 1;
 	assert_true(ring_growth_short(reader, 0.1));
 	assert_false(ring_growth_short(reader, 0.01)); /* workers have no time for more */
+	reader->ring->spare = 0.12;		       /* the ring before was not much worse */
+	assert_false(ring_growth_short(reader, 0.1));
+	reader->ring->spare = 0.2;
+	assert_true(ring_growth_short(reader, 0.1));
 	reader->awaited = 0;
 	assert_false(ring_growth_short(reader, 0.1));
 }
@@ -191,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_CASE(a_large_ring_begins_small),
+		FIXTURE_CASE(it_grows_in_steps),
 		FIXTURE_CASE(who_joins_a_lean_ring),
 		FIXTURE_CASE(others_crowd_it),
 		FIXTURE_CASE(others_whose_epochs_are_longer),

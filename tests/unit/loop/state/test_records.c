@@ -338,16 +338,23 @@ static void on_send(struct outbox *outbox, const struct message *message, int fd
 	sent->fd = fd;
 }
 
+static bool is_read(const struct outbox *outbox)
+{
+	return ((const struct sent *)outbox)->fd < 0;
+}
+
 static void an_outbox_gets_message_and_descriptor(void **state)
 {
 	(void)state;
 	const struct message message = {.kind = MESSAGE_END};
-	struct sent sent = {.outbox.send = on_send};
+	struct sent sent = {.outbox = {.send = on_send, .is_read = is_read}};
 	outbox_send(&sent.outbox, &message);
 	assert_ptr_equal(sent.message, &message);
 	assert_int_equal(sent.fd, -1);
+	assert_true(outbox_is_read(&sent.outbox));
 	outbox_send_fd(&sent.outbox, &message, 5);
 	assert_int_equal(sent.fd, 5);
+	assert_false(outbox_is_read(&sent.outbox));
 }
 
 int main(void)
