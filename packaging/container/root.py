@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The files of the container image, in a new folder: stokerd, stokerctl and chown, the shared
-libraries that they need, and a user. No shell, no package manager.
+libraries that they need, certificate authorities for HTTPS, and a user. No shell, no package
+manager.
 
     packaging/container/root.py FOLDER
 
@@ -20,6 +21,7 @@ import build  # noqa: E402 (it stands in another folder)
 USER = 65532
 PASSWD = f"root:x:0:0:root:/:/none\nstokerd:x:{USER}:{USER}:stoker:/:/none\n"
 GROUP = f"root:x:0:\nstokerd:x:{USER}:\n"
+CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 FOLDERS = ("run/stoker", "etc/stoker", "var/cache/stokerd", "tmp", "proc", "sys", "dev")
 
 
@@ -38,6 +40,8 @@ def lay_out(root, programs):
             there = root / library[1:]
             there.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(library, there)
+    (root / CERTIFICATES).parent.mkdir(parents=True)
+    shutil.copy(f"/{CERTIFICATES}", root / CERTIFICATES)
     (root / "etc/passwd").write_text(PASSWD)
     (root / "etc/group").write_text(GROUP)
 

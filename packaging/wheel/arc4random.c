@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What Debian's static libexpat wants of glibc 2.36, for the older ones that the wheel runs on. */
+/* What Debian's static libexpat and libstdc++ want of glibc 2.36, for the older ones that the wheel
+ * runs on. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -9,4 +11,11 @@ void arc4random_buf(void *out, size_t size)
 	for (char *at = out; size; at += size < 256 ? size : 256, size -= size < 256 ? size : 256)
 		if (getrandom(at, size < 256 ? size : 256, 0) < 0)
 			abort();
+}
+
+uint32_t arc4random(void)
+{
+	uint32_t value;
+	arc4random_buf(&value, sizeof(value));
+	return value;
 }

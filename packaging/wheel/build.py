@@ -26,6 +26,8 @@ TOOLS = WORK / "tools" / "bin"
 PROGRAMS = {"stokerd": "daemon/stokerd", "stokerctl": "client/ctl/stokerctl"}
 # LAPACK is Fortran, which its pkg-config file leaves to a Fortran linker.
 FORTRAN = ["-l:libgfortran.a", "-l:libquadmath.a"]
+# libtiff's LERC is C++. gcc's own shared library stays shared: the static one wants glibc 2.35.
+CXX = ["-l:libstdc++.a"]
 
 
 def run(*command, **options):
@@ -47,16 +49,18 @@ def make_tools():
 
 def compile_programs():
     """A release of its own. The linker writes a map of each program, which says what is in it."""
-    build, maps, random = WORK / "programs", WORK / "maps", WORK / "arc4random.o"
+    build, maps = WORK / "programs", WORK / "maps"
     maps.mkdir(exist_ok=True)
-    run("cc", "-O2", "-c", HERE / "arc4random.c", "-o", random)
+    ours = [str(WORK / f"{name}.o") for name in ("arc4random", "no_jbig")]
+    for path in ours:
+        run("cc", "-O2", "-c", HERE / f"{pathlib.Path(path).stem}.c", "-o", path)
     if not (build / "build.ninja").exists():
         run("meson", "setup", build, SOURCE, "--libdir=lib", "--buildtype=release",
             "-Dtests=disabled", "-Dprefer_static=true",
             "-Dremote=enabled", "-Dlmdb=enabled",
-            # These are in C++ and Rust in part, whose libraries want a newer glibc.
-            "-Dtiff=disabled", "-Davif=disabled",
-            f"-Dc_link_args={[*FORTRAN, str(random), f'-Wl,-Map={maps}']}")
+            # Debian has libavif and its codecs shared alone, and they want a newer glibc.
+            "-Dtiff=enabled", "-Davif=disabled",
+            f"-Dc_link_args={[*FORTRAN, *CXX, *ours, f'-Wl,-Map={maps}']}")
     run("ninja", "-C", build, *PROGRAMS.values())
     return build, maps
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The first batch, in an environment where a wheel is installed: of the folder that is named, or of
-three pictures made here. The daemon has to be the wheel's own, and ends a second after this.
+three made here, one of them TIFF. The daemon has to be the wheel's own, and ends a second later.
 
     PYTHON packaging/wheel/first_batch.py [FOLDER]
 """
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,12 +16,26 @@ import stoker
 from stoker import _start
 
 
+def grey_tiff(width, height):
+    """One strip behind its directory."""
+    fields = [(256, width), (257, height), (258, 8), (259, 1), (262, 1), (273, 0), (277, 1),
+              (278, height), (279, width * height)]
+    start = 8 + 2 + 12 * len(fields) + 4
+    packed = [struct.pack("<HHII", tag, 4, 1, start if tag == 273 else value)
+              for tag, value in fields]
+    return (struct.pack("<2sHIH", b"II", 42, 8, len(fields)) + b"".join(packed) + bytes(4) +
+            b"\x80" * width * height)
+
+
 def make_pictures(folder):
-    """PPM, which needs no library."""
-    for number, colour in enumerate([(255, 0, 0), (0, 255, 0), (0, 0, 255)]):
-        picture = folder / "pictures" / f"class{number}" / "a.ppm"
+    """PPM, which needs no library, and TIFF, which needs most."""
+    ppm = b"P6 40 30 255\n"
+    for name, content in (("red/a.ppm", ppm + bytes((255, 0, 0)) * 40 * 30),
+                          ("green/a.ppm", ppm + bytes((0, 255, 0)) * 40 * 30),
+                          ("grey/a.tiff", grey_tiff(40, 30))):
+        picture = folder / "pictures" / name
         picture.parent.mkdir(parents=True)
-        picture.write_bytes(b"P6 40 30 255\n" + bytes(colour) * 40 * 30)
+        picture.write_bytes(content)
     return folder / "pictures"
 
 
