@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "client/ctl/command.h"
-#include "client/ctl/show/history.h"
 #include "client/ctl/json.h"
 #include "client/ctl/nearest.h"
+#include "client/ctl/show/history.h"
 #include "client/ctl/show/report.h"
 #include "client/ctl/show/table.h"
 #include "client/ctl/show/unit.h"
