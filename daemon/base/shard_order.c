@@ -75,6 +75,11 @@ size_t shard_order_bytes(const struct shard_order *order)
 	return sizeof(*order) + order->shards * each;
 }
 
+uint64_t shard_order_window(const struct shard_order *order)
+{
+	return order->window;
+}
+
 /* The seed of the order of the shards themselves. */
 static uint64_t shards_seed(uint64_t seed, uint32_t epoch)
 {

@@ -25,6 +25,7 @@ int shard_order_new(struct shard_order **out, const uint64_t *first, uint32_t sh
 int shard_order_copy(struct shard_order **out, const struct shard_order *order);
 void shard_order_free(struct shard_order *order); /* NULL does nothing */
 size_t shard_order_bytes(const struct shard_order *order);
+uint64_t shard_order_window(const struct shard_order *order);
 
 /* `position` < n. */
 uint64_t shard_order_at(struct shard_order *order, uint64_t seed, uint32_t epoch,

@@ -77,6 +77,21 @@ void courses_set(struct courses *courses, const struct course_order *orders, uns
 	pthread_mutex_unlock(&courses->lock);
 }
 
+void courses_add(struct courses *courses, const struct course_order *order)
+{
+	pthread_mutex_lock(&courses->lock);
+	struct course *course = courses_find(courses, order->owner);
+	if (!course && courses->count < COURSES_MAX)
+		course = &courses->course[courses->count++];
+	else if (course) /* of another one that was there */
+		shard_order_free(course->order.shards);
+	if (course) {
+		*course = (struct course){.order = *order};
+		course_take_shards(course, NULL);
+	}
+	pthread_mutex_unlock(&courses->lock);
+}
+
 void courses_show(struct courses *courses, const void *owner, uint64_t ordinal, uint64_t now_ns)
 {
 	pthread_mutex_lock(&courses->lock);
@@ -103,6 +118,29 @@ static uint64_t course_find(const struct course *course, uint64_t index, uint64_
 			break;
 	}
 	return epoch * order->count + at;
+}
+
+static bool course_is_near(const struct course *course, uint64_t sample)
+{
+	const struct course_order *order = &course->order;
+	uint64_t index = sample - order->first, reach = COURSE_NEAR;
+	if (sample < order->first || index >= order->count)
+		return false;
+	if (order->shards)
+		reach += shard_order_window(order->shards);
+	uint64_t shown = course->next % order->count; /* in this epoch */
+	uint64_t back = shown < COURSE_NEAR ? shown : COURSE_NEAR, from = course->next - back;
+	return course_find(course, index, from) - from < back + reach;
+}
+
+bool courses_near(struct courses *courses, uint64_t sample)
+{
+	bool near = false;
+	pthread_mutex_lock(&courses->lock);
+	for (unsigned i = 0; i < courses->count && !near; i++)
+		near = course_is_near(&courses->course[i], sample);
+	pthread_mutex_unlock(&courses->lock);
+	return near;
 }
 
 static uint64_t course_forecast(const struct course *course, uint64_t sample, uint64_t now_ns)

@@ -43,8 +43,15 @@ void courses_deinit(struct courses *courses);
  * call. */
 void courses_set(struct courses *courses, const struct course_order *orders, unsigned count,
 		 uint64_t now_ns);
+/* One more course, until it is among those of courses_set(). Nothing, where there are too many. */
+void courses_add(struct courses *courses, const struct course_order *order);
 /* It shows the sample at this ordinal now. */
 void courses_show(struct courses *courses, const void *owner, uint64_t ordinal, uint64_t now_ns);
+
+/* Does a course show the sample soon, or did it just now? Soon is within COURSE_NEAR positions, or
+ * in the window where it goes shard by shard. */
+#define COURSE_NEAR 128
+bool courses_near(struct courses *courses, uint64_t sample);
 
 #define FORECAST_NEVER UINT64_MAX
 struct forecast {

@@ -18,12 +18,6 @@
 #define TRIM_BATCH 64  /* files, between looks at the clock and the free space */
 #define RETRY_NS (UINT64_C(10) * 1000000000)
 
-/* One range that is being fetched. */
-struct flight {
-	struct list link;
-	struct digest object;
-};
-
 /* Entries that were taken out of the table, whose files are to go. */
 struct leavers {
 	struct stage_file file[VICTIMS_MAX > TRIM_BATCH ? VICTIMS_MAX : TRIM_BATCH];
@@ -253,10 +247,18 @@ static void stage_open_origin(struct stage_origin *origin, const struct stage_us
 	origin->used_ns = now_ns;
 }
 
+/* What is read lets as much be fetched ahead. The lock is held. */
+static void stage_set_read(struct stage_set *set, uint64_t bytes)
+{
+	uint64_t more = STAGE_AHEAD_PER_BYTE * bytes;
+	set->ahead = set->ahead + more < STAGE_AHEAD_MOST ? set->ahead + more : STAGE_AHEAD_MOST;
+}
+
 /* What is at this place in the table: *file_out; it is used now. */
 static bool stage_look(struct stage *stage, const struct stage_use *use,
 		       const struct stage_item *item, uint64_t max_bytes,
-		       struct stage_file *file_out, uint64_t *serial_out, uint64_t now_ns)
+		       struct stage_file *file_out, uint64_t *serial_out, bool *fresh_out,
+		       uint64_t now_ns)
 {
 	pthread_mutex_lock(&stage->lock);
 	struct stage_entry *entry = stage_table_find(&stage->table, &item->object,
@@ -267,6 +269,9 @@ static bool stage_look(struct stage *stage, const struct stage_use *use,
 		stage_entry_claim(entry, use, now_ns);
 		*file_out = file_of(entry);
 		*serial_out = entry->serial;
+		*fresh_out = entry->fresh;
+		entry->fresh = false;
+		stage_set_read(use->set, entry->size);
 	}
 	pthread_mutex_unlock(&stage->lock);
 	return found;
@@ -289,66 +294,33 @@ static void stage_forget(struct stage *stage, const struct stage_file *file, uin
 	stage_remove_leavers(stage, &leavers);
 }
 
-bool stage_find(const struct stage_use *use, const struct stage_item *item, uint64_t max_bytes,
-		struct buffer *buffer, uint64_t now_ns)
+enum stage_found stage_find(const struct stage_use *use, const struct stage_item *item,
+			    uint64_t max_bytes, struct buffer *buffer, uint64_t now_ns)
 {
 	struct stage *stage = use->set->stage;
 	struct stage_file file;
 	uint64_t serial;
-	if (!stage_look(stage, use, item, max_bytes, &file, &serial, now_ns))
-		return false;
+	bool fresh;
+	if (!stage_look(stage, use, item, max_bytes, &file, &serial, &fresh, now_ns))
+		return STAGE_NONE;
 	int result = stage_file_read(stage->folder, &file, &item->version, buffer);
 	if (result == -ENOMEM || result == -EMFILE || result == -ENFILE)
-		return false; /* of the file nothing is known */
+		return STAGE_NONE; /* of the file nothing is known */
 	if (result) {
 		stage_forget(stage, &file, serial, result == STAGE_FILE_DAMAGED);
-		return false;
+		return STAGE_NONE;
 	}
+	if (fresh)
+		return STAGE_FRESH;
 	pthread_mutex_lock(&stage->lock);
 	stage->totals.hits++;
 	use->set->totals.hits++;
 	stage->totals.hit_bytes += file.size;
 	pthread_mutex_unlock(&stage->lock);
-	return true;
+	return STAGE_KEPT;
 }
 
-/* -- fetching --------------------------------------------------------------------------------- */
-
-static struct flight *stage_flight(struct stage *stage, const struct digest *object)
-{
-	list_for_each(flight, next, &stage->flights, struct flight, link)
-		if (digest_equal(&flight->object, object))
-			return flight;
-	return NULL;
-}
-
-bool stage_fly(struct stage *stage, const struct digest *object)
-{
-	struct flight *own = calloc(1, sizeof(*own)); /* without it others do not wait */
-	pthread_mutex_lock(&stage->lock);
-	bool other = stage_flight(stage, object);
-	if (!other && own) {
-		own->object = *object;
-		list_append(&stage->flights, &own->link);
-	}
-	while (other && stage_flight(stage, object))
-		pthread_cond_wait(&stage->landed, &stage->lock);
-	pthread_mutex_unlock(&stage->lock);
-	if (other)
-		free(own);
-	return !other;
-}
-
-void stage_land(struct stage *stage, const struct digest *object)
-{
-	pthread_mutex_lock(&stage->lock);
-	struct flight *flight = stage_flight(stage, object);
-	if (flight)
-		list_remove(&flight->link);
-	pthread_cond_broadcast(&stage->landed);
-	pthread_mutex_unlock(&stage->lock);
-	free(flight);
-}
+/* -- keeping ---------------------------------------------------------------------------------- */
 
 /* Make room for an item: what gives way is taken out, and its bytes become the item's. The lock is
  * held. */
@@ -372,7 +344,7 @@ static bool stage_make_room(struct stage *stage, const struct stage_asker *asker
 
 /* Charge the item; false: it is not kept, or with VICTIMS_MAX leavers not yet. */
 static bool stage_charge(struct stage *stage, const struct stage_use *use,
-			 const struct stage_item *item, const struct stage_file *file,
+			 const struct stage_item *item, const struct stage_file *file, bool ahead,
 			 struct leavers *leavers, uint64_t now_ns)
 {
 	struct stage_asker asker = {.use = use, .bytes = stage_file_charge(file->size)};
@@ -384,7 +356,7 @@ static bool stage_charge(struct stage *stage, const struct stage_use *use,
 		stage_open_origin(origin, use, now_ns);
 		asker.origin = origin;
 		kept = stage_make_room(stage, &asker, leavers, now_ns);
-		stage->totals.full += !kept && leavers->count < VICTIMS_MAX;
+		stage->totals.full += !kept && !ahead && leavers->count < VICTIMS_MAX;
 	}
 	if (kept && origin)
 		stage->bytes += asker.bytes;
@@ -394,7 +366,7 @@ static bool stage_charge(struct stage *stage, const struct stage_use *use,
 
 /* Its file is there, or could not be written. */
 static void stage_enter(struct stage *stage, const struct stage_use *use,
-			const struct stage_file *file, int written, uint64_t now_ns)
+			const struct stage_file *file, int written, bool ahead, uint64_t now_ns)
 {
 	bool twice = false;
 	struct stage_entry *entry = NULL;
@@ -409,6 +381,7 @@ static void stage_enter(struct stage *stage, const struct stage_use *use,
 	if (entry) {
 		stage_open_origin(origin, use, now_ns);
 		stage_entry_claim(entry, use, now_ns);
+		entry->fresh = ahead;
 	} else {
 		stage->bytes -= stage_file_charge(file->size);
 	}
@@ -422,32 +395,100 @@ static void stage_enter(struct stage *stage, const struct stage_use *use,
 		stage_file_remove(stage->folder, file);
 }
 
+/* Room for an item, which is its own then. */
+static bool stage_book(const struct stage_use *use, const struct stage_item *item,
+		       const struct stage_file *file, bool ahead, uint64_t now_ns)
+{
+	struct stage *stage = use->set->stage;
+	struct leavers leavers;
+	bool booked;
+	do {
+		leavers.count = 0;
+		leavers.bytes = 0;
+		booked = stage_charge(stage, use, item, file, ahead, &leavers, now_ns);
+		stage_remove_leavers(stage, &leavers);
+	} while (!booked && leavers.count == VICTIMS_MAX);
+	return booked;
+}
+
+/* Write what was booked. */
+static void stage_fill(const struct stage_use *use, const struct stage_item *item,
+		       const struct stage_file *file, const struct buffer *bytes, bool ahead,
+		       uint64_t now_ns)
+{
+	struct stage *stage = use->set->stage;
+	pthread_mutex_lock(&stage->lock);
+	uint64_t spare = stage->limits.spare;
+	pthread_mutex_unlock(&stage->lock);
+	int written = stage_room(stage, spare) < stage_file_charge(file->size)
+			      ? -ENOSPC
+			      : stage_file_write(stage->folder, file, &item->version, bytes,
+						 atomic_fetch_add(&stage->number, 1));
+	stage_enter(stage, use, file, written, ahead, now_ns);
+}
+
+static struct stage_file file_for(const struct stage_item *item, uint64_t size)
+{
+	return (struct stage_file){stage_file_origin(&item->origin),
+				   stage_file_mark(&item->version), size, item->object};
+}
+
 void stage_keep(const struct stage_use *use, const struct stage_item *item,
 		const struct buffer *bytes, uint64_t now_ns)
 {
 	struct stage *stage = use->set->stage;
-	const struct stage_file file = {stage_file_origin(&item->origin),
-					stage_file_mark(&item->version), bytes->size, item->object};
-	struct leavers leavers;
-	uint64_t spare;
-	bool kept;
+	const struct stage_file file = file_for(item, bytes->size);
 	pthread_mutex_lock(&stage->lock);
 	stage->totals.fetched_bytes += file.size;
+	stage_set_read(use->set, file.size);
 	pthread_mutex_unlock(&stage->lock);
-	do {
-		leavers.count = 0;
-		leavers.bytes = 0;
-		kept = stage_charge(stage, use, item, &file, &leavers, now_ns);
-		stage_remove_leavers(stage, &leavers);
-		pthread_mutex_lock(&stage->lock);
-		spare = stage->limits.spare;
-		pthread_mutex_unlock(&stage->lock);
-	} while (!kept && leavers.count == VICTIMS_MAX);
-	if (!kept)
+	if (stage_book(use, item, &file, false, now_ns))
+		stage_fill(use, item, &file, bytes, false, now_ns);
+}
+
+/* Take so much of what may be fetched ahead, for what is not kept, or give it back. */
+static bool stage_set_take(struct stage_set *set, const struct stage_item *item, uint64_t bytes)
+{
+	struct stage *stage = set->stage;
+	pthread_mutex_lock(&stage->lock);
+	bool wanted =
+		set->ahead >= bytes && !stage_table_find(&stage->table, &item->object, 0, true);
+	set->ahead -= wanted ? bytes : 0;
+	pthread_mutex_unlock(&stage->lock);
+	return wanted;
+}
+
+static void stage_set_give(struct stage_set *set, uint64_t bytes, uint64_t charge)
+{
+	pthread_mutex_lock(&set->stage->lock);
+	set->ahead += bytes;
+	set->stage->bytes -= charge;
+	pthread_mutex_unlock(&set->stage->lock);
+}
+
+bool stage_book_ahead(const struct stage_use *use, const struct stage_item *item, uint64_t bytes,
+		      uint64_t now_ns)
+{
+	const struct stage_file file = file_for(item, bytes);
+	if (!stage_set_take(use->set, item, bytes))
+		return false;
+	bool booked = stage_book(use, item, &file, true, now_ns);
+	if (!booked)
+		stage_set_give(use->set, bytes, 0);
+	return booked;
+}
+
+void stage_keep_ahead(const struct stage_use *use, const struct stage_item *item, uint64_t booked,
+		      const struct buffer *bytes, uint64_t now_ns)
+{
+	struct stage *stage = use->set->stage;
+	const struct stage_file file = file_for(item, booked);
+	if (!bytes) {
+		stage_set_give(use->set, booked, stage_file_charge(booked));
 		return;
-	int written = stage_room(stage, spare) < stage_file_charge(file.size)
-			      ? -ENOSPC
-			      : stage_file_write(stage->folder, &file, &item->version, bytes,
-						 atomic_fetch_add(&stage->number, 1));
-	stage_enter(stage, use, &file, written, now_ns);
+	}
+	pthread_mutex_lock(&stage->lock);
+	stage->totals.fetched_bytes += booked;
+	pthread_mutex_unlock(&stage->lock);
+	stage_fill(use, item, &file, bytes, true, now_ns);
 }

@@ -2,7 +2,7 @@
 /*
  * Staging: bytes of remote objects that were read for a sample, kept on the local disk so that each
  * is fetched once for all streams, trainers and runs of the daemon. An item is one range of one
- * version of one object: what was asked for, no more; or a piece of a packed shard, unpacked. An
+ * version of one object: what a sample needs, no more; or a piece of a packed shard, unpacked. An
  * origin is a folder of objects as a user names it; a set is one dataset that reads.
  *
  * A file for each item (stage_file.h), so what is kept outlives the daemon, and a kill at any
@@ -84,12 +84,26 @@ struct stage_set_totals stage_set_totals(struct stage_set *set);
 /* What is kept of the origins that it reads goes, by stage_trim(). */
 void stage_set_drop(struct stage_set *set);
 
+/* Ranges of an object that lie beside each other, each of one sample, in their order. */
+#define STAGE_BESIDE_MAX 32
+struct stage_beside {
+	uint64_t sample; /* of the first range, by the set's courses; the next one's is one more */
+	unsigned count, own;
+	struct stage_range {
+		uint64_t offset, length;
+	} range[STAGE_BESIDE_MAX];
+};
+
 /* What the reads of this thread are for, from now on; NULL: for no sample, so nothing is staged. */
 struct stage_use {
 	struct stage_set *set; /* borrowed */
 	uint64_t sample;       /* by its courses */
+	const struct stage_beside *beside;
 };
 void stage_use_set(struct stage_set *set, uint64_t sample);
+/* Beside what is read next, the range `own` of these, lie the others; borrowed until the use ends
+ * or this is said again. NULL: nothing is known of them. */
+void stage_use_beside(const struct stage_beside *beside);
 /* How many of these reads found what they wanted on the disk, and how many did not. */
 struct stage_reads {
 	uint32_t hits, misses;
@@ -118,14 +132,27 @@ int stage_name(const struct stage *stage, const char *text, uint64_t a, uint64_t
 /* Is the object's range kept, of whatever version? */
 bool stage_has(struct stage *stage, const struct digest *object);
 /* The item's bytes, at most max_bytes, if it is kept. */
-bool stage_find(const struct stage_use *use, const struct stage_item *item, uint64_t max_bytes,
-		struct buffer *buffer, uint64_t now_ns);
+enum stage_found {
+	STAGE_NONE,
+	STAGE_KEPT,
+	STAGE_FRESH, /* it was fetched ahead for this use, the first: no hit */
+};
+enum stage_found stage_find(const struct stage_use *use, const struct stage_item *item,
+			    uint64_t max_bytes, struct buffer *buffer, uint64_t now_ns);
 /* True: the caller fetches this range, then says stage_land(). False: another thread did, and has
- * done so now. */
+ * done so now; stage_fly_ahead() does not wait for that. */
 bool stage_fly(struct stage *stage, const struct digest *object);
+bool stage_fly_ahead(struct stage *stage, const struct digest *object);
 void stage_land(struct stage *stage, const struct digest *object);
 /* Keep what was fetched, if it is worth it. */
 void stage_keep(const struct stage_use *use, const struct stage_item *item,
 		const struct buffer *bytes, uint64_t now_ns);
+/* May this many bytes of an item be fetched ahead? Not if it is kept, in whatever version, if there
+ * is no room, or if the set is too far ahead of what its streams read. True: the room is the
+ * item's, the caller says stage_keep_ahead() with so many bytes; NULL gives the room back. */
+bool stage_book_ahead(const struct stage_use *use, const struct stage_item *item, uint64_t bytes,
+		      uint64_t now_ns);
+void stage_keep_ahead(const struct stage_use *use, const struct stage_item *item, uint64_t booked,
+		      const struct buffer *bytes, uint64_t now_ns);
 
 #endif

@@ -9,8 +9,13 @@ static _Thread_local struct stage_reads reads_now;
 
 void stage_use_set(struct stage_set *set, uint64_t sample)
 {
-	current = (struct stage_use){set, sample};
+	current = (struct stage_use){set, sample, NULL};
 	reads_now = (struct stage_reads){0};
+}
+
+void stage_use_beside(const struct stage_beside *beside)
+{
+	current.beside = beside;
 }
 
 void stage_use_end(struct stage_reads *reads)
@@ -51,6 +56,7 @@ int stage_set_new(struct stage_set **out, struct stage *stage, unsigned user)
 	set->stage = stage;
 	set->user = user;
 	set->holders = 1;
+	set->ahead = STAGE_AHEAD_FIRST;
 	courses_init(&set->courses);
 	pthread_mutex_lock(&stage->lock);
 	stage_sets_tidy(stage);

@@ -17,7 +17,13 @@ struct stage_set {
 	struct stage_set_totals totals; /* of the entries that it used last */
 	struct list link;		/* in the stage's list, until it is freed */
 	struct courses courses;
+	uint64_t ahead; /* bytes that may be fetched before they are asked for */
 };
+/* Of these: at first, at most, and for each byte that is read. Twice what is read, so a server
+ * never has to give more than three times what its readers take. */
+#define STAGE_AHEAD_FIRST ((uint64_t)8 << 20)
+#define STAGE_AHEAD_MOST ((uint64_t)64 << 20)
+#define STAGE_AHEAD_PER_BYTE 2
 
 struct stage_origin {
 	struct list link;
@@ -36,6 +42,7 @@ struct stage_entry {
 	uint64_t mark, size; /* of the version; of the payload */
 	uint64_t sample;     /* of the set */
 	uint64_t serial;     /* no other entry has or had it */
+	bool fresh;	     /* fetched ahead, not used yet */
 	struct victim victim;
 };
 

@@ -9,6 +9,7 @@
 #include "dataset/shards/packed.h"
 #include "dataset/shards/shard_keep.h"
 #include "dataset/shards/shard_names.h"
+#include "stage/stage.h"
 
 void shards_free(void *state)
 {
@@ -189,6 +190,23 @@ int shards_version(const void *state, uint64_t sample, struct storage_version *o
 	return 0;
 }
 
+/* A group of members that begins at the same one for all of them; no further than this shard. */
+static void shards_beside(const struct shard_index *index, const struct shard *shard,
+			  uint64_t sample, struct stage_beside *out)
+{
+	const struct stage_use *use = stage_use_now();
+	const struct shard *next = shard + 1;
+	uint64_t end = next < index->shards + index->shard_count ? next->first : index->count;
+	uint64_t own = (sample - shard->first) % STAGE_BESIDE_MAX, first = sample - own;
+	out->own = (unsigned)own;
+	out->sample = use->sample - own;
+	for (out->count = 0; out->count < STAGE_BESIDE_MAX && first + out->count < end;
+	     out->count++) {
+		const struct storage_range member = shards_member(index, first + out->count);
+		out->range[out->count] = (struct stage_range){member.offset, member.length};
+	}
+}
+
 int shards_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
 		struct storage_version *version_out, struct fault *fault)
 {
@@ -196,11 +214,18 @@ int shards_read(const void *state, uint64_t sample, size_t max_bytes, struct buf
 	const struct shard *shard = shard_index_of(shards->index, sample);
 	const struct storage_range member = shards_member(shards->index, sample);
 	struct storage_version version;
+	struct stage_beside beside;
 	struct quote quote;
 	if (member.length == 0)
 		return fault_say(fault, DATASET_E_READ, "it is empty (0 bytes)");
+	if (stage_use_now()) {
+		shards_beside(shards->index, shard, sample, &beside);
+		stage_use_beside(&beside);
+	}
 	int result = shards->folder.storage->read_range(shards->folder.state, shard->name, member,
 							max_bytes, buffer, &version, fault);
+	if (stage_use_now())
+		stage_use_beside(NULL);
 	if (result < 0)
 		return result;
 	if (result == STORAGE_E_LIMIT)

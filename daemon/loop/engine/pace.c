@@ -28,6 +28,19 @@ static bool stream_has_course(const struct stream *stream)
 	return !order->sampler && order->echo <= 1 && order->count > 0;
 }
 
+static struct course_order course_of(const struct ring *ring)
+{
+	const struct stream_order *order = &ring->stream->order;
+	return (struct course_order){
+		.owner = ring,
+		.shuffle = order->shuffle,
+		.seed = order->order_seed,
+		.first = order->first,
+		.count = order->count,
+		.shards = order->shards,
+	};
+}
+
 /* Each ring is at a place of its own. */
 static void pace_set(struct core *core, const struct dataset_entry *entry, enum kept kept,
 		     uint64_t now_ns)
@@ -40,14 +53,7 @@ static void pace_set(struct core *core, const struct dataset_entry *entry, enum 
 			continue;
 		list_for_each(ring, after, &stream->rings, struct ring, link)
 			if (count < COURSES_MAX)
-				orders[count++] = (struct course_order){
-					.owner = ring,
-					.shuffle = stream->order.shuffle,
-					.seed = stream->order.order_seed,
-					.first = stream->order.first,
-					.count = stream->order.count,
-					.shards = stream->order.shards,
-				};
+				orders[count++] = course_of(ring);
 	}
 	courses_set(courses_of(entry, kept), orders, count, now_ns);
 }
@@ -59,6 +65,17 @@ static bool is_first_of_set(struct core *core, const struct dataset_entry *entry
 		if (kept_of(other, kept) == kept_of(entry, kept))
 			return other == entry;
 	return true;
+}
+
+void pace_add(const struct ring *ring)
+{
+	const struct dataset_entry *entry = ring->stream->entry;
+	const struct course_order order = course_of(ring);
+	if (!stream_has_course(ring->stream))
+		return;
+	for (enum kept kept = KEPT_PICTURES; kept <= KEPT_OBJECTS; kept++)
+		if (kept_of(entry, kept))
+			courses_add(courses_of(entry, kept), &order);
 }
 
 void pace_tick(struct core *core, uint64_t now_ns)

@@ -2,7 +2,7 @@
 /*
  * Tells what is kept of each dataset, pictures (cache/picture_cache.h) and objects (stage/stage.h),
  * which streams go through it, in which order, so that they know what is needed next. What has a
- * sampler or echoes its samples is left out. Loop thread; each second.
+ * sampler or echoes its samples is left out. Loop thread; each second, and of a new ring at once.
  */
 #ifndef STOKER_LOOP_ENGINE_PACE_H
 #define STOKER_LOOP_ENGINE_PACE_H
@@ -10,7 +10,10 @@
 #include <stdint.h>
 
 struct core;
+struct ring;
 
+/* It has just been made. */
+void pace_add(const struct ring *ring);
 void pace_tick(struct core *core, uint64_t now_ns);
 
 #endif

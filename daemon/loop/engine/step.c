@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "loop/engine/deliver.h"
 #include "loop/engine/migrate.h"
+#include "loop/engine/pace.h"
 #include "loop/engine/produce.h"
 #include "loop/engine/wake.h"
 #include "loop/state/core.h"
@@ -36,6 +37,7 @@ static void tell_all(struct ring *ring)
 static void tell_waiters(struct ring *ring)
 {
 	ring->told = true;
+	pace_add(ring);
 	migrate_ring_ready(ring);
 	tell_all(ring);
 }

@@ -239,12 +239,48 @@ static void test_forecasts(void **state)
 	courses_deinit(&courses);
 }
 
+/* What comes soon, or came just now. */
+static void test_near(void **state)
+{
+	static const uint64_t first[] = {0, 3000, 6000, 9000, 12000};
+	struct course_order order = {.owner = "a", .first = 10, .count = 1000};
+	struct courses courses;
+	(void)state;
+	courses_init(&courses);
+	assert_false(courses_near(&courses, 20));
+	courses_add(&courses, &order);
+	assert_true(courses_near(&courses, 10) && courses_near(&courses, 10 + COURSE_NEAR - 1));
+	assert_false(courses_near(&courses, 9) || courses_near(&courses, 10 + COURSE_NEAR));
+	courses_show(&courses, "a", 1499, SECOND); /* of the second epoch */
+	assert_true(courses_near(&courses, 510 - COURSE_NEAR) && courses_near(&courses, 510));
+	assert_false(courses_near(&courses, 509 - COURSE_NEAR) || courses_near(&courses, 900));
+	order.count = 12000;
+	assert_int_equal(shard_order_new(&order.shards, first, 4, 500), 0);
+	courses_add(&courses, &order); /* another one at the same address */
+	assert_int_equal(courses.count, 1);
+	unsigned near = 0;
+	for (uint64_t place = 0; place < 500; place++)
+		near += courses_near(&courses,
+				     order.first + shard_order_at(order.shards, 0, 0, place));
+	assert_int_equal(near, 500); /* the window */
+	for (uint64_t place = 2000; place < 2500; place++)
+		near -= courses_near(&courses,
+				     order.first + shard_order_at(order.shards, 0, 0, place));
+	assert_int_equal(near, 500);
+	shard_order_free(order.shards);
+	courses_deinit(&courses);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_idle_workers),	cmocka_unit_test(test_busy_workers),
-		cmocka_unit_test(test_one_stream),	cmocka_unit_test(test_worth),
-		cmocka_unit_test(test_the_least_first), cmocka_unit_test(test_forecasts),
+		cmocka_unit_test(test_idle_workers),
+		cmocka_unit_test(test_busy_workers),
+		cmocka_unit_test(test_one_stream),
+		cmocka_unit_test(test_worth),
+		cmocka_unit_test(test_the_least_first),
+		cmocka_unit_test(test_forecasts),
+		cmocka_unit_test(test_near),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

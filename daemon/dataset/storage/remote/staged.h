@@ -3,8 +3,9 @@
  * Objects as stage/stage.h keeps them on the disk, before the server is asked: what is read for a
  * sample comes from there if it is kept, in the version that the server told this opened folder.
  * So whoever opens a folder proves to the server that it may read an object once, before it gets
- * that from the disk, and goes on with the version that it began with. Any number of threads;
- * blocks. Knows no file.
+ * that from the disk, and goes on with the version that it began with. What lies beside a range and
+ * is read soon comes by the same request, if there is room for it. Any number of threads; blocks.
+ * Knows no file.
  */
 #ifndef STOKER_DATASET_STORAGE_REMOTE_STAGED_H
 #define STOKER_DATASET_STORAGE_REMOTE_STAGED_H
