@@ -93,11 +93,9 @@ def pictures_in(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def main():
-    parser = parser_of(__doc__)
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--workers", type=int, default=2)
-    options = parser.parse_args()
+def compare(options, seconds=2, workers=2):
+    """Each form of the pictures in turn, as a ratio to the folder."""
+    trainer = types.SimpleNamespace(build=options.build, seconds=seconds, workers=workers)
     pictures = pictures_in(options.data)
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         made = {}
@@ -109,11 +107,19 @@ def main():
         rates = {name: [] for name in made}
         for _ in range(options.rounds):
             for name, data in made.items():
-                rates[name].append(rate(options, data))
+                rates[name].append(rate(trainer, data))
     for name, values in rates.items():
         ratios = [value / base for value, base in zip(values, rates["folder"])]
         print(f"{name:10}{statistics.median(values):8.0f} images/s   ratio to the folder "
               f"{statistics.median(ratios):.3f} ({min(ratios):.3f}-{max(ratios):.3f})   bar 0.95")
+
+
+def main():
+    parser = parser_of(__doc__)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    compare(options, options.seconds, options.workers)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ def running(port, log, *command, **environment):
         process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL,
                                    env={**os.environ, **environment}, start_new_session=True)
     try:
-        wait_for(serves, lambda: log.read_text())
+        # moto imports for ten seconds where many tests run.
+        wait_for(serves, lambda: f"{command[0]} does not serve: {log.read_text()}", 90)
         yield f"http://127.0.0.1:{port}"
     finally:
         os.killpg(process.pid, signal.SIGKILL)
