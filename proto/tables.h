@@ -47,7 +47,8 @@
 	M(37, INDEX, index, CLIENT, CONTROL, 1)                                                    \
 	M(38, FIT, fit, CLIENT, BOTH, 1)                                                           \
 	M(39, RELOAD, reload, CLIENT, CONTROL, 1)                                                  \
-	M(40, DROP, drop, CLIENT, CONTROL, 1)
+	M(40, DROP, drop, CLIENT, CONTROL, 1)                                                      \
+	M(41, PIN, pin, CLIENT, CONTROL, 1)
 
 /*
  * F(type, key, need, default, min, max, help): the key on the wire is the member's name.
@@ -268,6 +269,11 @@
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
 	F(uint, id, OPTIONAL, 0, 0, U64, "the number of a dataset (LIST of cache); 0: all")
 
+#define PIN_FIELDS(F)                                                                              \
+	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
+	F(uint, id, OPTIONAL, 0, 0, U64, "as in DROP; 0: all, which can only be unpinned")         \
+	F(boolean, pinned, OPTIONAL, 1, 0, 1, "false: unpin")
+
 #define INDEX_FIELDS(F)                                                                            \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
 	F(any, dataset, REQUIRED, 0, 0, 0, "as in ATTACH")                                         \
@@ -406,6 +412,7 @@
 	C(CACHE_DECODED_SPEED, cache_decoded_speed, GAUGE, BYTES,                                  \
 	  "bytes a second at which they were read last")                                           \
 	C(STAGE_BYTES, stage_bytes, GAUGE, BYTES, "objects kept on disk, in cache-dir")            \
+	C(STAGE_PINNED, stage_pinned, GAUGE, BYTES, "of these, those that are pinned")             \
 	C(STAGE_OBJECTS, stage_objects, GAUGE, NONE, "objects, or ranges of them, kept there")     \
 	C(STAGE_HITS, stage_hits_total, TOTAL, NONE, "reads of objects that came from there")      \
 	C(STAGE_HIT_BYTES, stage_hit_bytes_total, TOTAL, BYTES, "bytes of these")                  \

@@ -375,6 +375,8 @@ static uint64_t seq_of(const struct message *message)
 		return message->reload.seq;
 	case MESSAGE_DROP:
 		return message->drop.seq;
+	case MESSAGE_PIN:
+		return message->pin.seq;
 	case MESSAGE_CREDENTIALS:
 		return message->credentials.seq;
 	default:

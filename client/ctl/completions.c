@@ -50,7 +50,7 @@ static void bash_command(FILE *file, const struct command *command)
 	if (takes_path(command))
 		fputs("\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n", file);
 	if (strcmp(command->name, "cache") == 0)
-		fputs("\t\t[[ $before != cache ]] || words=warm\n", file);
+		fputs("\t\t[[ $before != cache ]] || words=\"warm pin unpin\"\n", file);
 	else if (strcmp(command->name, "set") == 0)
 		fputs("\t\t[[ $before != set ]] || words=$(" SETTINGS ")\n", file);
 	else if (strcmp(command->name, "replay") == 0)
@@ -117,7 +117,7 @@ static void zsh_command(FILE *file, const struct command *command)
 		fputc('\'', file);
 	}
 	if (strcmp(command->name, "cache") == 0)
-		fputs(" \\\n\t\t\t'1:what:(warm)' '2:dataset:_files'", file);
+		fputs(" \\\n\t\t\t'1:what:(warm pin unpin)' '2:dataset:_files'", file);
 	else if (takes_path(command))
 		fputs(" \\\n\t\t\t'1:dataset:_files'", file);
 	else if (strcmp(command->name, "set") == 0)
@@ -193,7 +193,8 @@ static void print_fish(FILE *file)
 	      file);
 	for (size_t i = 0; i < n_commands; i++)
 		fish_command(file, &commands[i]);
-	fputs("complete -c stokerctl -n '__fish_seen_subcommand_from cache' -a warm\n"
+	fputs("complete -c stokerctl -n '__fish_seen_subcommand_from cache' -a 'warm pin "
+	      "unpin'\n"
 	      "complete -c stokerctl -n '__fish_seen_subcommand_from set' -a \"(" SETTINGS ")\"\n"
 	      "complete -c stokerctl -n '__fish_seen_subcommand_from replay' -a \"(stokerctl "
 	      "streams "

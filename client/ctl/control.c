@@ -168,6 +168,15 @@ int control_drop(struct control *control, uint64_t dataset)
 	return control_ask(control, &request, MESSAGE_OK, &reply);
 }
 
+int control_pin(struct control *control, uint64_t dataset, bool pinned)
+{
+	struct message request = message_init(MESSAGE_PIN), reply;
+	request.pin.seq = connection_seq(&control->connection);
+	request.pin.id = dataset;
+	request.pin.pinned = pinned;
+	return control_ask(control, &request, MESSAGE_OK, &reply);
+}
+
 int control_ping(struct control *control, double *seconds_out)
 {
 	struct message request = message_init(MESSAGE_PING), reply;

@@ -2,6 +2,7 @@
 #include "client/ctl/warm.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,15 +15,34 @@
 /* It is only asked at what scale pictures are to be decoded: at none but their own. */
 #define WHOLE "CenterCrop(size=1)"
 
+static int pin_run(struct control *control, const char *text, bool pinned, json_t **values_out)
+{
+	char *end;
+	uint64_t dataset = strtoull(text, &end, 10);
+	if (end == text || *end)
+		return fault_say(&control->fault, -EINVAL,
+				 "'%s' is no number of a dataset: stokerctl cache lists them",
+				 text);
+	int r = control_pin(control, dataset, pinned);
+	if (r)
+		return r;
+	*values_out = json_pack("{sb}", "pinned", pinned);
+	return *values_out ? 0 : fault_say(&control->fault, -ENOMEM, "out of memory");
+}
+
 int warm_run(struct control *control, const struct invocation *invocation, json_t **values_out)
 {
 	const char *text = invocation->transforms ? invocation->transforms : WHOLE;
 	bool show = !invocation->json && isatty(STDERR_FILENO);
 	struct transforms transforms = {0};
-	if (strcmp(invocation->arguments[0], "warm") != 0)
+	const char *what = invocation->arguments[0];
+	if (strcmp(what, "pin") == 0 || strcmp(what, "unpin") == 0)
+		return pin_run(control, invocation->arguments[1], *what == 'p', values_out);
+	if (strcmp(what, "warm") != 0)
 		return fault_say(&control->fault, -EINVAL,
-				 "cache %s: only warm DATASET may stand behind cache",
-				 invocation->arguments[0]);
+				 "cache %s: only warm, pin or unpin and a dataset may stand behind "
+				 "cache",
+				 what);
 	int r = transforms_parse(&transforms, text, &control->fault);
 	if (r == 0)
 		r = index_build(control, invocation->arguments[1], invocation->kind, &transforms,
@@ -45,6 +65,8 @@ static const char *text_of(const json_t *values, const char *key, enum unit unit
 void warm_print(FILE *file, const json_t *values)
 {
 	char first[VALUE_MAX], second[VALUE_MAX];
+	if (json_object_get(values, "pinned"))
+		return; /* nothing to say, as of drop */
 	json_int_t samples = number_of(values, "samples"), visited = number_of(values, "visited");
 	json_int_t files = number_of(values, "files"), unread = number_of(values, "unread");
 	fprintf(file, "%s: %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " files visited",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `stokerctl cache warm`: the daemon decodes the pictures of a dataset and keeps them; a line on
- * stderr shows the progress, and the result is printed. Ending the command ends the work.
+ * `stokerctl cache WHAT DATASET`: pin and unpin; and warm: the daemon decodes the pictures of a
+ * dataset and keeps them; a line on stderr shows the progress, and the result is printed. Ending
+ * the command ends the work.
  */
 #ifndef STOKER_CTL_WARM_H
 #define STOKER_CTL_WARM_H

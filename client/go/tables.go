@@ -213,6 +213,11 @@ var messageTypes = []messageType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
 		{key: "id", kind: kindUint, max: 18446744073709551615},
 	}},
+	{number: 41, name: "pin", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "id", kind: kindUint, max: 18446744073709551615},
+		{key: "pinned", kind: kindBoolean, def: 1, max: 1},
+	}},
 }
 
 // The errors of the protocol, for errors.Is. What the daemon says has its own text.

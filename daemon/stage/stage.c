@@ -84,6 +84,14 @@ static int stage_take_left(void *context, const struct stage_file *file)
 	return 0;
 }
 
+static void stage_take_pinned(void *context, uint64_t id)
+{
+	struct stage *stage = context;
+	struct stage_origin *origin = stage_table_origin(&stage->table, id);
+	if (origin)
+		origin->pinned = origin->pin_kept = true;
+}
+
 int stage_new(struct stage **out, int folder, const struct stage_limits *limits,
 	      struct fault *fault)
 {
@@ -101,7 +109,7 @@ int stage_new(struct stage **out, int folder, const struct stage_limits *limits,
 	list_init(&stage->flights);
 	int result = stage_file_secret(folder, &stage->secret);
 	if (!result)
-		result = stage_files_walk(folder, stage_take_left, stage);
+		result = stage_files_walk(folder, stage_take_left, stage_take_pinned, stage);
 	if (result) {
 		stage_free(stage);
 		return fault_say(fault, STAGE_E_SYSTEM, "%s", strerror(-result));
@@ -116,6 +124,7 @@ void stage_free(struct stage *stage)
 	if (!stage)
 		return;
 	assert(list_empty(&stage->flights));
+	stage_pins_write(stage);
 	stage_table_deinit(&stage->table);
 	list_for_each(set, next, &stage->sets, struct stage_set, link) {
 		assert(set->holders == 0);
@@ -138,10 +147,10 @@ void stage_set_limits(struct stage *stage, const struct stage_limits *limits)
 	pthread_mutex_unlock(&stage->lock);
 }
 
-static bool has_dropped(const struct stage *stage)
+static bool has_due(const struct stage *stage)
 {
 	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link)
-		if (origin->dropped)
+		if (origin->dropped || origin->pinned != origin->pin_kept)
 			return true;
 	return false;
 }
@@ -149,7 +158,7 @@ static bool has_dropped(const struct stage *stage)
 bool stage_has_work(struct stage *stage)
 {
 	pthread_mutex_lock(&stage->lock);
-	bool work = stage->table.count || has_dropped(stage);
+	bool work = stage->table.count || has_due(stage);
 	pthread_mutex_unlock(&stage->lock);
 	return work;
 }
@@ -179,6 +188,7 @@ static struct stage_entry *stage_surplus(struct stage *stage, uint64_t excess, u
 void stage_trim(struct stage *stage)
 {
 	struct leavers leavers;
+	stage_pins_write(stage);
 	do {
 		struct stage_entry *entry;
 		leavers.count = 0;
@@ -201,6 +211,7 @@ void stage_drop(struct stage *stage)
 	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link)
 		origin->dropped = true;
 	pthread_mutex_unlock(&stage->lock);
+	stage_unpin(stage);
 }
 
 struct stage_totals stage_totals(struct stage *stage)
@@ -210,6 +221,7 @@ struct stage_totals stage_totals(struct stage *stage)
 	totals.limit = stage->limits.size;
 	totals.spare = stage->limits.spare;
 	totals.bytes = stage->bytes;
+	totals.pinned = stage_table_pinned(&stage->table);
 	totals.items = stage->table.count;
 	pthread_mutex_unlock(&stage->lock);
 	return totals;
@@ -329,6 +341,9 @@ static bool stage_make_room(struct stage *stage, const struct stage_asker *asker
 {
 	uint64_t limit = stage->limits.size;
 	if (asker->bytes > limit / LARGEST_PART)
+		return false;
+	if (asker->origin->pinned &&
+	    stage_table_pinned(&stage->table) + asker->bytes > limit / STAGE_PINNED_PART)
 		return false;
 	while (stage->bytes - stage->leaving + asker->bytes > limit) {
 		struct stage_entry *entry = leavers->count < VICTIMS_MAX

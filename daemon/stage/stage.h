@@ -12,7 +12,8 @@
  * bytes.
  *
  * What gives way is what is needed last (cache/forecast.h), see stage_victim.h. With one stream
- * nothing gives way to its own, since every use is an epoch from the next.
+ * nothing gives way to its own, since every use is an epoch from the next. What is pinned gives way
+ * to nothing but the limits; all of it has at most half of the budget, so that others keep theirs.
  *
  * Any thread; one lock, never held while a file is touched. Reads and writes files, so the loop
  * calls only what says so. Asks nobody for rights: who reads has proven them to the storage before,
@@ -31,6 +32,8 @@
 
 enum {
 	STAGE_E_SYSTEM = 1, /* a system call failed */
+	STAGE_E_NOTHING,    /* nothing is kept that could be pinned */
+	STAGE_E_LIMIT,	    /* more would be pinned than may be */
 };
 
 struct stage;
@@ -58,6 +61,7 @@ void stage_drop(struct stage *stage);
 
 struct stage_totals {
 	uint64_t limit, spare, bytes, items;
+	uint64_t pinned;	  /* of the bytes */
 	uint64_t hits, hit_bytes; /* taken from the disk */
 	uint64_t fetched_bytes;	  /* read for samples from servers */
 	uint64_t replaced;	  /* items that gave way */
@@ -79,10 +83,15 @@ struct stage *stage_of_set(const struct stage_set *set);
 /* What is kept that it used last, and how often it took anything from the disk. */
 struct stage_set_totals {
 	uint64_t items, bytes, hits;
+	uint64_t pinned; /* of the bytes */
 };
 struct stage_set_totals stage_set_totals(struct stage_set *set);
-/* What is kept of the origins that it reads goes, by stage_trim(). */
+/* What is kept of the origins that it reads goes, by stage_trim(), and is no longer pinned. */
 void stage_set_drop(struct stage_set *set);
+/* Pin these origins, or do not; stage_trim() makes it outlive the daemon. 0, STAGE_E_NOTHING or
+ * STAGE_E_LIMIT. */
+int stage_set_pin(struct stage_set *set, bool pinned, struct fault *fault);
+void stage_unpin(struct stage *stage); /* all of them */
 
 /* Ranges of an object that lie beside each other, each of one sample, in their order. */
 #define STAGE_BESIDE_MAX 32

@@ -19,6 +19,7 @@
 #define BLOCK ((uint64_t)4096) /* of file systems, mostly */
 #define NAME_BYTES 96
 #define SECRET "secret"
+#define PIN "pinned" /* empty, in the folder of an origin */
 
 struct head {
 	char magic[8];
@@ -206,7 +207,7 @@ static bool is_dot(const char *name)
 }
 
 static int walk_origin(int folder, const char *name, uint64_t origin, stage_take_file *take,
-		       void *context)
+		       stage_take_pin *pin, void *context)
 {
 	DIR *files = open_folder(folder, name);
 	int result = files ? 0 : -errno;
@@ -216,6 +217,8 @@ static int walk_origin(int folder, const char *name, uint64_t origin, stage_take
 			continue;
 		if (file_parse(entry->d_name, origin, &file))
 			result = take(context, &file);
+		else if (strcmp(entry->d_name, PIN) == 0)
+			pin(context, origin);
 		else
 			unlinkat(dirfd(files), entry->d_name, 0);
 	}
@@ -225,7 +228,7 @@ static int walk_origin(int folder, const char *name, uint64_t origin, stage_take
 	return result;
 }
 
-int stage_files_walk(int folder, stage_take_file *take, void *context)
+int stage_files_walk(int folder, stage_take_file *take, stage_take_pin *pin, void *context)
 {
 	DIR *origins = open_folder(folder, ".");
 	int result = origins ? 0 : -errno;
@@ -238,7 +241,7 @@ int stage_files_walk(int folder, stage_take_file *take, void *context)
 		if (take_number(&at, 16, &origin) && !*at) {
 			folder_name(again, origin);
 			if (strcmp(again, entry->d_name) == 0)
-				result = walk_origin(folder, again, origin, take, context);
+				result = walk_origin(folder, again, origin, take, pin, context);
 		} else {
 			unlinkat(folder, entry->d_name, 0);
 		}
@@ -246,6 +249,19 @@ int stage_files_walk(int folder, stage_take_file *take, void *context)
 	if (origins)
 		closedir(origins);
 	return result;
+}
+
+int stage_file_pin(int folder, uint64_t origin, bool pinned)
+{
+	char name[NAME_BYTES];
+	folder_name(name, origin);
+	if (pinned && mkdirat(folder, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	snprintf(name, sizeof(name), "%016" PRIx64 "/" PIN, origin);
+	if (!pinned)
+		return unlinkat(folder, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 || close(fd) < 0 ? -errno : 0;
 }
 
 static int make_secret(int folder, struct digest_secret *out)

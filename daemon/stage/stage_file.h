@@ -35,10 +35,14 @@ int stage_file_read(int folder, const struct stage_file *file, const struct stag
 		    struct buffer *buffer);
 void stage_file_remove(int folder, const struct stage_file *file);
 
-/* Hand each file to `take`, and remove what is none. 0, what `take` returned if that is not 0, or a
- * negative errno. */
+/* Hand each file to `take`, each origin that is pinned to `pin`, and remove what is none. 0, what
+ * `take` returned if that is not 0, or a negative errno. */
 typedef int stage_take_file(void *context, const struct stage_file *file);
-int stage_files_walk(int folder, stage_take_file *take, void *context);
+typedef void stage_take_pin(void *context, uint64_t origin);
+int stage_files_walk(int folder, stage_take_file *take, stage_take_pin *pin, void *context);
+
+/* Say in the origin's folder that it is pinned, or no longer. 0 or a negative errno. */
+int stage_file_pin(int folder, uint64_t origin, bool pinned);
 
 /* The secret of this folder's names, read or made. 0 or a negative errno. */
 int stage_file_secret(int folder, struct digest_secret *out);

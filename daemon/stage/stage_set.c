@@ -107,19 +107,18 @@ struct stage_set_totals stage_set_totals(struct stage_set *set)
 	return totals;
 }
 
-/* All of the origins of which it used anything last, whoever else reads there. */
 void stage_set_drop(struct stage_set *set)
 {
-	struct stage_table *table = &set->stage->table;
-	pthread_mutex_lock(&set->stage->lock);
-	list_for_each(origin, next, &table->origins, struct stage_origin, link)
-		if (origin->reader == set)
+	struct stage *stage = set->stage;
+	pthread_mutex_lock(&stage->lock);
+	stage_table_mark(&stage->table, set);
+	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link)
+		if (origin->marked) {
 			origin->dropped = true;
-	for (size_t i = 0; set->totals.items && i < table->bucket_count; i++)
-		for (struct stage_entry *entry = table->buckets[i]; entry; entry = entry->next)
-			if (entry->set == set)
-				entry->origin->dropped = true;
-	pthread_mutex_unlock(&set->stage->lock);
+			origin->pinned = false;
+		}
+	stage_table_count_pins(&stage->table, &stage->sets);
+	pthread_mutex_unlock(&stage->lock);
 }
 
 struct stage *stage_of_set(const struct stage_set *set)

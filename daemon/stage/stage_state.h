@@ -25,4 +25,9 @@ struct stage {
 	struct stage_totals totals;
 };
 
+#define STAGE_PINNED_PART 2 /* of the budget, of all that is pinned */
+
+/* Write down which origins are pinned. Blocks: without the lock. */
+void stage_pins_write(struct stage *stage);
+
 #endif

@@ -22,6 +22,8 @@ void stage_table_deinit(struct stage_table *table)
 	for (size_t i = 0; table->buckets && i < table->bucket_count; i++)
 		while (table->buckets[i])
 			stage_table_remove(table, table->buckets[i]);
+	list_for_each(origin, next, &table->origins, struct stage_origin, link)
+		origin->pinned = origin->pin_kept = false;
 	stage_table_tidy(table, NULL);
 	free(table->buckets);
 	*table = (struct stage_table){0};
@@ -46,7 +48,8 @@ struct stage_origin *stage_table_origin(struct stage_table *table, uint64_t id)
 void stage_table_tidy(struct stage_table *table, const struct stage_origin *spare)
 {
 	list_for_each(origin, next, &table->origins, struct stage_origin, link) {
-		if (origin == spare || origin->reader || victims_first(&origin->victims))
+		if (origin == spare || origin->reader || origin->pinned || origin->pin_kept ||
+		    victims_first(&origin->victims))
 			continue;
 		list_remove(&origin->link);
 		victims_deinit(&origin->victims);
@@ -118,12 +121,18 @@ struct stage_entry *stage_table_add(struct stage_table *table, struct stage_orig
 	return entry;
 }
 
+static uint64_t stage_entry_pinned(const struct stage_entry *entry)
+{
+	return entry->origin->pinned ? stage_file_charge(entry->size) : 0;
+}
+
 static void stage_entry_disown(struct stage_entry *entry)
 {
 	if (!entry->set)
 		return;
 	entry->set->totals.items--;
 	entry->set->totals.bytes -= stage_file_charge(entry->size);
+	entry->set->totals.pinned -= stage_entry_pinned(entry);
 	entry->set = NULL;
 }
 
@@ -140,6 +149,34 @@ void stage_table_remove(struct stage_table *table, struct stage_entry *entry)
 	free(entry);
 }
 
+uint64_t stage_table_pinned(const struct stage_table *table)
+{
+	uint64_t bytes = 0;
+	list_for_each(origin, next, &table->origins, struct stage_origin, link)
+		bytes += origin->pinned ? origin->bytes : 0;
+	return bytes;
+}
+
+void stage_table_mark(struct stage_table *table, const struct stage_set *set)
+{
+	list_for_each(origin, next, &table->origins, struct stage_origin, link)
+		origin->marked = origin->reader == set;
+	for (size_t i = 0; set->totals.items && i < table->bucket_count; i++)
+		for (struct stage_entry *entry = table->buckets[i]; entry; entry = entry->next)
+			if (entry->set == set)
+				entry->origin->marked = true;
+}
+
+void stage_table_count_pins(struct stage_table *table, struct list *sets)
+{
+	list_for_each(set, next, sets, struct stage_set, link)
+		set->totals.pinned = 0;
+	for (size_t i = 0; i < table->bucket_count; i++)
+		for (struct stage_entry *entry = table->buckets[i]; entry; entry = entry->next)
+			if (entry->set)
+				entry->set->totals.pinned += stage_entry_pinned(entry);
+}
+
 void stage_entry_claim(struct stage_entry *entry, const struct stage_use *use, uint64_t now_ns)
 {
 	if (entry->set != use->set) {
@@ -147,6 +184,7 @@ void stage_entry_claim(struct stage_entry *entry, const struct stage_use *use, u
 		entry->set = use->set;
 		use->set->totals.items++;
 		use->set->totals.bytes += stage_file_charge(entry->size);
+		use->set->totals.pinned += stage_entry_pinned(entry);
 	}
 	entry->sample = use->sample;
 	struct forecast forecast = forecast_make(&use->set->courses, use->sample, now_ns);

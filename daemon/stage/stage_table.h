@@ -32,6 +32,9 @@ struct stage_origin {
 	struct stage_set *reader; /* open, who read there last; NULL: nobody has it open */
 	struct victims victims;	  /* all entries */
 	bool dropped;
+	bool marked;   /* by who goes through the origins of a set */
+	bool pinned;   /* none of it gives way */
+	bool pin_kept; /* on the disk it is said that it is pinned */
 };
 
 struct stage_entry {
@@ -59,7 +62,7 @@ void stage_table_deinit(struct stage_table *table);
 
 /* Found or made; NULL: there is no memory. */
 struct stage_origin *stage_table_origin(struct stage_table *table, uint64_t id);
-/* Free the origins that have nothing, but for this one. */
+/* Free the origins that have nothing and are not pinned, but for this one. */
 void stage_table_tidy(struct stage_table *table, const struct stage_origin *spare);
 
 /* Of this version, or with `any` of whatever version; NULL: there is none. */
@@ -69,6 +72,13 @@ struct stage_entry *stage_table_find(const struct stage_table *table, const stru
 struct stage_entry *stage_table_add(struct stage_table *table, struct stage_origin *origin,
 				    const struct digest *object, uint64_t mark, uint64_t size);
 void stage_table_remove(struct stage_table *table, struct stage_entry *entry);
+
+/* Bytes of all that is pinned. */
+uint64_t stage_table_pinned(const struct stage_table *table);
+/* Mark the origins of which the set used anything last, whoever else reads there. */
+void stage_table_mark(struct stage_table *table, const struct stage_set *set);
+/* Count anew how much of what each set has is pinned. */
+void stage_table_count_pins(struct stage_table *table, struct list *sets);
 
 /* It was used: its next use is this set's. */
 void stage_entry_claim(struct stage_entry *entry, const struct stage_use *use, uint64_t now_ns);

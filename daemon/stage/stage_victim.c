@@ -37,7 +37,7 @@ static struct stage_origin *oldest_closed(const struct stage_table *table,
 {
 	struct stage_origin *oldest = NULL;
 	list_for_each(origin, next, &table->origins, struct stage_origin, link) {
-		if (origin == spare || (origin->reader && !origin->dropped) ||
+		if (origin == spare || origin->pinned || (origin->reader && !origin->dropped) ||
 		    !victims_first(&origin->victims))
 			continue;
 		if (!oldest || origin->used_ns < oldest->used_ns)
@@ -46,13 +46,19 @@ static struct stage_origin *oldest_closed(const struct stage_table *table,
 	return oldest;
 }
 
+/* Does anything of it give way while it is open? What is pinned is no user's part, either. */
+static bool origin_counts(const struct stage_origin *origin)
+{
+	return origin->reader && !origin->pinned;
+}
+
 /* Of all origins that this user has open; what asks is counted in. */
 static uint64_t bytes_of_user(const struct stage_table *table, unsigned user,
 			      const struct stage_asker *asker)
 {
 	uint64_t bytes = asker && asker->use->set->user == user ? asker->bytes : 0;
 	list_for_each(origin, next, &table->origins, struct stage_origin, link)
-		if (origin->reader && origin->reader->user == user)
+		if (origin_counts(origin) && origin->reader->user == user)
 			bytes += origin->bytes;
 	return bytes;
 }
@@ -63,7 +69,7 @@ static unsigned largest_user(const struct stage_table *table, const struct stage
 	unsigned largest = asker ? asker->use->set->user : 0;
 	uint64_t most = asker ? bytes_of_user(table, largest, asker) : 0;
 	list_for_each(origin, next, &table->origins, struct stage_origin, link) {
-		if (!origin->reader || !victims_first(&origin->victims))
+		if (!origin_counts(origin) || !victims_first(&origin->victims))
 			continue;
 		uint64_t bytes = bytes_of_user(table, origin->reader->user, asker);
 		if (bytes <= most)
@@ -80,7 +86,7 @@ static struct stage_entry *user_last(const struct stage_table *table, unsigned u
 	struct stage_entry *last = NULL;
 	list_for_each(origin, next, &table->origins, struct stage_origin, link) {
 		struct stage_entry *entry = NULL;
-		if (origin->reader && origin->reader->user == user)
+		if (origin_counts(origin) && origin->reader->user == user)
 			entry = origin_last(origin, now_ns);
 		if (entry && (!last || entry->victim.next_ns > last->victim.next_ns))
 			last = entry;
@@ -113,9 +119,20 @@ struct stage_entry *stage_victim_for(const struct stage_table *table,
 	return NULL;
 }
 
+/* Of what is pinned, for the limits' sake: of the origin that has the most. */
+static struct stage_entry *pinned_last(const struct stage_table *table, uint64_t now_ns)
+{
+	struct stage_origin *largest = NULL;
+	list_for_each(origin, next, &table->origins, struct stage_origin, link)
+		if (origin->pinned && (!largest || origin->bytes > largest->bytes))
+			largest = origin;
+	return largest ? origin_last(largest, now_ns) : NULL;
+}
+
 struct stage_entry *stage_victim_any(const struct stage_table *table, uint64_t now_ns)
 {
 	struct stage_origin *closed = oldest_closed(table, NULL);
-	return closed ? origin_last(closed, now_ns)
-		      : user_last(table, largest_user(table, NULL), now_ns);
+	struct stage_entry *last = closed ? origin_last(closed, now_ns)
+					  : user_last(table, largest_user(table, NULL), now_ns);
+	return last ? last : pinned_last(table, now_ns);
 }

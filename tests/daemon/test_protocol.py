@@ -67,7 +67,7 @@ def test_state_by_message(daemon, photos, state, name):
 @pytest.mark.parametrize("name", sorted(MESSAGES))
 def test_messages_of_the_other_side_or_socket(daemon, name):
     """A message that only daemons send, or that belongs to the other socket, is refused by name."""
-    control_only = {"status", "set", "reload", "drop", "stop", "index"}
+    control_only = {"status", "set", "reload", "drop", "pin", "stop", "index"}
     data_only = {"attach", "credit", "release", "detach", "credentials"}
     of_client = control_only | data_only | {"hello", "ping", "list", "fit"}
     for control in (False, True):

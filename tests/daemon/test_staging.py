@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import tempfile
 
@@ -324,3 +325,62 @@ def test_neighbours_that_fail(spawn, indexed, shards):
     server, daemon, url, fields = indexed
     server.fault = unlucky(0.1)
     assert digests(daemon, url, **fields) == digests(spawn(), shards / PATTERN, **fields)
+
+
+@needs_root
+def test_pins(photos):
+    """What one user's dataset has is pinned: another's takes nothing of it, also after a restart;
+    what is not kept, too large or no dataset is refused in words."""
+    def read(uid, url):
+        with connect(daemon, uid) as peer:
+            assert peer.attach(url, batch_size=1, epochs=1).name == "attached"
+            peer.digests()
+            rows = json.loads(daemon.ctl("cache", "--json").stdout)["cache"]
+            said = daemon.ctl("cache", *command(rows[0]["dataset"]), check=False)
+            row, = json.loads(daemon.ctl("cache", "--json").stdout)["cache"]
+        daemon.settle()
+        return row, said
+
+    def refused(*words):
+        done = daemon.ctl("cache", *words, check=False)
+        assert done.returncode
+        return done.stderr
+
+    with Objects(photos.parent, bucket="b") as server, servers() as serve, \
+            tempfile.TemporaryDirectory() as home:
+        os.chown(home, SERVER, SERVER)
+        other = photos.parent / "others"
+        cache, url = pathlib.Path(home) / "c", f"s3://b/{photos.name}"
+        shutil.copytree(photos, other, dirs_exist_ok=True)
+        daemon = serve(environment=server.environment(), cache_dir=cache,
+                       dataset_root="s3://b", **LARGE)
+        command = lambda number: ("pin", number)  # noqa: E731
+        row, said = read(ALICE, url)
+        assert said.returncode == 0 and row["object_pinned"] == row["object_bytes"] > 0
+        pinned = row["object_bytes"]
+        mine = objects(cache)
+        daemon.terminate()
+        daemon.options["cache_size"] = 2 * pinned - BLOCK
+        daemon.spawn()
+        assert daemon.status()["stage_pinned"] == pinned
+        row, said = read(BOB, f"s3://b/{other.name}")
+        assert "cache-size" in said.stderr and row["object_pinned"] == 0
+        assert [path for path in mine if not path.exists()] == []
+        assert taken(cache) <= 2 * pinned - BLOCK
+        assert "no dataset with this number" in refused("pin", 999)
+        assert "one dataset at a time" in refused("pin", 0)
+        assert "is no number" in refused("pin", "x")
+        assert "only warm, pin or unpin" in refused("keep", 1)
+        command = lambda number: ("unpin", number)  # noqa: E731
+        row, said = read(ALICE, url)
+        assert said.returncode == 0 and row["object_pinned"] == 0
+        assert daemon.status()["stage_pinned"] == 0
+        daemon.terminate()
+        copy = pathlib.Path(home) / "local"
+        shutil.copytree(photos, copy)
+        for path in (copy, *copy.rglob("*")):
+            os.chown(path, SERVER, SERVER)
+        daemon.options["dataset_root"] = str(copy)
+        daemon.spawn()
+        row, said = read(ALICE, str(copy))
+        assert "nothing of it is kept" in said.stderr

@@ -71,6 +71,7 @@ static const struct column cache_columns[] = {
 	{"DISK", "disk", NULL, UNIT_PLAIN, true},
 	{"OBJECTS", "objects", NULL, UNIT_PLAIN, false},
 	{"STAGED", "object_bytes", NULL, UNIT_BYTES, false},
+	{"PINNED", "object_pinned", NULL, UNIT_BYTES, false},
 	{"STAGED HITS", "object_hits", NULL, UNIT_PLAIN, false},
 	{"PATH", "path", NULL, UNIT_PLAIN, true},
 };

@@ -209,6 +209,11 @@ export const MESSAGES = [
     ["seq", "uint", true, 0, 0, 4294967295],
     ["id", "uint", false, 0, 0, 18446744073709551615n],
   ] },
+  { number: 41, name: "pin", fromDaemon: false, fields: [
+    ["seq", "uint", true, 0, 0, 4294967295],
+    ["id", "uint", false, 0, 0, 18446744073709551615n],
+    ["pinned", "boolean", false, true, 0, 1],
+  ] },
 ];
 
 /** Names of errors by their codes. */

@@ -382,6 +382,14 @@ pub(crate) const MESSAGES: &[MessageType] = &[
         Field { key: "id", kind: Kind::Uint, required: false,
             default: 0, min: 0, max: u64::MAX },
     ] },
+    MessageType { number: 41, name: "pin", fields: &[
+        Field { key: "seq", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u32::MAX as u64 },
+        Field { key: "id", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: u64::MAX },
+        Field { key: "pinned", kind: Kind::Boolean, required: false,
+            default: 1, min: 0, max: 1 },
+    ] },
 ];
 
 /// What to read, and how: the fields of ATTACH. An empty text is a default.

@@ -157,6 +157,8 @@ void control_reload(struct session *session, const struct message *message)
 	connection_send(&session->connection, &reply);
 }
 
+#define NO_DATASET "no dataset with this number is open: stokerctl cache lists them"
+
 void control_drop(struct session *session, const struct message *message)
 {
 	struct core *core = session->protocol->core;
@@ -179,8 +181,41 @@ void control_drop(struct session *session, const struct message *message)
 	if (found)
 		reply_ok(session, drop->seq);
 	else
-		reply_error(session, ERROR_ARGUMENT, drop->seq,
-			    "no dataset with this number is open: stokerctl cache lists them");
+		reply_error(session, ERROR_ARGUMENT, drop->seq, NO_DATASET);
+}
+
+static int control_pin_one(struct core *core, const struct message_pin *pin, struct fault *fault)
+{
+	struct dataset_entry *found = NULL;
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
+		if (entry->id == pin->id)
+			found = entry;
+	if (!found)
+		return fault_say(fault, -ENOENT, NO_DATASET);
+	if (!found->staged)
+		return fault_say(fault, -ENOENT,
+				 "nothing of it is kept on disk: the daemon has no cache-dir, or "
+				 "the dataset has no pictures of its own");
+	return staging_pin_set(core->staging, found->staged, pin->pinned, fault);
+}
+
+void control_pin(struct session *session, const struct message *message)
+{
+	struct core *core = session->protocol->core;
+	const struct message_pin *pin = &message->pin;
+	struct fault fault;
+	int result = 0;
+	if (pin->id)
+		result = control_pin_one(core, pin, &fault);
+	else if (pin->pinned)
+		result = fault_say(&fault, -EINVAL, "one dataset at a time is pinned: %s",
+				   "stokerctl cache lists them");
+	else
+		staging_unpin(core->staging);
+	if (result)
+		reply_error(session, ERROR_ARGUMENT, pin->seq, fault.text);
+	else
+		reply_ok(session, pin->seq);
 }
 
 void control_stop(struct session *session, const struct message *message)

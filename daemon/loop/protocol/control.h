@@ -11,6 +11,7 @@ void control_list(struct session *session, const struct message *message);
 void control_set(struct session *session, const struct message *message);
 void control_reload(struct session *session, const struct message *message);
 void control_drop(struct session *session, const struct message *message);
+void control_pin(struct session *session, const struct message *message);
 void control_stop(struct session *session, const struct message *message);
 
 #endif

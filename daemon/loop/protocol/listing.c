@@ -343,6 +343,7 @@ static void pack_kept(struct packer *packer, const struct dataset_entry *entry)
 	pack_disk(packer, entry->core->pictures->disk);
 	pack_key_uint(packer, "objects", objects.items);
 	pack_key_uint(packer, "object_bytes", objects.bytes);
+	pack_key_uint(packer, "object_pinned", objects.pinned);
 	pack_key_uint(packer, "object_hits", objects.hits);
 	pack_map_end(packer, map);
 }

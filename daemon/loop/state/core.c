@@ -90,6 +90,7 @@ static void core_gather_staged(struct core *core)
 	if (core->staging->stage)
 		totals = stage_totals(core->staging->stage);
 	core->counters[COUNTER_STAGE_BYTES] = totals.bytes;
+	core->counters[COUNTER_STAGE_PINNED] = totals.pinned;
 	core->counters[COUNTER_STAGE_OBJECTS] = totals.items;
 	core->counters[COUNTER_STAGE_HITS] = totals.hits;
 	core->counters[COUNTER_STAGE_HIT_BYTES] = totals.hit_bytes;

@@ -90,6 +90,21 @@ void staging_drop_set(struct staging *staging, struct stage_set *set)
 	staging_tick(staging);
 }
 
+int staging_pin_set(struct staging *staging, struct stage_set *set, bool pinned,
+		    struct fault *fault)
+{
+	int result = stage_set_pin(set, pinned, fault);
+	staging_tick(staging);
+	return result;
+}
+
+void staging_unpin(struct staging *staging)
+{
+	if (staging->stage)
+		stage_unpin(staging->stage);
+	staging_tick(staging);
+}
+
 struct stage_set *staging_open(struct staging *staging, uid_t uid)
 {
 	struct stage_set *set = NULL;

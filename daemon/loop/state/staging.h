@@ -34,6 +34,10 @@ void staging_tick(struct staging *staging);
 /* All that is kept, or what is kept of this set's folders, goes soon. */
 void staging_drop(struct staging *staging);
 void staging_drop_set(struct staging *staging, struct stage_set *set);
+/* As stage_set_pin(), and soon on the disk. */
+int staging_pin_set(struct staging *staging, struct stage_set *set, bool pinned,
+		    struct fault *fault);
+void staging_unpin(struct staging *staging);
 /* A dataset's set of this user; NULL: nothing of it is staged. */
 struct stage_set *staging_open(struct staging *staging, uid_t uid);
 

@@ -54,7 +54,8 @@ final class Tables {
           new MessageType(37L, "index", index()),
           new MessageType(38L, "fit", fit()),
           new MessageType(39L, "reload", reload()),
-          new MessageType(40L, "drop", drop()));
+          new MessageType(40L, "drop", drop()),
+          new MessageType(41L, "pin", pin()));
 
   private Tables() {}
 
@@ -456,5 +457,15 @@ final class Tables {
             0L, 0L, 4294967295L),
         new Field("id", Kind.UINT, false,
             0L, 0L, -1L));
+  }
+
+  private static List<Field> pin() {
+    return List.of(
+        new Field("seq", Kind.UINT, true,
+            0L, 0L, 4294967295L),
+        new Field("id", Kind.UINT, false,
+            0L, 0L, -1L),
+        new Field("pinned", Kind.BOOLEAN, false,
+            1L, 0L, 1L));
   }
 }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/* What is pinned gives way to nobody while anything else is there, keeps no user from a part of the
+ * rest, has at most half of the budget, and outlives the daemon. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stage/stage.h"
+
+#define BLOCK ((uint64_t)4096)
+#define SECOND ((uint64_t)1000000000)
+#define MIB ((uint64_t)1 << 20)
+
+static char folder[64];
+static struct stage *stage;
+
+static void begin(uint64_t size)
+{
+	const struct stage_limits limits = {size, 0};
+	struct fault fault;
+	assert_int_equal(stage_new(&stage, open(folder, O_RDONLY | O_DIRECTORY), &limits, &fault),
+			 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/stoker-stage-XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	return system(command);
+}
+
+static struct stage_set *set_new(unsigned user)
+{
+	struct stage_set *set = NULL;
+	assert_int_equal(stage_set_new(&set, stage, user), 0);
+	return set;
+}
+
+static struct stage_item item_of(const char *origin, uint64_t number)
+{
+	struct stage_item item = {.version = {{1}}};
+	assert_int_equal(stage_name(stage, origin, 0, 0, &item.origin), 0);
+	assert_int_equal(stage_name(stage, origin, number, 1, &item.object), 0);
+	return item;
+}
+
+static void keep(struct stage_set *set, const char *origin, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		const struct stage_use use = {set, i};
+		struct stage_item item = item_of(origin, i);
+		struct buffer bytes = {(uint8_t *)&i, sizeof(i), sizeof(i)};
+		stage_keep(&use, &item, &bytes, SECOND);
+	}
+}
+
+/* How many of the first `count` are there. */
+static uint64_t kept(const char *origin, uint64_t count)
+{
+	uint64_t there = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		struct stage_item item = item_of(origin, i);
+		there += stage_has(stage, &item.object);
+	}
+	return there;
+}
+
+static size_t marks(void)
+{
+	char pattern[128];
+	glob_t found;
+	snprintf(pattern, sizeof(pattern), "%s/*/pinned", folder);
+	size_t count = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+	globfree(&found);
+	return count;
+}
+
+static int pin(struct stage_set *set, bool pinned)
+{
+	struct fault fault;
+	return stage_set_pin(set, pinned, &fault);
+}
+
+/* Closed or open, its user's or another's. */
+static void test_never_gives_way(void **state)
+{
+	(void)state;
+	begin(20 * BLOCK);
+	struct stage_set *first = set_new(1), *second = set_new(2);
+	keep(first, "pinned", 10);
+	assert_int_equal(pin(first, true), 0);
+	assert_int_equal(stage_set_totals(first).pinned, 10 * BLOCK);
+	assert_int_equal(stage_totals(stage).pinned, 10 * BLOCK);
+	keep(second, "second", 20);
+	assert_int_equal(kept("pinned", 10), 10);
+	assert_int_equal(kept("second", 20), 10);
+	struct stage_set *third = set_new(3), *again = set_new(1);
+	keep(third, "third", 20);
+	assert_int_equal(kept("third", 20), 5); /* half of what is left */
+	keep(again, "again", 20);		/* what is pinned is not its user's part */
+	assert_in_range(kept("again", 20), 3, 4);
+	assert_int_equal(kept("pinned", 10), 10);
+	stage_set_close(first); /* nobody has it open */
+	keep(second, "second", 20);
+	assert_int_equal(kept("pinned", 10), 10);
+	assert_int_equal(stage_totals(stage).bytes, 20 * BLOCK);
+	stage_set_limits(stage, &(struct stage_limits){10 * BLOCK, 0});
+	stage_trim(stage); /* the others go first */
+	assert_int_equal(kept("pinned", 10), 10);
+	stage_set_limits(stage, &(struct stage_limits){4 * BLOCK, 0});
+	stage_trim(stage); /* the budget is kept */
+	assert_int_equal(kept("pinned", 10), 4);
+	assert_int_equal(stage_totals(stage).bytes, 4 * BLOCK);
+	stage_unpin(stage);
+	assert_int_equal(stage_totals(stage).pinned, 0);
+	stage_set_close(second);
+	stage_set_close(third);
+	stage_set_close(again);
+	stage_free(stage);
+	assert_int_equal(marks(), 0);
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	struct fault fault;
+	begin(MIB);
+	struct stage_set *first = set_new(1), *second = set_new(2);
+	assert_int_equal(stage_set_pin(first, true, &fault), STAGE_E_NOTHING);
+	assert_non_null(strstr(fault.text, "nothing of it is kept"));
+	assert_int_equal(stage_set_pin(first, false, &fault), STAGE_E_NOTHING);
+	keep(first, "first", 129);
+	assert_int_equal(stage_set_pin(first, true, &fault), STAGE_E_LIMIT);
+	assert_non_null(strstr(fault.text, "0.5 MiB of it are kept"));
+	assert_non_null(strstr(fault.text, "half of cache-size (0.5 MiB)"));
+	assert_int_equal(stage_totals(stage).pinned, 0);
+	keep(second, "second", 100);
+	assert_int_equal(pin(second, true), 0);
+	stage_set_drop(first);
+	stage_trim(stage);
+	keep(first, "first", 29); /* together too much */
+	assert_int_equal(stage_set_pin(first, true, &fault), STAGE_E_LIMIT);
+	assert_non_null(strstr(fault.text, "0.4 MiB are pinned already"));
+	keep(second, "second", 200); /* what comes is pinned, too, up to half */
+	assert_int_equal(kept("second", 200), 128);
+	assert_int_equal(stage_totals(stage).pinned, 128 * BLOCK);
+	assert_int_equal(pin(second, true), 0); /* once more */
+	stage_set_close(first);
+	stage_set_close(second);
+	stage_free(stage);
+}
+
+/* Also where nothing was read since, or nothing is left; until it is unpinned or dropped. */
+static void test_outlives(void **state)
+{
+	(void)state;
+	begin(20 * BLOCK);
+	struct stage_set *set = set_new(1);
+	keep(set, "pinned", 5);
+	assert_int_equal(pin(set, true), 0);
+	assert_int_equal(marks(), 0); /* the loop asked for it */
+	stage_trim(stage);
+	assert_int_equal(marks(), 1);
+	stage_set_close(set);
+	stage_free(stage);
+	for (int round = 0; round < 2; round++) {
+		begin(20 * BLOCK);
+		assert_int_equal(stage_totals(stage).pinned, 5 * BLOCK);
+		set = set_new(2);
+		keep(set, "other", 20);
+		assert_int_equal(kept("pinned", 5), 5);
+		stage_set_close(set);
+		stage_free(stage);
+	}
+	begin(20 * BLOCK);
+	set = set_new(1);
+	keep(set, "pinned", 6);
+	assert_int_equal(stage_totals(stage).pinned, 6 * BLOCK);
+	assert_int_equal(stage_set_totals(set).pinned, BLOCK); /* the others it has not used */
+	assert_int_equal(pin(set, false), 0);
+	assert_int_equal(stage_set_totals(set).pinned, 0);
+	stage_set_close(set);
+	stage_free(stage); /* without a trim */
+	assert_int_equal(marks(), 0);
+	begin(20 * BLOCK);
+	assert_int_equal(stage_totals(stage).pinned, 0);
+	set = set_new(1);
+	keep(set, "pinned", 7);
+	assert_int_equal(pin(set, true), 0);
+	stage_trim(stage);
+	stage_set_drop(set);
+	stage_trim(stage);
+	assert_int_equal(marks() + kept("pinned", 7), 0);
+	assert_int_equal(stage_set_totals(set).pinned, 0);
+	stage_set_close(set);
+	stage_free(stage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_never_gives_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_outlives, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
