@@ -61,6 +61,7 @@ void config_deinit(struct config *config)
 	free(config->cache_dir);
 	free(config->cpus);
 	roots_free(config->dataset_roots);
+	roots_free(config->stage_roots);
 	free(config->path);
 	for (unsigned i = 0; i < CONFIG_OPTIONS; i++)
 		free(config->origins[i]);

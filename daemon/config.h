@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 37 /* rows of the table */
+#define CONFIG_OPTIONS 38 /* rows of the table */
 
 struct roots;
 
@@ -47,9 +47,10 @@ struct config {
 	uint64_t dataset_memory; /* bytes of all samples that are kept in memory */
 	uint64_t index_memory;	 /* bytes of all JPEG seek indexes together; 0: none are made */
 	char *index_dir;	 /* where they are kept on disk; NULL: nowhere; owned */
-	char *cache_dir;     /* where bytes are kept that were dear to get; NULL: nowhere; owned */
-	uint64_t cache_size; /* bytes of objects kept there; 0: none */
-	uint64_t cache_free; /* of its file system, that stay free */
+	char *cache_dir; /* where bytes are kept that were dear to get; NULL: nowhere; owned */
+	struct roots *stage_roots;   /* folders whose files are kept there, too; owned */
+	uint64_t cache_size;	     /* bytes of objects kept there; 0: none */
+	uint64_t cache_free;	     /* of its file system, that stay free */
 	uint64_t cache_memory;	     /* bytes of all pictures kept as decoded; 0: none are */
 	uint64_t cache_decoded_size; /* the same on disk, below cache_dir */
 	unsigned max_connections;

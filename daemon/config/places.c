@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/quote.h"
+#include "config/roots.h"
 
 static int places_say(const char *name, const char *path, const char *what, struct fault *fault)
 {
@@ -40,8 +41,28 @@ static int places_check_socket(const char *name, const char *path, bool made, st
 	return made ? 0 : places_check_folder(name, folder, fault);
 }
 
+/* Rules of who may read have no place there: dataset-root says that. */
+static int places_check_stage(const struct config *config, struct fault *fault)
+{
+	struct quote quote;
+	if (roots_text(config->stage_roots, 0) && !config->cache_dir)
+		return fault_say(fault, PLACES_E_BAD,
+				 "stage-root: there is no cache-dir: set it to a folder for the "
+				 "copies of these files");
+	for (size_t i = 0; roots_text(config->stage_roots, i); i++)
+		if (strchr(roots_text(config->stage_roots, i), ':'))
+			return fault_say(fault, PLACES_E_BAD,
+					 "stage-root: '%s' is not the path of a mounted folder "
+					 "alone",
+					 quote_text(&quote, roots_text(config->stage_roots, i)));
+	return 0;
+}
+
 int places_check_cache(const struct config *config, struct fault *fault)
 {
+	int result = places_check_stage(config, fault);
+	if (result)
+		return result;
 	if (config->cache_decoded_size == 0 || config->cache_dir)
 		return 0;
 	return fault_say(fault, PLACES_E_BAD,

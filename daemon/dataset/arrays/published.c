@@ -3,6 +3,7 @@
 
 #include "base/ending.h"
 #include "base/quote.h"
+#include "base/url.h"
 #include "dataset/kind.h"
 
 #define BYTES_MAX ((uint64_t)4 << 30) /* of the files, however large dataset-memory is */
@@ -60,7 +61,7 @@ int published_check(const struct bundle *bundle, const struct bundle_file *files
 /* Would a look into it fetch all of it, although it is most likely tar shards? */
 static bool is_far_tar(const char *path)
 {
-	return ends_in(path, ".tar") && storage_of(path) && storage_of(path)->at_once > 1;
+	return ends_in(path, ".tar") && url_scheme(path) != URL_NONE;
 }
 
 bool published_suits(const struct dataset_spec *spec, bool folder, const char *const *within,

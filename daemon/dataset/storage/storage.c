@@ -8,12 +8,11 @@
 #include "dataset/storage/remote/own_keys.h"
 #include "dataset/storage/remote/s3.h"
 #include "dataset/storage/remote/transfer.h"
+#include "dataset/storage/slow.h"
 
 const struct storage *const storages[] = {
-	&storage_local,
-	&storage_http,
-	&storage_s3,
-	NULL,
+	&storage_slow, /* some of local's paths */
+	&storage_local, &storage_http, &storage_s3, NULL,
 };
 
 void storage_stop(void)

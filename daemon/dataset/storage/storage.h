@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Storages: where the files of datasets lie and how they are read. A storage is one const struct of
- * functions: local files (local.h), objects behind HTTP (remote/http.h) and S3 (remote/s3.h). All
- * kinds of dataset open, list and read files
- * through this header. Below them: this folder includes base/ alone and knows no dataset.
+ * functions: local files (local.h, and slow.h, which keeps them on a nearer disk), objects behind
+ * HTTP (remote/http.h) and S3 (remote/s3.h). All kinds of dataset open, list and read files through
+ * this header. Below them: this folder includes base/ alone and knows no dataset.
  *
  * The contract of all functions of a storage:
  *

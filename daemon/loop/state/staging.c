@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "loop/state/staging.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/list.h"
 #include "base/log.h"
+#include "config/roots.h"
+#include "dataset/storage/slow.h"
 
 #define FOLDER "objects"
 
@@ -25,6 +28,9 @@ void staging_init(struct staging *staging, const struct cache_dir *dir, const st
 	int result = cache_dir_folder(dir, FOLDER, &folder, &fault);
 	if (!result)
 		result = stage_new(&staging->stage, folder, &limits, &fault);
+	for (size_t i = 0; !result && roots_text(config->stage_roots, i); i++)
+		if (slow_add_root(roots_text(config->stage_roots, i)))
+			result = fault_say(&fault, -ENOMEM, "out of memory");
 	if (result)
 		log_warning("objects are not kept on disk (cache-dir): %s", fault.text);
 }
@@ -33,6 +39,7 @@ void staging_deinit(struct staging *staging)
 {
 	stage_free(staging->stage);
 	staging->stage = NULL;
+	slow_forget_roots();
 }
 
 static void staging_run(struct task *task)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Staging (stage/stage.h) for the loop: the stage of cache-dir, if there is one, its limits
- * (cache-size, cache-free), and the task that gives disk space back, because to delete files, or to
- * ask how much room there is, takes longer than the loop may wait. Loop thread.
+ * (cache-size, cache-free), what is local and kept there, too (stage-root), and the task that gives
+ * disk space back, because to delete files, or to ask how much room there is, takes longer than the
+ * loop may wait. Loop thread.
  */
 #ifndef STOKER_LOOP_STATE_STAGING_H
 #define STOKER_LOOP_STATE_STAGING_H
