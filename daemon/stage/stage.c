@@ -102,11 +102,11 @@ int stage_new(struct stage **out, int folder, const struct stage_limits *limits,
 		return fault_say(fault, -ENOMEM, "out of memory");
 	}
 	stage->folder = folder;
-	stage->limits = *limits;
 	pthread_mutex_init(&stage->lock, NULL); /* cannot fail on Linux */
 	pthread_cond_init(&stage->landed, NULL);
 	list_init(&stage->sets);
 	list_init(&stage->flights);
+	stage_set_limits(stage, limits);
 	int result = stage_file_secret(folder, &stage->secret);
 	if (!result)
 		result = stage_files_walk(folder, stage_take_left, stage_take_pinned, stage);
@@ -140,10 +140,18 @@ void stage_free(struct stage *stage)
 
 /* -- limits ----------------------------------------------------------------------------------- */
 
+uint64_t stage_most(const struct stage *stage)
+{
+	uint64_t items = stage->limits.items;
+	return items && items < STAGE_ENTRIES_MAX ? items : STAGE_ENTRIES_MAX;
+}
+
+/* Whoever has all of the entries has as much as who has all of the bytes. */
 void stage_set_limits(struct stage *stage, const struct stage_limits *limits)
 {
 	pthread_mutex_lock(&stage->lock);
 	stage->limits = *limits;
+	stage->table.each = limits->size / stage_most(stage);
 	pthread_mutex_unlock(&stage->lock);
 }
 
@@ -182,7 +190,8 @@ static struct stage_entry *stage_surplus(struct stage *stage, uint64_t excess, u
 			return list_entry(victim, struct stage_entry, victim);
 		origin->dropped = false;
 	}
-	return gone < excess ? stage_victim_any(&stage->table, clock_ns()) : NULL;
+	bool many = stage->table.count > stage_most(stage);
+	return many || gone < excess ? stage_victim_any(&stage->table, clock_ns()) : NULL;
 }
 
 void stage_trim(struct stage *stage)
@@ -342,10 +351,10 @@ static bool stage_make_room(struct stage *stage, const struct stage_asker *asker
 	uint64_t limit = stage->limits.size;
 	if (asker->bytes > limit / LARGEST_PART)
 		return false;
-	if (asker->origin->pinned &&
-	    stage_table_pinned(&stage->table) + asker->bytes > limit / STAGE_PINNED_PART)
+	if (asker->origin->pinned && !stage_pins_fit(stage, asker->bytes, 1))
 		return false;
-	while (stage->bytes - stage->leaving + asker->bytes > limit) {
+	while (stage->bytes - stage->leaving + asker->bytes > limit ||
+	       stage->table.count >= stage_most(stage)) {
 		struct stage_entry *entry = leavers->count < VICTIMS_MAX
 						    ? stage_victim_for(&stage->table, asker, now_ns)
 						    : NULL;

@@ -39,10 +39,14 @@ enum {
 struct stage;
 struct stage_set;
 
-/* Bytes of all files, and of the file system that stay free. */
+/* Bytes of all files, and of the file system that stay free; how many files, each of which takes
+ * memory (0: STAGE_ENTRIES_MAX). */
 struct stage_limits {
 	uint64_t size, spare;
+	uint64_t items;
 };
+#define STAGE_ENTRIES_MAX ((size_t)1 << 22)
+#define STAGE_ENTRY_BYTES 128 /* of memory, with its places in tables */
 
 /* Take what an earlier daemon left in the folder, whose descriptor is taken over. Blocks. 0,
  * STAGE_E_SYSTEM or -ENOMEM; on failure the descriptor is closed, too. */

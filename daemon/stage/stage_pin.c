@@ -7,20 +7,34 @@
 #define MIB 1048576.0
 #define BATCH 16 /* origins, at a time */
 
+bool stage_pins_fit(const struct stage *stage, uint64_t bytes, uint64_t items)
+{
+	bytes += stage_table_pinned(&stage->table);
+	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link)
+		items += origin->pinned ? origin->victims.count : 0;
+	return bytes <= stage->limits.size / STAGE_PINNED_PART &&
+	       items <= stage_most(stage) / STAGE_PINNED_PART;
+}
+
 /* Those that are marked. */
 static int stage_may_pin(const struct stage *stage, struct fault *fault)
 {
-	const uint64_t most = stage->limits.size / STAGE_PINNED_PART;
-	uint64_t more = 0, pinned = stage_table_pinned(&stage->table);
-	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link)
-		more += origin->marked && !origin->pinned ? origin->bytes : 0;
-	if (more <= most && pinned <= most - more)
+	uint64_t bytes = 0, items = 0;
+	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link) {
+		if (!origin->marked || origin->pinned)
+			continue;
+		bytes += origin->bytes;
+		items += origin->victims.count;
+	}
+	if (stage_pins_fit(stage, bytes, items))
 		return 0;
 	return fault_say(fault, STAGE_E_LIMIT,
 			 "%.1f MiB of it are kept on the disk, and %.1f MiB are pinned already: at "
-			 "most half of cache-size (%.1f MiB) can be pinned; raise cache-size, or "
-			 "unpin another dataset",
-			 (double)more / MIB, (double)pinned / MIB, (double)most / MIB);
+			 "most half of cache-size (%.1f MiB) and %llu files can be pinned; raise "
+			 "cache-size, or unpin another dataset",
+			 (double)bytes / MIB, (double)stage_table_pinned(&stage->table) / MIB,
+			 (double)(stage->limits.size / STAGE_PINNED_PART) / MIB,
+			 (unsigned long long)(stage_most(stage) / STAGE_PINNED_PART));
 }
 
 int stage_set_pin(struct stage_set *set, bool pinned, struct fault *fault)

@@ -25,8 +25,13 @@ struct stage {
 	struct stage_totals totals;
 };
 
+/* How many entries there may be. The lock is held. */
+uint64_t stage_most(const struct stage *stage);
+
 #define STAGE_PINNED_PART 2 /* of the budget, of all that is pinned */
 
+/* May so much be pinned beside what is? The lock is held. */
+bool stage_pins_fit(const struct stage *stage, uint64_t bytes, uint64_t items);
 /* Write down which origins are pinned. Blocks: without the lock. */
 void stage_pins_write(struct stage *stage);
 

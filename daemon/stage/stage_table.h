@@ -54,8 +54,8 @@ struct stage_table {
 	size_t bucket_count, count;
 	uint64_t serial; /* of the last entry */
 	struct list origins;
+	uint64_t each; /* bytes that an entry counts beside its own where users are compared */
 };
-#define STAGE_ENTRIES_MAX ((size_t)1 << 22)
 
 int stage_table_init(struct stage_table *table); /* 0 or -ENOMEM */
 void stage_table_deinit(struct stage_table *table);

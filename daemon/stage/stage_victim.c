@@ -52,30 +52,37 @@ static bool origin_counts(const struct stage_origin *origin)
 	return origin->reader && !origin->pinned;
 }
 
-/* Of all origins that this user has open; what asks is counted in. */
-static uint64_t bytes_of_user(const struct stage_table *table, unsigned user,
-			      const struct stage_asker *asker)
+/* By its bytes and its entries, of which there are no more than the limits allow either. */
+static uint64_t origin_weight(const struct stage_table *table, const struct stage_origin *origin)
 {
-	uint64_t bytes = asker && asker->use->set->user == user ? asker->bytes : 0;
+	return origin->bytes + origin->victims.count * table->each;
+}
+
+/* Of all origins that this user has open; what asks is counted in. */
+static uint64_t weight_of_user(const struct stage_table *table, unsigned user,
+			       const struct stage_asker *asker)
+{
+	bool asks = asker && asker->use->set->user == user;
+	uint64_t weight = asks ? asker->bytes + table->each : 0;
 	list_for_each(origin, next, &table->origins, struct stage_origin, link)
 		if (origin_counts(origin) && origin->reader->user == user)
-			bytes += origin->bytes;
-	return bytes;
+			weight += origin_weight(table, origin);
+	return weight;
 }
 
 /* Whose origins have the most; who asks, if nobody has more. */
 static unsigned largest_user(const struct stage_table *table, const struct stage_asker *asker)
 {
 	unsigned largest = asker ? asker->use->set->user : 0;
-	uint64_t most = asker ? bytes_of_user(table, largest, asker) : 0;
+	uint64_t most = asker ? weight_of_user(table, largest, asker) : 0;
 	list_for_each(origin, next, &table->origins, struct stage_origin, link) {
 		if (!origin_counts(origin) || !victims_first(&origin->victims))
 			continue;
-		uint64_t bytes = bytes_of_user(table, origin->reader->user, asker);
-		if (bytes <= most)
+		uint64_t weight = weight_of_user(table, origin->reader->user, asker);
+		if (weight <= most)
 			continue;
 		largest = origin->reader->user;
-		most = bytes;
+		most = weight;
 	}
 	return largest;
 }

@@ -6,14 +6,18 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "config/machine.h"
 #include "config/roots.h"
 #include "dataset/storage/slow.h"
 
 #define FOLDER "objects"
 
+#define MEMORY_PART 64 /* of the machine's, for what is known of the objects */
+
 static struct stage_limits limits_of(const struct config *config)
 {
-	return (struct stage_limits){config->cache_size, config->cache_free};
+	return (struct stage_limits){config->cache_size, config->cache_free,
+				     machine_memory() / MEMORY_PART / STAGE_ENTRY_BYTES};
 }
 
 void staging_init(struct staging *staging, const struct cache_dir *dir, const struct config *config,

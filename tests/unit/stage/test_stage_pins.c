@@ -213,12 +213,72 @@ static void test_outlives(void **state)
 	stage_free(stage);
 }
 
+/* Entries take memory: there is a limit of these, too, which users share; half can be pinned. */
+static void test_many_small_ones(void **state)
+{
+	(void)state;
+	begin(MIB);
+	stage_set_limits(stage, &(struct stage_limits){MIB, 0, 20});
+	struct stage_set *first = set_new(1), *second = set_new(2);
+	keep(first, "first", 30);
+	assert_int_equal(kept("first", 30), 20);
+	assert_int_equal(pin(first, true), STAGE_E_LIMIT);
+	keep(second, "second", 30);
+	assert_int_equal(kept("first", 30), 10);
+	assert_int_equal(kept("second", 30), 10);
+	assert_int_equal(pin(second, true), 0);
+	struct stage_set *third = set_new(3);
+	keep(third, "third", 30);
+	assert_int_equal(kept("third", 30), 5);
+	assert_int_equal(kept("second", 30), 10);
+	keep(second, "second", 30);
+	assert_int_equal(stage_totals(stage).items, 20);
+	assert_int_equal(kept("second", 30), 10);
+	stage_set_limits(stage, &(struct stage_limits){MIB, 0, 4});
+	stage_trim(stage);
+	assert_int_equal(stage_totals(stage).items, 4);
+	stage_set_close(first);
+	stage_set_close(second);
+	stage_set_close(third);
+	stage_free(stage);
+	begin(MIB);
+	assert_int_equal(stage_totals(stage).items, 4);
+	stage_unpin(stage);
+	stage_free(stage);
+}
+
+/* Many small files weigh as much as few large ones: who has them makes room. */
+static void test_users_by_entries(void **state)
+{
+	(void)state;
+	begin(MIB);
+	stage_set_limits(stage, &(struct stage_limits){MIB, 0, 40});
+	struct stage_set *small = set_new(1), *large = set_new(2);
+	uint8_t *data = calloc(8, BLOCK);
+	assert_non_null(data);
+	for (uint64_t i = 0; i < 10; i++) {
+		const struct stage_use use = {large, i};
+		struct stage_item item = item_of("large", i);
+		struct buffer bytes = {data, 7 * BLOCK, 8 * BLOCK};
+		stage_keep(&use, &item, &bytes, SECOND);
+	}
+	free(data);
+	keep(small, "small", 60);
+	assert_int_equal(kept("large", 10), 10);
+	assert_int_equal(kept("small", 60), 30);
+	stage_set_close(small);
+	stage_set_close(large);
+	stage_free(stage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_never_gives_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_outlives, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_small_ones, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_users_by_entries, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
