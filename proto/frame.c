@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "proto/tables.h"
 
@@ -26,8 +27,16 @@ static bool length_is_good(uint32_t length)
 	return length > 0 && length <= PROTO_FRAME_MAX;
 }
 
+/* A frame may carry a secret: no byte of one stays in memory that is given back. */
+static void wipe(struct frame_reader *reader)
+{
+	if (reader->data)
+		explicit_bzero(reader->data, reader->capacity);
+}
+
 void frame_reader_deinit(struct frame_reader *reader)
 {
+	wipe(reader);
 	free(reader->data);
 	*reader = FRAME_READER_NULL;
 }
@@ -38,6 +47,21 @@ static size_t capacity_wanted(size_t size, size_t end)
 	size_t twice = size < FRAME_KEEP / 2 ? FRAME_KEEP : size * 2;
 
 	return twice < end ? twice : end;
+}
+
+/* Not by realloc(), which frees the old bytes as they are. */
+static int frame_grow(struct frame_reader *reader, size_t capacity)
+{
+	uint8_t *data = malloc(capacity);
+	if (!data)
+		return -ENOMEM;
+	if (reader->size)
+		memcpy(data, reader->data, reader->size);
+	wipe(reader);
+	free(reader->data);
+	reader->data = data;
+	reader->capacity = capacity;
+	return 0;
 }
 
 int frame_reader_room(struct frame_reader *reader, uint8_t **at_out, size_t *room_out)
@@ -55,15 +79,9 @@ int frame_reader_room(struct frame_reader *reader, uint8_t **at_out, size_t *roo
 
 	if (reader->size == reader->capacity) {
 		size_t capacity = capacity_wanted(reader->size, end);
-		uint8_t *data;
 
-		if (capacity < FRAME_KEEP)
-			capacity = FRAME_KEEP;
-		data = realloc(reader->data, capacity);
-		if (!data)
+		if (frame_grow(reader, capacity < FRAME_KEEP ? FRAME_KEEP : capacity))
 			return -ENOMEM;
-		reader->data = data;
-		reader->capacity = capacity;
 	}
 	if (end > reader->capacity)
 		end = reader->capacity;
@@ -97,6 +115,12 @@ int frame_reader_next(struct frame_reader *reader, const uint8_t **bytes_out, si
 	*size_out = length;
 	reader->size = 0; /* the bytes stay where they are until the next call */
 	return 0;
+}
+
+void frame_reader_wipe(struct frame_reader *reader)
+{
+	assert(reader->size == 0); /* of no frame that has begun */
+	wipe(reader);
 }
 
 bool frame_reader_partial(const struct frame_reader *reader)

@@ -38,6 +38,8 @@ void frame_reader_received(struct frame_reader *reader, size_t size);
  * again. 0, with *bytes_out NULL while the frame is not whole; or FRAME_E_LENGTH.
  */
 int frame_reader_next(struct frame_reader *reader, const uint8_t **bytes_out, size_t *size_out);
+/* The frame that was taken last is done with, and may have had a secret. */
+void frame_reader_wipe(struct frame_reader *reader);
 /* Has a frame begun that is not whole yet? For time-outs. */
 bool frame_reader_partial(const struct frame_reader *reader);
 

@@ -261,6 +261,7 @@ static void connection_frames(struct connection *connection)
 	int r;
 	while ((r = frame_reader_next(&connection->in, &bytes, &size)) == 0 && bytes) {
 		connection->events->on_frame(connection, bytes, size);
+		frame_reader_wipe(&connection->in); /* also of one that was refused */
 		descriptors_close(&connection->in_fds);
 		if (connection->closing)
 			return;

@@ -2,8 +2,6 @@
 #include "loop/protocol/data.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "dataset/storage/remote/own_keys.h"
 #include "loop/engine/step.h"
@@ -62,13 +60,6 @@ void data_release(struct session *session, const struct message *message)
 		reader_touch(session->reader);
 }
 
-/* In the connection's buffer, which goes on being used. */
-static void wipe_text(struct text text)
-{
-	if (text.size) /* an empty one may be at no address */
-		explicit_bzero((void *)(uintptr_t)text.data, text.size);
-}
-
 static unsigned take_credentials(struct session *session,
 				 const struct message_credentials *credentials, struct fault *fault)
 {
@@ -99,9 +90,6 @@ void data_credentials(struct session *session, const struct message *message)
 	const struct message_credentials *credentials = &message->credentials;
 	struct fault fault;
 	unsigned code = take_credentials(session, credentials, &fault);
-	wipe_text(credentials->key);
-	wipe_text(credentials->secret);
-	wipe_text(credentials->token);
 	if (code)
 		reply_error(session, code, credentials->seq, fault.text);
 	else

@@ -7,11 +7,13 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dataset/json.h"
 #include "dataset/row.h"
+#include "dataset/storage/remote/aws.h"
 #include "dataset/storage/remote/s3_keys.h"
 #include "dataset/storage/remote/sts.h"
 
@@ -115,12 +117,44 @@ static void test_json(void **state)
 	assert_int_equal(json_texts_parse("[\"b\"]", 5, names, texts, 3), ROW_E_BAD);
 }
 
+/* Each partition has a domain of its own, and AWS' names there are in it. */
+static void test_partitions(void **state)
+{
+	static const struct {
+		char region[24];
+		const char *domain;
+	} cases[] = {
+		{"eu-central-1", "amazonaws.com"},     {"us-gov-west-1", "amazonaws.com"},
+		{"cn-north-1", "amazonaws.com.cn"},    {"us-iso-east-1", "c2s.ic.gov"},
+		{"us-isob-east-1", "sc2s.sgov.gov"},   {"eu-isoe-west-1", "cloud.adc-e.uk"},
+		{"us-isof-south-1", "csp.hci.ic.gov"}, {"eusc-de-east-1", "amazonaws.eu"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char region[24], wanted[128];
+		strcpy(region, cases[i].region);
+		const struct aws_identity identity = {.region = region};
+		char *url = aws_sts_url(region);
+		snprintf(wanted, sizeof(wanted), "https://sts.%s.%s/", region, cases[i].domain);
+		assert_string_equal(url, wanted);
+		free(url);
+		url = aws_bucket_url(&identity, "b");
+		snprintf(wanted, sizeof(wanted), "https://b.s3.%s.%s", region, cases[i].domain);
+		assert_string_equal(url, wanted);
+		free(url);
+		url = aws_bucket_url(&identity, "b.c");
+		snprintf(wanted, sizeof(wanted), "https://s3.%s.%s/b.c", region, cases[i].domain);
+		assert_string_equal(url, wanted);
+		free(url);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_times), cmocka_unit_test(test_holders),
 		cmocka_unit_test(test_sts),   cmocka_unit_test(test_sts_long_texts),
-		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_json),  cmocka_unit_test(test_partitions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

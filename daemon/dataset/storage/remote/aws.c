@@ -177,9 +177,32 @@ int aws_identity_find(struct aws_identity *out)
 	return 0;
 }
 
+/* Of the partition that a region belongs to; a region that nobody has heard of is a new one of the
+ * largest. */
+static const char *domain_of(const char *region)
+{
+	static const struct {
+		const char *prefix, *domain;
+	} partitions[] = {
+		{"cn-", "amazonaws.com.cn"},	{"eusc-", "amazonaws.eu"},
+		{"us-iso-", "c2s.ic.gov"},	{"us-isob-", "sc2s.sgov.gov"},
+		{"us-isof-", "csp.hci.ic.gov"}, {"eu-isoe-", "cloud.adc-e.uk"},
+	};
+	for (size_t i = 0; i < sizeof(partitions) / sizeof(partitions[0]); i++)
+		if (strncmp(region, partitions[i].prefix, strlen(partitions[i].prefix)) == 0)
+			return partitions[i].domain;
+	return "amazonaws.com";
+}
+
+char *aws_sts_url(const char *region)
+{
+	char *url;
+	return asprintf(&url, "https://sts.%s.%s/", region, domain_of(region)) < 0 ? NULL : url;
+}
+
 char *aws_bucket_url(const struct aws_identity *identity, const char *bucket)
 {
-	const char *endpoint = identity->endpoint;
+	const char *endpoint = identity->endpoint, *domain = domain_of(identity->region);
 	char *url = NULL;
 	int size;
 	const char *host = endpoint ? strstr(endpoint, "://") : NULL;
@@ -189,8 +212,8 @@ char *aws_bucket_url(const struct aws_identity *identity, const char *bucket)
 	else if (endpoint)
 		size = asprintf(&url, "%s/%s", endpoint, bucket);
 	else if (strchr(bucket, '.')) /* no certificate fits such a host */
-		size = asprintf(&url, "https://s3.%s.amazonaws.com/%s", identity->region, bucket);
+		size = asprintf(&url, "https://s3.%s.%s/%s", identity->region, domain, bucket);
 	else
-		size = asprintf(&url, "https://%s.s3.%s.amazonaws.com", bucket, identity->region);
+		size = asprintf(&url, "https://%s.s3.%s.%s", bucket, identity->region, domain);
 	return size < 0 ? NULL : url;
 }

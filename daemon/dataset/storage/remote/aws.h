@@ -30,5 +30,7 @@ void aws_identity_deinit(struct aws_identity *identity);
 
 /* The URL of a bucket, without a slash at its end; the caller's. NULL: no memory. */
 char *aws_bucket_url(const struct aws_identity *identity, const char *bucket);
+/* Of the service that gives credentials in a region; as above, but for a slash. */
+char *aws_sts_url(const char *region);
 
 #endif

@@ -15,6 +15,7 @@
 #include "dataset/json.h"
 #include "dataset/storage/remote/aws.h"
 #include "dataset/storage/remote/sts.h"
+#include "dataset/storage/remote/wiped_memory.h"
 
 #define SERVICE_S 5	    /* STS, a container's service: until nobody waits any longer */
 #define METADATA_S 2	    /* on a machine that is not EC2's nobody answers */
@@ -98,9 +99,9 @@ static char *sts_url(const struct aws_identity *identity)
 	size_t size = endpoint ? strlen(endpoint) : 0;
 	while (size && endpoint[size - 1] == '/')
 		size--;
-	int written = endpoint ? asprintf(&url, "%.*s/", (int)size, endpoint)
-			       : asprintf(&url, "https://sts.%s.amazonaws.com/", identity->region);
-	return written < 0 ? NULL : url;
+	if (!endpoint)
+		return aws_sts_url(identity->region);
+	return asprintf(&url, "%.*s/", (int)size, endpoint) < 0 ? NULL : url;
 }
 
 static int take_sts_answer(const struct response *response, const struct buffer *body,
@@ -232,9 +233,9 @@ static char *container_header(int *result, struct fault *fault)
 		*result = fault_say(fault, TRANSFER_E_FAILED,
 				    "AWS_CONTAINER_AUTHORIZATION_TOKEN has more than one line");
 	const char *text = path ? token : set;
-	if (!*result && text && asprintf(&header, "Authorization: %s", text) < 0) {
-		header = NULL;
-		*result = -ENOMEM;
+	if (!*result && text) {
+		header = wiped_header("Authorization", text);
+		*result = header ? 0 : -ENOMEM;
 	}
 	s3_keys_wipe(token);
 	return header;

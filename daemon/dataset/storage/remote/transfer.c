@@ -15,12 +15,14 @@
 
 #include "base/clock.h"
 #include "dataset/storage/remote/certificates.h"
+#include "dataset/storage/remote/wiped_memory.h"
 
 #define IDLE_MAX 256  /* connections that are kept; no more requests are under way than threads */
 #define TRIES_FIRST 3 /* as long as the server never answered */
 #define PAUSE_FIRST_MS 50
 #define PAUSE_MOST_MS 5000
 #define CONNECT_MS 10000
+#define STEP_NS 50000000 /* of a pause, between looks at whether the daemon ends */
 #define REDIRECTS_MAX 5
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -47,18 +49,15 @@ struct attempt {
 /* -- the end of the process ------------------------------------------------------------------- */
 
 static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
 	atomic_bool stopped;
 	pthread_once_t once;
 	_Atomic uint64_t requests, bytes, retries, failures;
-} process = {.lock = PTHREAD_MUTEX_INITIALIZER,
-	     .changed = PTHREAD_COND_INITIALIZER,
-	     .once = PTHREAD_ONCE_INIT};
+} process = {.once = PTHREAD_ONCE_INIT};
 
 static void process_begin(void)
 {
-	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
+	(void)curl_global_init_mem(CURL_GLOBAL_DEFAULT, wiped_malloc, wiped_free, wiped_realloc,
+				   wiped_strdup, wiped_calloc);
 }
 
 struct storage_counts transfer_counts(void)
@@ -70,25 +69,17 @@ struct storage_counts transfer_counts(void)
 
 void transfer_stop(void)
 {
-	pthread_mutex_lock(&process.lock);
 	atomic_store(&process.stopped, true);
-	pthread_cond_broadcast(&process.changed);
-	pthread_mutex_unlock(&process.lock);
 }
 
-/* False if the daemon ended meanwhile. */
+/* However the time of day is set meanwhile. False if the daemon ended. */
 static bool pause_for(uint64_t ns)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(ns / SECOND_NS);
-	until.tv_nsec = (long)(ns % SECOND_NS);
-	int r = 0;
-	pthread_mutex_lock(&process.lock);
-	while (!atomic_load(&process.stopped) && r != ETIMEDOUT)
-		r = pthread_cond_timedwait(&process.changed, &process.lock, &until);
-	pthread_mutex_unlock(&process.lock);
+	uint64_t until = clock_ns() + ns, now;
+	while (!atomic_load(&process.stopped) && (now = clock_ns()) < until) {
+		uint64_t step = until - now < STEP_NS ? until - now : STEP_NS;
+		nanosleep(&(struct timespec){.tv_nsec = (long)step}, NULL);
+	}
 	return !atomic_load(&process.stopped);
 }
 
@@ -257,52 +248,46 @@ static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_
 
 /* -- one try ---------------------------------------------------------------------------------- */
 
-static struct curl_slist *add_header(struct curl_slist *list, const char *name, const char *value)
+/* False: no memory. */
+static bool add_line(struct curl_slist **list, const char *line)
 {
-	char *line;
-	if (asprintf(&line, "%s: %s", name, value) < 0)
-		return list;
-	struct curl_slist *longer = curl_slist_append(list, line);
-	explicit_bzero(line, strlen(line));
-	free(line);
-	return longer ? longer : list;
+	struct curl_slist *longer = curl_slist_append(*list, line);
+	*list = longer ? longer : *list;
+	return longer;
+}
+
+static bool add_header(struct curl_slist **list, const char *name, const char *value)
+{
+	char *line = wiped_header(name, value);
+	bool added = line && add_line(list, line);
+	wiped_free(line);
+	return added;
 }
 
 /* S3's checksum of no body, which the signature covers. */
 #define NO_BODY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-static struct curl_slist *attempt_sign(CURL *curl, const struct transfer_signer *signer)
+static bool attempt_sign(CURL *curl, const struct transfer_signer *signer,
+			 struct curl_slist **headers)
 {
 	char provider[128];
-	if (!signer)
-		return NULL;
-	struct curl_slist *headers = add_header(NULL, "x-amz-content-sha256", NO_BODY);
-	if (signer->token)
-		headers = add_header(headers, "x-amz-security-token", signer->token);
 	snprintf(provider, sizeof(provider), "aws:amz:%s:s3", signer->region);
-	curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, provider);
-	curl_easy_setopt(curl, CURLOPT_USERNAME, signer->key);
-	curl_easy_setopt(curl, CURLOPT_PASSWORD, signer->secret);
-	return headers;
+	return add_header(headers, "x-amz-content-sha256", NO_BODY) &&
+	       (!signer->token || add_header(headers, "x-amz-security-token", signer->token)) &&
+	       curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, provider) == CURLE_OK &&
+	       curl_easy_setopt(curl, CURLOPT_USERNAME, signer->key) == CURLE_OK &&
+	       curl_easy_setopt(curl, CURLOPT_PASSWORD, signer->secret) == CURLE_OK;
 }
 
-/* The signature's headers, or those of the request. */
-static struct curl_slist *attempt_headers(CURL *curl, const struct transfer_request *request)
+/* The signature's headers, and those of the request. False: no memory, and without one of them the
+ * server would refuse it for another reason. */
+static bool attempt_headers(CURL *curl, const struct transfer_request *request,
+			    struct curl_slist **headers)
 {
-	struct curl_slist *headers = attempt_sign(curl, request->signer);
-	for (const char *const *line = request->headers; line && *line; line++) {
-		struct curl_slist *longer = curl_slist_append(headers, *line);
-		headers = longer ? longer : headers;
-	}
-	return headers;
-}
-
-/* libcurl frees these and does not wipe them. */
-static void headers_free(struct curl_slist *headers)
-{
-	for (struct curl_slist *line = headers; line; line = line->next)
-		explicit_bzero(line->data, strlen(line->data));
-	curl_slist_free_all(headers);
+	bool whole = !request->signer || attempt_sign(curl, request->signer, headers);
+	for (const char *const *line = request->headers; whole && line && *line; line++)
+		whole = add_line(headers, *line);
+	return whole && curl_easy_setopt(curl, CURLOPT_HTTPHEADER, *headers) == CURLE_OK;
 }
 
 /* What is no GET, and asks for no object. */
@@ -371,11 +356,10 @@ static CURLcode attempt_run(CURL *curl, struct attempt *attempt, const char *ca_
 {
 	attempt_ask(curl, attempt->request);
 	attempt_prepare(curl, attempt, ca_file);
-	struct curl_slist *headers = attempt_headers(curl, attempt->request);
-	if (headers)
-		curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	CURLcode code = curl_easy_perform(curl);
-	headers_free(headers);
+	struct curl_slist *headers = NULL;
+	CURLcode code = attempt_headers(curl, attempt->request, &headers) ? curl_easy_perform(curl)
+									  : CURLE_OUT_OF_MEMORY;
+	curl_slist_free_all(headers);
 	return code;
 }
 
