@@ -90,6 +90,7 @@ struct dataset_spec {
 	} path_given, root_given, labels_given;
 	struct credentials *reader; /* who gave them, if the rights are asked for; owned */
 	struct own_keys *own_keys;  /* held: what its user sent; NULL: none for any of its paths */
+	uint64_t refusals;	    /* of those, when they were lent */
 };
 #define DATASET_SPEC_NULL ((struct dataset_spec){0})
 int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct fault *fault);
@@ -113,6 +114,8 @@ int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const 
 			 const char **path_out);
 /* These credentials are for what they cover of its paths. */
 void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys);
+/* Have those for one of its paths, or of its parts' paths, been refused since? */
+bool dataset_spec_is_refused(const struct dataset_spec *spec);
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
 /* The same, but for how far their paths may lead. */
 bool dataset_spec_same(const struct dataset_spec *a, const struct dataset_spec *b);

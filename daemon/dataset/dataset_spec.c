@@ -283,6 +283,19 @@ void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys)
 		if (paths[i] && !spec->own_keys && own_keys_cover(own_keys, paths[i]))
 			spec->own_keys = own_keys_hold(own_keys);
 	}
+	spec->refusals = own_keys_refusals(own_keys);
+}
+
+bool dataset_spec_is_refused(const struct dataset_spec *spec)
+{
+	const char *const paths[] = {spec->path, spec->root, spec->labels};
+	bool refused = false;
+	for (uint32_t i = 0; i < spec->part_count; i++)
+		refused = refused || dataset_spec_is_refused(&spec->parts[i]);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		refused = refused || (paths[i] && own_keys_refused_since(spec->own_keys, paths[i],
+									 spec->refusals));
+	return refused;
 }
 
 /* What is known of it without asking a server, so that this does not block. */

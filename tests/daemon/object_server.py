@@ -103,6 +103,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.fail(503, "SlowDown")
             elif fault == "reset":
                 self.reset()
+            elif fault == "html":
+                self.say(200, b"<!DOCTYPE html><html>Please log in</html>" + b" " * 2048,
+                         Content_Type="text/html")
             elif server.redirect:
                 self.say(307, b"", Location=server.redirect + self.path)
             else:

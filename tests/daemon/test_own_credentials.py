@@ -9,6 +9,7 @@ import os
 import pathlib
 import tempfile
 import time
+import traceback
 import types
 
 import pytest
@@ -148,6 +149,27 @@ def test_refused_and_expired(photos):
 
 
 @needs_root
+def test_what_is_told_as_refused(photos):
+    """A failure beneath the URL whose credentials a server refused, of a part that is joined to
+    others, too; no other failure, while those that were refused are still there."""
+    there, away = f"s3://b/{photos.name}", "s3://b/elsewhere"
+    with bucket(photos) as server, servers() as serve:
+        daemon = serve(environment=server.environment(), fetchers=2)
+        with connect(daemon, ALICE) as peer:
+            assert put(peer, "ALICE", there) == put(peer, "BOB", away, secret="wrong") == "ok"
+            assert said(peer, away).startswith("credentials: ")
+            assert said(peer, f"{there}/none").startswith("dataset: ")
+            assert said(peer, f"{there}/none.tar").startswith("dataset: ")
+            joined = [{"path": there}, {"path": away}]
+            answer = peer.attach("", dataset={"parts": joined})
+            assert answer.fields["name"] == "credentials"
+            answer = peer.attach("", dataset={"parts": [{"path": f"{there}/none"}, joined[1]]})
+            assert answer.fields["name"] == "dataset"  # of its first part: nobody was asked for it
+            assert put(peer, "BOB", away) == "ok"
+            assert said(peer, away).startswith("dataset: ")  # there is nothing
+
+
+@needs_root
 def test_nobody_waits_again_and_again(photos):
     """Threads wait for a user's next ones once in a while, however often others that have expired
     are sent, and by however many connections."""
@@ -226,6 +248,34 @@ def test_of_python(spawn, photos):
             with pytest.raises(ValueError, match="no 'password'") as caught:
                 node.loader(url, batch_size=1, credentials={"password": "hunter2"})
             assert "hunter2" not in str(caught.value)
+            with pytest.raises(TypeError, match="must be a str, not bytes"):
+                node.loader(url, batch_size=1, credentials={**fixed, "SessionToken": b"hunter2"})
+
+
+class Unsent:
+    """A connection whose end is seen while they are sent."""
+
+    takes_credentials, daemon = True, "a daemon"
+
+    def request(self, *_, **fields):
+        frame = repr({**fields, "secret": str(fields["secret"])})
+        assert "alice" in frame
+        raise stoker.Disconnected("it ended")
+
+    def close(self):
+        pass
+
+
+def test_no_traceback_shows_them():
+    """Not one with the variables of each frame that is not the caller's."""
+    own = Credentials(lambda: {"AccessKeyId": "AKIDALICE", "SessionToken": TOKEN,
+                               "SecretAccessKey": SECRETS["AKIDALICE"]}, ["s3://b"])
+    with pytest.raises(stoker.Disconnected) as caught:
+        own.connect(Unsent)
+    words = "".join(traceback.TracebackException.from_exception(
+        caught.value, capture_locals=True).format())
+    assert "given = " in words
+    assert not any(text in words for text in ("AKIDALICE", SECRETS["AKIDALICE"], TOKEN))
 
 
 @without_a_sanitizer  # libstoker's would have to be there before Python starts

@@ -156,6 +156,30 @@ def test_a_changed_object(spawn, photos, tmp_path):
                     peer.release(peer.expect("batch"))
 
 
+@pytest.mark.parametrize("instead", ["html", "cut"])
+def test_what_comes_instead(spawn, shards, tmp_path, instead):
+    """Of an object that is read already: one error, and no other bytes. As after a proxy's session
+    has ended, or an upload anew that was broken off."""
+    path = tmp_path / "a.tar"
+    path.write_bytes((shards / "train-000.tar").read_bytes())
+    with Objects(tmp_path) as server:
+        daemon = spawn(workers=1)
+        with daemon.connect() as peer:
+            peer.attach(f"{server.url}/a.tar", batch_size=1, epochs=1, prefetch=2, inflight=1)
+            peer.release(peer.expect("batch"))
+            if instead == "html":
+                server.fault = lambda number: "html"
+            else:
+                path.write_bytes(path.read_bytes()[:20000])
+            message = peer.receive()
+            while message.name in ("batch", "progress"):
+                peer.release(message)
+                message = peer.receive()
+            assert message.name == "bad_sample", message
+            words = {"html": "answers with an HTML page", "cut": "too few bytes"}[instead]
+            assert words in message.fields["text"], message
+
+
 def test_what_is_wrong_is_said(spawn, photos, shards, tmp_path):
     """One clear error each."""
     with Objects(shards, bucket="b") as server:
@@ -165,7 +189,14 @@ def test_what_is_wrong_is_said(spawn, photos, shards, tmp_path):
         assert "nothing below it" in refusal(daemon, "s3://b/none")
         server.key_id = "somebody else"
         assert "no right" in refusal(daemon, "s3://b/train-000.tar")
-        server.key_id, server.redirect = None, "http://127.0.0.1:9"
+        server.key_id, server.expired = None, {"AKIDTEST"}
+        assert "the daemon's credentials have expired" in refusal(daemon, "s3://b/train-000.tar")
+        server.expired = set()
+        server.fault = lambda number: "html"
+        assert "not answer as S3 does" in refusal(daemon, "s3://b/train")
+        assert "HTML" in refusal(daemon, "s3://b/train-000.tar")
+        server.fault = lambda number: None
+        server.redirect = "http://127.0.0.1:9"
         assert "another region" in refusal(daemon, "s3://b/train-000.tar")
         bare = spawn(environment=server.environment(AWS_ACCESS_KEY_ID="", AWS_PROFILE="none"))
         server.key_id, server.redirect = "somebody else", None
@@ -219,7 +250,8 @@ def test_another_region(spawn, photos, shards, reference, status):
             reference
         server.region = "mars-4"
         server.fault = lambda number: setattr(server, "region", f"mars-{number}")
-        assert "of this one: mars-" in refusal(daemon, "s3://b/train-000.tar")
+        words = refusal(daemon, "s3://b/train-000.tar")
+        assert "another region: in the daemon's environment set AWS_REGION=mars-" in words
 
 
 def test_certificates(spawn, shards, tmp_path, reference):

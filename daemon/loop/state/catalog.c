@@ -8,7 +8,6 @@
 
 #include "base/log_user.h"
 #include "base/owner.h"
-#include "dataset/storage/remote/own_keys.h"
 #include "decode/jpeg/seek_index_set.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
@@ -193,7 +192,7 @@ unsigned catalog_error(const struct dataset_entry *entry, int result)
 {
 	if (result == DATASET_E_PERMISSION)
 		return ERROR_PERMISSION;
-	bool refused = result > 0 && own_keys_are_refused(entry->spec.own_keys);
+	bool refused = result > 0 && dataset_spec_is_refused(&entry->spec);
 	return refused ? ERROR_CREDENTIALS : ERROR_DATASET;
 }
 

@@ -21,13 +21,14 @@ struct own_key {
 	char *url; /* owned, tidy */
 	/* Under the lock: */
 	struct s3_keys *keys;
-	bool refused;
+	uint64_t refused; /* the last of the user's refusals that was of these; 0: none */
 };
 
 struct own_keys {
 	uid_t uid;
 	atomic_uint holders;
 	pthread_mutex_t lock;
+	uint64_t refusals;
 	unsigned count;
 	struct own_key all[OWN_KEYS_MAX];
 };
@@ -179,7 +180,7 @@ int own_keys_put(struct own_keys *own_keys, const struct own_keys_offer *offer, 
 	if (entry) {
 		before = entry->keys;
 		entry->keys = keys;
-		entry->refused = false;
+		entry->refused = 0;
 	}
 	pthread_mutex_unlock(&own_keys->lock);
 	s3_keys_drop(before);
@@ -215,14 +216,23 @@ const char *own_keys_cover(struct own_keys *own_keys, const char *path)
 	return found ? found->url : NULL;
 }
 
-bool own_keys_are_refused(struct own_keys *own_keys)
+uint64_t own_keys_refusals(struct own_keys *own_keys)
 {
-	bool refused = false;
 	if (!own_keys)
+		return 0;
+	pthread_mutex_lock(&own_keys->lock);
+	uint64_t refusals = own_keys->refusals;
+	pthread_mutex_unlock(&own_keys->lock);
+	return refusals;
+}
+
+bool own_keys_refused_since(struct own_keys *own_keys, const char *path, uint64_t refusals)
+{
+	const struct own_key *found = own_keys_find(own_keys, path);
+	if (!found)
 		return false;
 	pthread_mutex_lock(&own_keys->lock);
-	for (unsigned i = 0; i < own_keys->count; i++)
-		refused = refused || own_keys->all[i].refused;
+	bool refused = found->refused > refusals;
 	pthread_mutex_unlock(&own_keys->lock);
 	return refused;
 }
@@ -284,7 +294,7 @@ int own_key_take(struct own_key *key, struct s3_keys **out, struct fault *fault)
 		}
 		bool more = own_key_await(key);
 		if (!more)
-			own_key_judge(key, keys, true);
+			own_key_refuse(key, keys);
 		s3_keys_drop(keys);
 		if (!more)
 			return fault_say(fault, OWN_KEYS_E_EXPIRED,
@@ -305,10 +315,10 @@ bool own_key_renew(struct own_key *key, const struct s3_keys *expired)
 	return renewed;
 }
 
-void own_key_judge(struct own_key *key, const struct s3_keys *keys, bool refused)
+void own_key_refuse(struct own_key *key, const struct s3_keys *keys)
 {
 	pthread_mutex_lock(&key->own_keys->lock);
 	if (key->keys == keys)
-		key->refused = refused;
+		key->refused = ++key->own_keys->refusals;
 	pthread_mutex_unlock(&key->own_keys->lock);
 }

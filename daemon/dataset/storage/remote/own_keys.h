@@ -48,15 +48,17 @@ int own_keys_put(struct own_keys *own_keys, const struct own_keys_offer *offer,
 /* The longest of its URLs that a tidy path is beneath, and what is kept for it; NULL: none. */
 const char *own_keys_cover(struct own_keys *own_keys, const char *path);
 struct own_key *own_keys_find(struct own_keys *own_keys, const char *path);
-/* Have any been refused as credentials, and not replaced since? */
-bool own_keys_are_refused(struct own_keys *own_keys);
+/* How often any were refused as credentials so far, and whether those kept for a path were after
+ * that, and not replaced since. */
+uint64_t own_keys_refusals(struct own_keys *own_keys);
+bool own_keys_refused_since(struct own_keys *own_keys, const char *path, uint64_t refusals);
 
 /* Those to sign with, the caller's to drop. 0 or OWN_KEYS_E_EXPIRED. */
 int own_key_take(struct own_key *key, struct s3_keys **out, struct fault *fault);
 /* A server says that these have expired: wait for others. False: there are none. */
 bool own_key_renew(struct own_key *key, const struct s3_keys *expired);
-/* A server refuses these as credentials, or takes them. */
-void own_key_judge(struct own_key *key, const struct s3_keys *keys, bool refused);
+/* A server refuses these as credentials. */
+void own_key_refuse(struct own_key *key, const struct s3_keys *keys);
 
 /* Nobody waits any longer: the daemon ends. */
 void own_keys_stop(void);

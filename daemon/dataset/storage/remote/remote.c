@@ -248,8 +248,7 @@ void remote_say_status(const struct remote *remote, const struct response *respo
 		s3_region_named(response, body, region);
 	}
 	fault_say(fault, STORAGE_E_READ, "%s%s%s%s%s (%u%s%s)", whose,
-		  words ? words : status_words(response->status), *region ? ", of this one: " : "",
-		  region,
+		  words ? words : status_words(response->status), *region ? "=" : "", region,
 		  s3_asker_lacks(&remote->asker, response)
 			  ? "; it found no credentials: AWS_ACCESS_KEY_ID and "
 			    "AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials"
@@ -268,6 +267,15 @@ static int say_cannot_read(const char *key, const char *why, struct fault *fault
 #define NO_RANGES                                                                                  \
 	"the server has no ranges (it answers 200 to a range): use one that has, such as nginx"
 
+/* Whoever wants a part of an object and is sent a page is to log in, or was led astray. */
+static const char *no_ranges(const struct response *response)
+{
+	return strncasecmp(response->type, "text/html", 9) == 0
+		       ? "the server answers with an HTML page: look at it with a browser or curl; "
+			 "it may want a login, or the URL is another one"
+		       : NO_RANGES;
+}
+
 /* The size of the whole object, if the answer is what was asked for; else the words of `why`. */
 static int check_answer(const struct response *response, struct storage_range range,
 			uint64_t received, uint64_t *total_out, struct fault *why)
@@ -280,7 +288,7 @@ static int check_answer(const struct response *response, struct storage_range ra
 		*total_out = received;
 		if (whole || (range.offset == 0 && range.length == received))
 			return 0;
-		return fault_say(why, STORAGE_E_READ, NO_RANGES);
+		return fault_say(why, STORAGE_E_READ, "%s", no_ranges(response));
 	}
 	*total_out = response->total;
 	if (!response->has_range || response->total == STORAGE_TO_END ||
@@ -349,7 +357,7 @@ int remote_read_range(const void *state, const char *key, struct storage_range r
 		return result;
 	bool whole = range.offset == 0 && range.length == STORAGE_TO_END;
 	if (result == TRANSFER_E_LIMIT && !whole && response.status == 200)
-		return say_cannot_read(key, NO_RANGES, fault);
+		return say_cannot_read(key, no_ranges(&response), fault);
 	if (result == TRANSFER_E_LIMIT)
 		return say_limit(key, response.length, max_bytes, fault);
 	if (result)

@@ -21,10 +21,10 @@ static const struct {
 	{"RequestTimeTooSkewed", "this machine's clock is wrong by more than the server allows",
 	 false, false},
 	{"AuthorizationHeaderMalformed",
-	 "the bucket is in another region: set AWS_REGION in the daemon's environment", false,
+	 "the bucket is in another region: in the daemon's environment set AWS_REGION", false,
 	 false},
 	{"PermanentRedirect",
-	 "the bucket is in another region: set AWS_REGION in the daemon's environment", false,
+	 "the bucket is in another region: in the daemon's environment set AWS_REGION", false,
 	 false},
 };
 #define CODES (sizeof(codes) / sizeof(codes[0]))
@@ -57,7 +57,8 @@ bool s3_asker_hear(const struct s3_asker *asker, struct transfers *transfers,
 	bool expired = row < CODES && strcmp(codes[row].words, "credentials have expired") == 0;
 	if (!asker->own)
 		return expired && key_chain_renew(asker->chain, transfers, keys);
-	own_key_judge(asker->own, keys, row < CODES && codes[row].refused);
+	if (row < CODES && codes[row].refused)
+		own_key_refuse(asker->own, keys);
 	return expired && own_key_renew(asker->own, keys);
 }
 
