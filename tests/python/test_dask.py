@@ -211,3 +211,9 @@ def test_distributed(own, arrays):
         got = dask.compute(*lazy(own, arrays))
     assert all(map(np.array_equal, got, wanted))
     assert counters(own)["readers_total"] - before < 26  # fewer than there are chunks
+
+
+def test_credentials_are_no_part_of_the_graph():
+    with pytest.raises(ValueError, match="as a function"):
+        stoker.dask.epoch("s3://b/train", 8, socket="/nowhere", credentials={
+            "AccessKeyId": "A", "SecretAccessKey": "B"})

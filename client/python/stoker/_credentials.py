@@ -31,6 +31,15 @@ _NAMES = {  # as boto3.client() takes them, and as STS gives them
 _log = logging.getLogger("stoker")
 
 
+class _Secret(str):
+    """No log, and no traceback that shows variables, says what it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+
 class _Given(NamedTuple):
     fields: Dict[str, Any]  # of the message, but for the URL
     expires: float  # time.time(), or inf
@@ -79,8 +88,11 @@ class Credentials:
         return _given(self._source() if callable(self._source) else self._source)
 
     def _send(self, connection: Connection, given: _Given) -> None:
-        for url in self._urls:
-            connection.request("credentials", "ok", url=url, **given.fields)
+        try:
+            for url in self._urls:
+                connection.request("credentials", "ok", url=url, **given.fields)
+        except BaseException as error:  # a variable of where it was raised is the frame's bytes
+            raise error.with_traceback(None) from None
         self._expires = given.expires
         left = given.expires - time.time()
         again = callable(self._source) and left != math.inf
@@ -103,7 +115,11 @@ def _given(source: Mapping[str, Any]) -> _Given:
         if key not in found:
             raise ValueError(f"credentials need {_NAMES[key][0]} (or {_NAMES[key][1]})")
     expires = _seconds(found.pop("expires", None))
-    fields = {**found, "expires": 0 if expires == math.inf else max(1, int(expires))}
+    for key, value in found.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{_NAMES[key][0]} must be a str, not {type(value).__name__}")
+    fields: Dict[str, Any] = {key: _Secret(value) for key, value in found.items()}
+    fields["expires"] = 0 if expires == math.inf else max(1, int(expires))
     return _Given(fields, expires)
 
 

@@ -11,7 +11,7 @@ import os
 import pickle
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple, Type
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type
 
 import numpy as np
 
@@ -53,8 +53,13 @@ def epoch(dataset: Dataset, batch_size: int, *, epoch: int = 0, socket: Optional
     to chunk, and detaches 30 s after its last one. ``options`` are those of Node.loader() except
     ``rank`` and ``world_size``; ``socket`` is as for stoker.connect(). Raises what Node.loader()
     raises; a SampleError is raised where its chunk is computed. With dask.distributed the options
-    must be pickled: give ``transforms`` as objects of stoker or dicts.
+    must be pickled: give ``transforms`` as objects of stoker or dicts, and ``credentials`` as a
+    function, which each process calls for itself.
     """
+    if isinstance(options.get("credentials"), Mapping):
+        raise ValueError("an epoch in dask takes credentials as a function that each process calls "
+                         "for itself: a mapping would lie in the graph, for the scheduler and all "
+                         "workers to read")
     if "rank" in options or "world_size" in options:
         raise ValueError("an epoch in dask has no ranks: leave out rank and world_size, and slice "
                          "the arrays")
