@@ -5,6 +5,9 @@
 
 #include "transform/kernels/resample_kernel.h"
 
+#define STRETCH ((size_t)256 << 10) /* bytes of the source that are fetched at a time */
+#define GAPS_MOST 4		    /* as many bytes as are wanted of them */
+
 static const struct resample_kernel *const kernels[] = {
 	[CPU_PLAIN] = &resample_plain,
 #if defined(__x86_64__)
@@ -38,21 +41,29 @@ static int lines_begin(struct lines *lines, const struct resample_kernel *kernel
 	return 0;
 }
 
-/* Pictures that are kept as decoded are in no cache, and rows of a crop are apart from each other:
- * the processor does not see that the next group will be needed. */
-static void lines_prefetch(const struct lines *lines, const struct resample_kernel *kernel,
-			   const uint8_t *pixels, int32_t group)
+/*
+ * Pictures that are kept as decoded are in no cache, and the first pass, which reads four rows side
+ * by side with gaps between them, waits for each line. One load after the other brings a stretch of
+ * them at four times that speed, the gaps included: the processor sees where it goes, which
+ * prefetches do not tell it (measured; they change nothing).
+ */
+static void lines_fetch(struct lines *lines, const struct resample_kernel *kernel,
+			const uint8_t *pixels, int32_t group)
 {
 	const struct image *image = &lines->resample->image;
 	const struct span *source = &lines->resample->y->source;
-	size_t bytes = 3 * (size_t)lines->resample->x->source.count;
-	for (int32_t row = group * kernel->group;
-	     row < source->count && row < (group + 1) * kernel->group; row++) {
-		const uint8_t *at =
-			pixels + (size_t)(source->first + row - image->area.y) * image->stride;
-		for (size_t byte = 0; byte < bytes; byte += 64)
-			__builtin_prefetch(at + byte, 0, 2);
-	}
+	size_t bytes = 3 * (size_t)lines->resample->x->source.count, stride = image->stride;
+	int32_t row = group * kernel->group;
+	if (row < lines->fetched || stride > GAPS_MOST * bytes)
+		return;
+	int32_t rows = (int32_t)(STRETCH / stride) / kernel->group * kernel->group;
+	rows = rows > kernel->group ? rows : kernel->group;
+	lines->fetched = row + rows;
+	rows = lines->fetched < source->count ? rows : source->count - row;
+	const volatile uint8_t *at =
+		pixels + (size_t)(source->first + row - image->area.y) * stride;
+	for (size_t byte = 0; byte < (size_t)(rows - 1) * stride + bytes; byte += 64)
+		(void)at[byte];
 }
 
 /* A group that reaches past the source's last row repeats that row. */
@@ -68,7 +79,7 @@ static void lines_make(struct lines *lines, const struct resample_kernel *kernel
 		row = source->first + (row < source->count ? row : source->count - 1);
 		rows[i] = pixels + (size_t)(row - image->area.y) * image->stride;
 	}
-	lines_prefetch(lines, kernel, pixels, group + 1);
+	lines_fetch(lines, kernel, pixels, group);
 	kernel->columns(lines, rows, lines_at(lines, group));
 	lines->held[lines_place(lines, group)] = group;
 }

@@ -27,6 +27,7 @@ struct lines {
 	size_t stride;
 	int32_t *held; /* which group a line holds, or -1 */
 	int32_t count;
+	int32_t fetched; /* rows of the source, from the first that is read */
 	uint8_t *table;	 /* the kernel's own memory */
 	uint8_t *result; /* of the second pass: a row of the picture */
 };
