@@ -23,9 +23,9 @@ enum { FIRST, AGAIN, KEPT, PASSES };
 /* One pass over the beginning of an epoch. */
 struct pass {
 	uint64_t images, batches;
-	double seconds, waited; /* `waited`: in stoker_next() */
-	uint64_t samples;	/* of the dataset */
-	json_t *before, *after; /* the daemon's counters */
+	double seconds, waited;		/* `waited`: in stoker_next() */
+	uint64_t samples;		/* of the dataset */
+	json_t *begun, *before, *after; /* the daemon's counters; `begun`: before it was ordered */
 };
 
 /* Whom the passes are for. `anchor`: a reader that takes nothing. The daemon forgets a dataset,
@@ -35,12 +35,18 @@ struct course {
 	const char *socket;
 	const struct stoker_options *options;
 	struct stoker *anchor;
+	bool anchored;
 };
+
+static double since(const struct pass *pass, const json_t *before, const char *counter)
+{
+	return (double)(json_integer_value(json_object_get(pass->after, counter)) -
+			json_integer_value(json_object_get(before, counter)));
+}
 
 static double change(const struct pass *pass, const char *counter)
 {
-	return (double)(json_integer_value(json_object_get(pass->after, counter)) -
-			json_integer_value(json_object_get(pass->before, counter)));
+	return since(pass, pass->before, counter);
 }
 
 static double setting(const struct pass *pass, const char *name)
@@ -50,9 +56,10 @@ static double setting(const struct pass *pass, const char *name)
 
 static void pass_deinit(struct pass *pass)
 {
+	json_decref(pass->begun);
 	json_decref(pass->before);
 	json_decref(pass->after);
-	pass->before = pass->after = NULL;
+	pass->begun = pass->before = pass->after = NULL;
 }
 
 static int parse(const char *text, const char *name, double most, double *out, struct fault *fault)
@@ -134,12 +141,18 @@ static void course_anchor(struct course *course)
 		course->anchor = anchor;
 	else
 		stoker_free(anchor);
+	course->anchored = course->anchor;
 }
 
 static int pass_run(struct pass *pass, struct course *course, double seconds, uint64_t batches)
 {
 	struct stoker *stoker = stoker_new();
-	int r = stoker_connect(stoker, course->socket);
+	int r = control_status(course->control, &pass->begun);
+	if (r) {
+		stoker_free(stoker);
+		return r;
+	}
+	r = stoker_connect(stoker, course->socket);
 	if (r == 0)
 		r = stoker_attach(stoker, course->options);
 	if (r) {
@@ -258,34 +271,49 @@ static json_t *pass_json(const struct pass *pass)
 		(json_int_t)change(pass, "index_built_total"));
 }
 
-/* What cache-memory would give, or NULL: nothing was kept, as of arrays. */
-static json_t *kept_json(const struct pass *first, const struct pass *kept)
+/* Why there is no third pass, or why it says nothing; NULL: it does. */
+static const char *kept_missing(const struct pass *kept, bool anchored)
 {
 	if (kept->batches == 0)
+		return "cache-memory is 0: nothing is kept decoded";
+	if (setting(kept, "cache_pictures") + setting(kept, "cache_files") > 0 &&
+	    since(kept, kept->begun, "cache_hits_total") +
+			    since(kept, kept->begun, "cache_file_hits_total") >
+		    0)
 		return NULL;
-	double pictures = change(kept, "cache_hits_total");
-	double hits = pictures + change(kept, "cache_file_hits_total");
-	double made = pictures + change(kept, "samples_decoded_total");
+	if (!anchored)
+		return "no reader was left that keeps the dataset open between the passes: see "
+		       "max-readers-per-user";
+	return "nothing of this dataset was kept: its samples are not decoded (arrays), or "
+	       "cache-memory has no room for them";
+}
+
+/* What cache-memory would give. What the pass found is counted from where it was ordered: all of a
+ * short one may have been prefetched before its first batch was measured. */
+static json_t *kept_json(const struct pass *first, const struct pass *kept)
+{
+	double pictures = since(kept, kept->begun, "cache_hits_total");
+	double hits = pictures + since(kept, kept->begun, "cache_file_hits_total");
+	double made = pictures + since(kept, kept->begun, "samples_decoded_total");
 	double held = setting(kept, "cache_pictures") + setting(kept, "cache_files");
-	if (hits == 0 || held == 0)
-		return NULL;
 	double needed = setting(kept, "cache_bytes") / held * (double)first->samples;
 	return json_pack("{sf sf sI sI}", "images_per_second", (double)kept->images / kept->seconds,
 			 "found", hits / made, "memory_needed", (json_int_t)needed, "cache_memory",
 			 (json_int_t)setting(kept, "cache_limit"));
 }
 
-static json_t *report(const struct bench *bench, const struct pass passes[PASSES])
+static json_t *report(const struct bench *bench, const struct pass passes[PASSES], bool anchored)
 {
 	char words[200];
 	const struct pass *again = &passes[AGAIN];
 	struct load load = load_of(again);
-	const char *limit = limit_of(&load);
-	return json_pack("{ss* so so so* sf sf sf ss ss}", "dataset", bench->dataset, "first",
-			 pass_json(&passes[FIRST]), "again", pass_json(again), "kept",
-			 kept_json(&passes[FIRST], &passes[KEPT]), "workers_busy", load.workers,
-			 "fetchers_busy", load.fetchers, "trainer_busy", load.trainer, "limited_by",
-			 limit, "change", advice_of(limit, &load, again, words, sizeof(words)));
+	const char *limit = limit_of(&load), *missing = kept_missing(&passes[KEPT], anchored);
+	json_t *kept = missing ? NULL : kept_json(&passes[FIRST], &passes[KEPT]);
+	return json_pack("{ss* so so so* ss* sf sf sf ss ss}", "dataset", bench->dataset, "first",
+			 pass_json(&passes[FIRST]), "again", pass_json(again), "kept", kept,
+			 "kept_missing", missing, "workers_busy", load.workers, "fetchers_busy",
+			 load.fetchers, "trainer_busy", load.trainer, "limited_by", limit, "change",
+			 advice_of(limit, &load, again, words, sizeof(words)));
 }
 
 int bench_run(struct control *control, const struct bench *bench, json_t **values_out)
@@ -310,9 +338,9 @@ int bench_run(struct control *control, const struct bench *bench, json_t **value
 	options.order_seed = ORDER_SEED;
 	options.epochs = 1;
 	options.reconnect_ms = -1;
-	struct course course = {control, socket, &options, NULL};
+	struct course course = {control, socket, &options, NULL, false};
 	r = course_run(&course, seconds, passes);
-	if (r == 0 && !(*values_out = report(bench, passes)))
+	if (r == 0 && !(*values_out = report(bench, passes, course.anchored)))
 		r = fault_say(fault, -ENOMEM, "out of memory");
 	for (int i = 0; i < PASSES; i++)
 		pass_deinit(&passes[i]);
@@ -353,6 +381,9 @@ void bench_print(FILE *file, const json_t *values)
 	print_pass(file, "second pass", json_object_get(values, "again"));
 	if (json_object_get(values, "kept"))
 		print_kept(file, json_object_get(values, "kept"));
+	else
+		fprintf(file, "third pass    not measured: %s\n",
+			json_string_value(json_object_get(values, "kept_missing")));
 	fprintf(file, "busy          workers %.0f %%, fetchers %.0f %%, trainer %.0f %%\n",
 		100 * number_of(values, "workers_busy"), 100 * number_of(values, "fetchers_busy"),
 		100 * number_of(values, "trainer_busy"));

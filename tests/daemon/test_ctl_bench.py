@@ -17,14 +17,17 @@ def test_both_passes_are_of_the_same_samples(daemon, photos):
     assert 0 < again["images"] <= first["images"] <= 60
     assert first["images_per_second"] > 0 and again["images_per_second"] > 0
     assert first["decode_us"] > 0 and first["transform_us"] > 0 and first["read_us"] > 0
-    assert seen["limited_by"] in LIMITS and seen["change"] and "kept" not in seen
+    assert seen["limited_by"] in LIMITS and seen["change"]
+    assert "kept" not in seen and "cache-memory is 0" in seen["kept_missing"]
     daemon.settle()
 
 
 def test_what_is_kept(spawn, photos):
     """The second pass keeps all that the third asks for."""
     daemon = spawn(cache_memory="64M")
-    kept = bench(daemon, photos)["kept"]
+    seen = bench(daemon, photos)
+    assert "kept" in seen, seen
+    kept = seen["kept"]
     assert kept["images_per_second"] > 0 and 0 < kept["found"] <= 1
     assert kept["memory_needed"] > 0 and 0 < kept["cache_memory"] <= 64 << 20
     done = daemon.ctl("bench", photos, "-b", 4, "--seconds", 0.3)
@@ -32,11 +35,33 @@ def test_what_is_kept(spawn, photos):
     daemon.settle()
 
 
+def test_all_that_is_kept_was_prefetched(spawn, photos):
+    """A pass of one batch: what is found was found before that batch is measured."""
+    daemon = spawn(cache_memory="64M")
+    for _ in range(3):
+        seen = bench(daemon, photos, "--seconds", 0.000001)
+        assert seen["first"]["images"] <= 4 and "kept" in seen, seen
+        assert seen["kept"]["found"] > 0 and "kept_missing" not in seen
+        daemon.settle()
+
+
+def test_nothing_can_be_kept(spawn, photos):
+    """The report says why there is no third pass, or why it says nothing."""
+    daemon = spawn(cache_memory="64K")  # a picture may take a sixteenth of it
+    seen = bench(daemon, photos)
+    assert "kept" not in seen and "no room" in seen["kept_missing"], seen
+    daemon.settle()
+    daemon = spawn(cache_memory="64M", max_readers_per_user=1)
+    seen = bench(daemon, photos)
+    assert "kept" not in seen and "max-readers-per-user" in seen["kept_missing"], seen
+    daemon.settle()
+
+
 def test_other_transforms_and_words(daemon, photos):
     done = daemon.ctl("bench", photos, "-b", 4, "--seconds", 0.2, "-t", "Resize(size=(16, 16))")
     lines = done.stdout.splitlines()
     assert [line.split("  ")[0] for line in lines] == [
-        "first pass", "second pass", "busy", "limited by", "advice"], done.stdout
+        "first pass", "second pass", "third pass", "busy", "limited by", "advice"], done.stdout
 
 
 def test_what_cannot_be_measured(daemon, photos, tmp_path):
