@@ -287,19 +287,41 @@ bool picture_set_affords(const struct picture_set *set, size_t bytes)
 				(atomic_load(&set->owner->samples) + 1);
 }
 
+/* Would enough give way to so many bytes? Else nothing is to go for them. With more than a trial
+ * takes it is assumed. The lock is held. */
+static bool picture_set_displaces(struct picture_set *set, size_t size, enum picture_worth worth,
+				  const struct picture_visit *visit)
+{
+	struct picture_cache *cache = set->cache;
+	uint64_t limit = atomic_load(&cache->limit), bytes = atomic_load(&cache->bytes) + size;
+	struct victims_trial trial = {.count = 0};
+	struct cached_picture *worst;
+	while (bytes > limit && (worst = surplus_for(set, size, worth, visit)) &&
+	       victims_try(&trial, &worst->set->owner->victims, &worst->victim)) {
+		worst->set->owner->bytes -= picture_size(worst);
+		bytes -= picture_size(worst);
+	}
+	bool enough = bytes <= limit || trial.count == VICTIMS_TRIED_MAX;
+	for (unsigned i = 0; i < trial.count; i++) {
+		worst = list_entry(trial.victim[i], struct cached_picture, victim);
+		worst->set->owner->bytes += picture_size(worst);
+	}
+	victims_try_end(&trial);
+	return enough;
+}
+
 bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_worth worth,
 			  const struct picture_visit *visit)
 {
 	struct picture_cache *cache = set->cache;
 	uint64_t limit = atomic_load(&cache->limit);
 	pthread_mutex_lock(&cache->lock);
-	bool room = atomic_load(&cache->bytes) + bytes <= limit ||
-		    surplus_for(set, bytes, worth, visit);
+	bool room = picture_set_displaces(set, bytes, worth, visit);
 	pthread_mutex_unlock(&cache->lock);
 	return room && bytes <= limit / LARGEST_PART;
 }
 
-/* Drop what is less worth keeping than so many bytes of this set, as far as they need it. */
+/* Drop what is less worth keeping than so many bytes of this set, if that makes room for them. */
 static void picture_set_replace(struct picture_set *set, size_t size, enum picture_worth worth,
 				const struct picture_visit *visit)
 {
@@ -307,7 +329,8 @@ static void picture_set_replace(struct picture_set *set, size_t size, enum pictu
 	struct cached_picture *dropped = NULL, *worst;
 	uint64_t freed = 0, limit = atomic_load(&cache->limit);
 	pthread_mutex_lock(&cache->lock);
-	while (atomic_load(&cache->bytes) + size > limit + freed &&
+	bool enough = picture_set_displaces(set, size, worth, visit);
+	while (enough && atomic_load(&cache->bytes) + size > limit + freed &&
 	       (worst = surplus_for(set, size, worth, visit))) {
 		picture_drop(worst);
 		freed += picture_size(worst);

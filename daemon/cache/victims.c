@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #define ROOM_FIRST 64
@@ -80,4 +79,20 @@ void victims_deinit(struct victims *victims)
 {
 	free(victims->heap);
 	*victims = VICTIMS_NULL;
+}
+
+bool victims_try(struct victims_trial *trial, struct victims *victims, struct victim *victim)
+{
+	if (trial->count == VICTIMS_TRIED_MAX)
+		return false;
+	trial->from[trial->count] = victims;
+	trial->victim[trial->count++] = victim;
+	victims_remove(victims, victim);
+	return true;
+}
+
+void victims_try_end(struct victims_trial *trial)
+{
+	while (trial->count-- > 0) /* a heap has room for what was in it */
+		(void)victims_add(trial->from[trial->count], trial->victim[trial->count]);
 }

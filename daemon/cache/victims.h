@@ -7,6 +7,7 @@
 #ifndef STOKER_CACHE_VICTIMS_H
 #define STOKER_CACHE_VICTIMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,5 +29,16 @@ void victims_remove(struct victims *victims, struct victim *victim); /* if it is
 void victims_move(struct victims *victims, struct victim *victim, uint64_t next_ns);
 struct victim *victims_first(const struct victims *victims); /* NULL: there is none */
 void victims_deinit(struct victims *victims);
+
+/* What would give way, one after the other: each is out of its heap until the trial ends. */
+#define VICTIMS_TRIED_MAX 1024
+struct victims_trial {
+	unsigned count;
+	struct victims *from[VICTIMS_TRIED_MAX];
+	struct victim *victim[VICTIMS_TRIED_MAX];
+};
+/* False: there are too many. */
+bool victims_try(struct victims_trial *trial, struct victims *victims, struct victim *victim);
+void victims_try_end(struct victims_trial *trial); /* all are back */
 
 #endif

@@ -343,13 +343,34 @@ enum stage_found stage_find(const struct stage_use *use, const struct stage_item
 
 /* -- keeping ---------------------------------------------------------------------------------- */
 
+/* Would enough give way to an item? Else nothing is to go for it. With more than a trial takes it
+ * is assumed. The lock is held. */
+static bool stage_displaces(struct stage *stage, const struct stage_asker *asker, uint64_t now_ns)
+{
+	uint64_t limit = stage->limits.size, bytes = stage->bytes - stage->leaving + asker->bytes;
+	struct victims_trial trial = {.count = 0};
+	struct stage_entry *entry;
+	while (bytes > limit && (entry = stage_victim_for(&stage->table, asker, now_ns)) &&
+	       victims_try(&trial, &entry->origin->victims, &entry->victim)) {
+		entry->origin->bytes -= stage_file_charge(entry->size);
+		bytes -= stage_file_charge(entry->size);
+	}
+	bool enough = bytes <= limit || trial.count == VICTIMS_TRIED_MAX;
+	for (unsigned i = 0; i < trial.count; i++) {
+		entry = list_entry(trial.victim[i], struct stage_entry, victim);
+		entry->origin->bytes += stage_file_charge(entry->size);
+	}
+	victims_try_end(&trial);
+	return enough;
+}
+
 /* Make room for an item: what gives way is taken out, and its bytes become the item's. The lock is
  * held. */
 static bool stage_make_room(struct stage *stage, const struct stage_asker *asker,
 			    struct leavers *leavers, uint64_t now_ns)
 {
 	uint64_t limit = stage->limits.size;
-	if (asker->bytes > limit / LARGEST_PART)
+	if (asker->bytes > limit / LARGEST_PART || !stage_displaces(stage, asker, now_ns))
 		return false;
 	if (asker->origin->pinned && !stage_pins_fit(stage, asker->bytes, 1))
 		return false;

@@ -256,6 +256,36 @@ static void test_the_budget(void **state)
 	assert_int_equal(fixture->cache.bytes, 0);
 }
 
+/* What would make room, but not enough of it, stays. */
+static void test_nothing_goes_for_what_does_not_fit(void **state)
+{
+	struct fixture *fixture = *state;
+	struct picture_set *set = fixture->set;
+	const struct picture_key small[2] = {key_of(0, 3), key_of(1, 3)}, large = key_of(40, 3);
+	assert_true(put(set, &small[0]));
+	for (uint64_t sample = 2; sample < 33; sample++) {
+		struct picture_key key = key_of(sample, 3);
+		key.scale = 0;
+		struct cached_picture *file = picture_set_take_file(set, &key, 2000, &busy);
+		assert_non_null(file);
+		picture_set_keep(file);
+		picture_unpin(file);
+	}
+	assert_false(picture_set_has_room(set, 2 * ROOM, PICTURE_OF_SLOW, &busy));
+	assert_null(picture_set_take(set, &large, 2 * WIDTH, HEIGHT, PICTURE_OF_SLOW, &busy));
+	assert_int_equal(fixture->cache.replaced, 0);
+	assert_true(finds(set, &small[0]));
+	picture_cache_set_limit(&fixture->cache, 33 * ROOM);
+	assert_true(put(set, &small[1]));
+	assert_true(picture_set_has_room(set, 2 * ROOM, PICTURE_OF_SLOW, &busy));
+	struct cached_picture *picture =
+		picture_set_take(set, &large, 2 * WIDTH, HEIGHT, PICTURE_OF_SLOW, &busy);
+	assert_non_null(picture);
+	picture_unpin(picture);
+	assert_int_equal(fixture->cache.replaced, 2);
+	assert_int_equal(fixture->cache.files, 31);
+}
+
 static void test_a_large_picture_is_not_kept(void **state)
 {
 	struct fixture *fixture = *state;
@@ -404,6 +434,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_fair_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_which_visit_fills, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_budget, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_goes_for_what_does_not_fit, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_a_large_picture_is_not_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_at_once, setup, teardown),

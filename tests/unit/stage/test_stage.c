@@ -173,6 +173,35 @@ static void test_gives_way(void **state)
 	stage_free(stage);
 }
 
+/* What would make room, but not enough of it, stays. */
+static void test_nothing_goes_for_what_does_not_fit(void **state)
+{
+	(void)state;
+	begin(10 * BLOCK);
+	struct stage_set *old = set_new(1);
+	keep(old, "old", 0, 1);
+	stage_set_close(old);
+	struct stage_set *set = set_new(1);
+	const struct stage_use use = {set, 20};
+	for (uint64_t i = 0; i < 9; i++)
+		keep(set, "new", i, 1);
+	struct stage_item item = item_of("new", 20, 1), before = item_of("old", 0, 1);
+	struct buffer bytes = BUFFER_NULL;
+	assert_int_equal(buffer_reserve(&bytes, BLOCK), 0);
+	bytes.size = BLOCK; /* two blocks, with its head */
+	memset(bytes.data, 1, bytes.size);
+	stage_keep(&use, &item, &bytes, SECOND);
+	assert_false(stage_has(stage, &item.object));
+	assert_true(stage_has(stage, &before.object));
+	assert_int_equal(stage_totals(stage).replaced, 0);
+	assert_int_equal(stage_totals(stage).full, 1);
+	keep(set, "new", 9, 1);
+	assert_false(stage_has(stage, &before.object));
+	buffer_deinit(&bytes);
+	stage_set_close(set);
+	stage_free(stage);
+}
+
 /* Many small ones give way to a large one at once. */
 static void test_a_large_one(void **state)
 {
@@ -482,6 +511,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gives_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_goes_for_what_does_not_fit, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_a_large_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage_is_seen_once, setup, teardown),

@@ -324,6 +324,31 @@ static void test_what_is_needed_last_goes(void **state)
 	assert_int_equal(fixture->store->pictures, 20);
 }
 
+/* What would make room, but not enough of it, stays. */
+static void test_nothing_goes_for_what_does_not_fit(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t minute = (uint64_t)60 * 1000000000u;
+	const struct stored_shape large = {COLUMNS, ROWS * 6 / 5, COLUMNS,	     ROWS * 6 / 5,
+					   true,    false,	  PICTURE_OF_INDEXED};
+	for (uint64_t i = 0; i < 20; i++) {
+		struct picture_visit visit = visit_at((i ? 1 : 30) * minute, 2, true);
+		keep(fixture, i, fixture->set, &visit);
+	}
+	struct picture_visit visit = visit_at(10 * minute, 2, true);
+	const struct stored_claim claim = {fixture->set, 7, PICTURE_OF_INDEXED, &visit};
+	struct stored_key key = key_of(50);
+	uint8_t *pixels = calloc(1, PIXELS * 6 / 5);
+	assert_false(picture_store_wants(fixture->store, &key, PIXELS * 6 / 5, &claim, false));
+	picture_store_keep(fixture->store, &key, &large, pixels, &claim);
+	assert_false(has(fixture, 50));
+	assert_true(has(fixture, 0));
+	assert_int_equal(fixture->store->replaced, 0);
+	keep(fixture, 51, fixture->set, &visit);
+	assert_true(has(fixture, 51) && !has(fixture, 0));
+	free(pixels);
+}
+
 /* Pictures of a dataset that nobody reads any more do not stay for good: those of the last daemon,
  * and those that were not come for. */
 static void test_what_is_left_of_others_goes(void **state)
@@ -381,6 +406,7 @@ int main(void)
 		TEST(test_the_limit),
 		TEST(test_users_share_it),
 		TEST(test_what_is_needed_last_goes),
+		TEST(test_nothing_goes_for_what_does_not_fit),
 		TEST(test_what_is_left_of_others_goes),
 		TEST(test_a_slow_disk),
 	};
