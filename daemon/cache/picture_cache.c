@@ -482,3 +482,8 @@ unsigned picture_set_user(const struct picture_set *set)
 {
 	return set->owner->user;
 }
+
+uint64_t picture_set_samples(const struct picture_set *set)
+{
+	return set->samples;
+}

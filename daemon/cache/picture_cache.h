@@ -68,6 +68,7 @@ int picture_set_new(struct picture_set **out, struct picture_cache *cache, unsig
 /* The set, held once more: each holder closes it. NULL gives NULL. */
 struct picture_set *picture_set_hold(struct picture_set *set);
 unsigned picture_set_user(const struct picture_set *set);
+uint64_t picture_set_samples(const struct picture_set *set);
 /* When the last has closed it nobody uses it any more; picture_cache_trim() frees it. */
 void picture_set_close(struct picture_set *set);
 

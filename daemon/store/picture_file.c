@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct picture_file_header) == PICTURE_FILE_BLOCK, "no pad
 
 static size_t header_pitch(const struct picture_file_header *header)
 {
-	return 3 * (size_t)header->columns;
+	return (header->scale ? 3 : 1) * (size_t)header->columns;
 }
 
 /* The rows of a band; the last one has fewer. */
@@ -31,6 +31,12 @@ static uint64_t header_checksum(const struct picture_file_header *header,
 				const struct digest_secret *secret)
 {
 	return digest_secret_of(secret, header, offsetof(struct picture_file_header, checksum));
+}
+
+uint64_t stored_shape_bytes(const struct stored_shape *shape)
+{
+	return (shape->worth == PICTURE_FILE ? 1 : 3) * (uint64_t)shape->columns *
+	       (uint64_t)shape->rows;
 }
 
 uint64_t picture_file_blocks(uint64_t size)

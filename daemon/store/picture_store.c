@@ -270,8 +270,9 @@ bool picture_store_read(struct picture_store *store, const struct stored_key *ke
 	int r = picture_file_read(file, part, to);
 	if (r)
 		return store_refuse(store, key, r);
-	read_speed_add(&store->speed, 3 * (uint64_t)part.width * (uint64_t)part.height,
-		       clock_ns() - start);
+	struct stored_shape shape = picture_file_shape(file);
+	shape.rows = part.height;
+	read_speed_add(&store->speed, stored_shape_bytes(&shape), clock_ns() - start);
 	return true;
 }
 
@@ -289,6 +290,13 @@ void picture_store_hit(struct picture_store *store, const struct stored_key *key
 }
 
 /* -- write -------------------------------------------------------------------------------- */
+
+bool picture_store_affords(const struct picture_store *store, const struct picture_set *set,
+			   uint64_t pixels)
+{
+	return picture_file_size(pixels) <=
+	       atomic_load(&store->limit) / (picture_set_samples(set) + 1);
+}
 
 bool picture_store_wants(struct picture_store *store, const struct stored_key *key, uint64_t pixels,
 			 const struct stored_claim *claim, bool roomy)
@@ -340,9 +348,8 @@ void picture_store_keep(struct picture_store *store, const struct stored_key *ke
 	char text[STORED_NAME_MAX], fresh[STORED_NAME_MAX];
 	struct stored_name name = {*key, claim->worth, claim->user};
 	struct stored_picture *dropped;
-	uint64_t bytes = 3 * (uint64_t)shape->columns * (uint64_t)shape->rows;
-	struct stored_picture *picture =
-		store_claim(store, &name, picture_file_size(bytes), claim, &dropped);
+	struct stored_picture *picture = store_claim(
+		store, &name, picture_file_size(stored_shape_bytes(shape)), claim, &dropped);
 	store_delete_list(store, dropped); /* first, for the limit holds on the disk, too */
 	if (!picture)
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoded pictures on the disk (cache-decoded-size), below what cache/picture_cache.h keeps in
- * memory: a folder with a file for each (picture_file.h), named by what it shows. Written under
- * another name and renamed, so that a daemon that is killed leaves whole pictures and unfinished
- * files, which the next one deletes.
+ * Decoded pictures on the disk (cache-decoded-size), and files written anew, below what
+ * cache/picture_cache.h keeps in memory: a folder with a file for each (picture_file.h), named by
+ * what it shows. Written under another name and renamed, so that a daemon that is killed leaves
+ * whole pictures and unfinished files, which the next one deletes.
  *
  * A picture is found by the content of the file that was decoded (struct stamp), not by its path:
  * who asks has read that content, which is the proof that he may see it, whoever had it decoded.
@@ -73,8 +73,9 @@ void picture_store_trim(struct picture_store *store, uint64_t now_ns);
 /* All that it has goes. */
 void picture_store_drop(struct picture_store *store);
 
-/* Has it the picture at this scale, or, with `any`, at another one, which `key` then gets? False
- * also if it is of a kind for which the disk is too slow, unless `slow`: that was asked before. */
+/* Has it the picture at this scale, or, with `any`, at another one but 0, which `key` then gets?
+ * False also if it is of a kind for which the disk is too slow, unless `slow`: that was asked
+ * before. */
 bool picture_store_has(struct picture_store *store, struct stored_key *key, bool any, bool slow);
 
 /* Open the picture; what is damaged is deleted. False: there is none. */
@@ -95,6 +96,10 @@ struct stored_claim {
 	const struct picture_visit *visit;
 };
 
+/* Can the pixels of each sample of the set have so many bytes? If not, it is better to keep many
+ * files written anew than few pictures. */
+bool picture_store_affords(const struct picture_store *store, const struct picture_set *set,
+			   uint64_t pixels);
 /* Would so many bytes of pixels be written? `roomy`: only where nothing has to give way. */
 bool picture_store_wants(struct picture_store *store, const struct stored_key *key, uint64_t pixels,
 			 const struct stored_claim *claim, bool roomy);

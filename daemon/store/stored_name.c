@@ -27,7 +27,8 @@ bool stored_name_read(const char *text, struct stored_name *out)
 		return false;
 	name.key.exif = exif == 1;
 	stored_name_write(&name, again);
-	if (strcmp(text, again) != 0 || name.key.scale == 0 || name.worth > PICTURE_OF_SLOW)
+	if (strcmp(text, again) != 0 || name.worth > PICTURE_FILE ||
+	    (name.key.scale == 0) != (name.worth == PICTURE_FILE))
 		return false;
 	*out = name;
 	return true;

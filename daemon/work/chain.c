@@ -23,14 +23,16 @@ static enum job_outcome outcome_of_read(int condition)
 	}
 }
 
-/* What is kept of a file that has not changed: a picture in memory, pinned, or one on the disk. */
+/* What is kept of a file that has not changed: a picture in memory, pinned, or one on the disk; or
+ * there the file written anew, which is read already. */
 struct found {
 	struct cached_picture *picture;
-	bool stored;
+	bool stored, anew;
 	struct stamp stamp;
 };
 
-static struct found recipe_find(const struct job_recipe *recipe, uint64_t sample)
+static struct found recipe_find(const struct job_recipe *recipe, uint64_t sample,
+				struct buffer *bytes)
 {
 	struct picture_key key = {.sample = sample, .exif = recipe->exif};
 	struct found found = {0};
@@ -44,6 +46,8 @@ static struct found recipe_find(const struct job_recipe *recipe, uint64_t sample
 		return found;
 	found.picture = picture_set_find(recipe->pictures, &key, true);
 	found.stored = stored && !found.picture && stored_has(recipe, &key.stamp);
+	found.anew = stored && !found.picture && !found.stored &&
+		     stored_read_anew(recipe, sample, &key.stamp, bytes);
 	found.stamp = key.stamp;
 	return found;
 }
@@ -79,15 +83,16 @@ enum job_outcome chain_read(struct job *job, uint64_t sample)
 	const struct job_recipe *recipe = job->recipe;
 	if (dataset_has_pixels(recipe->dataset))
 		return JOB_DONE;
-	struct found found = recipe_find(recipe, sample);
+	job->bytes.size = 0;
+	struct found found = recipe_find(recipe, sample, &job->bytes);
 	job->picture = found.picture;
 	job->stored = found.stored;
+	job->anew = found.anew;
 	if (job->picture && chain_lacks_alpha(job, job->picture->alpha)) {
 		picture_unpin(job->picture);
 		job->picture = NULL;
 	}
-	job->bytes.size = 0;
-	if (!job->picture && !job->stored)
+	if (!job->picture && !job->stored && !job->anew)
 		return recipe_read(recipe, sample, &job->bytes, &job->stamp, &job->staged,
 				   &job->fault);
 	job->stamp = found.stamp;
@@ -116,13 +121,14 @@ void chain_read_partner(struct job *job)
 	if (!who)
 		return;
 	uint64_t partner = job_sample(who->recipe, who->partner);
-	struct found found = recipe_find(who->recipe, partner);
+	job->partner_bytes.size = 0;
+	struct found found = recipe_find(who->recipe, partner, &job->partner_bytes);
 	job->partner_picture = found.picture;
 	job->partner_stored = found.stored;
+	job->partner_anew = found.anew;
 	job->partner_stamp = found.stamp;
-	job->partner_bytes.size = 0;
 	job->partner_outcome = JOB_DONE;
-	if (!job->partner_picture && !job->partner_stored)
+	if (!job->partner_picture && !job->partner_stored && !job->partner_anew)
 		job->partner_outcome =
 			recipe_read(who->recipe, partner, &job->partner_bytes, &job->partner_stamp,
 				    &job->staged, &job->partner_fault);
@@ -421,7 +427,8 @@ static enum job_outcome chain_begin(struct job *job, struct original *original,
 	const struct cached_picture *file = job->picture;
 	const struct buffer *bytes = file ? &file->memory : &job->bytes;
 	const struct decode_origin origin = {recipe->seek_indexes, original->sample,
-					     file ? keep_stamp(file) : job->stamp};
+					     file || job->anew ? keep_stamp(bytes, &job->stamp)
+							       : job->stamp};
 	struct decode_limits limits = recipe->limits;
 	if (!job->sharer && !recipe->pictures) /* else others want it, too */
 		limits.unwanted = job->unwanted;
@@ -463,7 +470,7 @@ static void chain_read_again(struct job *job, uint64_t sample)
 {
 	picture_unpin(job->picture);
 	job->picture = NULL;
-	job->stored = false;
+	job->stored = job->anew = false;
 	job->outcome = recipe_read(job->recipe, sample, &job->bytes, &job->stamp, &job->staged,
 				   &job->fault);
 }

@@ -108,13 +108,14 @@ struct job {
 	struct cached_picture *picture; /* pinned: it was kept, so its bytes were not read */
 	bool stored;	    /* its pixels are on the disk, so its bytes were not read; of
 			     * one that warms, in the end: they are there */
+	bool anew;	    /* its bytes are those of the file written anew, from the disk */
 	struct buffer mask; /* bytes of the mask's file, if a job of the chain has that field ... */
 	enum job_outcome mask_outcome; /* ... or why they could not be read */
 	struct fault mask_fault;
 	struct buffer partner_bytes; /* the same of the mix partner's file */
 	struct stamp partner_stamp;
 	struct cached_picture *partner_picture;
-	bool partner_stored;
+	bool partner_stored, partner_anew;
 	enum job_outcome partner_outcome;
 	struct fault partner_fault;
 };
@@ -128,6 +129,12 @@ static inline uint64_t job_sample(const struct job_recipe *recipe, uint64_t entr
 static inline bool recipe_has_slots(const struct job_recipe *recipe)
 {
 	return recipe->pipeline && !recipe->moments && !recipe->warms;
+}
+
+/* Bytes that were read of the sample's file. */
+static inline size_t job_bytes_read(const struct job *job)
+{
+	return job->anew ? 0 : job->bytes.size;
 }
 
 static inline bool job_is_unwanted(const struct job *job)

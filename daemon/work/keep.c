@@ -27,13 +27,15 @@ struct keep keep_visit(const struct job *job, uint64_t sample, int32_t width, in
 		.decoder = kit->decoder,
 		.scratch = &kit->rewritten,
 		.whole = &kit->whole,
-		.disk = !file && recipe->disk && picture_store_is_on(recipe->disk) ? recipe->disk
-										   : NULL,
+		.disk = !file && !job->anew && recipe->disk && picture_store_is_on(recipe->disk)
+				? recipe->disk
+				: NULL,
 		.key = {sample, file ? file->key.stamp : job->stamp, 0, recipe->exif},
 		.pixel_bytes = 3 * (size_t)width * (size_t)height,
 		.file_bytes = job->bytes.size,
 		.both = kit->idle || recipe->warms,
-		.anew = !file && recipe->seek_indexes && decoder_can_rewrite(kit->decoder),
+		.anew = !file && !job->anew && recipe->seek_indexes &&
+			decoder_can_rewrite(kit->decoder),
 		.worth = recipe->seek_indexes && decoder_has_index(kit->decoder)
 				 ? PICTURE_OF_INDEXED
 				 : PICTURE_OF_SLOW,
@@ -46,27 +48,69 @@ struct keep keep_visit(const struct job *job, uint64_t sample, int32_t width, in
 	return keep;
 }
 
+static struct stored_claim keep_claim(const struct keep *keep, enum picture_worth worth)
+{
+	return (struct stored_claim){keep->pictures, picture_set_user(keep->pictures), worth,
+				     &keep->visit};
+}
+
+static struct cached_picture *keep_file_in_memory(const struct keep *keep)
+{
+	struct cached_picture *file = picture_set_take_file(keep->pictures, &keep->key,
+							    keep->scratch->size, &keep->visit);
+	if (!file)
+		return NULL;
+	memcpy(file->memory.data, keep->scratch->data, keep->scratch->size);
+	picture_set_keep(file);
+	return file;
+}
+
+static void keep_file_on_disk(const struct keep *keep)
+{
+	const struct stored_key key = {keep->key.stamp, 0, keep->key.exif};
+	const struct stored_claim claim = keep_claim(keep, PICTURE_FILE);
+	const struct stored_shape shape = {.width = 1,
+					   .height = 1,
+					   .columns = 1,
+					   .rows = (int32_t)keep->scratch->size,
+					   .worth = PICTURE_FILE};
+	if (keep->scratch->size <= INT32_MAX)
+		picture_store_keep(keep->disk, &key, &shape, keep->scratch->data, &claim);
+}
+
+static bool keep_wants_file_on_disk(const struct keep *keep)
+{
+	const struct stored_key key = {keep->key.stamp, 0, keep->key.exif};
+	const struct stored_claim claim = keep_claim(keep, PICTURE_FILE);
+	return keep->disk &&
+	       !picture_store_affords(keep->disk, keep->pictures, keep->pixel_bytes) &&
+	       picture_store_wants(keep->disk, &key, 2 * keep->file_bytes, &claim, false);
+}
+
 bool keep_file(struct keep *keep, struct cached_picture **out)
 {
 	struct picture_set *pictures = keep->pictures;
 	struct fault ignored;
-	if (!pictures || !keep->anew || picture_set_affords(pictures, keep->pixel_bytes) ||
-	    !picture_set_wants_file(pictures, keep->key.sample) ||
-	    !picture_set_has_room(pictures, 2 * keep->file_bytes, PICTURE_FILE, &keep->visit))
+	if (!pictures || !keep->anew || !picture_set_wants_file(pictures, keep->key.sample))
+		return false;
+	bool memory =
+		picture_set_is_on(pictures) && !picture_set_affords(pictures, keep->pixel_bytes) &&
+		picture_set_has_room(pictures, 2 * keep->file_bytes, PICTURE_FILE, &keep->visit);
+	bool disk = keep_wants_file_on_disk(keep);
+	if (!memory && !disk)
 		return false;
 	int r = decoder_rewrite(keep->decoder, keep->scratch, &ignored);
 	if (r > 0)
 		picture_set_refuse_file(pictures, keep->key.sample);
-	struct cached_picture *file =
-		r ? NULL
-		  : picture_set_take_file(pictures, &keep->key, keep->scratch->size, &keep->visit);
-	if (!file)
+	if (r)
 		return false;
-	memcpy(file->memory.data, keep->scratch->data, keep->scratch->size);
-	picture_set_keep(file);
-	keep->pictures = NULL; /* that is enough for one visit */
+	struct cached_picture *file = memory ? keep_file_in_memory(keep) : NULL;
+	if (disk)
+		keep_file_on_disk(keep);
+	if (file || disk)
+		keep->pictures = NULL; /* that is enough for one visit */
 	*out = file;
-	return true;
+	return file;
 }
 
 /* Decode it whole into `memory`, which has room. */
@@ -122,8 +166,7 @@ static bool keep_on_disk(const struct keep *keep, const struct stored_shape *sha
 			 const struct image *image, struct image *out)
 {
 	const struct stored_key key = {keep->key.stamp, scale, keep->key.exif};
-	const struct stored_claim claim = {keep->pictures, picture_set_user(keep->pictures),
-					   keep->worth, &keep->visit};
+	const struct stored_claim claim = keep_claim(keep, keep->worth);
 	size_t pixels = 3 * (size_t)shape->columns * (size_t)shape->rows;
 	struct image decoded;
 	if (!keep->disk || !picture_set_wants_whole(keep->pictures, keep->key.sample) ||
@@ -158,7 +201,30 @@ bool keep_picture(const struct keep *keep, unsigned scale, int32_t width, int32_
 	return true;
 }
 
-struct stamp keep_stamp(const struct cached_picture *file)
+void keep_copy(const struct job_recipe *recipe, const struct cached_picture *picture)
 {
-	return (struct stamp){file->memory.size, ~file->key.stamp.content};
+	bool file = picture->key.scale == 0;
+	enum picture_worth worth = picture->victim.worth;
+	const struct stored_key key = {picture->key.stamp, picture->key.scale, picture->key.exif};
+	const struct stored_shape shape = {
+		.width = file ? 1 : picture->width,
+		.height = file ? 1 : picture->height,
+		.columns = file ? 1 : picture->image.width,
+		.rows = file ? (int32_t)picture->memory.size : picture->image.height,
+		.scales = picture->scales,
+		.alpha = picture->alpha,
+		.worth = worth,
+	};
+	struct picture_visit visit = {.keep = true, .room_only = true, .now_ns = clock_ns()};
+	const struct stored_claim claim = {recipe->pictures, picture_set_user(recipe->pictures),
+					   worth, &visit};
+	if (recipe->disk && picture_store_is_on(recipe->disk) &&
+	    picture->memory.size <= INT32_MAX &&
+	    picture_store_wants(recipe->disk, &key, stored_shape_bytes(&shape), &claim, true))
+		picture_store_keep(recipe->disk, &key, &shape, picture->memory.data, &claim);
+}
+
+struct stamp keep_stamp(const struct buffer *file, const struct stamp *of)
+{
+	return (struct stamp){file->size, ~of->content};
 }

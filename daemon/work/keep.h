@@ -3,8 +3,8 @@
  * What is kept of a sample whose file has to be decoded (cache/picture_cache.h): its pixels, in
  * memory or, where there is no room, on the disk (store/picture_store.h); or, if it is a JPEG
  * without a seek index and not all samples' pixels would fit, the file written anew as one that
- * has. Not at the first visit, unless the worker has nothing else to do. A worker's
- * thread; knows no transform.
+ * has, in memory and on the disk. Not at the first visit, unless the worker has nothing else to do.
+ * A worker's thread; knows no transform.
  */
 #ifndef STOKER_WORK_KEEP_H
 #define STOKER_WORK_KEEP_H
@@ -42,7 +42,10 @@ bool keep_file(struct keep *keep, struct cached_picture **out);
 bool keep_picture(const struct keep *keep, unsigned scale, int32_t width, int32_t height,
 		  struct image *out, struct cached_picture **picture_out);
 
+/* What memory has of the sample is written to the disk, too, where there is room for it. */
+void keep_copy(const struct job_recipe *recipe, const struct cached_picture *picture);
+
 /* The stamp of a file that was written anew: another one than that of the file it was made of. */
-struct stamp keep_stamp(const struct cached_picture *file);
+struct stamp keep_stamp(const struct buffer *file, const struct stamp *of);
 
 #endif

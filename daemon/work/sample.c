@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "stage/stage.h"
 #include "work/chain.h"
+#include "work/keep.h"
 #include "work/stored.h"
 #include "work/write_fields.h"
 
@@ -125,6 +126,7 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 		.stamp = first->partner_stamp,
 		.picture = first->partner_picture,
 		.stored = first->partner_stored,
+		.anew = first->partner_anew,
 		.unwanted = job->unwanted,
 	};
 	if (other.picture)
@@ -188,7 +190,7 @@ static void sample_measure(struct job *job, struct sample_kit *kit)
 		job->outcome = JOB_MEMORY;
 }
 
-/* Keep the picture as decoded, as far as there is room. */
+/* Keep the picture as decoded, as far as there is room, and what memory has on the disk, too. */
 static void sample_warm(struct job *job, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
@@ -196,8 +198,10 @@ static void sample_warm(struct job *job, struct sample_kit *kit)
 		return;
 	/* So that the visit that follows is not the first, which keeps nothing. */
 	picture_set_visit(recipe->pictures, job->sample, false, clock_ns());
+	if (job->picture)
+		keep_copy(recipe, job->picture);
 	chain_render(job, job->sample, kit);
-	job->stored = job->outcome == JOB_DONE && stored_has(recipe, &job->stamp);
+	job->stored = job->outcome == JOB_DONE && stored_has_any(recipe, &job->stamp);
 }
 
 bool sample_needs_fetch(const struct job *job)

@@ -10,6 +10,41 @@ bool stored_has(const struct job_recipe *recipe, const struct stamp *stamp)
 	       picture_store_has(recipe->disk, &key, true, false);
 }
 
+bool stored_has_any(const struct job_recipe *recipe, const struct stamp *stamp)
+{
+	struct stored_key key = {*stamp, 0, recipe->exif};
+	return stored_has(recipe, stamp) || (recipe->pictures && recipe->disk &&
+					     picture_store_has(recipe->disk, &key, false, true));
+}
+
+static void stored_hit(const struct job_recipe *recipe, uint64_t sample,
+		       const struct stored_key *key, uint64_t now_ns)
+{
+	struct forecast forecast =
+		forecast_make(picture_set_courses(recipe->pictures), sample, now_ns);
+	picture_store_hit(recipe->disk, key, recipe->pictures, &forecast);
+}
+
+bool stored_read_anew(const struct job_recipe *recipe, uint64_t sample, const struct stamp *stamp,
+		      struct buffer *bytes)
+{
+	struct stored_key key = {*stamp, 0, recipe->exif};
+	struct picture_file file;
+	if (!picture_store_has(recipe->disk, &key, false, true) ||
+	    !picture_store_load(recipe->disk, &key, &file))
+		return false;
+	struct stored_shape shape = picture_file_shape(&file);
+	const struct rect all = {0, 0, shape.columns, shape.rows};
+	bool done = buffer_reserve(bytes, stored_shape_bytes(&shape)) == 0 &&
+		    picture_store_read(recipe->disk, &key, &file, all, bytes->data);
+	picture_file_close(&file);
+	if (!done)
+		return false;
+	bytes->size = stored_shape_bytes(&shape);
+	stored_hit(recipe, sample, &key, clock_ns());
+	return true;
+}
+
 bool stored_open(struct stored *out, const struct job *job, uint64_t sample)
 {
 	const struct job_recipe *recipe = job->recipe;
@@ -106,10 +141,7 @@ bool stored_read(struct stored *stored, unsigned scale, struct rect part, struct
 		done = buffer_reserve(&kit->whole, size) == 0 &&
 		       stored_read_rows(stored, rows, kit->whole.data, out);
 	}
-	if (done) {
-		struct forecast forecast =
-			forecast_make(picture_set_courses(pictures), stored->sample, now_ns);
-		picture_store_hit(stored->recipe->disk, &stored->key, pictures, &forecast);
-	}
+	if (done)
+		stored_hit(stored->recipe, stored->sample, &stored->key, now_ns);
 	return done;
 }

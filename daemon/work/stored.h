@@ -2,7 +2,8 @@
 /*
  * A sample whose pixels come from the disk (store/picture_store.h): only the rows that are needed,
  * or the whole picture where memory has room for it. A fetch thread asks for it, a worker reads it,
- * at memory's speed if the system has the file in its cache. Knows no transform.
+ * at memory's speed if the system has the file in its cache. A file written anew is read by the
+ * fetch thread, in place of the sample's own. Knows no transform.
  */
 #ifndef STOKER_WORK_STORED_H
 #define STOKER_WORK_STORED_H
@@ -13,6 +14,12 @@
 
 /* Is a picture of the file with this stamp on the disk, and worth reading? */
 bool stored_has(const struct job_recipe *recipe, const struct stamp *stamp);
+/* The same, or the file written anew? */
+bool stored_has_any(const struct job_recipe *recipe, const struct stamp *stamp);
+
+/* Read the file with this stamp as it was written anew. False: there is none. */
+bool stored_read_anew(const struct job_recipe *recipe, uint64_t sample, const struct stamp *stamp,
+		      struct buffer *bytes);
 
 struct stored {
 	const struct job_recipe *recipe;

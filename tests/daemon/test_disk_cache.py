@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from harness import WAIT_S, Daemon, digest_of, wait_for
-from test_cache import LISTS, cached
+from test_cache import LISTS, cached, fixture_slow  # pylint: disable=unused-import
 from test_draft import TRAIN, kinds
 from test_index import exchange, jpegs, twin, wrong_crops
 from test_law import N, STREAM, digests
@@ -155,6 +155,41 @@ def test_kinds_and_scales(spawn, tmp_path, place):
             assert digests(daemon, folder, **fields) == wanted
     assert stored(daemon)["hits_total"] > 2 * len(kinds())
     assert len({path.name.split("-")[2] for path in pictures(place)}) > 1
+
+
+@pytest.mark.parametrize("memory", ["0", "6M"])
+def test_files_written_anew(spawn, slow, place, memory):
+    """Where not all pixels fit: found again by the next daemon, in place of the samples' files;
+    and what is damaged shows no other pixel."""
+    stream = {**STREAM, "transforms": LISTS["crop"], "bad_samples": "substitute", "epochs": 3}
+    wanted = digests(spawn(), slow, **stream)
+    limits = on_disk(place, cache_decoded_size="6M", cache_memory=memory)
+
+    def anew():
+        return [path for path in pictures(place) if path.name.split("-")[2] == "0"]
+
+    first = spawn(**limits)
+    wait_for(lambda: digests(first, slow, **stream) == wanted and len(anew()) > 10,
+             "files are written anew")
+    first.terminate()
+    second = spawn(**limits)
+    wait_for(lambda: stored(second)["pictures"] > 0 or digests(second, slow, **stream) == wanted,
+             "it knows what is on the disk")
+    for fields in ({}, {"order_seed": 8, "draft": True}, {"exif_orientation": True}):
+        asked = {**stream, **fields}
+        assert digests(second, slow, **asked) == digests(spawn(), slow, **asked), fields
+    status = second.status()
+    assert stored(second)["hits_total"] > 0
+    assert status["samples_decoded_total"] > status["samples_read_total"]
+    assert kept_bytes(place) == status["cache_decoded_bytes"] <= 6 << 20
+    second.terminate()
+    for number, path in enumerate(anew()):
+        data = bytearray(path.read_bytes())
+        data[(number * 997 + 4096) % len(data)] ^= 1
+        path.write_bytes(data)
+    third = spawn(**limits)
+    wait_for(lambda: digests(third, slow, **stream) == wanted and stored(third)["damaged_total"],
+             "the damage is seen")
 
 
 DAMAGES = {

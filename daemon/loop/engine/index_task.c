@@ -116,14 +116,14 @@ void index_task_take(struct core *core, struct job *job)
 	else
 		task->unread++;
 	task->short_of_memory |= task->recipe.moments && job->outcome == JOB_MEMORY;
-	task->bytes_read += job->bytes.size;
+	task->bytes_read += job_bytes_read(job);
 	task->index_bytes += job->index_bytes;
 	if (task->recipe.warms && warm_is_over(&task->missed, job))
 		task->next = task->recipe.count;
 	task->stored += job->outcome == JOB_DONE && job->stored;
 	task->done++;
-	core_count(core, COUNTER_SAMPLES_READ, job->bytes.size > 0);
-	core_count(core, COUNTER_BYTES_READ, (int64_t)job->bytes.size);
+	core_count(core, COUNTER_SAMPLES_READ, job_bytes_read(job) > 0);
+	core_count(core, COUNTER_BYTES_READ, (int64_t)job_bytes_read(job));
 	core_count(core, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
 	core_count(core, COUNTER_WORK_NS, (int64_t)job->work_ns);
 	job_back(task, job);

@@ -274,10 +274,11 @@ static void count_job(struct core *core, const struct job *job, bool decoded)
 	struct stream *stream = ((const struct ring *)job->owner)->stream;
 	stream->stage_hits += job->staged.hits;
 	stream->stage_misses += job->staged.misses;
-	if (job->bytes.size) {
+	if (job_bytes_read(job)) {
+		size_t partner = job->partner_anew ? 0 : job->partner_bytes.size;
 		core_count(core, COUNTER_SAMPLES_READ, 1);
 		core_count(core, COUNTER_BYTES_READ,
-			   (int64_t)(job->bytes.size + job->mask.size + job->partner_bytes.size));
+			   (int64_t)(job_bytes_read(job) + job->mask.size + partner));
 	}
 	if (job->outcome == JOB_UNWANTED) {
 		core_count(core, COUNTER_SAMPLES_CANCELLED, 1);
