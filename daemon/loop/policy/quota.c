@@ -105,26 +105,36 @@ int quota_reader(const struct core *core, uid_t uid, const struct lease_book *bo
 
 /* -- descriptors -------------------------------------------------------------------------- */
 
-static unsigned rings_of(const struct core *core, uid_t uid)
+/* `uid` NULL: of all. */
+static bool is_of(const uid_t *uid, uid_t other)
+{
+	return !uid || *uid == other;
+}
+
+static unsigned rings_of(const struct core *core, const uid_t *uid)
 {
 	unsigned rings = 0;
 	list_for_each(stream, next, &core->streams, struct stream, link)
 		list_for_each(ring, after, &stream->rings, struct ring, link)
-			rings += ring->uid == uid;
+			rings += is_of(uid, ring->uid);
 	list_for_each(ring, later, &core->abandoned, struct ring, link)
-		rings += ring->uid == uid;
+		rings += is_of(uid, ring->uid);
 	list_for_each(remnant, last, &core->remnants, struct remnant, link)
-		rings += remnant->uid == uid;
+		rings += is_of(uid, remnant->uid);
 	return rings;
 }
 
-/* A ring has one, and a dataset that is open another. */
-static uint64_t descriptors_of(const struct core *core, const struct user *user)
+/* A ring has one, and a dataset that is open another, also one that stays open, warm, when its user
+ * has left. */
+static uint64_t descriptors_of(const struct core *core, const uid_t *uid)
 {
-	uint64_t count = (uint64_t)user->connections * FDS_OF_CONNECTION;
-	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
-		count += entry->uid == user->uid;
-	return count + user->in_flight + rings_of(core, user->uid);
+	uint64_t count = rings_of(core, uid);
+	list_for_each(user, next, &core->users->all, struct user, link)
+		if (is_of(uid, user->uid))
+			count += (uint64_t)user->connections * FDS_OF_CONNECTION + user->in_flight;
+	list_for_each(entry, later, &core->datasets, struct dataset_entry, link)
+		count += is_of(uid, entry->uid);
+	return count;
 }
 
 uint64_t quota_all_descriptors(const struct core *core)
@@ -135,12 +145,8 @@ uint64_t quota_all_descriptors(const struct core *core)
 
 int quota_descriptors(const struct core *core, uid_t uid, unsigned count, struct fault *fault)
 {
-	uint64_t total = quota_all_descriptors(core), all = 0, own = 0;
-	list_for_each(user, next, &core->users->all, struct user, link) {
-		uint64_t its = descriptors_of(core, user);
-		all += its;
-		own += user->uid == uid ? its : 0;
-	}
+	uint64_t total = quota_all_descriptors(core), all = descriptors_of(core, NULL);
+	uint64_t own = descriptors_of(core, &uid);
 	uint64_t limit = quota_share(core, uid, total, all - own);
 	if (own + count <= limit)
 		return 0;
