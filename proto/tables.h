@@ -278,7 +278,9 @@
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
 	F(any, dataset, REQUIRED, 0, 0, 0, "as in ATTACH")                                         \
 	F(any, transforms, OPTIONAL, 0, 0, 0,                                                      \
-	  "as in ATTACH with draft: keep the pictures decoded for these; nil: do not")
+	  "as in ATTACH with draft: keep the pictures decoded for these; nil: do not")             \
+	F(boolean, exif_orientation, OPTIONAL, 0, 0, 1,                                            \
+	  "as in ATTACH: keep them turned as their EXIF tag says")
 
 #define FIT_FIELDS(F)                                                                              \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \

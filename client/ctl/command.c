@@ -333,7 +333,7 @@ static int run_preview(const struct command *command, const struct invocation *i
 
 static int ask_index(struct control *control, const struct invocation *invocation, json_t **out)
 {
-	return index_build(control, invocation->arguments[0], invocation->kind, NULL,
+	return index_build(control, invocation->arguments[0], invocation->kind, NULL, false,
 			   !invocation->json && isatty(STDERR_FILENO), out);
 }
 
@@ -458,7 +458,7 @@ const struct command commands[] = {
 	 "list what there is"},
 	{"streams", "", "list streams: dataset, transforms, memory, images/s", "", 0, run_list, ""},
 	{"datasets", "", "list the datasets that are open or being indexed", "", 0, run_list, ""},
-	{"cache", "[warm|pin|unpin DATASET]", "list what is kept; warm: decode and keep all", "tk",
+	{"cache", "[warm|pin|unpin DATASET]", "list what is kept; warm: decode and keep all", "tkX",
 	 2, run_cache, ""},
 	{"memory", "", "list what takes memory, and what may be taken", "", 0, run_list, ""},
 	{"bad", "", "list samples that could not be read or decoded", "", 0, run_list, ""},

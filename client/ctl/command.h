@@ -22,7 +22,7 @@ struct invocation {
 	const char *rows, *cols, *seed, *split, *kind;
 	const char *name, *rescale, *zca_epsilon;
 	const char *interval;
-	const char *per_pixel, *zca; /* flags: not NULL if given */
+	const char *per_pixel, *zca, *exif; /* flags: not NULL if given */
 };
 
 struct command {

@@ -32,7 +32,8 @@ static json_int_t number_of(const json_t *values, const char *key)
 }
 
 static int index_ask(struct control *control, struct packer *packer, const char *path,
-		     const char *kind, const struct transforms *transforms, uint32_t *seq_out)
+		     const char *kind, const struct transforms *transforms, bool exif,
+		     uint32_t *seq_out)
 {
 	struct message request = message_init(MESSAGE_INDEX);
 	int r = control_dataset(control, packer, path, kind, &request.index.dataset.packed);
@@ -40,19 +41,20 @@ static int index_ask(struct control *control, struct packer *packer, const char 
 		return r;
 	if (transforms)
 		request.index.transforms.packed = transforms->packed;
+	request.index.exif_orientation = exif;
 	*seq_out = connection_seq(&control->connection);
 	request.index.seq = *seq_out;
 	return connection_send(&control->connection, &request, &control->fault);
 }
 
 int index_build(struct control *control, const char *path, const char *kind,
-		const struct transforms *transforms, bool show, json_t **values_out)
+		const struct transforms *transforms, bool exif, bool show, json_t **values_out)
 {
 	struct packer *packer;
 	uint32_t seq = 0;
 	if (packer_new(&packer) < 0)
 		return fault_say(&control->fault, -ENOMEM, "out of memory");
-	int r = index_ask(control, packer, path, kind, transforms, &seq);
+	int r = index_ask(control, packer, path, kind, transforms, exif, &seq);
 	if (r == 0)
 		r = progress_wait(control, seq, show, values_out);
 	packer_free(packer);

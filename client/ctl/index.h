@@ -15,10 +15,10 @@
 struct transforms;
 
 /* Ask for it and wait until it is done; `kind` NULL: found out from the path; `transforms` not
- * NULL: pictures are kept decoded, as a stream of these takes them; `show`: stderr is a terminal,
- * show the progress. 0 or a negative errno, explained in control->fault. */
+ * NULL: pictures are kept decoded, as a stream of these takes them, with `exif` turned; `show`:
+ * stderr is a terminal, show the progress. 0 or a negative errno, explained in control->fault. */
 int index_build(struct control *control, const char *path, const char *kind,
-		const struct transforms *transforms, bool show, json_t **values_out);
+		const struct transforms *transforms, bool exif, bool show, json_t **values_out);
 
 void index_print(FILE *file, const json_t *values);
 

@@ -27,6 +27,8 @@ const struct own_option own_options[] = {
 	{'P', "--per-pixel", MEMBER(per_pixel), "",
 	 "also mean and standard deviation of each pixel"},
 	{'z', "--zca", MEMBER(zca), "", "also the matrix for ZCA whitening"},
+	{'X', "--exif-orientation", MEMBER(exif), "",
+	 "for streams with exif_orientation: pictures turned as their EXIF tag says"},
 };
 /* clang-format on */
 const size_t n_own_options = sizeof(own_options) / sizeof(*own_options);

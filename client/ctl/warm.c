@@ -46,7 +46,7 @@ int warm_run(struct control *control, const struct invocation *invocation, json_
 	int r = transforms_parse(&transforms, text, &control->fault);
 	if (r == 0)
 		r = index_build(control, invocation->arguments[1], invocation->kind, &transforms,
-				show, values_out);
+				invocation->exif, show, values_out);
 	transforms_deinit(&transforms);
 	return r;
 }

@@ -195,6 +195,7 @@ var messageTypes = []messageType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
 		{key: "dataset", kind: kindAny, required: true},
 		{key: "transforms", kind: kindAny},
+		{key: "exif_orientation", kind: kindBoolean, max: 1},
 	}},
 	{number: 38, name: "fit", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},

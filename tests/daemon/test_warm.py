@@ -5,8 +5,10 @@ within the budgets, and no byte changes."""
 import json
 import shutil
 
+import pytest
+
 from harness import wait_for
-from test_cache import cached
+from test_cache import LISTS, cached, fixture_slow  # pylint: disable=unused-import
 from test_law import N, STREAM, digests
 
 USAGE = 64
@@ -83,6 +85,56 @@ def test_on_disk(spawn, photos, tmp_path):
     assert (said["pictures"], said["stored"], said["bytes"]) == (0, N, 0)
     assert digests(third, photos, epochs=1) == wanted
     assert third.status()["samples_decoded_total"] == cached(third)["decoded_fills_total"] == 0
+
+
+def test_what_is_in_memory_already_goes_to_the_disk(spawn, photos, tmp_path):
+    wanted = digests(spawn(), photos, epochs=1)
+    options = {"cache_dir": tmp_path / "cache", "cache_decoded_size": "0"}
+    first = spawn(workers=2, cache_memory="64M", **options)
+    assert warm(first, photos)["stored"] == 0
+    assert cached(first)["pictures"] == N and cached(first)["decoded_pictures"] == 0
+    assert first.set("cache-decoded-size", "64M").name == "ok"
+    before = first.status()
+    said = warm(first, photos)
+    assert (said["pictures"], said["stored"]) == (N, N)
+    assert first.status()["bytes_read_total"] == before["bytes_read_total"]
+    first.terminate()
+    third = spawn(workers=2, cache_memory="0", **{**options, "cache_decoded_size": "64M"})
+    assert warm(third, photos)["stored"] == N
+    assert digests(third, photos, epochs=1) == wanted
+    assert third.status()["samples_decoded_total"] == 0
+
+
+def test_files_written_anew(spawn, slow, tmp_path):
+    """Where not all pixels fit, JPEGs without an index are kept so; those in memory, on the disk,
+    too."""
+    stream = {"transforms": LISTS["crop"], "bad_samples": "substitute", "epochs": 1}
+    wanted = digests(spawn(), slow, **stream)
+    options = {"cache_dir": tmp_path / "cache", "cache_decoded_size": "0"}
+    first = spawn(workers=2, cache_memory="6M", **options)
+    assert warm(first, slow)["files"] > 0
+    assert first.set("cache-decoded-size", "6M").name == "ok"
+    assert warm(first, slow)["stored"] > 10
+    first.terminate()
+    second = spawn(workers=2, cache_memory="0", **{**options, "cache_decoded_size": "6M"})
+    assert warm(second, slow)["stored"] > 10
+    assert digests(second, slow, **stream) == wanted
+    assert cached(second)["decoded_hits_total"] > 10
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_streams_that_turn(spawn, slow, turned):
+    """Warmed for streams with exif_orientation, or for those without."""
+    daemon = spawn(workers=2, cache_memory="64M")
+    said = warm(daemon, slow, *(["--exif-orientation"] if turned else []))
+    assert said["pictures"] > 30
+    for asked in (turned, not turned):
+        stream = {"transforms": LISTS["crop"], "bad_samples": "substitute", "epochs": 1,
+                  "exif_orientation": asked}
+        before = cached(daemon)["hits_total"]
+        assert digests(daemon, slow, **stream) == digests(spawn(), slow, **stream)
+        hits = cached(daemon)["hits_total"] - before
+        assert (hits >= said["pictures"]) == (asked == turned), hits
 
 
 def test_no_room(spawn, photos, tmp_path):

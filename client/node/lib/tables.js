@@ -191,6 +191,7 @@ export const MESSAGES = [
     ["seq", "uint", true, 0, 0, 4294967295],
     ["dataset", "any", true, 0, 0, 0],
     ["transforms", "any", false, 0, 0, 0],
+    ["exif_orientation", "boolean", false, false, 0, 1],
   ] },
   { number: 38, name: "fit", fromDaemon: false, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],

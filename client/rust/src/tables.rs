@@ -353,6 +353,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 0 },
         Field { key: "transforms", kind: Kind::Any, required: false,
             default: 0, min: 0, max: 0 },
+        Field { key: "exif_orientation", kind: Kind::Boolean, required: false,
+            default: 0, min: 0, max: 1 },
     ] },
     MessageType { number: 38, name: "fit", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,

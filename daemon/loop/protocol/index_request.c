@@ -33,6 +33,7 @@ struct index_request {
 	struct index_cache_waiter kept;
 	struct fit *fit;	   /* of a FIT; NULL: an INDEX */
 	struct pipeline *pipeline; /* of an INDEX that keeps the pictures decoded; or NULL */
+	bool exif;		   /* they are turned */
 	bool solving;		   /* the fit's task is under way */
 	uint64_t began_ns;
 };
@@ -285,6 +286,7 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 		.pictures = request->fit ? entry->pictures : NULL,
 		.disk = request->fit && entry->pictures ? request->core->pictures->disk : NULL,
 		.seek_indexes = entry->seek_indexes,
+		.exif = request->exif,
 		.limits = core_decode_limits(request->core),
 		.max_bytes = request->core->config->max_file_bytes,
 		.count = dataset_count(entry->dataset),
@@ -380,6 +382,7 @@ void index_request_index(struct session *session, const struct message *message)
 	int r = 0;
 	if (!request)
 		return;
+	request->exif = asked->exif_orientation;
 	if (transforms->kind != VALUE_NIL)
 		r = pipeline_new(&request->pipeline, transforms, bytes, layout, &fault);
 	if (r == 0 && request->pipeline)

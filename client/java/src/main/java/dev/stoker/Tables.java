@@ -422,7 +422,9 @@ final class Tables {
         new Field("dataset", Kind.ANY, true,
             0L, 0L, 0L),
         new Field("transforms", Kind.ANY, false,
-            0L, 0L, 0L));
+            0L, 0L, 0L),
+        new Field("exif_orientation", Kind.BOOLEAN, false,
+            0L, 0L, 1L));
   }
 
   private static List<Field> fit() {
