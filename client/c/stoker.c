@@ -282,15 +282,11 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 
 /* -- when the daemon goes away ------------------------------------------------------------- */
 
-/* One attempt to connect, and attach where the caller is. A daemon that is stopping makes no new
- * samples, so batches that are held stay as they are though their connection is closed. */
-static int stoker_try(struct stoker *stoker)
+/* ATTACH where the caller is, on this connection. 0, also behind the last epoch. */
+static int stoker_attach_again(struct stoker *stoker)
 {
 	struct message request, reply;
-	int r = handle_open(stoker);
-	if (r)
-		return r;
-	r = resume_attach(&stoker->resume, stoker->connection.memory, &request);
+	int r = resume_attach(&stoker->resume, stoker->connection.memory, &request);
 	if (r == RESUME_E_END)
 		return stoker->end = 0;
 	if (r)
@@ -301,6 +297,14 @@ static int stoker_try(struct stoker *stoker)
 	stoker->attachment++;
 	stoker->end = 1;
 	return 0;
+}
+
+/* One attempt to connect, and attach where the caller is. A daemon that is stopping makes no new
+ * samples, so batches that are held stay as they are though their connection is closed. */
+static int stoker_try(struct stoker *stoker)
+{
+	int r = handle_open(stoker);
+	return r ? r : stoker_attach_again(stoker);
 }
 
 /* Wait for a daemon. 0: attached again, -EAGAIN: not yet, else why it cannot. */
@@ -373,6 +377,55 @@ int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, in
 	while (r == TAKEN_NOTHING);
 	if (r >= 0)
 		stoker->fault.text[0] = '\0'; /* that of an attempt that failed before */
+	return handle_leave(stoker, r);
+}
+
+/* DETACH, and ATTACH at another place. If the daemon refuses that, back at the one before. */
+static int stoker_move(struct stoker *stoker, uint64_t epoch, uint64_t position)
+{
+	struct resume *resume = &stoker->resume;
+	const uint64_t was_epoch = resume->epoch, was_position = resume->position;
+	struct message request = message_init(MESSAGE_DETACH), reply;
+	request.detach.seq = connection_seq(&stoker->connection);
+	int r = connection_ask(&stoker->connection, &request, MESSAGE_OK, CONNECTION_QUIET_MS,
+			       &reply, &stoker->fault);
+	if (r)
+		return r;
+	resume->epoch = epoch;
+	resume->position = position;
+	r = stoker_attach_again(stoker);
+	if (r == 0 || resume_passes(r))
+		return r;
+	const struct fault why = stoker->fault;
+	resume->epoch = was_epoch;
+	resume->position = was_position;
+	int back = stoker_attach_again(stoker);
+	if (back == 0)
+		stoker->fault = why;
+	return back ? back : r;
+}
+
+int stoker_seek(struct stoker *stoker, uint64_t epoch, uint64_t position)
+{
+	struct resume *resume = &stoker->resume;
+	int r = handle_enter(stoker);
+	if (r)
+		return r;
+	if (!stoker->ring)
+		return fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset");
+	if (epoch > UINT32_MAX)
+		return fault_say(&stoker->fault, -EINVAL, "there is no epoch %llu",
+				 (unsigned long long)epoch);
+	if (!resume->lost)
+		r = stoker_move(stoker, epoch, position);
+	if (r && resume_passes(r) && resume_lose(resume, r, &stoker->fault))
+		r = 0;
+	if (r == 0) { /* stoker_next() attaches there if the daemon is away */
+		resume->epoch = epoch;
+		resume->position = position;
+		stoker->stalled.text[0] = '\0';
+		stoker->fault.text[0] = '\0';
+	}
 	return handle_leave(stoker, r);
 }
 

@@ -336,6 +336,14 @@ STOKER_API int stoker_next(struct stoker *stoker, const struct stoker_batch **ba
 			   int timeout_ms);
 
 /*
+ * Go on at another place of the same stream: stoker_next() gives the batches from there on, to the
+ * end of the last epoch. Batches that are held stay as they are. If the daemon is away,
+ * stoker_next() waits for it and begins there. 0; -EINVAL there is no such place, and the stream
+ * goes on where it was; -ENOTCONN not attached; else as stoker_attach().
+ */
+STOKER_API int stoker_seek(struct stoker *stoker, uint64_t epoch, uint64_t position);
+
+/*
  * Your own credentials of S3, for a dataset beneath `url` (s3://BUCKET or s3://BUCKET/PREFIX) that
  * a daemon of another user may not read for you by itself. After stoker_connect(), before
  * stoker_attach(), and again in time before they expire: `expires` in seconds since 1970, 0: never.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stoker for C++17: batches of decoded and augmented samples from stokerd, read in place. One
- * header over libstoker (stoker.h says more about each option); link with `pkg-config --libs
- *stoker`.
+ * header over libstoker (stoker.h says more about each option); link with
+ * `pkg-config --libs stoker`.
  *
  *	stk::options options;
  *	options.dataset.path = "/data/train";
@@ -18,7 +18,7 @@
  * called stoker because libstoker's handle is a struct of that name.)
  *
  * Threads: only one at a time may use a reader and its batches; several readers are independent.
- *Any thread may read arrays. A batch may outlive its reader.
+ * Any thread may read arrays. A batch may outlive its reader.
  */
 #ifndef STOKER_HPP
 #define STOKER_HPP
@@ -226,7 +226,6 @@ struct source {
 	std::vector<source> parts;
 };
 
-/* What to read, and how; stoker.h says what the values are. Empty texts are the defaults. */
 /* One's own of S3, for what lies beneath a URL: a daemon of another user reads with them. */
 struct credentials {
 	std::string url; /* s3://BUCKET or s3://BUCKET/PREFIX */
@@ -235,6 +234,7 @@ struct credentials {
 	std::uint64_t expires = 0; /* seconds since 1970; 0: never */
 };
 
+/* What to read, and how; stoker.h says what the values are. Empty texts are the defaults. */
 struct options {
 	std::string socket; /* of the daemon; empty: the usual places */
 	source dataset;
@@ -254,6 +254,8 @@ struct options {
 	std::string expect_dataset, expect_pipeline, expect_sampling;
 	std::uint32_t inflight = 3, prefetch = 0;
 	std::string start, pace;
+	std::string order;	  /* "shards": shuffled by shards, then in runs of `window` */
+	std::uint64_t window = 0; /* 0: 16384 */
 	std::uint32_t priority = 10;
 	bool draft = false;
 	std::optional<std::vector<std::string>> fields; /* none: all */
@@ -295,6 +297,8 @@ class c_options
 		options_.prefetch = from.prefetch;
 		options_.start = text(from.start);
 		options_.pace = text(from.pace);
+		options_.order = text(from.order);
+		options_.window = from.window;
 		options_.priority = from.priority;
 		options_.draft = from.draft;
 		options_.sampler = text(from.sampler);
@@ -366,6 +370,9 @@ class c_options
 		to.dataset_missing_component = text(from.missing_component);
 		if (from.parts.empty())
 			return;
+		if (&to != &options_)
+			throw std::invalid_argument(
+				"a part cannot have parts: put all in one list");
 		for (const source &part : from.parts) {
 			struct stoker_options empty = STOKER_OPTIONS_INIT;
 			parts_.push_back(std::make_unique<struct stoker_options>(empty));
@@ -640,12 +647,11 @@ class reader
 		detail::check(handle_.get(), stoker_connect(handle_.get(), socket));
 		for (const stk::credentials &own : options_.credentials)
 			credentials(own);
-		attach(options_);
+		attach();
 		if (options_.resume && options_.resume->sampling != info().sampling)
 			refuse("sampling");
 		epoch_ = options_.resume ? options_.resume->epoch : options_.epoch;
 		position_ = options_.resume ? options_.resume->position : options_.position;
-		last_ = options_.epochs ? epoch_ + options_.epochs : 0;
 	}
 
 	/* The next batch; none at the end of the last epoch. */
@@ -662,17 +668,11 @@ class reader
 		return batch(handle_, fields_, taken);
 	}
 
-	/* Go on at another place of the stream. Batches that are held stay as they are. */
+	/* Go on at another place of the stream; where there is none, it goes on where it was.
+	 * Batches that are held stay as they are. */
 	void seek(std::uint64_t epoch, std::uint64_t position)
 	{
-		stk::options options = options_;
-		options.resume = token();
-		options.resume->epoch = epoch;
-		options.resume->position = position;
-		options.start.clear();
-		if (last_)
-			options.epochs = epoch < last_ ? std::uint32_t(last_ - epoch) : 1;
-		attach(options);
+		detail::check(handle_.get(), stoker_seek(handle_.get(), epoch, position));
 		epoch_ = epoch;
 		position_ = position;
 	}
@@ -805,7 +805,7 @@ class reader
 	detail::handle handle_;
 	stk::options options_;
 	std::shared_ptr<const std::vector<field>> fields_;
-	std::uint64_t epoch_ = 0, position_ = 0, last_ = 0;
+	std::uint64_t epoch_ = 0, position_ = 0;
 
 	const struct stoker_info &info() const
 	{
@@ -815,9 +815,9 @@ class reader
 		return *info;
 	}
 
-	void attach(const stk::options &options)
+	void attach()
 	{
-		detail::c_options c(options);
+		detail::c_options c(options_);
 		detail::check(handle_.get(), stoker_attach(handle_.get(), c.get()));
 		auto fields = std::make_shared<std::vector<field>>();
 		for (std::uint32_t f = 0; f < info().n_fields; f++) {

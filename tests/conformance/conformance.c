@@ -265,11 +265,11 @@ static void measure_seek(struct run *run, uint32_t epoch, uint64_t position)
 {
 	uint64_t begun = now_ns();
 	const struct stoker_batch *batch = NULL;
-	run->request.options.epoch = epoch;
-	run->request.options.position = position;
-	int r = stoker_detach(run->stoker);
-	if (r == 0)
-		r = stoker_attach(run->stoker, &run->request.options);
+	int r = stoker_seek(run->stoker, epoch, position);
+	if (r < 0 && *stoker_error_name(run->stoker)) {
+		printf("refused name=%s\n", stoker_error_name(run->stoker));
+		return;
+	}
 	if (r == 0)
 		r = stoker_next(run->stoker, &batch, run->request.timeout_ms);
 	if (r <= 0)
@@ -327,13 +327,11 @@ int main(int argc, char **argv)
 	else
 		read_batches(&run);
 	if (run.request.again) {
-		run.request.options.epoch = (uint32_t)run.epoch;
-		run.request.options.position = run.position;
 		run.request.take = run.taken = 0;
-		r = stoker_detach(run.stoker);
+		r = stoker_seek(run.stoker, run.epoch, run.position);
 		if (r < 0)
 			fail(&run, r);
-		attach(&run);
+		put_attached(&run);
 		read_batches(&run);
 	}
 	stoker_free(run.stoker);

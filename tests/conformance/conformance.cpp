@@ -89,6 +89,8 @@ stk::options options_of(const stoker_options &from)
 	out.prefetch = from.prefetch;
 	out.start = text(from.start);
 	out.pace = text(from.pace);
+	out.order = text(from.order);
+	out.window = from.window;
 	if (from.priority)
 		out.priority = from.priority;
 	out.draft = from.draft;
@@ -303,7 +305,12 @@ class program
 	void measure_seek(std::uint32_t epoch, std::uint64_t position)
 	{
 		stopwatch watch;
-		reader_->seek(epoch, position);
+		try {
+			reader_->seek(epoch, position);
+		} catch (const stk::error &error) {
+			std::cout << "refused name=" << name_of(error) << std::endl;
+			return;
+		}
 		stk::batch batch = reader_->next().value();
 		std::cout << "sought ns=" << watch.ns() << " position=" << batch.position()
 			  << " sum=" << touch(batch) << std::endl;

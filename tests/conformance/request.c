@@ -198,6 +198,7 @@ static int read_plain(struct stoker_options *out, const char *key, json_t *value
 		ROW(start),
 		ROW(expect_sampling),
 		ROW(pace),
+		ROW(order),
 	};
 	const struct {
 		const char *key;
@@ -211,7 +212,7 @@ static int read_plain(struct stoker_options *out, const char *key, json_t *value
 		const char *key;
 		uint64_t *to;
 	} large[] = {ROW(order_seed), ROW(augment_seed), ROW(subset_start), ROW(subset_stop),
-		     ROW(position)};
+		     ROW(position), ROW(window)};
 	const struct {
 		const char *key;
 		int *to;
