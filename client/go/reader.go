@@ -160,7 +160,7 @@ func (r *Reader) attachAt(ctx context.Context, place Place) error {
 }
 
 // Seek goes on at another place of the same stream, on the same connection. Batches that are held
-// stay as they are.
+// stay as they are. If the daemon refuses the place, the stream goes on where it was.
 func (r *Reader) Seek(ctx context.Context, place Place) error {
 	if r.closed {
 		return ErrClosed
@@ -169,7 +169,7 @@ func (r *Reader) Seek(ctx context.Context, place Place) error {
 		_, err := r.conn.request(ctx, replyTime, "detach", "ok", map[string]any{}, nil)
 		if err == nil {
 			r.forget()
-			err = r.attachAt(ctx, place)
+			err = r.move(ctx, place)
 		}
 		if err == io.EOF {
 			r.ended, r.at = true, place
@@ -182,6 +182,23 @@ func (r *Reader) Seek(ctx context.Context, place Place) error {
 	}
 	r.at, r.ended = place, false // the next call of Next attaches there
 	return nil
+}
+
+// move attaches to a stream that was left, where it was if it may not be elsewhere.
+func (r *Reader) move(ctx context.Context, place Place) error {
+	err := r.attachAt(ctx, place)
+	var refused *Error
+	if !errors.As(err, &refused) || r.conn.lost() {
+		return err
+	}
+	switch back := r.attachAt(ctx, r.at); back {
+	case nil:
+	case io.EOF:
+		r.ended = true
+	default:
+		return back
+	}
+	return err
 }
 
 // forget gives back what was announced and not taken: leases outlive the reader.

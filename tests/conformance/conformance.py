@@ -175,8 +175,12 @@ class Run:
 
     def measure_seek(self, epoch, position):
         begun = time.perf_counter_ns()
-        self.loader.load_state_dict({**self.loader.state_dict(), "epoch": epoch,
-                                     "position": position})
+        try:
+            self.loader.load_state_dict({**self.loader.state_dict(), "epoch": epoch,
+                                         "position": position})
+        except (stoker.Error, ValueError) as error:
+            say("refused", name=name_of(error))
+            return
         self.batches = self.endless()
         batch = next(self.batches)
         taken = time.perf_counter_ns() - begun

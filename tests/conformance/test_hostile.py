@@ -164,7 +164,8 @@ def test_every_option(client, fake):
                "bad_samples": "substitute", "exif_orientation": True, "job": "j\u00f6b", "rank": 1,
                "world": 2, "batch_size": 4, "last_batch": "pad", "epochs": 2, "inflight": 5,
                "prefetch": 9, "pace": "free", "priority": 30, "draft": True, "echo": 3,
-               "echo_window": 64, "views": 2, "fields": ["weight", "age"], "one_hot": True}
+               "echo_window": 64, "views": 2, "order": "shards", "window": 4096,
+               "fields": ["weight", "age"], "one_hot": True}
     given = {**options, "order_seed": {"uint": str(2**63 + 1)}}
     client.run(fake.path, given, take=1)
     seen = next(fields for name, fields in fake.seen if name == "attach")

@@ -38,6 +38,8 @@ STREAMS = {
         {"name": "Grayscale"}, {"name": "Normalize", "mean": [0.5], "std": [0.25]}]},
 }
 
+BYTES = {"dtype": "uint8", "layout": "NHWC", "epochs": 0}  # what the programs can measure
+
 
 @pytest.mark.parametrize("changed", STREAMS.values(), ids=STREAMS)
 def test_stream(client, daemon, stream, truth, changed):
@@ -104,3 +106,36 @@ def test_detach_and_attach_again(client, daemon, stream, truth):
     attach = stream()
     run = client.run(daemon.socket, attach, take=3, hold=2, again=True)
     assert run.batches == truth(attach)[2] and len(run.said("attached")) == 2
+
+
+def test_attach_again_at_the_end(client, daemon, stream, truth):
+    """Nothing more comes behind the last epoch."""
+    attach = stream(epochs=2)
+    run = client.run(daemon.socket, attach, again=True)
+    assert run.batches == truth(attach)[2] and len(run.said("end")) == 2
+
+
+def test_seek_to_no_place(client, daemon, stream):
+    """It is refused, and the reader goes on where it was."""
+    run = client.start(daemon.socket, stream(**BYTES), measure=True)
+    run.wait_for("attached")
+    run.tell("seek 1 14", f"seek 1 {10**6}", "read 1", "seek 1 21")
+    assert run.wait_for("sought", 2)["position"] == "21"
+    assert run.said("refused")[0]["name"] in ("argument", "token")
+    assert len(run.said("measured")) == 1
+    run.finish()
+
+
+def test_seek_while_the_daemon_is_away(client, spawn, stream):
+    """What the next daemon gives begins there."""
+    daemon = spawn()
+    run = client.start(daemon.socket, stream(**BYTES), measure=True)
+    run.wait_for("attached")
+    run.tell("seek 1 14")
+    first = run.wait_for("sought")
+    daemon.kill()
+    run.tell("seek 0 7", "seek 1 14")
+    daemon.spawn()
+    assert run.wait_for("sought", 3)["sum"] == first["sum"]
+    assert run.said("sought")[1]["position"] == "7"
+    run.finish()

@@ -26,6 +26,7 @@ const CONNECT_MS = 10_000;
 const INBOX_MAX = 65_536;
 const ENDING_CODE = 19; // errors up to this one end the connection
 const OTHERS_MAY_WRITE = 0o002;
+const PASSING = ["stopping", "too_many_connections"];
 
 /** Where a daemon may listen, in the order to try. */
 function places(given) {
@@ -34,6 +35,16 @@ function places(given) {
   if (STOKER_SOCKET) return [STOKER_SOCKET];
   const mine = XDG_RUNTIME_DIR ? [join(XDG_RUNTIME_DIR, "stoker", "stokerd.sock")] : [];
   return [...mine, `/tmp/stoker-${process.getuid()}/stokerd.sock`, "/run/stoker/stokerd.sock"];
+}
+
+/** Can another attempt to attach succeed? */
+export function passes(error) {
+  return (
+    error instanceof UnavailableError ||
+    error instanceof DisconnectedError ||
+    error instanceof TimeoutError ||
+    (error instanceof RequestError && PASSING.includes(error.code))
+  );
 }
 
 /** Connect to the first socket that answers, and say HELLO. */

@@ -139,7 +139,7 @@ export class Reader implements AsyncIterable<Batch> {
   next(wait?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Batch | null>;
   /** Each batch is released at the end of the loop's body, unless that calls its keep(). */
   [Symbol.asyncIterator](): AsyncIterator<Batch>;
-  /** Go on at another place of the same stream. */
+  /** Go on at another place of the same stream; if that is refused, it goes on where it was. */
   seek(place: { epoch: Whole; position: Whole }): Promise<void>;
   /** Change the largest number of batches that are ready or held. */
   setInflight(inflight: number): void;

@@ -2,6 +2,7 @@
 /** A reader of one stream: attaches, and attaches again after the daemon was lost. */
 
 import { Batch } from "./batch.js";
+import { passes } from "./connection.js";
 import { connectWith, sendCredentials } from "./credentials.js";
 import {
   DisconnectedError,
@@ -10,7 +11,6 @@ import {
   SampleError,
   StokerError,
   TimeoutError,
-  UnavailableError,
 } from "./errors.js";
 import { Given } from "./given.js";
 import { plain } from "./msgpack.js";
@@ -21,7 +21,6 @@ const QUIET_MS = 60_000; // an ATTACH reports progress more often
 const FIRST_PAUSE_MS = 50;
 const LAST_PAUSE_MS = 1000;
 const HELD_MS = 1000; // for END, when no batch can come
-const PASSING = ["stopping", "too_many_connections"];
 
 /** Attach to a stream; waits while the daemon indexes the dataset. */
 export async function attach(options, settings = {}) {
@@ -178,7 +177,7 @@ export class Reader {
     return true;
   }
 
-  /** Go on at another place of the same stream, on the same connection. */
+  /** Go on at another place of the same stream; if that is refused, it goes on where it was. */
   async seek(place) {
     this.#check();
     await this.#alone(async () => {
@@ -186,7 +185,7 @@ export class Reader {
         try {
           await this.#connection.request("detach", "ok", {});
           this.#forget();
-          this.#ended = !(await this.#attachAt(place));
+          this.#ended = !(await this.#move(place));
         } catch (error) {
           if (!this.#connection.lost) throw error;
           this.#lose(error);
@@ -195,6 +194,17 @@ export class Reader {
       }
       this.#at = { epoch: place.epoch, position: place.position };
     });
+  }
+
+  async #move(place) {
+    try {
+      return await this.#attachAt(place);
+    } catch (error) {
+      if (error instanceof RequestError && !this.#connection.error) {
+        this.#ended = !(await this.#attachAt(this.#at));
+      }
+      throw error;
+    }
   }
 
   /** Give back what was announced and not taken: leases outlive the reader. */
@@ -486,14 +496,4 @@ if (Symbol.asyncDispose) {
   Reader.prototype[Symbol.asyncDispose] = async function dispose() {
     this.close();
   };
-}
-
-/** Can another attempt succeed? */
-function passes(error) {
-  return (
-    error instanceof UnavailableError ||
-    error instanceof DisconnectedError ||
-    error instanceof TimeoutError ||
-    (error instanceof RequestError && PASSING.includes(error.code))
-  );
 }

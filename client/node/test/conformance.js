@@ -187,7 +187,12 @@ class Program {
 
   async measureSeek(epoch, position) {
     const begun = process.hrtime.bigint();
-    await this.reader.seek({ epoch, position });
+    try {
+      await this.reader.seek({ epoch, position });
+    } catch (error) {
+      console.log(`refused name=${error.code}`);
+      return;
+    }
     const batch = await this.reader.next();
     const taken = process.hrtime.bigint() - begun;
     const sum = touch(batch.array("image"));

@@ -134,6 +134,8 @@ fn options(json: &Json) -> Result<Options, Error> {
             "echo" => out.echo = whole as u32,
             "echo_window" => out.echo_window = whole as u32,
             "views" => out.views = whole as u32,
+            "order" => out.order = string(item),
+            "window" => out.window = whole as u32,
             other => return Err(Error::Option(format!("there is no {other}"))),
         }
     }
@@ -332,7 +334,10 @@ impl Program {
 
     fn measure_seek(&mut self, place: Place) -> Result<(), Error> {
         let begun = Instant::now();
-        self.reader.seek(place)?;
+        if let Err(error) = self.reader.seek(place) {
+            println!("refused name={}", error.name());
+            return Ok(());
+        }
         let batch = self.reader.next_batch()?.expect("an endless stream");
         let (taken, sum) = (begun.elapsed().as_nanos(), touch(&batch)?);
         println!("sought ns={taken} position={} sum={sum}", batch.position);

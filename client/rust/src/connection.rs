@@ -170,6 +170,10 @@ impl Connection {
         }
     }
 
+    pub fn ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// Did the daemon go away, so that another one may be waited for?
     pub fn lost(&self) -> bool {
         self.ended.is_some() && !self.fatal

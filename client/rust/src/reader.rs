@@ -325,7 +325,7 @@ impl Reader {
     }
 
     /// Go on at another place of the same stream, on the same connection. Batches that are held stay
-    /// as they are.
+    /// as they are. If the daemon refuses the place, the stream goes on where it was.
     pub fn seek(&mut self, place: Place) -> Result<(), Error> {
         if self.connection.is_some() {
             let moved = self.connection()?.request("detach", "ok", HashMap::new(), REPLY);
@@ -335,6 +335,10 @@ impl Reader {
             });
             match moved {
                 Ok(more) => self.ended = !more,
+                Err(error @ Error::Refused(_)) if !self.connection()?.ended() => {
+                    self.ended = !self.attach_at(self.at)?;
+                    return Err(error);
+                }
                 Err(error) if self.connection()?.lost() => self.lose(error)?,
                 Err(error) => return Err(error),
             }

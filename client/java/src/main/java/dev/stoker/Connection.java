@@ -158,6 +158,10 @@ final class Connection implements AutoCloseable {
     return good;
   }
 
+  boolean isOver() {
+    return ended != null;
+  }
+
   /** Did the daemon go away, so that another one may be waited for? */
   boolean lost() {
     return ended != null && !fatal;

@@ -203,14 +203,17 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     credentials = List.copyOf(others);
   }
 
-  /** Go on at another place of the same stream, on the same connection. */
+  /**
+   * Go on at another place of the same stream, on the same connection. If the daemon refuses the
+   * place, the stream goes on where it was.
+   */
   public void seek(Place place) {
     check();
     if (connection != null) {
       try {
         connection.request("detach", "ok", new HashMap<>(), Connection.REPLY_NS);
         connection.forget();
-        ended = !attachAt(place);
+        ended = !move(place);
       } catch (StokerException e) {
         if (!connection.lost()) throw e;
         lose(e);
@@ -218,6 +221,15 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     }
     if (connection == null) ended = false;
     at = place;
+  }
+
+  private boolean move(Place place) {
+    try {
+      return attachAt(place);
+    } catch (RequestException e) {
+      if (!connection.isOver()) ended = !attachAt(at);
+      throw e;
+    }
   }
 
   /** The next batch, which is the caller's to close; null at the end of the last epoch. */

@@ -258,7 +258,12 @@ final class Conformance {
 
   private void measureSeek(Place place) {
     long begun = System.nanoTime();
-    reader.seek(place);
+    try {
+      reader.seek(place);
+    } catch (StokerException e) {
+      System.out.println("refused name=" + e.reason());
+      return;
+    }
     try (Batch batch = reader.next()) {
       long taken = System.nanoTime() - begun;
       System.out.printf("sought ns=%d position=%d sum=%d%n", taken, batch.position(), touch(batch));
