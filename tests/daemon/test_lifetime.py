@@ -5,6 +5,7 @@ within a second, nobody else notices.
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -389,3 +390,21 @@ def test_a_large_sample_is_no_habit(daemon, photos, tmp_path, kind):
     before = daemon.usage()
     make(*large)
     daemon.settle(before._replace(rss=before.rss + (16 << 20)))
+
+
+def test_a_dataset_stays_for_who_goes_on_elsewhere(daemon, photos, tmp_path):
+    """A seek is DETACH and ATTACH. If that expects the content that was left, it is not indexed
+    anew; any other ATTACH sees the files as they are."""
+    folder = tmp_path / "pictures"
+    shutil.copytree(photos, folder)
+    with daemon.connect() as peer:
+        first = peer.attach(folder, **STREAM).fields
+        peer.request("detach")
+        shutil.copy(next(folder.rglob("*.jpg")), folder / next(folder.iterdir()).name / "new.jpg")
+        there = {"expect_dataset": first["dataset_fingerprint"], "position": 12}
+        assert peer.attach(folder, **STREAM, **there).fields["samples"] == first["samples"]
+        peer.request("detach")
+        assert peer.attach(folder, **STREAM).fields["samples"] == first["samples"] + 1
+        peer.request("detach")
+        wait_for(lambda: not daemon.list("datasets"), "it is forgotten")
+        assert peer.attach(folder, **STREAM, **there).fields["name"] == "token"

@@ -137,6 +137,7 @@ void attachment_begin(struct session *session, const struct message_attach *atta
 	if (r == 0)
 		r = catalog_get(&attachment->entry, attachment->core,
 				&attachment->arguments.dataset, session->connection.uid,
+				attachment->arguments.expected.dataset,
 				quota_memory(attachment->core, session->connection.uid),
 				&attachment->opened);
 	if (r < 0)

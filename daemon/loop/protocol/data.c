@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "dataset/storage/remote/own_keys.h"
 #include "loop/engine/step.h"
 #include "loop/policy/quota.h"
@@ -36,6 +37,8 @@ void data_attach(struct session *session, const struct message *message)
 
 void data_detach(struct session *session, const struct message *message)
 {
+	if (session->reader)
+		catalog_linger(session->reader->stream->entry, clock_ns());
 	session_detach(session);
 	reply_ok(session, message->detach.seq);
 }

@@ -351,7 +351,7 @@ static void request_open(struct index_request *request, const struct value *data
 	}
 	if (r == 0)
 		r = catalog_get(&request->entry, request->core, &spec,
-				request->session->connection.uid,
+				request->session->connection.uid, "",
 				quota_memory(request->core, request->session->connection.uid),
 				&request->opened);
 	if (r < 0)

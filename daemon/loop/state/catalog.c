@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/digest.h"
 #include "base/log_user.h"
 #include "base/owner.h"
 #include "decode/jpeg/seek_index_set.h"
@@ -17,6 +19,7 @@
 #include "proto/message.h"
 
 #define WARM_NS (600 * (uint64_t)1000000000)
+#define LINGER_NS (2 * (uint64_t)1000000000)
 
 static void catalog_free(struct dataset_entry *entry)
 {
@@ -126,13 +129,25 @@ static void catalog_opened(struct task *task, int status)
 	catalog_release(entry);
 }
 
+/* Is it in use, or what the caller has just left? */
+static bool catalog_is_there(const struct dataset_entry *entry, const char *expected)
+{
+	char own[33];
+	if (entry->users > 0)
+		return true;
+	const struct digest fingerprint = dataset_fingerprint(entry->dataset);
+	digest_hex(&fingerprint, own);
+	return strcmp(own, expected) == 0;
+}
+
 static struct dataset_entry *catalog_find(struct core *core, const struct dataset_spec *spec,
-					  uid_t uid)
+					  uid_t uid, const char *expected)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
 		/* One that failed or is given up waits for its thread only. */
 		if (entry->uid == uid && dataset_spec_equal(&entry->spec, spec) &&
-		    entry->result == 0 && !atomic_load(&entry->progress.cancel) && !entry->changed)
+		    entry->result == 0 && !atomic_load(&entry->progress.cancel) &&
+		    !entry->changed && catalog_is_there(entry, expected))
 			return entry;
 	return NULL;
 }
@@ -171,13 +186,22 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	return 0;
 }
 
-int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
-		struct memory_limits limits, struct catalog_waiter *waiter)
+/* What the user has left makes room for what it asks for now. */
+static void catalog_drop_lingering(struct core *core, uid_t uid)
 {
-	struct dataset_entry *entry = catalog_find(core, spec, uid);
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
+		if (entry->users == 0 && entry->uid == uid)
+			catalog_free(entry);
+}
+
+int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
+		const char *expected, struct memory_limits limits, struct catalog_waiter *waiter)
+{
+	struct dataset_entry *entry = catalog_find(core, spec, uid, expected);
 	if (entry) {
 		dataset_spec_deinit(spec);
 	} else {
+		catalog_drop_lingering(core, uid);
 		int r = catalog_new(&entry, core, spec, uid, limits);
 		if (r < 0)
 			return r;
@@ -208,8 +232,15 @@ void catalog_release(struct dataset_entry *entry)
 	/* Only the opening itself is left: nobody waits for it any more. */
 	if (entry->users == 1 && !entry->dataset && list_empty(&entry->waiters))
 		atomic_store(&entry->progress.cancel, true);
-	if (entry->users == 0)
+	bool lingers = entry->dataset && !entry->changed && !entry->core->stopping &&
+		       clock_ns() < entry->linger_until_ns;
+	if (entry->users == 0 && !lingers)
 		catalog_free(entry);
+}
+
+void catalog_linger(struct dataset_entry *entry, uint64_t now_ns)
+{
+	entry->linger_until_ns = now_ns + LINGER_NS;
 }
 
 void catalog_cool(struct dataset_entry *entry)
@@ -247,6 +278,10 @@ void catalog_keep_warm(struct dataset_entry *entry, uint64_t now_ns)
 void catalog_tick(struct core *core, uint64_t now_ns)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
+		if (entry->users == 0 && (core->stopping || now_ns >= entry->linger_until_ns)) {
+			catalog_free(entry);
+			continue;
+		}
 		if (entry->warm_until_ns == 0)
 			continue;
 		if (!catalog_only_warms(entry))

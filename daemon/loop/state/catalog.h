@@ -4,7 +4,8 @@
  * Indexing is a task; whoever asks meanwhile waits here. A dataset is a snapshot: it goes with its
  * last stream, so that the next ATTACH sees the files as they are then, or some minutes later if
  * its pictures were asked to be kept; one that was seen to be another than its files is given to
- * nobody new.
+ * nobody new. After a DETACH it lingers for a moment: for a reader that goes on at another place,
+ * whose ATTACH expects the fingerprint that it has.
  *
  * Each user's entry is opened with what that user may have read, so nobody sees a folder through
  * another's eyes, nor is kept from its new files by another's stream. What was learnt of the files
@@ -52,7 +53,8 @@ struct dataset_entry {
 	uint64_t charged;		     /* to that: memory of the index */
 	struct dataset_progress progress;
 	unsigned users;
-	uint64_t warm_until_ns; /* until then the catalog itself is a user; 0: it is not */
+	uint64_t warm_until_ns;	  /* until then the catalog itself is a user; 0: it is not */
+	uint64_t linger_until_ns; /* so long it may stay without a user */
 	struct list waiters;
 	struct task task;
 	struct { /* the task's, until it is done */
@@ -67,15 +69,17 @@ struct dataset_entry {
 /*
  * The user's entry of this dataset, whose description says what that user may have read, held;
  * opened already (then `dataset` is set and the waiter is not used) or being opened (then the
- * waiter is called later). `limits` are for what this user's datasets may hold by now. Takes the
- * spec over. 0 or negative errno.
+ * waiter is called later). `expected`: its fingerprint, or "" if any will do. `limits` are for what
+ * this user's datasets may hold by now. Takes the spec over. 0 or negative errno.
  */
 int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
-		struct memory_limits limits, struct catalog_waiter *waiter);
+		const char *expected, struct memory_limits limits, struct catalog_waiter *waiter);
 /* The number of the protocol's error that a failed opening is. */
 unsigned catalog_error(const struct dataset_entry *entry, int result);
 struct dataset_entry *catalog_hold(struct dataset_entry *entry);
 void catalog_release(struct dataset_entry *entry); /* frees it with its last user */
+/* A user leaves that may come back at once. */
+void catalog_linger(struct dataset_entry *entry, uint64_t now_ns);
 /* Its pictures were decoded for those who come soon: it stays open, as it is now, for ten minutes
  * after its last user, or until catalog_cool(). Of all users' so many datasets that nobody uses,
  * the first goes for one more. */

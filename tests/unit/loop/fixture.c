@@ -66,7 +66,7 @@ struct dataset_entry *fixture_dataset(struct fixture *fixture, const char *path)
 	struct fault fault;
 	assert_int_equal(dataset_spec_parse(&spec, &map, &fault), 0);
 	dataset_spec_trust(&spec);
-	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, 0, limits, &waiter), 0);
+	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, 0, "", limits, &waiter), 0);
 	fixture_run(fixture);
 	return entry;
 }

@@ -373,7 +373,7 @@ static struct dataset_entry *begin_opening(struct fixture *fixture, const char *
 	struct fault fault;
 	assert_int_equal(dataset_spec_parse(&spec, &map, &fault), 0);
 	dataset_spec_trust(&spec);
-	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, 0, limits, waiter), 0);
+	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, 0, "", limits, waiter), 0);
 	return entry;
 }
 
