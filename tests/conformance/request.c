@@ -211,8 +211,8 @@ static int read_plain(struct stoker_options *out, const char *key, json_t *value
 	const struct {
 		const char *key;
 		uint64_t *to;
-	} large[] = {ROW(order_seed), ROW(augment_seed), ROW(subset_start), ROW(subset_stop),
-		     ROW(position), ROW(window)};
+	} large[] = {ROW(order_seed),  ROW(augment_seed), ROW(subset_start),
+		     ROW(subset_stop), ROW(position),	  ROW(window)};
 	const struct {
 		const char *key;
 		int *to;

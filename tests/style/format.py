@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Check that every C file is laid out as `.clang-format` says.
+"""Check that every file of C and C++ is laid out as `.clang-format` says.
 
 Arguments: the root of the source, clang-format.
 """
@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 from style import paths_of
+
+ENDS = (".c", ".h", ".cpp", ".hpp")
 
 
 def unformatted(program, root, names):
@@ -26,7 +28,7 @@ def self_test(program, root):
 def main():
     root, program = sys.argv[1:]
     self_test(program, root)
-    faults = unformatted(program, root, [n for n in paths_of(root) if n.endswith((".c", ".h"))])
+    faults = unformatted(program, root, [n for n in paths_of(root) if n.endswith(ENDS)])
     print(*faults, sep="\n")
     return 1 if faults else 0
 
