@@ -24,6 +24,9 @@
 //! else. If the daemon dies or is restarted, the reader waits for it and goes on behind the last
 //! batch that it gave.
 
+#![deny(unsafe_code, missing_debug_implementations)]
+#![warn(clippy::undocumented_unsafe_blocks)]
+
 mod batch;
 mod connection;
 mod credentials;
@@ -33,6 +36,7 @@ mod message;
 mod msgpack;
 mod options;
 mod reader;
+#[allow(unsafe_code)]
 mod ring;
 mod tables;
 mod token;

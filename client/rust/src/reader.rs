@@ -473,6 +473,16 @@ impl Reader {
     }
 }
 
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Reader { at, ended, reconnects, moves, .. } = self;
+        write!(
+            f,
+            "Reader {{ at: {at:?}, ended: {ended}, reconnects: {reconnects}, moves: {moves} }}"
+        )
+    }
+}
+
 impl Iterator for Reader {
     type Item = Result<Batch, Error>;
 

@@ -55,6 +55,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     inflight = (Long) request.getOrDefault("inflight", 3L);
     credentials = List.copyOf(client.credentials());
     connection = connect();
+    boolean good = false;
     try {
       Message attached = attach(request);
       samples = attached.number("samples");
@@ -74,9 +75,9 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
       if (!attached.text("note").isEmpty()) {
         client.warn().accept("the dataset: " + attached.string("note"));
       }
-    } catch (StokerException e) {
-      close();
-      throw e;
+      good = true;
+    } finally {
+      if (!good) close();
     }
   }
 
