@@ -2,4 +2,4 @@ module stoker.dev/client/go
 
 go 1.23
 
-require golang.org/x/sys v0.30.0 // indirect
+require golang.org/x/sys v0.30.0

@@ -332,6 +332,7 @@ CHECKS = {
         "vet": functools.partial(check_go, "go", "vet", "./..."),
         "gofmt": functools.partial(check_go, "sh", "-c", "gofmt -l . | (! grep .)"),
         "test": functools.partial(check_go, "go", "test", "./..."),
+        "mod": functools.partial(check_go, "go", "mod", "tidy", "-diff"),
     },
     "java": {
         "test": check_java,
@@ -341,6 +342,8 @@ CHECKS = {
     "rust": {
         "test": functools.partial(check_rust, "test", "--offline", "--quiet"),
         "fmt": functools.partial(check_rust, "fmt", "--check"),
+        "doc": functools.partial(check_rust, "rustdoc", "--offline", "--quiet", "--lib", "--", "-D",
+                                 "warnings"),
         "clippy": functools.partial(check_rust, "clippy", "--offline", "--quiet", "--all-targets",
                                     "--", "-D", "warnings"),
     },

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// <reference lib="esnext.disposable" />
 import type { AttachOptions, ErrorName } from "./options.js";
 
 export type { AttachOptions, ErrorName } from "./options.js";
@@ -152,6 +153,8 @@ export class Reader implements AsyncIterable<Batch> {
   /** What this reader waits for. */
   stats(): Promise<Record<string, unknown>>;
   close(): void;
+  /** For `await using`: close(). */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Consecutive positions of an epoch. */
@@ -183,6 +186,8 @@ export class Batch {
   keep(): this;
   /** Give the slots back. The arrays must not be used after that: they change. */
   release(): void;
+  /** For `using`: release(). */
+  [Symbol.dispose](): void;
 }
 
 /** The base of all errors. */

@@ -24,5 +24,11 @@ export async function epoch(token?: Token): Promise<bigint> {
   return sum;
 }
 
+export async function first(options: AttachOptions): Promise<number> {
+  await using reader = await attach(options);
+  using batch = await reader.next();
+  return batch?.count ?? 0;
+}
+
 // @ts-expect-error: batchSize is required
 export const wrong: AttachOptions = { dataset: "/a" };
