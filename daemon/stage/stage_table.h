@@ -22,7 +22,7 @@ struct stage_set {
 /* Of these: at first, at most, and for each byte that is read. Twice what is read, so a server
  * never has to give more than three times what its readers take. */
 #define STAGE_AHEAD_FIRST ((uint64_t)8 << 20)
-#define STAGE_AHEAD_MOST ((uint64_t)64 << 20)
+#define STAGE_AHEAD_MOST ((uint64_t)32 << 20)
 #define STAGE_AHEAD_PER_BYTE 2
 
 struct stage_origin {
