@@ -8,8 +8,8 @@ pictures:
 
 speed   tar shards on a local disk and over HTTP, all of them kept, in turn: images a second of one
         trainer, as a ratio to the local ones
-one     of --count samples over HTTP, with room for 10, 25 and 50 % of their bytes: how many reads of
-        one stream come from the disk, in epochs after the first
+one     of --count samples over HTTP, with room for 10, 25 and 50 % of their bytes: how many reads
+        of one stream come from the disk, in epochs after the first
 two     the same of two streams of orders of their own, with room for 25 and 10 %, after two epochs
 faults  the tests of a second daemon, kill -9 (--kills times), a full disk and damaged files
 """
