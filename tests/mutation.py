@@ -37,6 +37,12 @@ GUARDS = [Guard(*row) for row in [
      "loop/test_straggler"),
     (POLICY + "straggler.c", "== other->shard.world && reader->uid == other->uid;",
      "== other->shard.world;", "loop/test_straggler"),
+    ("daemon/stage/stage_victim.c", "return origin->reader && !origin->pinned;",
+     "return origin->reader;", "stage/test_stage_pins"),
+    ("daemon/stage/stage_victim.c", "+ origin->victims.count * table->each", "",
+     "stage/test_stage_pins"),
+    ("daemon/stage/stage.c", "!stage_pins_fit(stage, asker->bytes, 1)", "false",
+     "stage/test_stage_pins"),
     # Quotas.
     (POLICY + "quota.c", "return rest / (users + 1);", "return rest;", ADMISSION),
     (POLICY + "quota.c", "users += !is_own(user->uid);", "users += 0;", ADMISSION),
