@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/c/resume.h"
+
 struct own {
 	struct own *next;
 	char *url, *key, *secret, *token;
@@ -71,7 +73,8 @@ int own_send_all(const struct own *own, struct connection *connection, struct fa
 }
 
 int own_put(struct own **own, struct connection *connection, const char *url, const char *key,
-	    const char *secret, const char *token, uint64_t expires, struct fault *fault)
+	    const char *secret, const char *token, uint64_t expires, bool waits,
+	    struct fault *fault)
 {
 	struct own *fresh = calloc(1, sizeof(*fresh));
 	if (fresh)
@@ -83,7 +86,8 @@ int own_put(struct own **own, struct connection *connection, const char *url, co
 	bool whole = fresh && fresh->url && fresh->key && fresh->secret && fresh->token;
 	int r = whole ? own_send(fresh, connection, fault)
 		      : fault_say(fault, -ENOMEM, "out of memory");
-	if (r) {
+	bool next = waits && connection->socket < 0 && resume_passes(r);
+	if (r && !next) {
 		own_free_one(fresh);
 		return r;
 	}

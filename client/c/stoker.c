@@ -90,8 +90,9 @@ int stoker_credentials(struct stoker *stoker, const char *url, const char *key, 
 		return r;
 	if (!url || !key || !secret)
 		return fault_say(&stoker->fault, -EINVAL, "a URL, a key and a secret are needed");
+	bool waits = stoker->resume.attach && stoker->resume.limit_ms;
 	return handle_leave(stoker, own_put(&stoker->own, &stoker->connection, url, key, secret,
-					    token, expires, &stoker->fault));
+					    token, expires, waits, &stoker->fault));
 }
 
 static int stoker_do_attach(struct stoker *stoker, struct attach *attach)

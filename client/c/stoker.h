@@ -347,7 +347,8 @@ STOKER_API int stoker_seek(struct stoker *stoker, uint64_t epoch, uint64_t posit
  * Your own credentials of S3, for a dataset beneath `url` (s3://BUCKET or s3://BUCKET/PREFIX) that
  * a daemon of another user may not read for you by itself. After stoker_connect(), before
  * stoker_attach(), and again in time before they expire: `expires` in seconds since 1970, 0: never.
- * `token` may be NULL. The handle keeps them, in memory, and sends them wherever it connects. 0;
+ * `token` may be NULL. The handle keeps them, in memory, and sends them wherever it connects; where
+ * the daemon of a stream is away, the next one gets them. 0;
  * -EINVAL, -EPERM or -EDQUOT the daemon does not take them, and the handle keeps what it had;
  * -ENOTSUP no daemon of its version does.
  * stoker_attach() fails with -EKEYREJECTED where the storage does not.

@@ -155,12 +155,23 @@ static void let_go(struct run *run)
 		fail(run, r);
 }
 
-static void pause_here(void)
+static void give_credentials(struct run *run, const struct request_credentials *own)
+{
+	for (; own->url; own++) {
+		int r = stoker_credentials(run->stoker, own->url, own->key, own->secret, own->token,
+					   own->expires);
+		if (r < 0)
+			fail(run, r);
+	}
+}
+
+static void pause_here(struct run *run)
 {
 	printf("paused\n");
 	fflush(stdout);
 	for (int c = getchar(); c != '\n' && c != EOF; c = getchar())
 		;
+	give_credentials(run, run->request.refresh);
 }
 
 static void have(struct run *run, const struct stoker_batch *batch)
@@ -175,7 +186,7 @@ static void have(struct run *run, const struct stoker_batch *batch)
 	while (run->count > run->request.hold)
 		let_go(run);
 	if (run->taken == run->request.pause)
-		pause_here();
+		pause_here(run);
 	if (run->taken == run->request.credit && run->request.inflight) {
 		int r = stoker_credit(run->stoker, run->request.inflight);
 		if (r < 0)
@@ -311,12 +322,7 @@ int main(int argc, char **argv)
 	int r = stoker_connect(run.stoker, *argv[1] ? argv[1] : NULL);
 	if (r < 0)
 		fail(&run, r);
-	for (const struct request_credentials *own = run.request.credentials; own->url; own++) {
-		r = stoker_credentials(run.stoker, own->url, own->key, own->secret, own->token,
-				       own->expires);
-		if (r < 0)
-			fail(&run, r);
-	}
+	give_credentials(&run, run.request.credentials);
 	attach(&run);
 	if (run.request.classes)
 		put_classes(&run);

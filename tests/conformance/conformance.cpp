@@ -170,6 +170,11 @@ class stopwatch
 	std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
+stk::credentials credentials_of(const request::request_credentials &own)
+{
+	return {own.url, own.key, own.secret, text(own.token), own.expires};
+}
+
 class program
 {
       public:
@@ -181,8 +186,7 @@ class program
 		if (request_.token)
 			options.resume = stk::token::parse(request_.token);
 		for (auto own = request_.credentials; own->url; own++)
-			options.credentials.push_back(
-				{own->url, own->key, own->secret, text(own->token), own->expires});
+			options.credentials.push_back(credentials_of(*own));
 		reader_.emplace(std::move(options));
 	}
 
@@ -263,6 +267,8 @@ class program
 			std::string line;
 			std::cout << "paused" << std::endl;
 			std::getline(std::cin, line);
+			for (auto own = request_.refresh; own->url; own++)
+				reader_->credentials(credentials_of(*own));
 		}
 		if (taken_ == request_.credit && request_.inflight)
 			reader_->inflight(request_.inflight);

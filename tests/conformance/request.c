@@ -262,6 +262,19 @@ static void read_token(struct stoker_options *out, json_t *token)
 	out->expect_sampling = text_of(json_object_get(token, "sampling"));
 }
 
+static void read_credentials(struct request_credentials out[4], json_t *all)
+{
+	for (size_t i = 0; i < 3; i++) {
+		json_t *one = json_array_get(all, i);
+		out[i] = (struct request_credentials){
+			json_string_value(json_object_get(one, "url")),
+			json_string_value(json_object_get(one, "key")),
+			json_string_value(json_object_get(one, "secret")),
+			json_string_value(json_object_get(one, "token")),
+			number_of(json_object_get(one, "expires"))};
+	}
+}
+
 void request_read(struct request *out, const char *text)
 {
 	struct stoker_options options = STOKER_OPTIONS_INIT;
@@ -286,15 +299,8 @@ void request_read(struct request *out, const char *text)
 	json_t *credit = json_object_get(root, "credit");
 	out->credit = number_of(json_array_get(credit, 0));
 	out->inflight = (uint32_t)number_of(json_array_get(credit, 1));
-	for (size_t i = 0; i < 3; i++) {
-		json_t *one = json_array_get(json_object_get(root, "credentials"), i);
-		out->credentials[i] = (struct request_credentials){
-			json_string_value(json_object_get(one, "url")),
-			json_string_value(json_object_get(one, "key")),
-			json_string_value(json_object_get(one, "secret")),
-			json_string_value(json_object_get(one, "token")),
-			number_of(json_object_get(one, "expires"))};
-	}
+	read_credentials(out->credentials, json_object_get(root, "credentials"));
+	read_credentials(out->refresh, json_object_get(root, "refresh"));
 	out->classes = json_is_true(json_object_get(root, "classes"));
 	out->again = json_is_true(json_object_get(root, "again"));
 	out->measure = json_is_true(json_object_get(root, "measure"));

@@ -27,7 +27,7 @@ struct request {
 	struct request_credentials {
 		const char *url, *key, *secret, *token;
 		uint64_t expires;
-	} credentials[4]; /* up to the one without a URL */
+	} credentials[4], refresh[4]; /* up to the one without a URL */
 };
 
 /* Ends the program with a message if the text is no request that libstoker can take. */

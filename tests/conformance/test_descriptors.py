@@ -130,3 +130,20 @@ def test_without_rights_of_ones_own(alice, foreign, arrays):
     os.chown(arrays["dataset"]["path"], 0, 0)
     del arrays["sampler"]
     assert "may not have" in alice.start(foreign.socket, arrays).fails("permission")
+
+
+@pytest.mark.parametrize("url, file", [("s3://b/x.npy", "s3:/b/x.npy"),
+                                       ("http://b/{0..1}.tar", "http:/b/0.tar")])
+def test_a_url_is_no_file(alice, foreign, arrays, home, url, file):
+    """Nor is a folder of its name looked for where the client runs."""
+    decoy = home / file
+    decoy.parent.mkdir(parents=True)
+    if file.endswith(".npy"):
+        shutil.copy(arrays["dataset"]["path"], decoy)
+    else:
+        with tarfile.open(decoy, "w") as tar:
+            tar.add(arrays["dataset"]["path"], "0.npy")
+    give_to_alice(home)
+    alice.launcher = ["env", "-C", str(home), *AS_ALICE]
+    attach = {**STREAM, "dataset": {"path": url}}
+    assert "may not have" in alice.start(foreign.socket, attach).fails("permission")

@@ -40,6 +40,9 @@ function optionsOf(fields) {
 
 const hex = (text) => Buffer.from(text).toString("hex");
 
+const credentialsOf = (all) =>
+  all?.map((one) => ({ ...one, expires: one.expires && new Date(1000 * one.expires) }));
+
 class Program {
   held = [];
   taken = 0;
@@ -48,10 +51,7 @@ class Program {
     const settings = { socket, onWarning: (text) => console.error(text) };
     if (request.reconnect_ms !== undefined) settings.reconnectMs = request.reconnect_ms;
     if (request.timeout_ms !== undefined) settings.timeoutMs = request.timeout_ms;
-    settings.credentials = request.credentials?.map((one) => ({
-      ...one,
-      expires: one.expires && new Date(1000 * one.expires),
-    }));
+    settings.credentials = credentialsOf(request.credentials);
     this.reader = await attach(optionsOf(request.attach), settings);
     try {
       if (request.measure) {
@@ -132,6 +132,7 @@ class Program {
         process.stdin.once("end", resolve);
       });
       process.stdin.pause();
+      if (request.refresh) await this.reader.setCredentials(credentialsOf(request.refresh));
     }
     if (this.taken === request.credit?.[0]) this.reader.setInflight(request.credit[1]);
   }

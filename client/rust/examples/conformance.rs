@@ -158,6 +158,20 @@ fn digest(batch: &Batch) -> Result<String, Error> {
     Ok(hex(&digest.finalize()))
 }
 
+fn credentials(json: &Json) -> Vec<Credentials> {
+    let one = |one: &Json| {
+        let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+        Credentials {
+            url: text("url"),
+            key: text("key"),
+            secret: text("secret"),
+            token: text("token"),
+            expires: one["expires"].as_u64().map(|at| UNIX_EPOCH + Duration::from_secs(at)),
+        }
+    };
+    json.as_array().into_iter().flatten().map(one).collect()
+}
+
 struct Program {
     request: Json,
     reader: Reader,
@@ -178,16 +192,7 @@ impl Program {
         if let Some(wait) = request.get("reconnect_ms") {
             client.reconnect = Duration::from_millis(number(wait));
         }
-        for one in request["credentials"].as_array().into_iter().flatten() {
-            let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
-            client.credentials.push(Credentials {
-                url: text("url"),
-                key: text("key"),
-                secret: text("secret"),
-                token: text("token"),
-                expires: one["expires"].as_u64().map(|at| UNIX_EPOCH + Duration::from_secs(at)),
-            });
-        }
+        client.credentials = credentials(&request["credentials"]);
         let reader = client.attach(options)?;
         Ok(Program { request, reader, held: VecDeque::new(), taken: 0 })
     }
@@ -269,6 +274,9 @@ impl Program {
         if self.taken == self.asked("pause") {
             println!("paused");
             let _ = std::io::stdin().lock().read_line(&mut String::new());
+            if self.request["refresh"].is_array() {
+                self.reader.set_credentials(credentials(&self.request["refresh"]))?;
+            }
         }
         match self.request["credit"].as_array() {
             Some(credit) if self.taken == number(&credit[0]) => {

@@ -36,10 +36,25 @@ type request struct {
 	Measure     bool                       `json:"measure"`
 	ReconnectMS *int                       `json:"reconnect_ms"`
 	TimeoutMS   int                        `json:"timeout_ms"`
-	Credentials []struct {
-		URL, Key, Secret, Token string
-		Expires                 int64
-	} `json:"credentials"`
+	Credentials credentials                `json:"credentials"`
+	Refresh     credentials                `json:"refresh"`
+}
+
+type credentials []struct {
+	URL, Key, Secret, Token string
+	Expires                 int64
+}
+
+func (c credentials) own() []stoker.Credentials {
+	var all []stoker.Credentials
+	for _, c := range c {
+		one := stoker.Credentials{URL: c.URL, Key: c.Key, Secret: c.Secret, Token: c.Token}
+		if c.Expires != 0 {
+			one.Expires = time.Unix(c.Expires, 0)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 type held struct {
@@ -96,13 +111,7 @@ func (p *program) run(socket string) error {
 	if p.ReconnectMS != nil {
 		client.Reconnect = time.Duration(*p.ReconnectMS) * time.Millisecond
 	}
-	for _, c := range p.Credentials {
-		one := stoker.Credentials{URL: c.URL, Key: c.Key, Secret: c.Secret, Token: c.Token}
-		if c.Expires != 0 {
-			one.Expires = time.Unix(c.Expires, 0)
-		}
-		client.Credentials = append(client.Credentials, one)
-	}
+	client.Credentials = p.Credentials.own()
 	ctx := context.Background()
 	if p.reader, err = client.Attach(ctx, options); err != nil {
 		return err
@@ -224,6 +233,11 @@ func (p *program) have(batch *stoker.Batch) error {
 	if p.taken == p.Pause {
 		fmt.Println("paused")
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		if p.Refresh != nil {
+			if err := p.reader.SetCredentials(context.Background(), p.Refresh.own()...); err != nil {
+				return err
+			}
+		}
 	}
 	if p.Credit != nil && p.taken == p.Credit[0] {
 		return p.reader.SetInflight(p.Credit[1])

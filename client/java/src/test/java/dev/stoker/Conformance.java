@@ -32,8 +32,19 @@ final class Conformance {
     request = Json.map(Json.parse(words));
     Path path = socket.isEmpty() ? null : Path.of(socket);
     Duration wait = Duration.ofMillis(asked("reconnect_ms", 60_000));
+    List<Credentials> own = credentials("credentials");
+    Client client = new Client(path, wait, text -> System.err.println(text), own);
+    Options options = options(Json.map(request.get("attach")));
+    if (request.containsKey("token")) {
+      int at = words.indexOf("{", words.indexOf("\"token\""));
+      options.token(Token.parse(words.substring(at, words.indexOf('}', at) + 1)));
+    }
+    reader = client.attach(options);
+  }
+
+  private List<Credentials> credentials(String key) {
     List<Credentials> own = new ArrayList<>();
-    for (Object item : Json.list(request.getOrDefault("credentials", List.of()))) {
+    for (Object item : Json.list(request.getOrDefault(key, List.of()))) {
       Map<String, Object> one = Json.map(item);
       Long expires = (Long) one.get("expires");
       own.add(
@@ -44,13 +55,7 @@ final class Conformance {
               (String) one.getOrDefault("token", ""),
               expires == null ? null : Instant.ofEpochSecond(expires)));
     }
-    Client client = new Client(path, wait, text -> System.err.println(text), own);
-    Options options = options(Json.map(request.get("attach")));
-    if (request.containsKey("token")) {
-      int at = words.indexOf("{", words.indexOf("\"token\""));
-      options.token(Token.parse(words.substring(at, words.indexOf('}', at) + 1)));
-    }
-    reader = client.attach(options);
+    return own;
   }
 
   private long asked(String key, long otherwise) {
@@ -202,6 +207,7 @@ final class Conformance {
     if (taken == asked("pause", 0)) {
       System.out.println("paused");
       for (int c = System.in.read(); c != '\n' && c >= 0; c = System.in.read()) {}
+      if (request.containsKey("refresh")) reader.credentials(credentials("refresh"));
     }
     if (request.get("credit") instanceof List<?> credit && (Long) credit.get(0) == taken) {
       reader.inflight(((Long) credit.get(1)).intValue());
