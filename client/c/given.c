@@ -28,13 +28,19 @@ void given_close(struct given *given)
 		close(given->fds[--given->count]);
 }
 
+/* "s3://b/x" would be opened as a file, beneath a folder "s3:". */
+static bool is_url(const char *path)
+{
+	return strstr(path, "://");
+}
+
 /* Its type; 0: it is left out. */
 static mode_t given_add(struct given *given, struct packer *packer, const char *key,
 			const char *path)
 {
 	struct stat stat;
-	int fd = given->count < GIVEN_MAX ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-					  : -1;
+	bool may = given->count < GIVEN_MAX && !is_url(path);
+	int fd = may ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	if (fd < 0)
 		return 0;
 	if (fstat(fd, &stat) || !(S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode))) {
@@ -51,7 +57,7 @@ static bool pattern_folder(const char *path, char folder[PATH_MAX])
 {
 	size_t length = strcspn(path, "{*?[");
 	struct stat stat;
-	if (!path[length] || length >= PATH_MAX || lstat(path, &stat) == 0)
+	if (!path[length] || length >= PATH_MAX || is_url(path) || lstat(path, &stat) == 0)
 		return false;
 	while (length > 1 && path[length - 1] != '/')
 		length--;

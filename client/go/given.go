@@ -92,9 +92,14 @@ func (g *given) sampler(sampler map[string]any) map[string]any {
 	return out
 }
 
+// isURL: it would be opened as a file, beneath a folder "s3:".
+func isURL(path string) bool {
+	return strings.Contains(path, "://")
+}
+
 // add opens it and puts its number into a map. Its type; 0: it was left out.
 func (g *given) add(out map[string]any, key, path string) uint32 {
-	if len(g.fds) == givenMax || strings.Contains(path, "://") {
+	if len(g.fds) == givenMax || isURL(path) {
 		return 0
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
@@ -119,7 +124,7 @@ func (g *given) add(out map[string]any, key, path string) uint32 {
 func patternFolder(path string) (string, bool) {
 	special := strings.IndexAny(path, "{*?[")
 	var status unix.Stat_t
-	if special < 0 || unix.Lstat(path, &status) == nil {
+	if special < 0 || isURL(path) || unix.Lstat(path, &status) == nil {
 		return "", false
 	}
 	return filepath.Dir(path[:special] + "x"), true

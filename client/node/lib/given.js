@@ -54,7 +54,7 @@ export class Given {
 
   /** Open it and put its number into a map. What it is; "": it was left out. */
   #add(out, key, path) {
-    if (this.descriptors.length === MOST) return "";
+    if (this.descriptors.length === MOST || isUrl(path)) return "";
     let fd;
     try {
       fd = openSync(typeof path === "string" ? path : Buffer.from(path), FLAGS);
@@ -71,6 +71,11 @@ export class Given {
   }
 }
 
+/** It would be opened as a file, beneath a folder "s3:". */
+function isUrl(path) {
+  return Buffer.from(path).includes("://");
+}
+
 function parent(path) {
   return path.subarray(0, Math.max(1, path.lastIndexOf("/")));
 }
@@ -79,7 +84,7 @@ function parent(path) {
 function patternFolder(path) {
   const bytes = Buffer.from(path);
   const special = bytes.findIndex((byte) => "{*?[".includes(String.fromCharCode(byte)));
-  if (special < 0) return null;
+  if (special < 0 || isUrl(path)) return null;
   try {
     lstatSync(bytes);
     return null;

@@ -85,6 +85,6 @@ class Given:
 def _pattern_folder(path: str) -> Optional[str]:
     """The folder that a pattern of shards begins at; None: the path is no pattern."""
     special = min((path.find(mark) for mark in "{*?[" if mark in path), default=-1)
-    if special < 0 or os.path.lexists(path):
+    if special < 0 or "://" in path or os.path.lexists(path):
         return None
     return os.path.dirname(path[:special] + "x") or "/"

@@ -84,7 +84,7 @@ impl Given {
 
     /// Open it and put its number into a map. Its type; None: it was left out.
     fn add(&mut self, out: &mut Map, key: &str, path: &Path) -> Option<FileType> {
-        if self.descriptors.len() == GIVEN_MAX {
+        if self.descriptors.len() == GIVEN_MAX || is_url(path) {
             return None;
         }
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -110,9 +110,17 @@ fn path_of(map: &Map, key: &str) -> Option<PathBuf> {
     }
 }
 
+/// It would be opened as a file, beneath a folder "s3:".
+fn is_url(path: &Path) -> bool {
+    path.as_os_str().as_bytes().windows(3).any(|part| part == b"://")
+}
+
 /// The folder that a pattern of shards begins at; None: the path is no pattern.
 fn pattern_folder(path: &Path) -> Option<PathBuf> {
     let text = path.as_os_str().as_bytes();
+    if is_url(path) {
+        return None;
+    }
     let special = text.iter().position(|byte| b"{*?[".contains(byte))?;
     let folder = text[..special].iter().rposition(|byte| *byte == b'/')?;
     let is_none = path.symlink_metadata().is_err();

@@ -92,7 +92,7 @@ final class Given {
 
   /** Open it and put its number into a map. Is it a folder? null: it was left out. */
   private Boolean add(Map<String, Object> out, String key, byte[] path) {
-    if (open.descriptors.size() == MOST) return null;
+    if (open.descriptors.size() == MOST || isUrl(path)) return null;
     int descriptor;
     try {
       descriptor = Posix.open(path);
@@ -114,6 +114,11 @@ final class Given {
     return text instanceof Text bytes ? bytes.bytes() : ((String) text).getBytes();
   }
 
+  /** It would be opened as a file, beneath a folder "s3:". */
+  private static boolean isUrl(byte[] path) {
+    return new String(path, StandardCharsets.ISO_8859_1).contains("://");
+  }
+
   private static byte[] parent(byte[] path) {
     int end = path.length;
     while (end > 1 && path[end - 1] != '/') end--;
@@ -124,7 +129,7 @@ final class Given {
   static byte[] patternFolder(byte[] path) {
     int special = 0;
     while (special < path.length && "{*?[".indexOf(path[special]) < 0) special++;
-    if (special == path.length || Posix.exists(path)) return null;
+    if (special == path.length || isUrl(path) || Posix.exists(path)) return null;
     return parent(Arrays.copyOf(path, special));
   }
 }
