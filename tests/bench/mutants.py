@@ -12,6 +12,10 @@ workers, epochs and memory for what is kept; some are replayed. Printed is, for 
 mutation, how often the verdict of the first visit is Pillow's. The exit code is 1 if a verdict
 depends on the visit, if bytes differ where both decode, or if fewer verdicts agree than KIND_BAR of
 a kind or ALL_BAR of all.
+
+Of AVIF the verdict is the decoder's, so both should have the same: the first lines say which ones
+they have. dav1d 1.0 shows pictures of damaged streams that 1.5 refuses; a stokerd that is linked
+with the libavif of Pillow's wheel (`pillow.libs`, and headers of libavif 1) has Pillow's verdicts.
 """
 
 import argparse
@@ -20,6 +24,8 @@ import io
 import json
 import pathlib
 import random
+import re
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -284,6 +290,19 @@ def check(form, options, folder):
     return agreed, faults
 
 
+def avif_codecs():
+    from PIL import _avif  # pylint: disable=import-outside-toplevel; not every Pillow has it
+    return _avif.codec_versions()
+
+
+def avif_of(program):
+    """The libraries that it loads, by their files, whose names have the versions."""
+    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    paths = [pathlib.Path(line.split("=>")[1].split("(")[0].strip()).resolve().name
+             for line in said.splitlines() if "=>" in line and re.search("avif|dav1d", line)]
+    return f"stokerd with {', '.join(paths)}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -301,6 +320,9 @@ def main():
     harness.STOKERCTL = options.build / "client" / "ctl" / "stokerctl"
     print(f"Pillow {PIL.__version__}, libjpeg-turbo {features.version('libjpeg_turbo')}, "
           f"zlib {features.version('zlib')}, libwebp {features.version('webp')}", flush=True)
+    if "AVIF" in options.formats.split(","):
+        print(f"AVIF: Pillow with libavif {features.version('avif')}, {avif_codecs()}; "
+              f"{avif_of(harness.STOKERD)}", flush=True)
     good = total = 0
     failed = False
     for form in options.formats.split(","):
