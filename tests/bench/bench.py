@@ -24,6 +24,7 @@ import pathlib
 import platform
 import sys
 import tempfile
+from types import SimpleNamespace
 
 import anew
 import bombs
@@ -49,8 +50,10 @@ import photos  # noqa: E402 (it stands in the demo's folder)
 # Each has rows(options): a title, then table.Row's.
 SECTIONS = {"kernels": kernels, "formats": formats, "daemon": rates, "loop": loop,
             "limit": limit, "trainers": trainers, "latency": handover, "index": index,
-            "cache": cache, "anew": anew, "memory": memory, "sweep": sweep, "crowd": crowd,
-            "peers": peers, "bombs": bombs}
+            "cache": cache, "cache-disk": SimpleNamespace(rows=cache.disk_rows),
+            "cache-epochs": SimpleNamespace(rows=cache.epoch_rows),
+            "cache-streams": SimpleNamespace(rows=cache.stream_rows), "anew": anew,
+            "memory": memory, "sweep": sweep, "crowd": crowd, "peers": peers, "bombs": bombs}
 
 
 def parse():

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""The section "cache": pictures kept as decoded (cache-memory), one worker, through the whole
-daemon: beside the same daemon without, which decodes by the seek index, and beside a DataLoader;
-from the disk (cache-decoded-size), where the system has the files in memory; what filling costs the
-first epochs; and a dataset of four times the budget.
+"""Pictures kept as decoded, through the whole daemon with one worker, in four sections:
 
-The dataset is a manifest that names each file several times: each line is a sample that keeps a
-picture of its own, 2 GB of them with photographs of ImageNet's kind.
+cache           in memory (cache-memory), beside the seek index and a DataLoader
+cache-disk      on the disk (cache-decoded-size), where the system has the files in memory
+cache-epochs    what filling costs the first epochs; a dataset of four times the budget
+cache-streams   streams of their own orders, where a part of the dataset can be kept
+
+With --rounds 2 each takes less than three minutes. The dataset is a manifest that names each file
+several times: each line is a sample that keeps a picture of its own, 2 GB of them with photographs
+of ImageNet's kind.
 """
 
+import concurrent.futures
 import statistics
 import tempfile
 
@@ -19,6 +23,8 @@ from table import Row
 BUDGET = "8G"
 AT_LEAST = {"train": (5, 30), "val": (5.5, 28)}  # the index' rate, and the DataLoader's
 FROM_DISK = 4.5
+SOME = 1000  # lines of the manifest that several streams read
+PARTS = ((1, 0.25), (2, 0.10), (2, 0.25), (2, 0.50), (4, 0.25))  # streams, and what is kept
 
 
 def kept(options, transform, memory, **flags):
@@ -48,31 +54,93 @@ def together(rates):
 
 
 def rows(options):
+    counters = None
     for transform, bars in AT_LEAST.items():
-        ours, disk, index, torch = [], [], [], []
+        ours, index, torch = [], [], []
         for _ in range(options.rounds):
             rate, counters = kept(options, transform, BUDGET)
             ours.append(rate)
-            disk.append(from_disk(options, transform)[0])
             index.append(kept(options, transform, 0)[0])
             torch.append(measure("torch", options, transform, 1))
         for other, rates, bar in zip(("seek index", "DataLoader"), (index, torch), bars):
             yield Row(f"{transform}, kept, 1 worker; {other}", ours, rates, "images/s",
                       at_least=bar)
+    yield Row("bytes of a kept picture",
+              [counters["cache_bytes"] / counters["cache_pictures"] / 1024], None, "KiB")
+
+
+def disk_rows(options):
+    for transform in AT_LEAST:
+        disk, index = [], []
+        for _ in range(options.rounds):
+            disk.append(from_disk(options, transform)[0])
+            index.append(kept(options, transform, 0)[0])
         yield Row(f"{transform}, from the disk, 1 worker; seek index", disk, index, "images/s",
                   at_least=FROM_DISK)
-    bytes_kept = counters["cache_bytes"]
-    yield Row("bytes of a kept picture", [bytes_kept / counters["cache_pictures"] / 1024],
-              None, "KiB")
+
+
+def epoch_rows(options):
+    bytes_kept = kept(options, "train", BUDGET)[1]["cache_bytes"]
     first, four, later = ([], []), ([], []), ([], [])
     for _ in range(options.rounds):
         for side, memory in enumerate((BUDGET, 0)):
             rates = epochs(options, "train", 1, 4, cache_memory=memory)
             first[side].append(rates[0])
             four[side].append(together(rates))
-        for side, memory in enumerate((bytes_kept // 4, 0)):
-            rates = epochs(options, "train", 1, 4, cache_memory=memory)
-            later[side].append(together(rates[2:]))
+            if side:
+                later[side].append(together(rates[2:]))
+        rates = epochs(options, "train", 1, 4, cache_memory=bytes_kept // 4)
+        later[0].append(together(rates[2:]))
     yield Row("first epoch; without", *first, "images/s", at_least=0.97)
     yield Row("first four epochs; without", *four, "images/s", at_least=1.1)
     yield Row("third and fourth epoch, a quarter kept; without", *later, "images/s", at_least=1)
+
+
+def some(options):
+    """A part of the dataset, so that the epochs of several streams are over soon."""
+    path = options.scratch / "some.tsv"
+    if not path.exists():
+        lines = manifest(options).read_text().splitlines(keepends=True)
+        path.write_text("".join(lines[:SOME]))
+    return path
+
+
+def together_in(options, streams, memory):
+    """Images a second of all streams, once each is in its fourth epoch; and the counters of the
+    fourth alone."""
+    with Stokerd(options.build, 1, cache_memory=memory) as daemon:
+        trainers = [Trainer("stoker", some(options), 1, daemon.socket, seed=seed)
+                    for seed in range(1, streams + 1)]
+        try:
+            with concurrent.futures.ThreadPoolExecutor(streams) as pool:
+                for trainer in trainers:
+                    trainer.ready()
+                    trainer.tell("epochs", 3)
+                list(pool.map(Trainer.numbers, trainers))
+                before = daemon.counters()
+                for trainer in trainers:
+                    trainer.tell("measure", options.seconds)
+                rate = sum(pool.map(Trainer.number, trainers))
+                after = daemon.counters()
+        finally:
+            for trainer in trainers:
+                trainer.end()
+    return rate, {name: after[name] - before.get(name, 0) for name in after
+                  if name.endswith("_total")}, after["cache_bytes"]
+
+
+def stream_rows(options):
+    bytes_kept = together_in(options, 1, BUDGET)[2]
+    plain = {}
+    for streams, part in PARTS:
+        ours, found = [], []
+        for turn in range(options.rounds):
+            rate, counted, _ = together_in(options, streams, int(bytes_kept * part))
+            hits = counted["cache_hits_total"]
+            ours.append(rate)
+            found.append(hits / max(1, hits + counted["samples_decoded_total"]))
+            if len(plain.setdefault(streams, [])) <= turn:
+                plain[streams].append(together_in(options, streams, 0)[0])
+        what = f"{streams} stream{'s'[:streams - 1]}, {100 * part:.0f} % kept"
+        yield Row(f"{what}; without", ours, plain[streams], "images/s", at_least=1)
+        yield Row(f"{what}: found", found, None, "of 1", digits=2)

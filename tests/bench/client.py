@@ -13,6 +13,7 @@ too. It says "ready", then answers each line of its input with a line of numbers
 """
 
 import itertools
+import os
 import pathlib
 import subprocess
 import sys
@@ -29,10 +30,12 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 class Trainer:
     """The other end of such a process. `python`: the interpreter that has what SIDE needs."""
 
-    def __init__(self, side, data, workers, socket=None, transform="train", python=sys.executable):
+    def __init__(self, side, data, workers, socket=None, transform="train", python=sys.executable,
+                 seed=1):
         self.process = subprocess.Popen(
             [str(python), __file__, side, str(data), transform, str(workers), str(socket or "")],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "STOKER_BENCH_SEED": str(seed)})
         self.pid = self.process.pid
 
     def ready(self):
@@ -77,7 +80,8 @@ def stoker_batches(data, transform, workers, socket):
     # A manifest's paths begin at the root of the file system.
     dataset = {"path": data, "root": "/"} if pathlib.Path(data).is_file() else data
     loader = stoker.connect(socket).loader(
-        dataset, batch_size=BATCH, last_batch="drop", seed=1,
+        dataset, batch_size=BATCH, last_batch="drop",
+        seed=int(os.environ.get("STOKER_BENCH_SEED", "1")),
         transforms=(*crop, stoker.ToTensor(), stoker.Normalize(MEAN, STD)))
     return (images for _ in itertools.count() for images, _ in loader)
 
