@@ -7,6 +7,7 @@
 #ifndef STOKER_BASE_IMAGE_H
 #define STOKER_BASE_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct image {
 	int32_t width, height;
 	struct rect area;
 	uint32_t channels; /* of float32 numbers; 0: RGB */
+	bool cold;	   /* it was made long ago: no cache of the processor has it */
 };
 
 #endif

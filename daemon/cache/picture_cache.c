@@ -426,6 +426,7 @@ void picture_set_keep(struct cached_picture *picture)
 {
 	struct picture_set *set = picture->set;
 	struct picture_cache *cache = set->cache;
+	picture->image.cold = true;
 	pthread_mutex_lock(&cache->lock);
 	/* Another thread may have been quicker. Then this one is freed with its pin. */
 	if (!picture_set_look(set, &picture->key, false)) {

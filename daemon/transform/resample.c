@@ -54,7 +54,7 @@ static void lines_fetch(struct lines *lines, const struct resample_kernel *kerne
 	const struct span *source = &lines->resample->y->source;
 	size_t bytes = 3 * (size_t)lines->resample->x->source.count, stride = image->stride;
 	int32_t row = group * kernel->group;
-	if (row < lines->fetched || stride > GAPS_MOST * bytes)
+	if (!image->cold || row < lines->fetched || stride > GAPS_MOST * bytes)
 		return;
 	int32_t rows = (int32_t)(STRETCH / stride) / kernel->group * kernel->group;
 	rows = rows > kernel->group ? rows : kernel->group;
