@@ -117,6 +117,7 @@ static void resize_init(struct resize *resize)
 		.width = resize->count[0],
 		.height = resize->count[1],
 	};
+	resize->resample.image.cold = random_below(2); /* read ahead, or not */
 }
 
 static void resize_deinit(struct resize *resize)
