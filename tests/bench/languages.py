@@ -14,7 +14,8 @@
     growth      memory, mappings and descriptors of a client that reads a small set for many epochs,
                 and one that seeks as often: after the first half nothing may grow.
     seek        from a place to a batch at another one, of 10^9 positions (a weighted sampler with
-                num_samples).
+                num_samples), and the CPU time of client and daemon for it. No bar for that: it
+                is what a busy machine does not change.
 
 The programs are those of the conformance suite (docs/LANGUAGES.md), as a user builds and starts
 them; a language that is not there is skipped, and said. Exits with 1 if a bar is missed.
@@ -239,9 +240,12 @@ def seek(options, folder):
         for name in options.clients:
             side = Side(options, name, attach, daemon)
             try:
-                taken = []
+                taken, work = [], []
                 for epoch, position in places[:5] + places:
+                    cpu = cpu_seconds(side.pid) + cpu_seconds(daemon.process.pid)
                     answer = side.tell(f"seek {epoch} {position}", "sought")
+                    work.append((cpu_seconds(side.pid) + cpu_seconds(daemon.process.pid) - cpu)
+                                * 1e3)
                     taken.append(answer["ns"] / 1e6)
                     if found.setdefault((epoch, position), answer["sum"]) != answer["sum"] or \
                             answer["position"] != position:
@@ -249,6 +253,7 @@ def seek(options, folder):
             finally:
                 side.close()
             rows.append(Row(name, taken[5:], unit="ms", of_ours=True, at_most=SEEK_MS, digits=2))
+            rows.append(Row(f"{name}, CPU", work[5:], unit="ms", of_ours=True, digits=2))
     show(f"seek, {POSITIONS:.0e} positions", rows)
     return rows
 
