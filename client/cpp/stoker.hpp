@@ -371,8 +371,7 @@ class c_options
 		if (from.parts.empty())
 			return;
 		if (&to != &options_)
-			throw std::invalid_argument(
-				"a part cannot have parts: put all in one list");
+			throw error(EINVAL, "", "a part cannot have parts: put all in one list");
 		for (const source &part : from.parts) {
 			struct stoker_options empty = STOKER_OPTIONS_INIT;
 			parts_.push_back(std::make_unique<struct stoker_options>(empty));

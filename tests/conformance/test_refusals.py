@@ -8,6 +8,9 @@ from harness import wait_for
 REFUSED = {
     "no such dataset": ({"dataset": {"path": "/no/such/folder"}}, "dataset"),
     "a key that a dataset has not": ({"dataset": {"path": "/tmp", "kind": "tapestry"}}, "dataset"),
+    "parts of parts": ({"dataset": {"parts": [{"path": "/tmp"}, {"parts": [{"path": "/tmp"},
+                                                                          {"path": "/usr"}]}]}},
+                       "dataset"),
     "no such transform": ({"transforms": [{"name": "Explode"}]}, "pipeline"),
     "no such parameter": ({"transforms": [{"name": "Resize", "size": 0}]}, "pipeline"),
     "no such end": ({"last_batch": "torn"}, "argument"),
