@@ -4,8 +4,9 @@
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/block.h"
 
 #define BLOCK_LEAST ((size_t)256 << 10)
 
@@ -25,7 +26,7 @@ static struct arena_block *arena_add(struct arena *arena, size_t room)
 {
 	if (room < BLOCK_LEAST)
 		room = BLOCK_LEAST;
-	struct arena_block *block = aligned_alloc(ARENA_ALIGN, sizeof(*block) + room);
+	struct arena_block *block = block_new(sizeof(*block) + room, sizeof(*block) + room);
 	if (!block)
 		return NULL;
 	block->older = arena->blocks;
@@ -97,7 +98,7 @@ void arena_deinit(struct arena *arena)
 {
 	while (arena->blocks) {
 		struct arena_block *older = arena->blocks->older;
-		free(arena->blocks);
+		block_free(arena->blocks, sizeof(struct arena_block) + arena->blocks->room);
 		arena->blocks = older;
 	}
 	arena->taken = 0;

@@ -2,10 +2,11 @@
 #include "base/buffer.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define FADE 16 /* a size is forgotten after about so many uses */
+#include "base/block.h"
+
+#define FADE 64 /* a size is forgotten after about so many uses */
 
 int buffer_reserve(struct buffer *buffer, size_t capacity)
 {
@@ -14,11 +15,11 @@ int buffer_reserve(struct buffer *buffer, size_t capacity)
 	if (capacity > SIZE_MAX / 2)
 		return -ENOMEM;
 	size_t room = (capacity + capacity / 4 + 63) & ~(size_t)63;
-	uint8_t *data = aligned_alloc(64, room + BUFFER_SLACK);
+	uint8_t *data = block_new(room + BUFFER_SLACK, capacity);
 	if (!data)
 		return -ENOMEM;
 	memset(data + room, 0, BUFFER_SLACK);
-	free(buffer->data);
+	block_free(buffer->data, buffer->capacity + BUFFER_SLACK);
 	buffer->data = data;
 	buffer->size = 0;
 	buffer->capacity = room;
@@ -41,6 +42,6 @@ void buffer_wane(struct buffer *buffer, size_t least)
 
 void buffer_deinit(struct buffer *buffer)
 {
-	free(buffer->data);
+	block_free(buffer->data, buffer->capacity + BUFFER_SLACK);
 	*buffer = BUFFER_NULL;
 }

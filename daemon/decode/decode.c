@@ -15,7 +15,7 @@
 #include "decode/foreign.h"
 #include "decode/jpeg/seek_index_set.h"
 
-#define PIXELS_LEAST ((size_t)2 << 20) /* kept, whatever sizes the pictures have */
+#define PIXELS_LEAST ((size_t)4 << 20) /* kept, whatever sizes the pictures have */
 
 struct decoder {
 	const struct codec *codec; /* of the image begun, or NULL ... */

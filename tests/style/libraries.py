@@ -47,7 +47,7 @@ LIBRARIES = {
     r"ini\.h": ["daemon/config.c", "daemon/config/"],
     r"systemd/.*": ["daemon/loop/", "daemon/main.c"],
     r"jansson\.h": ["daemon/dataset/", "client/ctl/"],
-    r"sys/mman\.h": ["daemon/loop/", "daemon/cache/", "client/",
+    r"sys/mman\.h": ["daemon/loop/", "daemon/cache/", "daemon/base/block.c", "client/",
                      "daemon/dataset/storage/remote/"],
     # The journal is a socket, and the log must not wait for it.
     r"sys/socket\.h": ["daemon/loop/", "daemon/main.c", "daemon/base/log.c", "client/"],

@@ -375,13 +375,15 @@ static void *heal(void *context)
 {
 	const struct stage_use use = {context, 1};
 	struct stage_item item = item_of("a", 1, 1);
-	struct buffer bytes = BUFFER_NULL, fetched = {calloc(1, HEALED), HEALED, HEALED};
-	assert_non_null(fetched.data);
+	struct buffer bytes = BUFFER_NULL, fetched = BUFFER_NULL;
+	assert_int_equal(buffer_reserve(&fetched, HEALED), 0);
+	memset(fetched.data, 0, HEALED);
+	fetched.size = HEALED;
 	for (int i = 0; i < 3; i++)
 		if (!stage_find(&use, &item, HEALED, &bytes, SECOND))
 			stage_keep(&use, &item, &fetched, SECOND);
 	buffer_deinit(&bytes);
-	free(fetched.data);
+	buffer_deinit(&fetched);
 	return NULL;
 }
 
