@@ -4,6 +4,8 @@ batch while it waits for the next, also where that goes on at the ring's begin, 
 larger one when others come.
 """
 
+import pathlib
+import re
 import time
 
 import pytest
@@ -19,6 +21,12 @@ WISH = {**BIG, "batch_size": 24, "prefetch": 0, "inflight": 3}
 SLOTS = 60
 HELD_S = 2  # so long a trainer holds all of a ring before it gets a larger one
 EPOCHS = 2
+
+
+def wake_ups(daemon):
+    """How often the daemon's loop has slept."""
+    status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.MULTILINE).group(1))
 
 
 @pytest.fixture(name="small")
@@ -57,6 +65,19 @@ def test_a_trainer_that_rests_keeps_a_small_ring(daemon, photos):
     assert reader.rings == [reader.peer.attached["ring"]]
     reader.take()
     assert len(reader.rings) == 2 and reader.peer.ring.slots > SLOTS
+    reader.peer.close()
+    daemon.settle()
+
+
+def test_while_a_trainer_rests_the_daemon_sleeps(daemon, photos):
+    """Its loop looked 20 times a second for a way on, which a trainer that has batches it did not
+    receive yet has no need of."""
+    reader = Reader(daemon, photos, **{**WISH, "epochs": 0})
+    reader.go(2)  # and it rests with the next two, and credit for a third
+    time.sleep(HELD_S)
+    before = wake_ups(daemon)
+    time.sleep(3)
+    assert wake_ups(daemon) - before < 30
     reader.peer.close()
     daemon.settle()
 

@@ -19,6 +19,7 @@
 #define HICCUP_NS 50000000u /* held back for so long, a reader goes on elsewhere */
 #define HELD_FADE 8	    /* being held fades in so many times the time it took */
 #define RETRY_NS 50000000u  /* after a look that found no way: a ring may be nearer soon */
+#define REST_NS 1000000000u /* ... and the reader has a batch that it has not received yet */
 
 /* -- who is held back --------------------------------------------------------------------- */
 
@@ -28,11 +29,25 @@ static void look_again_at(struct core *core, uint64_t due_ns)
 		core->held_back_due_ns = due_ns;
 }
 
+/* It moves: it may rest no longer. */
+static void look_soon(struct reader *reader)
+{
+	uint64_t due_ns = clock_ns() + RETRY_NS;
+	if (due_ns < reader->due_ns) {
+		reader->due_ns = due_ns;
+		look_again_at(reader->stream->core, due_ns);
+	}
+}
+
 void migrate_watch(struct reader *reader)
 {
-	if (!list_empty(&reader->in_held_back) || !straggler_starves(reader))
-		return;
 	struct core *core = reader->stream->core;
+	if (!list_empty(&reader->in_held_back)) {
+		look_soon(reader);
+		return;
+	}
+	if (!straggler_starves(reader))
+		return;
 	uint64_t now_ns = clock_ns(), faded = (now_ns - reader->since_ns) / HELD_FADE;
 	reader->held_ns = reader->held_ns > faded ? reader->held_ns - faded : 0;
 	reader->since_ns = reader->due_ns = now_ns;
@@ -353,8 +368,9 @@ static void look_at_held_back(struct reader *reader, uint64_t now_ns)
 	if (!straggler_starves(reader))
 		not_held_back(reader);
 	else if (reader->due_ns <= now_ns && !fork_job(reader)) {
-		reader->due_ns = now_ns + RETRY_NS;
-		if (reader->ring->lean && !outbox_is_read(reader->outbox))
+		bool rests = !outbox_is_read(reader->outbox);
+		reader->due_ns = now_ns + (rests ? REST_NS : RETRY_NS);
+		if (rests)
 			reader->rested_ns = now_ns;
 		if (ring_growth_held(reader, now_ns))
 			enlarge(reader->ring, 0);
