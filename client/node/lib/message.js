@@ -15,7 +15,8 @@ export function fieldsOf(name) {
 }
 
 export function emptyOf([, kind, , value]) {
-  return { uint: value, boolean: value, text: "", any: null, runs: null }[kind];
+  if (kind === "text") return "";
+  return kind === "uint" || kind === "boolean" ? value : null;
 }
 
 function isWhole(value, min, max) {

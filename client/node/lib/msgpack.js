@@ -14,6 +14,7 @@ export class Float {
   }
 }
 
+const SHORT = 32;
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Grows as it is written. */
@@ -151,12 +152,20 @@ class Parser {
 
   text(bytes) {
     const at = this.take(bytes);
+    if (this.isAscii(at, bytes)) return this.data.latin1Slice(at, at + bytes);
     const part = this.data.subarray(at, at + bytes);
     try {
       return UTF8.decode(part);
     } catch {
       return Buffer.from(part);
     }
+  }
+
+  /** A short one, as keys are: for these TextDecoder takes longer than all the rest. */
+  isAscii(at, bytes) {
+    if (bytes > SHORT) return false;
+    for (let i = at; i < at + bytes; i++) if (this.data[i] > 127) return false;
+    return true;
   }
 
   list(count, depth) {
