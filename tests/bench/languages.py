@@ -4,11 +4,14 @@
     tests/bench/languages.py [--build BUILD] [--clients go,node] [--rounds 21] [--epochs 1000]
                              [--only throughput,batch,growth,seek] [--seeks 50]
 
-    throughput  images a second of small (32 x 32) and large (224 x 224) pixel arrays, one byte of
-                each cache line read. C and the other client in turn, each with a daemon of its own,
-                and as much as a ring holds, once it is full: the daemon's part is to hand over.
-                Their sums of bytes must be equal. Each reads the bytes in its own language, but
-                Python in C, as its libraries do: what is measured is not NumPy's sum.
+    throughput  images a second, by the wall, of pixel arrays of 32 x 32 in batches of 128 and of
+                224 x 224 in batches of 64 and 256, one byte of each cache line read. C and the
+                other client in turn, each with a daemon of its own, and as much as a ring holds,
+                once it is full and each of its batches is announced: `inflight` is all of them,
+                else small batches are paced by the daemon's answers to RELEASE. Their sums of bytes
+                must be equal. Each reads the bytes in its own language, but Python in C, as its
+                libraries do: what is measured is not NumPy's sum. CPU time is shown beside it: on
+                a machine with other work that is the one to look at.
     batch       what a batch costs the client, whatever is in it: its CPU time for batches of one
                 sample of 8 x 8, beside C's. No bar: what counts is its part of a batch.
     growth      memory, mappings and descriptors of a client that reads a small set for many epochs,
@@ -38,7 +41,7 @@ from machine import cpu_seconds, model  # noqa: E402
 from table import Row, show  # noqa: E402
 
 # Images, edge, batch, batches in a ring.
-ARRAYS = {"small": (8192, 32, 128, 512), "large": (512, 224, 64, 40)}
+ARRAYS = {"small": (8192, 32, 128, 512), "large": (512, 224, 64, 40), "larger": (512, 224, 256, 10)}
 DAEMON = {"workers": 1, "ring_memory": "2G"}  # the other core is the client's
 IDLE, PAUSE_S = 5, 0.01
 AT_LEAST = {"node": 0.9, "java": 0.9}
@@ -118,7 +121,8 @@ class Side:
 
 def throughput(options, folder):
     for shape, (count, edge, batch, batches) in ARRAYS.items():
-        attach = attach_of(arrays(folder, shape, count, edge), batch, prefetch=batches)
+        attach = attach_of(arrays(folder, f"{count}x{edge}", count, edge), batch, prefetch=batches,
+                           inflight=batches)
         rows = [row for name in options.clients if name != "c"
                 for row in beside_c(options, name, attach, batches)]
         show(f"{shape} images ({edge} x {edge}, batches of {batch}): client, C", rows)
