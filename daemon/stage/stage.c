@@ -5,68 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "stage/stage_file.h"
+#include "stage/stage_room.h"
 #include "stage/stage_state.h"
-#include "stage/stage_victim.h"
 
-#define LARGEST_PART 4 /* of the budget, of one item */
-#define VICTIMS_MAX 32 /* that give way to one item at a time */
-#define TRIM_BATCH 64  /* files, between looks at the clock and the free space */
 #define RETRY_NS (UINT64_C(10) * 1000000000)
-
-/* Entries that were taken out of the table, whose files are to go. */
-struct leavers {
-	struct stage_file file[VICTIMS_MAX > TRIM_BATCH ? VICTIMS_MAX : TRIM_BATCH];
-	unsigned count;
-	uint64_t bytes;
-};
-
-/* -- what there is ---------------------------------------------------------------------------- */
-
-static struct stage_file file_of(const struct stage_entry *entry)
-{
-	return (struct stage_file){entry->origin->id, entry->mark, entry->size, entry->object};
-}
-
-/* The lock is held. Its bytes are charged until its file is gone. */
-static void stage_take_out(struct stage *stage, struct stage_entry *entry, struct leavers *leavers)
-{
-	leavers->bytes += stage_file_charge(entry->size);
-	stage->leaving += stage_file_charge(entry->size);
-	leavers->file[leavers->count++] = file_of(entry);
-	stage_table_remove(&stage->table, entry);
-}
-
-/* Blocks: without the lock. */
-static void stage_remove_leavers(struct stage *stage, const struct leavers *leavers)
-{
-	for (unsigned i = 0; i < leavers->count; i++)
-		stage_file_remove(stage->folder, &leavers->file[i]);
-	pthread_mutex_lock(&stage->lock);
-	stage->bytes -= leavers->bytes;
-	stage->leaving -= leavers->bytes;
-	pthread_mutex_unlock(&stage->lock);
-}
-
-/* Bytes of the file system that are free. Blocks: without the lock. */
-static uint64_t stage_available(const struct stage *stage)
-{
-	struct statvfs found;
-	if (fstatvfs(stage->folder, &found) < 0)
-		return UINT64_MAX; /* a write will tell */
-	return (uint64_t)found.f_bavail * found.f_frsize;
-}
-
-/* Those beyond what stays free. */
-static uint64_t stage_room(const struct stage *stage, uint64_t spare)
-{
-	uint64_t available = stage_available(stage);
-	return available > spare ? available - spare : 0;
-}
 
 /* -- begin and end ---------------------------------------------------------------------------- */
 
@@ -171,49 +117,6 @@ bool stage_has_work(struct stage *stage)
 	return work;
 }
 
-/* How many bytes have to go. The lock is held. */
-static uint64_t stage_excess(const struct stage *stage, uint64_t available)
-{
-	uint64_t size = stage->limits.size, spare = stage->limits.spare;
-	uint64_t bytes = stage->bytes - stage->leaving;
-	uint64_t above = bytes > size ? bytes - size : 0;
-	uint64_t lacking = available < spare ? spare - available : 0;
-	return above > lacking ? above : lacking;
-}
-
-/* What was dropped, or what has to go for lack of room. The lock is held. */
-static struct stage_entry *stage_surplus(struct stage *stage, uint64_t excess, uint64_t gone)
-{
-	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link) {
-		struct victim *victim = origin->dropped ? victims_first(&origin->victims) : NULL;
-		if (victim)
-			return list_entry(victim, struct stage_entry, victim);
-		origin->dropped = false;
-	}
-	bool many = stage->table.count > stage_most(stage);
-	return many || gone < excess ? stage_victim_any(&stage->table, clock_ns()) : NULL;
-}
-
-void stage_trim(struct stage *stage)
-{
-	struct leavers leavers;
-	stage_pins_write(stage);
-	do {
-		struct stage_entry *entry;
-		leavers.count = 0;
-		leavers.bytes = 0;
-		uint64_t available = stage_available(stage);
-		pthread_mutex_lock(&stage->lock);
-		uint64_t excess = stage_excess(stage, available);
-		while (leavers.count < TRIM_BATCH &&
-		       (entry = stage_surplus(stage, excess, leavers.bytes)))
-			stage_take_out(stage, entry, &leavers);
-		stage_table_tidy(&stage->table, NULL);
-		pthread_mutex_unlock(&stage->lock);
-		stage_remove_leavers(stage, &leavers);
-	} while (leavers.count == TRIM_BATCH);
-}
-
 void stage_drop(struct stage *stage)
 {
 	pthread_mutex_lock(&stage->lock);
@@ -288,7 +191,7 @@ static bool stage_look(struct stage *stage, const struct stage_use *use,
 	if (found) {
 		stage_open_origin(entry->origin, use, now_ns);
 		stage_entry_claim(entry, use, now_ns);
-		*file_out = file_of(entry);
+		*file_out = stage_file_of(entry);
 		*serial_out = entry->serial;
 		*fresh_out = entry->fresh;
 		entry->fresh = false;
@@ -303,7 +206,7 @@ static bool stage_look(struct stage *stage, const struct stage_use *use,
 static void stage_forget(struct stage *stage, const struct stage_file *file, uint64_t serial,
 			 bool damaged)
 {
-	struct leavers leavers = {.count = 0};
+	struct stage_leavers leavers = {.count = 0};
 	pthread_mutex_lock(&stage->lock);
 	struct stage_entry *entry =
 		stage_table_find(&stage->table, &file->object, file->mark, false);
@@ -312,7 +215,7 @@ static void stage_forget(struct stage *stage, const struct stage_file *file, uin
 		stage->totals.damaged += damaged;
 	}
 	pthread_mutex_unlock(&stage->lock);
-	stage_remove_leavers(stage, &leavers);
+	stage_leave(stage, &leavers);
 }
 
 enum stage_found stage_find(const struct stage_use *use, const struct stage_item *item,
@@ -343,54 +246,10 @@ enum stage_found stage_find(const struct stage_use *use, const struct stage_item
 
 /* -- keeping ---------------------------------------------------------------------------------- */
 
-/* Would enough give way to an item? Else nothing is to go for it. With more than a trial takes it
- * is assumed. The lock is held. */
-static bool stage_displaces(struct stage *stage, const struct stage_asker *asker, uint64_t now_ns)
-{
-	uint64_t limit = stage->limits.size, bytes = stage->bytes - stage->leaving + asker->bytes;
-	struct victims_trial trial = {.count = 0};
-	struct stage_entry *entry;
-	while (bytes > limit && (entry = stage_victim_for(&stage->table, asker, now_ns)) &&
-	       victims_try(&trial, &entry->origin->victims, &entry->victim)) {
-		entry->origin->bytes -= stage_file_charge(entry->size);
-		bytes -= stage_file_charge(entry->size);
-	}
-	bool enough = bytes <= limit || trial.count == VICTIMS_TRIED_MAX;
-	for (unsigned i = 0; i < trial.count; i++) {
-		entry = list_entry(trial.victim[i], struct stage_entry, victim);
-		entry->origin->bytes += stage_file_charge(entry->size);
-	}
-	victims_try_end(&trial);
-	return enough;
-}
-
-/* Make room for an item: what gives way is taken out, and its bytes become the item's. The lock is
- * held. */
-static bool stage_make_room(struct stage *stage, const struct stage_asker *asker,
-			    struct leavers *leavers, uint64_t now_ns)
-{
-	uint64_t limit = stage->limits.size;
-	if (asker->bytes > limit / LARGEST_PART || !stage_displaces(stage, asker, now_ns))
-		return false;
-	if (asker->origin->pinned && !stage_pins_fit(stage, asker->bytes, 1))
-		return false;
-	while (stage->bytes - stage->leaving + asker->bytes > limit ||
-	       stage->table.count >= stage_most(stage)) {
-		struct stage_entry *entry = leavers->count < VICTIMS_MAX
-						    ? stage_victim_for(&stage->table, asker, now_ns)
-						    : NULL;
-		if (!entry)
-			return false;
-		stage_take_out(stage, entry, leavers);
-		stage->totals.replaced++;
-	}
-	return true;
-}
-
-/* Charge the item; false: it is not kept, or with VICTIMS_MAX leavers not yet. */
+/* Charge the item; false: it is not kept, or with STAGE_LEAVERS_MAX leavers not yet. */
 static bool stage_charge(struct stage *stage, const struct stage_use *use,
 			 const struct stage_item *item, const struct stage_file *file, bool ahead,
-			 struct leavers *leavers, uint64_t now_ns)
+			 struct stage_leavers *leavers, uint64_t now_ns)
 {
 	struct stage_asker asker = {.use = use, .bytes = stage_file_charge(file->size)};
 	pthread_mutex_lock(&stage->lock);
@@ -401,7 +260,7 @@ static bool stage_charge(struct stage *stage, const struct stage_use *use,
 		stage_open_origin(origin, use, now_ns);
 		asker.origin = origin;
 		kept = stage_make_room(stage, &asker, leavers, now_ns);
-		stage->totals.full += !kept && !ahead && leavers->count < VICTIMS_MAX;
+		stage->totals.full += !kept && !ahead && leavers->count < STAGE_LEAVERS_MAX;
 	}
 	if (kept && origin)
 		stage->bytes += asker.bytes;
@@ -445,14 +304,14 @@ static bool stage_book(const struct stage_use *use, const struct stage_item *ite
 		       const struct stage_file *file, bool ahead, uint64_t now_ns)
 {
 	struct stage *stage = use->set->stage;
-	struct leavers leavers;
+	struct stage_leavers leavers;
 	bool booked;
 	do {
 		leavers.count = 0;
 		leavers.bytes = 0;
 		booked = stage_charge(stage, use, item, file, ahead, &leavers, now_ns);
-		stage_remove_leavers(stage, &leavers);
-	} while (!booked && leavers.count == VICTIMS_MAX);
+		stage_leave(stage, &leavers);
+	} while (!booked && leavers.count == STAGE_LEAVERS_MAX);
 	return booked;
 }
 

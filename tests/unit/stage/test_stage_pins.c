@@ -14,58 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stage/stage.h"
+#include "fixture.h"
 
-#define BLOCK ((uint64_t)4096)
-#define SECOND ((uint64_t)1000000000)
 #define MIB ((uint64_t)1 << 20)
 
-static char folder[64];
-static struct stage *stage;
-
-static void begin(uint64_t size)
-{
-	const struct stage_limits limits = {size, 0};
-	struct fault fault;
-	assert_int_equal(stage_new(&stage, open(folder, O_RDONLY | O_DIRECTORY), &limits, &fault),
-			 0);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	strcpy(folder, "/tmp/stoker-stage-XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	return system(command);
-}
-
-static struct stage_set *set_new(unsigned user)
-{
-	struct stage_set *set = NULL;
-	assert_int_equal(stage_set_new(&set, stage, user), 0);
-	return set;
-}
-
-static struct stage_item item_of(const char *origin, uint64_t number)
-{
-	struct stage_item item = {.version = {{1}}};
-	assert_int_equal(stage_name(stage, origin, 0, 0, &item.origin), 0);
-	assert_int_equal(stage_name(stage, origin, number, 1, &item.object), 0);
-	return item;
-}
-
-static void keep(struct stage_set *set, const char *origin, uint64_t count)
+static void keep_all(struct stage_set *set, const char *origin, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		const struct stage_use use = {set, i};
-		struct stage_item item = item_of(origin, i);
+		struct stage_item item = item_of(origin, i, 1);
 		struct buffer bytes = {(uint8_t *)&i, sizeof(i), sizeof(i)};
 		stage_keep(&use, &item, &bytes, SECOND);
 	}
@@ -76,7 +33,7 @@ static uint64_t kept(const char *origin, uint64_t count)
 {
 	uint64_t there = 0;
 	for (uint64_t i = 0; i < count; i++) {
-		struct stage_item item = item_of(origin, i);
+		struct stage_item item = item_of(origin, i, 1);
 		there += stage_has(stage, &item.object);
 	}
 	return there;
@@ -104,21 +61,21 @@ static void test_never_gives_way(void **state)
 	(void)state;
 	begin(20 * BLOCK);
 	struct stage_set *first = set_new(1), *second = set_new(2);
-	keep(first, "pinned", 10);
+	keep_all(first, "pinned", 10);
 	assert_int_equal(pin(first, true), 0);
 	assert_int_equal(stage_set_totals(first).pinned, 10 * BLOCK);
 	assert_int_equal(stage_totals(stage).pinned, 10 * BLOCK);
-	keep(second, "second", 20);
+	keep_all(second, "second", 20);
 	assert_int_equal(kept("pinned", 10), 10);
 	assert_int_equal(kept("second", 20), 10);
 	struct stage_set *third = set_new(3), *again = set_new(1);
-	keep(third, "third", 20);
+	keep_all(third, "third", 20);
 	assert_int_equal(kept("third", 20), 5); /* half of what is left */
-	keep(again, "again", 20);		/* what is pinned is not its user's part */
+	keep_all(again, "again", 20);		/* what is pinned is not its user's part */
 	assert_in_range(kept("again", 20), 3, 4);
 	assert_int_equal(kept("pinned", 10), 10);
 	stage_set_close(first); /* nobody has it open */
-	keep(second, "second", 20);
+	keep_all(second, "second", 20);
 	assert_int_equal(kept("pinned", 10), 10);
 	assert_int_equal(stage_totals(stage).bytes, 20 * BLOCK);
 	stage_set_limits(stage, &(struct stage_limits){10 * BLOCK, 0});
@@ -146,19 +103,19 @@ static void test_refused(void **state)
 	assert_int_equal(stage_set_pin(first, true, &fault), STAGE_E_NOTHING);
 	assert_non_null(strstr(fault.text, "nothing of it is kept"));
 	assert_int_equal(stage_set_pin(first, false, &fault), STAGE_E_NOTHING);
-	keep(first, "first", 129);
+	keep_all(first, "first", 129);
 	assert_int_equal(stage_set_pin(first, true, &fault), STAGE_E_LIMIT);
 	assert_non_null(strstr(fault.text, "0.5 MiB of it are kept"));
 	assert_non_null(strstr(fault.text, "half of cache-size (0.5 MiB)"));
 	assert_int_equal(stage_totals(stage).pinned, 0);
-	keep(second, "second", 100);
+	keep_all(second, "second", 100);
 	assert_int_equal(pin(second, true), 0);
 	stage_set_drop(first);
 	stage_trim(stage);
-	keep(first, "first", 29); /* together too much */
+	keep_all(first, "first", 29); /* together too much */
 	assert_int_equal(stage_set_pin(first, true, &fault), STAGE_E_LIMIT);
 	assert_non_null(strstr(fault.text, "0.4 MiB are pinned already"));
-	keep(second, "second", 200); /* what comes is pinned, too, up to half */
+	keep_all(second, "second", 200); /* what comes is pinned, too, up to half */
 	assert_int_equal(kept("second", 200), 128);
 	assert_int_equal(stage_totals(stage).pinned, 128 * BLOCK);
 	assert_int_equal(pin(second, true), 0); /* once more */
@@ -173,7 +130,7 @@ static void test_outlives(void **state)
 	(void)state;
 	begin(20 * BLOCK);
 	struct stage_set *set = set_new(1);
-	keep(set, "pinned", 5);
+	keep_all(set, "pinned", 5);
 	assert_int_equal(pin(set, true), 0);
 	assert_int_equal(marks(), 0); /* the loop asked for it */
 	stage_trim(stage);
@@ -184,14 +141,14 @@ static void test_outlives(void **state)
 		begin(20 * BLOCK);
 		assert_int_equal(stage_totals(stage).pinned, 5 * BLOCK);
 		set = set_new(2);
-		keep(set, "other", 20);
+		keep_all(set, "other", 20);
 		assert_int_equal(kept("pinned", 5), 5);
 		stage_set_close(set);
 		stage_free(stage);
 	}
 	begin(20 * BLOCK);
 	set = set_new(1);
-	keep(set, "pinned", 6);
+	keep_all(set, "pinned", 6);
 	assert_int_equal(stage_totals(stage).pinned, 6 * BLOCK);
 	assert_int_equal(stage_set_totals(set).pinned, BLOCK); /* the others it has not used */
 	assert_int_equal(pin(set, false), 0);
@@ -202,7 +159,7 @@ static void test_outlives(void **state)
 	begin(20 * BLOCK);
 	assert_int_equal(stage_totals(stage).pinned, 0);
 	set = set_new(1);
-	keep(set, "pinned", 7);
+	keep_all(set, "pinned", 7);
 	assert_int_equal(pin(set, true), 0);
 	stage_trim(stage);
 	stage_set_drop(set);
@@ -220,18 +177,18 @@ static void test_many_small_ones(void **state)
 	begin(MIB);
 	stage_set_limits(stage, &(struct stage_limits){MIB, 0, 20});
 	struct stage_set *first = set_new(1), *second = set_new(2);
-	keep(first, "first", 30);
+	keep_all(first, "first", 30);
 	assert_int_equal(kept("first", 30), 20);
 	assert_int_equal(pin(first, true), STAGE_E_LIMIT);
-	keep(second, "second", 30);
+	keep_all(second, "second", 30);
 	assert_int_equal(kept("first", 30), 10);
 	assert_int_equal(kept("second", 30), 10);
 	assert_int_equal(pin(second, true), 0);
 	struct stage_set *third = set_new(3);
-	keep(third, "third", 30);
+	keep_all(third, "third", 30);
 	assert_int_equal(kept("third", 30), 5);
 	assert_int_equal(kept("second", 30), 10);
-	keep(second, "second", 30);
+	keep_all(second, "second", 30);
 	assert_int_equal(stage_totals(stage).items, 20);
 	assert_int_equal(kept("second", 30), 10);
 	stage_set_limits(stage, &(struct stage_limits){MIB, 0, 4});
@@ -258,12 +215,12 @@ static void test_users_by_entries(void **state)
 	assert_non_null(data);
 	for (uint64_t i = 0; i < 10; i++) {
 		const struct stage_use use = {large, i};
-		struct stage_item item = item_of("large", i);
+		struct stage_item item = item_of("large", i, 1);
 		struct buffer bytes = {data, 7 * BLOCK, 8 * BLOCK};
 		stage_keep(&use, &item, &bytes, SECOND);
 	}
 	free(data);
-	keep(small, "small", 60);
+	keep_all(small, "small", 60);
 	assert_int_equal(kept("large", 10), 10);
 	assert_int_equal(kept("small", 60), 30);
 	stage_set_close(small);

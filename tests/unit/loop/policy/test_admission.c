@@ -186,7 +186,7 @@ static void shares_where_no_limit_is_set(void **state)
 	user_put(own);
 }
 
-/* Of 1000 less 35 for threads and files. A connection has two, a ring one. */
+/* Of 1000 less 35 for threads and files. A connection has two, a ring and a dataset one. */
 static void descriptors_of_a_user(void **state)
 {
 	struct fixture *fixture = *state;
@@ -200,8 +200,8 @@ static void descriptors_of_a_user(void **state)
 	assert_words("hold 481 file descriptors, and may 482 of 965");
 	ring_abandon(fixture_ring(fixture->stream, 8)); /* for its leases */
 	assert_int_equal(quota_descriptors(core, ALICE, 1, &fault), 1);
-	assert_int_equal(quota_descriptors(core, BOB, 161, &fault), 0);
-	assert_int_equal(quota_descriptors(core, BOB, 162, &fault), 1);
+	assert_int_equal(quota_descriptors(core, BOB, 160, &fault), 0);
+	assert_int_equal(quota_descriptors(core, BOB, 161, &fault), 1);
 	alice->connections = 0;
 	user_put(alice);
 }

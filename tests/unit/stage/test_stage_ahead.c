@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+/* What is fetched at the same time, or before anybody asks for it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "fixture.h"
+
+static atomic_uint flying, most;
+
+static void *fly(void *context)
+{
+	struct stage_set *set = context;
+	struct stage_item item = item_of("a", 1, 1);
+	if (stage_fly(stage, &item.object)) {
+		unsigned now = atomic_fetch_add(&flying, 1) + 1;
+		if (now > atomic_load(&most))
+			atomic_store(&most, now);
+		if (!found(set, "a", 1, 1))
+			keep(set, "a", 1, 1);
+		atomic_fetch_sub(&flying, 1);
+		stage_land(stage, &item.object);
+	} else {
+		assert_true(found(set, "a", 1, 1));
+	}
+	return NULL;
+}
+
+static void test_flights(void **state)
+{
+	(void)state;
+	pthread_t threads[8];
+	begin(100 * BLOCK);
+	struct stage_set *set = set_new(1);
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, fly, set), 0);
+	for (size_t i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(most, 1);
+	assert_int_equal(stage_totals(stage).fetched_bytes, 16);
+	stage_set_close(set);
+	stage_free(stage);
+}
+
+/* An item of so many bytes that nobody has read yet. */
+static bool fetch_ahead(struct stage_set *set, uint64_t number, uint64_t size, bool came)
+{
+	const struct stage_use use = {.set = set, .sample = number};
+	struct stage_item item = item_of("a", number, 1);
+	struct buffer bytes = {calloc(1, size), size, size, 0};
+	bool booked = stage_book_ahead(&use, &item, size, SECOND);
+	if (booked)
+		stage_keep_ahead(&use, &item, size, came ? &bytes : NULL, SECOND);
+	free(bytes.data);
+	return booked;
+}
+
+static enum stage_found look_for(struct stage_set *set, uint64_t number)
+{
+	const struct stage_use use = {.set = set, .sample = number};
+	struct stage_item item = item_of("a", number, 1);
+	struct buffer bytes = BUFFER_NULL;
+	enum stage_found found = stage_find(&use, &item, UINT64_MAX, &bytes, SECOND);
+	buffer_deinit(&bytes);
+	return found;
+}
+
+/* What is fetched ahead takes room that there is, gives back what did not come, is no hit when it
+ * is read first, and is not much more than what is read. */
+static void test_ahead(void **state)
+{
+	(void)state;
+	const uint64_t mib = 1 << 20, first = 8;
+	begin(64 * mib);
+	struct stage_set *set = set_new(1);
+	assert_true(fetch_ahead(set, 0, mib, false));
+	assert_int_equal(stage_totals(stage).bytes, 0);
+	assert_true(look_for(set, 0) == STAGE_NONE);
+	for (uint64_t i = 0; i < first; i++)
+		assert_true(fetch_ahead(set, i, mib, true));
+	assert_false(fetch_ahead(set, first, mib, true)); /* until something was read */
+	assert_int_equal(stage_totals(stage).fetched_bytes, first * mib);
+	assert_true(look_for(set, 0) == STAGE_FRESH);
+	assert_true(look_for(set, 0) == STAGE_KEPT);
+	assert_int_equal(stage_totals(stage).hits, 1);
+	assert_false(fetch_ahead(set, 0, mib, true)); /* it is kept */
+	assert_true(fetch_ahead(set, first, mib, true));
+	stage_set_close(set);
+	stage_free(stage);
+}
+
+static void test_ahead_without_room(void **state)
+{
+	(void)state;
+	begin(10 * BLOCK);
+	struct stage_set *set = set_new(1);
+	for (uint64_t i = 0; i < 20; i++)
+		assert_true(fetch_ahead(set, i, 100, true) == (i < 10));
+	assert_int_equal(stage_totals(stage).bytes, 10 * BLOCK);
+	assert_int_equal(stage_totals(stage).full, 0); /* nobody missed it */
+	stage_set_close(set);
+	stage_free(stage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_flights, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ahead_without_room, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
