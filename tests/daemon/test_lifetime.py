@@ -404,6 +404,7 @@ def test_a_dataset_stays_for_who_goes_on_elsewhere(daemon, photos, tmp_path):
         there = {"expect_dataset": first["dataset_fingerprint"], "position": 12}
         assert peer.attach(folder, **STREAM, **there).fields["samples"] == first["samples"]
         peer.request("detach")
+        wait_for(lambda: not daemon.list("streams"), "no worker reads for it any more")
         assert peer.attach(folder, **STREAM).fields["samples"] == first["samples"] + 1
         peer.request("detach")
         wait_for(lambda: not daemon.list("datasets"), "it is forgotten")

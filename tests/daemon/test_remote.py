@@ -2,6 +2,7 @@
 """Datasets over HTTP and from S3: the bytes of the local copy, whatever servers do meanwhile."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -170,14 +171,18 @@ def test_what_comes_instead(spawn, shards, tmp_path, instead):
             if instead == "html":
                 server.fault = lambda number: "html"
             else:
-                path.write_bytes(path.read_bytes()[:20000])
+                short = path.with_suffix(".short")
+                short.write_bytes(path.read_bytes()[:20000])
+                short.replace(path)
             message = peer.receive()
             while message.name in ("batch", "progress"):
                 peer.release(message)
                 message = peer.receive()
             assert message.name == "bad_sample", message
-            words = {"html": "answers with an HTML page", "cut": "too few bytes"}[instead]
-            assert words in message.fields["text"], message
+            # What was cut off ends too soon where a range goes over the end, has changed elsewhere.
+            words = {"html": "answers with an HTML page",
+                     "cut": "too few bytes|changed under the stream"}[instead]
+            assert re.search(words, message.fields["text"]), message
 
 
 def test_what_is_wrong_is_said(spawn, photos, shards, tmp_path):

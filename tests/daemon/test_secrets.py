@@ -17,6 +17,12 @@ from test_own_credentials import SECRETS, TOKEN, bucket, put, said
 PIECE = 1 << 24
 
 
+@pytest.fixture(autouse=True)
+def bound_at_the_start(monkeypatch):
+    """As the unit of the system has it."""
+    monkeypatch.setenv("LD_BIND_NOW", "1")
+
+
 def regions(pid):
     """Where the process has memory of its own."""
     for line in open(f"/proc/{pid}/maps", encoding="ascii", errors="replace"):

@@ -51,7 +51,7 @@ def test_words(spawn, photos):
     assert lines[2].startswith("dataset ") and "stokerctl drop" in lines[2]
     assert len(lines) == 3
     done = daemon.ctl("cache", "cool", photos, check=False)
-    assert done.returncode == USAGE and "only warm DATASET" in done.stderr
+    assert done.returncode == USAGE and "only warm, pin or unpin" in done.stderr
 
 
 def test_refused(spawn, photos, tmp_path):
