@@ -11,6 +11,8 @@ import time
 import pytest
 
 import stoker
+from fake_daemon import frame
+from stoker import _ring
 from stoker._patience import Patience
 from test_loader import expected, values
 
@@ -42,6 +44,33 @@ def test_every_sample_over_many_deaths(daemon, node, caplog):
     lines = [record.getMessage() for record in caplog.records if record.name == "stoker"]
     assert "closed the connection" in lines[0] and "resuming at epoch 0" in lines[1]
     assert len(lines) == 2 * loader.reconnects and daemon.bad_releases == 0
+
+
+def test_a_ring_that_went_with_its_daemon(daemon, node, monkeypatch):
+    """It had announced it by name, was killed, and the next one removed it before it was mapped."""
+    dead, open_ring = threading.Event(), _ring.open_ring
+
+    def open_late(fields, *more):
+        if fields["path"] == "/nowhere/ring":
+            dead.wait(20)
+        return open_ring(fields, *more)
+
+    def die(peer, fields):
+        del daemon.hooks["say_attached"]
+        peer.raw(frame("attached", **{**fields, "transport": "path", "path": "/nowhere/ring"}))
+        peer.sock.shutdown(socket.SHUT_RDWR)
+        dead.set()
+        return b""
+
+    monkeypatch.setattr(_ring, "open_ring", open_late)
+
+    loader = node.loader("/data/20", batch_size=4, timeout=20)
+    it = iter(loader)
+    got = values(next(it)[0], 0)
+    daemon.hooks["say_attached"] = die
+    restart(daemon)
+    assert sum((values(images, 0) for images, _ in it), got) == expected(0, range(20), 20)
+    assert daemon.count("attach") == 3
 
 
 def test_views_that_are_held_stay_readable(daemon, node):
