@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Rings that begin small for a trainer that is alone (docs/ring.md): enough for one that holds a
 batch while it waits for the next, also where that goes on at the ring's begin, and left for a
-larger one when others come.
+larger one when others come, when the trainer holds all of it, or when it comes in bursts.
 """
 
+import itertools
 import pathlib
 import re
 import time
 
 import pytest
 
-from harness import WAIT_S
+from harness import WAIT_S, digest_of, wait_for
 from readers import Reader
 from test_law import N, digests
 
@@ -19,6 +20,7 @@ BIG = {"transforms": [{"name": "Resize", "size": [256, 256]}, {"name": "ToTensor
        "dtype": "float32", "order_seed": 7, "augment_seed": 9}
 WISH = {**BIG, "batch_size": 24, "prefetch": 0, "inflight": 3}
 SLOTS = 60
+STEP = 72  # one batch more than two
 HELD_S = 2  # so long a trainer holds all of a ring before it gets a larger one
 EPOCHS = 2
 
@@ -79,6 +81,65 @@ def test_while_a_trainer_rests_the_daemon_sleeps(daemon, photos):
     time.sleep(3)
     assert wake_ups(daemon) - before < 30
     reader.peer.close()
+    daemon.settle()
+
+
+class Glance(Reader):
+    """It looks at every 32nd row only, so that samples cannot be made as fast as it takes them."""
+
+    @staticmethod
+    def digests(batch):
+        ring, message = batch
+        fields, rows = message.fields, ring.fields["image"]
+        slots = [slot for first, count in fields["runs"] for slot in range(first, first + count)]
+        return {(fields["epoch"], fields["position"] + i): digest_of({"image": rows[slot, :, ::32]})
+                for i, slot in enumerate(slots)}
+
+
+@pytest.mark.parametrize("batches", [1, 2, 3])
+def test_who_holds_more_gets_a_larger_ring(daemon, photos, batches):
+    """One that keeps one batch while it waits for the next stays; of two, or three, the lean ring
+    has no third, or fourth, so it grows. No byte, order or number of samples differs."""
+    reader = Reader(daemon, photos, **{**WISH, "epochs": EPOCHS, "inflight": batches + 1})
+    begun = daemon.status()["ring_bytes"]
+    assert reader.peer.ring.slots == SLOTS
+    while reader.take():
+        if len(reader.held) > batches:
+            reader.release()
+    grown = daemon.status()["ring_bytes"]  # while it holds some, so its ring is there
+    assert len(reader.rings) == (1 if batches == 1 else 2)
+    assert (reader.peer.ring.slots > SLOTS) == (batches > 1)
+    assert grown == begun if batches == 1 else grown > begun
+    reader.release(len(reader.held))
+    reader.peer.close()
+    daemon.settle()
+    assert reader.got == digests(daemon, photos, **{**WISH, "epochs": EPOCHS, "prefetch": 2})
+    assert len(reader.got) == EPOCHS * N
+
+
+def test_bursts_get_a_larger_ring(daemon, photos):
+    """A trainer that takes some batches at once and then computes waits, though workers had slept
+    because all slots were full. The first step is one batch; all samples are as they were."""
+    reader = Glance(daemon, photos, **{**WISH, "epochs": 0})
+    begun = daemon.status()["ring_bytes"]
+    deadline = time.monotonic() + 3 * WAIT_S
+    while len(reader.rings) == 1 and time.monotonic() < deadline:
+        since = time.monotonic()
+        reader.go(4)
+        time.sleep(min(max(2 * (time.monotonic() - since), 0.05), 0.5))
+    assert reader.peer.ring.slots == STEP
+    reader.go(6)  # what was made in the first ring is given back, which goes
+    wait_for(lambda: daemon.status()["rings"] == 1, "the first ring is gone")
+    assert daemon.status()["ring_bytes"] > begun
+    epochs = 1 + max(epoch for epoch, _ in reader.got)
+    assert list(reader.got) == list(itertools.product(range(epochs), range(N)))[:len(reader.got)]
+    reader.peer.close()
+    daemon.settle()
+    other = Glance(daemon, photos, **{**WISH, "prefetch": 2, "epochs": 0})
+    while len(other.got) < len(reader.got):
+        other.go(1)
+    assert other.got == reader.got
+    other.peer.close()
     daemon.settle()
 
 
