@@ -143,6 +143,40 @@ def test_bursts_get_a_larger_ring(daemon, photos):
     daemon.settle()
 
 
+def bytes_read(daemon):
+    """How much the daemon has read of files, those of /proc included."""
+    text = pathlib.Path(f"/proc/{daemon.process.pid}/io").read_text()
+    return int(re.search(r"^rchar:\s*(\d+)", text, re.MULTILINE).group(1))
+
+
+def much_memory_is_free():
+    text = pathlib.Path("/proc/meminfo").read_text()
+    total, free = (int(re.search(rf"^{name}:\s*(\d+)", text, re.MULTILINE).group(1))
+                   for name in ("MemTotal", "MemAvailable"))
+    return free > total / 4
+
+
+@pytest.mark.skipif(not much_memory_is_free(), reason="where little is free, that is looked at")
+def test_kept_pictures_at_rest(spawn, photos):
+    """How much memory is free is looked at each second while something is read, else seldom."""
+    daemon = spawn(cache_memory="64M")
+    reader = Reader(daemon, photos, **{**WISH, "epochs": 0})
+    reader.go(9)
+    assert daemon.status()["cache_pictures"] > 0
+    time.sleep(2)
+    least = min(read_within(daemon, 3) for _ in range(2))
+    assert least < 1000, "files are read all the time"
+    reader.go(9)
+    reader.peer.close()
+    daemon.settle()
+
+
+def read_within(daemon, seconds):
+    before = bytes_read(daemon)
+    time.sleep(seconds)
+    return bytes_read(daemon) - before
+
+
 @pytest.mark.parametrize("first", ["drop", "short"])
 def test_others_share_it_whatever_they_leave_out(daemon, photos, first):
     """The ring of a lone reader that drops its last samples has no room for them: who wants them

@@ -11,11 +11,13 @@
 #include "store/cache_dir.h"
 
 #define SPARE_PART 16 /* of the memory, that is left to others */
+#define REST_TICKS 10 /* between two looks while nothing is read */
 
 void pictures_init(struct pictures *pictures, uint64_t limit, struct task_queue *tasks)
 {
 	*pictures = (struct pictures){.tasks = tasks};
 	atomic_init(&pictures->limit, limit);
+	atomic_init(&pictures->roomy, false);
 	picture_cache_init(&pictures->cache, limit);
 }
 
@@ -56,9 +58,11 @@ static void pictures_run(struct task *task)
 {
 	struct pictures *pictures = list_entry(task, struct pictures, task);
 	struct picture_cache *cache = &pictures->cache;
-	picture_cache_set_limit(cache, pictures_budget(atomic_load(&pictures->limit),
-						       atomic_load(&cache->bytes), machine_memory(),
-						       machine_available()));
+	uint64_t memory = machine_memory(), available = machine_available();
+	atomic_store(&pictures->roomy, available / 2 >= memory / SPARE_PART);
+	picture_cache_set_limit(cache,
+				pictures_budget(atomic_load(&pictures->limit),
+						atomic_load(&cache->bytes), memory, available));
 	picture_cache_trim(cache);
 	if (!pictures->disk)
 		return;
@@ -132,19 +136,42 @@ static bool pictures_in_use(const struct pictures *pictures)
 	return used && atomic_load(&pictures->limit) > 0;
 }
 
+/* It goes up with all that is read and kept. */
+static uint64_t pictures_moved(const struct pictures *pictures)
+{
+	const struct picture_cache *cache = &pictures->cache;
+	uint64_t moved = atomic_load(&cache->hits) + atomic_load(&cache->file_hits) +
+			 atomic_load(&cache->fills) + atomic_load(&cache->full);
+	if (pictures->disk)
+		moved += atomic_load(&pictures->disk->hits) + atomic_load(&pictures->disk->fills) +
+			 atomic_load(&pictures->disk->ready);
+	return moved;
+}
+
+/* While nothing is read the tiers do not grow, and only others can change what they may have: no
+ * thread is woken for that each second, unless little is left to them. */
+static bool pictures_rest(struct pictures *pictures)
+{
+	uint64_t moved = pictures_moved(pictures);
+	bool same = moved == pictures->moved && atomic_load(&pictures->roomy);
+	pictures->moved = moved;
+	pictures->rested = same && pictures->rested + 1 < REST_TICKS ? pictures->rested + 1 : 0;
+	return pictures->rested > 0;
+}
+
 void pictures_tick(struct pictures *pictures)
 {
 	if (pictures->disk)
 		pictures_say(pictures);
-	if (pictures_in_use(pictures) && !pictures->trimming)
+	if (pictures_in_use(pictures) && !pictures->trimming && !pictures_rest(pictures))
 		pictures_trim(pictures);
 }
 
 struct picture_set *pictures_open(struct pictures *pictures, uid_t uid, uint64_t samples)
 {
 	struct picture_set *set = NULL;
-	if (picture_set_new(&set, &pictures->cache, uid, samples) == 0)
-		pictures_tick(pictures);
+	if (picture_set_new(&set, &pictures->cache, uid, samples) == 0 && pictures_in_use(pictures))
+		pictures_trim(pictures);
 	return set;
 }
 

@@ -4,7 +4,8 @@
  * memory the cache may have at present, and the task that gives back what is above the limits,
  * because to unmap many gigabytes, or to delete files, takes longer than the loop may wait. The
  * cache has what cache-memory says, or less: it leaves a sixteenth of the memory that the daemon
- * may use (machine_memory()) free for others, and shrinks when they take more. Loop thread.
+ * may use (machine_memory()) free for others, and shrinks when they take more. That is looked at
+ * each second; where nothing is read and twice as much is free, every tenth. Loop thread.
  */
 #ifndef STOKER_LOOP_STATE_PICTURES_H
 #define STOKER_LOOP_STATE_PICTURES_H
@@ -28,8 +29,11 @@ struct pictures {
 	} said;
 	struct task_queue *tasks;
 	struct task task;
-	bool trimming; /* `task` is under way */
-	bool again;    /* there is more to give back since it began */
+	bool trimming;	   /* `task` is under way */
+	bool again;	   /* there is more to give back since it began */
+	atomic_bool roomy; /* twice as much memory is free as is left to others */
+	uint64_t moved;	   /* what the last look saw read and kept */
+	unsigned rested;   /* ticks since it changed, or since the last look */
 };
 
 void pictures_init(struct pictures *pictures, uint64_t limit, struct task_queue *tasks);
@@ -40,7 +44,7 @@ void pictures_open_disk(struct pictures *pictures, const struct cache_dir *dir, 
 
 void pictures_set_limit(struct pictures *pictures, uint64_t limit);
 void pictures_set_disk_limit(struct pictures *pictures, uint64_t limit);
-/* Each second: look how much memory is free, and how the disk does. */
+/* Each second: look how much memory is free, and how the disk does, if it is time to. */
 void pictures_tick(struct pictures *pictures);
 /* What the cache may have, if it has `bytes` and of `memory` so many bytes are available. */
 uint64_t pictures_budget(uint64_t limit, uint64_t bytes, uint64_t memory, uint64_t available);
