@@ -44,7 +44,8 @@ def record(options, folder):
     keeps the workers busy."""
     trace = folder / "trace"
     with contextlib.ExitStack() as stack:
-        daemon = stack.enter_context(Stokerd(options.build, options.workers))
+        daemon = stack.enter_context(Stokerd(options.build, options.workers,
+                                             nice=options.nice))
         busy, = stack.enter_context(
             attached("stoker", 1, options, options.workers, daemon.socket))
         busy.tell("measure", options.seconds + 4)
@@ -144,6 +145,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--nice", type=int, default=5, help="of the workers")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         text, loop, trainer, busy = record(options, pathlib.Path(folder))
