@@ -60,7 +60,7 @@ class Segment:
             self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         else:
             self.fd = os.memfd_create("ring", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(self.fd, at)
+        os.posix_fallocate(self.fd, 0, at)
         self.map = np.memmap(open(self.fd, "r+b", closefd=False), np.uint8, "r+")
         header = struct.pack("=8sIIQQII16s16s56x", b"stoker\r\n", 1, PAGE, at, number, slots,
                              len(rows), bytes.fromhex(FINGERPRINT), bytes.fromhex(PIPELINE))

@@ -16,7 +16,7 @@ stoker.torch, .keras, .tf, .jax, .dask and .chainer are adapters; import the one
 from . import samplers, transforms
 from ._version import __version__
 from .batch import Batch
-from .errors import (ArgumentError, CredentialsError, DaemonUnavailable, DatasetError,
+from .errors import (ArgumentError, CredentialsError, DaemonUnavailable, DatasetError, DeviceError,
                      Disconnected, Error, ForkError, LimitError, MemoryBudgetError, NotPermitted,
                      PipelineError, ProtocolError, RequestError, SampleError, Stopping, TokenError,
                      TooManyConnections, TransportError, VersionError)
@@ -28,9 +28,9 @@ from .transforms import *  # noqa: F403
 
 __all__ = [
     "ArgumentError", "Batch", "CredentialsError", "DaemonUnavailable", "DatasetError",
-    "Disconnected", "Error", "ForkError", "LimitError", "Loader", "MemoryBudgetError", "Mix",
-    "Node", "NotPermitted", "PipelineError", "ProtocolError", "RequestError", "SampleError",
-    "Stopping", "TokenError", "TooManyConnections", "TransportError", "VersionError",
-    "__version__", "connect", "samplers", "write_shards",
+    "DeviceError", "Disconnected", "Error", "ForkError", "LimitError", "Loader",
+    "MemoryBudgetError", "Mix", "Node", "NotPermitted", "PipelineError", "ProtocolError",
+    "RequestError", "SampleError", "Stopping", "TokenError", "TooManyConnections",
+    "TransportError", "VersionError", "__version__", "connect", "samplers", "write_shards",
 ]
 __all__ += transforms.__all__

@@ -164,6 +164,17 @@ class Connection:
         """Put a message back: receive() gives it again first."""
         self._inbox.appendleft(message)
 
+    def announced(self) -> List[Dict[str, Any]]:
+        """The batches that have come and were not received yet, up to where the ring changes: the
+        very fields that receive() will give."""
+        found = []
+        for name, fields in self._inbox:
+            if name == "ring":
+                break
+            if name == "batch":
+                found.append(fields)
+        return found
+
     def forget(self) -> None:
         """Drop messages that were not received yet, and release their batches. Also after DETACH:
         leases outlive the reader (PROTOCOL.md, section 11), until RELEASE or disconnect."""

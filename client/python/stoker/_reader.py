@@ -22,6 +22,7 @@ from .state import Place
 if TYPE_CHECKING:
     from ._connection import Connection
     from ._credentials import Credentials
+    from ._device import Copier
     from ._ring import Ring
 
 # Errors of a daemon that is starting or stopping: another attempt can succeed.
@@ -64,6 +65,7 @@ class Reader:
         self.rank: int = request["rank"]
         self.world_size: int = request["world"]
         self._given: Optional[Given] = None
+        self._copier: Optional[Copier] = None  # to a device, if its owner wants that
         self._connection = self._dial()
         try:
             attached = self._attach(None if live else self._at)
@@ -118,6 +120,8 @@ class Reader:
         """Attach to the same stream at another place."""
         if self._attached:
             self._connection.request("detach", "ok")
+            if self._copier is not None:
+                self._copier.finish()
             self._connection.forget()
             self._connection.keep()  # a held batch could be in the way of the new place
         self._attached = False

@@ -74,6 +74,7 @@ class Ring:
         # All slots of each field, read-only; these keep `memory`.
         self._slots = {name: np.ndarray((self.slots, *field.shape), field.typestr, memory,
                                         field.offset) for name, field in self.fields.items()}
+        self._memory: Optional[mmap.mmap] = memory
         self._fd = fd
 
     def take(self, fields: Iterable[str], runs: Sequence[Sequence[int]],
@@ -148,13 +149,29 @@ class Ring:
         array.flags.writeable = False
         return array
 
+    def whole(self) -> np.ndarray[Any, Any]:
+        """All of the memory as bytes, read-only, as the daemon writes to it. It stays mapped as
+        long as the array lives. Raises ValueError after close()."""
+        if self._memory is None:
+            raise ValueError("the ring was closed")
+        return np.frombuffer(self._memory, np.uint8)
+
+    @property
+    def holes(self) -> bool:
+        """Has a part of the ring no memory, as slots of ranks that are elsewhere?"""
+        return self._fd < 0 or os.fstat(self._fd).st_blocks * 512 < self._size
+
+    def parts(self, name: str, runs: Sequence[Sequence[int]]) -> List[np.ndarray[Any, Any]]:
+        """These slots of a field, read-only, not copied: an array for each run."""
+        slots = self._slots[name]
+        return [slots[first:first + count] for first, count in runs]
+
     def _copy(self, name: str, runs: Sequence[Sequence[int]],
               out: Optional[np.ndarray[Any, Any]] = None) -> np.ndarray[Any, Any]:
-        slots = self._slots[name]
-        if out is None and len(runs) == 1:
-            first, count = runs[0]
-            return slots[first:first + count].copy()
-        return np.concatenate([slots[first:first + count] for first, count in runs], out=out)
+        parts = self.parts(name, runs)
+        if out is None and len(parts) == 1:
+            return parts[0].copy()
+        return np.concatenate(parts, out=out)
 
     def copy(self, runs: Sequence[Sequence[int]],
              out: Dict[str, Optional[np.ndarray[Any, Any]]]) -> Dict[str, np.ndarray[Any, Any]]:
@@ -175,6 +192,7 @@ class Ring:
         self.leave()
         self._slots = {}
         self._twice = {}
+        self._memory = None
 
     def __del__(self) -> None:
         self.leave()

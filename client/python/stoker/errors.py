@@ -38,6 +38,10 @@ class ForkError(Error):
     """A loader was used in a process that was forked after it was made."""
 
 
+class DeviceError(Error):
+    """A call of CUDA's runtime library failed."""
+
+
 class RequestError(Error):
     """The daemon refused a request.
 

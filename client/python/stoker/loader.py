@@ -277,6 +277,8 @@ class Loader(Reader):
 
     def _end(self) -> None:
         self._connection.close()
+        if self._copier is not None:
+            self._copier.close()
         self._ring.close()
         if self._given is not None:
             self._given.close()
