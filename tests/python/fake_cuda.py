@@ -69,8 +69,10 @@ class FakeDevice:
     @contextlib.contextmanager
     def here(self):
         self.inside += 1
-        yield
-        self.inside -= 1
+        try:
+            yield
+        finally:
+            self.inside -= 1
 
     def empty(self, field, count):
         assert self.inside

@@ -355,7 +355,7 @@ int cudaFreeHost(void *address)
 /* kind: 1 to the device, 2 from it. */
 int cudaMemcpyAsync(void *to, const void *from, size_t length, int kind, void *stream)
 {
-	int code = entered(__func__);
+	int code = entered(kind == 1 ? __func__ : "read");
 	if (code != 0)
 		return left(code);
 	uintptr_t begin = (uintptr_t)from;

@@ -86,7 +86,7 @@ class _Copy:
             if look(self.event) is False:
                 return False
         except DeviceError:
-            _calm(self._runtime, self._stream)
+            _calm(self._runtime, self._stream, self.event)
             self.event = None
             raise
         event, self.event = self.event, None
@@ -94,12 +94,13 @@ class _Copy:
         return True
 
 
-def _calm(runtime: _cuda.Runtime, stream: int) -> None:
+def _calm(runtime: _cuda.Runtime, stream: int, event: int) -> None:
     """After a failure: nothing is under way, or the device is lost."""
-    try:
-        runtime.finish(stream)
-    except DeviceError as error:
-        _log.warning("%s", error)
+    for call, what in (runtime.finish, stream), (runtime.destroy, event):
+        try:
+            call(what)
+        except DeviceError as error:
+            _log.warning("%s", error)
 
 
 class _Reading(Lease):
@@ -186,11 +187,10 @@ class Copier:
         under_way = []
         try:
             while self._taken:
-                lease = self._taken.pop(0)
-                if lease.copy.has_arrived():
-                    lease.release()
+                if self._taken[0].copy.has_arrived():
+                    self._taken.pop(0).release()
                 else:
-                    under_way.append(lease)
+                    under_way.append(self._taken.pop(0))
         finally:
             self._taken = under_way + self._taken
 
@@ -198,6 +198,11 @@ class Copier:
         """Wait for the copies that the program has, and release their slots."""
         while self._taken:
             self._taken.pop(0).release()
+
+    def let_go(self) -> None:
+        """settle(), after a failure: a second one is only logged."""
+        while self._taken:
+            self._say(self.settle)
 
     def finish(self) -> None:
         """Wait for all copies; those ahead are forgotten."""
@@ -261,8 +266,7 @@ class Copier:
                         to += length
                 runtime.record(event, device.stream)
             except BaseException:
-                _calm(runtime, device.stream)  # pieces may be under way
-                runtime.destroy(event)
+                _calm(runtime, device.stream, event)  # pieces may be under way
                 raise
         copy = _Copy(runtime, device.stream, event, arrays)
         if self._pinned is None:
@@ -353,11 +357,14 @@ class DeviceIteration(Iteration[Item]):
         super().__init__(loader, self._take)
 
     def __next__(self) -> Item:
-        loader = self._loader
-        self._copier.reap()
-        if not loader._connection.announced():
-            self._copier.settle()  # the daemon may wait for the slots
-        self._before = loader._at
+        self._before = self._loader._at
+        try:
+            self._copier.reap()
+            if not self._loader._connection.announced():
+                self._copier.settle()  # the daemon may wait for the slots
+        except DeviceError:
+            self._give_up()
+            raise
         try:
             return super().__next__()
         except StopIteration:
@@ -371,9 +378,13 @@ class DeviceIteration(Iteration[Item]):
         names = list(ring.fields) if self._names is None else self._names
         try:
             arrays = copier.take(connection, ring, message.fields, names)
+            copier.go_ahead(connection, ring, loader.batch_size, names)
         except BaseException:
-            loader._iteration += 1
-            loader._say(self._before)
+            self._give_up()
             raise
-        copier.go_ahead(connection, ring, loader.batch_size, names)
         return self._finish(arrays)
+
+    def _give_up(self) -> None:
+        self._loader._iteration += 1
+        self._loader._say(self._before)
+        self._copier.let_go()

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, List, Optional
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, List, Optional, Tuple
 
 try:
     import torch
@@ -17,8 +17,10 @@ except ImportError as error:
     raise ImportError("stoker.torch needs torch: pip install torch") from error
 
 from . import loader as _loader
+from ._device import Copier, DeviceIteration
+from ._ring import Field
 from ._wire import Received
-from .errors import ForkError
+from .errors import DeviceError, ForkError
 from .node import Dataset, Node, connect
 
 __all__ = ["Loader"]
@@ -38,6 +40,40 @@ else:
     _Base = IterableDataset
 
 
+def _values(arrays: Dict[str, Any]) -> Tuple[Any, ...]:
+    return tuple(arrays.values())
+
+
+class _Cuda:
+    """Tensors on a device, for a Copier. They are allocated for the stream of copies; the allocator
+    is told of the stream where the program has them, so it waits for that before it reuses them."""
+
+    def __init__(self, device: Any) -> None:
+        wanted = torch.device(device)
+        if wanted.type != "cuda" or not torch.cuda.is_available():
+            raise DeviceError(f"no tensors can be put on {wanted}: " + (
+                "torch finds no CUDA device; leave device= out, or look at nvidia-smi"
+                if wanted.type == "cuda" else "give a cuda device, or use tensor.to()"))
+        self.number: int = torch.cuda.current_device() if wanted.index is None else wanted.index
+        self._device = torch.device("cuda", self.number)
+        self._side = torch.cuda.Stream(self._device)
+        self.stream: int = self._side.cuda_stream
+
+    def here(self) -> ContextManager[object]:
+        return torch.cuda.stream(self._side)  # type: ignore[no-any-return, unused-ignore]
+
+    def empty(self, field: Field, count: int) -> Tuple[Any, int]:
+        tensor = torch.empty((count, *field.shape), dtype=getattr(torch, field.dtype),
+                             device=self._device)
+        return tensor, tensor.data_ptr()
+
+    def consumer(self) -> int:
+        return int(torch.cuda.current_stream(self._device).cuda_stream)
+
+    def hand(self, array: Any) -> None:
+        array.record_stream(torch.cuda.current_stream(self._device))
+
+
 class Loader(_Base):
     """Batches as torch tensors (images, labels), with the shapes and types of stoker.Loader, and
     with all of its other methods and attributes (``batches()`` and ``batch()`` give NumPy arrays).
@@ -48,6 +84,10 @@ class Loader(_Base):
         node: where to attach; None: stoker.connect().
         copy: copy the tensors. Without it images are read where the daemon has written them; see
             stoker.Loader. Tensors may be written to and kept either way.
+        device: "cuda", "cuda:1", ...: tensors there, copied ahead on a stream of their own; what is
+            begun on the current stream waits for them. The ring is registered with CUDA where the
+            device can do that with memory that is mapped read-only, else batches go through a stage
+            of pinned memory; ``copies`` says which. Raises DeviceError.
 
     It is also an IterableDataset: DataLoader(loader, batch_size=None) works, also with pin_memory.
     With another batch_size it raises ValueError, since it would make batches of batches, and with
@@ -58,14 +98,21 @@ class Loader(_Base):
     """
 
     def __init__(self, dataset: Dataset, batch_size: int, *, node: Optional[Node] = None,
-                 copy: bool = False, **options: Unpack[Options]) -> None:
+                 copy: bool = False, device: Any = None, **options: Unpack[Options]) -> None:
         super().__init__()
+        to = None if device is None or torch.device(device).type == "cpu" else _Cuda(device)
         node = connect() if node is None else node
         if dist.is_available() and dist.is_initialized() and \
                 options.get("rank") is None and options.get("world_size") is None:
             options["rank"], options["world_size"] = dist.get_rank(), dist.get_world_size()
         self._loader = node.loader(dataset, batch_size=batch_size, **options)
         self.copy = copy
+        if to is not None:
+            try:
+                self._loader._copier = Copier(to)
+            except BaseException:
+                self._loader.close()
+                raise
 
     if not TYPE_CHECKING:
         def __getattr__(self, name):
@@ -81,6 +128,13 @@ class Loader(_Base):
         """The stoker.Loader of numpy arrays below this one."""
         return self._loader
 
+    @property
+    def copies(self) -> Optional[str]:
+        """How batches get to the device: "registered" (out of the ring) or "staged" (through pinned
+        memory); "" before the first, None without a device."""
+        copier = self._loader._copier
+        return None if copier is None else copier.how
+
     def __len__(self) -> int:
         """Number of batches in a whole epoch for this rank."""
         return len(self._loader)
@@ -95,10 +149,14 @@ class Loader(_Base):
         if sys._getframe(1).f_locals.get("auto_collation"):
             raise ValueError("stoker.torch.Loader gives batches, and this DataLoader would make "
                              "batches of them: use DataLoader(loader, batch_size=None)")
+        copier = self._loader._copier
+        if copier is not None:
+            return DeviceIteration(self._loader, copier, ("image", "label"), _values)
         return _loader.Iteration(self._loader, self._tensors)
 
     def __repr__(self) -> str:
-        return f"<stoker.torch.Loader {self._loader._words()}>"
+        copies = f", {self.copies} copies" if self.copies else ""
+        return f"<stoker.torch.Loader {self._loader._words()}{copies}>"
 
     def __enter__(self) -> Loader:
         return self
