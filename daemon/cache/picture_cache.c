@@ -21,18 +21,27 @@ void picture_cache_init(struct picture_cache *cache, uint64_t limit)
 	pthread_mutex_init(&cache->lock, NULL); /* cannot fail on Linux */
 	list_init(&cache->sets);
 	picture_owners_init(&cache->owners);
+	page_stock_init(&cache->stock);
 }
 
 void picture_cache_deinit(struct picture_cache *cache)
 {
 	picture_cache_trim(cache);
 	assert(list_empty(&cache->sets));
+	page_stock_deinit(&cache->stock);
 	pthread_mutex_destroy(&cache->lock);
 }
 
 void picture_cache_set_limit(struct picture_cache *cache, uint64_t limit)
 {
 	atomic_store(&cache->limit, limit);
+}
+
+/* What is left of the budget. */
+static uint64_t picture_cache_room(const struct picture_cache *cache)
+{
+	uint64_t limit = atomic_load(&cache->limit), bytes = atomic_load(&cache->bytes);
+	return bytes < limit ? limit - bytes : 0;
 }
 
 static size_t picture_size(const struct cached_picture *picture)
@@ -112,6 +121,7 @@ void picture_cache_trim(struct picture_cache *cache)
 	struct cached_picture *surplus;
 	struct list closed;
 	list_init(&closed);
+	page_stock_note(&cache->stock, picture_cache_room(cache));
 	pthread_mutex_lock(&cache->lock);
 	while ((surplus = surplus_of_cache(cache))) {
 		bool unused = picture_drop(surplus);
@@ -362,6 +372,18 @@ static bool picture_set_charge(struct picture_set *set, size_t size, enum pictur
 	return false;
 }
 
+/* Whole pages, there already; NULL: the system has none. */
+static void *picture_cache_pages(struct picture_cache *cache, size_t size)
+{
+	void *memory = page_stock_take(&cache->stock, size, picture_cache_room(cache));
+	if (memory)
+		return memory;
+	/* Populated at once: page faults would cost half as much again. */
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
 /* Room for so many bytes. */
 static struct cached_picture *picture_set_make(struct picture_set *set,
 					       const struct picture_key *key, size_t bytes,
@@ -378,11 +400,8 @@ static struct cached_picture *picture_set_make(struct picture_set *set,
 	if (there || !picture_set_charge(set, size, worth, visit))
 		return NULL;
 	struct cached_picture *picture = calloc(1, sizeof(*picture));
-	/* Populated at once: page faults would cost half as much again. */
-	void *memory = picture ? mmap(NULL, size, PROT_READ | PROT_WRITE,
-				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)
-			       : MAP_FAILED;
-	if (memory == MAP_FAILED) {
+	void *memory = picture ? picture_cache_pages(cache, size) : NULL;
+	if (!memory) {
 		free(picture);
 		atomic_fetch_sub(&cache->bytes, size);
 		return NULL;

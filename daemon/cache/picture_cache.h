@@ -6,8 +6,9 @@
  * of one dataset, by sample. A picture belongs to one content of its file (struct stamp), one scale
  * of decoding, and to the EXIF orientation being applied or not; it is never returned for another.
  *
- * Memory: anonymous, a mapping for each picture, taken when it is filled and given back to the
- * system when it is dropped. A picture above a sixteenth of the budget is not kept. Not charged: a
+ * Memory: anonymous, a mapping for each picture, taken when it is filled (from pages that are got
+ * ahead, page_stock.h, where the budget has room for both) and given back to the system when it is
+ * dropped. A picture above a sixteenth of the budget is not kept. Not charged: a
  * table of 9 bytes a sample, of which the system gives the pages that are used.
  *
  * When the budget is used up, a picture is replaced by one that saves more time for its memory, or
@@ -36,6 +37,7 @@
 #include "base/list.h"
 #include "base/stamp.h"
 #include "cache/forecast.h"
+#include "cache/page_stock.h"
 #include "cache/picture_owner.h"
 #include "cache/victims.h"
 
@@ -51,6 +53,7 @@ struct picture_cache {
 	pthread_mutex_t lock;
 	struct list sets;
 	struct picture_owners owners;
+	struct page_stock stock;
 };
 
 void picture_cache_init(struct picture_cache *cache, uint64_t limit);
