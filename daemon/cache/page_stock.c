@@ -169,6 +169,17 @@ void *page_stock_take(struct page_stock *stock, size_t size, uint64_t room)
 	return memory;
 }
 
+void *page_stock_get(struct page_stock *stock, size_t size, uint64_t room)
+{
+	void *memory = page_stock_take(stock, size, room);
+	if (memory)
+		return memory;
+	/* Populated at once: page faults would cost half as much again. */
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
 void page_stock_note(struct page_stock *stock, uint64_t room)
 {
 	atomic_store(&stock->room, room);

@@ -372,18 +372,6 @@ static bool picture_set_charge(struct picture_set *set, size_t size, enum pictur
 	return false;
 }
 
-/* Whole pages, there already; NULL: the system has none. */
-static void *picture_cache_pages(struct picture_cache *cache, size_t size)
-{
-	void *memory = page_stock_take(&cache->stock, size, picture_cache_room(cache));
-	if (memory)
-		return memory;
-	/* Populated at once: page faults would cost half as much again. */
-	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
 /* Room for so many bytes. */
 static struct cached_picture *picture_set_make(struct picture_set *set,
 					       const struct picture_key *key, size_t bytes,
@@ -400,7 +388,8 @@ static struct cached_picture *picture_set_make(struct picture_set *set,
 	if (there || !picture_set_charge(set, size, worth, visit))
 		return NULL;
 	struct cached_picture *picture = calloc(1, sizeof(*picture));
-	void *memory = picture ? picture_cache_pages(cache, size) : NULL;
+	void *memory =
+		picture ? page_stock_get(&cache->stock, size, picture_cache_room(cache)) : NULL;
 	if (!memory) {
 		free(picture);
 		atomic_fetch_sub(&cache->bytes, size);
