@@ -183,7 +183,7 @@ def java():
 CLIENTS = {
     "c": (functools.partial(of_meson, "conformance"), {"path", "paths"}),
     "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths"}),
-    "python": (python, {"credentials", "credit", "patience with a ring that is gone"}),
+    "python": (python, {"credentials", "credit"}),
     "go": (go, set()),
     "go-race": (go_race, set()),
     "java": (java, {"fd"}),

@@ -238,7 +238,6 @@ def test_ring_without_its_descriptor(client, fake):
 def test_ring_that_is_gone(client, fake):
     """By path: what a daemon that was killed leaves, its successor removes. It is away, no more."""
     client.needs("path")
-    client.needs("patience with a ring that is gone")
     gone = []
 
     def move(peer, fields):
@@ -255,6 +254,22 @@ def test_ring_that_is_gone(client, fake):
     run = client.run(fake.path, ATTACH, transport="path")
     assert [batch["position"] for batch in run.batches] == ["0", "4", "8", "12", "16"]
     assert run.said("end")[0]["reconnects"] == "1" and len(gone) == 1
+
+
+def test_ring_that_is_gone_again_and_again(client, fake):
+    """When it has attached anew, too, and though nobody hangs up; given up after reconnect_ms."""
+    client.needs("path")
+
+    def die(peer, fields):
+        if fields["position"] == 8:
+            fake.hooks["say_attached"] = lambda peer, fields: os.unlink(fields["path"])
+            peer.sock.shutdown(2)
+            return b""
+
+    fake.hooks["say_batch"] = die
+    run = client.start(fake.path, ATTACH, transport="path", reconnect_ms=500)
+    run.fails("disconnected", "unavailable")
+    assert fake.count("attach") >= 2
 
 
 def test_ring_of_other_samples(client, fake):

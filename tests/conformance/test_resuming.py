@@ -6,7 +6,9 @@ import itertools
 import clients
 import pytest
 from conftest import ask
+from harness import wait_for
 from program import Program, truth as truth_of
+from relay import Relay
 
 N = 60
 
@@ -58,6 +60,28 @@ def test_killed_daemon_of_a_later_epoch(client, spawn, stream, truth):
     daemon.spawn()
     run.go_on()
     assert run.finish().batches == truth(attach)[2]
+
+
+def test_killed_daemon_whose_ring_is_gone(client, spawn, stream, truth):
+    """By path: it is killed once more, and replaced, before the client opens what it announced."""
+    client.needs("path")
+    daemon = spawn()
+    attach = stream(epochs=2)
+    with Relay(daemon.socket) as relay:
+        run = client.start(relay.socket, attach, pause=4, hold=1, transport="path")
+        run.wait_for("paused")
+        daemon.kill()
+        daemon.spawn()
+        relay.hold()
+        run.go_on()
+        wait_for(lambda: daemon.status()["slots_leased"], "it is given batches")
+        daemon.kill()
+        daemon.spawn()
+        assert not daemon.shared_names()
+        relay.go_on()
+        run.finish()
+    assert run.batches == truth(attach)[2]
+    assert run.said("end")[0]["reconnects"] == "1"
 
 
 def test_stopped_daemon(client, spawn, stream, truth):

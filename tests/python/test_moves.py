@@ -73,7 +73,6 @@ WRONG = {
     "bytes 2^63": {"bytes": 2**63}, "more bytes": {"bytes": 1 << 30},
     "fewer bytes": {"bytes": 4096}, "another ring": {"ring": 12345},
     "a transport of the future": {"transport": "telepathy"},
-    "a path that is not there": {"transport": "path", "path": "/nowhere/ring"},
     "no path": {"transport": "path"}, "no ring": {"ring": None},
 }
 

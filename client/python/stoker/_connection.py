@@ -308,10 +308,9 @@ class Connection:
             try:
                 message.fields["memory"] = _ring.open_ring(
                     message.fields, self._fds.pop(0) if by_fd else None, self.uid)
+            except FileNotFoundError as error:  # a daemon that ends, or its successor, removes it
+                raise self._lost(f": its ring is gone ({error.filename})") from error
             except (OSError, ValueError) as error:
-                if isinstance(error, FileNotFoundError) and self._hung_up():
-                    # The next daemon removes what a killed one left by name.
-                    raise self._lost(": its ring is gone") from error
                 raise ProtocolError(str(error)) from error
         if self._fds and not self._reader.partial:
             raise ProtocolError("unexpected descriptors")
@@ -354,12 +353,6 @@ class Connection:
         self._reader.feed(self._room[:size])
         self._full = size == _CHUNK or bool(control)
         return True
-
-    def _hung_up(self) -> bool:
-        """Has the daemon closed its side, whatever is there to be read?"""
-        poll = select.poll()
-        poll.register(self._sock, select.POLLRDHUP)
-        return bool(poll.poll(0))
 
     def _keep_fds(self, payload: bytes) -> None:
         count = len(payload) // 4
