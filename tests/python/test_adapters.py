@@ -140,13 +140,74 @@ def test_tensorflow_holds_nothing(daemon, node):
     assert len(list(stoker.tf.dataset(loader))) == 5
 
 
-def test_jax(near, folder, wanted):
+LARGE = [stoker.RandomResizedCrop(64), stoker.ToTensor()]  # such batches are not copied
+
+
+@pytest.mark.parametrize("transforms, dtype", [(TRANSFORMS, "float32"), (LARGE, "float32"),
+                                               (LARGE, "bfloat16")])
+def test_jax(near, folder, transforms, dtype):
+    """What is kept stays, in the memory of the ring, though its slots have other samples by now."""
+    jax = pytest.importorskip("jax")
+    import stoker.jax
+    with near.loader(folder, batch_size=8, seed=3, transforms=transforms, dtype=dtype) as loader:
+        before = [(images.copy(), labels.copy()) for images, labels in loader]
+        loader.set_epoch(0)
+        kept = list(stoker.jax.arrays(loader))
+        for _ in range(3):
+            list(loader)
+        assert all(images.dtype == dtype for images, _ in kept)
+        # One that is divided in the ring is a copy.
+        assert loader.stats()["kept_batches"] >= (len(kept) - 1 if transforms is LARGE else 0)
+    same([(np.asarray(images).view(before[0][0].dtype), labels) for images, labels in kept], before)
+    assert jax.default_backend() == "cpu"
+
+
+def test_jax_may_write_where_the_images_were(near, folder):
+    """It has no other use for what is donated; the slots have what the daemon writes there."""
+    jax = pytest.importorskip("jax")
+    import stoker.jax
+    plus = jax.jit(lambda images: images + 1, donate_argnums=0)
+    with near.loader(folder, batch_size=8, seed=3, transforms=LARGE) as loader:
+        before = [[(images + 1, labels) for images, labels in loader] for _ in range(4)]
+        loader.set_epoch(0)
+        for wanted in before:
+            same([(plus(images), labels) for images, labels in stoker.jax.arrays(loader)], wanted)
+
+
+def test_jax_goes_on_behind_a_bad_sample(daemon, node):
     pytest.importorskip("jax")
     import stoker.jax
-    with near.loader(folder, batch_size=8, seed=3, transforms=TRANSFORMS) as loader:
-        kept = list(stoker.jax.arrays(loader))
-        list(loader)  # the slots have other samples by now
-        same(kept, wanted[0])
+    daemon.bad.add((0, 8))
+    arrays = stoker.jax.arrays(node.loader("/data/20", batch_size=4))
+    assert [len(next(arrays)[1]) for _ in range(2)] == [4, 4]
+    with pytest.raises(stoker.SampleError):
+        next(arrays)
+    assert len(list(arrays)) == 2
+
+
+SHARDED = """
+import jax, numpy, stoker, stoker.jax, sys
+devices = jax.sharding.NamedSharding(jax.make_mesh((2,), ("batch",)), jax.P("batch"))
+with stoker.connect() as node:
+    loader = node.loader(sys.argv[1], batch_size=8, last_batch="drop",
+                         transforms=[stoker.RandomResizedCrop(64), stoker.ToTensor()])
+    wanted = [images.copy() for images, _ in loader]
+    loader.set_epoch(0)
+    for (images, labels), array in zip(stoker.jax.arrays(loader, devices), wanted):
+        assert [part.data.shape[0] for part in images.addressable_shards] == [4, 4]
+        assert len(labels.sharding.device_set) == 2 and numpy.array_equal(images, array)
+        print("good")
+"""
+
+
+def test_jax_shards_a_batch(real, folder):
+    pytest.importorskip("jax")
+    environment = {**os.environ, "STOKER_SOCKET": real.path, "JAX_PLATFORMS": "cpu",
+                   "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+                   "PYTHONPATH": str(ROOT / "client" / "python")}
+    done = subprocess.run([sys.executable, "-c", SHARDED, folder], env=environment, text=True,
+                          capture_output=True, timeout=300, check=False)
+    assert done.stdout.split() == ["good", "good"], done.stderr
 
 
 @pytest.fixture(name="no_dask_readers")

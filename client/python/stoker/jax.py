@@ -5,7 +5,7 @@
 """
 from __future__ import annotations
 
-from typing import Any, Iterator, Tuple
+from typing import Any, Tuple
 
 try:
     import jax
@@ -13,26 +13,28 @@ try:
 except ImportError as error:
     raise ImportError("stoker.jax needs jax: pip install jax") from error
 
-from .loader import Loader
+from ._wire import Received
+from .loader import Iteration, Loader
 
 __all__ = ["arrays"]
 
 
-def arrays(loader: Loader, device: Any = None) -> Iterator[Tuple[jax.Array, jax.Array]]:
-    """Iterates over the rest of an epoch of the loader: (images, labels) on ``device`` (None: the
-    default device of JAX). Each batch is copied once and then released, so the arrays stay valid.
-    bfloat16 stays bfloat16. Labels are int32 unless jax_enable_x64 is set, as all integers in JAX.
-    Raises what iterating over a loader raises, and then ends.
+def arrays(loader: Loader, device: Any = None) -> Iteration[Tuple[jax.Array, jax.Array]]:
+    """Iterates over the rest of an epoch of the loader: (images, labels) on ``device``, which may
+    be a sharding (None: the default device of JAX). bfloat16 stays bfloat16. Labels are int32
+    unless jax_enable_x64 is set, as all integers in JAX.
+
+    They never change, and may be kept, like the loader's own. On a CPU JAX takes images where the
+    daemon has written them, if that is at a multiple of 64 bytes; to other devices it copies while
+    the program goes on. Raises what iterating over a loader raises.
     """
-    for batch in loader.batches():
-        with batch:
-            # jax.device_put() may use the memory of a NumPy array without a copy, and this memory
-            # belongs to the ring: copy first.
-            pair = tuple(jax.device_put(jnp.array(array, copy=True), device)
-                         for array in (_images(batch.images, loader.dtype), batch.labels))
-            jax.block_until_ready(pair)
-        yield pair[0], pair[1]
+    bits = jnp.bfloat16 if loader.dtype == "bfloat16" else None
 
+    def put(message: Received) -> Tuple[jax.Array, jax.Array]:
+        images, labels = loader._arrays(message)
+        # JAX keeps the array as long as it reads it, and the array its memory as it is.
+        out: Tuple[jax.Array, jax.Array] = jax.device_put(
+            (images if bits is None else images.view(bits), labels), device)
+        return out
 
-def _images(array: Any, dtype: str) -> Any:
-    return array.view(jnp.bfloat16) if dtype == "bfloat16" else array
+    return Iteration(loader, put)
