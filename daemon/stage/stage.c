@@ -13,6 +13,7 @@
 #include "stage/stage_state.h"
 
 #define RETRY_NS (UINT64_C(10) * 1000000000)
+#define ANY_SERIAL UINT64_MAX
 
 /* -- begin and end ---------------------------------------------------------------------------- */
 
@@ -201,21 +202,24 @@ static bool stage_look(struct stage *stage, const struct stage_use *use,
 	return found;
 }
 
-/* Its file is not what it should be: it goes, and is fetched anew. Not what has been fetched anew
- * since: that has another serial number. */
-static void stage_forget(struct stage *stage, const struct stage_file *file, uint64_t serial,
-			 bool damaged)
+/* It goes: whatever is there now, or only what has this serial number, not what came since. */
+static void stage_forget(struct stage *stage, const struct digest *object, uint64_t mark,
+			 uint64_t serial, bool damaged)
 {
 	struct stage_leavers leavers = {.count = 0};
 	pthread_mutex_lock(&stage->lock);
-	struct stage_entry *entry =
-		stage_table_find(&stage->table, &file->object, file->mark, false);
-	if (entry && entry->serial == serial) { /* nobody who read it too was first */
+	struct stage_entry *entry = stage_table_find(&stage->table, object, mark, false);
+	if (entry && (serial == ANY_SERIAL || entry->serial == serial)) {
 		stage_take_out(stage, entry, &leavers);
 		stage->totals.damaged += damaged;
 	}
 	pthread_mutex_unlock(&stage->lock);
 	stage_leave(stage, &leavers);
+}
+
+void stage_remove(struct stage *stage, const struct stage_item *item)
+{
+	stage_forget(stage, &item->object, stage_file_mark(&item->version), ANY_SERIAL, false);
 }
 
 enum stage_found stage_find(const struct stage_use *use, const struct stage_item *item,
@@ -231,7 +235,8 @@ enum stage_found stage_find(const struct stage_use *use, const struct stage_item
 	if (result == -ENOMEM || result == -EMFILE || result == -ENFILE)
 		return STAGE_NONE; /* of the file nothing is known */
 	if (result) {
-		stage_forget(stage, &file, serial, result == STAGE_FILE_DAMAGED);
+		/* It is fetched anew; who read it too may have done so already. */
+		stage_forget(stage, &file.object, file.mark, serial, result == STAGE_FILE_DAMAGED);
 		return STAGE_NONE;
 	}
 	if (fresh)

@@ -157,6 +157,8 @@ enum stage_found stage_find(const struct stage_use *use, const struct stage_item
 bool stage_fly(struct stage *stage, const struct digest *object);
 bool stage_fly_ahead(struct stage *stage, const struct digest *object);
 void stage_land(struct stage *stage, const struct digest *object);
+/* It goes, if it is kept: it is of use to nobody. */
+void stage_remove(struct stage *stage, const struct stage_item *item);
 /* Keep what was fetched, if it is worth it. */
 void stage_keep(const struct stage_use *use, const struct stage_item *item,
 		const struct buffer *bytes, uint64_t now_ns);

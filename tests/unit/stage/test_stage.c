@@ -260,6 +260,26 @@ static void test_drop_of_one(void **state)
 	stage_free(stage);
 }
 
+/* What is of use to nobody goes, in its version alone, and its room is free. */
+static void test_remove(void **state)
+{
+	(void)state;
+	begin(100 * BLOCK);
+	struct stage_set *set = set_new(1);
+	const struct stage_item item = item_of("a", 7, 1);
+	keep(set, "a", 7, 1);
+	keep(set, "a", 7, 2);
+	stage_remove(stage, &item);
+	stage_remove(stage, &item);
+	assert_false(found(set, "a", 7, 1));
+	assert_true(found(set, "a", 7, 2));
+	assert_int_equal(files(NULL), 1);
+	assert_int_equal(stage_totals(stage).bytes, BLOCK);
+	assert_int_equal(stage_totals(stage).damaged, 0);
+	stage_set_close(set);
+	stage_free(stage);
+}
+
 #define KEEPERS 8
 #define KEPT 10
 #define LARGE 20 /* blocks */
@@ -356,6 +376,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_damage_is_seen_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_secret, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_drop_of_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_remove, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room_for_many, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
