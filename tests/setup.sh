@@ -16,7 +16,8 @@ esac
 compile='gcc libc6-dev meson ninja-build pkg-config'
 libraries="libuv1-dev libjpeg62-turbo-dev libspng-dev zlib1g-dev libwebp-dev $msgpack
 	libxxhash-dev libinih-dev libjansson-dev libarchive-dev libsystemd-dev liblapacke-dev
-	libcurl4-openssl-dev libexpat1-dev libtiff-dev libavif-dev liblmdb-dev"
+	libcurl4-openssl-dev libexpat1-dev libtiff-dev libavif-dev liblmdb-dev
+	liblzma-dev"
 client='python3 python3-numpy python3-msgpack'
 pictures='python3-pil'
 torch='python3-torch python3-torchvision'
@@ -34,7 +35,7 @@ check='python3-lmdb libcmocka-dev python3-pytest python3-matplotlib g++ systemd 
 watch='prometheus chromium zsh fish nginx-light'
 # The wheel has static libraries; these are named when libarchive's is linked, LAPACK is Fortran,
 # and a part of libtiff C++. The image takes certificate authorities along.
-wheel="binutils libacl1-dev libzstd-dev liblz4-dev liblzma-dev libbz2-dev libxml2-dev nettle-dev
+wheel="binutils libacl1-dev libzstd-dev liblz4-dev libbz2-dev libxml2-dev nettle-dev
 	$fortran g++ python3-venv ca-certificates"
 deb="build-essential debhelper dh-python git lintian python3-all python3-setuptools
 	pybuild-plugin-pyproject $units"

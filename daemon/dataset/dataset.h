@@ -137,7 +137,8 @@ struct digest dataset_fingerprint(const struct dataset *dataset);
 /* Are two datasets of one description the same files, for all that can be told without reading
  * them: names and sizes, and the inodes of some? */
 bool dataset_same_files(const struct dataset *a, const struct dataset *b);
-size_t dataset_index_bytes(const struct dataset *dataset); /* memory of the index */
+/* Memory of the index, and of what packed shards take to be unpacked again. */
+size_t dataset_index_bytes(const struct dataset *dataset);
 
 /* The parts of a joined dataset: how many (0: it is not joined), each of them, and its first
  * sample; `part` may be the number of parts there, which gives the number of samples. */

@@ -2,8 +2,7 @@
 /*
  * Bundles: reads files by name from a folder or from an archive (.tar, .tar.gz, .zip, recognised by
  * content) into limited memory. Only files that were asked for are read; nothing is ever unpacked
- * to disk, and no path within an archive is followed. Blocks; any thread. The only user of
- * libarchive.
+ * to disk, and no path within an archive is followed. Blocks; any thread.
  */
 #ifndef STOKER_DATASET_ARRAYS_BUNDLE_H
 #define STOKER_DATASET_ARRAYS_BUNDLE_H

@@ -45,8 +45,8 @@ int shard_pass_say_shard(struct shard_pass *pass, const struct fault *why, struc
 		return fault_say(fault, DATASET_E_OPEN,
 				 "the shard %s is packed with %s: samples are read at their place, "
 				 "so unpack it (pictures hardly shrink by packing); a daemon with "
-				 "cache-dir does so there for .tar.gz, .tgz, .tar.zst, .tar.bz2 "
-				 "and .tar.lz4",
+				 "cache-dir does so there for .tar.gz, .tgz, .tar.zst, .tar.bz2, "
+				 ".tar.xz, .txz and .tar.lz4",
 				 quote.text, packing);
 	if (shard_reader_is_page(&pass->reader))
 		return fault_say(fault, DATASET_E_OPEN,

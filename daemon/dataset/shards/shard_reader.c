@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "dataset/shards/packed.h"
+#include "dataset/shards/packing.h"
 
 /* A header, a label behind it and the next header are mostly read at once; pictures are not. */
 #define WINDOW_NEAR ((uint64_t)16 << 10) /* from this machine, where a page costs nothing */
@@ -101,10 +101,11 @@ const char *shard_reader_packing(struct shard_reader *reader)
 {
 	const uint8_t *data = NULL;
 	struct fault unused;
-	if (reader->version.size < PACKED_HEAD ||
-	    shard_reader_fetch(reader, 0, PACKED_HEAD, &data, &unused))
+	if (reader->version.size < PACKING_HEAD ||
+	    shard_reader_fetch(reader, 0, PACKING_HEAD, &data, &unused))
 		return NULL;
-	return packed_with(data);
+	const struct packing *packing = packing_of(data);
+	return packing ? packing->name : NULL;
 }
 
 bool shard_reader_is_page(struct shard_reader *reader)

@@ -72,16 +72,18 @@ static int shards_fill(struct shards *shards, const struct shard_names *names,
 	if (result)
 		return result;
 	const struct shard_index *index = shards->index;
-	if (index->count == 0)
+	if (index->count == 0) {
+		packed_forget(&shards->folder);
 		return fault_say(fault, DATASET_E_OPEN, "%s has no samples",
 				 quote_text(&quote, spec->path));
+	}
 	facts->count = index->count;
 	facts->class_count = index->names.count;
 	facts->fingerprint = index->fingerprint;
 	facts->label = shards_label(&index->labels);
 	facts->columns = &index->columns;
 	facts->shards = (uint32_t)index->shard_count;
-	facts->index_bytes = shard_index_bytes(index);
+	facts->index_bytes += shard_index_bytes(index);
 	return 0;
 }
 
@@ -122,7 +124,7 @@ int shards_open(void **state_out, const struct shard_form *form, const struct da
 	if (!result && !form->names)
 		result = shard_names_find(&names, &shards->folder, spec->path, fault);
 	if (!result)
-		result = packed_open(&shards->folder, &names, progress, fault);
+		result = packed_open(&shards->folder, &names, progress, &facts->index_bytes, fault);
 	if (!result)
 		result = shards_fill(shards, &names, spec, progress, facts, fault);
 	shard_names_deinit(&names);

@@ -28,9 +28,9 @@ bool remote_reaches(const struct storage_place *place)
  * to tell. */
 int remote_look(const struct storage_place *place, bool *folder_out)
 {
-	static const char *const files[] = {".tar", ".json", ".jsonl", ".csv", ".tsv",
-					    ".txt", ".npy",  ".npz",   ".gz",  ".tgz",
-					    ".zip", ".zst",  ".bz2",   ".lz4"};
+	static const char *const files[] = {".tar", ".json", ".jsonl", ".csv", ".tsv", ".txt",
+					    ".npy", ".npz",  ".gz",    ".tgz", ".zip", ".zst",
+					    ".bz2", ".xz",   ".txz",   ".lz4"};
 	bool file = false;
 	if (!remote_reaches(place))
 		return -EXDEV;
