@@ -16,7 +16,9 @@ import pytest
 
 from harness import wait_for
 from test_law import digests
+from test_packed import GZIP, fixture_packed  # noqa: F401 (a fixture)
 from test_remote import PATTERN, fingerprint, fixture_shards, refusal  # noqa: F401 (a fixture)
+from test_staging import LARGE
 
 KEY, SECRET = "AKIDSERVER", "a/secret+with=signs0123456789abcdefghij"
 
@@ -68,9 +70,10 @@ def fixture_folder():
         yield pathlib.Path(folder)
 
 
-def test_nginx(spawn, folder, photos, shards):
+def test_nginx(spawn, folder, photos, shards, packed):
     port, nginx = free_port(), program("nginx")
     shutil.copytree(shards, folder / "data")
+    shutil.copytree(packed, folder / "data", dirs_exist_ok=True)
     (folder / "data").chmod(0o755)
     (folder / "nginx.conf").write_text(f"""
         daemon off; pid {folder}/pid; error_log stderr; worker_processes 1;
@@ -84,15 +87,18 @@ def test_nginx(spawn, folder, photos, shards):
         daemon = spawn(fetchers=16)
         assert digests(daemon, f"{url}/{PATTERN}") == digests(daemon, photos)
         assert "no such object (404)" in refusal(daemon, f"{url}/none.tar")
+        stage = spawn(cache_dir=folder / "c", **LARGE)
+        assert digests(stage, f"{url}/{GZIP}") == digests(daemon, photos)
 
 
-def test_versitygw(spawn, folder, photos, shards):
+def test_versitygw(spawn, folder, photos, shards, packed):
     """A folder, a glob and braces; keys with signs; a wrong secret is said to be one."""
     port, gateway = free_port(), program("versitygw")
     for name in ("data", "sidecar"):
         (folder / name).mkdir()
     shutil.copytree(photos, folder / "data/bucket/a b+c/d=e")
     shutil.copytree(shards, folder / "data/shards")
+    shutil.copytree(packed, folder / "data/packed")
     with running(port, folder / "log", gateway, "--port", f"127.0.0.1:{port}", "--access", KEY,
                  "--secret", SECRET, "posix", "--sidecar", str(folder / "sidecar"),
                  str(folder / "data")) as url:
@@ -107,6 +113,10 @@ def test_versitygw(spawn, folder, photos, shards):
         stranger = spawn(environment=settings(url, AWS_SECRET_ACCESS_KEY="another"))
         assert "secret key" in refusal(stranger, f"s3://shards/{PATTERN}")
         assert SECRET not in daemon.log()
+        stage = spawn(cache_dir=folder / "c", environment=settings(url), **LARGE)
+        assert digests(stage, f"s3://packed/{GZIP}") == reference
+        assert fingerprint(stage, f"s3://packed/{GZIP}") == \
+            fingerprint(daemon, f"s3://shards/{PATTERN}")
 
 
 def test_moto(spawn, folder, photos, shards):

@@ -103,8 +103,14 @@ static const struct sample {
 	const struct packing *packing;
 	const uint8_t *bytes;
 	size_t size;
-} samples[] = {SAMPLE(gzip), SAMPLE(zstd), SAMPLE(bzip2), SAMPLE(xz), SAMPLE(lz4)};
+} samples[] = {SAMPLE(xz), SAMPLE(gzip), SAMPLE(zstd), SAMPLE(bzip2), SAMPLE(lz4)};
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))
+
+/* Without liblzma nothing is known of xz but its name. */
+static size_t first(void)
+{
+	return packing_xz.memory ? 0 : 1;
+}
 
 /* -- one unpacking ---------------------------------------------------------------------------- */
 
@@ -172,7 +178,7 @@ static int setup(void **state)
 static void test_whole(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < SAMPLES; i++) {
+	for (size_t i = first(); i < SAMPLES; i++) {
 		const struct sample *sample = &samples[i];
 		assert_ptr_equal(packing_of(sample->bytes), sample->packing);
 		for (size_t part = 1; part < 300; part += 37) {
@@ -193,7 +199,7 @@ static void test_whole(void **state)
 static void test_fetch_fails(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < SAMPLES; i++) {
+	for (size_t i = first(); i < SAMPLES; i++) {
 		static uint8_t out[OUT_MAX];
 		size_t size;
 		struct fault fault;
@@ -207,7 +213,7 @@ static void test_fetch_fails(void **state)
 static void test_cut(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < SAMPLES; i++) {
+	for (size_t i = first(); i < SAMPLES; i++) {
 		unsigned whole = 0;
 		for (size_t cut = PACKING_HEAD; cut < samples[i].size; cut++) {
 			size_t size;
@@ -228,7 +234,7 @@ static void test_cut(void **state)
 static void test_changed(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < SAMPLES; i++) {
+	for (size_t i = first(); i < SAMPLES; i++) {
 		unsigned passed = 0;
 		for (size_t at = 0; at < samples[i].size; at++) {
 			size_t size;
@@ -256,6 +262,8 @@ static void test_memory(void **state)
 	enum { HEAD = 12, CODE = 16, SUM = 20 };
 	static const int results[] = {0, PACKING_E_BAD};
 	(void)state;
+	if (first())
+		skip();
 	for (unsigned i = 0; i < 2; i++) {
 		size_t size;
 		struct fault fault;
