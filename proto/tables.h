@@ -184,7 +184,8 @@
 	F(uint, substituted, OPTIONAL, 0, 0, 1048576, "samples that replace bad ones")             \
 	F(uint, next_epoch, REQUIRED, 0, 0, U64, "epoch to resume in once this batch is used")     \
 	F(uint, next_position, REQUIRED, 0, 0, U64, "global position in that epoch")               \
-	F(uint, ready_ns, OPTIONAL, 0, 0, U64, "CLOCK_MONOTONIC when its last sample was ready")   \
+	F(uint, ready_ns, OPTIONAL, 0, 0, U64,                                                     \
+	  "CLOCK_MONOTONIC when a worker had made its last sample")                                \
 	F(uint, wrapped, OPTIONAL, 0, 0, 1048576, "samples at its end that are of the next epoch")
 
 #define RELEASE_FIELDS(F) F(uint, lease, REQUIRED, 0, 0, U64, "that of the BATCH")

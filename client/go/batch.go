@@ -19,7 +19,7 @@ type Batch struct {
 	Wrapped     int    // samples at its end that are the first of the next epoch
 	Substituted int    // samples that replace bad ones
 	Next        Place  // where to resume once this batch is used
-	ReadyNS     uint64 // CLOCK_MONOTONIC when its last sample was ready; 0: not known
+	ReadyNS     uint64 // CLOCK_MONOTONIC when a worker had made its last sample; 0: not known
 
 	lease    uint64
 	runs     []run

@@ -310,5 +310,6 @@ void sample_make(struct job *job, struct sample_kit *kit)
 	buffer_trim(&kit->partner, BUFFER_KEEP);
 	buffer_trim(&kit->rewritten, BUFFER_KEEP);
 	buffer_trim(&kit->whole, BUFFER_KEEP);
-	job->work_ns = clock_ns() - start;
+	job->made_ns = clock_ns();
+	job->work_ns = job->made_ns - start;
 }

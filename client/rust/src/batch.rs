@@ -30,7 +30,7 @@ pub struct Batch {
     pub substituted: u64,
     /// Where to resume once it is used.
     pub next: Place,
-    /// CLOCK_MONOTONIC when its last sample was ready; 0: not known.
+    /// CLOCK_MONOTONIC when a worker had made its last sample; 0: not known.
     pub ready_ns: u64,
     lease: u64,
     runs: Vec<Run>,

@@ -70,8 +70,8 @@ static bool send_batch(struct reader *reader, uint64_t ordinal, const struct bat
 	for (uint64_t i = 0; i < span->count; i++) {
 		const struct slot *slot = ring_slot(ring, ordinal + i);
 		batch->substituted += slot->substituted;
-		if (slot->ready_ns > batch->ready_ns)
-			batch->ready_ns = slot->ready_ns;
+		if (slot->made_ns > batch->ready_ns)
+			batch->ready_ns = slot->made_ns;
 	}
 	batch->lease = lease->id;
 	batch->epoch = reader->next.epoch;

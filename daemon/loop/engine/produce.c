@@ -307,7 +307,7 @@ static void take_sample(struct core *core, struct job *job, const struct wait_sa
 	if (!wanted)
 		slot_unfill(slot);
 	else if (good || job->substituted)
-		slot_done(slot, job->substituted);
+		slot_done(slot, job->substituted, made->made_ns);
 	else
 		spoil_slot(slot, job);
 	job_queue_free(core, job);
@@ -335,7 +335,7 @@ static void count_time(struct core *core, const struct job *job)
 /* All that came of one decode. */
 static void take_decode(struct core *core, struct job *job)
 {
-	const struct wait_sample made = {job->ordered_ns, job->fetched_ns};
+	const struct wait_sample made = {job->ordered_ns, job->fetched_ns, job->made_ns};
 	bool decoded = job->decoded;
 	uid_t uid = ((const struct flow *)job->flow)->user->uid;
 	job_queue_back(core, job);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "loop/state/core.h"
 #include "loop/state/remnant.h"
 #include "loop/state/stream.h"
@@ -429,11 +428,11 @@ void slot_fill(struct slot *slot)
 	slot->state = SLOT_FILLING;
 }
 
-void slot_done(struct slot *slot, bool substituted)
+void slot_done(struct slot *slot, bool substituted, uint64_t made_ns)
 {
 	assert(slot->state == SLOT_FILLING);
 	slot->state = SLOT_READY;
-	slot->ready_ns = clock_ns();
+	slot->made_ns = made_ns;
 	slot->substituted = substituted;
 }
 

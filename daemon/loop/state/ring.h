@@ -44,7 +44,7 @@ struct slot {
 	uint8_t state;
 	bool substituted;
 	uint32_t pins; /* leases that cover it */
-	uint64_t ready_ns;
+	uint64_t made_ns; /* when a worker had finished it */
 	struct slot_note *note;
 };
 
@@ -176,7 +176,7 @@ bool ring_could_hold(const struct ring *ring, uint64_t ordinal);
 bool ring_advance(struct ring *ring, uint64_t ordinal);
 
 void slot_fill(struct slot *slot);
-void slot_done(struct slot *slot, bool substituted);
+void slot_done(struct slot *slot, bool substituted, uint64_t made_ns);
 void slot_spoil(struct slot *slot, struct slot_note *note); /* takes the note over */
 void slot_unfill(struct slot *slot);			    /* a cancelled job */
 

@@ -21,9 +21,9 @@ enum wait_state {
 	WAIT_FOR_SLOT,
 };
 
-/* When a sample was handed to the pool, and when its bytes were there. */
+/* When a sample was handed to the pool, when its bytes were there, and when it was made. */
 struct wait_sample {
-	uint64_t ordered_ns, fetched_ns;
+	uint64_t ordered_ns, fetched_ns, made_ns;
 };
 
 struct wait_time {

@@ -199,7 +199,7 @@ void fixture_make(struct ring *ring, uint64_t first, uint64_t end)
 {
 	for (uint64_t ordinal = first; ordinal < end; ordinal++) {
 		slot_fill(ring_slot(ring, ordinal));
-		slot_done(ring_slot(ring, ordinal), false);
+		slot_done(ring_slot(ring, ordinal), false, 1);
 	}
 }
 

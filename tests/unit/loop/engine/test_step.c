@@ -3,10 +3,12 @@
  * order and hold their samples, credit and ends are respected, and what nobody needs is freed. */
 #include "tests/unit/loop/fixture.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "loop/engine/job_queue.h"
 #include "loop/engine/membership.h"
 #include "loop/engine/step.h"
@@ -40,9 +42,12 @@ static bool is_read(const struct outbox *outbox)
 	return true;
 }
 
+static atomic_uint wakes;
+
 static void wake(void *context)
 {
 	(void)context;
+	atomic_fetch_add(&wakes, 1);
 }
 
 static int setup(void **state)
@@ -51,6 +56,7 @@ static int setup(void **state)
 	if (fixture_setup(state))
 		return -1;
 	struct core *core = &((struct fixture *)*state)->core;
+	wakes = 0;
 	client = (struct client){.outbox = {.send = on_send, .is_read = is_read}};
 	job_queue_init(&jobs);
 	core->jobs = &jobs;
@@ -163,6 +169,34 @@ static void batches_come_in_order(void **state)
 	}
 	assert_int_equal(fixture->core.counters[COUNTER_BATCHES_DELIVERED], client.count);
 	assert_true(fixture->core.counters[COUNTER_SAMPLES_BAD] == 0);
+}
+
+/* Until the pool has made all that was ordered, none of which the loop has taken. */
+static void wait_until_made(struct core *core)
+{
+	for (int i = 0; i < 50000; i++) {
+		usleep(200);
+		atomic_store(&wakes, 0);
+		pool_wake_at(core->pool, (unsigned)core->counters[COUNTER_QUEUED]);
+		if (atomic_load(&wakes))
+			return;
+	}
+	fail();
+}
+
+/* However late the loop takes what is made. */
+static void ready_is_when_it_was_made(void **state)
+{
+	struct fixture *fixture = *state;
+	struct core *core = &fixture->core;
+	const struct reader_request request = four();
+	uint64_t begun = clock_ns();
+	join(fixture, fixture_ring(fixture->stream, SLOTS), &request);
+	step(core);
+	wait_until_made(core);
+	uint64_t made = clock_ns();
+	run_until_sent(core, 1);
+	assert_true(batch(0)->ready_ns > begun && batch(0)->ready_ns < made);
 }
 
 static void no_more_than_the_credit(void **state)
@@ -379,6 +413,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(batches_come_in_order),
+		CASE(ready_is_when_it_was_made),
 		CASE(no_more_than_the_credit),
 		CASE(the_window_waits_for_a_lease),
 		CASE(an_end_comes_once),

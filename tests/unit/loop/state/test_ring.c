@@ -295,9 +295,9 @@ static void slots(void **state)
 	slot_unfill(&slot);
 	assert_int_equal(slot.state, SLOT_EMPTY);
 	slot_fill(&slot);
-	slot_done(&slot, true);
+	slot_done(&slot, true, 17);
 	assert_int_equal(slot.state, SLOT_READY);
-	assert_true(slot.substituted && slot.ready_ns > 0);
+	assert_true(slot.substituted && slot.made_ns == 17);
 	slot = (struct slot){.state = SLOT_FILLING};
 	slot_spoil(&slot, &note);
 	assert_int_equal(slot.state, SLOT_BAD);

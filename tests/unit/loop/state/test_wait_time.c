@@ -40,7 +40,7 @@ static void trainer_slot_and_end(void **state)
 /* It waits from 1000 to 1100; the sample is ordered, read and made at these times. */
 static void assert_split(uint64_t ordered, uint64_t fetched, uint64_t storage, uint64_t decode)
 {
-	const struct wait_sample made = {ordered, fetched};
+	const struct wait_sample made = {ordered, fetched, 0};
 	struct wait_time wait = wait_from(WAIT_FOR_BATCH, 1000);
 	wait_time_change(&wait, WAIT_FOR_BATCH, NULL, 1050);
 	assert_ns(&wait, 0, 0, 0, 0);
@@ -65,7 +65,7 @@ static void a_batch_is_split(void **state)
 static void a_block_within(void **state)
 {
 	(void)state;
-	const struct wait_sample made = {1200, 1250};
+	const struct wait_sample made = {1200, 1250, 0};
 	struct wait_time wait = wait_from(WAIT_FOR_BATCH, 1000);
 	wait_time_change(&wait, WAIT_FOR_SLOT, NULL, 1100);
 	wait_time_change(&wait, WAIT_FOR_BATCH, NULL, 1200);
@@ -74,7 +74,7 @@ static void a_block_within(void **state)
 	wait_time_change(&wait, WAIT_FOR_BATCH, &made, 1300);
 	assert_int_equal(wait.wants_since_ns, 1300);
 	assert_ns(&wait, 0, 100, 100, 100);
-	wait_time_change(&wait, WAIT_FOR_TRAINER, &(struct wait_sample){1300, 1310}, 1400);
+	wait_time_change(&wait, WAIT_FOR_TRAINER, &(struct wait_sample){1300, 1310, 0}, 1400);
 	assert_ns(&wait, 0, 110, 190, 100);
 }
 
