@@ -10,6 +10,7 @@ too. It says "ready", then answers each line of its input with a line of numbers
     measure SECONDS     images a second, once what was prepared ahead is used up
     epochs COUNT        images a second of each of the first COUNT epochs, of the first without its
                         begin (stoker alone, and first of all)
+    pause SECONDS       from now on it computes for so long on each batch; answers with the number
 """
 
 import itertools
@@ -28,14 +29,16 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 class Trainer:
-    """The other end of such a process. `python`: the interpreter that has what SIDE needs."""
+    """The other end of such a process. `python`: the interpreter that has what SIDE needs.
+    `listed`: of a manifest, a sampler names all samples."""
 
     def __init__(self, side, data, workers, socket=None, transform="train", python=sys.executable,
-                 seed=1):
+                 seed=1, listed=False):
         self.process = subprocess.Popen(
             [str(python), __file__, side, str(data), transform, str(workers), str(socket or "")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "STOKER_BENCH_SEED": str(seed)})
+            env={**os.environ, "STOKER_BENCH_SEED": str(seed),
+                 "STOKER_BENCH_LISTED": "1" if listed else ""})
         self.pid = self.process.pid
 
     def ready(self):
@@ -79,8 +82,11 @@ def stoker_batches(data, transform, workers, socket):
     import stoker
     # A manifest's paths begin at the root of the file system.
     dataset = {"path": data, "root": "/"} if pathlib.Path(data).is_file() else data
+    sampler = None
+    if os.environ.get("STOKER_BENCH_LISTED"):
+        sampler = stoker.samplers.Subset(range(lines(data)))
     loader = stoker.connect(socket).loader(
-        dataset, batch_size=BATCH, last_batch="drop",
+        dataset, batch_size=BATCH, last_batch="drop", sampler=sampler,
         seed=int(os.environ.get("STOKER_BENCH_SEED", "1")),
         transforms=(*crop, stoker.ToTensor(), stoker.Normalize(MEAN, STD)))
     return (images for _ in itertools.count() for images, _ in loader)
@@ -272,13 +278,23 @@ def measure(batches, seconds):
     return [run(batches, lambda taken, count: taken >= seconds)]
 
 
+def lines(manifest):
+    return len(pathlib.Path(manifest).read_text().splitlines())
+
+
 def epochs(batches, count, data):
     """A manifest has as many samples as lines; the ring's fill before the first batch is no
     production that anybody waited for, so the first epoch is taken without its begin."""
-    whole = len(pathlib.Path(data).read_text().splitlines()) // BATCH
+    whole = lines(data) // BATCH
     run(batches, lambda _, done: done >= WARM_BATCHES)
     rates = [run(batches, lambda _, done: done >= whole - WARM_BATCHES)]
     return rates + [run(batches, lambda _, done: done >= whole) for _ in range(count - 1)]
+
+
+def paused(batches, seconds):
+    for images in batches:
+        yield images
+        time.sleep(seconds)
 
 
 def main():
@@ -287,9 +303,13 @@ def main():
     print("ready", flush=True)
     for line in sys.stdin:
         word, number = line.split()
-        rates = (measure(batches, float(number)) if word == "measure"
-                 else epochs(batches, int(number), data))
-        print(*rates, flush=True)
+        if word == "pause":
+            batches, answer = paused(batches, float(number)), [number]
+        elif word == "measure":
+            answer = measure(batches, float(number))
+        else:
+            answer = epochs(batches, int(number), data)
+        print(*answer, flush=True)
 
 
 if __name__ == "__main__":
