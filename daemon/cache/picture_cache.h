@@ -12,7 +12,7 @@
  * table of 9 bytes a sample, of which the system gives the pages that are used.
  *
  * When the budget is used up, a picture is replaced by one that saves more time for its memory, or
- * by one that is needed sooner (forecast.h): by a worker with nothing else to do, as that costs
+ * by one that is needed sooner (forecast.h): by a worker with time to spare, as that costs
  * nothing; else only if it is needed so often before the other that this exceeds the cost of the
  * fill. With one stream nothing is gained by it, and nothing is replaced.
  *

@@ -15,6 +15,7 @@
 #include "work/sample.h"
 
 #define PARCEL_NS 300000 /* work that is worth taking the lock */
+#define SAVED_NS UINT64_C(1000000000) /* spare time, for each worker, that is kept for later */
 
 struct queue {
 	struct job *first, **end;
@@ -98,7 +99,8 @@ struct pool {
 	struct pool_config config;
 
 	atomic_bool sated;	    /* the loop has no more to submit for now */
-	uint64_t spare_ns;	    /* workers slept for so long in all while pool_is_idle() */
+	uint64_t spare_ns;	    /* workers slept for so long in all while pool_is_idle() ... */
+	uint64_t saved_ns;	    /* ... and have not used so much of it */
 	_Atomic(struct job *) done; /* newest first */
 	atomic_uint untaken;	    /* jobs that were finished since the loop took them */
 	atomic_uint wake_threshold; /* the loop is woken when there are this many */
@@ -178,6 +180,20 @@ static bool pool_is_idle(const struct pool *pool)
 	       pool->asleep[ROLE_FETCHER] >= pool->wanted[ROLE_FETCHER];
 }
 
+static void pool_save(struct pool *pool, uint64_t ns)
+{
+	uint64_t most_ns = SAVED_NS * pool->wanted[ROLE_WORKER];
+	pool->spare_ns += ns;
+	pool->saved_ns += ns;
+	if (pool->saved_ns > most_ns)
+		pool->saved_ns = most_ns;
+}
+
+static void pool_spend(struct pool *pool, uint64_t ns)
+{
+	pool->saved_ns -= ns < pool->saved_ns ? ns : pool->saved_ns;
+}
+
 static void thread_sleep(struct thread *thread)
 {
 	struct pool *pool = thread->pool;
@@ -186,7 +202,8 @@ static void thread_sleep(struct thread *thread)
 	pool->asleep[thread->role]++;
 	pthread_cond_wait(&pool->work[thread->role], &pool->lock);
 	pool->asleep[thread->role]--;
-	pool->spare_ns += spare ? clock_ns() - since_ns : 0;
+	if (spare)
+		pool_save(pool, clock_ns() - since_ns);
 }
 
 /* The next job for this thread, or NULL: then its state is ENDED and it must end. */
@@ -210,15 +227,17 @@ static struct job *thread_wait(struct thread *thread)
 static void worker_run(struct thread *thread)
 {
 	struct pool *pool = thread->pool;
-	for (;;) {
+	for (uint64_t spent_ns = 0;;) {
 		pthread_mutex_lock(&pool->lock);
+		pool_spend(pool, spent_ns);
 		struct job *job = thread_wait(thread);
-		thread->kit.idle = pool_is_idle(pool);
+		thread->kit.idle = pool_is_idle(pool) || pool->saved_ns > 0;
 		pthread_mutex_unlock(&pool->lock);
 		if (!job)
 			return;
-		for (; job; job = parcel_claim(&thread->parcel)) {
+		for (spent_ns = 0; job; job = parcel_claim(&thread->parcel)) {
 			sample_make(job, &thread->kit);
+			spent_ns += thread->kit.idle ? job->work_ns : 0;
 			pool_finish(pool, job);
 		}
 	}

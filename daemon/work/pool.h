@@ -47,7 +47,8 @@ unsigned pool_stuck(struct pool *pool, uint64_t limit_ns, pool_found *found, voi
 
 void pool_submit(struct pool *pool, struct job *list); /* the jobs become the pool's */
 /* Whether there is nothing more to submit until a reader takes something: then workers without a
- * job have time to spare, which is not so if only the loop is late. */
+ * job have time to spare, which is not so if only the loop is late. What they sleep then they may
+ * use later, up to a second each, since a trainer's next batch brings many jobs at once. */
 void pool_set_sated(struct pool *pool, bool sated);
 /* For how long workers slept in all while that was so; a sleep counts when it ends. */
 uint64_t pool_spare_ns(struct pool *pool);

@@ -17,7 +17,8 @@ struct sample_kit {
 	struct buffer rewritten;	   /* a file written anew */
 	struct buffer whole;		   /* pixels for the disk, or from there */
 	struct pipeline_scratch *mask;	   /* of a mask; made if needed */
-	bool idle; /* no other sample waits: there is time to decode a whole picture */
+	bool idle; /* no other sample waits, or of late none did: there is time to decode a whole
+		    * picture */
 };
 #define SAMPLE_KIT_NULL ((struct sample_kit){0})
 int sample_kit_init(struct sample_kit *kit); /* 0 or -ENOMEM */

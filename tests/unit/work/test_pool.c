@@ -24,6 +24,8 @@
 
 static struct job jobs[JOBS];
 static atomic_int made[JOBS], begun, ended, fetched, wakes;
+static atomic_bool idle[JOBS]; /* a worker had time to spare for it */
+static _Atomic uint64_t work_ns;
 static atomic_int held_make = -1, held_fetch = -1; /* the sample that waits */
 static int owners[2];
 
@@ -53,7 +55,8 @@ void sample_fetch(struct job *job)
 
 void sample_make(struct job *job, struct sample_kit *kit)
 {
-	(void)kit;
+	atomic_store(&idle[job->sample], kit->idle);
+	job->work_ns = atomic_load(&work_ns);
 	atomic_fetch_add(&begun, 1);
 	while (atomic_load(&held_make) == (int)job->sample)
 		usleep(100);
@@ -81,6 +84,7 @@ static struct pool *start(unsigned workers, unsigned fetchers)
 	for (int i = 0; i < JOBS; i++)
 		atomic_store(&made[i], 0);
 	begun = ended = fetched = wakes = 0;
+	work_ns = 0;
 	held_make = held_fetch = -1;
 	assert_int_equal(pool_new(&pool, &config), 0);
 	return pool;
@@ -289,6 +293,39 @@ static void test_time_to_spare(void **state)
 	pool_free(pool);
 }
 
+/* The worker sleeps until it has had time to spare, then makes ten jobs of so much work. How many
+ * of those behind which others waited were made with time to spare? */
+static int made_idle(uint64_t ns)
+{
+	struct pool *pool = start(1, 1);
+	int out[JOBS], count = 0;
+	pool_set_sated(pool, true);
+	for (int job = 20; pool_spare_ns(pool) == 0; job++) {
+		assert_true(job < JOBS);
+		submit(pool, job, job + 1, LARGE);
+		take(pool, 1, out);
+	}
+	atomic_store(&held_make, 0);
+	atomic_store(&work_ns, ns);
+	fetched = 0;
+	submit(pool, 0, 10, LARGE);
+	until(&fetched, 10);
+	atomic_store(&held_make, -1);
+	take(pool, 10, out);
+	pool_free(pool);
+	for (int i = 1; i < 9; i++)
+		count += atomic_load(&idle[i]);
+	return count;
+}
+
+/* What workers slept while nothing was to do may be worked off later, and only once. */
+static void test_spare_time_is_saved(void **state)
+{
+	(void)state;
+	assert_int_equal(made_idle(0), 8);
+	assert_int_equal(made_idle(LARGE * UINT64_C(1000)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_woken_when_it_matters),
 		cmocka_unit_test(test_resized_in_the_middle),
 		cmocka_unit_test(test_time_to_spare),
+		cmocka_unit_test(test_spare_time_is_saved),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
