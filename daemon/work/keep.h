@@ -3,7 +3,7 @@
  * What is kept of a sample whose file has to be decoded (cache/picture_cache.h): its pixels, in
  * memory or, where there is no room, on the disk (store/picture_store.h); or, if it is a JPEG
  * without a seek index and not all samples' pixels would fit, the file written anew as one that
- * has, in memory and on the disk. Not at the first visit, unless the worker has nothing else to do.
+ * has, in memory and on the disk. Not at the first visit, unless the worker has time to spare.
  * A worker's thread; knows no transform.
  */
 #ifndef STOKER_WORK_KEEP_H
