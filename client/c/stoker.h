@@ -255,7 +255,7 @@ struct stoker_batch {
 	uint32_t n_runs;
 	struct stoker_run run[STOKER_RUNS_MAX];
 	uint64_t next_epoch, next_position; /* where to resume once this batch is used */
-	uint64_t ready_ns; /* CLOCK_MONOTONIC when a worker had made its last sample; 0: not known */
+	uint64_t ready_ns; /* CLOCK_MONOTONIC when its last sample was made; 0: not known */
 	/* Samples at its end that are the first of the next epoch (last_batch "wrap"): sample i
 	 * stands at position + i, and from info->samples on at that much less of epoch + 1. */
 	uint32_t wrapped;

@@ -135,8 +135,8 @@ enum picture_worth {
 
 /* A sample's file is about to be decoded. */
 struct picture_visit {
-	bool keep; /* worth it: not at the first visit, unless a worker has time to spare */
-	bool idle; /* it has not */
+	bool keep;	/* worth it: not at the first visit, unless a worker has time to spare */
+	bool idle;	/* it has not */
 	bool room_only; /* nothing of the same owner gives way */
 	uint64_t now_ns;
 	struct forecast forecast;

@@ -96,8 +96,8 @@ struct job {
 	struct fault fault;
 	uint64_t fetch_ns, work_ns;	 /* time spent on it by a fetch thread and by a worker */
 	uint64_t transform_ns;		 /* of work_ns: from pixels to the slots, the whole chain */
-	uint64_t ordered_ns, fetched_ns; /* when it was submitted, and when its bytes were read ... */
-	uint64_t made_ns;		 /* ... and when a worker had finished the chain */
+	uint64_t ordered_ns, fetched_ns; /* when it was submitted, its bytes were read ... */
+	uint64_t made_ns;		 /* ... and a worker was done with the chain */
 	struct stage_reads staged;	 /* reads of the chain (its first job has them) */
 
 	unsigned index_result; /* enum job_index_result ... */

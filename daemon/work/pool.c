@@ -15,6 +15,7 @@
 #include "work/sample.h"
 
 #define PARCEL_NS 300000 /* work that is worth taking the lock */
+
 #define SAVED_NS UINT64_C(1000000000) /* spare time, for each worker, that is kept for later */
 
 struct queue {

@@ -43,7 +43,7 @@ struct slot_note {
 struct slot {
 	uint8_t state;
 	bool substituted;
-	uint32_t pins; /* leases that cover it */
+	uint32_t pins;	  /* leases that cover it */
 	uint64_t made_ns; /* when a worker had finished it */
 	struct slot_note *note;
 };
