@@ -48,6 +48,11 @@ GUARDS = [Guard(*row) for row in [
      "lzma_stream_decoder(&xz->stream, UINT64_MAX,", "dataset/test_packing"),
     ("daemon/dataset/shards/packing_archive.c", "bool whole = ", "bool whole = true || ",
      "dataset/test_packing"),
+    # What stands behind the files that were asked for.
+    ("daemon/dataset/arrays/bundle.c", "if (!result && walk->read)", "if (false)",
+     "dataset/test_bundle"),
+    ("daemon/dataset/arrays/bundle.c", "if (walk->failed)\n\t\treturn walk->failed;\n\tint",
+     "int", "dataset/test_bundle"),
     # Quotas.
     (POLICY + "quota.c", "return rest / (users + 1);", "return rest;", ADMISSION),
     (POLICY + "quota.c", "users += !is_own(user->uid);", "users += 0;", ADMISSION),

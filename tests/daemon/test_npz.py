@@ -194,7 +194,10 @@ def test_what_is_damaged(spawn, tmp_path):
         bytes_[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
         other.write_bytes(bytes_)
         with daemon.connect() as peer:
-            assert attach(peer, other, {}, {}).name in ("attached", "error")
+            answer = attach(peer, other, {}, {})
+            assert answer.name in ("attached", "error")
+            if answer.name == "attached":
+                assert np.array_equal([arrays["image"] for _, _, arrays in peer.samples()], images)
     (tmp_path / "folder.npz").mkdir()
     assert "regular file" in refused(daemon, tmp_path / "folder.npz", {"kind": "npz"})
     assert "cannot read" in refused(daemon, tmp_path / "nowhere.npz", {"kind": "npz"})

@@ -11,6 +11,7 @@
 
 #include "base/ending.h"
 #include "base/quote.h"
+#include "dataset/arrays/gunzip.h"
 #include "dataset/storage/storage.h"
 
 #define BLOCK ((size_t)1 << 16)
@@ -23,6 +24,7 @@
 #define NAMES_MAX 16 /* of bundle_has() */
 #define LIST_ENTRIES_MAX 1024u
 #define LOOK_BYTES_MAX ((uint64_t)256 << 20)
+#define TOO_MANY_BYTES "the archive has too many bytes besides the dataset's files"
 
 struct bundle_walk {
 	const struct bundle *bundle;
@@ -32,12 +34,19 @@ struct bundle_walk {
 	bool any;	   /* stop at the first that exists */
 	bundle_seen *seen; /* NULL: no listing */
 	void *with;
-	struct buffer head; /* of a listing: the first bytes of a file */
-	unsigned entries;   /* limit of files in an archive */
-	uint64_t pass;	    /* bytes of other files that may still be skipped */
-	uint64_t left;	    /* the rest of max_bytes */
+	struct buffer head;  /* of a listing: the first bytes of a file */
+	unsigned entries;    /* limit of files in an archive */
+	uint64_t pass;	     /* bytes of other files that may still be skipped */
+	uint64_t left;	     /* the rest of max_bytes */
+	struct gunzip *gzip; /* of an archive that is packed */
+	struct buffer block; /* of what it contains */
+	int failed;	     /* unpacking did, and `fault` says why */
 	struct fault *fault;
 };
+
+/* Gives the next bytes of `from`, none at its end. 0, a condition or -ENOMEM. */
+typedef int bundle_more(struct bundle_walk *walk, void *from, const char *name, uint8_t *to,
+			size_t size, size_t *got_out);
 
 bool bundle_is_archive(const char *path)
 {
@@ -51,6 +60,15 @@ static int bundle_bad(struct bundle_walk *walk, const char *name, const char *wh
 	return fault_say(walk->fault, BUNDLE_E_OPEN, "cannot read %s%s%s: %s",
 			 quote_text(&quote, walk->bundle->place.path), name ? ": " : "",
 			 name ? quote_text(&inner, name) : "", why);
+}
+
+static int bundle_archive_bad(struct bundle_walk *walk, struct archive *archive, const char *name)
+{
+	if (walk->failed)
+		return walk->failed;
+	if (archive_errno(archive) == ENOMEM)
+		return -ENOMEM;
+	return bundle_bad(walk, name, archive_error_string(archive));
 }
 
 static int bundle_too_large(struct bundle_walk *walk, const char *name)
@@ -99,71 +117,85 @@ static int bundle_grow(struct buffer *buffer, size_t need)
 	return 0;
 }
 
-/* All data of the archive's current entry. */
-static int bundle_read_entry(struct bundle_walk *walk, struct archive *archive, const char *name,
-			     struct buffer *out)
+static int bundle_read_all(struct bundle_walk *walk, bundle_more *more, void *from,
+			   const char *name, struct buffer *out)
 {
 	for (;;) {
+		size_t got = 0;
 		int result = bundle_check_cancel(walk);
 		/* One byte more than allowed, to notice that there is one. */
 		size_t want = walk->left < BLOCK ? (size_t)walk->left + 1 : BLOCK;
 		if (!result)
 			result = bundle_grow(out, out->size + want);
-		if (result)
+		if (!result)
+			result = more(walk, from, name, out->data + out->size, want, &got);
+		if (result || got == 0)
 			return result;
-		la_ssize_t got = archive_read_data(archive, out->data + out->size, want);
-		if (got < 0)
-			return archive_errno(archive) == ENOMEM
-				       ? -ENOMEM
-				       : bundle_bad(walk, name, archive_error_string(archive));
-		if (got == 0)
-			return 0;
-		if ((uint64_t)got > walk->left)
+		if (got > walk->left)
 			return bundle_too_large(walk, name);
-		if (dataset_progress_add(walk->bundle->progress, (uint64_t)got, walk->fault))
+		if (dataset_progress_add(walk->bundle->progress, got, walk->fault))
 			return BUNDLE_E_LIMIT;
-		out->size += (size_t)got;
-		walk->left -= (uint64_t)got;
+		out->size += got;
+		walk->left -= got;
 	}
 }
 
-static bool bundle_is_gzip(const uint8_t *bytes, size_t size)
+/* -- gzip, of which libarchive does not compare the checksums ---------------------------------- */
+
+static int bundle_gzip_more(struct bundle_walk *walk, void *from, const char *name, uint8_t *to,
+			    size_t size, size_t *got_out)
 {
-	return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+	struct fault why;
+	/* libarchive takes a failure behind the first block of an archive's end for the end. */
+	if (walk->failed)
+		return walk->failed;
+	int result = gunzip_read(from, to, size, got_out, &why);
+	if (result == GUNZIP_E_CANCELLED)
+		result = fault_say(walk->fault, BUNDLE_E_CANCELLED, "%s", why.text);
+	else if (result > 0)
+		result = bundle_bad(walk, name, why.text);
+	walk->failed = result;
+	return result;
 }
 
-/* A new reader of the two formats; NULL: no memory. It unpacks gzip once only: gzip within gzip can
- * take hours before the first byte comes. */
-static struct archive *bundle_reader(bool gzip, int (*one)(struct archive *),
-				     int (*other)(struct archive *))
+/* For libarchive. */
+static la_ssize_t bundle_gzip_block(struct archive *archive, void *context, const void **out)
 {
-	struct archive *archive = archive_read_new();
-	int filter = gzip ? ARCHIVE_FILTER_GZIP : ARCHIVE_FILTER_NONE;
-	if (archive && archive_read_append_filter(archive, filter) == ARCHIVE_OK &&
-	    one(archive) == ARCHIVE_OK && other(archive) == ARCHIVE_OK)
-		return archive;
-	archive_read_free(archive);
-	return NULL;
+	struct bundle_walk *walk = context;
+	struct buffer *block = &walk->block;
+	(void)archive;
+	*out = block->data;
+	if (bundle_gzip_more(walk, walk->gzip, NULL, block->data, BLOCK, &block->size))
+		return ARCHIVE_FATAL;
+	return (la_ssize_t)block->size;
 }
 
-/* Replace the bytes of a .gz file by what it contains. */
+/* The checksum stands behind all, also behind what nobody asked for. */
+static int bundle_gzip_end(struct bundle_walk *walk)
+{
+	struct buffer *block = &walk->block;
+	do {
+		int result =
+			bundle_gzip_more(walk, walk->gzip, NULL, block->data, BLOCK, &block->size);
+		if (result)
+			return result;
+		if (block->size > walk->pass)
+			return bundle_bad(walk, NULL, TOO_MANY_BYTES);
+		walk->pass -= block->size;
+	} while (block->size);
+	return 0;
+}
+
+/* Replace the bytes of a .gz file by what it contains; once only, like an archive's. */
 static int bundle_unpack(struct bundle_walk *walk, struct bundle_file *file)
 {
-	struct archive_entry *entry;
 	struct buffer whole = BUFFER_NULL;
-	if (!bundle_is_gzip(file->bytes.data, file->bytes.size))
+	if (!gunzip_suits(file->bytes.data, file->bytes.size))
 		return 0;
-	struct archive *archive = bundle_reader(true, archive_read_support_format_raw,
-						archive_read_support_format_empty);
-	if (!archive)
-		return -ENOMEM;
-	int result = 0;
-	if (archive_read_open_memory(archive, file->bytes.data, file->bytes.size) != ARCHIVE_OK ||
-	    archive_read_next_header(archive, &entry) != ARCHIVE_OK)
-		result = bundle_bad(walk, file->name, "it is not a gzip file");
-	else
-		result = bundle_read_entry(walk, archive, file->name, &whole);
-	archive_read_free(archive);
+	struct gunzip *gzip = gunzip_new(-1, &file->bytes, &walk->bundle->progress->cancel);
+	int result =
+		gzip ? bundle_read_all(walk, bundle_gzip_more, gzip, file->name, &whole) : -ENOMEM;
+	gunzip_free(gzip);
 	if (result) {
 		buffer_deinit(&whole);
 		return result;
@@ -186,24 +218,32 @@ static int bundle_pass(struct bundle_walk *walk, struct archive_entry *entry, co
 {
 	int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
 	if (size < 0 || (uint64_t)size > walk->pass)
-		return bundle_bad(walk, path,
-				  "the archive has too many bytes besides the dataset's files");
+		return bundle_bad(walk, path, TOO_MANY_BYTES);
 	walk->pass -= (uint64_t)size;
+	return 0;
+}
+
+static int bundle_entry_more(struct bundle_walk *walk, void *from, const char *name, uint8_t *to,
+			     size_t size, size_t *got_out)
+{
+	struct archive *archive = from;
+	la_ssize_t got = archive_read_data(archive, to, size);
+	if (got < 0)
+		return bundle_archive_bad(walk, archive, name);
+	*got_out = (size_t)got;
 	return 0;
 }
 
 static int bundle_list_entry(struct bundle_walk *walk, struct archive *archive, const char *path)
 {
-	size_t size = 0;
-	la_ssize_t got = 1;
-	while (got > 0 && size < walk->head.size) {
-		got = archive_read_data(archive, walk->head.data + size, walk->head.size - size);
-		size += got > 0 ? (size_t)got : 0;
+	size_t size = 0, got = 1;
+	while (got && size < walk->head.size) {
+		int result = bundle_entry_more(walk, archive, path, walk->head.data + size,
+					       walk->head.size - size, &got);
+		if (result)
+			return result;
+		size += got;
 	}
-	if (got < 0)
-		return archive_errno(archive) == ENOMEM
-			       ? -ENOMEM
-			       : bundle_bad(walk, path, archive_error_string(archive));
 	return walk->seen(walk->with, bundle_last_part(path), walk->head.data, size);
 }
 
@@ -225,7 +265,7 @@ static int bundle_take_entry(struct bundle_walk *walk, struct archive *archive,
 	file->found = true;
 	if (!walk->read)
 		return 0;
-	int result = bundle_read_entry(walk, archive, path, &file->bytes);
+	int result = bundle_read_all(walk, bundle_entry_more, archive, path, &file->bytes);
 	return result ? result : bundle_unpack(walk, file);
 }
 
@@ -251,7 +291,7 @@ static int bundle_walk_entries(struct bundle_walk *walk, struct archive *archive
 		if (r == ARCHIVE_EOF)
 			return 0;
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
-			return bundle_bad(walk, NULL, archive_error_string(archive));
+			return bundle_archive_bad(walk, archive, NULL);
 		if (entries == walk->entries)
 			return bundle_bad(walk, NULL, "the archive has too many files");
 		result = bundle_take_entry(walk, archive, entry);
@@ -261,24 +301,46 @@ static int bundle_walk_entries(struct bundle_walk *walk, struct archive *archive
 	return 0;
 }
 
+/* A zip is read by its central directory. One without it was cut off, and its files could only be
+ * found by unpacking each, without knowing its size. libarchive unpacks no gzip: not within a gzip
+ * either, which can take hours before the first byte comes. */
 static int bundle_walk_archive(struct bundle_walk *walk, int fd)
+{
+	struct archive *archive = archive_read_new();
+	if (!archive || archive_read_support_format_tar(archive) != ARCHIVE_OK ||
+	    archive_read_support_format_zip_seekable(archive) != ARCHIVE_OK) {
+		archive_read_free(archive);
+		return -ENOMEM;
+	}
+	int opened = walk->gzip ? archive_read_open(archive, walk, NULL, bundle_gzip_block, NULL)
+				: archive_read_open_fd(archive, fd, BLOCK);
+	int result = opened == ARCHIVE_OK ? bundle_walk_entries(walk, archive)
+					  : bundle_archive_bad(walk, archive, NULL);
+	archive_read_free(archive);
+	return result;
+}
+
+static int bundle_walk_gzip(struct bundle_walk *walk, int fd)
+{
+	walk->gzip = gunzip_new(fd, NULL, &walk->bundle->progress->cancel);
+	int result = walk->gzip ? buffer_reserve(&walk->block, BLOCK) : -ENOMEM;
+	if (!result)
+		result = bundle_walk_archive(walk, fd);
+	if (!result && walk->read)
+		result = bundle_gzip_end(walk);
+	gunzip_free(walk->gzip);
+	buffer_deinit(&walk->block);
+	return result;
+}
+
+static int bundle_walk_fd(struct bundle_walk *walk, int fd)
 {
 	uint8_t head[2];
 	ssize_t size = pread(fd, head, sizeof(head), 0);
 	if (size < 0)
 		return bundle_bad(walk, NULL, strerror(errno));
-	/* A zip is read by its central directory. One without it was cut off, and its files could
-	 * only be found by unpacking each, without knowing its size. */
-	struct archive *archive =
-		bundle_reader(bundle_is_gzip(head, (size_t)size), archive_read_support_format_tar,
-			      archive_read_support_format_zip_seekable);
-	if (!archive)
-		return -ENOMEM;
-	int result = archive_read_open_fd(archive, fd, BLOCK) == ARCHIVE_OK
-			     ? bundle_walk_entries(walk, archive)
-			     : bundle_bad(walk, NULL, archive_error_string(archive));
-	archive_read_free(archive);
-	return result;
+	return gunzip_suits(head, (size_t)size) ? bundle_walk_gzip(walk, fd)
+						: bundle_walk_archive(walk, fd);
 }
 
 static int bundle_walk_file(struct bundle_walk *walk)
@@ -288,7 +350,7 @@ static int bundle_walk_file(struct bundle_walk *walk)
 	struct fault why;
 	if (storage_open_file(&walk->bundle->place, &fd, &size, &why))
 		return bundle_bad(walk, NULL, why.text);
-	int result = bundle_walk_archive(walk, fd);
+	int result = bundle_walk_fd(walk, fd);
 	close(fd);
 	return result;
 }

@@ -11,6 +11,7 @@ import os
 import random
 import subprocess
 import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -219,6 +220,74 @@ def test_cut(tmp_path, samples):
         data = file.read()
     (tmp_path / "cut.zip").write_bytes(data[:data.index(b"PK\x01\x02")])  # its directory
     assert "cannot read" in look(str(tmp_path / "cut.zip"), kind="mnist")
+
+
+def other(data):
+    """(position, the bytes with a bit of that one changed)"""
+    for at in range(len(data)):
+        yield at, data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1:]
+
+
+@pytest.fixture(name="digits")
+def fixture_digits():
+    """(what a look shows, the files)"""
+    gray, labels = published.pictures(3, (4, 4)), np.array([2, 0, 1])
+    return (([str(digit) for digit in range(10)], labels, np.repeat(gray[..., None], 3, axis=3)),
+            published.mnist(gray, labels))
+
+
+@pytest.mark.parametrize("ending", ["tar.gz", "gz", "stored.zip", "deflated.zip"])
+def test_checksums(tmp_path, digits, ending):
+    """Whatever bit is another: words that name the path, or the same pixels."""
+    shown, files = digits
+    name = "train-images-idx3-ubyte"
+    path, hit = str(tmp_path / ending), str(tmp_path / ending)
+    if ending == "gz":
+        path, hit = str(tmp_path), str(tmp_path / name) + ".gz"
+        published.put(path, {name + ".gz": gzip.compress(files.pop(name)), **files})
+    elif ending == "stored.zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for key, data in files.items():
+                archive.writestr(key, data)
+    else:
+        published.put(path, files)
+    with open(hit, "rb") as file:
+        whole = file.read()
+    same(look(path, kind="mnist"), *shown)
+    for at, data in other(whole):
+        with open(hit, "wb") as file:
+            file.write(data)
+        got = look(path, kind="mnist")
+        if isinstance(got, str):
+            assert path in got, (at, got)
+        else:
+            same(got, *shown)
+            assert ending.endswith("zip") or at < len(whole) - 8, "a checksum or size is wrong"
+
+
+def test_members(tmp_path, digits):
+    """Those of gzip behind each other, and zeros, as Python reads them; nothing else."""
+    shown, files = digits
+    name = "train-images-idx3-ubyte"
+    with open(published.put(tmp_path / "a.tar", files), "rb") as file:
+        tar = file.read()
+    folder = published.put(tmp_path / "folder", files)
+    os.unlink(os.path.join(folder, name))
+    for path, hit, data in ((str(tmp_path / "a.tar.gz"),) * 2 + (tar,),
+                            (folder, os.path.join(folder, name + ".gz"), files[name])):
+        packed = b"".join(map(gzip.compress, (data[:30], b"", data[30:])))
+        for more in (b"", bytes(9), bytes(9) + gzip.compress(b"")):
+            assert gzip.decompress(packed + more) == data
+            with open(hit, "wb") as file:
+                file.write(packed + more)
+            same(look(path, kind="mnist"), *shown)
+        for more in (b"x", bytes(9) + b"x", gzip.compress(b"x")[:-1]):
+            with pytest.raises((OSError, EOFError)):
+                gzip.decompress(packed + more)
+            with open(hit, "wb") as file:
+                file.write(packed + more)
+            got = look(path, kind="mnist")
+            assert "cannot read" in got and path in got and "its gzip is damaged" in got
 
 
 def test_bombs(tmp_path, samples):
