@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define ZLIB_CONST
 #include <zlib.h>
 
 #include "dataset/arrays/bundle.h"
@@ -50,7 +52,7 @@ static void put_file(uint8_t *to, const char *name)
 /* The size of the member. */
 static size_t pack(const uint8_t *bytes, size_t size, uint8_t *to)
 {
-	z_stream stream = {.next_in = (uint8_t *)bytes, .avail_in = (uInt)size};
+	z_stream stream = {.next_in = bytes, .avail_in = (uInt)size};
 	assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, MAX_WBITS + 16, 8, 0), Z_OK);
 	stream.next_out = to;
 	stream.avail_out = PACKED_MAX;
