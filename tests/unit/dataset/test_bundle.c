@@ -19,8 +19,11 @@
 #include "dataset/arrays/bundle.h"
 
 #define TAR_BLOCK 512
-#define FILE_SIZE (2 * TAR_BLOCK)
-#define TAR_SIZE (2 * (TAR_BLOCK + FILE_SIZE) + 2 * TAR_BLOCK)
+#define WANTED_SIZE TAR_BLOCK
+/* The first of the two blocks that end an archive is the last of what is unpacked at a time. */
+#define PART ((size_t)1 << 16)
+#define OTHER_SIZE (2 * PART - 3 * TAR_BLOCK - WANTED_SIZE)
+#define TAR_SIZE (2 * PART + TAR_BLOCK)
 #define PACKED_MAX (2 * TAR_SIZE)
 #define TRAILER 8
 
@@ -29,13 +32,13 @@ static const uint8_t *const wanted = tar + TAR_BLOCK; /* its first file */
 static size_t packed_size;
 static char path[] = "/tmp/bundle-XXXXXX";
 
-static void put_file(uint8_t *to, const char *name)
+static void put_head(uint8_t *to, const char *name, size_t size)
 {
 	unsigned sum = 0;
 	char *head = (char *)to;
 	strcpy(head, name);
 	strcpy(head + 100, "0000644");
-	sprintf(head + 124, "%011o", FILE_SIZE);
+	sprintf(head + 124, "%011o", (unsigned)size);
 	memset(head + 148, ' ', 8);
 	head[156] = '0';
 	memcpy(head + 257,
@@ -45,8 +48,6 @@ static void put_file(uint8_t *to, const char *name)
 	for (int i = 0; i < TAR_BLOCK; i++)
 		sum += to[i];
 	sprintf(head + 148, "%06o", sum);
-	for (int i = 0; i < FILE_SIZE; i++)
-		to[TAR_BLOCK + i] = (uint8_t)rand();
 }
 
 /* The size of the member. */
@@ -64,8 +65,10 @@ static size_t pack(const uint8_t *bytes, size_t size, uint8_t *to)
 static int setup(void **state)
 {
 	(void)state;
-	put_file(tar, "wanted");
-	put_file(tar + TAR_BLOCK + FILE_SIZE, "other");
+	put_head(tar, "wanted", WANTED_SIZE);
+	for (size_t i = 0; i < WANTED_SIZE; i++)
+		tar[TAR_BLOCK + i] = (uint8_t)rand();
+	put_head(tar + TAR_BLOCK + WANTED_SIZE, "other", OTHER_SIZE);
 	packed_size = pack(tar, TAR_SIZE, packed);
 	int fd = mkstemp(path);
 	close(fd);
@@ -78,29 +81,37 @@ static int teardown(void **state)
 	return unlink(path);
 }
 
-/* 0, if the file was found as it was, or a condition, with words. */
-static int read_bytes(const uint8_t *bytes, size_t size)
+/* 0, if the file was found as it was, or a condition, with words. Two are asked for, or one. */
+static int read_files(const struct bundle *bundle, size_t count)
 {
-	struct dataset_progress progress = {0};
-	struct bundle bundle = {.place = {.path = path, .reach = STORAGE_ANYWHERE},
-				.max_bytes = TAR_SIZE,
-				.progress = &progress};
-	struct bundle_file file = {.name = "wanted"};
+	struct bundle_file files[] = {{.name = "wanted"}, {.name = "missing"}};
 	struct fault fault = {""};
-	FILE *to = fopen(path, "w");
-	assert_non_null(to);
-	assert_int_equal(fwrite(bytes, 1, size, to), size);
-	fclose(to);
-	int result = bundle_read(&bundle, &file, 1, &fault);
+	int result = bundle_read(bundle, files, count, &fault);
 	if (result) {
 		assert_int_equal(result, BUNDLE_E_OPEN);
 		assert_non_null(strstr(fault.text, path));
 	} else {
-		assert_true(file.found);
-		assert_int_equal(file.bytes.size, FILE_SIZE);
-		assert_memory_equal(file.bytes.data, wanted, FILE_SIZE);
+		assert_true(files[0].found && !files[1].found);
+		assert_int_equal(files[0].bytes.size, WANTED_SIZE);
+		assert_memory_equal(files[0].bytes.data, wanted, WANTED_SIZE);
 	}
-	bundle_files_deinit(&file, 1);
+	bundle_files_deinit(files, count);
+	return result;
+}
+
+static int read_bytes(const uint8_t *bytes, size_t size)
+{
+	struct dataset_progress progress = {0};
+	const struct bundle bundle = {.place = {.path = path, .reach = STORAGE_ANYWHERE},
+				      .max_bytes = TAR_SIZE,
+				      .progress = &progress};
+	unlink(path); /* a file that is emptied and written again would go to the disk */
+	FILE *to = fopen(path, "w");
+	assert_non_null(to);
+	assert_int_equal(fwrite(bytes, 1, size, to), size);
+	fclose(to);
+	int result = read_files(&bundle, 1);
+	assert_int_equal(read_files(&bundle, 2), result);
 	return result;
 }
 
@@ -122,9 +133,8 @@ static void test_changed(void **state)
 		assert_true(result || at < packed_size - TRAILER);
 		passed += !result;
 	}
-	/* Time, level and system in the head mean nothing, nor do the last bits before the
-	 * trailer. */
-	assert_true(passed <= 8);
+	/* Time, level and system in the head mean nothing; zeros may be copied from other zeros. */
+	assert_true(passed <= 12);
 }
 
 static void test_cut(void **state)
@@ -138,7 +148,7 @@ static void test_members(void **state)
 {
 	static uint8_t bytes[2 * PACKED_MAX];
 	(void)state;
-	for (size_t first = 0; first <= TAR_SIZE; first += TAR_BLOCK / 2) {
+	for (size_t first = 0; first <= TAR_SIZE; first += 3001) {
 		size_t size = pack(tar, first, bytes);
 		size += pack(tar + first, TAR_SIZE - first, bytes + size);
 		memset(bytes + size, 0, 9);

@@ -222,6 +222,12 @@ def test_cut(tmp_path, samples):
     assert "cannot read" in look(str(tmp_path / "cut.zip"), kind="mnist")
 
 
+def write(path, data):
+    os.unlink(path)  # a file that is emptied and written again goes to the disk
+    with open(path, "xb") as file:
+        file.write(data)
+
+
 def other(data):
     """(position, the bytes with a bit of that one changed)"""
     for at in range(len(data)):
@@ -241,7 +247,7 @@ def test_checksums(tmp_path, digits, ending):
     """Whatever bit is another: words that name the path, or the same pixels."""
     shown, files = digits
     name = "train-images-idx3-ubyte"
-    path, hit = str(tmp_path / ending), str(tmp_path / ending)
+    path, hit = (str(tmp_path / ("a." + ending)),) * 2
     if ending == "gz":
         path, hit = str(tmp_path), str(tmp_path / name) + ".gz"
         published.put(path, {name + ".gz": gzip.compress(files.pop(name)), **files})
@@ -255,8 +261,7 @@ def test_checksums(tmp_path, digits, ending):
         whole = file.read()
     same(look(path, kind="mnist"), *shown)
     for at, data in other(whole):
-        with open(hit, "wb") as file:
-            file.write(data)
+        write(hit, data)
         got = look(path, kind="mnist")
         if isinstance(got, str):
             assert path in got, (at, got)
@@ -275,17 +280,17 @@ def test_members(tmp_path, digits):
     os.unlink(os.path.join(folder, name))
     for path, hit, data in ((str(tmp_path / "a.tar.gz"),) * 2 + (tar,),
                             (folder, os.path.join(folder, name + ".gz"), files[name])):
+        with open(hit, "xb"):
+            pass
         packed = b"".join(map(gzip.compress, (data[:30], b"", data[30:])))
         for more in (b"", bytes(9), bytes(9) + gzip.compress(b"")):
             assert gzip.decompress(packed + more) == data
-            with open(hit, "wb") as file:
-                file.write(packed + more)
+            write(hit, packed + more)
             same(look(path, kind="mnist"), *shown)
         for more in (b"x", bytes(9) + b"x", gzip.compress(b"x")[:-1]):
             with pytest.raises((OSError, EOFError)):
                 gzip.decompress(packed + more)
-            with open(hit, "wb") as file:
-                file.write(packed + more)
+            write(hit, packed + more)
             got = look(path, kind="mnist")
             assert "cannot read" in got and path in got and "its gzip is damaged" in got
 
