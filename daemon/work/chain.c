@@ -465,14 +465,19 @@ static void chain_render_bytes(struct job *job, uint64_t sample, struct sample_k
 	chain_make_masks(job, &original, kit);
 }
 
-/* Whatever is kept of the file, its bytes are needed. */
+/* The pixels that are kept of the file do not do: take it as it was written anew, or read it. */
 static void chain_read_again(struct job *job, uint64_t sample)
 {
+	const struct job_recipe *recipe = job->recipe;
+	const struct picture_key file = {sample, job->stamp, 0, recipe->exif};
 	picture_unpin(job->picture);
-	job->picture = NULL;
-	job->stored = job->anew = false;
-	job->outcome = recipe_read(job->recipe, sample, &job->bytes, &job->stamp, &job->staged,
-				   &job->fault);
+	job->stored = false;
+	job->picture = picture_set_find(recipe->pictures, &file, false);
+	job->anew = !job->picture && recipe->disk &&
+		    stored_read_anew(recipe, sample, &job->stamp, &job->bytes);
+	if (!job->picture && !job->anew)
+		job->outcome = recipe_read(recipe, sample, &job->bytes, &job->stamp, &job->staged,
+					   &job->fault);
 }
 
 void chain_render(struct job *job, uint64_t sample, struct sample_kit *kit)

@@ -135,6 +135,7 @@ static void sample_mix(struct job *job, struct job *first, struct sample_kit *ki
 		chain_render(&other, other.sample, kit);
 	first->partner_bytes = other.bytes; /* the chain still needs them, ... */
 	first->partner_stamp = other.stamp;
+	first->partner_anew = other.anew;
 	other.bytes = BUFFER_NULL; /* ... so this is for a substitute */
 	sample_finish(&other, kit);
 	buffer_deinit(&other.bytes);
