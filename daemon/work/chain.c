@@ -7,22 +7,6 @@
 #include "work/stored.h"
 #include "work/write_fields.h"
 
-static enum job_outcome outcome_of_read(int condition)
-{
-	switch (condition) {
-	case 0:
-		return JOB_DONE;
-	case DATASET_E_LIMIT:
-		return JOB_LIMIT;
-	case DATASET_E_READ:
-		return JOB_READ;
-	case DATASET_E_CHANGED:
-		return JOB_CHANGED;
-	default:
-		return JOB_MEMORY;
-	}
-}
-
 /* What is kept of a file that has not changed: a picture in memory, pinned, or one on the disk; or
  * there the file written anew, which is read already. */
 struct found {
@@ -57,7 +41,7 @@ static enum job_outcome recipe_read(const struct job_recipe *recipe, uint64_t sa
 				    struct stage_reads *reads, struct fault *fault)
 {
 	stage_use_set(recipe->staged, sample);
-	enum job_outcome outcome = outcome_of_read(
+	enum job_outcome outcome = sample_outcome_of_read(
 		dataset_read(recipe->dataset, sample, recipe->max_bytes, bytes, stamp, fault));
 	stage_use_end(reads);
 	if (outcome == JOB_CHANGED && recipe->pictures)
@@ -107,9 +91,9 @@ void chain_read_mask(struct job *job, uint64_t sample)
 	if (!who)
 		return;
 	stage_use_set(who->recipe->staged, sample);
-	job->mask_outcome = outcome_of_read(dataset_read_mask(who->recipe->dataset, sample,
-							      who->recipe->max_bytes, &job->mask,
-							      &job->mask_fault));
+	job->mask_outcome = sample_outcome_of_read(dataset_read_mask(who->recipe->dataset, sample,
+								     who->recipe->max_bytes,
+								     &job->mask, &job->mask_fault));
 	stage_use_end(&job->staged);
 }
 
@@ -492,8 +476,7 @@ void chain_render(struct job *job, uint64_t sample, struct sample_kit *kit)
 	bool kept = decoded && chain_render_kept(job, job->picture, kit);
 	if (!job->picture && job->outcome == JOB_DONE)
 		kept = chain_render_stored(job, sample, kit);
-	if ((decoded || job->stored) &&
-	    !kept) /* draws of another scale are few: the worker reads them */
+	if (!kept && (decoded || job->stored)) /* draws of another scale are few */
 		chain_read_again(job, sample);
 	if (!kept && job->outcome == JOB_DONE)
 		chain_render_bytes(job, sample, kit);

@@ -34,6 +34,22 @@ void sample_kit_deinit(struct sample_kit *kit)
 	*kit = SAMPLE_KIT_NULL;
 }
 
+enum job_outcome sample_outcome_of_read(int condition)
+{
+	switch (condition) {
+	case 0:
+		return JOB_DONE;
+	case DATASET_E_LIMIT:
+		return JOB_LIMIT;
+	case DATASET_E_READ:
+		return JOB_READ;
+	case DATASET_E_CHANGED:
+		return JOB_CHANGED;
+	default:
+		return JOB_MEMORY;
+	}
+}
+
 enum job_outcome sample_outcome_of_decode(int condition)
 {
 	switch (condition) {

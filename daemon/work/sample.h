@@ -35,7 +35,8 @@ void sample_make(struct job *job, struct sample_kit *kit);
 /* A job that is not made after all: give back what sample_fetch() pinned. Twice will do. */
 void sample_forget(struct job *job);
 
-/* The outcome that follows from a condition of the decoder or of the pipeline. */
+/* The outcome that follows from a condition of the dataset, the decoder or the pipeline. */
+enum job_outcome sample_outcome_of_read(int condition);
 enum job_outcome sample_outcome_of_decode(int condition);
 enum job_outcome sample_outcome_of_pipeline(int condition);
 

@@ -394,6 +394,7 @@ def test_two_users_of_s3(serve, home, packed):
         hers, since = unpackings(daemon), len(server.requests)
         assert said(BOB, "bob/secret+2") == "attached"
         assert unpackings(daemon) == hers and asked(server, since) <= HEADS
+        daemon.settle()  # what Bob has open is his without another proof
         assert "SignatureDoesNotMatch" in said(BOB, "another")
         assert "may not have" in said(CAROL)
         daemon.settle()
