@@ -67,7 +67,7 @@ def parse():
     parser.add_argument("--only", help="sections, with commas: " + ", ".join(SECTIONS))
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON",
                         help="measure this peer, too, with the interpreter that has it: "
-                        "spdl, tf.data, DALI or Chainer")
+                        "OpenCV, spdl, tf.data, DALI or Chainer")
     parser.add_argument("--quick", action="store_true", help="one round of one second each")
     parser.add_argument("--json", type=pathlib.Path, help="write all values to this file")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")

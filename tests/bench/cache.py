@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Pictures kept as decoded, through the whole daemon with one worker, in four sections:
 
-cache           in memory (cache-memory), beside the seek index and a DataLoader
+cache           in memory (cache-memory), beside the seek index and a DataLoader; and beside one with
+                OpenCV and albumentations, if --peer names OpenCV
 cache-disk      on the disk (cache-decoded-size), where the system has the files in memory
 cache-epochs    what filling costs the first epochs; a dataset of four times the budget
 cache-streams   streams of their own orders, where a part of the dataset can be kept
 
-With --rounds 2 each takes less than three minutes, the last one less than five. The dataset is a
+With --rounds 2 each takes less than three minutes, the first and the last one less than five. The dataset is a
 manifest that names each file several times: each line is a sample that keeps a picture of its own,
 2 GB of them with photographs of ImageNet's kind.
 """
@@ -21,7 +22,9 @@ from rates import epochs, manifest, measure
 from table import Row
 
 BUDGET = "8G"
-AT_LEAST = {"train": (5, 30), "val": (5.5, 28)}  # the index' rate, and the DataLoader's
+# The index' rate, and the DataLoader's; the same for bytes.
+AT_LEAST = {"train": (5, 30), "val": (5.5, 28), "train:uint8": (5, 30), "val:uint8": (5.5, 28)}
+OPENCV = {"val": 10, "val:uint8": 10}
 FROM_DISK = 4.5
 SOME = 1000  # lines of the manifest that several streams read
 PARTS = ((1, 0.25), (2, 0.10), (2, 0.25), (2, 0.50), (4, 0.25))  # streams, and what is kept
@@ -60,21 +63,26 @@ def together(rates):
 def rows(options):
     counters = None
     for transform, bars in AT_LEAST.items():
-        ours, index, torch = [], [], []
+        ours, index, torch, opencv = [], [], [], []
         for _ in range(options.rounds):
             rate, counters = kept(options, transform, BUDGET)
             ours.append(rate)
             index.append(kept(options, transform, 0)[0])
             torch.append(measure("torch", options, transform, 1))
-        for other, rates, bar in zip(("seek index", "DataLoader"), (index, torch), bars):
-            yield Row(f"{transform}, kept, 1 worker; {other}", ours, rates, "images/s",
-                      at_least=bar)
+            if "OpenCV" in options.peer:
+                opencv.append(measure("OpenCV", options, transform, 1,
+                                      python=options.peer["OpenCV"]))
+        for other, rates, bar in zip(("seek index", "DataLoader", "OpenCV"),
+                                     (index, torch, opencv), (*bars, OPENCV.get(transform))):
+            if rates:
+                yield Row(f"{transform}, kept, 1 worker; {other}", ours, rates, "images/s",
+                          at_least=bar)
     yield Row("bytes of a kept picture",
               [counters["cache_bytes"] / counters["cache_pictures"] / 1024], None, "KiB")
 
 
 def disk_rows(options):
-    for transform in AT_LEAST:
+    for transform in ("train", "val"):
         disk, index = [], []
         for _ in range(options.rounds):
             disk.append(from_disk(options, transform)[0])

@@ -4,7 +4,8 @@ a second it gets, reading every byte of each. As a program:
 
     client.py SIDE DATA TRANSFORM WORKERS [SOCKET]
 
-SIDE: a name of SIDES. TRANSFORM: train or val. DATA: a folder of classes; for stoker a manifest,
+SIDE: a name of SIDES. TRANSFORM: train or val, normalised as float32; of stoker, torch and OpenCV
+also train:uint8 and val:uint8, the bytes themselves. DATA: a folder of classes; for stoker a manifest,
 too. It says "ready", then answers each line of its input with a line of numbers:
 
     measure SECONDS     images a second, once what was prepared ahead is used up
@@ -78,8 +79,11 @@ def stoker_transforms(transform):
 
 def stoker_batches(data, transform, workers, socket):
     """Endless batches of stoker; its workers are the daemon's."""
-    crop = stoker_transforms(transform)
+    transform, _, dtype = transform.partition(":")
+    transforms = stoker_transforms(transform)
     import stoker
+    if not dtype:
+        transforms += [stoker.ToTensor(), stoker.Normalize(MEAN, STD)]
     # A manifest's paths begin at the root of the file system.
     dataset = {"path": data, "root": "/"} if pathlib.Path(data).is_file() else data
     sampler = None
@@ -87,8 +91,8 @@ def stoker_batches(data, transform, workers, socket):
         sampler = stoker.samplers.Subset(range(lines(data)))
     loader = stoker.connect(socket).loader(
         dataset, batch_size=BATCH, last_batch="drop", sampler=sampler,
-        seed=int(os.environ.get("STOKER_BENCH_SEED", "1")),
-        transforms=(*crop, stoker.ToTensor(), stoker.Normalize(MEAN, STD)))
+        seed=int(os.environ.get("STOKER_BENCH_SEED", "1")), transforms=transforms,
+        dtype=dtype or "float32")
     return (images for _ in itertools.count() for images, _ in loader)
 
 
@@ -96,14 +100,46 @@ def torch_batches(data, transform, workers, socket):
     """Endless batches of torch's DataLoader over torchvision's ImageFolder."""
     import torch
     from torchvision import datasets, transforms
+    transform, _, dtype = transform.partition(":")
     crop = {"train": (transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip()),
             "val": (transforms.Resize(256), transforms.CenterCrop(224))}[transform]
-    images = datasets.ImageFolder(data, transforms.Compose([
-        *crop, transforms.ToTensor(), transforms.Normalize(MEAN, STD)]))
+    output = ((transforms.PILToTensor(),) if dtype else
+              (transforms.ToTensor(), transforms.Normalize(MEAN, STD)))
+    images = datasets.ImageFolder(data, transforms.Compose([*crop, *output]))
     loader = torch.utils.data.DataLoader(
         images, batch_size=BATCH, shuffle=True, drop_last=True, num_workers=workers,
         persistent_workers=True)
     return (images.numpy() for _ in itertools.count() for images, _ in loader)
+
+
+def opencv_batches(data, transform, workers, socket):
+    """Endless batches of a DataLoader whose dataset is OpenCV's and albumentations'."""
+    import albumentations
+    import cv2
+    import torch
+    cv2.setNumThreads(0)  # each worker is one thread
+    transform, _, dtype = transform.partition(":")
+    crop = {"train": (albumentations.RandomResizedCrop(size=(224, 224)),
+                      albumentations.HorizontalFlip()),
+            "val": (albumentations.SmallestMaxSize(256), albumentations.CenterCrop(224, 224)),
+            }[transform]
+    output = () if dtype else (albumentations.Normalize(MEAN, STD),)
+    make = albumentations.Compose([*crop, *output])
+
+    class Photographs(torch.utils.data.Dataset):
+        paths = paths_of(data)
+
+        def __len__(self):
+            return len(self.paths)
+
+        def __getitem__(self, at):
+            image = cv2.imread(str(self.paths[at]), cv2.IMREAD_COLOR_RGB)
+            return torch.from_numpy(make(image=image)["image"]).permute(2, 0, 1)
+
+    loader = torch.utils.data.DataLoader(
+        Photographs(), batch_size=BATCH, shuffle=True, drop_last=True, num_workers=workers,
+        persistent_workers=True)
+    return (images.contiguous().numpy() for _ in itertools.count() for images in loader)
 
 
 def paths_of(data):
@@ -250,9 +286,9 @@ def stoker_chainer_batches(data, transform, workers, socket):
         chainer_dataset(data), BATCH, n_prefetch=2, transforms=crop, node=stoker.connect(socket)))
 
 
-SIDES = {"stoker": stoker_batches, "torch": torch_batches, "spdl": spdl_batches,
-         "tf.data": tf_batches, "DALI": dali_batches, "Chainer": chainer_batches,
-         "stoker.chainer": stoker_chainer_batches}
+SIDES = {"stoker": stoker_batches, "torch": torch_batches, "OpenCV": opencv_batches,
+         "spdl": spdl_batches, "tf.data": tf_batches, "DALI": dali_batches,
+         "Chainer": chainer_batches, "stoker.chainer": stoker_chainer_batches}
 
 
 def read(images):
