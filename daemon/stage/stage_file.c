@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,12 +58,18 @@ static void folder_name(char out[NAME_BYTES], uint64_t origin)
 	snprintf(out, NAME_BYTES, "%016" PRIx64, origin);
 }
 
+/* Of the folder's parts the one that has the file. */
+static void part_name(char out[NAME_BYTES], const struct stage_file *file)
+{
+	snprintf(out, NAME_BYTES, "%016" PRIx64 "/%02x", file->origin, file->object.bytes[0]);
+}
+
 static void file_name(char out[NAME_BYTES], const struct stage_file *file)
 {
 	char object[33];
 	digest_hex(&file->object, object);
-	snprintf(out, NAME_BYTES, "%016" PRIx64 "/%s.%016" PRIx64 ".%" PRIx64, file->origin, object,
-		 file->mark, file->size);
+	snprintf(out, NAME_BYTES, "%016" PRIx64 "/%02x/%s.%016" PRIx64 ".%" PRIx64, file->origin,
+		 file->object.bytes[0], object, file->mark, file->size);
 }
 
 static int digit_of(char c)
@@ -77,10 +85,12 @@ static bool take_number(const char **text, unsigned most, uint64_t *out)
 	return digits > 0;
 }
 
-static bool file_parse(const char *name, uint64_t origin, struct stage_file *out)
+/* A file of this name in this part of an origin's folder. */
+static bool file_parse(const char *part, const char *name, uint64_t origin, struct stage_file *out)
 {
 	struct stage_file file = {.origin = origin};
-	char object[33], again[NAME_BYTES];
+	char again[NAME_BYTES];
+	size_t before = strlen(part);
 	const char *at = name;
 	for (unsigned i = 0; i < 16; i++) {
 		int high = digit_of(at[0]), low = high < 0 ? -1 : digit_of(at[1]);
@@ -92,10 +102,10 @@ static bool file_parse(const char *name, uint64_t origin, struct stage_file *out
 	if (*at++ != '.' || !take_number(&at, 16, &file.mark) || *at++ != '.' ||
 	    !take_number(&at, 12, &file.size) || *at)
 		return false;
-	digest_hex(&file.object, object);
 	file_name(again, &file);
 	*out = file;
-	return strcmp(strchr(again, '/') + 1, name) == 0;
+	return strncmp(again, part, before) == 0 && again[before] == '/' &&
+	       strcmp(again + before + 1, name) == 0;
 }
 
 /* -- one file --------------------------------------------------------------------------------- */
@@ -118,6 +128,45 @@ static struct head head_of(const struct stage_file *file, const struct stage_ver
 	return head;
 }
 
+/* 0 or a negative errno. ext4 gives each folder of one with this flag (chattr +T) a block group of
+ * its own. In one group with all others a file would wait: ext4 looks at each inode there that
+ * was freed within the last minutes before it takes one, and where files give way, or other
+ * programs delete some, these are thousands. Other file systems refuse the flag, and do not need
+ * it. */
+static int make_origin(int folder, uint64_t origin)
+{
+	char name[NAME_BYTES];
+	int flags;
+	folder_name(name, origin);
+	if (mkdirat(folder, name, 0700) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+		flags |= FS_TOPDIR_FL;
+		(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+	}
+	close(fd);
+	return 0;
+}
+
+static int create(int folder, const struct stage_file *file, const char *fresh)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	char part[NAME_BYTES];
+	int fd = openat(folder, fresh, flags, 0600);
+	if (fd >= 0 || errno != ENOENT)
+		return fd < 0 ? -errno : fd;
+	int result = make_origin(folder, file->origin);
+	part_name(part, file);
+	if (!result && mkdirat(folder, part, 0700) < 0 && errno != EEXIST)
+		result = -errno;
+	if (!result)
+		fd = openat(folder, fresh, flags, 0600);
+	return result ? result : fd < 0 ? -errno : fd;
+}
+
 int stage_file_write(int folder, const struct stage_file *file, const struct stage_version *version,
 		     const struct buffer *bytes, uint64_t number)
 {
@@ -126,13 +175,11 @@ int stage_file_write(int folder, const struct stage_file *file, const struct sta
 	head.checksum = checksum_of(&head, bytes->data);
 	struct iovec parts[2] = {{&head, sizeof(head)}, {bytes->data, bytes->size}};
 	file_name(name, file);
-	folder_name(fresh, file->origin);
-	if (mkdirat(folder, fresh, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	snprintf(fresh, sizeof(fresh), "%016" PRIx64 "/%" PRIx64 ".new", file->origin, number);
-	int fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(fresh, sizeof(fresh), "%016" PRIx64 "/%02x/%" PRIx64 ".new", file->origin,
+		 file->object.bytes[0], number);
+	int fd = create(folder, file, fresh);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	int result = whole_write(fd, parts, 2);
 	if (close(fd) < 0 && !result)
 		result = -errno;
@@ -201,35 +248,74 @@ static DIR *open_folder(int folder, const char *name)
 	return found;
 }
 
+/* It could not be opened: what has a folder's name and is none goes. 0 or a negative errno. */
+static int remove_if_none(int folder, const char *name)
+{
+	int error = errno;
+	return (error == ENOTDIR || error == ELOOP) && unlinkat(folder, name, 0) == 0 ? 0 : -error;
+}
+
 static bool is_dot(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-static int walk_origin(int folder, const char *name, uint64_t origin, stage_take_file *take,
-		       stage_take_pin *pin, void *context)
+struct walk {
+	int folder;
+	stage_take_file *take;
+	stage_take_pin *pin;
+	void *context;
+};
+
+static int walk_part(const struct walk *walk, const char *part, uint64_t origin)
 {
-	DIR *files = open_folder(folder, name);
-	int result = files ? 0 : -errno;
-	for (struct dirent *entry; !result && (entry = readdir(files));) {
+	DIR *files = open_folder(walk->folder, part);
+	int result = files ? 0 : remove_if_none(walk->folder, part);
+	for (struct dirent *entry; files && !result && (entry = readdir(files));) {
 		struct stage_file file;
 		if (is_dot(entry->d_name))
 			continue;
-		if (file_parse(entry->d_name, origin, &file))
-			result = take(context, &file);
-		else if (strcmp(entry->d_name, PIN) == 0)
-			pin(context, origin);
+		if (file_parse(part, entry->d_name, origin, &file))
+			result = walk->take(walk->context, &file);
 		else
 			unlinkat(dirfd(files), entry->d_name, 0);
 	}
 	if (files)
 		closedir(files);
-	unlinkat(folder, name, AT_REMOVEDIR); /* if it is empty */
+	unlinkat(walk->folder, part, AT_REMOVEDIR); /* if it is empty */
+	return result;
+}
+
+/* "a1" is. */
+static bool is_part(const char *name)
+{
+	return digit_of(name[0]) >= 0 && digit_of(name[1]) >= 0 && !name[2];
+}
+
+static int walk_origin(const struct walk *walk, const char *name, uint64_t origin)
+{
+	DIR *parts = open_folder(walk->folder, name);
+	int result = parts ? 0 : remove_if_none(walk->folder, name);
+	for (struct dirent *entry; parts && !result && (entry = readdir(parts));) {
+		char part[NAME_BYTES];
+		if (is_part(entry->d_name)) {
+			snprintf(part, sizeof(part), "%016" PRIx64 "/%.2s", origin, entry->d_name);
+			result = walk_part(walk, part, origin);
+		} else if (strcmp(entry->d_name, PIN) == 0) {
+			walk->pin(walk->context, origin);
+		} else if (!is_dot(entry->d_name)) {
+			unlinkat(dirfd(parts), entry->d_name, 0);
+		}
+	}
+	if (parts)
+		closedir(parts);
+	unlinkat(walk->folder, name, AT_REMOVEDIR); /* if it is empty */
 	return result;
 }
 
 int stage_files_walk(int folder, stage_take_file *take, stage_take_pin *pin, void *context)
 {
+	const struct walk walk = {folder, take, pin, context};
 	DIR *origins = open_folder(folder, ".");
 	int result = origins ? 0 : -errno;
 	for (struct dirent *entry; !result && (entry = readdir(origins));) {
@@ -241,7 +327,7 @@ int stage_files_walk(int folder, stage_take_file *take, stage_take_pin *pin, voi
 		if (take_number(&at, 16, &origin) && !*at) {
 			folder_name(again, origin);
 			if (strcmp(again, entry->d_name) == 0)
-				result = walk_origin(folder, again, origin, take, pin, context);
+				result = walk_origin(&walk, again, origin);
 		} else {
 			unlinkat(folder, entry->d_name, 0);
 		}
@@ -254,9 +340,9 @@ int stage_files_walk(int folder, stage_take_file *take, stage_take_pin *pin, voi
 int stage_file_pin(int folder, uint64_t origin, bool pinned)
 {
 	char name[NAME_BYTES];
-	folder_name(name, origin);
-	if (pinned && mkdirat(folder, name, 0700) < 0 && errno != EEXIST)
-		return -errno;
+	int result = pinned ? make_origin(folder, origin) : 0;
+	if (result)
+		return result;
 	snprintf(name, sizeof(name), "%016" PRIx64 "/" PIN, origin);
 	if (!pinned)
 		return unlinkat(folder, name, 0) < 0 && errno != ENOENT ? -errno : 0;

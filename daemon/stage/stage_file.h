@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of a stage: a folder for each origin, a file for each item in it. A file's name has
- * hashes and its size, so that a directory tells what there is; its head has them again, with the
- * item's version and a checksum over all, which is compared at each read. Written under a temporary
- * name and renamed; not synced, because what is lost with the power is noticed and fetched anew.
+ * The files of a stage: a folder for each origin, in it up to 256 by the first byte of an object's
+ * hash, in these a file for each item. A file's name has hashes and its size, so that a directory
+ * tells what there is; its head has them again, with the item's version and a checksum over all,
+ * which is compared at each read. Written under a temporary name and renamed; not synced, because
+ * what is lost with the power is noticed and fetched anew.
  * Any thread; blocks.
  */
 #ifndef STOKER_STAGE_STAGE_FILE_H

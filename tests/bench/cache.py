@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Pictures kept as decoded, through the whole daemon with one worker, in four sections:
 
-cache           in memory (cache-memory), beside the seek index and a DataLoader; and beside one with
+cache           in memory (cache-memory), beside the seek index and a DataLoader; also beside one of
                 OpenCV and albumentations, if --peer names OpenCV
 cache-disk      on the disk (cache-decoded-size), where the system has the files in memory
 cache-epochs    what filling costs the first epochs; a dataset of four times the budget
 cache-streams   streams of their own orders, where a part of the dataset can be kept
 
-With --rounds 2 each takes less than three minutes, the first and the last one less than five. The dataset is a
-manifest that names each file several times: each line is a sample that keeps a picture of its own,
-2 GB of them with photographs of ImageNet's kind.
+With --rounds 2 each takes less than three minutes, the first and the last one less than five. The
+dataset is a manifest that names each file several times: each line is a sample that keeps a picture
+of its own, 2 GB of them with photographs of ImageNet's kind.
 """
 
 import concurrent.futures

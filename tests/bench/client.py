@@ -5,8 +5,8 @@ a second it gets, reading every byte of each. As a program:
     client.py SIDE DATA TRANSFORM WORKERS [SOCKET]
 
 SIDE: a name of SIDES. TRANSFORM: train or val, normalised as float32; of stoker, torch and OpenCV
-also train:uint8 and val:uint8, the bytes themselves. DATA: a folder of classes; for stoker a manifest,
-too. It says "ready", then answers each line of its input with a line of numbers:
+also train:uint8 and val:uint8, the bytes themselves. DATA: a folder of classes; for stoker a
+manifest, too. It says "ready", then answers each line of its input with a line of numbers:
 
     measure SECONDS     images a second, once what was prepared ahead is used up
     epochs COUNT        images a second of each of the first COUNT epochs, of the first without its

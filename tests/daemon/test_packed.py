@@ -216,7 +216,7 @@ def test_a_daemon_killed_while_it_unpacks(spawn, packed, reference, tmp_path):
             wait_for(lambda: objects(tmp_path), "a piece is there")
             daemon.terminate(signal.SIGKILL, -9)
         daemon.spawn()
-        assert not list((tmp_path / "objects").glob("*/*.new"))
+        assert not list((tmp_path / "objects").glob("*/*/*.new"))
         assert digests(daemon, f"{server.url}/{GZIP}") == reference
         assert daemon.status()["stage_bytes"] == taken(tmp_path)
 

@@ -51,7 +51,7 @@ def ranges(server, since=0):
 
 def objects(cache):
     """The files that are kept."""
-    return sorted(path for path in (cache / "objects").glob("*/*") if path.is_file())
+    return sorted(path for path in (cache / "objects").glob("*/*/*") if path.is_file())
 
 
 def taken(cache):
@@ -80,7 +80,8 @@ def test_each_byte_once(spawn, shards, reference, tmp_path):
         assert digests(daemon, url) == reference
         assert asked(server, since) == daemon.status()["stage_fetched_bytes_total"] == 0
     names = "".join(str(path.relative_to(tmp_path)) for path in objects(tmp_path / "c"))
-    assert re.fullmatch(r"(c/objects/[0-9a-f]{16}/[0-9a-f]{32}\.[0-9a-f]{16}\.[0-9a-f]+)+", names)
+    name = r"c/objects/[0-9a-f]{16}/[0-9a-f]{2}/[0-9a-f]{32}\.[0-9a-f]{16}\.[0-9a-f]+"
+    assert re.fullmatch(f"({name})+", names)
 
 
 def test_the_hit_rate_of_a_stream(spawn, shards, reference, tmp_path):
@@ -234,7 +235,7 @@ def test_kill(spawn, shards, reference, tmp_path):
                     peer.release(peer.expect("batch"))
                 daemon.terminate(signal.SIGKILL, -9)
             daemon.spawn()
-            assert not list((tmp_path / "objects").glob("*/*.new"))
+            assert not list((tmp_path / "objects").glob("*/*/*.new"))
             assert taken(tmp_path) <= budget
         assert digests(daemon, url) == reference
         assert daemon.status()["stage_damaged_total"] == 0

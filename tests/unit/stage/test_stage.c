@@ -11,15 +11,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "fixture.h"
@@ -29,7 +33,7 @@ static size_t files(char name[256])
 {
 	char pattern[128];
 	glob_t found_files;
-	snprintf(pattern, sizeof(pattern), "%s/*/*", folder);
+	snprintf(pattern, sizeof(pattern), "%s/*/*/*", folder);
 	int result = glob(pattern, 0, NULL, &found_files);
 	size_t count = result == 0 ? found_files.gl_pathc : 0;
 	if (count && name)
@@ -68,6 +72,33 @@ static void test_kept(void **state)
 	assert_int_equal(stage_totals(stage).bytes, 0);
 	stage_set_close(set);
 	stage_free(stage);
+}
+
+/* The parts of an origin's folder are far from each other on ext4. */
+static void test_spread(void **state)
+{
+	(void)state;
+	char pattern[128];
+	glob_t found_folders;
+	struct statfs system;
+	int flags;
+	begin(10 * BLOCK);
+	struct stage_set *set = set_new(1);
+	keep(set, "a", 1, 1);
+	snprintf(pattern, sizeof(pattern), "%s/????????????????", folder);
+	assert_int_equal(glob(pattern, 0, NULL, &found_folders), 0);
+	int fd = open(found_folders.gl_pathv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	globfree(&found_folders);
+	stage_set_close(set);
+	stage_free(stage);
+	assert_true(fd >= 0);
+	assert_int_equal(fstatfs(fd, &system), 0);
+	int read = ioctl(fd, FS_IOC_GETFLAGS, &flags);
+	close(fd);
+	if (system.f_type != EXT4_SUPER_MAGIC)
+		skip();
+	assert_int_equal(read, 0);
+	assert_true(flags & FS_TOPDIR_FL);
 }
 
 /* What nobody has open goes first; what another user has beyond half goes then; of one stream
@@ -200,6 +231,30 @@ static void test_damage(void **state)
 	assert_true(found(set, "a", 1, 1));
 	stage_set_close(set);
 	stage_free(stage);
+}
+
+static void write_file(const char *name)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* What stands where a folder should is removed by the next one. */
+static void test_no_folder(void **state)
+{
+	(void)state;
+	char origin[128], part[140];
+	snprintf(origin, sizeof(origin), "%s/0123456789abcdef", folder);
+	snprintf(part, sizeof(part), "%s/a1", origin);
+	write_file(origin);
+	begin(BLOCK);
+	stage_free(stage);
+	assert_int_equal(mkdir(origin, 0700), 0);
+	write_file(part);
+	begin(BLOCK);
+	stage_free(stage);
+	assert_int_equal(access(origin, F_OK), -1);
 }
 
 /* A secret that cannot be read now is no reason to lose what is kept; one that is no secret is. */
@@ -368,12 +423,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_spread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gives_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_goes_for_what_does_not_fit, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_large_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage_is_seen_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_folder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_secret, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_drop_of_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_remove, setup, teardown),
