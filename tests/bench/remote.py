@@ -13,10 +13,10 @@ epoch in that order, with an empty cache-dir and without one. warm: of an epoch 
 cache-dir. local: as containers.py, tar shards, TFRecord and LMDB beside a folder. Each takes one or
 two minutes on an idle machine.
 
-An empty cache-dir gets a file for each sample. ext4 looks at each inode of a group of blocks that was
-freed within the last minutes before it takes one there. The daemon spreads its files over many, but
-what the last run of this program deleted lay in the same ones: wait for five minutes, or set TMPDIR
-to a file system of its own.
+An empty cache-dir gets a file for each sample. Before ext4 takes an inode of a group of blocks it
+looks at each one there that was freed within the last minutes. The daemon spreads its files over
+many groups, but what the last run of this program deleted lay in the same ones: wait for five
+minutes, or set TMPDIR to a file system of its own.
 
 The pictures of FOLDER are repeated up to that number of samples, --shard in each shard. curl is 64
 processes, which read single pictures in a random order.

@@ -384,7 +384,7 @@ def test_two_users(serve, home, packed, reference):
     assert name == "dataset" and "Permission denied" in text
     assert give(daemon, BOB, dataset, his, his) == want  # his own, which he calls hers
     assert unpackings(daemon) == 2 * hers
-    assert len({path.parent for path in objects(cache)}) == 2  # nor is it hers on the disk
+    assert len({path.parents[1] for path in objects(cache)}) == 2  # nor is it hers on the disk
     daemon.settle()
 
 
