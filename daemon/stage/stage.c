@@ -195,6 +195,7 @@ static bool stage_look(struct stage *stage, const struct stage_use *use,
 		*file_out = stage_file_of(entry);
 		*serial_out = entry->serial;
 		*fresh_out = entry->fresh;
+		stage->table.ahead -= entry->fresh ? stage_file_charge(entry->size) : 0;
 		entry->fresh = false;
 		stage_set_read(use->set, entry->size);
 	}
@@ -251,6 +252,15 @@ enum stage_found stage_find(const struct stage_use *use, const struct stage_item
 
 /* -- keeping ---------------------------------------------------------------------------------- */
 
+/* Would something have to give way to what is fetched ahead, and is there much of that? The lock is
+ * held. */
+static bool stage_is_ahead(const struct stage *stage, uint64_t bytes)
+{
+	uint64_t limit = stage->limits.size;
+	return stage->bytes - stage->leaving + bytes > limit &&
+	       stage->table.ahead + bytes > limit / STAGE_AHEAD_PART;
+}
+
 /* Charge the item; false: it is not kept, or with STAGE_LEAVERS_MAX leavers not yet. */
 static bool stage_charge(struct stage *stage, const struct stage_use *use,
 			 const struct stage_item *item, const struct stage_file *file, bool ahead,
@@ -258,7 +268,7 @@ static bool stage_charge(struct stage *stage, const struct stage_use *use,
 {
 	struct stage_asker asker = {.use = use, .bytes = stage_file_charge(file->size)};
 	pthread_mutex_lock(&stage->lock);
-	bool kept = now_ns >= stage->retry_ns &&
+	bool kept = now_ns >= stage->retry_ns && !(ahead && stage_is_ahead(stage, asker.bytes)) &&
 		    !stage_table_find(&stage->table, &item->object, file->mark, false);
 	struct stage_origin *origin = kept ? stage_table_origin(&stage->table, file->origin) : NULL;
 	if (origin) {
@@ -267,8 +277,10 @@ static bool stage_charge(struct stage *stage, const struct stage_use *use,
 		kept = stage_make_room(stage, &asker, leavers, now_ns);
 		stage->totals.full += !kept && !ahead && leavers->count < STAGE_LEAVERS_MAX;
 	}
-	if (kept && origin)
+	if (kept && origin) {
 		stage->bytes += asker.bytes;
+		stage->table.ahead += ahead ? asker.bytes : 0;
+	}
 	pthread_mutex_unlock(&stage->lock);
 	return kept && origin;
 }
@@ -293,6 +305,7 @@ static void stage_enter(struct stage *stage, const struct stage_use *use,
 		entry->fresh = ahead;
 	} else {
 		stage->bytes -= stage_file_charge(file->size);
+		stage->table.ahead -= ahead ? stage_file_charge(file->size) : 0;
 	}
 	if (written) {
 		stage->totals.failed++;
@@ -372,6 +385,7 @@ static void stage_set_give(struct stage_set *set, uint64_t bytes, uint64_t charg
 	pthread_mutex_lock(&set->stage->lock);
 	set->ahead += bytes;
 	set->stage->bytes -= charge;
+	set->stage->table.ahead -= charge;
 	pthread_mutex_unlock(&set->stage->lock);
 }
 

@@ -145,6 +145,7 @@ void stage_table_remove(struct stage_table *table, struct stage_entry *entry)
 	stage_entry_disown(entry);
 	victims_remove(&entry->origin->victims, &entry->victim);
 	entry->origin->bytes -= stage_file_charge(entry->size);
+	table->ahead -= entry->fresh ? stage_file_charge(entry->size) : 0;
 	table->count--;
 	free(entry);
 }

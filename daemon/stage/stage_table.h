@@ -24,6 +24,8 @@ struct stage_set {
 #define STAGE_AHEAD_FIRST ((uint64_t)8 << 20)
 #define STAGE_AHEAD_MOST ((uint64_t)32 << 20)
 #define STAGE_AHEAD_PER_BYTE 2
+/* Of the budget; more of what nobody has read yet makes nothing give way. */
+#define STAGE_AHEAD_PART 16
 
 struct stage_origin {
 	struct list link;
@@ -53,6 +55,7 @@ struct stage_table {
 	struct stage_entry **buckets;
 	size_t bucket_count, count;
 	uint64_t serial; /* of the last entry */
+	uint64_t ahead;	 /* bytes that are charged for what is fetched ahead and not used yet */
 	struct list origins;
 	uint64_t each; /* bytes that an entry counts beside its own where users are compared */
 };

@@ -109,12 +109,39 @@ static void test_ahead_without_room(void **state)
 	stage_free(stage);
 }
 
+/* Of what nobody has read yet only a part of the budget makes anything give way. */
+static void test_ahead_of_what_is_kept(void **state)
+{
+	(void)state;
+	begin(64 * BLOCK);
+	struct stage_set *old = set_new(1);
+	for (uint64_t i = 0; i < 64; i++)
+		keep(old, "old", i, 1);
+	stage_set_close(old);
+	struct stage_set *set = set_new(1);
+	assert_true(fetch_ahead(set, 0, 100, false)); /* it came to nothing */
+	for (uint64_t i = 0; i < 6; i++)
+		assert_true(fetch_ahead(set, i, 100, true) == (i < 4));
+	assert_true(look_for(set, 0) == STAGE_FRESH);
+	assert_true(fetch_ahead(set, 4, 100, true)); /* in its place */
+	assert_false(fetch_ahead(set, 5, 100, true));
+	struct stage_item item = item_of("a", 1, 1);
+	stage_remove(stage, &item);
+	assert_true(fetch_ahead(set, 5, 100, true)); /* where there is room */
+	assert_false(fetch_ahead(set, 6, 100, true));
+	keep(set, "a", 7, 1); /* what is read makes room as ever */
+	assert_true(look_for(set, 7) == STAGE_KEPT);
+	stage_set_close(set);
+	stage_free(stage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_flights, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ahead_without_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ahead_of_what_is_kept, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
