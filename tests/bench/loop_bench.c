@@ -156,6 +156,7 @@ static struct dataset *open_dataset(char *path)
 	spec.path = realpath(path, NULL);
 	if (!spec.path)
 		die(path, "no such folder");
+	dataset_spec_trust(&spec);
 	if (dataset_open(&dataset, &spec, &progress, &fault))
 		die(path, fault.text);
 	dataset_spec_deinit(&spec);
