@@ -276,14 +276,14 @@ static const char *kept_missing(const struct pass *kept, bool anchored)
 {
 	if (kept->batches == 0)
 		return "cache-memory is 0: nothing is kept decoded";
+	if (!anchored) /* what the third pass finds then is what was not closed yet */
+		return "no reader was left that keeps the dataset open between the passes: see "
+		       "max-readers-per-user";
 	if (setting(kept, "cache_pictures") + setting(kept, "cache_files") > 0 &&
 	    since(kept, kept->begun, "cache_hits_total") +
 			    since(kept, kept->begun, "cache_file_hits_total") >
 		    0)
 		return NULL;
-	if (!anchored)
-		return "no reader was left that keeps the dataset open between the passes: see "
-		       "max-readers-per-user";
 	return "nothing of this dataset was kept: its samples are not decoded (arrays), or "
 	       "cache-memory has no room for them";
 }

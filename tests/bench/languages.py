@@ -135,8 +135,7 @@ def beside_c(options, name, attach, batches):
     """Rows of images a second, and of a second of the client's CPU. Whose ring was made first reads
     it more slowly, by a sixth with C on both sides: so each is first once, and a round's figure is
     the geometric mean of both sittings'."""
-    sittings = [sitting(options, (name, "c"), attach, batches),
-                sitting(options, ("c", name), attach, batches)]
+    sittings = [sitting(options, name, attach, batches, c_first) for c_first in (False, True)]
     rates, work = ([[math.sqrt(first * second) for first, second in zip(*figures)]
                     for figures in zip(*(one[what] for one in sittings))] for what in (0, 1))
     bar = None if name in NO_BAR else AT_LEAST.get(name, OTHERS)
@@ -144,15 +143,15 @@ def beside_c(options, name, attach, batches):
     yield Row(f"{name}, by its CPU time", *work)
 
 
-def sitting(options, names, attach, batches):
+def sitting(options, name, attach, batches, c_first):
     """Of each round images a second, and of a second of the client's CPU: the client's, then
-    C's. Their daemons start in the order of the names."""
+    C's."""
     with contextlib.ExitStack() as stack:
-        made = [stack.enter_context(contextlib.closing(Side(options, name, attach)))
-                for name in names]
-        sides = made if names[1] == "c" else made[::-1]
+        made = {side: stack.enter_context(contextlib.closing(Side(options, side, attach)))
+                for side in (("c", name) if c_first else (name, "c"))}
+        sides = made[name], made["c"]
         rates, work = ([], []), ([], [])
-        for _ in range(COMPILED_LATE.get(names[0] if sides is made else names[1], 0)):
+        for _ in range(COMPILED_LATE.get(name, 0)):
             sides[0].fill()
             sides[0].read(batches)
         for number in range(-WARM, options.rounds):
@@ -166,7 +165,7 @@ def sitting(options, names, attach, batches):
                     rates[k].append(answer["samples"] / answer["ns"] * 1e9)
                 sums.append(answer["sum"])
             if sums[0] != sums[1]:
-                raise SystemExit(f"{' and '.join(names)} have read other bytes")
+                raise SystemExit(f"{name} and C have read other bytes")
     return rates, work
 
 
