@@ -4,9 +4,59 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/quote.h"
+#include "dataset/json_text.h"
+
+static int json_say(const json_error_t *error, bool row, bool marked, struct fault *fault)
+{
+	struct quote quote;
+	quote_text(&quote, error->text);
+	if (marked) /* the places are those of another text */
+		return fault_say(fault, ROW_E_BAD, "not JSON: %s", quote.text);
+	if (row)
+		return fault_say(fault, ROW_E_BAD, "column %d: %s", error->column, quote.text);
+	return fault_say(fault, ROW_E_BAD, "line %d, column %d: %s", error->line, error->column,
+			 quote.text);
+}
+
+/* Parse a text, which may have what JSON does not (json_text.h); `row`: it is a row, in which no
+ * key comes twice. NULL, and *result says why. */
+static json_t *json_load(const char *text, size_t size, bool row, int *result, struct fault *fault)
+{
+	json_error_t error;
+	char *marked = NULL;
+	size_t marked_size = 0, flags = row ? JSON_REJECT_DUPLICATES : 0;
+	json_t *loaded = json_loadb(text, size, flags, &error);
+	*result = 0;
+	if (!loaded && json_error_code(&error) != json_error_out_of_memory)
+		*result = json_text_mark(text, size, &marked, &marked_size);
+	if (marked)
+		loaded = json_loadb(marked, marked_size, flags, &error);
+	if (loaded || *result < 0)
+		*result = loaded ? 0 : *result;
+	else if (json_error_code(&error) == json_error_out_of_memory)
+		*result = -ENOMEM;
+	else
+		*result = json_say(&error, row, marked != NULL, fault);
+	free(marked);
+	return loaded;
+}
+
+/* Say that a value is not what it must be, and what it is if JSON has no such value. */
+static int json_refuse(const char *name, const json_t *value, const char *must, struct fault *fault)
+{
+	struct quote quote;
+	/* jansson's iterator takes no const pointer, but changes nothing. */
+	void *mark = json_object_iter((json_t *)(uintptr_t)value);
+	if (json_object_size(value) == 1 && json_is_null(json_object_iter_value(mark)))
+		return fault_say(fault, ROW_E_BAD,
+				 "'%s' is %s, which cannot be used: it must be %s", name,
+				 quote_text(&quote, json_object_iter_key(mark)), must);
+	return fault_say(fault, ROW_E_BAD, "'%s' must be %s", name, must);
+}
 
 static int json_number(struct label *out, const char *name, const json_t *value,
 		       struct fault *fault)
@@ -21,8 +71,7 @@ static int json_number(struct label *out, const char *name, const json_t *value,
 			return fault_say(fault, ROW_E_BAD, "the %s %g does not fit float32", name,
 					 json_real_value(value));
 	} else {
-		return fault_say(fault, ROW_E_BAD, "'%s' must be a number or a list of numbers",
-				 name);
+		return json_refuse(name, value, "a number or a list of numbers", fault);
 	}
 	*out = label;
 	return 0;
@@ -74,7 +123,7 @@ static int json_cell(struct row *row, const struct cell *kind, const json_t *val
 	switch (cell->kind) {
 	case COLUMN_MASK:
 		if (!json_is_string(value))
-			return fault_say(fault, ROW_E_BAD, "'mask' must be a text");
+			return json_refuse("mask", value, "a text", fault);
 		cell->text = json_string_value(value);
 		cell->text_size = json_string_length(value);
 		return 0;
@@ -82,7 +131,7 @@ static int json_cell(struct row *row, const struct cell *kind, const json_t *val
 		return json_numbers(row, cell, value, 0, fault);
 	default:
 		if (!json_is_array(value))
-			return fault_say(fault, ROW_E_BAD, "'%s' must be a list", cell->name);
+			return json_refuse(cell->name, value, "a list", fault);
 		return json_numbers(row, cell, value, cell->kind == COLUMN_BOXES ? 4 : 2, fault);
 	}
 }
@@ -209,10 +258,11 @@ static int json_take(struct row *row, const json_t *object, struct fault *fault)
 				 "not a JSON object: write {\"path\": \"...\", \"label\": 0}");
 	struct quote quote;
 	const json_t *path = json_object_get(object, json_path_name(row));
+	quote_text(&quote, json_path_name(row));
+	if (!path)
+		return fault_say(fault, ROW_E_BAD, "'%s' is missing", quote.text);
 	if (!json_is_string(path))
-		return fault_say(fault, ROW_E_BAD, "'%s' is %s",
-				 quote_text(&quote, json_path_name(row)),
-				 path ? "not a text" : "missing");
+		return json_refuse(quote.text, path, "a text", fault);
 	row->path = json_string_value(path);
 	row->path_size = json_string_length(path);
 	int result = json_cells(row, object, fault);
@@ -225,18 +275,12 @@ static int json_take(struct row *row, const json_t *object, struct fault *fault)
 
 int json_row_parse(struct row *row, char *line, size_t size, struct fault *fault)
 {
-	struct quote quote;
-	json_error_t error;
+	int result;
 	json_row_release(row);
 	if (line[strspn(line, " \t\r")] == '\0')
 		return ROW_NONE;
-	row->json = json_loadb(line, size, JSON_REJECT_DUPLICATES, &error);
-	if (!row->json && json_error_code(&error) == json_error_out_of_memory)
-		return -ENOMEM;
-	if (!row->json)
-		return fault_say(fault, ROW_E_BAD, "column %d: %s", error.column,
-				 quote_text(&quote, error.text));
-	return json_take(row, row->json, fault);
+	row->json = json_load(line, size, true, &result, fault);
+	return row->json ? json_take(row, row->json, fault) : result;
 }
 
 void json_row_release(struct row *row)
@@ -246,20 +290,6 @@ void json_row_release(struct row *row)
 }
 
 /* -- not rows --------------------------------------------------------------------------------- */
-
-/* NULL, and *result says why. */
-static json_t *json_load(const char *text, size_t size, int *result, struct fault *fault)
-{
-	struct quote quote;
-	json_error_t error;
-	json_t *loaded = json_loadb(text, size, 0, &error);
-	if (!loaded && json_error_code(&error) == json_error_out_of_memory)
-		*result = -ENOMEM;
-	else if (!loaded)
-		*result = fault_say(fault, ROW_E_BAD, "line %d, column %d: %s", error.line,
-				    error.column, quote_text(&quote, error.text));
-	return loaded;
-}
 
 /* The entry of an object or a list, or NULL. */
 static const json_t *json_entry(const json_t *value, const char *name, size_t size)
@@ -280,7 +310,7 @@ int json_label_parse(struct row *row, const char *text, size_t size, const char 
 {
 	int result = 0;
 	json_row_release(row);
-	row->json = json_load(text, size, &result, fault);
+	row->json = json_load(text, size, false, &result, fault);
 	const json_t *value = row->json;
 	for (size_t at = 0; at <= path_size && value;) {
 		const char *dot = memchr(path + at, '.', path_size - at);
@@ -301,7 +331,7 @@ int json_shards_parse(const char *text, size_t size, json_take_shard *take, void
 		      struct fault *fault)
 {
 	int result = 0;
-	json_t *list = json_load(text, size, &result, fault);
+	json_t *list = json_load(text, size, false, &result, fault);
 	if (!list)
 		return result;
 	const json_t *kind = json_object_get(list, "__kind__");
@@ -337,9 +367,12 @@ int json_texts_parse(const char *text, size_t size, const char *const *names, ch
 		     size_t count)
 {
 	int result = 0;
-	struct fault fault;
-	json_t *object = json_load(text, size, &result, &fault);
-	if (object && !json_is_object(object))
+	json_error_t error;
+	/* Not json_load(): nothing makes another text of a secret. */
+	json_t *object = json_loadb(text, size, 0, &error);
+	if (!object && json_error_code(&error) == json_error_out_of_memory)
+		result = -ENOMEM;
+	else if (!json_is_object(object))
 		result = ROW_E_BAD;
 	for (size_t i = 0; i < count; i++) {
 		const char *value = json_string_value(json_object_get(object, names[i]));

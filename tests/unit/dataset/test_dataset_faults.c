@@ -278,7 +278,7 @@ static void test_no_memory(void **state)
 	open_without_memory(at("a.txt"), NULL);
 	put("a.csv", "path,label\n\"a\",1\n");
 	open_without_memory(at("a.csv"), NULL);
-	put("a.jsonl", "{\"path\": \"a\", \"label\": [1, 2]}\n");
+	put("a.jsonl", "{\"path\": \"a\", \"label\": [1, 2], \"x\": NaN}\n");
 	open_without_memory(at("a.jsonl"), NULL);
 	put("b.tsv", "a/b\t1\n");
 	put("c.tsv", "a/c\t0\nb\t1\n");

@@ -227,6 +227,24 @@ def test_labels(tmp_path):
     assert "there is no 'a.c'" in opened(path, label="json:a.c")
 
 
+def test_json_as_python_writes_it(tmp_path):
+    """Values that JSON does not have: passed over, or an error that names what was asked for."""
+    path = str(tmp_path / "a.tar")
+    values = [float("nan"), float("-inf"), 1 << 64, -1 << 80, "\ud83d", "\0", {"\udc00": [1e300]}]
+    texts = [json.dumps({"other": value, "label": number, "more": [value, "NaN"]}).encode()
+             for number, value in enumerate(values)]
+    texts += [b'\xef\xbb\xbf{"label": 7}', b'{"x": "\xff", "label": 8}',
+              b'{"x": 1e999, "label": 9}']
+    write_tar(path, [member for key, text in enumerate(texts) for member in
+                     ((f"{key}.jpg", b"x"), (f"{key}.json", text))])
+    samples = opened(path, label="json:label")[4]
+    assert [int.from_bytes(sample[1], "little") for sample in samples] == list(range(10))
+    for name, value in (("NaN", float("nan")), (str(1 << 64), 1 << 64), ("a text with", "\ud83d")):
+        write_tar(path, [("a.jpg", b"x"), ("a.json", json.dumps({"label": value}).encode())])
+        said = opened(path, label="json:label")
+        assert f"its label (.json): 'label' is {name}" in said, said
+
+
 def test_classes_by_number(tmp_path):
     """Labels that are numbers, of so many classes."""
     path = str(tmp_path / "a.tar")
@@ -357,7 +375,8 @@ def test_several_shards(tmp_path):
                                                          for at in range(number % 4)])
     with open(tmp_path / "s.json", "w", encoding="utf-8") as file:
         json.dump({"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist":
-                   [{"url": f"s-{number:03}.tar", "nsamples": 1} for number in range(12)]}, file)
+                   [{"url": f"s-{number:03}.tar", "nsamples": 1, "score": float("nan")}
+                    for number in range(12)]}, file)
     ways = [opened(str(tmp_path / name)) for name in
             ("s-{000..011}.tar", "s-*.tar", "s-{00?,01[01]}.tar", "s.json")]
     assert all(way == ways[0] for way in ways)

@@ -115,13 +115,94 @@ static void test_jsonl(void **state)
 	dataset_free(dataset);
 }
 
+/* What other programs write and JSON does not have, in what nobody asks for. */
+static void test_jsonl_of_python(void **state)
+{
+	(void)state;
+	static const char *const values[] = {
+		"NaN",
+		"Infinity",
+		"-Infinity",
+		"18446744073709551615",
+		"-9223372036854775809",
+		"100000000000000000000000000000000",
+		"1e999",
+		"-1.5E+400",
+		"\"\\ud83d\"",
+		"\"a\\ude00 \\\" \\ud83d\\u0041\"",
+		"\"\\u0000\"",
+		"\"\xff\"",
+		"[NaN, {\"\\ud83d\" : \"NaN\", \"\\ud83e\": [Infinity]}]",
+	};
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		char text[256];
+		snprintf(text, sizeof(text),
+			 "{\"other\": %s, \"path\": \"NaN \\ud83d\\ude00.jpg\", \"label\": "
+			 "-9223372036854775808, \"more\":%s}\n",
+			 values[i], values[i]);
+		put("p.jsonl", text);
+		struct dataset *dataset = must_open(at("p.jsonl"));
+		assert_sample(dataset, 0, "NaN \xf0\x9f\x98\x80.jpg", INT64_MIN);
+		dataset_free(dataset);
+	}
+}
+
+struct refusal {
+	const char *name, *text, *words;
+};
+
+static void assert_all_refused(const struct refusal *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		put(cases[i].name, cases[i].text);
+		assert_refused(at(cases[i].name), DATASET_E_OPEN, cases[i].words);
+	}
+}
+
+static void test_jsonl_refusals(void **state)
+{
+	(void)state;
+	static const struct refusal cases[] = {
+		{"x.jsonl", "{\"path\": \"a\", \"label\": 1}\n[]\n",
+		 "x.jsonl:2: not a JSON object"},
+		{"x.jsonl", "{\"path\": 1, \"label\": 1}", "x.jsonl:1: 'path' must be a text"},
+		{"x.jsonl", "{\"label\": 1}", "x.jsonl:1: 'path' is missing"},
+		{"x.jsonl", "{\"path\": \"a\", \"label\": true}", "'label' must be a number or a"},
+		{"x.jsonl", "{\"path\": \"a\", \"label\": []}", "'label' is an empty list"},
+		{"x.jsonl", "{\"path\": \"a\", \"path\": \"b\"}", "x.jsonl:1: column"},
+		{"x.jsonl", "{\"path\": \"\xff\", \"label\": 1}",
+		 "x.jsonl:1: 'path' is a text with \\xff, which cannot be used"},
+		{"x.jsonl", "{\"path\": \"a\\u0000b\", \"label\": 1}",
+		 "x.jsonl:1: 'path' is a text with \\u0000, which cannot be used"},
+		{"x.jsonl", "{\"path\": \"a\", \"label\": NaN}", "1: 'label' is NaN, which cannot"},
+		{"x.jsonl", "{\"path\": \"a\", \"label\": [0, -Infinity]}",
+		 "'label' is -Infinity, which cannot be used: it must be a number"},
+		{"x.jsonl", "{\"path\": \"a\", \"label\": 18446744073709551615}",
+		 "'label' is 18446744073709551615, which cannot be used"},
+		{"x.jsonl", "{\"path\": \"a\", \"label\": -9223372036854775809}",
+		 "'label' is -9223372036854775809, which cannot"},
+		{"x.jsonl", "{\"path\": \"a\", \"label\": 1e999}",
+		 "'label' is 1e999, which cannot"},
+		{"x.jsonl", "{\"path\": \"a\", \"label\": \"\\ud83d\"}",
+		 "'label' is a text with \\ud83d, which cannot be used"},
+		{"x.jsonl", "{\"path\": \"a\", \"boxes\": [[0, 0, NaN, 1]]}", "'boxes' is NaN,"},
+		{"x.jsonl", "{\"path\": \"a\", \"targets\": {\"b\": NaN}}", "'b' is NaN, which"},
+		{"x.jsonl", "{\"path\": \"a\", \"mask\": \"\\udc00\"}",
+		 "'mask' is a text with \\udc00"},
+		{"x.jsonl", "{\"path\": \"a\", \"x\": Nan}", "x.jsonl:1: column"},
+		{"x.jsonl", "{\"path\": \"a\", \"x\": [NaN}", "x.jsonl:1: not JSON: "},
+		{"x.jsonl", "{\"path\": \"a\", \"x\": 01}", "x.jsonl:1: column"},
+		{"x.jsonl", "{\"path\": \"a\", \"x\": \"\\ud83d", "x.jsonl:1: not JSON: "},
+		{"x.jsonl", "{", "x.jsonl:1: column"},
+	};
+	assert_all_refused(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
 /* FAULTS 69 and other mistakes: the words name the file and the line, and say what to do. */
 static void test_manifest_refusals(void **state)
 {
 	(void)state;
-	static const struct {
-		const char *name, *text, *words;
-	} cases[] = {
+	static const struct refusal cases[] = {
 		{"e.txt", "", "e.txt has no samples"},
 		{"e.txt", "\n \n", "e.txt has no samples"},
 		{"e.csv", "path,label\n", "e.csv has no samples"},
@@ -150,21 +231,8 @@ static void test_manifest_refusals(void **state)
 		{"x.csv", "path,label\n\"a\"b,1\n", "x.csv:2: field 1 has a quote in it"},
 		{"x.csv", "path,label\n\"a\nb\",1\n\"c,2\n",
 		 "x.csv:4: a quote (\") is opened here"},
-		{"x.jsonl", "{\"path\": \"a\", \"label\": 1}\n[]\n",
-		 "x.jsonl:2: not a JSON object"},
-		{"x.jsonl", "{\"path\": 1, \"label\": 1}", "x.jsonl:1: 'path' is not a text"},
-		{"x.jsonl", "{\"label\": 1}", "x.jsonl:1: 'path' is missing"},
-		{"x.jsonl", "{\"path\": \"a\", \"label\": true}", "'label' must be a number or a"},
-		{"x.jsonl", "{\"path\": \"a\", \"label\": []}", "'label' is an empty list"},
-		{"x.jsonl", "{\"path\": \"a\", \"path\": \"b\"}", "x.jsonl:1: column"},
-		{"x.jsonl", "{\"path\": \"\xff\", \"label\": 1}", "x.jsonl:1: column"},
-		{"x.jsonl", "{\"path\": \"a\\u0000b\", \"label\": 1}", "x.jsonl:1: column"},
-		{"x.jsonl", "{", "x.jsonl:1: column"},
 	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		put(cases[i].name, cases[i].text);
-		assert_refused(at(cases[i].name), DATASET_E_OPEN, cases[i].words);
-	}
+	assert_all_refused(cases, sizeof(cases) / sizeof(cases[0]));
 	put_bytes("nul.txt", "a 1\nb\0c 1\n", 10);
 	assert_refused(at("nul.txt"), DATASET_E_OPEN, "nul.txt:2: the line has a NUL byte");
 	put("x.dat", "a 1\n");
@@ -257,13 +325,10 @@ static void test_manifest_root(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_CASE(test_lines),
-		TREE_CASE(test_labels),
-		TREE_CASE(test_tables),
-		TREE_CASE(test_jsonl),
-		TREE_CASE(test_manifest_refusals),
-		TREE_CASE(test_long_lines),
-		TREE_CASE(test_many_lines),
+		TREE_CASE(test_lines),		 TREE_CASE(test_labels),
+		TREE_CASE(test_tables),		 TREE_CASE(test_jsonl),
+		TREE_CASE(test_jsonl_of_python), TREE_CASE(test_manifest_refusals),
+		TREE_CASE(test_long_lines),	 TREE_CASE(test_many_lines),
 		TREE_CASE(test_manifest_root),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
