@@ -57,6 +57,7 @@ void config_deinit(struct config *config)
 	free(config->socket);
 	free(config->control_socket);
 	free(config->metrics_socket);
+	free(config->metrics_address);
 	free(config->index_dir);
 	free(config->cache_dir);
 	free(config->cpus);

@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 38 /* rows of the table */
+#define CONFIG_OPTIONS 39 /* rows of the table */
 
 struct roots;
 
@@ -36,7 +36,8 @@ enum {
 struct config {
 	char *socket, *control_socket; /* owned */
 	char *metrics_socket;	       /* NULL: none; owned */
-	unsigned metrics_port;	       /* of 127.0.0.1; 0: none */
+	char *metrics_address;	       /* numeric; owned */
+	unsigned metrics_port;	       /* of that address; 0: none */
 	mode_t socket_mode, control_socket_mode, shm_mode;
 	gid_t socket_gid;	     /* (gid_t)-1: the daemon's */
 	struct roots *dataset_roots; /* what other users may have read; owned */

@@ -464,7 +464,7 @@ const struct command commands[] = {
 	{"bad", "", "list samples that could not be read or decoded", "", 0, run_list, ""},
 	{"metrics", "", "print all that is counted, as Prometheus reads it", "", 0, run_metrics,
 	 "print metrics for Prometheus; the link to the live page"},
-	{"page", "", "where the live page is; a link that shows names, once", "", 0, run_page, ""},
+	{"page", "", "where the live page is; its link shows you names", "", 0, run_page, ""},
 	{"set", "NAME VALUE", "change a setting of the running daemon: set workers 8", "", 2,
 	 run_set, "change a setting: set workers 8; drop what is kept"},
 	{"drop", "[DATASET]", "drop what is kept of a dataset, by its number, or of all", "", 1,

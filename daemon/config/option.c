@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/option.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <grp.h>
@@ -131,7 +132,10 @@ const struct option options[] = {
 	 .type = OPTION_SOCKET_OR_NONE, .initial = "", .help = "Unix socket for metrics by HTTP",
 	 .unset = "none"},
 	{MEMBER(metrics_port), .name = "metrics-port", .argument = "N", RANGE(COUNT, 0, 65535),
-	 .initial = "0", .help = "port of 127.0.0.1 for metrics and a page; 0: none"},
+	 .initial = "0", .help = "port for metrics and a page; 0: none"},
+	{MEMBER(metrics_address), .name = "metrics-address", .argument = "ADDRESS",
+	 .type = OPTION_ADDRESS, .initial = "127.0.0.1",
+	 .help = "where it listens; others than 127.0.0.1 get metrics alone"},
 	{MEMBER(log_level), .name = "log-level", .argument = "LEVEL", .type = OPTION_WORD,
 	 .words = option_levels, .initial = "info", .live = true,
 	 .help = "how much is logged: error, warning, info or debug"},
@@ -256,6 +260,19 @@ static int option_set_cpus(const struct option *option, struct config *config, c
 	return option_put_text(option, config, text);
 }
 
+static int option_set_address(const struct option *option, struct config *config, const char *text,
+			      struct fault *fault)
+{
+	struct quote quote;
+	unsigned char bytes[sizeof(struct in6_addr)];
+	if (inet_pton(AF_INET, text, bytes) != 1 && inet_pton(AF_INET6, text, bytes) != 1)
+		return fault_say(fault, OPTION_E_BAD,
+				 "'%s' is no address, such as 127.0.0.1, 0.0.0.0 (all of IPv4) or "
+				 ":: (all)",
+				 quote_text(&quote, text));
+	return option_put_text(option, config, text);
+}
+
 static int option_set_group(const struct option *option, struct config *config, const char *text,
 			    struct fault *fault)
 {
@@ -336,6 +353,8 @@ int option_set(const struct option *option, struct config *config, const char *t
 		return option_set_folder(option, config, text, fault);
 	case OPTION_CPUS:
 		return option_set_cpus(option, config, text, fault);
+	case OPTION_ADDRESS:
+		return option_set_address(option, config, text, fault);
 	case OPTION_GROUP:
 		return option_set_group(option, config, text, fault);
 	case OPTION_ROOTS:
@@ -379,7 +398,8 @@ const char *option_format(const struct option *option, const struct config *conf
 	if (option->type == OPTION_ROOTS)
 		return option_format_roots(*option_roots(option, config), out);
 	if (option->type == OPTION_SOCKET || option->type == OPTION_SOCKET_OR_NONE ||
-	    option->type == OPTION_FOLDER || option->type == OPTION_CPUS) {
+	    option->type == OPTION_FOLDER || option->type == OPTION_CPUS ||
+	    option->type == OPTION_ADDRESS) {
 		const char *path = *option_path(option, config);
 		snprintf(out, OPTION_TEXT_MAX, "%s", path ? path : "");
 		return out;

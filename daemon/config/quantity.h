@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers with units, parsed and formatted: counts, bytes with K, M, G or T, times with ms or s,
- * octal modes. Pure, except that a percentage of memory reads /proc and /sys; any thread.
+ * Numbers with units, parsed and formatted: counts, bytes, times, octal modes. Pure, except that a
+ * percentage of memory reads /proc and /sys; any thread.
  */
 #ifndef STOKER_CONFIG_QUANTITY_H
 #define STOKER_CONFIG_QUANTITY_H
@@ -13,9 +13,9 @@
 
 enum quantity_kind {
 	QUANTITY_COUNT,	 /* 4 */
-	QUANTITY_BYTES,	 /* 4096, 64K, 2G: powers of 1024 */
+	QUANTITY_BYTES,	 /* 4096, 64K, 1.5G, 2GiB: powers of 1024; 2GB: of 1000; in any case */
 	QUANTITY_MEMORY, /* the same, or 25%: of the memory that this process may use */
-	QUANTITY_TIME,	 /* 500ms, 10s, 10: seconds; held in milliseconds */
+	QUANTITY_TIME,	 /* 500ms, 10s, 10m, 2h, 1d, 10: seconds; held in milliseconds */
 	QUANTITY_MODE,	 /* 0660: octal */
 };
 

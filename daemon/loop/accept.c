@@ -170,7 +170,8 @@ int accept_open(struct accept *accept, struct fault *fault)
 			  config->socket_gid, fault);
 	successor_took_all();
 	if (r == 0 && config->metrics_port && accept->port.fd < 0)
-		r = listener_bind_port(&accept->port, config->metrics_port, fault);
+		r = listener_bind_port(&accept->port, config->metrics_address, config->metrics_port,
+				       fault);
 	return r;
 }
 

@@ -327,7 +327,10 @@ static int init_protocol(struct server *server)
 	protocol->socket = server->accept.data.path;
 	protocol->watch = &server->watch;
 	protocol->metrics_socket = server->accept.metrics.path;
-	protocol->metrics_port = server->accept.port.path;
+	/* The page is for this machine: elsewhere it answers with /metrics alone. */
+	const char *port = server->accept.port.path;
+	protocol->metrics_port =
+		strncmp(port, "127.", 4) == 0 || strncmp(port, "[::1]", 5) == 0 ? port : "";
 	protocol->server.stop = on_stop_request;
 	protocol->server.upgrade = on_upgrade_request;
 	protocol->server.set = on_set_request;

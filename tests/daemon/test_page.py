@@ -86,7 +86,8 @@ def test_storage_that_stalls(spawn, browser, photos, tmp_path, port):
         peer.expect("batch", 30 * SLOW)
 
 
-def test_a_link_is_good_once(watched, browser, photos, tmp_path_factory):
+def test_a_link_in_two_browsers(watched, browser, photos, tmp_path_factory):
+    """Of one user: both show names."""
     link = link_of(watched)
     with watched.connect() as peer:
         peer.attach(photos, transforms=TRANSFORMS, epochs=0)
@@ -96,6 +97,9 @@ def test_a_link_is_good_once(watched, browser, photos, tmp_path_factory):
         browser.shows([str(photos)])
         with Browser(tmp_path_factory.mktemp("other")) as other:
             other.open(link)
+            other.shows([str(photos)])
+        with Browser(tmp_path_factory.mktemp("third")) as other:
+            other.open(watched.url)
             assert str(photos) not in other.shows(["names are hidden"])
 
 

@@ -3,6 +3,7 @@
 names, and clients that do not behave."""
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -17,15 +18,16 @@ SAMPLE = re.compile(r"^(\w+)(\{[^}]*\})? (\S+)$", re.MULTILINE)
 
 
 def ask(path, target="/metrics", host="localhost", method="GET", **headers):
-    """(status, headers, body) of one request on a Unix socket, or at a port."""
+    """(status, headers, body) of one request on a Unix socket, at a port or at (address, port)."""
     lines = [f"{method} {target} HTTP/1.1", f"Host: {host}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return say(path, ("\r\n".join(lines) + "\r\n\r\n").encode())
 
 
 def connected(path):
-    if isinstance(path, int):
-        return socket.create_connection(("127.0.0.1", path), WAIT_S)
+    if isinstance(path, (int, tuple)):
+        place = ("127.0.0.1", path) if isinstance(path, int) else path
+        return socket.create_connection(place, WAIT_S)
     peer = socket.socket(socket.AF_UNIX)
     peer.settimeout(WAIT_S)
     peer.connect(str(path))
@@ -200,8 +202,11 @@ def test_figures_without_names(watched, photos, tmp_path):
         now = live(watched, Authorization=f"Bearer {json.loads(body)['session']}")
         assert now["names"] and "secret" in json.dumps(now)
         assert now["bad"][0]["path"].endswith("broken.jpg")
-        again = ask(watched.port, "/session", Authorization=f"Bearer {link['token']}")
-        assert again[0] == 403 and "stokerctl page" in again[2]
+        # A second browser of the same user, also on the Unix socket.
+        for place in (watched.port, watched.metrics):
+            assert ask(place, "/session", Authorization=f"Bearer {link['token']}")[0] == 200
+        wrong = ask(watched.port, "/session", Authorization=f"Bearer {link['token'][::-1]}")
+        assert wrong[0] == 403 and "stokerctl page" in wrong[2]
 
 
 def test_history(watched, photos):
@@ -228,6 +233,52 @@ def test_host(watched):
             assert ask(watched.port, target, host=host)[0] == 403
     assert ask(watched.metrics, host="stoker")[0] == 200
     assert ask(watched.metrics, "/live.json", host="stoker")[0] == 403
+
+
+def test_other_machines(spawn, port):
+    """With another address they get the metrics, by any name, and not the page."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            pytest.skip("this machine has no address but localhost")
+        address = probe.getsockname()[0]
+    daemon = spawn(metrics_address="0.0.0.0", metrics_port=port)
+    assert ask((address, port), host=f"{address}:{port}")[0] == 200
+    for target in ("/", "/live.json", "/session", "/sheet/1"):
+        for host in ("localhost", address):
+            status, _, body = ask((address, port), target, host=host)
+            assert status == 403 and "/metrics alone" in body
+    assert ask(port, "/")[0] == 200 and ask(port, host="evil.example")[0] == 403
+    assert f"http://127.0.0.1:{port}/#token=" in daemon.ctl("page").stdout
+    daemon = spawn(metrics_address=address, metrics_port=port + 1)
+    assert ask((address, port + 1))[0] == 200
+    assert "serves no page" in daemon.ctl("page", check=False).stderr
+
+
+def test_all_addresses_of_both_kinds(spawn, port):
+    """One of IPv4 that comes to a socket of IPv6 is of this machine, too, and has a user."""
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("there is no IPv6")
+    daemon = spawn(metrics_address="::", metrics_port=port)
+    link = json.loads(daemon.ctl("--json", "page").stdout)
+    assert link["url"].startswith(f"http://[::1]:{port}/")
+    for place in (port, ("::1", port), port):
+        status = ask(place, "/session", Authorization=f"Bearer {link['token']}")[0]
+        assert status == 200, place
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+def test_a_link_that_another_user_has_seen(watched):
+    token = json.loads(watched.ctl("--json", "page").stdout)["token"]
+    assert ask(watched.port, "/session", Authorization=f"Bearer {token}")[0] == 200
+    code = ("import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], headers="
+            "{'Authorization': 'Bearer ' + sys.argv[2]}))")
+    done = subprocess.run(["/usr/bin/python3", "-c", code,
+                           f"http://127.0.0.1:{watched.port}/session", token], user=65534,
+                          cwd="/", text=True, capture_output=True, check=False, timeout=WAIT_S)
+    assert "403" in done.stderr, done
+    assert ask(watched.port, "/session", Authorization=f"Bearer {token}")[0] == 200
 
 
 def test_headers_of_the_page(watched):
@@ -259,16 +310,21 @@ def test_head(watched):
 
 
 def test_who_hangs_on_keeps_nobody_out(watched, photos):
-    """Connections beyond the bound are closed; trainers do not notice; nothing is left of them."""
+    """Of connections beyond the bound the oldest idle ones are closed, so that whoever scrapes gets
+    in; trainers do not notice; nothing is left of them."""
     read_all(watched, photos)
     ask(watched.metrics)
     usage = watched.usage()
-    many = [connected(watched.metrics) for _ in range(40)]
+    many = [connected(watched.port) for _ in range(40)]
     try:
-        for peer in many[:32]:
+        for peer in many[8:]:
             peer.sendall(b"GET /metr")
-        for peer in many[32:]:
+        for peer in many[:8]:
             assert peer.recv(1) == b""
+        for place in (watched.port, watched.metrics) * 4:
+            assert ask(place)[0] == 200
+        many[-1].sendall(b"ics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert many[-1].recv(1 << 16).startswith(b"HTTP/1.1 200")
         assert read_all(watched, photos) == 60
     finally:
         for peer in many:

@@ -44,9 +44,14 @@ then lines
 A comment begins with # or ;. A name that does not exist is an error, and says
 in which line it is.
 .PP
-SIZE is a number of bytes, or one with K, M, G or T; of memory also a share of
-the machine's, or of the control group's limit, as in 25%. TIME is 10s, 500ms or
-5m. MODE is octal.
+SIZE is a number of bytes, or a number with a unit, in capitals or not, with a
+blank before it or not: K, M, G and T, also as KiB or Ki and so on, are powers
+of 1024, so that 4G, 4GiB and 4Gi are 4294967296 bytes; KB, MB, GB and TB are
+powers of 1000, so that 4GB is 4000000000 bytes; B is a byte. Parts are rounded
+down to whole bytes: 1.5G is 1610612736. Of memory, SIZE may also be a share of
+the machine's, or of the control group's limit, in whole MiB, as in 25%. TIME is
+a number with ms, s or sec, m or min (minutes), h or d, in small letters; without
+a unit it is in seconds: 10m, 600s and 600 are ten minutes. MODE is octal.
 .PP
 .B stokerd --check
 says whether a configuration is right,

@@ -225,7 +225,7 @@ bool listener_is_unix(int fd)
 	       address.ss_family == AF_UNIX;
 }
 
-/* What people are told: 127.0.0.1:9736. */
+/* What people of this machine are told: 127.0.0.1:9736, also where it listens at all addresses. */
 static int listener_name_port(struct listener *listener)
 {
 	char host[INET6_ADDRSTRLEN], port[8];
@@ -236,8 +236,11 @@ static int listener_name_port(struct listener *listener)
 	if (getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port, sizeof(port),
 			NI_NUMERICHOST | NI_NUMERICSERV))
 		return -EAFNOSUPPORT;
+	const char *name = strcmp(host, "0.0.0.0") == 0 ? "127.0.0.1"
+			   : strcmp(host, "::") == 0	? "::1"
+							: host;
 	snprintf(listener->path, sizeof(listener->path),
-		 address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+		 address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", name, port);
 	return 0;
 }
 
@@ -255,22 +258,33 @@ int listener_adopt_port(struct listener *listener, int fd, struct fault *fault)
 		     : 0;
 }
 
-int listener_bind_port(struct listener *listener, unsigned port, struct fault *fault)
+int listener_bind_port(struct listener *listener, const char *address, unsigned port,
+		       struct fault *fault)
 {
-	const struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+				       .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found;
+	char service[16];
 	int yes = 1;
-	listener->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (listener->fd < 0 ||
-	    setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0 ||
-	    bind(listener->fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    listen(listener->fd, LISTENER_BACKLOG) < 0)
+	snprintf(service, sizeof(service), "%u", port);
+	if (getaddrinfo(address, service, &hints, &found))
+		return fault_say(
+			fault, LISTENER_E_PATH,
+			"'%s' is no address such as 127.0.0.1, 0.0.0.0 or ::: give another "
+			"--metrics-address",
+			address);
+	listener->fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool listens = listener->fd >= 0 &&
+		       setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
+		       bind(listener->fd, found->ai_addr, found->ai_addrlen) == 0 &&
+		       listen(listener->fd, LISTENER_BACKLOG) == 0;
+	int error = errno;
+	freeaddrinfo(found);
+	if (!listens)
 		return fault_say(fault, LISTENER_E_PATH,
-				 "cannot listen at 127.0.0.1:%u: %s: give another --metrics-port",
-				 port, strerror(errno));
+				 "cannot listen at %s, port %u: %s: give another --metrics-%s",
+				 address, port, strerror(error),
+				 error == EADDRNOTAVAIL ? "address" : "port");
 	return listener_name_port(listener);
 }
 

@@ -38,8 +38,10 @@ int listener_bind(struct listener *listener, const char *path, mode_t mode, gid_
 int listener_adopt(struct listener *listener, int fd, struct fault *fault);
 int listener_adopt_port(struct listener *listener, int fd, struct fault *fault);
 bool listener_is_unix(int fd);
-/* Bind a port of 127.0.0.1; the path is then "127.0.0.1:PORT". As listener_bind(). */
-int listener_bind_port(struct listener *listener, unsigned port, struct fault *fault);
+/* Bind a port of this numeric address; the path is then "127.0.0.1:PORT", or where else this
+ * machine reaches it. As listener_bind(). */
+int listener_bind_port(struct listener *listener, const char *address, unsigned port,
+		       struct fault *fault);
 /* Serve at `path` with what the program before this one gave: its socket and its lock, which are
  * this function's then. False, and both are gone, where that is not the socket which is wanted. */
 bool listener_inherit(struct listener *listener, int fd, int lock_fd, const char *path, mode_t mode,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "loop/os/peer.h"
 #include "loop/watch/pages.h"
 #include "loop/watch/watch.h"
 
@@ -24,7 +25,7 @@ struct http_connection {
 	struct http *http;
 	struct list link;
 	enum http_state state;
-	bool is_tcp;
+	struct pages_asker asker;
 	uint64_t deadline_ns;
 	struct writer out;
 	uv_write_t write;
@@ -64,7 +65,7 @@ static void http_answer(struct http_connection *connection, int condition,
 	if (condition)
 		pages_refuse(condition, &connection->out);
 	else
-		pages_answer(connection->http->watch, request, connection->is_tcp,
+		pages_answer(connection->http->watch, request, &connection->asker,
 			     &connection->out);
 	uv_buf_t bytes = uv_buf_init(connection->out.data, (unsigned)connection->out.size);
 	connection->write.data = connection;
@@ -105,15 +106,15 @@ void http_init(struct http *http, struct watch *watch, uv_loop_t *loop)
 static int http_open(struct http_connection *connection, int fd)
 {
 	uv_loop_t *loop = connection->http->loop;
-	int r = connection->is_tcp ? uv_tcp_init(loop, &connection->tcp)
-				   : uv_pipe_init(loop, &connection->pipe, 0);
+	bool tcp = connection->asker.tcp;
+	int r = tcp ? uv_tcp_init(loop, &connection->tcp)
+		    : uv_pipe_init(loop, &connection->pipe, 0);
 	if (r < 0)
 		return r;
 	connection->handle.data = connection;
 	list_append(&connection->http->connections, &connection->link);
 	connection->http->count++;
-	r = connection->is_tcp ? uv_tcp_open(&connection->tcp, fd)
-			       : uv_pipe_open(&connection->pipe, fd);
+	r = tcp ? uv_tcp_open(&connection->tcp, fd) : uv_pipe_open(&connection->pipe, fd);
 	if (r < 0)
 		close(fd);
 	else
@@ -123,16 +124,28 @@ static int http_open(struct http_connection *connection, int fd)
 	return 0;
 }
 
+/* Somebody has to go: of those that have not sent a whole request the oldest, else of all. */
+static void http_make_room(struct http *http)
+{
+	struct http_connection *leaver = NULL;
+	if (http->count < CONNECTIONS_MAX)
+		return;
+	list_for_each(connection, next, &http->connections, struct http_connection, link)
+		if (!leaver || (leaver->state != HTTP_READING && connection->state == HTTP_READING))
+			leaver = connection;
+	http_close(leaver);
+}
+
 void http_accept(struct http *http, int fd, bool tcp)
 {
-	struct http_connection *connection =
-		http->count < CONNECTIONS_MAX ? calloc(1, sizeof(*connection)) : NULL;
+	struct http_connection *connection = calloc(1, sizeof(*connection));
 	if (!connection) {
 		close(fd);
 		return;
 	}
+	http_make_room(http);
 	connection->http = http;
-	connection->is_tcp = tcp;
+	connection->asker = (struct pages_asker){fd, tcp, peer_is_near(fd)};
 	connection->deadline_ns = clock_ns() + DEADLINE_NS;
 	if (http_open(connection, fd) < 0) {
 		close(fd);

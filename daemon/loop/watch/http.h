@@ -23,7 +23,8 @@ struct http {
 };
 
 void http_init(struct http *http, struct watch *watch, uv_loop_t *loop);
-/* Takes the descriptor over. `tcp`: anybody on this machine may have connected, browsers too. */
+/* Takes the descriptor over. `tcp`: anybody who reaches the port may have connected, browsers too.
+ * Where there are too many connections, the one that has been idle the longest gives way. */
 void http_accept(struct http *http, int fd, bool tcp);
 void http_tick(struct http *http, uint64_t now_ns); /* each second: who is too slow */
 void http_close_all(struct http *http);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loop/os/peer.h"
 #include "loop/watch/live.h"
 #include "loop/watch/metrics.h"
 #include "loop/watch/page_html.h"
@@ -82,31 +83,38 @@ static bool host_is_local(const char *host)
 }
 
 static void answer_metrics(struct watch *watch, const struct http_request *request,
-			   struct writer *out)
+			   const struct pages_asker *asker, struct writer *out)
 {
 	struct writer body = WRITER_NULL;
+	(void)asker;
 	bool open = strstr(request->accept, "application/openmetrics-text");
 	metrics_write(&body, watch->core, watch->started_ns, open);
 	answer(out, "200 OK", open ? OPEN_METRICS : TEXT_0_0_4, &body, request->head);
 	writer_deinit(&body);
 }
 
-static void answer_live(struct watch *watch, const struct http_request *request, struct writer *out)
+static void answer_live(struct watch *watch, const struct http_request *request,
+			const struct pages_asker *asker, struct writer *out)
 {
 	struct writer body = WRITER_NULL;
+	(void)asker;
 	live_write(&body, watch, watch_token_is_good(watch, request->token));
 	answer(out, "200 OK", JSON, &body, request->head);
 	writer_deinit(&body);
 }
 
 static void answer_session(struct watch *watch, const struct http_request *request,
-			   struct writer *out)
+			   const struct pages_asker *asker, struct writer *out)
 {
 	struct writer body = WRITER_NULL;
 	char token[WATCH_TOKEN_TEXT];
-	if (request->head || !watch_token_exchange(watch, request->token, token)) {
+	uid_t uid = WATCH_NOBODY;
+	if (peer_user(&uid, asker->fd) < 0)
+		uid = WATCH_NOBODY;
+	if (request->head || !watch_token_exchange(watch, request->token, uid, token)) {
 		answer_words(out, "403 Forbidden",
-			     "this link was used, or is too old: call stokerctl page again",
+			     "this link is too old, or another user has used it: call stokerctl "
+			     "page again",
 			     request->head);
 		return;
 	}
@@ -117,10 +125,11 @@ static void answer_session(struct watch *watch, const struct http_request *reque
 
 /* /sheet/STREAM: what it made last. */
 static void answer_sheet(struct watch *watch, const struct http_request *request,
-			 struct writer *out)
+			 const struct pages_asker *asker, struct writer *out)
 {
 	struct writer body = WRITER_NULL, more = WRITER_NULL;
 	char *end;
+	(void)asker;
 	const char *number = request->path + strlen(SHEET);
 	uint64_t stream = strtoull(number, &end, 10);
 	if (!watch_token_is_good(watch, request->token)) {
@@ -145,42 +154,57 @@ static void answer_sheet(struct watch *watch, const struct http_request *request
 	writer_deinit(&more);
 }
 
-static void answer_page(struct watch *watch, const struct http_request *request, struct writer *out)
+static void answer_page(struct watch *watch, const struct http_request *request,
+			const struct pages_asker *asker, struct writer *out)
 {
 	struct writer body = WRITER_NULL;
 	(void)watch;
+	(void)asker;
 	writer_add_bytes(&body, page_html, page_html_size);
 	answer(out, "200 OK", "text/html; charset=utf-8", &body, request->head);
 	writer_deinit(&body);
 }
 
-void pages_answer(struct watch *watch, const struct http_request *request, bool tcp,
-		  struct writer *out)
+/* May who asks have this page? */
+static bool is_served(const struct http_request *request, const struct pages_asker *asker,
+		      struct writer *out)
+{
+	bool metrics = strcmp(request->path, "/metrics") == 0;
+	/* A scraper calls the machine, or the Unix socket, what it likes; no browser of this
+	 * machine gets there. */
+	if (metrics && (!asker->tcp || !asker->near))
+		return true;
+	if (asker->near && host_is_local(request->host))
+		return true;
+	answer_words(out, "403 Forbidden",
+		     asker->near
+			     ? "ask for localhost or 127.0.0.1: other names are not served"
+			     : "other machines are served /metrics alone: ssh -L leads to the page",
+		     request->head);
+	return false;
+}
+
+void pages_answer(struct watch *watch, const struct http_request *request,
+		  const struct pages_asker *asker, struct writer *out)
 {
 	static const struct {
 		const char *path;
 		void (*answer)(struct watch *watch, const struct http_request *request,
-			       struct writer *out);
+			       const struct pages_asker *asker, struct writer *out);
 	} pages[] = {
 		{"/", answer_page},	     {"/metrics", answer_metrics},
 		{"/live.json", answer_live}, {"/session", answer_session},
 		{SHEET, answer_sheet},
 	};
-	bool metrics = strcmp(request->path, "/metrics") == 0;
-	/* A scraper of the Unix socket calls it what it likes; no browser gets there. */
-	if ((tcp || !metrics) && !host_is_local(request->host)) {
-		answer_words(out, "403 Forbidden",
-			     "ask for localhost or 127.0.0.1: other names are not served",
-			     request->head);
+	if (!is_served(request, asker, out))
 		return;
-	}
 	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
 		size_t size = strlen(pages[i].path);
 		bool folder = size > 1 && pages[i].path[size - 1] == '/';
 		if (folder ? strncmp(request->path, pages[i].path, size) != 0
 			   : strcmp(request->path, pages[i].path) != 0)
 			continue;
-		pages[i].answer(watch, request, out);
+		pages[i].answer(watch, request, asker, out);
 		return;
 	}
 	answer_words(out, "404 Not Found", "there is /, /metrics and /live.json", request->head);

@@ -12,9 +12,16 @@
 
 struct watch;
 
-/* Write the whole answer to a request, head and body. `tcp`: see http_accept(). */
-void pages_answer(struct watch *watch, const struct http_request *request, bool tcp,
-		  struct writer *out);
+/* Who asks. */
+struct pages_asker {
+	int fd;	   /* the connection, to find out its user; borrowed */
+	bool tcp;  /* any user, and any web page that a browser shows, may be at the other end */
+	bool near; /* it is of this machine */
+};
+
+/* Write the whole answer to a request, head and body. Another machine gets /metrics alone. */
+void pages_answer(struct watch *watch, const struct http_request *request,
+		  const struct pages_asker *asker, struct writer *out);
 /* To bytes that are no request: a condition of http_request.h. */
 void pages_refuse(int condition, struct writer *out);
 

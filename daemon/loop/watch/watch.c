@@ -36,20 +36,22 @@ void watch_tick(struct watch *watch)
 	}
 }
 
-/* In the place that is free or ends first. */
+/* In the place that is free or the oldest. */
 static int token_put(struct watch_token tokens[WATCH_TOKENS], uint64_t lasts_ns,
 		     char out[WATCH_TOKEN_TEXT])
 {
 	unsigned char bytes[(WATCH_TOKEN_TEXT - 1) / 2];
 	struct watch_token *token = tokens;
 	for (unsigned i = 1; i < WATCH_TOKENS; i++)
-		if (tokens[i].until_ns < token->until_ns)
+		if (tokens[i].made_ns < token->made_ns)
 			token = &tokens[i];
 	if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) != (ssize_t)sizeof(bytes))
 		return errno ? -errno : -EIO;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(token->text + 2 * i, 3, "%02x", bytes[i]);
-	token->until_ns = clock_ns() + lasts_ns;
+	token->made_ns = clock_ns();
+	token->until_ns = token->made_ns + lasts_ns;
+	token->used = false;
 	memcpy(out, token->text, WATCH_TOKEN_TEXT);
 	return 0;
 }
@@ -70,15 +72,23 @@ int watch_token_new(struct watch *watch, char out[WATCH_TOKEN_TEXT])
 	return token_put(watch->fresh, FRESH_NS, out);
 }
 
-bool watch_token_exchange(struct watch *watch, const char *token, char out[WATCH_TOKEN_TEXT])
+bool watch_token_exchange(struct watch *watch, const char *token, uid_t uid,
+			  char out[WATCH_TOKEN_TEXT])
 {
-	for (unsigned i = 0; i < WATCH_TOKENS; i++) {
-		if (!token_equals(&watch->fresh[i], token))
-			continue;
-		watch->fresh[i] = (struct watch_token){.until_ns = 0};
-		return token_put(watch->kept, KEPT_NS, out) == 0;
-	}
-	return false;
+	struct watch_token *found = NULL;
+	for (unsigned i = 0; i < WATCH_TOKENS; i++)
+		if (token_equals(&watch->fresh[i], token))
+			found = &watch->fresh[i];
+	/* Other users may have seen it, in the arguments of the browser that was started. */
+	if (!found || (found->used && (uid == WATCH_NOBODY || uid != found->uid)))
+		return false;
+	if (token_put(watch->kept, KEPT_NS, out) < 0)
+		return false;
+	if (!found->used)
+		found->until_ns = clock_ns() + KEPT_NS;
+	found->used = true;
+	found->uid = uid;
+	return true;
 }
 
 bool watch_token_is_good(const struct watch *watch, const char *token)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct core;
 
@@ -16,10 +17,15 @@ struct core;
 #define WATCH_TOKENS 8
 #define WATCH_TOKEN_TEXT 33 /* 128 bits in hexadecimal digits, and a NUL */
 
-/* A token is shown once by `stokerctl page`, and exchanged once for one that a page keeps. */
+#define WATCH_NOBODY ((uid_t)-1) /* it is not known who asks */
+
+/* A token is shown once by `stokerctl page`. Each browser exchanges it for one that it keeps: the
+ * first within minutes, further ones of the same user later, too. */
 struct watch_token {
 	char text[WATCH_TOKEN_TEXT]; /* "": free */
-	uint64_t until_ns;
+	uint64_t made_ns, until_ns;
+	bool used;
+	uid_t uid; /* who has used it first */
 };
 
 struct watch {
@@ -38,8 +44,9 @@ void watch_tick(struct watch *watch); /* each second */
 
 /* A token for `stokerctl page`; the oldest gives way. 0 or a negative errno. */
 int watch_token_new(struct watch *watch, char out[WATCH_TOKEN_TEXT]);
-/* Exchange it. False: it is none, or was used, or is too old. */
-bool watch_token_exchange(struct watch *watch, const char *token, char out[WATCH_TOKEN_TEXT]);
+/* Exchange it, for this user or WATCH_NOBODY. False: it is none, another user's, or too old. */
+bool watch_token_exchange(struct watch *watch, const char *token, uid_t uid,
+			  char out[WATCH_TOKEN_TEXT]);
 /* May the owner of this one, which was given in exchange, see names? */
 bool watch_token_is_good(const struct watch *watch, const char *token);
 

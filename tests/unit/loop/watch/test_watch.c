@@ -14,27 +14,54 @@
 #include "loop/watch/watch.h"
 #include "loop/watch/writer.h"
 
+#define ME 1000
+
 static struct core core;
 static struct watch watch;
 
-static void test_a_token_is_good_once(void **state)
+static void test_a_token_is_exchanged(void **state)
 {
 	char shown[WATCH_TOKEN_TEXT], kept[WATCH_TOKEN_TEXT], again[WATCH_TOKEN_TEXT];
 	(void)state;
 	watch_init(&watch, &core);
-	assert_false(watch_token_exchange(&watch, "", kept));
+	assert_false(watch_token_exchange(&watch, "", ME, kept));
 	assert_false(watch_token_is_good(&watch, ""));
 	assert_int_equal(watch_token_new(&watch, shown), 0);
 	assert_false(watch_token_is_good(&watch, shown));
 	shown[5] ^= 1;
-	assert_false(watch_token_exchange(&watch, shown, kept));
+	assert_false(watch_token_exchange(&watch, shown, ME, kept));
 	shown[5] ^= 1;
-	assert_true(watch_token_exchange(&watch, shown, kept));
+	assert_true(watch_token_exchange(&watch, shown, ME, kept));
 	assert_string_not_equal(shown, kept);
-	assert_false(watch_token_exchange(&watch, shown, again));
 	assert_true(watch_token_is_good(&watch, kept));
+	/* A second browser of the same user, and nobody else. */
+	assert_false(watch_token_exchange(&watch, shown, ME + 1, again));
+	assert_false(watch_token_exchange(&watch, shown, WATCH_NOBODY, again));
+	assert_true(watch_token_exchange(&watch, shown, ME, again));
+	assert_string_not_equal(again, kept);
+	assert_true(watch_token_is_good(&watch, again));
 	kept[0] ^= 1;
 	assert_false(watch_token_is_good(&watch, kept));
+	/* Who could not be found out has it once. */
+	assert_int_equal(watch_token_new(&watch, shown), 0);
+	assert_true(watch_token_exchange(&watch, shown, WATCH_NOBODY, kept));
+	assert_false(watch_token_exchange(&watch, shown, WATCH_NOBODY, again));
+}
+
+/* A link that was used lasts longer than a new one, which has to stay nevertheless. */
+static void test_new_tokens_stay(void **state)
+{
+	char shown[WATCH_TOKEN_TEXT], other[WATCH_TOKEN_TEXT], kept[WATCH_TOKEN_TEXT];
+	(void)state;
+	watch_init(&watch, &core);
+	for (int i = 0; i < WATCH_TOKENS; i++) {
+		assert_int_equal(watch_token_new(&watch, shown), 0);
+		assert_true(watch_token_exchange(&watch, shown, ME, kept));
+	}
+	assert_int_equal(watch_token_new(&watch, shown), 0);
+	assert_int_equal(watch_token_new(&watch, other), 0);
+	assert_true(watch_token_exchange(&watch, shown, ME, kept));
+	assert_true(watch_token_exchange(&watch, other, ME, kept));
 }
 
 static void test_tokens_end_and_give_way(void **state)
@@ -44,11 +71,11 @@ static void test_tokens_end_and_give_way(void **state)
 	watch_init(&watch, &core);
 	for (int i = 0; i <= WATCH_TOKENS; i++)
 		assert_int_equal(watch_token_new(&watch, tokens[i]), 0);
-	assert_false(watch_token_exchange(&watch, tokens[0], kept));
-	assert_true(watch_token_exchange(&watch, tokens[1], kept));
+	assert_false(watch_token_exchange(&watch, tokens[0], ME, kept));
+	assert_true(watch_token_exchange(&watch, tokens[1], ME, kept));
 	for (int i = 0; i < WATCH_TOKENS; i++)
 		watch.fresh[i].until_ns = watch.kept[i].until_ns = 1;
-	assert_false(watch_token_exchange(&watch, tokens[2], kept));
+	assert_false(watch_token_exchange(&watch, tokens[2], ME, kept));
 	assert_false(watch_token_is_good(&watch, kept));
 }
 
@@ -104,7 +131,8 @@ static void test_histograms(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_token_is_good_once),
+		cmocka_unit_test(test_a_token_is_exchanged),
+		cmocka_unit_test(test_new_tokens_stay),
 		cmocka_unit_test(test_tokens_end_and_give_way),
 		cmocka_unit_test(test_history),
 		cmocka_unit_test(test_texts),
