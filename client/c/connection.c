@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #define OUT_MAX (1u << 20) /* if the daemon reads less, it does not work */
 #define GIVE_MAX 34	   /* that the daemon takes with a message */
 #define FDS_MAX 8	   /* descriptors that one recvmsg() can receive */
+#define LOOK_MS 1000	   /* longest wait without a look at what others did */
 
 void connection_init(struct connection *connection)
 {
@@ -260,16 +260,21 @@ static int connection_next(struct connection *connection, struct message *out, s
 	return r ? r : 1;
 }
 
-/* Wait until the socket can be read, or written if there is something to send. False: time-out. */
+/* Wait until the socket can be read, or written if there is something to send. False: time-out. Not
+ * long at a time: another thread may have closed it, or left something that is to be sent. */
 static bool connection_wait(struct connection *connection, int64_t until)
 {
 	struct pollfd poll_ = {connection->socket, POLLIN, 0};
-	int64_t left = until < 0 ? -1 : until - clock_ms();
-	if (until >= 0 && left <= 0)
+	int64_t left = until < 0 ? LOOK_MS : until - clock_ms();
+	if (left <= 0)
 		return false;
 	if (connection->out_size)
 		poll_.events |= POLLOUT;
-	(void)poll(&poll_, 1, left > INT_MAX ? INT_MAX : (int)left);
+	if (connection->lock)
+		pthread_mutex_unlock(connection->lock);
+	(void)poll(&poll_, 1, left < LOOK_MS ? (int)left : LOOK_MS);
+	if (connection->lock)
+		pthread_mutex_lock(connection->lock);
 	return true;
 }
 

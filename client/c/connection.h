@@ -2,7 +2,8 @@
 /*
  * One connection to the daemon, as messages: the bytes to be sent, the frame that is being
  * received, and the descriptor that came with it. Blocks only in poll(), never raises SIGPIPE,
- * restarts calls that a signal interrupted. One thread at a time. Knows no batch and no ring.
+ * restarts calls that a signal interrupted. One thread at a time; where its owner has a lock,
+ * others may send while it waits. Knows no batch and no ring.
  *
  * Every call returns 0 or a negative errno, explained in `fault`. After a failure the connection is
  * closed, and later calls repeat the reason; except after -EAGAIN, -ENOMEM, and an ERROR of the
@@ -11,6 +12,7 @@
 #ifndef STOKER_CLIENT_CONNECTION_H
 #define STOKER_CLIENT_CONNECTION_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +25,9 @@
 #define CONNECTION_QUIET_MS 30000 /* longest wait for an answer that needs no work */
 
 struct connection {
-	int socket; /* owned; -1: closed */
-	int passed; /* owned; a descriptor that was received and not taken yet, or -1 */
+	int socket;	       /* owned; -1: closed */
+	pthread_mutex_t *lock; /* borrowed, of its owner; let go while it waits; NULL: none */
+	int passed;	       /* owned; a descriptor that was received and not taken yet, or -1 */
 	struct frame_reader in;
 	const uint8_t *last; /* the payload of the last frame, within `in` */
 	size_t last_size;

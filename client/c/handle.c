@@ -11,31 +11,61 @@
 
 #define ATTACH_QUIET_MS 60000 /* the daemon says PROGRESS more often than this */
 
-int handle_enter(struct stoker *stoker)
+/* In a child process the lock may be that of a thread which is not there. */
+int handle_lock(struct stoker *stoker)
 {
 	if (!stoker)
 		return -EINVAL;
-	stoker->fault.code = 0;
-	stoker->fault.text[0] = '\0';
-	if (stoker->pid == getpid())
-		return 0;
-	return fault_say(&stoker->fault, -EPERM,
-			 "this handle was made before fork() and belongs to the parent process: "
-			 "make a new one in this process");
+	if (stoker->pid != getpid())
+		return -EPERM;
+	pthread_mutex_lock(&stoker->lock);
+	return 0;
 }
 
-int handle_leave(struct stoker *stoker, int result)
+static int handle_watch(struct stoker *stoker)
 {
 	const struct connection *connection = &stoker->connection;
 	const struct resume *resume = &stoker->resume;
 	int64_t at = connection_kept(connection); /* 0: never, 1: at once */
 	if (resume->lost)
 		at = resume->next ? resume->next : 1;
-	int r = watch_update(&stoker->watch, connection->socket, connection_pending(connection),
-			     at);
-	if (r == 0 || result < 0)
-		return result;
-	return fault_say(&stoker->fault, r, "cannot watch the connection: %s", strerror(-r));
+	return watch_update(&stoker->watch, connection->socket, connection_pending(connection), at);
+}
+
+void handle_unlock(struct stoker *stoker)
+{
+	(void)handle_watch(stoker); /* else the next call reports it */
+	pthread_mutex_unlock(&stoker->lock);
+}
+
+int handle_enter(struct stoker *stoker)
+{
+	int r = handle_lock(stoker);
+	if (r == -EPERM)
+		return fault_say(&stoker->fault, r,
+				 "this handle was made before fork() and belongs to the parent "
+				 "process: make a new one in this process");
+	if (r)
+		return r;
+	if (stoker->inside) {
+		pthread_mutex_unlock(&stoker->lock);
+		return -EALREADY;
+	}
+	stoker->inside = true;
+	stoker->caller = pthread_self();
+	stoker->fault = FAULT_NULL;
+	return 0;
+}
+
+int handle_leave(struct stoker *stoker, int result)
+{
+	int r = handle_watch(stoker);
+	if (r && result >= 0)
+		result = fault_say(&stoker->fault, r, "cannot watch the connection: %s",
+				   strerror(-r));
+	stoker->inside = false;
+	pthread_mutex_unlock(&stoker->lock);
+	return result;
 }
 
 void handle_forget_ring(struct stoker *stoker)
@@ -53,7 +83,9 @@ int handle_open(struct stoker *stoker)
 	connection_close(&stoker->connection);
 	stoker->connected++;
 	watch_forget(&stoker->watch);
+	pthread_mutex_unlock(&stoker->lock);
 	int fd = address_connect(ADDRESS_DATA, stoker->socket, &stoker->fault);
+	pthread_mutex_lock(&stoker->lock);
 	if (fd < 0)
 		return fd;
 	int r = connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION,

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The handle of stoker.h: what it holds, and how it gets a connection and a ring. It owns all of
- * them. One thread at a time uses it. Knows no batch, and no option of the caller.
+ * them. Knows no batch, and no option of the caller.
+ *
+ * Threads: one at a time is inside of a call, and any other may give a batch back meanwhile. So
+ * `lock` guards all members but `pid`, `fault`, `info` and `socket`, which only the thread inside
+ * uses. That thread holds it, except while it waits: for a message, for a daemon, or to connect.
  */
 #ifndef STOKER_CLIENT_HANDLE_H
 #define STOKER_CLIENT_HANDLE_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "client/c/attach.h"
@@ -18,6 +24,9 @@
 #include "client/c/watch.h"
 
 struct stoker {
+	pthread_mutex_t lock;
+	bool inside;	  /* a thread is inside of a call */
+	pthread_t caller; /* the last one that was; `fault` is for it alone */
 	struct connection connection;
 	char *socket;	   /* as it was given; NULL: the default places */
 	struct ring *ring; /* the one that holds the current batches; NULL: not attached */
@@ -37,12 +46,17 @@ struct stoker {
 	struct fault stalled; /* why the next batch is late, from STALLED */
 };
 
-/* Every public call begins with this: 0, -EINVAL without a handle, -EPERM after a fork. */
+/* Every public call begins with this: 0, -EINVAL without a handle, -EPERM after a fork, -EALREADY
+ * another thread is inside. */
 int handle_enter(struct stoker *stoker);
 
-/* Every public call that may have opened, closed or sent ends with this; returns `result`, or why
- * the descriptor of stoker_fd() cannot be kept up to date. */
+/* Every public call that has entered ends with this; returns `result`, or why the descriptor of
+ * stoker_fd() cannot be kept up to date. */
 int handle_leave(struct stoker *stoker, int result);
+
+/* The same around what any thread may do meanwhile. They change no fault but that of the caller. */
+int handle_lock(struct stoker *stoker);
+void handle_unlock(struct stoker *stoker);
 
 /* Not attached any more; batches that are held stay. */
 void handle_forget_ring(struct stoker *stoker);

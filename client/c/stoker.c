@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public functions of stoker.h. One thread at a time uses a handle. handle.h says what it owns,
+ * The public functions of stoker.h. handle.h says what a handle owns and which thread may do what,
  * connection.h does the talking on the wire.
  */
 #include "client/c/stoker.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "client/c/clock.h"
 #include "client/c/handle.h"
+#include "client/c/recover.h"
 #include "client/c/words.h"
 
 #define HELD_MS 1000	  /* how long to wait for END when no batch can come */
@@ -32,6 +31,9 @@ struct stoker *stoker_new(void)
 	connection_init(&stoker->connection);
 	stoker->watch = WATCH_NULL;
 	stoker->pid = getpid();
+	stoker->caller = pthread_self();
+	pthread_mutex_init(&stoker->lock, NULL);
+	stoker->connection.lock = &stoker->lock;
 	return stoker;
 }
 
@@ -58,6 +60,8 @@ void stoker_free(struct stoker *stoker)
 	classes_deinit(&stoker->classes);
 	watch_deinit(&stoker->watch);
 	free(stoker->socket);
+	if (stoker->pid == getpid()) /* in a child it may be locked */
+		pthread_mutex_destroy(&stoker->lock);
 	free(stoker);
 }
 
@@ -68,7 +72,7 @@ int stoker_connect(struct stoker *stoker, const char *socket)
 		return r;
 	char *copy = socket ? strdup(socket) : NULL;
 	if (socket && !copy)
-		return fault_say(&stoker->fault, -ENOMEM, "out of memory");
+		return handle_leave(stoker, fault_say(&stoker->fault, -ENOMEM, "out of memory"));
 	free(stoker->socket);
 	stoker->socket = copy;
 	handle_forget_ring(stoker);
@@ -89,7 +93,8 @@ int stoker_credentials(struct stoker *stoker, const char *url, const char *key, 
 	if (r)
 		return r;
 	if (!url || !key || !secret)
-		return fault_say(&stoker->fault, -EINVAL, "a URL, a key and a secret are needed");
+		return handle_leave(stoker, fault_say(&stoker->fault, -EINVAL,
+						      "a URL, a key and a secret are needed"));
 	bool waits = stoker->resume.attach && stoker->resume.limit_ms;
 	return handle_leave(stoker, own_put(&stoker->own, &stoker->connection, url, key, secret,
 					    token, expires, waits, &stoker->fault));
@@ -155,6 +160,16 @@ int stoker_attach(struct stoker *stoker, const struct stoker_options *options)
 	return handle_leave(stoker, r);
 }
 
+/* As handle_enter(), for a call that needs an attachment. */
+static int stoker_enter_attached(struct stoker *stoker)
+{
+	int r = handle_enter(stoker);
+	if (r || stoker->ring)
+		return r;
+	return handle_leave(stoker,
+			    fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset"));
+}
+
 const struct stoker_info *stoker_info(const struct stoker *stoker)
 {
 	return stoker && stoker->ring ? &stoker->info.info : NULL;
@@ -162,11 +177,9 @@ const struct stoker_info *stoker_info(const struct stoker *stoker)
 
 int stoker_classes(struct stoker *stoker, const char *const **names_out)
 {
-	int r = handle_enter(stoker);
+	int r = stoker_enter_attached(stoker);
 	if (r)
 		return r;
-	if (!stoker->ring)
-		return fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset");
 	if (!stoker->classes.names)
 		r = classes_ask(&stoker->classes, &stoker->connection, &stoker->fault);
 	if (r == 0) {
@@ -176,26 +189,27 @@ int stoker_classes(struct stoker *stoker, const char *const **names_out)
 	return handle_leave(stoker, r);
 }
 
-int stoker_credit(struct stoker *stoker, uint32_t inflight)
+static int stoker_do_credit(struct stoker *stoker, uint32_t inflight)
 {
 	struct message credit = message_init(MESSAGE_CREDIT);
-	int r = handle_enter(stoker);
-	if (r)
-		return r;
-	if (!stoker->ring)
-		return fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset");
 	if (inflight < 1 || inflight > INFLIGHT_MAX)
 		return fault_say(&stoker->fault, -EINVAL, "inflight is %u, not 1 to %d", inflight,
 				 INFLIGHT_MAX);
 	credit.credit.inflight = inflight;
-	r = connection_send(&stoker->connection, &credit, &stoker->fault);
+	int r = connection_send(&stoker->connection, &credit, &stoker->fault);
 	if (r == -ENOMEM)
-		return handle_leave(stoker, r);
+		return r;
 	/* If the daemon is gone, stoker_next() reports it, and the next ATTACH says the number. */
 	stoker->inflight = inflight;
 	stoker->resume.inflight = inflight;
 	stoker->fault = FAULT_NULL;
-	return handle_leave(stoker, 0);
+	return 0;
+}
+
+int stoker_credit(struct stoker *stoker, uint32_t inflight)
+{
+	int r = stoker_enter_attached(stoker);
+	return r ? r : handle_leave(stoker, stoker_do_credit(stoker, inflight));
 }
 
 /* -- batches ------------------------------------------------------------------------------ */
@@ -255,12 +269,17 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 	}
 }
 
+static bool stoker_holds_all(const struct stoker *stoker)
+{
+	return batch_count(stoker->held, stoker->attachment) >= stoker->inflight;
+}
+
 /* Wait for a message until `until` (-1: for ever), which is `timeout_ms` away. */
 static int stoker_receive(struct stoker *stoker, const struct stoker_batch **batch_out,
 			  int64_t until, int timeout_ms)
 {
 	struct message message;
-	bool holds_all = batch_count(stoker->held, stoker->attachment) >= stoker->inflight;
+	bool holds_all = stoker_holds_all(stoker);
 	int64_t left = until < 0 ? -1 : until - clock_ms();
 	int wait_ms = until < 0 ? -1 : left < 0 ? 0 : (int)left;
 	int r = connection_receive(&stoker->connection,
@@ -272,6 +291,8 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 		return r;
 	if (timeout_ms == 0)
 		return fault_say(&stoker->fault, -EAGAIN, "no batch is ready");
+	if (holds_all && timeout_ms < 0 && !stoker_holds_all(stoker))
+		return TAKEN_NOTHING; /* another thread gave one back */
 	if (holds_all)
 		return fault_say(&stoker->fault, timeout_ms < 0 ? -EDEADLK : -ETIMEDOUT,
 				 "all %llu batches of inflight are held: release one, or raise "
@@ -281,71 +302,14 @@ static int stoker_receive(struct stoker *stoker, const struct stoker_batch **bat
 			 timeout_ms, *stoker->stalled.text ? ": " : "", stoker->stalled.text);
 }
 
-/* -- when the daemon goes away ------------------------------------------------------------- */
-
-/* ATTACH where the caller is, on this connection. 0, also behind the last epoch. */
-static int stoker_attach_again(struct stoker *stoker)
-{
-	struct message request, reply;
-	int r = resume_attach(&stoker->resume, stoker->connection.memory, &request);
-	if (r == RESUME_E_END)
-		return stoker->end = 0;
-	if (r)
-		return fault_say(&stoker->fault, r, "out of memory");
-	r = handle_ask_attach(stoker, &request, &reply);
-	if (r)
-		return r;
-	stoker->attachment++;
-	stoker->end = 1;
-	return 0;
-}
-
-/* One attempt to connect, and attach where the caller is. A daemon that is stopping makes no new
- * samples, so batches that are held stay as they are though their connection is closed. */
-static int stoker_try(struct stoker *stoker)
-{
-	int r = handle_open(stoker);
-	return r ? r : stoker_attach_again(stoker);
-}
-
-/* Wait for a daemon. 0: attached again, -EAGAIN: not yet, else why it cannot. */
-static int stoker_recover(struct stoker *stoker, int64_t until)
-{
-	struct resume *resume = &stoker->resume;
-	for (bool last = false;; last = resume_over(resume, clock_ms())) {
-		int64_t now = clock_ms(), next = resume->next;
-		if (now >= next) {
-			int r = stoker_try(stoker);
-			if (r == 0) {
-				resume_find(resume);
-				stoker->info.info.reconnects++;
-				return 0;
-			}
-			if (!resume_passes(r))
-				return r;
-			resume_fail(resume);
-		}
-		if (last) {
-			resume->next = 0; /* the next call tries at once */
-			return fault_say(&stoker->fault, resume->lost,
-					 "%s, and did not come back within %lld ms",
-					 resume->why.text, (long long)resume->limit_ms);
-		}
-		if (until >= 0 && now >= until)
-			return -EAGAIN;
-		next = resume->next < resume->until ? resume->next : resume->until;
-		next = until >= 0 && until < next ? until : next;
-		if (next > now)
-			(void)poll(NULL, 0, (int)(next - now));
-	}
-}
+/* -- taking them -------------------------------------------------------------------------- */
 
 static int stoker_step(struct stoker *stoker, const struct stoker_batch **batch_out, int64_t until,
 		       int timeout_ms)
 {
 	int r;
 	if (stoker->resume.lost) {
-		r = stoker_recover(stoker, until);
+		r = recover_wait(stoker, until);
 		if (r == -EAGAIN)
 			return fault_say(&stoker->fault, timeout_ms ? -ETIMEDOUT : -EAGAIN,
 					 "%s; waiting for it to come back",
@@ -366,12 +330,10 @@ static int stoker_step(struct stoker *stoker, const struct stoker_batch **batch_
 
 int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, int timeout_ms)
 {
-	int r = handle_enter(stoker);
+	int r = stoker_enter_attached(stoker);
+	*batch_out = NULL;
 	if (r)
 		return r;
-	*batch_out = NULL;
-	if (!stoker->ring)
-		return fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset");
 	int64_t until = timeout_ms < 0 ? -1 : clock_ms() + timeout_ms;
 	do
 		r = stoker_step(stoker, batch_out, until, timeout_ms);
@@ -381,53 +343,10 @@ int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, in
 	return handle_leave(stoker, r);
 }
 
-/* DETACH, and ATTACH at another place. If the daemon refuses that, back at the one before. */
-static int stoker_move(struct stoker *stoker, uint64_t epoch, uint64_t position)
-{
-	struct resume *resume = &stoker->resume;
-	const uint64_t was_epoch = resume->epoch, was_position = resume->position;
-	struct message request = message_init(MESSAGE_DETACH), reply;
-	request.detach.seq = connection_seq(&stoker->connection);
-	int r = connection_ask(&stoker->connection, &request, MESSAGE_OK, CONNECTION_QUIET_MS,
-			       &reply, &stoker->fault);
-	if (r)
-		return r;
-	resume->epoch = epoch;
-	resume->position = position;
-	r = stoker_attach_again(stoker);
-	if (r == 0 || resume_passes(r))
-		return r;
-	const struct fault why = stoker->fault;
-	resume->epoch = was_epoch;
-	resume->position = was_position;
-	int back = stoker_attach_again(stoker);
-	if (back == 0)
-		stoker->fault = why;
-	return back ? back : r;
-}
-
 int stoker_seek(struct stoker *stoker, uint64_t epoch, uint64_t position)
 {
-	struct resume *resume = &stoker->resume;
-	int r = handle_enter(stoker);
-	if (r)
-		return r;
-	if (!stoker->ring)
-		return fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset");
-	if (epoch > UINT32_MAX)
-		return fault_say(&stoker->fault, -EINVAL, "there is no epoch %llu",
-				 (unsigned long long)epoch);
-	if (!resume->lost)
-		r = stoker_move(stoker, epoch, position);
-	if (r && resume_passes(r) && resume_lose(resume, r, &stoker->fault))
-		r = 0;
-	if (r == 0) { /* stoker_next() attaches there if the daemon is away */
-		resume->epoch = epoch;
-		resume->position = position;
-		stoker->stalled.text[0] = '\0';
-		stoker->fault.text[0] = '\0';
-	}
-	return handle_leave(stoker, r);
+	int r = stoker_enter_attached(stoker);
+	return r ? r : handle_leave(stoker, recover_seek(stoker, epoch, position));
 }
 
 const void *stoker_field(const struct stoker_batch *batch, uint32_t run, const char *name)
@@ -444,23 +363,35 @@ static struct batch **stoker_find(struct stoker *stoker, const struct stoker_bat
 	return at;
 }
 
-int stoker_release(struct stoker *stoker, const struct stoker_batch *batch)
+static int stoker_do_release(struct stoker *stoker, const struct stoker_batch *batch,
+			     struct fault *fault)
 {
-	int r = handle_enter(stoker);
-	if (r)
-		return r;
 	struct batch **at = stoker_find(stoker, batch), *held = *at;
+	int r = 0;
 	if (!held)
-		return fault_say(&stoker->fault, -EINVAL,
+		return fault_say(fault, -EINVAL,
 				 "the handle does not hold this batch: was it released twice?");
 	/* If the daemon is gone, there is nothing to send: stoker_next() reports it. */
 	if (held->connected == stoker->connected && stoker->connection.socket >= 0)
-		r = connection_release(&stoker->connection, held->lease, &stoker->fault);
+		r = connection_release(&stoker->connection, held->lease, fault);
 	if (r == -ENOMEM && stoker->connection.socket >= 0)
 		return r;
 	*at = held->next;
 	batch_free(held);
-	return handle_leave(stoker, r);
+	return r;
+}
+
+int stoker_release(struct stoker *stoker, const struct stoker_batch *batch)
+{
+	int r = handle_lock(stoker);
+	if (r)
+		return r;
+	struct fault fault = FAULT_NULL;
+	r = stoker_do_release(stoker, batch, &fault);
+	if (pthread_equal(stoker->caller, pthread_self()))
+		stoker->fault = fault;
+	handle_unlock(stoker);
+	return r;
 }
 
 int stoker_fd(struct stoker *stoker)
@@ -470,6 +401,6 @@ int stoker_fd(struct stoker *stoker)
 		return r;
 	int fd = watch_open(&stoker->watch);
 	if (fd < 0)
-		return fault_say(&stoker->fault, fd, "cannot make a descriptor: %s", strerror(-fd));
+		fault_say(&stoker->fault, fd, "cannot make a descriptor: %s", strerror(-fd));
 	return handle_leave(stoker, fd);
 }

@@ -8,15 +8,20 @@
  * The bytes of a batch depend on dataset, transforms, seeds, epoch and position, and on nothing
  * else: not on time, load, number of workers or number of ranks.
  *
- * Threads: only one thread at a time may use a handle; several handles are independent. Any thread
- * may read the pixels of a batch until it is released. A handle does not survive a fork: in the
- * child every call but stoker_free() returns -EPERM.
+ * Threads: stoker_release() and stoker_field() may be called from any thread at any time, also
+ * while another thread waits in stoker_next(), and any thread may read a batch until it is
+ * released. All other calls are for one thread at a time: a second one gets -EALREADY, while the
+ * first is inside. stoker_error(), stoker_error_name() and stoker_info() are for the thread that
+ * made the last of those calls. stoker_free() must be the last call of all, with no other in
+ * progress. Several handles are independent. A handle does not survive a fork: in the child every
+ * call but stoker_free() returns -EPERM.
  *
  * Errors: a call that can fail returns a negative errno, and stoker_error() says what happened and
  * what to do. All calls have these: -EINVAL a wrong argument, -ENOMEM out of memory, -EPERM after a
- * fork, -ENOTCONN not connected, -ECONNRESET the daemon closed the connection, -EPROTO the daemon
- * violated the protocol. After the last two the connection is closed: connect again, and attach at
- * the next_epoch and next_position of the last batch.
+ * fork, -EALREADY another thread is inside of the handle, -ENOTCONN not connected, -ECONNRESET the
+ * daemon closed the connection, -EPROTO the daemon violated the protocol. After the last two the
+ * connection is closed: connect again, and attach at the next_epoch and next_position of the last
+ * batch.
  *
  * If the daemon ends or restarts while batches are read, stoker_next() waits for it and attaches
  * again (see `reconnect_ms`): the call takes longer, and the next batch follows.
@@ -267,7 +272,8 @@ STOKER_API const char *stoker_version(void);
 /* A handle, not connected; NULL if there is no memory. */
 STOKER_API struct stoker *stoker_new(void);
 
-/* Disconnect and free everything, including batches that are held. NULL is allowed. */
+/* Disconnect and free everything, including batches that are held: they must neither be read nor
+ * released afterwards, by any thread. NULL is allowed. */
 STOKER_API void stoker_free(struct stoker *stoker);
 
 /* Why the last call failed, in one line; "" if it did not fail. Valid until the next call. */
@@ -374,9 +380,11 @@ STOKER_API const void *stoker_field(const struct stoker_batch *batch, uint32_t r
 				    const char *name);
 
 /*
- * Give a batch back; its pixels may change at once. Never waits. Also allowed after detaching, or
- * when there is no daemon any more. 0; -EINVAL it is not a batch of this handle, or was already
- * released; -ENOMEM, and the batch is still held.
+ * Give a batch back, once; its pixels may change at once. Any thread, at any time before
+ * stoker_free(). Never waits for the daemon. Also allowed after detaching, or when there is no
+ * daemon any more. 0; -EINVAL it is not a batch of this handle, or was already released; -ENOMEM,
+ * and the batch is still held. In another thread than that of the other calls stoker_error() does
+ * not change.
  */
 STOKER_API int stoker_release(struct stoker *stoker, const struct stoker_batch *batch);
 

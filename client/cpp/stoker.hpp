@@ -17,8 +17,11 @@
  * after that. Move it out of the loop to keep it. Calls throw stk::error. (The namespace is not
  * called stoker because libstoker's handle is a struct of that name.)
  *
- * Threads: only one at a time may use a reader and its batches; several readers are independent.
- * Any thread may read arrays. A batch may outlive its reader.
+ * Threads: a batch may be moved into another thread, used there, and destroyed there, also while a
+ * third one waits in next(); it may outlive its reader. One batch, as any object, is for one thread
+ * at a time, but for its const functions and its arrays, which any may read. A reader is for one
+ * thread at a time: a second one gets an error with the code EALREADY. Several readers are
+ * independent.
  */
 #ifndef STOKER_HPP
 #define STOKER_HPP
@@ -120,6 +123,8 @@ namespace detail
 
 inline int check(const struct stoker *handle, int result)
 {
+	if (result == -EALREADY) /* the words of the handle are those of the other thread */
+		fail(result, "", "another thread is inside of a call of this reader");
 	if (result < 0)
 		fail(result, stoker_error_name(handle), stoker_error(handle));
 	return result;
