@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Shards that stoker.write_shards() wrote, read by the daemon as the folder that they were made of,
-by tarfile, and by webdataset where it is installed; manifests made of COCO's, VOC's and YOLO's
-files."""
+by tarfile, and by webdataset where it is installed."""
 import glob
 import json
 import os
@@ -13,7 +12,7 @@ import pytest
 Image = pytest.importorskip("PIL.Image")
 
 import stoker
-from stoker import convert, shards
+from stoker import shards
 from test_datasets import epoch
 from real_daemon import binary
 
@@ -91,64 +90,3 @@ def test_webdataset_reads_them(folder, tmp_path):
     assert [(sample["__key__"], sample["cls"]) for sample in found] == \
         [(sample["__key__"], sample["cls"]) for sample in shards.from_folder(folder)]
     assert all(sample["png"].shape == (24, 24, 3) for sample in found)
-
-
-def test_parquet(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    rows = [{"image": {"bytes": b"\xff\xd8%d" % number, "path": None}, "label": number, "id": "x"}
-            for number in range(100)]
-    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
-    found = list(shards.from_parquet(str(tmp_path / "a.parquet")))
-    assert [sample["jpg"] for sample in found] == [row["image"]["bytes"] for row in rows]
-    assert [sample["cls"] for sample in found] == list(range(100))
-    assert found[7]["json"] == {"id": "x"}
-
-
-# -- annotations --------------------------------------------------------------------------------
-
-
-@pytest.fixture(name="annotated")
-def fixture_annotated(tmp_path):
-    """Two pictures of 40 x 20 with boxes, as COCO, VOC and YOLO have them: a "cat" and a "dog" in
-    the first, nothing in the second."""
-    for folder in ("JPEGImages", "Annotations", "ImageSets/Main", "labels"):
-        (tmp_path / folder).mkdir(parents=True)
-    os.symlink("JPEGImages", tmp_path / "images")
-    for name in "ab":
-        Image.new("RGB", (40, 20)).save(tmp_path / "JPEGImages" / f"{name}.jpg")
-    (tmp_path / "coco.json").write_text(json.dumps({
-        "images": [{"id": 9, "file_name": "a.jpg"}, {"id": 4, "file_name": "b.jpg"}],
-        "categories": [{"id": 18, "name": "dog"}, {"id": 17, "name": "cat"}],
-        "annotations": [{"image_id": 9, "bbox": [4, 2, 10, 6], "category_id": 17, "iscrowd": 0},
-                        {"image_id": 9, "bbox": [0, 0, 40, 20], "category_id": 18, "iscrowd": 1}]}))
-    (tmp_path / "labels" / "a.txt").write_text("0 0.225 0.25 0.25 0.3\n1 0.5 0.5 1 1\n")
-    entry = ("<object><name>{}</name><difficult>{}</difficult><bndbox><xmin>{}</xmin>"
-             "<ymin>{}</ymin><xmax>{}</xmax><ymax>{}</ymax></bndbox></object>")
-    for name, entries in (("a", [("cat", 0, 5, 3, 14, 8), ("dog", 1, 1, 1, 40, 20)]), ("b", [])):
-        (tmp_path / "Annotations" / f"{name}.xml").write_text(
-            f"<annotation><filename>{name}.jpg</filename>"
-            + "".join(entry.format(*one) for one in entries) + "</annotation>")
-    (tmp_path / "ImageSets" / "Main" / "train.txt").write_text("a\nb\n")
-    return tmp_path
-
-
-@needs_daemon
-@pytest.mark.parametrize("form", ["coco", "voc", "yolo"])
-def test_manifests(near, annotated, form):
-    """Boxes and categories as the daemon delivers them, through a flip."""
-    manifest = str(annotated / "out.jsonl")
-    root = annotated
-    if form == "coco":
-        assert convert.coco(str(annotated / "coco.json"), manifest) == ["cat", "dog"]
-        root = annotated / "JPEGImages"
-    elif form == "voc":
-        assert convert.voc(str(annotated), "Main/train", manifest) == ["cat", "dog"]
-    else:
-        assert convert.yolo(str(annotated), manifest) == 2
-    with near.loader({"path": manifest, "root": str(root)}, batch_size=2, shuffle=False,
-                     transforms=[stoker.RandomHorizontalFlip(1.0)]) as loader:
-        batch = next(loader.batches())
-        boxes, category = batch["boxes"].copy(), batch["category"].copy()
-    assert np.allclose(boxes[0], [[26, 2, 36, 8], [0, 0, 40, 20]], atol=1e-4)
-    assert np.isnan(boxes[1]).all() and category.tolist() == [[0, 1], [-1, -1]]

@@ -6,13 +6,23 @@ A row has the boxes of a picture in pixels, and beside them, by number of the bo
 ``category``, the place of its name in the list that is returned, or -1 where there is no box; all
 rows have as many as the picture with most boxes has. Transforms may leave a box empty, but never
 reorder boxes.
+
+Boxes are where the annotations have them: where pictures are turned by EXIF, in the picture as it
+is shown, so load it with ``exif_orientation=True``. What annotations say of no picture is an error,
+not left out; a picture without annotations has no boxes. A ValueError names the file, and in it the
+line or the entry (from 0).
 """
 from __future__ import annotations
 
 import json
+import math
 import os
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 from xml.etree import ElementTree
+
+from . import _pictures
+from .errors import short
 
 __all__ = ["coco", "voc", "yolo"]
 
@@ -24,35 +34,55 @@ def coco(annotations: str, manifest: str) -> List[str]:
     to what the description's ``root`` says. Targets: ``category``, ``iscrowd`` and ``image_id``.
     Returns the names of the categories, by the order of their ids.
     """
-    with open(annotations, encoding="utf-8") as file:
-        data = json.load(file)
-    categories = sorted(data["categories"], key=lambda category: category["id"])
-    place = {category["id"]: number for number, category in enumerate(categories)}
-    rows = {image["id"]: _Row(image["file_name"], {"image_id": image["id"]})
-            for image in data["images"]}
-    for entry in data["annotations"]:
-        x, y, width, height = entry["bbox"]
-        rows[entry["image_id"]].add((x, y, x + width, y + height), place[entry["category_id"]],
-                                    iscrowd=entry.get("iscrowd", 0))
+    with open(annotations, encoding="utf-8-sig") as file:
+        try:
+            data = _Entry(annotations, json.load(file))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{annotations}: {error}") from None
+    categories = sorted(data.entries("categories"), key=lambda entry: entry.integer("id"))
+    place = {entry.value["id"]: number for number, entry in enumerate(categories)}
+    if len(place) < len(categories):
+        raise ValueError(f"{annotations}: two categories have the same id")
+    rows: Dict[int, _Row] = {}
+    for entry in data.entries("images"):
+        number = entry.integer("id")
+        if number in rows:
+            raise ValueError(f"{entry.name}: an image before it has the id {number}, too")
+        rows[number] = _Row(entry.text("file_name"), {"image_id": number})
+    for entry in data.entries("annotations"):
+        row, category = rows.get(entry.integer("image_id")), entry.integer("category_id")
+        if row is None or category not in place:
+            raise ValueError(f"{entry.name}: there is no "
+                             + (f"category {category}" if row else
+                                f"image {entry.value['image_id']}") + ": remove the annotation")
+        row.add(entry.box("bbox"), place[category], iscrowd=entry.value.get("iscrowd") or 0)
     _write(manifest, list(rows.values()), ("category", "iscrowd"))
-    return [category["name"] for category in categories]
+    return [entry.text("name") for entry in categories]
 
 
 def voc(folder: str, names: str, manifest: str, masks: bool = False) -> List[str]:
     """``folder``: with Annotations, JPEGImages and ImageSets; ``names``: such as Main/train, of
-    ImageSets. Paths are relative to ``folder``. Targets: ``category`` and ``difficult``; ``masks``:
-    also those of SegmentationClass, which all pictures must have (names = Segmentation/train). The
-    names of the categories, sorted.
+    ImageSets. Paths are relative to ``folder``. A picture has the name of its annotation, or else
+    the ``filename`` in it. Targets: ``category`` and ``difficult``; ``masks``: also those of
+    SegmentationClass, which all pictures must have (names = Segmentation/train). The names of the
+    categories, sorted.
     """
     found: List[Tuple[_Row, List[Tuple[Box, str, int]]]] = []
-    with open(os.path.join(folder, "ImageSets", f"{names}.txt"), encoding="utf-8") as file:
-        listed = [line.split()[0] for line in file if line.strip()]
-    for name in listed:
-        tree = ElementTree.parse(os.path.join(folder, "Annotations", f"{name}.xml"))
-        row = _Row(f"JPEGImages/{_text(tree, 'filename')}", {})
+    for place, name in _voc_names(folder, names):
+        path = os.path.join(folder, "Annotations", f"{name}.xml")
+        try:
+            tree = ElementTree.parse(path)
+            row = _Row(f"JPEGImages/{_voc_picture(folder, name, tree)}", {})
+            boxes = [_voc_box(entry) for entry in tree.iterfind("object")]
+        except FileNotFoundError:
+            raise ValueError(f"{place} names {name!r}, and there is no {path}") from None
+        except (ValueError, ElementTree.ParseError) as error:
+            raise ValueError(f"{path}: {error}") from None
         if masks:
             row.mask = f"SegmentationClass/{name}.png"
-        found.append((row, [_voc_box(entry) for entry in tree.iterfind("object")]))
+            if not os.path.exists(os.path.join(folder, row.mask)):
+                raise ValueError(f"{place} names {name!r}, and there is no {row.mask}")
+        found.append((row, boxes))
     categories = sorted({name for _, boxes in found for _, name, _ in boxes})
     for row, boxes in found:
         for box, name, difficult in boxes:
@@ -64,22 +94,70 @@ def voc(folder: str, names: str, manifest: str, masks: bool = False) -> List[str
 def yolo(folder: str, manifest: str,
          size: Optional[Callable[[str], Tuple[int, int]]] = None) -> int:
     """``folder``: with the folders images and labels; paths are relative to it. Targets:
-    ``category``. ``size``: gives width and height of a picture, by its path; None: Pillow does. The
-    number of pictures.
+    ``category``. ``size``: gives width and height of a picture as it is shown, by its path; None:
+    Pillow does, and warns if there are pictures that EXIF turns. The number of pictures.
     """
-    size = size or _pillow_size
-    rows = []
-    for place, _, files in sorted(os.walk(os.path.join(folder, "images"))):
-        for name in sorted(files):
-            path = os.path.relpath(os.path.join(place, name), folder)
-            stem = os.path.splitext(os.path.relpath(path, "images"))[0]
-            row = _Row(path, {})
-            labels = os.path.join(folder, "labels", f"{stem}.txt")
-            if os.path.exists(labels):  # without one there is nothing in the picture
-                _yolo_boxes(row, labels, size(os.path.join(folder, path)))
-            rows.append(row)
+    images, labels = (os.path.join(folder, name) for name in ("images", "labels"))
+    if not os.path.isdir(labels):
+        raise ValueError(f"{folder} has no folder 'labels' beside 'images'")
+    left = {os.path.relpath(os.path.join(*found), labels)
+            for found in _pictures.files(labels, (".txt",)) if found[1] != "classes.txt"}
+    rows, used, turned = [], set(), 0
+    for found in _pictures.files(images, _pictures.PICTURES):
+        path = os.path.join(*found)
+        row = _Row(os.path.relpath(path, folder), {})
+        name = f"{os.path.splitext(os.path.relpath(path, images))[0]}.txt"
+        if name in left:  # without one there is nothing in the picture
+            used.add(name)
+            shown, is_turned = (size(path), False) if size else _pillow_size(path)
+            turned += is_turned
+            _yolo_boxes(row, os.path.join(labels, name), shown)
+        rows.append(row)
+    if left - used:
+        raise ValueError(f"{os.path.join(labels, min(left - used))} is of no picture in {images}: "
+                         "remove it")
     _write(manifest, rows, ("category",))
+    if turned:
+        warnings.warn(f"pictures that EXIF turns: {turned}; their boxes are for loaders with "
+                      "exif_orientation=True", stacklevel=2)
     return len(rows)
+
+
+class _Entry:
+    """An object in a file of JSON."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, value
+        if not isinstance(value, dict):
+            raise ValueError(f"{name}: an object was expected, not {short(value)}")
+
+    def _get(self, key: str, kind: type) -> Any:
+        value = self.value.get(key)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"{self.name}: {key!r} is "
+                             + (short(value) if key in self.value else "missing"))
+        return value
+
+    def entries(self, key: str) -> List[_Entry]:
+        return [_Entry(f"{self.name}: {key}[{number}]", value)
+                for number, value in enumerate(self._get(key, list))]
+
+    def integer(self, key: str) -> int:
+        return int(self._get(key, int))
+
+    def text(self, key: str) -> str:
+        return str(self._get(key, str))
+
+    def box(self, key: str) -> Box:
+        """Of left, top, width and height."""
+        numbers = self._get(key, list)
+        if len(numbers) != 4 or not all(isinstance(one, (int, float)) for one in numbers):
+            raise ValueError(f"{self.name}: {key!r} is {short(numbers)}, not four numbers")
+        x, y, width, height = numbers
+        try:
+            return _box(x, y, x + width, y + height)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
 
 
 class _Row:
@@ -91,7 +169,7 @@ class _Row:
         self.boxes: List[Box] = []
         self.columns: Dict[str, List[int]] = {}
 
-    def add(self, box: Box, category: int, **columns: int) -> None:
+    def add(self, box: Box, category: int, **columns: Any) -> None:
         self.boxes.append(box)
         for name, value in {"category": category, **columns}.items():
             self.columns.setdefault(name, []).append(int(value))
@@ -101,6 +179,11 @@ def _write(manifest: str, rows: Sequence[_Row], columns: Sequence[str]) -> None:
     if not rows:
         raise ValueError("there are no pictures")
     most = max(1, max(len(row.boxes) for row in rows))
+    for row in rows:
+        try:
+            row.path.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"the name {row.path!r} is not UTF-8: rename the picture") from None
     with open(manifest, "w", encoding="utf-8") as file:
         for row in rows:
             targets = dict(row.targets)
@@ -113,11 +196,43 @@ def _write(manifest: str, rows: Sequence[_Row], columns: Sequence[str]) -> None:
             file.write(json.dumps(out) + "\n")
 
 
+def _box(*corners: float) -> Box:
+    if not all(math.isfinite(corner) for corner in corners):
+        raise ValueError(f"a box is {corners}")
+    if corners[2] < corners[0] or corners[3] < corners[1]:
+        raise ValueError(f"a box ends before it begins: {corners}")
+    return corners[0], corners[1], corners[2], corners[3]
+
+
 def _text(tree: Any, name: str) -> str:
     text = tree.findtext(name)
-    if text is None:
+    if text is None or not text.strip():
         raise ValueError(f"an annotation has no <{name}>")
-    return str(text)
+    return str(text).strip()
+
+
+def _voc_names(folder: str, names: str) -> Iterator[Tuple[str, str]]:
+    """Each with the place in the list that names it. A class' list has 1, 0 or -1 behind a name;
+    names can have blanks."""
+    path = os.path.join(folder, "ImageSets", f"{names}.txt")
+    with open(path, encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, 1):
+            name = line.strip()
+            words = name.rsplit(None, 1)
+            if len(words) == 2 and words[1] in ("1", "0", "-1") and not os.path.exists(
+                    os.path.join(folder, "Annotations", f"{name}.xml")):
+                name = words[0]
+            if name:
+                yield f"{path}:{number}", name
+
+
+def _voc_picture(folder: str, name: str, tree: Any) -> str:
+    given = (tree.findtext("filename") or "").strip()
+    endings = [os.path.splitext(given)[1], ".jpg", *_pictures.PICTURES]
+    for candidate in [*(name + ending for ending in endings if ending), given]:
+        if candidate and os.path.exists(os.path.join(folder, "JPEGImages", candidate)):
+            return candidate
+    raise ValueError(f"its picture is not in JPEGImages, neither {name}.jpg nor {given!r}")
 
 
 def _voc_box(entry: Any) -> Tuple[Box, str, int]:
@@ -126,27 +241,45 @@ def _voc_box(entry: Any) -> Tuple[Box, str, int]:
     if box is None:
         raise ValueError("an object has no <bndbox>")
     xmin, ymin, xmax, ymax = (float(_text(box, name)) for name in ("xmin", "ymin", "xmax", "ymax"))
-    return ((xmin - 1, ymin - 1, xmax, ymax), _text(entry, "name"),
+    return (_box(xmin - 1, ymin - 1, xmax, ymax), _text(entry, "name"),
             int(entry.findtext("difficult") or 0))
 
 
-def _pillow_size(path: str) -> Tuple[int, int]:
+def _pillow_size(path: str) -> Tuple[Tuple[int, int], bool]:
+    """As the picture is shown, and whether EXIF turns it."""
     from PIL import Image  # pylint: disable=import-outside-toplevel
 
     with Image.open(path) as image:
+        if image.format == "TIFF":  # is turned when it is loaded, with or without being asked
+            image.load()
+            return (image.width, image.height), False
+        orientation = image.getexif().get(0x112, 1)
         width, height = image.size
-    return width, height
+    if orientation in (5, 6, 7, 8):
+        width, height = height, width
+    return (width, height), orientation in (2, 3, 4, 5, 6, 7, 8)
 
 
 def _yolo_boxes(row: _Row, labels: str, size: Tuple[int, int]) -> None:
-    with open(labels, encoding="utf-8") as file:
+    with open(labels, encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
             words = line.split()
             if not words:
                 continue
-            if len(words) != 5:
-                raise ValueError(f"{labels}:{number}: {len(words)} numbers, and a box has 5: "
-                                 "class, center, width and height")
-            x, y, width, height = (float(word) for word in words[1:])
-            row.add(((x - width / 2) * size[0], (y - height / 2) * size[1],
-                     (x + width / 2) * size[0], (y + height / 2) * size[1]), int(words[0]))
+            try:
+                row.add(*_yolo_box(words, size))
+            except ValueError as error:
+                raise ValueError(f"{labels}:{number}: {error}") from None
+
+
+def _yolo_box(words: Sequence[str], size: Tuple[int, int]) -> Tuple[Box, int]:
+    if len(words) != 5:
+        raise ValueError(f"{len(words)} numbers, and a box has 5: class, center, width and height")
+    category, (x, y, width, height) = float(words[0]), map(float, words[1:])
+    if category < 0 or not category.is_integer():
+        raise ValueError(f"the class is {words[0]}")
+    # Tools round, so a little more than the whole picture is possible.
+    if not all(-0.01 <= part <= 1.01 for part in (x, y, width, height)):
+        raise ValueError(f"{' '.join(words[1:])}: a box is in parts of the picture, from 0 to 1")
+    return _box((x - width / 2) * size[0], (y - height / 2) * size[1],
+                (x + width / 2) * size[0], (y + height / 2) * size[1]), int(category)

@@ -12,12 +12,11 @@ from typing import (Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequ
 
 import numpy as np
 
+from . import _pictures
+from ._parquet import from_parquet
 from .errors import short
 
 __all__ = ["from_folder", "from_parquet", "write_shards"]
-
-_PICTURES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
-_SIGNATURES = ((b"\xff\xd8", "jpg"), (b"\x89PNG", "png"), (b"RIFF", "webp"), (b"BM", "bmp"))
 
 
 def write_shards(samples: Any, pattern: str, *, samples_per_shard: int = 1000,
@@ -74,55 +73,22 @@ def write_shards(samples: Any, pattern: str, *, samples_per_shard: int = 1000,
 def from_folder(folder: Union[str, os.PathLike[str]]) -> Iterator[Dict[str, Any]]:
     """The samples of an image folder in ImageFolder's order: picture, ``cls`` (the number of the
     class) and ``json``, {"class": its name}: with ``label="json:class"`` names are classes again.
+    What is hidden within class folders (such as ._x.jpg) is left out.
     """
     root = os.fspath(folder)
     names = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
     if not names:
         raise ValueError(f"{root} has no class folders")
     for label, name in enumerate(names):
-        for place, _, files in sorted(os.walk(os.path.join(root, name), followlinks=True)):
-            for file in sorted(files):
-                stem, ending = os.path.splitext(file)
-                if ending.lower() not in _PICTURES:
-                    continue
-                within = os.path.relpath(place, root)
-                with open(os.path.join(place, file), "rb") as picture:
-                    data = picture.read()
-                # Dots end a key; two files of one stem keep apart by their endings.
-                key = f"{stem}{ending}".replace(".", "_")
-                yield {"__key__": f"{within}/{key}", ending[1:].lower(): data, "cls": label,
-                       "json": {"class": name}}
-
-
-def from_parquet(files: Union[str, Sequence[str]], image: str = "image",
-                 label: Optional[str] = "label") -> Iterator[Dict[str, Any]]:
-    """The rows of parquet files, such as Hugging Face's: the column ``image`` holds files' bytes,
-    or structs with ``bytes``; ``label`` becomes ``cls``, all other columns ``json``. Needs pyarrow.
-    """
-    from pyarrow import parquet  # pylint: disable=import-error,import-outside-toplevel
-
-    number = 0
-    for path in [files] if isinstance(files, str) else files:
-        for batch in parquet.ParquetFile(path).iter_batches(batch_size=64):
-            for row in batch.to_pylist():
-                data = row.pop(image)
-                data = data["bytes"] if isinstance(data, Mapping) else data
-                if not isinstance(data, bytes):
-                    raise ValueError(f"{path}: row {number} has no bytes in {image!r}")
-                sample = {"__key__": f"{number:09}", _ending(data): data}
-                if label is not None and label in row:
-                    sample["cls"] = row.pop(label)
-                if row:
-                    sample["json"] = row
-                yield sample
-                number += 1
-
-
-def _ending(data: bytes) -> str:
-    for signature, ending in _SIGNATURES:
-        if data.startswith(signature):
-            return ending
-    raise ValueError(f"a picture is neither JPEG, PNG, WebP nor BMP: it begins with {data[:8]!r}")
+        for place, file in _pictures.files(os.path.join(root, name), _pictures.IMAGES):
+            within = os.path.relpath(place, root)
+            with open(os.path.join(place, file), "rb") as picture:
+                data = picture.read()
+            # Dots end a key; two files of one stem keep apart by their endings.
+            key = file.replace(".", "_")
+            ending = os.path.splitext(file)[1].lower()
+            yield {"__key__": f"{within}/{key}", ending[1:]: data, "cls": label,
+                   "json": {"class": name}}
 
 
 def _samples(samples: Any) -> Iterable[Any]:
@@ -166,11 +132,18 @@ def _content(name: str, value: Any) -> bytes:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (dict, list)):
-        return json.dumps(value).encode()
+        return json.dumps(value, default=_json_default).encode()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return repr(value).encode()
     raise TypeError(f"the component {name!r} is {short(value)}: it must be bytes, a text, a "
                     "number, a list or a dict; encode pictures first")
+
+
+def _json_default(value: Any) -> Any:
+    """Of what json does not write: NumPy's numbers and arrays."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"{short(value)} cannot be JSON")
 
 
 class _Shard:
@@ -185,9 +158,12 @@ class _Shard:
         return self._samples >= samples or self._tar.offset >= size
 
     def add(self, key: str, sample: Mapping[str, Any]) -> None:
-        parts: List[Tuple[str, bytes]] = [(name, _content(name, value))
-                                          for name, value in sample.items()
-                                          if not name.startswith("__")]
+        try:
+            parts: List[Tuple[str, bytes]] = [(name, _content(name, value))
+                                              for name, value in sample.items()
+                                              if not name.startswith("__")]
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"the sample {key!r}: {error}") from None
         if not parts:
             raise ValueError(f"the sample {key!r} has no components")
         for name, data in parts:
