@@ -419,3 +419,70 @@ def test_a_dataset_stays_for_who_goes_on_elsewhere(daemon, photos, tmp_path):
         leave(peer)
         wait_for(lambda: not daemon.list("datasets"), "it is forgotten")
         assert peer.attach(folder, **STREAM, **there).fields["name"] == "token"
+
+
+# -- rings by path ----------------------------------------------------------------------------
+
+BY_PATH = {**STREAM, "accept_fd": False, "accept_path": True}
+
+
+def drain(peer):
+    """Take and give back all batches, without a look at the ring."""
+    while (message := peer.receive()).name != "end":
+        if message.name == "batch":
+            peer.release(message)
+
+
+@pytest.mark.parametrize("leave", ["detach", "close"])
+def test_a_path_stays_behind_the_end(daemon, photos, leave):
+    """A client that is slow to begin opens it when all has been said: until DETACH, or the end of
+    the connection."""
+    with daemon.connect() as peer:
+        answer = peer.request("attach", dataset={"path": str(photos)}, batch_size=4, epochs=1,
+                              **BY_PATH)
+        drain(peer)
+        assert peer.request("ping").name == "ok"
+        with daemon.connect(control=True) as other:  # the daemon has taken some turns
+            assert other.request("status").fields["values"]["slots_leased"] == 0
+        assert os.path.exists(answer.fields["path"])
+        peer.follow(answer)
+        if leave == "detach":
+            assert peer.request("detach").name == "ok"
+            wait_for(lambda: not os.path.exists(answer.fields["path"]), "the path is gone")
+    wait_for(lambda: not os.path.exists(answer.fields["path"]), "the path is gone")
+    wait_for(lambda: daemon.status()["rings"] == 0, "the ring is gone")
+
+
+def test_a_path_stays_behind_a_bad_sample(daemon, tmp_path):
+    """No batch was announced at all."""
+    broken = tmp_path / "broken" / "a"
+    broken.mkdir(parents=True)
+    (broken / "a.jpg").write_bytes(b"\xff\xd8\xff")
+    with daemon.connect() as peer:
+        answer = peer.request("attach", dataset={"path": str(broken.parent)}, batch_size=4,
+                              epochs=1, **BY_PATH)
+        peer.expect("bad_sample")
+        peer.expect("end")
+        assert peer.request("ping").name == "ok"
+        peer.follow(answer)
+
+
+def test_a_path_stays_behind_a_move(daemon, photos):
+    """Until a batch of the next ring is given back: the client has seen RING, and what was before."""
+    wish = {"dataset": {"path": str(photos)}, "batch_size": 4, "epochs": 9, "inflight": 1,
+            "prefetch": 1, "pace": "free", "accept_moves": True, **BY_PATH}
+    with daemon.connect() as slow, daemon.connect() as fast:
+        first = slow.request("attach", **wish).fields["path"]
+        slow.expect("batch")
+        assert fast.request("attach", **wish).fields["path"] == first
+        while (message := fast.receive()).name != "ring":
+            if message.name == "batch":
+                fast.release(message)
+        second = message.fields["path"]
+        slow.close()
+        batch = fast.expect("batch")
+        assert fast.request("ping").name == "ok"
+        assert os.path.exists(first) and os.path.exists(second)
+        fast.release(batch)
+        wait_for(lambda: not os.path.exists(first), "the first path is gone")
+        assert os.path.exists(second)

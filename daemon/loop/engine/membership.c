@@ -121,6 +121,7 @@ void membership_leave(struct reader *reader)
 	lease_book_forget(reader->book, reader);
 	if (reader->ring)
 		membership_end(reader);
+	reader_forget_left(reader);
 	flow_put(reader->flow);
 	list_remove(&reader->in_core);
 	core_count(stream->core, COUNTER_READERS, -1);

@@ -59,7 +59,7 @@ static void settle_ring(struct ring *ring)
 	ring->lost_reader = ring->obstructed = false;
 	if (!ring->abandoned)
 		wake_ring(ring);
-	else if (ring->jobs == 0 && list_empty(&ring->leases))
+	else if (ring->jobs == 0 && list_empty(&ring->leases) && ring->openers == 0)
 		ring_free(ring);
 }
 

@@ -92,6 +92,8 @@ void lease_drop(struct lease *lease)
 		lease->reader->awaited += lease_awaited_next(lease, now_ns);
 		lease->reader->gave_ns = now_ns;
 		lease->reader->leased--;
+		if (ring == lease->reader->ring) /* its client knows of this ring */
+			reader_forget_left(lease->reader);
 	}
 	list_remove(&lease->in_book);
 	list_remove(&lease->in_ring);

@@ -41,6 +41,20 @@ void reader_exit(struct reader *reader)
 	reader->claim.ordinal = UINT64_MAX;
 	reader->ring = NULL;
 	ring->lost_reader = true;
+	reader_forget_left(reader);
+	if (ring->segment.transport == SEGMENT_PATH) {
+		ring->openers++;
+		reader->left = ring;
+	}
+}
+
+void reader_forget_left(struct reader *reader)
+{
+	if (!reader->left)
+		return;
+	reader->left->openers--;
+	ring_touch(reader->left);
+	reader->left = NULL;
 }
 
 void reader_advance(struct reader *reader)

@@ -46,9 +46,10 @@ struct reader {
 	uid_t uid;
 	struct stream *stream; /* held */
 	struct ring *ring;     /* NULL once it has ended */
-	struct list in_core;   /* in core->readers */
-	struct list in_ring;   /* in ring->readers */
-	struct list in_due;    /* in core->due, or empty */
+	struct ring *left;   /* the one before, by path, which its client may still open; or NULL */
+	struct list in_core; /* in core->readers */
+	struct list in_ring; /* in ring->readers */
+	struct list in_due;  /* in core->due, or empty */
 	struct ring_claim claim;
 	struct flow *flow;	 /* held */
 	struct list in_runnable; /* in flow->runnable, or empty */
@@ -118,8 +119,11 @@ static inline uint64_t reader_place(const struct reader *reader)
 
 /* Be a member of `ring` from its next batch on; it is in none. */
 void reader_enter(struct reader *reader, struct ring *ring);
-/* Be in none; nothing is told. */
+/* Be in none; nothing is told. One by path stays for the client, which may not have opened it, ...
+ */
 void reader_exit(struct reader *reader);
+/* ... until this. */
+void reader_forget_left(struct reader *reader);
 /* The next batch was announced. */
 void reader_advance(struct reader *reader);
 /* Something of what it waits for changed: the next step announces what can be announced. Nothing,

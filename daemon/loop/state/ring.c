@@ -278,7 +278,7 @@ void ring_free(struct ring *ring)
 	assert(list_empty(&ring->readers) && list_empty(&ring->arrivals));
 	assert(list_empty(&ring->leases) && list_empty(&ring->claims));
 	assert(list_empty(&ring->waiters) && ring->jobs == 0 && !ring->making.pending);
-	assert(!ring->backing.pending);
+	assert(!ring->backing.pending && ring->openers == 0);
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		assert(ring->slot[i].pins == 0);
 		free(ring->slot[i].note);

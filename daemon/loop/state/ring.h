@@ -67,7 +67,8 @@ struct ring_waiter {
 /*
  *   making --(the task is done)--> told: whoever waited knows --(last reader left)--> abandoned
  *
- * An abandoned ring is freed by the step once no job and no lease is on it.
+ * An abandoned ring is freed by the step once no job and no lease is on it, and no client may still
+ * open it.
  */
 struct ring {
 	uint64_t id;
@@ -112,6 +113,7 @@ struct ring {
 	uint64_t stride, base;
 	struct slot *slot;
 	uint64_t jobs;	  /* slots FILLING */
+	unsigned openers; /* readers that left, but whose clients may still open its path */
 	bool lost_reader; /* jobs that only it wanted are to be cancelled */
 	bool obstructed;  /* the window could not move past a slot that is FILLING */
 	uint64_t wake_at; /* a floor from here on lets a reader in slot wait go on */
@@ -140,7 +142,7 @@ uint64_t ring_plan_bytes(const struct stream *stream, const struct ring_plan *pl
  * in `waiters` when the step finds it made (or failed) is told. 0 or a negative errno.
  */
 int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *plan);
-/* No reader, arrival, lease or job may be left, and no task under way. */
+/* No reader, arrival, lease, job or opener may be left, and no task under way. */
 void ring_free(struct ring *ring);
 /* Is memory there for all that a reader with this share needs from that batch on? */
 bool ring_backs(const struct ring *ring, const struct shard *shard, const struct cursor *from);
