@@ -468,7 +468,7 @@ def test_a_path_stays_behind_a_bad_sample(daemon, tmp_path):
 
 
 def test_a_path_stays_behind_a_move(daemon, photos):
-    """Until a batch of the next ring is given back: the client has seen RING, and what was before."""
+    """Until a batch of the next ring is given back: the client has seen all that was before."""
     wish = {"dataset": {"path": str(photos)}, "batch_size": 4, "epochs": 9, "inflight": 1,
             "prefetch": 1, "pace": "free", "accept_moves": True, **BY_PATH}
     with daemon.connect() as slow, daemon.connect() as fast:
