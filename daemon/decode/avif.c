@@ -15,6 +15,7 @@
 #include <avif/avif.h>
 
 #include "base/arena.h"
+#include "decode/exif.h"
 #include "decode/foreign.h"
 #include "decode/limits.h"
 
@@ -42,8 +43,7 @@ static int avif_fault(const avifDecoder *decoder, avifResult result, struct faul
 	}
 }
 
-/* Pillow shows the orientation of the container as that of EXIF, whose own does not count. */
-static unsigned avif_orientation(const avifImage *image)
+static unsigned avif_container_orientation(const avifImage *image)
 {
 	static const uint8_t turned[4] = {1, 8, 3, 6};
 	static const uint8_t mirrored[2][4] = {{4, 5, 2, 7}, {2, 7, 4, 5}};
@@ -55,6 +55,18 @@ static unsigned avif_orientation(const avifImage *image)
 #else
 	return mirrored[image->imir.mode & 1][angle];
 #endif
+}
+
+/* Pillow shows the orientation of the container as that of EXIF, whose own does not count. That of
+ * XMP does if neither has any. */
+static unsigned avif_orientation(const avifImage *image)
+{
+	struct metadata found = {image->exif.data, image->exif.size, image->xmp.data,
+				 image->xmp.size};
+	unsigned orientation = avif_container_orientation(image);
+	if (orientation != 1 || metadata_has_exif_orientation(&found))
+		return orientation;
+	return metadata_orientation(&found);
 }
 
 /* No more pixels within the AV1 stream, either. libavif takes no higher limit than its own. */

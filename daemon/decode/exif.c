@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "decode/exif.h"
 
-#include <stdbool.h>
+#include <ctype.h>
 #include <string.h>
 
 #define TAG_ORIENTATION 0x0112
@@ -55,21 +55,22 @@ static bool tiff_open(struct tiff *tiff)
 }
 
 /* Walks the first directory as Pillow does: an entry whose value lies outside ends the walk, and
- * the last of several orientations counts. */
-unsigned exif_orientation(const uint8_t *data, size_t size)
+ * the last of several orientations counts. Whether there is one; *out may be any number. */
+static bool exif_find(const uint8_t *data, size_t size, uint32_t *out)
 {
-	if (size >= 6 && memcmp(data, "Exif\0\0", 6) == 0) {
+	/* Twice, where a writer of PNG or WebP took the one of a JPEG along. */
+	for (unsigned i = 0; i < 2 && size >= 6 && memcmp(data, "Exif\0\0", 6) == 0; i++) {
 		data += 6;
 		size -= 6;
 	}
 	struct tiff tiff = {data, size, false};
 	if (!tiff_open(&tiff))
-		return 1;
+		return false;
 	uint64_t at = tiff_number(&tiff, 4, 4);
 	if (!tiff_holds(&tiff, at, 2))
-		return 1;
+		return false;
 	uint32_t entries = tiff_number(&tiff, at, 2);
-	uint32_t orientation = 1;
+	bool found = false;
 	at += 2;
 	for (; entries > 0 && tiff_holds(&tiff, at, ENTRY_BYTES); entries--, at += ENTRY_BYTES) {
 		uint32_t type = tiff_number(&tiff, at + 2, 2);
@@ -82,8 +83,41 @@ unsigned exif_orientation(const uint8_t *data, size_t size)
 			value = tiff_number(&tiff, value, 4);
 		if (!tiff_holds(&tiff, value, total))
 			break;
-		if (tiff_number(&tiff, at, 2) == TAG_ORIENTATION)
-			orientation = type_is_number(type) ? tiff_number(&tiff, value, bytes) : 1;
+		if (tiff_number(&tiff, at, 2) != TAG_ORIENTATION)
+			continue;
+		*out = type_is_number(type) ? tiff_number(&tiff, value, bytes) : 1;
+		found = true;
 	}
+	return found;
+}
+
+/* The first digit behind the name, as attribute or as element; 0: there is none. */
+static uint32_t xmp_find(const uint8_t *data, size_t size)
+{
+	static const char name[] = "tiff:Orientation";
+	const size_t length = sizeof(name) - 1;
+	for (const uint8_t *at; size > 0 && (at = memmem(data, size, name, length)) != NULL;) {
+		size -= (size_t)(at - data) + length;
+		data = at + length;
+		size_t mark = size >= 2 && memcmp(data, "=\"", 2) == 0 ? 2
+			      : size >= 1 && data[0] == '>'	       ? 1
+								       : 0;
+		if (mark > 0 && size > mark && isdigit(data[mark]))
+			return (uint32_t)(data[mark] - '0');
+	}
+	return 0;
+}
+
+unsigned metadata_orientation(const struct metadata *metadata)
+{
+	uint32_t orientation;
+	if (!exif_find(metadata->exif, metadata->exif_size, &orientation))
+		orientation = xmp_find(metadata->xmp, metadata->xmp_size);
 	return orientation >= 1 && orientation <= 8 ? orientation : 1;
+}
+
+bool metadata_has_exif_orientation(const struct metadata *metadata)
+{
+	uint32_t orientation;
+	return exif_find(metadata->exif, metadata->exif_size, &orientation);
 }

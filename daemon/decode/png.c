@@ -16,9 +16,9 @@
 
 #include "base/arena.h"
 #include "base/quote.h"
-#include "decode/exif.h"
 #include "decode/limits.h"
 #include "decode/png_file.h"
+#include "decode/png_orientation.h"
 
 #define CHUNK_BYTES ((size_t)16 << 20) /* of one profile or text, unpacked */
 #define CACHE_BYTES ((size_t)64 << 20) /* of all of them */
@@ -369,9 +369,8 @@ static int png_begin(void *state, const struct codec_input *input, struct codec_
 	out->height = (int32_t)number_at(input->data + 20);
 	out->orientation = 1;
 	out->alpha = png_has_alpha(&file);
-	if (input->exif && file.exif)
-		out->orientation = exif_orientation(file.exif, file.exif_bytes);
-	return 0;
+	arena_reset(input->arena);
+	return input->exif ? png_orientation(&file, input->arena, &out->orientation, fault) : 0;
 }
 
 static int png_read_from(const uint8_t *data, size_t size, const struct codec_input *input,

@@ -13,49 +13,36 @@
 
 #define HEAD 8		    /* length and type of a chunk */
 #define OVERHEAD 12	    /* ... and checksum */
-#define HEADER_AT 8	    /* IHDR in the file */
 #define HEADER_BYTES 13	    /* of its content */
 #define PALETTE_COLOURS 256 /* Pillow refuses more, but not a part of one more */
 #define PIECE_BYTES 65536   /* Pillow hands so many to zlib at a time */
-
-struct chunk {
-	const uint8_t *content;
-	uint32_t bytes; /* as it claims */
-	size_t left;	/* of the file, from the content on */
-	char type[4];
-};
 
 static uint32_t number_at(const uint8_t *at)
 {
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-static bool chunk_is(const struct chunk *chunk, const char *type)
+bool png_chunk_is(const struct png_chunk *chunk, const char *type)
 {
 	return memcmp(chunk->type, type, sizeof(chunk->type)) == 0;
 }
 
-/* Read a chunk's head. False if there is none: the file ends here, or this is no type. */
-static bool chunk_at(const struct png_file *file, size_t at, struct chunk *out)
+bool png_file_next(const struct png_file *file, size_t *at, struct png_chunk *out)
 {
-	if (at > file->size || file->size - at < HEAD)
+	if (*at > file->size || file->size - *at < HEAD)
 		return false;
-	const uint8_t *head = file->data + at;
-	*out = (struct chunk){head + HEAD, number_at(head), file->size - at - HEAD, {0}};
+	const uint8_t *head = file->data + *at;
+	*out = (struct png_chunk){head + HEAD, number_at(head), file->size - *at - HEAD, {0}};
 	memcpy(out->type, head + 4, sizeof(out->type));
 	for (unsigned i = 0; i < sizeof(out->type); i++)
 		if (!isalnum(head[4 + i]) && head[4 + i] != '_')
 			return false;
+	*at += HEAD + out->bytes + (OVERHEAD - HEAD);
 	return true;
 }
 
-static size_t chunk_end(const struct png_file *file, const struct chunk *chunk)
-{
-	return (size_t)(chunk->content - file->data) + chunk->bytes + (OVERHEAD - HEAD);
-}
-
 /* Whether it is all there, and as long as Pillow reads from it. */
-static bool chunk_is_complete(const struct chunk *chunk)
+static bool chunk_is_complete(const struct png_chunk *chunk)
 {
 	static const struct {
 		const char *type;
@@ -69,12 +56,12 @@ static bool chunk_is_complete(const struct chunk *chunk)
 	if (chunk->bytes > chunk->left)
 		return false;
 	for (size_t i = 0; i < sizeof(least) / sizeof(*least); i++)
-		if (chunk_is(chunk, least[i].type))
+		if (png_chunk_is(chunk, least[i].type))
 			return chunk->bytes >= least[i].bytes;
 	return true;
 }
 
-static bool chunk_has_right_sum(const struct chunk *chunk)
+static bool chunk_has_right_sum(const struct png_chunk *chunk)
 {
 	if (chunk->left - chunk->bytes < OVERHEAD - HEAD)
 		return false;
@@ -82,7 +69,7 @@ static bool chunk_has_right_sum(const struct chunk *chunk)
 	return crc32(sum, chunk->content, chunk->bytes) == number_at(chunk->content + chunk->bytes);
 }
 
-static int chunk_fault(const struct chunk *chunk, const char *what, struct fault *fault)
+static int chunk_fault(const struct png_chunk *chunk, const char *what, struct fault *fault)
 {
 	struct quote type;
 	return fault_say(fault, DECODE_E_CORRUPT, "PNG: %s of the chunk %s", what,
@@ -90,15 +77,12 @@ static int chunk_fault(const struct chunk *chunk, const char *what, struct fault
 }
 
 /* Of two of a kind the second one counts. */
-static void png_file_keep(struct png_file *file, const struct chunk *chunk)
+static void png_file_keep(struct png_file *file, const struct png_chunk *chunk)
 {
-	if (chunk_is(chunk, "PLTE")) {
+	if (png_chunk_is(chunk, "PLTE")) {
 		file->palette = chunk->content;
 		file->palette_bytes = chunk->bytes;
-	} else if (chunk_is(chunk, "eXIf")) {
-		file->exif = chunk->content;
-		file->exif_bytes = chunk->bytes;
-	} else if (chunk_is(chunk, "tRNS")) {
+	} else if (png_chunk_is(chunk, "tRNS")) {
 		file->alpha = chunk->content;
 		file->alpha_bytes = chunk->bytes;
 	}
@@ -111,25 +95,24 @@ static bool png_file_is_indexed(const struct png_file *file)
 
 int png_file_open(struct png_file *out, const uint8_t *data, size_t size, struct fault *fault)
 {
-	struct png_file file = {.data = data, .size = size, .pixels = HEADER_AT};
-	struct chunk chunk;
-	while (true) {
-		if (!chunk_at(&file, file.pixels, &chunk))
+	struct png_file file = {.data = data, .size = size, .pixels = PNG_FILE_FIRST};
+	struct png_chunk chunk;
+	for (size_t at = file.pixels;; file.pixels = at) {
+		if (!png_file_next(&file, &at, &chunk))
 			return fault_say(fault, DECODE_E_CORRUPT,
 					 "PNG: damaged or cut short after %s bytes",
 					 quote_number(file.pixels).text);
-		if (chunk_is(&chunk, "IDAT"))
+		if (png_chunk_is(&chunk, "IDAT"))
 			break;
-		if (chunk_is(&chunk, "IEND"))
+		if (png_chunk_is(&chunk, "IEND"))
 			return fault_say(fault, DECODE_E_CORRUPT, "PNG: the file has no pixels");
 		if (!chunk_is_complete(&chunk))
 			return chunk_fault(&chunk, "cut short: the content", fault);
 		if (!chunk_has_right_sum(&chunk))
 			return chunk_fault(&chunk, "wrong checksum", fault);
-		if (chunk_is(&chunk, "IHDR") && file.pixels > HEADER_AT)
+		if (png_chunk_is(&chunk, "IHDR") && file.pixels > PNG_FILE_FIRST)
 			return fault_say(fault, DECODE_E_CORRUPT, "PNG: two headers");
 		png_file_keep(&file, &chunk);
-		file.pixels = chunk_end(&file, &chunk);
 	}
 	uint8_t colour_type = data[PNG_FILE_COLOUR_TYPE];
 	if (file.alpha && file.alpha_bytes < (colour_type == 0 ? 2 : colour_type == 2 ? 6 : 0))
@@ -144,12 +127,12 @@ int png_file_open(struct png_file *out, const uint8_t *data, size_t size, struct
 
 int png_file_check_end(const struct png_file *file, struct fault *fault)
 {
-	struct chunk chunk;
-	for (size_t at = file->pixels; chunk_at(file, at, &chunk); at = chunk_end(file, &chunk)) {
-		if (chunk_is(&chunk, "IEND") || chunk_is(&chunk, "fcTL"))
+	struct png_chunk chunk;
+	for (size_t at = file->pixels; png_file_next(file, &at, &chunk);) {
+		if (png_chunk_is(&chunk, "IEND") || png_chunk_is(&chunk, "fcTL"))
 			break;
 		/* The last one of pixels may be cut short: they were all there. */
-		if (!chunk_is_complete(&chunk) && !chunk_is(&chunk, "IDAT"))
+		if (!chunk_is_complete(&chunk) && !png_chunk_is(&chunk, "IDAT"))
 			return chunk_fault(&chunk, "cut short: the content", fault);
 	}
 	return 0;
@@ -177,16 +160,17 @@ const uint8_t *png_file_rebuild(const struct png_file *file, struct arena *arena
 	uint8_t *data = arena_take(arena, most), *to = data;
 	if (!data)
 		return NULL;
-	memcpy(to, file->data, HEADER_AT);
-	to = chunk_write(to + HEADER_AT, "IHDR", file->data + HEADER_AT + HEAD, HEADER_BYTES);
+	memcpy(to, file->data, PNG_FILE_FIRST);
+	to = chunk_write(to + PNG_FILE_FIRST, "IHDR", file->data + PNG_FILE_FIRST + HEAD,
+			 HEADER_BYTES);
 	size_t colours = file->palette_bytes / 3;
 	if (png_file_is_indexed(file) && colours > 0)
 		to = chunk_write(to, "PLTE", file->palette, colours * 3);
 	else if (png_file_is_indexed(file)) /* a missing colour is grey: the first one is black */
 		to = chunk_write(to, "PLTE", (const uint8_t[3]){0}, 3);
-	struct chunk chunk;
-	for (size_t at = file->pixels; chunk_at(file, at, &chunk); at = chunk_end(file, &chunk)) {
-		if (!chunk_is(&chunk, "IDAT"))
+	struct png_chunk chunk;
+	for (size_t at = file->pixels; png_file_next(file, &at, &chunk);) {
+		if (!png_chunk_is(&chunk, "IDAT"))
 			break;
 		size_t left = chunk.bytes < chunk.left ? chunk.bytes : chunk.left;
 		for (const uint8_t *from = chunk.content; left > 0;) {

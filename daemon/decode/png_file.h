@@ -6,12 +6,14 @@
 #ifndef STOKER_DECODE_PNG_FILE_H
 #define STOKER_DECODE_PNG_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/fault.h"
 
 #define PNG_FILE_HEADER 33	/* bytes of signature and IHDR */
+#define PNG_FILE_FIRST 8	/* where IHDR begins */
 #define PNG_FILE_COLOUR_TYPE 25 /* where they have it */
 
 struct arena;
@@ -20,10 +22,22 @@ struct arena;
 struct png_file {
 	const uint8_t *data;
 	size_t size;
-	const uint8_t *palette, *exif, *alpha; /* contents of PLTE, eXIf and tRNS, or NULL */
-	uint32_t palette_bytes, exif_bytes, alpha_bytes;
+	const uint8_t *palette, *alpha; /* contents of PLTE and tRNS, or NULL */
+	uint32_t palette_bytes, alpha_bytes;
 	size_t pixels; /* offset of the first IDAT */
 };
+
+struct png_chunk {
+	const uint8_t *content;
+	uint32_t bytes; /* as it claims */
+	size_t left;	/* of the file, from the content on */
+	char type[4];
+};
+
+/* Read the head of the chunk at *at, and move *at behind the chunk. False if there is none: the
+ * file ends here, or this is no type. The first one lies at PNG_FILE_FIRST. */
+bool png_file_next(const struct png_file *file, size_t *at, struct png_chunk *out);
+bool png_chunk_is(const struct png_chunk *chunk, const char *type);
 
 /* Read the chunks before the pixels, in a file of at least PNG_FILE_HEADER bytes that begins with
  * IHDR. 0, or DECODE_E_CORRUPT if one is cut short or has a wrong checksum. */

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "decode/cmyk.h"
+#include "decode/exif.h"
 #include "decode/foreign.h"
 #include "decode/limits.h"
 #include "decode/tiff_file.h"
@@ -129,6 +130,19 @@ static bool tiff_is_ycbcr(struct tiff *tiff, uint16_t compression)
 	       TIFFSetField(tiff->file, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
+static uint16_t tiff_orientation(TIFF *file)
+{
+	uint16_t orientation;
+	uint32_t size = 0;
+	void *text = NULL;
+	if (TIFFGetField(file, TIFFTAG_ORIENTATION, &orientation))
+		return orientation;
+	if (!TIFFGetField(file, TIFFTAG_XMLPACKET, &size, &text))
+		return 1;
+	struct metadata found = {.xmp = text, .xmp_size = size};
+	return (uint16_t)metadata_orientation(&found);
+}
+
 static int tiff_choose(struct tiff *tiff, struct fault *fault)
 {
 	uint16_t photometric = PHOTOMETRIC_MINISWHITE, format = 0, compression = 0, planar = 0;
@@ -138,7 +152,7 @@ static int tiff_choose(struct tiff *tiff, struct fault *fault)
 	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_SAMPLEFORMAT, &format);
 	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_COMPRESSION, &compression);
 	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_PLANARCONFIG, &planar);
-	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_ORIENTATION, &tiff->orientation);
+	tiff->orientation = tiff_orientation(tiff->file);
 	tiff->separate = planar == PLANARCONFIG_SEPARATE && tiff->samples > 1;
 	if (!tiff_compression_known(compression) || !TIFFIsCODECConfigured(compression))
 		return fault_say(fault, DECODE_E_UNSUPPORTED,

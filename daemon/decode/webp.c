@@ -64,14 +64,24 @@ static WebPDemuxer *webp_open(const struct codec_input *input, struct codec_head
 	return demuxer;
 }
 
-static unsigned webp_orientation(const WebPDemuxer *demuxer)
+/* What a chunk has is the file's, and stays when the iterator has gone. */
+static const uint8_t *webp_chunk(const WebPDemuxer *demuxer, const char *type, size_t *size_out)
 {
 	WebPChunkIterator chunk;
-	if (!WebPDemuxGetChunk(demuxer, "EXIF", 1, &chunk))
-		return 1;
-	unsigned orientation = exif_orientation(chunk.chunk.bytes, chunk.chunk.size);
+	if (!WebPDemuxGetChunk(demuxer, type, 1, &chunk))
+		return NULL;
+	const uint8_t *bytes = chunk.chunk.bytes;
+	*size_out = chunk.chunk.size;
 	WebPDemuxReleaseChunkIterator(&chunk);
-	return orientation;
+	return bytes;
+}
+
+static unsigned webp_orientation(const WebPDemuxer *demuxer)
+{
+	struct metadata found = {0};
+	found.exif = webp_chunk(demuxer, "EXIF", &found.exif_size);
+	found.xmp = webp_chunk(demuxer, "XMP ", &found.xmp_size);
+	return metadata_orientation(&found);
 }
 
 static int32_t clamp(int64_t value, int32_t low, int32_t high)

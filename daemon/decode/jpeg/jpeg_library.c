@@ -88,12 +88,26 @@ uint64_t jpeg_coefficient_bytes(const struct jpeg_decompress_struct *cinfo)
 	return bytes;
 }
 
+static bool marker_begins(jpeg_saved_marker_ptr marker, const char *name, size_t size)
+{
+	return marker->data_length >= size && memcmp(marker->data, name, size) == 0;
+}
+
 unsigned jpeg_orientation(const struct jpeg_decompress_struct *cinfo)
 {
-	for (jpeg_saved_marker_ptr at = cinfo->marker_list; at; at = at->next)
-		if (at->data_length >= 5 && memcmp(at->data, "Exif", 5) == 0)
-			return exif_orientation(at->data, at->data_length);
-	return 1;
+	static const char exif[] = {'E', 'x', 'i', 'f', 0, 0},
+			  xmp[] = "http://ns.adobe.com/xap/1.0/";
+	struct metadata found = {0};
+	for (jpeg_saved_marker_ptr at = cinfo->marker_list; at; at = at->next) {
+		if (!found.exif && marker_begins(at, exif, sizeof(exif))) {
+			found.exif = at->data;
+			found.exif_size = at->data_length;
+		} else if (marker_begins(at, xmp, sizeof(xmp))) {
+			found.xmp = at->data + sizeof(xmp);
+			found.xmp_size = at->data_length - sizeof(xmp);
+		}
+	}
+	return metadata_orientation(&found);
 }
 
 void jpeg_limit_memory(struct jpeg_decompress_struct *cinfo, uint64_t bytes)

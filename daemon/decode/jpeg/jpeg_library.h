@@ -25,7 +25,8 @@ void jpeg_source_init(struct jpeg_source_mgr *source, const uint8_t *data, size_
 int jpeg_condition(int code);
 
 /* After jpeg_read_header(): what libjpeg has to hold of a file of several scans until it has read
- * the last one; and the orientation, of the first APP1 marker with EXIF data, as in Pillow. */
+ * the last one; and the orientation, of the first APP1 marker with EXIF and the last one with XMP,
+ * as in Pillow. */
 uint64_t jpeg_coefficient_bytes(const struct jpeg_decompress_struct *cinfo);
 unsigned jpeg_orientation(const struct jpeg_decompress_struct *cinfo);
 /* Let libjpeg hold so many bytes of coefficients. */

@@ -331,7 +331,8 @@ static void test_exif_changed_bytes(void **state)
 				       0,   2,	 0, 0,	0, 5, 0, 0, 0, 4, 1, 0x12,
 				       0,   3,	 0, 0,	0, 1, 0, 6, 0, 0};
 	(void)state;
-	assert_int_equal(exif_orientation(tiff, sizeof(tiff)), 6);
+	const struct metadata whole = {.exif = tiff, .exif_size = sizeof(tiff)};
+	assert_int_equal(metadata_orientation(&whole), 6);
 	for (size_t size = 0; size <= sizeof(tiff); size++)
 		for (size_t at = 0; at < size; at++)
 			for (unsigned value = 0; value < 256; value++) {
@@ -340,7 +341,8 @@ static void test_exif_changed_bytes(void **state)
 				assert_non_null(copy);
 				memcpy(copy, tiff, size);
 				copy[at] = (uint8_t)value;
-				assert_in_range(exif_orientation(copy, size), 1, 8);
+				const struct metadata part = {copy, size, copy, size};
+				assert_in_range(metadata_orientation(&part), 1, 8);
 				free(copy);
 			}
 }
