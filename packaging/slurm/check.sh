@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # Prolog, task prolog and epilog under a real slurmd, in namespaces of their own: two jobs side by
-# side, of two users, each with a daemon of its own that its tasks find; a job that is cancelled.
-# After each nothing is left. BUILD has the programs.
+# side, of two users, each with a daemon of its own that its tasks find; a batch script, which is
+# one process and reads all; a job that is requeued, where a node that fell left a folder of it; a
+# job whose daemon was killed; one that is cancelled. After each nothing is left. BUILD has the
+# programs.
 #
 #   packaging/slurm/check.sh BUILD
 #
@@ -76,12 +78,13 @@ PartitionName=all Nodes=node1 Default=YES State=UP OverSubscribe=FORCE:4
 CONF
 slurmctld -L "$work/slurmctld.log"
 slurmd -N node1 -L "$work/slurmd.log" 2>/dev/null || slurmd -L "$work/slurmd.log"
+trap 'echo "line $LINENO: failed" >&2; tail -n 20 "$work"/*.log "$work"/out/* >&2' ERR
 until_true() {
-	for _ in {1..150}; do
+	for _ in {1..300}; do
 		! "$@" >/dev/null 2>&1 || return 0
 		sleep 0.2
 	done
-	echo "not so after half a minute: $*" >&2
+	echo "not so after a minute: $*" >&2
 	tail -n 20 "$work"/*.log "$work"/out/* >&2
 	exit 1
 }
@@ -101,6 +104,12 @@ PICTURES
 cat >"$work/job" <<'JOB'
 #!/bin/bash
 echo "batch: $STOKER_SOCKET"
+/usr/bin/python3 -c '
+import stoker
+with stoker.connect() as node:
+    loader = node.loader("/mnt/work/pictures", batch_size=20, seed=1, transforms="Resize(32)")
+    print("alone", sum(len(y) for _, y in loader), "samples")
+'
 srun --overcommit -n 2 /usr/bin/python3 -c '
 import os, stoker
 with stoker.connect() as node:
@@ -117,13 +126,14 @@ mkdir -m 1777 "$work/out"
 export PYTHONPATH=$work/client PYTHONDONTWRITEBYTECODE=1
 jobs=()
 for number in 1 2; do
-	jobs+=("$(cd "$work/out" && as "$((4100 + number))" sbatch --parsable -n 1 \
+	jobs+=("$(cd "$work/out" && as "$((4100 + number))" sbatch --parsable --overcommit -n 2 \
 		-o "$work/out/%j" "$work/job")")
 done
 for job in "${jobs[@]}"; do
 	until_true test -e "$work/out/$job.trained"
 	cat "$work/out/$job"
 	[[ $(grep -c "/run/stoker-slurm/$job/stokerd.sock 300 samples" "$work/out/$job") == 2 ]]
+	grep -qx 'alone 600 samples' "$work/out/$job"
 	[[ $(stat -c '%a %U' "/run/stoker-slurm/$job") == "700 "trainer* ]]
 done
 [[ $(pgrep -x stokerd -c) == 2 ]]
@@ -131,6 +141,37 @@ touch "$work/out/go"
 until_true nothing_left
 until_true is_idle
 rm "$work/out/go"
+
+# What a node that fell left of a job of this number, twice: before its start, before its requeue.
+fallen() {
+	install -d -m 700 -o 4102 "/run/stoker-slurm/$1"
+	/usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \
+		"/run/stoker-slurm/$1/stokerd.sock"
+}
+fallen $((${jobs[1]} + 1))
+job=$(cd "$work/out" && as 4101 sbatch --parsable --requeue -n 1 -o "$work/out/%j" "$work/job")
+[[ $job == $((${jobs[1]} + 1)) ]]
+until_true test -e "$work/out/$job.trained"
+[[ $(grep -c '300 samples' "$work/out/$job") == 2 ]]
+rm "$work/out/$job.trained"
+scontrol requeue "$job"
+until_true nothing_left
+fallen "$job"
+sleep 2 # the node forgets that it is killed by the second
+scontrol update "JobId=$job" StartTime=now
+until_true test -e "$work/out/$job.trained"
+[[ $(grep -c '300 samples' "$work/out/$job") == 2 ]]
+# Its daemon dies: later tasks are told that there is none.
+[[ $(as 4101 env "SLURM_JOB_ID=$job" "$work/task_prolog") == export* ]]
+pkill -KILL -x stokerd
+[[ $(as 4101 env "SLURM_JOB_ID=$job" "$work/task_prolog") == 'print stoker: this job has no'* ]]
+touch "$work/out/go"
+until_true nothing_left
+until_true is_idle
+rm "$work/out/go"
+
+# slurmd says of a prolog that it took five seconds or more.
+if grep "prolog for job .* ran for" "$work/slurmd.log"; then exit 1; fi
 
 # One that is cancelled.
 job=$(cd "$work/out" && as 4101 sbatch --parsable -n 1 -o "$work/out/%j" "$work/job")

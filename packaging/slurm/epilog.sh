@@ -5,7 +5,7 @@
 set -u
 top=${STOKER_SLURM_DIR:-/run/stoker-slurm}
 folder=$top/$SLURM_JOB_ID
-PATH=${STOKER_PATH:-/usr/local/bin}:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH=${STOKER_PATH:-/usr/local/bin}:/usr/sbin:/usr/bin:/sbin:/bin
 
 # Is it still that process, and not another one of this number?
 runs() {

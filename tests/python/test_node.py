@@ -244,14 +244,34 @@ def test_a_closed_node(daemon):
     daemon.settle(lambda: not daemon.peers)
 
 
+BATCH = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_GTIDS": "0"}
+SRUN = {**BATCH, "SLURM_NTASKS": "2", "SLURM_GTIDS": "0,1", "SLURM_STEP_ID": "0",
+        "SLURM_STEPID": "0", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_NUM_TASKS": "2"}
+
+
 @pytest.mark.parametrize("environment,expected", [
     ({}, (0, 1)),
     ({"RANK": "3", "WORLD_SIZE": "8"}, (3, 8)),
     ({"RANK": "3"}, (0, 1)),
-    ({"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}, (1, 2)),
-    ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "1"}, (0, 1)),
     ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "3"}, (2, 3)),
-    ({"RANK": "0", "WORLD_SIZE": "2", "SLURM_PROCID": "5", "SLURM_NTASKS": "6"}, (0, 2)),
+    ({"PMI_RANK": "2", "PMI_SIZE": "3"}, (2, 3)),
+    ({"RANK": "0", "WORLD_SIZE": "2", **SRUN, "SLURM_PROCID": "1"}, (0, 2)),
+    # As Slurm 22.05 sets them: a step of two tasks, one of a single task in the same job, the batch
+    # script around them, salloc's own command, its interactive shell, and a batch script that a
+    # task of that first step submitted.
+    (SRUN, (0, 2)),
+    ({**SRUN, "SLURM_PROCID": "1"}, (1, 2)),
+    ({**SRUN, "SLURM_STEP_NUM_TASKS": "1", "SLURM_NTASKS": "1", "SLURM_GTIDS": "0"}, (0, 1)),
+    (BATCH, (0, 1)),
+    ({"SLURM_JOB_ID": "7", "SLURM_NTASKS": "4"}, (0, 1)),
+    ({**SRUN, "SLURM_STEP_ID": "4294967290", "SLURM_STEP_NUM_TASKS": "1"}, (0, 1)),
+    ({**SRUN, **BATCH}, (0, 1)),
+    # Of more nodes $SLURM_GTIDS has those of this one.
+    ({**SRUN, "SLURM_STEP_NUM_NODES": "2", "SLURM_GTIDS": "1", "SLURM_PROCID": "1"}, (1, 2)),
+    # mpirun in a batch script: by itself on this node, through a task of srun on others.
+    ({**BATCH, "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4"}, (3, 4)),
+    ({**SRUN, "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4"}, (3, 4)),
+    ({**BATCH, "PMI_RANK": "3", "PMI_SIZE": "4"}, (3, 4)),
 ])
 def test_ranks(environment, expected):
     assert _ranks.rank_and_world(None, None, environment) == expected

@@ -11,10 +11,14 @@ _said: Optional[Tuple[int, int]] = None  # what was logged last
 
 _LAUNCHERS = (
     ("RANK", "WORLD_SIZE"),  # torchrun
+    # Before Slurm's: mpirun's daemons are tasks of srun, one a node, and its ranks inherit that.
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),  # of MPICH and Intel MPI
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),  # of srun's step, not of the whole allocation
     ("SLURM_PROCID", "SLURM_NTASKS"),
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
 )
+# From here on Slurm numbers steps that are no srun's: batch script, interactive shell, external.
+_SLURM_OWN_STEPS = 0xfffffff0
 
 
 def rank_and_world(rank: Optional[int], world: Optional[int],
@@ -29,11 +33,25 @@ def rank_and_world(rank: Optional[int], world: Optional[int],
         raise ValueError("give rank and world_size together, or neither")
     environment = os.environ if environment is None else environment
     for rank_name, world_name in _LAUNCHERS:
+        if rank_name == "SLURM_PROCID" and not _srun_started_it(environment):
+            continue
         if rank_name in environment and world_name in environment:
             found = _number(environment, rank_name), _number(environment, world_name)
             _say(found, rank_name, world_name)
             return found
     return 0, 1
+
+
+def _srun_started_it(environment: Mapping[str, str]) -> bool:
+    """False in a batch script: $SLURM_PROCID and $SLURM_NTASKS are set there too, and it is one
+    process. One that a task of srun submitted has inherited that task's $SLURM_STEP_*, while
+    $SLURM_GTIDS (the tasks on this node) is its own: of a step on one node it would list all."""
+    step = environment.get("SLURM_STEP_ID", environment.get("SLURM_STEPID", ""))
+    if not step.isdigit() or int(step) >= _SLURM_OWN_STEPS:
+        return False
+    here, tasks = environment.get("SLURM_GTIDS"), environment.get("SLURM_STEP_NUM_TASKS")
+    return (here is None or environment.get("SLURM_STEP_NUM_NODES") != "1"
+            or str(len(here.split(","))) == tasks)
 
 
 def _say(found: Tuple[int, int], rank_name: str, world_name: str) -> None:
