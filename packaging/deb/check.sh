@@ -38,7 +38,7 @@ After=multi-user.target
 Type=oneshot
 ExecStart=/bin/bash /check/inside.sh
 StandardOutput=file:/check/said
-StandardError=file:/check/said
+StandardError=file:/check/trace
 ExecStopPost=/bin/systemctl --no-block poweroff
 UNIT
 mkdir -p "$merged/etc/systemd/system/default.target.wants"
@@ -46,5 +46,5 @@ ln -s ../check.service "$merged/etc/systemd/system/default.target.wants/check.se
 rm -f "$merged/etc/machine-id" "$merged/usr/sbin/policy-rc.d"
 systemd-nspawn --quiet --register=no --keep-unit --directory="$merged" --boot --private-network \
 	--console=pipe </dev/null >"$work/boot" 2>&1 || tail "$work/boot"
-grep -v '^+' "$merged/check/said" || true
-grep -qx 'all is well' "$merged/check/said" || { tail -n 30 "$merged/check/said"; exit 1; }
+cat "$merged/check/said" || true
+grep -qx 'all is well' "$merged/check/said" || { tail -n 30 "$merged/check/trace"; exit 1; }
