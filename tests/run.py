@@ -5,9 +5,9 @@
 so what each of them says about its own tests is counted from meson's log.
 
 A program that fails is run once more when all others have ended. If it passes alone, its second run
-counts and it is named before the sum, "passed when it was repeated": most of the tests wait for
-another process, and a machine that stands still for seconds fails some of them. What a sanitizer
-reported is never repeated.
+counts and it is named: most of the tests wait for another process, and a machine that stands still
+for seconds fails some of them. What a sanitizer reported is never repeated. How many did so has a
+line of its own before the sum, "N passed only when repeated".
 """
 
 import argparse
@@ -16,6 +16,8 @@ import os
 import re
 import subprocess
 import sys
+
+import place  # noqa: F401 (temporary files and the umask are settled)
 
 TAP = re.compile(r"^(ok|not ok)\b(.*)$", re.MULTILINE)
 CMOCKA = re.compile(r"^\[ +(OK|FAILED) +\] (\w+)$", re.MULTILINE)
@@ -107,12 +109,14 @@ def repeat(build, entries, arguments):
 def run(build, arguments):
     """Run `meson test` with these arguments; the exit status."""
     code, entries = meson_test(build, "testlog", arguments)
+    repeated = 0
     failed = [entry for entry in entries.values() if entry["result"] not in WELL]
     # More than a few is not the machine.
     if 0 < len(failed) <= 3 and any(map(may_repeat, failed)):
         again, passed = repeat(build, entries, arguments)
         entries.update(passed)
         code = again if len(passed) == len(failed) else code
+        repeated = len(passed)
         for name in passed:
             print(f"{name}: failed, and passed when it was repeated")
     total = [sum(column) for column in zip(*map(count, entries.values()))] or [0, 0, 0]
@@ -121,6 +125,7 @@ def run(build, arguments):
         failed = 1
     if skipped:
         print(f"{skipped} skipped: the log says why ({build}/meson-logs/testlog.txt)")
+    print(f"{repeated} passed only when repeated")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
