@@ -5,7 +5,9 @@ folders. Arguments are pytest's."""
 import os
 import signal
 import sys
+import tempfile
 
+import place  # noqa: F401 (temporary files and the umask are settled)
 import pytest
 
 
@@ -69,5 +71,8 @@ class Tap:
 if __name__ == "__main__":
     out = os.fdopen(os.dup(1), "w")  # pytest points 1 elsewhere while it captures
     os.dup2(2, 1)  # its own words go beside, not between
-    sys.exit(pytest.main(["-p", "no:cacheprovider", "-q", "--no-header", *sys.argv[1:]],
-                         plugins=[Tap(out), Slow()]))
+    # A folder of its own: in the user's common one each pytest that starts takes rights away.
+    with tempfile.TemporaryDirectory(prefix="stoker-", ignore_cleanup_errors=True) as home:
+        sys.exit(pytest.main(["-p", "no:cacheprovider", "-q", "--no-header", "--basetemp",
+                              os.path.join(home, "pytest"), *sys.argv[1:]],
+                             plugins=[Tap(out), Slow()]))

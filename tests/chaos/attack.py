@@ -35,7 +35,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "demo"))
 import photos  # noqa: E402 (they stand in the tests' folders)
 from attacks import NAMES, STREAM, prepare  # noqa: E402
 from chaos import TRAINER, batches_of  # noqa: E402
-from harness import BUILD, Daemon, wait_for  # noqa: E402
+from harness import BUILD, Daemon, installed, wait_for  # noqa: E402
 from memory_group import MemoryGroup  # noqa: E402
 from users import ALICE, BOB, SERVER, start  # noqa: E402
 
@@ -90,7 +90,8 @@ class Trainers:
             path.touch()
             os.chown(path, uid, uid)
         self.processes = [
-            as_user(uid, TRAINER, path, 0, f"socket={daemon.socket}", f"dataset={dataset}",
+            as_user(uid, installed(TRAINER), path, 0, f"socket={daemon.socket}",
+                    f"dataset={dataset}",
                     f"transforms={CROP}", "dtype=uint8", "batch_size=32", f"order_seed={seed}",
                     "augment_seed=1", "epochs=0")
             for seed, path in zip((1, 2), self.files)]
@@ -144,7 +145,7 @@ class Siege:
     @contextlib.contextmanager
     def daemon(self, group):
         """Nobody reads its log, which is a pipe."""
-        faults = {"LD_PRELOAD": str(BUILD / "tests" / "libfaults.so"),
+        faults = {"LD_PRELOAD": str(installed(BUILD / "tests/libfaults.so")),
                   "STOKER_TEST_GATE": str(self.gate)}
         ids = ["setpriv", f"--reuid={SERVER}", f"--regid={SERVER}", "--clear-groups"]
         reads, writes = os.pipe()

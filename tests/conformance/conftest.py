@@ -2,6 +2,7 @@
 """What the conformance suite shares: a daemon, data, and each client in turn."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ for folder in (HERE, HERE.parent / "daemon", HERE.parent / "demo", HERE.parent /
 import clients  # noqa: E402
 import photos as made  # noqa: E402 (it stands in the demo's folder)
 import program  # noqa: E402
-from harness import Daemon  # noqa: E402
+from harness import Daemon, installed  # noqa: E402
 
 # A pipeline that draws, on small pictures.
 STREAM = {"transforms": [{"name": "RandomResizedCrop", "size": 16},
@@ -85,8 +86,11 @@ class Client:
         self._programs = []
 
     def start(self, socket, attach, **request):
-        self._programs.append(program.Program([*self.launcher, *self._command], socket,
-                                               attach, **request))
+        command = self._command
+        if self.launcher:  # as another user
+            command = [*self.launcher, *(installed(part) if os.path.isabs(part) else part
+                                         for part in command)]
+        self._programs.append(program.Program(command, socket, attach, **request))
         return self._programs[-1]
 
     def run(self, socket, attach, **request):

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "daemon"))
-from harness import SLOW, wait_for  # noqa: E402
+from harness import SLOW, installed, wait_for  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 END_S = 60 * SLOW
@@ -37,7 +37,7 @@ class Program:
     def __init__(self, command, socket, attach, **request):
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("STOKER_")}
-        environment["PYTHONPATH"] = str(ROOT / "client" / "python")
+        environment["PYTHONPATH"] = str(installed(ROOT / "client" / "python"))
         self.errors = tempfile.TemporaryFile()
         self.measures = request.get("measure", False)  # until its input ends
         self.process = subprocess.Popen(

@@ -18,14 +18,16 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
 import msgpack
 import numpy
 
-SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", pathlib.Path(__file__).parents[2]))
-BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", SOURCE / "build"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from place import BUILD, SOURCE, installed  # noqa: E402 (it stands in the folder above)
+
 STOKERD = BUILD / "daemon" / "stokerd"
 STOKERCTL = BUILD / "client" / "ctl" / "stokerctl"
 # A sanitizer's build is slower: everything that waits waits longer.
@@ -291,8 +293,10 @@ class Daemon:
         self.process = None
 
     def command(self):
+        """What is started by a launcher may have other rights, and another file system."""
+        program = installed(STOKERD) if self.launcher else STOKERD
         flags = {"socket": self.socket, "control_socket": self.control, **self.options}
-        return [*self.launcher, str(STOKERD)] + [
+        return [*self.launcher, str(program)] + [
             part for name, value in flags.items() if value is not None
             for part in ("--" + name.replace("_", "-"), str(value))]
 

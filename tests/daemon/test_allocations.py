@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import photos as made
-from harness import BUILD, STOKERD
+from harness import BUILD, STOKERD, installed
 from test_law import STREAM
 
 N = 60
@@ -46,7 +46,7 @@ def fixture_folder(tmp_path_factory):
 
 def spawn_counting(spawn, tmp_path, **options):
     counts = tmp_path / "counts"
-    daemon = spawn(environment={"LD_PRELOAD": str(BUILD / "tests" / "libcounting.so"),
+    daemon = spawn(environment={"LD_PRELOAD": str(installed(BUILD / "tests/libcounting.so")),
                                 "STOKER_COUNTS": str(counts)}, **options)
 
     def look():

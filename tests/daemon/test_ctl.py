@@ -14,7 +14,8 @@ import time
 
 import pytest
 
-from harness import BUILD, SOURCE, STOKERCTL, WAIT_S, frame, wait_for
+from harness import BUILD, SOURCE, STOKERCTL, WAIT_S, frame
+from users import stranger
 
 EXAMPLE = BUILD / "client" / "c" / "example"
 TRANSFORMS = [{"name": "Resize", "size": [8, 8]}]
@@ -105,20 +106,8 @@ def test_no_daemon(tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can put a stranger there")
 def test_a_stranger_is_not_believed(tmp_path):
     path = tmp_path / "control.sock"
-    code = ("import os, socket, sys, time; s = socket.socket(socket.AF_UNIX); os.setuid(12345); "
-            "s.bind(sys.argv[1]); os.chmod(sys.argv[1], 0o666); s.listen(); time.sleep(60)")
-    for folder in [tmp_path, *tmp_path.parents]:
-        if folder.owner() == "root" and folder.name.startswith("pytest"):
-            folder.chmod(0o755)
-    tmp_path.chmod(0o777)
-    stranger = subprocess.Popen(["/usr/bin/python3", "-c", code, str(path)])
-    try:
-        wait_for(path.exists, "the stranger listens")
-        time.sleep(0.1)
+    with stranger(path, 12345):
         done = run("--socket", path, "ping")
-    finally:
-        stranger.kill()
-        stranger.wait()
     assert done.returncode == NOPERM
     assert "uid 12345" in done.stderr
 

@@ -4,26 +4,25 @@ Machines that cannot be made here (control groups, steal time) are in tests/unit
 
 import json
 import os
-import pathlib
 import shutil
 import signal
 import socket
 import subprocess
-import time
 
 import pytest
 
-from harness import STOKERCTL, WAIT_S, frame, wait_for
+from harness import STOKERCTL, WAIT_S, frame, installed, wait_for
+from users import let_in, needs_root, stranger
 
 NOBODY, OTHER = 65534, 12345
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
 
 
 def doctor(*arguments, user=None, launcher=(), **environment):
     """(exit status, {check: finding}): of several findings of one check the worst."""
     plain = {name: value for name, value in os.environ.items()
              if not name.startswith(("STOKER_", "XDG_RUNTIME"))}
-    done = subprocess.run([*launcher, str(STOKERCTL), "--json", "doctor", *map(str, arguments)],
+    done = subprocess.run([*launcher, str(installed(STOKERCTL)), "--json", "doctor",
+                           *map(str, arguments)],
                           text=True, capture_output=True, check=False, timeout=3 * WAIT_S,
                           env={**plain, **environment}, **({"user": user, "group": user,
                                                             "extra_groups": []} if user else {}))
@@ -46,13 +45,6 @@ def assert_found(found, check, level, text="", advice=""):
     assert finding["level"] == level, finding
     assert text in finding["text"], finding
     assert advice in (finding["advice"] or ""), finding
-
-
-def let_in(path):
-    """Other users may enter the folders of the tests."""
-    for folder in pathlib.Path(path).parents:
-        if folder.name.startswith(("pytest", "stoker-")):
-            folder.chmod(0o755)
 
 
 def test_a_daemon_that_is_well(daemon, photos):
@@ -116,17 +108,8 @@ def test_a_user_outside_the_group(daemon):
 @needs_root
 def test_a_stranger_serves(tmp_path):
     path = tmp_path / "control.sock"
-    let_in(path)
-    tmp_path.chmod(0o777)
-    code = ("import os, socket, sys, time; s = socket.socket(socket.AF_UNIX); os.setuid(12345); "
-            "s.bind(sys.argv[1]); os.chmod(sys.argv[1], 0o666); s.listen(); time.sleep(60)")
-    with subprocess.Popen(["/usr/bin/python3", "-c", code, str(path)]) as stranger:
-        try:
-            wait_for(lambda: path.exists() and path.stat().st_mode & 2, "the stranger listens")
-            time.sleep(0.1)
-            found = doctor("--socket", path)
-        finally:
-            stranger.kill()
+    with stranger(path, 12345):
+        found = doctor("--socket", path)
     assert_found(found, "daemon", "fail", "uid 12345", "another user made it")
 
 

@@ -11,7 +11,7 @@ import struct
 import numpy as np
 import pytest
 
-from harness import BUILD, Daemon, Peer, wait_for
+from harness import BUILD, Daemon, Peer, installed, wait_for
 from test_allocations import pytestmark  # noqa: F401 (not beside a sanitizer's allocator)
 from test_law import STREAM
 
@@ -26,7 +26,7 @@ class Shortage:
     def __init__(self, path):
         self.path = path
         self.path.write_bytes(bytes(4 * 8))
-        self.environment = {"LD_PRELOAD": str(BUILD / "tests" / "libcounting.so"),
+        self.environment = {"LD_PRELOAD": str(installed(BUILD / "tests/libcounting.so")),
                             "STOKER_COUNTS": str(path)}
 
     def begin(self, number):

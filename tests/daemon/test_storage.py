@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from harness import BUILD, ERRORS, SLOW, wait_for
+from harness import BUILD, ERRORS, SLOW, installed, wait_for
 from test_law import STREAM
 
 N = 60
@@ -168,7 +168,7 @@ def on_disk(disk, folder, *indices):
 
 def faulty(**environment):
     """What makes such disks of them, for a daemon's environment."""
-    return {"LD_PRELOAD": str(BUILD / "tests" / "libfaults.so"),
+    return {"LD_PRELOAD": str(installed(BUILD / "tests/libfaults.so")),
             "ASAN_OPTIONS": "verify_asan_link_order=0", **environment}
 
 

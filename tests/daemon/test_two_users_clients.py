@@ -11,7 +11,7 @@ import tarfile
 import numpy
 import pytest
 
-from harness import BUILD, SOURCE, STOKERCTL, wait_for
+from harness import BUILD, SOURCE, STOKERCTL, installed, wait_for
 from users import (ALICE, BOB, PICTURES, SERVER, fixture_data, fixture_home,  # noqa: F401
                    fixture_serve, needs_root, own, refused)
 
@@ -31,12 +31,12 @@ def test_clients_say_it(serve, data):
             "except stoker.NotPermitted as error:\n"
             "    print(error)\n")
     ids = ["setpriv", f"--reuid={BOB}", f"--regid={BOB}", "--clear-groups"]
-    environment = {"PYTHONPATH": str(SOURCE / "client" / "python"), "PATH": os.environ["PATH"],
-                   "HOME": "/"}
+    environment = {"PATH": os.environ["PATH"], "HOME": "/",
+                   "PYTHONPATH": str(installed(SOURCE / "client/python"))}
     done = subprocess.run([*ids, sys.executable, "-c", code, str(daemon.socket), str(data)],
                           text=True, capture_output=True, env=environment, check=True)
     assert f"user {BOB} may not have {data} read" in done.stdout, done
-    index = [*ids, str(STOKERCTL), "--socket", str(daemon.control), "index", str(data)]
+    index = [*ids, str(installed(STOKERCTL)), "--socket", str(daemon.control), "index", str(data)]
     done = subprocess.run(index, text=True, capture_output=True, env=environment, check=False)
     assert done.returncode and "dataset-root = FOLDER" in done.stderr, done
     own(data, BOB, 0o755)  # now stokerctl can show it
@@ -114,7 +114,7 @@ def test_python_shows_what_it_may_read(serve, home, data):
          PYTHON, str(daemon.socket), str(flag), *wishes],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={"PATH": os.environ["PATH"], "HOME": "/",
-             "PYTHONPATH": str(SOURCE / "client" / "python")})
+             "PYTHONPATH": str(installed(SOURCE / "client/python"))})
     try:
         wait_for(lambda: flag.read_text() == "first" or running.poll() is not None, "one epoch", 60)
         assert running.poll() is None, running.communicate()
@@ -143,7 +143,8 @@ def test_libstoker_shows_what_it_may_read(serve, home, data):
     daemon = serve()
 
     def dump(uid, path):
-        return program(uid, BUILD / "tests" / "dump", daemon.socket, path, "Resize((8, 8))", 4, 1)
+        return program(uid, installed(BUILD / "tests/dump"), daemon.socket, path,
+                       "Resize((8, 8))", 4, 1)
 
     assert dump(ALICE, mine) == dump(BOB, mine) == dump(SERVER, mine)
     assert len(dump(ALICE, mine / "list.txt")) == len(dump(ALICE, mine))

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -79,6 +80,37 @@ def servers(**defaults):
             if daemon.process and daemon.process.poll() is None:
                 daemon.kill()
             daemon.remove()
+
+
+def let_in(path):
+    """Other users may enter the folders of the tests."""
+    for folder in pathlib.Path(path).parents:
+        if folder.name.startswith(("pytest", "stoker-")):
+            folder.chmod(0o755)
+
+
+STRANGER = """
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+os.setuid(int(sys.argv[2]))
+s.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o666)
+s.listen()
+print("listens", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def stranger(path, uid):
+    """A socket of that user, in a folder where all may make one; nobody there answers."""
+    let_in(path)
+    path.parent.chmod(0o777)
+    with subprocess.Popen([sys.executable, "-c", STRANGER, str(path), str(uid)],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"listens\n"
+        yield
+        process.stdin.close()
 
 
 # -- fixtures, for the files that import them ---------------------------------------------------

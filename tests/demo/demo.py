@@ -20,11 +20,12 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
-sys.path[:0] = [str(SOURCE / "client" / "python"), str(HERE)]
+sys.path[:0] = [str(SOURCE / "client" / "python"), str(HERE), str(HERE.parent)]
 
 import stoker  # noqa: E402 (from this source, not from what may be installed)
 
 import photos  # noqa: E402
+import place  # noqa: E402, F401 (sockets are where their names are short)
 from PIL import Image, ImageDraw  # noqa: E402
 
 TRAINERS = 3

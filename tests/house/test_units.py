@@ -6,11 +6,13 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", "."))
-BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", "build"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from place import BUILD, SOURCE, installed  # noqa: E402 (it stands in the folder above)
+
 UNITS = ("stokerd.service", "stokerd.socket", "stokerd-control.socket", "stokerd-metrics.socket")
 
 
@@ -19,8 +21,8 @@ def lay_out(folder, kind, change=lambda text: text):
     for name in UNITS:
         path = SOURCE / "systemd" / kind / name
         text = path.read_text() if path.exists() else path.with_name(name + ".in").read_text()
-        text = text.replace("@bindir@/stokerctl", str((BUILD / "client/ctl/stokerctl").resolve()))
-        text = text.replace("@bindir@", str((BUILD / "daemon").resolve()))
+        text = text.replace("@bindir@/stokerctl", str(installed(BUILD / "client/ctl/stokerctl")))
+        text = text.replace("@bindir@", str(installed(BUILD / "daemon/stokerd").parent))
         (folder / name).write_text(change(text))
     return [str(folder / name) for name in UNITS]
 

@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from test_units import BUILD, SOURCE, lay_out
+from test_units import BUILD, SOURCE, installed, lay_out
 
 MANAGER = pathlib.Path("/lib/systemd/systemd")
 USER = 54321
@@ -31,7 +31,7 @@ for group in {groups}; do
     echo $$ > $group/cgroup.procs
 done
 exec setpriv --reuid {user} --regid {user} --clear-groups env -i PATH=/usr/bin:/bin \\
-    HOME={folder}/home XDG_RUNTIME_DIR={folder}/run PYTHONPATH={source}/client/python \\
+    HOME={folder}/home XDG_RUNTIME_DIR={folder}/run PYTHONPATH={client} \\
     sh {folder}/inner
 """
 
@@ -94,9 +94,10 @@ def fixture_out():
         subprocess.run(["/usr/bin/python3", "-c", "import photos, sys; photos.make(sys.argv[1], "
                         "count=12, size=(60, 50))", str(folder / "home/pictures")], check=True,
                        env={**os.environ, "PYTHONPATH": str(SOURCE / "tests/demo")})
-        words = {"folder": folder, "user": USER, "source": SOURCE.resolve(), "manager": MANAGER,
+        words = {"folder": folder, "user": USER, "manager": MANAGER,
                  "groups": " ".join(map(str, groups)),
-                 "ctl": BUILD.resolve() / "client/ctl/stokerctl",
+                 "client": installed(SOURCE / "client/python"),
+                 "ctl": installed(BUILD / "client/ctl/stokerctl"),
                  "reader": READER.format(home=folder / "home")}
         (folder / "outer").write_text(OUTER.format(**words))
         (folder / "inner").write_text(INNER.format(**words))

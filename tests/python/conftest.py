@@ -8,15 +8,17 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parents[1] / "client" / "python"))
+sys.path.insert(0, str(HERE.parent))
 
+import place  # noqa: E402, F401 (temporary files and the umask are settled)
 from fake_daemon import fake_daemon  # noqa: E402
 from real_daemon import RealDaemon, binary, pictures  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
 def no_launcher(monkeypatch):
-    for name in ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS",
-                 "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "STOKER_SOCKET"):
+    for name in ("RANK", "WORLD_SIZE", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                 "STOKER_SOCKET"):
         monkeypatch.delenv(name, raising=False)
 
 
