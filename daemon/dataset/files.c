@@ -112,13 +112,31 @@ static int files_read_path(const struct files *files, const char *path, size_t m
 	}
 }
 
+/* Is this the file that the index saw, if it saw it? */
+static bool files_saw(const struct files *files, uint64_t sample,
+		      const struct storage_version *version)
+{
+	uint32_t glance = index_glance(files->index, sample);
+	return glance == 0 || glance == storage_version_glance(version);
+}
+
 int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
 	       struct storage_version *version_out, struct fault *fault)
 {
 	const struct files *files = state;
+	struct storage_version version;
+	struct quote quote;
 	char path[INDEX_PATH_MAX];
 	index_path(files->index, sample, path, sizeof(path));
-	return files_read_path(files, path, max_bytes, buffer, version_out, fault);
+	int result = files_read_path(files, path, max_bytes, buffer, &version, fault);
+	if (!result && !files_saw(files, sample, &version))
+		return fault_say(fault, DATASET_E_CHANGED,
+				 "%s is not the file that was there when the dataset was opened: "
+				 "it changed since; attach again when it changes no more",
+				 quote_text(&quote, path));
+	if (!result)
+		*version_out = version;
+	return result;
 }
 
 int files_version(const void *state, uint64_t sample, struct storage_version *out)
@@ -127,7 +145,10 @@ int files_version(const void *state, uint64_t sample, struct storage_version *ou
 	char path[INDEX_PATH_MAX];
 	struct fault unused;
 	index_path(files->index, sample, path, sizeof(path));
-	return files->folder.storage->version(files->folder.state, path, out, &unused);
+	int result = files->folder.storage->version(files->folder.state, path, out, &unused);
+	if (result)
+		return result < 0 ? result : DATASET_E_READ;
+	return files_saw(files, sample, out) ? 0 : DATASET_E_CHANGED;
 }
 
 int files_read_mask(const void *state, const char *path, size_t size, size_t max_bytes,

@@ -13,6 +13,7 @@
 struct folder_file {
 	char *name; /* owned */
 	uint64_t bytes;
+	uint32_t glance;
 };
 
 /* A folder beneath a class's own, which is the first. */
@@ -115,17 +116,17 @@ static int folder_add_node(struct folder_walk *walk, char *path, const uint64_t 
 	return folder_hold(walk, sizeof(*node) + strlen(path) + 2 * PIECE);
 }
 
-static int folder_add_file(struct folder_walk *walk, struct folder_node *node, const char *name,
-			   uint64_t bytes)
+static int folder_add_file(struct folder_walk *walk, struct folder_node *node,
+			   const struct storage_entry *entry)
 {
-	char *copy = strdup(name);
+	char *copy = strdup(entry->name);
 	if (!copy || ARRAY_RESERVE(node->files, node->file_capacity, node->file_count + 1)) {
 		free(copy);
 		return -ENOMEM;
 	}
-	node->files[node->file_count++] = (struct folder_file){.name = copy, .bytes = bytes};
+	node->files[node->file_count++] = (struct folder_file){copy, entry->size, entry->glance};
 	atomic_fetch_add_explicit(&walk->progress->found, 1, memory_order_relaxed);
-	return folder_hold(walk, sizeof(struct folder_file) + strlen(name) + PIECE);
+	return folder_hold(walk, sizeof(struct folder_file) + strlen(entry->name) + PIECE);
 }
 
 /* Is the folder with this id `node` or one of its ancestors, by way of a link or a mount? */
@@ -154,7 +155,7 @@ static int folder_take_entry(struct folder_walk *walk, struct folder_node *node,
 	else if (entry->kind == STORAGE_FOLDER)
 		walk->skipped++;
 	else if (entry->kind == STORAGE_FILE && ending_is_image(entry->name))
-		result = folder_add_file(walk, node, entry->name, entry->size);
+		result = folder_add_file(walk, node, entry);
 	else if (entry->kind == STORAGE_OTHER && ending_is_image(entry->name))
 		walk->skipped++;
 	free(path);
@@ -218,6 +219,8 @@ static int folder_emit_node(struct folder_walk *walk, struct folder_node *node, 
 		const struct folder_file *file = &node->files[i];
 		result =
 			index_add(walk->index, number, file->name, strlen(file->name), file->bytes);
+		if (!result)
+			result = index_add_glance(walk->index, file->glance);
 		if (!result && walk->flat)
 			result = index_add_labels(walk->index, &(struct label){0}, 1);
 	}

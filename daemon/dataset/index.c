@@ -29,6 +29,8 @@ struct index {
 	uint64_t names_size, names_capacity;
 	struct index_entry *entries;
 	uint64_t count, entries_capacity;
+	uint32_t *glances; /* of the first samples; of those behind them nothing was seen */
+	uint64_t glance_count, glances_capacity;
 	struct index_directory *directories;
 	uint64_t directory_count, directories_capacity;
 	uint64_t *classes; /* offsets in `names` of terminated texts */
@@ -77,6 +79,7 @@ void index_free(struct index *index)
 	columns_deinit(&index->columns);
 	free(index->names);
 	free(index->entries);
+	free(index->glances);
 	free(index->directories);
 	free(index->classes);
 	free(index->table);
@@ -214,6 +217,23 @@ int index_add(struct index *index, uint32_t directory, const char *name, size_t 
 	return 0;
 }
 
+int index_add_glance(struct index *index, uint32_t glance)
+{
+	if (glance == 0)
+		return 0;
+	if (ARRAY_RESERVE(index->glances, index->glances_capacity, index->count))
+		return -ENOMEM;
+	while (index->glance_count < index->count)
+		index->glances[index->glance_count++] = 0;
+	index->glances[index->count - 1] = glance;
+	return 0;
+}
+
+uint32_t index_glance(const struct index *index, uint64_t sample)
+{
+	return sample < index->glance_count ? index->glances[sample] : 0;
+}
+
 int index_add_labels(struct index *index, const struct label *row, uint32_t count)
 {
 	return labels_add(&index->labels, row, count);
@@ -282,6 +302,7 @@ int index_finish(struct index *index)
 	index->table_size = index->table_used = 0;
 	ARRAY_SHRINK(index->names, index->names_capacity, index->names_size);
 	ARRAY_SHRINK(index->entries, index->entries_capacity, index->count);
+	ARRAY_SHRINK(index->glances, index->glances_capacity, index->glance_count);
 	ARRAY_SHRINK(index->directories, index->directories_capacity, index->directory_count);
 	ARRAY_SHRINK(index->classes, index->classes_capacity, index->class_count);
 	labels_shrink(&index->labels);
@@ -303,6 +324,7 @@ size_t index_bytes(const struct index *index)
 {
 	return sizeof(*index) + index->names_capacity +
 	       index->entries_capacity * sizeof(*index->entries) +
+	       index->glances_capacity * sizeof(*index->glances) +
 	       index->directories_capacity * sizeof(*index->directories) +
 	       index->classes_capacity * sizeof(*index->classes) + index->labels.numbers.capacity +
 	       columns_bytes(&index->columns) + index->table_size * sizeof(*index->table);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The index of a dataset of files: the path and the label of every sample, packed. All names lie in
- * one block and a directory's path is stored once, so a sample takes 12 bytes plus its file's name.
- * ImageNet (1.28 million names such as "n01440764_10026.JPEG") takes 32 bytes a sample, 41 MB.
+ * one block and a directory's path is stored once, so a sample takes 12 bytes plus its file's name,
+ * and 4 where its file was looked at. ImageNet (1.28 million names such as "n01440764_10026.JPEG")
+ * takes 36 bytes a sample, 46 MB.
  *
  * Built on one thread (index_new, add..., index_finish), then immutable for any number of threads.
  *
@@ -60,6 +61,9 @@ int index_find_directory(struct index *index, const char *path, size_t size, uin
 /* A sample; the whole path must be shorter than INDEX_PATH_MAX. 0, INDEX_E_FULL or -ENOMEM. */
 int index_add(struct index *index, uint32_t directory, const char *name, size_t size,
 	      uint64_t bytes);
+/* What was seen of the file of the sample added last (storage_version_glance()); without this call,
+ * or if it is 0: nothing was. 0 or -ENOMEM. */
+int index_add_glance(struct index *index, uint32_t glance);
 /* Labels of the sample added last, if they are not classes. 0, LABELS_E_COUNT or -ENOMEM. */
 int index_add_labels(struct index *index, const struct label *row, uint32_t count);
 /* The same for a label that is the name of a class, of 1 to CLASS_NAME_MAX bytes: either all
@@ -86,6 +90,7 @@ const char *index_class_name(const struct index *index, uint32_t class);
 const struct labels *index_labels(const struct index *index);
 const struct columns *index_columns(const struct index *index);
 uint32_t index_class(const struct index *index, uint64_t sample);
+uint32_t index_glance(const struct index *index, uint64_t sample); /* 0: nothing was seen of it */
 size_t index_path(const struct index *index, uint64_t sample, char *out, size_t size);
 
 #endif

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "dataset/storage/local.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/quote.h"
+#include "dataset/storage/local_list.h"
 #include "dataset/storage/local_rights.h"
 #include "dataset/storage/openat2.h"
 
@@ -22,12 +21,6 @@
 
 /* How files are opened: opening a FIFO must not wait for its writer. Regular files ignore it. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
-struct local {
-	int fd;				  /* of the folder */
-	uint64_t resolve;		  /* how keys are: RESOLVE_... */
-	const struct credentials *reader; /* who must be able to, as well; NULL: nobody else */
-};
 
 /* -- paths as users write them --------------------------------------------------------------- */
 
@@ -126,16 +119,14 @@ static int local_open_file(const struct storage_place *place, int *fd_out, uint6
 
 /* -- the folder ------------------------------------------------------------------------------ */
 
-/* As openat2_retrying(), from the folder on. */
-static int local_open_at(const struct local *local, const char *key, int flags)
+int local_open_at(const struct local *local, const char *key, int flags)
 {
 	if (local->reader)
 		return rights_open(local->fd, key, flags, local->reader);
 	return openat2_retrying(local->fd, key, flags, local->resolve);
 }
 
-/* stat() of what `key` leads to. 0 or a negative errno, as local_open_at(). */
-static int local_stat(const struct local *local, const char *key, struct stat *out)
+int local_stat(const struct local *local, const char *key, struct stat *out)
 {
 	int fd = local_open_at(local, key, O_PATH);
 	if (fd < 0)
@@ -223,7 +214,7 @@ static int64_t nanoseconds_of(struct timespec time)
 	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static struct storage_version version_of(const struct stat *stat)
+struct storage_version local_version_of(const struct stat *stat)
 {
 	return (struct storage_version){
 		.device = (uint64_t)stat->st_dev,
@@ -299,10 +290,10 @@ static int local_read_fd(int fd, const char *key, struct storage_range range, ui
 		return fault_say(fault, STORAGE_E_READ,
 				 "%s was cut short while it was read: %zd of %" PRIu64 " bytes",
 				 quote_text(&quote, key), done, length);
-	struct storage_version before = version_of(&stat);
+	struct storage_version before = local_version_of(&stat);
 	if (fstat(fd, &stat))
 		return -errno;
-	struct storage_version after = version_of(&stat);
+	struct storage_version after = local_version_of(&stat);
 	if (!storage_version_equal(&before, &after))
 		return fault_say(fault, STORAGE_E_CHANGED, "%s was changed while it was read",
 				 quote_text(&quote, key));
@@ -363,113 +354,8 @@ static int local_version(const void *state, const char *key, struct storage_vers
 	if (!S_ISREG(stat.st_mode))
 		return fault_say(fault, STORAGE_E_READ, "cannot read %s: it is not a regular file",
 				 quote_text(&quote, key));
-	*out = version_of(&stat);
+	*out = local_version_of(&stat);
 	return 0;
-}
-
-/* -- listing --------------------------------------------------------------------------------- */
-
-/* One listing under way. */
-struct local_listing {
-	const struct local *local;
-	const char *folder;
-	DIR *stream;
-	struct fault *fault;
-};
-
-static int local_say_listing(const struct local_listing *listing, const char *what,
-			     const char *name, int error)
-{
-	struct quote quote;
-	char key[PATH_MAX];
-	if (error == -ENOMEM)
-		return -ENOMEM;
-	snprintf(key, sizeof(key), "%s%s%s", listing->folder, *listing->folder && *name ? "/" : "",
-		 name);
-	return fault_say(listing->fault, STORAGE_E_OPEN, "cannot %s %s: %s", what,
-			 quote_text(&quote, *key ? key : "."), strerror(-error));
-}
-
-static enum storage_kind local_kind(const struct stat *stat)
-{
-	return S_ISDIR(stat->st_mode)	? STORAGE_FOLDER
-	       : S_ISREG(stat->st_mode) ? STORAGE_FILE
-					: STORAGE_OTHER;
-}
-
-/* What a link leads to. 0 or the negative errno of an error that says nothing about it. */
-static int local_follow(const struct local_listing *listing, const char *name,
-			enum storage_kind *kind_out, struct stat *stat)
-{
-	char key[PATH_MAX];
-	int size = snprintf(key, sizeof(key), "%s%s%s", listing->folder,
-			    *listing->folder ? "/" : "", name);
-	int error =
-		(size_t)size < sizeof(key) ? local_stat(listing->local, key, stat) : -ENAMETOOLONG;
-	if (error == -ENOMEM || error == -EIO || error == -ESTALE)
-		return error;
-	*kind_out = error == -EXDEV ? STORAGE_OUTSIDE : error ? STORAGE_OTHER : local_kind(stat);
-	return 0;
-}
-
-/* 0, or a negative errno: -ENOENT if it was deleted since it was listed. */
-static int local_classify(const struct local_listing *listing, const char *name,
-			  struct storage_entry *out)
-{
-	struct stat stat;
-	if (fstatat(dirfd(listing->stream), name, &stat, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	enum storage_kind kind = local_kind(&stat);
-	int result = S_ISLNK(stat.st_mode) ? local_follow(listing, name, &kind, &stat) : 0;
-	*out = (struct storage_entry){.name = name, .kind = kind};
-	if (kind == STORAGE_FILE)
-		out->size = (uint64_t)stat.st_size;
-	if (kind == STORAGE_FOLDER) {
-		out->id[0] = (uint64_t)stat.st_dev;
-		out->id[1] = (uint64_t)stat.st_ino;
-	}
-	return result;
-}
-
-static int local_list_entries(const struct local_listing *listing, storage_take *take,
-			      void *context)
-{
-	for (;;) {
-		struct storage_entry entry;
-		errno = 0;
-		const struct dirent *found = readdir(listing->stream);
-		if (!found && errno)
-			return local_say_listing(listing, "list the folder", "", -errno);
-		if (!found)
-			return 0;
-		if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
-			continue;
-		int result = local_classify(listing, found->d_name, &entry);
-		if (result == -ENOENT)
-			continue;
-		if (result)
-			return local_say_listing(listing, "look at", found->d_name, result);
-		if (!take(context, &entry))
-			return 0;
-	}
-}
-
-static int local_list(const void *state, const char *folder, storage_take *take, void *context,
-		      struct fault *fault)
-{
-	struct local_listing listing = {.local = state, .folder = folder, .fault = fault};
-	int fd = local_open_at(listing.local, *folder ? folder : ".",
-			       O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-	listing.stream = fd < 0 ? NULL : fdopendir(fd);
-	if (!listing.stream) {
-		int error = fd < 0 ? fd : -errno;
-		if (fd >= 0)
-			close(fd);
-		return local_say_listing(&listing, "open the folder", "", error);
-	}
-	int result = local_list_entries(&listing, take, context);
-	closedir(listing.stream);
-	return result;
 }
 
 static int local_identify(const void *state, const char *folder, uint64_t id_out[2],

@@ -44,6 +44,13 @@ uint64_t storage_version_mark(const struct storage_version *version)
 	return mark ? mark : 1;
 }
 
+uint32_t storage_version_glance(const struct storage_version *version)
+{
+	const struct storage_version seen = {.size = version->size, .mtime_ns = version->mtime_ns};
+	uint32_t glance = (uint32_t)(storage_version_mark(&seen) >> 32);
+	return glance ? glance : 1;
+}
+
 #define NO_STORAGE "the path is not absolute"
 
 const struct storage *storage_of(const char *path)

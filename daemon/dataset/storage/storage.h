@@ -101,6 +101,8 @@ struct storage_version {
 bool storage_version_equal(const struct storage_version *a, const struct storage_version *b);
 /* A hash of the version that is never 0, for tables of many files. */
 uint64_t storage_version_mark(const struct storage_version *version);
+/* A short hash of what a listing sees of a version, size and mtime; never 0. */
+uint32_t storage_version_glance(const struct storage_version *version);
 
 enum storage_kind {
 	STORAGE_FILE,
@@ -112,8 +114,9 @@ enum storage_kind {
 struct storage_entry {
 	const char *name; /* within its folder, without a slash; borrowed for the call */
 	enum storage_kind kind;
-	uint64_t size;	/* of a file */
-	uint64_t id[2]; /* of a folder: the same for all of its paths, another for each folder */
+	uint64_t size;	 /* of a file */
+	uint32_t glance; /* storage_version_glance() of a file; 0: the listing does not say it */
+	uint64_t id[2];	 /* of a folder: the same for all of its paths, another for each folder */
 };
 
 /* Takes one entry of a folder; false ends the listing. */

@@ -107,13 +107,17 @@ static void test_index_size(void **state)
 		for (unsigned i = 0; i < each; i++) {
 			size = sprintf(name, "n%08u_%u.JPEG", 1440764 + class * 13, 10000 + i);
 			assert_int_equal(index_add(index, directory, name, (size_t)size, 1), 0);
+			assert_int_equal(index_add_glance(index, i % 3), 0);
 		}
 	}
 	index_finish(index);
 	assert_int_equal(index_count(index), classes * each);
 	double sample = (double)index_bytes(index) / (double)(classes * each);
 	print_message("%.1f bytes a sample\n", sample);
-	assert_true(sample <= 36);
+	assert_true(sample <= 16 + 20.2); /* the name's bytes */
+	assert_int_equal(index_glance(index, 999 * 1300 + 6), 0);
+	assert_int_equal(index_glance(index, 999 * 1300 + 8), 2);
+	assert_int_equal(index_glance(index, 1000 * 1300), 0);
 	char path[64];
 	index_path(index, 999 * 1300 + 7, path, sizeof(path));
 	assert_string_equal(path, "n01453751/n01453751_10007.JPEG");
