@@ -16,8 +16,7 @@ esac
 compile='gcc libc6-dev meson ninja-build pkg-config'
 libraries="libuv1-dev libjpeg62-turbo-dev libspng-dev zlib1g-dev libwebp-dev $msgpack
 	libxxhash-dev libinih-dev libjansson-dev libarchive-dev libsystemd-dev liblapacke-dev
-	libcurl4-openssl-dev libexpat1-dev libtiff-dev libavif-dev liblmdb-dev
-	liblzma-dev"
+	libcurl4-openssl-dev libexpat1-dev libtiff-dev libavif-dev liblzma-dev"
 client='python3 python3-numpy python3-msgpack'
 pictures='python3-pil'
 torch='python3-torch python3-torchvision'

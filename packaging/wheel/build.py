@@ -57,7 +57,7 @@ def compile_programs():
     if not (build / "build.ninja").exists():
         run("meson", "setup", build, SOURCE, "--libdir=lib", "--buildtype=release",
             "-Dtests=disabled", "-Dprefer_static=true",
-            "-Dremote=enabled", "-Dlmdb=enabled", "-Dxz=enabled",
+            "-Dremote=enabled", "-Dxz=enabled",
             # Debian has libavif and its codecs shared alone, and they want a newer glibc.
             "-Dtiff=enabled", "-Davif=disabled",
             f"-Dc_link_args={[*FORTRAN, *CXX, *ours, f'-Wl,-Map={maps}']}")

@@ -69,10 +69,6 @@ def test_lmdb(daemon, photos, tmp_path):
         with database.begin(write=True) as writer:
             for path in files(photos):
                 writer.put(str(path.relative_to(photos)).encode(), path.read_bytes())
-    with daemon.connect() as peer:
-        answer = peer.attach(tmp_path / "base", **STREAM)
-        if answer.name == "error" and "built without" in answer.fields["text"]:
-            pytest.skip("this stokerd was built without liblmdb")
     paths = listed(daemon, tmp_path / "base", "paths")
     assert paths == [f"data.mdb/{path.relative_to(photos)}" for path in files(photos)]
 
@@ -83,3 +79,37 @@ def test_lmdb(daemon, photos, tmp_path):
                     for epoch, at, arrays in peer.samples(("image",))}
 
     assert images(tmp_path / "base") == images(photos)
+
+
+def test_lmdb_is_damaged_while_others_train(daemon, photos, tmp_path):
+    """A database of which bits flip, and one that is cut while it is read: whoever reads it is
+    told, and who reads something else goes on."""
+    lmdb = pytest.importorskip("lmdb")
+    with lmdb.open(str(tmp_path / "base"), map_size=1 << 26) as database:
+        with database.begin(write=True) as writer:
+            for number in range(400):
+                writer.put(b"%06d" % number, files(photos)[number % 16].read_bytes())
+    path = tmp_path / "base" / "data.mdb"
+    data = path.read_bytes()
+    tree = [page for page in range(8192, len(data), 4096) if data[page + 10] in (1, 2)
+            and int.from_bytes(data[page:page + 8], "little") == page // 4096]
+    with daemon.connect() as other:
+        other.attach(photos, **{**STREAM, "epochs": 0})
+        trained = other.samples()
+        for page, at in zip(tree, (0, 10, 12, 13, 14, 15)):
+            damaged = bytearray(data)
+            damaged[page + at] ^= 0x21
+            path.write_bytes(damaged)
+            with daemon.connect() as peer:
+                answer = peer.attach(tmp_path / "base", **STREAM)
+                assert answer.name == "error" and "damaged" in answer.fields["text"], answer
+            next(trained)
+        path.write_bytes(data)
+        with daemon.connect() as peer:
+            answer = peer.attach(tmp_path / "base", **{**STREAM, "prefetch": 1})
+            assert answer.name == "attached", answer
+            path.write_bytes(data[:len(data) // 2])
+            with pytest.raises(AssertionError, match="sample_changed|not the one"):
+                list(peer.samples())
+        for _ in range(40):
+            next(trained)

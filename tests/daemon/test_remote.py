@@ -49,6 +49,19 @@ def test_shards_over_http(spawn, shards, reference):
         assert all("authorization" not in headers for _, headers in server.requests)
 
 
+def test_lmdb_over_http(spawn, photos, tmp_path):
+    """Its keys are walked and its values read by ranges; the folder is named, with the kind."""
+    lmdb = pytest.importorskip("lmdb")
+    with lmdb.open(str(tmp_path / "base"), map_size=1 << 26) as database:
+        with database.begin(write=True) as writer:
+            for number, path in enumerate(files(photos)):
+                writer.put(b"%06d" % number, path.read_bytes())
+    with Objects(tmp_path) as server:
+        dataset = {"path": f"{server.url}/base", "kind": "lmdb"}
+        daemon = spawn()
+        assert digests(daemon, "", dataset=dataset) == digests(daemon, tmp_path / "base")
+
+
 def test_a_faulty_server(spawn, shards, reference):
     """503, resets and bodies that are cut change nothing, and no trainer hears of them."""
     with Objects(shards) as server:

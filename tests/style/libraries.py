@@ -35,7 +35,6 @@ LIBRARIES = {
     r"lzma\.h": ["daemon/dataset/shards/packing_xz.c"],
     r"webp/.*": ["daemon/decode/webp.c"],
     r"avif/.*": ["daemon/decode/avif.c"],
-    r"lmdb\.h": ["daemon/dataset/shards/lmdb.c"],
     r"tiff.*\.h": ["daemon/decode/tiff.c", "daemon/decode/tiff_file.c",
                      "daemon/decode/tiff_file.h"],
     r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/loop/os/task.h",

@@ -5,10 +5,8 @@
  * program that wrote the database, and passed over. The label is 0. A sample's path is
  * data.mdb/KEY; a key that is not ASCII is written in hexadecimal.
  *
- * liblmdb walks the keys once, when the index is made, and notes where each value lies; samples are
- * read there as members of any shard. liblmdb trusts its files: a made-up database can end the
- * process. So it is opened for the daemon's own user, root and what a rule allows, not for somebody
- * who shows a descriptor, and on local storage alone.
+ * The keys are walked once, when the index is made, and where each value lies is noted; samples are
+ * read there as members of any shard. A database that is damaged is refused (lmdb_walk.h).
  */
 #ifndef STOKER_DATASET_SHARDS_LMDB_H
 #define STOKER_DATASET_SHARDS_LMDB_H

@@ -22,14 +22,6 @@ def write(path, items, **keys):
                 writer.put(key, value)
 
 
-@pytest.fixture(name="built", autouse=True)
-def fixture_built(tmp_path_factory):
-    path = tmp_path_factory.mktemp("probe")
-    write(path, [(b"a", b"b")])
-    if "built without liblmdb" in opened(str(path)):
-        pytest.skip("this stokerd was built without liblmdb")
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_values(tmp_path, seed):
     """Those that lie among the keys and those that have pages of their own; rewritten ones, too."""
@@ -79,4 +71,64 @@ def test_refused(tmp_path):
     write(tmp_path / "empty", [])
     assert "has no samples" in opened(str(tmp_path / "empty"))
     (tmp_path / "y.mdb").write_bytes(b"junk" * 5000)
-    assert "liblmdb" in opened(str(tmp_path / "y.mdb"))
+    assert "no LMDB database" in opened(str(tmp_path / "y.mdb"))
+
+
+def test_databases_within_and_lists_of_values(tmp_path):
+    """They are refused in words, not read as something else."""
+    with lmdb.open(str(tmp_path / "named"), map_size=1 << 20, max_dbs=2) as database:
+        inner = database.open_db(b"inner")
+        with database.begin(write=True) as writer:
+            writer.put(b"key", b"value", db=inner)
+    assert "databases within" in opened(str(tmp_path / "named"))
+    write(tmp_path / "list", [(b"key", b"value")])
+    data = bytearray((tmp_path / "list" / "data.mdb").read_bytes())
+    for head in (0, 4096):
+        data[head + 92] |= 4  # MDB_DUPSORT, which the package does not set here
+    (tmp_path / "list" / "data.mdb").write_bytes(data)
+    assert "several values" in opened(str(tmp_path / "list"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tree_that_was_written_to_often(tmp_path, seed):
+    """Keys of many lengths come, go and get other values in many transactions: a tree of several
+    levels, with freed pages between. As the package reads it."""
+    draw = random.Random(seed)
+    keys = [draw.randbytes(draw.choice([1, 8, 40, 300, 500])) for _ in range(2000)]
+    with lmdb.open(str(tmp_path), map_size=1 << 28, writemap=seed % 2 == 1) as database:
+        for _ in range(12):
+            with database.begin(write=True) as writer:
+                for key in draw.sample(keys, 500):
+                    if draw.random() < 0.4:
+                        writer.delete(key)
+                    else:
+                        writer.put(key, draw.randbytes(draw.choice([1, 17, 800, 3000, 12000])))
+        with database.begin() as reader:
+            want = [hash_of(value).hex() for _, value in reader.cursor()]
+            assert database.stat()["depth"] >= 3
+    assert [row[3] for row in opened(str(tmp_path))[4]] == want
+
+
+def test_flipped_bits(tmp_path):
+    """Of the pages of the tree: the database is refused, or has all its keys, of which one at most
+    has another value than was written."""
+    draw = random.Random(1)
+    items = {b"%06d" % at: bytes([at % 251]) * draw.choice([60, 700, 5000]) for at in range(200)}
+    write(tmp_path / "a", items.items())
+    data = (tmp_path / "a" / "data.mdb").read_bytes()
+    sums = {hash_of(value).hex() for value in items.values()}
+    (tmp_path / "b").mkdir()
+    tree = [page for page in range(0, len(data), 4096) if data[page + 10] in (1, 2, 8)
+            and int.from_bytes(data[page:page + 8], "little") == page // 4096]
+    refused = 0
+    for _ in range(150):
+        damaged = bytearray(data)
+        at = draw.choice(tree) + draw.choice([draw.randrange(8, 16), draw.randrange(16, 160)])
+        damaged[at] ^= 1 << draw.randrange(8)
+        (tmp_path / "b" / "data.mdb").write_bytes(damaged)
+        answer = opened(str(tmp_path / "b"))
+        refused += isinstance(answer, str)
+        if not isinstance(answer, str):
+            assert len(answer[4]) == len(items), at
+            assert sum(row[3] not in sums for row in answer[4]) <= 1, at
+    assert refused > 25
