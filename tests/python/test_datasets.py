@@ -90,6 +90,21 @@ def test_names_of_classes(node, samples):
     assert np.array_equal(epoch(hot)[1].argmax(axis=1), epoch(loader)[1])
 
 
+def test_masks_are_no_labels(node, folder, samples):
+    """Pairs of pictures would have a class for each mask."""
+    paths = [path for path, _ in samples]
+    for dataset, labels in ((list(zip(paths, paths)), None), (zip(paths, paths), None),
+                            (paths, paths), (paths, [Path(path) for path in paths]),
+                            (paths, np.array(paths))):
+        with pytest.raises(ValueError, match="label of entry 0 is a picture.*were masks meant.*"
+                                             '"mask": "a.png"'):
+            node.loader(dataset, labels=labels, **RESIZE)
+    with pytest.raises(TypeError, match="is a folder.*stoker.Mix.*masks"):
+        node.loader((folder, folder), **RESIZE)
+    _, labels = epoch(node.loader(zip(paths, range(len(paths))), **RESIZE))
+    assert list(labels) == list(range(len(paths)))
+
+
 def test_labels_of_numbers(node, samples):
     paths = [path for path, _ in samples]
     wide = np.random.default_rng(3).normal(size=(len(paths), 5)).astype("float32")

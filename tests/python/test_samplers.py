@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Samplers, echo and views of the Python client: what is sent, and what comes."""
+import gc
 import itertools
 import json
+import os
 from collections import Counter
 
 import numpy as np
@@ -47,8 +49,75 @@ def test_as_dicts(tmp_path, monkeypatch):
         with pytest.raises(TypeError, match=r"not a sampler.*Subset \(with indices\)") as caught:
             samplers.to_dict(wrong)
         assert len(str(caught.value)) < 400
-    with pytest.raises(ValueError, match="indices='/"):
-        samplers.to_dict(samplers.Subset(range(5000)))
+    with pytest.raises(ValueError, match="weights_by_class has 5000 entries, at most 4096"):
+        samplers.to_dict(samplers.Weighted(weights_by_class=[1.0] * 5000))
+    for wrong in ([0.5] * 5000, [True] * 5000, [[1]] * 5000, ["a"] * 5000):
+        with pytest.raises(TypeError, match="indices must be"):
+            samplers.to_dict(samplers.Subset(wrong))
+
+
+@pytest.fixture(name="many")
+def fixture_many(tmp_path):
+    """An array of 6000 pictures, each of another colour."""
+    pixels = np.zeros((6000, 4, 4, 3), np.uint8)
+    pixels[:] = np.arange(6000 * 3).reshape(6000, 1, 1, 3) % 251
+    np.save(tmp_path / "many.npy", pixels)
+    return str(tmp_path / "many.npy")
+
+
+def test_lists_of_any_length(near, many, tmp_path, monkeypatch):
+    """As with the same list in a file; nothing is written, and nothing stays open."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nothing-here"))
+    rng = np.random.default_rng(2)
+    chosen, weights = rng.permutation(6000)[:5500], rng.random(6000)
+    np.save(tmp_path / "chosen.npy", chosen)
+    np.save(tmp_path / "weights.npy", weights)
+    opened = len(os.listdir("/proc/self/fd"))
+    for shuffle in (True, False):
+        options = {"batch_size": 500, "transforms": [], "shuffle": shuffle}
+        for by_file, lists in (
+                (samplers.Subset(str(tmp_path / "chosen.npy")),
+                 [chosen, chosen.tolist(), chosen.astype("int32"), tuple(chosen)]),
+                (samplers.Weighted(str(tmp_path / "weights.npy")), [weights, weights.tolist()])):
+            with load(near, many, sampler=by_file, **options) as loader:
+                wanted, identity = indices(loader), loader.state_dict()
+            if not shuffle and isinstance(by_file, samplers.Subset):
+                assert wanted == chosen.tolist()
+            for each in lists:
+                with load(near, many, sampler=type(by_file)(each), **options) as loader:
+                    assert indices(loader) == wanted
+                    loader.load_state_dict(identity)
+                    assert loader.batch(0, 3).index.tolist() == wanted[1500:2000]
+    del loader
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == opened
+
+
+def test_a_long_list_outlives_the_daemon(real, many):
+    chosen = list(range(5999, 0, -1))
+    with stoker.connect(real.path) as node, \
+            load(node, many, sampler=samplers.Subset(chosen), batch_size=100, transforms=[],
+                 shuffle=False) as loader:
+        walk = loader.batches()
+        found = [int(index) for _ in range(5) for index in next(walk).index]
+        real.stop()
+        real.start()
+        found += [int(index) for batch in walk for index in batch.index]
+        assert found == chosen and loader.reconnects == 1
+
+
+def test_a_long_list_for_a_daemon_without_descriptors(daemon, node):
+    with pytest.raises(ValueError, match="indices has 5000 entries.*indices='/.../indices.npy'"):
+        node.loader("/data/20", batch_size=2, sampler=samplers.Subset(range(5000)))
+
+
+def test_a_subset_of_a_subset():
+    """Its indices count in the inner one."""
+    data = pytest.importorskip("torch.utils.data")
+    inner = data.Subset(list(range(100)), [50, 60, 70, 80])
+    assert samplers.to_dict(data.Subset(inner, [3, 0]))["indices"] == [80, 50]
+    whole = data.Subset(data.Subset(inner, [3, 0, 1]), [2, 1])
+    assert samplers.to_dict(whole)["indices"] == [60, 50]
 
 
 def test_torchs_own():

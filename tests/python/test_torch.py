@@ -193,3 +193,54 @@ def test_training_goes_on(make):
         loss.backward()
         optimizer.step()
     assert np.isfinite(loss.item())
+
+
+def messages(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+
+@pytest.mark.parametrize("samples, batch_size, world, last_batch, batches", [
+    (20, 4, 2, "short", (3, 2)), (20, 4, 3, "short", (2, 1)), (24, 4, 2, "short", None),
+    (22, 4, 2, "short", None), (20, 4, 2, "pad", None), (20, 4, 2, "drop", None),
+    (20, 4, 2, "wrap", None), (20, 4, 1, "short", None)])
+def test_unequal_numbers_of_batches_are_said(make, caplog, samples, batch_size, world, last_batch,
+                                             batches):
+    for rank in range(world):
+        caplog.clear()
+        loader = make(samples, batch_size, rank=rank, world_size=world, last_batch=last_batch)
+        said = messages(caplog)
+        assert bool(batches) == bool(said)
+        if batches:
+            assert rank not in (0, world - 1) or len(loader) == batches[rank > 0]
+            assert (f"{batches[0]} batches in an epoch for rank 0, and {batches[1]} for rank "
+                    f"{world - 1}:") in said[0] and 'last_batch="pad"' in said[0]
+
+
+def test_a_part_in_order_is_said(make, node, caplog, monkeypatch):
+    """What reads like an evaluation, by a rank that the program did not give."""
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    make(22, 4, shuffle=True)
+    make(22, 4, shuffle=False, rank=1, world_size=2)
+    make(22, 4, shuffle=False, rank=0, world_size=1)
+    assert not messages(caplog)
+    for attach in (lambda: make(22, 4, shuffle=False),
+                   lambda: node.loader("/data/22", batch_size=4, shuffle=False)):
+        loader = attach()
+        assert sum(len(labels) for _, labels in loader) == 10
+        [said] = messages(caplog)
+        assert "rank 1 of 2 gets 10 of its 22 samples" in said and "rank=0 and world_size=1" in said
+        caplog.clear()
+
+
+def test_fields_that_pairs_leave_out_are_said(near, tmp_path, caplog):
+    image = pytest.importorskip("PIL.Image").new("L", (8, 8))
+    for name in "ab":
+        image.save(tmp_path / f"{name}.png")
+    (tmp_path / "m.jsonl").write_text(json.dumps({"path": "a.png", "mask": "b.png"}) + "\n")
+    loader = stoker.torch.Loader(str(tmp_path / "m.jsonl"), 1, node=near)
+    assert next(loader.batches())["mask"].shape == (1, 8, 8) and not messages(caplog)
+    for _ in range(2):
+        assert len(list(loader)) == 1
+    [said] = messages(caplog)
+    assert "leave out mask: `for batch in loader.batches()` has them, as batch['mask']" in said

@@ -27,7 +27,8 @@ augment = transforms.Compose([
     transforms.ToTensor(), transforms.Normalize(preset.mean, preset.std)])
 
 train = stoker.torch.Loader(folder, 16, transforms=augment, shuffle=True, drop_last=True)
-val = stoker.torch.Loader(other, 16, transforms=preset, shuffle=False)
+# All of it, also on a rank of torchrun, which else evaluates its part.
+val = stoker.torch.Loader(other, 16, transforms=preset, shuffle=False, rank=0, world_size=1)
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model = models.resnet18(num_classes=len(train.classes)).to(device)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Descriptors of a dataset, for a daemon of another user: they show what this one may read, so that
-it needs no rule for us (PROTOCOL.md, section 6). What cannot be opened here is left out: a rule may
-allow it."""
+"""Descriptors that go with a request: lists of numbers in memory; and of a dataset, for a daemon of
+another user: they show what this one may read, so that it needs no rule for us (PROTOCOL.md,
+section 6). What cannot be opened here is left out: a rule may allow it."""
 from __future__ import annotations
 
 import os
 import stat
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
+
+from ._numbers import Numbers
 
 if TYPE_CHECKING:
     from ._connection import Connection
@@ -15,24 +17,39 @@ _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _MAX = 34  # that the daemon takes with a message
 
 
-def takes_given(connection: Connection) -> bool:
-    """Is it worth to send them? The daemon of one's own has one's own rights."""
-    return connection.takes_fds and connection.uid != os.geteuid()
+def given_of(request: Mapping[str, Any], connection: Connection,
+             before: Optional[Given] = None) -> Optional[Given]:
+    """What goes with a request on this connection; the same as ``before``, if that suits. Raises
+    ValueError for numbers in memory if the daemon takes no descriptors."""
+    # The daemon of one's own has one's own rights.
+    shows = connection.takes_fds and connection.uid != os.geteuid()
+    long = [(key, value) for key, value in (request.get("sampler") or {}).items()
+            if isinstance(value, Numbers)]
+    if long and not connection.takes_fds:
+        key, value = long[0]
+        raise ValueError(f"{key} has {value.count} entries, too many for a request, and this "
+                         "daemon takes no descriptors: numpy.save() them where it can read them, "
+                         f"and give the path: {key}='/.../{key}.npy'")
+    if before is not None and before.shows == shows:
+        return before
+    return Given(request, shows) if long or shows else None
 
 
 class Given:
     """``fields``: of a request, its dataset and its sampler with the numbers of ``fds``."""
 
-    def __init__(self, request: Mapping[str, Any]) -> None:
+    def __init__(self, request: Mapping[str, Any], shows: bool) -> None:
+        """``shows``: with descriptors of what it names, too."""
         self.fds: List[int] = []
+        self.shows = shows
+        self.fields: Dict[str, Any] = {}
         dataset = request["dataset"]
-        if "parts" in dataset:
-            dataset = {"parts": [self._dataset(part) for part in dataset["parts"]]}
-        else:
-            dataset = self._dataset(dataset)
-        self.fields: Dict[str, Any] = {"dataset": dataset}
         if request.get("sampler"):
             self.fields["sampler"] = self._sampler(request["sampler"])
+        if shows and "parts" in dataset:
+            self.fields["dataset"] = {"parts": [self._dataset(part) for part in dataset["parts"]]}
+        elif shows:
+            self.fields["dataset"] = self._dataset(dataset)
 
     def close(self) -> None:
         while self.fds:
@@ -61,8 +78,12 @@ class Given:
     def _sampler(self, sampler: Mapping[str, Any]) -> Dict[str, Any]:
         out = dict(sampler)
         for key in ("indices", "weights"):
-            if isinstance(out.get(key), str):
-                self._give(out, "list_fd", out[key])
+            value = out.get(key)
+            if isinstance(value, Numbers):
+                out[key], out["list_fd"] = value.path, len(self.fds)
+                self.fds.append(os.dup(value.fd))
+            elif isinstance(value, str) and self.shows:
+                self._give(out, "list_fd", value)
         return out
 
     def _give(self, out: Dict[str, Any], key: str, path: str) -> int:

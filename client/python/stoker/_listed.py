@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._pictures import is_picture
 from .errors import short
 
 _text = json.encoder.encode_basestring_ascii
@@ -17,7 +18,7 @@ _text = json.encoder.encode_basestring_ascii
 
 def is_list(dataset: Any) -> bool:
     """Is it a list of paths, of pairs (path, label), or a column of texts (numpy, pandas)?"""
-    if isinstance(dataset, (list, tuple)):
+    if isinstance(dataset, (list, tuple, zip)):
         return True
     return getattr(dataset, "ndim", None) == 1 and hasattr(dataset, "tolist")
 
@@ -33,6 +34,10 @@ def is_url(path: str) -> bool:
     return True
 
 
+MASKS = ('a manifest: a file .jsonl with a line {"path": "a.jpg", "mask": "a.png"} for each '
+         "picture, and its folder as root")
+
+
 class ListFile:
     """The file of a list; its ``description`` is for the daemon until remove()."""
 
@@ -42,7 +47,8 @@ class ListFile:
         whole = [_whole(number, path) for number, path in enumerate(paths)]
         if os.path.isdir(whole[0]):
             raise TypeError(f"entry 0 of the list is a folder, {whole[0]}: a list is of pictures; "
-                            "for several datasets give a stoker.Mix")
+                            "for several datasets give a stoker.Mix, and for pictures with masks "
+                            + MASKS)
         self._process = os.getpid()
         self._folder = tempfile.mkdtemp(prefix="stoker-list-")
         path = os.path.join(self._folder, "list.jsonl")
@@ -121,13 +127,14 @@ def _label(number: int, label: Any) -> str:
     """As JSON."""
     if type(label) is int:
         return str(label)
-    if isinstance(label, str):
-        return _text(label)
     if isinstance(label, (np.generic, np.ndarray)):
         label = label.tolist()
+    if isinstance(label, (str, os.PathLike)) and is_picture(os.fspath(label)):
+        raise ValueError(f"the label of entry {number} is a picture, {short(label)}: were masks "
+                         f"meant? Give {MASKS}")
+    if isinstance(label, str):
+        return _text(label)
     try:
-        if isinstance(label, str):
-            return _text(label)
         return json.dumps([_number(one) for one in label] if isinstance(label, (list, tuple))
                           else _number(label), allow_nan=False)
     except (TypeError, ValueError):

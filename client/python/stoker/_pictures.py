@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import FrozenSet, List, Tuple
+from typing import FrozenSet, List, Tuple, Union
 
 # As torchvision's ImageFolder has them, and what else the daemon decodes.
 IMAGES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -32,3 +32,8 @@ def files(top: str, endings: Tuple[str, ...]) -> List[Tuple[str, str]]:
                         os.stat(entry.path)  # raises, with the path, where there is nothing
                     found.append((place, entry.name))
     return sorted(found)
+
+
+def is_picture(path: Union[str, bytes]) -> bool:
+    """Is it the name of a picture, by its ending?"""
+    return os.fsdecode(path[-5:]).lower().endswith(PICTURES)

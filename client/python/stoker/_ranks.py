@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Rank and world size of this process, as the launcher sets them in the environment."""
+"""Rank and world size of this process, as the launcher sets them in the environment, and what a
+rank gets of an epoch."""
 from __future__ import annotations
 
 import logging
 import os
-from typing import Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Mapping, Optional, Tuple
+
+if TYPE_CHECKING:
+    from .loader import Loader
 
 _log = logging.getLogger("stoker")
 _said: Optional[Tuple[int, int]] = None  # what was logged last
@@ -52,6 +56,39 @@ def _srun_started_it(environment: Mapping[str, str]) -> bool:
     here, tasks = environment.get("SLURM_GTIDS"), environment.get("SLURM_STEP_NUM_TASKS")
     return (here is None or environment.get("SLURM_STEP_NUM_NODES") != "1"
             or str(len(here.split(","))) == tasks)
+
+
+def say_part(loader: Loader) -> None:
+    """Warn that a loader in order, which reads like an evaluation, gives only this rank's part. For
+    ranks that the program did not give."""
+    if loader.world_size > 1:
+        _log.warning("%s is read in order, and rank %d of %d gets %d of its %d samples: for an "
+                     "evaluation on one rank give rank=0 and world_size=1, for one on all ranks "
+                     "rank=%d and world_size=%d", loader._name(), loader.rank, loader.world_size,
+                     _samples(loader, loader.rank), loader.samples, loader.rank, loader.world_size)
+
+
+def say_uneven(loader: Loader) -> None:
+    """Warn if an epoch has not as many batches for each rank."""
+    first, last = (-(-_samples(loader, rank) // loader.batch_size)
+                   for rank in (0, loader.world_size - 1))
+    if first != last:
+        _log.warning("%s has %d batches in an epoch for rank 0, and %d for rank %d: there "
+                     "DistributedDataParallel waits for ever or fails. Give last_batch=\"pad\" (as "
+                     "DistributedSampler does), \"wrap\" or \"drop\", or use model.join()",
+                     loader._name(), first, last, loader.world_size - 1)
+
+
+def _samples(loader: Loader, rank: int) -> int:
+    """Of an epoch that begins at its start."""
+    step = loader.batch_size * loader.world_size
+    whole, rest = divmod(loader.samples, step)
+    last = loader._request["last_batch"]
+    if last == "short":
+        more = min(max(0, rest - rank * loader.batch_size), loader.batch_size)
+    else:
+        more = loader.batch_size if last == "pad" and rest else 0
+    return whole * loader.batch_size + more
 
 
 def _say(found: Tuple[int, int], rank_name: str, world_name: str) -> None:

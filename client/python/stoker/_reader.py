@@ -11,7 +11,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 
-from ._given import Given, takes_given
+from ._given import Given, given_of
 from ._patience import Patience
 from ._wire import Received
 from .batch import Batch
@@ -100,12 +100,11 @@ class Reader:
         return attached
 
     def _give(self, request: Dict[str, Any]) -> Sequence[int]:
-        """Descriptors of the dataset, for a daemon of another user; their numbers are put into
-        ``request``. The same ones whenever it is attached to anew."""
-        if not takes_given(self._connection):
-            return ()
+        """Descriptors that go with it; their numbers are put into ``request``. The same ones
+        whenever it is attached to anew."""
+        self._given = given_of(self._request, self._connection, self._given)
         if self._given is None:
-            self._given = Given(self._request)
+            return ()
         request.update(self._given.fields)
         return self._given.fds
 

@@ -298,12 +298,15 @@ class Loader(Reader):
     def __repr__(self) -> str:
         return f"<stoker.Loader {self._words()}>"
 
-    def _words(self) -> str:
+    def _name(self) -> str:
+        """Of the dataset."""
         dataset = self._request["dataset"]
-        paths = [part["path"] for part in dataset.get("parts", [dataset])]
+        return " + ".join(part["path"] for part in dataset.get("parts", [dataset]))
+
+    def _words(self) -> str:
         epoch, position = self._place()
         place = "closed" if self._closed else f"at epoch {epoch} position {position}"
-        return (f"{' + '.join(paths)}: {len(self)} batches of {self.batch_size}, "
+        return (f"{self._name()}: {len(self)} batches of {self.batch_size}, "
                 f"rank {self.rank} of {self.world_size}, {place}")
 
     def __reduce__(self) -> Any:

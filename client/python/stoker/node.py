@@ -14,7 +14,7 @@ from . import (_address, _options, _ranks, _start, _tables, _wire, samplers as _
                transforms as _transforms)
 from ._connection import Connection
 from ._credentials import Credentials, urls_of
-from ._given import Given, takes_given
+from ._given import given_of
 from ._listed import ListFile, is_list, is_url
 from .errors import Error
 from .loader import Loader
@@ -158,6 +158,7 @@ class Node:
         if isinstance(inflight, int) and inflight < 1:
             raise ValueError(f"inflight must be at least 1, not {inflight}: with 0 no batch would "
                              "ever come")
+        found = rank is None
         rank, world = _rank_and_world(rank, world_size)
         seed = _checked("seed", "order_seed", seed)
         if isinstance(dataset, Mix):
@@ -199,6 +200,8 @@ class Node:
                             live=start == "live", credentials=own)
             lists.keep_for(loader)
         self._loaders.add(loader)
+        if found and not shuffle:
+            _ranks.say_part(loader)
         return loader
 
     def fit(self, dataset: Dataset, *, transforms: Any = (), name: str = "default",
@@ -226,7 +229,7 @@ class Node:
         try:
             with _Lists() as lists:
                 request = {"dataset": _dataset(dataset, lists)}
-                given = Given(request) if takes_given(connection) else None
+                given = given_of(request, connection)
                 request.update(given.fields if given else {})
                 reply = connection.request_within(
                     timeout, "fit", "report", fds=given.fds if given else (), **request,

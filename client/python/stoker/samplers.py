@@ -4,7 +4,7 @@
 A sampler can also be a dict {"name": ..., parameters...}, or an object of torch.utils.data: Subset,
 SubsetRandomSampler, WeightedRandomSampler.
 
-``indices`` and ``weights`` are lists, or the path of a .npy file of any length.
+``indices`` and ``weights`` are lists of any length, or the path of a .npy file.
 """
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
+from ._numbers import Numbers as Long
 from .errors import short
 from .transforms import _plain
 
 __all__ = ["Balanced", "Sampler", "Split", "Subset", "Weighted"]
 
-# This many always fit into a request; longer lists need a file.
+# This many always fit into a request; longer lists go by descriptor.
 LIST_MAX = 4096
 
 Values = Union[Sequence[float], "np.ndarray[Any, Any]"]
@@ -88,7 +89,9 @@ def to_dict(sampler: Any) -> Dict[str, Any]:
 
 def _from_torch(sampler: Any) -> Any:
     name = type(sampler).__name__
-    if name in ("Subset", "SubsetRandomSampler"):
+    if name == "Subset":
+        return Subset(_of_the_dataset(sampler))
+    if name == "SubsetRandomSampler":
         return Subset(sampler.indices)
     if name != "WeightedRandomSampler":
         return sampler
@@ -97,12 +100,21 @@ def _from_torch(sampler: Any) -> Any:
     return Weighted(sampler.weights, num_samples=sampler.num_samples)
 
 
+def _of_the_dataset(subset: Any) -> Any:
+    """The indices of a torch Subset, whose dataset may be a Subset itself."""
+    indices, inner = subset.indices, subset.dataset
+    while type(inner).__module__.startswith("torch.utils.data") and hasattr(inner, "indices"):
+        indices, inner = [inner.indices[index] for index in indices], inner.dataset
+    return indices
+
+
 def _value(key: str, value: Any) -> Any:
-    if key in ("indices", "weights") and isinstance(value, (str, bytes, os.PathLike)):
-        return os.path.abspath(os.fsdecode(value))
+    if key in ("indices", "weights"):
+        if isinstance(value, (str, bytes, os.PathLike)):
+            return os.path.abspath(os.fsdecode(value))
+        if hasattr(value, "__len__") and len(value) > LIST_MAX:
+            return Long(key, value, key == "indices")
     value = _plain(list(value) if isinstance(value, range) else value)
     if isinstance(value, list) and len(value) > LIST_MAX:
-        raise ValueError(f"{key} has {len(value)} entries, at most {LIST_MAX} fit into a request: "
-                         f"numpy.save() them where the daemon can read them, and give the path: "
-                         f"{key}='/.../{key}.npy'")
+        raise ValueError(f"{key} has {len(value)} entries, at most {LIST_MAX} fit into a request")
     return value

@@ -6,6 +6,7 @@
 """
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING, Any, ContextManager, Dict, List, Optional, Tuple
 
@@ -16,6 +17,7 @@ try:
 except ImportError as error:
     raise ImportError("stoker.torch needs torch: pip install torch") from error
 
+from . import _ranks
 from . import loader as _loader
 from ._device import Copier, DeviceIteration
 from ._ring import Field
@@ -24,6 +26,8 @@ from .errors import DeviceError, ForkError
 from .node import Dataset, Node, connect
 
 __all__ = ["Loader"]
+
+_log = logging.getLogger("stoker")
 
 # numpy has only the bits; as signed integers, which every version of torch knows.
 _BITS = {"bfloat16": torch.bfloat16}
@@ -76,7 +80,8 @@ class _Cuda:
 
 class Loader(_Base):
     """Batches as torch tensors (images, labels), with the shapes and types of stoker.Loader, and
-    with all of its other methods and attributes (``batches()`` and ``batch()`` give NumPy arrays).
+    with all of its other methods and attributes (``batches()`` and ``batch()`` give NumPy arrays,
+    also of further fields such as masks, which the logger names as they are left out here).
 
     Args:
         dataset, batch_size and all options of Node.loader(); ``rank`` and ``world_size`` default to
@@ -100,12 +105,17 @@ class Loader(_Base):
     def __init__(self, dataset: Dataset, batch_size: int, *, node: Optional[Node] = None,
                  copy: bool = False, device: Any = None, **options: Unpack[Options]) -> None:
         super().__init__()
+        self._said = False
         to = None if device is None or torch.device(device).type == "cpu" else _Cuda(device)
         node = connect() if node is None else node
-        if dist.is_available() and dist.is_initialized() and \
-                options.get("rank") is None and options.get("world_size") is None:
+        found = dist.is_available() and dist.is_initialized() and \
+            options.get("rank") is None and options.get("world_size") is None
+        if found:
             options["rank"], options["world_size"] = dist.get_rank(), dist.get_world_size()
         self._loader = node.loader(dataset, batch_size=batch_size, **options)
+        if found and not options.get("shuffle", True):
+            _ranks.say_part(self._loader)
+        _ranks.say_uneven(self._loader)
         self.copy = copy
         if to is not None:
             try:
@@ -149,6 +159,7 @@ class Loader(_Base):
         if sys._getframe(1).f_locals.get("auto_collation"):
             raise ValueError("stoker.torch.Loader gives batches, and this DataLoader would make "
                              "batches of them: use DataLoader(loader, batch_size=None)")
+        self._say_left_out()
         copier = self._loader._copier
         if copier is not None:
             return DeviceIteration(self._loader, copier, ("image", "label"), _values)
@@ -166,6 +177,15 @@ class Loader(_Base):
 
     def __reduce__(self) -> Any:
         return self._loader.__reduce__()
+
+    def _say_left_out(self) -> None:
+        """Once, as pairs are asked for: the fields of the dataset that they do not have."""
+        more = [name for name in self._loader.fields if name not in ("image", "label", "index")]
+        if more and not self._said:
+            _log.warning("(images, labels) of %s leave out %s: `for batch in loader.batches()` has "
+                         "them, as batch[%r], in NumPy; torch.from_numpy() makes a tensor",
+                         self._loader._name(), ", ".join(more), more[0])
+        self._said = True
 
     def _tensors(self, message: Received) -> Any:
         arrays, lease = self._loader._take(message, ("image", "label"))
