@@ -140,7 +140,9 @@
 	READER(text, expect_sampling, OPTIONAL, 0, 0, 32, "sampling hash in the resume token")     \
 	STREAM(text, order, OPTIONAL, 0, 0, 16, "global (default) or shards: how it is shuffled")  \
 	STREAM(uint, window, OPTIONAL, 16384, 1, U32,                                              \
-	       "of the order shards: largest run of samples that is shuffled as one")
+	       "of the order shards: largest run of samples that is shuffled as one")              \
+	STREAM(text, resize, OPTIONAL, 0, 0, 16,                                                   \
+	       "whose bytes a resize makes: pillow-12 (absent) or pillow-13")
 #define ATTACH_FIELDS(F) ATTACH_TABLE(F, F)
 
 #define PROGRESS_FIELDS(F)                                                                         \
@@ -291,7 +293,8 @@
 	F(boolean, per_pixel, OPTIONAL, 0, 0, 1, "also mean and standard deviation of each pixel") \
 	F(boolean, zca, OPTIONAL, 0, 0, 1, "also the matrix for ZCA whitening")                    \
 	F(any, zca_epsilon, OPTIONAL, 0, 0, 0, "number above 0; nil: 1e-6")                        \
-	F(any, rescale, OPTIONAL, 0, 0, 0, "factor for the pixel values; nil: 1")
+	F(any, rescale, OPTIONAL, 0, 0, 0, "factor for the pixel values; nil: 1")                  \
+	F(text, resize, OPTIONAL, 0, 0, 16, "as in ATTACH")
 
 /* E(number, NAME, name, help): 1-19 violate the protocol, 20-39 refuse a request, 40-59 are about a
  * sample. */

@@ -76,6 +76,7 @@ var messageTypes = []messageType{
 		{key: "expect_sampling", kind: kindText, max: 32},
 		{key: "order", kind: kindText, max: 16},
 		{key: "window", kind: kindUint, def: 16384, min: 1, max: 4294967295},
+		{key: "resize", kind: kindText, max: 16},
 	}},
 	{number: 11, name: "progress", fromDaemon: true, fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -206,6 +207,7 @@ var messageTypes = []messageType{
 		{key: "zca", kind: kindBoolean, max: 1},
 		{key: "zca_epsilon", kind: kindAny},
 		{key: "rescale", kind: kindAny},
+		{key: "resize", kind: kindText, max: 16},
 	}},
 	{number: 39, name: "reload", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -356,6 +358,8 @@ type Options struct {
 	Order string
 	// Of the order shards: largest run of samples that is shuffled as one (0 means 16384).
 	Window uint32
+	// Whose bytes a resize makes: pillow-12 (absent) or pillow-13.
+	Resize string
 
 	// Begin where this token says; it must be of the same stream.
 	Token *Token
@@ -436,5 +440,6 @@ func (o *Options) fields() map[string]any {
 	if o.Window != 0 {
 		out["window"] = uint64(o.Window)
 	}
+	out["resize"] = o.Resize
 	return out
 }

@@ -33,7 +33,7 @@ struct pipeline {
 	struct transform_list list;
 	struct output output;
 	struct tensor_ops ops;
-	bool draft;
+	bool draft, pillow_13;
 	bool settled;	   /* the size of images is that of the dataset's pictures */
 	uint32_t channels; /* of samples that are float32 numbers; 0: they are pictures */
 	struct statistics *statistics; /* of the generator; this is one of their users */
@@ -58,8 +58,9 @@ static int pipeline_write(struct pipeline *pipeline)
 	if (!file)
 		return -ENOMEM;
 	transform_list_write(file, &pipeline->list);
-	fprintf(file, "%s|%s%s", output_type_name(pipeline->output.type),
-		pipeline->output.planes ? "NCHW" : "NHWC", pipeline->draft ? "|draft" : "");
+	fprintf(file, "%s|%s%s%s", output_type_name(pipeline->output.type),
+		pipeline->output.planes ? "NCHW" : "NHWC", pipeline->draft ? "|draft" : "",
+		pipeline->pillow_13 ? "|pillow-13" : "");
 	bool bad = ferror(file);
 	/* glibc's fclose() does not report that memory for the text was missing. */
 	return fclose(file) != 0 || bad || !pipeline->text ? -ENOMEM : 0;
@@ -122,10 +123,10 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 	if (transform_list_parse(&pipeline->list, transforms, pipeline->output.type != OUTPUT_UINT8,
 				 &why) != 0)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
-	int r = pipeline->list.sized ? pipeline_finish(pipeline, fault) : 0;
+	const struct transform_list *list = &pipeline->list;
+	int r = list->sized ? pipeline_finish(pipeline, fault) : 0;
 	if (r)
 		return r;
-	const struct transform_list *list = &pipeline->list;
 	if (list->normalized)
 		list->normalize.row->normalize(&list->normalize, &pipeline->output);
 	else
@@ -140,12 +141,11 @@ int pipeline_new(struct pipeline **out, const struct value *transforms, struct t
 	if (!pipeline)
 		return -ENOMEM;
 	int r = pipeline_parse(pipeline, transforms, dtype, layout, fault);
-	if (r) {
+	if (r)
 		pipeline_free(pipeline);
-		return r;
-	}
-	*out = pipeline;
-	return 0;
+	else
+		*out = pipeline;
+	return r;
 }
 
 int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, struct fault *fault)
@@ -187,10 +187,16 @@ int pipeline_settle_numbers(struct pipeline *pipeline, int32_t width, int32_t he
 	return pipeline_measure(pipeline, fault);
 }
 
-int pipeline_allow_draft(struct pipeline *pipeline)
+int pipeline_allow(struct pipeline *pipeline, bool draft, bool pillow_13)
 {
-	pipeline->draft = true;
+	pipeline->draft = draft;
+	pipeline->pillow_13 = pillow_13;
 	return pipeline_write(pipeline);
+}
+
+bool pipeline_is_pillow_13(const struct pipeline *pipeline)
+{
+	return pipeline->pillow_13;
 }
 
 /* The parameter by which a generator asks for statistics; NULL: there is no generator. */
@@ -329,6 +335,7 @@ static int pipeline_draw_steps(const struct pipeline *pipeline, const struct dra
 	struct draw_key whole = *key;
 	whole.position = place | view / list->views << 56;
 	steps_begin(steps, width, height);
+	steps->pillow_13 = pipeline->pillow_13;
 	unsigned split = list->before_views;
 	int r = steps_draw(steps, list->pictures, 0, split, &whole, fault);
 	if (r == 0)
@@ -342,11 +349,10 @@ int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, i
 		  int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		  struct fault *fault)
 {
-	struct steps *steps = &scratch->steps;
 	scratch->key = *key;
-	int r = pipeline_draw_steps(pipeline, key, width, height, steps, fault);
+	int r = pipeline_draw_steps(pipeline, key, width, height, &scratch->steps, fault);
 	if (r == 0)
-		r = stages_plan(&scratch->stages, steps, width, height, need_out, fault);
+		r = stages_plan(&scratch->stages, &scratch->steps, width, height, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
@@ -360,12 +366,13 @@ int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t 
 	struct fault why;
 	if (pipeline_scratch_new(&scratch) < 0)
 		return -ENOMEM;
-	steps_begin(&scratch->steps, width ? width : ORDINARY_WIDTH,
-		    height ? height : ORDINARY_HEIGHT);
+	width = width ? width : ORDINARY_WIDTH;
+	height = height ? height : ORDINARY_HEIGHT;
+	steps_begin(&scratch->steps, width, height);
+	scratch->steps.pillow_13 = pipeline->pillow_13;
 	int r = steps_draw_all(&scratch->steps, list->pictures, list->count, &key, &why);
 	if (r == 0)
-		r = stages_plan(&scratch->stages, &scratch->steps, width ? width : ORDINARY_WIDTH,
-				height ? height : ORDINARY_HEIGHT, &need, &why);
+		r = stages_plan(&scratch->stages, &scratch->steps, width, height, &need, &why);
 	views *= list->views;
 	if (r == STAGE_E_WORK)
 		r = fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);

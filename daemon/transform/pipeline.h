@@ -83,9 +83,12 @@ int pipeline_fit(struct pipeline *pipeline, struct statistics *statistics, struc
 /* The first transform of the list that draws, by name; NULL: none. */
 const char *pipeline_random(const struct pipeline *pipeline);
 
-/* Allow pipeline_draft(), which changes bytes: the text ends in "|draft". 0 or -ENOMEM. */
-int pipeline_allow_draft(struct pipeline *pipeline);
+/* Two words of ATTACH that change bytes. `draft`: pipeline_draft() may shrink pictures; the text
+ * then ends in "|draft". `pillow_13`: resizes make the bytes of Pillow 13, see step_rows_first(),
+ * not those of all versions before it; the text then ends in "|pillow-13". 0 or -ENOMEM. */
+int pipeline_allow(struct pipeline *pipeline, bool draft, bool pillow_13);
 bool pipeline_drafts(const struct pipeline *pipeline);
+bool pipeline_is_pillow_13(const struct pipeline *pipeline);
 
 /* Canonical text, e.g. "Resize(size=256, interpolation=bilinear, max_size=None, antialias=True)|
  * CenterCrop(size=(224, 224))|float32|NCHW"; equal text, equal bytes. Lives with the pipeline. */
@@ -123,8 +126,8 @@ int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, i
  * After pipeline_draw(), for a picture that can be decoded at 1/2, 1/4 or 1/8 of its size: which of
  * these is enough, as with Pillow's Image.draft() for JPEGs. The drawn crop and the resize behind
  * it decide, see steps_shrink(). `scale_out` is the divisor; `need_out`, and what pipeline_apply()
- * takes, is then of the smaller picture. Without pipeline_allow_draft(), `scale_out` is 1 and the
- * rest stays. 0, PIPELINE_E_IMAGE or -ENOMEM.
+ * takes, is then of the smaller picture. Without `draft` of pipeline_allow(), `scale_out` is 1 and
+ * the rest stays. 0, PIPELINE_E_IMAGE or -ENOMEM.
  *
  * In Pillow's terms, for a crop (x, y, w, h) of a W x H picture resized to (m, n):
  *

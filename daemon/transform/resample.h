@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pillow's antialiased resize, bit for bit: two passes, columns first, bytes between them, with the
- * weights of two axis tables (Pillow's Resample.c is the reference). Outputs are made in the order
- * that `columns` and `rows` name: a crop of the result costs no more than the crop, and flips and
- * borders behind a resize cost nothing. Knows no transform, no dtype. A worker's thread; memory is
- * the caller's and grows as needed.
+ * Pillow's antialiased resize, bit for bit: two passes, bytes between them, with the weights of two
+ * axis tables (Pillow's Resample.c is the reference). The plan says which pass is first. Outputs
+ * are made in the order that `columns` and `rows` name: a crop of the result costs no more than the
+ * crop, and flips and borders behind a resize cost nothing. Knows no transform, no dtype. A
+ * worker's thread; memory is the caller's and grows as needed.
  */
 #ifndef STOKER_TRANSFORM_RESAMPLE_H
 #define STOKER_TRANSFORM_RESAMPLE_H
@@ -22,6 +22,7 @@ struct resample {
 	const struct axis *x, *y;
 	const int32_t *columns, *rows; /* outputs of x and y, in the wanted order */
 	int32_t width, height;	       /* how many */
+	bool rows_first;	       /* the pass along y comes before that along x */
 };
 
 /* Called for each row of the result, from the top: 3 * width bytes, which may be overwritten, with

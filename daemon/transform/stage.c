@@ -32,6 +32,8 @@ static void stages_split(struct stages *stages, const struct steps *steps, int32
 			stage->end = i;
 			stage = &stages->stage[stages->count++];
 			stage->make = step;
+			stage->rows_first =
+				step->kind == STEP_RESIZE && step_rows_first(steps, step);
 			stage->first = i + 1;
 		}
 		stage->size[0] = step->axis[0].out;
@@ -108,11 +110,12 @@ static uint64_t larger(uint64_t one, uint64_t other)
 }
 
 /* The most pixels that a stage needs memory for: its result, unless that is the array itself, the
- * lines of a resample, or the picture in other colours. */
+ * lines of a resample (of which there are few if rows come first), or the picture in other colours.
+ */
 static uint64_t stage_pixels(const struct stage *stage, bool last)
 {
 	uint64_t width = (uint64_t)stage->window[0].count, lines = 0, rows = 0, colours = 0;
-	if (stage_makes(stage, STEP_RESIZE))
+	if (stage_makes(stage, STEP_RESIZE) && !stage->rows_first)
 		lines = (uint64_t)stage->axis[1].widest;
 	if (stage_makes(stage, STEP_COLOUR))
 		colours = (uint64_t)stage->made[0].count * (uint64_t)stage->made[1].count;
@@ -127,10 +130,12 @@ static uint64_t stage_work(const struct stage *stage)
 	uint64_t width = (uint64_t)stage->window[0].count,
 		 height = (uint64_t)stage->window[1].count;
 	uint64_t made = (uint64_t)stage->made[0].count * (uint64_t)stage->made[1].count, taps = 0;
-	if (stage_makes(stage, STEP_RESIZE)) { /* along x for each row that is read, then along y */
-		made = width * (uint64_t)stage->axis[1].source.count;
-		return made * (uint64_t)stage->axis[0].widest +
-		       width * height * (uint64_t)stage->axis[1].widest;
+	if (stage_makes(stage, STEP_RESIZE)) { /* the first pass for each line that is read */
+		const struct axis *x = &stage->axis[0], *y = &stage->axis[1];
+		const struct axis *first = stage->rows_first ? y : x;
+		const struct axis *second = stage->rows_first ? x : y;
+		made = (stage->rows_first ? height : width) * (uint64_t)second->source.count;
+		return made * (uint64_t)first->widest + width * height * (uint64_t)second->widest;
 	}
 	if (stage_makes(stage, STEP_WARP)) {
 		enum filter filter = stage->make->warp.filter;
@@ -286,6 +291,7 @@ static int stage_run(struct stages *stages, const struct stage *stage, const str
 		.rows = rows->at,
 		.width = columns->count,
 		.height = rows->count,
+		.rows_first = stage->rows_first,
 	};
 	return resample_run(&resample, stages->cpu, &stages->lines, row_put, sink);
 }

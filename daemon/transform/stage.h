@@ -33,6 +33,7 @@ struct stage {
 	struct span made[2];	 /* the part of `make`'s result that this takes */
 	struct axis_map map[2];
 	struct axis axis[2];
+	bool rows_first; /* a RESIZE: its pass along y */
 	uint64_t work;
 };
 

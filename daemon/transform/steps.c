@@ -8,7 +8,15 @@ void steps_begin(struct steps *steps, int32_t width, int32_t height)
 {
 	steps->size[0] = width;
 	steps->size[1] = height;
+	steps->pillow_13 = false;
 	steps->count = 0;
+}
+
+bool step_rows_first(const struct steps *steps, const struct step *step)
+{
+	int32_t width = step->axis[0].in - step->axis[0].out;
+	int32_t height = step->axis[1].in - step->axis[1].out;
+	return steps->pillow_13 && height > 0 && height > 2 * width;
 }
 
 bool steps_full(const struct steps *steps)

@@ -57,6 +57,7 @@ struct step {
 
 struct steps {
 	int32_t size[2]; /* width and height of the picture after the steps so far */
+	bool pillow_13;	 /* resizes are as in Pillow 13: see step_rows_first() */
 	unsigned count;
 	struct step step[STEPS_MAX]; /* the last one is never used */
 };
@@ -65,7 +66,12 @@ enum {
 	STEPS_E_IMAGE = 1, /* a transform cannot take a picture of this size */
 };
 
+/* `pillow_13` is false then. */
 void steps_begin(struct steps *steps, int32_t width, int32_t height);
+
+/* Whether a RESIZE makes its pass along y first. Up to Pillow 12, none does; from Pillow 13 on,
+ * those that shrink the height by more than twice what they shrink the width, in pixels. */
+bool step_rows_first(const struct steps *steps, const struct step *step);
 
 /*
  * Append a step. If there are too many, the last one is overwritten: steps_full() tells, and

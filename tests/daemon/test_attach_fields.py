@@ -58,6 +58,7 @@ OTHER = {
     "views": 2,
     "order": "global",
     "window": 100,
+    "resize": "pillow-13",
 }
 
 

@@ -19,6 +19,7 @@ import math
 
 import keras_reference
 import numpy as np
+import pillow
 import torch
 import warps
 from PIL import Image
@@ -299,10 +300,11 @@ def _channels(numbers):
 
 
 def expected(image, transforms, dtype="float32", layout="NCHW", augment_seed=0, epoch=0,
-             position=0):
+             position=0, resize=pillow.OWN):
     key = augment_seed, epoch, position
-    for image, _ in _steps(image, transforms, key):
-        pass
+    with pillow.resizing_as(resize):
+        for image, _ in _steps(image, transforms, key):
+            pass
     tensor_ops = list(_tensor_ops(image, transforms, key))
     if tensor_ops and tensor_ops[0][0]["name"] == "ImageDataGenerator":
         transform, uniform, below, _ = tensor_ops.pop(0)

@@ -72,6 +72,7 @@ export const MESSAGES = [
     ["expect_sampling", "text", false, 0, 0, 32],
     ["order", "text", false, 0, 0, 16],
     ["window", "uint", false, 16384, 1, 4294967295],
+    ["resize", "text", false, 0, 0, 16],
   ] },
   { number: 11, name: "progress", fromDaemon: true, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -202,6 +203,7 @@ export const MESSAGES = [
     ["zca", "boolean", false, false, 0, 1],
     ["zca_epsilon", "any", false, 0, 0, 0],
     ["rescale", "any", false, 0, 0, 0],
+    ["resize", "text", false, 0, 0, 16],
   ] },
   { number: 39, name: "reload", fromDaemon: false, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -287,4 +289,5 @@ export const OPTIONS = {
   expectSampling: "expect_sampling",
   order: "order",
   window: "window",
+  resize: "resize",
 };

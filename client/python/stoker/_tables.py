@@ -108,6 +108,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "expect_sampling": _may("text", 0, 0, 32),
         "order": _may("text", 0, 0, 16),
         "window": _may("uint", 16384, 1, U32),
+        "resize": _may("text", 0, 0, 16),
     }),
     Message(11, "progress", {
         "seq": _SEQ,
@@ -207,6 +208,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "zca": _may("boolean", 0, 0, 1),
         "zca_epsilon": _may("any", 0, 0, 0),
         "rescale": _may("any", 0, 0, 0),
+        "resize": _may("text", 0, 0, 16),
     }),
 )
 

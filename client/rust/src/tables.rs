@@ -155,6 +155,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 16 },
         Field { key: "window", kind: Kind::Uint, required: false,
             default: 16384, min: 1, max: u32::MAX as u64 },
+        Field { key: "resize", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 16 },
     ] },
     MessageType { number: 11, name: "progress", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,
@@ -373,6 +375,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 0 },
         Field { key: "rescale", kind: Kind::Any, required: false,
             default: 0, min: 0, max: 0 },
+        Field { key: "resize", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 16 },
     ] },
     MessageType { number: 39, name: "reload", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,
@@ -469,6 +473,8 @@ pub struct Options {
     pub order: String,
     /// Of the order shards: largest run of samples that is shuffled as one.
     pub window: u32,
+    /// Whose bytes a resize makes: pillow-12 (absent) or pillow-13.
+    pub resize: String,
     /// Begin where this token says; it must be of the same stream.
     pub token: Option<Token>,
 }
@@ -512,6 +518,7 @@ impl Default for Options {
             expect_sampling: Default::default(),
             order: Default::default(),
             window: 16384,
+            resize: Default::default(),
             token: None,
         }
     }
@@ -557,6 +564,7 @@ impl Options {
             ("expect_sampling", self.expect_sampling.clone().into()),
             ("order", self.order.clone().into()),
             ("window", self.window.into()),
+            ("resize", self.resize.clone().into()),
         ])
     }
 }

@@ -31,7 +31,8 @@ int resume_token_check(const struct resume_token *expected, const struct resume_
 	if (resume_token_differs(expected->pipeline, own->pipeline))
 		return fault_say(fault, 1,
 				 "the resume token is of pipeline %s, this one is %s: transforms, "
-				 "dtype, layout or draft differ",
+				 "dtype, layout, draft or resize differ (what "
+				 "says no resize is of pillow-12)",
 				 expected->pipeline, own->pipeline);
 	if (resume_token_differs(expected->sampling, own->sampling))
 		return fault_say(

@@ -24,6 +24,12 @@ static int choose(struct text text, const char *const *words, int count)
 	return -1;
 }
 
+int attach_resize(struct text text)
+{
+	static const char *const resizes[] = {"pillow-12", "pillow-13"};
+	return choose(text, resizes, 2);
+}
+
 /* NULL, or what is wrong with a word. */
 static const char *take_words(struct attach_arguments *out, const struct message_attach *attach)
 {
@@ -47,6 +53,8 @@ static const char *take_words(struct attach_arguments *out, const struct message
 		return "pace must be auto, free or together";
 	if (order < 0)
 		return "order must be global or shards";
+	if (attach_resize(attach->resize) < 0)
+		return ATTACH_RESIZES;
 	out->request.shard.last = (enum last_batch)last_batch;
 	out->request.pace = (enum reader_pace)pace;
 	out->order.substitute = bad_samples == 1;
@@ -115,7 +123,7 @@ static int take_pipeline(struct attach_arguments *out, const struct message_atta
 			     attach->layout, fault);
 	if (r)
 		return r;
-	return attach->draft ? pipeline_allow_draft(out->pipeline) : 0;
+	return pipeline_allow(out->pipeline, attach->draft, attach_resize(attach->resize) == 1);
 }
 
 int attach_arguments_parse(struct attach_arguments *out, const struct message_attach *attach,

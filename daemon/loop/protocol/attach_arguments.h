@@ -31,6 +31,10 @@ struct attach_arguments {
 	bool live; /* begin where the stream is */
 };
 
+/* ATTACH's word resize: 0 pillow-12, 1 pillow-13, or -1, of which ATTACH_RESIZES is the message. */
+#define ATTACH_RESIZES "resize must be pillow-12 or pillow-13"
+int attach_resize(struct text text);
+
 /* 0, 1 (refused, with an error's number and words) or -ENOMEM. */
 int attach_arguments_parse(struct attach_arguments *out, const struct message_attach *attach,
 			   unsigned *code_out, struct fault *fault);

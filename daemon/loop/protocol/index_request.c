@@ -12,6 +12,7 @@
 #include "loop/engine/warm.h"
 #include "loop/policy/access.h"
 #include "loop/policy/quota.h"
+#include "loop/protocol/attach_arguments.h"
 #include "loop/protocol/reply.h"
 #include "loop/protocol/session_state.h"
 #include "loop/state/catalog.h"
@@ -386,7 +387,7 @@ void index_request_index(struct session *session, const struct message *message)
 	if (transforms->kind != VALUE_NIL)
 		r = pipeline_new(&request->pipeline, transforms, bytes, layout, &fault);
 	if (r == 0 && request->pipeline)
-		r = pipeline_allow_draft(request->pipeline);
+		r = pipeline_allow(request->pipeline, true, false);
 	request_go_on(request, r, &asked->dataset.value, &fault);
 }
 
@@ -405,6 +406,8 @@ static int take_plan(struct statistics_plan *plan, const struct message_fit *mes
 		name = (struct text){"default", 7};
 	plan->per_pixel = message->per_pixel;
 	plan->whitens = message->zca;
+	if (attach_resize(message->resize) < 0)
+		return fault_say(fault, 1, "%s", ATTACH_RESIZES);
 	if (statistics_name(plan->name, name.data, name.size, fault))
 		return 1;
 	if (!take_number(&message->rescale.value, 1.0, &plan->rescale) || plan->rescale == 0.0 ||
@@ -426,17 +429,18 @@ static int take_pictures(struct pipeline **out, const struct message_fit *messag
 	int r = pipeline_new(&pipeline, &message->transforms.value, bytes, layout, fault);
 	if (r)
 		return r;
+	r = pipeline_allow(pipeline, false, attach_resize(message->resize) == 1);
 	const char *random = pipeline_random(pipeline);
-	if (random) {
+	if (r == 0 && random)
 		r = fault_say(fault, 1,
 			      "transforms: statistics are of pictures as they are, without %s: "
 			      "Resize, CenterCrop, Pad, Grayscale and Compose may stand here",
 			      random);
+	if (r)
 		pipeline_free(pipeline);
-		return r;
-	}
-	*out = pipeline;
-	return 0;
+	else
+		*out = pipeline;
+	return r;
 }
 
 void index_request_fit(struct session *session, const struct message *message)

@@ -193,6 +193,8 @@ static void pack_stream(struct packer *packer, const struct stream *stream)
 	reply_pack_digest(packer, "fingerprint", dataset_fingerprint(stream->entry->dataset));
 	pack_key_string(packer, "pipeline", pipeline_text(stream->pipeline));
 	reply_pack_digest(packer, "pipeline_hash", pipeline_hash(stream->pipeline));
+	pack_key_string(packer, "resize",
+			pipeline_is_pillow_13(stream->pipeline) ? "pillow-13" : "pillow-12");
 	pack_key_uint(packer, "samples", stream_positions(order));
 	pack_key_uint(packer, "subset_count", order->count);
 	pack_key_string(packer, "sampler", order->sampler ? sampler_text(order->sampler) : "");

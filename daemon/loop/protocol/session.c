@@ -23,11 +23,13 @@
 
 /* -- messages ----------------------------------------------------------------------------- */
 
-/* Capabilities: transports, descriptors and credentials from the client, then the kinds of
- * datasets. */
+/* Capabilities: transports, descriptors and credentials from the client, the word for ATTACH's
+ * resize that older daemons do not know, then the kinds of datasets. */
 static void welcome(struct session *session, uint64_t seq)
 {
-	static const char *const first[] = {"fd", "path", "descriptors", "credentials"};
+	static const char *const first[] = {"fd", "path", "descriptors", "credentials",
+					    "pillow-13"};
+	const uint32_t count = sizeof(first) / sizeof(*first);
 	struct packer *packer = session->protocol->packer;
 	struct message message = message_init(MESSAGE_WELCOME);
 	const char *name = "stokerd " STOKER_VERSION;
@@ -35,8 +37,8 @@ static void welcome(struct session *session, uint64_t seq)
 	uint32_t kinds = 0;
 	while (dataset_kind_at(kinds))
 		kinds++;
-	pack_list(packer, 4 + kinds);
-	for (uint32_t i = 0; i < 4; i++)
+	pack_list(packer, count + kinds);
+	for (uint32_t i = 0; i < count; i++)
 		pack_string(packer, first[i]);
 	for (uint32_t i = 0; i < kinds; i++)
 		pack_string(packer, dataset_kind_at(i));

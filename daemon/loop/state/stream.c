@@ -73,6 +73,7 @@ static bool field_equal(enum stream_field field, const struct stream_order *a,
 	case STREAM_FIELD_dtype:
 	case STREAM_FIELD_layout:
 	case STREAM_FIELD_draft:
+	case STREAM_FIELD_resize:
 		return true; /* the dataset's entry and the pipeline's hash: stream_matches() */
 	case STREAM_FIELD_shuffle:
 		return a->shuffle == b->shuffle;

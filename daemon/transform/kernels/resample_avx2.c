@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * For AVX2. A weight is split into high * 2^11 + low, so that pmaddwd, which adds two products of
- * 16 bits, does two taps at a time and is exact. Reads up to 16 bytes behind a row.
+ * 16 bits, does two taps at a time and is exact. Reads up to 31 bytes behind a row.
  */
 #include "transform/kernels/resample_avx2.h"
 
@@ -23,6 +23,11 @@ static size_t avx2_stride(const struct resample *resample)
 static size_t avx2_result(const struct resample *resample)
 {
 	return (3 * (size_t)resample->width + RESULT - 1) / RESULT * RESULT;
+}
+
+static size_t avx2_row(const struct resample *resample)
+{
+	return (resample_row(resample) + RESULT - 1) / RESULT * RESULT;
 }
 
 static struct layout layout_of(const struct resample *resample)
@@ -55,7 +60,7 @@ static struct table *table_init(const struct lines *lines)
 	struct table *table = table_of(lines);
 	table->pairs = (lines->resample->x->widest + 1) / 2;
 	table->stride = avx2_stride(lines->resample);
-	table->bytes = avx2_result(lines->resample);
+	table->bytes = avx2_row(lines->resample);
 	table->weights = (__m256i *)(void *)(lines->table + layout.weights);
 	table->offsets = (uint32_t *)(void *)(lines->table + layout.offsets);
 	table->joined = (int32_t *)(void *)(lines->table + layout.joined);
@@ -339,29 +344,29 @@ INLINE AVX2 void pass_columns(const struct table *table, const uint8_t *const *r
 	far_columns(table, rows[1], line + table->stride, pairs);
 }
 
-static AVX2 void avx2_columns(const struct lines *lines, const uint8_t *const *rows, uint8_t *line)
+static AVX2 void avx2_columns(const struct lines *lines, const uint8_t *const *rows, uint8_t *out)
 {
 	const struct table *table = table_of(lines);
 	if (table->way == WAY_CLOSE) {
-		near_columns(table, WAY_CLOSE, rows, line, 2);
+		near_columns(table, WAY_CLOSE, rows, out, 2);
 		return;
 	}
 	if (table->way == WAY_CLOSE_ODD) {
-		near_columns(table, WAY_CLOSE_ODD, rows, line, 2);
+		near_columns(table, WAY_CLOSE_ODD, rows, out, 2);
 		return;
 	}
 	switch (table->pairs) {
 	case 1:
-		pass_columns(table, rows, line, 1);
+		pass_columns(table, rows, out, 1);
 		break;
 	case 2:
-		pass_columns(table, rows, line, 2);
+		pass_columns(table, rows, out, 2);
 		break;
 	case 3:
-		pass_columns(table, rows, line, 3);
+		pass_columns(table, rows, out, 3);
 		break;
 	default:
-		pass_columns(table, rows, line, table->pairs);
+		pass_columns(table, rows, out, table->pairs);
 		break;
 	}
 }

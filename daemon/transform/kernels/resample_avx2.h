@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two passes for AVX2 share: resample_avx2.c prepares and runs the first one,
- * resample_avx2_rows.c runs the second one. A worker's thread.
+ * What the two passes for AVX2 share: resample_avx2.c prepares and runs that along x,
+ * resample_avx2_rows.c runs that along y. A worker's thread.
  */
 #ifndef STOKER_TRANSFORM_KERNELS_RESAMPLE_AVX2_H
 #define STOKER_TRANSFORM_KERNELS_RESAMPLE_AVX2_H
@@ -18,17 +18,17 @@
 #define SINGLE 7  /* the same, for a tap without a second one */
 #define RESULT 32 /* bytes of a row that are made together */
 
-/* Two taps of the second pass: their rows, and both weights in the halves of a word. */
+/* Two taps of the pass along y: their rows, and both weights in the halves of a word. */
 struct row_pair {
 	const uint8_t *first, *second;
 	int32_t low, high;
 };
 
 /*
- * The first pass has four methods, by how far apart the sources of neighbouring pixels are. Unless
- * they are far, each half of a register makes LANE consecutive bytes, which belong to two pixels:
- * vector i of RESULT bytes makes bytes 4i to 4i + 3 and 16 + 4i to 16 + 4i + 3. If they are far,
- * each half makes one pixel: vector i of a block makes pixels i and i + 4.
+ * The pass along x has four methods, by how far apart the sources of neighbouring pixels are.
+ * Unless they are far, each half of a register makes LANE consecutive bytes, which belong to two
+ * pixels: vector i of RESULT bytes makes bytes 4i to 4i + 3 and 16 + 4i to 16 + 4i + 3. If they are
+ * far, each half makes one pixel: vector i of a block makes pixels i and i + 4.
  */
 enum way {
 	WAY_FAR,       /* a load has four taps of a pixel */
@@ -48,7 +48,7 @@ struct table {
 	bool odd; /* three taps, and the last one can be paired with itself */
 	int32_t vectors, pairs;
 	size_t stride; /* of one of a line's rows */
-	size_t bytes;  /* of a row of the result */
+	size_t bytes;  /* that the pass along y makes of a row */
 	__m256i *weights;
 	uint32_t *offsets;
 	int32_t *joined; /* for each pixel and pair of taps: the lower and the upper parts */
@@ -95,7 +95,8 @@ static inline struct table *table_of(const struct lines *lines)
 	return (struct table *)(void *)lines->table;
 }
 
-/* The second pass. */
-void resample_avx2_rows(const struct lines *lines, struct span span, const int32_t *weights);
+/* The pass along y. */
+void resample_avx2_rows(const struct lines *lines, struct span span, const int32_t *weights,
+			uint8_t *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The second pass for AVX2. */
+/* The pass along y for AVX2. */
 #include <string.h>
 
 #include "transform/kernels/resample_avx2.h"
@@ -75,6 +75,8 @@ INLINE AVX2 void pass_rows_fixed(const struct row_pair *pairs, int32_t count, bo
 
 static const uint8_t *row_at(const struct table *table, const struct lines *lines, int32_t row)
 {
+	if (lines->resample->rows_first)
+		return resample_source(lines->resample, row);
 	return lines_at(lines, row / GROUP) + (size_t)(row % GROUP) * table->stride;
 }
 
@@ -97,23 +99,23 @@ static bool rows_pair(const struct table *table, const struct lines *lines, stru
 	return true;
 }
 
-AVX2 void resample_avx2_rows(const struct lines *lines, struct span span, const int32_t *weights)
+AVX2 void resample_avx2_rows(const struct lines *lines, struct span span, const int32_t *weights,
+			     uint8_t *out)
 {
 	const struct table *table = table_of(lines);
 	size_t bytes = table->bytes;
-	uint8_t *result = lines->result;
 	bool odd = rows_pair(table, lines, span, weights);
 	int32_t pairs = (span.count + 1) / 2 - odd;
 	if (pairs == 1 && !odd)
-		pass_rows_fixed(table->rows, 1, false, result, bytes);
+		pass_rows_fixed(table->rows, 1, false, out, bytes);
 	else if (pairs == 1)
-		pass_rows_fixed(table->rows, 1, true, result, bytes);
+		pass_rows_fixed(table->rows, 1, true, out, bytes);
 	else if (pairs == 2 && !odd)
-		pass_rows_fixed(table->rows, 2, false, result, bytes);
+		pass_rows_fixed(table->rows, 2, false, out, bytes);
 	else if (pairs == 2)
-		pass_rows_fixed(table->rows, 2, true, result, bytes);
+		pass_rows_fixed(table->rows, 2, true, out, bytes);
 	else if (pairs == 3 && !odd)
-		pass_rows_fixed(table->rows, 3, false, result, bytes);
+		pass_rows_fixed(table->rows, 3, false, out, bytes);
 	else
-		pass_rows(table->rows, pairs, odd, result, bytes);
+		pass_rows(table->rows, pairs, odd, out, bytes);
 }

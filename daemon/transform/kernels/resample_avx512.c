@@ -2,8 +2,9 @@
 /*
  * For AVX-512 with VBMI, VBMI2 and VNNI. A weight is split into three signed bytes, so that
  * vpdpbusd, which adds four products of bytes, does four taps at a time and is exact. Four rows go
- * through the first pass together: each word of 32 bits of a line has one byte of each of them, as
- * vpdpbusd needs them in the second pass. Reads up to 63 bytes behind a row.
+ * through the pass along x together: each word of 32 bits of a line has one byte of each of them,
+ * as vpdpbusd needs them in the pass along y. If that comes first, it joins rows of the picture to
+ * such words itself. Reads up to 63 bytes behind a row.
  */
 #include <immintrin.h>
 #include <string.h>
@@ -16,8 +17,8 @@
 #define INLINE static inline __attribute__((always_inline))
 
 #define GROUP 4	  /* rows, and taps */
-#define VECTOR 16 /* bytes of a row that are made together in the first pass */
-#define BLOCK 64  /* and in the second */
+#define VECTOR 16 /* bytes of a row that are made together in the pass along x */
+#define BLOCK 64  /* and in that along y */
 #define REACH 64  /* bytes of the source that VECTOR bytes are made of, at most */
 #define ROUND (RESAMPLE_HALF >> 16)
 
@@ -27,9 +28,10 @@ struct quad {
 	__m512i places, low, middle, high;
 };
 
-/* Four taps of the second pass, for all bytes of a row. */
+/* Four taps of the pass along y, for all bytes of a row: a line that has all of them, or rows of
+ * the picture. */
 struct row_quad {
-	const uint8_t *line;
+	const uint8_t *rows[GROUP]; /* the line is the first */
 	int32_t low, middle, high;
 };
 
@@ -80,6 +82,11 @@ static size_t avx512_table(const struct resample *resample)
 static size_t avx512_result(const struct resample *resample)
 {
 	return (3 * (size_t)resample->width + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+static size_t avx512_row(const struct resample *resample)
+{
+	return (resample_row(resample) + BLOCK - 1) / BLOCK * BLOCK;
 }
 
 static size_t avx512_line(const struct resample *resample)
@@ -237,42 +244,66 @@ INLINE AVX512 void columns_sum(const struct quad *quads, const int32_t *base, in
 		sums[i] = parts_join(&parts[i]);
 }
 
-INLINE AVX512 void pass_columns(const struct table *table, const uint8_t *const *rows,
-				uint8_t *line, int32_t quads)
+/* The same, the first quarter of all quarters first, then the second, ... */
+INLINE AVX512 __m512i sums_end_turned(const __m512i sums[4])
+{
+	const __m512i order =
+		_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+	return _mm512_permutexvar_epi32(order, sums_end(sums));
+}
+
+/* VECTOR bytes of four rows: to words, or, if `stride` is not 0, to rows so far apart. */
+INLINE AVX512 void vector_store(const __m512i sums[4], uint8_t *out, size_t stride)
 {
 	const __m512i deal = _mm512_broadcast_i32x4(
 		_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+	if (!stride) {
+		_mm512_store_si512(out, _mm512_shuffle_epi8(sums_end(sums), deal));
+		return;
+	}
+	__m512i rows = sums_end_turned(sums);
+	_mm_store_si128((__m128i *)out, _mm512_castsi512_si128(rows));
+	_mm_store_si128((__m128i *)(out + stride), _mm512_extracti32x4_epi32(rows, 1));
+	_mm_store_si128((__m128i *)(out + 2 * stride), _mm512_extracti32x4_epi32(rows, 2));
+	_mm_store_si128((__m128i *)(out + 3 * stride), _mm512_extracti32x4_epi32(rows, 3));
+}
+
+INLINE AVX512 void pass_columns(const struct table *table, const uint8_t *const *rows, uint8_t *out,
+				size_t stride, int32_t quads)
+{
 	const uint8_t *const four[GROUP] = {rows[0], rows[1], rows[2], rows[3]};
-	for (int32_t i = 0; i < table->vectors; i++, line += GROUP * VECTOR) {
+	const size_t step = stride ? VECTOR : GROUP * VECTOR;
+	for (int32_t i = 0; i < table->vectors; i++, out += step) {
 		__m512i sums[GROUP];
 		columns_sum(table->quad + i * quads, table->base + i * quads, quads, four, sums);
-		_mm512_store_si512(line, _mm512_shuffle_epi8(sums_end(sums), deal));
+		vector_store(sums, out, stride);
+	}
+}
+
+INLINE AVX512 void pass_columns_of(const struct table *table, const uint8_t *const *rows,
+				   uint8_t *out, size_t stride)
+{
+	switch (table->quads) {
+	case 1:
+		pass_columns(table, rows, out, stride, 1);
+		break;
+	case 2:
+		pass_columns(table, rows, out, stride, 2);
+		break;
+	default:
+		pass_columns(table, rows, out, stride, table->quads);
+		break;
 	}
 }
 
 static AVX512 void avx512_columns(const struct lines *lines, const uint8_t *const *rows,
-				  uint8_t *line)
+				  uint8_t *out)
 {
 	const struct table *table = table_of(lines);
-	switch (table->quads) {
-	case 1:
-		pass_columns(table, rows, line, 1);
-		break;
-	case 2:
-		pass_columns(table, rows, line, 2);
-		break;
-	default:
-		pass_columns(table, rows, line, table->quads);
-		break;
-	}
-}
-
-/* BLOCK bytes of the result, in order. */
-INLINE AVX512 void block_store(const __m512i sums[4], uint8_t *result)
-{
-	const __m512i order =
-		_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-	_mm512_storeu_si512(result, _mm512_permutexvar_epi32(order, sums_end(sums)));
+	if (lines->resample->rows_first)
+		pass_columns_of(table, rows, out, avx512_result(lines->resample));
+	else
+		pass_columns_of(table, rows, out, 0);
 }
 
 /* Taps of one line, or of the end of one and the beginning of the next, shifted by `shift` bits. */
@@ -281,7 +312,7 @@ INLINE AVX512 void pass_rows_few(const struct row_quad *quad, const uint8_t *nex
 {
 	const __m512i low = _mm512_set1_epi32(quad->low), middle = _mm512_set1_epi32(quad->middle);
 	const __m512i high = _mm512_set1_epi32(quad->high), shifts = _mm512_set1_epi32(shift);
-	const uint8_t *line = quad->line;
+	const uint8_t *line = quad->rows[0];
 	for (size_t at = 0; at < bytes; at += BLOCK) {
 		__m512i sums[4];
 		for (size_t i = 0; i < 4; i++) {
@@ -292,7 +323,7 @@ INLINE AVX512 void pass_rows_few(const struct row_quad *quad, const uint8_t *nex
 							  shifts);
 			sums[i] = parts_sum(taps, low, middle, high);
 		}
-		block_store(sums, result + at);
+		_mm512_storeu_si512(result + at, sums_end_turned(sums));
 	}
 }
 
@@ -311,21 +342,81 @@ INLINE AVX512 void pass_rows(const struct row_quad *quads, int32_t count, uint8_
 			const __m512i high = _mm512_set1_epi32(quads[n].high);
 			for (size_t i = 0; i < 4; i++)
 				parts_add(&parts[i],
-					  _mm512_load_si512(quads[n].line + GROUP * at + BLOCK * i),
+					  _mm512_load_si512(quads[n].rows[0] + GROUP * at +
+							    BLOCK * i),
 					  low, middle, high);
 		}
 		for (int i = 0; i < 4; i++)
 			sums[i] = parts_join(&parts[i]);
-		block_store(sums, result + at);
+		_mm512_storeu_si512(result + at, sums_end_turned(sums));
 	}
+}
+
+/* BLOCK bytes of four rows, as words. */
+INLINE AVX512 void rows_join(const uint8_t *const rows[GROUP], size_t at, __m512i taps[4])
+{
+	__m512i first = _mm512_loadu_si512(rows[0] + at), second = _mm512_loadu_si512(rows[1] + at);
+	__m512i third = _mm512_loadu_si512(rows[2] + at), fourth = _mm512_loadu_si512(rows[3] + at);
+	__m512i front = _mm512_unpacklo_epi8(first, second);
+	__m512i back = _mm512_unpackhi_epi8(first, second);
+	__m512i front_next = _mm512_unpacklo_epi8(third, fourth);
+	__m512i back_next = _mm512_unpackhi_epi8(third, fourth);
+	taps[0] = _mm512_unpacklo_epi16(front, front_next);
+	taps[1] = _mm512_unpackhi_epi16(front, front_next);
+	taps[2] = _mm512_unpacklo_epi16(back, back_next);
+	taps[3] = _mm512_unpackhi_epi16(back, back_next);
+}
+
+/* The sums of BLOCK bytes. What joining puts apart within each quarter, packing puts together. */
+INLINE AVX512 void source_sum(const struct row_quad *quads, int32_t count, size_t at,
+			      __m512i sums[4])
+{
+	struct parts parts[4];
+	__m512i taps[4];
+	for (int i = 0; i < 4; i++)
+		parts[i] = (struct parts){_mm512_setzero_si512(), _mm512_setzero_si512(),
+					  _mm512_set1_epi32(ROUND)};
+	for (int32_t n = 0; n < count; n++) {
+		const __m512i low = _mm512_set1_epi32(quads[n].low);
+		const __m512i middle = _mm512_set1_epi32(quads[n].middle);
+		const __m512i high = _mm512_set1_epi32(quads[n].high);
+		rows_join(quads[n].rows, at, taps);
+		for (int i = 0; i < 4; i++) {
+			if (count == 1)
+				sums[i] = parts_sum(taps[i], low, middle, high);
+			else
+				parts_add(&parts[i], taps[i], low, middle, high);
+		}
+	}
+	for (int i = 0; i < 4 && count > 1; i++)
+		sums[i] = parts_join(&parts[i]);
+}
+
+/* The pass along y of rows of the picture. */
+INLINE AVX512 void pass_source(const struct row_quad *quads, int32_t count, uint8_t *out,
+			       size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += BLOCK) {
+		__m512i sums[4];
+		source_sum(quads, count, at, sums);
+		_mm512_storeu_si512(out + at, sums_end(sums));
+	}
+}
+
+static AVX512 void row_quad_weigh(struct row_quad *quad, const int32_t *weights, int32_t count)
+{
+	_Alignas(16) int32_t parts[4];
+	_mm_store_si128((__m128i *)parts, weights_part(weights, count));
+	quad->low = parts[0];
+	quad->middle = parts[1];
+	quad->high = parts[2];
 }
 
 static AVX512 void row_quad_set(struct row_quad *quad, const struct lines *lines, int32_t group,
 				const int32_t *weights, int32_t count)
 {
-	_Alignas(16) int32_t parts[4];
-	_mm_store_si128((__m128i *)parts, weights_part(weights, count));
-	*quad = (struct row_quad){lines_at(lines, group), parts[0], parts[1], parts[2]};
+	quad->rows[0] = lines_at(lines, group);
+	row_quad_weigh(quad, weights, count);
 }
 
 /* More than four taps: of whole groups; the first one may begin with other rows. */
@@ -344,34 +435,59 @@ static AVX512 int32_t rows_quads(const struct table *table, const struct lines *
 }
 
 static AVX512 void rows_few(const struct table *table, const struct lines *lines, struct span span,
-			    const int32_t *weights, size_t bytes)
+			    const int32_t *weights, uint8_t *out, size_t bytes)
 {
 	int32_t group = span.first / GROUP, before = span.first % GROUP;
 	int32_t four[GROUP] = {0};
 	if (before + span.count > GROUP) {
 		row_quad_set(table->rows, lines, group, weights, span.count);
-		pass_rows_few(table->rows, lines_at(lines, group + 1), 8 * before, lines->result,
-			      bytes);
+		pass_rows_few(table->rows, lines_at(lines, group + 1), 8 * before, out, bytes);
 		return;
 	}
 	memcpy(four + before, weights, (size_t)span.count * sizeof(*weights));
 	row_quad_set(table->rows, lines, group, four, GROUP);
-	pass_rows_few(table->rows, NULL, 0, lines->result, bytes);
+	pass_rows_few(table->rows, NULL, 0, out, bytes);
 }
 
-static AVX512 void avx512_rows(const struct lines *lines, struct span span, const int32_t *weights)
+/* Taps behind the last one repeat its row; their weight is 0. */
+static AVX512 void rows_source(const struct table *table, const struct lines *lines,
+			       struct span span, const int32_t *weights, uint8_t *out, size_t bytes)
+{
+	int32_t count = 0;
+	for (int32_t used = 0; used < span.count; used += GROUP, count++) {
+		struct row_quad *quad = &table->rows[count];
+		for (int32_t i = 0; i < GROUP; i++) {
+			int32_t tap = used + i < span.count ? used + i : span.count - 1;
+			quad->rows[i] = resample_source(lines->resample, span.first + tap);
+		}
+		row_quad_weigh(quad, weights + used, span.count - used);
+	}
+	if (count == 1)
+		pass_source(table->rows, 1, out, bytes);
+	else if (count == 2)
+		pass_source(table->rows, 2, out, bytes);
+	else
+		pass_source(table->rows, count, out, bytes);
+}
+
+static AVX512 void avx512_rows(const struct lines *lines, struct span span, const int32_t *weights,
+			       uint8_t *out)
 {
 	const struct table *table = table_of(lines);
-	size_t bytes = avx512_result(lines->resample);
+	size_t bytes = avx512_row(lines->resample);
+	if (lines->resample->rows_first) {
+		rows_source(table, lines, span, weights, out, bytes);
+		return;
+	}
 	if (span.count <= GROUP) {
-		rows_few(table, lines, span, weights, bytes);
+		rows_few(table, lines, span, weights, out, bytes);
 		return;
 	}
 	int32_t count = rows_quads(table, lines, span, weights);
 	if (count == 2)
-		pass_rows(table->rows, 2, lines->result, bytes);
+		pass_rows(table->rows, 2, out, bytes);
 	else
-		pass_rows(table->rows, count, lines->result, bytes);
+		pass_rows(table->rows, count, out, bytes);
 }
 
 const struct resample_kernel resample_avx512 = {

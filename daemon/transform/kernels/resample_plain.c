@@ -9,7 +9,7 @@
 #define BLOCK 32 /* bytes; rows are padded to multiples of it, so loops need no remainder */
 
 /*
- * Two rows go through the first pass as one: their bytes are the halves of a 64-bit word, so that
+ * Two rows go through the pass along x as one: their bytes are the halves of a 64-bit word, so that
  * one multiplication does both. Each half starts at BIAS: a sum is within -255 to 3 * 255 times
  * 2^PRECISION (a filter's negative weights add up to less than 1, whatever the sizes), so nothing
  * is borrowed from the other half or carried into it.
@@ -88,16 +88,22 @@ static void pass_columns_of(const struct resample *resample, const uint64_t *pai
 	}
 }
 
-/* The kernel's memory. A line has two rows. */
+/* The kernel's memory. A group is two rows, one after the other. */
 struct sums {
 	size_t stride;		/* of one of the rows, a multiple of BLOCK */
-	uint64_t *pairs, *sums; /* of a pair of rows in the first pass */
-	uint32_t *highs, *lows; /* the sums of a row of the second pass */
+	size_t row;		/* bytes that the pass along y makes, likewise */
+	uint64_t *pairs, *sums; /* of a pair of rows in the pass along x */
+	uint32_t *highs, *lows; /* the sums of a row of the pass along y */
 };
+
+static size_t blocks_of(size_t bytes)
+{
+	return (bytes + BLOCK - 1) / BLOCK * BLOCK;
+}
 
 static size_t plain_stride(const struct resample *resample)
 {
-	return (3 * (size_t)resample->width + BLOCK - 1) / BLOCK * BLOCK;
+	return blocks_of(3 * (size_t)resample->width);
 }
 
 static size_t plain_line(const struct resample *resample)
@@ -112,13 +118,13 @@ struct layout {
 static struct layout layout_of(const struct resample *resample)
 {
 	struct layout layout = {0};
-	size_t row = 3 * (size_t)resample->width, stride = plain_stride(resample);
+	size_t row = 3 * (size_t)resample->width, made = blocks_of(resample_row(resample));
 	size_t source = 3 * (size_t)resample->x->source.count;
 	piece_after(&layout.bytes, sizeof(struct sums));
 	layout.pairs = piece_after(&layout.bytes, source * sizeof(uint64_t));
 	layout.sums = piece_after(&layout.bytes, row * sizeof(uint64_t));
-	layout.highs = piece_after(&layout.bytes, stride * sizeof(uint32_t));
-	layout.lows = piece_after(&layout.bytes, stride * sizeof(uint32_t));
+	layout.highs = piece_after(&layout.bytes, made * sizeof(uint32_t));
+	layout.lows = piece_after(&layout.bytes, made * sizeof(uint32_t));
 	return layout;
 }
 
@@ -137,6 +143,7 @@ static bool plain_begin(const struct lines *lines)
 	const struct layout layout = layout_of(lines->resample);
 	struct sums *sums = sums_of(lines);
 	sums->stride = plain_stride(lines->resample);
+	sums->row = blocks_of(resample_row(lines->resample));
 	sums->pairs = (uint64_t *)(void *)(lines->table + layout.pairs);
 	sums->sums = (uint64_t *)(void *)(lines->table + layout.sums);
 	sums->highs = (uint32_t *)(void *)(lines->table + layout.highs);
@@ -144,13 +151,13 @@ static bool plain_begin(const struct lines *lines)
 	return true;
 }
 
-static void plain_columns(const struct lines *lines, const uint8_t *const *rows, uint8_t *line)
+static void plain_columns(const struct lines *lines, const uint8_t *const *rows, uint8_t *out)
 {
 	const struct resample *resample = lines->resample;
 	const struct sums *sums = sums_of(lines);
 	pair_join(rows[0], rows[1], 3 * (size_t)resample->x->source.count, sums->pairs);
 	pass_columns_of(resample, sums->pairs, sums->sums);
-	pair_part(sums->sums, 3 * (size_t)resample->width, line, line + sums->stride);
+	pair_part(sums->sums, 3 * (size_t)resample->width, out, out + sums->stride);
 }
 
 /*
@@ -181,21 +188,27 @@ static void rows_end(const uint32_t *restrict highs, const uint32_t *restrict lo
 	}
 }
 
-static void plain_rows(const struct lines *lines, struct span span, const int32_t *weights)
+static const uint8_t *row_at(const struct lines *lines, int32_t row)
+{
+	if (lines->resample->rows_first)
+		return resample_source(lines->resample, row);
+	return lines_at(lines, row / 2) + (row % 2 ? sums_of(lines)->stride : 0);
+}
+
+static void plain_rows(const struct lines *lines, struct span span, const int32_t *weights,
+		       uint8_t *out)
 {
 	const struct sums *sums = sums_of(lines);
-	memset(sums->highs, 0, sums->stride * sizeof(*sums->highs));
-	memset(sums->lows, 0, sums->stride * sizeof(*sums->lows));
+	memset(sums->highs, 0, sums->row * sizeof(*sums->highs));
+	memset(sums->lows, 0, sums->row * sizeof(*sums->lows));
 	for (int32_t i = 0; i < span.count; i += 2) {
 		bool both = i + 1 < span.count;
-		int32_t row = span.first + i, next = row + both;
-		const uint8_t *const rows[2] = {
-			lines_at(lines, row / 2) + (row % 2 ? sums->stride : 0),
-			lines_at(lines, next / 2) + (next % 2 ? sums->stride : 0)};
+		const uint8_t *const rows[2] = {row_at(lines, span.first + i),
+						row_at(lines, span.first + i + both)};
 		const int32_t two[2] = {weights[i], both ? weights[i + 1] : 0};
-		rows_add(sums->highs, sums->lows, rows, two, sums->stride);
+		rows_add(sums->highs, sums->lows, rows, two, sums->row);
 	}
-	rows_end(sums->highs, sums->lows, lines->result, sums->stride);
+	rows_end(sums->highs, sums->lows, out, sums->row);
 }
 
 const struct resample_kernel resample_plain = {

@@ -44,7 +44,7 @@ static void say(char *words, size_t size, const struct fault *fault)
 	words[size - 1] = '\0';
 }
 
-/* `spec`: a msgpack map of transforms, dtype, layout. NULL and words if it is refused. */
+/* `spec`: a msgpack map of transforms, dtype, layout, resize. NULL and words if it is refused. */
 EXPORT struct tool *tool_new(const uint8_t *spec, size_t size, char *words, size_t words_size)
 {
 	struct unpacker *unpacker = NULL;
@@ -56,6 +56,8 @@ EXPORT struct tool *tool_new(const uint8_t *spec, size_t size, char *words, size
 	    pipeline_scratch_new(&tool->scratch) == 0 &&
 	    pipeline_new(&tool->pipeline, value_get(&map, "transforms"), text_of(&map, "dtype"),
 			 text_of(&map, "layout"), &fault) == 0 &&
+	    pipeline_allow(tool->pipeline, false,
+			   text_equals(text_of(&map, "resize"), "pillow-13")) == 0 &&
 	    pipeline_settle(tool->pipeline, 0, 0, &fault) == 0) {
 		unpacker_free(unpacker);
 		return tool;

@@ -2,6 +2,7 @@
 """The pipeline's bytes against Pillow's and torchvision's: not one may differ. FAULTS 78.
 
 STOKER_CPU names the instruction set (plain, avx2, avx512), STOKER_CASES how many crops to try.
+Each resize is that of this process' Pillow, and of the other order of passes where a test says so.
 """
 
 import ctypes
@@ -20,12 +21,14 @@ SOURCE = Path(os.environ.get("STOKER_SOURCE", Path(__file__).resolve().parents[3
 BUILD = Path(os.environ.get("STOKER_BUILD", SOURCE / "build"))
 sys.path.insert(0, str(SOURCE / "tests" / "reference"))
 
+import pillow  # noqa: E402
 import stoker_reference as reference  # noqa: E402
 
 DTYPES = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
 FILTERS = ["nearest", "bilinear", "bicubic", "box", "lanczos", "hamming"]
 BORDERS = ["constant", "edge", "reflect", "symmetric"]
 CASES = int(os.environ.get("STOKER_CASES", "300"))
+RESIZES = ["pillow-12", "pillow-13"]
 NOTHING_LEFT = "must be > 0|larger than|edge would be 0|finds no crop"  # of a small picture
 SLACK = 64  # bytes behind an image that may be read
 
@@ -63,8 +66,9 @@ class Refused(Exception):
 class Tool:
     """A pipeline of the daemon's, with the scratch memory of one worker."""
 
-    def __init__(self, transforms, dtype="float32", layout="NCHW"):
-        spec = msgpack.packb({"transforms": transforms, "dtype": dtype, "layout": layout})
+    def __init__(self, transforms, dtype="float32", layout="NCHW", resize=pillow.OWN):
+        spec = msgpack.packb({"transforms": transforms, "dtype": dtype, "layout": layout,
+                              "resize": resize})
         words = ctypes.create_string_buffer(480)
         tool = LIB.tool_new(spec, ctypes.c_size_t(len(spec)), words, ctypes.c_size_t(480))
         if not tool:
@@ -116,9 +120,9 @@ def noise(rng, width, height):
     return Image.fromarray(array)
 
 
-def same(image, transforms, dtype, layout, key, tool=None):
-    want = reference.expected(image, transforms, dtype, layout, *key)
-    got = (tool or Tool(transforms, dtype, layout)).make(image, key)
+def same(image, transforms, dtype, layout, key, tool=None, resize=pillow.OWN):
+    want = reference.expected(image, transforms, dtype, layout, *key, resize=resize)
+    got = (tool or Tool(transforms, dtype, layout, resize)).make(image, key)
     got = got.reshape(want.shape)
     assert got.dtype == want.dtype
     differ = np.argwhere(got.view(np.uint8) != want.view(np.uint8))
@@ -236,7 +240,7 @@ def test_any_list(seed):
         image = noise(rng, *random_size(rng))
         key = (rng.getrandbits(64), rng.getrandbits(32), rng.getrandbits(64))
         try:
-            same(image, transforms, dtype, layout, key)
+            same(image, transforms, dtype, layout, key, resize=rng.choice(RESIZES))
         except (Refused, ValueError) as refused:
             # What leaves the size open, or an edge of 0: refused by both sides.
             with pytest.raises(Refused):
@@ -265,7 +269,8 @@ def test_every_transform_in_every_dtype(dtype, layout):
             same(image, transforms + end, dtype, layout, (rng.getrandbits(64), 5, 1 << 40))
 
 
-def test_crops():
+@pytest.mark.parametrize("resize", RESIZES)
+def test_crops(resize):
     """Any size, crop, target, flip and filter, as random as they come."""
     rng = random.Random(CASES)
     for case in range(CASES):
@@ -276,7 +281,7 @@ def test_crops():
             crop.update(scale=[0.001, 1], ratio=[0.05, 20])
         dtype, layout = rng.choice(list(DTYPES)), rng.choice(["NCHW", "NHWC"])
         same(noise(rng, *random_size(rng)), [crop, *flips, *random_end(rng, dtype)], dtype, layout,
-             (7, 1, case))
+             (7, 1, case), resize=resize)
 
 
 def test_the_usual_lists():
@@ -303,7 +308,8 @@ def test_odd_pictures(size):
     for filter_ in FILTERS:
         for target in [1, 1], [7, 33], [64, 5]:
             resize = {"name": "Resize", "size": target, "interpolation": filter_}
-            same(image, [resize], "uint8", "NHWC", (1, 2, 3))
+            for whose in RESIZES:
+                same(image, [resize], "uint8", "NHWC", (1, 2, 3), resize=whose)
             same(image, [{"name": "RandomVerticalFlip", "p": 1}, resize], "uint8", "NHWC",
                  (1, 2, 3))
         crop = {"name": "RandomResizedCrop", "size": 9, "interpolation": filter_}

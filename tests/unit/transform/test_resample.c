@@ -118,6 +118,7 @@ static void resize_init(struct resize *resize)
 		.height = resize->count[1],
 	};
 	resize->resample.image.cold = random_below(2); /* read ahead, or not */
+	resize->resample.rows_first = random_below(2);
 }
 
 static void resize_deinit(struct resize *resize)

@@ -25,7 +25,7 @@ struct request {
 	struct dataset_entry *entry;
 	const struct value *transforms;
 	const char *dtype, *layout;
-	bool draft, sampler;
+	bool draft, pillow_13, sampler;
 	struct stream_order order;
 };
 
@@ -49,8 +49,7 @@ static struct stream *ask(struct fixture *fixture, const struct request *request
 				      text(request->layout), &fault),
 			 0);
 	assert_int_equal(pipeline_settle(pipeline, 2, 2, &fault), 0);
-	if (request->draft)
-		assert_int_equal(pipeline_allow_draft(pipeline), 0);
+	assert_int_equal(pipeline_allow(pipeline, request->draft, request->pillow_13), 0);
 	if (request->sampler)
 		order.sampler = fixture_sampler(fixture, "subset", "indices", &subset);
 	assert_int_equal(stream_get(out, &fixture->core, request->entry, pipeline, &order), 0);
@@ -132,6 +131,9 @@ static void change(struct request *request, enum stream_field field, struct data
 		break;
 	case STREAM_FIELD_layout:
 		request->layout = "NCHW";
+		break;
+	case STREAM_FIELD_resize:
+		request->pillow_13 = true;
 		break;
 	case STREAM_FIELD_draft:
 		request->draft = true;

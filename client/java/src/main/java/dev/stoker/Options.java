@@ -223,6 +223,12 @@ public final class Options {
     return this;
   }
 
+  /** Whose bytes a resize makes: pillow-12 (absent) or pillow-13. */
+  public Options resize(String resize) {
+    request.put("resize", resize);
+    return this;
+  }
+
   /** Begin where this token says; it must be of the same stream. */
   public Options token(Token token) {
     this.token = token;

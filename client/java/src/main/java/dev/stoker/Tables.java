@@ -184,7 +184,9 @@ final class Tables {
         new Field("order", Kind.TEXT, false,
             0L, 0L, 16L),
         new Field("window", Kind.UINT, false,
-            16384L, 1L, 4294967295L));
+            16384L, 1L, 4294967295L),
+        new Field("resize", Kind.TEXT, false,
+            0L, 0L, 16L));
   }
 
   private static List<Field> progress() {
@@ -444,7 +446,9 @@ final class Tables {
         new Field("zca_epsilon", Kind.ANY, false,
             0L, 0L, 0L),
         new Field("rescale", Kind.ANY, false,
-            0L, 0L, 0L));
+            0L, 0L, 0L),
+        new Field("resize", Kind.TEXT, false,
+            0L, 0L, 16L));
   }
 
   private static List<Field> reload() {
