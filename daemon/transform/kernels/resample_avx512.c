@@ -1,49 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * For AVX-512 with VBMI, VBMI2 and VNNI. A weight is split into three signed bytes, so that
- * vpdpbusd, which adds four products of bytes, does four taps at a time and is exact. Four rows go
- * through the pass along x together: each word of 32 bits of a line has one byte of each of them,
- * as vpdpbusd needs them in the pass along y. If that comes first, it joins rows of the picture to
- * such words itself. Reads up to 63 bytes behind a row.
+ * The pass along x for AVX-512 with VBMI, VBMI2 and VNNI. Four rows go through it together: each
+ * word of 32 bits of a line has one byte of each of them, as vpdpbusd needs them in the pass along
+ * y. If that comes first, it joins rows of the picture to such words itself. Reads up to 63 bytes
+ * behind a row.
  */
-#include <immintrin.h>
-#include <string.h>
-
-#include "transform/kernels/resample_kernel.h"
-
-#define AVX512                                                                                     \
-	__attribute__((                                                                            \
-		target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")))
-#define INLINE static inline __attribute__((always_inline))
-
-#define GROUP 4	  /* rows, and taps */
-#define VECTOR 16 /* bytes of a row that are made together in the pass along x */
-#define BLOCK 64  /* and in that along y */
-#define REACH 64  /* bytes of the source that VECTOR bytes are made of, at most */
-#define ROUND (RESAMPLE_HALF >> 16)
-
-/* Four taps of VECTOR bytes: their places among REACH bytes, and the three parts of their weights.
- */
-struct quad {
-	__m512i places, low, middle, high;
-};
-
-/* Four taps of the pass along y, for all bytes of a row: a line that has all of them, or rows of
- * the picture. */
-struct row_quad {
-	const uint8_t *rows[GROUP]; /* the line is the first */
-	int32_t low, middle, high;
-};
-
-/* The kernel's memory. */
-struct table {
-	int32_t vectors, quads; /* vectors of a row, quads of taps of each vector */
-	struct quad *quad;	/* quads of vector 0, of vector 1, ... */
-	int32_t *base;		/* of each quad: where REACH bytes of the source begin */
-	int32_t *offsets;	/* of each pixel: where its taps begin */
-	int32_t *parts;		/* of each pixel and each quad: low, middle, high, unused */
-	struct row_quad *rows;
-};
+#include "transform/kernels/resample_avx512.h"
 
 struct layout {
 	size_t quad, base, offsets, parts, rows, bytes;
@@ -84,19 +46,9 @@ static size_t avx512_result(const struct resample *resample)
 	return (3 * (size_t)resample->width + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-static size_t avx512_row(const struct resample *resample)
-{
-	return (resample_row(resample) + BLOCK - 1) / BLOCK * BLOCK;
-}
-
 static size_t avx512_line(const struct resample *resample)
 {
 	return GROUP * avx512_result(resample);
-}
-
-static struct table *table_of(const struct lines *lines)
-{
-	return (struct table *)(void *)lines->table;
 }
 
 static struct table *table_init(const struct lines *lines)
@@ -111,16 +63,6 @@ static struct table *table_init(const struct lines *lines)
 	table->parts = (int32_t *)(void *)(lines->table + layout.parts);
 	table->rows = (struct row_quad *)(void *)(lines->table + layout.rows);
 	return table;
-}
-
-/* Up to four weights to three words: their low, middle and high bytes, all signed. */
-INLINE AVX512 __m128i weights_part(const int32_t *weights, int32_t count)
-{
-	const __m128i carry = _mm_set1_epi32(0x808080);
-	const __m128i deal = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-	__mmask8 there = count < GROUP ? (__mmask8)((1 << count) - 1) : 0xf;
-	__m128i four = _mm_maskz_loadu_epi32(there, weights);
-	return _mm_shuffle_epi8(_mm_xor_si128(_mm_add_epi32(four, carry), carry), deal);
 }
 
 /* Pixels behind the last one repeat it; nobody reads them. */
@@ -181,43 +123,6 @@ static AVX512 bool avx512_begin(const struct lines *lines)
 	return true;
 }
 
-/* low + (middle << 8) + (high << 16), rounded. */
-struct parts {
-	__m512i low, middle, high;
-};
-
-INLINE AVX512 __m512i parts_join(const struct parts *parts)
-{
-	__m512i sum = _mm512_add_epi32(_mm512_slli_epi32(parts->high, 8), parts->middle);
-	return _mm512_add_epi32(_mm512_slli_epi32(sum, 8), parts->low);
-}
-
-INLINE AVX512 void parts_add(struct parts *parts, __m512i taps, __m512i low, __m512i middle,
-			     __m512i high)
-{
-	parts->low = _mm512_dpbusd_epi32(parts->low, taps, low);
-	parts->middle = _mm512_dpbusd_epi32(parts->middle, taps, middle);
-	parts->high = _mm512_dpbusd_epi32(parts->high, taps, high);
-}
-
-/* The same for four taps only. */
-INLINE AVX512 __m512i parts_sum(__m512i taps, __m512i low, __m512i middle, __m512i high)
-{
-	__m512i sum = _mm512_dpbusd_epi32(_mm512_set1_epi32(ROUND), taps, high);
-	sum = _mm512_dpbusd_epi32(_mm512_slli_epi32(sum, 8), taps, middle);
-	return _mm512_dpbusd_epi32(_mm512_slli_epi32(sum, 8), taps, low);
-}
-
-/* Sums to bytes: each quarter has four of the first, the second, the third, the fourth. */
-INLINE AVX512 __m512i sums_end(const __m512i sums[4])
-{
-	__m512i front = _mm512_packs_epi32(_mm512_srai_epi32(sums[0], AXIS_PRECISION),
-					   _mm512_srai_epi32(sums[1], AXIS_PRECISION));
-	__m512i back = _mm512_packs_epi32(_mm512_srai_epi32(sums[2], AXIS_PRECISION),
-					  _mm512_srai_epi32(sums[3], AXIS_PRECISION));
-	return _mm512_packus_epi16(front, back);
-}
-
 INLINE AVX512 void columns_sum(const struct quad *quads, const int32_t *base, int32_t count,
 			       const uint8_t *const *rows, __m512i sums[4])
 {
@@ -242,14 +147,6 @@ INLINE AVX512 void columns_sum(const struct quad *quads, const int32_t *base, in
 	}
 	for (int i = 0; i < GROUP; i++)
 		sums[i] = parts_join(&parts[i]);
-}
-
-/* The same, the first quarter of all quarters first, then the second, ... */
-INLINE AVX512 __m512i sums_end_turned(const __m512i sums[4])
-{
-	const __m512i order =
-		_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-	return _mm512_permutexvar_epi32(order, sums_end(sums));
 }
 
 /* VECTOR bytes of four rows: to words, or, if `stride` is not 0, to rows so far apart. */
@@ -306,190 +203,6 @@ static AVX512 void avx512_columns(const struct lines *lines, const uint8_t *cons
 		pass_columns_of(table, rows, out, 0);
 }
 
-/* Taps of one line, or of the end of one and the beginning of the next, shifted by `shift` bits. */
-INLINE AVX512 void pass_rows_few(const struct row_quad *quad, const uint8_t *next, int32_t shift,
-				 uint8_t *result, size_t bytes)
-{
-	const __m512i low = _mm512_set1_epi32(quad->low), middle = _mm512_set1_epi32(quad->middle);
-	const __m512i high = _mm512_set1_epi32(quad->high), shifts = _mm512_set1_epi32(shift);
-	const uint8_t *line = quad->rows[0];
-	for (size_t at = 0; at < bytes; at += BLOCK) {
-		__m512i sums[4];
-		for (size_t i = 0; i < 4; i++) {
-			size_t place = GROUP * at + BLOCK * i;
-			__m512i taps = _mm512_load_si512(line + place);
-			if (next)
-				taps = _mm512_shrdv_epi32(taps, _mm512_load_si512(next + place),
-							  shifts);
-			sums[i] = parts_sum(taps, low, middle, high);
-		}
-		_mm512_storeu_si512(result + at, sums_end_turned(sums));
-	}
-}
-
-INLINE AVX512 void pass_rows(const struct row_quad *quads, int32_t count, uint8_t *result,
-			     size_t bytes)
-{
-	for (size_t at = 0; at < bytes; at += BLOCK) {
-		struct parts parts[4];
-		__m512i sums[4];
-		for (int i = 0; i < 4; i++)
-			parts[i] = (struct parts){_mm512_setzero_si512(), _mm512_setzero_si512(),
-						  _mm512_set1_epi32(ROUND)};
-		for (int32_t n = 0; n < count; n++) {
-			const __m512i low = _mm512_set1_epi32(quads[n].low);
-			const __m512i middle = _mm512_set1_epi32(quads[n].middle);
-			const __m512i high = _mm512_set1_epi32(quads[n].high);
-			for (size_t i = 0; i < 4; i++)
-				parts_add(&parts[i],
-					  _mm512_load_si512(quads[n].rows[0] + GROUP * at +
-							    BLOCK * i),
-					  low, middle, high);
-		}
-		for (int i = 0; i < 4; i++)
-			sums[i] = parts_join(&parts[i]);
-		_mm512_storeu_si512(result + at, sums_end_turned(sums));
-	}
-}
-
-/* BLOCK bytes of four rows, as words. */
-INLINE AVX512 void rows_join(const uint8_t *const rows[GROUP], size_t at, __m512i taps[4])
-{
-	__m512i first = _mm512_loadu_si512(rows[0] + at), second = _mm512_loadu_si512(rows[1] + at);
-	__m512i third = _mm512_loadu_si512(rows[2] + at), fourth = _mm512_loadu_si512(rows[3] + at);
-	__m512i front = _mm512_unpacklo_epi8(first, second);
-	__m512i back = _mm512_unpackhi_epi8(first, second);
-	__m512i front_next = _mm512_unpacklo_epi8(third, fourth);
-	__m512i back_next = _mm512_unpackhi_epi8(third, fourth);
-	taps[0] = _mm512_unpacklo_epi16(front, front_next);
-	taps[1] = _mm512_unpackhi_epi16(front, front_next);
-	taps[2] = _mm512_unpacklo_epi16(back, back_next);
-	taps[3] = _mm512_unpackhi_epi16(back, back_next);
-}
-
-/* The sums of BLOCK bytes. What joining puts apart within each quarter, packing puts together. */
-INLINE AVX512 void source_sum(const struct row_quad *quads, int32_t count, size_t at,
-			      __m512i sums[4])
-{
-	struct parts parts[4];
-	__m512i taps[4];
-	for (int i = 0; i < 4; i++)
-		parts[i] = (struct parts){_mm512_setzero_si512(), _mm512_setzero_si512(),
-					  _mm512_set1_epi32(ROUND)};
-	for (int32_t n = 0; n < count; n++) {
-		const __m512i low = _mm512_set1_epi32(quads[n].low);
-		const __m512i middle = _mm512_set1_epi32(quads[n].middle);
-		const __m512i high = _mm512_set1_epi32(quads[n].high);
-		rows_join(quads[n].rows, at, taps);
-		for (int i = 0; i < 4; i++) {
-			if (count == 1)
-				sums[i] = parts_sum(taps[i], low, middle, high);
-			else
-				parts_add(&parts[i], taps[i], low, middle, high);
-		}
-	}
-	for (int i = 0; i < 4 && count > 1; i++)
-		sums[i] = parts_join(&parts[i]);
-}
-
-/* The pass along y of rows of the picture. */
-INLINE AVX512 void pass_source(const struct row_quad *quads, int32_t count, uint8_t *out,
-			       size_t bytes)
-{
-	for (size_t at = 0; at < bytes; at += BLOCK) {
-		__m512i sums[4];
-		source_sum(quads, count, at, sums);
-		_mm512_storeu_si512(out + at, sums_end(sums));
-	}
-}
-
-static AVX512 void row_quad_weigh(struct row_quad *quad, const int32_t *weights, int32_t count)
-{
-	_Alignas(16) int32_t parts[4];
-	_mm_store_si128((__m128i *)parts, weights_part(weights, count));
-	quad->low = parts[0];
-	quad->middle = parts[1];
-	quad->high = parts[2];
-}
-
-static AVX512 void row_quad_set(struct row_quad *quad, const struct lines *lines, int32_t group,
-				const int32_t *weights, int32_t count)
-{
-	quad->rows[0] = lines_at(lines, group);
-	row_quad_weigh(quad, weights, count);
-}
-
-/* More than four taps: of whole groups; the first one may begin with other rows. */
-static AVX512 int32_t rows_quads(const struct table *table, const struct lines *lines,
-				 struct span span, const int32_t *weights)
-{
-	int32_t group = span.first / GROUP, before = span.first % GROUP, count = 1;
-	int32_t four[GROUP] = {0};
-	int32_t used = GROUP - before;
-	memcpy(four + before, weights, (size_t)used * sizeof(*weights));
-	row_quad_set(&table->rows[0], lines, group, four, GROUP);
-	for (; used < span.count; used += GROUP, count++)
-		row_quad_set(&table->rows[count], lines, group + count, weights + used,
-			     span.count - used);
-	return count;
-}
-
-static AVX512 void rows_few(const struct table *table, const struct lines *lines, struct span span,
-			    const int32_t *weights, uint8_t *out, size_t bytes)
-{
-	int32_t group = span.first / GROUP, before = span.first % GROUP;
-	int32_t four[GROUP] = {0};
-	if (before + span.count > GROUP) {
-		row_quad_set(table->rows, lines, group, weights, span.count);
-		pass_rows_few(table->rows, lines_at(lines, group + 1), 8 * before, out, bytes);
-		return;
-	}
-	memcpy(four + before, weights, (size_t)span.count * sizeof(*weights));
-	row_quad_set(table->rows, lines, group, four, GROUP);
-	pass_rows_few(table->rows, NULL, 0, out, bytes);
-}
-
-/* Taps behind the last one repeat its row; their weight is 0. */
-static AVX512 void rows_source(const struct table *table, const struct lines *lines,
-			       struct span span, const int32_t *weights, uint8_t *out, size_t bytes)
-{
-	int32_t count = 0;
-	for (int32_t used = 0; used < span.count; used += GROUP, count++) {
-		struct row_quad *quad = &table->rows[count];
-		for (int32_t i = 0; i < GROUP; i++) {
-			int32_t tap = used + i < span.count ? used + i : span.count - 1;
-			quad->rows[i] = resample_source(lines->resample, span.first + tap);
-		}
-		row_quad_weigh(quad, weights + used, span.count - used);
-	}
-	if (count == 1)
-		pass_source(table->rows, 1, out, bytes);
-	else if (count == 2)
-		pass_source(table->rows, 2, out, bytes);
-	else
-		pass_source(table->rows, count, out, bytes);
-}
-
-static AVX512 void avx512_rows(const struct lines *lines, struct span span, const int32_t *weights,
-			       uint8_t *out)
-{
-	const struct table *table = table_of(lines);
-	size_t bytes = avx512_row(lines->resample);
-	if (lines->resample->rows_first) {
-		rows_source(table, lines, span, weights, out, bytes);
-		return;
-	}
-	if (span.count <= GROUP) {
-		rows_few(table, lines, span, weights, out, bytes);
-		return;
-	}
-	int32_t count = rows_quads(table, lines, span, weights);
-	if (count == 2)
-		pass_rows(table->rows, 2, out, bytes);
-	else
-		pass_rows(table->rows, count, out, bytes);
-}
-
 const struct resample_kernel resample_avx512 = {
 	.group = GROUP,
 	.line = avx512_line,
@@ -497,5 +210,5 @@ const struct resample_kernel resample_avx512 = {
 	.result = avx512_result,
 	.begin = avx512_begin,
 	.columns = avx512_columns,
-	.rows = avx512_rows,
+	.rows = resample_avx512_rows,
 };
