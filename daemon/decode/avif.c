@@ -213,6 +213,10 @@ static int avif_decode(avifDecoder *decoder, const struct codec_input *input, st
 	avifResult result = avifDecoderNthImage(decoder, 0);
 	if (result != AVIF_RESULT_OK)
 		return avif_fault(decoder, result, fault);
+	if (input->mask && decoder->image->depth > 8)
+		return fault_say(fault, DECODE_E_UNSUPPORTED,
+				 "AVIF: a mask of %u bits, which do not fit into uint8",
+				 decoder->image->depth);
 	/* The AV1 stream may say another size than the container. */
 	if (decoder->image->width != (uint32_t)header.width ||
 	    decoder->image->height != (uint32_t)header.height)

@@ -211,6 +211,8 @@ static int bmp_open(const struct codec_input *input, struct bmp *image, struct f
 		r = read_palette(image, behind, colours, entry, fault);
 		if (r)
 			return r;
+		for (unsigned i = 0; i < COLOURS_MAX && input->mask; i++)
+			memset(image->palette[i], (int)i, 3);
 		/* Some programs forget the palette in it. */
 		if (offset == behind)
 			offset += 4 * (size_t)colours;

@@ -59,7 +59,7 @@ struct codec_input {
 	/* set between begin() and read() */
 	struct decode_origin origin;
 	unsigned scale;	      /* read at 1/scale of the size; 1 unless the codec `scales` */
-	bool palette_indices; /* read the indices of a palette, not its colours */
+	bool mask;	      /* read numbers, as decoder_set_mask() says */
 	bool alpha;	      /* of a header with alpha: read that, as grey, not the colours */
 };
 
@@ -101,6 +101,13 @@ extern const struct codec *const codecs[]; /* the table; NULL ends it */
 
 /* The header of the image at 1/scale of its size, edges rounded up. */
 struct codec_header codec_scale(const struct codec_header *header, unsigned scale);
+
+/* Of a mask: this pixel is no number that fits. A colour, which no number looks like, says so. */
+static inline void codec_put_none(uint8_t *pixel)
+{
+	pixel[0] = pixel[2] = 255;
+	pixel[1] = 0;
+}
 
 /* Reserve `pixels` for `area` and make `out` the image that shows them: 0 or -ENOMEM. */
 int codec_reserve(const struct codec_header *header, struct rect area, struct buffer *pixels,

@@ -285,9 +285,9 @@ void decoder_set_scale(struct decoder *decoder, unsigned scale)
 	decoder->header = codec_scale(&decoder->stored, scale);
 }
 
-void decoder_set_palette_indices(struct decoder *decoder)
+void decoder_set_mask(struct decoder *decoder)
 {
-	decoder->input.palette_indices = true;
+	decoder->input.mask = true;
 }
 
 /* Into `stored` as the picture is stored, and if it has to be turned into `oriented` from there. */

@@ -99,9 +99,11 @@ bool decoder_can_scale(const struct decoder *decoder);
  * those of libjpeg's scaled decoding, which Pillow's draft() gives. May be called again. */
 void decoder_set_scale(struct decoder *decoder, unsigned scale);
 
-/* After decoder_begin(): of an image with a palette, decoder_read() gives the palette indices as
- * shades of grey, not their colours; segmentation masks are stored so. */
-void decoder_set_palette_indices(struct decoder *decoder);
+/* After decoder_begin(): the image is a segmentation mask, whose pixels are numbers. decoder_read()
+ * gives them as shades of grey, as NumPy shows Pillow's picture: of a palette the index, of grey the
+ * value, of one bit 0 and 1. A pixel without a number of 8 bits (a colour, a larger one) comes as a
+ * colour. */
+void decoder_set_mask(struct decoder *decoder);
 
 /*
  * Decode at least the part `need` (inside the picture, not empty) of the image begun. `out` borrows

@@ -398,7 +398,7 @@ static int gif_read(void *state, const struct codec_input *input, struct rect ne
 				.out = &shown,
 				.pixels = pixels->data,
 				.alpha = input->alpha,
-				.indices = input->palette_indices,
+				.indices = input->mask,
 				.step = gif.interlaced ? 8 : 1,
 				.pass = gif.interlaced ? 1 : 0};
 	bool whole = gif.frame.width == gif.width && gif.frame.height == gif.height;

@@ -21,6 +21,7 @@ struct netpbm {
 	unsigned maxval;	 /* 1 to 65535; of a bitmap 1 */
 	unsigned samples;	 /* of a pixel: 1 or 3 */
 	const uint8_t *at, *end; /* what has not been read */
+	bool mask;		 /* numbers are asked for */
 };
 
 static bool is_space(uint8_t byte)
@@ -92,6 +93,7 @@ static int netpbm_open(const struct codec_input *input, struct netpbm *image, st
 	unsigned long long width, height, maxval = 1;
 	*image = (struct netpbm){.kind = (char)input->data[1],
 				 .at = input->data + 3,
+				 .mask = input->mask,
 				 .end = input->data + input->size};
 	image->samples = image->kind == '3' || image->kind == '6' ? 3 : 1;
 	int r = next_number(image, UINT32_MAX, &width, fault);
@@ -115,45 +117,63 @@ static int netpbm_open(const struct codec_input *input, struct netpbm *image, st
 }
 
 /* As Pillow: in double precision, half to even. */
-static uint8_t scale_sample(const struct netpbm *image, unsigned value)
+static double scale_sample(const struct netpbm *image, unsigned value)
 {
 	bool wide_grey = image->samples == 1 && image->maxval > 255;
-	double most = wide_grey ? 65535.0 : 255.0;
-	double scaled = nearbyint((double)value / image->maxval * most);
-	return scaled > 255.0 ? 255 : (uint8_t)scaled;
+	double most = wide_grey ? 65535.0 : image->mask && is_bitmap(image) ? 1.0 : 255.0;
+	return nearbyint((double)value / image->maxval * most);
 }
 
-static void put_grey(uint8_t *pixel, uint8_t value)
+/* Of a mask, colours of more than 8 bits are no number: Pillow has another one than is stored. */
+static void put_pixel(const struct netpbm *image, const unsigned *values, uint8_t *out)
 {
-	pixel[0] = pixel[1] = pixel[2] = value;
+	bool fits = image->samples == 1 || image->maxval <= 255;
+	for (unsigned i = 0; i < 3; i++) {
+		double scaled = scale_sample(image, values[image->samples == 1 ? 0 : i]);
+		fits = fits && scaled <= 255.0;
+		out[i] = scaled > 255.0 ? 255 : (uint8_t)scaled;
+	}
+	if (image->mask && !fits)
+		codec_put_none(out);
 }
 
 /* --- binary --- */
 
-static void bitmap_row(const uint8_t *row, struct rect need, uint8_t *out)
+static void bitmap_row(const struct netpbm *image, const uint8_t *row, struct rect need,
+		       uint8_t *out)
 {
 	for (int32_t i = 0; i < need.width; i++) {
 		int32_t x = need.x + i;
-		put_grey(out + (size_t)i * 3, row[x >> 3] >> (7 - (x & 7)) & 1 ? 0 : 255);
+		bool black = row[x >> 3] >> (7 - (x & 7)) & 1;
+		memset(out + (size_t)i * 3, black ? 0 : image->mask ? 1 : 255, 3);
 	}
+}
+
+/* The usual depth: nothing is scaled. */
+static void byte_row(const struct netpbm *image, const uint8_t *row, size_t count, uint8_t *out)
+{
+	if (image->samples == 3) {
+		memcpy(out, row, count * 3);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		memset(out + i * 3, row[i], 3);
 }
 
 static void binary_row(const struct netpbm *image, const uint8_t *row, struct rect need,
 		       uint8_t *out)
 {
-	size_t first = (size_t)need.x * image->samples;
-	size_t count = (size_t)need.width * image->samples;
-	bool wide = image->maxval > 255;
-	for (size_t i = 0; i < count; i++) {
-		const uint8_t *from = row + (first + i) * (wide ? 2 : 1);
-		uint8_t value =
-			image->maxval == 255
-				? *from
-				: scale_sample(image, wide ? from[0] << 8 | from[1] : *from);
-		if (image->samples == 3)
-			out[i] = value;
-		else
-			put_grey(out + i * 3, value);
+	size_t bytes = image->maxval > 255 ? 2 : 1;
+	row += (size_t)need.x * image->samples * bytes;
+	if (image->maxval == 255) {
+		byte_row(image, row, (size_t)need.width, out);
+		return;
+	}
+	for (int32_t x = 0; x < need.width; x++, out += 3) {
+		unsigned values[SAMPLES_MAX];
+		for (unsigned i = 0; i < image->samples; i++, row += bytes)
+			values[i] = bytes == 2 ? (unsigned)row[0] << 8 | row[1] : *row;
+		put_pixel(image, values, out);
 	}
 }
 
@@ -164,7 +184,7 @@ static int read_binary(const struct netpbm *image, const struct codec_input *inp
 	for (int32_t y = 0; y < need.height; y++) {
 		const uint8_t *row = image->at + row_bytes(image) * (size_t)(need.y + y);
 		if (is_bitmap(image))
-			bitmap_row(row, need, pixels + out->stride * (size_t)y);
+			bitmap_row(image, row, need, pixels + out->stride * (size_t)y);
 		else
 			binary_row(image, row, need, pixels + out->stride * (size_t)y);
 		int r = y % ROWS_A_CHECK
@@ -193,16 +213,16 @@ static int next_bit(struct netpbm *image, unsigned long long *out, struct fault 
 
 static int plain_pixel(struct netpbm *image, uint8_t *out, struct fault *fault)
 {
+	unsigned values[SAMPLES_MAX];
 	for (unsigned i = 0; i < image->samples; i++) {
 		unsigned long long value;
 		int r = is_bitmap(image) ? next_bit(image, &value, fault)
 					 : next_number(image, image->maxval, &value, fault);
 		if (r)
 			return r;
-		out[i] = scale_sample(image, (unsigned)value);
+		values[i] = (unsigned)value;
 	}
-	if (image->samples == 1)
-		put_grey(out, out[0]);
+	put_pixel(image, values, out);
 	return 0;
 }
 

@@ -134,7 +134,8 @@ static void row_of_bits(const struct png *png, const uint8_t *row, size_t first,
 {
 	unsigned depth = png->header.bit_depth;
 	unsigned mask = (1u << depth) - 1;
-	unsigned scale = png->header.color_type == SPNG_COLOR_TYPE_INDEXED ? 1 : 255 / mask;
+	bool index = png->header.color_type == SPNG_COLOR_TYPE_INDEXED;
+	unsigned scale = index || (depth == 1 && png->input->mask) ? 1 : 255 / mask;
 	for (size_t at = first * depth; count > 0; count--, at += depth, to += step) {
 		unsigned value = row[at / 8] >> (8 - depth - at % 8) & mask;
 		memcpy(to, png->palette[value * scale], 3);
@@ -152,8 +153,23 @@ static void row_of_bytes(const struct png *png, const uint8_t *row, size_t first
 static void row_of_integers(const struct png *png, const uint8_t *row, size_t first, size_t count,
 			    uint8_t *to, size_t step)
 {
-	for (row += first * 2; count > 0; count--, row += 2, to += step)
-		memcpy(to, png->palette[row[0] ? 255 : row[1]], 3);
+	for (row += first * 2; count > 0; count--, row += 2, to += step) {
+		if (row[0] && png->input->mask)
+			codec_put_none(to);
+		else
+			memcpy(to, png->palette[row[0] ? 255 : row[1]], 3);
+	}
+}
+
+/* Of a mask: several samples of 16 bits are no number. */
+static void row_of_none(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			uint8_t *to, size_t step)
+{
+	(void)png;
+	(void)row;
+	(void)first;
+	for (; count > 0; count--, to += step)
+		codec_put_none(to);
 }
 
 static void row_of_colours(const struct png *png, const uint8_t *row, size_t first, size_t count,
@@ -190,6 +206,8 @@ static row_convert *convert_of(const struct png *png)
 		return row_of_alpha;
 	if (png->input->alpha && png->channels == 3)
 		return row_of_key;
+	if (png->input->mask && png->channels > 1 && png->header.bit_depth == 16)
+		return row_of_none;
 	if (png->header.bit_depth < 8)
 		return row_of_bits;
 	if (png->channels >= 3)
@@ -277,8 +295,7 @@ static int png_read_alpha(struct png *png, struct fault *fault)
 static int png_read_palette(struct png *png, spng_ctx *ctx, struct fault *fault)
 {
 	struct spng_plte plte;
-	bool colours =
-		png->header.color_type == SPNG_COLOR_TYPE_INDEXED && !png->input->palette_indices;
+	bool colours = png->header.color_type == SPNG_COLOR_TYPE_INDEXED && !png->input->mask;
 	if (png->input->alpha)
 		return png_read_alpha(png, fault);
 	for (unsigned i = 0; i < 256; i++)

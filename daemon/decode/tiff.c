@@ -36,6 +36,7 @@ struct tiff {
 	uint16_t bits, samples; /* of a sample; of a pixel */
 	enum tiff_colours colours;
 	bool inverted; /* 0 is white */
+	bool mask;     /* numbers are asked for */
 	bool separate; /* a plane for each sample */
 	bool alpha, premultiplied;
 	uint16_t *palette[3];
@@ -199,6 +200,7 @@ static int tiff_open(struct tiff *tiff, const struct codec_input *input, struct 
 	TIFFGetField(tiff->file, TIFFTAG_IMAGEWIDTH, &width);
 	TIFFGetField(tiff->file, TIFFTAG_IMAGELENGTH, &height);
 	int r = limits_check_size(&input->limits, width, height, fault);
+	tiff->mask = input->mask;
 	tiff->width = (int32_t)width;
 	tiff->height = (int32_t)height;
 	if (r == 0)
@@ -228,23 +230,28 @@ static unsigned small_sample(const struct tiff *tiff, const uint8_t *row, size_t
 	return row[bit >> 3] >> (8 - tiff->bits - (bit & 7)) & ((1u << tiff->bits) - 1);
 }
 
-static uint8_t grey(const struct tiff *tiff, const uint8_t *row, size_t x)
+static void put_grey(const struct tiff *tiff, const uint8_t *row, size_t x, uint8_t *out)
 {
 	uint16_t wide;
-	unsigned value;
+	unsigned value, last = tiff->mask && tiff->bits == 1 ? 1 : 255;
 	if (tiff->bits == 16) { /* clipped, as Pillow does */
 		memcpy(&wide, row + x * 2, sizeof(wide));
-		return wide > 255 ? 255 : (uint8_t)wide;
+		memset(out, wide > 255 ? 255 : wide, 3);
+		if (tiff->mask && wide > 255)
+			codec_put_none(out);
+		return;
 	}
 	value = tiff->bits == 8 ? row[x * tiff->samples]
-				: small_sample(tiff, row, x) * 255 / ((1u << tiff->bits) - 1);
-	return (uint8_t)(tiff->inverted ? 255 - value : value);
+				: small_sample(tiff, row, x) * last / ((1u << tiff->bits) - 1);
+	memset(out, (int)(tiff->inverted ? last - value : value), 3);
 }
 
 static void put_palette(const struct tiff *tiff, const uint8_t *row, size_t x, uint8_t *out)
 {
 	unsigned index = tiff->bits == 8 ? row[x * tiff->samples] : small_sample(tiff, row, x);
-	for (int c = 0; c < 3; c++)
+	if (tiff->mask)
+		memset(out, (int)index, 3);
+	for (int c = 0; c < 3 && !tiff->mask; c++)
 		out[c] = (uint8_t)(tiff->palette[c][index] >> 8);
 }
 
@@ -277,9 +284,11 @@ static void tiff_row(const struct tiff *tiff, const uint8_t *row, size_t x, size
 			memset(out,
 			       sample8(tiff, row + i * step, tiff->colours == TIFF_RGB ? 3 : 1), 3);
 		else if (tiff->colours == TIFF_GREY)
-			memset(out, grey(tiff, row, i), 3);
+			put_grey(tiff, row, i, out);
 		else if (tiff->colours == TIFF_PALETTE)
 			put_palette(tiff, row, i, out);
+		else if (tiff->mask && (tiff->colours == TIFF_CMYK || tiff->bits == 16))
+			codec_put_none(out);
 		else if (tiff->colours == TIFF_RGB)
 			put_rgb(tiff, row + i * step, out);
 		else

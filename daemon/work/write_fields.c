@@ -32,6 +32,37 @@ void write_annotations(const struct job *job, uint64_t sample, uint32_t view,
 	}
 }
 
+/* The first pixel of what is needed that is no number of 8 bits; false: each is one. */
+static bool mask_find_none(const struct image *image, struct rect need, int32_t *x_out,
+			   int32_t *y_out)
+{
+	for (int32_t y = need.y; y < need.y + need.height; y++) {
+		const uint8_t *pixel = image->pixels +
+				       (size_t)(y - image->area.y) * image->stride +
+				       (size_t)(need.x - image->area.x) * 3;
+		for (int32_t x = need.x; x < need.x + need.width; x++, pixel += 3) {
+			if (pixel[0] == pixel[1] && pixel[0] == pixel[2])
+				continue;
+			*x_out = x;
+			*y_out = y;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int mask_check(const struct image *image, struct rect need, struct fault *fault)
+{
+	int32_t x, y;
+	if (!mask_find_none(image, need, &x, &y))
+		return 0;
+	return fault_say(fault, DECODE_E_UNSUPPORTED,
+			 "the mask's pixel (%d, %d) is a colour or a number above 255: a mask is "
+			 "read as uint8; store its classes as grey or as indices of a palette, of "
+			 "8 bits",
+			 x, y);
+}
+
 void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32_t width,
 		int32_t height, struct decoder *decoder, struct pipeline_scratch **scratch)
 {
@@ -51,7 +82,7 @@ void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32
 			  own_width, own_height, width, height);
 		return;
 	}
-	decoder_set_palette_indices(decoder);
+	decoder_set_mask(decoder);
 	r = *scratch ? 0 : pipeline_scratch_new(scratch);
 	if (r == 0)
 		r = pipeline_draw_mask(recipe->pipeline, &key, width, height, *scratch, &need,
@@ -59,7 +90,10 @@ void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32
 	job->outcome = sample_outcome_of_pipeline(r);
 	if (job->outcome != JOB_DONE)
 		return;
-	job->outcome = sample_outcome_of_decode(decoder_read(decoder, need, &image, &job->fault));
+	r = decoder_read(decoder, need, &image, &job->fault);
+	if (r == 0)
+		r = mask_check(&image, need, &job->fault);
+	job->outcome = sample_outcome_of_decode(r);
 	if (job->outcome == JOB_DONE)
 		job->outcome = sample_outcome_of_pipeline(
 			pipeline_apply_mask(recipe->pipeline, &image, *scratch,

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""The numbers of a mask are those that NumPy shows of Pillow's picture, in every format; a pixel
+that has none, or one that uint8 cannot hold, makes a bad sample.
+"""
+
+import json
+import struct
+import zlib
+
+import numpy
+import PIL.features
+import PIL.Image
+import pytest
+
+SIZE = (16, 8)
+RANDOM = numpy.random.default_rng(4)
+STREAM = {"dtype": "uint8", "layout": "NHWC", "shuffle": False, "batch_size": 1, "transforms": []}
+
+
+def numbers(below):
+    return RANDOM.integers(0, below, SIZE[::-1], dtype=numpy.uint8)
+
+
+def indexed(below, bits=8, **options):
+    """Colours that are not their indices."""
+    picture = PIL.Image.fromarray(numbers(below), "P")
+    picture.putpalette([*bytes(RANDOM.integers(0, 255, 3 * below, dtype=numpy.uint8))])
+    return picture, {"bits": bits, **options}
+
+
+def grey(below=256):
+    return PIL.Image.fromarray(numbers(below), "L"), {}
+
+
+def bilevel():
+    return PIL.Image.fromarray(numbers(2) * 255, "L").convert("1"), {}
+
+
+def with_alpha():
+    return PIL.Image.merge("LA", (grey()[0], grey()[0])), {}
+
+
+def wide(most):
+    values = numpy.linspace(0, most, SIZE[0] * SIZE[1]).astype(numpy.uint16).reshape(SIZE[::-1])
+    return PIL.Image.fromarray(values), {}
+
+
+def grey_colours(mode="RGB"):
+    return PIL.Image.merge(mode, [grey(200)[0]] * 3), {}
+
+
+SAME = {
+    "palette.png": lambda: indexed(256), "palette1.png": lambda: indexed(2, 1),
+    "palette2.png": lambda: indexed(4, 2), "palette4.png": lambda: indexed(16, 4),
+    "palette.gif": lambda: indexed(200), "palette.tif": lambda: indexed(256),
+    "palette.bmp": lambda: indexed(250), "bilevel.png": bilevel, "bilevel.tif": bilevel,
+    "bilevel.bmp": bilevel, "bilevel.pbm": bilevel, "grey.png": grey, "grey.tif": grey,
+    "grey.bmp": grey, "grey.pgm": grey, "grey.jpg": grey, "alpha.png": with_alpha,
+    "small.png": lambda: wide(255), "small.tif": lambda: wide(255), "colours.png": grey_colours,
+    "colours.bmp": grey_colours, "colours.tif": grey_colours, "colours.ppm": grey_colours,
+}
+NONE = {
+    "large.png": lambda: wide(256), "large.tif": lambda: wide(40000),
+    "colour.png": lambda: (PIL.Image.new("RGB", SIZE, (9, 9, 8)), {}),
+    "colour.bmp": lambda: (PIL.Image.new("RGB", SIZE, (9, 8, 9)), {}),
+    "colour.ppm": lambda: (PIL.Image.new("RGB", SIZE, (8, 9, 9)), {}),
+    "colour.jpg": lambda: (PIL.Image.new("RGB", SIZE, (200, 9, 9)), {}),
+    "cmyk.jpg": lambda: (PIL.Image.new("CMYK", SIZE, (0, 0, 0, 9)), {}),
+    "cmyk.tif": lambda: (PIL.Image.new("CMYK", SIZE, (0, 0, 0, 9)), {}),
+}
+if PIL.features.check("webp"):
+    SAME["colours.webp"] = lambda: (grey_colours()[0], {"lossless": True})
+    NONE["lossy.webp"] = lambda: (grey_colours()[0], {"quality": 60})
+    NONE["colour.webp"] = lambda: (PIL.Image.new("RGB", SIZE, (200, 9, 9)), {})
+
+
+def bmp_of_bits(bits, values):
+    """A BMP of less than 8 bits a pixel, whose palette are not its indices."""
+    rows = b""
+    for row in values[::-1]:
+        line = "".join(f"{value:0{bits}b}" for value in row)
+        data = int(line, 2).to_bytes(len(line) // 8, "big")
+        rows += data + bytes(-len(data) % 4)
+    palette = b"".join(bytes([7 * i % 256, 50, 99, 0]) for i in range(1 << bits))
+    head = struct.pack("<IiiHHIIiiII", 40, *SIZE, 1, bits, 0, len(rows), 0, 0, 0, 0)
+    at = 14 + 40 + len(palette)
+    return b"BM" + struct.pack("<IHHI", at + len(rows), 0, 0, at) + head + palette + rows
+
+
+def png_of(colour_type, depth, rows):
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data +
+                struct.pack(">I", zlib.crc32(kind + data)))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", *SIZE, depth,
+                                                              colour_type, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows))) +
+            chunk(b"IEND", b""))
+
+
+@pytest.fixture(name="read")
+def fixture_read(daemon, tmp_path):
+    PIL.Image.new("RGB", SIZE).save(tmp_path / "i.png")
+
+    def read(name, **fields):
+        """The mask of that file, or the words about it."""
+        path = tmp_path / "m.jsonl"
+        path.write_text(json.dumps({"path": "i.png", "mask": name}) + "\n")
+        with daemon.connect() as peer:
+            answer = peer.attach(path, **{**STREAM, **fields})
+            assert answer.name == "attached", answer
+            message = peer.receive()
+            if message.name == "bad_sample":
+                return message.fields["text"]
+            return peer.ring.read(message.fields["runs"])["mask"][0].copy()
+    return read
+
+
+def like_pillow(read, folder, name):
+    expected = numpy.asarray(PIL.Image.open(folder / name))
+    expected = expected[:, :, 0] if expected.ndim == 3 else expected
+    numpy.testing.assert_array_equal(read(name), expected.astype(numpy.uint8), err_msg=name)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_numbers_are_those_of_pillow(read, tmp_path, name):
+    picture, options = SAME[name]()
+    picture.save(tmp_path / name, **options)
+    like_pillow(read, tmp_path, name)
+
+
+@pytest.mark.parametrize("bits", [1, 4])
+def test_a_bmp_of_few_bits(read, tmp_path, bits):
+    values = numbers(1 << bits)
+    (tmp_path / "few.bmp").write_bytes(bmp_of_bits(bits, values))
+    like_pillow(read, tmp_path, "few.bmp")
+    numpy.testing.assert_array_equal(read("few.bmp"), values)
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_what_is_no_number_is_a_bad_sample(read, tmp_path, name):
+    picture, options = NONE[name]()
+    picture.save(tmp_path / name, **options)
+    words = read(name)
+    assert isinstance(words, str) and "mask" in words, words
+
+
+def test_sixteen_bits_beside_each_other(read, tmp_path):
+    """Grey with alpha, and colours: the upper bytes are not what is stored."""
+    for colour_type, samples in (2, 3), (4, 2), (6, 4):
+        row = struct.pack(">H", 5) * (samples * SIZE[0])
+        (tmp_path / "w.png").write_bytes(png_of(colour_type, 16, [row] * SIZE[1]))
+        assert "above 255" in read("w.png")
+
+
+def test_netpbm_of_more_than_eight_bits(read, tmp_path):
+    ids = numpy.array([0, 1, 5, 255, 200, 7, 8, 9] * 16, numpy.uint16)
+    (tmp_path / "g.pgm").write_bytes(b"P5 16 8 65535\n" + ids.astype(">u2").tobytes())
+    like_pillow(read, tmp_path, "g.pgm")
+    ids[100] = 300
+    (tmp_path / "g.pgm").write_bytes(b"P5 16 8 65535\n" + ids.astype(">u2").tobytes())
+    assert "pixel (4, 6)" in read("g.pgm")
+    (tmp_path / "g.pgm").write_bytes(b"P2 16 8 65535\n" + b" ".join(b"%d" % n for n in ids))
+    assert "pixel (4, 6)" in read("g.pgm")
+    (tmp_path / "c.ppm").write_bytes(b"P6 16 8 65535\n" + bytes([0, 5]) * 3 * 128)
+    assert "above 255" in read("c.ppm")
+
+
+def test_only_what_is_seen_counts(read, tmp_path):
+    """A number that is cut off is nobody's."""
+    values = numpy.zeros(SIZE[::-1], numpy.uint16)
+    values[0, 0] = 300
+    values[4, 8] = 9
+    PIL.Image.fromarray(values).save(tmp_path / "c.png")
+    assert "pixel (0, 0)" in read("c.png")
+    crop = read("c.png", transforms=[{"name": "CenterCrop", "size": [4, 4]}])
+    numpy.testing.assert_array_equal(crop, values[2:6, 6:10])
