@@ -120,6 +120,11 @@ static int column_add_text(struct column *column, const struct cell *cell)
 	return r;
 }
 
+static int column_say_rounded(const struct column *column, struct fault *fault)
+{
+	return fault_say(fault, COLUMN_E_BAD, "'%s': " LABELS_ROUNDED, column->name);
+}
+
 static int column_add_list(struct column *column, const struct cell *cell, struct fault *fault)
 {
 	uint32_t item = column_item(column->kind);
@@ -130,11 +135,11 @@ static int column_add_list(struct column *column, const struct cell *cell, struc
 	uint64_t at = column->size;
 	int r = column_extend(column, cell->count * sizeof(float));
 	for (uint32_t i = 0; i < cell->count && r == 0; i++, at += sizeof(float)) {
-		const struct label *label = &cell->numbers[i];
-		float number = label->real ? label->number : (float)label->whole;
+		float number = 0;
+		r = label_real(&cell->numbers[i], &number);
 		memcpy(column->data + at, &number, sizeof(number));
 	}
-	return r;
+	return r == LABELS_E_ROUNDED ? column_say_rounded(column, fault) : r;
 }
 
 static int column_add(struct column *column, const struct cell *cell, struct fault *fault)
@@ -146,6 +151,8 @@ static int column_add(struct column *column, const struct cell *cell, struct fau
 	if (cell->count == 0 || (column_is_weight(column) && cell->count != 1))
 		return fault_say(fault, COLUMN_E_BAD, "'%s' is not a number", column->name);
 	int r = labels_add(&column->numbers, cell->numbers, cell->count);
+	if (r == LABELS_E_ROUNDED)
+		return column_say_rounded(column, fault);
 	if (r == LABELS_E_COUNT)
 		return fault_say(fault, COLUMN_E_BAD,
 				 "'%s' has %u numbers here and %u in the first row", column->name,

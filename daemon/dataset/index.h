@@ -64,7 +64,7 @@ int index_add(struct index *index, uint32_t directory, const char *name, size_t 
 /* What was seen of the file of the sample added last (storage_version_glance()); without this call,
  * or if it is 0: nothing was. 0 or -ENOMEM. */
 int index_add_glance(struct index *index, uint32_t glance);
-/* Labels of the sample added last, if they are not classes. 0, LABELS_E_COUNT or -ENOMEM. */
+/* Labels of the sample added last, if they are not classes. As labels_add(). */
 int index_add_labels(struct index *index, const struct label *row, uint32_t count);
 /* The same for a label that is the name of a class, of 1 to CLASS_NAME_MAX bytes: either all
  * samples have such a label, or none. The classes are numbered in the order of their names at the

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,11 +64,10 @@ static int json_number(struct label *out, const char *name, const json_t *value,
 	if (json_is_integer(value)) {
 		label.whole = json_integer_value(value);
 	} else if (json_is_real(value)) {
-		label.real = true;
-		label.number = (float)json_real_value(value);
-		if (!isfinite(label.number))
-			return fault_say(fault, ROW_E_BAD, "the %s %g does not fit float32", name,
-					 json_real_value(value));
+		double exact = json_real_value(value);
+		if (!label_set_real(&label, (float)exact, exact))
+			return fault_say(fault, ROW_E_BAD, "the %s %.17g does not fit float32",
+					 name, exact);
 	} else {
 		return json_refuse(name, value, "a number or a list of numbers", fault);
 	}

@@ -2,6 +2,7 @@
 #include "dataset/labels.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +18,40 @@ static int64_t bits_of(float number)
 	return bits;
 }
 
+bool label_set_real(struct label *label, float number, long double exact)
+{
+	bool whole = fabsl(exact) < 0x1p63L && exact == truncl(exact);
+	if (!isfinite(number) || (whole && (long double)number != exact))
+		return false;
+	*label = (struct label){.real = true, .number = number};
+	return true;
+}
+
+int label_real(const struct label *label, float *out)
+{
+	float number = label->real ? label->number : (float)label->whole;
+	/* Of 2^63 a float has more than int64 has. */
+	if (!label->real && (number >= 0x1p63f || (int64_t)number != label->whole))
+		return LABELS_E_ROUNDED;
+	*out = number;
+	return 0;
+}
+
 /* Convert all to float. */
 static int labels_make_real(struct labels *labels)
 {
 	struct number_list real = NUMBER_LIST_NULL;
-	for (uint64_t i = 0; i < labels->numbers.count; i++) {
-		float number = (float)number_list_at(&labels->numbers, i);
-		if (number_list_add(&real, bits_of(number))) {
-			number_list_deinit(&real);
-			return -ENOMEM;
-		}
+	int result = 0;
+	for (uint64_t i = 0; i < labels->numbers.count && !result; i++) {
+		const struct label label = {.whole = number_list_at(&labels->numbers, i)};
+		float number = 0;
+		result = label_real(&label, &number);
+		if (!result)
+			result = number_list_add(&real, bits_of(number));
+	}
+	if (result) {
+		number_list_deinit(&real);
+		return result;
 	}
 	number_list_deinit(&labels->numbers);
 	labels->numbers = real;
@@ -40,18 +65,19 @@ int labels_add(struct labels *labels, const struct label *row, uint32_t count)
 		labels->count = count;
 	if (count != labels->count)
 		return LABELS_E_COUNT;
-	for (uint32_t i = 0; i < count && !labels->real; i++) {
-		if (row[i].real && labels_make_real(labels))
-			return -ENOMEM;
+	int result = 0;
+	for (uint32_t i = 0; i < count && !labels->real && !result; i++)
+		result = row[i].real ? labels_make_real(labels) : 0;
+	for (uint32_t i = 0; i < count && !result; i++) {
+		float number = 0;
+		result = labels->real ? label_real(&row[i], &number) : 0;
+		if (!result)
+			result = number_list_add(&labels->numbers,
+						 labels->real ? bits_of(number) : row[i].whole);
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		float number = row[i].real ? row[i].number : (float)row[i].whole;
-		if (number_list_add(&labels->numbers,
-				    labels->real ? bits_of(number) : row[i].whole))
-			return -ENOMEM;
-	}
-	labels->rows++;
-	return 0;
+	if (!result)
+		labels->rows++;
+	return result;
 }
 
 void labels_rename(struct labels *labels, const uint32_t *rank)

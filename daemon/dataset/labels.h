@@ -22,6 +22,10 @@ struct label {
 	float number;  /* if real; finite */
 };
 
+/* Make it `number`, which `exact` was rounded to. False: it is not finite, or `exact` is a whole
+ * number of 64 bits, perhaps an identity, and another one than this float. */
+bool label_set_real(struct label *label, float number, long double exact);
+
 struct labels {
 	struct number_list numbers; /* rows * count; of floats the bits, as int32_t */
 	uint64_t rows;
@@ -32,9 +36,17 @@ struct labels {
 
 enum {
 	LABELS_E_COUNT = 1, /* not as many numbers as in the first row */
+	LABELS_E_ROUNDED,   /* a whole number among others that are not, and no float32 */
 };
 
-int labels_add(struct labels *labels, const struct label *row, uint32_t count); /* or -ENOMEM */
+/* As a float32. 0 or LABELS_E_ROUNDED. */
+int label_real(const struct label *label, float *out);
+/* 0, a condition or -ENOMEM. */
+int labels_add(struct labels *labels, const struct label *row, uint32_t count);
+/* What LABELS_E_ROUNDED means, in words. */
+#define LABELS_ROUNDED                                                                             \
+	"a whole number that float32 cannot hold exactly, among numbers that are not whole: give " \
+	"it a column of its own (targets)"
 /* Whole numbers that are numbers of names become `rank` of each, an order of the same numbers. */
 void labels_rename(struct labels *labels, const uint32_t *rank);
 void labels_deinit(struct labels *labels);

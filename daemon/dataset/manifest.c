@@ -105,6 +105,8 @@ static int manifest_add(struct index *index, struct row *row, const char *root, 
 	if (!result)
 		result = row->class ? index_add_class_label(index, row->class, row->class_size)
 				    : index_add_labels(index, row->labels, row->count);
+	if (result == LABELS_E_ROUNDED)
+		return fault_say(fault, ROW_E_BAD, "label: " LABELS_ROUNDED);
 	if (result == LABELS_E_COUNT)
 		return fault_say(fault, ROW_E_BAD, "the row has %u labels and the first row %u",
 				 row->count, index_labels(index)->count);

@@ -2,7 +2,6 @@
 #include "dataset/row.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,56 +10,24 @@
 #include "dataset/class_names.h"
 #include "dataset/ending.h"
 #include "dataset/json.h"
+#include "dataset/label_text.h"
 
-static size_t row_digits(const char *text)
-{
-	size_t count = 0;
-	while (text[count] >= '0' && text[count] <= '9')
-		count++;
-	return count;
-}
-
-/* Is `text` a decimal number, and an integer? strtof() alone accepts "0x1p3", "inf", "nan". */
-static bool row_is_number(const char *text, bool *whole_out)
-{
-	bool whole = true;
-	text += *text == '-' || *text == '+';
-	size_t digits = row_digits(text);
-	text += digits;
-	if (*text == '.') {
-		size_t fraction = row_digits(++text);
-		text += fraction;
-		digits += fraction;
-		whole = false;
-	}
-	if (digits && (*text == 'e' || *text == 'E')) {
-		text++;
-		text += *text == '-' || *text == '+';
-		digits = row_digits(text);
-		text += digits;
-		whole = false;
-	}
-	*whole_out = whole;
-	return digits && *text == '\0';
-}
-
+/* Behind the number may stand what ends it: a blank, a comma, a bracket or a NUL. */
 int row_label(struct label *out, const char *text, size_t size, struct fault *fault)
 {
 	struct quote quote;
 	struct label label = {0};
-	bool whole;
-	if (!row_is_number(text, &whole))
+	bool whole, fits = true;
+	if (!label_text_is_number(text, size, &whole))
 		return fault_say(fault, ROW_E_BAD, "'%s' is not a number",
 				 quote_bytes(&quote, text, size));
 	errno = 0;
-	if (whole) {
+	if (whole)
 		label.whole = strtoll(text, NULL, 10);
-	} else {
-		label.real = true;
-		label.number = strtof(text, NULL);
-	}
+	else
+		fits = label_set_real(&label, strtof(text, NULL), strtold(text, NULL));
 	/* ERANGE is also an underflow, where the result is the nearest float. */
-	if (errno == ERANGE && (whole || !isfinite(label.number)))
+	if (!fits || (errno == ERANGE && whole))
 		return fault_say(fault, ROW_E_BAD, "the number '%s' does not fit %s",
 				 quote_bytes(&quote, text, size), whole ? "int64" : "float32");
 	*out = label;
@@ -90,26 +57,68 @@ int row_add_class(struct row *row, const char *name, size_t size, struct fault *
 	return 0;
 }
 
-/* Append the label in the field `text`: a number, or the name of a class. */
-static int row_add(struct row *row, const char *text, size_t size, struct fault *fault)
+static int row_add_one(struct row *row, const char *text, size_t size, struct fault *fault)
 {
-	struct quote quote;
-	bool whole, number = row_is_number(text, &whole);
-	if (row->class)
-		return row_say_alone(row->class, row->class_size, fault);
 	if (row->count == LABELS_MAX)
 		return fault_say(fault, ROW_E_BAD, "more than %d labels", LABELS_MAX);
-	if (number && row->labelled == ROW_LABELS_NAMES)
-		return fault_say(fault, ROW_E_BAD,
-				 "the label '%s' is a number and that of the first row the name of "
-				 "a class: where names look like numbers, use jsonl with quotes",
-				 quote_bytes(&quote, text, size));
-	if (!number && row->labelled != ROW_LABELS_NUMBERS)
-		return row_add_class(row, text, size, fault);
 	int result = row_label(&row->labels[row->count], text, size, fault);
 	if (!result)
 		row->count++;
 	return result;
+}
+
+/* Numbers between brackets. */
+static int row_add_list(struct row *row, const char *text, size_t size, struct fault *fault)
+{
+	const char *left = text, *entry;
+	size_t left_size = size, entry_size;
+	struct quote quote;
+	uint32_t before = row->count;
+	int result = 0;
+	label_text_is_list(&left, &left_size);
+	while (!result && label_text_next(&left, &left_size, &entry, &entry_size))
+		result = row_add_one(row, entry, entry_size, fault);
+	return result || row->count == before
+		       ? fault_say(fault, ROW_E_BAD,
+				   "the label '%s' is in brackets and no list of numbers: where "
+				   "that is the name of a class, use jsonl",
+				   quote_bytes(&quote, text, size))
+		       : 0;
+}
+
+/* Append the label in the field `text`: a number, a list of numbers, or the name of a class. */
+static int row_add(struct row *row, const char *text, size_t size, struct fault *fault)
+{
+	struct quote quote;
+	const char *bare = text, *list;
+	size_t bare_size = size, list_size;
+	bool whole;
+	label_text_strip(&bare, &bare_size);
+	size = bare_size ? size : 0;
+	list = bare;
+	list_size = bare_size;
+	bool number = label_text_is_number(bare, bare_size, &whole);
+	bool numbers = label_text_is_list(&list, &list_size);
+	if (row->class)
+		return row_say_alone(row->class, row->class_size, fault);
+	if ((number || numbers) && row->labelled == ROW_LABELS_NAMES)
+		return fault_say(fault, ROW_E_BAD,
+				 "the label '%s' is a number and that of the first row the name of "
+				 "a class: where names look like numbers, use jsonl with quotes",
+				 quote_bytes(&quote, text, size));
+	if (numbers || label_text_is_object(bare, bare_size))
+		return row_add_list(row, bare, bare_size, fault);
+	if (number)
+		return row_add_one(row, bare, bare_size, fault);
+	if (label_text_is_several(bare, bare_size))
+		return fault_say(fault, ROW_E_BAD,
+				 "the label '%s' looks like several numbers, or has a comma: write "
+				 "[1, 0] for several and 1.5 for one; where that is the name of a "
+				 "class, use jsonl",
+				 quote_bytes(&quote, text, size));
+	if (row->labelled == ROW_LABELS_NUMBERS)
+		return row_add_one(row, text, size, fault);
+	return row_add_class(row, text, size, fault);
 }
 
 static const char *row_wrong_labels(enum row_labels all, enum row_labels found)
@@ -125,9 +134,9 @@ static const char *row_wrong_labels(enum row_labels all, enum row_labels found)
 
 int row_end(struct row *row, struct fault *fault)
 {
-	enum row_labels found = row->class			? ROW_LABELS_NAMES
-				: row->count || row->cell_count ? ROW_LABELS_NUMBERS
-								: ROW_LABELS_NONE;
+	enum row_labels found = row->class   ? ROW_LABELS_NAMES
+				: row->count ? ROW_LABELS_NUMBERS
+					     : ROW_LABELS_NONE;
 	if (row->labelled == ROW_LABELS_UNKNOWN)
 		row->labelled = found;
 	if (row->labelled != found)
@@ -268,12 +277,22 @@ static int row_say_column(char *const *fields, uint32_t count, const char *name,
 			 count > 1 ? ", ..." : "", key);
 }
 
+/* Cut the blanks beside a column's name off. */
+static void row_strip_name(char **name)
+{
+	size_t size = strlen(*name += strspn(*name, " \t"));
+	while (size > 0 && strchr(" \t", (*name)[size - 1]))
+		(*name)[--size] = '\0';
+}
+
 /* The first line of a table; ROW_NONE if it is a header. */
-static int row_parse_header(struct row *row, char *const *fields, uint32_t count, bool needed,
+static int row_parse_header(struct row *row, char **fields, uint32_t count, bool needed,
 			    struct fault *fault)
 {
 	const char *name = row->path_name ? row->path_name : "path";
 	row->begun = true;
+	for (uint32_t i = 0; i < count; i++)
+		row_strip_name(&fields[i]);
 	memset(row->cell_of, ROW_LABEL, sizeof(row->cell_of));
 	uint32_t path = row_find_column(fields, count, name);
 	if (path == count && !needed && !row->path_name && !row->label_name)
@@ -292,7 +311,7 @@ static int row_parse_header(struct row *row, char *const *fields, uint32_t count
 }
 
 /* Take a row of a table; its fields are terminated. */
-static int row_take_fields(struct row *row, char *const *fields, uint32_t count, bool needs_header,
+static int row_take_fields(struct row *row, char **fields, uint32_t count, bool needs_header,
 			   struct fault *fault)
 {
 	if (!row->begun) {

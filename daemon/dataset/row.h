@@ -19,7 +19,7 @@
  *
  * Labels are numbers; or one label, which is the name of a class; or there is none, which is the
  * label 0. The first row decides which. In the formats that are plain text a name cannot be a
- * number. A row with one of the other columns but without a label gets the label 0.
+ * number, and what nearly is one (label_text.h) is an error. Blanks beside a column's name are cut.
  */
 #ifndef STOKER_DATASET_ROW_H
 #define STOKER_DATASET_ROW_H

@@ -58,15 +58,16 @@ struct codec_input {
 
 	/* set between begin() and read() */
 	struct decode_origin origin;
-	unsigned scale;	      /* read at 1/scale of the size; 1 unless the codec `scales` */
-	bool mask;	      /* read numbers, as decoder_set_mask() says */
-	bool alpha;	      /* of a header with alpha: read that, as grey, not the colours */
+	unsigned scale; /* read at 1/scale of the size; 1 unless the codec `scales` */
+	bool mask;	/* read numbers, as decoder_set_mask() says */
+	bool alpha;	/* of a header with alpha: read that, as grey, not the colours */
 };
 
 struct codec_header {
 	int32_t width, height;
 	unsigned orientation; /* 1 to 8, as in EXIF; 1 when there is none or it was not asked for */
 	bool alpha;	      /* Pillow's convert("RGBA") may find pixels that are not opaque */
+	bool inks;	      /* CMYK, which cannot be a mask */
 };
 
 struct codec {

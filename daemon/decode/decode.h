@@ -100,9 +100,9 @@ bool decoder_can_scale(const struct decoder *decoder);
 void decoder_set_scale(struct decoder *decoder, unsigned scale);
 
 /* After decoder_begin(): the image is a segmentation mask, whose pixels are numbers. decoder_read()
- * gives them as shades of grey, as NumPy shows Pillow's picture: of a palette the index, of grey the
- * value, of one bit 0 and 1. A pixel without a number of 8 bits (a colour, a larger one) comes as a
- * colour. */
+ * gives them as shades of grey, as NumPy shows Pillow's picture: of a palette the index, of grey
+ * the value, of one bit 0 and 1. A pixel without a number of 8 bits (a colour, a larger one) comes
+ * as a colour. */
 void decoder_set_mask(struct decoder *decoder);
 
 /*

@@ -287,7 +287,7 @@ static void tiff_row(const struct tiff *tiff, const uint8_t *row, size_t x, size
 			put_grey(tiff, row, i, out);
 		else if (tiff->colours == TIFF_PALETTE)
 			put_palette(tiff, row, i, out);
-		else if (tiff->mask && (tiff->colours == TIFF_CMYK || tiff->bits == 16))
+		else if (tiff->mask && tiff->bits == 16)
 			codec_put_none(out);
 		else if (tiff->colours == TIFF_RGB)
 			put_rgb(tiff, row + i * step, out);
@@ -428,7 +428,7 @@ static struct codec_header tiff_header(const struct tiff *tiff)
 {
 	bool turned = tiff->orientation >= 1 && tiff->orientation <= 8;
 	return (struct codec_header){tiff->width, tiff->height, turned ? tiff->orientation : 1u,
-				     tiff->alpha};
+				     tiff->alpha, tiff->colours == TIFF_CMYK};
 }
 
 static int tiff_begin(void *state, const struct codec_input *input, struct codec_header *out,

@@ -37,8 +37,7 @@ static bool mask_find_none(const struct image *image, struct rect need, int32_t 
 			   int32_t *y_out)
 {
 	for (int32_t y = need.y; y < need.y + need.height; y++) {
-		const uint8_t *pixel = image->pixels +
-				       (size_t)(y - image->area.y) * image->stride +
+		const uint8_t *pixel = image->pixels + (size_t)(y - image->area.y) * image->stride +
 				       (size_t)(need.x - image->area.x) * 3;
 		for (int32_t x = need.x; x < need.x + need.width; x++, pixel += 3) {
 			if (pixel[0] == pixel[1] && pixel[0] == pixel[2])

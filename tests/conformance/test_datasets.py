@@ -6,6 +6,7 @@ import json
 import os
 import tarfile
 
+import PIL.Image
 import pytest
 
 
@@ -13,12 +14,14 @@ import pytest
 def fixture_manifest(photos, tmp_path):
     """Twelve rows with every further field."""
     path = tmp_path / "rows.jsonl"
-    pictures = sorted(p.relative_to(photos) for p in photos.rglob("*") if p.is_file())[:12]
+    pictures = sorted(p.relative_to("/") for p in photos.rglob("*") if p.is_file())[:12]
+    for i, picture in enumerate(pictures):
+        PIL.Image.open("/" / picture).convert("L").save(tmp_path / f"{i}.png")
     path.write_text("".join(json.dumps({
-        "path": str(picture), "label": i % 3, "weight": i / 4, "mask": str(picture),
+        "path": str(picture), "label": i % 3, "weight": i / 4, "mask": str(tmp_path / f"{i}.png"),
         "boxes": [[1, 2, 10 + i, 12]] * (i % 3), "points": [[i, 3.5]],
         "targets": {"age": i, "vector": [i, 0.5]}}) + "\n" for i, picture in enumerate(pictures)))
-    return {"path": str(path), "root": str(photos)}
+    return {"path": str(path), "root": "/"}
 
 
 def test_further_fields(client, daemon, stream, truth, manifest):

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("PIL")
+PIL = pytest.importorskip("PIL")
+pytest.importorskip("PIL.Image")
 
 import stoker
 from real_daemon import ROOT, RealDaemon, binary, pictures
@@ -408,13 +409,18 @@ def test_any_batch(node, folder):
 
 @pytest.fixture(scope="module")
 def manifest(folder):
-    """The images of the folder with weights, targets, a mask (the image itself) and a box."""
-    paths = sorted(str(path.relative_to(folder)) for path in Path(folder).glob("*/*"))
-    path = Path(folder).parent / "more.jsonl"
+    """The images of the folder with weights, targets, a mask (its reds) and a box."""
+    root = Path(folder).parent
+    paths = sorted(str(path.relative_to(root)) for path in Path(folder).glob("*/*"))
+    path, reds = root / "more.jsonl", root / "reds"
+    reds.mkdir()
+    for i, name in enumerate(paths):
+        PIL.Image.open(root / name).convert("RGB").getchannel(0).save(reds / f"{i}.png")
     path.write_text("".join(json.dumps(
-        {"path": name, "label": i, "weight": i / 4, "mask": name, "boxes": [[0, 0, 2, 3]],
-         "targets": {"age": [i, 0.5]}}) + "\n" for i, name in enumerate(paths)))
-    return {"path": str(path), "root": str(folder)}, paths
+        {"path": name, "label": i, "weight": i / 4, "mask": f"reds/{i}.png",
+         "boxes": [[0, 0, 2, 3]], "targets": {"age": [i, 0.5]}}) + "\n"
+        for i, name in enumerate(paths)))
+    return {"path": str(path), "root": str(root)}, paths
 
 
 def test_fields(node, manifest):

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping, Set
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -82,6 +83,11 @@ def _columns(entries: List[Any], labels: Any) -> Tuple[List[Any], Optional[List[
         entries = [entry[0] for entry in entries]
     if labels is None:
         return entries, None
+    if isinstance(labels, (str, bytes, Mapping, Set)) or \
+            (getattr(labels, "ndim", 1) > 1 and not hasattr(labels, "tolist")):
+        raise TypeError(f"labels= is {short(labels)}: it must be a sequence of labels in the order "
+                        "of the paths; a mapping gives [labels[path] for path in paths], a table "
+                        "one column")
     labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
     if len(labels) != len(entries):
         raise ValueError(f"there are {len(labels)} labels for {len(entries)} paths")

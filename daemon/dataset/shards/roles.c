@@ -12,12 +12,17 @@
 
 /* -- names ------------------------------------------------------------------------------------ */
 
-/* WebDataset passes over what lies in a folder called __...__ and a file of such a name. */
+/* WebDataset passes over what lies in a folder called __...__ and a file of such a name. And what
+ * macOS adds beside each file is none of the samples. */
 static bool roles_is_meta(const char *name, size_t size)
 {
 	const char *slash = memchr(name, '/', size);
 	size_t first = slash ? (size_t)(slash - name) : size;
-	return first >= 4 && memcmp(name, "__", 2) == 0 && memcmp(name + first - 2, "__", 2) == 0;
+	if (first >= 4 && memcmp(name, "__", 2) == 0 && memcmp(name + first - 2, "__", 2) == 0)
+		return true;
+	static const char mac[] = "/__MACOSX/";
+	return memmem(name, size, mac, strlen(mac)) ||
+	       (size >= strlen(mac + 1) && memcmp(name, mac + 1, strlen(mac + 1)) == 0);
 }
 
 bool roles_split(const char *name, size_t size, size_t *key_size_out)
@@ -28,14 +33,7 @@ bool roles_split(const char *name, size_t size, size_t *key_size_out)
 	if (!dot || roles_is_meta(name, size))
 		return false;
 	*key_size_out = (size_t)(dot - name);
-	if (*key_size_out > base)
-		return true;
-	/* A name that begins with a dot: its folder is the key if that has no dot. */
-	if (base == 0)
-		return false;
-	const char *before = memrchr(name, '/', base - 1);
-	size_t folder = before ? (size_t)(before - name) + 1 : 0;
-	return !memchr(name + folder, '.', base - folder);
+	return *key_size_out > base;
 }
 
 void roles_lower(char *text, size_t size)

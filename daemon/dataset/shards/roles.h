@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the components of a sample are for. A member's name is its sample's key up to the first dot
- * of the base name, and its component behind that, in lower case: WebDataset's rules. A description
+ * of the base name, and its component behind that, in lower case: WebDataset's rules. A hidden
+ * file, whose base name begins with a dot, is of no sample: WebDataset makes one of the name of its
+ * folder, DALI leaves it out, and nobody has meant "._0.png" of a Mac or ".DS_Store". A description
  * says which component is the picture (`image`), which the label (`label`), that labels are numbers
  * of so many classes (`classes`), and which components become fields (`components`), and what
  * happens to a sample that lacks one (`missing_component`).

@@ -106,6 +106,8 @@ static int shard_index_add_label(struct shard_index *index, const struct shard_s
 		name.whole = number;
 	uint32_t count = sample->class ? 1 : sample->label_count;
 	int result = labels_add(&index->labels, sample->class ? &name : sample->labels, count);
+	if (result == LABELS_E_ROUNDED)
+		return fault_say(fault, SHARD_INDEX_E_BAD, "its label: " LABELS_ROUNDED);
 	return result == LABELS_E_COUNT
 		       ? fault_say(fault, SHARD_INDEX_E_BAD,
 				   "its label is %" PRIu32 " numbers and that of the first sample "

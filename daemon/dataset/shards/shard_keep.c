@@ -15,7 +15,7 @@
 #include "base/owner.h"
 
 #define MAGIC "stokshrd"
-#define VERSION 3 /* raise it with every change of what is kept or how it is made */
+#define VERSION 4 /* raise it with every change of what is kept or how it is made */
 #define ORDER 0x01020304u
 #define FILE_MAX ((uint64_t)64 << 30)
 

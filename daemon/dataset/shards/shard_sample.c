@@ -126,6 +126,7 @@ static void gathering_take_image(struct shard_gathering *gathering, const struct
 static int gathering_take_label(struct shard_gathering *gathering, const struct tar_member *member,
 				struct shard_reader *reader, struct fault *fault)
 {
+	gathering->label.present = true;
 	if (gathering->labelled == SHARD_LABELS_NONE)
 		return 0;
 	uint64_t most = gathering->roles->label_path.size ? LABEL_JSON_MAX : LABEL_TEXT_MAX;
@@ -234,6 +235,17 @@ static int gathering_parse_label(struct shard_gathering *gathering, struct fault
 			  : result;
 }
 
+int shard_sample_say_labelled(const char *name, size_t size, struct fault *fault)
+{
+	struct quote quote;
+	quote_bytes(&quote, name, size);
+	return fault_say(fault, SHARD_SAMPLE_E_BAD,
+			 "it has a label ('%s') and the first sample has none: with label = %s all "
+			 "must have one, or, with missing_component = skip, those without are left "
+			 "out",
+			 quote.text, quote.text);
+}
+
 int shard_sample_check_class(const struct row *row, bool labelled, uint32_t classes,
 			     struct fault *fault)
 {
@@ -301,6 +313,8 @@ int shard_gathering_end(struct shard_gathering *gathering, struct shard_index *i
 		gathering->labelled =
 			gathering->label.present ? SHARD_LABELS_SOME : SHARD_LABELS_NONE;
 	bool labelled = gathering->labelled == SHARD_LABELS_SOME;
+	if (!labelled && gathering->label.present)
+		return shard_sample_say_labelled("cls", 3, fault);
 	if (labelled)
 		result = gathering_parse_label(gathering, fault);
 	if (!result)

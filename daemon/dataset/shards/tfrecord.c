@@ -236,6 +236,8 @@ static int tfrecord_add(struct shard_pass *shards, struct tfrecord_pass *pass, u
 		pass->label_rank = found->label_rank;
 	}
 	bool labelled = pass->labelled == SHARD_LABELS_SOME;
+	if (!labelled && found->label_rank >= 0)
+		return shard_sample_say_labelled(found->label.name, found->label.name_size, fault);
 	for (unsigned i = 0; i < roles->field_count && !result; i++)
 		result = tfrecord_read_field(pass, roles, i, &example, fault);
 	if (labelled && !result)

@@ -221,9 +221,9 @@ static void step_header(struct jpeg *jpeg)
 					   cinfo->num_components));
 	if (jpeg_has_multiple_scans(cinfo))
 		jpeg_check_scans(jpeg);
-	jpeg->stored =
-		(struct codec_header){(int32_t)cinfo->image_width, (int32_t)cinfo->image_height,
-				      jpeg->input->exif ? jpeg_orientation(cinfo) : 1, false};
+	jpeg->stored = (struct codec_header){
+		(int32_t)cinfo->image_width, (int32_t)cinfo->image_height,
+		jpeg->input->exif ? jpeg_orientation(cinfo) : 1, false, cinfo->num_components == 4};
 	jpeg->ready = true;
 }
 
@@ -266,9 +266,6 @@ static void jpeg_set_up(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
 	jpeg_limit_memory(cinfo, jpeg->input->limits.max_coefficient_bytes);
-	if (jpeg->input->mask && cinfo->num_components == 4)
-		jpeg_leave(jpeg, fault_say(jpeg->fault, DECODE_E_UNSUPPORTED,
-					   "JPEG: a mask cannot be CMYK, which has no numbers"));
 	cinfo->scale_num = 1;
 	cinfo->scale_denom = jpeg->input->scale;
 	cinfo->out_color_space = cinfo->num_components == 4 ? JCS_CMYK : JCS_RGB;

@@ -158,7 +158,22 @@ static void test_refusals(void **state)
 		 "'b' must be a number"},
 		{"x.jsonl", "{\"path\": \"a\", \"targets\": {\"b\": []}}", "'b' is not a number"},
 		{"x.jsonl", "{\"path\": \"a\", \"weight\": 1}\n{\"path\": \"b\", \"label\": 1}",
+		 "x.jsonl:2: the row has a label, and the first row has none"},
+		{"x.jsonl",
+		 "{\"path\": \"a\", \"weight\": 1}\n{\"path\": \"b\", \"label\": 1, "
+		 "\"weight\": 1}",
+		 "x.jsonl:2: the row has a label, and the first row has none"},
+		{"x.jsonl",
+		 "{\"path\": \"a\", \"label\": 1, \"weight\": 1}\n{\"path\": \"b\", "
+		 "\"weight\": 1}",
+		 "x.jsonl:2: the row has no label, and the first row has one"},
+		{"x.jsonl", "{\"path\": \"a\", \"weight\": 1}\n{\"path\": \"b\"}",
 		 "x.jsonl:2: the column 'weight' of the first row is missing here"},
+		{"x.csv", "path,weight\na,16777217\n", "x.csv:2: 'weight': a whole number that"},
+		{"x.csv", "path,boxes\na,0 0 1 16777217\n", "'boxes': a whole number that"},
+		{"x.csv", "path,points\na,0 16777217.0\n", "does not fit float32"},
+		{"x.csv", "path,targets.a\na,16777217\nb,0.5\n", "'a': a whole number that"},
+		{"x.jsonl", "{\"path\": \"a\", \"weight\": 16777217.0}", "does not fit float32"},
 		{"x.jsonl",
 		 "{\"path\": \"a\", \"label\": 1}\n{\"path\": \"b\", \"label\": 1, "
 		 "\"weight\": 1}",
@@ -168,6 +183,11 @@ static void test_refusals(void **state)
 		put(cases[i].name, cases[i].text);
 		assert_refused(at(cases[i].name), DATASET_E_OPEN, cases[i].words);
 	}
+}
+
+static void test_too_many(void **state)
+{
+	(void)state;
 	char text[4096] = "path";
 	for (int i = 0; i < 14; i++)
 		sprintf(text + strlen(text), ",targets.t%d", i);
@@ -183,10 +203,8 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_CASE(test_jsonl),
-		TREE_CASE(test_csv),
-		TREE_CASE(test_fingerprint),
-		TREE_CASE(test_refusals),
+		TREE_CASE(test_jsonl),	  TREE_CASE(test_csv),	    TREE_CASE(test_fingerprint),
+		TREE_CASE(test_refusals), TREE_CASE(test_too_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,10 @@ IMAGES = {"jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp", "pbm
 
 
 def split(name):
-    """WebDataset's rule for the key and the component of a member."""
+    """WebDataset's rule for the key and the component of a member; but hidden files are of no
+    sample, as for DALI, and neither is what macOS adds."""
+    if name.rpartition("/")[2].startswith(".") or "/__MACOSX/" in "/" + name:
+        return None
     match = re.match(r"^((?:.*/|)[^.]+)[.]([^/]*)$", name, re.DOTALL)
     if not match or re.match(r"__[^/]*__($|/)", name):
         return None
@@ -174,7 +177,8 @@ def split(name):
 def test_split():
     names = ["a.jpg", "a/b.c.d", "a.b/c", "a.b/c.d", ".a", "a/.b", "a.b/.c", "a.b/c/.d", "a", "a.",
              "a/b/", "__m__/a.b", "__a__", "__a.b__", "__a__b.c", "./a.jpg", "/.x", "a//.x",
-             "../a.b"]
+             "../a.b", "a/._0.png", "a/.DS_Store", "__MACOSX/0.png", "a/__MACOSX/0.png",
+             "a__MACOSX/0.png", "__MACOSX.png", "__MACOSX"]
     draw = random.Random(1)
     names += ["".join(draw.choice("a./_B") for _ in range(draw.randint(1, 9)))
               for _ in range(600)]
@@ -305,9 +309,54 @@ REFUSED = {
     "no-label": ([("1.jpg", b"x"), ("1.cls", b"1"), ("2.jpg", b"x")], "'2': it has no cls"),
     "mixed": ([("1.jpg", b"x"), ("1.cls", b"1"), ("2.jpg", b"x"), ("2.cls", b"a")],
               "'2': its label"),
+    "late-label": ([("1.jpg", b"x"), ("2.jpg", b"x"), ("2.cls", b"1")],
+                   "'2': it has a label ('cls') and the first sample has none: with label = cls"),
+    "list": ([("1.jpg", b"x"), ("1.cls", b"[[1]]")], "no list of numbers"),
+    "two": ([("1.jpg", b"x"), ("1.cls", b"1\n0")], "looks like several numbers"),
+    "blank": ([("1.jpg", b"x"), ("1.cls", b"\xef\xbb\xbf\n")], "the label is empty"),
     "empty-label": ([("1.jpg", b"x"), ("1.cls", b" \n")], "its label (.cls): it is empty"),
     "none": ([("folder/x", b"")], "has no samples"),
 }
+
+
+def numbers(samples):
+    return [struct.unpack(f"<{len(sample[1]) // 8}q", sample[1]) for sample in samples]
+
+
+def test_hidden_members(tmp_path):
+    """What a Mac's tar has beside each file is left out wherever it lies."""
+    path = str(tmp_path / "a.tar")
+    for folder in ("", "./", "d/", "d/e/"):
+        write_tar(path, [member for i in (0, 1) for member in
+                         ((f"{folder}.DS_Store", b"x") if i == 0 else (f"{folder}._.png", b"\0"),
+                          (f"{folder}._{i}.png", b"\0\5"), (f"{folder}{i}.png", b"p"),
+                          (f"{folder}._{i}.cls", b"\0\5"), (f"{folder}{i}.cls", b"%d" % (i + 5)),
+                          (f"{folder}__MACOSX/{i}.png", b"m"))])
+        samples = opened(path)[4]
+        assert [sample[0] for sample in samples] == [f"a.tar/{folder}{i}.png" for i in (0, 1)]
+        assert numbers(samples) == [(5,), (6,)]
+
+
+def test_labels_from_the_second_on(tmp_path):
+    """With the label named, the first sample may lack it."""
+    paths = [str(tmp_path / "a-0.tar"), str(tmp_path / "a-1.tar")]
+    write_tar(paths[0], [("1.jpg", b"x")])
+    write_tar(paths[1], [("2.jpg", b"x"), ("2.cls", b"4")])
+    pattern = str(tmp_path / "a-*.tar")
+    assert "a-1.tar: the sample '2': it has a label" in opened(pattern)
+    assert "'1': it has no cls" in opened(pattern, label="cls")
+    result = opened(pattern, label="cls", missing_component="skip")
+    assert result[2] == 1 and numbers(result[4]) == [(4,)]
+
+
+def test_lists_and_blanks_as_cls(tmp_path):
+    path = str(tmp_path / "a.tar")
+    for texts, expected in (([b"[1, 0]", b"[0,1]\n"], [(1, 0), (0, 1)]),
+                            ([b"[3]", b"4"], [(3,), (4,)]),
+                            ([b"\xef\xbb\xbf7\r\n", b"\xc2\xa08"], [(7,), (8,)])):
+        write_tar(path, [member for key, text in enumerate(texts) for member in
+                         ((f"{key}.jpg", b"x"), (f"{key}.cls", text))])
+        assert numbers(opened(path)[4]) == expected
 
 
 @pytest.mark.parametrize("case", REFUSED)

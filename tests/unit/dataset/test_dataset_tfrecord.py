@@ -97,6 +97,11 @@ def test_missing(tmp_path):
     assert "the sample '1'" in opened(path) and "it has: label" in opened(path)
     _, _, skipped, _, samples = opened(path, missing_component="skip")
     assert skipped == 2 and [row[0] for row in samples] == ["a.tfrecord/0", "a.tfrecord/3"]
+    write_records(path, [example([("image", [b"p"])]),
+                         example([("image", [b"q"]), ("label", [1])])])
+    assert "the sample '1': it has a label ('label') and the first sample has none" in opened(path)
+    assert "the sample '0'" in opened(path, label="label")
+    assert len(opened(path, label="label", missing_component="skip")[4]) == 1
     write_records(path, [example([("image", [b"p", b"q"])])])
     assert "is not one picture" in opened(path)
     write_records(path, [example([("image", [1])])])

@@ -53,7 +53,7 @@ static void test_labels(void **state)
 	char text[8192] = "";
 	for (int i = 0; i < 600; i++)
 		sprintf(text + strlen(text), "x %d %d\n", i, -i);
-	strcat(text, "y 1.5 2\nz 16777217 1e-3\n");
+	strcat(text, "y 1.5 2\nz 16777216 1e-3\n");
 	put("real.txt", text);
 	dataset = must_open(at("real.txt"));
 	label = dataset_label(dataset);
@@ -68,6 +68,25 @@ static void test_labels(void **state)
 	assert_true(real[0] == 1.5f && real[1] == 2.0f);
 	dataset_read_label(dataset, 601, real);
 	assert_true(real[0] == 16777216.0f && real[1] == 1e-3f);
+	dataset_free(dataset);
+
+	/* A whole number that float32 lacks is not rounded, wherever it stands. */
+	static const char *const rounded[] = {
+		"a 16777217\nb 1.5\n",
+		"a 1.5\nb 16777217\n",
+		"a 1.5\nb -16777217\n",
+		"a 9007199254740993.0\n",
+		"a 1\nb 9223372036854775807.0\n",
+		"a 0.5 9223372036854775807\n",
+		"a 1234567891e0\n",
+	};
+	for (size_t i = 0; i < sizeof(rounded) / sizeof(rounded[0]); i++) {
+		put("rounded.txt", rounded[i]);
+		assert_refused(at("rounded.txt"), DATASET_E_OPEN, "float32");
+	}
+	put("large.txt", "a 1e30\nb 16777218\nc 0.1\nd -9223372036854775808\n");
+	dataset = must_open(at("large.txt"));
+	assert_string_equal(dataset_label(dataset).dtype, "float32");
 	dataset_free(dataset);
 }
 

@@ -147,6 +147,82 @@ static void test_labels_of_two_sorts(void **state)
 	assert_refused(at("y.txt"), DATASET_E_OPEN, "longer than 255 bytes");
 }
 
+/* A number with blanks beside it is that number, as for pandas, whatever sort of blanks. */
+static void test_blanks_beside_numbers(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *text;
+	} cases[] = {
+		{"b.csv", "path, label\na, 9\nb, 10\n"},
+		{"b.csv", "path ,label \na,9 \nb,\t10\t\n"},
+		{"b.csv", "path,label\na,\"9 \"\nb,\" 10\"\n"},
+		{"b.csv", "path,label\na,9\xc2\xa0\nb,\xc2\xa0"
+			  "10\n"},
+		{"b.csv", "path,label\na,\xef\xbb\xbf"
+			  "9\nb,10\xe2\x80\x8b\n"},
+		{"b.tsv", "a\t 9\nb\t10 \n"},
+		{"b.txt", "a 9\xe3\x80\x80\nb \xef\xbb\xbf"
+			  "10\n"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		print_message("%zu %s\n", i, cases[i].name);
+		put(cases[i].name, cases[i].text);
+		struct dataset *dataset = must_open(at(cases[i].name));
+		assert_int_equal(dataset_class_count(dataset), 0);
+		assert_sample(dataset, 0, "a", 9);
+		assert_sample(dataset, 1, "b", 10);
+		dataset_free(dataset);
+	}
+	/* A column's name, too: this is no second label. */
+	put("w.csv", "path, label, weight\na, 9, 0.5\n");
+	struct dataset *dataset = must_open(at("w.csv"));
+	assert_sample(dataset, 0, "a", 9);
+	assert_int_equal(dataset_columns(dataset)->count, 1);
+	dataset_free(dataset);
+}
+
+/* Lists in brackets are the numbers; what is nearly a number, or several, is no name of a class. */
+static void test_lists_as_labels(void **state)
+{
+	(void)state;
+	static const char *const lists[] = {"path,label\na,\"[1, 0]\"\nb,\"[0, 1]\"\n",
+					    "path,label\na,[1 0]\nb,[0 1]\n"};
+	for (size_t i = 0; i < 2; i++) {
+		int64_t numbers[2];
+		put("l.csv", lists[i]);
+		struct dataset *dataset = must_open(at("l.csv"));
+		assert_int_equal(dataset_label(dataset).count, 2);
+		dataset_read_label(dataset, 0, numbers);
+		assert_true(numbers[0] == 1 && numbers[1] == 0);
+		dataset_read_label(dataset, 1, numbers);
+		assert_true(numbers[0] == 0 && numbers[1] == 1);
+		dataset_free(dataset);
+	}
+	static const struct {
+		const char *label, *words;
+	} cases[] = {
+		{"1 0", "looks like several numbers"}, {"\"0,5\"", "looks like several numbers"},
+		{"1|3", "looks like several numbers"}, {"1;3", "looks like several numbers"},
+		{"[[1 0]]", "no list of numbers"},     {"[cat dog]", "no list of numbers"},
+		{"[]", "no list of numbers"},	       {"[1 x]", "no list of numbers"},
+		{"{1: 2}", "no list of numbers"},      {"{}", "no list of numbers"},
+		{" ", "the label is empty"},	       {"\xef\xbb\xbf", "the label is empty"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[64];
+		snprintf(text, sizeof(text), "path,label\na,%s\n", cases[i].label);
+		put("l.csv", text);
+		assert_refused(at("l.csv"), DATASET_E_OPEN, cases[i].words);
+	}
+	/* Names of classes stay what they are. */
+	put("n.csv", "path,label\na,\"(25, 32)\"\nb,2-3\nc,new york\n");
+	struct dataset *dataset = must_open(at("n.csv"));
+	assert_int_equal(dataset_class_count(dataset), 3);
+	assert_string_equal(dataset_class_name(dataset, 0), "(25, 32)");
+	dataset_free(dataset);
+}
+
 static void assert_words_of(const char *text, const char *words)
 {
 	if (!strstr(text, words))
@@ -272,10 +348,11 @@ static void test_absolute_paths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_CASE(test_class_names),	TREE_CASE(test_many_class_names),
-		TREE_CASE(test_no_labels),	TREE_CASE(test_labels_of_two_sorts),
-		TREE_CASE(test_unused_keys),	TREE_CASE(test_named_columns),
-		TREE_CASE(test_absolute_paths),
+		TREE_CASE(test_class_names),	 TREE_CASE(test_many_class_names),
+		TREE_CASE(test_no_labels),	 TREE_CASE(test_labels_of_two_sorts),
+		TREE_CASE(test_unused_keys),	 TREE_CASE(test_named_columns),
+		TREE_CASE(test_absolute_paths),	 TREE_CASE(test_blanks_beside_numbers),
+		TREE_CASE(test_lists_as_labels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
