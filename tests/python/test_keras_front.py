@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """stoker.keras.ImageDataGenerator: its arguments, its use in model.fit(), what it refuses."""
+import gc
 import os
 
 import numpy as np
@@ -166,12 +167,19 @@ def test_a_folder_is_split_as_keras_does(real, folder):
         assert np.array_equal(got[0], pixels) and np.array_equal(got[1], labels)
 
 
-def test_the_folder_of_an_array_goes_with_its_flow(real):
-    flow = generator(real).flow(array())
-    folder = os.path.dirname(flow.loader._request["dataset"]["path"])
-    assert os.path.exists(folder)
+def test_the_memory_of_an_array_goes_with_its_flow(real, tmp_path, monkeypatch):
+    """No file has it, so none is left when the process is killed."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nothing-here"))
+
+    def held():
+        return sum("memfd:stoker-images" in os.readlink(f"/proc/self/fd/{fd}")
+                   for fd in os.listdir("/proc/self/fd") if os.path.islink(f"/proc/self/fd/{fd}"))
+    before = held()
+    flow = generator(real).flow(array(), shuffle=False)
+    assert np.array_equal(next(flow), array()[:32]) and held() > before
     del flow
-    assert not os.path.exists(folder)
+    gc.collect()
+    assert held() == before
 
 
 def test_what_is_refused(real, folder):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Descriptors that go with a request: lists of numbers in memory; and of a dataset, for a daemon of
+"""Descriptors that go with a request: of arrays in memory; and of a dataset, for a daemon of
 another user: they show what this one may read, so that it needs no rule for us (PROTOCOL.md,
 section 6). What cannot be opened here is left out: a rule may allow it."""
 from __future__ import annotations
@@ -8,7 +8,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
 
-from ._numbers import Numbers
+from ._in_memory import InMemory
 
 if TYPE_CHECKING:
     from ._connection import Connection
@@ -20,19 +20,19 @@ _MAX = 34  # that the daemon takes with a message
 def given_of(request: Mapping[str, Any], connection: Connection,
              before: Optional[Given] = None) -> Optional[Given]:
     """What goes with a request on this connection; the same as ``before``, if that suits. Raises
-    ValueError for numbers in memory if the daemon takes no descriptors."""
+    ValueError for an array in memory if the daemon takes no descriptors."""
     # The daemon of one's own has one's own rights.
     shows = connection.takes_fds and connection.uid != os.geteuid()
-    long = [(key, value) for key, value in (request.get("sampler") or {}).items()
-            if isinstance(value, Numbers)]
-    if long and not connection.takes_fds:
-        key, value = long[0]
-        raise ValueError(f"{key} has {value.count} entries, too many for a request, and this "
-                         "daemon takes no descriptors: numpy.save() them where it can read them, "
-                         f"and give the path: {key}='/.../{key}.npy'")
+    dataset, sampler = request["dataset"], request.get("sampler") or {}
+    memory = [value for part in (*dataset.get("parts", [dataset]), sampler)
+              for value in part.values() if isinstance(value, InMemory)]
+    if memory and not connection.takes_fds:
+        raise ValueError(f"{os.path.basename(memory[0])} is too long for a request, and this daemon "
+                         "takes no descriptors: numpy.save() it where the daemon can read it, and "
+                         "give the path")
     if before is not None and before.shows == shows:
         return before
-    return Given(request, shows) if long or shows else None
+    return Given(request, shows) if memory or shows else None
 
 
 class Given:
@@ -46,9 +46,9 @@ class Given:
         dataset = request["dataset"]
         if request.get("sampler"):
             self.fields["sampler"] = self._sampler(request["sampler"])
-        if shows and "parts" in dataset:
+        if "parts" in dataset:
             self.fields["dataset"] = {"parts": [self._dataset(part) for part in dataset["parts"]]}
-        elif shows:
+        else:
             self.fields["dataset"] = self._dataset(dataset)
 
     def close(self) -> None:
@@ -61,6 +61,10 @@ class Given:
     def _dataset(self, dataset: Mapping[str, Any]) -> Dict[str, Any]:
         out = dict(dataset)
         path, labels = out["path"], out.get("labels")
+        if isinstance(path, InMemory):
+            self._hand(out, "path", "path_fd")
+        if not self.shows or isinstance(path, InMemory):
+            return out
         if (folder := _pattern_folder(path)) is not None:  # of shards
             self._give(out, "path_fd", folder)
             self._give(out, "root_fd", folder)
@@ -79,12 +83,17 @@ class Given:
         out = dict(sampler)
         for key in ("indices", "weights"):
             value = out.get(key)
-            if isinstance(value, Numbers):
-                out[key], out["list_fd"] = value.path, len(self.fds)
-                self.fds.append(os.dup(value.fd))
+            if isinstance(value, InMemory):
+                self._hand(out, key, "list_fd")
             elif isinstance(value, str) and self.shows:
                 self._give(out, "list_fd", value)
         return out
+
+    def _hand(self, out: Dict[str, Any], key: str, number: str) -> None:
+        """Of what is in memory."""
+        out[number] = len(self.fds)
+        self.fds.append(os.dup(out[key].fd))
+        out[key] = str(out[key])
 
     def _give(self, out: Dict[str, Any], key: str, path: str) -> int:
         """Open it and put its number into ``out``. Its type; 0: it was left out."""

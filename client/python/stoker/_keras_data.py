@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a user of Keras' flows hands over, as files for the daemon: arrays, and lists of files.
+"""What a user of Keras' flows hands over, for the daemon: arrays in memory, and lists of files.
 
 Follows Keras in which files and rows count and in which order, and takes WebP, too. Imports neither
 Keras nor pandas.
@@ -14,31 +14,14 @@ from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._in_memory import InMemory
+
 _ENDINGS = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff", "webp")
 
 
-class Handed:
-    """A folder in $TMPDIR that the daemon can read; until remove() or the end of ``with``."""
-
-    def __init__(self) -> None:
-        self.folder = tempfile.mkdtemp(prefix="stoker-flow-")
-        os.chmod(self.folder, 0o755)
-
-    def path(self, name: str) -> str:
-        return os.path.join(self.folder, name)
-
-    def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Handed:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-
-class Images(Handed):
-    """The images of an array. ``gray``: the daemon gives them three equal channels."""
+class Images:
+    """The images of an array, in ``file``. ``gray``: the daemon gives them three equal channels;
+    ``colour``: they are bytes of three."""
 
     def __init__(self, x: Any, data_format: str) -> None:
         values = np.asarray(x)
@@ -52,13 +35,9 @@ class Images(Handed):
                              f"{data_format!r} right for an array of shape {np.shape(x)}?")
         values = _numbers(values, channels in (1, 3))
         self.gray = channels == 1 and values.dtype == np.uint8
-        super().__init__()
-        self.file = self.path("x.npy")
-        try:
-            np.save(self.file, np.ascontiguousarray(values[..., 0] if self.gray else values))
-        except BaseException:
-            self.remove()
-            raise
+        self.colour = channels == 3 and values.dtype == np.uint8
+        values = values[..., 0] if self.gray else values
+        self.file = InMemory("images", np.ascontiguousarray(values))
 
 
 def _numbers(values: Any, may_be_bytes: bool) -> Any:
@@ -84,8 +63,9 @@ class Files(NamedTuple):
     weights: Any = None
 
 
-class Manifest(Handed):
-    """A list of files as a dataset; the label of each is its number."""
+class Manifest:
+    """A list of files as a dataset, in a folder in $TMPDIR, which the daemon can read, until
+    remove(); the label of each is its number."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         if not paths:
@@ -97,12 +77,17 @@ class Manifest(Handed):
             if "\t" in path or "\n" in path:
                 raise ValueError(f"{path!r}: a tab or a line break in the name of a file is not "
                                  "supported")
-        super().__init__()
-        self.dataset = {"path": self.path("files.tsv"), "kind": "manifest", "root": root}
+        self._folder = tempfile.mkdtemp(prefix="stoker-flow-")
+        os.chmod(self._folder, 0o755)
+        self.dataset = {"path": os.path.join(self._folder, "files.tsv"), "kind": "manifest",
+                        "root": root}
         with open(self.dataset["path"], "wb") as file:
             file.write(b"path\tlabel\n")
             for number, path in enumerate(short):
                 file.write(os.fsencode(path) + b"\t%d\n" % number)
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def split_range(count: int, split: Optional[Tuple[float, float]]) -> slice:

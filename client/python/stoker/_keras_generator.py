@@ -103,10 +103,10 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
             super().fit(x, augment, rounds, seed)
             return
         images = Images(x, self.data_format)
-        with images, connect(self._socket) as node:
-            if not _is_colour(images):
-                super().fit(x, augment, rounds, seed)
-                return
+        if not images.colour:
+            super().fit(x, augment, rounds, seed)
+            return
+        with connect(self._socket) as node:
             done = node.fit(images.file, name="keras", zca=True, rescale=self.rescale,
                             zca_epsilon=self.zca_epsilon)
         self._statistics = done["digest"]
@@ -125,8 +125,8 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
         channels, of bytes or floats. Or (array, others): each batch of images comes as a list,
         with the entries of the other array, or arrays, that belong to them.
 
-        The array is written once to a file in $TMPDIR, where the daemon must be able to read it;
-        the file is removed with the flow. A batch is images, (images, y) or (images, y,
+        The array is copied once to memory without a name, for the daemon, which is free again with
+        the flow. A batch is images, (images, y) or (images, y,
         sample_weight), with the entries of y and sample_weight that belong to the images. subset:
         training or validation, split by ``validation_split``: the first part of the array is for
         validation. Both parts must have the same labels, unless ``ignore_class_split``.
@@ -153,9 +153,9 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
                 return given
             return (given, y[index]) if sample_weight is None else \
                 (given, y[index], sample_weight[index])
-        loader = self._loader(images.file, [], batch_size, shuffle, seed, images.remove)
+        loader = self._loader(images.file, [], batch_size, shuffle, seed)
         return self._flow(
-            loader, answers, images.remove, None, shuffle, seed, gray=images.gray,
+            loader, answers, None, None, shuffle, seed, gray=images.gray,
             save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format, x=x, y=y,
             x_misc=others, sample_weight=sample_weight)
 
@@ -325,11 +325,6 @@ def _channels(value: Any) -> Any:
     """A number for all channels, or one for each."""
     numbers = np.ravel(value).astype(float).tolist()
     return numbers[0] if len(numbers) == 1 else numbers
-
-
-def _is_colour(images: Images) -> bool:
-    header = np.load(images.file, mmap_mode="r")
-    return header.dtype == np.uint8 and not images.gray
 
 
 def _before(target_size: Tuple[int, int], color_mode: str, interpolation: str,

@@ -15,6 +15,7 @@ from . import (_address, _options, _ranks, _start, _tables, _wire, samplers as _
 from ._connection import Connection
 from ._credentials import Credentials, urls_of
 from ._given import given_of
+from ._in_memory import InMemory
 from ._listed import ListFile, is_list, is_url
 from .errors import Error
 from .loader import Loader
@@ -310,7 +311,7 @@ def _dataset(dataset: Dataset, lists: _Lists, labels: Any = None) -> Dict[str, A
             out[key] = _text(key, out[key])
             if not out[key] and key != "labels":  # "" would be the working directory
                 raise ValueError(f"the {key} of the dataset is empty")
-            if is_url(out[key]):
+            if isinstance(out[key], InMemory) or is_url(out[key]):
                 continue
             if key != "labels" or out[key].endswith(".npy"):  # else it is a name
                 out[key] = os.path.abspath(os.path.expanduser(out[key]))

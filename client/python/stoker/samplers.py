@@ -14,7 +14,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._numbers import Numbers as Long
+from . import _in_memory
 from .errors import short
 from .transforms import _plain
 
@@ -113,7 +113,7 @@ def _value(key: str, value: Any) -> Any:
         if isinstance(value, (str, bytes, os.PathLike)):
             return os.path.abspath(os.fsdecode(value))
         if hasattr(value, "__len__") and len(value) > LIST_MAX:
-            return Long(key, value, key == "indices")
+            return _in_memory.numbers(key, value, key == "indices")
     value = _plain(list(value) if isinstance(value, range) else value)
     if isinstance(value, list) and len(value) > LIST_MAX:
         raise ValueError(f"{key} has {len(value)} entries, at most {LIST_MAX} fit into a request")

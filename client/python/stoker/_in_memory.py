@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Lists of numbers that do not fit into a request: .npy files in memory, which have no name and end
-with the process, for the daemon by descriptor (``list_fd``). Any thread."""
+"""Arrays for the daemon that have no name in any folder: .npy files in memory, which go by
+descriptor (``list_fd``, ``path_fd``) and end with the process. Any thread."""
 from __future__ import annotations
 
 import fcntl
@@ -12,14 +12,14 @@ import numpy as np
 from .errors import short
 
 
-class Numbers:
-    """Whole numbers or floats; ``fd`` is open while it lives. ``path`` is what messages say."""
+class InMemory(str):
+    """The path that messages say; ``fd`` is open until close(), or as long as this lives."""
 
-    def __init__(self, name: str, values: Any, whole: bool) -> None:
-        """Raises TypeError, which calls it ``name``, and OSError."""
-        array = _array(name, values, whole)
-        self.path = f"/memory/{name}.npy"
-        self.count = len(array)
+    fd: int
+
+    def __new__(cls, name: str, array: np.ndarray[Any, Any]) -> InMemory:
+        """Raises OSError."""
+        self = super().__new__(cls, f"/memory/{name}.npy")
         self.fd = os.memfd_create(f"stoker-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             with os.fdopen(os.dup(self.fd), "wb") as file:
@@ -29,8 +29,10 @@ class Numbers:
         except BaseException:
             self.close()
             raise
+        return self
 
     def close(self) -> None:
+        """May be called twice."""
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
@@ -40,13 +42,15 @@ class Numbers:
             self.close()
 
 
-def _array(name: str, values: Any, whole: bool) -> np.ndarray[Any, Any]:
+def numbers(name: str, values: Any, whole: bool) -> InMemory:
+    """A list of numbers that does not fit into a request. Raises TypeError, which calls it
+    ``name``, and OSError."""
     array = np.asarray(values.tolist() if hasattr(values, "tolist") else values)
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be a list of numbers, not {short(values)}")
     if not whole:
-        return array.astype(np.float64)
+        return InMemory(name, array.astype(np.float64))
     integers = array.astype(np.int64)
     if not np.array_equal(integers, array):
         raise TypeError(f"{name} must be whole numbers, not {short(values)}")
-    return integers
+    return InMemory(name, integers)
