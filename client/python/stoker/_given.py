@@ -27,9 +27,9 @@ def given_of(request: Mapping[str, Any], connection: Connection,
     memory = [value for part in (*dataset.get("parts", [dataset]), sampler)
               for value in part.values() if isinstance(value, InMemory)]
     if memory and not connection.takes_fds:
-        raise ValueError(f"{os.path.basename(memory[0])} is too long for a request, and this daemon "
-                         "takes no descriptors: numpy.save() it where the daemon can read it, and "
-                         "give the path")
+        raise ValueError(f"{os.path.basename(memory[0])} is too long for a request, and this "
+                         "daemon takes no descriptors: numpy.save() it where the daemon can read "
+                         "it, and give the path")
     if before is not None and before.shows == shows:
         return before
     return Given(request, shows) if memory or shows else None
