@@ -130,10 +130,12 @@ int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buff
 	index_path(files->index, sample, path, sizeof(path));
 	int result = files_read_path(files, path, max_bytes, buffer, &version, fault);
 	if (!result && !files_saw(files, sample, &version))
-		return fault_say(fault, DATASET_E_CHANGED,
-				 "%s is not the file that was there when the dataset was opened: "
-				 "it changed since; attach again when it changes no more",
-				 quote_text(&quote, path));
+		return fault_say(
+			fault, DATASET_E_CHANGED,
+			"%s is not the file that was there when the dataset was opened: "
+			"the dataset changed under the stream; attach again when it changes "
+			"no more",
+			quote_text(&quote, path));
 	if (!result)
 		*version_out = version;
 	return result;
