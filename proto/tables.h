@@ -226,7 +226,9 @@
 	  "index in the dataset of the sample that is being read")                                 \
 	F(text, path, OPTIONAL, 0, 0, TEXT_MAX_, "path of its file, as bytes")                     \
 	F(uint, read_ms, REQUIRED, 0, 0, U64, "how long the read has taken so far")                \
-	F(text, why, OPTIONAL, 0, 0, TEXT_MAX_, "why, if no read takes long; empty: a read does")
+	F(text, why, OPTIONAL, 0, 0, TEXT_MAX_, "why, if no read takes long; empty: a read does")  \
+	F(uint, lease, OPTIONAL, 0, 0, U64,                                                        \
+	  "the batch that you hold and that it waits for; 0: none")
 
 #define CREDENTIALS_FIELDS(F)                                                                      \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
@@ -435,7 +437,7 @@
 	C(STUCK_TASKS, stuck_tasks, GAUGE, NONE, "openings and the like that take more than 5 s")  \
 	C(FILES_CHANGED, files_changed_total, TOTAL, NONE, "files that changed while in use")      \
 	C(LEASES_EXPIRED, leases_expired_total, TOTAL, NONE, "batches taken back: held too long")  \
-	C(FORKS, forks_total, TOTAL, NONE, "readers moved to another ring, past a slower one")     \
+	C(FORKS, forks_total, TOTAL, NONE, "readers moved past a slower one or a kept batch")      \
 	C(FORKS_REFUSED, forks_refused_total, TOTAL, NONE,                                         \
 	  "readers not moved: no room in ring-memory")                                             \
 	C(MERGES, merges_total, TOTAL, NONE,                                                       \

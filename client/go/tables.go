@@ -154,6 +154,7 @@ var messageTypes = []messageType{
 		{key: "path", kind: kindText, max: 4096},
 		{key: "read_ms", kind: kindUint, required: true, max: 18446744073709551615},
 		{key: "why", kind: kindText, max: 4096},
+		{key: "lease", kind: kindUint, max: 18446744073709551615},
 	}},
 	{number: 22, name: "credentials", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},

@@ -150,6 +150,7 @@ export const MESSAGES = [
     ["path", "text", false, 0, 0, 4096],
     ["read_ms", "uint", true, 0, 0, 18446744073709551615n],
     ["why", "text", false, 0, 0, 4096],
+    ["lease", "uint", false, 0, 0, 18446744073709551615n],
   ] },
   { number: 22, name: "credentials", fromDaemon: false, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],

@@ -178,6 +178,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "path": _may("text", 0, 0, TEXT),
         "read_ms": _must("uint", 0, U64),
         "why": _may("text", 0, 0, TEXT),
+        "lease": _may("uint", 0, 0, U64),
     }),
     Message(22, "credentials", {
         "seq": _SEQ,

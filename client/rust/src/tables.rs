@@ -289,6 +289,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: u64::MAX },
         Field { key: "why", kind: Kind::Text, required: false,
             default: 0, min: 0, max: 4096 },
+        Field { key: "lease", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: u64::MAX },
     ] },
     MessageType { number: 22, name: "credentials", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "loop/engine/membership.h"
+#include "loop/engine/stall.h"
 #include "loop/policy/reader_status.h"
 #include "loop/policy/ring_growth.h"
 #include "loop/policy/ring_plan.h"
@@ -201,9 +202,10 @@ static void note_no_room(struct core *core, const struct fault *fault)
 {
 	core_count(core, COUNTER_FORKS_REFUSED, 1);
 	if (!core->told_no_fork)
-		log_warning("a slow reader holds a faster one back, and there is no memory for "
-			    "another ring: %s",
-			    fault->text);
+		log_warning(
+			"a slow reader holds a faster one back, or one keeps a batch that is in "
+			"its own way, and there is no memory for another ring: %s",
+			fault->text);
 	core->told_no_fork = true;
 }
 
@@ -232,6 +234,7 @@ static struct ring *fork_ring(const struct reader *reader)
 	}
 	struct ring_request request = first->ring_request;
 	request.bands = &bands;
+	request.lean &= straggler_kept(reader) == NULL; /* it needs more than it gives back */
 	int r = ring_plan_make(&request, &first->shard, &first->move.at, first->stream, &plan,
 			       &fault);
 	if (r)
@@ -283,6 +286,8 @@ static struct ring *larger_ring(const struct ring *ring, const struct reader *fi
 	struct fault ignored;
 	request.lean = spare > 0;
 	request.above = ring->slots;
+	if (request.prefetch && request.prefetch <= request.inflight)
+		request.prefetch = (uint64_t)request.inflight + 1;
 	list_for_each(other, next, &ring->stream->rings, struct ring, link)
 		if (other->slots > ring->slots && ring_growth_fits(ring, other))
 			return other;
@@ -372,8 +377,11 @@ static void look_at_held_back(struct reader *reader, uint64_t now_ns)
 		reader->due_ns = now_ns + (rests ? REST_NS : RETRY_NS);
 		if (rests)
 			reader->rested_ns = now_ns;
-		if (ring_growth_held(reader, now_ns))
+		bool held = ring_growth_held(reader, now_ns);
+		if (held)
 			enlarge(reader->ring, 0);
+		if (!rests && !reader->move.ring && (held || straggler_has_room(reader)))
+			stall_tell_kept(reader);
 	}
 	if (!list_empty(&reader->in_held_back) && !reader->move.ring)
 		look_again_at(reader->stream->core, reader->due_ns);

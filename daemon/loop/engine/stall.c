@@ -7,8 +7,10 @@
 #include "base/log_user.h"
 #include "loop/engine/index_task.h"
 #include "loop/policy/reader_status.h"
+#include "loop/policy/straggler.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
+#include "loop/state/lease.h"
 #include "loop/state/outbox.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
@@ -29,7 +31,6 @@ static void reader_tell(struct reader *reader, struct message *message)
 {
 	message->stalled.epoch = reader->next.epoch;
 	message->stalled.position = shard_span(&reader->shard, &reader->next).position;
-	reader->stalled = true;
 	outbox_send(reader->outbox, message);
 }
 
@@ -41,6 +42,28 @@ static void reader_tell_read(struct reader *reader, const struct job *job, uint6
 	message.stalled.sample = job->sample;
 	message.stalled.path = (struct text){path, strlen(path)};
 	message.stalled.read_ms = read_ns / 1000000;
+	reader->stalled = true;
+	reader_tell(reader, &message);
+}
+
+void stall_tell_kept(struct reader *reader)
+{
+	const struct lease *lease = straggler_kept(reader);
+	struct message message = message_init(MESSAGE_STALLED);
+	struct fault why;
+	if (!lease || lease->id == reader->told_lease)
+		return;
+	reader->told_lease = lease->id;
+	uint64_t ordinal = lease->claim.ordinal, stride = reader->ring->stride;
+	fault_say(&why, 0,
+		  "the batch at epoch %llu, position %llu is still held, and the ring cannot go on "
+		  "before it is released: release it, or copy it and release it%s",
+		  (unsigned long long)(ordinal / stride), (unsigned long long)(ordinal % stride),
+		  reader->moves && reader->pace != PACE_TOGETHER
+			  ? " (there is no room for another ring in ring-memory)"
+			  : "");
+	message.stalled.lease = lease->id;
+	message.stalled.why = (struct text){why.text, strlen(why.text)};
 	reader_tell(reader, &message);
 }
 
@@ -53,8 +76,10 @@ static void stall_tell_idle(struct core *core)
 	if (core_workers(core) > 0)
 		return;
 	list_for_each(reader, next, &core->readers, struct reader, in_core)
-		if (reader_state(reader) == READER_FILLING)
+		if (reader_state(reader) == READER_FILLING) {
+			reader->stalled = true;
 			reader_tell(reader, &message);
+		}
 }
 
 static void stall_tell(const struct job *job, uint64_t read_ns)

@@ -27,7 +27,9 @@ bool ring_growth_held(const struct reader *reader, uint64_t now_ns)
 {
 	uint64_t since_ns =
 		reader->rested_ns > reader->since_ns ? reader->rested_ns : reader->since_ns;
-	return reader->ring->lean && now_ns - since_ns >= HELD_NS;
+	bool small = reader->ring->lean ||
+		     (!straggler_has_room(reader) && straggler_kept(reader) != NULL);
+	return small && now_ns - since_ns >= HELD_NS;
 }
 
 bool ring_growth_short(const struct reader *reader, double spare)

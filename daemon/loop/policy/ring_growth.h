@@ -2,7 +2,8 @@
 /*
  * Ring growth: when a lean ring is too small (ring_plan.h makes them so for a lone trainer). That
  * is when others join it, or read a stream that shares its decodes; when the trainer holds all of
- * it; or when the trainer waits for batches while workers idle, since they have no slot to fill.
+ * it, also of a ring that is small for another reason (`prefetch`); or when the trainer waits for
+ * batches while workers idle, since they have no slot to fill.
  * Computes from state and changes nothing. Loop thread.
  */
 #ifndef STOKER_LOOP_POLICY_RING_GROWTH_H

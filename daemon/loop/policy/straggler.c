@@ -5,6 +5,7 @@
 
 #include "loop/policy/ring_plan.h"
 #include "loop/state/lease.h"
+#include "loop/state/outbox.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
 
@@ -35,19 +36,61 @@ static bool is_before(const struct reader *reader, const struct cursor *a,
 
 bool straggler_starves(const struct reader *reader)
 {
-	return reader->ring && reader->slot_wait && reader->moves && !reader->move.ring &&
-	       reader->pace != PACE_TOGETHER && !reader_ended(reader) &&
+	return reader->ring && reader->slot_wait && !reader->move.ring && !reader_ended(reader) &&
 	       reader_has_credit(reader) && reader->wanted - reader->ordered <= reader->announced;
+}
+
+static bool job_is_alone(const struct reader *reader)
+{
+	list_for_each(other, next, &reader->ring->readers, struct reader, in_ring)
+		if (!straggler_same_job(reader, other))
+			return false;
+	return true;
 }
 
 static bool ranks_may_move(const struct reader *reader)
 {
+	bool alone = job_is_alone(reader);
 	for_each_rank(member, next, reader)
 	{
-		if (!member->moves || member->pace == PACE_TOGETHER || member->move.ring)
+		bool stays = member->pace == PACE_TOGETHER && !alone;
+		if (!member->moves || stays || member->move.ring)
 			return false;
 	}
 	return true;
+}
+
+/* The window would begin here if the reader got the slot that it wants next. */
+static uint64_t goal_of(const struct reader *reader)
+{
+	uint64_t wants = reader_place(reader) + reader->ordered, slots = reader->ring->slots;
+	return wants >= slots ? wants - slots + 1 : 0;
+}
+
+const struct lease *straggler_kept(const struct reader *reader)
+{
+	uint64_t goal = goal_of(reader);
+	list_for_each(lease, next, &reader->ring->leases, struct lease, in_ring)
+		if (lease->book == reader->book && lease->claim.ordinal < goal)
+			return lease;
+	return NULL;
+}
+
+bool straggler_has_room(const struct reader *reader)
+{
+	uint64_t windows = (uint64_t)reader->inflight + 1;
+	return reader->ring->slots / shard_global_batch(&reader->shard) >= windows;
+}
+
+/* Of a lease of the reader's own job: who holds it gives it back, if at all, once there is another
+ * batch. Where all of the ring may be in flight this is no sign that it is kept. */
+static bool lease_is_kept(const struct reader *reader, const struct lease *lease)
+{
+	const struct reader *holder = lease->reader ? lease->reader : reader;
+	if (holder->ring != reader->ring)
+		return true;
+	return straggler_has_room(holder) && straggler_starves(holder) &&
+	       outbox_is_read(holder->outbox);
 }
 
 /* How far its own job and the others let the window come. */
@@ -69,7 +112,8 @@ static void add_leases(struct floors *floors, const struct reader *reader, uint6
 		const struct reader *other = lease->reader;
 		uint64_t ordinal = lease->claim.ordinal;
 		bool same = other ? straggler_same_job(reader, other) : lease->book == reader->book;
-		lower(same ? &floors->own : &floors->others, ordinal);
+		bool waits = same && ordinal < goal && lease_is_kept(reader, lease);
+		lower(same && !waits ? &floors->own : &floors->others, ordinal);
 		floors->together |= !same && other && other->ring == ring && ordinal < goal &&
 				    other->pace == PACE_TOGETHER;
 	}
@@ -79,8 +123,7 @@ static struct floors floors_of(const struct reader *reader)
 {
 	struct floors floors = {UINT64_MAX, UINT64_MAX, false};
 	const struct ring *ring = reader->ring;
-	uint64_t goal = reader_place(reader) + reader->ordered;
-	goal = goal >= ring->slots ? goal - ring->slots + 1 : 0;
+	uint64_t goal = goal_of(reader);
 	list_for_each(other, next, &ring->readers, struct reader, in_ring) {
 		uint64_t place = reader_place(other);
 		bool same = straggler_same_job(reader, other);
@@ -94,10 +137,10 @@ static struct floors floors_of(const struct reader *reader)
 	return floors;
 }
 
-/* Is the window held by others than its own job? By nobody's claim counts as well: then it is a
- * slot that a thread works on, maybe in a read that hangs for a reader that has left. Its own job
- * holds the window, too, where it is within the same global batch: the floors of ranks differ
- * within that. */
+/* Is the window held by others than its own job, or by batches that this keeps? By nobody's claim
+ * counts as well: then it is a slot that a thread works on, maybe in a read that hangs for a reader
+ * that has left. Its own job holds the window, too, where it is within the same global batch: the
+ * floors of ranks differ within that. */
 static bool held_by_others(const struct reader *reader)
 {
 	struct floors floors = floors_of(reader);

@@ -8,7 +8,8 @@
  * has had every batch that the window holds, wants another, and has been kept from it by readers of
  * other jobs goes on from the first batch that the window does not wholly hold: in a ring that
  * holds that place, or in one made for it. The readers of one job on a ring (its ranks) move
- * together, each from where it will have come to.
+ * together, each from where it will have come to. So does a job that keeps a batch while it waits
+ * for others: nothing would be released before the next batch, and that needs the kept one's slots.
  *
  * Merge: a reader that has come within half a ring of the foremost reader of a ring ahead, whose
  * window holds its next batch, goes on there. Half a ring, because from then on it holds that ring
@@ -25,6 +26,7 @@
 #include "loop/state/reader.h"
 
 struct cursor;
+struct lease;
 struct ring;
 struct stream;
 
@@ -36,7 +38,14 @@ struct stream;
 bool straggler_same_job(const struct reader *reader, const struct reader *other);
 /* It has room in flight, has had all that the window holds, and the window cannot move. */
 bool straggler_starves(const struct reader *reader);
-/* May all ranks of its job move, and is the window held by other jobs that may be left behind? */
+/* The oldest batch of its own connection that keeps its window from moving; NULL if there is none.
+ */
+const struct lease *straggler_kept(const struct reader *reader);
+/* Has the ring a global batch more than may be in flight? Then only batches that are kept out of
+ * their order, or bad ones, can make it wait for itself. */
+bool straggler_has_room(const struct reader *reader);
+/* May all ranks of its job move, and is the window held by other jobs that may be left behind, or
+ * by batches that its own job keeps while it waits? */
 bool straggler_may_fork(const struct reader *reader);
 /* The first batch that the window does not wholly hold: all before it is made or will be. */
 struct cursor straggler_fork_at(const struct reader *reader);

@@ -52,7 +52,7 @@ struct core {
 	struct list abandoned;	 /* struct ring without readers; jobs or leases keep it */
 	struct list touched;	 /* struct ring that the next step looks at */
 	struct list due;	 /* struct reader that the next step looks at */
-	struct list held_back;	 /* struct reader that others keep from its next batch */
+	struct list held_back;	 /* struct reader that is kept from its next batch */
 	struct list catching_up; /* struct reader that may be able to merge into a ring ahead */
 	struct list index_tasks; /* struct index_task */
 	struct list memories;	 /* struct memory */

@@ -61,12 +61,13 @@ struct reader {
 	bool told_end;
 	char job[READER_JOB];
 
-	struct cursor next; /* the batch to announce next ... */
-	uint64_t checked;   /* ... of which so many samples are made */
-	struct cursor want; /* the batch whose samples to order next ... */
-	uint64_t ordered;   /* ... of which so many are ordered */
-	bool slot_wait;	    /* `want` is beyond what the ring can hold now */
-	bool stalled;	    /* told that a read for `next` hangs */
+	struct cursor next;  /* the batch to announce next ... */
+	uint64_t checked;    /* ... of which so many samples are made */
+	struct cursor want;  /* the batch whose samples to order next ... */
+	uint64_t ordered;    /* ... of which so many are ordered */
+	bool slot_wait;	     /* `want` is beyond what the ring can hold now */
+	bool stalled;	     /* told that a read for `next` hangs */
+	uint64_t told_lease; /* told that this batch, which it holds, is in its own way; 0: none */
 
 	unsigned priority;	   /* its weight among its user's streams, from 1 on */
 	unsigned inflight, leased; /* batches: wanted, and held of this reader's */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "loop/state/outbox.h"
 
 #define HEADER 128 /* bytes of the array's file before its numbers */
 
@@ -150,8 +151,15 @@ static void init_links(struct reader *reader)
 		list_init(links[i]);
 }
 
+static bool all_is_read(const struct outbox *outbox)
+{
+	(void)outbox;
+	return true;
+}
+
 struct reader *fixture_reader(struct fixture *fixture, struct ring *ring, const struct reader *like)
 {
+	static struct outbox outbox = {.is_read = all_is_read};
 	struct core *core = &fixture->core;
 	struct reader *reader = calloc(1, sizeof(*reader));
 	assert_non_null(reader);
@@ -160,6 +168,7 @@ struct reader *fixture_reader(struct fixture *fixture, struct ring *ring, const 
 	reader->id = core_new_id(core);
 	reader->uid = like->uid ? like->uid : ALICE;
 	reader->book = like->book ? like->book : &fixture->book;
+	reader->outbox = &outbox;
 	reader->stream = ring->stream;
 	reader->stream->users++;
 	reader->inflight = like->inflight ? like->inflight : 2;

@@ -72,7 +72,7 @@ struct stream *fixture_stream(struct fixture *fixture, const struct stream_order
 /* A ring that is made, with the stream's epochs end to end. */
 struct ring *fixture_ring(struct stream *stream, uint64_t slots);
 /* A reader on a ring. What `like` leaves at 0 is: Alice's, batches of 4 of one rank, 2 in flight,
- * no end, a client that takes descriptors and follows to other rings. */
+ * no end, a client that takes descriptors, follows to other rings and has read what it was sent. */
 struct reader *fixture_reader(struct fixture *fixture, struct ring *ring,
 			      const struct reader *like);
 void fixture_leave(struct reader *reader);

@@ -159,6 +159,29 @@ static void a_trainer_that_holds_it(void **state)
 	assert_false(ring_growth_held(reader, 4000000000));
 }
 
+/* Small for another reason, such as `prefetch`: only where its own batch is in its way. */
+static void all_of_a_small_ring_is_held(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = fixture_ring(fixture->stream, SLOTS);
+	struct reader *reader = fixture_reader(
+		fixture, ring, &(struct reader){.shard.batch_size = 4, .inflight = SLOTS / 4});
+	struct lease *lease;
+	fixture_make(ring, 0, 4);
+	assert_int_equal(lease_new(&lease, reader, 0, 4), 0);
+	reader->since_ns = 1000000000;
+	assert_false(ring_growth_held(reader, 3000000000)); /* its next batch has slots */
+	for (unsigned i = 0; i < SLOTS / 4; i++)
+		reader_advance(reader);
+	assert_true(ring_growth_held(reader, 3000000000));
+	assert_false(ring_growth_held(reader, 2900000000));
+	reader->inflight--; /* the ring is larger than that: engine/migrate.c forks at once */
+	assert_false(ring_growth_held(reader, 3000000000));
+	reader->inflight++;
+	lease_drop(lease);
+	assert_false(ring_growth_held(reader, 3000000000));
+}
+
 static void announce(struct reader *reader, struct lease **out)
 {
 	uint64_t ordinal = reader_place(reader);
@@ -232,6 +255,7 @@ int main(void)
 		FIXTURE_CASE(others_whose_epochs_are_longer),
 		FIXTURE_CASE(a_small_ring_has_no_gap_between_epochs),
 		FIXTURE_CASE(a_trainer_that_holds_it),
+		FIXTURE_CASE(all_of_a_small_ring_is_held),
 		FIXTURE_CASE(batches_that_are_waited_for),
 		FIXTURE_CASE(who_moves_to_a_larger_one),
 	};

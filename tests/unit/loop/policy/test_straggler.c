@@ -7,6 +7,7 @@
 
 #include "loop/policy/reader_status.h"
 #include "loop/policy/straggler.h"
+#include "loop/state/outbox.h"
 
 #define SLOTS 16
 #define FOUR ((struct reader){.shard.batch_size = 4})
@@ -76,13 +77,6 @@ static void who_starves(void **state)
 	fast->slot_wait = false;
 	assert_false(straggler_starves(fast));
 	fast->slot_wait = true;
-	fast->moves = false; /* its client cannot follow */
-	assert_false(straggler_starves(fast));
-	fast->moves = true;
-	fast->pace = PACE_TOGETHER;
-	assert_false(straggler_starves(fast));
-	fast->pace = PACE_FREE;
-	assert_true(straggler_starves(fast));
 	fast->leased = fast->inflight; /* the trainer is at work */
 	assert_false(straggler_starves(fast));
 	fast->leased = 0;
@@ -108,6 +102,13 @@ static void another_job_holds_the_window(void **state)
 	slow->pace = PACE_TOGETHER; /* it may not be left behind */
 	assert_false(straggler_may_fork(fast));
 	slow->pace = PACE_AUTO;
+	fast->pace = PACE_TOGETHER; /* it may not leave the other behind */
+	assert_false(straggler_may_fork(fast));
+	fast->pace = PACE_FREE;
+	fast->moves = false; /* its client cannot follow */
+	assert_false(straggler_may_fork(fast));
+	fast->moves = true;
+	assert_true(straggler_may_fork(fast));
 	feed(slow, 1); /* the window can move */
 	assert_false(straggler_may_fork(fast));
 }
@@ -129,23 +130,70 @@ static void a_lease_of_another_holds_the_window(void **state)
 	fixture_leave(other); /* its lease stays, its pace does not count */
 	assert_true(straggler_may_fork(fast));
 	lease->book = &fixture->book; /* of an earlier reader of the same client */
-	assert_false(straggler_may_fork(fast));
+	assert_true(straggler_may_fork(fast));
+	assert_ptr_equal(straggler_kept(fast), lease);
 	lease->book = &book;
+	assert_null(straggler_kept(fast));
 	lease_book_deinit(&book);
 }
 
-/* In another ring its own lease would hold it, too. */
-static void the_own_lease_is_no_straggler(void **state)
+static bool nothing_is_read(const struct outbox *outbox)
+{
+	(void)outbox;
+	return false;
+}
+
+/* Who waits for another batch gives none back before. */
+static void a_batch_that_is_kept_holds_the_window(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring *ring = fixture_ring(fixture->stream, SLOTS);
-	struct reader *fast = starving(fixture, ring, &FOUR);
+	struct reader *reader = starving(fixture, ring, &FOUR);
+	struct outbox busy = {.is_read = nothing_is_read}, *waits = reader->outbox;
 	struct lease *lease;
-	assert_int_equal(lease_new(&lease, fast, 0, 4), 0);
-	fixture_reader(fixture, ring, &FOUR);
-	assert_false(straggler_may_fork(fast));
+	assert_int_equal(lease_new(&lease, reader, 4, 4), 0);
+	assert_null(straggler_kept(reader)); /* the next sample goes where the one before it was */
 	lease_drop(lease);
-	assert_true(straggler_may_fork(fast));
+	assert_int_equal(lease_new(&lease, reader, 0, 4), 0);
+	assert_ptr_equal(straggler_kept(reader), lease);
+	assert_true(straggler_may_fork(reader));
+	reader->pace = PACE_TOGETHER; /* nobody is left behind */
+	assert_true(straggler_may_fork(reader));
+	reader->outbox = &busy; /* it has a batch that it has not received yet */
+	assert_false(straggler_may_fork(reader));
+	reader->outbox = waits;
+	reader->inflight = 4; /* all of the ring may be in flight: it may well give it back */
+	assert_false(straggler_has_room(reader));
+	assert_false(straggler_may_fork(reader));
+	reader->inflight = 3;
+	assert_true(straggler_may_fork(reader));
+	lease_drop(lease);
+}
+
+/* A rank that waits for slots itself gives nothing back; one that trains does. */
+static void a_batch_that_another_rank_keeps(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring *ring = fixture_ring(fixture->stream, SLOTS);
+	struct reader *zero = named(fixture, ring, "train", 0, 2);
+	struct reader *one = named(fixture, ring, "train", 1, 2);
+	struct lease_book book; /* of another connection */
+	struct lease *lease;
+	assert_int_equal(lease_new(&lease, zero, 0, 4), 0);
+	zero->inflight = one->inflight = 1;
+	zero->leased = 0; /* credit for another one */
+	feed(zero, 2);
+	feed(one, 2);
+	one->slot_wait = true;
+	assert_false(straggler_may_fork(one));
+	zero->slot_wait = true;
+	assert_true(straggler_may_fork(one) && straggler_may_fork(zero));
+	zero->book = &book;
+	lease->book = &book;
+	assert_null(straggler_kept(one)); /* that is not its own to release */
+	lease->book = zero->book = one->book;
+	zero->leased = 1;
+	lease_drop(lease);
 }
 
 static void one_that_arrives_holds_the_window(void **state)
@@ -404,7 +452,8 @@ int main(void)
 		FIXTURE_CASE(who_starves),
 		FIXTURE_CASE(another_job_holds_the_window),
 		FIXTURE_CASE(a_lease_of_another_holds_the_window),
-		FIXTURE_CASE(the_own_lease_is_no_straggler),
+		FIXTURE_CASE(a_batch_that_is_kept_holds_the_window),
+		FIXTURE_CASE(a_batch_that_another_rank_keeps),
 		FIXTURE_CASE(one_that_arrives_holds_the_window),
 		FIXTURE_CASE(ranks_move_together_or_not_at_all),
 		FIXTURE_CASE(a_slow_rank_holds_its_job),

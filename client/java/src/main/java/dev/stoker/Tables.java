@@ -340,7 +340,9 @@ final class Tables {
         new Field("read_ms", Kind.UINT, true,
             0L, 0L, -1L),
         new Field("why", Kind.TEXT, false,
-            0L, 0L, 4096L));
+            0L, 0L, 4096L),
+        new Field("lease", Kind.UINT, false,
+            0L, 0L, -1L));
   }
 
   private static List<Field> credentials() {
