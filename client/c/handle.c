@@ -98,6 +98,12 @@ int handle_open(struct stoker *stoker)
 	return r ? r : own_send_all(stoker->own, &stoker->connection, &stoker->fault);
 }
 
+void handle_forget_stall(struct stoker *stoker)
+{
+	stoker->stalled.text[0] = '\0';
+	stoker->blocking = 0;
+}
+
 int handle_take_ring(struct stoker *stoker, struct text transport, uint64_t bytes, uint64_t number)
 {
 	struct ring *ring;
@@ -125,7 +131,7 @@ int handle_take_ring(struct stoker *stoker, struct text transport, uint64_t byte
 	}
 	ring_drop(stoker->ring);
 	stoker->ring = ring;
-	stoker->stalled.text[0] = '\0';
+	handle_forget_stall(stoker);
 	return 0;
 }
 

@@ -43,7 +43,8 @@ struct stoker {
 	struct watch watch;
 	pid_t pid; /* of the process that made it */
 	struct fault fault;
-	struct fault stalled; /* why the next batch is late, from STALLED */
+	struct fault stalled; /* why the next batch is late, from STALLED ... */
+	uint64_t blocking;    /* ... if it waits for this lease of the caller's; 0: it does not */
 };
 
 /* Every public call begins with this: 0, -EINVAL without a handle, -EPERM after a fork, -EALREADY
@@ -60,6 +61,9 @@ void handle_unlock(struct stoker *stoker);
 
 /* Not attached any more; batches that are held stay. */
 void handle_forget_ring(struct stoker *stoker);
+
+/* The next batch is not late any more. */
+void handle_forget_stall(struct stoker *stoker);
 
 /* Replace the connection by a new one that has said HELLO. 0 or a negative errno, as are those of
  * the calls below; explained in the handle's fault. */

@@ -109,7 +109,7 @@ int recover_seek(struct stoker *stoker, uint64_t epoch, uint64_t position)
 	if (r == 0) { /* stoker_next() attaches there if the daemon is away */
 		resume->epoch = epoch;
 		resume->position = position;
-		stoker->stalled.text[0] = '\0';
+		handle_forget_stall(stoker);
 		stoker->fault.text[0] = '\0';
 	}
 	return r;

@@ -15,7 +15,7 @@
 #include "client/c/recover.h"
 #include "client/c/words.h"
 
-#define HELD_MS 1000	  /* how long to wait for END when no batch can come */
+#define HELD_MS 1000	  /* how long to wait for END or RING when no batch can come */
 #define INFLIGHT_MAX 1024 /* proto/tables.h says so of CREDIT */
 
 const char *stoker_version(void)
@@ -227,7 +227,7 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 		return fault_say(&stoker->fault, r, "out of memory");
 	}
 	resume_pass(&stoker->resume, message->next_epoch, message->next_position);
-	stoker->stalled.text[0] = '\0';
+	handle_forget_stall(stoker);
 	batch->connected = stoker->connected;
 	batch->next = stoker->held;
 	stoker->held = batch;
@@ -248,7 +248,7 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 	case MESSAGE_BAD_SAMPLE:
 		resume_pass(&stoker->resume, message->bad_sample.next_epoch,
 			    message->bad_sample.next_position);
-		stoker->stalled.text[0] = '\0';
+		handle_forget_stall(stoker);
 		return words_of_bad_sample(&stoker->fault, &message->bad_sample);
 	case MESSAGE_RING:
 		r = handle_take_ring(stoker, message->ring.transport, message->ring.bytes,
@@ -256,6 +256,7 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 		return r ? r : TAKEN_NOTHING;
 	case MESSAGE_STALLED:
 		words_of_stalled(&stoker->stalled, &message->stalled);
+		stoker->blocking = message->stalled.lease;
 		return TAKEN_NOTHING;
 	case MESSAGE_END:
 		return stoker->end = 0;
@@ -274,30 +275,52 @@ static bool stoker_holds_all(const struct stoker *stoker)
 	return batch_count(stoker->held, stoker->attachment) >= stoker->inflight;
 }
 
+/* ... or the batch that the next one waits for? */
+static bool stoker_holds_blocking(const struct stoker *stoker)
+{
+	for (const struct batch *held = stoker->held; held && stoker->blocking; held = held->next)
+		if (held->lease == stoker->blocking && held->connected == stoker->connected)
+			return true;
+	return false;
+}
+
+static bool stoker_waits_in_vain(const struct stoker *stoker)
+{
+	return stoker_holds_all(stoker) || stoker_holds_blocking(stoker);
+}
+
+static int stoker_say_held(struct stoker *stoker, int result)
+{
+	if (!stoker_holds_all(stoker))
+		return fault_say(&stoker->fault, result, "%s", stoker->stalled.text);
+	return fault_say(&stoker->fault, result,
+			 "all %llu batches of inflight are held: release one, or raise inflight",
+			 (unsigned long long)stoker->inflight);
+}
+
 /* Wait for a message until `until` (-1: for ever), which is `timeout_ms` away. */
 static int stoker_receive(struct stoker *stoker, const struct stoker_batch **batch_out,
 			  int64_t until, int timeout_ms)
 {
 	struct message message;
-	bool holds_all = stoker_holds_all(stoker);
+	bool in_vain = stoker_waits_in_vain(stoker);
 	int64_t left = until < 0 ? -1 : until - clock_ms();
 	int wait_ms = until < 0 ? -1 : left < 0 ? 0 : (int)left;
 	int r = connection_receive(&stoker->connection,
-				   holds_all && timeout_ms < 0 ? HELD_MS : wait_ms, &message,
+				   in_vain && timeout_ms < 0 ? HELD_MS : wait_ms, &message,
 				   &stoker->fault);
 	if (r == 0)
 		return stoker_take(stoker, &message, batch_out);
 	if (r != -EAGAIN)
 		return r;
 	if (timeout_ms == 0)
-		return fault_say(&stoker->fault, -EAGAIN, "no batch is ready");
-	if (holds_all && timeout_ms < 0 && !stoker_holds_all(stoker))
+		return stoker_holds_blocking(stoker)
+			       ? stoker_say_held(stoker, -EDEADLK)
+			       : fault_say(&stoker->fault, -EAGAIN, "no batch is ready");
+	if (in_vain && timeout_ms < 0 && !stoker_waits_in_vain(stoker))
 		return TAKEN_NOTHING; /* another thread gave one back */
-	if (holds_all)
-		return fault_say(&stoker->fault, timeout_ms < 0 ? -EDEADLK : -ETIMEDOUT,
-				 "all %llu batches of inflight are held: release one, or raise "
-				 "inflight",
-				 (unsigned long long)stoker->inflight);
+	if (in_vain)
+		return stoker_say_held(stoker, timeout_ms < 0 ? -EDEADLK : -ETIMEDOUT);
 	return fault_say(&stoker->fault, -ETIMEDOUT, "no batch was ready within %d ms%s%s",
 			 timeout_ms, *stoker->stalled.text ? ": " : "", stoker->stalled.text);
 }

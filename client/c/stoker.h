@@ -329,9 +329,15 @@ STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_o
  *
  * 1, and *batch_out is the batch; 0 at the end of the last epoch (`epochs`). -EAGAIN no batch is
  * ready (timeout 0), -ETIMEDOUT no batch in time (timeout above 0; if the read of a file hangs, as
- * on a dead mount, stoker_error() names the file), -EDEADLK you hold all `inflight` batches, so the
- * call would wait for ever (timeout -1), -EBADMSG a sample of the batch is bad: the batch is
- * skipped, and the next call returns the one after it.
+ * on a dead mount, stoker_error() names the file), -EBADMSG a sample of the batch is bad: the batch
+ * is skipped, and the next call returns the one after it. -EDEADLK you hold all `inflight` batches
+ * (timeout -1), or one whose memory the next one needs (timeout 0 or -1), and would wait for ever:
+ * stoker_error() says which.
+ *
+ * You may keep less than `inflight` batches for as long as you like, and go on. Where the ring
+ * comes round to one that is kept, the reader goes on in another ring. Until it is released, such a
+ * batch takes the memory of its whole ring, some `inflight` + 2 batches, out of the daemon's
+ * ring-memory. If that has no room, it is -EDEADLK. Copy what you keep for long.
  *
  * -ECONNRESET the daemon closed the connection, or -ESHUTDOWN it is stopping, and none came back
  * within `reconnect_ms`. Keep the last next_epoch and next_position, then free or reconnect the

@@ -14,8 +14,9 @@
  *	}
  *
  * A batch is given back when it goes out of scope; its arrays are read-only and must not be used
- * after that. Move it out of the loop to keep it. Calls throw stk::error. (The namespace is not
- * called stoker because libstoker's handle is a struct of that name.)
+ * after that. Move it out of the loop to keep it: less than `inflight` (3) of them at a time, and
+ *see stoker_next() for what that costs. Calls throw stk::error. (The namespace is not called stoker
+ *because libstoker's handle is a struct of that name.)
  *
  * Threads: a batch may be moved into another thread, used there, and destroyed there, also while a
  * third one waits in next(); it may outlive its reader. One batch, as any object, is for one thread
@@ -89,6 +90,12 @@ struct timeout : error {
 struct bad_sample : error {
 	using error::error;
 };
+/* No other batch can come before one is given back, which the text names: all of `inflight` are
+ * held, or one whose memory the next one needs, and ring-memory has no room for another ring. Until
+ * then the same follows. */
+struct held : error {
+	using error::error;
+};
 /* The daemon violated the protocol. */
 struct protocol_error : error {
 	using error::error;
@@ -113,6 +120,8 @@ namespace detail
 		break;
 	case EBADMSG:
 		throw bad_sample(-result, name, text);
+	case EDEADLK:
+		throw held(-result, name, text);
 	case EPROTO:
 		if (name.empty())
 			throw protocol_error(-result, name, text);

@@ -32,6 +32,7 @@ type Batch struct {
 
 func newBatch(m *message, ring *ring, c *conn, held *atomic.Int64) *Batch {
 	held.Add(1)
+	c.leases.Store(m.uint("lease"), nil)
 	return &Batch{
 		Epoch: m.uint("epoch"), Position: m.uint("position"), Count: int(m.uint("count")),
 		Padded: int(m.uint("padded")), Wrapped: int(m.uint("wrapped")),
@@ -47,12 +48,14 @@ func (b *Batch) Release() {
 		return
 	}
 	b.held.Add(-1)
-	// If the daemon is gone, there is nobody to tell: Next reports it.
-	_ = b.conn.send("release", map[string]any{"lease": b.lease})
+	b.conn.release(b.lease)
 	b.ring.drop()
 }
 
-// Keep the batch beyond the body of a loop over Batches: Release is then the caller's to call.
+// Keep the batch beyond the body of a loop over Batches: Release is then the caller's to call. Less
+// than Inflight batches (3) can be kept at a time. One that is kept while the ring comes round to it
+// takes the memory of its whole ring along, some Inflight + 2 batches of the daemon's ring-memory,
+// until its Release: copy what is kept for long. Without room for that, Next fails with ErrHeld.
 func (b *Batch) Keep() { b.kept = true }
 
 // Fields that the batch has.

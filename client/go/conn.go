@@ -42,6 +42,8 @@ type conn struct {
 	sending sync.Mutex
 	seq     uint64
 
+	leases sync.Map // those that the program has not released
+
 	mutex sync.Mutex
 	inbox []*message
 	err   error         // why it ended
@@ -242,6 +244,12 @@ func (c *conn) reply(ctx context.Context, quiet time.Duration) (*message, error)
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
 	return c.receive(ctx, func(m *message) bool { return m.seq() == c.seq })
+}
+
+// release gives a batch back. If the daemon is gone, there is nobody to tell.
+func (c *conn) release(lease uint64) {
+	c.leases.Delete(lease)
+	_ = c.send("release", map[string]any{"lease": lease})
 }
 
 // Receiving

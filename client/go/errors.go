@@ -38,8 +38,8 @@ var (
 	ErrProtocol = errors.New("stoker: the daemon violated the protocol")
 	// ErrOption: an option is wrong; the daemon was not asked.
 	ErrOption = errors.New("stoker: option")
-	// ErrHeld: all batches that may be announced are held, so no other one can come.
-	ErrHeld = errors.New("stoker: all batches of inflight are held: release one, or raise inflight")
+	// ErrHeld: no other batch can come before one is released. The text says which.
+	ErrHeld = errors.New("stoker: held")
 	// ErrReleased: the batch was released.
 	ErrReleased = errors.New("stoker: the batch was released")
 	// ErrClosed: the reader was closed.

@@ -41,7 +41,8 @@ type Reader struct {
 	end      uint64 // the epoch after the last one; 0: endless
 	ended    bool
 	closed   bool
-	stalled  string // why the next batch is late
+	stalled  string // why the next batch is late ...
+	blocking uint64 // ... if it waits for this lease of the program's; 0: it does not
 	inflight uint64
 
 	samples, batches            uint64
@@ -125,7 +126,7 @@ func (r *Reader) attach(ctx context.Context, request map[string]any) (*message, 
 		return nil, broken("a ring of other samples")
 	}
 	r.follow(attached.ring)
-	r.held = new(atomic.Int64)
+	r.held, r.blocking = new(atomic.Int64), 0
 	return attached, nil
 }
 
@@ -210,7 +211,7 @@ func (r *Reader) forget() {
 		}
 		m.ring.drop()
 		if m.name == "batch" {
-			_ = r.conn.send("release", map[string]any{"lease": m.uint("lease")})
+			r.conn.release(m.uint("lease"))
 		}
 	}
 }
@@ -304,7 +305,12 @@ func (r *Reader) next(ctx context.Context) (*Batch, error) {
 
 func (r *Reader) wait(ctx context.Context) (*message, error) {
 	all := func(*message) bool { return true }
-	if uint64(r.held.Load()) < r.inflight {
+	_, holds := r.conn.leases.Load(r.blocking)
+	why := r.stalled
+	if uint64(r.held.Load()) >= r.inflight {
+		holds, why = true, "all batches of inflight are held: release one, or raise inflight"
+	}
+	if !holds {
 		m, err := r.conn.receive(ctx, all)
 		if err != nil && r.stalled != "" && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %s", err, r.stalled)
@@ -315,7 +321,7 @@ func (r *Reader) wait(ctx context.Context) (*message, error) {
 	defer cancel()
 	m, err := r.conn.receive(short, all)
 	if err != nil && short.Err() != nil && ctx.Err() == nil {
-		return nil, ErrHeld
+		return nil, fmt.Errorf("%w: %s", ErrHeld, why)
 	}
 	return m, err
 }
@@ -336,12 +342,12 @@ func (r *Reader) advance(m *message) error {
 	if m.uint("epoch") < r.at.Epoch || !r.at.before(next) || next.Position > r.samples {
 		return r.broken("batches out of order")
 	}
-	r.at, r.stalled = next, ""
+	r.at, r.stalled, r.blocking = next, "", 0
 	return nil
 }
 
 func (r *Reader) stall(m *message) {
-	r.stalled = m.text("why")
+	r.stalled, r.blocking = m.text("why"), m.uint("lease")
 	if r.stalled == "" {
 		r.stalled = fmt.Sprintf("the read of %q has taken %d s so far: does its storage hang?",
 			m.text("path"), m.uint("read_ms")/1000)

@@ -48,6 +48,7 @@ static const char *name_of(const struct stoker *stoker, int result)
 		{-ENOTCONN, "disconnected"}, {-ECONNRESET, "disconnected"},
 		{-EPROTO, "broken"},	     {-ETIMEDOUT, "timeout"},
 		{-ESHUTDOWN, "stopping"},    {-EINVAL, "option"},
+		{-EDEADLK, "held"},
 	};
 	if (*stoker_error_name(stoker))
 		return stoker_error_name(stoker);
@@ -141,16 +142,17 @@ static void put_token(const struct run *run)
 	       run->position);
 }
 
-/* Give the oldest back, after a look at whether it is as it was. */
-static void let_go(struct run *run)
+/* Give one back, after a look at whether it is as it was. */
+static void let_go(struct run *run, size_t at)
 {
-	struct held oldest = run->held[0];
+	struct held one = run->held[at];
 	uint8_t now[SHA256_DIGEST_SIZE];
-	digest_of(run, oldest.batch, now);
-	if (memcmp(now, oldest.digest, sizeof(now)) != 0)
-		printf("changed position=%" PRIu64 "\n", oldest.batch->position);
-	memmove(run->held, run->held + 1, --run->count * sizeof(oldest));
-	int r = stoker_release(run->stoker, oldest.batch);
+	digest_of(run, one.batch, now);
+	if (memcmp(now, one.digest, sizeof(now)) != 0)
+		printf("changed position=%" PRIu64 "\n", one.batch->position);
+	run->count--;
+	memmove(run->held + at, run->held + at + 1, (run->count - at) * sizeof(one));
+	int r = stoker_release(run->stoker, one.batch);
 	if (r < 0)
 		fail(run, r);
 }
@@ -183,8 +185,8 @@ static void have(struct run *run, const struct stoker_batch *batch)
 	run->epoch = batch->next_epoch;
 	run->position = batch->next_position;
 	run->taken++;
-	while (run->count > run->request.hold)
-		let_go(run);
+	while (run->count > run->request.keep + run->request.hold)
+		let_go(run, run->request.keep);
 	if (run->taken == run->request.pause)
 		pause_here(run);
 	if (run->taken == run->request.credit && run->request.inflight) {
@@ -230,7 +232,7 @@ static void read_batches(struct run *run)
 	}
 	put_token(run);
 	while (run->count)
-		let_go(run);
+		let_go(run, 0);
 	printf("%s reconnects=%" PRIu64 "\n", r ? "left" : "end", run->info->reconnects);
 }
 
@@ -316,7 +318,7 @@ int main(int argc, char **argv)
 		errx(64, "SOCKET REQUEST");
 	run.stoker = stoker_new();
 	request_read(&run.request, argv[2]);
-	if (run.request.hold >= sizeof(run.held) / sizeof(*run.held))
+	if (run.request.hold + run.request.keep >= sizeof(run.held) / sizeof(*run.held))
 		errx(64, "hold: too many");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	int r = stoker_connect(run.stoker, *argv[1] ? argv[1] : NULL);

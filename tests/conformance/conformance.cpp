@@ -119,6 +119,8 @@ std::string name_of(const stk::error &error)
 		return "timeout";
 	if (dynamic_cast<const stk::protocol_error *>(&error))
 		return "broken";
+	if (dynamic_cast<const stk::held *>(&error))
+		return "held";
 	if (error.code() == ENOENT || error.code() == EACCES)
 		return "unavailable";
 	if (error.code() == ESHUTDOWN)
@@ -241,13 +243,13 @@ class program
 		std::cout << std::endl;
 	}
 
-	/* Give the oldest back, after a look at whether it is as it was. */
-	void let_go()
+	/* Give one back, after a look at whether it is as it was. */
+	void let_go(std::size_t at)
 	{
-		if (digest_of(held_.front().batch) != held_.front().digest)
-			std::cout << "changed position=" << held_.front().batch.position()
-				  << std::endl;
-		held_.pop_front();
+		const held &one = held_[at];
+		if (digest_of(one.batch) != one.digest)
+			std::cout << "changed position=" << one.batch.position() << std::endl;
+		held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
 	}
 
 	void have(stk::batch batch)
@@ -261,8 +263,8 @@ class program
 			  << " next_position=" << batch.next_position() << " digest=" << digest
 			  << std::endl;
 		held_.push_back({std::move(batch), digest});
-		while (held_.size() > request_.hold)
-			let_go();
+		while (held_.size() > request_.keep + request_.hold)
+			let_go(request_.keep);
 		if (++taken_ == request_.pause) {
 			std::string line;
 			std::cout << "paused" << std::endl;
@@ -290,7 +292,7 @@ class program
 		}
 		std::cout << "token " << reader_->token().json() << std::endl;
 		while (!held_.empty())
-			let_go();
+			let_go(0);
 		std::cout << (end ? "end" : "left") << " reconnects=" << reader_->reconnects()
 			  << std::endl;
 	}

@@ -100,8 +100,8 @@ class Run:
         if "paths" in self.request:
             say("paths", names=",".join(map(hex_of, self.loader.paths(self.request["paths"]))))
 
-    def let_go(self):
-        batch, digest = self.held.pop(0)
+    def let_go(self, at=0):
+        batch, digest = self.held.pop(at)
         if digest_of(batch, self.loader.fields) != digest:
             say("changed", position=batch.position)
         batch.release()
@@ -114,8 +114,9 @@ class Run:
             next_epoch=state["epoch"], next_position=state["position"], digest=digest)
         self.held.append((batch, digest))
         self.taken += 1
-        while len(self.held) > self.request.get("hold", 0):
-            self.let_go()
+        keep = self.request.get("keep", 0)
+        while len(self.held) > keep + self.request.get("hold", 0):
+            self.let_go(keep)
         if self.taken == self.request.get("pause"):
             say("paused")
             sys.stdin.readline()

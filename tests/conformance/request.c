@@ -296,6 +296,7 @@ void request_read(struct request *out, const char *text)
 	out->take = number_of(json_object_get(root, "take"));
 	out->pause = number_of(json_object_get(root, "pause"));
 	out->hold = number_of(json_object_get(root, "hold"));
+	out->keep = number_of(json_object_get(root, "keep"));
 	json_t *credit = json_object_get(root, "credit");
 	out->credit = number_of(json_array_get(credit, 0));
 	out->inflight = (uint32_t)number_of(json_array_get(credit, 1));

@@ -18,7 +18,8 @@ struct request {
 	struct stoker_options options;
 	uint64_t take;	   /* leave after so many batches; 0: at the end */
 	uint64_t pause;	   /* after so many batches wait for a line; 0: never */
-	uint64_t hold;	   /* batches that are kept beside the one that is read */
+	uint64_t hold;	   /* batches that are kept beside the one that is read ... */
+	uint64_t keep;	   /* ... and, of the first ones, to the end */
 	uint64_t credit;   /* after so many batches ... */
 	uint32_t inflight; /* ... set inflight to this; 0: never */
 	int timeout_ms;

@@ -24,6 +24,7 @@ export class Batch {
     this.#ring = ring.use();
     this.#connection = connection;
     this.#done = done;
+    connection.leases.add(message.lease);
   }
 
   /** The arrays of a field: one for each run of samples that are contiguous in memory. */
@@ -81,7 +82,7 @@ export class Batch {
     if (this.#released) return;
     this.#released = true;
     this.#done();
-    this.#connection.send("release", { lease: this.#lease });
+    this.#connection.release(this.#lease);
     this.#ring.drop();
   }
 }

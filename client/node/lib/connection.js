@@ -168,6 +168,7 @@ export class Connection {
     this.takesCredentials = false;
     this.out = []; // what the socket has not taken yet: frames, and descriptors that go with them
     this.inbox = [];
+    this.leases = new Set(); // those that the program has not released
     this.waiting = null; // tells who waits that there is news
     this.error = null; // why it ended
     this.fatal = false; // what came before counts no more, and nobody comes back
@@ -186,6 +187,11 @@ export class Connection {
   send(name, values, descriptors = []) {
     this.out.push({ frame: encode(name, values), descriptors });
     if (this.out.length === 1) this.flush();
+  }
+
+  release(lease) {
+    this.leases.delete(lease);
+    this.send("release", { lease });
   }
 
   /**

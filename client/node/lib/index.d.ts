@@ -182,7 +182,12 @@ export class Batch {
   arrays(name: string): FieldArray[];
   /** (count, ...) of a field. */
   shape(name: string): number[];
-  /** Do not release it at the end of the loop's body. */
+  /**
+   * Do not release it at the end of the loop's body: release() is then yours to call. Less than `inflight` batches (3) can be
+   * kept at a time. One that is kept while the ring comes round to it takes the memory of its whole
+   * ring along, some `inflight` + 2 batches of the daemon's ring-memory, until release(): copy what
+   * is kept for long. Without room for that, next() rejects with the code "held".
+   */
   keep(): this;
   /** Give the slots back. The arrays must not be used after that: they change. */
   release(): void;

@@ -53,6 +53,7 @@ export class Reader {
   #inflight;
   #held = new Set(); // of this attachment
   #stalled = "";
+  #blocking = 0; // the lease of the program's that the next batch waits for
   #busy = false;
 
   constructor(options, settings) {
@@ -150,6 +151,7 @@ export class Reader {
     }
     this.#follow(attached.memory);
     this.#held = new Set();
+    this.#blocking = 0;
     return attached;
   }
 
@@ -212,7 +214,7 @@ export class Reader {
     const { inbox } = this.#connection;
     for (const message of inbox.splice(0)) {
       message.memory?.drop();
-      if (message.type === "batch") this.#connection.send("release", { lease: message.lease });
+      if (message.type === "batch") this.#connection.release(message.lease);
       if (message.type === "goaway") inbox.push(message);
     }
   }
@@ -283,14 +285,13 @@ export class Reader {
   async #wait(until, signal) {
     const left = until === undefined ? undefined : Math.max(0, until - performance.now());
     const holdsAll = this.#held.size >= this.#inflight;
-    const ms = holdsAll ? Math.min(HELD_MS, left ?? HELD_MS) : left;
+    const inVain = holdsAll || this.#connection.leases.has(this.#blocking);
+    const ms = inVain ? Math.min(HELD_MS, left ?? HELD_MS) : left;
     const message = await this.#connection.receive(ms, undefined, signal);
     if (message) return message;
-    if (holdsAll) {
-      throw new StokerError(
-        `all ${this.#inflight} batches of inflight are held: release one, or raise inflight`,
-        "held",
-      );
+    if (inVain) {
+      const all = `all ${this.#inflight} batches of inflight are held: release one, or raise inflight`;
+      throw new StokerError(holdsAll ? all : this.#stalled, "held");
     }
     throw new TimeoutError(`no batch came in time${this.#stalled && `: ${this.#stalled}`}`);
   }
@@ -317,9 +318,11 @@ export class Reader {
     }
     this.#at = { epoch: next_epoch, position: next_position };
     this.#stalled = "";
+    this.#blocking = 0;
   }
 
-  #stall({ epoch, position, why, path, read_ms }) {
+  #stall({ epoch, position, why, path, read_ms, lease }) {
+    this.#blocking = lease;
     const seconds = Math.floor(Number(read_ms) / 1000);
     this.#stalled = why.length
       ? String(why)

@@ -109,8 +109,8 @@ class Program {
     return digest.digest("hex");
   }
 
-  letGo() {
-    const { batch, digest } = this.held.shift();
+  letGo(at) {
+    const [{ batch, digest }] = this.held.splice(at, 1);
     if (this.digest(batch) !== digest) console.log(`changed position=${batch.position}`);
     batch.release();
   }
@@ -124,7 +124,8 @@ class Program {
     );
     this.held.push({ batch, digest });
     this.taken++;
-    while (this.held.length > (request.hold ?? 0)) this.letGo();
+    const { keep = 0, hold = 0 } = request;
+    while (this.held.length > keep + hold) this.letGo(keep);
     if (this.taken === request.pause) {
       console.log("paused");
       await new Promise((resolve) => {
@@ -158,7 +159,7 @@ class Program {
     const big = (_, value) => (typeof value === "bigint" ? { $big: `${value}` } : value);
     const token = JSON.stringify(this.reader.token, big);
     console.log(`token ${token.replace(/\{"\$big":"(\d+)"\}/g, "$1")}`);
-    while (this.held.length) this.letGo();
+    while (this.held.length) this.letGo(0);
     console.log(`${end ? "end" : "left"} reconnects=${this.reader.reconnects}`);
   }
 

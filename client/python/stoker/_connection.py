@@ -36,7 +36,7 @@ _open: weakref.WeakSet[Connection] = weakref.WeakSet()
 
 
 class _Held(NamedTuple):
-    """A lease: the how many-th of the connection, whether it was taken as a Batch, and itself."""
+    """A lease: the how many-th batch of the connection, whether it was taken as a Batch, itself."""
 
     number: int
     explicit: bool
@@ -58,7 +58,7 @@ class Connection:
         self.takes_credentials = False
         self.held: Dict[int, _Held] = {}
         self.kept: weakref.WeakSet[Lease] = weakref.WeakSet()
-        self._granted = 0
+        self._passed = 0
         self._sock = sock
         self._reader = _wire.FrameReader()
         self._room = memoryview(bytearray(_CHUNK))
@@ -193,16 +193,20 @@ class Connection:
             self._out += frame
         self._flush()
 
+    def count(self) -> None:
+        """The application is given a batch, or the error of a bad one: both had slots."""
+        self._passed += 1
+
     def grant(self, number: int, explicit: bool, lease: Lease) -> None:
-        """The application holds this lease now; ``explicit``: as a Batch."""
-        self._granted += 1
-        self.held[number] = _Held(self._granted, explicit, weakref.ref(lease))
+        """The application holds this lease of the batch that was counted last; ``explicit``: as a
+        Batch."""
+        self.held[number] = _Held(self._passed, explicit, weakref.ref(lease))
 
     def keep(self, newest: int = 0) -> None:
-        """Let the application have what it holds, except for the ``newest`` batches, and give the
-        slots back. Raises MemoryError."""
+        """Let the application have what it holds, except for those of the ``newest`` batches, and
+        give the slots back. Raises MemoryError."""
         for held in list(self.held.values()):
-            lease = held.lease() if held.number <= self._granted - newest else None
+            lease = held.lease() if held.number <= self._passed - newest else None
             if lease is not None:
                 lease.keep()
 

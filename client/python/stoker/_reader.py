@@ -143,6 +143,8 @@ class Reader:
                 return None
             if message.name == "ring":
                 self._follow(message.fields)
+            elif message.name == "stalled" and message.fields["lease"]:
+                self._make_room(message.fields)
             elif message.name == "stalled":
                 self._stalled = _note_stalled(message.fields)
             else:
@@ -153,6 +155,12 @@ class Reader:
         self._patience.find()
         self._stalled = ""
         return message
+
+    def _make_room(self, fields: Dict[str, Any]) -> None:
+        """The ring cannot go on before batches that are held are given back."""
+        self._most_held = max(0, self._most_held - 1)
+        self._stalled = f"; {fields['why']}"
+        self._connection.keep()
 
     def _dial(self) -> Connection:
         if self._credentials is None:
@@ -174,6 +182,7 @@ class Reader:
     def _use(self, ring: Ring) -> None:
         left: Optional[Ring] = getattr(self, "_ring", None)
         self._ring = ring
+        self._most_held = self.inflight - 1  # of its batches, as far as is known
         if left is not None:
             left.leave()
 

@@ -411,12 +411,13 @@ class Loader(Reader):
         if fields["epoch"] < self._at.epoch or place <= self._at or place.position > self.samples:
             raise self._connection.broken("batches out of order")
         self._at = place
+        self._connection.count()
         self._said_last = False
         self._taken = fields["epoch"]
 
     def _wait(self) -> Received:
         """The next message."""
-        self._connection.keep(self.inflight - 1)  # else the daemon would have to wait for them
+        self._connection.keep(self._most_held)  # else the daemon would have to wait for them
         deadline = self._deadline()
         while True:
             try:

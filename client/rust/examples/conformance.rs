@@ -242,9 +242,9 @@ impl Program {
         Ok(())
     }
 
-    /// Give the oldest back, after a look at whether it is as it was.
-    fn let_go(&mut self) -> Result<(), Error> {
-        if let Some((batch, before)) = self.held.pop_front() {
+    /// Give one back, after a look at whether it is as it was.
+    fn let_go(&mut self, at: usize) -> Result<(), Error> {
+        if let Some((batch, before)) = self.held.remove(at) {
             if digest(&batch)? != before {
                 println!("changed position={}", batch.position);
             }
@@ -268,8 +268,9 @@ impl Program {
         );
         self.held.push_back((batch, sum));
         self.taken += 1;
-        while self.held.len() as u64 > self.asked("hold") {
-            self.let_go()?;
+        let keep = self.asked("keep");
+        while self.held.len() as u64 > keep + self.asked("hold") {
+            self.let_go(keep as usize)?;
         }
         if self.taken == self.asked("pause") {
             println!("paused");
@@ -305,7 +306,7 @@ impl Program {
         }
         println!("token {}", serde_json::to_string(&self.reader.token()).expect("JSON"));
         while !self.held.is_empty() {
-            self.let_go()?;
+            self.let_go(0)?;
         }
         let word = if end { "end" } else { "left" };
         println!("{word} reconnects={}", self.reader.reconnects());

@@ -13,6 +13,11 @@ use crate::token::Place;
 /// Consecutive positions of an epoch, in memory that is shared with the daemon. Its arrays borrow
 /// from it; it is given back when it is dropped, in any thread. It may outlive its reader.
 ///
+/// Less than `inflight` batches (3) can be kept while others are read. One that is kept while the
+/// ring comes round to it takes the memory of its whole ring along, some `inflight` + 2 batches of
+/// the daemon's ring-memory, until it is dropped: copy what is kept for long. Without room for that
+/// the reader's next call is [`Error::Held`].
+///
 /// Its bytes stay as they are while it is held, also when the daemon dies. There is one exception: a
 /// daemon with `lease-timeout` takes a batch back that is held too long, and then the next call of
 /// the reader says so; what is read in between is no longer the batch.
@@ -47,6 +52,7 @@ impl Batch {
         held: &Arc<AtomicU64>,
     ) -> Batch {
         held.fetch_add(1, Ordering::AcqRel);
+        link.hold(m.uint("lease"));
         Batch {
             epoch: m.uint("epoch"),
             position: m.uint("position"),

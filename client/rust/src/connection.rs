@@ -2,7 +2,7 @@
 //! One connection to the daemon, as messages. One thread at a time receives; any thread may give a
 //! batch back. Knows no batch.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{IoSlice, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -38,6 +38,7 @@ const OTHERS_MAY_WRITE: u32 = 0o002;
 pub(crate) struct Link {
     socket: UnixStream,
     sending: Mutex<()>,
+    leases: Mutex<HashSet<u64>>, // those that the program has not given back
     closed: AtomicBool,
 }
 
@@ -64,7 +65,17 @@ impl Link {
         retry_on_intr(send).unwrap_or(0)
     }
 
+    /// The program has this one now.
+    pub fn hold(&self, lease: u64) {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner).insert(lease);
+    }
+
+    pub fn holds(&self, lease: u64) -> bool {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner).contains(&lease)
+    }
+
     pub fn release(&self, lease: u64) {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner).remove(&lease);
         if let Ok(frame) = message::encode("release", HashMap::from([("lease", lease.into())])) {
             self.write(&frame, &[]);
         }
@@ -142,7 +153,12 @@ impl Connection {
         if !trusted(path, peer.uid.as_raw()) {
             return Err(why(&format!("served by uid {}, which is not trusted", peer.uid.as_raw())));
         }
-        let link = Link { socket, sending: Mutex::new(()), closed: AtomicBool::new(false) };
+        let link = Link {
+            socket,
+            sending: Mutex::default(),
+            leases: Mutex::default(),
+            closed: AtomicBool::new(false),
+        };
         let mut connection = Connection {
             link: Arc::new(link),
             takes_given: false,

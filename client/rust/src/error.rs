@@ -19,8 +19,8 @@ pub enum Error {
     Timeout(String),
     /// An option is wrong; the daemon was not asked.
     Option(String),
-    /// All batches that may be announced are held: drop one, or raise `inflight`.
-    Held,
+    /// No other batch can come before one is dropped: this says which.
+    Held(String),
     /// The daemon refused a request, or ended the connection.
     Refused(Refusal),
     /// A sample cannot be made. Its batch is left out, and the next one follows. With `bad_samples`
@@ -62,7 +62,7 @@ impl Error {
             Error::Protocol(_) => "broken",
             Error::Timeout(_) => "timeout",
             Error::Option(_) => "option",
-            Error::Held => "held",
+            Error::Held(_) => "held",
             Error::Refused(refusal) => &refusal.name,
             Error::Sample(bad) => &bad.name,
         }
@@ -106,11 +106,9 @@ impl fmt::Display for Error {
             Error::Unavailable(text)
             | Error::Disconnected(text)
             | Error::Timeout(text)
+            | Error::Held(text)
             | Error::Option(text) => f.write_str(text),
             Error::Protocol(text) => write!(f, "stokerd violated the protocol: {text}"),
-            Error::Held => {
-                f.write_str("all batches of inflight are held: drop one, or raise inflight")
-            }
             Error::Refused(refusal) => write!(f, "{} ({})", refusal.text, refusal.name),
             Error::Sample(bad) => write!(
                 f,

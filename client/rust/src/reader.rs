@@ -75,6 +75,7 @@ impl Client {
             tried: false,
             pause: FIRST_PAUSE,
             stalled: String::new(),
+            blocking: 0,
             reconnects: 0,
             moves: 0,
             samples: attached.uint("samples"),
@@ -134,6 +135,7 @@ pub struct Reader {
     tried: bool,                    // since then
     pause: Duration,
     stalled: String,
+    blocking: u64, // the lease of the program's that the next batch waits for; 0: none
     inflight: u64,
     samples: u64,
     batches: u64,
@@ -248,11 +250,16 @@ impl Reader {
 
     fn wait(&mut self, until: Option<Instant>) -> Result<Message, Error> {
         let holds_all = self.held.load(Ordering::Acquire) >= self.inflight;
-        let short = holds_all.then(|| Instant::now() + HELD);
+        let blocking = self.blocking;
+        let in_vain = holds_all || self.connection()?.link.holds(blocking);
+        let short = in_vain.then(|| Instant::now() + HELD);
         let message = self.connection()?.receive(short.into_iter().chain(until).min())?;
         let stalled = &self.stalled;
-        message.ok_or_else(|| match holds_all {
-            true => Error::Held,
+        message.ok_or_else(|| match in_vain {
+            true if holds_all => {
+                Error::Held("all batches of inflight are held: drop one, or raise inflight".into())
+            }
+            true => Error::Held(stalled.trim_start_matches(": ").into()),
             false => Error::Timeout(format!("no batch came in time{stalled}")),
         })
     }
@@ -307,10 +314,12 @@ impl Reader {
         }
         self.at = next;
         self.stalled.clear();
+        self.blocking = 0;
         Ok(())
     }
 
     fn stall(&mut self, message: &Message) {
+        self.blocking = message.uint("lease");
         self.stalled = match message.text("why") {
             why if !why.is_empty() => format!(": {why}"),
             _ => format!(
@@ -390,6 +399,7 @@ impl Reader {
             _ => return Err(self.connection()?.broken("a ring of other samples")),
         }
         self.held = Arc::default();
+        self.blocking = 0;
         Ok(true)
     }
 

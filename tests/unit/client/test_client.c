@@ -365,6 +365,56 @@ static void test_a_read_that_hangs(void **state)
 	fake_leave(&fake, stoker);
 }
 
+/* -- a batch that is kept -------------------------------------------------------------------- */
+
+static void say_kept(struct fake *fake, uint64_t lease)
+{
+	struct message stalled = message_init(MESSAGE_STALLED);
+	stalled.stalled.why = (struct text){"the batch at position 4 is held", 31};
+	stalled.stalled.lease = lease;
+	fake_say(fake, &stalled, -1);
+}
+
+static void serve_kept(struct fake *fake)
+{
+	fake_welcome(fake);
+	fake_attach(fake);
+	struct message batch = fake_batch(5, 4, (struct run){2, 4});
+	fake_say(fake, &batch, -1);
+	say_kept(fake, 5);
+	fake_hear_kind(fake, MESSAGE_RELEASE);
+	say_kept(fake, 5); /* it was on its way */
+	fake_hear_kind(fake, MESSAGE_LIST);
+	fake_error(fake, fake->heard.list.seq, ERROR_INTERNAL);
+	batch = fake_batch(6, 8, (struct run){0, 4});
+	fake_say(fake, &batch, -1);
+	fake_hear(fake);
+}
+
+/* The next batch waits for one that the caller holds: it is told so, until it gives that back. */
+static void test_a_batch_that_is_kept(void **state)
+{
+	struct fake fake;
+	struct stoker *stoker = attach(&fake, serve_kept);
+	const struct stoker_batch *kept, *batch;
+	const char *const *names;
+	(void)state;
+	assert_int_equal(stoker_next(stoker, &kept, -1), 1);
+	assert_int_equal(stoker_next(stoker, &batch, 200), -ETIMEDOUT);
+	assert_string_equal(stoker_error(stoker), "the batch at position 4 is held");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(stoker_next(stoker, &batch, -i), -EDEADLK);
+		assert_string_equal(stoker_error(stoker), "the batch at position 4 is held");
+	}
+	assert_int_equal(stoker_release(stoker, kept), 0);
+	assert_int_equal(stoker_next(stoker, &batch, 200), -ETIMEDOUT); /* it holds nothing now */
+	assert_says(stoker, "no batch was ready within 200 ms");
+	assert_int_equal(stoker_classes(stoker, &names), -EIO);
+	assert_int_equal(stoker_next(stoker, &batch, -1), 1);
+	assert_int_equal(batch->position, 8);
+	fake_leave(&fake, stoker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_a_fork),
 		cmocka_unit_test(test_credentials_for_an_old_daemon),
 		cmocka_unit_test(test_a_read_that_hangs),
+		cmocka_unit_test(test_a_batch_that_is_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

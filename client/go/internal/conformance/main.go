@@ -15,6 +15,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type request struct {
 	Take        int                        `json:"take"`
 	Pause       int                        `json:"pause"`
 	Hold        int                        `json:"hold"`
+	Keep        int                        `json:"keep"`
 	Credit      []int                      `json:"credit"`
 	Again       bool                       `json:"again"`
 	Classes     bool                       `json:"classes"`
@@ -88,7 +90,7 @@ func nameOf(err error) string {
 		name string
 	}{
 		{stoker.ErrProtocol, "broken"}, {context.DeadlineExceeded, "timeout"},
-		{stoker.ErrDisconnected, "disconnected"}, {stoker.ErrUnavailable, "unavailable"},
+		{stoker.ErrHeld, "held"}, {stoker.ErrDisconnected, "disconnected"}, {stoker.ErrUnavailable, "unavailable"},
 		{stoker.ErrOption, "option"},
 	} {
 		if errors.Is(err, row.err) {
@@ -194,7 +196,7 @@ func (p *program) read(ctx context.Context) error {
 	}
 	fmt.Printf("token %s\n", token)
 	for len(p.held) > 0 {
-		if err := p.letGo(); err != nil {
+		if err := p.letGo(0); err != nil {
 			return err
 		}
 	}
@@ -225,8 +227,8 @@ func (p *program) have(batch *stoker.Batch) error {
 		batch.Padded, batch.Wrapped, batch.Substituted, batch.Next.Epoch, batch.Next.Position, digest)
 	p.held = append(p.held, held{batch, digest})
 	p.taken++
-	for len(p.held) > p.Hold {
-		if err := p.letGo(); err != nil {
+	for len(p.held) > p.Keep+p.Hold {
+		if err := p.letGo(p.Keep); err != nil {
 			return err
 		}
 	}
@@ -245,15 +247,15 @@ func (p *program) have(batch *stoker.Batch) error {
 	return nil
 }
 
-// letGo gives the oldest back, after a look at whether it is as it was.
-func (p *program) letGo() error {
-	oldest := p.held[0]
-	p.held = p.held[1:]
-	digest, err := digestOf(oldest.batch)
-	if digest != oldest.digest {
-		fmt.Printf("changed position=%d\n", oldest.batch.Position)
+// letGo gives one back, after a look at whether it is as it was.
+func (p *program) letGo(at int) error {
+	one := p.held[at]
+	p.held = slices.Delete(p.held, at, at+1)
+	digest, err := digestOf(one.batch)
+	if digest != one.digest {
+		fmt.Printf("changed position=%d\n", one.batch.Position)
 	}
-	oldest.batch.Release()
+	one.batch.Release()
 	return err
 }
 

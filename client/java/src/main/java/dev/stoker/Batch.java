@@ -4,7 +4,6 @@ package dev.stoker;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -12,6 +11,11 @@ import java.util.concurrent.atomic.AtomicInteger;
  * Consecutive positions of an epoch, in memory that is shared with the daemon. {@link #close} gives
  * it back, in any thread; it may outlive its reader. After that its segments show other samples, or
  * throw an IllegalStateException once the ring is left.
+ *
+ * <p>Less than {@code inflight} batches (3) can be kept while others are read. One that is kept
+ * while the ring comes round to it takes the memory of its whole ring along, some {@code inflight} +
+ * 2 batches of the daemon's ring-memory, until it is closed: copy what is kept for long. Without
+ * room for that the reader's next call fails with the reason "held".
  */
 public final class Batch implements AutoCloseable {
   private final Message message;
@@ -28,6 +32,7 @@ public final class Batch implements AutoCloseable {
     this.connection = connection;
     this.held = held;
     held.incrementAndGet();
+    connection.hold(message.number("lease"));
   }
 
   /** Of its samples. */
@@ -100,7 +105,7 @@ public final class Batch implements AutoCloseable {
   public void close() {
     if (closed.getAndSet(true)) return;
     held.decrementAndGet();
-    connection.send("release", Map.of("lease", message.number("lease")));
+    connection.release(message.number("lease"));
     ring.drop();
   }
 }

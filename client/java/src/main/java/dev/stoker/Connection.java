@@ -12,6 +12,8 @@ import java.util.Iterator;
 import java.util.LinkedList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 
 /**
@@ -25,6 +27,7 @@ final class Connection implements AutoCloseable {
 
   private final Wire wire;
   private final Object sending = new Object();
+  private final Set<Long> leases = ConcurrentHashMap.newKeySet(); // not given back
   private final LinkedList<Message> inbox = new LinkedList<>();
   private ByteBuffer data = ByteBuffer.allocate((1 << 17) + 4).limit(0); // a frame and a read
   private long seq;
@@ -181,6 +184,21 @@ final class Connection implements AutoCloseable {
         return;
       }
     }
+  }
+
+  /** The program has this one now. */
+  void hold(long lease) {
+    leases.add(lease);
+  }
+
+  boolean holds(long lease) {
+    return leases.contains(lease);
+  }
+
+  /** Any thread. */
+  void release(long lease) {
+    leases.remove(lease);
+    send("release", Map.of("lease", lease));
   }
 
   /** Do rings come as descriptors? */
@@ -345,9 +363,7 @@ final class Connection implements AutoCloseable {
       if (message.name.equals("goaway")) continue;
       inbox.remove(message);
       message.drop();
-      if (message.name.equals("batch")) {
-        send("release", Map.of("lease", message.number("lease")));
-      }
+      if (message.name.equals("batch")) release(message.number("lease"));
     }
   }
 

@@ -42,6 +42,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   private boolean tried; // since then
   private long pauseMs = FIRST_PAUSE_MS;
   private String stalled = "";
+  private long blocking; // the lease of the program's that the next batch waits for; 0: none
   private List<Credentials> credentials;
   private long reconnects;
   private long moves;
@@ -117,6 +118,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     Message attached = connection.request("attach", "attached", all, shown, QUIET_NS);
     follow(attached.ring);
     held = new AtomicInteger();
+    blocking = 0;
     return attached;
   }
 
@@ -267,12 +269,14 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
 
   private Message await(long limit, boolean limited) {
     boolean holdsAll = held.get() >= inflight;
+    boolean inVain = holdsAll || connection.holds(blocking);
     long soon = System.nanoTime() + HELD_NS;
-    long until = holdsAll && !(limited && limit - soon < 0) ? soon : limit;
-    Message message = connection.receive(until, limited || holdsAll, other -> true);
+    long until = inVain && !(limited && limit - soon < 0) ? soon : limit;
+    Message message = connection.receive(until, limited || inVain, other -> true);
     if (message != null) return message;
-    if (holdsAll) {
-      throw new StokerException("held", "all batches of inflight are held: close one");
+    if (inVain) {
+      String all = "all batches of inflight are held: close one, or raise inflight";
+      throw new StokerException("held", holdsAll ? all : stalled.substring(2));
     }
     throw new StokerException("timeout", "no batch came in time" + stalled);
   }
@@ -318,12 +322,14 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     if (behind || next.position() > samples) throw connection.broken("batches out of order");
     at = next;
     stalled = "";
+    blocking = 0;
   }
 
   private void stall(Message message) {
     String why = message.string("why");
     long seconds = message.number("read_ms") / 1000;
     stalled = ": " + why;
+    blocking = message.number("lease");
     if (why.isEmpty()) {
       stalled = ": the read of %s has taken %d s so far".formatted(message.text("path"), seconds);
     }

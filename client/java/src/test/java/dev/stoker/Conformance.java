@@ -11,9 +11,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +23,7 @@ final class Conformance {
 
   private final Map<String, Object> request;
   private final Reader reader;
-  private final Deque<Held> held = new ArrayDeque<>();
+  private final List<Held> held = new ArrayList<>();
   private long taken;
 
   private Conformance(String socket, String words) {
@@ -178,13 +176,13 @@ final class Conformance {
     return HexFormat.of().formatHex(digest.digest());
   }
 
-  /** Give the oldest back, after a look at whether it is as it was. */
-  private void letGo() {
-    Held oldest = held.removeFirst();
-    if (!digest(oldest.batch()).equals(oldest.digest())) {
-      System.out.println("changed position=" + oldest.batch().position());
+  /** Give one back, after a look at whether it is as it was. */
+  private void letGo(long at) {
+    Held one = held.remove((int) at);
+    if (!digest(one.batch()).equals(one.digest())) {
+      System.out.println("changed position=" + one.batch().position());
     }
-    oldest.batch().close();
+    one.batch().close();
   }
 
   private void have(Batch batch) throws IOException {
@@ -201,9 +199,10 @@ final class Conformance {
         batch.next().epoch(),
         batch.next().position(),
         digest);
-    held.addLast(new Held(batch, digest));
+    held.add(new Held(batch, digest));
     taken++;
-    while (held.size() > asked("hold", 0)) letGo();
+    long keep = asked("keep", 0);
+    while (held.size() > keep + asked("hold", 0)) letGo(keep);
     if (taken == asked("pause", 0)) {
       System.out.println("paused");
       for (int c = System.in.read(); c != '\n' && c >= 0; c = System.in.read()) {}
@@ -233,7 +232,7 @@ final class Conformance {
       if (!end) have(batch);
     }
     System.out.println("token " + reader.token().toJson());
-    while (!held.isEmpty()) letGo();
+    while (!held.isEmpty()) letGo(0);
     System.out.println((end ? "end" : "left") + " reconnects=" + reader.reconnects());
   }
 
