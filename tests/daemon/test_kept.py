@@ -73,6 +73,16 @@ def test_a_small_ring_becomes_a_larger_one(reader, reference):
     one.release()
 
 
+def test_more_in_flight_than_the_ring_has(reader, reference):
+    """CREDIT has raised it since the ring was made."""
+    one = reader(prefetch=0)
+    slots = one.peer.ring.slots
+    one.peer.send("credit", inflight=8)
+    keep_first(one)
+    assert one.got == reference and one.peer.ring.slots >= 9 * 6 > slots
+    one.release()
+
+
 def test_a_trainer_that_is_at_work_stays(daemon, reader, reference):
     """It has batches that it has not received, so it may well release the first one before it waits
     for another."""

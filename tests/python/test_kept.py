@@ -60,6 +60,14 @@ def test_behind_bad_ones(real, near, damaged):
     loader.close()
 
 
+def test_a_ring_of_one_batch(near, damaged):
+    """The loop's own variable is in the way of each next batch: the ring grows."""
+    loader = near.loader(damaged, batch_size=8, shuffle=False, subset=(0, 8), epochs=3,
+                         timeout=30, transforms=TRANSFORMS, prefetch=1, last_batch="drop")
+    assert [labels.tolist() for _ in range(3) for _, labels in loader] == [[0] * 8] * 3
+    loader.close()
+
+
 @pytest.mark.parametrize("held", [1, 2, 3])
 def test_in_a_ring_without_room(tmp_path, damaged, held):
     """Of two batches: there is no memory for a larger ring. The last ones are held all the time."""

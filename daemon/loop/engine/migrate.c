@@ -286,6 +286,9 @@ static struct ring *larger_ring(const struct ring *ring, const struct reader *fi
 	struct fault ignored;
 	request.lean = spare > 0;
 	request.above = ring->slots;
+	list_for_each(member, last, &ring->readers, struct reader, in_ring)
+		if (member->inflight > request.inflight) /* CREDIT has raised it */
+			request.inflight = member->inflight;
 	if (request.prefetch && request.prefetch <= request.inflight)
 		request.prefetch = (uint64_t)request.inflight + 1;
 	list_for_each(other, next, &ring->stream->rings, struct ring, link)
