@@ -41,6 +41,7 @@ def nothing_comes(peer, seconds=0.5):
     {}, {"prefetch": 0}, {"batch_size": 7}, {"batch_size": 6, "last_batch": "wrap"},
     {"accept_fd": False, "accept_path": True}, {"pace": "free"}, {"pace": "together"}], ids=str)
 def test_it_goes_on(daemon, reader, reference, how):
+    """FAULTS 14, of a part of them."""
     one = reader(**how)
     keep_first(one)
     assert one.got == reference
