@@ -82,6 +82,7 @@ int handle_open(struct stoker *stoker)
 	struct message welcome;
 	connection_close(&stoker->connection);
 	stoker->connected++;
+	stoker->last_lease = 0;
 	watch_forget(&stoker->watch);
 	pthread_mutex_unlock(&stoker->lock);
 	int fd = address_connect(ADDRESS_DATA, stoker->socket, &stoker->fault);

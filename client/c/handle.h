@@ -21,6 +21,7 @@
 #include "client/c/given.h"
 #include "client/c/own.h"
 #include "client/c/resume.h"
+#include "client/c/share.h"
 #include "client/c/watch.h"
 
 struct stoker {
@@ -31,13 +32,15 @@ struct stoker {
 	char *socket;	   /* as it was given; NULL: the default places */
 	struct ring *ring; /* the one that holds the current batches; NULL: not attached */
 	struct resume resume;
+	struct share share; /* which batches are to come */
 	struct given given; /* descriptors that go with its ATTACH */
 	struct own *own;    /* credentials that were given to it; NULL: none */
 	struct attach_info info;
 	struct classes classes; /* of the dataset; empty until asked for */
 	struct batch *held;	/* all that the caller holds, also from earlier attachments */
 	uint64_t attachment;	/* number of the current one */
-	uint64_t connected;	/* number of the current connection, to which leases belong */
+	uint64_t connected;	/* number of the current connection, to which leases belong ... */
+	uint64_t last_lease;	/* ... and the last of them */
 	uint64_t inflight, batch_size; /* of this attachment */
 	int end; /* 1: batches may come; 0: END has come; -ESHUTDOWN: GOAWAY has come */
 	struct watch watch;

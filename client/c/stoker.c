@@ -114,6 +114,7 @@ static int stoker_do_attach(struct stoker *stoker, struct attach *attach)
 		return r;
 	}
 	attach_inform(&stoker->info, &reply.attached, stoker->ring);
+	stoker->share = share_of(&attach->message.attach, reply.attached.samples);
 	stoker->inflight = attach->message.attach.inflight;
 	stoker->batch_size = attach->message.attach.batch_size;
 	stoker->end = 1;
@@ -214,6 +215,22 @@ int stoker_credit(struct stoker *stoker, uint32_t inflight)
 
 /* -- batches ------------------------------------------------------------------------------ */
 
+static struct share_place stoker_place(const struct stoker *stoker)
+{
+	return (struct share_place){stoker->resume.epoch, stoker->resume.position};
+}
+
+static int stoker_out_of_order(struct stoker *stoker, const char *what, uint64_t epoch,
+			       uint64_t position)
+{
+	struct share_place next = share_next(&stoker->share, stoker_place(stoker));
+	return connection_broken(&stoker->connection, &stoker->fault,
+				 "batches out of order: %s of epoch %llu, position %llu, where the "
+				 "batch of epoch %llu, position %llu is next",
+				 what, (unsigned long long)epoch, (unsigned long long)position,
+				 (unsigned long long)next.epoch, (unsigned long long)next.position);
+}
+
 static int stoker_take_batch(struct stoker *stoker, const struct message_batch *message,
 			     const struct stoker_batch **batch_out)
 {
@@ -222,17 +239,39 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 	if (r == BATCH_E_RUNS)
 		return connection_broken(&stoker->connection, &stoker->fault,
 					 "a batch that is too large or outside of the ring");
+	if (r == 0 && (message->lease <= stoker->last_lease ||
+		       !share_has_batch(&stoker->share, stoker_place(stoker), message))) {
+		batch_free(batch);
+		return stoker_out_of_order(stoker, "a batch", message->epoch, message->position);
+	}
 	if (r) {
 		connection_close(&stoker->connection); /* else its lease would never be released */
 		return fault_say(&stoker->fault, r, "out of memory");
 	}
 	resume_pass(&stoker->resume, message->next_epoch, message->next_position);
+	stoker->last_lease = message->lease;
 	handle_forget_stall(stoker);
 	batch->connected = stoker->connected;
 	batch->next = stoker->held;
 	stoker->held = batch;
 	*batch_out = &batch->batch;
 	return 1;
+}
+
+static int stoker_take_bad(struct stoker *stoker, const struct message_bad_sample *bad)
+{
+	if (!share_has_bad(&stoker->share, stoker_place(stoker), bad))
+		return stoker_out_of_order(stoker, "a bad sample", bad->epoch, bad->position);
+	resume_pass(&stoker->resume, bad->next_epoch, bad->next_position);
+	handle_forget_stall(stoker);
+	return words_of_bad_sample(&stoker->fault, bad);
+}
+
+static int stoker_take_end(struct stoker *stoker, const struct message_end *end)
+{
+	if (share_next(&stoker->share, stoker_place(stoker)).epoch < stoker->resume.end)
+		return stoker_out_of_order(stoker, "the end", end->epoch, 0);
+	return stoker->end = 0;
 }
 
 #define TAKEN_NOTHING 2 /* no result yet: receive the next message */
@@ -246,10 +285,7 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 	case MESSAGE_BATCH:
 		return stoker_take_batch(stoker, &message->batch, batch_out);
 	case MESSAGE_BAD_SAMPLE:
-		resume_pass(&stoker->resume, message->bad_sample.next_epoch,
-			    message->bad_sample.next_position);
-		handle_forget_stall(stoker);
-		return words_of_bad_sample(&stoker->fault, &message->bad_sample);
+		return stoker_take_bad(stoker, &message->bad_sample);
 	case MESSAGE_RING:
 		r = handle_take_ring(stoker, message->ring.transport, message->ring.bytes,
 				     message->ring.ring);
@@ -259,7 +295,7 @@ static int stoker_take(struct stoker *stoker, const struct message *message,
 		stoker->blocking = message->stalled.lease;
 		return TAKEN_NOTHING;
 	case MESSAGE_END:
-		return stoker->end = 0;
+		return stoker_take_end(stoker, &message->end);
 	case MESSAGE_GOAWAY:
 		return stoker->end = words_of_goaway(&stoker->fault, &message->goaway);
 	case MESSAGE_ERROR:

@@ -42,7 +42,8 @@ type conn struct {
 	sending sync.Mutex
 	seq     uint64
 
-	leases sync.Map // those that the program has not released
+	leases    sync.Map // those that the program has not released
+	lastLease uint64   // that the reader took
 
 	mutex sync.Mutex
 	inbox []*message

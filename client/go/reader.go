@@ -45,6 +45,7 @@ type Reader struct {
 	blocking uint64 // ... if it waits for this lease of the program's; 0: it does not
 	inflight uint64
 
+	share                       share // which batches are to come
 	samples, batches            uint64
 	dataset, pipeline, sampling string
 	reconnects, moves           int
@@ -81,6 +82,8 @@ func (r *Reader) begin(attached *message) error {
 	r.samples, r.batches = attached.uint("samples"), attached.uint("batches")
 	r.dataset, r.pipeline = attached.text("dataset_fingerprint"), attached.text("pipeline_hash")
 	r.sampling = attached.text("sampling_hash")
+	r.share = share{r.samples, uint64(r.options.BatchSize), uint64(r.options.Rank),
+		max(1, number(r.request["world"])), r.options.LastBatch}
 	r.at = Place{number(r.request["epoch"]), number(r.request["position"])}
 	if token := r.options.Token; token != nil && token.Sampling != r.sampling {
 		return wrongToken("sampling", token.Sampling, r.sampling)
@@ -290,6 +293,9 @@ func (r *Reader) next(ctx context.Context) (*Batch, error) {
 	case "stalled":
 		r.stall(m)
 	case "end":
+		if r.share.next(r.at).Epoch < r.end {
+			return nil, r.disordered("the end", m.uint("epoch"), 0)
+		}
 		r.ended = true
 	case "goaway":
 		// It fills no more slots: held batches stay as they are without their leases.
@@ -338,12 +344,21 @@ func (r *Reader) take(m *message) (*Batch, error) {
 }
 
 func (r *Reader) advance(m *message) error {
-	next := m.place()
-	if m.uint("epoch") < r.at.Epoch || !r.at.before(next) || next.Position > r.samples {
-		return r.broken("batches out of order")
+	again := m.name == "batch" && m.uint("lease") <= r.conn.lastLease
+	if again || !r.share.has(r.at, m) {
+		return r.disordered("a batch", m.uint("epoch"), m.uint("position"))
 	}
-	r.at, r.stalled, r.blocking = next, "", 0
+	if m.name == "batch" {
+		r.conn.lastLease = m.uint("lease")
+	}
+	r.at, r.stalled, r.blocking = m.place(), "", 0
 	return nil
+}
+
+func (r *Reader) disordered(what string, epoch, position uint64) error {
+	next := r.share.next(r.at)
+	return r.broken("batches out of order: %s of epoch %d, position %d, where the batch of epoch "+
+		"%d, position %d is next", what, epoch, position, next.Epoch, next.Position)
 }
 
 func (r *Reader) stall(m *message) {

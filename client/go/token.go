@@ -12,10 +12,6 @@ type Place struct {
 	Epoch, Position uint64
 }
 
-func (p Place) before(other Place) bool {
-	return p.Epoch < other.Epoch || p.Epoch == other.Epoch && p.Position < other.Position
-}
-
 // A Token says where to resume, and of which stream. As JSON it is what the clients of all
 // languages understand. It is the same on all ranks after the same number of batches; batch size
 // and world may differ when it is used.

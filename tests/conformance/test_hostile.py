@@ -196,6 +196,61 @@ def test_wrong_batch(client, fake, wrong):
     client.start(fake.path, ATTACH).fails("broken")
 
 
+def end_early(peer, fields):
+    return frame("end", epoch=1)
+
+
+def bad_elsewhere(peer, fields):
+    return frame("bad_sample", epoch=0, position=13, sample=3, code=42, name="sample_corrupt",
+                 path="a.jpg", text="cut short", next_epoch=0, next_position=16)
+
+
+def bad_and_a_gap(peer, fields):
+    return frame("bad_sample", epoch=0, position=9, sample=3, code=42, name="sample_corrupt",
+                 path="a.jpg", text="cut short", next_epoch=0, next_position=16)
+
+
+def said(**wrong):
+    return lambda peer, fields: fields.update(wrong)
+
+
+def lease_again(peer, fields):
+    fields["lease"] -= 1  # that of the batch before
+
+
+def one_less(peer, fields):
+    (first, _), *_ = fields["runs"]
+    fields.update(count=3, runs=[[first, 3]])
+
+
+# In place of the batch of position 8.
+ORDERS = {
+    "a batch again": said(position=4, next_position=8),
+    "the first batch again": said(position=0, next_position=4),
+    "a batch left out": said(position=12, next_position=16),
+    "another epoch": said(epoch=1, next_epoch=1),
+    "the positions of another rank": said(position=9),
+    "the same place behind it": said(next_position=8),
+    "another place behind it": said(next_position=16),
+    "another epoch behind it": said(next_epoch=1, next_position=0),
+    "a position of 2^64 - 1": said(position=2**64 - 1),
+    "fewer samples": one_less,
+    "a lease again": lease_again,
+    "a bad sample of another batch": bad_elsewhere,
+    "a bad sample and a gap": bad_and_a_gap,
+    "the end": end_early,
+}
+
+
+@pytest.mark.parametrize("wrong", ORDERS.values(), ids=ORDERS)
+def test_out_of_order(client, fake, wrong):
+    """Never other samples than those that are due (PROTOCOL.md, section 7)."""
+    fake.hooks["say_batch"] = lambda peer, fields: fields["position"] == 8 and wrong(peer, fields)
+    run = client.start(fake.path, ATTACH)
+    run.fails("broken")
+    assert [batch["position"] for batch in run.batches] in ([], ["0"], ["0", "4"])
+
+
 def header(offset, layout, value):
     def corrupt(data):
         struct.pack_into(layout, data, offset, value)

@@ -233,9 +233,10 @@ class Peer(threading.Thread):
                 return
             ordinal = self.ordinal
             runs = self.fill(position, count)
-            over = self.origin + (self.k + 1) * whole >= self.n
-            following = {"next_epoch": self.epoch + over,
-                         "next_position": 0 if over else self.origin + (self.k + 1) * whole}
+            after = self.origin + (self.k + 1) * whole
+            drops = self.attach.get("last_batch") == "drop"
+            over = after >= self.n or drops and self.n - after < whole
+            following = {"next_epoch": self.epoch + over, "next_position": 0 if over else after}
             epoch = self.epoch
             self.k += 1
             self.settle()

@@ -162,6 +162,7 @@ export class Connection {
     this.socket = socket;
     this.uid = uid;
     this.seq = 0;
+    this.lastLease = 0; // that the reader took
     this.data = Buffer.alloc(0);
     this.passesDescriptors = socket instanceof DescriptorSocket;
     this.takesGiven = false; // descriptors of a dataset

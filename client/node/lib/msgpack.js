@@ -243,3 +243,8 @@ export function plain(value) {
   }
   return value;
 }
+
+export function areTexts(items) {
+  const isText = (item) => typeof item === "string" || item instanceof Uint8Array;
+  return Array.isArray(items) && items.every(isText);
+}

@@ -13,8 +13,9 @@ import {
   TimeoutError,
 } from "./errors.js";
 import { Given } from "./given.js";
-import { plain } from "./msgpack.js";
+import { areTexts, plain } from "./msgpack.js";
 import { requestOf } from "./options.js";
+import { Share } from "./share.js";
 import { identityOf } from "./token.js";
 
 const QUIET_MS = 60_000; // an ATTACH reports progress more often
@@ -42,6 +43,7 @@ export class Reader {
   #ring = null;
   #given = null; // descriptors of the dataset, if they were needed so far
   #attached;
+  #share; // which batches are to come
   #at = { epoch: 0, position: 0 }; // the program has had everything before
   #end = 0; // the epoch after the last one; 0: endless
   #ended = false;
@@ -70,6 +72,7 @@ export class Reader {
     const request = this.#request;
     const attached = await this.#attach(request);
     this.#attached = attached;
+    this.#share = new Share(request, attached.samples);
     if (this.#token && this.#token.sampling !== attached.sampling_hash) {
       throw RequestError.token("sampling", this.#token.sampling, attached.sampling_hash);
     }
@@ -270,6 +273,9 @@ export class Reader {
         this.#stall(message);
         return null;
       case "end":
+        if (this.#share.next(this.#at).epoch < this.#end) {
+          throw this.#connection.broken(this.#share.disorder("the end", this.#at, message));
+        }
         this.#ended = true;
         return null;
       case "goaway":
@@ -298,7 +304,7 @@ export class Reader {
 
   #take(message) {
     const { runs, count, lease } = message;
-    if (count > this.#request.batch_size || !this.#ring.has(runs, count) || this.#held.has(lease)) {
+    if (count > this.#request.batch_size || !this.#ring.has(runs, count)) {
       throw this.#connection.broken("a batch that is too large or outside of the ring");
     }
     this.#advance(message);
@@ -307,15 +313,12 @@ export class Reader {
     return new Batch(message, this.#ring, this.#connection, () => held.delete(lease));
   }
 
-  #advance({ epoch, next_epoch, next_position }) {
-    const at = this.#at;
-    const behind =
-      next_epoch > at.epoch ||
-      // biome-ignore lint/suspicious/noDoubleEquals: either may be a bigint
-      (next_epoch == at.epoch && next_position > at.position);
-    if (epoch < at.epoch || !behind || next_position > this.samples) {
-      throw this.#connection.broken("batches out of order");
+  #advance(message) {
+    const { lease, next_epoch, next_position } = message;
+    if (lease <= this.#connection.lastLease || !this.#share.has(this.#at, message)) {
+      throw this.#connection.broken(this.#share.disorder("a batch", this.#at, message));
     }
+    if (lease) this.#connection.lastLease = lease; // else it is a bad sample
     this.#at = { epoch: next_epoch, position: next_position };
     this.#stalled = "";
     this.#blocking = 0;
@@ -461,8 +464,7 @@ export class Reader {
   }
 
   #texts({ items }) {
-    const isText = (item) => typeof item === "string" || item instanceof Uint8Array;
-    if (Array.isArray(items) && items.every(isText)) return items;
+    if (areTexts(items)) return items;
     throw this.#connection.broken("names that are not texts");
   }
 

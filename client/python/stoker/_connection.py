@@ -75,6 +75,7 @@ class Connection:
         self._forked = False
         self._closed = False
         self.lost = False
+        self.last_lease = 0  # that was announced and taken
         _open.add(self)
 
     @property

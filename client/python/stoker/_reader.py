@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 
 from ._given import Given, given_of
 from ._patience import Patience
+from ._share import Share
 from ._wire import Received
 from .batch import Batch
 from .errors import (DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
@@ -73,6 +74,8 @@ class Reader:
             self._connection.close()
             raise
         self.samples: int = attached["samples"]
+        self._share = Share(self.samples, self.batch_size, self.rank, self.world_size,
+                            request.get("last_batch") or "short")
         self.dataset_fingerprint: str = attached["dataset_fingerprint"]
         self.pipeline_hash: str = attached["pipeline_hash"]
         self.sampling_hash: str = attached["sampling_hash"]

@@ -5,6 +5,7 @@ Only one thread at a time may use a loader. Arrays and batches may be used in an
 """
 from __future__ import annotations
 
+import math
 import operator
 import sys
 import threading
@@ -388,9 +389,9 @@ class Loader(Reader):
         self._waited_s += time.monotonic() - begun
         name, fields = message
         if name in ("batch", "bad_sample"):
-            if fields["epoch"] > epoch:  # this rank has no part of the last batch
+            if self._share.next(self._at).epoch > epoch:  # no part of the last batch
                 self._connection.unread(message)
-                self._at = Place(fields["epoch"], 0)
+                self._at = Place(epoch + 1, 0)
                 return None
             self._advance(fields)
             if name == "bad_sample":
@@ -399,6 +400,8 @@ class Loader(Reader):
             self._got_samples += fields["count"]
             return message
         if name == "end":
+            if self.epochs is not None and self._share.next(self._at).epoch < self.epochs:
+                raise self._disordered("the end", fields["epoch"], 0)
             self._connection.unread(message)
             self._at = Place(max(fields["epoch"], epoch + 1), 0)
             return None
@@ -407,13 +410,20 @@ class Loader(Reader):
         raise self._connection.broken(f"{name} instead of a batch")
 
     def _advance(self, fields: Dict[str, Any]) -> None:
-        place = Place(fields["next_epoch"], fields["next_position"])
-        if fields["epoch"] < self._at.epoch or place <= self._at or place.position > self.samples:
-            raise self._connection.broken("batches out of order")
-        self._at = place
+        again = fields.get("lease", math.inf) <= self._connection.last_lease
+        if again or not self._share.has(self._at, fields):
+            raise self._disordered("a batch", fields["epoch"], fields["position"])
+        self._connection.last_lease = fields.get("lease", self._connection.last_lease)
+        self._at = Place(fields["next_epoch"], fields["next_position"])
         self._connection.count()
         self._said_last = False
         self._taken = fields["epoch"]
+
+    def _disordered(self, what: str, epoch: int, position: int) -> Error:
+        due = self._share.next(self._at)
+        return self._connection.broken(
+            f"batches out of order: {what} of epoch {epoch}, position {position}, where the batch "
+            f"of epoch {due.epoch}, position {due.position} is next")
 
     def _wait(self) -> Received:
         """The next message."""

@@ -289,7 +289,16 @@ impl Program {
 
     fn next(&mut self) -> Result<Option<Batch>, Error> {
         match self.asked("timeout_ms") {
-            0 => self.reader.next_batch(),
+            0 => {
+                let next = self.reader.next().transpose();
+                if next
+                    .as_ref()
+                    .is_err_and(|error| !matches!(error, Error::Sample(_) | Error::Held))
+                {
+                    assert!(self.reader.next().is_none(), "it goes on behind its last error");
+                }
+                next
+            }
             wait => self.reader.next_within(Duration::from_millis(wait)),
         }
     }

@@ -92,6 +92,8 @@ pub(crate) struct Connection {
     /// Of a dataset: they show what the daemon's user may not read.
     pub takes_given: bool,
     pub takes_credentials: bool,
+    /// That the reader took.
+    pub last_lease: u64,
     seq: u64,
     data: Vec<u8>,
     descriptors: VecDeque<OwnedFd>,
@@ -163,6 +165,7 @@ impl Connection {
             link: Arc::new(link),
             takes_given: false,
             takes_credentials: false,
+            last_lease: 0,
             seq: 0,
             data: Vec::new(),
             descriptors: VecDeque::new(),

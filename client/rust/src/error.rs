@@ -93,6 +93,11 @@ impl Error {
         Error::Refused(Refusal { code: 25, name: "token".into(), text })
     }
 
+    /// Can the next call give a batch?
+    pub(crate) fn goes_on(&self) -> bool {
+        matches!(self, Error::Sample(_) | Error::Timeout(_) | Error::Held)
+    }
+
     /// Can another attempt to attach succeed?
     pub(crate) fn passes(&self) -> bool {
         matches!(self, Error::Unavailable(_) | Error::Disconnected(_) | Error::Timeout(_))

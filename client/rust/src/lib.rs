@@ -38,6 +38,7 @@ mod options;
 mod reader;
 #[allow(unsafe_code)]
 mod ring;
+mod share;
 mod tables;
 mod token;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use std::collections::HashMap;
+use std::iter::FusedIterator;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +17,11 @@ use crate::message::Message;
 use crate::msgpack::Value;
 use crate::options::request_of;
 use crate::ring::{Field, Ring};
+use crate::share::Share;
 use crate::tables::Options;
 use crate::token::{Place, Token};
 
+mod away;
 mod listing;
 
 const REPLY: Duration = Duration::from_secs(30);
@@ -71,6 +74,7 @@ impl Client {
             at: Place::default(),
             end: 0,
             ended: false,
+            over: false,
             away: None,
             tried: false,
             pause: FIRST_PAUSE,
@@ -78,6 +82,7 @@ impl Client {
             blocking: 0,
             reconnects: 0,
             moves: 0,
+            share: Share::new(&options, attached.uint("samples")),
             samples: attached.uint("samples"),
             batches: attached.uint("batches"),
             identity: Token {
@@ -119,7 +124,9 @@ fn attach(
 /// behind the last batch that it gave.
 ///
 /// After [`Error::Sample`] the batch behind the one that is left out follows; after
-/// [`Error::Timeout`] nothing is lost.
+/// [`Error::Timeout`] and [`Error::Held`] nothing is lost. Any other error is the iterator's last
+/// item; [`Reader::next_batch`] may be called again, where a daemon may come back, and
+/// [`Reader::seek`] begins anew.
 pub struct Reader {
     client: Client,
     options: Options,
@@ -131,12 +138,14 @@ pub struct Reader {
     at: Place,            // the program has had everything before
     end: u64,             // the epoch after the last one; 0: endless
     ended: bool,
+    over: bool,                     // as an iterator
     away: Option<(Error, Instant)>, // how it was lost, and when to give up
     tried: bool,                    // since then
     pause: Duration,
     stalled: String,
     blocking: u64, // the lease of the program's that the next batch waits for; 0: none
     inflight: u64,
+    share: Share, // which batches are to come
     samples: u64,
     batches: u64,
     reconnects: u64,
@@ -279,6 +288,10 @@ impl Reader {
                 _ => return Err(self.connection()?.broken("a ring of other samples")),
             },
             "stalled" => self.stall(&message),
+            "end" if self.share.next(self.at).epoch < self.end => {
+                let text = self.share.disorder("the end", self.at, &message);
+                return Err(self.connection()?.broken(&text));
+            }
             "end" => self.ended = true,
             // It fills no more slots: held batches stay as they are without their leases.
             "goaway" => {
@@ -307,12 +320,20 @@ impl Reader {
     }
 
     fn advance(&mut self, message: &Message) -> Result<(), Error> {
-        let next = message.place();
-        let behind = message.uint("epoch") < self.at.epoch || next <= self.at;
-        if behind || next.position > self.samples {
-            return Err(self.connection()?.broken("batches out of order"));
+        let lease = match message.name {
+            "batch" => Some(message.uint("lease")),
+            _ => None, // a bad sample
+        };
+        let again = lease.is_some_and(|lease| {
+            self.connection.as_ref().is_some_and(|connection| lease <= connection.last_lease)
+        });
+        if again || !self.share.has(self.at, message) {
+            let text = self.share.disorder("a batch", self.at, message);
+            return Err(self.connection()?.broken(&text));
         }
-        self.at = next;
+        let connection = self.connection()?;
+        connection.last_lease = lease.unwrap_or(connection.last_lease);
+        self.at = message.place();
         self.stalled.clear();
         self.blocking = 0;
         Ok(())
@@ -356,6 +377,7 @@ impl Reader {
             self.ended = false;
         }
         self.at = place;
+        self.over = false;
         Ok(())
     }
 
@@ -403,71 +425,6 @@ impl Reader {
         Ok(true)
     }
 
-    fn lose(&mut self, error: Error) -> Result<(), Error> {
-        self.connection = None;
-        if self.client.reconnect.is_zero() {
-            return Err(error);
-        }
-        if self.away.is_none() {
-            let wait = self.client.reconnect;
-            (self.client.warn)(&format!("{error}; waiting up to {wait:?} for it to come back"));
-            self.away = Some((error, Instant::now() + wait));
-        }
-        Ok(())
-    }
-
-    /// Wait for a daemon and attach where the program is. The time counts up to the first message of
-    /// the next daemon, so one that dies again and again is given up, too.
-    fn recover(&mut self, until: Option<Instant>) -> Result<(), Error> {
-        while self.connection.is_none() && !self.ended {
-            if self.tried {
-                self.rest(until)?;
-            }
-            self.tried = true;
-            match self.reattach() {
-                Ok(more) => {
-                    self.ended = !more;
-                    self.reconnects += 1;
-                    let Place { epoch, position } = self.at;
-                    let text = format!("stokerd is back at epoch {epoch}, position {position}");
-                    (self.client.warn)(&text);
-                }
-                Err(error) if error.passes() => self.connection = None,
-                Err(error) => {
-                    self.connection = None;
-                    return Err(error);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn reattach(&mut self) -> Result<bool, Error> {
-        self.connection = Some(self.client.connect()?);
-        self.attach_at(self.at)
-    }
-
-    fn rest(&mut self, until: Option<Instant>) -> Result<(), Error> {
-        let now = Instant::now();
-        let unknown = || (Error::Disconnected("stokerd went away".into()), now);
-        let (why, last) = self.away.clone().unwrap_or_else(unknown);
-        if now >= last {
-            self.tried = false; // another call tries again
-            let text = format!(
-                "{why}; it did not come back within {:?}; token() says where to resume",
-                self.client.reconnect
-            );
-            return Err(Error::Disconnected(text));
-        }
-        if until.is_some_and(|until| now >= until) {
-            return Err(Error::Timeout(format!("no batch came in time: {why}")));
-        }
-        let next = until.into_iter().chain([last, now + self.pause]).min().unwrap_or(last);
-        std::thread::sleep(next.saturating_duration_since(now));
-        self.pause = (2 * self.pause).min(LAST_PAUSE);
-        Ok(())
-    }
-
     /// Change the largest number of batches that are ready or held.
     pub fn set_inflight(&mut self, inflight: u32) -> Result<(), Error> {
         if !(1..=1024).contains(&inflight) {
@@ -497,6 +454,17 @@ impl Iterator for Reader {
     type Item = Result<Batch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_batch().transpose()
+        if self.over {
+            return None;
+        }
+        let item = self.next_batch().transpose();
+        self.over = match &item {
+            Some(Err(error)) => !error.goes_on(),
+            Some(Ok(_)) => false,
+            None => true,
+        };
+        item
     }
 }
+
+impl FusedIterator for Reader {}

@@ -200,6 +200,15 @@ struct message fake_batch(uint64_t lease, uint64_t position, struct run run)
 	return batch;
 }
 
+struct message fake_batch_number(uint64_t n, struct run run)
+{
+	struct message batch = fake_batch(n + 1, n % 25 * 4, run);
+	batch.batch.epoch = n / 25;
+	batch.batch.next_epoch = (n + 1) / 25;
+	batch.batch.next_position = (n + 1) % 25 * 4;
+	return batch;
+}
+
 void fake_error(struct fake *fake, uint64_t seq, unsigned code)
 {
 	struct message error = message_init(MESSAGE_ERROR);

@@ -54,6 +54,8 @@ void fake_welcome(struct fake *fake);		       /* hears HELLO first */
 struct message fake_attached(const struct fake *fake); /* the answer to the ATTACH just heard */
 void fake_attach(struct fake *fake);		       /* hears ATTACH, answers, passes a ring */
 struct message fake_batch(uint64_t lease, uint64_t position, struct run run);
+/* Batch `n` of four samples, counted over the epochs; its lease is n + 1. */
+struct message fake_batch_number(uint64_t n, struct run run);
 void fake_error(struct fake *fake, uint64_t seq, unsigned code);
 
 /* The honest header of the fake's ring, and a descriptor that begins with `header`. */

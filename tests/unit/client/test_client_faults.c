@@ -51,15 +51,15 @@ static void serve_bad_sample(struct fake *fake)
 	struct message bad = message_init(MESSAGE_BAD_SAMPLE);
 	fake_welcome(fake);
 	fake_attach(fake);
-	bad.bad_sample.position = 5;
+	bad.bad_sample.position = 1;
 	bad.bad_sample.sample = 17;
 	bad.bad_sample.code = ERROR_SAMPLE_CORRUPT;
 	bad.bad_sample.name = (struct text){"sample_corrupt", 14};
 	bad.bad_sample.path = (struct text){"cats/1.jpg", 10};
 	bad.bad_sample.text = (struct text){"cut short", 9};
-	bad.bad_sample.next_position = 8;
+	bad.bad_sample.next_position = 4;
 	fake_say(fake, &bad, -1);
-	struct message batch = fake_batch(1, 8, (struct run){0, 4});
+	struct message batch = fake_batch(1, 4, (struct run){0, 4});
 	fake_say(fake, &batch, -1);
 	fake_hear(fake);
 }
@@ -72,10 +72,10 @@ static void test_a_bad_sample(void **state)
 	(void)state;
 	assert_int_equal(stoker_next(stoker, &batch, -1), -EBADMSG);
 	assert_string_equal(stoker_error(stoker),
-			    "epoch 0, position 5: sample 17 (cats/1.jpg): cut short "
+			    "epoch 0, position 1: sample 17 (cats/1.jpg): cut short "
 			    "(sample_corrupt)");
 	assert_int_equal(stoker_next(stoker, &batch, -1), 1);
-	assert_int_equal(batch->position, 8);
+	assert_int_equal(batch->position, 4);
 	fake_leave(&fake, stoker);
 }
 
@@ -436,8 +436,8 @@ static void serve_without_reading(struct fake *fake)
 {
 	fake_welcome(fake);
 	fake_attach(fake);
-	for (uint64_t lease = 1; lease < 200000; lease++) {
-		struct message batch = fake_batch(lease, 0, (struct run){0, 4});
+	for (uint64_t n = 0; n < 200000; n++) {
+		struct message batch = fake_batch_number(n, (struct run){0, 4});
 		uint8_t frame[256];
 		long size = message_encode(&batch, frame, sizeof(frame));
 		if (send(fake->socket, frame, (size_t)size, MSG_NOSIGNAL) != size)

@@ -72,7 +72,7 @@ static void serve_five(struct fake *fake)
 	struct message batch = fake_batch(1, 0, (struct run){5, 3});
 	say_five(fake);
 	batch.batch.runs = (struct runs){2, {{5, 3}, {0, 1}}};
-	batch.batch.count = 4;
+	batch.batch.count = batch.batch.next_position = 4;
 	fake_say(fake, &batch, -1);
 	fake_hear_kind(fake, MESSAGE_HELLO); /* does not come */
 }

@@ -49,7 +49,7 @@ static void serve(struct fake *fake)
 	fake_say(fake, &attached, fd);
 	close(fd);
 	for (uint64_t lease = 1; lease <= 2; lease++) {
-		struct message batch = fake_batch(lease, 0, (struct run){0, 4});
+		struct message batch = fake_batch_number(lease - 1, (struct run){0, 4});
 		fake_say(fake, &batch, -1);
 	}
 	if (!fake_hear_kind(fake, MESSAGE_LIST))

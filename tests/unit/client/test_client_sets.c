@@ -194,12 +194,14 @@ static void serve_classes(struct fake *fake)
 	if (!hear_list(fake, 2))
 		return;
 	struct message bad = message_init(MESSAGE_BAD_SAMPLE);
+	bad.bad_sample.position = 8;
+	bad.bad_sample.next_position = 12;
 	bad.bad_sample.code = ERROR_SAMPLE_READ;
 	bad.bad_sample.name = (struct text){"sample_read", 11};
 	bad.bad_sample.text = (struct text){"gone", 4};
 	fake_say(fake, &bad, -1);
 	say_classes(fake, names + 2, 1, 0);
-	say_batch(fake, 3, 0);
+	say_batch(fake, 4, 0);
 	fake_say(fake, &end, -1);
 	fake_hear_kind(fake, MESSAGE_HELLO); /* does not come */
 }
@@ -242,7 +244,7 @@ static void test_classes_between_batches(void **state)
 		assert_ptr_equal(again, names);
 	}
 	assert_int_equal(stoker_next(stoker, &batch, 5000), -EBADMSG);
-	assert_next(stoker, 8, 0);
+	assert_next(stoker, 12, 0);
 	assert_int_equal(stoker_next(stoker, &batch, 5000), 0);
 	assert_int_equal(lists, 2);
 	fake_leave(&fake, stoker);

@@ -30,12 +30,7 @@ static struct stoker *attach(struct fake *fake, fake_script *script)
 
 static void say_batch(struct fake *fake, uint32_t i)
 {
-	struct message batch = fake_batch(i + 1, i % PER_EPOCH * 4, (struct run){i % 2 ? 4 : 0, 4});
-	batch.batch.epoch = batch.batch.next_epoch = i / PER_EPOCH;
-	if (i % PER_EPOCH == PER_EPOCH - 1) {
-		batch.batch.next_epoch++;
-		batch.batch.next_position = 0;
-	}
+	struct message batch = fake_batch_number(i, (struct run){i % 2 ? 4 : 0, 4});
 	fake_say(fake, &batch, -1);
 }
 

@@ -30,6 +30,7 @@ final class Connection implements AutoCloseable {
   private final Set<Long> leases = ConcurrentHashMap.newKeySet(); // not given back
   private final LinkedList<Message> inbox = new LinkedList<>();
   private ByteBuffer data = ByteBuffer.allocate((1 << 17) + 4).limit(0); // a frame and a read
+  long lastLease; // that the reader took
   private long seq;
   private long partial; // when a frame began that is not whole yet; 0: none did
   private StokerException ended; // why

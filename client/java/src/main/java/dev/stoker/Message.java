@@ -60,6 +60,17 @@ final class Message {
     return fields.get(key);
   }
 
+  /** A list of texts; null if it is none. */
+  List<Text> texts(String key) {
+    List<Text> out = new ArrayList<>();
+    if (!(value(key) instanceof List<?> items)) return null;
+    for (Object item : items) {
+      if (!(item instanceof Text text)) return null;
+      out.add(text);
+    }
+    return out;
+  }
+
   List<Run> runs() {
     return runs(fields.get("runs"), Tables.RUNS_MAX);
   }

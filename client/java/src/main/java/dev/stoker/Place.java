@@ -7,8 +7,4 @@ package dev.stoker;
  * @param epoch counted from 0
  * @param position in that epoch, over all ranks
  */
-public record Place(long epoch, long position) {
-  boolean before(Place other) {
-    return epoch < other.epoch || epoch == other.epoch && position < other.position;
-  }
-}
+public record Place(long epoch, long position) {}

@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -28,6 +27,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   private final Token identity;
   private final long samples;
   private final long batches;
+  private final Share share; // which batches are to come
   private Connection connection; // null: the daemon is lost
   private Given given; // descriptors of the dataset; null: they were not needed so far
   private Ring ring;
@@ -61,6 +61,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
       Message attached = attach(request);
       samples = attached.number("samples");
       batches = attached.number("batches");
+      share = Share.of(request, samples);
       identity =
           ours.at(
               new Place(0, 0),
@@ -301,7 +302,12 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
         moves++;
       }
       case "stalled" -> stall(message);
-      case "end" -> ended = true;
+      case "end" -> {
+        if (share.next(at).epoch() < end) {
+          throw connection.broken(share.disorder("the end", at, message));
+        }
+        ended = true;
+      }
       // It fills no more slots: held batches stay as they are without their leases.
       case "goaway" ->
           lose(
@@ -317,10 +323,14 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   }
 
   private void advance(Message message) {
-    Place next = new Place(message.number("next_epoch"), message.number("next_position"));
-    boolean behind = message.number("epoch") < at.epoch() || !at.before(next);
-    if (behind || next.position() > samples) throw connection.broken("batches out of order");
-    at = next;
+    boolean isBatch = message.name.equals("batch");
+    boolean again =
+        isBatch && Long.compareUnsigned(message.number("lease"), connection.lastLease) <= 0;
+    if (again || !share.has(at, message)) {
+      throw connection.broken(share.disorder("a batch", at, message));
+    }
+    if (isBatch) connection.lastLease = message.number("lease");
+    at = new Place(message.number("next_epoch"), message.number("next_position"));
     stalled = "";
     blocking = 0;
   }
@@ -336,28 +346,14 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     client.warn().accept("a batch waits" + stalled);
   }
 
-  /** One batch after the other; each is closed when the next one is asked for, unless it was. */
+  /**
+   * One batch after the other; each is closed when the next one is asked for, unless it was. After
+   * a {@link SampleException}, a time-out or "held" it goes on; after any other exception it is at
+   * its end.
+   */
   @Override
   public Iterator<Batch> iterator() {
-    return new Iterator<>() {
-      private Batch given;
-      private Batch ahead;
-
-      @Override
-      public boolean hasNext() {
-        if (given != null) given.close();
-        if (ahead == null) ahead = Reader.this.next();
-        return ahead != null;
-      }
-
-      @Override
-      public Batch next() {
-        if (!hasNext()) throw new NoSuchElementException();
-        given = ahead;
-        ahead = null;
-        return given;
-      }
-    };
+    return new Batches(this);
   }
 
   // When the daemon goes away
@@ -470,14 +466,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   }
 
   private List<Text> texts(Message page) {
-    List<Text> out = new ArrayList<>();
-    if (!(page.value("items") instanceof List<?> items)) {
-      throw connection.broken("names that are not a list");
-    }
-    for (Object item : items) {
-      if (!(item instanceof Text text)) throw connection.broken("names that are not texts");
-      out.add(text);
-    }
+    List<Text> out = page.texts("items");
+    if (out == null) throw connection.broken("names that are not a list of texts");
     return out;
   }
 

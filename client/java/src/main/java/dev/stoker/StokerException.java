@@ -19,6 +19,11 @@ public class StokerException extends RuntimeException {
     return reason;
   }
 
+  /** Can the next call give a batch? */
+  boolean goesOn() {
+    return this instanceof SampleException || reason.equals("timeout") || reason.equals("held");
+  }
+
   /** Can another attempt to attach succeed? */
   boolean passes() {
     return switch (reason) {

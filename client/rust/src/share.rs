@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//! Which positions are a reader's batches (PROTOCOL.md, section 7), to check what the daemon says.
+//! Knows no connection.
+
+use crate::message::Message;
+use crate::tables::Options;
+use crate::token::Place;
+
+pub(crate) struct Share {
+    /// Of an epoch, over all ranks.
+    samples: u64,
+    size: u64,
+    /// The batch of all ranks together.
+    all: u64,
+    /// Where that of this rank begins in it.
+    offset: u64,
+    last: Last,
+}
+
+#[derive(PartialEq)]
+enum Last {
+    Short,
+    Drop,
+    Pad,
+    Wrap,
+}
+
+impl Share {
+    pub fn new(options: &Options, samples: u64) -> Share {
+        let size = u64::from(options.batch_size);
+        Share {
+            samples,
+            size,
+            all: size * u64::from(options.world),
+            offset: size * u64::from(options.rank),
+            last: match options.last_batch.as_str() {
+                "drop" => Last::Drop,
+                "pad" => Last::Pad,
+                "wrap" => Last::Wrap,
+                _ => Last::Short,
+            },
+        }
+    }
+
+    /// Where the next batch begins, when everything before `at` was had.
+    pub fn next(&self, mut at: Place) -> Place {
+        let least = match self.last {
+            Last::Drop => self.all,
+            Last::Short => self.offset + 1,
+            Last::Pad | Last::Wrap => 1,
+        };
+        if self.samples.saturating_sub(at.position) < least {
+            let over = match self.last {
+                Last::Wrap => at.position.saturating_sub(self.samples),
+                _ => 0,
+            };
+            at = Place { epoch: at.epoch + 1, position: over };
+        }
+        Place { epoch: at.epoch, position: at.position + self.offset }
+    }
+
+    /// The place behind the batch at `first`, the same for all ranks.
+    fn after(&self, first: Place) -> Place {
+        let begin = first.position - self.offset;
+        let left = self.samples - begin;
+        if left > self.all && (self.last != Last::Drop || left - self.all >= self.all) {
+            return Place { epoch: first.epoch, position: begin + self.all };
+        }
+        let position = if self.last == Last::Wrap { self.all - left } else { 0 };
+        Place { epoch: first.epoch + 1, position }
+    }
+
+    /// Is this BATCH or BAD_SAMPLE the next one?
+    pub fn has(&self, at: Place, message: &Message) -> bool {
+        let first = self.next(at);
+        let Some(inside) = message.uint("position").checked_sub(first.position) else {
+            return false;
+        };
+        let good = if message.name == "batch" {
+            let left = match self.last {
+                Last::Short => self.samples - first.position,
+                _ => self.size,
+            };
+            inside == 0 && message.uint("count") == left.min(self.size)
+        } else {
+            inside < self.size
+        };
+        good && message.uint("epoch") == first.epoch && message.place() == self.after(first)
+    }
+
+    /// What a message is where another one is due.
+    pub fn disorder(&self, what: &str, at: Place, message: &Message) -> String {
+        let next = self.next(at);
+        format!(
+            "batches out of order: {what} of epoch {}, position {}, where the batch of epoch {}, \
+             position {} is next",
+            message.uint("epoch"),
+            message.uint("position"),
+            next.epoch,
+            next.position
+        )
+    }
+}
