@@ -293,7 +293,7 @@ impl Program {
                 let next = self.reader.next().transpose();
                 if next
                     .as_ref()
-                    .is_err_and(|error| !matches!(error, Error::Sample(_) | Error::Held))
+                    .is_err_and(|error| !matches!(error, Error::Sample(_) | Error::Held(_)))
                 {
                     assert!(self.reader.next().is_none(), "it goes on behind its last error");
                 }

@@ -95,7 +95,7 @@ impl Error {
 
     /// Can the next call give a batch?
     pub(crate) fn goes_on(&self) -> bool {
-        matches!(self, Error::Sample(_) | Error::Timeout(_) | Error::Held)
+        matches!(self, Error::Sample(_) | Error::Timeout(_) | Error::Held(_))
     }
 
     /// Can another attempt to attach succeed?
