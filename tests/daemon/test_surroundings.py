@@ -89,7 +89,9 @@ def test_a_folder_that_grows_while_it_is_listed(daemon, photos, tmp_path):
 
     def grow(times):
         for number in range(50):
-            shutil.copy(first, first.with_name(f"{first.stem}-{times}-{number}{first.suffix}"))
+            shutil.copy(first, tmp_path / "whole")  # no sample before it has its bytes
+            (tmp_path / "whole").rename(
+                first.with_name(f"{first.stem}-{times}-{number}{first.suffix}"))
             time.sleep(0.001)
 
     for times in range(10):
