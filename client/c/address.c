@@ -161,7 +161,8 @@ int address_connect(enum address_socket socket, const char *given, struct fault 
 		return fault_say(fault, -EINVAL, "the path of the socket is empty");
 	if (n == 0)
 		return fault_say(fault, -ENAMETOOLONG,
-				 "the path of the socket is longer than %d bytes", ADDRESS_MAX - 1);
+				 "the path of the socket is too long: it can have at most %d bytes",
+				 ADDRESS_MAX - 1);
 	for (size_t i = 0; i < n; i++) {
 		int fd = place_connect(places[i], fault);
 		if (fd >= 0)

@@ -116,8 +116,15 @@ func dialPath(ctx context.Context, path string) (*conn, error) {
 	return c, nil
 }
 
+// pathMost is how many bytes the path in an address can have.
+const pathMost = 107
+
 // connectSocket waits while the daemon's queue of connections is full.
 func connectSocket(ctx context.Context, path string) (*net.UnixConn, error) {
+	if len(path) > pathMost {
+		return nil, fmt.Errorf("%s has %d bytes; a socket's path can have at most %d",
+			path, len(path), pathMost)
+	}
 	for {
 		var dialer net.Dialer
 		socket, err := dialer.DialContext(ctx, "unix", path)

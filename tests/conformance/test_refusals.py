@@ -37,6 +37,13 @@ def test_no_daemon(client, tmp_path, stream):
     assert "stokerd.sock" in text
 
 
+def test_a_socket_with_too_long_a_path(client, tmp_path, stream):
+    """Linux takes 107 bytes. What of it is said is why, and not that nothing is there."""
+    path = tmp_path / ("ä" * 60) / "stokerd.sock"
+    text = client.start(path, stream()).fails("unavailable", "argument")
+    assert "at most 107" in text, text
+
+
 def test_full_daemon(client, spawn, stream):
     daemon = spawn(max_connections=1)
     with daemon.connect():

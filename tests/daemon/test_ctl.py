@@ -84,7 +84,7 @@ def test_version():
     (["set", "workers"], "set NAME VALUE"),
     (["status", "now"], "takes no arguments"),
     (["--verbose", "status"], "unrecognized option"),
-    (["--socket", "x" * 120, "ping"], "longer than 107 bytes"),
+    (["--socket", "x" * 120, "ping"], "at most 107 bytes"),
     (["--socket", "", "ping"], "path of the socket is empty"),
 ])
 def test_a_wrong_command_line(arguments, words):

@@ -26,6 +26,7 @@ const CONNECT_MS = 10_000;
 const INBOX_MAX = 65_536;
 const ENDING_CODE = 19; // errors up to this one end the connection
 const OTHERS_MAY_WRITE = 0o002;
+const PATH_MOST = 107; // bytes, of an address; Node cuts a longer one
 const PASSING = ["stopping", "too_many_connections"];
 
 /** Where a daemon may listen, in the order to try. */
@@ -87,6 +88,12 @@ async function open(path) {
  * it: the file's owner counts.
  */
 async function socketTo(path, until) {
+  const size = Buffer.byteLength(path);
+  if (size > PATH_MOST) {
+    throw new UnavailableError(
+      `${path} has ${size} bytes; a socket's path can have at most ${PATH_MOST}`,
+    );
+  }
   const me = process.geteuid();
   const { uid } = statOf(path);
   if (system && me !== 0 && uid !== me) {

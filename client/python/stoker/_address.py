@@ -17,6 +17,7 @@ from .errors import DaemonUnavailable, Disconnected
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 CONNECT_S = 10.0
+_PATH_MOST = 107  # bytes, of an address of Linux
 _UCRED = struct.Struct("3i")
 _HINT = ("start one with `stokerd` (or `systemctl --user start stokerd`, or connect(start=True)), "
          "or give its socket with connect(socket=...) or $STOKER_SOCKET")
@@ -38,7 +39,10 @@ def find(given: Optional[Path]) -> Tuple[str, Connection]:
     """Connect to the first socket that answers. Raises DaemonUnavailable with what was tried."""
     tried = []
     for path in candidates(given):
-        if os.path.exists(path):
+        size = len(os.fsencode(path))
+        if size > _PATH_MOST:
+            tried.append(f"{path} has {size} bytes; a socket's path can have at most {_PATH_MOST}")
+        elif os.path.exists(path):
             try:
                 return path, open_connection(path)
             except DaemonUnavailable as error:

@@ -33,6 +33,7 @@ const INBOX_MAX: usize = 65_536;
 const ENDING_CODE: u64 = 19; // errors up to this one end the connection
 const DESCRIPTORS_MAX: usize = 8;
 const OTHERS_MAY_WRITE: u32 = 0o002;
+const PATH_MOST: usize = 107; // bytes, of an address
 
 /// The sending half, which batches share.
 pub(crate) struct Link {
@@ -150,6 +151,13 @@ impl Connection {
         let why = |error: &dyn std::fmt::Display| {
             Error::Unavailable(format!("cannot connect to {}: {error}", path.display()))
         };
+        let size = path.as_os_str().len();
+        if size > PATH_MOST {
+            return Err(Error::Unavailable(format!(
+                "{} has {size} bytes; a socket's path can have at most {PATH_MOST}",
+                path.display()
+            )));
+        }
         let socket = UnixStream::connect(path).map_err(|error| why(&error))?;
         let peer = sockopt::socket_peercred(&socket).map_err(|error| why(&error))?;
         if !trusted(path, peer.uid.as_raw()) {

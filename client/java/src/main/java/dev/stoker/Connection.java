@@ -3,6 +3,7 @@ package dev.stoker;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
@@ -24,6 +25,7 @@ final class Connection implements AutoCloseable {
   static final long REPLY_NS = 30_000_000_000L;
   private static final int INBOX_MAX = 65_536;
   private static final int ENDING_CODE = 19; // errors up to this one end the connection
+  private static final int PATH_MOST = 107; // bytes, of an address
 
   private final Wire wire;
   private final Object sending = new Object();
@@ -109,6 +111,11 @@ final class Connection implements AutoCloseable {
    * for those of others.
    */
   private static Wire wireTo(Path path) throws IOException {
+    int size = path.toString().getBytes(StandardCharsets.UTF_8).length;
+    if (size > PATH_MOST) {
+      throw new IOException(
+          "it has " + size + " bytes; a socket's path can have at most " + PATH_MOST);
+    }
     int mine = owner(Path.of("/proc/self"));
     int theirs = owner(path);
     if (mine == 0 || theirs == mine || theirs < 0) {
