@@ -40,7 +40,7 @@ def test_no_daemon(client, tmp_path, stream):
 def test_a_socket_with_too_long_a_path(client, tmp_path, stream):
     """Linux takes 107 bytes. What of it is said is why, and not that nothing is there."""
     path = tmp_path / ("ä" * 60) / "stokerd.sock"
-    text = client.start(path, stream()).fails("unavailable", "argument")
+    text = client.start(path, stream()).fails("unavailable", "other")
     assert "at most 107" in text, text
 
 

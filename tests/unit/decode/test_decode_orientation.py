@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The orientation of a picture wherever a file may have it: EXIF, XMP, and of PNGs in front of the
-pixels and behind. The right ones stand here; a Pillow from 12 on, whose rules they are, is asked,
-too."""
+"""FAULTS 75: the orientation of a picture wherever a file may have it: EXIF, XMP, and of PNGs in
+front of the pixels and behind. The right ones stand here; a Pillow from 12 on, whose rules they
+are, is asked, too."""
 import struct
 import zlib
 
