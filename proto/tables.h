@@ -362,6 +362,8 @@
 	  "requests sent again: 429, 5xx, reset, cut or silent")                                   \
 	C(REMOTE_FAILURES, remote_failures_total, TOTAL, NONE, "requests that gave no data")       \
 	C(SAMPLES_DECODED, samples_decoded_total, TOTAL, NONE, "images decoded")                   \
+	C(SAMPLES_MADE, samples_made_total, TOTAL, NONE,                                           \
+	  "samples that workers made, of a decode or of what is kept")                             \
 	C(SAMPLES_DELIVERED, samples_delivered_total, TOTAL, NONE, "samples delivered to readers") \
 	C(SAMPLES_BAD, samples_bad_total, TOTAL, NONE,                                             \
 	  "samples that could not be read or decoded")                                             \
@@ -373,6 +375,7 @@
 	C(BAD_RELEASES, bad_releases_total, TOTAL, NONE, "RELEASE messages without a lease")       \
 	C(WORKERS, workers, GAUGE, NONE, "worker threads")                                         \
 	C(FETCHERS, fetchers, GAUGE, NONE, "fetch threads")                                        \
+	C(PROCESSORS, processors, GAUGE, NONE, "processors that the workers may use")              \
 	C(WORK_NS, work_ns_total, TOTAL, NS, "time that workers were busy")                        \
 	C(TRANSFORM_NS, transform_ns_total, TOTAL, NS,                                             \
 	  "part of work_ns_total spent in transforms")                                             \
@@ -393,8 +396,14 @@
 	C(INDEX_DAMAGED, index_damaged_total, TOTAL, NONE,                                         \
 	  "JPEGs not indexed: damaged or truncated")                                               \
 	C(INDEX_STALE, index_stale_total, TOTAL, NONE, "JPEGs not indexed: file changed")          \
+	C(INDEX_DIR_OFF, index_dir_off, GAUGE, NONE,                                               \
+	  "1: no index-dir: seek indexes end with the daemon")                                     \
+	C(INDEX_DIR_REFUSED, index_dir_refused, GAUGE, NONE,                                       \
+	  "1: index-dir cannot be used or written")                                                \
+	C(INDEX_DIR_FULL, index_dir_full, GAUGE, NONE, "1: the disk of index-dir is full")         \
 	C(CACHE_BYTES, cache_bytes, GAUGE, BYTES, "memory of all decoded pictures and files kept") \
-	C(CACHE_LIMIT, cache_limit, GAUGE, NONE, "what they may take: less where memory is short") \
+	C(CACHE_LIMIT, cache_limit, GAUGE, BYTES,                                                  \
+	  "what they may take: less where memory is short")                                        \
 	C(CACHE_PICTURES, cache_pictures, GAUGE, NONE, "decoded pictures that are kept")           \
 	C(CACHE_HITS, cache_hits_total, TOTAL, NONE,                                               \
 	  "pictures found decoded, neither read nor decoded")                                      \
@@ -419,6 +428,12 @@
 	  "those on the disk that were damaged, and deleted")                                      \
 	C(CACHE_DECODED_SPEED, cache_decoded_speed, GAUGE, BYTES,                                  \
 	  "bytes a second at which they were read last")                                           \
+	C(CACHE_DIR_OFF, cache_dir_off, GAUGE, NONE,                                               \
+	  "1: no cache-dir: nothing is kept on the disk")                                          \
+	C(CACHE_DIR_REFUSED, cache_dir_refused, GAUGE, NONE,                                       \
+	  "1: cache-dir cannot be used or written")                                                \
+	C(CACHE_DIR_FULL, cache_dir_full, GAUGE, NONE,                                             \
+	  "1: the disk of cache-dir is full, but for cache-free")                                  \
 	C(STAGE_BYTES, stage_bytes, GAUGE, BYTES, "objects kept on disk, in cache-dir")            \
 	C(STAGE_PINNED, stage_pinned, GAUGE, BYTES, "of these, those that are pinned")             \
 	C(STAGE_OBJECTS, stage_objects, GAUGE, NONE, "objects, or ranges of them, kept there")     \

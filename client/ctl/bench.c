@@ -9,6 +9,7 @@
 
 #include "client/c/clock.h"
 #include "client/c/stoker.h"
+#include "client/ctl/show/load.h"
 
 #define TRANSFORMS                                                                                 \
 	"RandomResizedCrop(size=224) | RandomHorizontalFlip() | "                                  \
@@ -180,95 +181,39 @@ static int course_run(struct course *course, double seconds, struct pass passes[
 
 /* -- the report ----------------------------------------------------------------------------- */
 
-/* Of the second pass, from 0 to 1. */
-struct load {
-	double workers, fetchers, trainer; /* how busy each was */
-	double decode, transform;	   /* parts of the work of the workers */
-	bool far;			   /* what was read came from a server */
-	long idle_processors;
-};
-
-static struct load load_of(const struct pass *pass)
+/* Of the second pass. `trainer`: how busy it was, from 0 to 1. */
+static double trainer_of(const struct pass *pass)
 {
-	double ns = pass->seconds * 1e9, work = change(pass, "work_ns_total");
-	double workers = setting(pass, "workers");
-	struct load load = {
-		.workers = workers > 0 ? work / workers / ns : 0,
-		.fetchers = change(pass, "fetch_ns_total") / setting(pass, "fetchers") / ns,
-		.trainer = 1 - pass->waited / pass->seconds,
-		.idle_processors = sysconf(_SC_NPROCESSORS_ONLN) - (long)workers,
-	};
-	load.transform = work > 0 ? change(pass, "transform_ns_total") / work : 0;
-	load.decode = 1 - load.transform;
-	load.far = change(pass, "remote_requests_total") > 0;
-	return load;
+	return 1 - pass->waited / pass->seconds;
 }
 
 /* The bottleneck: the busy stage that is nearest to the trainer. A stage after the bottleneck is
  * idle, because it waits. */
-static const char *limit_of(const struct load *load)
+static enum limit limit_of(const struct load *load, const struct pass *pass)
 {
-	if (load->trainer > 0.85)
-		return "trainer";
-	if (load->workers > 0.7)
-		return load->decode >= load->transform ? "decode" : "transform";
-	if (load->fetchers > 0.5)
-		return load->far ? "network" : "storage";
-	return "hand-over";
+	if (trainer_of(pass) > 0.85)
+		return LIMIT_TRAINER;
+	if (load->workers_busy > 0.7)
+		return load->transform > 0.5 ? LIMIT_TRANSFORM : LIMIT_DECODE;
+	if (load->fetchers_busy > 0.5)
+		return change(pass, "remote_requests_total") > 0 ? LIMIT_NETWORK : LIMIT_STORAGE;
+	return LIMIT_HAND_OVER;
 }
 
-static const char *advice_of(const char *limit, const struct load *load, const struct pass *pass,
-			     char *out, size_t size)
-{
-	double workers = setting(pass, "workers"), fetchers = setting(pass, "fetchers");
-	if (strcmp(limit, "trainer") == 0)
-		return "nothing: reading the batches takes longer than making them; smaller "
-		       "arrays (dtype uint8) are read faster";
-	if (strcmp(limit, "storage") == 0) {
-		snprintf(out, size,
-			 "stokerctl set fetchers %.0f, if the storage can serve more reads at "
-			 "once; else use faster storage or smaller files",
-			 2 * fetchers);
-		return out;
-	}
-	if (strcmp(limit, "network") == 0) {
-		snprintf(
-			out, size,
-			"stokerctl set fetchers %.0f, if the server and the way to it have more to "
-			"give; else a server that is nearer",
-			2 * fetchers);
-		return out;
-	}
-	if (strcmp(limit, "hand-over") == 0)
-		return "use larger batches: each one costs a message in each direction; or stop "
-		       "other programs that keep the processors busy";
-	if (load->idle_processors > 0) {
-		snprintf(out, size,
-			 "stokerctl set workers %.0f: %ld processors have no worker (the trainers "
-			 "need some, too)",
-			 workers + (double)load->idle_processors, load->idle_processors);
-		return out;
-	}
-	if (strcmp(limit, "transform") == 0)
-		return "every processor has a worker: use fewer output pixels, or dtype uint8 and "
-		       "Normalize on the device";
-	if (change(pass, "index_full_total") > 0)
-		return "a larger index-memory: it is full, so some JPEGs have no seek index";
-	return "every processor has a worker: use draft=True if the images are much larger than "
-	       "the output, smaller files, or more processors";
-}
-
+/* Mean times of a sample. Of a short pass some were made before its first batch was measured, and
+ * not all that were made are delivered: by the larger number the times fit to the rate. */
 static json_t *pass_json(const struct pass *pass)
 {
-	double made = change(pass, "samples_decoded_total");
-	double each = made > 0 ? made * 1e3 : 1e3;
+	double made = change(pass, "samples_made_total");
+	double samples = made > (double)pass->images ? made : (double)pass->images;
+	double each = samples > 0 ? samples * 1e3 : 1e3;
 	return json_pack(
-		"{sf sI sf sf sf sf sI}", "images_per_second", (double)pass->images / pass->seconds,
-		"images", (json_int_t)pass->images, "seconds", pass->seconds, "read_us",
-		change(pass, "fetch_ns_total") / each, "decode_us",
+		"{sf sI sf sf sf sf sI sI}", "images_per_second",
+		(double)pass->images / pass->seconds, "images", (json_int_t)pass->images, "seconds",
+		pass->seconds, "read_us", change(pass, "fetch_ns_total") / each, "decode_us",
 		(change(pass, "work_ns_total") - change(pass, "transform_ns_total")) / each,
 		"transform_us", change(pass, "transform_ns_total") / each, "indexed",
-		(json_int_t)change(pass, "index_built_total"));
+		(json_int_t)change(pass, "index_built_total"), "made", (json_int_t)made);
 }
 
 /* Why there is no third pass, or why it says nothing; NULL: it does. */
@@ -294,26 +239,29 @@ static json_t *kept_json(const struct pass *first, const struct pass *kept)
 {
 	double pictures = since(kept, kept->begun, "cache_hits_total");
 	double hits = pictures + since(kept, kept->begun, "cache_file_hits_total");
-	double made = pictures + since(kept, kept->begun, "samples_decoded_total");
+	double made = since(kept, kept->begun, "samples_made_total");
 	double held = setting(kept, "cache_pictures") + setting(kept, "cache_files");
 	double needed = setting(kept, "cache_bytes") / held * (double)first->samples;
 	return json_pack("{sf sf sI sI}", "images_per_second", (double)kept->images / kept->seconds,
-			 "found", hits / made, "memory_needed", (json_int_t)needed, "cache_memory",
+			 "found", made > hits ? hits / made : 1, "memory_needed",
+			 (json_int_t)needed, "cache_memory",
 			 (json_int_t)setting(kept, "cache_limit"));
 }
 
 static json_t *report(const struct bench *bench, const struct pass passes[PASSES], bool anchored)
 {
-	char words[200];
+	char advice[512];
 	const struct pass *again = &passes[AGAIN];
-	struct load load = load_of(again);
-	const char *limit = limit_of(&load), *missing = kept_missing(&passes[KEPT], anchored);
+	const struct load load = load_of(again->before, again->after, again->seconds);
+	enum limit limit = limit_of(&load, again);
+	limit_advice(limit, &load, advice, sizeof(advice));
+	const char *missing = kept_missing(&passes[KEPT], anchored);
 	json_t *kept = missing ? NULL : kept_json(&passes[FIRST], &passes[KEPT]);
 	return json_pack("{ss* so so so* ss* sf sf sf ss ss}", "dataset", bench->dataset, "first",
 			 pass_json(&passes[FIRST]), "again", pass_json(again), "kept", kept,
-			 "kept_missing", missing, "workers_busy", load.workers, "fetchers_busy",
-			 load.fetchers, "trainer_busy", load.trainer, "limited_by", limit, "change",
-			 advice_of(limit, &load, again, words, sizeof(words)));
+			 "kept_missing", missing, "workers_busy", load.workers_busy,
+			 "fetchers_busy", load.fetchers_busy, "trainer_busy", trainer_of(again),
+			 "limited_by", limit_name(limit), "change", advice);
 }
 
 int bench_run(struct control *control, const struct bench *bench, json_t **values_out)
@@ -355,10 +303,11 @@ static double number_of(const json_t *values, const char *key)
 
 static void print_pass(FILE *file, const char *name, const json_t *pass)
 {
-	fprintf(file,
-		"%-13s %6.0f images/s; per image: read %.0f us, decode %.0f us, transform %.0f us",
-		name, number_of(pass, "images_per_second"), number_of(pass, "read_us"),
-		number_of(pass, "decode_us"), number_of(pass, "transform_us"));
+	fprintf(file, "%-13s %6.0f images/s", name, number_of(pass, "images_per_second"));
+	if (number_of(pass, "made") > 0)
+		fprintf(file, "; per image: read %.0f us, decode %.0f us, transform %.0f us",
+			number_of(pass, "read_us"), number_of(pass, "decode_us"),
+			number_of(pass, "transform_us"));
 	if (number_of(pass, "indexed") > 0)
 		fprintf(file, "; %.0f JPEGs indexed", number_of(pass, "indexed"));
 	fputc('\n', file);

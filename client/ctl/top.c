@@ -10,6 +10,7 @@
 #include "client/ctl/control.h"
 #include "client/ctl/json.h"
 #include "client/ctl/show/history.h"
+#include "client/ctl/show/load.h"
 #include "client/ctl/show/report.h"
 #include "client/ctl/show/screen.h"
 #include "client/ctl/show/table.h"
@@ -198,22 +199,37 @@ static void print_value(FILE *file, const char *before, const struct top *top, c
 	fprintf(file, "%s%s", before, text);
 }
 
-/* At most 100 %: the whole time of a slow sample is counted when it is finished. */
-static void print_busy(FILE *file, const struct top *top, const char *threads, const char *time)
+static double top_seconds(const struct top *top)
 {
-	double share = top_rate(top, time) / 1e9 / number_of(top->now, threads);
-	if (share >= 0)
-		fprintf(file, ", %.0f %% busy", 100 * (share < 1 ? share : 1));
+	return (double)(top->now_ns - top->before_ns) / 1e9;
+}
+
+/* As doctor says it. */
+static void print_advice(FILE *file, const struct top *top, const struct load *load)
+{
+	unsigned counts[LIMIT_COUNT];
+	char advice[512];
+	enum limit limit = load_count(top->readers, counts);
+	bool known = top->before && limit != LIMIT_COUNT;
+	if (known) {
+		limit_advice(limit, load, advice, sizeof(advice));
+		fprintf(file, "; %u: %s", counts[limit], limit_words(limit));
+	}
+	fprintf(file, "\n  advice    %s", known && limit != LIMIT_TRAINER ? advice : "-");
 }
 
 static void print_head(FILE *file, const struct top *top)
 {
+	const struct load load = load_of(top->before, top->now, top_seconds(top));
 	report_print_headline(file, top->now, top->bold);
 	print_value(file, "  threads   workers ", top, "workers", UNIT_PLAIN);
-	print_busy(file, top, "workers", "work_ns_total");
+	if (top->before)
+		fprintf(file, ", %.0f %% busy", 100 * load.workers_busy);
 	print_value(file, "; fetchers ", top, "fetchers", UNIT_PLAIN);
-	print_busy(file, top, "fetchers", "fetch_ns_total");
+	if (top->before)
+		fprintf(file, ", %.0f %% busy", 100 * load.fetchers_busy);
 	print_rate(file, "\n  images/s  delivered ", top, "samples_delivered_total");
+	print_rate(file, "; made ", top, "samples_made_total");
 	print_rate(file, "; decoded ", top, "samples_decoded_total");
 	print_rate(file, "; kept ", top, "cache_hits_total");
 	if (top->screen) {
@@ -230,6 +246,7 @@ static void print_head(FILE *file, const struct top *top)
 	print_value(file, "\n  samples   unfinished ", top, "queued", UNIT_PLAIN);
 	print_value(file, "; bad ", top, "samples_bad_total", UNIT_PLAIN);
 	print_value(file, "\n  readers   ", top, "readers", UNIT_PLAIN);
+	print_advice(file, top, &load);
 	fputc('\n', file);
 }
 

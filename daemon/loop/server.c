@@ -245,6 +245,7 @@ static int start_pool(struct server *server, struct fault *fault)
 	if (cpus_parse(&server->cpus, config->cpus, fault)) /* it was good a moment ago */
 		return SERVER_E_SETUP;
 	unsigned processors = usable_processors(&server->cpus);
+	core->counters[COUNTER_PROCESSORS] = processors;
 	adapt_init(&server->adapt, processors);
 	auto_threads_init(&core->auto_threads, processors);
 	struct pool_config pool = {
@@ -290,12 +291,12 @@ static void open_decoded(struct server *server)
 static int open_cache_dir(struct server *server, struct fault *fault)
 {
 	const char *path = server->core.config->cache_dir;
-	struct fault why;
-	int r = path ? cache_dir_open(&server->cache_dir, path, &why) : 0;
+	struct fault *why = &server->core.cache_dir_why;
+	int r = path ? cache_dir_open(&server->cache_dir, path, why) : 0;
 	if (r == CACHE_DIR_E_BUSY)
-		return fault_say(fault, SERVER_E_SETUP, "cache-dir: %s", why.text);
+		return fault_say(fault, SERVER_E_SETUP, "cache-dir: %s", why->text);
 	if (r)
-		log_warning("nothing is kept on disk (cache-dir): %s", why.text);
+		log_warning("nothing is kept on disk (cache-dir): %s", why->text);
 	else if (path)
 		open_decoded(server);
 	return 0;
@@ -317,7 +318,8 @@ static void init_state(struct server *server, struct config *config)
 	bad_samples_init(&server->bad_samples);
 	job_queue_init(&server->jobs);
 	check_seek_index(core);
-	index_caches_init(&server->index_caches, config, &core->seek_indexes, &core->tasks);
+	index_caches_init(&server->index_caches, config, &core->seek_indexes, &core->tasks,
+			  &core->index_dir);
 	statistics_store_init(&server->statistics, server->index_caches.store);
 }
 
@@ -327,10 +329,8 @@ static int init_protocol(struct server *server)
 	protocol->socket = server->accept.data.path;
 	protocol->watch = &server->watch;
 	protocol->metrics_socket = server->accept.metrics.path;
-	/* The page is for this machine: elsewhere it answers with /metrics alone. */
-	const char *port = server->accept.port.path;
-	protocol->metrics_port =
-		strncmp(port, "127.", 4) == 0 || strncmp(port, "[::1]", 5) == 0 ? port : "";
+	const struct listener *port = &server->accept.port;
+	protocol->metrics_port = listener_port_is_near(port) ? port->path : "";
 	protocol->server.stop = on_stop_request;
 	protocol->server.upgrade = on_upgrade_request;
 	protocol->server.set = on_set_request;

@@ -303,13 +303,14 @@ static void stage_enter(struct stage *stage, const struct stage_use *use,
 		stage_open_origin(origin, use, now_ns);
 		stage_entry_claim(entry, use, now_ns);
 		entry->fresh = ahead;
+		stage->totals.refusal = 0;
 	} else {
 		stage->bytes -= stage_file_charge(file->size);
 		stage->table.ahead -= ahead ? stage_file_charge(file->size) : 0;
 	}
 	if (written) {
 		stage->totals.failed++;
-		stage->totals.error = -written;
+		stage->totals.error = stage->totals.refusal = -written;
 		stage->retry_ns = now_ns + RETRY_NS;
 	}
 	pthread_mutex_unlock(&stage->lock);

@@ -72,7 +72,8 @@ struct stage_totals {
 	uint64_t full;		  /* items that were not kept for lack of room */
 	uint64_t damaged;	  /* files whose checksum was wrong: fetched anew */
 	uint64_t failed;
-	int error; /* files that could not be written, and the last errno */
+	int error;   /* files that could not be written, and the last errno */
+	int refusal; /* the same, 0 after one that could be */
 };
 struct stage_totals stage_totals(struct stage *stage); /* the loop, too */
 

@@ -153,10 +153,11 @@ static int index_store_write(struct index_store *store, const char *name,
 	int fd =
 		openat(store->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s", strerror(errno));
+		return fault_say(fault, index_store_file_condition(errno), "%s", strerror(errno));
 	int r = file(context, fd, fault);
 	if (close(fd) < 0 && r == 0)
-		r = fault_say(fault, INDEX_STORE_E_SYSTEM, "close: %s", strerror(errno));
+		r = fault_say(fault, index_store_file_condition(errno), "close: %s",
+			      strerror(errno));
 	if (r)
 		unlinkat(store->fd, name, 0);
 	return r;
@@ -174,7 +175,8 @@ static int index_store_replace(struct index_store *store, const char *name,
 	name_of(fresh, fingerprint, ending);
 	int r = index_store_write(store, fresh, file, context, fault);
 	if (r == 0 && renameat(store->fd, fresh, store->fd, name) < 0) {
-		r = fault_say(fault, INDEX_STORE_E_SYSTEM, "rename: %s", strerror(errno));
+		r = fault_say(fault, index_store_file_condition(errno), "rename: %s",
+			      strerror(errno));
 		unlinkat(store->fd, fresh, 0);
 	}
 	if (r)

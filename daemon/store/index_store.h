@@ -26,8 +26,9 @@ enum {
 	INDEX_STORE_E_NONE = 1, /* there is no file for this dataset */
 	INDEX_STORE_E_DAMAGED,	/* the file, or its end, is damaged */
 	INDEX_STORE_E_OTHER,	/* a file of another version, machine or dataset */
-	INDEX_STORE_E_SYSTEM,	/* a system call failed: no space, no permission, ... */
+	INDEX_STORE_E_SYSTEM,	/* a system call failed: no permission, ... */
 	INDEX_STORE_E_STOPPED,	/* the deadline has passed */
+	INDEX_STORE_E_FULL,	/* the disk has no room for it */
 };
 
 /* The dataset that a file is for, whose file it is (base/owner.h), and the secret that the stamps
@@ -68,14 +69,15 @@ int index_store_load(struct index_store *store, struct index_store_key *key,
 		     struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault);
 /* Save a set, replacing the dataset's file; other threads may add to the set meanwhile. 0,
- * INDEX_STORE_E_SYSTEM, INDEX_STORE_E_STOPPED or -ENOMEM; on failure the old file stays. */
+ * INDEX_STORE_E_SYSTEM, INDEX_STORE_E_FULL, INDEX_STORE_E_STOPPED or -ENOMEM; on failure the old
+ * file stays. */
 int index_store_save(struct index_store *store, const struct index_store_key *key,
 		     const struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault);
 
 /* Save statistics, in a file for each dataset, name and owner, in the same way. Those of one user
  * take no more than an eighth of the limit: the least recently used of them go. 0,
- * INDEX_STORE_E_SYSTEM or -ENOMEM. */
+ * INDEX_STORE_E_SYSTEM, INDEX_STORE_E_FULL or -ENOMEM. */
 int index_store_save_statistics(struct index_store *store, struct statistics *statistics,
 				struct fault *fault);
 /* Prepend to the list `*out` the stored statistics of the dataset that this owner has or that are

@@ -57,9 +57,14 @@ static int say_stopped(struct fault *fault)
 	return fault_say(fault, INDEX_STORE_E_STOPPED, "stopped at its deadline");
 }
 
+int index_store_file_condition(int error)
+{
+	return error == ENOSPC || error == EDQUOT ? INDEX_STORE_E_FULL : INDEX_STORE_E_SYSTEM;
+}
+
 static int say_errno(struct fault *fault, const char *what)
 {
-	return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", what, strerror(errno));
+	return fault_say(fault, index_store_file_condition(errno), "%s: %s", what, strerror(errno));
 }
 
 /* -- read --------------------------------------------------------------------------------- */

@@ -25,10 +25,13 @@
 int index_store_file_read(int fd, struct index_store_key *key, struct seek_index_set *set,
 			  const struct index_store_until *until, struct index_store_sum *out,
 			  struct fault *fault);
-/* Write the set to the empty file `fd`, and sync it. 0, INDEX_STORE_E_SYSTEM, INDEX_STORE_E_STOPPED
- * or -ENOMEM. */
+/* Write the set to the empty file `fd`, and sync it. 0, INDEX_STORE_E_SYSTEM, INDEX_STORE_E_FULL,
+ * INDEX_STORE_E_STOPPED or -ENOMEM. */
 int index_store_file_write(int fd, const struct index_store_key *key,
 			   const struct seek_index_set *set, const struct index_store_until *until,
 			   struct index_store_sum *out, struct fault *fault);
+
+/* The condition of a write that failed with this errno. */
+int index_store_file_condition(int error);
 
 #endif

@@ -181,6 +181,20 @@ def test_status(daemon):
     assert "\033" not in text and "\nothers\n" not in text
 
 
+def test_status_is_in_units(spawn, tmp_path):
+    """Each size and time, of counters and of settings."""
+    daemon = spawn(cache_dir=tmp_path / "c", cache_size="3G", cache_decoded_size="1.5G",
+                   cache_memory="64M", lease_timeout="10m", ring_memory="1GB")
+    text = daemon.ctl("status").stdout
+    for name, value in (("cache_size", "3.0 GiB"), ("cache_decoded_size", "1.5 GiB"),
+                        ("cache_memory", "64.0 MiB"), ("lease_timeout_s", "10 min 00 s"),
+                        ("cache_limit", r"\d+\.\d MiB"), ("ring_memory", "953.7 MiB"),
+                        ("cache_decoded_speed", r"\d.*B"), ("work_ns_total", r"\d+ \w?s")):
+        assert re.search(rf"^  {name} +{value}   ", text, re.MULTILINE), (name, text)
+    assert daemon.ctl("set", "cache-size", "4GB").stdout.startswith("cache-size 3")
+    assert daemon.status()["cache_size"] == 4 * 10**9
+
+
 def test_set(daemon):
     assert daemon.ctl("set", "workers", 4).stdout == "workers 2 -> 4\n"
     assert daemon.status()["workers"] == 4

@@ -35,6 +35,28 @@ def test_what_is_kept(spawn, photos):
     daemon.settle()
 
 
+def test_times_fit_to_the_rate_where_pictures_are_kept(spawn, photos):
+    """Of pictures that a trainer has had, none is decoded anew: what their transforms take is
+    divided by those that were made."""
+    daemon = spawn(cache_memory="64M", cache_decoded_size="0")
+    fields = {"transforms": [{"name": "RandomResizedCrop", "size": 224}]}
+    with daemon.connect() as peer:
+        assert peer.attach(photos, epochs=3, **fields).name == "attached"
+        assert len(list(peer.samples())) == 180
+        with daemon.connect() as other:  # holds the dataset open
+            other.attach(photos, epochs=0, order_seed=9, **fields)
+            before = daemon.status()
+            seen = bench(daemon, photos)
+            after = daemon.status()
+    assert after["samples_decoded_total"] - before["samples_decoded_total"] < 30
+    assert after["samples_made_total"] - before["samples_made_total"] > 60
+    for name in ("first", "again"):
+        one = seen[name]
+        busy = one["images_per_second"] * (one["decode_us"] + one["transform_us"]) / 1e6
+        assert busy <= 2 * 1.05, one  # two workers
+        assert one["made"] <= 60
+
+
 def test_all_that_is_kept_was_prefetched(spawn, photos):
     """A pass of one batch: what is found was found before that batch is measured."""
     daemon = spawn(cache_memory="64M")

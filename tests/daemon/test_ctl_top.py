@@ -287,19 +287,22 @@ def test_what_it_counts(daemon, photos):
     """The rates of all frames add up to the counters of the daemon."""
     with subprocess.Popen(top(daemon, "--interval", "0.5"), stdout=subprocess.PIPE) as process:
         said = os.read(process.stdout.fileno(), 65536).decode()
-        assert "delivered -; decoded -" in said and "busy" not in said
+        assert "delivered -; made -; decoded -" in said and "busy" not in said
         with daemon.connect() as peer:
             assert peer.attach(photos, epochs=40, batch_size=60, transforms=[
                 {"name": "RandomResizedCrop", "size": 64}]).name == "attached"
             assert len(list(peer.samples())) == 2400
-        while not re.search(r"delivered [1-9].*delivered 0\.0; decoded 0\.0", said, re.DOTALL):
+        ended = r"delivered [1-9].*delivered 0\.0; made 0\.0; decoded 0\.0"
+        while not re.search(ended, said, re.DOTALL):
             said += os.read(process.stdout.fileno(), 65536).decode()
         process.terminate()
     delivered = sum(map(float, re.findall(r"delivered (\d+\.\d)", said)))
+    made = sum(map(float, re.findall(r"made (\d+\.\d)", said)))
     decoded = sum(map(float, re.findall(r"decoded (\d+\.\d)", said)))
     busy = sum(map(float, re.findall(r"workers 2, (\d+) % busy", said))) / 100
     values = daemon.status()
     assert delivered * 0.5 == pytest.approx(values["samples_delivered_total"], rel=0.5)
+    assert made * 0.5 == pytest.approx(values["samples_made_total"], rel=0.5)
     assert decoded * 0.5 == pytest.approx(values["samples_decoded_total"], rel=0.5)
     assert busy * 0.5 * 2 == pytest.approx(values["work_ns_total"] / 1e9, rel=0.5, abs=0.02)
 

@@ -15,6 +15,8 @@ from harness import STOKERCTL, WAIT_S, frame, installed, wait_for
 from users import let_in, needs_root, stranger
 
 NOBODY, OTHER = 65534, 12345
+FOLDERS = [f"{folder}_dir_{state}" for folder in ("index", "cache")
+           for state in ("off", "refused", "full")]
 
 
 def doctor(*arguments, user=None, launcher=(), **environment):
@@ -217,6 +219,72 @@ def test_a_full_index(spawn, photos):
     daemon = spawn(index_memory=1)
     ask(daemon, photos)
     assert_found(ask(daemon), "index", "warn", "it is full", "a larger index-memory")
+
+
+def test_folders_that_are_used(spawn, photos, tmp_path):
+    daemon = spawn(index_dir=tmp_path / "index", cache_dir=tmp_path / "cache")
+    ask(daemon, photos)
+    found = ask(daemon)
+    assert_found(found, "index-dir", "ok", str(tmp_path / "index"))
+    assert_found(found, "cache-dir", "ok", str(tmp_path / "cache"))
+    assert not any(daemon.status()[name] for name in FOLDERS)
+
+
+def test_no_folders(spawn, photos):
+    """It is said; what it costs only once there is something to keep."""
+    daemon = spawn()
+    assert_found(ask(daemon, photos), "index-dir", "ok", "none is set")
+    found = ask(daemon)
+    assert_found(found, "index-dir", "warn", "no index-dir is set", "in the configuration")
+    assert_found(found, "cache-dir", "ok", "none is set")
+    assert all(daemon.status()[name] == name.endswith("_off") for name in FOLDERS)
+
+
+@pytest.mark.parametrize("setting", ["index_dir", "cache_dir"])
+def test_a_folder_that_is_refused(spawn, tmp_path, setting):
+    place = tmp_path / "place"
+    place.mkdir()
+    place.chmod(0o777)
+    daemon = spawn(**{setting: place})
+    check = setting.replace("_", "-")
+    assert_found(ask(daemon), check, "warn", f"{check} cannot be used", "daemon's user")
+    assert str(place) in ask(daemon)[check]["text"], "the reason is there"
+    status = daemon.status()
+    assert status[setting + "_refused"] == 1 and status[setting + "_full"] == 0
+    assert f"stoker_{setting}_refused 1" in daemon.ctl("metrics").stdout
+
+
+@needs_root
+def test_the_disk_of_index_dir_is_full(spawn, photos, tmp_path):
+    daemon = spawn(index_dir=tmp_path / "i", launcher=[
+        "unshare", "-m", "sh", "-c", f'mount -t tmpfs -o size=16k,mode=700 none {tmp_path} && '
+        f'head -c 8k /dev/zero >{tmp_path}/fill && exec "$@"', "sh"])
+    daemon.ctl("index", photos, check=False)
+    wait_for(lambda: daemon.status()["index_dir_full"], "that it is full")
+    assert_found(ask(daemon), "index-dir", "warn", "No space left on device", "make room")
+    assert daemon.status()["index_dir_refused"] == 0
+
+
+@needs_root
+def test_the_disk_of_cache_dir_is_full(spawn, photos, tmp_path):
+    daemon = spawn(cache_dir=tmp_path / "c", cache_decoded_size="64M", cache_memory="64M",
+                   launcher=["unshare", "-m", "sh", "-c",
+                             f'mount -t tmpfs -o size=200k,mode=700 none {tmp_path} && exec "$@"',
+                             "sh"])
+    daemon.ctl("cache", "warm", photos, check=False)
+    wait_for(lambda: daemon.status()["cache_dir_full"], "that it is full")
+    assert_found(ask(daemon), "cache-dir", "warn", "No space left on device", "make room")
+
+
+def test_what_readers_wait_for(spawn, photos):
+    """A trainer that holds what it has: the daemon has nothing to do better."""
+    daemon = spawn()
+    with daemon.connect() as peer:
+        peer.attach(photos, transforms=[{"name": "Resize", "size": [8, 8]}], epochs=0)
+        for _ in range(3):
+            peer.expect("batch")
+        found = ask(daemon)
+        assert_found(found, "speed", "ok", "1 reader: the trainer works")
 
 
 def test_a_refused_reload(spawn, tmp_path):

@@ -9,7 +9,7 @@ import socket
 import pytest
 
 from browser import CHROMIUM, Browser
-from harness import SLOW
+from harness import SLOW, wait_for
 from test_storage import faulty, on_disk
 
 TRANSFORMS = [{"name": "Resize", "size": [8, 8]}]
@@ -116,8 +116,46 @@ def test_sizes_and_keys(watched, browser, photos, width, dark):
         back = browser.value("getComputedStyle(document.body).backgroundColor")
         assert back == ("rgb(20, 23, 26)" if dark else "rgb(251, 251, 249)")
         reached = set()
-        for _ in range(6):
+        for _ in range(7):
             browser.tab()
             reached.add(browser.value("document.activeElement.id"))
-        assert {"readers", "streams", "datasets", "which", "show"} <= reached
+        assert {"readers", "streams", "datasets", "bad", "which", "show"} <= reached
         assert len(browser.picture()) > 10000
+
+
+OVERFLOWS = """[...document.querySelectorAll("html, section, .scroll, td, ul, header")]
+    .filter(e => e.scrollWidth > e.clientWidth + 1)
+    .map(e => [e.tagName, e.id, e.scrollWidth, e.clientWidth])"""
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1600])
+def test_no_card_overflows(watched, browser, photos, tmp_path, width):
+    """With long names, all transforms of a training and bad samples; each table names datasets."""
+    folder = tmp_path / ("imagenet-" + "of-last-year-" * 6)
+    shutil.copytree(photos, folder)
+    for path in sorted(folder.rglob("*.jpg"))[:8]:
+        path.write_bytes(b"\xff\xd8\xff\xe0 is cut short")
+    transforms = [{"name": "RandomResizedCrop", "size": 224}, {"name": "RandomHorizontalFlip"},
+                  {"name": "Normalize", "mean": [.485, .456, .406], "std": [.229, .224, .225]}]
+    with watched.connect() as peer:
+        peer.attach(folder, transforms=transforms, job="resnet50-" * 20, epochs=0)
+        wait_for(lambda: watched.status()["samples_bad_total"], "a bad sample")
+        browser.size(width, 1200)
+        browser.open(link_of(watched))
+        text = browser.shows(["sample_corrupt", "RandomResizedCrop(", "bad samples were met"])
+        assert text.count(folder.name) >= 4  # datasets, streams, readers, bad samples
+        assert browser.value(OVERFLOWS) == []
+
+
+def test_advice_is_that_of_doctor(spawn, browser, photos, port):
+    """From figures: a daemon whose workers are idle is not told to have more."""
+    daemon = spawn(metrics_port=port)
+    with daemon.connect() as peer:
+        peer.attach(photos, transforms=TRANSFORMS, epochs=0)
+        for _ in range(3):
+            peer.expect("batch")
+        browser.open(f"http://127.0.0.1:{port}/")
+        text = browser.shows(["1 reader: the trainer works", "no index-dir is set".capitalize()])
+        assert "more workers" not in text
+        troubles = [line for line in daemon.ctl("doctor").stdout.splitlines() if "warn" in line]
+        assert any("no index-dir is set" in line for line in troubles)

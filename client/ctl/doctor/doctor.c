@@ -6,6 +6,7 @@
 #include "client/c/clock.h"
 #include "client/ctl/doctor/examine_daemon.h"
 #include "client/ctl/doctor/examine_dataset.h"
+#include "client/ctl/doctor/examine_load.h"
 #include "client/ctl/doctor/examine_machine.h"
 
 #define STEAL_NS 500000000 /* the clock of /proc/stat ticks each 10 ms */
@@ -16,6 +17,20 @@ static void wait_until(int64_t ns)
 	struct timespec rest = {left / 1000000000, left % 1000000000};
 	if (left > 0)
 		nanosleep(&rest, NULL);
+}
+
+/* What the readers are limited by, since `begun_ns`. */
+static void examine_work(struct findings *findings, struct reached *reached, int64_t begun_ns)
+{
+	json_t *after, *readers;
+	if (!reached->status || control_status(&reached->control, &after))
+		return;
+	double seconds = (double)(clock_ns() - begun_ns) / 1e9;
+	if (control_list(&reached->control, "readers", &readers) == 0) {
+		examine_load(findings, reached->status, after, seconds, readers);
+		json_decref(readers);
+	}
+	json_decref(after);
 }
 
 void doctor_run(const char *socket, const char *dataset, const char *kind,
@@ -38,5 +53,6 @@ void doctor_run(const char *socket, const char *dataset, const char *kind,
 		examine_dataset(findings, &reached, &process, dataset, kind);
 	wait_until(begun + STEAL_NS);
 	examine_steal(findings, before, host_times(""));
+	examine_work(findings, &reached, begun);
 	reached_deinit(&reached);
 }

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proto/advice/trouble.h"
+#include "proto/counter.h"
+
 #define ANSWER_MS 5000
 
 /* -- nobody answers ------------------------------------------------------------------------- */
@@ -228,36 +231,6 @@ void reached_deinit(struct reached *reached)
 
 /* -- its counters --------------------------------------------------------------------------- */
 
-/* A counter above 0 is worth a word. */
-static const struct {
-	const char *counter;
-	enum finding_level level;
-	const char *check, *text, *advice;
-} troubles[] = {
-	{"stuck_reads", FINDING_FAIL, "storage", "%lld reads hang for more than 5 s",
-	 "the log names the files: look at that mount (NFS server, disk); nothing is lost, the "
-	 "batches come when it is back"},
-	{"stuck_tasks", FINDING_WARN, "storage", "%lld openings of datasets take more than 5 s",
-	 "a large dataset, or a mount that hangs (NFS server, disk): the log names the user"},
-	{"reload_failed", FINDING_WARN, "config", "the last reload was refused (%lld)",
-	 "stokerctl reload says what is wrong, and in which line"},
-	{"log_dropped_total", FINDING_WARN, "log", "%lld lines of the log were lost",
-	 "what reads the log is too slow: journald's limits, or a pipe that nobody reads"},
-	{"connections_refused_total", FINDING_WARN, "connections", "%lld connections were refused",
-	 "stokerctl set max-connections to more; is a trainer connecting in a loop?"},
-	{"forks_refused_total", FINDING_WARN, "rings",
-	 "%lld times a fast reader had to wait for a slow one, for want of ring memory",
-	 "stokerctl set ring-memory to more"},
-	{"index_full_total", FINDING_WARN, "index", "%lld JPEGs have no seek index: it is full",
-	 "a larger index-memory, in the configuration; about 2 % of the dataset's files"},
-	{"samples_bad_total", FINDING_WARN, "samples", "%lld bad samples were met",
-	 "stokerctl bad lists them and says why"},
-	{"files_changed_total", FINDING_WARN, "files", "%lld files changed while in use",
-	 "do not write into a dataset that is in use; attach again to see the new files"},
-	{"leases_expired_total", FINDING_WARN, "leases", "%lld batches were held too long",
-	 "stokerctl readers shows who is slow; lease-timeout says how long is too long"},
-};
-
 static void examine_room(struct findings *findings, const json_t *status)
 {
 	json_int_t used = json_integer_value(json_object_get(status, "ring_bytes"));
@@ -272,6 +245,45 @@ static void examine_room(struct findings *findings, const json_t *status)
 		     100 * share);
 }
 
+static uint64_t count_of(const json_t *status, enum counter counter)
+{
+	const json_t *value = json_object_get(status, counter_facts[counter].name);
+	return json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
+}
+
+/* Why a folder cannot be used, as the daemon says it; "" if it says nothing. */
+static const char *fault_of(const json_t *status, const char *check)
+{
+	const char *key = strcmp(check, "index-dir") == 0   ? "index_dir_fault"
+			  : strcmp(check, "cache-dir") == 0 ? "cache_dir_fault"
+							    : "";
+	const char *fault = json_string_value(json_object_get(status, key));
+	return fault ? fault : "";
+}
+
+static void examine_trouble(struct findings *findings, const json_t *status,
+			    const struct trouble *trouble)
+{
+	char text[160];
+	uint64_t count = count_of(status, trouble->counter);
+	const char *why = fault_of(status, trouble->check);
+	if (!count || (trouble->beside != COUNTER_COUNT && !count_of(status, trouble->beside)))
+		return;
+	trouble_write(trouble, count, text, sizeof(text));
+	findings_add(findings, trouble->fails ? FINDING_FAIL : FINDING_WARN, trouble->check,
+		     trouble->advice, "%s%s%s", text, *why ? ": " : "", why);
+}
+
+/* A folder in which bytes are kept, as the configuration has it. */
+static void examine_folder(struct findings *findings, const json_t *status, const char *check,
+			   const char *key)
+{
+	const char *path = json_string_value(json_object_get(status, key));
+	if (path && !*fault_of(status, check)) /* else it is a trouble */
+		findings_add(findings, FINDING_OK, check, NULL, "%s",
+			     *path ? path : "none is set: nothing is kept on the disk there");
+}
+
 void examine_counters(struct findings *findings, const json_t *status)
 {
 	bool stopping =
@@ -280,16 +292,8 @@ void examine_counters(struct findings *findings, const json_t *status)
 		findings_add(findings, FINDING_WARN, "state", "wait, then start it again",
 			     "the daemon is stopping");
 	examine_room(findings, status);
-	for (size_t i = 0; i < sizeof(troubles) / sizeof(*troubles); i++) {
-		char text[128];
-		long long count =
-			(long long)json_integer_value(json_object_get(status, troubles[i].counter));
-		if (count <= 0)
-			continue;
-		const char *hole = strstr(troubles[i].text, "%lld");
-		snprintf(text, sizeof(text), "%.*s%lld%s", (int)(hole - troubles[i].text),
-			 troubles[i].text, count, hole + strlen("%lld"));
-		findings_add(findings, troubles[i].level, troubles[i].check, troubles[i].advice,
-			     "%s", text);
-	}
+	examine_folder(findings, status, "index-dir", "index_dir");
+	examine_folder(findings, status, "cache-dir", "cache_dir");
+	for (unsigned i = 0; i < trouble_count; i++)
+		examine_trouble(findings, status, &troubles[i]);
 }

@@ -8,28 +8,39 @@
 
 #define VALUE_MAX 256
 
-/* The meaning of each value; that of a counter is in its table. */
-static const struct {
-	const char *name, *help;
-} helps[] = {
-#define HELP_ROW(NAME, name, kind, unit, help) {#name, help},
-	COUNTER_TABLE(HELP_ROW)
-#undef HELP_ROW
-		{"workers_auto", "the number of workers adapts by itself"},
-	{"fetchers_auto", "the number of fetchers adapts by itself"},
-	{"kernels", "instruction set that inner loops use"},
-	{"processor", "best one that this processor has"},
-	{"ring_memory", "memory limit of all rings"},
-	{"dataset_memory", "memory limit of datasets of arrays"},
-	{"index_memory", "memory limit of all JPEG seek indexes"},
-	{"cache_memory", "memory limit of all decoded pictures"},
-	{"cache_decoded_size", "limit of all decoded pictures on the disk"},
-	{"cache_size", "disk limit of objects kept in cache-dir"},
-	{"max_connections", "limit of open connections"},
-	{"max_readers_per_user", "readers that one user may attach; 0: a share"},
-	{"ring_memory_per_user", "memory limit of one user's rings; 0: a share"},
-	{"queued_per_user", "unfinished samples that one user may have; 0: a share"},
-	{"lease_timeout_s", "how long a batch may be held; 0: no limit"},
+#define COUNTER_IN_NONE UNIT_PLAIN
+#define COUNTER_IN_BYTES UNIT_BYTES
+#define COUNTER_IN_NS UNIT_NANOSECONDS
+
+/* The unit and the meaning of each value; those of a counter are in its table. */
+static const struct fact {
+	const char *name;
+	enum unit unit;
+	const char *help;
+} facts[] = {
+#define FACT_ROW(NAME, name, kind, unit, help) {#name, COUNTER_IN_##unit, help},
+	COUNTER_TABLE(FACT_ROW)
+#undef FACT_ROW
+		{"uptime_s", UNIT_SECONDS, "age of the daemon"},
+	{"workers_auto", UNIT_PLAIN, "the number of workers adapts by itself"},
+	{"fetchers_auto", UNIT_PLAIN, "the number of fetchers adapts by itself"},
+	{"kernels", UNIT_PLAIN, "instruction set that inner loops use"},
+	{"processor", UNIT_PLAIN, "best one that this processor has"},
+	{"ring_memory", UNIT_BYTES, "memory limit of all rings"},
+	{"dataset_memory", UNIT_BYTES, "memory limit of datasets of arrays"},
+	{"index_memory", UNIT_BYTES, "memory limit of all JPEG seek indexes"},
+	{"cache_memory", UNIT_BYTES, "memory limit of all decoded pictures"},
+	{"cache_decoded_size", UNIT_BYTES, "limit of all decoded pictures on the disk"},
+	{"cache_size", UNIT_BYTES, "disk limit of objects kept in cache-dir"},
+	{"index_dir", UNIT_PLAIN, "folder that keeps seek indexes; -: none"},
+	{"index_dir_fault", UNIT_PLAIN, "why it does not; -: it does"},
+	{"cache_dir", UNIT_PLAIN, "folder that keeps other bytes; -: none"},
+	{"cache_dir_fault", UNIT_PLAIN, "why it does not; -: it does"},
+	{"max_connections", UNIT_PLAIN, "limit of open connections"},
+	{"max_readers_per_user", UNIT_PLAIN, "readers that one user may attach; 0: a share"},
+	{"ring_memory_per_user", UNIT_BYTES, "memory limit of one user's rings; 0: a share"},
+	{"queued_per_user", UNIT_PLAIN, "unfinished samples that one user may have; 0: a share"},
+	{"lease_timeout_s", UNIT_SECONDS, "how long a batch may be held; 0: no limit"},
 };
 
 /* Shown in the first line. */
@@ -37,22 +48,39 @@ static const char *const headline[] = {"version", "state", "pid", "uptime_s", "s
 
 static const struct {
 	const char *title;
-	const char *names[18];
+	const char *names[20];
 } sections[] = {
 	{"readers",
 	 {"readers", "streams", "rings", "ring_bytes", "ring_bytes_kept", "ring_memory",
 	  "slots_leased", "readers_total", "forks_total", "forks_refused_total", "merges_total",
 	  "max_readers_per_user", "ring_memory_per_user", "lease_timeout_s"}},
 	{"work",
-	 {"workers", "workers_auto", "fetchers", "fetchers_auto", "kernels", "processor", "queued",
-	  "queued_per_user", "samples_decoded_total", "samples_read_total", "bytes_read_total",
-	  "decodes_shared_total", "samples_delivered_total", "batches_delivered_total",
-	  "samples_cancelled_total", "work_ns_total", "transform_ns_total", "fetch_ns_total"}},
+	 {"workers",
+	  "workers_auto",
+	  "fetchers",
+	  "fetchers_auto",
+	  "processors",
+	  "kernels",
+	  "processor",
+	  "queued",
+	  "queued_per_user",
+	  "samples_made_total",
+	  "samples_decoded_total",
+	  "samples_read_total",
+	  "bytes_read_total",
+	  "decodes_shared_total",
+	  "samples_delivered_total",
+	  "batches_delivered_total",
+	  "samples_cancelled_total",
+	  "work_ns_total",
+	  "transform_ns_total",
+	  "fetch_ns_total"}},
 	{"network",
 	 {"remote_requests_total", "remote_bytes_total", "remote_retries_total",
 	  "remote_failures_total"}},
 	{"index",
-	 {"index_bytes", "index_memory", "index_built_total", "index_used_total",
+	 {"index_dir", "index_dir_fault", "index_dir_off", "index_dir_refused", "index_dir_full",
+	  "index_bytes", "index_memory", "index_built_total", "index_used_total",
 	  "index_full_total", "index_progressive_total", "index_arithmetic_total",
 	  "index_restarts_total", "index_scans_total", "index_odd_total", "index_damaged_total",
 	  "index_stale_total"}},
@@ -65,7 +93,8 @@ static const struct {
 	  "cache_decoded_hits_total", "cache_decoded_fills_total", "cache_decoded_replaced_total",
 	  "cache_decoded_damaged_total", "cache_decoded_speed"}},
 	{"stage",
-	 {"stage_bytes", "cache_size", "stage_pinned", "stage_objects", "stage_hits_total",
+	 {"cache_dir", "cache_dir_fault", "cache_dir_off", "cache_dir_refused", "cache_dir_full",
+	  "stage_bytes", "cache_size", "stage_pinned", "stage_objects", "stage_hits_total",
 	  "stage_hit_bytes_total", "stage_fetched_bytes_total", "stage_replaced_total",
 	  "stage_full_total", "stage_damaged_total", "stage_failed_total"}},
 	{"trouble",
@@ -80,28 +109,13 @@ static const struct {
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
 #define NAMES (sizeof(sections->names) / sizeof(*sections->names))
 
-static const char *help_of(const char *name)
+/* NULL: a value that this version does not know. */
+static const struct fact *fact_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof(helps) / sizeof(*helps); i++)
-		if (strcmp(helps[i].name, name) == 0)
-			return helps[i].help;
-	return "";
-}
-
-static bool ends_in(const char *name, const char *end)
-{
-	size_t size = strlen(name), tail = strlen(end);
-	return size >= tail && strcmp(name + size - tail, end) == 0;
-}
-
-static enum unit unit_of(const char *name)
-{
-	if (ends_in(name, "_memory_per_user") || ends_in(name, "_bytes") ||
-	    strncmp(name, "bytes_", 6) == 0 || ends_in(name, "_memory"))
-		return UNIT_BYTES;
-	if (ends_in(name, "_ns_total"))
-		return UNIT_NANOSECONDS;
-	return ends_in(name, "_s") ? UNIT_SECONDS : UNIT_PLAIN;
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+		if (strcmp(facts[i].name, name) == 0)
+			return &facts[i];
+	return NULL;
 }
 
 static bool in_headline(const char *name)
@@ -129,9 +143,9 @@ static void print_title(FILE *file, const char *title, bool bold)
 static void print_value(FILE *file, const char *name, const json_t *value)
 {
 	char text[VALUE_MAX];
-	const char *help = help_of(name);
-	unit_write(value, unit_of(name), text, sizeof(text));
-	fprintf(file, "  %-26s %12s%s%s\n", name, text, *help ? "   " : "", help);
+	const struct fact *fact = fact_of(name);
+	unit_write(value, fact ? fact->unit : UNIT_PLAIN, text, sizeof(text));
+	fprintf(file, "  %-26s %12s%s%s\n", name, text, fact ? "   " : "", fact ? fact->help : "");
 }
 
 void report_print_headline(FILE *file, const json_t *values, bool bold)

@@ -22,7 +22,7 @@ static struct auto_look look(struct adapt *adapt, const struct core *core, uint6
 	double ns = (double)(now_ns - adapt->looked_ns);
 	double workers = core_workers(core), fetchers = core_fetchers(core);
 	uint64_t work_ns = work_of(core), fetch_ns = core->histograms[HISTOGRAM_FETCH].sum_ns;
-	uint64_t samples = core->counters[COUNTER_SAMPLES_DECODED];
+	uint64_t samples = core->counters[COUNTER_SAMPLES_MADE];
 	struct auto_look look = {
 		.waits = {core->wait_shares[WAIT_DECODE], core->wait_shares[WAIT_STORAGE]},
 		.busy = {workers > 0 ? (double)(work_ns - adapt->work_ns) / ns / workers : 0,

@@ -280,6 +280,8 @@ static void count_job(struct core *core, const struct job *job, bool decoded)
 		core_count(core, COUNTER_BYTES_READ,
 			   (int64_t)(job_bytes_read(job) + job->mask.size + partner));
 	}
+	if (job->outcome == JOB_DONE || job->substituted)
+		core_count(core, COUNTER_SAMPLES_MADE, 1);
 	if (job->outcome == JOB_UNWANTED) {
 		core_count(core, COUNTER_SAMPLES_CANCELLED, 1);
 	} else if (job->substituted || (decoded && (job->bytes.size || !job->shared))) {

@@ -288,6 +288,11 @@ int listener_bind_port(struct listener *listener, const char *address, unsigned 
 	return listener_name_port(listener);
 }
 
+bool listener_port_is_near(const struct listener *listener)
+{
+	return strncmp(listener->path, "127.", 4) == 0 || strncmp(listener->path, "[::1]", 5) == 0;
+}
+
 /* Out of descriptors the backlog would wake the loop for ever: give one up, tell one client. */
 static void listener_shed(struct listener *listener)
 {

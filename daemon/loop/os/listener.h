@@ -42,6 +42,8 @@ bool listener_is_unix(int fd);
  * machine reaches it. As listener_bind(). */
 int listener_bind_port(struct listener *listener, const char *address, unsigned port,
 		       struct fault *fault);
+/* Does this machine reach the port by a loopback address? The page is for this machine. */
+bool listener_port_is_near(const struct listener *listener);
 /* Serve at `path` with what the program before this one gave: its socket and its lock, which are
  * this function's then. False, and both are gone, where that is not the socket which is wanted. */
 bool listener_inherit(struct listener *listener, int fd, int lock_fd, const char *path, mode_t mode,

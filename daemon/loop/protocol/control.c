@@ -16,9 +16,21 @@
 #include "loop/protocol/session_state.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
+#include "loop/state/folders.h"
 #include "loop/state/pictures.h"
 #include "loop/state/staging.h"
 #include "proto/pack.h"
+
+/* Where bytes are kept, and why they cannot be. */
+static void pack_folders(struct packer *packer, const struct core *core)
+{
+	const struct config *config = core->config;
+	const struct folder_report cache = core_cache_folder(core);
+	pack_key_string(packer, "index_dir", config->index_dir ? config->index_dir : "");
+	pack_key_string(packer, "index_dir_fault", core->index_dir.why.text);
+	pack_key_string(packer, "cache_dir", config->cache_dir ? config->cache_dir : "");
+	pack_key_string(packer, "cache_dir_fault", cache.why.text);
+}
 
 void control_status(struct session *session, const struct message *message)
 {
@@ -40,6 +52,7 @@ void control_status(struct session *session, const struct message *message)
 	pack_key_string(packer, "processor", cpu_name(cpu_machine()));
 	pack_key_boolean(packer, "workers_auto", config->workers == CONFIG_AUTO);
 	pack_key_boolean(packer, "fetchers_auto", config->fetchers == CONFIG_AUTO);
+	pack_folders(packer, core);
 	pack_key_uint(packer, "ring_memory", config->ring_memory);
 	pack_key_uint(packer, "dataset_memory", config->dataset_memory);
 	pack_key_uint(packer, "index_memory", config->index_memory);

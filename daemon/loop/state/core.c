@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "config/option.h"
 #include "dataset/storage/storage.h"
+#include "loop/state/folders.h"
 #include "loop/state/pictures.h"
 #include "loop/state/staging.h"
 #include "work/pool.h"
@@ -71,6 +72,11 @@ void core_count(struct core *core, enum counter counter, int64_t by)
 	core->counters[counter] += (uint64_t)by;
 }
 
+struct folder_report core_cache_folder(const struct core *core)
+{
+	return folders_cache(core->config, &core->cache_dir_why, core->pictures, core->staging);
+}
+
 static void core_gather_disk(struct core *core, const struct picture_store *disk)
 {
 	if (!disk)
@@ -99,6 +105,18 @@ static void core_gather_staged(struct core *core)
 	core->counters[COUNTER_STAGE_FULL] = totals.full;
 	core->counters[COUNTER_STAGE_DAMAGED] = totals.damaged;
 	core->counters[COUNTER_STAGE_FAILED] = totals.failed;
+}
+
+static void core_gather_folders(struct core *core)
+{
+	const struct folder_report index = core->index_dir;
+	const struct folder_report cache = core_cache_folder(core);
+	core->counters[COUNTER_INDEX_DIR_OFF] = index.off;
+	core->counters[COUNTER_INDEX_DIR_REFUSED] = index.refused;
+	core->counters[COUNTER_INDEX_DIR_FULL] = index.full;
+	core->counters[COUNTER_CACHE_DIR_OFF] = cache.off;
+	core->counters[COUNTER_CACHE_DIR_REFUSED] = cache.refused;
+	core->counters[COUNTER_CACHE_DIR_FULL] = cache.full;
 }
 
 void core_gather(struct core *core)
@@ -133,6 +151,7 @@ void core_gather(struct core *core)
 	core->counters[COUNTER_REMOTE_RETRIES] = remote.retries;
 	core->counters[COUNTER_REMOTE_FAILURES] = remote.failures;
 	core_gather_staged(core);
+	core_gather_folders(core);
 	core->counters[COUNTER_LOG_DROPPED] = log_dropped();
 	core->counters[COUNTER_INDEX_BYTES] = atomic_load(&indexes->bytes);
 	core->counters[COUNTER_INDEX_BUILT] = atomic_load(&indexes->built);

@@ -18,6 +18,7 @@
 #include "decode/jpeg/seek_index_set.h"
 #include "loop/os/task.h"
 #include "loop/state/auto_threads.h"
+#include "loop/state/folders.h"
 #include "loop/state/histogram.h"
 #include "loop/state/wait_time.h"
 #include "proto/message.h"
@@ -70,10 +71,12 @@ struct core {
 	uint64_t last_id; /* of sessions, readers, streams, rings, datasets: never used twice */
 	struct dataset_account dataset_account; /* of datasets that are kept in memory */
 	struct seek_index_account seek_indexes; /* of all datasets' seek indexes */
-	uint64_t ring_bytes;  /* of all rings, those being made and remnants included */
-	uint64_t fd_limit;    /* RLIMIT_NOFILE */
-	bool told_no_fork;    /* the log knows that a fork had no memory */
-	bool short_of_memory; /* for a lease or a job: the next tick tries again */
+	uint64_t ring_bytes;		/* of all rings, those being made and remnants included */
+	uint64_t fd_limit;		/* RLIMIT_NOFILE */
+	struct folder_report index_dir; /* how it does; the index caches keep it up to date */
+	struct fault cache_dir_why;	/* why cache-dir could not be had; "": it could */
+	bool told_no_fork;		/* the log knows that a fork had no memory */
+	bool short_of_memory;		/* for a lease or a job: the next tick tries again */
 	bool stopping;
 	struct {
 		uint64_t at_ns, ns; /* of workers' time (pool_spare_ns()), up to the last tick */
@@ -102,6 +105,8 @@ uint64_t core_new_id(struct core *core);
 void core_count(struct core *core, enum counter counter, int64_t by);
 /* Copy into the counters what other threads count. */
 void core_gather(struct core *core);
+/* How cache-dir does. */
+struct folder_report core_cache_folder(const struct core *core);
 /* The limits of today's settings. */
 struct decode_limits core_decode_limits(const struct core *core);
 

@@ -10,22 +10,31 @@
 #include "base/owner.h"
 #include "config.h"
 #include "dataset/dataset.h"
+#include "loop/state/folders.h"
 #include "loop/state/memory.h"
 
 #define INDEX_CACHE_PERIOD_NS ((uint64_t)300 * 1000000000u)
 #define INDEX_CACHE_GROWN 8 /* worth writing again: one in so many is new */
 
 void index_caches_init(struct index_caches *caches, const struct config *config,
-		       struct seek_index_account *account, struct task_queue *tasks)
+		       struct seek_index_account *account, struct task_queue *tasks,
+		       struct folder_report *report)
 {
-	struct fault fault;
-	*caches = (struct index_caches){
-		.until = INDEX_STORE_UNTIL_NEVER, .account = account, .tasks = tasks};
+	struct fault fault = {""};
+	*caches = (struct index_caches){.until = INDEX_STORE_UNTIL_NEVER,
+					.report = report,
+					.account = account,
+					.tasks = tasks};
 	list_init(&caches->list);
 	caches->folder = config->index_dir;
-	if (!config->index_dir || account->limit == 0)
+	report->off = !config->index_dir || account->limit == 0;
+	if (report->off)
 		return;
-	if (index_store_open(&caches->store, config->index_dir, account->limit, &fault))
+	int r = index_store_open(&caches->store, config->index_dir, account->limit, &fault);
+	if (r == -ENOMEM)
+		fault_say(&fault, 0, "out of memory");
+	folder_note(report, r, r == INDEX_STORE_E_FULL, &fault);
+	if (r)
 		log_warning("seek indexes are not kept on the disk (index-dir): %s", fault.text);
 }
 
@@ -172,11 +181,11 @@ static void index_cache_note(struct index_cache *cache)
 	if (step->result == 0) {
 		cache->kept = step->sum;
 		cache->kept_changes = step->changes;
-	} else if (!caches->refused) {
+	} else if (!caches->report->refused && !caches->report->full) {
 		log_warning("seek indexes are not kept on the disk (index-dir): %s",
 			    step->fault.text);
 	}
-	caches->refused = step->result != 0;
+	folder_note(caches->report, step->result, step->result == INDEX_STORE_E_FULL, &step->fault);
 }
 
 static void index_cache_tell(struct index_cache *cache)

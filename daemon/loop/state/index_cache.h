@@ -22,6 +22,7 @@
 
 struct config;
 struct dataset;
+struct folder_report;
 struct memory;
 
 /* All caches of the daemon. */
@@ -32,7 +33,7 @@ struct index_caches {
 	const struct digest_secret *secret; /* of new stamps: that of what else is kept on the disk
 					     * by stamp; NULL: one for each dataset */
 	struct index_store_until until;	    /* no write goes on after it */
-	bool refused;			    /* the last write failed */
+	struct folder_report *report;	    /* how the folder does; the core's */
 	struct seek_index_account *account;
 	struct task_queue *tasks;
 };
@@ -67,9 +68,10 @@ struct index_cache_waiter {
 			const struct index_store_sum *sum, const struct fault *fault);
 };
 
-/* Opens the index store, if the configuration names one. */
+/* Opens the index store, if the configuration names one. `report` is kept up to date. */
 void index_caches_init(struct index_caches *caches, const struct config *config,
-		       struct seek_index_account *account, struct task_queue *tasks);
+		       struct seek_index_account *account, struct task_queue *tasks,
+		       struct folder_report *report);
 void index_caches_deinit(struct index_caches *caches);
 /* The folder of the index store, in which a dataset may keep its own index; NULL: there is none. */
 const char *index_caches_folder(const struct index_caches *caches);

@@ -33,13 +33,13 @@ void pictures_open_disk(struct pictures *pictures, const struct cache_dir *dir, 
 	static const char *const libraries[] = {"jpeg", "spng",	 "png", "webp", "tiff",	 "avif",
 						"yuv",	"dav1d", "aom", "gav1", "libz.", NULL};
 	const struct digest version = program_digest(libraries);
-	struct fault fault;
-	int fd, r = cache_dir_folder(dir, "decoded", &fd, &fault);
+	struct fault *fault = &pictures->why;
+	int fd, r = cache_dir_folder(dir, "decoded", &fd, fault);
 	if (r == 0)
-		r = picture_store_open(&pictures->disk, fd, limit, &version, &fault);
+		r = picture_store_open(&pictures->disk, fd, limit, &version, fault);
 	if (r)
 		log_warning("decoded pictures are not kept on the disk (cache-dir): %s",
-			    fault.text);
+			    fault->text);
 }
 
 uint64_t pictures_budget(uint64_t limit, uint64_t bytes, uint64_t memory, uint64_t available)

@@ -22,6 +22,7 @@ struct pictures {
 	struct picture_cache cache;
 	_Atomic uint64_t limit;	    /* cache-memory */
 	struct picture_store *disk; /* below cache-dir; NULL: there is none */
+	struct fault why;	    /* ... because of this; "": nobody asked for one */
 	atomic_bool drop_disk;	    /* all that is there goes */
 	struct pictures_said {	    /* in the log, last */
 		int refusal;

@@ -24,19 +24,19 @@ void staging_init(struct staging *staging, const struct cache_dir *dir, const st
 		  struct task_queue *tasks)
 {
 	const struct stage_limits limits = limits_of(config);
-	struct fault fault;
 	int folder;
 	*staging = (struct staging){.tasks = tasks};
 	if (dir->fd < 0)
 		return;
-	int result = cache_dir_folder(dir, FOLDER, &folder, &fault);
+	struct fault *fault = &staging->why;
+	int result = cache_dir_folder(dir, FOLDER, &folder, fault);
 	if (!result)
-		result = stage_new(&staging->stage, folder, &limits, &fault);
+		result = stage_new(&staging->stage, folder, &limits, fault);
 	for (size_t i = 0; !result && roots_text(config->stage_roots, i); i++)
 		if (slow_add_root(roots_text(config->stage_roots, i)))
-			result = fault_say(&fault, -ENOMEM, "out of memory");
+			result = fault_say(fault, -ENOMEM, "out of memory");
 	if (result)
-		log_warning("objects are not kept on disk (cache-dir): %s", fault.text);
+		log_warning("objects are not kept on disk (cache-dir): %s", fault->text);
 }
 
 void staging_deinit(struct staging *staging)

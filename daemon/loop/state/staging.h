@@ -17,6 +17,7 @@
 
 struct staging {
 	struct stage *stage; /* NULL: nothing is staged */
+	struct fault why;    /* ... because of this; "": there is no cache-dir */
 	struct task_queue *tasks;
 	struct task task;
 	bool trimming; /* `task` is under way */

@@ -13,6 +13,8 @@
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
 #include "loop/watch/watch.h"
+#include "proto/advice/limit.h"
+#include "proto/advice/trouble.h"
 #include "proto/counter.h"
 
 #define LIVE_MOST 200	  /* readers, streams, datasets */
@@ -80,13 +82,14 @@ static void write_reader(struct writer *writer, const struct reader *reader, boo
 	double recent[WAIT_CAUSES] = {0};
 	wait_time_add_recent(&wait, recent);
 	writer_add(writer,
-		   "{\"reader\":%" PRIu64 ",\"stream\":%" PRIu64 ",\"rank\":%" PRIu64
-		   ",\"world\":%" PRIu64 ",\"epoch\":%" PRIu64 ",\"state\":\"%s\",\"waits_for\":"
+		   "{\"reader\":%" PRIu64 ",\"stream\":%" PRIu64 ",\"dataset\":%" PRIu64
+		   ",\"rank\":%" PRIu64 ",\"world\":%" PRIu64 ",\"epoch\":%" PRIu64
+		   ",\"state\":\"%s\",\"waits_for\":"
 		   "%" PRIu64 ",\"leased\":%u,\"inflight\":%u,\"rate\":%.1f",
-		   reader->id, reader->stream->id, (uint64_t)reader->shard.rank,
-		   (uint64_t)reader->shard.world, (uint64_t)reader->next.epoch,
-		   reader_state_name(state), other ? other->id : 0, reader->leased,
-		   reader->inflight, reader->rate);
+		   reader->id, reader->stream->id, reader->stream->entry->id,
+		   (uint64_t)reader->shard.rank, (uint64_t)reader->shard.world,
+		   (uint64_t)reader->next.epoch, reader_state_name(state), other ? other->id : 0,
+		   reader->leased, reader->inflight, reader->rate);
 	write_waits(writer, reader->stream, recent);
 	if (names)
 		write_text(writer, "job", reader->job);
@@ -184,6 +187,97 @@ static void write_bad(struct writer *writer, const struct core *core, bool names
 	writer_add(writer, "]");
 }
 
+/* -- advice, as stokerctl doctor gives it ---------------------------------------------------- */
+
+#define LOAD_SECONDS 5u
+
+static double part_of(double part, double whole)
+{
+	double share = whole > 0 ? part / whole : 0;
+	return share < 1 ? share : 1;
+}
+
+static struct load load_of(const struct watch *watch)
+{
+	const struct core *core = watch->core;
+	unsigned seconds = watch->seconds < LOAD_SECONDS ? watch->seconds : LOAD_SECONDS;
+	double work_ms = 0, transform_ms = 0, fetch_ms = 0;
+	for (unsigned i = 1; i <= seconds; i++) {
+		const uint32_t *grown = watch->history[(watch->seconds - i) % WATCH_SECONDS].grown;
+		work_ms += grown[2];
+		transform_ms += grown[3];
+		fetch_ms += grown[4];
+	}
+	struct load load = {
+		.workers = core_workers(core),
+		.fetchers = core_fetchers(core),
+		.processors = (double)core->counters[COUNTER_PROCESSORS],
+		.workers_auto = core->config->workers == CONFIG_AUTO,
+		.fetchers_auto = core->config->fetchers == CONFIG_AUTO,
+		.index_full = core->counters[COUNTER_INDEX_FULL] > 0,
+		.transform = part_of(transform_ms, work_ms),
+	};
+	load.workers_busy = part_of(work_ms, load.workers * 1000 * seconds);
+	load.fetchers_busy = part_of(fetch_ms, load.fetchers * 1000 * seconds);
+	return load;
+}
+
+static void count_limits(const struct core *core, unsigned counts[LIMIT_COUNT])
+{
+	for (unsigned i = 0; i < LIMIT_COUNT; i++)
+		counts[i] = 0;
+	list_for_each(reader, next, &core->readers, struct reader, in_core) {
+		const struct wait_time wait = reader_wait_now(reader);
+		double recent[WAIT_CAUSES] = {0};
+		wait_time_add_recent(&wait, recent);
+		enum limit limit = limit_of_name(
+			wait_time_shares(recent, dataset_is_far(reader->stream->entry->dataset)));
+		if (limit < LIMIT_COUNT && reader_state(reader) != READER_STALLED)
+			counts[limit]++;
+	}
+}
+
+static void write_limits(struct writer *writer, const struct watch *watch)
+{
+	unsigned counts[LIMIT_COUNT], written = 0;
+	char advice[512];
+	const struct load load = load_of(watch);
+	count_limits(watch->core, counts);
+	writer_add(writer, ",\"limits\":[");
+	for (unsigned i = 0; i < LIMIT_COUNT; i++) {
+		if (!counts[i])
+			continue;
+		limit_advice((enum limit)i, &load, advice, sizeof(advice));
+		writer_add(writer, "%s{\"limit\":\"%s\",\"readers\":%u", comma(written++),
+			   limit_name((enum limit)i), counts[i]);
+		write_text(writer, "words", limit_words((enum limit)i));
+		write_text(writer, "advice", i == LIMIT_TRAINER ? "" : advice);
+		writer_add(writer, "}");
+	}
+	writer_add(writer, "]");
+}
+
+static void write_troubles(struct writer *writer, const struct core *core)
+{
+	unsigned written = 0;
+	char text[160];
+	writer_add(writer, ",\"troubles\":[");
+	for (unsigned i = 0; i < trouble_count; i++) {
+		const struct trouble *trouble = &troubles[i];
+		uint64_t count = core->counters[trouble->counter];
+		if (!count ||
+		    (trouble->beside != COUNTER_COUNT && !core->counters[trouble->beside]))
+			continue;
+		trouble_write(trouble, count, text, sizeof(text));
+		writer_add(writer, "%s{\"check\":\"%s\",\"fails\":%s", comma(written++),
+			   trouble->check, trouble->fails ? "true" : "false");
+		write_text(writer, "text", text);
+		write_text(writer, "advice", trouble->advice);
+		writer_add(writer, "}");
+	}
+	writer_add(writer, "]");
+}
+
 void live_write(struct writer *writer, struct watch *watch, bool names)
 {
 	struct core *core = watch->core;
@@ -197,6 +291,8 @@ void live_write(struct writer *writer, struct watch *watch, bool names)
 	write_counters(writer, core);
 	write_budgets(writer, core);
 	write_history(writer, watch);
+	write_limits(writer, watch);
+	write_troubles(writer, core);
 	write_readers(writer, core, names);
 	write_streams(writer, core, names);
 	write_datasets(writer, core, names);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "client/ctl/doctor/examine_dataset.h"
+#include "client/ctl/doctor/examine_load.h"
 #include "client/ctl/doctor/examine_machine.h"
 #include "tests/unit/ctl/folder.h"
 
@@ -136,6 +137,37 @@ static void test_a_quota(void **state)
 	assert_said("advice", "CPUQuota=");
 }
 
+static void look_at_load(const char *after, const char *readers)
+{
+	json_t *before = json_loads("{\"work_ns_total\": 0, \"fetch_ns_total\": 0}", 0, NULL);
+	json_t *values = json_loads(after, 0, NULL), *list = json_loads(readers, 0, NULL);
+	assert_true(before && values && list);
+	json_array_clear(findings.list);
+	examine_load(&findings, before, values, 0.5, list);
+	json_decref(before);
+	json_decref(values);
+	json_decref(list);
+}
+
+static void test_load(void **state)
+{
+	(void)state;
+	look_at_load("{\"workers\": 2}", "[{\"limited_by\": \"\"}, {}]");
+	assert_int_equal(json_array_size(findings.list), 0);
+	look_at_load("{\"workers\": 2, \"fetchers\": 2, \"processors\": 6, \"work_ns_total\": "
+		     "990000000, \"fetch_ns_total\": 100000000}",
+		     "[{\"limited_by\": \"decode\"}, {\"limited_by\": \"decode\"}]");
+	assert_said("level", "warn");
+	assert_said("text", "2 readers: waiting for decoding (workers 99 % busy, fetchers 10 %)");
+	assert_said("advice", "set workers 6: 4 processors");
+	look_at_load("{\"workers\": 2, \"processors\": 6, \"work_ns_total\": 300000000}",
+		     "[{\"limited_by\": \"decode\"}]");
+	assert_said("text", "1 reader: waiting for decoding (workers 30 % busy");
+	assert_said("advice", "idle 70 % of their time");
+	look_at_load("{\"workers\": 2}", "[{\"limited_by\": \"trainer\"}]");
+	assert_said("level", "ok");
+}
+
 static void test_units(void **state)
 {
 	(void)state;
@@ -195,6 +227,7 @@ int main(void)
 		CASE(test_memory_of_a_control_group),
 		CASE(test_descriptors),
 		CASE(test_a_quota),
+		CASE(test_load),
 		CASE(test_units),
 		CASE(test_steal),
 		CASE(test_a_path),

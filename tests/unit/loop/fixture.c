@@ -242,7 +242,7 @@ int fixture_setup(void **state)
 	users_init(&fixture->users);
 	bad_samples_init(&fixture->bad_samples);
 	index_caches_init(&fixture->index_caches, &fixture->config, &core->seek_indexes,
-			  &core->tasks);
+			  &core->tasks, &core->index_dir);
 	statistics_store_init(&fixture->statistics, NULL);
 	lease_book_init(&fixture->book);
 
