@@ -30,6 +30,38 @@ def test_its_version_is_ours():
     assert f"\nversion: {ours}\nappVersion: {ours}\n" in chart
 
 
+def bytes_of(text):
+    """As Kubernetes and stokerd.conf(5) say: G and Gi; the daemon's G is the power of 1024."""
+    number, unit = re.fullmatch(r"(\d+)([MG])i?", text).groups()
+    return int(number) << {"M": 20, "G": 30}[unit]
+
+
+def test_the_budgets_fit_into_the_limit():
+    """As its own comment says, with 64 workers; all budgets are set, none is a share of it."""
+    text = (CHART / "values.yaml").read_text()
+    budgets = dict(re.findall(r"^  ([a-z]+-memory): (\w+)$", text, re.MULTILINE))
+    assert set(budgets) == {"ring-memory", "cache-memory", "dataset-memory", "index-memory"}
+    limit = bytes_of(re.search(r"  limits:\n    memory: (\w+)", text).group(1))
+    assert sum(map(bytes_of, budgets.values())) + (64 << 20) + 64 * (8 << 20) < limit
+
+
+@pytest.mark.skipif(not HELM, reason="helm is not installed")
+def test_prometheus_finds_it():
+    """The port is the same in the daemon's configuration, the container, the annotations and the
+    Service; with 0 there is none, and the network is closed."""
+    text = said(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0", "--set",
+                "metrics.port=9900")
+    for words in ("metrics-port = 9900\n", "metrics-address = 0.0.0.0\n",
+                  "containerPort: 9900\n",
+                  'prometheus.io/port: "9900"\n', "port: 9900\n", "clusterIP: None\n",
+                  "- port: metrics\n"):
+        assert words in text, words
+    text = said(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0", "--set",
+                "metrics.port=0")
+    assert "metrics-port" not in text and "kind: Service\n" not in text
+    assert "ingress:" not in text and "policyTypes: [Ingress]" in text
+
+
 @pytest.mark.skipif(not HELM, reason="helm is not installed")
 @pytest.mark.parametrize("values", [[], ["cache="], ["data={/data,/more}", "image.tag=x",
                                                      "priorityClass.create=false"]])
