@@ -68,6 +68,7 @@ struct codec_header {
 	unsigned orientation; /* 1 to 8, as in EXIF; 1 when there is none or it was not asked for */
 	bool alpha;	      /* Pillow's convert("RGBA") may find pixels that are not opaque */
 	bool inks;	      /* CMYK, which cannot be a mask */
+	bool clips;	      /* grey of 16 bits, of which what is above 255 is read as 255 */
 };
 
 struct codec {

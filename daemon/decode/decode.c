@@ -323,6 +323,11 @@ bool decoder_has_alpha(const struct decoder *decoder)
 	return decoder->codec && decoder->stored.alpha;
 }
 
+bool decoder_clips(const struct decoder *decoder)
+{
+	return decoder->codec && decoder->stored.clips;
+}
+
 int decoder_read_alpha(struct decoder *decoder, struct rect need, struct image *out,
 		       struct fault *fault)
 {

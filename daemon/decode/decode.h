@@ -115,6 +115,9 @@ int decoder_read(struct decoder *decoder, struct rect need, struct image *out, s
 /* Whether the image begun has an alpha channel, or a colour that stands for transparent pixels. */
 bool decoder_has_alpha(const struct decoder *decoder);
 
+/* Whether the image begun is grey of 16 bits, of which what is above 255 is read as 255. */
+bool decoder_clips(const struct decoder *decoder);
+
 /* As decoder_read(), of an image with alpha: that, as shades of grey, of Pillow's convert("RGBA").
  * `out` and that of decoder_read() may be used together. */
 int decoder_read_alpha(struct decoder *decoder, struct rect need, struct image *out,

@@ -264,7 +264,10 @@ static int netpbm_begin(void *state, const struct codec_input *input, struct cod
 	(void)state;
 	int r = netpbm_open(input, &image, fault);
 	if (r == 0)
-		*out = (struct codec_header){image.width, image.height, 1, false};
+		*out = (struct codec_header){.width = image.width,
+					     .height = image.height,
+					     .orientation = 1,
+					     .clips = image.samples == 1 && image.maxval > 255};
 	return r;
 }
 

@@ -386,6 +386,7 @@ static int png_begin(void *state, const struct codec_input *input, struct codec_
 	out->height = (int32_t)number_at(input->data + 20);
 	out->orientation = 1;
 	out->alpha = png_has_alpha(&file);
+	out->clips = input->data[24] == 16 && input->data[PNG_FILE_COLOUR_TYPE] == 0;
 	arena_reset(input->arena);
 	return input->exif ? png_orientation(&file, input->arena, &out->orientation, fault) : 0;
 }

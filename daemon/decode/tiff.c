@@ -427,8 +427,12 @@ static bool tiff_accepts(const uint8_t *data, size_t size)
 static struct codec_header tiff_header(const struct tiff *tiff)
 {
 	bool turned = tiff->orientation >= 1 && tiff->orientation <= 8;
-	return (struct codec_header){tiff->width, tiff->height, turned ? tiff->orientation : 1u,
-				     tiff->alpha, tiff->colours == TIFF_CMYK};
+	return (struct codec_header){tiff->width,
+				     tiff->height,
+				     turned ? tiff->orientation : 1u,
+				     tiff->alpha,
+				     tiff->colours == TIFF_CMYK,
+				     tiff->colours == TIFF_GREY && tiff->bits == 16};
 }
 
 static int tiff_begin(void *state, const struct codec_input *input, struct codec_header *out,

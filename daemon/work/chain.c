@@ -423,6 +423,7 @@ static enum job_outcome chain_begin(struct job *job, struct original *original,
 		decoder_set_origin(kit->decoder, &origin);
 		original->shrinks = decoder_can_scale(kit->decoder);
 		original->alpha = decoder_has_alpha(kit->decoder);
+		job->clips = decoder_clips(kit->decoder);
 	}
 	return outcome;
 }

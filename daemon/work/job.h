@@ -90,6 +90,7 @@ struct job {
 
 	enum job_outcome outcome;
 	bool decoded;	  /* a file was decoded for the chain: no picture was kept */
+	bool clips;	  /* ... which is grey of 16 bits, clipped to 8 */
 	bool shared;	  /* it used the decode of the chain's first job */
 	bool substituted; /* `sample` is bad and `used` was taken instead; fault says why */
 	uint64_t used;	  /* the sample that is in the slot */

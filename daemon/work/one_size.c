@@ -5,15 +5,15 @@
 
 #include "base/quote.h"
 
-#define LOOKS 16 /* so many pictures are looked at, from first to last */
-
 struct look {
 	const struct dataset *dataset;
 	const struct decode_limits *limits;
 	size_t max_bytes;
 	bool exif;
+	uint64_t looks;
 	struct decoder *decoder;
 	struct buffer bytes;
+	bool clips; /* the picture that was looked at last */
 };
 
 /* The size of one picture. 0, a condition of dataset.h or decode.h with words, or -ENOMEM. */
@@ -24,6 +24,7 @@ static int look_at(struct look *look, uint64_t sample, int32_t *width, int32_t *
 	if (r == 0)
 		r = decoder_begin(look->decoder, look->bytes.data, look->bytes.size, look->limits,
 				  look->exif, width, height, why);
+	look->clips = r == 0 && decoder_clips(look->decoder);
 	decoder_end(look->decoder);
 	return r;
 }
@@ -53,7 +54,7 @@ static void say_bad(struct one_size *out, const struct dataset *dataset, uint64_
 static int look_around(struct look *look, struct one_size *out)
 {
 	uint64_t count = dataset_count(look->dataset), first = 0;
-	uint64_t looks = count < LOOKS ? count : LOOKS;
+	uint64_t looks = count < look->looks ? count : look->looks;
 	for (uint64_t i = 0; i < looks; i++) {
 		uint64_t sample = looks == 1 ? 0 : i * (count - 1) / (looks - 1);
 		int32_t width, height;
@@ -61,6 +62,10 @@ static int look_around(struct look *look, struct one_size *out)
 		int r = look_at(look, sample, &width, &height, &why);
 		if (r < 0)
 			return r;
+		if (look->clips && !out->clips) {
+			out->clips = true;
+			out->clipped = sample;
+		}
 		if (r && !out->width) /* a bad sample: the others decide */
 			say_bad(out, look->dataset, sample, &why);
 		if (r)
@@ -78,12 +83,13 @@ static int look_around(struct look *look, struct one_size *out)
 }
 
 int one_size_find(struct one_size *out, const struct dataset *dataset,
-		  const struct decode_limits *limits, size_t max_bytes, bool exif)
+		  const struct decode_limits *limits, size_t max_bytes, bool exif, uint64_t looks)
 {
 	struct look look = {.dataset = dataset,
 			    .limits = limits,
 			    .max_bytes = max_bytes,
 			    .exif = exif,
+			    .looks = looks,
 			    .bytes = BUFFER_NULL};
 	*out = (struct one_size){0};
 	if (decoder_new(&look.decoder) < 0)

@@ -15,10 +15,14 @@
 struct one_size {
 	int32_t width, height; /* 0: they have none; the words say why */
 	struct fault why;
+	bool clips;	  /* a picture that was looked at is one of decoder_clips() ... */
+	uint64_t clipped; /* ... this sample */
 };
 
-/* 0 or -ENOMEM. */
+#define ONE_SIZE_LOOKS 16 /* so many pictures are looked at, from first to last */
+
+/* `looks`: at so many pictures. 0 or -ENOMEM. */
 int one_size_find(struct one_size *out, const struct dataset *dataset,
-		  const struct decode_limits *limits, size_t max_bytes, bool exif);
+		  const struct decode_limits *limits, size_t max_bytes, bool exif, uint64_t looks);
 
 #endif

@@ -293,7 +293,7 @@ static void sample_leave_unwanted(struct job *job)
 /* Write the slots of a chain. */
 static void sample_write_chain(struct job *job, struct sample_kit *kit)
 {
-	job->decoded = false;
+	job->decoded = job->clips = false;
 	if (!sample_needs_fetch(job))
 		job->outcome = job->partner_outcome = JOB_DONE;
 	chain_spread_outcome(job);

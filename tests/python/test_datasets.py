@@ -285,6 +285,34 @@ def test_another_format_under_the_name_of_a_jpeg(node, photos, name, brands):
         node.loader({"path": str(home), "kind": "flat"}, batch_size=1)
 
 
+@pytest.mark.parametrize("ending", ["png", "tif", "pgm"])
+def test_grey_of_16_bits_is_said(node, folder, tmp_path, caplog, ending):
+    """It is clipped, as by Pillow: at the attach, with a file, whatever the transforms; once it is
+    met, if the first picture is another one."""
+    wide = Image.fromarray((np.arange(24 * 24, dtype=np.uint16) * 100).reshape(24, 24))
+    home = tmp_path / "deep"
+    home.mkdir()
+    if ending == "pgm":
+        data = np.asarray(wide).astype(">u2").tobytes()
+        (home / "a.pgm").write_bytes(b"P5 24 24 65535\n" + data)
+    else:
+        wide.save(home / f"a.{ending}")
+    dataset = {"path": home, "kind": "flat"}
+    for options in (PLAIN, RESIZE):
+        with caplog.at_level("WARNING", "stoker"):
+            loader = node.loader(dataset, **options)
+        [record] = caplog.records
+        assert f"a.{ending} is grey of 16 bits, and what is above 255 becomes 255" in record.message
+        caplog.clear()
+        loader.close()
+    Image.new("RGB", (24, 24)).save(home / "0.png")
+    loader = node.loader(dataset, **RESIZE)
+    assert not caplog.records
+    images, _ = epoch(loader)
+    with node.loader(dataset, **RESIZE):
+        assert f"a.{ending} is grey of 16 bits" in caplog.records[0].message
+
+
 def test_nothing_is_said_of_a_good_one(node, folder, caplog):
     with caplog.at_level("WARNING", "stoker"):
         node.loader(folder, **RESIZE)

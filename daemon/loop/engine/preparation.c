@@ -14,10 +14,12 @@ struct preparation {
 	void *context;
 	struct task task;
 	struct preparation_wish wish;
+	bool looks; /* at the first picture, for the entry's note */
 	struct decode_limits limits;
 	size_t max_file_bytes;
 	/* From here on the task's, until it is done. */
 	struct sampler_spec spec;
+	struct one_size seen;
 	struct prepared prepared;
 	int result;
 	struct fault fault;
@@ -46,10 +48,13 @@ static void preparation_run(struct task *task)
 {
 	struct preparation *preparation = list_entry(task, struct preparation, task);
 	preparation->result = preparation_make_sampler(preparation);
-	if (preparation->result == 0 && preparation->wish.size)
+	if (preparation->result == 0 && (preparation->wish.size || preparation->looks))
 		preparation->result = one_size_find(
-			&preparation->prepared.size, preparation->entry->dataset,
-			&preparation->limits, preparation->max_file_bytes, preparation->wish.exif);
+			&preparation->seen, preparation->entry->dataset, &preparation->limits,
+			preparation->max_file_bytes, preparation->wish.exif,
+			preparation->wish.size ? ONE_SIZE_LOOKS : 1);
+	if (preparation->wish.size)
+		preparation->prepared.size = preparation->seen;
 }
 
 static void preparation_ran(struct task *task, int status)
@@ -63,12 +68,26 @@ static void preparation_ran(struct task *task, int status)
 		sampler_free(preparation->prepared.sampler);
 		preparation->prepared.sampler = NULL;
 	}
+	if (preparation->seen.clips)
+		catalog_note_clipped(preparation->entry, preparation->seen.clipped);
 	if (preparation->done)
 		preparation->done(preparation->context, preparation->result, &preparation->prepared,
 				  &preparation->fault);
 	else
 		sampler_free(preparation->prepared.sampler);
 	preparation_free(preparation);
+}
+
+/* Once for an entry, and not where it waits for a server. */
+static bool preparation_looks(const struct dataset_entry *entry)
+{
+	return !entry->looked && !dataset_has_pixels(entry->dataset) &&
+	       !dataset_is_far(entry->dataset);
+}
+
+bool preparation_is_needed(const struct dataset_entry *entry, const struct preparation_wish *wish)
+{
+	return wish->sampler->kind != SAMPLER_NONE || wish->size || preparation_looks(entry);
 }
 
 int preparation_begin(struct preparation **out, struct dataset_entry *entry,
@@ -83,6 +102,8 @@ int preparation_begin(struct preparation **out, struct dataset_entry *entry,
 	preparation->done = done;
 	preparation->context = context;
 	preparation->wish = *wish;
+	preparation->looks = preparation_looks(entry);
+	entry->looked |= preparation->looks;
 	preparation->spec = *wish->sampler;
 	*wish->sampler = SAMPLER_SPEC_NULL;
 	preparation->limits = core_decode_limits(entry->core);

@@ -34,6 +34,8 @@ struct prepared {
 typedef void preparation_done(void *context, int result, const struct prepared *prepared,
 			      const struct fault *fault);
 
+/* Is anything asked for, or is a picture to be looked at, for the entry's note? */
+bool preparation_is_needed(const struct dataset_entry *entry, const struct preparation_wish *wish);
 /* Begin for the open `entry`, which is held meanwhile. 0 or a negative errno. */
 int preparation_begin(struct preparation **out, struct dataset_entry *entry,
 		      const struct preparation_wish *wish, preparation_done *done, void *context);

@@ -339,6 +339,8 @@ static void take_decode(struct core *core, struct job *job)
 {
 	const struct wait_sample made = {job->ordered_ns, job->fetched_ns, job->made_ns};
 	bool decoded = job->decoded;
+	if (job->clips)
+		catalog_note_clipped(((const struct ring *)job->owner)->stream->entry, job->sample);
 	uid_t uid = ((const struct flow *)job->flow)->user->uid;
 	job_queue_back(core, job);
 	count_time(core, job);

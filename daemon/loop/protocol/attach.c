@@ -184,7 +184,7 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 			!dataset_has_pixels(attachment->entry->dataset),
 		.exif = arguments->order.exif,
 	};
-	if (wish.sampler->kind == SAMPLER_NONE && !wish.size)
+	if (!preparation_is_needed(attachment->entry, &wish))
 		make_stream(attachment);
 	else if (preparation_begin(&attachment->preparation, attachment->entry, &wish, prepared,
 				   attachment) < 0)
@@ -439,7 +439,7 @@ static void answer(struct attachment *attachment, const struct ring *ring,
 	attached->dataset_fingerprint = (struct text){token.dataset, 32};
 	attached->pipeline_hash = (struct text){token.pipeline, 32};
 	attached->sampling_hash = (struct text){token.sampling, strlen(token.sampling)};
-	const char *note = dataset_note(attachment->entry->dataset);
+	const char *note = attachment->entry->note.text;
 	attached->note = (struct text){note, strlen(note)};
 	attached->samples = stream_positions(&stream->order);
 	attached->batches = shard_batches(&reader->shard, 0);

@@ -302,7 +302,7 @@ static void pack_dataset(struct packer *packer, struct dataset_entry *entry)
 		pack_key_uint(packer, "classes", dataset_class_count(dataset));
 		reply_pack_digest(packer, "fingerprint", dataset_fingerprint(dataset));
 		pack_key_uint(packer, "index_bytes", dataset_index_bytes(dataset));
-		pack_key_string(packer, "note", dataset_note(dataset));
+		pack_key_string(packer, "note", entry->note.text);
 	}
 	pack_map_end(packer, map);
 }

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/log_user.h"
 #include "base/owner.h"
+#include "base/quote.h"
 #include "decode/jpeg/seek_index_set.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
@@ -89,6 +90,31 @@ static void catalog_open_caches(struct dataset_entry *entry)
 	entry->seek_indexes = entry->index_cache ? entry->index_cache->seek_indexes : NULL;
 }
 
+/* To the log, and to the note. */
+static void catalog_say(struct dataset_entry *entry, const char *words)
+{
+	struct fault before = entry->note;
+	fault_say(&entry->note, 0, "%s%s%s", before.text, *before.text ? "; " : "", words);
+	log_warning("dataset %s: %s", entry->spec.path, words);
+}
+
+void catalog_note_clipped(struct dataset_entry *entry, uint64_t sample)
+{
+	struct fault words;
+	struct quote quote;
+	char path[256];
+	if (entry->clips)
+		return;
+	entry->clips = true;
+	dataset_path(entry->dataset, sample, path, sizeof(path));
+	fault_say(&words, 0,
+		  "%s is grey of 16 bits, and what is above 255 becomes 255, as with Pillow's "
+		  "convert(\"RGB\"): to keep all of it, write files of 8 bits, divided by "
+		  "257, or float32 arrays",
+		  quote_text(&quote, path));
+	catalog_say(entry, words.text);
+}
+
 static void catalog_opened(struct task *task, int status)
 {
 	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
@@ -111,8 +137,7 @@ static void catalog_opened(struct task *task, int status)
 			(unsigned long long)dataset_skipped(entry->dataset),
 			dataset_index_bytes(entry->dataset));
 		if (*dataset_note(entry->dataset))
-			log_warning("dataset %s: %s", entry->spec.path,
-				    dataset_note(entry->dataset));
+			catalog_say(entry, dataset_note(entry->dataset));
 	} else if (entry->result < 0) {
 		fault_say(&entry->opening.fault, entry->result, "%s: %s", entry->spec.path,
 			  strerror(-entry->result));

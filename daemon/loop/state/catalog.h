@@ -43,6 +43,9 @@ struct dataset_entry {
 	struct dataset_spec spec;
 	uid_t uid;			     /* whose it is: users share no entry */
 	struct dataset *dataset;	     /* NULL until it is open */
+	struct fault note;		     /* for who attaches: what is worth knowing of it */
+	bool looked;			     /* a picture of it was looked at, for the note */
+	bool clips;			     /* ... and was one of those that it names */
 	bool changed;			     /* a file was read that is not the one before */
 	struct index_cache *index_cache;     /* what was learnt of its files; NULL: nothing is */
 	struct seek_index_set *seek_indexes; /* the index cache's; NULL: none are kept */
@@ -78,6 +81,8 @@ int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_sp
 unsigned catalog_error(const struct dataset_entry *entry, int result);
 struct dataset_entry *catalog_hold(struct dataset_entry *entry);
 void catalog_release(struct dataset_entry *entry); /* frees it with its last user */
+/* A picture is grey of 16 bits, which is clipped to 8: say so once, in the log and the note. */
+void catalog_note_clipped(struct dataset_entry *entry, uint64_t sample);
 /* A user leaves that may come back at once. */
 void catalog_linger(struct dataset_entry *entry, uint64_t now_ns);
 /* Its pictures were decoded for those who come soon: it stays open, as it is now, for ten minutes

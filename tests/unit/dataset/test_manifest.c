@@ -347,8 +347,8 @@ int main(void)
 		TREE_CASE(test_lines),		 TREE_CASE(test_labels),
 		TREE_CASE(test_tables),		 TREE_CASE(test_jsonl),
 		TREE_CASE(test_jsonl_of_python), TREE_CASE(test_manifest_refusals),
-		TREE_CASE(test_long_lines),	 TREE_CASE(test_many_lines),
-		TREE_CASE(test_manifest_root),
+		TREE_CASE(test_jsonl_refusals),	 TREE_CASE(test_long_lines),
+		TREE_CASE(test_many_lines),	 TREE_CASE(test_manifest_root),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
