@@ -5,6 +5,8 @@ package stoker
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 )
 
 // An Error is what the daemon says when it refuses a request or ends a connection. errors.Is finds
@@ -17,9 +19,9 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.Text == "" {
-		return "stoker: " + e.Name
+		return "stoker: " + plain(e.Name)
 	}
-	return fmt.Sprintf("stoker: %s (%s)", e.Text, e.Name)
+	return plain(fmt.Sprintf("stoker: %s (%s)", e.Text, e.Name))
 }
 
 // Is compares codes.
@@ -58,8 +60,18 @@ type SampleError struct {
 }
 
 func (e *SampleError) Error() string {
-	return fmt.Sprintf("stoker: epoch %d, position %d: sample %d (%s): %s (%s)", e.Epoch,
-		e.Position, e.Sample, e.Path, e.Text, e.Name)
+	return plain(fmt.Sprintf("stoker: epoch %d, position %d: sample %d (%s): %s (%s)", e.Epoch,
+		e.Position, e.Sample, e.Path, e.Text, e.Name))
+}
+
+// plain: terminals obey control characters, which names of files and a peer's texts may have.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 func errorOf(m *message) *Error {

@@ -3,10 +3,15 @@
 
 const TOKEN = 25;
 
+/** Terminals obey control characters, which names of files and a peer's texts may have. */
+function plain(text) {
+  return String(text).replace(/\p{Cc}/gu, "?");
+}
+
 /** The base of all. `code` is a word, as Node's own errors have it. */
 export class StokerError extends Error {
   constructor(text, code) {
-    super(text);
+    super(plain(text));
     this.name = this.constructor.name;
     this.code = code;
   }

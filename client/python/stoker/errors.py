@@ -5,6 +5,7 @@ A time-out is Python's TimeoutError; nothing is lost, and the call can be made a
 """
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Mapping, Type
 
 
@@ -12,6 +13,11 @@ def short(value: object) -> str:
     """A value for a message: on one line, and cut if it is long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def plain(text: str) -> str:
+    """Terminals obey control characters, which names of files and a peer's texts may have."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text)
 
 
 class Error(Exception):
@@ -49,7 +55,7 @@ class RequestError(Error):
     """
 
     def __init__(self, code: int, name: str, text: str) -> None:
-        super().__init__(text or name)
+        super().__init__(plain(text or name))
         self.code = code
         self.name = name
 
@@ -121,7 +127,7 @@ class SampleError(Error):
     def __init__(self, text: str, *, epoch: int, position: int, sample: int, path: str,
                  code: int, name: str) -> None:
         where = f"{path!r}" if path else f"sample {sample}"
-        super().__init__(f"{where} (sample {sample}, epoch {epoch}, position {position}): {text}")
+        super().__init__(f"{where} (sample {sample}, epoch {epoch}, position {position}): {plain(text)}")
         self.text = text
         self.epoch = epoch
         self.position = position
@@ -157,12 +163,12 @@ _STOPPING = 27
 
 def stopping(fields: Mapping[str, Any]) -> Stopping:
     """The exception for a GOAWAY message."""
-    return Stopping(f"stokerd is stopping: {fields['text']}")
+    return Stopping(f"stokerd is stopping: {plain(fields['text'])}")
 
 
 def from_message(fields: Mapping[str, Any]) -> Error:
     """The exception for an ERROR message."""
     code, name, text = (fields[key] for key in ("code", "name", "text"))
     if code == _STOPPING:
-        return Stopping(text or name)
+        return Stopping(plain(text or name))
     return _BY_CODE.get(code, RequestError)(code, name, text)

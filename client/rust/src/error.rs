@@ -114,14 +114,26 @@ impl fmt::Display for Error {
             | Error::Held(text)
             | Error::Option(text) => f.write_str(text),
             Error::Protocol(text) => write!(f, "stokerd violated the protocol: {text}"),
-            Error::Refused(refusal) => write!(f, "{} ({})", refusal.text, refusal.name),
+            Error::Refused(refusal) => {
+                write!(f, "{} ({})", plain(&refusal.text), plain(&refusal.name))
+            }
             Error::Sample(bad) => write!(
                 f,
                 "epoch {}, position {}: sample {} ({:?}): {} ({})",
-                bad.epoch, bad.position, bad.sample, bad.path, bad.text, bad.name
+                bad.epoch,
+                bad.position,
+                bad.sample,
+                bad.path,
+                plain(&bad.text),
+                plain(&bad.name)
             ),
         }
     }
+}
+
+/// Terminals obey control characters, which names of files and a peer's texts may have.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 impl std::error::Error for Error {}

@@ -7,8 +7,13 @@ public class StokerException extends RuntimeException {
   private final String reason;
 
   StokerException(String reason, String text) {
-    super(text);
+    super(plain(text));
     this.reason = reason;
+  }
+
+  /** Terminals obey control characters, which names of files and a peer's texts may have. */
+  private static String plain(String text) {
+    return text.replaceAll("[\\x00-\\x1f\\x7f-\\x9f]", "?");
   }
 
   /**
