@@ -89,7 +89,8 @@ def test_unknown_error(client, fake):
 def test_control_characters(client, fake):
     """Terminals obey them: they come from names of files, and from a daemon that is none."""
     text = "a\x1b[31m red\nline\x07 \x7f \u009b31m \xe9"
-    fake.hooks["attach"] = lambda peer, fields: peer.fail(fields["seq"], 20, "dataset", text) or True
+    fake.hooks["attach"] = lambda peer, fields: peer.fail(fields["seq"], 20, "dataset",
+                                                          text) or True
     said = client.start(fake.path, ATTACH).fails("dataset")
     assert "a?[31m red?line? ? ?" in said and "31m \xe9" in said
     assert not [c for c in said if ord(c) < 32 or 127 <= ord(c) < 160], said

@@ -127,7 +127,8 @@ class SampleError(Error):
     def __init__(self, text: str, *, epoch: int, position: int, sample: int, path: str,
                  code: int, name: str) -> None:
         where = f"{path!r}" if path else f"sample {sample}"
-        super().__init__(f"{where} (sample {sample}, epoch {epoch}, position {position}): {plain(text)}")
+        super().__init__(f"{where} (sample {sample}, epoch {epoch}, position {position}): "
+                         f"{plain(text)}")
         self.text = text
         self.epoch = epoch
         self.position = position
