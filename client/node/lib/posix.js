@@ -6,7 +6,9 @@
 
 import { EventEmitter } from "node:events";
 import { closeSync } from "node:fs";
+import { createRequire } from "node:module";
 import { endianness } from "node:os";
+import { resolve } from "node:path";
 
 const AF_UNIX = 1;
 const SOCK_STREAM = 1;
@@ -33,10 +35,28 @@ const CONTROL_HEAD = 16; // struct cmsghdr
 /** The calls, or null. */
 export const system = await findSystem();
 
+let told = Boolean(system ?? process.env.STOKER_NO_KOFFI);
+
+/** Beside this package, or, where npm has linked that from elsewhere, beside the program. */
+async function findKoffi() {
+  try {
+    return (await import("koffi")).default;
+  } catch {
+    return createRequire(resolve(process.argv[1] ?? "program"))("koffi");
+  }
+}
+
+/** Why arrays are copies, for people, once; else "". */
+export function copiesNote() {
+  if (told) return "";
+  told = true;
+  return "arrays are copies, as koffi cannot be loaded: `npm install koffi` in the program's folder";
+}
+
 async function findSystem() {
   if (process.env.STOKER_NO_KOFFI || endianness() !== "LE") return null;
   try {
-    const { default: koffi } = await import("koffi");
+    const koffi = await findKoffi();
     const libc = koffi.load("libc.so.6");
     const calls = {
       mmap: libc.func("intptr_t mmap(void *, size_t, int, int, int, int64_t)"),

@@ -15,6 +15,7 @@ import {
 import { Given } from "./given.js";
 import { areTexts, plain } from "./msgpack.js";
 import { requestOf } from "./options.js";
+import { copiesNote } from "./posix.js";
 import { Share } from "./share.js";
 import { identityOf } from "./token.js";
 
@@ -86,6 +87,8 @@ export class Reader {
     }
     if (request.epochs) this.#end = Number(this.#at.epoch) + Number(request.epochs);
     if (attached.note.length) this.#warn(`the dataset: ${attached.note}`);
+    const copies = copiesNote();
+    if (copies) this.#warn(copies);
   }
 
   /** In an epoch, over all ranks. */

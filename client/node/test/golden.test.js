@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { ProtocolError } from "../lib/errors.js";
 import { decode, emptyOf, encode, fieldsOf, frameSize } from "../lib/message.js";
 import { Float } from "../lib/msgpack.js";
+import { copiesNote, system } from "../lib/posix.js";
 
 const text = readFileSync(new URL("../../../tests/golden/frames.json", import.meta.url), "utf8");
 // JSON.parse() would not tell 1.0 from 1, and rounds large numbers.
@@ -71,4 +72,11 @@ test("lengths", () => {
     if (good) assert.ok(look() > 0);
     else assert.throws(look, ProtocolError);
   }
+});
+
+test("copies are told of, once", () => {
+  const words = copiesNote();
+  const silent = system !== null || process.env.STOKER_NO_KOFFI;
+  assert.match(words, silent ? /^$/ : /npm install koffi/);
+  assert.equal(copiesNote(), "");
 });
