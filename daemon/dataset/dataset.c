@@ -16,9 +16,11 @@
 #include "dataset/shards/shard_names.h"
 #include "dataset/shards/tar.h"
 #include "dataset/shards/tfrecord.h"
+#include "dataset/sources.h"
 #include "dataset/storage/storage.h"
 
 #define WHERE_FILES 8
+#define LOOK_FILES 16384 /* of larger datasets dataset_is_current() looks at no single file */
 
 struct dataset {
 	const struct dataset_kind *kind;
@@ -31,6 +33,7 @@ struct dataset {
 	bool far;
 	const struct column *mask; /* NULL: there is none */
 	struct known *known_masks;
+	struct sources sources; /* what it was opened by */
 };
 
 static int dataset_choose_kind(const struct dataset_kind **out, const struct dataset_spec *spec,
@@ -135,6 +138,25 @@ static bool dataset_spec_is_far(const struct dataset_spec *spec)
 	return far;
 }
 
+/* As the kind's open(), which notes what it looks at. A list or an array that was written to while
+ * it was read may be half an old and half a new one. */
+static int dataset_fill(struct dataset *dataset, const struct dataset_spec *spec,
+			struct dataset_progress *progress, struct fault *fault)
+{
+	struct sources *outer = progress->sources;
+	struct quote quote;
+	progress->sources = &dataset->sources;
+	int result = dataset->kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
+	progress->sources = outer;
+	dataset->facts.index_bytes += dataset->sources.capacity;
+	if (!result && !dataset->far && !sources_hold(&dataset->sources, spec, true))
+		return fault_say(
+			fault, DATASET_E_OPEN,
+			"%s was changed while it was read: open it when it changes no more",
+			quote_text(&quote, spec->path));
+	return result;
+}
+
 int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 		 struct dataset_progress *progress, struct fault *fault)
 {
@@ -149,7 +171,7 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 		return -ENOMEM;
 	dataset->kind = kind;
 	dataset->far = dataset_spec_is_far(spec);
-	result = kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
+	result = dataset_fill(dataset, spec, progress, fault);
 	if (!result && kind->read)
 		result = dataset_make_known(dataset, fault);
 	if (!result && kind->read)
@@ -170,6 +192,7 @@ void dataset_free(struct dataset *dataset)
 	dataset->kind->free(dataset->state);
 	free(dataset->known);
 	free(dataset->known_masks);
+	sources_deinit(&dataset->sources);
 	free(dataset);
 }
 
@@ -236,6 +259,32 @@ bool dataset_same_files(const struct dataset *a, const struct dataset *b)
 		if (!dataset_same_files(a->facts.part[i], b->facts.part[i]))
 			return false;
 	return true;
+}
+
+/* Are those that were read, or seen by a listing, as they were? */
+static bool dataset_files_hold(const struct dataset *dataset)
+{
+	const struct dataset_kind *kind = dataset->kind;
+	if (!kind->version || dataset->facts.shards || dataset->far ||
+	    dataset->facts.count > LOOK_FILES)
+		return true;
+	for (uint64_t sample = 0; sample < dataset->facts.count; sample++) {
+		struct storage_version version;
+		uint64_t read = atomic_load(&dataset->known[sample].version);
+		int result = kind->version(dataset->state, sample, &version);
+		if (result == DATASET_E_CHANGED || (result && read) ||
+		    (!result && read && read != storage_version_mark(&version)))
+			return false;
+	}
+	return true;
+}
+
+bool dataset_is_current(const struct dataset *dataset, const struct dataset_spec *spec)
+{
+	for (uint32_t i = 0; i < dataset->facts.parts; i++)
+		if (!dataset_is_current(dataset->facts.part[i], &spec->parts[i]))
+			return false;
+	return sources_hold(&dataset->sources, spec, false) && dataset_files_hold(dataset);
 }
 
 size_t dataset_index_bytes(const struct dataset *dataset)

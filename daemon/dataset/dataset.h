@@ -137,6 +137,9 @@ struct digest dataset_fingerprint(const struct dataset *dataset);
 /* Are two datasets of one description the same files, for all that can be told without reading
  * them: names and sizes, and the inodes of some? */
 bool dataset_same_files(const struct dataset *a, const struct dataset *b);
+/* Is what it was opened by as it was then, for an equal description: lists, arrays, folders,
+ * shards; and, where they are few and local, each picture's file? Blocks. */
+bool dataset_is_current(const struct dataset *dataset, const struct dataset_spec *spec);
 /* Memory of the index, and of what packed shards take to be unpacked again. */
 size_t dataset_index_bytes(const struct dataset *dataset);
 

@@ -9,6 +9,7 @@
 #include "base/quote.h"
 #include "dataset/ending.h"
 #include "dataset/files.h"
+#include "dataset/sources.h"
 
 struct folder_file {
 	char *name; /* owned */
@@ -184,6 +185,7 @@ static int folder_list(struct folder_walk *walk, const char *path, storage_take 
 	walk->result = folder_check_cancel(walk);
 	if (walk->result)
 		return walk->result;
+	sources_add_folder(walk->progress->sources, SOURCE_FOLDER, path, walk->root, path);
 	int result = walk->root->storage->list(walk->root->state, path, see, walk, walk->fault);
 	if (result)
 		return result < 0 ? result : DATASET_E_OPEN;
@@ -282,10 +284,11 @@ static int folder_walk_class(struct folder_walk *walk, uint32_t class)
 /* The root itself, as one folder without a class. */
 static int folder_walk_root(struct folder_walk *walk)
 {
-	uint64_t id[2];
-	int result = walk->root->storage->identify(walk->root->state, "", id, walk->fault);
+	struct storage_version root;
+	int result = walk->root->storage->identify(walk->root->state, "", &root, walk->fault);
 	if (result)
 		return result < 0 ? result : DATASET_E_OPEN;
+	const uint64_t id[2] = {root.device, root.inode};
 	result = folder_walk_tree(walk, "", id, INDEX_NO_CLASS);
 	if (!result && index_count(walk->index) == 0)
 		return fault_say(walk->fault, DATASET_E_OPEN,
@@ -372,6 +375,7 @@ static int folder_index(void **state_out, const struct dataset_spec *spec, bool 
 	int result = files_new(&files, &place, flat ? "flat" : "folder", fault);
 	if (result)
 		return result;
+	sources_add_folder(progress->sources, SOURCE_ROOT, spec->path, &files->folder, "");
 	struct folder_walk walk = {
 		.root = &files->folder,
 		.index = files->index,

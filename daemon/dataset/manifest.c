@@ -13,6 +13,7 @@
 #include "dataset/arrays/bundle.h"
 #include "dataset/ending.h"
 #include "dataset/files.h"
+#include "dataset/sources.h"
 
 /* NULL, or what is wrong with a path. Links are checked when the file is read. */
 static const char *manifest_check_path(const char *path, size_t size)
@@ -214,16 +215,19 @@ static int manifest_choose_format(const struct row_format **out, const struct da
 }
 
 /* A descriptor of the manifest, or -1 with the words in `fault`. */
-static int manifest_open_text(const struct dataset_spec *spec, struct fault *fault)
+static int manifest_open_text(const struct dataset_spec *spec, struct sources *sources,
+			      struct fault *fault)
 {
 	const struct storage_place place = dataset_place(spec, spec->path);
 	struct quote quote;
 	struct fault why;
+	struct storage_version version;
 	int fd = -1;
-	uint64_t size;
-	if (storage_open_file(&place, &fd, &size, &why))
+	if (storage_open_file(&place, &fd, &version, &why))
 		fault_say(fault, DATASET_E_OPEN, "cannot read the manifest %s: %s",
 			  quote_text(&quote, spec->path), why.text);
+	else
+		sources_add(sources, SOURCE_FILE, spec->path, &version);
 	return fd;
 }
 
@@ -258,6 +262,7 @@ static int manifest_fill(struct files **out, int fd, const struct dataset_spec *
 	int result = files_new(&files, &root, "manifest", fault);
 	if (result)
 		return result;
+	sources_add_folder(progress->sources, SOURCE_ROOT, manifest->root, &files->folder, "");
 	result = manifest_parse(files->index, fd, manifest, progress, &facts->note, fault);
 	if (!result)
 		result = files_finish(files, spec->path, facts, fault);
@@ -280,7 +285,7 @@ static int manifest_open(void **state_out, const struct dataset_spec *spec,
 	struct files *files;
 	if (manifest_choose_format(&manifest.format, spec, fault))
 		return DATASET_E_ARGUMENT;
-	int fd = manifest_open_text(spec, fault);
+	int fd = manifest_open_text(spec, progress->sources, fault);
 	if (fd < 0)
 		return DATASET_E_OPEN;
 	char *root = manifest_root(spec);

@@ -12,6 +12,7 @@
 #include "base/fault.h"
 #include "dataset/account.h"
 
+struct sources;
 struct stage;
 
 struct dataset_progress {
@@ -24,6 +25,7 @@ struct dataset_progress {
 	struct stage *stage;	 /* where packed shards are unpacked; NULL: nowhere ... */
 	unsigned stage_user;	 /* ... and who pays for that */
 	uint64_t grown, added;	 /* charged */
+	struct sources *sources; /* what it looks at is noted there; NULL: nowhere */
 };
 
 /* What grows has `bytes` now; or `bytes` more are held to the opening's end. 0 or

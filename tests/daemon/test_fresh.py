@@ -2,10 +2,18 @@
 """Files that change under a dataset: before their first read they are bad samples; who attaches
 next sees lists, labels and folders as they are then, and who reads goes on with what it had."""
 
+import io
+import json
+import os
+import shutil
+import tarfile
+
+import numpy
 import pytest
 from PIL import Image
 
 from harness import NEWS
+from object_server import Objects
 
 PLAIN = {"transforms": [{"name": "Resize", "size": [8, 8]}], "dtype": "uint8", "layout": "NHWC",
          "shuffle": False, "epochs": 1}
@@ -19,8 +27,9 @@ def write_folder(root, count=64, first=0):
     return root
 
 
-def levels(peer):
-    """The level of each picture of an epoch, in order; the name of the error for a batch of it."""
+def levels(peer, field="image"):
+    """The level, or the label, of each picture of an epoch, in order; the name of the error for a
+    batch of it."""
     got = []
     while (message := peer.receive()).name != "end":
         if message.name == "ring":
@@ -28,8 +37,8 @@ def levels(peer):
         elif message.name == "bad_sample":
             got.append(message.fields["name"])
         elif message.name not in NEWS:
-            images = peer.ring.read(message.fields["runs"])["image"]
-            got += [int(image[0, 0, 0]) for image in images]
+            rows = peer.ring.read(message.fields["runs"])[field]
+            got += [int(row.flat[0]) for row in rows]
             peer.release(message)
     return got
 
@@ -57,3 +66,196 @@ def test_changed_before_the_first_read(daemon, tmp_path, how):
         assert after.attach(data, **wish).name == "attached"
         assert levels(after)[-24:] == [255 - number for number in range(40, 64)]
         assert how == "time" or after.attached["dataset_fingerprint"] != fingerprint
+
+
+# -- attaching again ------------------------------------------------------------------------------
+
+
+def png(level, edge=8):
+    file = io.BytesIO()
+    Image.new("RGB", (edge, edge), (level,) * 3).save(file, "PNG")
+    return file.getvalue()
+
+
+def write_tar(path, labels):
+    with tarfile.open(path, "w") as archive:
+        for number, label in enumerate(labels):
+            for ending, data in ("png", png(9)), ("cls", str(label).encode()):
+                member = tarfile.TarInfo(f"{path.stem}-{number}.{ending}")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+
+
+def make_manifest(root):
+    for number in range(2):
+        (root / f"{number}.png").write_bytes(png(number))
+    (root / "list.csv").write_text("path,label\n0.png,1\n1.png,2\n")
+    return ({"path": str(root / "list.csv")},
+            lambda: (root / "list.csv").write_text("path,label\n0.png,7\n1.png,8\n"))
+
+
+def make_npy(root):
+    numpy.save(root / "x.npy", numpy.zeros((2, 8, 8, 3), numpy.uint8))
+    numpy.save(root / "y.npy", numpy.array([1, 2]))
+    return ({"path": str(root / "x.npy"), "labels": str(root / "y.npy")},
+            lambda: numpy.save(root / "y.npy", numpy.array([7, 8])))
+
+
+def make_npz(root):
+    def save(labels):
+        numpy.savez(root / "set.npz", x=numpy.zeros((2, 8, 8, 3), numpy.uint8), y=labels)
+    save([1, 2])
+    return {"path": str(root / "set.npz")}, lambda: save([7, 8])
+
+
+def make_mnist(root):
+    def save(labels):
+        head = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28])
+        (root / "train-images-idx3-ubyte").write_bytes(head + bytes(2 * 28 * 28))
+        (root / "train-labels-idx1-ubyte").write_bytes(
+            bytes([0, 0, 8, 1, 0, 0, 0, 2, *labels]))
+    save([1, 2])
+    return {"path": str(root), "kind": "mnist"}, lambda: save([7, 8])
+
+
+def make_tar(root):
+    write_tar(root / "s-0.tar", [1, 2])
+    return {"path": str(root / "s-*.tar")}, lambda: write_tar(root / "s-0.tar", [7, 8])
+
+
+def make_moved(root):
+    """Replaced by a rename, as most editors do."""
+    write_tar(root / "s.tar", [1, 2])
+    write_tar(root / "other", [7, 8])
+    return {"path": str(root / "s.tar")}, lambda: os.replace(root / "other", root / "s.tar")
+
+
+def make_list_of_shards(root):
+    def save(name):
+        (root / "list.json").write_text(json.dumps({
+            "__kind__": "wids-shard-index-v1", "wids_version": 1,
+            "shardlist": [{"url": name, "nsamples": 2}]}))
+    write_tar(root / "a.tar", [1, 2])
+    write_tar(root / "b.tar", [7, 8])
+    save("a.tar")
+    return {"path": str(root / "list.json")}, lambda: save("b.tar")
+
+
+def make_glob(root):
+    """A shard more, and one less."""
+    write_tar(root / "s-1.tar", [1, 2])
+
+    def change():
+        write_tar(root / "s-0.tar", [7, 8])
+        (root / "s-1.tar").unlink()
+    return {"path": str(root / "s-*.tar")}, change
+
+
+def make_joined(root):
+    (root / "one").mkdir()
+    (root / "two").mkdir()
+    first, change = make_npy(root / "two")
+    numpy.save(root / "one" / "x.npy", numpy.zeros((1, 8, 8, 3), numpy.uint8))
+    numpy.save(root / "one" / "y.npy", numpy.array([3]))
+    part = {"path": str(root / "one" / "x.npy"), "labels": str(root / "one" / "y.npy")}
+    return {"parts": [part, first]}, change
+
+
+MAKERS = [make_manifest, make_npy, make_npz, make_mnist, make_tar, make_moved, make_list_of_shards,
+          make_glob, make_joined]
+
+
+def attached(peer, dataset, **fields):
+    answer = peer.attach("", dataset=dataset, **{**PLAIN, "batch_size": 1, **fields})
+    assert answer.name == "attached", answer
+    return answer.fields
+
+
+def labels(peer):
+    return [label for label in levels(peer, "label") if label != 3]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_changed_labels(daemon, tmp_path, make):
+    """Who attaches after the change has the new labels; who reads, who has a token, and the other
+    ranks of a job have the old ones; without a change all share a stream."""
+    tmp_path = tmp_path / "set"
+    tmp_path.mkdir()
+    dataset, change = make(tmp_path)
+    with daemon.connect() as first, daemon.connect() as twin, daemon.connect() as rank, \
+            daemon.connect() as other, daemon.connect() as after, daemon.connect() as token:
+        old = attached(first, dataset, epochs=0)
+        assert attached(twin, dataset, epochs=1)["stream"] == old["stream"]
+        assert attached(rank, dataset, world=2, rank=0)["stream"] == old["stream"]
+        assert labels(twin) == [1, 2]
+        change()
+        new = attached(after, dataset)
+        assert labels(after) == [7, 8] and new["stream"] != old["stream"]
+        assert new["dataset_fingerprint"] != old["dataset_fingerprint"]
+        assert attached(other, dataset, world=2, rank=1)["stream"] == old["stream"]
+        assert attached(token, dataset, expect_dataset=old["dataset_fingerprint"],
+                        epochs=1)["stream"] == old["stream"]
+        shards_are_gone = make in (make_tar, make_moved, make_glob)
+        assert shards_are_gone or labels(token) == [1, 2]
+        with daemon.connect() as again:
+            assert attached(again, dataset)["stream"] == new["stream"]
+    daemon.settle()
+    with daemon.connect() as late:
+        answer = late.attach("", dataset=dataset, **PLAIN,
+                             expect_dataset=old["dataset_fingerprint"])
+        assert answer.name == "error" and "dataset" in answer.fields["text"], answer
+
+
+@pytest.mark.parametrize("how", ["added", "removed", "renamed", "rewritten", "class"])
+def test_a_folder_changes(daemon, tmp_path, how):
+    """Files and classes that come, go, get another name or other pixels: who attaches sees it."""
+    data = write_folder(tmp_path / "data", 8)
+    want = list(range(8))
+    with daemon.connect() as first, daemon.connect() as same, daemon.connect() as after:
+        wish = {"path": str(data)}
+        old = attached(first, wish, epochs=0)
+        assert attached(same, wish)["stream"] == old["stream"] and levels(same) == want
+        if how == "added":
+            write_folder(data, 1, 8)
+            want.append(8)
+        elif how == "removed":
+            (data / "a" / "003.bmp").unlink()
+            want.remove(3)
+        elif how == "renamed":
+            (data / "a" / "003.bmp").rename(data / "a" / "100.bmp")
+            want = [0, 1, 2, 4, 5, 6, 7, 3]
+        elif how == "rewritten":
+            Image.new("RGB", (8, 8), (77,) * 3).save(data / "a" / "003.bmp")
+            want[3] = 77
+        else:
+            shutil.copytree(data / "a", data / "b")
+            want += want
+        assert attached(after, wish)["stream"] != old["stream"]
+        assert levels(after) == want
+
+
+def test_a_list_on_a_server(spawn, tmp_path):
+    """By its ETag."""
+    write_tar(tmp_path / "a.tar", [1, 2])
+    write_tar(tmp_path / "b.tar", [7, 8])
+    for number in range(2):
+        (tmp_path / f"{number}.png").write_bytes(png(number))
+
+    def save(shard, text):
+        (tmp_path / "list.json").write_text(json.dumps({
+            "__kind__": "wids-shard-index-v1", "wids_version": 1,
+            "shardlist": [{"url": shard, "nsamples": 2}]}))
+        (tmp_path / "list.csv").write_text(f"path,label\n0.png,{text[0]}\n1.png,{text[1]}\n")
+
+    with Objects(tmp_path) as server:
+        daemon = spawn()
+        for name in ("list.json", "list.csv"):
+            save("a.tar", "12")
+            dataset = {"path": f"{server.url}/{name}"}
+            with daemon.connect() as first, daemon.connect() as same, daemon.connect() as after:
+                old = attached(first, dataset, epochs=0)
+                assert attached(same, dataset)["stream"] == old["stream"]
+                save("b.tar", "78")
+                attached(after, dataset)
+                assert labels(after) == [7, 8], name
+            daemon.settle()

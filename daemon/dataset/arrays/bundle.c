@@ -12,6 +12,7 @@
 #include "base/ending.h"
 #include "base/quote.h"
 #include "dataset/arrays/gunzip.h"
+#include "dataset/sources.h"
 #include "dataset/storage/storage.h"
 
 #define BLOCK ((size_t)1 << 16)
@@ -345,11 +346,13 @@ static int bundle_walk_fd(struct bundle_walk *walk, int fd)
 
 static int bundle_walk_file(struct bundle_walk *walk)
 {
-	int fd;
-	uint64_t size;
+	const struct bundle *bundle = walk->bundle;
+	struct storage_version version;
 	struct fault why;
-	if (storage_open_file(&walk->bundle->place, &fd, &size, &why))
+	int fd;
+	if (storage_open_file(&bundle->place, &fd, &version, &why))
 		return bundle_bad(walk, NULL, why.text);
+	sources_add(bundle->progress->sources, SOURCE_FILE, bundle->place.path, &version);
 	int result = bundle_walk_fd(walk, fd);
 	close(fd);
 	return result;
@@ -368,11 +371,12 @@ static int bundle_take_file(struct bundle_walk *walk, const struct storage_folde
 	if (!walk->read)
 		return 0;
 	int result = folder->storage->read_range(folder->state, path, STORAGE_WHOLE, walk->left,
-						 &file->bytes, NULL, &why);
+						 &file->bytes, &version, &why);
 	if (result == STORAGE_E_LIMIT)
 		return bundle_too_large(walk, path);
 	if (result)
 		return result < 0 ? result : bundle_bad(walk, NULL, why.text);
+	sources_add(walk->bundle->progress->sources, SOURCE_BELOW, path, &version);
 	walk->left -= file->bytes.size;
 	if (dataset_progress_add(walk->bundle->progress, file->bytes.size, walk->fault))
 		return BUNDLE_E_LIMIT;
@@ -407,6 +411,8 @@ static int bundle_walk_folder(struct bundle_walk *walk)
 	int result = storage_open(&folder, &walk->bundle->place, walk->fault);
 	if (result)
 		return result < 0 ? result : BUNDLE_E_OPEN;
+	sources_add_folder(walk->bundle->progress->sources, SOURCE_ROOT, walk->bundle->place.path,
+			   &folder, "");
 	result = bundle_walk_within(walk, &folder, "", &any);
 	for (const char *const *at = walk->bundle->within; at && *at && !any && !result; at++)
 		result = bundle_walk_within(walk, &folder, *at, &any);

@@ -3,6 +3,7 @@
 
 #include "base/ending.h"
 #include "dataset/arrays/npy_array.h"
+#include "dataset/sources.h"
 #include "dataset/storage/storage.h"
 
 static int npy_open(void **state_out, const struct dataset_spec *spec,
@@ -19,6 +20,10 @@ static int npy_open(void **state_out, const struct dataset_spec *spec,
 	int r = npy_array_open(&images, &image_place, fault);
 	if (r == 0 && spec->labels)
 		r = npy_array_open(&labels, &label_place, fault);
+	if (r == 0)
+		sources_add(progress->sources, SOURCE_FILE, spec->path, &images.version);
+	if (r == 0 && spec->labels)
+		sources_add(progress->sources, SOURCE_FILE, spec->labels, &labels.version);
 	if (r == 0)
 		r = npy_array_load(&arrays, &images, spec->labels ? &labels : NULL, progress, facts,
 				   fault);

@@ -71,8 +71,9 @@ int npy_array_open(struct npy_array *out, const struct storage_place *place, str
 {
 	struct fault why;
 	*out = (struct npy_array){.path = place->path, .fd = -1};
-	if (storage_open_file(place, &out->fd, &out->size, &why))
+	if (storage_open_file(place, &out->fd, &out->version, &why))
 		return npy_array_say(out, why.text, fault);
+	out->size = out->version.size;
 	uint8_t *bytes = malloc(NPY_HEADER_MAX);
 	if (!bytes)
 		return -ENOMEM;

@@ -17,6 +17,7 @@ struct npy_array {
 	int fd;		      /* owned; -1: the array is in `bytes` */
 	const uint8_t *bytes; /* borrowed */
 	uint64_t size;
+	struct storage_version version; /* of the file */
 };
 #define NPY_ARRAY_NULL ((struct npy_array){.fd = -1})
 

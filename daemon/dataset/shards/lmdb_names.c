@@ -2,11 +2,11 @@
 #include "dataset/shards/lmdb_names.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/ending.h"
+#include "base/url.h"
 #include "dataset/shards/lmdb.h"
 
 #define FILE_NAME "data.mdb"
@@ -18,16 +18,18 @@ static bool is_file_name(const char *path)
 
 bool lmdb_suits(const struct dataset_spec *spec, bool folder)
 {
-	bool within = true;
-	char *path;
+	struct storage_folder opened = STORAGE_FOLDER_NULL;
+	struct storage_version version;
+	struct fault unused;
 	if (!folder)
 		return is_file_name(spec->path);
-	if (asprintf(&path, "%s/%s", spec->path, FILE_NAME) < 0)
+	if (url_scheme(spec->path) != URL_NONE) /* no server is asked just for that */
 		return false;
-	const struct storage_place place = dataset_place(spec, path);
-	int error = storage_look(&place, &within);
-	free(path);
-	return error == 0 && !within;
+	const struct storage_place place = dataset_place(spec, spec->path);
+	bool has = storage_open(&opened, &place, &unused) == 0 &&
+		   opened.storage->version(opened.state, FILE_NAME, &version, &unused) == 0;
+	storage_close(&opened);
+	return has;
 }
 
 int lmdb_names(struct shard_names *names, const struct dataset_spec *spec)

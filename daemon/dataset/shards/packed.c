@@ -212,11 +212,14 @@ static int packed_fill(struct packed *packed, const struct shard_names *names,
 		       struct dataset_progress *progress, struct fault *fault)
 {
 	struct unpacked_home *home = &packed->home;
+	struct storage_version root = {0};
 	uint64_t most = 0;
 	int result = packed_reserve(packed, names, progress, fault);
 	if (!result)
-		result = home->inner.storage->identify(home->inner.state, "", home->id, fault);
+		result = home->inner.storage->identify(home->inner.state, "", &root, fault);
 	result = result > 0 ? DATASET_E_OPEN : result;
+	home->id[0] = root.device;
+	home->id[1] = root.inode;
 	if (!result)
 		result = stage_set_new(&home->set, progress->stage, progress->stage_user);
 	if (!result) /* the address is no other dataset's while it is open */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/digest.h"
 #include "base/ending.h"
 #include "base/quote.h"
 #include "dataset/dataset.h"
@@ -15,6 +16,7 @@
 #include "dataset/shards/brace.h"
 #include "dataset/shards/packed.h"
 #include "dataset/shards/shard_index.h"
+#include "dataset/sources.h"
 
 #define GLOB "*?["
 #define LIST_BYTES_MAX ((uint64_t)64 << 20) /* of a list of shards */
@@ -193,6 +195,37 @@ static int search_list(struct search *search, const char *path)
 	return result ? fault_say(search->fault, DATASET_E_OPEN, "the list of shards %s: %s",
 				  quote_text(&quote, path), why.text)
 		      : 0;
+}
+
+static uint64_t shard_names_mark(const struct shard_names *names)
+{
+	struct digest digest = {{0}};
+	for (uint64_t i = 0; i < names->count; i++) {
+		uint8_t both[sizeof(digest.bytes) * 2];
+		const struct digest name = digest_of(names->names[i], strlen(names->names[i]));
+		memcpy(both, digest.bytes, sizeof(digest.bytes));
+		memcpy(both + sizeof(digest.bytes), name.bytes, sizeof(name.bytes));
+		digest = digest_of(both, sizeof(both));
+	}
+	uint64_t mark;
+	memcpy(&mark, digest.bytes, sizeof(mark));
+	return mark;
+}
+
+void shard_names_note(const struct shard_names *names, struct sources *sources)
+{
+	sources_add_mark(sources, SOURCE_NAMES, "", shard_names_mark(names));
+}
+
+bool shard_names_hold(const struct storage_folder *folder, const char *path, uint64_t mark)
+{
+	struct shard_names names = SHARD_NAMES_NULL;
+	struct fault unused;
+	bool hold = shard_names_root(&names, path) == 0 &&
+		    shard_names_find(&names, folder, path, &unused) == 0 &&
+		    shard_names_mark(&names) == mark;
+	shard_names_deinit(&names);
+	return hold;
 }
 
 int shard_names_find(struct shard_names *names, const struct storage_folder *folder,

@@ -13,6 +13,8 @@
 #include "base/fault.h"
 #include "dataset/storage/storage.h"
 
+struct sources;
+
 struct shard_names {
 	char *root;   /* owned: the folder that all names are relative to */
 	char **names; /* owned, and each of them: in the order of the samples */
@@ -31,6 +33,9 @@ int shard_names_root(struct shard_names *names, const char *path);
  * DATASET_E_OPEN or -ENOMEM. */
 int shard_names_find(struct shard_names *names, const struct storage_folder *folder,
 		     const char *path, struct fault *fault);
+/* Note which they are, and ask later, of a folder opened by the same path: are they the same? */
+void shard_names_note(const struct shard_names *names, struct sources *sources);
+bool shard_names_hold(const struct storage_folder *folder, const char *path, uint64_t mark);
 void shard_names_deinit(struct shard_names *names);
 
 #endif

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/quote.h"
+#include "base/url.h"
 #include "dataset/shards/packed.h"
 #include "dataset/shards/shard_keep.h"
 #include "dataset/shards/shard_names.h"
+#include "dataset/sources.h"
 #include "stage/stage.h"
 
 void shards_free(void *state)
@@ -72,6 +74,9 @@ static int shards_fill(struct shards *shards, const struct shard_names *names,
 	if (result)
 		return result;
 	const struct shard_index *index = shards->index;
+	for (uint64_t i = 0; i < index->shard_count && !url_scheme(spec->path); i++)
+		sources_add(progress->sources, SOURCE_BELOW, index->shards[i].name,
+			    &index->shards[i].version);
 	if (index->count == 0) {
 		packed_forget(&shards->folder);
 		return fault_say(fault, DATASET_E_OPEN, "%s has no samples",
@@ -117,12 +122,18 @@ int shards_open(void **state_out, const struct shard_form *form, const struct da
 		result = form->names ? form->names(&names, spec)
 				     : shard_names_root(&names, spec->path);
 	if (!result) {
-		const struct storage_place root = dataset_place(spec, names.root);
+		bool whole = strcmp(names.root, spec->path) == 0; /* it is the description's own */
+		const struct storage_place root =
+			dataset_place(spec, whole ? spec->path : names.root);
 		result = storage_open(&shards->folder, &root, fault);
 		result = result > 0 ? DATASET_E_OPEN : result;
 	}
+	if (!result)
+		sources_add_folder(progress->sources, SOURCE_ROOT, names.root, &shards->folder, "");
 	if (!result && !form->names)
 		result = shard_names_find(&names, &shards->folder, spec->path, fault);
+	if (!result && !form->names)
+		shard_names_note(&names, progress->sources);
 	if (!result)
 		result = packed_open(&shards->folder, &names, progress, &facts->index_bytes, fault);
 	if (!result)

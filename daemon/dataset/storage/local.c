@@ -99,24 +99,6 @@ static int local_look(const struct storage_place *place, bool *folder_out)
 	return result;
 }
 
-static int local_open_file(const struct storage_place *place, int *fd_out, uint64_t *size_out,
-			   struct fault *fault)
-{
-	struct stat found;
-	int fd = local_open_place(place, READ_FLAGS);
-	if (fd < 0)
-		return fault_say(fault, STORAGE_E_READ, "%s",
-				 fd == -EXDEV ? STORAGE_LEADS_OUT : strerror(-fd));
-	if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) &&
-	    (place->reach != STORAGE_GIVEN || lseek(fd, 0, SEEK_SET) == 0)) {
-		*fd_out = fd;
-		*size_out = (uint64_t)found.st_size;
-		return 0;
-	}
-	close(fd);
-	return fault_say(fault, STORAGE_E_READ, "it is not a regular file");
-}
-
 /* -- the folder ------------------------------------------------------------------------------ */
 
 int local_open_at(const struct local *local, const char *key, int flags)
@@ -240,6 +222,41 @@ static bool version_is_fresh(const struct storage_version *version, int64_t bega
 	return version->ctime_ns >= began && version->ctime_ns - began < 1000000000;
 }
 
+/* fstat(), once the clock has left the tick in which the file or folder was last changed: whatever
+ * changes it from now on changes its version. 0 or a negative errno. */
+static int local_settle(int fd, struct stat *out)
+{
+	for (int tries = 1;; tries++) {
+		int64_t now = tick_now();
+		if (fstat(fd, out))
+			return -errno;
+		const struct storage_version version = local_version_of(out);
+		if (!version_is_fresh(&version, now) || tries == RETRIES)
+			return 0;
+		nanosleep(&(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
+	}
+}
+
+static int local_open_file(const struct storage_place *place, int *fd_out,
+			   struct storage_version *version_out, struct fault *fault)
+{
+	struct stat found;
+	int fd = local_open_place(place, READ_FLAGS);
+	if (fd < 0)
+		return fault_say(fault, STORAGE_E_READ, "%s",
+				 fd == -EXDEV ? STORAGE_LEADS_OUT : strerror(-fd));
+	int error = fd_out ? local_settle(fd, &found) : fstat(fd, &found) ? -errno : 0;
+	bool good = error == 0 && S_ISREG(found.st_mode) &&
+		    (!fd_out || place->reach != STORAGE_GIVEN || lseek(fd, 0, SEEK_SET) == 0);
+	if (good)
+		*version_out = local_version_of(&found);
+	if (good && fd_out)
+		*fd_out = fd;
+	else
+		close(fd);
+	return good ? 0 : fault_say(fault, STORAGE_E_READ, "it is not a regular file");
+}
+
 /* The length of `range` in this file, if it can be read. 0 or a condition. */
 static int local_measure(const struct stat *stat, const char *key, struct storage_range range,
 			 uint64_t max_bytes, uint64_t *length_out, struct fault *fault)
@@ -358,15 +375,18 @@ static int local_version(const void *state, const char *key, struct storage_vers
 	return 0;
 }
 
-static int local_identify(const void *state, const char *folder, uint64_t id_out[2],
+static int local_identify(const void *state, const char *folder, struct storage_version *out,
 			  struct fault *fault)
 {
-	struct stat stat;
-	int result = local_stat(state, *folder ? folder : ".", &stat);
+	struct stat stat = {0};
+	const char *key = *folder ? folder : ".";
+	int fd = local_open_at(state, key, O_PATH);
+	int result = fd < 0 ? fd : local_settle(fd, &stat);
+	if (fd >= 0)
+		close(fd);
 	if (result)
-		return local_say_folder(*folder ? folder : ".", -result, fault);
-	id_out[0] = (uint64_t)stat.st_dev;
-	id_out[1] = (uint64_t)stat.st_ino;
+		return local_say_folder(key, -result, fault);
+	*out = local_version_of(&stat);
 	return 0;
 }
 

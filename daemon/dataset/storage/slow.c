@@ -74,10 +74,10 @@ static int slow_look(const struct storage_place *place, bool *folder_out)
 	return storage_local.look(place, folder_out);
 }
 
-static int slow_open_file(const struct storage_place *place, int *fd_out, uint64_t *size_out,
-			  struct fault *fault)
+static int slow_open_file(const struct storage_place *place, int *fd_out,
+			  struct storage_version *version_out, struct fault *fault)
 {
-	return storage_local.open_file(place, fd_out, size_out, fault);
+	return storage_local.open_file(place, fd_out, version_out, fault);
 }
 
 static int slow_open(void **state_out, const struct storage_place *place, struct fault *fault)
@@ -110,11 +110,11 @@ static int slow_list(const void *state, const char *folder, storage_take *take, 
 	return storage_local.list(slow->local, folder, take, context, fault);
 }
 
-static int slow_identify(const void *state, const char *folder, uint64_t id_out[2],
+static int slow_identify(const void *state, const char *folder, struct storage_version *out,
 			 struct fault *fault)
 {
 	const struct slow *slow = state;
-	return storage_local.identify(slow->local, folder, id_out, fault);
+	return storage_local.identify(slow->local, folder, out, fault);
 }
 
 static int slow_version(const void *state, const char *key, struct storage_version *out,

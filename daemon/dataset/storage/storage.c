@@ -67,11 +67,11 @@ int storage_look(const struct storage_place *place, bool *folder_out)
 	return storage ? storage->look(place, folder_out) : -ENOENT;
 }
 
-int storage_open_file(const struct storage_place *place, int *fd_out, uint64_t *size_out,
-		      struct fault *fault)
+int storage_open_file(const struct storage_place *place, int *fd_out,
+		      struct storage_version *version_out, struct fault *fault)
 {
 	const struct storage *storage = storage_of(place->path);
-	return storage ? storage->open_file(place, fd_out, size_out, fault)
+	return storage ? storage->open_file(place, fd_out, version_out, fault)
 		       : fault_say(fault, STORAGE_E_READ, NO_STORAGE);
 }
 

@@ -142,9 +142,11 @@ struct storage {
 	int (*look)(const struct storage_place *place, bool *folder_out);
 	/* A descriptor of the regular file there, the caller's to close; it can be read and
 	 * sought in. For files that describe a dataset or hold all of it (a manifest, an array,
-	 * an archive). 0 or STORAGE_E_READ; the words do not name the path. */
-	int (*open_file)(const struct storage_place *place, int *fd_out, uint64_t *size_out,
-			 struct fault *fault);
+	 * an archive). Whoever writes to the file from then on makes another version of it. With
+	 * `fd_out` NULL the version alone, and nothing is read. 0 or STORAGE_E_READ; the words do
+	 * not name the path. */
+	int (*open_file)(const struct storage_place *place, int *fd_out,
+			 struct storage_version *version_out, struct fault *fault);
 	/* Open the folder there. 0, STORAGE_E_OPEN or -ENOMEM. */
 	int (*open)(void **state_out, const struct storage_place *place, struct fault *fault);
 	void (*close)(void *state); /* when no other call is under way */
@@ -161,8 +163,10 @@ struct storage {
 	 * and "..". 0 (also if `take` ended it), STORAGE_E_OPEN or -ENOMEM. */
 	int (*list)(const void *state, const char *folder, storage_take *take, void *context,
 		    struct fault *fault);
-	/* The id of a folder ("" is the opened one), as its entry has it. 0 or STORAGE_E_OPEN. */
-	int (*identify)(const void *state, const char *folder, uint64_t id_out[2],
+	/* The version of a folder ("" is the opened one): device and inode are the id that its
+	 * entry has; it is another one once files came, went or were renamed, where that can be
+	 * told without a list (local storage). 0 or STORAGE_E_OPEN. */
+	int (*identify)(const void *state, const char *folder, struct storage_version *out,
 			struct fault *fault);
 	/* The version of a regular file, without reading it. 0 or STORAGE_E_READ. */
 	int (*version)(const void *state, const char *key, struct storage_version *out,
@@ -176,8 +180,8 @@ const struct storage *storage_of(const char *path);
 
 /* As the functions look() and open_file() of the storage that accepts `path`. */
 int storage_look(const struct storage_place *place, bool *folder_out);
-int storage_open_file(const struct storage_place *place, int *fd_out, uint64_t *size_out,
-		      struct fault *fault);
+int storage_open_file(const struct storage_place *place, int *fd_out,
+		      struct storage_version *version_out, struct fault *fault);
 
 /* An opened folder and the storage that it lies in. */
 struct storage_folder {

@@ -9,6 +9,7 @@
 #include "loop/engine/preparation.h"
 #include "loop/policy/access.h"
 #include "loop/policy/quota.h"
+#include "loop/policy/ranks.h"
 #include "loop/policy/reader_status.h"
 #include "loop/policy/resume.h"
 #include "loop/policy/ring_plan.h"
@@ -108,8 +109,15 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 static void make_stream(struct attachment *attachment);
 static void find_ring(struct attachment *attachment);
 
+static struct rank rank_of(const struct reader_request *request)
+{
+	return (struct rank){request->ring_request.uid, request->job, request->shard.rank,
+			     request->shard.world};
+}
+
 void attachment_begin(struct session *session, const struct message_attach *attach)
 {
+	struct core *core = session->protocol->core;
 	struct attachment *attachment = attachment_new(session, attach->seq);
 	struct fault fault;
 	unsigned code;
@@ -121,25 +129,30 @@ void attachment_begin(struct session *session, const struct message_attach *atta
 	int r = attach_arguments_parse(&attachment->arguments, attach, &code, &fault);
 	attachment->arguments.request.ring_request.uid = session->connection.uid;
 	if (r == 0 && !attach->accept_fd) {
-		r = access_ring(attachment->core, &session->credentials, &fault);
+		r = access_ring(core, &session->credentials, &fault);
 		code = ERROR_TRANSPORT;
 	}
 	if (r == 0) {
-		r = access_stream(attachment->core, &session->credentials,
-				  &session->connection.in_fds, &attachment->arguments.dataset,
-				  &attachment->arguments.sampler, &fault);
+		r = access_stream(core, &session->credentials, &session->connection.in_fds,
+				  &attachment->arguments.dataset, &attachment->arguments.sampler,
+				  &fault);
 		code = r == ACCESS_E_ARGUMENT ? ERROR_ARGUMENT : ERROR_PERMISSION;
 	}
 	if (r > 0) {
 		attachment_fail(attachment, code, fault.text);
 		return;
 	}
-	if (r == 0)
-		r = catalog_get(&attachment->entry, attachment->core,
-				&attachment->arguments.dataset, session->connection.uid,
-				attachment->arguments.expected.dataset,
-				quota_memory(attachment->core, session->connection.uid),
+	if (r == 0) {
+		const struct rank own = rank_of(&attachment->arguments.request);
+		const struct catalog_wish wish = {
+			.uid = session->connection.uid,
+			.expected = attachment->arguments.expected.dataset,
+			.of_job = ranks_dataset(core, &attachment->arguments.dataset, &own),
+			.limits = quota_memory(core, session->connection.uid),
+		};
+		r = catalog_get(&attachment->entry, core, &attachment->arguments.dataset, &wish,
 				&attachment->opened);
+	}
 	if (r < 0)
 		attachment_fail_memory(attachment);
 	else if (attachment->entry->dataset)
@@ -318,30 +331,17 @@ static void make_stream(struct attachment *attachment)
 
 /* -- 4. ring ------------------------------------------------------------------------------ */
 
-/* Another rank of its job: the ranks of a job begin where the first of them did. */
-static const struct reader *find_rank(const struct attachment *attachment)
-{
-	const struct reader_request *request = &attachment->arguments.request;
-	list_for_each(rank, next, &attachment->core->readers, struct reader, in_core)
-		if (rank->job[0] && strcmp(rank->job, request->job) == 0 &&
-		    rank->stream == attachment->stream &&
-		    rank->uid == attachment->session->connection.uid &&
-		    rank->shard.world == request->shard.world)
-			return rank;
-	return NULL;
-}
-
 /* Begin where the stream is: at the first global batch of its foremost reader that is still to be
  * had. Where nobody reads it, at the position that was asked for. */
 static void go_live(struct attachment *attachment)
 {
 	struct reader_request *request = &attachment->arguments.request;
-	const struct reader *rank = find_rank(attachment);
-	const struct reader *leader =
-		straggler_leader(attachment->stream, request->ring_request.uid);
-	if (rank) {
-		request->epoch = rank->start.epoch;
-		request->position = rank->start.origin;
+	const struct rank own = rank_of(request);
+	const struct reader *other = ranks_other(attachment->stream, &own);
+	const struct reader *leader = straggler_leader(attachment->stream, own.uid);
+	if (other) {
+		request->epoch = other->start.epoch;
+		request->position = other->start.origin;
 		return;
 	}
 	if (!leader)

@@ -350,11 +350,12 @@ static void request_open(struct index_request *request, const struct value *data
 			     fault.text);
 		return;
 	}
-	if (r == 0)
-		r = catalog_get(&request->entry, request->core, &spec,
-				request->session->connection.uid, "",
-				quota_memory(request->core, request->session->connection.uid),
-				&request->opened);
+	if (r == 0) {
+		uid_t uid = request->session->connection.uid;
+		const struct catalog_wish wish = {
+			.uid = uid, .expected = "", .limits = quota_memory(request->core, uid)};
+		r = catalog_get(&request->entry, request->core, &spec, &wish, &request->opened);
+	}
 	if (r < 0)
 		request_fail_memory(request);
 	else if (request->entry->dataset)

@@ -42,6 +42,10 @@ static void catalog_free(struct dataset_entry *entry)
 static void catalog_open(struct task *task)
 {
 	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
+	entry->opening.as_before =
+		entry->before && dataset_is_current(entry->before->dataset, &entry->spec);
+	if (entry->opening.as_before)
+		return;
 	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
 					     &entry->progress, &entry->opening.fault);
 	dataset_progress_end(&entry->progress);
@@ -115,11 +119,46 @@ void catalog_note_clipped(struct dataset_entry *entry, uint64_t sample)
 	catalog_say(entry, words.text);
 }
 
+/* Tell all who wait. Held meanwhile: one of them may release the last hold. */
+static void catalog_tell(struct dataset_entry *entry, struct dataset_entry *instead)
+{
+	catalog_hold(entry);
+	while (!list_empty(&entry->waiters)) {
+		struct catalog_waiter *waiter =
+			list_entry(entry->waiters.next, struct catalog_waiter, link);
+		list_remove(&waiter->link);
+		if (instead) {
+			*waiter->entry = catalog_hold(instead);
+			catalog_release(entry);
+		}
+		waiter->on_opened(waiter, entry->result, &entry->opening.fault);
+	}
+	entry->users--; /* the opening's own hold */
+	catalog_release(entry);
+}
+
+/* What was open is as it was, or it is for nobody new. True: it was given to those who wait. */
+static bool catalog_settle_before(struct dataset_entry *entry)
+{
+	struct dataset_entry *before = entry->before;
+	bool as_before = before && entry->result == 0 && entry->opening.as_before;
+	entry->before = NULL;
+	if (as_before)
+		catalog_tell(entry, before);
+	else if (before && entry->result >= 0)
+		before->outdated = true;
+	if (before)
+		catalog_release(before);
+	return as_before;
+}
+
 static void catalog_opened(struct task *task, int status)
 {
 	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
 	entry->result = status < 0 ? status : entry->opening.result;
 	dataset_spec_close_given(&entry->spec);
+	if (catalog_settle_before(entry))
+		return;
 	if (entry->result == 0) {
 		entry->dataset = entry->opening.dataset;
 		entry->charged = dataset_index_bytes(entry->dataset);
@@ -142,45 +181,49 @@ static void catalog_opened(struct task *task, int status)
 		fault_say(&entry->opening.fault, entry->result, "%s: %s", entry->spec.path,
 			  strerror(-entry->result));
 	}
-	/* Held for as long as waiters are told: one of them may release the last hold. */
-	catalog_hold(entry);
-	while (!list_empty(&entry->waiters)) {
-		struct catalog_waiter *waiter =
-			list_entry(entry->waiters.next, struct catalog_waiter, link);
-		list_remove(&waiter->link);
-		waiter->on_opened(waiter, entry->result, &entry->opening.fault);
-	}
-	entry->users--; /* the opening's own hold */
-	catalog_release(entry);
+	catalog_tell(entry, NULL);
 }
 
-/* Is it in use, or what the caller has just left? */
-static bool catalog_is_there(const struct dataset_entry *entry, const char *expected)
+static bool catalog_is_expected(const struct dataset_entry *entry, const char *expected)
 {
 	char own[33];
-	if (entry->users > 0)
-		return true;
+	if (!entry->dataset || !*expected)
+		return false;
 	const struct digest fingerprint = dataset_fingerprint(entry->dataset);
 	digest_hex(&fingerprint, own);
 	return strcmp(own, expected) == 0;
 }
 
+/* The entry that is right as it is: that of its job, or with what is expected, or being opened;
+ * else NULL, and *before_out is an open one that may be. */
 static struct dataset_entry *catalog_find(struct core *core, const struct dataset_spec *spec,
-					  uid_t uid, const char *expected)
+					  const struct catalog_wish *wish,
+					  struct dataset_entry **before_out)
 {
-	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
+	struct dataset_entry *opening = NULL;
+	*before_out = NULL;
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
 		/* One that failed or is given up waits for its thread only. */
-		if (entry->uid == uid && dataset_spec_equal(&entry->spec, spec) &&
-		    entry->result == 0 && !atomic_load(&entry->progress.cancel) &&
-		    !entry->changed && catalog_is_there(entry, expected))
+		if (entry->uid != wish->uid || !dataset_spec_equal(&entry->spec, spec) ||
+		    entry->result != 0 || atomic_load(&entry->progress.cancel))
+			continue;
+		if (entry == wish->of_job)
 			return entry;
-	return NULL;
+		if (!entry->changed && catalog_is_expected(entry, wish->expected))
+			return entry;
+		if (!entry->dataset)
+			opening = entry;
+		else if (entry->users > 0 && !entry->changed && !entry->outdated)
+			*before_out = entry;
+	}
+	return opening;
 }
 
 static int catalog_new(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
-		       uid_t uid, struct memory_limits limits)
+		       const struct catalog_wish *wish, struct dataset_entry *before)
 {
-	struct memory *memory = memory_get(core, uid, limits);
+	uid_t uid = wish->uid;
+	struct memory *memory = memory_get(core, uid, wish->limits);
 	struct dataset_entry *entry = memory ? calloc(1, sizeof(*entry)) : NULL;
 	if (!entry) {
 		memory_put(memory);
@@ -200,9 +243,12 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
 	list_append(&core->datasets, &entry->link);
+	entry->before = before ? catalog_hold(before) : NULL;
 	int r = task_start(&entry->task, &core->tasks, TASK_OPENING, uid, catalog_open,
 			   catalog_opened);
 	if (r < 0) {
+		if (before)
+			catalog_release(before);
 		catalog_free(entry);
 		return r;
 	}
@@ -219,15 +265,17 @@ static void catalog_drop_lingering(struct core *core, uid_t uid)
 			catalog_free(entry);
 }
 
-int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
-		const char *expected, struct memory_limits limits, struct catalog_waiter *waiter)
+int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
+		const struct catalog_wish *wish, struct catalog_waiter *waiter)
 {
-	struct dataset_entry *entry = catalog_find(core, spec, uid, expected);
+	struct dataset_entry *before;
+	struct dataset_entry *entry = catalog_find(core, spec, wish, &before);
+	waiter->entry = out;
 	if (entry) {
 		dataset_spec_deinit(spec);
 	} else {
-		catalog_drop_lingering(core, uid);
-		int r = catalog_new(&entry, core, spec, uid, limits);
+		catalog_drop_lingering(core, wish->uid);
+		int r = catalog_new(&entry, core, spec, wish, before);
 		if (r < 0)
 			return r;
 	}
@@ -311,7 +359,8 @@ void catalog_tick(struct core *core, uint64_t now_ns)
 			continue;
 		if (!catalog_only_warms(entry))
 			entry->warm_until_ns = now_ns + WARM_NS;
-		if (core->stopping || entry->changed || now_ns >= entry->warm_until_ns)
+		if (core->stopping || entry->changed || entry->outdated ||
+		    now_ns >= entry->warm_until_ns)
 			catalog_cool(entry);
 	}
 }

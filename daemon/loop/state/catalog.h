@@ -2,10 +2,12 @@
 /*
  * The catalog: every dataset in use, opened once for each user however many streams use it.
  * Indexing is a task; whoever asks meanwhile waits here. A dataset is a snapshot: it goes with its
- * last stream, so that the next ATTACH sees the files as they are then, or some minutes later if
- * its pictures were asked to be kept; one that was seen to be another than its files is given to
- * nobody new. After a DETACH it lingers for a moment: for a reader that goes on at another place,
- * whose ATTACH expects the fingerprint that it has.
+ * last stream, or some minutes later if its pictures were asked to be kept. Who asks for one that
+ * is open has a task look whether lists, arrays, folders and shards are as they were; if not, it is
+ * opened anew, and the old one stays for who reads it, for the other ranks of their jobs and for
+ * who expects its fingerprint. One of which a file was read that is another one is given to nobody
+ * new. After a DETACH it lingers for a moment: for a reader that goes on at another place, whose
+ * ATTACH expects the fingerprint that it has.
  *
  * Each user's entry is opened with what that user may have read, so nobody sees a folder through
  * another's eyes, nor is kept from its new files by another's stream. What was learnt of the files
@@ -33,6 +35,7 @@ struct statistics;
 /* One who waits for a dataset; called once, with what came of it, unless taken back before. */
 struct catalog_waiter {
 	struct list link;
+	struct dataset_entry **entry; /* what it holds: may become another one when it is called */
 	void (*on_opened)(struct catalog_waiter *waiter, int result, const struct fault *fault);
 };
 
@@ -41,13 +44,15 @@ struct dataset_entry {
 	struct core *core;
 	struct list link;
 	struct dataset_spec spec;
-	uid_t uid;			     /* whose it is: users share no entry */
-	struct dataset *dataset;	     /* NULL until it is open */
-	struct fault note;		     /* for who attaches: what is worth knowing of it */
-	bool looked;			     /* a picture of it was looked at, for the note */
-	bool clips;			     /* ... and was one of those that it names */
-	bool changed;			     /* a file was read that is not the one before */
-	struct index_cache *index_cache;     /* what was learnt of its files; NULL: nothing is */
+	uid_t uid;			 /* whose it is: users share no entry */
+	struct dataset *dataset;	 /* NULL until it is open */
+	struct fault note;		 /* for who attaches: what is worth knowing of it */
+	bool looked;			 /* a picture of it was looked at, for the note */
+	bool clips;			 /* ... and was one of those that it names */
+	bool changed;			 /* a file was read that is not the one before */
+	bool outdated;			 /* what it was opened by is not as it was */
+	struct dataset_entry *before;	 /* held: given instead of this one if that is as it was */
+	struct index_cache *index_cache; /* what was learnt of its files; NULL: nothing is */
 	struct seek_index_set *seek_indexes; /* the index cache's; NULL: none are kept */
 	struct stage_set *staged;	     /* what it reads over the network; NULL: nothing is */
 	struct picture_set *pictures;	     /* kept as decoded; NULL: none are */
@@ -61,6 +66,7 @@ struct dataset_entry {
 	struct list waiters;
 	struct task task;
 	struct { /* the task's, until it is done */
+		bool as_before;
 		struct dataset *dataset;
 		struct index_cache *index_cache;
 		struct statistics *fitted; /* that were kept of it */
@@ -69,14 +75,21 @@ struct dataset_entry {
 	} opening;
 };
 
+/* What is asked for, beside the description. */
+struct catalog_wish {
+	uid_t uid;
+	const char *expected;		    /* its fingerprint, or "" if any will do */
+	const struct dataset_entry *of_job; /* what the other ranks read; NULL: there are none */
+	struct memory_limits limits;	    /* for what this user's datasets may hold by now */
+};
 /*
  * The user's entry of this dataset, whose description says what that user may have read, held;
  * opened already (then `dataset` is set and the waiter is not used) or being opened (then the
- * waiter is called later). `expected`: its fingerprint, or "" if any will do. `limits` are for what
- * this user's datasets may hold by now. Takes the spec over. 0 or negative errno.
+ * waiter is called later; *out may be another entry by then, held in place of this one). Takes the
+ * spec over. 0 or negative errno.
  */
-int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec, uid_t uid,
-		const char *expected, struct memory_limits limits, struct catalog_waiter *waiter);
+int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
+		const struct catalog_wish *wish, struct catalog_waiter *waiter);
 /* The number of the protocol's error that a failed opening is. */
 unsigned catalog_error(const struct dataset_entry *entry, int result);
 struct dataset_entry *catalog_hold(struct dataset_entry *entry);

@@ -68,7 +68,7 @@ static void test_paths(void **state)
 	char path[] = "/a//b/./c/..//";
 	bool is_folder = true;
 	int fd;
-	uint64_t size;
+	struct storage_version version;
 	storage_of(path)->tidy(path);
 	assert_string_equal(path, "/a/b/c/..");
 	assert_null(storage_of("a/b"));
@@ -81,15 +81,16 @@ static void test_paths(void **state)
 	assert_int_equal(storage_look(beneath(top), &is_folder), 0);
 	assert_true(is_folder);
 	assert_int_equal(storage_look(beneath(at("2")), &is_folder), -ENOENT);
-	assert_int_equal(storage_open_file(beneath(at("1")), &fd, &size, &fault), 0);
-	assert_int_equal(size, 3);
+	assert_int_equal(storage_open_file(beneath(at("1")), &fd, &version, &fault), 0);
+	assert_int_equal(version.size, 3);
 	close(fd);
-	assert_int_equal(storage_open_file(beneath(top), &fd, &size, &fault), STORAGE_E_READ);
+	assert_int_equal(storage_open_file(beneath(top), &fd, &version, &fault), STORAGE_E_READ);
 	assert_words("not a regular file");
 	assert_int_equal(mkfifo(at("fifo"), 0600), 0);
-	assert_int_equal(storage_open_file(beneath(at("fifo")), &fd, &size, &fault),
+	assert_int_equal(storage_open_file(beneath(at("fifo")), &fd, &version, &fault),
 			 STORAGE_E_READ);
-	assert_int_equal(storage_open_file(beneath(at("2")), &fd, &size, &fault), STORAGE_E_READ);
+	assert_int_equal(storage_open_file(beneath(at("2")), &fd, &version, &fault),
+			 STORAGE_E_READ);
 	assert_words("No such file");
 	assert_int_equal(storage_open(&folder, beneath(at("1")), &fault), STORAGE_E_OPEN);
 	assert_words("cannot open the folder");
@@ -146,11 +147,11 @@ static void test_places(void **state)
 				 cases[i].result);
 	}
 	int fd = -1;
-	uint64_t size;
+	struct storage_version version;
 	struct storage_folder opened = STORAGE_FOLDER_NULL;
-	assert_int_equal(storage_open_file(below(at("root/in/x"), root), &fd, &size, &fault), 0);
+	assert_int_equal(storage_open_file(below(at("root/in/x"), root), &fd, &version, &fault), 0);
 	close(fd);
-	assert_int_equal(storage_open_file(below(at("root/out/x"), root), &fd, &size, &fault),
+	assert_int_equal(storage_open_file(below(at("root/out/x"), root), &fd, &version, &fault),
 			 STORAGE_E_READ);
 	assert_words(STORAGE_LEADS_OUT);
 	assert_int_equal(storage_open(&opened, below(at("root/again"), root), &fault), 0);
@@ -161,7 +162,7 @@ static void test_places(void **state)
 	/* Without any right nothing is opened; nor is anything beneath a folder that is gone. */
 	const struct storage_place nowhere = {.path = at("root/in/x")};
 	assert_int_equal(storage_look(&nowhere, &folder), -EXDEV);
-	assert_int_equal(storage_open_file(&nowhere, &fd, &size, &fault), STORAGE_E_READ);
+	assert_int_equal(storage_open_file(&nowhere, &fd, &version, &fault), STORAGE_E_READ);
 	assert_int_equal(rename(at("root"), root) || rename(root, at("moved")), 0);
 	assert_int_equal(storage_look(below(at("root/in/x"), root), &folder), -ENOENT);
 }
@@ -328,12 +329,13 @@ static void test_list(void **state)
 	assert_int_equal(seen[0].size, 5);
 	assert_int_equal(seen[3].size, 5);
 	assert_memory_equal(seen[1].id, seen[2].id, sizeof(seen[1].id));
-	uint64_t id[2], root[2];
-	assert_int_equal(local->identify(folder.state, "deep/folder", id, &fault), 0);
-	assert_memory_equal(seen[1].id, id, sizeof(id));
-	assert_int_equal(local->identify(folder.state, "", root, &fault), 0);
-	assert_memory_not_equal(root, id, sizeof(id));
-	assert_int_equal(local->identify(folder.state, "lost", id, &fault), STORAGE_E_OPEN);
+	struct storage_version inner, root;
+	assert_int_equal(local->identify(folder.state, "deep/folder", &inner, &fault), 0);
+	assert_int_equal(seen[1].id[0], inner.device);
+	assert_int_equal(seen[1].id[1], inner.inode);
+	assert_int_equal(local->identify(folder.state, "", &root, &fault), 0);
+	assert_int_not_equal(root.inode, inner.inode);
+	assert_int_equal(local->identify(folder.state, "lost", &root, &fault), STORAGE_E_OPEN);
 	assert_int_equal(local->list(folder.state, "deep", see_one, &one, &fault), 0);
 	assert_int_equal(one, 1);
 	assert_int_equal(local->list(folder.state, "", see_one, &one, &fault), 0);

@@ -61,13 +61,13 @@ struct dataset_entry *fixture_dataset(struct fixture *fixture, const char *path)
 	struct pair pair = {text("path"), text_value(path)};
 	struct value map = {.kind = VALUE_MAP, .count = 1, .pairs = &pair};
 	struct catalog_waiter waiter = {.on_opened = opened};
-	const struct memory_limits limits = {UINT64_MAX, UINT64_MAX};
+	const struct catalog_wish wish = {.expected = "", .limits = {UINT64_MAX, UINT64_MAX}};
 	struct dataset_spec spec;
 	struct dataset_entry *entry;
 	struct fault fault;
 	assert_int_equal(dataset_spec_parse(&spec, &map, &fault), 0);
 	dataset_spec_trust(&spec);
-	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, 0, "", limits, &waiter), 0);
+	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, &wish, &waiter), 0);
 	fixture_run(fixture);
 	return entry;
 }

@@ -41,10 +41,10 @@ static int look(const struct storage_place *place, bool *folder_out)
 	return -ENOSYS;
 }
 
-static int open_file(const struct storage_place *place, int *fd_out, uint64_t *size_out,
-		     struct fault *fault)
+static int open_file(const struct storage_place *place, int *fd_out,
+		     struct storage_version *version_out, struct fault *fault)
 {
-	(void)place, (void)fd_out, (void)size_out;
+	(void)place, (void)fd_out, (void)version_out;
 	return fault_say(fault, STORAGE_E_READ, WITHOUT);
 }
 
@@ -74,9 +74,10 @@ static int list(const void *state, const char *folder, storage_take *take, void 
 	return fault_say(fault, STORAGE_E_OPEN, WITHOUT);
 }
 
-static int identify(const void *state, const char *folder, uint64_t id_out[2], struct fault *fault)
+static int identify(const void *state, const char *folder, struct storage_version *out,
+		    struct fault *fault)
 {
-	(void)state, (void)folder, (void)id_out;
+	(void)state, (void)folder, (void)out;
 	return fault_say(fault, STORAGE_E_OPEN, WITHOUT);
 }
 

@@ -384,7 +384,8 @@ int remote_version(const void *state, const char *key, struct storage_version *o
 	return result;
 }
 
-int remote_identify(const void *state, const char *folder, uint64_t id_out[2], struct fault *fault)
+int remote_identify(const void *state, const char *folder, struct storage_version *out,
+		    struct fault *fault)
 {
 	const struct remote *remote = state;
 	char path[REMOTE_KEY_MAX + 1];
@@ -393,7 +394,9 @@ int remote_identify(const void *state, const char *folder, uint64_t id_out[2], s
 		return fault_say(fault, STORAGE_E_OPEN, "%s: " STORAGE_LEADS_OUT,
 				 quote_text(&quote, folder));
 	struct digest digest = digest_of(path, strlen(path));
-	memcpy(id_out, digest.bytes, sizeof(digest.bytes));
+	*out = (struct storage_version){0};
+	memcpy(&out->device, digest.bytes, sizeof(out->device));
+	memcpy(&out->inode, digest.bytes + sizeof(out->device), sizeof(out->inode));
 	return 0;
 }
 
@@ -419,8 +422,8 @@ static int hold_file(const struct buffer *buffer, int *fd_out, struct fault *fau
 	return fault_say(fault, STORAGE_E_READ, "it cannot be held in memory: %s", strerror(error));
 }
 
-int remote_open_file(const struct storage_place *place, int *fd_out, uint64_t *size_out,
-		     struct fault *fault)
+int remote_open_file(const struct storage_place *place, int *fd_out,
+		     struct storage_version *version_out, struct fault *fault)
 {
 	struct buffer buffer = BUFFER_NULL;
 	struct storage_place folder = *place;
@@ -437,12 +440,12 @@ int remote_open_file(const struct storage_place *place, int *fd_out, uint64_t *s
 	int result = above ? remote_open(&state, &folder, &why) : -ENOMEM;
 	if (!result) {
 		remote_confine(state, place);
-		result = remote_read_range(state, slash + 1, STORAGE_WHOLE, REMOTE_FILE_MAX,
-					   &buffer, NULL, &why);
+		result = fd_out ? remote_read_range(state, slash + 1, STORAGE_WHOLE,
+						    REMOTE_FILE_MAX, &buffer, version_out, &why)
+				: remote_version(state, slash + 1, version_out, &why);
 	}
-	if (!result)
+	if (!result && fd_out)
 		result = hold_file(&buffer, fd_out, &why);
-	*size_out = buffer.size;
 	remote_close(state);
 	buffer_deinit(&buffer);
 	free(above);

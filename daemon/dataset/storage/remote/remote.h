@@ -39,14 +39,15 @@ bool remote_reaches(const struct storage_place *place);
 int remote_look(const struct storage_place *place, bool *folder_out);
 int remote_open(void **state_out, const struct storage_place *place, struct fault *fault);
 void remote_close(void *state);
-int remote_open_file(const struct storage_place *place, int *fd_out, uint64_t *size_out,
-		     struct fault *fault);
+int remote_open_file(const struct storage_place *place, int *fd_out,
+		     struct storage_version *version_out, struct fault *fault);
 int remote_read_range(const void *state, const char *key, struct storage_range range,
 		      uint64_t max_bytes, struct buffer *buffer,
 		      struct storage_version *version_out, struct fault *fault);
 int remote_version(const void *state, const char *key, struct storage_version *out,
 		   struct fault *fault);
-int remote_identify(const void *state, const char *folder, uint64_t id_out[2], struct fault *fault);
+int remote_identify(const void *state, const char *folder, struct storage_version *out,
+		    struct fault *fault);
 
 /* The path of a key below the root, as written: "." and empty parts are left out. `out` has
  * REMOTE_KEY_MAX + 1 bytes; false: it leads out, or is too long. */

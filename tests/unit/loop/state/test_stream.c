@@ -369,13 +369,13 @@ static struct dataset_entry *begin_opening(struct fixture *fixture, const char *
 {
 	struct pair pair = {text("path"), {.kind = VALUE_TEXT, .text = text(path)}};
 	struct value map = {.kind = VALUE_MAP, .count = 1, .pairs = &pair};
-	const struct memory_limits limits = {UINT64_MAX, UINT64_MAX};
+	const struct catalog_wish wish = {.expected = "", .limits = {UINT64_MAX, UINT64_MAX}};
+	static struct dataset_entry *entry; /* as long as anybody waits */
 	struct dataset_spec spec;
-	struct dataset_entry *entry;
 	struct fault fault;
 	assert_int_equal(dataset_spec_parse(&spec, &map, &fault), 0);
 	dataset_spec_trust(&spec);
-	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, 0, "", limits, waiter), 0);
+	assert_int_equal(catalog_get(&entry, &fixture->core, &spec, &wish, waiter), 0);
 	return entry;
 }
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/sources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "dataset/kind.h"
+#include "dataset/shards/shard_names.h"
+#include "dataset/storage/storage.h"
+
+/* In front of each text. */
+struct source_head {
+	uint64_t mark;
+	uint32_t kind;
+	uint32_t size; /* of the text, with its end */
+};
+
+void sources_add_mark(struct sources *sources, enum source_kind kind, const char *text,
+		      uint64_t mark)
+{
+	if (!sources || sources->lost)
+		return;
+	const struct source_head head = {mark, kind, (uint32_t)strlen(text) + 1};
+	uint64_t size = sources->size + sizeof(head) + head.size;
+	if (ARRAY_RESERVE(sources->data, sources->capacity, size)) {
+		sources->lost = true;
+		return;
+	}
+	memcpy(sources->data + sources->size, &head, sizeof(head));
+	memcpy(sources->data + sources->size + sizeof(head), text, head.size);
+	sources->size = size;
+}
+
+/* Without the size: of a packed shard it is that of what is unpacked, and ctime tells as much. */
+static uint64_t source_mark(enum source_kind kind, const struct storage_version *version)
+{
+	struct storage_version seen = *version;
+	if (kind == SOURCE_ROOT)
+		seen = (struct storage_version){.device = version->device, .inode = version->inode};
+	if (kind == SOURCE_BELOW)
+		seen.size = 0;
+	return storage_version_mark(&seen);
+}
+
+void sources_add(struct sources *sources, enum source_kind kind, const char *text,
+		 const struct storage_version *version)
+{
+	sources_add_mark(sources, kind, text, source_mark(kind, version));
+}
+
+void sources_add_folder(struct sources *sources, enum source_kind kind, const char *text,
+			const struct storage_folder *folder, const char *key)
+{
+	struct storage_version version;
+	struct fault unused; /* who lists it then has the words */
+	if (sources && folder->storage->identify(folder->state, key, &version, &unused) == 0)
+		sources_add(sources, kind, text, &version);
+}
+
+/* By the description's own texts, which say how far they may lead. */
+static struct storage_place source_place(const struct dataset_spec *spec, const char *text)
+{
+	bool labels = spec->labels && strcmp(spec->labels, text) == 0;
+	bool path = strcmp(spec->path, text) == 0;
+	return dataset_place(spec, path ? spec->path : labels ? spec->labels : text);
+}
+
+static bool source_root_holds(struct storage_folder *root, const struct dataset_spec *spec,
+			      const char *text, uint64_t mark)
+{
+	struct storage_version now;
+	struct fault unused;
+	const struct storage_place place = source_place(spec, text);
+	storage_close(root);
+	return storage_open(root, &place, &unused) == 0 &&
+	       root->storage->identify(root->state, "", &now, &unused) == 0 &&
+	       source_mark(SOURCE_ROOT, &now) == mark;
+}
+
+static bool source_holds(struct storage_folder *root, const struct dataset_spec *spec,
+			 const struct source_head *head, const char *text)
+{
+	struct storage_version now;
+	struct fault unused;
+	const struct storage_place place = source_place(spec, text);
+	int result = 0;
+	switch (head->kind) {
+	case SOURCE_FILE:
+		result = storage_open_file(&place, NULL, &now, &unused);
+		break;
+	case SOURCE_ROOT:
+		return source_root_holds(root, spec, text, head->mark);
+	case SOURCE_FOLDER:
+		result = root->storage->identify(root->state, text, &now, &unused);
+		break;
+	case SOURCE_BELOW:
+		result = root->storage->version(root->state, text, &now, &unused);
+		break;
+	default:
+		return shard_names_hold(root, spec->path, head->mark);
+	}
+	return result == 0 && source_mark((enum source_kind)head->kind, &now) == head->mark;
+}
+
+bool sources_hold(const struct sources *sources, const struct dataset_spec *spec, bool files_only)
+{
+	struct storage_folder root = STORAGE_FOLDER_NULL;
+	bool hold = !sources->lost;
+	for (uint64_t at = 0; at < sources->size && hold;) {
+		struct source_head head;
+		memcpy(&head, sources->data + at, sizeof(head));
+		if (head.kind == SOURCE_FILE || !files_only)
+			hold = source_holds(&root, spec, &head, sources->data + at + sizeof(head));
+		at += sizeof(head) + head.size;
+	}
+	storage_close(&root);
+	return hold;
+}
+
+void sources_deinit(struct sources *sources)
+{
+	free(sources->data);
+	*sources = SOURCES_NULL;
+}

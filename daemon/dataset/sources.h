@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an opening looked at to learn which samples there are: lists, arrays, archives, folders that
+ * it listed, shards; each with its version when it was looked at. Whoever asks later is told
+ * whether all of it is as it was. One thread adds; then any number may ask.
+ */
+#ifndef STOKER_DATASET_SOURCES_H
+#define STOKER_DATASET_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dataset_spec;
+struct storage_folder;
+struct storage_version;
+
+enum source_kind {
+	SOURCE_FILE,   /* at a path of the description */
+	SOURCE_ROOT,   /* the folder at a path, by its identity alone; those below lie in it */
+	SOURCE_FOLDER, /* beneath the root, by what it lists */
+	SOURCE_BELOW,  /* a file beneath the root */
+	SOURCE_NAMES,  /* which shards there are, by a hash of their names */
+};
+
+struct sources {
+	char *data; /* owned: of each a mark, its kind and its text, terminated */
+	uint64_t size, capacity;
+	bool lost; /* memory ended: nothing can be told */
+};
+#define SOURCES_NULL ((struct sources){.data = NULL})
+
+/* `sources` NULL: nobody will ask. Two versions of a file never have one mark (but by chance). */
+void sources_add(struct sources *sources, enum source_kind kind, const char *text,
+		 const struct storage_version *version);
+void sources_add_mark(struct sources *sources, enum source_kind kind, const char *text,
+		      uint64_t mark);
+/* As sources_add() of a folder of an opened one ("" is that), which is looked at now, before it is
+ * listed. */
+void sources_add_folder(struct sources *sources, enum source_kind kind, const char *text,
+			const struct storage_folder *folder, const char *key);
+/* Is all of it, or are its files, as it was, for a description of the same paths? Blocks. */
+bool sources_hold(const struct sources *sources, const struct dataset_spec *spec, bool files_only);
+void sources_deinit(struct sources *sources);
+
+#endif
