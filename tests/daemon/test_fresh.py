@@ -45,8 +45,8 @@ def levels(peer, field="image"):
 
 @pytest.mark.parametrize("how", ["size", "time", "joined"])
 def test_changed_before_the_first_read(daemon, tmp_path, how):
-    """Rewritten after the attach and before the first read: each such picture is a bad sample, not
-    its new pixels beside the fingerprint of before; who comes after that sees them."""
+    """FAULTS 64: rewritten after the attach and before the first read: each such picture is a bad
+    sample, not its new pixels beside the fingerprint of before; who comes after sees them."""
     data, other = write_folder(tmp_path / "data"), write_folder(tmp_path / "other", 8, 200)
     wish = {**PLAIN, "batch_size": 1, "prefetch": 1, "inflight": 1}
     if how == "joined":
