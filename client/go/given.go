@@ -72,7 +72,7 @@ func (g *given) dataset(dataset map[string]any) map[string]any {
 	if g.add(out, "path_fd", path) == unix.S_IFREG {
 		root, ok := out["root"].(string)
 		if !ok {
-			root = filepath.Dir(path)
+			root = folderOf(path)
 		}
 		g.add(out, "root_fd", root)
 	}
@@ -120,6 +120,11 @@ func (g *given) add(out map[string]any, key, path string) uint32 {
 	return kind
 }
 
+// folderOf is what an absolute path lies in. Unlike filepath.Dir it leaves "..".
+func folderOf(path string) string {
+	return path[:max(1, strings.LastIndex(path, "/"))]
+}
+
 // patternFolder: the folder that a pattern of shards begins at; false: the path is no pattern.
 func patternFolder(path string) (string, bool) {
 	special := strings.IndexAny(path, "{*?[")
@@ -127,5 +132,5 @@ func patternFolder(path string) (string, bool) {
 	if special < 0 || isURL(path) || unix.Lstat(path, &status) == nil {
 		return "", false
 	}
-	return filepath.Dir(path[:special] + "x"), true
+	return folderOf(path[:special] + "x"), true
 }

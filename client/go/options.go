@@ -5,6 +5,7 @@ package stoker
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -64,13 +65,18 @@ func (d *Dataset) tree() any {
 	return out
 }
 
+// absolute leaves "." and "..", which filepath.Abs takes off the text: behind a symbolic link ".." is
+// the parent of where that leads.
 func absolute(path string) string {
 	scheme, _, url := strings.Cut(path, "://")
 	if path == "" || url && !strings.Contains(scheme, "/") {
 		return path
 	}
-	if absolute, err := filepath.Abs(path); err == nil {
-		return absolute
+	if filepath.IsAbs(path) {
+		return path
+	}
+	if folder, err := os.Getwd(); err == nil {
+		return folder + "/" + path
 	}
 	return path
 }

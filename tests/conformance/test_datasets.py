@@ -41,6 +41,23 @@ def test_chosen_fields(client, daemon, stream, truth, manifest):
         == ["image", "label", "index", "weight", "age"]
 
 
+def test_the_parent_of_a_link(client, daemon, stream, truth, photos, tmp_path):
+    """".." behind a link is the parent of where it leads, as for open(): of a folder, and of the
+    folder that a manifest lies in."""
+    pictures = sorted(p for p in photos.rglob("*") if p.is_file())
+    for side, picture in ("near", pictures[0]), ("far", pictures[1]):
+        (tmp_path / side / "deep").mkdir(parents=True)
+        (tmp_path / side / "ds/c").mkdir(parents=True)
+        os.link(picture, tmp_path / side / "ds/c" / f"0{picture.suffix}")
+        (tmp_path / side / "ds/m.csv").write_text(f"path,label\nc/0{picture.suffix},1\n")
+    (tmp_path / "near/link").symlink_to(tmp_path / "far/deep")
+    for name in "ds", "ds/m.csv":
+        attach = stream(dataset={"path": f"{tmp_path}/near/link/../{name}"}, batch_size=1)
+        run = client.run(daemon.socket, attach)
+        assert run.batches == truth({**attach, "dataset": {"path": f"{tmp_path}/far/{name}"}})[2]
+        assert run.batches != truth({**attach, "dataset": {"path": f"{tmp_path}/near/{name}"}})[2]
+
+
 @pytest.fixture(name="odd")
 def fixture_odd(photos, tmp_path):
     """Folders and files whose names are bytes, not UTF-8."""

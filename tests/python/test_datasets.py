@@ -15,6 +15,7 @@ Image = pytest.importorskip("PIL.Image")
 
 import stoker
 from real_daemon import binary
+from stoker._paths import absolute
 
 pytestmark = pytest.mark.skipif(binary() is None, reason="no stokerd was built")
 PLAIN = {"batch_size": 4, "shuffle": False, "dtype": "uint8", "layout": "NHWC"}
@@ -424,3 +425,22 @@ def test_what_one_channel_cannot_be(node, folder, transforms, words):
 def test_statistics_are_of_three_channels(node, folder):
     with pytest.raises(stoker.PipelineError, match="statistics are of three channels"):
         node.fit(folder, transforms=[stoker.CenterCrop(8), stoker.Grayscale()])
+
+
+def test_the_parent_of_a_link(node, tmp_path):
+    """".." is the parent of where the link before it leads, as for open()."""
+    for side, colour in ("near", 1), ("far", 200):
+        (tmp_path / side / "ds/c").mkdir(parents=True)
+        (tmp_path / side / "deep").mkdir()
+        Image.new("RGB", (8, 8), (colour, 0, 0)).save(tmp_path / side / "ds/c/0.png")
+    (tmp_path / "near/link").symlink_to(tmp_path / "far/deep")
+    place = f"{tmp_path}/near/link/../ds"
+    for dataset in (place, [f"{place}/c/0.png"], [f"{tmp_path}/near/ds/c/0.png",
+                                                  f"{place}/c/../c//./0.png"]):
+        images, _ = epoch(node.loader(dataset, transforms=[], dtype="uint8", batch_size=1,
+                                      shuffle=False))
+        assert images[-1].max() == 200
+    assert absolute(f"{place}/c") == f"{tmp_path}/far/ds/c"
+    assert absolute(f"{tmp_path}/near/none/../ds") == f"{tmp_path}/near/none/../ds"
+    assert absolute(f"{tmp_path}//near/./ds/") == f"{tmp_path}/near/ds"
+    assert absolute("x/y") == os.path.abspath("x/y") and absolute("/..") == "/"

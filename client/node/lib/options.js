@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** From options, with the names of JavaScript, to the fields of ATTACH. */
 
-import { resolve } from "node:path";
 import { OptionError } from "./errors.js";
 import { OPTIONS } from "./tables.js";
 import { checkToken } from "./token.js";
@@ -58,10 +57,13 @@ function datasetOf(given) {
   return out;
 }
 
-/** Bytes that are no UTF-8 come as they are, and so do URLs. */
+/**
+ * Bytes that are no UTF-8 come as they are, and so do URLs. ".." stays, unlike in resolve(): behind a
+ * symbolic link it is the parent of where that leads.
+ */
 function absolute(path) {
   const isPath = typeof path === "string" && !/^[^/]+:\/\//.test(path);
-  return isPath ? resolve(path) : path;
+  return isPath && !path.startsWith("/") ? `${process.cwd()}/${path}` : path;
 }
 
 function addToken(request, token) {

@@ -15,6 +15,7 @@ from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ._in_memory import InMemory
+from ._paths import absolute
 
 _ENDINGS = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff", "webp")
 
@@ -70,7 +71,7 @@ class Manifest:
     def __init__(self, paths: Sequence[str]) -> None:
         if not paths:
             raise ValueError("no images were found")
-        whole = [os.path.abspath(path) for path in paths]
+        whole = [absolute(path) for path in paths]
         root = os.path.commonpath([os.path.dirname(path) for path in whole])
         short = [os.path.relpath(path, root) for path in whole]
         for path in short:

@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._paths import absolute
 from ._pictures import is_picture
 from .errors import short
 
@@ -45,7 +46,8 @@ class ListFile:
     def __init__(self, dataset: Any, labels: Any = None) -> None:
         """Raises TypeError and ValueError, which name the entry; OSError."""
         paths, labels = _columns(list(dataset), labels)
-        whole = [_whole(number, path) for number, path in enumerate(paths)]
+        parents: Dict[str, str] = {}
+        whole = [_whole(number, path, parents) for number, path in enumerate(paths)]
         if os.path.isdir(whole[0]):
             raise TypeError(f"entry 0 of the list is a folder, {whole[0]}: a list is of pictures; "
                             "for several datasets give a stoker.Mix, and for pictures with masks "
@@ -94,7 +96,7 @@ def _columns(entries: List[Any], labels: Any) -> Tuple[List[Any], Optional[List[
     return entries, labels
 
 
-def _whole(number: int, path: Any) -> str:
+def _whole(number: int, path: Any, parents: Dict[str, str]) -> str:
     try:
         text = os.fsdecode(path)
     except TypeError:
@@ -106,7 +108,7 @@ def _whole(number: int, path: Any) -> str:
         raise ValueError(f"entry {number} of the list is a URL ({text!r}): URLs of single pictures "
                          "are not read; write a manifest beside them, with relative paths")
     if text[0] != "/" or "//" in text or "/." in text:
-        text = os.path.abspath(os.path.expanduser(text))
+        text = absolute(os.path.expanduser(text), parents)
     return text
 
 

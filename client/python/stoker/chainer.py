@@ -16,6 +16,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping,
 import numpy as np
 
 from . import transforms as _transforms
+from ._paths import absolute
 from .errors import TokenError
 from .loader import Arrays, Iteration, Loader
 from .mix import Mix
@@ -150,7 +151,7 @@ class Iterator(_Base):  # type: ignore[misc]
         """The dataset as Node.loader() takes it."""
         if self._source.files is not None:
             return self._source.files
-        return [(os.path.abspath(os.path.join(self._source.root, path)), int(label))
+        return [(absolute(os.path.join(self._source.root, path)), int(label))
                 for path, label in self._source.pairs]
 
     def reset(self) -> None:

@@ -17,6 +17,7 @@ from ._credentials import Credentials, urls_of
 from ._given import given_of
 from ._in_memory import InMemory
 from ._listed import ListFile, is_list, is_url
+from ._paths import absolute
 from .errors import Error
 from .loader import Loader
 from .mix import Mix
@@ -314,7 +315,7 @@ def _dataset(dataset: Dataset, lists: _Lists, labels: Any = None) -> Dict[str, A
             if isinstance(out[key], InMemory) or is_url(out[key]):
                 continue
             if key != "labels" or out[key].endswith(".npy"):  # else it is a name
-                out[key] = os.path.abspath(os.path.expanduser(out[key]))
+                out[key] = absolute(os.path.expanduser(out[key]))
     return out
 
 

@@ -15,6 +15,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _in_memory
+from ._paths import absolute
 from .errors import short
 from .transforms import _plain
 
@@ -111,7 +112,7 @@ def _of_the_dataset(subset: Any) -> Any:
 def _value(key: str, value: Any) -> Any:
     if key in ("indices", "weights"):
         if isinstance(value, (str, bytes, os.PathLike)):
-            return os.path.abspath(os.fsdecode(value))
+            return absolute(os.fsdecode(value))
         if hasattr(value, "__len__") and len(value) > LIST_MAX:
             return _in_memory.numbers(key, value, key == "indices")
     value = _plain(list(value) if isinstance(value, range) else value)
