@@ -2,6 +2,7 @@
 #include "dataset/folder.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,12 +32,16 @@ struct folder_class {
 	uint64_t id[2];
 };
 
+#define LOST_MAX 3
+
 struct folder_walk {
 	const struct storage_folder *root;
 	struct index *index;
 	struct dataset_progress *progress;
 	struct fault *fault;
 	uint64_t skipped;
+	uint64_t lost; /* that cannot be read, and the paths of the first ones */
+	struct quote lost_paths[LOST_MAX];
 	struct endings endings;
 	bool flat; /* no classes: what lies in the root is a sample, too */
 
@@ -99,6 +104,32 @@ static int folder_refuse_link(struct folder_walk *walk, const char *path)
 			 quote_text(&quote, path));
 }
 
+/* A link that leads nowhere, or what is no file: nobody knows whether it should be a sample, a
+ * folder of them or a class, so that it is said. */
+static void folder_lose(struct folder_walk *walk, const char *path)
+{
+	if (walk->lost < LOST_MAX)
+		quote_text(&walk->lost_paths[walk->lost], path);
+	walk->lost++;
+}
+
+static void folder_say_lost(const struct folder_walk *walk, struct fault *note)
+{
+	char list[LOST_MAX * (QUOTE_MAX + 4)] = "";
+	for (uint64_t i = 0; i < walk->lost && i < LOST_MAX; i++) {
+		size_t size = strlen(list);
+		snprintf(list + size, sizeof(list) - size, "%s'%s'", i ? ", " : "",
+			 walk->lost_paths[i].text);
+	}
+	if (walk->lost)
+		fault_say(note, 0,
+			  "%llu %s left out, because a link leads to nothing or it is no file: "
+			  "%s%s",
+			  (unsigned long long)walk->lost,
+			  walk->lost == 1 ? "entry is" : "entries are", list,
+			  walk->lost > LOST_MAX ? ", ..." : "");
+}
+
 /* Owns `path` from here on. */
 static int folder_add_node(struct folder_walk *walk, char *path, const uint64_t id[2],
 			   const struct folder_node *parent)
@@ -157,7 +188,9 @@ static int folder_take_entry(struct folder_walk *walk, struct folder_node *node,
 		walk->skipped++;
 	else if (entry->kind == STORAGE_FILE && ending_is_image(entry->name))
 		result = folder_add_file(walk, node, entry);
-	else if (entry->kind == STORAGE_OTHER && ending_is_image(entry->name))
+	else if (entry->kind == STORAGE_OTHER)
+		folder_lose(walk, path);
+	if (entry->kind == STORAGE_OTHER && ending_is_image(entry->name))
 		walk->skipped++;
 	free(path);
 	return result;
@@ -316,6 +349,8 @@ static bool folder_see_class(void *context, const struct storage_entry *entry)
 		walk->result = folder_refuse_link(walk, entry->name);
 	else if (!walk->result && entry->kind == STORAGE_FOLDER)
 		walk->result = folder_add_class(walk, entry);
+	else if (entry->kind == STORAGE_OTHER)
+		folder_lose(walk, entry->name);
 	return !walk->result;
 }
 
@@ -394,6 +429,7 @@ static int folder_index(void **state_out, const struct dataset_spec *spec, bool 
 		return result;
 	}
 	facts->skipped = walk.skipped;
+	folder_say_lost(&walk, &facts->note);
 	endings_say(&walk.endings, false, &facts->note);
 	*state_out = files;
 	return 0;

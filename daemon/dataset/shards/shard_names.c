@@ -79,9 +79,8 @@ static int shard_names_add(struct search *search, const char *within, const char
 static bool take_entry(void *context, const struct storage_entry *entry)
 {
 	struct search *search = context;
-	/* A link that leads out: reading it says so. */
-	if ((entry->kind == STORAGE_FILE || entry->kind == STORAGE_OUTSIDE) &&
-	    fnmatch(search->pattern, entry->name, FNM_PERIOD) == 0)
+	/* A link that leads out, or to nothing: reading it says so. */
+	if (entry->kind != STORAGE_FOLDER && fnmatch(search->pattern, entry->name, FNM_PERIOD) == 0)
 		search->result = shard_names_add(search, search->within, entry->name);
 	return search->result == 0;
 }

@@ -118,9 +118,12 @@ static void test_folder_strange_entries(void **state)
 	assert_int_equal(symlink("self.jpg", at("cat/self.jpg")), 0);
 	assert_int_equal(symlink("..", at("cat/deep/loop")), 0);
 	assert_int_equal(mkfifo(at("cat/fifo"), 0600), 0); /* no image's name: not counted */
+	assert_int_equal(symlink("nowhere", at("ant")), 0);
 	struct dataset *dataset = must_open(top);
 	assert_int_equal(dataset_count(dataset), 2);
 	assert_int_equal(dataset_skipped(dataset), 5);
+	/* What may have been a sample or a class is said. */
+	assert_non_null(strstr(dataset_note(dataset), "6 entries are left out, because a link"));
 	dataset_free(dataset);
 }
 
