@@ -10,6 +10,7 @@
 
 #include "base/line.h"
 #include "base/quote.h"
+#include "base/url.h"
 #include "dataset/arrays/bundle.h"
 #include "dataset/ending.h"
 #include "dataset/files.h"
@@ -71,11 +72,23 @@ static int manifest_add_sample(struct index *index, const struct row *row)
 	return index_add(index, directory, row->path + name, row->path_size - name, INDEX_NO_SIZE);
 }
 
+/* Make a row's path relative to the root. NULL, or what is wrong with it. */
+static const char *manifest_take_path(const char *root, const char **path, size_t *size)
+{
+	const char *before = *path;
+	enum url_scheme scheme = url_scheme(root);
+	manifest_strip(root, path, size);
+	if (*path != before && (scheme == URL_HTTP || scheme == URL_HTTPS) &&
+	    memchr(*path, '%', *size))
+		return "the path is a URL with a %: write it relative to the dataset's root, where "
+		       "a % stands for itself";
+	return manifest_check_path(*path, *size);
+}
+
 static int manifest_check_paths(struct row *row, const char *root, struct fault *fault)
 {
 	struct quote quote;
-	manifest_strip(root, &row->path, &row->path_size);
-	const char *wrong = manifest_check_path(row->path, row->path_size);
+	const char *wrong = manifest_take_path(root, &row->path, &row->path_size);
 	if (wrong)
 		return fault_say(fault, ROW_E_BAD, "%s: '%s'", wrong,
 				 quote_bytes(&quote, row->path, row->path_size));
@@ -83,8 +96,7 @@ static int manifest_check_paths(struct row *row, const char *root, struct fault 
 		struct cell *cell = &row->cells[i];
 		if (cell->kind != COLUMN_MASK)
 			continue;
-		manifest_strip(root, &cell->text, &cell->text_size);
-		wrong = manifest_check_path(cell->text, cell->text_size);
+		wrong = manifest_take_path(root, &cell->text, &cell->text_size);
 		if (wrong)
 			return fault_say(fault, ROW_E_BAD, "mask: %s: '%s'", wrong,
 					 quote_bytes(&quote, cell->text, cell->text_size));
@@ -258,7 +270,8 @@ static int manifest_fill(struct files **out, int fd, const struct dataset_spec *
 			 struct dataset_facts *facts, struct fault *fault)
 {
 	struct files *files;
-	const struct storage_place root = dataset_place(spec, manifest->root);
+	struct storage_place root = dataset_place(spec, manifest->root);
+	root.names = true;
 	int result = files_new(&files, &root, "manifest", fault);
 	if (result)
 		return result;

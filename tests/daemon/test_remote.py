@@ -125,6 +125,26 @@ def test_a_manifest_in_s3(spawn, photos, tmp_path):
         assert fingerprint(daemon, "s3://b/list.csv") == fingerprint(daemon, tmp_path / "list.csv")
 
 
+def test_percent_signs_over_http(spawn, photos, tmp_path):
+    """A path in a manifest is a file's name, as in a local copy: what would be escapes of a URL are
+    none. The URL of the manifest has them."""
+    folder = tmp_path / "a b%41"
+    folder.mkdir()
+    names = ["a b.jpg", "a%20b.jpg", "100%.jpg", "%41.jpg", "A.jpg", "c%2Fd/e%25.jpg"]
+    for name, path in zip(names, files(photos)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(path.read_bytes())
+    (folder / "list.tsv").write_text("path\n" + "".join(f"{name}\n" for name in names))
+    with Objects(tmp_path) as server:
+        daemon, url = spawn(), f"{server.url}/a%20b%2541"
+        assert digests(daemon, f"{url}/list.tsv") == digests(daemon, folder / "list.tsv")
+        assert fingerprint(daemon, f"{url}/list.tsv") == fingerprint(daemon, folder / "list.tsv")
+        (folder / "urls.tsv").write_text(f"{url}/A.jpg\n{url}/a%20b.jpg\n")
+        with daemon.connect() as peer:
+            answer = peer.attach(f"{url}/urls.tsv")
+            assert "urls.tsv:2: the path is a URL with a %" in answer.fields["text"]
+
+
 def test_a_profile(spawn, shards, tmp_path, reference):
     """Credentials, region and endpoint of a profile, in the files of AWS' tools."""
     with Objects(shards, bucket="b") as server:

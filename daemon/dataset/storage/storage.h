@@ -78,6 +78,7 @@ struct storage_place {
 	int fd;
 	const struct credentials *reader;
 	struct own_keys *own_keys; /* borrowed until it is opened; NULL: nobody sent any */
+	bool names; /* keys are names of files: over HTTP, too, a % in one stands for itself */
 };
 
 #define STORAGE_LACKS_OPENAT2                                                                      \

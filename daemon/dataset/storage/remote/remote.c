@@ -98,6 +98,7 @@ static int remote_fill(struct remote *remote, const struct storage_place *place)
 	const char *host = url_host(place->path, &size);
 	bool s3 = url_scheme(place->path) == URL_S3;
 	remote->own_keys = own_keys_hold(place->own_keys);
+	remote->names = place->names && !s3;
 	remote_confine(remote, place);
 	remote->prefix = strdup(path);
 	if (!remote->prefix || transfers_new(&remote->transfers) ||
@@ -126,23 +127,39 @@ int remote_open(void **state_out, const struct storage_place *place, struct faul
 
 /* -- requests --------------------------------------------------------------------------------- */
 
+/* Append a part of a key to the path of `size` bytes, which is a URL's. The new size; 0: no room.
+ */
+static size_t path_append(const struct remote *remote, char *out, size_t size, const char *part,
+			  size_t part_size)
+{
+	for (size_t i = 0; i < part_size; i++) {
+		bool escape = remote->names && part[i] == '%';
+		if (size + (escape ? 3 : 1) > REMOTE_KEY_MAX)
+			return 0;
+		out[size++] = part[i];
+		if (escape) {
+			out[size++] = '2';
+			out[size++] = '5';
+		}
+	}
+	return size;
+}
+
 bool remote_path(const struct remote *remote, const char *key, char *out)
 {
 	size_t size = strlen(remote->prefix);
-	if (key[0] == '/' || url_refuse_path(key, remote->bucket) || size > REMOTE_KEY_MAX) {
+	if (key[0] == '/' || url_refuse_path(key, remote->bucket || remote->names) ||
+	    size > REMOTE_KEY_MAX) {
 		const char *rest = strncmp(key, "./", 2) == 0 ? key + 2 : NULL;
 		return rest && remote_path(remote, rest, out);
 	}
 	memcpy(out, remote->prefix, size);
 	while (*key) {
 		size_t part = strcspn(key, "/");
-		if (part && size + 1 + part > REMOTE_KEY_MAX)
+		size = part ? path_append(remote, out, size, "/", 1) : size;
+		size = part && size ? path_append(remote, out, size, key, part) : size;
+		if (part && !size)
 			return false;
-		if (part) {
-			out[size] = '/';
-			memcpy(out + size + 1, key, part);
-			size += 1 + part;
-		}
 		key += part + (key[part] == '/');
 	}
 	out[size] = '\0';

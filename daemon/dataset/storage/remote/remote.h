@@ -28,6 +28,7 @@ struct remote {
 	char *prefix; /* owned: of the folder below it, as written; it begins with a slash or is
 			 empty */
 	struct s3_bucket *bucket;  /* owned; NULL: plain HTTP */
+	bool names;		   /* over HTTP: a % in a key stands for itself */
 	bool follow;		   /* redirects */
 	bool outside_only;	   /* no address of this machine or link */
 	struct s3_asker asker;	   /* of S3 */
