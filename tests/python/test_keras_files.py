@@ -185,3 +185,37 @@ def test_pictures_are_saved(both, tree, tmp_path):
     assert saved[0].keys() == saved[1].keys() and "p_0" in saved[0] and len(saved[0]) == 13
     for name in saved[0]:
         assert np.array_equal(saved[0][name], saved[1][name])
+
+
+@pytest.fixture(name="odd")
+def fixture_odd(tree, tmp_path):
+    """A class without pictures, endings that not all count, and links of folders and to nothing."""
+    root = tmp_path / "odd"
+    for name in ("ant", "bee", "cat"):
+        (root / name / "deep").mkdir(parents=True)
+    for at, name in enumerate(("ant/0.png", "ant/1.webp", "ant/2.JPG", "ant/xpng", "cat/3.png",
+                               "cat/4.pgm", "cat/5.bmp", "cat/deep/6.tiff")):
+        os.link(os.path.join(tree, "ant", f"{at}.png"), root / name)
+    return root
+
+
+def test_classes_and_endings_are_those_of_keras(both, odd):
+    more = ["classes", "labels", "class_indices", "num_classes"]
+    compare(*both("flow_from_directory", str(odd)), more)
+    os.link(odd / "ant/0.png", odd / "bee/7.png")
+    compare(*both("flow_from_directory", str(odd)), more)  # endings alone
+    for name in ("ant/1.webp", "ant/xpng", "cat/4.pgm"):
+        os.unlink(odd / name)
+    os.symlink("../../ant", odd / "cat/deep/linked")
+    compare(*both("flow_from_directory", str(odd)), more)  # a linked folder alone
+    compare(*both("flow_from_directory", str(odd), follow_links=True), more)
+    os.unlink(odd / "cat/deep/linked")
+    compare(*both("flow_from_directory", str(odd)), more)  # nothing odd is left
+    compare(*both("flow_from_directory", str(odd), subset="training",
+                  generator={"validation_split": 0.5}), more)
+
+
+def test_the_endings_of_keras():
+    from keras.src.legacy.preprocessing.image import Iterator
+    from stoker import _keras_data
+    assert sorted(_keras_data._ENDINGS) == sorted(Iterator.white_list_formats)

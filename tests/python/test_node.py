@@ -188,10 +188,12 @@ def test_a_socket_for_others(daemon, monkeypatch):
 
 
 def test_datasets(daemon, node):
-    for dataset in ("/data/20", b"/data/20", Path("/data/20"), "/data/x/../20",
+    for dataset in ("/data/20", b"/data/20", Path("/data/20"), "/data//./20",
                     {"path": "/data/20"}):
         node.loader(dataset, batch_size=4).close()
         assert daemon.last("attach")["dataset"] == {"path": "/data/20"}
+    node.loader("/data/x/../20", batch_size=4).close()  # x is not there, and so is no parent of it
+    assert daemon.last("attach")["dataset"] == {"path": "/data/x/../20"}
     node.loader({"path": Path("/data/20"), "kind": "manifest", "root": "/r/", "format": "csv"},
                 batch_size=4)
     assert daemon.last("attach")["dataset"] == {"path": "/data/20", "kind": "manifest",
@@ -202,7 +204,7 @@ def test_datasets(daemon, node):
     with pytest.raises(stoker.DatasetError):
         node.loader("20", batch_size=4)
     assert daemon.last("attach")["dataset"]["path"] == os.path.abspath("20")
-    mix = stoker.Mix(["/data/20", {"path": Path("/data/x/../7"), "kind": "folder"}])
+    mix = stoker.Mix(["/data/20", {"path": Path("/data/./7"), "kind": "folder"}])
     assert stoker.node._dataset(mix, stoker.node._Lists()) == {
         "parts": [{"path": "/data/20"}, {"path": "/data/7", "kind": "folder"}]}
     for wrong in ({"kind": "folder"},):

@@ -17,7 +17,7 @@ import numpy as np
 from ._in_memory import InMemory
 from ._paths import absolute
 
-_ENDINGS = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff", "webp")
+_ENDINGS = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff")  # Keras', with or without a dot
 
 
 class Images:
@@ -62,6 +62,11 @@ class Files(NamedTuple):
     labels: Any
     classes: Optional[List[str]]
     weights: Any = None
+
+    def every_class(self) -> bool:
+        """Has each class a file? For the daemon a folder of one without is a mistake, for Keras it
+        is a class."""
+        return len(np.unique(self.labels)) == len(self.classes or ())
 
 
 class Manifest:

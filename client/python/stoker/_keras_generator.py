@@ -179,19 +179,23 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
         directory = os.fsdecode(directory)
         split = self._split(subset)
         before = _before(target_size, color_mode, interpolation, keep_aspect_ratio)
-        if classes or follow_links:
-            files = files_of_directory(directory, classes or _folders(directory), follow_links,
-                                       split)
-            loader, remove = self._list_loader(files, before, color_mode, batch_size, shuffle,
-                                               seed)
-            rows = None
-        else:
+        loader, remove, rows = None, None, None
+        files = files_of_directory(directory, classes or _folders(directory), follow_links, None)
+        if not classes and not follow_links and files.every_class():
             sampler = None if subset is None else {
                 "name": "split", "subset": subset, "validation_split": self._validation_split}
             loader = self._loader(directory, before, batch_size, shuffle, seed, sampler=sampler,
                                   color_mode=color_mode)
-            files, rows = files_of_folder(directory, _paths(loader), loader.classes, split)
-            remove = None
+            names = _paths(loader)
+            if sorted(names) == sorted(files.names):
+                files, rows = files_of_folder(directory, names, loader.classes, split)
+            else:  # endings and links that count for the daemon and not for Keras
+                loader.close()
+                loader = None
+        if loader is None:
+            files = files_of_directory(directory, files.classes or (), follow_links, split)
+            loader, remove = self._list_loader(files, before, color_mode, batch_size, shuffle,
+                                               seed)
         return self._flow_of_files(
             loader, remove, files, rows, class_mode, shuffle, seed, target_size=tuple(target_size),
             color_mode=color_mode, interpolation=interpolation, save_to_dir=save_to_dir,
