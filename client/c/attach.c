@@ -2,9 +2,13 @@
 #include "client/c/attach.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "client/c/path.h"
+
+#define PILLOW_12 "pillow-12"
+#define PILLOW_13 "pillow-13"
 
 static struct text text_of(const char *string)
 {
@@ -30,6 +34,9 @@ static int options_copy(struct stoker_options *out, const struct stoker_options 
 					 STOKER_VERSION);
 	*out = initial;
 	memcpy(out, options, options->size < sizeof(*out) ? options->size : sizeof(*out));
+	/* Compiled when there was no such option: its bytes stay. */
+	if (options->size < offsetof(struct stoker_options, resize) + sizeof(options->resize))
+		out->resize = PILLOW_12;
 	return 0;
 }
 
@@ -151,11 +158,16 @@ static int attach_transforms(struct attach *attach, const struct stoker_options 
 {
 	struct message_attach *message = &attach->message.attach;
 	struct transforms *transforms = &attach->transforms;
+	struct text resize;
 	int r = transforms_parse(transforms, options->transforms, fault);
 	if (r)
 		return r;
 	message->transforms.packed = transforms->packed;
 	message->draft = options->draft || transforms->draft;
+	r = attach_choose(&resize, "resize", options->resize, transforms->resize, fault);
+	if (r)
+		return r;
+	attach->resize = resize.size ? resize.data : NULL;
 	r = attach_choose(&message->dtype, "dtype", options->dtype, transforms->dtype, fault);
 	return r ? r
 		 : attach_choose(&message->layout, "layout", options->layout, transforms->layout,
@@ -265,6 +277,34 @@ int attach_build(struct attach *out, const struct stoker_options *wish, struct g
 	return r ? r : attach_transforms(out, &options, fault);
 }
 
+int attach_resize(const char *asked, bool known, const char **word_out, const char **note_out,
+		  struct fault *fault)
+{
+	const char *word = asked ? asked : PILLOW_13;
+	*note_out = "";
+	if (known || strcmp(word, PILLOW_13) != 0) {
+		*word_out = word;
+		return 0;
+	}
+	if (asked)
+		return fault_say(fault, -EOPNOTSUPP,
+				 "this stokerd is older than libstoker and makes the resizes of "
+				 "Pillow 12 alone: update it, or ask for " PILLOW_12);
+	*word_out = PILLOW_12;
+	*note_out = "this stokerd is older than libstoker and makes the resizes of Pillow 12 alone";
+	return 0;
+}
+
+int attach_settle_resize(struct attach *attach, bool known, const char **note_out,
+			 struct fault *fault)
+{
+	int r = attach_resize(attach->resize, known, &attach->resize, note_out, fault);
+	/* Absence is what pillow-12 means, to any daemon. */
+	if (r == 0 && strcmp(attach->resize, PILLOW_12) != 0)
+		attach->message.attach.resize = text_of(attach->resize);
+	return r;
+}
+
 void attach_free(struct attach *attach)
 {
 	transforms_deinit(&attach->transforms);
@@ -282,12 +322,15 @@ static struct stoker_field field_of(const struct ring_field *field, const char *
 }
 
 void attach_inform(struct attach_info *out, const struct message_attached *attached,
-		   const struct ring *ring)
+		   const struct ring *ring, const char *resize, const char *note)
 {
+	char words[512];
 	text_copy(out->dataset, sizeof(out->dataset), attached->dataset_fingerprint);
 	text_copy(out->pipeline, sizeof(out->pipeline), attached->pipeline_hash);
 	text_copy(out->sampling, sizeof(out->sampling), attached->sampling_hash);
-	text_copy(out->note, sizeof(out->note), attached->note);
+	text_copy(words, sizeof(words), attached->note);
+	snprintf(out->note, sizeof(out->note), "%s%s%s", note, *note && *words ? "; " : "", words);
+	snprintf(out->resize, sizeof(out->resize), "%s", resize);
 	out->info = (struct stoker_info){
 		.samples = attached->samples,
 		.batches = attached->batches,
@@ -297,6 +340,7 @@ void attach_inform(struct attach_info *out, const struct message_attached *attac
 		.pipeline = out->pipeline,
 		.sampling = out->sampling,
 		.note = out->note,
+		.resize = out->resize,
 		.n_fields = ring->n_fields,
 	};
 	for (uint32_t i = 0; i < ring->n_fields; i++) { /* the ring may go before the info does */

@@ -22,6 +22,7 @@ struct attach {
 	struct transforms transforms, sampler;
 	struct packer *dataset, *fields; /* owned */
 	int32_t reconnect_ms;		 /* 0: not at all */
+	const char *resize;		 /* as asked for; NULL: it is not */
 };
 
 /* Build it; `options` must outlive it. `given` gets the descriptors that go with it; NULL: none do.
@@ -31,14 +32,24 @@ int attach_build(struct attach *out, const struct stoker_options *options, struc
 		 struct fault *fault);
 void attach_free(struct attach *attach);
 
+/* Whose bytes resizes make, as `asked` (NULL: as is usual): one of the two words. `known`: the
+ * daemon knows them; else it would make those of pillow-12 whatever it is asked for, and the words
+ * for that are in `note_out`. 0 or -EOPNOTSUPP. */
+int attach_resize(const char *asked, bool known, const char **word_out, const char **note_out,
+		  struct fault *fault);
+/* The same, into the ATTACH. */
+int attach_settle_resize(struct attach *attach, bool known, const char **note_out,
+			 struct fault *fault);
+
 /* The caller's info, and the memory of its texts. */
 struct attach_info {
 	struct stoker_info info;
-	char dataset[33], pipeline[33], sampling[33];
+	char dataset[33], pipeline[33], sampling[33], resize[17];
 	char names[STOKER_FIELDS_MAX][16];
-	char note[512];
+	char note[640];
 };
+/* `resize` and `note` are those of attach_settle_resize(). */
 void attach_inform(struct attach_info *out, const struct message_attached *attached,
-		   const struct ring *ring);
+		   const struct ring *ring, const char *resize, const char *note);
 
 #endif

@@ -41,6 +41,7 @@ struct connection {
 	size_t give_at;
 	bool takes_fds; /* the daemon takes descriptors, and has use for ours; the opener sets it */
 	bool takes_credentials; /* the opener sets it, too */
+	bool resizes;		/* it knows the word resize; likewise */
 	uint32_t seq;
 	int lost; /* the errno that closed it; 0: never opened */
 	struct fault why;

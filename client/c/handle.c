@@ -95,6 +95,7 @@ int handle_open(struct stoker *stoker)
 		stoker->connection.takes_fds = given_is_wanted(fd, &welcome.welcome);
 		stoker->connection.takes_credentials =
 			connection_can(&welcome.welcome, "credentials");
+		stoker->connection.resizes = connection_can(&welcome.welcome, "pillow-13");
 	}
 	return r ? r : own_send_all(stoker->own, &stoker->connection, &stoker->fault);
 }

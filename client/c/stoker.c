@@ -103,7 +103,11 @@ int stoker_credentials(struct stoker *stoker, const char *url, const char *key, 
 static int stoker_do_attach(struct stoker *stoker, struct attach *attach)
 {
 	struct message reply;
-	int r = handle_ask_attach(stoker, &attach->message, &reply);
+	const char *note;
+	int r = attach_settle_resize(attach, stoker->connection.resizes, &note, &stoker->fault);
+	if (r)
+		return r;
+	r = handle_ask_attach(stoker, &attach->message, &reply);
 	if (r)
 		return r;
 	r = resume_keep(&stoker->resume, &attach->message, &reply.attached, attach->reconnect_ms,
@@ -113,7 +117,7 @@ static int stoker_do_attach(struct stoker *stoker, struct attach *attach)
 		handle_forget_ring(stoker);
 		return r;
 	}
-	attach_inform(&stoker->info, &reply.attached, stoker->ring);
+	attach_inform(&stoker->info, &reply.attached, stoker->ring, attach->resize, note);
 	stoker->share = share_of(&attach->message.attach, reply.attached.samples);
 	stoker->inflight = attach->message.attach.inflight;
 	stoker->batch_size = attach->message.attach.batch_size;

@@ -78,7 +78,7 @@ struct stoker_options {
 	 * ColorJitter(0.4, hue=0.1). A value is a number, a text ('bilinear'; quotes are
 	 * optional), True, False, None, or a list of values in () or []. NULL: no transforms. The
 	 * PIPELINE that `stokerctl streams` shows can be used as it is; it ends in dtype and
-	 * layout.
+	 * layout, and in pillow-13 if its resizes are so; if they are not, say so in `resize`.
 	 */
 	const char *transforms;
 	const char *dtype;  /* "uint8", "float16", "bfloat16"; NULL is "float32" */
@@ -191,12 +191,21 @@ struct stoker_options {
 	/* Tar shards: labels are numbers of so many classes ("1000"), which are then known, for
 	 * `one_hot`. NULL: labels that are numbers are no classes. */
 	const char *dataset_classes;
+
+	/*
+	 * Whose bytes a resize makes: "pillow-13", those of Pillow 13.0 and later, which make the
+	 * rows first where the height shrinks by more than twice what the width shrinks; or
+	 * "pillow-12", those of 12.3 and all before it. NULL: what `transforms` ends in (pillow-12
+	 * or pillow-13, as a word), else "pillow-13". A program that was compiled when there was no
+	 * such option has "pillow-12"; so has the `pipeline` of its runs, to go on with.
+	 */
+	const char *resize;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-			0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                               \
 	}
 
 /*
@@ -240,6 +249,8 @@ struct stoker_info {
 
 	/* What people should know of the dataset, such as files that are not decoded; mostly "". */
 	const char *note;
+
+	const char *resize; /* "pillow-13" or "pillow-12" */
 };
 
 /* Samples that are contiguous in memory. */

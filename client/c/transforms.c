@@ -284,7 +284,7 @@ static int parse_value(struct parser *parser, struct packer *packer, int depth)
 	return 0;
 }
 
-/* "float32", "NCHW" and "draft" at the end of a canonical text are no transforms. */
+/* "float32", "NCHW", "draft" and "pillow-13" at the end of a canonical text are no transforms. */
 static bool take_output(struct transforms *out, struct text word)
 {
 	static const char *const dtypes[] = {"uint8", "float16", "bfloat16", "float32"};
@@ -296,6 +296,8 @@ static bool take_output(struct transforms *out, struct text word)
 		at = out->layout;
 	if (text_equals(word, "draft"))
 		return out->draft = true;
+	if (text_equals(word, "pillow-12") || text_equals(word, "pillow-13"))
+		at = out->resize;
 	if (at) {
 		memcpy(at, word.data, word.size);
 		at[word.size] = '\0';
@@ -308,8 +310,13 @@ static int parse_step(struct parser *parser, uint32_t *steps)
 	skip_blanks(parser);
 	const char *begin = parser->at;
 	struct text name = take_word(parser);
+	if (text_equals(name, "pillow") &&
+	    *parser->at == '-') { /* a word with a number behind it */
+		parser->at++;
+		name.size += 1 + take_word(parser).size;
+	}
 	const struct transforms *out = parser->out;
-	bool last = out->dtype[0] || out->layout[0] || out->draft;
+	bool last = out->dtype[0] || out->layout[0] || out->draft || out->resize[0];
 	if (name.size == 0 || is_digit(*name.data))
 		return parser_fail(parser, begin, "the name of a transform should be here");
 	if (skip_blanks(parser) != '(' && take_output(parser->out, name))

@@ -9,7 +9,8 @@
  *
  * A sampler is one step, and becomes one map. Which transforms and samplers there are, and what
  * they take, is the daemon's to know. A stream's canonical text ends in |dtype|LAYOUT, and in
- * |draft if it has that: these are told apart. The same text on every locale. Pure; any thread.
+ * |draft and |pillow-13 if it has that: these are told apart, and pillow-12. The same text on every
+ * locale. Pure; any thread.
  */
 #ifndef STOKER_CLIENT_TRANSFORMS_H
 #define STOKER_CLIENT_TRANSFORMS_H
@@ -24,6 +25,7 @@ struct transforms {
 	struct text packed;	    /* in it */
 	char dtype[16], layout[16]; /* "" if the text has none */
 	bool draft;
+	char resize[16]; /* pillow-12 or pillow-13; "" if the text has none */
 };
 #define TRANSFORMS_NULL ((struct transforms){0})
 

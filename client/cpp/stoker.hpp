@@ -154,6 +154,7 @@ inline const char *text(const std::string &text)
  */
 struct token {
 	std::string dataset, pipeline, sampling;
+	std::string resize; /* empty, of an older client: pillow-12 */
 	std::uint64_t order_seed = 0, augment_seed = 0;
 	bool shuffle = true, exif_orientation = false;
 	std::optional<std::pair<std::uint64_t, std::optional<std::uint64_t>>> subset;
@@ -171,7 +172,8 @@ struct token {
 		       ", \"augment_seed\": " + std::to_string(augment_seed) +
 		       ", \"shuffle\": " + truth(shuffle) + ", \"subset\": " + part +
 		       ", \"exif_orientation\": " + truth(exif_orientation) + ", \"sampling\": \"" +
-		       sampling + "\", \"epoch\": " + std::to_string(epoch) +
+		       sampling + "\", \"resize\": \"" + resize +
+		       "\", \"epoch\": " + std::to_string(epoch) +
 		       ", \"position\": " + std::to_string(position) + "}";
 	}
 
@@ -184,6 +186,8 @@ struct token {
 		out.dataset = member(json, "dataset");
 		out.pipeline = member(json, "pipeline");
 		out.sampling = member(json, "sampling");
+		if (json.find("\"resize\"") != json.npos)
+			out.resize = member(json, "resize");
 		out.order_seed = number(member(json, "order_seed"));
 		out.augment_seed = number(member(json, "augment_seed"));
 		out.shuffle = member(json, "shuffle") == "true";
@@ -270,6 +274,7 @@ struct options {
 	std::string start, pace;
 	std::string order;	  /* "shards": shuffled by shards, then in runs of `window` */
 	std::uint64_t window = 0; /* 0: 16384 */
+	std::string resize;	  /* empty: pillow-13, or what `resume` says */
 	std::uint32_t priority = 10;
 	bool draft = false;
 	std::optional<std::vector<std::string>> fields; /* none: all */
@@ -313,6 +318,7 @@ class c_options
 		options_.pace = text(from.pace);
 		options_.order = text(from.order);
 		options_.window = from.window;
+		options_.resize = text(from.resize);
 		options_.priority = from.priority;
 		options_.draft = from.draft;
 		options_.sampler = text(from.sampler);
@@ -697,6 +703,7 @@ class reader
 		out.dataset = info().dataset;
 		out.pipeline = info().pipeline;
 		out.sampling = info().sampling;
+		out.resize = info().resize;
 		out.epoch = epoch_;
 		out.position = position_;
 		return out;
@@ -744,7 +751,13 @@ class reader
 	/* What people should know of the dataset; mostly nothing. */
 	std::string note() const
 	{
-		return info().note;
+		std::string out = info().note;
+		if (old_token_)
+			out = "the token is of a client that knew the resizes of Pillow 12 alone: "
+			      "the "
+			      "stream goes on with these" +
+			      (out.empty() ? "" : "; " + out);
+		return out;
 	}
 	const std::vector<field> &fields() const noexcept
 	{
@@ -819,6 +832,7 @@ class reader
 	stk::options options_;
 	std::shared_ptr<const std::vector<field>> fields_;
 	std::uint64_t epoch_ = 0, position_ = 0;
+	bool old_token_ = false; /* without a word for resizes */
 
 	const struct stoker_info &info() const
 	{
@@ -856,7 +870,7 @@ class reader
 		return out;
 	}
 
-	void check_token() const
+	void check_token()
 	{
 		if (!options_.resume)
 			return;
@@ -873,6 +887,17 @@ class reader
 			refuse("subset");
 		if (theirs.epoch > UINT32_MAX)
 			refuse("epoch");
+		take_resize(theirs.resize);
+	}
+
+	/* Whose bytes resizes make: as the token says, if the options do not say it. */
+	void take_resize(const std::string &theirs)
+	{
+		old_token_ = theirs.empty() && options_.resize.empty();
+		const std::string whose = theirs.empty() ? "pillow-12" : theirs;
+		if (!options_.resize.empty() && options_.resize != whose)
+			refuse("resize");
+		options_.resize = whose;
 	}
 
 	[[noreturn]] static void refuse(const std::string &what)

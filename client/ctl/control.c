@@ -59,6 +59,7 @@ int control_open_at(struct control *control, enum address_socket which, const ch
 		 welcome.welcome.daemon.data);
 	control->pid = welcome.welcome.pid;
 	control->connection.takes_fds = given_is_wanted(fd, &welcome.welcome);
+	control->connection.resizes = connection_can(&welcome.welcome, "pillow-13");
 	return 0;
 }
 

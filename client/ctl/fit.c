@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/c/attach.h"
 #include "client/c/transforms.h"
 #include "client/ctl/progress.h"
 #include "client/ctl/show/unit.h"
@@ -37,6 +38,7 @@ static int fit_ask(struct control *control, const struct fit *fit, const struct 
 	struct fault *fault = &control->fault;
 	struct message request = message_init(MESSAGE_FIT);
 	struct message_fit *message = &request.fit;
+	const char *resize, *note;
 	int r = control_dataset(control, packers->dataset, fit->dataset, fit->kind,
 				&message->dataset.packed);
 	if (r == 0)
@@ -51,6 +53,12 @@ static int fit_ask(struct control *control, const struct fit *fit, const struct 
 		return r;
 	if (fit->transforms)
 		message->transforms.packed = transforms->packed;
+	const char *asked = transforms->resize[0] ? transforms->resize : NULL;
+	r = attach_resize(asked, control->connection.resizes, &resize, &note, fault);
+	if (r)
+		return r;
+	if (control->connection.resizes)
+		message->resize = (struct text){resize, strlen(resize)};
 	if (fit->name)
 		message->name = (struct text){fit->name, strlen(fit->name)};
 	message->per_pixel = fit->per_pixel;

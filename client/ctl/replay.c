@@ -111,6 +111,9 @@ static struct stoker_options options_of(const json_t *row, uint64_t epoch, uint6
 	struct stoker_options options = STOKER_OPTIONS_INIT;
 	options.fields = no_fields; /* some fields cannot go through every transform */
 	options.transforms = text_of(row, "pipeline");
+	options.resize = text_of(row, "resize");
+	if (!options.resize) /* an older daemon knows no other */
+		options.resize = "pillow-12";
 	options.sequential = !json_is_true(json_object_get(row, "shuffle"));
 	options.order_seed = number_of(row, "order_seed");
 	options.augment_seed = number_of(row, "augment_seed");

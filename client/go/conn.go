@@ -36,6 +36,7 @@ type conn struct {
 	socket           *net.UnixConn
 	uid              uint32
 	takesCredentials bool
+	resizes          bool // it knows the word resize
 
 	takesFds bool // descriptors of a dataset: those show what the daemon's user may not read
 
@@ -113,6 +114,7 @@ func dialPath(ctx context.Context, path string) (*conn, error) {
 	able, _ := welcome.fields["capabilities"].([]any)
 	c.takesFds = int(c.uid) != os.Geteuid() && slices.Contains(able, any("descriptors"))
 	c.takesCredentials = slices.Contains(able, any("credentials"))
+	c.resizes = slices.Contains(able, any(pillow13))
 	return c, nil
 }
 

@@ -32,6 +32,7 @@ func (r *Reader) Place() Place { return r.at }
 func (r *Reader) Token() Token {
 	token := r.options.identity()
 	token.Dataset, token.Pipeline, token.Sampling = r.dataset, r.pipeline, r.sampling
+	token.Resize = r.resize
 	token.Epoch, token.Position = r.at.Epoch, r.at.Position
 	return token
 }

@@ -48,6 +48,7 @@ type Reader struct {
 	share                       share // which batches are to come
 	samples, batches            uint64
 	dataset, pipeline, sampling string
+	resize                      string
 	reconnects, moves           int
 	classes                     []string
 }
@@ -66,7 +67,10 @@ func (c *Client) Attach(ctx context.Context, options *Options) (*Reader, error) 
 	if r.conn, err = r.dial(ctx); err != nil {
 		return nil, err
 	}
-	attached, err := r.attach(ctx, request)
+	var attached *message
+	if err = r.settleResize(); err == nil {
+		attached, err = r.attach(ctx, request)
+	}
 	if err == nil {
 		err = r.begin(attached)
 	}

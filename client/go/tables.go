@@ -359,7 +359,7 @@ type Options struct {
 	Order string
 	// Of the order shards: largest run of samples that is shuffled as one (0 means 16384).
 	Window uint32
-	// Whose bytes a resize makes: pillow-12 (absent) or pillow-13.
+	// Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says.
 	Resize string
 
 	// Begin where this token says; it must be of the same stream.

@@ -2,7 +2,10 @@
 
 package stoker
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 const tokenVersion = 1
 
@@ -25,6 +28,7 @@ type Token struct {
 	Subset      *[2]*uint64 `json:"subset"` // start and stop; nil: all samples
 	Exif        bool        `json:"exif_orientation"`
 	Sampling    string      `json:"sampling"`
+	Resize      string      `json:"resize"` // empty, of an older client: pillow-12
 	Epoch       uint64      `json:"epoch"`
 	Position    uint64      `json:"position"`
 }
@@ -38,6 +42,50 @@ func (o *Options) identity() Token {
 		out.Subset = &[2]*uint64{&start, o.SubsetStop}
 	}
 	return out
+}
+
+// The words of the option Resize.
+const (
+	pillow12 = "pillow-12"
+	pillow13 = "pillow-13"
+)
+
+// resize is whose bytes a resize makes, and whether it has to be that: by the options or the token.
+func (o *Options) resize() (whose string, must bool, err error) {
+	if o.Token == nil {
+		return cmp.Or(o.Resize, pillow13), o.Resize != "", nil
+	}
+	theirs := cmp.Or(o.Token.Resize, pillow12)
+	if o.Resize != "" && o.Resize != theirs {
+		return "", true, wrongToken("resize", theirs, o.Resize)
+	}
+	return theirs, true, nil
+}
+
+// settleResize puts the word into the ATTACH. A daemon that does not know it would make other bytes.
+func (r *Reader) settleResize() error {
+	whose, must, err := r.options.resize()
+	if err != nil {
+		return err
+	}
+	if token := r.options.Token; token != nil && token.Resize == "" && r.options.Resize == "" {
+		r.client.logger().Warn("stoker: the token is of a client that knew the resizes of Pillow " +
+			"12 alone: the stream goes on with these")
+	}
+	if whose == pillow13 && !r.conn.resizes {
+		old := "this stokerd is older than the client and makes the resizes of Pillow 12 alone"
+		if must {
+			return fmt.Errorf("%w: %s: update it, or ask for %s", ErrOption, old, pillow12)
+		}
+		r.client.logger().Warn("stoker: " + old)
+		whose = pillow12
+	}
+	r.resize = whose
+	r.request["resize"] = whose
+	if whose == pillow12 { // what absence means, to any daemon
+		delete(r.request, "resize")
+	}
+	return nil
 }
 
 // check compares it with the options that it is used with; the daemon compares the rest.

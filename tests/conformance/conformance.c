@@ -136,10 +136,10 @@ static void put_token(const struct run *run)
 		printf("\"subset\": [%" PRIu64 ", null], ", o->subset_start);
 	else
 		printf("\"subset\": [%" PRIu64 ", %" PRIu64 "], ", o->subset_start, o->subset_stop);
-	printf("\"exif_orientation\": %s, \"sampling\": \"%s\", \"epoch\": %" PRIu64
-	       ", \"position\": %" PRIu64 "}\n",
-	       o->exif_orientation ? "true" : "false", run->info->sampling, run->epoch,
-	       run->position);
+	printf("\"exif_orientation\": %s, \"sampling\": \"%s\", \"resize\": \"%s\", \"epoch\": "
+	       "%" PRIu64 ", \"position\": %" PRIu64 "}\n",
+	       o->exif_orientation ? "true" : "false", run->info->sampling, run->info->resize,
+	       run->epoch, run->position);
 }
 
 /* Give one back, after a look at whether it is as it was. */

@@ -90,6 +90,7 @@ stk::options options_of(const stoker_options &from)
 	out.start = text(from.start);
 	out.pace = text(from.pace);
 	out.order = text(from.order);
+	out.resize = text(from.resize);
 	out.window = from.window;
 	if (from.priority)
 		out.priority = from.priority;

@@ -15,6 +15,7 @@ for folder in (HERE, HERE.parent / "daemon", HERE.parent / "demo", HERE.parent /
 import clients  # noqa: E402
 import photos as made  # noqa: E402 (it stands in the demo's folder)
 import program  # noqa: E402
+from fake_daemon import fake_daemon  # noqa: E402
 from harness import Daemon, installed  # noqa: E402
 
 # A pipeline that draws, on small pictures.
@@ -60,6 +61,13 @@ def fixture_daemon():
     yield daemon
     daemon.terminate()
     daemon.remove()
+
+
+@pytest.fixture(name="fake")
+def fixture_fake(tmp_path):
+    """A made one, that of tests/python."""
+    with fake_daemon(str(tmp_path)) as daemon:
+        yield daemon
 
 
 @pytest.fixture(scope="session", name="truth")

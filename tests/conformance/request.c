@@ -199,6 +199,7 @@ static int read_plain(struct stoker_options *out, const char *key, json_t *value
 		ROW(expect_sampling),
 		ROW(pace),
 		ROW(order),
+		ROW(resize),
 	};
 	const struct {
 		const char *key;
@@ -260,6 +261,10 @@ static void read_token(struct stoker_options *out, json_t *token)
 	out->expect_dataset = text_of(json_object_get(token, "dataset"));
 	out->expect_pipeline = text_of(json_object_get(token, "pipeline"));
 	out->expect_sampling = text_of(json_object_get(token, "sampling"));
+	if (!out->resize)
+		out->resize = json_object_get(token, "resize")
+				      ? text_of(json_object_get(token, "resize"))
+				      : "pillow-12";
 }
 
 static void read_credentials(struct request_credentials out[4], json_t *all)

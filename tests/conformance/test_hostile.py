@@ -9,17 +9,11 @@ import struct
 from pathlib import Path
 
 import pytest
-from fake_daemon import FINGERPRINT, PIPELINE, fake_daemon, frame
+from fake_daemon import FINGERPRINT, PIPELINE, frame
 from fake_daemon import NUMBERS as FAKE_NUMBERS
 
 ATTACH = {"dataset": {"path": "/data/20"}, "batch_size": 4, "epochs": 1}
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "frames.json").read_text())
-
-
-@pytest.fixture(name="fake")
-def fixture_fake(tmp_path):
-    with fake_daemon(str(tmp_path)) as daemon:
-        yield daemon
 
 
 def raw(payload):
@@ -175,8 +169,9 @@ def test_every_option(client, fake):
                "world": 2, "batch_size": 4, "last_batch": "pad", "epochs": 2, "inflight": 5,
                "prefetch": 9, "pace": "free", "priority": 30, "draft": True, "echo": 3,
                "echo_window": 64, "views": 2, "order": "shards", "window": 4096,
-               "fields": ["weight", "age"], "one_hot": True}
+               "fields": ["weight", "age"], "one_hot": True, "resize": "pillow-13"}
     given = {**options, "order_seed": {"uint": str(2**63 + 1)}}
+    fake.hooks["say_welcome"] = lambda peer, fields: fields.update(capabilities=["pillow-13"])
     client.run(fake.path, given, take=1)
     seen = next(fields for name, fields in fake.seen if name == "attach")
     wrong = {key: (seen.get(key), value) for key, value in options.items()

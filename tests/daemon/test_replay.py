@@ -41,20 +41,24 @@ def at(daemon, photos, epoch, position, **fields):
         return peer.ring.read(peer.expect("batch").fields["runs"])
 
 
-def test_a_picture_of_a_draft_is_one(daemon, photos, tmp_path):
-    """Not what the whole JPEG would have given."""
-    fields = {"transforms": [{"name": "Resize", "size": [20, 30]}], "layout": "NHWC"}
+@pytest.mark.parametrize("key, size, values", [
+    ("draft", [20, 30], (True, False)), ("resize", [12, 160], ("pillow-12", "pillow-13")),
+    ("resize", [12, 160], ("pillow-13", "pillow-12"))])
+def test_a_picture_of_a_draft_is_one(daemon, photos, tmp_path, key, size, values):
+    """Not what the whole JPEG, or another Pillow, would have given."""
+    fields = {"transforms": [{"name": "Resize", "size": size, "interpolation": "bicubic"}],
+              "layout": "NHWC"}
     out, pictures = tmp_path / "draft.png", {}
     with daemon.connect() as peer:
-        number = peer.attach(photos, **{**STREAM, **fields}, draft=True).fields["stream"]
-        for draft in False, True:
-            pictures[draft] = [at(daemon, photos, 0, i, **fields, dtype="uint8",
-                                  draft=draft)["image"][0] for i in range(8)]
+        number = peer.attach(photos, **{**STREAM, **fields}, **{key: values[0]}).fields["stream"]
+        for value in values:
+            pictures[value] = [at(daemon, photos, 0, i, **fields, dtype="uint8",
+                                  **{key: value})["image"][0] for i in range(8)]
         for i in range(8):
             replay(daemon, number, 0, i, "-o", out)
             with Image.open(out) as picture:
-                assert numpy.array_equal(numpy.asarray(picture), pictures[True][i])
-    assert not numpy.array_equal(pictures[True], pictures[False])
+                assert numpy.array_equal(numpy.asarray(picture), pictures[values[0]][i])
+    assert not numpy.array_equal(pictures[values[0]], pictures[values[1]])
 
 
 @pytest.mark.parametrize("dtype,layout", [("float32", "NCHW"), ("bfloat16", "NHWC")])

@@ -8,6 +8,7 @@ languages.py           compare: exit 1 if a file is not what the tables give
 languages.py --write   write them
 """
 
+import dataclasses
 import sys
 import textwrap
 from pathlib import Path
@@ -23,7 +24,11 @@ OWN = ("seq", "accept_fd", "accept_path", "accept_moves")
 # What has a type of its own in each language.
 TREES = ("dataset", "transforms", "sampler", "fields")
 ATTACH = next(message for message in TABLES.messages if message.name == "attach")
-OPTIONS = [field for field in ATTACH.fields if field.key not in OWN]
+# Where a client's default is not what absence means.
+HELP = {"resize": "whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what "
+                  "the token says"}
+OPTIONS = [dataclasses.replace(field, help=HELP.get(field.key, field.help))
+           for field in ATTACH.fields if field.key not in OWN]
 
 
 def camel(key, first=False):

@@ -9,14 +9,22 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parents[1] / "client" / "python"))
 sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "reference"))
 
 import place  # noqa: E402, F401 (temporary files and the umask are settled)
 from fake_daemon import fake_daemon  # noqa: E402
 from real_daemon import RealDaemon, binary, pictures  # noqa: E402
 
+try:
+    from pillow import OWN
+except ImportError:  # without Pillow there is nothing to compare with
+    OWN = "pillow-13"
+
 
 @pytest.fixture(autouse=True)
 def no_launcher(monkeypatch):
+    # What tests compare with is this machine's Pillow; tests/conformance asks for what is usual.
+    monkeypatch.setattr("stoker._resize.STANDARD", OWN)
     for name in ("RANK", "WORLD_SIZE", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                  "STOKER_SOCKET"):
         monkeypatch.delenv(name, raising=False)

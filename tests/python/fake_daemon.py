@@ -135,7 +135,7 @@ class Peer(threading.Thread):
         if fields["version_min"] > 1:
             return self.fail(fields["seq"], 6, "version", "this daemon speaks version 1 only")
         self.say("welcome", seq=fields["seq"], version=1, daemon="fake", pid=os.getpid(),
-                 a_key_of_the_future=[1])
+                 capabilities=["pillow-13"], a_key_of_the_future=[1])
 
     def on_ping(self, fields):
         self.say("ok", seq=fields["seq"])

@@ -72,6 +72,7 @@ async function open(path) {
     const can = (what) => Array.isArray(capabilities) && capabilities.includes(what);
     connection.takesGiven = connection.passesDescriptors && can("descriptors");
     connection.takesCredentials = can("credentials");
+    connection.resizes = can("pillow-13");
     return connection;
   } catch (error) {
     connection.close();
@@ -174,6 +175,7 @@ export class Connection {
     this.passesDescriptors = socket instanceof DescriptorSocket;
     this.takesGiven = false; // descriptors of a dataset
     this.takesCredentials = false;
+    this.resizes = false; // it knows the word resize
     this.out = []; // what the socket has not taken yet: frames, and descriptors that go with them
     this.inbox = [];
     this.leases = new Set(); // those that the program has not released

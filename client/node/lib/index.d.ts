@@ -61,6 +61,8 @@ export interface Token {
   dataset: string;
   pipeline: string;
   sampling: string;
+  /** Absent, of an older client: pillow-12. */
+  resize?: string;
   order_seed: Whole;
   augment_seed: Whole;
   shuffle: boolean;

@@ -108,7 +108,7 @@ export interface AttachOptions {
   order?: string;
   /** Of the order shards: largest run of samples that is shuffled as one. Default 16384. */
   window?: number;
-  /** Whose bytes a resize makes: pillow-12 (absent) or pillow-13. */
+  /** Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says. */
   resize?: string;
   /** Begin where this token says; it must be of the same stream. */
   token?: Token;

@@ -17,7 +17,7 @@ import { areTexts, plain } from "./msgpack.js";
 import { requestOf } from "./options.js";
 import { copiesNote } from "./posix.js";
 import { Share } from "./share.js";
-import { identityOf } from "./token.js";
+import { identityOf, settleResize } from "./token.js";
 
 const QUIET_MS = 60_000; // an ATTACH reports progress more often
 const FIRST_PAUSE_MS = 50;
@@ -40,6 +40,7 @@ export class Reader {
   #request;
   #settings;
   #token;
+  #resize;
   #connection = null;
   #ring = null;
   #given = null; // descriptors of the dataset, if they were needed so far
@@ -71,6 +72,8 @@ export class Reader {
   async begin() {
     this.#connection = await connectWith(this.#settings);
     const request = this.#request;
+    const { resizes } = this.#connection;
+    this.#resize = settleResize(request, this.#token, resizes, (text) => this.#warn(text));
     const attached = await this.#attach(request);
     this.#attached = attached;
     this.#share = new Share(request, attached.samples);
@@ -113,7 +116,8 @@ export class Reader {
   get token() {
     const { dataset_fingerprint, pipeline_hash, sampling_hash } = this.#attached;
     const identity = { dataset: dataset_fingerprint, pipeline: pipeline_hash };
-    return { ...identityOf(this.#request), ...identity, sampling: sampling_hash, ...this.#at };
+    const hashes = { ...identity, sampling: sampling_hash, resize: this.#resize };
+    return { ...identityOf(this.#request), ...hashes, ...this.#at };
   }
 
   // Attaching

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 /** Where to resume, and of which stream: plain JSON that the clients of all languages understand. */
 
-import { RequestError } from "./errors.js";
+import { OptionError, RequestError } from "./errors.js";
 
 const VERSION = 1;
+const PILLOW_12 = "pillow-12";
+const PILLOW_13 = "pillow-13";
+const OLD_TOKEN =
+  "the token is of a client that knew the resizes of Pillow 12 alone: the stream goes on with these";
+const OLD_DAEMON =
+  "this stokerd is older than the client and makes the resizes of Pillow 12 alone";
 
 /** A token of a request, without what only the daemon knows. */
 export function identityOf(request) {
@@ -17,6 +23,25 @@ export function identityOf(request) {
     subset: start || stop !== null ? [start, stop] : null,
     exif_orientation: request.exif_orientation ?? false,
   };
+}
+
+/**
+ * Whose bytes a resize makes, by the options or the token, is put into the request: if the daemon does
+ * not know the word, it would make other bytes. Absence means Pillow 12, to any daemon.
+ */
+export function settleResize(request, token, known, warn) {
+  const asked = request.resize;
+  const theirs = token ? token.resize || PILLOW_12 : asked;
+  if (token && asked && asked !== theirs) throw RequestError.token("resize", theirs, asked);
+  if (token && !token.resize && !asked) warn(OLD_TOKEN);
+  let resize = theirs || PILLOW_13;
+  if (resize === PILLOW_13 && !known) {
+    if (theirs) throw new OptionError(`${OLD_DAEMON}: update it, or ask for ${PILLOW_12}`);
+    warn(OLD_DAEMON);
+    resize = PILLOW_12;
+  }
+  request.resize = resize === PILLOW_12 ? undefined : resize;
+  return resize;
 }
 
 /** Throws the error `token`, which names the first field that differs. */

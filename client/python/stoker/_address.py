@@ -9,7 +9,7 @@ import struct
 import time
 from typing import List, Optional, Tuple, Union
 
-from . import _tables
+from . import _resize, _tables
 from ._connection import Connection
 from ._version import __version__
 from .errors import DaemonUnavailable, Disconnected
@@ -79,6 +79,7 @@ def open_connection(path: str) -> Connection:
         connection.daemon = welcome["daemon"]
         connection.takes_fds = "descriptors" in (welcome["capabilities"] or ())
         connection.takes_credentials = "credentials" in (welcome["capabilities"] or ())
+        connection.resizes = _resize.PILLOW_13 in (welcome["capabilities"] or ())
     except (Disconnected, TimeoutError) as error:
         raise DaemonUnavailable(f"{path} does not answer: {error}") from error
     except BaseException:

@@ -56,6 +56,7 @@ class Connection:
         self.daemon = ""  # name and version that it gave
         self.takes_fds = False  # it takes descriptors of a dataset
         self.takes_credentials = False
+        self.resizes = False  # it knows the word resize
         self.held: Dict[int, _Held] = {}
         self.kept: weakref.WeakSet[Lease] = weakref.WeakSet()
         self._passed = 0

@@ -35,6 +35,7 @@ class Unshuffled(TypedDict, total=False):
     bad_samples: str
     exif_orientation: bool
     draft: bool
+    resize: Optional[str]
     fields: Optional[Sequence[str]]
     one_hot: bool
     transport: Optional[str]

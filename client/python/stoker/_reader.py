@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence
 
+from . import _resize
 from ._given import Given, given_of
 from ._patience import Patience
 from ._share import Share
@@ -18,7 +19,7 @@ from ._wire import Received
 from .batch import Batch
 from .errors import (DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
                      TooManyConnections, from_message, stopping)
-from .state import Place
+from .state import Identity, Place, check
 
 if TYPE_CHECKING:
     from ._connection import Connection
@@ -69,6 +70,8 @@ class Reader:
         self._copier: Optional[Copier] = None  # to a device, if its owner wants that
         self._connection = self._dial()
         try:
+            self._asked_resize: Optional[str] = request.get("resize")
+            self._set_resize(self._asked_resize)
             attached = self._attach(None if live else self._at)
         except BaseException:
             self._connection.close()
@@ -110,6 +113,38 @@ class Reader:
             return ()
         request.update(self._given.fields)
         return self._given.fds
+
+    def _set_resize(self, asked: Optional[str]) -> None:
+        """Of later ATTACHs. None: what is usual, if the daemon knows it."""
+        self.resize = _resize.settled(asked, self._connection.resizes)
+        self._request.pop("resize", None)
+        self._request.update(_resize.field(self.resize))
+
+    def _heed_resize(self, token: Any, identity: Identity) -> None:
+        """Go over to the resizes of a token, unless the program says whose it wants."""
+        if self._asked_resize is not None or not isinstance(token, Mapping):
+            return
+        resize = _resize.of_state(token)
+        if resize == self.resize:
+            return
+        pipeline = str(token.get("pipeline"))  # it hangs on this: the daemon compares it
+        check(token, identity._replace(pipeline=pipeline, resize=resize), self.samples)
+        self._change_resize(resize, pipeline)
+
+    def _change_resize(self, resize: str, pipeline: str) -> None:
+        """Attach to the stream of the same with other resizes, which has this hash."""
+        was = self.resize, self.pipeline_hash
+        try:
+            self._set_resize(resize)
+            self.pipeline_hash = pipeline
+            try:
+                self._move(self._at)
+            except (Disconnected, Stopping) as error:
+                self._recover(error, self._at, self._deadline())
+        except BaseException:
+            self._set_resize(was[0])
+            self.pipeline_hash = was[1]
+            raise
 
     def _entered(self, attached: Dict[str, Any]) -> Place:
         """Where a live start begins: the place of the global batch that has our first one."""

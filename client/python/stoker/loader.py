@@ -96,6 +96,7 @@ class Loader(Reader):
             type.
         dataset_fingerprint, pipeline_hash: hexadecimal; sampling_hash: of order, sampler, echo and
             views, "" if there are none.
+        resize: pillow-13 or pillow-12, whose bytes a resize makes.
         rank, world_size, batch_size, inflight, epochs, timeout, reconnect: as given.
         reconnects: how often it has attached again after the daemon was lost.
 
@@ -261,6 +262,7 @@ class Loader(Reader):
         is for another dataset, pipeline, order, subset or sampler.
         """
         self._check()
+        self._heed_resize(state_dict, self._identity())
         place = state.check(state_dict, self._identity(), self.samples)
         self._iteration += 1
         self._say(place)
@@ -330,7 +332,8 @@ class Loader(Reader):
             dataset=self.dataset_fingerprint, pipeline=self.pipeline_hash,
             order_seed=request["order_seed"], augment_seed=request["augment_seed"],
             shuffle=request["shuffle"], subset=_subset(request),
-            exif_orientation=request["exif_orientation"], sampling=self.sampling_hash)
+            exif_orientation=request["exif_orientation"], sampling=self.sampling_hash,
+            resize=self.resize)
 
     # Iterating
 

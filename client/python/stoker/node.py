@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, 
 
 import numpy as np
 
-from . import (_address, _options, _ranks, _start, _tables, _wire, samplers as _samplers,
+from . import (_address, _options, _ranks, _resize, _start, _tables, _wire, samplers as _samplers,
                transforms as _transforms)
 from ._connection import Connection
 from ._credentials import Credentials, urls_of
@@ -80,6 +80,7 @@ class Node:
                views: int = 1, epochs: Optional[int] = None,
                inflight: int = 3, prefetch: int = 0, bad_samples: str = "error",
                exif_orientation: bool = False, draft: bool = False,
+               resize: Optional[str] = None,
                fields: Optional[Sequence[str]] = None, one_hot: bool = False,
                transport: Optional[str] = None, labels: Optional[Sequence[Any]] = None,
                timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
@@ -133,6 +134,10 @@ class Node:
             draft: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, if the crop is then still
                 as large as the size that it is resized to. Much faster for large images, but gives
                 other bytes. Like ``Image.draft()`` of Pillow.
+            resize: whose bytes a resize makes: pillow-13 (that of Pillow 13.0 and later, which make
+                the rows first where the height shrinks by more than twice what the width shrinks)
+                or pillow-12 (12.3 and all before it). None: pillow-13, or what a state says that is
+                loaded; a state of an older client says nothing, which is pillow-12.
             fields: names of the further fields of the dataset to deliver, beside image, label and
                 index; None: all.
             one_hot: labels as (n, classes) float32, with a 1 at the class.
@@ -187,6 +192,8 @@ class Node:
             request["fields"] = list(fields)
         if one_hot:
             request["one_hot"] = True
+        if resize is not None:
+            request["resize"] = _checked("resize", "resize", resize)
         if pace != "auto":
             request["pace"] = pace
         if start not in ("position", "live"):
@@ -208,7 +215,8 @@ class Node:
 
     def fit(self, dataset: Dataset, *, transforms: Any = (), name: str = "default",
             per_pixel: bool = False, zca: bool = False, zca_epsilon: float = 1e-6,
-            rescale: Optional[float] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
+            rescale: Optional[float] = None, resize: Optional[str] = None,
+            timeout: Optional[float] = None) -> Dict[str, Any]:
         """The daemon computes statistics of a dataset, for ``statistics=name`` of
         ImageDataGenerator: what ``fit()`` of Keras does, on the images multiplied by ``rescale``.
 
@@ -218,6 +226,7 @@ class Node:
             per_pixel: also mean and standard deviation of each pixel, not only of each channel.
             zca: also the matrix for ZCA whitening, for images of up to 32 x 32, which take about a
                 minute.
+            resize: as of ``loader()``.
             timeout: seconds to wait before TimeoutError; None: no limit. A time-out ends the work,
                 unless the eigenvectors are already being computed (``zca``): they are kept.
 
@@ -236,7 +245,8 @@ class Node:
                 reply = connection.request_within(
                     timeout, "fit", "report", fds=given.fds if given else (), **request,
                     transforms=_transforms.to_dicts(transforms), name=name, per_pixel=per_pixel,
-                    zca=zca, zca_epsilon=zca_epsilon, rescale=rescale)
+                    zca=zca, zca_epsilon=zca_epsilon, rescale=rescale,
+                    **_resize.field(_resize.settled(resize, connection.resizes)))
         finally:
             connection.close()
         return dict(reply["values"])

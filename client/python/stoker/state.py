@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
+from ._resize import PILLOW_12
 from ._tables import U32, U64
 from .errors import TokenError, short
 
@@ -11,7 +12,8 @@ VERSION = 1
 
 
 # What a field of the state stands for, if its name does not say it.
-_MEANS = {"dataset": " (its files and labels)", "pipeline": " (transforms, dtype, layout, draft)",
+_MEANS = {"dataset": " (its files and labels)",
+          "pipeline": " (transforms, dtype, layout, draft, resize)",
           "sampling": " (order, sampler, echo, views)"}
 
 
@@ -33,6 +35,7 @@ class Identity(NamedTuple):
     subset: Optional[Tuple[int, Optional[int]]]
     exif_orientation: bool = False
     sampling: str = ""  # the daemon's hash of order, sampler, echo and views
+    resize: str = PILLOW_12
 
 
 def make(identity: Identity, place: Place, batch_size: int, world_size: int) -> Dict[str, Any]:

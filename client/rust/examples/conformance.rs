@@ -135,6 +135,7 @@ fn options(json: &Json) -> Result<Options, Error> {
             "echo_window" => out.echo_window = whole as u32,
             "views" => out.views = whole as u32,
             "order" => out.order = string(item),
+            "resize" => out.resize = string(item),
             "window" => out.window = whole as u32,
             other => return Err(Error::Option(format!("there is no {other}"))),
         }

@@ -27,6 +27,7 @@ use crate::message::{self, Message};
 use crate::msgpack::Value;
 use crate::ring::Ring;
 use crate::tables;
+use crate::token::PILLOW_13;
 
 const REPLY: Duration = Duration::from_secs(30);
 const INBOX_MAX: usize = 65_536;
@@ -95,6 +96,7 @@ pub(crate) struct Connection {
     pub takes_credentials: bool,
     /// That the reader took.
     pub last_lease: u64,
+    pub resizes: bool, // it knows the word resize
     seq: u64,
     data: Vec<u8>,
     descriptors: VecDeque<OwnedFd>,
@@ -174,6 +176,7 @@ impl Connection {
             takes_given: false,
             takes_credentials: false,
             last_lease: 0,
+            resizes: false,
             seq: 0,
             data: Vec::new(),
             descriptors: VecDeque::new(),
@@ -190,6 +193,7 @@ impl Connection {
             Ok(welcome) => {
                 connection.takes_given = peer.uid != geteuid() && welcome.can("descriptors");
                 connection.takes_credentials = welcome.can("credentials");
+                connection.resizes = welcome.can(PILLOW_13);
                 Ok(connection)
             }
             Err(Error::Disconnected(text) | Error::Timeout(text)) => Err(why(&text)),

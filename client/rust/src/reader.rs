@@ -19,7 +19,7 @@ use crate::options::request_of;
 use crate::ring::{Field, Ring};
 use crate::share::Share;
 use crate::tables::Options;
-use crate::token::{Place, Token};
+use crate::token::{self, Place, Token};
 
 mod away;
 mod listing;
@@ -57,8 +57,10 @@ impl Default for Client {
 impl Client {
     /// Attach to a stream; waits while the daemon indexes the dataset.
     pub fn attach(&self, options: Options) -> Result<Reader, Error> {
-        let request = request_of(&options)?;
+        let mut request = request_of(&options)?;
         let mut connection = self.connect()?;
+        let resize = token::settle_resize(&options, connection.resizes, self.warn)?;
+        request.insert("resize", token::sent(&resize).into());
         let mut given = None;
         let attached = attach(&mut connection, request, &mut given)?;
         let Some(ring) = attached.ring.clone() else {
@@ -89,6 +91,7 @@ impl Client {
                 dataset: attached.text("dataset_fingerprint"),
                 pipeline: attached.text("pipeline_hash"),
                 sampling: attached.text("sampling_hash"),
+                resize,
                 ..Token::identity(&options)
             },
             options,

@@ -475,7 +475,7 @@ pub struct Options {
     pub order: String,
     /// Of the order shards: largest run of samples that is shuffled as one.
     pub window: u32,
-    /// Whose bytes a resize makes: pillow-12 (absent) or pillow-13.
+    /// Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says.
     pub resize: String,
     /// Begin where this token says; it must be of the same stream.
     pub token: Option<Token>,

@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::tables::Options;
 
+const PILLOW_12: &str = "pillow-12";
+pub(crate) const PILLOW_13: &str = "pillow-13";
+const OLD_TOKEN: &str = "the token is of a client that knew the resizes of Pillow 12 alone: the \
+                         stream goes on with these";
+const OLD_DAEMON: &str =
+    "this stokerd is older than the client and makes the resizes of Pillow 12 alone";
+
 /// A point in the sequence of epochs: everything before it was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
@@ -22,6 +29,9 @@ pub struct Token {
     pub dataset: String,
     pub pipeline: String,
     pub sampling: String,
+    /// Empty, of an older client: pillow-12.
+    #[serde(default)]
+    pub resize: String,
     pub order_seed: u64,
     pub augment_seed: u64,
     pub shuffle: bool,
@@ -60,5 +70,44 @@ impl Token {
         }
         same!(version, order_seed, augment_seed, shuffle, subset, exif_orientation);
         Ok(())
+    }
+}
+
+/// Whose bytes a resize makes, by the options or the token. A daemon that does not know the word
+/// would make other ones.
+pub(crate) fn settle_resize(
+    options: &Options,
+    known: bool,
+    warn: fn(&str),
+) -> Result<String, Error> {
+    let asked = Some(options.resize.as_str()).filter(|asked| !asked.is_empty());
+    let mut must = asked;
+    if let Some(token) = &options.token {
+        let theirs = if token.resize.is_empty() { PILLOW_12 } else { token.resize.as_str() };
+        if asked.is_some_and(|asked| asked != theirs) {
+            return Err(Error::token("resize", &theirs, &options.resize));
+        }
+        if token.resize.is_empty() && asked.is_none() {
+            warn(OLD_TOKEN);
+        }
+        must = Some(theirs);
+    }
+    let whose = must.unwrap_or(PILLOW_13);
+    if whose != PILLOW_13 || known {
+        return Ok(whose.into());
+    }
+    if must.is_some() {
+        return Err(Error::Option(format!("{OLD_DAEMON}: update it, or ask for {PILLOW_12}")));
+    }
+    warn(OLD_DAEMON);
+    Ok(PILLOW_12.into())
+}
+
+/// What is sent of it: absence means Pillow 12, to any daemon.
+pub(crate) fn sent(resize: &str) -> &str {
+    if resize == PILLOW_12 {
+        ""
+    } else {
+        resize
     }
 }

@@ -78,8 +78,8 @@ static void becomes_by(parse *parse, const char *text, const char *expected)
 			 0);
 	FILE *file = open_memstream(&said, &size);
 	say(file, &list);
-	fprintf(file, "%s%s%s", transforms.dtype, transforms.layout,
-		transforms.draft ? "draft" : "");
+	fprintf(file, "%s%s%s%s", transforms.dtype, transforms.layout,
+		transforms.draft ? "draft" : "", transforms.resize);
 	fclose(file);
 	assert_string_equal(said, expected);
 	free(said);
@@ -139,7 +139,12 @@ static void test_a_canonical_text(void **state)
 		"[{name:'Resize',size:256,max_size:nil}]uint8NHWC");
 	becomes("float32|NCHW", "[]float32NCHW");
 	becomes("Resize(size=256)|uint8|NHWC|draft", "[{name:'Resize',size:256}]uint8NHWCdraft");
+	becomes("Resize(size=256)|uint8|NHWC|draft|pillow-13",
+		"[{name:'Resize',size:256}]uint8NHWCdraftpillow-13");
+	becomes("Resize(size=3) | pillow-12", "[{name:'Resize',size:3}]pillow-12");
 	fails("uint8|Resize(size=3)", "column 7: a transform behind");
+	fails("pillow-12|Resize(size=3)", "column 11: a transform behind");
+	becomes("pillow-11", "[{name:'pillow-11'}]"); /* the daemon knows no such transform */
 }
 
 static void test_parameters_by_place(void **state)

@@ -38,6 +38,7 @@ final class Connection implements AutoCloseable {
   private StokerException ended; // why
   private boolean fatal; // what came before counts no more, and nobody comes back
   private boolean takesCredentials;
+  boolean resizes; // it knows the word resize
   private boolean takesGiven; // descriptors of a dataset show what the daemon's user may not read
 
   private Connection(Wire wire) {
@@ -95,6 +96,7 @@ final class Connection implements AutoCloseable {
       Message welcome = connection.request("hello", "welcome", hello, REPLY_NS);
       List<?> able = welcome.value("capabilities") instanceof List<?> list ? list : List.of();
       connection.takesCredentials = able.contains(Text.of("credentials"));
+      connection.resizes = able.contains(Text.of(Token.PILLOW_13));
       connection.takesGiven =
           connection.passesDescriptors() && able.contains(Text.of("descriptors"));
       return connection;

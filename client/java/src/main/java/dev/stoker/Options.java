@@ -223,7 +223,9 @@ public final class Options {
     return this;
   }
 
-  /** Whose bytes a resize makes: pillow-12 (absent) or pillow-13. */
+  /**
+   * Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says.
+   */
   public Options resize(String resize) {
     request.put("resize", resize);
     return this;

@@ -58,6 +58,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     connection = connect();
     boolean good = false;
     try {
+      String resize = Token.settleResize(request, token, connection.resizes, client.warn());
       Message attached = attach(request);
       samples = attached.number("samples");
       batches = attached.number("batches");
@@ -67,7 +68,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
               new Place(0, 0),
               attached.string("dataset_fingerprint"),
               attached.string("pipeline_hash"),
-              attached.string("sampling_hash"));
+              attached.string("sampling_hash"),
+              resize);
       if (token != null && !token.sampling().equals(identity.sampling())) {
         throw RequestException.token("sampling", token.sampling(), identity.sampling());
       }
@@ -176,7 +178,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
 
   /** Behind the last batch that was given. */
   public Token token() {
-    return identity.at(at, identity.dataset(), identity.pipeline(), identity.sampling());
+    return identity.at(
+        at, identity.dataset(), identity.pipeline(), identity.sampling(), identity.resize());
   }
 
   private Connection connect() {

@@ -4,6 +4,7 @@ package dev.stoker;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -15,6 +16,7 @@ import java.util.regex.Pattern;
  * @param dataset fingerprint
  * @param pipeline hash
  * @param sampling hash of sampler, echo and views, if there are any
+ * @param resize whose bytes a resize makes; empty, of an older client: pillow-12
  * @param orderSeed of the order
  * @param augmentSeed of the random transforms
  * @param shuffle or in the order of the dataset
@@ -26,6 +28,7 @@ public record Token(
     String dataset,
     String pipeline,
     String sampling,
+    String resize,
     long orderSeed,
     long augmentSeed,
     boolean shuffle,
@@ -42,6 +45,7 @@ public record Token(
         "",
         "",
         "",
+        "",
         (Long) request.getOrDefault("order_seed", 0L),
         (Long) request.getOrDefault("augment_seed", 0L),
         (Boolean) request.getOrDefault("shuffle", true),
@@ -50,11 +54,12 @@ public record Token(
         new Place(0, 0));
   }
 
-  Token at(Place place, String dataset, String pipeline, String sampling) {
+  Token at(Place place, String dataset, String pipeline, String sampling, String resize) {
     return new Token(
         dataset,
         pipeline,
         sampling,
+        resize,
         orderSeed,
         augmentSeed,
         shuffle,
@@ -72,6 +77,40 @@ public record Token(
     same("exif_orientation", exifOrientation, ours.exifOrientation);
   }
 
+  private static final String PILLOW_12 = "pillow-12";
+  static final String PILLOW_13 = "pillow-13";
+  private static final String OLD_TOKEN =
+      "the token is of a client that knew the resizes of Pillow 12 alone: the stream goes on with"
+          + " these";
+  private static final String OLD_DAEMON =
+      "this stokerd is older than the client and makes the resizes of Pillow 12 alone";
+
+  /**
+   * Whose bytes a resize makes, by the options or the token, is put into the ATTACH: a daemon that
+   * does not know the word would make other bytes. Absence means Pillow 12, to any daemon.
+   */
+  static String settleResize(
+      Map<String, Object> request, Token token, boolean known, Consumer<String> warn) {
+    String asked = (String) request.getOrDefault("resize", "");
+    String must = asked;
+    if (token != null) {
+      must = token.resize.isEmpty() ? PILLOW_12 : token.resize;
+      if (!asked.isEmpty()) same("resize", must, asked);
+      else if (token.resize.isEmpty()) warn.accept(OLD_TOKEN);
+    }
+    String resize = must.isEmpty() ? PILLOW_13 : must;
+    if (resize.equals(PILLOW_13) && !known) {
+      if (!must.isEmpty()) {
+        throw new StokerException("option", OLD_DAEMON + ": update it, or ask for " + PILLOW_12);
+      }
+      warn.accept(OLD_DAEMON);
+      resize = PILLOW_12;
+    }
+    if (resize.equals(PILLOW_12)) request.remove("resize");
+    else request.put("resize", resize);
+    return resize;
+  }
+
   private static void same(String what, Object theirs, Object ours) {
     if (!Objects.equals(theirs, ours)) throw RequestException.token(what, theirs, ours);
   }
@@ -84,14 +123,15 @@ public record Token(
       part = "[" + Long.toUnsignedString(subset.get(0)) + ", " + stop + "]";
     }
     return """
-    {"version": 1, "dataset": "%s", "pipeline": "%s", "sampling": "%s", "order_seed": %s, \
-    "augment_seed": %s, "shuffle": %b, "subset": %s, "exif_orientation": %b, "epoch": %s, \
+    {"version": 1, "dataset": "%s", "pipeline": "%s", "sampling": "%s", "resize": "%s", \
+    "order_seed": %s, "augment_seed": %s, "shuffle": %b, "subset": %s, "exif_orientation": %b, "epoch": %s, \
     "position": %s}\
     """
         .formatted(
             dataset,
             pipeline,
             sampling,
+            resize,
             Long.toUnsignedString(orderSeed),
             Long.toUnsignedString(augmentSeed),
             shuffle,
@@ -110,6 +150,7 @@ public record Token(
         member(json, "dataset"),
         member(json, "pipeline"),
         member(json, "sampling"),
+        json.contains("\"resize\"") ? member(json, "resize") : "",
         Long.parseUnsignedLong(member(json, "order_seed")),
         Long.parseUnsignedLong(member(json, "augment_seed")),
         Boolean.parseBoolean(member(json, "shuffle")),
