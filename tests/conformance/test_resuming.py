@@ -27,6 +27,16 @@ def test_token(client, daemon, stream, truth):
                             if b["epoch"] == "1"]
 
 
+def test_token_of_large_seeds(client, daemon, stream, truth):
+    """Numbers of 64 bits, which a float does not hold: the token has all digits."""
+    seeds = {"order_seed": 2**63 - 1, "augment_seed": 2**53 + 1}
+    attach = stream(**{name: {"uint": str(seed)} for name, seed in seeds.items()})
+    first = client.run(daemon.socket, attach, take=2)
+    assert {name: first.token[name] for name in seeds} == seeds
+    rest = client.run(daemon.socket, attach, token=first.token)
+    assert first.batches + rest.batches == truth(attach)[2]
+
+
 @pytest.mark.parametrize("changed, word", [
     ({"transforms": [{"name": "Resize", "size": [16, 16]}]}, "pipeline"),
     ({"sampler": {"name": "balanced"}}, "sampling"),

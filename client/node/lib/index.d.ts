@@ -72,6 +72,11 @@ export interface Token {
   position: Whole;
 }
 
+/** As JSON: with bigints, which JSON.stringify() cannot write. */
+export function formatToken(token: Token): string;
+/** Of what a client of any language wrote: JSON.parse() rounds numbers beyond 2^53. */
+export function parseToken(text: string): Token;
+
 export interface Settings {
   /** Of the daemon. Default: $STOKER_SOCKET, else the usual places. */
   socket?: string;

@@ -57,3 +57,19 @@ export function checkToken(token, request) {
 function words(value) {
   return Array.isArray(value) ? `[${value.map(words)}]` : String(value);
 }
+
+/** As JSON. JSON.stringify() cannot write numbers beyond 2^53, which seeds may be. */
+export function formatToken(token) {
+  const mark = (_, value) => (typeof value === "bigint" ? `whole ${value}` : value);
+  return JSON.stringify(token, mark).replace(/"whole (\d+)"/g, "$1");
+}
+
+/** Of what a client of any language wrote. JSON.parse() would round numbers beyond 2^53. */
+export function parseToken(text) {
+  const marked = text.replace(/([:[,]\s*)(\d{16,})(?=\s*[,\]}])/g, '$1"whole $2"');
+  return JSON.parse(marked, (_, value) => {
+    const [, digits] = /^whole (\d+)$/.exec(value) ?? [];
+    if (!digits) return value;
+    return Number.isSafeInteger(Number(digits)) ? Number(digits) : BigInt(digits);
+  });
+}

@@ -2,11 +2,18 @@
 // The conformance program of the Node client: docs/LANGUAGES.md has its command line and its output.
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
-import { attach, OptionError, SampleError, StokerError } from "../lib/index.js";
+import {
+  attach,
+  formatToken,
+  OptionError,
+  parseToken,
+  SampleError,
+  StokerError,
+} from "../lib/index.js";
 import { DATASET_NAMES, OPTION_NAMES } from "./names.js";
 
 const [socket, words] = process.argv.slice(2);
-const request = JSON.parse(words);
+const request = parseToken(words);
 
 /** {"hex": "ff00"} is a text by its bytes, {"uint": "..."} a number. */
 function plain(value) {
@@ -156,9 +163,7 @@ class Program {
       if (batch) await this.have(batch);
       else end = true;
     }
-    const big = (_, value) => (typeof value === "bigint" ? { $big: `${value}` } : value);
-    const token = JSON.stringify(this.reader.token, big);
-    console.log(`token ${token.replace(/\{"\$big":"(\d+)"\}/g, "$1")}`);
+    console.log(`token ${formatToken(this.reader.token)}`);
     while (this.held.length) this.letGo(0);
     console.log(`${end ? "end" : "left"} reconnects=${this.reader.reconnects}`);
   }

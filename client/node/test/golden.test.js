@@ -7,6 +7,7 @@ import { ProtocolError } from "../lib/errors.js";
 import { decode, emptyOf, encode, fieldsOf, frameSize } from "../lib/message.js";
 import { Float } from "../lib/msgpack.js";
 import { copiesNote, system } from "../lib/posix.js";
+import { formatToken, parseToken } from "../lib/token.js";
 
 const text = readFileSync(new URL("../../../tests/golden/frames.json", import.meta.url), "utf8");
 // JSON.parse() would not tell 1.0 from 1, and rounds large numbers.
@@ -79,4 +80,15 @@ test("copies are told of, once", () => {
   const silent = system !== null || process.env.STOKER_NO_KOFFI;
   assert.match(words, silent ? /^$/ : /npm install koffi/);
   assert.equal(copiesNote(), "");
+});
+
+test("a token keeps its seeds", () => {
+  const token = { order_seed: 2n ** 64n - 1n, augment_seed: 2 ** 53 - 1, subset: [1, 2n ** 60n] };
+  const text = formatToken(token);
+  assert.match(text, /"order_seed":18446744073709551615,/);
+  assert.deepEqual(parseToken(text), token);
+  assert.deepEqual(parseToken('{"a": 18446744073709551615 , "b": "12345678901234567890"}'), {
+    a: 2n ** 64n - 1n,
+    b: "12345678901234567890",
+  });
 });
