@@ -5,8 +5,9 @@
 
 A daemon delivers as many samples of the usual training transform, and as many of the usual
 validation transform, as --draws says, of as many epochs as that takes; from the second on by the
-index of each file. Pillow opens the same files, torchvision's functions do what was drawn, and not
-a bit of the float32 arrays may differ. The exit code is 1 if one does.
+index of each file, with the resizes of this process' Pillow. That opens the same files,
+torchvision's functions do what was drawn, and not a bit of the float32 arrays may differ. The exit
+code is 1 if one does.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import os
 import pathlib
 import sys
 
+import pillow
 import stoker_reference
 from PIL import Image
 from torchvision.datasets import ImageFolder
@@ -35,6 +37,7 @@ def compare(daemon, folder, known, transforms, draws):
     with daemon.connect() as peer:
         answer = peer.attach(str(folder), transforms=transforms, order_seed=ORDER_SEED,
                              augment_seed=AUGMENT_SEED, batch_size=16, inflight=2,
+                             resize=pillow.OWN,
                              epochs=-(-draws // count))
         assert answer.name == "attached", answer
         for done, (epoch, position, arrays) in enumerate(peer.samples(), 1):
@@ -42,7 +45,7 @@ def compare(daemon, folder, known, transforms, draws):
             path, label = known.samples[index]
             wanted = stoker_reference.expected(
                 Image.open(path).convert("RGB"), transforms, augment_seed=AUGMENT_SEED,
-                epoch=epoch, position=position)
+                epoch=epoch, position=position, resize=pillow.OWN)
             same = (arrays["image"].tobytes() == wanted.tobytes() and arrays["label"] == label
                     and arrays["index"] == index)
             if not same:

@@ -300,7 +300,8 @@ def _channels(numbers):
 
 
 def expected(image, transforms, dtype="float32", layout="NCHW", augment_seed=0, epoch=0,
-             position=0, resize=pillow.OWN):
+             position=0, resize="pillow-12"):
+    """`resize`: as of ATTACH, whose absence means pillow-12. Any Pillow makes both."""
     key = augment_seed, epoch, position
     with pillow.resizing_as(resize):
         for image, _ in _steps(image, transforms, key):

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
-from test_pipeline_pillow import RESIZES, SOURCE, Tool, pillow, reference
+from test_pipeline_pillow import RESIZES, SOURCE, Tool, reference
 
 FILE = SOURCE / "tests" / "golden" / "rows_first.json"
 # Width and height of pictures, the last four on both sides of the rule's edges.
@@ -85,7 +85,7 @@ def test_any_pillow_follows_both():
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
-    assert pillow.OWN == "pillow-13", "this is for Pillow 13"
+    assert reference.pillow.OWN == "pillow-13", "this is for Pillow 13"
     rows = (f'{json.dumps(name_of(case))}: ' + json.dumps({
         resize: digest(reference.expected(made(*case[1]), LISTS[case[0]], "uint8", "NHWC", *KEY,
                                           resize=resize)) for resize in RESIZES})
