@@ -215,7 +215,7 @@ static int bmp_open(const struct codec_input *input, struct bmp *image, struct f
 			memset(image->palette[i], (int)i, 3);
 		/* Some programs forget the palette in it. */
 		if (offset == behind)
-			offset += 4 * (size_t)colours;
+			offset += entry * (size_t)colours;
 	}
 	size_t masks = image->compression == BMP_BITFIELDS && header_size == 40 ? 12 : 0;
 	size_t palette = image->bits <= 8 ? entry * (size_t)colours : 0;
@@ -348,18 +348,17 @@ static void walk_run(struct walk *walk, unsigned count, uint8_t byte)
 	walk->column += count;
 }
 
-/* `count` pixels as they are; the code ends at an even place of the file. False at its end. */
+/* `count` pixels as they are; the code ends at an even place of the file, and an odd number of four
+ * bits with four that stand for nothing. False at the end of the file. */
 static bool walk_literal(struct walk *walk, unsigned count)
 {
-	const uint8_t *file = walk->image->start;
+	const uint8_t *codes = walk->image->start + walk->at;
 	bool four = walk->image->compression == BMP_RLE4;
-	size_t bytes = four ? count / 2 : count, left = walk->image->size - walk->at;
-	for (size_t i = 0; i < bytes && i < left; i++) {
-		uint8_t byte = file[walk->at + i];
-		if (four)
-			walk_put(walk, byte >> 4);
-		walk_put(walk, four ? byte & 15 : byte);
-	}
+	if (count > walk->all - walk->done)
+		count = (unsigned)(walk->all - walk->done);
+	size_t bytes = four ? (count + 1) / 2 : count, left = walk->image->size - walk->at;
+	for (unsigned i = 0; i < count && (four ? i / 2 : i) < left; i++)
+		walk_put(walk, !four ? codes[i] : i % 2 ? codes[i / 2] & 15 : codes[i / 2] >> 4);
 	if (left < bytes)
 		return false;
 	walk->at += bytes;
@@ -375,14 +374,34 @@ static void walk_end_row(struct walk *walk)
 	walk->column = 0;
 }
 
-static int walk_code(struct walk *walk, struct fault *fault)
+/* Two bytes of the code; NULL at the end of the file. */
+static const uint8_t *walk_pair(struct walk *walk)
 {
-	const uint8_t *code = walk->image->start + walk->at;
-	if (walk->image->size - walk->at < 2) {
-		walk->over = true;
-		return 0;
-	}
+	const uint8_t *pair = walk->image->start + walk->at;
+	if (walk->image->size - walk->at < 2)
+		return NULL;
 	walk->at += 2;
+	return pair;
+}
+
+/* A jump by columns and rows; what it passes over has the first colour. False at the file's end. */
+static bool walk_jump(struct walk *walk)
+{
+	const uint8_t *by = walk_pair(walk);
+	uint64_t width = (uint64_t)walk->image->width;
+	for (uint64_t left = by ? by[0] + by[1] * width : 0; left && walk->done < walk->all; left--)
+		walk_put(walk, 0);
+	walk->column = walk->done % width;
+	return by;
+}
+
+static void walk_code(struct walk *walk)
+{
+	const uint8_t *code = walk_pair(walk);
+	if (!code) {
+		walk->over = true;
+		return;
+	}
 	if (code[0])
 		walk_run(walk, code[0], code[1]);
 	else if (code[1] == 0)
@@ -390,10 +409,9 @@ static int walk_code(struct walk *walk, struct fault *fault)
 	else if (code[1] == 1)
 		walk->over = true;
 	else if (code[1] == 2)
-		return fault_say(fault, DECODE_E_UNSUPPORTED, "BMP: a run-length code with jumps");
+		walk->over = !walk_jump(walk);
 	else
 		walk->over = !walk_literal(walk, code[1]);
-	return 0;
 }
 
 /* Of a file known to be sound no further than to the last needed row. */
@@ -415,10 +433,9 @@ static int read_runs(const struct bmp *image, const struct codec_input *input,
 				: limits_check_time(&input->limits, input->start_ns, fault);
 		if (r == 0 && walk.over)
 			r = bmp_cut(fault);
-		if (r == 0)
-			r = walk_code(&walk, fault);
 		if (r)
 			return r;
+		walk_code(&walk);
 	}
 	return 0;
 }

@@ -57,6 +57,8 @@ def test_bmp_forms(decode, bits, header, down):
         same(decode, bmp(width, height, bits, rows, header, palette=palette, offset=0), 2)
         if bits <= 8:  # as programs write it that count no palette
             behind = 14 + header
+            if header == 12 and PILLOW < (12, 0):
+                continue  # four bytes a colour, where the file has three
             same(decode, bmp(width, height, bits, rows, header, palette=palette, offset=behind), 2)
 
 
@@ -115,6 +117,11 @@ def test_bmp_of_newer_pillow(decode, header, masks, places):
         same(decode, bmp(17, 5, 24, rows, header))
 
 
+def nibbles(values):
+    """Bytes of two values of four bits."""
+    return bytes(a << 4 | b for a, b in zip(values[::2], [*values[1::2], 0]))
+
+
 RUNS = [bytes([5, 0x12, 12, 0x34, 0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 12, 7, 0, 0, 20, 9, 0, 0, 0, 1]),
         bytes([17, 1] * 5), bytes([17, 1, 0, 0] * 5 + [0, 1]), bytes([255, 7] * 5),
         bytes([3, 1, 0, 0] * 5), bytes([0, 4, 1, 2, 3, 4, 13, 8] * 5 + [0, 1]),
@@ -122,13 +129,44 @@ RUNS = [bytes([5, 0x12, 12, 0x34, 0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 12, 7, 0, 0, 20,
         bytes([17, 1] * 4 + [0]), bytes([17, 1] * 4 + [0, 90, 1])]
 
 
-@pytest.mark.parametrize("runs", RUNS)
+# Jumps, and a run of literal pixels that is odd or longer than the picture: before Pillow 13 others.
+NEWER_RUNS = [bytes([0, 2, 3, 1, 9, 4] * 9 + [0, 1]), bytes([5, 7, 0, 2, 200, 200]), b"\0\2\1",
+              bytes([5, 7, 0, 0, 0, 2, 0, 1, 0, 2, 16, 0, 1, 3] + [17, 1] * 5),
+              bytes([0, 5, 0x12, 0x34, 0x56, 9, 9, 9, 12, 7] * 9), bytes([0, 255]) + bytes(range(255)),
+              bytes([0, 255]) + bytes(range(84)), bytes([0, 255]) + bytes(range(30))]
+
+
+@pytest.mark.parametrize("runs", RUNS + NEWER_RUNS)
 @pytest.mark.parametrize("bits, compression", [(8, 1), (4, 2)])
 def test_bmp_runs(decode, bits, compression, runs):
+    odd = runs in RUNS[:1] + RUNS[6:7]
+    if PILLOW < (13, 0) and (runs in NEWER_RUNS or (bits == 4 and odd)):
+        pytest.skip(f"Pillow {PILLOW} decodes it otherwise")
     for down in (False, True):
         for pad in (0, 1):
             palette = noise(4 << bits) + b"x" * pad
             same(decode, bmp(17, 5, bits, [runs], 40, compression, palette, down=down))
+
+
+def test_bmp_odd_runs(decode):
+    """A run of an odd number of literal pixels of four bits has one that stands for nothing."""
+    draw = random.Random(4)
+    for width, height in SIZES:
+        rows = [[draw.randrange(16) for _ in range(width)] for _ in range(height)]
+        codes, plain = b"", []
+        for row in rows:
+            plain.append(nibbles(row))
+            for at in range(0, width, 5):
+                part = row[at : at + 5]
+                data = nibbles(part)
+                for single in part if len(part) < 3 else ():
+                    codes += bytes([1, single << 4])
+                if len(part) >= 3:
+                    codes += bytes([0, len(part)]) + data + bytes(len(data) % 2)
+            codes += b"\0\0"
+        palette = noise(4 << 4)
+        same(decode, bmp(width, height, 4, [codes + b"\0\1"], 40, 2, palette),
+             like=bmp(width, height, 4, plain, palette=palette))
 
 
 def test_bmp_refused(decode):
@@ -144,8 +182,6 @@ def test_bmp_refused(decode):
         assert decode(whole[:size])[0] in (CORRUPT, UNSUPPORTED)
     assert decode(bmp(0, 5, 24, rows))[0] == CORRUPT
     assert decode(bmp(20000, 20000, 24, rows))[0] == LIMIT
-    condition, words = decode(bmp(17, 5, 8, [bytes([0, 2, 3, 1] * 9)], 40, 1, noise(1024)))
-    assert condition == UNSUPPORTED and "jumps" in words
 
 
 # --- TIFF ---
