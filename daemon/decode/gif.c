@@ -23,7 +23,7 @@ struct gif {
 	struct rect frame;
 	bool interlaced, coloured;
 	int transparent; /* an index, or -1 */
-	unsigned bits;	 /* of a pixel's code */
+	unsigned bits;	 /* of a pixel's code, of which the lower 8 are its index */
 	uint8_t palette[256][3];
 };
 
@@ -103,19 +103,16 @@ static int gif_extension(struct gif *gif, struct fault *fault)
 	unsigned size = 0;
 	const uint8_t *part = label ? gif_part(gif, &size) : NULL;
 	bool control = label && *label == 0xF9, application = label && *label == 0xFF;
-	if (!label || ((control || application) && !part))
-		return gif_bad("an extension is empty or cut", fault);
-	if (control && (size < 3 || (size < 4 && (part[0] & 1))))
+	if (!label)
+		return gif_bad("an extension is cut", fault);
+	if (control && part && (size < 3 || (size < 4 && (part[0] & 1))))
 		return gif_bad("the control of a frame is cut", fault);
-	if (control && part[0] & 1)
+	if (control && part && part[0] & 1)
 		gif->transparent = part[3];
 	/* Pillow asks this one how often the animation is shown. */
-	if (application && size >= 11 && memcmp(part, "NETSCAPE2.0", 11) == 0) {
+	if (application && part && size >= 11 && memcmp(part, "NETSCAPE2.0", 11) == 0)
 		part = gif_part(gif, &size);
-		if (!part)
-			return gif_bad("an extension is empty or cut", fault);
-	}
-	/* Of a comment alone Pillow sees that it is empty. */
+	/* Of a comment alone Pillow sees that it is empty: behind others it skips a part more. */
 	if (part || *label != 0xFE)
 		gif_skip(gif);
 	return 0;
@@ -134,8 +131,8 @@ static int gif_frame(struct gif *gif, struct fault *fault)
 	if (!bits)
 		return r ? r : gif_cut(fault);
 	gif->bits = *bits;
-	if (gif->bits > 8)
-		return gif_bad("codes of more than 8 bits a pixel", fault);
+	if (gif->bits > LZW_BITS)
+		return gif_bad("codes of more than 12 bits a pixel", fault);
 	if (gif->frame.width == 0 || gif->frame.height == 0)
 		return gif_bad("the first frame is empty", fault);
 	/* A frame that does not fit makes the screen larger. */
@@ -283,7 +280,7 @@ static void lzw_clear(struct lzw *lzw, unsigned bits)
 
 static void lzw_add(struct lzw *lzw)
 {
-	if (lzw->next == LZW_CODES)
+	if (lzw->next >= LZW_CODES)
 		return;
 	lzw->data[lzw->next] = lzw->last;
 	lzw->link[lzw->next] = (uint16_t)lzw->last_code;
