@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * TIFF by libtiff: the first page, in strips or tiles, of 1 to 16 bits a sample: grey, palettes,
- * RGB, CMYK, and YCbCr within JPEG; the forms that Pillow reads, but for those of 32 bits. Only the
- * blocks that hold the needed part are decoded, all of a file that is not known to be sound.
+ * TIFF by libtiff: the first page, in strips or tiles, in the forms of tiff_form.h. Only the blocks
+ * that hold the needed part are decoded, all of a file that is not known to be sound.
  *
  * libtiff cannot be stopped within a block. What a block can take is bounded by its pixels, which
  * have the limit of a picture's.
@@ -18,28 +17,15 @@
 #include "decode/foreign.h"
 #include "decode/limits.h"
 #include "decode/tiff_file.h"
-
-#define SAMPLES_MAX 6 /* of a pixel */
-
-enum tiff_colours {
-	TIFF_GREY,
-	TIFF_RGB,
-	TIFF_PALETTE,
-	TIFF_CMYK,
-};
+#include "decode/tiff_form.h"
 
 struct tiff {
 	TIFF *file;
 	struct tiff_file source;
 	int32_t width, height;
 	uint16_t orientation;
-	uint16_t bits, samples; /* of a sample; of a pixel */
-	enum tiff_colours colours;
-	bool inverted; /* 0 is white */
-	bool mask;     /* numbers are asked for */
-	bool separate; /* a plane for each sample */
-	bool alpha, premultiplied;
-	uint16_t *palette[3];
+	struct tiff_form form;
+	bool mask;			    /* numbers are asked for */
 	uint32_t block_width, block_height; /* of a strip or tile */
 };
 
@@ -54,125 +40,6 @@ static int tiff_corrupt(const struct tiff *tiff, struct fault *fault)
 static int tiff_no_memory(struct fault *fault)
 {
 	return fault_say(fault, -ENOMEM, "out of memory while decoding");
-}
-
-static bool tiff_compression_known(uint16_t compression)
-{
-	static const uint16_t known[] = {
-		COMPRESSION_NONE,	   COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3,
-		COMPRESSION_CCITTFAX4,	   COMPRESSION_LZW,	 COMPRESSION_JPEG,
-		COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,	 COMPRESSION_PACKBITS,
-		COMPRESSION_LZMA,	   COMPRESSION_ZSTD,	 COMPRESSION_WEBP,
-	};
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		if (known[i] == compression)
-			return true;
-	}
-	return false;
-}
-
-/* Samples behind those of the colours: the first may be alpha, the others are nothing. */
-static bool tiff_take_extras(struct tiff *tiff, unsigned colours, unsigned most)
-{
-	uint16_t count = 0, *kinds = NULL;
-	unsigned extras = tiff->samples - colours;
-	/* Its default is as good as none: libtiff makes one up. */
-	TIFFGetField(tiff->file, TIFFTAG_EXTRASAMPLES, &count, &kinds);
-	if (tiff->samples < colours || extras > most || (count && count != extras))
-		return false;
-	for (uint16_t i = 1; i < count; i++) {
-		if (kinds[i] != EXTRASAMPLE_UNSPECIFIED)
-			return false;
-	}
-	/* A fourth sample of which nothing is said is alpha. */
-	tiff->alpha = extras && (count == 0 || kinds[0] != EXTRASAMPLE_UNSPECIFIED);
-	tiff->premultiplied = count && kinds[0] == EXTRASAMPLE_ASSOCALPHA;
-	return count == extras || (extras == 1 && colours == 3);
-}
-
-static bool tiff_is_grey(struct tiff *tiff, uint16_t photometric)
-{
-	tiff->colours = TIFF_GREY;
-	tiff->inverted = photometric == PHOTOMETRIC_MINISWHITE && tiff->bits < 16;
-	if (tiff->bits == 16 && photometric == PHOTOMETRIC_MINISWHITE)
-		return tiff->samples == 1 && !TIFFIsBigEndian(tiff->file);
-	return tiff_take_extras(tiff, 1, tiff->bits == 8 && !tiff->inverted) &&
-	       !tiff->premultiplied && tiff->alpha == (tiff->samples == 2);
-}
-
-static bool tiff_is_palette(struct tiff *tiff)
-{
-	tiff->colours = TIFF_PALETTE;
-	return tiff->bits <= 8 && tiff_take_extras(tiff, 1, tiff->bits == 8) &&
-	       !tiff->premultiplied && tiff->alpha == (tiff->samples == 2) &&
-	       TIFFGetField(tiff->file, TIFFTAG_COLORMAP, &tiff->palette[0], &tiff->palette[1],
-			    &tiff->palette[2]);
-}
-
-static bool tiff_is_rgb(struct tiff *tiff)
-{
-	tiff->colours = TIFF_RGB;
-	return tiff->bits >= 8 && tiff_take_extras(tiff, 3, tiff->bits == 8 ? 3 : 1);
-}
-
-static bool tiff_is_cmyk(struct tiff *tiff)
-{
-	tiff->colours = TIFF_CMYK;
-	return tiff->bits >= 8 && tiff_take_extras(tiff, 4, tiff->bits == 8 ? 2 : 0) &&
-	       !tiff->alpha && (tiff->bits == 8 || !TIFFIsBigEndian(tiff->file));
-}
-
-/* libjpeg makes RGB of it. */
-static bool tiff_is_ycbcr(struct tiff *tiff, uint16_t compression)
-{
-	tiff->colours = TIFF_RGB;
-	return compression == COMPRESSION_JPEG && !tiff->separate && tiff->bits == 8 &&
-	       tiff->samples == 3 &&
-	       TIFFSetField(tiff->file, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-}
-
-static uint16_t tiff_orientation(TIFF *file)
-{
-	uint16_t orientation;
-	uint32_t size = 0;
-	void *text = NULL;
-	if (TIFFGetField(file, TIFFTAG_ORIENTATION, &orientation))
-		return orientation;
-	if (!TIFFGetField(file, TIFFTAG_XMLPACKET, &size, &text))
-		return 1;
-	struct metadata found = {.xmp = text, .xmp_size = size};
-	return (uint16_t)metadata_orientation(&found);
-}
-
-static int tiff_choose(struct tiff *tiff, struct fault *fault)
-{
-	uint16_t photometric = PHOTOMETRIC_MINISWHITE, format = 0, compression = 0, planar = 0;
-	TIFFGetField(tiff->file, TIFFTAG_PHOTOMETRIC, &photometric);
-	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_BITSPERSAMPLE, &tiff->bits);
-	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_SAMPLESPERPIXEL, &tiff->samples);
-	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_SAMPLEFORMAT, &format);
-	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_COMPRESSION, &compression);
-	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_PLANARCONFIG, &planar);
-	tiff->orientation = tiff_orientation(tiff->file);
-	tiff->separate = planar == PLANARCONFIG_SEPARATE && tiff->samples > 1;
-	if (!tiff_compression_known(compression) || !TIFFIsCODECConfigured(compression))
-		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "TIFF: compression %u is not supported", compression);
-	unsigned bits = tiff->bits;
-	bool depth = bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16;
-	bool known = false;
-	if (depth && format == SAMPLEFORMAT_UINT && tiff->samples <= SAMPLES_MAX)
-		known = photometric == PHOTOMETRIC_RGB		? tiff_is_rgb(tiff)
-			: photometric == PHOTOMETRIC_PALETTE	? tiff_is_palette(tiff)
-			: photometric == PHOTOMETRIC_SEPARATED	? tiff_is_cmyk(tiff)
-			: photometric == PHOTOMETRIC_YCBCR	? tiff_is_ycbcr(tiff, compression)
-			: photometric <= PHOTOMETRIC_MINISBLACK ? tiff_is_grey(tiff, photometric)
-								: false;
-	return known ? 0
-		     : fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "TIFF: %u samples of %u bits (format %u, colours %u) are not "
-				 "supported",
-				 tiff->samples, tiff->bits, format, photometric);
 }
 
 static int tiff_take_blocks(struct tiff *tiff, const struct codec_input *input, struct fault *fault)
@@ -194,7 +61,7 @@ static int tiff_open(struct tiff *tiff, const struct codec_input *input, struct 
 {
 	uint32_t width = 0, height = 0;
 	*tiff = (struct tiff){0};
-	tiff->file = tiff_file_open(&tiff->source, input->data, input->size);
+	tiff->file = tiff_file_open(&tiff->source, input->data, input->size, input->arena);
 	if (!tiff->file)
 		return tiff_corrupt(tiff, fault);
 	TIFFGetField(tiff->file, TIFFTAG_IMAGEWIDTH, &width);
@@ -203,8 +70,9 @@ static int tiff_open(struct tiff *tiff, const struct codec_input *input, struct 
 	tiff->mask = input->mask;
 	tiff->width = (int32_t)width;
 	tiff->height = (int32_t)height;
+	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_ORIENTATION, &tiff->orientation);
 	if (r == 0)
-		r = tiff_choose(tiff, fault);
+		r = tiff_form_read(&tiff->form, &tiff->source, tiff->file, fault);
 	if (r == 0)
 		r = tiff_take_blocks(tiff, input, fault);
 	if (r)
@@ -218,7 +86,7 @@ static int tiff_open(struct tiff *tiff, const struct codec_input *input, struct 
 static uint8_t sample8(const struct tiff *tiff, const uint8_t *pixel, unsigned number)
 {
 	uint16_t wide;
-	if (tiff->bits == 8)
+	if (tiff->form.bits == 8)
 		return pixel[number];
 	memcpy(&wide, pixel + number * 2, sizeof(wide));
 	return (uint8_t)(wide >> 8);
@@ -226,38 +94,50 @@ static uint8_t sample8(const struct tiff *tiff, const uint8_t *pixel, unsigned n
 
 static unsigned small_sample(const struct tiff *tiff, const uint8_t *row, size_t x)
 {
-	size_t bit = x * tiff->bits;
-	return row[bit >> 3] >> (8 - tiff->bits - (bit & 7)) & ((1u << tiff->bits) - 1);
+	size_t bit = x * tiff->form.bits;
+	return row[bit >> 3] >> (8 - tiff->form.bits - (bit & 7)) & ((1u << tiff->form.bits) - 1);
+}
+
+/* A sample of 12 or 16 bits. */
+static int32_t wide_sample(const struct tiff *tiff, const uint8_t *row, size_t x)
+{
+	uint16_t wide;
+	size_t bit = x * 12;
+	if (tiff->form.bits == 12)
+		return (row[bit >> 3] << 8 | row[(bit >> 3) + 1]) >> (4 - (bit & 7)) & 0xFFF;
+	memcpy(&wide, row + x * 2, sizeof(wide));
+	return tiff->form.is_signed ? (int16_t)wide : wide;
 }
 
 static void put_grey(const struct tiff *tiff, const uint8_t *row, size_t x, uint8_t *out)
 {
-	uint16_t wide;
-	unsigned value, last = tiff->mask && tiff->bits == 1 ? 1 : 255;
-	if (tiff->bits == 16) { /* clipped, as Pillow does */
-		memcpy(&wide, row + x * 2, sizeof(wide));
-		memset(out, wide > 255 ? 255 : wide, 3);
-		if (tiff->mask && wide > 255)
+	unsigned value, last = tiff->mask && tiff->form.bits == 1 ? 1 : 255;
+	if (tiff->form.bits > 8) { /* clipped, as Pillow does */
+		int32_t wide = wide_sample(tiff, row, x);
+		memset(out, wide > 255 ? 255 : wide < 0 ? 0 : wide, 3);
+		if (tiff->mask && (wide > 255 || wide < 0))
 			codec_put_none(out);
 		return;
 	}
-	value = tiff->bits == 8 ? row[x * tiff->samples]
-				: small_sample(tiff, row, x) * last / ((1u << tiff->bits) - 1);
-	memset(out, (int)(tiff->inverted ? last - value : value), 3);
+	value = tiff->form.bits == 8
+			? row[x * tiff->form.samples]
+			: small_sample(tiff, row, x) * last / ((1u << tiff->form.bits) - 1);
+	memset(out, (int)(tiff->form.inverted ? last - value : value), 3);
 }
 
 static void put_palette(const struct tiff *tiff, const uint8_t *row, size_t x, uint8_t *out)
 {
-	unsigned index = tiff->bits == 8 ? row[x * tiff->samples] : small_sample(tiff, row, x);
+	unsigned index =
+		tiff->form.bits == 8 ? row[x * tiff->form.samples] : small_sample(tiff, row, x);
 	if (tiff->mask)
 		memset(out, (int)index, 3);
 	for (int c = 0; c < 3 && !tiff->mask; c++)
-		out[c] = (uint8_t)(tiff->palette[c][index] >> 8);
+		out[c] = (uint8_t)(tiff->form.palette[c][index] >> 8);
 }
 
 static void put_rgb(const struct tiff *tiff, const uint8_t *pixel, uint8_t *out)
 {
-	unsigned alpha = tiff->premultiplied ? sample8(tiff, pixel, 3) : 255;
+	unsigned alpha = tiff->form.premultiplied ? sample8(tiff, pixel, 3) : 255;
 	for (unsigned c = 0; c < 3; c++) {
 		unsigned value = sample8(tiff, pixel, c);
 		if (alpha != 255)
@@ -278,18 +158,20 @@ static void put_cmyk(const struct tiff *tiff, const uint8_t *pixel, uint8_t *out
 static void tiff_row(const struct tiff *tiff, const uint8_t *row, size_t x, size_t count,
 		     bool alpha, uint8_t *out)
 {
-	size_t step = (size_t)tiff->samples * (tiff->bits / 8);
+	size_t step = (size_t)tiff->form.samples * (tiff->form.bits / 8);
 	for (size_t i = x; i < x + count; i++, out += 3) {
 		if (alpha)
 			memset(out,
-			       sample8(tiff, row + i * step, tiff->colours == TIFF_RGB ? 3 : 1), 3);
-		else if (tiff->colours == TIFF_GREY)
+			       sample8(tiff, row + i * step,
+				       tiff->form.colours == TIFF_RGB ? 3 : 1),
+			       3);
+		else if (tiff->form.colours == TIFF_GREY)
 			put_grey(tiff, row, i, out);
-		else if (tiff->colours == TIFF_PALETTE)
+		else if (tiff->form.colours == TIFF_PALETTE)
 			put_palette(tiff, row, i, out);
-		else if (tiff->mask && tiff->bits == 16)
+		else if (tiff->mask && tiff->form.bits == 16)
 			codec_put_none(out);
-		else if (tiff->colours == TIFF_RGB)
+		else if (tiff->form.colours == TIFF_RGB)
 			put_rgb(tiff, row + i * step, out);
 		else
 			put_cmyk(tiff, row + i * step, out);
@@ -312,20 +194,20 @@ static int block_new(struct tiff_block *block, const struct tiff *tiff, struct a
 	bool tiled = TIFFIsTiled(tiff->file);
 	tmsize_t stride = tiled ? TIFFTileRowSize(tiff->file) : TIFFScanlineSize(tiff->file);
 	tmsize_t bytes = tiled ? TIFFTileSize(tiff->file) : TIFFStripSize(tiff->file);
-	unsigned samples = tiff->separate ? 1 : tiff->samples;
-	uint64_t least = ((uint64_t)tiff->block_width * samples * tiff->bits + 7) / 8;
+	unsigned samples = tiff->form.separate ? 1 : tiff->form.samples;
+	uint64_t least = ((uint64_t)tiff->block_width * samples * tiff->form.bits + 7) / 8;
 	if (stride <= 0 || bytes <= 0 || (uint64_t)stride != least ||
 	    (uint64_t)bytes / tiff->block_height < least)
 		return tiff_corrupt(tiff, fault);
 	block->stride = block->pixel_stride = (size_t)stride;
 	block->bytes = (size_t)bytes;
 	block->plane = NULL;
-	if (tiff->separate) {
+	if (tiff->form.separate) {
 		block->plane = arena_take(arena, block->bytes);
-		block->pixel_stride = block->stride * tiff->samples;
+		block->pixel_stride = block->stride * tiff->form.samples;
 	}
 	block->pixels = arena_take(arena, block->pixel_stride * tiff->block_height);
-	return block->pixels && (!tiff->separate || block->plane) ? 0 : tiff_no_memory(fault);
+	return block->pixels && (!tiff->form.separate || block->plane) ? 0 : tiff_no_memory(fault);
 }
 
 static int block_decode(const struct tiff *tiff, uint32_t x, uint32_t y, unsigned sample,
@@ -347,12 +229,12 @@ static int block_decode(const struct tiff *tiff, uint32_t x, uint32_t y, unsigne
 /* Put a plane's samples between those of the others. */
 static void block_interleave(const struct tiff *tiff, struct tiff_block *block, unsigned sample)
 {
-	size_t width = tiff->bits / 8;
+	size_t width = tiff->form.bits / 8;
 	for (uint32_t y = 0; y < tiff->block_height; y++) {
 		const uint8_t *from = block->plane + y * block->stride;
 		uint8_t *to = block->pixels + y * block->pixel_stride + sample * width;
 		for (uint32_t x = 0; x < tiff->block_width; x++)
-			memcpy(to + x * width * tiff->samples, from + x * width, width);
+			memcpy(to + x * width * tiff->form.samples, from + x * width, width);
 	}
 }
 
@@ -360,9 +242,9 @@ static void block_interleave(const struct tiff *tiff, struct tiff_block *block, 
 static int block_read(const struct tiff *tiff, struct tiff_block *block, uint32_t x, uint32_t y,
 		      struct fault *fault)
 {
-	if (!tiff->separate)
+	if (!tiff->form.separate)
 		return block_decode(tiff, x, y, 0, block->pixels, block->bytes, fault);
-	for (unsigned sample = 0; sample < tiff->samples; sample++) {
+	for (unsigned sample = 0; sample < tiff->form.samples; sample++) {
 		int r = block_decode(tiff, x, y, sample, block->plane, block->bytes, fault);
 		if (r)
 			return r;
@@ -415,6 +297,55 @@ static int tiff_read_blocks(const struct tiff *tiff, const struct codec_input *i
 	return r;
 }
 
+/* --- pixels that libtiff makes RGBA of --- */
+
+/* Block by block from the first on, since libtiff takes rows in order. */
+static int rgba_read_blocks(const struct tiff *tiff, TIFFRGBAImage *rgba, uint32_t *raster,
+			    const struct codec_input *input, const struct image *out,
+			    uint8_t *pixels, struct fault *fault)
+{
+	struct rect need = out->area;
+	for (int64_t y = 0; y < tiff->height; y += tiff->block_height) {
+		int64_t rows = tiff->height - y < tiff->block_height ? tiff->height - y
+								     : tiff->block_height;
+		int r = limits_check_time(&input->limits, input->start_ns, fault);
+		if (r)
+			return r;
+		rgba->row_offset = (int)y;
+		if (!TIFFRGBAImageGet(rgba, raster, (uint32_t)tiff->width, (uint32_t)rows))
+			return tiff_corrupt(tiff, fault);
+		for (int64_t row = y; row < y + rows; row++) {
+			if (row < need.y || row >= need.y + need.height)
+				continue;
+			const uint32_t *from = raster + (row - y) * tiff->width + need.x;
+			uint8_t *to = pixels + (size_t)(row - need.y) * out->stride;
+			for (int32_t x = 0; x < need.width; x++, to += 3) {
+				to[0] = (uint8_t)TIFFGetR(from[x]);
+				to[1] = (uint8_t)TIFFGetG(from[x]);
+				to[2] = (uint8_t)TIFFGetB(from[x]);
+			}
+		}
+	}
+	return 0;
+}
+
+static int tiff_read_rgba(const struct tiff *tiff, const struct codec_input *input,
+			  const struct image *out, uint8_t *pixels, struct fault *fault)
+{
+	TIFFRGBAImage rgba;
+	char words[1024]; /* as long as libtiff takes it to be */
+	size_t bytes = (size_t)tiff->width * tiff->block_height * sizeof(uint32_t);
+	uint32_t *raster = arena_take(input->arena, bytes);
+	if (!raster)
+		return tiff_no_memory(fault);
+	if (!TIFFRGBAImageOK(tiff->file, words) || !TIFFRGBAImageBegin(&rgba, tiff->file, 0, words))
+		return tiff_corrupt(tiff, fault);
+	rgba.orientation = rgba.req_orientation = ORIENTATION_TOPLEFT;
+	int r = rgba_read_blocks(tiff, &rgba, raster, input, out, pixels, fault);
+	TIFFRGBAImageEnd(&rgba);
+	return r;
+}
+
 /* --- the codec --- */
 
 static bool tiff_accepts(const uint8_t *data, size_t size)
@@ -427,12 +358,14 @@ static bool tiff_accepts(const uint8_t *data, size_t size)
 static struct codec_header tiff_header(const struct tiff *tiff)
 {
 	bool turned = tiff->orientation >= 1 && tiff->orientation <= 8;
-	return (struct codec_header){tiff->width,
-				     tiff->height,
-				     turned ? tiff->orientation : 1u,
-				     tiff->alpha,
-				     tiff->colours == TIFF_CMYK,
-				     tiff->colours == TIFF_GREY && tiff->bits == 16};
+	return (struct codec_header){
+		.width = tiff->width,
+		.height = tiff->height,
+		.orientation = turned ? tiff->orientation : 1u,
+		.alpha = tiff->form.alpha,
+		.inks = tiff->form.colours == TIFF_CMYK,
+		.clips = tiff->form.colours == TIFF_GREY && tiff->form.bits > 8,
+	};
 }
 
 static int tiff_begin(void *state, const struct codec_input *input, struct codec_header *out,
@@ -459,8 +392,9 @@ static int tiff_read(void *state, const struct codec_input *input, struct rect n
 	if (r)
 		return r;
 	struct codec_header header = tiff_header(&tiff);
-	r = codec_reserve(&header, need, pixels, &shown)
-		    ? tiff_no_memory(fault)
+	r = codec_reserve(&header, need, pixels, &shown) ? tiff_no_memory(fault)
+	    : tiff.form.colours == TIFF_YCBCR
+		    ? tiff_read_rgba(&tiff, input, &shown, pixels->data, fault)
 		    : tiff_read_blocks(&tiff, input, &shown, pixels->data, fault);
 	TIFFClose(tiff.file);
 	if (r == 0)

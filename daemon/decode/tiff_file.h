@@ -6,10 +6,13 @@
 #ifndef STOKER_DECODE_TIFF_FILE_H
 #define STOKER_DECODE_TIFF_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <tiffio.h>
+
+struct arena;
 
 struct tiff_file {
 	const uint8_t *data; /* borrowed until TIFFClose() */
@@ -18,7 +21,10 @@ struct tiff_file {
 };
 
 /* At its first page; NULL: damaged, or there is no memory. TIFFClose() ends it; `file` must not
- * move before. */
-TIFF *tiff_file_open(struct tiff_file *file, const uint8_t *data, size_t size);
+ * move before. Pixels that are not compressed are found by their offsets alone, as in Pillow: where
+ * libtiff wants more, it gets a copy of the file, from the arena, that has it. */
+TIFF *tiff_file_open(struct tiff_file *file, const uint8_t *data, size_t size, struct arena *arena);
+/* The first number of a tag of the first page, as the file has it. False if there is none. */
+bool tiff_file_tag(const struct tiff_file *file, uint16_t tag, uint32_t *out);
 
 #endif

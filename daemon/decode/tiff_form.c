@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "decode/tiff_form.h"
+
+#include <stddef.h>
+
+#include "decode/decode.h"
+
+#define FILL_ORDER_PLAIN 1
+#define FILL_ORDER_REVERSED 2
+
+/* What else a form has, or asks for. */
+enum {
+	INVERTED = 1 << 0,
+	SIGNED = 1 << 1,
+	ALPHA = 1 << 2,
+	PREMULTIPLIED = 1 << 3 | ALPHA,
+	LITTLE = 1 << 4,	  /* in little-endian files only */
+	REVERSED = 1 << 5,	  /* the bits of its bytes may be in reverse order ... */
+	REVERSED_LITTLE = 1 << 6, /* ... in little-endian files */
+};
+
+#define NONE (-1) /* no sample behind those of the colours */
+
+/* All that Pillow 13 has of up to 16 bits. `extra`: the kind of the first sample behind those of
+ * the colours; others are of no meaning. A fourth sample of RGB of which nothing is said is alpha.
+ */
+static const struct known {
+	enum tiff_colours colours;
+	uint16_t photometric, bits, samples;
+	int16_t extra;
+	unsigned flags;
+} known[] = {
+	{TIFF_GREY, PHOTOMETRIC_MINISWHITE, 1, 1, NONE, INVERTED | REVERSED},
+	{TIFF_GREY, PHOTOMETRIC_MINISWHITE, 2, 1, NONE, INVERTED | REVERSED},
+	{TIFF_GREY, PHOTOMETRIC_MINISWHITE, 4, 1, NONE, INVERTED | REVERSED},
+	{TIFF_GREY, PHOTOMETRIC_MINISWHITE, 8, 1, NONE, INVERTED | REVERSED},
+	{TIFF_GREY, PHOTOMETRIC_MINISWHITE, 16, 1, NONE, LITTLE},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 1, 1, NONE, REVERSED},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 2, 1, NONE, REVERSED},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 4, 1, NONE, REVERSED},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 8, 1, NONE, REVERSED},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 8, 1, NONE, SIGNED},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 8, 2, EXTRASAMPLE_UNSPECIFIED, 0},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 8, 2, EXTRASAMPLE_UNASSALPHA, ALPHA},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 12, 1, NONE, LITTLE},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 16, 1, NONE, REVERSED_LITTLE},
+	{TIFF_GREY, PHOTOMETRIC_MINISBLACK, 16, 1, NONE, SIGNED},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 3, NONE, REVERSED},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 4, NONE, ALPHA},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 4, EXTRASAMPLE_UNSPECIFIED, 0},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 5, EXTRASAMPLE_UNSPECIFIED, 0},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 6, EXTRASAMPLE_UNSPECIFIED, 0},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 4, EXTRASAMPLE_ASSOCALPHA, PREMULTIPLIED},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 5, EXTRASAMPLE_ASSOCALPHA, PREMULTIPLIED},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 6, EXTRASAMPLE_ASSOCALPHA, PREMULTIPLIED},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 4, EXTRASAMPLE_UNASSALPHA, ALPHA},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 5, EXTRASAMPLE_UNASSALPHA, ALPHA},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 6, EXTRASAMPLE_UNASSALPHA, ALPHA},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 16, 3, NONE, 0},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 16, 4, NONE, ALPHA},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 16, 4, EXTRASAMPLE_UNSPECIFIED, 0},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 16, 4, EXTRASAMPLE_ASSOCALPHA, PREMULTIPLIED},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 16, 4, EXTRASAMPLE_UNASSALPHA, ALPHA},
+	{TIFF_PALETTE, PHOTOMETRIC_PALETTE, 1, 1, NONE, REVERSED},
+	{TIFF_PALETTE, PHOTOMETRIC_PALETTE, 2, 1, NONE, REVERSED},
+	{TIFF_PALETTE, PHOTOMETRIC_PALETTE, 4, 1, NONE, REVERSED},
+	{TIFF_PALETTE, PHOTOMETRIC_PALETTE, 8, 1, NONE, REVERSED},
+	{TIFF_PALETTE, PHOTOMETRIC_PALETTE, 8, 2, EXTRASAMPLE_UNSPECIFIED, 0},
+	{TIFF_PALETTE, PHOTOMETRIC_PALETTE, 8, 2, EXTRASAMPLE_UNASSALPHA, ALPHA},
+	{TIFF_CMYK, PHOTOMETRIC_SEPARATED, 8, 4, NONE, 0},
+	{TIFF_CMYK, PHOTOMETRIC_SEPARATED, 8, 5, EXTRASAMPLE_UNSPECIFIED, 0},
+	{TIFF_CMYK, PHOTOMETRIC_SEPARATED, 8, 6, EXTRASAMPLE_UNSPECIFIED, 0},
+	{TIFF_CMYK, PHOTOMETRIC_SEPARATED, 16, 4, NONE, 0},
+	{TIFF_YCBCR, PHOTOMETRIC_YCBCR, 8, 3, NONE, 0},
+};
+
+/* What a page says of its samples. */
+struct page {
+	uint16_t photometric, bits, samples, format;
+	uint16_t extras; /* samples behind those of the colours, as the file counts them */
+	int extra;	 /* the first one's kind, or NONE */
+	uint16_t fill_order, compression;
+	bool little, separate;
+};
+
+static bool page_has_only_nothing(const uint16_t *kinds, uint16_t count, uint16_t from)
+{
+	for (uint16_t i = from; i < count; i++)
+		if (kinds[i] != EXTRASAMPLE_UNSPECIFIED)
+			return false;
+	return true;
+}
+
+/* False if the samples behind those of the colours are of a kind that nobody knows. */
+static bool page_read_extras(struct page *page, TIFF *file)
+{
+	uint16_t *kinds = NULL;
+	TIFFGetField(file, TIFFTAG_EXTRASAMPLES, &page->extras, &kinds);
+	page->extra = page->extras ? kinds[0] : NONE;
+	/* Planes of no meaning behind the others count for nothing. */
+	if (page->separate && page->extras && page->extras < page->samples &&
+	    page_has_only_nothing(kinds, page->extras, 0)) {
+		page->samples -= page->extras;
+		page->extras = 0;
+		page->extra = NONE;
+	}
+	return page_has_only_nothing(kinds, page->extras, 1);
+}
+
+static bool page_read(struct page *page, const struct tiff_file *source, TIFF *file)
+{
+	uint16_t planar = 0;
+	uint32_t fill_order = FILL_ORDER_PLAIN;
+	*page = (struct page){.photometric = PHOTOMETRIC_MINISWHITE,
+			      .little = !TIFFIsBigEndian(file)};
+	TIFFGetField(file, TIFFTAG_PHOTOMETRIC, &page->photometric);
+	TIFFGetFieldDefaulted(file, TIFFTAG_BITSPERSAMPLE, &page->bits);
+	TIFFGetFieldDefaulted(file, TIFFTAG_SAMPLESPERPIXEL, &page->samples);
+	TIFFGetFieldDefaulted(file, TIFFTAG_SAMPLEFORMAT, &page->format);
+	TIFFGetFieldDefaulted(file, TIFFTAG_COMPRESSION, &page->compression);
+	TIFFGetFieldDefaulted(file, TIFFTAG_PLANARCONFIG, &planar);
+	page->separate = planar == PLANARCONFIG_SEPARATE && page->samples > 1;
+	if (page->compression == COMPRESSION_OJPEG)
+		page->photometric = PHOTOMETRIC_YCBCR;
+	/* libtiff passes over a number that it does not know. */
+	if (tiff_file_tag(source, TIFFTAG_FILLORDER, &fill_order) && fill_order > UINT16_MAX)
+		return false;
+	page->fill_order = (uint16_t)fill_order;
+	return page_read_extras(page, file);
+}
+
+static bool known_fits(const struct known *form, const struct page *page)
+{
+	bool reversed = form->flags & REVERSED || (form->flags & REVERSED_LITTLE && page->little);
+	uint16_t format = form->flags & SIGNED ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
+	return form->photometric == page->photometric && form->bits == page->bits &&
+	       form->samples == page->samples && form->extra == page->extra &&
+	       format == page->format && (page->little || !(form->flags & LITTLE)) &&
+	       (page->fill_order == FILL_ORDER_PLAIN ||
+		(page->fill_order == FILL_ORDER_REVERSED && reversed));
+}
+
+static bool compression_is_known(uint16_t compression)
+{
+	static const uint16_t all[] = {
+		COMPRESSION_NONE,	   COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3,
+		COMPRESSION_CCITTFAX4,	   COMPRESSION_LZW,	 COMPRESSION_OJPEG,
+		COMPRESSION_JPEG,	   COMPRESSION_PACKBITS, COMPRESSION_DEFLATE,
+		COMPRESSION_ADOBE_DEFLATE, COMPRESSION_LZMA,	 COMPRESSION_ZSTD,
+		COMPRESSION_WEBP,
+	};
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (all[i] == compression)
+			return TIFFIsCODECConfigured(compression);
+	}
+	return false;
+}
+
+/* Give the form what its page has of it. False if something is missing. */
+static bool form_fill(struct tiff_form *form, const struct known *row, const struct page *page,
+		      TIFF *file)
+{
+	*form = (struct tiff_form){
+		.bits = row->bits,
+		.samples = row->samples,
+		.colours = row->colours,
+		.inverted = row->flags & INVERTED,
+		.is_signed = row->flags & SIGNED && row->bits == 16,
+		.alpha = row->flags & ALPHA,
+		.premultiplied = (row->flags & PREMULTIPLIED) == PREMULTIPLIED,
+		.separate = page->separate && row->samples > 1,
+	};
+	if (row->colours == TIFF_PALETTE)
+		return TIFFGetField(file, TIFFTAG_COLORMAP, &form->palette[0], &form->palette[1],
+				    &form->palette[2]);
+	if (row->colours != TIFF_YCBCR)
+		return true;
+	/* Not compressed Pillow reads it itself, as if it were never subsampled. */
+	if (page->compression == COMPRESSION_NONE)
+		return false;
+	if (page->compression == COMPRESSION_JPEG && !page->separate) {
+		form->colours = TIFF_RGB; /* by libjpeg */
+		return TIFFSetField(file, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+	}
+	return true;
+}
+
+int tiff_form_read(struct tiff_form *out, const struct tiff_file *source, TIFF *file,
+		   struct fault *fault)
+{
+	struct page page;
+	bool sound = page_read(&page, source, file);
+	if (!compression_is_known(page.compression))
+		return fault_say(fault, DECODE_E_UNSUPPORTED,
+				 "TIFF: compression %u is not supported", page.compression);
+	for (size_t i = 0; sound && i < sizeof(known) / sizeof(*known); i++)
+		if (known_fits(&known[i], &page) && form_fill(out, &known[i], &page, file))
+			return 0;
+	return fault_say(fault, DECODE_E_UNSUPPORTED,
+			 "TIFF: %u samples of %u bits (format %u, colours %u, order of bits %u) "
+			 "are not supported",
+			 page.samples, page.bits, page.format, page.photometric, page.fill_order);
+}
