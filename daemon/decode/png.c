@@ -272,6 +272,14 @@ static bool png_has_alpha(const struct png_file *file)
 	return channels_of(file->data[PNG_FILE_COLOUR_TYPE]) % 2 == 0 || file->alpha;
 }
 
+/* The shade that is transparent: of one bit any number but 0 is white. */
+static uint8_t png_clear_shade(const struct png *png, const struct png_file *file)
+{
+	if (png->header.bit_depth == 1)
+		return file->alpha[0] || file->alpha[1] ? 255 : 0;
+	return file->alpha[1];
+}
+
 /* The alpha of each shade or place in the palette, or the colour that is transparent. Of the two
  * bytes of each number Pillow compares the second with the bytes that pixels have become. */
 static int png_read_alpha(struct png *png, struct fault *fault)
@@ -282,7 +290,7 @@ static int png_read_alpha(struct png *png, struct fault *fault)
 		return r;
 	memset(png->palette, 255, sizeof(png->palette));
 	if (png->header.color_type == SPNG_COLOR_TYPE_GRAYSCALE)
-		memset(png->palette[file.alpha[1]], 0, 3);
+		memset(png->palette[png_clear_shade(png, &file)], 0, 3);
 	for (unsigned i = 0; png->header.color_type == SPNG_COLOR_TYPE_TRUECOLOR && i < 3; i++)
 		png->key[i] = file.alpha[2 * i + 1];
 	for (unsigned i = 0; png->header.color_type == SPNG_COLOR_TYPE_INDEXED && i < 256; i++)

@@ -2,6 +2,7 @@
 #include "decode/png_file.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -41,24 +42,9 @@ bool png_file_next(const struct png_file *file, size_t *at, struct png_chunk *ou
 	return true;
 }
 
-/* Whether it is all there, and as long as Pillow reads from it. */
 static bool chunk_is_complete(const struct png_chunk *chunk)
 {
-	static const struct {
-		const char *type;
-		uint32_t bytes;
-	} least[] = {{"IHDR", HEADER_BYTES},
-		     {"gAMA", 4},
-		     {"sRGB", 1},
-		     {"pHYs", 9},
-		     {"acTL", 8},
-		     {"fcTL", 26}};
-	if (chunk->bytes > chunk->left)
-		return false;
-	for (size_t i = 0; i < sizeof(least) / sizeof(*least); i++)
-		if (png_chunk_is(chunk, least[i].type))
-			return chunk->bytes >= least[i].bytes;
-	return true;
+	return chunk->bytes <= chunk->left;
 }
 
 static bool chunk_has_right_sum(const struct png_chunk *chunk)
@@ -93,11 +79,55 @@ static bool png_file_is_indexed(const struct png_file *file)
 	return file->data[PNG_FILE_COLOUR_TYPE] == 3;
 }
 
+/* One colour that is transparent, and the others not: Pillow fails where there is no palette. */
+static bool png_file_lacks_palette(const struct png_file *file)
+{
+	unsigned clear = 0, opaque = 0;
+	for (uint32_t i = 0; i < file->alpha_bytes; i++) {
+		clear += file->alpha[i] == 0;
+		opaque += file->alpha[i] == 255;
+	}
+	return png_file_is_indexed(file) && !file->palette && clear == 1 &&
+	       clear + opaque == file->alpha_bytes;
+}
+
+/* What the chunks before the pixels have to do with each other. */
+static int png_file_check_colours(const struct png_file *file, struct fault *fault)
+{
+	uint8_t type = file->data[PNG_FILE_COLOUR_TYPE];
+	if (file->alpha && file->alpha_bytes < (type == 0 ? 2 : type == 2 ? 6 : 0))
+		return fault_say(fault, DECODE_E_CORRUPT,
+				 "PNG: cut short: the content of the chunk tRNS");
+	if (png_file_is_indexed(file) && file->palette_bytes / 3 > PALETTE_COLOURS)
+		return fault_say(fault, DECODE_E_CORRUPT, "PNG: a palette of more than %d colours",
+				 PALETTE_COLOURS);
+	if (png_file_lacks_palette(file))
+		return fault_say(fault, DECODE_E_CORRUPT,
+				 "PNG: a transparent colour of a palette that is not there");
+	return 0;
+}
+
+/* A chunk before the pixels. */
+static int png_file_take(struct png_file *file, const struct png_chunk *chunk, struct fault *fault)
+{
+	if (!chunk_is_complete(chunk))
+		return chunk_fault(chunk, "cut short: the content", fault);
+	if (!chunk_has_right_sum(chunk))
+		return chunk_fault(chunk, "wrong checksum", fault);
+	if (png_chunk_is(chunk, "IHDR") && file->pixels > PNG_FILE_FIRST)
+		return fault_say(fault, DECODE_E_CORRUPT, "PNG: two headers");
+	png_file_keep(file, chunk);
+	return png_rules_take(&file->rules, chunk, fault);
+}
+
 int png_file_open(struct png_file *out, const uint8_t *data, size_t size, struct fault *fault)
 {
 	struct png_file file = {.data = data, .size = size, .pixels = PNG_FILE_FIRST};
 	struct png_chunk chunk;
-	for (size_t at = file.pixels;; file.pixels = at) {
+	int r = 0;
+	file.rules.width = number_at(data + PNG_FILE_FIRST + HEAD);
+	file.rules.height = number_at(data + PNG_FILE_FIRST + HEAD + 4);
+	for (size_t at = file.pixels; r == 0; file.pixels = at) {
 		if (!png_file_next(&file, &at, &chunk))
 			return fault_say(fault, DECODE_E_CORRUPT,
 					 "PNG: damaged or cut short after %s bytes",
@@ -106,36 +136,67 @@ int png_file_open(struct png_file *out, const uint8_t *data, size_t size, struct
 			break;
 		if (png_chunk_is(&chunk, "IEND"))
 			return fault_say(fault, DECODE_E_CORRUPT, "PNG: the file has no pixels");
-		if (!chunk_is_complete(&chunk))
-			return chunk_fault(&chunk, "cut short: the content", fault);
-		if (!chunk_has_right_sum(&chunk))
-			return chunk_fault(&chunk, "wrong checksum", fault);
-		if (png_chunk_is(&chunk, "IHDR") && file.pixels > PNG_FILE_FIRST)
-			return fault_say(fault, DECODE_E_CORRUPT, "PNG: two headers");
-		png_file_keep(&file, &chunk);
+		r = png_file_take(&file, &chunk, fault);
 	}
-	uint8_t colour_type = data[PNG_FILE_COLOUR_TYPE];
-	if (file.alpha && file.alpha_bytes < (colour_type == 0 ? 2 : colour_type == 2 ? 6 : 0))
-		return fault_say(fault, DECODE_E_CORRUPT,
-				 "PNG: cut short: the content of the chunk tRNS");
-	if (png_file_is_indexed(&file) && file.palette_bytes / 3 > PALETTE_COLOURS)
-		return fault_say(fault, DECODE_E_CORRUPT, "PNG: a palette of more than %d colours",
-				 PALETTE_COLOURS);
-	*out = file;
+	r = r ? r : png_file_check_colours(&file, fault);
+	if (r == 0)
+		*out = file;
+	return r;
+}
+
+/* Whether the pixels end in the chunks before `end`. */
+static int pixels_end_before(const struct png_file *file, size_t end, bool *out)
+{
+	uint8_t part[4096];
+	z_stream stream = {0};
+	struct png_chunk chunk;
+	int r = inflateInit(&stream);
+	if (r != Z_OK)
+		return -ENOMEM;
+	for (size_t at = file->pixels; at < end && png_file_next(file, &at, &chunk);) {
+		stream.next_in = (Bytef *)(uintptr_t)chunk.content;
+		stream.avail_in = (uInt)chunk.bytes;
+		while (r == Z_OK && stream.avail_in > 0) {
+			stream.next_out = part;
+			stream.avail_out = sizeof(part);
+			r = inflate(&stream, Z_SYNC_FLUSH);
+		}
+	}
+	inflateEnd(&stream);
+	*out = r == Z_STREAM_END;
 	return 0;
+}
+
+/* A chunk of pixels that is cut short was needed as far as it goes, or is one too many. */
+static int png_file_check_cut_pixels(const struct png_file *file, size_t begin, bool behind,
+				     const struct png_chunk *chunk, struct fault *fault)
+{
+	bool ended = behind;
+	int r = behind ? 0 : pixels_end_before(file, begin, &ended);
+	if (r)
+		return fault_say(fault, r, "out of memory while decoding");
+	return ended ? chunk_fault(chunk, "cut short: the content", fault) : 0;
 }
 
 int png_file_check_end(const struct png_file *file, struct fault *fault)
 {
+	struct png_rules rules = file->rules;
+	bool animated = png_rules_animated(&rules);
 	struct png_chunk chunk;
-	for (size_t at = file->pixels; png_file_next(file, &at, &chunk);) {
-		if (png_chunk_is(&chunk, "IEND") || png_chunk_is(&chunk, "fcTL"))
+	int r = 0;
+	for (size_t at = file->pixels, begin = at; r == 0 && png_file_next(file, &at, &chunk);
+	     begin = at) {
+		bool pixels = png_chunk_is(&chunk, "IDAT");
+		if (png_chunk_is(&chunk, "IEND") || (animated && png_chunk_is(&chunk, "fcTL")))
 			break;
-		/* The last one of pixels may be cut short: they were all there. */
-		if (!chunk_is_complete(&chunk) && !png_chunk_is(&chunk, "IDAT"))
-			return chunk_fault(&chunk, "cut short: the content", fault);
+		if (pixels && !chunk_is_complete(&chunk))
+			return png_file_check_cut_pixels(file, begin, rules.behind, &chunk, fault);
+		rules.behind = rules.behind || !pixels;
+		r = !chunk_is_complete(&chunk)
+			    ? chunk_fault(&chunk, "cut short: the content", fault)
+			    : png_rules_take(&rules, &chunk, fault);
 	}
-	return 0;
+	return r;
 }
 
 static uint8_t *number_write(uint8_t *to, uint32_t number)

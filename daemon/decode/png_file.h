@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chunks of a PNG, by Pillow's rules, which differ from libspng's: whether the file is damaged
- * outside its compressed pixels. Pure; any thread. Knows no libspng and inflates nothing.
+ * outside its compressed pixels. Pure; any thread. Knows no libspng, and no pixel's colour.
  */
 #ifndef STOKER_DECODE_PNG_FILE_H
 #define STOKER_DECODE_PNG_FILE_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "decode/png_rules.h"
 
 #define PNG_FILE_HEADER 33	/* bytes of signature and IHDR */
 #define PNG_FILE_FIRST 8	/* where IHDR begins */
@@ -24,7 +25,8 @@ struct png_file {
 	size_t size;
 	const uint8_t *palette, *alpha; /* contents of PLTE and tRNS, or NULL */
 	uint32_t palette_bytes, alpha_bytes;
-	size_t pixels; /* offset of the first IDAT */
+	size_t pixels;		/* offset of the first IDAT */
+	struct png_rules rules; /* as they stand there */
 };
 
 struct png_chunk {
@@ -40,10 +42,11 @@ bool png_file_next(const struct png_file *file, size_t *at, struct png_chunk *ou
 bool png_chunk_is(const struct png_chunk *chunk, const char *type);
 
 /* Read the chunks before the pixels, in a file of at least PNG_FILE_HEADER bytes that begins with
- * IHDR. 0, or DECODE_E_CORRUPT if one is cut short or has a wrong checksum. */
+ * IHDR. 0; DECODE_E_CORRUPT if one is cut short, has a wrong checksum or breaks a rule of
+ * png_rules.h; or DECODE_E_UNSUPPORTED. */
 int png_file_open(struct png_file *out, const uint8_t *data, size_t size, struct fault *fault);
-/* Read the chunks after those of the pixels, which were complete: 0 or DECODE_E_CORRUPT. As in
- * Pillow, their checksums do not count. */
+/* Read the chunks after those of the pixels, which were complete: 0 or a condition. As in Pillow,
+ * their checksums do not count. */
 int png_file_check_end(const struct png_file *file, struct fault *fault);
 /* Make a file of the same pixels with no chunk that they do not need, in which the last one is as
  * long as it claims and all checksums are right. From the arena; NULL if there is no memory. */

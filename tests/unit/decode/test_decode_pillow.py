@@ -154,7 +154,9 @@ def test_png(decode, color, depth, interlaced):
     for width, height in SIZES:
         same(decode, png(width, height, depth, color, interlaced), parts=5)
         if color in (0, 2):
-            for key in b"\0\5", b"\0\xff", b"\0\0":
+            for key in b"\0\5", b"\0\xff", b"\0\0", b"\0\1", b"\1\0":
+                if depth == 1 and PILLOW < (12, 0):
+                    continue  # compares the number with 255
                 transparent = key * (3 if color == 2 else 1)
                 data = png(width, height, depth, color, interlaced, transparency=transparent)
                 same(decode, data, parts=2)
@@ -201,7 +203,7 @@ def test_png_by_pillow(decode):
         for width, height in SIZES:
             source = image("RGB", width, height).convert("L" if mode == "I" else mode)
             if mode == "I":  # beyond 8 bits: clipped
-                source = Image.fromarray(numpy.asarray(source).astype(numpy.int32) * 5, "I")
+                source = Image.fromarray(numpy.asarray(source).astype(numpy.uint16) * 5)
             same(decode, saved(source, "PNG"), parts=3, name=mode)
 
 
@@ -264,6 +266,83 @@ def test_png_containers(decode):
         same(decode, png(33, 21, 8, 2, extra=chunk(kind, b"")), name=kind.decode())
     twice = chunk(b"tIME", bytes(7)) + chunk(b"tIME", bytes(7)) + chunk(b"sBIT", b"\x09\x09\x09")
     same(decode, png(33, 21, 8, 2, extra=twice), name="chunks that make no sense")
+
+
+def animated(before, behind, frames=2):
+    """A picture with chunks of an animation before and behind its pixels."""
+    plain = png(33, 21, 8, 2)
+    announced = chunk(b"acTL", struct.pack(">II", frames, 0)) if frames is not None else b""
+    return plain[:33] + announced + b"".join(before) + plain[33:-12] + b"".join(behind) + plain[-12:]
+
+
+def frame(number, width=33, height=21, x=0, y=0):
+    return chunk(b"fcTL", struct.pack(">IIIIIHHBB", number, width, height, x, y, 1, 10, 0, 0))
+
+
+def part(number, body=b"abc"):
+    return chunk(b"fdAT", struct.pack(">I", number) + body)
+
+
+def test_png_animations(decode):
+    """The first picture, unless the parts are out of order, as far as Pillow looks at them."""
+    for before, behind in [
+            ([frame(0)], [frame(1), part(2)]), ([frame(0)], [frame(7)]), ([frame(5)], []),
+            ([frame(1)], []), ([frame(0), frame(1)], []), ([frame(0), frame(0)], []),
+            ([frame(0, 34)], []), ([frame(0, 33, 21, 1)], []), ([frame(0, 33, 22)], []),
+            ([], [frame(0), part(1)]), ([], [part(0)]), ([], [part(1)]),
+            ([frame(0)], [part(1)]), ([frame(0)], [part(2)]), ([frame(0)], [frame(1, 34)]),
+            ([], [chunk(b"fdAT", b"ab")]), ([frame(0)], [chunk(b"fdAT", b"ab")]),
+            ([chunk(b"acTL", struct.pack(">II", 2, 0))], [frame(9)]),
+            ([chunk(b"acTL", struct.pack(">II", 2, 0))] * 2, [frame(9)])]:
+        for frames in None, 0, 1, 2, 1 << 31, (1 << 31) + 1:
+            same(decode, animated(before, behind, frames), 2, name=f"{before} {behind} {frames}")
+    # Of a part of the picture Pillow makes another one.
+    for before in [frame(0, 32)], [frame(0), part(1)]:
+        assert decode(animated(before, []))[0] == UNSUPPORTED
+
+
+def test_png_chunks_by_pillow(decode):
+    """What Pillow reads of chunks that say nothing of the pixels, before and behind these."""
+    small, large = zlib.compress(b"text"), zlib.compress(bytes((1 << 20) + 1))
+    limit = zlib.compress(bytes(1 << 20))
+    bodies = [b"", b"\0", b"a", b"a\0", b"a\0\0", b"a\0\7", b"\0\0", b"\7", b"a\0\0\0", b"a\0\1\0",
+              b"a\0\1\0\0\0", b"a\0\1\1\0\0" + large, b"a\0\0\0\0\0\xff", b"a\0\1\0en\0",
+              *(head + packed for head in (b"a\0\0", b"a\0\7", b"\0\0", b"a\0\1\0\0\0", b"a\0\1\0en")
+                for packed in (small, small[:-6], limit, large, b"noise"))]
+    plain = png(33, 21, 8, 2)
+    for kind in b"iCCP", b"zTXt", b"iTXt", b"tEXt":
+        for body in bodies:
+            if kind == b"iCCP" and PILLOW < (12, 0) and body[body.find(b"\0") + 1 :][:1] != b"\0":
+                continue  # looks at another byte
+            for at in 33, len(plain) - 12:
+                data = plain[:at] + chunk(kind, body) + plain[at:]
+                same(decode, data, 1, name=f"{kind} {body[:12]} at {at}")
+    lengths = {b"gAMA": 4, b"cHRM": 32, b"sRGB": 1, b"pHYs": 9, b"tIME": 0, b"bKGD": 0}
+    for kind, size in lengths.items():
+        for bytes_ in {max(size - 1, 0), size // 2, size, size + 1}:
+            if kind == b"cHRM" and PILLOW < (12, 0) and bytes_ != size:
+                continue  # takes as many as there are
+            for at in 33, len(plain) - 12:
+                data = plain[:at] + chunk(kind, bytes(bytes_)) + plain[at:]
+                same(decode, data, 1, name=f"{kind} of {bytes_} at {at}")
+
+
+def test_png_pixels_one_too_many(decode):
+    """A chunk of pixels behind the last one is read if it is there, and must then be whole."""
+    plain = png(33, 21, 8, 2)
+    for more in chunk(b"IDAT", b"abcdef"), chunk(b"tEXt", b"a\0b") + chunk(b"IDAT", b"abc"):
+        for cut in range(len(more) + 1):
+            same(decode, plain[:-12] + more[:cut], 1, name=f"{cut} of {more}")
+        same(decode, plain[:-12] + more + plain[-12:], 1)
+
+
+@pytest.mark.parametrize("transparency", [b"", b"\0", b"\xff\0\xff", b"\0\0", b"\5", b"\xff"])
+def test_png_without_its_palette(decode, transparency):
+    data = png(33, 21, 8, 3, transparency=transparency)
+    if transparency.count(0) == 1:  # Pillow loads it, and fails to make it RGB
+        assert decode(data)[0] == CORRUPT
+    else:
+        assert decode(data)[0] == 0
 
 
 def test_png_pixels_in_pieces(decode):

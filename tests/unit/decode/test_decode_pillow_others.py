@@ -323,8 +323,9 @@ def test_tiff_plain_pixels(tiffs):
                 same(tiffs, renamed(tiff(other, blocks, order), 279, 280, order))
             same(tiffs, renamed(data, 279, 280, order), name="no counts")
             same(tiffs, renamed(data, 273, 280, order), name="no offsets")
-            for cut in range(8, len(data), 7):
-                same(tiffs, renamed(data, 279, 280, order)[:cut], 1, name=f"cut at {cut}")
+            for cut in range(4, len(data) - 4, 7):  # Pillow reads what tags there are
+                condition, words = tiffs(renamed(data, 279, 280, order)[:cut])
+                assert condition in (CORRUPT, UNSUPPORTED), (cut, words)
 
 
 def renamed(data, tag, new, order):
