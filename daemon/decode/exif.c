@@ -54,8 +54,9 @@ static bool tiff_open(struct tiff *tiff)
 	return (head[2] == 0 && head[3] == 42) || (head[2] == 42 && head[3] == 0);
 }
 
-/* Walks the first directory as Pillow does: an entry whose value lies outside ends the walk, and
- * the last of several orientations counts. Whether there is one; *out may be any number. */
+/* Walks the first directory as Pillow 13 does: an entry is passed over if the values so far claim
+ * more bytes than there are, else one whose value lies outside ends the walk; the first of several
+ * orientations counts. Whether there is one; *out may be any number. */
 static bool exif_find(const uint8_t *data, size_t size, uint32_t *out)
 {
 	/* Twice, where a writer of PNG or WebP took the one of a JPEG along. */
@@ -71,16 +72,22 @@ static bool exif_find(const uint8_t *data, size_t size, uint32_t *out)
 		return false;
 	uint32_t entries = tiff_number(&tiff, at, 2);
 	bool found = false;
+	uint64_t claimed = 0;
 	at += 2;
-	for (; entries > 0 && tiff_holds(&tiff, at, ENTRY_BYTES); entries--, at += ENTRY_BYTES) {
+	for (; entries > 0 && !found && tiff_holds(&tiff, at, ENTRY_BYTES);
+	     entries--, at += ENTRY_BYTES) {
 		uint32_t type = tiff_number(&tiff, at + 2, 2);
 		unsigned bytes = type_bytes(type);
 		uint64_t total = (uint64_t)tiff_number(&tiff, at + 4, 4) * bytes;
 		uint64_t value = at + 8;
 		if (total == 0)
 			continue;
-		if (total > 4)
+		if (total > 4) {
 			value = tiff_number(&tiff, value, 4);
+			claimed += total;
+		}
+		if (claimed > tiff.size && total > 4)
+			continue;
 		if (!tiff_holds(&tiff, value, total))
 			break;
 		if (tiff_number(&tiff, at, 2) != TAG_ORIENTATION)

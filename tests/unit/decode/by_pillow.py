@@ -19,6 +19,7 @@ Image = pytest.importorskip("PIL.Image")
 ImageOps = pytest.importorskip("PIL.ImageOps")
 
 PILLOW = tuple(map(int, pytest.importorskip("PIL").__version__.split(".")[:2]))
+JPEG_TURBO = pytest.importorskip("PIL.features").version_feature("libjpeg_turbo") or ""
 FORMAT, CORRUPT, LIMIT, UNSUPPORTED = 1, 2, 3, 4
 SIZES = [(1, 1), (3, 2), (17, 13), (40, 33), (5, 1), (1, 9), (130, 71)]
 

@@ -10,8 +10,8 @@ import zlib
 import numpy
 import pytest
 
-from by_pillow import (CORRUPT, FORMAT, LIMIT, PILLOW, SIZES, UNSUPPORTED, Image, image, pillow,
-                       same, saved)
+from by_pillow import (CORRUPT, FORMAT, JPEG_TURBO, LIMIT, PILLOW, SIZES, UNSUPPORTED, Image, image,
+                       pillow, same, saved)
 
 
 # --- JPEG ---
@@ -79,6 +79,8 @@ def test_jpeg_is_told_by_content_and_trailing_bytes_do_not_matter(decode):
 def test_jpeg_cut_short(decode, progressive):
     """FAULTS 72: refused where Pillow refuses, whichever part is asked for; an end that comes too
     early is painted over, as Pillow does."""
+    if progressive and JPEG_TURBO >= "3":
+        pytest.skip("libjpeg-turbo 3 smooths what lacks scans otherwise")
     data = saved(image("RGB", 61, 47), "JPEG", quality=70, progressive=progressive)
     for cut in range(3, len(data) - 2, 3):
         assert decode(data[:cut])[0] == CORRUPT or pillow(data[:cut]) is not None, cut
@@ -454,14 +456,21 @@ def test_exif(decode, orientation):
             same(decode, data, exif=False, parts=1)
 
 
-@pytest.mark.parametrize("block", [
+# Of two orientations the first counts; a value larger than all there is is passed over.
+EXIF_NEWER = [exif(6, entries=[(0x10F, 2, 5000, 8)]), exif(6, entries=[(0x112, 3, 1, 3)]),
+              exif(6, entries=[(0x112, 3, 0, 3), (0x112, 3, 1, 8)]),
+              exif(6, entries=[(0x10F, 2, 30, 8), (0x110, 2, 30, 8), (0x111, 2, 5, 8)])]
+
+
+@pytest.mark.parametrize("block", EXIF_NEWER + [
     exif(6, ">"), exif(6, "<", "I"), exif(6, ">", "I"), exif(6, "<", "B"), exif(6, count=0),
     exif(6, count=2), exif(6, entries=[(0x10F, 2, 4, 0)]), exif(6, entries=[(0x10F, 2, 9, 8)]),
-    exif(6, entries=[(0x10F, 2, 5000, 8)]), exif(6, entries=[(0x10F, 99, 5000, 8)]),
-    exif(6, entries=[(0x112, 3, 1, 3)]), exif(6)[:21], exif(6)[:22], exif(6)[:12], exif(6)[:9],
+    exif(6, entries=[(0x10F, 99, 5000, 8)]), exif(6)[:21], exif(6)[:22], exif(6)[:12], exif(6)[:9],
     b"II\0*" + exif(6)[4:], b"MM*\0" + exif(6, ">")[4:],
 ])
 def test_exif_that_is_odd(decode, block):
+    if PILLOW < (13, 0) and block in EXIF_NEWER:
+        pytest.skip(f"Pillow {PILLOW} goes on or ends elsewhere")
     data = saved(image("RGB", 23, 11), "JPEG", exif=b"Exif\0\0" + block)
     same(decode, data, parts=1, exif=True)
 
