@@ -274,7 +274,8 @@ def animated(before, behind, frames=2):
     """A picture with chunks of an animation before and behind its pixels."""
     plain = png(33, 21, 8, 2)
     announced = chunk(b"acTL", struct.pack(">II", frames, 0)) if frames is not None else b""
-    return plain[:33] + announced + b"".join(before) + plain[33:-12] + b"".join(behind) + plain[-12:]
+    before, behind = announced + b"".join(before), b"".join(behind)
+    return plain[:33] + before + plain[33:-12] + behind + plain[-12:]
 
 
 def frame(number, width=33, height=21, x=0, y=0):
@@ -309,7 +310,8 @@ def test_png_chunks_by_pillow(decode):
     limit = zlib.compress(bytes(1 << 20))
     bodies = [b"", b"\0", b"a", b"a\0", b"a\0\0", b"a\0\7", b"\0\0", b"\7", b"a\0\0\0", b"a\0\1\0",
               b"a\0\1\0\0\0", b"a\0\1\1\0\0" + large, b"a\0\0\0\0\0\xff", b"a\0\1\0en\0",
-              *(head + packed for head in (b"a\0\0", b"a\0\7", b"\0\0", b"a\0\1\0\0\0", b"a\0\1\0en")
+              *(head + packed
+                for head in (b"a\0\0", b"a\0\7", b"\0\0", b"a\0\1\0\0\0", b"a\0\1\0en")
                 for packed in (small, small[:-6], limit, large, b"noise"))]
     plain = png(33, 21, 8, 2)
     for kind in b"iCCP", b"zTXt", b"iTXt", b"tEXt":

@@ -129,10 +129,11 @@ RUNS = [bytes([5, 0x12, 12, 0x34, 0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 12, 7, 0, 0, 20,
         bytes([17, 1] * 4 + [0]), bytes([17, 1] * 4 + [0, 90, 1])]
 
 
-# Jumps, and a run of literal pixels that is odd or longer than the picture: before Pillow 13 others.
+# Jumps, and runs of literal pixels that are odd or longer than the picture: others before 13.
 NEWER_RUNS = [bytes([0, 2, 3, 1, 9, 4] * 9 + [0, 1]), bytes([5, 7, 0, 2, 200, 200]), b"\0\2\1",
               bytes([5, 7, 0, 0, 0, 2, 0, 1, 0, 2, 16, 0, 1, 3] + [17, 1] * 5),
-              bytes([0, 5, 0x12, 0x34, 0x56, 9, 9, 9, 12, 7] * 9), bytes([0, 255]) + bytes(range(255)),
+              bytes([0, 5, 0x12, 0x34, 0x56, 9, 9, 9, 12, 7] * 9),
+              bytes([0, 255]) + bytes(range(255)),
               bytes([0, 255]) + bytes(range(84)), bytes([0, 255]) + bytes(range(30))]
 
 
@@ -288,7 +289,8 @@ def test_tiff_signed(tiffs, bits, order):
     for width, height in SIZES:
         tags = tiff_tags(width, height, bits, 1, t339=(3, [2]), t278=(4, [height]))
         values = [value - 300 for value in range(width * height)]
-        data = noise(width * height) if bits == 8 else struct.pack(f"{order}{len(values)}h", *values)
+        data = (noise(width * height) if bits == 8
+                else struct.pack(f"{order}{len(values)}h", *values))
         same(tiffs, tiff(tags, [data], order), parts=3)
         same(tiffs, tiff({**tags, 262: (3, [0])}, [data], order), parts=1)
 
