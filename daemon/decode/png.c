@@ -443,7 +443,7 @@ static int png_read(void *state, const struct codec_input *input, struct rect ne
 	(void)state;
 	arena_reset(input->arena);
 	int r = png_read_from(input->data, input->size, input, need, pixels, &image, &first);
-	if (r != 0 && r != DECODE_E_CORRUPT) {
+	if (r != 0 && r != DECODE_E_CORRUPT && r != DECODE_E_LIMIT) {
 		*fault = first;
 		return r;
 	}

@@ -57,6 +57,19 @@ static int tiff_take_blocks(struct tiff *tiff, const struct codec_input *input, 
 	return tiff->block_height ? 0 : tiff_corrupt(tiff, fault);
 }
 
+static uint16_t tiff_orientation(TIFF *file)
+{
+	uint16_t orientation;
+	uint32_t size = 0;
+	void *text = NULL;
+	if (TIFFGetField(file, TIFFTAG_ORIENTATION, &orientation))
+		return orientation;
+	if (!TIFFGetField(file, TIFFTAG_XMLPACKET, &size, &text))
+		return 1;
+	struct metadata found = {.xmp = text, .xmp_size = size};
+	return (uint16_t)metadata_orientation(&found);
+}
+
 static int tiff_open(struct tiff *tiff, const struct codec_input *input, struct fault *fault)
 {
 	uint32_t width = 0, height = 0;
@@ -70,7 +83,7 @@ static int tiff_open(struct tiff *tiff, const struct codec_input *input, struct 
 	tiff->mask = input->mask;
 	tiff->width = (int32_t)width;
 	tiff->height = (int32_t)height;
-	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_ORIENTATION, &tiff->orientation);
+	tiff->orientation = tiff_orientation(tiff->file);
 	if (r == 0)
 		r = tiff_form_read(&tiff->form, &tiff->source, tiff->file, fault);
 	if (r == 0)

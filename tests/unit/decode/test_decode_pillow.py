@@ -331,6 +331,13 @@ def test_png_chunks_by_pillow(decode):
                 same(decode, data, 1, name=f"{kind} of {bytes_} at {at}")
 
 
+def test_png_chunks_that_libspng_refuses(decode):
+    """An empty EXIF, and a long text: the pixels alone are decoded then."""
+    text = b"a\0" + bytes(17 << 20)
+    for extra in chunk(b"eXIf", b""), chunk(b"tEXt", text):
+        same(decode, png(33, 21, 8, 2, extra=extra), 1)
+
+
 def test_png_pixels_one_too_many(decode):
     """A chunk of pixels behind the last one is read if it is there, and must then be whole."""
     plain = png(33, 21, 8, 2)
