@@ -58,8 +58,8 @@ struct picture_store {
 enum { PICTURE_STORE_E_SYSTEM = 1 };
 
 /* In the folder `fd`, which is the store's from now on, also on failure. `version`: of what makes
- * pixels of files. Reads no picture: picture_store_trim() does. 0, PICTURE_STORE_E_SYSTEM with
- * words, or -ENOMEM. */
+ * pixels of files. Reads no picture: picture_store_trim() does. 0, with words if the
+ * secret was damaged, so that all pictures go; PICTURE_STORE_E_SYSTEM with words, or -ENOMEM. */
 int picture_store_open(struct picture_store **out, int fd, uint64_t limit,
 		       const struct digest *version, struct fault *fault);
 void picture_store_close(struct picture_store *store); /* nobody uses it; accepts NULL */

@@ -29,23 +29,30 @@ static struct digest secret_checksum(const struct secret_file *file)
 	return digest_of(file, offsetof(struct secret_file, checksum));
 }
 
-/* 0; ENOENT: there is none that can be used; another errno: it cannot be read now. */
-static int secret_read(int folder, const struct digest *version, struct digest_secret *out)
+/* 0; ENOENT: there is none that can be used; another errno: it cannot be read now. `wrong_out` is
+ * set if there was one, but not as this program writes it. */
+static int secret_read(int folder, const struct digest *version, struct digest_secret *out,
+		       const char **wrong_out)
 {
 	struct secret_file file = {0};
 	struct stat stat;
 	int fd = openat(folder, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ELOOP ? ENOENT : errno;
-	bool good = fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == geteuid() &&
-		    !(stat.st_mode & (S_IRWXG | S_IRWXO));
-	int result = good ? whole_read(fd, &file, sizeof(file), 0) : WHOLE_E_SHORT;
-	close(fd);
+	if (fd < 0 && errno != ELOOP)
+		return errno;
+	bool good = fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+		    stat.st_uid == geteuid() && !(stat.st_mode & (S_IRWXG | S_IRWXO));
+	int result = good ? whole_read(fd, &file, sizeof(file), 0) : 0;
+	if (fd >= 0)
+		close(fd);
 	if (result < 0)
 		return -result;
 	struct digest checksum = secret_checksum(&file);
-	if (result == WHOLE_E_SHORT || memcmp(file.magic, MAGIC, sizeof(file.magic)) != 0 ||
-	    !digest_equal(&checksum, &file.checksum) || !digest_equal(&file.version, version))
+	if (!good)
+		*wrong_out = "is not a file of the daemon's user alone";
+	else if (result == WHOLE_E_SHORT || memcmp(file.magic, MAGIC, sizeof(file.magic)) != 0 ||
+		 !digest_equal(&checksum, &file.checksum))
+		*wrong_out = "is damaged";
+	if (*wrong_out || !digest_equal(&file.version, version))
 		return ENOENT;
 	*out = file.secret;
 	return 0;
@@ -74,8 +81,10 @@ int stored_secret_get(int fd, const struct digest *version, struct digest_secret
 		      bool *anew_out, struct fault *fault)
 {
 	struct secret_file file = {.magic = MAGIC, .version = *version};
+	const char *wrong = NULL;
 	*anew_out = false;
-	int error = secret_read(fd, version, out);
+	fault->text[0] = '\0';
+	int error = secret_read(fd, version, out, &wrong);
 	if (!error)
 		return 0;
 	if (error == ENOENT) /* else what is kept would be lost with it */
@@ -87,5 +96,5 @@ int stored_secret_get(int fd, const struct digest *version, struct digest_secret
 		return fault_say(fault, 1, "decoded/" NAME ": %s", strerror(error));
 	*out = file.secret;
 	*anew_out = true;
-	return 0;
+	return wrong ? fault_say(fault, 0, "decoded/" NAME " %s", wrong) : 0;
 }

@@ -241,20 +241,41 @@ def test_files_that_go_and_files_that_are_none(spawn, photos, place):
     assert digests(daemon, photos, epochs=2) == wanted
 
 
-def test_another_secret_begins_anew(spawn, photos, place):
-    """As after an update of the decoder: nothing that is there is used, and it goes."""
+def flip(secret):
+    data = bytearray(secret.read_bytes())
+    data[10] ^= 1
+    secret.write_bytes(data)
+
+
+def point_elsewhere(secret):
+    secret.rename(secret.parent / "away")
+    secret.symlink_to("away")
+
+
+@pytest.mark.parametrize("change, words", [
+    (flip, "is damaged"), (lambda secret: os.truncate(secret, 100), "is damaged"),
+    (lambda secret: secret.write_bytes(b""), "is damaged"),
+    (lambda secret: secret.chmod(0o640), "is not a file of the daemon's user alone"),
+    (point_elsewhere, "is not a file of the daemon's user alone"),
+], ids=["a bit", "cut", "empty", "others may read it", "a link"])
+def test_a_damaged_secret_begins_anew(spawn, photos, place, change, words):
+    """Nothing that is there is used, it goes, and that is said, once."""
     daemon = spawn(**on_disk(place))
     fill(daemon, photos)
     before = pictures(place)
     daemon.terminate()
     secret = place / "decoded" / "secret"
-    data = bytearray(secret.read_bytes())
-    data[10] ^= 1
-    secret.write_bytes(data)
+    whole = secret.read_bytes()
+    assert "secret" not in daemon.log()
+    change(secret)
     daemon.spawn()
     wait_for(lambda: not set(before) & set(pictures(place)), "they go")
+    said = [line for line in daemon.log().splitlines() if "secret" in line]
+    assert len(said) == 1 and f"{secret} {words}: a new one is made" in said[0]
+    assert daemon.status()["cache_dir_fault"] == ""
     assert digests(daemon, photos, epochs=2) == digests(spawn(), photos, epochs=2)
-    assert secret.read_bytes() != data
+    assert secret.lstat().st_size == len(whole) and secret.read_bytes() != whole
+    assert secret.lstat().st_mode == 0o100600
 
 
 def test_killed_while_it_fills(spawn, photos, place):

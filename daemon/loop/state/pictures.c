@@ -40,6 +40,12 @@ void pictures_open_disk(struct pictures *pictures, const struct cache_dir *dir, 
 	if (r)
 		log_warning("decoded pictures are not kept on the disk (cache-dir): %s",
 			    fault->text);
+	if (r || !*fault->text)
+		return;
+	log_warning("%s/%s: a new one is made; the pictures that were kept with it are deleted, "
+		    "and decoded anew",
+		    dir->path, fault->text);
+	*fault = (struct fault){0}; /* which is no reason not to keep any */
 }
 
 uint64_t pictures_budget(uint64_t limit, uint64_t bytes, uint64_t memory, uint64_t available)

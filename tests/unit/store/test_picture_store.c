@@ -44,6 +44,7 @@ static void fixture_open(struct fixture *fixture, uint64_t limit, const struct d
 	int fd = open(fixture->path, O_RDONLY | O_DIRECTORY);
 	assert_true(fd >= 0);
 	assert_int_equal(picture_store_open(&fixture->store, fd, limit, of, &fault), 0);
+	assert_string_equal(fault.text, ""); /* also where another version's secret was */
 	picture_store_trim(fixture->store, 1);
 }
 
