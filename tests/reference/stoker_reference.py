@@ -82,10 +82,15 @@ NEEDED = {"size": 24, "padding": 3, "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0
           "degrees": 30, "kernel_size": 5,
           "transforms": [{"name": "RandomHorizontalFlip"}, {"name": "RandomInvert", "p": 0.75}]}
 
+def posterize(image, bits):
+    """Of no bit black is left; newer Pillows refuse it."""
+    return functional.posterize(image, bits) if bits else image.point(lambda value: 0)
+
+
 # Transforms with a probability: what each does by its parameters, and random ones for tests.
 COLOURS = {
     "RandomInvert": (functional.invert, lambda rng: {}),
-    "RandomPosterize": (functional.posterize, lambda rng: {"bits": rng.randint(0, 8)}),
+    "RandomPosterize": (posterize, lambda rng: {"bits": rng.randint(0, 8)}),
     "RandomSolarize": (functional.solarize, lambda rng: {
         "threshold": rng.choice([128, rng.uniform(0, 256)])}),
     "RandomAdjustSharpness": (functional.adjust_sharpness, lambda rng: {
