@@ -152,7 +152,8 @@ static int place_connect(const char *path, struct fault *fault)
 	return r;
 }
 
-int address_connect(enum address_socket socket, const char *given, struct fault *fault)
+int address_connect(enum address_socket socket, const char *given, char where_out[ADDRESS_MAX],
+		    struct fault *fault)
 {
 	char places[ADDRESS_PLACES_MAX][ADDRESS_MAX], tried[512] = "";
 	size_t n = address_places(socket, given, places), used = 0;
@@ -165,8 +166,10 @@ int address_connect(enum address_socket socket, const char *given, struct fault 
 				 ADDRESS_MAX - 1);
 	for (size_t i = 0; i < n; i++) {
 		int fd = place_connect(places[i], fault);
-		if (fd >= 0)
+		if (fd >= 0) {
+			memcpy(where_out, places[i], ADDRESS_MAX);
 			return fd;
+		}
 		if (result == -ENOENT)
 			result = fd; /* a daemon that refuses says more than none */
 		used += (size_t)snprintf(tried + used, sizeof(tried) - used, "%s%s",

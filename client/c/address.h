@@ -25,9 +25,10 @@ size_t address_places(enum address_socket socket, const char *given,
 /*
  * Connect to the first place that answers and can be trusted. Returns a non-blocking descriptor,
  * which the caller owns, or a negative errno, explained in `fault`: -ENOENT nobody listens,
- * -EACCES, -ETIMEDOUT its queue of connections stayed full.
+ * -EACCES, -ETIMEDOUT its queue of connections stayed full. `where_out`: the path of that place.
  */
-int address_connect(enum address_socket socket, const char *given, struct fault *fault);
+int address_connect(enum address_socket socket, const char *given, char where_out[ADDRESS_MAX],
+		    struct fault *fault);
 
 /* May `uid` serve the socket at `path`? Root and the caller may; so may the owner of the directory,
  * unless another user could have made the directory. */

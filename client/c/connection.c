@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "client/c/clock.h"
+#include "client/c/seq.h"
 #include "client/c/words.h"
 
 #define OUT_MAX (1u << 20) /* if the daemon reads less, it does not work */
@@ -44,6 +45,7 @@ void connection_close(struct connection *connection)
 	connection->out = NULL;
 	connection->out_size = connection->out_capacity = 0;
 	connection->give_count = 0;
+	connection->pulse = (struct pulse){0};
 }
 
 /* Close for the reason in `fault`, and keep it for later calls. */
@@ -260,14 +262,35 @@ static int connection_next(struct connection *connection, struct message *out, s
 	return r ? r : 1;
 }
 
-/* Wait until the socket can be read, or written if there is something to send. False: time-out. Not
- * long at a time: another thread may have closed it, or left something that is to be sent. */
-static bool connection_wait(struct connection *connection, int64_t until)
+/* The answer to a PING of the pulse: nobody else waits for it. */
+static bool connection_is_pong(struct connection *connection, const struct message *message)
+{
+	struct pulse *pulse = &connection->pulse;
+	if (!pulse->ping || message->kind != MESSAGE_OK || message->ok.seq != pulse->ping)
+		return false;
+	pulse->ping = 0;
+	return true;
+}
+
+/* Ask a daemon that is silent for a sign of life, or say that none has come. */
+static int connection_feel(struct connection *connection, struct fault *fault)
+{
+	struct message ping = message_init(MESSAGE_PING);
+	enum pulse_step step = pulse_step(&connection->pulse, clock_ms());
+	if (step == PULSE_SAY)
+		pulse_say(connection->where);
+	if (step != PULSE_ASK)
+		return 0;
+	ping.ping.seq = connection->pulse.ping = connection_seq(connection);
+	return connection_send(connection, &ping, fault);
+}
+
+/* Wait until the socket can be read, or written if there is something to send. Not long at a time:
+ * another thread may have closed it, or left something that is to be sent, and the daemon may have
+ * been stopped. */
+static void connection_wait(struct connection *connection, int64_t left)
 {
 	struct pollfd poll_ = {connection->socket, POLLIN, 0};
-	int64_t left = until < 0 ? LOOK_MS : until - clock_ms();
-	if (left <= 0)
-		return false;
 	if (connection->out_size)
 		poll_.events |= POLLOUT;
 	if (connection->lock)
@@ -275,25 +298,34 @@ static bool connection_wait(struct connection *connection, int64_t until)
 	(void)poll(&poll_, 1, left < LOOK_MS ? (int)left : LOOK_MS);
 	if (connection->lock)
 		pthread_mutex_lock(connection->lock);
-	return true;
 }
 
 /* As connection_receive(), but only from the socket, not what was kept. */
 static int connection_receive_new(struct connection *connection, int timeout_ms,
 				  struct message *out, struct fault *fault)
 {
-	int64_t until = timeout_ms < 0 ? -1 : clock_ms() + timeout_ms;
+	int64_t now = clock_ms(), until = now + timeout_ms;
+	pulse_begin(&connection->pulse, now);
 	for (;;) {
 		int r = connection_flush(connection, fault);
 		if (r == 0)
 			r = connection_next(connection, out, fault);
+		if (r > 0 && connection_is_pong(connection, out))
+			continue;
 		if (r)
 			return r < 0 ? r : 0;
 		r = connection_read(connection, fault);
+		now = clock_ms();
+		if (r > 0)
+			pulse_begin(&connection->pulse, now);
+		else if (r == 0 && timeout_ms >= 0 && now >= until)
+			return -EAGAIN;
+		else if (r == 0)
+			r = connection_feel(connection, fault);
 		if (r < 0)
 			return r;
-		if (r == 0 && !connection_wait(connection, until))
-			return -EAGAIN;
+		if (r == 0)
+			connection_wait(connection, timeout_ms < 0 ? LOOK_MS : until - now);
 	}
 }
 
@@ -343,50 +375,6 @@ uint32_t connection_seq(struct connection *connection)
 {
 	connection->seq += connection->seq == UINT32_MAX ? 2 : 1; /* 0 means no request */
 	return connection->seq;
-}
-
-static uint64_t seq_of(const struct message *message)
-{
-	switch (message->kind) {
-	case MESSAGE_HELLO:
-		return message->hello.seq;
-	case MESSAGE_WELCOME:
-		return message->welcome.seq;
-	case MESSAGE_ERROR:
-		return message->error.seq;
-	case MESSAGE_OK:
-		return message->ok.seq;
-	case MESSAGE_ATTACH:
-		return message->attach.seq;
-	case MESSAGE_ATTACHED:
-		return message->attached.seq;
-	case MESSAGE_DETACH:
-		return message->detach.seq;
-	case MESSAGE_PING:
-		return message->ping.seq;
-	case MESSAGE_STATUS:
-		return message->status.seq;
-	case MESSAGE_REPORT:
-		return message->report.seq;
-	case MESSAGE_LIST:
-		return message->list.seq;
-	case MESSAGE_LISTING:
-		return message->listing.seq;
-	case MESSAGE_SET:
-		return message->set.seq;
-	case MESSAGE_STOP:
-		return message->stop.seq;
-	case MESSAGE_RELOAD:
-		return message->reload.seq;
-	case MESSAGE_DROP:
-		return message->drop.seq;
-	case MESSAGE_PIN:
-		return message->pin.seq;
-	case MESSAGE_CREDENTIALS:
-		return message->credentials.seq;
-	default:
-		return 0;
-	}
 }
 
 int connection_release(struct connection *connection, uint64_t lease, struct fault *fault)
@@ -473,6 +461,7 @@ int connection_open(struct connection *connection, int socket, const char *clien
 	hello.hello.version_min = hello.hello.version_max = PROTO_VERSION;
 	hello.hello.client = (struct text){client, strlen(client)};
 	int r = connection_ask(connection, &hello, MESSAGE_WELCOME, quiet_ms, welcome_out, fault);
+	connection->pulse.greeted = r == 0;
 	return r ? connection_lose(connection, r, fault) : 0;
 }
 

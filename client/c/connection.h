@@ -7,7 +7,8 @@
  *
  * Every call returns 0 or a negative errno, explained in `fault`. After a failure the connection is
  * closed, and later calls repeat the reason; except after -EAGAIN, -ENOMEM, and an ERROR of the
- * daemon.
+ * daemon. A daemon that is silent in a wait is sent PING; if it stays so for 5 s, a line on stderr
+ * says that, once in the wait, which goes on.
  */
 #ifndef STOKER_CLIENT_CONNECTION_H
 #define STOKER_CLIENT_CONNECTION_H
@@ -17,17 +18,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/c/address.h"
 #include "client/c/backlog.h"
 #include "client/c/fault.h"
+#include "client/c/pulse.h"
 #include "proto/frame.h"
 #include "proto/message.h"
 
 #define CONNECTION_QUIET_MS 30000 /* longest wait for an answer that needs no work */
 
 struct connection {
-	int socket;	       /* owned; -1: closed */
-	pthread_mutex_t *lock; /* borrowed, of its owner; let go while it waits; NULL: none */
-	int passed;	       /* owned; a descriptor that was received and not taken yet, or -1 */
+	int socket;		 /* owned; -1: closed */
+	char where[ADDRESS_MAX]; /* the path of its socket, for people; the opener sets it */
+	pthread_mutex_t *lock;	 /* borrowed, of its owner; let go while it waits; NULL: none */
+	int passed; /* owned; a descriptor that was received and not taken yet, or -1 */
 	struct frame_reader in;
 	const uint8_t *last; /* the payload of the last frame, within `in` */
 	size_t last_size;
@@ -43,6 +47,7 @@ struct connection {
 	bool takes_credentials; /* the opener sets it, too */
 	bool resizes;		/* it knows the word resize; likewise */
 	uint32_t seq;
+	struct pulse pulse;
 	int lost; /* the errno that closed it; 0: never opened */
 	struct fault why;
 	uint8_t frame[PROTO_FRAME_MAX + FRAME_HEAD];

@@ -85,7 +85,8 @@ int handle_open(struct stoker *stoker)
 	stoker->last_lease = 0;
 	watch_forget(&stoker->watch);
 	pthread_mutex_unlock(&stoker->lock);
-	int fd = address_connect(ADDRESS_DATA, stoker->socket, &stoker->fault);
+	int fd = address_connect(ADDRESS_DATA, stoker->socket, stoker->connection.where,
+				 &stoker->fault);
 	pthread_mutex_lock(&stoker->lock);
 	if (fd < 0)
 		return fd;

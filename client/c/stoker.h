@@ -345,6 +345,9 @@ STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_o
  * (timeout -1), or one whose memory the next one needs (timeout 0 or -1), and would wait for ever:
  * stoker_error() says which.
  *
+ * Where the daemon gives no sign of life for 5 s, as when it was stopped, this and any other call
+ * that waits for it writes a line on stderr, once, and waits on.
+ *
  * You may keep less than `inflight` batches for as long as you like, and go on. Where the ring
  * comes round to one that is kept, the reader goes on in another ring. Until it is released, such a
  * batch takes the memory of its whole ring, some `inflight` + 2 batches, out of the daemon's

@@ -496,3 +496,31 @@ def test_nobody_works(tmp_path, folder):
                 next(loader.batches())
     finally:
         daemon.stop()
+
+
+def test_a_stopped_daemon_is_said(real, folder, caplog):
+    """After five seconds, once in a wait: at the first words, and where a batch is due."""
+    def stop():
+        real.process.send_signal(signal.SIGSTOP)
+        timer = threading.Timer(6, real.process.send_signal, [signal.SIGCONT])
+        timer.start()
+        return timer
+
+    def said():
+        lines = [record.getMessage() for record in caplog.records if record.name == "stoker"]
+        caplog.clear()
+        return lines
+
+    words = [f"stokerd at {real.path} has not answered for 5 s: is it stopped, or is the machine "
+             "busy? Waiting on"]
+    timer = stop()
+    with stoker.connect(real.path) as node:
+        assert said() == words
+        timer.join()
+        loader = node.loader(folder, batch_size=1, inflight=1)
+        batches = loader.batches()
+        got = [list(next(batches).index)]
+        timer = stop()
+        got += [list(batch.index) for batch in batches]
+        timer.join()
+        assert said() == words and sorted(got) == [[k] for k in range(21)]

@@ -61,7 +61,7 @@ def open_connection(path: str) -> Connection:
         if not _trusted(path, uid):
             raise DaemonUnavailable(f"{path} is not trusted: it is served by uid {uid}, which is "
                                     "neither root, nor you, nor the owner of its directory")
-        connection = Connection(sock, uid)
+        connection = Connection(sock, uid, path)
     except OSError as error:
         sock.close()
         hint = " (if `ls -l` shows a group that may write, join it)" * isinstance(

@@ -7,6 +7,7 @@ garbage collector in the middle of another call. It never waits and never raises
 from __future__ import annotations
 
 import array
+import logging
 import os
 import select
 import socket
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from .batch import Lease
 
 REPLY_S = 30.0  # for a reply that needs no work, and for the rest of a frame
+_ASK_S = 2.0  # of silence, after which the daemon is asked for a sign of life
+_SAY_S = 5.0  # of silence, after which that is said
+_FAIR_S = 2.5  # that an answer to PING has; also where this process itself was stopped
 _CHUNK = 65536
 _FDS = 8
 _ENDING_MAX = 19  # errors up to this code end the connection
@@ -32,6 +36,7 @@ _CONTROL = socket.CMSG_SPACE(_FDS * 4)
 _SEND = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)  # as numbers: enums are slow to combine
 _RECEIVE = int(socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
 
+_log = logging.getLogger("stoker")
 _open: weakref.WeakSet[Connection] = weakref.WeakSet()
 
 
@@ -43,6 +48,43 @@ class _Held(NamedTuple):
     lease: weakref.ref[Lease]
 
 
+class _Pulse:
+    """Whether a daemon that is waited for lives."""
+
+    def __init__(self) -> None:
+        self.greeted = False  # PING is allowed
+        self.ping = 0  # the seq of one without an answer
+        self._asked = 0.0  # when it was sent
+        self._silent = 0.0  # since when, within this wait
+        self._said = False  # in this wait
+
+    def begin(self) -> None:
+        self._silent, self._said = time.monotonic(), False
+
+    def asks(self, now: float) -> bool:
+        """Is it time for a PING, which will have the number ``ping``?"""
+        if not self.greeted or self.ping or now < self._silent + _ASK_S:
+            return False
+        self._asked = now
+        return True
+
+    def says(self, now: float) -> bool:
+        """Is it time to say that no sign of life came? Once in a wait."""
+        if self._said or now < self._due():
+            return False
+        self._said = True
+        return True
+
+    def until(self) -> Optional[float]:
+        """When the next of both is due; None: nothing is."""
+        if self._said:
+            return None
+        return self._silent + _ASK_S if self.greeted and not self.ping else self._due()
+
+    def _due(self) -> float:
+        return max(self._silent + _SAY_S, self._asked + _FAIR_S if self.greeted else 0.0)
+
+
 class Connection:
     """A connected socket whose peer is trusted to be the daemon.
 
@@ -51,8 +93,9 @@ class Connection:
     given up.
     """
 
-    def __init__(self, sock: socket.socket, uid: int) -> None:
+    def __init__(self, sock: socket.socket, uid: int, path: str) -> None:
         self.uid = uid
+        self._path = path
         self.daemon = ""  # name and version that it gave
         self.takes_fds = False  # it takes descriptors of a dataset
         self.takes_credentials = False
@@ -67,6 +110,7 @@ class Connection:
         self._inbox: Deque[_wire.Received] = deque()
         self._fds: List[int] = []
         self._seq = 0
+        self._pulse = _Pulse()
         self._partial_until = 0.0
         self._out = bytearray()
         self._out_fds: List[Tuple[int, Sequence[int]]] = []  # by the byte that they go with
@@ -109,10 +153,11 @@ class Connection:
         """
         self.check()
         self._seq += 1
-        self.send(name, fds, seq=self._seq, **fields)
+        seq = self._seq
+        self.send(name, fds, seq=seq, **fields)
         message = None
         try:
-            message = self._reply(None if timeout is None else time.monotonic() + timeout)
+            message = self._reply(seq, None if timeout is None else time.monotonic() + timeout)
         finally:
             if message is None and not self._closed:
                 self._give_up()
@@ -122,14 +167,15 @@ class Connection:
             raise from_message(message.fields)
         if message.name != reply:
             raise self.broken(f"{message.name} as the answer to {name}")
+        self._pulse.greeted = True
         return message.fields
 
-    def _reply(self, deadline: Optional[float]) -> Optional[_wire.Received]:
+    def _reply(self, seq: int, deadline: Optional[float]) -> Optional[_wire.Received]:
         while True:
             message = self._next(deadline)
             if message is None:
                 return None
-            if message.fields.get("seq") != self._seq:
+            if message.fields.get("seq") != seq:
                 self._inbox.append(message)
             elif message.name != "progress":
                 return message
@@ -300,8 +346,10 @@ class Connection:
                 frame = self._reader.next()
                 if frame is not None:
                     self._partial_until = 0.0
-                    return self._with_ring(_wire.decode(frame))
-                if not self._step(deadline):
+                    message = _wire.decode(frame)
+                    if not self._is_pong(message):
+                        return self._with_ring(message)
+                elif not self._step(deadline):
                     return None
         except ProtocolError as error:
             raise self.broken(str(error)) from error
@@ -322,9 +370,28 @@ class Connection:
             raise ProtocolError("unexpected descriptors")
         return message
 
+    def _is_pong(self, message: _wire.Received) -> bool:
+        """The answer to a PING of the pulse, for which nobody else waits?"""
+        if not self._pulse.ping or message.name != "ok" or \
+                message.fields["seq"] != self._pulse.ping:
+            return False
+        self._pulse.ping = 0
+        return True
+
+    def _feel(self, now: float) -> None:
+        """Ask a daemon that is silent for a sign of life, or say that none has come."""
+        if self._pulse.asks(now):
+            self._seq += 1
+            self._pulse.ping = self._seq
+            self.send("ping", seq=self._seq)
+        elif self._pulse.says(now):
+            _log.warning("stokerd at %s has not answered for %d s: is it stopped, or is the "
+                         "machine busy? Waiting on", self._path, _SAY_S)
+
     def _step(self, deadline: Optional[float]) -> bool:
         """Read once, waiting until the deadline; False if nothing came until then."""
         self._flush()
+        self._pulse.begin()
         while not self._read():
             now = time.monotonic()
             until = deadline
@@ -335,7 +402,9 @@ class Connection:
                 until = min(self._partial_until, until or self._partial_until)
             if deadline is not None and now >= deadline:
                 return False
-            self._wait(until, now)
+            self._feel(now)
+            due = self._pulse.until()
+            self._wait(until if due is None else due if until is None else min(due, until), now)
         return True
 
     def _wait(self, until: Optional[float], now: float) -> None:
