@@ -31,6 +31,7 @@ LIBRARIES = {
     r"expat\.h": ["daemon/dataset/storage/remote/s3_list.c",
                   "daemon/dataset/storage/remote/sts.c"],
     r"zlib\.h": ["daemon/decode/png_file.c", "daemon/decode/png_orientation.c",
+                 "daemon/decode/png_rules.c",
                  "daemon/dataset/shards/packing_gzip.c"],
     r"lzma\.h": ["daemon/dataset/shards/packing_xz.c"],
     r"webp/.*": ["daemon/decode/webp.c"],
