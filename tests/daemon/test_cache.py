@@ -14,7 +14,7 @@ from PIL import Image
 from harness import digest_of, wait_for
 from test_draft import TRAIN, VAL, expected, kinds
 from test_fit import fit
-from test_index import exchange, jpegs, twin, wrong_crops
+from test_index import exchange, jpegs, snapshot, twin, wrong_crops
 from test_law import N, STREAM, digests
 from test_storage import files
 
@@ -46,7 +46,8 @@ def fixture_folder(photos, tmp_path):
 def cached(daemon):
     """Of decoded pictures, in memory and on the disk; `cache_size` is of objects from servers."""
     return {name[len("cache_"):]: value for name, value in daemon.status().items()
-            if name.startswith("cache_") and name != "cache_size"}
+            if name.startswith("cache_") and name != "cache_size"
+            and not name.startswith("cache_dir")}
 
 
 def test_off(daemon, photos):
@@ -226,7 +227,7 @@ def test_a_file_changes_under_its_time(spawn, folder, how):
         assert before["pictures"] == N
         for path in paths:
             exchange(path, twin(path.read_bytes()), how)
-        wrong, good, bad = wrong_crops(again, folder, epochs=2)
+        wrong, good, bad = wrong_crops(again, folder, epochs=2, beside=peer)
         assert cached(daemon)["pictures"] == N - len(paths)
     assert not wrong and good == 2 * (N - len(paths))
     assert len(bad) == 2 * len(paths) and {b["name"] for b in bad} == {"sample_changed"}
@@ -242,7 +243,7 @@ def test_a_file_that_goes_and_one_that_only_seems_to_change(spawn, folder):
         hits = cached(daemon)["hits_total"]
         for path in paths:
             path.chmod(0o600)
-        assert wrong_crops(again, folder, epochs=2) == ([], 2 * N, [])
+        assert wrong_crops(again, folder, epochs=2, beside=peer) == ([], 2 * N, [])
         held = cached(daemon)
         assert held["fills_total"] == N, "nothing is kept twice"
         # Each is read once, which tells that its content is the same.
@@ -251,7 +252,8 @@ def test_a_file_that_goes_and_one_that_only_seems_to_change(spawn, folder):
         peer.attach(folder, **STREAM, epochs=3)
         peer.digests()
         paths[3].unlink()
-        again.attach(folder, **{**STREAM, "shuffle": False, "batch_size": 1}, epochs=1)
+        again.attach(folder, **{**STREAM, "shuffle": False, "batch_size": 1}, epochs=1,
+                     **snapshot(peer))
         for _ in range(3):
             again.release(again.expect("batch"))
         assert again.expect("bad_sample").fields["name"] == "sample_read"
@@ -397,7 +399,7 @@ def test_a_file_written_anew_changes(spawn, folder):
         assert cached(daemon)["files"] > 0
         for path in paths:
             exchange(path, twin(path.read_bytes()), "renamed")
-        wrong, good, bad = wrong_crops(again, folder, epochs=2)
+        wrong, good, bad = wrong_crops(again, folder, epochs=2, beside=peer)
     assert not wrong and good == 2 * (N - len(paths))
     assert len(bad) == 2 * len(paths) and {b["name"] for b in bad} == {"sample_changed"}
 

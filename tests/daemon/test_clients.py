@@ -35,7 +35,7 @@ def transforms():
 def fixture_raw(daemon, photos):
     """Two epochs as the protocol gives them: bytes of image, label, index of each sample."""
     with daemon.connect() as peer:
-        peer.attach(photos, **STREAM, epochs=2)
+        peer.attach(photos, **STREAM, epochs=2, resize="pillow-13")  # as clients ask
         return b"".join(a["image"].tobytes() + a["label"].tobytes() + a["index"].tobytes()
                         for _, _, a in peer.samples())
 
@@ -52,7 +52,7 @@ def test_c_fills_batches_from_the_next_epoch(daemon, photos):
     """Two epochs of 60 in batches of 7: what readers with short batches get, and six samples more
     of the third."""
     with daemon.connect() as peer:
-        peer.attach(photos, **STREAM, epochs=3)
+        peer.attach(photos, **STREAM, epochs=3, resize="pillow-13")
         samples = [a["image"].tobytes() + a["label"].tobytes() + a["index"].tobytes()
                    for _, _, a in peer.samples()]
     done = subprocess.run([str(BUILD / "tests" / "dump"), str(daemon.socket), str(photos), TEXT,

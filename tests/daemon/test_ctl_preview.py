@@ -23,7 +23,7 @@ def first(daemon, dataset, count, **fields):
     """The same samples, as a reader gets them."""
     with daemon.connect() as peer:
         peer.attach(dataset, transforms=TRAIN, dtype="uint8", layout="NHWC", epochs=1,
-                    batch_size=count, **fields)
+                    batch_size=count, resize="pillow-13", **fields)
         return peer.ring.read(peer.expect("batch").fields["runs"])
 
 

@@ -240,7 +240,7 @@ def test_other_workers_refused(tmp_path):
                     peer.sendall(frame({"type": MESSAGES[name], "seq": seq, **fields}))
                 terminal.shows("  threads   workers 1024;")
                 terminal.press("+")
-                terminal.shows("no\\x1b[2J (setting)")
+                terminal.shows("no?[2J (setting)")
                 terminal.press("q")
                 assert terminal.ends() == 0
 

@@ -341,7 +341,7 @@ def test_a_file_changes_under_its_time(spawn, folder, place, how):
         assert wrong_crops(peer, folder, epochs=2) == ([], 2 * N, [])
         for path in paths:
             exchange(path, twin(path.read_bytes()), how)
-        wrong, good, bad = wrong_crops(again, folder, epochs=2)
+        wrong, good, bad = wrong_crops(again, folder, epochs=2, beside=peer)
     assert not wrong and good == 2 * (N - len(paths))
     assert len(bad) == 2 * len(paths) and {b["name"] for b in bad} == {"sample_changed"}
     daemon.settle()

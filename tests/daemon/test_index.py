@@ -104,7 +104,7 @@ def test_a_file_changes_between_visits(spawn, folder, keep_time):
             if keep_time:
                 os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         with daemon.connect() as again:
-            again.attach(folder, **{**stream, "augment_seed": 5})
+            again.attach(folder, **{**stream, "augment_seed": 5}, **snapshot(peer))
             after, bad = epoch(again)
     assert {b["name"] for b in bad} == {"sample_changed"}
     assert len(bad) == len(paths)
@@ -123,11 +123,16 @@ def fixture_large(tmp_path):
     return tmp_path / "large"
 
 
-def wrong_crops(peer, folder, epochs=3):
-    """The crops of a stream of small ones that are not Pillow's, their number, and what is bad."""
+def snapshot(peer):
+    """Of an ATTACH that gets the dataset that another has, though its files have changed."""
+    return {"expect_dataset": peer.attached["dataset_fingerprint"]} if peer else {}
+
+
+def wrong_crops(peer, folder, epochs=3, beside=None):
+    """Of a stream that reads the files as they were for `beside`: the crops of a stream of small ones that are not Pillow's, their number, and what is bad."""
     wrong, good, bad = [], 0, []
     answer = peer.attach(folder, transforms=CROPS, dtype="uint8", shuffle=False, augment_seed=3,
-                         epochs=epochs, batch_size=1)
+                         epochs=epochs, batch_size=1, **snapshot(beside))
     assert answer.name == "attached", answer
     pictures = [Image.open(path).convert("RGB") for path in files(folder)]
     while (message := peer.receive()).name != "end":
@@ -190,7 +195,7 @@ def test_a_file_changes_under_its_time(daemon, large, how):
         assert wrong_crops(peer, large) == ([], 3 * LARGE, [])
         for path in paths:
             exchange(path, twin(path.read_bytes()), how)
-        wrong, good, bad = wrong_crops(again, large)
+        wrong, good, bad = wrong_crops(again, large, beside=peer)
     assert not wrong and good == 3 * (LARGE - len(paths))
     assert len(bad) == 3 * len(paths) and {b["name"] for b in bad} == {"sample_changed"}
     daemon.settle()
