@@ -139,12 +139,16 @@ def digest_of(ring, runs, count):
     return digest.hexdigest()
 
 
+def as_clients_ask(attach):
+    """They want the resizes of Pillow 13 where nobody says whose."""
+    return {"resize": "pillow-13", **attach}
+
+
 def truth(daemon, attach):
     """(fields of ATTACHED, its ring, the batches) that a raw peer gets, as the programs print
-    them; a bad sample is None. Clients ask for the resizes of Pillow 13 where nobody says whose."""
-    attach = {"resize": "pillow-13", **attach}
+    them; a bad sample is None."""
     with daemon.connect() as peer:
-        attach = {key: wire(value) for key, value in attach.items()}
+        attach = {key: wire(value) for key, value in as_clients_ask(attach).items()}
         answer = peer.request("attach", accept_fd=True, **attach)
         assert answer.name == "attached", answer
         peer.follow(answer)

@@ -5,7 +5,7 @@ the old one in its hands."""
 import contextlib
 
 from harness import wait_for
-from program import wire
+from program import as_clients_ask, wire
 
 WISH = {"batch_size": 6, "prefetch": 6, "epochs": 3}
 
@@ -19,7 +19,8 @@ def beside(daemon, attach, transport="fd"):
     """A raw reader of the same stream that can move."""
     with daemon.connect() as peer:
         answer = peer.request("attach", accept_moves=True, **{"accept_" + transport: True},
-                              **{key: wire(value) for key, value in attach.items()})
+                              **{key: wire(value)
+                                 for key, value in as_clients_ask(attach).items()})
         assert answer.name == "attached", answer
         peer.follow(answer)
         yield peer

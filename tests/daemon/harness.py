@@ -176,6 +176,15 @@ class Peer:
                 self.waiting.extendleft(reversed(aside))
                 return message
 
+    def leave(self):
+        """DETACH, and RELEASE of what was announced before: leases outlive the reader, and hold
+        the ring."""
+        self.request("detach")
+        for message in self.waiting:
+            if message.name == "batch":
+                self.release(message)
+        self.waiting.clear()
+
     def hello(self, **fields):
         return self.request("hello", **{"version_min": 1, "version_max": 1, "client": "test",
                                         **fields})

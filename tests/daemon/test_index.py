@@ -129,7 +129,8 @@ def snapshot(peer):
 
 
 def wrong_crops(peer, folder, epochs=3, beside=None):
-    """Of a stream that reads the files as they were for `beside`: the crops of a stream of small ones that are not Pillow's, their number, and what is bad."""
+    """Of a stream of small crops, and of the files as they were for `beside`: the crops that are
+    not Pillow's, the number of the others, and what is bad."""
     wrong, good, bad = [], 0, []
     answer = peer.attach(folder, transforms=CROPS, dtype="uint8", shuffle=False, augment_seed=3,
                          epochs=epochs, batch_size=1, **snapshot(beside))

@@ -126,7 +126,7 @@ def test_through_c(daemon, folders):
          f"sampler=weighted(weights_by_part={WEIGHTS}, num_samples=120)"],
         capture_output=True, check=True, timeout=60 * SLOW)
     with daemon.connect() as peer:
-        attach(peer, folders, "by part")
+        attach(peer, folders, "by part", resize="pillow-13")
         assert done.stdout == b"".join(arrays[name].tobytes() for _, _, arrays in peer.samples()
                                        for name in ("image", "label", "index"))
     assert done.stderr.split() == [b"left", b"right"] * 2  # asked in each epoch

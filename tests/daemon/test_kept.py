@@ -179,7 +179,7 @@ def test_kept_over_detach(daemon, reader, photos, reference):
     one = reader(epochs=1)
     one.take()
     kept = one.held.pop()
-    assert one.peer.request("detach").name == "ok"
+    one.peer.leave()
     again = one.peer.attach(photos, **one.wish)
     assert again.name == "attached"
     one.got.clear()

@@ -392,16 +392,6 @@ def test_a_large_sample_is_no_habit(daemon, photos, tmp_path, kind):
     daemon.settle(before._replace(rss=before.rss + (16 << 20)))
 
 
-def leave(peer):
-    """DETACH, and RELEASE of what was announced before: leases outlive the reader, and hold the
-    ring."""
-    peer.request("detach")
-    for message in peer.waiting:
-        if message.name == "batch":
-            peer.release(message)
-    peer.waiting.clear()
-
-
 def test_a_dataset_stays_for_who_goes_on_elsewhere(daemon, photos, tmp_path):
     """A seek is DETACH and ATTACH. If that expects the content that was left, it is not indexed
     anew; any other ATTACH sees the files as they are."""
@@ -409,14 +399,14 @@ def test_a_dataset_stays_for_who_goes_on_elsewhere(daemon, photos, tmp_path):
     shutil.copytree(photos, folder)
     with daemon.connect() as peer:
         first = peer.attach(folder, **STREAM).fields
-        leave(peer)
+        peer.leave()
         shutil.copy(next(folder.rglob("*.jpg")), folder / next(folder.iterdir()).name / "new.jpg")
         there = {"expect_dataset": first["dataset_fingerprint"], "position": 12}
         assert peer.attach(folder, **STREAM, **there).fields["samples"] == first["samples"]
-        leave(peer)
+        peer.leave()
         wait_for(lambda: not daemon.list("streams"), "no worker reads for it any more")
         assert peer.attach(folder, **STREAM).fields["samples"] == first["samples"] + 1
-        leave(peer)
+        peer.leave()
         wait_for(lambda: not daemon.list("datasets"), "it is forgotten")
         assert peer.attach(folder, **STREAM, **there).fields["name"] == "token"
 

@@ -441,7 +441,7 @@ IN_C = {
 def test_through_c(daemon, folder, name):
     """libstoker gives the bytes that the protocol gives."""
     with daemon.connect() as peer:
-        attach(peer, folder, SAMPLINGS[name][0])
+        attach(peer, folder, SAMPLINGS[name][0], resize="pillow-13")
         wanted = b"".join(arrays["image"].tobytes() + arrays["label"].tobytes()
                           + arrays["index"].tobytes() for _, _, arrays in peer.samples())
     done = subprocess.run([str(BUILD / "tests" / "dump"), str(daemon.socket), str(folder),
