@@ -325,6 +325,8 @@ static int rgba_read_blocks(const struct tiff *tiff, TIFFRGBAImage *rgba, uint32
 		if (r)
 			return r;
 		rgba->row_offset = (int)y;
+		/* What is damaged is passed over, as Pillow has it: black, not what was there. */
+		memset(raster, 0, (size_t)tiff->width * (size_t)rows * sizeof(*raster));
 		if (!TIFFRGBAImageGet(rgba, raster, (uint32_t)tiff->width, (uint32_t)rows))
 			return tiff_corrupt(tiff, fault);
 		for (int64_t row = y; row < y + rows; row++) {

@@ -252,7 +252,9 @@ def test_sweeps_share_decodes(daemon, photos, reference):
         with daemon.connect() as one, daemon.connect() as other:
             wish = {**STREAM, "batch_size": 7, "epochs": 2, "prefetch": 20}
             one.attach(photos, **wish, last_batch="wrap")
-            other.attach(photos, **{**wish, "augment_seed": 10 + attempt})
+            # Who expects the dataset that is open is answered at once.
+            other.attach(photos, **{**wish, "augment_seed": 10 + attempt},
+                         expect_dataset=one.attached["dataset_fingerprint"])
             got = dict(item for _, part in batches(one) for item in part.items())
             assert len(other.digests()) == 2 * N
         assert got == between(reference, 0, 126)
