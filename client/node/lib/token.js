@@ -8,8 +8,7 @@ const PILLOW_12 = "pillow-12";
 const PILLOW_13 = "pillow-13";
 const OLD_TOKEN =
   "the token is of a client that knew the resizes of Pillow 12 alone: the stream goes on with these";
-const OLD_DAEMON =
-  "this stokerd is older than the client and makes the resizes of Pillow 12 alone";
+const OLD_DAEMON = "this stokerd is older than the client and makes the resizes of Pillow 12 alone";
 
 /** A token of a request, without what only the daemon knows. */
 export function identityOf(request) {

@@ -404,6 +404,7 @@ impl Reader {
         }
         let mut request = request_of(&self.options)?;
         request.remove("start");
+        request.insert("resize", token::sent(&self.identity.resize).into());
         let epochs = self.end.saturating_sub(place.epoch);
         request.extend([
             ("epoch", place.epoch.into()),
