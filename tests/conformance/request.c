@@ -287,7 +287,7 @@ void request_read(struct request *out, const char *text)
 	json_t *root = json_loads(text, 0, &error);
 	if (!root)
 		errx(EX_USAGE, "the request: %s", error.text);
-	*out = (struct request){.options = options, .timeout_ms = -1};
+	*out = (struct request){.root = root, .options = options, .timeout_ms = -1};
 	read_attach(&out->options, json_object_get(root, "attach"));
 	if (json_object_get(root, "token"))
 		read_token(&out->options, json_object_get(root, "token"));

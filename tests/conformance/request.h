@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 struct request {
+	void *root; /* jansson's: all texts are its own; it stays until the program ends */
 	struct stoker_options options;
 	uint64_t take;	   /* leave after so many batches; 0: at the end */
 	uint64_t pause;	   /* after so many batches wait for a line; 0: never */
