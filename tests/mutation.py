@@ -44,10 +44,10 @@ GUARDS = [Guard(*row) for row in [
     ("daemon/stage/stage.c", "!stage_pins_fit(stage, asker->bytes, 1)", "false",
      "stage/test_stage_pins"),
     # What a packed shard says of itself.
-    ("daemon/dataset/shards/packing_xz.c", "lzma_stream_decoder(&xz->stream, MEMORY,",
-     "lzma_stream_decoder(&xz->stream, UINT64_MAX,", "dataset/test_packing"),
-    ("daemon/dataset/shards/packing_archive.c", "bool whole = ", "bool whole = true || ",
-     "dataset/test_packing"),
+    ("daemon/storage/packing_xz.c", "lzma_stream_decoder(&xz->stream, MEMORY,",
+     "lzma_stream_decoder(&xz->stream, UINT64_MAX,", "storage/test_packing"),
+    ("daemon/storage/packing_archive.c", "bool whole = ", "bool whole = true || ",
+     "storage/test_packing"),
     # What stands behind the files that were asked for.
     ("daemon/dataset/arrays/bundle.c", "if (!result && walk->read)", "if (false)",
      "dataset/test_bundle"),

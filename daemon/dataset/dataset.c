@@ -17,7 +17,7 @@
 #include "dataset/shards/tar.h"
 #include "dataset/shards/tfrecord.h"
 #include "dataset/sources.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 #define WHERE_FILES 8
 #define LOOK_FILES 16384 /* of larger datasets dataset_is_current() looks at no single file */

@@ -15,7 +15,7 @@
 #include "base/quote.h"
 #include "dataset/joined.h"
 #include "dataset/kind.h"
-#include "dataset/storage/remote/own_keys.h"
+#include "storage/remote/own_keys.h"
 
 #define KINDS_MAX 64 /* that a message can name */
 

@@ -9,7 +9,7 @@
 
 #include "dataset/index.h"
 #include "dataset/kind.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 struct files {
 	struct storage_folder folder;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON: rows of a JSON Lines manifest, a label within a .json of a shard, wids' lists of
- * shards, and texts of an object. The only file of this room that uses jansson. The text is
- * hostile; memory is bounded by its length. Any thread.
+ * JSON: rows of a JSON Lines manifest, a label within a .json of a shard, and wids' lists of
+ * shards. The only file of this room that uses jansson. The text is hostile; memory is bounded by
+ * its length. Any thread.
  */
 #ifndef STOKER_DATASET_JSON_H
 #define STOKER_DATASET_JSON_H
@@ -25,10 +25,5 @@ typedef int json_take_shard(void *context, const char *name);
  */
 int json_shards_parse(const char *text, size_t size, json_take_shard *take, void *context,
 		      struct fault *fault);
-
-/* Copy the texts that an object has by these names; NULL: it has none of that name. The caller's to
- * free; those of a secret object, which are wiped here. 0, ROW_E_BAD (no object) or -ENOMEM. */
-int json_texts_parse(const char *text, size_t size, const char *const *names, char **out,
-		     size_t count);
 
 #endif

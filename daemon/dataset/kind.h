@@ -31,7 +31,7 @@
 #define STOKER_DATASET_KIND_H
 
 #include "dataset/dataset.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 struct dataset_facts {
 	uint64_t count;	      /* samples, at least 1 */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dataset/known.h"
 
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 /* Size, mtime and inode: what has to stay. */
 static uint64_t known_identity(const struct storage_version *version)

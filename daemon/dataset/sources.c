@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "dataset/kind.h"
 #include "dataset/shards/shard_names.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 /* In front of each text. */
 struct source_head {

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/log_user.h"
 #include "config/machine.h"
-#include "dataset/storage/storage.h"
 #include "decode/decode.h"
 #include "loop/engine/account.h"
 #include "loop/engine/deliver.h"
@@ -27,6 +26,7 @@
 #include "loop/settings.h"
 #include "loop/state/catalog.h"
 #include "loop/state/remnant.h"
+#include "storage/storage.h"
 #include "transform/registry.h"
 #include "work/pool.h"
 

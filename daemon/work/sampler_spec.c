@@ -9,7 +9,7 @@
 
 #include "base/quote.h"
 #include "dataset/arrays/npy_array.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 #include "work/sampler.h"
 
 #define PATH_BYTES_MAX 4096

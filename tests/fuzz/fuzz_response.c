@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataset/storage/remote/response.h"
+#include "storage/remote/response.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check(int good, const char *words)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataset/storage/remote/s3_list.h"
+#include "storage/remote/s3_list.h"
 #include "tests/fuzz/fuzz.h"
 
 struct seen {

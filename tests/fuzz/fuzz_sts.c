@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataset/json.h"
-#include "dataset/storage/remote/s3_keys.h"
-#include "dataset/storage/remote/sts.h"
+#include "storage/remote/json_texts.h"
+#include "storage/remote/s3_keys.h"
+#include "storage/remote/sts.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check(int good, const char *words)

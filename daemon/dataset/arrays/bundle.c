@@ -13,7 +13,7 @@
 #include "base/quote.h"
 #include "dataset/arrays/gunzip.h"
 #include "dataset/sources.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 #define BLOCK ((size_t)1 << 16)
 /* Files in an archive: a header has 512 bytes, and a compressed megabyte can hold millions. */

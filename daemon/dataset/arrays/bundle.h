@@ -15,7 +15,7 @@
 #include "base/buffer.h"
 #include "base/fault.h"
 #include "dataset/progress.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 enum {
 	BUNDLE_E_OPEN = 1, /* it cannot be opened, or is damaged */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dataset/shards/packing.h"
+#include "storage/packing.h"
 
 #define BLOCK ((size_t)1 << 16)
 

@@ -4,7 +4,7 @@
 #include "base/ending.h"
 #include "dataset/arrays/npy_array.h"
 #include "dataset/sources.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 static int npy_open(void **state_out, const struct dataset_spec *spec,
 		    struct dataset_progress *progress, struct dataset_facts *facts,

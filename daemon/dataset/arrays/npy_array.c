@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/quote.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 #define STEP_BYTES ((size_t)1 << 22) /* read at a time, between two checks for cancellation */
 #define LABELS_OF_ONE_MAX 65535	     /* of a sample */

@@ -17,7 +17,7 @@
 #include "dataset/labels.h"
 #include "dataset/number_list.h"
 #include "dataset/shards/key_list.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 #define SHARDS_MAX ((uint64_t)1 << 20)
 

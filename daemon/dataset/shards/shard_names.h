@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 struct sources;
 

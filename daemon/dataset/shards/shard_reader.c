@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "dataset/shards/packing.h"
+#include "storage/packing.h"
 
 /* A header, a label behind it and the next header are mostly read at once; pictures are not. */
 #define WINDOW_NEAR ((uint64_t)16 << 10) /* from this machine, where a page costs nothing */

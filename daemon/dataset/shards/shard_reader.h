@@ -9,7 +9,7 @@
 
 #include "dataset/shards/shard_record.h"
 #include "dataset/shards/tar_walk.h"
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 struct shard_reader {
 	const struct storage_folder *folder;

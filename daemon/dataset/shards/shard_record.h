@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataset/storage/storage.h"
+#include "storage/storage.h"
 
 /* May the record take so many bytes more? False ends it. */
 typedef bool shard_record_may(void *context, uint64_t bytes);

@@ -11,9 +11,9 @@
 #include <stdatomic.h>
 
 #include "dataset/dataset.h"
-#include "dataset/shards/packing.h"
-#include "dataset/storage/storage.h"
 #include "stage/stage.h"
+#include "storage/packing.h"
+#include "storage/storage.h"
 
 /* What all shards of a dataset have in common. */
 struct unpacked_home {

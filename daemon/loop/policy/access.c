@@ -10,10 +10,10 @@
 #include "base/log_user.h"
 #include "base/quote.h"
 #include "config/roots.h"
-#include "dataset/storage/remote/own_keys.h"
 #include "loop/os/descriptors.h"
 #include "loop/state/core.h"
 #include "loop/state/user.h"
+#include "storage/remote/own_keys.h"
 #include "work/sampler.h"
 
 struct access {

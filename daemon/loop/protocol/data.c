@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "dataset/storage/remote/own_keys.h"
 #include "loop/engine/step.h"
 #include "loop/policy/quota.h"
 #include "loop/protocol/attach.h"
@@ -17,6 +16,7 @@
 #include "loop/state/remnant.h"
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
+#include "storage/remote/own_keys.h"
 
 void data_attach(struct session *session, const struct message *message)
 {

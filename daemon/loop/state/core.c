@@ -5,10 +5,10 @@
 
 #include "base/log.h"
 #include "config/option.h"
-#include "dataset/storage/storage.h"
 #include "loop/state/folders.h"
 #include "loop/state/pictures.h"
 #include "loop/state/staging.h"
+#include "storage/storage.h"
 #include "work/pool.h"
 
 void core_init(struct core *core, struct config *config)

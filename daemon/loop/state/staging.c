@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "config/machine.h"
 #include "config/roots.h"
-#include "dataset/storage/slow.h"
+#include "storage/slow.h"
 
 #define FOLDER "objects"
 

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dataset/storage/remote/own_keys.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
+#include "storage/remote/own_keys.h"
 
 #define FLOW_SCALE 100 /* the largest weight: a clock runs at scale / weight */
 #define FLOW_AVERAGE 8 /* samples in the moving average of their cost */

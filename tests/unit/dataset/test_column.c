@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "tests/unit/tree.h"
+#include "tests/unit/dataset/opened.h"
 
 static const struct column *column(const struct dataset *dataset, unsigned n, const char *name)
 {

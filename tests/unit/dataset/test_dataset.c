@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tests/unit/tree.h"
+#include "tests/unit/dataset/opened.h"
 
 /* Folders. */
 

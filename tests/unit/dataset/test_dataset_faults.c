@@ -3,7 +3,7 @@
  * Datasets and the configuration when the machine fails: reads that fail, are interrupted or short,
  * no memory, no openat2. FAULTS 53, 60, 61, 65, 87. Linked with --wrap for the calls below.
  */
-#include "tests/unit/tree.h"
+#include "tests/unit/dataset/opened.h"
 
 #include <errno.h>
 #include <fcntl.h>

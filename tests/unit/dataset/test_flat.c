@@ -2,7 +2,7 @@
 /*
  * Folders without classes, and what is said of pictures that are not decoded.
  */
-#include "tests/unit/tree.h"
+#include "tests/unit/dataset/opened.h"
 
 #include <unistd.h>
 

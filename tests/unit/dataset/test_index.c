@@ -11,7 +11,7 @@
 
 #include "base/quote.h"
 #include "dataset/index.h"
-#include "tests/unit/tree.h"
+#include "tests/unit/dataset/opened.h"
 
 /* The index. */
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/tree.h"
+#include "tests/unit/dataset/opened.h"
 
 /* Manifests. */
 

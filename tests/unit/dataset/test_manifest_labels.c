@@ -3,7 +3,7 @@
  * Manifests as people have them: class names, no labels, columns of other names, absolute paths,
  * keys that nobody knows.
  */
-#include "tests/unit/tree.h"
+#include "tests/unit/dataset/opened.h"
 
 #include "base/digest.h"
 

@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "tests/unit/tree.h"
+#include "tests/unit/dataset/opened.h"
 
 static struct stamp read_stamp(const struct dataset *dataset, uint64_t sample)
 {

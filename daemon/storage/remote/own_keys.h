@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One user's own credentials of S3, as clients of that user sent them: each for what lies beneath a
+ * URL, the last ones sent for it. In memory only, and wiped when they are replaced or the last
+ * holder goes. A URL once named stays: what was opened with a user's own credentials is never
+ * asked for with the daemon's.
+ *
+ * Any thread. Who takes those that have expired waits for others, some seconds. Asks no server.
+ */
+#ifndef STOKER_STORAGE_REMOTE_OWN_KEYS_H
+#define STOKER_STORAGE_REMOTE_OWN_KEYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/fault.h"
+#include "proto/value.h"
+
+#define OWN_KEYS_MAX 32	     /* URLs of a user */
+#define OWN_KEYS_WAIT_S 10   /* for others, from when the user's first expired */
+#define OWN_KEYS_AGAIN_S 300 /* from then until any of the user's is waited for once more */
+
+enum {
+	OWN_KEYS_E_BAD = 1, /* no URL of S3, no credentials, or they have expired */
+	OWN_KEYS_E_FULL,
+	OWN_KEYS_E_EXPIRED,
+};
+
+struct own_key; /* of one URL; lives as long as the whole */
+struct own_keys;
+struct s3_keys;
+
+struct own_keys *own_keys_new(uid_t uid);		   /* NULL: no memory */
+struct own_keys *own_keys_hold(struct own_keys *own_keys); /* NULL stays NULL */
+void own_keys_drop(struct own_keys *own_keys);		   /* NULL will do */
+
+/* What a client sends; `expires` is in seconds of the time of day, 0: never. */
+struct own_keys_offer {
+	struct text url, key, secret, token;
+	uint64_t expires;
+};
+/* Take them in place of earlier ones. 0, OWN_KEYS_E_BAD, OWN_KEYS_E_FULL or -ENOMEM; the words have
+ * no secret. */
+int own_keys_put(struct own_keys *own_keys, const struct own_keys_offer *offer,
+		 struct fault *fault);
+
+/* The longest of its URLs that a tidy path is beneath, and what is kept for it; NULL: none. */
+const char *own_keys_cover(struct own_keys *own_keys, const char *path);
+struct own_key *own_keys_find(struct own_keys *own_keys, const char *path);
+/* How often any were refused as credentials so far, and whether those kept for a path were after
+ * that, and not replaced since. */
+uint64_t own_keys_refusals(struct own_keys *own_keys);
+bool own_keys_refused_since(struct own_keys *own_keys, const char *path, uint64_t refusals);
+
+/* Those to sign with, the caller's to drop. 0 or OWN_KEYS_E_EXPIRED. */
+int own_key_take(struct own_key *key, struct s3_keys **out, struct fault *fault);
+/* A server says that these have expired: wait for others. False: there are none. */
+bool own_key_renew(struct own_key *key, const struct s3_keys *expired);
+/* A server refuses these as credentials. */
+void own_key_refuse(struct own_key *key, const struct s3_keys *keys);
+
+/* Nobody waits any longer: the daemon ends. */
+void own_keys_stop(void);
+
+#endif
