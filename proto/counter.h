@@ -6,14 +6,14 @@
 #define STOKER_PROTO_COUNTER_H
 
 #include "proto/message.h"
+#include "proto/row.h"
 
 enum counter_kind { COUNTER_KIND_TOTAL, COUNTER_KIND_GAUGE };
-enum counter_unit { COUNTER_UNIT_NONE, COUNTER_UNIT_BYTES, COUNTER_UNIT_NS };
 
 struct counter_facts {
 	const char *name; /* of a TOTAL it ends in _total, of nanoseconds in _ns_total */
 	enum counter_kind kind;
-	enum counter_unit unit;
+	enum unit unit;
 	const char *help;
 };
 

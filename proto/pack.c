@@ -200,22 +200,10 @@ void pack_map_end(struct packer *packer, size_t begin)
 	memcpy(entries, head, head_size);
 }
 
-void pack_key_boolean(struct packer *packer, const char *key, bool boolean)
-{
-	pack_string(packer, key);
-	pack_boolean(packer, boolean);
-}
-
 void pack_key_uint(struct packer *packer, const char *key, uint64_t uint)
 {
 	pack_string(packer, key);
 	pack_uint(packer, uint);
-}
-
-void pack_key_float(struct packer *packer, const char *key, double number)
-{
-	pack_string(packer, key);
-	pack_float(packer, number);
 }
 
 void pack_key_string(struct packer *packer, const char *key, const char *string)
@@ -227,6 +215,13 @@ void pack_key_string(struct packer *packer, const char *key, const char *string)
 void pack_packed(struct packer *packer, struct text packed)
 {
 	(void)packer_write(packer, packed.data, packed.size);
+}
+
+void pack_packer(struct packer *packer, const struct packer *other)
+{
+	if (other->error && !packer->error)
+		packer->error = other->error;
+	(void)packer_write(packer, other->data, other->size);
 }
 
 static void pack_items(struct packer *packer, const struct value *value)

@@ -40,12 +40,12 @@ void pack_map(struct packer *packer, uint32_t count);  /* then `count` keys and 
 size_t pack_map_begin(const struct packer *packer);
 void pack_map_end(struct packer *packer, size_t begin);
 /* One entry of a map: the key and its value. */
-void pack_key_boolean(struct packer *packer, const char *key, bool boolean);
 void pack_key_uint(struct packer *packer, const char *key, uint64_t uint);
-void pack_key_float(struct packer *packer, const char *key, double number);
 void pack_key_string(struct packer *packer, const char *key, const char *string);
 void pack_value(struct packer *packer, const struct value *value);
 void pack_packed(struct packer *packer, struct text packed); /* one value, packed elsewhere */
+/* What another packer holds, or its error. */
+void pack_packer(struct packer *packer, const struct packer *other);
 /* What was packed, borrowed until the packer changes. 0 or -ENOMEM. */
 int packer_bytes(const struct packer *packer, struct text *out);
 

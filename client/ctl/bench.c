@@ -10,6 +10,7 @@
 #include "client/c/clock.h"
 #include "client/c/stoker.h"
 #include "client/ctl/show/load.h"
+#include "client/ctl/show/values.h"
 
 #define TRANSFORMS                                                                                 \
 	"RandomResizedCrop(size=224) | RandomHorizontalFlip() | "                                  \
@@ -39,20 +40,19 @@ struct course {
 	bool anchored;
 };
 
-static double since(const struct pass *pass, const json_t *before, const char *counter)
+static double since(const struct pass *pass, const json_t *before, enum counter counter)
 {
-	return (double)(json_integer_value(json_object_get(pass->after, counter)) -
-			json_integer_value(json_object_get(before, counter)));
+	return grown(before, pass->after, counter);
 }
 
-static double change(const struct pass *pass, const char *counter)
+static double change(const struct pass *pass, enum counter counter)
 {
 	return since(pass, pass->before, counter);
 }
 
-static double setting(const struct pass *pass, const char *name)
+static double gauge(const struct pass *pass, enum counter counter)
 {
-	return (double)json_integer_value(json_object_get(pass->after, name));
+	return (double)counter_of(pass->after, counter);
 }
 
 static void pass_deinit(struct pass *pass)
@@ -173,7 +173,7 @@ static int course_run(struct course *course, double seconds, struct pass passes[
 {
 	int r = pass_run(&passes[0], course, seconds, 0);
 	for (int i = 1; i < PASSES && r == 0; i++)
-		if (i < KEPT || setting(&passes[0], "cache_memory") > 0)
+		if (i < KEPT || whole_of(passes[0].after, ROW_KEY(status, cache_memory)) > 0)
 			r = pass_run(&passes[i], course, seconds, passes[0].batches);
 	stoker_free(course->anchor);
 	return r;
@@ -196,7 +196,7 @@ static enum limit limit_of(const struct load *load, const struct pass *pass)
 	if (load->workers_busy > 0.7)
 		return load->transform > 0.5 ? LIMIT_TRANSFORM : LIMIT_DECODE;
 	if (load->fetchers_busy > 0.5)
-		return change(pass, "remote_requests_total") > 0 ? LIMIT_NETWORK : LIMIT_STORAGE;
+		return change(pass, COUNTER_REMOTE_REQUESTS) > 0 ? LIMIT_NETWORK : LIMIT_STORAGE;
 	return LIMIT_HAND_OVER;
 }
 
@@ -204,16 +204,16 @@ static enum limit limit_of(const struct load *load, const struct pass *pass)
  * not all that were made are delivered: by the larger number the times fit to the rate. */
 static json_t *pass_json(const struct pass *pass)
 {
-	double made = change(pass, "samples_made_total");
+	double made = change(pass, COUNTER_SAMPLES_MADE);
 	double samples = made > (double)pass->images ? made : (double)pass->images;
 	double each = samples > 0 ? samples * 1e3 : 1e3;
 	return json_pack(
 		"{sf sI sf sf sf sf sI sI}", "images_per_second",
 		(double)pass->images / pass->seconds, "images", (json_int_t)pass->images, "seconds",
-		pass->seconds, "read_us", change(pass, "fetch_ns_total") / each, "decode_us",
-		(change(pass, "work_ns_total") - change(pass, "transform_ns_total")) / each,
-		"transform_us", change(pass, "transform_ns_total") / each, "indexed",
-		(json_int_t)change(pass, "index_built_total"), "made", (json_int_t)made);
+		pass->seconds, "read_us", change(pass, COUNTER_FETCH_NS) / each, "decode_us",
+		(change(pass, COUNTER_WORK_NS) - change(pass, COUNTER_TRANSFORM_NS)) / each,
+		"transform_us", change(pass, COUNTER_TRANSFORM_NS) / each, "indexed",
+		(json_int_t)change(pass, COUNTER_INDEX_BUILT), "made", (json_int_t)made);
 }
 
 /* Why there is no third pass, or why it says nothing; NULL: it does. */
@@ -224,9 +224,9 @@ static const char *kept_missing(const struct pass *kept, bool anchored)
 	if (!anchored) /* what the third pass finds then is what was not closed yet */
 		return "no reader was left that keeps the dataset open between the passes: see "
 		       "max-readers-per-user";
-	if (setting(kept, "cache_pictures") + setting(kept, "cache_files") > 0 &&
-	    since(kept, kept->begun, "cache_hits_total") +
-			    since(kept, kept->begun, "cache_file_hits_total") >
+	if (gauge(kept, COUNTER_CACHE_PICTURES) + gauge(kept, COUNTER_CACHE_FILES) > 0 &&
+	    since(kept, kept->begun, COUNTER_CACHE_HITS) +
+			    since(kept, kept->begun, COUNTER_CACHE_FILE_HITS) >
 		    0)
 		return NULL;
 	return "nothing of this dataset was kept: its samples are not decoded (arrays), or "
@@ -237,15 +237,15 @@ static const char *kept_missing(const struct pass *kept, bool anchored)
  * short one may have been prefetched before its first batch was measured. */
 static json_t *kept_json(const struct pass *first, const struct pass *kept)
 {
-	double pictures = since(kept, kept->begun, "cache_hits_total");
-	double hits = pictures + since(kept, kept->begun, "cache_file_hits_total");
-	double made = since(kept, kept->begun, "samples_made_total");
-	double held = setting(kept, "cache_pictures") + setting(kept, "cache_files");
-	double needed = setting(kept, "cache_bytes") / held * (double)first->samples;
+	double pictures = since(kept, kept->begun, COUNTER_CACHE_HITS);
+	double hits = pictures + since(kept, kept->begun, COUNTER_CACHE_FILE_HITS);
+	double made = since(kept, kept->begun, COUNTER_SAMPLES_MADE);
+	double held = gauge(kept, COUNTER_CACHE_PICTURES) + gauge(kept, COUNTER_CACHE_FILES);
+	double needed = gauge(kept, COUNTER_CACHE_BYTES) / held * (double)first->samples;
 	return json_pack("{sf sf sI sI}", "images_per_second", (double)kept->images / kept->seconds,
 			 "found", made > hits ? hits / made : 1, "memory_needed",
 			 (json_int_t)needed, "cache_memory",
-			 (json_int_t)setting(kept, "cache_limit"));
+			 (json_int_t)gauge(kept, COUNTER_CACHE_LIMIT));
 }
 
 static json_t *report(const struct bench *bench, const struct pass passes[PASSES], bool anchored)
@@ -278,7 +278,7 @@ int bench_run(struct control *control, const struct bench *bench, json_t **value
 		r = control_status(control, &status);
 	if (r)
 		return r;
-	const char *socket = json_string_value(json_object_get(status, "socket"));
+	const char *socket = json_string_value(json_object_get(status, ROW_KEY(status, socket)));
 	options.dataset = bench->dataset;
 	options.dataset_kind = bench->kind;
 	options.transforms = bench->transforms ? bench->transforms : TRANSFORMS;
@@ -294,11 +294,6 @@ int bench_run(struct control *control, const struct bench *bench, json_t **value
 		pass_deinit(&passes[i]);
 	json_decref(status);
 	return r;
-}
-
-static double number_of(const json_t *values, const char *key)
-{
-	return json_number_value(json_object_get(values, key));
 }
 
 static void print_pass(FILE *file, const char *name, const json_t *pass)
@@ -331,12 +326,10 @@ void bench_print(FILE *file, const json_t *values)
 	if (json_object_get(values, "kept"))
 		print_kept(file, json_object_get(values, "kept"));
 	else
-		fprintf(file, "third pass    not measured: %s\n",
-			json_string_value(json_object_get(values, "kept_missing")));
+		fprintf(file, "third pass    not measured: %s\n", text_of(values, "kept_missing"));
 	fprintf(file, "busy          workers %.0f %%, fetchers %.0f %%, trainer %.0f %%\n",
 		100 * number_of(values, "workers_busy"), 100 * number_of(values, "fetchers_busy"),
 		100 * number_of(values, "trainer_busy"));
-	fprintf(file, "limited by    %s\n",
-		json_string_value(json_object_get(values, "limited_by")));
-	fprintf(file, "advice        %s\n", json_string_value(json_object_get(values, "change")));
+	fprintf(file, "limited by    %s\n", text_of(values, "limited_by"));
+	fprintf(file, "advice        %s\n", text_of(values, "change"));
 }

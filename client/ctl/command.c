@@ -20,6 +20,7 @@
 #include "client/ctl/show/lists.h"
 #include "client/ctl/show/report.h"
 #include "client/ctl/show/unit.h"
+#include "client/ctl/show/values.h"
 #include "client/ctl/top.h"
 #include "client/ctl/upgrade.h"
 #include "client/ctl/warm.h"
@@ -72,7 +73,7 @@ static int fail(const struct invocation *invocation, const struct fault *fault, 
 {
 	char line[sizeof(fault->text) * 4];
 	json_t *error = json_of_fault(fault);
-	unit_write(json_object_get(error, "text"), UNIT_PLAIN, line, sizeof(line));
+	unit_write(json_object_get(error, "text"), UNIT_NONE, line, sizeof(line));
 	fprintf(stderr, "stokerctl: %s\n", line);
 	if (result == -ENOENT)
 		fprintf(stderr, "stokerctl: is stokerd running? start it with `stokerd`, or "
@@ -141,8 +142,8 @@ static int print_set(const struct invocation *invocation, json_t *before, json_t
 	if (invocation->json)
 		return print_json(json_pack("{sssssO?sO?}", "name", arguments[0], "value",
 					    arguments[1], "before", before, "after", after));
-	unit_write(before, UNIT_PLAIN, old, sizeof(old));
-	unit_write(after, UNIT_PLAIN, new, sizeof(new));
+	unit_write(before, UNIT_NONE, old, sizeof(old));
+	unit_write(after, UNIT_NONE, new, sizeof(new));
 	if (before && after && strcmp(arguments[1], "auto") != 0)
 		printf("%s %s -> %s\n", arguments[0], old, new);
 	else
@@ -204,15 +205,14 @@ static int run_drop(const struct command *command, const struct invocation *invo
 
 static void print_change(const json_t *change)
 {
-	static const char *const keys[] = {"name", "before", "after", "origin"};
+	const char *keys = "name before after origin";
 	char texts[4][512];
 	for (size_t i = 0; i < 4; i++)
-		unit_write(json_object_get(change, keys[i]), UNIT_PLAIN, texts[i],
-			   sizeof(texts[i]));
-	if (json_is_true(json_object_get(change, "in_force")))
+		unit_write(json_object_get(change, row_next(ROW_CHANGE, &keys)->key), UNIT_NONE,
+			   texts[i], sizeof(texts[i]));
+	if (truth_of(change, ROW_KEY(change, in_force)))
 		printf("%s %s -> %s (%s)%s\n", texts[0], texts[1], texts[2], texts[3],
-		       json_is_true(json_object_get(change, "was_set")) ? ", not what was set"
-									: "");
+		       truth_of(change, ROW_KEY(change, was_set)) ? ", not what was set" : "");
 	else
 		printf("%s stays %s: %s (%s) needs a restart\n", texts[0], texts[1], texts[2],
 		       texts[3]);

@@ -9,6 +9,7 @@
 #include "client/c/transforms.h"
 #include "client/ctl/progress.h"
 #include "client/ctl/show/unit.h"
+#include "client/ctl/show/values.h"
 #include "proto/pack.h"
 
 #define VALUE_MAX 256
@@ -88,17 +89,6 @@ int fit_run(struct control *control, const struct fit *fit, bool show, json_t **
 	return r;
 }
 
-static const char *text_of(const json_t *values, const char *key)
-{
-	const char *text = json_string_value(json_object_get(values, key));
-	return text ? text : "";
-}
-
-static json_int_t number_of(const json_t *values, const char *key)
-{
-	return json_integer_value(json_object_get(values, key));
-}
-
 static void print_channels(FILE *file, const json_t *values, const char *key)
 {
 	const json_t *list = json_object_get(values, key);
@@ -111,24 +101,25 @@ static void print_channels(FILE *file, const json_t *values, const char *key)
 void fit_print(FILE *file, const json_t *values)
 {
 	char text[VALUE_MAX];
-	unit_write(json_object_get(values, "path"), UNIT_PLAIN, text, sizeof(text));
+	unit_write(json_object_get(values, ROW_KEY(fit, path)), UNIT_NONE, text, sizeof(text));
 	fprintf(file,
 		"%s: statistics '%s' of %" JSON_INTEGER_FORMAT " images of %" JSON_INTEGER_FORMAT
 		" x %" JSON_INTEGER_FORMAT,
-		text, text_of(values, "name"), number_of(values, "samples"),
-		number_of(values, "width"), number_of(values, "height"));
-	unit_write(json_object_get(values, "seconds"), UNIT_SECONDS, text, sizeof(text));
+		text, text_of(values, ROW_KEY(fit, name)), whole_of(values, ROW_KEY(fit, samples)),
+		whole_of(values, ROW_KEY(fit, width)), whole_of(values, ROW_KEY(fit, height)));
+	unit_write(json_object_get(values, ROW_KEY(fit, seconds)), UNIT_SECONDS, text,
+		   sizeof(text));
 	fprintf(file, " in %s\n", text);
-	print_channels(file, values, "mean");
-	print_channels(file, values, "std");
-	fprintf(file, "  digest %s%s\n", text_of(values, "digest"),
-		json_is_true(json_object_get(values, "zca")) ? ", with the ZCA matrix" : "");
-	if (number_of(values, "unread"))
+	print_channels(file, values, ROW_KEY(fit, mean));
+	print_channels(file, values, ROW_KEY(fit, std));
+	fprintf(file, "  digest %s%s\n", text_of(values, ROW_KEY(fit, digest)),
+		truth_of(values, ROW_KEY(fit, zca)) ? ", with the ZCA matrix" : "");
+	if (whole_of(values, ROW_KEY(fit, unread)))
 		fprintf(file,
 			"  without %" JSON_INTEGER_FORMAT
 			" files that could not be read or decoded\n",
-			number_of(values, "unread"));
-	fputs(json_is_true(json_object_get(values, "kept"))
+			whole_of(values, ROW_KEY(fit, unread)));
+	fputs(truth_of(values, ROW_KEY(fit, kept))
 		      ? "saved on disk\n"
 		      : "in memory only, until the daemon ends: it has no index-dir, its "
 			"index-memory is 0, or its log gives another reason\n",

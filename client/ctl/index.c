@@ -6,30 +6,18 @@
 #include "client/c/transforms.h"
 #include "client/ctl/progress.h"
 #include "client/ctl/show/unit.h"
+#include "client/ctl/show/values.h"
 #include "proto/pack.h"
 
 #define VALUE_MAX 256
 
-/* Files that get no index: the key in the report, and why. */
-static const struct {
-	const char *key, *text;
-} reasons[] = {
-	{"other", "not JPEG"},
-	{"progressive", "progressive JPEG"},
-	{"arithmetic", "arithmetic coding"},
-	{"restarts", "restart intervals"},
-	{"scans", "several scans"},
-	{"odd", "unusual header"},
-	{"damaged", "damaged, but can be decoded"},
-	{"stale", "file changed"},
-	{"full", "index-memory is full"},
-	{"unread", "cannot be read or decoded"},
+/* Why files get no index: columns whose help says it. */
+static const char *const reasons[] = {
+	ROW_KEY(index, other),	  ROW_KEY(index, progressive), ROW_KEY(index, arithmetic),
+	ROW_KEY(index, restarts), ROW_KEY(index, scans),       ROW_KEY(index, odd),
+	ROW_KEY(index, damaged),  ROW_KEY(index, stale),       ROW_KEY(index, full),
+	ROW_KEY(index, unread),
 };
-
-static json_int_t number_of(const json_t *values, const char *key)
-{
-	return json_integer_value(json_object_get(values, key));
-}
 
 static int index_ask(struct control *control, struct packer *packer, const char *path,
 		     const char *kind, const struct transforms *transforms, bool exif,
@@ -71,20 +59,25 @@ static void print_bytes(FILE *file, const char *before, const json_t *value, con
 void index_print(FILE *file, const json_t *values)
 {
 	char text[VALUE_MAX];
-	bool kept = json_is_true(json_object_get(values, "kept"));
-	unit_write(json_object_get(values, "path"), UNIT_PLAIN, text, sizeof(text));
+	bool kept = truth_of(values, ROW_KEY(index, kept));
+	unit_write(json_object_get(values, ROW_KEY(index, path)), UNIT_NONE, text, sizeof(text));
 	fprintf(file, "%s: %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " files indexed",
-		text, number_of(values, "indexed"), number_of(values, "samples"));
-	print_bytes(file, " (", json_object_get(values, "index_bytes"), "");
-	print_bytes(file, " for ", json_object_get(values, "bytes_read"), ")");
-	unit_write(json_object_get(values, "seconds"), UNIT_SECONDS, text, sizeof(text));
+		text, whole_of(values, ROW_KEY(index, indexed)),
+		whole_of(values, ROW_KEY(index, samples)));
+	print_bytes(file, " (", json_object_get(values, ROW_KEY(index, index_bytes)), "");
+	print_bytes(file, " for ", json_object_get(values, ROW_KEY(index, bytes_read)), ")");
+	unit_write(json_object_get(values, ROW_KEY(index, seconds)), UNIT_SECONDS, text,
+		   sizeof(text));
 	fprintf(file, " in %s\n", text);
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-		if (number_of(values, reasons[i].key))
+		if (whole_of(values, reasons[i]))
 			fprintf(file, "  %" JSON_INTEGER_FORMAT " not indexed: %s\n",
-				number_of(values, reasons[i].key), reasons[i].text);
+				whole_of(values, reasons[i]),
+				row_find(ROW_INDEX, reasons[i])->help);
 	if (kept)
-		print_bytes(file, "saved on disk: ", json_object_get(values, "kept_bytes"), "\n");
+		print_bytes(file,
+			    "saved on disk: ", json_object_get(values, ROW_KEY(index, kept_bytes)),
+			    "\n");
 	else
 		fputs("in memory only, until the last trainer of this dataset leaves: the daemon "
 		      "has no index-dir, or its log gives another reason\n",

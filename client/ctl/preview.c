@@ -12,6 +12,7 @@
 #include "client/ctl/show/pixels.h"
 #include "client/ctl/show/sheet.h"
 #include "client/ctl/show/unit.h"
+#include "client/ctl/show/values.h"
 
 #define TRANSFORMS "Resize(size=128) | CenterCrop(size=128)"
 #define SIDE_MAX 100 /* rows and columns */
@@ -67,7 +68,7 @@ static void write_label(const json_t *label, const json_t *class, char text[CELL
 {
 	if (!class)
 		class = json_is_array(label) ? json_array_get(label, 0) : label;
-	unit_write(class, UNIT_PLAIN, text, CELL_MAX);
+	unit_write(class, UNIT_NONE, text, CELL_MAX);
 }
 
 static void describe(struct request *request, struct sheet *sheet, struct pixels *pixels,
@@ -170,12 +171,12 @@ int preview_run(struct control *control, const struct preview *preview, json_t *
 		r = control_status(control, &status);
 	if (r)
 		return r;
+	const char *socket = json_string_value(json_object_get(status, ROW_KEY(status, socket)));
 	request.values = json_pack("{ss ss sI sI sI s[]}", "dataset", preview->dataset, "output",
 				   preview->output, "epoch", (json_int_t)epoch, "rows",
 				   (json_int_t)request.rows, "columns", (json_int_t)request.columns,
 				   "samples");
-	r = request.values ? fetch(&request, json_string_value(json_object_get(status, "socket")),
-				   epoch, seed, fault)
+	r = request.values ? fetch(&request, socket, epoch, seed, fault)
 			   : fault_say(fault, -EINVAL, "a name is not UTF-8");
 	json_decref(status);
 	if (r)

@@ -14,43 +14,28 @@
 #include "client/ctl/show/report.h"
 #include "client/ctl/show/screen.h"
 #include "client/ctl/show/table.h"
+#include "client/ctl/show/unit.h"
+#include "client/ctl/show/values.h"
 
 #define VALUE_MAX 256
 #define KEYS "q quits, + and - change the number of workers, s sorts the readers"
 
 /* As in `stokerctl readers`, but what a reader waits for comes first: a terminal may be too narrow
  * for more. */
-static const struct column reader_columns[] = {
-	{"READER", "reader", NULL, UNIT_PLAIN, false},
-	{"PID", "pid", NULL, UNIT_PLAIN, false},
-	{"RANK", "rank", "world", UNIT_PLAIN, false},
-	{"STATE", "state", NULL, UNIT_PLAIN, true},
-	{"FOR", "waits_for", NULL, UNIT_REFERENCE, false},
-	{"LIMITED BY", "limited_by", NULL, UNIT_PLAIN, true},
-	{"IMAGES/S", "images_per_second", NULL, UNIT_RATE, false},
-	{"JOB", "job", NULL, UNIT_PLAIN, true},
-	{"EPOCH", "epoch", NULL, UNIT_PLAIN, false},
-	{"POSITION", "position", NULL, UNIT_PLAIN, false},
-	{"HELD", "leased", "inflight", UNIT_PLAIN, false},
-	{"STREAM", "stream", NULL, UNIT_PLAIN, false},
-	{"RING", "ring", NULL, UNIT_PLAIN, false},
-	{"BATCH", "batch_size", NULL, UNIT_PLAIN, false},
-	{"DELIVERED", "delivered", NULL, UNIT_PLAIN, false},
-	{"AGE", "age_s", NULL, UNIT_SECONDS, false},
-	{"UID", "uid", NULL, UNIT_PLAIN, false},
-	{"CLIENT", "client", NULL, UNIT_PLAIN, true},
-};
+#define READER_KEYS                                                                                \
+	"reader pid rank/world state waits_for limited_by images_per_second job epoch position "   \
+	"leased/inflight stream ring batch_size delivered age_s uid client"
 
 /* In which order readers are shown, by the key s in turn. */
 static const struct order {
 	const char *words, *key;
 	bool texts;
 } orders[] = {
-	{"by number, as they attached", "reader", false},
-	{"the slowest first", "images_per_second", false},
-	{"who is least far first", "delivered", false},
-	{"by what limits them", "limited_by", true},
-	{"by job", "job", true},
+	{"by number, as they attached", ROW_KEY(reader, reader), false},
+	{"the slowest first", ROW_KEY(reader, images_per_second), false},
+	{"who is least far first", ROW_KEY(reader, delivered), false},
+	{"by what limits them", ROW_KEY(reader, limited_by), true},
+	{"by job", ROW_KEY(reader, job), true},
 };
 #define ORDERS (sizeof(orders) / sizeof(*orders))
 
@@ -81,7 +66,7 @@ static void top_forget(struct top *top)
 static void top_say_fault(struct top *top)
 {
 	json_t *error = json_of_fault(&top->control.fault);
-	unit_write(json_object_get(error, "text"), UNIT_PLAIN, top->words, sizeof(top->words));
+	unit_write(json_object_get(error, "text"), UNIT_NONE, top->words, sizeof(top->words));
 	json_decref(error);
 }
 
@@ -105,28 +90,19 @@ static int top_ask(struct top *top, json_t **values_out, json_t **readers_out)
 	return r;
 }
 
-static double number_of(const json_t *values, const char *key)
-{
-	return json_number_value(json_object_get(values, key));
-}
-
 /* Growth of a counter per second; below 0: not known yet. */
-static double top_rate(const struct top *top, const char *counter)
+static double top_rate(const struct top *top, enum counter counter)
 {
-	if (!top->before || !json_object_get(top->now, counter))
+	if (!top->before || !json_object_get(top->now, counter_facts[counter].name))
 		return -1;
-	double grown = number_of(top->now, counter) - number_of(top->before, counter);
-	return grown * 1e9 / (double)(top->now_ns - top->before_ns);
+	return grown(top->before, top->now, counter) * 1e9 / (double)(top->now_ns - top->before_ns);
 }
 
 static int compare_key(const json_t *one, const json_t *two, const char *key, bool texts)
 {
-	const json_t *a = json_object_get(one, key), *b = json_object_get(two, key);
-	if (texts) {
-		const char *left = json_string_value(a), *right = json_string_value(b);
-		return strcmp(left ? left : "", right ? right : "");
-	}
-	double left = json_number_value(a), right = json_number_value(b);
+	if (texts)
+		return strcmp(text_of(one, key), text_of(two, key));
+	double left = number_of(one, key), right = number_of(two, key);
 	return (left > right) - (left < right);
 }
 
@@ -136,7 +112,7 @@ static int compare(const void *one, const void *two, void *context)
 	const struct order *order = context;
 	const json_t *a = *(json_t *const *)one, *b = *(json_t *const *)two;
 	int result = compare_key(a, b, order->key, order->texts);
-	return result ? result : compare_key(a, b, "reader", false);
+	return result ? result : compare_key(a, b, ROW_KEY(reader, reader), false);
 }
 
 static void top_sort(struct top *top)
@@ -175,14 +151,14 @@ static int top_look(struct top *top)
 	top->before_ns = top->now_ns;
 	top->now_ns = clock_ns();
 	if (top->before)
-		history_add(&top->history, top_rate(top, "samples_delivered_total"));
+		history_add(&top->history, top_rate(top, COUNTER_SAMPLES_DELIVERED));
 	top_sort(top);
 	return 0;
 }
 
 /* -- the frame ------------------------------------------------------------------------------ */
 
-static void print_rate(FILE *file, const char *before, const struct top *top, const char *counter)
+static void print_rate(FILE *file, const char *before, const struct top *top, enum counter counter)
 {
 	double rate = top_rate(top, counter);
 	if (rate < 0)
@@ -222,30 +198,35 @@ static void print_head(FILE *file, const struct top *top)
 {
 	const struct load load = load_of(top->before, top->now, top_seconds(top));
 	report_print_headline(file, top->now, top->bold);
-	print_value(file, "  threads   workers ", top, "workers", UNIT_PLAIN);
+	print_value(file, "  threads   workers ", top, counter_facts[COUNTER_WORKERS].name,
+		    UNIT_NONE);
 	if (top->before)
 		fprintf(file, ", %.0f %% busy", 100 * load.workers_busy);
-	print_value(file, "; fetchers ", top, "fetchers", UNIT_PLAIN);
+	print_value(file, "; fetchers ", top, counter_facts[COUNTER_FETCHERS].name, UNIT_NONE);
 	if (top->before)
 		fprintf(file, ", %.0f %% busy", 100 * load.fetchers_busy);
-	print_rate(file, "\n  images/s  delivered ", top, "samples_delivered_total");
-	print_rate(file, "; made ", top, "samples_made_total");
-	print_rate(file, "; decoded ", top, "samples_decoded_total");
-	print_rate(file, "; kept ", top, "cache_hits_total");
+	print_rate(file, "\n  images/s  delivered ", top, COUNTER_SAMPLES_DELIVERED);
+	print_rate(file, "; made ", top, COUNTER_SAMPLES_MADE);
+	print_rate(file, "; decoded ", top, COUNTER_SAMPLES_DECODED);
+	print_rate(file, "; kept ", top, COUNTER_CACHE_HITS);
 	if (top->screen) {
 		fprintf(file, "\n            ");
 		history_print(file, &top->history, history_terminal_is_utf8());
 		fprintf(file, " up to %.0f", history_highest(&top->history));
 	}
-	print_value(file, "\n  memory    rings ", top, "ring_bytes", UNIT_BYTES);
-	print_value(file, " of ", top, "ring_memory", UNIT_BYTES);
-	print_value(file, "; seek indexes ", top, "index_bytes", UNIT_BYTES);
-	print_value(file, " of ", top, "index_memory", UNIT_BYTES);
-	print_value(file, "\n            decoded pictures ", top, "cache_bytes", UNIT_BYTES);
-	print_value(file, " of ", top, "cache_memory", UNIT_BYTES);
-	print_value(file, "\n  samples   unfinished ", top, "queued", UNIT_PLAIN);
-	print_value(file, "; bad ", top, "samples_bad_total", UNIT_PLAIN);
-	print_value(file, "\n  readers   ", top, "readers", UNIT_PLAIN);
+	print_value(file, "\n  memory    rings ", top, counter_facts[COUNTER_RING_BYTES].name,
+		    UNIT_BYTES);
+	print_value(file, " of ", top, ROW_KEY(status, ring_memory), UNIT_BYTES);
+	print_value(file, "; seek indexes ", top, counter_facts[COUNTER_INDEX_BYTES].name,
+		    UNIT_BYTES);
+	print_value(file, " of ", top, ROW_KEY(status, index_memory), UNIT_BYTES);
+	print_value(file, "\n            decoded pictures ", top,
+		    counter_facts[COUNTER_CACHE_BYTES].name, UNIT_BYTES);
+	print_value(file, " of ", top, ROW_KEY(status, cache_memory), UNIT_BYTES);
+	print_value(file, "\n  samples   unfinished ", top, counter_facts[COUNTER_QUEUED].name,
+		    UNIT_NONE);
+	print_value(file, "; bad ", top, counter_facts[COUNTER_SAMPLES_BAD].name, UNIT_NONE);
+	print_value(file, "\n  readers   ", top, counter_facts[COUNTER_READERS].name, UNIT_NONE);
 	print_advice(file, top, &load);
 	fputc('\n', file);
 }
@@ -273,8 +254,7 @@ static void print_frame(FILE *file, const struct top *top)
 	if (json_array_size(top->readers) == 0)
 		return;
 	fputc('\n', file);
-	table_print(file, top->readers, reader_columns,
-		    sizeof(reader_columns) / sizeof(*reader_columns), top->bold);
+	table_print(file, top->readers, ROW_READER, READER_KEYS, top->bold);
 }
 
 static void top_draw(const struct top *top)
@@ -298,7 +278,7 @@ static void top_draw(const struct top *top)
 static void top_change_workers(struct top *top, int by)
 {
 	char value[24];
-	json_int_t workers = json_integer_value(json_object_get(top->now, "workers"));
+	json_int_t workers = counter_of(top->now, COUNTER_WORKERS);
 	if (workers + by < 1) { /* to the daemon, 0 means one for each core */
 		snprintf(top->words, sizeof(top->words), "there must be at least one worker");
 		return;

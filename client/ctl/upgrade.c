@@ -13,6 +13,7 @@
 #include "client/ctl/child.h"
 #include "client/ctl/doctor/host.h"
 #include "client/ctl/service.h"
+#include "client/ctl/show/values.h"
 
 #define NEW_MS 60000  /* until the new daemon answers */
 #define GONE_MS 5000  /* while nobody has the sockets */
@@ -38,10 +39,10 @@ static int count_readers(struct control *control, bool served, json_int_t *out)
 		return r;
 	json_array_foreach(readers, i, reader)
 	{
-		const char *state = json_string_value(json_object_get(reader, "state"));
-		bool wants = state && strcmp(state, "paused") != 0 && strcmp(state, "ended") != 0;
-		json_int_t had = json_integer_value(json_object_get(reader, "delivered"));
-		*out += served ? had > 0 : wants;
+		const char *state = text_of(reader, ROW_KEY(reader, state));
+		bool wants = *state && strcmp(state, "paused") != 0 && strcmp(state, "ended") != 0;
+		bool had = whole_of(reader, ROW_KEY(reader, delivered)) > 0;
+		*out += served ? had : wants;
 	}
 	json_decref(readers);
 	return 0;
@@ -53,7 +54,7 @@ static int look_at_daemon(struct control *control, struct old_daemon *old)
 	int r = control_status(control, &status);
 	if (r)
 		return r;
-	bool upgrades = json_is_true(json_object_get(status, "upgrades"));
+	bool upgrades = truth_of(status, ROW_KEY(status, upgrades));
 	json_decref(status);
 	snprintf(old->version, sizeof(old->version), "%s", control->daemon);
 	old->process = host_process("", (pid_t)control->pid, "stokerd");
@@ -205,13 +206,11 @@ int upgrade_run(struct control *control, const char *socket, json_t **values_out
 
 void upgrade_print(FILE *file, const json_t *values)
 {
-	json_int_t readers = json_integer_value(json_object_get(values, "readers"));
-	json_int_t back = json_integer_value(json_object_get(values, "back"));
+	json_int_t readers = whole_of(values, "readers");
+	json_int_t back = whole_of(values, "back");
 	fprintf(file, "%s -> %s (pid %" JSON_INTEGER_FORMAT ") in %.2f s",
-		json_string_value(json_object_get(values, "before")),
-		json_string_value(json_object_get(values, "after")),
-		json_integer_value(json_object_get(values, "pid")),
-		json_number_value(json_object_get(values, "seconds")));
+		text_of(values, "before"), text_of(values, "after"), whole_of(values, "pid"),
+		number_of(values, "seconds"));
 	if (readers)
 		fprintf(file,
 			"; %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT

@@ -10,6 +10,7 @@
 #include "client/ctl/command.h"
 #include "client/ctl/index.h"
 #include "client/ctl/show/unit.h"
+#include "client/ctl/show/values.h"
 
 #define VALUE_MAX 256
 /* It is only asked at what scale pictures are to be decoded: at none but their own. */
@@ -51,12 +52,7 @@ int warm_run(struct control *control, const struct invocation *invocation, json_
 	return r;
 }
 
-static json_int_t number_of(const json_t *values, const char *key)
-{
-	return json_integer_value(json_object_get(values, key));
-}
-
-static const char *text_of(const json_t *values, const char *key, enum unit unit, char *text)
+static const char *shown(const json_t *values, const char *key, enum unit unit, char *text)
 {
 	unit_write(json_object_get(values, key), unit, text, VALUE_MAX);
 	return text;
@@ -67,20 +63,23 @@ void warm_print(FILE *file, const json_t *values)
 	char first[VALUE_MAX], second[VALUE_MAX];
 	if (json_object_get(values, "pinned"))
 		return; /* nothing to say, as of drop */
-	json_int_t samples = number_of(values, "samples"), visited = number_of(values, "visited");
-	json_int_t files = number_of(values, "files"), unread = number_of(values, "unread");
+	json_int_t samples = whole_of(values, ROW_KEY(warm, samples)),
+		   visited = whole_of(values, ROW_KEY(warm, visited));
+	json_int_t files = whole_of(values, ROW_KEY(warm, files)),
+		   unread = whole_of(values, ROW_KEY(warm, unread));
 	fprintf(file, "%s: %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " files visited",
-		text_of(values, "path", UNIT_PLAIN, first), visited, samples);
-	fprintf(file, " in %s\n", text_of(values, "seconds", UNIT_SECONDS, first));
+		shown(values, ROW_KEY(warm, path), UNIT_NONE, first), visited, samples);
+	fprintf(file, " in %s\n", shown(values, ROW_KEY(warm, seconds), UNIT_SECONDS, first));
 	fprintf(file, "  in memory: %" JSON_INTEGER_FORMAT " pictures",
-		number_of(values, "pictures"));
+		whole_of(values, ROW_KEY(warm, pictures)));
 	if (files)
 		fprintf(file, " and %" JSON_INTEGER_FORMAT " files written anew", files);
-	fprintf(file, ", %s of %s for all datasets\n", text_of(values, "bytes", UNIT_BYTES, first),
-		text_of(values, "limit", UNIT_BYTES, second));
-	if (json_is_true(json_object_get(values, "disk")))
+	fprintf(file, ", %s of %s for all datasets\n",
+		shown(values, ROW_KEY(warm, bytes), UNIT_BYTES, first),
+		shown(values, ROW_KEY(warm, limit), UNIT_BYTES, second));
+	if (truth_of(values, ROW_KEY(warm, disk)))
 		fprintf(file, "  on disk: %" JSON_INTEGER_FORMAT " pictures\n",
-			number_of(values, "stored"));
+			whole_of(values, ROW_KEY(warm, stored)));
 	if (unread)
 		fprintf(file, "  cannot be read or decoded: %" JSON_INTEGER_FORMAT " files\n",
 			unread);
@@ -90,5 +89,5 @@ void warm_print(FILE *file, const json_t *values)
 		"dataset %" JSON_INTEGER_FORMAT
 		" stays open, as it is now, until ten minutes after "
 		"its last reader, or stokerctl drop %" JSON_INTEGER_FORMAT "\n",
-		number_of(values, "dataset"), number_of(values, "dataset"));
+		whole_of(values, ROW_KEY(warm, dataset)), whole_of(values, ROW_KEY(warm, dataset)));
 }

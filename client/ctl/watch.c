@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/ctl/show/values.h"
+
 extern char **environ;
 
 int watch_metrics(struct control *control, json_t **values_out)
@@ -42,9 +44,9 @@ int watch_page(struct control *control, json_t **values_out)
 	if (r)
 		return r;
 	const json_t *item = json_array_get(items, 0);
-	const char *address = json_string_value(json_object_get(item, "address"));
-	const char *socket = json_string_value(json_object_get(item, "socket"));
-	const char *token = json_string_value(json_object_get(item, "token"));
+	const char *address = json_string_value(json_object_get(item, ROW_KEY(page, address)));
+	const char *socket = json_string_value(json_object_get(item, ROW_KEY(page, socket)));
+	const char *token = json_string_value(json_object_get(item, ROW_KEY(page, token)));
 	if (!address || !socket || !token)
 		r = fault_say(&control->fault, -EPROTO, "a LISTING without address or token");
 	else if (!*address && !*socket)

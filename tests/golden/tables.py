@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""proto/tables.h as Python data: for the golden frames and the tables of PROTOCOL.md."""
+"""proto/tables.h and proto/rows.h as Python data: for the golden frames, the tables of PROTOCOL.md
+and tests of what the daemon tells."""
 
 import re
 from dataclasses import dataclass
@@ -45,11 +46,28 @@ class Counter:
 
 
 @dataclass(frozen=True)
+class Column:
+    type: str  # uint, boolean, number, text, hex, three, value, entries
+    key: str
+    maybe: bool  # left out where there is nothing to say
+    unit: str  # NONE, BYTES, ...
+    help: str
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    where: str  # what it is an item or the values of
+    columns: tuple
+
+
+@dataclass(frozen=True)
 class Tables:
     constants: dict
     messages: tuple
     errors: tuple
     counters: tuple
+    rows: tuple
 
 
 def _body(source, macro):
@@ -68,8 +86,20 @@ def _rows(body):
     return rows
 
 
-def load(path=ROOT / "proto" / "tables.h"):
-    source = re.sub(r"\\\n", " ", Path(path).read_text())
+def _source(path):
+    return re.sub(r"\\\n", " ", Path(path).read_text())
+
+
+def _kinds_of_rows(source):
+    for _, upper, name, where in _rows(_body(source, "ROW_TABLE")):
+        yield Row(name, where, tuple(
+            Column(type, key, need == "MAYBE", unit, text)
+            for _, type, key, need, unit, _, text in _rows(_body(source, f"{upper}_ROW"))
+        ))
+
+
+def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h"):
+    source = _source(path)
     constants = {
         name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u?\b", source, re.M)
     }
@@ -99,4 +129,5 @@ def load(path=ROOT / "proto" / "tables.h"):
             Counter(name, kind, text)
             for _, _, name, kind, _, text in _rows(_body(source, "COUNTER_TABLE"))
         ),
+        tuple(_kinds_of_rows(_source(rows))),
     )

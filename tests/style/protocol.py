@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables in proto/PROTOCOL.md are what proto/tables.h, proto/segment.h and the registry of
-transforms say.
+"""The tables in proto/PROTOCOL.md are what proto/tables.h, proto/rows.h, proto/segment.h and the
+registry of transforms say.
 
 protocol.py           compare: exit 1 and a diff if they differ
 protocol.py --write   put the tables in
@@ -93,6 +93,25 @@ def errors():
 def counters():
     return table(("counter", "kind", "meaning"),
                  ((f"`{c.name}`", c.kind.lower(), c.help) for c in TABLES.counters))
+
+
+UNITS = {"NONE": "", "RATE": "a second", "SHARE": "0 to 1", "REFERENCE": ""}
+
+
+def rows():
+    """A table a kind of row. stokerctl shows an empty text as "-"."""
+    def columns(row):
+        for column in row.columns:
+            key = "..." if column.type == "entries" else f"`{column.key}`"
+            yield (key, {"entries": "", "three": "three floats", "number": "float"}.get(
+                column.type, column.type), UNITS.get(column.unit, column.unit.lower()),
+                "may be absent" if column.maybe else "", column.help.replace("-: ", "empty: "))
+
+    for row in TABLES.rows:
+        yield ""
+        yield f"#### {row.where}"
+        yield ""
+        yield from table(("key", "type", "unit", "", "meaning"), columns(row))
 
 
 def limits():
@@ -188,6 +207,7 @@ PARTS = {
     "messages": messages,
     "errors": errors,
     "counters": counters,
+    "rows": rows,
 }
 
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/ctl/show/values.h"
 #include "proto/advice/trouble.h"
-#include "proto/counter.h"
 
 #define ANSWER_MS 5000
 
@@ -205,8 +205,7 @@ void examine_daemon(struct findings *findings, const char *socket, struct reache
 		say_answer(findings, &out->control);
 		const char *path = place_with_socket(ADDRESS_CONTROL, socket, places, &stat);
 		say_socket(findings, "stokerctl", path ? path : "?");
-		snprintf(place, sizeof(place), "%s",
-			 json_string_value(json_object_get(out->status, "socket")));
+		snprintf(place, sizeof(place), "%s", text_of(out->status, ROW_KEY(status, socket)));
 	} else if (r == -EACCES && place_with_socket(ADDRESS_CONTROL, socket, places, &stat) &&
 		   geteuid() != 0 && geteuid() != stat.st_uid) {
 		findings_add(findings, FINDING_WARN, "control",
@@ -233,9 +232,9 @@ void reached_deinit(struct reached *reached)
 
 static void examine_room(struct findings *findings, const json_t *status)
 {
-	json_int_t used = json_integer_value(json_object_get(status, "ring_bytes"));
-	json_int_t room = json_integer_value(json_object_get(status, "ring_memory"));
-	json_int_t readers = json_integer_value(json_object_get(status, "readers"));
+	json_int_t used = counter_of(status, COUNTER_RING_BYTES);
+	json_int_t room = whole_of(status, ROW_KEY(status, ring_memory));
+	json_int_t readers = counter_of(status, COUNTER_READERS);
 	double share = room > 0 ? (double)used / (double)room : 0;
 	bool full = share > 0.9;
 	findings_add(findings, full ? FINDING_WARN : FINDING_OK, "rings",
@@ -247,18 +246,17 @@ static void examine_room(struct findings *findings, const json_t *status)
 
 static uint64_t count_of(const json_t *status, enum counter counter)
 {
-	const json_t *value = json_object_get(status, counter_facts[counter].name);
-	return json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
+	json_int_t count = counter_of(status, counter);
+	return count > 0 ? (uint64_t)count : 0;
 }
 
 /* Why a folder cannot be used, as the daemon says it; "" if it says nothing. */
 static const char *fault_of(const json_t *status, const char *check)
 {
-	const char *key = strcmp(check, "index-dir") == 0   ? "index_dir_fault"
-			  : strcmp(check, "cache-dir") == 0 ? "cache_dir_fault"
-							    : "";
-	const char *fault = json_string_value(json_object_get(status, key));
-	return fault ? fault : "";
+	if (strcmp(check, "index-dir") == 0)
+		return text_of(status, ROW_KEY(status, index_dir_fault));
+	return strcmp(check, "cache-dir") == 0 ? text_of(status, ROW_KEY(status, cache_dir_fault))
+					       : "";
 }
 
 static void examine_trouble(struct findings *findings, const json_t *status,
@@ -286,14 +284,12 @@ static void examine_folder(struct findings *findings, const json_t *status, cons
 
 void examine_counters(struct findings *findings, const json_t *status)
 {
-	bool stopping =
-		strcmp(json_string_value(json_object_get(status, "state")), "stopping") == 0;
-	if (stopping)
+	if (strcmp(text_of(status, ROW_KEY(status, state)), "stopping") == 0)
 		findings_add(findings, FINDING_WARN, "state", "wait, then start it again",
 			     "the daemon is stopping");
 	examine_room(findings, status);
-	examine_folder(findings, status, "index-dir", "index_dir");
-	examine_folder(findings, status, "cache-dir", "cache_dir");
+	examine_folder(findings, status, "index-dir", ROW_KEY(status, index_dir));
+	examine_folder(findings, status, "cache-dir", ROW_KEY(status, cache_dir));
 	for (unsigned i = 0; i < trouble_count; i++)
 		examine_trouble(findings, status, &troubles[i]);
 }

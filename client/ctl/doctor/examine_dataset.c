@@ -11,6 +11,7 @@
 #include "client/c/clock.h"
 #include "client/c/path.h"
 #include "client/c/stoker.h"
+#include "client/ctl/show/values.h"
 
 #define ORDER_SEED 0x646f63746f72u /* an order that no trainer uses by chance */
 #define BATCH 8
@@ -82,17 +83,11 @@ static void say_closed(struct findings *findings, const struct host_process *pro
 	findings_add(findings, FINDING_FAIL, "dataset", advice, "%s", why);
 }
 
-static double change(const json_t *before, const json_t *after, const char *name)
-{
-	return (double)(json_integer_value(json_object_get(after, name)) -
-			json_integer_value(json_object_get(before, name)));
-}
-
 /* The counters are of all readers: what is measured is the storage, not this reader. */
 static void say_storage(struct findings *findings, const json_t *before, const json_t *after)
 {
-	double files = change(before, after, "samples_read_total");
-	double seconds = change(before, after, "fetch_ns_total") * 1e-9;
+	double files = grown(before, after, COUNTER_SAMPLES_READ);
+	double seconds = grown(before, after, COUNTER_FETCH_NS) * 1e-9;
 	if (files <= 0 || seconds <= 0)
 		return;
 	double each_ms = 1e3 * seconds / files;
@@ -103,7 +98,7 @@ static void say_storage(struct findings *findings, const json_t *before, const j
 			  : NULL,
 		     "%.0f files in %.2f ms each, %.0f MB/s for each fetcher (from the page cache, "
 		     "if they were read before)",
-		     files, each_ms, change(before, after, "bytes_read_total") / seconds / 1e6);
+		     files, each_ms, grown(before, after, COUNTER_BYTES_READ) / seconds / 1e6);
 }
 
 /* Some batches; the number of samples that are bad, or a negative errno. */

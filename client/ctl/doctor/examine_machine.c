@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "client/ctl/show/unit.h"
+#include "client/ctl/show/values.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define SHM_LEAST (64 * MIB) /* a ring by path of some batches of 224 x 224 */
@@ -18,7 +19,7 @@
 
 static uint64_t setting(const struct machine *machine, const char *name)
 {
-	return (uint64_t)json_integer_value(json_object_get(machine->status, name));
+	return (uint64_t)whole_of(machine->status, name);
 }
 
 static const char *bytes(uint64_t number, char out[32])
@@ -53,8 +54,10 @@ void examine_shm(struct findings *findings, const struct machine *machine)
 /* What the daemon may take, by its settings. */
 static uint64_t budgets(const struct machine *machine)
 {
-	return setting(machine, "ring_memory") + setting(machine, "dataset_memory") +
-	       setting(machine, "index_memory") + setting(machine, "cache_memory");
+	return setting(machine, ROW_KEY(status, ring_memory)) +
+	       setting(machine, ROW_KEY(status, dataset_memory)) +
+	       setting(machine, ROW_KEY(status, index_memory)) +
+	       setting(machine, ROW_KEY(status, cache_memory));
 }
 
 void examine_memory(struct findings *findings, const struct machine *machine)
@@ -86,29 +89,32 @@ void examine_memory(struct findings *findings, const struct machine *machine)
 void examine_descriptors(struct findings *findings, const struct machine *machine)
 {
 	uint64_t has = machine->process->files_max;
-	uint64_t wanted = FILES_A_READER * setting(machine, "max_connections") + FILES_BESIDE;
-	uint64_t now = FILES_A_READER * setting(machine, "connections") + FILES_BESIDE;
+	uint64_t wanted =
+		FILES_A_READER * setting(machine, ROW_KEY(status, max_connections)) + FILES_BESIDE;
+	uint64_t now = FILES_A_READER * setting(machine, counter_facts[COUNTER_CONNECTIONS].name) +
+		       FILES_BESIDE;
 	if (!machine->process->pid || !has)
 		return;
-	findings_add(
-		findings,
-		has < now      ? FINDING_FAIL
-		: has < wanted ? FINDING_WARN
-			       : FINDING_OK,
-		"descriptors",
-		has < wanted ? "LimitNOFILE=65536 in the unit, or ulimit -Hn before it starts; "
+	findings_add(findings,
+		     has < now	    ? FINDING_FAIL
+		     : has < wanted ? FINDING_WARN
+				    : FINDING_OK,
+		     "descriptors",
+		     has < wanted
+			     ? "LimitNOFILE=65536 in the unit, or ulimit -Hn before it starts; "
 			       "or a lower max-connections"
 			     : NULL,
-		"the daemon may have %llu files open; %llu connections need %llu",
-		(unsigned long long)has, (unsigned long long)setting(machine, "max_connections"),
-		(unsigned long long)wanted);
+		     "the daemon may have %llu files open; %llu connections need %llu",
+		     (unsigned long long)has,
+		     (unsigned long long)setting(machine, ROW_KEY(status, max_connections)),
+		     (unsigned long long)wanted);
 }
 
 static void examine_kernels(struct findings *findings, const struct machine *machine)
 {
-	const char *used = json_string_value(json_object_get(machine->status, "kernels"));
-	const char *best = json_string_value(json_object_get(machine->status, "processor"));
-	if (!used || !best)
+	const char *used = text_of(machine->status, ROW_KEY(status, kernels));
+	const char *best = text_of(machine->status, ROW_KEY(status, processor));
+	if (!*used || !*best)
 		return;
 	bool same = strcmp(used, best) == 0;
 	findings_add(findings, same ? FINDING_OK : FINDING_WARN, "kernels",
@@ -123,7 +129,7 @@ void examine_processors(struct findings *findings, const struct machine *machine
 	char advice[160];
 	double processors = machine->process->processors;
 	double quota = host_quota(machine->root, machine->process->pid);
-	uint64_t workers = setting(machine, "workers");
+	uint64_t workers = setting(machine, counter_facts[COUNTER_WORKERS].name);
 	if (!machine->status)
 		return;
 	examine_kernels(findings, machine);

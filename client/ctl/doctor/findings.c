@@ -59,10 +59,10 @@ static void print_one(FILE *file, const json_t *finding, bool bold)
 {
 	char text[TEXT_MAX * 4];
 	enum finding_level level = level_of(finding);
-	unit_write(json_object_get(finding, "text"), UNIT_PLAIN, text, sizeof(text));
+	unit_write(json_object_get(finding, "text"), UNIT_NONE, text, sizeof(text));
 	fprintf(file, "%s%-4s%s  %-11s  %s\n", bold ? colours[level] : "", levels[level],
 		bold ? "\033[0m" : "", json_string_value(json_object_get(finding, "check")), text);
-	unit_write(json_object_get(finding, "advice"), UNIT_PLAIN, text, sizeof(text));
+	unit_write(json_object_get(finding, "advice"), UNIT_NONE, text, sizeof(text));
 	if (!json_is_null(json_object_get(finding, "advice")))
 		fprintf(file, "%19s%s\n", "-> ", text);
 }

@@ -4,44 +4,9 @@
 #include <string.h>
 
 #include "client/ctl/show/unit.h"
-#include "proto/tables.h"
+#include "proto/counter.h"
 
 #define VALUE_MAX 256
-
-#define COUNTER_IN_NONE UNIT_PLAIN
-#define COUNTER_IN_BYTES UNIT_BYTES
-#define COUNTER_IN_NS UNIT_NANOSECONDS
-
-/* The unit and the meaning of each value; those of a counter are in its table. */
-static const struct fact {
-	const char *name;
-	enum unit unit;
-	const char *help;
-} facts[] = {
-#define FACT_ROW(NAME, name, kind, unit, help) {#name, COUNTER_IN_##unit, help},
-	COUNTER_TABLE(FACT_ROW)
-#undef FACT_ROW
-		{"uptime_s", UNIT_SECONDS, "age of the daemon"},
-	{"workers_auto", UNIT_PLAIN, "the number of workers adapts by itself"},
-	{"fetchers_auto", UNIT_PLAIN, "the number of fetchers adapts by itself"},
-	{"kernels", UNIT_PLAIN, "instruction set that inner loops use"},
-	{"processor", UNIT_PLAIN, "best one that this processor has"},
-	{"ring_memory", UNIT_BYTES, "memory limit of all rings"},
-	{"dataset_memory", UNIT_BYTES, "memory limit of datasets of arrays"},
-	{"index_memory", UNIT_BYTES, "memory limit of all JPEG seek indexes"},
-	{"cache_memory", UNIT_BYTES, "memory limit of all decoded pictures"},
-	{"cache_decoded_size", UNIT_BYTES, "limit of all decoded pictures on the disk"},
-	{"cache_size", UNIT_BYTES, "disk limit of objects kept in cache-dir"},
-	{"index_dir", UNIT_PLAIN, "folder that keeps seek indexes; -: none"},
-	{"index_dir_fault", UNIT_PLAIN, "why it does not; -: it does"},
-	{"cache_dir", UNIT_PLAIN, "folder that keeps other bytes; -: none"},
-	{"cache_dir_fault", UNIT_PLAIN, "why it does not; -: it does"},
-	{"max_connections", UNIT_PLAIN, "limit of open connections"},
-	{"max_readers_per_user", UNIT_PLAIN, "readers that one user may attach; 0: a share"},
-	{"ring_memory_per_user", UNIT_BYTES, "memory limit of one user's rings; 0: a share"},
-	{"queued_per_user", UNIT_PLAIN, "unfinished samples that one user may have; 0: a share"},
-	{"lease_timeout_s", UNIT_SECONDS, "how long a batch may be held; 0: no limit"},
-};
 
 /* Shown in the first line. */
 static const char *const headline[] = {"version", "state", "pid", "uptime_s", "socket"};
@@ -109,13 +74,18 @@ static const struct {
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
 #define NAMES (sizeof(sections->names) / sizeof(*sections->names))
 
-/* NULL: a value that this version does not know. */
-static const struct fact *fact_of(const char *name)
+/* The unit and the meaning of a value; none of one that this version does not know. */
+static void find_facts(const char *name, enum unit *unit_out, const char **help_out)
 {
-	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
-		if (strcmp(facts[i].name, name) == 0)
-			return &facts[i];
-	return NULL;
+	const struct row_column *column = row_find(ROW_STATUS, name);
+	*unit_out = column ? column->unit : UNIT_NONE;
+	*help_out = column ? column->help : "";
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		if (strcmp(counter_facts[i].name, name) != 0)
+			continue;
+		*unit_out = counter_facts[i].unit;
+		*help_out = counter_facts[i].help;
+	}
 }
 
 static bool in_headline(const char *name)
@@ -143,16 +113,18 @@ static void print_title(FILE *file, const char *title, bool bold)
 static void print_value(FILE *file, const char *name, const json_t *value)
 {
 	char text[VALUE_MAX];
-	const struct fact *fact = fact_of(name);
-	unit_write(value, fact ? fact->unit : UNIT_PLAIN, text, sizeof(text));
-	fprintf(file, "  %-26s %12s%s%s\n", name, text, fact ? "   " : "", fact ? fact->help : "");
+	const char *help;
+	enum unit unit;
+	find_facts(name, &unit, &help);
+	unit_write(value, unit, text, sizeof(text));
+	fprintf(file, "  %-26s %12s%s%s\n", name, text, *help ? "   " : "", help);
 }
 
 void report_print_headline(FILE *file, const json_t *values, bool bold)
 {
 	char text[5][VALUE_MAX];
 	for (int i = 0; i < 5; i++)
-		unit_write(json_object_get(values, headline[i]), i == 3 ? UNIT_SECONDS : UNIT_PLAIN,
+		unit_write(json_object_get(values, headline[i]), i == 3 ? UNIT_SECONDS : UNIT_NONE,
 			   text[i], VALUE_MAX);
 	fprintf(file, "%sstokerd %s%s, %s for %s, pid %s, %s\n", bold ? "\033[1m" : "", text[0],
 		bold ? "\033[0m" : "", text[1], text[3], text[2], text[4]);

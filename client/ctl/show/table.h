@@ -10,18 +10,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "client/ctl/show/unit.h"
+#include "proto/row.h"
 
-struct column {
-	const char *title;
-	const char *key;
-	const char *of; /* a second key, shown after a slash; or NULL */
-	enum unit unit;
-	bool left;
-};
-
-/* Print `items`, an array of objects; only the titles if it is empty. `bold`: bold titles. */
-void table_print(FILE *file, const json_t *items, const struct column *columns, size_t count,
-		 bool bold);
+/*
+ * Print `items`, an array of rows of this kind; only the titles if it is empty. `keys`: which
+ * columns, at most 24, and in which order, as words of row_next(); "rank/world" is one column.
+ * `bold`: bold titles.
+ */
+void table_print(FILE *file, const json_t *items, enum row_kind kind, const char *keys, bool bold);
 
 #endif

@@ -74,7 +74,7 @@ static void write_number(const json_t *value, enum unit unit, char *out, size_t 
 		write_bytes(number, out, size);
 	else if (unit == UNIT_SECONDS)
 		write_seconds(number, out, size);
-	else if (unit == UNIT_NANOSECONDS)
+	else if (unit == UNIT_NS)
 		write_seconds(number * 1e-9, out, size);
 	else if (unit == UNIT_RATE)
 		snprintf(out, size, "%.1f", number);
@@ -90,7 +90,7 @@ static void write_number(const json_t *value, enum unit unit, char *out, size_t 
 
 void unit_write(const json_t *value, enum unit unit, char *out, size_t size)
 {
-	if (json_is_number(value) && (json_number_value(value) >= 0 || unit == UNIT_PLAIN))
+	if (json_is_number(value) && (json_number_value(value) >= 0 || unit == UNIT_NONE))
 		write_number(value, unit, out, size);
 	else if (json_is_string(value))
 		write_text(json_string_value(value), out, size);

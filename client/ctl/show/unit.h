@@ -9,18 +9,13 @@
 #include <jansson.h>
 #include <stddef.h>
 
-enum unit {
-	UNIT_PLAIN,
-	UNIT_BYTES,	  /* "153.6 MiB" */
-	UNIT_SECONDS,	  /* "2 h 05 min" */
-	UNIT_NANOSECONDS, /* the same */
-	UNIT_RATE,	  /* "1234.5" */
-	UNIT_SHARE,	  /* "93.1 %", of 0.931 */
-	UNIT_REFERENCE,	  /* a number; 0 is none: "-" */
-};
+#include "proto/row.h"
 
-/* Write a value; "-" for NULL, nil, lists and maps. Control characters are written as \n, \t or
- * \x1b. Cut to size, always terminated. */
+/*
+ * Write a value: bytes as "153.6 MiB", times as "2 h 05 min", a rate as "1234.5", a share of 0.931
+ * as "93.1 %", a reference to none as "-"; also "-" for NULL, nil, lists and maps. Control
+ * characters are written as \n, \t or \x1b. Cut to size, always terminated.
+ */
 void unit_write(const json_t *value, enum unit unit, char *out, size_t size);
 
 /* Columns of a terminal that UTF-8 text takes, if each character takes one. */

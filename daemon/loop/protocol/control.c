@@ -21,59 +21,46 @@
 #include "loop/state/staging.h"
 #include "proto/pack.h"
 
-/* Where bytes are kept, and why they cannot be. */
-static void pack_folders(struct packer *packer, const struct core *core)
-{
-	const struct config *config = core->config;
-	const struct folder_report cache = core_cache_folder(core);
-	pack_key_string(packer, "index_dir", config->index_dir ? config->index_dir : "");
-	pack_key_string(packer, "index_dir_fault", core->index_dir.why.text);
-	pack_key_string(packer, "cache_dir", config->cache_dir ? config->cache_dir : "");
-	pack_key_string(packer, "cache_dir_fault", cache.why.text);
-}
-
 void control_status(struct session *session, const struct message *message)
 {
 	const struct protocol *protocol = session->protocol;
 	struct core *core = protocol->core;
 	const struct config *config = core->config;
-	struct packer *packer = protocol->packer;
-	struct message reply = message_init(MESSAGE_REPORT);
+	const struct folder_report cache = core_cache_folder(core);
 	core_gather(core);
-	packer_clear(packer);
-	size_t map = pack_map_begin(packer);
-	pack_key_string(packer, "version", STOKER_VERSION);
-	pack_key_boolean(packer, "upgrades", true); /* STOP knows how */
-	pack_key_string(packer, "socket", protocol->socket);
-	pack_key_string(packer, "state", core->stopping ? "stopping" : "running");
-	pack_key_uint(packer, "pid", (uint64_t)getpid());
-	pack_key_uint(packer, "uptime_s", (clock_ns() - protocol->started_ns) / 1000000000u);
-	pack_key_string(packer, "kernels", cpu_name(cpu_best()));
-	pack_key_string(packer, "processor", cpu_name(cpu_machine()));
-	pack_key_boolean(packer, "workers_auto", config->workers == CONFIG_AUTO);
-	pack_key_boolean(packer, "fetchers_auto", config->fetchers == CONFIG_AUTO);
-	pack_folders(packer, core);
-	pack_key_uint(packer, "ring_memory", config->ring_memory);
-	pack_key_uint(packer, "dataset_memory", config->dataset_memory);
-	pack_key_uint(packer, "index_memory", config->index_memory);
-	pack_key_uint(packer, "cache_memory", config->cache_memory);
-	pack_key_uint(packer, "cache_decoded_size", config->cache_decoded_size);
-	pack_key_uint(packer, "cache_size", config->cache_size);
-	pack_key_uint(packer, "max_connections", config->max_connections);
-	pack_key_uint(packer, "max_readers_per_user", config->max_readers_per_user);
-	pack_key_uint(packer, "ring_memory_per_user", config->ring_memory_per_user);
-	pack_key_uint(packer, "queued_per_user", config->queued_per_user);
-	/* Rounded up: 0 would say that there is none. */
-	pack_key_uint(packer, "lease_timeout_s", (config->lease_timeout_ms + 999u) / 1000);
+	packer_clear(protocol->items);
 	for (int i = 0; i < COUNTER_COUNT; i++)
-		pack_key_uint(packer, counter_name((enum counter)i), core->counters[i]);
-	pack_map_end(packer, map);
-	if (packer_bytes(packer, &reply.report.values.packed) < 0) {
-		reply_no_memory(session, message->status.seq);
-		return;
-	}
-	reply.report.seq = message->status.seq;
-	connection_send(&session->connection, &reply);
+		pack_key_uint(protocol->items, counter_name((enum counter)i), core->counters[i]);
+	const struct row_status status = {
+		.version = STOKER_VERSION,
+		.upgrades = true,
+		.socket = protocol->socket,
+		.state = core->stopping ? "stopping" : "running",
+		.pid = (uint64_t)getpid(),
+		.uptime_s = (clock_ns() - protocol->started_ns) / 1000000000u,
+		.kernels = cpu_name(cpu_best()),
+		.processor = cpu_name(cpu_machine()),
+		.workers_auto = config->workers == CONFIG_AUTO,
+		.fetchers_auto = config->fetchers == CONFIG_AUTO,
+		.index_dir = config->index_dir ? config->index_dir : "",
+		.index_dir_fault = core->index_dir.why.text,
+		.cache_dir = config->cache_dir ? config->cache_dir : "",
+		.cache_dir_fault = cache.why.text,
+		.ring_memory = config->ring_memory,
+		.dataset_memory = config->dataset_memory,
+		.index_memory = config->index_memory,
+		.cache_memory = config->cache_memory,
+		.cache_decoded_size = config->cache_decoded_size,
+		.cache_size = config->cache_size,
+		.max_connections = config->max_connections,
+		.max_readers_per_user = config->max_readers_per_user,
+		.ring_memory_per_user = config->ring_memory_per_user,
+		.queued_per_user = config->queued_per_user,
+		/* Rounded up: 0 would say that there is none. */
+		.lease_timeout_s = (config->lease_timeout_ms + 999u) / 1000,
+		.counters = protocol->items,
+	};
+	reply_report(session, message->status.seq, ROW_STATUS, &status);
 }
 
 void control_list(struct session *session, const struct message *message)
@@ -121,16 +108,15 @@ void control_set(struct session *session, const struct message *message)
 
 static void pack_change(void *context, const struct reload_change *change)
 {
-	struct protocol *protocol = context;
-	struct packer *packer = protocol->items;
-	size_t map = pack_map_begin(packer);
-	pack_key_string(packer, "name", change->name);
-	pack_key_string(packer, "before", change->before);
-	pack_key_string(packer, "after", change->after);
-	pack_key_string(packer, "origin", change->origin);
-	pack_key_boolean(packer, "in_force", change->in_force);
-	pack_key_boolean(packer, "was_set", change->was_set);
-	pack_map_end(packer, map);
+	const struct row_change row = {
+		.name = change->name,
+		.before = change->before,
+		.after = change->after,
+		.origin = change->origin,
+		.in_force = change->in_force,
+		.was_set = change->was_set,
+	};
+	row_pack(context, ROW_CHANGE, &row);
 }
 
 static void count_change(void *context, const struct reload_change *change)
@@ -143,7 +129,6 @@ void control_reload(struct session *session, const struct message *message)
 {
 	struct protocol *protocol = session->protocol;
 	const struct config *config = protocol->core->config;
-	struct message reply = message_init(MESSAGE_REPORT);
 	struct config other;
 	struct fault fault;
 	uint32_t changes = 0;
@@ -155,19 +140,11 @@ void control_reload(struct session *session, const struct message *message)
 	}
 	reload_compare(config, &other, count_change, &changes);
 	packer_clear(protocol->items);
-	size_t map = pack_map_begin(protocol->items);
-	pack_key_string(protocol->items, "file", config->path);
-	pack_string(protocol->items, "changes");
 	pack_list(protocol->items, changes);
-	reload_compare(config, &other, pack_change, protocol);
-	pack_map_end(protocol->items, map);
+	reload_compare(config, &other, pack_change, protocol->items);
 	config_deinit(&other);
-	if (packer_bytes(protocol->items, &reply.report.values.packed) < 0) {
-		reply_no_memory(session, message->reload.seq);
-		return;
-	}
-	reply.report.seq = message->reload.seq;
-	connection_send(&session->connection, &reply);
+	const struct row_reload row = {config->path, protocol->items};
+	reply_report(session, message->reload.seq, ROW_RELOAD, &row);
 }
 
 #define NO_DATASET "no dataset with this number is open: stokerctl cache lists them"

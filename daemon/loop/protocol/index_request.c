@@ -12,6 +12,7 @@
 #include "loop/engine/warm.h"
 #include "loop/policy/access.h"
 #include "loop/policy/quota.h"
+#include "loop/policy/rows.h"
 #include "loop/protocol/attach_arguments.h"
 #include "loop/protocol/reply.h"
 #include "loop/protocol/session_state.h"
@@ -19,7 +20,6 @@
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
 #include "loop/state/pictures.h"
-#include "proto/pack.h"
 #include "statistics/statistics.h"
 #include "transform/pipeline.h"
 
@@ -76,18 +76,12 @@ static void request_fail_memory(struct index_request *request)
 	request_fail(request, ERROR_INTERNAL, "out of memory");
 }
 
-/* Send the map in the protocol's packer. */
-static void request_report(struct index_request *request)
+/* Send the columns of `row`, after which the request is done with. */
+static void request_report(struct index_request *request, enum row_kind kind, const void *row)
 {
 	struct session *session = request->session;
-	struct message reply = message_init(MESSAGE_REPORT);
-	if (packer_bytes(session->protocol->packer, &reply.report.values.packed) < 0) {
-		request_fail_memory(request);
-		return;
-	}
-	reply.report.seq = request->seq;
+	reply_report(session, request->seq, kind, row);
 	request_leave(request);
-	connection_send(&session->connection, &reply);
 }
 
 static double seconds_since(uint64_t began_ns)
@@ -97,42 +91,32 @@ static double seconds_since(uint64_t began_ns)
 
 /* -- INDEX: the results go to the disk ---------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	unsigned found;
-} results[] = {
-	{"indexed", JOB_INDEXED},
-	{"progressive", SEEK_INDEX_E_PROGRESSIVE},
-	{"arithmetic", SEEK_INDEX_E_ARITHMETIC},
-	{"restarts", SEEK_INDEX_E_RESTARTS},
-	{"scans", SEEK_INDEX_E_SCANS},
-	{"odd", SEEK_INDEX_E_ODD},
-	{"damaged", SEEK_INDEX_E_DAMAGED},
-	{"stale", SEEK_INDEX_E_INDEX},
-	{"full", JOB_INDEX_FULL},
-	{"other", JOB_NOT_JPEG},
-};
-
 /* `kept` NULL: the indexes are in memory only. */
 static void report_index(struct index_request *request, const struct index_store_sum *kept)
 {
 	const struct index_task *task = &request->task;
-	struct packer *packer = request->session->protocol->packer;
-	packer_clear(packer);
-	size_t map = pack_map_begin(packer);
-	pack_key_string(packer, "path", request->entry->spec.path);
-	reply_pack_digest(packer, "fingerprint", dataset_fingerprint(request->entry->dataset));
-	pack_key_uint(packer, "samples", task->recipe.count);
-	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)
-		pack_key_uint(packer, results[i].name, task->found[results[i].found]);
-	pack_key_uint(packer, "unread", task->unread);
-	pack_key_uint(packer, "bytes_read", task->bytes_read);
-	pack_key_uint(packer, "index_bytes", task->index_bytes);
-	pack_key_boolean(packer, "kept", kept);
-	pack_key_uint(packer, "kept_bytes", kept ? kept->bytes : 0);
-	pack_key_float(packer, "seconds", seconds_since(request->began_ns));
-	pack_map_end(packer, map);
-	request_report(request);
+	struct row_index row = {
+		.path = request->entry->spec.path,
+		.samples = task->recipe.count,
+		.indexed = task->found[JOB_INDEXED],
+		.progressive = task->found[SEEK_INDEX_E_PROGRESSIVE],
+		.arithmetic = task->found[SEEK_INDEX_E_ARITHMETIC],
+		.restarts = task->found[SEEK_INDEX_E_RESTARTS],
+		.scans = task->found[SEEK_INDEX_E_SCANS],
+		.odd = task->found[SEEK_INDEX_E_ODD],
+		.damaged = task->found[SEEK_INDEX_E_DAMAGED],
+		.stale = task->found[SEEK_INDEX_E_INDEX],
+		.full = task->found[JOB_INDEX_FULL],
+		.other = task->found[JOB_NOT_JPEG],
+		.unread = task->unread,
+		.bytes_read = task->bytes_read,
+		.index_bytes = task->index_bytes,
+		.kept = kept,
+		.kept_bytes = kept ? kept->bytes : 0,
+		.seconds = seconds_since(request->began_ns),
+	};
+	row_set_digest(row.fingerprint, dataset_fingerprint(request->entry->dataset));
+	request_report(request, ROW_INDEX, &row);
 }
 
 static void index_kept(struct index_cache_waiter *waiter, int result,
@@ -153,61 +137,49 @@ static void report_warm(struct index_request *request)
 	const struct pictures *pictures = request->core->pictures;
 	struct dataset_entry *entry = request->entry;
 	struct picture_totals totals = picture_set_totals(entry->pictures);
-	struct packer *packer = request->session->protocol->packer;
 	catalog_keep_warm(entry, clock_ns());
-	packer_clear(packer);
-	size_t map = pack_map_begin(packer);
-	pack_key_string(packer, "path", entry->spec.path);
-	reply_pack_digest(packer, "fingerprint", dataset_fingerprint(entry->dataset));
-	pack_key_uint(packer, "dataset", entry->id);
-	pack_key_uint(packer, "samples", task->recipe.count);
-	pack_key_uint(packer, "visited", task->done);
-	pack_key_uint(packer, "unread", task->unread);
-	pack_key_uint(packer, "pictures", totals.pictures);
-	pack_key_uint(packer, "files", totals.files);
-	pack_key_uint(packer, "bytes", totals.bytes);
-	pack_key_uint(packer, "limit", atomic_load(&pictures->cache.limit));
-	pack_key_boolean(packer, "disk", task->recipe.disk);
-	pack_key_uint(packer, "stored", task->stored);
-	pack_key_uint(packer, "bytes_read", task->bytes_read);
-	pack_key_float(packer, "seconds", seconds_since(request->began_ns));
-	pack_map_end(packer, map);
-	request_report(request);
+	struct row_warm row = {
+		.path = entry->spec.path,
+		.dataset = entry->id,
+		.samples = task->recipe.count,
+		.visited = task->done,
+		.unread = task->unread,
+		.pictures = totals.pictures,
+		.files = totals.files,
+		.bytes = totals.bytes,
+		.limit = atomic_load(&pictures->cache.limit),
+		.disk = task->recipe.disk,
+		.stored = task->stored,
+		.bytes_read = task->bytes_read,
+		.seconds = seconds_since(request->began_ns),
+	};
+	row_set_digest(row.fingerprint, dataset_fingerprint(entry->dataset));
+	request_report(request, ROW_WARM, &row);
 }
 
 /* -- FIT: the sums are solved ------------------------------------------------------------- */
-
-static void pack_channels(struct packer *packer, const char *key, const double numbers[3])
-{
-	pack_string(packer, key);
-	pack_list(packer, 3);
-	for (int i = 0; i < 3; i++)
-		pack_float(packer, numbers[i]);
-}
 
 static void report_fit(struct index_request *request)
 {
 	const struct statistics *statistics = fit_statistics(request->fit);
 	const struct statistics_plan *plan = &statistics->plan;
-	struct packer *packer = request->session->protocol->packer;
-	packer_clear(packer);
-	size_t map = pack_map_begin(packer);
-	pack_key_string(packer, "path", request->entry->spec.path);
-	reply_pack_digest(packer, "fingerprint", plan->fingerprint);
-	pack_key_string(packer, "name", plan->name);
-	reply_pack_digest(packer, "digest", statistics->digest);
-	pack_key_uint(packer, "samples", statistics->samples);
-	pack_key_uint(packer, "unread", request->task.unread);
-	pack_key_uint(packer, "height", plan->height);
-	pack_key_uint(packer, "width", plan->width);
-	pack_channels(packer, "mean", statistics->mean);
-	pack_channels(packer, "std", statistics->std);
-	pack_key_boolean(packer, "zca", plan->whitens);
-	pack_key_uint(packer, "bytes", statistics->count * sizeof(float));
-	pack_key_boolean(packer, "kept", fit_is_kept(request->fit));
-	pack_key_float(packer, "seconds", seconds_since(request->began_ns));
-	pack_map_end(packer, map);
-	request_report(request);
+	struct row_fit row = {
+		.path = request->entry->spec.path,
+		.name = plan->name,
+		.samples = statistics->samples,
+		.unread = request->task.unread,
+		.height = plan->height,
+		.width = plan->width,
+		.mean = statistics->mean,
+		.std = statistics->std,
+		.zca = plan->whitens,
+		.bytes = statistics->count * sizeof(float),
+		.kept = fit_is_kept(request->fit),
+		.seconds = seconds_since(request->began_ns),
+	};
+	row_set_digest(row.fingerprint, plan->fingerprint);
+	row_set_digest(row.digest, statistics->digest);
+	request_report(request, ROW_FIT, &row);
 }
 
 static void fit_solved(void *context, int result, const struct fault *fault)

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "loop/policy/reader_status.h"
+#include "loop/policy/rows.h"
 #include "loop/protocol/reply.h"
 #include "loop/protocol/session_state.h"
 #include "loop/state/bad_samples.h"
@@ -76,16 +75,6 @@ static void page_send(struct page *page)
 	connection_send(&page->session->connection, &message);
 }
 
-static void pack_waits(struct packer *packer, const struct stream *stream, double ns[WAIT_CAUSES])
-{
-	const char *limited_by = wait_time_shares(ns, dataset_is_far(stream->entry->dataset));
-	pack_key_float(packer, "share_trainer", ns[WAIT_TRAINER]);
-	pack_key_float(packer, "share_storage", ns[WAIT_STORAGE]);
-	pack_key_float(packer, "share_decode", ns[WAIT_DECODE]);
-	pack_key_float(packer, "share_slot", ns[WAIT_SLOT]);
-	pack_key_string(packer, "limited_by", limited_by);
-}
-
 /* Of `parts` what it takes to ask for them again, if it is short: an item has to fit into a frame.
  */
 static bool parts_are_told(const struct dataset_spec *spec)
@@ -145,82 +134,13 @@ static void pack_spec(struct packer *packer, const struct dataset_spec *spec)
 	}
 }
 
-/* What the rings and readers of a stream add up to. */
-struct stream_sum {
-	uint64_t rings, bytes, readers;
-	double waits[WAIT_CAUSES];
-};
-
-static struct stream_sum sum_of(const struct stream *stream)
+/* `packer` is for the keys of its dataset. */
+static void pack_stream(struct packer *items, struct packer *packer, const struct stream *stream)
 {
-	struct stream_sum sum = {0};
-	list_for_each(ring, next, &stream->rings, struct ring, link) {
-		sum.rings++;
-		sum.bytes += ring->segment.backed;
-		list_for_each(reader, after, &ring->readers, struct reader, in_ring) {
-			struct wait_time wait = reader_wait_now(reader);
-			sum.readers++;
-			wait_time_add_recent(&wait, sum.waits);
-		}
-	}
-	return sum;
-}
-
-/* Nothing, unless anything was read that cache-dir could have. */
-static void pack_hit_rate(struct packer *packer, const struct stream *stream)
-{
-	uint64_t hits = stream->stage_hits, reads = hits + stream->stage_misses;
-	if (!reads)
-		return;
-	pack_key_uint(packer, "stage_hits", hits);
-	pack_key_uint(packer, "stage_misses", stream->stage_misses);
-	pack_key_float(packer, "stage_hit_rate", (double)hits / (double)reads);
-}
-
-static void pack_stream(struct packer *packer, const struct stream *stream)
-{
-	struct stream_sum sum = sum_of(stream);
-	const struct dataset_spec *spec = &stream->entry->spec;
-	const struct stream_order *order = &stream->order;
-	struct digest sampling;
-	bool sampled = stream_order_hash(order, &sampling);
-	size_t map = pack_map_begin(packer);
-	pack_key_uint(packer, "stream", stream->id);
-	pack_key_uint(packer, "dataset", stream->entry->id);
-	pack_spec(packer, spec);
-	pack_key_string(packer, "bad_samples", stream->order.substitute ? "substitute" : "error");
-	pack_key_boolean(packer, "exif_orientation", stream->order.exif);
-	reply_pack_digest(packer, "fingerprint", dataset_fingerprint(stream->entry->dataset));
-	pack_key_string(packer, "pipeline", pipeline_text(stream->pipeline));
-	reply_pack_digest(packer, "pipeline_hash", pipeline_hash(stream->pipeline));
-	pack_key_string(packer, "resize",
-			pipeline_is_pillow_13(stream->pipeline) ? "pillow-13" : "pillow-12");
-	pack_key_uint(packer, "samples", stream_positions(order));
-	pack_key_uint(packer, "subset_count", order->count);
-	pack_key_string(packer, "sampler", order->sampler ? sampler_text(order->sampler) : "");
-	pack_key_string(packer, "sampler_name", order->sampler ? sampler_name(order->sampler) : "");
-	pack_key_uint(packer, "echo", order->echo);
-	pack_key_uint(packer, "echo_window", order->echo_window);
-	/* As asked for: what the transforms make is theirs. */
-	pack_key_uint(packer, "views", order->views / pipeline_views(stream->pipeline));
-	if (sampled)
-		reply_pack_digest(packer, "sampling_hash", sampling);
-	pack_key_uint(packer, "subset_start", stream->order.first);
-	pack_key_boolean(packer, "shuffle", stream->order.shuffle);
-	pack_key_string(packer, "order", order->window ? "shards" : "global");
-	if (order->window)
-		pack_key_uint(packer, "window", order->window);
-	pack_key_uint(packer, "order_seed", stream->order.order_seed);
-	pack_key_uint(packer, "augment_seed", stream->order.augment_seed);
-	pack_key_uint(packer, "readers", sum.readers);
-	pack_key_uint(packer, "rings", sum.rings);
-	pack_key_uint(packer, "ring_bytes", sum.bytes);
-	pack_key_uint(packer, "decoded", stream->decoded);
-	pack_key_uint(packer, "delivered", stream->delivered);
-	pack_key_float(packer, "images_per_second", stream->rate);
-	pack_hit_rate(packer, stream);
-	pack_waits(packer, stream, sum.waits);
-	pack_map_end(packer, map);
+	packer_clear(packer);
+	pack_spec(packer, &stream->entry->spec);
+	const struct row_stream row = stream_row(stream, packer);
+	row_pack(items, ROW_STREAM, &row);
 }
 
 void listing_streams(struct session *session, const struct message_list *list)
@@ -228,55 +148,25 @@ void listing_streams(struct session *session, const struct message_list *list)
 	struct page page = page_begin(session, list);
 	list_for_each(stream, next, &session->protocol->core->streams, struct stream, link)
 		if (page_takes(&page, stream->id))
-			pack_stream(page.items, stream);
+			pack_stream(page.items, session->protocol->packer, stream);
 	page_send(&page);
 }
 
-static void pack_reader(struct packer *packer, const struct session *session, uint64_t now_ns)
+static void pack_reader(struct packer *packer, const struct session *session)
 {
-	const struct reader *reader = session->reader;
-	const struct wait_time wait = reader_wait_now(reader);
-	double recent[WAIT_CAUSES] = {0};
-	enum reader_state state = reader_state(reader);
-	const struct reader *other = state == READER_WAITING ? reader_waits_for(reader) : NULL;
-	wait_time_add_recent(&wait, recent);
-	size_t map = pack_map_begin(packer);
-	pack_key_uint(packer, "reader", reader->id);
-	pack_key_uint(packer, "pid", (uint64_t)session->connection.pid);
-	pack_key_uint(packer, "uid", (uint64_t)session->connection.uid);
-	pack_key_string(packer, "client", session->client);
-	pack_key_string(packer, "job", reader->job);
-	pack_key_uint(packer, "rank", reader->shard.rank);
-	pack_key_uint(packer, "world", reader->shard.world);
-	pack_key_uint(packer, "stream", reader->stream->id);
-	pack_key_uint(packer, "ring", reader->ring ? reader->ring->id : 0);
-	pack_key_uint(packer, "batch_size", reader->shard.batch_size);
-	pack_key_uint(packer, "epoch", reader->next.epoch);
-	pack_key_uint(packer, "position", shard_span(&reader->shard, &reader->next).position);
-	pack_key_uint(packer, "inflight", reader->inflight);
-	pack_key_uint(packer, "leased", reader->leased);
-	pack_key_string(packer, "state", reader_state_name(state));
-	pack_key_uint(packer, "waits_for", other ? other->id : 0);
-	pack_key_uint(packer, "delivered", reader->announced);
-	pack_key_float(packer, "images_per_second", reader->rate);
-	pack_key_float(packer, "age_s", (double)(now_ns - reader->attached_ns) * 1e-9);
-	pack_key_uint(packer, "priority", reader->priority);
-	pack_key_float(packer, "trainer_s", (double)wait.ns[WAIT_TRAINER] * 1e-9);
-	pack_key_float(packer, "storage_s", (double)wait.ns[WAIT_STORAGE] * 1e-9);
-	pack_key_float(packer, "decode_s", (double)wait.ns[WAIT_DECODE] * 1e-9);
-	pack_key_float(packer, "slot_s", (double)wait.ns[WAIT_SLOT] * 1e-9);
-	pack_waits(packer, reader->stream, recent);
-	pack_map_end(packer, map);
+	struct row_reader row = reader_row(session->reader);
+	row.pid = (uint64_t)session->connection.pid;
+	row.client = session->client;
+	row_pack(packer, ROW_READER, &row);
 }
 
 /* By session, whose ids rise along the list; a reader's may not: a client can attach again. */
 void listing_readers(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
-	uint64_t now_ns = clock_ns();
 	list_for_each(other, next, &session->protocol->sessions, struct session, link)
 		if (other->reader && page_takes(&page, other->id))
-			pack_reader(page.items, other, now_ns);
+			pack_reader(page.items, other);
 	page_send(&page);
 }
 
@@ -284,27 +174,14 @@ void listing_own(struct session *session, const struct message_list *list)
 {
 	struct page page = page_begin(session, list);
 	if (page_takes(&page, session->id))
-		pack_reader(page.items, session, clock_ns());
+		pack_reader(page.items, session);
 	page_send(&page);
 }
 
 static void pack_dataset(struct packer *packer, struct dataset_entry *entry)
 {
-	const struct dataset *dataset = entry->dataset;
-	size_t map = pack_map_begin(packer);
-	pack_key_uint(packer, "dataset", entry->id);
-	pack_key_string(packer, "path", entry->spec.path);
-	pack_key_string(packer, "state", dataset ? "open" : "indexing");
-	pack_key_uint(packer, "found", atomic_load(&entry->progress.found));
-	if (dataset) {
-		pack_key_string(packer, "kind", dataset_kind_name(dataset));
-		pack_key_uint(packer, "samples", dataset_count(dataset));
-		pack_key_uint(packer, "classes", dataset_class_count(dataset));
-		reply_pack_digest(packer, "fingerprint", dataset_fingerprint(dataset));
-		pack_key_uint(packer, "index_bytes", dataset_index_bytes(dataset));
-		pack_key_string(packer, "note", entry->note.text);
-	}
-	pack_map_end(packer, map);
+	const struct row_dataset row = dataset_row(entry);
+	row_pack(packer, ROW_DATASET, &row);
 }
 
 void listing_datasets(struct session *session, const struct message_list *list)
@@ -317,37 +194,39 @@ void listing_datasets(struct session *session, const struct message_list *list)
 }
 
 /* Whether pictures are also read from the disk. */
-static void pack_disk(struct packer *packer, const struct picture_store *disk)
+static void say_disk(const struct picture_store *disk, char text[80])
 {
-	char text[80] = "off";
 	double speed = disk ? (double)atomic_load(&disk->speed.found) * 1e-9 : 0;
+	snprintf(text, 80, "off");
 	if (disk && read_speed_is_slow(&disk->speed))
-		snprintf(text, sizeof(text), "%.2f GB/s: only files without an index", speed);
+		snprintf(text, 80, "%.2f GB/s: only files without an index", speed);
 	else if (disk && picture_store_is_on(disk))
-		snprintf(text, sizeof(text), speed > 0 ? "%.2f GB/s" : "on", speed);
-	pack_key_string(packer, "disk", text);
+		snprintf(text, 80, speed > 0 ? "%.2f GB/s" : "on", speed);
 }
 
 static void pack_kept(struct packer *packer, const struct dataset_entry *entry)
 {
 	struct picture_totals totals = picture_set_totals(entry->pictures);
 	struct stage_set_totals objects = {0};
+	char disk[80];
 	if (entry->staged)
 		objects = stage_set_totals(entry->staged);
-	size_t map = pack_map_begin(packer);
-	pack_key_uint(packer, "dataset", entry->id);
-	pack_key_string(packer, "path", entry->spec.path);
-	pack_key_uint(packer, "samples", dataset_count(entry->dataset));
-	pack_key_uint(packer, "pictures", totals.pictures);
-	pack_key_uint(packer, "files", totals.files);
-	pack_key_uint(packer, "bytes", totals.bytes);
-	pack_key_uint(packer, "hits", totals.hits);
-	pack_disk(packer, entry->core->pictures->disk);
-	pack_key_uint(packer, "objects", objects.items);
-	pack_key_uint(packer, "object_bytes", objects.bytes);
-	pack_key_uint(packer, "object_pinned", objects.pinned);
-	pack_key_uint(packer, "object_hits", objects.hits);
-	pack_map_end(packer, map);
+	say_disk(entry->core->pictures->disk, disk);
+	const struct row_cache row = {
+		.dataset = entry->id,
+		.path = entry->spec.path,
+		.samples = dataset_count(entry->dataset),
+		.pictures = totals.pictures,
+		.files = totals.files,
+		.bytes = totals.bytes,
+		.hits = totals.hits,
+		.disk = disk,
+		.objects = objects.items,
+		.object_bytes = objects.bytes,
+		.object_pinned = objects.pinned,
+		.object_hits = objects.hits,
+	};
+	row_pack(packer, ROW_CACHE, &row);
 }
 
 void listing_cache(struct session *session, const struct message_list *list)
@@ -365,43 +244,25 @@ void listing_memory(struct session *session, const struct message_list *list)
 	const struct config *config = core->config;
 	struct page page = page_begin(session, list);
 	core_gather(core);
-	const struct {
-		const char *what, *setting;
-		uint64_t bytes, limit;
-	} rows[] = {
-		{"rings", "ring-memory", core->ring_bytes, config->ring_memory},
-		{"arrays", "dataset-memory", atomic_load(&core->dataset_account.bytes),
-		 config->dataset_memory},
-		{"seek indexes", "index-memory", core->counters[COUNTER_INDEX_BYTES],
-		 config->index_memory},
-		{"pictures", "cache-memory", core->counters[COUNTER_CACHE_BYTES],
-		 core->counters[COUNTER_CACHE_LIMIT]},
+	const struct row_memory rows[] = {
+		{"rings", core->ring_bytes, config->ring_memory, "ring-memory"},
+		{"arrays", atomic_load(&core->dataset_account.bytes), config->dataset_memory,
+		 "dataset-memory"},
+		{"seek indexes", core->counters[COUNTER_INDEX_BYTES], config->index_memory,
+		 "index-memory"},
+		{"pictures", core->counters[COUNTER_CACHE_BYTES],
+		 core->counters[COUNTER_CACHE_LIMIT], "cache-memory"},
 	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		if (!page_takes(&page, i + 1))
-			continue;
-		size_t map = pack_map_begin(page.items);
-		pack_key_string(page.items, "what", rows[i].what);
-		pack_key_uint(page.items, "bytes", rows[i].bytes);
-		pack_key_uint(page.items, "limit", rows[i].limit);
-		pack_key_string(page.items, "setting", rows[i].setting);
-		pack_map_end(page.items, map);
-	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (page_takes(&page, i + 1))
+			row_pack(page.items, ROW_MEMORY, &rows[i]);
 	page_send(&page);
 }
 
 static void pack_bad(struct packer *packer, const struct bad_sample *bad)
 {
-	size_t map = pack_map_begin(packer);
-	pack_key_uint(packer, "dataset", bad->dataset);
-	pack_key_string(packer, "root", bad->root);
-	pack_key_uint(packer, "sample", bad->sample);
-	pack_key_string(packer, "path", bad->path);
-	pack_key_uint(packer, "code", bad->code);
-	pack_key_string(packer, "name", error_name(bad->code));
-	pack_key_string(packer, "text", bad->fault.text);
-	pack_key_uint(packer, "count", bad->count);
-	pack_map_end(packer, map);
+	const struct row_bad row = bad_row(bad);
+	row_pack(packer, ROW_BAD, &row);
 }
 
 void listing_bad(struct session *session, const struct message_list *list)
@@ -450,13 +311,9 @@ void listing_page(struct session *session, const struct message_list *list)
 		reply_error(session, ERROR_INTERNAL, list->seq, "there are no random numbers");
 		return;
 	}
-	if (page_takes(&page, session->id)) {
-		size_t map = pack_map_begin(page.items);
-		pack_key_string(page.items, "address", protocol->metrics_port);
-		pack_key_string(page.items, "socket", protocol->metrics_socket);
-		pack_key_string(page.items, "token", token);
-		pack_map_end(page.items, map);
-	}
+	const struct row_page row = {protocol->metrics_port, protocol->metrics_socket, token};
+	if (page_takes(&page, session->id))
+		row_pack(page.items, ROW_PAGE, &row);
 	page_send(&page);
 }
 

@@ -21,9 +21,16 @@ void reply_no_memory(struct session *session, uint64_t seq)
 	reply_error(session, ERROR_INTERNAL, seq, "out of memory");
 }
 
-void reply_pack_digest(struct packer *packer, const char *key, struct digest digest)
+void reply_report(struct session *session, uint64_t seq, enum row_kind kind, const void *row)
 {
-	char hex[33];
-	digest_hex(&digest, hex);
-	pack_key_string(packer, key, hex);
+	struct packer *packer = session->protocol->packer;
+	struct message reply = message_init(MESSAGE_REPORT);
+	packer_clear(packer);
+	row_pack(packer, kind, row);
+	if (packer_bytes(packer, &reply.report.values.packed) < 0) {
+		reply_no_memory(session, seq);
+		return;
+	}
+	reply.report.seq = seq;
+	connection_send(&session->connection, &reply);
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "loop/policy/reader_status.h"
+#include "loop/policy/rows.h"
 #include "loop/state/bad_samples.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
@@ -67,34 +68,33 @@ static void write_history(struct writer *writer, const struct watch *watch)
 	writer_add(writer, "]");
 }
 
-static void write_waits(struct writer *writer, const struct stream *stream, double ns[WAIT_CAUSES])
+/* An object with columns of a row; `keys` are words of row_next(). */
+static void write_row(struct writer *writer, enum row_kind kind, const void *row, const char *keys)
 {
-	const char *limited_by = wait_time_shares(ns, dataset_is_far(stream->entry->dataset));
-	writer_add(writer, ",\"limited_by\":\"%s\",\"shares\":[%.3f,%.3f,%.3f,%.3f]", limited_by,
-		   ns[WAIT_TRAINER], ns[WAIT_STORAGE], ns[WAIT_DECODE], ns[WAIT_SLOT]);
-}
-
-static void write_reader(struct writer *writer, const struct reader *reader, bool names)
-{
-	const struct wait_time wait = reader_wait_now(reader);
-	enum reader_state state = reader_state(reader);
-	const struct reader *other = state == READER_WAITING ? reader_waits_for(reader) : NULL;
-	double recent[WAIT_CAUSES] = {0};
-	wait_time_add_recent(&wait, recent);
-	writer_add(writer,
-		   "{\"reader\":%" PRIu64 ",\"stream\":%" PRIu64 ",\"dataset\":%" PRIu64
-		   ",\"rank\":%" PRIu64 ",\"world\":%" PRIu64 ",\"epoch\":%" PRIu64
-		   ",\"state\":\"%s\",\"waits_for\":"
-		   "%" PRIu64 ",\"leased\":%u,\"inflight\":%u,\"rate\":%.1f",
-		   reader->id, reader->stream->id, reader->stream->entry->id,
-		   (uint64_t)reader->shard.rank, (uint64_t)reader->shard.world,
-		   (uint64_t)reader->next.epoch, reader_state_name(state), other ? other->id : 0,
-		   reader->leased, reader->inflight, reader->rate);
-	write_waits(writer, reader->stream, recent);
-	if (names)
-		write_text(writer, "job", reader->job);
+	const struct row_column *column;
+	const char *between = "{";
+	while ((column = row_next(kind, &keys))) {
+		const void *at = (const char *)row + column->offset;
+		writer_add(writer, "%s\"%s\":", between, column->key);
+		between = ",";
+		if (column->type == ROW_IS_text)
+			writer_add_json(writer, *(const row_text *)at);
+		else if (column->type == ROW_IS_number)
+			writer_add(writer, "%.3f", *(const row_number *)at);
+		else
+			writer_add(writer, "%" PRIu64, *(const row_uint *)at);
+	}
 	writer_add(writer, "}");
 }
+
+/* What everybody may see; names come behind it. */
+#define WAITS_KEYS "limited_by share_trainer share_storage share_decode share_slot"
+#define READER_KEYS                                                                                \
+	"reader stream rank world epoch state waits_for leased inflight "                          \
+	"images_per_second " WAITS_KEYS
+#define STREAM_KEYS "stream dataset readers ring_bytes images_per_second " WAITS_KEYS
+#define DATASET_KEYS "dataset state samples"
+#define BAD_KEYS "dataset sample count name"
 
 static void write_readers(struct writer *writer, const struct core *core, bool names)
 {
@@ -103,33 +103,11 @@ static void write_readers(struct writer *writer, const struct core *core, bool n
 	list_for_each(reader, next, &core->readers, struct reader, in_core) {
 		if (count >= LIVE_MOST)
 			break;
+		const struct row_reader row = reader_row(reader);
 		writer_add(writer, "%s", comma(count++));
-		write_reader(writer, reader, names);
+		write_row(writer, ROW_READER, &row, names ? READER_KEYS " job" : READER_KEYS);
 	}
 	writer_add(writer, "]");
-}
-
-static void write_stream(struct writer *writer, const struct stream *stream, bool names)
-{
-	double waits[WAIT_CAUSES] = {0};
-	uint64_t bytes = 0;
-	unsigned readers = 0;
-	list_for_each(ring, next, &stream->rings, struct ring, link) {
-		bytes += ring->segment.backed;
-		list_for_each(reader, after, &ring->readers, struct reader, in_ring) {
-			struct wait_time wait = reader_wait_now(reader);
-			wait_time_add_recent(&wait, waits);
-			readers++;
-		}
-	}
-	writer_add(writer,
-		   "{\"stream\":%" PRIu64 ",\"dataset\":%" PRIu64 ",\"readers\":%u,\"rate\":%.1f,"
-		   "\"ring_bytes\":%" PRIu64,
-		   stream->id, stream->entry->id, readers, stream->rate, bytes);
-	write_waits(writer, stream, waits);
-	if (names)
-		write_text(writer, "pipeline", pipeline_text(stream->pipeline));
-	writer_add(writer, "}");
 }
 
 static void write_streams(struct writer *writer, const struct core *core, bool names)
@@ -139,8 +117,9 @@ static void write_streams(struct writer *writer, const struct core *core, bool n
 	list_for_each(stream, next, &core->streams, struct stream, link) {
 		if (count >= LIVE_MOST)
 			break;
+		const struct row_stream row = stream_row(stream, NULL);
 		writer_add(writer, "%s", comma(count++));
-		write_stream(writer, stream, names);
+		write_row(writer, ROW_STREAM, &row, names ? STREAM_KEYS " pipeline" : STREAM_KEYS);
 	}
 	writer_add(writer, "]");
 }
@@ -152,14 +131,11 @@ static void write_datasets(struct writer *writer, const struct core *core, bool 
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
 		if (count >= LIVE_MOST)
 			break;
-		writer_add(writer,
-			   "%s{\"dataset\":%" PRIu64 ",\"state\":\"%s\",\"samples\":%" PRIu64,
-			   comma(count++), entry->id, entry->dataset ? "open" : "indexing",
-			   entry->dataset ? dataset_count(entry->dataset)
-					  : atomic_load(&entry->progress.found));
-		if (names)
-			write_text(writer, "path", entry->spec.path);
-		writer_add(writer, "}");
+		struct row_dataset row = dataset_row(entry);
+		if (row.samples == ROW_NONE)
+			row.samples = row.found;
+		writer_add(writer, "%s", comma(count++));
+		write_row(writer, ROW_DATASET, &row, names ? DATASET_KEYS " path" : DATASET_KEYS);
 	}
 	writer_add(writer, "]");
 }
@@ -173,16 +149,9 @@ static void write_bad(struct writer *writer, const struct core *core, bool names
 	list_for_each(bad, next, &bad_samples->list, struct bad_sample, link) {
 		if (at++ + LIVE_BAD_MOST < bad_samples->count)
 			continue;
-		writer_add(writer,
-			   "%s{\"dataset\":%" PRIu64 ",\"sample\":%" PRIu64 ",\"count\":%" PRIu64
-			   ",\"error\":\"%s\"",
-			   comma(count++), bad->dataset, bad->sample, bad->count,
-			   error_name(bad->code));
-		if (names) {
-			write_text(writer, "path", bad->path);
-			write_text(writer, "text", bad->fault.text);
-		}
-		writer_add(writer, "}");
+		const struct row_bad row = bad_row(bad);
+		writer_add(writer, "%s", comma(count++));
+		write_row(writer, ROW_BAD, &row, names ? BAD_KEYS " path text" : BAD_KEYS);
 	}
 	writer_add(writer, "]");
 }

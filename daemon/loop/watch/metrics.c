@@ -79,13 +79,13 @@ static void family_name(const struct counter_facts *facts, char out[LABEL_SIZE])
 	size_t size = strlen(facts->name);
 	if (facts->kind == COUNTER_KIND_TOTAL)
 		size -= strlen("_total");
-	if (facts->unit == COUNTER_UNIT_NS)
+	if (facts->unit == UNIT_NS)
 		size -= strlen("_ns");
 	bool taken = facts->kind == COUNTER_KIND_TOTAL && is_gauge(facts->name, size);
 	snprintf(out, LABEL_SIZE, "stoker_%.*s%s", (int)size, facts->name,
-		 facts->unit == COUNTER_UNIT_NS ? "_seconds"
-		 : taken			? "_seen"
-						: "");
+		 facts->unit == UNIT_NS ? "_seconds"
+		 : taken		? "_seen"
+					: "");
 }
 
 static void write_counters(struct exposition *exposition, const struct core *core)
@@ -96,7 +96,7 @@ static void write_counters(struct exposition *exposition, const struct core *cor
 		char name[LABEL_SIZE];
 		family_name(facts, name);
 		family(exposition, total ? FAMILY_COUNTER : FAMILY_GAUGE, name, facts->help);
-		if (facts->unit == COUNTER_UNIT_NS)
+		if (facts->unit == UNIT_NS)
 			sample_ns(exposition, "", core->counters[i]);
 		else
 			sample(exposition, "", core->counters[i]);

@@ -44,17 +44,17 @@ static void test_units(void **state)
 	writes(json_integer(7500), UNIT_SECONDS, "2 h 05 min");
 	writes(json_integer(90000), UNIT_SECONDS, "1 d 01 h");
 	writes(json_real(1e300), UNIT_SECONDS, "11574074074 d 01 h");
-	writes(json_integer(1500000000), UNIT_NANOSECONDS, "1.5 s");
+	writes(json_integer(1500000000), UNIT_NS, "1.5 s");
 	writes(json_real(1234.56), UNIT_RATE, "1234.6");
 	writes(json_integer(0), UNIT_REFERENCE, "-");
 	writes(json_integer(3), UNIT_REFERENCE, "3");
-	writes(json_integer(-3), UNIT_PLAIN, "-3");
+	writes(json_integer(-3), UNIT_NONE, "-3");
 	writes(json_integer(-3), UNIT_BYTES, "-");
-	writes(json_true(), UNIT_PLAIN, "yes");
-	writes(json_null(), UNIT_PLAIN, "-");
-	writes(NULL, UNIT_PLAIN, "-");
-	writes(json_string(""), UNIT_PLAIN, "-");
-	writes(json_array(), UNIT_PLAIN, "-");
+	writes(json_true(), UNIT_NONE, "yes");
+	writes(json_null(), UNIT_NONE, "-");
+	writes(NULL, UNIT_NONE, "-");
+	writes(json_string(""), UNIT_NONE, "-");
+	writes(json_array(), UNIT_NONE, "-");
 }
 
 /* FAULTS 70: a file name must not send control characters to the terminal. */
@@ -63,13 +63,13 @@ static void test_texts_on_a_terminal(void **state)
 	char out[8];
 	json_t *text = json_string("größe");
 	(void)state;
-	writes(json_string("a\nb\tc"), UNIT_PLAIN, "a\\nb\\tc");
-	writes(json_string("\x1b[31mred\x7f"), UNIT_PLAIN, "\\x1b[31mred\\x7f");
+	writes(json_string("a\nb\tc"), UNIT_NONE, "a\\nb\\tc");
+	writes(json_string("\x1b[31mred\x7f"), UNIT_NONE, "\\x1b[31mred\\x7f");
 	writes(json_string("\xc2\x9b"
 			   "31m"),
-	       UNIT_PLAIN, "\\x9b31m");
-	writes(json_string("größe \xf0\x9f\x90\x88"), UNIT_PLAIN, "größe \xf0\x9f\x90\x88");
-	unit_write(text, UNIT_PLAIN, out, 5); /* never half a character */
+	       UNIT_NONE, "\\x9b31m");
+	writes(json_string("größe \xf0\x9f\x90\x88"), UNIT_NONE, "größe \xf0\x9f\x90\x88");
+	unit_write(text, UNIT_NONE, out, 5); /* never half a character */
 	assert_string_equal(out, "grö");
 	assert_int_equal(unit_columns("größe"), 5);
 	json_decref(text);
@@ -123,19 +123,11 @@ static void test_trees(void **state)
 
 static char *table_text(const char *items)
 {
-	static const struct column columns[] = {
-		{"ID", "id", NULL, UNIT_PLAIN, false},
-		{"MEMORY", "bytes", NULL, UNIT_BYTES, false},
-		{"NONE", "nobody has it", NULL, UNIT_PLAIN, false},
-		{"NAME", "name", NULL, UNIT_PLAIN, true},
-		{"RANK", "rank", "world", UNIT_PLAIN, false},
-		{"PATH", "path", NULL, UNIT_PLAIN, true},
-	};
 	char *text;
 	size_t size;
 	json_t *json = json_loads(items, 0, NULL);
 	FILE *file = open_memstream(&text, &size);
-	table_print(file, json, columns, 6, false);
+	table_print(file, json, ROW_READER, "reader job rank/world age_s waits_for state", false);
 	fclose(file);
 	json_decref(json);
 	return text;
@@ -170,15 +162,15 @@ static void test_history(void **state)
 static void test_tables(void **state)
 {
 	(void)state;
-	char *text = table_text("[{\"id\":7,\"bytes\":1048576,\"name\":\"größe\",\"rank\":0,"
-				"\"world\":8,\"path\":\"/a b\"},"
-				"{\"id\":12345,\"name\":\"b\",\"rank\":1,\"world\":8}]");
-	assert_string_equal(text, "   ID   MEMORY  NAME   RANK  PATH\n"
-				  "    7  1.0 MiB  größe   0/8  /a b\n"
-				  "12345        -  b       1/8  -\n");
+	char *text = table_text("[{\"reader\":7,\"age_s\":60.5,\"job\":\"größe\",\"rank\":0,"
+				"\"world\":8,\"state\":\"a b\"},"
+				"{\"reader\":12345,\"job\":\"b\",\"rank\":1,\"world\":8}]");
+	assert_string_equal(text, "READER  JOB    RANK         AGE  STATE\n"
+				  "     7  größe   0/8  1 min 00 s  a b\n"
+				  " 12345  b       1/8           -  -\n");
 	free(text);
-	text = table_text("[]");
-	assert_string_equal(text, "ID  MEMORY  NONE  NAME  RANK  PATH\n");
+	text = table_text("[]"); /* a title of its own, the key in capitals */
+	assert_string_equal(text, "READER  JOB  RANK  AGE  FOR  STATE\n");
 	free(text);
 }
 

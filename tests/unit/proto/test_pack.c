@@ -190,8 +190,10 @@ static void pack_example(struct packer *packer, uint32_t count, bool by_hand)
 	pack_list(packer, 2);
 	pack_string(packer, "before");
 	map = begin_map(packer, 5 + count, by_hand);
-	pack_key_boolean(packer, "boolean", true);
-	pack_key_float(packer, "float", 0.5);
+	pack_string(packer, "boolean");
+	pack_boolean(packer, true);
+	pack_string(packer, "float");
+	pack_float(packer, 0.5);
 	pack_key_string(packer, "string", "value");
 	pack_string(packer, "inner");
 	inner = begin_map(packer, count, by_hand);
