@@ -194,9 +194,11 @@ struct token {
 		out.exif_orientation = member(json, "exif_orientation") == "true";
 		std::string part = member(json, "subset");
 		if (part != "null") {
-			std::size_t comma = part.find(',');
-			std::size_t digit = part.find_first_of("0123456789", comma);
-			out.subset.emplace(number(part.substr(1)), std::nullopt);
+			const char *digits = "0123456789";
+			std::size_t first = part.find_first_of(digits), comma = part.find(',');
+			std::size_t digit = part.find_first_of(digits, comma);
+			out.subset.emplace(number(part.substr(std::min(first, part.size()))),
+					   std::nullopt);
 			if (comma != part.npos && digit != part.npos)
 				out.subset->second = number(part.substr(digit));
 		}

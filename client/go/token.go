@@ -4,7 +4,9 @@ package stoker
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"regexp"
 )
 
 const tokenVersion = 1
@@ -31,6 +33,15 @@ type Token struct {
 	Resize      string      `json:"resize"` // empty, of an older client: pillow-12
 	Epoch       uint64      `json:"epoch"`
 	Position    uint64      `json:"position"`
+}
+
+// Numbers beyond 2^53 are texts in what JavaScript's JSON.stringify() wrote.
+var wholeText = regexp.MustCompile(`"(\d{16,20})"`)
+
+// UnmarshalJSON reads what the client of any language wrote.
+func (t *Token) UnmarshalJSON(text []byte) error {
+	type fields Token
+	return json.Unmarshal(wholeText.ReplaceAll(text, []byte("$1")), (*fields)(t))
 }
 
 // identity is a token of these options, without what only the daemon knows.

@@ -28,13 +28,28 @@ def test_token(client, daemon, stream, truth):
 
 
 def test_token_of_large_seeds(client, daemon, stream, truth):
-    """Numbers of 64 bits, which a float does not hold: the token has all digits."""
+    """Numbers of 64 bits, which a float does not hold: the token has all digits, as numbers or, of
+    JavaScript's JSON.stringify(), as texts; each client takes both."""
     seeds = {"order_seed": 2**63 - 1, "augment_seed": 2**53 + 1}
     attach = stream(**{name: {"uint": str(seed)} for name, seed in seeds.items()})
     first = client.run(daemon.socket, attach, take=2)
-    assert {name: first.token[name] for name in seeds} == seeds
-    rest = client.run(daemon.socket, attach, token=first.token)
-    assert first.batches + rest.batches == truth(attach)[2]
+    token = {**first.token, **{name: int(first.token[name]) for name in seeds}}
+    assert {name: token[name] for name in seeds} == seeds
+    texts = {**token, **{name: str(seed) for name, seed in seeds.items()}}
+    for written in (token, texts):
+        rest = client.run(daemon.socket, attach, token=written)
+        assert first.batches + rest.batches == truth(attach)[2]
+
+
+def test_token_of_large_seeds_of_another(client, daemon, stream):
+    """It differs in the last digit, which a float has not."""
+    client.needs("token")
+    seed = 2**53
+    attach = stream(order_seed={"uint": str(seed)})
+    token = client.run(daemon.socket, attach, take=1).token
+    for other in (seed + 1, str(seed + 1)):
+        run = client.start(daemon.socket, attach, token={**token, "order_seed": other})
+        assert "order_seed" in run.fails("token")
 
 
 @pytest.mark.parametrize("changed, word", [

@@ -55,7 +55,10 @@ export type Dataset =
     }
   | { parts: readonly (string | Uint8Array | Dataset)[] };
 
-/** Where to resume, and of which stream. As JSON it goes on in any language. */
+/**
+ * Where to resume, and of which stream. As JSON it goes on in any language. JSON.stringify() writes
+ * numbers beyond 2^53 as texts.
+ */
 export interface Token {
   version: number;
   dataset: string;
@@ -63,18 +66,18 @@ export interface Token {
   sampling: string;
   /** Absent, of an older client: pillow-12. */
   resize?: string;
-  order_seed: Whole;
-  augment_seed: Whole;
+  order_seed: Whole | string;
+  augment_seed: Whole | string;
   shuffle: boolean;
-  subset: [Whole, Whole | null] | null;
+  subset: [Whole | string, Whole | string | null] | null;
   exif_orientation: boolean;
   epoch: Whole;
   position: Whole;
 }
 
-/** As JSON: with bigints, which JSON.stringify() cannot write. */
+/** As JSON whose numbers are all numbers, also beyond 2^53. */
 export function formatToken(token: Token): string;
-/** Of what a client of any language wrote: JSON.parse() rounds numbers beyond 2^53. */
+/** Of what a client of any language wrote. JSON.parse() rounds numbers beyond 2^53 of other languages. */
 export function parseToken(text: string): Token;
 
 export interface Settings {

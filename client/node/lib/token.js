@@ -54,13 +54,27 @@ export function checkToken(token, request) {
 }
 
 function words(value) {
-  return Array.isArray(value) ? `[${value.map(words)}]` : String(value);
+  if (Array.isArray(value)) return `[${value.map(words)}]`;
+  const rounded = typeof value === "number" && !Number.isSafeInteger(value);
+  return rounded ? `${value}, which JSON.parse() has rounded: use parseToken()` : String(value);
 }
 
-/** As JSON. JSON.stringify() cannot write numbers beyond 2^53, which seeds may be. */
+/** JSON.stringify() writes its numbers beyond 2^53 as texts, which the clients of all languages take. */
+export function stringifiable(token) {
+  const exact = (value) => (typeof value === "bigint" ? String(value) : value);
+  const toJSON = () => ({
+    ...token,
+    order_seed: exact(token.order_seed),
+    augment_seed: exact(token.augment_seed),
+    subset: token.subset?.map(exact) ?? null,
+  });
+  return Object.defineProperty(token, "toJSON", { value: toJSON });
+}
+
+/** As JSON whose numbers are all numbers, also beyond 2^53. */
 export function formatToken(token) {
   const mark = (_, value) => (typeof value === "bigint" ? `whole ${value}` : value);
-  return JSON.stringify(token, mark).replace(/"whole (\d+)"/g, "$1");
+  return JSON.stringify({ ...token }, mark).replace(/"whole (\d+)"/g, "$1");
 }
 
 /** Of what a client of any language wrote. JSON.parse() would round numbers beyond 2^53. */

@@ -163,7 +163,7 @@ class Program {
       if (batch) await this.have(batch);
       else end = true;
     }
-    console.log(`token ${formatToken(this.reader.token)}`);
+    console.log(`token ${JSON.stringify(this.reader.token)}`);
     while (this.held.length) this.letGo(0);
     console.log(`${end ? "end" : "left"} reconnects=${this.reader.reconnects}`);
   }

@@ -7,7 +7,7 @@ import { ProtocolError } from "../lib/errors.js";
 import { decode, emptyOf, encode, fieldsOf, frameSize } from "../lib/message.js";
 import { Float } from "../lib/msgpack.js";
 import { copiesNote, system } from "../lib/posix.js";
-import { formatToken, parseToken } from "../lib/token.js";
+import { checkToken, formatToken, identityOf, parseToken, stringifiable } from "../lib/token.js";
 
 const text = readFileSync(new URL("../../../tests/golden/frames.json", import.meta.url), "utf8");
 // JSON.parse() would not tell 1.0 from 1, and rounds large numbers.
@@ -87,8 +87,24 @@ test("a token keeps its seeds", () => {
   const text = formatToken(token);
   assert.match(text, /"order_seed":18446744073709551615,/);
   assert.deepEqual(parseToken(text), token);
+  assert.equal(formatToken(stringifiable({ ...token })), text);
+  assert.deepEqual(JSON.parse(JSON.stringify(stringifiable({ ...token, epoch: 3 }))), {
+    order_seed: "18446744073709551615",
+    augment_seed: 2 ** 53 - 1,
+    subset: [1, "1152921504606846976"],
+    epoch: 3,
+  });
   assert.deepEqual(parseToken('{"a": 18446744073709551615 , "b": "12345678901234567890"}'), {
     a: 2n ** 64n - 1n,
     b: "12345678901234567890",
   });
+});
+
+test("a seed that JSON.parse() has rounded is refused", () => {
+  const options = { order_seed: 2n ** 53n + 1n };
+  const token = identityOf(options);
+  const rounded = JSON.parse(formatToken(token));
+  assert.throws(() => checkToken(rounded, options), /order_seed: .*9007199254740992, which JSON/);
+  checkToken(parseToken(formatToken(token)), options);
+  checkToken(JSON.parse(JSON.stringify(stringifiable(token))), options);
 });

@@ -56,7 +56,9 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
     for field, ours in identity._asdict().items():
         theirs = state.get(field, Identity._field_defaults.get(field))
         if field == "subset" and isinstance(theirs, (list, tuple)):
-            theirs = tuple(theirs)
+            theirs = tuple(_whole(one) for one in theirs)
+        elif type(ours) is int:
+            theirs = _whole(theirs)
         if type(theirs) is not type(ours) or theirs != ours:
             raise TokenError.local(f"{field}{_MEANS.get(field, '')}: the state is for "
                                    f"{short(theirs)}, this loader has {short(ours)}")
@@ -65,6 +67,12 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
     if position > samples:
         raise TokenError.local(f"position: the state has {position}, an epoch has {samples}")
     return Place(epoch, position) if position < samples else Place(epoch + 1, 0)
+
+
+def _whole(value: Any) -> Any:
+    """JavaScript's JSON.stringify() writes a number beyond 2^53 as a text."""
+    text = isinstance(value, str) and value.isascii() and value.isdigit()
+    return int(value) if text else value
 
 
 def _number(state: Mapping[str, Any], field: str, most: int) -> int:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::Error;
 use crate::tables::Options;
@@ -32,14 +32,47 @@ pub struct Token {
     /// Empty, of an older client: pillow-12.
     #[serde(default)]
     pub resize: String,
+    #[serde(deserialize_with = "whole")]
     pub order_seed: u64,
+    #[serde(deserialize_with = "whole")]
     pub augment_seed: u64,
     pub shuffle: bool,
     /// Start and stop; none: all samples.
+    #[serde(deserialize_with = "whole_subset")]
     pub subset: Option<(u64, Option<u64>)>,
     pub exif_orientation: bool,
     pub epoch: u64,
     pub position: u64,
+}
+
+/// A number; beyond 2^53 a text, if JavaScript's JSON.stringify() wrote it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Whole {
+    Number(u64),
+    Text(String),
+}
+
+impl Whole {
+    fn value<E: serde::de::Error>(self) -> Result<u64, E> {
+        match self {
+            Whole::Number(number) => Ok(number),
+            Whole::Text(text) => text.parse().map_err(E::custom),
+        }
+    }
+}
+
+fn whole<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
+    Whole::deserialize(input)?.value()
+}
+
+fn whole_subset<'de, D: Deserializer<'de>>(
+    input: D,
+) -> Result<Option<(u64, Option<u64>)>, D::Error> {
+    let Some((start, stop)) = Option::<(Whole, Option<Whole>)>::deserialize(input)? else {
+        return Ok(None);
+    };
+    Ok(Some((start.value()?, stop.map(Whole::value).transpose()?)))
 }
 
 impl Token {
