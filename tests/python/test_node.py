@@ -205,7 +205,7 @@ def test_datasets(daemon, node):
         node.loader("20", batch_size=4)
     assert daemon.last("attach")["dataset"]["path"] == os.path.abspath("20")
     mix = stoker.Mix(["/data/20", {"path": Path("/data/./7"), "kind": "folder"}])
-    assert stoker.node._dataset(mix, stoker.node._Lists()) == {
+    assert stoker.node._dataset(mix) == {
         "parts": [{"path": "/data/20"}, {"path": "/data/7", "kind": "folder"}]}
     for wrong in ({"kind": "folder"},):
         with pytest.raises(ValueError, match="path"):

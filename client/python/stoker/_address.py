@@ -12,7 +12,7 @@ from typing import List, Optional, Tuple, Union
 from . import _resize, _tables
 from ._connection import Connection
 from ._version import __version__
-from .errors import DaemonUnavailable, Disconnected
+from .errors import DaemonUnavailable, Disconnected, plain
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
@@ -76,7 +76,7 @@ def open_connection(path: str) -> Connection:
                                             version_min=_tables.VERSION,
                                             version_max=_tables.VERSION,
                                             client=f"stoker-python {__version__}")
-        connection.daemon = welcome["daemon"]
+        connection.daemon = plain(welcome["daemon"])
         connection.takes_fds = "descriptors" in (welcome["capabilities"] or ())
         connection.takes_credentials = "credentials" in (welcome["capabilities"] or ())
         connection.resizes = _resize.PILLOW_13 in (welcome["capabilities"] or ())

@@ -63,6 +63,8 @@ class Given:
         path, labels = out["path"], out.get("labels")
         if isinstance(path, InMemory):
             self._hand(out, "path", "path_fd")
+            if self.shows and "root" in out:
+                self._give(out, "root_fd", out["root"])
         if not self.shows or isinstance(path, InMemory):
             return out
         if (folder := _pattern_folder(path)) is not None:  # of shards

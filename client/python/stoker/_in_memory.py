@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Arrays for the daemon that have no name in any folder: .npy files in memory, which go by
+"""Files for the daemon that have no name in any folder: arrays and lists in memory, which go by
 descriptor (``list_fd``, ``path_fd``) and end with the process. Any thread."""
 from __future__ import annotations
 
 import fcntl
 import os
-from typing import Any
+from typing import Any, BinaryIO, Callable
 
 import numpy as np
 
@@ -17,13 +17,13 @@ class InMemory(str):
 
     fd: int
 
-    def __new__(cls, name: str, array: np.ndarray[Any, Any]) -> InMemory:
-        """Raises OSError."""
-        self = super().__new__(cls, f"/memory/{name}.npy")
+    def __new__(cls, name: str, write: Callable[[BinaryIO], Any]) -> InMemory:
+        """``write`` is given the file. Raises what that raises, and OSError."""
+        self = super().__new__(cls, f"/memory/{name}")
         self.fd = os.memfd_create(f"stoker-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             with os.fdopen(os.dup(self.fd), "wb") as file:
-                np.save(file, array)
+                write(file)
             fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS,
                         fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
         except BaseException:
@@ -42,6 +42,10 @@ class InMemory(str):
             self.close()
 
 
+def array_file(name: str, array: np.ndarray[Any, Any]) -> InMemory:
+    return InMemory(f"{name}.npy", lambda file: np.save(file, array))
+
+
 def numbers(name: str, values: Any, whole: bool) -> InMemory:
     """A list of numbers that does not fit into a request. Raises TypeError, which calls it
     ``name``, and OSError."""
@@ -49,8 +53,8 @@ def numbers(name: str, values: Any, whole: bool) -> InMemory:
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be a list of numbers, not {short(values)}")
     if not whole:
-        return InMemory(name, array.astype(np.float64))
+        return array_file(name, array.astype(np.float64))
     integers = array.astype(np.int64)
     if not np.array_equal(integers, array):
         raise TypeError(f"{name} must be whole numbers, not {short(values)}")
-    return InMemory(name, integers)
+    return array_file(name, integers)

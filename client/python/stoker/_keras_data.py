@@ -7,14 +7,12 @@ Keras nor pandas.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import warnings
-from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._in_memory import InMemory
+from ._in_memory import InMemory, array_file
 from ._paths import absolute
 
 _ENDINGS = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff")  # Keras', with or without a dot
@@ -38,7 +36,7 @@ class Images:
         self.gray = channels == 1 and values.dtype == np.uint8
         self.colour = channels == 3 and values.dtype == np.uint8
         values = values[..., 0] if self.gray else values
-        self.file = InMemory("images", np.ascontiguousarray(values))
+        self.file = array_file("images", np.ascontiguousarray(values))
 
 
 def _numbers(values: Any, may_be_bytes: bool) -> Any:
@@ -69,31 +67,21 @@ class Files(NamedTuple):
         return len(np.unique(self.labels)) == len(self.classes or ())
 
 
-class Manifest:
-    """A list of files as a dataset, in a folder in $TMPDIR, which the daemon can read, until
-    remove(); the label of each is its number."""
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        if not paths:
-            raise ValueError("no images were found")
-        whole = [absolute(path) for path in paths]
-        root = os.path.commonpath([os.path.dirname(path) for path in whole])
-        short = [os.path.relpath(path, root) for path in whole]
-        for path in short:
-            if "\t" in path or "\n" in path:
-                raise ValueError(f"{path!r}: a tab or a line break in the name of a file is not "
-                                 "supported")
-        self._folder = tempfile.mkdtemp(prefix="stoker-flow-")
-        os.chmod(self._folder, 0o755)
-        self.dataset = {"path": os.path.join(self._folder, "files.tsv"), "kind": "manifest",
-                        "root": root}
-        with open(self.dataset["path"], "wb") as file:
-            file.write(b"path\tlabel\n")
-            for number, path in enumerate(short):
-                file.write(os.fsencode(path) + b"\t%d\n" % number)
-
-    def remove(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+def manifest(paths: Sequence[str]) -> Dict[str, Any]:
+    """A list of files as a dataset; the label of each is its number."""
+    if not paths:
+        raise ValueError("no images were found")
+    whole = [absolute(path) for path in paths]
+    root = os.path.commonpath([os.path.dirname(path) for path in whole])
+    rows = [b"path\tlabel\n"]
+    for number, path in enumerate(whole):
+        path = os.path.relpath(path, root)
+        if "\t" in path or "\n" in path:
+            raise ValueError(f"{path!r}: a tab or a line break in the name of a file is not "
+                             "supported")
+        rows.append(os.fsencode(path) + b"\t%d\n" % number)
+    return {"path": InMemory("files.tsv", lambda file: file.writelines(rows)), "kind": "manifest",
+            "root": root}
 
 
 def split_range(count: int, split: Optional[Tuple[float, float]]) -> slice:

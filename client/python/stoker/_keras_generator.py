@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import keras
@@ -16,8 +15,8 @@ except ImportError as error:
     raise ImportError(f"keras {keras.__version__} has no ImageDataGenerator any more: stoker.keras "
                       "needs keras 3.0 to 3.15") from error
 
-from ._keras_data import (Files, Images, Manifest, files_of_dataframe, files_of_directory,
-                          files_of_folder, split_range)
+from ._keras_data import (Files, Images, files_of_dataframe, files_of_directory,
+                          files_of_folder, manifest, split_range)
 from ._keras_flow import Flow
 from .loader import Loader
 from .node import connect
@@ -155,7 +154,7 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
                 (given, y[index], sample_weight[index])
         loader = self._loader(images.file, [], batch_size, shuffle, seed)
         return self._flow(
-            loader, answers, None, None, shuffle, seed, gray=images.gray,
+            loader, answers, None, shuffle, seed, gray=images.gray,
             save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format, x=x, y=y,
             x_misc=others, sample_weight=sample_weight)
 
@@ -179,7 +178,7 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
         directory = os.fsdecode(directory)
         split = self._split(subset)
         before = _before(target_size, color_mode, interpolation, keep_aspect_ratio)
-        loader, remove, rows = None, None, None
+        loader, rows = None, None
         files = files_of_directory(directory, classes or _folders(directory), follow_links, None)
         if not classes and not follow_links and files.every_class():
             sampler = None if subset is None else {
@@ -194,10 +193,9 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
                 loader = None
         if loader is None:
             files = files_of_directory(directory, files.classes or (), follow_links, split)
-            loader, remove = self._list_loader(files, before, color_mode, batch_size, shuffle,
-                                               seed)
+            loader = self._list_loader(files, before, color_mode, batch_size, shuffle, seed)
         return self._flow_of_files(
-            loader, remove, files, rows, class_mode, shuffle, seed, target_size=tuple(target_size),
+            loader, files, rows, class_mode, shuffle, seed, target_size=tuple(target_size),
             color_mode=color_mode, interpolation=interpolation, save_to_dir=save_to_dir,
             save_prefix=save_prefix, save_format=save_format, subset=subset, directory=directory,
             keep_aspect_ratio=keep_aspect_ratio)
@@ -215,10 +213,9 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
                             keep_aspect_ratio: bool = False) -> Flow:
         """Batches of the files that a pandas.DataFrame, or a dict of columns, lists.
 
-        The list is written to a file in $TMPDIR for the daemon. class_mode: as for
-        flow_from_directory(), of the names in y_col; or raw (the values of y_col), or multi_output
-        (a list of the values of the columns y_col). validation_split takes the first rows for
-        validation.
+        class_mode: as for flow_from_directory(), of the names in y_col; or raw (the values of
+        y_col), or multi_output (a list of the values of the columns y_col). validation_split takes
+        the first rows for validation.
         """
         class_mode = "raw" if class_mode == "other" else class_mode
         if class_mode not in (*_LABELLED, "input", "multi_output", "raw", None):
@@ -227,41 +224,31 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
         files = files_of_dataframe(dataframe, directory, x_col, y_col, weight_col, classes,
                                    class_mode, validate_filenames, self._split(subset))
         before = _before(target_size, color_mode, interpolation, keep_aspect_ratio)
-        loader, remove = self._list_loader(files, before, color_mode, batch_size, shuffle, seed)
+        loader = self._list_loader(files, before, color_mode, batch_size, shuffle, seed)
         return self._flow_of_files(
-            loader, remove, files, None, class_mode, shuffle, seed,
+            loader, files, None, class_mode, shuffle, seed,
             target_size=tuple(target_size), color_mode=color_mode, interpolation=interpolation,
             save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format,
             subset=subset, directory=directory or "", keep_aspect_ratio=keep_aspect_ratio)
 
     def _list_loader(self, files: Files, before: List[Dict[str, Any]], color_mode: str,
-                     batch_size: int, shuffle: bool, seed: Optional[int]) \
-            -> Tuple[Loader, Callable[[], None]]:
-        manifest = Manifest(files.paths)
-        return self._loader(manifest.dataset, before, batch_size, shuffle, seed, manifest.remove,
-                            color_mode=color_mode), manifest.remove
+                     batch_size: int, shuffle: bool, seed: Optional[int]) -> Loader:
+        return self._loader(manifest(files.paths), before, batch_size, shuffle, seed,
+                            color_mode=color_mode)
 
     def _loader(self, dataset: Any, before: List[Dict[str, Any]], batch_size: int, shuffle: bool,
-                seed: Optional[int], remove: Optional[Callable[[], None]] = None,
-                sampler: Any = None, color_mode: str = "rgb") -> Loader:
-        """``remove``: what to do if that fails."""
+                seed: Optional[int], sampler: Any = None, color_mode: str = "rgb") -> Loader:
         generator = self._transform()
         if color_mode == "rgba":
             generator["color_mode"] = color_mode
-        try:
-            return connect(self._socket).loader(
-                dataset, batch_size=batch_size, shuffle=shuffle, sampler=sampler,
-                seed=np.random.randint(2**31) if seed is None else seed, dtype=self.dtype,
-                layout="NHWC" if self.data_format == "channels_last" else "NCHW",
-                transforms=before + [generator])
-        except BaseException:
-            if remove is not None:
-                remove()
-            raise
+        return connect(self._socket).loader(
+            dataset, batch_size=batch_size, shuffle=shuffle, sampler=sampler,
+            seed=np.random.randint(2**31) if seed is None else seed, dtype=self.dtype,
+            layout="NHWC" if self.data_format == "channels_last" else "NCHW",
+            transforms=before + [generator])
 
-    def _flow_of_files(self, loader: Loader, remove: Optional[Callable[[], None]], files: Files,
-                       rows: Any, class_mode: Optional[str], shuffle: bool, seed: Optional[int],
-                       **attributes: Any) -> Flow:
+    def _flow_of_files(self, loader: Loader, files: Files, rows: Any, class_mode: Optional[str],
+                       shuffle: bool, seed: Optional[int], **attributes: Any) -> Flow:
         """``rows``: the number of each file in the dataset; None: its place."""
         found = f"Found {len(files.names)} images"
         if files.classes is not None:
@@ -271,21 +258,17 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
                                              for label, name in enumerate(files.classes)})
         io_utils.print_msg(found + ".")
         return self._flow(
-            loader, _answers(class_mode, files, self.dtype), remove, rows, shuffle, seed,
+            loader, _answers(class_mode, files, self.dtype), rows, shuffle, seed,
             gray=attributes["color_mode"] == "grayscale", class_mode=class_mode,
             filenames=files.names, filepaths=files.paths,
             labels=files.labels, sample_weight=files.weights, **attributes)
 
-    def _flow(self, loader: Loader, answers: Callable[[Any, Any], Any],
-              remove: Optional[Callable[[], None]], rows: Any, shuffle: bool, seed: Optional[int],
-              gray: bool, **attributes: Any) -> Flow:
-        flow = Flow(loader, answers, gray=gray, rows=rows, shuffle=shuffle, seed=seed,
+    def _flow(self, loader: Loader, answers: Callable[[Any, Any], Any], rows: Any, shuffle: bool,
+              seed: Optional[int], gray: bool, **attributes: Any) -> Flow:
+        return Flow(loader, answers, gray=gray, rows=rows, shuffle=shuffle, seed=seed,
                     dtype=self.dtype, data_format=self.data_format, image_data_generator=self,
                     prepare=self.standardize if self.preprocessing_function else None,
                     whiten=self._zca if self._whitens_here() else None, **attributes)
-        if remove is not None:
-            weakref.finalize(flow, remove)
-        return flow
 
     def _whitens_here(self) -> bool:
         """Batches, after the daemon has done the rest."""

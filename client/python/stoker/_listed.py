@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Lists of paths as a dataset: a manifest in a temporary file, for the daemon. Any thread."""
+"""Lists of paths as a dataset: a manifest in memory, for the daemon. Any thread."""
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping, Set
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._in_memory import InMemory
 from ._paths import absolute
 from ._pictures import is_picture
 from .errors import short
@@ -40,34 +39,18 @@ MASKS = ('a manifest: a file .jsonl with a line {"path": "a.jpg", "mask": "a.png
          "picture, and its folder as root")
 
 
-class ListFile:
-    """The file of a list; its ``description`` is for the daemon until remove()."""
-
-    def __init__(self, dataset: Any, labels: Any = None) -> None:
-        """Raises TypeError and ValueError, which name the entry; OSError."""
-        paths, labels = _columns(list(dataset), labels)
-        parents: Dict[str, str] = {}
-        whole = [_whole(number, path, parents) for number, path in enumerate(paths)]
-        if os.path.isdir(whole[0]):
-            raise TypeError(f"entry 0 of the list is a folder, {whole[0]}: a list is of pictures; "
-                            "for several datasets give a stoker.Mix, and for pictures with masks "
-                            + MASKS)
-        self._process = os.getpid()
-        self._folder = tempfile.mkdtemp(prefix="stoker-list-")
-        path = os.path.join(self._folder, "list.jsonl")
-        root = _root(whole)
-        try:
-            os.chmod(self._folder, 0o755)  # the daemon may run as another user
-            with open(path, "w", encoding="ascii") as file:
-                file.writelines(_rows(whole, labels, 1 if root == "/" else len(root) + 1))
-        except BaseException:
-            self.remove()
-            raise
-        self.description: Dict[str, Any] = {"path": path, "kind": "manifest", "root": root}
-
-    def remove(self) -> None:
-        if os.getpid() == self._process:  # not in a child at its exit
-            shutil.rmtree(self._folder, ignore_errors=True)
+def described(dataset: Any, labels: Any = None) -> Dict[str, Any]:
+    """A list, for the daemon. Raises TypeError and ValueError, which name the entry; OSError."""
+    paths, labels = _columns(list(dataset), labels)
+    parents: Dict[str, str] = {}
+    whole = [_whole(number, path, parents) for number, path in enumerate(paths)]
+    if os.path.isdir(whole[0]):
+        raise TypeError(f"entry 0 of the list is a folder, {whole[0]}: a list is of pictures; for "
+                        "several datasets give a stoker.Mix, and for pictures with masks " + MASKS)
+    root = _root(whole)
+    rows = _rows(whole, labels, 1 if root == "/" else len(root) + 1)
+    file = InMemory("list.jsonl", lambda file: file.writelines(row.encode() for row in rows))
+    return {"path": file, "kind": "manifest", "root": root}
 
 
 def _columns(entries: List[Any], labels: Any) -> Tuple[List[Any], Optional[List[Any]]]:

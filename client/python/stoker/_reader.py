@@ -18,7 +18,7 @@ from ._share import Share
 from ._wire import Received
 from .batch import Batch
 from .errors import (DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
-                     TooManyConnections, from_message, stopping)
+                     TooManyConnections, from_message, plain, stopping)
 from .state import Identity, Place, check
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _left(deadline: float) -> Optional[float]:
 
 def _note_stalled(fields: Dict[str, Any]) -> str:
     """Log why a batch is late; returns it as the end of a sentence."""
-    words = fields["why"] or f"the read of {fields['path']} has taken " \
+    words = plain(fields["why"]) or f"the read of {plain(fields['path'])} has taken " \
             f"{fields['read_ms'] // 1000} s so far: does its storage hang?"
     _log.warning("epoch %d, position %d waits: %s", fields["epoch"], fields["position"], words)
     return f"; {words}"
@@ -83,7 +83,7 @@ class Reader:
         self.pipeline_hash: str = attached["pipeline_hash"]
         self.sampling_hash: str = attached["sampling_hash"]
         if attached["note"]:
-            _log.warning("the dataset: %s", attached["note"])
+            _log.warning("the dataset: %s", plain(attached["note"]))
 
     # Attaching
 

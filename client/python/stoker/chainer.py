@@ -79,8 +79,7 @@ class Iterator(_Base):  # type: ignore[misc]
 
     Args:
         dataset: as for Node.loader(); or chainer.datasets.LabeledImageDataset or ImageDataset (then
-            an example is an image), whose list of files is written to $TMPDIR, where the daemon
-            must be able to read it; or a TransformDataset of any of these, whose function then runs
+            an example is an image); or a TransformDataset of any of these, whose function then runs
             in this process, after ``transforms``. All images are decoded as RGB, and must have one
             size after ``transforms``.
         repeat: False: StopIteration after the first epoch, whose last batch may be short. True: the

@@ -6,7 +6,7 @@ import functools
 import logging
 import os
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ._connection import Connection
 from ._credentials import Credentials, urls_of
 from ._given import given_of
 from ._in_memory import InMemory
-from ._listed import ListFile, is_list, is_url
+from ._listed import described, is_list, is_url
 from ._paths import absolute
 from .errors import Error
 from .loader import Loader
@@ -199,15 +199,13 @@ class Node:
         if start not in ("position", "live"):
             raise ValueError(f"start must be 'position' or 'live', not {start!r}")
         request = {key: _number(value) for key, value in request.items()}
-        with _Lists() as lists:
-            request["dataset"] = _dataset(dataset, lists, labels)
-            own = None if credentials is None else \
-                Credentials(credentials, urls_of(request["dataset"]))
-            loader = Loader(self._open, request, epochs=_epochs(epochs),
-                            timeout=_seconds("timeout", timeout),
-                            reconnect=_seconds("reconnect", reconnect),
-                            live=start == "live", credentials=own)
-            lists.keep_for(loader)
+        request["dataset"] = _dataset(dataset, labels)
+        own = None if credentials is None else \
+            Credentials(credentials, urls_of(request["dataset"]))
+        loader = Loader(self._open, request, epochs=_epochs(epochs),
+                        timeout=_seconds("timeout", timeout),
+                        reconnect=_seconds("reconnect", reconnect),
+                        live=start == "live", credentials=own)
         self._loaders.add(loader)
         if found and not shuffle:
             _ranks.say_part(loader)
@@ -238,15 +236,14 @@ class Node:
             raise Error("the node is closed: make another with stoker.connect()")
         connection = self._open()
         try:
-            with _Lists() as lists:
-                request = {"dataset": _dataset(dataset, lists)}
-                given = given_of(request, connection)
-                request.update(given.fields if given else {})
-                reply = connection.request_within(
-                    timeout, "fit", "report", fds=given.fds if given else (), **request,
-                    transforms=_transforms.to_dicts(transforms), name=name, per_pixel=per_pixel,
-                    zca=zca, zca_epsilon=zca_epsilon, rescale=rescale,
-                    **_resize.field(_resize.settled(resize, connection.resizes)))
+            request = {"dataset": _dataset(dataset)}
+            given = given_of(request, connection)
+            request.update(given.fields if given else {})
+            reply = connection.request_within(
+                timeout, "fit", "report", fds=given.fds if given else (), **request,
+                transforms=_transforms.to_dicts(transforms), name=name, per_pixel=per_pixel,
+                zca=zca, zca_epsilon=zca_epsilon, rescale=rescale,
+                **_resize.field(_resize.settled(resize, connection.resizes)))
         finally:
             connection.close()
         return dict(reply["values"])
@@ -279,38 +276,14 @@ class Node:
         return f"<stoker.Node {self.socket}>"
 
 
-class _Lists:
-    """The files of the lists of a request: until the end of ``with``, or of a loader, which asks
-    again when the daemon comes back."""
-
-    def __init__(self) -> None:
-        self._files: List[ListFile] = []
-
-    def add(self, dataset: Any, labels: Any) -> Dict[str, Any]:
-        self._files.append(ListFile(dataset, labels))
-        return self._files[-1].description
-
-    def keep_for(self, loader: Loader) -> None:
-        for file in self._files:
-            weakref.finalize(loader, file.remove)
-        self._files = []
-
-    def __enter__(self) -> _Lists:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for file in self._files:
-            file.remove()
-
-
-def _dataset(dataset: Dataset, lists: _Lists, labels: Any = None) -> Dict[str, Any]:
+def _dataset(dataset: Dataset, labels: Any = None) -> Dict[str, Any]:
     if is_list(dataset):
-        return lists.add(dataset, labels)
+        return described(dataset, labels)
     if labels is not None:
         raise ValueError("labels= goes with a list of paths; other datasets have their own: "
                          "{'path': 'x.npy', 'labels': 'y.npy'}")
     if isinstance(dataset, Mix):
-        return {"parts": [_dataset(part, lists) for part in dataset.datasets]}
+        return {"parts": [_dataset(part) for part in dataset.datasets]}
     out: Dict[str, Any] = dict(dataset) if isinstance(dataset, Mapping) else {"path": dataset}
     if "path" not in out:
         raise ValueError("a dataset needs a path: {'path': '/data/train', ...}")
