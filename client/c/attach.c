@@ -329,6 +329,7 @@ void attach_inform(struct attach_info *out, const struct message_attached *attac
 	text_copy(out->pipeline, sizeof(out->pipeline), attached->pipeline_hash);
 	text_copy(out->sampling, sizeof(out->sampling), attached->sampling_hash);
 	text_copy(words, sizeof(words), attached->note);
+	fault_make_plain(words);
 	snprintf(out->note, sizeof(out->note), "%s%s%s", note, *note && *words ? "; " : "", words);
 	snprintf(out->resize, sizeof(out->resize), "%s", resize);
 	out->info = (struct stoker_info){

@@ -4,9 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Names of files and texts of a peer may have control characters, which terminals obey: ASCII's,
- * and those from 0x80 to 0x9f in UTF-8. */
-static void make_plain(char *text)
+void fault_make_plain(char *text)
 {
 	for (unsigned char *at = (unsigned char *)text; *at; at++) {
 		if (*at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
@@ -22,7 +20,7 @@ int fault_say(struct fault *fault, int result, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(fault->text, sizeof(fault->text), format, arguments);
 	va_end(arguments);
-	make_plain(fault->text);
+	fault_make_plain(fault->text);
 	fault->code = 0;
 	return result;
 }

@@ -16,4 +16,8 @@ struct fault {
 __attribute__((format(printf, 3, 4))) int fault_say(struct fault *fault, int result,
 						    const char *format, ...);
 
+/* Terminals obey control characters, which names of files and texts of a peer may have: ASCII's,
+ * and those from 0x80 to 0x9f in UTF-8, become question marks. */
+void fault_make_plain(char *text);
+
 #endif

@@ -10,6 +10,7 @@
 #include "client/c/clock.h"
 #include "client/c/stoker.h"
 #include "client/ctl/show/load.h"
+#include "client/ctl/show/unit.h"
 #include "client/ctl/show/values.h"
 
 #define TRANSFORMS                                                                                 \
@@ -319,6 +320,13 @@ static void print_kept(FILE *file, const json_t *kept)
 		needed / GIB, limit / GIB);
 }
 
+static void print_text(FILE *file, const char *before, const json_t *values, const char *key)
+{
+	char text[2048];
+	unit_write(json_object_get(values, key), UNIT_NONE, text, sizeof(text));
+	fprintf(file, "%s%s\n", before, text);
+}
+
 void bench_print(FILE *file, const json_t *values)
 {
 	print_pass(file, "first pass", json_object_get(values, "first"));
@@ -326,10 +334,10 @@ void bench_print(FILE *file, const json_t *values)
 	if (json_object_get(values, "kept"))
 		print_kept(file, json_object_get(values, "kept"));
 	else
-		fprintf(file, "third pass    not measured: %s\n", text_of(values, "kept_missing"));
+		print_text(file, "third pass    not measured: ", values, "kept_missing");
 	fprintf(file, "busy          workers %.0f %%, fetchers %.0f %%, trainer %.0f %%\n",
 		100 * number_of(values, "workers_busy"), 100 * number_of(values, "fetchers_busy"),
 		100 * number_of(values, "trainer_busy"));
-	fprintf(file, "limited by    %s\n", text_of(values, "limited_by"));
-	fprintf(file, "advice        %s\n", text_of(values, "change"));
+	print_text(file, "limited by    ", values, "limited_by");
+	print_text(file, "advice        ", values, "change");
 }

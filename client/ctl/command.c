@@ -187,13 +187,11 @@ static int run_drop(const struct command *command, const struct invocation *invo
 	char *end;
 	uint64_t dataset = strtoull(text, &end, 10);
 	(void)command;
-	if (end == text || *end) {
-		fprintf(stderr,
-			"stokerctl: '%s' is no number of a dataset: stokerctl cache lists "
-			"them\n",
-			text);
-		return EX_USAGE;
-	}
+	if (end == text || *end)
+		return fail(invocation, &control.fault,
+			    fault_say(&control.fault, -EINVAL,
+				      "'%s' is no number of a dataset: stokerctl cache lists them",
+				      text));
 	int r = control_open(&control, invocation->socket);
 	if (r == 0)
 		r = control_drop(&control, dataset);
@@ -396,12 +394,14 @@ static int run_page(const struct command *command, const struct invocation *invo
 
 static int run_completions(const struct command *command, const struct invocation *invocation)
 {
+	struct fault fault;
 	(void)command;
 	if (completions_print(stdout, invocation->arguments[0]) == 0)
 		return EX_OK;
-	fprintf(stderr, "stokerctl: there are completions for bash, zsh and fish, not for %s\n",
-		invocation->arguments[0]);
-	return EX_USAGE;
+	return fail(invocation, &fault,
+		    fault_say(&fault, -EINVAL,
+			      "no completions for %s: bash, zsh and fish have some",
+			      invocation->arguments[0]));
 }
 
 static int run_doctor(const struct command *command, const struct invocation *invocation)

@@ -57,6 +57,7 @@ int control_open_at(struct control *control, enum address_socket which, const ch
 		return r;
 	snprintf(control->daemon, sizeof(control->daemon), "%.*s", (int)welcome.welcome.daemon.size,
 		 welcome.welcome.daemon.data);
+	fault_make_plain(control->daemon);
 	control->pid = welcome.welcome.pid;
 	control->connection.takes_fds = given_is_wanted(fd, &welcome.welcome);
 	control->connection.resizes = connection_can(&welcome.welcome, "pillow-13");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "proto/message.h"
 
@@ -119,9 +120,26 @@ json_t *json_of(const struct value *value)
 	return NULL;
 }
 
+void json_write(FILE *file, const json_t *json, size_t flags)
+{
+	flags |= JSON_REAL_PRECISION(9);
+	if (!isatty(STDOUT_FILENO)) {
+		(void)json_dumpf(json, file, flags);
+		return;
+	}
+	/* Jansson escapes what is below 0x20 in any case. */
+	char *text = json_dumps(json, flags | JSON_ENSURE_ASCII);
+	for (const char *at = text; at && *at; at++)
+		if (*at == 0x7f)
+			fputs("\\u007f", file);
+		else
+			fputc(*at, file);
+	free(text);
+}
+
 /* An error of writing is found when the program closes stdout. */
 void json_print(const json_t *json)
 {
-	(void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	json_write(stdout, json, JSON_INDENT(2));
 	putchar('\n');
 }

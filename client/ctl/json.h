@@ -7,6 +7,7 @@
 #define STOKER_CTL_JSON_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "client/c/fault.h"
 #include "proto/value.h"
@@ -16,7 +17,9 @@ json_t *json_of(const struct value *value);
 json_t *json_of_text(struct text text);
 json_t *json_of_fault(const struct fault *fault); /* code, name and text */
 
-/* Print it and a newline. */
+/* Without control characters where stdout is a terminal, whatever `file` is. */
+void json_write(FILE *file, const json_t *json, size_t flags);
+/* Print it to stdout, and a newline. */
 void json_print(const json_t *json);
 
 #endif

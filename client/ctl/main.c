@@ -7,6 +7,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "client/c/fault.h"
 #include "client/ctl/command.h"
 #include "client/ctl/nearest.h"
 #include "client/ctl/options.h"
@@ -39,7 +40,9 @@ static void print_help(FILE *file)
 
 static int usage(const char *what, const char *name)
 {
-	fprintf(stderr, "stokerctl: %s%s; see stokerctl --help\n", what, name);
+	struct fault fault;
+	fault_say(&fault, 0, "%s%s; see stokerctl --help", what, name);
+	fprintf(stderr, "stokerctl: %s\n", fault.text);
 	return EX_USAGE;
 }
 
@@ -48,8 +51,10 @@ static int unknown_command(const char *name)
 	for (size_t i = 0; i < n_commands; i++) {
 		if (!nearest_is_like(name, commands[i].name))
 			continue;
-		fprintf(stderr, "stokerctl: no such command: %s; did you mean %s?\n", name,
-			commands[i].name);
+		struct fault fault;
+		fault_say(&fault, 0, "no such command: %s; did you mean %s?", name,
+			  commands[i].name);
+		fprintf(stderr, "stokerctl: %s\n", fault.text);
 		return EX_USAGE;
 	}
 	return usage("no such command: ", name);

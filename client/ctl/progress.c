@@ -9,9 +9,10 @@
 
 static void show_progress(const struct message_progress *progress)
 {
-	struct text what = progress->what;
-	fprintf(stderr, "\r\033[K%.*s: %llu", (int)what.size, what.data,
-		(unsigned long long)progress->done);
+	char what[256];
+	text_copy(what, sizeof(what), progress->what);
+	fault_make_plain(what);
+	fprintf(stderr, "\r\033[K%s: %llu", what, (unsigned long long)progress->done);
 	if (progress->total)
 		fprintf(stderr, " of %llu files, %.1f %%", (unsigned long long)progress->total,
 			100.0 * (double)progress->done / (double)progress->total);

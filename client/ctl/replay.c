@@ -271,7 +271,9 @@ void replay_print(FILE *file, const json_t *values)
 	{
 		char line[4096];
 		char *text = json_is_array(value) ? json_dumps(value, 0) : NULL;
-		if (!text)
+		if (text)
+			fault_make_plain(text);
+		else
 			unit_write(value, UNIT_NONE, line, sizeof(line));
 		fprintf(file, "%-12s %s\n", key, text ? text : line);
 		free(text);

@@ -236,7 +236,7 @@ static void print_frame_json(FILE *file, const struct top *top)
 {
 	json_t *frame = top->now ? json_pack("{sOsO}", "status", top->now, "readers", top->readers)
 				 : json_pack("{so?}", "error", json_of_fault(&top->control.fault));
-	(void)json_dumpf(frame, file, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	json_write(file, frame, JSON_COMPACT);
 	json_decref(frame);
 }
 

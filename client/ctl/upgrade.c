@@ -13,6 +13,7 @@
 #include "client/ctl/child.h"
 #include "client/ctl/doctor/host.h"
 #include "client/ctl/service.h"
+#include "client/ctl/show/unit.h"
 #include "client/ctl/show/values.h"
 
 #define NEW_MS 60000  /* until the new daemon answers */
@@ -206,11 +207,12 @@ int upgrade_run(struct control *control, const char *socket, json_t **values_out
 
 void upgrade_print(FILE *file, const json_t *values)
 {
-	json_int_t readers = whole_of(values, "readers");
-	json_int_t back = whole_of(values, "back");
-	fprintf(file, "%s -> %s (pid %" JSON_INTEGER_FORMAT ") in %.2f s",
-		text_of(values, "before"), text_of(values, "after"), whole_of(values, "pid"),
-		number_of(values, "seconds"));
+	json_int_t readers = whole_of(values, "readers"), back = whole_of(values, "back");
+	char before[256], after[256];
+	unit_write(json_object_get(values, "before"), UNIT_NONE, before, sizeof(before));
+	unit_write(json_object_get(values, "after"), UNIT_NONE, after, sizeof(after));
+	fprintf(file, "%s -> %s (pid %" JSON_INTEGER_FORMAT ") in %.2f s", before, after,
+		whole_of(values, "pid"), number_of(values, "seconds"));
 	if (readers)
 		fprintf(file,
 			"; %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT

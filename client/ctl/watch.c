@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/ctl/show/unit.h"
 #include "client/ctl/show/values.h"
 
 extern char **environ;
@@ -32,9 +33,23 @@ int watch_metrics(struct control *control, json_t **values_out)
 	return *values_out ? 0 : fault_say(&control->fault, -ENOMEM, "out of memory");
 }
 
+/* As they are for a program; labels have names of datasets, which a terminal may obey. */
 void watch_metrics_print(FILE *file, const json_t *values)
 {
-	fputs(json_string_value(json_object_get(values, "metrics")), file);
+	const char *text = json_string_value(json_object_get(values, "metrics"));
+	if (!isatty(fileno(file))) {
+		fputs(text, file);
+		return;
+	}
+	while (*text) {
+		size_t size = strcspn(text, "\n");
+		char *line = strndup(text, size);
+		if (line)
+			fault_make_plain(line);
+		fprintf(file, "%s\n", line ? line : "");
+		free(line);
+		text += size + (text[size] == '\n');
+	}
 }
 
 int watch_page(struct control *control, json_t **values_out)
@@ -75,8 +90,11 @@ static void open_browser(const char *url)
 
 void watch_page_print(FILE *file, const json_t *values)
 {
-	const char *url = json_string_value(json_object_get(values, "url"));
-	if (url) {
+	char url[1024], socket[512], token[256];
+	unit_write(json_object_get(values, "url"), UNIT_NONE, url, sizeof(url));
+	unit_write(json_object_get(values, "socket"), UNIT_NONE, socket, sizeof(socket));
+	unit_write(json_object_get(values, "token"), UNIT_NONE, token, sizeof(token));
+	if (json_is_string(json_object_get(values, "url"))) {
 		fprintf(file, "%s\n", url);
 		fflush(file);
 		open_browser(url);
@@ -85,6 +103,5 @@ void watch_page_print(FILE *file, const json_t *values)
 	fprintf(file,
 		"the page is on a Unix socket: ssh -L 9736:%s THIS-MACHINE, then open\n"
 		"http://localhost:9736/#token=%s\n",
-		json_string_value(json_object_get(values, "socket")),
-		json_string_value(json_object_get(values, "token")));
+		socket, token);
 }
