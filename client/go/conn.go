@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,6 +35,8 @@ const (
 
 type conn struct {
 	socket           *net.UnixConn
+	path             string // of the socket, for people
+	logger           *slog.Logger
 	uid              uint32
 	takesCredentials bool
 	resizes          bool // it knows the word resize
@@ -42,6 +45,7 @@ type conn struct {
 
 	sending sync.Mutex
 	seq     uint64
+	pulse   pulse // of who waits
 
 	leases    sync.Map // those that the program has not released
 	lastLease uint64   // that the reader took
@@ -70,10 +74,10 @@ func socketPaths(given string) []string {
 }
 
 // dial connects to the first socket that answers, and says HELLO.
-func dial(ctx context.Context, given string) (*conn, error) {
+func dial(ctx context.Context, given string, logger *slog.Logger) (*conn, error) {
 	var tried error
 	for _, path := range socketPaths(given) {
-		c, err := dialPath(ctx, path)
+		c, err := dialPath(ctx, path, logger)
 		if err == nil {
 			return c, nil
 		}
@@ -85,14 +89,14 @@ func dial(ctx context.Context, given string) (*conn, error) {
 	return nil, tried
 }
 
-func dialPath(ctx context.Context, path string) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTime)
+func dialPath(ctx context.Context, path string, logger *slog.Logger) (*conn, error) {
+	soon, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	socket, err := connectSocket(ctx, path)
+	socket, err := connectSocket(soon, path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	c := &conn{socket: socket, news: make(chan struct{}, 1)}
+	c := &conn{socket: socket, path: path, logger: logger, news: make(chan struct{}, 1)}
 	if c.uid, err = peerUser(socket); err == nil {
 		err = trusted(path, c.uid)
 	}
@@ -101,7 +105,7 @@ func dialPath(ctx context.Context, path string) (*conn, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	go c.read()
-	welcome, err := c.request(ctx, dialTime, "hello", "welcome", map[string]any{
+	welcome, err := c.request(ctx, replyTime, "hello", "welcome", map[string]any{
 		"version_min": uint64(protoVersion), "version_max": uint64(protoVersion), "client": client},
 		nil)
 	if err != nil {
@@ -111,6 +115,7 @@ func dialPath(ctx context.Context, path string) (*conn, error) {
 		}
 		return nil, err
 	}
+	c.pulse.greeted = true
 	able, _ := welcome.fields["capabilities"].([]any)
 	c.takesFds = int(c.uid) != os.Geteuid() && slices.Contains(able, any("descriptors"))
 	c.takesCredentials = slices.Contains(able, any("credentials"))
@@ -224,13 +229,14 @@ func (c *conn) sendWith(fds []int, name string, values map[string]any) error {
 func (c *conn) request(ctx context.Context, quiet time.Duration, name, reply string,
 	values map[string]any, fds []int) (*message, error) {
 	c.seq++
-	values["seq"] = c.seq
+	seq := c.seq
+	values["seq"] = seq
 	// If the daemon has hung up, reading says why.
 	if err := c.sendWith(fds, name, values); err != nil && errors.Is(err, ErrOption) {
 		return nil, err
 	}
 	for {
-		m, err := c.reply(ctx, quiet)
+		m, err := c.reply(ctx, quiet, seq)
 		if err != nil {
 			c.close()
 			return nil, err
@@ -250,10 +256,10 @@ func (c *conn) request(ctx context.Context, quiet time.Duration, name, reply str
 }
 
 // reply takes the next message with the number of the request.
-func (c *conn) reply(ctx context.Context, quiet time.Duration) (*message, error) {
+func (c *conn) reply(ctx context.Context, quiet time.Duration, seq uint64) (*message, error) {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
-	return c.receive(ctx, func(m *message) bool { return m.seq() == c.seq })
+	return c.receive(ctx, func(m *message) bool { return m.seq() == seq })
 }
 
 // release gives a batch back. If the daemon is gone, there is nobody to tell.
@@ -267,15 +273,24 @@ func (c *conn) release(lease uint64) {
 // receive takes the next message that is wanted. After the end of the connection it gives what came
 // before, unless an ERROR was the end.
 func (c *conn) receive(ctx context.Context, wanted func(*message) bool) (*message, error) {
+	c.pulse.begin()
 	for {
 		m, err := c.take(wanted)
 		if m != nil || err != nil {
 			return m, err
 		}
+		timer := time.NewTimer(c.left())
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			err = ctx.Err()
 		case <-c.news:
+			c.pulse.begin()
+		case <-timer.C:
+			c.feel()
+		}
+		timer.Stop()
+		if err != nil {
+			return nil, err
 		}
 	}
 }
@@ -285,6 +300,9 @@ func (c *conn) take(wanted func(*message) bool) (*message, error) {
 	defer c.mutex.Unlock()
 	if c.fatal {
 		return nil, c.err
+	}
+	if c.pulse.ping > 0 {
+		c.inbox = slices.DeleteFunc(c.inbox, c.pulse.isPong)
 	}
 	for i, m := range c.inbox {
 		if wanted(m) {

@@ -44,7 +44,7 @@ func (c *conn) sendCredentials(ctx context.Context, all []Credentials) error {
 
 // dial connects, and sends the credentials.
 func (r *Reader) dial(ctx context.Context) (*conn, error) {
-	c, err := dial(ctx, r.client.Socket)
+	c, err := dial(ctx, r.client.Socket, r.client.logger())
 	if err != nil {
 		return nil, err
 	}

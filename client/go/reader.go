@@ -104,7 +104,7 @@ func (r *Reader) begin(attached *message) error {
 		r.end = r.at.Epoch + epochs
 	}
 	if note := attached.text("note"); note != "" {
-		r.client.logger().Warn("stoker: the dataset: " + note)
+		r.client.logger().Warn("stoker: the dataset: " + plain(note))
 	}
 	return nil
 }

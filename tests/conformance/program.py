@@ -103,10 +103,14 @@ class Program:
             self.process.kill()
             self.process.wait()
 
-    def words(self):
+    def warnings(self):
+        """What it wrote for people."""
         self.errors.seek(0)
+        return self.errors.read().decode(errors="replace")
+
+    def words(self):
         return (f"exit status {self.process.poll()}, said {self.events[-3:]}\n"
-                + self.errors.read()[-3000:].decode(errors="replace"))
+                + self.warnings()[-3000:])
 
     @property
     def batches(self):

@@ -17,6 +17,7 @@ import {
 } from "./errors.js";
 import { decode, encode, frameSize } from "./message.js";
 import { DescriptorSocket, system } from "./posix.js";
+import { Pulse, SAY_MS } from "./pulse.js";
 import { Ring } from "./ring.js";
 import { VERSION } from "./tables.js";
 
@@ -49,11 +50,11 @@ export function passes(error) {
 }
 
 /** Connect to the first socket that answers, and say HELLO. */
-export async function connect(given) {
+export async function connect(given, warn) {
   const tried = [];
   for (const path of places(given)) {
     try {
-      return await open(path);
+      return await open(path, warn);
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
       tried.push(error.message);
@@ -62,13 +63,19 @@ export async function connect(given) {
   throw new UnavailableError(`no stokerd answers: ${tried.join("; ")}`);
 }
 
-async function open(path) {
+async function open(path, warn) {
   const connection = new Connection(...(await socketTo(path, Date.now() + CONNECT_MS)));
+  connection.silent = () =>
+    warn(
+      `stokerd at ${path} has not answered for ${SAY_MS / 1000} s: is it stopped, or is the ` +
+        "machine busy? Waiting on",
+    );
   try {
     const client = `stoker-node ${CLIENT_VERSION}`;
     const versions = { version_min: VERSION, version_max: VERSION };
     const hello = { ...versions, client };
-    const { capabilities } = await connection.request("hello", "welcome", hello, CONNECT_MS);
+    const { capabilities } = await connection.request("hello", "welcome", hello);
+    connection.pulse.greeted = true;
     const can = (what) => Array.isArray(capabilities) && capabilities.includes(what);
     connection.takesGiven = connection.passesDescriptors && can("descriptors");
     connection.takesCredentials = can("credentials");
@@ -170,6 +177,8 @@ export class Connection {
     this.socket = socket;
     this.uid = uid;
     this.seq = 0;
+    this.pulse = new Pulse();
+    this.silent = () => {}; // says that the daemon is
     this.lastLease = 0; // that the reader took
     this.data = Buffer.alloc(0);
     this.passesDescriptors = socket instanceof DescriptorSocket;
@@ -235,12 +244,12 @@ export class Connection {
    * say nothing. A reply that is given up may still come, so the connection is then closed.
    */
   async request(name, reply, values, quiet = REPLY_MS, descriptors = []) {
-    this.seq++;
-    this.send(name, { ...values, seq: this.seq }, descriptors);
+    const seq = ++this.seq;
+    this.send(name, { ...values, seq }, descriptors);
     for (;;) {
       let message;
       try {
-        message = await this.receive(quiet, (other) => other.seq === this.seq);
+        message = await this.receive(quiet, (other) => other.seq === seq);
       } catch (error) {
         this.close();
         throw error;
@@ -263,6 +272,7 @@ export class Connection {
    */
   async receive(ms, wanted = () => true, signal = undefined) {
     const until = ms === undefined ? Number.POSITIVE_INFINITY : performance.now() + ms;
+    this.pulse.begin();
     for (;;) {
       if (this.passesDescriptors) this.socket.look();
       if (this.fatal) throw this.error;
@@ -272,8 +282,16 @@ export class Connection {
       signal?.throwIfAborted();
       const left = until - performance.now();
       if (left <= 0) return null;
-      await this.news(left, signal);
+      this.feel();
+      await this.news(Math.min(left, this.pulse.left()), signal);
     }
+  }
+
+  /** Ask a daemon that is silent for a sign of life, or say that none has come. */
+  feel() {
+    const due = this.pulse.step(this.seq + 1);
+    if (due === "ask") this.send("ping", { seq: ++this.seq });
+    if (due === "say") this.silent();
   }
 
   /** Wait until something has come, or for `ms`. */
@@ -293,6 +311,7 @@ export class Connection {
 
   received(data) {
     if (this.error) return;
+    this.pulse.begin();
     this.data = this.data.length ? Buffer.concat([this.data, data]) : data;
     try {
       for (;;) {
@@ -323,6 +342,7 @@ export class Connection {
   put(message) {
     if (message.type === "error" && message.code <= ENDING_CODE) throw RequestError.of(message);
     if (message.type === "attached" || message.type === "ring") this.addRing(message);
+    if (this.pulse.takes(message)) return;
     if (this.inbox.length >= INBOX_MAX) throw new ProtocolError("too many messages at a time");
     this.inbox.push(message);
   }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 /** What the calls of this package throw. */
 
-const TOKEN = 25;
+import { onTerminal } from "./terminal.js";
 
-/** Terminals obey control characters, which names of files and a peer's texts may have. */
-function plain(text) {
-  return String(text).replace(/\p{Cc}/gu, "?");
-}
+const TOKEN = 25;
 
 /** The base of all. `code` is a word, as Node's own errors have it. */
 export class StokerError extends Error {
   constructor(text, code) {
-    super(plain(text));
+    super(onTerminal(text));
     this.name = this.constructor.name;
     this.code = code;
   }

@@ -17,7 +17,8 @@ import { areTexts, plain } from "./msgpack.js";
 import { requestOf } from "./options.js";
 import { copiesNote } from "./posix.js";
 import { Share } from "./share.js";
-import { identityOf, settleResize } from "./token.js";
+import { onTerminal } from "./terminal.js";
+import { identityOf, settleResize, stringifiable } from "./token.js";
 
 const QUIET_MS = 60_000; // an ATTACH reports progress more often
 const FIRST_PAUSE_MS = 50;
@@ -70,7 +71,7 @@ export class Reader {
   }
 
   async begin() {
-    this.#connection = await connectWith(this.#settings);
+    this.#connection = await this.#connect();
     const request = this.#request;
     const { resizes } = this.#connection;
     this.#resize = settleResize(request, this.#token, resizes, (text) => this.#warn(text));
@@ -117,7 +118,7 @@ export class Reader {
     const { dataset_fingerprint, pipeline_hash, sampling_hash } = this.#attached;
     const identity = { dataset: dataset_fingerprint, pipeline: pipeline_hash };
     const hashes = { ...identity, sampling: sampling_hash, resize: this.#resize };
-    return { ...identityOf(this.#request), ...hashes, ...this.#at };
+    return stringifiable({ ...identityOf(this.#request), ...hashes, ...this.#at });
   }
 
   // Attaching
@@ -380,7 +381,7 @@ export class Reader {
       if (this.#tried) await this.#rest(until);
       this.#tried = true;
       try {
-        this.#connection = await connectWith(this.#settings);
+        this.#connection = await this.#connect();
         this.#ended = !(await this.#attachAt(this.#at));
         this.reconnects++;
         this.#warn(`stokerd is back at epoch ${this.#at.epoch}, position ${this.#at.position}`);
@@ -490,8 +491,12 @@ export class Reader {
     if (this.#closed) throw new StokerError("the reader is closed", "closed");
   }
 
+  #connect() {
+    return connectWith(this.#settings, (text) => this.#warn(text));
+  }
+
   #warn(text) {
-    this.#settings.onWarning(`stoker: ${text}`);
+    this.#settings.onWarning(onTerminal(`stoker: ${text}`));
   }
 
   /** Disconnect. Release held batches first: the daemon may use their slots again. */

@@ -21,10 +21,11 @@ use rustix::net::{
 };
 use rustix::process::{geteuid, getuid};
 
-use crate::error::Error;
+use crate::error::{plain, Error};
 use crate::given::GIVEN_MAX;
 use crate::message::{self, Message};
 use crate::msgpack::Value;
+use crate::pulse::{Pulse, Step, SAY};
 use crate::ring::Ring;
 use crate::tables;
 use crate::token::PILLOW_13;
@@ -97,6 +98,9 @@ pub(crate) struct Connection {
     /// That the reader took.
     pub last_lease: u64,
     pub resizes: bool, // it knows the word resize
+    path: PathBuf,     // of the socket, for people
+    warn: fn(&str),
+    pulse: Pulse,
     seq: u64,
     data: Vec<u8>,
     descriptors: VecDeque<OwnedFd>,
@@ -138,10 +142,10 @@ fn trusted(path: &Path, uid: u32) -> bool {
 
 impl Connection {
     /// Connect to the first socket that answers, and say HELLO.
-    pub fn open(given: Option<&Path>) -> Result<Connection, Error> {
+    pub fn open(given: Option<&Path>, warn: fn(&str)) -> Result<Connection, Error> {
         let mut tried = Vec::new();
         for path in places(given) {
-            match Connection::open_at(&path) {
+            match Connection::open_at(&path, warn) {
                 Err(Error::Unavailable(why)) => tried.push(why),
                 other => return other,
             }
@@ -149,7 +153,7 @@ impl Connection {
         Err(Error::Unavailable(format!("no stokerd answers: {}", tried.join("; "))))
     }
 
-    fn open_at(path: &Path) -> Result<Connection, Error> {
+    fn open_at(path: &Path, warn: fn(&str)) -> Result<Connection, Error> {
         let why = |error: &dyn std::fmt::Display| {
             Error::Unavailable(format!("cannot connect to {}: {error}", path.display()))
         };
@@ -177,6 +181,9 @@ impl Connection {
             takes_credentials: false,
             last_lease: 0,
             resizes: false,
+            path: path.into(),
+            warn,
+            pulse: Pulse::new(),
             seq: 0,
             data: Vec::new(),
             descriptors: VecDeque::new(),
@@ -191,6 +198,7 @@ impl Connection {
         let hello = HashMap::from(hello).into_iter().chain([("client", client.into())]).collect();
         match connection.request("hello", "welcome", hello, REPLY) {
             Ok(welcome) => {
+                connection.pulse.greeted = true;
                 connection.takes_given = peer.uid != geteuid() && welcome.can("descriptors");
                 connection.takes_credentials = welcome.can("credentials");
                 connection.resizes = welcome.can(PILLOW_13);
@@ -270,8 +278,11 @@ impl Connection {
         until: Option<Instant>,
         wanted: impl Fn(&Message) -> bool,
     ) -> Result<Option<Message>, Error> {
+        self.pulse.begin();
         loop {
-            while self.ended.is_none() && self.read_some()? {}
+            while self.ended.is_none() && self.read_some()? {
+                self.pulse.begin();
+            }
             if let (true, Some(error)) = (self.fatal, &self.ended) {
                 return Err(error.clone());
             }
@@ -284,7 +295,26 @@ impl Connection {
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Ok(None);
             }
+            self.feel();
             self.wait(until)?;
+        }
+    }
+
+    /// Ask a daemon that is silent for a sign of life, or say that none has come.
+    fn feel(&mut self) {
+        match self.pulse.step(self.seq + 1) {
+            Step::Wait => {}
+            Step::Ask => {
+                self.seq += 1;
+                let seq = HashMap::from([("seq", self.seq.into())]);
+                let _ = self.send("ping", seq); // reading says why
+            }
+            Step::Say => (self.warn)(&plain(&format!(
+                "stokerd at {} has not answered for {} s: is it stopped, or is the machine busy? \
+                 Waiting on",
+                self.path.display(),
+                SAY.as_secs()
+            ))),
         }
     }
 
@@ -293,7 +323,7 @@ impl Connection {
         if whole.is_some_and(|whole| Instant::now() >= whole) {
             return Err(self.broken("the rest of a frame did not come"));
         }
-        let until = until.into_iter().chain(whole).min();
+        let until = until.into_iter().chain(whole).chain(self.pulse.due()).min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         let mut socket = [PollFd::new(&self.link.socket, PollFlags::IN)];
@@ -367,6 +397,9 @@ impl Connection {
         }
         if matches!(message.name, "attached" | "ring") {
             message.ring = Some(Arc::new(self.ring_of(&message)?));
+        }
+        if self.pulse.takes(&message) {
+            return Ok(());
         }
         if self.inbox.len() >= INBOX_MAX {
             return Err(Error::Protocol("too many messages at a time".into()));

@@ -132,7 +132,7 @@ impl fmt::Display for Error {
 }
 
 /// Terminals obey control characters, which names of files and a peer's texts may have.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 

@@ -35,6 +35,7 @@ mod given;
 mod message;
 mod msgpack;
 mod options;
+mod pulse;
 mod reader;
 #[allow(unsafe_code)]
 mod ring;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::credentials::{self, Credentials};
-use crate::error::Error;
+use crate::error::{plain, Error};
 use crate::given::Given;
 use crate::message::Message;
 use crate::msgpack::Value;
@@ -101,7 +101,7 @@ impl Client {
     }
 
     fn connect(&self) -> Result<Connection, Error> {
-        let mut connection = Connection::open(self.socket.as_deref())?;
+        let mut connection = Connection::open(self.socket.as_deref(), self.warn)?;
         credentials::send(&mut connection, &self.credentials)?;
         Ok(connection)
     }
@@ -176,7 +176,7 @@ impl Reader {
             self.end = self.at.epoch + u64::from(self.options.epochs);
         }
         if !attached.bytes("note").is_empty() {
-            (self.client.warn)(&format!("the dataset: {}", attached.text("note")));
+            (self.client.warn)(&plain(&format!("the dataset: {}", attached.text("note"))));
         }
         Ok(())
     }
@@ -354,7 +354,7 @@ impl Reader {
         };
         let (epoch, position) = (message.uint("epoch"), message.uint("position"));
         let text = format!("epoch {epoch}, position {position} waits{}", self.stalled);
-        (self.client.warn)(&text);
+        (self.client.warn)(&plain(&text));
     }
 
     /// Go on at another place of the same stream, on the same connection. Batches that are held stay

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
@@ -28,6 +29,9 @@ final class Connection implements AutoCloseable {
   private static final int PATH_MOST = 107; // bytes, of an address
 
   private final Wire wire;
+  private final Path path; // of the socket, for people
+  private final Consumer<String> warn;
+  private final Pulse pulse = new Pulse();
   private final Object sending = new Object();
   private final Set<Long> leases = ConcurrentHashMap.newKeySet(); // not given back
   private final LinkedList<Message> inbox = new LinkedList<>();
@@ -41,8 +45,10 @@ final class Connection implements AutoCloseable {
   boolean resizes; // it knows the word resize
   private boolean takesGiven; // descriptors of a dataset show what the daemon's user may not read
 
-  private Connection(Wire wire) {
+  private Connection(Wire wire, Path path, Consumer<String> warn) {
     this.wire = wire;
+    this.path = path;
+    this.warn = warn;
   }
 
   private static List<Path> places(Path given) {
@@ -67,11 +73,11 @@ final class Connection implements AutoCloseable {
   }
 
   /** Connect to the first socket that answers, and say HELLO. */
-  static Connection open(Path given) {
+  static Connection open(Path given, Consumer<String> warn) {
     List<String> tried = new ArrayList<>();
     for (Path path : places(given)) {
       try {
-        return openAt(path);
+        return openAt(path, warn);
       } catch (StokerException e) {
         if (!e.reason().equals("unavailable")) throw e;
         tried.add(e.getMessage());
@@ -81,10 +87,10 @@ final class Connection implements AutoCloseable {
     throw new StokerException("unavailable", "no stokerd answers: " + words);
   }
 
-  private static Connection openAt(Path path) {
+  private static Connection openAt(Path path, Consumer<String> warn) {
     Connection connection;
     try {
-      connection = new Connection(wireTo(path));
+      connection = new Connection(wireTo(path), path, warn);
     } catch (IOException e) {
       throw new StokerException("unavailable", "cannot connect to " + path + ": " + e.getMessage());
     }
@@ -94,6 +100,7 @@ final class Connection implements AutoCloseable {
       hello.put("version_max", (long) Tables.VERSION);
       hello.put("client", "stoker-java " + Client.VERSION);
       Message welcome = connection.request("hello", "welcome", hello, REPLY_NS);
+      connection.pulse.greet();
       List<?> able = welcome.value("capabilities") instanceof List<?> list ? list : List.of();
       connection.takesCredentials = able.contains(Text.of("credentials"));
       connection.resizes = able.contains(Text.of(Token.PILLOW_13));
@@ -260,8 +267,9 @@ final class Connection implements AutoCloseable {
    * before it.
    */
   Message receive(long until, boolean limited, Predicate<Message> wanted) {
+    pulse.begin();
     while (true) {
-      while (ended == null && readSome()) {}
+      while (ended == null && readSome()) pulse.begin();
       if (fatal) throw ended;
       for (Iterator<Message> at = inbox.iterator(); at.hasNext(); ) {
         Message message = at.next();
@@ -272,13 +280,27 @@ final class Connection implements AutoCloseable {
       }
       if (ended != null) throw ended;
       if (limited && System.nanoTime() - until >= 0) return null;
+      feel();
       await(until, limited);
+    }
+  }
+
+  /** Ask a daemon that is silent for a sign of life, or say that none has come. */
+  private void feel() {
+    switch (pulse.step(seq + 1)) {
+      case ASK -> send("ping", Map.of("seq", ++seq));
+      case SAY ->
+          warn.accept(
+              "stokerd at %s has not answered for %d s: is it stopped, or is the machine busy? "
+                      .formatted(path, Pulse.SAY_NS / 1_000_000_000)
+                  + "Waiting on");
+      case WAIT -> {}
     }
   }
 
   private void await(long until, boolean limited) {
     long now = System.nanoTime();
-    long left = limited ? until - now : Long.MAX_VALUE;
+    long left = Math.min(limited ? until - now : Long.MAX_VALUE, pulse.left(now));
     if (partial != 0) left = Math.min(left, partial + REPLY_NS - now);
     if (partial != 0 && now - partial >= REPLY_NS) {
       throw broken("the rest of a frame did not come");
@@ -342,6 +364,7 @@ final class Connection implements AutoCloseable {
     if (message.name.equals("attached") || message.name.equals("ring")) {
       message.ring = ringOf(message);
     }
+    if (pulse.takes(message)) return;
     if (inbox.size() >= INBOX_MAX) {
       message.drop();
       throw new ProtocolException("too many messages at a time");

@@ -58,7 +58,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     connection = connect();
     boolean good = false;
     try {
-      String resize = Token.settleResize(request, token, connection.resizes, client.warn());
+      String resize = Token.settleResize(request, token, connection.resizes, this::warn);
       Message attached = attach(request);
       samples = attached.number("samples");
       batches = attached.number("batches");
@@ -77,7 +77,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
       long epochs = (Long) request.getOrDefault("epochs", 0L);
       end = epochs == 0 ? 0 : at.epoch() + epochs;
       if (!attached.text("note").isEmpty()) {
-        client.warn().accept("the dataset: " + attached.string("note"));
+        warn("the dataset: " + attached.string("note"));
       }
       good = true;
     } finally {
@@ -183,7 +183,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   }
 
   private Connection connect() {
-    Connection fresh = Connection.open(client.socket());
+    Connection fresh = Connection.open(client.socket(), this::warn);
     try {
       Credentials.send(fresh, credentials);
     } catch (StokerException e) {
@@ -346,7 +346,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     if (why.isEmpty()) {
       stalled = ": the read of %s has taken %d s so far".formatted(message.text("path"), seconds);
     }
-    client.warn().accept("a batch waits" + stalled);
+    warn("a batch waits" + stalled);
   }
 
   /**
@@ -368,7 +368,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     if (away != null) return;
     away = error;
     until = System.nanoTime() + client.reconnect().toNanos();
-    client.warn().accept(error.getMessage() + "; waiting for it to come back");
+    warn(error.getMessage() + "; waiting for it to come back");
   }
 
   /**
@@ -383,7 +383,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
         connection = connect();
         ended = !attachAt(at);
         reconnects++;
-        client.warn().accept("stokerd is back at epoch " + at.epoch());
+        warn("stokerd is back at epoch " + at.epoch());
       } catch (StokerException e) {
         if (connection != null) connection.close();
         connection = null;
@@ -472,6 +472,10 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     List<Text> out = page.texts("items");
     if (out == null) throw connection.broken("names that are not a list of texts");
     return out;
+  }
+
+  private void warn(String text) {
+    client.warn().accept(StokerException.plain(text));
   }
 
   private void check() {

@@ -12,7 +12,7 @@ public class StokerException extends RuntimeException {
   }
 
   /** Terminals obey control characters, which names of files and a peer's texts may have. */
-  private static String plain(String text) {
+  static String plain(String text) {
     return text.replaceAll("[\\x00-\\x1f\\x7f-\\x9f]", "?");
   }
 

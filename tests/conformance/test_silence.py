@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""A daemon that is stopped (SIGSTOP, a frozen cgroup): who waits for it says so after five seconds,
+once, and goes on when it does. One that works, and has no batch yet, answers PING and is not named.
+
+All clients wait at the same time, and are then looked at one by one."""
+
+import contextlib
+import signal
+import threading
+import time
+
+import clients
+import conftest
+import pytest
+from fake_daemon import fake_daemon
+from test_hostile import ATTACH
+
+STOP_S = 7
+START_S = 20  # for all of them to start and to say it; they wait 30 s for a greeting
+WORDS = "has not answered for 5 s: is it stopped, or is the machine busy? Waiting on"
+
+
+@pytest.fixture(scope="module", name="those")
+def fixture_those():
+    """Those that can be built here, by name."""
+    found = {name: clients.command(name)[0] for name in clients.chosen()}
+    made = {name: conftest.Client(name, command) for name, command in found.items() if command}
+    yield made
+    for client in made.values():
+        client.stop()
+
+
+@pytest.fixture(scope="module", name="sleeper")
+def fixture_sleeper():
+    daemon = conftest.Daemon().spawn()
+    yield daemon
+    daemon.terminate()
+    daemon.remove()
+
+
+@contextlib.contextmanager
+def stopped(daemon):
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+
+
+def lines(run):
+    return [line for line in run.warnings().splitlines() if "has not answered" in line]
+
+
+@pytest.fixture(scope="module", name="at_a_batch")
+def fixture_at_a_batch(those, sleeper, stream):
+    """It is stopped where all wait for a batch."""
+    runs = {name: client.start(sleeper.socket, stream(), pause=1) for name, client in those.items()}
+    for run in runs.values():
+        run.wait_for("paused")
+    with stopped(sleeper):
+        for run in runs.values():
+            run.go_on()
+        time.sleep(STOP_S)
+    return runs
+
+
+@pytest.fixture(scope="module", name="at_first")
+def fixture_at_first(those, sleeper, stream, at_a_batch):  # pylint: disable=unused-argument
+    """It is stopped where all say HELLO."""
+    with stopped(sleeper):
+        runs = {name: client.start(sleeper.socket, stream()) for name, client in those.items()}
+        until = time.monotonic() + START_S
+        while time.monotonic() < until and not all(lines(run) for run in runs.values()):
+            time.sleep(0.1)
+    return runs
+
+
+@pytest.fixture(scope="module", name="busy")
+def fixture_busy(those, tmp_path_factory):
+    """A made daemon has its second batch late, and answers meanwhile: runs, and what it heard."""
+    def release_late(peer, fields):
+        if hasattr(peer, "late"):
+            return False
+        peer.late = threading.Timer(STOP_S, lambda: peer.handle("release", fields))
+        peer.late.start()
+        return True
+
+    with fake_daemon(str(tmp_path_factory.mktemp("busy"))) as daemon:
+        daemon.hooks["release"] = release_late
+        runs = {name: client.start(daemon.path, {**ATTACH, "inflight": 1})
+                for name, client in those.items()}
+        for run in runs.values():
+            run.process.wait(conftest.program.END_S)
+        yield runs, daemon.seen
+
+
+def finished(client, runs):
+    """Its run, and what it said of a silent daemon."""
+    if client.name not in runs:
+        pytest.skip("it is not built here")
+    run = runs[client.name].finish()
+    return run, lines(run)
+
+
+def test_where_a_batch_is_due(client, sleeper, stream, truth, at_a_batch):
+    run, said = finished(client, at_a_batch)
+    assert len(said) == 1 and f"stokerd at {sleeper.socket} {WORDS}" in said[0]
+    assert run.batches == truth(stream())[2]
+    assert run.said("end")[0]["reconnects"] == "0"
+
+
+def test_at_the_first_words(client, sleeper, stream, truth, at_first):
+    run, said = finished(client, at_first)
+    assert len(said) == 1 and f"stokerd at {sleeper.socket} {WORDS}" in said[0]
+    assert run.batches == truth(stream())[2]
+
+
+def test_busy(client, busy):
+    runs, heard = busy
+    run, said = finished(client, runs)
+    assert said == []
+    assert len(run.batches) == 5
+    assert [name for name, _ in heard].count("ping") >= len(runs)
