@@ -29,6 +29,7 @@
 
 #include <stoker.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
