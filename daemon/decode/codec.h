@@ -22,10 +22,16 @@
  * Errors: 0, a condition of decode.h with words in `fault`, or -ENOMEM. Outputs are written only on
  * success.
  *
- * How to add one: write decode/NAME.c with its `const struct codec codec_NAME` (webp.c is the
- * shortest) and NAME.h, add a row to the table in codec.c, the file to daemon/meson.build and the
- * library's header to tests/style/libraries.py. An image is found by its content; that a folder
- * lists it at all is decided by its name, in dataset/folder.c. Tests:
+ * Pixels that are no file (kept, in an array, supplied by a process) have rows as well, which the
+ * owner of the pixels defines and gives to decoder_begin_pixels(). Such a row has no accepts() and
+ * stands in no table, so the content of a file never selects it. It has begin(), read() and maybe
+ * end(); its `state` is the owner's; its picture is not turned. Its read() may lend the owner's
+ * memory instead of copying to `pixels`, and returns DECODE_E_GONE where it cannot have the part.
+ *
+ * How to add one for a file format: write decode/NAME.c with its `const struct codec codec_NAME`
+ * (webp.c is the shortest) and NAME.h, add a row to the table in codec.c, the file to
+ * daemon/meson.build and the library's header to tests/style/libraries.py. An image is found by its
+ * content; that a folder lists it at all is decided by its name, in dataset/folder.c. Tests:
  * tests/unit/decode/test_codec.c checks that the row is complete; test_decode.c and
  * test_decode_pillow.py compare pixels, test_decode_gates.c feeds damaged files,
  * tests/fuzz/corpus/decode wants a small file.
@@ -58,7 +64,7 @@ struct codec_input {
 
 	/* set between begin() and read() */
 	struct decode_origin origin;
-	unsigned scale; /* read at 1/scale of the size; 1 unless the codec `scales` */
+	unsigned scale; /* read at 1/scale of the size; 1 unless the header says `scales` */
 	bool mask;	/* read numbers, as decoder_set_mask() says */
 	bool alpha;	/* of a header with alpha: read that, as grey, not the colours */
 };
@@ -69,13 +75,14 @@ struct codec_header {
 	bool alpha;	      /* Pillow's convert("RGBA") may find pixels that are not opaque */
 	bool inks;	      /* CMYK, which cannot be a mask */
 	bool clips;	      /* grey of 16 bits, of which what is above 255 is read as 255 */
+	bool scales;	      /* read() can decode at 1/2, 1/4 and 1/8 of the size */
 };
 
 struct codec {
 	const char *name; /* for messages: "JPEG" */
-	bool scales;	  /* read() can decode at 1/2, 1/4 and 1/8 of the size */
 
-	/* Whether the bytes begin as images of this format do. */
+	/* Whether the bytes begin as images of this format do. NULL: a row for pixels that are no
+	 * file, see below. */
 	bool (*accepts)(const uint8_t *data, size_t size);
 	/* Read the header. */
 	int (*begin)(void *state, const struct codec_input *input, struct codec_header *out,
@@ -93,7 +100,7 @@ struct codec {
 	/* Of a format with a seek index, else NULL: complete the index, decode no pixels. */
 	int (*index)(void *state, struct fault *fault);
 
-	/* Of a format with files that have none but can be written anew as one that has, else NULL:
+	/* Of a format with files that have none but can be rewritten as one that has, else NULL:
 	 * whether the image begun is such a file, and the new one, of the same pixels. */
 	bool (*can_rewrite)(const void *state);
 	int (*rewrite)(void *state, struct buffer *out, struct fault *fault);

@@ -19,7 +19,8 @@
 
 struct decoder {
 	const struct codec *codec; /* of the image begun, or NULL ... */
-	void *state;		   /* ... and its entry of `states` */
+	void *state;		   /* ... and its entry of `states`, or the caller's */
+	bool begun;		   /* there may be something to end */
 	struct codec_input input;
 	struct codec_header stored;
 	struct codec_header header; /* at 1/input.scale of the size */
@@ -141,9 +142,12 @@ void decoder_free(struct decoder *decoder)
 
 void decoder_end(struct decoder *decoder)
 {
+	if (!decoder->begun)
+		return;
 	if (decoder->codec && decoder->codec->end)
 		decoder->codec->end(decoder->state);
 	decoder->codec = NULL;
+	decoder->begun = false;
 	arena_reset(&decoder->arena);
 	buffer_wane(&decoder->pixels, PIXELS_LEAST);
 	buffer_trim(&decoder->pixels, CODEC_KEEP);
@@ -184,6 +188,31 @@ static int decoder_refuse(const uint8_t *data, size_t size, struct fault *fault)
 
 /* --- an image --- */
 
+static int decoder_begin_codec(struct decoder *decoder, const struct codec *codec, void *state,
+			       int32_t *width_out, int32_t *height_out, struct fault *fault)
+{
+	decoder->stored = (struct codec_header){.orientation = 1};
+	decoder->begun = true;
+	int r = codec->begin(state, &decoder->input, &decoder->stored, fault);
+	if (r)
+		return r;
+	decoder->codec = codec;
+	decoder->state = state;
+	decoder->header = decoder->stored;
+	bool swap = orientation_of(decoder->header.orientation).swap;
+	*width_out = swap ? decoder->header.height : decoder->header.width;
+	*height_out = swap ? decoder->header.width : decoder->header.height;
+	return 0;
+}
+
+int decoder_begin_pixels(struct decoder *decoder, const struct codec *codec, void *state,
+			 int32_t *width_out, int32_t *height_out, struct fault *fault)
+{
+	decoder_end(decoder);
+	decoder->input = (struct codec_input){.scale = 1};
+	return decoder_begin_codec(decoder, codec, state, width_out, height_out, fault);
+}
+
 int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		  const struct decode_limits *limits, bool exif, int32_t *width_out,
 		  int32_t *height_out, struct fault *fault)
@@ -201,16 +230,8 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		i++;
 	if (!codecs[i])
 		return decoder_refuse(data, size, fault);
-	int r = codecs[i]->begin(decoder->states[i], &decoder->input, &decoder->stored, fault);
-	if (r)
-		return r;
-	decoder->codec = codecs[i];
-	decoder->state = decoder->states[i];
-	decoder->header = decoder->stored;
-	bool swap = orientation_of(decoder->header.orientation).swap;
-	*width_out = swap ? decoder->header.height : decoder->header.width;
-	*height_out = swap ? decoder->header.width : decoder->header.height;
-	return 0;
+	return decoder_begin_codec(decoder, codecs[i], decoder->states[i], width_out, height_out,
+				   fault);
 }
 
 void decoder_set_origin(struct decoder *decoder, const struct decode_origin *origin)
@@ -274,7 +295,7 @@ int decoder_rewrite(struct decoder *decoder, struct buffer *out, struct fault *f
 
 bool decoder_can_scale(const struct decoder *decoder)
 {
-	return decoder->codec && decoder->codec->scales;
+	return decoder->codec && decoder->stored.scales;
 }
 
 void decoder_set_scale(struct decoder *decoder, unsigned scale)
@@ -315,6 +336,9 @@ int decoder_read(struct decoder *decoder, struct rect need, struct image *out, s
 {
 	if (!decoder->codec)
 		return fault_say(fault, -EINVAL, "decoder_read() without an image begun");
+	if (!decoder->codec->accepts) /* no file: nothing to check, turn or take the time of */
+		return decoder->codec->read(decoder->state, &decoder->input, need, &decoder->pixels,
+					    out, fault);
 	return decoder_read_to(decoder, need, &decoder->pixels, &decoder->oriented, out, fault);
 }
 

@@ -13,7 +13,8 @@
  *
  * Conditions, with words in `fault`: DECODE_E_FORMAT no known image format; DECODE_E_CORRUPT
  * damaged or cut short; DECODE_E_LIMIT above a limit (the words say which); DECODE_E_UNSUPPORTED a
- * form of a known format that is not supported (12-bit or lossless JPEG, ...).
+ * form of a known format that is not supported (12-bit or lossless JPEG, ...). Without words:
+ * DECODE_E_GONE pixels that are no file cannot be read, or not at this scale.
  */
 #ifndef STOKER_DECODE_DECODE_H
 #define STOKER_DECODE_DECODE_H
@@ -33,6 +34,7 @@ enum {
 	DECODE_E_CORRUPT,
 	DECODE_E_LIMIT,
 	DECODE_E_UNSUPPORTED,
+	DECODE_E_GONE,
 };
 
 struct decode_limits {
@@ -46,6 +48,7 @@ struct decode_limits {
 #define DECODE_LIMITS_DEFAULT                                                                      \
 	((struct decode_limits){IMAGE_PIXELS_MAX, (uint64_t)512 << 20, 100, 10000, NULL})
 
+struct codec;
 struct decoder;
 struct seek_index_set;
 
@@ -67,6 +70,13 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		  const struct decode_limits *limits, bool exif, int32_t *width_out,
 		  int32_t *height_out, struct fault *fault);
 
+/* Begin pixels that are no file: `codec` is a row of the caller's, see codec.h, and `state` is its
+ * own, borrowed until decoder_end() or the next begin. decoder_read(), decoder_set_scale() and
+ * decoder_has_alpha() work as for a file; the alpha itself cannot be read. 0, a condition of the
+ * row, or -ENOMEM. */
+int decoder_begin_pixels(struct decoder *decoder, const struct codec *codec, void *state,
+			 int32_t *width_out, int32_t *height_out, struct fault *fault);
+
 /* The dataset's sample that an image is. */
 struct decode_origin {
 	struct seek_index_set *seek_indexes; /* of the dataset, borrowed; NULL: use no seek index */
@@ -85,9 +95,9 @@ int decoder_index(struct decoder *decoder, bool *out, struct fault *fault);
 
 /* Whether the image begun can have a seek index, so that a part of it takes less than the whole. */
 bool decoder_has_index(const struct decoder *decoder);
-/* Whether the image begun can have no seek index and be written anew as one that can. */
+/* Whether the image begun can have no seek index and can be rewritten as one that can. */
 bool decoder_can_rewrite(const struct decoder *decoder);
-/* Write it anew, losslessly: `out` decodes to the same pixels at every scale and part, and turns
+/* Rewrite it, losslessly: `out` decodes to the same pixels at every scale and part, and turns
  * as the image begun does. 0, a condition (then it has to stay as it is) or -ENOMEM. */
 int decoder_rewrite(struct decoder *decoder, struct buffer *out, struct fault *fault);
 

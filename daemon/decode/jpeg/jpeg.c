@@ -28,7 +28,7 @@
 #define PILLOW_BYTES 65536 /* Pillow hands so many to libjpeg at a time */
 #define MONITOR_CALLS 64   /* calls of the monitor for each check of the time */
 #define EXIF_BYTES 65533   /* the most that one marker can hold */
-#define REWRITE_ROOM 65536 /* for a file written anew, beside twice its size */
+#define REWRITE_ROOM 65536 /* for a rewritten file, beside twice its size */
 
 struct jpeg {
 	struct jpeg_decompress_struct cinfo;
@@ -221,9 +221,10 @@ static void step_header(struct jpeg *jpeg)
 					   cinfo->num_components));
 	if (jpeg_has_multiple_scans(cinfo))
 		jpeg_check_scans(jpeg);
-	jpeg->stored = (struct codec_header){
-		(int32_t)cinfo->image_width, (int32_t)cinfo->image_height,
-		jpeg->input->exif ? jpeg_orientation(cinfo) : 1, false, cinfo->num_components == 4};
+	jpeg->stored =
+		(struct codec_header){(int32_t)cinfo->image_width, (int32_t)cinfo->image_height,
+				      jpeg->input->exif ? jpeg_orientation(cinfo) : 1,
+				      .inks = cinfo->num_components == 4, .scales = true};
 	jpeg->ready = true;
 }
 
@@ -337,7 +338,7 @@ static int jpeg_check(struct jpeg *jpeg, struct fault *fault)
 	return r ? r : jpeg_run(jpeg, step_header, fault);
 }
 
-/* --- written anew --- */
+/* --- rewrite --- */
 
 static void step_rewrite(struct jpeg *jpeg)
 {
@@ -487,7 +488,6 @@ static void jpeg_end(void *state)
 
 const struct codec codec_jpeg = {
 	.name = "JPEG",
-	.scales = true,
 	.accepts = jpeg_accepts,
 	.begin = jpeg_begin,
 	.read = jpeg_read,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A JPEG that can have no seek index (progressive, arithmetic, several scans, restart intervals),
- * written anew as one that can: one scan of Huffman codes. The coefficients stay as they are, so
+ * rewritten as one that can: one scan of Huffman codes. The coefficients stay as they are, so
  * the pixels do, too. Of the markers only the EXIF orientation is kept. A worker's thread; called
  * where errors of libjpeg are caught, as they are how both calls below fail.
  */
@@ -21,7 +21,7 @@ struct rewrite {
 };
 #define REWRITE_NULL ((struct rewrite){0})
 
-/* Is the file, of which the header has been read, one that has to be written anew? */
+/* Is the file, of which the header has been read, one that has to be rewritten? */
 bool rewrite_helps(const struct jpeg_decompress_struct *from);
 
 /*
