@@ -12,7 +12,7 @@
 
 #define LARGEST_PART 16 /* of the budget, that one picture may take */
 
-enum { VISITED = 1, NOT_WHOLE = 2, NOT_ANEW = 4 }; /* what is known of a sample */
+enum { VISITED = 1, NOT_WHOLE = 2, NOT_REWRITTEN = 4 }; /* what is known of a sample */
 
 void picture_cache_init(struct picture_cache *cache, uint64_t limit)
 {
@@ -67,9 +67,8 @@ static void picture_count(const struct cached_picture *picture, int by)
 {
 	struct picture_cache *cache = picture->set->cache;
 	struct picture_totals *totals = &picture->set->totals;
-	bool file = picture->key.scale == 0;
-	atomic_fetch_add(file ? &cache->files : &cache->pictures, (uint64_t)by);
-	*(file ? &totals->files : &totals->pictures) += (uint64_t)by;
+	atomic_fetch_add(picture->key.file ? &cache->files : &cache->pictures, (uint64_t)by);
+	*(picture->key.file ? &totals->files : &totals->pictures) += (uint64_t)by;
 	totals->bytes += (uint64_t)by * picture_size(picture);
 	picture->set->owner->bytes += (uint64_t)by * picture_size(picture);
 	if (by < 0 && picture->set->dropped > 0)
@@ -94,14 +93,15 @@ static bool picture_drop(struct cached_picture *picture)
 	return picture->pins == 0;
 }
 
-/* At this scale, or with `any` at any but 0. */
+/* With `any`, pixels at whatever scale. */
 static struct cached_picture *picture_set_look(struct picture_set *set,
 					       const struct picture_key *key, bool any)
 {
 	struct cached_picture *picture = atomic_load(&set->first[key->sample]);
 	while (picture &&
 	       !(stamp_equal(&picture->key.stamp, &key->stamp) && picture->key.exif == key->exif &&
-		 (any ? picture->key.scale != 0 : picture->key.scale == key->scale)))
+		 picture->key.file == (key->file && !any) &&
+		 (any || key->file || picture->key.scale == key->scale)))
 		picture = picture->next;
 	return picture;
 }
@@ -216,7 +216,7 @@ struct cached_picture *picture_set_find(struct picture_set *set, const struct pi
 {
 	struct picture_cache *cache = set->cache;
 	struct picture_key file = *key;
-	file.scale = 0;
+	file.file = true;
 	assert(key->sample < set->samples);
 	pthread_mutex_lock(&cache->lock);
 	struct cached_picture *picture = picture_set_look(set, key, any);
@@ -244,7 +244,7 @@ void picture_hit(struct cached_picture *picture, uint64_t now_ns)
 	victims_move(&picture->set->owner->victims, &picture->victim, forecast_first(&forecast));
 	picture->set->totals.hits++;
 	pthread_mutex_unlock(&cache->lock);
-	atomic_fetch_add_explicit(picture->key.scale ? &cache->hits : &cache->file_hits, 1,
+	atomic_fetch_add_explicit(picture->key.file ? &cache->file_hits : &cache->hits, 1,
 				  memory_order_relaxed);
 }
 
@@ -406,7 +406,7 @@ struct cached_picture *picture_set_take(struct picture_set *set, const struct pi
 					int32_t width, int32_t height, enum picture_worth worth,
 					const struct picture_visit *visit)
 {
-	assert(key->scale > 0 && key->sample < set->samples);
+	assert(!key->file && key->scale > 0 && key->sample < set->samples);
 	if (!picture_set_wants_whole(set, key->sample))
 		return NULL;
 	size_t columns = ((size_t)width + key->scale - 1) / key->scale;
@@ -423,7 +423,7 @@ struct cached_picture *picture_set_take(struct picture_set *set, const struct pi
 struct cached_picture *picture_set_take_file(struct picture_set *set, const struct picture_key *key,
 					     size_t bytes, const struct picture_visit *visit)
 {
-	assert(key->scale == 0);
+	assert(key->file);
 	struct cached_picture *picture = picture_set_make(set, key, bytes, PICTURE_FILE, visit);
 	if (picture)
 		picture->memory.size = bytes;
@@ -460,12 +460,12 @@ bool picture_set_wants_whole(const struct picture_set *set, uint64_t sample)
 
 void picture_set_refuse_file(struct picture_set *set, uint64_t sample)
 {
-	atomic_fetch_or(&set->visits[sample], NOT_ANEW);
+	atomic_fetch_or(&set->visits[sample], NOT_REWRITTEN);
 }
 
 bool picture_set_wants_file(const struct picture_set *set, uint64_t sample)
 {
-	return !(atomic_load(&set->visits[sample]) & NOT_ANEW);
+	return !(atomic_load(&set->visits[sample]) & NOT_REWRITTEN);
 }
 
 void picture_set_forget(struct picture_set *set, uint64_t sample)

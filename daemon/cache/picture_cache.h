@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pictures kept as they were decoded: whole, RGB, before any crop, so that every stream, seed and
- * epoch of a dataset can use them; and files written anew so that a part of them is decoded
- * quickly, which takes less memory. A cache has the budget (cache-memory); a set has the pictures
+ * epoch of a dataset can use them; and rewritten files, of which a part is decoded quickly, which
+ * takes less memory. A cache has the budget (cache-memory); a set has the pictures
  * of one dataset, by sample. A picture belongs to one content of its file (struct stamp), one scale
  * of decoding, and to the EXIF orientation being applied or not; it is never returned for another.
  *
@@ -87,17 +87,19 @@ void picture_set_drop(struct picture_set *set);
 struct picture_key {
 	uint64_t sample;
 	struct stamp stamp;
-	unsigned scale; /* decoded at 1/scale of the size; 0: the file, written anew */
+	bool file;	/* a rewritten file, and not pixels */
+	unsigned scale; /* of pixels: decoded at 1/scale of the size */
 	bool exif;
 };
 
 struct cached_picture {
 	struct picture_key key;
+	struct buffer memory; /* the pixels, or the file's bytes; not buffer_reserve()'s */
+	/* Of pixels: */
 	int32_t width, height; /* at scale 1, oriented */
 	bool scales;	       /* it can be decoded at other scales */
 	bool alpha;	       /* the file has an alpha, which is not kept */
-	struct image image;    /* the pixels */
-	struct buffer memory;  /* where they, or the file's bytes, lie; not buffer_reserve()'s */
+	struct image image;    /* shows them */
 
 	/* The set's: */
 	struct picture_set *set;
@@ -109,7 +111,8 @@ struct cached_picture {
 
 /* Has the sample a picture? A quick look, without the lock, before its file is looked at. */
 bool picture_set_has(const struct picture_set *set, uint64_t sample);
-/* The picture, pinned, or NULL. `any`: at whatever scale, and if there is none, the file. */
+/* The picture or file, pinned, or NULL. `any`: pixels at whatever scale, and if there are none, the
+ * rewritten file. */
 struct cached_picture *picture_set_find(struct picture_set *set, const struct picture_key *key,
 					bool any);
 void picture_pin(struct cached_picture *picture); /* once more */
@@ -130,7 +133,7 @@ enum picture_worth {
 	PICTURE_OF_INDEXED, /* a seek index is the alternative; a fill costs about what a hit saves
 			     */
 	PICTURE_OF_SLOW,    /* to decode all of the file, which a fill does, too */
-	PICTURE_FILE,	    /* a file written anew; a fill costs twice what a hit saves */
+	PICTURE_FILE,	    /* a rewritten file; a fill costs twice what a hit saves */
 };
 
 /* A sample's file is about to be decoded. */
@@ -154,7 +157,7 @@ bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_wo
 struct cached_picture *picture_set_take(struct picture_set *set, const struct picture_key *key,
 					int32_t width, int32_t height, enum picture_worth worth,
 					const struct picture_visit *visit);
-/* The same for a file of so many bytes; its scale is 0. */
+/* The same for a rewritten file of so many bytes; `key` says that it is one. */
 struct cached_picture *picture_set_take_file(struct picture_set *set, const struct picture_key *key,
 					     size_t bytes, const struct picture_visit *visit);
 /* Its bytes are there, and if it is decoded `image` shows them: others may find it. */
@@ -162,7 +165,7 @@ void picture_set_keep(struct cached_picture *picture);
 /* The sample cannot be decoded whole; may it be tried? */
 void picture_set_refuse(struct picture_set *set, uint64_t sample);
 bool picture_set_wants_whole(const struct picture_set *set, uint64_t sample);
-/* Its file cannot be written anew; may it be tried? */
+/* Its file cannot be rewritten; may it be tried? */
 void picture_set_refuse_file(struct picture_set *set, uint64_t sample);
 bool picture_set_wants_file(const struct picture_set *set, uint64_t sample);
 /* The sample's file is another one: drop all of its pictures. */

@@ -39,6 +39,15 @@ uint64_t stored_shape_bytes(const struct stored_shape *shape)
 	       (uint64_t)shape->rows;
 }
 
+struct stored_shape stored_shape_of_file(size_t bytes)
+{
+	return (struct stored_shape){.width = 1,
+				     .height = 1,
+				     .columns = 1,
+				     .rows = (int32_t)bytes,
+				     .worth = PICTURE_FILE};
+}
+
 uint64_t picture_file_blocks(uint64_t size)
 {
 	const uint64_t block = PICTURE_FILE_BLOCK;
@@ -58,7 +67,7 @@ static struct picture_file_header header_of(const struct stored_key *key,
 	struct picture_file_header header = {
 		.magic = MAGIC,
 		.stamp = key->stamp,
-		.scale = key->scale,
+		.scale = key->file ? 0 : key->scale,
 		.exif = key->exif,
 		.scales = shape->scales,
 		.alpha = shape->alpha,
@@ -128,8 +137,8 @@ static bool header_is_good(const struct picture_file_header *header,
 {
 	return memcmp(header->magic, MAGIC, sizeof(header->magic)) == 0 &&
 	       header->checksum == header_checksum(header, secret) &&
-	       stamp_equal(&header->stamp, &key->stamp) && header->scale == key->scale &&
-	       header->exif == key->exif;
+	       stamp_equal(&header->stamp, &key->stamp) &&
+	       header->scale == (key->file ? 0 : key->scale) && header->exif == key->exif;
 }
 
 int picture_file_open(struct picture_file *out, int fd, const struct digest_secret *secret,

@@ -5,7 +5,7 @@
  *
  *	header (a block of 4096 bytes), then the rows, packed
  *
- * A JPEG that was written anew (scale 0) is a picture of rows of one byte.
+ * Of a rewritten file the rows are its bytes, one each, and the scale is 0.
  *
  * The rows are in bands, so that a part of a picture is read and checked without the rest. The
  * header has a checksum of each band and of itself, XXH3-64 under the store's secret: what is
@@ -32,20 +32,23 @@ enum {
 
 /* What a file shows. */
 struct stored_key {
-	struct stamp stamp; /* of the file that was decoded */
-	uint32_t scale;	    /* at 1/scale of its size; 0: the file, written anew */
+	struct stamp stamp; /* of the file that was decoded or rewritten */
+	bool file;	    /* a rewritten file, and not pixels */
+	uint32_t scale;	    /* of pixels: at 1/scale of its size */
 	bool exif;	    /* turned as its EXIF orientation says */
 };
 
 struct stored_shape {
 	int32_t width, height; /* at scale 1, turned */
-	int32_t columns, rows; /* of the pixels; of a file written anew 1 and its bytes */
+	int32_t columns, rows; /* of the pixels */
 	bool scales, alpha;    /* as in struct cached_picture */
 	enum picture_worth worth;
 };
 
 /* How many bytes it shows. */
 uint64_t stored_shape_bytes(const struct stored_shape *shape);
+/* The shape of a rewritten file of so many bytes, at most INT32_MAX. */
+struct stored_shape stored_shape_of_file(size_t bytes);
 
 #define PICTURE_FILE_BLOCK 4096
 #define PICTURE_FILE_BANDS 256

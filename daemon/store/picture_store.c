@@ -16,7 +16,8 @@
 #include "store/stored_secret.h"
 #include "store/stored_table.h"
 
-#define LARGEST_PART 16 /* of the limit, that one picture may take */
+#define LARGEST_PART 16	     /* of the limit, that one picture may take */
+#define MOST_BYTES INT32_MAX /* of a file: its header counts rows */
 #define BUCKETS_FIRST 1024
 #define PAUSE_NS ((uint64_t)30 * 1000000000u) /* after a write that failed */
 #define GRACE_NS ((uint64_t)60 * 1000000000u) /* forecasts are not that exact */
@@ -276,6 +277,23 @@ bool picture_store_read(struct picture_store *store, const struct stored_key *ke
 	return true;
 }
 
+bool picture_store_read_file(struct picture_store *store, const struct stored_key *key,
+			     struct buffer *out)
+{
+	struct picture_file file;
+	if (!picture_store_load(store, key, &file))
+		return false;
+	const struct stored_shape shape = picture_file_shape(&file);
+	const size_t bytes = stored_shape_bytes(&shape);
+	const struct rect all = {0, 0, shape.columns, shape.rows};
+	bool done = buffer_reserve(out, bytes) == 0 &&
+		    picture_store_read(store, key, &file, all, out->data);
+	picture_file_close(&file);
+	if (done)
+		out->size = bytes;
+	return done;
+}
+
 void picture_store_hit(struct picture_store *store, const struct stored_key *key,
 		       const struct picture_set *set, const struct forecast *forecast)
 {
@@ -298,11 +316,11 @@ bool picture_store_affords(const struct picture_store *store, const struct pictu
 	       atomic_load(&store->limit) / (picture_set_samples(set) + 1);
 }
 
-bool picture_store_wants(struct picture_store *store, const struct stored_key *key, uint64_t pixels,
+bool picture_store_wants(struct picture_store *store, const struct stored_key *key, uint64_t bytes,
 			 const struct stored_claim *claim, bool roomy)
 {
-	uint64_t limit = atomic_load(&store->limit), size = picture_file_size(pixels);
-	if (!atomic_load(&store->ready) || size > limit / LARGEST_PART ||
+	uint64_t limit = atomic_load(&store->limit), size = picture_file_size(bytes);
+	if (bytes > MOST_BYTES || !atomic_load(&store->ready) || size > limit / LARGEST_PART ||
 	    claim->visit->now_ns < atomic_load(&store->pause_ns) ||
 	    (claim->worth == PICTURE_OF_INDEXED && read_speed_is_slow(&store->speed)))
 		return false;
@@ -375,4 +393,12 @@ void picture_store_keep(struct picture_store *store, const struct stored_key *ke
 	pthread_mutex_unlock(&store->lock);
 	if (error)
 		store_delete(store, picture);
+}
+
+void picture_store_keep_file(struct picture_store *store, const struct stored_key *key,
+			     const struct buffer *file, const struct stored_claim *claim)
+{
+	const struct stored_shape shape = stored_shape_of_file(file->size);
+	if (file->size <= MOST_BYTES)
+		picture_store_keep(store, key, &shape, file->data, claim);
 }

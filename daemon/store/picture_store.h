@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoded pictures on the disk (cache-decoded-size), and files written anew, below what
+ * Decoded pictures on the disk (cache-decoded-size), and rewritten files, below what
  * cache/picture_cache.h keeps in memory: a folder with a file for each (picture_file.h), named by
  * what it shows. Written under another name and renamed, so that a daemon that is killed leaves
  * whole pictures and unfinished files, which the next one deletes.
@@ -73,8 +73,8 @@ void picture_store_trim(struct picture_store *store, uint64_t now_ns);
 /* All that it has goes. */
 void picture_store_drop(struct picture_store *store);
 
-/* Has it the picture at this scale, or, with `any`, at another one but 0, which `key` then gets?
- * False also if it is of a kind for which the disk is too slow, unless `slow`: that was asked
+/* Has it the pixels at this scale or, with `any`, at another one, which `key` then gets; or the
+ * file? False also if it is of a kind for which the disk is too slow, unless `slow`: that was asked
  * before. */
 bool picture_store_has(struct picture_store *store, struct stored_key *key, bool any, bool slow);
 
@@ -84,6 +84,9 @@ bool picture_store_load(struct picture_store *store, const struct stored_key *ke
 /* Read rows of it, measured. False: it is damaged, and deleted, or the disk refuses. */
 bool picture_store_read(struct picture_store *store, const struct stored_key *key,
 			const struct picture_file *file, struct rect part, uint8_t *to);
+/* Read a rewritten file whole. False: there is none, or the same. */
+bool picture_store_read_file(struct picture_store *store, const struct stored_key *key,
+			     struct buffer *out);
 /* It was used in place of the file by a sample of this set. */
 void picture_store_hit(struct picture_store *store, const struct stored_key *key,
 		       const struct picture_set *set, const struct forecast *forecast);
@@ -97,16 +100,20 @@ struct stored_claim {
 };
 
 /* Can the pixels of each sample of the set have so many bytes? If not, it is better to keep many
- * files written anew than few pictures. */
+ * rewritten files than few pictures. */
 bool picture_store_affords(const struct picture_store *store, const struct picture_set *set,
 			   uint64_t pixels);
-/* Would so many bytes of pixels be written? `roomy`: only where nothing has to give way. */
-bool picture_store_wants(struct picture_store *store, const struct stored_key *key, uint64_t pixels,
+/* Would so many bytes be written? `roomy`: only where nothing has to give way. */
+bool picture_store_wants(struct picture_store *store, const struct stored_key *key, uint64_t bytes,
 			 const struct stored_claim *claim, bool roomy);
 /* Write a whole picture, unless something is in the way. */
 void picture_store_keep(struct picture_store *store, const struct stored_key *key,
 			const struct stored_shape *shape, const uint8_t *pixels,
 			const struct stored_claim *claim);
+
+/* Write a rewritten file, in the same way. */
+void picture_store_keep_file(struct picture_store *store, const struct stored_key *key,
+			     const struct buffer *file, const struct stored_claim *claim);
 
 /* Is anything kept on the disk at present? */
 bool picture_store_is_on(const struct picture_store *store);

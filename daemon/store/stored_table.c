@@ -17,8 +17,8 @@ struct stored_picture *store_look(struct picture_store *store, const struct stor
 	struct stored_picture *picture = *store_bucket(store, &key->stamp);
 	while (picture &&
 	       !(stamp_equal(&picture->key.stamp, &key->stamp) && picture->key.exif == key->exif &&
-		 (any ? picture->written && picture->key.scale != 0
-		      : picture->key.scale == key->scale)))
+		 picture->key.file == (key->file && !any) &&
+		 (any ? picture->written : key->file || picture->key.scale == key->scale)))
 		picture = picture->next;
 	return picture;
 }

@@ -21,7 +21,7 @@ struct stored_picture {
 	bool written;
 };
 
-/* At this scale, or with `any` at whatever scale, written; NULL: there is none. */
+/* With `any`, pixels at whatever scale, written. NULL: there is none. */
 struct stored_picture *store_look(struct picture_store *store, const struct stored_key *key,
 				  bool any);
 /* A row for a file of this size, charged; NULL: there is no memory. */

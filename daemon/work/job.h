@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job: make one sample and write it into one slot. The loop fills in the inputs and hands the job
+ * Job: make one sample and write it into one slot. The loop fills in the inputs and hands the job
  * to the pool; a fetch thread reads the bytes, a worker makes the sample; the loop gets the job
  * back with its outcome. One thread owns it at a time: the loop, then the pool, then the loop
- * again. What the inputs point at outlives the job.
+ * again. What the job points at outlives it.
  *
  * Jobs of the same sample may share its decode: they form a chain, linked by `sharer`, which the
  * pool handles as its first job, and whose file is read and decoded once. Each has its own
@@ -12,11 +12,9 @@
 #ifndef STOKER_WORK_JOB_H
 #define STOKER_WORK_JOB_H
 
-#include "base/buffer.h"
 #include "base/cancel.h"
 #include "base/fault.h"
 #include "base/philox.h"
-#include "cache/picture_cache.h"
 #include "dataset/dataset.h"
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
@@ -24,21 +22,12 @@
 #include "statistics/moments.h"
 #include "transform/pipeline.h"
 #include "work/field.h"
+#include "work/outcome.h"
 #include "work/sampler.h"
+#include "work/source.h"
 
-struct picture_store;
-
-enum job_outcome {
-	JOB_DONE,
-	JOB_READ,      /* the bytes cannot be read */
-	JOB_CHANGED,   /* the file changed since it was first read */
-	JOB_FORMAT,    /* not a supported image format */
-	JOB_CORRUPT,   /* damaged or cut short */
-	JOB_LIMIT,     /* larger than a limit allows */
-	JOB_TRANSFORM, /* a transform cannot be applied to it */
-	JOB_MEMORY,    /* out of memory */
-	JOB_UNWANTED,  /* nobody waits for it any more: it was not made */
-};
+struct job;
+struct sample_kit;
 
 /* The result of a job that only indexes a file, if its outcome is JOB_DONE. */
 enum job_index_result {
@@ -49,17 +38,23 @@ enum job_index_result {
 	JOB_INDEX_RESULTS,
 };
 
+/* What a job is for: a row of the table in sample.h. */
+struct purpose {
+	void (*run)(struct job *job, struct sample_kit *kit); /* on a worker */
+	bool has_slot;	 /* it writes a sample into a slot of a ring */
+	bool only_keeps; /* it makes nothing of the pixels */
+};
+
 /* What the jobs of one stream have in common. */
 struct job_recipe {
+	const struct purpose *purpose;
 	const struct dataset *dataset;
-	const struct pipeline *pipeline; /* NULL: only index the file, into `seek_indexes` */
-	struct moments *moments; /* the sample is added to it, not written to a slot; or NULL */
-	bool warms;		 /* the picture is kept as decoded, and nothing is made of it */
+	const struct pipeline *pipeline; /* NULL: the purpose is to index */
+	struct moments *moments;	 /* the samples are added to it, if they are measured */
 	struct fields fields;
 	struct seek_index_set *seek_indexes; /* the dataset's; NULL: none are used */
-	struct picture_set *pictures; /* the dataset's that are kept as decoded; NULL: none are */
-	struct picture_store *disk;   /* where such pictures are on the disk, too; or NULL */
-	struct stage_set *staged;     /* the dataset's; NULL: nothing is staged */
+	struct keeper keeper;		     /* of what is kept of the dataset's samples */
+	struct stage_set *staged;	     /* the dataset's; NULL: nothing is staged */
 	struct decode_limits limits;
 	size_t max_bytes;
 	bool exif;
@@ -80,7 +75,7 @@ struct job {
 	struct draw_key key;
 	uint64_t sample, entry;
 	struct draw_key partner_key;	 /* of the sample that it is mixed with, if it is ... */
-	uint64_t partner;		 /* ... and that one's entry */
+	uint64_t partner_entry;		 /* ... and the entry of that one */
 	void *field[SEGMENT_FIELDS_MAX]; /* the slot: one entry of each field's array */
 	void *owner;			 /* the loop's, to know it again: a ring ... */
 	uint32_t slot;			 /* ... and one of its slots */
@@ -88,11 +83,17 @@ struct job {
 	void *flow;			 /* the loop's, too: the flow that pays for it */
 	uint64_t cost_ns;		 /* expected time of a worker; 0: not known */
 
+	/* The inputs of the chain. Its first job has them, for all. */
+	struct input own;     /* the sample */
+	struct input partner; /* the sample that it is mixed with, if a job of the chain mixes */
+	struct input mask;    /* the mask of the sample, if a job of the chain has that field */
+
 	enum job_outcome outcome;
 	bool decoded;	  /* a file was decoded for the chain: no picture was kept */
 	bool clips;	  /* ... which is grey of 16 bits, clipped to 8 */
 	bool shared;	  /* it used the decode of the chain's first job */
 	bool substituted; /* `sample` is bad and `used` was taken instead; fault says why */
+	bool stored;	  /* only kept: in the end its picture is on the disk */
 	uint64_t used;	  /* the sample that is in the slot */
 	struct fault fault;
 	uint64_t fetch_ns, work_ns;	 /* time spent on it by a fetch thread and by a worker */
@@ -103,40 +104,11 @@ struct job {
 
 	unsigned index_result; /* enum job_index_result ... */
 	uint64_t index_bytes;  /* ... and the size of the index */
-
-	/* The pool's, of the chain's first job: */
-	struct buffer bytes;		/* of the file */
-	struct stamp stamp;		/* of the file */
-	struct cached_picture *picture; /* pinned: it was kept, so its bytes were not read */
-	bool stored;	    /* its pixels are on the disk, so its bytes were not read; of
-			     * one that warms, in the end: they are there */
-	bool anew;	    /* its bytes are those of the file written anew, from the disk */
-	struct buffer mask; /* bytes of the mask's file, if a job of the chain has that field ... */
-	enum job_outcome mask_outcome; /* ... or why they could not be read */
-	struct fault mask_fault;
-	struct buffer partner_bytes; /* the same of the mix partner's file */
-	struct stamp partner_stamp;
-	struct cached_picture *partner_picture;
-	bool partner_stored, partner_anew;
-	enum job_outcome partner_outcome;
-	struct fault partner_fault;
 };
 
 static inline uint64_t job_sample(const struct job_recipe *recipe, uint64_t entry)
 {
 	return recipe->sampler ? sampler_sample(recipe->sampler, entry) : recipe->first + entry;
-}
-
-/* Is a sample written? Else a file is only looked at. */
-static inline bool recipe_has_slots(const struct job_recipe *recipe)
-{
-	return recipe->pipeline && !recipe->moments && !recipe->warms;
-}
-
-/* Bytes that were read of the sample's file. */
-static inline size_t job_bytes_read(const struct job *job)
-{
-	return job->anew ? 0 : job->bytes.size;
 }
 
 static inline bool job_is_unwanted(const struct job *job)

@@ -51,17 +51,11 @@ static struct job *queue_pop(struct queue *queue)
 	return job;
 }
 
-static struct job *queue_take(struct queue *queue)
-{
-	struct job *list = queue->first;
-	queue_init(queue);
-	return list;
-}
-
 /* Move the chains with a job of `owner` (NULL: all chains) from `queue` to the end of `to`. */
 static void queue_move(struct queue *queue, const void *owner, struct queue *to)
 {
-	struct job *job = queue_take(queue);
+	struct job *job = queue->first;
+	queue_init(queue);
 	while (job) {
 		struct job *next = job->next;
 		queue_push(!owner || job_is_of(job, owner) ? to : queue, job);

@@ -27,8 +27,8 @@ struct sampler {
 	uint64_t classes, per_class;
 };
 
-/* What a sampler is made from. */
-struct source {
+/* The dataset that a sampler is made for, and the memory that it may take. */
+struct sampled {
 	const struct dataset *dataset;
 	uint64_t count;
 	uint64_t max_bytes;
@@ -99,7 +99,7 @@ static int no_memory(struct fault *fault)
 }
 
 /* Allocate the table for at most `entries` entries. */
-static int sampler_reserve(struct sampler *sampler, const struct source *source, uint64_t entries)
+static int sampler_reserve(struct sampler *sampler, const struct sampled *source, uint64_t entries)
 {
 	if (entries > UINT32_MAX || source->count > UINT32_MAX ||
 	    entries * SAMPLER_ENTRY_BYTES > source->max_bytes)
@@ -122,7 +122,7 @@ static void sampler_add(struct sampler *sampler, uint64_t sample)
 }
 
 /* Are the labels one integer each, so that they can be classes? */
-static int source_check_labels(const struct source *source)
+static int source_check_labels(const struct sampled *source)
 {
 	struct dataset_label label = dataset_label(source->dataset);
 	if (label.dims == 0 && strcmp(label.dtype, "int64") == 0)
@@ -140,7 +140,7 @@ static int64_t label_of(const struct dataset *dataset, uint64_t sample)
 }
 
 static int subset_make(struct sampler *sampler, const struct sampler_spec *spec,
-		       const struct source *source)
+		       const struct sampled *source)
 {
 	int r = sampler_reserve(sampler, source, spec->list_count);
 	for (uint64_t i = 0; r == 0 && i < spec->list_count; i++) {
@@ -180,7 +180,7 @@ static void split_dataset(struct sampler *sampler, const struct sampler_spec *sp
 }
 
 static int split_make(struct sampler *sampler, const struct sampler_spec *spec,
-		      const struct source *source)
+		      const struct sampled *source)
 {
 	const struct dataset *dataset = source->dataset;
 	uint32_t parts = dataset_part_count(dataset);
@@ -207,7 +207,7 @@ static double weight_by_part(const struct sampler_spec *spec, const struct datas
 	return spec->list[part] / (double)size;
 }
 
-static int weight_of(const struct sampler_spec *spec, const struct source *source, uint64_t sample,
+static int weight_of(const struct sampler_spec *spec, const struct sampled *source, uint64_t sample,
 		     double *out)
 {
 	if (spec->by_part) {
@@ -231,7 +231,7 @@ static int weight_of(const struct sampler_spec *spec, const struct source *sourc
 
 /* Samples of weight 0 have no entry: they are never drawn, nor taken as substitutes. */
 static int weighted_fill(struct sampler *sampler, const struct sampler_spec *spec,
-			 const struct source *source, double *weights)
+			 const struct sampled *source, double *weights)
 {
 	for (uint64_t i = 0; i < source->count; i++) {
 		double weight = 0;
@@ -253,7 +253,7 @@ static int weighted_fill(struct sampler *sampler, const struct sampler_spec *spe
 }
 
 /* Is the number of weights right? */
-static int weighted_check(const struct sampler_spec *spec, const struct source *source)
+static int weighted_check(const struct sampler_spec *spec, const struct sampled *source)
 {
 	uint64_t wanted = spec->by_part ? dataset_part_count(source->dataset) : source->count;
 	if (spec->by_class)
@@ -271,7 +271,7 @@ static int weighted_check(const struct sampler_spec *spec, const struct source *
 }
 
 static int weighted_make(struct sampler *sampler, const struct sampler_spec *spec,
-			 const struct source *source)
+			 const struct sampled *source)
 {
 	int r = weighted_check(spec, source);
 	if (r == 0)
@@ -318,7 +318,7 @@ static int balanced_fill(struct sampler *sampler, const struct labelled *all, ui
 }
 
 static int balanced_make(struct sampler *sampler, const struct sampler_spec *spec,
-			 const struct source *source)
+			 const struct sampled *source)
 {
 	int r = source_check_labels(source);
 	if (r == 0)
@@ -369,7 +369,7 @@ static int sampler_digest(struct sampler *sampler)
 }
 
 static int sampler_make(struct sampler *sampler, const struct sampler_spec *spec,
-			const struct source *source)
+			const struct sampled *source)
 {
 	switch (spec->kind) {
 	case SAMPLER_SUBSET:
@@ -390,7 +390,7 @@ static int sampler_make(struct sampler *sampler, const struct sampler_spec *spec
 int sampler_new(struct sampler **out, const struct sampler_spec *spec,
 		const struct dataset *dataset, uint64_t max_bytes, struct fault *fault)
 {
-	const struct source source = {dataset, dataset_count(dataset), max_bytes, fault};
+	const struct sampled source = {dataset, dataset_count(dataset), max_bytes, fault};
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return no_memory(fault);

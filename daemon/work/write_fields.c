@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "work/sample.h"
-
 static const struct column *field_column(const struct job *job, uint32_t field)
 {
 	const struct job_recipe *recipe = job->recipe;
@@ -32,34 +30,22 @@ void write_annotations(const struct job *job, uint64_t sample, uint32_t view,
 	}
 }
 
-/* The first pixel of what is needed that is no number of 8 bits; false: each is one. */
-static bool mask_find_none(const struct image *image, struct rect need, int32_t *x_out,
-			   int32_t *y_out)
+/* Check that each pixel that is needed is a number of 8 bits. */
+static int mask_check(const struct image *image, struct rect need, struct fault *fault)
 {
 	for (int32_t y = need.y; y < need.y + need.height; y++) {
 		const uint8_t *pixel = image->pixels + (size_t)(y - image->area.y) * image->stride +
 				       (size_t)(need.x - image->area.x) * 3;
-		for (int32_t x = need.x; x < need.x + need.width; x++, pixel += 3) {
-			if (pixel[0] == pixel[1] && pixel[0] == pixel[2])
-				continue;
-			*x_out = x;
-			*y_out = y;
-			return true;
-		}
+		for (int32_t x = need.x; x < need.x + need.width; x++, pixel += 3)
+			if (pixel[0] != pixel[1] || pixel[0] != pixel[2])
+				return fault_say(fault, DECODE_E_UNSUPPORTED,
+						 "the mask's pixel (%d, %d) is a colour or a "
+						 "number above 255: a mask is read as uint8; store "
+						 "its classes as grey or as indices of a palette, "
+						 "of 8 bits",
+						 x, y);
 	}
-	return false;
-}
-
-static int mask_check(const struct image *image, struct rect need, struct fault *fault)
-{
-	int32_t x, y;
-	if (!mask_find_none(image, need, &x, &y))
-		return 0;
-	return fault_say(fault, DECODE_E_UNSUPPORTED,
-			 "the mask's pixel (%d, %d) is a colour or a number above 255: a mask is "
-			 "read as uint8; store its classes as grey or as indices of a palette, of "
-			 "8 bits",
-			 x, y);
+	return 0;
 }
 
 void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32_t width,
@@ -72,7 +58,7 @@ void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32
 	struct image image;
 	int r = decoder_begin(decoder, file->data, file->size, &recipe->limits, recipe->exif,
 			      &own_width, &own_height, &job->fault);
-	job->outcome = sample_outcome_of_decode(r);
+	job->outcome = outcome_of_decode(r);
 	if (job->outcome != JOB_DONE)
 		return;
 	if (own_width != width || own_height != height) {
@@ -86,20 +72,20 @@ void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32
 	if (r == 0)
 		r = pipeline_draw_mask(recipe->pipeline, &key, width, height, *scratch, &need,
 				       &job->fault);
-	job->outcome = sample_outcome_of_pipeline(r);
+	job->outcome = outcome_of_pipeline(r);
 	if (job->outcome != JOB_DONE)
 		return;
 	r = decoder_read(decoder, need, &image, &job->fault);
 	if (r == 0)
 		r = mask_check(&image, need, &job->fault);
-	job->outcome = sample_outcome_of_decode(r);
+	job->outcome = outcome_of_decode(r);
 	if (job->outcome == JOB_DONE)
-		job->outcome = sample_outcome_of_pipeline(
+		job->outcome = outcome_of_pipeline(
 			pipeline_apply_mask(recipe->pipeline, &image, *scratch,
 					    field_view(job, recipe->fields.mask, view)));
 }
 
-/* The label as a vector with a 1 at the class and 0 elsewhere. */
+/* Write the label as a vector with a 1 at the class and 0 elsewhere. */
 static void write_one_hot(struct job *job)
 {
 	uint32_t classes = job->recipe->fields.classes;

@@ -110,7 +110,6 @@ static void make_one(struct thread *thread, uint64_t position)
 	job->field[FIELD_IMAGE] = slot;
 	job->field[FIELD_LABEL] = label;
 	job->field[FIELD_INDEX] = &index;
-	job->bytes.size = 0;
 	sample_fetch(job);
 	sample_make(job, &thread->kit);
 	thread->images++;
@@ -170,6 +169,7 @@ static void prepare(char *path, struct seek_index_account *account, unsigned cou
 	struct dataset *dataset = open_dataset(path);
 	const struct field_choice choice = {.some = true, .views = 1}; /* image, label, index */
 	recipe = (struct job_recipe){
+		.purpose = &purpose_write,
 		.dataset = dataset,
 		.pipeline = pipeline_make(dataset_has_pixels(dataset)),
 		.limits = DECODE_LIMITS_DEFAULT,
@@ -196,7 +196,7 @@ static void clean_up(unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		free(threads[i].slots);
-		buffer_deinit(&threads[i].job.bytes);
+		source_deinit(&threads[i].job.own.source);
 		sample_kit_deinit(&threads[i].kit);
 	}
 	seek_index_set_free(recipe.seek_indexes);

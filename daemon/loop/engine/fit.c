@@ -15,7 +15,7 @@
 #include "statistics/statistics.h"
 #include "store/index_store.h"
 #include "transform/pipeline.h"
-#include "work/job.h"
+#include "work/sample.h"
 
 struct fit {
 	struct core *core;
@@ -145,6 +145,7 @@ int fit_open(struct fit *fit, const struct dataset *dataset, struct job_recipe *
 		return r;
 	recipe->pipeline = fit->pipeline;
 	recipe->moments = fit->moments;
+	recipe->purpose = &purpose_measure;
 	recipe->fields.views = 1;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "loop/engine/warm.h"
 #include "loop/state/core.h"
 #include "work/pool.h"
+#include "work/sample.h"
 
 void index_task_start(struct index_task *task, struct core *core, const struct job_recipe *recipe,
 		      void (*on_done)(struct index_task *task))
@@ -24,7 +25,7 @@ void index_task_deinit(struct index_task *task)
 	while (task->spare) {
 		struct job *job = task->spare;
 		task->spare = job->next;
-		buffer_deinit(&job->bytes);
+		source_deinit(&job->own.source);
 		free(job);
 	}
 }
@@ -64,7 +65,7 @@ bool index_task_stop(struct index_task *task)
 
 static bool order_one(struct index_task *task)
 {
-	if (task->recipe.warms && !warm_may_begin(&task->recipe))
+	if (task->recipe.purpose == &purpose_warm && !warm_may_begin(&task->recipe))
 		return false;
 	struct job *job = task->next < task->recipe.count ? job_memory(task) : NULL;
 	if (!job)
@@ -105,25 +106,26 @@ bool index_task_order(struct core *core, bool idle)
 
 bool index_task_owns(const struct job *job)
 {
-	return !recipe_has_slots(job->recipe);
+	return !job->recipe->purpose->has_slot;
 }
 
 void index_task_take(struct core *core, struct job *job)
 {
 	struct index_task *task = job->owner;
+	size_t bytes = job->own.source.bytes_read;
 	if (job->outcome == JOB_DONE)
 		task->found[job->index_result]++;
 	else
 		task->unread++;
 	task->short_of_memory |= task->recipe.moments && job->outcome == JOB_MEMORY;
-	task->bytes_read += job_bytes_read(job);
+	task->bytes_read += bytes;
 	task->index_bytes += job->index_bytes;
-	if (task->recipe.warms && warm_is_over(&task->missed, job))
+	if (task->recipe.purpose == &purpose_warm && warm_is_over(&task->missed, job))
 		task->next = task->recipe.count;
 	task->stored += job->outcome == JOB_DONE && job->stored;
 	task->done++;
-	core_count(core, COUNTER_SAMPLES_READ, job_bytes_read(job) > 0);
-	core_count(core, COUNTER_BYTES_READ, (int64_t)job_bytes_read(job));
+	core_count(core, COUNTER_SAMPLES_READ, bytes > 0);
+	core_count(core, COUNTER_BYTES_READ, (int64_t)bytes);
 	core_count(core, COUNTER_FETCH_NS, (int64_t)job->fetch_ns);
 	core_count(core, COUNTER_WORK_NS, (int64_t)job->work_ns);
 	job_back(task, job);

@@ -26,9 +26,9 @@ void job_queue_deinit(struct job_queue *queue)
 	while (queue->spare) {
 		struct job *job = queue->spare;
 		queue->spare = job->next;
-		buffer_deinit(&job->bytes);
-		buffer_deinit(&job->mask);
-		buffer_deinit(&job->partner_bytes);
+		source_deinit(&job->own.source);
+		source_deinit(&job->partner.source);
+		source_deinit(&job->mask.source);
 		free(job);
 	}
 }
@@ -45,10 +45,10 @@ static struct job *job_memory(struct job_queue *queue)
 void job_queue_free(struct core *core, struct job *job)
 {
 	sample_forget(job);
-	buffer_wane(&job->bytes, KEEP_LEAST);
-	buffer_trim(&job->bytes, KEEP_BYTES);
-	buffer_trim(&job->mask, KEEP_BYTES);
-	buffer_trim(&job->partner_bytes, KEEP_BYTES);
+	buffer_wane(&job->own.source.bytes, KEEP_LEAST);
+	buffer_trim(&job->own.source.bytes, KEEP_BYTES);
+	buffer_trim(&job->mask.source.bytes, KEEP_BYTES);
+	buffer_trim(&job->partner.source.bytes, KEEP_BYTES);
 	job->next = core->jobs->spare;
 	core->jobs->spare = job;
 }
@@ -70,14 +70,16 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->entry = stream_entry(ring->stream, epoch, position, &job->key);
 	job->sample = job_sample(job->recipe, job->entry);
 	if (job->recipe->fields.mixes)
-		job->partner = stream_partner(ring->stream, epoch, position, &job->partner_key);
+		job->partner_entry =
+			stream_partner(ring->stream, epoch, position, &job->partner_key);
 	for (uint32_t i = 0; i < job->recipe->fields.count; i++)
 		job->field[i] = segment_at(&ring->segment, i, number);
 	job->owner = ring;
 	job->slot = number;
 	job->unwanted = &ring->unwanted;
 	job->sharer = NULL;
-	job->bytes.size = job->mask.size = job->partner_bytes.size = 0;
+	job->own.source.bytes_read = job->mask.source.bytes_read = 0;
+	job->partner.source.bytes_read = 0;
 	job->fetch_ns = job->fetched_ns = 0; /* it may have nothing to be fetched */
 	job->staged = (struct stage_reads){0};
 	slot_fill(ring_slot(ring, ordinal));

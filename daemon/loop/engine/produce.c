@@ -274,17 +274,17 @@ static void count_job(struct core *core, const struct job *job, bool decoded)
 	struct stream *stream = ((const struct ring *)job->owner)->stream;
 	stream->stage_hits += job->staged.hits;
 	stream->stage_misses += job->staged.misses;
-	if (job_bytes_read(job)) {
-		size_t partner = job->partner_anew ? 0 : job->partner_bytes.size;
+	if (job->own.source.bytes_read) {
 		core_count(core, COUNTER_SAMPLES_READ, 1);
 		core_count(core, COUNTER_BYTES_READ,
-			   (int64_t)(job_bytes_read(job) + job->mask.size + partner));
+			   (int64_t)(job->own.source.bytes_read + job->mask.source.bytes_read +
+				     job->partner.source.bytes_read));
 	}
 	if (job->outcome == JOB_DONE || job->substituted)
 		core_count(core, COUNTER_SAMPLES_MADE, 1);
 	if (job->outcome == JOB_UNWANTED) {
 		core_count(core, COUNTER_SAMPLES_CANCELLED, 1);
-	} else if (job->substituted || (decoded && (job->bytes.size || !job->shared))) {
+	} else if (job->substituted || (decoded && !job->shared)) {
 		core_count(core, COUNTER_SAMPLES_DECODED, 1);
 		stream->decoded++;
 	}

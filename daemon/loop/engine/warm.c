@@ -6,7 +6,7 @@
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
 #include "transform/pipeline.h"
-#include "work/job.h"
+#include "work/sample.h"
 
 #define MISSED_MOST 64 /* a last large picture may have no room where smaller ones have */
 
@@ -29,23 +29,24 @@ int warm_open(struct pipeline *pipeline, const struct dataset_entry *entry,
 	if (r)
 		return r < 0 ? r : WARM_E_REFUSED;
 	recipe->pipeline = pipeline;
-	recipe->warms = true;
-	recipe->pictures = entry->pictures;
-	recipe->disk = disk ? pictures->disk : NULL;
+	recipe->purpose = &purpose_warm;
+	recipe->keeper.room_only = true;
+	recipe->keeper.pictures = entry->pictures;
+	recipe->keeper.disk = disk ? pictures->disk : NULL;
 	recipe->fields.views = 1;
 	return 0;
 }
 
 bool warm_may_begin(const struct job_recipe *recipe)
 {
-	return !recipe->disk || atomic_load(&recipe->disk->ready);
+	return !recipe->keeper.disk || atomic_load(&recipe->keeper.disk->ready);
 }
 
 bool warm_is_over(unsigned *missed, const struct job *job)
 {
 	if (job->outcome != JOB_DONE) /* that says nothing of the room */
 		return false;
-	bool kept = job->stored || picture_set_has(job->recipe->pictures, job->sample);
+	bool kept = job->stored || picture_set_has(job->recipe->keeper.pictures, job->sample);
 	*missed = kept ? 0 : *missed + 1;
 	return *missed >= MISSED_MOST;
 }

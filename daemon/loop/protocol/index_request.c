@@ -22,6 +22,7 @@
 #include "loop/state/pictures.h"
 #include "statistics/statistics.h"
 #include "transform/pipeline.h"
+#include "work/sample.h"
 
 struct index_request {
 	struct core *core;
@@ -148,7 +149,7 @@ static void report_warm(struct index_request *request)
 		.files = totals.files,
 		.bytes = totals.bytes,
 		.limit = atomic_load(&pictures->cache.limit),
-		.disk = task->recipe.disk,
+		.disk = task->recipe.keeper.disk,
 		.stored = task->stored,
 		.bytes_read = task->bytes_read,
 		.seconds = seconds_since(request->began_ns),
@@ -255,9 +256,11 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 		return;
 	}
 	struct job_recipe recipe = {
+		.purpose = &purpose_index,
 		.dataset = entry->dataset,
-		.pictures = request->fit ? entry->pictures : NULL,
-		.disk = request->fit && entry->pictures ? request->core->pictures->disk : NULL,
+		.keeper.pictures = request->fit ? entry->pictures : NULL,
+		.keeper.disk =
+			request->fit && entry->pictures ? request->core->pictures->disk : NULL,
 		.seek_indexes = entry->seek_indexes,
 		.exif = request->exif,
 		.limits = core_decode_limits(request->core),

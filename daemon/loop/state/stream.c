@@ -12,6 +12,7 @@
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
 #include "proto/message.h"
+#include "work/sample.h"
 
 /* A bad sample's neighbours are tried this far; beyond that the dataset is broken, not a sample. */
 #define STREAM_SUBSTITUTES 16
@@ -128,11 +129,12 @@ static bool stream_matches(const struct stream *stream, const struct dataset_ent
 static struct job_recipe stream_recipe(const struct stream *stream)
 {
 	return (struct job_recipe){
+		.purpose = &purpose_write,
 		.dataset = stream->entry->dataset,
 		.pipeline = stream->pipeline,
 		.seek_indexes = stream->entry->seek_indexes,
-		.pictures = stream->entry->pictures,
-		.disk = stream->entry->pictures ? stream->core->pictures->disk : NULL,
+		.keeper.pictures = stream->entry->pictures,
+		.keeper.disk = stream->entry->pictures ? stream->core->pictures->disk : NULL,
 		.staged = stream->entry->staged,
 		.limits = core_decode_limits(stream->core),
 		.max_bytes = stream->core->config->max_file_bytes,

@@ -153,7 +153,7 @@ static void test_worth(void **state)
 	for (uint64_t sample = 0; sample < 96; sample++) {
 		struct picture_key key = key_of(sample);
 		enum picture_worth worth = (enum picture_worth)(sample / 32);
-		key.scale = worth != PICTURE_FILE;
+		key.file = worth == PICTURE_FILE;
 		assert_true(picture_set_has_room(set, 2000, worth, &busy));
 		struct cached_picture *picture =
 			worth == PICTURE_FILE ? picture_set_take_file(set, &key, 2000, &busy)

@@ -142,7 +142,7 @@ static bool put_file(struct picture_set *set, const struct picture_key *key)
 static int finds_any(struct picture_set *set, const struct picture_key *key)
 {
 	struct cached_picture *picture = picture_set_find(set, key, true);
-	int scale = picture ? (int)picture->key.scale : -1;
+	int scale = !picture ? -1 : picture->key.file ? 0 : (int)picture->key.scale;
 	picture_unpin(picture);
 	return scale;
 }
@@ -153,7 +153,7 @@ static void test_a_file(void **state)
 	struct fixture *fixture = *state;
 	struct picture_key file = key_of(5, 7), picture = key_of(5, 7), other = key_of(5, 8);
 	struct picture_key later = key_of(5, 9);
-	file.scale = other.scale = later.scale = 0;
+	file.file = other.file = later.file = true;
 	picture.scale = 4;
 	assert_int_equal(finds_any(fixture->set, &picture), -1);
 	assert_true(put_file(fixture->set, &file));
@@ -265,7 +265,7 @@ static void test_nothing_goes_for_what_does_not_fit(void **state)
 	assert_true(put(set, &small[0]));
 	for (uint64_t sample = 2; sample < 33; sample++) {
 		struct picture_key key = key_of(sample, 3);
-		key.scale = 0;
+		key.file = true;
 		struct cached_picture *file = picture_set_take_file(set, &key, 2000, &busy);
 		assert_non_null(file);
 		picture_set_keep(file);

@@ -78,7 +78,7 @@ static int teardown(void **state)
 
 static struct stored_key key_of(uint64_t content)
 {
-	return (struct stored_key){{1000, content}, 1, false};
+	return (struct stored_key){.stamp = {1000, content}, .scale = 1};
 }
 
 static uint8_t pixel_of(uint64_t content, size_t at)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kit: the tools and scratch memory of one worker thread, reused for each sample.
+ */
+#ifndef STOKER_WORK_KIT_H
+#define STOKER_WORK_KIT_H
+
+#include "transform/pipeline.h"
+#include "work/job.h"
+#include "work/source.h"
+
+struct sample_kit {
+	struct decoder *decoder;
+	struct source_view view; /* of the source that the decoder reads */
+	struct pipeline_scratch *scratch[JOB_SHARERS_MAX]; /* for each job; made when needed */
+	struct pipeline_scratch *mask;			   /* for a mask; made when needed */
+	struct buffer partner;				   /* array and label of a mix partner */
+	struct buffer rewritten;			   /* a file that was rewritten */
+	struct buffer whole;				   /* pixels that go to the disk */
+	bool idle; /* no other sample waits: there is time to decode a whole picture */
+};
+#define SAMPLE_KIT_NULL ((struct sample_kit){0})
+
+int sample_kit_init(struct sample_kit *kit); /* 0 or -ENOMEM */
+void sample_kit_deinit(struct sample_kit *kit);
+/* End the picture that is begun, and free what a large one took. Call after each sample. */
+void sample_kit_trim(struct sample_kit *kit);
+
+#endif
