@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-#define PIPELINES 8
+#define PIPELINES 64
 #define MEMORY ((uint64_t)1 << 20)
 
 static struct pipeline *pipelines[PIPELINES];
@@ -207,10 +207,21 @@ int work_teardown(void **state)
 
 /* -- jobs --------------------------------------------------------------------------------- */
 
-struct pipeline *work_pipeline(const struct value *list)
+static struct pipeline *add_pipeline(const struct value *list, const char *dtype)
 {
 	assert_true(pipeline_count < PIPELINES);
-	return pipelines[pipeline_count++] = made(list, "uint8", "NHWC");
+	pipelines[pipeline_count] = made(list, dtype, "NHWC");
+	return pipelines[pipeline_count++];
+}
+
+struct pipeline *work_pipeline(const struct value *list)
+{
+	return add_pipeline(list, "uint8");
+}
+
+struct pipeline *work_pipeline_float(const struct value *list)
+{
+	return add_pipeline(list, "float32");
 }
 
 struct job_recipe work_recipe(const struct work *work, const struct pipeline *pipeline,
@@ -236,6 +247,12 @@ struct job_recipe work_keeping(const struct work *work, bool disk)
 	recipe.keeper.pictures = work->pictures;
 	recipe.keeper.disk = disk ? work->disk : NULL;
 	return recipe;
+}
+
+void work_use_no_memory(struct work *work)
+{
+	picture_cache_set_limit(&work->cache, 0);
+	picture_cache_trim(&work->cache);
 }
 
 struct job work_job(const struct job_recipe *recipe, uint64_t sample, struct slot_memory *slot)

@@ -54,13 +54,17 @@ void work_use_jpegs(struct work *work, int width, int height, enum jpeg_way way)
 /* Replace the folder's files by an array of the same pixels, and open it. */
 void work_use_array(struct work *work);
 
-/* A pipeline of uint8, NHWC, which work_teardown() frees. */
+/* A pipeline, NHWC, which work_teardown() frees: of uint8, or of float32. */
 struct pipeline *work_pipeline(const struct value *list);
+struct pipeline *work_pipeline_float(const struct value *list);
 /* The recipe for `views` views of a pipeline. */
 struct job_recipe work_recipe(const struct work *work, const struct pipeline *pipeline,
 			      uint32_t views);
 /* A recipe that keeps pictures in memory and, if so, on the disk. */
 struct job_recipe work_keeping(const struct work *work, bool disk);
+
+/* Keep nothing in memory from now on. */
+void work_use_no_memory(struct work *work);
 
 /* A job with memory of its own for each field. */
 struct slot_memory {

@@ -103,7 +103,7 @@ static void test_a_picture_on_the_disk(void **state)
 {
 	struct work *work = *state;
 	const struct job_recipe recipe = work_keeping(work, true);
-	picture_cache_set_limit(&work->cache, 0);
+	work_use_no_memory(work);
 	keep_all(work, &recipe);
 	for (uint64_t sample = 0; sample < SAMPLES; sample++)
 		assert_reads(work, &recipe, SOURCE_STORED, sample);
@@ -250,7 +250,7 @@ static void test_damage_on_the_disk(void **state)
 	struct slot_memory slot;
 	struct begun begun;
 	struct image image;
-	picture_cache_set_limit(&work->cache, 0);
+	work_use_no_memory(work);
 	keep_all(work, &recipe);
 	spoil_store(work);
 	assert_int_equal(begin(work, &recipe, 1, true, &begun), 0);
@@ -273,7 +273,7 @@ static void test_gone_from_the_disk(void **state)
 	struct work *work = *state;
 	const struct job_recipe recipe = work_keeping(work, true);
 	struct slot_memory slot;
-	picture_cache_set_limit(&work->cache, 0);
+	work_use_no_memory(work);
 	keep_all(work, &recipe);
 	struct job job = work_job(&recipe, 9, &slot);
 	sample_fetch(&job);
