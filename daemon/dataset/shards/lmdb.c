@@ -73,6 +73,7 @@ static int lmdb_walk_shard(struct shard_pass *pass, void *context, struct fault 
 	struct fault why;
 	uint64_t memory = 0;
 	(void)context;
+	pass->reader.dense = true; /* pages of keys are neighbours, but for large values between */
 	int result = lmdb_walk_look(&walk, shard_reader_fetch, &pass->reader,
 				    pass->reader.version.size, &memory, &why);
 	if (result)

@@ -9,7 +9,8 @@
 /* A header, a label behind it and the next header are mostly read at once; pictures are not. */
 #define WINDOW_NEAR ((uint64_t)16 << 10) /* from this machine, where a page costs nothing */
 #define WINDOW_FAR ((uint64_t)4 << 10)	 /* from a server: few bytes that nobody wants */
-#define WINDOW_DENSE ((uint64_t)64 << 10)
+#define WINDOW_DENSE_NEAR ((uint64_t)256 << 10)
+#define WINDOW_DENSE_FAR ((uint64_t)64 << 10)
 #define DENSE_BELOW ((uint64_t)16 << 10) /* bytes from one header to the next */
 
 int shard_reader_begin(struct shard_reader *reader, const struct storage_folder *folder,
@@ -36,11 +37,13 @@ int shard_reader_begin(struct shard_reader *reader, const struct storage_folder 
 static uint64_t shard_reader_window(struct shard_reader *reader, uint64_t offset, size_t size)
 {
 	uint64_t passed = offset > reader->used ? offset - reader->used : 0;
-	uint64_t window = WINDOW_NEAR, rest = reader->version.size - offset;
+	uint64_t rest = reader->version.size - offset;
+	bool far = reader->folder->storage->at_once > 1;
 	if (passed >= TAR_BLOCK)
 		reader->dense = passed < DENSE_BELOW;
-	if (reader->folder->storage->at_once > 1)
-		window = reader->dense ? WINDOW_DENSE : WINDOW_FAR;
+	uint64_t window = far ? WINDOW_FAR : WINDOW_NEAR;
+	if (reader->dense)
+		window = far ? WINDOW_DENSE_FAR : WINDOW_DENSE_NEAR;
 	window = window > size ? window : size;
 	return window < rest ? window : rest;
 }
