@@ -28,6 +28,7 @@ enum field_type {
 enum field_need {
 	OPTIONAL,
 	REQUIRED,
+	UNLIKE, /* required, unless `like` names a stream that has it */
 };
 
 struct field {
@@ -284,6 +285,14 @@ static bool field_decode(const struct value *value, const struct field *field, v
 	return false;
 }
 
+/* May the field be absent? */
+static bool field_may_lack(const struct field *field, const struct value *map)
+{
+	const struct value *like = field->need == UNLIKE ? value_get(map, "like") : NULL;
+
+	return field->need == OPTIONAL || (like && like->kind == VALUE_UINT && like->uint > 0);
+}
+
 static int fields_decode(const struct value *map, const struct layout *layout, struct message *out,
 			 struct message_fault *fault)
 {
@@ -292,11 +301,12 @@ static int fields_decode(const struct value *map, const struct layout *layout, s
 		const struct value *value = value_get(map, field->key);
 		char expected[80], found[40];
 
-		if (!value && field->need == OPTIONAL)
+		if (!value && field_may_lack(field, map))
 			continue;
 		if (!value)
 			return fault_is(fault, ERROR_FIELD, "%s: %s is missing", layout->name,
 					field->key);
+		out->said |= (uint64_t)1 << i;
 		if (field_decode(value, field, body_of(out)))
 			continue;
 		say_expected(field, expected, sizeof(expected));
@@ -375,7 +385,7 @@ static bool field_is_said(const struct message *message, const struct field *fie
 {
 	const void *at = field_of(message, field);
 
-	if (field->need == REQUIRED)
+	if (field->need == REQUIRED || (field->need == UNLIKE && !message->attach.like))
 		return true;
 	switch (field->type) {
 	case FIELD_uint:

@@ -62,18 +62,9 @@ enum counter {
 #undef COUNTER_ENUM
 };
 
-/* The fields of ATTACH that are part of the stream's identity. In a switch over them, without a
- * default, the compiler finds the one that was forgotten. */
-enum stream_field {
-#define STREAM_FIELD(type, key, need, initial, min, max, help) STREAM_FIELD_##key,
-#define READER_FIELD(type, key, need, initial, min, max, help)
-	ATTACH_TABLE(STREAM_FIELD, READER_FIELD) STREAM_FIELD_COUNT,
-#undef STREAM_FIELD
-#undef READER_FIELD
-};
-
 struct message {
 	enum message_kind kind;
+	uint64_t said; /* of a decoded one: bit i is set if it has the key of its row i */
 	union {
 #define MESSAGE_UNION(number, NAME, name, sender, socket, since) struct message_##name name;
 		MESSAGE_TABLE(MESSAGE_UNION)

@@ -39,7 +39,7 @@
 	R(uint, stream, ALWAYS, NONE, "", "number of the stream")                                  \
 	R(uint, dataset, ALWAYS, NONE, "", "number of its dataset")                                \
 	R(entries, spec, ALWAYS, NONE, "",                                                         \
-	  "the keys of dataset in ATTACH; parts only up to 8192 bytes")                            \
+	  "the keys of dataset in ATTACH; of a joined one path and kind for people")               \
 	R(text, bad_samples, ALWAYS, NONE, "", "as in ATTACH")                                     \
 	R(boolean, exif_orientation, ALWAYS, NONE, "", "as in ATTACH")                             \
 	R(hex, fingerprint, ALWAYS, NONE, "", "that of the dataset")                               \
@@ -55,6 +55,7 @@
 	R(uint, echo, ALWAYS, NONE, "", "as in ATTACH")                                            \
 	R(uint, echo_window, ALWAYS, NONE, "", "as in ATTACH")                                     \
 	R(uint, views, ALWAYS, NONE, "", "as in ATTACH, without those that the transforms make")   \
+	R(hex, digest, ALWAYS, NONE, "", "of its description, as in ATTACHED")                     \
 	R(hex, sampling_hash, MAYBE, NONE, "", "as in ATTACHED")                                   \
 	R(uint, subset_start, ALWAYS, NONE, "", "as in ATTACH")                                    \
 	R(boolean, shuffle, ALWAYS, NONE, "", "as in ATTACH")                                      \

@@ -53,7 +53,8 @@
 /*
  * F(type, key, need, default, min, max, help): the key on the wire is the member's name.
  * type: uint (0..2^64-1), boolean, text (bytes, min and max are its length), runs, any (a tree).
- * need: REQUIRED, or OPTIONAL with the default that an absent key stands for.
+ * need: REQUIRED, or OPTIONAL with the default that an absent key stands for; UNLIKE is required
+ * unless `like` is there.
  */
 #define U32 4294967295u
 #define U64 18446744073709551615u
@@ -83,24 +84,28 @@
 
 /*
  * A row of ATTACH also says what the field is part of:
- * STREAM: of the stream's identity. Two readers that differ in it read different streams.
+ * BYTES: of what the bytes of samples are a function of: of the stream, and of a resume token.
+ * PLACE: of where the data lie and how they are read: of the stream, never of a token, in which the
+ *   dataset's fingerprint stands for it. So a moved copy goes on.
+ * STREAM: of the stream alone. Two readers that differ in it read different streams, and a token of
+ *   one is good for the other.
  * READER: of the reader only. Readers that differ in it can share a stream.
  */
-#define ATTACH_TABLE(STREAM, READER)                                                               \
+#define ATTACH_TABLE(BYTES, PLACE, STREAM, READER)                                                 \
 	READER(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                           \
-	STREAM(any, dataset, REQUIRED, 0, 0, 0, "map: path, and the keys of its kind")             \
-	STREAM(any, transforms, OPTIONAL, 0, 0, 0, "list of maps: name, and its parameters")       \
-	STREAM(text, dtype, OPTIONAL, 0, 0, 16, "uint8, float16, bfloat16 or float32 (default)")   \
-	STREAM(text, layout, OPTIONAL, 0, 0, 16, "NCHW (default) or NHWC")                         \
-	STREAM(boolean, shuffle, OPTIONAL, 1, 0, 1, "a new order in each epoch")                   \
-	STREAM(uint, order_seed, OPTIONAL, 0, 0, U64, "seed of the order")                         \
-	STREAM(uint, augment_seed, OPTIONAL, 0, 0, U64, "seed of the random transforms")           \
-	STREAM(uint, subset_start, OPTIONAL, 0, 0, U64, "first sample of the dataset to use")      \
-	STREAM(uint, subset_stop, OPTIONAL, U64, 0, U64,                                           \
-	       "one past the last sample to use; a larger value means the end")                    \
+	PLACE(any, dataset, UNLIKE, 0, 0, 0, "map: path, and the keys of its kind")                \
+	BYTES(any, transforms, OPTIONAL, 0, 0, 0, "list of maps: name, and its parameters")        \
+	BYTES(text, dtype, OPTIONAL, 0, 0, 16, "uint8, float16, bfloat16 or float32 (default)")    \
+	BYTES(text, layout, OPTIONAL, 0, 0, 16, "NCHW (default) or NHWC")                          \
+	BYTES(boolean, shuffle, OPTIONAL, 1, 0, 1, "a new order in each epoch")                    \
+	BYTES(uint, order_seed, OPTIONAL, 0, 0, U64, "seed of the order")                          \
+	BYTES(uint, augment_seed, OPTIONAL, 0, 0, U64, "seed of the random transforms")            \
+	BYTES(uint, subset_start, OPTIONAL, 0, 0, U64, "first sample of the dataset to use")       \
+	BYTES(uint, subset_stop, OPTIONAL, U64, 0, U64,                                            \
+	      "one past the last sample to use; a larger value means the end")                     \
 	STREAM(text, bad_samples, OPTIONAL, 0, 0, 16, "error (default) or substitute")             \
-	STREAM(boolean, exif_orientation, OPTIONAL, 0, 0, 1,                                       \
-	       "rotate images as their EXIF tag says")                                             \
+	BYTES(boolean, exif_orientation, OPTIONAL, 0, 0, 1,                                        \
+	      "rotate images as their EXIF tag says")                                              \
 	READER(text, job, OPTIONAL, 0, 0, NAME_MAX_,                                               \
 	       "name shared by the ranks of one training run")                                     \
 	READER(uint, rank, OPTIONAL, 0, 0, 1048575, "rank of this reader, below world")            \
@@ -125,25 +130,30 @@
 	READER(uint, priority, OPTIONAL, 10, 1, 100, "weight among the streams of this user")      \
 	READER(boolean, accept_moves, OPTIONAL, 0, 0, 1,                                           \
 	       "the client follows RING to another ring")                                          \
-	STREAM(boolean, draft, OPTIONAL, 0, 0, 1, "JPEGs may be decoded at 1/2, 1/4 or 1/8 size")  \
+	BYTES(boolean, draft, OPTIONAL, 0, 0, 1, "JPEGs may be decoded at 1/2, 1/4 or 1/8 size")   \
 	STREAM(any, fields, OPTIONAL, 0, 0, 0,                                                     \
 	       "list of texts: further fields of the dataset to deliver; nil: all")                \
 	STREAM(boolean, one_hot, OPTIONAL, 0, 0, 1,                                                \
 	       "label as a float32 vector with a 1 at its class")                                  \
-	STREAM(any, sampler, OPTIONAL, 0, 0, 0, "map: name, and its parameters; nil: all samples") \
-	STREAM(uint, echo, OPTIONAL, 1, 1, 16,                                                     \
-	       "number of times that each sample comes in an epoch")                               \
-	STREAM(uint, echo_window, OPTIONAL, 32, 2, 1048576,                                        \
-	       "largest run of samples that is repeated together")                                 \
-	STREAM(uint, views, OPTIONAL, 1, 1, 32,                                                    \
-	       "images made of each sample, each with its own random draws")                       \
+	BYTES(any, sampler, OPTIONAL, 0, 0, 0, "map: name, and its parameters; nil: all samples")  \
+	BYTES(uint, echo, OPTIONAL, 1, 1, 16,                                                      \
+	      "number of times that each sample comes in an epoch")                                \
+	BYTES(uint, echo_window, OPTIONAL, 32, 2, 1048576,                                         \
+	      "largest run of samples that is repeated together")                                  \
+	BYTES(uint, views, OPTIONAL, 1, 1, 32,                                                     \
+	      "images made of each sample, each with its own random draws")                        \
 	READER(text, expect_sampling, OPTIONAL, 0, 0, 32, "sampling hash in the resume token")     \
-	STREAM(text, order, OPTIONAL, 0, 0, 16, "global (default) or shards: how it is shuffled")  \
-	STREAM(uint, window, OPTIONAL, 16384, 1, U32,                                              \
-	       "of the order shards: largest run of samples that is shuffled as one")              \
-	STREAM(text, resize, OPTIONAL, 0, 0, 16,                                                   \
-	       "whose bytes a resize makes: pillow-12 (absent) or pillow-13")
-#define ATTACH_FIELDS(F) ATTACH_TABLE(F, F)
+	BYTES(text, order, OPTIONAL, 0, 0, 16, "global (default) or shards: how it is shuffled")   \
+	BYTES(uint, window, OPTIONAL, 16384, 1, U32,                                               \
+	      "of the order shards: largest run of samples that is shuffled as one")               \
+	BYTES(text, resize, OPTIONAL, 0, 0, 16,                                                    \
+	      "whose bytes a resize makes: pillow-12 (absent) or pillow-13")                       \
+	READER(uint, like, OPTIONAL, 0, 0, U64,                                                    \
+	       "number of a stream of this user: it fills in what is absent of PLACE, BYTES and "  \
+	       "STREAM; 0: nothing is")                                                            \
+	READER(text, expect_description, OPTIONAL, 0, 0, 32,                                       \
+	       "digest of the description in the resume token")
+#define ATTACH_FIELDS(F) ATTACH_TABLE(F, F, F, F)
 
 #define PROGRESS_FIELDS(F)                                                                         \
 	F(uint, seq, REQUIRED, 0, 0, U32, "that of the ATTACH, INDEX or FIT")                      \
@@ -170,7 +180,11 @@
 	F(text, sampling_hash, OPTIONAL, 0, 0, 32,                                                 \
 	  "hash of sampler, echo, views and order shards, if there are any")                       \
 	F(text, note, OPTIONAL, 0, 0, TEXT_MAX_,                                                   \
-	  "what people should know of the dataset; empty: nothing")
+	  "what people should know of the dataset; empty: nothing")                                \
+	F(any, description, OPTIONAL, 0, 0, 0,                                                     \
+	  "map: the fields of ATTACH that are BYTES, as understood")                               \
+	F(text, digest, OPTIONAL, 0, 0, 32,                                                        \
+	  "of the description, hexadecimal: for expect_description")
 
 #define CREDIT_FIELDS(F)                                                                           \
 	F(uint, inflight, REQUIRED, 0, 0, 1024, "as in ATTACH; 0 pauses the reader")
@@ -249,8 +263,10 @@
 #define LIST_FIELDS(F)                                                                             \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
 	F(text, what, REQUIRED, 0, 1, 32,                                                          \
-	  "control: streams, readers, datasets, cache, memory, bad; data: classes, paths, reader") \
-	F(uint, after, OPTIONAL, 0, 0, U64, "0 for the first page, else next of the last LISTING")
+	  "control: streams, readers, datasets, cache, memory, bad; data: classes, paths, "        \
+	  "reader; both: description")                                                             \
+	F(uint, after, OPTIONAL, 0, 0, U64, "0 for the first page, else next of the last LISTING") \
+	F(uint, id, OPTIONAL, 0, 0, U64, "of description: the number of the stream")
 
 #define LISTING_FIELDS(F)                                                                          \
 	F(uint, seq, REQUIRED, 0, 0, U32, "that of the LIST")                                      \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/c/path.h"
+#include "proto/keys.h"
 
 #define PILLOW_12 "pillow-12"
 #define PILLOW_13 "pillow-13"
@@ -40,6 +41,26 @@ static int options_copy(struct stoker_options *out, const struct stoker_options 
 	return 0;
 }
 
+/* The members of the options that begin with `dataset`. */
+static const struct {
+	const char *name;
+	size_t offset;
+	bool is_path; /* a relative one is made absolute */
+} dataset_keys[] = {
+#define dataset_path dataset
+#define KEY(key, path) {#key, offsetof(struct stoker_options, dataset_##key), path},
+#define KEY_PATH(key, kinds, help) KEY(key, true)
+#define KEY_TEXT(key, kinds, help) KEY(key, false)
+	DATASET_TABLE(KEY_PATH, KEY_TEXT, KEY_TEXT)
+#undef dataset_path
+};
+#define DATASET_KEYS (sizeof(dataset_keys) / sizeof(*dataset_keys))
+
+static const char *dataset_text(const struct stoker_options *options, size_t key)
+{
+	return *(const char *const *)((const char *)options + dataset_keys[key].offset);
+}
+
 static int pack_path(struct packer *packer, const char *key, const char *path,
 		     char whole[PATH_WHOLE_MAX], struct fault *fault)
 {
@@ -53,29 +74,15 @@ static int pack_dataset(struct packer *packer, const struct stoker_options *opti
 			struct given *given, struct fault *fault)
 {
 	char path[PATH_WHOLE_MAX], root[PATH_WHOLE_MAX];
-	const struct {
-		const char *key, *value;
-	} words[] = {{"kind", options->dataset_kind},
-		     {"format", options->dataset_format},
-		     {"images", options->dataset_images},
-		     {"labels", options->dataset_labels},
-		     {"split", options->dataset_split},
-		     {"path_column", options->dataset_path_column},
-		     {"label_column", options->dataset_label_column},
-		     {"image", options->dataset_image},
-		     {"label", options->dataset_label},
-		     {"classes", options->dataset_classes},
-		     {"components", options->dataset_components},
-		     {"missing_component", options->dataset_missing_component}};
 	if (!options->dataset || !*options->dataset)
 		return fault_say(fault, -EINVAL, "options: dataset is missing");
 	size_t map = pack_map_begin(packer);
 	int r = pack_path(packer, "path", options->dataset, path, fault);
 	if (r == 0 && options->dataset_root)
 		r = pack_path(packer, "root", options->dataset_root, root, fault);
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (words[i].value)
-			pack_key_string(packer, words[i].key, words[i].value);
+	for (size_t i = 0; i < DATASET_KEYS; i++)
+		if (!dataset_keys[i].is_path && dataset_text(options, i))
+			pack_key_string(packer, dataset_keys[i].name, dataset_text(options, i));
 	if (r == 0 && given)
 		given_add_dataset(given, packer, path, options->dataset_kind,
 				  options->dataset_root ? root : NULL, options->dataset_labels);
@@ -89,13 +96,10 @@ static int pack_parts(struct packer *packer, const struct stoker_options *option
 {
 	uint32_t count = 0;
 	int r = 0;
-	if (options->dataset || options->dataset_kind || options->dataset_root ||
-	    options->dataset_format || options->dataset_images || options->dataset_labels ||
-	    options->dataset_split || options->dataset_path_column ||
-	    options->dataset_label_column || options->dataset_image || options->dataset_label ||
-	    options->dataset_classes || options->dataset_components ||
-	    options->dataset_missing_component)
-		return fault_say(fault, -EINVAL, "options: give either parts or dataset, not both");
+	for (size_t i = 0; i < DATASET_KEYS; i++)
+		if (dataset_text(options, i))
+			return fault_say(fault, -EINVAL,
+					 "options: give either parts or dataset, not both");
 	while (options->parts[count])
 		count++;
 	pack_map(packer, 1);
@@ -116,6 +120,8 @@ static int pack_parts(struct packer *packer, const struct stoker_options *option
 static int attach_dataset(struct attach *attach, const struct stoker_options *options,
 			  struct given *given, struct fault *fault)
 {
+	if (options->like && !options->parts && !options->dataset)
+		return 0;
 	int r = options->parts ? pack_parts(attach->dataset, options, given, fault)
 			       : pack_dataset(attach->dataset, options, given, fault);
 	if (r == 0 && packer_bytes(attach->dataset, &attach->message.attach.dataset.packed) < 0)
@@ -162,7 +168,8 @@ static int attach_transforms(struct attach *attach, const struct stoker_options 
 	int r = transforms_parse(transforms, options->transforms, fault);
 	if (r)
 		return r;
-	message->transforms.packed = transforms->packed;
+	if (options->transforms || !options->like)
+		message->transforms.packed = transforms->packed;
 	message->draft = options->draft || transforms->draft;
 	r = attach_choose(&resize, "resize", options->resize, transforms->resize, fault);
 	if (r)
@@ -251,6 +258,8 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 	message->expect_dataset = text_of(options->expect_dataset);
 	message->expect_pipeline = text_of(options->expect_pipeline);
 	message->expect_sampling = text_of(options->expect_sampling);
+	message->expect_description = text_of(options->expect_description);
+	message->like = options->like;
 }
 
 int attach_build(struct attach *out, const struct stoker_options *wish, struct given *given,
@@ -262,7 +271,7 @@ int attach_build(struct attach *out, const struct stoker_options *wish, struct g
 	if (r)
 		return r;
 	out->reconnect_ms = options.reconnect_ms ? options.reconnect_ms : ATTACH_RECONNECT_MS;
-	if (out->reconnect_ms < 0)
+	if (out->reconnect_ms < 0 || options.like)
 		out->reconnect_ms = 0;
 	if (options.batch_size == 0)
 		return fault_say(fault, -EINVAL, "options: batch_size is missing");
@@ -298,6 +307,10 @@ int attach_resize(const char *asked, bool known, const char **word_out, const ch
 int attach_settle_resize(struct attach *attach, bool known, const char **note_out,
 			 struct fault *fault)
 {
+	if (attach->message.attach.like && !attach->resize) {
+		attach->resize = *note_out = "";
+		return 0;
+	}
 	int r = attach_resize(attach->resize, known, &attach->resize, note_out, fault);
 	/* Absence is what pillow-12 means, to any daemon. */
 	if (r == 0 && strcmp(attach->resize, PILLOW_12) != 0)
@@ -328,6 +341,7 @@ void attach_inform(struct attach_info *out, const struct message_attached *attac
 	text_copy(out->dataset, sizeof(out->dataset), attached->dataset_fingerprint);
 	text_copy(out->pipeline, sizeof(out->pipeline), attached->pipeline_hash);
 	text_copy(out->sampling, sizeof(out->sampling), attached->sampling_hash);
+	text_copy(out->description, sizeof(out->description), attached->digest);
 	text_copy(words, sizeof(words), attached->note);
 	fault_make_plain(words);
 	snprintf(out->note, sizeof(out->note), "%s%s%s", note, *note && *words ? "; " : "", words);
@@ -340,6 +354,7 @@ void attach_inform(struct attach_info *out, const struct message_attached *attac
 		.dataset = out->dataset,
 		.pipeline = out->pipeline,
 		.sampling = out->sampling,
+		.description = out->description,
 		.note = out->note,
 		.resize = out->resize,
 		.n_fields = ring->n_fields,

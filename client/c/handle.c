@@ -97,6 +97,7 @@ int handle_open(struct stoker *stoker)
 		stoker->connection.takes_credentials =
 			connection_can(&welcome.welcome, "credentials");
 		stoker->connection.resizes = connection_can(&welcome.welcome, "pillow-13");
+		stoker->connection.likes = connection_can(&welcome.welcome, "like");
 	}
 	return r ? r : own_send_all(stoker->own, &stoker->connection, &stoker->fault);
 }

@@ -12,6 +12,7 @@
 
 #include "client/c/clock.h"
 #include "client/c/handle.h"
+#include "client/c/like.h"
 #include "client/c/recover.h"
 #include "client/c/words.h"
 
@@ -154,6 +155,9 @@ int stoker_attach(struct stoker *stoker, const struct stoker_options *options)
 			 &stoker->fault);
 	if (r == 0)
 		r = stoker_do_detach(stoker);
+	if (r == 0 && attach.message.attach.like)
+		r = like_settle(&attach, &stoker->connection,
+				stoker->connection.takes_fds ? &given : NULL, &stoker->fault);
 	if (r == 0) {
 		given_close(&stoker->given);
 		stoker->given = given;

@@ -200,12 +200,19 @@ struct stoker_options {
 	 * such option has "pillow-12"; so has the `pipeline` of its runs, to go on with.
 	 */
 	const char *resize;
+
+	/* The number of a stream that this user reads: it says what is not said here, of dataset,
+	 * transforms and all that stokerctl streams lists. Numbers end with their daemon, so it is
+	 * not attached to again. 0: none. */
+	uint64_t like;
+	/* As expect_dataset: the `description` of the info that a place is to go on with. */
+	const char *expect_description;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                               \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                         \
 	}
 
 /*
@@ -251,6 +258,10 @@ struct stoker_info {
 	const char *note;
 
 	const char *resize; /* "pillow-13" or "pillow-12" */
+
+	/* Digest of all that decides about the bytes but the dataset: for expect_description; ""
+	 * from an older daemon. It stands for `pipeline`, `sampling`, seeds, subset and more. */
+	const char *description;
 };
 
 /* Samples that are contiguous in memory. */

@@ -77,6 +77,8 @@ var messageTypes = []messageType{
 		{key: "order", kind: kindText, max: 16},
 		{key: "window", kind: kindUint, def: 16384, min: 1, max: 4294967295},
 		{key: "resize", kind: kindText, max: 16},
+		{key: "like", kind: kindUint, max: 18446744073709551615},
+		{key: "expect_description", kind: kindText, max: 32},
 	}},
 	{number: 11, name: "progress", fromDaemon: true, fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -100,6 +102,8 @@ var messageTypes = []messageType{
 		{key: "position", kind: kindUint, max: 18446744073709551615},
 		{key: "sampling_hash", kind: kindText, max: 32},
 		{key: "note", kind: kindText, max: 4096},
+		{key: "description", kind: kindAny},
+		{key: "digest", kind: kindText, max: 32},
 	}},
 	{number: 13, name: "credit", fields: []fieldType{
 		{key: "inflight", kind: kindUint, required: true, max: 1024},
@@ -178,6 +182,7 @@ var messageTypes = []messageType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
 		{key: "what", kind: kindText, required: true, min: 1, max: 32},
 		{key: "after", kind: kindUint, max: 18446744073709551615},
+		{key: "id", kind: kindUint, max: 18446744073709551615},
 	}},
 	{number: 34, name: "listing", fromDaemon: true, fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -361,6 +366,8 @@ type Options struct {
 	Window uint32
 	// Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says.
 	Resize string
+	// Digest of the description in the resume token.
+	ExpectDescription string
 
 	// Begin where this token says; it must be of the same stream.
 	Token *Token
@@ -442,5 +449,6 @@ func (o *Options) fields() map[string]any {
 		out["window"] = uint64(o.Window)
 	}
 	out["resize"] = o.Resize
+	out["expect_description"] = o.ExpectDescription
 	return out
 }

@@ -29,6 +29,7 @@
 #include "base/stamp.h"
 #include "dataset/column.h"
 #include "dataset/progress.h"
+#include "proto/keys.h"
 #include "proto/value.h"
 
 enum {
@@ -43,6 +44,25 @@ enum {
 
 struct dataset;
 struct own_keys;
+struct packer;
+
+/* How far a path may lead, and what may be opened in its stead. */
+struct spec_place {
+	char *beneath;	  /* a folder; owned */
+	bool named, held; /* a descriptor: by `number` in the description; then taken */
+	uint32_t number;
+	int fd;		/* owned, if it is held */
+	uint64_t id[3]; /* mount, device, inode */
+};
+
+/* SPEC_path and so on: the keys that can be paths. */
+enum {
+#define DATASET_PLACE(key, kinds, help) SPEC_##key,
+#define DATASET_TEXT(key, kinds, help)
+	DATASET_TABLE(DATASET_PLACE, DATASET_PLACE, DATASET_TEXT) SPEC_PLACES
+#undef DATASET_PLACE
+#undef DATASET_TEXT
+};
 
 /*
  * A description: what a client asked for, checked and made canonical. A map with `path` (absolute)
@@ -50,44 +70,24 @@ struct own_keys;
  * files of a published set is that set, a folder with LMDB's data.mdb that database, any other
  *folder an image folder; a file is an array if its name ends in .npy, arrays if it ends in .npz, a
  *tar shard if it ends in .tar, a list of shards if it ends in .json, records if .tfrecord is in it,
- *else a manifest; a path with { * ? or [ at which nothing stands means shards. The keys:
- *
- *	manifest	`root` (default: the manifest's folder), `format` (lines, tsv, csv, jsonl;
- *			default: by the file's ending), `path_column` and `label_column` (what they
- *			are called; default: path, and the columns that are nothing else)
- *	npy		`labels`, absolute path of another array (default: a sample's label is its
- *			number)
- *	npz		`images` and `labels`, names of arrays in the file, or `split` (default: see
- *			npz.h)
- *	tar		`image`, `label`, `classes`, `components` and `missing_component` (error,
- *			skip): see shards/roles.h; the path may be a pattern: see
- *			shards/shard_names.h
- *	tfrecord	`image`, `label`, `classes` and `missing_component`: see
- *			shards/tfrecord.h; the path as for tar
- *	lmdb		none: see shards/lmdb.h
- *	(all)		`path_fd`, `root_fd`, `labels_fd`: numbers of descriptors of what stands at
- *			these paths
- *	cifar10, mnist	`split` (train, test; default: train)
- *	cifar100	`split`, and `labels` (fine, coarse; default: fine)
+ *else a manifest; a path with { * ? or [ at which nothing stands means shards. DATASET_TABLE
+ * (proto/keys.h) has the keys, and which kind takes which; shards/roles.h and the heads of the
+ *kinds say more. `path_fd`, `root_fd` and `labels_fd` are numbers of descriptors of what stands
+ *there.
  *
  * Or a map with the only key `parts`, a list of such maps: see joined.h. Then `kind` becomes
  * "joined" and `path` a text for messages.
  */
 struct dataset_spec {
-	/* Owned; NULL if absent. */
-	char *kind, *path, *root, *format, *images, *labels, *split, *path_column, *label_column;
-	char *image, *label, *classes, *components, *missing_component;
+	/* The keys of DATASET_TABLE. Owned; NULL if absent. */
+#define DATASET_MEMBER(key, kinds, help) char *key;
+	DATASET_TABLE(DATASET_MEMBER, DATASET_MEMBER, DATASET_MEMBER)
+#undef DATASET_MEMBER
 	struct dataset_spec *parts;
 	uint32_t part_count;
 	/* How far its paths may lead; no description says so. Without any of these: nowhere. */
 	bool anywhere;
-	char *path_beneath, *root_beneath, *labels_beneath; /* folders; owned */
-	struct dataset_given {
-		bool named, held; /* by `number` in the description; then taken */
-		uint32_t number;
-		int fd;		/* owned, if it is held */
-		uint64_t id[3]; /* mount, device, inode */
-	} path_given, root_given, labels_given;
+	struct spec_place places[SPEC_PLACES];
 	struct credentials *reader; /* who gave them, if the rights are asked for; owned */
 	struct own_keys *own_keys;  /* held: what its user sent; NULL: none for any of its paths */
 	uint64_t refusals;	    /* of those, when they were lent */
@@ -95,6 +95,10 @@ struct dataset_spec {
 #define DATASET_SPEC_NULL ((struct dataset_spec){0})
 int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct fault *fault);
 void dataset_spec_deinit(struct dataset_spec *spec);
+/* The map that it was parsed from, without descriptors. */
+void dataset_spec_pack(const struct dataset_spec *spec, struct packer *packer);
+/* The entries of that map; of a joined one those for people, without the parts. */
+void dataset_spec_pack_keys(const struct dataset_spec *spec, struct packer *packer);
 void dataset_spec_close_given(struct dataset_spec *spec); /* what it was given, once it is open */
 /* Its paths and the links in its folder may lead anywhere: for clients that could make the daemon's
  * user read anything in other ways. */

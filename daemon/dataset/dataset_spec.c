@@ -15,40 +15,63 @@
 #include "base/quote.h"
 #include "dataset/joined.h"
 #include "dataset/kind.h"
+#include "proto/pack.h"
 #include "storage/remote/own_keys.h"
 
 #define KINDS_MAX 64 /* that a message can name */
 
 static const struct spec_key {
-	const char *name;
+	const char *name, *kinds;
 	size_t offset;
+	int place; /* in `places`, or -1 */
 } spec_keys[] = {
-	{"path", offsetof(struct dataset_spec, path)},
-	{"kind", offsetof(struct dataset_spec, kind)},
-	{"root", offsetof(struct dataset_spec, root)},
-	{"format", offsetof(struct dataset_spec, format)},
-	{"images", offsetof(struct dataset_spec, images)},
-	{"labels", offsetof(struct dataset_spec, labels)},
-	{"split", offsetof(struct dataset_spec, split)},
-	{"path_column", offsetof(struct dataset_spec, path_column)},
-	{"label_column", offsetof(struct dataset_spec, label_column)},
-	{"image", offsetof(struct dataset_spec, image)},
-	{"label", offsetof(struct dataset_spec, label)},
-	{"components", offsetof(struct dataset_spec, components)},
-	{"classes", offsetof(struct dataset_spec, classes)},
-	{"missing_component", offsetof(struct dataset_spec, missing_component)},
-	{NULL, 0},
-};
-#define SPEC_KEYS (sizeof(spec_keys) / sizeof(spec_keys[0]) - 1)
+#define KEY_PLACE(key, kinds, help) {#key, kinds, offsetof(struct dataset_spec, key), SPEC_##key},
+#define KEY_TEXT(key, kinds, help) {#key, kinds, offsetof(struct dataset_spec, key), -1},
+	DATASET_TABLE(KEY_PLACE, KEY_PLACE, KEY_TEXT)};
+#define SPEC_KEYS (sizeof(spec_keys) / sizeof(spec_keys[0]))
+#define SPEC_KEYS_END (spec_keys + SPEC_KEYS)
 
 static char **spec_member(struct dataset_spec *spec, const struct spec_key *key)
 {
 	return (char **)((uintptr_t)spec + key->offset);
 }
 
-static const char *spec_text(const struct dataset_spec *spec, const struct spec_key *key)
+static char *spec_text(const struct dataset_spec *spec, const struct spec_key *key)
 {
 	return *(char *const *)((uintptr_t)spec + key->offset);
+}
+
+/* The text of a place; NULL: it is absent. */
+static char *spec_path(const struct dataset_spec *spec, unsigned place)
+{
+	for (const struct spec_key *key = spec_keys; key < SPEC_KEYS_END; key++)
+		if (key->place == (int)place)
+			return spec_text(spec, key);
+	return NULL;
+}
+
+static const struct spec_key *spec_key_named(struct text name)
+{
+	for (const struct spec_key *key = spec_keys; key < SPEC_KEYS_END; key++)
+		if (text_equals(name, key->name))
+			return key;
+	return NULL;
+}
+
+static bool key_is_for(const struct spec_key *key, const struct dataset_kind *kind)
+{
+	size_t size = strlen(kind->name);
+	const char *at = key->kinds;
+	for (; (at = strstr(at, kind->name)); at += size)
+		if ((at == key->kinds || at[-1] == ' ') && (at[size] == ' ' || at[size] == '\0'))
+			return true;
+	return key->kinds[0] == '\0';
+}
+
+bool kind_takes(const struct dataset_kind *kind, const char *key)
+{
+	const struct spec_key *row = spec_key_named((struct text){key, strlen(key)});
+	return row && key_is_for(row, kind);
 }
 
 #define LIST_BYTES 128 /* of names in a message; further ones are cut off */
@@ -59,16 +82,24 @@ static void list_add(char list[LIST_BYTES], const char *name)
 	snprintf(list + size, LIST_BYTES - size, "%s%s", size ? ", " : "", name);
 }
 
+bool dataset_spec_is_empty(const struct dataset_spec *spec)
+{
+	for (const struct spec_key *key = spec_keys; key < SPEC_KEYS_END; key++)
+		if (spec_text(spec, key))
+			return false;
+	return true;
+}
+
 int dataset_spec_check(const struct dataset_spec *spec, const struct dataset_kind *kind,
 		       struct fault *fault)
 {
-	for (const struct spec_key *key = spec_keys; key->name; key++) {
-		if (!spec_text(spec, key) || strcmp(key->name, "path") == 0 ||
-		    strcmp(key->name, "kind") == 0 || kind_takes(kind, key->name))
+	for (const struct spec_key *key = spec_keys; key < SPEC_KEYS_END; key++) {
+		if (!spec_text(spec, key) || key_is_for(key, kind))
 			continue;
 		char list[LIST_BYTES] = "path";
-		for (const char *const *taken = kind->keys; *taken; taken++)
-			list_add(list, *taken);
+		for (const struct spec_key *own = spec_keys; own < SPEC_KEYS_END; own++)
+			if (own->kinds[0] && key_is_for(own, kind))
+				list_add(list, own->name);
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: the key '%s' is not for the kind '%s', which takes %s",
 				 key->name, kind->name, list);
@@ -95,15 +126,16 @@ static int dataset_take_text(char **out, const char *key, const struct value *va
 	return *out ? 0 : -ENOMEM;
 }
 
-static struct dataset_given *dataset_given_of(struct dataset_spec *spec, struct text key)
+/* The place that a key `path_fd` is the descriptor of, or NULL. */
+static struct spec_place *spec_place_of(struct dataset_spec *spec, struct text key)
 {
-	return text_equals(key, "path_fd")     ? &spec->path_given
-	       : text_equals(key, "root_fd")   ? &spec->root_given
-	       : text_equals(key, "labels_fd") ? &spec->labels_given
-					       : NULL;
+	if (key.size < 3 || memcmp(key.data + key.size - 3, "_fd", 3) != 0)
+		return NULL;
+	const struct spec_key *row = spec_key_named((struct text){key.data, key.size - 3});
+	return row && row->place >= 0 ? &spec->places[row->place] : NULL;
 }
 
-static int dataset_take_number(struct dataset_given *given, const struct value *value,
+static int dataset_take_number(struct spec_place *place, const struct value *value,
 			       struct fault *fault)
 {
 	if (value->kind == VALUE_NIL)
@@ -112,8 +144,8 @@ static int dataset_take_number(struct dataset_given *given, const struct value *
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: path_fd, root_fd and labels_fd must be numbers of "
 				 "descriptors that came with the message");
-	given->named = true;
-	given->number = (uint32_t)value->uint;
+	place->named = true;
+	place->number = (uint32_t)value->uint;
 	return 0;
 }
 
@@ -125,13 +157,13 @@ static int dataset_take_pair(struct dataset_spec *spec, const struct pair *pair,
 	struct quote quote;
 	if (text_equals(pair->key, "parts"))
 		return joined_spec_parse(spec, &pair->value, fault);
-	struct dataset_given *given = dataset_given_of(spec, pair->key);
-	if (given)
-		return dataset_take_number(given, &pair->value, fault);
+	struct spec_place *place = spec_place_of(spec, pair->key);
+	if (place)
+		return dataset_take_number(place, &pair->value, fault);
+	const struct spec_key *key = spec_key_named(pair->key);
+	if (key)
+		return dataset_take_text(spec_member(spec, key), key->name, &pair->value, fault);
 	for (size_t i = 0; i < SPEC_KEYS; i++) {
-		if (text_equals(pair->key, spec_keys[i].name))
-			return dataset_take_text(spec_member(spec, &spec_keys[i]),
-						 spec_keys[i].name, &pair->value, fault);
 		names[i] = spec_keys[i].name;
 		list_add(list, names[i]);
 	}
@@ -190,7 +222,7 @@ static int dataset_check_values(struct dataset_spec *spec, struct fault *fault)
 	if (!spec->path)
 		return fault_say(fault, DATASET_E_ARGUMENT, "dataset: 'path' is missing");
 	for (size_t i = 0; dataset_kinds[i] && count < KINDS_MAX; i++) {
-		if (dataset_kinds[i]->keys)
+		if (!dataset_kinds[i]->part)
 			names[count++] = dataset_kinds[i]->name;
 	}
 	int result = dataset_check_path("path", spec->path, fault);
@@ -230,29 +262,23 @@ int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct
 	return 0;
 }
 
-static void dataset_given_close(struct dataset_given *given)
-{
-	if (given->held)
-		close(given->fd);
-	given->held = false;
-}
-
 void dataset_spec_close_given(struct dataset_spec *spec)
 {
-	dataset_given_close(&spec->path_given);
-	dataset_given_close(&spec->root_given);
-	dataset_given_close(&spec->labels_given);
+	for (unsigned i = 0; i < SPEC_PLACES; i++) {
+		if (spec->places[i].held)
+			close(spec->places[i].fd);
+		spec->places[i].held = false;
+	}
 	for (uint32_t i = 0; i < spec->part_count; i++)
 		dataset_spec_close_given(&spec->parts[i]);
 }
 
 void dataset_spec_deinit(struct dataset_spec *spec)
 {
-	for (size_t i = 0; i < SPEC_KEYS; i++)
-		free(*spec_member(spec, &spec_keys[i]));
-	free(spec->path_beneath);
-	free(spec->root_beneath);
-	free(spec->labels_beneath);
+	for (const struct spec_key *key = spec_keys; key < SPEC_KEYS_END; key++)
+		free(spec_text(spec, key));
+	for (unsigned i = 0; i < SPEC_PLACES; i++)
+		free(spec->places[i].beneath);
 	dataset_spec_close_given(spec);
 	if (spec->reader)
 		credentials_deinit(spec->reader);
@@ -260,6 +286,27 @@ void dataset_spec_deinit(struct dataset_spec *spec)
 	own_keys_drop(spec->own_keys);
 	joined_spec_deinit(spec);
 	*spec = DATASET_SPEC_NULL;
+}
+
+void dataset_spec_pack_keys(const struct dataset_spec *spec, struct packer *packer)
+{
+	for (const struct spec_key *key = spec_keys; key < SPEC_KEYS_END; key++)
+		if (spec_text(spec, key))
+			pack_key_string(packer, key->name, spec_text(spec, key));
+}
+
+void dataset_spec_pack(const struct dataset_spec *spec, struct packer *packer)
+{
+	size_t map = pack_map_begin(packer);
+	if (!spec->parts) {
+		dataset_spec_pack_keys(spec, packer);
+	} else {
+		pack_string(packer, "parts");
+		pack_list(packer, spec->part_count);
+	}
+	for (uint32_t i = 0; i < spec->part_count; i++)
+		dataset_spec_pack(&spec->parts[i], packer);
+	pack_map_end(packer, map);
 }
 
 static bool dataset_same(const char *a, const char *b)
@@ -276,11 +323,11 @@ void dataset_spec_trust(struct dataset_spec *spec)
 
 void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys)
 {
-	const char *const paths[] = {spec->path, spec->root, spec->labels};
 	for (uint32_t i = 0; i < spec->part_count; i++)
 		dataset_spec_lend(&spec->parts[i], own_keys);
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		if (paths[i] && !spec->own_keys && own_keys_cover(own_keys, paths[i]))
+	for (unsigned i = 0; i < SPEC_PLACES; i++) {
+		const char *path = spec_path(spec, i);
+		if (path && !spec->own_keys && own_keys_cover(own_keys, path))
 			spec->own_keys = own_keys_hold(own_keys);
 	}
 	spec->refusals = own_keys_refusals(own_keys);
@@ -288,18 +335,19 @@ void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys)
 
 bool dataset_spec_is_refused(const struct dataset_spec *spec)
 {
-	const char *const paths[] = {spec->path, spec->root, spec->labels};
 	bool refused = false;
 	for (uint32_t i = 0; i < spec->part_count; i++)
 		refused = refused || dataset_spec_is_refused(&spec->parts[i]);
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		refused = refused || (paths[i] && own_keys_refused_since(spec->own_keys, paths[i],
-									 spec->refusals));
+	for (unsigned i = 0; i < SPEC_PLACES; i++) {
+		const char *path = spec_path(spec, i);
+		refused = refused ||
+			  (path && own_keys_refused_since(spec->own_keys, path, spec->refusals));
+	}
 	return refused;
 }
 
 /* What is known of it without asking a server, so that this does not block. */
-static int dataset_take_one(struct dataset_given *given, dataset_take_fd *take, void *context,
+static int dataset_take_one(struct spec_place *given, dataset_take_fd *take, void *context,
 			    struct fault *fault)
 {
 	struct statx stat;
@@ -325,23 +373,19 @@ int dataset_spec_take_given(struct dataset_spec *spec, dataset_take_fd *take, vo
 	int result = 0;
 	for (uint32_t i = 0; i < spec->part_count && !result; i++)
 		result = dataset_spec_take_given(&spec->parts[i], take, context, reader, fault);
-	if (!result)
-		result = dataset_take_one(&spec->path_given, take, context, fault);
-	if (!result)
-		result = dataset_take_one(&spec->root_given, take, context, fault);
-	if (!result)
-		result = dataset_take_one(&spec->labels_given, take, context, fault);
-	bool given = spec->path_given.held || spec->root_given.held;
+	for (unsigned i = 0; i < SPEC_PLACES && !result; i++)
+		result = dataset_take_one(&spec->places[i], take, context, fault);
+	bool given = spec->places[SPEC_path].held || spec->places[SPEC_root].held;
 	if (result || !given || !reader)
 		return result;
 	spec->reader = calloc(1, sizeof(*spec->reader));
 	return spec->reader ? credentials_copy(spec->reader, reader) : -ENOMEM;
 }
 
-static int dataset_confine(char *path, const struct dataset_given *given, char **beneath_out,
-			   dataset_cover *cover, const void *context, const char **path_out)
+static int dataset_confine(struct spec_place *place, char *path, dataset_cover *cover,
+			   const void *context, const char **path_out)
 {
-	const struct storage *storage = path && !given->held ? storage_of(path) : NULL;
+	const struct storage *storage = path && !place->held ? storage_of(path) : NULL;
 	if (!storage)
 		return 0;
 	storage->tidy(path);
@@ -349,8 +393,8 @@ static int dataset_confine(char *path, const struct dataset_given *given, char *
 	*path_out = path;
 	if (!beneath)
 		return DATASET_E_PERMISSION;
-	*beneath_out = strdup(beneath);
-	return *beneath_out ? 0 : -ENOMEM;
+	place->beneath = strdup(beneath);
+	return place->beneath ? 0 : -ENOMEM;
 }
 
 int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const void *context,
@@ -359,62 +403,47 @@ int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const 
 	int result = 0;
 	for (uint32_t i = 0; i < spec->part_count && !result; i++)
 		result = dataset_spec_confine(&spec->parts[i], cover, context, path_out);
-	if (result || spec->parts)
-		return result;
-	result = dataset_confine(spec->path, &spec->path_given, &spec->path_beneath, cover, context,
-				 path_out);
-	if (!result)
-		result = dataset_confine(spec->root, &spec->root_given, &spec->root_beneath, cover,
-					 context, path_out);
-	return result ? result
-		      : dataset_confine(spec->labels, &spec->labels_given, &spec->labels_beneath,
-					cover, context, path_out);
+	for (unsigned i = 0; i < SPEC_PLACES && !spec->parts && !result; i++)
+		result = dataset_confine(&spec->places[i], spec_path(spec, i), cover, context,
+					 path_out);
+	return result;
 }
 
 bool dataset_spec_same(const struct dataset_spec *a, const struct dataset_spec *b)
 {
-	for (size_t i = 0; i < SPEC_KEYS; i++) {
-		if (!dataset_same(spec_text(a, &spec_keys[i]), spec_text(b, &spec_keys[i])))
+	for (const struct spec_key *key = spec_keys; key < SPEC_KEYS_END; key++)
+		if (!dataset_same(spec_text(a, key), spec_text(b, key)))
 			return false;
-	}
 	return joined_spec_each(a, b, dataset_spec_same);
 }
 
-/* Also once they were closed. */
-static bool dataset_same_given(const struct dataset_given *a, const struct dataset_given *b)
+/* Descriptors also once they were closed. */
+static bool dataset_same_place(const struct spec_place *a, const struct spec_place *b)
 {
-	return a->named == b->named && memcmp(a->id, b->id, sizeof(a->id)) == 0;
+	return a->named == b->named && memcmp(a->id, b->id, sizeof(a->id)) == 0 &&
+	       dataset_same(a->beneath, b->beneath);
 }
 
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b)
 {
-	if (!dataset_same_given(&a->path_given, &b->path_given) ||
-	    !dataset_same_given(&a->root_given, &b->root_given) ||
-	    !dataset_same_given(&a->labels_given, &b->labels_given))
-		return false;
-	if (a->anywhere != b->anywhere || a->own_keys != b->own_keys ||
-	    !dataset_same(a->path_beneath, b->path_beneath) ||
-	    !dataset_same(a->root_beneath, b->root_beneath) ||
-	    !dataset_same(a->labels_beneath, b->labels_beneath))
-		return false;
-	return dataset_spec_same(a, b) && joined_spec_each(a, b, dataset_spec_equal);
+	for (unsigned i = 0; i < SPEC_PLACES; i++)
+		if (!dataset_same_place(&a->places[i], &b->places[i]))
+			return false;
+	return a->anywhere == b->anywhere && a->own_keys == b->own_keys &&
+	       dataset_spec_same(a, b) && joined_spec_each(a, b, dataset_spec_equal);
 }
 
-/* A folder that is none of its paths is the one of its manifest or its shards. */
-static const struct dataset_given *dataset_given_at(const struct dataset_spec *spec,
-						    const char *path)
-{
-	if (path && path == spec->labels)
-		return &spec->labels_given;
-	return path == spec->path ? &spec->path_given : &spec->root_given;
-}
-
+/* How far `path` may lead and what it may be opened by. A folder that is none of its paths is the
+ * one of its manifest or its shards: a descriptor of that is `root_fd`. */
 struct storage_place dataset_place(const struct dataset_spec *spec, const char *path)
 {
-	const struct dataset_given *given = dataset_given_at(spec, path);
-	const char *beneath = path && path == spec->root     ? spec->root_beneath
-			      : path && path == spec->labels ? spec->labels_beneath
-							     : spec->path_beneath;
+	unsigned at = SPEC_path;
+	for (unsigned i = 0; i < SPEC_PLACES; i++)
+		if (path && path == spec_path(spec, i))
+			at = i;
+	bool own = path == spec_path(spec, at);
+	const struct spec_place *given = &spec->places[own ? at : SPEC_root];
+	const char *beneath = spec->places[at].beneath;
 	return (struct storage_place){
 		.path = path,
 		.reach = given->held	  ? STORAGE_GIVEN

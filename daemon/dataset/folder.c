@@ -449,8 +449,6 @@ static int flat_open(void **state_out, const struct dataset_spec *spec,
 	return folder_index(state_out, spec, true, progress, facts, fault);
 }
 
-static const char *const folder_keys[] = {NULL};
-
 static bool folder_suits(const struct dataset_spec *spec, bool folder)
 {
 	(void)spec;
@@ -459,7 +457,6 @@ static bool folder_suits(const struct dataset_spec *spec, bool folder)
 
 const struct dataset_kind folder_kind = {
 	.name = "folder",
-	.keys = folder_keys,
 	.suits = folder_suits,
 	.clue = KIND_BY_TYPE,
 	.open = folder_open,
@@ -473,7 +470,6 @@ const struct dataset_kind folder_kind = {
 
 const struct dataset_kind flat_kind = {
 	.name = "flat",
-	.keys = folder_keys,
 	.open = flat_open,
 	.free = files_free,
 	.class_name = files_class_name,

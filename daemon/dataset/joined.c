@@ -259,8 +259,7 @@ int joined_spec_name(struct dataset_spec *spec, struct fault *fault)
 {
 	char text[PATH_MAX];
 	size_t size = 0;
-	if (spec->path || spec->kind || spec->root || spec->format || spec->images ||
-	    spec->labels || spec->split || spec->path_column || spec->label_column)
+	if (!dataset_spec_is_empty(spec))
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: no other key is allowed beside 'parts': put 'path' and "
 				 "the others into the maps of the parts");

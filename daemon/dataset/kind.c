@@ -34,7 +34,7 @@ const char *dataset_kind_at(size_t number)
 const struct dataset_kind *kind_named(const char *name)
 {
 	for (const struct dataset_kind *const *kind = dataset_kinds; *kind; kind++) {
-		if ((*kind)->keys && strcmp((*kind)->name, name) == 0)
+		if (!(*kind)->part && strcmp((*kind)->name, name) == 0)
 			return *kind;
 	}
 	return NULL;
@@ -50,13 +50,4 @@ const struct dataset_kind *kind_of_path(const struct dataset_spec *spec, bool fo
 	}
 	assert(false); /* any folder suits one, and any file */
 	return NULL;
-}
-
-bool kind_takes(const struct dataset_kind *kind, const char *key)
-{
-	for (const char *const *taken = kind->keys; *taken; taken++) {
-		if (strcmp(*taken, key) == 0)
-			return true;
-	}
-	return false;
 }

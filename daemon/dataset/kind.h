@@ -24,7 +24,7 @@
  * How to add one: write NAME.c with a const struct dataset_kind, and NAME.h with its declaration
  * and what the kind accepts; add a row to the table in kind.c; add the file to the build list. If
  * its samples are files, files.h has most of the functions; if they are pixels in memory,
- * arrays/arrays.h has. A new key of a description is a row of spec_keys in dataset.c, too.
+ * arrays/arrays.h has. The keys that it takes name it in DATASET_TABLE (proto/keys.h).
  * WELCOME's capabilities follow from the table, and test_kind.c checks that no function is missing.
  */
 #ifndef STOKER_DATASET_KIND_H
@@ -61,9 +61,6 @@ enum kind_clue {
 
 struct dataset_kind {
 	const char *name;
-	/* The keys of a description that it takes, beside path and kind; NULL ends them. NULL: no
-	 * description can name this kind. */
-	const char *const *keys;
 	/* Is what stands at the description's path, a folder or not, of this kind if the
 	 * description does not say? NULL: never. */
 	bool (*suits)(const struct dataset_spec *spec, bool folder);
@@ -93,13 +90,16 @@ struct dataset_kind {
 	/* The first sample of a shard; of the number of shards (facts.shards): that of samples.
 	 * NULL: a kind without shards. */
 	uint64_t (*shard_first)(const void *state, uint32_t shard);
-	/* Of joined datasets: the part that a sample is of; *sample becomes its number there. */
+	/* Of joined datasets, which no description names: the part that a sample is of; *sample
+	 * becomes its number there. */
 	struct dataset *(*part)(const void *state, uint64_t *sample);
 };
 
 /* A key that the kind does not take is an error; it is not ignored. 0 or DATASET_E_ARGUMENT. */
 int dataset_spec_check(const struct dataset_spec *spec, const struct dataset_kind *kind,
 		       struct fault *fault);
+/* Has it none of the keys of DATASET_TABLE? */
+bool dataset_spec_is_empty(const struct dataset_spec *spec);
 /* One of its paths, or the folder of one, and how far that may lead. */
 struct storage_place dataset_place(const struct dataset_spec *spec, const char *path);
 

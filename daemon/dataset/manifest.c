@@ -312,8 +312,6 @@ static int manifest_open(void **state_out, const struct dataset_spec *spec,
 	return result;
 }
 
-static const char *const manifest_keys[] = {"root", "format", "path_column", "label_column", NULL};
-
 static bool manifest_suits(const struct dataset_spec *spec, bool folder)
 {
 	(void)spec;
@@ -322,7 +320,6 @@ static bool manifest_suits(const struct dataset_spec *spec, bool folder)
 
 const struct dataset_kind manifest_kind = {
 	.name = "manifest",
-	.keys = manifest_keys,
 	.suits = manifest_suits,
 	.clue = KIND_BY_TYPE,
 	.open = manifest_open,

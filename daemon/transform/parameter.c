@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/quote.h"
+#include "proto/pack.h"
 #include "statistics/statistics.h"
 
 /* How many numbers a list of a type has, as a set of bits; and the type in words. */
@@ -391,4 +392,68 @@ void parameter_write(FILE *file, const struct parameter_row *row, const struct p
 			parameter_write_number(file, parameter->number[i]);
 	}
 	fputs(parameter->count > 1 ? ")" : "", file);
+}
+
+void parameter_pack_number(struct packer *packer, double number)
+{
+	if (number != trunc(number) || fabs(number) > 1e15)
+		pack_float(packer, number);
+	else if (number < 0)
+		pack_int(packer, (int64_t)number);
+	else
+		pack_uint(packer, (uint64_t)number);
+}
+
+static void pack_numbers(struct packer *packer, const struct parameter *parameter, bool list)
+{
+	if (list)
+		pack_list(packer, parameter->count);
+	for (unsigned i = 0; i < parameter->count; i++)
+		parameter_pack_number(packer, parameter->number[i]);
+}
+
+/* Does a number stand for all bands? */
+static bool is_one_for_all(const struct parameter *parameter)
+{
+	const double *number = parameter->number;
+	return parameter->count == 3 && number[1] == number[0] && number[2] == number[0] &&
+	       number[3] == number[0];
+}
+
+void parameter_pack(struct packer *packer, const struct parameter_row *row,
+		    const struct parameter *parameter, bool exact)
+{
+	const double *number = parameter->number;
+	switch (row->type) {
+	case PARAMETER_PAINT:
+		if (parameter->count == 0)
+			pack_string(packer, "random");
+		else
+			pack_numbers(packer, parameter, true);
+		break;
+	case PARAMETER_CHOICE:
+		pack_string(packer, row->choices->names[(unsigned)number[0]]);
+		break;
+	case PARAMETER_NAME:
+		pack_string(packer, parameter_text(parameter));
+		break;
+	case PARAMETER_BOOLEAN:
+	case PARAMETER_IGNORED:
+		pack_boolean(packer, number[0] != 0.0);
+		break;
+	case PARAMETER_SHIFT:
+		if (parameter->form == PARAMETER_FORM_FRACTION)
+			pack_float(packer, number[0]);
+		else
+			pack_numbers(packer, parameter, parameter->form == PARAMETER_FORM_LIST);
+		break;
+	case PARAMETER_BANDS:
+		if (exact && is_one_for_all(parameter))
+			parameter_pack_number(packer, number[0]);
+		else
+			pack_numbers(packer, parameter, true);
+		break;
+	default:
+		pack_numbers(packer, parameter, parameter->count != 1);
+	}
 }

@@ -13,6 +13,8 @@
 #include "base/fault.h"
 #include "proto/value.h"
 
+struct packer;
+
 enum parameter_type {
 	PARAMETER_WHOLE,      /* a whole number, or None */
 	PARAMETER_NUMBER,     /* a number */
@@ -93,6 +95,11 @@ int parameter_parse(struct parameter *out, const struct parameter_row *row,
 /* The canonical text of a value: "224", "(0.08, 1)", "bilinear", "None". */
 void parameter_write(FILE *file, const struct parameter_row *row,
 		     const struct parameter *parameter);
+/* The same as msgpack that parameter_parse() takes. `exact`: one number for all bands stays one,
+ * for arrays of four channels; else it becomes three. Not for transforms and weights. */
+void parameter_pack(struct packer *packer, const struct parameter_row *row,
+		    const struct parameter *parameter, bool exact);
+void parameter_pack_number(struct packer *packer, double number);
 /* The shortest digits that give the same double again. */
 void parameter_write_number(FILE *file, double number);
 

@@ -272,6 +272,7 @@ struct pipeline_output pipeline_output(const struct pipeline *pipeline)
 	uint32_t width = (uint32_t)output->width, height = (uint32_t)output->height;
 	struct pipeline_output described = {
 		.dtype = output_type_name(output->type),
+		.layout = output->planes ? "NCHW" : "NHWC",
 		.shape = {height, width, pipeline_channels(pipeline)},
 		.bytes = pipeline_bytes(pipeline),
 	};
@@ -281,6 +282,11 @@ struct pipeline_output pipeline_output(const struct pipeline *pipeline)
 		described.shape[2] = width;
 	}
 	return described;
+}
+
+void pipeline_pack(const struct pipeline *pipeline, struct packer *packer, bool exact)
+{
+	transform_list_pack(packer, &pipeline->list, exact);
 }
 
 void pipeline_size(const struct pipeline *pipeline, uint32_t size_out[2])

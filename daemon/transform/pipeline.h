@@ -31,6 +31,7 @@ enum {
 };
 
 struct cancel;
+struct packer;
 struct pipeline;
 struct statistics;
 
@@ -100,13 +101,16 @@ uint32_t pipeline_views(const struct pipeline *pipeline);
 
 /* The array of one sample, or of one view of it. */
 struct pipeline_output {
-	const char *dtype; /* as in segment_field */
+	const char *dtype;  /* as in segment_field */
+	const char *layout; /* as in ATTACH */
 	/* (C, H, W) or (H, W, C); C is 3, 1 behind Grayscale(1), 4 with alpha, or that of float32
 	 * numbers */
 	uint32_t shape[3];
 	size_t bytes;
 };
 struct pipeline_output pipeline_output(const struct pipeline *pipeline);
+/* The list, as msgpack that pipeline_new() takes; `exact`: see parameter_pack(). */
+void pipeline_pack(const struct pipeline *pipeline, struct packer *packer, bool exact);
 void pipeline_size(const struct pipeline *pipeline, uint32_t size_out[2]); /* height, width */
 
 /* One worker's memory: grows to what the largest image needs. */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "transform/transform.h"
 
+#include <string.h>
+
 #include "base/quote.h"
+#include "proto/pack.h"
 #include "transform/registry.h"
 
 static unsigned row_parameters(const struct transform_row *row)
@@ -174,4 +177,60 @@ void transform_write(FILE *file, const struct transform *transform)
 			parameter_write(file, parameter, &transform->values[i]);
 	}
 	fputs(")", file);
+}
+
+/* The transforms inside of it, or their weights. */
+static void pack_held(struct packer *packer, const struct transform *transform, bool weights,
+		      bool exact)
+{
+	const struct transform *end = transform + 1 + transform->behind;
+	uint32_t count = 0;
+	for (const struct transform *held = transform + 1; held < end; held += 1 + held->behind)
+		count++;
+	pack_list(packer, count);
+	for (const struct transform *held = transform + 1; held < end; held += 1 + held->behind) {
+		if (weights)
+			parameter_pack_number(packer, held->weight);
+		else
+			transform_pack(packer, held, exact);
+	}
+}
+
+static void pack_parameter(struct packer *packer, const struct transform *transform, unsigned i,
+			   bool exact)
+{
+	const struct parameter_row *row = &transform->row->parameters[i];
+	const struct parameter *value = &transform->values[i];
+	if (value->count == 0 && row->type != PARAMETER_PAINT)
+		return;
+	pack_string(packer, row->name);
+	if (row->type == PARAMETER_TRANSFORMS || row->type == PARAMETER_WEIGHTS)
+		pack_held(packer, transform, row->type == PARAMETER_WEIGHTS, exact);
+	else
+		parameter_pack(packer, row, value, exact);
+}
+
+void transform_pack(struct packer *packer, const struct transform *transform, bool exact)
+{
+	const struct parameter_row *rows = transform->row->parameters;
+	const unsigned count = row_parameters(transform->row);
+	const char *last = "";
+	size_t map = pack_map_begin(packer);
+	for (unsigned done = 0; done <= count; done++) { /* the next key, `name` among them */
+		const char *next = strcmp("name", last) > 0 ? "name" : NULL;
+		unsigned at = count;
+		for (unsigned i = 0; i < count; i++) {
+			if (strcmp(rows[i].name, last) > 0 &&
+			    (!next || strcmp(rows[i].name, next) < 0)) {
+				next = rows[i].name;
+				at = i;
+			}
+		}
+		if (at < count)
+			pack_parameter(packer, transform, at, exact);
+		else
+			pack_key_string(packer, "name", transform->row->name);
+		last = next;
+	}
+	pack_map_end(packer, map);
 }

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "proto/pack.h"
 #include "transform/registry.h"
 #include "transform/steps_draw.h"
 
@@ -451,18 +452,37 @@ int transform_list_settle(struct transform_list *list, int32_t width, int32_t he
 				   "CenterCrop(224)");
 }
 
+#define OUTER_MAX (TRANSFORMS_MAX + 1 + TRANSFORM_LIST_TENSOR_OPS_MAX)
+
+/* Those that are not inside of others, in the order in which they are written. Returns how many. */
+static uint32_t outer_transforms(const struct transform_list *list,
+				 const struct transform *out[OUTER_MAX])
+{
+	uint32_t count = 0;
+	for (unsigned i = 0; i < list->count; i += 1 + list->pictures[i].behind)
+		out[count++] = &list->pictures[i];
+	if (list->normalized)
+		out[count++] = &list->normalize;
+	for (unsigned i = 0; i < list->tensor_op_count; i++)
+		out[count++] = &list->tensor_ops[i];
+	return count;
+}
+
 void transform_list_write(FILE *file, const struct transform_list *list)
 {
-	for (unsigned i = 0; i < list->count; i += 1 + list->pictures[i].behind) {
-		transform_write(file, &list->pictures[i]);
+	const struct transform *outer[OUTER_MAX];
+	uint32_t count = outer_transforms(list, outer);
+	for (uint32_t i = 0; i < count; i++) {
+		transform_write(file, outer[i]);
 		fputs("|", file);
 	}
-	if (list->normalized) {
-		transform_write(file, &list->normalize);
-		fputs("|", file);
-	}
-	for (unsigned i = 0; i < list->tensor_op_count; i++) {
-		transform_write(file, &list->tensor_ops[i]);
-		fputs("|", file);
-	}
+}
+
+void transform_list_pack(struct packer *packer, const struct transform_list *list, bool exact)
+{
+	const struct transform *outer[OUTER_MAX];
+	uint32_t count = outer_transforms(list, outer);
+	pack_list(packer, count);
+	for (uint32_t i = 0; i < count; i++)
+		transform_pack(packer, outer[i], exact);
 }

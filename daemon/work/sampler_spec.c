@@ -9,6 +9,7 @@
 
 #include "base/quote.h"
 #include "dataset/arrays/npy_array.h"
+#include "proto/keys.h"
 #include "storage/storage.h"
 #include "work/sampler.h"
 
@@ -16,14 +17,20 @@
 #define STEP_NUMBERS 4096 /* read at a time */
 
 static const char *const names[] = {"subset", "split", "weighted", "balanced", NULL};
-/* The keys of each, besides `name`. */
-#define KEYS_MAX 5
-static const char *const keys[][KEYS_MAX] = {
-	{"indices", "list_fd"},
-	{"validation_split", "subset"},
-	{"weights", "weights_by_class", "weights_by_part", "num_samples", "list_fd"},
-	{"per_class"},
-};
+
+/* Is it one of the sampler's keys, besides `name`? */
+static bool takes_key(const char *name, struct text key)
+{
+	static const struct {
+		const char *key, *samplers;
+	} keys[] = {
+#define KEY_ROW(key, samplers, help) {#key, samplers},
+		SAMPLER_TABLE(KEY_ROW)};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (text_equals(key, keys[i].key))
+			return strstr(keys[i].samplers, name); /* no name is part of another */
+	return false;
+}
 
 static int spec_fault(struct fault *fault, const char *name, const char *key, const char *words)
 {
@@ -55,10 +62,7 @@ static int spec_check_keys(const struct sampler_spec *spec, const struct value *
 	struct quote quote;
 	for (uint32_t i = 0; i < map->count; i++) {
 		struct text key = map->pairs[i].key;
-		bool known = text_equals(key, "name");
-		for (unsigned k = 0; k < KEYS_MAX && keys[spec->kind - 1][k]; k++)
-			known = known || text_equals(key, keys[spec->kind - 1][k]);
-		if (!known)
+		if (!text_equals(key, "name") && !takes_key(names[spec->kind - 1], key))
 			return fault_say(fault, SAMPLER_E_ARGUMENT, "sampler %s takes no '%s'",
 					 names[spec->kind - 1],
 					 quote_bytes(&quote, key.data, key.size));

@@ -121,7 +121,7 @@ static void say(struct stream *stream, const uint8_t *data, size_t size, unsigne
 }
 
 /* What was taken is what the model says. */
-static void check(const struct stream *stream, const struct dataset_given *given)
+static void check(const struct stream *stream, const struct spec_place *given)
 {
 	struct stat stat;
 	if (!given->held)
@@ -148,9 +148,8 @@ static void request(struct stream *stream, const struct value *map, const struct
 		      : access_dataset(&fixed.core, &client, &stream->came, &spec, &fault);
 	must(r == 0 || r == ACCESS_E_REFUSED || r == ACCESS_E_ARGUMENT);
 	must((r != 0) == (fault.text[0] != '\0'));
-	check(stream, &spec.path_given);
-	check(stream, &spec.root_given);
-	check(stream, &spec.labels_given);
+	for (unsigned i = 0; i < SPEC_PLACES; i++)
+		check(stream, &spec.places[i]);
 	dataset_spec_deinit(&spec);
 	sampler_spec_deinit(&sampler);
 }

@@ -18,7 +18,7 @@ class Field:
     min: int
     max: int
     help: str
-    part_of: str  # STREAM or READER in ATTACH, else F
+    part_of: str  # BYTES, PLACE, STREAM or READER in ATTACH, else F
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,15 @@ class Counter:
 
 
 @dataclass(frozen=True)
+class Key:
+    """A key of a dataset's or a sampler's map."""
+    type: str  # PATH, EITHER or TEXT; K of a sampler
+    key: str
+    kinds: tuple  # that take it; empty: all
+    help: str
+
+
+@dataclass(frozen=True)
 class Column:
     type: str  # uint, boolean, number, text, hex, three, value, entries
     key: str
@@ -68,6 +77,8 @@ class Tables:
     errors: tuple
     counters: tuple
     rows: tuple
+    dataset: tuple
+    sampler: tuple
 
 
 def _body(source, macro):
@@ -81,7 +92,8 @@ def _rows(body):
     """Each row's macro and its arguments: words and numbers as they are, texts without quotes."""
     rows = []
     for match in re.finditer(r'\b([A-Z]+)\(((?:[^()"]|"[^"]*")*)\)', body):
-        cells = re.findall(r'"([^"]*)"|([^\s,]+)', match.group(2))
+        args = re.sub(r'"\s+"', "", match.group(2))  # texts that go on in the next line
+        cells = re.findall(r'"([^"]*)"|([^\s,]+)', args)
         rows.append([match.group(1), *(text or word for text, word in cells)])
     return rows
 
@@ -98,8 +110,9 @@ def _kinds_of_rows(source):
         ))
 
 
-def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h"):
-    source = _source(path)
+def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h",
+         keys=ROOT / "proto" / "keys.h"):
+    source, source_of_keys = _source(path), _source(keys)
     constants = {
         name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u?\b", source, re.M)
     }
@@ -110,10 +123,14 @@ def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h"):
     def fields(name):
         body = _body(source, "ATTACH_TABLE" if name == "ATTACH" else f"{name}_FIELDS")
         return tuple(
-            Field(type, key, need == "REQUIRED", number(default), number(low), number(high), text,
+            Field(type, key, need != "OPTIONAL", number(default), number(low), number(high), text,
                   part_of)
             for part_of, type, key, need, default, low, high, text in _rows(body)
         )
+
+    def keys_of(macro):
+        return tuple(Key(type, key, tuple(kinds.split()), text)
+                     for type, key, kinds, text in _rows(_body(source_of_keys, macro)))
 
     return Tables(
         constants,
@@ -130,4 +147,6 @@ def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h"):
             for _, _, name, kind, _, text in _rows(_body(source, "COUNTER_TABLE"))
         ),
         tuple(_kinds_of_rows(_source(rows))),
+        keys_of("DATASET_TABLE"),
+        keys_of("SAMPLER_TABLE"),
     )

@@ -110,6 +110,8 @@ export interface AttachOptions {
   window?: number;
   /** Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says. */
   resize?: string;
+  /** Digest of the description in the resume token. */
+  expectDescription?: string;
   /** Begin where this token says; it must be of the same stream. */
   token?: Token;
 }

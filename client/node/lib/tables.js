@@ -73,6 +73,8 @@ export const MESSAGES = [
     ["order", "text", false, 0, 0, 16],
     ["window", "uint", false, 16384, 1, 4294967295],
     ["resize", "text", false, 0, 0, 16],
+    ["like", "uint", false, 0, 0, 18446744073709551615n],
+    ["expect_description", "text", false, 0, 0, 32],
   ] },
   { number: 11, name: "progress", fromDaemon: true, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -96,6 +98,8 @@ export const MESSAGES = [
     ["position", "uint", false, 0, 0, 18446744073709551615n],
     ["sampling_hash", "text", false, 0, 0, 32],
     ["note", "text", false, 0, 0, 4096],
+    ["description", "any", false, 0, 0, 0],
+    ["digest", "text", false, 0, 0, 32],
   ] },
   { number: 13, name: "credit", fromDaemon: false, fields: [
     ["inflight", "uint", true, 0, 0, 1024],
@@ -174,6 +178,7 @@ export const MESSAGES = [
     ["seq", "uint", true, 0, 0, 4294967295],
     ["what", "text", true, 0, 1, 32],
     ["after", "uint", false, 0, 0, 18446744073709551615n],
+    ["id", "uint", false, 0, 0, 18446744073709551615n],
   ] },
   { number: 34, name: "listing", fromDaemon: true, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -291,4 +296,5 @@ export const OPTIONS = {
   order: "order",
   window: "window",
   resize: "resize",
+  expectDescription: "expect_description",
 };

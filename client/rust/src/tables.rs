@@ -157,6 +157,10 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 16384, min: 1, max: u32::MAX as u64 },
         Field { key: "resize", kind: Kind::Text, required: false,
             default: 0, min: 0, max: 16 },
+        Field { key: "like", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: u64::MAX },
+        Field { key: "expect_description", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 32 },
     ] },
     MessageType { number: 11, name: "progress", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,
@@ -199,6 +203,10 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 32 },
         Field { key: "note", kind: Kind::Text, required: false,
             default: 0, min: 0, max: 4096 },
+        Field { key: "description", kind: Kind::Any, required: false,
+            default: 0, min: 0, max: 0 },
+        Field { key: "digest", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 32 },
     ] },
     MessageType { number: 13, name: "credit", fields: &[
         Field { key: "inflight", kind: Kind::Uint, required: true,
@@ -326,6 +334,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
         Field { key: "what", kind: Kind::Text, required: true,
             default: 0, min: 1, max: 32 },
         Field { key: "after", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: u64::MAX },
+        Field { key: "id", kind: Kind::Uint, required: false,
             default: 0, min: 0, max: u64::MAX },
     ] },
     MessageType { number: 34, name: "listing", fields: &[
@@ -477,6 +487,8 @@ pub struct Options {
     pub window: u32,
     /// Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says.
     pub resize: String,
+    /// Digest of the description in the resume token.
+    pub expect_description: String,
     /// Begin where this token says; it must be of the same stream.
     pub token: Option<Token>,
 }
@@ -521,6 +533,7 @@ impl Default for Options {
             order: Default::default(),
             window: 16384,
             resize: Default::default(),
+            expect_description: Default::default(),
             token: None,
         }
     }
@@ -567,6 +580,7 @@ impl Options {
             ("order", self.order.clone().into()),
             ("window", self.window.into()),
             ("resize", self.resize.clone().into()),
+            ("expect_description", self.expect_description.clone().into()),
         ])
     }
 }

@@ -286,12 +286,8 @@ static bool cifar100_suits(const struct dataset_spec *spec, bool folder)
 		published_suits(spec, folder, NULL, cifar100.forms[1].names));
 }
 
-static const char *const cifar10_keys[] = {"split", NULL};
-static const char *const cifar100_keys[] = {"split", "labels", NULL};
-
 const struct dataset_kind cifar10_kind = {
 	.name = "cifar10",
-	.keys = cifar10_keys,
 	.suits = cifar10_suits,
 	.clue = KIND_BY_CONTENT,
 	.open = cifar10_open,
@@ -304,7 +300,6 @@ const struct dataset_kind cifar10_kind = {
 
 const struct dataset_kind cifar100_kind = {
 	.name = "cifar100",
-	.keys = cifar100_keys,
 	.suits = cifar100_suits,
 	.clue = KIND_BY_CONTENT,
 	.open = cifar100_open,

@@ -98,11 +98,8 @@ static bool mnist_suits(const struct dataset_spec *spec, bool folder)
 	       published_suits(spec, folder, within, test_names);
 }
 
-static const char *const mnist_keys[] = {"split", NULL};
-
 const struct dataset_kind mnist_kind = {
 	.name = "mnist",
-	.keys = mnist_keys,
 	.suits = mnist_suits,
 	.clue = KIND_BY_CONTENT,
 	.open = mnist_open,

@@ -34,8 +34,6 @@ static int npy_open(void **state_out, const struct dataset_spec *spec,
 	return r;
 }
 
-static const char *const npy_keys[] = {"labels", NULL};
-
 static bool npy_suits(const struct dataset_spec *spec, bool folder)
 {
 	return !folder && ends_in(spec->path, ".npy");
@@ -43,7 +41,6 @@ static bool npy_suits(const struct dataset_spec *spec, bool folder)
 
 const struct dataset_kind npy_kind = {
 	.name = "npy",
-	.keys = npy_keys,
 	.suits = npy_suits,
 	.clue = KIND_BY_NAME,
 	.open = npy_open,

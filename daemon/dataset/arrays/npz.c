@@ -210,11 +210,8 @@ static bool npz_suits(const struct dataset_spec *spec, bool folder)
 	return !folder && ends_in(spec->path, ".npz");
 }
 
-static const char *const npz_keys[] = {"images", "labels", "split", NULL};
-
 const struct dataset_kind npz_kind = {
 	.name = "npz",
-	.keys = npz_keys,
 	.suits = npz_suits,
 	.clue = KIND_BY_NAME,
 	.open = npz_open,

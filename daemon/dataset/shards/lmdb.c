@@ -109,11 +109,8 @@ static int lmdb_open(void **state_out, const struct dataset_spec *spec,
 	return shards_open(state_out, &form, spec, progress, facts, fault);
 }
 
-static const char *const lmdb_keys[] = {NULL};
-
 const struct dataset_kind lmdb_kind = {
 	.name = "lmdb",
-	.keys = lmdb_keys,
 	.suits = lmdb_suits,
 	.clue = KIND_BY_CONTENT,
 	.open = lmdb_open,

@@ -18,12 +18,8 @@ static bool tar_suits(const struct dataset_spec *spec, bool folder)
 	return !folder && shard_names_suits(spec->path);
 }
 
-static const char *const tar_keys[] = {
-	"image", "label", "classes", "components", "missing_component", NULL};
-
 const struct dataset_kind tar_kind = {
 	.name = "tar",
-	.keys = tar_keys,
 	.suits = tar_suits,
 	.clue = KIND_BY_NAME,
 	.open = tar_open,

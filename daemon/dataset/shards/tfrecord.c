@@ -373,12 +373,8 @@ static bool tfrecord_suits(const struct dataset_spec *spec, bool folder)
 	return !folder && strstr(slash ? slash + 1 : spec->path, ".tfrecord");
 }
 
-static const char *const tfrecord_keys[] = {
-	"image", "label", "classes", "components", "missing_component", NULL};
-
 const struct dataset_kind tfrecord_kind = {
 	.name = "tfrecord",
-	.keys = tfrecord_keys,
 	.suits = tfrecord_suits,
 	.clue = KIND_BY_NAME,
 	.open = tfrecord_open,

@@ -10,12 +10,12 @@ void resume_token_of(struct resume_token *out, const struct dataset *dataset,
 	digest_hex(&digest, out->dataset);
 	digest = pipeline_hash(pipeline);
 	digest_hex(&digest, out->pipeline);
-	out->sampling[0] = '\0';
+	out->sampling[0] = out->description[0] = '\0';
 	if (stream_order_hash(order, &digest))
 		digest_hex(&digest, out->sampling);
 }
 
-static bool resume_token_differs(const char *expected, const char *own)
+bool resume_token_differs(const char *expected, const char *own)
 {
 	return expected[0] && strcmp(expected, own) != 0;
 }

@@ -11,11 +11,14 @@
 #include "loop/state/stream.h"
 
 struct resume_token {
-	char dataset[33], pipeline[33], sampling[33]; /* empty: none, or nothing is expected */
+	/* Empty: none, or nothing is expected. */
+	char dataset[33], pipeline[33], sampling[33], description[33];
 };
 
 void resume_token_of(struct resume_token *out, const struct dataset *dataset,
 		     const struct pipeline *pipeline, const struct stream_order *order);
+/* Is something expected, and something else than is there? */
+bool resume_token_differs(const char *expected, const char *own);
 /* 0, or 1 and words that name what differs from what is expected. */
 int resume_token_check(const struct resume_token *expected, const struct resume_token *own,
 		       struct fault *fault);

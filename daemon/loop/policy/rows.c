@@ -116,6 +116,7 @@ struct row_stream stream_row(const struct stream *stream, const struct packer *s
 	};
 	row_set_digest(row.fingerprint, dataset_fingerprint(stream->entry->dataset));
 	row_set_digest(row.pipeline_hash, pipeline_hash(pipeline));
+	row_set_digest(row.digest, stream->description.digest);
 	if (stream_order_hash(order, &sampling))
 		row_set_digest(row.sampling_hash, sampling);
 	stream_add(&row, stream);

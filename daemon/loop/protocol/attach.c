@@ -15,12 +15,14 @@
 #include "loop/policy/ring_plan.h"
 #include "loop/policy/straggler.h"
 #include "loop/protocol/attach_arguments.h"
+#include "loop/protocol/attach_settle.h"
 #include "loop/protocol/reply.h"
 #include "loop/protocol/session_state.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/statistics_store.h"
 #include "loop/state/user.h"
+#include "proto/pack.h"
 #include "transform/pipeline.h"
 #include "work/sharding.h"
 
@@ -33,6 +35,7 @@ struct attachment {
 	struct catalog_waiter opened;
 	struct preparation *preparation; /* under way, or NULL */
 	struct one_size size;		 /* of the pictures, if the list has none */
+	struct description description;	 /* owned, until the stream takes it over */
 	struct stream *stream;		 /* held */
 	struct ring_waiter made;
 	bool allocating; /* waits for a ring, no longer for the dataset */
@@ -68,6 +71,7 @@ static void attachment_free(struct attachment *attachment)
 	sampler_free(attachment->arguments.order.sampler);
 	shard_order_free(attachment->arguments.order.shards);
 	attach_arguments_deinit(&attachment->arguments);
+	description_deinit(&attachment->description);
 	if (attachment->stream)
 		stream_put(attachment->stream);
 	if (attachment->entry)
@@ -115,8 +119,28 @@ static struct rank rank_of(const struct reader_request *request)
 			     request->shard.world};
 }
 
-void attachment_begin(struct session *session, const struct message_attach *attach)
+/* The arguments, also of what it is like. As attach_arguments_parse(). */
+static int take_arguments(struct attachment *attachment, const struct message *message,
+			  unsigned *code_out, struct fault *fault)
 {
+	struct message whole = *message;
+	struct unpacker *unpacker = NULL;
+	int r = 0;
+	if (message->attach.like) {
+		*code_out = ERROR_PERMISSION;
+		r = unpacker_new(&unpacker);
+		r = r ? r
+		      : attach_arguments_like(&whole, attachment->core,
+					      attachment->session->connection.uid, unpacker, fault);
+	}
+	r = r ? r : attach_arguments_parse(&attachment->arguments, &whole.attach, code_out, fault);
+	unpacker_free(unpacker);
+	return r;
+}
+
+void attachment_begin(struct session *session, const struct message *message)
+{
+	const struct message_attach *attach = &message->attach;
 	struct core *core = session->protocol->core;
 	struct attachment *attachment = attachment_new(session, attach->seq);
 	struct fault fault;
@@ -126,7 +150,7 @@ void attachment_begin(struct session *session, const struct message_attach *atta
 		return;
 	}
 	attachment->opened.on_opened = dataset_opened;
-	int r = attach_arguments_parse(&attachment->arguments, attach, &code, &fault);
+	int r = take_arguments(attachment, message, &code, &fault);
 	attachment->arguments.request.ring_request.uid = session->connection.uid;
 	if (r == 0 && !attach->accept_fd) {
 		r = access_ring(core, &session->credentials, &fault);
@@ -204,112 +228,14 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 		attachment_fail_memory(attachment);
 }
 
-/* -- 3. stream: what depends on the dataset is checked ------------------------------------- */
-
-/* Do the images have one size, now that it is known whether the samples have? Are the statistics
- * there that the transforms name? 0, an error's number with words, or -ENOMEM. */
-static int settle_pipeline(struct attachment *attachment, struct fault *fault)
-{
-	const struct dataset *dataset = attachment->entry->dataset;
-	struct pipeline *pipeline = attachment->arguments.pipeline;
-	const struct one_size *size = &attachment->size;
-	struct image image = {.width = size->width, .height = size->height};
-	struct fault why;
-	if (dataset_has_pixels(dataset))
-		image = dataset_pixels(dataset, 0);
-	int r = image.channels ? pipeline_settle_numbers(pipeline, image.width, image.height,
-							 image.channels, &why)
-			       : pipeline_settle(pipeline, image.width, image.height, &why);
-	if (r == 0)
-		r = pipeline_check_work(pipeline, image.width, image.height,
-					attachment->arguments.fields.views, &why);
-	if (r > 0)
-		fault_say(fault, r, "%s%s%s%s", why.text, size->why.text[0] ? " (" : "",
-			  size->why.text, size->why.text[0] ? ")" : "");
-	if (r == 0)
-		r = statistics_store_apply(attachment->core->statistics, attachment->entry->uid,
-					   dataset, pipeline, fault);
-	return r > 0 ? ERROR_PIPELINE : r;
-}
-
-static int check_resume_token(struct attachment *attachment, struct fault *fault)
-{
-	struct attach_arguments *arguments = &attachment->arguments;
-	struct resume_token own;
-	resume_token_of(&own, attachment->entry->dataset, arguments->pipeline, &arguments->order);
-	return resume_token_check(&arguments->expected, &own, fault) ? ERROR_TOKEN : 0;
-}
-
-/* Do subset, start and shard fit the dataset's size? */
-static int settle_size(struct attachment *attachment, struct fault *fault)
-{
-	struct attach_arguments *arguments = &attachment->arguments;
-	struct shard *shard = &arguments->request.shard;
-	uint64_t count = dataset_count(attachment->entry->dataset);
-	uint64_t start = arguments->subset_start;
-	uint64_t stop = arguments->subset_stop < count ? arguments->subset_stop : count;
-	if (start >= stop)
-		return fault_say(fault, ERROR_ARGUMENT,
-				 "subset [%llu, %llu) has none of the %llu samples",
-				 (unsigned long long)start, (unsigned long long)stop,
-				 (unsigned long long)count);
-	arguments->order.first = start;
-	arguments->order.count = stop - start;
-	shard->n = stream_positions(&arguments->order);
-	if (arguments->request.position >= shard->n)
-		return fault_say(fault, ERROR_ARGUMENT,
-				 "position %llu is beyond the epoch of %llu samples",
-				 (unsigned long long)arguments->request.position,
-				 (unsigned long long)shard->n);
-	if (shard_batches(shard, 0) == 0)
-		return fault_say(
-			fault, ERROR_ARGUMENT,
-			"an epoch of %llu samples has no batch for rank %llu of %llu with "
-			"batch_size %llu: lower batch_size, or use last_batch pad (without "
-			"drop_last)",
-			(unsigned long long)shard->n, (unsigned long long)shard->rank,
-			(unsigned long long)shard->world, (unsigned long long)shard->batch_size);
-	if (shard->last == LAST_WRAP && shard_global_batch(shard) > shard->n)
-		return fault_say(
-			fault, ERROR_ARGUMENT,
-			"last_batch wrap fills a batch from one further epoch, and the "
-			"batch of all ranks (%llu samples) is larger than an epoch (%llu): "
-			"lower batch_size, or use last_batch pad",
-			(unsigned long long)shard_global_batch(shard),
-			(unsigned long long)shard->n);
-	return 0;
-}
-
-/* The order "shards", if it is asked for. */
-static int settle_order(struct attachment *attachment, struct fault *fault)
-{
-	struct stream_order *order = &attachment->arguments.order;
-	if (!order->window)
-		return 0;
-	int r = sharding_new(&order->shards, attachment->entry->dataset, order->first, order->count,
-			     order->sampler, order->window, fault);
-	return r > 0 ? ERROR_ARGUMENT : r;
-}
-
-/* Has the dataset the fields that were asked for? */
-static int settle_fields(struct attachment *attachment, struct fault *fault)
-{
-	struct attach_arguments *arguments = &attachment->arguments;
-	return fields_init(&arguments->order.fields, attachment->entry->dataset,
-			   arguments->pipeline, &arguments->fields, fault)
-		       ? ERROR_ARGUMENT
-		       : 0;
-}
+/* -- 3. stream ------------------------------------------------------------------------------- */
 
 static void make_stream(struct attachment *attachment)
 {
 	struct attach_arguments *arguments = &attachment->arguments;
 	struct fault fault;
-	int r = settle_pipeline(attachment, &fault);
-	r = r ? r : check_resume_token(attachment, &fault);
-	r = r ? r : settle_size(attachment, &fault);
-	r = r ? r : settle_fields(attachment, &fault);
-	r = r ? r : settle_order(attachment, &fault);
+	int r = attach_settle(arguments, attachment->entry, &attachment->size,
+			      &attachment->description, &fault);
 	if (r > 0) {
 		attachment_fail(attachment, (unsigned)r, fault.text);
 		return;
@@ -321,7 +247,7 @@ static void make_stream(struct attachment *attachment)
 		arguments->order.sampler = NULL;
 		arguments->order.shards = NULL;
 		r = stream_get(&attachment->stream, attachment->core, attachment->entry, pipeline,
-			       &order);
+			       &order, &attachment->description);
 	}
 	if (r < 0)
 		attachment_fail_memory(attachment);
@@ -439,6 +365,9 @@ static void answer(struct attachment *attachment, const struct ring *ring,
 	attached->dataset_fingerprint = (struct text){token.dataset, 32};
 	attached->pipeline_hash = (struct text){token.pipeline, 32};
 	attached->sampling_hash = (struct text){token.sampling, strlen(token.sampling)};
+	digest_hex(&stream->description.digest, token.description);
+	attached->digest = (struct text){token.description, 32};
+	attached->description.packed = stream->description.bytes;
 	const char *note = attachment->entry->note.text;
 	attached->note = (struct text){note, strlen(note)};
 	attached->samples = stream_positions(&stream->order);

@@ -13,11 +13,11 @@
 #define STOKER_LOOP_PROTOCOL_ATTACH_H
 
 struct attachment;
-struct message_attach;
+struct message;
 struct session;
 
 /* Begin; the answer (ATTACHED or ERROR) comes now or later. */
-void attachment_begin(struct session *session, const struct message_attach *attach);
+void attachment_begin(struct session *session, const struct message *message);
 /* Tell the client how far it is. */
 void attachment_progress(struct attachment *attachment);
 /* Leave what is attached or being attached; leases stay. The session is READY. */

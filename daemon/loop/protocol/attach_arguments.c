@@ -2,7 +2,7 @@
 #include "loop/protocol/attach_arguments.h"
 
 #include "loop/policy/ring_plan.h"
-#include "proto/message.h"
+#include "proto/description.h"
 #include "transform/pipeline.h"
 
 void attach_arguments_deinit(struct attach_arguments *arguments)
@@ -11,6 +11,37 @@ void attach_arguments_deinit(struct attach_arguments *arguments)
 	sampler_spec_deinit(&arguments->sampler);
 	pipeline_free(arguments->pipeline);
 	arguments->pipeline = NULL;
+	packer_free(arguments->said);
+	arguments->said = NULL;
+}
+
+int attach_arguments_like(struct message *message, const struct core *core, uid_t uid,
+			  struct unpacker *unpacker, struct fault *fault)
+{
+	struct message_attach *attach = &message->attach;
+	const struct stream *stream = stream_of_user(core, attach->like, uid);
+	struct value map;
+	const char *why;
+	if (!stream)
+		return fault_say(fault, 1, STREAM_NONE, (unsigned long long)attach->like);
+	const struct text whole = stream->description.whole;
+	if (unpack(unpacker, (const uint8_t *)whole.data, whole.size, &map, &why))
+		return -ENOMEM; /* the bytes are our own */
+	description_fill(attach, message->said, &map);
+	return 0;
+}
+
+/* What of the stream the client said, but for the lists that are understood as a whole. */
+static int take_said(struct attach_arguments *out, const struct message_attach *attach)
+{
+	struct message_attach said = *attach;
+	struct text text;
+	said.transforms = said.fields = (struct any){0};
+	int r = packer_new(&out->said);
+	if (r)
+		return r;
+	description_pack(out->said, &said, DESCRIPTION_BYTES | DESCRIPTION_STREAM);
+	return packer_bytes(out->said, &text);
 }
 
 /* One of a few words; the first is the default. -1 if it is none of them. */
@@ -99,6 +130,7 @@ static void take_request(struct attach_arguments *out, const struct message_atta
 	text_copy(out->expected.dataset, 33, attach->expect_dataset);
 	text_copy(out->expected.pipeline, 33, attach->expect_pipeline);
 	text_copy(out->expected.sampling, 33, attach->expect_sampling);
+	text_copy(out->expected.description, 33, attach->expect_description);
 }
 
 /* NULL, or what is wrong with numbers that have to go together. */
@@ -133,6 +165,7 @@ int attach_arguments_parse(struct attach_arguments *out, const struct message_at
 					 .sampler = SAMPLER_SPEC_NULL};
 	*code_out = ERROR_ARGUMENT;
 	int r = sampler_spec_parse(&out->sampler, &attach->sampler.value, fault);
+	r = r ? r : take_said(out, attach);
 	if (r)
 		return r;
 	const char *wrong = check_numbers(out, attach);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "loop/engine/membership.h"
 #include "loop/policy/resume.h"
@@ -15,7 +16,9 @@
 #include "work/field.h"
 #include "work/sampler.h"
 
+struct message;
 struct message_attach;
+struct unpacker;
 
 struct attach_arguments {
 	/* The stream. */
@@ -25,6 +28,7 @@ struct attach_arguments {
 	struct field_choice fields;
 	struct sampler_spec sampler; /* owned, until the sampler task takes it over */
 	uint64_t subset_start, subset_stop;
+	struct packer *said; /* owned: what of it the client said, for description_make() */
 	/* The reader. */
 	struct reader_request request;
 	struct resume_token expected;
@@ -35,6 +39,11 @@ struct attach_arguments {
 #define ATTACH_RESIZES "resize must be pillow-12 or pillow-13"
 int attach_resize(struct text text);
 
+/* Fill in what an ATTACH with `like` does not say, from the stream of `uid` with this number. The
+ * message then borrows from the stream and from `unpacker`. 0, 1 (this user has no such stream) or
+ * -ENOMEM. */
+int attach_arguments_like(struct message *message, const struct core *core, uid_t uid,
+			  struct unpacker *unpacker, struct fault *fault);
 /* 0, 1 (refused, with an error's number and words) or -ENOMEM. */
 int attach_arguments_parse(struct attach_arguments *out, const struct message_attach *attach,
 			   unsigned *code_out, struct fault *fault);

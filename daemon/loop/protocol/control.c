@@ -75,16 +75,20 @@ void control_list(struct session *session, const struct message *message)
 		{"metrics", listing_metrics},	{"page", listing_page},
 	};
 	struct quote quote;
+	if (text_equals(message->list.what, "description")) {
+		listing_description(session, &message->list, NULL);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		if (!text_equals(message->list.what, lists[i].what))
 			continue;
 		lists[i].list(session, &message->list);
 		return;
 	}
-	char text[160];
+	char text[192];
 	snprintf(text, sizeof(text),
 		 "unknown list '%.64s': expected streams, readers, datasets, cache, memory, "
-		 "bad, metrics or page",
+		 "bad, metrics, page or description",
 		 quote_bytes(&quote, message->list.what.data, message->list.what.size));
 	reply_error(session, ERROR_ARGUMENT, message->list.seq, text);
 }

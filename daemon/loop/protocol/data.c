@@ -32,7 +32,7 @@ void data_attach(struct session *session, const struct message *message)
 	if (quota_reader(core, session->connection.uid, &session->leases, &fault))
 		reply_error(session, ERROR_LIMIT, message->attach.seq, fault.text);
 	else
-		attachment_begin(session, &message->attach);
+		attachment_begin(session, message);
 }
 
 void data_detach(struct session *session, const struct message *message)
@@ -102,6 +102,17 @@ void data_credentials(struct session *session, const struct message *message)
 void data_list(struct session *session, const struct message *message)
 {
 	const struct message_list *list = &message->list;
+	if (text_equals(list->what, "description")) {
+		listing_description(session, list, &session->connection.uid);
+		return;
+	}
+	if (!session->reader) {
+		core_count(session->protocol->core, COUNTER_PROTOCOL_ERRORS, 1);
+		connection_fail(&session->connection, ERROR_STATE, 0,
+				"list, but of description, may not come while the connection is "
+				"attached to nothing");
+		return;
+	}
 	const struct dataset *dataset = session->reader->stream->entry->dataset;
 	if (text_equals(list->what, "classes"))
 		listing_classes(session, list, dataset);
@@ -111,5 +122,6 @@ void data_list(struct session *session, const struct message *message)
 		listing_own(session, list);
 	else
 		reply_error(session, ERROR_ARGUMENT, list->seq,
-			    "unknown list: a reader can list classes, paths and reader (itself)");
+			    "unknown list: a reader can list classes, paths, reader (itself) and "
+			    "description");
 }

@@ -19,7 +19,6 @@
 #include "proto/pack.h"
 #include "stage/stage.h"
 
-#define PARTS_BYTES_MAX 8192
 #define PAGE_BYTES (PROTO_FRAME_MAX / 2) /* a page ends with the item that passes this */
 
 struct page {
@@ -75,70 +74,11 @@ static void page_send(struct page *page)
 	connection_send(&page->session->connection, &message);
 }
 
-/* Of `parts` what it takes to ask for them again, if it is short: an item has to fit into a frame.
- */
-static bool parts_are_told(const struct dataset_spec *spec)
-{
-	size_t size = 0;
-	for (uint32_t i = 0; i < spec->part_count; i++) {
-		const struct dataset_spec *part = &spec->parts[i];
-		const char *const texts[] = {part->path,
-					     part->root,
-					     part->format,
-					     part->images,
-					     part->labels,
-					     part->split,
-					     part->path_column,
-					     part->label_column,
-					     part->image,
-					     part->label,
-					     part->classes,
-					     part->components,
-					     part->missing_component};
-		for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
-			size += texts[k] ? strlen(texts[k]) : 0;
-	}
-	return size > 0 && size <= PARTS_BYTES_MAX;
-}
-
-/* The keys that say which dataset it is. */
-static void pack_spec(struct packer *packer, const struct dataset_spec *spec)
-{
-	const struct {
-		const char *key, *value;
-	} texts[] = {{"path", spec->path},
-		     {"kind", spec->kind},
-		     {"root", spec->root},
-		     {"format", spec->format},
-		     {"images", spec->images},
-		     {"labels", spec->labels},
-		     {"split", spec->split},
-		     {"path_column", spec->path_column},
-		     {"label_column", spec->label_column},
-		     {"image", spec->image},
-		     {"label", spec->label},
-		     {"classes", spec->classes},
-		     {"components", spec->components},
-		     {"missing_component", spec->missing_component}};
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (texts[i].value)
-			pack_key_string(packer, texts[i].key, texts[i].value);
-	if (!parts_are_told(spec))
-		return;
-	pack_string(packer, "parts");
-	pack_list(packer, spec->part_count);
-	for (uint32_t i = 0; i < spec->part_count; i++) {
-		size_t map = pack_map_begin(packer);
-		pack_spec(packer, &spec->parts[i]);
-		pack_map_end(packer, map);
-	}
-}
-
 /* `packer` is for the keys of its dataset. */
 static void pack_stream(struct packer *items, struct packer *packer, const struct stream *stream)
 {
 	packer_clear(packer);
-	pack_spec(packer, &stream->entry->spec);
+	dataset_spec_pack_keys(&stream->entry->spec, packer);
 	const struct row_stream row = stream_row(stream, packer);
 	row_pack(items, ROW_STREAM, &row);
 }
@@ -150,6 +90,37 @@ void listing_streams(struct session *session, const struct message_list *list)
 		if (page_takes(&page, stream->id))
 			pack_stream(page.items, session->protocol->packer, stream);
 	page_send(&page);
+}
+
+void listing_description(struct session *session, const struct message_list *list,
+			 const uid_t *owner)
+{
+	const struct stream *found = NULL;
+	struct packer *packer = session->protocol->items;
+	struct message message = message_init(MESSAGE_LISTING);
+	char text[96], digest[33];
+	list_for_each(stream, next, &session->protocol->core->streams, struct stream, link)
+		if (stream->id == list->id && (!owner || stream->entry->uid == *owner))
+			found = stream;
+	if (!found) {
+		snprintf(text, sizeof(text), STREAM_NONE, (unsigned long long)list->id);
+		reply_error(session, ERROR_PERMISSION, list->seq, text);
+		return;
+	}
+	packer_clear(packer);
+	pack_list(packer, 1);
+	digest_hex(&found->description.digest, digest);
+	pack_map(packer, 3);
+	pack_key_uint(packer, "stream", found->id);
+	pack_key_string(packer, "digest", digest);
+	pack_string(packer, "description");
+	pack_packed(packer, found->description.whole);
+	if (packer_bytes(packer, &message.listing.items.packed) < 0) {
+		reply_no_memory(session, list->seq);
+		return;
+	}
+	message.listing.seq = list->seq;
+	connection_send(&session->connection, &message);
 }
 
 static void pack_reader(struct packer *packer, const struct session *session)

@@ -7,12 +7,17 @@
 #ifndef STOKER_LOOP_PROTOCOL_LISTING_H
 #define STOKER_LOOP_PROTOCOL_LISTING_H
 
+#include <sys/types.h>
+
 struct dataset;
 struct message_list;
 struct session;
 
 void listing_streams(struct session *session, const struct message_list *list);
 void listing_readers(struct session *session, const struct message_list *list);
+/* What a stream is, alone in its frame; of `owner` only those of this user (NULL: of all). */
+void listing_description(struct session *session, const struct message_list *list,
+			 const uid_t *owner);
 void listing_own(struct session *session, const struct message_list *list); /* its reader's row */
 void listing_datasets(struct session *session, const struct message_list *list);
 void listing_cache(struct session *session, const struct message_list *list);

@@ -24,11 +24,11 @@
 /* -- messages ----------------------------------------------------------------------------- */
 
 /* Capabilities: transports, descriptors and credentials from the client, the word for ATTACH's
- * resize that older daemons do not know, then the kinds of datasets. */
+ * resize and the field of it that older daemons do not know, then the kinds of datasets. */
 static void welcome(struct session *session, uint64_t seq)
 {
-	static const char *const first[] = {"fd", "path", "descriptors", "credentials",
-					    "pillow-13"};
+	static const char *const first[] = {"fd",	   "path",	"descriptors",
+					    "credentials", "pillow-13", "like"};
 	const uint32_t count = sizeof(first) / sizeof(*first);
 	struct packer *packer = session->protocol->packer;
 	struct message message = message_init(MESSAGE_WELCOME);
@@ -92,7 +92,7 @@ static const struct route {
 	{MESSAGE_CREDIT, MESSAGE_ON_DATA, SESSION_ATTACHED, data_credit},
 	{MESSAGE_RELEASE, MESSAGE_ON_DATA, GREETED, data_release},
 	{MESSAGE_CREDENTIALS, MESSAGE_ON_DATA, GREETED, data_credentials},
-	{MESSAGE_LIST, MESSAGE_ON_DATA, SESSION_ATTACHED, data_list},
+	{MESSAGE_LIST, MESSAGE_ON_DATA, SESSION_READY | SESSION_ATTACHED, data_list},
 	{MESSAGE_LIST, MESSAGE_ON_CONTROL, SESSION_READY, control_list},
 	{MESSAGE_STATUS, MESSAGE_ON_CONTROL, SESSION_READY, control_status},
 	{MESSAGE_SET, MESSAGE_ON_CONTROL, SESSION_READY, control_set},

@@ -11,7 +11,6 @@
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
-#include "proto/message.h"
 #include "work/sample.h"
 
 /* A bad sample's neighbours are tried this far; beyond that the dataset is broken, not a sample. */
@@ -61,69 +60,6 @@ bool stream_order_hash(const struct stream_order *order, struct digest *out)
 		*out = digest_of(&shards, sizeof(shards));
 	}
 	return true;
-}
-
-/* Is a field of ATTACH that proto/tables.h calls the stream's the same in both? Where one is added
- * there, the compiler asks for it here. */
-static bool field_equal(enum stream_field field, const struct stream_order *a,
-			const struct stream_order *b)
-{
-	switch (field) {
-	case STREAM_FIELD_dataset:
-	case STREAM_FIELD_transforms:
-	case STREAM_FIELD_dtype:
-	case STREAM_FIELD_layout:
-	case STREAM_FIELD_draft:
-	case STREAM_FIELD_resize:
-		return true; /* the dataset's entry and the pipeline's hash: stream_matches() */
-	case STREAM_FIELD_shuffle:
-		return a->shuffle == b->shuffle;
-	case STREAM_FIELD_order_seed:
-		return a->order_seed == b->order_seed;
-	case STREAM_FIELD_augment_seed:
-		return a->augment_seed == b->augment_seed;
-	case STREAM_FIELD_subset_start:
-		return a->first == b->first;
-	case STREAM_FIELD_subset_stop:
-		return a->count == b->count;
-	case STREAM_FIELD_bad_samples:
-		return a->substitute == b->substitute;
-	case STREAM_FIELD_exif_orientation:
-		return a->exif == b->exif;
-	case STREAM_FIELD_fields:
-	case STREAM_FIELD_one_hot:
-		return fields_equal(&a->fields, &b->fields);
-	case STREAM_FIELD_sampler:
-	case STREAM_FIELD_echo:
-	case STREAM_FIELD_echo_window:
-	case STREAM_FIELD_views:
-	case STREAM_FIELD_order:
-	case STREAM_FIELD_window: {
-		struct digest p = {0}, q = {0};
-		stream_order_hash(a, &p);
-		stream_order_hash(b, &q);
-		return digest_equal(&p, &q);
-	}
-	case STREAM_FIELD_COUNT:
-		break;
-	}
-	return false;
-}
-
-static bool order_equal(const struct stream_order *a, const struct stream_order *b)
-{
-	for (int field = 0; field < STREAM_FIELD_COUNT; field++)
-		if (!field_equal((enum stream_field)field, a, b))
-			return false;
-	return true;
-}
-
-static bool stream_matches(const struct stream *stream, const struct dataset_entry *entry,
-			   const struct digest *pipeline, const struct stream_order *order)
-{
-	struct digest hash = pipeline_hash(stream->pipeline);
-	return stream->entry == entry && digest_equal(&hash, pipeline) &&
-	       order_equal(&stream->order, order);
 }
 
 static struct job_recipe stream_recipe(const struct stream *stream)
@@ -178,29 +114,31 @@ static void stream_link_sharing(struct stream *stream)
 	}
 }
 
-static void order_deinit(const struct stream_order *order)
+static void parts_deinit(struct pipeline *pipeline, const struct stream_order *order,
+			 struct description *description)
 {
+	pipeline_free(pipeline);
 	sampler_free(order->sampler);
 	shard_order_free(order->shards);
+	description_deinit(description);
 }
 
 int stream_get(struct stream **out, struct core *core, struct dataset_entry *entry,
-	       struct pipeline *pipeline, const struct stream_order *order)
+	       struct pipeline *pipeline, const struct stream_order *order,
+	       struct description *description)
 {
-	struct digest hash = pipeline_hash(pipeline);
 	list_for_each(stream, next, &core->streams, struct stream, link) {
-		if (!stream_matches(stream, entry, &hash, order))
+		if (stream->entry != entry ||
+		    !digest_equal(&stream->description.stream, &description->stream))
 			continue;
-		pipeline_free(pipeline);
-		order_deinit(order);
+		parts_deinit(pipeline, order, description);
 		stream->users++;
 		*out = stream;
 		return 0;
 	}
 	struct stream *stream = calloc(1, sizeof(*stream));
 	if (!stream) {
-		pipeline_free(pipeline);
-		order_deinit(order);
+		parts_deinit(pipeline, order, description);
 		return -ENOMEM;
 	}
 	stream->id = core_new_id(core);
@@ -208,6 +146,8 @@ int stream_get(struct stream **out, struct core *core, struct dataset_entry *ent
 	stream->entry = catalog_hold(entry);
 	stream->pipeline = pipeline;
 	stream->order = *order;
+	stream->description = *description;
+	*description = DESCRIPTION_NULL;
 	stream->recipe = stream_recipe(stream);
 	stream->users = 1;
 	list_init(&stream->rings);
@@ -228,10 +168,17 @@ void stream_put(struct stream *stream)
 	list_remove(&stream->sharing);
 	core_count(stream->core, COUNTER_STREAMS, -1);
 	stream->core->ring_bytes -= stream_table_bytes(&stream->order);
-	order_deinit(&stream->order);
-	pipeline_free(stream->pipeline);
+	parts_deinit(stream->pipeline, &stream->order, &stream->description);
 	catalog_release(stream->entry);
 	free(stream);
+}
+
+struct stream *stream_of_user(const struct core *core, uint64_t id, uid_t uid)
+{
+	list_for_each(stream, next, &core->streams, struct stream, link)
+		if (stream->id == id && stream->entry->uid == uid)
+			return stream;
+	return NULL;
 }
 
 static struct echo stream_echo(const struct stream_order *order)

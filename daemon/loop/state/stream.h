@@ -15,26 +15,13 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "loop/state/description.h"
+#include "loop/state/stream_order.h"
 #include "work/job.h"
 #include "work/sampler.h"
 
 struct core;
 struct dataset_entry;
-
-/* What makes two streams the same, beside dataset and pipeline. */
-struct stream_order {
-	bool shuffle;
-	uint64_t order_seed, augment_seed;
-	uint64_t first, count;	 /* samples of the dataset: [first, first + count), or what ... */
-	struct sampler *sampler; /* ... this gives of all of them; NULL: none; the stream's own */
-	uint64_t window; /* of the order "shards": so many are shuffled as one; 0: all are ... */
-	struct shard_order *shards; /* ... and this is NULL; the stream's own */
-	uint32_t echo;		    /* each of an epoch's samples so many times ... */
-	uint64_t echo_window;	    /* ... spread over so many samples' times; see base/echo.h */
-	uint32_t views;		    /* pictures of a sample side by side; draws of their own */
-	bool substitute, exif;
-	struct fields fields;
-};
 
 struct stream {
 	uint64_t id;
@@ -44,6 +31,7 @@ struct stream {
 	struct dataset_entry *entry;
 	struct pipeline *pipeline;
 	struct stream_order order;
+	struct description description;
 	struct job_recipe recipe;
 	struct list rings;
 	unsigned users; /* attachments, readers, rings; the last one out frees it */
@@ -54,11 +42,16 @@ struct stream {
 	double rate;			   /* samples a second, smoothed */
 };
 
-/* The stream of this description, found or made. Takes `pipeline` and the order's sampler over in
- * any case, holds `entry`. 0 or -ENOMEM. */
+/* The stream of this description, found or made. Takes `pipeline`, the order's sampler and the
+ * description over in any case, holds `entry`. 0 or -ENOMEM. */
 int stream_get(struct stream **out, struct core *core, struct dataset_entry *entry,
-	       struct pipeline *pipeline, const struct stream_order *order);
+	       struct pipeline *pipeline, const struct stream_order *order,
+	       struct description *description);
 void stream_put(struct stream *stream);
+/* The stream with this number, if it is this user's; else NULL, of which STREAM_NONE is the
+ * message: nobody learns which numbers others have. */
+struct stream *stream_of_user(const struct core *core, uint64_t id, uid_t uid);
+#define STREAM_NONE "no stream %llu is read by this user: stokerctl streams lists them all"
 
 /* Of its sampler's table, which counts as memory of rings. */
 uint64_t stream_table_bytes(const struct stream_order *order);

@@ -120,9 +120,13 @@ struct stream *fixture_stream(struct fixture *fixture, const struct stream_order
 {
 	struct stream **held = &fixture->held[fixture->held_count++];
 	assert_true(fixture->held_count <= sizeof(fixture->held) / sizeof(*fixture->held));
-	assert_int_equal(stream_get(held, &fixture->core, fixture->entry,
-				    fixture_pipeline(dtype, "NHWC"), order),
-			 0);
+	struct pipeline *pipeline = fixture_pipeline(dtype, "NHWC");
+	struct description description;
+	assert_int_equal(
+		description_make(&description, (struct text){0}, fixture->entry, pipeline, order),
+		0);
+	assert_int_equal(
+		stream_get(held, &fixture->core, fixture->entry, pipeline, order, &description), 0);
 	return *held;
 }
 

@@ -32,6 +32,7 @@ enum type {
 enum need {
 	OPTIONAL,
 	REQUIRED,
+	UNLIKE = REQUIRED, /* without `like` */
 };
 
 struct row {

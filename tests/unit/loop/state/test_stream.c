@@ -52,7 +52,13 @@ static struct stream *ask(struct fixture *fixture, const struct request *request
 	assert_int_equal(pipeline_allow(pipeline, request->draft, request->pillow_13), 0);
 	if (request->sampler)
 		order.sampler = fixture_sampler(fixture, "subset", "indices", &subset);
-	assert_int_equal(stream_get(out, &fixture->core, request->entry, pipeline, &order), 0);
+	struct description description;
+	assert_int_equal(description_make(&description, (struct text){0}, request->entry, pipeline,
+					  &order),
+			 0);
+	assert_int_equal(stream_get(out, &fixture->core, request->entry, pipeline, &order,
+				    &description),
+			 0);
 	return *out;
 }
 
@@ -60,6 +66,14 @@ static const struct pair flip_name = {{"name", 4},
 				      {.kind = VALUE_TEXT, .text = {"RandomHorizontalFlip", 20}}};
 static const struct value flip = {.kind = VALUE_MAP, .count = 1, .pairs = &flip_name};
 static const struct value flips = {.kind = VALUE_LIST, .count = 1, .items = &flip};
+
+/* The fields that are part of a stream. */
+enum stream_field {
+#define FIELD_OF_STREAM(type, key, need, initial, min, max, help) STREAM_FIELD_##key,
+#define FIELD_OF_READER(type, key, need, initial, min, max, help)
+	ATTACH_TABLE(FIELD_OF_STREAM, FIELD_OF_STREAM, FIELD_OF_STREAM, FIELD_OF_READER)
+		STREAM_FIELD_COUNT,
+};
 
 /* Another value of one field of the order; false: it is none of those. */
 static bool change_order(struct stream_order *order, enum stream_field field)
@@ -87,7 +101,7 @@ static bool change_order(struct stream_order *order, enum stream_field field)
 		order->exif = true;
 		break;
 	case STREAM_FIELD_fields:
-		order->fields.count--;
+		strcpy(order->fields.field[order->fields.count++].name, "weight");
 		break;
 	case STREAM_FIELD_one_hot:
 		order->fields.classes = 10;

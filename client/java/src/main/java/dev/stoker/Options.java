@@ -231,6 +231,12 @@ public final class Options {
     return this;
   }
 
+  /** Digest of the description in the resume token. */
+  public Options expectDescription(String expectDescription) {
+    request.put("expect_description", expectDescription);
+    return this;
+  }
+
   /** Begin where this token says; it must be of the same stream. */
   public Options token(Token token) {
     this.token = token;

@@ -186,7 +186,11 @@ final class Tables {
         new Field("window", Kind.UINT, false,
             16384L, 1L, 4294967295L),
         new Field("resize", Kind.TEXT, false,
-            0L, 0L, 16L));
+            0L, 0L, 16L),
+        new Field("like", Kind.UINT, false,
+            0L, 0L, -1L),
+        new Field("expect_description", Kind.TEXT, false,
+            0L, 0L, 32L));
   }
 
   private static List<Field> progress() {
@@ -232,7 +236,11 @@ final class Tables {
         new Field("sampling_hash", Kind.TEXT, false,
             0L, 0L, 32L),
         new Field("note", Kind.TEXT, false,
-            0L, 0L, 4096L));
+            0L, 0L, 4096L),
+        new Field("description", Kind.ANY, false,
+            0L, 0L, 0L),
+        new Field("digest", Kind.TEXT, false,
+            0L, 0L, 32L));
   }
 
   private static List<Field> credit() {
@@ -388,6 +396,8 @@ final class Tables {
         new Field("what", Kind.TEXT, true,
             0L, 1L, 32L),
         new Field("after", Kind.UINT, false,
+            0L, 0L, -1L),
+        new Field("id", Kind.UINT, false,
             0L, 0L, -1L));
   }
 

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "loop/protocol/attach_settle.h"
+
+#include "loop/policy/resume.h"
+#include "loop/protocol/attach_arguments.h"
+#include "loop/state/catalog.h"
+#include "loop/state/core.h"
+#include "loop/state/statistics_store.h"
+#include "proto/message.h"
+#include "proto/pack.h"
+#include "transform/pipeline.h"
+#include "work/sharding.h"
+
+struct settling {
+	struct attach_arguments *arguments;
+	const struct dataset_entry *entry;
+	const struct one_size *size;
+	struct description *description;
+};
+
+/* Do the images have one size, now that it is known whether the samples have? Are the statistics
+ * there that the transforms name? 0, an error's number with words, or -ENOMEM. */
+static int settle_pipeline(const struct settling *settling, struct fault *fault)
+{
+	const struct dataset *dataset = settling->entry->dataset;
+	struct pipeline *pipeline = settling->arguments->pipeline;
+	const struct one_size *size = settling->size;
+	struct image image = {.width = size->width, .height = size->height};
+	struct fault why;
+	if (dataset_has_pixels(dataset))
+		image = dataset_pixels(dataset, 0);
+	int r = image.channels ? pipeline_settle_numbers(pipeline, image.width, image.height,
+							 image.channels, &why)
+			       : pipeline_settle(pipeline, image.width, image.height, &why);
+	if (r == 0)
+		r = pipeline_check_work(pipeline, image.width, image.height,
+					settling->arguments->fields.views, &why);
+	if (r > 0)
+		fault_say(fault, r, "%s%s%s%s", why.text, size->why.text[0] ? " (" : "",
+			  size->why.text, size->why.text[0] ? ")" : "");
+	if (r == 0)
+		r = statistics_store_apply(settling->entry->core->statistics, settling->entry->uid,
+					   dataset, pipeline, fault);
+	return r > 0 ? ERROR_PIPELINE : r;
+}
+
+static int check_resume_token(const struct settling *settling, struct fault *fault)
+{
+	struct attach_arguments *arguments = settling->arguments;
+	struct resume_token own;
+	resume_token_of(&own, settling->entry->dataset, arguments->pipeline, &arguments->order);
+	return resume_token_check(&arguments->expected, &own, fault) ? ERROR_TOKEN : 0;
+}
+
+/* What the stream is as a whole, and is it what a token is of? */
+static int settle_description(const struct settling *settling, struct fault *fault)
+{
+	struct attach_arguments *arguments = settling->arguments;
+	struct text said;
+	char own[33];
+	int r = packer_bytes(arguments->said, &said);
+	r = r ? r
+	      : description_make(settling->description, said, settling->entry,
+				 arguments->pipeline, &arguments->order);
+	if (r)
+		return r;
+	digest_hex(settling->description.digest, own);
+	if (!resume_token_differs(arguments->expected.description, own))
+		return 0;
+	return fault_say(fault, ERROR_TOKEN,
+			 "the resume token is of description %s, this one is %s: LIST of "
+			 "description, or ATTACHED without expect_description, says what it is",
+			 arguments->expected.description, own);
+}
+
+/* Do subset, start and shard fit the dataset's size? */
+static int settle_size(const struct settling *settling, struct fault *fault)
+{
+	struct attach_arguments *arguments = settling->arguments;
+	struct shard *shard = &arguments->request.shard;
+	uint64_t count = dataset_count(settling->entry->dataset);
+	uint64_t start = arguments->subset_start;
+	uint64_t stop = arguments->subset_stop < count ? arguments->subset_stop : count;
+	if (start >= stop)
+		return fault_say(fault, ERROR_ARGUMENT,
+				 "subset [%llu, %llu) has none of the %llu samples",
+				 (unsigned long long)start, (unsigned long long)stop,
+				 (unsigned long long)count);
+	arguments->order.first = start;
+	arguments->order.count = stop - start;
+	shard->n = stream_positions(&arguments->order);
+	if (arguments->request.position >= shard->n)
+		return fault_say(fault, ERROR_ARGUMENT,
+				 "position %llu is beyond the epoch of %llu samples",
+				 (unsigned long long)arguments->request.position,
+				 (unsigned long long)shard->n);
+	if (shard_batches(shard, 0) == 0)
+		return fault_say(
+			fault, ERROR_ARGUMENT,
+			"an epoch of %llu samples has no batch for rank %llu of %llu with "
+			"batch_size %llu: lower batch_size, or use last_batch pad (without "
+			"drop_last)",
+			(unsigned long long)shard->n, (unsigned long long)shard->rank,
+			(unsigned long long)shard->world, (unsigned long long)shard->batch_size);
+	if (shard->last == LAST_WRAP && shard_global_batch(shard) > shard->n)
+		return fault_say(
+			fault, ERROR_ARGUMENT,
+			"last_batch wrap fills a batch from one further epoch, and the "
+			"batch of all ranks (%llu samples) is larger than an epoch (%llu): "
+			"lower batch_size, or use last_batch pad",
+			(unsigned long long)shard_global_batch(shard),
+			(unsigned long long)shard->n);
+	return 0;
+}
+
+/* The order "shards", if it is asked for. */
+static int settle_order(const struct settling *settling, struct fault *fault)
+{
+	struct stream_order *order = &settling->arguments->order;
+	if (!order->window)
+		return 0;
+	int r = sharding_new(&order->shards, settling->entry->dataset, order->first, order->count,
+			     order->sampler, order->window, fault);
+	return r > 0 ? ERROR_ARGUMENT : r;
+}
+
+/* Has the dataset the fields that were asked for? */
+static int settle_fields(const struct settling *settling, struct fault *fault)
+{
+	struct attach_arguments *arguments = settling->arguments;
+	return fields_init(&arguments->order.fields, settling->entry->dataset,
+			   arguments->pipeline, &arguments->fields, fault)
+		       ? ERROR_ARGUMENT
+		       : 0;
+}
+
+int attach_settle(struct attach_arguments *arguments, const struct dataset_entry *entry,
+		  const struct one_size *size, struct description *description,
+		  struct fault *fault)
+{
+	static int (*const steps[])(const struct settling *settling, struct fault *fault) = {
+		settle_pipeline, check_resume_token, settle_size,
+		settle_fields,	 settle_order,	     settle_description,
+	};
+	const struct settling settling = {arguments, entry, size, description};
+	int r = 0;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !r; i++)
+		r = steps[i](&settling, fault);
+	return r;
+}
