@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,18 +268,14 @@ struct pipeline_output pipeline_output(const struct pipeline *pipeline)
 {
 	const struct output *output = &pipeline->output;
 	uint32_t width = (uint32_t)output->width, height = (uint32_t)output->height;
-	struct pipeline_output described = {
+	const uint32_t channels = pipeline_channels(pipeline);
+	return (struct pipeline_output){
 		.dtype = output_type_name(output->type),
 		.layout = output->planes ? "NCHW" : "NHWC",
-		.shape = {height, width, pipeline_channels(pipeline)},
+		.shape = {output->planes ? channels : height, output->planes ? height : width,
+			  output->planes ? width : channels},
 		.bytes = pipeline_bytes(pipeline),
 	};
-	if (output->planes) {
-		described.shape[0] = pipeline_channels(pipeline);
-		described.shape[1] = height;
-		described.shape[2] = width;
-	}
-	return described;
 }
 
 void pipeline_pack(const struct pipeline *pipeline, struct packer *packer, bool exact)

@@ -433,7 +433,62 @@ def java_options():
     yield "}"
 
 
+PYTHON = """# SPDX-License-Identifier: MIT
+\"\"\"The part of proto/tables.h that a reader needs, in Python: data only,
+{made}.
+\"\"\"
+from __future__ import annotations
+
+from typing import Dict, NamedTuple, Optional, Tuple
+
+{limits}
+
+U32 = 2**32 - 1
+U64 = 2**64 - 1
+
+
+class Field(NamedTuple):
+    \"\"\"One field of a message. ``default`` None: it is required.\"\"\"
+
+    type: str  # uint, boolean, text (min and max are its bytes), runs, any
+    default: Optional[int]
+    min: int
+    max: int
+
+
+class Message(NamedTuple):
+    \"\"\"One message and its fields, by key.\"\"\"
+
+    number: int
+    name: str
+    fields: Dict[str, Field]
+
+
+_MESSAGES: Tuple[Message, ...] = (
+"""
+
+
+def python():
+    limits = "\n".join(f"{name} = {TABLES.constants['PROTO_' + name]}" for name in LIMITS)
+    yield from PYTHON.format(made=MADE, limits=limits).splitlines()
+    for message in TABLES.messages:
+        if message.socket == "CONTROL":
+            continue
+        yield f'    Message({message.number}, "{message.name}", {{'
+        for field in message.fields:
+            default = None if field.required else field.default
+            numbers = ", ".join({2**32 - 1: "U32", 2**64 - 1: "U64"}.get(number, str(number))
+                                for number in (default, field.min, field.max))
+            yield f'        "{field.key}": Field("{field.type}", {numbers}),'
+        yield "    }),"
+    yield ")"
+    yield ""
+    yield "BY_NUMBER: Dict[int, Message] = {message.number: message for message in _MESSAGES}"
+    yield "BY_NAME: Dict[str, Message] = {message.name: message for message in _MESSAGES}"
+
+
 FILES = {
+    "client/python/stoker/_tables.py": python,
     "client/go/tables.go": go,
     "client/java/src/main/java/dev/stoker/Options.java": java_options,
     "client/java/src/main/java/dev/stoker/Tables.java": java,

@@ -9,6 +9,7 @@
 #include "proto/message.h"
 #include "proto/pack.h"
 #include "transform/pipeline.h"
+#include "work/one_size.h"
 #include "work/sharding.h"
 
 struct settling {
@@ -60,11 +61,11 @@ static int settle_description(const struct settling *settling, struct fault *fau
 	char own[33];
 	int r = packer_bytes(arguments->said, &said);
 	r = r ? r
-	      : description_make(settling->description, said, settling->entry,
-				 arguments->pipeline, &arguments->order);
+	      : description_make(settling->description, said, settling->entry, arguments->pipeline,
+				 &arguments->order);
 	if (r)
 		return r;
-	digest_hex(settling->description.digest, own);
+	digest_hex(&settling->description->digest, own);
 	if (!resume_token_differs(arguments->expected.description, own))
 		return 0;
 	return fault_say(fault, ERROR_TOKEN,
@@ -128,15 +129,14 @@ static int settle_order(const struct settling *settling, struct fault *fault)
 static int settle_fields(const struct settling *settling, struct fault *fault)
 {
 	struct attach_arguments *arguments = settling->arguments;
-	return fields_init(&arguments->order.fields, settling->entry->dataset,
-			   arguments->pipeline, &arguments->fields, fault)
+	return fields_init(&arguments->order.fields, settling->entry->dataset, arguments->pipeline,
+			   &arguments->fields, fault)
 		       ? ERROR_ARGUMENT
 		       : 0;
 }
 
 int attach_settle(struct attach_arguments *arguments, const struct dataset_entry *entry,
-		  const struct one_size *size, struct description *description,
-		  struct fault *fault)
+		  const struct one_size *size, struct description *description, struct fault *fault)
 {
 	static int (*const steps[])(const struct settling *settling, struct fault *fault) = {
 		settle_pipeline, check_resume_token, settle_size,

@@ -53,12 +53,11 @@ static struct stream *ask(struct fixture *fixture, const struct request *request
 	if (request->sampler)
 		order.sampler = fixture_sampler(fixture, "subset", "indices", &subset);
 	struct description description;
-	assert_int_equal(description_make(&description, (struct text){0}, request->entry, pipeline,
-					  &order),
-			 0);
-	assert_int_equal(stream_get(out, &fixture->core, request->entry, pipeline, &order,
-				    &description),
-			 0);
+	assert_int_equal(
+		description_make(&description, (struct text){0}, request->entry, pipeline, &order),
+		0);
+	assert_int_equal(
+		stream_get(out, &fixture->core, request->entry, pipeline, &order, &description), 0);
 	return *out;
 }
 
