@@ -225,6 +225,7 @@ def test_what_is_said_beside_it_counts(daemon, photos):
 def test_numbers_that_are_none(daemon, photos):
     with daemon.connect() as peer:
         number = ask(peer, photos, {})["stream"]
+    daemon.settle()
     with daemon.connect() as peer:
         for like in (number, 2**64 - 1):  # the first has ended
             answer = peer.request("attach", like=like, batch_size=1, accept_fd=True)
