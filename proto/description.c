@@ -24,28 +24,28 @@ static void pack_field_any(struct packer *packer, const void *at)
 	if (any->packed.size)
 		pack_packed(packer, any->packed);
 	else
-		pack_value(packer, &any->value);
+		pack_value(packer, any->value);
 }
 
 /* The values are those of a map of our own: their kinds are right. */
 static void fill_field_uint(void *at, const struct value *value)
 {
-	*(message_uint *)at = value->uint;
+	*(message_uint *)at = value_uint(value);
 }
 
 static void fill_field_boolean(void *at, const struct value *value)
 {
-	*(message_boolean *)at = value->boolean;
+	*(message_boolean *)at = value_boolean(value);
 }
 
 static void fill_field_text(void *at, const struct value *value)
 {
-	*(message_text *)at = value->text;
+	*(message_text *)at = value_text(value);
 }
 
 static void fill_field_any(void *at, const struct value *value)
 {
-	*(message_any *)at = (struct any){.value = *value};
+	*(message_any *)at = (struct any){.value = value};
 }
 
 /* In the order of the table, as the bits of `said`. */

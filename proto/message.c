@@ -221,36 +221,35 @@ static void say_expected(const struct field *field, char *out, size_t size)
 /* What came instead: its kind, or what of it is out of range. */
 static void say_found(const struct field *field, const struct value *value, char *out, size_t size)
 {
-	if (field->type == FIELD_uint && value->kind == VALUE_UINT)
-		snprintf(out, size, "%" PRIu64, value->uint);
-	else if (field->type == FIELD_uint && value->kind == VALUE_INT)
-		snprintf(out, size, "%" PRId64, value->sint);
-	else if (field->type == FIELD_text && value->kind == VALUE_TEXT)
-		snprintf(out, size, "%zu bytes", value->text.size);
-	else if (field->type == FIELD_runs && value->kind == VALUE_LIST)
-		snprintf(out, size, "this list of %" PRIu32, value->count);
+	if (field->type == FIELD_uint && value_kind(value) == VALUE_UINT)
+		snprintf(out, size, "%" PRIu64, value_uint(value));
+	else if (field->type == FIELD_uint && value_kind(value) == VALUE_INT)
+		snprintf(out, size, "%" PRId64, value_sint(value));
+	else if (field->type == FIELD_text && value_kind(value) == VALUE_TEXT)
+		snprintf(out, size, "%zu bytes", value_text(value).size);
+	else if (field->type == FIELD_runs && value_kind(value) == VALUE_LIST)
+		snprintf(out, size, "this list of %" PRIu32, value_count(value));
 	else
-		snprintf(out, size, "%s", value_kind_name(value->kind));
+		snprintf(out, size, "%s", value_kind_name(value_kind(value)));
 }
 
 static bool runs_decode(const struct value *value, const struct field *field, struct runs *out)
 {
-	if (value->count < field->min || value->count > field->max)
+	if (value_count(value) < field->min || value_count(value) > field->max)
 		return false;
-	for (uint32_t i = 0; i < value->count; i++) {
-		const struct value *pair = &value->items[i];
+	for (uint32_t i = 0; i < value_count(value); i++) {
+		const struct value *pair = value_item(value, i);
+		const struct value *slot = value_item(pair, 0), *count = value_item(pair, 1);
 
-		if (pair->kind != VALUE_LIST || pair->count != 2)
+		if (value_count(pair) != 2 || value_kind(slot) != VALUE_UINT ||
+		    value_kind(count) != VALUE_UINT)
 			return false;
-		if (pair->items[0].kind != VALUE_UINT || pair->items[0].uint > UINT32_MAX)
+		if (value_uint(slot) > UINT32_MAX || value_uint(count) > UINT32_MAX ||
+		    value_uint(count) == 0)
 			return false;
-		if (pair->items[1].kind != VALUE_UINT || pair->items[1].uint > UINT32_MAX ||
-		    pair->items[1].uint == 0)
-			return false;
-		out->run[i] =
-			(struct run){(uint32_t)pair->items[0].uint, (uint32_t)pair->items[1].uint};
+		out->run[i] = (struct run){(uint32_t)value_uint(slot), (uint32_t)value_uint(count)};
 	}
-	out->n = value->count;
+	out->n = value_count(value);
 	return true;
 }
 
@@ -260,26 +259,26 @@ static bool field_decode(const struct value *value, const struct field *field, v
 
 	switch (field->type) {
 	case FIELD_uint:
-		if (value->kind != VALUE_UINT || value->uint < field->min ||
-		    value->uint > field->max)
+		if (value_kind(value) != VALUE_UINT || value_uint(value) < field->min ||
+		    value_uint(value) > field->max)
 			return false;
-		*(message_uint *)at = value->uint;
+		*(message_uint *)at = value_uint(value);
 		return true;
 	case FIELD_boolean:
-		if (value->kind != VALUE_BOOLEAN)
+		if (value_kind(value) != VALUE_BOOLEAN)
 			return false;
-		*(message_boolean *)at = value->boolean;
+		*(message_boolean *)at = value_boolean(value);
 		return true;
 	case FIELD_text:
-		if (value->kind != VALUE_TEXT || value->text.size < field->min ||
-		    value->text.size > field->max)
+		if (value_kind(value) != VALUE_TEXT || value_text(value).size < field->min ||
+		    value_text(value).size > field->max)
 			return false;
-		*(message_text *)at = value->text;
+		*(message_text *)at = value_text(value);
 		return true;
 	case FIELD_runs:
-		return value->kind == VALUE_LIST && runs_decode(value, field, at);
+		return value_kind(value) == VALUE_LIST && runs_decode(value, field, at);
 	case FIELD_any:
-		((message_any *)at)->value = *value;
+		((message_any *)at)->value = value;
 		return true;
 	}
 	return false;
@@ -290,7 +289,7 @@ static bool field_may_lack(const struct field *field, const struct value *map)
 {
 	const struct value *like = field->need == UNLIKE ? value_get(map, "like") : NULL;
 
-	return field->need == OPTIONAL || (like && like->kind == VALUE_UINT && like->uint > 0);
+	return field->need == OPTIONAL || value_uint(like) > 0;
 }
 
 static int fields_decode(const struct value *map, const struct layout *layout, struct message *out,
@@ -321,7 +320,7 @@ static uint32_t seq_of(const struct value *map)
 {
 	const struct value *seq = value_get(map, "seq");
 
-	return seq && seq->kind == VALUE_UINT && seq->uint <= UINT32_MAX ? (uint32_t)seq->uint : 0;
+	return value_uint(seq) <= UINT32_MAX ? (uint32_t)value_uint(seq) : 0;
 }
 
 /* The message's row by its number, or NULL with `fault` filled in. */
@@ -331,17 +330,18 @@ static const struct layout *layout_decode(const struct value *map, uint64_t *kin
 	const struct value *type = value_get(map, "type");
 	const struct layout *layout;
 
-	if (!type || type->kind != VALUE_UINT) {
+	if (value_kind(type) != VALUE_UINT) {
 		fault_is(fault, ERROR_FIELD, "type must be the number of a message, and it is %s",
-			 type ? value_kind_name(type->kind) : "missing");
+			 type ? value_kind_name(value_kind(type)) : "missing");
 		return NULL;
 	}
-	layout = layout_of(type->uint);
+	layout = layout_of(value_uint(type));
 	if (!layout) {
-		fault_is(fault, ERROR_MESSAGE, "no message has the number %" PRIu64, type->uint);
+		fault_is(fault, ERROR_MESSAGE, "no message has the number %" PRIu64,
+			 value_uint(type));
 		return NULL;
 	}
-	*kind_out = type->uint;
+	*kind_out = value_uint(type);
 	return layout;
 }
 
@@ -350,7 +350,7 @@ int message_decode(const uint8_t *bytes, size_t size, struct decoder_memory *mem
 {
 	const struct layout *layout;
 	struct message message;
-	struct value map;
+	const struct value *map;
 	const char *why;
 	uint64_t kind;
 	int result = unpack(memory->unpacker, bytes, size, &map, &why);
@@ -360,17 +360,17 @@ int message_decode(const uint8_t *bytes, size_t size, struct decoder_memory *mem
 	fault->seq = 0;
 	if (result == UNPACK_E_STRUCTURE)
 		return fault_is(fault, ERROR_STRUCTURE, "%s", why);
-	if (map.kind != VALUE_MAP)
+	if (value_kind(map) != VALUE_MAP)
 		return fault_is(fault, ERROR_STRUCTURE, "a frame holds a map, not a %s",
-				value_kind_name(map.kind));
-	fault->seq = seq_of(&map);
-	layout = layout_decode(&map, &kind, fault);
+				value_kind_name(value_kind(map)));
+	fault->seq = seq_of(map);
+	layout = layout_decode(map, &kind, fault);
 	if (!layout)
 		return 1;
 	if (result == UNPACK_E_VALUE)
 		return fault_is(fault, ERROR_FIELD, "%s: %s", layout->name, why);
 	message = message_init((enum message_kind)kind);
-	if (fields_decode(&map, layout, &message, fault))
+	if (fields_decode(map, layout, &message, fault))
 		return 1;
 	*out = message;
 	return 0;
@@ -378,7 +378,7 @@ int message_decode(const uint8_t *bytes, size_t size, struct decoder_memory *mem
 
 static bool any_is_nil(const struct any *any)
 {
-	return any->packed.size == 0 && any->value.kind == VALUE_NIL;
+	return any->packed.size == 0 && value_kind(any->value) == VALUE_NIL;
 }
 
 static bool field_is_said(const struct message *message, const struct field *field)
@@ -418,7 +418,7 @@ static void pack_any(struct packer *packer, const struct any *any)
 	if (any->packed.size > 0)
 		pack_packed(packer, any->packed);
 	else
-		pack_value(packer, &any->value);
+		pack_value(packer, any->value);
 }
 
 static void field_encode(struct packer *packer, const struct message *message,

@@ -25,7 +25,7 @@ struct runs {
 /* A tree of values. Decoding fills in `value`. Encoding takes `packed` if it is set (one whole
  * msgpack value, borrowed, made by a packer of proto/pack.h), else `value`. */
 struct any {
-	struct value value;
+	const struct value *value;
 	struct text packed;
 };
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one file that includes <msgpack.h>.
- *
  * msgpack-c allocates what the counts claim, and a peer can claim gigabytes with five bytes. So the
- * bytes are checked first (proto/check.h). After that every count is bounded and backed by bytes,
- * and the size of the tree is known before it is made.
+ * bytes are checked first (proto/check.h). After that every count is bounded and backed by bytes.
  */
 #include "proto/pack.h"
 
@@ -224,42 +221,42 @@ void pack_packer(struct packer *packer, const struct packer *other)
 	(void)packer_write(packer, other->data, other->size);
 }
 
-static void pack_items(struct packer *packer, const struct value *value)
+static void pack_items(struct packer *packer, const struct value *list)
 {
-	pack_list(packer, value->count);
-	for (uint32_t i = 0; i < value->count; i++)
-		pack_value(packer, &value->items[i]);
+	pack_list(packer, value_count(list));
+	for (uint32_t i = 0; i < value_count(list); i++)
+		pack_value(packer, value_item(list, i));
 }
 
-static void pack_pairs(struct packer *packer, const struct value *value)
+static void pack_pairs(struct packer *packer, const struct value *map)
 {
-	pack_map(packer, value->count);
-	for (uint32_t i = 0; i < value->count; i++) {
-		pack_text(packer, value->pairs[i].key);
-		pack_value(packer, &value->pairs[i].value);
+	pack_map(packer, value_count(map));
+	for (uint32_t i = 0; i < value_count(map); i++) {
+		pack_text(packer, value_key(map, i));
+		pack_value(packer, value_at(map, i));
 	}
 }
 
 void pack_value(struct packer *packer, const struct value *value)
 {
-	switch (value->kind) {
+	switch (value_kind(value)) {
 	case VALUE_NIL:
 		pack_nil(packer);
 		break;
 	case VALUE_BOOLEAN:
-		pack_boolean(packer, value->boolean);
+		pack_boolean(packer, value_boolean(value));
 		break;
 	case VALUE_UINT:
-		pack_uint(packer, value->uint);
+		pack_uint(packer, value_uint(value));
 		break;
 	case VALUE_INT:
-		pack_int(packer, value->sint);
+		pack_int(packer, value_sint(value));
 		break;
 	case VALUE_FLOAT:
-		pack_float(packer, value->number);
+		pack_float(packer, value_float(value));
 		break;
 	case VALUE_TEXT:
-		pack_text(packer, value->text);
+		pack_text(packer, value_text(value));
 		break;
 	case VALUE_LIST:
 		pack_items(packer, value);
@@ -277,18 +274,10 @@ const char *pack_check(const uint8_t *bytes, size_t size)
 	return bytes_check(bytes, size, &nodes);
 }
 
-/*
- * A node of a tree takes sizeof(struct value) at most: a pair is two nodes, and smaller than two
- * values. So the size of one block that holds the whole tree is known from the number of nodes.
- */
-_Static_assert(sizeof(struct pair) <= 2 * sizeof(struct value), "the arena's bound");
-_Static_assert(sizeof(struct pair) % _Alignof(struct value) == 0, "the arena stays aligned");
-
 struct unpacker {
 	msgpack_zone zone;
-	char *arena; /* owned */
-	size_t arena_size, arena_used;
-	const struct pair *sorted[PROTO_NODES_MAX / 2]; /* scratch of find_twins() */
+	msgpack_object object;
+	const msgpack_object *sorted[PROTO_NODES_MAX / 2]; /* keys: scratch of find_twins() */
 	bool wrong;
 	char why[160];
 };
@@ -312,32 +301,7 @@ void unpacker_free(struct unpacker *unpacker)
 	if (!unpacker)
 		return;
 	msgpack_zone_destroy(&unpacker->zone);
-	free(unpacker->arena);
 	free(unpacker);
-}
-
-static int arena_reset(struct unpacker *unpacker, uint32_t nodes)
-{
-	size_t size = nodes * sizeof(struct value);
-
-	unpacker->arena_used = 0;
-	if (size <= unpacker->arena_size)
-		return 0;
-	free(unpacker->arena);
-	unpacker->arena_size = 0;
-	unpacker->arena = malloc(size);
-	if (!unpacker->arena)
-		return -ENOMEM;
-	unpacker->arena_size = size;
-	return 0;
-}
-
-static void *arena_take(struct unpacker *unpacker, size_t size)
-{
-	void *at = unpacker->arena + unpacker->arena_used;
-
-	unpacker->arena_used += size;
-	return at;
 }
 
 /* Keep the first fault that is found, with the key as printable text. */
@@ -355,116 +319,93 @@ static void say_wrong(struct unpacker *unpacker, const char *what, struct text k
 	unpacker->wrong = true;
 }
 
-static int pair_compare(const void *left, const void *right)
+/* Of a key; "" if it is no text. As value_text(), without the call. */
+static struct text text_of(const msgpack_object *key)
 {
-	const struct pair *a = *(const struct pair *const *)left;
-	const struct pair *b = *(const struct pair *const *)right;
-
-	if (a->key.size != b->key.size)
-		return a->key.size < b->key.size ? -1 : 1;
-	return a->key.size ? memcmp(a->key.data, b->key.data, a->key.size) : 0;
-}
-
-/* Find keys that occur twice, in O(n log n): a map may have thousands. */
-static void find_twins(struct unpacker *unpacker, const struct pair *pairs, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		unpacker->sorted[i] = &pairs[i];
-	qsort(unpacker->sorted, count, sizeof(*unpacker->sorted), pair_compare);
-	for (uint32_t i = 1; i < count; i++)
-		if (pair_compare(&unpacker->sorted[i - 1], &unpacker->sorted[i]) == 0)
-			say_wrong(unpacker, "occurs twice", unpacker->sorted[i]->key);
-}
-
-static struct value convert(struct unpacker *unpacker, const msgpack_object *object,
-			    struct text key);
-
-static struct value convert_list(struct unpacker *unpacker, const msgpack_object_array *array,
-				 struct text key)
-{
-	struct value *items = arena_take(unpacker, array->size * sizeof(*items));
-
-	for (uint32_t i = 0; i < array->size; i++)
-		items[i] = convert(unpacker, &array->ptr[i], key);
-	return (struct value){.kind = VALUE_LIST, .count = array->size, .items = items};
-}
-
-static struct text convert_key(struct unpacker *unpacker, const msgpack_object *object)
-{
-	if (object->type == MSGPACK_OBJECT_STR)
-		return (struct text){object->via.str.ptr, object->via.str.size};
-	if (object->type == MSGPACK_OBJECT_BIN)
-		return (struct text){object->via.bin.ptr, object->via.bin.size};
-	say_wrong(unpacker, "a map has a key that is not a text", (struct text){"", 0});
+	if (key->type == MSGPACK_OBJECT_STR)
+		return (struct text){key->via.str.ptr, key->via.str.size};
+	if (key->type == MSGPACK_OBJECT_BIN)
+		return (struct text){key->via.bin.ptr, key->via.bin.size};
 	return (struct text){"", 0};
 }
 
-static struct value convert_map(struct unpacker *unpacker, const msgpack_object_map *map)
+static int key_compare(const void *left, const void *right)
 {
-	struct pair *pairs = arena_take(unpacker, map->size * sizeof(*pairs));
+	struct text a = text_of(*(const msgpack_object *const *)left);
+	struct text b = text_of(*(const msgpack_object *const *)right);
 
+	if (a.size != b.size)
+		return a.size < b.size ? -1 : 1;
+	return a.size ? memcmp(a.data, b.data, a.size) : 0;
+}
+
+/* Find keys that occur twice, in O(n log n): a map may have thousands. Few are compared faster with
+ * each other than sorted. */
+static void find_twins(struct unpacker *unpacker, const msgpack_object_map *map)
+{
+	const msgpack_object **sorted = unpacker->sorted;
+	bool few = map->size <= 16;
+
+	for (uint32_t i = 0; i < map->size; i++)
+		sorted[i] = &map->ptr[i].key;
+	if (!few)
+		qsort(sorted, map->size, sizeof(*sorted), key_compare);
+	for (uint32_t i = 1; i < map->size; i++)
+		for (uint32_t k = few ? 0 : i - 1; k < i; k++)
+			if (key_compare(&sorted[k], &sorted[i]) == 0)
+				say_wrong(unpacker, "occurs twice", text_of(sorted[i]));
+}
+
+static void check(struct unpacker *unpacker, const msgpack_object *object, struct text key);
+
+static void check_map(struct unpacker *unpacker, const msgpack_object_map *map)
+{
 	for (uint32_t i = 0; i < map->size; i++) {
-		pairs[i].key = convert_key(unpacker, &map->ptr[i].key);
-		pairs[i].value = convert(unpacker, &map->ptr[i].val, pairs[i].key);
+		const msgpack_object *key = &map->ptr[i].key;
+
+		if (key->type != MSGPACK_OBJECT_STR && key->type != MSGPACK_OBJECT_BIN)
+			say_wrong(unpacker, "a map has a key that is not a text",
+				  (struct text){"", 0});
+		check(unpacker, &map->ptr[i].val, text_of(key));
 	}
-	find_twins(unpacker, pairs, map->size);
-	return (struct value){.kind = VALUE_MAP, .count = map->size, .pairs = pairs};
+	find_twins(unpacker, map);
 }
 
-static struct value convert_float(struct unpacker *unpacker, double number, struct text key)
-{
-	if (!isfinite(number)) {
-		say_wrong(unpacker, "must be a finite number", key);
-		number = 0;
-	}
-	return (struct value){.kind = VALUE_FLOAT, .number = number};
-}
-
-/* `key` is that of the value, or of the list around it: for the message. */
-static struct value convert(struct unpacker *unpacker, const msgpack_object *object,
-			    struct text key)
+/* What of it is no value of the protocol. `key` is that of the value, or of the list around it: for
+ * the message. */
+static void check(struct unpacker *unpacker, const msgpack_object *object, struct text key)
 {
 	const msgpack_object_union *via = &object->via;
 
 	switch (object->type) {
-	case MSGPACK_OBJECT_BOOLEAN:
-		return (struct value){.kind = VALUE_BOOLEAN, .boolean = via->boolean};
-	case MSGPACK_OBJECT_POSITIVE_INTEGER:
-		return (struct value){.kind = VALUE_UINT, .uint = via->u64};
-	case MSGPACK_OBJECT_NEGATIVE_INTEGER:
-		return (struct value){.kind = VALUE_INT, .sint = via->i64};
 	case MSGPACK_OBJECT_FLOAT32:
 	case MSGPACK_OBJECT_FLOAT64:
-		return convert_float(unpacker, via->f64, key);
-	case MSGPACK_OBJECT_STR:
-		return (struct value){.kind = VALUE_TEXT, .text = {via->str.ptr, via->str.size}};
-	case MSGPACK_OBJECT_BIN:
-		return (struct value){.kind = VALUE_TEXT, .text = {via->bin.ptr, via->bin.size}};
+		if (!isfinite(via->f64))
+			say_wrong(unpacker, "must be a finite number", key);
+		break;
 	case MSGPACK_OBJECT_ARRAY:
-		return convert_list(unpacker, &via->array, key);
+		for (uint32_t i = 0; i < via->array.size; i++)
+			check(unpacker, &via->array.ptr[i], key);
+		break;
 	case MSGPACK_OBJECT_MAP:
-		return convert_map(unpacker, &via->map);
-	case MSGPACK_OBJECT_NIL:
-	case MSGPACK_OBJECT_EXT: /* pack_check() refuses those */
+		check_map(unpacker, &via->map);
+		break;
+	default:
 		break;
 	}
-	return (struct value){.kind = VALUE_NIL};
 }
 
-int unpack(struct unpacker *unpacker, const uint8_t *bytes, size_t size, struct value *out,
+int unpack(struct unpacker *unpacker, const uint8_t *bytes, size_t size, const struct value **out,
 	   const char **why)
 {
-	msgpack_object object;
 	size_t offset = 0;
-	uint32_t nodes;
 
-	*why = bytes_check(bytes, size, &nodes);
+	*why = pack_check(bytes, size);
 	if (*why)
 		return UNPACK_E_STRUCTURE;
-	if (arena_reset(unpacker, nodes))
-		return -ENOMEM;
 	msgpack_zone_clear(&unpacker->zone);
-	switch (msgpack_unpack((const char *)bytes, size, &offset, &unpacker->zone, &object)) {
+	switch (msgpack_unpack((const char *)bytes, size, &offset, &unpacker->zone,
+			       &unpacker->object)) {
 	case MSGPACK_UNPACK_SUCCESS:
 		break;
 	case MSGPACK_UNPACK_NOMEM_ERROR:
@@ -474,7 +415,8 @@ int unpack(struct unpacker *unpacker, const uint8_t *bytes, size_t size, struct 
 		return UNPACK_E_STRUCTURE;
 	}
 	unpacker->wrong = false;
-	*out = convert(unpacker, &object, (struct text){"", 0});
+	check(unpacker, &unpacker->object, (struct text){"", 0});
+	*out = (const struct value *)&unpacker->object;
 	if (!unpacker->wrong)
 		return 0;
 	*why = unpacker->why;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The door to msgpack-c: packing values into a buffer, and bytes into a tree of values after the
- * structural check. Only pack.c includes <msgpack.h>. Pure: no socket, no loop, any thread.
+ * structural check. Only pack.c and value.c include <msgpack.h>. Pure: no socket, no loop, any
+ * thread.
  */
 #ifndef STOKER_PROTO_PACK_H
 #define STOKER_PROTO_PACK_H
@@ -42,8 +43,8 @@ void pack_map_end(struct packer *packer, size_t begin);
 /* One entry of a map: the key and its value. */
 void pack_key_uint(struct packer *packer, const char *key, uint64_t uint);
 void pack_key_string(struct packer *packer, const char *key, const char *string);
-void pack_value(struct packer *packer, const struct value *value);
-void pack_packed(struct packer *packer, struct text packed); /* one value, packed elsewhere */
+void pack_value(struct packer *packer, const struct value *value); /* in its shortest form */
+void pack_packed(struct packer *packer, struct text packed);	   /* one value, packed elsewhere */
 /* What another packer holds, or its error. */
 void pack_packer(struct packer *packer, const struct packer *other);
 /* What was packed, borrowed until the packer changes. 0 or -ENOMEM. */
@@ -68,9 +69,9 @@ void unpacker_free(struct unpacker *unpacker);
  * Bytes to a tree; calls pack_check() first. The tree and `why`, which says what is wrong, borrow
  * from `unpacker` and `bytes` until the next call. 0, a condition or -ENOMEM. With UNPACK_E_VALUE
  * there is a tree, too, so that the request can be answered by its seq: it has both entries of a
- * key that occurs twice, 0 for the wrong number, and an empty key for the wrong one.
+ * key that occurs twice, the number that is not finite, and an empty key for the wrong one.
  */
-int unpack(struct unpacker *unpacker, const uint8_t *bytes, size_t size, struct value *out,
+int unpack(struct unpacker *unpacker, const uint8_t *bytes, size_t size, const struct value **out,
 	   const char **why);
 
 #endif

@@ -2,8 +2,10 @@
 /*
  * A parsed value: an immutable tree of numbers, texts, lists and maps, as it came from a peer.
  *
- * Owns nothing: the tree and the texts belong to the decoder (proto/pack.h) that made them. Any
- * thread. Knows no message, no socket and no msgpack.
+ * It is an object of msgpack-c, which only these functions look into. Owns nothing: the tree and
+ * the texts belong to the decoder (proto/pack.h) that made them. Whatever is asked of whatever
+ * value has an answer: what a value is not is 0, "" or NULL, and NULL is nil. Any thread. Knows no
+ * message and no socket.
  */
 #ifndef STOKER_PROTO_VALUE_H
 #define STOKER_PROTO_VALUE_H
@@ -29,24 +31,19 @@ enum value_kind {
 	VALUE_MAP, /* keys are texts, each only once */
 };
 
-struct value {
-	enum value_kind kind;
-	uint32_t count; /* of a list or a map */
-	union {
-		bool boolean;
-		uint64_t uint;
-		int64_t sint;
-		double number;
-		struct text text;
-		const struct value *items;
-		const struct pair *pairs;
-	};
-};
+struct value;
 
-struct pair {
-	struct text key;
-	struct value value;
-};
+enum value_kind value_kind(const struct value *value);
+bool value_boolean(const struct value *value);
+uint64_t value_uint(const struct value *value);
+int64_t value_sint(const struct value *value);
+double value_float(const struct value *value);
+struct text value_text(const struct value *value); /* str or bin */
+/* Of a list its values, of a map its pairs. */
+uint32_t value_count(const struct value *value);
+const struct value *value_item(const struct value *list, uint32_t i);
+struct text value_key(const struct value *map, uint32_t i); /* of a pair ... */
+const struct value *value_at(const struct value *map, uint32_t i);
 
 bool text_equals(struct text text, const char *string);
 /* Cut to `capacity`, terminated. */

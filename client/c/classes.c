@@ -51,15 +51,15 @@ static int classes_page(struct classes *classes, struct connection *connection, 
 				      &reply, fault);
 	if (r)
 		return r;
-	const struct value *list = &reply.listing.items.value;
-	if (list->kind != VALUE_LIST || (reply.listing.next && reply.listing.next <= *after))
+	const struct value *list = reply.listing.items.value;
+	if (value_kind(list) != VALUE_LIST || (reply.listing.next && reply.listing.next <= *after))
 		return connection_broken(connection, fault,
 					 "a LISTING without end, or whose items are not a list");
-	for (uint32_t i = 0; i < list->count; i++) {
-		if (list->items[i].kind != VALUE_TEXT)
+	for (uint32_t i = 0; i < value_count(list); i++) {
+		if (value_kind(value_item(list, i)) != VALUE_TEXT)
 			return connection_broken(connection, fault,
 						 "a class whose name is not a text");
-		if (classes_add(classes, list->items[i].text))
+		if (classes_add(classes, value_text(value_item(list, i))))
 			return fault_say(fault, -ENOMEM, "out of memory");
 	}
 	*after = reply.listing.next;

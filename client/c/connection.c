@@ -364,9 +364,9 @@ static void connection_drop_fd(struct connection *connection)
 
 bool connection_can(const struct message_welcome *welcome, const char *capability)
 {
-	const struct value *can = &welcome->capabilities.value;
-	for (uint32_t i = 0; can->kind == VALUE_LIST && i < can->count; i++)
-		if (can->items[i].kind == VALUE_TEXT && text_equals(can->items[i].text, capability))
+	const struct value *can = welcome->capabilities.value;
+	for (uint32_t i = 0; value_kind(can) == VALUE_LIST && i < value_count(can); i++)
+		if (text_equals(value_text(value_item(can, i)), capability))
 			return true;
 	return false;
 }

@@ -96,12 +96,12 @@ void given_add_dataset(struct given *given, struct packer *packer, const char *p
 /* The path of a sampler's list; false: it has none, or it stands in the sampler itself. */
 static bool list_path(const struct value *sampler, char path[PATH_MAX])
 {
-	for (uint32_t i = 0; i < sampler->count; i++) {
-		const struct pair *pair = &sampler->pairs[i];
-		bool list = text_equals(pair->key, "indices") || text_equals(pair->key, "weights");
-		if (!list || pair->value.kind != VALUE_TEXT || pair->value.text.size >= PATH_MAX)
+	for (uint32_t i = 0; i < value_count(sampler); i++) {
+		struct text key = value_key(sampler, i), text = value_text(value_at(sampler, i));
+		bool list = text_equals(key, "indices") || text_equals(key, "weights");
+		if (!list || text.size == 0 || text.size >= PATH_MAX)
 			continue;
-		text_copy(path, PATH_MAX, pair->value.text);
+		text_copy(path, PATH_MAX, text);
 		return true;
 	}
 	return false;
@@ -110,7 +110,7 @@ static bool list_path(const struct value *sampler, char path[PATH_MAX])
 int given_add_sampler(struct given *given, struct packer *packer, struct text map)
 {
 	struct unpacker *unpacker;
-	struct value sampler;
+	const struct value *sampler;
 	const char *why;
 	char path[PATH_MAX];
 	int r = unpacker_new(&unpacker);
@@ -119,11 +119,11 @@ int given_add_sampler(struct given *given, struct packer *packer, struct text ma
 	r = unpack(unpacker, (const uint8_t *)map.data, map.size, &sampler, &why);
 	if (r == 0) {
 		size_t begin = pack_map_begin(packer);
-		for (uint32_t i = 0; i < sampler.count; i++) {
-			pack_text(packer, sampler.pairs[i].key);
-			pack_value(packer, &sampler.pairs[i].value);
+		for (uint32_t i = 0; i < value_count(sampler); i++) {
+			pack_text(packer, value_key(sampler, i));
+			pack_value(packer, value_at(sampler, i));
 		}
-		if (list_path(&sampler, path))
+		if (list_path(sampler, path))
 			given_add(given, packer, "list_fd", path);
 		pack_map_end(packer, begin);
 	}

@@ -12,9 +12,9 @@
 static const char *text_at(const struct value *map, const char *key, char out[PATH_MAX])
 {
 	const struct value *value = value_get(map, key);
-	if (!value || value->kind != VALUE_TEXT)
+	if (value_kind(value) != VALUE_TEXT)
 		return NULL;
-	text_copy(out, PATH_MAX, value->text);
+	text_copy(out, PATH_MAX, value_text(value));
 	return out;
 }
 
@@ -23,9 +23,9 @@ static void show_dataset(struct packer *packer, struct given *given, const struc
 {
 	char path[PATH_MAX], kind[PATH_MAX], root[PATH_MAX], labels[PATH_MAX];
 	size_t begin = pack_map_begin(packer);
-	for (uint32_t i = 0; map->kind == VALUE_MAP && i < map->count; i++) {
-		pack_text(packer, map->pairs[i].key);
-		pack_value(packer, &map->pairs[i].value);
+	for (uint32_t i = 0; value_kind(map) == VALUE_MAP && i < value_count(map); i++) {
+		pack_text(packer, value_key(map, i));
+		pack_value(packer, value_at(map, i));
 	}
 	if (text_at(map, "path", path))
 		given_add_dataset(given, packer, path, text_at(map, "kind", kind),
@@ -36,15 +36,15 @@ static void show_dataset(struct packer *packer, struct given *given, const struc
 static void show_datasets(struct packer *packer, struct given *given, const struct value *map)
 {
 	const struct value *parts = value_get(map, "parts");
-	if (!parts || parts->kind != VALUE_LIST) {
+	if (value_kind(parts) != VALUE_LIST) {
 		show_dataset(packer, given, map);
 		return;
 	}
 	pack_map(packer, 1);
 	pack_string(packer, "parts");
-	pack_list(packer, parts->count);
-	for (uint32_t i = 0; i < parts->count; i++)
-		show_dataset(packer, given, &parts->items[i]);
+	pack_list(packer, value_count(parts));
+	for (uint32_t i = 0; i < value_count(parts); i++)
+		show_dataset(packer, given, value_item(parts, i));
 }
 
 /* The copy of a sampler's map that given_add_sampler() makes is of a packed one. */
@@ -52,7 +52,7 @@ static int show_sampler(struct attach *attach, struct given *given, const struct
 {
 	struct packer *packer;
 	struct text packed;
-	if (!map || map->kind != VALUE_MAP)
+	if (value_kind(map) != VALUE_MAP)
 		return 0;
 	int r = packer_new(&packer);
 	if (r)
@@ -98,10 +98,10 @@ int like_settle(struct attach *attach, struct connection *connection, struct giv
 			       fault);
 	if (r)
 		return r;
-	const struct value *items = &reply.listing.items.value;
-	if (items->kind != VALUE_LIST || items->count != 1 ||
-	    !value_get(&items->items[0], "description"))
+	const struct value *items = reply.listing.items.value;
+	if (value_kind(items) != VALUE_LIST || value_count(items) != 1 ||
+	    !value_get(value_item(items, 0), "description"))
 		return connection_broken(connection, fault, "a LISTING that is no description");
-	r = show(attach, given, value_get(&items->items[0], "description"));
+	r = show(attach, given, value_get(value_item(items, 0), "description"));
 	return r ? fault_say(fault, r, "out of memory") : 0;
 }

@@ -94,10 +94,10 @@ static int control_report(struct control *control, const struct message *request
 	int r = control_ask(control, request, MESSAGE_REPORT, &reply);
 	if (r)
 		return r;
-	if (reply.report.values.value.kind != VALUE_MAP)
+	if (value_kind(reply.report.values.value) != VALUE_MAP)
 		return connection_broken(&control->connection, &control->fault,
 					 "a REPORT whose values are not a map");
-	*values_out = json_of(&reply.report.values.value);
+	*values_out = json_of(reply.report.values.value);
 	return *values_out ? 0 : control_no_memory(control);
 }
 
@@ -125,12 +125,12 @@ static int control_page(struct control *control, const char *what, json_t *items
 	int r = control_ask(control, &request, MESSAGE_LISTING, &reply);
 	if (r)
 		return r;
-	const struct value *list = &reply.listing.items.value;
-	if (list->kind != VALUE_LIST || (reply.listing.next && reply.listing.next <= *after))
+	const struct value *list = reply.listing.items.value;
+	if (value_kind(list) != VALUE_LIST || (reply.listing.next && reply.listing.next <= *after))
 		return connection_broken(&control->connection, &control->fault,
 					 "a LISTING without end, or whose items are not a list");
-	for (uint32_t i = 0; i < list->count; i++)
-		if (json_array_append_new(items, json_of(&list->items[i])))
+	for (uint32_t i = 0; i < value_count(list); i++)
+		if (json_array_append_new(items, json_of(value_item(list, i))))
 			return control_no_memory(control);
 	*after = reply.listing.next;
 	return 0;

@@ -72,8 +72,8 @@ static json_t *json_of_uint(uint64_t uint)
 static json_t *json_of_list(const struct value *value)
 {
 	json_t *json = json_array();
-	for (uint32_t i = 0; json && i < value->count; i++) {
-		if (json_array_append_new(json, json_of(&value->items[i])) == 0)
+	for (uint32_t i = 0; json && i < value_count(value); i++) {
+		if (json_array_append_new(json, json_of(value_item(value, i))) == 0)
 			continue;
 		json_decref(json);
 		json = NULL;
@@ -84,10 +84,10 @@ static json_t *json_of_list(const struct value *value)
 static json_t *json_of_map(const struct value *value)
 {
 	json_t *json = json_object();
-	for (uint32_t i = 0; json && i < value->count; i++) {
-		const struct pair *pair = &value->pairs[i];
-		char *key = utf8_of(pair->key);
-		int failed = !key || json_object_set_new_nocheck(json, key, json_of(&pair->value));
+	for (uint32_t i = 0; json && i < value_count(value); i++) {
+		char *key = utf8_of(value_key(value, i));
+		int failed =
+			!key || json_object_set_new_nocheck(json, key, json_of(value_at(value, i)));
 		free(key);
 		if (!failed)
 			continue;
@@ -99,19 +99,19 @@ static json_t *json_of_map(const struct value *value)
 
 json_t *json_of(const struct value *value)
 {
-	switch (value->kind) {
+	switch (value_kind(value)) {
 	case VALUE_NIL:
 		return json_null();
 	case VALUE_BOOLEAN:
-		return json_boolean(value->boolean);
+		return json_boolean(value_boolean(value));
 	case VALUE_UINT:
-		return json_of_uint(value->uint);
+		return json_of_uint(value_uint(value));
 	case VALUE_INT:
-		return json_integer(value->sint);
+		return json_integer(value_sint(value));
 	case VALUE_FLOAT:
-		return json_real(value->number);
+		return json_real(value_float(value));
 	case VALUE_TEXT:
-		return json_of_text(value->text);
+		return json_of_text(value_text(value));
 	case VALUE_LIST:
 		return json_of_list(value);
 	case VALUE_MAP:

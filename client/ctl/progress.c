@@ -37,10 +37,10 @@ static int wait_for_report(struct control *control, uint32_t seq, bool show, jso
 			return words_of_error(&control->fault, &reply.error);
 		if (reply.kind != MESSAGE_REPORT || reply.report.seq != seq)
 			continue;
-		if (reply.report.values.value.kind != VALUE_MAP)
+		if (value_kind(reply.report.values.value) != VALUE_MAP)
 			return connection_broken(&control->connection, &control->fault,
 						 "a REPORT whose values are not a map");
-		*values_out = json_of(&reply.report.values.value);
+		*values_out = json_of(reply.report.values.value);
 		return *values_out ? 0 : fault_say(&control->fault, -ENOMEM, "out of memory");
 	}
 }

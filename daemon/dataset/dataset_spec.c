@@ -110,13 +110,13 @@ int dataset_spec_check(const struct dataset_spec *spec, const struct dataset_kin
 static int dataset_take_text(char **out, const char *key, const struct value *value,
 			     struct fault *fault)
 {
-	if (value->kind == VALUE_NIL)
+	if (value_kind(value) == VALUE_NIL)
 		return 0;
-	if (value->kind != VALUE_TEXT)
+	if (value_kind(value) != VALUE_TEXT)
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: '%s' must be a text, not a %s", key,
-				 value_kind_name(value->kind));
-	struct text text = value->text;
+				 value_kind_name(value_kind(value)));
+	struct text text = value_text(value);
 	if (text.size == 0 || text.size >= PATH_MAX || memchr(text.data, '\0', text.size))
 		return fault_say(
 			fault, DATASET_E_ARGUMENT,
@@ -138,38 +138,38 @@ static struct spec_place *spec_place_of(struct dataset_spec *spec, struct text k
 static int dataset_take_number(struct spec_place *place, const struct value *value,
 			       struct fault *fault)
 {
-	if (value->kind == VALUE_NIL)
+	if (value_kind(value) == VALUE_NIL)
 		return 0;
-	if (value->kind != VALUE_UINT || value->uint >= UINT32_MAX)
+	if (value_kind(value) != VALUE_UINT || value_uint(value) >= UINT32_MAX)
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: path_fd, root_fd and labels_fd must be numbers of "
 				 "descriptors that came with the message");
 	place->named = true;
-	place->number = (uint32_t)value->uint;
+	place->number = (uint32_t)value_uint(value);
 	return 0;
 }
 
-static int dataset_take_pair(struct dataset_spec *spec, const struct pair *pair,
+static int dataset_take_pair(struct dataset_spec *spec, struct text name, const struct value *value,
 			     struct fault *fault)
 {
 	const char *names[SPEC_KEYS + 2] = {[SPEC_KEYS] = "parts"};
 	char list[LIST_BYTES] = "";
 	struct quote quote;
-	if (text_equals(pair->key, "parts"))
-		return joined_spec_parse(spec, &pair->value, fault);
-	struct spec_place *place = spec_place_of(spec, pair->key);
+	if (text_equals(name, "parts"))
+		return joined_spec_parse(spec, value, fault);
+	struct spec_place *place = spec_place_of(spec, name);
 	if (place)
-		return dataset_take_number(place, &pair->value, fault);
-	const struct spec_key *key = spec_key_named(pair->key);
+		return dataset_take_number(place, value, fault);
+	const struct spec_key *key = spec_key_named(name);
 	if (key)
-		return dataset_take_text(spec_member(spec, key), key->name, &pair->value, fault);
+		return dataset_take_text(spec_member(spec, key), key->name, value, fault);
 	for (size_t i = 0; i < SPEC_KEYS; i++) {
 		names[i] = spec_keys[i].name;
 		list_add(list, names[i]);
 	}
-	const char *nearest = quote_nearest(pair->key.data, pair->key.size, names);
+	const char *nearest = quote_nearest(name.data, name.size, names);
 	return fault_say(fault, DATASET_E_ARGUMENT, "dataset: unknown key '%s'%s%s%s",
-			 quote_bytes(&quote, pair->key.data, pair->key.size),
+			 quote_bytes(&quote, name.data, name.size),
 			 nearest ? "; did you mean '" : ": it takes ", nearest ? nearest : list,
 			 nearest ? "'?" : ", parts");
 }
@@ -246,12 +246,12 @@ int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct
 {
 	struct dataset_spec spec = DATASET_SPEC_NULL;
 	int result = 0;
-	if (!map || map->kind != VALUE_MAP)
+	if (value_kind(map) != VALUE_MAP)
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset must be a map with a 'path', not a %s",
-				 value_kind_name(map ? map->kind : VALUE_NIL));
-	for (uint32_t i = 0; i < map->count && !result; i++)
-		result = dataset_take_pair(&spec, &map->pairs[i], fault);
+				 value_kind_name(value_kind(map)));
+	for (uint32_t i = 0; i < value_count(map) && !result; i++)
+		result = dataset_take_pair(&spec, value_key(map, i), value_at(map, i), fault);
 	if (!result)
 		result = dataset_check_values(&spec, fault);
 	if (result) {

@@ -234,18 +234,19 @@ const struct dataset_kind joined_kind = {
 int joined_spec_parse(struct dataset_spec *spec, const struct value *list, struct fault *fault)
 {
 	int result = 0;
-	if (list->kind == VALUE_NIL)
+	if (value_kind(list) == VALUE_NIL)
 		return 0;
-	if (list->kind != VALUE_LIST || list->count < 2 || list->count > JOINED_PARTS_MAX)
+	if (value_kind(list) != VALUE_LIST || value_count(list) < 2 ||
+	    value_count(list) > JOINED_PARTS_MAX)
 		return fault_say(fault, DATASET_E_ARGUMENT,
 				 "dataset: 'parts' must be a list of 2 to %d datasets",
 				 JOINED_PARTS_MAX);
-	spec->parts = calloc(list->count, sizeof(*spec->parts));
+	spec->parts = calloc(value_count(list), sizeof(*spec->parts));
 	if (!spec->parts)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < list->count && !result; i++) {
-		const struct value *part = &list->items[i];
-		if (part->kind == VALUE_MAP && value_get(part, "parts"))
+	for (uint32_t i = 0; i < value_count(list) && !result; i++) {
+		const struct value *part = value_item(list, i);
+		if (value_kind(part) == VALUE_MAP && value_get(part, "parts"))
 			return fault_say(fault, DATASET_E_ARGUMENT,
 					 "dataset: a part cannot have 'parts' of its own: put all "
 					 "parts into one list");

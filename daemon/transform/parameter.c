@@ -91,28 +91,29 @@ static int parse_choice(struct parameter *out, const struct parameter_row *row,
 			const struct value *value, struct fault *fault)
 {
 	struct quote list;
-	if (value->kind != VALUE_TEXT)
+	if (value_kind(value) != VALUE_TEXT)
 		return fault_say(fault, PARAMETER_E_VALUE, "'%s' must be one of %s", row->name,
 				 list_choices(row->choices, &list));
 	for (unsigned i = 0; i < row->choices->count; i++) {
-		if (row->choices->names[i] && text_equals(value->text, row->choices->names[i])) {
+		if (row->choices->names[i] &&
+		    text_equals(value_text(value), row->choices->names[i])) {
 			*out = (struct parameter){1, {i}};
 			return 0;
 		}
 	}
-	return say_choice(row, value->text, fault);
+	return say_choice(row, value_text(value), fault);
 }
 
 static int parse_flag(struct parameter *out, const struct parameter_row *row,
 		      const struct value *value, struct fault *fault)
 {
 	bool ignored = row->type == PARAMETER_IGNORED;
-	if (value->kind != VALUE_BOOLEAN && !(ignored && value->kind == VALUE_NIL))
+	if (value_kind(value) != VALUE_BOOLEAN && !(ignored && value_kind(value) == VALUE_NIL))
 		return say_type(row, fault);
 	if (ignored)
 		*out = row->standard;
 	else
-		*out = (struct parameter){1, {value->boolean}};
+		*out = (struct parameter){1, {value_boolean(value)}};
 	return 0;
 }
 
@@ -138,9 +139,9 @@ static int parse_number(double *out, const struct parameter_row *row, const stru
 static int parse_transforms(struct parameter *out, const struct parameter_row *row,
 			    const struct value *value, struct fault *fault)
 {
-	if (value->kind != VALUE_LIST || value->count == 0)
+	if (value_kind(value) != VALUE_LIST || value_count(value) == 0)
 		return say_type(row, fault);
-	*out = (struct parameter){1, {value->count}};
+	*out = (struct parameter){1, {value_count(value)}};
 	return 0;
 }
 
@@ -148,17 +149,17 @@ static int parse_weights(struct parameter *out, const struct parameter_row *row,
 			 const struct value *value, struct fault *fault)
 {
 	double number = 0, sum = 0;
-	if (value->kind != VALUE_LIST)
+	if (value_kind(value) != VALUE_LIST)
 		return say_type(row, fault);
-	for (uint32_t i = 0; i < value->count; i++) {
-		int r = parse_number(&number, row, &value->items[i], fault);
+	for (uint32_t i = 0; i < value_count(value); i++) {
+		int r = parse_number(&number, row, value_item(value, i), fault);
 		if (r)
 			return r;
 		sum += number;
 	}
 	if (!(sum > 0))
 		return say_type(row, fault);
-	*out = (struct parameter){1, {value->count}};
+	*out = (struct parameter){1, {value_count(value)}};
 	return 0;
 }
 
@@ -229,9 +230,9 @@ static int check_shift(struct parameter *parameter, const struct parameter_row *
 		       const struct value *value, struct fault *fault)
 {
 	parameter->form = PARAMETER_FORM_LIST;
-	if (value->kind == VALUE_LIST)
+	if (value_kind(value) == VALUE_LIST)
 		return 0;
-	bool fraction = value->kind == VALUE_FLOAT;
+	bool fraction = value_kind(value) == VALUE_FLOAT;
 	parameter->form = fraction ? PARAMETER_FORM_FRACTION : PARAMETER_FORM_WHOLE;
 	if (parameter->number[0] < 0.0)
 		return fault_say(fault, PARAMETER_E_VALUE,
@@ -249,17 +250,17 @@ static int parse_numbers(struct parameter *out, const struct parameter_row *row,
 			 const struct value *value, struct fault *fault)
 {
 	struct parameter parsed = {1, {0}};
-	bool list = value->kind == VALUE_LIST;
+	bool list = value_kind(value) == VALUE_LIST;
 	bool scalar = row->type == PARAMETER_WHOLE || row->type == PARAMETER_NUMBER;
 	if (list) {
-		parsed.count = value->count;
+		parsed.count = value_count(value);
 		if (scalar || parsed.count > PARAMETER_NUMBERS_MAX)
 			return say_type(row, fault);
 	}
 	if (!(forms[row->type].counts >> parsed.count & 1))
 		return say_type(row, fault);
 	for (unsigned i = 0; i < parsed.count; i++) {
-		const struct value *item = list ? &value->items[i] : value;
+		const struct value *item = list ? value_item(value, i) : value;
 		int r = parse_number(&parsed.number[i], row, item, fault);
 		if (r)
 			return r;
@@ -283,7 +284,7 @@ static int parse_numbers(struct parameter *out, const struct parameter_row *row,
 static int parse_paint(struct parameter *out, const struct parameter_row *row,
 		       const struct value *value, struct fault *fault)
 {
-	if (value->kind == VALUE_TEXT && text_equals(value->text, "random")) {
+	if (value_kind(value) == VALUE_TEXT && text_equals(value_text(value), "random")) {
 		*out = (struct parameter){0};
 		return 0;
 	}
@@ -295,9 +296,9 @@ static int parse_name(struct parameter *out, const struct parameter_row *row,
 {
 	char name[STATISTICS_NAME_MAX + 1];
 	struct fault why;
-	if (value->kind != VALUE_TEXT)
+	if (value_kind(value) != VALUE_TEXT)
 		return say_type(row, fault);
-	if (statistics_name(name, value->text.data, value->text.size, &why))
+	if (statistics_name(name, value_text(value).data, value_text(value).size, &why))
 		return fault_say(fault, PARAMETER_E_VALUE, "'%s': %s", row->name, why.text);
 	parameter_set_text(out, name);
 	return 0;
@@ -306,7 +307,7 @@ static int parse_name(struct parameter *out, const struct parameter_row *row,
 int parameter_parse(struct parameter *out, const struct parameter_row *row,
 		    const struct value *value, struct fault *fault)
 {
-	if (value->kind == VALUE_NIL && row->optional) {
+	if (value_kind(value) == VALUE_NIL && row->optional) {
 		/* None means the default. Of most optional parameters that is None. */
 		*out = row->standard;
 		return 0;

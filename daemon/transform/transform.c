@@ -20,19 +20,19 @@ static int find_row(const struct transform_row **out, const struct value *map, s
 	struct quote quote;
 	const char *names[TRANSFORM_ROWS + 1] = {NULL};
 	const struct value *name = value_get(map, "name");
-	if (!name || name->kind != VALUE_TEXT)
+	if (value_kind(name) != VALUE_TEXT)
 		return fault_say(fault, TRANSFORM_E_VALUE,
 				 "a transform is a map with its 'name' and parameters");
 	for (unsigned i = 0; i < TRANSFORM_ROWS; i++) {
-		if (text_equals(name->text, transform_rows[i]->name)) {
+		if (text_equals(value_text(name), transform_rows[i]->name)) {
 			*out = transform_rows[i];
 			return 0;
 		}
 		names[i] = transform_rows[i]->name;
 	}
-	const char *nearest = quote_nearest(name->text.data, name->text.size, names);
+	const char *nearest = quote_nearest(value_text(name).data, value_text(name).size, names);
 	return fault_say(fault, TRANSFORM_E_VALUE, "there is no transform '%s'%s%s%s",
-			 quote_bytes(&quote, name->text.data, name->text.size),
+			 quote_bytes(&quote, value_text(name).data, value_text(name).size),
 			 nearest ? " (did you mean '" : "", nearest ? nearest : "",
 			 nearest ? "'?)" : "");
 }
@@ -72,14 +72,14 @@ static int find_parameter(unsigned *out, const struct transform_row *row, struct
 			 nearest ? nearest : "", nearest ? "'?)" : "");
 }
 
-static int parse_pair(struct transform *transform, bool *given, const struct pair *pair,
-		      struct fault *fault)
+static int parse_pair(struct transform *transform, bool *given, struct text key,
+		      const struct value *value, struct fault *fault)
 {
 	unsigned at = 0;
 	struct fault why;
-	if (text_equals(pair->key, "name"))
+	if (text_equals(key, "name"))
 		return 0;
-	int r = find_parameter(&at, transform->row, pair->key, fault);
+	int r = find_parameter(&at, transform->row, key, fault);
 	if (r)
 		return r;
 	if (given[at])
@@ -87,8 +87,8 @@ static int parse_pair(struct transform *transform, bool *given, const struct pai
 				 "%s: '%s' is given twice, by its place and by its name",
 				 transform->row->name, transform->row->parameters[at].name);
 	given[at] = true;
-	if (parameter_parse(&transform->values[at], &transform->row->parameters[at], &pair->value,
-			    &why) != 0)
+	if (parameter_parse(&transform->values[at], &transform->row->parameters[at], value, &why) !=
+	    0)
 		return fault_say(fault, TRANSFORM_E_VALUE, "%s: %s", transform->row->name,
 				 why.text);
 	return 0;
@@ -103,8 +103,8 @@ int transform_parse(struct transform *out, const struct value *map, struct fault
 		return r;
 	for (unsigned i = 0; i < TRANSFORM_PARAMETERS_MAX; i++)
 		parsed.values[i] = parsed.row->parameters[i].standard;
-	for (uint32_t i = 0; i < map->count; i++) {
-		r = parse_pair(&parsed, given, &map->pairs[i], fault);
+	for (uint32_t i = 0; i < value_count(map); i++) {
+		r = parse_pair(&parsed, given, value_key(map, i), value_at(map, i), fault);
 		if (r)
 			return r;
 	}
@@ -136,13 +136,13 @@ const struct value *transform_value(const struct transform *transform, const str
 				    enum parameter_type type)
 {
 	int wanted = transform_find(transform, type);
-	for (uint32_t i = 0; wanted >= 0 && i < map->count; i++) {
+	for (uint32_t i = 0; wanted >= 0 && i < value_count(map); i++) {
 		unsigned at = 0;
 		struct fault ignored;
-		if (!text_equals(map->pairs[i].key, "name") &&
-		    find_parameter(&at, transform->row, map->pairs[i].key, &ignored) == 0 &&
+		if (!text_equals(value_key(map, i), "name") &&
+		    find_parameter(&at, transform->row, value_key(map, i), &ignored) == 0 &&
 		    at == (unsigned)wanted)
-			return &map->pairs[i].value;
+			return value_at(map, i);
 	}
 	return NULL;
 }

@@ -131,9 +131,9 @@ static int check_held(struct check *check, const char *name, const struct value 
 		return check_say(check, fault, "%s stands more than %d lists deep", name,
 				 TRANSFORM_LIST_DEPTH_MAX);
 	}
-	for (uint32_t i = 0; i < maps->count && r == 0; i++) {
+	for (uint32_t i = 0; i < value_count(maps) && r == 0; i++) {
 		check->at[check->depth] = i;
-		r = check_transform(check, &maps->items[i], fault);
+		r = check_transform(check, value_item(maps, i), fault);
 	}
 	check->depth -= r == 0;
 	return r;
@@ -145,11 +145,11 @@ static int check_weights(struct check *check, unsigned at, const struct value *w
 {
 	struct transform *transforms = check->list->pictures;
 	uint32_t n = 0;
-	if (weights->count != count)
+	if (value_count(weights) != count)
 		return check_say(check, fault, "%s: 'p' has %u numbers for %u transforms",
-				 transforms[at].row->name, weights->count, count);
+				 transforms[at].row->name, value_count(weights), count);
 	for (unsigned i = at + 1; i < check->list->count; i += 1 + transforms[i].behind)
-		value_number(&weights->items[n++], &transforms[i].weight);
+		value_number(value_item(weights, n++), &transforms[i].weight);
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static int check_holder(struct check *check, const struct value *map, unsigned a
 	transform->behind = check->list->count - at - 1;
 	if (r == 0 && weights >= 0 && transform->values[weights].count)
 		r = check_weights(check, at, transform_value(transform, map, PARAMETER_WEIGHTS),
-				  maps->count, fault);
+				  value_count(maps), fault);
 	return r;
 }
 
@@ -421,14 +421,14 @@ int transform_list_parse(struct transform_list *out, const struct value *value, 
 {
 	struct check check = {.list = out, .fractions = fractions};
 	out->views = 1;
-	uint32_t count = value && value->kind == VALUE_LIST ? value->count : 0;
-	if (value && value->kind != VALUE_LIST && value->kind != VALUE_NIL)
+	uint32_t count = value_kind(value) == VALUE_LIST ? value_count(value) : 0;
+	if (value_kind(value) != VALUE_LIST && value_kind(value) != VALUE_NIL)
 		return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
 				 "transforms: must be a list, not a %s",
-				 value_kind_name(value->kind));
+				 value_kind_name(value_kind(value)));
 	for (uint32_t i = 0; i < count; i++) {
 		check.at[0] = i;
-		int r = check_transform(&check, &value->items[i], fault);
+		int r = check_transform(&check, value_item(value, i), fault);
 		if (r)
 			return r;
 	}

@@ -11,27 +11,28 @@ int field_choice_parse(struct field_choice *out, const struct value *names, bool
 {
 	struct quote quote;
 	*out = (struct field_choice){.one_hot = one_hot, .views = 1};
-	if (!names || names->kind == VALUE_NIL)
+	if (value_kind(names) == VALUE_NIL)
 		return 0;
-	if (names->kind != VALUE_LIST)
+	if (value_kind(names) != VALUE_LIST)
 		return fault_say(fault, FIELD_E_CHOICE, "fields must be a list of names, not a %s",
-				 value_kind_name(names->kind));
-	if (names->count > SEGMENT_FIELDS_MAX)
+				 value_kind_name(value_kind(names)));
+	if (value_count(names) > SEGMENT_FIELDS_MAX)
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "fields: %u names are more than the limit of %d", names->count,
-				 SEGMENT_FIELDS_MAX);
+				 "fields: %u names are more than the limit of %d",
+				 value_count(names), SEGMENT_FIELDS_MAX);
 	out->some = true;
-	for (uint32_t i = 0; i < names->count; i++) {
-		const struct value *name = &names->items[i];
-		if (name->kind != VALUE_TEXT)
+	for (uint32_t i = 0; i < value_count(names); i++) {
+		const struct value *value = value_item(names, i);
+		struct text name = value_text(value);
+		if (value_kind(value) != VALUE_TEXT)
 			return fault_say(fault, FIELD_E_CHOICE,
 					 "fields must be a list of names; one entry is a %s",
-					 value_kind_name(name->kind));
-		if (name->text.size == 0 || name->text.size >= COLUMN_NAME_MAX)
+					 value_kind_name(value_kind(value)));
+		if (name.size == 0 || name.size >= COLUMN_NAME_MAX)
 			return fault_say(fault, FIELD_E_CHOICE,
 					 "fields: '%s' is not 1 to 15 bytes long",
-					 quote_bytes(&quote, name->text.data, name->text.size));
-		memcpy(out->names[out->count++], name->text.data, name->text.size);
+					 quote_bytes(&quote, name.data, name.size));
+		memcpy(out->names[out->count++], name.data, name.size);
 	}
 	return 0;
 }

@@ -42,26 +42,26 @@ static int spec_find_kind(struct sampler_spec *spec, const struct value *map, st
 {
 	struct quote quote;
 	const struct value *name = value_get(map, "name");
-	if (!name || name->kind != VALUE_TEXT)
+	if (value_kind(name) != VALUE_TEXT)
 		return fault_say(fault, SAMPLER_E_ARGUMENT,
 				 "sampler must be a map with a 'name': subset, split, weighted or "
 				 "balanced");
 	for (unsigned i = 0; names[i]; i++)
-		if (text_equals(name->text, names[i]))
+		if (text_equals(value_text(name), names[i]))
 			spec->kind = (enum sampler_kind)(i + 1);
 	if (spec->kind != SAMPLER_NONE)
 		return 0;
 	return fault_say(fault, SAMPLER_E_ARGUMENT,
 			 "unknown sampler '%s'; expected subset, split, weighted or balanced",
-			 quote_bytes(&quote, name->text.data, name->text.size));
+			 quote_bytes(&quote, value_text(name).data, value_text(name).size));
 }
 
 static int spec_check_keys(const struct sampler_spec *spec, const struct value *map,
 			   struct fault *fault)
 {
 	struct quote quote;
-	for (uint32_t i = 0; i < map->count; i++) {
-		struct text key = map->pairs[i].key;
+	for (uint32_t i = 0; i < value_count(map); i++) {
+		struct text key = value_key(map, i);
 		if (!text_equals(key, "name") && !takes_key(names[spec->kind - 1], key))
 			return fault_say(fault, SAMPLER_E_ARGUMENT, "sampler %s takes no '%s'",
 					 names[spec->kind - 1],
@@ -101,13 +101,13 @@ static int spec_path(struct sampler_spec *spec, const char *key, struct text pat
 static int spec_descriptor(struct sampler_spec *spec, const struct value *map, struct fault *fault)
 {
 	const struct value *number = value_get(map, "list_fd");
-	if (!number || number->kind == VALUE_NIL)
+	if (value_kind(number) == VALUE_NIL)
 		return 0;
-	if (number->kind != VALUE_UINT || number->uint >= UINT32_MAX || !spec->path)
+	if (value_kind(number) != VALUE_UINT || value_uint(number) >= UINT32_MAX || !spec->path)
 		return spec_fault(fault, names[spec->kind - 1], "list_fd",
 				  "the number of a descriptor, beside the path of a .npy file");
 	spec->named = true;
-	spec->number_of_fd = (uint32_t)number->uint;
+	spec->number_of_fd = (uint32_t)value_uint(number);
 	return 0;
 }
 
@@ -116,17 +116,17 @@ static int spec_list(struct sampler_spec *spec, const char *key, const struct va
 		     bool whole, struct fault *fault)
 {
 	const char *words = list_words(whole);
-	if (list->kind == VALUE_TEXT && !spec->by_class)
-		return spec_path(spec, key, list->text, whole, fault);
-	if (list->kind != VALUE_LIST || list->count == 0)
+	if (value_kind(list) == VALUE_TEXT && !spec->by_class)
+		return spec_path(spec, key, value_text(list), whole, fault);
+	if (value_kind(list) != VALUE_LIST || value_count(list) == 0)
 		return spec_fault(fault, names[spec->kind - 1], key, words);
-	spec->list = malloc(list->count * sizeof(*spec->list));
+	spec->list = malloc(value_count(list) * sizeof(*spec->list));
 	if (!spec->list)
 		return fault_say(fault, -ENOMEM, "out of memory for the sampler");
-	spec->list_count = list->count;
-	for (uint32_t i = 0; i < list->count; i++) {
+	spec->list_count = value_count(list);
+	for (uint32_t i = 0; i < value_count(list); i++) {
 		double number;
-		if (!value_number(&list->items[i], &number) || !list_takes(number, whole))
+		if (!value_number(value_item(list, i), &number) || !list_takes(number, whole))
 			return spec_fault(fault, names[spec->kind - 1], key, words);
 		spec->list[i] = number;
 	}
@@ -138,12 +138,13 @@ static int spec_number(struct sampler_spec *spec, const char *key, const struct 
 		       struct fault *fault)
 {
 	const struct value *value = value_get(map, key);
-	if (!value || value->kind == VALUE_NIL)
+	if (value_kind(value) == VALUE_NIL)
 		return 0;
-	if (value->kind != VALUE_UINT || value->uint == 0 || value->uint > SAMPLER_POSITIONS_MAX)
+	if (value_kind(value) != VALUE_UINT || value_uint(value) == 0 ||
+	    value_uint(value) > SAMPLER_POSITIONS_MAX)
 		return spec_fault(fault, names[spec->kind - 1], key,
 				  "a whole number from 1 to 2^40");
-	spec->number = value->uint;
+	spec->number = value_uint(value);
 	return 0;
 }
 
@@ -162,10 +163,10 @@ static int spec_split(struct sampler_spec *spec, const struct value *map, struct
 	if (!fraction || !value_number(fraction, &spec->fraction) || !(spec->fraction > 0) ||
 	    !(spec->fraction < 1))
 		return spec_fault(fault, "split", "validation_split", "strictly between 0 and 1");
-	if (!part || part->kind != VALUE_TEXT)
+	if (value_kind(part) != VALUE_TEXT)
 		return spec_fault(fault, "split", "subset", "training or validation");
-	spec->validation = text_equals(part->text, "validation");
-	if (!spec->validation && !text_equals(part->text, "training"))
+	spec->validation = text_equals(value_text(part), "validation");
+	if (!spec->validation && !text_equals(value_text(part), "training"))
 		return spec_fault(fault, "split", "subset", "training or validation");
 	return 0;
 }
@@ -208,17 +209,17 @@ static void put_value(FILE *file, const struct value *value)
 	double number;
 	if (value_number(value, &number)) {
 		fprintf(file, "%.17g", number);
-	} else if (value->kind == VALUE_TEXT) {
-		put_text(file, value->text);
-	} else if (value->kind == VALUE_LIST && value->count <= SAMPLER_LISTED_MAX) {
+	} else if (value_kind(value) == VALUE_TEXT) {
+		put_text(file, value_text(value));
+	} else if (value_kind(value) == VALUE_LIST && value_count(value) <= SAMPLER_LISTED_MAX) {
 		fputc('[', file);
-		for (uint32_t i = 0; i < value->count; i++) {
+		for (uint32_t i = 0; i < value_count(value); i++) {
 			fputs(i ? ", " : "", file);
-			put_value(file, &value->items[i]);
+			put_value(file, value_item(value, i));
 		}
 		fputc(']', file);
 	} else {
-		fputs(value->kind == VALUE_LIST ? "..." : "None", file);
+		fputs(value_kind(value) == VALUE_LIST ? "..." : "None", file);
 	}
 }
 
@@ -231,12 +232,12 @@ static int spec_make_text(struct sampler_spec *spec, const struct value *map, st
 	if (!file)
 		return fault_say(fault, -ENOMEM, "out of memory for the sampler");
 	fputs(names[spec->kind - 1], file);
-	for (uint32_t i = 0; i < map->count; i++) {
-		struct text key = map->pairs[i].key;
+	for (uint32_t i = 0; i < value_count(map); i++) {
+		struct text key = value_key(map, i);
 		if (text_equals(key, "name") || text_equals(key, "list_fd"))
 			continue;
 		fprintf(file, "%s%.*s=", between, (int)key.size, key.data);
-		put_value(file, &map->pairs[i].value);
+		put_value(file, value_at(map, i));
 		between = ", ";
 	}
 	fputs(*between == ',' ? ")" : "", file);
@@ -247,7 +248,7 @@ int sampler_spec_parse(struct sampler_spec *out, const struct value *map, struct
 {
 	struct sampler_spec spec = SAMPLER_SPEC_NULL;
 	*out = spec;
-	if (!map || map->kind == VALUE_NIL)
+	if (value_kind(map) == VALUE_NIL)
 		return 0;
 	int r = spec_find_kind(&spec, map, fault);
 	if (r == 0)

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "cache/picture_cache.h"
+#include "tests/unit/values.h"
 #include "transform/pipeline.h"
 
 #define WIDTH 500
@@ -22,42 +23,21 @@
 #define TURN 256  /* samples of a round */
 #define SLOTS 512 /* of the ring */
 
-#define TEXT(string_) .kind = VALUE_TEXT, .text = {string_, sizeof(string_) - 1}
-#define KEY(name_)                                                                                 \
-	{                                                                                          \
-		name_, sizeof(name_) - 1                                                           \
-	}
-#define MAP(pairs_) .kind = VALUE_MAP, .count = sizeof(pairs_) / sizeof(*pairs_), .pairs = pairs_
-#define ITEMS(items_) .kind = VALUE_LIST, .count = sizeof(items_) / sizeof(*items_), .items = items_
-#define NAMED(row_, name_, value_)                                                                 \
-	static const struct pair row_[] = {{KEY("name"), {TEXT(name_)}},                           \
-					   {KEY("size"), {.kind = VALUE_UINT, .uint = value_}}}
-
-static const struct value mean[] = {{.kind = VALUE_FLOAT, .number = 0.485},
-				    {.kind = VALUE_FLOAT, .number = 0.456},
-				    {.kind = VALUE_FLOAT, .number = 0.406}};
-static const struct value std[] = {{.kind = VALUE_FLOAT, .number = 0.229},
-				   {.kind = VALUE_FLOAT, .number = 0.224},
-				   {.kind = VALUE_FLOAT, .number = 0.225}};
-NAMED(crop, "RandomResizedCrop", 224);
-NAMED(resize, "Resize", 256);
-NAMED(middle, "CenterCrop", 224);
-static const struct pair flip[] = {{KEY("name"), {TEXT("RandomHorizontalFlip")}}};
-static const struct pair normalize[] = {{KEY("name"), {TEXT("Normalize")}},
-					{KEY("mean"), {ITEMS(mean)}},
-					{KEY("std"), {ITEMS(std)}}};
-static const struct value train[] = {{MAP(crop)}, {MAP(flip)}, {MAP(normalize)}};
-static const struct value train_bytes[] = {{MAP(crop)}, {MAP(flip)}};
-static const struct value val[] = {{MAP(resize)}, {MAP(middle)}, {MAP(normalize)}};
+#define NORMALIZE                                                                                  \
+	NAMED("Normalize", KEY("mean", LIST(REAL(0.485), REAL(0.456), REAL(0.406))),               \
+	      KEY("std", LIST(REAL(0.229), REAL(0.224), REAL(0.225))))
+#define SIZED(name_, size_) NAMED(name_, KEY("size", UINT(size_)))
+#define FLIP BARE("RandomHorizontalFlip")
 
 static const struct task {
 	const char *name;
 	struct value transforms;
 	const char *dtype;
 } tasks[] = {
-	{"train, float32", {ITEMS(train)}, "float32"},
-	{"train, uint8", {ITEMS(train_bytes)}, "uint8"},
-	{"val, float32", {ITEMS(val)}, "float32"},
+	{"train, float32", LIST(SIZED("RandomResizedCrop", 224), FLIP, NORMALIZE), "float32"},
+	{"train, uint8", LIST(SIZED("RandomResizedCrop", 224), FLIP), "uint8"},
+	{"val, float32", LIST(SIZED("Resize", 256), SIZED("CenterCrop", 224), NORMALIZE),
+	 "float32"},
 };
 #define TASKS (sizeof(tasks) / sizeof(*tasks))
 

@@ -18,6 +18,7 @@
 #include "base/order.h"
 #include "dataset/dataset.h"
 #include "decode/jpeg/seek_index_set.h"
+#include "tests/unit/values.h"
 #include "work/sample.h"
 
 #define THREADS_MAX 1024
@@ -46,53 +47,22 @@ static _Noreturn void die(const char *what, const char *why)
 	exit(1);
 }
 
-#define TEXT(literal)                                                                              \
-	{                                                                                          \
-		literal, sizeof(literal) - 1                                                       \
-	}
-#define NUMBER(number_)                                                                            \
-	{                                                                                          \
-		.kind = VALUE_FLOAT, .number = (number_)                                           \
-	}
-
 /* What everybody trains with: RandomResizedCrop(224), flip, normalise; of small pictures:
  * RandomCrop(32, padding=4), flip. */
+static const struct value large_list =
+	LIST(NAMED("RandomResizedCrop", KEY("size", UINT(224))), BARE("RandomHorizontalFlip"),
+	     NAMED("Normalize", KEY("mean", LIST(REAL(0.485), REAL(0.456), REAL(0.406))),
+		   KEY("std", LIST(REAL(0.229), REAL(0.224), REAL(0.225)))));
+static const struct value small_list =
+	LIST(NAMED("RandomCrop", KEY("size", UINT(32)), KEY("padding", UINT(4))),
+	     BARE("RandomHorizontalFlip"));
+
 static struct pipeline *pipeline_make(bool small)
 {
-	static const struct value mean[] = {NUMBER(0.485), NUMBER(0.456), NUMBER(0.406)};
-	static const struct value std[] = {NUMBER(0.229), NUMBER(0.224), NUMBER(0.225)};
-	static const struct pair crop[] = {
-		{TEXT("name"), {.kind = VALUE_TEXT, .text = TEXT("RandomResizedCrop")}},
-		{TEXT("size"), {.kind = VALUE_UINT, .uint = 224}},
-	};
-	static const struct pair shift[] = {
-		{TEXT("name"), {.kind = VALUE_TEXT, .text = TEXT("RandomCrop")}},
-		{TEXT("size"), {.kind = VALUE_UINT, .uint = 32}},
-		{TEXT("padding"), {.kind = VALUE_UINT, .uint = 4}},
-	};
-	static const struct pair flip[] = {
-		{TEXT("name"), {.kind = VALUE_TEXT, .text = TEXT("RandomHorizontalFlip")}},
-	};
-	static const struct pair normalize[] = {
-		{TEXT("name"), {.kind = VALUE_TEXT, .text = TEXT("Normalize")}},
-		{TEXT("mean"), {.kind = VALUE_LIST, .count = 3, .items = mean}},
-		{TEXT("std"), {.kind = VALUE_LIST, .count = 3, .items = std}},
-	};
-	static const struct value list[] = {
-		{.kind = VALUE_MAP, .count = 2, .pairs = crop},
-		{.kind = VALUE_MAP, .count = 1, .pairs = flip},
-		{.kind = VALUE_MAP, .count = 3, .pairs = normalize},
-	};
-	static const struct value small_list[] = {
-		{.kind = VALUE_MAP, .count = 3, .pairs = shift},
-		{.kind = VALUE_MAP, .count = 1, .pairs = flip},
-	};
-	const struct value transforms = {
-		.kind = VALUE_LIST, .count = small ? 2 : 3, .items = small ? small_list : list};
+	const struct value *transforms = small ? &small_list : &large_list;
 	struct pipeline *pipeline;
 	struct fault fault;
-	if (pipeline_new(&pipeline, &transforms, (struct text){"", 0}, (struct text){"", 0},
-			 &fault))
+	if (pipeline_new(&pipeline, transforms, (struct text){"", 0}, (struct text){"", 0}, &fault))
 		die("the pipeline", fault.text);
 	return pipeline;
 }

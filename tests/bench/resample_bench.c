@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "tests/unit/values.h"
 #include "transform/pipeline.h"
 
 #define ROUNDS_MAX 10000
@@ -21,37 +22,16 @@
 #define SLOTS 256 /* of the ring */
 #define SLACK 64  /* readable bytes behind the pixels */
 
-#define TEXT(string_) .kind = VALUE_TEXT, .text = {string_, sizeof(string_) - 1}
-#define KEY(name_)                                                                                 \
-	{                                                                                          \
-		name_, sizeof(name_) - 1                                                           \
-	}
-#define MAP(pairs_) .kind = VALUE_MAP, .count = sizeof(pairs_) / sizeof(*pairs_), .pairs = pairs_
-#define ITEMS(items_) .kind = VALUE_LIST, .count = sizeof(items_) / sizeof(*items_), .items = items_
-
-static const struct value whole[] = {{.kind = VALUE_UINT, .uint = 224},
-				     {.kind = VALUE_UINT, .uint = 224}};
-static const struct value mean[] = {{.kind = VALUE_FLOAT, .number = 0.485},
-				    {.kind = VALUE_FLOAT, .number = 0.456},
-				    {.kind = VALUE_FLOAT, .number = 0.406}};
-static const struct value std[] = {{.kind = VALUE_FLOAT, .number = 0.229},
-				   {.kind = VALUE_FLOAT, .number = 0.224},
-				   {.kind = VALUE_FLOAT, .number = 0.225}};
-static const struct pair resize[] = {{KEY("name"), {TEXT("Resize")}},
-				     {KEY("size"), {ITEMS(whole)}}};
-static const struct pair bicubic[] = {{KEY("name"), {TEXT("Resize")}},
-				      {KEY("size"), {ITEMS(whole)}},
-				      {KEY("interpolation"), {TEXT("bicubic")}}};
-static const struct pair crop[] = {{KEY("name"), {TEXT("RandomResizedCrop")}},
-				   {KEY("size"), {.kind = VALUE_UINT, .uint = 224}}};
-static const struct pair flip[] = {{KEY("name"), {TEXT("RandomHorizontalFlip")}}};
-static const struct pair normalize[] = {{KEY("name"), {TEXT("Normalize")}},
-					{KEY("mean"), {ITEMS(mean)}},
-					{KEY("std"), {ITEMS(std)}}};
-static const struct value resized[] = {{MAP(resize)}, {MAP(normalize)}};
-static const struct value cubic[] = {{MAP(bicubic)}, {MAP(normalize)}};
-static const struct value train[] = {{MAP(crop)}, {MAP(flip)}, {MAP(normalize)}};
-static const struct value bytes[] = {{MAP(resize)}};
+#define NORMALIZE                                                                                  \
+	NAMED("Normalize", KEY("mean", LIST(REAL(0.485), REAL(0.456), REAL(0.406))),               \
+	      KEY("std", LIST(REAL(0.229), REAL(0.224), REAL(0.225))))
+#define WHOLE KEY("size", LIST(UINT(224), UINT(224)))
+#define RESIZED LIST(NAMED("Resize", WHOLE), NORMALIZE)
+#define CUBIC LIST(NAMED("Resize", WHOLE, KEY("interpolation", TEXT("bicubic"))), NORMALIZE)
+#define BYTES LIST(NAMED("Resize", WHOLE))
+#define TRAIN                                                                                      \
+	LIST(NAMED("RandomResizedCrop", KEY("size", UINT(224))), BARE("RandomHorizontalFlip"),     \
+	     NORMALIZE)
 
 static const struct task {
 	const char *name;
@@ -59,16 +39,16 @@ static const struct task {
 	const char *dtype, *layout;
 	int32_t width, height;
 } tasks[] = {
-	{"400x300 -> 224", {ITEMS(resized)}, "float32", "NCHW", 400, 300},
-	{"400x300 -> 224, pixel by pixel", {ITEMS(resized)}, "float32", "NHWC", 400, 300},
-	{"400x300 -> 224, bfloat16", {ITEMS(resized)}, "bfloat16", "NCHW", 400, 300},
-	{"400x300 -> 224, float16", {ITEMS(resized)}, "float16", "NCHW", 400, 300},
-	{"400x300 -> 224, uint8", {ITEMS(bytes)}, "uint8", "NHWC", 400, 300},
-	{"400x300 -> 224, bicubic", {ITEMS(cubic)}, "float32", "NCHW", 400, 300},
-	{"160x120 -> 224", {ITEMS(resized)}, "float32", "NCHW", 160, 120},
-	{"1000x750 -> 224", {ITEMS(resized)}, "float32", "NCHW", 1000, 750},
-	{"3000x2000 -> 224", {ITEMS(resized)}, "float32", "NCHW", 3000, 2000},
-	{"500x375, RandomResizedCrop(224), flip", {ITEMS(train)}, "float32", "NCHW", 500, 375},
+	{"400x300 -> 224", RESIZED, "float32", "NCHW", 400, 300},
+	{"400x300 -> 224, pixel by pixel", RESIZED, "float32", "NHWC", 400, 300},
+	{"400x300 -> 224, bfloat16", RESIZED, "bfloat16", "NCHW", 400, 300},
+	{"400x300 -> 224, float16", RESIZED, "float16", "NCHW", 400, 300},
+	{"400x300 -> 224, uint8", BYTES, "uint8", "NHWC", 400, 300},
+	{"400x300 -> 224, bicubic", CUBIC, "float32", "NCHW", 400, 300},
+	{"160x120 -> 224", RESIZED, "float32", "NCHW", 160, 120},
+	{"1000x750 -> 224", RESIZED, "float32", "NCHW", 1000, 750},
+	{"3000x2000 -> 224", RESIZED, "float32", "NCHW", 3000, 2000},
+	{"500x375, RandomResizedCrop(224), flip", TRAIN, "float32", "NCHW", 500, 375},
 };
 
 struct side {

@@ -161,14 +161,14 @@ static void frame(struct stream *stream, const uint8_t *bytes, size_t size)
 	if (message_decode(bytes, size, fixed.memory, &message, &fault))
 		return;
 	if (message.kind == MESSAGE_ATTACH)
-		request(stream, &message.attach.dataset.value,
-			message.attach.sampler.value.kind == VALUE_MAP
-				? &message.attach.sampler.value
+		request(stream, message.attach.dataset.value,
+			value_kind(message.attach.sampler.value) == VALUE_MAP
+				? message.attach.sampler.value
 				: NULL);
 	else if (message.kind == MESSAGE_FIT)
-		request(stream, &message.fit.dataset.value, NULL);
+		request(stream, message.fit.dataset.value, NULL);
 	else if (message.kind == MESSAGE_INDEX)
-		request(stream, &message.index.dataset.value, NULL);
+		request(stream, message.index.dataset.value, NULL);
 }
 
 /* As connection.c does it. False: the stream is unusable. */

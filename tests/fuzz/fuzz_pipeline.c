@@ -30,8 +30,7 @@ static void must(bool holds)
 
 static struct text text_of(const struct value *map, const char *key)
 {
-	const struct value *value = value_get(map, key);
-	return value && value->kind == VALUE_TEXT ? value->text : (struct text){"", 0};
+	return value_text(value_get(map, key));
 }
 
 static void make(const struct pipeline *pipeline, const struct image *image,
@@ -87,14 +86,14 @@ FUZZ_TARGET(pipeline)
 	static struct unpacker *unpacker;
 	struct pipeline *pipeline = NULL;
 	struct fault fault = {""};
-	struct value map;
+	const struct value *map;
 	const char *why;
 	if (!unpacker)
 		must(unpacker_new(&unpacker) == 0);
 	if (size < HEAD || unpack(unpacker, data + HEAD, size - HEAD, &map, &why) != 0)
 		return 0;
-	int r = pipeline_new(&pipeline, value_get(&map, "transforms"), text_of(&map, "dtype"),
-			     text_of(&map, "layout"), &fault);
+	int r = pipeline_new(&pipeline, value_get(map, "transforms"), text_of(map, "dtype"),
+			     text_of(map, "layout"), &fault);
 	if (r == 0) /* every second one has samples of one size */
 		r = pipeline_settle(pipeline, data[0] & 1 ? SETTLED_WIDTH : 0, SETTLED_HEIGHT,
 				    &fault);

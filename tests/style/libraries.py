@@ -13,7 +13,7 @@ from layers import INCLUDE, sources_of
 
 # A header -> the files that may include it. A folder ends in a slash.
 LIBRARIES = {
-    r"msgpack(/.*)?\.h": ["proto/pack.c"],
+    r"msgpack(/.*)?\.h": ["proto/pack.c", "proto/value.c"],
     r"j(peglib|error|config|morecfg|pegint)\.h": ["daemon/decode/jpeg/jpeg.c",
                                                   "daemon/decode/jpeg/jpeg_library.c",
                                                   "daemon/decode/jpeg/jpeg_library.h",

@@ -15,56 +15,9 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/values.h"
 #include "transform/pipeline.h"
 
-/* A tree of values, written as a literal. */
-#define TEXT(string_)                                                                              \
-	{                                                                                          \
-		.kind = VALUE_TEXT, .text = { string_, sizeof(string_) - 1 }                       \
-	}
-#define UINT(number_)                                                                              \
-	{                                                                                          \
-		.kind = VALUE_UINT, .uint = number_                                                \
-	}
-#define SINT(number_)                                                                              \
-	{                                                                                          \
-		.kind = VALUE_INT, .sint = number_                                                 \
-	}
-#define REAL(number_)                                                                              \
-	{                                                                                          \
-		.kind = VALUE_FLOAT, .number = number_                                             \
-	}
-#define BOOLEAN(truth_)                                                                            \
-	{                                                                                          \
-		.kind = VALUE_BOOLEAN, .boolean = truth_                                           \
-	}
-#define NIL                                                                                        \
-	{                                                                                          \
-		.kind = VALUE_NIL                                                                  \
-	}
-#define MANY(type_, ...) sizeof((const type_[]){__VA_ARGS__}) / sizeof(type_)
-#define LIST(...)                                                                                  \
-	{                                                                                          \
-		.kind = VALUE_LIST, .count = MANY(struct value, __VA_ARGS__),                      \
-		.items = (const struct value[])                                                    \
-		{                                                                                  \
-			__VA_ARGS__                                                                \
-		}                                                                                  \
-	}
-#define MAP(...)                                                                                   \
-	{                                                                                          \
-		.kind = VALUE_MAP, .count = MANY(struct pair, __VA_ARGS__),                        \
-		.pairs = (const struct pair[])                                                     \
-		{                                                                                  \
-			__VA_ARGS__                                                                \
-		}                                                                                  \
-	}
-#define KEY(name_, ...)                                                                            \
-	{                                                                                          \
-		{name_, sizeof(name_) - 1}, __VA_ARGS__                                            \
-	}
-#define NAMED(name_, ...) MAP(KEY("name", TEXT(name_)), __VA_ARGS__)
-#define BARE(name_) MAP(KEY("name", TEXT(name_)))
 #define CROP NAMED("CenterCrop", KEY("size", UINT(4)))
 
 static inline struct text text_of(const char *string)

@@ -20,14 +20,14 @@ int attach_arguments_like(struct message *message, const struct core *core, uid_
 {
 	struct message_attach *attach = &message->attach;
 	const struct stream *stream = stream_of_user(core, attach->like, uid);
-	struct value map;
+	const struct value *map;
 	const char *why;
 	if (!stream)
 		return fault_say(fault, 1, STREAM_NONE, (unsigned long long)attach->like);
 	const struct text whole = stream->description.whole;
 	if (unpack(unpacker, (const uint8_t *)whole.data, whole.size, &map, &why))
 		return -ENOMEM; /* the bytes are our own */
-	description_fill(attach, message->said, &map);
+	description_fill(attach, message->said, map);
 	return 0;
 }
 
@@ -151,7 +151,7 @@ static const char *check_numbers(const struct attach_arguments *arguments,
 static int take_pipeline(struct attach_arguments *out, const struct message_attach *attach,
 			 struct fault *fault)
 {
-	int r = pipeline_new(&out->pipeline, &attach->transforms.value, attach->dtype,
+	int r = pipeline_new(&out->pipeline, attach->transforms.value, attach->dtype,
 			     attach->layout, fault);
 	if (r)
 		return r;
@@ -164,7 +164,7 @@ int attach_arguments_parse(struct attach_arguments *out, const struct message_at
 	*out = (struct attach_arguments){.dataset = DATASET_SPEC_NULL,
 					 .sampler = SAMPLER_SPEC_NULL};
 	*code_out = ERROR_ARGUMENT;
-	int r = sampler_spec_parse(&out->sampler, &attach->sampler.value, fault);
+	int r = sampler_spec_parse(&out->sampler, attach->sampler.value, fault);
 	r = r ? r : take_said(out, attach);
 	if (r)
 		return r;
@@ -174,7 +174,7 @@ int attach_arguments_parse(struct attach_arguments *out, const struct message_at
 	wrong = wrong ? wrong : take_words(out, attach);
 	if (wrong)
 		return fault_say(fault, 1, "%s", wrong);
-	if (field_choice_parse(&out->fields, &attach->fields.value, attach->one_hot, fault))
+	if (field_choice_parse(&out->fields, attach->fields.value, attach->one_hot, fault))
 		return 1;
 	*code_out = ERROR_TRANSPORT;
 	if (!attach->accept_fd && !attach->accept_path)
@@ -190,5 +190,5 @@ int attach_arguments_parse(struct attach_arguments *out, const struct message_at
 		return 1;
 	out->order.views = out->fields.views;
 	*code_out = ERROR_DATASET;
-	return dataset_spec_parse(&out->dataset, &attach->dataset.value, fault);
+	return dataset_spec_parse(&out->dataset, attach->dataset.value, fault);
 }

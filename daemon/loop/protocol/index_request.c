@@ -353,25 +353,25 @@ void index_request_index(struct session *session, const struct message *message)
 {
 	static const struct text bytes = {"uint8", 5}, layout = {"NHWC", 4};
 	const struct message_index *asked = &message->index;
-	const struct value *transforms = &asked->transforms.value;
+	const struct value *transforms = asked->transforms.value;
 	struct index_request *request = request_new(session, asked->seq);
 	struct fault fault;
 	int r = 0;
 	if (!request)
 		return;
 	request->exif = asked->exif_orientation;
-	if (transforms->kind != VALUE_NIL)
+	if (value_kind(transforms) != VALUE_NIL)
 		r = pipeline_new(&request->pipeline, transforms, bytes, layout, &fault);
 	if (r == 0 && request->pipeline)
 		r = pipeline_allow(request->pipeline, true, false);
-	request_go_on(request, r, &asked->dataset.value, &fault);
+	request_go_on(request, r, asked->dataset.value, &fault);
 }
 
 /* A value that may be left out. */
 static bool take_number(const struct value *value, double standard, double *out)
 {
 	*out = standard;
-	return value->kind == VALUE_NIL || value_number(value, out);
+	return value_kind(value) == VALUE_NIL || value_number(value, out);
 }
 
 static int take_plan(struct statistics_plan *plan, const struct message_fit *message,
@@ -386,11 +386,11 @@ static int take_plan(struct statistics_plan *plan, const struct message_fit *mes
 		return fault_say(fault, 1, "%s", ATTACH_RESIZES);
 	if (statistics_name(plan->name, name.data, name.size, fault))
 		return 1;
-	if (!take_number(&message->rescale.value, 1.0, &plan->rescale) || plan->rescale == 0.0 ||
+	if (!take_number(message->rescale.value, 1.0, &plan->rescale) || plan->rescale == 0.0 ||
 	    !(plan->rescale > -1e6 && plan->rescale < 1e6))
 		return fault_say(fault, 1,
 				 "rescale must be a number between -1e6 and 1e6, and not 0");
-	if (!take_number(&message->zca_epsilon.value, 1e-6, &plan->epsilon) ||
+	if (!take_number(message->zca_epsilon.value, 1e-6, &plan->epsilon) ||
 	    !(plan->epsilon > 0.0 && plan->epsilon <= 1e6))
 		return fault_say(fault, 1, "zca_epsilon must be a number above 0 and at most 1e6");
 	return 0;
@@ -402,7 +402,7 @@ static int take_pictures(struct pipeline **out, const struct message_fit *messag
 {
 	static const struct text bytes = {"uint8", 5}, layout = {"NHWC", 4};
 	struct pipeline *pipeline;
-	int r = pipeline_new(&pipeline, &message->transforms.value, bytes, layout, fault);
+	int r = pipeline_new(&pipeline, message->transforms.value, bytes, layout, fault);
 	if (r)
 		return r;
 	r = pipeline_allow(pipeline, false, attach_resize(message->resize) == 1);
@@ -437,7 +437,7 @@ void index_request_fit(struct session *session, const struct message *message)
 	if (r == 0)
 		r = fit_new(&request->fit, request->core, request->session->connection.uid, &plan,
 			    pipeline);
-	request_go_on(request, r, &asked->dataset.value, &fault);
+	request_go_on(request, r, asked->dataset.value, &fault);
 }
 
 /* -- while it runs ------------------------------------------------------------------------ */

@@ -65,11 +65,11 @@ static void pack_fields(struct packer *packer, const struct fields *fields)
 static void pack_sampler(struct packer *packer, const struct value *sampler)
 {
 	size_t map = pack_map_begin(packer);
-	for (uint32_t i = 0; i < sampler->count; i++) {
-		if (text_equals(sampler->pairs[i].key, "list_fd"))
+	for (uint32_t i = 0; i < value_count(sampler); i++) {
+		if (text_equals(value_key(sampler, i), "list_fd"))
 			continue;
-		pack_text(packer, sampler->pairs[i].key);
-		pack_value(packer, &sampler->pairs[i].value);
+		pack_text(packer, value_key(sampler, i));
+		pack_value(packer, value_at(sampler, i));
 	}
 	pack_map_end(packer, map);
 }
@@ -111,7 +111,7 @@ static int keep(struct text *out, struct text text)
 static int write_whole(struct writing *writing, struct description *out)
 {
 	struct message_attach *attach = &writing->message.attach;
-	const struct value sampler = attach->sampler.value;
+	const struct value *sampler = attach->sampler.value;
 	struct text text;
 	pipeline_pack(writing->pipeline, writing->packers[TRANSFORMS], true);
 	pack_fields(writing->packers[FIELDS], &writing->order->fields);
@@ -119,8 +119,8 @@ static int write_whole(struct writing *writing, struct description *out)
 	int r = writing_take(writing, TRANSFORMS, &attach->transforms);
 	r = r ? r : writing_take(writing, FIELDS, &attach->fields);
 	r = r ? r : writing_take(writing, DATASET, &attach->dataset);
-	if (r == 0 && sampler.kind == VALUE_MAP) {
-		pack_sampler(writing->packers[SAMPLER], &sampler);
+	if (r == 0 && value_kind(sampler) == VALUE_MAP) {
+		pack_sampler(writing->packers[SAMPLER], sampler);
 		r = writing_take(writing, SAMPLER, &attach->sampler);
 	}
 	r = r ? r
@@ -156,7 +156,7 @@ static int write_digests(struct writing *writing, struct description *out)
 
 static int writing_begin(struct writing *writing, struct unpacker *unpacker, struct text said)
 {
-	struct value map = {.kind = VALUE_NIL};
+	const struct value *map = NULL; /* nothing */
 	const char *why;
 	int r = 0;
 	for (unsigned i = 0; i < PACKERS && !r; i++)
@@ -164,7 +164,7 @@ static int writing_begin(struct writing *writing, struct unpacker *unpacker, str
 	if (r == 0 && said.size)
 		r = unpack(unpacker, (const uint8_t *)said.data, said.size, &map, &why);
 	if (r == 0)
-		description_fill(&writing->message.attach, 0, &map);
+		description_fill(&writing->message.attach, 0, map);
 	return r ? -ENOMEM : 0; /* the bytes are our own */
 }
 

@@ -143,14 +143,14 @@ static char asked[64]; /* the last ATTACH's fields and one_hot */
 
 static void note_fields(const struct message_attach *attach)
 {
-	const struct value *fields = &attach->fields.value;
+	const struct value *fields = attach->fields.value;
 	size_t size = 0;
 	size += (size_t)snprintf(asked, sizeof(asked), "%d %s", attach->one_hot,
-				 fields->kind == VALUE_NIL ? "nil" : "");
-	for (uint32_t i = 0; fields->kind == VALUE_LIST && i < fields->count; i++)
+				 value_kind(fields) == VALUE_NIL ? "nil" : "");
+	for (uint32_t i = 0; value_kind(fields) == VALUE_LIST && i < value_count(fields); i++)
 		size += (size_t)snprintf(asked + size, sizeof(asked) - size, "%.*s,",
-					 (int)fields->items[i].text.size,
-					 fields->items[i].text.data);
+					 (int)value_text(value_item(fields, i)).size,
+					 value_text(value_item(fields, i)).data);
 }
 
 static void serve_asked(struct fake *fake)

@@ -31,11 +31,11 @@ static char asked[2][128]; /* what each ATTACH said */
 
 static void note(char out[128], const struct message_attach *attach)
 {
-	const struct value *sampler = &attach->sampler.value, *number = value_get(sampler, "n");
+	const struct value *sampler = attach->sampler.value, *number = value_get(sampler, "n");
 	const struct value *name = value_get(sampler, "name");
 	snprintf(out, 128, "%.*s %d, echo %d in %d, views %d, expects %.*s",
-		 name ? (int)name->text.size : 3, name ? name->text.data : "nil",
-		 number ? (int)number->uint : -1, (int)attach->echo, (int)attach->echo_window,
+		 name ? (int)value_text(name).size : 3, name ? value_text(name).data : "nil",
+		 number ? (int)value_uint(number) : -1, (int)attach->echo, (int)attach->echo_window,
 		 (int)attach->views, (int)attach->expect_sampling.size,
 		 attach->expect_sampling.size ? attach->expect_sampling.data : "");
 }

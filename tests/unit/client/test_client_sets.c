@@ -37,16 +37,17 @@ static char asked[256]; /* the ATTACH's dataset, each map as its keys and values
 static void note(const struct value *map)
 {
 	size_t size = strlen(asked);
-	for (uint32_t i = 0; i < map->count; i++) {
-		struct text key = map->pairs[i].key;
-		const struct value *value = &map->pairs[i].value;
-		if (value->kind == VALUE_TEXT)
-			size += (size_t)snprintf(asked + size, sizeof(asked) - size, "%.*s=%.*s ",
-						 (int)key.size, key.data, (int)value->text.size,
-						 value->text.data);
-		for (uint32_t k = 0; value->kind == VALUE_LIST && k < value->count; k++) {
+	for (uint32_t i = 0; i < value_count(map); i++) {
+		struct text key = value_key(map, i);
+		const struct value *value = value_at(map, i);
+		if (value_kind(value) == VALUE_TEXT)
+			size += (size_t)snprintf(
+				asked + size, sizeof(asked) - size, "%.*s=%.*s ", (int)key.size,
+				key.data, (int)value_text(value).size, value_text(value).data);
+		for (uint32_t k = 0; value_kind(value) == VALUE_LIST && k < value_count(value);
+		     k++) {
 			strcat(asked, "| ");
-			note(&value->items[k]);
+			note(value_item(value, k));
 			size = strlen(asked);
 		}
 	}
@@ -57,7 +58,7 @@ static void serve_parts(struct fake *fake)
 	fake_welcome(fake);
 	asked[0] = '\0';
 	fake_attach(fake);
-	note(&fake->heard.attach.dataset.value);
+	note(fake->heard.attach.dataset.value);
 	fake_hear_kind(fake, MESSAGE_HELLO); /* does not come */
 }
 

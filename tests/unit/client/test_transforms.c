@@ -20,39 +20,39 @@
 static void say(FILE *file, const struct value *value)
 {
 	const char *comma = "";
-	switch (value->kind) {
+	switch (value_kind(value)) {
 	case VALUE_NIL:
 		fputs("nil", file);
 		break;
 	case VALUE_BOOLEAN:
-		fputs(value->boolean ? "yes" : "no", file);
+		fputs(value_boolean(value) ? "yes" : "no", file);
 		break;
 	case VALUE_UINT:
-		fprintf(file, "%" PRIu64, value->uint);
+		fprintf(file, "%" PRIu64, value_uint(value));
 		break;
 	case VALUE_INT:
-		fprintf(file, "%" PRId64, value->sint);
+		fprintf(file, "%" PRId64, value_sint(value));
 		break;
 	case VALUE_FLOAT:
-		fprintf(file, "%.17gf", value->number);
+		fprintf(file, "%.17gf", value_float(value));
 		break;
 	case VALUE_TEXT:
-		fprintf(file, "'%.*s'", (int)value->text.size, value->text.data);
+		fprintf(file, "'%.*s'", (int)value_text(value).size, value_text(value).data);
 		break;
 	case VALUE_LIST:
 		fputc('[', file);
-		for (uint32_t i = 0; i < value->count; i++, comma = ",") {
+		for (uint32_t i = 0; i < value_count(value); i++, comma = ",") {
 			fputs(comma, file);
-			say(file, &value->items[i]);
+			say(file, value_item(value, i));
 		}
 		fputc(']', file);
 		break;
 	case VALUE_MAP:
 		fputc('{', file);
-		for (uint32_t i = 0; i < value->count; i++, comma = ",") {
-			const struct text key = value->pairs[i].key;
+		for (uint32_t i = 0; i < value_count(value); i++, comma = ",") {
+			const struct text key = value_key(value, i);
 			fprintf(file, "%s%.*s:", comma, (int)key.size, key.data);
-			say(file, &value->pairs[i].value);
+			say(file, value_at(value, i));
 		}
 		fputc('}', file);
 		break;
@@ -66,7 +66,7 @@ static void becomes_by(parse *parse, const char *text, const char *expected)
 	struct transforms transforms = TRANSFORMS_NULL;
 	struct fault fault = FAULT_NULL;
 	struct unpacker *unpacker;
-	struct value list;
+	const struct value *list;
 	const char *why;
 	char *said = NULL;
 	size_t size;
@@ -77,7 +77,7 @@ static void becomes_by(parse *parse, const char *text, const char *expected)
 				transforms.packed.size, &list, &why),
 			 0);
 	FILE *file = open_memstream(&said, &size);
-	say(file, &list);
+	say(file, list);
 	fprintf(file, "%s%s%s%s", transforms.dtype, transforms.layout,
 		transforms.draft ? "draft" : "", transforms.resize);
 	fclose(file);

@@ -18,6 +18,7 @@
 #include "client/ctl/show/report.h"
 #include "client/ctl/show/table.h"
 #include "client/ctl/show/unit.h"
+#include "tests/unit/values.h"
 
 /* Takes the reference. */
 static void writes(json_t *value, enum unit unit, const char *expected)
@@ -104,14 +105,9 @@ static void test_texts_that_are_no_utf8(void **state)
 
 static void test_trees(void **state)
 {
-	static const struct value list[] = {{VALUE_NIL, 0, {0}}, {VALUE_FLOAT, 0, {.number = 0.5}}};
-	static const struct pair pairs[] = {
-		{{"big", 3}, {VALUE_UINT, 0, {.uint = UINT64_MAX}}},
-		{{"small", 5}, {VALUE_INT, 0, {.sint = -7}}},
-		{{"li\xffst", 5}, {VALUE_LIST, 2, {.items = list}}},
-		{{"yes", 3}, {VALUE_BOOLEAN, 0, {.boolean = true}}},
-	};
-	const struct value map = {VALUE_MAP, 4, {.pairs = pairs}};
+	const struct value map =
+		MAP(KEY("big", UINT(UINT64_MAX)), KEY("small", SINT(-7)),
+		    KEY("li\xffst", LIST(NIL, REAL(0.5))), KEY("yes", BOOLEAN(true)));
 	json_t *json = json_of(&map);
 	char *text = json_dumps(json, JSON_COMPACT);
 	(void)state;

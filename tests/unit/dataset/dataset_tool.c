@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "dataset/dataset.h"
+#include "tests/unit/values.h"
 
 #define LIMIT ((size_t)1 << 20)
 #define MEMORY ((size_t)64 << 20)
@@ -72,11 +73,10 @@ int main(int argc, char **argv)
 	uint32_t count = 0;
 	for (int i = 1; i < argc && count < 8; count++) {
 		const char *key = i == 1 ? "path" : argv[i++], *value = i < argc ? argv[i++] : "";
-		pairs[count] = (struct pair){
-			.key = {key, strlen(key)},
-			.value = {.kind = VALUE_TEXT, .text = {value, strlen(value)}}};
+		pairs[count] =
+			(struct pair){TEXT_OF(key, strlen(key)), TEXT_OF(value, strlen(value))};
 	}
-	struct value map = {.kind = VALUE_MAP, .count = count, .pairs = pairs};
+	struct value map = MAP_OF(pairs, count);
 	int result = dataset_spec_parse(&spec, &map, &fault);
 	if (!result)
 		result = confine(&spec, "/");

@@ -7,16 +7,7 @@
 
 #include "dataset/dataset.h"
 #include "tests/unit/tree.h"
-
-static inline struct value text_value(const char *text)
-{
-	return (struct value){.kind = VALUE_TEXT, .text = {text, strlen(text)}};
-}
-
-static inline struct pair pair(const char *key, const char *text)
-{
-	return (struct pair){.key = {key, strlen(key)}, .value = text_value(text)};
-}
+#include "tests/unit/values.h"
 
 static inline const char *anything_below(const void *context, const char *path)
 {
@@ -27,7 +18,7 @@ static inline const char *anything_below(const void *context, const char *path)
 /* What it is for a user who may have everything read; links stay beneath the dataset's folder. */
 static inline int parse(struct dataset_spec *spec, const struct pair *pairs, uint32_t count)
 {
-	struct value map = {.kind = VALUE_MAP, .count = count, .pairs = pairs};
+	const struct value map = MAP_OF(pairs, count);
 	const char *path;
 	int result = dataset_spec_parse(spec, &map, &fault);
 	if (result)
@@ -63,9 +54,9 @@ static inline int open_joined(struct dataset **out, const char *const *paths, ui
 	struct dataset_progress progress = {0};
 	for (uint32_t i = 0; i < count; i++) {
 		pairs[i] = pair("path", paths[i]);
-		maps[i] = (struct value){.kind = VALUE_MAP, .count = 1, .pairs = &pairs[i]};
+		maps[i] = (struct value)MAP_OF(&pairs[i], 1);
 	}
-	struct pair parts = {{"parts", 5}, {.kind = VALUE_LIST, .count = count, .items = maps}};
+	struct pair parts = KEY("parts", LIST_OF(maps, count));
 	int result = parse(&spec, &parts, 1);
 	if (result)
 		return result;

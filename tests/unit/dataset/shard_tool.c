@@ -27,6 +27,7 @@
 #include "dataset/shards/brace.h"
 #include "dataset/shards/roles.h"
 #include "dataset/shards/tar_walk.h"
+#include "tests/unit/values.h"
 
 #define LIMIT ((size_t)1 << 24)
 
@@ -169,15 +170,11 @@ static void put_dataset(char **words, int count)
 	char hex[33];
 	const char *path;
 	uint32_t pair_count = 1;
-	pairs[0] =
-		(struct pair){.key = {"path", 4},
-			      .value = {.kind = VALUE_TEXT, .text = {words[1], strlen(words[1])}}};
+	pairs[0] = (struct pair){TEXT_OF("path", 4), TEXT_OF(words[1], strlen(words[1]))};
 	for (int i = 2; i + 1 < count && pair_count < 8; i += 2)
-		pairs[pair_count++] =
-			(struct pair){.key = {words[i], strlen(words[i])},
-				      .value = {.kind = VALUE_TEXT,
-						.text = {words[i + 1], strlen(words[i + 1])}}};
-	struct value map = {.kind = VALUE_MAP, .count = pair_count, .pairs = pairs};
+		pairs[pair_count++] = (struct pair){TEXT_OF(words[i], strlen(words[i])),
+						    TEXT_OF(words[i + 1], strlen(words[i + 1]))};
+	struct value map = MAP_OF(pairs, pair_count);
 	int result = dataset_spec_parse(&spec, &map, &fault);
 	if (!getenv("SHARD_TOOL_BENEATH"))
 		dataset_spec_trust(&spec);

@@ -236,7 +236,7 @@ static void test_spec(void **state)
 {
 	(void)state;
 	struct dataset_spec a, b;
-	struct pair untidy[] = {pair("path", "//a//./b/../c/"), {.key = {"root", 4}}};
+	struct pair untidy[] = {pair("path", "//a//./b/../c/"), {TEXT_OF("root", 4), NIL}};
 	assert_int_equal(parse(&a, untidy, 2), 0); /* root is nil: as if it were not there */
 	assert_string_equal(a.path, "/a/b/../c");
 	assert_null(a.root);
@@ -286,15 +286,15 @@ static void test_spec_refusals(void **state)
 	assert_words("'path' must be absolute");
 	assert_int_equal(parse(&spec, NULL, 0), DATASET_E_ARGUMENT);
 	assert_words("'path' is missing");
-	struct pair number = {.key = {"path", 4}, .value = {.kind = VALUE_UINT}};
+	struct pair number = {TEXT_OF("path", 4), UINT(0)};
 	assert_int_equal(parse(&spec, &number, 1), DATASET_E_ARGUMENT);
 	assert_words("'path' must be a text");
-	struct pair nul = {.key = {"path", 4}, .value = {.kind = VALUE_TEXT, .text = {"/a\0b", 4}}};
+	struct pair nul = {TEXT_OF("path", 4), TEXT_OF("/a\0b", 4)};
 	assert_int_equal(parse(&spec, &nul, 1), DATASET_E_ARGUMENT);
 	struct pair folder[] = {pair("path", "/a"), pair("kind", "folder"), pair("root", "/b")};
 	assert_int_equal(parse(&spec, folder, 3), DATASET_E_ARGUMENT);
 	assert_words("'root' is not for the kind 'folder'");
-	struct value list = {.kind = VALUE_LIST};
+	struct value list = LIST_OF(NULL, 0);
 	assert_int_equal(dataset_spec_parse(&spec, &list, &fault), DATASET_E_ARGUMENT);
 	assert_int_equal(dataset_spec_parse(&spec, NULL, &fault), DATASET_E_ARGUMENT);
 	assert_null(spec.path); /* nothing is written on failure */
@@ -397,11 +397,10 @@ static void test_joined_spec(void **state)
 	assert_words("must be absolute");
 
 	struct pair a = pair("path", "/a"), b = pair("path", "/b");
-	struct value maps[] = {{.kind = VALUE_MAP, .count = 1, .pairs = &a},
-			       {.kind = VALUE_MAP, .count = 1, .pairs = &b}};
+	struct value maps[] = {MAP_OF(&a, 1), MAP_OF(&b, 1)};
 	struct value turned[] = {maps[1], maps[0]};
-	struct pair pairs[] = {{{"parts", 5}, {.kind = VALUE_LIST, .count = 2, .items = maps}}, b};
-	struct pair swapped = {{"parts", 5}, {.kind = VALUE_LIST, .count = 2, .items = turned}};
+	struct pair pairs[] = {{TEXT_OF("parts", 5), LIST_OF(maps, 2)}, b};
+	struct pair swapped = {TEXT_OF("parts", 5), LIST_OF(turned, 2)};
 	struct pair text = pair("parts", "/a");
 	struct dataset_spec spec, same, other;
 	assert_int_equal(parse(&spec, &text, 1), DATASET_E_ARGUMENT);
@@ -417,8 +416,8 @@ static void test_joined_spec(void **state)
 	dataset_spec_deinit(&spec);
 	dataset_spec_deinit(&same);
 	dataset_spec_deinit(&other);
-	struct value nest[] = {{.kind = VALUE_MAP, .count = 1, .pairs = pairs}, maps[0]};
-	struct pair nested = {{"parts", 5}, {.kind = VALUE_LIST, .count = 2, .items = nest}};
+	struct value nest[] = {MAP_OF(pairs, 1), maps[0]};
+	struct pair nested = {TEXT_OF("parts", 5), LIST_OF(nest, 2)};
 	assert_int_equal(parse(&spec, &nested, 1), DATASET_E_ARGUMENT);
 	assert_words("a part cannot have 'parts'");
 }

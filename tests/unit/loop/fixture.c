@@ -44,11 +44,6 @@ static struct text text(const char *string)
 	return (struct text){string, strlen(string)};
 }
 
-static struct value text_value(const char *string)
-{
-	return (struct value){.kind = VALUE_TEXT, .text = text(string)};
-}
-
 static void opened(struct catalog_waiter *waiter, int result, const struct fault *fault)
 {
 	(void)waiter;
@@ -58,8 +53,8 @@ static void opened(struct catalog_waiter *waiter, int result, const struct fault
 
 struct dataset_entry *fixture_dataset(struct fixture *fixture, const char *path)
 {
-	struct pair pair = {text("path"), text_value(path)};
-	struct value map = {.kind = VALUE_MAP, .count = 1, .pairs = &pair};
+	const struct pair place = pair("path", path);
+	struct value map = MAP_OF(&place, 1);
 	struct catalog_waiter waiter = {.on_opened = opened};
 	const struct catalog_wish wish = {.expected = "", .limits = {UINT64_MAX, UINT64_MAX}};
 	struct dataset_spec spec;
@@ -75,8 +70,8 @@ struct dataset_entry *fixture_dataset(struct fixture *fixture, const char *path)
 struct sampler *fixture_sampler(const struct fixture *fixture, const char *name, const char *key,
 				const struct value *value)
 {
-	struct pair pairs[] = {{text("name"), text_value(name)}, {text(key), *value}};
-	struct value map = {.kind = VALUE_MAP, .count = 2, .pairs = pairs};
+	struct pair pairs[] = {pair("name", name), {text_value(key), *value}};
+	struct value map = MAP_OF(pairs, 2);
 	struct sampler_spec spec;
 	struct sampler *sampler;
 	struct fault fault;

@@ -28,6 +28,7 @@
 #include "loop/state/statistics_store.h"
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
+#include "tests/unit/values.h"
 
 #define SAMPLES 64  /* of the dataset: pictures of 2 x 2; each byte of number i is i */
 #define ALICE 61000 /* nobody runs tests as these */

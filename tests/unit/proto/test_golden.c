@@ -192,11 +192,11 @@ static void same_any(const message_any *a, const message_any *b)
 	struct text packed;
 
 	if (b->packed.size == 0) {
-		assert_int_equal(a->value.kind, VALUE_NIL);
+		assert_int_equal(value_kind(a->value), VALUE_NIL);
 		return;
 	}
 	assert_int_equal(packer_new(&packer), 0);
-	pack_value(packer, &a->value);
+	pack_value(packer, a->value);
 	assert_int_equal(packer_bytes(packer, &packed), 0);
 	same_text(&packed, &b->packed);
 	packer_free(packer);

@@ -20,6 +20,7 @@
 #include "proto/frame.h"
 #include "proto/message.h"
 #include "proto/pack.h"
+#include "tests/unit/values.h"
 
 enum type {
 	TYPE_uint,
@@ -354,7 +355,7 @@ static void test_defaults(void **state)
 	assert_true(attach.attach.shuffle);
 	assert_false(attach.attach.accept_fd);
 	assert_int_equal(attach.attach.dtype.size, 0);
-	assert_int_equal(attach.attach.transforms.value.kind, VALUE_NIL);
+	assert_int_equal(value_kind(attach.attach.transforms.value), VALUE_NIL);
 	/* Fields of one request do not leak into the next one, which leaves them out. */
 	for (int round = 0; round < 2; round++) {
 		static const uint8_t credit[] = "\x82\xa4type\x0d\xa8inflight\x05";
@@ -400,23 +401,23 @@ static void test_what_does_not_fit(void **state)
 {
 	static uint8_t frame[PROTO_FRAME_MAX + FRAME_HEAD];
 	static char text[PROTO_FRAME_MAX];
+	struct value value = TEXT_OF(text, PROTO_FRAME_MAX - 100);
 	struct message report = message_init(MESSAGE_REPORT);
 	struct setup *setup = *state;
 	long size;
 
-	report.report.values.value =
-		(struct value){.kind = VALUE_TEXT, .text = {text, PROTO_FRAME_MAX - 100}};
+	report.report.values.value = &value;
 	size = message_encode(&report, frame, sizeof(frame));
 	assert_in_range(size, PROTO_FRAME_MAX - 100, sizeof(frame));
 	assert_int_equal(message_encode(&report, frame, (size_t)size), size);
 	assert_int_equal(message_encode(&report, frame, (size_t)size - 1), -EMSGSIZE);
 	assert_int_equal(message_encode(&report, frame, 0), -EMSGSIZE);
-	report.report.values.value.text.size += sizeof(frame) - (size_t)size;
+	value.object.via.str.size += (uint32_t)(sizeof(frame) - (size_t)size);
 	assert_int_equal(message_encode(&report, frame, sizeof(frame)), sizeof(frame));
 	assert_int_equal(message_decode(frame + FRAME_HEAD, PROTO_FRAME_MAX, setup->memory,
 					&setup->message, &setup->fault),
 			 0);
-	report.report.values.value.text.size += 1;
+	value.object.via.str.size += 1;
 	assert_int_equal(message_encode(&report, frame, sizeof(frame)), -EMSGSIZE);
 }
 

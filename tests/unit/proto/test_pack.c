@@ -54,10 +54,10 @@ static struct text packed(const struct setup *setup)
 	return bytes;
 }
 
-static struct value unpacked(const struct setup *setup)
+static const struct value *unpacked(const struct setup *setup)
 {
 	struct text bytes = packed(setup);
-	struct value value;
+	const struct value *value;
 	const char *why = NULL;
 
 	if (unpack(setup->unpacker, (const uint8_t *)bytes.data, bytes.size, &value, &why))
@@ -88,19 +88,19 @@ static void test_numbers_take_their_shortest_form(void **state)
 		packer_clear(setup->packer);
 		pack_uint(setup->packer, rows[i].uint);
 		assert_int_equal(packed(setup).size, rows[i].size);
-		assert_int_equal(unpacked(setup).kind, VALUE_UINT);
-		assert_int_equal(unpacked(setup).uint, rows[i].uint);
+		assert_int_equal(value_kind(unpacked(setup)), VALUE_UINT);
+		assert_int_equal(value_uint(unpacked(setup)), rows[i].uint);
 	}
 	for (size_t i = 0; i < sizeof(below) / sizeof(*below); i++) {
 		packer_clear(setup->packer);
 		pack_int(setup->packer, below[i].sint);
 		assert_int_equal(packed(setup).size, below[i].size);
-		assert_int_equal(unpacked(setup).kind, VALUE_INT);
-		assert_int_equal(unpacked(setup).sint, below[i].sint);
+		assert_int_equal(value_kind(unpacked(setup)), VALUE_INT);
+		assert_int_equal(value_sint(unpacked(setup)), below[i].sint);
 	}
 	packer_clear(setup->packer);
 	pack_int(setup->packer, 5); /* no negative number, so no VALUE_INT */
-	assert_int_equal(unpacked(setup).kind, VALUE_UINT);
+	assert_int_equal(value_kind(unpacked(setup)), VALUE_UINT);
 }
 
 static void test_a_tree_comes_back(void **state)
@@ -108,7 +108,7 @@ static void test_a_tree_comes_back(void **state)
 	struct setup *setup = *state;
 	struct packer *again;
 	struct text first, second;
-	struct value tree;
+	const struct value *tree;
 	double number;
 
 	pack_map(setup->packer, 4);
@@ -125,19 +125,19 @@ static void test_a_tree_comes_back(void **state)
 	pack_text(setup->packer, (struct text){"\0\xff", 2});
 	tree = unpacked(setup);
 
-	assert_int_equal(tree.kind, VALUE_MAP);
-	assert_int_equal(tree.count, 4);
-	assert_int_equal(value_get(&tree, "list")->count, 3);
-	assert_int_equal(value_get(&tree, "list")->items[1].boolean, true);
-	assert_true(value_number(&value_get(&tree, "list")->items[2], &number) && number == 0.1);
-	assert_false(value_number(value_get(&tree, "empty"), &number));
-	assert_int_equal(value_get(&tree, "")->text.size, 0);
-	assert_memory_equal(value_get(&tree, "bytes")->text.data, "\0\xff", 2);
-	assert_null(value_get(&tree, "byte"));
-	assert_null(value_get(value_get(&tree, "list"), "list"));
+	assert_int_equal(value_kind(tree), VALUE_MAP);
+	assert_int_equal(value_count(tree), 4);
+	assert_int_equal(value_count(value_get(tree, "list")), 3);
+	assert_int_equal(value_boolean(value_item(value_get(tree, "list"), 1)), true);
+	assert_true(value_number(value_item(value_get(tree, "list"), 2), &number) && number == 0.1);
+	assert_false(value_number(value_get(tree, "empty"), &number));
+	assert_int_equal(value_text(value_get(tree, "")).size, 0);
+	assert_memory_equal(value_text(value_get(tree, "bytes")).data, "\0\xff", 2);
+	assert_null(value_get(tree, "byte"));
+	assert_null(value_get(value_get(tree, "list"), "list"));
 
 	assert_int_equal(packer_new(&again), 0);
-	pack_value(again, &tree);
+	pack_value(again, tree);
 	first = packed(setup);
 	assert_int_equal(packer_bytes(again, &second), 0);
 	assert_int_equal(first.size, second.size);
@@ -157,8 +157,8 @@ static void test_packed_is_taken_as_it_is(void **state)
 	pack_list(setup->packer, 2);
 	pack_packed(setup->packer, (struct text){"\x91\x05", 2});
 	pack_uint(setup->packer, 6);
-	assert_int_equal(unpacked(setup).items[0].items[0].uint, 5);
-	assert_int_equal(unpacked(setup).items[1].uint, 6);
+	assert_int_equal(value_uint(value_item(value_item(unpacked(setup), 0), 0)), 5);
+	assert_int_equal(value_uint(value_item(unpacked(setup), 1)), 6);
 }
 
 static void pack_entries(struct packer *packer, uint32_t count)
@@ -226,7 +226,7 @@ static void test_a_map_counts_its_entries(void **state)
 	packer_clear(setup->packer);
 	pack_map_end(setup->packer, pack_map_begin(setup->packer));
 	assert_int_equal(packed(setup).size, 1);
-	assert_int_equal(unpacked(setup).kind, VALUE_MAP);
+	assert_int_equal(value_kind(unpacked(setup)), VALUE_MAP);
 	packer_free(counted);
 }
 
@@ -271,7 +271,7 @@ static long peak_kilobytes(void)
 static void assert_refused(struct setup *setup, const uint8_t *bytes, size_t size)
 {
 	const char *why = NULL;
-	struct value value;
+	const struct value *value;
 
 	assert_non_null(pack_check(bytes, size));
 	assert_int_equal(unpack(setup->unpacker, bytes, size, &value, &why), UNPACK_E_STRUCTURE);
@@ -325,7 +325,7 @@ static void test_depth(void **state)
 {
 	struct setup *setup = *state;
 	static uint8_t deep[PROTO_FRAME_MAX];
-	struct value value;
+	const struct value *value;
 	const char *why;
 
 	memset(deep, 0x91, sizeof(deep));
@@ -333,10 +333,10 @@ static void test_depth(void **state)
 	deep[PROTO_DEPTH_MAX] = 0xc0;
 	assert_int_equal(unpack(setup->unpacker, deep, PROTO_DEPTH_MAX + 1, &value, &why), 0);
 	for (int depth = 0; depth < PROTO_DEPTH_MAX; depth++) {
-		assert_int_equal(value.kind, VALUE_LIST);
-		value = value.items[0];
+		assert_int_equal(value_kind(value), VALUE_LIST);
+		value = value_item(value, 0);
 	}
-	assert_int_equal(value.kind, VALUE_NIL);
+	assert_int_equal(value_kind(value), VALUE_NIL);
 	deep[PROTO_DEPTH_MAX] = 0x90;
 	assert_refused(setup, deep, PROTO_DEPTH_MAX + 1);
 }
@@ -361,7 +361,7 @@ static void test_number_of_values(void **state)
 static void assert_wrong(struct setup *setup, const uint8_t *bytes, size_t size, const char *word)
 {
 	const char *why = "";
-	struct value value;
+	const struct value *value;
 
 	assert_int_equal(unpack(setup->unpacker, bytes, size, &value, &why), UNPACK_E_VALUE);
 	if (!strstr(why, word))
@@ -402,13 +402,13 @@ static void test_a_large_map(void **state)
 	struct setup *setup = *state;
 	uint32_t keys = PROTO_NODES_MAX / 2 - 1;
 	struct text bytes;
-	struct value map;
+	const struct value *map;
 
 	pack_numbered_map(setup->packer, keys, UINT32_MAX);
 	map = unpacked(setup);
-	assert_int_equal(map.count, keys);
+	assert_int_equal(value_count(map), keys);
 	for (uint32_t i = 0; i < keys; i++)
-		assert_int_equal(map.pairs[i].value.uint, i); /* the order is the sender's */
+		assert_int_equal(value_uint(value_at(map, i)), i); /* the order is the sender's */
 	pack_numbered_map(setup->packer, keys, keys - 1);
 	bytes = packed(setup);
 	assert_wrong(setup, (const uint8_t *)bytes.data, bytes.size, "occurs twice");
@@ -425,7 +425,7 @@ static void test_an_unpacker_is_reused(void **state)
 		test_wrong_values_are_named(state);
 		packer_clear(setup->packer);
 		pack_string(setup->packer, "small");
-		assert_true(text_equals(unpacked(setup).text, "small"));
+		assert_true(text_equals(value_text(unpacked(setup)), "small"));
 	}
 }
 
@@ -439,7 +439,7 @@ static void test_random_bytes(void **state)
 	for (int round = 0; round < 200000; round++) {
 		uint8_t bytes[16];
 		size_t size = 1 + round % sizeof(bytes);
-		struct value value;
+		const struct value *value;
 		const char *why;
 		int result;
 

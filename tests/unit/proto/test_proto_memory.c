@@ -57,7 +57,7 @@ static int go_round(void)
 		result = message_decode(frame + FRAME_HEAD, (size_t)size - FRAME_HEAD, memory,
 					&decoded, &fault);
 	if (!result)
-		assert_int_equal(decoded.report.values.value.count, 300);
+		assert_int_equal(value_count(decoded.report.values.value), 300);
 	decoder_memory_free(memory);
 	packer_free(packer);
 	return result;

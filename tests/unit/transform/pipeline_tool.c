@@ -34,8 +34,7 @@ const char *tool_parameter(unsigned row, unsigned at);
 
 static struct text text_of(const struct value *map, const char *key)
 {
-	const struct value *value = value_get(map, key);
-	return value && value->kind == VALUE_TEXT ? value->text : (struct text){"", 0};
+	return value_text(value_get(map, key));
 }
 
 static void say(char *words, size_t size, const struct fault *fault)
@@ -49,15 +48,15 @@ EXPORT struct tool *tool_new(const uint8_t *spec, size_t size, char *words, size
 {
 	struct unpacker *unpacker = NULL;
 	struct fault fault = {"no memory, or no msgpack"};
-	struct value map;
+	const struct value *map;
 	const char *why;
 	struct tool *tool = calloc(1, sizeof(*tool));
 	if (tool && unpacker_new(&unpacker) == 0 && unpack(unpacker, spec, size, &map, &why) == 0 &&
 	    pipeline_scratch_new(&tool->scratch) == 0 &&
-	    pipeline_new(&tool->pipeline, value_get(&map, "transforms"), text_of(&map, "dtype"),
-			 text_of(&map, "layout"), &fault) == 0 &&
+	    pipeline_new(&tool->pipeline, value_get(map, "transforms"), text_of(map, "dtype"),
+			 text_of(map, "layout"), &fault) == 0 &&
 	    pipeline_allow(tool->pipeline, false,
-			   text_equals(text_of(&map, "resize"), "pillow-13")) == 0 &&
+			   text_equals(text_of(map, "resize"), "pillow-13")) == 0 &&
 	    pipeline_settle(tool->pipeline, 0, 0, &fault) == 0) {
 		unpacker_free(unpacker);
 		return tool;

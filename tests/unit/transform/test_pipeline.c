@@ -159,9 +159,9 @@ static void test_wrong_values_are_named(void **state)
 	REFUSED("'size' must be a whole number",
 		NAMED("CenterCrop", KEY("size", LIST(UINT(1), UINT(1), UINT(1)))));
 	REFUSED("'size' must be a whole number",
-		NAMED("CenterCrop", KEY("size", {.kind = VALUE_LIST, .count = 0})));
+		NAMED("CenterCrop", KEY("size", LIST_OF(NULL, 0))));
 	REFUSED("'size' must be a whole number",
-		NAMED("CenterCrop", KEY("size", {.kind = VALUE_LIST, .count = 33})));
+		NAMED("CenterCrop", KEY("size", LIST_OF(NULL, 33))));
 	REFUSED("'size' must be a whole number",
 		NAMED("CenterCrop", KEY("size", LIST(LIST(UINT(1))))));
 	REFUSED("'p' must be from 0 to 1", NAMED("RandomHorizontalFlip", KEY("p", REAL(1.5))));
@@ -198,7 +198,7 @@ static void test_wrong_lists(void **state)
 	(void)state;
 	for (size_t i = 0; i < 61; i++)
 		many[i] = crop;
-	check_refused((struct value){.kind = VALUE_LIST, .count = 61, .items = many}, "", "",
+	check_refused((struct value)LIST_OF(many, 61), "", "",
 		      "transforms[60]: CenterCrop is one more than the 60 transforms");
 	check_refused(number, "", "", "transforms: must be a list");
 	check_refused(nil, "", "", "add RandomResizedCrop(224)");

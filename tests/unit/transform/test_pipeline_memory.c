@@ -16,33 +16,14 @@
 
 #include "base/buffer.h"
 #include "tests/unit/shortage.h"
+#include "tests/unit/values.h"
 #include "transform/pipeline.h"
 
-#define PAIR(key_, kind_, member_, ...)                                                            \
-	{                                                                                          \
-		{key_, sizeof(key_) - 1},                                                          \
-		{                                                                                  \
-			.kind = kind_, .member_ = __VA_ARGS__                                      \
-		}                                                                                  \
-	}
-#define NAME(name_) PAIR("name", VALUE_TEXT, text, {name_, sizeof(name_) - 1})
-#define WHOLE(key_, number_) PAIR(key_, VALUE_UINT, uint, number_)
-
-static const struct pair flip[] = {NAME("RandomVerticalFlip"), WHOLE("p", 1)};
-static const struct value edges[] = {{.kind = VALUE_UINT, .uint = 20},
-				     {.kind = VALUE_UINT, .uint = 20}};
-static const struct pair resize[] = {
-	NAME("Resize"), {{"size", 4}, {.kind = VALUE_LIST, .count = 2, .items = edges}}};
-static const struct pair nearest[] = {NAME("Resize"), WHOLE("size", 10),
-				      PAIR("interpolation", VALUE_TEXT, text, {"nearest", 7})};
-static const struct pair generator[] = {NAME("ImageDataGenerator"), WHOLE("rotation_range", 30)};
-static const struct value maps[] = {
-	{.kind = VALUE_MAP, .count = 2, .pairs = flip}, /* an intermediate picture */
-	{.kind = VALUE_MAP, .count = 2, .pairs = resize},
-	{.kind = VALUE_MAP, .count = 3, .pairs = nearest},
-	{.kind = VALUE_MAP, .count = 2, .pairs = generator}, /* and numbers */
-};
-static const struct value list = {.kind = VALUE_LIST, .count = 4, .items = maps};
+static const struct value list =
+	LIST(NAMED("RandomVerticalFlip", KEY("p", UINT(1))), /* an intermediate picture */
+	     NAMED("Resize", KEY("size", LIST(UINT(20), UINT(20)))),
+	     NAMED("Resize", KEY("size", UINT(10)), KEY("interpolation", TEXT("nearest"))),
+	     NAMED("ImageDataGenerator", KEY("rotation_range", UINT(30)))); /* and numbers */
 
 struct kit {
 	struct pipeline *pipeline;

@@ -93,7 +93,7 @@ static void test_pictures_that_cannot_be_taken(void **state)
  * written past the end of its slot. */
 static void test_sample_of_another_size(void **state)
 {
-	const struct value nothing = {.kind = VALUE_LIST};
+	const struct value nothing = LIST_OF(NULL, 0);
 	const struct draw_key key = {1, 2, 3};
 	struct pipeline *pipeline = NULL;
 	struct pipeline_scratch *scratch = NULL;

@@ -124,8 +124,8 @@ static const char *cover(const void *context, const char *path)
 
 static struct dataset *open_dataset(const char *path)
 {
-	const struct pair pair = {{"path", 4}, {.kind = VALUE_TEXT, .text = {path, strlen(path)}}};
-	const struct value map = {.kind = VALUE_MAP, .count = 1, .pairs = &pair};
+	const struct pair place = pair("path", path);
+	const struct value map = MAP_OF(&place, 1);
 	struct dataset_progress progress = {0};
 	struct dataset_spec spec;
 	struct dataset *dataset;

@@ -113,7 +113,7 @@ static void abandoned_rings_count(void **state)
 
 static struct stream *sampling(struct fixture *fixture)
 {
-	static const struct value number = {.kind = VALUE_UINT, .uint = 20};
+	static const struct value number = UINT(20);
 	struct stream_order order = fixture_order(fixture);
 	order.sampler = fixture_sampler(fixture, "balanced", "per_class", &number);
 	return fixture_stream(fixture, &order, "uint8");

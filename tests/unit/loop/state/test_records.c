@@ -220,12 +220,11 @@ static int apply(const struct fixture *fixture, const struct statistics_store *s
 		 const char *name, struct fault *fault)
 {
 	const struct pair pairs[] = {
-		{{"name", 4}, {.kind = VALUE_TEXT, .text = {"ImageDataGenerator", 18}}},
-		{{"featurewise_center", 18}, {.kind = VALUE_BOOLEAN, .boolean = true}},
-		{{"statistics", 10},
-		 {.kind = VALUE_TEXT, .text = {name, name ? strlen(name) : 0}}}};
-	const struct value map = {.kind = VALUE_MAP, .count = 3, .pairs = pairs};
-	const struct value list = {.kind = VALUE_LIST, .count = 1, .items = &map};
+		{TEXT_OF("name", 4), TEXT_OF("ImageDataGenerator", 18)},
+		{TEXT_OF("featurewise_center", 18), BOOLEAN(true)},
+		{TEXT_OF("statistics", 10), TEXT_OF(name, name ? strlen(name) : 0)}};
+	const struct value map = MAP_OF(pairs, 3);
+	const struct value list = LIST_OF(&map, 1);
 	struct pipeline *pipeline;
 	int r = pipeline_new(&pipeline, name ? &list : NULL, (struct text){"float32", 7},
 			     (struct text){"NHWC", 4}, fault);

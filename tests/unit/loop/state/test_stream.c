@@ -34,10 +34,8 @@ static struct text text(const char *string)
 	return (struct text){string, strlen(string)};
 }
 
-static const struct value indices[] = {{.kind = VALUE_UINT, .uint = 5},
-				       {.kind = VALUE_UINT, .uint = 3},
-				       {.kind = VALUE_UINT, .uint = 9}};
-static const struct value subset = {.kind = VALUE_LIST, .count = 3, .items = indices};
+static const struct value indices[] = {UINT(5), UINT(3), UINT(9)};
+static const struct value subset = LIST_OF(indices, 3);
 
 static struct stream *ask(struct fixture *fixture, const struct request *request)
 {
@@ -61,10 +59,9 @@ static struct stream *ask(struct fixture *fixture, const struct request *request
 	return *out;
 }
 
-static const struct pair flip_name = {{"name", 4},
-				      {.kind = VALUE_TEXT, .text = {"RandomHorizontalFlip", 20}}};
-static const struct value flip = {.kind = VALUE_MAP, .count = 1, .pairs = &flip_name};
-static const struct value flips = {.kind = VALUE_LIST, .count = 1, .items = &flip};
+static const struct pair flip_name = {TEXT_OF("name", 4), TEXT_OF("RandomHorizontalFlip", 20)};
+static const struct value flip = MAP_OF(&flip_name, 1);
+static const struct value flips = LIST_OF(&flip, 1);
 
 /* The fields that are part of a stream. */
 enum stream_field {
@@ -327,7 +324,7 @@ static void a_sampler_says_which_samples(void **state)
 	assert_int_equal(stream->recipe.count, 3);
 	for (uint64_t at = 0; at < 3; at++)
 		assert_int_equal(job_sample(&stream->recipe, stream_entry(stream, 0, at, &key)),
-				 indices[at].uint);
+				 value_uint(&indices[at]));
 	assert_true(table > 0);
 	assert_int_equal(fixture->core.ring_bytes, before + table);
 }
@@ -380,8 +377,8 @@ static void a_dataset_is_opened_once(void **state)
 static struct dataset_entry *begin_opening(struct fixture *fixture, const char *path,
 					   struct catalog_waiter *waiter)
 {
-	struct pair pair = {text("path"), {.kind = VALUE_TEXT, .text = text(path)}};
-	struct value map = {.kind = VALUE_MAP, .count = 1, .pairs = &pair};
+	const struct pair place = pair("path", path);
+	struct value map = MAP_OF(&place, 1);
 	const struct catalog_wish wish = {.expected = "", .limits = {UINT64_MAX, UINT64_MAX}};
 	static struct dataset_entry *entry; /* as long as anybody waits */
 	struct dataset_spec spec;
