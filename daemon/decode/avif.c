@@ -146,14 +146,44 @@ static avifImage *avif_to_8_bits(const avifImage *deep)
 	return image;
 }
 
+/* What is converted by other matrices than these has all its bits until then. */
+static bool avif_is_for_libyuv(const avifImage *image)
+{
+	switch (image->matrixCoefficients) {
+	case AVIF_MATRIX_COEFFICIENTS_BT709:
+	case AVIF_MATRIX_COEFFICIENTS_UNSPECIFIED:
+	case AVIF_MATRIX_COEFFICIENTS_BT470BG:
+	case AVIF_MATRIX_COEFFICIENTS_BT601:
+	case AVIF_MATRIX_COEFFICIENTS_BT2020_NCL:
+		return true;
+	case AVIF_MATRIX_COEFFICIENTS_CHROMA_DERIVED_NCL:
+		return image->colorPrimaries == AVIF_COLOR_PRIMARIES_BT709 ||
+		       image->colorPrimaries == AVIF_COLOR_PRIMARIES_UNSPECIFIED ||
+		       image->colorPrimaries == AVIF_COLOR_PRIMARIES_BT470BG ||
+		       image->colorPrimaries == AVIF_COLOR_PRIMARIES_BT601 ||
+		       image->colorPrimaries == AVIF_COLOR_PRIMARIES_BT2020;
+	default:
+		return false;
+	}
+}
+
 /* All versions convert these as they are. */
 static bool avif_converts_deep(const avifImage *image, avifRGBFormat format)
 {
-	if (image->matrixCoefficients == AVIF_MATRIX_COEFFICIENTS_IDENTITY)
+	bool grey = image->yuvFormat == AVIF_PIXEL_FORMAT_YUV400;
+	if (!avif_is_for_libyuv(image))
 		return true;
 	if (format == AVIF_RGB_FORMAT_RGB)
-		return image->yuvFormat == AVIF_PIXEL_FORMAT_YUV400;
-	return image->depth == 10 || image->yuvFormat == AVIF_PIXEL_FORMAT_YUV420;
+		return grey;
+	return !grey && (image->depth == 10 || image->yuvFormat == AVIF_PIXEL_FORMAT_YUV420);
+}
+
+/* Newer libavifs take grey without a matrix, and a number that is reserved, as that of BT.601. */
+static void avif_mend_matrix(avifImage *image)
+{
+	bool grey = image->yuvFormat == AVIF_PIXEL_FORMAT_YUV400;
+	if (grey && image->matrixCoefficients == AVIF_MATRIX_COEFFICIENTS_IDENTITY)
+		image->matrixCoefficients = AVIF_MATRIX_COEFFICIENTS_BT601;
 }
 
 static int avif_convert(const avifDecoder *decoder, avifRGBFormat format, uint8_t *pixels,
@@ -221,6 +251,7 @@ static int avif_decode(avifDecoder *decoder, const struct codec_input *input, st
 	if (decoder->image->width != (uint32_t)header.width ||
 	    decoder->image->height != (uint32_t)header.height)
 		return avif_fault(decoder, AVIF_RESULT_ISPE_SIZE_MISMATCH, fault);
+	avif_mend_matrix(decoder->image);
 	struct rect whole = {0, 0, header.width, header.height};
 	if (codec_reserve(&header, whole, pixels, &image) < 0)
 		return avif_no_memory(fault);

@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "decode/limits.h"
+#include "decode/little.h"
 
 #define FILE_HEADER 14
 #define OS2_HEADER 12
 #define COLOURS_MAX 256
-#define ROWS_A_CHECK 64	   /* of the deadline */
-#define CODES_A_CHECK 8192 /* of the deadline */
+#define COLOURS_READ_MAX 65536 /* as many may be in the file, if they are shades of grey */
+#define ROWS_A_CHECK 64	       /* of the deadline */
+#define CODES_A_CHECK 8192     /* of the deadline */
 
 enum { BMP_RAW, BMP_RLE8, BMP_RLE4, BMP_BITFIELDS };
 
@@ -33,30 +35,21 @@ struct bmp {
 	int32_t width, height;
 	bool top_down;
 	unsigned bits, compression;
+	size_t stride;			 /* from one row to the next */
 	uint8_t palette[COLOURS_MAX][3]; /* of 8 bits and less */
 	struct bmp_layout layout;
 	const uint8_t *start; /* of the file */
 	size_t size, at;      /* of the file; where its pixels begin */
 };
 
-static uint32_t get16(const uint8_t *bytes)
-{
-	return bytes[0] | (uint32_t)bytes[1] << 8;
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-	return get16(bytes) | get16(bytes + 2) << 16;
-}
-
 static int bmp_cut(struct fault *fault)
 {
 	return fault_say(fault, DECODE_E_CORRUPT, "BMP: the file is cut short");
 }
 
-static size_t row_stride(const struct bmp *image)
+static bool is_coded(const struct bmp *image)
 {
-	return (((size_t)image->width * image->bits + 31) >> 3) & ~(size_t)3;
+	return image->compression == BMP_RLE8 || image->compression == BMP_RLE4;
 }
 
 static size_t row_bytes(const struct bmp *image)
@@ -108,44 +101,62 @@ static int set_layout(struct bmp *image, const struct bmp_layout *masks, struct 
 static int read_masks(struct bmp *image, uint32_t header_size, struct fault *fault)
 {
 	const uint8_t *at = image->start + FILE_HEADER + 40;
-	struct bmp_layout masks = {0};
 	if (image->size < FILE_HEADER + 40 + 16u)
 		return bmp_cut(fault);
-	masks.red = get32(at);
-	masks.green = get32(at + 4);
-	masks.blue = get32(at + 8);
-	masks.alpha = header_size >= 56 ? get32(at + 12) : 0;
+	struct bmp_layout masks = {little32(at), little32(at + 4), little32(at + 8)};
+	masks.alpha = header_size >= 56 ? little32(at + 12) : 0;
 	return set_layout(image, &masks, fault);
 }
 
-/* An index that the file gives no colour is black; or grey, where the colours that it gives are the
- * first shades (but two are black and white). As in Pillow since 10.1. */
+/* Whether the file gives each index its shade; of up to two colours they are black and white. */
+static bool palette_is_grey(const struct bmp *image, size_t at, uint32_t colours, unsigned entry)
+{
+	for (uint32_t i = 0; i < colours; i++, at += entry) {
+		uint8_t shade = colours == 2 && i == 1 ? 255 : (uint8_t)i;
+		if (at + 3 > image->size || image->start[at] != shade ||
+		    image->start[at + 1] != shade || image->start[at + 2] != shade)
+			return false;
+	}
+	return true;
+}
+
+/* Pillow passes a grey palette over, and takes rows that are not packed for bytes, or bits. */
+static int take_shades(struct bmp *image, uint32_t colours, struct fault *fault)
+{
+	bool runs = is_coded(image), two = colours <= 2;
+	for (unsigned i = 0; i < COLOURS_MAX; i++)
+		memset(image->palette[i], two && i ? 255 : (int)i, 3);
+	if (!runs)
+		image->bits = two ? 1 : 8;
+	if (runs ? !two : row_bytes(image) <= image->stride)
+		return 0;
+	return fault_say(fault, DECODE_E_UNSUPPORTED, "BMP: packed pixels with a palette of greys");
+}
+
+/* An index that the file gives no colour is black, as in Pillow since 10.1. */
 static int read_palette(struct bmp *image, size_t at, uint32_t colours, unsigned entry,
 			struct fault *fault)
 {
-	bool shades = colours != 2;
-	memset(image->palette, 0, sizeof(image->palette));
-	if (colours > COLOURS_MAX)
+	if (colours <= COLOURS_READ_MAX && palette_is_grey(image, at, colours, entry))
+		return take_shades(image, colours, fault);
+	if (colours > COLOURS_READ_MAX ||
+	    (colours > COLOURS_MAX && (image->size - at) / entry > COLOURS_MAX))
 		return fault_say(fault, DECODE_E_CORRUPT, "BMP: a palette of %u colours", colours);
-	for (uint32_t i = 0; i < colours && at + entry <= image->size; i++, at += entry) {
-		image->palette[i][0] = image->start[at + 2];
-		image->palette[i][1] = image->start[at + 1];
-		image->palette[i][2] = image->start[at];
-		shades = shades && image->palette[i][0] == i && image->palette[i][1] == i &&
-			 image->palette[i][2] == i;
+	memset(image->palette, 0, sizeof(image->palette));
+	for (uint32_t i = 0; i < colours && i < COLOURS_MAX && at + entry <= image->size;
+	     i++, at += entry) {
+		for (unsigned c = 0; c < 3; c++)
+			image->palette[i][c] = image->start[at + 2 - c];
 	}
-	for (unsigned i = colours; shades && i < COLOURS_MAX; i++)
-		memset(image->palette[i], (int)i, 3);
 	return 0;
 }
 
 static int check_form(const struct bmp *image, struct fault *fault)
 {
 	unsigned bits = image->bits;
-	bool rle = image->compression == BMP_RLE8 || image->compression == BMP_RLE4;
 	if (bits != 1 && bits != 4 && bits != 8 && bits != 16 && bits != 24 && bits != 32)
 		return fault_say(fault, DECODE_E_UNSUPPORTED, "BMP: %u bits a pixel", bits);
-	if (image->compression > BMP_BITFIELDS || (rle && bits > 8) ||
+	if (image->compression > BMP_BITFIELDS || (is_coded(image) && bits > 8) ||
 	    (image->compression == BMP_BITFIELDS && bits <= 8))
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
 				 "BMP: compression %u with %u bits a pixel", image->compression,
@@ -161,24 +172,25 @@ static int read_header(struct bmp *image, uint32_t header_size, const struct cod
 	uint64_t width, height;
 	*colours = 0;
 	if (header_size == OS2_HEADER) {
-		width = get16(header + 4);
-		height = get16(header + 6);
-		image->bits = get16(header + 10);
+		width = little16(header + 4);
+		height = little16(header + 6);
+		image->bits = little16(header + 10);
 	} else {
-		width = get32(header + 4);
-		height = get32(header + 8);
+		width = little32(header + 4);
+		height = little32(header + 8);
 		image->top_down = header[11] == 0xFF;
 		if (image->top_down)
 			height = ((uint64_t)1 << 32) - height;
-		image->bits = get16(header + 14);
-		image->compression = get32(header + 16);
-		*colours = get32(header + 32);
+		image->bits = little16(header + 14);
+		image->compression = little32(header + 16);
+		*colours = little32(header + 32);
 	}
 	int r = limits_check_size(&input->limits, width, height, fault);
 	if (r)
 		return r;
 	image->width = (int32_t)width;
 	image->height = (int32_t)height;
+	image->stride = (((size_t)width * image->bits + 31) >> 3) & ~(size_t)3;
 	return check_form(image, fault);
 }
 
@@ -188,7 +200,7 @@ static int bmp_open(const struct codec_input *input, struct bmp *image, struct f
 	*image = (struct bmp){.start = input->data, .size = input->size};
 	if (input->size < FILE_HEADER + 4)
 		return bmp_cut(fault);
-	uint32_t header_size = get32(input->data + FILE_HEADER);
+	uint32_t header_size = little32(input->data + FILE_HEADER);
 	if (header_size != OS2_HEADER && header_size != 40 && header_size != 52 &&
 	    header_size != 56 && header_size != 64 && header_size != 108 && header_size != 124)
 		return fault_say(fault, DECODE_E_UNSUPPORTED, "BMP: a header of %u bytes",
@@ -204,9 +216,10 @@ static int bmp_open(const struct codec_input *input, struct bmp *image, struct f
 	if (r)
 		return r;
 
-	size_t offset = get32(input->data + 10);
+	size_t offset = little32(input->data + 10);
 	unsigned entry = header_size == OS2_HEADER ? 3 : 4;
-	if (image->bits <= 8) {
+	bool indexed = image->bits <= 8;
+	if (indexed) {
 		colours = colours ? colours : 1u << image->bits;
 		r = read_palette(image, behind, colours, entry, fault);
 		if (r)
@@ -218,7 +231,7 @@ static int bmp_open(const struct codec_input *input, struct bmp *image, struct f
 			offset += entry * (size_t)colours;
 	}
 	size_t masks = image->compression == BMP_BITFIELDS && header_size == 40 ? 12 : 0;
-	size_t palette = image->bits <= 8 ? entry * (size_t)colours : 0;
+	size_t palette = indexed ? entry * (size_t)colours : 0;
 	image->at = offset ? offset : behind + masks + palette;
 	return 0;
 }
@@ -240,7 +253,7 @@ static void sixteen_row(const struct bmp *image, const uint8_t *row, struct rect
 	const struct bmp_layout *layout = &image->layout;
 	unsigned green_last = (1u << layout->green_bits) - 1;
 	for (int32_t i = 0; i < need.width; i++) {
-		uint32_t pixel = get16(row + (size_t)(need.x + i) * 2);
+		uint32_t pixel = little16(row + (size_t)(need.x + i) * 2);
 		uint8_t *to = out + (size_t)i * 3;
 		to[0] = (uint8_t)((pixel >> layout->red_at & 31) * 255 / 31);
 		to[1] = (uint8_t)((pixel >> layout->green_at & green_last) * 255 / green_last);
@@ -272,10 +285,9 @@ static int read_rows(const struct bmp *image, const struct codec_input *input,
 		     const struct image *out, uint8_t *pixels, struct fault *fault)
 {
 	struct rect need = out->area;
-	size_t stride = row_stride(image);
 	for (int32_t i = 0; i < need.height; i++) {
 		int32_t y = image->top_down ? need.y + i : image->height - 1 - need.y - i;
-		const uint8_t *row = image->start + image->at + stride * (size_t)y;
+		const uint8_t *row = image->start + image->at + image->stride * (size_t)y;
 		uint8_t *to = pixels + out->stride * (size_t)i;
 		int r = i % ROWS_A_CHECK
 				? 0
@@ -297,8 +309,7 @@ static int read_rows(const struct bmp *image, const struct codec_input *input,
 /* The last row's padding may be missing. */
 static int check_rows(const struct bmp *image, struct fault *fault)
 {
-	uint64_t bytes =
-		(uint64_t)row_stride(image) * (uint64_t)(image->height - 1) + row_bytes(image);
+	uint64_t bytes = (uint64_t)image->stride * (uint64_t)(image->height - 1) + row_bytes(image);
 	if (image->at > image->size || image->size - image->at < bytes)
 		return bmp_cut(fault);
 	return 0;
@@ -465,8 +476,7 @@ static int bmp_read(void *state, const struct codec_input *input, struct rect ne
 	struct image shown;
 	(void)state;
 	int r = bmp_open(input, &image, fault);
-	bool runs = image.compression == BMP_RLE8 || image.compression == BMP_RLE4;
-	if (r == 0 && !runs)
+	if (r == 0 && !is_coded(&image))
 		r = check_rows(&image, fault);
 	if (r)
 		return r;
@@ -474,8 +484,8 @@ static int bmp_read(void *state, const struct codec_input *input, struct rect ne
 	r = codec_reserve(&header, need, pixels, &shown);
 	if (r < 0)
 		return fault_say(fault, r, "out of memory while decoding");
-	r = runs ? read_runs(&image, input, &shown, pixels->data, fault)
-		 : read_rows(&image, input, &shown, pixels->data, fault);
+	r = is_coded(&image) ? read_runs(&image, input, &shown, pixels->data, fault)
+			     : read_rows(&image, input, &shown, pixels->data, fault);
 	if (r == 0)
 		*out = shown;
 	return r;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "decode/limits.h"
+#include "decode/little.h"
 
 #define SCREEN 13
 #define LZW_BITS 12
@@ -35,11 +36,6 @@ static int gif_bad(const char *what, struct fault *fault)
 static int gif_cut(struct fault *fault)
 {
 	return gif_bad("the file is cut short", fault);
-}
-
-static unsigned get16(const uint8_t *data)
-{
-	return data[0] | (unsigned)data[1] << 8;
 }
 
 /* --- header --- */
@@ -123,8 +119,8 @@ static int gif_frame(struct gif *gif, struct fault *fault)
 	const uint8_t *head = gif_take(gif, 9);
 	if (!head)
 		return gif_cut(fault);
-	gif->frame = (struct rect){(int32_t)get16(head), (int32_t)get16(head + 2),
-				   (int32_t)get16(head + 4), (int32_t)get16(head + 6)};
+	gif->frame = (struct rect){(int32_t)little16(head), (int32_t)little16(head + 2),
+				   (int32_t)little16(head + 4), (int32_t)little16(head + 6)};
 	gif->interlaced = head[8] & 0x40;
 	int r = head[8] & 0x80 ? gif_palette(gif, head[8], fault) : 0;
 	const uint8_t *bits = r ? NULL : gif_take(gif, 1);
@@ -150,8 +146,8 @@ static int gif_open(struct gif *gif, const struct codec_input *input, struct fau
 	const uint8_t *screen = gif_take(gif, SCREEN);
 	if (!screen)
 		return gif_cut(fault);
-	gif->width = (int32_t)get16(screen + 6);
-	gif->height = (int32_t)get16(screen + 8);
+	gif->width = (int32_t)little16(screen + 6);
+	gif->height = (int32_t)little16(screen + 8);
 	for (unsigned i = 0; i < 256; i++)
 		memset(gif->palette[i], (int)i, 3);
 	int r = screen[10] & 0x80 ? gif_palette(gif, screen[10], fault) : 0;

@@ -11,9 +11,10 @@
 
 #include "decode/limits.h"
 
-#define TOKEN_MAX 10	/* digits of a number */
-#define SAMPLES_MAX 3	/* of a pixel */
-#define ROWS_A_CHECK 64 /* of the deadline */
+#define TOKEN_MAX 10		      /* digits of a number */
+#define SAMPLES_MAX 3		      /* of a pixel */
+#define PIECE_BYTES ((size_t)1 << 20) /* that Pillow reads at a time */
+#define ROWS_A_CHECK 64		      /* of the deadline */
 
 struct netpbm {
 	char kind; /* '1' to '6' */
@@ -21,6 +22,7 @@ struct netpbm {
 	unsigned maxval;	 /* 1 to 65535; of a bitmap 1 */
 	unsigned samples;	 /* of a pixel: 1 or 3 */
 	const uint8_t *at, *end; /* what has not been read */
+	const uint8_t *first;	 /* of the pixels */
 	bool mask;		 /* numbers are asked for */
 };
 
@@ -56,24 +58,36 @@ static int next_byte(struct netpbm *image)
 	return image->at < image->end ? *image->at++ : -1;
 }
 
+static int netpbm_no_number(const struct netpbm *image, struct fault *fault)
+{
+	return fault_say(fault, DECODE_E_CORRUPT,
+			 "PNM: a number was expected at byte %lld from the end",
+			 (long long)(image->end - image->at) + 1);
+}
+
 /* A number and the one white space behind it. */
 static int next_number(struct netpbm *image, unsigned long long max, unsigned long long *out,
 		       struct fault *fault)
 {
 	unsigned long long value = 0;
-	unsigned digits = 0;
-	int byte = next_byte(image);
+	unsigned length = 0;
+	int byte = next_byte(image), last = ' ';
 	while (byte >= 0 && is_space((uint8_t)byte))
 		byte = next_byte(image);
-	for (; byte >= 0 && !is_space((uint8_t)byte); byte = next_byte(image)) {
-		if (byte < '0' || byte > '9' || ++digits > TOKEN_MAX)
-			return fault_say(fault, DECODE_E_CORRUPT,
-					 "PNM: a number was expected at byte %lld from the end",
-					 (long long)(image->end - image->at) + 1);
-		value = value * 10 + (unsigned)(byte - '0');
-	}
-	if (digits == 0)
+	if (byte < 0)
 		return netpbm_cut(fault);
+	/* As Python writes them: a sign before the digits, and lines between these. */
+	for (; byte >= 0 && !is_space((uint8_t)byte); byte = next_byte(image)) {
+		bool digit = byte >= '0' && byte <= '9';
+		bool mark =
+			(byte == '+' && last == ' ') || (byte == '_' && last >= '0' && last <= '9');
+		if ((!digit && !mark) || ++length > TOKEN_MAX)
+			return netpbm_no_number(image, fault);
+		value = digit ? value * 10 + (unsigned)(byte - '0') : value;
+		last = byte;
+	}
+	if (last < '0' || last > '9')
+		return netpbm_no_number(image, fault);
 	if (value > max)
 		return fault_say(fault, DECODE_E_CORRUPT, "PNM: %llu where at most %llu can be",
 				 value, max);
@@ -107,6 +121,7 @@ static int netpbm_open(const struct codec_input *input, struct netpbm *image, st
 		return r;
 	if (maxval == 0)
 		return fault_say(fault, DECODE_E_CORRUPT, "PNM: the largest value is 0");
+	image->first = image->at;
 	image->width = (int32_t)width;
 	image->height = (int32_t)height;
 	image->maxval = (unsigned)maxval;
@@ -198,6 +213,11 @@ static int read_binary(const struct netpbm *image, const struct codec_input *inp
 
 /* --- plain --- */
 
+static int netpbm_no_bit(struct fault *fault)
+{
+	return fault_say(fault, DECODE_E_CORRUPT, "PNM: a bit that is neither 0 nor 1");
+}
+
 static int next_bit(struct netpbm *image, unsigned long long *out, struct fault *fault)
 {
 	int byte = next_byte(image);
@@ -206,7 +226,7 @@ static int next_bit(struct netpbm *image, unsigned long long *out, struct fault 
 	if (byte < 0)
 		return netpbm_cut(fault);
 	if (byte != '0' && byte != '1')
-		return fault_say(fault, DECODE_E_CORRUPT, "PNM: a bit that is neither 0 nor 1");
+		return netpbm_no_bit(fault);
 	*out = byte == '0';
 	return 0;
 }
@@ -223,6 +243,18 @@ static int plain_pixel(struct netpbm *image, uint8_t *out, struct fault *fault)
 		values[i] = (unsigned)value;
 	}
 	put_pixel(image, values, out);
+	return 0;
+}
+
+/* Pillow reads bits in pieces, and looks at all of a piece. */
+static int check_piece(struct netpbm *image, struct fault *fault)
+{
+	size_t used = (size_t)(image->at - image->first), left = (size_t)(image->end - image->at);
+	size_t rest = (PIECE_BYTES - used % PIECE_BYTES) % PIECE_BYTES;
+	image->end = image->at + (rest < left ? rest : left);
+	for (int byte = next_byte(image); byte >= 0; byte = next_byte(image))
+		if (byte != '0' && byte != '1' && !is_space((uint8_t)byte))
+			return netpbm_no_bit(fault);
 	return 0;
 }
 
@@ -247,7 +279,7 @@ static int read_plain(struct netpbm *image, const struct codec_input *input,
 		if (r)
 			return r;
 	}
-	return 0;
+	return is_bitmap(image) && !input->sound ? check_piece(image, fault) : 0;
 }
 
 /* --- the codec --- */

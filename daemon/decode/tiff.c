@@ -57,13 +57,16 @@ static int tiff_take_blocks(struct tiff *tiff, const struct codec_input *input, 
 	return tiff->block_height ? 0 : tiff_corrupt(tiff, fault);
 }
 
-static uint16_t tiff_orientation(TIFF *file)
+/* Of several the first counts, where libtiff passes over them. */
+static uint16_t tiff_orientation(const struct tiff_file *source, TIFF *file)
 {
 	uint16_t orientation;
-	uint32_t size = 0;
+	uint32_t size = 0, first;
 	void *text = NULL;
 	if (TIFFGetField(file, TIFFTAG_ORIENTATION, &orientation))
 		return orientation;
+	if (tiff_file_tag(source, TIFFTAG_ORIENTATION, &first))
+		return first <= 8 ? (uint16_t)first : 1;
 	if (!TIFFGetField(file, TIFFTAG_XMLPACKET, &size, &text))
 		return 1;
 	struct metadata found = {.xmp = text, .xmp_size = size};
@@ -83,7 +86,7 @@ static int tiff_open(struct tiff *tiff, const struct codec_input *input, struct 
 	tiff->mask = input->mask;
 	tiff->width = (int32_t)width;
 	tiff->height = (int32_t)height;
-	tiff->orientation = tiff_orientation(tiff->file);
+	tiff->orientation = tiff_orientation(&tiff->source, tiff->file);
 	if (r == 0)
 		r = tiff_form_read(&tiff->form, &tiff->source, tiff->file, fault);
 	if (r == 0)

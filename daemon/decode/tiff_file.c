@@ -69,6 +69,8 @@ static int keep_words(TIFF *file, void *context, const char *module, const char 
 	(void)module;
 	if (!tiff->words[0])
 		vsnprintf(tiff->words, sizeof(tiff->words), format, arguments);
+	for (char *at = strchr(tiff->words, '\n'); at; at = strchr(at, '\n'))
+		*at = ' ';
 	return 1; /* it goes nowhere else */
 }
 
@@ -177,6 +179,12 @@ bool tiff_file_tag(const struct tiff_file *file, uint16_t tag, uint32_t *out)
 		return false;
 	}
 	return file_read_number(file, at, 0, out);
+}
+
+uint64_t tiff_file_count(const struct tiff_file *file, uint16_t tag)
+{
+	uint64_t at = file_find_tag(file, tag);
+	return at ? number_at(file, at + 4, file_shape(file)->big ? 8 : 4) : 0;
 }
 
 /* --- pixels that are not compressed --- */

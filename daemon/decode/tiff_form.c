@@ -5,6 +5,8 @@
 
 #include "decode/decode.h"
 
+#define TAG_WINDOWS_MEDIA_PHOTO 0xBC01
+#define EXTRASAMPLE_COREL 999 /* alpha, as CorelDRAW 10 has it */
 #define FILL_ORDER_PLAIN 1
 #define FILL_ORDER_REVERSED 2
 
@@ -56,6 +58,7 @@ static const struct known {
 	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 4, EXTRASAMPLE_UNASSALPHA, ALPHA},
 	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 5, EXTRASAMPLE_UNASSALPHA, ALPHA},
 	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 6, EXTRASAMPLE_UNASSALPHA, ALPHA},
+	{TIFF_RGB, PHOTOMETRIC_RGB, 8, 4, EXTRASAMPLE_COREL, ALPHA},
 	{TIFF_RGB, PHOTOMETRIC_RGB, 16, 3, NONE, 0},
 	{TIFF_RGB, PHOTOMETRIC_RGB, 16, 4, NONE, ALPHA},
 	{TIFF_RGB, PHOTOMETRIC_RGB, 16, 4, EXTRASAMPLE_UNSPECIFIED, 0},
@@ -81,6 +84,7 @@ struct page {
 	int extra;	 /* the first one's kind, or NONE */
 	uint16_t fill_order, compression;
 	bool little, separate;
+	bool dropped; /* planes of no meaning */
 };
 
 static bool page_has_only_nothing(const uint16_t *kinds, uint16_t count, uint16_t from)
@@ -91,18 +95,27 @@ static bool page_has_only_nothing(const uint16_t *kinds, uint16_t count, uint16_
 	return true;
 }
 
-/* False if the samples behind those of the colours are of a kind that nobody knows. */
-static bool page_read_extras(struct page *page, TIFF *file)
+/* False if the samples behind those of the colours are of a kind that nobody knows. Where the file
+ * says nothing, or what is unknown, libtiff makes something up. */
+static bool page_read_extras(struct page *page, const struct tiff_file *source, TIFF *file)
 {
 	uint16_t *kinds = NULL;
+	uint32_t kind;
+	page->extra = NONE;
+	if (!tiff_file_tag(source, TIFFTAG_EXTRASAMPLES, &kind))
+		return true;
 	TIFFGetField(file, TIFFTAG_EXTRASAMPLES, &page->extras, &kinds);
-	page->extra = page->extras ? kinds[0] : NONE;
+	if (page->extras != tiff_file_count(source, TIFFTAG_EXTRASAMPLES) ||
+	    (kind > EXTRASAMPLE_UNASSALPHA && kind != EXTRASAMPLE_COREL))
+		return false;
+	page->extra = (int)kind;
 	/* Planes of no meaning behind the others count for nothing. */
-	if (page->separate && page->extras && page->extras < page->samples &&
+	if (page->separate && page->extras < page->samples &&
 	    page_has_only_nothing(kinds, page->extras, 0)) {
 		page->samples -= page->extras;
 		page->extras = 0;
 		page->extra = NONE;
+		page->dropped = true;
 	}
 	return page_has_only_nothing(kinds, page->extras, 1);
 }
@@ -126,7 +139,14 @@ static bool page_read(struct page *page, const struct tiff_file *source, TIFF *f
 	if (tiff_file_tag(source, TIFFTAG_FILLORDER, &fill_order) && fill_order > UINT16_MAX)
 		return false;
 	page->fill_order = (uint16_t)fill_order;
-	return page_read_extras(page, file);
+	return page_read_extras(page, source, file);
+}
+
+/* How many samples are behind those of the colours. */
+static uint16_t known_extras(const struct known *form)
+{
+	uint16_t colours = form->colours == TIFF_RGB ? 3 : form->colours == TIFF_CMYK ? 4 : 1;
+	return form->extra == NONE ? 0 : (uint16_t)(form->samples - colours);
 }
 
 static bool known_fits(const struct known *form, const struct page *page)
@@ -135,9 +155,24 @@ static bool known_fits(const struct known *form, const struct page *page)
 	uint16_t format = form->flags & SIGNED ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
 	return form->photometric == page->photometric && form->bits == page->bits &&
 	       form->samples == page->samples && form->extra == page->extra &&
-	       format == page->format && (page->little || !(form->flags & LITTLE)) &&
+	       known_extras(form) == page->extras && format == page->format &&
+	       (page->little || !(form->flags & LITTLE)) &&
 	       (page->fill_order == FILL_ORDER_PLAIN ||
 		(page->fill_order == FILL_ORDER_REVERSED && reversed));
+}
+
+/* Where nothing is compressed Pillow itself reads the samples, and not all that libtiff does. */
+static bool page_is_readable(const struct page *page, const struct known *form)
+{
+	bool reversed = page->fill_order == FILL_ORDER_REVERSED;
+	bool grey = form->colours == TIFF_GREY && form->bits == 8 && form->flags & INVERTED;
+	bool indexed = form->colours == TIFF_PALETTE && form->bits < 8;
+	if (page->compression != COMPRESSION_NONE)
+		return true;
+	if (page->separate && (page->dropped || form->samples == 2 || form->samples > 4 ||
+			       (form->flags & PREMULTIPLIED) == PREMULTIPLIED))
+		return false;
+	return !reversed || (!grey && !indexed);
 }
 
 static bool compression_is_known(uint16_t compression)
@@ -160,6 +195,8 @@ static bool compression_is_known(uint16_t compression)
 static bool form_fill(struct tiff_form *form, const struct known *row, const struct page *page,
 		      TIFF *file)
 {
+	/* Of planes that are packed Pillow takes a fourth one for that of colours times alpha. */
+	bool packed_planes = page->separate && page->compression != COMPRESSION_NONE;
 	*form = (struct tiff_form){
 		.bits = row->bits,
 		.samples = row->samples,
@@ -167,7 +204,8 @@ static bool form_fill(struct tiff_form *form, const struct known *row, const str
 		.inverted = row->flags & INVERTED,
 		.is_signed = row->flags & SIGNED && row->bits == 16,
 		.alpha = row->flags & ALPHA,
-		.premultiplied = (row->flags & PREMULTIPLIED) == PREMULTIPLIED,
+		.premultiplied = (row->flags & PREMULTIPLIED) == PREMULTIPLIED ||
+				 (row->flags & ALPHA && row->extra == NONE && packed_planes),
 		.separate = page->separate && row->samples > 1,
 	};
 	if (row->colours == TIFF_PALETTE)
@@ -189,12 +227,15 @@ int tiff_form_read(struct tiff_form *out, const struct tiff_file *source, TIFF *
 		   struct fault *fault)
 {
 	struct page page;
-	bool sound = page_read(&page, source, file);
+	uint32_t photo;
+	bool sound = page_read(&page, source, file) &&
+		     !tiff_file_tag(source, TAG_WINDOWS_MEDIA_PHOTO, &photo);
 	if (!compression_is_known(page.compression))
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
 				 "TIFF: compression %u is not supported", page.compression);
 	for (size_t i = 0; sound && i < sizeof(known) / sizeof(*known); i++)
-		if (known_fits(&known[i], &page) && form_fill(out, &known[i], &page, file))
+		if (known_fits(&known[i], &page) && page_is_readable(&page, &known[i]) &&
+		    form_fill(out, &known[i], &page, file))
 			return 0;
 	return fault_say(fault, DECODE_E_UNSUPPORTED,
 			 "TIFF: %u samples of %u bits (format %u, colours %u, order of bits %u) "

@@ -42,12 +42,20 @@ static int webp_demux_fault(struct fault *fault)
 	return r;
 }
 
+/* Newer libwebps refuse the chunk of an extended file that is longer than it has to be. */
+static bool webp_is_extended_oddly(const struct codec_input *input)
+{
+	const uint8_t *chunk = input->data + 12;
+	return input->size >= 20 && memcmp(chunk, "VP8X", 4) == 0 &&
+	       memcmp(chunk + 4, "\x0a\0\0", 4) != 0;
+}
+
 /* Parse the file's chunks and check its size. NULL with `fault` and `r_out` set. */
 static WebPDemuxer *webp_open(const struct codec_input *input, struct codec_header *header,
 			      int *r_out, struct fault *fault)
 {
 	WebPData data = {input->data, input->size};
-	WebPDemuxer *demuxer = WebPDemux(&data);
+	WebPDemuxer *demuxer = webp_is_extended_oddly(input) ? NULL : WebPDemux(&data);
 	if (!demuxer) {
 		*r_out = webp_demux_fault(fault);
 		return NULL;

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """That no byte depends on how it is made: everything, with each instruction set. Hours, if asked.
 
-    /usr/bin/python3 tests/bench/exact.py [--build BUILD] [--cases 20000] [--data FOLDER]
+    PYTHON tests/bench/exact.py [--build BUILD] [--cases 20000] [--data FOLDER]
+
+Pillow and torchvision are those of PYTHON (/usr/bin/python3 has Debian's), which needs pytest and
+msgpack, too. Any Pillow makes both kinds of resizes, of 12 and of 13, and both are compared; beside
+13 those of 13 are its own (tests/reference/pillow.py).
 
 For each of plain C, AVX2 and AVX-512 (or the best below it that the machine has):
 - CASES random pictures, crops, targets, flips, filters, dtypes and layouts against Pillow and
@@ -19,6 +23,8 @@ import os
 import pathlib
 import subprocess
 import sys
+
+import PIL
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -50,6 +56,7 @@ def check(cpu, options):
 
 
 def main():
+    print(f"Pillow {PIL.__version__}", flush=True)
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Damaged pictures: is bad what Pillow refuses to load, at every visit, and are all others equal?
 
-    /usr/bin/python3 tests/bench/mutants.py --data FOLDER [--build BUILD] [--count 2000] [--seed 0]
-                                            [--formats JPEG,PNG,WEBP,BMP,PPM,TIFF,GIF,AVIF]
-                                            [--show 20]
+    PYTHON tests/bench/mutants.py --data FOLDER [--build BUILD] [--count 2000] [--seed 0]
+                                  [--formats JPEG,PNG,WEBP,BMP,PPM,TIFF,GIF,AVIF] [--show 20]
+
+Pillow is that of PYTHON, and resizes are its own, too (tests/reference/pillow.py): /usr/bin/python3
+has Debian's, `python3 -m venv` and `pip install pillow==13.0.0 numpy msgpack` another.
 
 Each mutant is a JPEG of the folder, or a picture that Pillow makes of one (VARIANTS),
 with one of MUTATIONS: COUNT of each format. Pillow's verdict is that of
@@ -36,8 +38,9 @@ import PIL
 from PIL import Image, features
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "tests" / "daemon"))
+sys.path[:0] = [str(SOURCE / "tests" / "daemon"), str(SOURCE / "tests" / "reference")]
 import harness  # noqa: E402 (it stands in the tests' folder)
+import pillow  # noqa: E402
 
 MUTATIONS = ("flip", "zero", "noise", "cut")
 KIND_BAR, ALL_BAR = 0.98, 0.995
@@ -165,7 +168,7 @@ def visit(daemon, folder, names, **fields):
     bad, good = set(), {}
     with daemon.connect() as peer:
         peer.attach(folder, **{"batch_size": 1, "epochs": 1, "dtype": "uint8", "layout": "NHWC",
-                               "order_seed": 1, "augment_seed": 2, **fields})
+                               "order_seed": 1, "augment_seed": 2, "resize": pillow.OWN, **fields})
         while (message := peer.receive(600)).name != "end":
             if message.name == "batch":
                 arrays = peer.ring.read(message.fields["runs"])
@@ -182,8 +185,8 @@ def visits(folder, names):
     with Served(workers=2) as daemon:
         yield "first visit, crops", *visit(daemon, folder, names, transforms=CROP)
         with daemon.connect() as keeper:  # the dataset stays, and what is known of its files
-            number = keeper.attach(folder, **plain, batch_size=1, dtype="uint8",
-                                   layout="NHWC").fields["stream"]
+            number = keeper.attach(folder, **plain, batch_size=1, dtype="uint8", layout="NHWC",
+                                   resize=pillow.OWN).fields["stream"]
             yield "whole", *visit(daemon, folder, names, **plain)
             yield "corners", *visit(daemon, folder, names, transforms=CORNER, augment_seed=3)
             yield "crops, epoch 5", *visit(daemon, folder, names, transforms=CROP, epoch=5)
@@ -318,7 +321,7 @@ def main():
     harness.WAIT_S = 600  # of stokerctl: many files, or a busy machine
     harness.STOKERD = options.build / "daemon" / "stokerd"
     harness.STOKERCTL = options.build / "client" / "ctl" / "stokerctl"
-    print(f"Pillow {PIL.__version__}, libjpeg-turbo {features.version('libjpeg_turbo')}, "
+    print(f"Pillow {PIL.__version__} (resizes: {pillow.OWN}), libjpeg-turbo {features.version('libjpeg_turbo')}, "
           f"zlib {features.version('zlib')}, libwebp {features.version('webp')}", flush=True)
     if "AVIF" in options.formats.split(","):
         print(f"AVIF: Pillow with libavif {features.version('avif')}, {avif_codecs()}; "

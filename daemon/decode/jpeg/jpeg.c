@@ -19,6 +19,7 @@
 #include "decode/jpeg/indexed_decode.h"
 #include "decode/jpeg/jpeg_library.h"
 #include "decode/jpeg/jpeg_pools.h"
+#include "decode/jpeg/jpeg_rules.h"
 #include "decode/jpeg/marker.h"
 #include "decode/jpeg/rewrite.h"
 #include "decode/limits.h"
@@ -43,14 +44,12 @@ struct jpeg {
 	unsigned monitored;
 	bool made;  /* cinfo exists */
 	bool ready; /* ... and the image's header has just been read */
-
 	const struct codec_input *input;
 	struct codec_header stored;
 	struct codec_header header; /* at the scale of the part being read */
 	struct buffer cmyk;	    /* rows to be converted to RGB */
 	struct indexed_decode *indexed;
 	struct rewrite rewrite;
-
 	/* of the part being read */
 	struct rect need;
 	struct buffer *pixels;
@@ -404,7 +403,8 @@ static int jpeg_begin(void *state, const struct codec_input *input, struct codec
 	struct jpeg *jpeg = state;
 	jpeg->input = input;
 	jpeg_pools_init(&jpeg->pools, input->arena);
-	int r = jpeg_run(jpeg, step_header, fault);
+	int r = input->sound ? 0 : jpeg_rules_check(input->data, input->size, fault);
+	r = r ? r : jpeg_run(jpeg, step_header, fault);
 	if (r == 0)
 		*out = jpeg->stored;
 	return r;

@@ -100,6 +100,24 @@ def test_options(avifs, tmp_path, options):
                  10 if "10" in options else 8)
 
 
+# Matrices that each way of converting knows, one that none does, and greys that have none.
+@pytest.mark.parametrize("primaries, matrix", [(1, 1), (1, 4), (9, 9), (1, 7), (1, 8), (9, 12),
+                                               (11, 12), (1, 0)])
+@pytest.mark.parametrize("depth", [8, 10, 12])
+def test_matrices_by_pillow(avifs, depth, primaries, matrix):
+    """The container's word for the matrix counts: not a pixel is another than Pillow's."""
+    if not PILLOW_READS:
+        pytest.skip("this Pillow reads no AVIF")
+    for mode in "RGB", "RGBA", "L":
+        for form in ("400",) if matrix == 0 else ("444", "420", "400"):
+            data = avifs[1](image(mode, 61, 47), "-y", form, "-d", str(depth), "--cicp", "1/13/6")
+            at = data.index(b"nclx") + 4
+            data = data[:at] + struct.pack(">HHH", primaries, 13, matrix) + data[at + 6:]
+            condition, pixels = avifs[0](data)
+            assert condition == 0, pixels
+            numpy.testing.assert_array_equal(pixels, pillow(data), err_msg=f"{mode} {form}")
+
+
 def test_sizes(avifs, tmp_path):
     for size in SIZES:
         same(avifs, avifs[1](image("RGB", *size)), tmp_path, str(size))

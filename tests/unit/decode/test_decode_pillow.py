@@ -106,6 +106,38 @@ def test_jpeg_with_flipped_bits(decode):
             numpy.testing.assert_array_equal(pixels, expected)
 
 
+SHORT = [(0xE0, b"JFIF\0\1"), (0xEE, b"Adobe\0"), (0xE2, b"ICC_PROFILE\0\1"),
+         (0xED, b"Photoshop 3.0\x008BIM\4\4"),
+         (0xED, b"Photoshop 3.0\x008BIM\4\4\0\0\0\0\0\1x\x008BIM\3\xed")]
+LONG_ENOUGH = [(0xE0, b"JFIF\0\1\1"), (0xE0, b"JFI"), (0xEE, b"Adobe\0\1"), (0xEE, b"Adob"),
+               (0xE2, b"ICC_PROFILE\0\1\2"), (0xE2, b"ICC_PROFILE"), (0xED, b"Photoshop 3.0"),
+               (0xED, b"Photoshop 3.0\x008BIM\4"), (0xED, b"Photoshop 3.0\x008BIM\4\4\0"),
+               (0xED, b"Photoshop 3.0\x008BIM\3\xed\0\0\0\0\0\1x\x008BIM\4\4"),
+               (0xED, b"Photoshop 3.0\x008BIM\4\4\0\0\xff\xff\xff\xff"), (0xFE, b"")]
+
+
+@pytest.mark.parametrize("marker, body", SHORT + LONG_ENOUGH)
+def test_jpeg_segments_that_are_short(decode, marker, body):
+    """Pillow looks into some segments, and refuses those that end too early."""
+    data = saved(image("RGB", 40, 33), "JPEG")
+    for bad in with_segment(data, marker, body), with_segment(with_segment(data, marker, body),
+                                                              0xE2, b"ICC_PROFILE\0\0\1x"):
+        same(decode, bad, 1, name=repr(body))
+    assert (decode(with_segment(data, marker, body))[0] != 0) == ((marker, body) in SHORT)
+
+
+def test_jpeg_markers(decode):
+    """Those between two segments; what is none of JPEG's is refused."""
+    data = saved(image("RGB", 40, 33), "JPEG")
+    places = [at for _, at, _ in segments(data)]
+    for at in places[0], places[-1]:
+        for more in [bytes([0xFF, marker]) for marker in range(256)] + [b"x", b"\0\0", b"\xff\0y"]:
+            same(decode, data[:at] + more + data[at:], 1, name=f"{more} at {at}")
+    cut = data[:places[-1]]
+    for more in b"\xff\xe1", b"\xff\xe1\0", b"\xff\xe1\0\x20abc":
+        assert decode(cut + more)[0] == CORRUPT
+
+
 def test_jpeg_refused_by_name(decode):
     """FAULTS 75: 12-bit, lossless."""
     data = saved(image("RGB", 40, 33), "JPEG")
@@ -435,6 +467,18 @@ def test_webp_cut_short(decode):
     for cut in range(0, len(data), 5):
         assert pillow(data[:cut]) is None
         assert decode(data[:cut])[0] in (FORMAT, CORRUPT), cut
+
+
+@pytest.mark.parametrize("more", [0, 1, 2, 8])
+def test_webp_extended_header(decode, more):
+    """One that is longer than it has to be is refused, by Pillows with a newer libwebp."""
+    frame = saved(image("RGB", 20, 12), "WEBP", quality=60)[12:]
+    head = bytes(4) + struct.pack("<I", 19)[:3] + struct.pack("<I", 11)[:3] + bytes(more)
+    body = b"WEBPVP8X" + struct.pack("<I", len(head)) + head + bytes(more % 2) + frame
+    data = b"RIFF" + struct.pack("<I", len(body)) + body
+    assert (decode(data)[0] == 0) == (more == 0)
+    if PILLOW >= (12, 0):
+        same(decode, data, 2)
 
 
 # --- EXIF ---

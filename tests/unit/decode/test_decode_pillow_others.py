@@ -170,6 +170,26 @@ def test_bmp_odd_runs(decode):
              like=bmp(width, height, 4, plain, palette=palette))
 
 
+@pytest.mark.parametrize("bits", [1, 4, 8])
+@pytest.mark.parametrize("colours, last", [(2, 1), (2, 255), (1, 0), (16, 15), (256, 255),
+                                           (257, 255), (300, 7)])
+def test_bmp_palette_of_greys(decode, bits, colours, last):
+    """Pillow forgets it, and takes rows of less than 8 bits for bytes; or for bits, of two."""
+    if PILLOW < (12, 0) and colours <= 2 and last < 255:
+        pytest.skip(f"Pillow {PILLOW} takes one colour otherwise")
+    greys = [shade & 255 for shade in range(colours - 1)] + [last]
+    palette = b"".join(bytes([shade, shade, shade, 0]) for shade in greys)
+    for width, height in SIZES + [(8, 4), (4, 2)]:
+        data = bytearray(bmp(width, height, bits, [noise((width * bits + 7) // 8, seed)
+                                                   for seed in range(height)], palette=palette))
+        data[46:50] = struct.pack("<I", colours)
+        same(decode, bytes(data), 2, name=f"{width}x{height}")
+    if (bits, colours, last) == (8, 2, 255):  # eight of them a byte
+        data = bytearray(bmp(8, 1, 8, [b"\xa5" * 8], palette=palette))
+        data[46:50] = struct.pack("<I", 2)
+        assert decode(bytes(data))[1][0, :, 0].tolist() == [255, 0, 255, 0, 0, 255, 0, 255]
+
+
 def test_bmp_refused(decode):
     rows = [noise(17 * 3)] * 5
     for bits in (0, 2, 3, 48, 64):
@@ -347,6 +367,57 @@ def test_tiff_old_jpeg(tiffs, mode, subsampling):
                          t514=(4, [len(jpeg)]), t530=(3, ratio))
         tags[259] = (3, [6])
         same(tiffs, tiff(tags, [jpeg]), parts=3)
+
+
+def tiff_of_kinds(photometric, samples, kinds, fill=1, bits=8, planes=False, packed=False):
+    """Of 9 x 5 pixels; `kinds` of the samples behind the colours, None: the file does not say."""
+    tags = tiff_tags(9, 5, bits, photometric, samples, t278=(4, [5]), t266=(3, [fill]))
+    if kinds is not None:
+        tags[338] = (3, kinds)
+    if photometric == 3:
+        tags[320] = (3, [i * 251 % 65536 for i in range(3 << bits)])
+    blocks = [noise((9 * bits * (1 if planes else samples) + 7) // 8 * 5, i)
+              for i in range(samples if planes else 1)]
+    if planes:
+        tags[284] = (3, [2])
+    if packed:
+        tags[259], blocks = (3, [8]), [zlib.compress(block) for block in blocks]
+    return tiff(tags, blocks)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("planes", [False, True])
+@pytest.mark.parametrize("kinds", [None, [0], [1], [2], [3], [999], [0, 0], [2, 0], [999, 0]])
+def test_tiff_samples_of_each_kind(tiffs, kinds, planes, packed):
+    """What the file does not say, or says otherwise than its samples are, is refused."""
+    for photometric, samples in (1, 2), (2, 4), (2, 5), (3, 2), (5, 5):
+        if PILLOW < (12, 0) and kinds and not any(kinds) and (samples == 2 or planes):
+            continue  # refuses samples of no meaning
+        if kinds == [1] and photometric == 1:
+            continue  # Pillow has it without its alpha, which is refused
+        if planes and packed and (samples == 2 or samples > 4):
+            continue
+        data = tiff_of_kinds(photometric, samples, kinds, planes=planes, packed=packed)
+        same(tiffs, data, 1, name=f"{photometric} {samples}")
+    if not planes:
+        rgb = tiff_of_kinds(2, 4, kinds, packed=packed)
+        assert (tiffs(rgb)[0] == 0) == (kinds in (None, [0], [1], [2], [999]))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_tiff_reversed_bits(tiffs, packed):
+    """Of inverted grey and of small palettes Pillow reads them only where they are packed."""
+    for photometric, bits in (0, 1), (0, 2), (0, 4), (0, 8), (1, 1), (1, 2), (1, 4), (1, 8), (3, 1), \
+            (3, 2), (3, 4), (3, 8):
+        for fill in 0, 1, 2, 3:
+            same(tiffs, tiff_of_kinds(photometric, 1, None, fill, bits, packed=packed), 1,
+                 name=f"{photometric} {bits} {fill}")
+
+
+def test_tiff_windows_photo(tiffs):
+    data = tiff({**tiff_tags(4, 3, 8, 1, t278=(4, [3])), 0xBC01: (3, [1])}, [noise(12)])
+    assert pillow(data) is None
+    assert tiffs(data)[0] == UNSUPPORTED
 
 
 @pytest.mark.parametrize("ratio", [(1, 1), (2, 1), (2, 2)])
@@ -593,6 +664,9 @@ def test_netpbm_bitmaps(decode):
         same(decode, b"P4 %d %d\n" % (width, height) + rows)
         same(decode, b"P4 %d %d\n" % (width, height) + rows[:-1], 1)
     same(decode, b"P1 2 2\n0102")
+    # What follows the pixels, too, as far as it is read with them.
+    for more in b"1", b" \n", b"2", b"#2\n1", b"#\n2", b"1" * (1 << 20) + b"2":
+        same(decode, b"P1 2 2\n0101" + more, 1, name=repr(more[:9]))
 
 
 @pytest.mark.parametrize("data", [
@@ -601,6 +675,9 @@ def test_netpbm_bitmaps(decode):
     b"P6 #c\r2 2 255 " + b"x" * 12,
     b"P6 2 2 0\n" + b"x" * 12, b"P6 2 2 65536\n" + b"x" * 24, b"P6 2 2 x\n" + b"x" * 12, b"P6 2 2",
     b"P6 2", b"P6 ", b"P6 -2 2 255\n" + b"x" * 12, b"P6 12345678901 2 255 ", b"P3 1 1 9 1 2 10\n",
+    b"P6 +2 2 255\n" + b"x" * 12, b"P6 2 0_2 2_5_5\n" + b"x" * 12, b"P6 2_ 2 255\n" + b"x" * 12,
+    b"P6 _2 2 255\n" + b"x" * 12, b"P6 2__0 2 255\n" + b"x" * 120, b"P6 ++2 2 255\n" + b"x" * 12,
+    b"P6 2+ 2 255\n" + b"x" * 12, b"P6 + 2 255\n" + b"x" * 12, b"P3 1 1 9 +1 0_2 3\n",
     b"P3 1 1 9 1 2 x\n", b"P3 1 1 9 1 2 00000000009\n", b"P3 1 1 9 1 2 3 4 x\n", b"P2 1 1 9 #\n",
     b"P5 2 2 255\n" + b"#" * 4, b"P7 2 2 255\n", b"P0 2 2 255\n", b"P6", b"P"])
 def test_netpbm_headers(decode, data):
