@@ -5,16 +5,25 @@ The same crops on both sides, of RandomResizedCrop's kind, each from the file's 
 CPU time of one thread. A folder is measured by the one and then by the other, round by round. By
 itself, on a build:
 
-    /usr/bin/python3 tests/bench/formats.py [BUILD]
+    PYTHON tests/bench/formats.py [BUILD] [--count 2000]
+
+With --count no time is taken: so many files of each of these kinds and of those of OTHERS, of any
+size, must have the pixels of PYTHON's Pillow, whole and in parts. The exit code is 1 if some have
+others.
 """
 
+import argparse
+import io
+import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
 import time
 
 import numpy
+import PIL
 from PIL import Image
 from table import Row
 
@@ -33,7 +42,7 @@ def photograph(number):
 
 
 def save_sixteen(image, path):
-    Image.fromarray(numpy.asarray(image.convert("L"), dtype=numpy.uint16) * 257).save(path)
+    Image.fromarray(numpy.asarray(image.convert("L"), dtype=numpy.uint16) * 257).save(path, "PNG")
 
 
 KINDS = {
@@ -86,11 +95,91 @@ def rows(options):
             yield Row(f"random crop of a {kind}; Pillow", own, others, "crops/s", at_least=1.0)
 
 
-class Options:
-    build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build")
-    rounds = 7
+OTHERS = {
+    "JPEG": lambda image, path: image.save(path, "JPEG", quality=90),
+    "JPEG of CMYK": lambda image, path: image.convert("CMYK").save(path, "JPEG"),
+    "WebP with alpha": lambda image, path: with_alpha(image).save(path, "WEBP"),
+    "BMP": lambda image, path: image.save(path, "BMP"),
+    "BMP with a palette": lambda image, path: image.quantize(256).save(path, "BMP"),
+    "PPM": lambda image, path: image.save(path, "PPM"),
+    "GIF": lambda image, path: image.save(path, "GIF"),
+    "GIF, interlaced": lambda image, path: image.save(path, "GIF", interlace=1),
+    "TIFF": lambda image, path: image.save(path, "TIFF"),
+    "TIFF, LZW": lambda image, path: image.save(path, "TIFF", compression="tiff_lzw"),
+    "TIFF, deflated": lambda image, path: with_alpha(image).save(
+        path, "TIFF", compression="tiff_adobe_deflate"),
+    "TIFF of JPEG": lambda image, path: image.save(path, "TIFF", compression="jpeg"),
+    "TIFF of CMYK": lambda image, path: image.convert("CMYK").save(path, "TIFF"),
+    "AVIF": lambda image, path: image.save(path, "AVIF", speed=10),
+    "AVIF, 4:4:4, with alpha": lambda image, path: with_alpha(image).save(
+        path, "AVIF", speed=10, subsampling="4:4:4"),
+}
+
+
+def with_alpha(image):
+    image = image.convert("RGB")
+    image.putalpha(image.getchannel(0))
+    return image
+
+
+def made(save, draw):
+    """A file's bytes, of a part of a photograph."""
+    image = photograph(draw.randrange(FILES))
+    width, height = draw.randint(1, 200), draw.randint(1, 200)
+    x, y = draw.randrange(SIZE[0] - width), draw.randrange(SIZE[1] - height)
+    to = io.BytesIO()
+    save(image.crop((x, y, x + width, y + height)), to)
+    return to.getvalue()
+
+
+def differing(decode, save, count):
+    """How many of `count` files have other pixels than Pillow's."""
+    draw, bad = random.Random(count), 0
+    for _ in range(count):
+        data = made(save, draw)
+        with Image.open(io.BytesIO(data)) as image:
+            wanted = numpy.asarray(image.convert("RGB"))
+        height, width = wanted.shape[:2]
+        x, y = draw.randrange(width), draw.randrange(height)
+        w, h = draw.randint(1, width - x), draw.randint(1, height - y)
+        whole, part = decode(data), decode(data, (x, y, w, h))
+        bad += not (whole[0] == part[0] == 0 and numpy.array_equal(whole[1], wanted)
+                    and numpy.array_equal(part[1], wanted[y:y + h, x:x + w]))
+    return bad
+
+
+def compare(build, count):
+    os.environ["STOKER_BUILD"] = str(build)
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "decode"))
+    from by_pillow import Decoder  # it takes the build from the environment
+    print(f"Pillow {PIL.__version__}", flush=True)
+    total = 0
+    with tempfile.TemporaryDirectory() as folder:
+        decode = Decoder(folder)
+        for kind, save in {**KINDS, **OTHERS}.items():
+            if "AVIF" in kind and "AVIF" not in Image.SAVE:
+                continue
+            bad = differing(decode, save, count)
+            print(f"{kind}: {bad} of {count} differ", flush=True)
+            total += bad
+        decode.close()
+    return total > 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path, nargs="?", default=pathlib.Path("build"))
+    parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    Image.init()
+    if options.count:
+        return compare(options.build.resolve(), options.count)
+    for row in rows(options):
+        print("  ".join(row.cells()), flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    for row in rows(Options):
-        print("  ".join(row.cells()), flush=True)
+    sys.exit(main())

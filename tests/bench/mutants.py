@@ -321,7 +321,8 @@ def main():
     harness.WAIT_S = 600  # of stokerctl: many files, or a busy machine
     harness.STOKERD = options.build / "daemon" / "stokerd"
     harness.STOKERCTL = options.build / "client" / "ctl" / "stokerctl"
-    print(f"Pillow {PIL.__version__} (resizes: {pillow.OWN}), libjpeg-turbo {features.version('libjpeg_turbo')}, "
+    print(f"Pillow {PIL.__version__} (resizes: {pillow.OWN}), "
+          f"libjpeg-turbo {features.version('libjpeg_turbo')}, "
           f"zlib {features.version('zlib')}, libwebp {features.version('webp')}", flush=True)
     if "AVIF" in options.formats.split(","):
         print(f"AVIF: Pillow with libavif {features.version('avif')}, {avif_codecs()}; "

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Delivered samples against torchvision on the same draws, over a folder of your own:
 
-    /usr/bin/python3 tests/reference/draws.py FOLDER [--build BUILD] [--draws 2000]
+    PYTHON tests/reference/draws.py FOLDER [--build BUILD] [--draws 2000]
+
+Pillow and torchvision are those of PYTHON (/usr/bin/python3 has Debian's); STOKER_CPU (plain, avx2,
+avx512) is the instruction set.
 
 A daemon delivers as many samples of the usual training transform, and as many of the usual
 validation transform, as --draws says, of as many epochs as that takes; from the second on by the

@@ -2,6 +2,7 @@
 """As test_decode_pillow.py, of BMP, TIFF and GIF."""
 
 import io
+import itertools
 import random
 import struct
 import zlib
@@ -407,11 +408,9 @@ def test_tiff_samples_of_each_kind(tiffs, kinds, planes, packed):
 @pytest.mark.parametrize("packed", [False, True])
 def test_tiff_reversed_bits(tiffs, packed):
     """Of inverted grey and of small palettes Pillow reads them only where they are packed."""
-    for photometric, bits in (0, 1), (0, 2), (0, 4), (0, 8), (1, 1), (1, 2), (1, 4), (1, 8), (3, 1), \
-            (3, 2), (3, 4), (3, 8):
-        for fill in 0, 1, 2, 3:
-            same(tiffs, tiff_of_kinds(photometric, 1, None, fill, bits, packed=packed), 1,
-                 name=f"{photometric} {bits} {fill}")
+    for photometric, bits, fill in itertools.product((0, 1, 3), (1, 2, 4, 8), range(4)):
+        same(tiffs, tiff_of_kinds(photometric, 1, None, fill, bits, packed=packed), 1,
+             name=f"{photometric} {bits} {fill}")
 
 
 def test_tiff_windows_photo(tiffs):
