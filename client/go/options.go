@@ -19,31 +19,6 @@ type Transform map[string]any
 // A Sampler says which samples an epoch has: {"name": "balanced", "per_class": 500}. nil: all.
 type Sampler map[string]any
 
-// A Dataset is opened by the daemon. A relative path is made absolute here. Only Path is required,
-// or Parts. The keys of a dataset in PROTOCOL.md say more.
-type Dataset struct {
-	Path   string // a folder, a manifest, shards, arrays, a published dataset, or a URL of them
-	Kind   string // folder, flat, manifest, tar, tfrecord, ...; empty: by the path
-	Root   string // manifest: the folder of its paths; empty: its own
-	Format string // manifest: lines, tsv, csv or jsonl; empty: by the ending of its name
-
-	PathColumn, LabelColumn string // of a table, or keys of jsonl
-
-	Images string // npz: the name of the array
-	Labels string // npy: path of the array; npz: its name; cifar100: fine or coarse
-	Split  string // train or test
-
-	// Of shards.
-	Image            string // the component, or the feature, that is the picture
-	Label            string // ... that is the label
-	Classes          string // labels are the numbers of so many classes: "1000"
-	Components       string // that become fields, with blanks between
-	MissingComponent string // what a sample is without one: error or skip
-
-	// Instead of a path: 2 to 16 datasets that are joined.
-	Parts []Dataset
-}
-
 func (d *Dataset) tree() any {
 	if len(d.Parts) > 0 {
 		parts := make([]any, len(d.Parts))
@@ -52,12 +27,8 @@ func (d *Dataset) tree() any {
 		}
 		return map[string]any{"parts": parts}
 	}
-	out := map[string]any{"path": absolute(d.Path)}
-	for key, value := range map[string]string{"kind": d.Kind, "root": absolute(d.Root),
-		"format": d.Format, "path_column": d.PathColumn, "label_column": d.LabelColumn,
-		"images": d.Images, "labels": d.Labels, "split": d.Split, "image": d.Image,
-		"label": d.Label, "classes": d.Classes, "components": d.Components,
-		"missing_component": d.MissingComponent} {
+	out := map[string]any{"path": ""}
+	for key, value := range d.texts() {
 		if value != "" {
 			out[key] = value
 		}

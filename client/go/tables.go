@@ -289,6 +289,62 @@ var (
 	ErrSampleChanged = &Error{Code: 45, Name: "sample_changed"}
 )
 
+// A Dataset is opened by the daemon. A relative path is made absolute here. Only Path is
+// required, or Parts. The keys of a dataset in PROTOCOL.md say more.
+type Dataset struct {
+	// What to open: absolute, or a URL; of shards a pattern.
+	Path string
+	// Its kind; empty: by the path.
+	Kind string
+	// Folder of its paths; empty: the manifest's own (manifest).
+	Root string
+	// Lines, tsv, csv or jsonl; empty: by the file's ending (manifest).
+	Format string
+	// Name of the array of images (npz).
+	Images string
+	// Path of an array (npy), name of one (npz), fine or coarse (npy, npz, cifar100).
+	Labels string
+	// Train or test; empty: train (npz, cifar10, cifar100, mnist).
+	Split string
+	// What its column of paths is called; empty: path (manifest).
+	PathColumn string
+	// ... of labels; empty: label, or what is nothing else (manifest).
+	LabelColumn string
+	// Component, or feature, that is the picture (tar, tfrecord).
+	Image string
+	// ... that is the label (tar, tfrecord).
+	Label string
+	// Those that become fields, with blanks between (tar, tfrecord).
+	Components string
+	// Labels are numbers of so many classes (tar, tfrecord).
+	Classes string
+	// What a sample is without one: error or skip (tar, tfrecord).
+	MissingComponent string
+
+	// Instead of a path: 2 to 16 datasets that are joined.
+	Parts []Dataset
+}
+
+// texts are the keys and values of a dataset that is not joined.
+func (d *Dataset) texts() map[string]string {
+	return map[string]string{
+		"path":              absolute(d.Path),
+		"kind":              d.Kind,
+		"root":              absolute(d.Root),
+		"format":            d.Format,
+		"images":            d.Images,
+		"labels":            d.Labels,
+		"split":             d.Split,
+		"path_column":       d.PathColumn,
+		"label_column":      d.LabelColumn,
+		"image":             d.Image,
+		"label":             d.Label,
+		"components":        d.Components,
+		"classes":           d.Classes,
+		"missing_component": d.MissingComponent,
+	}
+}
+
 // Options say what to read and how: the fields of ATTACH, by their names. The zero
 // value of an option is its default, unless its comment says otherwise.
 type Options struct {

@@ -71,6 +71,37 @@ def go_default(field):
     return f"0 means {field.default}" if field.type == "uint" and field.default else ""
 
 
+def key_help(key):
+    """Of a key of a dataset, for which an empty text is absent."""
+    words = key.help.replace("absent:", "empty:")
+    words = words[0].upper() + words[1:] if words[0].isalpha() else words
+    return f"{words} ({', '.join(key.kinds)})" if key.kinds else words
+
+
+def go_dataset():
+    yield "// A Dataset is opened by the daemon. A relative path is made absolute here. Only Path is"
+    yield "// required, or Parts. The keys of a dataset in PROTOCOL.md say more."
+    yield "type Dataset struct {"
+    for key in TABLES.dataset:
+        yield f"\t// {key_help(key)}."
+        yield f"\t{camel(key.key, True)} string"
+    yield ""
+    yield "\t// Instead of a path: 2 to 16 datasets that are joined."
+    yield "\tParts []Dataset"
+    yield "}"
+    yield ""
+    yield "// texts are the keys and values of a dataset that is not joined."
+    yield "func (d *Dataset) texts() map[string]string {"
+    yield "\treturn map[string]string{"
+    width = max(len(key.key) for key in TABLES.dataset)
+    for key in TABLES.dataset:
+        value = f"d.{camel(key.key, True)}"
+        value = f"absolute({value})" if key.type == "PATH" else value
+        yield f'\t\t"{key.key}":{" " * (width - len(key.key) + 1)}{value},'
+    yield "\t}"
+    yield "}"
+
+
 def go():
     yield f"// Code generated: {MADE}. DO NOT EDIT."
     yield ""
@@ -104,6 +135,8 @@ def go():
         yield f"\t// {name}: {error.help}."
         yield f'\t{name} = &Error{{Code: {error.number}, Name: "{error.name}"}}'
     yield ")"
+    yield ""
+    yield from go_dataset()
     yield ""
     yield "// Options say what to read and how: the fields of ATTACH, by their names. The zero"
     yield "// value of an option is its default, unless its comment says otherwise."
@@ -177,6 +210,14 @@ def js():
     for field in OPTIONS:
         yield f'  {camel(field.key)}: "{field.key}",'
     yield "};"
+    yield ""
+    yield "/** Keys of a dataset by their names here, and those that are always paths. */"
+    yield "export const DATASET = {"
+    for key in TABLES.dataset:
+        yield f'  {camel(key.key)}: "{key.key}",'
+    yield "};"
+    paths = ", ".join(f'"{key.key}"' for key in TABLES.dataset if key.type == "PATH")
+    yield f"export const PATHS = [{paths}];"
 
 
 TS_TREES = {"dataset": "string | Uint8Array | Dataset", "transforms": "readonly Transform[]",
@@ -246,9 +287,11 @@ def rust():
     yield f"// {MADE[0].upper()}{MADE[1:]}."
     yield ""
     yield "use std::collections::HashMap;"
+    yield "use std::ffi::OsString;"
+    yield "use std::path::PathBuf;"
     yield ""
     yield "use crate::msgpack::Value;"
-    yield "use crate::options::{Call, Dataset};"
+    yield "use crate::options::{absolute, Call};"
     yield "use crate::token::Token;"
     yield ""
     for name in LIMITS:
@@ -288,6 +331,29 @@ def rust():
             yield f"            {numbers} }},"
         yield "    ] },"
     yield "];"
+    yield ""
+    yield "/// What the daemon opens. Only `path` is required, or `parts`. A relative path is made absolute."
+    yield "#[derive(Clone, Debug, Default, PartialEq)]"
+    yield "pub struct Dataset {"
+    for key in TABLES.dataset:
+        yield f"    /// {key_help(key)}."
+        yield f"    pub {key.key}: {'PathBuf' if key.type == 'PATH' else 'String'},"
+    yield "    /// Instead of a path: 2 to 16 datasets that are joined."
+    yield "    pub parts: Vec<Dataset>,"
+    yield "}"
+    yield ""
+    yield "impl Dataset {"
+    yield "    /// The keys and values of one that is not joined."
+    yield "    #[rustfmt::skip]"
+    yield f"    pub(crate) fn texts(&self) -> [(&'static str, OsString); {len(TABLES.dataset)}] {{"
+    yield "        ["
+    for key in TABLES.dataset:
+        value = f"absolute(&self.{key.key}).into()" if key.type == "PATH" else \
+            f"self.{key.key}.clone().into()"
+        yield f'            ("{key.key}", {value}),'
+    yield "        ]"
+    yield "    }"
+    yield "}"
     yield ""
     yield "/// What to read, and how: the fields of ATTACH. An empty text is a default."
     yield "#[derive(Clone, Debug, PartialEq)]"

@@ -2,25 +2,8 @@
 /** From options, with the names of JavaScript, to the fields of ATTACH. */
 
 import { OptionError } from "./errors.js";
-import { OPTIONS } from "./tables.js";
+import { DATASET, OPTIONS, PATHS } from "./tables.js";
 import { checkToken } from "./token.js";
-
-const DATASET = {
-  path: "path",
-  kind: "kind",
-  root: "root",
-  format: "format",
-  pathColumn: "path_column",
-  labelColumn: "label_column",
-  images: "images",
-  labels: "labels",
-  split: "split",
-  image: "image",
-  label: "label",
-  classes: "classes",
-  components: "components",
-  missingComponent: "missing_component",
-};
 
 export function requestOf(options) {
   const out = {};
@@ -52,8 +35,7 @@ function datasetOf(given) {
     if (value !== undefined) out[DATASET[name]] = value;
   }
   if (!out.path) throw new OptionError("the dataset has no path");
-  out.path = absolute(out.path);
-  if (out.root) out.root = absolute(out.root);
+  for (const key of PATHS) if (out[key]) out[key] = absolute(out[key]);
   return out;
 }
 

@@ -298,3 +298,22 @@ export const OPTIONS = {
   resize: "resize",
   expectDescription: "expect_description",
 };
+
+/** Keys of a dataset by their names here, and those that are always paths. */
+export const DATASET = {
+  path: "path",
+  kind: "kind",
+  root: "root",
+  format: "format",
+  images: "images",
+  labels: "labels",
+  split: "split",
+  pathColumn: "path_column",
+  labelColumn: "label_column",
+  image: "image",
+  label: "label",
+  components: "components",
+  classes: "classes",
+  missingComponent: "missing_component",
+};
+export const PATHS = ["path", "root"];

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::msgpack::Value;
-use crate::tables::Options;
+use crate::tables::{Dataset, Options};
 
 /// A transform, or a sampler: a name and parameters. Transforms are the classes of
 /// `torchvision.transforms`; samplers are `subset`, `split`, `weighted` and `balanced`.
@@ -43,36 +42,6 @@ impl From<Call> for Value {
     }
 }
 
-/// What the daemon opens. Only `path` is required, or `parts`. A relative path is made absolute.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Dataset {
-    /// A folder, a manifest, shards, arrays, a published dataset, or a URL of them.
-    pub path: PathBuf,
-    /// folder, flat, manifest, tar, tfrecord, ...; empty: by the path.
-    pub kind: String,
-    /// Manifest: the folder of its paths; empty: its own.
-    pub root: PathBuf,
-    /// Manifest: lines, tsv, csv or jsonl; empty: by the ending of its name.
-    pub format: String,
-    pub path_column: String,
-    pub label_column: String,
-    pub images: String,
-    pub labels: String,
-    pub split: String,
-    /// Shards: the component, or the feature, that is the picture.
-    pub image: String,
-    /// Shards: ... that is the label.
-    pub label: String,
-    /// Shards: labels are the numbers of so many classes.
-    pub classes: String,
-    /// Shards: components that become fields, with blanks between.
-    pub components: String,
-    /// Shards: what a sample is without one: error or skip.
-    pub missing_component: String,
-    /// Instead of a path: 2 to 16 datasets that are joined.
-    pub parts: Vec<Dataset>,
-}
-
 impl<P: AsRef<Path> + ?Sized> From<&P> for Dataset {
     fn from(path: &P) -> Dataset {
         Dataset { path: path.as_ref().into(), ..Dataset::default() }
@@ -85,31 +54,14 @@ impl Dataset {
             let parts = self.parts.iter().map(Dataset::value).collect();
             return Value::Map(vec![(b"parts".to_vec(), Value::List(parts))]);
         }
-        let (path, root) = (absolute(&self.path), absolute(&self.root));
-        let rows: [(&str, &OsStr); 14] = [
-            ("path", path.as_os_str()),
-            ("kind", self.kind.as_ref()),
-            ("root", root.as_os_str()),
-            ("format", self.format.as_ref()),
-            ("path_column", self.path_column.as_ref()),
-            ("label_column", self.label_column.as_ref()),
-            ("images", self.images.as_ref()),
-            ("labels", self.labels.as_ref()),
-            ("split", self.split.as_ref()),
-            ("image", self.image.as_ref()),
-            ("label", self.label.as_ref()),
-            ("classes", self.classes.as_ref()),
-            ("components", self.components.as_ref()),
-            ("missing_component", self.missing_component.as_ref()),
-        ];
-        let given = rows.into_iter().filter(|(_, text)| !text.is_empty());
+        let given = self.texts().into_iter().filter(|(_, text)| !text.is_empty());
         Value::Map(
             given.map(|(key, text)| (key.into(), Value::Text(text.as_bytes().to_vec()))).collect(),
         )
     }
 }
 
-fn absolute(path: &Path) -> PathBuf {
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     let text = path.to_str().unwrap_or_default();
     let is_url = text.split_once("://").is_some_and(|(scheme, _)| !scheme.contains('/'));
     if is_url || path.as_os_str().is_empty() {

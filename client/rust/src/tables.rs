@@ -2,9 +2,11 @@
 // Made by tests/golden/languages.py from proto/tables.h.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::msgpack::Value;
-use crate::options::{Call, Dataset};
+use crate::options::{absolute, Call};
 use crate::token::Token;
 
 pub(crate) const VERSION: u64 = 1;
@@ -409,6 +411,64 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 1, min: 0, max: 1 },
     ] },
 ];
+
+/// What the daemon opens. Only `path` is required, or `parts`. A relative path is made absolute.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dataset {
+    /// What to open: absolute, or a URL; of shards a pattern.
+    pub path: PathBuf,
+    /// Its kind; empty: by the path.
+    pub kind: String,
+    /// Folder of its paths; empty: the manifest's own (manifest).
+    pub root: PathBuf,
+    /// Lines, tsv, csv or jsonl; empty: by the file's ending (manifest).
+    pub format: String,
+    /// Name of the array of images (npz).
+    pub images: String,
+    /// Path of an array (npy), name of one (npz), fine or coarse (npy, npz, cifar100).
+    pub labels: String,
+    /// Train or test; empty: train (npz, cifar10, cifar100, mnist).
+    pub split: String,
+    /// What its column of paths is called; empty: path (manifest).
+    pub path_column: String,
+    /// ... of labels; empty: label, or what is nothing else (manifest).
+    pub label_column: String,
+    /// Component, or feature, that is the picture (tar, tfrecord).
+    pub image: String,
+    /// ... that is the label (tar, tfrecord).
+    pub label: String,
+    /// Those that become fields, with blanks between (tar, tfrecord).
+    pub components: String,
+    /// Labels are numbers of so many classes (tar, tfrecord).
+    pub classes: String,
+    /// What a sample is without one: error or skip (tar, tfrecord).
+    pub missing_component: String,
+    /// Instead of a path: 2 to 16 datasets that are joined.
+    pub parts: Vec<Dataset>,
+}
+
+impl Dataset {
+    /// The keys and values of one that is not joined.
+    #[rustfmt::skip]
+    pub(crate) fn texts(&self) -> [(&'static str, OsString); 14] {
+        [
+            ("path", absolute(&self.path).into()),
+            ("kind", self.kind.clone().into()),
+            ("root", absolute(&self.root).into()),
+            ("format", self.format.clone().into()),
+            ("images", self.images.clone().into()),
+            ("labels", self.labels.clone().into()),
+            ("split", self.split.clone().into()),
+            ("path_column", self.path_column.clone().into()),
+            ("label_column", self.label_column.clone().into()),
+            ("image", self.image.clone().into()),
+            ("label", self.label.clone().into()),
+            ("components", self.components.clone().into()),
+            ("classes", self.classes.clone().into()),
+            ("missing_component", self.missing_component.clone().into()),
+        ]
+    }
+}
 
 /// What to read, and how: the fields of ATTACH. An empty text is a default.
 #[derive(Clone, Debug, PartialEq)]
