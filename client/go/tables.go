@@ -289,8 +289,8 @@ var (
 	ErrSampleChanged = &Error{Code: 45, Name: "sample_changed"}
 )
 
-// A Dataset is opened by the daemon. A relative path is made absolute here. Only Path is
-// required, or Parts. The keys of a dataset in PROTOCOL.md say more.
+// A Dataset is opened by the daemon. A relative path is made absolute here. Only Path
+// is required, or Parts. The keys of a dataset in PROTOCOL.md say more.
 type Dataset struct {
 	// What to open: absolute, or a URL; of shards a pattern.
 	Path string

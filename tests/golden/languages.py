@@ -74,13 +74,13 @@ def go_default(field):
 def key_help(key):
     """Of a key of a dataset, for which an empty text is absent."""
     words = key.help.replace("absent:", "empty:")
-    words = words[0].upper() + words[1:] if words[0].isalpha() else words
+    words = words[0].upper() + words[1:]
     return f"{words} ({', '.join(key.kinds)})" if key.kinds else words
 
 
 def go_dataset():
-    yield "// A Dataset is opened by the daemon. A relative path is made absolute here. Only Path is"
-    yield "// required, or Parts. The keys of a dataset in PROTOCOL.md say more."
+    yield "// A Dataset is opened by the daemon. A relative path is made absolute here. Only Path"
+    yield "// is required, or Parts. The keys of a dataset in PROTOCOL.md say more."
     yield "type Dataset struct {"
     for key in TABLES.dataset:
         yield f"\t// {key_help(key)}."
@@ -332,7 +332,8 @@ def rust():
         yield "    ] },"
     yield "];"
     yield ""
-    yield "/// What the daemon opens. Only `path` is required, or `parts`. A relative path is made absolute."
+    yield "/// What the daemon opens. Only `path` is required, or `parts`. A relative path is made"
+    yield "/// absolute."
     yield "#[derive(Clone, Debug, Default, PartialEq)]"
     yield "pub struct Dataset {"
     for key in TABLES.dataset:

@@ -412,7 +412,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
     ] },
 ];
 
-/// What the daemon opens. Only `path` is required, or `parts`. A relative path is made absolute.
+/// What the daemon opens. Only `path` is required, or `parts`. A relative path is made
+/// absolute.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dataset {
     /// What to open: absolute, or a URL; of shards a pattern.
