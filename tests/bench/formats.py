@@ -13,6 +13,7 @@ others.
 """
 
 import argparse
+import functools
 import io
 import os
 import pathlib
@@ -32,6 +33,7 @@ FILES = 8  # of each kind
 CROPS = 4  # of each file and round
 
 
+@functools.lru_cache(FILES)
 def photograph(number):
     """Something smooth with some noise, as a camera has it."""
     source = numpy.random.default_rng(number)
