@@ -300,7 +300,7 @@ bool decoder_can_scale(const struct decoder *decoder)
 
 void decoder_set_scale(struct decoder *decoder, unsigned scale)
 {
-	if (!decoder_can_scale(decoder))
+	if (!decoder_can_scale(decoder) || decoder->input.scale == scale)
 		return;
 	decoder->input.scale = scale;
 	decoder->header = codec_scale(&decoder->stored, scale);

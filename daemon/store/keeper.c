@@ -77,10 +77,9 @@ void kept_view_init(struct kept_view *view)
 	view->file.fd = -1;
 }
 
-static void view_end(void *state)
+static void kept_end(void *state)
 {
 	struct kept_view *view = state;
-	picture_file_close(&view->file);
 	picture_unpin(view->lent);
 	view->lent = NULL;
 }
@@ -203,7 +202,13 @@ static int stored_read(void *state, const struct codec_input *input, struct rect
 	return 0;
 }
 
+static void stored_end(void *state)
+{
+	picture_file_close(&((struct kept_view *)state)->file);
+	kept_end(state);
+}
+
 const struct codec codec_kept = {
-	.name = "kept", .begin = kept_begin, .read = kept_read, .end = view_end};
+	.name = "kept", .begin = kept_begin, .read = kept_read, .end = kept_end};
 const struct codec codec_stored = {
-	.name = "stored", .begin = stored_begin, .read = stored_read, .end = view_end};
+	.name = "stored", .begin = stored_begin, .read = stored_read, .end = stored_end};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Kit: the tools and scratch memory of one worker thread, reused for each sample.
- */
+/* Kit: the tools and scratch memory of one worker thread, reused for each sample. */
 #ifndef STOKER_WORK_KIT_H
 #define STOKER_WORK_KIT_H
 
@@ -20,10 +18,5 @@ struct sample_kit {
 	bool idle; /* no other sample waits: there is time to decode a whole picture */
 };
 #define SAMPLE_KIT_NULL ((struct sample_kit){0})
-
-int sample_kit_init(struct sample_kit *kit); /* 0 or -ENOMEM */
-void sample_kit_deinit(struct sample_kit *kit);
-/* End the picture that is begun, and free what a large one took. Call after each sample. */
-void sample_kit_trim(struct sample_kit *kit);
 
 #endif

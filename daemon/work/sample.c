@@ -8,6 +8,29 @@
 #include "work/chain.h"
 #include "work/write_fields.h"
 
+int sample_kit_init(struct sample_kit *kit)
+{
+	*kit = SAMPLE_KIT_NULL;
+	int r = decoder_new(&kit->decoder);
+	if (r == 0)
+		r = pipeline_scratch_new(&kit->scratch[0]);
+	if (r < 0)
+		sample_kit_deinit(kit);
+	return r;
+}
+
+void sample_kit_deinit(struct sample_kit *kit)
+{
+	decoder_free(kit->decoder);
+	for (unsigned i = 0; i < JOB_SHARERS_MAX; i++)
+		pipeline_scratch_free(kit->scratch[i]);
+	pipeline_scratch_free(kit->mask);
+	buffer_deinit(&kit->partner);
+	buffer_deinit(&kit->rewritten);
+	buffer_deinit(&kit->whole);
+	*kit = SAMPLE_KIT_NULL;
+}
+
 /* Try the samples behind a bad one in its place, in order; behind the last comes the first. This is
  * deterministic. The draws stay those of the position. */
 static void sample_substitute(struct job *job, struct sample_kit *kit)
@@ -213,7 +236,10 @@ void sample_make(struct job *job, struct sample_kit *kit)
 	if (!sample_needs_fetch(job))
 		read_inputs(job);
 	job->recipe->purpose->run(job, kit);
-	sample_kit_trim(kit);
+	decoder_end(kit->decoder);
+	buffer_trim(&kit->partner, BUFFER_KEEP);
+	buffer_trim(&kit->rewritten, BUFFER_KEEP);
+	buffer_trim(&kit->whole, BUFFER_KEEP);
 	sample_forget(job);
 	job->made_ns = clock_ns();
 	job->work_ns = job->made_ns - start;

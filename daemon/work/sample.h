@@ -8,6 +8,9 @@
 
 #include "work/kit.h"
 
+int sample_kit_init(struct sample_kit *kit); /* 0 or -ENOMEM */
+void sample_kit_deinit(struct sample_kit *kit);
+
 /* What jobs are for. */
 extern const struct purpose purpose_write;   /* write the slots of a chain */
 extern const struct purpose purpose_index;   /* make the seek index of a file, decode no pixels */
