@@ -22,6 +22,7 @@
 /* T(NAME, name, where): the kind of row, and what it is an item or the values of. */
 #define ROW_TABLE(T)                                                                               \
 	T(STREAM, stream, "LIST of streams")                                                       \
+	T(DESCRIPTION, description, "LIST of description")                                         \
 	T(READER, reader, "LIST of readers; on the data socket LIST of reader")                    \
 	T(DATASET, dataset, "LIST of datasets")                                                    \
 	T(CACHE, cache, "LIST of cache")                                                           \
@@ -80,6 +81,12 @@
 	R(number, share_slot, ALWAYS, SHARE, "", "in which another reader held all slots")         \
 	R(text, limited_by, ALWAYS, NONE, "",                                                      \
 	  "the largest share: trainer, storage, network, decode or slot; empty at first")
+
+#define DESCRIPTION_ROW(R)                                                                         \
+	R(uint, stream, ALWAYS, NONE, "", "number of the stream")                                  \
+	R(hex, digest, ALWAYS, NONE, "", "of its description, as in ATTACHED")                     \
+	R(value, description, ALWAYS, NONE, "",                                                    \
+	  "map: those fields of ATTACH that are of the stream, as understood")
 
 #define READER_ROW(R)                                                                              \
 	R(uint, reader, ALWAYS, NONE, "", "number of the reader")                                  \

@@ -12,19 +12,7 @@
 #include "client/ctl/show/picture.h"
 #include "client/ctl/show/pixels.h"
 #include "client/ctl/show/unit.h"
-
-/* Numbers above 2^63-1 are strings. */
-static uint64_t number_of(const json_t *row, const char *key)
-{
-	const json_t *value = json_object_get(row, key);
-	const char *text = json_string_value(value);
-	return text ? strtoull(text, NULL, 10) : (uint64_t)json_integer_value(value);
-}
-
-static const char *text_of(const json_t *row, const char *key)
-{
-	return json_string_value(json_object_get(row, key));
-}
+#include "client/ctl/show/values.h"
 
 static const json_t *find_stream(const json_t *streams, uint64_t number)
 {
@@ -32,7 +20,7 @@ static const json_t *find_stream(const json_t *streams, uint64_t number)
 	json_t *row;
 	json_array_foreach(streams, i, row)
 	{
-		if (number_of(row, "stream") == number)
+		if ((uint64_t)whole_of(row, ROW_KEY(stream, stream)) == number)
 			return row;
 	}
 	return NULL;
@@ -120,29 +108,30 @@ static int replay_row(struct control *control, const struct replay *replay, cons
 		      const json_t *status, json_t *values)
 {
 	struct fault *fault = &control->fault;
-	const char *socket = text_of(status, "socket");
-	uint64_t epoch, position, samples = number_of(row, "samples");
+	const char *socket = text_of(status, ROW_KEY(status, socket));
+	const char *path = text_of(row, "path"),
+		   *pipeline = text_of(row, ROW_KEY(stream, pipeline));
+	json_int_t stream = whole_of(row, ROW_KEY(stream, stream));
+	uint64_t epoch, position, samples = (uint64_t)whole_of(row, ROW_KEY(stream, samples));
 	int r = fetch_number(replay->epoch, "epoch", UINT32_MAX, &epoch, fault);
 	if (r == 0)
 		r = fetch_number(replay->position, "position", samples ? samples - 1 : 0, &position,
 				 fault);
 	if (r)
 		return r;
-	const struct stoker_options options =
-		options_like(number_of(row, "stream"), epoch, position);
-	if (!socket || !text_of(row, "path") || !text_of(row, "pipeline"))
+	const struct stoker_options options = options_like((uint64_t)stream, epoch, position);
+	if (!*socket || !*path || !*pipeline)
 		return fault_say(fault, -EPROTO,
 				 "stokerd is too old: it does not say what the stream is made of");
-	(void)json_object_set_new(values, "stream",
-				  json_integer((json_int_t)number_of(row, "stream")));
+	(void)json_object_set_new(values, "stream", json_integer(stream));
 	(void)json_object_set_new(values, "epoch", json_integer((json_int_t)epoch));
 	(void)json_object_set_new(values, "position", json_integer((json_int_t)position));
-	(void)json_object_set_new(values, "dataset", json_string(text_of(row, "path")));
+	(void)json_object_set_new(values, "dataset", json_string(path));
 	r = fetch_batch(socket, &options, describe, values, fault);
 	if (r || !replay->output)
 		return r;
 	(void)json_object_set_new(values, "output", json_string(replay->output));
-	return replay_draw(socket, options, text_of(row, "pipeline"), replay->output, fault);
+	return replay_draw(socket, options, pipeline, replay->output, fault);
 }
 
 int replay_run(struct control *control, const struct replay *replay, json_t **values_out)

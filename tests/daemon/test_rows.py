@@ -24,8 +24,8 @@ def is_of(kind, value):
         return len(value) == 3 and all(type(number) is float for number in value)
     if kind == "hex":
         return len(value) == 32 and not value.strip("0123456789abcdef")
-    return type(value) is {"uint": int, "boolean": bool, "number": float, "text": str,
-                           "value": list}[kind]
+    return kind == "value" or type(value) is {"uint": int, "boolean": bool, "number": float,
+                                              "text": str}[kind]
 
 
 def check(name, row, entries=()):
@@ -73,6 +73,11 @@ def test_lists(served):
     for row in streams:
         check("stream", row, ("path", "kind") if "kind" in row else ("path",))
     sampled, = (row for row in streams if "kind" in row)
+    with served.connect(control=True) as peer:
+        answer = peer.request("list", what="description", id=sampled["stream"])
+    row, = answer.fields["items"]
+    check("description", row)
+    assert row["digest"] == sampled["digest"]
     assert "sampling_hash" in sampled and "sampling_hash" not in streams[0]
     for what, name in (("readers", "reader"), ("datasets", "dataset"), ("cache", "cache"),
                        ("memory", "memory"), ("bad", "bad"), ("page", "page")):

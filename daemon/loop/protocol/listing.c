@@ -96,9 +96,9 @@ void listing_description(struct session *session, const struct message_list *lis
 			 const uid_t *owner)
 {
 	const struct stream *found = NULL;
-	struct packer *packer = session->protocol->items;
-	struct message message = message_init(MESSAGE_LISTING);
-	char text[96], digest[33];
+	struct packer *packer = session->protocol->packer;
+	struct page page = page_begin(session, list);
+	char text[96];
 	list_for_each(stream, next, &session->protocol->core->streams, struct stream, link)
 		if (stream->id == list->id && (!owner || stream->entry->uid == *owner))
 			found = stream;
@@ -108,19 +108,12 @@ void listing_description(struct session *session, const struct message_list *lis
 		return;
 	}
 	packer_clear(packer);
-	pack_list(packer, 1);
-	digest_hex(&found->description.digest, digest);
-	pack_map(packer, 3);
-	pack_key_uint(packer, "stream", found->id);
-	pack_key_string(packer, "digest", digest);
-	pack_string(packer, "description");
 	pack_packed(packer, found->description.whole);
-	if (packer_bytes(packer, &message.listing.items.packed) < 0) {
-		reply_no_memory(session, list->seq);
-		return;
-	}
-	message.listing.seq = list->seq;
-	connection_send(&session->connection, &message);
+	struct row_description row = {.stream = found->id, .description = packer};
+	row_set_digest(row.digest, found->description.digest);
+	row_pack(page.items, ROW_DESCRIPTION, &row);
+	page.count = 1;
+	page_send(&page);
 }
 
 static void pack_reader(struct packer *packer, const struct session *session)
