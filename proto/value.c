@@ -121,9 +121,9 @@ const struct value *value_get(const struct value *map, const char *key)
 {
 	uint32_t size = (uint32_t)strlen(key);
 	uint32_t count = value_kind(map) == VALUE_MAP ? object_of(map)->via.map.size : 0;
-	const msgpack_object_kv *pair = count ? object_of(map)->via.map.ptr : NULL;
 
-	for (const msgpack_object_kv *end = pair + count; pair < end; pair++) {
+	for (uint32_t i = 0; i < count; i++) {
+		const msgpack_object_kv *pair = &object_of(map)->via.map.ptr[i];
 		const struct value *name = (const struct value *)&pair->key;
 
 		if (pair->key.via.str.size == size && value_kind(name) == VALUE_TEXT &&
