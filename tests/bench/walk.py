@@ -48,10 +48,11 @@ def build(source, folder):
     """The daemon of a source tree, traced."""
     command = ["meson", "setup", folder, source, "--libdir=lib", "-Doptimization=0",
                "-Db_pie=false", f"-Dc_args={FLAGS}", "-Dc_link_args=-pg -no-pie"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    # Beside the folder, where the programs that meson runs leave their profiles.
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder.parent)
     subprocess.run(["ninja", "-C", folder, "daemon/stokerd"], check=True,
                    stdout=subprocess.DEVNULL)
-    return pathlib.Path(folder) / "daemon" / "stokerd"
+    return folder / "daemon" / "stokerd"
 
 
 def pictures(folder):
