@@ -396,7 +396,7 @@ static int run_completions(const struct command *command, const struct invocatio
 {
 	struct fault fault;
 	(void)command;
-	if (completions_print(stdout, invocation->arguments[0]) == 0)
+	if (completions_print(stdout, invocation->arguments[0], commands, n_commands) == 0)
 		return EX_OK;
 	return fail(invocation, &fault,
 		    fault_say(&fault, -EINVAL,

@@ -60,7 +60,7 @@ static void bash_command(FILE *file, const struct command *command)
 	fputs("\t\t;;\n", file);
 }
 
-static void print_bash(FILE *file)
+static void print_bash(FILE *file, const struct command *commands, size_t count)
 {
 	fputs("_stokerctl() {\n"
 	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
@@ -84,10 +84,10 @@ static void print_bash(FILE *file)
 	      "\tcase $command in\n"
 	      "\t'') words=\"help",
 	      file);
-	for (size_t i = 0; i < n_commands; i++)
+	for (size_t i = 0; i < count; i++)
 		fprintf(file, " %s", commands[i].name);
 	fputs("\" options=--version ;;\n", file);
-	for (size_t i = 0; i < n_commands; i++)
+	for (size_t i = 0; i < count; i++)
 		bash_command(file, &commands[i]);
 	fputs("\tesac\n"
 	      "\t[[ $word != -* ]] || words=\"$options --socket --json --help\"\n"
@@ -129,7 +129,7 @@ static void zsh_command(FILE *file, const struct command *command)
 	fputs("\n\t\t;;\n", file);
 }
 
-static void print_zsh(FILE *file)
+static void print_zsh(FILE *file, const struct command *commands, size_t count)
 {
 	fputs("local -a commands common\n"
 	      "local state line context\n"
@@ -137,7 +137,7 @@ static void print_zsh(FILE *file)
 	      "help]')\n"
 	      "commands=(\n\t'help:show help'\n",
 	      file);
-	for (size_t i = 0; i < n_commands; i++) {
+	for (size_t i = 0; i < count; i++) {
 		fprintf(file, "\t'%s:", commands[i].name);
 		print_quoted(file, commands[i].help, ":");
 		fputs("'\n", file);
@@ -149,7 +149,7 @@ static void print_zsh(FILE *file)
 	      "(command) _describe command commands ;;\n"
 	      "(argument)\n\tcase $words[1] in\n",
 	      file);
-	for (size_t i = 0; i < n_commands; i++)
+	for (size_t i = 0; i < count; i++)
 		zsh_command(file, &commands[i]);
 	fputs("\tesac\n\t;;\nesac\n", file);
 }
@@ -178,10 +178,10 @@ static void fish_command(FILE *file, const struct command *command)
 	}
 }
 
-static void print_fish(FILE *file)
+static void print_fish(FILE *file, const struct command *commands, size_t count)
 {
 	fputs("complete -c stokerctl -n 'not __fish_seen_subcommand_from", file);
-	for (size_t i = 0; i < n_commands; i++)
+	for (size_t i = 0; i < count; i++)
 		if (takes_path(&commands[i]))
 			fprintf(file, " %s", commands[i].name);
 	fputs("' -f\n"
@@ -191,7 +191,7 @@ static void print_fish(FILE *file)
 	      "complete -c stokerctl -n __fish_use_subcommand -l version -d 'print the version'\n"
 	      "complete -c stokerctl -n __fish_use_subcommand -f -a help -d 'show help'\n",
 	      file);
-	for (size_t i = 0; i < n_commands; i++)
+	for (size_t i = 0; i < count; i++)
 		fish_command(file, &commands[i]);
 	fputs("complete -c stokerctl -n '__fish_seen_subcommand_from cache' -a 'warm pin "
 	      "unpin'\n"
@@ -204,12 +204,12 @@ static void print_fish(FILE *file)
 	      file);
 }
 
-int completions_print(FILE *file, const char *shell)
+int completions_print(FILE *file, const char *shell, const struct command *commands, size_t count)
 {
 	static const struct {
 		const char *shell;
 		const char *first; /* a line that must be the first */
-		void (*print)(FILE *file);
+		void (*print)(FILE *file, const struct command *commands, size_t count);
 	} rows[] = {{"bash", "", print_bash},
 		    {"zsh", "#compdef stokerctl\n", print_zsh},
 		    {"fish", "", print_fish}};
@@ -217,7 +217,7 @@ int completions_print(FILE *file, const char *shell)
 		if (strcmp(rows[i].shell, shell) != 0)
 			continue;
 		fprintf(file, "%s" HEAD, rows[i].first, shell);
-		rows[i].print(file);
+		rows[i].print(file, commands, count);
 		return 0;
 	}
 	return -EINVAL;

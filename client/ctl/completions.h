@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 /* 0, or -EINVAL: there is nothing for this shell. */
-int completions_print(FILE *file, const char *shell);
+struct command;
+
+int completions_print(FILE *file, const char *shell, const struct command *commands, size_t count);
 
 #endif

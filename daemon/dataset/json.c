@@ -271,7 +271,7 @@ static int json_take(struct row *row, const json_t *object, struct fault *fault)
 	return result ? result : row_end(row, fault);
 }
 
-int json_row_parse(struct row *row, char *line, size_t size, struct fault *fault)
+static int json_row_parse(struct row *row, char *line, size_t size, struct fault *fault)
 {
 	int result;
 	json_row_release(row);
@@ -286,6 +286,9 @@ void json_row_release(struct row *row)
 	json_decref(row->json);
 	row->json = NULL;
 }
+
+const struct row_format row_jsonl = {
+	.name = "jsonl", .endings = {".jsonl", ".ndjson"}, .named = true, .parse = json_row_parse};
 
 /* -- not rows --------------------------------------------------------------------------------- */
 

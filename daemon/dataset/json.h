@@ -9,8 +9,7 @@
 
 #include "dataset/row.h"
 
-/* The parse() of row_jsonl; row->path lives until the next call or json_row_release(). */
-int json_row_parse(struct row *row, char *line, size_t size, struct fault *fault);
+/* What a row of row_jsonl has lives until the next one or this; any other row has nothing. */
 void json_row_release(struct row *row);
 
 /* Take the value at the dotted path (object keys, numbers of list entries) of a JSON text as the

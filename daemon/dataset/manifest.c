@@ -14,6 +14,7 @@
 #include "dataset/arrays/bundle.h"
 #include "dataset/ending.h"
 #include "dataset/files.h"
+#include "dataset/json.h"
 #include "dataset/sources.h"
 
 /* NULL, or what is wrong with a path. Links are checked when the file is read. */
@@ -192,7 +193,7 @@ int manifest_parse(struct index *index, int fd, const struct manifest *manifest,
 	line_reader_deinit(&lines);
 	if (row) {
 		manifest_note_unused(row, note);
-		row_deinit(row);
+		json_row_release(row);
 	}
 	free(row);
 	return result;

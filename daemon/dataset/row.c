@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/quote.h"
 #include "dataset/class_names.h"
 #include "dataset/ending.h"
-#include "dataset/json.h"
 #include "dataset/label_text.h"
 
 /* Behind the number may stand what ends it: a blank, a comma, a bracket or a NUL. */
@@ -400,41 +398,9 @@ static int row_parse_csv(struct row *row, char *line, size_t size, struct fault 
 	return row_take_fields(row, fields, count, true, fault);
 }
 
-void row_deinit(struct row *row)
-{
-	json_row_release(row);
-}
-
 const struct row_format row_lines = {
 	.name = "lines", .endings = {".txt", ".lst", ".lines"}, .parse = row_parse_lines};
 const struct row_format row_tsv = {
 	.name = "tsv", .endings = {".tsv"}, .named = true, .parse = row_parse_tsv};
 const struct row_format row_csv = {
 	.name = "csv", .endings = {".csv"}, .named = true, .quotes = true, .parse = row_parse_csv};
-const struct row_format row_jsonl = {
-	.name = "jsonl", .endings = {".jsonl", ".ndjson"}, .named = true, .parse = json_row_parse};
-
-static const struct row_format *const row_formats[] = {&row_lines, &row_tsv, &row_csv, &row_jsonl};
-#define FORMATS (sizeof(row_formats) / sizeof(row_formats[0]))
-
-const struct row_format *row_format_named(const char *name)
-{
-	for (size_t i = 0; i < FORMATS; i++) {
-		if (strcmp(row_formats[i]->name, name) == 0)
-			return row_formats[i];
-	}
-	return NULL;
-}
-
-const struct row_format *row_format_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *dot = strrchr(slash ? slash : path, '.');
-	for (size_t i = 0; i < FORMATS && dot; i++) {
-		for (const char *const *ending = row_formats[i]->endings; *ending; ending++) {
-			if (strcasecmp(dot, *ending) == 0)
-				return row_formats[i];
-		}
-	}
-	return NULL;
-}

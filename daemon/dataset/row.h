@@ -101,7 +101,6 @@ int row_take_label(struct row *row, const char *text, size_t size, struct fault 
 /* Call at the end of a row: checks that it has the labels that all rows have, and gives it the
  * label 0 if it has none. 0 or ROW_E_BAD. */
 int row_end(struct row *row, struct fault *fault);
-void row_deinit(struct row *row);
 
 /* The format called `name`, or the format of the file `path` by its ending; or NULL. */
 const struct row_format *row_format_named(const char *name);

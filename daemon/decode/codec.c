@@ -1,20 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "decode/codec.h"
 
-#include "decode/avif.h"
-#include "decode/bmp.h"
-#include "decode/gif.h"
-#include "decode/jpeg/jpeg.h"
-#include "decode/netpbm.h"
-#include "decode/png.h"
-#include "decode/tiff.h"
-#include "decode/webp.h"
-
-const struct codec *const codecs[] = {
-	&codec_jpeg, &codec_png, &codec_webp, &codec_bmp, &codec_netpbm,
-	&codec_tiff, &codec_gif, &codec_avif, NULL,
-};
-
 struct codec_header codec_scale(const struct codec_header *header, unsigned scale)
 {
 	struct codec_header scaled = *header;

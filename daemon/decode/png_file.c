@@ -23,11 +23,6 @@ static uint32_t number_at(const uint8_t *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-bool png_chunk_is(const struct png_chunk *chunk, const char *type)
-{
-	return memcmp(chunk->type, type, sizeof(chunk->type)) == 0;
-}
-
 bool png_file_next(const struct png_file *file, size_t *at, struct png_chunk *out)
 {
 	if (*at > file->size || file->size - *at < HEAD)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/fault.h"
 #include "decode/png_rules.h"
@@ -39,7 +40,10 @@ struct png_chunk {
 /* Read the head of the chunk at *at, and move *at behind the chunk. False if there is none: the
  * file ends here, or this is no type. The first one lies at PNG_FILE_FIRST. */
 bool png_file_next(const struct png_file *file, size_t *at, struct png_chunk *out);
-bool png_chunk_is(const struct png_chunk *chunk, const char *type);
+static inline bool png_chunk_is(const struct png_chunk *chunk, const char *type)
+{
+	return memcmp(chunk->type, type, sizeof(chunk->type)) == 0;
+}
 
 /* Read the chunks before the pixels, in a file of at least PNG_FILE_HEADER bytes that begins with
  * IHDR. 0; DECODE_E_CORRUPT if one is cut short, has a wrong checksum or breaks a rule of

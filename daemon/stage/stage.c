@@ -87,12 +87,6 @@ void stage_free(struct stage *stage)
 
 /* -- limits ----------------------------------------------------------------------------------- */
 
-uint64_t stage_most(const struct stage *stage)
-{
-	uint64_t items = stage->limits.items;
-	return items && items < STAGE_ENTRIES_MAX ? items : STAGE_ENTRIES_MAX;
-}
-
 /* Whoever has all of the entries has as much as who has all of the bytes. */
 void stage_set_limits(struct stage *stage, const struct stage_limits *limits)
 {

@@ -26,7 +26,11 @@ struct stage {
 };
 
 /* How many entries there may be. The lock is held. */
-uint64_t stage_most(const struct stage *stage);
+static inline uint64_t stage_most(const struct stage *stage)
+{
+	uint64_t items = stage->limits.items;
+	return items && items < STAGE_ENTRIES_MAX ? items : STAGE_ENTRIES_MAX;
+}
 
 #define STAGE_PINNED_PART 2 /* of the budget, of all that is pinned */
 

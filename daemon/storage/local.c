@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/quote.h"
+#include "storage/local_folder.h"
 #include "storage/local_list.h"
-#include "storage/local_rights.h"
 #include "storage/openat2.h"
 
 /* After what may pass: a rename or a write under way, a server away for a moment. */
@@ -101,23 +101,6 @@ static int local_look(const struct storage_place *place, bool *folder_out)
 
 /* -- the folder ------------------------------------------------------------------------------ */
 
-int local_open_at(const struct local *local, const char *key, int flags)
-{
-	if (local->reader)
-		return rights_open(local->fd, key, flags, local->reader);
-	return openat2_retrying(local->fd, key, flags, local->resolve);
-}
-
-int local_stat(const struct local *local, const char *key, struct stat *out)
-{
-	int fd = local_open_at(local, key, O_PATH);
-	if (fd < 0)
-		return fd;
-	int result = fstat(fd, out) ? -errno : 0;
-	close(fd);
-	return result;
-}
-
 /* "to the daemon's user": the client itself may well have the right to read it. */
 static int local_say_folder(const char *path, int error, struct fault *fault)
 {
@@ -189,22 +172,6 @@ static ssize_t local_fill(int fd, uint64_t offset, uint8_t *data, size_t size)
 		done += (size_t)part;
 	}
 	return (ssize_t)done;
-}
-
-static int64_t nanoseconds_of(struct timespec time)
-{
-	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-struct storage_version local_version_of(const struct stat *stat)
-{
-	return (struct storage_version){
-		.device = (uint64_t)stat->st_dev,
-		.inode = (uint64_t)stat->st_ino,
-		.size = (uint64_t)stat->st_size,
-		.mtime_ns = nanoseconds_of(stat->st_mtim),
-		.ctime_ns = nanoseconds_of(stat->st_ctim),
-	};
 }
 
 /* The clock that file systems take their times from: it moves by a tick, of some milliseconds. */

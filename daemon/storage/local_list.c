@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/quote.h"
+#include "storage/local_folder.h"
 
 /* One listing under way. */
 struct local_listing {

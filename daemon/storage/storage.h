@@ -21,7 +21,7 @@
  *   regular files are read: nobody waits for a writer or a device.
  *
  * How to add one: write storage/NAME.c with a const struct storage that has all functions, and
- * NAME.h with its declaration and what is special about it; add a row to the table in storage.c;
+ * NAME.h with its declaration and what is special about it; add a row to the table in storages.c;
  * add the file to the build list. Each path of a description then goes to the first storage that
  * accepts it. test_storage.c checks that no function is missing and that ranges are exact.
  */

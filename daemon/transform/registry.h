@@ -125,6 +125,11 @@ enum { TRANSFORM_ROWS = 0 TRANSFORMS(REGISTRY_COUNT) };
 
 extern const struct transform_row *const transform_rows[TRANSFORM_ROWS];
 
+/* How many pictures it makes of one: the views of a sample. */
+static inline uint32_t transform_views(const struct transform *transform)
+{
+	return transform->row->views ? transform->row->views : 1;
+}
 /* Whether its results may differ from sample to sample of one picture. */
 bool transform_row_random(const struct transform_row *row);
 /* Whether masks, boxes and points cannot be moved as it moves the picture. */

@@ -119,11 +119,6 @@ int transform_parse(struct transform *out, const struct value *map, struct fault
 	return r;
 }
 
-uint32_t transform_views(const struct transform *transform)
-{
-	return transform->row->views ? transform->row->views : 1;
-}
-
 int transform_find(const struct transform *transform, enum parameter_type type)
 {
 	for (unsigned i = 0; i < row_parameters(transform->row); i++)

@@ -38,9 +38,6 @@ enum {
  * with a message. */
 int transform_parse(struct transform *out, const struct value *map, struct fault *fault);
 
-/* How many pictures it makes of one: the views of a sample. */
-uint32_t transform_views(const struct transform *transform);
-
 /* The place in `values` of its first parameter of this type, or -1. */
 int transform_find(const struct transform *transform, enum parameter_type type);
 /* The value of that parameter in the map that transform_parse() read; NULL: it is not there. */

@@ -8,12 +8,16 @@ include, or a symbol: a function or a variable that an object file of BUILD need
 defines. Without BUILD only includes are checked. The rooms, and what each may use, are the table of
 CONTRIBUTING.md ("Rooms and arrows"): a room may use those of its row, and what they may use.
 
-Fails if an arrow runs to a room that may not be used, if units of the loop use each other in a
-circle, or if headers include each other in a circle. First it checks that it notices such faults,
-in a small source tree that it makes.
+Fails if an arrow runs to a room that may not be used, or if files use each other in a circle: by
+includes and symbols, tables of functions among them, in all rooms; in the loop also units, whose
+header counts as the file beside it; in the Python client modules, by their imports, but those for
+type checkers. Fails as well if a folder has more files than FOLDER_FILES, or two C files of the
+daemon share a base name. First it checks that it notices such faults, in a small source tree that
+it makes.
 """
 
 import argparse
+import ast
 import collections
 import json
 import os
@@ -26,6 +30,12 @@ PAGE = "CONTRIBUTING.md"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 ROW = re.compile(r"^\| `([^`]+)` \|([^|]*)\|", re.MULTILINE)
 LOOP = "loop/"
+PYTHON = "client/python/"
+FOLDER_FILES = 50
+# Circles that are left: one of their members.
+LEFT = {"daemon/dataset/dataset.c", "daemon/work/sample.c"}
+# Base names that are left.
+SHARED = set()
 
 Arrow = collections.namedtuple("Arrow", "user used why")
 
@@ -144,6 +154,68 @@ def symbols_of(root, build, sources):
     return arrows, []
 
 
+def is_for_checkers(node):
+    """Is it an `if TYPE_CHECKING:`?"""
+    return isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+
+
+def imports_within(node):
+    """All ImportFrom nodes below this one that run."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ImportFrom):
+            yield child
+        elif is_for_checkers(child):
+            for other in child.orelse:
+                yield from imports_within(other)
+        else:
+            yield from imports_within(child)
+
+
+def imports_of(root):
+    """Arrows from module to module of the Python client's packages, also of imports in functions;
+    paths without their .py."""
+    modules = {}
+    for folder, _, names in os.walk(os.path.join(root, PYTHON)):
+        for name in names:
+            if name.endswith(".py"):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    path = os.path.relpath(os.path.join(folder, name), root)
+                    modules[path[:-len(".py")]] = ast.parse(file.read())
+    arrows = []
+    for module, tree in sorted(modules.items()):
+        for node in imports_within(tree):
+            if node.level != 1:
+                continue
+            package = os.path.dirname(module)
+            above = f"{package}/{node.module}" if node.module else package
+            for name in node.names:
+                found = [there for there in (f"{above}/{name.name}", above, f"{above}/__init__")
+                         if there in modules]
+                arrows += [Arrow(module, there, f"{module}.py:{node.lineno} imports {there}")
+                           for there in found[:1]]
+    return arrows
+
+
+def folders_too_full(root):
+    for top in ("daemon", "proto", "client"):
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            if len(names) > FOLDER_FILES and not re.search(r"node_modules|/target|__pycache__",
+                                                           folder):
+                yield (f"{os.path.relpath(folder, root)}: {len(names)} files, more than "
+                       f"{FOLDER_FILES}: more than one room?")
+
+
+def names_shared(sources):
+    """C files of the daemon whose base name another one has, too."""
+    places = collections.defaultdict(list)
+    for path in sources:
+        if path.startswith("daemon/") and path.endswith(".c"):
+            places[os.path.basename(path)].append(path)
+    for name, paths in sorted(places.items()):
+        if len(paths) > 1 and name not in SHARED:
+            yield f"{' and '.join(sorted(paths))}: two files of one name"
+
+
 def units_of(arrows):
     """The same arrows from unit to unit."""
     return [Arrow(name_of(arrow.user), name_of(arrow.used), arrow.why) for arrow in arrows]
@@ -195,10 +267,13 @@ def faults_of(root, build):
     faults += upward(table, arrows)
     rings = [*circles([arrow for arrow in arrows
                        if arrow.user.startswith(LOOP) and arrow.used.startswith(LOOP)]),
-             *circles([arrow for arrow in includes if arrow.user.endswith(".h")])]
+             *circles(includes + symbols), *circles(imports_of(root))]
     for members, way in rings:
+        if LEFT & set(members):
+            continue
         faults.append(f"{len(members)} use each other in a circle: {', '.join(members)}\n"
                       "    one way around:" + "".join(f"\n    {arrow.why}" for arrow in way))
+    faults += [*folders_too_full(root), *names_shared(sources)]
     return sorted(set(faults)) + unclear + unread
 
 
@@ -223,6 +298,10 @@ GOOD = {
     "daemon/low/a.h": "void a(void);\n",
     "daemon/low/a2.h": '#include "low/a.h"\n',
     "daemon/low/a.c": '#include "proto/value.h"\nvoid a(void) { value(); }\n',
+    # A table above its members, whose helper is below them.
+    "daemon/low/rows.c": "void row(void);\nvoid (*const rows[])(void) = {row};\n",
+    "daemon/low/row.c": "void help(void);\nvoid row(void) { help(); }\n",
+    "daemon/low/help.c": "void help(void) {}\n",
     "daemon/high/b.h": "void b(void);\nextern int b_count;\n",
     "daemon/high/b.c": '#include "low/a.h"\nint b_count;\nvoid b(void) { a(); }\n',
     "daemon/loop/state/c.h": "void c(void);\n",
@@ -232,6 +311,9 @@ GOOD = {
     "daemon/loop/e.h": "void e(void);\n",
     "daemon/loop/e.c": '#include "loop/state/d.h"\n#include "proto/pack.h"\n'
                        "void e(void) { d(); pack(); }\n",
+    "client/python/stoker/one.py": "from . import two\n",
+    "client/python/stoker/two.py": "from typing import TYPE_CHECKING\n"
+                                   "if TYPE_CHECKING:\n    from .one import x\n",
     # Another program, with a function that has the name of one of the daemon's.
     "client/f.c": "void a(void) {}\n",
     "client/g.c": "void a(void);\nint main(void) { a(); return 0; }\n",
@@ -259,6 +341,16 @@ BAD = {
                           "2 use each other in a circle: loop/state/c, loop/state/d"),
     "a circle of headers": ("daemon/low/a.h", '#include "low/a2.h"\n',
                             "2 use each other in a circle: daemon/low/a.h, daemon/low/a2.h"),
+    "a circle through a table": (
+        "daemon/low/help.c", "extern void (*const rows[])(void);\nvoid (*const *x)(void) = rows;\n",
+        "3 use each other in a circle: daemon/low/help.c, daemon/low/row.c, daemon/low/rows.c"),
+    "a circle of imports": ("client/python/stoker/two.py", "from .one import x\n",
+                            "2 use each other in a circle: client/python/stoker/one, "),
+    "a circle of an import in a function": (
+        "client/python/stoker/two.py", "def f():\n    from . import one\n    return one\n",
+        "2 use each other in a circle: client/python/stoker/one, "),
+    "two files of one name": ("daemon/high/a.c", "int other;\n",
+                              "daemon/high/a.c and daemon/low/a.c: two files of one name"),
     "a bare name": ("daemon/loop/state/c.c", '#include "d.h"\n', "names the folder"),
     "an include that climbs": ("daemon/loop/state/c.c", '# include "../e.h"\n', "names the folder"),
     "a new folder": ("daemon/new/f.c", "int f;\n", "new/f: is in no room"),
@@ -306,7 +398,8 @@ def self_test():
                 lay_out(folder, {path: GOOD[path]})
             else:
                 os.remove(os.path.join(folder, path))
-        assert not faults_of(folder, build), faults_of(folder, build)
+        lay_out(folder, {f"proto/many/{n}.h": "" for n in range(FOLDER_FILES + 1)})
+        assert any("proto/many: 51 files" in fault for fault in faults_of(folder, build))
 
 
 def main():

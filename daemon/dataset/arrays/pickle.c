@@ -330,13 +330,6 @@ void pickle_deinit(struct pickle *pickle)
 
 /* -- the result ------------------------------------------------------------------------------ */
 
-bool pickle_says(const struct pickle_value *value, const char *word)
-{
-	return (value->kind == PICKLE_TEXT || value->kind == PICKLE_BYTES) &&
-	       value->bytes.size == strlen(word) &&
-	       memcmp(value->bytes.data, word, value->bytes.size) == 0;
-}
-
 const struct pickle_value *pickle_get(const struct pickle *pickle, const struct pickle_value *dict,
 				      const char *key)
 {

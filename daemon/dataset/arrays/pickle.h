@@ -87,8 +87,6 @@ int pickle_parse(struct pickle *out, const void *bytes, size_t size,
 		 const struct pickle_value **root_out, struct fault *fault);
 void pickle_deinit(struct pickle *pickle);
 
-/* Is it a text, or bytes, equal to `word`? */
-bool pickle_says(const struct pickle_value *value, const char *word);
 /* The value of a dict under this key, text or bytes; NULL if there is none or it is not a dict. */
 const struct pickle_value *pickle_get(const struct pickle *pickle, const struct pickle_value *dict,
 				      const char *key);

@@ -2,6 +2,7 @@
 #include "dataset/arrays/pickle_stack.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/array.h"
 
@@ -15,6 +16,13 @@ int pickle_bad(struct pickle *pickle, const char *why)
 struct pickle_value *pickle_value(const struct pickle *pickle, uint32_t number)
 {
 	return &pickle->values[number];
+}
+
+bool pickle_says(const struct pickle_value *value, const char *word)
+{
+	return (value->kind == PICKLE_TEXT || value->kind == PICKLE_BYTES) &&
+	       value->bytes.size == strlen(word) &&
+	       memcmp(value->bytes.data, word, value->bytes.size) == 0;
 }
 
 int pickle_push_number(struct pickle *pickle, uint32_t number)

@@ -15,6 +15,9 @@ int pickle_bad(struct pickle *pickle, const char *why); /* sets the words; PICKL
 /* Invalid after the next push, which may move all values. */
 struct pickle_value *pickle_value(const struct pickle *pickle, uint32_t number);
 
+/* Is it a text, or bytes, equal to `word`? */
+bool pickle_says(const struct pickle_value *value, const char *word);
+
 int pickle_push(struct pickle *pickle, struct pickle_value value); /* a new value */
 int pickle_push_kind(struct pickle *pickle, enum pickle_kind kind);
 int pickle_push_number(struct pickle *pickle, uint32_t number); /* an existing value */

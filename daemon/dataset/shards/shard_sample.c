@@ -29,7 +29,7 @@ void shard_gathering_free(struct shard_gathering *gathering)
 {
 	if (!gathering)
 		return;
-	row_deinit(&gathering->row);
+	json_row_release(&gathering->row);
 	buffer_deinit(&gathering->label.bytes);
 	for (unsigned i = 0; i < ROLES_FIELDS_MAX; i++)
 		buffer_deinit(&gathering->fields[i].bytes);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/quote.h"
+#include "dataset/json.h"
 #include "dataset/shards/example.h"
 #include "dataset/shards/record.h"
 #include "dataset/shards/shard_sample.h"
@@ -317,7 +318,7 @@ static int tfrecord_pass(struct shard_pass *shards, struct fault *fault)
 	if (shards->roles->label.size)
 		pass->labelled = SHARD_LABELS_SOME;
 	int result = shard_pass_run(shards, tfrecord_walk, pass, fault);
-	row_deinit(&pass->row);
+	json_row_release(&pass->row);
 	free(pass);
 	return result;
 }

@@ -4,6 +4,7 @@
 #include "base/quote.h"
 #include "base/url.h"
 #include "storage/remote/remote.h"
+#include "storage/remote/staged.h"
 
 static bool http_accepts(const char *path)
 {
@@ -38,8 +39,8 @@ const struct storage storage_http = {
 	.refuse = http_refuse,
 	.look = remote_look,
 	.open_file = remote_open_file,
-	.open = remote_open,
-	.close = remote_close,
+	.open = staged_open,
+	.close = staged_close,
 	.read_range = staged_read_range,
 	.list = http_list,
 	.identify = remote_identify,

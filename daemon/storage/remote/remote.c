@@ -49,7 +49,6 @@ void remote_close(void *state)
 		return;
 	transfers_free(remote->transfers);
 	seen_versions_free(remote->seen);
-	staged_free(remote->staged);
 	free(remote->root);
 	free(remote->prefix);
 	s3_bucket_free(remote->bucket);
@@ -102,7 +101,7 @@ static int remote_fill(struct remote *remote, const struct storage_place *place)
 	remote_confine(remote, place);
 	remote->prefix = strdup(path);
 	if (!remote->prefix || transfers_new(&remote->transfers) ||
-	    seen_versions_new(&remote->seen) || staged_new(&remote->staged))
+	    seen_versions_new(&remote->seen))
 		return -ENOMEM;
 	if (s3)
 		return remote_find_bucket(remote, host, size);

@@ -12,7 +12,6 @@
 #include "storage/remote/s3_asker.h"
 #include "storage/remote/s3_bucket.h"
 #include "storage/remote/seen.h"
-#include "storage/remote/staged.h"
 #include "storage/remote/transfer.h"
 #include "storage/storage.h"
 
@@ -20,10 +19,12 @@
 #define REMOTE_AT_ONCE 128 /* hides 20 ms of a server that answers every 0.2 ms */
 #define REMOTE_FILE_MAX ((uint64_t)256 << 20) /* of a file that is held in memory as a whole */
 
+struct staged;
+
 struct remote {
 	struct transfers *transfers;
 	struct seen_versions *seen;
-	struct staged *staged;
+	struct staged *staged; /* of staged.h, which owns it; NULL: nothing is kept on the disk */
 	char *root;   /* owned: the URL of the host or the bucket, without a slash at its end */
 	char *prefix; /* owned: of the folder below it, as written; it begins with a slash or is
 			 empty */

@@ -11,6 +11,7 @@
 #include "base/url.h"
 #include "storage/remote/remote.h"
 #include "storage/remote/s3_list.h"
+#include "storage/remote/staged.h"
 
 #define PAGE_BYTES_MAX ((uint64_t)64 << 20) /* of at most 1000 keys */
 
@@ -154,8 +155,8 @@ const struct storage storage_s3 = {
 	.refuse = url_refuse,
 	.look = remote_look,
 	.open_file = remote_open_file,
-	.open = remote_open,
-	.close = remote_close,
+	.open = staged_open,
+	.close = staged_close,
 	.read_range = staged_read_range,
 	.list = s3_list,
 	.identify = remote_identify,

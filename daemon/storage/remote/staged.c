@@ -27,25 +27,28 @@ struct staged {
 	} * objects;
 };
 
-int staged_new(struct staged **out)
+int staged_open(void **state_out, const struct storage_place *place, struct fault *fault)
 {
 	struct staged *staged = calloc(1, sizeof(*staged));
-	if (!staged)
-		return -ENOMEM;
+	int result = staged ? remote_open(state_out, place, fault) : -ENOMEM;
+	if (result) {
+		free(staged);
+		return result;
+	}
 	pthread_mutex_init(&staged->gathering, NULL); /* cannot fail on Linux */
 	pthread_mutex_init(&staged->lock, NULL);
-	*out = staged;
+	((struct remote *)*state_out)->staged = staged;
 	return 0;
 }
 
-void staged_free(struct staged *staged)
+void staged_close(void *state)
 {
-	if (!staged)
-		return;
+	struct staged *staged = ((struct remote *)state)->staged;
 	pthread_mutex_destroy(&staged->gathering);
 	pthread_mutex_destroy(&staged->lock);
 	free(staged->objects);
 	free(staged);
+	remote_close(state);
 }
 
 /* -- versions --------------------------------------------------------------------------------- */

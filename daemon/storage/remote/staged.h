@@ -12,12 +12,9 @@
 
 #include "storage/storage.h"
 
-struct staged;
-
-int staged_new(struct staged **out); /* 0 or -ENOMEM */
-void staged_free(struct staged *staged);
-
 /* For the rows of the storages; `state` is a struct remote. */
+int staged_open(void **state_out, const struct storage_place *place, struct fault *fault);
+void staged_close(void *state);
 int staged_read_range(const void *state, const char *key, struct storage_range range,
 		      uint64_t max_bytes, struct buffer *buffer,
 		      struct storage_version *version_out, struct fault *fault);

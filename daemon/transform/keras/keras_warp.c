@@ -6,56 +6,6 @@
 
 #include "transform/keras/keras_warp_kernel.h"
 
-/* Map a place on an axis of n pixels into the picture; false: it stays outside. */
-static bool bring_in(enum keras_fill fill, double *at, int32_t n)
-{
-	double last = n - 1.0;
-	if (*at >= 0.0 && *at <= last)
-		return true;
-	switch (fill) {
-	case KERAS_FILL_CONSTANT:
-		return false;
-	case KERAS_FILL_NEAREST:
-		break;
-	case KERAS_FILL_REFLECT: {
-		double period = 2.0 * n, turned = *at + 0.5;
-		turned -= period * floor(turned / period);
-		*at = (turned > n ? period - turned : turned) - 0.5;
-		break;
-	}
-	case KERAS_FILL_WRAP:
-		if (*at < 0.0 && n > 1)
-			*at += last * (trunc(-*at / last) + 1.0);
-		else if (n > 1)
-			*at -= last * trunc(*at / last);
-		break;
-	}
-	*at = *at < 0.0 ? 0.0 : *at > last ? last : *at;
-	return true;
-}
-
-/* The pixel at or before a place. For the last pixel, the one before it. */
-static int32_t pixel_before(double at, int32_t n)
-{
-	int32_t before = (int32_t)at;
-	return before == n - 1 && n > 1 ? n - 2 : before;
-}
-
-void keras_place(const struct keras_warp *warp, const struct source *source, double row,
-		 double column, const struct places *places, int32_t j)
-{
-	places->at[j] = KERAS_OUTSIDE;
-	places->right[j] = places->down[j] = 0.0f;
-	if (!bring_in(warp->fill, &row, source->height) ||
-	    !bring_in(warp->fill, &column, source->width))
-		return;
-	int32_t above = pixel_before(row, source->height);
-	int32_t left = pixel_before(column, source->width);
-	places->at[j] = above * source->stride + source->channels * left;
-	places->down[j] = (float)(row - above);
-	places->right[j] = (float)(column - left);
-}
-
 static void plan_plain(const struct keras_warp *warp, const struct source *source, int32_t i,
 		       const struct places *places)
 {
@@ -247,11 +197,11 @@ static void run_shift(const struct keras_warp *warp, const struct source *source
 	struct run run = find_run(columns, source->width, warp->m[1][2]);
 	for (int32_t n = 0; n < source->height; n++, out += numbers) {
 		double at = (warp->flip[1] ? source->height - 1 - n : n) + warp->m[0][2];
-		if (!bring_in(warp->fill, &at, source->height)) {
+		if (!keras_bring_in(warp->fill, &at, source->height)) {
 			fill_numbers(out, warp->cval, numbers);
 			continue;
 		}
-		int32_t above = pixel_before(at, source->height);
+		int32_t above = keras_pixel_before(at, source->height);
 		blend_rows(source, kernels, above, (float)(at - above), row);
 		shift_row(source, kernels, columns, run, warp->cval, row,
 			  warp->flip[0] ? shifted : out);

@@ -30,6 +30,10 @@ struct source {
 	size_t right, down; /* numbers to the neighbours; 0 if there is none */
 };
 
+/* Map a place on an axis of n pixels into the picture; false: it stays outside. */
+bool keras_bring_in(enum keras_fill fill, double *at, int32_t n);
+/* The pixel at or before a place. For the last pixel, the one before it. */
+int32_t keras_pixel_before(double at, int32_t n);
 /* Where one pixel comes from. */
 void keras_place(const struct keras_warp *warp, const struct source *source, double row,
 		 double column, const struct places *places, int32_t j);
