@@ -105,7 +105,7 @@ GUARDS = [Guard(*row) for row in [
     (STATE + "user.c", "clock_limit_credit(&flow->virtual_time, flow->user->flows_time,",
      "clock_limit_credit(&flow->virtual_time, 0,", "loop/test_scheduler"),
     # Work of transforms.
-    ("daemon/transform/stage.c", "if (work <= STAGES_WORK_MAX)", "if (true)", PICTURE),
+    ("daemon/transform/stages.c", "if (work <= STAGES_WORK_MAX)", "if (true)", PICTURE),
     ("daemon/transform/pipeline.c", "scratch->stages.work > VIEWS_WORK_MAX / views", "false",
      PICTURE),
     ("daemon/transform/pipeline.c",

@@ -10,8 +10,8 @@
 #include "dataset/arrays/npz.h"
 #include "dataset/folder.h"
 #include "dataset/joined.h"
+#include "dataset/lmdb/lmdb.h"
 #include "dataset/manifest.h"
-#include "dataset/shards/lmdb.h"
 #include "dataset/shards/tar.h"
 #include "dataset/shards/tfrecord.h"
 

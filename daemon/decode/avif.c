@@ -14,7 +14,7 @@
 
 #include <avif/avif.h>
 
-#include "base/arena.h"
+#include "decode/arena.h"
 #include "decode/exif.h"
 #include "decode/foreign.h"
 #include "decode/limits.h"

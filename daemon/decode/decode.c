@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/quote.h"
+#include "decode/arena.h"
 #include "decode/codec.h"
 #include "decode/foreign.h"
 #include "decode/jpeg/seek_index_set.h"

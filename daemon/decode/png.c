@@ -14,8 +14,8 @@
 
 #include <spng.h>
 
-#include "base/arena.h"
 #include "base/quote.h"
+#include "decode/arena.h"
 #include "decode/limits.h"
 #include "decode/png_file.h"
 #include "decode/png_orientation.h"

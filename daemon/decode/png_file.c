@@ -8,8 +8,8 @@
 
 #include <zlib.h>
 
-#include "base/arena.h"
 #include "base/quote.h"
+#include "decode/arena.h"
 #include "decode/decode.h"
 
 #define HEAD 8		    /* length and type of a chunk */

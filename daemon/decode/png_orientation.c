@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 
-#include "base/arena.h"
+#include "decode/arena.h"
 #include "decode/exif.h"
 #include "decode/png_file.h"
 

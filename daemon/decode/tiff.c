@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "decode/arena.h"
 #include "decode/cmyk.h"
 #include "decode/exif.h"
 #include "decode/foreign.h"

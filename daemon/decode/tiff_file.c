@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "decode/arena.h"
 
 #define ALLOCATION_MAX ((tmsize_t)256 << 20) /* of libtiff itself, at once */
 

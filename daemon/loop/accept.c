@@ -14,7 +14,7 @@
 #include "loop/policy/quota.h"
 #include "loop/protocol/session.h"
 #include "loop/state/core.h"
-#include "loop/watch/http.h"
+#include "loop/watch/http_server.h"
 
 #define CONTROL_CONNECTIONS_MAX 64 /* beside max-connections, so that a full daemon can be seen */
 
@@ -97,7 +97,7 @@ static void on_watcher(struct listener *listener, int fd)
 {
 	struct accept *accept = listener->context;
 	if (has_fds(accept))
-		http_accept(accept->http, fd, listener == &accept->port);
+		http_server_accept(accept->http, fd, listener == &accept->port);
 	else
 		close(fd);
 }
@@ -109,7 +109,7 @@ static void on_refuse_watcher(struct listener *listener, int fd)
 }
 
 void accept_init(struct accept *accept, struct core *core, struct protocol *protocol,
-		 struct http *http)
+		 struct http_server *http)
 {
 	*accept = (struct accept){.core = core,
 				  .protocol = protocol,

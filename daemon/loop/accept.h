@@ -13,20 +13,20 @@
 #include "loop/os/listener.h"
 
 struct core;
-struct http;
+struct http_server;
 struct protocol;
 struct successor;
 
 struct accept {
 	struct core *core;
 	struct protocol *protocol;
-	struct http *http;
+	struct http_server *http;
 	struct listener data, control;
 	struct listener metrics, port; /* not open, if they are not asked for */
 };
 
 void accept_init(struct accept *accept, struct core *core, struct protocol *protocol,
-		 struct http *http);
+		 struct http_server *http);
 /* Take what systemd passed and bind the rest. 0, a LISTENER_E_* or a negative errno. */
 int accept_open(struct accept *accept, struct fault *fault);
 int accept_start(struct accept *accept); /* accept from now on; 0 or a negative errno */

@@ -13,9 +13,9 @@
 #include "base/log_user.h"
 #include "config/machine.h"
 #include "decode/decode.h"
-#include "loop/engine/account.h"
 #include "loop/engine/deliver.h"
 #include "loop/engine/fit.h"
+#include "loop/engine/measure.h"
 #include "loop/engine/migrate.h"
 #include "loop/engine/pace.h"
 #include "loop/engine/stall.h"
@@ -154,14 +154,14 @@ static void on_tick(uv_timer_t *timer)
 	struct server *server = timer->data;
 	struct core *core = &server->core;
 	uint64_t now_ns = clock_ns();
-	account_tick(core, (double)(now_ns - server->ticked_ns) * 1e-9);
+	measure_tick(core, (double)(now_ns - server->ticked_ns) * 1e-9);
 	server->ticked_ns = now_ns;
 	pace_tick(core, now_ns);
 	migrate_tick(core, now_ns);
 	protocol_tick(&server->protocol, now_ns);
 	remnants_look(core);
 	watch_tick(&server->watch);
-	http_tick(&server->http, now_ns);
+	http_server_tick(&server->http, now_ns);
 	deliver_retry(core);
 	index_caches_tick(&server->index_caches, now_ns);
 	catalog_tick(core, now_ns);
@@ -349,7 +349,7 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	server->protocol.core = &server->core; /* also a start that fails is taken down */
 	init_state(server, config);
 	watch_init(&server->watch, &server->core);
-	http_init(&server->http, &server->watch, &server->loop);
+	http_server_init(&server->http, &server->watch, &server->loop);
 	accept_init(&server->accept, &server->core, &server->protocol, &server->http);
 
 	int r = uv_loop_init(&server->loop);
@@ -468,7 +468,7 @@ void server_deinit(struct server *server)
 	signals_stop(&server->signals); /* it ends, and soon: whoever asks again gets that */
 	core->stopping = true;
 	protocol_close_all(&server->protocol);
-	http_close_all(&server->http);
+	http_server_close_all(&server->http);
 	list_for_each(entry, after, &core->datasets, struct dataset_entry, link)
 		atomic_store(&entry->progress.cancel, true);
 	catalog_tick(core, 0); /* what it keeps for those to come */

@@ -26,7 +26,7 @@
 #include "loop/state/staging.h"
 #include "loop/state/statistics_store.h"
 #include "loop/state/user.h"
-#include "loop/watch/http.h"
+#include "loop/watch/http_server.h"
 #include "loop/watch/watch.h"
 #include "store/cache_dir.h"
 
@@ -43,7 +43,7 @@ struct server {
 	struct protocol protocol;
 	struct watch watch;
 	struct adapt adapt;
-	struct http http;
+	struct http_server http;
 
 	uv_loop_t loop;
 	struct accept accept;

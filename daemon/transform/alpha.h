@@ -16,7 +16,7 @@
 #include "base/cancel.h"
 #include "base/image.h"
 #include "transform/output.h"
-#include "transform/stage.h"
+#include "transform/stages.h"
 #include "transform/steps.h"
 
 struct alpha_scratch {

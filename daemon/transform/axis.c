@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/exact.h"
+#include "transform/portable_math.h"
 
 #define TOGETHER 32 /* outputs; with fewer, compilers unroll loops that should be vectors */
 #define WEIGHTS_MAX ((uint64_t)1 << 26) /* of a table: 256 MiB */
@@ -15,7 +15,7 @@ static inline double sinc(double x)
 	if (x == 0.0)
 		return 1.0;
 	x *= pi;
-	return exact_sin(x) / x;
+	return portable_sin(x) / x;
 }
 
 /*
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) double filter_weight(enum filter fi
 		if (positive >= 1.0)
 			return 0.0;
 		positive *= pi;
-		return exact_sin(positive) / positive * (0.54f + 0.46f * exact_cos(positive));
+		return portable_sin(positive) / positive * (0.54f + 0.46f * portable_cos(positive));
 	case FILTER_BICUBIC:
 		near = (1.5 * positive - 2.5) * positive * positive + 1.0;
 		far = (((positive - 5.0) * positive + 8.0) * positive - 4.0) * -0.5;

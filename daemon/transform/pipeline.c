@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A checked list and what is made of it once; a sample is drawn (steps_draw.c), planned and run
- * (stage.c), and then its array is changed (tensor_ops.c).
+ * (stages.c), and then its array is changed (tensor_ops.c).
  */
 #include "transform/pipeline.h"
 
@@ -16,7 +16,7 @@
 #include "transform/annotation.h"
 #include "transform/output.h"
 #include "transform/registry.h"
-#include "transform/stage.h"
+#include "transform/stages.h"
 #include "transform/steps_draw.h"
 #include "transform/tensor_ops.h"
 #include "transform/transform_list.h"

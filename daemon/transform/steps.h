@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What one picture goes through, as a list of steps: every random number is drawn, every size is
- * known. A transform appends its steps with the functions below; stage.c runs them. Numbers only:
+ * known. A transform appends its steps with the functions below; stages.c runs them. Numbers only:
  * no pixels, no memory of its own. A worker's thread.
  */
 #ifndef STOKER_TRANSFORM_STEPS_H

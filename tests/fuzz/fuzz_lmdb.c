@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataset/shards/lmdb_walk.h"
+#include "dataset/lmdb/lmdb_walk.h"
 #include "tests/fuzz/fuzz.h"
 
 struct bytes {

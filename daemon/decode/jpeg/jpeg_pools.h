@@ -14,7 +14,7 @@
 
 #include <jpeglib.h>
 
-#include "base/arena.h"
+#include "decode/arena.h"
 
 struct jpeg_pools {
 	struct jpeg_memory_mgr methods; /* first: libjpeg has a pointer to it */

@@ -22,7 +22,7 @@ struct adapt {
 };
 
 void adapt_init(struct adapt *adapt, unsigned processors);
-/* Each second, after account_tick(). True: core_workers() or core_fetchers() is another number. */
+/* Each second, after measure_tick(). True: core_workers() or core_fetchers() is another number. */
 bool adapt_tick(struct adapt *adapt, struct core *core, uint64_t now_ns);
 
 #endif

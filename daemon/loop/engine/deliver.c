@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "loop/engine/account.h"
+#include "loop/engine/measure.h"
 #include "loop/engine/membership.h"
 #include "loop/engine/migrate.h"
 #include "loop/state/catalog.h"
@@ -164,7 +164,7 @@ void deliver(struct reader *reader)
 		membership_end(reader);
 	}
 	migrate_watch(reader);
-	account_wait(reader);
+	measure_wait(reader);
 }
 
 void deliver_retry(struct core *core)

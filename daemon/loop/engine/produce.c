@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "base/log_user.h"
-#include "loop/engine/account.h"
 #include "loop/engine/deliver.h"
 #include "loop/engine/index_task.h"
 #include "loop/engine/job_queue.h"
+#include "loop/engine/measure.h"
 #include "loop/engine/migrate.h"
 #include "loop/policy/decode_sharing.h"
 #include "loop/policy/scheduler.h"
@@ -160,7 +160,7 @@ static void fill_pool(struct core *core)
 			break;
 		flow_leave(reader);
 		if (!reader_order(reader)) {
-			account_wait(reader);
+			measure_wait(reader);
 			continue;
 		}
 		flow_charge(reader->flow);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "loop/engine/wake.h"
 
-#include "loop/engine/account.h"
+#include "loop/engine/measure.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
@@ -11,7 +11,7 @@ void wake_reader(struct reader *reader)
 {
 	if (reader->slot_wait) {
 		reader->slot_wait = false;
-		account_wait(reader);
+		measure_wait(reader);
 	}
 	flow_enter(reader);
 }

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "base/program.h"
 #include "config/machine.h"
+#include "loop/os/program.h"
 #include "store/cache_dir.h"
 
 #define SPARE_PART 16 /* of the memory, that is left to others */

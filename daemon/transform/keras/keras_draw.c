@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
  * What is drawn, and the matrix that it makes: float64, each operation as in NumPy, sin and cos
- *from base/exact.h. With from(n, low, high) = low + (high - low) * uniform(n); a value without a
- *range is not drawn. theta = from(0, -rotation_range, rotation_range) tx, of height_shift_range: a
- *float: from(1, -range, range); a whole number: below(1, range), a list: its number below(1,
- *count), both negative if below(2, 2) is 0; of a float and a list times the height, if the largest
- *number of the range is below 1 ty, of width_shift_range: the same with draws 3 and 4, and the
- *width shear = from(5, -shear_range, shear_range) zx = from(6, zoom_range[0], zoom_range[1]), zy =
- *from(7, ...), unless both are 1 flipped horizontally if uniform(8) < 0.5, vertically if uniform(9)
- *< 0.5 channel shift = from(10, -channel_shift_range, channel_shift_range) brightness = from(11,
- *brightness_range[0], brightness_range[1])
+ *from transform/portable_math.h. With from(n, low, high) = low + (high - low) * uniform(n); a value
+ *without a range is not drawn. theta = from(0, -rotation_range, rotation_range) tx, of
+ *height_shift_range: a float: from(1, -range, range); a whole number: below(1, range), a list: its
+ *number below(1, count), both negative if below(2, 2) is 0; of a float and a list times the height,
+ *if the largest number of the range is below 1 ty, of width_shift_range: the same with draws 3 and
+ *4, and the width shear = from(5, -shear_range, shear_range) zx = from(6, zoom_range[0],
+ *zoom_range[1]), zy = from(7, ...), unless both are 1 flipped horizontally if uniform(8) < 0.5,
+ *vertically if uniform(9) < 0.5 channel shift = from(10, -channel_shift_range, channel_shift_range)
+ *brightness = from(11, brightness_range[0], brightness_range[1])
  */
 #include <math.h>
 #include <string.h>
 
-#include "base/exact.h"
 #include "transform/keras/keras.h"
+#include "transform/portable_math.h"
 
 #define DEGREE 0x1.1df46a2529d39p-6 /* pi / 180 */
 
@@ -103,15 +103,16 @@ void keras_matrix(const struct keras *keras, const struct keras_draw *draw, int3
 {
 	struct matrix matrix = {{{1, 0, 0}, {0, 1, 0}}};
 	if (draw->theta != 0.0) {
-		double sine = exact_sin(draw->theta * DEGREE);
-		double cosine = exact_cos(draw->theta * DEGREE);
+		double sine = portable_sin(draw->theta * DEGREE);
+		double cosine = portable_cos(draw->theta * DEGREE);
 		matrix = (struct matrix){{{cosine, -sine, 0}, {sine, cosine, 0}}};
 	}
 	const struct matrix shift = {{{1, 0, draw->tx}, {0, 1, draw->ty}}};
 	matrix = product(&matrix, &shift);
 	if (draw->shear != 0.0) {
 		double angle = draw->shear * DEGREE;
-		const struct matrix shear = {{{1, -exact_sin(angle), 0}, {0, exact_cos(angle), 0}}};
+		const struct matrix shear = {
+			{{1, -portable_sin(angle), 0}, {0, portable_cos(angle), 0}}};
 		matrix = product(&matrix, &shear);
 	}
 	const struct matrix zoom = {{{draw->zx, 0, 0}, {0, draw->zy, 0}}};

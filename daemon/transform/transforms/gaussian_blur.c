@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "base/exact.h"
 #include "transform/draws.h"
+#include "transform/portable_math.h"
 #include "transform/registry.h"
 #include "transform/transforms/colours.h"
 
@@ -21,7 +21,7 @@ static void weights_make(float *weights, int32_t count, double sigma)
 	double values[BLUR_KERNEL_MAX], sum = 0.0;
 	for (int32_t i = 0; i < count; i++) {
 		double x = (i - count / 2) / sigma, power = -0.5 * x * x;
-		values[i] = power < -700.0 ? 0.0 : exact_exp(power);
+		values[i] = power < -700.0 ? 0.0 : portable_exp(power);
 		sum += values[i];
 	}
 	for (int32_t i = 0; i < count; i++)

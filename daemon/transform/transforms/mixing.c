@@ -4,19 +4,19 @@
  * lambda, of Beta(alpha, alpha), by Joehnk's method: for try k = 0 to 9999
  *	x = exp(log(1 - uniform(2k)) / alpha), y = exp(log(1 - uniform(2k + 1)) / alpha)
  *	until 0 < x + y <= 1: lambda = x / (x + y); after the last try 0.5
- * in float64, exp and log from base/exact.h.
+ * in float64, exp and log from transform/portable_math.h.
  */
 #include "transform/transforms/mixing.h"
 
-#include "base/exact.h"
+#include "transform/portable_math.h"
 
 #define TRIES 10000
-#define EXPONENT_MIN (-700.0) /* of exact_exp(): below it the result is 0 */
+#define EXPONENT_MIN (-700.0) /* of portable_exp(): below it the result is 0 */
 
 static double draw_power(const struct draws *draws, uint32_t number, double alpha)
 {
-	double exponent = exact_log(1.0 - draws_uniform(draws, number)) / alpha;
-	return exponent < EXPONENT_MIN ? 0.0 : exact_exp(exponent);
+	double exponent = portable_log(1.0 - draws_uniform(draws, number)) / alpha;
+	return exponent < EXPONENT_MIN ? 0.0 : portable_exp(exponent);
 }
 
 double mix_lambda(const struct draws *draws, double alpha)

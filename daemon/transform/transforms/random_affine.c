@@ -5,11 +5,11 @@
  *	x = round(in(1, -most, most)) with most = translate[0] * width, y of draw 2 with the height,
  *		halves to even
  *	scale = in(3, scale), shear along x = in(4, shear), along y in(5, ...)
- * A parameter that is None is not drawn. sin and cos are base/exact.h's; sums are in torchvision's
- * order.
+ * A parameter that is None is not drawn. sin and cos are transform/portable_math.h's; sums are in
+ *torchvision's order.
  */
-#include "base/exact.h"
 #include "transform/draws.h"
+#include "transform/portable_math.h"
 #include "transform/registry.h"
 #include "transform/transforms/common_parameters.h"
 
@@ -24,7 +24,7 @@ struct affine {
 
 static double tangent(double x)
 {
-	return exact_sin(x) / exact_cos(x);
+	return portable_sin(x) / portable_cos(x);
 }
 
 /* torchvision's _get_inverse_affine_matrix. */
@@ -32,10 +32,10 @@ static void affine_matrix(const struct affine *affine, double out[6])
 {
 	const double rot = affine->angle, sx = affine->shear[0], sy = affine->shear[1];
 	const double x = affine->center[0], y = affine->center[1];
-	double a = exact_cos(rot - sy) / exact_cos(sy);
-	double b = -exact_cos(rot - sy) * tangent(sx) / exact_cos(sy) - exact_sin(rot);
-	double c = exact_sin(rot - sy) / exact_cos(sy);
-	double d = -exact_sin(rot - sy) * tangent(sx) / exact_cos(sy) + exact_cos(rot);
+	double a = portable_cos(rot - sy) / portable_cos(sy);
+	double b = -portable_cos(rot - sy) * tangent(sx) / portable_cos(sy) - portable_sin(rot);
+	double c = portable_sin(rot - sy) / portable_cos(sy);
+	double d = -portable_sin(rot - sy) * tangent(sx) / portable_cos(sy) + portable_cos(rot);
 	const double inverse[6] = {d, -b, 0.0, -c, a, 0.0};
 	for (int i = 0; i < 6; i++)
 		out[i] = inverse[i] / affine->scale;

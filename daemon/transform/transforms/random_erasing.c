@@ -14,10 +14,10 @@
  */
 #include <math.h>
 
-#include "base/exact.h"
 #include "base/image.h"
 #include "transform/draws.h"
 #include "transform/output.h"
+#include "transform/portable_math.h"
 #include "transform/registry.h"
 #include "transform/transforms/common_parameters.h"
 
@@ -53,10 +53,10 @@ static bool box_draw(const struct transform *transform, const struct draws *draw
 	const double *ratio = transform->values[RATIO].number;
 	if (!draws_chance(draws, transform->values[P].number[0]))
 		return false;
-	const double logs[2] = {exact_log(ratio[0]), exact_log(ratio[1])};
+	const double logs[2] = {portable_log(ratio[0]), portable_log(ratio[1])};
 	for (uint32_t n = 1; n < 1 + 4 * TRIES; n += 4) {
 		double area = (double)width * height * draws_between(draws, n, scale);
-		double shape = exact_exp(draws_between(draws, n + 1, logs));
+		double shape = portable_exp(draws_between(draws, n + 1, logs));
 		double h = round_even(sqrt(area * shape)), w = round_even(sqrt(area / shape));
 		if (!(h < height && w < width))
 			continue;
@@ -78,10 +78,10 @@ static void draw_normals(const struct draw_key *key, uint32_t draw, float out[2]
 	struct philox block = philox(key->seed, counter);
 	uint64_t u = (uint64_t)block.word[1] << 32 | block.word[0];
 	uint64_t v = (uint64_t)block.word[3] << 32 | block.word[2];
-	double r = sqrt(-2.0 * exact_log((double)((u >> 11) + 1) * 0x1p-53));
+	double r = sqrt(-2.0 * portable_log((double)((u >> 11) + 1) * 0x1p-53));
 	double a = 0x1.921fb54442d18p+2 * ((double)(v >> 11) * 0x1p-53);
-	out[0] = (float)(r * exact_cos(a));
-	out[1] = (float)(r * exact_sin(a));
+	out[0] = (float)(r * portable_cos(a));
+	out[1] = (float)(r * portable_sin(a));
 }
 
 static void put(const struct output *output, void *array, size_t at, float number)

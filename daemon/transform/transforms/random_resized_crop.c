@@ -5,12 +5,12 @@
  *	ratio = exp(log(ratio[0]) + uniform(4k + 1) * (log(ratio[1]) - log(ratio[0])))
  *	w = round(sqrt(area * ratio)), h = round(sqrt(area / ratio)), halves to even
  *	top = below(4k + 2, height - h + 1), left = below(4k + 3, width - w + 1)
- * in float64, exp and log from base/exact.h.
+ * in float64, exp and log from transform/portable_math.h.
  */
 #include <math.h>
 
-#include "base/exact.h"
 #include "transform/draws.h"
+#include "transform/portable_math.h"
 #include "transform/registry.h"
 #include "transform/transforms/common_parameters.h"
 
@@ -43,10 +43,10 @@ static int add_crop(const struct transform *transform, const struct draws *draws
 	const double *ratio = transform->values[RATIO].number;
 	const double *scale = transform->values[SCALE].number;
 	const double width = steps->size[0], height = steps->size[1];
-	const double logs[2] = {exact_log(ratio[0]), exact_log(ratio[1])};
+	const double logs[2] = {portable_log(ratio[0]), portable_log(ratio[1])};
 	for (uint32_t n = 0; n < 4 * TRIES; n += 4) {
 		double area = width * height * draws_between(draws, n, scale);
-		double shape = exact_exp(draws_between(draws, n + 1, logs));
+		double shape = portable_exp(draws_between(draws, n + 1, logs));
 		double w = round_even(sqrt(area * shape)), h = round_even(sqrt(area / shape));
 		if (!(w > 0 && w <= width && h > 0 && h <= height))
 			continue;

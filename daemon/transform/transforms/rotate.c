@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* sin and cos are base/exact.h's; sums are in Pillow's order. */
+/* sin and cos are transform/portable_math.h's; sums are in Pillow's order. */
 #include "transform/transforms/rotate.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/exact.h"
 #include "transform/draws.h"
+#include "transform/portable_math.h"
 
 #define RADIANS (0x1.921fb54442d18p+1 / 180.0) /* of a degree: pi / 180 */
 
@@ -75,7 +75,7 @@ int rotate_add(struct steps *steps, double degrees, const double *center, bool e
 	if (!center)
 		center = middle;
 	double angle = -(degrees * RADIANS), at[2];
-	double cosine = round_15(exact_cos(angle)), sine = round_15(exact_sin(angle));
+	double cosine = round_15(portable_cos(angle)), sine = round_15(portable_sin(angle));
 	double a[6] = {cosine, sine, 0.0, -sine, cosine, 0.0};
 	matrix_apply(a, -center[0], -center[1], at);
 	a[2] = at[0] + center[0];

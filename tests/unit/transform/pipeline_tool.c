@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/exact.h"
 #include "base/order.h"
 #include "proto/pack.h"
 #include "transform/pipeline.h"
+#include "transform/portable_math.h"
 #include "transform/registry.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -105,13 +105,13 @@ EXPORT double tool_exact(int function, double x)
 {
 	switch (function) {
 	case 0:
-		return exact_exp(x);
+		return portable_exp(x);
 	case 1:
-		return exact_log(x);
+		return portable_log(x);
 	case 2:
-		return exact_sin(x);
+		return portable_sin(x);
 	default:
-		return exact_cos(x);
+		return portable_cos(x);
 	}
 }
 

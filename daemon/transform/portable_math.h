@@ -5,12 +5,12 @@
  * libm differ in the last bit). Error below 1e-15 on the ranges that transforms use: relative for
  * exp and log, absolute for sin and cos. Compiled without fused multiply-add. Pure; any thread.
  */
-#ifndef STOKER_BASE_EXACT_H
-#define STOKER_BASE_EXACT_H
+#ifndef STOKER_TRANSFORM_PORTABLE_MATH_H
+#define STOKER_TRANSFORM_PORTABLE_MATH_H
 
-double exact_exp(double x); /* |x| <= 700 */
-double exact_log(double x); /* x > 0, finite, normal */
-double exact_sin(double x); /* |x| <= 1000 */
-double exact_cos(double x); /* |x| <= 1000 */
+double portable_exp(double x); /* |x| <= 700 */
+double portable_log(double x); /* x > 0, finite, normal */
+double portable_sin(double x); /* |x| <= 1000 */
+double portable_cos(double x); /* |x| <= 1000 */
 
 #endif

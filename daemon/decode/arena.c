@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/arena.h"
+#include "decode/arena.h"
 
 #include <stdalign.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * nothing that changes anything. Owns its connections. Loop thread; which page says what is
  * pages.h's business.
  */
-#ifndef STOKER_LOOP_WATCH_HTTP_H
-#define STOKER_LOOP_WATCH_HTTP_H
+#ifndef STOKER_LOOP_WATCH_HTTP_SERVER_H
+#define STOKER_LOOP_WATCH_HTTP_SERVER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,18 +15,18 @@
 
 struct watch;
 
-struct http {
+struct http_server {
 	struct watch *watch;
 	uv_loop_t *loop;
 	struct list connections; /* struct http_connection */
 	unsigned count;
 };
 
-void http_init(struct http *http, struct watch *watch, uv_loop_t *loop);
+void http_server_init(struct http_server *http, struct watch *watch, uv_loop_t *loop);
 /* Takes the descriptor over. `tcp`: anybody who reaches the port may have connected, browsers too.
  * Where there are too many connections, the one that has been idle the longest gives way. */
-void http_accept(struct http *http, int fd, bool tcp);
-void http_tick(struct http *http, uint64_t now_ns); /* each second: who is too slow */
-void http_close_all(struct http *http);
+void http_server_accept(struct http_server *http, int fd, bool tcp);
+void http_server_tick(struct http_server *http, uint64_t now_ns); /* each second: who is too slow */
+void http_server_close_all(struct http_server *http);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "loop/watch/http.h"
+#include "loop/watch/http_server.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ struct http_connection {
 		uv_pipe_t pipe;
 		uv_tcp_t tcp;
 	};
-	struct http *http;
+	struct http_server *http;
 	struct list link;
 	enum http_state state;
 	struct pages_asker asker;
@@ -97,9 +97,9 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
 		http_answer(connection, condition, &request);
 }
 
-void http_init(struct http *http, struct watch *watch, uv_loop_t *loop)
+void http_server_init(struct http_server *http, struct watch *watch, uv_loop_t *loop)
 {
-	*http = (struct http){.watch = watch, .loop = loop};
+	*http = (struct http_server){.watch = watch, .loop = loop};
 	list_init(&http->connections);
 }
 
@@ -125,7 +125,7 @@ static int http_open(struct http_connection *connection, int fd)
 }
 
 /* Somebody has to go: of those that have not sent a whole request the oldest, else of all. */
-static void http_make_room(struct http *http)
+static void http_make_room(struct http_server *http)
 {
 	struct http_connection *leaver = NULL;
 	if (http->count < CONNECTIONS_MAX)
@@ -136,7 +136,7 @@ static void http_make_room(struct http *http)
 	http_close(leaver);
 }
 
-void http_accept(struct http *http, int fd, bool tcp)
+void http_server_accept(struct http_server *http, int fd, bool tcp)
 {
 	struct http_connection *connection = calloc(1, sizeof(*connection));
 	if (!connection) {
@@ -153,14 +153,14 @@ void http_accept(struct http *http, int fd, bool tcp)
 	}
 }
 
-void http_tick(struct http *http, uint64_t now_ns)
+void http_server_tick(struct http_server *http, uint64_t now_ns)
 {
 	list_for_each(connection, next, &http->connections, struct http_connection, link)
 		if (now_ns > connection->deadline_ns)
 			http_close(connection);
 }
 
-void http_close_all(struct http *http)
+void http_server_close_all(struct http_server *http)
 {
 	list_for_each(connection, next, &http->connections, struct http_connection, link)
 		http_close(connection);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "loop/engine/account.h"
+#include "loop/engine/measure.h"
 
 #include "loop/policy/reader_status.h"
 #include "loop/state/core.h"
 #include "loop/state/reader.h"
 #include "loop/state/stream.h"
 
-void account_wait(struct reader *reader)
+void measure_wait(struct reader *reader)
 {
 	reader->wait = reader_wait_now(reader);
 }
@@ -30,7 +30,7 @@ static void account_shares(struct core *core, const struct wait_time *wait, doub
 		core->wait_pending = pending < 1 ? pending : 1;
 }
 
-void account_tick(struct core *core, double seconds)
+void measure_tick(struct core *core, double seconds)
 {
 	list_for_each(stream, next, &core->streams, struct stream, link)
 		stream->rate =
@@ -41,7 +41,7 @@ void account_tick(struct core *core, double seconds)
 	list_for_each(reader, after, &core->readers, struct reader, in_core) {
 		reader->rate =
 			smoothed_rate(reader->rate, reader->announced, &reader->rate_base, seconds);
-		account_wait(reader);
+		measure_wait(reader);
 		account_shares(core, &reader->wait, seconds);
 		wait_time_tick(&reader->wait, seconds);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/exact.h"
+#include "transform/portable_math.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static uint64_t bits_of_double(double number)
 }
 
 /* exp(x) = 2^k exp(r), |r| <= ln(2) / 2: the series of exp is short there. */
-double exact_exp(double x)
+double portable_exp(double x)
 {
 	double turns = x * 0x1.71547652b82fep+0; /* 1 / ln(2) */
 	int k = (int)(turns + (turns < 0 ? -0.5 : 0.5));
@@ -39,7 +39,7 @@ double exact_exp(double x)
 }
 
 /* x = 2^k m, m in [sqrt(1/2), sqrt(2)); log(m) = 2 atanh((m - 1) / (m + 1)). */
-double exact_log(double x)
+double portable_log(double x)
 {
 	uint64_t bits = bits_of_double(x);
 	int k = (int)(bits >> 52) - 1023;
@@ -90,12 +90,12 @@ static double sine_of(double x, int quarters)
 	}
 }
 
-double exact_sin(double x)
+double portable_sin(double x)
 {
 	return sine_of(x, 0);
 }
 
-double exact_cos(double x)
+double portable_cos(double x)
 {
 	return sine_of(x, 1);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dataset/shards/lmdb_page.h"
+#include "dataset/lmdb/lmdb_page.h"
 
 #include <inttypes.h>
 

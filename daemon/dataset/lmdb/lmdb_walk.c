@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dataset/shards/lmdb_walk.h"
+#include "dataset/lmdb/lmdb_walk.h"
 
 #include <errno.h>
 #include <inttypes.h>

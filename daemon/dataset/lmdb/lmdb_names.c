@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dataset/shards/lmdb_names.h"
+#include "dataset/lmdb/lmdb_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/ending.h"
 #include "base/url.h"
-#include "dataset/shards/lmdb.h"
+#include "dataset/lmdb/lmdb.h"
 
 #define FILE_NAME "data.mdb"
 

@@ -8,8 +8,8 @@
  * The keys are walked once, when the index is made, and where each value lies is noted; samples are
  * read there as members of any shard. A database that is damaged is refused (lmdb_walk.h).
  */
-#ifndef STOKER_DATASET_SHARDS_LMDB_H
-#define STOKER_DATASET_SHARDS_LMDB_H
+#ifndef STOKER_DATASET_LMDB_LMDB_H
+#define STOKER_DATASET_LMDB_LMDB_H
 
 #include "dataset/kind.h"
 

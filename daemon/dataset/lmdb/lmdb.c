@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "dataset/shards/lmdb.h"
+#include "dataset/lmdb/lmdb.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "dataset/shards/lmdb_names.h"
-#include "dataset/shards/lmdb_walk.h"
+#include "dataset/lmdb/lmdb_names.h"
+#include "dataset/lmdb/lmdb_walk.h"
 #include "dataset/shards/shard_sample.h"
 #include "dataset/shards/shards.h"
 

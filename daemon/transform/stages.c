@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "transform/stage.h"
+#include "transform/stages.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * computed may be used by the same build later, and by no other. Before there are threads, or any
  * thread; looks at no file but those of objects that have no build ID.
  */
-#ifndef STOKER_BASE_PROGRAM_H
-#define STOKER_BASE_PROGRAM_H
+#ifndef STOKER_LOOP_OS_PROGRAM_H
+#define STOKER_LOOP_OS_PROGRAM_H
 
 #include "base/digest.h"
 

@@ -9,8 +9,8 @@
  * the page that a large value begins at, or, in a branch, none: then the 8 bytes have the number of
  * the page below it.
  */
-#ifndef STOKER_DATASET_SHARDS_LMDB_PAGE_H
-#define STOKER_DATASET_SHARDS_LMDB_PAGE_H
+#ifndef STOKER_DATASET_LMDB_LMDB_PAGE_H
+#define STOKER_DATASET_LMDB_LMDB_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Which file an LMDB database is: data.mdb in a folder, or a file that ends in .mdb or .lmdb. Any
  * thread.
  */
-#ifndef STOKER_DATASET_SHARDS_LMDB_NAMES_H
-#define STOKER_DATASET_SHARDS_LMDB_NAMES_H
+#ifndef STOKER_DATASET_LMDB_LMDB_NAMES_H
+#define STOKER_DATASET_LMDB_LMDB_NAMES_H
 
 #include "dataset/dataset.h"
 #include "dataset/shards/shard_names.h"

@@ -10,8 +10,8 @@
  * makes all tables; stages_run() then only moves pixels. Owns the tables and the intermediate
  * pictures and keeps them for the next picture, unless they have become large. One worker's.
  */
-#ifndef STOKER_TRANSFORM_STAGE_H
-#define STOKER_TRANSFORM_STAGE_H
+#ifndef STOKER_TRANSFORM_STAGES_H
+#define STOKER_TRANSFORM_STAGES_H
 
 #include <stdbool.h>
 

@@ -8,10 +8,10 @@
  *
  * LMDB has no checksums: a bit that changed within a key or a picture is not seen here.
  */
-#ifndef STOKER_DATASET_SHARDS_LMDB_WALK_H
-#define STOKER_DATASET_SHARDS_LMDB_WALK_H
+#ifndef STOKER_DATASET_LMDB_LMDB_WALK_H
+#define STOKER_DATASET_LMDB_LMDB_WALK_H
 
-#include "dataset/shards/lmdb_page.h"
+#include "dataset/lmdb/lmdb_page.h"
 
 #define LMDB_DEPTH_MAX 32
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/program.h"
+#include "loop/os/program.h"
 
 #include <elf.h>
 #include <link.h>

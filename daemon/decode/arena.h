@@ -5,8 +5,8 @@
  * after some images there is no malloc any more. One owner at a time; a worker's thread. Knows no
  * library.
  */
-#ifndef STOKER_BASE_ARENA_H
-#define STOKER_BASE_ARENA_H
+#ifndef STOKER_DECODE_ARENA_H
+#define STOKER_DECODE_ARENA_H
 
 #include <stddef.h>
 
