@@ -5,16 +5,11 @@
 #ifndef STOKER_TEST_LIST_H
 #define STOKER_TEST_LIST_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/test.h"
 #include "tests/unit/values.h"
 #include "transform/pipeline.h"
 

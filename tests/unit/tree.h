@@ -5,13 +5,6 @@
 #ifndef STOKER_TEST_TREE_H
 #define STOKER_TEST_TREE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/fault.h"
+#include "tests/unit/test.h"
 
 #define LIMIT ((size_t)1 << 20)
 

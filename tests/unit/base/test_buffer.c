@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Buffers that forget how large they once had to be. */
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
+#include "tests/unit/test.h"
 
 #define LEAST 1000
 

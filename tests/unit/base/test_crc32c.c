@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* CRC-32C: the values of RFC 3720, and the instruction against the table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/crc32c.h"
+#include "tests/unit/test.h"
 
 static void test_published(void **state)
 {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Crews: each number once, in order, several at a time; none after a stop. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Data echoing: each sample occurs `times` times, never twice in a row, and echo_position() is the
  * inverse of echo_place(). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/echo.h"
+#include "tests/unit/test.h"
 
 /* The two functions are inverse, and the turns of a window are contiguous. */
 static void check_both_ways(const struct echo *echo, uint32_t epoch)

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The log: what is written of a line, what happens when it cannot be written, and how many lines a
  * user may cause. FAULTS 58. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/log_user.h"
+#include "tests/unit/test.h"
 
 static int terminal; /* the real stderr */
 static int out;	     /* where the log can be read */

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The order of an epoch: a bijection for every n, with the statistics of a random permutation. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/order.h"
+#include "tests/unit/test.h"
 
 static void check_bijection(uint64_t seed, uint32_t epoch, uint64_t n)
 {

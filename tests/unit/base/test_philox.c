@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Philox against the known answers of Random123 (kat_vectors), and the draws made from it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/philox.h"
+#include "tests/unit/test.h"
 
 static void test_known_answers(void **state)
 {

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The order "shards": a bijection with its inverse for shards of any sizes, one shard's samples
  * near each other, and another order in each epoch. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/shard_order.h"
+#include "tests/unit/test.h"
 
 #define SHARDS_MAX 40
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* URLs of data: what is tidied, refused and encoded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/url.h"
+#include "tests/unit/test.h"
 
 static void test_tidy(void **state)
 {

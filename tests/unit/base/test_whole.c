@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Whole pieces, where each system call does only a part. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/whole.h"
+#include "tests/unit/test.h"
 
 #define FIRST 5
 #define SECOND ((size_t)1 << 20)

@@ -4,17 +4,11 @@
  * choice among those that come by: two streams of orders of their own hit 0.49 at a quarter of the
  * dataset, one 0.25) and against one that evicts nothing. Time is made up.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "base/order.h"
 #include "cache/picture_cache.h"
+#include "tests/unit/test.h"
 
 #define SAMPLES 2000
 #define ROOM 4096

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Memory that is got ahead: when there is some, that it is there and zero, and that it goes again.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "cache/page_stock.h"
+#include "tests/unit/test.h"
 
 #define SIZE ((size_t)600 << 10) /* of a picture */
 #define ROOMY (4 * PAGE_STOCK_BYTES)

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The cache of decoded pictures: what is found and what is not, its budget, pins, many threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cache/picture_cache.h"
+#include "tests/unit/test.h"
 
 #define SAMPLES 64
 #define WIDTH 37

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/client/fake.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +10,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "tests/unit/test.h"
 
 #define IMAGE_BYTES (2 * 3 * sizeof(float))
 

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding the daemon: where its sockets are, who may serve them, and a queue that is full. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +11,7 @@
 #include "client/c/address.h"
 #include "client/c/stoker.h"
 #include "tests/unit/client/fake.h"
+#include "tests/unit/test.h"
 
 static void test_places(void **state)
 {

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* libstoker as a program uses it: options, batches, waiting, releasing, detaching, a fork. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -15,6 +8,7 @@
 
 #include "client/c/stoker.h"
 #include "tests/unit/client/fake.h"
+#include "tests/unit/test.h"
 
 static struct stoker_options options_of(const char *dataset)
 {

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* libstoker and a daemon that refuses, stops, dies or lies: an error with a text, never a crash. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +10,7 @@
 #include "client/c/ring.h"
 #include "client/c/stoker.h"
 #include "tests/unit/client/fake.h"
+#include "tests/unit/test.h"
 
 static struct stoker_options options_of(const char *dataset)
 {

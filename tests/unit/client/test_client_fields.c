@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* libstoker and the further fields of a sample: good, missing and hostile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +9,7 @@
 #include "client/c/ring.h"
 #include "client/c/stoker.h"
 #include "tests/unit/client/fake.h"
+#include "tests/unit/test.h"
 
 #define WEIGHT_AT (SEGMENT_PAGE + 1024)
 #define BOXES_AT (SEGMENT_PAGE + 2048)

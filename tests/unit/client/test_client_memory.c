@@ -3,13 +3,6 @@
  * libstoker when memory runs out (FAULTS 53): every allocation of a whole session fails in its
  * turn. The result is -ENOMEM, nothing crashes, no descriptor and no memory is leaked.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +13,7 @@
 #include "proto/pack.h"
 #include "tests/unit/client/fake.h"
 #include "tests/unit/shortage.h"
+#include "tests/unit/test.h"
 
 static void say_classes(struct fake *fake)
 {

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* libstoker when the ring or the daemon is replaced: the caller still gets its batches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +9,7 @@
 
 #include "client/c/stoker.h"
 #include "tests/unit/client/fake.h"
+#include "tests/unit/test.h"
 
 #define ANOTHER_RING (FAKE_RING + 1)
 

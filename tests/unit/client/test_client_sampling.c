@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Sampler, echo and views of libstoker: on the wire, after the daemon died, and with mistakes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +8,7 @@
 
 #include "client/c/stoker.h"
 #include "tests/unit/client/fake.h"
+#include "tests/unit/test.h"
 
 #define SAMPLING "fedcba9876543210fedcba9876543210"
 

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Joined datasets, and the names of classes, asked for between batches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +10,7 @@
 #include "client/c/stoker.h"
 #include "proto/pack.h"
 #include "tests/unit/client/fake.h"
+#include "tests/unit/test.h"
 
 #define ANOTHER_RING (FAKE_RING + 1)
 #define MOST 4096 /* messages that a client keeps while it waits for another */

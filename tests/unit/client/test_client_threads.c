@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* libstoker in several threads: one takes batches, others use them and give them back. What it
  * asserts is little; ThreadSanitizer and AddressSanitizer (.ci/run) say the rest. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
 
 #include "client/c/clock.h"
 #include "client/c/stoker.h"
 #include "tests/unit/client/fake.h"
+#include "tests/unit/test.h"
 
 #define BATCHES 3000
 #define INFLIGHT 3

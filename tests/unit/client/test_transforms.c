@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Parsing of transforms: the result, and the column of a mistake. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -15,6 +8,7 @@
 #include <string.h>
 
 #include "client/c/transforms.h"
+#include "tests/unit/test.h"
 
 /* A tree as a line: maps as {name: ...}, texts in quotes, floats with a point. */
 static void say(FILE *file, const struct value *value)

@@ -3,13 +3,6 @@
  * The configuration: which source overrides which, where values come from, and the words for
  * mistakes. FAULTS 85, with the files of tests/golden/config (the argument); FAULTS 86 in part.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <limits.h>
 #include <locale.h>
 #include <sched.h>
@@ -23,6 +16,7 @@
 #include "config.h"
 #include "config/machine.h"
 #include "config/option.h"
+#include "tests/unit/test.h"
 
 static const char *golden;
 static char folder[64], file[96], drop_ins[128];

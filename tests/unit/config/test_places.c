@@ -2,19 +2,13 @@
 /*
  * stokerd --check: folders and sockets.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "config.h"
+#include "tests/unit/test.h"
 
 /* --check looks for what the daemon would not start without, and creates nothing. */
 static void test_check_places(void **state)

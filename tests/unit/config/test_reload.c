@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The configuration read again: what is exchanged, what is said, and that a wrong file changes
  * nothing. FAULTS 29, 31. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +9,7 @@
 #include "config.h"
 #include "config/option.h"
 #include "config/reload.h"
+#include "tests/unit/test.h"
 
 static char file[] = "/tmp/stoker-reload-XXXXXX";
 static struct fault fault;

@@ -2,18 +2,12 @@
 /*
  * Rules about what other users may have read: their syntax, whom they allow, what lies beneath.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/roots.h"
+#include "tests/unit/test.h"
 
 static struct fault fault;
 

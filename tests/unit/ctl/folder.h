@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tests/unit/test.h"
+
 static char folder_top[64];
 
 static inline int folder_remove_one(const char *path, const struct stat *stat, int type,

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The output of stokerctl: values, tables, JSON of bytes that are not UTF-8, "did you mean". */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +11,7 @@
 #include "client/ctl/show/report.h"
 #include "client/ctl/show/table.h"
 #include "client/ctl/show/unit.h"
+#include "tests/unit/test.h"
 #include "tests/unit/values.h"
 
 /* Takes the reference. */

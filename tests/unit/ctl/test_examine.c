@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* `stokerctl doctor` on machines that are made of files: each fault is named, and only it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +8,7 @@
 #include "client/ctl/doctor/examine_load.h"
 #include "client/ctl/doctor/examine_machine.h"
 #include "tests/unit/ctl/folder.h"
+#include "tests/unit/test.h"
 
 #define PID 77
 #define GIB "073741824" /* with a digit before it */

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Bundles that are packed with gzip: cut or changed anywhere, also behind the file that was asked
  * for, each is refused or gives the same bytes; members behind each other are one content. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tests/unit/test.h"
 
 #define ZLIB_CONST
 #include <zlib.h>

@@ -3,18 +3,12 @@
  * Image folders as torchvision reads them, descriptions of datasets, and reading, which never
  * leaves the root and never waits for a FIFO. FAULTS 63, 65, 67-69.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/unit/dataset/opened.h"
+#include "tests/unit/test.h"
 
 /* Folders. */
 

@@ -2,16 +2,10 @@
 /*
  * The packed index, its fingerprint, and quoting of hostile text in messages.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/quote.h"
 #include "dataset/index.h"
 #include "tests/unit/dataset/opened.h"
+#include "tests/unit/test.h"
 
 /* The index. */
 

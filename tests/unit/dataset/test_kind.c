@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* The table of dataset kinds: each row has all its functions, and clients are told of all rows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "dataset/kind.h"
+#include "tests/unit/test.h"
 
 static void test_rows_are_complete(void **state)
 {

@@ -2,14 +2,8 @@
 /*
  * Manifests in four formats, right and wrong. FAULTS 67, 69.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/dataset/opened.h"
+#include "tests/unit/test.h"
 
 /* Manifests. */
 

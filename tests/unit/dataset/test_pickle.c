@@ -3,17 +3,11 @@
  * The pickle reader and the idx parser, with bytes written by hand. test_dataset_published.py
  * compares what Python and NumPy write.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "dataset/arrays/idx.h"
 #include "dataset/arrays/pickle.h"
+#include "tests/unit/test.h"
 
 static struct fault fault;
 static struct pickle pickle;

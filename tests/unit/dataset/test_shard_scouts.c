@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Scouts, where the indexing is cancelled among shards that are empty. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <unistd.h>
 
 #include "dataset/dataset.h"
 #include "dataset/shards/shard_scouts.h"
+#include "tests/unit/test.h"
 
 #define SHARDS 200
 #define AT_ONCE 4

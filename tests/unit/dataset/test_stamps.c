@@ -3,17 +3,11 @@
  * What tells one state of a file from another: its stamp, and that a file which was read before has
  * changed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "tests/unit/dataset/opened.h"
+#include "tests/unit/test.h"
 
 static struct stamp read_stamp(const struct dataset *dataset, uint64_t sample)
 {

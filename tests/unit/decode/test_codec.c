@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The table of codecs: no row lacks a function, and each image belongs to one row. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "decode/codec.h"
 #include "tests/unit/pictures.h"
+#include "tests/unit/test.h"
 
 /* The function that a row lacks, or NULL. */
 static const char *missing(const struct codec *codec)

@@ -4,13 +4,6 @@
  * write (FAULTS 75, 76); a whole JPEG is decoded by libjpeg alone. Against Pillow:
  * test_decode_pillow.py.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +13,7 @@
 #include "decode/exif.h"
 #include "decode/foreign.h"
 #include "tests/unit/pictures.h"
+#include "tests/unit/test.h"
 
 static struct decoder *decoder; /* one for all tests, as a worker uses it */
 

@@ -3,19 +3,13 @@
  * Hostile pictures: each is refused by the limit that is meant for it, before the work that the
  * limit guards (FAULTS 72, 73, 74, 76), and none does any other harm.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "decode/decode.h"
 #include "tests/unit/pictures.h"
+#include "tests/unit/test.h"
 
 /* The aim is 50 ms; the bound is generous, for sanitizers and busy machines. */
 #define GATE_NS ((uint64_t)1000000000)

@@ -3,19 +3,13 @@
  * JPEGs that can have no seek index, written anew: every part has the pixels that libjpeg finds in
  * the file as it was, at every scale, and what would look different is left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
 #include "tests/unit/pictures.h"
+#include "tests/unit/test.h"
 
 #define PARTS 12
 

@@ -3,13 +3,6 @@
  * The index that a scanner builds, with every kernel, at once or in pieces, is the one that a plain
  * walk over the scan's symbols finds; and every kernel decodes the same coefficients by it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +12,7 @@
 #include "decode/jpeg/entropy_kernel.h"
 #include "decode/jpeg/scanner.h"
 #include "tests/unit/pictures.h"
+#include "tests/unit/test.h"
 
 /* The frame as libjpeg's encoder writes it: 4:2:0, or grey with one component. */
 static struct scan_frame frame_of(const struct picture *picture, int width, int height,

@@ -4,19 +4,13 @@
  * the first decode, which builds the index, and at later ones. A file without an index, or with a
  * wrong one, is decoded by libjpeg alone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
 #include "tests/unit/pictures.h"
+#include "tests/unit/test.h"
 
 static struct decoder *decoder; /* one for all tests, as a worker uses it */
 

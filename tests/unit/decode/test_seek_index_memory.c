@@ -6,13 +6,6 @@
  * here.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +13,7 @@
 #include "decode/jpeg/seek_index_set.h"
 #include "tests/unit/pictures.h"
 #include "tests/unit/shortage.h"
+#include "tests/unit/test.h"
 
 #define WIDTH 300
 #define HEIGHT 200

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The set of seek indexes: by sample and stamp, within a budget that sets share, for many threads.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "decode/jpeg/seek_index_set.h"
+#include "tests/unit/test.h"
 
 static struct stamp stamp_of(uint64_t sample, int64_t state)
 {

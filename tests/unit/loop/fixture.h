@@ -9,13 +9,6 @@
 #ifndef STOKER_TEST_LOOP_FIXTURE_H
 #define STOKER_TEST_LOOP_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "config.h"
 #include "loop/state/bad_samples.h"
 #include "loop/state/catalog.h"
@@ -28,6 +21,7 @@
 #include "loop/state/statistics_store.h"
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
+#include "tests/unit/test.h"
 #include "tests/unit/values.h"
 
 #define SAMPLES 64  /* of the dataset: pictures of 2 x 2; each byte of number i is i */

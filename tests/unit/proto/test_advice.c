@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Advice from figures: it never asks for more of what is idle, and names what there is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "proto/advice/limit.h"
 #include "proto/advice/trouble.h"
 #include "proto/counter.h"
+#include "tests/unit/test.h"
 
 static char advice[512];
 

@@ -3,19 +3,13 @@
  * Finding frames in a stream: every split, every boundary of the length, and how much memory a
  * claimed length may cost. FAULTS 41.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/frame.h"
 #include "proto/tables.h"
+#include "tests/unit/test.h"
 
 static size_t put_frame(uint8_t *out, uint32_t length, uint8_t fill)
 {

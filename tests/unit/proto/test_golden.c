@@ -6,13 +6,6 @@
  * Two structs are made of every row, one from its bytes and one from its JSON; they must agree
  * field by field and both must encode to the row's bytes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +13,7 @@
 #include "proto/frame.h"
 #include "proto/message.h"
 #include "proto/pack.h"
+#include "tests/unit/test.h"
 
 #define FRAME_CAPACITY (PROTO_FRAME_MAX + FRAME_HEAD)
 

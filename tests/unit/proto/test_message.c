@@ -5,13 +5,6 @@
  * FAULTS 42. The payloads are packed here, and the rows of the tables are expanded here again, so
  * that message.c does not test itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +13,7 @@
 #include "proto/frame.h"
 #include "proto/message.h"
 #include "proto/pack.h"
+#include "tests/unit/test.h"
 #include "tests/unit/values.h"
 
 enum type {

@@ -2,13 +2,6 @@
 /*
  * Packing, the structural check and unpacking, on bytes made by hand. FAULTS 39, 40, 42.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +11,7 @@
 #include "proto/check.h"
 #include "proto/pack.h"
 #include "proto/tables.h"
+#include "tests/unit/test.h"
 
 #define BYTES(...) ((const uint8_t[]){__VA_ARGS__}), sizeof((const uint8_t[]){__VA_ARGS__})
 

@@ -3,13 +3,6 @@
  * proto/ when memory runs out: each allocation fails in its turn. The result is -ENOMEM, nothing
  * leaks, and the next call works.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +11,7 @@
 #include "proto/message.h"
 #include "proto/pack.h"
 #include "tests/unit/shortage.h"
+#include "tests/unit/test.h"
 
 /* A report of 300 keys, larger than the first buffer of a packer. */
 static int pack_report(struct packer *packer, struct text *out)

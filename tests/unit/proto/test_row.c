@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows: what is packed of a struct, what is left out, and which columns words name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "proto/pack.h"
 #include "proto/row.h"
+#include "tests/unit/test.h"
 
 static void packs(enum row_kind kind, const void *row, const struct packer *expected)
 {

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A stage: what is kept is found again, also by the next one, in its version alone; what does not
  * fit gives way as it should; a file that is damaged is none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -27,6 +20,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "tests/unit/test.h"
 
 /* How many files there are, and the first one's name. */
 static size_t files(char name[256])

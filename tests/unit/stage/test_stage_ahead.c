@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* What is fetched at the same time, or before anybody asks for it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "fixture.h"
+#include "tests/unit/test.h"
 
 static atomic_uint flying, most;
 

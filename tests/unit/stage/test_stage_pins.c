@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What is pinned gives way to nobody while anything else is there, keeps no user from a part of the
  * rest, has at most half of the budget, and outlives the daemon. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
@@ -15,6 +8,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "tests/unit/test.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -5,13 +5,6 @@
  * quarter (the best is 0.49; to evict nothing gives 0.25, the least recently used 0.14), a third
  * at a tenth. Time is made up, the files are real.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +14,7 @@
 #include "base/order.h"
 #include "base/shard_order.h"
 #include "stage/stage.h"
+#include "tests/unit/test.h"
 
 #define SAMPLES 1000
 #define SHARDS 40

@@ -4,16 +4,11 @@
  * samples, any order, several threads, each instruction set. All are exact.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "statistics/moments.h"
+#include "tests/unit/test.h"
 
 #define THREADS 5
 

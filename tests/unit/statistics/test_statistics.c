@@ -5,18 +5,13 @@
  */
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "statistics/statistics.h"
+#include "tests/unit/test.h"
 
 #define WIDTH 3
 #define HEIGHT 2

@@ -4,16 +4,11 @@
  * in as many directions as there are samples.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "statistics/whiten.h"
+#include "tests/unit/test.h"
 
 /* A random generator that is the same everywhere. */
 static double random_number(uint64_t *state)

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Packings: two members behind each other give both contents, in whatever parts bytes come and go;
  * cut or changed anywhere, each is an error or the same bytes, never others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +8,7 @@
 #include <zlib.h>
 
 #include "storage/packing.h"
+#include "tests/unit/test.h"
 
 /* What is packed: lines "sample 0" to "sample 39", in two members of half of the bytes each. */
 #define CONTENT_MAX 1024

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Credentials as AWS' services answer them: times, documents, and who holds the texts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +8,7 @@
 #include "storage/remote/json_texts.h"
 #include "storage/remote/s3_keys.h"
 #include "storage/remote/sts.h"
+#include "tests/unit/test.h"
 
 static void test_times(void **state)
 {

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Requests that are not made: for want of memory, and while the time of day jumps. The server is a
  * port where nobody listens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,6 +10,7 @@
 #include "base/clock.h"
 #include "storage/remote/transfer.h"
 #include "storage/remote/wiped_memory.h"
+#include "tests/unit/test.h"
 
 #define NOBODY "http://127.0.0.1:1/b/k"
 #define HOUR_S 3600

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The cache directory: made for its user alone, one owner at a time, refused if others may write.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +9,7 @@
 #include <unistd.h>
 
 #include "store/cache_dir.h"
+#include "tests/unit/test.h"
 
 static char home[64], path[80];
 

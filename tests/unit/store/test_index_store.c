@@ -2,13 +2,6 @@
 /* The index store: what is saved is loaded again, by sample and stamp; a damaged or forged file
  * never does harm, even if its checksums are right; a directory that others may write is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +14,7 @@
 #include "base/owner.h"
 #include "store/index_store.h"
 #include "store/index_store_file.h"
+#include "tests/unit/test.h"
 
 #define SAMPLES 5000
 #define HEADER 264

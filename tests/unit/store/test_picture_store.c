@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The picture store: rows come back as they were written or not at all; what gives way to what; and
  * what a slow disk is asked for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +13,7 @@
 #include <unistd.h>
 
 #include "store/picture_store.h"
+#include "tests/unit/test.h"
 
 #define COLUMNS 100
 #define ROWS 400 /* so several bands */

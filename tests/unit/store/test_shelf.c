@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The shelf: who has most makes room, the least recently used first; nobody loses files to one who
  * has more. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +11,7 @@
 
 #include "base/owner.h"
 #include "store/shelf.h"
+#include "tests/unit/test.h"
 
 #define BLOCK 4096
 

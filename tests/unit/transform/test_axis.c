@@ -3,13 +3,7 @@
  * The tables of a resize: what resample.c relies on, for every small pair of sizes and some large
  * ones. test_pipeline_pillow.py compares their result with Pillow's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/test.h"
 #include "transform/axis.h"
 
 static const int32_t one = 1 << AXIS_PRECISION;

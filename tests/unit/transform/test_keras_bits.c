@@ -3,19 +3,13 @@
  * What works on arrays, for the sanitizers: buffers of exactly the size that is needed, any matrix,
  * and the same bits from each instruction set. test_keras.py compares the numbers themselves.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/philox.h"
 #include "tests/unit/list.h"
+#include "tests/unit/test.h"
 #include "transform/draws.h"
 #include "transform/keras/keras.h"
 #include "transform/output.h"

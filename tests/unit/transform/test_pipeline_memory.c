@@ -6,16 +6,11 @@
  */
 #include <errno.h>
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/buffer.h"
 #include "tests/unit/shortage.h"
+#include "tests/unit/test.h"
 #include "tests/unit/values.h"
 #include "transform/pipeline.h"
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* exact.c against libm, within the error that its header names. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/philox.h"
+#include "tests/unit/test.h"
 #include "transform/portable_math.h"
 
 #define COUNT 200000

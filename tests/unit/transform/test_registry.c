@@ -3,14 +3,9 @@
  * The registry of transforms: every row is complete, and a row that lacks a function or has one too
  * many is found, before a worker can call it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/test.h"
 #include "transform/registry.h"
 
 static void test_every_row_is_complete(void **state)

@@ -4,17 +4,12 @@
  *and rows, dtype, layout and the alignment of the array. test_pipeline_pillow.py compares plain C
  *with Pillow. test_resample [CASES]	of each instruction set; default 2,000
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/test.h"
 #include "transform/output.h"
 #include "transform/resample.h"
 

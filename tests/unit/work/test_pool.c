@@ -3,18 +3,12 @@
  * The pool, with functions of this test instead of work/sample.c: `held_make` and `held_fetch` name
  * a sample that waits until the test lets it go on. The test waits for states, never for a time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/test.h"
 #include "work/pool.h"
 #include "work/sample.h"
 

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A listening socket: its file exists only while connect() works, a dead socket is replaced,
  * anything else at the path is left alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -22,6 +15,7 @@
 #include <unistd.h>
 
 #include "loop/os/listener.h"
+#include "tests/unit/test.h"
 
 static char folder[64];
 static struct fault fault; /* of the last call */

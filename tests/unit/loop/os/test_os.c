@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* What the loop uses of the system: wake-ups from threads, signals, tasks, shared memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,6 +19,7 @@
 #include "loop/os/signals.h"
 #include "loop/os/task.h"
 #include "loop/os/wakeup.h"
+#include "tests/unit/test.h"
 
 static uv_loop_t loop;
 

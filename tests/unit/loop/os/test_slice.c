@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The loop's time slice, and that of threads that it starts; as the kernel tells it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "loop/os/slice.h"
+#include "tests/unit/test.h"
 
 static uint64_t slice_ns(void)
 {

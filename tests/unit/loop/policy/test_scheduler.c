@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* The scheduler: users share evenly, flows by weight, readers that wait go first, rings meet,
  * limits hold, nobody starves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "loop/policy/scheduler.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/user.h"
+#include "tests/unit/test.h"
 
 #define STREAMS 3
 #define MOST 6

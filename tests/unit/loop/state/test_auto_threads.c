@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* `auto` in machines of arithmetic: within 30 s near the best number, then quiet; back when cores
  * are taken away and given back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "loop/state/auto_threads.h"
+#include "tests/unit/test.h"
 
 #define SECOND UINT64_C(1000000000)
 

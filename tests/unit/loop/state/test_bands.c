@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Which slots of a ring have memory, by ranks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "loop/state/bands.h"
+#include "tests/unit/test.h"
 
 static const struct cursor begin = {0};
 

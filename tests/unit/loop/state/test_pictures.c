@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* How much memory decoded pictures may have, by what is free. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "loop/state/pictures.h"
+#include "tests/unit/test.h"
 
 #define GIB ((uint64_t)1 << 30)
 

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* A rank's share of an epoch: every position exactly once, whatever the world size. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "loop/state/shard.h"
+#include "tests/unit/test.h"
 
 #define N_MAX 700
 

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* What a reader waits for: every nanosecond is somebody's, and the right one's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "loop/state/wait_time.h"
+#include "tests/unit/test.h"
 
 static struct wait_time wait_from(enum wait_state state, uint64_t now_ns)
 {

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Heads of HTTP requests: whole, in parts, wrong, too large. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "loop/watch/http_request.h"
+#include "tests/unit/test.h"
 
 static struct http_request request;
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Which samples of a ring a sheet shows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "loop/watch/sheet.h"
 #include "tests/unit/loop/fixture.h"
+#include "tests/unit/test.h"
 
 #define SLOTS (1 << 18)
 

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Tokens, the last minutes, texts that grow, histograms. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "loop/state/core.h"
 #include "loop/state/histogram.h"
 #include "loop/watch/watch.h"
 #include "loop/watch/writer.h"
+#include "tests/unit/test.h"
 
 #define ME 1000
 
