@@ -28,7 +28,9 @@
 	TEXT(label, "tar tfrecord", "... that is the label")                                       \
 	TEXT(components, "tar tfrecord", "those that become fields, with blanks between")          \
 	TEXT(classes, "tar tfrecord", "labels are numbers of so many classes")                     \
-	TEXT(missing_component, "tar tfrecord", "what a sample is without one: error or skip")
+	TEXT(missing_component, "tar tfrecord", "what a sample is without one: error or skip")     \
+	TEXT(code, "code", "identity of the code that makes the samples")                          \
+	TEXT(samples, "code", "how many there are")
 
 /* The keys of a sampler's map, beside `name`: K(key, samplers, help). */
 #define SAMPLER_TABLE(K)                                                                           \

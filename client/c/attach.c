@@ -41,6 +41,8 @@ static int options_copy(struct stoker_options *out, const struct stoker_options 
 	return 0;
 }
 
+#define SECRET_BYTES 16
+
 /* The members of the options that begin with `dataset`. */
 static const struct {
 	const char *name;
@@ -259,6 +261,7 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 	message->expect_pipeline = text_of(options->expect_pipeline);
 	message->expect_sampling = text_of(options->expect_sampling);
 	message->expect_description = text_of(options->expect_description);
+	message->secret = (struct text){options->secret, options->secret ? SECRET_BYTES : 0};
 	message->like = options->like;
 }
 

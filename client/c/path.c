@@ -11,7 +11,8 @@ int path_whole(const char *path, char *out, struct fault *fault)
 {
 	char folder[PATH_MAX] = "";
 	size_t scheme = strcspn(path, "/:");
-	bool relative = *path != '/' && (!scheme || strncmp(path + scheme, "://", 3) != 0);
+	bool relative = *path != '/' && (!scheme || strncmp(path + scheme, "://", 3) != 0) &&
+			strncmp(path, "code:", 5) != 0; /* no path: a name for people */
 	if (!*path) /* such as "$DATA" if it is not set: do not take the working directory */
 		return fault_say(fault, -EINVAL, "the path of the dataset is empty");
 	if (relative && !getcwd(folder, sizeof(folder)))

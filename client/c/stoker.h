@@ -207,12 +207,17 @@ struct stoker_options {
 	uint64_t like;
 	/* As expect_dataset: the `description` of the info that a place is to go on with. */
 	const char *expect_description;
+
+	/* Samples that producers make (dataset "code:NAME", kind "code"): the identity of the code,
+	 * how many samples there are, as a text, and the 16 bytes that its producers show. */
+	const char *dataset_code, *dataset_samples;
+	const void *secret;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                         \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                \
 	}
 
 /*

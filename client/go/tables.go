@@ -79,6 +79,7 @@ var messageTypes = []messageType{
 		{key: "resize", kind: kindText, max: 16},
 		{key: "like", kind: kindUint, max: 18446744073709551615},
 		{key: "expect_description", kind: kindText, max: 32},
+		{key: "secret", kind: kindText, max: 16},
 	}},
 	{number: 11, name: "progress", fromDaemon: true, fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -167,6 +168,35 @@ var messageTypes = []messageType{
 		{key: "secret", kind: kindText, required: true, min: 1, max: 255},
 		{key: "token", kind: kindText, max: 8191},
 		{key: "expires", kind: kindUint, max: 18446744073709551615},
+	}},
+	{number: 23, name: "produce", fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "code", kind: kindText, required: true, min: 1, max: 64},
+		{key: "secret", kind: kindText, required: true, min: 16, max: 16},
+		{key: "name", kind: kindText, max: 255},
+	}},
+	{number: 24, name: "producer", fromDaemon: true, fields: []fieldType{
+		{key: "seq", kind: kindUint, required: true, max: 4294967295},
+		{key: "producer", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "bytes", kind: kindUint, required: true, min: 4096, max: 18446744073709551615},
+		{key: "deadline_ms", kind: kindUint, required: true, max: 4294967295},
+	}},
+	{number: 25, name: "work", fromDaemon: true, fields: []fieldType{
+		{key: "group", kind: kindUint, required: true, min: 1, max: 18446744073709551615},
+		{key: "offset", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "bytes", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "seed", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "samples", kind: kindAny, required: true},
+	}},
+	{number: 26, name: "made", fields: []fieldType{
+		{key: "group", kind: kindUint, required: true, min: 1, max: 18446744073709551615},
+		{key: "samples", kind: kindAny, required: true},
+	}},
+	{number: 27, name: "failed", fields: []fieldType{
+		{key: "group", kind: kindUint, required: true, min: 1, max: 18446744073709551615},
+		{key: "sample", kind: kindUint, required: true, max: 4294967295},
+		{key: "text", kind: kindText, required: true, max: 4096},
+		{key: "needed", kind: kindUint, max: 18446744073709551615},
 	}},
 	{number: 30, name: "ping", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -287,6 +317,8 @@ var (
 	ErrSampleTransform = &Error{Code: 44, Name: "sample_transform"}
 	// ErrSampleChanged: the file has changed since it was first read.
 	ErrSampleChanged = &Error{Code: 45, Name: "sample_changed"}
+	// ErrSampleUser: the user's code failed at it.
+	ErrSampleUser = &Error{Code: 46, Name: "sample_user"}
 )
 
 // A Dataset is opened by the daemon. A relative path is made absolute here. Only Path
@@ -320,6 +352,10 @@ type Dataset struct {
 	Classes string
 	// What a sample is without one: error or skip (tar, tfrecord).
 	MissingComponent string
+	// Identity of the code that makes the samples (code).
+	Code string
+	// How many there are (code).
+	Samples string
 
 	// Instead of a path: 2 to 16 datasets that are joined.
 	Parts []Dataset
@@ -342,6 +378,8 @@ func (d *Dataset) texts() map[string]string {
 		"components":        d.Components,
 		"classes":           d.Classes,
 		"missing_component": d.MissingComponent,
+		"code":              d.Code,
+		"samples":           d.Samples,
 	}
 }
 
@@ -424,6 +462,8 @@ type Options struct {
 	Resize string
 	// Digest of the description in the resume token.
 	ExpectDescription string
+	// Of a dataset of kind code: 16 bytes that its producers show, too.
+	Secret string
 
 	// Begin where this token says; it must be of the same stream.
 	Token *Token
@@ -506,5 +546,6 @@ func (o *Options) fields() map[string]any {
 	}
 	out["resize"] = o.Resize
 	out["expect_description"] = o.ExpectDescription
+	out["secret"] = o.Secret
 	return out
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "base/quote.h"
 #include "base/url.h"
+#include "dataset/code.h"
 #include "dataset/joined.h"
 #include "dataset/kind.h"
 #include "dataset/known.h"
@@ -406,4 +408,24 @@ int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max
 	char name[256];
 	snprintf(name, sizeof(name), "%.*s", (int)size, path);
 	return dataset_say_changed(name, fault);
+}
+
+bool dataset_is_supplied(const struct dataset *dataset)
+{
+	return dataset->kind == &code_kind;
+}
+
+int dataset_supply(const struct dataset *dataset, uint64_t sample, int64_t label,
+		   const struct buffer *bytes, struct stamp *stamp_out, struct fault *fault)
+{
+	assert(dataset_is_supplied(dataset) && sample < dataset->facts.count);
+	struct storage_version version = code_version_of(dataset->state, sample, bytes->size);
+	if (!known_stamp_hashed(&dataset->known[sample], &dataset->secret, &version, bytes,
+				stamp_out))
+		return fault_say(fault, DATASET_E_CHANGED,
+				 "the code made other bytes for sample %" PRIu64
+				 " than before: its bytes may depend on the index alone",
+				 sample);
+	code_set(dataset->state, sample, label, bytes->size);
+	return 0;
 }

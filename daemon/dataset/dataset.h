@@ -83,6 +83,7 @@ struct dataset_spec {
 #define DATASET_MEMBER(key, kinds, help) char *key;
 	DATASET_TABLE(DATASET_MEMBER, DATASET_MEMBER, DATASET_MEMBER)
 #undef DATASET_MEMBER
+	uint8_t secret[16]; /* of kind code: what the reader showed; part of no description */
 	struct dataset_spec *parts;
 	uint32_t part_count;
 	/* How far its paths may lead; no description says so. Without any of these: nowhere. */
@@ -203,6 +204,12 @@ int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_byte
 /* The stamp of a sample's file, from its version alone; false unless the file is as it was when it
  * was last read. Blocks on storage. */
 bool dataset_stamp_kept(const struct dataset *dataset, uint64_t sample, struct stamp *out);
+/* Are its samples made by producers, so that nothing can be read? */
+bool dataset_is_supplied(const struct dataset *dataset);
+/* What a producer made of a sample of such a dataset: its label, and a file's bytes, whose stamp is
+ * given. Any thread. 0 or DATASET_E_CHANGED: these are not the bytes that it was made of before. */
+int dataset_supply(const struct dataset *dataset, uint64_t sample, int64_t label,
+		   const struct buffer *bytes, struct stamp *stamp_out, struct fault *fault);
 /* As dataset_read(), of the sample's mask, if dataset_columns() has one. */
 int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		      struct buffer *buffer, struct fault *fault);

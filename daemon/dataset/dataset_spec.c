@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/quote.h"
+#include "dataset/code.h"
 #include "dataset/joined.h"
 #include "dataset/kind.h"
 #include "proto/pack.h"
@@ -225,7 +226,17 @@ static int dataset_check_values(struct dataset_spec *spec, struct fault *fault)
 		if (!dataset_kinds[i]->part)
 			names[count++] = dataset_kinds[i]->name;
 	}
-	int result = dataset_check_path("path", spec->path, fault);
+	bool code = spec->kind && strcmp(spec->kind, code_kind.name) == 0;
+	if (code && strncmp(spec->path, CODE_PATH, strlen(CODE_PATH)) != 0)
+		return fault_say(fault, DATASET_E_ARGUMENT,
+				 "dataset: the path of a dataset of kind code is " CODE_PATH
+				 "NAME");
+	if (code && (!spec->code || strlen(spec->code) > CODE_IDENTITY_MAX))
+		return fault_say(
+			fault, DATASET_E_ARGUMENT,
+			"dataset: 'code' must be the identity of the code, at most %d bytes",
+			CODE_IDENTITY_MAX);
+	int result = code ? 0 : dataset_check_path("path", spec->path, fault);
 	if (!result)
 		result = dataset_check_path("root", spec->root, fault);
 	if (!result)
@@ -429,8 +440,9 @@ bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec 
 	for (unsigned i = 0; i < SPEC_PLACES; i++)
 		if (!dataset_same_place(&a->places[i], &b->places[i]))
 			return false;
-	return a->anywhere == b->anywhere && a->own_keys == b->own_keys &&
-	       dataset_spec_same(a, b) && joined_spec_each(a, b, dataset_spec_equal);
+	return memcmp(a->secret, b->secret, sizeof(a->secret)) == 0 && a->anywhere == b->anywhere &&
+	       a->own_keys == b->own_keys && dataset_spec_same(a, b) &&
+	       joined_spec_each(a, b, dataset_spec_equal);
 }
 
 /* How far `path` may lead and what it may be opened by. A folder that is none of its paths is the

@@ -8,6 +8,7 @@
 #include "dataset/arrays/mnist.h"
 #include "dataset/arrays/npy.h"
 #include "dataset/arrays/npz.h"
+#include "dataset/code.h"
 #include "dataset/folder.h"
 #include "dataset/joined.h"
 #include "dataset/lmdb/lmdb.h"
@@ -19,7 +20,7 @@
 const struct dataset_kind *const dataset_kinds[] = {
 	&folder_kind,	&manifest_kind, &npy_kind,    &npz_kind,  &cifar10_kind,
 	&cifar100_kind, &mnist_kind,	&joined_kind, &flat_kind, &tar_kind,
-	&tfrecord_kind, &lmdb_kind,	NULL,
+	&tfrecord_kind, &lmdb_kind,	&code_kind,   NULL,
 };
 
 const char *dataset_kind_at(size_t number)

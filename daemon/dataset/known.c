@@ -16,17 +16,21 @@ bool known_stamp(struct known *known, const struct digest_secret *secret,
 		 const struct storage_version *version, const struct buffer *bytes,
 		 struct stamp *out)
 {
-	uint64_t mark = storage_version_mark(version), identity = known_identity(version);
-	uint64_t content, first = 0;
-	if (atomic_load(&known->version) == mark) {
-		content = atomic_load(&known->first) ^ identity;
-	} else {
-		content = digest_secret_of(secret, bytes->data, bytes->size);
-		if (!atomic_compare_exchange_strong(&known->first, &first, content ^ identity) &&
-		    first != (content ^ identity))
-			return false;
-		atomic_store(&known->version, mark);
-	}
+	if (atomic_load(&known->version) != storage_version_mark(version))
+		return known_stamp_hashed(known, secret, version, bytes, out);
+	*out = (struct stamp){bytes->size, atomic_load(&known->first) ^ known_identity(version)};
+	return true;
+}
+
+bool known_stamp_hashed(struct known *known, const struct digest_secret *secret,
+			const struct storage_version *version, const struct buffer *bytes,
+			struct stamp *out)
+{
+	uint64_t content = digest_secret_of(secret, bytes->data, bytes->size), first = 0;
+	uint64_t wanted = content ^ known_identity(version);
+	if (!atomic_compare_exchange_strong(&known->first, &first, wanted) && first != wanted)
+		return false;
+	atomic_store(&known->version, storage_version_mark(version));
 	*out = (struct stamp){bytes->size, content};
 	return true;
 }

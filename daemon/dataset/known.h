@@ -29,6 +29,10 @@ struct known {
 bool known_stamp(struct known *known, const struct digest_secret *secret,
 		 const struct storage_version *version, const struct buffer *bytes,
 		 struct stamp *out);
+/* The same, where the version says nothing of the content: it is hashed in any case. */
+bool known_stamp_hashed(struct known *known, const struct digest_secret *secret,
+			const struct storage_version *version, const struct buffer *bytes,
+			struct stamp *out);
 /* The stamp by the version alone; false if the file was not read in this version. */
 bool known_stamp_kept(const struct known *known, const struct storage_version *version,
 		      struct stamp *out);

@@ -82,6 +82,8 @@ struct job {
 	const atomic_bool *unwanted;	 /* the loop sets it; NULL: it is wanted in any case */
 	void *flow;			 /* the loop's, too: the flow that pays for it */
 	uint64_t cost_ns;		 /* expected time of a worker; 0: not known */
+	void *group, *producer;		 /* the loop's: who made the record of its sample ... */
+	unsigned failures;		 /* ... and how often that failed */
 
 	/* The inputs of the chain. Its first job has them, for all. */
 	struct input own;     /* the sample */

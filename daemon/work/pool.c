@@ -249,6 +249,11 @@ static void fetcher_run(struct thread *thread)
 		sample_fetch(job);
 		pthread_mutex_lock(&pool->lock);
 		thread->reads = NULL;
+		if (job->own.source.outcome == JOB_AWAITS) {
+			job->outcome = JOB_AWAITS;
+			pool_finish(pool, job);
+			continue;
+		}
 		queue_push(&pool->todo[ROLE_WORKER], job);
 		pool_wake_thread(pool, ROLE_WORKER);
 	}

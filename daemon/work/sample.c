@@ -59,7 +59,8 @@ static void sample_finish(struct job *job, struct sample_kit *kit)
 {
 	job->used = job->sample;
 	job->substituted = false;
-	if (job->outcome != JOB_DONE && job->outcome != JOB_MEMORY && !job_is_unwanted(job))
+	if (job->outcome != JOB_DONE && job->outcome != JOB_MEMORY && job->outcome != JOB_AWAITS &&
+	    !job_is_unwanted(job))
 		sample_substitute(job, kit);
 	if (job->outcome == JOB_DONE || job->substituted)
 		write_numbers(job);
@@ -106,7 +107,7 @@ static void sample_mix(struct job *job, struct input *input, struct sample_kit *
 
 bool sample_needs_fetch(const struct job *job)
 {
-	return !dataset_has_pixels(job->recipe->dataset);
+	return !dataset_has_pixels(job->recipe->dataset) && !job->own.record;
 }
 
 void sample_forget(struct job *job)

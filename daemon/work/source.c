@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "work/source.h"
 
+#include <string.h>
+
 #include "decode/codec.h"
 #include "stage/stage.h"
 #include "work/job.h"
@@ -35,6 +37,42 @@ static bool source_find(struct input *input, const struct job_recipe *recipe, bo
 	return true;
 }
 
+/* Copy what a producer made before anybody looks at it. */
+static enum job_outcome source_take_record(struct input *input, const struct job_recipe *recipe)
+{
+	struct source *source = &input->source;
+	size_t size = input->record_bytes;
+	int64_t label;
+	if (!input->record)
+		return JOB_AWAITS;
+	if (size <= sizeof(label) || size - sizeof(label) > recipe->max_bytes) {
+		fault_say(
+			&source->fault, 1,
+			"a record of %zu bytes: it must have a label of 8 bytes and then a file's "
+			"bytes, at most %zu",
+			size, recipe->max_bytes);
+		return size <= sizeof(label) ? JOB_USER : JOB_LIMIT;
+	}
+	if (buffer_reserve(&source->bytes, size - sizeof(label)) < 0)
+		return JOB_MEMORY;
+	memcpy(&label, input->record, sizeof(label));
+	source->bytes.size = size - sizeof(label);
+	memcpy(source->bytes.data, input->record + sizeof(label), source->bytes.size);
+	return outcome_of_read(dataset_supply(recipe->dataset, input->sample, label, &source->bytes,
+					      &source->stamp, &source->fault));
+}
+
+static void source_read_file(struct input *input, const struct job_recipe *recipe,
+			     struct stage_reads *reads)
+{
+	struct source *source = &input->source;
+	stage_use_set(recipe->staged, input->sample);
+	source->outcome =
+		outcome_of_read(dataset_read(recipe->dataset, input->sample, recipe->max_bytes,
+					     &source->bytes, &source->stamp, &source->fault));
+	stage_use_end(reads);
+}
+
 void source_read(struct input *input, const struct job_recipe *recipe, uint64_t sample, bool pixels,
 		 struct stage_reads *reads)
 {
@@ -47,11 +85,10 @@ void source_read(struct input *input, const struct job_recipe *recipe, uint64_t 
 	source->kind = dataset_has_pixels(recipe->dataset) ? SOURCE_ARRAY : SOURCE_FILE;
 	if (source->kind == SOURCE_ARRAY || source_find(input, recipe, pixels))
 		return;
-	stage_use_set(recipe->staged, sample);
-	source->outcome =
-		outcome_of_read(dataset_read(recipe->dataset, sample, recipe->max_bytes,
-					     &source->bytes, &source->stamp, &source->fault));
-	stage_use_end(reads);
+	if (dataset_is_supplied(recipe->dataset) && recipe->purpose->has_slot)
+		source->outcome = source_take_record(input, recipe);
+	else
+		source_read_file(input, recipe, reads);
 	if (source->outcome != JOB_DONE)
 		source->bytes.size = 0;
 	source->bytes_read = source->bytes.size;

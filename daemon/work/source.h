@@ -48,10 +48,15 @@ struct source {
 struct input {
 	uint64_t sample;
 	struct source source;
+	/* Of a dataset of kind code: what a producer made (dataset/code.h), borrowed, in memory
+	 * that the producer may change at any time; NULL: nothing yet. */
+	const uint8_t *record;
+	size_t record_bytes;
 };
 
-/* Find what is kept of the sample, else read its file, and set the outcome. `pixels`: KEPT and
- * STORED will do. Counts staged reads in `reads`. May be called again. Blocks on storage. */
+/* Find what is kept of the sample, else read its file, or copy its record, and set the outcome:
+ * JOB_AWAITS, if there is none yet. `pixels`: KEPT and STORED will do. Counts staged reads in
+ * `reads`. May be called again. Blocks on storage. */
 void source_read(struct input *input, const struct job_recipe *recipe, uint64_t sample, bool pixels,
 		 struct stage_reads *reads);
 /* Read the file of the sample's mask. */

@@ -86,7 +86,7 @@ def test_every_counter_is_there(watched, photos):
     assert status == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4")
     values, counters = samples(text), watched.status()
     table = re.findall(r"\bC\(\w+, (\w+), (TOTAL|GAUGE), (NONE|BYTES|NS),",
-                       (SOURCE / "proto" / "tables.h").read_text())
+                       (SOURCE / "proto" / "counters.h").read_text())
     assert len(table) > 50
     for name, kind, unit in table:
         shown = "stoker_" + (name.replace("_ns", "_seconds") if unit == "NS" else name)

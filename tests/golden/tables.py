@@ -111,8 +111,8 @@ def _kinds_of_rows(source):
 
 
 def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h",
-         keys=ROOT / "proto" / "keys.h"):
-    source, source_of_keys = _source(path), _source(keys)
+         keys=ROOT / "proto" / "keys.h", counters=ROOT / "proto" / "counters.h"):
+    source, source_of_keys = _source(path) + _source(counters), _source(keys)
     constants = {
         name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u?\b", source, re.M)
     }

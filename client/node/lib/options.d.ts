@@ -32,7 +32,8 @@ export type ErrorName =
   | "sample_corrupt" // the image is damaged or truncated
   | "sample_limit" // the image exceeds a limit (bytes, pixels, scans)
   | "sample_transform" // a transform cannot be applied to this image
-  | "sample_changed"; // the file has changed since it was first read
+  | "sample_changed" // the file has changed since it was first read
+  | "sample_user"; // the user's code failed at it
 
 /** What to read, and how: the fields of ATTACH. */
 export interface AttachOptions {
@@ -112,6 +113,8 @@ export interface AttachOptions {
   resize?: string;
   /** Digest of the description in the resume token. */
   expectDescription?: string;
+  /** Of a dataset of kind code: 16 bytes that its producers show, too. */
+  secret?: string;
   /** Begin where this token says; it must be of the same stream. */
   token?: Token;
 }

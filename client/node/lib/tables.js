@@ -75,6 +75,7 @@ export const MESSAGES = [
     ["resize", "text", false, 0, 0, 16],
     ["like", "uint", false, 0, 0, 18446744073709551615n],
     ["expect_description", "text", false, 0, 0, 32],
+    ["secret", "text", false, 0, 0, 16],
   ] },
   { number: 11, name: "progress", fromDaemon: true, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -163,6 +164,35 @@ export const MESSAGES = [
     ["secret", "text", true, 0, 1, 255],
     ["token", "text", false, 0, 0, 8191],
     ["expires", "uint", false, 0, 0, 18446744073709551615n],
+  ] },
+  { number: 23, name: "produce", fromDaemon: false, fields: [
+    ["seq", "uint", true, 0, 0, 4294967295],
+    ["code", "text", true, 0, 1, 64],
+    ["secret", "text", true, 0, 16, 16],
+    ["name", "text", false, 0, 0, 255],
+  ] },
+  { number: 24, name: "producer", fromDaemon: true, fields: [
+    ["seq", "uint", true, 0, 0, 4294967295],
+    ["producer", "uint", true, 0, 0, 18446744073709551615n],
+    ["bytes", "uint", true, 0, 4096, 18446744073709551615n],
+    ["deadline_ms", "uint", true, 0, 0, 4294967295],
+  ] },
+  { number: 25, name: "work", fromDaemon: true, fields: [
+    ["group", "uint", true, 0, 1, 18446744073709551615n],
+    ["offset", "uint", true, 0, 0, 18446744073709551615n],
+    ["bytes", "uint", true, 0, 0, 18446744073709551615n],
+    ["seed", "uint", true, 0, 0, 18446744073709551615n],
+    ["samples", "any", true, 0, 0, 0],
+  ] },
+  { number: 26, name: "made", fromDaemon: false, fields: [
+    ["group", "uint", true, 0, 1, 18446744073709551615n],
+    ["samples", "any", true, 0, 0, 0],
+  ] },
+  { number: 27, name: "failed", fromDaemon: false, fields: [
+    ["group", "uint", true, 0, 1, 18446744073709551615n],
+    ["sample", "uint", true, 0, 0, 4294967295],
+    ["text", "text", true, 0, 0, 4096],
+    ["needed", "uint", false, 0, 0, 18446744073709551615n],
   ] },
   { number: 30, name: "ping", fromDaemon: false, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -255,6 +285,7 @@ export const ERRORS = {
   43: "sample_limit",
   44: "sample_transform",
   45: "sample_changed",
+  46: "sample_user",
 };
 
 /** Options by their names here: fields of ATTACH. */
@@ -297,6 +328,7 @@ export const OPTIONS = {
   window: "window",
   resize: "resize",
   expectDescription: "expect_description",
+  secret: "secret",
 };
 
 /** Keys of a dataset by their names here, and those that are always paths. */
@@ -315,5 +347,7 @@ export const DATASET = {
   components: "components",
   classes: "classes",
   missingComponent: "missing_component",
+  code: "code",
+  samples: "samples",
 };
 export const PATHS = ["path", "root"];

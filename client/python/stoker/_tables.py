@@ -100,6 +100,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "resize": Field("text", 0, 0, 16),
         "like": Field("uint", 0, 0, U64),
         "expect_description": Field("text", 0, 0, 32),
+        "secret": Field("text", 0, 0, 16),
     }),
     Message(11, "progress", {
         "seq": Field("uint", None, 0, U32),
@@ -188,6 +189,35 @@ _MESSAGES: Tuple[Message, ...] = (
         "secret": Field("text", None, 1, 255),
         "token": Field("text", 0, 0, 8191),
         "expires": Field("uint", 0, 0, U64),
+    }),
+    Message(23, "produce", {
+        "seq": Field("uint", None, 0, U32),
+        "code": Field("text", None, 1, 64),
+        "secret": Field("text", None, 16, 16),
+        "name": Field("text", 0, 0, 255),
+    }),
+    Message(24, "producer", {
+        "seq": Field("uint", None, 0, U32),
+        "producer": Field("uint", None, 0, U64),
+        "bytes": Field("uint", None, 4096, U64),
+        "deadline_ms": Field("uint", None, 0, U32),
+    }),
+    Message(25, "work", {
+        "group": Field("uint", None, 1, U64),
+        "offset": Field("uint", None, 0, U64),
+        "bytes": Field("uint", None, 0, U64),
+        "seed": Field("uint", None, 0, U64),
+        "samples": Field("any", None, 0, 0),
+    }),
+    Message(26, "made", {
+        "group": Field("uint", None, 1, U64),
+        "samples": Field("any", None, 0, 0),
+    }),
+    Message(27, "failed", {
+        "group": Field("uint", None, 1, U64),
+        "sample": Field("uint", None, 0, U32),
+        "text": Field("text", None, 0, 4096),
+        "needed": Field("uint", 0, 0, U64),
     }),
     Message(30, "ping", {
         "seq": Field("uint", None, 0, U32),

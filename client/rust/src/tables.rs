@@ -163,6 +163,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: u64::MAX },
         Field { key: "expect_description", kind: Kind::Text, required: false,
             default: 0, min: 0, max: 32 },
+        Field { key: "secret", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 16 },
     ] },
     MessageType { number: 11, name: "progress", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,
@@ -316,6 +318,54 @@ pub(crate) const MESSAGES: &[MessageType] = &[
         Field { key: "expires", kind: Kind::Uint, required: false,
             default: 0, min: 0, max: u64::MAX },
     ] },
+    MessageType { number: 23, name: "produce", fields: &[
+        Field { key: "seq", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u32::MAX as u64 },
+        Field { key: "code", kind: Kind::Text, required: true,
+            default: 0, min: 1, max: 64 },
+        Field { key: "secret", kind: Kind::Text, required: true,
+            default: 0, min: 16, max: 16 },
+        Field { key: "name", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 255 },
+    ] },
+    MessageType { number: 24, name: "producer", fields: &[
+        Field { key: "seq", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u32::MAX as u64 },
+        Field { key: "producer", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u64::MAX },
+        Field { key: "bytes", kind: Kind::Uint, required: true,
+            default: 0, min: 4096, max: u64::MAX },
+        Field { key: "deadline_ms", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u32::MAX as u64 },
+    ] },
+    MessageType { number: 25, name: "work", fields: &[
+        Field { key: "group", kind: Kind::Uint, required: true,
+            default: 0, min: 1, max: u64::MAX },
+        Field { key: "offset", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u64::MAX },
+        Field { key: "bytes", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u64::MAX },
+        Field { key: "seed", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u64::MAX },
+        Field { key: "samples", kind: Kind::Any, required: true,
+            default: 0, min: 0, max: 0 },
+    ] },
+    MessageType { number: 26, name: "made", fields: &[
+        Field { key: "group", kind: Kind::Uint, required: true,
+            default: 0, min: 1, max: u64::MAX },
+        Field { key: "samples", kind: Kind::Any, required: true,
+            default: 0, min: 0, max: 0 },
+    ] },
+    MessageType { number: 27, name: "failed", fields: &[
+        Field { key: "group", kind: Kind::Uint, required: true,
+            default: 0, min: 1, max: u64::MAX },
+        Field { key: "sample", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u32::MAX as u64 },
+        Field { key: "text", kind: Kind::Text, required: true,
+            default: 0, min: 0, max: 4096 },
+        Field { key: "needed", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: u64::MAX },
+    ] },
     MessageType { number: 30, name: "ping", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,
             default: 0, min: 0, max: u32::MAX as u64 },
@@ -444,6 +494,10 @@ pub struct Dataset {
     pub classes: String,
     /// What a sample is without one: error or skip (tar, tfrecord).
     pub missing_component: String,
+    /// Identity of the code that makes the samples (code).
+    pub code: String,
+    /// How many there are (code).
+    pub samples: String,
     /// Instead of a path: 2 to 16 datasets that are joined.
     pub parts: Vec<Dataset>,
 }
@@ -451,7 +505,7 @@ pub struct Dataset {
 impl Dataset {
     /// The keys and values of one that is not joined.
     #[rustfmt::skip]
-    pub(crate) fn texts(&self) -> [(&'static str, OsString); 14] {
+    pub(crate) fn texts(&self) -> [(&'static str, OsString); 16] {
         [
             ("path", absolute(&self.path).into()),
             ("kind", self.kind.clone().into()),
@@ -467,6 +521,8 @@ impl Dataset {
             ("components", self.components.clone().into()),
             ("classes", self.classes.clone().into()),
             ("missing_component", self.missing_component.clone().into()),
+            ("code", self.code.clone().into()),
+            ("samples", self.samples.clone().into()),
         ]
     }
 }
@@ -550,6 +606,8 @@ pub struct Options {
     pub resize: String,
     /// Digest of the description in the resume token.
     pub expect_description: String,
+    /// Of a dataset of kind code: 16 bytes that its producers show, too.
+    pub secret: String,
     /// Begin where this token says; it must be of the same stream.
     pub token: Option<Token>,
 }
@@ -595,6 +653,7 @@ impl Default for Options {
             window: 16384,
             resize: Default::default(),
             expect_description: Default::default(),
+            secret: Default::default(),
             token: None,
         }
     }
@@ -642,6 +701,7 @@ impl Options {
             ("window", self.window.into()),
             ("resize", self.resize.clone().into()),
             ("expect_description", self.expect_description.clone().into()),
+            ("secret", self.secret.clone().into()),
         ])
     }
 }

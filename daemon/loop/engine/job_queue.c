@@ -82,6 +82,9 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->partner.source.bytes_read = 0;
 	job->fetch_ns = job->fetched_ns = 0; /* it may have nothing to be fetched */
 	job->staged = (struct stage_reads){0};
+	job->own.record = NULL;
+	job->group = job->producer = NULL;
+	job->failures = 0;
 	slot_fill(ring_slot(ring, ordinal));
 	ring->jobs++;
 	return job;

@@ -82,7 +82,7 @@ static void preparation_ran(struct task *task, int status)
 static bool preparation_looks(const struct dataset_entry *entry)
 {
 	return !entry->looked && !dataset_has_pixels(entry->dataset) &&
-	       !dataset_is_far(entry->dataset);
+	       !dataset_is_supplied(entry->dataset) && !dataset_is_far(entry->dataset);
 }
 
 bool preparation_is_needed(const struct dataset_entry *entry, const struct preparation_wish *wish)

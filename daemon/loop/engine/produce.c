@@ -6,10 +6,12 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log_user.h"
 #include "loop/engine/deliver.h"
 #include "loop/engine/index_task.h"
 #include "loop/engine/job_queue.h"
+#include "loop/engine/lend.h"
 #include "loop/engine/measure.h"
 #include "loop/engine/migrate.h"
 #include "loop/policy/decode_sharing.h"
@@ -175,6 +177,7 @@ void produce_order(struct core *core)
 	if (core->stopping)
 		return;
 	index_task_order(core, false);
+	lend_all(core);
 	if (!pool_has(core, AHEAD_PARTS - 1))
 		fill_pool(core);
 }
@@ -232,6 +235,8 @@ static unsigned job_error(enum job_outcome outcome)
 		return ERROR_SAMPLE_LIMIT;
 	case JOB_TRANSFORM:
 		return ERROR_SAMPLE_TRANSFORM;
+	case JOB_USER:
+		return ERROR_SAMPLE_USER;
 	default:
 		return ERROR_INTERNAL;
 	}
@@ -334,18 +339,10 @@ static void count_time(struct core *core, const struct job *job)
 	histogram_add(&core->histograms[HISTOGRAM_TRANSFORM], job->transform_ns);
 }
 
-/* All that came of one decode. */
-static void take_decode(struct core *core, struct job *job)
+static void take_chain(struct core *core, struct job *job, uid_t uid)
 {
 	const struct wait_sample made = {job->ordered_ns, job->fetched_ns, job->made_ns};
 	bool decoded = job->decoded;
-	if (job->clips)
-		catalog_note_clipped(((const struct ring *)job->owner)->stream->entry, job->sample);
-	uid_t uid = ((const struct flow *)job->flow)->user->uid;
-	job_queue_back(core, job);
-	count_time(core, job);
-	/* A thread that reads is taken from others as well. Who ordered it pays for all. */
-	flow_settle(job->flow, job->work_ns + job->fetch_ns);
 	while (job) {
 		struct job *sharer = job->sharer;
 		count_job(core, job, decoded);
@@ -354,15 +351,50 @@ static void take_decode(struct core *core, struct job *job)
 	}
 }
 
+/* All that came of one decode. */
+static void take_decode(struct core *core, struct job *job)
+{
+	if (job->clips)
+		catalog_note_clipped(((const struct ring *)job->owner)->stream->entry, job->sample);
+	uid_t uid = ((const struct flow *)job->flow)->user->uid;
+	job_queue_back(core, job);
+	count_time(core, job);
+	/* A thread that reads is taken from others as well. Who ordered it pays for all. */
+	flow_settle(job->flow, job->work_ns + job->fetch_ns);
+	take_chain(core, job, uid);
+}
+
+/* What no producer could make. */
+static void take_failed(struct core *core)
+{
+	struct job *job = lend_take_failed(core);
+	while (job) {
+		struct job *next = job->next;
+		struct flow *flow = job->flow;
+		job->own.source.bytes_read = 0;
+		job->decoded = job->shared = false;
+		job->made_ns = job->fetched_ns = clock_ns();
+		take_chain(core, job, flow->user->uid);
+		flow_forgo(flow);
+		job = next;
+	}
+}
+
 void produce_take_finished(struct core *core)
 {
 	struct job *job = pool_take(core->pool);
+	take_failed(core);
 	while (job) {
 		struct job *next = job->next;
-		if (index_task_owns(job))
+		if (index_task_owns(job)) {
 			index_task_take(core, job);
-		else
-			take_decode(core, job);
+		} else {
+			lend_copied(core, job);
+			if (job->outcome == JOB_AWAITS)
+				lend_take(core, job);
+			else
+				take_decode(core, job);
+		}
 		job = next;
 	}
 }
@@ -398,9 +430,26 @@ static struct job *cancel_unwanted(struct ring *ring, struct job *job)
 	return first;
 }
 
+/* Those that wait for a producer go on waiting for others. */
+static void cancel_lent(struct ring *ring)
+{
+	struct job *job = lend_cancel(ring->core, ring);
+	while (job) {
+		struct job *next = job->next;
+		struct flow *flow = job->flow;
+		struct job *rest = cancel_unwanted(ring, job);
+		if (rest)
+			lend_again(rest, flow);
+		else
+			flow_forgo(flow);
+		job = next;
+	}
+}
+
 void produce_cancel(struct ring *ring)
 {
 	struct core *core = ring->core;
+	cancel_lent(ring);
 	struct job *job = pool_cancel(core->pool, ring);
 	while (job) {
 		struct job *next = job->next;

@@ -12,6 +12,7 @@
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
 #include "loop/state/outbox.h"
+#include "loop/state/producer.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
@@ -82,6 +83,24 @@ static void stall_tell_idle(struct core *core)
 		}
 }
 
+/* Whoever waits for samples that nobody makes. */
+static void stall_tell_no_producer(struct core *core)
+{
+	struct message message = message_init(MESSAGE_STALLED);
+	list_for_each(reader, next, &core->readers, struct reader, in_core) {
+		const struct dataset_entry *entry = reader->stream->entry;
+		struct fault why;
+		if (reader->stalled || !entry->code || !list_empty(&entry->code->producers) ||
+		    reader_state(reader) != READER_FILLING)
+			continue;
+		fault_say(&why, 0, "no producer makes the samples of %.200s: start one",
+			  entry->spec.path);
+		message.stalled.why = (struct text){why.text, strlen(why.text)};
+		reader->stalled = true;
+		reader_tell(reader, &message);
+	}
+}
+
 static void stall_tell(const struct job *job, uint64_t read_ns)
 {
 	struct ring *ring = job->owner;
@@ -133,6 +152,7 @@ bool stall_look(struct core *core)
 {
 	struct fault example = {""};
 	stall_tell_idle(core);
+	stall_tell_no_producer(core);
 	stall_look_at_tasks(core);
 	uint64_t before = core->counters[COUNTER_STUCK_READS];
 	unsigned stuck = pool_stuck(core->pool, STALL_NS, stall_found, &example);

@@ -6,6 +6,7 @@
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
 #include "loop/state/memory.h"
+#include "loop/state/producer.h"
 #include "loop/state/remnant.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
@@ -188,6 +189,15 @@ struct memory_limits quota_memory(const struct core *core, uid_t uid)
 
 /* -- memory of rings ---------------------------------------------------------------------- */
 
+static uint64_t tray_bytes_of(const struct core *core, uid_t uid)
+{
+	uint64_t bytes = 0;
+	list_for_each(code, next, &core->codes, struct code, link)
+		list_for_each(producer, after, &code->producers, struct producer, in_code)
+			bytes += code->uid == uid ? producer->tray.bytes : 0;
+	return bytes;
+}
+
 static uint64_t ring_bytes_of(const struct core *core, uid_t uid)
 {
 	uint64_t bytes = 0;
@@ -202,7 +212,7 @@ static uint64_t ring_bytes_of(const struct core *core, uid_t uid)
 		bytes += ring->uid == uid ? ring->segment.backed : 0;
 	list_for_each(remnant, last, &core->remnants, struct remnant, link)
 		bytes += remnant->uid == uid ? remnant->bytes : 0;
-	return bytes;
+	return bytes + tray_bytes_of(core, uid);
 }
 
 struct quota_room quota_ring(const struct core *core, uid_t uid)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "loop/protocol/attach_arguments.h"
 
+#include <string.h>
+
 #include "loop/policy/ring_plan.h"
 #include "proto/description.h"
 #include "transform/pipeline.h"
@@ -158,6 +160,29 @@ static int take_pipeline(struct attach_arguments *out, const struct message_atta
 	return pipeline_allow(out->pipeline, attach->draft, attach_resize(attach->resize) == 1);
 }
 
+/* Of a dataset of kind code: what its producers must show, too. */
+static int take_secret(struct attach_arguments *out, const struct message_attach *attach,
+		       unsigned *code_out, struct fault *fault)
+{
+	struct text secret = attach->secret;
+	if (!out->dataset.code)
+		return 0;
+	*code_out = ERROR_ARGUMENT;
+	if (secret.size != sizeof(out->dataset.secret))
+		return fault_say(
+			fault, 1,
+			"secret must be %zu bytes for a dataset of kind code: random ones, "
+			"which its producers show, too",
+			sizeof(out->dataset.secret));
+	if (out->order.substitute || out->fields.views > 1)
+		return fault_say(
+			fault, 1,
+			"bad_samples substitute and views are not built yet for datasets of "
+			"kind code");
+	memcpy(out->dataset.secret, secret.data, secret.size);
+	return 0;
+}
+
 int attach_arguments_parse(struct attach_arguments *out, const struct message_attach *attach,
 			   unsigned *code_out, struct fault *fault)
 {
@@ -190,5 +215,6 @@ int attach_arguments_parse(struct attach_arguments *out, const struct message_at
 		return 1;
 	out->order.views = out->fields.views;
 	*code_out = ERROR_DATASET;
-	return dataset_spec_parse(&out->dataset, attach->dataset.value, fault);
+	r = dataset_spec_parse(&out->dataset, attach->dataset.value, fault);
+	return r ? r : take_secret(out, attach, code_out, fault);
 }

@@ -14,6 +14,7 @@
 #include "loop/protocol/control.h"
 #include "loop/protocol/data.h"
 #include "loop/protocol/index_request.h"
+#include "loop/protocol/produce_request.h"
 #include "loop/protocol/reply.h"
 #include "loop/state/core.h"
 #include "loop/state/user.h"
@@ -77,7 +78,7 @@ static void on_ping(struct session *session, const struct message *message)
 	reply_ok(session, message->ping.seq);
 }
 
-#define GREETED (SESSION_READY | SESSION_ATTACHING | SESSION_ATTACHED)
+#define GREETED (SESSION_READY | SESSION_ATTACHING | SESSION_ATTACHED | SESSION_PRODUCING)
 
 static const struct route {
 	enum message_kind kind;
@@ -92,6 +93,9 @@ static const struct route {
 	{MESSAGE_CREDIT, MESSAGE_ON_DATA, SESSION_ATTACHED, data_credit},
 	{MESSAGE_RELEASE, MESSAGE_ON_DATA, GREETED, data_release},
 	{MESSAGE_CREDENTIALS, MESSAGE_ON_DATA, GREETED, data_credentials},
+	{MESSAGE_PRODUCE, MESSAGE_ON_DATA, SESSION_READY, produce_request},
+	{MESSAGE_MADE, MESSAGE_ON_DATA, SESSION_PRODUCING, produce_request_made},
+	{MESSAGE_FAILED, MESSAGE_ON_DATA, SESSION_PRODUCING, produce_request_failed},
 	{MESSAGE_LIST, MESSAGE_ON_DATA, SESSION_READY | SESSION_ATTACHED, data_list},
 	{MESSAGE_LIST, MESSAGE_ON_CONTROL, SESSION_READY, control_list},
 	{MESSAGE_STATUS, MESSAGE_ON_CONTROL, SESSION_READY, control_status},
@@ -123,6 +127,8 @@ static const char *state_name(enum session_state state)
 		return "attaching";
 	case SESSION_ATTACHED:
 		return "attached";
+	case SESSION_PRODUCING:
+		return "producing";
 	}
 	return "?";
 }
@@ -186,6 +192,7 @@ static void session_end(struct connection *connection)
 	if (session->index_request)
 		index_request_cancel(session->index_request);
 	session_detach(session);
+	produce_request_end(session);
 	session_count(session, -1);
 	list_remove(&session->link);
 }
@@ -295,6 +302,7 @@ void protocol_tick(struct protocol *protocol, uint64_t now_ns)
 			attachment_progress(session->attachment);
 		else if (session->index_request)
 			index_request_progress(session->index_request);
+		produce_request_tick(session, now_ns);
 		connection_tick(&session->connection, now_ns);
 		if (!session->connection.closing)
 			session_check_leases(session, now_ns);

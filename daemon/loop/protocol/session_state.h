@@ -6,6 +6,7 @@
  *   NEW --HELLO--> READY --ATTACH--> ATTACHING --(ATTACHED)--> ATTACHED --DETACH--> READY
  *                    ^                   | DETACH, or an error that names the ATTACH
  *                    +-------------------+
+ *                  READY --PRODUCE--> PRODUCING, until it closes
  */
 #ifndef STOKER_LOOP_PROTOCOL_SESSION_STATE_H
 #define STOKER_LOOP_PROTOCOL_SESSION_STATE_H
@@ -27,6 +28,7 @@ struct core;
 struct decoder_memory;
 struct index_request;
 struct packer;
+struct producer;
 struct reader;
 struct user;
 struct watch;
@@ -36,6 +38,7 @@ enum session_state {
 	SESSION_READY = 2,
 	SESSION_ATTACHING = 4,
 	SESSION_ATTACHED = 8,
+	SESSION_PRODUCING = 16,
 };
 
 /* What all sessions share. */
@@ -80,6 +83,7 @@ struct session {
 	struct attachment *attachment;	     /* in ATTACHING */
 	struct reader *reader;		     /* in ATTACHED */
 	struct index_request *index_request; /* begun in READY: an INDEX or a FIT */
+	struct producer *producer;	     /* in PRODUCING */
 	struct lease_book leases;	     /* in any state: they outlive their reader */
 	bool long_lease_told;
 	struct writer metrics; /* a list that it asks for page by page */

@@ -15,6 +15,7 @@
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
 #include "loop/state/pictures.h"
+#include "loop/state/producer.h"
 #include "loop/state/staging.h"
 #include "loop/state/statistics_store.h"
 #include "proto/message.h"
@@ -34,6 +35,8 @@ static void catalog_free(struct dataset_entry *entry)
 	dataset_free(entry->dataset);
 	dataset_account_give(&entry->memory->account, entry->charged, false);
 	memory_put(entry->memory);
+	if (entry->code)
+		code_put(entry->code);
 	dataset_spec_deinit(&entry->spec);
 	free(entry);
 }
@@ -64,7 +67,7 @@ static void catalog_open(struct task *task)
 static const struct dataset_entry *catalog_sibling(const struct dataset_entry *entry)
 {
 	list_for_each(other, next, &entry->core->datasets, struct dataset_entry, link)
-		if (other != entry && other->index_cache &&
+		if (other != entry && other->index_cache && !entry->code &&
 		    dataset_spec_same(&other->spec, &entry->spec) &&
 		    dataset_same_files(other->dataset, entry->dataset))
 			return other;
@@ -243,6 +246,12 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
 	list_append(&core->datasets, &entry->link);
+	if (entry->spec.code)
+		entry->code = code_get(core, uid, entry->spec.code, entry->spec.secret);
+	if (entry->spec.code && !entry->code) {
+		catalog_free(entry);
+		return -ENOMEM;
+	}
 	entry->before = before ? catalog_hold(before) : NULL;
 	int r = task_start(&entry->task, &core->tasks, TASK_OPENING, uid, catalog_open,
 			   catalog_opened);

@@ -26,6 +26,7 @@
 #include "loop/os/task.h"
 #include "loop/state/memory.h"
 
+struct code;
 struct core;
 struct index_cache;
 struct picture_set;
@@ -56,6 +57,7 @@ struct dataset_entry {
 	struct seek_index_set *seek_indexes; /* the index cache's; NULL: none are kept */
 	struct stage_set *staged;	     /* what it reads over the network; NULL: nothing is */
 	struct picture_set *pictures;	     /* kept as decoded; NULL: none are */
+	struct code *code;		     /* held: that makes its samples; NULL: they are read */
 	int result;			     /* of the opening, once it is over */
 	struct memory *memory;		     /* held: the user's, which the dataset is charged to */
 	uint64_t charged;		     /* to that: memory of the index */

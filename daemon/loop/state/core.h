@@ -58,6 +58,7 @@ struct core {
 	struct list index_tasks; /* struct index_task */
 	struct list memories;	 /* struct memory */
 	struct list remnants;	 /* struct remnant */
+	struct list codes;	 /* struct code */
 	struct list lingering;	 /* protocol/flight.c's */
 	struct list whitening;	 /* struct fit, those that whiten */
 	unsigned attaching;	 /* attachments on their way */

@@ -106,7 +106,7 @@ int flow_get(struct flow **out, struct users *users, uid_t uid, uint64_t stream)
 static void flow_free_if_unused(struct flow *flow)
 {
 	struct user *user = flow->user;
-	if (flow->readers > 0 || flow->queued > 0)
+	if (flow->readers > 0 || flow->queued > 0 || flow->lent > 0)
 		return;
 	assert(list_empty(&flow->runnable));
 	list_remove(&flow->link);
@@ -284,4 +284,23 @@ void flow_refund(struct flow *flow)
 {
 	flow_give_back(flow, flow->cost_ns);
 	flow_back(flow);
+}
+
+void flow_lend(struct flow *flow)
+{
+	flow->lent++;
+	flow_refund(flow);
+}
+
+void flow_take_back(struct flow *flow)
+{
+	flow_charge(flow);
+	flow->lent--;
+}
+
+void flow_forgo(struct flow *flow)
+{
+	assert(flow->lent > 0);
+	flow->lent--;
+	flow_free_if_unused(flow);
 }

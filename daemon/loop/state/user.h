@@ -71,6 +71,7 @@ struct flow {
 	bool waits;	       /* ... of its runnable readers, as of flows_refresh() */
 	unsigned picks;	       /* how often it was scheduled */
 	unsigned readers, queued;
+	unsigned lent; /* samples that are with producers, or wait for one */
 };
 
 void users_init(struct users *users);
@@ -103,5 +104,10 @@ bool user_is_full(const struct user *user, unsigned queued_max);
 void flow_charge(struct flow *flow);
 void flow_settle(struct flow *flow, uint64_t work_ns);
 void flow_refund(struct flow *flow);
+/* A queued sample takes a producer: it is not queued, and the flow stays. It comes back to be
+ * worked on, or it does not. */
+void flow_lend(struct flow *flow);
+void flow_take_back(struct flow *flow);
+void flow_forgo(struct flow *flow);
 
 #endif

@@ -237,6 +237,12 @@ public final class Options {
     return this;
   }
 
+  /** Of a dataset of kind code: 16 bytes that its producers show, too. */
+  public Options secret(String secret) {
+    request.put("secret", secret);
+    return this;
+  }
+
   /** Begin where this token says; it must be of the same stream. */
   public Options token(Token token) {
     this.token = token;

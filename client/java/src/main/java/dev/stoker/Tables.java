@@ -44,6 +44,11 @@ final class Tables {
           new MessageType(20L, "ring", ring()),
           new MessageType(21L, "stalled", stalled()),
           new MessageType(22L, "credentials", credentials()),
+          new MessageType(23L, "produce", produce()),
+          new MessageType(24L, "producer", producer()),
+          new MessageType(25L, "work", work()),
+          new MessageType(26L, "made", made()),
+          new MessageType(27L, "failed", failed()),
           new MessageType(30L, "ping", ping()),
           new MessageType(31L, "status", status()),
           new MessageType(32L, "report", report()),
@@ -190,7 +195,9 @@ final class Tables {
         new Field("like", Kind.UINT, false,
             0L, 0L, -1L),
         new Field("expect_description", Kind.TEXT, false,
-            0L, 0L, 32L));
+            0L, 0L, 32L),
+        new Field("secret", Kind.TEXT, false,
+            0L, 0L, 16L));
   }
 
   private static List<Field> progress() {
@@ -366,6 +373,64 @@ final class Tables {
         new Field("token", Kind.TEXT, false,
             0L, 0L, 8191L),
         new Field("expires", Kind.UINT, false,
+            0L, 0L, -1L));
+  }
+
+  private static List<Field> produce() {
+    return List.of(
+        new Field("seq", Kind.UINT, true,
+            0L, 0L, 4294967295L),
+        new Field("code", Kind.TEXT, true,
+            0L, 1L, 64L),
+        new Field("secret", Kind.TEXT, true,
+            0L, 16L, 16L),
+        new Field("name", Kind.TEXT, false,
+            0L, 0L, 255L));
+  }
+
+  private static List<Field> producer() {
+    return List.of(
+        new Field("seq", Kind.UINT, true,
+            0L, 0L, 4294967295L),
+        new Field("producer", Kind.UINT, true,
+            0L, 0L, -1L),
+        new Field("bytes", Kind.UINT, true,
+            0L, 4096L, -1L),
+        new Field("deadline_ms", Kind.UINT, true,
+            0L, 0L, 4294967295L));
+  }
+
+  private static List<Field> work() {
+    return List.of(
+        new Field("group", Kind.UINT, true,
+            0L, 1L, -1L),
+        new Field("offset", Kind.UINT, true,
+            0L, 0L, -1L),
+        new Field("bytes", Kind.UINT, true,
+            0L, 0L, -1L),
+        new Field("seed", Kind.UINT, true,
+            0L, 0L, -1L),
+        new Field("samples", Kind.ANY, true,
+            0L, 0L, 0L));
+  }
+
+  private static List<Field> made() {
+    return List.of(
+        new Field("group", Kind.UINT, true,
+            0L, 1L, -1L),
+        new Field("samples", Kind.ANY, true,
+            0L, 0L, 0L));
+  }
+
+  private static List<Field> failed() {
+    return List.of(
+        new Field("group", Kind.UINT, true,
+            0L, 1L, -1L),
+        new Field("sample", Kind.UINT, true,
+            0L, 0L, 4294967295L),
+        new Field("text", Kind.TEXT, true,
+            0L, 0L, 4096L),
+        new Field("needed", Kind.UINT, false,
             0L, 0L, -1L));
   }
 

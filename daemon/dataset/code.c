@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "dataset/code.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quote.h"
+#include "dataset/index.h"
+
+struct code_state {
+	uint64_t count;
+	struct digest identity;
+	struct made {
+		_Atomic int64_t label;
+		_Atomic uint64_t size;
+	} * made; /* of each sample; 0 before it was made */
+};
+
+static int code_number(const char *key, const char *text, uint64_t *out, struct fault *fault)
+{
+	struct quote quote;
+	char *end = NULL;
+	errno = 0;
+	*out = text ? strtoull(text, &end, 10) : 0;
+	if (text && text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *out > 0 &&
+	    *out <= INDEX_SAMPLES_MAX)
+		return 0;
+	return fault_say(fault, DATASET_E_OPEN,
+			 "dataset: '%s' must be a number from 1 on, not '%s'", key,
+			 text ? quote_text(&quote, text) : "");
+}
+
+static void code_free(void *state)
+{
+	struct code_state *code = state;
+	if (code)
+		free(code->made);
+	free(code);
+}
+
+static int code_open(void **state_out, const struct dataset_spec *spec,
+		     struct dataset_progress *progress, struct dataset_facts *facts,
+		     struct fault *fault)
+{
+	uint64_t count;
+	(void)progress;
+	if (!spec->code)
+		return fault_say(fault, DATASET_E_OPEN,
+				 "dataset: 'code' is missing: the identity of the code");
+	int result = code_number("samples", spec->samples, &count, fault);
+	if (result)
+		return result;
+	struct code_state *code = calloc(1, sizeof(*code));
+	if (!code)
+		return -ENOMEM;
+	code->count = count;
+	code->made = calloc(count, sizeof(*code->made));
+	if (!code->made) {
+		code_free(code);
+		return -ENOMEM;
+	}
+	char text[CODE_IDENTITY_MAX + 64];
+	int size = snprintf(text, sizeof(text), "code %.64s %" PRIu64, spec->code, count);
+	code->identity = digest_of(text, (size_t)size);
+	*state_out = code;
+	*facts = (struct dataset_facts){
+		.count = count,
+		.fingerprint = code->identity,
+		.label = {.dtype = "int64", .dims = 0, .count = 1, .bytes = sizeof(int64_t)},
+		.files = true,
+		.index_bytes = count * sizeof(*code->made),
+	};
+	return 0;
+}
+
+static void code_read_label(const void *state, uint64_t sample, void *out)
+{
+	const struct code_state *code = state;
+	int64_t label = atomic_load_explicit(&code->made[sample].label, memory_order_relaxed);
+	memcpy(out, &label, sizeof(label));
+}
+
+void code_set(void *state, uint64_t sample, int64_t label, uint64_t size)
+{
+	struct code_state *code = state;
+	atomic_store_explicit(&code->made[sample].label, label, memory_order_relaxed);
+	atomic_store_explicit(&code->made[sample].size, size, memory_order_relaxed);
+}
+
+static const char *code_class_name(const void *state, uint64_t label)
+{
+	(void)state;
+	(void)label;
+	return "";
+}
+
+static size_t code_path(const void *state, uint64_t sample, char *out, size_t size)
+{
+	(void)state;
+	int length = snprintf(out, size, "sample %" PRIu64, sample);
+	return length > 0 ? (size_t)length : 0;
+}
+
+static int code_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+		     struct storage_version *version_out, struct fault *fault)
+{
+	(void)state;
+	(void)max_bytes;
+	(void)buffer;
+	(void)version_out;
+	return fault_say(fault, DATASET_E_READ,
+			 "sample %" PRIu64 " is made by the user's own code, which runs while a "
+			 "trainer reads",
+			 sample);
+}
+
+struct storage_version code_version_of(const void *state, uint64_t sample, uint64_t size)
+{
+	const struct code_state *code = state;
+	struct storage_version version = {.inode = sample + 1, .size = size};
+	memcpy(&version.device, code->identity.bytes, sizeof(version.device));
+	return version;
+}
+
+static int code_version(const void *state, uint64_t sample, struct storage_version *out)
+{
+	const struct code_state *code = state;
+	*out = code_version_of(
+		state, sample,
+		atomic_load_explicit(&code->made[sample].size, memory_order_relaxed));
+	return 0;
+}
+
+const struct dataset_kind code_kind = {
+	.name = "code",
+	.open = code_open,
+	.free = code_free,
+	.class_name = code_class_name,
+	.read_label = code_read_label,
+	.path = code_path,
+	.read = code_read,
+	.version = code_version,
+};

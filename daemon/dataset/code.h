@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kind "code": samples that a user's own program makes, and that producers bring
+ * (loop/engine/lend.h). A description names the code by its identity, never by a path to it, and
+ * says how many samples there are. Reads nothing: dataset_supply() takes what a producer made.
+ *
+ * A record is what a producer makes of one sample: the label (int64, in the machine's byte order),
+ * then the bytes of a file of any image format.
+ */
+#ifndef STOKER_DATASET_CODE_H
+#define STOKER_DATASET_CODE_H
+
+#include "dataset/kind.h"
+
+#define CODE_PATH "code:" /* begins a description's path; the rest is a name for people */
+#define CODE_IDENTITY_MAX 64
+
+extern const struct dataset_kind code_kind;
+
+/* Keep the label of a sample, and the size of its bytes. Any thread. */
+void code_set(void *state, uint64_t sample, int64_t label, uint64_t size);
+/* What stands for the version of a file: the code's identity, the index and the size. */
+struct storage_version code_version_of(const void *state, uint64_t sample, uint64_t size);
+
+#endif

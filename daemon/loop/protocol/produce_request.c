@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "loop/protocol/produce_request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "loop/engine/lend.h"
+#include "loop/policy/quota.h"
+#include "loop/protocol/reply.h"
+#include "loop/protocol/session_state.h"
+#include "loop/state/core.h"
+#include "loop/state/producer.h"
+
+#define AREA_BYTES ((size_t)4 << 20) /* a sample is at most so large */
+#define DEADLINE_MS 60000
+#define FIRST_DEADLINES 10 /* the first call may import and open things */
+
+static void produce_begin(struct session *session, const struct message_produce *produce)
+{
+	struct core *core = session->protocol->core;
+	char identity[CODE_IDENTITY];
+	text_copy(identity, sizeof(identity), produce->code);
+	struct code *code = code_get(core, session->connection.uid, identity,
+				     (const uint8_t *)produce->secret.data);
+	if (!code) {
+		reply_no_memory(session, produce->seq);
+		return;
+	}
+	int r = producer_new(&session->producer, code, &session->connection.outbox,
+			     session->connection.pid, AREA_BYTES);
+	code_put(code);
+	if (r < 0) {
+		reply_no_memory(session, produce->seq);
+		return;
+	}
+	session->state = SESSION_PRODUCING;
+	struct message message = message_init(MESSAGE_PRODUCER);
+	message.producer.seq = produce->seq;
+	message.producer.producer = session->producer->id;
+	message.producer.bytes = session->producer->tray.bytes;
+	message.producer.deadline_ms = DEADLINE_MS;
+	outbox_send_fd(&session->connection.outbox, &message, session->producer->tray.fd);
+	lend_all(core);
+}
+
+void produce_request(struct session *session, const struct message *message)
+{
+	struct core *core = session->protocol->core;
+	struct quota_room room = quota_ring(core, session->connection.uid);
+	char text[200];
+	if (core->stopping) {
+		reply_error(session, ERROR_STOPPING, message->produce.seq,
+			    "the daemon is about to stop: attach again when it is back");
+	} else if (room.bytes < AREA_BYTES * GROUP_AREAS) {
+		snprintf(text, sizeof(text),
+			 "a producer needs %zu MiB of shared memory, and %llu MiB are left (%s is "
+			 "%llu MiB): start fewer",
+			 AREA_BYTES * GROUP_AREAS >> 20, (unsigned long long)room.bytes >> 20,
+			 room.option, (unsigned long long)room.limit >> 20);
+		reply_error(session, ERROR_MEMORY, message->produce.seq, text);
+	} else {
+		produce_begin(session, &message->produce);
+	}
+}
+
+/* It gets no more samples from here on; those that it has are lent to others. */
+static void produce_cut_off(struct session *session, unsigned code, const char *text)
+{
+	produce_request_end(session);
+	connection_fail(&session->connection, code, 0, text);
+	lend_all(session->protocol->core);
+}
+
+static void produce_violation(struct session *session, const struct fault *fault)
+{
+	core_count(session->protocol->core, COUNTER_PROTOCOL_ERRORS, 1);
+	produce_cut_off(session, ERROR_FIELD, fault->text);
+}
+
+void produce_request_made(struct session *session, const struct message *message)
+{
+	struct fault fault;
+	if (!session->producer) /* it was cut off */
+		return;
+	if (lend_made(session->producer, message->made.group, message->made.samples.value, &fault))
+		produce_violation(session, &fault);
+	else
+		lend_all(session->protocol->core);
+}
+
+void produce_request_failed(struct session *session, const struct message *message)
+{
+	const struct message_failed *failed = &message->failed;
+	char text[sizeof(((struct fault *)0)->text)];
+	struct fault fault;
+	text_copy(text, sizeof(text), failed->text);
+	if (!session->producer)
+		return;
+	if (lend_failed(session->producer, failed->group, failed->sample, text, failed->needed,
+			&fault))
+		produce_violation(session, &fault);
+	else
+		lend_all(session->protocol->core);
+}
+
+void produce_request_tick(struct session *session, uint64_t now_ns)
+{
+	char text[160];
+	struct producer *producer = session->producer;
+	if (!producer || session->connection.closing)
+		return;
+	uint64_t limit_ns = DEADLINE_MS * UINT64_C(1000000);
+	if (!producer->first_made)
+		limit_ns *= FIRST_DEADLINES;
+	uint64_t age_ns = lend_age_ns(producer, now_ns);
+	if (age_ns <= limit_ns)
+		return;
+	snprintf(text, sizeof(text),
+		 "the code took longer than %.0f s for a sample (producer-deadline): it is made "
+		 "by another producer",
+		 (double)limit_ns * 1e-9);
+	core_count(session->protocol->core, COUNTER_TIMEOUTS, 1);
+	produce_cut_off(session, ERROR_TIMEOUT, text);
+}
+
+void produce_request_end(struct session *session)
+{
+	struct producer *producer = session->producer;
+	session->producer = NULL;
+	if (producer)
+		lend_lose(producer, "the process that ran the user's code ended or took too long");
+}
