@@ -18,19 +18,22 @@ from ._version import __version__
 from .batch import Batch
 from .errors import (ArgumentError, CredentialsError, DaemonUnavailable, DatasetError, DeviceError,
                      Disconnected, Error, ForkError, LimitError, MemoryBudgetError, NotPermitted,
-                     PipelineError, ProtocolError, RequestError, SampleError, Stopping, TokenError,
-                     TooManyConnections, TransportError, VersionError)
+                     PipelineError, ProducerError, ProtocolError, RequestError, SampleError,
+                     Stopping, TokenError, TooManyConnections, TransportError, VersionError)
 from .loader import Loader
 from .mix import Mix
 from .node import Node, connect
+from .produce.producer import Sample, sample
+from .produce.source import Source
 from .shards import write_shards
 from .transforms import *  # noqa: F403
 
 __all__ = [
     "ArgumentError", "Batch", "CredentialsError", "DaemonUnavailable", "DatasetError",
     "DeviceError", "Disconnected", "Error", "ForkError", "LimitError", "Loader",
-    "MemoryBudgetError", "Mix", "Node", "NotPermitted", "PipelineError", "ProtocolError",
-    "RequestError", "SampleError", "Stopping", "TokenError", "TooManyConnections",
-    "TransportError", "VersionError", "__version__", "connect", "samplers", "write_shards",
+    "MemoryBudgetError", "Mix", "Node", "NotPermitted", "PipelineError", "ProducerError",
+    "ProtocolError", "RequestError", "Sample", "SampleError", "Source", "Stopping",
+    "TokenError", "TooManyConnections", "TransportError", "VersionError", "__version__",
+    "connect", "sample", "samplers", "write_shards",
 ]
 __all__ += transforms.__all__

@@ -366,6 +366,8 @@ class Connection:
                 raise self._lost(f": its ring is gone ({error.filename})") from error
             except (OSError, ValueError) as error:
                 raise ProtocolError(str(error)) from error
+        if message.name == "producer" and self._fds:
+            message.fields["fd"] = self._fds.pop(0)
         if self._fds and not self._reader.partial:
             raise ProtocolError("unexpected descriptors")
         return message

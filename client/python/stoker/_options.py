@@ -46,6 +46,7 @@ class Unshuffled(TypedDict, total=False):
     priority: int
     reconnect: Optional[float]
     credentials: Any
+    num_workers: Optional[int]
 
 
 class Options(Unshuffled, total=False):

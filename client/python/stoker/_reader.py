@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ._credentials import Credentials
     from ._device import Copier
     from ._ring import Ring
+    from .produce.source import Producers
 
 # Errors of a daemon that is starting or stopping: another attempt can succeed.
 _PASSING = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
@@ -67,6 +68,7 @@ class Reader:
         self.rank: int = request["rank"]
         self.world_size: int = request["world"]
         self._given: Optional[Given] = None
+        self._producers: Optional[Producers] = None  # that make its samples, if this process does
         self._copier: Optional[Copier] = None  # to a device, if its owner wants that
         self._connection = self._dial()
         try:

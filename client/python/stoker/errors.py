@@ -114,6 +114,10 @@ class LimitError(RequestError):
     """This user has reached the daemon's limit of readers or of ring memory."""
 
 
+class ProducerError(Error):
+    """The processes that run your code cannot make samples; the text has their last words."""
+
+
 class SampleError(Error):
     """A sample could not be read or decoded. Its batch is skipped; next() of the same iterator
     gives the next one. With ``bad_samples="substitute"`` a neighbour replaces the sample instead.

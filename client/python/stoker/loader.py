@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Arrays = Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
+_LOOK_S = 0.5  # how often it is looked whether the program's producers live
+
 
 class _Alone:
     """Only one thread at a time is inside. The owner is kept as a number, not as a lock, so a
@@ -280,6 +282,8 @@ class Loader(Reader):
 
     def _end(self) -> None:
         self._connection.close()
+        if self._producers is not None:
+            self._producers.close()
         if self._copier is not None:
             self._copier.close()
         self._ring.close()
@@ -434,7 +438,7 @@ class Loader(Reader):
         deadline = self._deadline()
         while True:
             try:
-                message = self._receive(_left(deadline))
+                message = self._receive_made(_left(deadline))
             except (Disconnected, Stopping) as error:
                 self._check()  # it may have been closed, by another thread or a signal handler
                 self._recover(error, self._at, deadline)
@@ -442,6 +446,17 @@ class Loader(Reader):
             if message is None:
                 raise TimeoutError(f"no batch came within {self.timeout:g} s{self._stalled}")
             return message
+
+    def _receive_made(self, left: Optional[float]) -> Optional[Received]:
+        """As _receive(), while the program's own producers can make samples."""
+        if self._producers is None:
+            return self._receive(left)
+        until = math.inf if left is None else time.monotonic() + left
+        while True:
+            message = self._receive(min(_LOOK_S, max(0.0, until - time.monotonic())))
+            if message is not None or time.monotonic() >= until:
+                return message
+            self._producers.check()
 
     # From messages to arrays
 

@@ -21,14 +21,16 @@ from ._paths import absolute
 from .errors import Error
 from .loader import Loader
 from .mix import Mix
+from .produce.source import Producers, Source, secret
 
 if TYPE_CHECKING:
     from typing_extensions import Never
 
 Path = _address.Path
-Dataset = Union[Path, Mapping[str, Any], Mix, Sequence[Any]]
+Dataset = Union[Path, Mapping[str, Any], Mix, Sequence[Any], Source]
 Range = Tuple[int, Optional[int]]
 _log = logging.getLogger("stoker")
+_PRODUCERS = 8  # of a source, if nobody says
 
 
 def connect(socket: Optional[Path] = None, *, start: Optional[bool] = None) -> Node:
@@ -85,7 +87,7 @@ class Node:
                transport: Optional[str] = None, labels: Optional[Sequence[Any]] = None,
                timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
                priority: int = 10, reconnect: Optional[float] = 60.0, credentials: Any = None,
-               **others: Never) -> Loader:
+               num_workers: Optional[int] = None, **others: Never) -> Loader:
         """Attach to a stream of batches. Blocks while the daemon indexes a dataset for the first
         time.
 
@@ -101,7 +103,8 @@ class Node:
                 ("cls", "json:a.b"), ``classes``, how many there are if labels are numbers, the
                 ``components`` that become fields ("txt"), ``missing_component`` (error, skip). Or a
                 list of the paths of pictures, with ``labels``, or of pairs (path, label), such as
-                ``ImageFolder(...).samples``. Or several of these: a stoker.Mix.
+                ``ImageFolder(...).samples``. Or several of these: a stoker.Mix. Or code of your
+                own that gives the bytes of pictures: a stoker.Source.
             batch_size: samples in a batch of this rank.
             transforms: see stoker.transforms.
             seed: of the order and of the random transforms; ``order_seed`` and ``augment_seed``
@@ -155,11 +158,16 @@ class Node:
                 mapping as STS gives it (AccessKeyId, SecretAccessKey, SessionToken, Expiration) or
                 boto3 takes it (aws_access_key_id, ...), or a function that returns one, which is
                 called when the loader connects and before they expire.
+            num_workers: processes that run the code of a stoker.Source, ended with the loader; 0: a
+                thread of this process does; None: as many as there are processors, eight at most.
+                Other datasets take none: the daemon has workers.
 
         Raises DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
         RequestErrors, with the text of the daemon; TypeError and ValueError; DaemonUnavailable.
         """
         _options.refuse(others)
+        if num_workers is not None and not isinstance(dataset, Source):
+            _options.refuse(["num_workers"])
         if self._closed:
             raise Error("the node is closed: make another with stoker.connect()")
         if isinstance(inflight, int) and inflight < 1:
@@ -199,6 +207,8 @@ class Node:
         if start not in ("position", "live"):
             raise ValueError(f"start must be 'position' or 'live', not {start!r}")
         request = {key: _number(value) for key, value in request.items()}
+        if isinstance(dataset, Source):
+            request["secret"] = secret()
         request["dataset"] = _dataset(dataset, labels)
         own = None if credentials is None else \
             Credentials(credentials, urls_of(request["dataset"]))
@@ -207,6 +217,10 @@ class Node:
                         reconnect=_seconds("reconnect", reconnect),
                         live=start == "live", credentials=own)
         self._loaders.add(loader)
+        if isinstance(dataset, Source):
+            loader._producers = Producers(
+                dataset, request["dataset"]["code"], _producers(num_workers), self.socket,
+                request["secret"])
         if found and not shuffle:
             _ranks.say_part(loader)
         return loader
@@ -276,12 +290,22 @@ class Node:
         return f"<stoker.Node {self.socket}>"
 
 
+def _producers(count: Optional[int]) -> int:
+    if count is None:
+        return min(_PRODUCERS, len(os.sched_getaffinity(0)))
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise ValueError(f"num_workers must be a number from 0 on, not {count!r}")
+    return count
+
+
 def _dataset(dataset: Dataset, labels: Any = None) -> Dict[str, Any]:
     if is_list(dataset):
         return described(dataset, labels)
     if labels is not None:
         raise ValueError("labels= goes with a list of paths; other datasets have their own: "
                          "{'path': 'x.npy', 'labels': 'y.npy'}")
+    if isinstance(dataset, Source):
+        return dataset.description()
     if isinstance(dataset, Mix):
         return {"parts": [_dataset(part) for part in dataset.datasets]}
     out: Dict[str, Any] = dict(dataset) if isinstance(dataset, Mapping) else {"path": dataset}

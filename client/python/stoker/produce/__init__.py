@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Users' own code, run in parallel: processes that make samples for the daemon."""

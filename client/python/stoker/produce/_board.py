@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""What producers are at, in memory that they share with their template: a line of numbers each.
+
+A producer writes its own line, the template reads them all. Each number is 8 bytes, written at
+once.
+"""
+from __future__ import annotations
+
+import mmap
+import time
+from typing import Any
+
+import numpy as np
+
+_MADE, _SINCE, _LIMIT = range(3)  # samples; monotonic seconds, 0: idle; seconds
+
+
+class Line:
+    """One producer's."""
+
+    def __init__(self, numbers: Any) -> None:
+        self._numbers = numbers
+
+    def begin(self, limit_s: float) -> None:
+        """A sample is begun, and may take so long."""
+        self._numbers[_LIMIT] = limit_s
+        self._numbers[_SINCE] = time.monotonic()
+
+    def end(self) -> None:
+        self._numbers[_SINCE] = 0
+        self._numbers[_MADE] += 1
+
+
+class Board:
+    """``count`` lines. Made before the fork."""
+
+    def __init__(self, count: int) -> None:
+        memory = mmap.mmap(-1, max(1, count) * 3 * 8)
+        self._lines = np.frombuffer(memory, np.float64).reshape(-1, 3)
+        self._past = 0.0  # samples of producers that ended
+
+    def line(self, number: int) -> Line:
+        return Line(self._lines[number])
+
+    def clear(self, number: int) -> None:
+        """For another producer."""
+        self._past += self._lines[number, _MADE]
+        self._lines[number] = 0
+
+    def made(self) -> int:
+        """Samples that all of them made, those that ended too."""
+        return int(self._past + self._lines[:, _MADE].sum())
+
+    def is_late(self, number: int, now: float) -> bool:
+        _, since, limit = self._lines[number]
+        return since > 0 and now > since + limit

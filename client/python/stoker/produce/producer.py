@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""A producer: makes the samples that the daemon asks for, by the user's code, into its tray.
+
+One thread. It ends when the daemon closes the connection, or with its parent.
+"""
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import threading
+import time
+import traceback
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+
+from .. import _address
+from .._connection import Connection
+from ..errors import Disconnected, Error, ProtocolError
+from ._board import Line
+from .seeds import Seeds
+
+_LABEL = struct.Struct("=q")
+_TELL_S = 0.05  # what is made is told after so long, also if more of the group is to come
+_TEXT_MAX = 4096
+_FIRST = 10  # deadlines that the first call has: it may import and open things
+_at = threading.local()
+
+Record = Callable[[Any], List[bytes]]
+
+
+class Sample(NamedTuple):
+    """Which sample the code is called for."""
+
+    index: int
+    epoch: int
+    position: int
+
+
+def sample() -> Sample:
+    """The sample that this thread makes. Raises RuntimeError outside of a producer's call."""
+    found: Optional[Sample] = getattr(_at, "sample", None)
+    if found is None:
+        raise RuntimeError("stoker.sample() is for code that a producer calls")
+    return found
+
+
+def code_of(thing: Any) -> Callable[[int], Any]:
+    """What makes a sample of an index."""
+    found: Callable[[int], Any] = thing.__getitem__ if hasattr(thing, "__getitem__") else thing
+    return found
+
+
+def record_of_bytes(made: Any) -> List[bytes]:
+    """The parts of a record: the label, and a file's bytes. ``made``: bytes, or (bytes, label)."""
+    label: Any = 0
+    if isinstance(made, (tuple, list)):
+        if len(made) != 2:
+            raise TypeError(f"a source gives bytes, or (bytes, label), and this is "
+                            f"{type(made).__name__} of {len(made)}")
+        made, label = made
+    if not isinstance(made, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a source with gives='bytes' gives the bytes of a file, not "
+                        f"{type(made).__name__}")
+    return [_LABEL.pack(int(label)), bytes(made)]
+
+
+class Producer:
+    """``call``: makes a sample of an index. ``record``: the parts of its record."""
+
+    def __init__(self, socket: str, code: str, secret: bytes, name: str,
+                 call: Callable[[int], Any], seeds: Seeds, record: Record,
+                 line: Optional[Line] = None) -> None:
+        self._call, self._seeds, self._record, self._line = call, seeds, record, line
+        self._connection: Connection = _address.open_connection(socket)
+        reply = self._connection.request("produce", "producer", code=code, secret=secret, name=name)
+        if reply.get("fd", -1) < 0:
+            raise ProtocolError("no descriptor of a tray came")
+        self._tray = mmap.mmap(reply["fd"], reply["bytes"])
+        os.close(reply["fd"])
+        self._limit_s = reply["deadline_ms"] / 1000 * _FIRST
+        self._deadline_s = reply["deadline_ms"] / 1000
+
+    def run(self) -> None:
+        """Until the connection ends."""
+        try:
+            while True:
+                message = self._connection.receive(None)
+                if message is None or message.name == "goaway":
+                    continue
+                if message.name == "error":
+                    raise Error(message.fields["text"])
+                if message.name == "work":
+                    self._work(message.fields)
+        except Disconnected:
+            return
+        finally:
+            self._connection.close()
+
+    def _work(self, work: Any) -> None:
+        group, begin = work["group"], work["offset"]
+        at, end = begin, begin + work["bytes"]
+        made: List[Tuple[int, int, int]] = []
+        told = time.monotonic()
+        for place, (index, epoch, position) in enumerate(work["samples"]):
+            try:
+                parts = self._make(index, work["seed"], epoch, position)
+            except Exception as error:
+                self._send(group, made)
+                self._fail(group, place, error)
+                continue
+            size = sum(map(len, parts))
+            if size > end - at:
+                self._send(group, made)
+                self._connection.send("failed", group=group, sample=place, needed=size,
+                                      text=f"the sample has {size} bytes, and a tray has room for "
+                                           f"{end - begin}")
+                continue
+            made.append((place, at, size))
+            for part in parts:
+                self._tray[at:at + len(part)] = part
+                at += len(part)
+            at = min(end, (at + 63) // 64 * 64)
+            now = time.monotonic()
+            if now - told > _TELL_S:
+                self._send(group, made)
+                told = now
+        self._send(group, made)
+
+    def _make(self, index: int, seed: int, epoch: int, position: int) -> List[bytes]:
+        _at.sample = Sample(index, epoch, position)
+        self._seeds.set(seed, epoch, position)
+        if self._line is not None:
+            self._line.begin(self._limit_s)
+        try:
+            return self._record(self._call(index))
+        finally:
+            if self._line is not None:
+                self._line.end()
+            self._limit_s = self._deadline_s
+
+    def _send(self, group: int, made: List[Tuple[int, int, int]]) -> None:
+        if made:
+            self._connection.send("made", group=group, samples=list(made))
+            made.clear()
+
+    def _fail(self, group: int, place: int, error: Exception) -> None:
+        self._connection.send("failed", group=group, sample=place, text=_words(error))
+
+
+def _words(error: Exception) -> str:
+    """What was raised, and the places in the code that it came through, the innermost first."""
+    text = f"{type(error).__name__}: {error}"[:_TEXT_MAX // 8]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if os.path.dirname(frame.filename) != os.path.dirname(__file__)]
+    for frame in reversed(frames):
+        more = f"; {os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
+        if len(text) + len(more) > _TEXT_MAX // 4:
+            break
+        text += more
+    return text.encode("utf-8", "replace").decode()
