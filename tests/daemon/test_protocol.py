@@ -26,6 +26,9 @@ SAID = {
     "detach": ({"seq": 1}, {"attached"}),
     "credentials": ({"seq": 1, "url": "s3://b", "key": "k", "secret": "s"}, {"ready", "attached"}),
     "list": ({"seq": 1, "what": "classes"}, {"attached"}),
+    "produce": ({"seq": 1, "code": "c", "secret": "s" * 16}, {"ready"}),
+    "made": ({"group": 1, "samples": []}, set()),
+    "failed": ({"group": 1, "sample": 0, "text": ""}, set()),
 }
 STATES = ("new", "ready", "attached")
 
@@ -68,7 +71,8 @@ def test_state_by_message(daemon, photos, state, name):
 def test_messages_of_the_other_side_or_socket(daemon, name):
     """A message that only daemons send, or that belongs to the other socket, is refused by name."""
     control_only = {"status", "set", "reload", "drop", "pin", "stop", "index"}
-    data_only = {"attach", "credit", "release", "detach", "credentials"}
+    data_only = {"attach", "credit", "release", "detach", "credentials",
+                 "produce", "made", "failed"}
     of_client = control_only | data_only | {"hello", "ping", "list", "fit"}
     for control in (False, True):
         if name in of_client - (data_only if control else control_only):
@@ -81,13 +85,15 @@ def test_messages_of_the_other_side_or_socket(daemon, name):
 
 def minimal(name):
     """Values for every field that some message needs: unknown keys are ignored."""
-    return {"seq": 1, "version": 1, "code": 1, "name": "frame", "text": "", "what": "x", "done": 0,
+    return {"seq": 1, "version": 1, "name": "frame", "text": "", "what": "x", "done": 0,
             "reader": 1, "stream": 1, "ring": 1, "dataset_fingerprint": "0" * 32,
             "pipeline_hash": "0" * 32, "samples": 1, "batches": 1, "transport": "fd",
             "bytes": 4096, "lease": 1, "epoch": 0, "position": 0, "count": 1, "runs": [[0, 1]],
             "next_epoch": 0, "next_position": 0, "sample": 0, "deadline_ms": 1, "read_ms": 1,
             "values": {}, "items": [], "next": 0, "value": "1", "inflight": 1, "dataset": {},
-            "batch_size": 1, "url": "s3://b", "key": "k", "secret": "s"}
+            "batch_size": 1, "url": "s3://b", "key": "k", "secret": "s" * 16,
+            "code": "1" if name == "produce" else 1, "group": 1, "producer": 1, "offset": 0,
+            "seed": 0, "samples": [] if name in ("work", "made") else 1}
 
 
 @pytest.mark.parametrize("length", [0, 65537, 2**31 - 1, 2**31, 2**32 - 1])

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: MIT
+"""Producers, from outside: processes of the user's that make the samples of a dataset of kind code.
+Each here is a raw peer, which can do what no good one would."""
+
+import contextlib
+import mmap
+import os
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from harness import WAIT_S, Peer
+from test_law import STREAM
+
+SECRET = b"sixteen bytes!!!"
+CODE = "0123456789abcdef"
+
+
+class Maker(Peer):
+    """A producer. `files`: the bytes of each sample, by its index."""
+
+    def __init__(self, daemon, files, secret=SECRET, code=CODE):
+        super().__init__(daemon.socket)
+        self.files, self.made = files, []
+        self.hello()
+        self.answer = self.request("produce", code=code, secret=secret, name="test")
+        if self.answer.name == "producer":
+            fd = self.fds.pop(0)
+            self.tray = mmap.mmap(fd, self.answer.fields["bytes"])
+            os.close(fd)
+
+    def close(self):
+        """A thread that receives would keep the socket open."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        super().close()
+
+    def work(self, seconds=WAIT_S):
+        return self.expect("work", seconds).fields
+
+    def place(self, work):
+        """Write the group's records; the list of MADE."""
+        at, out = work["offset"], []
+        for place, (index, _, _) in enumerate(work["samples"]):
+            record = struct.pack("=q", index % 6) + self.files[index]
+            self.tray[at:at + len(record)] = record
+            out.append([place, at, len(record)])
+            at += len(record)
+        return out
+
+    def make(self, work):
+        self.made += [index for index, _, _ in work["samples"]]
+        self.send("made", group=work["group"], samples=self.place(work))
+
+    def serve(self):
+        """In a thread, until the connection ends."""
+        def loop():
+            with contextlib.suppress(OSError, AssertionError, TimeoutError):
+                while True:
+                    self.make(self.work(60))
+        thread = threading.Thread(target=loop, daemon=True)
+        thread.start()
+        return self
+
+
+@pytest.fixture(name="files")
+def fixture_files(photos):
+    return [path.read_bytes() for path in sorted(photos.rglob("*")) if path.is_file()]
+
+
+@pytest.fixture(name="maker")
+def fixture_maker(daemon, files):
+    """A function that makes a producer."""
+    with contextlib.ExitStack() as stack:
+        yield lambda **more: stack.enter_context(Maker(daemon, files, **more))
+
+
+def wish(files, **fields):
+    return {"dataset": {"path": "code:test", "kind": "code", "code": CODE,
+                        "samples": str(len(files))}, "secret": SECRET, **STREAM, **fields}
+
+
+def read(daemon, files, **fields):
+    with daemon.connect() as peer:
+        answer = peer.attach("", **wish(files, **fields))
+        assert answer.name == "attached", answer
+        return peer.digests()
+
+
+def all_of(peer):
+    """Until END: the positions of good batches of one sample, and what is said of bad samples."""
+    good, bad = [], []
+    while True:
+        message = peer.receive()
+        if message.name == "end":
+            return good, bad
+        if message.name == "batch":
+            good.append(message.fields["position"])
+            peer.release(message)
+        elif message.name == "bad_sample":
+            bad.append(message.fields)
+
+
+def of_folder(daemon, photos, **fields):
+    with daemon.connect() as peer:
+        assert peer.attach(photos, **{**STREAM, **fields}).name == "attached"
+        return peer.digests()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_samples_are_those_of_the_files(daemon, files, photos, maker, count):
+    """The labels here are not the folder's, so images and indexes are compared."""
+    makers = [maker().serve() for _ in range(count)]
+    got, want = {}, {}
+    for out, path, fields in ((got, "", wish(files, epochs=2)),
+                              (want, photos, {**STREAM, "epochs": 2})):
+        with daemon.connect() as peer:
+            assert peer.attach(path, **fields).name == "attached"
+            for epoch, position, arrays in peer.samples():
+                out[epoch, position] = (arrays["image"].tobytes(), int(arrays["index"]))
+                if path == "":
+                    assert arrays["label"] == arrays["index"] % 6
+    assert got == want and len(got) == 120
+    assert sum(len(one.made) for one in makers) == 120
+
+
+def test_a_producer_that_leaves_loses_its_samples_to_others(daemon, files, maker):
+    whole = read_with(daemon, files, maker)
+    with maker() as leaving, daemon.connect() as peer:
+        assert peer.attach("", **wish(files)).name == "attached"
+        leaving.work()
+        leaving.close()
+        maker().serve()
+        assert peer.digests() == whole
+
+
+def read_with(daemon, files, maker):
+    """An epoch, made by a producer that leaves afterwards."""
+    one = maker().serve()
+    whole = read(daemon, files)
+    one.close()
+    return whole
+
+
+def test_a_sample_that_ends_its_producer_twice_is_bad(daemon, files, maker):
+    """The others come, those too that were in its group."""
+    deadly = 7
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1, shuffle=False)).name == "attached"
+        stop = threading.Event()
+
+        def forever():
+            while not stop.is_set():
+                with maker() as one, contextlib.suppress(OSError, AssertionError, TimeoutError):
+                    while True:
+                        work = one.work(1)
+                        if any(index == deadly for index, _, _ in work["samples"]):
+                            break
+                        one.make(work)
+        thread = threading.Thread(target=forever)
+        thread.start()
+        try:
+            good, bad = all_of(peer)
+        finally:
+            stop.set()
+            thread.join()
+    assert [one["sample"] for one in bad] == [deadly] and bad[0]["name"] == "sample_user"
+    assert good == [position for position in range(60) if position != deadly]
+
+
+def test_what_the_code_raised_is_the_bad_samples_text(daemon, files, maker):
+    one = maker()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1, shuffle=False)).name == "attached"
+        work = one.work()
+        one.send("failed", group=work["group"], sample=0, text="ValueError: no picture; mine.py:3")
+        one.serve()
+        good, (bad,) = all_of(peer)
+    assert bad["sample"] == work["samples"][0][0] and bad["name"] == "sample_user"
+    assert bad["text"] == "ValueError: no picture; mine.py:3" and len(good) == 59
+
+
+def test_a_sample_that_has_no_room_beside_others_is_made_alone(daemon, files, maker):
+    one = maker()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1)).name == "attached"
+        work = one.work()
+        index = work["samples"][0][0]
+        one.send("failed", group=work["group"], sample=0, text="full", needed=1 << 20)
+        for place in range(1, len(work["samples"])):
+            made = [entry for entry in one.place(work) if entry[0] == place]
+            one.send("made", group=work["group"], samples=made)
+        again = one.work()
+        while again["samples"][0][0] != index:
+            one.make(again)
+            again = one.work()
+        assert len(again["samples"]) == 1
+        one.make(again)
+        one.serve()
+        assert len(peer.digests()) == 60
+
+
+def test_a_sample_too_large_for_any_tray_is_bad(daemon, files, maker):
+    one = maker()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1, shuffle=False)).name == "attached"
+        work = one.work()
+        one.send("failed", group=work["group"], sample=0, text="it has 1 GB", needed=1 << 30)
+        one.serve()
+        good, (bad,) = all_of(peer)
+    assert bad["text"] == "it has 1 GB" and len(good) == 59
+
+
+WRONG = {
+    "a group that it has not": lambda work, made: {"group": work["group"] + 1, "samples": made},
+    "no list": lambda work, made: {"group": work["group"], "samples": 3},
+    "an empty list": lambda work, made: {"group": work["group"], "samples": []},
+    "no numbers": lambda work, made: {"group": work["group"], "samples": [["a", 0, 1]]},
+    "too few numbers": lambda work, made: {"group": work["group"], "samples": [[0, 1]]},
+    "negative": lambda work, made: {"group": work["group"], "samples": [[0, -1, 5]]},
+    "a place beyond the group": lambda work, made: {
+        "group": work["group"], "samples": [[len(work["samples"]), work["offset"], 9]]},
+    "twice": lambda work, made: {"group": work["group"], "samples": [made[0], made[0]]},
+    "before its part": lambda work, made: {
+        "group": work["group"], "samples": [[0, (work["offset"] + work["bytes"]) % (1 << 24), 9]]},
+    "beyond its part": lambda work, made: {
+        "group": work["group"], "samples": [[0, work["offset"], work["bytes"] + 1]]},
+    "a sum that wraps": lambda work, made: {
+        "group": work["group"], "samples": [[0, work["offset"] + 8, 2**64 - 8]]},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_answer_costs_the_producer_and_nothing_else(daemon, files, maker, wrong):
+    whole = read_with(daemon, files, maker)
+    one = maker()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files)).name == "attached"
+        work = one.work()
+        one.send("made", **WRONG[wrong](work, one.place(work)))
+        one.waiting.clear()
+        while True:
+            message = one.receive()
+            if message is None or message.name == "error":
+                break
+        assert message and message.fields["name"] == "field", message
+        maker().serve()
+        assert peer.digests() == whole
+
+
+@pytest.mark.parametrize("record", [b"", b"1234567", b"12345678", b"12345678garbage"])
+def test_a_record_that_is_no_picture_is_one_bad_sample(daemon, files, maker, record):
+    one = maker()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1, shuffle=False)).name == "attached"
+        work = one.work()
+        assert len(work["samples"]) == 1
+        one.tray[work["offset"]:work["offset"] + len(record)] = record
+        one.send("made", group=work["group"], samples=[[0, work["offset"], len(record)]])
+        one.serve()
+        good, (bad,) = all_of(peer)
+    assert bad["sample"] == work["samples"][0][0] and len(good) == 59
+
+
+def test_another_secret_or_code_gets_no_work_and_serves_nobody(daemon, files, maker):
+    others = [maker(secret=b"another secret!!"), maker(code="another")]
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files)).name == "attached"
+        why = peer.expect("stalled").fields["why"]
+        assert why == "no producer makes the samples of code:test: start one"
+        for other in others:
+            with pytest.raises(TimeoutError):
+                other.work(0.2)
+        maker().serve()
+        assert len(peer.digests()) == 60
+
+
+def test_bytes_that_differ_from_before_are_a_bad_sample(daemon, files, maker):
+    maker().serve()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1, prefetch=4, shuffle=False,
+                                      epochs=2)).name == "attached"
+        good, bad = [], []
+        while True:
+            message = peer.receive()
+            if message.name == "end":
+                break
+            if message.name == "bad_sample":
+                bad.append((message.fields["name"], message.fields["sample"],
+                            message.fields["epoch"]))
+            elif message.name == "batch":
+                good.append((message.fields["epoch"], message.fields["position"]))
+                if good[-1] == (0, 30):
+                    files[3] = files[4]
+                peer.release(message)
+    assert bad == [("sample_changed", 3, 1)]
+    assert len(good) == 119 and (1, 3) not in good
+
+
+def test_a_hung_producer_keeps_no_other_stream_waiting(daemon, files, photos, maker):
+    """Not of the same user, with two workers and two fetchers for all."""
+    whole = of_folder(daemon, photos)
+    one = maker()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files)).name == "attached"
+        one.work()  # and never answers
+        start = time.monotonic()
+        assert of_folder(daemon, photos, epochs=1) == whole
+        assert time.monotonic() - start < WAIT_S / 2
+
+
+def test_nothing_is_left_of_samples_that_nobody_wants(daemon, files, maker):
+    one = maker()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files)).name == "attached"
+        work = one.work()
+    one.make(work)
+    one.close()
+    daemon.settle()
+
+
+def test_what_a_reader_must_say(daemon, files):
+    for more, words in (({"secret": b"short"}, "secret must be 16 bytes"),
+                        ({"bad_samples": "substitute"}, "not built yet"),
+                        ({"views": 2}, "not built yet")):
+        with daemon.connect() as peer:
+            answer = peer.attach("", **wish(files, **more))
+            assert answer.name == "error" and words in answer.fields["text"], answer
+    for key, value, words in (("samples", "0", "'samples' must be a number from 1 on"),
+                              ("samples", "many", "'samples' must be a number"),
+                              ("code", "x" * 65, "at most 64 bytes"),
+                              ("path", "/data", "code:NAME")):
+        with daemon.connect() as peer:
+            fields = wish(files)
+            fields["dataset"] = {**fields["dataset"], key: value}
+            answer = peer.attach("", **fields)
+            assert answer.name == "error" and words in answer.fields["text"], answer

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Code as users write it, for test_source.py: datasets that give the bytes of pictures."""
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+
+class Files:
+    """The pictures of a folder, with the number of their class."""
+
+    def __init__(self, folder):
+        self.files = sorted(str(path) for path in Path(folder).rglob("*.png"))
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        return Path(self.files[index]).read_bytes(), int(Path(self.files[index]).parent.name[-1])
+
+
+class Failing(Files):
+    """`do` happens at sample 5."""
+
+    def __init__(self, folder, do, once=None):
+        super().__init__(folder)
+        self.do, self.once = do, once
+
+    def __getitem__(self, index):
+        if index == 5 and not (self.once and os.path.exists(self.once)):
+            if self.once:
+                Path(self.once).touch()
+            if self.do == "raise":
+                raise ValueError("there is no such picture")
+            if self.do == "exit":
+                os._exit(3)
+            if self.do == "hang":
+                time.sleep(3600)
+            if self.do == "type":
+                return "a text"
+        return super().__getitem__(index)
+
+
+class Talking(Files):
+    def __getitem__(self, index):
+        print(f"sample {index}")
+        print(f"error {index}", file=sys.stderr)
+        return super().__getitem__(index)
+
+
+class Locked(Files):
+    """Cannot be pickled."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.guard = threading.Lock()
+
+
+class Broken(Files):
+    """Cannot be made in another process."""
+
+    def __setstate__(self, state):
+        raise RuntimeError("not in this process")
+
+
+class Dying(Files):
+    def __getitem__(self, index):
+        os._exit(1)
+
+
+class Which(Files):
+    """Says for which sample it was called, and with which random numbers."""
+
+    def __init__(self, folder, out):
+        super().__init__(folder)
+        self.out = out
+
+    def __getitem__(self, index):
+        import random
+
+        import numpy
+
+        import stoker
+        at = stoker.sample()
+        with open(self.out, "a", encoding="ascii") as file:
+            file.write(f"{at.index == index} {at.epoch} {at.position} {random.random()} "
+                       f"{numpy.random.rand()}\n")
+        return super().__getitem__(index)

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: MIT
+"""stoker.Source with the real daemon: the user's own code, in processes of the user's."""
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import own_code
+import stoker
+from real_daemon import RealDaemon, binary
+from stoker.produce import identity, seeds, shipping, source
+
+HERE = Path(__file__).resolve().parent
+PATHS = [str(HERE), str(HERE.parents[1] / "client" / "python")]
+SLOW = float(os.environ.get("STOKER_SLOW", "1"))
+STEPS = [stoker.RandomCrop(16), stoker.RandomHorizontalFlip()]
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path, monkeypatch):
+    """Where the secret lies; and where fresh processes find the code."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+
+
+@pytest.fixture
+def load(real):
+    """A function that makes a loader of a source."""
+    with contextlib.ExitStack() as stack:
+        node = stack.enter_context(stoker.connect(real.path))
+
+        def load(code, **more):
+            options = {"batch_size": 4, "seed": 5, "transforms": STEPS, "dtype": "uint8",
+                       "timeout": 60 * SLOW, **more}
+            if isinstance(code, stoker.Source):
+                options.setdefault("num_workers", 2)
+            return stack.enter_context(node.loader(code, **options))
+        yield load
+
+
+def epoch(loader):
+    return [(images.tobytes(), labels.tolist()) for images, labels in loader]
+
+
+def children(pid):
+    return [int(child) for child in
+            Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def producers_of(loader):
+    return children(loader._producers._process.pid)
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds=20):
+    deadline = time.monotonic() + seconds * SLOW
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_pixels_and_labels_are_those_of_the_files(load, folder):
+    code = load(stoker.Source(own_code.Files(folder)))
+    files = load(folder)
+    for _ in range(2):
+        assert epoch(code) == epoch(files)
+    assert code.samples == 21
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_any_number_of_producers_gives_the_same(load, folder, count):
+    assert epoch(load(stoker.Source(own_code.Files(folder)), num_workers=count)) == \
+        epoch(load(folder))
+
+
+def test_a_killed_producer_costs_nothing(load, folder):
+    want = epoch(load(folder))
+    loader = load(stoker.Source(own_code.Files(folder)))
+    got = []
+    for images, labels in loader:
+        got.append((images.tobytes(), labels.tolist()))
+        for pid in producers_of(loader)[:1]:
+            os.kill(pid, signal.SIGKILL)
+    assert got == want
+
+
+def test_an_exception_is_a_bad_sample_with_its_words(load, folder):
+    loader = load(stoker.Source(own_code.Failing(folder, "raise")), batch_size=1, shuffle=False)
+    rows, found = iter(loader), []
+    while True:
+        try:
+            next(rows)
+            found.append(None)
+        except stoker.SampleError as error:
+            found.append(str(error))
+        except StopIteration:
+            break
+    assert len(found) == 21 and [place for place, text in enumerate(found) if text] == [5]
+    assert "ValueError: there is no such picture; own_code.py:" in found[5]
+
+
+@pytest.mark.parametrize("do, words", [("exit", "ended or took too long, twice"),
+                                       ("type", "gives the bytes of a file, not str")])
+def test_code_that_fails_is_a_bad_sample(load, folder, do, words):
+    loader = load(stoker.Source(own_code.Failing(folder, do)), batch_size=1, shuffle=False)
+    good = 0
+    rows = iter(loader)
+    while True:
+        try:
+            next(rows)
+            good += 1
+        except stoker.SampleError as error:
+            assert words in str(error)
+        except StopIteration:
+            break
+    assert good == 20
+
+
+def test_a_failure_that_does_not_come_again_costs_nothing(load, folder, tmp_path):
+    code = own_code.Failing(folder, "exit", once=str(tmp_path / "once"))
+    assert epoch(load(stoker.Source(code))) == epoch(load(folder))
+
+
+def test_what_producers_print_comes_out_with_their_name(load, folder, capfd):
+    epoch(load(stoker.Source(own_code.Talking(folder))))
+    wait_until(lambda: True)
+    time.sleep(0.2)
+    said = capfd.readouterr().err.splitlines()
+    assert "[Talking] error 5" in said
+
+
+def test_what_cannot_be_pickled_runs_in_a_thread_here(load, folder, caplog):
+    assert epoch(load(stoker.Source(own_code.Locked(folder)))) == epoch(load(folder))
+    assert any("Locked.guard cannot be pickled" in record.message for record in caplog.records)
+
+
+def test_an_object_that_cannot_be_made_elsewhere_is_an_error(load, folder):
+    with pytest.raises(stoker.ProducerError, match="RuntimeError: not in this process"):
+        epoch(load(stoker.Source(own_code.Broken(folder))))
+
+
+def test_producers_that_die_again_and_again_are_an_error(load, folder):
+    """But a sample that ends two of them is bad first."""
+    loader = load(stoker.Source(own_code.Dying(folder)), batch_size=1)
+    with pytest.raises((stoker.ProducerError, stoker.SampleError)):
+        while True:
+            try:
+                next(iter(loader))
+            except stoker.SampleError:
+                pass
+
+
+def test_code_knows_its_sample_and_random_numbers_follow_from_it(load, folder, tmp_path):
+    def lines(name, **more):
+        out = tmp_path / name
+        with load(stoker.Source(own_code.Which(folder, str(out)), version=name),
+                  **more) as loader:
+            epoch(loader)
+        found = sorted(line for line in out.read_text().splitlines()
+                       if line.split()[1] == "0")
+        out.unlink()
+        return found
+    one = lines("a", num_workers=1)
+    assert len(one) == 21 and all(line.startswith("True 0 ") for line in one)
+    assert len({line.split()[3] for line in one}) == 21
+    assert lines("b", num_workers=3) == one
+    assert lines("c", seed=6) != one
+
+
+def test_the_end_of_a_loader_is_that_of_its_producers(load, folder):
+    loader = load(stoker.Source(own_code.Files(folder)))
+    epoch(loader)
+    template = loader._producers._process.pid
+    pids = [template, *children(template)]
+    assert len(pids) == 3
+    loader.close()
+    wait_until(lambda: not any(map(is_alive, pids)))
+
+
+def test_an_epoch_goes_on_over_a_killed_daemon(folder, tmp_path):
+    if binary() is None:
+        pytest.skip("no stokerd was built")
+    daemon = RealDaemon(tmp_path)
+    try:
+        with stoker.connect(daemon.path) as node:
+            options = {"batch_size": 4, "seed": 5, "transforms": STEPS, "dtype": "uint8",
+                       "timeout": 60 * SLOW}
+            with node.loader(folder, **options) as files:
+                want = epoch(files)
+            loader = node.loader(stoker.Source(own_code.Files(folder)), num_workers=2, **options)
+            got = []
+            for number, (images, labels) in enumerate(loader):
+                got.append((images.tobytes(), labels.tolist()))
+                if number == 1:
+                    daemon.stop(signal.SIGKILL)
+                    daemon.start()
+            assert got == want and loader.reconnects == 1
+    finally:
+        daemon.stop()
+
+
+TRAINER = """
+    import os, sys
+    sys.path[:0] = {path!r}
+    import own_code, stoker
+    with stoker.connect({socket!r}) as node:
+        loader = node.loader(stoker.Source(own_code.Files({folder!r})), batch_size=4,
+                             transforms=[stoker.RandomCrop(16)], num_workers=2)
+        next(iter(loader))
+        print(loader._producers._process.pid, flush=True)
+        sys.stdin.read()
+"""
+
+
+def test_nothing_is_left_of_a_killed_trainer(real, folder):
+    text = textwrap.dedent(TRAINER).format(path=PATHS, socket=real.path, folder=folder)
+    with subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as trainer:
+        template = int(trainer.stdout.readline())
+        pids = [template, *children(template)]
+        trainer.kill()
+    wait_until(lambda: not any(map(is_alive, pids)))
+
+
+MAIN = """
+    import sys
+    sys.path[:0] = {path!r}
+    import stoker
+    from pathlib import Path
+    NAMES = {{"png", "jpg", "gif"}}
+    def sample(index, files=sorted(Path({folder!r}).rglob("*.png"))):
+        assert files[index].suffix[1:] in NAMES
+        return files[index].read_bytes()
+    source = stoker.Source(sample, samples=21)
+    with stoker.connect({socket!r}) as node, \\
+            node.loader(source, batch_size=4, transforms=[stoker.RandomCrop(16)],
+                        num_workers=2) as loader:
+        print(source.identity(), sum(len(labels) for _, labels in loader))
+"""
+
+
+def test_code_of_the_main_script(real, folder, tmp_path):
+    """Its identity is that of another run, in another folder, with other hashes of texts."""
+    pytest.importorskip("cloudpickle")
+    found = set()
+    for number in range(3):
+        home = tmp_path / f"home{number}"
+        home.mkdir()
+        script = home / f"train{number}.py"
+        text = textwrap.dedent(MAIN).format(path=PATHS, socket=real.path, folder=folder)
+        script.write_text("\n" * number + f"# the {number}th\n" + text)
+        done = subprocess.run([sys.executable, str(script)], check=True, capture_output=True,
+                              text=True, env={**os.environ, "PYTHONHASHSEED": str(number + 1)})
+        found.add(done.stdout.strip())
+    assert len(found) == 1 and found.pop().endswith(" 21")
+
+
+# The identity, alone
+
+
+class Held:
+    def __init__(self, **state):
+        self.__dict__.update(state)
+
+    def method(self):
+        return len(self.__dict__)
+
+
+def test_an_identity_is_the_same_whenever_it_is_asked_for():
+    thing = Held(a=[1, 2.5, None], names={"a", "b"}, array=np.arange(6), file=Path("/x"))
+    thing.itself = thing
+    assert len({identity.identity_of(thing) for _ in range(3)}) == 1
+    assert identity.identity_of(shipping.unpack(shipping.pack(thing))) == \
+        identity.identity_of(thing)
+
+
+@pytest.mark.parametrize("one, other", [
+    (Held(a=1), Held(a=2)), (Held(a=1), Held(b=1)), (Held(a=1), Held(a=1.0)),
+    (Held(a="1"), Held(a=b"1")), (Held(a=[1, 2]), Held(a=[2, 1])), (Held(a=(1,)), Held(a=[1])),
+    (Held(a={1: 2, 3: 4}), Held(a={3: 4, 1: 2})), (Held(a={1}), Held(a={2})),
+    (Held(a=np.arange(3)), Held(a=np.arange(3.0))), (Held(a=np.zeros(2)), Held(a=np.zeros(3))),
+    (Held(a=np.zeros((2, 3))), Held(a=np.zeros((3, 2)))), (Held(a=0.0), Held(a=-0.0)),
+    (Held(f=lambda x: x + 1), Held(f=lambda x: x + 2)), (Held(f=max), Held(f=min)),
+    (Held(f=lambda x, y=1: x), Held(f=lambda x, y=2: x)),
+], ids=repr)
+def test_what_differs_has_another_identity(one, other):
+    assert identity.identity_of(one) != identity.identity_of(other)
+
+
+@pytest.mark.parametrize("one, other", [
+    (Held(a=1, b=2), Held(b=2, a=1)), (Held(a=frozenset("abcd")), Held(a=frozenset("dcba"))),
+    (Held(a=np.random.default_rng(1)), Held(a=np.random.default_rng(2))),
+], ids=repr)
+def test_what_does_the_same_has_the_same_identity(one, other):
+    assert identity.identity_of(one) == identity.identity_of(other)
+
+
+def test_a_global_that_code_names_is_part_of_it():
+    space = {}
+    exec("def code(index): return helper(index)", space)  # a user's module, in small
+    space["helper"] = lambda index: index
+    before = identity.identity_of(space["code"])
+    space["helper"] = lambda index: index + 1
+    assert identity.identity_of(space["code"]) != before
+    space["other"] = 3
+    space["helper"] = lambda index: index
+    assert identity.identity_of(space["code"]) == before
+
+
+def test_what_has_no_identity_is_named():
+    with open("/dev/null", encoding="ascii") as file, \
+            pytest.raises(identity.CannotTell, match="deep.file is a TextIOWrapper"):
+        identity.identity_of(Held(deep=Held(file=file)))
+
+
+def test_seeds_reach_the_generators_that_an_object_holds():
+    thing = Held(a=Held(rng=np.random.default_rng(0)), b=[__import__("random").Random()])
+    found = seeds.Seeds(thing)
+    assert sorted(found.names) == ["a.rng", "b[0]"]
+
+    def draw():
+        return thing.a.rng.random(), thing.b[0].random(), np.random.rand()
+    found.set(1, 2, 3)
+    first = draw()
+    found.set(1, 2, 4)
+    second = draw()
+    found.set(1, 2, 3)
+    assert draw() == first and all(a != b for a, b in zip(first, second))
+
+
+def test_the_secret_is_this_users_alone(tmp_path):
+    shown = source.secret()
+    assert len(shown) == 16 and source.secret() == shown
+    path = tmp_path / "stoker-producers.secret"
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    with pytest.raises(PermissionError, match="only you can read"):
+        source.secret()
+
+
+def test_what_a_source_cannot_be():
+    with pytest.raises(TypeError, match="say how many samples"):
+        stoker.Source(lambda index: b"")
+    with pytest.raises(TypeError, match="is a function of an index"):
+        stoker.Source(3, samples=4)
+    with pytest.raises(ValueError, match="not built yet"):
+        stoker.Source(lambda index: b"", samples=4, gives="arrays")
