@@ -53,4 +53,4 @@ class Board:
 
     def is_late(self, number: int, now: float) -> bool:
         _, since, limit = self._lines[number]
-        return since > 0 and now > since + limit
+        return bool(since > 0 and now > since + limit)

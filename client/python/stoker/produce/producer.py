@@ -5,13 +5,14 @@ One thread. It ends when the daemon closes the connection, or with its parent.
 """
 from __future__ import annotations
 
+import dataclasses
 import mmap
 import os
 import struct
 import threading
 import time
 import traceback
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 from .. import _address
 from .._connection import Connection
@@ -28,7 +29,8 @@ _at = threading.local()
 Record = Callable[[Any], List[bytes]]
 
 
-class Sample(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Sample:
     """Which sample the code is called for."""
 
     index: int
