@@ -61,6 +61,7 @@ OTHER = {
     "resize": "pillow-13",
     "like": lambda attached: attached["stream"],
     "expect_description": lambda attached: attached["digest"],
+    "secret": "sixteen bytes...",
 }
 
 
