@@ -322,6 +322,20 @@ def test_nothing_is_left_of_samples_that_nobody_wants(daemon, files, maker):
     daemon.settle()
 
 
+def test_nothing_is_left_of_samples_that_nobody_wants_and_nobody_makes(spawn, files):
+    """The reader leaves, then the producer, which had them; and the daemon ends."""
+    daemon = spawn()
+    with Maker(daemon, files) as one:
+        with daemon.connect() as peer:
+            assert peer.attach("", **wish(files)).name == "attached"
+            one.work()
+    daemon.settle()
+    with Maker(daemon, files) as one, daemon.connect() as peer:
+        assert peer.attach("", **wish(files)).name == "attached"
+        one.work()
+        daemon.terminate()
+
+
 def test_what_a_reader_must_say(daemon, files):
     for more, words in (({"secret": b"short"}, "secret must be 16 bytes"),
                         ({"bad_samples": "substitute"}, "not built yet"),

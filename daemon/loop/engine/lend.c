@@ -398,6 +398,13 @@ void lend_copied(struct core *core, struct job *job)
 	group_end_if_done(producer, group);
 }
 
+static bool chain_is_unwanted(const struct job *job)
+{
+	while (job && job_is_unwanted(job))
+		job = job->sharer;
+	return !job;
+}
+
 /* -- losing a producer ---------------------------------------------------------------------- */
 
 /* The samples of a group that was not begun were not the cause. */
@@ -414,7 +421,9 @@ static void group_lose(struct producer *producer, struct group *group, bool begu
 		group->unanswered--;
 		job->group = NULL;
 		job->failures += begun;
-		if (begun && alone && job->failures > 1) {
+		if (chain_is_unwanted(job)) /* it would wait here for a producer for ever */
+			lend_spoil(code, job, why);
+		else if (begun && alone && job->failures > 1) {
 			fault_say(&fault, 1, "%s, twice", why);
 			lend_spoil(code, job, fault.text);
 		} else if (job->failures) {
