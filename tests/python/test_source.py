@@ -225,8 +225,12 @@ TRAINER = """
 """
 
 
-def test_nothing_is_left_of_a_killed_trainer(real, folder):
-    text = textwrap.dedent(TRAINER).format(path=PATHS, socket=real.path, folder=folder)
+@pytest.mark.parametrize("forks", [False, True])
+def test_nothing_is_left_of_a_killed_trainer(real, folder, forks):
+    """Also where it forked a child, which lives on."""
+    text = textwrap.dedent(TRAINER if not forks else TRAINER.replace(
+        "sys.stdin.read()", "os.fork() or __import__('time').sleep(30); sys.stdin.read()"))
+    text = text.format(path=PATHS, socket=real.path, folder=folder)
     with subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as trainer:
         template = int(trainer.stdout.readline())
@@ -349,6 +353,10 @@ def test_the_secret_is_this_users_alone(tmp_path):
     path.chmod(0o644)
     with pytest.raises(PermissionError, match="only you can read"):
         source.secret()
+    tmp_path.chmod(0o777)
+    with pytest.raises(PermissionError, match="nobody else can write to"):
+        source.secret()
+    tmp_path.chmod(0o700)
 
 
 def test_what_a_source_cannot_be():

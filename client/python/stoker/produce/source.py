@@ -9,6 +9,7 @@ import os
 import pickle
 import secrets
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -85,6 +86,10 @@ def secret() -> bytes:
     folder = os.environ.get("XDG_RUNTIME_DIR") or os.path.join(tempfile.gettempdir(),
                                                                f"stoker-{os.geteuid()}")
     os.makedirs(folder, 0o700, exist_ok=True)
+    home = os.lstat(folder)
+    if not stat.S_ISDIR(home.st_mode) or home.st_uid != os.geteuid() or home.st_mode & 0o022:
+        raise PermissionError(f"{folder} must be a folder of yours that nobody else can write to: "
+                              "set XDG_RUNTIME_DIR to one")
     path = os.path.join(folder, "stoker-producers.secret")
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -123,6 +128,7 @@ class Producers:
             self._start({"path": sys.path, "folder": os.getcwd(), "socket": path, "secret": shown,
                          "code": code, "name": source.name, "count": count, "object": packed})
         self.close = weakref.finalize(self, _end, self._control, self._process)
+        _running.add(self)
 
     def _start(self, job: Dict[str, Any]) -> None:
         here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -194,3 +200,14 @@ def _end(control: socket.socket, process: Optional[subprocess.Popen[bytes]]) -> 
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def _after_fork() -> None:
+    """A child that holds the socket would keep producers alive when this process has ended."""
+    for producers in list(_running):
+        producers.close.detach()
+        producers._control.close()
+
+
+_running: weakref.WeakSet[Producers] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_after_fork)
