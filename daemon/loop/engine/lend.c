@@ -373,7 +373,8 @@ int lend_failed(struct producer *producer, uint64_t number, uint64_t place, cons
 		return say_wrong(fault, "FAILED names no sample that it has");
 	code_measure(producer, group, 1);
 	job->group = NULL;
-	if (needed > 0 && needed <= producer_area(producer)) { /* the others left too little room */
+	if (needed > 0 && group->count > 1 &&
+	    needed <= producer_area(producer)) { /* the others left too little room */
 		code->largest = needed > code->largest ? needed : code->largest;
 		code_push_alone(code, job);
 	} else {
