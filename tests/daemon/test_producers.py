@@ -14,6 +14,7 @@ import pytest
 
 from harness import WAIT_S, Peer
 from test_law import STREAM
+import photos as made  # noqa: E402 (conftest.py has put its folder into the path)
 
 SECRET = b"sixteen bytes!!!"
 CODE = "0123456789abcdef"
@@ -188,11 +189,12 @@ def test_a_sample_that_has_no_room_beside_others_is_made_alone(daemon, files, ma
     with daemon.connect() as peer:
         assert peer.attach("", **wish(files, batch_size=1)).name == "attached"
         work = one.work()
+        while len(work["samples"]) == 1:
+            one.make(work)
+            work = one.work()
         index = work["samples"][0][0]
         one.send("failed", group=work["group"], sample=0, text="full", needed=1 << 20)
-        for place in range(1, len(work["samples"])):
-            made = [entry for entry in one.place(work) if entry[0] == place]
-            one.send("made", group=work["group"], samples=made)
+        one.send("made", group=work["group"], samples=one.place(work)[1:])
         again = one.work()
         while again["samples"][0][0] != index:
             one.make(again)
@@ -201,6 +203,19 @@ def test_a_sample_that_has_no_room_beside_others_is_made_alone(daemon, files, ma
         one.make(again)
         one.serve()
         assert len(peer.digests()) == 60
+
+
+def test_a_sample_that_is_alone_and_has_no_room_is_bad(daemon, files, maker):
+    """Whatever it says that it needs."""
+    one = maker()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1, shuffle=False)).name == "attached"
+        work = one.work()
+        assert len(work["samples"]) == 1
+        one.send("failed", group=work["group"], sample=0, text="it has 1 MiB", needed=1 << 20)
+        one.serve()
+        good, (bad,) = all_of(peer)
+    assert bad["text"] == "it has 1 MiB" and len(good) == 59
 
 
 def test_a_sample_too_large_for_any_tray_is_bad(daemon, files, maker):
@@ -310,6 +325,23 @@ def test_a_hung_producer_keeps_no_other_stream_waiting(daemon, files, photos, ma
         start = time.monotonic()
         assert of_folder(daemon, photos, epochs=1) == whole
         assert time.monotonic() - start < WAIT_S / 2
+
+
+def test_readers_that_come_and_go_leave_a_producer_its_tray(daemon, tmp_path, maker):
+    """What was under way for each of them gives its part of the tray back. Photographs that take a
+    worker some time, so that records wait for one."""
+    made.make(tmp_path, count=60, size=(400, 300))
+    files = [path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+    one = maker()
+    one.files = files
+    one.serve()
+    for seed in range(100):
+        with daemon.connect() as peer:
+            assert peer.attach("", **wish(files, order_seed=seed)).name == "attached"
+            time.sleep(seed % 20 * 0.001)
+    assert len(read(daemon, files)) == 60
+    one.close()
+    daemon.settle()
 
 
 def test_nothing_is_left_of_samples_that_nobody_wants(daemon, files, maker):

@@ -32,6 +32,46 @@ static struct code *job_code(const struct job *job)
 	return job_stream(job)->entry->code;
 }
 
+/* -- what is not made ---------------------------------------------------------------------- */
+
+static bool chain_is_unwanted(const struct job *job)
+{
+	while (job && job_is_unwanted(job))
+		job = job->sharer;
+	return !job;
+}
+
+static void job_fail(struct job *job, const char *text)
+{
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer) {
+		sharer->outcome = job_is_unwanted(sharer) ? JOB_UNWANTED : JOB_USER;
+		sharer->substituted = false;
+		fault_say(&sharer->fault, 1, "%s", text);
+	}
+}
+
+/* A sample that is not made: bad, in these words. */
+static void lend_spoil(struct code *code, struct job *job, const char *text)
+{
+	job_fail(job, text);
+	job->next = code->failed;
+	code->failed = job;
+}
+
+struct job *lend_take_failed(struct core *core)
+{
+	struct job *list = NULL;
+	list_for_each(code, next, &core->codes, struct code, link) {
+		while (code->failed) {
+			struct job *job = code->failed;
+			code->failed = job->next;
+			job->next = list;
+			list = job;
+		}
+	}
+	return list;
+}
+
 /* -- what waits ----------------------------------------------------------------------------- */
 
 static void code_push(struct code *code, struct job *job)
@@ -64,9 +104,13 @@ static void code_push_alone(struct code *code, struct job *job)
 
 void lend_take(struct core *core, struct job *job)
 {
+	struct code *code = job_code(job);
 	job_queue_back(core, job);
 	flow_lend(job->flow);
-	code_push(job_code(job), job);
+	if (chain_is_unwanted(job)) /* nobody would cancel it any more */
+		lend_spoil(code, job, "");
+	else
+		code_push(code, job);
 }
 
 /* Move the chains with a job of this ring from `from` to the end of `to`; returns the new end. */
@@ -86,11 +130,10 @@ static struct job **list_split(struct job **from, const struct ring *ring, struc
 	return to;
 }
 
-struct job *lend_cancel(struct core *core, const struct ring *ring)
+struct job *lend_cancel(const struct ring *ring)
 {
 	struct job *list = NULL, **end = &list;
 	struct code *code = ring->stream->entry->code;
-	(void)core;
 	if (!code)
 		return NULL;
 	end = list_split(&code->waiting, ring, end);
@@ -332,37 +375,6 @@ int lend_made(struct producer *producer, uint64_t number, const struct value *sa
 	return wrong ? say_wrong(fault, wrong) : 0;
 }
 
-static void job_fail(struct job *job, const char *text)
-{
-	for (struct job *sharer = job; sharer; sharer = sharer->sharer) {
-		sharer->outcome = job_is_unwanted(sharer) ? JOB_UNWANTED : JOB_USER;
-		sharer->substituted = false;
-		fault_say(&sharer->fault, 1, "%s", text);
-	}
-}
-
-/* A sample that is not made: bad, in these words. */
-static void lend_spoil(struct code *code, struct job *job, const char *text)
-{
-	job_fail(job, text);
-	job->next = code->failed;
-	code->failed = job;
-}
-
-struct job *lend_take_failed(struct core *core)
-{
-	struct job *list = NULL;
-	list_for_each(code, next, &core->codes, struct code, link) {
-		while (code->failed) {
-			struct job *job = code->failed;
-			code->failed = job->next;
-			job->next = list;
-			list = job;
-		}
-	}
-	return list;
-}
-
 int lend_failed(struct producer *producer, uint64_t number, uint64_t place, const char *text,
 		uint64_t needed, struct fault *fault)
 {
@@ -385,11 +397,10 @@ int lend_failed(struct producer *producer, uint64_t number, uint64_t place, cons
 	return 0;
 }
 
-void lend_copied(struct core *core, struct job *job)
+void lend_copied(struct job *job)
 {
 	struct group *group = job->group;
 	struct producer *producer = job->producer;
-	(void)core;
 	job->own.record = NULL;
 	job->group = NULL;
 	if (!group)
@@ -397,13 +408,6 @@ void lend_copied(struct core *core, struct job *job)
 	assert(group->copying > 0);
 	group->copying--;
 	group_end_if_done(producer, group);
-}
-
-static bool chain_is_unwanted(const struct job *job)
-{
-	while (job && job_is_unwanted(job))
-		job = job->sharer;
-	return !job;
 }
 
 /* -- losing a producer ---------------------------------------------------------------------- */

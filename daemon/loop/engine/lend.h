@@ -30,12 +30,12 @@ void lend_take(struct core *core, struct job *job);
  * no count but their flows' (flow_forgo()). */
 struct job *lend_take_failed(struct core *core);
 /* A chain came back from the pool; if workers copied its record, that part of a tray is free. */
-void lend_copied(struct core *core, struct job *job);
+void lend_copied(struct job *job);
 /* Lend what waits, as far as there are producers with room. */
 void lend_all(struct core *core);
 /* Take out of what waits the chains in which a job is of this ring: a list, linked by `next`. Those
  * that are with producers come back by themselves. */
-struct job *lend_cancel(struct core *core, const struct ring *ring);
+struct job *lend_cancel(const struct ring *ring);
 
 /* What is left of such a chain waits on. */
 void lend_again(struct job *job, struct flow *flow);

@@ -383,13 +383,12 @@ static void take_failed(struct core *core)
 void produce_take_finished(struct core *core)
 {
 	struct job *job = pool_take(core->pool);
-	take_failed(core);
 	while (job) {
 		struct job *next = job->next;
 		if (index_task_owns(job)) {
 			index_task_take(core, job);
 		} else {
-			lend_copied(core, job);
+			lend_copied(job);
 			if (job->outcome == JOB_AWAITS)
 				lend_take(core, job);
 			else
@@ -397,6 +396,7 @@ void produce_take_finished(struct core *core)
 		}
 		job = next;
 	}
+	take_failed(core);
 }
 
 /* -- cancelling --------------------------------------------------------------------------- */
@@ -433,7 +433,7 @@ static struct job *cancel_unwanted(struct ring *ring, struct job *job)
 /* Those that wait for a producer go on waiting for others. */
 static void cancel_lent(struct ring *ring)
 {
-	struct job *job = lend_cancel(ring->core, ring);
+	struct job *job = lend_cancel(ring);
 	while (job) {
 		struct job *next = job->next;
 		struct flow *flow = job->flow;
@@ -455,6 +455,7 @@ void produce_cancel(struct ring *ring)
 		struct job *next = job->next;
 		struct flow *flow = job->flow;
 		job_queue_back(core, job);
+		lend_copied(job); /* it is made anew for who else wants it */
 		struct job *rest = cancel_unwanted(ring, job);
 		if (rest) /* others wait for it; it is read again if it was read already */
 			job_queue_order(core, rest, flow);
