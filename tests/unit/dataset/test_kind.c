@@ -30,9 +30,9 @@ static void test_rows_are_complete(void **state)
 static void test_names(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"folder",  "manifest", "npy",      "npz",
-					    "cifar10", "cifar100", "mnist",    "joined",
-					    "flat",    "tar",	   "tfrecord", "lmdb"};
+	static const char *const names[] = {"folder",	"manifest", "npy",    "npz",  "cifar10",
+					    "cifar100", "mnist",    "joined", "flat", "tar",
+					    "tfrecord", "lmdb",	    "code"};
 	const size_t count = sizeof(names) / sizeof(names[0]);
 	for (size_t i = 0; i < count; i++)
 		assert_string_equal(dataset_kind_at(i), names[i]);
