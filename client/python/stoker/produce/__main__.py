@@ -192,6 +192,8 @@ def _begin(fd: int) -> Optional[_Template]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("python -m stoker.produce is started by a loader of a stoker.Source")
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
     template = _begin(int(sys.argv[1]))
