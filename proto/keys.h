@@ -30,7 +30,10 @@
 	TEXT(classes, "tar tfrecord", "labels are numbers of so many classes")                     \
 	TEXT(missing_component, "tar tfrecord", "what a sample is without one: error or skip")     \
 	TEXT(code, "code", "identity of the code that makes the samples")                          \
-	TEXT(samples, "code", "how many there are")
+	TEXT(samples, "code", "how many there are")                                                \
+	TEXT(arrays, "code",                                                                       \
+	     "what it gives: NAME:DTYPE:SHAPE of each, with blanks between; "                      \
+	     "absent: bytes of pictures")
 
 /* The keys of a sampler's map, beside `name`: K(key, samplers, help). */
 #define SAMPLER_TABLE(K)                                                                           \

@@ -210,14 +210,14 @@ struct stoker_options {
 
 	/* Samples that producers make (dataset "code:NAME", kind "code"): the identity of the code,
 	 * how many samples there are, as a text, and the 16 bytes that its producers show. */
-	const char *dataset_code, *dataset_samples;
+	const char *dataset_code, *dataset_samples, *dataset_arrays;
 	const void *secret;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                             \
 	}
 
 /*

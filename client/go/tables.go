@@ -356,6 +356,8 @@ type Dataset struct {
 	Code string
 	// How many there are (code).
 	Samples string
+	// What it gives: NAME:DTYPE:SHAPE of each, with blanks between; empty: bytes of pictures (code).
+	Arrays string
 
 	// Instead of a path: 2 to 16 datasets that are joined.
 	Parts []Dataset
@@ -380,6 +382,7 @@ func (d *Dataset) texts() map[string]string {
 		"missing_component": d.MissingComponent,
 		"code":              d.Code,
 		"samples":           d.Samples,
+		"arrays":            d.Arrays,
 	}
 }
 

@@ -11,6 +11,8 @@
 #include "base/quote.h"
 #include "dataset/index.h"
 
+#define CODE_BYTES_MAX ((size_t)1 << 40) /* of one array: more than any tray has */
+
 struct code_state {
 	uint64_t count;
 	struct digest identity;
@@ -18,7 +20,91 @@ struct code_state {
 		_Atomic int64_t label;
 		_Atomic uint64_t size;
 	} * made; /* of each sample; 0 before it was made */
+	struct code_array array[CODE_ARRAYS_MAX];
+	uint32_t arrays;
 };
+
+/* Types of elements, by NumPy's names. */
+static const struct {
+	const char *name;
+	size_t bytes;
+} dtypes[] = {
+	{"bool", 1},	{"int8", 1},	 {"uint8", 1},	 {"int16", 2},	   {"uint16", 2},
+	{"float16", 2}, {"bfloat16", 2}, {"int32", 4},	 {"uint32", 4},	   {"float32", 4},
+	{"int64", 8},	{"uint64", 8},	 {"float64", 8}, {"complex64", 8}, {"complex128", 16},
+};
+
+static size_t dtype_bytes(const char *name)
+{
+	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
+		if (strcmp(dtypes[i].name, name) == 0)
+			return dtypes[i].bytes;
+	return 0;
+}
+
+/* "3x224x224", or "" of a number. False: it is no shape, or too large. */
+static bool shape_parse(struct code_array *array, const char *text)
+{
+	while (*text) {
+		char *end;
+		errno = 0;
+		unsigned long long size =
+			*text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+		if (size == 0 || errno || size > UINT32_MAX || array->dims == SEGMENT_DIMS_MAX ||
+		    __builtin_mul_overflow(array->bytes, size, &array->bytes) ||
+		    array->bytes > CODE_BYTES_MAX ||
+		    (*end != '\0' && (*end != 'x' || end[1] == '\0')))
+			return false;
+		array->shape[array->dims++] = (uint32_t)size;
+		text = *end ? end + 1 : end;
+	}
+	return true;
+}
+
+static bool array_parse(struct code_array *array, char *text)
+{
+	char *dtype = strchr(text, ':'), *shape = dtype ? strchr(dtype + 1, ':') : NULL;
+	*array = (struct code_array){0};
+	if (!shape || dtype == text || (size_t)(dtype - text) >= sizeof(array->name))
+		return false;
+	*dtype++ = *shape++ = '\0';
+	array->bytes = dtype_bytes(dtype);
+	snprintf(array->name, sizeof(array->name), "%s", text);
+	snprintf(array->dtype, sizeof(array->dtype), "%s", dtype);
+	return array->bytes > 0 && shape_parse(array, shape);
+}
+
+static int arrays_parse(struct code_state *code, const char *given, struct fault *fault)
+{
+	struct quote quote;
+	char *text = strdup(given), *rest = text;
+	int result = text ? 0 : -ENOMEM;
+	for (char *word; !result && (word = strtok_r(rest, " ", &rest));) {
+		if (code->arrays == CODE_ARRAYS_MAX)
+			result = fault_say(fault, DATASET_E_OPEN,
+					   "dataset: 'arrays' has more than %d arrays",
+					   CODE_ARRAYS_MAX);
+		else if (!array_parse(&code->array[code->arrays], word))
+			result = fault_say(
+				fault, DATASET_E_OPEN,
+				"dataset: 'arrays' must be NAME:DTYPE:SHAPE of each array, "
+				"such as x:float32:3x224x224 y:int64:, not '%s'",
+				quote_text(&quote, given));
+		else
+			code->arrays++;
+	}
+	free(text);
+	if (!result && code->arrays == 0)
+		result = fault_say(fault, DATASET_E_OPEN, "dataset: 'arrays' is empty");
+	return result;
+}
+
+const struct code_array *code_arrays(const void *state, uint32_t *count_out)
+{
+	const struct code_state *code = state;
+	*count_out = code->arrays;
+	return code->arrays ? code->array : NULL;
+}
 
 static int code_number(const char *key, const char *text, uint64_t *out, struct fault *fault)
 {
@@ -62,6 +148,11 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 	if (!code->made) {
 		code_free(code);
 		return -ENOMEM;
+	}
+	result = spec->arrays ? arrays_parse(code, spec->arrays, fault) : 0;
+	if (result) {
+		code_free(code);
+		return result;
 	}
 	char text[CODE_IDENTITY_MAX + 64];
 	int size = snprintf(text, sizeof(text), "code %.64s %" PRIu64, spec->code, count);

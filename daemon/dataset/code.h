@@ -5,17 +5,24 @@
  * says how many samples there are. Reads nothing: dataset_supply() takes what a producer made.
  *
  * A record is what a producer makes of one sample: the label (int64, in the machine's byte order),
- * then the bytes of a file of any image format.
+ * then the bytes of a file of any image format; or, if the description says `arrays`, these, one
+ * behind the other, each as an array of its dtype and shape has them in C's order.
  */
 #ifndef STOKER_DATASET_CODE_H
 #define STOKER_DATASET_CODE_H
 
 #include "dataset/kind.h"
+#include "proto/segment.h"
 
 #define CODE_PATH "code:" /* begins a description's path; the rest is a name for people */
 #define CODE_IDENTITY_MAX 64
 
 extern const struct dataset_kind code_kind;
+
+/* The arrays of a record, and how many; NULL: it has bytes of pictures. They live as long as the
+ * state. */
+#define CODE_ARRAYS_MAX (SEGMENT_FIELDS_MAX - 1) /* beside the index */
+const struct code_array *code_arrays(const void *state, uint32_t *count_out);
 
 /* Keep the label of a sample, and the size of its bytes. Any thread. */
 void code_set(void *state, uint64_t sample, int64_t label, uint64_t size);

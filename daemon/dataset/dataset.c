@@ -429,3 +429,8 @@ int dataset_supply(const struct dataset *dataset, uint64_t sample, int64_t label
 	code_set(dataset->state, sample, label, bytes->size);
 	return 0;
 }
+
+const struct code_array *dataset_arrays(const struct dataset *dataset, uint32_t *count_out)
+{
+	return dataset_is_supplied(dataset) ? code_arrays(dataset->state, count_out) : NULL;
+}

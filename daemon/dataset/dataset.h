@@ -206,6 +206,14 @@ int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_byte
 bool dataset_stamp_kept(const struct dataset *dataset, uint64_t sample, struct stamp *out);
 /* Are its samples made by producers, so that nothing can be read? */
 bool dataset_is_supplied(const struct dataset *dataset);
+/* What producers make of its samples: these arrays, and how many; NULL: bytes of pictures, or the
+ * samples are not made by producers. */
+struct code_array {
+	char name[16], dtype[16]; /* as in struct segment_field */
+	uint32_t dims, shape[SEGMENT_DIMS_MAX];
+	size_t bytes;
+};
+const struct code_array *dataset_arrays(const struct dataset *dataset, uint32_t *count_out);
 /* What a producer made of a sample of such a dataset: its label, and a file's bytes, whose stamp is
  * given. Any thread. 0 or DATASET_E_CHANGED: these are not the bytes that it was made of before. */
 int dataset_supply(const struct dataset *dataset, uint64_t sample, int64_t label,

@@ -146,6 +146,23 @@ static bool fields_have(const struct fields *fields, const char *name)
 	return false;
 }
 
+/* The arrays that producers make: the first two are called image and label, whatever they are. */
+static int fields_init_arrays(struct fields *fields, const struct code_array *array, uint32_t count)
+{
+	fields->views = 1;
+	field_add(fields, "image", array[0].dtype, array[0].dims, array[0].shape, array[0].bytes);
+	if (count > 1)
+		field_add(fields, "label", array[1].dtype, array[1].dims, array[1].shape,
+			  array[1].bytes);
+	else
+		field_add(fields, "label", "int64", 0, NULL, sizeof(int64_t));
+	field_add(fields, "index", "int64", 0, NULL, sizeof(int64_t));
+	for (uint32_t i = 2; i < count; i++)
+		field_add(fields, array[i].name, array[i].dtype, array[i].dims, array[i].shape,
+			  array[i].bytes);
+	return 0;
+}
+
 int fields_init(struct fields *fields, const struct dataset *dataset,
 		const struct pipeline *pipeline, const struct field_choice *choice,
 		struct fault *fault)
@@ -153,7 +170,11 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 	struct quote quote;
 	struct pipeline_output image = pipeline_output(pipeline);
 	const struct columns *columns = dataset_columns(dataset);
+	uint32_t arrays;
+	const struct code_array *array = dataset_arrays(dataset, &arrays);
 	memset(fields, 0, sizeof(*fields));
+	if (array)
+		return fields_init_arrays(fields, array, arrays);
 	fields->views = choice->views;
 	field_add_views(fields, "image", image.dtype, 3, image.shape, image.bytes);
 	fields->mixes = pipeline_mixes(pipeline);

@@ -43,6 +43,7 @@ struct purpose {
 	void (*run)(struct job *job, struct sample_kit *kit); /* on a worker */
 	bool has_slot;	 /* it writes a sample into a slot of a ring */
 	bool only_keeps; /* it makes nothing of the pixels */
+	bool copies;	 /* it has no pixels: arrays of a record */
 };
 
 /* What the jobs of one stream have in common. */

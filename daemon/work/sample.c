@@ -2,6 +2,7 @@
 #include "work/sample.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "store/keep.h"
@@ -179,6 +180,42 @@ static void run_write(struct job *job, struct sample_kit *kit)
 	}
 }
 
+/* Copy the arrays of a record into a slot. */
+static enum job_outcome copy_arrays(struct job *job)
+{
+	uint32_t count;
+	const struct code_array *array = dataset_arrays(job->recipe->dataset, &count);
+	const uint8_t *from = job->own.record;
+	size_t whole = 0;
+	int64_t index = (int64_t)job->sample;
+	for (uint32_t i = 0; i < count; i++)
+		whole += array[i].bytes;
+	if (job->own.record_bytes != whole) {
+		fault_say(&job->fault, 1, "a record of %zu bytes, and its arrays have %zu",
+			  job->own.record_bytes, whole);
+		return JOB_USER;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(job->field[i < 2 ? i : i + 1], from, array[i].bytes);
+		from += array[i].bytes;
+	}
+	memcpy(job->field[FIELD_INDEX], &index, sizeof(index));
+	if (count == 1)
+		memset(job->field[FIELD_LABEL], 0, sizeof(int64_t));
+	return JOB_DONE;
+}
+
+static void run_copy(struct job *job, struct sample_kit *kit)
+{
+	(void)kit;
+	job->decoded = job->clips = job->shared = job->substituted = false;
+	job->transform_ns = 0;
+	job->used = job->sample;
+	job->outcome = job_is_unwanted(job) ? JOB_UNWANTED
+		       : job->own.record    ? copy_arrays(job)
+					    : JOB_AWAITS;
+}
+
 static void run_index(struct job *job, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
@@ -227,6 +264,7 @@ static void run_warm(struct job *job, struct sample_kit *kit)
 }
 
 const struct purpose purpose_write = {.run = run_write, .has_slot = true};
+const struct purpose purpose_copy = {.run = run_copy, .has_slot = true, .copies = true};
 const struct purpose purpose_index = {.run = run_index};
 const struct purpose purpose_measure = {.run = run_measure};
 const struct purpose purpose_warm = {.run = run_warm, .only_keeps = true};
@@ -234,7 +272,7 @@ const struct purpose purpose_warm = {.run = run_warm, .only_keeps = true};
 void sample_make(struct job *job, struct sample_kit *kit)
 {
 	uint64_t start = clock_ns();
-	if (!sample_needs_fetch(job))
+	if (!sample_needs_fetch(job) && !job->recipe->purpose->copies)
 		read_inputs(job);
 	job->recipe->purpose->run(job, kit);
 	decoder_end(kit->decoder);

@@ -83,6 +83,10 @@ void source_read(struct input *input, const struct job_recipe *recipe, uint64_t 
 	source->bytes.size = source->bytes_read = 0;
 	source->rewritten = false;
 	source->kind = dataset_has_pixels(recipe->dataset) ? SOURCE_ARRAY : SOURCE_FILE;
+	if (recipe->purpose->copies) {
+		source->outcome = input->record ? JOB_DONE : JOB_AWAITS;
+		return;
+	}
 	if (source->kind == SOURCE_ARRAY || source_find(input, recipe, pixels))
 		return;
 	if (dataset_is_supplied(recipe->dataset) && recipe->purpose->has_slot)

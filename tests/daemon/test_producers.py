@@ -368,6 +368,70 @@ def test_nothing_is_left_of_samples_that_nobody_wants_and_nobody_makes(spawn, fi
         daemon.terminate()
 
 
+ARRAYS = "array0:uint16:2x3 array1:int32: array2:float64:2"
+
+
+def wish_arrays(files, **fields):
+    wished = wish(files, **fields)
+    del wished["transforms"]
+    return {**wished, "dataset": {**wished["dataset"], "arrays": ARRAYS}}
+
+
+class ArrayMaker(Maker):
+    """Its records have 12 + 4 + 16 bytes."""
+
+    def place(self, work):
+        at, out = work["offset"], []
+        for place, (index, _, position) in enumerate(work["samples"]):
+            record = struct.pack("=6Hi2d", *range(index, index + 6), -index, position, 0.5)
+            self.tray[at:at + len(record)] = record
+            out.append([place, at, len(record)])
+            at += len(record)
+        return out
+
+
+def test_arrays_of_a_record_are_fields_of_the_ring(daemon, files):
+    with ArrayMaker(daemon, files) as one, daemon.connect() as peer:
+        one.serve()
+        assert peer.attach("", **wish_arrays(files)).name == "attached"
+        assert {name: (array.dtype.name, array.shape[1:])
+                for name, array in peer.ring.fields.items()} == {
+                    "image": ("uint16", (2, 3)), "label": ("int32", ()), "index": ("int64", ()),
+                    "array2": ("float64", (2,))}
+        count = 0
+        for _, position, got in peer.samples(("image", "label", "index", "array2")):
+            index = int(got["index"])
+            assert got["image"].ravel().tolist() == list(range(index, index + 6))
+            assert got["label"] == -index and got["array2"].tolist() == [position, 0.5]
+            count += 1
+        assert count == 60
+
+
+@pytest.mark.parametrize("size", [0, 31, 33])
+def test_a_record_of_another_size_than_its_arrays_is_bad(daemon, files, size):
+    with ArrayMaker(daemon, files) as one, daemon.connect() as peer:
+        assert peer.attach("", **wish_arrays(files, batch_size=1)).name == "attached"
+        work = one.work()
+        one.send("made", group=work["group"], samples=[[0, work["offset"], size]])
+        one.serve()
+        good, (bad,) = all_of(peer)
+    assert bad["name"] == "sample_user" and len(good) == 59
+    assert bad["text"] == f"a record of {size} bytes, and its arrays have 32"
+
+
+@pytest.mark.parametrize("arrays", [
+    "x", "x:uint8", ":uint8:3", "x:float31:3", "x:uint8:3x", "x:uint8:x3", "x:uint8:0",
+    "x:uint8:-3",
+    "x:uint8:1x1x1x1x1x1x1", "x:uint8:4294967296", "x:uint8:999999999x999999999", "  ",
+    "longer-than-15-bytes:uint8:3", " ".join(["x:uint8:1"] * 16)])
+def test_arrays_that_cannot_be(daemon, files, arrays):
+    wished = wish_arrays(files)
+    with daemon.connect() as peer:
+        answer = peer.attach("", **{**wished, "dataset": {**wished["dataset"], "arrays": arrays}})
+        assert answer.name == "error" and answer.fields["name"] == "dataset", answer
+        assert "'arrays'" in answer.fields["text"]
+
+
 def test_what_a_reader_must_say(daemon, files):
     for more, words in (({"secret": b"short"}, "secret must be 16 bytes"),
                         ({"bad_samples": "substitute"}, "not built yet"),

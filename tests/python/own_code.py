@@ -87,3 +87,53 @@ class Which(Files):
             file.write(f"{at.index == index} {at.epoch} {at.position} {random.random()} "
                        f"{numpy.random.rand()}\n")
         return super().__getitem__(index)
+
+
+class Floats:
+    """Small arrays, with a random number in each."""
+
+    def __init__(self, count=21):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        import numpy
+        image = numpy.full((2, 3, 4), index, numpy.float32)
+        image[0, 0, 0] = numpy.random.rand()
+        return image, index % 3
+
+
+class Nested(Floats):
+    """A tree of all that a sample may be."""
+
+    def __getitem__(self, index):
+        import numpy
+        return {"a": numpy.full((2, 1), index, ">i2"),
+                "b": (numpy.float64(index / 4), [index % 2 == 0]), "c": 2.5, "d": index,
+                "e": numpy.uint8(7)}
+
+
+class Shaped(Floats):
+    """Another shape, type or tree at sample 5."""
+
+    def __init__(self, other):
+        super().__init__()
+        self.other = other
+
+    def __getitem__(self, index):
+        import numpy
+        return self.other if index == 5 else (numpy.zeros(3, numpy.float32), 1)
+
+
+class Opening(Files):
+    """Opens its first file at the first call, and cannot be pickled then."""
+
+    file = None
+
+    def __getitem__(self, index):
+        import numpy
+        if self.file is None:
+            self.file = open(self.files[0], "rb")
+        return numpy.int64(index)

@@ -364,5 +364,107 @@ def test_what_a_source_cannot_be():
         stoker.Source(lambda index: b"")
     with pytest.raises(TypeError, match="is a function of an index"):
         stoker.Source(3, samples=4)
-    with pytest.raises(ValueError, match="not built yet"):
-        stoker.Source(lambda index: b"", samples=4, gives="arrays")
+    with pytest.raises(ValueError, match="must be 'bytes' or 'arrays'"):
+        stoker.Source(lambda index: b"", samples=4, gives="pictures")
+    with pytest.raises(TypeError, match="the sample is a str: a sample of gives='arrays' is made"):
+        stoker.Source(lambda index: "text", samples=4, gives="arrays")
+    with pytest.raises(TypeError, match="1.x is of <U1, which is not possible"):
+        stoker.Source(lambda index: (1, {"x": np.array("a")}), samples=4, gives="arrays")
+    with pytest.raises(ValueError, match="a sample has 16 arrays, and at most 15"):
+        stoker.Source(lambda index: [index] * 16, samples=4, gives="arrays")
+
+
+# Arrays
+
+
+def arrays_of(code, **more):
+    return stoker.Source(code, gives="arrays", **more)
+
+
+def flat(loader):
+    return {int(image[1, 2, 3]): (float(image[0, 0, 0]), int(label))
+            for images, labels in loader for image, label in zip(images, labels)}
+
+
+def test_arrays_are_what_the_code_gave(load):
+    loader = load(arrays_of(own_code.Floats()), transforms=[])
+    for _ in range(2):
+        got = flat(loader)
+        assert sorted(got) == list(range(21))
+        assert all(label == index % 3 for index, (_, label) in got.items())
+    images, labels = next(iter(loader))
+    assert images.shape == (4, 2, 3, 4) and images.dtype == np.float32
+    assert labels.dtype == np.int64 and labels.shape == (4,)
+
+
+def test_random_numbers_of_arrays_follow_from_the_position(load):
+    """Not from the number of producers; each epoch has others, and each seed."""
+    runs = []
+    for count, seed in ((1, 5), (3, 5), (2, 6)):
+        with load(arrays_of(own_code.Floats()), transforms=[], num_workers=count, seed=seed) as run:
+            runs.append([flat(run) for _ in range(2)])
+    assert runs[0] == runs[1] and runs[0][0] != runs[0][1] and runs[0] != runs[2]
+
+
+def test_a_batch_is_the_tree_that_a_sample_is(load):
+    loader = load(arrays_of(own_code.Nested()), transforms=[], shuffle=False)
+    batch = next(iter(loader))
+    assert list(batch) == ["a", "b", "c", "d", "e"]
+    assert batch["a"].dtype == np.int16 and batch["a"].tolist() == [[[i], [i]] for i in range(4)]
+    assert isinstance(batch["b"], tuple) and isinstance(batch["b"][1], list)
+    assert batch["b"][0].tolist() == [0, 0.25, 0.5, 0.75] and batch["b"][0].dtype == np.float64
+    assert batch["b"][1][0].tolist() == [True, False, True, False]
+    assert batch["c"].tolist() == [2.5] * 4 and batch["d"].tolist() == [0, 1, 2, 3]
+    assert batch["e"].dtype == np.uint8 and batch["e"].tolist() == [7] * 4
+
+
+@pytest.mark.parametrize("other, words", [
+    ((np.zeros(4, np.float32), 1), "0 has the shape (4,), and had (3,) in the first sample"),
+    ((np.zeros(3), 1), "0 is of float64, and was of float32 in the first sample"),
+    ([np.zeros(3, np.float32), 1], "the sample is a list of 2, and was a tuple of 2"),
+    ((np.zeros(3, np.float32),), "the sample is a tuple of 1, and was a tuple of 2"),
+    ((np.zeros(3, np.float32), "1"), "1 is a str"),
+], ids=str)
+def test_a_sample_of_another_form_is_bad_and_named(load, other, words):
+    loader = load(arrays_of(own_code.Shaped(other)), transforms=[], batch_size=1, shuffle=False)
+    good, said = 0, []
+    rows = iter(loader)
+    while True:
+        try:
+            next(rows)
+            good += 1
+        except stoker.SampleError as error:
+            said.append(str(error))
+        except StopIteration:
+            break
+    assert good == 20 and len(said) == 1 and words in said[0]
+
+
+def test_what_the_code_opens_at_its_first_call_does_not_keep_it_here(load, folder, caplog):
+    code = own_code.Opening(folder)
+    loader = load(arrays_of(code), transforms=[])
+    assert sorted(int(index) for batch in loader for index in batch) == list(range(21))
+    assert code.file is None and loader._producers._process is not None
+    assert not any("cannot be pickled" in record.message for record in caplog.records)
+
+
+def test_arrays_take_no_transforms(load):
+    with pytest.raises(stoker.ArgumentError, match="transforms are for pictures"):
+        load(arrays_of(own_code.Floats()))
+
+
+def test_a_sample_larger_than_a_tray_is_bad(load):
+    loader = load(arrays_of(lambda index: np.zeros(5 << 20, np.uint8), samples=3), transforms=[],
+                  batch_size=1, num_workers=0)
+    with pytest.raises(stoker.SampleError, match="has 5242880 bytes, and a tray has room for"):
+        next(iter(loader))
+
+
+def test_torch_gives_tensors(real):
+    torch = pytest.importorskip("torch")
+    import stoker.torch as adapter
+    with stoker.connect(real.path) as node, adapter.Loader(
+            arrays_of(own_code.Nested()), 4, node=node, shuffle=False, num_workers=2) as loader:
+        batch = next(iter(loader))
+    assert batch["a"].dtype == torch.int16 and batch["b"][0].dtype == torch.float64
+    assert torch.equal(batch["d"], torch.arange(4))

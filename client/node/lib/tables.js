@@ -349,5 +349,6 @@ export const DATASET = {
   missingComponent: "missing_component",
   code: "code",
   samples: "samples",
+  arrays: "arrays",
 };
 export const PATHS = ["path", "root"];

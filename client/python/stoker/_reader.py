@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._device import Copier
     from ._ring import Ring
     from .produce.source import Producers
+    from .produce.tree import Tree
 
 # Errors of a daemon that is starting or stopping: another attempt can succeed.
 _PASSING = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
@@ -69,6 +70,7 @@ class Reader:
         self.world_size: int = request["world"]
         self._given: Optional[Given] = None
         self._producers: Optional[Producers] = None  # that make its samples, if this process does
+        self._tree: Optional[Tree] = None  # of its samples, if they are arrays of the user's code
         self._copier: Optional[Copier] = None  # to a device, if its owner wants that
         self._connection = self._dial()
         try:

@@ -37,7 +37,10 @@ _FIELDS_MAX = 16
 _DIMS_MAX = 6
 FIELDS = ("image", "label", "index")  # every ring has them
 # numpy has no bfloat16: its bits are given as uint16.
-_TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8"}
+_TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8",
+          "bool": "|b1", "int8": "|i1", "int16": "<i2", "uint16": "<u2", "int32": "<i4",
+          "uint32": "<u4", "uint64": "<u8", "float64": "<f8", "complex64": "<c8",
+          "complex128": "<c16"}
 _F_GET_SEALS, _F_SEAL_SHRINK = 1034, 2
 _COPIED = ("label", "index")  # always
 _COPIED_BYTES = 65536  # copying less costs less than watching its pages

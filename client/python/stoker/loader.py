@@ -486,9 +486,18 @@ class Loader(Reader):
                 fields["count"] > self.batch_size or fields["lease"] in self._connection.held:
             raise self._connection.broken("a batch that is too large or outside of the ring")
 
-    def _arrays(self, message: Received) -> Arrays:
+    def _arrays(self, message: Received) -> Any:
+        if self._tree is not None:
+            return self._joined(message, lambda array: array)
         arrays, _ = self._take(message, ("image", "label"))
         return arrays["image"], arrays["label"]
+
+    def _joined(self, message: Received, of_array: Callable[[Any], Any]) -> Any:
+        """A batch of arrays of the user's code, as the tree that its samples are."""
+        assert self._tree is not None
+        names = [name for name in self._ring.fields if name != "index"][:len(self._tree.leaves)]
+        arrays, _ = self._take(message, names)
+        return self._tree.join([of_array(arrays[name]) for name in names])
 
     def _batch(self, message: Received) -> Batch:
         return Batch(*self._take(message), message.fields)

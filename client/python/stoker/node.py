@@ -218,6 +218,7 @@ class Node:
                         live=start == "live", credentials=own)
         self._loaders.add(loader)
         if isinstance(dataset, Source):
+            loader._tree = dataset.tree
             loader._producers = Producers(
                 dataset, request["dataset"]["code"], _producers(num_workers), self.socket,
                 request["secret"])

@@ -188,11 +188,22 @@ class Loader(_Base):
         self._said = True
 
     def _tensors(self, message: Received) -> Any:
+        tree = self._loader._tree
+        if tree is not None:
+            return self._loader._joined(message, self._of_array)
         arrays, lease = self._loader._take(message, ("image", "label"))
         out = tuple(self._tensor(name, array) for name, array in arrays.items())
         if self.copy and lease is not None:
             lease.release()
         return out
+
+    def _of_array(self, array: Any) -> Any:
+        """Types that this torch does not know stay NumPy's."""
+        try:
+            tensor = torch.from_numpy(array)
+        except TypeError:
+            return array
+        return tensor.clone() if self.copy else tensor
 
     def _tensor(self, name: str, array: Any) -> Any:
         # The tensor keeps the array, and that the memory.

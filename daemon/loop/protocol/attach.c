@@ -218,7 +218,8 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 		.sampler_bytes =
 			quota_ring(attachment->core, attachment->session->connection.uid).bytes,
 		.size = !pipeline_has_size(arguments->pipeline) &&
-			!dataset_has_pixels(attachment->entry->dataset),
+			!dataset_has_pixels(attachment->entry->dataset) &&
+			!dataset_is_supplied(attachment->entry->dataset),
 		.exif = arguments->order.exif,
 	};
 	if (!preparation_is_needed(attachment->entry, &wish))

@@ -179,6 +179,11 @@ static int take_secret(struct attach_arguments *out, const struct message_attach
 			fault, 1,
 			"bad_samples substitute and views are not built yet for datasets of "
 			"kind code");
+	if (out->dataset.arrays && value_count(attach->transforms.value) > 0)
+		return fault_say(
+			fault, 1,
+			"transforms are for pictures, and this code gives arrays: leave them "
+			"out, or have the code give the bytes of pictures");
 	memcpy(out->dataset.secret, secret.data, secret.size);
 	return 0;
 }

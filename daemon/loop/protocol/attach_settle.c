@@ -28,6 +28,9 @@ static int settle_pipeline(const struct settling *settling, struct fault *fault)
 	const struct one_size *size = settling->size;
 	struct image image = {.width = size->width, .height = size->height};
 	struct fault why;
+	uint32_t arrays;
+	if (dataset_arrays(dataset, &arrays)) /* no pictures, and no transforms of any */
+		return pipeline_settle(pipeline, 1, 1, fault) ? ERROR_PIPELINE : 0;
 	if (dataset_has_pixels(dataset))
 		image = dataset_pixels(dataset, 0);
 	int r = image.channels ? pipeline_settle_numbers(pipeline, image.width, image.height,

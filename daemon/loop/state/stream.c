@@ -64,8 +64,10 @@ bool stream_order_hash(const struct stream_order *order, struct digest *out)
 
 static struct job_recipe stream_recipe(const struct stream *stream)
 {
+	uint32_t arrays;
+	bool copies = dataset_arrays(stream->entry->dataset, &arrays);
 	return (struct job_recipe){
-		.purpose = &purpose_write,
+		.purpose = copies ? &purpose_copy : &purpose_write,
 		.dataset = stream->entry->dataset,
 		.pipeline = stream->pipeline,
 		.seek_indexes = stream->entry->seek_indexes,

@@ -116,11 +116,11 @@ class _Template:
 
     def _produce(self, number: int) -> int:
         from ..errors import DaemonUnavailable, Disconnected
-        from .producer import Producer, record_of_bytes
+        from .producer import Producer
         job = self._job
         try:
             producer = Producer(job["socket"], job["code"], job["secret"], job["name"], self._call,
-                                self._seeds, record_of_bytes, self._board.line(number))
+                                self._seeds, job["record"], self._board.line(number))
         except (DaemonUnavailable, Disconnected):
             return _NO_DAEMON
         producer.run()

@@ -14,11 +14,14 @@ import time
 import traceback
 from typing import Any, Callable, List, Optional, Tuple
 
+import numpy as np
+
 from .. import _address
 from .._connection import Connection
 from ..errors import Disconnected, Error, ProtocolError
 from ._board import Line
 from .seeds import Seeds
+from .tree import Tree
 
 _LABEL = struct.Struct("=q")
 _TELL_S = 0.05  # what is made is told after so long, also if more of the group is to come
@@ -26,7 +29,7 @@ _TEXT_MAX = 4096
 _FIRST = 10  # deadlines that the first call has: it may import and open things
 _at = threading.local()
 
-Record = Callable[[Any], List[bytes]]
+Record = Callable[[Any], List[Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +67,17 @@ def record_of_bytes(made: Any) -> List[bytes]:
         raise TypeError(f"a source with gives='bytes' gives the bytes of a file, not "
                         f"{type(made).__name__}")
     return [_LABEL.pack(int(label)), bytes(made)]
+
+
+class RecordOfArrays:
+    """The parts of a record: the arrays of a sample, in the order of the tree's leaves."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    def __call__(self, made: Any) -> List[Any]:
+        return [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+                for array in self._tree.split(made)]
 
 
 class Producer:
@@ -128,7 +142,7 @@ class Producer:
                 told = now
         self._send(group, made)
 
-    def _make(self, index: int, seed: int, epoch: int, position: int) -> List[bytes]:
+    def _make(self, index: int, seed: int, epoch: int, position: int) -> List[Any]:
         _at.sample = Sample(index, epoch, position)
         self._seeds.set(seed, epoch, position)
         if self._line is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import hashlib
 import logging
 import os
@@ -19,11 +20,13 @@ from typing import Any, Deque, Dict, Optional
 
 from ..errors import Error, ProducerError, plain
 from . import identity, shipping
-from .producer import Producer, code_of, record_of_bytes
+from .producer import Producer, Record, RecordOfArrays, code_of, record_of_bytes
 from .seeds import Seeds
+from .tree import Tree
 
 __all__ = ["Source"]
 
+_ARRAYS_MAX = 15
 _TAIL = 20  # lines of producers that an error shows
 _DEATHS = 5  # as in __main__.py
 _END_S = 5.0
@@ -31,22 +34,27 @@ _log = logging.getLogger("stoker")
 
 
 class Source:
-    """Samples that your own code makes: ``function(index)``, or ``dataset[index]``, of encoded
-    pictures. It runs in processes of yours beside the daemon, which decodes, keeps and transforms
-    what they give.
+    """Samples that your own code makes: ``function(index)``, or ``dataset[index]``. It runs in
+    processes of yours beside the daemon, which shares what they make between trainers, orders and
+    resumes it.
 
     Args:
-        code: a function of an index, or an object with ``__getitem__``; it gives the bytes of a
-            file (JPEG, PNG, ...), or (bytes, label). The same index must give the same bytes.
+        code: a function of an index, or an object with ``__getitem__``.
         samples: how many there are; None: ``len(code)``.
+        gives: "bytes": of a file (JPEG, PNG, ...), or (bytes, label), which the daemon decodes,
+            keeps and transforms; the same index must give the same bytes. "arrays": finished
+            samples, nested dicts, lists and tuples of arrays, tensors and numbers, each of one
+            dtype and shape in all samples; batches have the same tree, with (n, *shape) in the
+            place of each.
+        like: a sample, to see what samples are; None: the code makes sample 0 for that, here.
         version: names what the code does: two codes of one version are taken as the same; None: a
             digest of its code and state.
     """
 
     def __init__(self, code: Any, samples: Optional[int] = None, *, gives: str = "bytes",
-                 version: Optional[str] = None) -> None:
-        if gives != "bytes":
-            raise ValueError(f"gives must be 'bytes', not {gives!r}: others are not built yet")
+                 like: Any = None, version: Optional[str] = None) -> None:
+        if gives not in ("bytes", "arrays"):
+            raise ValueError(f"gives must be 'bytes' or 'arrays', not {gives!r}")
         if samples is None:
             try:
                 samples = len(code)
@@ -58,6 +66,10 @@ class Source:
         self.code, self.samples = code, int(samples)
         self.name = getattr(code, "__qualname__", None) or type(code).__qualname__
         self.version = version
+        self.tree: Optional[Tree] = None
+        if gives == "arrays":
+            self.tree = Tree(_first(code) if like is None else like)
+            _check_tree(self.tree)
         self._private: Optional[str] = None
 
     def identity(self) -> str:
@@ -76,8 +88,31 @@ class Source:
             return self._private
 
     def description(self) -> Dict[str, str]:
-        return {"path": f"code:{self.name}", "kind": "code", "code": self.identity(),
-                "samples": str(self.samples)}
+        out = {"path": f"code:{self.name}", "kind": "code", "code": self.identity(),
+               "samples": str(self.samples)}
+        if self.tree is not None:
+            out["arrays"] = " ".join(
+                f"array{number}:{leaf.dtype}:{'x'.join(map(str, leaf.shape))}"
+                for number, leaf in enumerate(self.tree.leaves))
+        return out
+
+    def record(self) -> Record:
+        """What makes a record of what the code gave."""
+        return record_of_bytes if self.tree is None else RecordOfArrays(self.tree)
+
+
+def _first(code: Any) -> Any:
+    """A sample, to see what samples are. Of a copy: what the code opens at its first call is not to
+    be held by the object that goes to other processes."""
+    code = copy.copy(code)
+    Seeds(code).set(0, 0, 0)
+    return code_of(code)(0)
+
+
+def _check_tree(tree: Tree) -> None:
+    if len(tree.leaves) > _ARRAYS_MAX:
+        raise ValueError(f"a sample has {len(tree.leaves)} arrays, and at most {_ARRAYS_MAX} are "
+                         "possible")
 
 
 def secret() -> bytes:
@@ -126,7 +161,8 @@ class Producers:
                              name=f"stoker {source.name}", daemon=True).start()
         else:
             self._start({"path": sys.path, "folder": os.getcwd(), "socket": path, "secret": shown,
-                         "code": code, "name": source.name, "count": count, "object": packed})
+                         "code": code, "name": source.name, "count": count, "object": packed,
+                         "record": source.record()})
         self.close = weakref.finalize(self, _end, self._control, self._process)
         _running.add(self)
 
@@ -178,7 +214,7 @@ def _packed(source: Source) -> Optional[bytes]:
 def _run_here(source: Source, code: str, path: str, shown: bytes) -> None:
     try:
         Producer(path, code, shown, source.name, code_of(source.code), Seeds(source.code),
-                 record_of_bytes).run()
+                 source.record()).run()
     except Error as error:
         _log.error("the samples of %s are not made any more: %s", source.name, error)
 

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""A sample of a user's code as arrays: nested dicts, lists and tuples of arrays, tensors and
+numbers.
+
+A Tree is made of one sample. It names each leaf by its place ("0", "1.boxes"), takes other samples
+of the same tree apart into arrays, one a leaf, and puts batches of such arrays together again. It
+can be pickled. Any thread.
+"""
+from __future__ import annotations
+
+import sys
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+_NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "float16", "int32", "uint32", "float32",
+          "int64", "uint64", "float64", "complex64", "complex128")
+
+
+class Leaf(NamedTuple):
+    """``dtype``: one of DTYPES. ``shape``: of one sample; () of a number."""
+
+    name: str
+    dtype: str
+    shape: Tuple[int, ...]
+
+
+class _Node(NamedTuple):
+    """A dict, list or tuple."""
+
+    kind: Any
+    keys: Tuple[Any, ...]
+    items: Tuple[Any, ...]  # each a _Node, or the number of a leaf
+
+
+class Tree:
+    """``leaves``: the arrays of a sample, in their order. Raises TypeError, which names the leaf,
+    if there is something that is neither array, tensor nor number."""
+
+    def __init__(self, sample: Any) -> None:
+        self.leaves: List[Leaf] = []
+        self._root = self._grow(sample, "")
+
+    def split(self, sample: Any) -> List[np.ndarray[Any, Any]]:
+        """A sample's arrays, one a leaf. Raises ValueError or TypeError, which name the leaf, if it
+        is of another tree, dtype or shape."""
+        out: List[np.ndarray[Any, Any]] = []
+        self._split(self._root, sample, "", out)
+        return out
+
+    def join(self, arrays: Sequence[Any]) -> Any:
+        """The tree of a batch: in the place of each leaf what ``arrays`` has for it."""
+        return self._join(self._root, arrays)
+
+    def _grow(self, thing: Any, name: str) -> Any:
+        keys = _keys(thing)
+        if keys is None:
+            array = _array(thing, name or "the sample")
+            self.leaves.append(Leaf(name or "0", array.dtype.name, array.shape))
+            return len(self.leaves) - 1
+        items = tuple(self._grow(thing[key], _below(name, key)) for key in keys)
+        return _Node(type(thing), keys, items)
+
+    def _split(self, node: Any, thing: Any, name: str, out: List[np.ndarray[Any, Any]]) -> None:
+        if not isinstance(node, _Node):
+            out.append(_fit(self.leaves[node], thing))
+            return
+        keys = _keys(thing)
+        if keys is None or type(thing) is not node.kind or set(keys) != set(node.keys):
+            raise ValueError(f"{name or 'the sample'} is {_words(type(thing), keys or ())}, and "
+                             f"was {_words(node.kind, node.keys)} in the first sample")
+        for key, item in zip(node.keys, node.items):
+            self._split(item, thing[key], _below(name, key), out)
+
+    def _join(self, node: Any, arrays: Sequence[Any]) -> Any:
+        if not isinstance(node, _Node):
+            return arrays[node]
+        items = [self._join(item, arrays) for item in node.items]
+        if issubclass(node.kind, dict):
+            return dict(zip(node.keys, items))
+        return node.kind(*items) if hasattr(node.kind, "_fields") else node.kind(items)
+
+
+def _below(name: str, key: Any) -> str:
+    return f"{name}.{key}" if name else str(key)
+
+
+def _keys(thing: Any) -> Optional[Tuple[Any, ...]]:
+    """Of what has parts."""
+    if isinstance(thing, dict):
+        return tuple(thing)
+    if isinstance(thing, (list, tuple)):
+        return tuple(range(len(thing)))
+    return None
+
+
+def _words(kind: type, keys: Tuple[Any, ...]) -> str:
+    if issubclass(kind, dict):
+        return f"a dict of {', '.join(map(str, keys))}"
+    if issubclass(kind, (list, tuple)):
+        return f"a {kind.__qualname__} of {len(keys)}"
+    return f"a {kind.__qualname__}"
+
+
+def _array(thing: Any, name: str) -> np.ndarray[Any, Any]:
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(thing, torch.Tensor):
+        if thing.dtype == torch.bfloat16:
+            raise TypeError(f"{name} is a tensor of bfloat16, which NumPy lacks: give float16 or "
+                            "float32")
+        thing = thing.detach().cpu().numpy()
+    elif type(thing) in _NUMBERS:
+        thing = np.asarray(thing, _NUMBERS[type(thing)])
+    if not isinstance(thing, (np.ndarray, np.generic)):
+        raise TypeError(f"{name} is a {type(thing).__qualname__}: a sample of gives='arrays' is "
+                        "made of arrays, tensors and numbers")
+    array = np.asarray(thing)
+    if array.dtype.name not in DTYPES:
+        raise TypeError(f"{name} is of {array.dtype}, which is not possible: {', '.join(DTYPES)}")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _fit(leaf: Leaf, thing: Any) -> np.ndarray[Any, Any]:
+    """The array of a leaf, if it is as in the first sample."""
+    array = _array(thing, leaf.name)
+    if array.dtype.name != leaf.dtype:
+        raise ValueError(f"{leaf.name} is of {array.dtype}, and was of {leaf.dtype} in the first "
+                         "sample: make all of one type")
+    if array.shape != leaf.shape:
+        raise ValueError(f"{leaf.name} has the shape {array.shape}, and had {leaf.shape} in the "
+                         "first sample: make all of one shape")
+    return array
