@@ -54,7 +54,7 @@ def test_unknown_fields_of_the_ring(client, fake):
     """A field of a type that is not known is left out, and the others are read."""
     def corrupt(header):
         struct.pack_into("=I", header, 36, 4)
-        return header + struct.pack("=16s16sI6I4xQQ", b"novel", b"complex128", 0, *[0] * 6, 16,
+        return header + struct.pack("=16s16sI6I4xQQ", b"novel", b"quaternion", 0, *[0] * 6, 16,
                                     4096)
 
     fake.segment = {"corrupt": corrupt}
