@@ -80,6 +80,8 @@ def fixture_busy(those, tmp_path_factory):
     """A made daemon has its second batch late, and answers meanwhile: runs, and what it heard."""
     def release_late(peer, fields):
         if hasattr(peer, "late"):
+            if threading.current_thread() is not peer.late:
+                peer.late.join()  # two threads would announce batches in each other's place
             return False
         peer.late = threading.Timer(STOP_S, lambda: peer.handle("release", fields))
         peer.late.start()
