@@ -137,3 +137,60 @@ class Opening(Files):
         if self.file is None:
             self.file = open(self.files[0], "rb")
         return numpy.int64(index)
+
+
+class Changing(Floats):
+    """Says what it was when it made a sample."""
+
+    epoch = 0
+
+    def __init__(self, count=21, also=None):
+        super().__init__(count)
+        self.also = also
+
+    def __getitem__(self, index):
+        return self.epoch + (self.also(index) if self.also else 0), index
+
+
+class Untold:
+    """Can be pickled, and says nothing of what it is."""
+
+    def __call__(self, index):
+        return 0
+
+    def __reduce_ex__(self, protocol):
+        if sys._getframe(1).f_globals["__name__"].endswith("identity"):
+            raise TypeError("no")
+        return Untold, ()
+
+
+class Large(Floats):
+    """Holds an array."""
+
+    def __init__(self, size):
+        super().__init__()
+        import numpy
+        self.data = numpy.arange(size, dtype=numpy.uint8)
+
+    def __getitem__(self, index):
+        return int(self.data[index::4096].sum())
+
+
+class Forking(Floats):
+    """Leaves a process behind at each call."""
+
+    def __init__(self, out):
+        super().__init__()
+        self.out = out
+
+    def __getitem__(self, index):
+        pid = os.fork()
+        if not pid:
+            os.setsid()
+            os.close(1)
+            os.close(2)
+            time.sleep(3600)
+            os._exit(0)
+        with open(self.out, "a", encoding="ascii") as file:
+            file.write(f"{pid}\n")
+        return index

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """stoker.Source with the real daemon: the user's own code, in processes of the user's."""
 import contextlib
+import importlib
 import os
 import signal
 import subprocess
@@ -43,6 +44,14 @@ def load(real):
                 options.setdefault("num_workers", 2)
             return stack.enter_context(node.loader(code, **options))
         yield load
+
+
+def unpacked(thing):
+    fd = shipping.pack(thing)
+    try:
+        return shipping.unpack(fd)[0]
+    finally:
+        os.close(fd)
 
 
 def epoch(loader):
@@ -212,6 +221,21 @@ def test_an_epoch_goes_on_over_a_killed_daemon(folder, tmp_path):
         daemon.stop()
 
 
+@pytest.mark.parametrize("how", ["close", "kill"])
+def test_nothing_is_left_of_what_the_code_began(load, tmp_path, how):
+    """Also if it went into a session of its own, and whatever ends the producer."""
+    loader = load(arrays_of(own_code.Forking(str(tmp_path / "pids")), like=0), transforms=[])
+    list(loader)
+    pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    assert len(pids) >= 21 and any(map(is_alive, pids))
+    if how == "close":
+        loader.close()
+    for pid in producers_of(loader) if how == "kill" else ():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not any(map(is_alive, pids)))
+
+
 TRAINER = """
     import os, sys
     sys.path[:0] = {path!r}
@@ -272,6 +296,106 @@ def test_code_of_the_main_script(real, folder, tmp_path):
     assert len(found) == 1 and found.pop().endswith(" 21")
 
 
+# Objects that change
+
+
+def values(loader):
+    """The state of the object that each sample was made by, by its index."""
+    return {int(index): int(state) for states, indices in loader
+            for state, index in zip(states, indices)}
+
+
+@pytest.mark.parametrize("count", [0, 2])
+@pytest.mark.parametrize("version", [None, "1"])
+def test_an_object_that_has_changed_makes_the_samples_from_the_next_epoch_on(load, count, version):
+    """Also those that were made ahead; and the order goes on as that of one epoch after another."""
+    code = own_code.Changing()
+    loader = load(arrays_of(code, version=version), transforms=[], num_workers=count)
+    same = load(arrays_of(own_code.Changing()), transforms=[])
+    fingerprint = loader.dataset_fingerprint
+    for number, state in enumerate((0, 0, 7, 7, 8)):
+        code.epoch = state
+        order = []
+        for states, indices in loader:
+            assert states.tolist() == [state] * len(states)
+            order += indices.tolist()
+        assert order == [int(index) for _, indices in same for index in indices]
+        assert loader.epoch == number + 1
+    assert loader.dataset_fingerprint == fingerprint
+
+
+def test_producers_stay_over_a_change_of_state_but_not_of_code(load, tmp_path, monkeypatch):
+    """Of a module that was reloaded the template has the old one."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = "def value(index):\n    return {}\n"
+    module = tmp_path / "stoker_changing.py"
+    module.write_text(text.format(1))
+    import stoker_changing
+    code = own_code.Changing(also=stoker_changing.value)
+    loader = load(arrays_of(code), transforms=[])
+    assert set(values(loader).values()) == {1}
+    template = loader._producers._process.pid
+    code.epoch = 3
+    assert set(values(loader).values()) == {4}
+    assert loader._producers._process.pid == template
+    module.write_text(text.format(20))
+    os.utime(module, (1, 1))
+    importlib.reload(stoker_changing)
+    code.also = stoker_changing.value
+    assert set(values(loader).values()) == {23}
+    assert loader._producers._process.pid != template
+
+
+def test_a_changed_object_resumes_where_it_is_changed_alike(load):
+    """In the middle of an epoch; from its beginning on the object may be any."""
+    code = own_code.Changing()
+    loader = load(arrays_of(code), transforms=[])
+    values(loader)
+    code.epoch = 1
+    next(iter(loader))
+    middle = loader.state_dict()
+    rest = list(loader)
+    assert rest
+    again = own_code.Changing()
+    other = load(arrays_of(again), transforms=[])
+    other.load_state_dict(middle)
+    with pytest.raises(stoker.TokenError, match="is not as it was when the state was taken"):
+        iter(other)
+    again.epoch = 1
+    assert {state for states, _ in other for state in states.tolist()} == {1}
+    other.load_state_dict(loader.state_dict())
+    again.epoch = 2
+    assert set(values(other).values()) == {2}
+
+
+def test_another_number_of_samples_takes_another_loader(load):
+    code = own_code.Changing()
+    loader = load(arrays_of(code), transforms=[])
+    code.count = 5
+    with pytest.raises(ValueError, match="had 21 samples and has 5 now"):
+        iter(loader)
+
+
+def test_an_object_without_identity_that_changes_is_seen_too(load):
+    code = own_code.Changing(also=own_code.Untold())
+    loader = load(arrays_of(code), transforms=[])
+    assert set(values(loader).values()) == {0}
+    code.epoch = 4
+    assert set(values(loader).values()) == {4}
+
+
+def test_large_arrays_are_in_memory_once(load):
+    """Of a producer's pages those of the array are others' as well, however they are counted."""
+    code = own_code.Large(64 << 20)
+    loader = load(arrays_of(code), transforms=[], num_workers=4)
+    assert len(list(loader)) > 0
+    own = sum(int(line.split()[1]) << 10 for pid in producers_of(loader)
+              for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+              if line.startswith(("Private_Dirty:", "Private_Clean:")))
+    assert own < 4 * (32 << 20)
+    assert unpacked(code).data.sum() == code.data.sum()
+
+
 # The identity, alone
 
 
@@ -287,7 +411,7 @@ def test_an_identity_is_the_same_whenever_it_is_asked_for():
     thing = Held(a=[1, 2.5, None], names={"a", "b"}, array=np.arange(6), file=Path("/x"))
     thing.itself = thing
     assert len({identity.identity_of(thing) for _ in range(3)}) == 1
-    assert identity.identity_of(shipping.unpack(shipping.pack(thing))) == \
+    assert identity.identity_of(unpacked(thing)) == \
         identity.identity_of(thing)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ._credentials import Credentials
     from ._device import Copier
     from ._ring import Ring
-    from .produce.source import Producers
+    from .produce.processes import Producers
     from .produce.tree import Tree
 
 # Errors of a daemon that is starting or stopping: another attempt can succeed.
@@ -57,6 +57,7 @@ class Reader:
         self._request = request
         self._at = Place(0, 0)
         self._attached = False
+        self._stream: Optional[str] = None  # fingerprint of what is read; None: not known yet
         self._away: Optional[Error] = None  # why the daemon was lost, while it is
         self._patience = Patience(reconnect or 0)
         self._stalled = ""  # why the next batch is late, from STALLED
@@ -104,6 +105,7 @@ class Reader:
         attached = connection.request_within(
             self.timeout, "attach", "attached", fds=self._give(request), **request)
         self._use(attached["memory"])
+        self._stream = attached["dataset_fingerprint"]
         self._batches: int = attached["batches"]
         self._at = self._entered(attached) if place is None else place
         self._attached = True
@@ -169,8 +171,18 @@ class Reader:
         self._attach(place, **self._expected())
 
     def _expected(self) -> Dict[str, str]:
-        return {"expect_dataset": self.dataset_fingerprint, "expect_pipeline": self.pipeline_hash,
+        stream = {} if self._stream is None else {"expect_dataset": self._stream}
+        return {**stream, "expect_pipeline": self.pipeline_hash,
                 "expect_sampling": self.sampling_hash}
+
+    def _renew(self, place: Place) -> bool:
+        """Has an object of the user's code changed, so that another stream has its samples?"""
+        dataset = None if self._producers is None else self._producers.renew(place)
+        if dataset is None:
+            return False
+        self._request["dataset"] = dataset
+        self._stream = None
+        return True
 
     # Receiving and asking
 

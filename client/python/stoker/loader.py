@@ -255,7 +255,9 @@ class Loader(Reader):
         It counts the batches that the application has got, not those that were prefetched; a batch
         counts once it was given. It is the same on all ranks after the same number of batches.
         """
-        return state.make(self._identity(), self._place(), self.batch_size, self.world_size)
+        made = {} if self._producers is None else self._producers.state()
+        return {**state.make(self._identity(), self._place(), self.batch_size, self.world_size),
+                **made}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """The next ``for`` resumes where the state was taken, also in the middle of an epoch.
@@ -266,6 +268,8 @@ class Loader(Reader):
         self._check()
         self._heed_resize(state_dict, self._identity())
         place = state.check(state_dict, self._identity(), self.samples)
+        if self._producers is not None:
+            self._producers.resume(state_dict, place)
         self._iteration += 1
         self._say(place)
 
@@ -361,7 +365,7 @@ class Loader(Reader):
                         "with more, or go back with set_epoch()")
         try:
             self._connection.check()
-            if place != self._at or not self._attached:
+            if self._renew(place) or place != self._at or not self._attached:
                 self._move(place)
         except (Disconnected, Stopping) as error:
             self._recover(error, place, self._deadline())

@@ -21,7 +21,8 @@ from ._paths import absolute
 from .errors import Error
 from .loader import Loader
 from .mix import Mix
-from .produce.source import Producers, Source, secret
+from .produce.processes import Producers
+from .produce.source import Source, secret
 
 if TYPE_CHECKING:
     from typing_extensions import Never

@@ -9,18 +9,20 @@ died without having made a sample.
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
+import gc
 import os
-import pickle
 import select
 import signal
 import socket
 import sys
 import time
 import traceback
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Set
 
+from . import shipping
 from ._board import Board
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -32,17 +34,11 @@ _STACK_S = 0.2  # that a hung producer has to write its stack
 _NO_DAEMON = 75  # exit status: EX_TEMPFAIL
 
 
-def _receive(control: socket.socket) -> Any:
-    """A message of the trainer: 8 bytes of length, then a pickle. EOFError at its end."""
-    def exactly(size: int) -> bytearray:
-        data = bytearray()
-        while len(data) < size:
-            part = control.recv(min(size - len(data), 1 << 20))
-            if not part:
-                raise EOFError
-            data += part
-        return data
-    return pickle.loads(exactly(int.from_bytes(exactly(8), "little")))
+def _children() -> Set[int]:
+    """Of this process, which has one thread."""
+    pid = os.getpid()
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return set(map(int, file.read().split()))
 
 
 def _compute_alone() -> None:
@@ -56,33 +52,73 @@ def _compute_alone() -> None:
 
 
 class _Template:
-    def __init__(self, control: socket.socket, job: Dict[str, Any]) -> None:
+    """``control``: to the trainer, which sends a job and its object, and later others."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._pids: List[int] = []
+        self._own: Set[int] = set()  # processes that the object began when it was unpickled
+        self._pid = os.getpid()
+
+    def take(self) -> None:
+        """A job in the place of that before. Raises EOFError if the trainer has ended, and what the
+        object raises."""
         from .producer import code_of
         from .seeds import Seeds
-        self._control, self._job = control, job
-        self._thing = pickle.loads(job["object"])
-        self._seeds = Seeds(self._thing)
-        self._call = code_of(self._thing)
+        job, fd = shipping.receive(self._control)
+        self._end()
+        self._thing = self._call = self._seeds = None  # two of it may be too large
+        gc.unfreeze()
+        gc.collect()
+        sys.path[:] = job["path"]
+        os.chdir(job["folder"])
+        try:
+            self._thing, self._record = shipping.unpack(fd)
+        finally:
+            os.close(fd)
+        self._job: Dict[str, Any] = job
+        self._seeds, self._call = Seeds(self._thing), code_of(self._thing)
         self._board = Board(job["count"])
-        self._pids: List[int] = [0] * job["count"]
+        self._pids = [0] * job["count"]
         self._due = [0.0] * job["count"]
         self._pause = _PAUSE_S
         self._deaths = self._made = 0
+        self._own = _children()
+        gc.freeze()  # a collection in each producer would copy the pages of all objects
 
     def run(self) -> None:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         try:
+            self.take()
             while True:
                 self._start()
-                if poll.poll(100) and not self._control.recv(1):
-                    return
+                if poll.poll(100):
+                    self.take()
                 self._reap()
                 self._kill_hung()
+        except EOFError:
+            return
         finally:
-            for pid in self._pids:
-                if pid:
-                    os.kill(pid, signal.SIGKILL)
+            self._end()
+
+    def _end(self) -> None:
+        """Kill the producers, and wait for them: an object is in memory once."""
+        for pid in filter(None, self._pids):
+            os.kill(pid, signal.SIGKILL)
+        for pid in filter(None, self._pids):
+            os.waitpid(pid, 0)
+        self._pids = []
+        self._kill_orphans()
+
+    def _kill_orphans(self) -> None:
+        """What the user's code began in producers that are gone, and their children in turn."""
+        orphans = True
+        while orphans:
+            orphans = _children() - self._own - set(self._pids)
+            for pid in orphans:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
     def _start(self) -> None:
         now = time.monotonic()
@@ -103,6 +139,8 @@ class _Template:
         status = 1
         try:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != self._pid:  # it ended before it could be told to kill us
+                return
             self._control.close()
             faulthandler.register(signal.SIGUSR1, all_threads=True)
             _compute_alone()
@@ -120,7 +158,7 @@ class _Template:
         job = self._job
         try:
             producer = Producer(job["socket"], job["code"], job["secret"], job["name"], self._call,
-                                self._seeds, job["record"], self._board.line(number))
+                                self._seeds, self._record, self._board.line(number))
         except (DaemonUnavailable, Disconnected):
             return _NO_DAEMON
         producer.run()
@@ -136,6 +174,7 @@ class _Template:
                 return
             if pid in self._pids:  # else one that the user's code left behind
                 self._lost(self._pids.index(pid), os.waitstatus_to_exitcode(status))
+                self._kill_orphans()
 
     def _lost(self, number: int, status: int) -> None:
         self._pids[number] = 0
@@ -173,29 +212,23 @@ class _Template:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _begin(fd: int) -> Optional[_Template]:
-    """None: the object cannot be made here, and the trainer knows."""
+def _serve(fd: int) -> int:
     control = socket.socket(fileno=fd)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the trainer ends us
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        job = _receive(control)
-        sys.path[:] = job["path"]
-        os.chdir(job["folder"])
-        return _Template(control, job)
-    except EOFError:
-        return None
+        _Template(control).run()
+        return 0
     except BaseException:
         traceback.print_exc()
-        control.send(b"i")
-        return None
+        with contextlib.suppress(OSError):
+            control.send(b"i")
+        return 1
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 3 or sys.argv[1] != "--control":
         sys.exit("python -m stoker.produce is started by a loader of a stoker.Source")
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
-    template = _begin(int(sys.argv[1]))
-    if template is not None:
-        template.run()
+    sys.exit(_serve(int(sys.argv[2])))

@@ -47,7 +47,13 @@ class CannotTell(Exception):
 
 def identity_of(thing: object) -> str:
     """32 hexadecimal digits. Raises CannotTell."""
-    return _Walk().digest(thing, "").hex()
+    return identity_and_codes(thing)[0]
+
+
+def identity_and_codes(thing: object) -> Tuple[str, Dict[str, bytes]]:
+    """... and a digest of each function, by its name, that is the same as long as its text is."""
+    walk = _Walk()
+    return walk.digest(thing, "").hex(), walk.codes
 
 
 def is_library(module: Optional[str]) -> bool:
@@ -86,6 +92,7 @@ class _Walk:
     """A walk over an object: the digest of each thing is made of those of its parts."""
 
     def __init__(self) -> None:
+        self.codes: Dict[str, bytes] = {}
         self._known: Dict[int, bytes] = {}
         self._alive: List[object] = []  # so that no address is used twice
         self._open: List[int] = []  # things whose parts are being walked over
@@ -171,7 +178,10 @@ class _Walk:
         cells = [cell.cell_contents for cell in thing.__closure__ or () if _is_filled(cell)]
         named = {name: thing.__globals__[name] for name in sorted(_globals_of(thing.__code__))
                  if name in thing.__globals__}
-        return _hash("function", self._code(thing.__code__, where),
+        code = self._code(thing.__code__, where)
+        name = f"{thing.__module__}.{thing.__qualname__}"
+        self.codes[name] = _hash("codes", self.codes.get(name, b""), code)
+        return _hash("function", code,
                      self.digest(thing.__defaults__, f"{where} default"),
                      self.digest(thing.__kwdefaults__, f"{where} default"),
                      *self._each(cells, f"{where} closure"), self._attributes(named, where),

@@ -110,7 +110,11 @@ class Producer:
         except Disconnected:
             return
         finally:
-            self._connection.close()
+            self.close()
+
+    def close(self) -> None:
+        """Also from another thread: run() returns, or raises OSError."""
+        self._connection.close()
 
     def _work(self, work: Any) -> None:
         group, begin = work["group"], work["offset"]

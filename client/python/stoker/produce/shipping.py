@@ -4,17 +4,27 @@
 It goes by pickle, unless it names something that a fresh process cannot import: what is defined in
 ``__main__`` or in a notebook. pickle writes those by name, and fails only where it is read; so they
 go by cloudpickle. Unpickling runs the user's code, so only the user's own processes do it.
+
+It lies in memory that both processes have (memfd): large arrays are written there once, and what
+unpickles it reads them in place, as pages of its own as soon as it writes to them.
 """
 from __future__ import annotations
 
+import hashlib
 import importlib.util
-import io
+import mmap
+import os
 import pickle
+import socket
 import sys
 import types
-from typing import Any, List, Optional, Set
+from typing import Any, BinaryIO, List, Optional, Set, Tuple
 
-__all__ = ["CannotShip", "pack", "unpack"]
+__all__ = ["CannotShip", "digest", "pack", "receive", "send", "unpack"]
+
+_LARGE = 1 << 16  # bytes: what is smaller lies in the pickle
+_ALIGN = 64
+_NUMBER = 8  # bytes, little endian
 
 
 class CannotShip(Exception):
@@ -53,34 +63,104 @@ def _is_importable(thing: Any) -> bool:
     return found is thing
 
 
-def pack(thing: object) -> bytes:
-    """Raises CannotShip, or ImportError if it takes cloudpickle and that is not there."""
-    out = io.BytesIO()
+def pack(thing: object, beside: object = None) -> int:
+    """A descriptor of memory with both, which the caller closes. Raises CannotShip, which names
+    what is in ``thing``, or ImportError if it takes cloudpickle and that is not there."""
+    fd = os.memfd_create("stoker-object", os.MFD_CLOEXEC)
     try:
-        _ByName(out, pickle.HIGHEST_PROTOCOL).dump(thing)
-        return out.getvalue()
+        with open(fd, "r+b", closefd=False) as file:
+            try:
+                _write(file, thing, beside)
+            except (CannotShip, ImportError):
+                raise
+            except Exception as error:  # whatever the object's own code raises
+                raise CannotShip(_culprit(thing), error) from error
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def digest(thing: object) -> bytes:
+    """Of its pickle, the same in this process as long as the object does not change; b"": it has
+    none."""
+    try:
+        fd = pack(thing)
+    except (CannotShip, ImportError):
+        return b""
+    with open(fd, "rb"):
+        return hashlib.blake2b(mmap.mmap(fd, 0, prot=mmap.PROT_READ), digest_size=16).digest()
+
+
+def _write(file: BinaryIO, thing: object, beside: object) -> None:
+    """The pickle, large buffers, and where these are: a pickle, with its size behind it."""
+    buffers: List[Any] = []
+
+    def is_small(buffer: pickle.PickleBuffer) -> bool:
+        raw = memoryview(buffer)
+        if raw.nbytes < _LARGE or not raw.contiguous:
+            return True
+        buffers.append(buffer.raw())
+        return False
+    try:
+        _ByName(file, 5, buffer_callback=is_small).dump((thing, beside))
     except _NotImportable:
-        return _by_value(thing)
-    except Exception as error:  # whatever the object's own code raises
-        raise CannotShip(_culprit(thing), error) from error
+        buffers.clear()
+        file.seek(0)
+        file.truncate()
+        _cloudpickle().dump((thing, beside), file, 5, buffer_callback=is_small)
+    places = [(0, file.tell())]
+    for raw in buffers:
+        file.seek(-file.tell() % _ALIGN, os.SEEK_CUR)
+        places.append((file.tell(), raw.nbytes))
+        file.write(raw)
+    table = pickle.dumps(places)
+    file.write(table + len(table).to_bytes(_NUMBER, "little"))
 
 
-def _by_value(thing: object) -> bytes:
+def _cloudpickle() -> Any:
     try:
         import cloudpickle
     except ImportError:
         raise ImportError(
             "what is defined in the main script or in a notebook takes cloudpickle to reach other "
             "processes: pip install cloudpickle, or put it into a module of its own") from None
-    try:
-        packed: bytes = cloudpickle.dumps(thing)
-        return packed
-    except Exception as error:
-        raise CannotShip(_culprit(thing), error) from error
+    return cloudpickle
 
 
-def unpack(data: bytes) -> Any:
-    return pickle.loads(data)
+def unpack(fd: int) -> Tuple[Any, Any]:
+    """Both. The descriptor stays the caller's, and the memory lives as long as the object."""
+    view = memoryview(mmap.mmap(fd, 0, mmap.MAP_PRIVATE))
+    size = int.from_bytes(view[-_NUMBER:], "little")
+    places = pickle.loads(view[len(view) - _NUMBER - size:-_NUMBER])
+    head, *buffers = [view[at:at + size] for at, size in places]
+    made: Tuple[Any, Any] = pickle.loads(head, buffers=buffers)
+    return made
+
+
+def send(control: socket.socket, message: object, fd: int) -> None:
+    """To a process that calls receive()."""
+    packed = pickle.dumps(message)
+    size = len(packed).to_bytes(_NUMBER, "little")
+    socket.send_fds(control, [size], [fd])
+    control.sendall(packed)
+
+
+def receive(control: socket.socket) -> Tuple[Any, int]:
+    """A message, and its descriptor, which is the caller's. EOFError: the other end was closed."""
+    size, fds, _, _ = socket.recv_fds(control, _NUMBER, 1)
+    left = int.from_bytes(_exactly(control, size, _NUMBER), "little")
+    message = pickle.loads(_exactly(control, b"", left))
+    return message, fds[0]
+
+
+def _exactly(control: socket.socket, data: bytes, size: int) -> bytes:
+    while len(data) < size:
+        part = control.recv(size - len(data))
+        if not part:
+            raise EOFError
+        data += part
+    return data
 
 
 def _culprit(thing: object) -> str:

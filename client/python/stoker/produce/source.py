@@ -1,35 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""A dataset of a user's own code, and the processes that run it."""
+"""A dataset of a user's own code."""
 from __future__ import annotations
 
-import collections
 import copy
 import hashlib
 import logging
 import os
-import pickle
 import secrets
-import socket
 import stat
-import subprocess
-import sys
 import tempfile
-import threading
-import weakref
-from typing import Any, Deque, Dict, Optional
+from typing import Any, Dict, Optional
 
-from ..errors import Error, ProducerError, plain
 from . import identity, shipping
-from .producer import Producer, Record, RecordOfArrays, code_of, record_of_bytes
+from .producer import Record, RecordOfArrays, code_of, record_of_bytes
 from .seeds import Seeds
 from .tree import Tree
 
 __all__ = ["Source"]
 
 _ARRAYS_MAX = 15
-_TAIL = 20  # lines of producers that an error shows
-_DEATHS = 5  # as in __main__.py
-_END_S = 5.0
 _log = logging.getLogger("stoker")
 
 
@@ -49,12 +38,16 @@ class Source:
         like: a sample, to see what samples are; None: the code makes sample 0 for that, here.
         version: names what the code does: two codes of one version are taken as the same; None: a
             digest of its code and state.
+
+    The object may change between two passes over a loader (``dataset.epoch = 3``, another
+    ``transform``): each ``for`` looks, and makes samples of what the object is then.
     """
 
     def __init__(self, code: Any, samples: Optional[int] = None, *, gives: str = "bytes",
                  like: Any = None, version: Optional[str] = None) -> None:
         if gives not in ("bytes", "arrays"):
             raise ValueError(f"gives must be 'bytes' or 'arrays', not {gives!r}")
+        self._counted = samples is None
         if samples is None:
             try:
                 samples = len(code)
@@ -70,24 +63,41 @@ class Source:
         if gives == "arrays":
             self.tree = Tree(_first(code) if like is None else like)
             _check_tree(self.tree)
-        self._private: Optional[str] = None
+        self.codes: Dict[str, bytes] = {}  # digests of the functions of the code, by their names
+        self._first: Optional[str] = None  # the state that ``version`` names
+        self._own, self._own_state = "", b""
 
     def identity(self) -> str:
         """Equal where the same code makes the same samples: in all ranks, and when a script is run
-        again. Where that cannot be told it is this object's alone, and so is the stream."""
-        if self.version is not None:
-            return "version " + hashlib.blake2b(self.version.encode(), digest_size=16).hexdigest()
-        if self._private is not None:
-            return self._private
+        again. Where that cannot be told it is this object's alone, and so is the stream. Another
+        one as soon as the object has changed."""
         try:
-            return identity.identity_of(self.code)
+            state, self.codes = identity.identity_and_codes(self.code)
         except identity.CannotTell as error:
+            if self.version is None:
+                return self._private(error)
+            state = ""
+        if self.version is None:
+            return state
+        self._first = state if self._first is None else self._first
+        named = self.version if state == self._first else f"{self.version}\0{state}"
+        return "version " + hashlib.blake2b(named.encode(), digest_size=16).hexdigest()
+
+    def _private(self, error: identity.CannotTell) -> str:
+        """Anew for each state of the object, as far as its pickle tells that."""
+        state = shipping.digest(self.code)
+        if not self._own:
             _log.warning("no other process shares the samples of %s, and no run resumes them: %s; "
                          "say version= to change that", self.name, error)
-            self._private = "private " + secrets.token_hex(16)
-            return self._private
+        if not self._own or state != self._own_state:
+            self._own, self._own_state = "private " + secrets.token_hex(16), state
+        return self._own
 
     def description(self) -> Dict[str, str]:
+        """The dataset that it is now. Raises ValueError if it has got another number of samples."""
+        if self._counted and len(self.code) != self.samples:
+            raise ValueError(f"{self.name} had {self.samples} samples and has {len(self.code)} "
+                             "now: make another Source of it, and another loader")
         out = {"path": f"code:{self.name}", "kind": "code", "code": self.identity(),
                "samples": str(self.samples)}
         if self.tree is not None:
@@ -139,111 +149,3 @@ def secret() -> bytes:
     if status.st_uid != os.geteuid() or status.st_mode & 0o077 or len(found) != 16:
         raise PermissionError(f"{path} must be a file of yours that only you can read, of 16 bytes")
     return found
-
-
-class Producers:
-    """Processes that run a source's code, or a thread of this process where it cannot be pickled.
-    Ended by close(), or with this process.
-
-    What they write to stdout and stderr comes out of this process' stderr, line by line, with the
-    name of the code before it.
-    """
-
-    def __init__(self, source: Source, code: str, count: int, path: str, shown: bytes) -> None:
-        self._tail: Deque[str] = collections.deque(maxlen=_TAIL)
-        self._name, self._path = source.name, path
-        self._process: Optional[subprocess.Popen[bytes]] = None
-        packed = _packed(source) if count else None
-        if packed is None:
-            self._control, theirs = socket.socketpair()
-            theirs.close()
-            threading.Thread(target=_run_here, args=(source, code, path, shown),
-                             name=f"stoker {source.name}", daemon=True).start()
-        else:
-            self._start({"path": sys.path, "folder": os.getcwd(), "socket": path, "secret": shown,
-                         "code": code, "name": source.name, "count": count, "object": packed,
-                         "record": source.record()})
-        self.close = weakref.finalize(self, _end, self._control, self._process)
-        _running.add(self)
-
-    def _start(self, job: Dict[str, Any]) -> None:
-        here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(
-            filter(None, [here, os.environ.get("PYTHONPATH")]))}
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "stoker.produce", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, env=environment)
-        threading.Thread(target=_relay, args=(self._process.stdout, self._name, self._tail),
-                         name=f"stoker {self._name}", daemon=True).start()
-        packed = pickle.dumps(job)
-        try:
-            self._control.sendall(len(packed).to_bytes(8, "little") + packed)
-        except OSError:  # it died: check() says so
-            pass
-
-    def check(self) -> None:
-        """Raise ProducerError if they cannot make samples."""
-        if self._process is None:
-            return
-        try:
-            told = self._control.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK)
-        except BlockingIOError:
-            return
-        except OSError:
-            told = b""
-        what = {b"d": f"{_DEATHS} producers in a row died before they had made a sample",
-                b"i": "the object could not be made in another process"}.get(
-                    told, "the process that starts producers ended")
-        raise ProducerError(f"no samples of {self._name} are made: {what}. Their last words:\\n"
-                            + "\\n".join(self._tail))
-
-
-def _packed(source: Source) -> Optional[bytes]:
-    """None, after a warning: it cannot go to another process."""
-    try:
-        return shipping.pack(source.code)
-    except shipping.CannotShip as error:
-        _log.warning("%s runs in a thread of this process, since %s: samples are made one after "
-                     "another", source.name, error)
-        return None
-
-
-def _run_here(source: Source, code: str, path: str, shown: bytes) -> None:
-    try:
-        Producer(path, code, shown, source.name, code_of(source.code), Seeds(source.code),
-                 source.record()).run()
-    except Error as error:
-        _log.error("the samples of %s are not made any more: %s", source.name, error)
-
-
-def _relay(stream: Any, name: str, tail: Deque[str]) -> None:
-    """What producers say, on stderr."""
-    for line in stream:
-        text = plain(line.decode("utf-8", "replace").rstrip("\n"))
-        tail.append(text)
-        print(f"[{name}] {text}", file=sys.stderr, flush=True)
-
-
-def _end(control: socket.socket, process: Optional[subprocess.Popen[bytes]]) -> None:
-    control.close()
-    if process is None:
-        return
-    try:
-        process.wait(_END_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _after_fork() -> None:
-    """A child that holds the socket would keep producers alive when this process has ended."""
-    for producers in list(_running):
-        producers.close.detach()
-        producers._control.close()
-
-
-_running: weakref.WeakSet[Producers] = weakref.WeakSet()
-os.register_at_fork(after_in_child=_after_fork)
