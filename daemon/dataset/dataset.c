@@ -12,12 +12,8 @@
 #include "base/quote.h"
 #include "base/url.h"
 #include "dataset/code.h"
-#include "dataset/joined.h"
 #include "dataset/kind.h"
 #include "dataset/known.h"
-#include "dataset/shards/shard_names.h"
-#include "dataset/shards/tar.h"
-#include "dataset/shards/tfrecord.h"
 #include "dataset/sources.h"
 #include "storage/storage.h"
 
@@ -37,34 +33,6 @@ struct dataset {
 	struct known *known_masks;
 	struct sources sources; /* what it was opened by */
 };
-
-static int dataset_choose_kind(const struct dataset_kind **out, const struct dataset_spec *spec,
-			       struct fault *fault)
-{
-	struct quote quote;
-	bool folder;
-	if (spec->parts) {
-		*out = &joined_kind;
-		return 0;
-	}
-	if (spec->kind) {
-		*out = kind_named(spec->kind);
-		assert(*out); /* dataset_spec_parse() checked it */
-		return 0;
-	}
-	const struct storage_place place = dataset_place(spec, spec->path);
-	int error = storage_look(&place, &folder);
-	if (error == -ENOENT && shard_names_is_pattern(spec->path)) {
-		*out = tfrecord_kind.suits(spec, false) ? &tfrecord_kind : &tar_kind;
-		return dataset_spec_check(spec, *out, fault);
-	}
-	if (error)
-		return fault_say(fault, DATASET_E_OPEN, "cannot open the dataset %s: %s%s",
-				 quote_text(&quote, spec->path), strerror(-error),
-				 error == -EACCES ? " to the daemon's user" : "");
-	*out = kind_of_path(spec, folder);
-	return dataset_spec_check(spec, *out, fault);
-}
 
 static int dataset_make_known(struct dataset *dataset, struct fault *fault)
 {
@@ -102,31 +70,6 @@ static struct digest dataset_find_out_where(const struct dataset *dataset, bool 
 	return digest_of(files, sizeof(files));
 }
 
-/* Whoever names a path that leads out is refused for that, whatever stands there. */
-static int dataset_check_reach(const struct dataset_spec *spec, struct fault *fault)
-{
-	const char *const paths[] = {spec->path, spec->root, spec->labels};
-	struct quote quote;
-	bool folder;
-	if (spec->anywhere || spec->parts)
-		return 0;
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		const struct storage_place place = dataset_place(spec, paths[i]);
-		if (!place.path || !storage_of(place.path))
-			continue;
-		int error = storage_look(&place, &folder);
-		if (error == -EXDEV)
-			return fault_say(fault, DATASET_E_PERMISSION,
-					 "cannot open the dataset %s: " STORAGE_LEADS_OUT
-					 " (dataset-root)",
-					 quote_text(&quote, place.path));
-		if (error == -ENOSYS || error == -EPERM)
-			return fault_say(fault, DATASET_E_OPEN, STORAGE_LACKS_OPENAT2 " (%s)",
-					 strerror(-error));
-	}
-	return 0;
-}
-
 static bool dataset_spec_is_far(const struct dataset_spec *spec)
 {
 	const char *const paths[] = {spec->path, spec->root};
@@ -159,21 +102,16 @@ static int dataset_fill(struct dataset *dataset, const struct dataset_spec *spec
 	return result;
 }
 
-int dataset_open(struct dataset **out, const struct dataset_spec *spec,
-		 struct dataset_progress *progress, struct fault *fault)
+int dataset_open_as(struct dataset **out, const struct dataset_kind *kind,
+		    const struct dataset_spec *spec, struct dataset_progress *progress,
+		    struct fault *fault)
 {
-	const struct dataset_kind *kind = NULL;
-	int result = dataset_check_reach(spec, fault);
-	if (!result)
-		result = dataset_choose_kind(&kind, spec, fault);
-	if (result)
-		return result;
 	struct dataset *dataset = calloc(1, sizeof(*dataset));
 	if (!dataset)
 		return -ENOMEM;
 	dataset->kind = kind;
 	dataset->far = dataset_spec_is_far(spec);
-	result = dataset_fill(dataset, spec, progress, fault);
+	int result = dataset_fill(dataset, spec, progress, fault);
 	if (!result && kind->read)
 		result = dataset_make_known(dataset, fault);
 	if (!result && kind->read)

@@ -2,7 +2,6 @@
 #include "dataset/joined.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +106,7 @@ static int joined_add(struct joined *joined, const struct dataset_spec *specs,
 		      struct dataset_progress *progress, struct fault *fault)
 {
 	uint32_t i = joined->count;
-	int result = dataset_open(&joined->parts[i], &specs[i], progress, fault);
+	int result = progress->open_part(&joined->parts[i], &specs[i], progress, fault);
 	dataset_progress_next(progress);
 	if (result)
 		return result;
@@ -228,67 +227,3 @@ const struct dataset_kind joined_kind = {
 	.part = joined_part,
 	.pixels = joined_pixels,
 };
-
-/* -- descriptions ---------------------------------------------------------------------------- */
-
-int joined_spec_parse(struct dataset_spec *spec, const struct value *list, struct fault *fault)
-{
-	int result = 0;
-	if (value_kind(list) == VALUE_NIL)
-		return 0;
-	if (value_kind(list) != VALUE_LIST || value_count(list) < 2 ||
-	    value_count(list) > JOINED_PARTS_MAX)
-		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset: 'parts' must be a list of 2 to %d datasets",
-				 JOINED_PARTS_MAX);
-	spec->parts = calloc(value_count(list), sizeof(*spec->parts));
-	if (!spec->parts)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < value_count(list) && !result; i++) {
-		const struct value *part = value_item(list, i);
-		if (value_kind(part) == VALUE_MAP && value_get(part, "parts"))
-			return fault_say(fault, DATASET_E_ARGUMENT,
-					 "dataset: a part cannot have 'parts' of its own: put all "
-					 "parts into one list");
-		result = dataset_spec_parse(&spec->parts[i], part, fault);
-		spec->part_count += !result;
-	}
-	return result;
-}
-
-int joined_spec_name(struct dataset_spec *spec, struct fault *fault)
-{
-	char text[PATH_MAX];
-	size_t size = 0;
-	if (!dataset_spec_is_empty(spec))
-		return fault_say(fault, DATASET_E_ARGUMENT,
-				 "dataset: no other key is allowed beside 'parts': put 'path' and "
-				 "the others into the maps of the parts");
-	for (uint32_t i = 0; i < spec->part_count && size < sizeof(text); i++) {
-		int n = snprintf(text + size, sizeof(text) - size, "%s%s", i ? " + " : "",
-				 spec->parts[i].path);
-		size += n > 0 ? (size_t)n : 0;
-	}
-	spec->path = strdup(text);
-	spec->kind = strdup(joined_kind.name);
-	return spec->path && spec->kind ? 0 : -ENOMEM;
-}
-
-void joined_spec_deinit(struct dataset_spec *spec)
-{
-	for (uint32_t i = 0; i < spec->part_count; i++)
-		dataset_spec_deinit(&spec->parts[i]);
-	free(spec->parts);
-}
-
-bool joined_spec_each(const struct dataset_spec *a, const struct dataset_spec *b,
-		      bool (*equal)(const struct dataset_spec *a, const struct dataset_spec *b))
-{
-	if (a->part_count != b->part_count)
-		return false;
-	for (uint32_t i = 0; i < a->part_count; i++) {
-		if (!equal(&a->parts[i], &b->parts[i]))
-			return false;
-	}
-	return true;
-}

@@ -22,7 +22,7 @@
  *   else: not of where the dataset lies, nor of the order in which a file system lists it.
  *
  * How to add one: write NAME.c with a const struct dataset_kind, and NAME.h with its declaration
- * and what the kind accepts; add a row to the table in kind.c; add the file to the build list. If
+ * and what the kind accepts; add a row to the table in kinds.c; add the file to the build list. If
  * its samples are files, files.h has most of the functions; if they are pixels in memory,
  * arrays/arrays.h has. The keys that it takes name it in DATASET_TABLE (proto/keys.h).
  * WELCOME's capabilities follow from the table, and test_kind.c checks that no function is missing.
@@ -98,8 +98,10 @@ struct dataset_kind {
 /* A key that the kind does not take is an error; it is not ignored. 0 or DATASET_E_ARGUMENT. */
 int dataset_spec_check(const struct dataset_spec *spec, const struct dataset_kind *kind,
 		       struct fault *fault);
-/* Has it none of the keys of DATASET_TABLE? */
-bool dataset_spec_is_empty(const struct dataset_spec *spec);
+/* As dataset_open(), as what the kind is of; the description's reach is not asked. */
+int dataset_open_as(struct dataset **out, const struct dataset_kind *kind,
+		    const struct dataset_spec *spec, struct dataset_progress *progress,
+		    struct fault *fault);
 /* One of its paths, or the folder of one, and how far that may lead. */
 struct storage_place dataset_place(const struct dataset_spec *spec, const char *path);
 

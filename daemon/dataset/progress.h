@@ -12,6 +12,8 @@
 #include "base/fault.h"
 #include "dataset/account.h"
 
+struct dataset;
+struct dataset_spec;
 struct sources;
 struct stage;
 
@@ -26,6 +28,9 @@ struct dataset_progress {
 	unsigned stage_user;	 /* ... and who pays for that */
 	uint64_t grown, added;	 /* charged */
 	struct sources *sources; /* what it looks at is noted there; NULL: nowhere */
+	/* dataset_open(), which sets it, for the parts of a joined dataset */
+	int (*open_part)(struct dataset **out, const struct dataset_spec *spec,
+			 struct dataset_progress *progress, struct fault *fault);
 };
 
 /* What grows has `bytes` now; or `bytes` more are held to the opening's end. 0 or

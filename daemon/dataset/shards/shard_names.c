@@ -16,7 +16,6 @@
 #include "dataset/shards/brace.h"
 #include "dataset/shards/packed.h"
 #include "dataset/shards/shard_index.h"
-#include "dataset/sources.h"
 
 #define GLOB "*?["
 #define LIST_BYTES_MAX ((uint64_t)64 << 20) /* of a list of shards */
@@ -196,7 +195,7 @@ static int search_list(struct search *search, const char *path)
 		      : 0;
 }
 
-static uint64_t shard_names_mark(const struct shard_names *names)
+uint64_t shard_names_mark(const struct shard_names *names)
 {
 	struct digest digest = {{0}};
 	for (uint64_t i = 0; i < names->count; i++) {
@@ -209,11 +208,6 @@ static uint64_t shard_names_mark(const struct shard_names *names)
 	uint64_t mark;
 	memcpy(&mark, digest.bytes, sizeof(mark));
 	return mark;
-}
-
-void shard_names_note(const struct shard_names *names, struct sources *sources)
-{
-	sources_add_mark(sources, SOURCE_NAMES, "", shard_names_mark(names));
 }
 
 bool shard_names_hold(const struct storage_folder *folder, const char *path, uint64_t mark)

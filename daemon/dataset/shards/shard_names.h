@@ -13,8 +13,6 @@
 #include "base/fault.h"
 #include "storage/storage.h"
 
-struct sources;
-
 struct shard_names {
 	char *root;   /* owned: the folder that all names are relative to */
 	char **names; /* owned, and each of them: in the order of the samples */
@@ -33,8 +31,8 @@ int shard_names_root(struct shard_names *names, const char *path);
  * DATASET_E_OPEN or -ENOMEM. */
 int shard_names_find(struct shard_names *names, const struct storage_folder *folder,
 		     const char *path, struct fault *fault);
-/* Note which they are, and ask later, of a folder opened by the same path: are they the same? */
-void shard_names_note(const struct shard_names *names, struct sources *sources);
+/* A mark of which they are; and, of a folder opened by the same path later: are they the same? */
+uint64_t shard_names_mark(const struct shard_names *names);
 bool shard_names_hold(const struct storage_folder *folder, const char *path, uint64_t mark);
 void shard_names_deinit(struct shard_names *names);
 

@@ -133,7 +133,7 @@ int shards_open(void **state_out, const struct shard_form *form, const struct da
 	if (!result && !form->names)
 		result = shard_names_find(&names, &shards->folder, spec->path, fault);
 	if (!result && !form->names)
-		shard_names_note(&names, progress->sources);
+		sources_add_mark(progress->sources, SOURCE_NAMES, "", shard_names_mark(&names));
 	if (!result)
 		result = packed_open(&shards->folder, &names, progress, &facts->index_bytes, fault);
 	if (!result)
