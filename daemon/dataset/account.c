@@ -14,7 +14,7 @@ static bool account_take(struct dataset_account *account, uint64_t bytes)
 	return true;
 }
 
-bool dataset_account_take(struct dataset_account *account, uint64_t bytes, bool whole,
+bool dataset_account_take(struct dataset_account *account, uint64_t bytes, bool parents,
 			  const struct dataset_account **full_out)
 {
 	if (!account)
@@ -23,22 +23,22 @@ bool dataset_account_take(struct dataset_account *account, uint64_t bytes, bool 
 		*full_out = account;
 		return false;
 	}
-	if (!whole || dataset_account_take(account->whole, bytes, whole, full_out))
+	if (!parents || dataset_account_take(account->parent, bytes, parents, full_out))
 		return true;
 	atomic_fetch_sub(&account->bytes, bytes);
 	return false;
 }
 
-void dataset_account_give(struct dataset_account *account, uint64_t bytes, bool whole)
+void dataset_account_give(struct dataset_account *account, uint64_t bytes, bool parents)
 {
-	for (; account; account = whole ? account->whole : NULL)
+	for (; account; account = parents ? account->parent : NULL)
 		atomic_fetch_sub(&account->bytes, bytes);
 }
 
 uint64_t dataset_account_limit(const struct dataset_account *account)
 {
 	uint64_t limit = UINT64_MAX;
-	for (; account; account = account->whole)
+	for (; account; account = account->parent)
 		if (atomic_load(&account->limit) < limit)
 			limit = atomic_load(&account->limit);
 	return limit;

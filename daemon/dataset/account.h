@@ -14,14 +14,14 @@
 struct dataset_account {
 	_Atomic uint64_t limit;
 	_Atomic uint64_t bytes;
-	struct dataset_account *whole; /* NULL: it is no part */
+	struct dataset_account *parent; /* NULL: it is no part */
 };
 
-/* Charge it, and with `whole` what it is a part of. False, and nothing is charged: *full_out has no
- * room for so much. An account that is NULL has no limit. */
-bool dataset_account_take(struct dataset_account *account, uint64_t bytes, bool whole,
+/* Charge it, and with `parents` what it is a part of. False, and nothing is charged: *full_out has
+ * no room for so much. An account that is NULL has no limit. */
+bool dataset_account_take(struct dataset_account *account, uint64_t bytes, bool parents,
 			  const struct dataset_account **full_out);
-void dataset_account_give(struct dataset_account *account, uint64_t bytes, bool whole);
+void dataset_account_give(struct dataset_account *account, uint64_t bytes, bool parents);
 
 /* What may be held by it and what it is a part of, and how much of that is free. */
 uint64_t dataset_account_limit(const struct dataset_account *account);

@@ -12,8 +12,8 @@
 #include "base/quote.h"
 #include "base/url.h"
 #include "dataset/code.h"
+#include "dataset/first_read.h"
 #include "dataset/kind.h"
-#include "dataset/known.h"
 #include "dataset/sources.h"
 #include "storage/storage.h"
 
@@ -26,25 +26,25 @@ struct dataset {
 	struct dataset_facts facts;
 	struct digest_secret secret; /* of the stamps */
 	/* Of each file. calloc() takes memory from the system only for pages that are written. */
-	struct known *known;
+	struct first_read *first_reads;
 	struct digest where; /* some of its files lie there */
 	bool far;
 	const struct column *mask; /* NULL: there is none */
-	struct known *known_masks;
+	struct first_read *first_masks;
 	struct sources sources; /* what it was opened by */
 };
 
-static int dataset_make_known(struct dataset *dataset, struct fault *fault)
+static int dataset_make_first_reads(struct dataset *dataset, struct fault *fault)
 {
 	const struct columns *columns = dataset_columns(dataset);
 	for (unsigned i = 0; i < columns->count; i++) {
 		if (columns->column[i].kind == COLUMN_MASK)
 			dataset->mask = &columns->column[i];
 	}
-	dataset->known = calloc(dataset->facts.count, sizeof(*dataset->known));
+	dataset->first_reads = calloc(dataset->facts.count, sizeof(*dataset->first_reads));
 	if (dataset->mask)
-		dataset->known_masks = calloc(dataset->facts.count, sizeof(*dataset->known_masks));
-	if (!dataset->known || (dataset->mask && !dataset->known_masks))
+		dataset->first_masks = calloc(dataset->facts.count, sizeof(*dataset->first_masks));
+	if (!dataset->first_reads || (dataset->mask && !dataset->first_masks))
 		return -ENOMEM;
 	int r = digest_secret_make(&dataset->secret);
 	return r ? fault_say(fault, DATASET_E_OPEN, "no random numbers (getrandom): %s",
@@ -113,7 +113,7 @@ int dataset_open_as(struct dataset **out, const struct dataset_kind *kind,
 	dataset->far = dataset_spec_is_far(spec);
 	int result = dataset_fill(dataset, spec, progress, fault);
 	if (!result && kind->read)
-		result = dataset_make_known(dataset, fault);
+		result = dataset_make_first_reads(dataset, fault);
 	if (!result && kind->read)
 		dataset->where = dataset_find_out_where(dataset, url_scheme(spec->path));
 	if (result) {
@@ -130,8 +130,8 @@ void dataset_free(struct dataset *dataset)
 	if (!dataset)
 		return;
 	dataset->kind->free(dataset->state);
-	free(dataset->known);
-	free(dataset->known_masks);
+	free(dataset->first_reads);
+	free(dataset->first_masks);
 	sources_deinit(&dataset->sources);
 	free(dataset);
 }
@@ -210,7 +210,7 @@ static bool dataset_files_hold(const struct dataset *dataset)
 		return true;
 	for (uint64_t sample = 0; sample < dataset->facts.count; sample++) {
 		struct storage_version version;
-		uint64_t read = atomic_load(&dataset->known[sample].version);
+		uint64_t read = atomic_load(&dataset->first_reads[sample].version);
 		int result = kind->version(dataset->state, sample, &version);
 		if (result == DATASET_E_CHANGED || (result && read) ||
 		    (!result && read && read != storage_version_mark(&version)))
@@ -296,7 +296,7 @@ bool dataset_stamp_kept(const struct dataset *dataset, uint64_t sample, struct s
 	if (dataset->kind->part)
 		dataset = dataset->kind->part(dataset->state, &sample);
 	return dataset->kind->version(dataset->state, sample, &version) == 0 &&
-	       known_stamp_kept(&dataset->known[sample], &version, out);
+	       first_read_stamp_kept(&dataset->first_reads[sample], &version, out);
 }
 
 static int dataset_say_changed(const char *path, struct fault *fault)
@@ -320,7 +320,8 @@ int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_byte
 		dataset->kind->read(dataset->state, sample, max_bytes, buffer, &version, fault);
 	if (result)
 		return result;
-	if (!known_stamp(&dataset->known[sample], &dataset->secret, &version, buffer, &stamp)) {
+	if (!first_read_stamp(&dataset->first_reads[sample], &dataset->secret, &version, buffer,
+			      &stamp)) {
 		char path[256];
 		dataset_path(dataset, sample, path, sizeof(path));
 		return dataset_say_changed(path, fault);
@@ -340,8 +341,8 @@ int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max
 	const char *path = column_path(dataset->mask, sample, &size);
 	int result = dataset->kind->read_mask(dataset->state, path, size, max_bytes, buffer,
 					      &version, fault);
-	if (result ||
-	    known_stamp(&dataset->known_masks[sample], &dataset->secret, &version, buffer, &stamp))
+	if (result || first_read_stamp(&dataset->first_masks[sample], &dataset->secret, &version,
+				       buffer, &stamp))
 		return result;
 	char name[256];
 	snprintf(name, sizeof(name), "%.*s", (int)size, path);
@@ -358,8 +359,8 @@ int dataset_supply(const struct dataset *dataset, uint64_t sample, int64_t label
 {
 	assert(dataset_is_supplied(dataset) && sample < dataset->facts.count);
 	struct storage_version version = code_version_of(dataset->state, sample, bytes->size);
-	if (!known_stamp_hashed(&dataset->known[sample], &dataset->secret, &version, bytes,
-				stamp_out))
+	if (!first_read_stamp_hashed(&dataset->first_reads[sample], &dataset->secret, &version,
+				     bytes, stamp_out))
 		return fault_say(fault, DATASET_E_CHANGED,
 				 "the code made other bytes for sample %" PRIu64
 				 " than before: its bytes may depend on the index alone",

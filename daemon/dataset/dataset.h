@@ -100,7 +100,8 @@ void dataset_spec_deinit(struct dataset_spec *spec);
 void dataset_spec_pack(const struct dataset_spec *spec, struct packer *packer);
 /* The entries of that map; of a joined one those for people, without the parts. */
 void dataset_spec_pack_keys(const struct dataset_spec *spec, struct packer *packer);
-void dataset_spec_close_given(struct dataset_spec *spec); /* what it was given, once it is open */
+void dataset_spec_close_descriptors(
+	struct dataset_spec *spec); /* what it was given, once it is open */
 /* Its paths and the links in its folder may lead anywhere: for clients that could make the daemon's
  * user read anything in other ways. */
 void dataset_spec_trust(struct dataset_spec *spec);
@@ -109,8 +110,8 @@ void dataset_spec_trust(struct dataset_spec *spec);
  * what lies beneath; NULL: somebody who may read what the daemon can. `take` gives one away or a
  * negative errno. 0, DATASET_E_ARGUMENT or -ENOMEM. */
 typedef int dataset_take_fd(void *context, uint32_t number, struct fault *fault);
-int dataset_spec_take_given(struct dataset_spec *spec, dataset_take_fd *take, void *context,
-			    const struct credentials *reader, struct fault *fault);
+int dataset_spec_take_descriptors(struct dataset_spec *spec, dataset_take_fd *take, void *context,
+				  const struct credentials *reader, struct fault *fault);
 /* Each of its other paths stays beneath the folder that `cover` gives for it, and links beneath the
  * dataset's own. Looks at no file. 0, DATASET_E_PERMISSION if `cover` gives NULL for one, which is
  * then *path_out, or -ENOMEM. */

@@ -28,7 +28,7 @@ static char *spec_path(const struct dataset_spec *spec, unsigned place)
 	return NULL;
 }
 
-void dataset_spec_close_given(struct dataset_spec *spec)
+void dataset_spec_close_descriptors(struct dataset_spec *spec)
 {
 	for (unsigned i = 0; i < SPEC_PLACES; i++) {
 		if (spec->places[i].held)
@@ -36,7 +36,7 @@ void dataset_spec_close_given(struct dataset_spec *spec)
 		spec->places[i].held = false;
 	}
 	for (uint32_t i = 0; i < spec->part_count; i++)
-		dataset_spec_close_given(&spec->parts[i]);
+		dataset_spec_close_descriptors(&spec->parts[i]);
 }
 
 void dataset_spec_deinit(struct dataset_spec *spec)
@@ -45,7 +45,7 @@ void dataset_spec_deinit(struct dataset_spec *spec)
 		free(spec_text(spec, key));
 	for (unsigned i = 0; i < SPEC_PLACES; i++)
 		free(spec->places[i].beneath);
-	dataset_spec_close_given(spec);
+	dataset_spec_close_descriptors(spec);
 	if (spec->reader)
 		credentials_deinit(spec->reader);
 	free(spec->reader);
@@ -135,12 +135,13 @@ static int dataset_take_one(struct spec_place *given, dataset_take_fd *take, voi
 	return 0;
 }
 
-int dataset_spec_take_given(struct dataset_spec *spec, dataset_take_fd *take, void *context,
-			    const struct credentials *reader, struct fault *fault)
+int dataset_spec_take_descriptors(struct dataset_spec *spec, dataset_take_fd *take, void *context,
+				  const struct credentials *reader, struct fault *fault)
 {
 	int result = 0;
 	for (uint32_t i = 0; i < spec->part_count && !result; i++)
-		result = dataset_spec_take_given(&spec->parts[i], take, context, reader, fault);
+		result = dataset_spec_take_descriptors(&spec->parts[i], take, context, reader,
+						       fault);
 	for (unsigned i = 0; i < SPEC_PLACES && !result; i++)
 		result = dataset_take_one(&spec->places[i], take, context, fault);
 	bool given = spec->places[SPEC_path].held || spec->places[SPEC_root].held;
@@ -179,7 +180,8 @@ int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const 
 
 /* Have both as many parts, and is it true of each two? */
 static bool spec_parts_equal(const struct dataset_spec *a, const struct dataset_spec *b,
-			     bool (*equal)(const struct dataset_spec *a, const struct dataset_spec *b))
+			     bool (*equal)(const struct dataset_spec *a,
+					   const struct dataset_spec *b))
 {
 	if (a->part_count != b->part_count)
 		return false;

@@ -26,7 +26,7 @@ enum {
 /* All that Pillow 13 has of up to 16 bits. `extra`: the kind of the first sample behind those of
  * the colours; others are of no meaning. A fourth sample of RGB of which nothing is said is alpha.
  */
-static const struct known {
+static const struct first_read {
 	enum tiff_colours colours;
 	uint16_t photometric, bits, samples;
 	int16_t extra;
@@ -143,13 +143,13 @@ static bool page_read(struct page *page, const struct tiff_file *source, TIFF *f
 }
 
 /* How many samples are behind those of the colours. */
-static uint16_t known_extras(const struct known *form)
+static uint16_t known_extras(const struct first_read *form)
 {
 	uint16_t colours = form->colours == TIFF_RGB ? 3 : form->colours == TIFF_CMYK ? 4 : 1;
 	return form->extra == NONE ? 0 : (uint16_t)(form->samples - colours);
 }
 
-static bool known_fits(const struct known *form, const struct page *page)
+static bool known_fits(const struct first_read *form, const struct page *page)
 {
 	bool reversed = form->flags & REVERSED || (form->flags & REVERSED_LITTLE && page->little);
 	uint16_t format = form->flags & SIGNED ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
@@ -162,7 +162,7 @@ static bool known_fits(const struct known *form, const struct page *page)
 }
 
 /* Where nothing is compressed Pillow itself reads the samples, and not all that libtiff does. */
-static bool page_is_readable(const struct page *page, const struct known *form)
+static bool page_is_readable(const struct page *page, const struct first_read *form)
 {
 	bool reversed = page->fill_order == FILL_ORDER_REVERSED;
 	bool grey = form->colours == TIFF_GREY && form->bits == 8 && form->flags & INVERTED;
@@ -192,7 +192,7 @@ static bool compression_is_known(uint16_t compression)
 }
 
 /* Give the form what its page has of it. False if something is missing. */
-static bool form_fill(struct tiff_form *form, const struct known *row, const struct page *page,
+static bool form_fill(struct tiff_form *form, const struct first_read *row, const struct page *page,
 		      TIFF *file)
 {
 	/* Of planes that are packed Pillow takes a fourth one for that of colours times alpha. */

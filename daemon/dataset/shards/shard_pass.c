@@ -2,8 +2,8 @@
 #include "dataset/shards/shard_pass.h"
 
 #include "base/quote.h"
+#include "dataset/shards/shard_readahead.h"
 #include "dataset/shards/shard_sample.h"
-#include "dataset/shards/shard_scouts.h"
 
 int shard_pass_check(struct shard_pass *pass, struct fault *fault)
 {
@@ -77,17 +77,17 @@ static int pass_shard(struct shard_pass *pass, const char *name, shard_walk *wal
 
 int shard_pass_run(struct shard_pass *pass, shard_walk *walk, void *context, struct fault *fault)
 {
-	struct shard_scouts *scouts = shard_scouts_new(pass);
+	struct shard_readahead *ahead = shard_readahead_new(pass);
 	int result = 0;
 	for (uint64_t i = 0; i < pass->names->count && !result; i++) {
-		if (scouts)
-			pass->reader.from = shard_scouts_wait(scouts, i);
+		if (ahead)
+			pass->reader.from = shard_readahead_wait(ahead, i);
 		result = shard_pass_check(pass, fault);
 		if (!result)
 			result = pass_shard(pass, pass->names->names[i], walk, context, fault);
 	}
-	if (scouts)
-		shard_scouts_free(scouts);
+	if (ahead)
+		shard_readahead_free(ahead);
 	shard_reader_deinit(&pass->reader);
 	return result;
 }

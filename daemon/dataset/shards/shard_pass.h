@@ -2,8 +2,8 @@
 /*
  * A pass over shards that makes their index, whatever form they have: opens one after the other,
  * lets the form's function add their samples, and says what cannot be used, which is one error that
- * names the shard. Blocks on storage; one thread, ahead of which scouts go where storage is far
- * (shard_scouts.h). Knows no form.
+ * names the shard. Blocks on storage; one thread, ahead of which ahead go where storage is far
+ * (shard_readahead.h). Knows no form.
  */
 #ifndef STOKER_DATASET_SHARDS_SHARD_PASS_H
 #define STOKER_DATASET_SHARDS_SHARD_PASS_H

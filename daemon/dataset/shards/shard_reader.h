@@ -2,7 +2,7 @@
 /*
  * The bytes of one shard for the walk over its headers (tar_walk.h): a window that moves over a
  * file in a storage, all of it of one version. What it reads can be noted in a record, and what a
- * record has is not read (shard_scouts.h). Owns the window. Blocks; one thread.
+ * record has is not read (shard_readahead.h). Owns the window. Blocks; one thread.
  */
 #ifndef STOKER_DATASET_SHARDS_SHARD_READER_H
 #define STOKER_DATASET_SHARDS_SHARD_READER_H

@@ -50,7 +50,7 @@ static int access_refuse(const struct core *core, const struct credentials *clie
 			 (unsigned)client->uid, name, (unsigned)geteuid(), core->config->path);
 }
 
-/* For dataset_spec_take_given(). */
+/* For dataset_spec_take_descriptors(). */
 static int access_take(void *context, uint32_t number, struct fault *fault)
 {
 	int fd = descriptors_take(context, number);
@@ -72,7 +72,7 @@ int access_dataset(const struct core *core, const struct credentials *client,
 	const struct access access = access_of(core, client);
 	const char *path;
 	bool own = credentials_are_own(client);
-	int r = dataset_spec_take_given(spec, access_take, given, own ? NULL : client, fault);
+	int r = dataset_spec_take_descriptors(spec, access_take, given, own ? NULL : client, fault);
 	if (r)
 		return r > 0 ? ACCESS_E_ARGUMENT : r;
 	if (own)

@@ -159,7 +159,7 @@ static void catalog_opened(struct task *task, int status)
 {
 	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
 	entry->result = status < 0 ? status : entry->opening.result;
-	dataset_spec_close_given(&entry->spec);
+	dataset_spec_close_descriptors(&entry->spec);
 	if (catalog_settle_before(entry))
 		return;
 	if (entry->result == 0) {

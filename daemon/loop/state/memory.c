@@ -15,7 +15,7 @@ static struct memory *memory_find(struct core *core, uid_t uid)
 	if (!memory)
 		return NULL;
 	memory->uid = uid;
-	memory->account.whole = &core->dataset_account;
+	memory->account.parent = &core->dataset_account;
 	list_append(&core->memories, &memory->link);
 	return memory;
 }

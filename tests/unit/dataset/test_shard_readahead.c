@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "dataset/dataset.h"
-#include "dataset/shards/shard_scouts.h"
+#include "dataset/shards/shard_readahead.h"
 #include "tests/unit/test.h"
 
 #define SHARDS 200
@@ -29,7 +29,7 @@ static int walk_and_cancel(struct shard_pass *pass, void *context, struct fault 
 {
 	(void)context;
 	(void)fault;
-	usleep(50000); /* until all scouts wait for the pass */
+	usleep(50000); /* until all ahead wait for the pass */
 	walked++;
 	atomic_store(&pass->progress->cancel, true);
 	return 0;
@@ -44,7 +44,7 @@ static int walk_empty(struct shard_pass *pass, void *context, struct fault *faul
 	return 0;
 }
 
-static int scout(struct shard_pass *pass, struct fault *fault)
+static int walk_nothing(struct shard_pass *pass, struct fault *fault)
 {
 	(void)pass;
 	(void)fault;
@@ -59,7 +59,7 @@ static int run_pass(shard_walk *walk, struct fault *fault)
 	struct storage_folder folder = {.storage = &far};
 	struct dataset_progress progress = {.account = NULL};
 	struct shard_pass pass = {
-		.names = &shards, .folder = &folder, .run = scout, .progress = &progress};
+		.names = &shards, .folder = &folder, .run = walk_nothing, .progress = &progress};
 	for (unsigned i = 0; i < SHARDS; i++) {
 		snprintf(text[i], sizeof(text[i]), "%u", i);
 		names[i] = text[i];
@@ -83,7 +83,7 @@ static void test_cancelled(void **state)
 {
 	(void)state;
 	struct fault fault;
-	alarm(60); /* it waited for ever for shards that no scout had looked at */
+	alarm(60); /* it waited for ever for shards that no thread had read */
 	assert_int_equal(run_pass(walk_and_cancel, &fault), DATASET_E_CANCELLED);
 	alarm(0);
 	assert_int_equal(walked, 1);
@@ -95,5 +95,5 @@ int main(void)
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_cancelled),
 	};
-	return cmocka_run_group_tests_name("shard_scouts", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("shard_readahead", tests, NULL, NULL);
 }

@@ -3,8 +3,8 @@
  * What is known of a file that was read: its content when it was first read, and a version of the
  * file that has it. All zeros before the first read. Any number of threads; looks at no file.
  */
-#ifndef STOKER_DATASET_KNOWN_H
-#define STOKER_DATASET_KNOWN_H
+#ifndef STOKER_DATASET_FIRST_READ_H
+#define STOKER_DATASET_FIRST_READ_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 struct storage_version;
 
-struct known {
+struct first_read {
 	_Atomic uint64_t first;	  /* hash of its content ^ hash of its identity; 0: not read yet */
 	_Atomic uint64_t version; /* hash of a version that has both; 0: not read yet */
 };
@@ -26,15 +26,15 @@ struct known {
  * version that is not known is hashed: that of the first read, and one that differs in ctime or
  * device, as after chmod(), link() or a mount. There the content decides.
  */
-bool known_stamp(struct known *known, const struct digest_secret *secret,
-		 const struct storage_version *version, const struct buffer *bytes,
-		 struct stamp *out);
-/* The same, where the version says nothing of the content: it is hashed in any case. */
-bool known_stamp_hashed(struct known *known, const struct digest_secret *secret,
-			const struct storage_version *version, const struct buffer *bytes,
-			struct stamp *out);
-/* The stamp by the version alone; false if the file was not read in this version. */
-bool known_stamp_kept(const struct known *known, const struct storage_version *version,
+bool first_read_stamp(struct first_read *read, const struct digest_secret *secret,
+		      const struct storage_version *version, const struct buffer *bytes,
 		      struct stamp *out);
+/* The same, where the version says nothing of the content: it is hashed in any case. */
+bool first_read_stamp_hashed(struct first_read *read, const struct digest_secret *secret,
+			     const struct storage_version *version, const struct buffer *bytes,
+			     struct stamp *out);
+/* The stamp by the version alone; false if the file was not read in this version. */
+bool first_read_stamp_kept(const struct first_read *read, const struct storage_version *version,
+			   struct stamp *out);
 
 #endif
