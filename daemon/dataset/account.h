@@ -23,7 +23,7 @@ bool dataset_account_take(struct dataset_account *account, uint64_t bytes, bool 
 			  const struct dataset_account **full_out);
 void dataset_account_give(struct dataset_account *account, uint64_t bytes, bool parents);
 
-/* What may be held by it and what it is a part of, and how much of that is free. */
+/* Return the least limit of the account and its parents; and how much of its own limit is free. */
 uint64_t dataset_account_limit(const struct dataset_account *account);
 uint64_t dataset_account_free(const struct dataset_account *account);
 

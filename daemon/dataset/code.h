@@ -26,7 +26,7 @@ const struct code_array *code_arrays(const void *state, uint32_t *count_out);
 
 /* Keep the label of a sample, and the size of its bytes. Any thread. */
 void code_set(void *state, uint64_t sample, int64_t label, uint64_t size);
-/* What stands for the version of a file: the code's identity, the index and the size. */
+/* Stand-in for the version of a file: the code's identity, the index and the size. */
 struct storage_version code_version_of(const void *state, uint64_t sample, uint64_t size);
 
 #endif

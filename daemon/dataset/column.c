@@ -68,7 +68,7 @@ struct cell cell_of(const char *name, enum column_kind kind)
 
 /* --- all rows --- */
 
-/* How many numbers make one item of a list: 4 a box, 2 a point. */
+/* Count of numbers in one item of a list: 4 a box, 2 a point. */
 static uint32_t column_item(enum column_kind kind)
 {
 	return kind == COLUMN_BOXES ? 4 : kind == COLUMN_POINTS ? 2 : 1;

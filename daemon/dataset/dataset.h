@@ -46,7 +46,7 @@ struct dataset;
 struct own_keys;
 struct packer;
 
-/* How far a path may lead, and what may be opened in its stead. */
+/* Limits of a path: how far it may lead, and the descriptor that may be opened in its stead. */
 struct spec_place {
 	char *beneath;	  /* a folder; owned */
 	bool named, held; /* a descriptor: by `number` in the description; then taken */
@@ -102,7 +102,7 @@ void dataset_spec_pack(const struct dataset_spec *spec, struct packer *packer);
 void dataset_spec_pack_keys(const struct dataset_spec *spec, struct packer *packer);
 void dataset_spec_close_descriptors(
 	struct dataset_spec *spec); /* what it was given, once it is open */
-/* Its paths and the links in its folder may lead anywhere: for clients that could make the daemon's
+/* Let its paths and the links in its folder lead anywhere: for clients that could make the daemon's
  * user read anything in other ways. */
 void dataset_spec_trust(struct dataset_spec *spec);
 /* Take the descriptors that it names by number, of what stands at its paths (`root` stands also for
@@ -118,12 +118,12 @@ int dataset_spec_take_descriptors(struct dataset_spec *spec, dataset_take_fd *ta
 typedef const char *dataset_cover(const void *context, const char *path);
 int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const void *context,
 			 const char **path_out);
-/* These credentials are for what they cover of its paths. */
+/* Use these credentials for those of its paths that they cover. */
 void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys);
 /* Have those for one of its paths, or of its parts' paths, been refused since? */
 bool dataset_spec_is_refused(const struct dataset_spec *spec);
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
-/* The same, but for how far their paths may lead. */
+/* Compare all but how far their paths may lead. */
 bool dataset_spec_same(const struct dataset_spec *a, const struct dataset_spec *b);
 
 /* Index it, as far as its description may lead. Blocks. 0, a condition or -ENOMEM. */
@@ -132,9 +132,10 @@ int dataset_open(struct dataset **out, const struct dataset_spec *spec,
 void dataset_free(struct dataset *dataset); /* no other call may be under way */
 
 uint64_t dataset_count(const struct dataset *dataset);
-/* How many entries of a folder are named like a sample but cannot be read (FIFOs, broken links). */
+/* Number of entries of a folder that are named like a sample but cannot be read (FIFOs, broken
+ * links). */
 uint64_t dataset_skipped(const struct dataset *dataset);
-/* What people should know of it, such as files that are not decoded; mostly empty. */
+/* Remark for people, such as files that are not decoded; mostly empty. */
 const char *dataset_note(const struct dataset *dataset);
 const char *dataset_kind_name(const struct dataset *dataset);
 /* The names of all kinds that there are, numbered from 0 on; NULL behind the last. Static. */
@@ -207,16 +208,17 @@ int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_byte
 bool dataset_stamp_kept(const struct dataset *dataset, uint64_t sample, struct stamp *out);
 /* Are its samples made by producers, so that nothing can be read? */
 bool dataset_is_supplied(const struct dataset *dataset);
-/* What producers make of its samples: these arrays, and how many; NULL: bytes of pictures, or the
- * samples are not made by producers. */
+/* Array of a sample that producers make. dataset_arrays() gives all of them, and how many; NULL:
+ * bytes of pictures, or the samples are not made by producers. */
 struct code_array {
 	char name[16], dtype[16]; /* as in struct segment_field */
 	uint32_t dims, shape[SEGMENT_DIMS_MAX];
 	size_t bytes;
 };
 const struct code_array *dataset_arrays(const struct dataset *dataset, uint32_t *count_out);
-/* What a producer made of a sample of such a dataset: its label, and a file's bytes, whose stamp is
- * given. Any thread. 0 or DATASET_E_CHANGED: these are not the bytes that it was made of before. */
+/* Take in a sample that a producer made of such a dataset: its label, and a file's bytes, whose
+ * stamp is given. Any thread. 0 or DATASET_E_CHANGED: these are not the bytes that it was made of
+ * before. */
 int dataset_supply(const struct dataset *dataset, uint64_t sample, int64_t label,
 		   const struct buffer *bytes, struct stamp *stamp_out, struct fault *fault);
 /* As dataset_read(), of the sample's mask, if dataset_columns() has one. */

@@ -114,7 +114,7 @@ bool dataset_spec_is_refused(const struct dataset_spec *spec)
 	return refused;
 }
 
-/* What is known of it without asking a server, so that this does not block. */
+/* Take a descriptor and the facts of it that need no server, so that this does not block. */
 static int dataset_take_one(struct spec_place *given, dataset_take_fd *take, void *context,
 			    struct fault *fault)
 {
@@ -217,8 +217,8 @@ bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec 
 	       spec_parts_equal(a, b, dataset_spec_equal);
 }
 
-/* How far `path` may lead and what it may be opened by. A folder that is none of its paths is the
- * one of its manifest or its shards: a descriptor of that is `root_fd`. */
+/* Find how far `path` may lead and what it may be opened by. A folder that is none of the
+ * description's paths is that of its manifest or its shards: a descriptor of that is `root_fd`. */
 struct storage_place dataset_place(const struct dataset_spec *spec, const char *path)
 {
 	unsigned at = SPEC_path;

@@ -36,7 +36,7 @@ bool ending_is_picture(const char *name)
 	       ending_fits(name, ".gif") || ending_fits(name, ".avif");
 }
 
-/* Those of decode/codec.c's formats are not here; of these some count as images for torchvision. */
+/* Endings without a codec; some of them count as images for torchvision. */
 static const char *const foreign[ENDINGS_FOREIGN] = {".heic", ".heif", ".jxl",
 						     ".jp2",  ".dng",  ".svg"};
 

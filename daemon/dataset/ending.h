@@ -12,7 +12,7 @@
 
 #include "base/fault.h"
 
-/* Those of torchvision's ImageFolder, in messages. */
+/* Endings of torchvision's ImageFolder, in messages. */
 #define ENDING_IMAGES ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp"
 
 /* Is a file of this name a sample of an image folder? */

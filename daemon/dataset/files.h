@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kinds of dataset that consist of files have in common once they are open: the folder
- * that all paths are relative to, in its storage, and the index. Owns both. Immutable, any number
- * of threads.
+ * State of datasets whose samples are files, once they are open: the folder that all paths are
+ * relative to, in its storage, and the index. Owns both. Immutable, any number of threads.
  */
 #ifndef STOKER_DATASET_FILES_H
 #define STOKER_DATASET_FILES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of a file that was read: its content when it was first read, and a version of the
- * file that has it. All zeros before the first read. Any number of threads; looks at no file.
+ * Record of the first read of a file: a hash of its content then, and a version of the file that
+ * has this content. All zeros before the first read. Any number of threads; looks at no file.
  */
 #ifndef STOKER_DATASET_FIRST_READ_H
 #define STOKER_DATASET_FIRST_READ_H
@@ -29,7 +29,8 @@ struct first_read {
 bool first_read_stamp(struct first_read *read, const struct digest_secret *secret,
 		      const struct storage_version *version, const struct buffer *bytes,
 		      struct stamp *out);
-/* The same, where the version says nothing of the content: it is hashed in any case. */
+/* Hash the content in any case, where the version says nothing of it; else as first_read_stamp().
+ */
 bool first_read_stamp_hashed(struct first_read *read, const struct digest_secret *secret,
 			     const struct storage_version *version, const struct buffer *bytes,
 			     struct stamp *out);

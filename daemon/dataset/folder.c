@@ -56,7 +56,7 @@ struct folder_walk {
 	uint64_t held; /* bytes of the lists above */
 };
 
-/* What malloc() takes for a small piece, about. */
+/* Bytes that malloc() takes for a small piece, about. */
 #define PIECE 32
 
 /* So many bytes more are in the lists; they are charged with what the index has. */

@@ -61,14 +61,13 @@ int index_find_directory(struct index *index, const char *path, size_t size, uin
 /* A sample; the whole path must be shorter than INDEX_PATH_MAX. 0, INDEX_E_FULL or -ENOMEM. */
 int index_add(struct index *index, uint32_t directory, const char *name, size_t size,
 	      uint64_t bytes);
-/* What was seen of the file of the sample added last (storage_version_glance()); without this call,
- * or if it is 0: nothing was. 0 or -ENOMEM. */
+/* Note a version's hash of the file of the sample added last (storage_version_glance()); 0, or no
+ * call: none was seen. 0 or -ENOMEM. */
 int index_add_glance(struct index *index, uint32_t glance);
 /* Labels of the sample added last, if they are not classes. As labels_add(). */
 int index_add_labels(struct index *index, const struct label *row, uint32_t count);
-/* The same for a label that is the name of a class, of 1 to CLASS_NAME_MAX bytes: either all
- * samples have such a label, or none. The classes are numbered in the order of their names at the
- * end. */
+/* Add a label that is the name of a class, of 1 to CLASS_NAME_MAX bytes: either all samples have
+ * such a label, or none. The classes are numbered in the order of their names at the end. */
 int index_add_class_label(struct index *index, const char *name, size_t size);
 /* The other columns of the sample added last. 0, COLUMN_E_BAD or -ENOMEM. */
 int index_add_cells(struct index *index, const struct cell *cells, unsigned count,
@@ -77,7 +76,7 @@ int index_add_cells(struct index *index, const struct cell *cells, unsigned coun
  * what only building needed. 0 or -ENOMEM. */
 int index_finish(struct index *index);
 
-/* How the sequence above ends, from the labels on; the state is gone after it. */
+/* End the sequence above, from the labels on, and free the state. */
 struct digest index_digest_end(struct digest_state *digest, const struct labels *labels,
 			       const struct columns *columns, uint64_t samples);
 

@@ -9,7 +9,7 @@
 
 #include "dataset/row.h"
 
-/* What a row of row_jsonl has lives until the next one or this; any other row has nothing. */
+/* Free what a row of row_jsonl holds; the next row does so, too. Any other row holds nothing. */
 void json_row_release(struct row *row);
 
 /* Take the value at the dotted path (object keys, numbers of list entries) of a JSON text as the

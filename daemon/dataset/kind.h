@@ -51,7 +51,7 @@ struct dataset_facts {
 	size_t index_bytes;
 };
 
-/* What suits() looks at. Kinds that look at more are asked first. */
+/* Evidence that suits() looks at. Kinds that look at more are asked first. */
 enum kind_clue {
 	KIND_BY_CONTENT, /* names of files in a folder or an archive */
 	KIND_BY_NAME,	 /* the path's ending */

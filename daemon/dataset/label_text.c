@@ -4,8 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What nobody sees beside a number: blanks, of Unicode, too, marks of no width and of byte order.
- */
+/* Is it invisible beside a number: blanks, of Unicode, too, marks of no width and of byte order? */
 static bool is_blank(const char *text, size_t size)
 {
 	static const char *const some[] = {

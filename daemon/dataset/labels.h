@@ -43,7 +43,7 @@ enum {
 int label_real(const struct label *label, float *out);
 /* 0, a condition or -ENOMEM. */
 int labels_add(struct labels *labels, const struct label *row, uint32_t count);
-/* What LABELS_E_ROUNDED means, in words. */
+/* Words for LABELS_E_ROUNDED. */
 #define LABELS_ROUNDED                                                                             \
 	"a whole number that float32 cannot hold exactly, among numbers that are not whole: give " \
 	"it a column of its own (targets)"

@@ -60,7 +60,7 @@ static void manifest_strip(const char *root, const char **path, size_t *size)
 	*size -= at;
 }
 
-/* The same conditions as labels_add() and index_add(). */
+/* Add the row's sample. Conditions of labels_add() and index_add(). */
 static int manifest_add_sample(struct index *index, const struct row *row)
 {
 	const char *slash = memrchr(row->path, '/', row->path_size);

@@ -16,7 +16,7 @@
 
 extern const struct dataset_kind manifest_kind;
 
-/* How to read a manifest. All texts are borrowed. */
+/* Options of reading a manifest. All texts are borrowed. */
 struct manifest {
 	const char *name; /* for messages */
 	const char *root; /* a tidy absolute path: absolute paths must lie below it */

@@ -33,11 +33,11 @@ struct dataset_progress {
 			 struct dataset_progress *progress, struct fault *fault);
 };
 
-/* What grows has `bytes` now; or `bytes` more are held to the opening's end. 0 or
- * DATASET_E_OPEN. */
+/* Charge what grows, which has `bytes` now; or `bytes` more, which are held to the opening's end. 0
+ * or DATASET_E_OPEN. */
 int dataset_progress_grown(struct dataset_progress *progress, uint64_t bytes, struct fault *fault);
 int dataset_progress_add(struct dataset_progress *progress, uint64_t bytes, struct fault *fault);
-/* What grew has its end, and stays; something else begins to grow. */
+/* Keep the charge of what grew, which has its end: something else begins to grow. */
 void dataset_progress_next(struct dataset_progress *progress);
 /* The opening has ended: give all of it back, and to the system if it was much. */
 void dataset_progress_end(struct dataset_progress *progress);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an opening looked at to learn which samples there are: lists, arrays, archives, folders that
- * it listed, shards; each with its version when it was looked at. Whoever asks later is told
- * whether all of it is as it was. One thread adds; then any number may ask.
+ * Versions of what an opening looked at to learn which samples there are: lists, arrays, archives,
+ * folders that it listed, shards. Tells later whether all of it is as it was. One thread adds; then
+ * any number may ask.
  */
 #ifndef STOKER_DATASET_SOURCES_H
 #define STOKER_DATASET_SOURCES_H

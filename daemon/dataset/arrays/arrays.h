@@ -24,7 +24,7 @@ struct arrays {
 	uint64_t charged;
 };
 
-/* What to allocate memory for. */
+/* Memory to allocate. */
 struct arrays_plan {
 	uint64_t count, height, width;
 	uint32_t channels; /* of float32 numbers; 0: RGB */
@@ -47,7 +47,7 @@ int arrays_find_classes(struct arrays *arrays);
 
 /* Write the samples from `first` on from gray pictures: each byte of `gray` becomes a pixel. */
 void arrays_put_gray(struct arrays *arrays, uint64_t first, uint64_t count, const uint8_t *gray);
-/* The same from planes: of each sample all red, then all green, then all blue bytes. */
+/* Put in pixels of planes: of each sample all red, then all green, then all blue bytes. */
 void arrays_put_planes(struct arrays *arrays, uint64_t first, uint64_t count,
 		       const uint8_t *planes);
 

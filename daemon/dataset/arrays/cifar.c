@@ -276,7 +276,7 @@ static bool cifar10_suits(const struct dataset_spec *spec, bool folder)
 	return published_suits(spec, folder, NULL, names);
 }
 
-/* These names are common: a folder must have two of them. */
+/* Folder names such as these are common: a folder must have two of the files. */
 static bool cifar100_suits(const struct dataset_spec *spec, bool folder)
 {
 	static const char *const meta[] = {"meta", NULL}, *const train[] = {"train", NULL};

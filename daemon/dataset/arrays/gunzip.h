@@ -24,8 +24,8 @@ struct gunzip;
 /* Do they begin a gzip? */
 bool gunzip_suits(const uint8_t *bytes, size_t size);
 
-/* Of a file from where it stands, or, unless `bytes` is NULL, of these bytes. All are borrowed.
- * NULL: no memory. */
+/* Decompressor of a file from its current offset, or, unless `bytes` is NULL, of these bytes. All
+ * are borrowed. NULL: no memory. */
 struct gunzip *gunzip_new(int fd, const struct buffer *bytes, const atomic_bool *cancel);
 void gunzip_free(struct gunzip *gunzip); /* NULL will do */
 

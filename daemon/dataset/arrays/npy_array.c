@@ -110,7 +110,7 @@ bool npy_array_is_pictures(const struct npy_header *header)
 		(header->dims == 4 && (header->shape[3] == 1 || header->shape[3] == 3)));
 }
 
-/* How many channels the pictures have if they are float32 numbers; 0: they are not. */
+/* Number of channels of pictures that are float32 numbers; 0: they are not. */
 static uint32_t npy_channels(const struct npy_header *images)
 {
 	if (images->type != NPY_FLOAT32 || images->dims < 3)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which file an LMDB database is: data.mdb in a folder, or a file that ends in .mdb or .lmdb. Any
- * thread.
+ * Names of the file of an LMDB database: data.mdb in a folder, or a file that ends in .mdb or
+ * .lmdb. Any thread.
  */
 #ifndef STOKER_DATASET_LMDB_LMDB_NAMES_H
 #define STOKER_DATASET_LMDB_LMDB_NAMES_H

@@ -13,7 +13,7 @@ enum { TREE_LISTS = 0x04 };
 #define PAGE_SIZE_MIN 512
 #define PAGE_SIZE_MAX 32768
 
-/* Where a page has what, in bytes. */
+/* Offsets in a page, in bytes. */
 enum {
 	AT_TYPE = 10,
 	AT_PLACES_END = 12,
@@ -95,7 +95,7 @@ struct lmdb_node lmdb_page_node(const uint8_t *page, bool branch, unsigned node)
 	return out;
 }
 
-/* Its bytes, with those that make them even; 0: it does not lie within the page. */
+/* Size of a node, rounded up to even; 0: it does not lie within the page. */
 static uint64_t node_size(const uint8_t *page, uint32_t page_size, bool branch, unsigned node)
 {
 	unsigned place = read_u16(page + LMDB_PAGE_HEAD + 2 * node);

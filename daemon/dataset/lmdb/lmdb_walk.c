@@ -99,7 +99,7 @@ int lmdb_walk_begin(struct lmdb_walk *walk, struct fault *fault)
 	return walk->meta.root == LMDB_NO_PAGE ? 0 : walk_enter(walk, walk->meta.root, fault);
 }
 
-/* Where the value of a node of the last level lies. */
+/* Find the value of a node of the last level. */
 static int walk_locate(struct lmdb_walk *walk, const struct lmdb_node *node, struct lmdb_item *out,
 		       struct fault *fault)
 {

@@ -56,8 +56,8 @@ void example_begin(struct example *example, example_fetch *fetch, void *context,
 		   uint64_t size);
 /* 0, EXAMPLE_DONE, EXAMPLE_E_BAD or what fetch() gave. */
 int example_next(struct example *example, struct example_feature *out, struct fault *fault);
-/* Where the only value of a feature of bytes lies. 0, EXAMPLE_E_COUNT, EXAMPLE_E_BAD or what
- * fetch() gave. */
+/* Find the only value of a feature of bytes. 0, EXAMPLE_E_COUNT, EXAMPLE_E_BAD or the result of
+ * fetch(). */
 int example_bytes(struct example *example, const struct example_feature *feature,
 		  uint64_t *offset_out, uint64_t *size_out, struct fault *fault);
 /* The values of a feature of numbers, at most `room`. The same results. */

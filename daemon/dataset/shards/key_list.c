@@ -59,7 +59,7 @@ struct record {
 	uint8_t ending;
 };
 
-/* Its head, behind a record with the ending `before`; returns how long that is. */
+/* Write the head of a record behind one with the ending `before`; returns its length. */
 static size_t record_put(const struct record *record, uint8_t before, uint8_t *out)
 {
 	size_t size = 2;

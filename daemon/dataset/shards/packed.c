@@ -145,7 +145,7 @@ static int shard_charge(struct packed *packed, const struct unpacked *shard, uin
 	return dataset_progress_add(progress, more, fault);
 }
 
-/* Of openings at once one unpacks it, and the others find it. */
+/* Unpack a shard into the stage, unless another opening does or did. */
 static int shard_keep(struct unpacked *shard, struct dataset_progress *progress,
 		      struct fault *fault)
 {
@@ -165,7 +165,7 @@ static int shard_keep(struct unpacked *shard, struct dataset_progress *progress,
 	return result;
 }
 
-/* Its first bytes say what it is packed with; none of the packings: it stays as it is. */
+/* Add a shard, unpacked if its first bytes are those of a packing. */
 static int packed_add(struct packed *packed, const char *name, uint64_t *most,
 		      struct dataset_progress *progress, struct fault *fault)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the components of a sample are for. A member's name is its sample's key up to the first dot
- * of the base name, and its component behind that, in lower case: WebDataset's rules. A hidden
- * file, whose base name begins with a dot, is of no sample: WebDataset makes one of the name of its
+ * Roles of the components of a sample. A member's name is its sample's key up to the first dot of
+ * the base name, and its component behind that, in lower case: WebDataset's rules. A hidden file,
+ * whose base name begins with a dot, is of no sample: WebDataset makes one of the name of its
  * folder, DALI leaves it out, and nobody has meant "._0.png" of a Mac or ".DS_Store". A description
  * says which component is the picture (`image`), which the label (`label`), that labels are numbers
  * of so many classes (`classes`), and which components become fields (`components`), and what
@@ -52,11 +52,11 @@ struct roles {
 
 /* 0 or DATASET_E_ARGUMENT. */
 int roles_parse(struct roles *out, const struct dataset_spec *spec, struct fault *fault);
-/* The same of features of a tf.Example, whose names are of any form: there is a picture. A
+/* Parse the roles of features of a tf.Example, whose names are of any form: there is a picture. A
  * field is called as what follows the last slash. */
 int roles_parse_features(struct roles *out, const struct dataset_spec *spec, struct fault *fault);
 
-/* How good a picture the component is: 0 is the best; -1: it is none. `name` is the whole, in small
+/* Rank the component as a picture: 0 is the best; -1: it is none. `name` is the whole, in small
  * letters. */
 int roles_image_rank(const struct roles *roles, const char *component, size_t size);
 bool roles_is_label(const struct roles *roles, const char *component, size_t size);

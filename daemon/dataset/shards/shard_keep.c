@@ -95,7 +95,7 @@ static bool keep_path(const struct shard_keep *keep, uint32_t owner, const char 
 
 /* -- reading ---------------------------------------------------------------------------------- */
 
-/* What is left of a file that was read. */
+/* Rest of a file that was read. */
 struct keep_source {
 	const uint8_t *at;
 	uint64_t left;

@@ -26,14 +26,14 @@ struct shard_keep {
 	struct digest name;
 };
 
-/* Where the index of these shards, read as the description says, is kept. */
+/* File that the index of these shards, read as the description says, is kept in. */
 struct shard_keep shard_keep_of(const struct dataset_progress *progress, const char *kind,
 				const struct shard_names *names, const struct dataset_spec *spec);
 /* 0, SHARD_KEEP_E_NONE or -ENOMEM. */
 int shard_keep_load(const struct shard_keep *keep, const struct storage_folder *folder,
 		    const struct shard_names *names, struct shard_index **out,
 		    uint64_t *skipped_out);
-/* Whether it is there now. */
+/* Keep the index. True: it is there now. */
 bool shard_keep_save(const struct shard_keep *keep, const struct shard_index *index,
 		     uint64_t skipped);
 

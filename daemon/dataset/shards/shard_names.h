@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which shards a description means: a path; braces, {000000..000146} or {a,b}, as in a shell; * ?
- * and [...] in the last part of a path; or a list of shards as wids writes it (.json). Lists a
- * folder, or reads the list, and opens no shard. One thread.
+ * Names of the shards that a description means: a path; braces, {000000..000146} or {a,b}, as in a
+ * shell; * ? and [...] in the last part of a path; or a list of shards as wids writes it (.json).
+ * Lists a folder, or reads the list, and opens no shard. One thread.
  */
 #ifndef STOKER_DATASET_SHARDS_SHARD_NAMES_H
 #define STOKER_DATASET_SHARDS_SHARD_NAMES_H

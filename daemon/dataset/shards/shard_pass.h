@@ -39,7 +39,7 @@ int shard_pass_check(struct shard_pass *pass, struct fault *fault);
  * words. Returns what the walk returns: 0 if it goes on. */
 int shard_pass_added(struct shard_pass *pass, int result, const char *key, size_t size,
 		     const struct fault *why, struct fault *fault);
-/* What is wrong with the sample under way, or with the shard: DATASET_E_OPEN. */
+/* Say that the sample under way, or the shard, is wrong: DATASET_E_OPEN. */
 int shard_pass_say_sample(struct shard_pass *pass, const char *key, size_t size,
 			  const struct fault *why, struct fault *fault);
 int shard_pass_say_shard(struct shard_pass *pass, const struct fault *why, struct fault *fault);

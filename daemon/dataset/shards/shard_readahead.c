@@ -144,8 +144,8 @@ static void readahead_run(void *context, uint64_t number)
 
 /* -- the pass' thread ------------------------------------------------------------------------- */
 
-/* How many threads there is memory for, which is charged: a quarter of what is free, so that the
- * pass itself has room. */
+/* Charge the memory of threads: a quarter of what is free, so that the pass itself has room.
+ * Returns for how many it is. */
 static unsigned readahead_charge(struct shard_readahead *ahead, unsigned threads)
 {
 	struct dataset_account *account = ahead->pass->progress->account;

@@ -16,8 +16,8 @@ struct shard_readahead;
 
 /* NULL: there are none, since the storage is near, or threads or memory are short. */
 struct shard_readahead *shard_readahead_new(const struct shard_pass *pass);
-/* What was read of the shard, once it is there, until the next call; NULL: nothing. The pass asks
- * for each shard in its order. */
+/* Wait for the record of a shard, which stays until the next call; NULL: nothing was read. The pass
+ * asks for each shard in its order. */
 struct shard_record *shard_readahead_wait(struct shard_readahead *ahead, uint64_t shard);
 void shard_readahead_free(struct shard_readahead *ahead); /* requests under way are waited for */
 

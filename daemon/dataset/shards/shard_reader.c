@@ -33,7 +33,7 @@ int shard_reader_begin(struct shard_reader *reader, const struct storage_folder 
 	return result;
 }
 
-/* How much to read at `offset`, of which `size` bytes are wanted. */
+/* Bytes to read at `offset`, of which `size` are wanted. */
 static uint64_t shard_reader_window(struct shard_reader *reader, uint64_t offset, size_t size)
 {
 	uint64_t passed = offset > reader->used ? offset - reader->used : 0;

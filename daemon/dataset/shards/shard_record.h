@@ -38,14 +38,14 @@ struct shard_record {
 	uint64_t next; /* the note that whoever reads again comes to */
 };
 
-/* What was read. False: the record is closed now, and whoever writes it shall end. */
+/* Begin with the version that is read. False: the record is closed, and its writer shall end. */
 bool shard_record_begin(struct shard_record *record, const struct storage_version *version);
 bool shard_record_take(struct shard_record *record, uint64_t offset, const uint8_t *data,
 		       size_t size);
 void shard_record_fail(struct shard_record *record, uint64_t offset, int result,
 		       const struct fault *fault);
 
-/* What another record has goes behind it; room for that was asked for. False: no memory. */
+/* Append the bytes of another record; room for them was asked for. False: no memory. */
 bool shard_record_append(struct shard_record *record, const struct shard_record *other);
 
 /* Read it again, or most of it: the same results. False if it is not known. */

@@ -259,7 +259,8 @@ int shard_sample_check_class(const struct row *row, bool labelled, uint32_t clas
 			 classes - 1);
 }
 
-/* Which components it must have: 0, SHARD_SAMPLE_LACKS or SHARD_SAMPLE_E_BAD. */
+/* Check that the components are there which it must have: 0, SHARD_SAMPLE_LACKS or
+ * SHARD_SAMPLE_E_BAD. */
 static int gathering_check(struct shard_gathering *gathering, struct fault *fault)
 {
 	const struct roles *roles = gathering->roles;

@@ -51,7 +51,7 @@ struct shard_gathering {
 	char ending[SHARD_COMPONENT_MAX + 1];	     /* of the picture, as in the archive */
 };
 
-/* What is wrong with a sample that has a label, and is not the first. SHARD_SAMPLE_E_BAD. */
+/* Say that a sample has a label though the first one has none. SHARD_SAMPLE_E_BAD. */
 int shard_sample_say_labelled(const char *name, size_t size, struct fault *fault);
 /* Is the label a number of so many classes, if there is a number of them? 0 or SHARD_SAMPLE_E_BAD.
  */

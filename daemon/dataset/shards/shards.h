@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kinds of dataset that lie in shards have in common: a list of shards (shard_names.h), an
- * index of what lies where in them (shard_index.h), made in one pass or kept from an earlier one,
- * and reading at the place that it says. A form is what differs: how samples are found in a shard.
- * The state owns the folder and the index; immutable once open, any number of threads.
+ * Datasets in shards: a list of shards (shard_names.h), an index of what lies where in them
+ * (shard_index.h), made in one pass or kept from an earlier one, and reads at the offsets that it
+ * says. A form says how samples are found in a shard: the one thing in which tar, tfrecord and lmdb
+ * differ. The state owns the folder and the index; immutable once open, any number of threads.
  *
  * A shard that is not what it was when it was indexed is not read: DATASET_E_CHANGED.
  */

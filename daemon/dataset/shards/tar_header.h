@@ -18,7 +18,7 @@ enum {
 	TAR_E_BAD = 1, /* no header, or one that cannot be used; the words say why */
 };
 
-/* What follows a header. */
+/* Kinds of blocks that follow a header. */
 enum tar_kind {
 	TAR_END,       /* the block is all zeros: the archive ends here */
 	TAR_FILE,      /* a regular file */
@@ -41,7 +41,7 @@ struct tar_header {
 /* 0 or TAR_E_BAD. */
 int tar_header_parse(struct tar_header *out, const uint8_t *block, struct fault *fault);
 
-/* What pax records say of members. All zeros: nothing. */
+/* Attributes of members from pax records. All zeros: none. */
 struct tar_pax {
 	const char *name; /* within the records; not terminated */
 	size_t name_size;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What headers before a member said of it. */
+/* Attributes of a member from the headers before it. */
 struct tar_ahead {
 	bool named, sized, sparse;
 	uint64_t size;
@@ -26,7 +26,7 @@ static int tar_say_at(const struct tar_walk *walk, const char *why, struct fault
 			 walk->size, why);
 }
 
-/* Where the content behind the header at `walk->at` ends, which is within the archive. */
+/* Find the end of the content behind the header at `walk->at`, which is within the archive. */
 static int tar_content_end(const struct tar_walk *walk, uint64_t size, uint64_t *end_out,
 			   struct fault *fault)
 {

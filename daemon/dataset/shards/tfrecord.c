@@ -16,7 +16,7 @@
 
 #define LIST_MAX 160 /* bytes of a list of features in a message */
 
-/* What a record has of what the roles ask for. */
+/* Features of a record that the roles ask for. */
 struct tfrecord_found {
 	int image_rank, label_rank; /* -1: nothing */
 	struct example_feature image, label;

@@ -41,7 +41,7 @@ static int piece_item(const struct unpacked *shard, uint64_t offset, struct stag
 	return result;
 }
 
-/* It has the size of all, and is written last. */
+/* Item with the size of all pieces, which is written last. */
 int unpacked_item(const struct unpacked *shard, struct stage_item *out)
 {
 	return piece_item(shard, UINT64_MAX, out);
@@ -194,7 +194,7 @@ static int unpacking_piece(struct unpacking *unpacking)
 	return unpacking_keep(unpacking, at, &unpacking->piece);
 }
 
-/* What the packing's condition is to who unpacks. */
+/* Turn the packing's condition into one of the unpacking. */
 static int unpacking_hear(struct unpacking *unpacking, int result, const struct fault *why)
 {
 	if (result == PACKING_E_FETCH)

@@ -15,7 +15,7 @@
 #include "storage/packing.h"
 #include "storage/storage.h"
 
-/* What all shards of a dataset have in common. */
+/* Facts that all shards of a dataset have in common. */
 struct unpacked_home {
 	char *root;		     /* owned; as the user names it, which says nothing, ... */
 	uint64_t id[2];		     /* ... and which folder that is */
@@ -33,7 +33,7 @@ struct unpacked {
 
 /* Memory of one unpacking. */
 uint64_t unpacked_memory(const struct unpacked *shard);
-/* What says that all of it is kept, and is the flight of who unpacks it. 0 or -ENOMEM. */
+/* Item that says that all pieces are kept; who unpacks the shard holds its fetch. 0 or -ENOMEM. */
 int unpacked_item(const struct unpacked *shard, struct stage_item *out);
 
 /* Is all of it kept? Then its size is known. */
