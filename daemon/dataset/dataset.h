@@ -68,12 +68,12 @@ enum {
  * A description: what a client asked for, checked and made canonical. A map with `path` (absolute)
  * and, optionally, `kind` and the kind's own keys. Without `kind`: a folder or an archive with the
  * files of a published set is that set, a folder with LMDB's data.mdb that database, any other
- *folder an image folder; a file is an array if its name ends in .npy, arrays if it ends in .npz, a
- *tar shard if it ends in .tar, a list of shards if it ends in .json, records if .tfrecord is in it,
- *else a manifest; a path with { * ? or [ at which nothing stands means shards. DATASET_TABLE
+ * folder an image folder; a file is an array if its name ends in .npy, arrays if it ends in .npz, a
+ * tar shard if it ends in .tar, a list of shards if it ends in .json, records if .tfrecord is in
+ * it, else a manifest; a path with { * ? or [ at which nothing stands means shards. DATASET_TABLE
  * (proto/keys.h) has the keys, and which kind takes which; shards/roles.h and the heads of the
- *kinds say more. `path_fd`, `root_fd` and `labels_fd` are numbers of descriptors of what stands
- *there.
+ * kinds say more. `path_fd`, `root_fd` and `labels_fd` are numbers of descriptors of what stands
+ * there.
  *
  * Or a map with the only key `parts`, a list of such maps: see joined.h. Then `kind` becomes
  * "joined" and `path` a text for messages.

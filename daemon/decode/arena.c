@@ -52,7 +52,7 @@ void *arena_take(struct arena *arena, size_t size)
 	return piece;
 }
 
-/* Whether nothing was taken after this piece. */
+/* Check that nothing was taken after this piece. */
 static bool arena_is_last(const struct arena *arena, const void *piece, size_t size)
 {
 	const struct arena_block *block = arena->blocks;

@@ -146,7 +146,8 @@ static avifImage *avif_to_8_bits(const avifImage *deep)
 	return image;
 }
 
-/* What is converted by other matrices than these has all its bits until then. */
+/* Check for the matrices that libyuv converts; pictures of others have all their bits until then.
+ */
 static bool avif_is_for_libyuv(const avifImage *image)
 {
 	switch (image->matrixCoefficients) {
@@ -210,8 +211,8 @@ static int avif_convert(const avifDecoder *decoder, avifRGBFormat format, uint8_
 	return result == AVIF_RESULT_OK ? 0 : avif_fault(decoder, result, fault);
 }
 
-/* Of a picture with alpha Pillow has RGBA made, and then drops what it does not want; made without
- * alpha the colours would be darker. */
+/* Convert a picture with alpha as Pillow does: to RGBA, then drop what is not wanted; converted
+ * without alpha the colours would be darker. */
 static int avif_convert_alpha(const avifDecoder *decoder, const struct codec_input *input,
 			      const struct image *image, uint8_t *pixels, struct fault *fault)
 {

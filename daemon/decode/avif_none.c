@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What stands in for avif.c where libavif is missing: AVIF is known, and refused. */
+/* Stub for avif.c where libavif is missing: AVIF is recognised and refused. */
 #include <string.h>
 
 #include "decode/avif.h"

@@ -22,7 +22,7 @@
 
 enum { BMP_RAW, BMP_RLE8, BMP_RLE4, BMP_BITFIELDS };
 
-/* Where a pixel's red, green and blue are: bytes of 24 and 32 bits, else bits of 16. */
+/* Positions of a pixel's red, green and blue: bytes of 24 and 32 bits, else bits of 16. */
 struct bmp_layout {
 	uint32_t red, green, blue, alpha; /* masks of the file */
 	uint8_t red_at, green_at, blue_at;
@@ -108,7 +108,8 @@ static int read_masks(struct bmp *image, uint32_t header_size, struct fault *fau
 	return set_layout(image, &masks, fault);
 }
 
-/* Whether the file gives each index its shade; of up to two colours they are black and white. */
+/* Check that the file gives each index its shade of grey; of up to two colours they are black and
+ * white. */
 static bool palette_is_grey(const struct bmp *image, size_t at, uint32_t colours, unsigned entry)
 {
 	for (uint32_t i = 0; i < colours; i++, at += entry) {
@@ -425,7 +426,7 @@ static void walk_code(struct walk *walk)
 		walk->over = !walk_literal(walk, code[1]);
 }
 
-/* Of a file known to be sound no further than to the last needed row. */
+/* Read the runs as far as the last row that is needed, of a file that was found sound. */
 static int read_runs(const struct bmp *image, const struct codec_input *input,
 		     const struct image *out, uint8_t *pixels, struct fault *fault)
 {

@@ -111,7 +111,8 @@ extern const struct codec *const codecs[]; /* the table; NULL ends it */
 /* The header of the image at 1/scale of its size, edges rounded up. */
 struct codec_header codec_scale(const struct codec_header *header, unsigned scale);
 
-/* Of a mask: this pixel is no number that fits. A colour, which no number looks like, says so. */
+/* Put a pixel of a mask that is no number that fits: a colour, which no number looks like, says so.
+ */
 static inline void codec_put_none(uint8_t *pixel)
 {
 	pixel[0] = pixel[2] = 255;

@@ -34,8 +34,8 @@ struct decoder {
 /* --- the EXIF orientation --- */
 
 /*
- * Where the pixels of the oriented picture are in the stored one: its (x, y) is the stored (x, y),
- * or (y, x) with `swap`, counted from the other end with `flip`.
+ * Map of the pixels of the oriented picture to the stored one: its (x, y) is the stored (x, y), or
+ * (y, x) with `swap`, counted from the other end with `flip`.
  */
 struct orientation {
 	bool swap, flip_x, flip_y;

@@ -93,15 +93,15 @@ void decoder_set_origin(struct decoder *decoder, const struct decode_origin *ori
  * whether the format has a seek index; if not, nothing was done. 0, a condition or -ENOMEM. */
 int decoder_index(struct decoder *decoder, bool *out, struct fault *fault);
 
-/* Whether the image begun can have a seek index, so that a part of it takes less than the whole. */
+/* Can the image begun have a seek index, so that a part of it takes less than the whole? */
 bool decoder_has_index(const struct decoder *decoder);
-/* Whether the image begun can have no seek index and can be rewritten as one that can. */
+/* Can the image begun have no seek index, but be rewritten as one that can? */
 bool decoder_can_rewrite(const struct decoder *decoder);
 /* Rewrite it, losslessly: `out` decodes to the same pixels at every scale and part, and turns
  * as the image begun does. 0, a condition (then it has to stay as it is) or -ENOMEM. */
 int decoder_rewrite(struct decoder *decoder, struct buffer *out, struct fault *fault);
 
-/* Whether the image begun can be decoded at a smaller size for less work: JPEGs can. */
+/* Can the image begun be decoded at a smaller size for less work? JPEGs can. */
 bool decoder_can_scale(const struct decoder *decoder);
 
 /* After decoder_begin(): decode the image begun, if it can scale, at 1/scale of its size, edges
@@ -122,10 +122,10 @@ void decoder_set_mask(struct decoder *decoder);
  */
 int decoder_read(struct decoder *decoder, struct rect need, struct image *out, struct fault *fault);
 
-/* Whether the image begun has an alpha channel, or a colour that stands for transparent pixels. */
+/* Has the image begun an alpha channel, or a colour that stands for transparent pixels? */
 bool decoder_has_alpha(const struct decoder *decoder);
 
-/* Whether the image begun is grey of 16 bits, of which what is above 255 is read as 255. */
+/* Is the image begun grey of 16 bits, of which values above 255 are read as 255? */
 bool decoder_clips(const struct decoder *decoder);
 
 /* As decoder_read(), of an image with alpha: that, as shades of grey, of Pillow's convert("RGBA").

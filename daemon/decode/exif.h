@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a file has of each; NULL and 0 if nothing. */
+/* Metadata blocks of a file; NULL and 0 if there are none. */
 struct metadata {
 	const uint8_t *exif; /* a TIFF structure, with or without "Exif\0\0" before it */
 	size_t exif_size;
@@ -21,7 +21,7 @@ struct metadata {
 
 /* 1 to 8; 1 if there is no valid orientation. */
 unsigned metadata_orientation(const struct metadata *metadata);
-/* Whether EXIF has an orientation, valid or not: that of XMP then does not count. */
+/* Has EXIF an orientation, valid or not? That of XMP then does not count. */
 bool metadata_has_exif_orientation(const struct metadata *metadata);
 
 #endif

@@ -24,7 +24,8 @@ static const struct mark starts[] = {
 	{"<svg", 4, "SVG"},
 };
 
-/* Of the ISO base media file format. A file may have several: what follows HEIF tells more. */
+/* Brands of the ISO base media file format. A file may have several: what follows HEIF tells more.
+ */
 static const struct mark brands[] = {
 	{"avif", BRAND, "AVIF"}, {"avis", BRAND, "AVIF"}, {"heic", BRAND, "HEIC"},
 	{"heix", BRAND, "HEIC"}, {"heim", BRAND, "HEIC"}, {"heis", BRAND, "HEIC"},

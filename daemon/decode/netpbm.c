@@ -139,7 +139,8 @@ static double scale_sample(const struct netpbm *image, unsigned value)
 	return nearbyint((double)value / image->maxval * most);
 }
 
-/* Of a mask, colours of more than 8 bits are no number: Pillow has another one than is stored. */
+/* Put a pixel; colours of more than 8 bits are no number of a mask: Pillow has another one than is
+ * stored. */
 static void put_pixel(const struct netpbm *image, const unsigned *values, uint8_t *out)
 {
 	bool fits = image->samples == 1 || image->maxval <= 255;

@@ -161,7 +161,7 @@ static void row_of_integers(const struct png *png, const uint8_t *row, size_t fi
 	}
 }
 
-/* Of a mask: several samples of 16 bits are no number. */
+/* Put a row of a mask with several samples of 16 bits, which are no number. */
 static void row_of_none(const struct png *png, const uint8_t *row, size_t first, size_t count,
 			uint8_t *to, size_t step)
 {

@@ -57,7 +57,7 @@ static int chunk_fault(const struct png_chunk *chunk, const char *what, struct f
 			 quote_bytes(&type, chunk->type, sizeof(chunk->type)));
 }
 
-/* Of two of a kind the second one counts. */
+/* Keep a chunk; the second one of a kind replaces the first. */
 static void png_file_keep(struct png_file *file, const struct png_chunk *chunk)
 {
 	if (png_chunk_is(chunk, "PLTE")) {
@@ -86,7 +86,7 @@ static bool png_file_lacks_palette(const struct png_file *file)
 	       clear + opaque == file->alpha_bytes;
 }
 
-/* What the chunks before the pixels have to do with each other. */
+/* Check the chunks before the pixels against each other. */
 static int png_file_check_colours(const struct png_file *file, struct fault *fault)
 {
 	uint8_t type = file->data[PNG_FILE_COLOUR_TYPE];
@@ -139,7 +139,7 @@ int png_file_open(struct png_file *out, const uint8_t *data, size_t size, struct
 	return r;
 }
 
-/* Whether the pixels end in the chunks before `end`. */
+/* Find out whether the pixels end in the chunks before `end`. */
 static int pixels_end_before(const struct png_file *file, size_t end, bool *out)
 {
 	uint8_t part[4096];

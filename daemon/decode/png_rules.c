@@ -43,7 +43,7 @@ static int check_length(const struct png_chunk *chunk, struct fault *fault)
 
 /* --- what is packed --- */
 
-/* Whether zlib makes more than Pillow takes of it. What is damaged before counts as empty. */
+/* Check that zlib makes no more than Pillow takes of it. Damaged data counts as empty. */
 static int check_unpacked(const struct png_chunk *chunk, size_t from, struct fault *fault)
 {
 	uint8_t part[4096];
@@ -67,7 +67,7 @@ static int check_unpacked(const struct png_chunk *chunk, size_t from, struct fau
 		    : 0;
 }
 
-/* Where the bytes behind the next NUL begin; the chunk's end if there is none. */
+/* Find the bytes behind the next NUL; the chunk's end if there is none. */
 static size_t behind_nul(const struct png_chunk *chunk, size_t from)
 {
 	size_t left = chunk->bytes - from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Pillow wants of the chunks of a PNG beside those of its pixels: how long each is at least,
+ * Rules of Pillow for the chunks of a PNG beside those of its pixels: how long each is at least,
  * how its text or profile is packed, and in which order the parts of an animation come. One walk,
  * from the first chunk to the last one that Pillow looks at. Pure; any thread. Knows no pixels.
  */
@@ -25,7 +25,7 @@ struct png_rules {
 
 /* The next chunk, which is complete: 0 or a condition of decode.h. */
 int png_rules_take(struct png_rules *rules, const struct png_chunk *chunk, struct fault *fault);
-/* Whether there is more than the first picture, told where its pixels begin. */
+/* Has the file more than the first picture? Known where its pixels begin. */
 bool png_rules_animated(const struct png_rules *rules);
 
 #endif

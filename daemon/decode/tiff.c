@@ -57,7 +57,7 @@ static int tiff_take_blocks(struct tiff *tiff, const struct codec_input *input, 
 	return tiff->block_height ? 0 : tiff_corrupt(tiff, fault);
 }
 
-/* Of several the first counts, where libtiff passes over them. */
+/* Read the orientation; the first of several counts, where libtiff passes over them. */
 static uint16_t tiff_orientation(const struct tiff_file *source, TIFF *file)
 {
 	uint16_t orientation;
@@ -269,7 +269,7 @@ static int block_read(const struct tiff *tiff, struct tiff_block *block, uint32_
 	return 0;
 }
 
-/* What of the block is needed. */
+/* Copy the part of the block that is needed. */
 static void block_show(const struct tiff *tiff, const struct tiff_block *block, int32_t x,
 		       int32_t y, const struct image *out, uint8_t *pixels, bool alpha)
 {

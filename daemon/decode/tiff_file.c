@@ -87,8 +87,8 @@ static int drop_words(TIFF *file, void *context, const char *module, const char 
 
 /* --- the first page's tags, as they lie in the file --- */
 
-/* Of TIFF and BigTIFF: bytes of the count of tags, of a tag, and where a tag has its count and its
- * value. */
+/* Sizes in TIFF and BigTIFF: bytes of the count of tags, of a tag, and the offsets of its count and
+ * its value. */
 struct shape {
 	size_t first, count_bytes, tag_bytes, value_at;
 	bool big;
@@ -189,7 +189,7 @@ uint64_t tiff_file_count(const struct tiff_file *file, uint16_t tag)
 
 /* --- pixels that are not compressed --- */
 
-/* What a copy of the file gets. */
+/* Changes of a copy of the file. */
 struct mending {
 	uint32_t strips, strip_bytes, last_bytes; /* how many; bytes of each; of the last */
 	bool counts, planes; /* ... are missing; ... are of a number that means nothing */

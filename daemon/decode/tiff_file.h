@@ -27,7 +27,7 @@ TIFF *tiff_file_open(struct tiff_file *file, const uint8_t *data, size_t size, s
 /* The first number of a tag of the first page, as the file has it. False if there is none. */
 bool tiff_file_tag(const struct tiff_file *file, uint16_t tag, uint32_t *out);
 
-/* How many numbers the tag has; 0: there is no such tag. */
+/* Count of the tag's numbers; 0: there is no such tag. */
 uint64_t tiff_file_count(const struct tiff_file *file, uint16_t tag);
 
 #endif

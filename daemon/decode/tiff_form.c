@@ -10,7 +10,7 @@
 #define FILL_ORDER_PLAIN 1
 #define FILL_ORDER_REVERSED 2
 
-/* What else a form has, or asks for. */
+/* Further properties and conditions of a form. */
 enum {
 	INVERTED = 1 << 0,
 	SIGNED = 1 << 1,
@@ -26,7 +26,7 @@ enum {
 /* All that Pillow 13 has of up to 16 bits. `extra`: the kind of the first sample behind those of
  * the colours; others are of no meaning. A fourth sample of RGB of which nothing is said is alpha.
  */
-static const struct first_read {
+static const struct form_row {
 	enum tiff_colours colours;
 	uint16_t photometric, bits, samples;
 	int16_t extra;
@@ -77,7 +77,7 @@ static const struct first_read {
 	{TIFF_YCBCR, PHOTOMETRIC_YCBCR, 8, 3, NONE, 0},
 };
 
-/* What a page says of its samples. */
+/* Tags of a page that describe its samples. */
 struct page {
 	uint16_t photometric, bits, samples, format;
 	uint16_t extras; /* samples behind those of the colours, as the file counts them */
@@ -142,27 +142,28 @@ static bool page_read(struct page *page, const struct tiff_file *source, TIFF *f
 	return page_read_extras(page, source, file);
 }
 
-/* How many samples are behind those of the colours. */
-static uint16_t known_extras(const struct first_read *form)
+/* Count of samples behind those of the colours. */
+static uint16_t form_extras(const struct form_row *form)
 {
 	uint16_t colours = form->colours == TIFF_RGB ? 3 : form->colours == TIFF_CMYK ? 4 : 1;
 	return form->extra == NONE ? 0 : (uint16_t)(form->samples - colours);
 }
 
-static bool known_fits(const struct first_read *form, const struct page *page)
+static bool form_fits(const struct form_row *form, const struct page *page)
 {
 	bool reversed = form->flags & REVERSED || (form->flags & REVERSED_LITTLE && page->little);
 	uint16_t format = form->flags & SIGNED ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
 	return form->photometric == page->photometric && form->bits == page->bits &&
 	       form->samples == page->samples && form->extra == page->extra &&
-	       known_extras(form) == page->extras && format == page->format &&
+	       form_extras(form) == page->extras && format == page->format &&
 	       (page->little || !(form->flags & LITTLE)) &&
 	       (page->fill_order == FILL_ORDER_PLAIN ||
 		(page->fill_order == FILL_ORDER_REVERSED && reversed));
 }
 
-/* Where nothing is compressed Pillow itself reads the samples, and not all that libtiff does. */
-static bool page_is_readable(const struct page *page, const struct first_read *form)
+/* Check for what Pillow reads: where nothing is compressed it reads the samples itself, and not all
+ * that libtiff does. */
+static bool page_is_readable(const struct page *page, const struct form_row *form)
 {
 	bool reversed = page->fill_order == FILL_ORDER_REVERSED;
 	bool grey = form->colours == TIFF_GREY && form->bits == 8 && form->flags & INVERTED;
@@ -192,7 +193,7 @@ static bool compression_is_known(uint16_t compression)
 }
 
 /* Give the form what its page has of it. False if something is missing. */
-static bool form_fill(struct tiff_form *form, const struct first_read *row, const struct page *page,
+static bool form_fill(struct tiff_form *form, const struct form_row *row, const struct page *page,
 		      TIFF *file)
 {
 	/* Of planes that are packed Pillow takes a fourth one for that of colours times alpha. */
@@ -234,7 +235,7 @@ int tiff_form_read(struct tiff_form *out, const struct tiff_file *source, TIFF *
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
 				 "TIFF: compression %u is not supported", page.compression);
 	for (size_t i = 0; sound && i < sizeof(known) / sizeof(*known); i++)
-		if (known_fits(&known[i], &page) && page_is_readable(&page, &known[i]) &&
+		if (form_fits(&known[i], &page) && page_is_readable(&page, &known[i]) &&
 		    form_fill(out, &known[i], &page, file))
 			return 0;
 	return fault_say(fault, DECODE_E_UNSUPPORTED,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What stands in for tiff.c where libtiff is missing: TIFF is known, and refused. */
+/* Stub for tiff.c where libtiff is missing: TIFF is recognised and refused. */
 #include <string.h>
 
 #include "decode/foreign.h"

@@ -72,7 +72,7 @@ static WebPDemuxer *webp_open(const struct codec_input *input, struct codec_head
 	return demuxer;
 }
 
-/* What a chunk has is the file's, and stays when the iterator has gone. */
+/* Find a chunk's bytes: they are the file's, and stay when the iterator has gone. */
 static const uint8_t *webp_chunk(const WebPDemuxer *demuxer, const char *type, size_t *size_out)
 {
 	WebPChunkIterator chunk;

@@ -8,7 +8,7 @@ struct point {
 	double x, y;
 };
 
-/* Where a warp moves a point of the picture to; NaN: nowhere. The warp's numbers map the result to
+/* Move a point of the picture as a warp does; NaN: to nowhere. The warp's numbers map the result to
  * the picture, so this is their inverse. */
 static struct point point_warp(const struct warp *warp, struct point point)
 {

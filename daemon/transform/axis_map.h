@@ -31,7 +31,7 @@ int axis_map_back(struct axis_map *map, const struct step_axis *axis, const stru
 		  unsigned number);
 /* The source's pixels from the first to the last one of the map. */
 struct span axis_map_span(const struct axis_map *map);
-/* Whether it is a plain crop: consecutive pixels, no fill. */
+/* Is it a plain crop: consecutive pixels, no fill? */
 bool axis_map_plain(const struct axis_map *map);
 void axis_map_deinit(struct axis_map *map);
 

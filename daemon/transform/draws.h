@@ -34,20 +34,20 @@ static inline double draws_uniform(const struct draws *draws, uint32_t number)
 	return draw_uniform(draws->key, draws->first + number);
 }
 
-/* The same as a whole number in [0, bound). */
+/* Draw a whole number in [0, bound). */
 static inline int32_t draws_below(const struct draws *draws, uint32_t number, int32_t bound)
 {
 	return (int32_t)draw_below(draws->key, draws->first + number, (uint64_t)bound);
 }
 
-/* The same in [interval[0], interval[1]). */
+/* Draw a number in [interval[0], interval[1]). */
 static inline double draws_between(const struct draws *draws, uint32_t number,
 				   const double interval[2])
 {
 	return interval[0] + draws_uniform(draws, number) * (interval[1] - interval[0]);
 }
 
-/* Whether something of probability `p` happens, by draw 0. */
+/* Does an event of probability `p` happen, by draw 0? */
 static inline bool draws_chance(const struct draws *draws, double p)
 {
 	return draws_uniform(draws, 0) < p;

@@ -96,7 +96,7 @@ static void row_bytes(const struct output *output, uint8_t *array, int32_t y, co
 	}
 }
 
-/* The same loops for entries of 16 and of 32 bits. */
+/* Loops for entries of 16 and of 32 bits. */
 #define ROW_THROUGH(name, type)                                                                    \
 	static void name(const struct output *output, const type table[3][256], type *array,       \
 			 int32_t y, const uint8_t *row)                                            \

@@ -51,7 +51,7 @@ struct output {
 bool output_parse_type(struct text text, enum output_type *out);
 bool output_parse_layout(struct text text, bool *planes_out);
 const char *output_type_name(enum output_type type);
-/* Of three channels. */
+/* Size of an array of three channels. */
 uint64_t output_bytes(enum output_type type, int32_t width, int32_t height);
 
 /* Fill the tables; `mean` and `std` have three channels, or both are NULL. */

@@ -9,7 +9,7 @@
 #include "proto/pack.h"
 #include "statistics/statistics.h"
 
-/* How many numbers a list of a type has, as a set of bits; and the type in words. */
+/* Lengths that a list of a type may have, as a set of bits; and the type in words. */
 static const struct {
 	unsigned counts;
 	bool whole;

@@ -85,7 +85,7 @@ enum {
 	PARAMETER_E_VALUE = 1,
 };
 
-/* Which values a type takes, as messages say it; NULL for a CHOICE. */
+/* Describe the values that a type takes, for messages; NULL for a CHOICE. */
 const char *parameter_type_words(enum parameter_type type);
 
 /* Check `value` against `row`. 0, or PARAMETER_E_VALUE with a message such as "'p' must be ...". */
@@ -95,8 +95,8 @@ int parameter_parse(struct parameter *out, const struct parameter_row *row,
 /* The canonical text of a value: "224", "(0.08, 1)", "bilinear", "None". */
 void parameter_write(FILE *file, const struct parameter_row *row,
 		     const struct parameter *parameter);
-/* The same as msgpack that parameter_parse() takes. `exact`: one number for all bands stays one,
- * for arrays of four channels; else it becomes three. Not for transforms and weights. */
+/* Pack the msgpack that parameter_parse() takes. `exact`: one number for all bands stays one, for
+ * arrays of four channels; else it becomes three. Not for transforms and weights. */
 void parameter_pack(struct packer *packer, const struct parameter_row *row,
 		    const struct parameter *parameter, bool exact);
 void parameter_pack_number(struct packer *packer, double number);

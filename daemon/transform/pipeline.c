@@ -64,7 +64,7 @@ static int pipeline_write(struct pipeline *pipeline)
 	return fclose(file) != 0 || bad || !pipeline->text ? -ENOMEM : 0;
 }
 
-/* Of the array of a sample. */
+/* Channels of the array of a sample. */
 static uint32_t pipeline_channels(const struct pipeline *pipeline)
 {
 	if (pipeline->channels)
@@ -401,7 +401,7 @@ int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scr
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
-/* What a generator takes: the picture that the stages make, or numbers as they are. */
+/* Make a generator's input: the picture that the stages make, or numbers as they are. */
 static int pipeline_picture(const struct pipeline *pipeline, const struct image *image,
 			    const struct image *alpha, struct pipeline_scratch *scratch,
 			    struct image *out, struct cancel *cancel)

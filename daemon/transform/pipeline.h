@@ -54,7 +54,7 @@ void pipeline_free(struct pipeline *pipeline);
  */
 int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, struct fault *fault);
 
-/* The same for samples that are float32 numbers of so many channels. 0 or PIPELINE_E_TRANSFORM. */
+/* Settle for samples that are float32 numbers of so many channels. 0 or PIPELINE_E_TRANSFORM. */
 int pipeline_settle_numbers(struct pipeline *pipeline, int32_t width, int32_t height,
 			    uint32_t channels, struct fault *fault);
 
@@ -96,7 +96,7 @@ bool pipeline_is_pillow_13(const struct pipeline *pipeline);
 const char *pipeline_text(const struct pipeline *pipeline);
 struct digest pipeline_hash(const struct pipeline *pipeline);
 
-/* How many views of a sample it makes: 5 or 10 crops of one picture, or 1. */
+/* Count of views of a sample that it makes: 5 or 10 crops of one picture, or 1. */
 uint32_t pipeline_views(const struct pipeline *pipeline);
 
 /* The array of one sample, or of one view of it. */
@@ -159,8 +159,8 @@ void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint3
 /* The transform that masks, boxes and points cannot go through, by name; NULL: none. */
 const char *pipeline_bars(const struct pipeline *pipeline);
 
-/* Whether the list ends in MixUp or CutMix. Then the sample is mixed with the finished array and
- * label of its mix partner, the other sample of its pair. */
+/* Does the list end in MixUp or CutMix? Then the sample is mixed with the finished array and label
+ * of its mix partner, the other sample of its pair. */
 bool pipeline_mixes(const struct pipeline *pipeline);
 void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, void *array,
 		  const void *partner, float *label, const float *partner_label, uint32_t classes);

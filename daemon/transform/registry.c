@@ -44,7 +44,7 @@ static int check_parameters(const struct transform_row *row, struct fault *fault
 	return 0;
 }
 
-/* How many of the eight are set of which each row has exactly one. */
+/* Count those of the eight members that are set; each row has exactly one. */
 static unsigned count_roles(const struct transform_row *row)
 {
 	return (row->add != NULL) + (row->draw != NULL) + (row->holds != TRANSFORM_HOLDS_NOTHING) +

@@ -43,7 +43,7 @@ struct mix_share;
 struct output;
 struct steps;
 
-/* Which of the transforms inside of a transform are run. */
+/* Choice of the transforms inside of a transform that are run. */
 enum transform_holds {
 	TRANSFORM_HOLDS_NOTHING,     /* there are none */
 	TRANSFORM_HOLDS_ALL,	     /* all, in order, for every sample */
@@ -125,21 +125,21 @@ enum { TRANSFORM_ROWS = 0 TRANSFORMS(REGISTRY_COUNT) };
 
 extern const struct transform_row *const transform_rows[TRANSFORM_ROWS];
 
-/* How many pictures it makes of one: the views of a sample. */
+/* Count of pictures that it makes of one: the views of a sample. */
 static inline uint32_t transform_views(const struct transform *transform)
 {
 	return transform->row->views ? transform->row->views : 1;
 }
-/* Whether its results may differ from sample to sample of one picture. */
+/* May its results differ from sample to sample of one picture? */
 bool transform_row_random(const struct transform_row *row);
-/* Whether masks, boxes and points cannot be moved as it moves the picture. */
+/* Can masks, boxes and points not be moved as it moves the picture? */
 bool transform_row_blocks_annotations(const struct transform_row *row);
 
 enum {
 	REGISTRY_E_ROW = 1, /* a mistake in the source, which the message names */
 };
 
-/* Whether a row has the functions and facts that belong together. 0 or REGISTRY_E_ROW. */
+/* Check that a row has the functions and facts that belong together. 0 or REGISTRY_E_ROW. */
 int transform_row_check(const struct transform_row *row, struct fault *fault);
 /* Check all rows, and that each name stands once. To be called when the daemon starts, so that no
  * worker calls a missing function. 0 or REGISTRY_E_ROW. */

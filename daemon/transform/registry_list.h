@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which transforms there are: X(NAME) is the row transform_NAME in transforms/NAME.c. The build
- * reads these lines, too, and compiles the files. registry.h says how to add one.
+ * List of the transforms: X(NAME) is the row transform_NAME in transforms/NAME.c. The build reads
+ * these lines, too, and compiles the files. registry.h says how to add one.
  */
 #ifndef STOKER_TRANSFORM_REGISTRY_LIST_H
 #define STOKER_TRANSFORM_REGISTRY_LIST_H

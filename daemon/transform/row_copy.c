@@ -6,7 +6,8 @@
 #include <immintrin.h>
 #endif
 
-/* Whether pixel x of the map continues the run. A run of one pixel may go either way. */
+/* Continue the run with pixel x of the map, if that goes on. A run of one pixel may go either way.
+ */
 static bool run_takes(struct run *run, const struct axis_map *map, int32_t x)
 {
 	int32_t step = map->at[x] - map->at[x - 1];

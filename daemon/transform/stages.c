@@ -5,7 +5,7 @@
 
 #include "base/quote.h"
 
-/* Whether a step makes pixels, not only moves them. */
+/* Check for a step that makes pixels, not only moves them. */
 static bool step_makes(const struct step *step)
 {
 	return step->kind == STEP_WARP || step->kind == STEP_COLOUR ||
@@ -97,7 +97,7 @@ static int stage_plan_axis(struct stage *stage, const struct steps *steps, int i
 	return 0;
 }
 
-/* Whether its result is a crop of its input, with other colours or not: no pixel moves. */
+/* Check for a result that is a crop of its input, with other colours or not: no pixel moves. */
 static bool stage_plain(const struct stage *stage)
 {
 	return (!stage->make || stage_makes(stage, STEP_COLOUR)) &&
@@ -191,7 +191,7 @@ int stages_plan(struct stages *stages, const struct steps *steps, int32_t width,
 	return 0;
 }
 
-/* Where the rows of a stage go: to the array, or to an intermediate picture. */
+/* Destination of the rows of a stage: the array, or an intermediate picture. */
 struct sink {
 	const struct stage *stage;
 	const struct steps *steps;
@@ -211,7 +211,7 @@ static void row_store(const struct sink *sink, int32_t y, const uint8_t *row)
 		memcpy(sink->pixels + (size_t)y * sink->stride, row, sink->stride);
 }
 
-/* Where a pixel is outside of the picture on both axes, the later step's fill is seen. */
+/* Fill a row's outside; a pixel outside of the picture on both axes shows the later step's fill. */
 static void row_fill(const struct sink *sink, int32_t y, uint8_t *row)
 {
 	const struct axis_map *columns = &sink->stage->map[0];

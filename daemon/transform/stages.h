@@ -49,7 +49,7 @@ struct stages {
 	struct stage stage[STEPS_MAX + 1];
 };
 
-/* Of one picture: some seconds of one core at most, whatever the list. */
+/* Limit of the work on one picture: some seconds of one core, whatever the list. */
 #define STAGES_WORK_MAX ((uint64_t)1 << 32)
 
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one picture goes through, as a list of steps: every random number is drawn, every size is
- * known. A transform appends its steps with the functions below; stages.c runs them. Numbers only:
- * no pixels, no memory of its own. A worker's thread.
+ * Steps of one picture: the transforms as a list in which every random number is drawn and every
+ * size is known. A transform appends its steps with the functions below; stages.c runs them.
+ * Numbers only: no pixels, no memory of its own. A worker's thread.
  */
 #ifndef STOKER_TRANSFORM_STEPS_H
 #define STOKER_TRANSFORM_STEPS_H
@@ -69,8 +69,8 @@ enum {
 /* `pillow_13` is false then. */
 void steps_begin(struct steps *steps, int32_t width, int32_t height);
 
-/* Whether a RESIZE makes its pass along y first. Up to Pillow 12, none does; from Pillow 13 on,
- * those that shrink the height by more than twice what they shrink the width, in pixels. */
+/* Does a RESIZE make its pass along y first? Up to Pillow 12, none does; from Pillow 13 on, those
+ * that shrink the height by more than twice what they shrink the width, in pixels. */
 bool step_rows_first(const struct steps *steps, const struct step *step);
 
 /*
@@ -88,7 +88,7 @@ void steps_add_flip(struct steps *steps, bool horizontal, bool vertical);
 /* Sizes may be out of range, and need not be whole: they are truncated. 0 or STEPS_E_IMAGE. */
 int steps_add_resize(struct steps *steps, const char *name, double width, double height,
 		     enum filter filter, struct fault *fault);
-/* The same of a part of the picture, as Pillow's box=. */
+/* Resize a part of the picture, as Pillow's box=. */
 int steps_add_box_resize(struct steps *steps, const char *name, const struct rect *box,
 			 double width, double height, enum filter filter, struct fault *fault);
 /* The caller sets its kind and its matrix. */

@@ -47,7 +47,7 @@ const struct value *transform_value(const struct transform *transform, const str
 /* "Resize(size=256, interpolation=bilinear, max_size=None, antialias=True)", with the transforms
  * inside of it, which stand behind it in its array. */
 void transform_write(FILE *file, const struct transform *transform);
-/* The same as a map that transform_parse() takes, keys sorted, without what is None; `exact`: see
+/* Pack the map that transform_parse() takes, keys sorted, without what is None; `exact`: see
  * parameter_pack(). */
 void transform_pack(struct packer *packer, const struct transform *transform, bool exact);
 

@@ -192,7 +192,7 @@ static int check_outer(struct check *check, const struct transform_row *row, str
 	return 0;
 }
 
-/* Of the transforms of arrays a generator stands first, a mixer last. */
+/* Check the place of a transform of arrays: a generator stands first, a mixer last. */
 static int check_tensor_op(struct check *check, const struct transform *transform,
 			   struct fault *fault)
 {
@@ -354,8 +354,8 @@ static int check_gray_fill(const struct transform *transform, struct fault *faul
 			 transform->row->name);
 }
 
-/* How many channels there are in the end is up to the last Grayscale. Inside of what may leave it
- * out, samples would differ in it. */
+/* Check the channels at the end, which are up to the last Grayscale. Inside of a transform that may
+ * leave it out, samples would differ in them. */
 static int check_gray(struct transform_list *list, struct fault *fault)
 {
 	for (unsigned i = 0, sure = 0; i < list->count; i++) {
@@ -394,7 +394,7 @@ static int check_gray(struct transform_list *list, struct fault *fault)
 	return 0;
 }
 
-/* Of pictures with alpha only a resize is known. */
+/* Check that pictures with alpha are only resized. */
 static int check_alpha(struct transform_list *list, struct fault *fault)
 {
 	const struct transform *generator = &list->tensor_ops[0];
@@ -454,7 +454,8 @@ int transform_list_settle(struct transform_list *list, int32_t width, int32_t he
 
 #define OUTER_MAX (TRANSFORMS_MAX + 1 + TRANSFORM_LIST_TENSOR_OPS_MAX)
 
-/* Those that are not inside of others, in the order in which they are written. Returns how many. */
+/* Collect the transforms that are not inside of others, in the order in which they are written.
+ * Returns how many. */
 static uint32_t outer_transforms(const struct transform_list *list,
 				 const struct transform *out[OUTER_MAX])
 {

@@ -49,7 +49,7 @@ int transform_list_settle(struct transform_list *list, int32_t width, int32_t he
 			  struct fault *fault);
 /* The canonical text of each transform, "|" behind it. */
 void transform_list_write(FILE *file, const struct transform_list *list);
-/* The same as a list that transform_list_parse() takes; `exact`: see parameter_pack(). */
+/* Pack the list that transform_list_parse() takes; `exact`: see parameter_pack(). */
 void transform_list_pack(struct packer *packer, const struct transform_list *list, bool exact);
 
 #endif

@@ -150,7 +150,7 @@ static void nearest_fixed(const struct run *run, int32_t row)
 	}
 }
 
-/* Whether x does not depend on y, nor y on x. */
+/* Check that x does not depend on y, nor y on x. */
 static bool is_scale(const struct warp *warp)
 {
 	return warp->kind == WARP_AFFINE && warp->filter == FILTER_NEAREST && warp->a[1] == 0.0 &&
@@ -181,7 +181,8 @@ static void nearest_scale(const struct run *run, int32_t row)
 	}
 }
 
-/* Where fixed point does not suffice, Pillow adds up doubles; here they are multiplied. */
+/* Copy the nearest pixels; where fixed point does not suffice, Pillow adds up doubles, and here
+ * they are multiplied. */
 static void nearest_run(const struct run *run, const int32_t *rows, int32_t height,
 			resample_put *put, void *context)
 {

@@ -32,7 +32,7 @@ struct warp {
 	uint8_t fill[3];
 };
 
-/* How a warp makes pixels, apart from where they come from. */
+/* Filter and fill of a warp: all but the places that its pixels come from. */
 struct warp_look {
 	enum filter filter;
 	uint8_t fill[3];

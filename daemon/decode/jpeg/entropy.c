@@ -259,7 +259,7 @@ static bool entropy_open(struct entropy *entropy, int32_t i, uint8_t **to)
 	return true;
 }
 
-/* Whether a stream ended where the index says: at the entry, or within the last group. A stream
+/* Check that a stream ended where the index says: at the entry, or within the last group. A stream
  * that read beyond its own bytes ended after the entry. */
 static bool entropy_ended_right(const struct entropy *entropy, const struct entropy_stream *stream)
 {

@@ -253,7 +253,7 @@ static JDIMENSION scale_up(JDIMENSION size, int factor, int unit)
 	return (JDIMENSION)(((long)size * factor + unit - 1) / unit);
 }
 
-/* What libjpeg's jdinput.c derives from a frame's header, for another size. */
+/* Derive from a frame's header what libjpeg's jdinput.c does, for another size. */
 static void crop_frame(struct jpeg_decompress_struct *cinfo, struct rect part)
 {
 	int h = cinfo->max_h_samp_factor, v = cinfo->max_v_samp_factor;

@@ -29,8 +29,8 @@ void indexed_decode_free(struct indexed_decode *indexed);
 void indexed_decode_trim(struct indexed_decode *indexed, size_t keep);
 
 /*
- * Whether the picture, whose header libjpeg has just read, has an index that covers the part
- * `need`. It is taken from the set in `input->origin`; what it lacks is built now and added there.
+ * Has the picture, whose header libjpeg has just read, an index that covers the part `need`? It is
+ * taken from the set in `input->origin`; entries that it lacks are built now and added there.
  * `input` is borrowed until the picture is done.
  */
 bool indexed_decode_find(struct indexed_decode *indexed, const struct jpeg_decompress_struct *cinfo,

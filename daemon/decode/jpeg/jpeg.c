@@ -147,7 +147,7 @@ static _Noreturn void jpeg_cut_short(struct jpeg *jpeg)
 
 /* --- the header and its limits --- */
 
-/* What libjpeg allocates here, once, comes from its own memory manager. */
+/* Create libjpeg's object; its memory comes from libjpeg's own memory manager, once. */
 static void jpeg_make(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
@@ -410,7 +410,7 @@ static int jpeg_begin(void *state, const struct codec_input *input, struct codec
 	return r;
 }
 
-/* Whether the part could be read by the index; if not, the header has to be read again. */
+/* Read the part by the index. False: it could not be, and the header has to be read again. */
 static bool jpeg_read_indexed(struct jpeg *jpeg)
 {
 	struct fault ignored;

@@ -46,7 +46,8 @@ static bool marker_is_frame(unsigned marker)
 	       marker != 0xCC;
 }
 
-/* Whether a resource ends behind its number. Where one ends later Pillow passes over the rest. */
+/* Check for a resource that ends behind its number. Where one ends later Pillow passes over the
+ * rest. */
 static bool photoshop_is_cut(const struct segment *segment)
 {
 	const uint8_t *content = segment->content;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Pillow wants of a JPEG's segments before the first scan, beside what libjpeg does: that
- * those it looks into are long enough. Reads bytes, keeps nothing.
+ * Rules of Pillow for a JPEG's segments before the first scan, beside those of libjpeg: the
+ * segments that it looks into are long enough. Reads bytes, keeps nothing.
  */
 #ifndef STOKER_DECODE_JPEG_JPEG_RULES_H
 #define STOKER_DECODE_JPEG_JPEG_RULES_H

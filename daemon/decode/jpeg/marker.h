@@ -9,10 +9,9 @@
 
 /* Count the scans (SOS markers) from `at` on; stops at one more than `enough`. */
 unsigned marker_count_scans(const uint8_t *at, const uint8_t *end, unsigned enough);
-/* Whether entropy-coded data goes on from `at` to an end marker, without another one but restarts.
- */
+/* Does entropy-coded data go on from `at` to an end marker, without other markers than restarts? */
 bool marker_scan_is_plain(const uint8_t *at, size_t size);
-/* Whether there is an end marker (EOI). */
+/* Is there an end marker (EOI)? */
 bool marker_has_end(const uint8_t *at, size_t size);
 
 #endif

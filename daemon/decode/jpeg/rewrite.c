@@ -17,7 +17,7 @@ static void destination_nothing(j_compress_ptr cinfo)
 	(void)cinfo;
 }
 
-/* It has become far larger than it was. */
+/* Give up: the rewritten file has become far larger than the original. */
 static boolean destination_full(j_compress_ptr cinfo)
 {
 	ERREXIT(cinfo, JERR_BUFFER_SIZE);

@@ -17,7 +17,7 @@ struct entropy_kernel;
 int scanner_new(struct scanner **out, const struct entropy_kernel *kernel); /* 0 or -ENOMEM */
 void scanner_free(struct scanner *scanner);
 
-/* Whether a file of this size can have an index: 0, SEEK_INDEX_E_ODD or SEEK_INDEX_E_DAMAGED. */
+/* Can a file of this size have an index? 0, SEEK_INDEX_E_ODD or SEEK_INDEX_E_DAMAGED. */
 int scanner_accepts(const struct scan_frame *frame, size_t file_bytes);
 
 /*

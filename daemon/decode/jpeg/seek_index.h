@@ -50,7 +50,7 @@ enum {
 	SEEK_INDEX_REASONS,
 };
 
-/* What the headers of frame and scan say; scan_frame_complete() derives the second part. */
+/* Contents of the headers of frame and scan; scan_frame_complete() derives the second part. */
 struct scan_frame {
 	int32_t width, height;
 	uint32_t offset; /* of the scan in the file */

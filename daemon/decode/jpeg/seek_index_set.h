@@ -30,7 +30,7 @@ struct seek_index_account {
 	_Atomic uint64_t refused[SEEK_INDEX_REASONS]; /* files, by SEEK_INDEX_E_... */
 };
 
-/* What one user may have of the budget, and has; outlives the sets that are charged to it. */
+/* Share of one user in the budget: limit and use; outlives the sets that are charged to it. */
 struct seek_index_share {
 	_Atomic uint64_t limit, bytes;
 };
@@ -71,8 +71,8 @@ void seek_index_set_refuse(struct seek_index_set *set, uint64_t sample, const st
 int seek_index_set_verdict(struct seek_index_set *set, uint64_t sample, const struct stamp *stamp,
 			   uint64_t *bytes_out);
 
-/* Whether the file was found sound in this state: the whole of it decodes without an error. Kept
- * for any image format, in four bytes a sample, if there is room. */
+/* Was the file found sound in this state: does all of it decode without an error? Kept for any
+ * image format, in four bytes a sample, if there is room. */
 bool seek_index_set_is_sound(struct seek_index_set *set, uint64_t sample,
 			     const struct stamp *stamp);
 void seek_index_set_found_sound(struct seek_index_set *set, uint64_t sample,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is done to the numbers after the warp. The arithmetic is float32, as NumPy's on a float32
- * array, but for means and deviations: these are summed in float64, in lanes, so that vector
- * instructions sum in the same order.
+ * Arithmetic of ImageDataGenerator on numbers, after the warp. It is float32, as NumPy's on a
+ * float32 array, but for means and deviations: these are summed in float64, in lanes, so that
+ * vector instructions sum in the same order.
  */
 #include "transform/keras/keras.h"
 

@@ -2,13 +2,13 @@
 /*
  * ImageDataGenerator: what Keras' class of this name does to one picture, from its bytes, or from
  * float32 numbers of 1, 3 or 4 channels, to the float32 numbers that are trained on. A struct
- *keras is made of the transform's parameters; a struct keras_draw has the numbers that are drawn;
- *keras_run() does the rest in Keras' order: the warp (rotation, shift, shear, zoom and flips),
- *channel shift, brightness, rescale, samplewise mean and deviation, featurewise mean and deviation,
- *whitening. Values are 0 to 255 throughout; only rescale divides. As in Keras since its
- *preprocessing 1.1, the axes of the matrix are swapped before it is used: height_shift_range moves
- *a picture sideways, and of a picture that is not square the coordinates of the middle are swapped,
- *too.
+ * keras is made of the transform's parameters; a struct keras_draw has the numbers that are drawn;
+ * keras_run() does the rest in Keras' order: the warp (rotation, shift, shear, zoom and flips),
+ * channel shift, brightness, rescale, samplewise mean and deviation, featurewise mean and
+ * deviation, whitening. Values are 0 to 255 throughout; only rescale divides. As in Keras since its
+ * preprocessing 1.1, the axes of the matrix are swapped before it is used: height_shift_range moves
+ * a picture sideways, and of a picture that is not square the coordinates of the middle are
+ * swapped, too.
  *
  * Knows no dtype and no layout. A worker's thread; struct keras is immutable once made.
  */

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is drawn, and the matrix that it makes: float64, each operation as in NumPy, sin and cos
- *from transform/portable_math.h. With from(n, low, high) = low + (high - low) * uniform(n); a value
- *without a range is not drawn. theta = from(0, -rotation_range, rotation_range) tx, of
- *height_shift_range: a float: from(1, -range, range); a whole number: below(1, range), a list: its
- *number below(1, count), both negative if below(2, 2) is 0; of a float and a list times the height,
- *if the largest number of the range is below 1 ty, of width_shift_range: the same with draws 3 and
- *4, and the width shear = from(5, -shear_range, shear_range) zx = from(6, zoom_range[0],
- *zoom_range[1]), zy = from(7, ...), unless both are 1 flipped horizontally if uniform(8) < 0.5,
- *vertically if uniform(9) < 0.5 channel shift = from(10, -channel_shift_range, channel_shift_range)
- *brightness = from(11, brightness_range[0], brightness_range[1])
+ * Draws of ImageDataGenerator, and the matrix that they make: float64, each operation as in NumPy,
+ * sin and cos from transform/portable_math.h. With from(n, low, high) = low + (high - low) *
+ * uniform(n); a value without a range is not drawn:
+ *
+ * - theta = from(0, -rotation_range, rotation_range)
+ * - tx, of height_shift_range: a float: from(1, -range, range); a whole number: below(1, range), a
+ *   list: its number below(1, count), both negative if below(2, 2) is 0; of a float and a list
+ *   times the height, if the largest number of the range is below 1
+ * - ty, of width_shift_range: as tx, with draws 3 and 4, and the width
+ * - shear = from(5, -shear_range, shear_range)
+ * - zx = from(6, zoom_range[0], zoom_range[1]), zy = from(7, ...), unless both are 1
+ * - flipped horizontally if uniform(8) < 0.5, vertically if uniform(9) < 0.5
+ * - channel shift = from(10, -channel_shift_range, channel_shift_range)
+ * - brightness = from(11, brightness_range[0], brightness_range[1])
  */
 #include <math.h>
 #include <string.h>

@@ -29,7 +29,7 @@ KERAS_INLINE AVX2 __m256d line_at(double row, double by, double shift, __m256d c
 	return _mm256_add_pd(moved, _mm256_set1_pd(shift));
 }
 
-/* Which of four are outside of the picture, as bits. */
+/* Test which of four are outside of the picture, as bits. */
 KERAS_INLINE AVX2 int beside(__m256d at, int32_t n)
 {
 	__m256d low = _mm256_cmp_pd(at, _mm256_setzero_pd(), _CMP_LT_OQ);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What keras_warp.c and its AVX2 version share: where the pixels of a row come from, and loops that
- * both compile.
+ * Parts of keras_warp.c and its AVX2 version that both compile: the places that the pixels of a row
+ * come from, and loops.
  */
 #ifndef STOKER_TRANSFORM_KERAS_KERAS_WARP_KERNEL_H
 #define STOKER_TRANSFORM_KERAS_KERAS_WARP_KERNEL_H
@@ -34,7 +34,7 @@ struct source {
 bool keras_bring_in(enum keras_fill fill, double *at, int32_t n);
 /* The pixel at or before a place. For the last pixel, the one before it. */
 int32_t keras_pixel_before(double at, int32_t n);
-/* Where one pixel comes from. */
+/* Find the place that one pixel comes from. */
 void keras_place(const struct keras_warp *warp, const struct source *source, double row,
 		 double column, const struct places *places, int32_t j);
 
@@ -73,7 +73,8 @@ KERAS_INLINE void blend_loop(const float *first, const float *second, float part
 		out[k] = first[k] + part * (second[k] - first[k]);
 }
 
-/* The same sum as scipy has it, which is exact where nothing is between two pixels. */
+/* Blend two numbers by the sum that scipy makes, which is exact where nothing is between two
+ * pixels. */
 KERAS_INLINE float blend_number(float first, float second, float part)
 {
 	return first * (1.0f - part) + second * part;

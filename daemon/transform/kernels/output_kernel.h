@@ -19,7 +19,7 @@ output_row *output_avx2_row(const struct output *output);
 output_row *output_avx512_row(const struct output *output);
 void output_avx2_end(void);
 
-/* Whether a row (of planes: each of its three rows) is whole cache lines. */
+/* Is a row (of planes: each of its three rows) whole cache lines? */
 static inline bool output_streams(const struct output *output, const void *array)
 {
 	uint64_t bytes = output_bytes(output->type, output->width, 1);

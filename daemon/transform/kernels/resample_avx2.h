@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two passes for AVX2 share: resample_avx2.c prepares and runs that along x,
+ * Shared parts of the two passes for AVX2: resample_avx2.c prepares and runs that along x,
  * resample_avx2_rows.c runs that along y. A worker's thread.
  */
 #ifndef STOKER_TRANSFORM_KERNELS_RESAMPLE_AVX2_H

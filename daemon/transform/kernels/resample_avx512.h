@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two passes for AVX-512 share: resample_avx512.c prepares and runs that along x,
+ * Shared parts of the two passes for AVX-512: resample_avx512.c prepares and runs that along x,
  * resample_avx512_rows.c runs that along y. A worker's thread.
  *
  * A weight is split into three signed bytes, so that vpdpbusd, which adds four products of bytes,
@@ -81,7 +81,7 @@ INLINE AVX512 void parts_add(struct parts *parts, __m512i taps, __m512i low, __m
 	parts->high = _mm512_dpbusd_epi32(parts->high, taps, high);
 }
 
-/* The same for four taps only. */
+/* Sum the parts for four taps only. */
 INLINE AVX512 __m512i parts_sum(__m512i taps, __m512i low, __m512i middle, __m512i high)
 {
 	__m512i sum = _mm512_dpbusd_epi32(_mm512_set1_epi32(ROUND), taps, high);
@@ -99,7 +99,7 @@ INLINE AVX512 __m512i sums_end(const __m512i sums[4])
 	return _mm512_packus_epi16(front, back);
 }
 
-/* The same, the first quarter of all quarters first, then the second, ... */
+/* End the sums with the first quarter of all quarters first, then the second, ... */
 INLINE AVX512 __m512i sums_end_turned(const __m512i sums[4])
 {
 	const __m512i order =

@@ -78,7 +78,7 @@ static inline size_t resample_row(const struct resample *resample)
 	return 3 * (size_t)(resample->rows_first ? resample->x->source.count : resample->width);
 }
 
-/* Where a column's pixels begin, in bytes from the first column that is read. */
+/* Offset of a column's pixels, in bytes from the first column that is read. */
 static inline size_t resample_column(const struct resample *resample, int32_t x)
 {
 	const struct axis *axis = resample->x;

@@ -39,7 +39,8 @@ static double magnitude_of(enum augment_operation operation, const struct augmen
 	return (float)(range->last - (double)step * (bins - 1 - at));
 }
 
-/* Those that move pixels. A shear is by the arc tangent of the magnitude, about the corner. */
+/* Add an operation that moves pixels. A shear is by the arc tangent of the magnitude, about the
+ * corner. */
 static void add_warp(struct steps *steps, enum augment_operation operation, double magnitude,
 		     struct warp_look look)
 {

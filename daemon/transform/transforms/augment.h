@@ -29,7 +29,7 @@ enum augment_operation {
 	AUGMENT_OPERATIONS,
 };
 
-/* How strong an operation can be: magnitudes from `first` to `last`, also negative ones. */
+/* Strengths of an operation: magnitudes from `first` to `last`, also negative ones. */
 struct augment_range {
 	float first, last;
 	bool is_signed;

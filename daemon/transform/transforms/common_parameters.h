@@ -52,7 +52,7 @@ extern const struct parameter_choices border_choices;	   /* enum border */
 
 /* clang-format on */
 
-/* Of a checked `interpolation` and `fill`. */
+/* Look of a warp by a checked `interpolation` and `fill`. */
 static inline struct warp_look warp_look_of(const struct parameter *filter,
 					    const struct parameter *fill)
 {

@@ -24,7 +24,7 @@ void colour_add_grayscale(struct steps *steps, double amount)
 	steps_add_colour(steps, paint, 0, amount);
 }
 
-/* Of the array; the picture has three until it is written. */
+/* Channels of the array; the picture has three until it is written. */
 static unsigned channels(const struct transform *transform)
 {
 	return (unsigned)transform->values[CHANNELS].number[0];

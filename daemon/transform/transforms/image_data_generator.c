@@ -64,7 +64,7 @@ static int check_statistics(const struct keras *keras, const struct transform *t
 	return 0;
 }
 
-/* How many channels a parameter has numbers for; 1: for any. */
+/* Count of channels that a parameter has numbers for; 1: for any. */
 static unsigned bands(const struct transform *transform, unsigned at)
 {
 	const struct parameter *value = &transform->values[at];
@@ -114,7 +114,7 @@ static int make_standard(struct keras *out, const struct transform *transform, s
 	return 0;
 }
 
-/* Of the pictures that it takes, and of the array. */
+/* Channels of the pictures that it takes, and of the array. */
 static unsigned channels(const struct transform *transform)
 {
 	return number(transform, COLOR_MODE) == RGBA ? 4 : 3;

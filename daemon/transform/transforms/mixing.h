@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What MixUp and CutMix share: how much of a sample and of its mix partner. The partner is the
- * other sample of a pair, positions 2i and 2i + 1. Both have the pair's draws, so whichever is
- * made, the pair is mixed by the same numbers. Any thread.
+ * Shares of a sample and of its mix partner, for MixUp and CutMix. The partner is the other sample
+ * of a pair, positions 2i and 2i + 1. Both have the pair's draws, so whichever is made, the pair is
+ * mixed by the same numbers. Any thread.
  */
 #ifndef STOKER_TRANSFORM_TRANSFORMS_MIXING_H
 #define STOKER_TRANSFORM_TRANSFORMS_MIXING_H

@@ -45,7 +45,7 @@ static int accept(const struct transform *transform, const struct output *output
 	return 0;
 }
 
-/* Whether a box is erased, and which. */
+/* Draw whether a box is erased, and which. */
 static bool box_draw(const struct transform *transform, const struct draws *draws, int32_t width,
 		     int32_t height, struct rect *box_out)
 {

@@ -15,7 +15,7 @@
 
 enum { DISTORTION_SCALE, P, INTERPOLATION, FILL };
 
-/* Whether a corner is on the right edge, and whether on the lower one. */
+/* Corners: is one on the right edge, and is it on the lower one? */
 static const int32_t corners[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
 
 /*

@@ -18,7 +18,7 @@ enum { SIZE, SCALE, RATIO, INTERPOLATION, ANTIALIAS };
 
 #define TRIES 10
 
-/* Where no try fits: the largest crop in the middle whose ratio is allowed. */
+/* Add the crop for when no try fits: the largest in the middle whose ratio is allowed. */
 static int add_fallback(struct steps *steps, const double ratio[2], struct fault *fault)
 {
 	int32_t width = steps->size[0], height = steps->size[1];
