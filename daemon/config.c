@@ -24,7 +24,7 @@
 
 #define LINE_LONGEST 4000 /* without its comment; inih keeps a line on the stack */
 
-/* Where a value came from, the caller's. A list comes from where its values do. */
+/* Origin of a value, the caller's to free. A list comes from where its values do. */
 static char *config_origin(const struct config *config, const struct option *option,
 			   const char *text, const char *origin)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When long work on a sample ends early: nobody wants the sample any more, or the thread has used
- * the CPU time that it may. The work says how much of it is done (pixels times taps) and is told to
- * stop; the clock is looked at about once a millisecond. One thread's, but for the flag.
+ * Early end of long work on a sample: nobody wants the sample any more, or the thread has used the
+ * CPU time that it may. The work says how much of it is done (pixels times taps), and the answer
+ * may be to stop; the clock is read about once a millisecond. One thread's, but for the flag.
  */
 #ifndef STOKER_BASE_CANCEL_H
 #define STOKER_BASE_CANCEL_H

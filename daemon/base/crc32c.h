@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of `data` behind bytes whose checksum is `before`; 0: behind nothing. */
+/* Checksum of `data` behind bytes whose checksum is `before`; 0: behind nothing. */
 uint32_t crc32c(uint32_t before, const uint8_t *data, size_t size);
-/* The same by tables alone, for tests and for machines without the instruction. */
+/* Compute it by tables alone, for tests and for machines without the instruction. */
 uint32_t crc32c_plain(uint32_t before, const uint8_t *data, size_t size);
 
 #endif

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What the kernel calls every user and group of another user namespace: see user_namespaces(7). */
+/* Number that the kernel gives every user and group of another user namespace: see
+ * user_namespaces(7). */
 #define CREDENTIALS_UNMAPPED 65534
 
 struct credentials {

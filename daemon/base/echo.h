@@ -21,7 +21,7 @@ struct echo {
 	uint64_t seed;
 };
 
-/* Which place in the order of n samples is at `position` < n * times of the epoch. */
+/* Place in the order of n samples of `position` < n * times of the epoch. */
 uint64_t echo_place(const struct echo *echo, uint32_t epoch, uint64_t position);
 /* The position in the epoch of turn `turn` < times of this place. */
 uint64_t echo_position(const struct echo *echo, uint32_t epoch, uint64_t place, uint32_t turn);

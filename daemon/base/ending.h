@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Whether a name has this suffix and something before it: not ".npy" alone. */
+/* Has a name this suffix and something before it: not ".npy" alone? */
 static inline bool ends_in(const char *name, const char *ending)
 {
 	size_t size = strlen(name), ending_size = strlen(ending);

@@ -23,7 +23,7 @@ enum log_level {
 
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
-/* What a line is about, for programs: 0, NULL and (uid_t)-1 are none. */
+/* Subject of a line, for programs: 0, NULL and (uid_t)-1 are none. */
 struct log_facts {
 	uid_t uid;
 	uint64_t reader, stream, dataset;

@@ -16,7 +16,7 @@ enum log_topic { LOG_CLIENTS, LOG_DATASETS, LOG_SAMPLES };
 
 void log_user(uid_t uid, enum log_topic topic, enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The same of more than a user. */
+/* Log about more than a user. */
 void log_user_about(const struct log_facts *facts, enum log_topic topic, enum log_level level,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Each second: say what was left out in a minute that is over. */

@@ -15,7 +15,7 @@
 uint32_t owner_of(uid_t uid);
 /* "@UID", or nothing for OWNER_OF_ALL. */
 void owner_mark(char out[OWNER_MARK_MAX], uint32_t owner);
-/* Whose a file is, by its name without a folder. */
+/* Owner of a file, by its name without a folder. */
 uint32_t owner_of_file(const char *name);
 
 #endif

@@ -15,8 +15,8 @@ struct philox {
 
 struct philox philox(uint64_t key, const uint32_t counter[4]);
 
-/* Which sample's draws: key = augment seed, counter = (draw, epoch, low position, high position).
- */
+/* Key of a sample's draws: key = augment seed, counter = (draw, epoch, low position, high
+ * position). */
 struct draw_key {
 	uint64_t seed;
 	uint32_t epoch;

@@ -19,7 +19,7 @@ enum url_scheme { URL_NONE, URL_S3, URL_HTTP, URL_HTTPS };
 enum url_scheme url_scheme(const char *url);
 /* The host, or the bucket; with the port. It is not terminated. */
 const char *url_host(const char *url, size_t *size_out);
-/* What stands behind the host: empty, or it begins with a slash. */
+/* Path of a URL, behind the host: empty, or it begins with a slash. */
 const char *url_path(const char *url);
 
 /* Rewrite in place, never longer: the scheme and the host in small letters, without the scheme's
@@ -27,7 +27,7 @@ const char *url_path(const char *url);
 void url_tidy(char *url);
 /* NULL, or why this is no URL that is read. The words do not contain it. */
 const char *url_refuse(const char *url);
-/* The same of a path behind the host; `literal`: a % stands for itself. */
+/* Refuse a path behind the host as above; `literal`: a % stands for itself. */
 const char *url_refuse_path(const char *path, bool literal);
 /* Is the URL `beneath`, or below it, by their texts? Both are tidy. */
 bool url_is_beneath(const char *url, const char *beneath);

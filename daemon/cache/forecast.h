@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the samples of a dataset are needed next. A course is a stream at one place of its order,
- * which it goes through at its rate. The order is a bijection, so the position of a sample is
- * known, and with it the time. What has no such order (a sampler) is no course: unknown. Any
- * thread; one lock. Knows no stream and no picture.
+ * Forecast of when the samples of a dataset are needed next. A course is a stream at one place of
+ * its order, which it goes through at its rate. The order is a bijection, so the position of a
+ * sample is known, and with it the time. A stream without such an order (a sampler) has no course.
+ * Any thread; one lock. Knows no stream and no picture.
  */
 #ifndef STOKER_CACHE_FORECAST_H
 #define STOKER_CACHE_FORECAST_H
@@ -45,7 +45,7 @@ void courses_set(struct courses *courses, const struct course_order *orders, uns
 		 uint64_t now_ns);
 /* One more course, until it is among those of courses_set(). Nothing, where there are too many. */
 void courses_add(struct courses *courses, const struct course_order *order);
-/* It shows the sample at this ordinal now. */
+/* Note that the owner's course shows the sample at this ordinal now. */
 void courses_show(struct courses *courses, const void *owner, uint64_t ordinal, uint64_t now_ns);
 
 /* Does a course show the sample soon, or did it just now? Soon is within COURSE_NEAR positions, or
@@ -59,7 +59,7 @@ struct forecast {
 	uint64_t at_ns[COURSES_MAX];
 };
 
-/* When each course shows the sample next. */
+/* Predict when each course shows the sample next. */
 struct forecast forecast_make(struct courses *courses, uint64_t sample, uint64_t now_ns);
 /* The first of these times, and how many there are before another one. */
 uint64_t forecast_first(const struct forecast *forecast);

@@ -43,7 +43,7 @@ void page_stock_deinit(struct page_stock *stock)
 
 /* --- with the lock --- */
 
-/* What nobody took. */
+/* Free the pages that nobody took. */
 static void stock_drop(struct page_stock *stock)
 {
 	/* To unmap splits a mapping, and the system has a limit of mappings. */
@@ -65,7 +65,7 @@ static void stock_give_up(struct page_stock *stock)
 	atomic_store(&stock->room, 0);
 }
 
-/* Its addresses are used up, or it has none yet. */
+/* Check that its addresses are used up, or that it has none yet. */
 static bool stock_is_spent(const struct page_stock *stock)
 {
 	return !stock->memory || stock->filled == SPAN_BYTES;

@@ -37,7 +37,7 @@ void page_stock_deinit(struct page_stock *stock);
 /* `size` bytes, whole pages, which are there: the caller's from now on, who unmaps them. NULL: the
  * stock has not as much at present. `room` as in page_stock_note(). */
 void *page_stock_take(struct page_stock *stock, size_t size, uint64_t room);
-/* The same, and where the stock has not as much, from the system. NULL: that has none. */
+/* Get pages of the stock or, where it has not as many, of the system. NULL: that has none. */
 void *page_stock_get(struct page_stock *stock, size_t size, uint64_t room);
 /* There is room for so many bytes. The stock stays below half of that, and gives back what is above
  * soon. */

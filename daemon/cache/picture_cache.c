@@ -37,7 +37,7 @@ void picture_cache_set_limit(struct picture_cache *cache, uint64_t limit)
 	atomic_store(&cache->limit, limit);
 }
 
-/* What is left of the budget. */
+/* Rest of the budget. */
 static uint64_t picture_cache_room(const struct picture_cache *cache)
 {
 	uint64_t limit = atomic_load(&cache->limit), bytes = atomic_load(&cache->bytes);

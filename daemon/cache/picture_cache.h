@@ -65,17 +65,17 @@ void picture_cache_set_limit(struct picture_cache *cache, uint64_t limit);
  * gigabyte takes a tenth of a second. */
 void picture_cache_trim(struct picture_cache *cache);
 
-/* Of `user`, whoever holds it later. 0 or -ENOMEM. */
+/* Make a set of `user`, whoever holds it later. 0 or -ENOMEM. */
 int picture_set_new(struct picture_set **out, struct picture_cache *cache, unsigned user,
 		    uint64_t samples);
 /* The set, held once more: each holder closes it. NULL gives NULL. */
 struct picture_set *picture_set_hold(struct picture_set *set);
 unsigned picture_set_user(const struct picture_set *set);
 uint64_t picture_set_samples(const struct picture_set *set);
-/* When the last has closed it nobody uses it any more; picture_cache_trim() frees it. */
+/* Close the set for one of its users; after the last one picture_cache_trim() frees it. */
 void picture_set_close(struct picture_set *set);
 
-/* Of one set: what can be found, and how often something was. */
+/* Totals of one set: pictures that can be found, and how often one was. */
 struct picture_totals {
 	uint64_t pictures, files, bytes, hits;
 };
@@ -116,7 +116,7 @@ bool picture_set_has(const struct picture_set *set, uint64_t sample);
 struct cached_picture *picture_set_find(struct picture_set *set, const struct picture_key *key,
 					bool any);
 void picture_pin(struct cached_picture *picture); /* once more */
-/* It was used in place of the file: count it, and find out when it is needed next. */
+/* Count a use in place of the file, and find out when the picture is needed next. */
 void picture_hit(struct cached_picture *picture, uint64_t now_ns);
 /* Accepts NULL. Any thread. */
 void picture_unpin(struct cached_picture *picture);
@@ -125,10 +125,11 @@ void picture_unpin(struct cached_picture *picture);
  * better to keep many files than few pictures. */
 bool picture_set_affords(const struct picture_set *set, size_t bytes);
 
-/* Of the streams that show the set's samples: who they are, each second, and what they show. */
+/* Courses of the streams that show the set's samples; updated each second, and as they are shown.
+ */
 struct courses *picture_set_courses(struct picture_set *set);
 
-/* How much time it saves for its memory; each some times what the one before it does. */
+/* Worth of a picture: the time that it saves for its memory; each row some times that before it. */
 enum picture_worth {
 	PICTURE_OF_INDEXED, /* a seek index is the alternative; a fill costs about what a hit saves
 			     */
@@ -157,15 +158,15 @@ bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_wo
 struct cached_picture *picture_set_take(struct picture_set *set, const struct picture_key *key,
 					int32_t width, int32_t height, enum picture_worth worth,
 					const struct picture_visit *visit);
-/* The same for a rewritten file of so many bytes; `key` says that it is one. */
+/* Take memory for a rewritten file of so many bytes; `key` says that it is one. */
 struct cached_picture *picture_set_take_file(struct picture_set *set, const struct picture_key *key,
 					     size_t bytes, const struct picture_visit *visit);
-/* Its bytes are there, and if it is decoded `image` shows them: others may find it. */
+/* Let others find it: its bytes are there, and if it is decoded `image` shows them. */
 void picture_set_keep(struct cached_picture *picture);
 /* The sample cannot be decoded whole; may it be tried? */
 void picture_set_refuse(struct picture_set *set, uint64_t sample);
 bool picture_set_wants_whole(const struct picture_set *set, uint64_t sample);
-/* Its file cannot be rewritten; may it be tried? */
+/* Note that a sample's file cannot be rewritten; and ask: may it be tried? */
 void picture_set_refuse_file(struct picture_set *set, uint64_t sample);
 bool picture_set_wants_file(const struct picture_set *set, uint64_t sample);
 /* The sample's file is another one: drop all of its pictures. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose pictures are kept: a user, by number, with all sets of that user. Where there is no room
- * for one more, it is made by the owner who has the most, the picture that asks counted in: so
- * nobody can take what another one needs to have as much, and what only one wants is that one's.
- * The cache's lock is held for all of it, but for what is atomic. Knows no picture.
+ * Owner of kept pictures: a user, by number, with all sets of that user. Where there is no room for
+ * one more, the owner who has the most makes it, the picture that asks counted in: so nobody can
+ * take what another one needs to have as much, and a single user may have all of it. The cache's
+ * lock is held for all of it, but for what is atomic. Knows no picture.
  */
 #ifndef STOKER_CACHE_PICTURE_OWNER_H
 #define STOKER_CACHE_PICTURE_OWNER_H
@@ -34,8 +34,8 @@ void picture_owners_init(struct picture_owners *owners);
 struct picture_owner *picture_owner_get(struct picture_owners *owners, unsigned user);
 void picture_owner_put(struct picture_owners *owners, struct picture_owner *owner);
 
-/* Who gives way to `bytes` more of `asking`; NULL: nobody asks, there is too much. NULL if nobody
- * has anything. */
+/* Find the owner who gives way to `bytes` more of `asking`; NULL: nobody asks, there is too much.
+ * NULL if nobody has anything. */
 struct picture_owner *picture_owners_largest(struct picture_owners *owners,
 					     struct picture_owner *asking, uint64_t bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a picture set is, for the cache's own units; others have picture_cache.h. The cache's lock
+ * State of a picture set, for the cache's own files; others have picture_cache.h. The cache's lock
  * is held for what is not atomic.
  */
 #ifndef STOKER_CACHE_PICTURE_SET_H

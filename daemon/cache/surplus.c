@@ -6,8 +6,8 @@
 
 #define LOOKS 8 /* pictures that are looked at to find one to replace */
 
-/* What of an owner's is least worth keeping, by what is known now. Its place in the heap is as old
- * as its last visit; a few are looked at again. */
+/* Find the owner's picture that is least worth keeping, by what is known now. Its place in the heap
+ * is as old as its last use; a few are computed again. */
 static struct cached_picture *picture_owner_worst(struct picture_owner *owner, uint64_t now_ns)
 {
 	struct victims *victims = &owner->victims;

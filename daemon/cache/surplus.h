@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which picture gives way: of the owner who has the most, what is least worth keeping by what is
- * known now. The cache's lock is held. Changes nothing but places in the heaps of victims.
+ * Eviction: choice of the picture that gives way: of the owner who has the most, the one that is
+ * least worth keeping by what is known now. The cache's lock is held. Changes nothing but places in
+ * the heaps of victims.
  */
 #ifndef STOKER_CACHE_SURPLUS_H
 #define STOKER_CACHE_SURPLUS_H
@@ -15,7 +16,7 @@ struct cached_picture *surplus_of_cache(struct picture_cache *cache);
 bool victim_yields(const struct victim *victim, bool same, enum picture_worth worth,
 		   const struct picture_visit *visit);
 
-/* What gives way to so many bytes more of this set; NULL: nothing does. */
+/* Find what gives way to so many bytes more of this set; NULL: nothing does. */
 struct cached_picture *surplus_for(struct picture_set *set, size_t size, enum picture_worth worth,
 				   const struct picture_visit *visit);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept, the least worth keeping first: a binary heap, O(log n) for each change. What saves
+ * Heap of what is kept, the least worth keeping first: binary, O(log n) for each change. What saves
  * less time for its memory (`worth`) goes first, and among equals what is needed last. Pure; one
  * thread at a time.
  */
@@ -30,7 +30,7 @@ void victims_move(struct victims *victims, struct victim *victim, uint64_t next_
 struct victim *victims_first(const struct victims *victims); /* NULL: there is none */
 void victims_deinit(struct victims *victims);
 
-/* What would give way, one after the other: each is out of its heap until the trial ends. */
+/* Trial eviction: candidates one after the other; each is out of its heap until the trial ends. */
 #define VICTIMS_TRIED_MAX 1024
 struct victims_trial {
 	unsigned count;

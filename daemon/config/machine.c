@@ -81,7 +81,7 @@ static uint64_t machine_group_limit(const struct machine_groups *groups, const c
 	return machine_group_number(groups, path, groups->limit, "");
 }
 
-/* What is left below it. */
+/* Memory that is left below the group's limit. */
 static uint64_t machine_group_left(const struct machine_groups *groups, const char *path)
 {
 	uint64_t limit = machine_group_limit(groups, path);
@@ -191,7 +191,7 @@ void machine_socket_mode(char *out, size_t size)
 	snprintf(out, size, geteuid() == 0 ? "0660" : "0600");
 }
 
-/* Its unit has the configuration in /etc. */
+/* Check that the daemon's unit has the configuration in /etc. */
 static bool machine_is_served(void)
 {
 	const char *folder = machine_folder("XDG_CONFIG_HOME");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What --check looks at besides values: are there the folders that the daemon will need, and is
+ * Checks of --check beside those of values: are there the folders that the daemon will need, and is
  * nothing else where its sockets will be? Blocks; before the loop. Creates nothing.
  */
 #ifndef STOKER_CONFIG_PLACES_H
@@ -17,7 +17,7 @@ enum {
 /* `made`: the daemon makes the folder of its sockets if it is missing. */
 int places_check(const struct config *config, bool made, struct fault *fault);
 
-/* What is kept on disk needs a folder. 0 or PLACES_E_BAD. */
+/* Check that what is kept on disk has a folder. 0 or PLACES_E_BAD. */
 int places_check_cache(const struct config *config, struct fault *fault);
 
 #endif

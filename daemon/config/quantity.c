@@ -15,8 +15,8 @@ struct quantity_unit {
 	uint64_t factor;
 };
 
-/* What people write, beside what is written for them. G is a power of 1024, as in other daemons'
- * files; the prefixes of SI before a B have their own meaning. */
+/* Units that people write, beside those that are written for them. G is a power of 1024, as in
+ * other daemons' files; the prefixes of SI before a B have their own meaning. */
 /* clang-format off */
 static const struct quantity_unit quantity_other_bytes[] = {
 	{"B", 1},

@@ -103,8 +103,8 @@ static int root_set_url(struct root *root, const char *text, size_t size, struct
 	return why ? fault_say(fault, ROOTS_E_BAD, "the URL cannot be a rule: %s", why) : 0;
 }
 
-/* Where the part that says for whom begins; NULL: there is none. A URL has colons of its own, one
- * behind its scheme and one before its port. */
+/* Find the part that says for whom; NULL: there is none. A URL has colons of its own, one behind
+ * its scheme and one before its port. */
 static const char *root_find_colon(const char *text)
 {
 	enum url_scheme scheme = url_scheme(text);

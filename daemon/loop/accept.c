@@ -92,7 +92,7 @@ static uint64_t fd_limit(void)
 	return getrlimit(RLIMIT_NOFILE, &files) < 0 ? UINT64_MAX : files.rlim_cur;
 }
 
-/* Who watches needs no words when there are no descriptors left: it asks again. */
+/* Accept a watcher. It needs no words when there are no descriptors left: it asks again. */
 static void on_watcher(struct listener *listener, int fd)
 {
 	struct accept *accept = listener->context;

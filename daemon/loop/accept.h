@@ -32,8 +32,8 @@ int accept_open(struct accept *accept, struct fault *fault);
 int accept_start(struct accept *accept); /* accept from now on; 0 or a negative errno */
 void accept_tick(struct accept *accept); /* again, if there were no descriptors left */
 void accept_stop(struct accept *accept); /* no new connection; may be called twice */
-/* The same, but who connects waits for the successor, which gets the sockets. 0, or a condition
- * with words: systemd has made them. */
+/* Stop accepting, but let clients that connect wait for the successor, which gets the sockets. 0,
+ * or a condition with words: systemd has made them. */
 int accept_give(struct accept *accept, struct successor *successor, struct fault *fault);
 
 #endif

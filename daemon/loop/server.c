@@ -59,8 +59,8 @@ static void server_drain(struct server *server, const char *why)
 	index_caches_stop(&server->index_caches, clock_ns() + (uint64_t)limit_ms * 1000000u);
 }
 
-/* Who leaves has nothing until the next daemon starts, and does not wait long for those that
- * compute meanwhile: these keep what they hold, and what was sent to them, without a daemon. */
+/* Go on draining. After the first trainer has left, the others get a short time more: one that left
+ * waits for the next daemon, and these keep the batches that they hold, and those sent to them. */
 static void go_on_draining(struct server *server)
 {
 	struct core *core = &server->core;
@@ -90,7 +90,7 @@ static void server_stop(struct server *server, const char *why)
 	server_drain(server, why);
 }
 
-/* The same, but clients that connect from now on wait for the new program. */
+/* Stop, but let clients that connect from now on wait for the new program. */
 static int on_upgrade_request(struct protocol *protocol, struct fault *fault)
 {
 	struct server *server = list_entry(protocol, struct server, protocol);
@@ -181,7 +181,7 @@ static void on_tick(uv_timer_t *timer)
 		sd_notify(0, "WATCHDOG=1");
 }
 
-/* It has nothing to do but to wake the loop: the step looks what is due. */
+/* Wake the loop; its step finds out what is due. */
 static void on_alarm(uv_timer_t *timer)
 {
 	struct server *server = timer->data;
@@ -430,8 +430,8 @@ static void leave(struct server *server)
 	_exit(server_succeed(server));
 }
 
-/* What threads work on comes back. A thread that hangs in a read of a dead storage does not, and
- * one in LAPACK does so too late: nobody waits for those. */
+/* Wait for the work of threads. A thread that hangs in a read of a dead storage does not come back,
+ * and one in LAPACK does so too late: nobody waits for those. */
 static void await_threads(struct server *server)
 {
 	struct core *core = &server->core;

@@ -18,7 +18,7 @@ void settings_follow_auto(struct core *core)
 		log_warning("auto: cannot start that many threads: %s", strerror(-r));
 }
 
-/* What is set, which may be auto. */
+/* Numbers of threads as set, which may be auto. */
 struct threads {
 	unsigned workers, fetchers;
 };
@@ -28,7 +28,8 @@ static struct threads settings_threads(const struct core *core)
 	return (struct threads){core->config->workers, core->config->fetchers};
 }
 
-/* What follows from the settings. On failure workers and fetchers are as they were `before`. */
+/* Apply the consequences of the settings. On failure workers and fetchers are as they were
+ * `before`. */
 static int settings_apply(struct core *core, struct threads before, struct fault *fault)
 {
 	struct config *config = core->config;
@@ -49,7 +50,7 @@ static int settings_apply(struct core *core, struct threads before, struct fault
 
 #define PRIORITY "priority."
 
-/* Of one reader, as its ATTACH could have asked. */
+/* Set the priority of one reader, as its ATTACH could have asked. */
 static int settings_set_priority(struct core *core, const char *number, const char *value,
 				 struct fault *fault)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be changed while the daemon runs, by `stokerctl set` or a reload, and what has to
- * follow. Loop thread, also for the files of a reload: they are small, and only who may stop the
- * daemon may ask for it.
+ * Settings that can be changed while the daemon runs, by `stokerctl set` or a reload, and their
+ * consequences. Loop thread, also for the files of a reload: they are small, and only a user who
+ * may stop the daemon may ask for it.
  */
 #ifndef STOKER_LOOP_SETTINGS_H
 #define STOKER_LOOP_SETTINGS_H
@@ -21,7 +21,7 @@ int settings_set(struct core *core, const char *name, const char *value, struct 
 int settings_reload(struct core *core, const char *why, struct config *other_out,
 		    struct fault *fault);
 
-/* The same, where `auto` has become another number. */
+/* Apply the consequences where `auto` has become another number. */
 void settings_follow_auto(struct core *core);
 
 #endif

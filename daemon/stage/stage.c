@@ -87,7 +87,7 @@ void stage_free(struct stage *stage)
 
 /* -- limits ----------------------------------------------------------------------------------- */
 
-/* Whoever has all of the entries has as much as who has all of the bytes. */
+/* Set the limits. Each user's share of the entries is that of the bytes. */
 void stage_set_limits(struct stage *stage, const struct stage_limits *limits)
 {
 	pthread_mutex_lock(&stage->lock);
@@ -166,14 +166,14 @@ static void stage_open_origin(struct stage_origin *origin, const struct stage_us
 	origin->used_ns = now_ns;
 }
 
-/* What is read lets as much be fetched ahead. The lock is held. */
+/* Count bytes that were read: as many may be fetched ahead. The lock is held. */
 static void stage_set_read(struct stage_set *set, uint64_t bytes)
 {
 	uint64_t more = STAGE_AHEAD_PER_BYTE * bytes;
 	set->ahead = set->ahead + more < STAGE_AHEAD_MOST ? set->ahead + more : STAGE_AHEAD_MOST;
 }
 
-/* What is at this place in the table: *file_out; it is used now. */
+/* Find the item in the table: *file_out; it is used now. */
 static bool stage_look(struct stage *stage, const struct stage_use *use,
 		       const struct stage_item *item, uint64_t max_bytes,
 		       struct stage_file *file_out, uint64_t *serial_out, bool *fresh_out,
@@ -197,7 +197,8 @@ static bool stage_look(struct stage *stage, const struct stage_use *use,
 	return found;
 }
 
-/* It goes: whatever is there now, or only what has this serial number, not what came since. */
+/* Forget an entry: whatever is there now, or only one with this serial number, not what came since.
+ */
 static void stage_forget(struct stage *stage, const struct digest *object, uint64_t mark,
 			 uint64_t serial, bool damaged)
 {
@@ -279,7 +280,7 @@ static bool stage_charge(struct stage *stage, const struct stage_use *use,
 	return kept && origin;
 }
 
-/* Its file is there, or could not be written. */
+/* Enter an item whose file was written, or could not be. */
 static void stage_enter(struct stage *stage, const struct stage_use *use,
 			const struct stage_file *file, int written, bool ahead, uint64_t now_ns)
 {

@@ -82,16 +82,16 @@ struct stage_totals stage_totals(struct stage *stage); /* the loop, too */
 int stage_set_new(struct stage_set **out, struct stage *stage, unsigned user); /* 0 or -ENOMEM */
 struct stage_set *stage_set_hold(struct stage_set *set);		       /* NULL gives NULL */
 void stage_set_close(struct stage_set *set);				       /* NULL will do */
-/* Of the streams that fetch the set's samples: who they are, each second, and what they fetch. */
+/* Courses of the streams that fetch the set's samples; updated each second, and as they fetch. */
 struct courses *stage_set_courses(struct stage_set *set);
 struct stage *stage_of_set(const struct stage_set *set);
-/* What is kept that it used last, and how often it took anything from the disk. */
+/* Totals of a set: items kept that it used last, and how often it took anything from the disk. */
 struct stage_set_totals {
 	uint64_t items, bytes, hits;
 	uint64_t pinned; /* of the bytes */
 };
 struct stage_set_totals stage_set_totals(struct stage_set *set);
-/* What is kept of the origins that it reads goes, by stage_trim(), and is no longer pinned. */
+/* Drop, by stage_trim(), and unpin what is kept of the origins that it reads. */
 void stage_set_drop(struct stage_set *set);
 /* Pin these origins, or do not; stage_trim() makes it outlive the daemon. 0, STAGE_E_NOTHING or
  * STAGE_E_LIMIT. */
@@ -108,7 +108,7 @@ struct stage_beside {
 	} range[STAGE_BESIDE_MAX];
 };
 
-/* What the reads of this thread are for, from now on; NULL: for no sample, so nothing is staged. */
+/* Purpose of the reads of this thread, from now on; NULL: for no sample, so nothing is kept. */
 struct stage_use {
 	struct stage_set *set; /* borrowed */
 	uint64_t sample;       /* by its courses */
@@ -118,7 +118,7 @@ void stage_use_set(struct stage_set *set, uint64_t sample);
 /* Beside what is read next, the range `own` of these, lie the others; borrowed until the use ends
  * or this is said again. NULL: nothing is known of them. */
 void stage_use_beside(const struct stage_beside *beside);
-/* How many of these reads found what they wanted on the disk, and how many did not. */
+/* Counts of these reads: those that found what they wanted on the disk, and the others. */
 struct stage_reads {
 	uint32_t hits, misses;
 };
@@ -158,7 +158,7 @@ enum stage_found stage_find(const struct stage_use *use, const struct stage_item
 bool stage_fly(struct stage *stage, const struct digest *object);
 bool stage_fly_ahead(struct stage *stage, const struct digest *object);
 void stage_land(struct stage *stage, const struct digest *object);
-/* It goes, if it is kept: it is of use to nobody. */
+/* Remove the item, if it is kept: it is of use to nobody. */
 void stage_remove(struct stage *stage, const struct stage_item *item);
 /* Keep what was fetched, if it is worth it. */
 void stage_keep(const struct stage_use *use, const struct stage_item *item,

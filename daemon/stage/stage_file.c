@@ -58,7 +58,7 @@ static void folder_name(char out[NAME_BYTES], uint64_t origin)
 	snprintf(out, NAME_BYTES, "%016" PRIx64, origin);
 }
 
-/* Of the folder's parts the one that has the file. */
+/* Name of the part of the folder that has the file. */
 static void part_name(char out[NAME_BYTES], const struct stage_file *file)
 {
 	snprintf(out, NAME_BYTES, "%016" PRIx64 "/%02x", file->origin, file->object.bytes[0]);
@@ -248,7 +248,8 @@ static DIR *open_folder(int folder, const char *name)
 	return found;
 }
 
-/* It could not be opened: what has a folder's name and is none goes. 0 or a negative errno. */
+/* Remove what has a folder's name and is none, after it could not be opened. 0 or a negative errno.
+ */
 static int remove_if_none(int folder, const char *name)
 {
 	int error = errno;

@@ -24,7 +24,7 @@ struct stage_file {
 
 uint64_t stage_file_origin(const struct digest *origin);
 uint64_t stage_file_mark(const struct stage_version *version);
-/* What a file with so many bytes takes on the disk. */
+/* Bytes on the disk of a file with so many bytes. */
 uint64_t stage_file_charge(uint64_t size);
 
 /* 0 or a negative errno, which leaves nothing. `number` is another one at each call. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What is pinned. A pin is a flag of an origin and, so that it outlives the daemon, an empty file
- * in the origin's folder, which stage_pins_write() makes and removes. */
+/* Pins. A pin is a flag of an origin and, so that it outlives the daemon, an empty file in the
+ * origin's folder, which stage_pins_write() makes and removes. */
 #include "stage/stage_file.h"
 #include "stage/stage_state.h"
 
@@ -16,7 +16,7 @@ bool stage_pins_fit(const struct stage *stage, uint64_t bytes, uint64_t items)
 	       items <= stage_most(stage) / STAGE_PINNED_PART;
 }
 
-/* Those that are marked. */
+/* Check that the marked origins may be pinned. */
 static int stage_may_pin(const struct stage *stage, struct fault *fault)
 {
 	uint64_t bytes = 0, items = 0;
@@ -76,7 +76,7 @@ struct due {
 	bool pinned;
 };
 
-/* Those whose files do not say what is so. */
+/* Collect the origins whose pin files are not as their flags. */
 static unsigned stage_pins_due(struct stage *stage, struct due due[BATCH])
 {
 	unsigned count = 0;

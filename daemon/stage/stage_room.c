@@ -46,7 +46,7 @@ uint64_t stage_room(const struct stage *stage, uint64_t spare)
 	return available > spare ? available - spare : 0;
 }
 
-/* How many bytes have to go. The lock is held. */
+/* Bytes that have to go. The lock is held. */
 static uint64_t stage_excess(const struct stage *stage, uint64_t available)
 {
 	uint64_t size = stage->limits.size, spare = stage->limits.spare;
@@ -56,7 +56,7 @@ static uint64_t stage_excess(const struct stage *stage, uint64_t available)
 	return above > lacking ? above : lacking;
 }
 
-/* What was dropped, or what has to go for lack of room. The lock is held. */
+/* Find an entry that was dropped, or that has to go for lack of room. The lock is held. */
 static struct stage_entry *stage_surplus(struct stage *stage, uint64_t excess, uint64_t gone)
 {
 	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a stage is, for the room's own units; others have stage.h. */
+/* State of the cache of objects, for the room's own files; others have its public header. */
 #ifndef STOKER_STAGE_STAGE_STATE_H
 #define STOKER_STAGE_STAGE_STATE_H
 
@@ -25,7 +25,7 @@ struct stage {
 	struct stage_totals totals;
 };
 
-/* How many entries there may be. The lock is held. */
+/* Limit of the count of entries. The lock is held. */
 static inline uint64_t stage_most(const struct stage *stage)
 {
 	uint64_t items = stage->limits.items;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept, in memory: entries by object, in origins, each with the set that used it last. The
- * stage's lock is held for all of it. Touches no file.
+ * Table of what is kept, in memory: entries by object, in origins, each with the set that used it
+ * last. The lock is held for all of it. Touches no file.
  */
 #ifndef STOKER_STAGE_STAGE_TABLE_H
 #define STOKER_STAGE_STAGE_TABLE_H
@@ -19,12 +19,12 @@ struct stage_set {
 	struct courses courses;
 	uint64_t ahead; /* bytes that may be fetched before they are asked for */
 };
-/* Of these: at first, at most, and for each byte that is read. Twice what is read, so a server
- * never has to give more than three times what its readers take. */
+/* Allowance of bytes fetched ahead: at first, at most, and for each byte that is read. Twice what
+ * is read, so a server never has to give more than three times what its readers take. */
 #define STAGE_AHEAD_FIRST ((uint64_t)8 << 20)
 #define STAGE_AHEAD_MOST ((uint64_t)32 << 20)
 #define STAGE_AHEAD_PER_BYTE 2
-/* Of the budget; more of what nobody has read yet makes nothing give way. */
+/* Part of the budget; more that nobody has read yet makes nothing give way. */
 #define STAGE_AHEAD_PART 16
 
 struct stage_origin {
@@ -68,7 +68,7 @@ struct stage_origin *stage_table_origin(struct stage_table *table, uint64_t id);
 /* Free the origins that have nothing and are not pinned, but for this one. */
 void stage_table_tidy(struct stage_table *table, const struct stage_origin *spare);
 
-/* Of this version, or with `any` of whatever version; NULL: there is none. */
+/* Find the entry of this version, or with `any` of whatever version; NULL: there is none. */
 struct stage_entry *stage_table_find(const struct stage_table *table, const struct digest *object,
 				     uint64_t mark, bool any);
 /* NULL: there is no memory, or there are too many. */
@@ -83,7 +83,7 @@ void stage_table_mark(struct stage_table *table, const struct stage_set *set);
 /* Count anew how much of what each set has is pinned. */
 void stage_table_count_pins(struct stage_table *table, struct list *sets);
 
-/* It was used: its next use is this set's. */
+/* Mark the entry as used: its next use is this set's. */
 void stage_entry_claim(struct stage_entry *entry, const struct stage_use *use, uint64_t now_ns);
 
 #endif

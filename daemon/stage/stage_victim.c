@@ -8,7 +8,7 @@ static bool entry_is_known(const struct stage_entry *entry)
 	return entry->set && entry->set->holders > 0;
 }
 
-/* Its place in the heap is as old as its last use. */
+/* Predict the next use of an entry, whose place in the heap is as old as its last use. */
 static uint64_t entry_next_ns(const struct stage_entry *entry, uint64_t now_ns)
 {
 	if (!entry_is_known(entry))
@@ -17,7 +17,7 @@ static uint64_t entry_next_ns(const struct stage_entry *entry, uint64_t now_ns)
 	return forecast_first(&forecast);
 }
 
-/* What of an origin's is needed last, or NULL. */
+/* Find the origin's entry that is needed last, or NULL. */
 static struct stage_entry *origin_last(struct stage_origin *origin, uint64_t now_ns)
 {
 	struct victim *victim = victims_first(&origin->victims);
@@ -58,7 +58,7 @@ static uint64_t origin_weight(const struct stage_table *table, const struct stag
 	return origin->bytes + origin->victims.count * table->each;
 }
 
-/* Of all origins that this user has open; what asks is counted in. */
+/* Sum of the weights of all origins that this user has open; the asking one is counted in. */
 static uint64_t weight_of_user(const struct stage_table *table, unsigned user,
 			       const struct stage_asker *asker)
 {
@@ -70,7 +70,7 @@ static uint64_t weight_of_user(const struct stage_table *table, unsigned user,
 	return weight;
 }
 
-/* Whose origins have the most; who asks, if nobody has more. */
+/* Find the user whose origins have the most; the asking one, if nobody has more. */
 static unsigned largest_user(const struct stage_table *table, const struct stage_asker *asker)
 {
 	unsigned largest = asker ? asker->use->set->user : 0;
@@ -126,7 +126,7 @@ struct stage_entry *stage_victim_for(const struct stage_table *table,
 	return NULL;
 }
 
-/* Of what is pinned, for the limits' sake: of the origin that has the most. */
+/* Find the last needed pinned entry of the origin that has the most, for the limits' sake. */
 static struct stage_entry *pinned_last(const struct stage_table *table, uint64_t now_ns)
 {
 	struct stage_origin *largest = NULL;

@@ -29,7 +29,7 @@ uint64_t moments_bytes(uint32_t length, enum moments_of of); /* memory that it t
 
 int moments_add(struct moments *moments, const uint8_t *numbers); /* 0 or -ENOMEM */
 
-/* When nobody adds any more: */
+/* End the sums, once nobody adds any more; then read the results. */
 int moments_end(struct moments *moments); /* 0 or -ENOMEM */
 uint64_t moments_samples(const struct moments *moments);
 /* Three for MOMENTS_OF_CHANNELS, else one for each number. */

@@ -19,7 +19,7 @@
 /* After what may pass: a rename or a write under way, a server away for a moment. */
 #define RETRIES 3
 
-/* How files are opened: opening a FIFO must not wait for its writer. Regular files ignore it. */
+/* Flags of opening a file: opening a FIFO must not wait for its writer. Regular files ignore it. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 /* -- paths as users write them --------------------------------------------------------------- */

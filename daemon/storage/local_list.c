@@ -40,7 +40,7 @@ static enum storage_kind local_kind(const struct stat *stat)
 					: STORAGE_OTHER;
 }
 
-/* What a link leads to. 0 or the negative errno of an error that says nothing about it. */
+/* Follow a link. 0 or the negative errno of an error that says nothing about its target. */
 static int local_follow(const struct local_listing *listing, const char *name,
 			enum storage_kind *kind_out, struct stat *stat)
 {

@@ -45,7 +45,7 @@ int rights_check(int fd, const struct credentials *reader, unsigned rights)
 
 #define WITHIN (RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS)
 
-/* What was opened last may be a folder, which is to be listed, or a file. */
+/* Check the last part of a path: a folder, which is to be listed, or a file. */
 static int check_last(int fd, const struct credentials *reader)
 {
 	struct stat stat;
@@ -87,7 +87,7 @@ static int walk(int folder, const char *key, int flags, const struct credentials
 	}
 }
 
-/* Where a path over links ends, relative to the folder, as the kernel says it. 0 or a negative
+/* Find where a path over links ends, relative to the folder, as the kernel says it. 0 or a negative
  * errno. */
 static int resolve(int folder, const char *key, char out[PATH_MAX])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What somebody else may read beneath a folder that was handed over as a descriptor: the kernel
- * asks for the daemon's rights, this asks for theirs as well. A directory on the way must let them
- * search, what is opened must let them read, by owner, group and mode. Where there is an ACL it
+ * Rights of another user beneath a folder that was handed over as a descriptor: the kernel checks
+ * the daemon's rights, this checks the user's as well. A directory on the way must let the user
+ * search, what is opened must let the user read, by owner, group and mode. Where there is an ACL it
  * counts as no, but for the owner. Blocks; any thread.
  */
 #ifndef STOKER_STORAGE_LOCAL_RIGHTS_H

@@ -43,7 +43,7 @@ struct packing {
 	void (*close)(void *state); /* NULL will do */
 };
 
-/* What the file is packed with; NULL: with none of these. */
+/* Recognise the packing of a file; NULL: none of these. */
 const struct packing *packing_of(const uint8_t bytes[PACKING_HEAD]);
 
 extern const struct packing packing_gzip, packing_zstd, packing_bzip2, packing_xz, packing_lz4;

@@ -68,7 +68,8 @@ static int unpacker_begin(struct unpacker *unpacker, const struct packing *packi
 			 packing->name, (unsigned long long)(packing->memory / PACKING_MIB));
 }
 
-/* What libarchive leaves unread is a member that is damaged where it begins, or is none. */
+/* End the unpacking. Bytes that libarchive leaves unread are a member that is damaged where it
+ * begins, or no member. */
 static int unpacker_end(struct unpacker *unpacker, struct fault *fault)
 {
 	const uint8_t *bytes = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What stands in for packing_xz.c where liblzma is missing: xz is known, and refused. */
+/* Stub for packing_xz.c where liblzma is missing: xz is recognised and refused. */
 #include "storage/packing.h"
 
 static int xz_open(void **state_out, const struct packing *packing,

@@ -181,7 +181,7 @@ static int slow_fetch(const struct slow *slow, const struct stage_use *use, cons
 	return 0;
 }
 
-/* What several want is fetched by one of them. */
+/* Read a range; what several want is fetched by one of them. */
 static int slow_read_range(const void *state, const char *key, struct storage_range range,
 			   uint64_t max_bytes, struct buffer *buffer,
 			   struct storage_version *version_out, struct fault *fault)

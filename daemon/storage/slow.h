@@ -13,8 +13,7 @@
 
 extern const struct storage storage_slow;
 
-/* Its paths are those of this folder and beneath it. Before any thread reads. 0 or
- * -ENOMEM. */
+/* Treat this folder and all beneath it as slow. Before any thread reads. 0 or -ENOMEM. */
 int slow_add_root(const char *path);
 void slow_forget_roots(void); /* when nobody reads any more */
 

@@ -48,7 +48,7 @@ enum {
 /* Requests to servers fail from now on, also those under way: the daemon ends. Any thread. */
 void storage_stop(void);
 
-/* What was asked of servers since the start, by all that read. */
+/* Counts of requests to servers since the start, by all that read. */
 struct storage_counts {
 	uint64_t requests; /* each try */
 	uint64_t bytes;	   /* of bodies */
@@ -61,7 +61,7 @@ struct storage_counts storage_counts(void);
 #define STORAGE_LEADS_OUT "it leads out of the folder that it has to stay in"
 #define STORAGE_FOLLOWED "such links are followed for the daemon's own user and root alone"
 
-/* How far a path that a user wrote, and the links in the folder that is opened by it, may lead. */
+/* Reach of a path that a user wrote, and of the links in the folder that is opened by it. */
 enum storage_reach {
 	STORAGE_NOWHERE,  /* nothing is opened */
 	STORAGE_BENEATH,  /* the path stays beneath a folder, links beneath the opened one */

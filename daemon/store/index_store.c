@@ -217,7 +217,7 @@ static int write_statistics(void *context, int fd, struct fault *fault)
 	return statistics_write(context, fd, fault) ? INDEX_STORE_E_SYSTEM : 0;
 }
 
-/* What the names of an owner's files end in; no name of statistics has an @. */
+/* Ending of the names of an owner's files; no name of statistics has an @. */
 static void owner_ending(char out[SHELF_NAME_MAX / 4], uint32_t owner)
 {
 	owner_mark(out, owner);

@@ -46,7 +46,7 @@ struct index_store_until {
 };
 #define INDEX_STORE_UNTIL_NEVER ((struct index_store_until){UINT64_MAX})
 
-/* How much was read or written. */
+/* Amount that was read or written. */
 struct index_store_sum {
 	uint64_t indexes, bytes;
 };

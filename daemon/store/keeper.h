@@ -33,9 +33,9 @@ bool keeper_may_have(const struct keeper *keeper, uint64_t sample);
  * a file was read from the disk into `file`. */
 enum kept_kind keeper_find(const struct keeper *keeper, const struct picture_key *key, bool pixels,
 			   struct cached_picture **picture_out, struct buffer *file);
-/* Whether pixels are on the disk and worth reading. */
+/* Are pixels on the disk and worth reading? */
 bool keeper_has_stored_pixels(const struct keeper *keeper, const struct picture_key *key);
-/* The same, or a rewritten file. */
+/* Are they, or is a rewritten file? */
 bool keeper_has_stored(const struct keeper *keeper, const struct picture_key *key);
 
 struct stored_key keeper_stored_key(const struct picture_key *key);

@@ -30,7 +30,7 @@ enum {
 	PICTURE_FILE_E_SYSTEM,	    /* a system call failed: errno says why */
 };
 
-/* What a file shows. */
+/* Identity of the picture in a file. */
 struct stored_key {
 	struct stamp stamp; /* of the file that was decoded or rewritten */
 	bool file;	    /* a rewritten file, and not pixels */
@@ -45,7 +45,7 @@ struct stored_shape {
 	enum picture_worth worth;
 };
 
-/* How many bytes it shows. */
+/* Size of its contents in bytes. */
 uint64_t stored_shape_bytes(const struct stored_shape *shape);
 /* The shape of a rewritten file of so many bytes, at most INT32_MAX. */
 struct stored_shape stored_shape_of_file(size_t bytes);
@@ -71,9 +71,9 @@ struct picture_file {
 };
 #define PICTURE_FILE_NULL ((struct picture_file){.fd = -1})
 
-/* How many bytes a file of this size takes on the disk. */
+/* Bytes on the disk of a file of this size. */
 uint64_t picture_file_blocks(uint64_t size);
-/* The same of one with so many bytes of pixels. */
+/* Bytes on the disk of a file with so many bytes of pixels. */
 uint64_t picture_file_size(uint64_t pixels);
 
 /* Write the whole picture into this folder, under the name `fresh`, which becomes `name` once all

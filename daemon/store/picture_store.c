@@ -159,7 +159,7 @@ void picture_store_set_limit(struct picture_store *store, uint64_t limit)
 	atomic_store(&store->limit, limit);
 }
 
-/* What nobody has come for when it was expected goes first from now on. */
+/* Move pictures that nobody used when it was expected to the front of the line. */
 static void store_expire(struct picture_store *store, uint64_t now_ns)
 {
 	pthread_mutex_lock(&store->lock);
@@ -233,7 +233,7 @@ bool picture_store_has(struct picture_store *store, struct stored_key *key, bool
 	return has && (slow || worth != PICTURE_OF_INDEXED || read_speed_allows(&store->speed));
 }
 
-/* What is damaged goes. False. */
+/* Remove a damaged file. False. */
 static bool store_refuse(struct picture_store *store, const struct stored_key *key, int condition)
 {
 	if (condition == PICTURE_FILE_E_DAMAGED)

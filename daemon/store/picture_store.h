@@ -67,8 +67,8 @@ void picture_store_close(struct picture_store *store); /* nobody uses it; accept
 const struct digest_secret *picture_store_secret(const struct picture_store *store);
 
 void picture_store_set_limit(struct picture_store *store, uint64_t limit);
-/* What may take long: at first look what the folder has; delete what is above the limit; and see
- * what nobody has come for. */
+/* Do the work that may take long: at first list the folder; delete files above the limit; and
+ * expire pictures that nobody used when it was expected. */
 void picture_store_trim(struct picture_store *store, uint64_t now_ns);
 /* All that it has goes. */
 void picture_store_drop(struct picture_store *store);
@@ -87,11 +87,11 @@ bool picture_store_read(struct picture_store *store, const struct stored_key *ke
 /* Read a rewritten file whole. False: there is none, or the same. */
 bool picture_store_read_file(struct picture_store *store, const struct stored_key *key,
 			     struct buffer *out);
-/* It was used in place of the file by a sample of this set. */
+/* Count a use in place of the file by a sample of this set. */
 void picture_store_hit(struct picture_store *store, const struct stored_key *key,
 		       const struct picture_set *set, const struct forecast *forecast);
 
-/* Who has what is written now, and what it is worth. */
+/* Claim to room: the user of the picture to be written, and its worth. */
 struct stored_claim {
 	const struct picture_set *set;
 	unsigned user;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How fast pictures are read, and whether that is worth it for files with a seek index: a part of
- * such a file is decoded in 430 to 715 us, in which a slow disk does not read the 250 KB that the
- * same part takes. Of many megabytes of reads together, since one may come from the system's cache
- * and the next from the disk. On a disk that is found slow a few reads go on, to see whether it is
- * still. Any thread; no lock.
+ * Speed of reading pictures, and whether it is worth it for files with a seek index: a part of such
+ * a file is decoded in 430 to 715 us, in which a slow disk does not read the 250 KB that the same
+ * part takes. Measured over many megabytes of reads together, since one may come from the system's
+ * cache and the next from the disk. On a disk that is found slow one read in 64 goes on, to measure
+ * it again. Any thread; no lock.
  */
 #ifndef STOKER_STORE_READ_SPEED_H
 #define STOKER_STORE_READ_SPEED_H

@@ -27,14 +27,14 @@ struct stored_picture *store_look(struct picture_store *store, const struct stor
 /* A row for a file of this size, charged; NULL: there is no memory. */
 struct stored_picture *store_add(struct picture_store *store, const struct stored_name *name,
 				 uint64_t size);
-/* Its file is there: others may find it. */
+/* Let others find the picture, whose file is there. */
 void store_show(struct picture_store *store, struct stored_picture *picture);
-/* It is needed then. */
+/* Expect its next use then. */
 void store_expect(struct picture_store *store, struct stored_picture *picture, uint64_t next_ns);
 /* Nobody finds it any more. Its bytes are charged until its file is deleted. */
 void store_take_out(struct picture_store *store, struct stored_picture *picture);
 
-/* What gives way to so many bytes more of this claim; NULL: nothing does. */
+/* Find what gives way to so many bytes more of this claim; NULL: nothing does. */
 struct stored_picture *store_worst(struct picture_store *store, uint64_t size,
 				   const struct stored_claim *claim);
 /* Would enough give way? Else nothing is to go for it. With more than a trial takes it is

@@ -20,7 +20,7 @@
 /* The first fields, which every stream has. */
 enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_FURTHER };
 
-/* What a client asked for. */
+/* Choice of fields that a client asked for. */
 struct field_choice {
 	uint32_t views; /* of a sample */
 	bool one_hot;	/* the label as a vector of the classes */

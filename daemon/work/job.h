@@ -38,7 +38,7 @@ enum job_index_result {
 	JOB_INDEX_RESULTS,
 };
 
-/* What a job is for: a row of the table in sample.h. */
+/* Purpose of a job: a row of the table in sample.h. */
 struct purpose {
 	void (*run)(struct job *job, struct sample_kit *kit); /* on a worker */
 	bool has_slot;	 /* it writes a sample into a slot of a ring */
@@ -46,7 +46,7 @@ struct purpose {
 	bool copies;	 /* it has no pixels: arrays of a record */
 };
 
-/* What the jobs of one stream have in common. */
+/* Recipe: facts that the jobs of one stream have in common. */
 struct job_recipe {
 	const struct purpose *purpose;
 	const struct dataset *dataset;

@@ -40,14 +40,14 @@ void pool_free(struct pool *pool);
  * then end. 0 or a negative errno (then as many run as could be started). */
 int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers);
 
-/* How many fetchers are in a read that has taken longer than this. `found` is called, without the
+/* Count the fetchers in a read that has taken longer than this. `found` is called, without the
  * lock, for the job of each; it may look at the inputs of the job and of its chain. */
 typedef void pool_found(void *context, const struct job *job, uint64_t read_ns);
 unsigned pool_stuck(struct pool *pool, uint64_t limit_ns, pool_found *found, void *context);
 
 void pool_submit(struct pool *pool, struct job *list); /* the jobs become the pool's */
-/* Whether there is nothing more to submit until a reader takes something: then workers without a
- * job have time to spare, which is not so if only the loop is late. What they sleep then they may
+/* Say whether there is nothing more to submit until a reader takes something: then workers without
+ * a job have time to spare, which is not so if only the loop is late. What they sleep then they may
  * use later, up to a second each, since a trainer's next batch brings many jobs at once. */
 void pool_set_sated(struct pool *pool, bool sated);
 /* For how long workers slept in all while that was so; a sleep counts when it ends. */

@@ -11,7 +11,7 @@
 int sample_kit_init(struct sample_kit *kit); /* 0 or -ENOMEM */
 void sample_kit_deinit(struct sample_kit *kit);
 
-/* What jobs are for. */
+/* Purposes of jobs. */
 extern const struct purpose purpose_write;   /* write the slots of a chain */
 extern const struct purpose purpose_copy;    /* write the arrays that a producer made */
 extern const struct purpose purpose_index;   /* make the seek index of a file, decode no pixels */

@@ -97,7 +97,7 @@ static int spec_path(struct sampler_spec *spec, const char *key, struct text pat
 	return 0;
 }
 
-/* Its descriptor, if there is one. */
+/* Read the number of its descriptor, if there is one. */
 static int spec_descriptor(struct sampler_spec *spec, const struct value *map, struct fault *fault)
 {
 	const struct value *number = value_get(map, "list_fd");

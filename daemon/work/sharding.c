@@ -18,7 +18,7 @@ static uint64_t sampler_reaches(const struct sampler *sampler, uint64_t sample)
 	return low;
 }
 
-/* Where a sample stands among those of [first, first + count). */
+/* Rank of a sample among those of [first, first + count). */
 static uint64_t range_reaches(uint64_t first, uint64_t count, uint64_t sample)
 {
 	if (sample <= first)

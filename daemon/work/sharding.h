@@ -15,7 +15,7 @@ enum {
 	SHARDING_E_ARGUMENT = 1, /* there are no shards, or the sampler takes no samples in order */
 };
 
-/* Of the samples [first, first + count), or of the sampler's, which may be NULL. 0,
+/* Order the samples [first, first + count), or the sampler's, which may be NULL. 0,
  * SHARDING_E_ARGUMENT or -ENOMEM. */
 int sharding_new(struct shard_order **out, const struct dataset *dataset, uint64_t first,
 		 uint64_t count, const struct sampler *sampler, uint64_t window,

@@ -42,7 +42,7 @@ static int account_charge(struct dataset_account *account, uint64_t bytes, const
 			 "the samples of %s need %" PRIu64 " bytes of memory; of the %" PRIu64
 			 " bytes of %sdataset-memory %" PRIu64 " are free: raise dataset-memory",
 			 quote_text(&quote, from), bytes, atomic_load(&full->limit),
-			 full->whole ? "this user's share of " : "", dataset_account_free(full));
+			 full->parent ? "this user's share of " : "", dataset_account_free(full));
 }
 
 int arrays_new(struct arrays **out, const struct arrays_plan *plan, struct dataset_account *account,

@@ -10,7 +10,7 @@ void adapt_init(struct adapt *adapt, unsigned processors)
 	*adapt = (struct adapt){.processors = processors ? processors : 1};
 }
 
-/* Of samples alone: making seek indexes ahead of time is done when there is nothing else to do. */
+/* Work on samples alone: seek indexes are made ahead of time when there is nothing else to do. */
 static uint64_t work_of(const struct core *core)
 {
 	return core->histograms[HISTOGRAM_DECODE].sum_ns +

@@ -45,7 +45,7 @@ static struct runs batch_runs(const struct ring *ring, uint64_t ordinal, uint64_
 	return (struct runs){2, {{first, room}, {0, (uint32_t)count - room}}};
 }
 
-/* What came between the last sample of a batch that the reader waited for, and now. */
+/* Count the time from the last sample of a batch that the reader waited for until now. */
 static void count_hand_over(const struct reader *reader, uint64_t ready_ns)
 {
 	uint64_t since_ns = reader->wait.batch_since_ns, now_ns = clock_ns();

@@ -17,8 +17,8 @@ struct ring;
 
 /* Announce to a reader what can be announced. */
 void deliver(struct reader *reader);
-/* This slot is made: touch the readers whose next batch it may complete. `made` says when its job
- * was ordered and its bytes were there. */
+/* Note that this slot is made: touch the readers whose next batch it may complete. `made` says when
+ * its job was ordered and its bytes were there. */
 void deliver_slot_made(struct ring *ring, uint32_t slot_number, const struct wait_sample *made);
 
 /* Try again what there was no memory for: with each tick, because nothing else may ever move it. */

@@ -45,8 +45,8 @@ bool fit_solve(struct fit *fit, fit_done *done, void *context);
 const struct statistics *fit_statistics(const struct fit *fit);
 bool fit_is_kept(const struct fit *fit);
 
-/* How many threads are in LAPACK, maybe for a minute? A daemon that stops does not wait for them.
- */
+/* Count threads in LAPACK, which cannot be interrupted and may take a minute. A daemon that stops
+ * does not wait for them. */
 unsigned fits_uninterruptible(const struct core *core);
 
 #endif

@@ -32,7 +32,7 @@ struct slot *job_slot(const struct job *job);
 /* Order a job with its sharers for this flow; the pool gets it with job_queue_submit(). */
 void job_queue_order(struct core *core, struct job *job, struct flow *flow);
 void job_queue_submit(struct core *core);
-/* It came back from the pool. */
+/* Take note of a job that came back from the pool. */
 void job_queue_back(struct core *core, const struct job *job);
 
 #endif

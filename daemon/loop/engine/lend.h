@@ -37,7 +37,7 @@ void lend_all(struct core *core);
  * that are with producers come back by themselves. */
 struct job *lend_cancel(const struct ring *ring);
 
-/* What is left of such a chain waits on. */
+/* Queue the rest of such a chain again. */
 void lend_again(struct job *job, struct flow *flow);
 
 /* A producer's MADE and FAILED. 0, or 1 with words: the message was wrong, and the producer is to
@@ -48,7 +48,7 @@ int lend_failed(struct producer *producer, uint64_t group, uint64_t place, const
 		uint64_t needed, struct fault *fault);
 /* The producer is gone; `why` is what became of it. May free it. */
 void lend_lose(struct producer *producer, const char *why);
-/* How long its oldest sample has taken, in ns. */
+/* Age of its oldest sample, in ns. */
 uint64_t lend_age_ns(const struct producer *producer, uint64_t now_ns);
 
 #endif

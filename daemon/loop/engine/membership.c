@@ -73,7 +73,8 @@ int membership_join(struct reader **out, struct ring *ring, const struct reader_
 	return 0;
 }
 
-/* What is ordered for it in its ring is the ring's; it begins to order anew. */
+/* Take the reader out of its ring, which keeps the samples ordered for it; it begins to order anew.
+ */
 static void membership_exit(struct reader *reader)
 {
 	reader_exit(reader);
@@ -92,7 +93,7 @@ void membership_move(struct reader *reader, struct ring *ring)
 	wake_reader(reader);
 }
 
-/* It migrates nowhere any more. */
+/* Cancel the reader's migration. */
 static void membership_cancel_move(struct reader *reader)
 {
 	struct ring *ring = reader->move.ring;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who reads: a reader joins a ring, changes its ring, ends, leaves. Loop thread; knows no session.
+ * Membership of rings: a reader joins a ring, changes its ring, ends, leaves. Loop thread; knows no
+ * session.
  */
 #ifndef STOKER_LOOP_ENGINE_MEMBERSHIP_H
 #define STOKER_LOOP_ENGINE_MEMBERSHIP_H
@@ -29,7 +30,7 @@ int membership_join(struct reader **out, struct ring *ring, const struct reader_
 		    uid_t uid, struct outbox *outbox, struct lease_book *book);
 /* Go on in `ring`, which holds its place. Its leases stay where they are. */
 void membership_move(struct reader *reader, struct ring *ring);
-/* It has had its epochs: it leaves its ring and stays attached. */
+/* End the reader, which has had its epochs: it leaves its ring and stays attached. */
 void membership_end(struct reader *reader);
 /* The reader goes away; its leases stay. The step sees to its ring. */
 void membership_leave(struct reader *reader);

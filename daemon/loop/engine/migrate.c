@@ -30,7 +30,7 @@ static void look_again_at(struct core *core, uint64_t due_ns)
 		core->held_back_due_ns = due_ns;
 }
 
-/* It moves: it may rest no longer. */
+/* Look at the reader soon: it moves, so it may rest no longer. */
 static void look_soon(struct reader *reader)
 {
 	uint64_t due_ns = clock_ns() + RETRY_NS;
@@ -110,7 +110,7 @@ static void move_end(struct reader *reader)
 	reader->move.settled = false;
 }
 
-/* It stays; if others still hold it back, that is looked at again. */
+/* Keep the reader where it is; if others still hold it back, that is looked at again. */
 static void move_cancel(struct reader *reader)
 {
 	log_debug_of(reader, "reader %llu stays in its ring: ring %llu is no place for it now",
@@ -124,7 +124,7 @@ static void move_cancel(struct reader *reader)
 	look_again_at(reader->stream->core, reader->due_ns);
 }
 
-/* Its leases stay where they are; its next batch comes from the new ring. */
+/* Move the reader. Its leases stay where they are; its next batch comes from the new ring. */
 static void move_to(struct reader *reader, struct ring *ring)
 {
 	log_debug_of(reader, "reader %llu moves from ring %llu to ring %llu",

@@ -14,7 +14,8 @@ struct core;
 struct reader;
 struct ring;
 
-/* It wants a batch: if others keep it from that for longer than a hiccup, it shall fork. */
+/* Watch a reader that wants a batch: if others hold it back for longer than a hiccup, it shall
+ * fork. */
 void migrate_watch(struct reader *reader);
 /* A batch was announced: it may be at the place where it changes its ring, or near a merge. */
 void migrate_fed(struct reader *reader);

@@ -8,7 +8,7 @@
 #include "loop/state/stream.h"
 #include "stage/stage.h"
 
-/* What is kept of a dataset, for which its courses count: one of these. */
+/* Stores that keep something of a dataset and use its courses: one of these. */
 enum kept { KEPT_PICTURES, KEPT_OBJECTS };
 
 static const void *kept_of(const struct dataset_entry *entry, enum kept kept)

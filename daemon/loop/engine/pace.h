@@ -12,7 +12,7 @@
 struct core;
 struct ring;
 
-/* It has just been made. */
+/* Add the course of a ring that has just been made. */
 void pace_add(const struct ring *ring);
 void pace_tick(struct core *core, uint64_t now_ns);
 

@@ -15,7 +15,7 @@
 struct dataset_entry;
 struct preparation;
 
-/* What is asked for. */
+/* Wish of a client. */
 struct preparation_wish {
 	uid_t uid;		      /* who asks */
 	struct sampler_spec *sampler; /* taken over, in any case; SAMPLER_NONE: none */
@@ -24,7 +24,7 @@ struct preparation_wish {
 	bool exif;
 };
 
-/* What came of it. */
+/* Results of a preparation. */
 struct prepared {
 	struct sampler *sampler; /* the receiver's; NULL: none */
 	struct one_size size;	 /* if it was asked for */

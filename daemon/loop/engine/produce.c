@@ -273,7 +273,7 @@ static void spoil_slot(struct slot *slot, const struct job *job)
 	slot_spoil(slot, note); /* without a note the words are lost, not the error */
 }
 
-/* What was read and decoded for this job. `decoded`: a file was, for its chain. */
+/* Count the reads and decodes of this job. `decoded`: a file was, for its chain. */
 static void count_job(struct core *core, const struct job *job, bool decoded)
 {
 	struct stream *stream = ((const struct ring *)job->owner)->stream;
@@ -364,7 +364,7 @@ static void take_decode(struct core *core, struct job *job)
 	take_chain(core, job, uid);
 }
 
-/* What no producer could make. */
+/* Take the jobs that no producer could make. */
 static void take_failed(struct core *core)
 {
 	struct job *job = lend_take_failed(core);
@@ -430,7 +430,7 @@ static struct job *cancel_unwanted(struct ring *ring, struct job *job)
 	return first;
 }
 
-/* Those that wait for a producer go on waiting for others. */
+/* Cancel jobs of the ring that wait for a producer; those wanted by others go on waiting. */
 static void cancel_lent(struct ring *ring)
 {
 	struct job *job = lend_cancel(ring);

@@ -68,7 +68,7 @@ void stall_tell_kept(struct reader *reader)
 	reader_tell(reader, &message);
 }
 
-/* Whoever waits for a batch that nobody makes. */
+/* Tell readers that wait for a batch that nobody makes. */
 static void stall_tell_idle(struct core *core)
 {
 	static const char why[] = "the daemon has no workers: stokerctl set workers N";
@@ -83,7 +83,7 @@ static void stall_tell_idle(struct core *core)
 		}
 }
 
-/* Whoever waits for samples that nobody makes. */
+/* Tell readers that wait for samples of a dataset without producers. */
 static void stall_tell_no_producer(struct core *core)
 {
 	struct message message = message_init(MESSAGE_STALLED);

@@ -225,7 +225,8 @@ bool listener_is_unix(int fd)
 	       address.ss_family == AF_UNIX;
 }
 
-/* What people of this machine are told: 127.0.0.1:9736, also where it listens at all addresses. */
+/* Name the address for people of this machine: 127.0.0.1:9736, also where it listens at all
+ * addresses. */
 static int listener_name_port(struct listener *listener)
 {
 	char host[INET6_ADDRSTRLEN], port[8];

@@ -16,7 +16,7 @@
 #define SO_PEERGROUPS 59
 #endif
 
-/* How many there are is said by the call that has no room for them. */
+/* Read the peer's groups; the first call fails, and says how many there are. */
 static int groups_of_peer(struct credentials *out, int fd)
 {
 	socklen_t size = 0;

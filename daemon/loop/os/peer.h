@@ -10,8 +10,8 @@
 
 struct credentials;
 
-/* Of a Unix socket. 0 or a negative errno. Where the kernel does not tell the supplementary groups
- * (before Linux 4.13) there are none. */
+/* Read the credentials of a Unix socket's peer. 0 or a negative errno. Where the kernel does not
+ * tell the supplementary groups (before Linux 4.13) there are none. */
 int peer_credentials(struct credentials *out, int fd);
 
 /* Does this machine talk to itself: over a Unix socket, or between loopback addresses? */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many of the machine's processors do nothing, from /proc/stat. Loop thread.
+ * Count of the machine's idle processors, from /proc/stat. Loop thread.
  */
 #ifndef STOKER_LOOP_OS_PROCESSORS_H
 #define STOKER_LOOP_OS_PROCESSORS_H

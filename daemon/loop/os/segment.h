@@ -53,9 +53,10 @@ int segment_make(struct segment *segment, enum segment_transport transport, cons
  * on failure some of it may be there. */
 int segment_back(const struct segment *segment, const struct segment_run *run, size_t runs,
 		 struct fault *fault);
-/* How much memory the kernel says that it has. */
+/* Bytes of memory that the kernel says it has. */
 size_t segment_allocated(const struct segment *segment);
-/* How much memory those runs need; of a planned segment with its header (0 runs: all of it). */
+/* Bytes of memory that those runs need; of a planned segment with its header (0 runs: all of it).
+ */
 size_t segment_bytes_of(const struct segment *segment, const struct segment_run *run, size_t runs);
 void segment_deinit(struct segment *segment); /* unlinks a path; may be called twice */
 /* As segment_deinit(), but leaves a description of its own of the memory, for segment_is_held();

@@ -106,7 +106,8 @@ bool successor_take(const char *name, int *fd_out, int *lock_fd_out)
 	return false;
 }
 
-/* Whoever takes one marks it so that it is given on only on purpose. */
+/* Check for a descriptor that was left to us: whoever takes one marks it so that it is given on
+ * only on purpose. */
 static bool is_left(int fd)
 {
 	int flags = fcntl(fd, F_GETFD);

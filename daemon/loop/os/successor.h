@@ -24,7 +24,8 @@ struct successor {
 	unsigned count;
 };
 
-/* What lies now at the path of this process' program. 0, or a condition with words. */
+/* Find the program that lies now at the path of this process' program. 0, or a condition with
+ * words. */
 int successor_find(struct successor *successor, struct fault *fault);
 void successor_give(struct successor *successor, const char *name, int fd, int lock_fd);
 /* With the arguments of this process. Returns only if it fails: a negative errno. */

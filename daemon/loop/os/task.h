@@ -31,7 +31,7 @@ enum task_kind {
 	TASK_OWN,     /* the daemon's; its user is 0 */
 };
 
-/* Where tasks run, and how many of them have not called back. */
+/* Queue of the tasks that have not called back. */
 struct task_queue {
 	uv_loop_t *loop;
 	unsigned pending;

@@ -22,8 +22,8 @@ struct sharer {
 	uint64_t position;
 };
 
-/* Where else the picture of this position is wanted: where its slot is empty or the window can move
- * to it now, and a reader still needs it. At most JOB_SHARERS_MAX - 1; how many. */
+/* Find other slots that want the picture of this position: each is empty or the window can move to
+ * it now, and a reader still needs it. At most JOB_SHARERS_MAX - 1; returns how many. */
 unsigned decode_sharing_find(struct ring *ring, uint64_t epoch, uint64_t position,
 			     struct sharer out[JOB_SHARERS_MAX]);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one user may make the daemon hold: connections, readers, descriptors, memory of rings; and
- * one connection: leases. A ring is charged to the user that it was made for, until nobody holds
- * its memory, a sampler's table to the user of its stream's first ring. Computes from state and
- * changes nothing. Loop thread.
+ * Quotas: limits of what one user may make the daemon hold: connections, readers, descriptors,
+ * memory of rings; and one connection: leases. A ring is charged to the user that it was made for,
+ * until nobody holds its memory, a sampler's table to the user of its stream's first ring. Computes
+ * from state and changes nothing. Loop thread.
  *
  * Where no limit is set, users other than root and the daemon's own have shares: of what the others
  * have left, one part in n + 1, n being the users that are there. So the first may have a half, the
@@ -30,7 +30,7 @@ struct user;
 /* Leases with which a connection may attach again: eight times what one reader may have. */
 #define QUOTA_LEASES 8192
 
-/* What a user may have in all of `total`, of which the others have `others`. */
+/* Share of a user in `total`, of which the others have `others`. */
 uint64_t quota_share(const struct core *core, uid_t uid, uint64_t total, uint64_t others);
 
 /* May this user have one more data connection, and may one of its connections, with these leases,
@@ -47,11 +47,11 @@ uint64_t quota_all_descriptors(const struct core *core);
 /* May one of the user's descriptors that wait be sent? */
 bool quota_flight(const struct core *core, const struct user *user);
 
-/* What the user's datasets and fits may hold of dataset-memory, and their seek indexes of
+/* Limits of what the user's datasets and fits may hold of dataset-memory, and their seek indexes of
  * index-memory, in all. */
 struct memory_limits quota_memory(const struct core *core, uid_t uid);
 
-/* How large another ring of this user may be, and what limits it. */
+/* Largest size of another ring of this user, and the limit that sets it. */
 struct quota_room {
 	uint64_t bytes, limit;
 	const char *option;
@@ -60,8 +60,8 @@ struct quota_room {
 
 struct quota_room quota_ring(const struct core *core, uid_t uid);
 
-/* How many addresses another ring of this user may take, holes included: they are charged to no
- * memory, and the daemon has 128 TiB of them for all. */
+/* Addresses that another ring of this user may take, holes included: they are charged to no memory,
+ * and the daemon has 128 TiB of them for all. */
 uint64_t quota_addresses(const struct core *core, uid_t uid);
 
 #endif

@@ -9,7 +9,7 @@
 #include "loop/state/reader.h"
 #include "loop/state/stream.h"
 
-/* Of the same user's job, of as many ranks? */
+/* Check for the same user's job, of as many ranks. */
 static bool ranks_together(const struct reader *other, const struct rank *rank)
 {
 	return strcmp(other->job, rank->job) == 0 && other->uid == rank->uid &&

@@ -24,7 +24,7 @@ struct rank {
 
 /* Another rank of a named job, which reads this stream; NULL: there is none. */
 const struct reader *ranks_other(const struct stream *stream, const struct rank *rank);
-/* What the others read of this dataset, if this rank is the one that they lack: as they have it,
+/* Find the dataset of the others, if this rank is the one that they lack: it is as they have it,
  * whatever its files are by now. NULL: there are none. */
 const struct dataset_entry *ranks_dataset(const struct core *core, const struct dataset_spec *spec,
 					  const struct rank *rank);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader does or waits for now. Computes from state and changes nothing. Loop thread.
+ * Status of a reader: what it does or waits for now. Computes from state and changes nothing. Loop
+ * thread.
  */
 #ifndef STOKER_LOOP_POLICY_READER_STATUS_H
 #define STOKER_LOOP_POLICY_READER_STATUS_H
@@ -24,14 +25,14 @@ enum reader_state {
 
 enum reader_state reader_state(const struct reader *reader);
 const char *reader_state_name(enum reader_state state);
-/* The same, as wait_time.h counts it. */
+/* State of the reader as wait_time.h counts it. */
 enum wait_state reader_wait_state(const struct reader *reader);
-/* Its wait time, brought up to now. */
+/* Wait time of the reader, brought up to now. */
 struct wait_time reader_wait_now(const struct reader *reader);
 /* The reader that holds the ring while this one is WAITING, or NULL. */
 const struct reader *reader_waits_for(const struct reader *reader);
 
-/* What a line of the log about it is about. Borrows from it. */
+/* Subject of a line of the log about the reader. Borrows from it. */
 struct log_facts reader_facts(const struct reader *reader);
 
 #endif

@@ -8,7 +8,8 @@
 #define SPARE 0.05	    /* below, production is what limits: the end of a batch idles some */
 #define HELPED 0.75	    /* of the time before a step: else slots are not what workers lack */
 
-/* It was made for a reader alone, so one that was to share it may have got a ring of its own. */
+/* Check for strangers: the ring was made for a reader alone, so one that was to share it may have
+ * got a ring of its own. */
 static bool has_strangers(const struct ring *ring)
 {
 	list_for_each(other, next, &ring->stream->rings, struct ring, link)

@@ -28,7 +28,8 @@ bool ring_growth_short(const struct reader *reader, double spare);
 #define RING_GROWTH_SECONDS 3
 /* May it move to a larger ring now? */
 bool ring_growth_may_move(const struct reader *reader);
-/* Of those that may, their places set (move.at), the furthest behind; NULL: none. */
+/* Find the reader furthest behind of those that may move, their places set (move.at); NULL: none.
+ */
 const struct reader *ring_growth_hindmost(const struct ring *ring);
 /* Do all of those fit there? */
 bool ring_growth_fits(const struct ring *ring, const struct ring *larger);

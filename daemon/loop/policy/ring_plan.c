@@ -95,7 +95,8 @@ static uint64_t ring_plan_echoes(const struct stream_order *order)
 	return order->echo == 1 ? 0 : two < positions ? two : positions;
 }
 
-/* What it needs now: if it is large, memory for the slots of the ranks that are here. */
+/* Bytes that the ring needs now: if it is large, memory for the slots of the ranks that are here.
+ */
 static uint64_t ring_plan_least(const struct stream *stream, uint64_t addresses,
 				struct ring_plan *plan)
 {
@@ -107,7 +108,7 @@ static uint64_t ring_plan_least(const struct stream *stream, uint64_t addresses,
 	return plan->banded ? ring_plan_bytes(stream, plan) : whole;
 }
 
-/* What it will need if all ranks that a node may have come. */
+/* Bytes that the ring will need if all ranks that a node may have come. */
 static uint64_t ring_plan_with_others(const struct stream *stream, const struct ring_plan *plan,
 				      uint64_t bytes)
 {

@@ -60,7 +60,7 @@ struct row_reader reader_row(const struct reader *reader)
 	};
 }
 
-/* What the rings and readers of a stream add up to. */
+/* Add up the rings and readers of a stream. */
 static void stream_add(struct row_stream *row, const struct stream *stream)
 {
 	double share[WAIT_CAUSES] = {0};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is told of a reader, a stream, a dataset and a bad sample, to LIST and to the page: rows of
- * proto/row.h. They borrow from what they are of. Computes from state and changes nothing. Loop
- * thread.
+ * Rows of proto/row.h for LIST and the page: of a reader, a stream, a dataset and a bad sample.
+ * They borrow from what they are of. Computes from state and changes nothing. Loop thread.
  */
 #ifndef STOKER_LOOP_POLICY_ROWS_H
 #define STOKER_LOOP_POLICY_ROWS_H

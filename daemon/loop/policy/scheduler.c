@@ -8,7 +8,7 @@
 #include "loop/state/ring.h"
 #include "loop/state/user.h"
 
-/* Of a user's flows that wait, or of all if none does, the one with the lowest clock. */
+/* Pick the flow with the lowest clock, of a user's flows that wait, or of all if none does. */
 static struct flow *pick_flow(const struct user *user)
 {
 	struct flow *first = NULL;
@@ -19,7 +19,7 @@ static struct flow *pick_flow(const struct user *user)
 	return first;
 }
 
-/* The same of the users that may order. */
+/* Pick the user in the same way, of those that may order, and its flow. */
 static struct flow *pick_user_flow(const struct users *users, unsigned queued_max)
 {
 	struct flow *first = NULL;

@@ -82,8 +82,8 @@ bool straggler_has_room(const struct reader *reader)
 	return reader->ring->slots / shard_global_batch(&reader->shard) >= windows;
 }
 
-/* Of a lease of the reader's own job: who holds it gives it back, if at all, once there is another
- * batch. Where all of the ring may be in flight this is no sign that it is kept. */
+/* Check for a lease of the reader's own job that is kept: its holder gives it back, if at all, once
+ * there is another batch. Where all of the ring may be in flight this is no sign of that. */
 static bool lease_is_kept(const struct reader *reader, const struct lease *lease)
 {
 	const struct reader *holder = lease->reader ? lease->reader : reader;
@@ -93,7 +93,7 @@ static bool lease_is_kept(const struct reader *reader, const struct lease *lease
 	       outbox_is_read(holder->outbox);
 }
 
-/* How far its own job and the others let the window come. */
+/* Ordinals that its own job and the others let the window come to. */
 struct floors {
 	uint64_t own, others;
 	bool together; /* one of the others may not be left behind */
@@ -234,7 +234,7 @@ const struct reader *straggler_leader(const struct stream *stream, uid_t uid)
 	return leader;
 }
 
-/* Of two at one place the older is ahead. */
+/* Compare the places of rings; of two at one place the older is ahead. */
 static bool ring_is_ahead(const struct ring *ring, const struct ring *other)
 {
 	const struct reader *leader = ring_leader(ring), *its = ring_leader(other);

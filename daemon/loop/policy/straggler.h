@@ -36,7 +36,8 @@ struct stream;
 		if (straggler_same_job(reader, member) && !reader_ended(member))
 
 bool straggler_same_job(const struct reader *reader, const struct reader *other);
-/* It has room in flight, has had all that the window holds, and the window cannot move. */
+/* Does it starve: has it room in flight, and had all that the window holds, and the window cannot
+ * move? */
 bool straggler_starves(const struct reader *reader);
 /* The oldest batch of its own connection that keeps its window from moving; NULL if there is none.
  */
@@ -64,7 +65,7 @@ bool straggler_leaves_at(const struct reader *reader, const struct cursor *batch
 bool straggler_may_merge(const struct reader *reader, const struct ring *into);
 /* The first half of that. */
 bool straggler_job_near(const struct reader *reader, const struct ring *ring);
-/* This user's foremost reader of a stream; NULL if none has a batch to come. */
+/* Find this user's foremost reader of a stream; NULL if none has a batch to come. */
 const struct reader *straggler_leader(const struct stream *stream, uid_t uid);
 
 #endif

@@ -33,7 +33,7 @@ int attach_arguments_like(struct message *message, const struct core *core, uid_
 	return 0;
 }
 
-/* What of the stream the client said, but for the lists that are understood as a whole. */
+/* Take the texts that describe the stream, but for the lists that are parsed as a whole. */
 static int take_said(struct attach_arguments *out, const struct message_attach *attach)
 {
 	struct message_attach said = *attach;
@@ -160,7 +160,7 @@ static int take_pipeline(struct attach_arguments *out, const struct message_atta
 	return pipeline_allow(out->pipeline, attach->draft, attach_resize(attach->resize) == 1);
 }
 
-/* Of a dataset of kind code: what its producers must show, too. */
+/* Take the secret that a dataset's producers must show, too, for the kind code. */
 static int take_secret(struct attach_arguments *out, const struct message_attach *attach,
 		       unsigned *code_out, struct fault *fault)
 {

@@ -56,7 +56,7 @@ static int check_resume_token(const struct settling *settling, struct fault *fau
 	return resume_token_check(&arguments->expected, &own, fault) ? ERROR_TOKEN : 0;
 }
 
-/* What the stream is as a whole, and is it what a token is of? */
+/* Make the description of the stream, and check that a token is of it. */
 static int settle_description(const struct settling *settling, struct fault *fault)
 {
 	struct attach_arguments *arguments = settling->arguments;

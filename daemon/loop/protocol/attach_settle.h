@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What of the arguments of an ATTACH depends on the dataset is checked and settled, once that is
- * open; then the stream's description can be made. Loop thread. */
+/* Second half of parsing an ATTACH: the arguments that depend on the dataset are checked and
+ * settled, once it is open; then the stream's description can be made. Loop thread. */
 #ifndef STOKER_LOOP_PROTOCOL_ATTACH_SETTLE_H
 #define STOKER_LOOP_PROTOCOL_ATTACH_SETTLE_H
 

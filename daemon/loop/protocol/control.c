@@ -93,7 +93,7 @@ void control_list(struct session *session, const struct message *message)
 	reply_error(session, ERROR_ARGUMENT, message->list.seq, text);
 }
 
-/* Who may tune the daemon may also see why a value is refused. */
+/* Set a value. A client that may tune the daemon may also see why a value is refused. */
 void control_set(struct session *session, const struct message *message)
 {
 	struct protocol *protocol = session->protocol;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be said on the control socket, a function a message (see session.c). Loop thread. */
+/* Handlers of the messages of the control socket (see session.c). Loop thread. */
 #ifndef STOKER_LOOP_PROTOCOL_CONTROL_H
 #define STOKER_LOOP_PROTOCOL_CONTROL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client may say on the data socket, a function a message (see session.c). Loop thread. */
+/* Handlers of the messages of the data socket (see session.c). Loop thread. */
 #ifndef STOKER_LOOP_PROTOCOL_DATA_H
 #define STOKER_LOOP_PROTOCOL_DATA_H
 

@@ -20,7 +20,7 @@ struct user;
 
 #define FLIGHT_MAX 8 /* of one connection */
 
-/* Of one connection. */
+/* Descriptors of one connection. */
 struct flight {
 	struct core *core;
 	struct user *user;     /* the session's; NULL on the control socket, where none are sent */

@@ -157,7 +157,7 @@ void listing_datasets(struct session *session, const struct message_list *list)
 	page_send(&page);
 }
 
-/* Whether pictures are also read from the disk. */
+/* Say whether pictures are also read from the disk. */
 static void say_disk(const struct picture_store *disk, char text[80])
 {
 	double speed = disk ? (double)atomic_load(&disk->speed.found) * 1e-9 : 0;

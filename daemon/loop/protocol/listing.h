@@ -15,7 +15,8 @@ struct session;
 
 void listing_streams(struct session *session, const struct message_list *list);
 void listing_readers(struct session *session, const struct message_list *list);
-/* What a stream is, alone in its frame; of `owner` only those of this user (NULL: of all). */
+/* Send the description of a stream, alone in its frame; of `owner` only those of this user (NULL:
+ * of all). */
 void listing_description(struct session *session, const struct message_list *list,
 			 const uid_t *owner);
 void listing_own(struct session *session, const struct message_list *list); /* its reader's row */

@@ -63,7 +63,7 @@ void produce_request(struct session *session, const struct message *message)
 	}
 }
 
-/* It gets no more samples from here on; those that it has are lent to others. */
+/* Cut the producer off from further samples; those that it has are lent to others. */
 static void produce_cut_off(struct session *session, unsigned code, const char *text)
 {
 	produce_request_end(session);

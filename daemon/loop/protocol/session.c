@@ -260,8 +260,8 @@ void protocol_deinit(struct protocol *protocol)
 	decoder_memory_free(protocol->memory);
 }
 
-/* What it holds cannot be taken back while it may read it: the connection ends, and the client is
- * told that its memory is used again. */
+/* End a connection whose batch was kept too long. The memory cannot be taken back while the client
+ * may read it, so the client hears that it is used again. */
 static void session_expire(struct session *session, double seconds)
 {
 	struct core *core = session->protocol->core;

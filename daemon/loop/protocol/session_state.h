@@ -41,7 +41,7 @@ enum session_state {
 	SESSION_PRODUCING = 16,
 };
 
-/* What all sessions share. */
+/* State that all sessions share. */
 struct protocol {
 	struct core *core;
 	struct list sessions;				/* struct session, ids rising */

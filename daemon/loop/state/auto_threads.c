@@ -57,7 +57,7 @@ static unsigned most(enum auto_role role, const struct auto_look *look)
 	return role == AUTO_WORKERS ? look->processors : AUTO_FETCHERS_MOST;
 }
 
-/* How many more: 0 if there is no reason. */
+/* Number of threads to add: 0 if there is no reason. */
 static unsigned raise(enum auto_role role, const struct auto_number *number,
 		      const struct auto_look *look, uint64_t now_ns)
 {

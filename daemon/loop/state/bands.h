@@ -21,16 +21,16 @@ struct bands {
 
 /* Is what the reader needs from that batch on a band? */
 bool bands_suit(const struct shard *shard, const struct cursor *from);
-/* Those of one reader; all, if bands do not suit it. 0 or -ENOMEM. */
+/* Init with those of one reader; all, if bands do not suit it. 0 or -ENOMEM. */
 int bands_init(struct bands *bands, const struct shard *shard, const struct cursor *from);
 void bands_deinit(struct bands *bands); /* all, from then on */
 /* Has all that the reader needs from that batch on memory? */
 bool bands_have(const struct bands *bands, const struct shard *shard, const struct cursor *from);
-/* ... it has, from now on. */
+/* Give memory to all that the reader needs from that batch on. */
 void bands_add(struct bands *bands, const struct shard *shard, const struct cursor *from);
 /* Add those of another. */
 void bands_join(struct bands *bands, const struct bands *other);
-/* How many ranks have one; UINT64_MAX: all slots are there. */
+/* Count the ranks that have a band; UINT64_MAX: all slots are there. */
 uint64_t bands_count(const struct bands *bands);
 
 #endif

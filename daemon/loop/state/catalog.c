@@ -74,7 +74,7 @@ static const struct dataset_entry *catalog_sibling(const struct dataset_entry *e
 	return NULL;
 }
 
-/* Where nothing can be kept, for want of memory or by the configuration, nothing is. */
+/* Open the caches of a dataset. For want of memory or by the configuration nothing is kept. */
 static void catalog_open_caches(struct dataset_entry *entry)
 {
 	const struct dataset_entry *sibling = catalog_sibling(entry);
@@ -140,7 +140,8 @@ static void catalog_tell(struct dataset_entry *entry, struct dataset_entry *inst
 	catalog_release(entry);
 }
 
-/* What was open is as it was, or it is for nobody new. True: it was given to those who wait. */
+/* Settle an open dataset: it is as it was, or no longer given to newcomers. True: it was given to
+ * those who wait. */
 static bool catalog_settle_before(struct dataset_entry *entry)
 {
 	struct dataset_entry *before = entry->before;
@@ -266,7 +267,7 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	return 0;
 }
 
-/* What the user has left makes room for what it asks for now. */
+/* Drop datasets that the user has left, to make room for one that it asks for now. */
 static void catalog_drop_lingering(struct core *core, uid_t uid)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)

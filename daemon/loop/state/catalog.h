@@ -77,7 +77,7 @@ struct dataset_entry {
 	} opening;
 };
 
-/* What is asked for, beside the description. */
+/* Wish of a client beside the description. */
 struct catalog_wish {
 	uid_t uid;
 	const char *expected;		    /* its fingerprint, or "" if any will do */
@@ -100,9 +100,9 @@ void catalog_release(struct dataset_entry *entry); /* frees it with its last use
 void catalog_note_clipped(struct dataset_entry *entry, uint64_t sample);
 /* A user leaves that may come back at once. */
 void catalog_linger(struct dataset_entry *entry, uint64_t now_ns);
-/* Its pictures were decoded for those who come soon: it stays open, as it is now, for ten minutes
- * after its last user, or until catalog_cool(). Of all users' so many datasets that nobody uses,
- * the first goes for one more. */
+/* Keep a dataset open, as it is now, whose pictures were decoded for readers that come soon: for
+ * ten minutes after its last user, or until catalog_cool(). Of all users' so many datasets that
+ * nobody uses, the first goes for one more. */
 #define CATALOG_WARM_MOST 16
 void catalog_keep_warm(struct dataset_entry *entry, uint64_t now_ns);
 void catalog_cool(struct dataset_entry *entry); /* may free it */

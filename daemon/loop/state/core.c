@@ -26,7 +26,7 @@ void core_init(struct core *core, struct config *config)
 		list_init(lists[i]);
 }
 
-/* Where a dataset waits for a server and nobody chose a number: 20 ms need that many. */
+/* Fetchers where a dataset waits for a server and nobody chose a number: 20 ms need that many. */
 #define FETCHERS_FAR 64
 
 unsigned core_fetchers(const struct core *core)

@@ -87,7 +87,7 @@ struct core {
 
 void core_init(struct core *core, struct config *config);
 
-/* How many there shall be: as the settings say, or what auto stands for now. */
+/* Number of threads that there shall be: as the settings say, or what auto stands for now. */
 static inline unsigned core_workers(const struct core *core)
 {
 	return core->config->workers != CONFIG_AUTO ? core->config->workers
@@ -106,7 +106,7 @@ uint64_t core_new_id(struct core *core);
 void core_count(struct core *core, enum counter counter, int64_t by);
 /* Copy into the counters what other threads count. */
 void core_gather(struct core *core);
-/* How cache-dir does. */
+/* Condition of cache-dir. */
 struct folder_report core_cache_folder(const struct core *core);
 /* The limits of today's settings. */
 struct decode_limits core_decode_limits(const struct core *core);

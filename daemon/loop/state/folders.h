@@ -24,8 +24,8 @@ struct folder_report {
 /* `condition`: of the last write, or of opening it; 0: it went well. `full`: that was for want of
  * room. */
 void folder_note(struct folder_report *report, int condition, bool full, const struct fault *why);
-/* Of cache-dir, from what its owners know. `opened`: why cache-dir could not be had, "" if it was.
- */
+/* Report on cache-dir, from what its owners know. `opened`: why cache-dir could not be had, "" if
+ * it was. */
 struct folder_report folders_cache(const struct config *config, const struct fault *opened,
 				   const struct pictures *pictures, const struct staging *staging);
 

@@ -87,8 +87,8 @@ struct index_cache *index_cache_load(struct index_caches *caches, const struct d
  * charged to, and who lines of the log count for. */
 struct index_cache *index_cache_open(struct index_cache *fresh, struct dataset *dataset,
 				     struct memory *memory);
-/* The same files as another user's dataset whose cache it is: that one, for this dataset, too;
- * `fresh` is freed. */
+/* Share the cache of another user's dataset that is the same files: that one, for this dataset,
+ * too; `fresh` is freed. */
 struct index_cache *index_cache_share(struct index_cache *cache, struct index_cache *fresh,
 				      struct dataset *dataset);
 /* The dataset is let go. */

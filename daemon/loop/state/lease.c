@@ -66,7 +66,8 @@ int lease_new(struct lease **out, struct reader *reader, uint64_t ordinal, uint6
 	return 0;
 }
 
-/* Whoever gives a batch back as soon as the next has come has waited for that one. */
+/* Check that the reader waited for its next batch: it gives one back as soon as the next has come.
+ */
 static bool lease_awaited_next(const struct lease *lease, uint64_t now_ns)
 {
 	const struct reader *reader = lease->reader;

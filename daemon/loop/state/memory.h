@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the datasets and fits of each user hold in memory, and the seek indexes of those whose user
- * was the first: an account a user, for as long as somebody charges it, as a part of what all of
- * them may hold. Loop thread; tasks and workers charge.
+ * Accounts of the memory that the datasets and fits of each user hold, and the seek indexes of
+ * those whose user was the first: an account a user, for as long as somebody charges it, as a part
+ * of what all of them may hold. Loop thread; tasks and workers charge.
  */
 #ifndef STOKER_LOOP_STATE_MEMORY_H
 #define STOKER_LOOP_STATE_MEMORY_H
@@ -24,7 +24,7 @@ struct memory {
 	struct seek_index_share indexes;
 };
 
-/* Of dataset-memory and of index-memory. */
+/* Limits of dataset-memory and of index-memory. */
 struct memory_limits {
 	uint64_t datasets, indexes;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How state and engine speak to a client without knowing its connection, which implements this.
- * Loop thread.
+ * Interface by which state and engine speak to a client without knowing its connection, which
+ * implements it. Loop thread.
  */
 #ifndef STOKER_LOOP_STATE_OUTBOX_H
 #define STOKER_LOOP_STATE_OUTBOX_H

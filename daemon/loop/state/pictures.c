@@ -142,7 +142,7 @@ static bool pictures_in_use(const struct pictures *pictures)
 	return used && atomic_load(&pictures->limit) > 0;
 }
 
-/* It goes up with all that is read and kept. */
+/* Sum that goes up with all that is read and kept. */
 static uint64_t pictures_moved(const struct pictures *pictures)
 {
 	const struct picture_cache *cache = &pictures->cache;

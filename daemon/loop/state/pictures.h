@@ -47,7 +47,7 @@ void pictures_set_limit(struct pictures *pictures, uint64_t limit);
 void pictures_set_disk_limit(struct pictures *pictures, uint64_t limit);
 /* Each second: look how much memory is free, and how the disk does, if it is time to. */
 void pictures_tick(struct pictures *pictures);
-/* What the cache may have, if it has `bytes` and of `memory` so many bytes are available. */
+/* Budget of the cache, if it has `bytes` and of `memory` so many bytes are available. */
 uint64_t pictures_budget(uint64_t limit, uint64_t bytes, uint64_t memory, uint64_t available);
 /* A set of this user's for so many samples; NULL: there is no memory for it, so no picture is kept.
  */

@@ -12,7 +12,7 @@ static void reader_set_claim(struct reader *reader)
 								     reader->ring->stride);
 }
 
-/* It ends where its ring, or the wire, can count no further. */
+/* End the reader where its ring, or the wire, can count no further. */
 static void reader_limit_end(struct reader *reader)
 {
 	uint64_t most = ring_epochs(reader->ring->stride);

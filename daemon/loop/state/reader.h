@@ -23,10 +23,10 @@ struct stream;
 #define READER_JOB 256 /* of a job's name, which ATTACH bounds, and its end */
 #define READER_EPOCHS_MAX ((uint64_t)1 << 32) /* an epoch's number has 32 bits on the wire */
 
-/* What becomes of it where another reader holds the ring; see policy/straggler.h. */
+/* Choice of the reader where another one holds the ring; see policy/straggler.h. */
 enum reader_pace { PACE_AUTO, PACE_FREE, PACE_TOGETHER };
 
-/* What a reader asks of the ring it lives on; see policy/ring_plan.h. */
+/* Request of a reader to the ring it lives on; see policy/ring_plan.h. */
 struct ring_request {
 	uid_t uid;     /* whose ring: users share none */
 	bool fd, path; /* transports that the client takes */
@@ -101,7 +101,7 @@ struct reader {
 	double rate;
 };
 
-/* It would take another batch. */
+/* Would it take another batch? */
 static inline bool reader_has_credit(const struct reader *reader)
 {
 	return reader->leased < reader->inflight;
@@ -123,7 +123,7 @@ void reader_enter(struct reader *reader, struct ring *ring);
 /* Be in none; nothing is told. One by path stays for the client, which may not have opened it, ...
  */
 void reader_exit(struct reader *reader);
-/* ... until this. */
+/* Forget the ring that it left by path. */
 void reader_forget_left(struct reader *reader);
 /* The next batch was announced. */
 void reader_advance(struct reader *reader);

@@ -98,7 +98,7 @@ static int missing_runs(const struct ring *ring, const struct shard *shard,
 	return r;
 }
 
-/* Of those runs; all together never more than the segment has. */
+/* Missing bytes of those runs; all together never more than the segment has. */
 static uint64_t missing_bytes(const struct ring *ring, const struct segment_run *run, size_t runs)
 {
 	uint64_t bytes = segment_bytes_of(&ring->segment, run, runs);
@@ -133,7 +133,7 @@ static void ring_back_run(struct task *task)
 					    &ring->backing.fault);
 }
 
-/* What there is of it stays charged: it cannot be given back but with the ring. */
+/* Keep the charge of what there is of the memory: it cannot be given back but with the ring. */
 static void ring_back_failed(struct ring *ring)
 {
 	size_t backed = ring->segment.backed, least = backed - ring->backing.bytes;

@@ -51,7 +51,7 @@ struct slot {
 struct core;
 struct stream;
 
-/* What a reader, a lease or a migrating reader still needs: this ordinal and all after it. */
+/* Claim of a reader, a lease or a migrating reader: this ordinal and all after it are needed. */
 struct ring_claim {
 	struct list link; /* in ring->claims */
 	uint64_t ordinal; /* UINT64_MAX: nothing */
@@ -120,7 +120,7 @@ struct ring {
 	uint64_t picked;  /* when the scheduler picked one of its readers last */
 };
 
-/* What a ring shall be. */
+/* Plan of a ring. */
 struct ring_plan {
 	enum segment_transport transport;
 	uint64_t slots, stride;
@@ -146,11 +146,11 @@ int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *p
 void ring_free(struct ring *ring);
 /* Is memory there for all that a reader with this share needs from that batch on? */
 bool ring_backs(const struct ring *ring, const struct shard *shard, const struct cursor *from);
-/* How much more memory it would need for that; UINT64_MAX: it cannot have it. */
+/* Count the bytes of memory that it lacks for that; UINT64_MAX: it cannot have it. */
 uint64_t ring_missing_bytes(const struct ring *ring, const struct shard *shard,
 			    const struct cursor *from);
-/* It gets that memory, by a task, and is charged for it from now on; then who is in `waiters` is
- * told. One at a time. 0 or a negative errno. */
+/* Get it that memory, by a task, which it is charged for from now on; then those in `waiters` hear
+ * of it. One at a time. 0 or a negative errno. */
 int ring_back(struct ring *ring, const struct shard *shard, const struct cursor *from);
 /* Nobody can find it any more. */
 void ring_abandon(struct ring *ring);

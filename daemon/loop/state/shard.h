@@ -46,10 +46,11 @@ struct cursor {
 uint64_t shard_global_batch(const struct shard *shard);
 /* Batches that this rank gets of an epoch entered at `origin` (<= n). */
 uint64_t shard_batches(const struct shard *shard, uint64_t origin);
-/* How far apart epochs begin in a ring made for this share: so that batches do not wrap round the
- * ring's end; with LAST_WRAP n, so that a batch that runs into the next epoch is one run, too. */
+/* Distance of the beginnings of epochs in a ring made for this share: so that batches do not wrap
+ * round the ring's end; with LAST_WRAP n, so that a batch that runs into the next epoch is one run,
+ * too. */
 uint64_t shard_stride(const struct shard *shard, uint64_t origin);
-/* The same where nobody else reads: with LAST_DROP without room for what this share leaves out. */
+/* Distance where nobody else reads: with LAST_DROP without room for what this share leaves out. */
 uint64_t shard_stride_alone(const struct shard *shard, uint64_t origin);
 /* Can it live on a ring where epochs begin so far apart? */
 bool shard_fits(const struct shard *shard, uint64_t origin, uint64_t stride);
@@ -65,7 +66,7 @@ uint64_t shard_ordinal(const struct shard *shard, const struct cursor *cursor, u
 bool shard_has(const struct shard *shard, const struct cursor *cursor, uint64_t end, uint64_t epoch,
 	       uint64_t position);
 void shard_advance(const struct shard *shard, struct cursor *cursor);
-/* Where a run resumes that has used the batch at `cursor`: any rank, any world size. */
+/* Find where a run resumes that has used the batch at `cursor`: any rank, any world size. */
 void shard_resume(const struct shard *shard, const struct cursor *cursor, uint64_t *epoch_out,
 		  uint64_t *position_out);
 

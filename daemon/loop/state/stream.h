@@ -53,12 +53,12 @@ void stream_put(struct stream *stream);
 struct stream *stream_of_user(const struct core *core, uint64_t id, uid_t uid);
 #define STREAM_NONE "no stream %llu is read by this user: stokerctl streams lists them all"
 
-/* Of its sampler's table, which counts as memory of rings. */
+/* Bytes of its sampler's table, which counts as memory of rings. */
 uint64_t stream_table_bytes(const struct stream_order *order);
 /* Positions of an epoch. */
 uint64_t stream_positions(const struct stream_order *order);
-/* Of sampler, echo, views and the order "shards": false if there are none of them. What a resume
- * token names. */
+/* Hash sampler, echo, views and the order "shards" for a resume token: false if there are none of
+ * them. */
 bool stream_order_hash(const struct stream_order *order, struct digest *out);
 /* The place (see job_sample()) of the sample at a position, which may lie beyond the epoch:
  * padding, and whose draws it has. */

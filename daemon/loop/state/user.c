@@ -11,7 +11,7 @@
 
 #define FLOW_SCALE 100 /* the largest weight: a clock runs at scale / weight */
 #define FLOW_AVERAGE 8 /* samples in the moving average of their cost */
-/* How far a clock may be behind: so much worker time may be caught up with while others wait. */
+/* Credit of a clock that is behind: so much worker time may be caught up with while others wait. */
 #define FLOW_CREDIT_NS 50000000u
 #define FLOW_LONG_NS 50000000u	  /* queued for each thread: others would wait for that */
 #define FLOW_UNKNOWN_NS 20000000u /* of the first sample of a flow */
@@ -157,8 +157,8 @@ void flow_enter(struct reader *reader)
 	clock_not_before(&user->virtual_time, user->users->virtual_time);
 }
 
-/* Its flow stays in line until the next refresh: a reader that leaves and enters again at once, as
- * one does for each sample, loses no credit. */
+/* Take the reader out of its flow, which stays in line until the next refresh: a reader that leaves
+ * and enters again at once, as one does for each sample, loses no credit. */
 void flow_leave(struct reader *reader)
 {
 	list_remove(&reader->in_runnable);
@@ -214,7 +214,7 @@ void flow_scheduled(struct reader *reader)
 	reader->ring->picked = ++user->users->picks;
 }
 
-/* What is queued for it, in worker time. */
+/* Worker time queued for the user. */
 static uint64_t user_queued_ns(const struct user *user)
 {
 	uint64_t ns = 0;
@@ -266,7 +266,7 @@ static void flow_back(struct flow *flow)
 	flow_free_if_unused(flow);
 }
 
-/* What was charged was the average at that time, which differs little from that of now. */
+/* Settle the charge, which was the average at that time and differs little from that of now. */
 void flow_settle(struct flow *flow, uint64_t work_ns)
 {
 	if (work_ns > flow->cost_ns)

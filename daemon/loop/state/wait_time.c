@@ -6,8 +6,8 @@
 
 #define WAIT_RECENT_S 10
 
-/* How much of the time from `from` on went by before the sample's bytes were there. What went by
- * before it was ordered was spent behind others like it: that counts as this one's own does. */
+/* Part of the time from `from` on that went by before the sample's bytes were there. Time before it
+ * was ordered was spent behind others like it: that counts as this one's own does. */
 static double storage_part(uint64_t from_ns, const struct wait_sample *made, uint64_t now_ns)
 {
 	if (made->ordered_ns > from_ns)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader waited for, as times. Its time is split between the trainer (it holds all batches
- * that it asked for), a slot (none is free: another reader holds them), and its next batch. The
- * time for a batch is split once the batch is made, by its last sample: the part until the bytes
- * were read is storage, the rest is decode. Kept since the attach, and for about the last ten
- * seconds. Arithmetic on the times it is given; any thread.
+ * Wait time of a reader, by cause. Its time is split between the trainer (it holds all batches that
+ * it asked for), a slot (none is free: another reader holds them), and its next batch. The time for
+ * a batch is split once the batch is made, by its last sample: the part until the bytes were read
+ * is storage, the rest is decode. Kept since the attach, and for about the last ten seconds.
+ * Arithmetic on the times it is given; any thread.
  */
 #ifndef STOKER_LOOP_STATE_WAIT_TIME_H
 #define STOKER_LOOP_STATE_WAIT_TIME_H
@@ -21,7 +21,7 @@ enum wait_state {
 	WAIT_FOR_SLOT,
 };
 
-/* When a sample was handed to the pool, when its bytes were there, and when it was made. */
+/* Times at which a sample was handed to the pool, its bytes were there, and it was made. */
 struct wait_sample {
 	uint64_t ordered_ns, fetched_ns, made_ns;
 };

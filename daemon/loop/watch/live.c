@@ -87,7 +87,7 @@ static void write_row(struct writer *writer, enum row_kind kind, const void *row
 	writer_add(writer, "}");
 }
 
-/* What everybody may see; names come behind it. */
+/* Keys that everybody may see; names come behind them. */
 #define WAITS_KEYS "limited_by share_trainer share_storage share_decode share_slot"
 #define READER_KEYS                                                                                \
 	"reader stream rank world epoch state waits_for leased inflight "                          \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the page shows, as JSON: the last minutes, who waits for whom and why, memory against its
+ * Figures of the page, as JSON: the last minutes, who waits for whom and why, memory against its
  * budgets, bad samples. Names of jobs and paths only for who may see them. Reads state and changes
  * nothing. Loop thread.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each path of the HTTP server answers: /metrics, the page at /, its figures at /live.json,
+ * Answers of the HTTP server, by path: /metrics, the page at /, its figures at /live.json,
  * /session, which exchanges a token, and pictures of a stream at /sheet/STREAM. Decides who may see
  * what. Loop thread; knows no connection.
  */
@@ -12,7 +12,7 @@
 
 struct watch;
 
-/* Who asks. */
+/* Asker of a page. */
 struct pages_asker {
 	int fd;	   /* the connection, to find out its user; borrowed */
 	bool tcp;  /* any user, and any web page that a browser shows, may be at the other end */

@@ -25,7 +25,7 @@ struct chosen {
 	unsigned count;
 };
 
-/* How the array of a sample is read, and how large it is shown. */
+/* Layout of the array of a sample, and the size at which it is shown. */
 struct grid {
 	enum { BYTES, HALVES, BRAINS, SINGLES } type; /* BRAINS: bfloat16 */
 	uint32_t height, width, channels;	      /* of the array */
@@ -35,7 +35,7 @@ struct grid {
 	float least[COLOURS], factor[COLOURS]; /* from numbers to bytes */
 };
 
-/* Of the newest slots that are ready, or may be soon: of a long ring those around who reads it. */
+/* Find the newest slots that are ready, or may be soon: of a long ring those around its readers. */
 static unsigned find_ready(struct ring *ring, uint64_t found[SHEET_PICTURES])
 {
 	uint64_t end = ring->base + ring->slots, floor = ring_floor(ring);
@@ -162,7 +162,7 @@ static void colour_range(const struct grid *grid, const struct chosen *chosen, u
 		}
 }
 
-/* What Normalize did is undone, by its canonical text. False: there is none for three colours. */
+/* Undo Normalize, by its canonical text. False: there is none for three colours. */
 static bool undo_normalize(struct grid *grid, const char *text)
 {
 	float mean[COLOURS], deviation[COLOURS];

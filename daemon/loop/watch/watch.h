@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What who watches the daemon shares: since when it runs, its last minutes second by second, and
- * who may see names. Loop thread.
+ * State of the HTTP server's pages: since when the daemon runs, its last minutes second by second,
+ * and who may see names. Loop thread.
  */
 #ifndef STOKER_LOOP_WATCH_WATCH_H
 #define STOKER_LOOP_WATCH_WATCH_H

@@ -31,7 +31,7 @@ void aws_identity_deinit(struct aws_identity *identity)
 	*identity = AWS_IDENTITY_NULL;
 }
 
-/* What is set first stays. False: no memory. */
+/* Set a text that is not set yet. False: no memory. */
 static bool set(char **text, const char *value)
 {
 	if (*text || !value || !*value)
@@ -49,8 +49,8 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Whoever goes by one of these shall not be asked for as somebody else: not without a signature,
- * nor with the keys that only open the way to a role. */
+/* Note a way to credentials that is not supported: a user of it shall not be taken for somebody
+ * else, neither without a signature nor with the keys that only open the way to a role. */
 static void note_lack(const struct aws_search *search, const char *name)
 {
 	static const char *const lacking[] = {"role_arn", "sso_session", "sso_start_url",
@@ -177,8 +177,8 @@ int aws_identity_find(struct aws_identity *out)
 	return 0;
 }
 
-/* Of the partition that a region belongs to; a region that nobody has heard of is a new one of the
- * largest. */
+/* Domain of the partition that a region belongs to; an unknown region is a new one of the largest.
+ */
 static const char *domain_of(const char *region)
 {
 	static const struct {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where S3 is, and credentials that are written down, found as AWS' tools find it: the environment
- * (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_DEFAULT_REGION,
- * AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL), then the profile AWS_PROFILE in ~/.aws/credentials and
- * ~/.aws/config (AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE). Credentials that are asked for: see
- * key_source.h.
+ * Endpoint of S3 and credentials that are written down, found as AWS' tools find them: the
+ * environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,
+ * AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL), then the profile AWS_PROFILE in
+ * ~/.aws/credentials and ~/.aws/config (AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE). Credentials
+ * that a service gives: see key_source.h.
  *
  * Owns the secrets, and wipes them. Nothing of it is ever put into a message. Reads files; any
  * thread.
@@ -30,7 +30,7 @@ void aws_identity_deinit(struct aws_identity *identity);
 
 /* The URL of a bucket, without a slash at its end; the caller's. NULL: no memory. */
 char *aws_bucket_url(const struct aws_identity *identity, const char *bucket);
-/* Of the service that gives credentials in a region; as above, but for a slash. */
+/* URL of the service that gives credentials in a region; as above, but for a slash. */
 char *aws_sts_url(const char *region);
 
 #endif

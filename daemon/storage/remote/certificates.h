@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the certificates are that a server's is checked against. Any thread; knows no server. */
+/* Paths of the certificates that a server's is checked against. Any thread; knows no server. */
 #ifndef STOKER_STORAGE_REMOTE_CERTIFICATES_H
 #define STOKER_STORAGE_REMOTE_CERTIFICATES_H
 

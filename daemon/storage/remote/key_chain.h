@@ -21,8 +21,8 @@ struct key_chain;
  * down are read anew. */
 struct key_chain *key_chain_of_daemon(void);
 
-/* Those to sign with, the caller's to drop; NULL: there are none. 0, TRANSFER_E_FAILED or -ENOMEM.
- */
+/* Take the credentials to sign with, the caller's to drop; NULL: there are none. 0,
+ * TRANSFER_E_FAILED or -ENOMEM. */
 int key_chain_take(struct key_chain *chain, struct transfers *transfers, struct s3_keys **out,
 		   struct fault *fault);
 /* Were there any, when they were asked for last? */

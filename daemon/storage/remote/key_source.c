@@ -28,7 +28,7 @@
 #define CONTAINER_HOST "http://169.254.170.2"
 #define ROLES_PATH "/latest/meta-data/iam/security-credentials/"
 
-/* Of an environment variable; NULL: it is not set, or empty. */
+/* Value of an environment variable; NULL: it is not set, or empty. */
 static const char *variable(const char *name)
 {
 	const char *value = getenv(name);

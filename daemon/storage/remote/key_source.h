@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the daemon's credentials of S3 come from, asked in the order of AWS' tools; the first that
- * is set up counts:
+ * Sources of the daemon's credentials of S3, asked in the order of AWS' tools; the first that is
+ * set up counts:
  *
  * 1. the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY;
  * 2. a web identity, as Kubernetes gives it, for which STS gives credentials:

@@ -81,7 +81,7 @@ void own_keys_drop(struct own_keys *own_keys)
 
 /* -- what a client sends ---------------------------------------------------------------------- */
 
-/* It becomes a part of a header, and the key is followed by a colon. */
+/* Check a text that becomes a part of a header; a key is followed by a colon. */
 static bool is_clean(struct text text, bool colon)
 {
 	for (size_t i = 0; i < text.size; i++) {

@@ -35,7 +35,7 @@ struct own_keys *own_keys_new(uid_t uid);		   /* NULL: no memory */
 struct own_keys *own_keys_hold(struct own_keys *own_keys); /* NULL stays NULL */
 void own_keys_drop(struct own_keys *own_keys);		   /* NULL will do */
 
-/* What a client sends; `expires` is in seconds of the time of day, 0: never. */
+/* Credentials as a client sends them; `expires` is in seconds of the time of day, 0: never. */
 struct own_keys_offer {
 	struct text url, key, secret, token;
 	uint64_t expires;
@@ -48,12 +48,12 @@ int own_keys_put(struct own_keys *own_keys, const struct own_keys_offer *offer,
 /* The longest of its URLs that a tidy path is beneath, and what is kept for it; NULL: none. */
 const char *own_keys_cover(struct own_keys *own_keys, const char *path);
 struct own_key *own_keys_find(struct own_keys *own_keys, const char *path);
-/* How often any were refused as credentials so far, and whether those kept for a path were after
- * that, and not replaced since. */
+/* Count refusals of any of them as credentials so far; and ask: were those kept for a path refused
+ * after that, and not replaced since? */
 uint64_t own_keys_refusals(struct own_keys *own_keys);
 bool own_keys_refused_since(struct own_keys *own_keys, const char *path, uint64_t refusals);
 
-/* Those to sign with, the caller's to drop. 0 or OWN_KEYS_E_EXPIRED. */
+/* Take the credentials to sign with, the caller's to drop. 0 or OWN_KEYS_E_EXPIRED. */
 int own_key_take(struct own_key *key, struct s3_keys **out, struct fault *fault);
 /* A server says that these have expired: wait for others. False: there are none. */
 bool own_key_renew(struct own_key *key, const struct s3_keys *expired);

@@ -65,9 +65,9 @@ static bool names_inside(const char *url)
 	       (strncmp(host, "localhost", 9) == 0 && (size == 9 || host[9] == ':'));
 }
 
-/* What others than the daemon's own user have read stays where the rule says: no redirect leads on
- * from there, and a name is of this machine only if the rule says so itself. Where S3 is, the
- * daemon's environment says. What a user's own credentials opened the way to is asked for with
+/* Confine requests for other users than the daemon's own to what the rule allows: no redirect leads
+ * on from there, and a name is of this machine only if the rule says so itself. The endpoint of S3
+ * is the daemon's environment's. A path that a user's own credentials opened is asked for with
  * these, never with the daemon's. */
 static void remote_confine(struct remote *remote, const struct storage_place *place)
 {
@@ -283,7 +283,8 @@ static int say_cannot_read(const char *key, const char *why, struct fault *fault
 #define NO_RANGES                                                                                  \
 	"the server has no ranges (it answers 200 to a range): use one that has, such as nginx"
 
-/* Whoever wants a part of an object and is sent a page is to log in, or was led astray. */
+/* Explain an answer that is a page, not a part of an object: the user is to log in, or was led
+ * astray. */
 static const char *no_ranges(const struct response *response)
 {
 	return strncasecmp(response->type, "text/html", 9) == 0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the headers of an HTTP response say of an object: the lines are taken one by one, as they
+ * Headers of an HTTP response that describe an object: the lines are taken one by one, as they
  * come, and may be anything. Pure; any thread. Knows no socket and no library.
  */
 #ifndef STOKER_STORAGE_REMOTE_RESPONSE_H

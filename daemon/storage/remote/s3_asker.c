@@ -29,7 +29,7 @@ static const struct {
 };
 #define CODES (sizeof(codes) / sizeof(codes[0]))
 
-/* Its row, CODES if there is none. */
+/* Row of a code, CODES if there is none. */
 static size_t code_find(const char *code)
 {
 	size_t i = 0;

@@ -19,15 +19,15 @@ struct s3_asker {
 	struct own_key *own;	 /* borrowed: the user's, which is asked with then; or NULL */
 };
 
-/* What to sign with, the caller's to drop; NULL: nothing. 0, TRANSFER_E_FAILED or -ENOMEM. */
+/* Take what to sign with, the caller's to drop; NULL: nothing. 0, TRANSFER_E_FAILED or -ENOMEM. */
 int s3_asker_take(const struct s3_asker *asker, struct transfers *transfers, struct s3_keys **out,
 		  struct fault *fault);
-/* What was answered to these. True: they have expired, and there are others. */
+/* Hear the answer to a request signed with these. True: they have expired, and there are others. */
 bool s3_asker_hear(const struct s3_asker *asker, struct transfers *transfers,
 		   const struct s3_keys *keys, const struct response *response,
 		   const struct buffer *body);
-/* What S3 means by the answer, and what to do, as "WHOSE" and "WORDS"; NULL words: nothing that is
- * known here. Static. */
+/* Explain S3's answer, and what to do, as "WHOSE" and "WORDS"; NULL words: nothing that is known
+ * here. Static. */
 void s3_asker_words(const struct s3_asker *asker, const struct response *response,
 		    const struct s3_error *error, const char **whose_out, const char **words_out);
 /* Was the request refused for want of any credentials? */

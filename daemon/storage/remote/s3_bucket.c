@@ -59,7 +59,7 @@ const struct s3_region *s3_bucket_region(const struct s3_bucket *bucket)
 	return moved ? moved : &bucket->home;
 }
 
-/* It becomes a part of a host's name. */
+/* Check a region, which becomes a part of a host's name. */
 static bool is_region(const char *name)
 {
 	size_t size = strlen(name);

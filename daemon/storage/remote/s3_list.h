@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What S3 answers in XML: a page of list-objects-v2 (with encoding-type=url), and the code of an
- * error. The bytes may be anything. A door to expat. Pure; any thread. Asks no server.
+ * Parser of S3's answers in XML: a page of list-objects-v2 (with encoding-type=url), and the code
+ * of an error. The bytes may be anything. A door to expat. Pure; any thread. Asks no server.
  */
 #ifndef STOKER_STORAGE_REMOTE_S3_LIST_H
 #define STOKER_STORAGE_REMOTE_S3_LIST_H
@@ -24,7 +24,7 @@ enum {
  */
 int s3_list_parse(const void *data, size_t size, s3_list_take *take, void *context,
 		  char next_out[S3_TEXT_MAX + 1]);
-/* What an error says; empty texts: it does not. */
+/* Contents of an error; empty texts: it does not say. */
 struct s3_error {
 	char code[S3_CODE_MAX + 1];   /* such as NoSuchBucket; letters, digits and '?' */
 	char region[S3_CODE_MAX + 1]; /* in which the bucket is, if it was asked for in another */

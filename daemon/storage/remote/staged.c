@@ -183,8 +183,8 @@ static bool staged_find(const struct remote *remote, const struct stage_use *use
 	return true;
 }
 
-/* What is fetched at a time by one thread: who asks with other credentials is not waited for, which
- * may have expired, or be refused. */
+/* Name of a fetch that one thread makes for all. It has the credentials in it: who asks with others
+ * does not wait for these, which may have expired, or be refused. */
 static struct digest staged_flight(const struct remote *remote, const struct stage_item *item)
 {
 	struct digest flight = item->object;
@@ -196,7 +196,7 @@ static struct digest staged_flight(const struct remote *remote, const struct sta
 
 /* -- fetching --------------------------------------------------------------------------------- */
 
-/* What lies beside a range and is read soon, so that one request brings it along. */
+/* Ranges beside the wanted one that are read soon, so that one request brings them along. */
 struct run {
 	const struct remote *remote;
 	const char *key;
@@ -265,7 +265,7 @@ static void run_gather(struct run *run, const struct stage_use *use)
 		;
 }
 
-/* What came of the parts: `whole` has the run's bytes, or is NULL: they are not kept. */
+/* End the fetch of the parts: `whole` has the run's bytes, or is NULL: they are not kept. */
 static void run_end(struct run *run, const struct buffer *whole,
 		    const struct storage_version *version)
 {

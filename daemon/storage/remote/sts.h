@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What AWS' Security Token Service answers to AssumeRoleWithWebIdentity, in XML: credentials, or
- * the code of an error. The bytes may be anything. The caller wipes the texts. Pure; any thread.
- * Asks no server.
+ * Parser of the answers of AWS' Security Token Service to AssumeRoleWithWebIdentity, in XML:
+ * credentials, or the code of an error. The bytes may be anything. The caller wipes the texts.
+ * Pure; any thread. Asks no server.
  */
 #ifndef STOKER_STORAGE_REMOTE_STS_H
 #define STOKER_STORAGE_REMOTE_STS_H
@@ -17,7 +17,7 @@ struct sts_answer {
 	char code[64]; /* letters, digits and '?' */
 };
 
-/* What the answer says, as far as it is XML; never fails for what the bytes are. 0 or -ENOMEM. */
+/* Parse the answer, as far as it is XML; never fails for the bytes' sake. 0 or -ENOMEM. */
 int sts_parse(const void *data, size_t size, struct sts_answer *out);
 
 #endif

@@ -290,7 +290,7 @@ static bool attempt_headers(CURL *curl, const struct transfer_request *request,
 	return whole && curl_easy_setopt(curl, CURLOPT_HTTPHEADER, *headers) == CURLE_OK;
 }
 
-/* What is no GET, and asks for no object. */
+/* Set up a request that is no GET, and asks for no object. */
 static void attempt_ask_service(CURL *curl, const struct transfer_request *request)
 {
 	if (request->put || request->form) {

@@ -29,7 +29,7 @@ enum {
 
 struct transfers;
 
-/* Who asks: borrowed; NULL texts are not sent. */
+/* Signer of requests: borrowed; NULL texts are not sent. */
 struct transfer_signer {
 	const char *key, *secret, *token; /* of S3 */
 	const char *region;
@@ -60,7 +60,7 @@ void transfers_free(struct transfers *transfers); /* no request may be under way
 int transfer_run(struct transfers *transfers, const struct transfer_request *request,
 		 struct buffer *buffer, struct response *response_out, struct fault *fault);
 
-/* Of all requests of the process. */
+/* Counts of all requests of the process. */
 struct storage_counts transfer_counts(void);
 
 /* All requests of the process fail from now on, also those under way: the daemon ends. */
