@@ -15,8 +15,8 @@
  * is wrong.
  */
 const char *bytes_check(const uint8_t *bytes, size_t size, uint32_t *nodes_out);
-/* How many values follow one another in `bytes`, within the same limits. NULL and their number, or
- * what is wrong. */
+/* Count the values that follow one another in `bytes`, within the same limits. NULL and their
+ * number, or the words of an error. */
 const char *bytes_count(const uint8_t *bytes, size_t size, uint32_t *count_out);
 
 #endif

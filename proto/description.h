@@ -11,7 +11,7 @@
 #include "proto/message.h"
 #include "proto/pack.h"
 
-/* What a field of ATTACH is part of; see ATTACH_TABLE. */
+/* Parts that a field of ATTACH may belong to; see ATTACH_TABLE. */
 enum description_part {
 	DESCRIPTION_READER = 0,
 	DESCRIPTION_BYTES = 1,

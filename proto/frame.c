@@ -14,7 +14,7 @@
 
 #include "proto/tables.h"
 
-/* What an idle connection may keep: most frames are smaller, so few reads allocate. */
+/* Bytes that an idle connection may keep: most frames are smaller, so few reads allocate. */
 #define FRAME_KEEP 256
 
 static uint32_t frame_length(const uint8_t *head)

@@ -26,9 +26,9 @@ struct frame_reader {
 void frame_reader_deinit(struct frame_reader *reader);
 
 /*
- * Where to receive: room for at least one byte, and never beyond the end of the current frame. The
- * buffer grows with the bytes received, not with the length claimed. A whole frame must have been
- * taken by frame_reader_next() before. 0, -ENOMEM, or -EPROTO after a FRAME_E_LENGTH.
+ * Give the room to receive into: at least one byte, and never beyond the end of the current frame.
+ * The buffer grows with the bytes received, not with the length claimed. A complete frame must have
+ * been taken by frame_reader_next() before. 0, -ENOMEM, or -EPROTO after a FRAME_E_LENGTH.
  */
 int frame_reader_room(struct frame_reader *reader, uint8_t **at_out, size_t *room_out);
 void frame_reader_received(struct frame_reader *reader, size_t size);

@@ -218,7 +218,7 @@ static void say_expected(const struct field *field, char *out, size_t size)
 	}
 }
 
-/* What came instead: its kind, or what of it is out of range. */
+/* Say what came instead: its kind, or what of it is out of range. */
 static void say_found(const struct field *field, const struct value *value, char *out, size_t size)
 {
 	if (field->type == FIELD_uint && value_kind(value) == VALUE_UINT)

@@ -72,7 +72,7 @@ struct message {
 	};
 };
 
-/* Who may send a message, and on which socket; from the table. */
+/* Senders of a message, and on which socket; from the table. */
 enum message_sender { MESSAGE_BY_CLIENT = 1, MESSAGE_BY_DAEMON = 2 };
 enum message_socket { MESSAGE_ON_DATA = 1, MESSAGE_ON_CONTROL = 2, MESSAGE_ON_BOTH = 3 };
 
@@ -90,7 +90,7 @@ struct decoder_memory;
 int decoder_memory_new(struct decoder_memory **out); /* 0 or -ENOMEM */
 void decoder_memory_free(struct decoder_memory *memory);
 
-/* What is wrong with a message, in words for the peer; `seq` is the request's, or 0. */
+/* Fault of a message, in words for the peer; `seq` is the request's, or 0. */
 struct message_fault {
 	unsigned code; /* an error_code: STRUCTURE, MESSAGE or FIELD */
 	uint32_t seq;

@@ -319,7 +319,7 @@ static void say_wrong(struct unpacker *unpacker, const char *what, struct text k
 	unpacker->wrong = true;
 }
 
-/* Of a key; "" if it is no text. As value_text(), without the call. */
+/* Text of a key; "" if it is no text. As value_text(), without the call. */
 static struct text text_of(const msgpack_object *key)
 {
 	if (key->type == MSGPACK_OBJECT_STR)
@@ -371,8 +371,8 @@ static void check_map(struct unpacker *unpacker, const msgpack_object_map *map)
 	find_twins(unpacker, map);
 }
 
-/* What of it is no value of the protocol. `key` is that of the value, or of the list around it: for
- * the message. */
+/* Check that it is a value of the protocol. `key` is that of the value, or of the list around it:
+ * for the message. */
 static void check(struct unpacker *unpacker, const msgpack_object *object, struct text key)
 {
 	const msgpack_object_union *via = &object->via;

@@ -45,9 +45,9 @@ void pack_key_uint(struct packer *packer, const char *key, uint64_t uint);
 void pack_key_string(struct packer *packer, const char *key, const char *string);
 void pack_value(struct packer *packer, const struct value *value); /* in its shortest form */
 void pack_packed(struct packer *packer, struct text packed);	   /* one value, packed elsewhere */
-/* What another packer holds, or its error. */
+/* Pack what another packer holds, or its error. */
 void pack_packer(struct packer *packer, const struct packer *other);
-/* What was packed, borrowed until the packer changes. 0 or -ENOMEM. */
+/* Give the bytes that were packed, borrowed until the packer changes. 0 or -ENOMEM. */
 int packer_bytes(const struct packer *packer, struct text *out);
 
 /*

@@ -24,8 +24,8 @@ enum unit {
 	UNIT_REFERENCE, /* a number; 0: to none */
 };
 
-/* What a row borrows must live until it is packed. A column that is MAYBE is left out if it is
- * ROW_NONE, a number below 0, or an empty text of the type hex; a text, if it is NULL. */
+/* Borrowed members of a row must live until it is packed. A column that is MAYBE is left out if it
+ * is ROW_NONE, a number below 0, or an empty text of the type hex; a text, if it is NULL. */
 typedef uint64_t row_uint;
 typedef bool row_boolean;
 typedef double row_number;

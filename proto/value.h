@@ -39,7 +39,7 @@ uint64_t value_uint(const struct value *value);
 int64_t value_sint(const struct value *value);
 double value_float(const struct value *value);
 struct text value_text(const struct value *value); /* str or bin */
-/* Of a list its values, of a map its pairs. */
+/* Count the values of a list, or the pairs of a map. */
 uint32_t value_count(const struct value *value);
 const struct value *value_item(const struct value *list, uint32_t i);
 struct text value_key(const struct value *map, uint32_t i); /* of a pair ... */

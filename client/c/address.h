@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the sockets of the daemon are, how to connect to one, and whether the process that serves
- * it can be trusted. Knows no message. Any thread, but it reads the environment.
+ * Addresses of the daemon's sockets, how to connect to one, and whether the process that serves it
+ * can be trusted. Knows no message. Any thread, but it reads the environment.
  */
 #ifndef STOKER_CLIENT_ADDRESS_H
 #define STOKER_CLIENT_ADDRESS_H
@@ -15,9 +15,9 @@
 
 enum address_socket { ADDRESS_DATA, ADDRESS_CONTROL };
 
-/* Where to look: only `given` if it is not NULL, else only the path from the environment if it is
- * set, else the default places in order. Returns how many were written; paths too long for a socket
- * are left out. */
+/* List the paths to try: only `given` if it is not NULL, else only the path from the environment if
+ * it is set, else the default places in order. Returns how many were written; paths too long for a
+ * socket are left out. */
 #define ADDRESS_PLACES_MAX 4
 size_t address_places(enum address_socket socket, const char *given,
 		      char out[ADDRESS_PLACES_MAX][ADDRESS_MAX]);

@@ -32,12 +32,12 @@ int attach_build(struct attach *out, const struct stoker_options *options, struc
 		 struct fault *fault);
 void attach_free(struct attach *attach);
 
-/* Whose bytes resizes make, as `asked` (NULL: as is usual): one of the two words. `known`: the
- * daemon knows them; else it would make those of pillow-12 whatever it is asked for, and the words
- * for that are in `note_out`. 0 or -EOPNOTSUPP. */
+/* Choose whose bytes resizes make, as `asked` (NULL: as is usual): one of the two words. `known`:
+ * the daemon knows them; else it would make those of pillow-12 whatever it is asked for, and the
+ * words for that are in `note_out`. 0 or -EOPNOTSUPP. */
 int attach_resize(const char *asked, bool known, const char **word_out, const char **note_out,
 		  struct fault *fault);
-/* The same, into the ATTACH. */
+/* Settle it in the ATTACH. */
 int attach_settle_resize(struct attach *attach, bool known, const char **note_out,
 			 struct fault *fault);
 

@@ -72,7 +72,7 @@ static inline bool connection_kept(const struct connection *connection)
 	return connection->backlog.count > 0;
 }
 
-/* These descriptors go with the next message; they are borrowed until its answer. */
+/* Send these descriptors with the next message; they are borrowed until its answer. */
 void connection_give(struct connection *connection, const int *fds, unsigned count);
 /* Queue a message and send what the socket takes. */
 int connection_send(struct connection *connection, const struct message *message,
@@ -100,8 +100,8 @@ int connection_release(struct connection *connection, uint64_t lease, struct fau
 int connection_ask(struct connection *connection, const struct message *request,
 		   enum message_kind wanted, int quiet_ms, struct message *out,
 		   struct fault *fault);
-/* The same while batches may come: other messages are kept, and connection_receive() gives them
- * first. */
+/* Ask while batches may come: other messages are kept, and connection_receive() gives them first.
+ */
 int connection_ask_beside(struct connection *connection, const struct message *request,
 			  enum message_kind wanted, int quiet_ms, struct message *out,
 			  struct fault *fault);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went wrong, as a text for people; the negative errno that comes with it is for the program.
- * The caller owns it; any thread. Knows no socket and no message.
+ * Fault: the error of a call as a text for people; the negative errno that comes with it is for the
+ * program. The caller owns it; any thread. Knows no socket and no message.
  */
 #ifndef STOKER_CLIENT_FAULT_H
 #define STOKER_CLIENT_FAULT_H

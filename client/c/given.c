@@ -34,7 +34,7 @@ static bool is_url(const char *path)
 	return strstr(path, "://");
 }
 
-/* Its type; 0: it is left out. */
+/* Add what a key's path leads to. Returns its type; 0: it is left out. */
 static mode_t given_add(struct given *given, struct packer *packer, const char *key,
 			const char *path)
 {

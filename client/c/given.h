@@ -31,8 +31,8 @@ void given_close(struct given *given); /* may be called twice */
 void given_add_dataset(struct given *given, struct packer *packer, const char *path,
 		       const char *kind, const char *root, const char *labels);
 
-/* The same for a sampler, whose map is whole: a copy of it, with the number of its list, goes to
- * `packer`. 0, -ENOMEM, or a condition of unpack(). */
+/* Add the list of a sampler, whose map is complete: a copy of it, with the number of its list, goes
+ * to `packer`. 0, -ENOMEM, or a condition of unpack(). */
 int given_add_sampler(struct given *given, struct packer *packer, struct text map);
 
 #endif

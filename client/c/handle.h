@@ -58,7 +58,8 @@ int handle_enter(struct stoker *stoker);
  * stoker_fd() cannot be kept up to date. */
 int handle_leave(struct stoker *stoker, int result);
 
-/* The same around what any thread may do meanwhile. They change no fault but that of the caller. */
+/* Lock and unlock around what any thread may do meanwhile. They change no fault but that of the
+ * caller. */
 int handle_lock(struct stoker *stoker);
 void handle_unlock(struct stoker *stoker);
 

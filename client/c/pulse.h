@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a daemon that is waited for lives: when it asks for a sign of life, and when it is to be
- * said that none has come. Plain memory; knows no message. Times are clock_ms().
+ * Pulse of a daemon that is waited for: when it is asked for a sign of life, and when the caller is
+ * to hear that none has come. Plain memory; knows no message. Times are clock_ms().
  */
 #ifndef STOKER_CLIENT_PULSE_H
 #define STOKER_CLIENT_PULSE_H
@@ -28,7 +28,7 @@ enum pulse_step { PULSE_WAIT, PULSE_ASK, PULSE_SAY };
 /* A wait begins, or the daemon has sent something. */
 void pulse_begin(struct pulse *pulse, int64_t now);
 
-/* What is due now, after nothing could be read. PULSE_SAY comes once in a wait. */
+/* Find what is due now, after nothing could be read. PULSE_SAY comes once in a wait. */
 enum pulse_step pulse_step(struct pulse *pulse, int64_t now);
 
 /* Write on stderr that the daemon whose socket is at this path is silent. */

@@ -16,7 +16,7 @@
  */
 int recover_wait(struct stoker *stoker, int64_t until);
 
-/* What stoker_seek() says. */
+/* Do what stoker_seek() says. */
 int recover_seek(struct stoker *stoker, uint64_t epoch, uint64_t position);
 
 #endif

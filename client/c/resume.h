@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How to continue after the daemon was lost: the ATTACH that was sent, the position after the last
- * batch that the caller got, and when to try again and when to give up. The time counts from the
- * loss to the first batch of the next daemon, so a daemon that dies again and again is given up,
- * too. Knows no socket.
+ * State to continue with after the daemon was lost: the ATTACH that was sent, the position after
+ * the last batch that the caller got, and when to try again and when to give up. The time counts
+ * from the loss to the first batch of the next daemon, so a daemon that dies again and again is
+ * given up, too. Knows no socket.
  */
 #ifndef STOKER_CLIENT_RESUME_H
 #define STOKER_CLIENT_RESUME_H

@@ -7,7 +7,7 @@
 
 #include "proto/message.h"
 
-/* Its `seq`; 0: it has none. */
+/* Number `seq` of a message; 0: it has none. */
 uint64_t seq_of(const struct message *message);
 
 #endif

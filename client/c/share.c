@@ -14,7 +14,7 @@ struct share share_of(const struct message_attach *attach, uint64_t samples)
 	return share;
 }
 
-/* Of all ranks together. */
+/* Samples of a batch of all ranks together. */
 static uint64_t global_batch(const struct share *share)
 {
 	return share->batch_size * share->world;
@@ -55,7 +55,7 @@ static struct share_place after(const struct share *share, struct share_place fi
 	return (struct share_place){first.epoch + 1, share->last == SHARE_WRAP ? global - left : 0};
 }
 
-/* How many of its samples would stand behind the end of the epoch. */
+/* Count its samples that would stand behind the end of the epoch. */
 static uint64_t over(const struct share *share, uint64_t position)
 {
 	uint64_t end = position + share->batch_size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which positions are a reader's batches (PROTOCOL.md, section 7), to check what the daemon says.
- * Pure; knows no connection.
+ * Share of a reader: the positions of its batches (PROTOCOL.md, section 7), to check what the
+ * daemon says. Pure; knows no connection.
  */
 #ifndef STOKER_CLIENT_SHARE_H
 #define STOKER_CLIENT_SHARE_H
@@ -24,7 +24,7 @@ struct share_place {
 
 struct share share_of(const struct message_attach *attach, uint64_t samples);
 
-/* Where the next batch begins. */
+/* Position of the next batch. */
 struct share_place share_next(const struct share *share, struct share_place at);
 
 /* Is this the next batch, or does it stand for the next one? */

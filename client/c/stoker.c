@@ -319,7 +319,7 @@ static bool stoker_holds_all(const struct stoker *stoker)
 	return batch_count(stoker->held, stoker->attachment) >= stoker->inflight;
 }
 
-/* ... or the batch that the next one waits for? */
+/* Check for the batch that the next one waits for. */
 static bool stoker_holds_blocking(const struct stoker *stoker)
 {
 	for (const struct batch *held = stoker->held; held && stoker->blocking; held = held->next)

@@ -51,8 +51,8 @@ extern "C" {
 struct stoker; /* a handle: a connection to the daemon, and the batches that came over it */
 
 /*
- * What to read. Begin with STOKER_OPTIONS_INIT; 0 and NULL are the defaults. Texts are read during
- * the call and not kept.
+ * Options of a reader. Begin with STOKER_OPTIONS_INIT; 0 and NULL are the defaults. Texts are read
+ * during the call and not kept.
  */
 struct stoker_options {
 	size_t size; /* of this struct, set by STOKER_OPTIONS_INIT */
@@ -336,8 +336,8 @@ STOKER_API int stoker_connect(struct stoker *stoker, const char *socket);
  */
 STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options *options);
 
-/* What the handle is attached to; NULL if it is not attached. Valid until it is attached again or
- * freed. */
+/* Facts of the stream that the handle is attached to; NULL if it is not attached. Valid until it is
+ * attached again or freed. */
 STOKER_API const struct stoker_info *stoker_info(const struct stoker *stoker);
 
 /*

@@ -32,7 +32,7 @@ struct transforms {
 /* `text` is terminated; NULL or blank is the empty list. 0, -EINVAL with words that name the
  * column, or -ENOMEM. */
 int transforms_parse(struct transforms *out, const char *text, struct fault *fault);
-/* The same for a sampler, which must be there. */
+/* Parse a sampler, which must be there. */
 int transforms_parse_sampler(struct transforms *out, const char *text, struct fault *fault);
 void transforms_deinit(struct transforms *transforms);
 

@@ -31,8 +31,8 @@ struct pass {
 	json_t *begun, *before, *after; /* the daemon's counters; `begun`: before it was ordered */
 };
 
-/* Whom the passes are for. `anchor`: a reader that takes nothing. The daemon forgets a dataset,
- * with its seek indexes and what it keeps of it, once nobody reads it. */
+/* Stream and readers of the passes. `anchor`: a reader that takes nothing. The daemon forgets a
+ * dataset, with its seek indexes and what it keeps of it, once nobody reads it. */
 struct course {
 	struct control *control;
 	const char *socket;
@@ -182,7 +182,7 @@ static int course_run(struct course *course, double seconds, struct pass passes[
 
 /* -- the report ----------------------------------------------------------------------------- */
 
-/* Of the second pass. `trainer`: how busy it was, from 0 to 1. */
+/* Load of the trainer in the second pass, from 0 to 1. */
 static double trainer_of(const struct pass *pass)
 {
 	return 1 - pass->waited / pass->seconds;
@@ -234,8 +234,8 @@ static const char *kept_missing(const struct pass *kept, bool anchored)
 	       "cache-memory has no room for them";
 }
 
-/* What cache-memory would give. What the pass found is counted from where it was ordered: all of a
- * short one may have been prefetched before its first batch was measured. */
+/* Estimate of what cache-memory would give. What the pass found is counted from where it was
+ * ordered: all of a short one may have been prefetched before its first batch was measured. */
 static json_t *kept_json(const struct pass *first, const struct pass *kept)
 {
 	double pictures = since(kept, kept->begun, COUNTER_CACHE_HITS);

@@ -8,7 +8,7 @@
 #include "client/ctl/command.h"
 #include "client/ctl/options.h"
 
-/* What the scripts ask when they run: settings that can be changed, numbers of streams. */
+/* Commands that the scripts run: for settings that can be changed, and numbers of streams. */
 #define SETTINGS "stokerd --help 2>/dev/null | sed -n 's/^  --\\([a-z-]*\\) .* \\* \\[.*/\\1/p'"
 #define STREAMS "stokerctl streams 2>/dev/null | awk 'NR > 1 { print $1 }'"
 #define KINDS "folder flat manifest npy npz cifar10 cifar100 mnist"

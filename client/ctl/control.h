@@ -33,7 +33,7 @@ void control_close(struct control *control); /* also after control_open() failed
 int control_status(struct control *control, json_t **values_out);
 int control_list(struct control *control, const char *what, json_t **items_out);
 int control_set(struct control *control, const char *name, const char *value);
-/* What is kept of a dataset, by its number; 0: of all. */
+/* Drop what is kept of a dataset, by its number; 0: of all. */
 int control_drop(struct control *control, uint64_t dataset);
 int control_pin(struct control *control, uint64_t dataset, bool pinned); /* 0: all of them */
 /* `values_out`: the file, and what changed; see RELOAD in PROTOCOL.md. */

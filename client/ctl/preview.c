@@ -18,7 +18,7 @@
 #define SIDE_MAX 100 /* rows and columns */
 #define CELL_MAX 32  /* bytes of a label in the table */
 
-/* What is made of the batch. */
+/* Output that is made of the batch. */
 struct request {
 	const struct preview *preview;
 	const char *transforms;

@@ -26,7 +26,7 @@ static const json_t *find_stream(const json_t *streams, uint64_t number)
 	return NULL;
 }
 
-/* Of the stream with this number; all but the place is the stream's. */
+/* Options of a reader of the stream with this number; all but the place is the stream's. */
 static struct stoker_options options_like(uint64_t stream, uint64_t epoch, uint64_t position)
 {
 	struct stoker_options options = STOKER_OPTIONS_INIT;

@@ -17,7 +17,7 @@ struct service {
 	uid_t owner;
 };
 
-/* Of which unit is this the main process? */
+/* Find the unit that this is the main process of. */
 void service_find(struct service *service, pid_t pid);
 /* Restart it and wait until it has started. 0 or a negative errno. */
 int service_restart(const struct service *service, struct fault *fault);

@@ -21,7 +21,7 @@
 #define BACK_MS 10000 /* until the readers have a batch again */
 #define LOOK_MS 10
 
-/* What is known of the daemon before it is replaced. */
+/* Facts of the daemon before it is replaced. */
 struct old_daemon {
 	char version[256];
 	struct host_process process;
@@ -142,7 +142,7 @@ static int try_program(const char *program, pid_t pid, struct fault *fault)
 				       program);
 }
 
-/* The same process goes on as the new program. */
+/* Replace the program; the same process goes on as the new one. */
 static int replace_program(struct control *control, const struct old_daemon *old)
 {
 	char program[PATH_MAX];

@@ -13,7 +13,8 @@
 #include "client/ctl/show/values.h"
 
 #define VALUE_MAX 256
-/* It is only asked at what scale pictures are to be decoded: at none but their own. */
+/* List of transforms that only says at what scale pictures are to be decoded: at none but their
+ * own. */
 #define WHOLE "CenterCrop(size=1)"
 
 static int pin_run(struct control *control, const char *text, bool pinned, json_t **values_out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What limits readers, and what to change: the same words for stokerctl's doctor, top and bench and
+ * Limits of readers, and what to change: the same words for stokerctl's doctor, top and bench and
  * for the page. From figures alone; asks nobody. Any thread.
  */
 #ifndef STOKER_PROTO_ADVICE_LIMIT_H
@@ -21,7 +21,7 @@ enum limit {
 	LIMIT_COUNT, /* none of these */
 };
 
-/* Of the last second or so. */
+/* Load of the last second or so. */
 struct load {
 	double workers, fetchers;	    /* threads */
 	double workers_busy, fetchers_busy; /* part of their time, 0 to 1 */
@@ -33,9 +33,9 @@ struct load {
 
 const char *limit_name(enum limit limit);
 enum limit limit_of_name(const char *name);
-/* What readers do that are limited by it: "waiting for decoding". */
+/* Words for what readers do that are limited by it: "waiting for decoding". */
 const char *limit_words(enum limit limit);
-/* What to change, with the reason. Cut to `size`. */
+/* Advice on what to change, with the reason. Cut to `size`. */
 void limit_advice(enum limit limit, const struct load *load, char *out, size_t size);
 
 #endif

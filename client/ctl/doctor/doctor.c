@@ -19,7 +19,7 @@ static void wait_until(int64_t ns)
 		nanosleep(&rest, NULL);
 }
 
-/* What the readers are limited by, since `begun_ns`. */
+/* Examine what the readers are limited by, since `begun_ns`. */
 static void examine_work(struct findings *findings, struct reached *reached, int64_t begun_ns)
 {
 	json_t *after, *readers;

@@ -10,7 +10,7 @@
 #include "client/ctl/control.h"
 #include "client/ctl/doctor/findings.h"
 
-/* What could be reached of a daemon. */
+/* Answers of a daemon, as far as it could be reached. */
 struct reached {
 	struct control control; /* open if `status` is not NULL */
 	json_t *status;		/* owned; NULL: the control socket did not answer */

@@ -51,7 +51,7 @@ void examine_shm(struct findings *findings, const struct machine *machine)
 		     "/dev/shm has %s free of %s", bytes(room, left), bytes(size, all));
 }
 
-/* What the daemon may take, by its settings. */
+/* Memory that the daemon may take, by its settings. */
 static uint64_t budgets(const struct machine *machine)
 {
 	return setting(machine, ROW_KEY(status, ring_memory)) +

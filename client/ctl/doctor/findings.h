@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `stokerctl doctor` found: a list of checks, each ok, warn or fail, with what to do. Kept as
+ * Findings of `stokerctl doctor`: a list of checks, each ok, warn or fail, with what to do. Kept as
  * JSON, printed as a table. Knows no check.
  */
 #ifndef STOKER_CTL_FINDINGS_H

@@ -42,7 +42,7 @@ bool host_has(const char *root, const char *format, ...)
 	return access(path, F_OK) == 0;
 }
 
-/* What follows `name` at the beginning of a line; NULL: there is none. */
+/* Find the text that follows `name` at the beginning of a line; NULL: there is none. */
 static const char *line_of(const char *text, const char *name)
 {
 	size_t size = strlen(name);
@@ -66,7 +66,7 @@ static void read_groups(struct host_process *process, const char *line)
 	}
 }
 
-/* Of a mask in hexadecimal digits, with commas. */
+/* Count the bits of a mask in hexadecimal digits, with commas. */
 static unsigned bits_of(const char *line)
 {
 	unsigned bits = 0;

@@ -12,8 +12,8 @@
 
 /* `seconds` lie between the two. */
 struct load load_of(const json_t *before, const json_t *after, double seconds);
-/* How many of a list of readers are limited by each; returns by what most of them are, LIMIT_COUNT
- * if by nothing. */
+/* Count the readers of a list that are limited by each; returns by what most of them are,
+ * LIMIT_COUNT if by nothing. */
 enum limit load_count(const json_t *readers, unsigned counts[LIMIT_COUNT]);
 
 #endif

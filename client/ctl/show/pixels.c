@@ -7,7 +7,7 @@
 
 #define COLOURS 3
 
-/* How a number becomes a byte. */
+/* Scale by which a number becomes a byte. */
 struct scale {
 	float least, factor;
 };
@@ -39,7 +39,7 @@ void pixels_deinit(struct pixels *pixels)
 	*pixels = (struct pixels){0};
 }
 
-/* The same for all views of the sample. */
+/* Find one scale for all views of the sample. */
 static struct scale find_scale(const float *numbers, size_t count)
 {
 	float least = 0, most = 0;

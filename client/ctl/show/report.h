@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Its first line: version, state, age, pid, socket. */
+/* Print the report's first line: version, state, age, pid, socket. */
 void report_print_headline(FILE *file, const json_t *values, bool bold);
 void report_print(FILE *file, json_t *values, bool bold);
 

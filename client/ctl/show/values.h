@@ -40,7 +40,7 @@ static inline json_int_t counter_of(const json_t *status, enum counter counter)
 	return whole_of(status, counter_facts[counter].name);
 }
 
-/* How much it has grown between two of them. */
+/* Growth between two of them. */
 static inline double grown(const json_t *before, const json_t *after, enum counter counter)
 {
 	return (double)(counter_of(after, counter) - counter_of(before, counter));

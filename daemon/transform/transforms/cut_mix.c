@@ -4,7 +4,7 @@
  * (mixing.c), then
  *	x = below(65534, width), y = below(65535, height), r = sqrt(1 - lambda) / 2;
  *	the box is from x - trunc(r * width) to x + trunc(r * width), likewise y, cut to the
- *picture; then lambda = 1 - (pixels of the box) / (width * height) in float64.
+ *	picture; then lambda = 1 - (pixels of the box) / (width * height) in float64.
  */
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  *		halves to even
  *	scale = in(3, scale), shear along x = in(4, shear), along y in(5, ...)
  * A parameter that is None is not drawn. sin and cos are transform/portable_math.h's; sums are in
- *torchvision's order.
+ * torchvision's order.
  */
 #include "transform/draws.h"
 #include "transform/portable_math.h"
