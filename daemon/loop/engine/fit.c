@@ -102,7 +102,7 @@ static int fit_charge(struct fit *fit, unsigned *code_out, struct fault *fault)
 				 "dataset-memory",
 				 (unsigned long long)bytes,
 				 (unsigned long long)atomic_load(&full->limit),
-				 full->whole ? "this user's share of " : "",
+				 full->parent ? "this user's share of " : "",
 				 (unsigned long long)dataset_account_free(full));
 	fit->charged = bytes;
 	if (fit->plan.whitens)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Check the words of comments and names in C, as far as they can be counted: see CONTRIBUTING.md.
+
+Arguments: the root of the source. Looks at the C files of daemon/, proto/ and client/.
+
+A comment in front of a declaration begins with a verb or a noun, so with none of BEGINNINGS. No
+name of a file, identifier or comment has one of the words of PRIVATE: each has a term of the field
+in its place.
+"""
+
+import os
+import re
+import sys
+
+from style import paths_of
+
+TOPS = ("daemon/", "proto/", "client/c/", "client/ctl/")
+BEGINNINGS = ["What", "Of", "It", "Its", "Who", "Whose", "Whom", "Whoever", "Whatever", "Whichever",
+              "Which", "Whether", "That", "Those", "These", "This", "They", "Them", "Where", "When",
+              "How", "The same", "Same", r"\.\.\."]
+BEGINNING = re.compile(r"^/\*+\s*(?:\* )?(" + "|".join(BEGINNINGS) + r")(?!\w)", re.MULTILINE)
+# The word, and what is written in its place.
+PRIVATE = {
+    "scout": "read-ahead",
+}
+WORD = re.compile("(?<![a-z])(" + "|".join(PRIVATE) + ")(?:e?s)?(?![a-z])", re.IGNORECASE)
+UNSPACED = re.compile(r"^[ \t]+\*[A-Za-z]")
+
+
+def comment_lines(text):
+    """(number, line) of each line that goes on with a block comment in column 0."""
+    within = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if within:
+            yield number, line
+        within = (within or line.startswith("/*")) and "*/" not in line
+
+
+def faults_of(path, text):
+    """Everything that is wrong with one file, as (line number, words)."""
+    found = WORD.search(os.path.basename(path))
+    if found:
+        yield 1, f"its name has the private word {found[1]!r}: {PRIVATE[found[1].lower()]}"
+    for match in BEGINNING.finditer(text):
+        yield (text.count("\n", 0, match.start(1)) + 1,
+               f"a comment begins with {match[1]!r}: begin with a verb or a noun")
+    for number, line in enumerate(text.split("\n"), 1):
+        for match in WORD.finditer(line):
+            yield number, f"a private word, {match[1]!r}: {PRIVATE[match[1].lower()]}"
+    for number, line in comment_lines(text):
+        if UNSPACED.match(line):
+            yield number, "no blank after the * of a comment"
+
+
+def self_test():
+    bad = {
+        "beginning": "/* What a job is for. */\nint a;\n",
+        "beginning of a head": "/*\n * Whose turn it is.\n */\n",
+        "two words": "/* The same without a lock. */\nint a;\n",
+        "word": "/* Threads of a scout. */\n",
+        "identifier": "int read_scouts(void);\n",
+        "blank": "/*\n *Text.\n */\n",
+    }
+    for what, text in bad.items():
+        assert list(faults_of("daemon/a.c", text)), f"{what}: went unnoticed"
+    assert list(faults_of("daemon/scouts.c", "int a;\n")), "a file's name went unnoticed"
+    good = "/* Item of a list. */\nint item;\n/*\n * Whatsoever of boyscouting: text.\n */\n"
+    assert not list(faults_of("daemon/a.c", good)), list(faults_of("daemon/a.c", good))
+
+
+def main():
+    self_test()
+    root = sys.argv[1] if len(sys.argv) > 1 else "."
+    bad = count = 0
+    for path in paths_of(root):
+        if not path.startswith(TOPS) or not path.endswith((".c", ".h")):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8", newline="") as file:
+            text = file.read()
+        count += 1
+        for line, why in faults_of(path, text):
+            bad += 1
+            print(f"{path}:{line}: {why}")
+    print(f"{count} files, {bad} faults of words")
+    return 1 if bad or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
