@@ -154,8 +154,9 @@ class _Template:
 
     def _produce(self, number: int) -> int:
         from ..errors import DaemonUnavailable, Disconnected
-        from .producer import Producer
+        from .producer import Producer, say_place
         job = self._job
+        say_place(number, job["count"])
         try:
             producer = Producer(job["socket"], job["code"], job["secret"], job["name"], self._call,
                                 self._seeds, self._record, self._board.line(number))
@@ -231,4 +232,6 @@ if __name__ == "__main__":
         sys.exit("python -m stoker.produce is started by a loader of a stoker.Source")
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
-    sys.exit(_serve(int(sys.argv[2])))
+    status = _serve(int(sys.argv[2]))
+    sys.stderr.flush()
+    os._exit(status)  # what was imported has nothing to tidy up, and the trainer waits

@@ -28,6 +28,7 @@ _TELL_S = 0.05  # what is made is told after so long, also if more of the group 
 _TEXT_MAX = 4096
 _FIRST = 10  # deadlines that the first call has: it may import and open things
 _at = threading.local()
+_place = 0, 1
 
 Record = Callable[[Any], List[Any]]
 
@@ -47,6 +48,18 @@ def sample() -> Sample:
     if found is None:
         raise RuntimeError("stoker.sample() is for code that a producer calls")
     return found
+
+
+def place_of_producer() -> Tuple[int, int]:
+    """The number of this process among the producers that its template started, from 0, and how
+    many these are. Outside of one (0, 1)."""
+    return _place
+
+
+def say_place(number: int, count: int) -> None:
+    """In a producer, before it makes a sample."""
+    global _place
+    _place = number, count
 
 
 def code_of(thing: Any) -> Callable[[int], Any]:

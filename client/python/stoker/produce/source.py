@@ -59,6 +59,7 @@ class Source:
         self.code, self.samples = code, int(samples)
         self.name = getattr(code, "__qualname__", None) or type(code).__qualname__
         self.version = version
+        self.kept: Any = None  # producers that run already, and outlive loaders
         self.tree: Optional[Tree] = None
         if gives == "arrays":
             self.tree = Tree(_first(code) if like is None else like)

@@ -1,41 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""A loader of torch tensors, usable in place of a torch.utils.data.DataLoader. Needs torch.
-
-    loader = stoker.torch.Loader("/data/train", batch_size=64, transforms=[...])
-    for images, labels in loader: ...
-"""
+"""A loader of stoker's own datasets and transforms, as torch tensors."""
 from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Any, ContextManager, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
-try:
-    import torch
-    import torch.distributed as dist
-    from torch.utils.data import IterableDataset, get_worker_info
-except ImportError as error:
-    raise ImportError("stoker.torch needs torch: pip install torch") from error
+import torch
+import torch.distributed as dist
+from torch.utils.data import IterableDataset, get_worker_info
 
-from . import _ranks
-from . import loader as _loader
-from ._device import Copier, DeviceIteration
-from ._ring import Field
-from ._wire import Received
-from .errors import DeviceError, ForkError
-from .node import Dataset, Node, connect
+from .. import _ranks
+from .. import loader as _loader
+from .._device import Copier, DeviceIteration
+from .._wire import Received
+from ..errors import ForkError
+from ..node import Dataset, Node, connect
+from .tensors import Cuda, tensor_of
 
 __all__ = ["Loader"]
 
 _log = logging.getLogger("stoker")
 
-# numpy has only the bits; as signed integers, which every version of torch knows.
-_BITS = {"bfloat16": torch.bfloat16}
-
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import Options
+    from .._options import Options
 
     class _Base(_loader.Loader, IterableDataset[Any]):
         def __init__(self) -> None:
@@ -46,36 +36,6 @@ else:
 
 def _values(arrays: Dict[str, Any]) -> Tuple[Any, ...]:
     return tuple(arrays.values())
-
-
-class _Cuda:
-    """Tensors on a device, for a Copier. They are allocated for the stream of copies; the allocator
-    is told of the stream where the program has them, so it waits for that before it reuses them."""
-
-    def __init__(self, device: Any) -> None:
-        wanted = torch.device(device)
-        if wanted.type != "cuda" or not torch.cuda.is_available():
-            raise DeviceError(f"no tensors can be put on {wanted}: " + (
-                "torch finds no CUDA device; leave device= out, or look at nvidia-smi"
-                if wanted.type == "cuda" else "give a cuda device, or use tensor.to()"))
-        self.number: int = torch.cuda.current_device() if wanted.index is None else wanted.index
-        self._device = torch.device("cuda", self.number)
-        self._side = torch.cuda.Stream(self._device)
-        self.stream: int = self._side.cuda_stream
-
-    def here(self) -> ContextManager[object]:
-        return torch.cuda.stream(self._side)  # type: ignore[no-any-return, unused-ignore]
-
-    def empty(self, field: Field, count: int) -> Tuple[Any, int]:
-        tensor = torch.empty((count, *field.shape), dtype=getattr(torch, field.dtype),
-                             device=self._device)
-        return tensor, tensor.data_ptr()
-
-    def consumer(self) -> int:
-        return int(torch.cuda.current_stream(self._device).cuda_stream)
-
-    def hand(self, array: Any) -> None:
-        array.record_stream(torch.cuda.current_stream(self._device))
 
 
 class Loader(_Base):
@@ -106,7 +66,7 @@ class Loader(_Base):
                  copy: bool = False, device: Any = None, **options: Unpack[Options]) -> None:
         super().__init__()
         self._said = False
-        to = None if device is None or torch.device(device).type == "cpu" else _Cuda(device)
+        to = None if device is None or torch.device(device).type == "cpu" else Cuda(device)
         node = connect() if node is None else node
         found = dist.is_available() and dist.is_initialized() and \
             options.get("rank") is None and options.get("world_size") is None
@@ -206,8 +166,5 @@ class Loader(_Base):
         return tensor.clone() if self.copy else tensor
 
     def _tensor(self, name: str, array: Any) -> Any:
-        # The tensor keeps the array, and that the memory.
-        bits = _BITS.get(self._loader.fields[name].dtype)
-        tensor = torch.from_numpy(array if bits is None else array.view("<i2"))
-        tensor = tensor if bits is None else tensor.view(bits)
+        tensor = tensor_of(array, self._loader.fields[name].dtype)
         return tensor.clone() if self.copy else tensor

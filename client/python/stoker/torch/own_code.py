@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""A dataset of the program's own, for producers: samples are taken as arrays, and batches of them
+are what torch's default_collate makes of them.
+
+Runs in the program, but for InWorker, which runs in producers.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, Optional, Union
+
+import numpy as np
+import torch
+from torch.utils.data import default_collate
+from torch.utils.data._utils import worker as _worker
+
+from ..produce import shipping
+from ..produce.processes import Producers
+from ..produce.producer import place_of_producer
+from ..produce.source import Source, secret
+from ..produce.tree import Tree
+from ..state import Place
+
+
+class InWorker:
+    """The dataset as a worker of torch's DataLoader sees it: worker_init_fn has run once in the
+    process, and get_worker_info() is known."""
+
+    def __init__(self, dataset: Any, init: Optional[Callable[[int], object]]) -> None:
+        self.dataset, self.init = dataset, init
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        if _worker._worker_info is None:
+            number, count = place_of_producer()
+            _worker._worker_info = _worker.WorkerInfo(
+                id=number, num_workers=count, seed=torch.initial_seed(), dataset=self.dataset)
+            if self.init is not None:
+                self.init(number)
+        return self.dataset[index]
+
+
+class KeptSource(Source):
+    """A source whose producers outlive the loaders of an epoch. They end with close(), or with this
+    object."""
+
+    def __init__(self, code: InWorker, like: Any) -> None:
+        super().__init__(code, gives="arrays", like=like)
+        self.name = type(code.dataset).__qualname__
+        self._producers: Optional[Producers] = None
+        self._now: Optional[Dict[str, str]] = None
+
+    def begin(self, path: str, count: int) -> None:
+        """Before the loader of an epoch: the producers run, and have the dataset as it is now."""
+        before, self._now = self._now, None
+        if self._producers is None:
+            self._now = self.description()
+            self._producers = Producers(self, self._now["code"], count, path, secret())
+            self.kept = _Lent(self._producers)
+        else:
+            self._now = self._producers.renew(Place(0, 0)) or before
+
+    def description(self) -> Dict[str, str]:
+        return super().description() if self._now is None else self._now
+
+    def close(self) -> None:
+        if self._producers is not None:
+            self._producers.close()
+        self._producers = self.kept = self._now = None
+
+
+class _Lent:
+    """Producers that their borrower neither ends nor gives another object."""
+
+    def __init__(self, producers: Producers) -> None:
+        self.check = producers.check
+
+    def renew(self, _: Place) -> None:
+        pass
+
+    def state(self) -> Dict[str, str]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+
+def source_of(dataset: Any, init: Optional[Callable[[int], object]]) -> Union[KeptSource, str]:
+    """Or why producers cannot make its samples. Makes sample 0, to see what samples are.
+    ``init``: a worker_init_fn."""
+    try:
+        samples = len(dataset)
+    except TypeError:
+        return "it has no len()"
+    if samples == 0:
+        return "it has no samples"
+    state = torch.default_generator.get_state()
+    try:
+        first = dataset[0]
+    except Exception as error:
+        return f"its sample 0 raises {type(error).__name__}: {error}"
+    finally:
+        torch.default_generator.set_state(state)
+    try:
+        os.close(shipping.pack(dataset, init))
+        source = KeptSource(InWorker(dataset, init), first)
+    except (shipping.CannotShip, ImportError, TypeError, ValueError) as error:
+        return str(error)
+    assert source.tree is not None
+    why = _differs(first, source.tree)
+    return source if why is None else why
+
+
+def _differs(first: Any, tree: Tree) -> Optional[str]:
+    """What torch's batch of two such samples has otherwise."""
+    try:
+        theirs = default_collate([first, first])
+    except (TypeError, ValueError, RuntimeError) as error:
+        return f"torch makes no batch of it: {error}"
+    ours = collated(tree.join([torch.from_numpy(np.stack([array, array]))
+                               for array in tree.split(first)]))
+    return None if _kinds(theirs) == _kinds(ours) else \
+        "torch makes batches of another form of it"
+
+
+def _kinds(thing: Any) -> Any:
+    if isinstance(thing, dict):
+        return type(thing), {key: _kinds(value) for key, value in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return type(thing), [_kinds(value) for value in thing]
+    return (thing.dtype, thing.shape) if isinstance(thing, torch.Tensor) else type(thing)
+
+
+def collated(batch: Any) -> Any:
+    """A batch's tree with the containers that torch's default_collate gives: a list for a tuple."""
+    if isinstance(batch, dict):
+        values: Dict[Any, Any] = {key: collated(value) for key, value in batch.items()}
+        return values if type(batch) is dict else type(batch)(values)
+    if isinstance(batch, (list, tuple)):
+        items = [collated(item) for item in batch]
+        return type(batch)(*items) if hasattr(batch, "_fields") else items
+    return batch

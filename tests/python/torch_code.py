@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Datasets as users of torch write them, for test_data_loader.py and the processes that it starts.
+"""
+import random
+from collections import namedtuple
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset, IterableDataset, Sampler, get_worker_info
+from torchvision.datasets import ImageFolder
+
+Pair = namedtuple("Pair", "left right")
+
+
+class Nested(Dataset):
+    """All kinds of leaves and containers."""
+
+    def __init__(self, count=50):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        return {"x": torch.full((3, 4, 5), index / 7), "number": index, "part": index / 3,
+                "flag": index % 2 == 0,
+                "more": (np.float32(index), [np.arange(4) + index, torch.tensor(index)]),
+                "pair": Pair(np.full(2, index, np.uint8), 1)}
+
+
+class Drawing(Dataset):
+    """Draws from each generator that a program may draw from."""
+
+    def __len__(self):
+        return 24
+
+    def __getitem__(self, index):
+        return index, torch.tensor([random.random(), np.random.rand(), torch.rand(()).item()])
+
+
+class Failing(Nested):
+    def __getitem__(self, index):
+        if index == 5:
+            raise KeyError("sample five")
+        return super().__getitem__(index)
+
+
+class Workers(Dataset):
+    """What a worker knows of itself."""
+
+    ready = -1
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        info = get_worker_info()
+        return torch.tensor([info.id, info.num_workers, Workers.ready, len(info.dataset)])
+
+
+def ready(number):
+    Workers.ready = number
+
+
+class Texts(Dataset):
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, index):
+        return f"sample {index}", index
+
+
+class Growing(Dataset):
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, index):
+        return torch.ones(index + 1)
+
+
+class Endless(IterableDataset):
+    def __iter__(self):
+        return iter(range(7))
+
+
+class Backwards(Sampler):
+    def __init__(self, source):
+        self.source = source
+
+    def __iter__(self):
+        return iter(range(len(self.source)))
+
+    def __len__(self):
+        return len(self.source)
+
+
+class Locked(Nested):
+    def __init__(self):
+        super().__init__()
+        self.stream = (number for number in range(3))
+
+
+class OwnFolder(ImageFolder):
+    """Another class: it may do anything."""
+
+
+def pad(batch):
+    return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)
