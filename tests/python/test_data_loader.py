@@ -121,6 +121,21 @@ def test_samples_as_they_are_now(beside, folder):
     assert beside(dataset, batch_size=3).endswith(" 11 pictures of ImageFolder")
 
 
+def test_a_dataset_that_changes_between_epochs(make, folder, tmp_path):
+    dataset = ImageFolder(folder, T.Compose(STEPS))
+    loader, theirs = make(dataset, 7), torch.utils.data.DataLoader(dataset, 7)
+    assert_equal(list(loader), list(theirs))
+    dataset.transform.transforms[0] = T.Resize(30)
+    assert_equal(list(loader), list(theirs))
+    dataset.samples[:] = dataset.samples[7:] + dataset.samples[:7]
+    assert_equal(list(loader), list(theirs))
+    own = code.Nested()
+    loader, theirs = make(own, 25, num_workers=1), torch.utils.data.DataLoader(own, 25)
+    assert_equal(list(loader), list(theirs))
+    own.factor = 3
+    assert_equal(list(loader), list(theirs))
+
+
 def changed_dataset(dataset):
     dataset.__getitem__ = lambda index: None
 

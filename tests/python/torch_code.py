@@ -16,14 +16,14 @@ class Nested(Dataset):
     """All kinds of leaves and containers."""
 
     def __init__(self, count=50):
-        self.count = count
+        self.count, self.factor = count, 1
 
     def __len__(self):
         return self.count
 
     def __getitem__(self, index):
-        return {"x": torch.full((3, 4, 5), index / 7), "number": index, "part": index / 3,
-                "flag": index % 2 == 0,
+        return {"x": torch.full((3, 4, 5), index / 7 * self.factor), "number": index,
+                "part": index / 3, "flag": index % 2 == 0,
                 "more": (np.float32(index), [np.arange(4) + index, torch.tensor(index)]),
                 "pair": Pair(np.full(2, index, np.uint8), 1)}
 

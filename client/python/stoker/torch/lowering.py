@@ -30,7 +30,7 @@ class Lowered(NamedTuple):
     samples: List[Any]  # what ``dataset`` lists
 
 
-def lowered(dataset: Any, before: object = None) -> Union[Lowered, str]:
+def lowered(dataset: Any, before: Any = None) -> Union[Lowered, str]:
     """As the dataset is now; or why the daemon cannot read it. ``before``: what came of it the last
     time, to list again only what has changed."""
     folders = sys.modules.get("torchvision.datasets.folder")
