@@ -38,6 +38,13 @@ bool credentials_is_member(const struct credentials *credentials, gid_t gid)
 	return member && gid != CREDENTIALS_UNMAPPED;
 }
 
+bool credentials_same_rights(const struct credentials *a, const struct credentials *b)
+{
+	return a->uid == b->uid && a->gid == b->gid && a->group_count == b->group_count &&
+	       (a->group_count == 0 ||
+		memcmp(a->groups, b->groups, a->group_count * sizeof(*a->groups)) == 0);
+}
+
 bool credentials_are_own(const struct credentials *credentials)
 {
 	return credentials->uid == 0 || credentials_is_user(credentials, geteuid());

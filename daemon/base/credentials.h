@@ -28,6 +28,8 @@ void credentials_deinit(struct credentials *credentials);
 /* Nobody is user or member of what the kernel could not map. */
 bool credentials_is_user(const struct credentials *credentials, uid_t uid);
 bool credentials_is_member(const struct credentials *credentials, gid_t gid);
+/* Compare user and groups, which are in the same order. */
+bool credentials_same_rights(const struct credentials *a, const struct credentials *b);
 /* Root, and who runs this process: they can read what it can in other ways, too. */
 bool credentials_are_own(const struct credentials *credentials);
 

@@ -13,12 +13,16 @@
 #include "base/url.h"
 #include "dataset/code.h"
 #include "dataset/first_read.h"
+#include "dataset/folder_watch.h"
 #include "dataset/kind.h"
 #include "dataset/sources.h"
 #include "storage/storage.h"
 
 #define WHERE_FILES 8
-#define LOOK_FILES 16384 /* of larger datasets dataset_is_current() looks at no single file */
+/* Files of a dataset that dataset_is_current() looks at one by one, at most: where the kernel tells
+ * what happens, and where each attach looks. */
+#define LOOK_FILES 16384
+#define LOOK_FILES_AGAIN 1024
 
 struct dataset {
 	const struct dataset_kind *kind;
@@ -31,7 +35,8 @@ struct dataset {
 	bool far;
 	const struct column *mask; /* NULL: there is none */
 	struct first_read *first_masks;
-	struct sources sources; /* what it was opened by */
+	struct sources sources;	   /* what it was opened by */
+	struct folder_watch watch; /* of its folders, once somebody asked whether it is current */
 };
 
 static int dataset_make_first_reads(struct dataset *dataset, struct fault *fault)
@@ -94,7 +99,7 @@ static int dataset_fill(struct dataset *dataset, const struct dataset_spec *spec
 	int result = dataset->kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
 	progress->sources = outer;
 	dataset->facts.index_bytes += dataset->sources.capacity;
-	if (!result && !dataset->far && !sources_hold(&dataset->sources, spec, true))
+	if (!result && !dataset->far && !sources_hold(&dataset->sources, spec, NULL))
 		return fault_say(
 			fault, DATASET_E_OPEN,
 			"%s was changed while it was read: open it when it changes no more",
@@ -110,6 +115,7 @@ int dataset_open_as(struct dataset **out, const struct dataset_kind *kind,
 	if (!dataset)
 		return -ENOMEM;
 	dataset->kind = kind;
+	folder_watch_init(&dataset->watch);
 	dataset->far = dataset_spec_is_far(spec);
 	int result = dataset_fill(dataset, spec, progress, fault);
 	if (!result && kind->read)
@@ -133,6 +139,7 @@ void dataset_free(struct dataset *dataset)
 	free(dataset->first_reads);
 	free(dataset->first_masks);
 	sources_deinit(&dataset->sources);
+	folder_watch_deinit(&dataset->watch);
 	free(dataset);
 }
 
@@ -202,11 +209,16 @@ bool dataset_same_files(const struct dataset *a, const struct dataset *b)
 }
 
 /* Are those that were read, or seen by a listing, as they were? */
-static bool dataset_files_hold(const struct dataset *dataset)
+static bool dataset_files_hold(struct dataset *dataset)
 {
 	const struct dataset_kind *kind = dataset->kind;
-	if (!kind->version || dataset->facts.shards || dataset->far ||
-	    dataset->facts.count > LOOK_FILES)
+	if (!kind->version || dataset->facts.shards || dataset->far)
+		return true;
+	if (dataset->facts.count > LOOK_FILES)
+		return !atomic_load(&dataset->watch.written);
+	if (kind->watch)
+		kind->watch(dataset->state, &dataset->watch);
+	if (dataset->facts.count > LOOK_FILES_AGAIN && atomic_load(&dataset->watch.broken))
 		return true;
 	for (uint64_t sample = 0; sample < dataset->facts.count; sample++) {
 		struct storage_version version;
@@ -219,12 +231,25 @@ static bool dataset_files_hold(const struct dataset *dataset)
 	return true;
 }
 
-bool dataset_is_current(const struct dataset *dataset, const struct dataset_spec *spec)
+bool dataset_is_current(struct dataset *dataset, const struct dataset_spec *spec)
 {
 	for (uint32_t i = 0; i < dataset->facts.parts; i++)
 		if (!dataset_is_current(dataset->facts.part[i], &spec->parts[i]))
 			return false;
-	return sources_hold(&dataset->sources, spec, false) && dataset_files_hold(dataset);
+	uint64_t begun = folder_watch_begin(&dataset->watch);
+	bool current = sources_hold(&dataset->sources, spec, &dataset->watch) &&
+		       dataset_files_hold(dataset);
+	if (current)
+		folder_watch_end(&dataset->watch, begun);
+	return current;
+}
+
+bool dataset_is_still(struct dataset *dataset, const struct dataset_spec *spec)
+{
+	for (uint32_t i = 0; i < dataset->facts.parts; i++)
+		if (!dataset_is_still(dataset->facts.part[i], &spec->parts[i]))
+			return false;
+	return folder_watch_is_calm(&dataset->watch) && sources_hold_still(&dataset->sources, spec);
 }
 
 size_t dataset_index_bytes(const struct dataset *dataset)

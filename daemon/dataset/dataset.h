@@ -123,6 +123,8 @@ void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys);
 /* Have those for one of its paths, or of its parts' paths, been refused since? */
 bool dataset_spec_is_refused(const struct dataset_spec *spec);
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
+/* Compare who gave their descriptors: the same user, with the same groups? */
+bool dataset_spec_same_reader(const struct dataset_spec *a, const struct dataset_spec *b);
 /* Compare all but how far their paths may lead. */
 bool dataset_spec_same(const struct dataset_spec *a, const struct dataset_spec *b);
 
@@ -145,8 +147,12 @@ struct digest dataset_fingerprint(const struct dataset *dataset);
  * them: names and sizes, and the inodes of some? */
 bool dataset_same_files(const struct dataset *a, const struct dataset *b);
 /* Is what it was opened by as it was then, for an equal description: lists, arrays, folders,
- * shards; and, where they are few and local, each picture's file? Blocks. */
-bool dataset_is_current(const struct dataset *dataset, const struct dataset_spec *spec);
+ * shards; and, where they are few and local, each picture's file? From then on it is watched, where
+ * that can be. Blocks. */
+bool dataset_is_current(struct dataset *dataset, const struct dataset_spec *spec);
+/* The same for who may read what that one could, told at once: by what the kernel noted since.
+ * False also if it cannot be told so. Does not block; any thread. */
+bool dataset_is_still(struct dataset *dataset, const struct dataset_spec *spec);
 /* Memory of the index, and of what packed shards take to be unpacked again. */
 size_t dataset_index_bytes(const struct dataset *dataset);
 

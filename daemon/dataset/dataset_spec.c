@@ -217,6 +217,14 @@ bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec 
 	       spec_parts_equal(a, b, dataset_spec_equal);
 }
 
+bool dataset_spec_same_reader(const struct dataset_spec *a, const struct dataset_spec *b)
+{
+	bool same = !a->reader && !b->reader;
+	if (a->reader && b->reader)
+		same = credentials_same_rights(a->reader, b->reader);
+	return same && spec_parts_equal(a, b, dataset_spec_same_reader);
+}
+
 /* Find how far `path` may lead and what it may be opened by. A folder that is none of the
  * description's paths is that of its manifest or its shards: a descriptor of that is `root_fd`. */
 struct storage_place dataset_place(const struct dataset_spec *spec, const char *path)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/quote.h"
+#include "dataset/folder_watch.h"
 
 int files_new(struct files **out, const struct storage_place *root, const char *kind,
 	      struct fault *fault)
@@ -151,6 +152,24 @@ int files_version(const void *state, uint64_t sample, struct storage_version *ou
 	if (result)
 		return result < 0 ? result : DATASET_E_READ;
 	return files_saw(files, sample, out) ? 0 : DATASET_E_CHANGED;
+}
+
+void files_watch(const void *state, struct folder_watch *watch)
+{
+	const struct files *files = state;
+	char before[INDEX_PATH_MAX] = "", path[INDEX_PATH_MAX];
+	folder_watch_add(watch, &files->folder, "");
+	for (uint64_t i = 0; i < index_count(files->index); i++) {
+		index_path(files->index, i, path, sizeof(path));
+		for (char *end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
+			if (strncmp(path, before, (size_t)(end - path) + 1) == 0)
+				continue;
+			*end = '\0';
+			folder_watch_add(watch, &files->folder, path);
+			*end = '/';
+		}
+		strcpy(before, path);
+	}
 }
 
 int files_read_mask(const void *state, const char *path, size_t size, size_t max_bytes,

@@ -33,6 +33,8 @@
 #include "dataset/dataset.h"
 #include "storage/storage.h"
 
+struct folder_watch;
+
 struct dataset_facts {
 	uint64_t count;	      /* samples, at least 1 */
 	uint64_t class_count; /* 0: the labels are not classes */
@@ -82,6 +84,9 @@ struct dataset_kind {
 	/* With read(): the version that read() would give, without reading the file. 0 or a
 	 * condition. */
 	int (*version)(const void *state, uint64_t sample, struct storage_version *out);
+	/* With version(), of a kind that lists no folders: have those watched that the files lie
+	 * in. NULL: that lists them, or has no such files. Blocks. */
+	void (*watch)(const void *state, struct folder_watch *watch);
 	/* The file of a mask: `path`, not terminated, as the mask's column has it. Only of a kind
 	 * whose datasets can have that column. */
 	int (*read_mask)(const void *state, const char *path, size_t size, size_t max_bytes,

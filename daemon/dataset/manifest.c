@@ -330,5 +330,6 @@ const struct dataset_kind manifest_kind = {
 	.path = files_path,
 	.read = files_read,
 	.version = files_version,
+	.watch = files_watch,
 	.read_mask = files_read_mask,
 };

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "dataset/folder_watch.h"
 #include "dataset/kind.h"
 #include "dataset/shards/shard_names.h"
+#include "storage/local_watch.h"
 #include "storage/storage.h"
 
 /* In front of each text. */
@@ -103,18 +105,63 @@ static bool source_holds(struct storage_folder *root, const struct dataset_spec 
 	return result == 0 && source_mark((enum source_kind)head->kind, &now) == head->mark;
 }
 
-bool sources_hold(const struct sources *sources, const struct dataset_spec *spec, bool files_only)
+/* What stands at a path of the description; without `wait` as local_peek(). */
+static bool source_is_seen(const struct dataset_spec *spec, const struct source_head *head,
+			   const char *text, bool wait)
+{
+	struct storage_version now;
+	const struct storage_place place = source_place(spec, text);
+	return local_peek(&place, wait, &now) == 0 &&
+	       source_mark((enum source_kind)head->kind, &now) == head->mark;
+}
+
+static void source_watch(struct folder_watch *watch, const struct storage_folder *root,
+			 const struct dataset_spec *spec, const struct source_head *head,
+			 const char *text)
+{
+	if (head->kind == SOURCE_FOLDER)
+		folder_watch_add(watch, root, text);
+	else if (head->kind == SOURCE_BELOW || head->kind == SOURCE_NAMES ||
+		 !source_is_seen(spec, head, text, true))
+		folder_watch_break(watch);
+}
+
+/* The text of the one at *at, which goes on to the next; NULL: there is none. */
+static const char *source_next(const struct sources *sources, uint64_t *at,
+			       struct source_head *head)
+{
+	if (*at >= sources->size)
+		return NULL;
+	memcpy(head, sources->data + *at, sizeof(*head));
+	const char *text = sources->data + *at + sizeof(*head);
+	*at += sizeof(*head) + head->size;
+	return text;
+}
+
+bool sources_hold(const struct sources *sources, const struct dataset_spec *spec,
+		  struct folder_watch *watch)
 {
 	struct storage_folder root = STORAGE_FOLDER_NULL;
+	struct source_head head;
 	bool hold = !sources->lost;
-	for (uint64_t at = 0; at < sources->size && hold;) {
-		struct source_head head;
-		memcpy(&head, sources->data + at, sizeof(head));
-		if (head.kind == SOURCE_FILE || !files_only)
-			hold = source_holds(&root, spec, &head, sources->data + at + sizeof(head));
-		at += sizeof(head) + head.size;
+	const char *text;
+	for (uint64_t at = 0; hold && (text = source_next(sources, &at, &head));) {
+		if (watch)
+			source_watch(watch, &root, spec, &head, text);
+		if (head.kind == SOURCE_FILE || watch)
+			hold = source_holds(&root, spec, &head, text);
 	}
 	storage_close(&root);
+	return hold;
+}
+
+bool sources_hold_still(const struct sources *sources, const struct dataset_spec *spec)
+{
+	struct source_head head;
+	bool hold = !sources->lost;
+	const char *text;
+	for (uint64_t at = 0; hold && (text = source_next(sources, &at, &head));)
+		hold = head.kind == SOURCE_FOLDER || source_is_seen(spec, &head, text, false);
 	return hold;
 }
 

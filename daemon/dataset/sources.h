@@ -14,6 +14,7 @@
 struct dataset_spec;
 struct storage_folder;
 struct storage_version;
+struct folder_watch;
 
 enum source_kind {
 	SOURCE_FILE,   /* at a path of the description */
@@ -39,8 +40,12 @@ void sources_add_mark(struct sources *sources, enum source_kind kind, const char
  * listed. */
 void sources_add_folder(struct sources *sources, enum source_kind kind, const char *text,
 			const struct storage_folder *folder, const char *key);
-/* Is all of it, or are its files, as it was, for a description of the same paths? Blocks. */
-bool sources_hold(const struct sources *sources, const struct dataset_spec *spec, bool files_only);
+/* Is all of it as it was, for a description of the same paths? Its folders are watched from then
+ * on, if they can be. With `watch` NULL its files alone. Blocks. */
+bool sources_hold(const struct sources *sources, const struct dataset_spec *spec,
+		  struct folder_watch *watch);
+/* The same where the watch is calm; false also if it cannot be told. Does not block. */
+bool sources_hold_still(const struct sources *sources, const struct dataset_spec *spec);
 void sources_deinit(struct sources *sources);
 
 #endif

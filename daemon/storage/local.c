@@ -52,44 +52,10 @@ static const char *local_refuse(const char *path)
 	return NULL;
 }
 
-/* The rest of a path behind the folder that it is beneath; NULL: it is not. */
-static const char *local_rest(const char *path, const char *beneath)
-{
-	size_t size = strcmp(beneath, "/") == 0 ? 0 : strlen(beneath);
-	if (strncmp(path, beneath, size) != 0 || (path[size] && path[size] != '/'))
-		return NULL;
-	path += size;
-	path += strspn(path, "/");
-	return *path ? path : ".";
-}
-
-/* A descriptor of what stands at a place, or a negative errno. */
-static int local_open_place(const struct storage_place *place, int flags)
-{
-	if (place->reach == STORAGE_ANYWHERE) {
-		int fd = open(place->path, flags | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
-	}
-	if (place->reach == STORAGE_GIVEN) {
-		int fd = fcntl(place->fd, F_DUPFD_CLOEXEC, 0);
-		return fd < 0 ? -errno : fd;
-	}
-	const char *rest =
-		place->reach == STORAGE_BENEATH ? local_rest(place->path, place->beneath) : NULL;
-	if (!rest)
-		return -EXDEV;
-	int folder = open(place->beneath, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
-		return -errno;
-	int fd = openat2_retrying(folder, rest, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
-	close(folder);
-	return fd;
-}
-
 static int local_look(const struct storage_place *place, bool *folder_out)
 {
 	struct stat found;
-	int fd = local_open_place(place, O_PATH);
+	int fd = local_open_place(place, O_PATH, 0);
 	if (fd < 0)
 		return fd;
 	int result = fstat(fd, &found) ? -errno : 0;
@@ -141,7 +107,7 @@ static int local_open(void **state_out, const struct storage_place *place, struc
 		return -ENOMEM;
 	local->reader = given ? place->reader : NULL;
 	local->resolve = RESOLVE_NO_MAGICLINKS | (follow ? 0 : RESOLVE_BENEATH);
-	local->fd = local_open_place(place, O_PATH | O_DIRECTORY);
+	local->fd = local_open_place(place, O_PATH | O_DIRECTORY, 0);
 	if (local->fd < 0) {
 		int error = -local->fd;
 		free(local);
@@ -208,7 +174,7 @@ static int local_open_file(const struct storage_place *place, int *fd_out,
 			   struct storage_version *version_out, struct fault *fault)
 {
 	struct stat found;
-	int fd = local_open_place(place, READ_FLAGS);
+	int fd = local_open_place(place, READ_FLAGS, 0);
 	if (fd < 0)
 		return fault_say(fault, STORAGE_E_READ, "%s",
 				 fd == -EXDEV ? STORAGE_LEADS_OUT : strerror(-fd));

@@ -17,6 +17,9 @@ struct local {
 	const struct credentials *reader; /* who must be able to, as well; NULL: nobody else */
 };
 
+/* A descriptor of what stands at a place, or a negative errno. With `cached`, RESOLVE_CACHED, only
+ * what the kernel has in memory: it does not block. */
+int local_open_place(const struct storage_place *place, int flags, uint64_t cached);
 /* As openat2_retrying(), from the folder on. */
 int local_open_at(const struct local *local, const char *key, int flags);
 /* stat() of what `key` leads to. 0 or a negative errno, as local_open_at(). */

@@ -5,6 +5,7 @@ next sees lists, labels and folders as they are then, and who reads goes on with
 import io
 import json
 import os
+import pathlib
 import shutil
 import tarfile
 
@@ -12,7 +13,7 @@ import numpy
 import pytest
 from PIL import Image
 
-from harness import NEWS
+from harness import NEWS, wait_for
 from object_server import Objects
 
 PLAIN = {"transforms": [{"name": "Resize", "size": [8, 8]}], "dtype": "uint8", "layout": "NHWC",
@@ -206,15 +207,38 @@ def test_changed_labels(daemon, tmp_path, make):
         assert answer.name == "error" and "dataset" in answer.fields["text"], answer
 
 
-@pytest.mark.parametrize("how", ["added", "removed", "renamed", "rewritten", "class"])
+def attach_same(daemon, wish, stream):
+    """Two attaches that find all as it was: the first looks at it and has it watched, the second
+    looks no more."""
+    for _ in range(2):
+        with daemon.connect() as peer:
+            assert attached(peer, wish)["stream"] == stream
+
+
+def watched(daemon):
+    """How many folders the kernel watches for the daemon."""
+    return sum(path.read_text().count("inotify wd:")
+               for path in pathlib.Path(f"/proc/{daemon.process.pid}/fdinfo").iterdir())
+
+
+@pytest.mark.parametrize("how", ["added", "removed", "renamed", "rewritten", "class", "below",
+                                 "moved", "link"])
 def test_a_folder_changes(daemon, tmp_path, how):
-    """Files and classes that come, go, get another name or other pixels: who attaches sees it."""
+    """Files, classes and folders that come, go, get another name or other pixels, and another
+    folder at the path: who attaches sees it, once it is watched too."""
     data = write_folder(tmp_path / "data", 8)
     want = list(range(8))
+    if how == "below":
+        (data / "a" / "x" / "y").mkdir(parents=True)
+    path = data
+    if how == "link":
+        path = tmp_path / "link"
+        path.symlink_to("data")
     with daemon.connect() as first, daemon.connect() as same, daemon.connect() as after:
-        wish = {"path": str(data)}
+        wish = {"path": str(path)}
         old = attached(first, wish, epochs=0)
         assert attached(same, wish)["stream"] == old["stream"] and levels(same) == want
+        attach_same(daemon, wish, old["stream"])
         if how == "added":
             write_folder(data, 1, 8)
             want.append(8)
@@ -227,11 +251,88 @@ def test_a_folder_changes(daemon, tmp_path, how):
         elif how == "rewritten":
             Image.new("RGB", (8, 8), (77,) * 3).save(data / "a" / "003.bmp")
             want[3] = 77
-        else:
+        elif how == "below":
+            Image.new("RGB", (8, 8), (9,) * 3).save(data / "a" / "x" / "y" / "9.bmp")
+            want.append(9)
+        elif how == "class":
             shutil.copytree(data / "a", data / "b")
             want += want
+        else:
+            write_folder(tmp_path / "other", 3, 100)
+            want = [100, 101, 102]
+            if how == "moved":
+                data.rename(tmp_path / "before")
+                (tmp_path / "other").rename(data)
+            else:
+                path.unlink()
+                path.symlink_to("other")
         assert attached(after, wish)["stream"] != old["stream"]
         assert levels(after) == want
+
+
+@pytest.mark.parametrize("how", ["rewritten", "folder"])
+def test_files_of_a_list_change(daemon, tmp_path, how):
+    """A picture that a list names, or a folder on the way to it, is another one: who attaches has
+    the new one."""
+    folder = write_folder(tmp_path / "deep", 2)
+    (tmp_path / "list.csv").write_text("path,label\ndeep/a/000.bmp,1\ndeep/a/001.bmp,2\n")
+    with daemon.connect() as first, daemon.connect() as same, daemon.connect() as after:
+        wish = {"path": str(tmp_path / "list.csv")}
+        old = attached(first, wish, epochs=0)
+        assert attached(same, wish)["stream"] == old["stream"] and levels(same) == [0, 1]
+        attach_same(daemon, wish, old["stream"])
+        if how == "folder":
+            write_folder(tmp_path / "other", 2)
+            folder.rename(tmp_path / "before")
+            (tmp_path / "other").rename(folder)
+        Image.new("RGB", (8, 8), (77,) * 3).save(folder / "a" / "001.bmp")
+        assert attached(after, wish)["stream"] != old["stream"]
+        assert levels(after) == [0, 77]
+
+
+def test_a_linked_class_changes(daemon, tmp_path):
+    """The links that lead to a class lie where nobody watches: they are looked at each time."""
+    data = tmp_path / "data"
+    data.mkdir()
+    write_folder(tmp_path / "one", 2)
+    write_folder(tmp_path / "two", 2, 40)
+    (tmp_path / "now").symlink_to("one")
+    (data / "a").symlink_to("../now/a")
+    with daemon.connect() as first, daemon.connect() as after:
+        wish = {"path": str(data)}
+        old = attached(first, wish, epochs=0)
+        attach_same(daemon, wish, old["stream"])
+        (tmp_path / "now").unlink()
+        (tmp_path / "now").symlink_to("two")
+        assert attached(after, wish)["stream"] != old["stream"]
+        assert levels(after) == [40, 41]
+
+
+def test_one_file_of_many_is_rewritten(daemon, tmp_path):
+    """Of a folder that is too large to look at each file the kernel says what was written to; a log
+    that a trainer writes beside the pictures is none of them. What watches goes with the
+    dataset."""
+    data = write_folder(tmp_path / "data", 2)
+    (data / "a" / "log").write_text("1")
+    for number in range(16400):
+        os.link(data / "a" / "000.bmp", data / "a" / f"x{number}.bmp")
+    before = watched(daemon)
+    with daemon.connect() as first, daemon.connect() as after:
+        wish = {"path": str(data)}
+        old = attached(first, wish, epochs=0)
+        attach_same(daemon, wish, old["stream"])
+        if watched(daemon) == before:
+            pytest.skip("nothing can be watched here (inotify, and the file system of TMPDIR)")
+        assert watched(daemon) == before + 2
+        with open(data / "a" / "log", "a", encoding="utf-8") as log:
+            log.write("2")
+        attach_same(daemon, wish, old["stream"])
+        with open(data / "a" / "001.bmp", "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            file.write(b"x")
+        assert attached(after, wish)["stream"] != old["stream"]
+    daemon.settle()
+    wait_for(lambda: watched(daemon) == before, "nothing is watched any more")
 
 
 def test_a_list_on_a_server(spawn, tmp_path):

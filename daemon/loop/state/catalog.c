@@ -281,6 +281,9 @@ int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_sp
 	struct dataset_entry *before;
 	struct dataset_entry *entry = catalog_find(core, spec, wish, &before);
 	waiter->entry = out;
+	if (!entry && before && dataset_is_still(before->dataset, spec) &&
+	    dataset_spec_same_reader(&before->spec, spec))
+		entry = before;
 	if (entry) {
 		dataset_spec_deinit(spec);
 	} else {
