@@ -150,7 +150,7 @@ bool dataset_same_files(const struct dataset *a, const struct dataset *b);
  * shards; and, where they are few and local, each picture's file? From then on it is watched, where
  * that can be. Blocks. */
 bool dataset_is_current(struct dataset *dataset, const struct dataset_spec *spec);
-/* The same for who may read what that one could, told at once: by what the kernel noted since.
+/* Tell the same at once, for who may read what that one could: by what the kernel noted since.
  * False also if it cannot be told so. Does not block; any thread. */
 bool dataset_is_still(struct dataset *dataset, const struct dataset_spec *spec);
 /* Memory of the index, and of what packed shards take to be unpacked again. */

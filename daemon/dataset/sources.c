@@ -105,7 +105,7 @@ static bool source_holds(struct storage_folder *root, const struct dataset_spec 
 	return result == 0 && source_mark((enum source_kind)head->kind, &now) == head->mark;
 }
 
-/* What stands at a path of the description; without `wait` as local_peek(). */
+/* Look at what stands at a path of the description; without `wait` as local_peek(). */
 static bool source_is_seen(const struct dataset_spec *spec, const struct source_head *head,
 			   const char *text, bool wait)
 {

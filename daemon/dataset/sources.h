@@ -44,7 +44,7 @@ void sources_add_folder(struct sources *sources, enum source_kind kind, const ch
  * on, if they can be. With `watch` NULL its files alone. Blocks. */
 bool sources_hold(const struct sources *sources, const struct dataset_spec *spec,
 		  struct folder_watch *watch);
-/* The same where the watch is calm; false also if it cannot be told. Does not block. */
+/* Tell the same where the watch is calm; false also if it cannot be told. Does not block. */
 bool sources_hold_still(const struct sources *sources, const struct dataset_spec *spec);
 void sources_deinit(struct sources *sources);
 

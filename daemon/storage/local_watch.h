@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel tells of local files without being asked again. Only where it sees each change:
- * not on NFS, FUSE and the like, whose files other machines change.
+ * Changes of local files that the kernel tells of without being asked again. Only where it sees
+ * each change: not on NFS, FUSE and the like, whose files other machines change.
  */
 #ifndef STOKER_STORAGE_LOCAL_WATCH_H
 #define STOKER_STORAGE_LOCAL_WATCH_H
