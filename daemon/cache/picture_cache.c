@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cache/eviction.h"
 #include "cache/picture_set.h"
-#include "cache/surplus.h"
 
 #define LARGEST_PART 16 /* of the budget, that one picture may take */
 
-enum { VISITED = 1, NOT_WHOLE = 2, NOT_REWRITTEN = 4 }; /* what is known of a sample */
+enum { USED = 1, NOT_WHOLE = 2, NOT_REWRITTEN = 4 }; /* what is known of a sample */
 
 void picture_cache_init(struct picture_cache *cache, uint64_t limit)
 {
@@ -112,22 +112,22 @@ static void picture_set_free(struct picture_set *set)
 {
 	courses_deinit(&set->courses);
 	free(set->first);
-	free(set->visits);
+	free(set->uses);
 	free(set);
 }
 
 void picture_cache_trim(struct picture_cache *cache)
 {
-	struct cached_picture *surplus;
+	struct cached_picture *leaving;
 	struct list closed;
 	list_init(&closed);
 	page_stock_note(&cache->stock, picture_cache_room(cache));
 	pthread_mutex_lock(&cache->lock);
-	while ((surplus = surplus_of_cache(cache))) {
-		bool unused = picture_drop(surplus);
+	while ((leaving = eviction_next(cache))) {
+		bool unused = picture_drop(leaving);
 		pthread_mutex_unlock(&cache->lock);
 		if (unused)
-			picture_free(surplus);
+			picture_free(leaving);
 		pthread_mutex_lock(&cache->lock);
 	}
 	list_for_each(set, next, &cache->sets, struct picture_set, link) {
@@ -156,8 +156,8 @@ int picture_set_new(struct picture_set **out, struct picture_cache *cache, unsig
 	list_init(&set->pictures);
 	courses_init(&set->courses);
 	set->first = calloc(samples, sizeof(*set->first));
-	set->visits = calloc(samples, sizeof(*set->visits));
-	if (!set->first || !set->visits) {
+	set->uses = calloc(samples, sizeof(*set->uses));
+	if (!set->first || !set->uses) {
 		picture_set_free(set);
 		return -ENOMEM;
 	}
@@ -274,15 +274,15 @@ struct picture_totals picture_set_totals(struct picture_set *set)
 	return totals;
 }
 
-struct picture_visit picture_set_visit(struct picture_set *set, uint64_t sample, bool idle,
-				       uint64_t now_ns)
+struct picture_use picture_set_use(struct picture_set *set, uint64_t sample, bool idle,
+				   uint64_t now_ns)
 {
-	struct picture_visit visit = {.idle = idle, .now_ns = now_ns};
+	struct picture_use use = {.idle = idle, .now_ns = now_ns};
 	assert(sample < set->samples);
-	visit.keep = (atomic_fetch_or(&set->visits[sample], VISITED) & VISITED) || idle;
-	if (visit.keep)
-		visit.forecast = forecast_make(&set->courses, sample, now_ns);
-	return visit;
+	use.keep = (atomic_fetch_or(&set->uses[sample], USED) & USED) || idle;
+	if (use.keep)
+		use.forecast = forecast_make(&set->courses, sample, now_ns);
+	return use;
 }
 
 bool picture_set_is_on(const struct picture_set *set)
@@ -300,13 +300,13 @@ bool picture_set_affords(const struct picture_set *set, size_t bytes)
 /* Would enough give way to so many bytes? Else nothing is to go for them. With more than a trial
  * takes it is assumed. The lock is held. */
 static bool picture_set_displaces(struct picture_set *set, size_t size, enum picture_worth worth,
-				  const struct picture_visit *visit)
+				  const struct picture_use *use)
 {
 	struct picture_cache *cache = set->cache;
 	uint64_t limit = atomic_load(&cache->limit), bytes = atomic_load(&cache->bytes) + size;
 	struct victims_trial trial = {.count = 0};
 	struct cached_picture *worst;
-	while (bytes > limit && (worst = surplus_for(set, size, worth, visit)) &&
+	while (bytes > limit && (worst = eviction_for(set, size, worth, use)) &&
 	       victims_try(&trial, &worst->set->owner->victims, &worst->victim)) {
 		worst->set->owner->bytes -= picture_size(worst);
 		bytes -= picture_size(worst);
@@ -321,27 +321,27 @@ static bool picture_set_displaces(struct picture_set *set, size_t size, enum pic
 }
 
 bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_worth worth,
-			  const struct picture_visit *visit)
+			  const struct picture_use *use)
 {
 	struct picture_cache *cache = set->cache;
 	uint64_t limit = atomic_load(&cache->limit);
 	pthread_mutex_lock(&cache->lock);
-	bool room = picture_set_displaces(set, bytes, worth, visit);
+	bool room = picture_set_displaces(set, bytes, worth, use);
 	pthread_mutex_unlock(&cache->lock);
 	return room && bytes <= limit / LARGEST_PART;
 }
 
 /* Drop what is less worth keeping than so many bytes of this set, if that makes room for them. */
 static void picture_set_replace(struct picture_set *set, size_t size, enum picture_worth worth,
-				const struct picture_visit *visit)
+				const struct picture_use *use)
 {
 	struct picture_cache *cache = set->cache;
 	struct cached_picture *dropped = NULL, *worst;
 	uint64_t freed = 0, limit = atomic_load(&cache->limit);
 	pthread_mutex_lock(&cache->lock);
-	bool enough = picture_set_displaces(set, size, worth, visit);
+	bool enough = picture_set_displaces(set, size, worth, use);
 	while (enough && atomic_load(&cache->bytes) + size > limit + freed &&
-	       (worst = surplus_for(set, size, worth, visit))) {
+	       (worst = eviction_for(set, size, worth, use))) {
 		picture_drop(worst);
 		freed += picture_size(worst);
 		worst->next = dropped;
@@ -357,13 +357,13 @@ static void picture_set_replace(struct picture_set *set, size_t size, enum pictu
 
 /* Charge it; false if there is no room. */
 static bool picture_set_charge(struct picture_set *set, size_t size, enum picture_worth worth,
-			       const struct picture_visit *visit)
+			       const struct picture_use *use)
 {
 	struct picture_cache *cache = set->cache;
 	uint64_t limit = atomic_load(&cache->limit);
 	if (size <= limit / LARGEST_PART) {
 		if (atomic_load(&cache->bytes) + size > limit)
-			picture_set_replace(set, size, worth, visit);
+			picture_set_replace(set, size, worth, use);
 		if (atomic_fetch_add(&cache->bytes, size) + size <= limit)
 			return true;
 		atomic_fetch_sub(&cache->bytes, size);
@@ -376,7 +376,7 @@ static bool picture_set_charge(struct picture_set *set, size_t size, enum pictur
 static struct cached_picture *picture_set_make(struct picture_set *set,
 					       const struct picture_key *key, size_t bytes,
 					       enum picture_worth worth,
-					       const struct picture_visit *visit)
+					       const struct picture_use *use)
 {
 	struct picture_cache *cache = set->cache;
 	assert(key->sample < set->samples);
@@ -385,7 +385,7 @@ static struct cached_picture *picture_set_make(struct picture_set *set,
 	pthread_mutex_lock(&cache->lock);
 	bool there = picture_set_look(set, key, false);
 	pthread_mutex_unlock(&cache->lock);
-	if (there || !picture_set_charge(set, size, worth, visit))
+	if (there || !picture_set_charge(set, size, worth, use))
 		return NULL;
 	struct cached_picture *picture = calloc(1, sizeof(*picture));
 	void *memory =
@@ -396,7 +396,7 @@ static struct cached_picture *picture_set_make(struct picture_set *set,
 		return NULL;
 	}
 	*picture = (struct cached_picture){.key = *key, .set = set, .pins = 1};
-	picture->victim = (struct victim){worth, forecast_first(&visit->forecast), VICTIM_NOWHERE};
+	picture->victim = (struct victim){worth, forecast_first(&use->forecast), VICTIM_NOWHERE};
 	picture->memory = (struct buffer){.data = memory, .capacity = size - BUFFER_SLACK};
 	list_init(&picture->link);
 	return picture;
@@ -404,15 +404,14 @@ static struct cached_picture *picture_set_make(struct picture_set *set,
 
 struct cached_picture *picture_set_take(struct picture_set *set, const struct picture_key *key,
 					int32_t width, int32_t height, enum picture_worth worth,
-					const struct picture_visit *visit)
+					const struct picture_use *use)
 {
 	assert(!key->file && key->scale > 0 && key->sample < set->samples);
 	if (!picture_set_wants_whole(set, key->sample))
 		return NULL;
 	size_t columns = ((size_t)width + key->scale - 1) / key->scale;
 	size_t rows = ((size_t)height + key->scale - 1) / key->scale;
-	struct cached_picture *picture =
-		picture_set_make(set, key, 3 * columns * rows, worth, visit);
+	struct cached_picture *picture = picture_set_make(set, key, 3 * columns * rows, worth, use);
 	if (picture) {
 		picture->width = width;
 		picture->height = height;
@@ -421,10 +420,10 @@ struct cached_picture *picture_set_take(struct picture_set *set, const struct pi
 }
 
 struct cached_picture *picture_set_take_file(struct picture_set *set, const struct picture_key *key,
-					     size_t bytes, const struct picture_visit *visit)
+					     size_t bytes, const struct picture_use *use)
 {
 	assert(key->file);
-	struct cached_picture *picture = picture_set_make(set, key, bytes, PICTURE_FILE, visit);
+	struct cached_picture *picture = picture_set_make(set, key, bytes, PICTURE_FILE, use);
 	if (picture)
 		picture->memory.size = bytes;
 	return picture;
@@ -450,22 +449,22 @@ void picture_set_keep(struct cached_picture *picture)
 
 void picture_set_refuse(struct picture_set *set, uint64_t sample)
 {
-	atomic_fetch_or(&set->visits[sample], NOT_WHOLE);
+	atomic_fetch_or(&set->uses[sample], NOT_WHOLE);
 }
 
 bool picture_set_wants_whole(const struct picture_set *set, uint64_t sample)
 {
-	return !(atomic_load(&set->visits[sample]) & NOT_WHOLE);
+	return !(atomic_load(&set->uses[sample]) & NOT_WHOLE);
 }
 
 void picture_set_refuse_file(struct picture_set *set, uint64_t sample)
 {
-	atomic_fetch_or(&set->visits[sample], NOT_REWRITTEN);
+	atomic_fetch_or(&set->uses[sample], NOT_REWRITTEN);
 }
 
 bool picture_set_wants_file(const struct picture_set *set, uint64_t sample)
 {
-	return !(atomic_load(&set->visits[sample]) & NOT_REWRITTEN);
+	return !(atomic_load(&set->uses[sample]) & NOT_REWRITTEN);
 }
 
 void picture_set_forget(struct picture_set *set, uint64_t sample)

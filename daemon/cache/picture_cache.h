@@ -138,29 +138,29 @@ enum picture_worth {
 };
 
 /* A sample's file is about to be decoded. */
-struct picture_visit {
-	bool keep;	/* worth it: not at the first visit, unless a worker has time to spare */
+struct picture_use {
+	bool keep;	/* worth it: not at the first use, unless a worker has time to spare */
 	bool idle;	/* it has not */
 	bool room_only; /* nothing of the same owner gives way */
 	uint64_t now_ns;
 	struct forecast forecast;
 };
-struct picture_visit picture_set_visit(struct picture_set *set, uint64_t sample, bool idle,
-				       uint64_t now_ns);
+struct picture_use picture_set_use(struct picture_set *set, uint64_t sample, bool idle,
+				   uint64_t now_ns);
 
 /* Is anything kept in memory at present? */
 bool picture_set_is_on(const struct picture_set *set);
 /* Is there room for so many bytes, or something to replace? */
 bool picture_set_has_room(struct picture_set *set, size_t bytes, enum picture_worth worth,
-			  const struct picture_visit *visit);
+			  const struct picture_use *use);
 /* Memory for a picture, touched and pinned; `memory` has room for the pixels. NULL: there is no
  * room for it, it is too large, there is one, or it was refused. */
 struct cached_picture *picture_set_take(struct picture_set *set, const struct picture_key *key,
 					int32_t width, int32_t height, enum picture_worth worth,
-					const struct picture_visit *visit);
+					const struct picture_use *use);
 /* Take memory for a rewritten file of so many bytes; `key` says that it is one. */
 struct cached_picture *picture_set_take_file(struct picture_set *set, const struct picture_key *key,
-					     size_t bytes, const struct picture_visit *visit);
+					     size_t bytes, const struct picture_use *use);
 /* Let others find it: its bytes are there, and if it is decoded `image` shows them. */
 void picture_set_keep(struct cached_picture *picture);
 /* The sample cannot be decoded whole; may it be tried? */

@@ -21,7 +21,7 @@ struct picture_set {
 	uint64_t samples;
 	/* By sample. calloc() takes memory from the system only for pages that are written. */
 	_Atomic(struct cached_picture *) *first;
-	_Atomic uint8_t *visits; /* VISITED, ... */
+	_Atomic uint8_t *uses; /* USED, ... */
 };
 
 #endif

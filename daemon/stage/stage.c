@@ -50,9 +50,9 @@ int stage_new(struct stage **out, int folder, const struct stage_limits *limits,
 	}
 	stage->folder = folder;
 	pthread_mutex_init(&stage->lock, NULL); /* cannot fail on Linux */
-	pthread_cond_init(&stage->landed, NULL);
+	pthread_cond_init(&stage->ended, NULL);
 	list_init(&stage->sets);
-	list_init(&stage->flights);
+	list_init(&stage->fetches);
 	stage_set_limits(stage, limits);
 	int result = stage_file_secret(folder, &stage->secret);
 	if (!result)
@@ -70,7 +70,7 @@ void stage_free(struct stage *stage)
 {
 	if (!stage)
 		return;
-	assert(list_empty(&stage->flights));
+	assert(list_empty(&stage->fetches));
 	stage_pins_write(stage);
 	stage_table_deinit(&stage->table);
 	list_for_each(set, next, &stage->sets, struct stage_set, link) {
@@ -79,7 +79,7 @@ void stage_free(struct stage *stage)
 		courses_deinit(&set->courses);
 		free(set);
 	}
-	pthread_cond_destroy(&stage->landed);
+	pthread_cond_destroy(&stage->ended);
 	pthread_mutex_destroy(&stage->lock);
 	close(stage->folder);
 	free(stage);

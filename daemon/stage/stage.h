@@ -153,11 +153,11 @@ enum stage_found {
 };
 enum stage_found stage_find(const struct stage_use *use, const struct stage_item *item,
 			    uint64_t max_bytes, struct buffer *buffer, uint64_t now_ns);
-/* True: the caller fetches this range, then says stage_land(). False: another thread did, and has
- * done so now; stage_fly_ahead() does not wait for that. */
-bool stage_fly(struct stage *stage, const struct digest *object);
-bool stage_fly_ahead(struct stage *stage, const struct digest *object);
-void stage_land(struct stage *stage, const struct digest *object);
+/* True: the caller fetches this range, then says stage_end_fetch(). False: another thread did, and
+ * has done so now; stage_claim_fetch_ahead() does not wait for that. */
+bool stage_claim_fetch(struct stage *stage, const struct digest *object);
+bool stage_claim_fetch_ahead(struct stage *stage, const struct digest *object);
+void stage_end_fetch(struct stage *stage, const struct digest *object);
 /* Remove the item, if it is kept: it is of use to nobody. */
 void stage_remove(struct stage *stage, const struct stage_item *item);
 /* Keep what was fetched, if it is worth it. */

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/whole.h"
+#include "base/file_io.h"
 
 #define MAGIC "stoker\ns"
 #define ORDER 0x01020304u
@@ -180,7 +180,7 @@ int stage_file_write(int folder, const struct stage_file *file, const struct sta
 	int fd = create(folder, file, fresh);
 	if (fd < 0)
 		return fd;
-	int result = whole_write(fd, parts, 2);
+	int result = file_write_all(fd, parts, 2);
 	if (close(fd) < 0 && !result)
 		result = -errno;
 	if (!result && renameat(folder, fresh, folder, name) < 0)
@@ -193,8 +193,8 @@ int stage_file_write(int folder, const struct stage_file *file, const struct sta
 /* 0, a negative errno or STAGE_FILE_DAMAGED: it is shorter. */
 static int read_piece(int fd, void *out, size_t size, off_t at)
 {
-	int result = whole_read(fd, out, size, at);
-	return result == WHOLE_E_SHORT ? STAGE_FILE_DAMAGED : result;
+	int result = file_read_all(fd, out, size, at);
+	return result == FILE_E_SHORT ? STAGE_FILE_DAMAGED : result;
 }
 
 static int read_open(int fd, const struct stage_file *file, const struct stage_version *version,
@@ -361,7 +361,7 @@ static int make_secret(int folder, struct digest_secret *out)
 		return -errno;
 	struct iovec part = {out->bytes, sizeof(out->bytes)};
 	if (!result)
-		result = whole_write(fd, &part, 1);
+		result = file_write_all(fd, &part, 1);
 	if (!result && fsync(fd) < 0)
 		result = -errno;
 	if (fd >= 0 && close(fd) < 0 && !result)

@@ -57,7 +57,7 @@ static uint64_t stage_excess(const struct stage *stage, uint64_t available)
 }
 
 /* Find an entry that was dropped, or that has to go for lack of room. The lock is held. */
-static struct stage_entry *stage_surplus(struct stage *stage, uint64_t excess, uint64_t gone)
+static struct stage_entry *stage_entry_to_go(struct stage *stage, uint64_t excess, uint64_t gone)
 {
 	list_for_each(origin, next, &stage->table.origins, struct stage_origin, link) {
 		struct victim *victim = origin->dropped ? victims_first(&origin->victims) : NULL;
@@ -81,7 +81,7 @@ void stage_trim(struct stage *stage)
 		pthread_mutex_lock(&stage->lock);
 		uint64_t excess = stage_excess(stage, available);
 		while (leavers.count < STAGE_LEAVERS_MAX &&
-		       (entry = stage_surplus(stage, excess, leavers.bytes)))
+		       (entry = stage_entry_to_go(stage, excess, leavers.bytes)))
 			stage_take_out(stage, entry, &leavers);
 		stage_table_tidy(&stage->table, NULL);
 		pthread_mutex_unlock(&stage->lock);

@@ -14,10 +14,10 @@ struct stage {
 	struct digest_secret secret;
 	_Atomic uint64_t number; /* of temporary files */
 	pthread_mutex_t lock;	 /* of what follows */
-	pthread_cond_t landed;
+	pthread_cond_t ended;
 	struct stage_table table;
 	struct list sets;
-	struct list flights;
+	struct list fetches;
 	uint64_t bytes;	  /* of all files, and of those that are being written */
 	uint64_t leaving; /* of these: of files that are being removed */
 	struct stage_limits limits;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/whole.h"
+#include "base/file_io.h"
 #include "statistics/whiten.h"
 
 #define NUMBERS_MAX ((uint64_t)1 << 22) /* of a picture, per pixel */
@@ -299,7 +299,7 @@ int statistics_write(const struct statistics *statistics, int fd, struct fault *
 	header.sum = header_sum(&header);
 	struct iovec parts[] = {{&header, sizeof(header)},
 				{statistics->numbers, sizeof(float) * statistics->count}};
-	int r = whole_write(fd, parts, 2);
+	int r = file_write_all(fd, parts, 2);
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	return r ? fault_say(fault, STATISTICS_E_FILE, "write: %s", strerror(-r)) : 0;
@@ -347,7 +347,7 @@ int statistics_read(struct statistics **out, int fd, const struct digest *finger
 	struct header header;
 	struct statistics_plan plan;
 	struct stat stat;
-	if (fstat(fd, &stat) < 0 || whole_read(fd, &header, sizeof(header), 0))
+	if (fstat(fd, &stat) < 0 || file_read_all(fd, &header, sizeof(header), 0))
 		return fault_say(fault, STATISTICS_E_FILE, "the file is cut short");
 	int r = check_header(&header, fingerprint, (uint64_t)stat.st_size, &plan, fault);
 	if (r)
@@ -358,7 +358,8 @@ int statistics_read(struct statistics **out, int fd, const struct digest *finger
 	statistics->samples = header.samples;
 	memcpy(statistics->mean, header.mean, sizeof(header.mean));
 	memcpy(statistics->std, header.std, sizeof(header.std));
-	if (whole_read(fd, statistics->numbers, sizeof(float) * statistics->count, sizeof(header)))
+	if (file_read_all(fd, statistics->numbers, sizeof(float) * statistics->count,
+			  sizeof(header)))
 		r = fault_say(fault, STATISTICS_E_FILE, "the file is cut short");
 	else
 		r = make_digest(statistics);

@@ -195,13 +195,13 @@ static int slow_read_range(const void *state, const char *key, struct storage_ra
 						version_out, fault);
 	if (slow_find(slow, use, key, &item, max_bytes, buffer, version_out))
 		return 0;
-	bool first = stage_fly(stage, &item.object);
+	bool first = stage_claim_fetch(stage, &item.object);
 	bool found = slow_find(slow, use, key, &item, max_bytes, buffer, version_out);
 	int result = found ? 0
 			   : slow_fetch(slow, use, key, range, &item, max_bytes, buffer,
 					version_out, fault);
 	if (first)
-		stage_land(stage, &item.object);
+		stage_end_fetch(stage, &item.object);
 	return result;
 }
 

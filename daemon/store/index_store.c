@@ -15,8 +15,8 @@
 
 #include "base/ending.h"
 #include "base/owner.h"
+#include "store/index_dir.h"
 #include "store/index_store_file.h"
-#include "store/shelf.h"
 
 #define OWNERS_SHARE 8 /* a user's statistics have this part of the limit */
 
@@ -31,7 +31,7 @@ static void name_of(char *out, const struct digest *fingerprint, const char *end
 {
 	char hex[33];
 	digest_hex(fingerprint, hex);
-	snprintf(out, SHELF_NAME_MAX, "%s%s", hex, ending);
+	snprintf(out, INDEX_DIR_NAME_MAX, "%s%s", hex, ending);
 }
 
 /* Only the daemon's user may write the directory: a forged index would give wrong pixels. */
@@ -75,7 +75,7 @@ int index_store_open(struct index_store **out, const char *path, uint64_t limit,
 
 void index_store_trim(const struct index_store *store)
 {
-	shelf_trim(store->fd, "", store->limit, "");
+	index_dir_trim(store->fd, "", store->limit, "");
 }
 
 void index_store_close(struct index_store *store)
@@ -98,9 +98,9 @@ static int say_name(struct fault *fault, int condition, const char *name)
 
 static void name_of_indexes(char *out, const struct digest *fingerprint, uint32_t owner)
 {
-	char ending[OWNER_MARK_MAX + sizeof(SHELF_INDEX_ENDING)];
+	char ending[OWNER_MARK_MAX + sizeof(INDEX_DIR_INDEX_ENDING)];
 	owner_mark(ending, owner);
-	strcat(ending, SHELF_INDEX_ENDING);
+	strcat(ending, INDEX_DIR_INDEX_ENDING);
 	name_of(out, fingerprint, ending);
 }
 
@@ -134,7 +134,7 @@ int index_store_load(struct index_store *store, struct index_store_key *key,
 		     struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault)
 {
-	char name[SHELF_NAME_MAX];
+	char name[INDEX_DIR_NAME_MAX];
 	name_of_indexes(name, &key->fingerprint, key->owner);
 	int r = index_store_load_file(store, name, key, set, until, out, fault);
 	if (r != INDEX_STORE_E_NONE || key->owner == OWNER_OF_ALL)
@@ -167,11 +167,12 @@ static int index_store_replace(struct index_store *store, const char *name,
 			       const struct digest *fingerprint, index_store_write_file *file,
 			       void *context, struct fault *fault)
 {
-	char fresh[SHELF_NAME_MAX], ending[SHELF_NAME_MAX / 2];
+	char fresh[INDEX_DIR_NAME_MAX], ending[INDEX_DIR_NAME_MAX / 2];
 	uint64_t number = 0; /* random: process ids of two containers may be equal */
 	if (getrandom(&number, sizeof(number), 0) < 0)
 		return fault_say(fault, INDEX_STORE_E_SYSTEM, "getrandom: %s", strerror(errno));
-	snprintf(ending, sizeof(ending), ".%016llx" SHELF_NEW_ENDING, (unsigned long long)number);
+	snprintf(ending, sizeof(ending), ".%016llx" INDEX_DIR_NEW_ENDING,
+		 (unsigned long long)number);
 	name_of(fresh, fingerprint, ending);
 	int r = index_store_write(store, fresh, file, context, fault);
 	if (r == 0 && renameat(store->fd, fresh, store->fd, name) < 0) {
@@ -182,7 +183,7 @@ static int index_store_replace(struct index_store *store, const char *name,
 	if (r)
 		return say_name(fault, r, name);
 	(void)fsync(store->fd); /* a lost rename leaves the old file: no harm */
-	shelf_trim(store->fd, "", store->limit, name);
+	index_dir_trim(store->fd, "", store->limit, name);
 	return 0;
 }
 
@@ -204,7 +205,7 @@ int index_store_save(struct index_store *store, const struct index_store_key *ke
 		     const struct seek_index_set *set, const struct index_store_until *until,
 		     struct index_store_sum *out, struct fault *fault)
 {
-	char name[SHELF_NAME_MAX];
+	char name[INDEX_DIR_NAME_MAX];
 	struct saving saving = {key, set, until, out};
 	name_of_indexes(name, &key->fingerprint, key->owner);
 	return index_store_replace(store, name, &key->fingerprint, write_indexes, &saving, fault);
@@ -218,16 +219,17 @@ static int write_statistics(void *context, int fd, struct fault *fault)
 }
 
 /* Ending of the names of an owner's files; no name of statistics has an @. */
-static void owner_ending(char out[SHELF_NAME_MAX / 4], uint32_t owner)
+static void owner_ending(char out[INDEX_DIR_NAME_MAX / 4], uint32_t owner)
 {
 	owner_mark(out, owner);
-	strcat(out, SHELF_STATISTICS_ENDING);
+	strcat(out, INDEX_DIR_STATISTICS_ENDING);
 }
 
 int index_store_save_statistics(struct index_store *store, struct statistics *statistics,
 				struct fault *fault)
 {
-	char name[SHELF_NAME_MAX], ending[SHELF_NAME_MAX / 2 + 24], whose[SHELF_NAME_MAX / 4];
+	char name[INDEX_DIR_NAME_MAX], ending[INDEX_DIR_NAME_MAX / 2 + 24],
+		whose[INDEX_DIR_NAME_MAX / 4];
 	const struct statistics_plan *plan = &statistics->plan;
 	owner_ending(whose, plan->owner);
 	snprintf(ending, sizeof(ending), ".%s%s", plan->name, whose);
@@ -235,7 +237,7 @@ int index_store_save_statistics(struct index_store *store, struct statistics *st
 	int r = index_store_replace(store, name, &plan->fingerprint, write_statistics, statistics,
 				    fault);
 	if (r == 0 && plan->owner != OWNER_OF_ALL)
-		shelf_trim(store->fd, whose, store->limit / OWNERS_SHARE, name);
+		index_dir_trim(store->fd, whose, store->limit / OWNERS_SHARE, name);
 	return r;
 }
 
@@ -268,7 +270,7 @@ static int load_statistics(struct index_store *store, const char *name, uint32_t
 unsigned index_store_load_statistics(struct index_store *store, const struct digest *fingerprint,
 				     uint32_t owner, struct statistics **out, struct fault *fault)
 {
-	char begin[SHELF_NAME_MAX], whose[SHELF_NAME_MAX / 4];
+	char begin[INDEX_DIR_NAME_MAX], whose[INDEX_DIR_NAME_MAX / 4];
 	unsigned count[2] = {0}, bad = 0; /* of all, of this owner */
 	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -279,8 +281,8 @@ unsigned index_store_load_statistics(struct index_store *store, const struct dig
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
 		bool owned = strchr(entry->d_name, '@');
 		if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
-		    !ends_in(entry->d_name, owned ? whose : SHELF_STATISTICS_ENDING) ||
-		    strlen(entry->d_name) >= SHELF_NAME_MAX ||
+		    !ends_in(entry->d_name, owned ? whose : INDEX_DIR_STATISTICS_ENDING) ||
+		    strlen(entry->d_name) >= INDEX_DIR_NAME_MAX ||
 		    count[owned]++ >= INDEX_STORE_STATISTICS_MAX)
 			continue;
 		bad += load_statistics(store, entry->d_name, owned ? owner : OWNER_OF_ALL,

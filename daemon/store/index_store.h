@@ -54,7 +54,7 @@ struct index_store_sum {
 struct index_store;
 
 /* Open the directory, or create it (but not its parent). All files together stay within `limit`
- * bytes, by owner (shelf.h). 0, INDEX_STORE_E_SYSTEM or -ENOMEM. */
+ * bytes, by owner (index_dir.h). 0, INDEX_STORE_E_SYSTEM or -ENOMEM. */
 int index_store_open(struct index_store **out, const char *path, uint64_t limit,
 		     struct fault *fault);
 void index_store_close(struct index_store *store); /* no other call may be under way */

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-void keep_visit(struct keep *keep)
+void keep_decide(struct keep *keep)
 {
 	const struct keeper *keeper = keep->keeper;
 	struct picture_store *disk = keep->rewritten_before ? NULL : keeper->disk;
@@ -14,9 +14,9 @@ void keep_visit(struct keep *keep)
 	keep->disk = disk && picture_store_is_on(disk) ? disk : NULL;
 	if (!keeper->pictures || (!keep->disk && !picture_set_is_on(keeper->pictures)))
 		return;
-	keep->visit = picture_set_visit(keeper->pictures, keep->key.sample, keep->idle, clock_ns());
-	keep->visit.room_only = keeper->room_only;
-	if (!keep->visit.keep)
+	keep->use = picture_set_use(keeper->pictures, keep->key.sample, keep->idle, clock_ns());
+	keep->use.room_only = keeper->room_only;
+	if (!keep->use.keep)
 		return;
 	keep->pictures = keeper->pictures;
 	keep->shape = (struct stored_shape){
@@ -29,9 +29,9 @@ void keep_visit(struct keep *keep)
 }
 
 static struct stored_claim claim_of(struct picture_set *pictures, enum picture_worth worth,
-				    const struct picture_visit *visit)
+				    const struct picture_use *use)
 {
-	return (struct stored_claim){pictures, picture_set_user(pictures), worth, visit};
+	return (struct stored_claim){pictures, picture_set_user(pictures), worth, use};
 }
 
 /* -- a rewritten file --------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static struct cached_picture *keep_file_in_memory(const struct keep *keep,
 {
 	const struct buffer *bytes = keep->rewritten;
 	struct cached_picture *file =
-		picture_set_take_file(keep->pictures, key, bytes->size, &keep->visit);
+		picture_set_take_file(keep->pictures, key, bytes->size, &keep->use);
 	if (!file)
 		return NULL;
 	memcpy(file->memory.data, bytes->data, bytes->size);
@@ -59,12 +59,12 @@ struct cached_picture *keep_file(struct keep *keep)
 	struct picture_key key = keep->key;
 	key.file = true;
 	const struct stored_key disk_key = keeper_stored_key(&key);
-	const struct stored_claim claim = claim_of(pictures, PICTURE_FILE, &keep->visit);
+	const struct stored_claim claim = claim_of(pictures, PICTURE_FILE, &keep->use);
 	const size_t pixels = 3 * (size_t)keep->shape.width * (size_t)keep->shape.height;
 	const size_t expected = 2 * keep->file_bytes;
 	struct fault ignored;
 	bool memory = picture_set_is_on(pictures) && !picture_set_affords(pictures, pixels) &&
-		      picture_set_has_room(pictures, expected, PICTURE_FILE, &keep->visit);
+		      picture_set_has_room(pictures, expected, PICTURE_FILE, &keep->use);
 	bool disk = keep->disk && !picture_store_affords(keep->disk, pictures, pixels) &&
 		    picture_store_wants(keep->disk, &disk_key, expected, &claim, false);
 	if (!memory && !disk)
@@ -78,7 +78,7 @@ struct cached_picture *keep_file(struct keep *keep)
 	if (disk)
 		picture_store_keep_file(keep->disk, &disk_key, keep->rewritten, &claim);
 	if (file || disk)
-		keep->pictures = NULL; /* that is enough for one visit */
+		keep->pictures = NULL; /* that is enough for one use */
 	return file;
 }
 
@@ -102,7 +102,7 @@ static struct cached_picture *keep_in_memory(const struct keep *keep, const stru
 	struct cached_picture *picture =
 		picture_set_is_on(keep->pictures)
 			? picture_set_take(keep->pictures, key, shape->width, shape->height,
-					   shape->worth, &keep->visit)
+					   shape->worth, &keep->use)
 			: NULL;
 	if (!picture)
 		return NULL;
@@ -121,7 +121,7 @@ static bool keep_on_disk(const struct keep *keep, const struct picture_key *memo
 			 const struct image *image, struct image *out)
 {
 	const struct stored_key key = keeper_stored_key(memory_key);
-	const struct stored_claim claim = claim_of(keep->pictures, keep->shape.worth, &keep->visit);
+	const struct stored_claim claim = claim_of(keep->pictures, keep->shape.worth, &keep->use);
 	struct stored_shape shape = keep->shape;
 	const int32_t scale = (int32_t)key.scale;
 	shape.columns = (shape.width + scale - 1) / scale;
@@ -161,7 +161,7 @@ bool keep_picture(const struct keep *keep, unsigned scale, struct image *out,
 
 void keep_copy(const struct keeper *keeper, const struct cached_picture *picture)
 {
-	const struct picture_visit visit = {.keep = true, .room_only = true, .now_ns = clock_ns()};
+	const struct picture_use use = {.keep = true, .room_only = true, .now_ns = clock_ns()};
 	const struct stored_key key = keeper_stored_key(&picture->key);
 	const struct stored_shape shape = {
 		.width = picture->width,
@@ -172,7 +172,7 @@ void keep_copy(const struct keeper *keeper, const struct cached_picture *picture
 		.alpha = picture->alpha,
 		.worth = picture->victim.worth,
 	};
-	const struct stored_claim claim = claim_of(keeper->pictures, shape.worth, &visit);
+	const struct stored_claim claim = claim_of(keeper->pictures, shape.worth, &use);
 	size_t bytes = key.file ? picture->memory.size : stored_shape_bytes(&shape);
 	if (!keeper->disk || !picture_store_is_on(keeper->disk) ||
 	    !picture_store_wants(keeper->disk, &key, bytes, &claim, true))

@@ -3,7 +3,7 @@
  * Keep: decides what is kept of a sample whose file has to be decoded, and keeps it: its pixels, in
  * memory (cache/picture_cache.h) or, where there is no room, on the disk (picture_store.h); or, of
  * a JPEG without a seek index, if the pixels of all samples would not fit, a rewritten file that
- * has one, in memory and on the disk. Nothing is kept at the first visit unless the thread has time
+ * has one, in memory and on the disk. Nothing is kept at the first use unless the thread has time
  * to spare. Worker threads.
  */
 #ifndef STOKER_STORE_KEEP_H
@@ -11,7 +11,7 @@
 
 #include "store/keeper.h"
 
-/* A visit of one sample's file. */
+/* A use of one sample's file. */
 struct keep {
 	/* The caller's: */
 	const struct keeper *keeper;
@@ -23,15 +23,15 @@ struct keep {
 	bool indexes;			   /* a seek index of the file would be kept */
 	bool rewritten_before;		   /* the file is a rewritten one */
 	bool idle;			   /* the thread has time to spare */
-	/* keep_visit()'s: */
+	/* keep_decide()'s: */
 	struct picture_set *pictures; /* NULL: nothing is kept */
 	struct picture_store *disk;   /* NULL: nothing there */
-	struct picture_visit visit;
+	struct picture_use use;
 	struct stored_shape shape;
 };
 
-/* Decide whether something is kept at this visit. */
-void keep_visit(struct keep *keep);
+/* Decide whether something is kept at this use. */
+void keep_decide(struct keep *keep);
 /* Rewrite the file if that is worth it. The new file in memory, pinned, which has to be begun in
  * place of the other; NULL: there is none. */
 struct cached_picture *keep_file(struct keep *keep);

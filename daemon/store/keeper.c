@@ -153,13 +153,13 @@ static struct cached_picture *stored_take_memory(const struct kept_view *view,
 	struct picture_set *pictures = view->keeper->pictures;
 	struct picture_key key = view->key;
 	key.scale = view->stored.scale;
-	struct picture_visit visit = picture_set_visit(pictures, key.sample, view->idle, now_ns);
-	visit.room_only = view->keeper->room_only;
-	if (!visit.keep || !picture_set_is_on(pictures) ||
-	    !picture_set_has_room(pictures, stored_shape_bytes(shape), shape->worth, &visit))
+	struct picture_use use = picture_set_use(pictures, key.sample, view->idle, now_ns);
+	use.room_only = view->keeper->room_only;
+	if (!use.keep || !picture_set_is_on(pictures) ||
+	    !picture_set_has_room(pictures, stored_shape_bytes(shape), shape->worth, &use))
 		return NULL;
 	struct cached_picture *picture =
-		picture_set_take(pictures, &key, shape->width, shape->height, shape->worth, &visit);
+		picture_set_take(pictures, &key, shape->width, shape->height, shape->worth, &use);
 	if (picture) {
 		picture->scales = shape->scales;
 		picture->alpha = shape->alpha;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/whole.h"
+#include "base/file_io.h"
 
 #define MAGIC "stokerP1"
 #define BAND_BYTES ((size_t)32 << 10) /* and a little more, or as many as there may be bands */
@@ -98,7 +98,7 @@ static int write_picture(int fd, const struct digest_secret *secret, const struc
 	}
 	header.checksum = header_checksum(&header, secret);
 	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)(uintptr_t)pixels, at}};
-	return whole_write(fd, parts, 2);
+	return file_write_all(fd, parts, 2);
 }
 
 int picture_file_write(int folder, const char *fresh, const char *name,
@@ -124,7 +124,7 @@ int picture_file_write(int folder, const char *fresh, const char *name,
 /* 0 or a condition. */
 static int read_piece(int fd, void *to, size_t size, off_t at)
 {
-	int r = whole_read(fd, to, size, at);
+	int r = file_read_all(fd, to, size, at);
 	if (r >= 0)
 		return r == 0 ? 0 : PICTURE_FILE_E_DAMAGED;
 	errno = -r;

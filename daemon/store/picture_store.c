@@ -321,7 +321,7 @@ bool picture_store_wants(struct picture_store *store, const struct stored_key *k
 {
 	uint64_t limit = atomic_load(&store->limit), size = picture_file_size(bytes);
 	if (bytes > MOST_BYTES || !atomic_load(&store->ready) || size > limit / LARGEST_PART ||
-	    claim->visit->now_ns < atomic_load(&store->pause_ns) ||
+	    claim->use->now_ns < atomic_load(&store->pause_ns) ||
 	    (claim->worth == PICTURE_OF_INDEXED && read_speed_is_slow(&store->speed)))
 		return false;
 	pthread_mutex_lock(&store->lock);
@@ -387,7 +387,7 @@ void picture_store_keep(struct picture_store *store, const struct stored_key *ke
 	} else {
 		picture->set = claim->set;
 		store_show(store, picture);
-		store_expect(store, picture, forecast_first(&claim->visit->forecast));
+		store_expect(store, picture, forecast_first(&claim->use->forecast));
 		atomic_fetch_add_explicit(&store->fills, 1, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&store->lock);

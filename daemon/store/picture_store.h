@@ -96,7 +96,7 @@ struct stored_claim {
 	const struct picture_set *set;
 	unsigned user;
 	enum picture_worth worth;
-	const struct picture_visit *visit;
+	const struct picture_use *use;
 };
 
 /* Can the pixels of each sample of the set have so many bytes? If not, it is better to keep many

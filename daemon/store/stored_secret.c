@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/whole.h"
+#include "base/file_io.h"
 
 #define NAME "secret"
 #define NEW_NAME "secret.new"
@@ -41,7 +41,7 @@ static int secret_read(int folder, const struct digest *version, struct digest_s
 		return errno;
 	bool good = fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
 		    stat.st_uid == geteuid() && !(stat.st_mode & (S_IRWXG | S_IRWXO));
-	int result = good ? whole_read(fd, &file, sizeof(file), 0) : 0;
+	int result = good ? file_read_all(fd, &file, sizeof(file), 0) : 0;
 	if (fd >= 0)
 		close(fd);
 	if (result < 0)
@@ -49,7 +49,7 @@ static int secret_read(int folder, const struct digest *version, struct digest_s
 	struct digest checksum = secret_checksum(&file);
 	if (!good)
 		*wrong_out = "is not a file of the daemon's user alone";
-	else if (result == WHOLE_E_SHORT || memcmp(file.magic, MAGIC, sizeof(file.magic)) != 0 ||
+	else if (result == FILE_E_SHORT || memcmp(file.magic, MAGIC, sizeof(file.magic)) != 0 ||
 		 !digest_equal(&checksum, &file.checksum))
 		*wrong_out = "is damaged";
 	if (*wrong_out || !digest_equal(&file.version, version))
@@ -65,7 +65,7 @@ static int secret_write(int folder, struct secret_file *file)
 	if (fd < 0)
 		return errno;
 	struct iovec part = {file, sizeof(*file)};
-	int error = -whole_write(fd, &part, 1);
+	int error = -file_write_all(fd, &part, 1);
 	if (!error && fsync(fd) < 0)
 		error = errno;
 	if (close(fd) < 0 && !error)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "cache/surplus.h"
+#include "cache/eviction.h"
 #include "store/stored_name.h"
 
 static struct stored_picture **store_bucket(struct picture_store *store, const struct stamp *stamp)
@@ -112,9 +112,9 @@ struct stored_picture *store_worst(struct picture_store *store, uint64_t size,
 	struct stored_picture *picture = list_entry(victim, struct stored_picture, victim);
 	bool same = picture->set == claim->set && picture->victim.next_ns != FORECAST_NEVER;
 	/* Perhaps of a dataset that nobody reads any more: else it would stay for good. */
-	if (!picture->set && forecast_first(&claim->visit->forecast) != FORECAST_NEVER)
+	if (!picture->set && forecast_first(&claim->use->forecast) != FORECAST_NEVER)
 		return picture;
-	return other || victim_yields(victim, same, claim->worth, claim->visit) ? picture : NULL;
+	return other || victim_yields(victim, same, claim->worth, claim->use) ? picture : NULL;
 }
 
 bool store_displaces(struct picture_store *store, uint64_t size, const struct stored_claim *claim)

@@ -61,8 +61,8 @@ static void join(const uint8_t *colours, const uint8_t *alpha, size_t pixels, fl
 	}
 }
 
-/* 0, STAGE_E_STOPPED or -ENOMEM. */
-static int run_shades(struct alpha_scratch *scratch, struct stages *stages,
+/* 0, PASS_E_STOPPED or -ENOMEM. */
+static int run_shades(struct alpha_scratch *scratch, struct passes *passes,
 		      const struct steps *steps, const struct image *alpha,
 		      const struct output *bytes, struct cancel *cancel)
 {
@@ -71,11 +71,11 @@ static int run_shades(struct alpha_scratch *scratch, struct stages *stages,
 	struct fault ignored;
 	int r = buffer_reserve(&scratch->shades, size);
 	if (r == 0) /* once more: tables that were large have been freed */
-		r = stages_plan(stages, steps, alpha->width, alpha->height, &need, &ignored);
-	return r ? r : stages_run(stages, steps, alpha, bytes, scratch->shades.data, cancel);
+		r = passes_plan(passes, steps, alpha->width, alpha->height, &need, &ignored);
+	return r ? r : passes_run(passes, steps, alpha, bytes, scratch->shades.data, cancel);
 }
 
-int alpha_run(struct alpha_scratch *scratch, struct stages *stages, const struct steps *steps,
+int alpha_run(struct alpha_scratch *scratch, struct passes *passes, const struct steps *steps,
 	      const struct image *colours, const struct image *alpha, bool filters,
 	      const struct output *bytes, struct image *out, struct cancel *cancel)
 {
@@ -89,9 +89,9 @@ int alpha_run(struct alpha_scratch *scratch, struct stages *stages, const struct
 	if (r == 0 && multiplies)
 		r = multiply(colours, alpha, &scratch->multiplied, &source);
 	if (r == 0)
-		r = stages_run(stages, steps, &source, bytes, scratch->colours.data, cancel);
+		r = passes_run(passes, steps, &source, bytes, scratch->colours.data, cancel);
 	if (r == 0 && alpha)
-		r = run_shades(scratch, stages, steps, alpha, bytes, cancel);
+		r = run_shades(scratch, passes, steps, alpha, bytes, cancel);
 	if (r)
 		return r;
 	if (multiplies)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A checked list and what is made of it once; a sample is drawn (steps_draw.c), planned and run
- * (stages.c), and then its array is changed (tensor_ops.c).
+ * (passes.c), and then its array is changed (tensor_ops.c).
  */
 #include "transform/pipeline.h"
 
@@ -15,8 +15,8 @@
 #include "transform/alpha.h"
 #include "transform/annotation.h"
 #include "transform/output.h"
+#include "transform/passes.h"
 #include "transform/registry.h"
-#include "transform/stages.h"
 #include "transform/steps_draw.h"
 #include "transform/tensor_ops.h"
 #include "transform/transform_list.h"
@@ -25,7 +25,7 @@
 /* A picture by which the work is judged where pictures differ: ImageNet's average. */
 #define ORDINARY_WIDTH 500
 #define ORDINARY_HEIGHT 375
-#define VIEWS_WORK_MAX (4 * STAGES_WORK_MAX) /* of all views of a sample */
+#define VIEWS_WORK_MAX (4 * PASSES_WORK_MAX) /* of all views of a sample */
 
 struct pipeline {
 	struct transform_list list;
@@ -40,8 +40,8 @@ struct pipeline {
 
 struct pipeline_scratch {
 	struct steps steps;
-	struct stages stages;
-	struct buffer mask; /* the result of the stages, three bytes a pixel */
+	struct passes passes;
+	struct buffer mask; /* the result of the passes, three bytes a pixel */
 	struct alpha_scratch alpha;
 	struct draw_key key; /* for what works on arrays */
 	struct tensor_ops_scratch ops;
@@ -301,7 +301,7 @@ int pipeline_scratch_new(struct pipeline_scratch **out)
 void pipeline_scratch_free(struct pipeline_scratch *scratch)
 {
 	if (scratch) {
-		stages_deinit(&scratch->stages);
+		passes_deinit(&scratch->passes);
 		buffer_deinit(&scratch->mask);
 		alpha_scratch_deinit(&scratch->alpha);
 		tensor_ops_scratch_deinit(&scratch->ops);
@@ -352,7 +352,7 @@ int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, i
 	scratch->key = *key;
 	int r = pipeline_draw_steps(pipeline, key, width, height, &scratch->steps, fault);
 	if (r == 0)
-		r = stages_plan(&scratch->stages, &scratch->steps, width, height, need_out, fault);
+		r = passes_plan(&scratch->passes, &scratch->steps, width, height, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
@@ -372,15 +372,15 @@ int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t 
 	scratch->steps.pillow_13 = pipeline->pillow_13;
 	int r = steps_draw_all(&scratch->steps, list->pictures, list->count, &key, &why);
 	if (r == 0)
-		r = stages_plan(&scratch->stages, &scratch->steps, width, height, &need, &why);
+		r = passes_plan(&scratch->passes, &scratch->steps, width, height, &need, &why);
 	views *= list->views;
-	if (r == STAGE_E_WORK)
+	if (r == PASS_E_WORK)
 		r = fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
-	else if (r == 0 && scratch->stages.work > VIEWS_WORK_MAX / views)
+	else if (r == 0 && scratch->passes.work > VIEWS_WORK_MAX / views)
 		r = fault_say(fault, PIPELINE_E_TRANSFORM,
 			      "transforms: %u views of a sample take %s steps each (pixels times "
 			      "taps), and all may take %s",
-			      views, quote_number(scratch->stages.work).text,
+			      views, quote_number(scratch->passes.work).text,
 			      quote_number(VIEWS_WORK_MAX).text);
 	else if (r > 0) /* of this size it cannot be made: that is seen for each picture */
 		r = 0;
@@ -396,12 +396,12 @@ int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scr
 	*scale_out = scale;
 	if (scale == 1)
 		return 0;
-	int r = stages_plan(&scratch->stages, &scratch->steps, (width + by - 1) / by,
+	int r = passes_plan(&scratch->passes, &scratch->steps, (width + by - 1) / by,
 			    (height + by - 1) / by, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
-/* Make a generator's input: the picture that the stages make, or numbers as they are. */
+/* Make a generator's input: the picture that the passes make, or numbers as they are. */
 static int pipeline_picture(const struct pipeline *pipeline, const struct image *image,
 			    const struct image *alpha, struct pipeline_scratch *scratch,
 			    struct image *out, struct cancel *cancel)
@@ -412,11 +412,11 @@ static int pipeline_picture(const struct pipeline *pipeline, const struct image 
 		return 0;
 	}
 	if (pipeline->list.alpha)
-		return alpha_run(&scratch->alpha, &scratch->stages, &scratch->steps, image, alpha,
+		return alpha_run(&scratch->alpha, &scratch->passes, &scratch->steps, image, alpha,
 				 pipeline->list.filtered, &ops->picture, out, cancel);
 	int r = tensor_ops_picture(ops, &scratch->ops, out);
 	return r ? r
-		 : stages_run(&scratch->stages, &scratch->steps, image, &ops->picture,
+		 : passes_run(&scratch->passes, &scratch->steps, image, &ops->picture,
 			      scratch->ops.bytes.data, cancel);
 }
 
@@ -430,11 +430,11 @@ int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
 	if (ops->generates) {
 		r = pipeline_picture(pipeline, image, alpha, scratch, &picture, cancel);
 		if (r == 0)
-			r = tensor_ops_generate(ops, &scratch->key, &picture, scratch->stages.cpu,
+			r = tensor_ops_generate(ops, &scratch->key, &picture, scratch->passes.cpu,
 						&scratch->ops, &pipeline->output, out);
 		alpha_scratch_trim(&scratch->alpha);
 	} else {
-		r = stages_run(&scratch->stages, &scratch->steps, image, &pipeline->output, out,
+		r = passes_run(&scratch->passes, &scratch->steps, image, &pipeline->output, out,
 			       cancel);
 	}
 	if (r == 0)
@@ -478,7 +478,7 @@ int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *k
 	if (r)
 		return r;
 	annotation_mask_steps(steps);
-	r = stages_plan(&scratch->stages, steps, width, height, need_out, fault);
+	r = passes_plan(&scratch->passes, steps, width, height, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
@@ -491,7 +491,7 @@ int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *ima
 	size_t count = (size_t)bytes.width * (size_t)bytes.height;
 	int r = buffer_reserve(&scratch->mask, 3 * count);
 	if (r == 0)
-		r = stages_run(&scratch->stages, &scratch->steps, image, &bytes, scratch->mask.data,
+		r = passes_run(&scratch->passes, &scratch->steps, image, &bytes, scratch->mask.data,
 			       NULL);
 	for (size_t i = 0; i < count && r == 0; i++)
 		out[i] = scratch->mask.data[3 * i];

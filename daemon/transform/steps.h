@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Steps of one picture: the transforms as a list in which every random number is drawn and every
- * size is known. A transform appends its steps with the functions below; stages.c runs them.
+ * size is known. A transform appends its steps with the functions below; passes.c runs them.
  * Numbers only: no pixels, no memory of its own. A worker's thread.
  */
 #ifndef STOKER_TRANSFORM_STEPS_H

@@ -269,7 +269,7 @@ static int chain_begin_file(struct job *job, struct input *input, struct origina
 			      .indexes = job->recipe->seek_indexes,
 			      .rewritten_before = source->rewritten,
 			      .idle = kit->idle};
-	keep_visit(keep);
+	keep_decide(keep);
 	struct cached_picture *file = keep_file(keep);
 	if (!file)
 		return 0;

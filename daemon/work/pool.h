@@ -2,7 +2,7 @@
 /*
  * The pool: fetch threads that read samples ahead and worker threads that make them. Grows and
  * shrinks while it runs. Owns its threads, and jobs from pool_submit() until they are taken back.
- * Knows no ring and no reader. Other threads: loop/os/task.h, base/crew.h.
+ * Knows no ring and no reader. Other threads: loop/os/task.h, base/thread_group.h.
  *
  * Two queues, of jobs to fetch and of jobs to make, under one lock. A worker takes several small
  * jobs at once, see parcel.h. Finished jobs go to a lock-free list; the loop is woken when there

@@ -254,8 +254,8 @@ static void run_warm(struct job *job, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct source *source = &job->own.source;
-	/* The visit that follows is not the first, which would keep nothing. */
-	picture_set_visit(recipe->keeper.pictures, job->sample, false, clock_ns());
+	/* The use that follows is not the first, which would keep nothing. */
+	picture_set_use(recipe->keeper.pictures, job->sample, false, clock_ns());
 	if (source->picture)
 		keep_copy(&recipe->keeper, source->picture);
 	chain_render(job, &job->own, kit);

@@ -87,8 +87,8 @@ static double fill(void)
 		die("hit_bench", "no memory");
 	for (uint64_t i = 0; i < pictures; i++) {
 		const struct picture_key key = key_of(i);
-		picture_set_visit(set, i, false, 0);
-		struct picture_visit visit = picture_set_visit(set, i, false, 0);
+		picture_set_use(set, i, false, 0);
+		struct picture_use visit = picture_set_use(set, i, false, 0);
 		struct cached_picture *picture =
 			picture_set_take(set, &key, WIDTH, HEIGHT, PICTURE_OF_INDEXED, &visit);
 		if (!picture)

@@ -41,7 +41,7 @@ LIBRARIES = {
     r"(pthread|threads)\.h": ["daemon/work/pool.c", "daemon/loop/os/task.h",
                                "daemon/statistics/moments.c", "daemon/cache/", "daemon/stage/",
                                "daemon/store/picture_store.h",
-                               "daemon/storage/remote/", "daemon/base/crew.c",
+                               "daemon/storage/remote/", "daemon/base/thread_group.c",
                                "daemon/dataset/shards/shard_readahead.c",
                                "client/c/handle.h", "client/c/connection.h"],
     r"(cblas|lapacke)\.h": ["daemon/statistics/whiten.c"],

@@ -14,7 +14,7 @@
 struct packed {
 	struct storage storage; /* that of `home.inner`, but for what is below */
 	struct unpacked_home home;
-	struct digest turn;	 /* the flight of who unpacks a shard again */
+	struct digest turn;	 /* the name of the fetch by which a shard is unpacked again */
 	char **names;		 /* owned; of the shards */
 	struct unpacked *shards; /* by name */
 	uint64_t count;
@@ -68,14 +68,14 @@ static int shard_read(const struct packed *packed, const struct unpacked *shard,
 	bool done = false;
 	int result = unpacked_item(shard, &whole);
 	while (!result && !done && !(*hit = unpacked_read(shard, use, range, to))) {
-		if (!stage_fly(stage, &packed->turn))
+		if (!stage_claim_fetch(stage, &packed->turn))
 			continue;
-		done = stage_fly(stage, &whole.object);
+		done = stage_claim_fetch(stage, &whole.object);
 		if (done) {
 			result = unpacked_read_anew(shard, use, range, to, fault);
-			stage_land(stage, &whole.object);
+			stage_end_fetch(stage, &whole.object);
 		}
-		stage_land(stage, &packed->turn);
+		stage_end_fetch(stage, &packed->turn);
 	}
 	return result;
 }
@@ -154,14 +154,14 @@ static int shard_keep(struct unpacked *shard, struct dataset_progress *progress,
 	int result = unpacked_item(shard, &whole);
 	if (result || unpacked_is_kept(shard))
 		return result;
-	while (!stage_fly_ahead(progress->stage, &whole.object)) {
+	while (!stage_claim_fetch_ahead(progress->stage, &whole.object)) {
 		if (atomic_load(&progress->cancel))
 			return fault_say(fault, DATASET_E_CANCELLED, "opening was cancelled");
 		nanosleep(&pause, NULL);
 	}
 	if (!unpacked_is_kept(shard))
 		result = unpacked_make(shard, &progress->cancel, fault);
-	stage_land(progress->stage, &whole.object);
+	stage_end_fetch(progress->stage, &whole.object);
 	return result;
 }
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/crew.h"
 #include "base/ending.h"
+#include "base/thread_group.h"
 
 #define TEXT_MAX ((uint64_t)1 << 20)	/* of an index */
 #define RANGES_MAX ((uint64_t)24 << 10) /* 1 MiB, half of which again while it grows */
@@ -228,13 +228,13 @@ bool shard_guide_follow(const struct shard_guide *guide, const struct shard_read
 {
 	uint64_t count = (guide->count + PIECE - 1) / PIECE;
 	struct following following = {guide, shard, calloc(count + 1, sizeof(struct piece))};
-	struct crew *crew = NULL;
+	struct thread_group *group = NULL;
 	bool good = following.pieces && shard_record_begin(record, &shard->version);
 	for (uint64_t i = 0; i < count && good; i++)
 		following.pieces[i].record =
 			(struct shard_record){.may = record->may, .context = record->context};
-	good = good && crew_begin(&crew, threads, count, follow_piece, &following) == 0;
-	crew_end(crew);
+	good = good && thread_group_begin(&group, threads, count, follow_piece, &following) == 0;
+	thread_group_end(group);
 	for (uint64_t i = 0; i < count && following.pieces; i++) {
 		struct piece *piece = &following.pieces[i];
 		good = good && piece->whole && shard_record_append(record, &piece->record);

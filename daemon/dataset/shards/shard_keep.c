@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crew.h"
 #include "base/owner.h"
+#include "base/thread_group.h"
 
 #define MAGIC "stokshrd"
 #define VERSION 4 /* raise it with every change of what is kept or how it is made */
@@ -195,10 +195,11 @@ static int keep_check_shards(const struct storage_folder *folder, const struct s
 {
 	struct keep_check check = {.folder = folder, .index = index};
 	unsigned threads = folder->storage->at_once;
-	struct crew *crew = NULL;
+	struct thread_group *group = NULL;
 	if (threads > 1 && index->shard_count > 1 &&
-	    crew_begin(&crew, threads, index->shard_count, keep_check_shard, &check) == 0) {
-		crew_end(crew);
+	    thread_group_begin(&group, threads, index->shard_count, keep_check_shard, &check) ==
+		    0) {
+		thread_group_end(group);
 	} else {
 		for (uint64_t i = 0; i < index->shard_count; i++)
 			keep_check_shard(&check, i);

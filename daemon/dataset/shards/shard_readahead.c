@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/crew.h"
+#include "base/thread_group.h"
 #include "dataset/shards/shard_guide.h"
 
 #define THREAD_BYTES ((uint64_t)192 << 10) /* of one: its walk, its connection */
@@ -22,7 +22,7 @@ struct readahead_shard {
 
 struct shard_readahead {
 	const struct shard_pass *pass;
-	struct crew *crew;
+	struct thread_group *group;
 	unsigned each;		 /* threads for a shard that has a guide */
 	uint64_t charged, limit; /* of records */
 
@@ -171,8 +171,9 @@ static int readahead_begin(struct shard_readahead *ahead)
 	ahead->each = all / threads;
 	ahead->window = (uint64_t)threads * AHEAD;
 	ahead->shards = calloc(ahead->window, sizeof(*ahead->shards));
-	return ahead->shards ? crew_begin(&ahead->crew, threads, count, readahead_run, ahead)
-			     : -ENOMEM;
+	return ahead->shards
+		       ? thread_group_begin(&ahead->group, threads, count, readahead_run, ahead)
+		       : -ENOMEM;
 }
 
 struct shard_readahead *shard_readahead_new(const struct shard_pass *pass)
@@ -223,9 +224,9 @@ void shard_readahead_free(struct shard_readahead *ahead)
 	ahead->stopped = true;
 	pthread_cond_broadcast(&ahead->changed);
 	pthread_mutex_unlock(&ahead->lock);
-	if (ahead->crew)
-		crew_stop(ahead->crew);
-	crew_end(ahead->crew);
+	if (ahead->group)
+		thread_group_stop(ahead->group);
+	thread_group_end(ahead->group);
 	for (uint64_t i = 0; ahead->shards && i < ahead->window; i++)
 		shard_record_deinit(&ahead->shards[i].record);
 	dataset_account_give(ahead->pass->progress->account, ahead->charged, false);

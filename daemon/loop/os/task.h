@@ -8,7 +8,7 @@
  * time: so nobody waits behind another user's dead mount, and no ring behind an opening. A task
  * that takes longer than TASK_STUCK_NS counts as stuck, and its lane gets one more thread, up to
  * TASK_THREADS_MAX. A thread ends when its lane is empty. Owns these threads; only
- * work/pool.c starts others that stay, and base/crew.c some for one piece of work.
+ * work/pool.c starts others that stay, and base/thread_group.c some for one piece of work.
  */
 #ifndef STOKER_LOOP_OS_TASK_H
 #define STOKER_LOOP_OS_TASK_H

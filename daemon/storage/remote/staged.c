@@ -185,13 +185,13 @@ static bool staged_find(const struct remote *remote, const struct stage_use *use
 
 /* Name of a fetch that one thread makes for all. It has the credentials in it: who asks with others
  * does not wait for these, which may have expired, or be refused. */
-static struct digest staged_flight(const struct remote *remote, const struct stage_item *item)
+static struct digest staged_fetch_name(const struct remote *remote, const struct stage_item *item)
 {
-	struct digest flight = item->object;
+	struct digest fetch = item->object;
 	uintptr_t asker = (uintptr_t)remote->asker.own;
 	for (size_t i = 0; i < sizeof(asker); i++)
-		flight.bytes[i] ^= (uint8_t)(asker >> 8 * i);
-	return flight;
+		fetch.bytes[i] ^= (uint8_t)(asker >> 8 * i);
+	return fetch;
 }
 
 /* -- fetching --------------------------------------------------------------------------------- */
@@ -235,11 +235,11 @@ static bool run_add(struct run *run, const struct stage_beside *beside, unsigned
 	    !courses_near(stage_set_courses(now->set), part->use.sample) ||
 	    staged_item(run->remote, stage, run->key, part->range, &part->item))
 		return false;
-	const struct digest flight = staged_flight(run->remote, &part->item);
-	if (!stage_fly_ahead(stage, &flight))
+	const struct digest fetch = staged_fetch_name(run->remote, &part->item);
+	if (!stage_claim_fetch_ahead(stage, &fetch))
 		return false;
 	if (!stage_book_ahead(&part->use, &part->item, part->range.length, clock_ns())) {
-		stage_land(stage, &flight);
+		stage_end_fetch(stage, &fetch);
 		return false;
 	}
 	uint64_t end = run->range.offset + run->range.length;
@@ -272,14 +272,14 @@ static void run_end(struct run *run, const struct buffer *whole,
 	for (unsigned i = 0; i < run->count; i++) {
 		struct run_part *part = &run->part[i];
 		struct buffer bytes = {.size = part->range.length};
-		const struct digest flight = staged_flight(run->remote, &part->item);
+		const struct digest fetch = staged_fetch_name(run->remote, &part->item);
 		if (whole) {
 			bytes.data = whole->data + (part->range.offset - run->range.offset);
 			part->item.version = stage_version_of(version);
 		}
 		stage_keep_ahead(&part->use, &part->item, part->range.length, whole ? &bytes : NULL,
 				 clock_ns());
-		stage_land(stage_of_set(part->use.set), &flight);
+		stage_end_fetch(stage_of_set(part->use.set), &fetch);
 	}
 	run->count = 0;
 }
@@ -330,16 +330,15 @@ static int staged_fetch(struct run *run, const struct stage_use *use, struct sto
 /* True: the caller fetches the range, and what `run` has. Others who want any of it at the same
  * time see all of that under way. */
 static bool staged_begin(struct staged *staged, const struct stage_use *use,
-			 const struct stage_item *item, const struct digest *flight,
-			 struct run *run)
+			 const struct stage_item *item, const struct digest *fetch, struct run *run)
 {
 	struct stage *stage = stage_of_set(use->set);
 	pthread_mutex_lock(&staged->gathering);
-	bool first = stage_fly_ahead(stage, flight);
+	bool first = stage_claim_fetch_ahead(stage, fetch);
 	if (first && !stage_has(stage, &item->object))
 		run_gather(run, use);
 	pthread_mutex_unlock(&staged->gathering);
-	return first || stage_fly(stage, flight);
+	return first || stage_claim_fetch(stage, fetch);
 }
 
 int staged_read_range(const void *state, const char *key, struct storage_range range,
@@ -356,13 +355,13 @@ int staged_read_range(const void *state, const char *key, struct storage_range r
 		return remote_read_range(state, key, range, max_bytes, buffer, version_out, fault);
 	if (staged_find(remote, use, key, &item, max_bytes, buffer, version_out))
 		return 0;
-	const struct digest flight = staged_flight(remote, &item);
-	bool first = staged_begin(remote->staged, use, &item, &flight, &run);
+	const struct digest fetch = staged_fetch_name(remote, &item);
+	bool first = staged_begin(remote->staged, use, &item, &fetch, &run);
 	if (staged_find(remote, use, key, &item, max_bytes, buffer, version_out))
 		run_end(&run, NULL, NULL);
 	else
 		result = staged_fetch(&run, use, range, &item, buffer, version_out, fault);
 	if (first)
-		stage_land(stage, &flight);
+		stage_end_fetch(stage, &fetch);
 	return result;
 }

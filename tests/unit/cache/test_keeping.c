@@ -14,7 +14,7 @@
 #define ROOM 4096
 #define SECOND ((uint64_t)1000000000)
 #define TICK 50 /* samples of each stream in a made-up second */
-/* Microseconds, as measured: a visit by the seek index, of a kept picture, and to keep one. */
+/* Microseconds, as measured: a use by the seek index, of a kept picture, and to keep one. */
 #define PLAIN 715
 #define KEPT 105
 #define FILL 600
@@ -22,8 +22,8 @@
 enum worker { BUSY, IDLE };
 
 struct result {
-	double hits; /* of all visits, once it is warm */
-	double cost; /* microseconds a visit */
+	double hits; /* of all uses, once it is warm */
+	double cost; /* microseconds a use */
 	uint64_t replaced;
 };
 
@@ -32,7 +32,7 @@ struct run {
 	struct picture_set *set;
 	unsigned streams;
 	enum worker worker;
-	uint64_t now_ns, visits, hits, cost;
+	uint64_t now_ns, uses, hits, cost;
 };
 
 static struct picture_key key_of(uint64_t sample)
@@ -48,17 +48,17 @@ static void run_visit(struct run *run, unsigned stream, uint64_t ordinal)
 	/* Any address that is the stream's own. */
 	courses_show(picture_set_courses(run->set), (char *)run + stream, ordinal, run->now_ns);
 	struct cached_picture *picture = picture_set_find(run->set, &key, true);
-	run->visits++;
+	run->uses++;
 	run->cost += picture ? KEPT : PLAIN;
 	run->hits += picture != NULL;
 	if (picture) {
 		picture_hit(picture, run->now_ns);
 	} else {
-		struct picture_visit visit =
-			picture_set_visit(run->set, key.sample, run->worker == IDLE, run->now_ns);
-		if (visit.keep)
-			picture = picture_set_take(run->set, &key, 10, 10, PICTURE_OF_INDEXED,
-						   &visit);
+		struct picture_use use =
+			picture_set_use(run->set, key.sample, run->worker == IDLE, run->now_ns);
+		if (use.keep)
+			picture =
+				picture_set_take(run->set, &key, 10, 10, PICTURE_OF_INDEXED, &use);
 		if (picture)
 			picture_set_keep(picture);
 		if (picture && run->worker == BUSY)
@@ -85,19 +85,19 @@ static struct result run_all(unsigned streams, double part, enum worker worker, 
 		if (at % TICK == 0)
 			run_tick(&run);
 		if (at == 3 * SAMPLES) /* it is warm */
-			run.visits = run.hits = run.cost = 0;
+			run.uses = run.hits = run.cost = 0;
 		for (unsigned i = 0; i < streams; i++)
 			run_visit(&run, i, at + i * SAMPLES / streams);
 		run.now_ns += SECOND / TICK;
 		assert_true(run.cache.bytes <= run.cache.limit);
 	}
-	struct result result = {(double)run.hits / (double)run.visits,
-				(double)run.cost / (double)run.visits, run.cache.replaced};
+	struct result result = {(double)run.hits / (double)run.uses,
+				(double)run.cost / (double)run.uses, run.cache.replaced};
 	picture_set_close(run.set);
 	picture_cache_trim(&run.cache);
 	assert_int_equal(run.cache.owners.count, 0);
 	picture_cache_deinit(&run.cache);
-	printf("%u streams, %.2f kept, %s: %.3f hits, %.0f us a visit\n", streams, part,
+	printf("%u streams, %.2f kept, %s: %.3f hits, %.0f us a use\n", streams, part,
 	       worker == IDLE ? "idle" : "busy", result.hits, result.cost);
 	return result;
 }
@@ -141,7 +141,7 @@ static void test_worth(void **state)
 	(void)state;
 	struct picture_cache cache;
 	struct picture_set *set;
-	const struct picture_visit busy = {.keep = true};
+	const struct picture_use busy = {.keep = true};
 	picture_cache_init(&cache, 32 * ROOM);
 	assert_int_equal(picture_set_new(&set, &cache, 0, SAMPLES), 0);
 	for (uint64_t sample = 0; sample < 96; sample++) {

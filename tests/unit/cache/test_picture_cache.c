@@ -13,7 +13,7 @@
 #define BYTES (WIDTH * HEIGHT * 3)
 #define ROOM 4096 /* what one takes: whole pages */
 
-static const struct picture_visit busy = {.keep = true};
+static const struct picture_use busy = {.keep = true};
 
 struct fixture {
 	struct picture_cache cache;
@@ -209,9 +209,9 @@ static void test_which_visit_fills(void **state)
 {
 	struct fixture *fixture = *state;
 	struct picture_set *set = fixture->set;
-	assert_false(picture_set_visit(set, 1, false, 0).keep);
-	assert_true(picture_set_visit(set, 1, false, 0).keep);
-	assert_true(picture_set_visit(set, 2, true, 0).keep);
+	assert_false(picture_set_use(set, 1, false, 0).keep);
+	assert_true(picture_set_use(set, 1, false, 0).keep);
+	assert_true(picture_set_use(set, 2, true, 0).keep);
 	const struct picture_key key = key_of(1, 1);
 	assert_true(picture_set_wants_whole(set, 1));
 	picture_set_refuse(set, 1);

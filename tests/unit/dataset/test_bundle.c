@@ -110,7 +110,7 @@ static int read_bytes(const uint8_t *bytes, size_t size)
 	return result;
 }
 
-static void test_whole(void **state)
+static void test_file_io(void **state)
 {
 	(void)state;
 	assert_int_equal(read_bytes(tar, TAR_SIZE), 0);
@@ -157,7 +157,7 @@ static void test_members(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_file_io),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_members),

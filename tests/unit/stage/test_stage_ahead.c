@@ -13,14 +13,14 @@ static void *fly(void *context)
 {
 	struct stage_set *set = context;
 	struct stage_item item = item_of("a", 1, 1);
-	if (stage_fly(stage, &item.object)) {
+	if (stage_claim_fetch(stage, &item.object)) {
 		unsigned now = atomic_fetch_add(&flying, 1) + 1;
 		if (now > atomic_load(&most))
 			atomic_store(&most, now);
 		if (!found(set, "a", 1, 1))
 			keep(set, "a", 1, 1);
 		atomic_fetch_sub(&flying, 1);
-		stage_land(stage, &item.object);
+		stage_end_fetch(stage, &item.object);
 	} else {
 		assert_true(found(set, "a", 1, 1));
 	}

@@ -169,7 +169,7 @@ static int setup(void **state)
 
 /* -- tests ------------------------------------------------------------------------------------ */
 
-static void test_whole(void **state)
+static void test_file_io(void **state)
 {
 	(void)state;
 	for (size_t i = first(); i < SAMPLES; i++) {
@@ -276,8 +276,8 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),  cmocka_unit_test(test_fetch_fails),
-		cmocka_unit_test(test_cut),    cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_file_io), cmocka_unit_test(test_fetch_fails),
+		cmocka_unit_test(test_cut),	cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_memory),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -23,7 +23,7 @@
 static const struct digest version = {{1}}, other_version = {{2}};
 static const struct stored_shape shape = {COLUMNS, ROWS,  COLUMNS,	     ROWS,
 					  true,	   false, PICTURE_OF_INDEXED};
-static const struct picture_visit busy = {.keep = true}, idle = {.keep = true, .idle = true};
+static const struct picture_use busy = {.keep = true}, idle = {.keep = true, .idle = true};
 
 struct fixture {
 	char path[64];
@@ -81,11 +81,11 @@ static uint8_t pixel_of(uint64_t content, size_t at)
 }
 
 static void keep(struct fixture *fixture, uint64_t content, struct picture_set *set,
-		 const struct picture_visit *visit)
+		 const struct picture_use *use)
 {
 	uint8_t *pixels = malloc(PIXELS);
 	struct stored_key key = key_of(content);
-	const struct stored_claim claim = {set, picture_set_user(set), PICTURE_OF_INDEXED, visit};
+	const struct stored_claim claim = {set, picture_set_user(set), PICTURE_OF_INDEXED, use};
 	for (size_t i = 0; i < PIXELS; i++)
 		pixels[i] = pixel_of(content, i);
 	picture_store_keep(fixture->store, &key, &shape, pixels, &claim);
@@ -281,13 +281,13 @@ static void test_users_share_it(void **state)
 	assert_int_equal(fixture->store->pictures, 20);
 }
 
-static struct picture_visit visit_at(uint64_t next_ns, unsigned streams, bool is_idle)
+static struct picture_use visit_at(uint64_t next_ns, unsigned streams, bool is_idle)
 {
-	struct picture_visit visit = {.keep = true, .idle = is_idle, .now_ns = 1};
-	visit.forecast.count = streams;
+	struct picture_use use = {.keep = true, .idle = is_idle, .now_ns = 1};
+	use.forecast.count = streams;
 	for (unsigned i = 0; i < streams; i++)
-		visit.forecast.at_ns[i] = next_ns;
-	return visit;
+		use.forecast.at_ns[i] = next_ns;
+	return use;
 }
 
 /* What is needed later gives way to what is needed sooner, by an idle worker; and what nobody came
@@ -297,17 +297,16 @@ static void test_what_is_needed_last_goes(void **state)
 	struct fixture *fixture = *state;
 	const uint64_t minute = (uint64_t)60 * 1000000000u;
 	for (uint64_t i = 0; i < 20; i++) {
-		struct picture_visit visit = visit_at((i + 1) * minute, 2, true);
-		keep(fixture, i, fixture->set, &visit);
+		struct picture_use use = visit_at((i + 1) * minute, 2, true);
+		keep(fixture, i, fixture->set, &use);
 	}
-	struct picture_visit later = visit_at(30 * minute, 2, true);
+	struct picture_use later = visit_at(30 * minute, 2, true);
 	keep(fixture, 40, fixture->set, &later);
 	assert_false(has(fixture, 40));
-	struct picture_visit one =
-		visit_at(minute, 1, true); /* of one stream nothing is replaced */
+	struct picture_use one = visit_at(minute, 1, true); /* of one stream nothing is replaced */
 	keep(fixture, 41, fixture->set, &one);
 	assert_false(has(fixture, 41));
-	struct picture_visit soon = visit_at(minute, 2, true);
+	struct picture_use soon = visit_at(minute, 2, true);
 	keep(fixture, 42, fixture->set, &soon);
 	assert_true(has(fixture, 42));
 	assert_false(has(fixture, 19));
@@ -327,11 +326,11 @@ static void test_nothing_goes_for_what_does_not_fit(void **state)
 	const struct stored_shape large = {COLUMNS, ROWS * 6 / 5, COLUMNS,	     ROWS * 6 / 5,
 					   true,    false,	  PICTURE_OF_INDEXED};
 	for (uint64_t i = 0; i < 20; i++) {
-		struct picture_visit visit = visit_at((i ? 1 : 30) * minute, 2, true);
-		keep(fixture, i, fixture->set, &visit);
+		struct picture_use use = visit_at((i ? 1 : 30) * minute, 2, true);
+		keep(fixture, i, fixture->set, &use);
 	}
-	struct picture_visit visit = visit_at(10 * minute, 2, true);
-	const struct stored_claim claim = {fixture->set, 7, PICTURE_OF_INDEXED, &visit};
+	struct picture_use use = visit_at(10 * minute, 2, true);
+	const struct stored_claim claim = {fixture->set, 7, PICTURE_OF_INDEXED, &use};
 	struct stored_key key = key_of(50);
 	uint8_t *pixels = calloc(1, PIXELS * 6 / 5);
 	assert_false(picture_store_wants(fixture->store, &key, PIXELS * 6 / 5, &claim, false));
@@ -339,7 +338,7 @@ static void test_nothing_goes_for_what_does_not_fit(void **state)
 	assert_false(has(fixture, 50));
 	assert_true(has(fixture, 0));
 	assert_int_equal(fixture->store->replaced, 0);
-	keep(fixture, 51, fixture->set, &visit);
+	keep(fixture, 51, fixture->set, &use);
 	assert_true(has(fixture, 51) && !has(fixture, 0));
 	free(pixels);
 }
@@ -350,20 +349,20 @@ static void test_what_is_left_of_others_goes(void **state)
 {
 	struct fixture *fixture = *state;
 	const uint64_t minute = (uint64_t)60 * 1000000000u;
-	struct picture_visit visit = visit_at(minute, 1, false);
+	struct picture_use use = visit_at(minute, 1, false);
 	for (uint64_t i = 0; i < 20; i++)
-		keep(fixture, i, fixture->other, &visit);
+		keep(fixture, i, fixture->other, &use);
 	keep(fixture, 20, fixture->other, &busy); /* who says no time displaces nothing */
 	assert_true(has(fixture, 0) && !has(fixture, 20));
 	picture_store_close(fixture->store);
 	fixture_open(fixture, 20 * ROOM, &version);
 	for (uint64_t i = 20; i < 60; i++)
-		keep(fixture, i, fixture->other, &visit);
+		keep(fixture, i, fixture->other, &use);
 	for (uint64_t i = 0; i < 20; i++)
 		assert_true(!has(fixture, i) && has(fixture, 20 + i));
 	assert_false(has(fixture, 40)); /* of one stream nothing more is replaced */
 	picture_store_trim(fixture->store, 3 * minute);
-	keep(fixture, 60, fixture->other, &visit);
+	keep(fixture, 60, fixture->other, &use);
 	assert_true(has(fixture, 60));
 	assert_int_equal(fixture->store->pictures, 20);
 }

@@ -330,7 +330,7 @@ static void test_a_jpeg_is_libjpegs(void **state)
 		const struct job_recipe recipe = recipe_of(work, &corner, keeper, 1);
 		if (disk == 2)
 			work_use_no_memory(work);
-		for (int visit = 0; visit < 4; visit++) {
+		for (int use = 0; use < 4; use++) {
 			make_alone(work, &recipe, 2, 0, &slot);
 			for (int y = 0; y < 8; y++)
 				assert_memory_equal(slot.image + y * 24,

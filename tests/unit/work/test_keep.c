@@ -37,7 +37,7 @@ static void test_not_at_the_first_visit(void **state)
 	assert_int_equal(work->disk->pictures, 0); /* memory had room */
 }
 
-/* Time to spare costs nothing: the first visit keeps, and the disk gets a copy. */
+/* Time to spare costs nothing: the first use keeps, and the disk gets a copy. */
 static void test_with_time_to_spare(void **state)
 {
 	struct work *work = *state;

@@ -302,7 +302,7 @@ static void test_masks(void **state)
 			0);
 		assert_int_equal(recipe.fields.mask, FIELD_FURTHER);
 		work->kit.idle = true;
-		for (int visit = 0; visit < 3; visit++) {
+		for (int use = 0; use < 3; use++) {
 			for (uint64_t sample = 0; sample < 3; sample++)
 				assert_int_equal(work_make(work, &recipe, sample, &slot),
 						 outcomes[sample]);
@@ -403,7 +403,7 @@ static void test_a_bad_sample_is_not_measured(void **state)
 	moments_free(recipe.moments);
 }
 
-/* One visit is enough, and nothing is made of it. */
+/* One use is enough, and nothing is made of it. */
 static void test_warm(void **state)
 {
 	struct work *work = *state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "store/shelf.h"
+#include "store/index_dir.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #define STALE_S 3600 /* an unfinished file of this age is of a process that died */
 
 struct shelf_file {
-	char name[SHELF_NAME_MAX];
+	char name[INDEX_DIR_NAME_MAX];
 	uint32_t owner;
 	bool spare;
 	uint64_t bytes;
@@ -34,9 +34,9 @@ struct shelf {
 
 static bool is_ours(const char *name, const char *ending)
 {
-	return ends_in(name, ending) &&
-	       (ends_in(name, SHELF_INDEX_ENDING) || ends_in(name, SHELF_STATISTICS_ENDING) ||
-		ends_in(name, SHELF_SHARDS_ENDING));
+	return ends_in(name, ending) && (ends_in(name, INDEX_DIR_INDEX_ENDING) ||
+					 ends_in(name, INDEX_DIR_STATISTICS_ENDING) ||
+					 ends_in(name, INDEX_DIR_SHARDS_ENDING));
 }
 
 /* For want of memory it is not on the list: then the next one goes in its place. */
@@ -70,10 +70,10 @@ static void shelf_read(struct shelf *shelf, int directory, const char *ending, c
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
 		struct stat stat;
 		const char *name = entry->d_name;
-		if (strlen(name) >= SHELF_NAME_MAX ||
+		if (strlen(name) >= INDEX_DIR_NAME_MAX ||
 		    fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (!ending[0] && ends_in(name, SHELF_NEW_ENDING) &&
+		if (!ending[0] && ends_in(name, INDEX_DIR_NEW_ENDING) &&
 		    stat.st_mtime < time(NULL) - STALE_S)
 			unlinkat(directory, name, 0);
 		if (is_ours(name, ending))
@@ -127,7 +127,7 @@ static struct shelf_file *shelf_next(const struct shelf *shelf)
 	return next;
 }
 
-void shelf_trim(int directory, const char *ending, uint64_t limit, const char *spare)
+void index_dir_trim(int directory, const char *ending, uint64_t limit, const char *spare)
 {
 	struct shelf shelf = {0};
 	struct shelf_file *file;

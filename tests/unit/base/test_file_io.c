@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/whole.h"
+#include "base/file_io.h"
 #include "tests/unit/test.h"
 
 #define FIRST 5
@@ -37,7 +37,7 @@ static void test_write_in_parts(void **state)
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	assert_int_equal(pthread_create(&reader, NULL, drain, &ends[0]), 0);
 	struct iovec parts[] = {{first, FIRST}, {NULL, 0}, {second, SECOND}};
-	assert_int_equal(whole_write(ends[1], parts, 3), 0);
+	assert_int_equal(file_write_all(ends[1], parts, 3), 0);
 	close(ends[1]);
 	pthread_join(reader, NULL);
 	close(ends[0]);
@@ -51,9 +51,9 @@ static void test_write_fails(void **state)
 	char byte = 1;
 	struct iovec part = {&byte, 1};
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-	assert_int_equal(whole_write(full, &part, 1), -ENOSPC);
+	assert_int_equal(file_write_all(full, &part, 1), -ENOSPC);
 	close(full);
-	assert_int_equal(whole_write(full, &part, 1), -EBADF);
+	assert_int_equal(file_write_all(full, &part, 1), -EBADF);
 }
 
 static void test_read(void **state)
@@ -62,12 +62,12 @@ static void test_read(void **state)
 	char text[8] = "";
 	int fd = memfd_create("whole", MFD_CLOEXEC);
 	assert_int_equal(write(fd, "0123456789", 10), 10);
-	assert_int_equal(whole_read(fd, text, 4, 6), 0);
+	assert_int_equal(file_read_all(fd, text, 4, 6), 0);
 	assert_string_equal(text, "6789");
-	assert_int_equal(whole_read(fd, text, 5, 6), WHOLE_E_SHORT);
-	assert_int_equal(whole_read(fd, text, 0, 99), 0);
+	assert_int_equal(file_read_all(fd, text, 5, 6), FILE_E_SHORT);
+	assert_int_equal(file_read_all(fd, text, 0, 99), 0);
 	close(fd);
-	assert_int_equal(whole_read(fd, text, 1, 0), -EBADF);
+	assert_int_equal(file_read_all(fd, text, 1, 0), -EBADF);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cache/surplus.h"
+#include "cache/eviction.h"
 
 #include "base/clock.h"
 #include "cache/picture_set.h"
@@ -24,7 +24,7 @@ static struct cached_picture *picture_owner_worst(struct picture_owner *owner, u
 	return victim ? list_entry(victim, struct cached_picture, victim) : NULL;
 }
 
-struct cached_picture *surplus_of_cache(struct picture_cache *cache)
+struct cached_picture *eviction_next(struct picture_cache *cache)
 {
 	struct picture_owner *largest = picture_owners_largest(&cache->owners, NULL, 0);
 	if (atomic_load(&cache->bytes) > atomic_load(&cache->limit) && largest)
@@ -36,36 +36,35 @@ struct cached_picture *surplus_of_cache(struct picture_cache *cache)
 }
 
 bool victim_yields(const struct victim *victim, bool same, enum picture_worth worth,
-		   const struct picture_visit *visit)
+		   const struct picture_use *use)
 {
 	static const unsigned uses[] = {
 		[PICTURE_OF_INDEXED] = 3, [PICTURE_OF_SLOW] = 1, [PICTURE_FILE] = 4};
-	if (visit->room_only || victim->worth > worth)
+	if (use->room_only || victim->worth > worth)
 		return false;
 	if (victim->worth < worth)
 		return true;
 	/* Of one stream each sample is needed once an epoch. */
-	if (same && visit->forecast.count < 2)
+	if (same && use->forecast.count < 2)
 		return false;
-	return forecast_before(&visit->forecast, victim->next_ns) >=
-	       (visit->idle ? 1 : uses[worth]);
+	return forecast_before(&use->forecast, victim->next_ns) >= (use->idle ? 1 : uses[worth]);
 }
 
 /* Shall it give way to another one of this set? */
 static bool picture_yields(const struct cached_picture *picture, const struct picture_set *set,
-			   enum picture_worth worth, const struct picture_visit *visit)
+			   enum picture_worth worth, const struct picture_use *use)
 {
 	if (picture->pins > 0)
 		return false;
 	if (picture->set->owner != set->owner) /* who has more */
 		return true;
-	return victim_yields(&picture->victim, picture->set == set, worth, visit);
+	return victim_yields(&picture->victim, picture->set == set, worth, use);
 }
 
-struct cached_picture *surplus_for(struct picture_set *set, size_t size, enum picture_worth worth,
-				   const struct picture_visit *visit)
+struct cached_picture *eviction_for(struct picture_set *set, size_t size, enum picture_worth worth,
+				    const struct picture_use *use)
 {
 	struct picture_owner *owner = picture_owners_largest(&set->cache->owners, set->owner, size);
-	struct cached_picture *worst = picture_owner_worst(owner, visit->now_ns);
-	return worst && picture_yields(worst, set, worth, visit) ? worst : NULL;
+	struct cached_picture *worst = picture_owner_worst(owner, use->now_ns);
+	return worst && picture_yields(worst, set, worth, use) ? worst : NULL;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "base/whole.h"
+#include "base/file_io.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <unistd.h>
 
-int whole_write(int fd, struct iovec *parts, int count)
+int file_write_all(int fd, struct iovec *parts, int count)
 {
 	while (count > 0) {
 		if (parts->iov_len == 0) {
@@ -27,12 +27,12 @@ int whole_write(int fd, struct iovec *parts, int count)
 	return 0;
 }
 
-int whole_read(int fd, void *to, size_t size, off_t at)
+int file_read_all(int fd, void *to, size_t size, off_t at)
 {
 	for (uint8_t *next = to; size > 0;) {
 		ssize_t got = pread(fd, next, size, at);
 		if (got == 0)
-			return WHOLE_E_SHORT;
+			return FILE_E_SHORT;
 		if (got < 0 && errno != EINTR)
 			return -errno;
 		size_t part = got > 0 ? (size_t)got : 0;

@@ -8,21 +8,21 @@
  * Owns nothing: each call looks at the directory anew, because daemons may share it. Blocks on
  * storage; any thread. Does not look into the files.
  */
-#ifndef STOKER_STORE_SHELF_H
-#define STOKER_STORE_SHELF_H
+#ifndef STOKER_STORE_INDEX_DIR_H
+#define STOKER_STORE_INDEX_DIR_H
 
 #include <stdint.h>
 
-#define SHELF_NAME_MAX 144
-#define SHELF_INDEX_ENDING ".index"
-#define SHELF_STATISTICS_ENDING ".fit"
-#define SHELF_SHARDS_ENDING ".shards" /* of dataset/shards/shard_keep.c */
-#define SHELF_NEW_ENDING ".new"	      /* not finished */
+#define INDEX_DIR_NAME_MAX 144
+#define INDEX_DIR_INDEX_ENDING ".index"
+#define INDEX_DIR_STATISTICS_ENDING ".fit"
+#define INDEX_DIR_SHARDS_ENDING ".shards" /* of dataset/shards/shard_keep.c */
+#define INDEX_DIR_NEW_ENDING ".new"	  /* not finished */
 
 /* Delete files whose names end so ("": all of the three sorts) until the rest of them is within the
  * limit, and, with "", what dead processes did not finish. `spare` ("" is none) goes after all
  * others of its owner, and never if that is OWNER_OF_ALL: one's own daemon keeps one file at least.
  */
-void shelf_trim(int directory, const char *ending, uint64_t limit, const char *spare);
+void index_dir_trim(int directory, const char *ending, uint64_t limit, const char *spare);
 
 #endif

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/owner.h"
-#include "store/shelf.h"
+#include "store/index_dir.h"
 #include "tests/unit/test.h"
 
 #define BLOCK 4096
@@ -60,15 +60,15 @@ static void test_the_oldest_of_one_owner_goes(void **state)
 	put("b.shards", BLOCK, 10);
 	put("c.fit", 1, 20);
 	put("other", 1 << 20, 40);
-	shelf_trim(directory, "", 3 * BLOCK, "");
+	index_dir_trim(directory, "", 3 * BLOCK, "");
 	assert_true(is_there("a.index"));
-	shelf_trim(directory, "", 2 * BLOCK, "");
+	index_dir_trim(directory, "", 2 * BLOCK, "");
 	assert_false(is_there("a.index"));
-	shelf_trim(directory, "", BLOCK, "");
+	index_dir_trim(directory, "", BLOCK, "");
 	assert_false(is_there("c.fit"));
-	shelf_trim(directory, "", 0, "b.shards"); /* the one that was written just now */
+	index_dir_trim(directory, "", 0, "b.shards"); /* the one that was written just now */
 	assert_true(is_there("b.shards"));
-	shelf_trim(directory, "", 0, "");
+	index_dir_trim(directory, "", 0, "");
 	assert_false(is_there("b.shards"));
 	assert_true(is_there("other"));
 }
@@ -85,7 +85,7 @@ static void test_who_has_most_makes_room(void **state)
 		snprintf(name, sizeof(name), "%d@1001.%s", i, i % 2 ? "index" : "shards");
 		put(name, 1, 100 - i);
 	}
-	shelf_trim(directory, "", 8 * BLOCK, "19@1001.index");
+	index_dir_trim(directory, "", 8 * BLOCK, "19@1001.index");
 	assert_true(is_there("x.index") && is_there("a@1000.index") && is_there("b@1000.shards"));
 	assert_false(is_there("14@1001.shards"));
 	assert_true(is_there("15@1001.index") && is_there("19@1001.index"));
@@ -93,11 +93,11 @@ static void test_who_has_most_makes_room(void **state)
 	/* One large file of his: he has most by bytes, and that one goes, though it is the newest.
 	 */
 	put("20@1001.index", 6 * BLOCK, 0);
-	shelf_trim(directory, "", 8 * BLOCK, "20@1001.index");
+	index_dir_trim(directory, "", 8 * BLOCK, "20@1001.index");
 	assert_true(is_there("x.index") && is_there("a@1000.index") && is_there("b@1000.shards"));
 	assert_false(is_there("19@1001.index"));
 	put("21@1001.index", 9 * BLOCK, 0);
-	shelf_trim(directory, "", 8 * BLOCK, "21@1001.index");
+	index_dir_trim(directory, "", 8 * BLOCK, "21@1001.index");
 	assert_true(is_there("x.index") && is_there("a@1000.index") && is_there("b@1000.shards"));
 	assert_false(is_there("21@1001.index"));
 }
@@ -111,7 +111,7 @@ static void test_small_files_add_up(void **state)
 	put("b@1001.index", 1, 20);
 	put("b@1000.index", 1, 15);
 	put("c@1001.index", 2 * BLOCK, 10);
-	shelf_trim(directory, "", 6 * BLOCK, "");
+	index_dir_trim(directory, "", 6 * BLOCK, "");
 	assert_false(is_there("a@1001.index"));
 	assert_true(is_there("a@1000.index") && is_there("c@1001.index"));
 }
@@ -125,7 +125,7 @@ static void test_one_ending(void **state)
 	put("a@77.fit", 1, 40);
 	put("a.fit", 1, 40);
 	put("a@7.index", 1, 40);
-	shelf_trim(directory, "@7.fit", BLOCK, "b@7.fit");
+	index_dir_trim(directory, "@7.fit", BLOCK, "b@7.fit");
 	assert_false(is_there("a@7.fit"));
 	assert_true(is_there("b@7.fit") && is_there("a@77.fit") && is_there("a.fit"));
 	assert_true(is_there("a@7.index"));
@@ -137,7 +137,7 @@ static void test_unfinished(void **state)
 	(void)state;
 	put("a.0123.new", 1, 4000);
 	put("b.0123.new", 1, 10);
-	shelf_trim(directory, "", BLOCK, "");
+	index_dir_trim(directory, "", BLOCK, "");
 	assert_false(is_there("a.0123.new"));
 	assert_true(is_there("b.0123.new"));
 }

@@ -3,20 +3,20 @@
  * Whole pieces of files: what a system call has left is asked for again. Blocks; any thread. Knows
  * no name and no format.
  */
-#ifndef STOKER_BASE_WHOLE_H
-#define STOKER_BASE_WHOLE_H
+#ifndef STOKER_BASE_FILE_IO_H
+#define STOKER_BASE_FILE_IO_H
 
 #include <stddef.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
 enum {
-	WHOLE_E_SHORT = 1, /* the file ends before */
+	FILE_E_SHORT = 1, /* the file ends before */
 };
 
 /* All of the parts, one behind the other, which are used up by it. 0 or a negative errno. */
-int whole_write(int fd, struct iovec *parts, int count);
-/* All of these bytes of the file. 0, WHOLE_E_SHORT or a negative errno. */
-int whole_read(int fd, void *to, size_t size, off_t at);
+int file_write_all(int fd, struct iovec *parts, int count);
+/* All of these bytes of the file. 0, FILE_E_SHORT or a negative errno. */
+int file_read_all(int fd, void *to, size_t size, off_t at);
 
 #endif

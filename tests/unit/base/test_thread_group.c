@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "base/crew.h"
+#include "base/thread_group.h"
 
 #define COUNT 500
 
@@ -26,12 +26,12 @@ static void test_each_number_once(void **state)
 {
 	(void)state;
 	static struct tally tally;
-	struct crew *crew;
-	assert_int_equal(crew_begin(&crew, 8, COUNT, note, &tally), 0);
-	crew_end(crew);
+	struct thread_group *group;
+	assert_int_equal(thread_group_begin(&group, 8, COUNT, note, &tally), 0);
+	thread_group_end(group);
 	for (unsigned i = 0; i < COUNT; i++)
 		assert_int_equal(atomic_load(&tally.done[i]), 1);
-	crew_end(NULL);
+	thread_group_end(NULL);
 }
 
 /* Goes on once three are at work. */
@@ -49,9 +49,9 @@ static void test_several_at_a_time(void **state)
 {
 	(void)state;
 	static struct tally tally;
-	struct crew *crew;
-	assert_int_equal(crew_begin(&crew, 3, 3, meet, &tally), 0);
-	crew_end(crew);
+	struct thread_group *group;
+	assert_int_equal(thread_group_begin(&group, 3, 3, meet, &tally), 0);
+	thread_group_end(group);
 	assert_true(atomic_load(&tally.met));
 }
 
@@ -67,13 +67,13 @@ static void test_stop(void **state)
 {
 	(void)state;
 	static struct tally tally;
-	struct crew *crew;
-	assert_int_equal(crew_begin(&crew, 2, COUNT, wait_for_go, &tally), 0);
+	struct thread_group *group;
+	assert_int_equal(thread_group_begin(&group, 2, COUNT, wait_for_go, &tally), 0);
 	while (atomic_load(&tally.begun) < 2)
 		sched_yield();
-	crew_stop(crew);
+	thread_group_stop(group);
 	atomic_store(&tally.go, true);
-	crew_end(crew);
+	thread_group_end(group);
 	assert_int_equal(atomic_load(&tally.begun), 2);
 	assert_int_equal(atomic_load(&tally.done[0]) + atomic_load(&tally.done[1]), 2);
 }
