@@ -82,8 +82,9 @@
 	C(CACHE_FILLS, cache_fills_total, TOTAL, NONE,                                             \
 	  "decoded pictures and files that were kept")                                             \
 	C(CACHE_FILES, cache_files, GAUGE, NONE,                                                   \
-	  "JPEGs kept written anew, so that they have an index")                                   \
-	C(CACHE_FILE_HITS, cache_file_hits_total, TOTAL, NONE, "JPEGs decoded as written anew")    \
+	  "JPEGs kept rewritten, so that they have an index")                                      \
+	C(CACHE_FILE_HITS, cache_file_hits_total, TOTAL, NONE,                                     \
+	  "JPEGs decoded from rewritten files")                                                    \
 	C(CACHE_REPLACED, cache_replaced_total, TOTAL, NONE, "kept ones that gave way to others")  \
 	C(CACHE_FULL, cache_full_total, TOTAL, NONE,                                               \
 	  "decoded pictures not kept: cache-memory is full")                                       \
@@ -116,7 +117,7 @@
 	C(STAGE_REPLACED, stage_replaced_total, TOTAL, NONE, "kept ones that gave way to others")  \
 	C(STAGE_FULL, stage_full_total, TOTAL, NONE, "objects not kept: cache-size is full")       \
 	C(STAGE_DAMAGED, stage_damaged_total, TOTAL, NONE,                                         \
-	  "files whose checksum was wrong: fetched anew")                                          \
+	  "files whose checksum was wrong: fetched again")                                         \
 	C(STAGE_FAILED, stage_failed_total, TOTAL, NONE, "objects that could not be written")      \
 	C(DECODES_SHARED, decodes_shared_total, TOTAL, NONE,                                       \
 	  "samples made from the decode of another stream")                                        \

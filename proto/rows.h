@@ -142,7 +142,7 @@
 	R(text, path, ALWAYS, NONE, "", "as in ATTACH")                                            \
 	R(uint, samples, ALWAYS, NONE, "", "its samples")                                          \
 	R(uint, pictures, ALWAYS, NONE, "", "pictures kept decoded in memory")                     \
-	R(uint, files, ALWAYS, NONE, "", "JPEGs kept written anew in memory")                      \
+	R(uint, files, ALWAYS, NONE, "", "rewritten JPEGs kept in memory")                         \
 	R(uint, bytes, ALWAYS, BYTES, "MEMORY", "memory of both")                                  \
 	R(uint, hits, ALWAYS, NONE, "", "how often one of them was found")                         \
 	R(text, disk, ALWAYS, NONE, "",                                                            \
@@ -248,7 +248,7 @@
 	R(uint, visited, ALWAYS, NONE, "", "files visited; fewer if there was no more room")       \
 	R(uint, unread, ALWAYS, NONE, "", "files that cannot be read or decoded")                  \
 	R(uint, pictures, ALWAYS, NONE, "", "pictures of it in memory")                            \
-	R(uint, files, ALWAYS, NONE, "", "files of it written anew in memory")                     \
+	R(uint, files, ALWAYS, NONE, "", "rewritten files of it in memory")                        \
 	R(uint, bytes, ALWAYS, BYTES, "", "memory of both")                                        \
 	R(uint, limit, ALWAYS, BYTES, "", "what all datasets may take")                            \
 	R(boolean, disk, ALWAYS, NONE, "", "pictures are kept on the disk")                        \

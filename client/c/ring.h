@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The shared memory of a ring, mapped read-only, with its header page checked against the size of
- * the file and its own bounds (layout: proto/segment.h). Reference-counted: the attachment and each
- * held batch keep it mapped, even if the connection is closed. Immutable once mapped. Knows no
+ * the file and its own bounds (layout: proto/ring_layout.h). Reference-counted: the attachment and
+ * each held batch keep it mapped, even if the connection is closed. Immutable once mapped. Knows no
  * message.
  */
 #ifndef STOKER_CLIENT_RING_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "client/c/fault.h"
-#include "proto/segment.h"
+#include "proto/ring_layout.h"
 
 struct ring_field {
 	char name[16];	   /* terminated */

@@ -74,7 +74,7 @@ void warm_print(FILE *file, const json_t *values)
 	fprintf(file, "  in memory: %" JSON_INTEGER_FORMAT " pictures",
 		whole_of(values, ROW_KEY(warm, pictures)));
 	if (files)
-		fprintf(file, " and %" JSON_INTEGER_FORMAT " files written anew", files);
+		fprintf(file, " and %" JSON_INTEGER_FORMAT " rewritten files", files);
 	fprintf(file, ", %s of %s for all datasets\n",
 		shown(values, ROW_KEY(warm, bytes), UNIT_BYTES, first),
 		shown(values, ROW_KEY(warm, limit), UNIT_BYTES, second));

@@ -14,7 +14,7 @@ import (
 )
 
 // A ring: one segment of shared memory, mapped read-only, and where the fields of its slots are.
-// Its layout is proto/segment.h. Knows no message.
+// Its layout is proto/ring_layout.h. Knows no message.
 
 const (
 	ringMagic     = "stoker\r\n"

@@ -20,10 +20,10 @@
 static const struct log_facts no_facts = {.uid = (uid_t)-1};
 static enum log_level log_level = LOG_LEVEL_INFO;
 static enum log_format log_format = LOG_FORMAT_TEXT;
-static int journal = -1;	/* a socket of journald's own protocol; -1: lines go to stderr */
-static bool ours;		/* stderr is an open file of the log alone, which does not block */
-static uint64_t dropped, told;	/* lines, and how many of them the log itself speaks of */
-static char rest[LOG_FORM_MAX]; /* of a line whose start was written */
+static int journal = -1; /* a socket of journald's own protocol; -1: lines go to stderr */
+static bool ours;	 /* stderr is an open file of the log alone, which does not block */
+static uint64_t dropped, reported; /* lines, and how many of them the log itself speaks of */
+static char rest[LOG_FORM_MAX];	   /* of a line whose start was written */
 static size_t rest_size;
 
 /* JOURNAL_STREAM names what systemd made stderr; a shell in between may have made it a file. */
@@ -160,11 +160,11 @@ __attribute__((format(printf, 2, 3))) static bool log_try(enum log_level level, 
 void log_tick(void)
 {
 	int saved = errno;
-	uint64_t count = dropped - told;
+	uint64_t count = dropped - reported;
 	if (count &&
 	    log_try(LOG_LEVEL_WARNING, "%llu lines were dropped: the log could not be written",
 		    (unsigned long long)count))
-		told += count;
+		reported += count;
 	errno = saved;
 }
 
@@ -175,7 +175,7 @@ void log_arguments(const struct log_facts *facts, enum log_level level, const ch
 	if (!log_takes(level))
 		return;
 	log_tick();
-	if (told != dropped || !log_write(facts, level, format, arguments))
+	if (reported != dropped || !log_write(facts, level, format, arguments))
 		dropped++;
 	errno = saved;
 }

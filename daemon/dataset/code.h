@@ -12,7 +12,7 @@
 #define STOKER_DATASET_CODE_H
 
 #include "dataset/kind.h"
-#include "proto/segment.h"
+#include "proto/ring_layout.h"
 
 #define CODE_PATH "code:" /* begins a description's path; the rest is a name for people */
 #define CODE_IDENTITY_MAX 64

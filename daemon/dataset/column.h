@@ -15,7 +15,7 @@
 #include "base/digest.h"
 #include "base/fault.h"
 #include "dataset/labels.h"
-#include "proto/segment.h"
+#include "proto/ring_layout.h"
 
 #define COLUMNS_MAX (SEGMENT_FIELDS_MAX - 3) /* besides image, label and index */
 #define COLUMN_NAME_MAX 16		     /* the final NUL included, as in a ring's header */

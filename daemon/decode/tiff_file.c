@@ -251,7 +251,7 @@ static uint8_t *put_tag(uint8_t *to, bool little, uint16_t tag, uint16_t kind, u
 	return to + classic.tag_bytes;
 }
 
-/* Write the tags anew, in order, with those that are mended. Returns their number. */
+/* Write the tags again, in order, with those that are mended. Returns their number. */
 static uint32_t put_tags(uint8_t *to, const struct tiff_file *file, const struct mending *mending,
 			 uint32_t counts_at)
 {

@@ -137,7 +137,7 @@ static int adopt(struct accept *accept, const char *name, int fd, struct fault *
 	return listener_adopt(&accept->data, fd, fault);
 }
 
-/* From the program before this one, or anew. */
+/* From the program before this one, or again. */
 static int serve(struct listener *listener, const char *name, const char *path, mode_t mode,
 		 gid_t group, struct fault *fault)
 {

@@ -15,17 +15,17 @@
 #include "decode/decode.h"
 #include "loop/engine/deliver.h"
 #include "loop/engine/fit.h"
+#include "loop/engine/forecasts.h"
+#include "loop/engine/loop_step.h"
 #include "loop/engine/measure.h"
 #include "loop/engine/migrate.h"
-#include "loop/engine/pace.h"
 #include "loop/engine/stall.h"
-#include "loop/engine/step.h"
 #include "loop/os/segment.h"
 #include "loop/os/slice.h"
 #include "loop/protocol/session.h"
 #include "loop/settings.h"
 #include "loop/state/catalog.h"
-#include "loop/state/remnant.h"
+#include "loop/state/orphan.h"
 #include "storage/storage.h"
 #include "transform/registry.h"
 #include "work/pool.h"
@@ -64,7 +64,7 @@ static void server_drain(struct server *server, const char *why)
 static void go_on_draining(struct server *server)
 {
 	struct core *core = &server->core;
-	if (step_is_drained(core)) {
+	if (loop_step_is_drained(core)) {
 		uv_stop(&server->loop);
 	} else if (count_trainers(core) < server->to_leave) {
 		server->to_leave = 0;
@@ -156,10 +156,10 @@ static void on_tick(uv_timer_t *timer)
 	uint64_t now_ns = clock_ns();
 	measure_tick(core, (double)(now_ns - server->ticked_ns) * 1e-9);
 	server->ticked_ns = now_ns;
-	pace_tick(core, now_ns);
+	forecasts_tick(core, now_ns);
 	migrate_tick(core, now_ns);
 	protocol_tick(&server->protocol, now_ns);
-	remnants_look(core);
+	orphans_look(core);
 	watch_tick(&server->watch);
 	http_server_tick(&server->http, now_ns);
 	deliver_retry(core);
@@ -206,7 +206,7 @@ static void set_alarm(struct server *server)
 static void on_step(uv_prepare_t *prepare)
 {
 	struct server *server = prepare->data;
-	step(&server->core);
+	loop_step(&server->core);
 	set_alarm(server);
 	if (server->core.stopping)
 		go_on_draining(server);
@@ -452,7 +452,7 @@ static void await_threads(struct server *server)
 				    core->tasks.pending);
 			leave(server);
 		}
-		step(core);
+		loop_step(core);
 		uv_run(&server->loop, UV_RUN_NOWAIT);
 		usleep(1000);
 	}
@@ -493,7 +493,7 @@ void server_deinit(struct server *server)
 	assert(list_empty(&server->users.all));
 	assert(list_empty(&core->streams) && list_empty(&core->datasets));
 	protocol_deinit(&server->protocol);
-	remnants_deinit(core);
+	orphans_deinit(core);
 	if (uv_loop_close(&server->loop) != 0)
 		assert(!"a handle is left open");
 }

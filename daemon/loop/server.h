@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server: owns all that lives on the loop thread, and the handles of libuv. Starts, runs,
- * stops. Every iteration of the loop ends in engine/step.h. Loop thread.
+ * stops. Every iteration of the loop ends in engine/loop_step.h. Loop thread.
  */
 #ifndef STOKER_LOOP_SERVER_H
 #define STOKER_LOOP_SERVER_H

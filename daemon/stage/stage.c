@@ -231,7 +231,7 @@ enum stage_found stage_find(const struct stage_use *use, const struct stage_item
 	if (result == -ENOMEM || result == -EMFILE || result == -ENFILE)
 		return STAGE_NONE; /* of the file nothing is known */
 	if (result) {
-		/* It is fetched anew; who read it too may have done so already. */
+		/* It is fetched again; who read it too may have done so already. */
 		stage_forget(stage, &file.object, file.mark, serial, result == STAGE_FILE_DAMAGED);
 		return STAGE_NONE;
 	}

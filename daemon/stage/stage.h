@@ -70,7 +70,7 @@ struct stage_totals {
 	uint64_t fetched_bytes;	  /* read for samples from servers */
 	uint64_t replaced;	  /* items that gave way */
 	uint64_t full;		  /* items that were not kept for lack of room */
-	uint64_t damaged;	  /* files whose checksum was wrong: fetched anew */
+	uint64_t damaged;	  /* files whose checksum was wrong: fetched again */
 	uint64_t failed;
 	int error;   /* files that could not be written, and the last errno */
 	int refusal; /* the same, 0 after one that could be */

@@ -4,7 +4,7 @@
  * hash, in these a file for each item. A file's name has hashes and its size, so that a directory
  * tells what there is; its head has them again, with the item's version and a checksum over all,
  * which is compared at each read. Written under a temporary name and renamed; not synced, because
- * what is lost with the power is noticed and fetched anew.
+ * what is lost with the power is noticed and fetched again.
  * Any thread; blocks.
  */
 #ifndef STOKER_STAGE_STAGE_FILE_H

@@ -80,7 +80,7 @@ void stage_table_remove(struct stage_table *table, struct stage_entry *entry);
 uint64_t stage_table_pinned(const struct stage_table *table);
 /* Mark the origins of which the set used anything last, whoever else reads there. */
 void stage_table_mark(struct stage_table *table, const struct stage_set *set);
-/* Count anew how much of what each set has is pinned. */
+/* Count again how much of what each set has is pinned. */
 void stage_table_count_pins(struct stage_table *table, struct list *sets);
 
 /* Mark the entry as used: its next use is this set's. */

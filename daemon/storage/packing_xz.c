@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* xz, by liblzma: its writer says how much memory unpacking takes, each block anew, and libarchive
+/* xz, by liblzma: its writer says how much memory unpacking takes, each block again, and libarchive
  * would give it 1 GiB. */
 #include <errno.h>
 #include <lzma.h>
@@ -26,7 +26,7 @@ static int xz_say(const struct xz *xz, lzma_ret result, struct fault *fault)
 		return fault_say(
 			fault, PACKING_E_BAD,
 			"its xz wants %llu MiB of memory to be unpacked, and %llu MiB are "
-			"allowed: pack it anew, with xz -9 or less, or unpack it",
+			"allowed: pack it again, with xz -9 or less, or unpack it",
 			(unsigned long long)((lzma_memusage(&xz->stream) + PACKING_MIB - 1) /
 					     PACKING_MIB),
 			(unsigned long long)(MEMORY / PACKING_MIB));

@@ -16,7 +16,7 @@
 
 /* bford.info/cachedir: the first bytes are what counts. */
 static const char tag[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
-			  "# stokerd keeps here what it can get anew: while none runs, all of it "
+			  "# stokerd keeps here what it can get again: while none runs, all of it "
 			  "may be deleted.\n";
 
 static int say_errno(const char *path, struct fault *fault)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory in which a daemon keeps bytes that it could get anew (cache-dir): it has a folder
+ * The directory in which a daemon keeps bytes that it could get again (cache-dir): it has a folder
  * for each use, which only the daemon's user can read or write, and one owner at a time, by a lock.
  * A CACHEDIR.TAG tells backups to leave it out.
  *

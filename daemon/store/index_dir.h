@@ -5,7 +5,7 @@
  * of n owners keeps one part in n, what somebody has above that is anybody's room, and nobody can
  * displace the files of one who has less. Counted in whole blocks, of which a small file takes one.
  *
- * Owns nothing: each call looks at the directory anew, because daemons may share it. Blocks on
+ * Owns nothing: each call looks at the directory again, because daemons may share it. Blocks on
  * storage; any thread. Does not look into the files.
  */
 #ifndef STOKER_STORE_INDEX_DIR_H

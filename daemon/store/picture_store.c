@@ -83,7 +83,7 @@ int picture_store_open(struct picture_store **out, int fd, uint64_t limit,
 	pthread_mutex_init(&store->lock, NULL); /* cannot fail on Linux */
 	picture_owners_init(&store->owners);
 	list_init(&store->expected);
-	if (stored_secret_get(fd, version, &store->secret, &store->anew, fault)) {
+	if (stored_secret_get(fd, version, &store->secret, &store->again, fault)) {
 		picture_store_close(store);
 		return PICTURE_STORE_E_SYSTEM;
 	}
@@ -123,7 +123,7 @@ static void store_survey_one(struct picture_store *store, const char *text)
 	struct stored_name name;
 	struct stat stat;
 	bool known = stored_name_read(text, &name);
-	if (ends_in(text, STORED_NEW) || (known && store->anew)) {
+	if (ends_in(text, STORED_NEW) || (known && store->again)) {
 		unlinkat(store->fd, text, 0);
 		return;
 	}

@@ -8,7 +8,7 @@
  * A picture is found by the content of the file that was decoded (struct stamp), not by its path:
  * who asks has read that content, which is the proof that he may see it, whoever had it decoded.
  * The stamps are made with the store's secret, which lies in the folder. Another version of the
- * decoder makes a new secret and begins anew.
+ * decoder makes a new secret and begins again.
  *
  * All files stay within the limit at any time. In the table is what the folder has: some 120 bytes
  * a picture. What gives way is decided as in memory: of the user with the most, what saves the
@@ -40,7 +40,7 @@ struct stored_picture;
 struct picture_store {
 	int fd; /* of the folder */
 	struct digest_secret secret;
-	bool anew;	   /* the pictures that are there are of another secret */
+	bool again;	   /* the pictures that are there are of another secret */
 	atomic_bool ready; /* the folder was looked through */
 	_Atomic uint64_t limit, bytes, pictures;
 	_Atomic uint64_t hits, fills, replaced, damaged;

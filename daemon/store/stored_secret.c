@@ -78,11 +78,11 @@ static int secret_write(int folder, struct secret_file *file)
 }
 
 int stored_secret_get(int fd, const struct digest *version, struct digest_secret *out,
-		      bool *anew_out, struct fault *fault)
+		      bool *again_out, struct fault *fault)
 {
 	struct secret_file file = {.magic = MAGIC, .version = *version};
 	const char *wrong = NULL;
-	*anew_out = false;
+	*again_out = false;
 	fault->text[0] = '\0';
 	int error = secret_read(fd, version, out, &wrong);
 	if (!error)
@@ -95,6 +95,6 @@ int stored_secret_get(int fd, const struct digest *version, struct digest_secret
 	if (error)
 		return fault_say(fault, 1, "decoded/" NAME ": %s", strerror(error));
 	*out = file.secret;
-	*anew_out = true;
+	*again_out = true;
 	return wrong ? fault_say(fault, 0, "decoded/" NAME " %s", wrong) : 0;
 }

@@ -12,10 +12,10 @@
 #include "base/digest.h"
 #include "base/fault.h"
 
-/* The secret of this version in the folder `fd`, or, with `*anew_out`, one that is new there. 0,
+/* The secret of this version in the folder `fd`, or, with `*again_out`, one that is new there. 0,
  * also with words: what was there is not used, for it is damaged; no words if it is of another
  * version. 1, with words: it can be neither read nor made. */
 int stored_secret_get(int fd, const struct digest *version, struct digest_secret *out,
-		      bool *anew_out, struct fault *fault);
+		      bool *again_out, struct fault *fault);
 
 #endif

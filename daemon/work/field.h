@@ -13,7 +13,7 @@
 
 #include "base/fault.h"
 #include "dataset/dataset.h"
-#include "proto/segment.h"
+#include "proto/ring_layout.h"
 #include "proto/value.h"
 #include "transform/pipeline.h"
 

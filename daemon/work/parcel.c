@@ -27,7 +27,7 @@ struct job *parcel_claim(struct parcel *parcel)
 {
 	uint64_t state = atomic_load(&parcel->state);
 	while (claimed_of(state) < count_of(state)) {
-		/* If the parcel was filled anew meanwhile, the state differs and the exchange
+		/* If the parcel was filled again meanwhile, the state differs and the exchange
 		 * fails. */
 		struct job *job = atomic_load_explicit(&parcel->jobs[claimed_of(state)],
 						       memory_order_relaxed);

@@ -25,7 +25,7 @@ const struct trouble troubles[] = {
 	{COUNTER_INDEX_FULL, ALWAYS, false, "index", "# JPEGs have no seek index: it is full",
 	 "a larger index-memory, in the configuration; about 2 % of the dataset's files"},
 	{COUNTER_INDEX_DIR_OFF, COUNTER_INDEX_BUILT, false, "index-dir",
-	 "no index-dir is set: seek indexes end with the daemon, and the next one makes them anew",
+	 "no index-dir is set: seek indexes end with the daemon, and the next one makes them again",
 	 "index-dir = a folder of the daemon's user, in the configuration"},
 	{COUNTER_INDEX_DIR_REFUSED, ALWAYS, false, "index-dir",
 	 "index-dir cannot be used: seek indexes are not kept on the disk",

@@ -3,7 +3,8 @@
 speaks the raw protocol and can therefore say what no client would.
 
 Knows neither the Python client nor the daemon's inside: the numbers of the messages come from
-proto/tables.h, the layout of a ring from proto/segment.h, the rest from what the daemon answers.
+proto/tables.h, the layout of a ring from proto/ring_layout.h, the rest from what the daemon
+answers.
 """
 
 import collections

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables in proto/PROTOCOL.md are what proto/tables.h, proto/rows.h, proto/segment.h and the
-registry of transforms say.
+"""The tables in proto/PROTOCOL.md are what proto/tables.h, proto/rows.h, proto/ring_layout.h and
+the registry of transforms say.
 
 protocol.py           compare: exit 1 and a diff if they differ
 protocol.py --write   put the tables in
@@ -22,7 +22,7 @@ import frames  # noqa: E402
 import tables  # noqa: E402
 
 PAGE = ROOT / "proto" / "PROTOCOL.md"
-SEGMENT = ROOT / "proto" / "segment.h"
+SEGMENT = ROOT / "proto" / "ring_layout.h"
 BUILD = Path(os.environ.get("STOKER_BUILD") or ROOT / "build")
 REGISTRY = BUILD / "tests" / "unit" / "transform" / "registry_rows"
 TABLES = tables.load()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * A ring: one segment of shared memory, and where the fields of its slots are (proto/segment.h).
- * With koffi it is mapped, read-only, and arrays are views of it; without, they are copies that are
- * read from its file. Knows no message.
+ * A ring: one segment of shared memory, and where the fields of its slots are
+ * (proto/ring_layout.h). With koffi it is mapped, read-only, and arrays are views of it; without,
+ * they are copies that are read from its file. Knows no message.
  */
 
 import { constants as limits } from "node:buffer";

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The shared memory of a ring as numpy arrays (layout: proto/segment.h).
+"""The shared memory of a ring as numpy arrays (layout: proto/ring_layout.h).
 
 It is mapped read-only and shared, from which small fields are copied, and privately, where the
 program may write (_mapping.py); for batches that go on at the ring's begin each field twice in a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! A ring: one segment of shared memory, mapped read-only, and where the fields of its slots are
-//! (proto/segment.h). The only module with unsafe code. Knows no message.
+//! (proto/ring_layout.h). The only module with unsafe code. Knows no message.
 
 use std::ffi::c_void;
 use std::os::fd::{AsFd, OwnedFd};

@@ -72,7 +72,7 @@ static int shard_read(const struct packed *packed, const struct unpacked *shard,
 			continue;
 		done = stage_claim_fetch(stage, &whole.object);
 		if (done) {
-			result = unpacked_read_anew(shard, use, range, to, fault);
+			result = unpacked_read_again(shard, use, range, to, fault);
 			stage_end_fetch(stage, &whole.object);
 		}
 		stage_end_fetch(stage, &packed->turn);

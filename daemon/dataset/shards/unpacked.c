@@ -259,8 +259,8 @@ int unpacked_make(struct unpacked *shard, const atomic_bool *cancel, struct faul
 	return result;
 }
 
-int unpacked_read_anew(const struct unpacked *shard, const struct stage_use *use,
-		       struct storage_range range, uint8_t *to, struct fault *fault)
+int unpacked_read_again(const struct unpacked *shard, const struct stage_use *use,
+			struct storage_range range, uint8_t *to, struct fault *fault)
 {
 	struct unpacking unpacking = {shard, use, NULL, range, to, .fault = fault};
 	int result = unpacking_run(&unpacking);

@@ -48,7 +48,7 @@ bool unpacked_read(const struct unpacked *shard, const struct stage_use *use,
 		   struct storage_range range, uint8_t *to);
 /* A range, by unpacking all of it again; what there is room for is kept. 0, STORAGE_E_READ or
  * -ENOMEM. */
-int unpacked_read_anew(const struct unpacked *shard, const struct stage_use *use,
-		       struct storage_range range, uint8_t *to, struct fault *fault);
+int unpacked_read_again(const struct unpacked *shard, const struct stage_use *use,
+			struct storage_range range, uint8_t *to, struct fault *fault);
 
 #endif

@@ -80,7 +80,7 @@ static bool send_batch(struct reader *reader, uint64_t ordinal, const struct bat
 	batch->runs = batch_runs(ring, ordinal, span->count);
 	batch->padded = span->padded;
 	batch->wrapped = span->wrapped;
-	shard_resume(&reader->shard, &reader->next, &batch->next_epoch, &batch->next_position);
+	share_resume(&reader->share, &reader->next, &batch->next_epoch, &batch->next_position);
 	core_count(ring->core, COUNTER_BATCHES_DELIVERED, 1);
 	core_count(ring->core, COUNTER_SAMPLES_DELIVERED, (int64_t)span->count);
 	ring->stream->delivered += span->count;
@@ -119,7 +119,7 @@ static void send_bad_sample(struct reader *reader, const struct slot *slot, uint
 		bad->text = text_of(note->fault.text);
 	}
 	bad->name = text_of(error_name((unsigned)bad->code));
-	shard_resume(&reader->shard, &reader->next, &bad->next_epoch, &bad->next_position);
+	share_resume(&reader->share, &reader->next, &bad->next_epoch, &bad->next_position);
 	outbox_send(reader->outbox, &message);
 }
 
@@ -135,7 +135,7 @@ static bool deliver_one(struct reader *reader)
 {
 	if (reader_ended(reader) || !reader_has_credit(reader))
 		return false;
-	struct batch_span span = shard_span(&reader->shard, &reader->next);
+	struct batch_span span = share_span(&reader->share, &reader->next);
 	uint64_t ordinal = reader_place(reader), at;
 	if (!batch_made(reader, ordinal, span.count))
 		return false;
@@ -158,8 +158,8 @@ void deliver(struct reader *reader)
 {
 	while (deliver_one(reader))
 		;
-	if (reader_ended(reader) && !reader->told_end) {
-		reader->told_end = true;
+	if (reader_ended(reader) && !reader->end_sent) {
+		reader->end_sent = true;
 		send_end(reader);
 		membership_end(reader);
 	}
@@ -185,7 +185,7 @@ void deliver_slot_made(struct ring *ring, uint32_t slot_number, const struct wai
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
 		if (reader_ended(reader) || !reader_has_credit(reader))
 			continue;
-		struct batch_span span = shard_span(&reader->shard, &reader->next);
+		struct batch_span span = share_span(&reader->share, &reader->next);
 		uint64_t first = reader_place(reader);
 		if (ring_slot_number(ring, first + reader->checked) != slot_number)
 			continue;
@@ -199,7 +199,7 @@ uint64_t deliver_missing(const struct reader *reader)
 {
 	if (reader_ended(reader) || !reader_has_credit(reader))
 		return UINT64_MAX;
-	struct batch_span span = shard_span(&reader->shard, &reader->next);
+	struct batch_span span = share_span(&reader->share, &reader->next);
 	uint64_t first = reader_place(reader), missing = 0;
 	for (uint64_t i = reader->checked; i < span.count; i++)
 		missing += !slot_is_made(reader->ring, first + i);

@@ -16,7 +16,7 @@
 
 static void reader_init(struct reader *reader, const struct reader_request *request)
 {
-	reader->shard = request->shard;
+	reader->share = request->share;
 	reader->ring_request = request->ring_request;
 	reader->pace = request->pace;
 	reader->moves = request->moves;
@@ -25,7 +25,7 @@ static void reader_init(struct reader *reader, const struct reader_request *requ
 	reader->priority = request->priority;
 	memcpy(reader->job, request->job, sizeof(reader->job));
 	reader->next = (struct cursor){request->epoch, request->position, 0};
-	shard_settle(&reader->shard, &reader->next);
+	share_settle(&reader->share, &reader->next);
 	reader->start = reader->want = reader->next;
 	reader->attached_ns = reader->since_ns = clock_ns();
 	wait_time_change(&reader->wait, WAIT_FOR_BATCH, NULL, reader->attached_ns);
@@ -37,13 +37,13 @@ static void reader_init(struct reader *reader, const struct reader_request *requ
 		list_init(links[i]);
 }
 
-bool membership_back(struct ring *ring, const struct shard *shard, const struct cursor *from)
+bool membership_back(struct ring *ring, const struct share *share, const struct cursor *from)
 {
 	if (ring->backing.pending)
 		return true;
-	uint64_t missing = ring_missing_bytes(ring, shard, from);
+	uint64_t missing = ring_missing_bytes(ring, share, from);
 	return missing <= quota_ring(ring->core, ring->uid).bytes &&
-	       ring_back(ring, shard, from) == 0;
+	       ring_back(ring, share, from) == 0;
 }
 
 int membership_join(struct reader **out, struct ring *ring, const struct reader_request *request,
@@ -73,7 +73,8 @@ int membership_join(struct reader **out, struct ring *ring, const struct reader_
 	return 0;
 }
 
-/* Take the reader out of its ring, which keeps the samples ordered for it; it begins to order anew.
+/* Take the reader out of its ring, which keeps the samples ordered for it; it begins to order
+ * again.
  */
 static void membership_exit(struct reader *reader)
 {

@@ -12,7 +12,7 @@ struct lease_book;
 struct outbox;
 
 struct reader_request {
-	struct shard shard;
+	struct share share;
 	uint64_t epoch, position, epochs;
 	unsigned priority;
 	struct ring_request ring_request;
@@ -23,7 +23,7 @@ struct reader_request {
 
 /* Will `ring` have memory for the slots of a reader with this share, whose waiters are told then?
  */
-bool membership_back(struct ring *ring, const struct shard *shard, const struct cursor *from);
+bool membership_back(struct ring *ring, const struct share *share, const struct cursor *from);
 /* Join `ring`, which holds the place to start at, for the client behind the outbox and book. 0 or
  * -ENOMEM. */
 int membership_join(struct reader **out, struct ring *ring, const struct reader_request *request,

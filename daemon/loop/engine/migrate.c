@@ -151,7 +151,7 @@ static void move_settle(struct reader *reader)
 		return;
 	}
 	reader->move.settled = true;
-	reader->move.claim.ordinal = shard_ordinal(&reader->shard, at, ring->stride);
+	reader->move.claim.ordinal = share_ordinal(&reader->share, at, ring->stride);
 	if (straggler_leaves_at(reader, &reader->next))
 		move_to(reader, ring);
 }
@@ -164,9 +164,9 @@ static void place_window(struct ring *ring)
 	list_for_each(arrival, next, &ring->arrivals, struct reader, move.link) {
 		const struct cursor at = straggler_fork_at(arrival);
 		if (at.epoch >= arrival->end_epoch ||
-		    !shard_fits(&arrival->shard, at.origin, ring->stride))
+		    !share_fits(&arrival->share, at.origin, ring->stride))
 			continue;
-		uint64_t ordinal = shard_ordinal(&arrival->shard, &at, ring->stride);
+		uint64_t ordinal = share_ordinal(&arrival->share, &at, ring->stride);
 		first = ordinal < first ? ordinal : first;
 		misfit |= !ring_holds(ring, ordinal);
 	}
@@ -201,19 +201,19 @@ void migrate_fed(struct reader *reader)
 static void note_no_room(struct core *core, const struct fault *fault)
 {
 	core_count(core, COUNTER_FORKS_REFUSED, 1);
-	if (!core->told_no_fork)
+	if (!core->logged_no_fork)
 		log_warning(
 			"a slow reader holds a faster one back, or one keeps a batch that is in "
 			"its own way, and there is no memory for another ring: %s",
 			fault->text);
-	core->told_no_fork = true;
+	core->logged_no_fork = true;
 }
 
 /* Without memory for them: all. */
 static struct bands bands_of(const struct reader *reader)
 {
 	struct bands bands;
-	return bands_init(&bands, &reader->shard, &reader->move.at) < 0 ? BANDS_ALL : bands;
+	return bands_init(&bands, &reader->share, &reader->move.at) < 0 ? BANDS_ALL : bands;
 }
 
 /* The ring to go on in: one that exists, or is being made, or a new one. NULL if there can be
@@ -230,12 +230,12 @@ static struct ring *fork_ring(const struct reader *reader)
 	struct bands bands = bands_of(first);
 	for_each_rank(member, after, reader)
 	{
-		bands_add(&bands, &member->shard, &member->move.at);
+		bands_add(&bands, &member->share, &member->move.at);
 	}
 	struct ring_request request = first->ring_request;
 	request.bands = &bands;
 	request.lean &= straggler_kept(reader) == NULL; /* it needs more than it gives back */
-	int r = ring_plan_make(&request, &first->shard, &first->move.at, first->stream, &plan,
+	int r = ring_plan_make(&request, &first->share, &first->move.at, first->stream, &plan,
 			       &fault);
 	if (r)
 		note_no_room(reader->stream->core, &fault);
@@ -263,12 +263,12 @@ static bool fork_job(struct reader *reader)
 	log_debug_of(reader, "fork: reader %llu (job '%s') goes on in ring %llu, past reader %llu",
 		     (unsigned long long)reader->id, reader->job, (unsigned long long)ring->id,
 		     slow ? (unsigned long long)slow->id : 0);
-	core->told_no_fork = false;
+	core->logged_no_fork = false;
 	for_each_rank(rank, after, reader)
 	{
 		move_begin(rank, ring);
 	}
-	if (ring->told && ring->made)
+	if (ring->notified && ring->made)
 		list_for_each(arrival, last, &ring->arrivals, struct reader, move.link)
 			if (!arrival->move.settled)
 				move_settle(arrival);
@@ -297,9 +297,9 @@ static struct ring *larger_ring(const struct ring *ring, const struct reader *fi
 	struct bands bands = bands_of(first);
 	list_for_each(reader, after, &ring->readers, struct reader, in_ring)
 		if (ring_growth_may_move(reader))
-			bands_add(&bands, &reader->shard, &reader->move.at);
+			bands_add(&bands, &reader->share, &reader->move.at);
 	request.bands = &bands;
-	if (ring_plan_make(&request, &first->shard, &first->move.at, first->stream, &plan,
+	if (ring_plan_make(&request, &first->share, &first->move.at, first->stream, &plan,
 			   &ignored) ||
 	    plan.slots <= ring->slots || ring_new(&larger, first->stream, &plan) < 0)
 		larger = NULL;
@@ -326,7 +326,7 @@ static void enlarge(struct ring *ring, double spare)
 	list_for_each(mover, after, &ring->readers, struct reader, in_ring)
 		if (ring_growth_may_move(mover))
 			move_begin(mover, larger);
-	if (larger->told && larger->made)
+	if (larger->notified && larger->made)
 		list_for_each(arrival, last, &larger->arrivals, struct reader, move.link)
 			if (!arrival->move.settled)
 				move_settle(arrival);

@@ -64,7 +64,7 @@ static bool reader_awaits_sharers(const struct reader *reader, const struct plac
 				  uint64_t ordinal)
 {
 	struct ring *ring = reader->ring;
-	uint64_t soon = shard_global_batch(&reader->shard);
+	uint64_t soon = share_global_batch(&reader->share);
 	soon = soon > ring->slots / 4 ? soon : ring->slots / 4;
 	return !reader_ended(reader) && ordinal - reader_place(reader) >= soon &&
 	       decode_sharing_soon(ring, at->epoch, at->position);
@@ -87,8 +87,8 @@ static bool reader_order(struct reader *reader)
 	struct ring *ring = reader->ring;
 	reader_catch_up(reader);
 	while (reader->want.epoch < reader->end_epoch) {
-		struct batch_span span = shard_span(&reader->shard, &reader->want);
-		struct place at = shard_place(&reader->shard, reader->want.epoch,
+		struct batch_span span = share_span(&reader->share, &reader->want);
+		struct place at = share_place(&reader->share, reader->want.epoch,
 					      span.position + reader->ordered);
 		if (straggler_leaves_at(reader, &reader->want)) {
 			reader->slot_wait = true;
@@ -110,7 +110,7 @@ static bool reader_order(struct reader *reader)
 		reader->wanted++;
 		if (++reader->ordered == span.count) {
 			reader->ordered = 0;
-			shard_advance(&reader->shard, &reader->want);
+			share_advance(&reader->share, &reader->want);
 		}
 		if (empty)
 			return true;
@@ -455,7 +455,7 @@ void produce_cancel(struct ring *ring)
 		struct job *next = job->next;
 		struct flow *flow = job->flow;
 		job_queue_back(core, job);
-		lend_copied(job); /* it is made anew for who else wants it */
+		lend_copied(job); /* it is made again for who else wants it */
 		struct job *rest = cancel_unwanted(ring, job);
 		if (rest) /* others wait for it; it is read again if it was read already */
 			job_queue_order(core, rest, flow);

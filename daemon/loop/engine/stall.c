@@ -25,13 +25,13 @@ static bool reader_needs_now(const struct reader *reader, uint64_t ordinal)
 		return false;
 	uint64_t first = reader_place(reader);
 	return ordinal >= first &&
-	       ordinal - first < shard_span(&reader->shard, &reader->next).count;
+	       ordinal - first < share_span(&reader->share, &reader->next).count;
 }
 
 static void reader_tell(struct reader *reader, struct message *message)
 {
 	message->stalled.epoch = reader->next.epoch;
-	message->stalled.position = shard_span(&reader->shard, &reader->next).position;
+	message->stalled.position = share_span(&reader->share, &reader->next).position;
 	outbox_send(reader->outbox, message);
 }
 
@@ -52,9 +52,9 @@ void stall_tell_kept(struct reader *reader)
 	const struct lease *lease = straggler_kept(reader);
 	struct message message = message_init(MESSAGE_STALLED);
 	struct fault why;
-	if (!lease || lease->id == reader->told_lease)
+	if (!lease || lease->id == reader->warned_lease)
 		return;
-	reader->told_lease = lease->id;
+	reader->warned_lease = lease->id;
 	uint64_t ordinal = lease->claim.ordinal, stride = reader->ring->stride;
 	fault_say(&why, 0,
 		  "the batch at epoch %llu, position %llu is still held, and the ring cannot go on "

@@ -196,7 +196,7 @@ static int open_again(int fd, int how)
 	return open(self, how | O_CLOEXEC);
 }
 
-/* Readers get a descriptor that cannot write; the seals hold even for one opened anew. */
+/* Readers get a descriptor that cannot write; the seals hold even for one opened again. */
 static int segment_seal(struct segment *segment, int fd)
 {
 	if (segment->transport == SEGMENT_FD) {

@@ -14,7 +14,7 @@
 
 #include "base/digest.h"
 #include "base/fault.h"
-#include "proto/segment.h"
+#include "proto/ring_layout.h"
 #include "work/job.h"
 
 enum segment_transport { SEGMENT_FD, SEGMENT_PATH };

@@ -9,7 +9,7 @@
  * for as it is opened, by the sender's rights and the daemon's (storage/local_rights.h).
  * Paths are compared as texts and no file is looked at, so a refusal tells nobody what exists;
  * the folder of the rule that allowed a path goes with it, and whoever opens it stays beneath that.
- * Asked anew for each request: a reload is in force with the next one. Loop thread.
+ * Asked again for each request: a reload is in force with the next one. Loop thread.
  */
 #ifndef STOKER_LOOP_POLICY_ACCESS_H
 #define STOKER_LOOP_POLICY_ACCESS_H

@@ -6,8 +6,8 @@
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
 #include "loop/state/memory.h"
+#include "loop/state/orphan.h"
 #include "loop/state/producer.h"
-#include "loop/state/remnant.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
@@ -120,8 +120,8 @@ static unsigned rings_of(const struct core *core, const uid_t *uid)
 			rings += is_of(uid, ring->uid);
 	list_for_each(ring, later, &core->abandoned, struct ring, link)
 		rings += is_of(uid, ring->uid);
-	list_for_each(remnant, last, &core->remnants, struct remnant, link)
-		rings += is_of(uid, remnant->uid);
+	list_for_each(orphan, last, &core->orphans, struct orphan, link)
+		rings += is_of(uid, orphan->uid);
 	return rings;
 }
 
@@ -160,7 +160,7 @@ int quota_descriptors(const struct core *core, uid_t uid, unsigned count, struct
 		(unsigned long long)total);
 }
 
-bool quota_flight(const struct core *core, const struct user *user)
+bool quota_passed_fds(const struct core *core, const struct user *user)
 {
 	/* The kernel's limit is the same number, and clients of other daemons of this user count.
 	 */
@@ -210,8 +210,8 @@ static uint64_t ring_bytes_of(const struct core *core, uid_t uid)
 	}
 	list_for_each(ring, later, &core->abandoned, struct ring, link)
 		bytes += ring->uid == uid ? ring->segment.backed : 0;
-	list_for_each(remnant, last, &core->remnants, struct remnant, link)
-		bytes += remnant->uid == uid ? remnant->bytes : 0;
+	list_for_each(orphan, last, &core->orphans, struct orphan, link)
+		bytes += orphan->uid == uid ? orphan->bytes : 0;
 	return bytes + tray_bytes_of(core, uid);
 }
 

@@ -45,7 +45,7 @@ int quota_descriptors(const struct core *core, uid_t uid, unsigned count, struct
 uint64_t quota_all_descriptors(const struct core *core);
 
 /* May one of the user's descriptors that wait be sent? */
-bool quota_flight(const struct core *core, const struct user *user);
+bool quota_passed_fds(const struct core *core, const struct user *user);
 
 /* Limits of what the user's datasets and fits may hold of dataset-memory, and their seek indexes of
  * index-memory, in all. */

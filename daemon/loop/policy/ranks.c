@@ -13,7 +13,7 @@
 static bool ranks_together(const struct reader *other, const struct rank *rank)
 {
 	return strcmp(other->job, rank->job) == 0 && other->uid == rank->uid &&
-	       other->shard.world == rank->world;
+	       other->share.world == rank->world;
 }
 
 const struct reader *ranks_other(const struct stream *stream, const struct rank *rank)
@@ -36,7 +36,7 @@ const struct dataset_entry *ranks_dataset(const struct core *core, const struct 
 			found = other->stream->entry;
 	list_for_each(other, after, &core->readers, struct reader, in_core)
 		if (other->stream->entry == found && ranks_together(other, rank) &&
-		    other->shard.rank == rank->rank)
+		    other->share.rank == rank->rank)
 			return NULL;
 	return found;
 }

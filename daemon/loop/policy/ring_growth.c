@@ -47,7 +47,7 @@ bool ring_growth_may_move(const struct reader *reader)
 
 static uint64_t place_of(const struct reader *reader)
 {
-	return shard_ordinal(&reader->shard, &reader->move.at, reader->ring->stride);
+	return share_ordinal(&reader->share, &reader->move.at, reader->ring->stride);
 }
 
 const struct reader *ring_growth_hindmost(const struct ring *ring)

@@ -15,7 +15,7 @@ struct ring_size {
 	uint64_t windows, slack; /* global batches, and slots beyond them */
 };
 
-bool ring_fits(const struct ring_request *request, const struct shard *shard,
+bool ring_fits(const struct ring_request *request, const struct share *share,
 	       const struct cursor *from, const struct ring *ring)
 {
 	uint64_t windows = request->prefetch == 1 ? 1 : 2;
@@ -25,10 +25,10 @@ bool ring_fits(const struct ring_request *request, const struct shard *shard,
 		return false;
 	if (ring->segment.transport == SEGMENT_FD ? !request->fd : !request->path)
 		return false;
-	return shard_fits(shard, from->origin, ring->stride) &&
+	return share_fits(share, from->origin, ring->stride) &&
 	       from->epoch < ring_epochs(ring->stride) &&
-	       shard_global_batch(shard) <= ring->slots / windows &&
-	       ring_holds(ring, shard_ordinal(shard, from, ring->stride));
+	       share_global_batch(share) <= ring->slots / windows &&
+	       ring_holds(ring, share_ordinal(share, from, ring->stride));
 }
 
 /* Global batches that the ring shall hold: one with the trainer, some announced, one being made;
@@ -56,29 +56,29 @@ static bool ring_plan_is_alone(const struct stream *stream, uid_t uid, uint64_t 
 /* Slots beyond whole batches, for threads to go on in while a batch is handed over and the one
  * before comes back. So that a batch which goes on at the ring's begin can be mapped as one piece,
  * their images end with a page; 0: that takes too many. */
-static uint64_t ring_plan_slack(const struct shard *shard, const struct stream *stream,
+static uint64_t ring_plan_slack(const struct share *share, const struct stream *stream,
 				uint64_t slots, uint64_t depth)
 {
-	uint64_t half = shard->batch_size / 2, bytes = stream->recipe.fields.field[0].bytes;
+	uint64_t half = share->batch_size / 2, bytes = stream->recipe.fields.field[0].bytes;
 	uint64_t part = bytes & -bytes, unit = part < SEGMENT_PAGE ? SEGMENT_PAGE / part : 1;
 	uint64_t some = depth + depth / 2, wanted = slots + (some < half ? some : half);
 	uint64_t slack = (wanted + unit - 1) / unit * unit - slots;
-	return shard->world == 1 && slack < shard->batch_size ? slack : 0;
+	return share->world == 1 && slack < share->batch_size ? slack : 0;
 }
 
 /* One with the trainer, and one being made with the samples in threads' hands, and some slack:
  * enough for a lone trainer that is steady. If that was too little: one batch more. */
-static void ring_plan_lean(const struct ring_request *request, const struct shard *shard,
+static void ring_plan_lean(const struct ring_request *request, const struct share *share,
 			   const struct stream *stream, struct ring_size *size)
 {
 	const struct core *core = stream->core;
 	uint64_t depth = 2 * ((uint64_t)core_workers(core) + core_fetchers(core));
-	uint64_t global = shard_global_batch(shard), most = size->windows, slack = 0;
+	uint64_t global = share_global_batch(share), most = size->windows, slack = 0;
 	uint64_t lean = depth > global ? 1 + (depth + global - 1) / global : 2;
 	if (!request->lean || ring_bytes(stream, most * global) < LEAN_FROM_BYTES)
 		return;
 	if (depth <= global)
-		slack = ring_plan_slack(shard, stream, lean * global, depth);
+		slack = ring_plan_slack(share, stream, lean * global, depth);
 	if (lean * global + slack <= request->above) {
 		lean++;
 		slack = 0;
@@ -101,9 +101,9 @@ static uint64_t ring_plan_least(const struct stream *stream, uint64_t addresses,
 				struct ring_plan *plan)
 {
 	uint64_t whole = ring_bytes(stream, plan->slots);
-	uint64_t windows = plan->slots / shard_global_batch(&plan->shard);
+	uint64_t windows = plan->slots / share_global_batch(&plan->share);
 	plan->banded = whole >= BANDED_FROM_BYTES && whole <= addresses &&
-		       bands_suit(&plan->shard, &plan->from) && windows <= BANDED_WINDOWS_MAX &&
+		       bands_suit(&plan->share, &plan->from) && windows <= BANDED_WINDOWS_MAX &&
 		       plan->slots <= BANDED_SLOTS_MAX;
 	return plan->banded ? ring_plan_bytes(stream, plan) : whole;
 }
@@ -122,28 +122,28 @@ static void ring_size_reduce(struct ring_size *size)
 	size->slack = 0;
 }
 
-int ring_plan_make(const struct ring_request *request, const struct shard *shard,
+int ring_plan_make(const struct ring_request *request, const struct share *share,
 		   const struct cursor *from, const struct stream *stream,
 		   struct ring_plan *plan_out, struct fault *fault)
 {
 	const struct core *core = stream->core;
-	uint64_t global = shard_global_batch(shard);
+	uint64_t global = share_global_batch(share);
 	uint64_t echoes = (ring_plan_echoes(&stream->order) + global - 1) / global;
 	uint64_t most = ring_plan_windows(request, global, core) + echoes;
-	uint64_t alone = shard_stride_alone(shard, from->origin);
+	uint64_t alone = share_stride_alone(share, from->origin);
 	struct ring_size size = {.windows = most};
 	uint64_t least = request->prefetch ? most : 2 + echoes;
 	struct quota_room room = quota_ring(core, request->uid);
 	uint64_t addresses = quota_addresses(core, request->uid), bytes;
 	if (!echoes && ring_plan_is_alone(stream, request->uid, alone))
-		ring_plan_lean(request, shard, stream, &size);
+		ring_plan_lean(request, share, stream, &size);
 	bool lean = size.windows < most;
 	struct ring_plan plan = {
 		.transport = request->fd ? SEGMENT_FD : SEGMENT_PATH,
-		.stride = lean ? alone : shard_stride(shard, from->origin),
+		.stride = lean ? alone : share_stride(share, from->origin),
 		.uid = request->uid,
 		.lean = lean,
-		.shard = *shard,
+		.share = *share,
 		.from = *from,
 		.bands = request->bands,
 	};
@@ -153,9 +153,9 @@ int ring_plan_make(const struct ring_request *request, const struct shard *shard
 		return fault_say(fault, RING_PLAN_E_EPOCH,
 				 "epoch %llu is too large for epochs of %llu positions: start at a "
 				 "smaller one",
-				 (unsigned long long)from->epoch, (unsigned long long)shard->n);
+				 (unsigned long long)from->epoch, (unsigned long long)share->n);
 	/* Ranks before it in the global batch may come later. */
-	plan.start = shard_ordinal(shard, from, plan.stride) - shard->rank * shard->batch_size;
+	plan.start = share_ordinal(share, from, plan.stride) - share->rank * share->batch_size;
 	for (;; ring_size_reduce(&size)) {
 		plan.slots = size.windows * global + size.slack;
 		bytes = ring_plan_least(stream, addresses, &plan);

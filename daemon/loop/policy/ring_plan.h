@@ -22,11 +22,11 @@ enum {
 	RING_PLAN_E_EPOCH, /* ordinals do not reach that epoch */
 };
 
-/* Can a reader with this shard live on that ring from the batch at `from` on? */
-bool ring_fits(const struct ring_request *request, const struct shard *shard,
+/* Can a reader with this share live on that ring from the batch at `from` on? */
+bool ring_fits(const struct ring_request *request, const struct share *share,
 	       const struct cursor *from, const struct ring *ring);
 /* The ring that would be made for it and charged to its user. 0 or a condition. */
-int ring_plan_make(const struct ring_request *request, const struct shard *shard,
+int ring_plan_make(const struct ring_request *request, const struct share *share,
 		   const struct cursor *from, const struct stream *stream,
 		   struct ring_plan *plan_out, struct fault *fault);
 

@@ -14,13 +14,13 @@ bool straggler_same_job(const struct reader *reader, const struct reader *other)
 	if (reader == other)
 		return true;
 	return reader->job[0] && strcmp(reader->job, other->job) == 0 &&
-	       reader->shard.world == other->shard.world && reader->uid == other->uid;
+	       reader->share.world == other->share.world && reader->uid == other->uid;
 }
 
 static struct place first_sample(const struct reader *reader, const struct cursor *batch)
 {
-	return shard_place(&reader->shard, batch->epoch,
-			   shard_span(&reader->shard, batch).position);
+	return share_place(&reader->share, batch->epoch,
+			   share_span(&reader->share, batch).position);
 }
 
 /* Does the batch at `a` stand before that at `b` in the stream? Rings may number them differently.
@@ -79,7 +79,7 @@ const struct lease *straggler_kept(const struct reader *reader)
 bool straggler_has_room(const struct reader *reader)
 {
 	uint64_t windows = (uint64_t)reader->inflight + 1;
-	return reader->ring->slots / shard_global_batch(&reader->shard) >= windows;
+	return reader->ring->slots / share_global_batch(&reader->share) >= windows;
 }
 
 /* Check for a lease of the reader's own job that is kept: its holder gives it back, if at all, once
@@ -147,7 +147,7 @@ static bool held_by_others(const struct reader *reader)
 	uint64_t slots = reader->ring->slots, wants = reader_place(reader) + reader->ordered;
 	bool others = floors.others == UINT64_MAX || floors.others + slots <= wants;
 	return others && !floors.together &&
-	       floors.own + slots >= wants + shard_global_batch(&reader->shard);
+	       floors.own + slots >= wants + share_global_batch(&reader->share);
 }
 
 bool straggler_may_fork(const struct reader *reader)
@@ -161,11 +161,11 @@ struct cursor straggler_fork_at(const struct reader *reader)
 {
 	struct cursor at = reader->next;
 	while (at.epoch < reader->end_epoch) {
-		struct batch_span span = shard_span(&reader->shard, &at);
-		uint64_t ordinal = shard_ordinal(&reader->shard, &at, reader->ring->stride);
+		struct batch_span span = share_span(&reader->share, &at);
+		uint64_t ordinal = share_ordinal(&reader->share, &at, reader->ring->stride);
 		if (!ring_holds(reader->ring, ordinal + span.count - 1))
 			break;
-		shard_advance(&reader->shard, &at);
+		share_advance(&reader->share, &at);
 	}
 	return at;
 }
@@ -173,11 +173,11 @@ struct cursor straggler_fork_at(const struct reader *reader)
 bool straggler_fits(const struct reader *reader, const struct ring *ring)
 {
 	const struct cursor *at = &reader->move.at;
-	if (!ring_fits(&reader->ring_request, &reader->shard, at, ring) ||
-	    !ring_backs(ring, &reader->shard, at))
+	if (!ring_fits(&reader->ring_request, &reader->share, at, ring) ||
+	    !ring_backs(ring, &reader->share, at))
 		return false;
-	struct batch_span span = shard_span(&reader->shard, at);
-	uint64_t last = shard_ordinal(&reader->shard, at, ring->stride) + span.count - 1;
+	struct batch_span span = share_span(&reader->share, at);
+	uint64_t last = share_ordinal(&reader->share, at, ring->stride) + span.count - 1;
 	uint64_t floor = ring_floor(ring);
 	return last < ring->slots || last - ring->slots < floor;
 }
@@ -247,11 +247,11 @@ static bool ring_is_ahead(const struct ring *ring, const struct ring *other)
 static bool reader_is_near(const struct reader *reader, const struct ring *ring)
 {
 	if (!reader->moves || reader->move.ring || reader_ended(reader) ||
-	    !ring_fits(&reader->ring_request, &reader->shard, &reader->next, ring) ||
-	    !ring_backs(ring, &reader->shard, &reader->next))
+	    !ring_fits(&reader->ring_request, &reader->share, &reader->next, ring) ||
+	    !ring_backs(ring, &reader->share, &reader->next))
 		return false;
 	const struct reader *leader = ring_leader(ring);
-	uint64_t ordinal = shard_ordinal(&reader->shard, &reader->next, ring->stride);
+	uint64_t ordinal = share_ordinal(&reader->share, &reader->next, ring->stride);
 	return leader && reader_place(leader) <= ordinal + ring->slots / 2;
 }
 

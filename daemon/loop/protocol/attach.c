@@ -115,8 +115,8 @@ static void find_ring(struct attachment *attachment);
 
 static struct rank rank_of(const struct reader_request *request)
 {
-	return (struct rank){request->ring_request.uid, request->job, request->shard.rank,
-			     request->shard.world};
+	return (struct rank){request->ring_request.uid, request->job, request->share.rank,
+			     request->share.world};
 }
 
 /* The arguments, also of what it is like. As attach_arguments_parse(). */
@@ -276,13 +276,13 @@ static void go_live(struct attachment *attachment)
 	struct cursor at = leader->next, from;
 	for (int i = 0; i < 2; i++) { /* the leader's rank may begin behind the window's end */
 		from = (struct cursor){
-			at.epoch, at.origin + at.batch * shard_global_batch(&leader->shard), 0};
+			at.epoch, at.origin + at.batch * share_global_batch(&leader->share), 0};
 		request->epoch = from.epoch;
 		request->position = from.origin;
-		shard_settle(&request->shard, &from);
-		if (ring_fits(&request->ring_request, &request->shard, &from, leader->ring))
+		share_settle(&request->share, &from);
+		if (ring_fits(&request->ring_request, &request->share, &from, leader->ring))
 			return;
-		shard_advance(&leader->shard, &at);
+		share_advance(&leader->share, &at);
 	}
 }
 
@@ -313,7 +313,7 @@ static void make_ring(struct attachment *attachment, const struct cursor *from)
 	struct ring_plan plan;
 	struct ring *ring;
 	struct fault fault;
-	int r = ring_plan_make(&request->ring_request, &request->shard, from, attachment->stream,
+	int r = ring_plan_make(&request->ring_request, &request->share, from, attachment->stream,
 			       &plan, &fault);
 	if (r)
 		attachment_fail(attachment, codes[r], fault.text);
@@ -329,16 +329,16 @@ static void find_ring(struct attachment *attachment)
 	if (attachment->arguments.live)
 		go_live(attachment);
 	struct cursor from = {request->epoch, request->position, 0};
-	shard_settle(&request->shard, &from); /* its first batch may be in a later epoch */
+	share_settle(&request->share, &from); /* its first batch may be in a later epoch */
 	attachment->allocating = true;
 	list_for_each(ring, next, &attachment->stream->rings, struct ring, link) {
-		bool failed = ring->told && !ring->made;
-		if (failed || !ring_fits(&request->ring_request, &request->shard, &from, ring))
+		bool failed = ring->notified && !ring->made;
+		if (failed || !ring_fits(&request->ring_request, &request->share, &from, ring))
 			continue;
-		bool backed = ring->told && ring_backs(ring, &request->shard, &from);
+		bool backed = ring->notified && ring_backs(ring, &request->share, &from);
 		if (backed)
 			join_ring(attachment, ring);
-		else if (!ring->told || membership_back(ring, &request->shard, &from))
+		else if (!ring->notified || membership_back(ring, &request->share, &from))
 			await_ring(attachment, ring);
 		else
 			continue;
@@ -372,12 +372,12 @@ static void answer(struct attachment *attachment, const struct ring *ring,
 	const char *note = attachment->entry->note.text;
 	attached->note = (struct text){note, strlen(note)};
 	attached->samples = stream_positions(&stream->order);
-	attached->batches = shard_batches(&reader->shard, 0);
+	attached->batches = share_batches(&reader->share, 0);
 	attached->transport = by_fd ? (struct text){"fd", 2} : (struct text){"path", 4};
 	attached->path = (struct text){segment->path, strlen(segment->path)};
 	attached->bytes = segment->bytes;
 	attached->epoch = reader->next.epoch;
-	attached->position = shard_span(&reader->shard, &reader->next).position;
+	attached->position = share_span(&reader->share, &reader->next).position;
 	outbox_send_fd(&attachment->session->connection.outbox, &message, by_fd ? segment->fd : -1);
 }
 
@@ -392,8 +392,8 @@ static void log_attached(const struct session *session, const struct reader *rea
 		  "reader %llu attached: pid %d, job '%s', rank %u of %u, batches of %u; stream "
 		  "%llu, ring %llu of %llu MiB, which %u others read; from epoch %llu on",
 		  (unsigned long long)reader->id, (int)session->connection.pid, reader->job,
-		  (unsigned)reader->shard.rank, (unsigned)reader->shard.world,
-		  (unsigned)reader->shard.batch_size, (unsigned long long)reader->stream->id,
+		  (unsigned)reader->share.rank, (unsigned)reader->share.world,
+		  (unsigned)reader->share.batch_size, (unsigned long long)reader->stream->id,
 		  (unsigned long long)ring->id, (unsigned long long)ring->segment.backed >> 20,
 		  others, (unsigned long long)reader->next.epoch);
 }

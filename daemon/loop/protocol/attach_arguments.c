@@ -88,7 +88,7 @@ static const char *take_words(struct attach_arguments *out, const struct message
 		return "order must be global or shards";
 	if (attach_resize(attach->resize) < 0)
 		return ATTACH_RESIZES;
-	out->request.shard.last = (enum last_batch)last_batch;
+	out->request.share.last = (enum last_batch)last_batch;
 	out->request.pace = (enum reader_pace)pace;
 	out->order.substitute = bad_samples == 1;
 	out->order.window = order == 1 && attach->shuffle ? attach->window : 0;
@@ -113,7 +113,7 @@ static void take_order(struct attach_arguments *out, const struct message_attach
 static void take_request(struct attach_arguments *out, const struct message_attach *attach)
 {
 	out->request = (struct reader_request){
-		.shard = {.batch_size = attach->batch_size,
+		.share = {.batch_size = attach->batch_size,
 			  .rank = attach->rank,
 			  .world = attach->world},
 		.epoch = attach->epoch,

@@ -77,11 +77,11 @@ static int settle_description(const struct settling *settling, struct fault *fau
 			 arguments->expected.description, own);
 }
 
-/* Do subset, start and shard fit the dataset's size? */
+/* Do subset, start and share fit the dataset's size? */
 static int settle_size(const struct settling *settling, struct fault *fault)
 {
 	struct attach_arguments *arguments = settling->arguments;
-	struct shard *shard = &arguments->request.shard;
+	struct share *share = &arguments->request.share;
 	uint64_t count = dataset_count(settling->entry->dataset);
 	uint64_t start = arguments->subset_start;
 	uint64_t stop = arguments->subset_stop < count ? arguments->subset_stop : count;
@@ -92,28 +92,28 @@ static int settle_size(const struct settling *settling, struct fault *fault)
 				 (unsigned long long)count);
 	arguments->order.first = start;
 	arguments->order.count = stop - start;
-	shard->n = stream_positions(&arguments->order);
-	if (arguments->request.position >= shard->n)
+	share->n = stream_positions(&arguments->order);
+	if (arguments->request.position >= share->n)
 		return fault_say(fault, ERROR_ARGUMENT,
 				 "position %llu is beyond the epoch of %llu samples",
 				 (unsigned long long)arguments->request.position,
-				 (unsigned long long)shard->n);
-	if (shard_batches(shard, 0) == 0)
+				 (unsigned long long)share->n);
+	if (share_batches(share, 0) == 0)
 		return fault_say(
 			fault, ERROR_ARGUMENT,
 			"an epoch of %llu samples has no batch for rank %llu of %llu with "
 			"batch_size %llu: lower batch_size, or use last_batch pad (without "
 			"drop_last)",
-			(unsigned long long)shard->n, (unsigned long long)shard->rank,
-			(unsigned long long)shard->world, (unsigned long long)shard->batch_size);
-	if (shard->last == LAST_WRAP && shard_global_batch(shard) > shard->n)
+			(unsigned long long)share->n, (unsigned long long)share->rank,
+			(unsigned long long)share->world, (unsigned long long)share->batch_size);
+	if (share->last == LAST_WRAP && share_global_batch(share) > share->n)
 		return fault_say(
 			fault, ERROR_ARGUMENT,
 			"last_batch wrap fills a batch from one further epoch, and the "
 			"batch of all ranks (%llu samples) is larger than an epoch (%llu): "
 			"lower batch_size, or use last_batch pad",
-			(unsigned long long)shard_global_batch(shard),
-			(unsigned long long)shard->n);
+			(unsigned long long)share_global_batch(share),
+			(unsigned long long)share->n);
 	return 0;
 }
 

@@ -44,7 +44,7 @@ void connection_close(struct connection *connection)
 	uv_close((uv_handle_t *)&connection->poll, connection_handle_closed);
 	if (connection->pidfd >= 0)
 		uv_close((uv_handle_t *)&connection->death, connection_handle_closed);
-	flight_end(&connection->flight, connection->fd);
+	passed_fds_end(&connection->passed, connection->fd);
 	if (connection->pidfd >= 0)
 		close(connection->pidfd);
 }
@@ -65,7 +65,7 @@ static bool connection_is_grounded(struct connection *connection)
 {
 	if (connection->n_out_fds == 0 || connection->out_sent != connection->out_fds[0].at)
 		return false;
-	if (flight_may_send(&connection->flight, connection->fd))
+	if (passed_fds_may_send(&connection->passed, connection->fd))
 		return false;
 	if (!connection->grounded)
 		log_user(connection->uid, LOG_CLIENTS, LOG_LEVEL_WARNING,
@@ -73,7 +73,7 @@ static bool connection_is_grounded(struct connection *connection)
 			 "this "
 			 "user's are on their way): what it asks for waits until it does",
 			 (int)connection->pid, (unsigned)connection->uid,
-			 connection->flight.user->in_flight);
+			 connection->passed.user->in_flight);
 	return true;
 }
 
@@ -103,7 +103,7 @@ static ssize_t connection_write(struct connection *connection)
 	ssize_t sent = sendmsg(connection->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (sent > 0 && with_fd) {
 		close(connection->out_fds[0].fd);
-		flight_send(&connection->flight);
+		passed_fds_send(&connection->passed);
 		memmove(connection->out_fds, connection->out_fds + 1,
 			--connection->n_out_fds * sizeof(*connection->out_fds));
 	}
@@ -194,7 +194,7 @@ static void connection_send_fd(struct outbox *outbox, const struct message *mess
 		}
 		connection->out_fds[connection->n_out_fds].fd = ours;
 		connection->out_fds[connection->n_out_fds++].at = connection->out_size;
-		flight_queue(&connection->flight);
+		passed_fds_queue(&connection->passed);
 	}
 	memcpy(connection->out + connection->out_size, frame, (size_t)size);
 	connection->out_size += (size_t)size;
@@ -204,7 +204,7 @@ static void connection_send_fd(struct outbox *outbox, const struct message *mess
 static bool connection_is_read(const struct outbox *outbox)
 {
 	const struct connection *connection = list_entry(outbox, struct connection, outbox);
-	return connection->out_size == 0 && flight_all_read(connection->fd);
+	return connection->out_size == 0 && passed_fds_all_read(connection->fd);
 }
 
 void connection_send(struct connection *connection, const struct message *message)
@@ -353,7 +353,7 @@ int connection_open(struct connection *connection, struct core *core, int fd, pi
 		.uid = uid,
 		.fd = fd,
 		.pidfd = -1,
-		.flight = {.core = core, .user = user},
+		.passed = {.core = core, .user = user},
 		.in = FRAME_READER_NULL};
 	int r = uv_poll_init(core->tasks.loop, &connection->poll, fd);
 	if (r < 0) {

@@ -14,7 +14,7 @@
 #include <uv.h>
 
 #include "loop/os/descriptors.h"
-#include "loop/protocol/flight.h"
+#include "loop/protocol/passed_fds.h"
 #include "loop/state/outbox.h"
 #include "proto/frame.h"
 #include "proto/message.h"
@@ -59,7 +59,7 @@ struct connection {
 		size_t at;	       /* the byte of `out` that it goes with */
 	} out_fds[CONNECTION_OUT_FDS]; /* in the order of their bytes */
 	unsigned n_out_fds;
-	struct flight flight;
+	struct passed_fds passed;
 	bool grounded; /* the next bytes wait with their descriptor */
 };
 

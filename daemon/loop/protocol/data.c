@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "loop/engine/step.h"
+#include "loop/engine/loop_step.h"
 #include "loop/policy/quota.h"
 #include "loop/protocol/attach.h"
 #include "loop/protocol/listing.h"
@@ -12,8 +12,8 @@
 #include "loop/protocol/session_state.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
+#include "loop/state/orphan.h"
 #include "loop/state/reader.h"
-#include "loop/state/remnant.h"
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
 #include "storage/remote/own_keys.h"
@@ -27,8 +27,8 @@ void data_attach(struct session *session, const struct message *message)
 			    "the daemon is about to stop: attach again when it is back");
 		return;
 	}
-	step_rings(core);
-	remnants_look(core);
+	loop_step_rings(core);
+	orphans_look(core);
 	if (quota_reader(core, session->connection.uid, &session->leases, &fault))
 		reply_error(session, ERROR_LIMIT, message->attach.seq, fault.text);
 	else

@@ -285,8 +285,8 @@ static void session_check_leases(struct session *session, uint64_t now_ns)
 	uint64_t age_ns = now_ns - oldest->since_ns;
 	if (timeout_ns && age_ns > timeout_ns) {
 		session_expire(session, (double)age_ns * 1e-9);
-	} else if (age_ns > LONG_LEASE_NS && !session->long_lease_told) {
-		session->long_lease_told = true;
+	} else if (age_ns > LONG_LEASE_NS && !session->long_lease_warned) {
+		session->long_lease_warned = true;
 		log_user(session->connection.uid, LOG_CLIENTS, LOG_LEVEL_WARNING,
 			 "pid %d has held a batch for a minute; readers that share its ring "
 			 "may wait for it (lease-timeout limits that)",
@@ -296,7 +296,7 @@ static void session_check_leases(struct session *session, uint64_t now_ns)
 
 void protocol_tick(struct protocol *protocol, uint64_t now_ns)
 {
-	flights_look(protocol->core, false);
+	passed_fds_look_all(protocol->core, false);
 	list_for_each(session, next, &protocol->sessions, struct session, link) {
 		if (session->attachment)
 			attachment_progress(session->attachment);
@@ -329,5 +329,5 @@ void protocol_close_all(struct protocol *protocol)
 {
 	list_for_each(session, next, &protocol->sessions, struct session, link)
 		connection_close(&session->connection);
-	flights_look(protocol->core, true);
+	passed_fds_look_all(protocol->core, true);
 }

@@ -85,7 +85,7 @@ struct session {
 	struct index_request *index_request; /* begun in READY: an INDEX or a FIT */
 	struct producer *producer;	     /* in PRODUCING */
 	struct lease_book leases;	     /* in any state: they outlive their reader */
-	bool long_lease_told;
+	bool long_lease_warned;
 	struct writer metrics; /* a list that it asks for page by page */
 };
 

@@ -4,23 +4,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
-bool bands_suit(const struct shard *shard, const struct cursor *from)
+bool bands_suit(const struct share *share, const struct cursor *from)
 {
-	return shard->world > 1 && shard->last != LAST_WRAP &&
-	       from->origin % shard_global_batch(shard) == 0;
+	return share->world > 1 && share->last != LAST_WRAP &&
+	       from->origin % share_global_batch(share) == 0;
 }
 
-int bands_init(struct bands *bands, const struct shard *shard, const struct cursor *from)
+int bands_init(struct bands *bands, const struct share *share, const struct cursor *from)
 {
 	*bands = BANDS_ALL;
-	if (!bands_suit(shard, from))
+	if (!bands_suit(share, from))
 		return 0;
-	bands->rank = calloc(shard->world, 1);
+	bands->rank = calloc(share->world, 1);
 	if (!bands->rank)
 		return -ENOMEM;
-	bands->batch_size = shard->batch_size;
-	bands->world = shard->world;
-	bands->rank[shard->rank] = 1;
+	bands->batch_size = share->batch_size;
+	bands->world = share->world;
+	bands->rank[share->rank] = 1;
 	return 0;
 }
 
@@ -31,26 +31,26 @@ void bands_deinit(struct bands *bands)
 }
 
 /* Has each of its ranks one of these bands? */
-static bool bands_match(const struct bands *bands, const struct shard *shard,
+static bool bands_match(const struct bands *bands, const struct share *share,
 			const struct cursor *from)
 {
-	return bands_suit(shard, from) && shard->batch_size == bands->batch_size &&
-	       shard->world == bands->world;
+	return bands_suit(share, from) && share->batch_size == bands->batch_size &&
+	       share->world == bands->world;
 }
 
-bool bands_have(const struct bands *bands, const struct shard *shard, const struct cursor *from)
+bool bands_have(const struct bands *bands, const struct share *share, const struct cursor *from)
 {
 	if (!bands->rank)
 		return true;
-	return bands_match(bands, shard, from) && bands->rank[shard->rank];
+	return bands_match(bands, share, from) && bands->rank[share->rank];
 }
 
-void bands_add(struct bands *bands, const struct shard *shard, const struct cursor *from)
+void bands_add(struct bands *bands, const struct share *share, const struct cursor *from)
 {
 	if (!bands->rank)
 		return;
-	if (bands_match(bands, shard, from))
-		bands->rank[shard->rank] = 1;
+	if (bands_match(bands, share, from))
+		bands->rank[share->rank] = 1;
 	else
 		bands_deinit(bands);
 }

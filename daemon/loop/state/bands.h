@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "loop/state/shard.h"
+#include "loop/state/share.h"
 
 struct bands {
 	uint64_t batch_size, world; /* of the ranks */
@@ -20,14 +20,14 @@ struct bands {
 #define BANDS_ALL ((struct bands){0})
 
 /* Is what the reader needs from that batch on a band? */
-bool bands_suit(const struct shard *shard, const struct cursor *from);
+bool bands_suit(const struct share *share, const struct cursor *from);
 /* Init with those of one reader; all, if bands do not suit it. 0 or -ENOMEM. */
-int bands_init(struct bands *bands, const struct shard *shard, const struct cursor *from);
+int bands_init(struct bands *bands, const struct share *share, const struct cursor *from);
 void bands_deinit(struct bands *bands); /* all, from then on */
 /* Has all that the reader needs from that batch on memory? */
-bool bands_have(const struct bands *bands, const struct shard *shard, const struct cursor *from);
+bool bands_have(const struct bands *bands, const struct share *share, const struct cursor *from);
 /* Give memory to all that the reader needs from that batch on. */
-void bands_add(struct bands *bands, const struct shard *shard, const struct cursor *from);
+void bands_add(struct bands *bands, const struct share *share, const struct cursor *from);
 /* Add those of another. */
 void bands_join(struct bands *bands, const struct bands *other);
 /* Count the ranks that have a band; UINT64_MAX: all slots are there. */

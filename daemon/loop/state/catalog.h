@@ -4,7 +4,7 @@
  * Indexing is a task; whoever asks meanwhile waits here. A dataset is a snapshot: it goes with its
  * last stream, or some minutes later if its pictures were asked to be kept. Who asks for one that
  * is open has a task look whether lists, arrays, folders and shards are as they were; if not, it is
- * opened anew, and the old one stays for who reads it, for the other ranks of their jobs and for
+ * opened again, and the old one stays for who reads it, for the other ranks of their jobs and for
  * who expects its fingerprint. One of which a file was read that is another one is given to nobody
  * new. After a DETACH it lingers for a moment: for a reader that goes on at another place, whose
  * ATTACH expects the fingerprint that it has.

@@ -20,7 +20,7 @@ void core_init(struct core *core, struct config *config)
 	struct list *lists[] = {&core->datasets,  &core->streams,     &core->readers,
 				&core->abandoned, &core->touched,     &core->due,
 				&core->held_back, &core->catching_up, &core->index_tasks,
-				&core->codes,	  &core->memories,    &core->remnants,
+				&core->codes,	  &core->memories,    &core->orphans,
 				&core->lingering, &core->whitening};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		list_init(lists[i]);

@@ -57,9 +57,9 @@ struct core {
 	struct list catching_up; /* struct reader that may be able to merge into a ring ahead */
 	struct list index_tasks; /* struct index_task */
 	struct list memories;	 /* struct memory */
-	struct list remnants;	 /* struct remnant */
+	struct list orphans;	 /* struct orphan */
 	struct list codes;	 /* struct code */
-	struct list lingering;	 /* protocol/flight.c's */
+	struct list lingering;	 /* protocol/passed_fds.c's */
 	struct list whitening;	 /* struct fit, those that whiten */
 	unsigned attaching;	 /* attachments on their way */
 
@@ -72,11 +72,11 @@ struct core {
 	uint64_t last_id; /* of sessions, readers, streams, rings, datasets: never used twice */
 	struct dataset_account dataset_account; /* of datasets that are kept in memory */
 	struct seek_index_account seek_indexes; /* of all datasets' seek indexes */
-	uint64_t ring_bytes;		/* of all rings, those being made and remnants included */
+	uint64_t ring_bytes;		/* of all rings, those being made and orphans included */
 	uint64_t fd_limit;		/* RLIMIT_NOFILE */
 	struct folder_report index_dir; /* how it does; the index caches keep it up to date */
 	struct fault cache_dir_why;	/* why cache-dir could not be had; "": it could */
-	bool told_no_fork;		/* the log knows that a fork had no memory */
+	bool logged_no_fork;		/* the log knows that a fork had no memory */
 	bool short_of_memory;		/* for a lease or a job: the next tick tries again */
 	bool stopping;
 	struct {

@@ -123,7 +123,7 @@ struct index_cache *index_cache_open(struct index_cache *fresh, struct dataset *
 		else if (cache->step.result != INDEX_STORE_E_NONE)
 			log_user(memory->uid, LOG_DATASETS, LOG_LEVEL_WARNING,
 				 "read %llu JPEG seek indexes of this dataset from the disk; the "
-				 "others will be built anew: %s",
+				 "others will be built again: %s",
 				 (unsigned long long)cache->kept.indexes, cache->step.fault.text);
 		cache->kept_ns = clock_ns();
 		cache->memory = memory_hold(memory);

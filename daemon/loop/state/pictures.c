@@ -43,7 +43,7 @@ void pictures_open_disk(struct pictures *pictures, const struct cache_dir *dir, 
 	if (r || !*fault->text)
 		return;
 	log_warning("%s/%s: a new one is made; the pictures that were kept with it are deleted, "
-		    "and decoded anew",
+		    "and decoded again",
 		    dir->path, fault->text);
 	*fault = (struct fault){0}; /* which is no reason not to keep any */
 }
@@ -129,7 +129,7 @@ static void pictures_say(struct pictures *pictures)
 			 (double)atomic_load(&disk->speed.found) * 1e-9,
 			 slow ? "decoded, which is quicker" : "read");
 	if (atomic_load(&disk->damaged) > 0 && !said->damaged)
-		log_warning("cache-dir: damaged pictures were deleted; they are decoded anew");
+		log_warning("cache-dir: damaged pictures were deleted; they are decoded again");
 	*said = (struct pictures_said){refusal, slow, atomic_load(&disk->damaged) > 0};
 }
 

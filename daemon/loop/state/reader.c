@@ -8,7 +8,7 @@
 static void reader_set_claim(struct reader *reader)
 {
 	reader->claim.ordinal = reader_ended(reader) ? UINT64_MAX
-						     : shard_ordinal(&reader->shard, &reader->next,
+						     : share_ordinal(&reader->share, &reader->next,
 								     reader->ring->stride);
 }
 
@@ -17,7 +17,7 @@ static void reader_limit_end(struct reader *reader)
 {
 	uint64_t most = ring_epochs(reader->ring->stride);
 	most = most < READER_EPOCHS_MAX ? most : READER_EPOCHS_MAX;
-	if (reader->shard.last == LAST_WRAP) /* its last batch has samples of the epoch after it */
+	if (reader->share.last == LAST_WRAP) /* its last batch has samples of the epoch after it */
 		most--;
 	if (reader->end_epoch > most)
 		reader->end_epoch = most;
@@ -25,7 +25,7 @@ static void reader_limit_end(struct reader *reader)
 
 void reader_enter(struct reader *reader, struct ring *ring)
 {
-	assert(!reader->ring && ring_backs(ring, &reader->shard, &reader->next));
+	assert(!reader->ring && ring_backs(ring, &reader->share, &reader->next));
 	reader->ring = ring;
 	reader_limit_end(reader);
 	list_append(&ring->readers, &reader->in_ring);
@@ -59,7 +59,7 @@ void reader_forget_left(struct reader *reader)
 
 void reader_advance(struct reader *reader)
 {
-	shard_advance(&reader->shard, &reader->next);
+	share_advance(&reader->share, &reader->next);
 	reader_set_claim(reader);
 }
 
@@ -72,7 +72,7 @@ void reader_touch(struct reader *reader)
 bool readers_want(const struct ring *ring, uint64_t epoch, uint64_t position)
 {
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
-		if (shard_has(&reader->shard, &reader->next, reader->end_epoch, epoch, position))
+		if (share_has(&reader->share, &reader->next, reader->end_epoch, epoch, position))
 			return true;
 	return false;
 }

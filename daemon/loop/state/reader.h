@@ -12,7 +12,7 @@
 
 #include "base/list.h"
 #include "loop/state/ring.h"
-#include "loop/state/shard.h"
+#include "loop/state/share.h"
 #include "loop/state/wait_time.h"
 
 struct flow;
@@ -54,20 +54,21 @@ struct reader {
 	struct flow *flow;	 /* held */
 	struct list in_runnable; /* in flow->runnable, or empty */
 
-	struct shard shard;
+	struct share share;
 	struct ring_request ring_request;
 	struct cursor start; /* its first batch */
 	uint64_t end_epoch;  /* no batch of this epoch or later */
-	bool told_end;
+	bool end_sent;
 	char job[READER_JOB];
 
-	struct cursor next;  /* the batch to announce next ... */
-	uint64_t checked;    /* ... of which so many samples are made */
-	struct cursor want;  /* the batch whose samples to order next ... */
-	uint64_t ordered;    /* ... of which so many are ordered */
-	bool slot_wait;	     /* `want` is beyond what the ring can hold now */
-	bool stalled;	     /* told that a read for `next` hangs */
-	uint64_t told_lease; /* told that this batch, which it holds, is in its own way; 0: none */
+	struct cursor next; /* the batch to announce next ... */
+	uint64_t checked;   /* ... of which so many samples are made */
+	struct cursor want; /* the batch whose samples to order next ... */
+	uint64_t ordered;   /* ... of which so many are ordered */
+	bool slot_wait;	    /* `want` is beyond what the ring can hold now */
+	bool stalled;	    /* told that a read for `next` hangs */
+	uint64_t
+		warned_lease; /* told that this batch, which it holds, is in its own way; 0: none */
 
 	unsigned priority;	   /* its weight among its user's streams, from 1 on */
 	unsigned inflight, leased; /* batches: wanted, and held of this reader's */

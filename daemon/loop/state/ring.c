@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "loop/state/core.h"
-#include "loop/state/remnant.h"
+#include "loop/state/orphan.h"
 #include "loop/state/stream.h"
 
 /* -- begin and end ------------------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static int bands_of(const struct ring_plan *plan, struct bands *out)
 	*out = BANDS_ALL;
 	if (!plan->banded)
 		return 0;
-	int r = bands_init(out, &plan->shard, &plan->from);
+	int r = bands_init(out, &plan->share, &plan->from);
 	if (r == 0 && plan->bands)
 		bands_join(out, plan->bands);
 	return r;
@@ -71,17 +71,17 @@ uint64_t ring_plan_bytes(const struct stream *stream, const struct ring_plan *pl
 	return bytes;
 }
 
-bool ring_backs(const struct ring *ring, const struct shard *shard, const struct cursor *from)
+bool ring_backs(const struct ring *ring, const struct share *share, const struct cursor *from)
 {
-	return bands_have(&ring->bands, shard, from);
+	return bands_have(&ring->bands, share, from);
 }
 
 /* The runs that it lacks for that. All of its slots, if the reader is cut otherwise. */
-static int missing_runs(const struct ring *ring, const struct shard *shard,
+static int missing_runs(const struct ring *ring, const struct share *share,
 			const struct cursor *from, struct segment_run **out, size_t *runs_out)
 {
 	struct bands bands;
-	int r = bands_init(&bands, shard, from);
+	int r = bands_init(&bands, share, from);
 	if (r < 0)
 		return r;
 	if (!bands.rank || bands.batch_size != ring->bands.batch_size ||
@@ -106,12 +106,12 @@ static uint64_t missing_bytes(const struct ring *ring, const struct segment_run 
 	return bytes < left ? bytes : left;
 }
 
-uint64_t ring_missing_bytes(const struct ring *ring, const struct shard *shard,
+uint64_t ring_missing_bytes(const struct ring *ring, const struct share *share,
 			    const struct cursor *from)
 {
 	struct segment_run *run;
 	size_t runs;
-	if (ring->backing.refused || missing_runs(ring, shard, from, &run, &runs) < 0)
+	if (ring->backing.refused || missing_runs(ring, share, from, &run, &runs) < 0)
 		return UINT64_MAX;
 	uint64_t bytes = missing_bytes(ring, run, runs);
 	free(run);
@@ -153,17 +153,17 @@ static void ring_back_done(struct task *task, int status)
 	if (status < 0 || ring->backing.result)
 		ring_back_failed(ring);
 	else
-		bands_add(&ring->bands, &ring->backing.shard, &ring->backing.from);
+		bands_add(&ring->bands, &ring->backing.share, &ring->backing.from);
 	ring_touch(ring);
 }
 
-int ring_back(struct ring *ring, const struct shard *shard, const struct cursor *from)
+int ring_back(struct ring *ring, const struct share *share, const struct cursor *from)
 {
-	assert(ring->made && !ring->backing.pending && !ring_backs(ring, shard, from));
-	int r = missing_runs(ring, shard, from, &ring->backing.run, &ring->backing.runs);
+	assert(ring->made && !ring->backing.pending && !ring_backs(ring, share, from));
+	int r = missing_runs(ring, share, from, &ring->backing.run, &ring->backing.runs);
 	if (r < 0)
 		return r;
-	ring->backing.shard = *shard;
+	ring->backing.share = *share;
 	ring->backing.from = *from;
 	ring->backing.bytes = missing_bytes(ring, ring->backing.run, ring->backing.runs);
 	r = task_start(&ring->backing.task, &ring->core->tasks, TASK_RING, ring->uid, ring_back_run,
@@ -288,7 +288,7 @@ void ring_free(struct ring *ring)
 	ring->core->ring_bytes -= ring->segment.backed;
 	core_count(ring->core, COUNTER_RING_BYTES, -(int64_t)ring->segment.backed);
 	core_count(ring->core, COUNTER_RINGS, -1);
-	remnant_leave(ring->core, &ring->segment, ring->uid);
+	orphan_leave(ring->core, &ring->segment, ring->uid);
 	bands_deinit(&ring->bands);
 	free(ring->slot);
 	free(ring);

@@ -5,7 +5,7 @@
  *
  * Positions of all epochs are laid end to end as ordinals: epoch * stride + position, where stride
  * is an epoch's length rounded up as the reader needs it that the ring was made for, so that epochs
- * begin on a slot that keeps its batches from wrapping (shard_stride()). The window is the ordinals
+ * begin on a slot that keeps its batches from wrapping (share_stride()). The window is the ordinals
  * [base, base + slots); ordinal o is in slot o mod slots. Samples that all readers are done with
  * stay until their slots are needed, so that a reader that joins a little late still finds them.
  *
@@ -65,7 +65,7 @@ struct ring_waiter {
 };
 
 /*
- *   making --(the task is done)--> told: whoever waited knows --(last reader left)--> abandoned
+ *   making --(the task is done)--> notified: whoever waited knows --(last reader left)--> abandoned
  *
  * An abandoned ring is freed by the step once no job and no lease is on it, and no client may still
  * open it.
@@ -83,8 +83,8 @@ struct ring {
 	struct list claims;	/* struct ring_claim of all three */
 	struct list waiters;
 	struct segment segment;
-	bool made; /* the segment stands */
-	bool told; /* waiters were told, whatever came of it */
+	bool made;     /* the segment stands */
+	bool notified; /* waiters were told, whatever came of it */
 	bool abandoned;
 	bool lean;	      /* smaller than is good for more than one steady trainer */
 	double spare;	      /* of workers' time, in the ring that this one replaces; 0: none */
@@ -102,7 +102,7 @@ struct ring {
 		bool pending, done; /* done: waiters are to be told */
 		struct segment_run *run;
 		size_t runs, bytes;
-		struct shard shard; /* for this reader ... */
+		struct share share; /* for this reader ... */
 		struct cursor from; /* ... from here on */
 		int result;
 		struct fault fault;
@@ -128,7 +128,7 @@ struct ring_plan {
 	uid_t uid;	/* whom its memory is charged to */
 	bool lean;
 	bool banded;		   /* memory only for the slots that ... */
-	struct shard shard;	   /* ... this reader needs ... */
+	struct share share;	   /* ... this reader needs ... */
 	struct cursor from;	   /* ... from here on, ... */
 	const struct bands *bands; /* ... and those of these, if it is not NULL */
 };
@@ -145,13 +145,13 @@ int ring_new(struct ring **out, struct stream *stream, const struct ring_plan *p
 /* No reader, arrival, lease, job or opener may be left, and no task under way. */
 void ring_free(struct ring *ring);
 /* Is memory there for all that a reader with this share needs from that batch on? */
-bool ring_backs(const struct ring *ring, const struct shard *shard, const struct cursor *from);
+bool ring_backs(const struct ring *ring, const struct share *share, const struct cursor *from);
 /* Count the bytes of memory that it lacks for that; UINT64_MAX: it cannot have it. */
-uint64_t ring_missing_bytes(const struct ring *ring, const struct shard *shard,
+uint64_t ring_missing_bytes(const struct ring *ring, const struct share *share,
 			    const struct cursor *from);
 /* Get it that memory, by a task, which it is charged for from now on; then those in `waiters` hear
  * of it. One at a time. 0 or a negative errno. */
-int ring_back(struct ring *ring, const struct shard *shard, const struct cursor *from);
+int ring_back(struct ring *ring, const struct share *share, const struct cursor *from);
 /* Nobody can find it any more. */
 void ring_abandon(struct ring *ring);
 /* Something of it changed: the next step looks whether its window can move, who can be woken, and

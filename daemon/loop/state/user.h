@@ -51,8 +51,8 @@ struct user {
 	unsigned queued;	 /* samples ordered for it and not back */
 	unsigned held;		 /* connections and flows: the last one out frees it */
 	unsigned connections;	 /* on the data socket */
-	unsigned in_flight;	 /* descriptors on their way to its clients: protocol/flight.h */
-	unsigned attached;	 /* readers, and attachments on their way */
+	unsigned in_flight; /* descriptors on their way to its clients: protocol/passed_fds.h */
+	unsigned attached;  /* readers, and attachments on their way */
 	/* Credentials that its clients sent, held: wiped with the last connection and the last
 	 * dataset that was opened with them; NULL: none. */
 	struct own_keys *own_keys;

@@ -37,9 +37,9 @@ static void family(struct exposition *exposition, enum family_kind kind, const c
 	static const char *const kinds[] = {"counter", "gauge", "histogram"};
 	exposition->suffix = kind == FAMILY_COUNTER ? "_total" : "";
 	snprintf(exposition->name, sizeof(exposition->name), "%s", name);
-	const char *told = exposition->open ? "" : exposition->suffix;
-	writer_add(exposition->writer, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, told, help, name,
-		   told, kinds[kind]);
+	const char *suffix = exposition->open ? "" : exposition->suffix;
+	writer_add(exposition->writer, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, suffix, help, name,
+		   suffix, kinds[kind]);
 }
 
 /* `labels` in braces, or "". */
@@ -177,7 +177,7 @@ static void reader_labels(const struct reader *reader, char out[LABEL_SIZE])
 {
 	snprintf(out, LABEL_SIZE,
 		 "{reader=\"%" PRIu64 "\",stream=\"%" PRIu64 "\",rank=\"%" PRIu64 "\",uid=\"%u\"}",
-		 reader->id, reader->stream->id, (uint64_t)reader->shard.rank,
+		 reader->id, reader->stream->id, (uint64_t)reader->share.rank,
 		 (unsigned)reader->uid);
 }
 

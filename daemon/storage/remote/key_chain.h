@@ -18,7 +18,7 @@
 struct key_chain;
 
 /* The only one, of the whole process. Who opens a folder gets it here: credentials that are written
- * down are read anew. */
+ * down are read again. */
 struct key_chain *key_chain_of_daemon(void);
 
 /* Take the credentials to sign with, the caller's to drop; NULL: there are none. 0,

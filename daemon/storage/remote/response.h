@@ -28,7 +28,7 @@ struct response {
 	char region[RESPONSE_TEXT_MAX + 1]; /* of an S3 bucket, if it is another one */
 };
 
-/* Take one line of the head; a status line begins a response anew. */
+/* Take one line of the head; a status line begins a response again. */
 void response_take(struct response *response, const char *line, size_t size);
 /* The version of an object of `size` bytes, or STORAGE_E_READ: nothing tells its versions apart. */
 int response_version(const struct response *response, uint64_t size, struct storage_version *out,

@@ -136,7 +136,7 @@ struct ring *fixture_ring(struct stream *stream, uint64_t slots)
 	uv_run(stream->core->tasks.loop, UV_RUN_DEFAULT);
 	assert_true(ring->made);
 	list_remove(&ring->in_touched);
-	ring->told = true;
+	ring->notified = true;
 	return ring;
 }
 
@@ -177,9 +177,9 @@ struct reader *fixture_reader(struct fixture *fixture, struct ring *ring, const 
 	reader->ring_request.uid = reader->uid;
 	reader->ring_request.fd = true;
 	reader->ring_request.inflight = reader->inflight;
-	reader->shard.n = stream_positions(&ring->stream->order);
-	reader->shard.world = like->shard.world ? like->shard.world : 1;
-	reader->shard.batch_size = like->shard.batch_size ? like->shard.batch_size : 4;
+	reader->share.n = stream_positions(&ring->stream->order);
+	reader->share.world = like->share.world ? like->share.world : 1;
+	reader->share.batch_size = like->share.batch_size ? like->share.batch_size : 4;
 	reader->want = reader->start = reader->next;
 	assert_int_equal(flow_get(&reader->flow, core->users, reader->uid, ring->stream->id), 0);
 	list_append(&core->readers, &reader->in_core);

@@ -249,7 +249,7 @@ static void memory_of_datasets(void **state)
 
 /* -- ring plan ---------------------------------------------------------------------------- */
 
-static const struct shard four = {.n = SAMPLES, .batch_size = 4, .world = 1};
+static const struct share four = {.n = SAMPLES, .batch_size = 4, .world = 1};
 static const struct cursor first; /* batch of epoch 0 */
 
 static void rings_that_fit(void **state)
@@ -257,24 +257,24 @@ static void rings_that_fit(void **state)
 	struct fixture *fixture = *state;
 	struct ring *ring = fixture_ring(fixture->stream, 16);
 	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 2};
-	struct shard shard = four;
+	struct share share = four;
 	struct cursor from = first;
-	assert_true(ring_fits(&request, &shard, &from, ring));
+	assert_true(ring_fits(&request, &share, &from, ring));
 	from.batch = 3;
-	assert_true(ring_fits(&request, &shard, &from, ring));
+	assert_true(ring_fits(&request, &share, &from, ring));
 	from.batch = 4; /* beyond the window */
-	assert_false(ring_fits(&request, &shard, &from, ring));
+	assert_false(ring_fits(&request, &share, &from, ring));
 	from = first;
-	shard.batch_size = 8; /* two global batches have to fit */
-	assert_true(ring_fits(&request, &shard, &from, ring));
-	shard.batch_size = 9;
-	assert_false(ring_fits(&request, &shard, &from, ring));
+	share.batch_size = 8; /* two global batches have to fit */
+	assert_true(ring_fits(&request, &share, &from, ring));
+	share.batch_size = 9;
+	assert_false(ring_fits(&request, &share, &from, ring));
 	request.prefetch = 1; /* ... or the one that was asked for */
-	assert_true(ring_fits(&request, &shard, &from, ring));
-	shard.last = LAST_PAD; /* the last batch reaches beyond the stride: 72 */
-	assert_false(ring_fits(&request, &shard, &from, ring));
+	assert_true(ring_fits(&request, &share, &from, ring));
+	share.last = LAST_PAD; /* the last batch reaches beyond the stride: 72 */
+	assert_false(ring_fits(&request, &share, &from, ring));
 	ring->stride = 72;
-	assert_true(ring_fits(&request, &shard, &from, ring));
+	assert_true(ring_fits(&request, &share, &from, ring));
 	ring->stride = SAMPLES;
 	from.epoch = UINT64_MAX / SAMPLES + 1; /* its ordinal would be 0 again */
 	assert_false(ring_fits(&request, &four, &from, ring));
@@ -297,9 +297,9 @@ static void transports_that_fit(void **state)
 }
 
 static int plan(const struct fixture *fixture, const struct ring_request *request,
-		const struct shard *shard, const struct cursor *from, struct ring_plan *out)
+		const struct share *share, const struct cursor *from, struct ring_plan *out)
 {
-	return ring_plan_make(request, shard, from, fixture->stream, out, &fault);
+	return ring_plan_make(request, share, from, fixture->stream, out, &fault);
 }
 
 /* 2 workers and 1 fetcher have 6 samples at a time. */
@@ -307,24 +307,24 @@ static void windows_of_a_plan(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring_request request = {.uid = ALICE, .fd = true, .path = true, .inflight = 3};
-	struct shard shard = four;
+	struct share share = four;
 	struct ring_plan out;
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), 0);
 	assert_int_equal(out.slots, (3 + 1 + 2) * 4);
 	assert_int_equal(out.stride, SAMPLES);
 	assert_int_equal(out.start, 0);
 	assert_int_equal(out.uid, ALICE);
 	assert_int_equal(out.transport, SEGMENT_FD);
-	shard.world = 4;
+	share.world = 4;
 	request.inflight = 1;
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), 0);
 	assert_int_equal(out.slots, 4 * 16); /* four at least */
 	request.prefetch = 1;
 	request.fd = false;
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), 0);
 	assert_int_equal(out.slots, 16);
 	assert_int_equal(out.transport, SEGMENT_PATH);
-	assert_true(ring_fits(&request, &shard, &first,
+	assert_true(ring_fits(&request, &share, &first,
 			      &(struct ring){.uid = ALICE,
 					     .slots = 16,
 					     .stride = out.stride,
@@ -335,14 +335,14 @@ static void a_plan_begins_with_the_readers_global_batch(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3};
-	const struct shard shard = {.n = SAMPLES, .batch_size = 5, .rank = 1, .world = 2};
+	const struct share share = {.n = SAMPLES, .batch_size = 5, .rank = 1, .world = 2};
 	struct cursor from = {.epoch = 3, .origin = 7, .batch = 1};
 	struct ring_plan out;
-	assert_int_equal(plan(fixture, &request, &shard, &from, &out), 0);
+	assert_int_equal(plan(fixture, &request, &share, &from, &out), 0);
 	assert_int_equal(out.stride, 70); /* whole global batches */
 	assert_int_equal(out.start, 3 * 70 + 7 + 10);
 	from.epoch = UINT64_MAX / 70;
-	assert_int_equal(plan(fixture, &request, &shard, &from, &out), RING_PLAN_E_EPOCH);
+	assert_int_equal(plan(fixture, &request, &share, &from, &out), RING_PLAN_E_EPOCH);
 	assert_words("is too large for epochs of 64 positions");
 }
 
@@ -350,18 +350,18 @@ static void echo_makes_a_ring_longer(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct ring_request request = {.uid = ALICE, .fd = true, .prefetch = 2};
-	struct shard shard = four;
+	struct share share = four;
 	struct stream_order order = fixture_order(fixture);
 	struct ring_plan out;
 	order.echo = 3;
 	order.echo_window = 10;
-	shard.n = stream_positions(&order);
+	share.n = stream_positions(&order);
 	struct stream *stream = fixture_stream(fixture, &order, "uint8");
-	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &out, &fault), 0);
+	assert_int_equal(ring_plan_make(&request, &share, &first, stream, &out, &fault), 0);
 	assert_int_equal(out.slots, (2 + 2 * 3 * 10 / 4) * 4);
 	order.echo_window = 1000; /* no longer than an epoch */
 	stream = fixture_stream(fixture, &order, "uint8");
-	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &out, &fault), 0);
+	assert_int_equal(ring_plan_make(&request, &share, &first, stream, &out, &fault), 0);
 	assert_int_equal(out.slots, 2 * 4 + 3 * SAMPLES);
 }
 
@@ -369,26 +369,26 @@ static void a_plan_is_cut_to_the_budget(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring_request request = {.uid = OWN, .fd = true, .inflight = 3};
-	const struct shard shard = {.n = SAMPLES, .batch_size = 1000, .world = 1};
+	const struct share share = {.n = SAMPLES, .batch_size = 1000, .world = 1};
 	struct ring_plan out = {.slots = 7};
 	fixture->config.ring_memory = ring_bytes(fixture->stream, 3000);
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), 0);
 	assert_int_equal(out.slots, 3000);
 	fixture->config.ring_memory = ring_bytes(fixture->stream, 2000) - 1;
 	out.slots = 7;
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), RING_PLAN_E_MEMORY);
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), RING_PLAN_E_MEMORY);
 	assert_int_equal(out.slots, 7); /* written only on success */
 	assert_words("a ring of 2 batches of 1000 samples needs");
 	assert_words("lower batch_size, prefetch, or raise ring-memory");
 	/* A prefetch that was asked for is not cut. */
 	request.prefetch = 4;
 	fixture->config.ring_memory = ring_bytes(fixture->stream, 4000) - 1;
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), RING_PLAN_E_MEMORY);
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), RING_PLAN_E_MEMORY);
 	assert_words("a ring of 4 batches");
 	fixture->config.ring_memory++;
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), 0);
 	fixture->config.ring_memory_per_user = 4096;
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), RING_PLAN_E_LIMIT);
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), RING_PLAN_E_LIMIT);
 	assert_words("of the budget of 4096 bytes (ring-memory-per-user) 4096 are free");
 }
 
@@ -396,14 +396,14 @@ static void a_plan_has_so_many_slots_at_most(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring_request request = {.uid = OWN, .fd = true, .prefetch = 1};
-	struct shard shard = four;
+	struct share share = four;
 	struct ring_plan out;
 	fixture->config.ring_memory = UINT64_MAX;
-	shard.batch_size = RING_PLAN_SLOTS_MAX;
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), 0);
+	share.batch_size = RING_PLAN_SLOTS_MAX;
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), 0);
 	assert_true(out.slots == RING_PLAN_SLOTS_MAX);
 	request.prefetch = 2;
-	assert_int_equal(plan(fixture, &request, &shard, &first, &out), RING_PLAN_E_MEMORY);
+	assert_int_equal(plan(fixture, &request, &share, &first, &out), RING_PLAN_E_MEMORY);
 }
 
 /* -- resume token ------------------------------------------------------------------------- */
@@ -452,7 +452,7 @@ static void addresses_of_a_users_rings(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 1, .prefetch = 1024};
-	struct shard many = {.n = SAMPLES, .batch_size = 4, .world = 1 << 10, .last = LAST_PAD};
+	struct share many = {.n = SAMPLES, .batch_size = 4, .world = 1 << 10, .last = LAST_PAD};
 	struct ring_plan out;
 	struct ring *ring = fixture_ring(fixture->stream, 8);
 	size_t bytes = ring->segment.bytes;

@@ -12,7 +12,7 @@ static struct ring *another(struct fixture *fixture, uint64_t augment_seed)
 	struct stream_order order = fixture_order(fixture);
 	order.augment_seed = augment_seed;
 	struct ring *ring = fixture_ring(fixture_stream(fixture, &order, "uint8"), SLOTS);
-	fixture_reader(fixture, ring, &(struct reader){.shard.batch_size = 4});
+	fixture_reader(fixture, ring, &(struct reader){.share.batch_size = 4});
 	return ring;
 }
 
@@ -40,7 +40,7 @@ static void a_ring_of_the_same_stream_is_no_sharer(void **state)
 	struct ring *ring = fixture_ring(fixture->stream, SLOTS);
 	struct ring *fork = fixture_ring(fixture->stream, SLOTS);
 	struct sharer sharers[JOB_SHARERS_MAX];
-	fixture_reader(fixture, fork, &(struct reader){.shard.batch_size = 4});
+	fixture_reader(fixture, fork, &(struct reader){.share.batch_size = 4});
 	assert_int_equal(decode_sharing_find(ring, 0, 5, sharers), 0);
 }
 
@@ -112,7 +112,7 @@ static struct ring *echoing(struct fixture *fixture, bool mixes, const char *dty
 	order.echo_window = 4;
 	order.fields.mixes = mixes;
 	struct ring *ring = fixture_ring(fixture_stream(fixture, &order, dtype), SLOTS);
-	fixture_reader(fixture, ring, &(struct reader){.shard.batch_size = 4});
+	fixture_reader(fixture, ring, &(struct reader){.share.batch_size = 4});
 	return ring;
 }
 

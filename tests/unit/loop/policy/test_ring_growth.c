@@ -7,7 +7,7 @@
 #include "loop/policy/ring_plan.h"
 
 #define SLOTS 16
-#define FOUR ((struct reader){.shard.batch_size = 4})
+#define FOUR ((struct reader){.share.batch_size = 4})
 
 static struct ring *lean_ring(struct fixture *fixture)
 {
@@ -19,11 +19,11 @@ static struct ring *lean_ring(struct fixture *fixture)
 static uint64_t planned(struct stream *stream, const struct ring_request *request,
 			uint64_t batch_size, bool *lean_out)
 {
-	const struct shard shard = {.n = SAMPLES, .batch_size = batch_size, .world = 1};
+	const struct share share = {.n = SAMPLES, .batch_size = batch_size, .world = 1};
 	const struct cursor first = {0};
 	struct ring_plan plan;
 	struct fault fault;
-	assert_int_equal(ring_plan_make(request, &shard, &first, stream, &plan, &fault), 0);
+	assert_int_equal(ring_plan_make(request, &share, &first, stream, &plan, &fault), 0);
 	*lean_out = plan.lean;
 	return plan.slots / batch_size;
 }
@@ -59,23 +59,23 @@ static void it_grows_in_steps(void **state)
 	struct stream *stream = fixture->stream;
 	const struct cursor first = {0};
 	const uint64_t batch = (64 << 20) / ring_bytes(stream, 1024) * 1024;
-	struct shard shard = {.n = SAMPLES, .batch_size = batch, .world = 1};
+	struct share share = {.n = SAMPLES, .batch_size = batch, .world = 1};
 	struct ring_plan plan;
 	struct fault fault;
-	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &plan, &fault), 0);
+	assert_int_equal(ring_plan_make(&request, &share, &first, stream, &plan, &fault), 0);
 	assert_int_equal(plan.slots, 2 * batch + 1024); /* of 12 bytes each: whole pages */
 	assert_true(plan.lean);
 	request.above = plan.slots;
-	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &plan, &fault), 0);
+	assert_int_equal(ring_plan_make(&request, &share, &first, stream, &plan, &fault), 0);
 	assert_int_equal(plan.slots, 3 * batch);
 	assert_true(plan.lean);
 	request.above = plan.slots;
-	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &plan, &fault), 0);
+	assert_int_equal(ring_plan_make(&request, &share, &first, stream, &plan, &fault), 0);
 	assert_int_equal(plan.slots, 5 * batch);
 	assert_false(plan.lean);
 	request.above = 0;
-	shard.world = 2; /* whose bands are whole batches */
-	assert_int_equal(ring_plan_make(&request, &shard, &first, stream, &plan, &fault), 0);
+	share.world = 2; /* whose bands are whole batches */
+	assert_int_equal(ring_plan_make(&request, &share, &first, stream, &plan, &fault), 0);
 	assert_int_equal(plan.slots, 2 * 2 * batch);
 }
 
@@ -84,13 +84,13 @@ static void who_joins_a_lean_ring(void **state)
 	struct fixture *fixture = *state;
 	struct ring *ring = lean_ring(fixture);
 	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3, .lean = true};
-	const struct shard shard = {.n = SAMPLES, .batch_size = 4, .world = 1};
+	const struct share share = {.n = SAMPLES, .batch_size = 4, .world = 1};
 	const struct cursor first = {0};
-	assert_true(ring_fits(&request, &shard, &first, ring));
+	assert_true(ring_fits(&request, &share, &first, ring));
 	request.lean = false;
-	assert_false(ring_fits(&request, &shard, &first, ring));
+	assert_false(ring_fits(&request, &share, &first, ring));
 	ring->lean = false;
-	assert_true(ring_fits(&request, &shard, &first, ring));
+	assert_true(ring_fits(&request, &share, &first, ring));
 }
 
 static void others_crowd_it(void **state)
@@ -130,16 +130,16 @@ static void a_small_ring_has_no_gap_between_epochs(void **state)
 	struct fixture *fixture = *state;
 	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3, .lean = true};
 	const uint64_t batch = (64 << 20) / ring_bytes(fixture->stream, 1000) * 1000;
-	const struct shard shard = {
+	const struct share share = {
 		.n = 2 * batch + 1, .batch_size = batch, .world = 1, .last = LAST_DROP};
 	const struct cursor first = {0};
 	struct ring_plan plan;
 	struct fault fault;
-	assert_int_equal(ring_plan_make(&request, &shard, &first, fixture->stream, &plan, &fault),
+	assert_int_equal(ring_plan_make(&request, &share, &first, fixture->stream, &plan, &fault),
 			 0);
 	assert_true(plan.lean && plan.stride == 2 * batch);
 	request.lean = false;
-	assert_int_equal(ring_plan_make(&request, &shard, &first, fixture->stream, &plan, &fault),
+	assert_int_equal(ring_plan_make(&request, &share, &first, fixture->stream, &plan, &fault),
 			 0);
 	assert_true(!plan.lean && plan.stride == 3 * batch);
 }
@@ -165,7 +165,7 @@ static void all_of_a_small_ring_is_held(void **state)
 	struct fixture *fixture = *state;
 	struct ring *ring = fixture_ring(fixture->stream, SLOTS);
 	struct reader *reader = fixture_reader(
-		fixture, ring, &(struct reader){.shard.batch_size = 4, .inflight = SLOTS / 4});
+		fixture, ring, &(struct reader){.share.batch_size = 4, .inflight = SLOTS / 4});
 	struct lease *lease;
 	fixture_make(ring, 0, 4);
 	assert_int_equal(lease_new(&lease, reader, 0, 4), 0);

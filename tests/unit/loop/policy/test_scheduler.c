@@ -63,7 +63,7 @@ static void put_of(struct line *line, uid_t uid, int reader, int stream, uint64_
 	struct ring *ring = &line->rings[reader];
 	*ring = (struct ring){.stride = 1000, .base = base};
 	line->readers[reader] = (struct reader){
-		.ring = ring, .shard.batch_size = 4, .inflight = 2, .priority = priority};
+		.ring = ring, .share.batch_size = 4, .inflight = 2, .priority = priority};
 	list_init(&line->readers[reader].in_runnable);
 	assert_int_equal(flow_get(&line->readers[reader].flow, &line->users, uid, (uint64_t)stream),
 			 0);

@@ -10,14 +10,14 @@
 #include "loop/state/outbox.h"
 
 #define SLOTS 16
-#define FOUR ((struct reader){.shard.batch_size = 4})
+#define FOUR ((struct reader){.share.batch_size = 4})
 
 /* So many batches are announced to it and released. */
 static void feed(struct reader *reader, unsigned batches)
 {
 	for (unsigned i = 0; i < batches; i++) {
 		reader_advance(reader);
-		reader->announced += reader->shard.batch_size;
+		reader->announced += reader->share.batch_size;
 		reader->checked = 0;
 	}
 	reader->want = reader->next;
@@ -38,7 +38,7 @@ static struct reader *starving(struct fixture *fixture, struct ring *ring,
 static struct reader *named(struct fixture *fixture, struct ring *ring, const char *job,
 			    uint64_t rank, uint64_t world)
 {
-	struct reader like = {.shard = {.batch_size = 4, .rank = rank, .world = world}};
+	struct reader like = {.share = {.batch_size = 4, .rank = rank, .world = world}};
 	strcpy(like.job, job);
 	return fixture_reader(fixture, ring, &like);
 }
@@ -53,7 +53,7 @@ static void ranks_of_a_job(void **state)
 	struct reader *one = named(fixture, ring, "train", 1, 2);
 	struct reader *other = named(fixture, ring, "tune", 1, 2);
 	struct reader *world = named(fixture, ring, "train", 1, 3);
-	struct reader like = {.shard = {.batch_size = 4, .rank = 1, .world = 2}, .uid = BOB};
+	struct reader like = {.share = {.batch_size = 4, .rank = 1, .world = 2}, .uid = BOB};
 	strcpy(like.job, "train");
 	struct reader *bobs = fixture_reader(fixture, ring, &like);
 	struct reader *a = fixture_reader(fixture, ring, &FOUR);
@@ -255,9 +255,9 @@ static void a_fork_begins_behind_the_window(void **state)
 	struct ring *ring = fixture_ring(fixture->stream, SLOTS);
 	struct reader *four = fixture_reader(fixture, ring, &FOUR);
 	struct reader *five =
-		fixture_reader(fixture, ring, &(struct reader){.shard.batch_size = 5});
+		fixture_reader(fixture, ring, &(struct reader){.share.batch_size = 5});
 	struct reader *ends = fixture_reader(
-		fixture, ring, &(struct reader){.shard.batch_size = 4, .end_epoch = 1});
+		fixture, ring, &(struct reader){.share.batch_size = 4, .end_epoch = 1});
 	assert_int_equal(straggler_fork_at(four).batch, 4);
 	assert_int_equal(straggler_fork_at(five).batch, 3); /* 15 to 19 is not wholly held */
 	feed(four, 2);

@@ -5,28 +5,28 @@
 
 static const struct cursor begin = {0};
 
-static struct shard shard_of(uint64_t rank, uint64_t world)
+static struct share shard_of(uint64_t rank, uint64_t world)
 {
-	return (struct shard){.n = 100, .batch_size = 4, .rank = rank, .world = world};
+	return (struct share){.n = 100, .batch_size = 4, .rank = rank, .world = world};
 }
 
 static void whom_they_suit(void **state)
 {
 	(void)state;
-	struct shard shard = shard_of(1, 8);
+	struct share share = shard_of(1, 8);
 	struct cursor later = {3, 32, 1}, between = {3, 33, 1};
-	assert_true(bands_suit(&shard, &begin) && bands_suit(&shard, &later));
-	assert_false(bands_suit(&shard, &between));
-	shard.last = LAST_WRAP;
-	assert_false(bands_suit(&shard, &begin));
-	shard = shard_of(0, 1);
-	assert_false(bands_suit(&shard, &begin));
+	assert_true(bands_suit(&share, &begin) && bands_suit(&share, &later));
+	assert_false(bands_suit(&share, &between));
+	share.last = LAST_WRAP;
+	assert_false(bands_suit(&share, &begin));
+	share = shard_of(0, 1);
+	assert_false(bands_suit(&share, &begin));
 }
 
 static void ranks_are_added(void **state)
 {
 	(void)state;
-	struct shard one = shard_of(1, 8), five = shard_of(5, 8);
+	struct share one = shard_of(1, 8), five = shard_of(5, 8);
 	struct bands bands, others;
 	assert_int_equal(bands_init(&bands, &one, &begin), 0);
 	assert_true(bands_have(&bands, &one, &begin));
@@ -44,7 +44,7 @@ static void ranks_are_added(void **state)
 static void who_is_cut_otherwise_needs_all(void **state)
 {
 	(void)state;
-	struct shard one = shard_of(1, 8), alone = shard_of(0, 1), wide = shard_of(1, 8);
+	struct share one = shard_of(1, 8), alone = shard_of(0, 1), wide = shard_of(1, 8);
 	struct cursor between = {0, 33, 0};
 	struct bands bands;
 	wide.batch_size = 5;

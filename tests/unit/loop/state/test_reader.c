@@ -3,7 +3,7 @@
  * leaves. */
 #include "tests/unit/loop/fixture.h"
 
-#define FOUR ((struct reader){.shard.batch_size = 4})
+#define FOUR ((struct reader){.share.batch_size = 4})
 
 static struct lease *lease_of(struct reader *reader, uint64_t ordinal, uint64_t count)
 {
@@ -127,7 +127,7 @@ static void a_reader_claims_its_next_batch(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring *ring = fixture_ring(fixture->stream, 8);
-	const struct reader like = {.shard = {.batch_size = 4, .world = 2, .rank = 1},
+	const struct reader like = {.share = {.batch_size = 4, .world = 2, .rank = 1},
 				    .next = {.epoch = 1, .origin = 8}};
 	struct reader *reader = fixture_reader(fixture, ring, &like);
 	assert_int_equal(reader_place(reader), SAMPLES + 8 + 4);
@@ -146,7 +146,7 @@ static void a_reader_that_has_ended_claims_nothing(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring *ring = fixture_ring(fixture->stream, 8);
-	const struct reader like = {.shard.batch_size = SAMPLES / 2, .end_epoch = 1};
+	const struct reader like = {.share.batch_size = SAMPLES / 2, .end_epoch = 1};
 	struct reader *reader = fixture_reader(fixture, ring, &like);
 	reader_advance(reader);
 	assert_int_equal(ring_floor(ring), SAMPLES / 2);
@@ -161,7 +161,7 @@ static void a_reader_ends_where_numbers_do(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring *ring = fixture_ring(fixture->stream, 8);
-	const struct reader like = {.shard.batch_size = 4, .end_epoch = UINT64_MAX};
+	const struct reader like = {.share.batch_size = 4, .end_epoch = UINT64_MAX};
 	assert_true(fixture_reader(fixture, ring, &like)->end_epoch == READER_EPOCHS_MAX);
 	ring->stride = (uint64_t)1 << 40;
 	assert_int_equal(fixture_reader(fixture, ring, &like)->end_epoch,
@@ -190,8 +190,8 @@ static void what_readers_want(void **state)
 	struct fixture *fixture = *state;
 	struct ring *ring = fixture_ring(fixture->stream, 16);
 	const struct reader zero = {
-		.shard = {.batch_size = 4, .world = 3, .rank = 0}, .next.epoch = 1, .end_epoch = 2};
-	struct reader two = {.shard = {.batch_size = 4, .world = 3, .rank = 2}, .next.epoch = 1};
+		.share = {.batch_size = 4, .world = 3, .rank = 0}, .next.epoch = 1, .end_epoch = 2};
+	struct reader two = {.share = {.batch_size = 4, .world = 3, .rank = 2}, .next.epoch = 1};
 	assert_false(readers_want(ring, 1, 0));
 	struct reader *reader = fixture_reader(fixture, ring, &zero);
 	fixture_reader(fixture, ring, &two);

@@ -20,8 +20,8 @@ import java.util.function.Function;
 
 /**
  * A ring: one segment of shared memory, mapped read-only, and where the fields of its slots are
- * (proto/segment.h). It is unmapped with its last user, not by the garbage collector: a mapping of
- * a ring that the daemon has removed holds its memory. Knows no message.
+ * (proto/ring_layout.h). It is unmapped with its last user, not by the garbage collector: a mapping
+ * of a ring that the daemon has removed holds its memory. Knows no message.
  */
 final class Ring {
   private static final int VERSION = 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "loop/engine/step.h"
+#include "loop/engine/loop_step.h"
 
 #include "base/clock.h"
 #include "loop/engine/deliver.h"
+#include "loop/engine/forecasts.h"
 #include "loop/engine/migrate.h"
-#include "loop/engine/pace.h"
 #include "loop/engine/produce.h"
 #include "loop/engine/wake.h"
 #include "loop/state/core.h"
@@ -36,8 +36,8 @@ static void tell_all(struct ring *ring)
 /* Readers that migrate to the ring come before attachments: they place its window. */
 static void tell_waiters(struct ring *ring)
 {
-	ring->told = true;
-	pace_add(ring);
+	ring->notified = true;
+	forecasts_add(ring);
 	migrate_ring_ready(ring);
 	tell_all(ring);
 }
@@ -46,7 +46,7 @@ static void settle_ring(struct ring *ring)
 {
 	if (ring->making.pending) /* touched again once it is made */
 		return;
-	if (!ring->told)
+	if (!ring->notified)
 		tell_waiters(ring);
 	if (ring->backing.done) {
 		ring->backing.done = false;
@@ -63,7 +63,7 @@ static void settle_ring(struct ring *ring)
 		ring_free(ring);
 }
 
-void step_rings(struct core *core)
+void loop_step_rings(struct core *core)
 {
 	while (!list_empty(&core->touched)) {
 		struct ring *ring = list_entry(core->touched.next, struct ring, in_touched);
@@ -81,11 +81,11 @@ static void step_readers(struct core *core)
 	}
 }
 
-void step(struct core *core)
+void loop_step(struct core *core)
 {
 	produce_take_finished(core);
 	do {
-		step_rings(core);
+		loop_step_rings(core);
 		step_readers(core);
 		if (!core->stopping)
 			migrate_merge(core);
@@ -97,7 +97,7 @@ void step(struct core *core)
 	produce_set_wakeup(core);
 }
 
-bool step_is_drained(const struct core *core)
+bool loop_step_is_drained(const struct core *core)
 {
 	return list_empty(&core->readers) && core->attaching == 0;
 }

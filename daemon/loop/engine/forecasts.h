@@ -4,8 +4,8 @@
  * which streams go through it, in which order, so that they know what is needed next. What has a
  * sampler or echoes its samples is left out. Loop thread; each second, and of a new ring at once.
  */
-#ifndef STOKER_LOOP_ENGINE_PACE_H
-#define STOKER_LOOP_ENGINE_PACE_H
+#ifndef STOKER_LOOP_ENGINE_FORECASTS_H
+#define STOKER_LOOP_ENGINE_FORECASTS_H
 
 #include <stdint.h>
 
@@ -13,7 +13,7 @@ struct core;
 struct ring;
 
 /* Add the course of a ring that has just been made. */
-void pace_add(const struct ring *ring);
-void pace_tick(struct core *core, uint64_t now_ns);
+void forecasts_add(const struct ring *ring);
+void forecasts_tick(struct core *core, uint64_t now_ns);
 
 #endif

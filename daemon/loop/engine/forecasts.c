@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "loop/engine/pace.h"
+#include "loop/engine/forecasts.h"
 
 #include "cache/picture_cache.h"
 #include "loop/state/catalog.h"
@@ -42,8 +42,8 @@ static struct course_order course_of(const struct ring *ring)
 }
 
 /* Each ring is at a place of its own. */
-static void pace_set(struct core *core, const struct dataset_entry *entry, enum kept kept,
-		     uint64_t now_ns)
+static void forecasts_set(struct core *core, const struct dataset_entry *entry, enum kept kept,
+			  uint64_t now_ns)
 {
 	struct course_order orders[COURSES_MAX];
 	unsigned count = 0;
@@ -67,7 +67,7 @@ static bool is_first_of_set(struct core *core, const struct dataset_entry *entry
 	return true;
 }
 
-void pace_add(const struct ring *ring)
+void forecasts_add(const struct ring *ring)
 {
 	const struct dataset_entry *entry = ring->stream->entry;
 	const struct course_order order = course_of(ring);
@@ -78,10 +78,10 @@ void pace_add(const struct ring *ring)
 			courses_add(courses_of(entry, kept), &order);
 }
 
-void pace_tick(struct core *core, uint64_t now_ns)
+void forecasts_tick(struct core *core, uint64_t now_ns)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
 		for (enum kept kept = KEPT_PICTURES; kept <= KEPT_OBJECTS; kept++)
 			if (kept_of(entry, kept) && is_first_of_set(core, entry, kept))
-				pace_set(core, entry, kept, now_ns);
+				forecasts_set(core, entry, kept, now_ns);
 }

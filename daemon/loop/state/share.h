@@ -5,8 +5,8 @@
  * [P + j*B + r*b, + b). An epoch is entered at 0, with LAST_WRAP where the last batch of the one
  * before ended. Pure arithmetic; knows no ring, no client.
  */
-#ifndef STOKER_LOOP_STATE_SHARD_H
-#define STOKER_LOOP_STATE_SHARD_H
+#ifndef STOKER_LOOP_STATE_SHARE_H
+#define STOKER_LOOP_STATE_SHARE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ enum last_batch {
 	LAST_WRAP,  /* filled up with the next epoch's first positions, which that goes on behind */
 };
 
-struct shard {
+struct share {
 	uint64_t n; /* positions of an epoch, > 0 */
 	uint64_t batch_size, rank, world;
 	enum last_batch last;
@@ -43,31 +43,31 @@ struct cursor {
 	uint64_t batch;	 /* j */
 };
 
-uint64_t shard_global_batch(const struct shard *shard);
+uint64_t share_global_batch(const struct share *share);
 /* Batches that this rank gets of an epoch entered at `origin` (<= n). */
-uint64_t shard_batches(const struct shard *shard, uint64_t origin);
+uint64_t share_batches(const struct share *share, uint64_t origin);
 /* Distance of the beginnings of epochs in a ring made for this share: so that batches do not wrap
  * round the ring's end; with LAST_WRAP n, so that a batch that runs into the next epoch is one run,
  * too. */
-uint64_t shard_stride(const struct shard *shard, uint64_t origin);
+uint64_t share_stride(const struct share *share, uint64_t origin);
 /* Distance where nobody else reads: with LAST_DROP without room for what this share leaves out. */
-uint64_t shard_stride_alone(const struct shard *shard, uint64_t origin);
+uint64_t share_stride_alone(const struct share *share, uint64_t origin);
 /* Can it live on a ring where epochs begin so far apart? */
-bool shard_fits(const struct shard *shard, uint64_t origin, uint64_t stride);
+bool share_fits(const struct share *share, uint64_t origin, uint64_t stride);
 /* Move to the first epoch at or after the cursor's that has a batch for this rank. The caller made
  * sure that a whole epoch has one. */
-void shard_settle(const struct shard *shard, struct cursor *cursor);
-struct batch_span shard_span(const struct shard *shard, const struct cursor *cursor);
+void share_settle(const struct share *share, struct cursor *cursor);
+struct batch_span share_span(const struct share *share, const struct cursor *cursor);
 /* The sample at a position of a batch of this epoch. */
-struct place shard_place(const struct shard *shard, uint64_t epoch, uint64_t position);
+struct place share_place(const struct share *share, uint64_t epoch, uint64_t position);
 /* The ordinal (see ring.h) of a batch's first sample, where epochs begin `stride` apart. */
-uint64_t shard_ordinal(const struct shard *shard, const struct cursor *cursor, uint64_t stride);
+uint64_t share_ordinal(const struct share *share, const struct cursor *cursor, uint64_t stride);
 /* Is this position in one of the batches from the cursor's on, up to those of epoch `end`? */
-bool shard_has(const struct shard *shard, const struct cursor *cursor, uint64_t end, uint64_t epoch,
+bool share_has(const struct share *share, const struct cursor *cursor, uint64_t end, uint64_t epoch,
 	       uint64_t position);
-void shard_advance(const struct shard *shard, struct cursor *cursor);
+void share_advance(const struct share *share, struct cursor *cursor);
 /* Find where a run resumes that has used the batch at `cursor`: any rank, any world size. */
-void shard_resume(const struct shard *shard, const struct cursor *cursor, uint64_t *epoch_out,
+void share_resume(const struct share *share, const struct cursor *cursor, uint64_t *epoch_out,
 		  uint64_t *position_out);
 
 #endif

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "loop/engine/job_queue.h"
+#include "loop/engine/loop_step.h"
 #include "loop/engine/membership.h"
-#include "loop/engine/step.h"
 #include "loop/engine/wake.h"
 #include "loop/state/outbox.h"
 #include "work/pool.h"
@@ -66,7 +66,7 @@ static int setup(void **state)
 /* One iteration of the loop. */
 static void turn(struct core *core)
 {
-	step(core);
+	loop_step(core);
 	usleep(200);
 	uv_run(core->tasks.loop, UV_RUN_NOWAIT);
 }
@@ -104,7 +104,7 @@ static void run_on(struct core *core)
 static struct reader_request four(void)
 {
 	return (struct reader_request){
-		.shard = {.n = SAMPLES, .batch_size = 4, .world = 1},
+		.share = {.n = SAMPLES, .batch_size = 4, .world = 1},
 		.priority = FLOW_WEIGHT_DEFAULT,
 		.ring_request = {.uid = ALICE, .fd = true, .inflight = 2},
 	};
@@ -192,7 +192,7 @@ static void ready_is_when_it_was_made(void **state)
 	const struct reader_request request = four();
 	uint64_t begun = clock_ns();
 	join(fixture, fixture_ring(fixture->stream, SLOTS), &request);
-	step(core);
+	loop_step(core);
 	wait_until_made(core);
 	uint64_t made = clock_ns();
 	run_until_sent(core, 1);
@@ -239,7 +239,7 @@ static void an_end_comes_once(void **state)
 	struct fixture *fixture = *state;
 	struct core *core = &fixture->core;
 	struct reader_request request = four();
-	request.shard.batch_size = SAMPLES / 2;
+	request.share.batch_size = SAMPLES / 2;
 	request.epochs = 1;
 	struct reader *reader = join(fixture, fixture_ring(fixture->stream, SAMPLES), &request);
 	run_until_sent(core, 3);
@@ -253,11 +253,11 @@ static void an_end_comes_once(void **state)
 	assert_false(list_empty(&core->abandoned));
 	release(fixture, batch(0)->lease);
 	release(fixture, batch(1)->lease);
-	step(core);
+	loop_step(core);
 	assert_int_equal(core->counters[COUNTER_RINGS], 0);
-	assert_false(step_is_drained(core));
+	assert_false(loop_step_is_drained(core));
 	membership_leave(reader);
-	assert_true(step_is_drained(core));
+	assert_true(loop_step_is_drained(core));
 }
 
 /* -- who comes and goes ------------------------------------------------------------------- */
@@ -283,10 +283,10 @@ static void who_waits_for_a_ring_is_told(void **state)
 	assert_int_equal(ring_new(&ring, fixture->stream, &plan), 0);
 	list_append(&ring->waiters, &waiter.link);
 	ring_touch(ring); /* touched before it is made */
-	step(&fixture->core);
+	loop_step(&fixture->core);
 	assert_int_equal(told_count, 0);
 	fixture_run(fixture);
-	step(&fixture->core);
+	loop_step(&fixture->core);
 	assert_int_equal(told_count, 1);
 	assert_int_equal(told_result, 0);
 	/* Nobody joined: it is freed in the same step. */
@@ -311,7 +311,7 @@ static void a_ring_goes_with_its_last_reader(void **state)
 	assert_true(ring->abandoned); /* leases are on it */
 	for (unsigned i = 0; i < 4; i++)
 		release(fixture, batch(i)->lease);
-	step(core);
+	loop_step(core);
 	assert_int_equal(core->counters[COUNTER_RINGS], 0);
 	assert_true(list_empty(&core->abandoned));
 }
@@ -321,16 +321,16 @@ static void a_reader_that_leaves_cancels_its_jobs(void **state)
 	struct fixture *fixture = *state;
 	struct core *core = &fixture->core;
 	struct reader_request request = four();
-	request.shard.batch_size = SAMPLES;
+	request.share.batch_size = SAMPLES;
 	struct ring *ring = fixture_ring(fixture->stream, SAMPLES);
 	struct reader *reader = join(fixture, ring, &request);
 	assert_int_equal(pool_resize(core->pool, 0, 1), 0); /* no worker: no job is begun */
-	step(core);
+	loop_step(core);
 	uint64_t queued = core->counters[COUNTER_QUEUED];
 	assert_true(queued > 0);
 	assert_int_equal(ring->jobs, queued);
 	membership_leave(reader);
-	step(core);
+	loop_step(core);
 	assert_int_equal(core->counters[COUNTER_SAMPLES_CANCELLED], queued);
 	assert_int_equal(core->counters[COUNTER_QUEUED], 0);
 	assert_int_equal(core->counters[COUNTER_RINGS], 0);

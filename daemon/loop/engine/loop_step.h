@@ -13,19 +13,19 @@
  *
  * Loop thread.
  */
-#ifndef STOKER_LOOP_ENGINE_STEP_H
-#define STOKER_LOOP_ENGINE_STEP_H
+#ifndef STOKER_LOOP_ENGINE_LOOP_STEP_H
+#define STOKER_LOOP_ENGINE_LOOP_STEP_H
 
 #include <stdbool.h>
 
 struct core;
 
-void step(struct core *core);
+void loop_step(struct core *core);
 /* Point 2 alone: before an ATTACH, so that memory and datasets of readers that have just left are
  * free, and files are seen as they are now. */
-void step_rings(struct core *core);
+void loop_step_rings(struct core *core);
 /* Are all readers gone, and all attachments on their way? Connections that never attached, and
  * those of stokerctl, are no reason to wait when the daemon stops. */
-bool step_is_drained(const struct core *core);
+bool loop_step_is_drained(const struct core *core);
 
 #endif

@@ -10,34 +10,34 @@
  * A connection that ends while its client has not read lingers: its descriptors count on, until the
  * client reads them or closes its end. Loop thread.
  */
-#ifndef STOKER_LOOP_PROTOCOL_FLIGHT_H
-#define STOKER_LOOP_PROTOCOL_FLIGHT_H
+#ifndef STOKER_LOOP_PROTOCOL_PASSED_FDS_H
+#define STOKER_LOOP_PROTOCOL_PASSED_FDS_H
 
 #include <stdbool.h>
 
 struct core;
 struct user;
 
-#define FLIGHT_MAX 8 /* of one connection */
+#define PASSED_FDS_MAX 8 /* of one connection */
 
 /* Descriptors of one connection. */
-struct flight {
+struct passed_fds {
 	struct core *core;
 	struct user *user;     /* the session's; NULL on the control socket, where none are sent */
 	unsigned sent, queued; /* since the client was last seen to have read all; not sent yet */
 };
 
 /* Has the peer of this Unix socket read all that was sent? True where the kernel does not say. */
-bool flight_all_read(int fd);
+bool passed_fds_all_read(int fd);
 
-void flight_queue(struct flight *flight); /* one waits to be sent */
+void passed_fds_queue(struct passed_fds *passed); /* one waits to be sent */
 /* May one more be sent on this socket? */
-bool flight_may_send(struct flight *flight, int fd);
-void flight_send(struct flight *flight); /* it was sent */
+bool passed_fds_may_send(struct passed_fds *passed, int fd);
+void passed_fds_send(struct passed_fds *passed); /* it was sent */
 /* The connection ends: what waits is lost. Closes the socket, once nothing of it is in flight. */
-void flight_end(struct flight *flight, int fd);
+void passed_fds_end(struct passed_fds *passed, int fd);
 
 /* Close what lingered and is not in flight any more; `all`: whatever is. */
-void flights_look(struct core *core, bool all);
+void passed_fds_look_all(struct core *core, bool all);
 
 #endif

@@ -6,8 +6,8 @@
  * All integers are in the machine's byte order (both ends are on one machine). Field arrays begin
  * on a page; the array of a field is contiguous over the slots: slot i is at offset + i * stride.
  */
-#ifndef STOKER_PROTO_SEGMENT_H
-#define STOKER_PROTO_SEGMENT_H
+#ifndef STOKER_PROTO_RING_LAYOUT_H
+#define STOKER_PROTO_RING_LAYOUT_H
 
 #include <stddef.h>
 #include <stdint.h>
