@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole pieces of files: what a system call has left is asked for again. Blocks; any thread. Knows
- * no name and no format.
+ * Reads and writes of all bytes that are asked for: where a system call does a part, the rest is
+ * asked for again. Blocks; any thread. Knows no name and no format.
  */
 #ifndef STOKER_BASE_FILE_IO_H
 #define STOKER_BASE_FILE_IO_H
@@ -14,9 +14,9 @@ enum {
 	FILE_E_SHORT = 1, /* the file ends before */
 };
 
-/* All of the parts, one behind the other, which are used up by it. 0 or a negative errno. */
+/* Write all of the parts, one behind the other, which are used up by it. 0 or a negative errno. */
 int file_write_all(int fd, struct iovec *parts, int count);
-/* All of these bytes of the file. 0, FILE_E_SHORT or a negative errno. */
+/* Read all of these bytes of the file. 0, FILE_E_SHORT or a negative errno. */
 int file_read_all(int fd, void *to, size_t size, off_t at);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A group: some threads that do numbered pieces of work, in the order of their numbers, for one who
- * waits. For work that mostly waits for somebody else, such as a server. Owns its threads, which
- * receive no signals. Its owner is one thread; it stops the group before it stops waiting.
+ * Thread group: some threads that do numbered pieces of work, in the order of their numbers, for
+ * one caller that waits. For work that mostly waits for something else, such as a server. Owns its
+ * threads, which receive no signals. Its owner is one thread; it stops the group before it stops
+ * waiting.
  */
 #ifndef STOKER_BASE_THREAD_GROUP_H
 #define STOKER_BASE_THREAD_GROUP_H

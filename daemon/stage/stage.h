@@ -153,8 +153,8 @@ enum stage_found {
 };
 enum stage_found stage_find(const struct stage_use *use, const struct stage_item *item,
 			    uint64_t max_bytes, struct buffer *buffer, uint64_t now_ns);
-/* True: the caller fetches this range, then says stage_end_fetch(). False: another thread did, and
- * has done so now; stage_claim_fetch_ahead() does not wait for that. */
+/* Claim the fetch of a range. True: the caller does, then says stage_end_fetch(). False: another
+ * thread did, and has done so now; stage_claim_fetch_ahead() does not wait for that. */
 bool stage_claim_fetch(struct stage *stage, const struct digest *object);
 bool stage_claim_fetch_ahead(struct stage *stage, const struct digest *object);
 void stage_end_fetch(struct stage *stage, const struct digest *object);

@@ -16,7 +16,7 @@
 #define BLOCK 4096u
 #define STALE_S 3600 /* an unfinished file of this age is of a process that died */
 
-struct shelf_file {
+struct index_dir_file {
 	char name[INDEX_DIR_NAME_MAX];
 	uint32_t owner;
 	bool spare;
@@ -24,8 +24,8 @@ struct shelf_file {
 	struct timespec used;
 };
 
-struct shelf {
-	struct shelf_file *files;
+struct index_dir {
+	struct index_dir_file *files;
 	size_t count, capacity;
 	uint64_t bytes;
 };
@@ -40,28 +40,29 @@ static bool is_ours(const char *name, const char *ending)
 }
 
 /* For want of memory it is not on the list: then the next one goes in its place. */
-static void shelf_add(struct shelf *shelf, const char *name, const struct stat *stat,
-		      const char *spare)
+static void index_dir_add(struct index_dir *dir, const char *name, const struct stat *stat,
+			  const char *spare)
 {
 	uint64_t bytes = ((uint64_t)stat->st_size + BLOCK - 1) / BLOCK * BLOCK;
-	shelf->bytes += bytes;
-	if (shelf->count == shelf->capacity) {
-		size_t capacity = shelf->capacity ? shelf->capacity * 2 : 64;
-		struct shelf_file *files = realloc(shelf->files, capacity * sizeof(*files));
+	dir->bytes += bytes;
+	if (dir->count == dir->capacity) {
+		size_t capacity = dir->capacity ? dir->capacity * 2 : 64;
+		struct index_dir_file *files = realloc(dir->files, capacity * sizeof(*files));
 		if (!files)
 			return;
-		shelf->files = files;
-		shelf->capacity = capacity;
+		dir->files = files;
+		dir->capacity = capacity;
 	}
-	struct shelf_file *file = &shelf->files[shelf->count++];
-	*file = (struct shelf_file){.owner = owner_of_file(name),
-				    .spare = strcmp(name, spare) == 0,
-				    .bytes = bytes,
-				    .used = stat->st_mtim};
+	struct index_dir_file *file = &dir->files[dir->count++];
+	*file = (struct index_dir_file){.owner = owner_of_file(name),
+					.spare = strcmp(name, spare) == 0,
+					.bytes = bytes,
+					.used = stat->st_mtim};
 	strcpy(file->name, name);
 }
 
-static void shelf_read(struct shelf *shelf, int directory, const char *ending, const char *spare)
+static void index_dir_read(struct index_dir *dir, int directory, const char *ending,
+			   const char *spare)
 {
 	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -77,7 +78,7 @@ static void shelf_read(struct shelf *shelf, int directory, const char *ending, c
 		    stat.st_mtime < time(NULL) - STALE_S)
 			unlinkat(directory, name, 0);
 		if (is_ours(name, ending))
-			shelf_add(shelf, name, &stat, spare);
+			index_dir_add(dir, name, &stat, spare);
 	}
 	if (folder)
 		closedir(folder);
@@ -85,7 +86,7 @@ static void shelf_read(struct shelf *shelf, int directory, const char *ending, c
 
 /* -- who makes room ----------------------------------------------------------------------- */
 
-static int compare_used(const struct shelf_file *a, const struct shelf_file *b)
+static int compare_used(const struct index_dir_file *a, const struct index_dir_file *b)
 {
 	if (a->used.tv_sec != b->used.tv_sec)
 		return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
@@ -95,7 +96,7 @@ static int compare_used(const struct shelf_file *a, const struct shelf_file *b)
 /* By owner; each owner's in the order in which they go. */
 static int compare_files(const void *left, const void *right)
 {
-	const struct shelf_file *a = left, *b = right;
+	const struct index_dir_file *a = left, *b = right;
 	if (a->owner != b->owner)
 		return a->owner < b->owner ? -1 : 1;
 	if (a->spare != b->spare)
@@ -104,17 +105,16 @@ static int compare_files(const void *left, const void *right)
 }
 
 /* The next file to go of the owner that has most; NULL: there is none. */
-static struct shelf_file *shelf_next(const struct shelf *shelf)
+static struct index_dir_file *index_dir_next(const struct index_dir *dir)
 {
-	struct shelf_file *next = NULL;
+	struct index_dir_file *next = NULL;
 	uint64_t most = 0;
-	for (size_t from = 0, to; from < shelf->count; from = to) {
-		struct shelf_file *first = NULL;
+	for (size_t from = 0, to; from < dir->count; from = to) {
+		struct index_dir_file *first = NULL;
 		uint64_t bytes = 0;
-		for (to = from;
-		     to < shelf->count && shelf->files[to].owner == shelf->files[from].owner;
+		for (to = from; to < dir->count && dir->files[to].owner == dir->files[from].owner;
 		     to++) {
-			struct shelf_file *file = &shelf->files[to];
+			struct index_dir_file *file = &dir->files[to];
 			bytes += file->bytes;
 			if (!first && file->bytes && !(file->spare && file->owner == OWNER_OF_ALL))
 				first = file;
@@ -129,16 +129,16 @@ static struct shelf_file *shelf_next(const struct shelf *shelf)
 
 void index_dir_trim(int directory, const char *ending, uint64_t limit, const char *spare)
 {
-	struct shelf shelf = {0};
-	struct shelf_file *file;
-	shelf_read(&shelf, directory, ending, spare);
-	if (shelf.bytes > limit)
-		qsort(shelf.files, shelf.count, sizeof(*shelf.files), compare_files);
-	while (shelf.bytes > limit && (file = shelf_next(&shelf))) {
+	struct index_dir dir = {0};
+	struct index_dir_file *file;
+	index_dir_read(&dir, directory, ending, spare);
+	if (dir.bytes > limit)
+		qsort(dir.files, dir.count, sizeof(*dir.files), compare_files);
+	while (dir.bytes > limit && (file = index_dir_next(&dir))) {
 		/* It may be gone already, and what cannot be deleted is not asked for again. */
 		(void)unlinkat(directory, file->name, 0);
-		shelf.bytes -= file->bytes;
+		dir.bytes -= file->bytes;
 		file->bytes = 0;
 	}
-	free(shelf.files);
+	free(dir.files);
 }

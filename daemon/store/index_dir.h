@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shelf: the files of the index store's directory, by owner (base/owner.h) and last use, and which
- * of them go where they take too much: the least recently used of the owner that has most. So each
- * of n owners keeps one part in n, what somebody has above that is anybody's room, and nobody can
- * displace the files of one who has less. Counted in whole blocks, of which a small file takes one.
+ * Limit of the index store's directory: its files, by owner (base/owner.h) and last use, and which
+ * of them are deleted where they take too much: the least recently used of the owner that has most.
+ * So each of n owners keeps one part in n, what somebody has above that is anybody's room, and
+ * nobody can displace the files of one who has less. Counted in whole blocks, of which a small file
+ * takes one.
  *
  * Owns nothing: each call looks at the directory again, because daemons may share it. Blocks on
  * storage; any thread. Does not look into the files.

@@ -125,7 +125,7 @@ static int index_store_load_file(struct index_store *store, const char *name,
 			      "other users may use it, and its secret is in it");
 	else
 		r = index_store_file_read(fd, key, set, until, out, fault);
-	(void)futimens(fd, NULL); /* the time of last use, for the shelf */
+	(void)futimens(fd, NULL); /* the time of last use, for index_dir_trim() */
 	close(fd);
 	return r ? say_name(fault, r, name) : 0;
 }

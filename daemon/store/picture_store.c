@@ -173,7 +173,7 @@ static void store_expire(struct picture_store *store, uint64_t now_ns)
 }
 
 /* One that has to go, taken out; NULL: none has to. */
-static struct stored_picture *store_surplus(struct picture_store *store, uint64_t limit)
+static struct stored_picture *store_next_to_go(struct picture_store *store, uint64_t limit)
 {
 	struct stored_picture *picture = NULL;
 	pthread_mutex_lock(&store->lock);
@@ -190,7 +190,7 @@ static struct stored_picture *store_surplus(struct picture_store *store, uint64_
 static void store_shrink(struct picture_store *store, const _Atomic uint64_t *limit)
 {
 	struct stored_picture *picture;
-	while ((picture = store_surplus(store, limit ? atomic_load(limit) : 0)))
+	while ((picture = store_next_to_go(store, limit ? atomic_load(limit) : 0)))
 		store_delete(store, picture);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the steps of one picture in passes. A pass is one step that makes pixels (a filtered
- * resize, a warp, a change of colours) and the steps behind it that only move them; pass 0 makes
- * none. Most lists are one pass: pass 0 is a plain crop of the picture, which costs nothing, and
- * the last pass writes the slot. Colours are changed in place, unless the pixels are the caller's
- * or the change looks at neighbours.
+ * Passes over the pixels of one picture, which run its steps. A pass is one step that makes pixels
+ * (a filtered resize, a warp, a change of colours) and the steps behind it that only move them;
+ * pass 0 makes none. Most lists are one pass: pass 0 is a plain crop of the picture, which costs
+ * nothing, and the last pass writes the slot. Colours are changed in place, unless the pixels are
+ * the caller's or the change looks at neighbours.
  *
  * passes_plan() goes backwards, from the result to the part of the picture that is needed, and
  * makes all tables; passes_run() then only moves pixels. Owns the tables and the intermediate

@@ -18,12 +18,12 @@
 #include "dataset/dataset.h"
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
+#include "sampler/sampler.h"
 #include "stage/stage.h"
 #include "statistics/moments.h"
 #include "transform/pipeline.h"
 #include "work/field.h"
 #include "work/outcome.h"
-#include "work/sampler.h"
 #include "work/source.h"
 
 struct job;

@@ -36,8 +36,8 @@ int pool_new(struct pool **out, const struct pool_config *config); /* 0 or negat
 /* Stops the threads. All jobs must have been cancelled or taken back. */
 void pool_free(struct pool *pool);
 
-/* Change the number of threads. Returns at once: surplus threads finish the jobs that they have and
- * then end. 0 or a negative errno (then as many run as could be started). */
+/* Change the number of threads. Returns at once: threads above it finish the jobs that they have
+ * and then end. 0 or a negative errno (then as many run as could be started). */
 int pool_resize(struct pool *pool, unsigned workers, unsigned fetchers);
 
 /* Count the fetchers in a read that has taken longer than this. `found` is called, without the

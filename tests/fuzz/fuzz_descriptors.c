@@ -25,8 +25,8 @@
 #include "loop/state/user.h"
 #include "proto/frame.h"
 #include "proto/message.h"
+#include "sampler/sampler.h"
 #include "tests/fuzz/fuzz.h"
-#include "work/sampler.h"
 
 #define PIECES 32
 #define FDS 64

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Which sample stands at a position, computed a second time: samplers and echo as the daemon has
-them (daemon/work/sampler.h, daemon/base/echo.h), from the same published parts and nothing of its
+them (daemon/sampler/sampler.h, daemon/base/echo.h), from the same published parts and nothing of its
 code. Tables are lists here, and an epoch is made in one go.
 """
 

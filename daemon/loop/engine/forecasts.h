@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells what is kept of each dataset, pictures (cache/picture_cache.h) and objects (stage/stage.h),
- * which streams go through it, in which order, so that they know what is needed next. What has a
- * sampler or echoes its samples is left out. Loop thread; each second, and of a new ring at once.
+ * Courses of streams for the caches: tells the pictures (cache/picture_cache.h) and objects
+ * (stage/stage.h) that are kept of each dataset which streams go through it, in which order, so
+ * that they know what is needed next. Streams with a sampler or echoes are left out. Loop thread;
+ * each second, and of a new ring at once.
  */
 #ifndef STOKER_LOOP_ENGINE_FORECASTS_H
 #define STOKER_LOOP_ENGINE_FORECASTS_H

@@ -9,8 +9,8 @@
 
 #include <sys/types.h>
 
+#include "sampler/sampler.h"
 #include "work/one_size.h"
-#include "work/sampler.h"
 
 struct dataset_entry;
 struct preparation;

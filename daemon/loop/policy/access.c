@@ -13,8 +13,8 @@
 #include "loop/os/descriptors.h"
 #include "loop/state/core.h"
 #include "loop/state/user.h"
+#include "sampler/sampler.h"
 #include "storage/remote/own_keys.h"
-#include "work/sampler.h"
 
 struct access {
 	const struct roots *roots;

@@ -23,8 +23,8 @@
 #include "loop/state/statistics_store.h"
 #include "loop/state/user.h"
 #include "proto/pack.h"
+#include "sampler/sharding.h"
 #include "transform/pipeline.h"
-#include "work/sharding.h"
 
 struct attachment {
 	struct session *session;

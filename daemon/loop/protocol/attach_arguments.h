@@ -13,8 +13,8 @@
 #include "loop/engine/membership.h"
 #include "loop/policy/resume.h"
 #include "loop/state/stream.h"
+#include "sampler/sampler.h"
 #include "work/field.h"
-#include "work/sampler.h"
 
 struct message;
 struct message_attach;

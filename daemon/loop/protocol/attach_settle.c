@@ -8,9 +8,9 @@
 #include "loop/state/statistics_store.h"
 #include "proto/message.h"
 #include "proto/pack.h"
+#include "sampler/sharding.h"
 #include "transform/pipeline.h"
 #include "work/one_size.h"
-#include "work/sharding.h"
 
 struct settling {
 	struct attach_arguments *arguments;

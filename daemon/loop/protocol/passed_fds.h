@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors in flight: those that were sent to a client, or wait to be, and that it has not read.
+ * Passed descriptors: those that were sent to a client, or wait to be, and that it has not read.
  * The kernel counts them for the daemon's user and refuses to send any more to anybody above its
  * RLIMIT_NOFILE; so they are counted for each connection and user, and one that would be too many
  * waits, with all that stands behind it, until the client reads.

@@ -17,8 +17,8 @@
 #include "base/list.h"
 #include "loop/state/description.h"
 #include "loop/state/stream_order.h"
+#include "sampler/sampler.h"
 #include "work/job.h"
-#include "work/sampler.h"
 
 struct core;
 struct dataset_entry;

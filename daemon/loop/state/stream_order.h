@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/shard_order.h"
+#include "sampler/sampler.h"
 #include "work/field.h"
-#include "work/sampler.h"
 
 struct stream_order {
 	bool shuffle;

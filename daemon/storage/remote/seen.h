@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The versions of objects that answers said lately, so that a picture that is kept in memory costs
- * no request at each visit while its shard is being read. A table of fixed size; an entry makes
+ * no request at each read while its shard is being read. A table of fixed size; an entry makes
  * place for a newer one. Any number of threads.
  */
 #ifndef STOKER_STORAGE_REMOTE_SEEN_H

@@ -10,8 +10,8 @@
 #include "base/quote.h"
 #include "dataset/arrays/npy_array.h"
 #include "proto/keys.h"
+#include "sampler/sampler.h"
 #include "storage/storage.h"
-#include "work/sampler.h"
 
 #define PATH_BYTES_MAX 4096
 #define STEP_NUMBERS 4096 /* read at a time */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "work/sharding.h"
+#include "sampler/sharding.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "work/sampler.h"
+#include "sampler/sampler.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -10,8 +10,8 @@
  * A sampler is one table of entries, made once, with at most SAMPLER_ENTRY_BYTES each. An entry is
  * a sample that the sampler may give; a sample may have several entries.
  */
-#ifndef STOKER_WORK_SAMPLER_H
-#define STOKER_WORK_SAMPLER_H
+#ifndef STOKER_SAMPLER_SAMPLER_H
+#define STOKER_SAMPLER_SAMPLER_H
 
 #include "base/digest.h"
 #include "base/fault.h"

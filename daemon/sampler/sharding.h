@@ -3,13 +3,13 @@
  * The order "shards" (base/shard_order.h) of what an epoch is made of: samples of a dataset that
  * has shards, or those that a sampler takes of it, in their order. Pure; any thread.
  */
-#ifndef STOKER_WORK_SHARDING_H
-#define STOKER_WORK_SHARDING_H
+#ifndef STOKER_SAMPLER_SHARDING_H
+#define STOKER_SAMPLER_SHARDING_H
 
 #include "base/fault.h"
 #include "base/shard_order.h"
 #include "dataset/dataset.h"
-#include "work/sampler.h"
+#include "sampler/sampler.h"
 
 enum {
 	SHARDING_E_ARGUMENT = 1, /* there are no shards, or the sampler takes no samples in order */
