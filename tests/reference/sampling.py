@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which sample stands at a position, computed a second time: samplers and echo as the daemon has
-them (daemon/sampler/sampler.h, daemon/base/echo.h), from the same published parts and nothing of its
-code. Tables are lists here, and an epoch is made in one go.
+them (daemon/sampler/sampler.h, daemon/base/echo.h), from the same published parts and nothing of
+its code. Tables are lists here, and an epoch is made in one go.
 """
 
 import math
