@@ -243,4 +243,66 @@ def test_fields_that_pairs_leave_out_are_said(near, tmp_path, caplog):
     for _ in range(2):
         assert len(list(loader)) == 1
     [said] = messages(caplog)
-    assert "leave out mask: `for batch in loader.batches()` has them, as batch['mask']" in said
+    assert said.endswith("leave out mask: fields=['mask'] gives (images, labels, mask)")
+    [(images, labels, mask)] = stoker.torch.Loader(str(tmp_path / "m.jsonl"), 1, fields=["mask"],
+                                                   node=near)
+    assert images.shape == (1, 3, 8, 8) and labels.tolist() == [0]
+    assert mask.dtype == torch.uint8 and mask.shape == (1, 8, 8) and len(messages(caplog)) == 1
+
+
+def test_a_folder_of_torchvision_is_its_samples(near, folder):
+    datasets = pytest.importorskip("torchvision.datasets")
+    steps = pytest.importorskip("torchvision.transforms")
+    dataset = datasets.ImageFolder(folder, steps.Compose([steps.Resize((8, 9)), steps.ToTensor()]))
+    dataset.samples = dataset.samples[::-1]
+    part = torch.utils.data.Subset(torch.utils.data.Subset(dataset, range(10)), [7, 3])
+    for one in (dataset, part):
+        batches = list(stoker.torch.Loader(one, 30, shuffle=False, node=near))
+        wanted = torch.utils.data.default_collate([one[number] for number in range(len(one))])
+        assert len(batches) == 1
+        assert all(torch.equal(ours, theirs) for ours, theirs in zip(batches[0], wanted))
+    with stoker.torch.Loader(part, 2, transforms="Resize(4)", dtype="uint8", node=near) as loader:
+        assert next(iter(loader))[0].shape == (2, 3, 4, 4)
+    dataset.transform = None
+    for one, why in ((dataset, "it has no transform"), (torch.utils.data.Subset([1], [0]), "list")):
+        with pytest.raises(TypeError, match=f"{why}.*stoker.torch.DataLoader takes"):
+            stoker.torch.Loader(one, 2, node=near)
+
+
+def test_what_scripts_ask_a_dataloader_for(make):
+    loader = make()
+    assert len(loader.dataset) == 20 and loader.dataset.classes[0] == "ant"
+    assert not loader.drop_last and make(drop_last=True).drop_last and loader.num_workers == 0
+    loader.sampler.set_epoch(5)
+    assert loader.epoch == 5
+    with pytest.raises(TypeError, match=r"batch\(epoch, number\)"):
+        loader[0]
+    with pytest.raises(AttributeError, match="the daemon reads its samples"):
+        loader.dataset.transform
+
+
+def test_a_seed_of_torch_that_is_not_followed_is_said(make, caplog):
+    caplog.set_level("INFO", "stoker")
+    torch.manual_seed(3)
+    make(seed=3)
+    assert not messages(caplog)
+    make()
+    assert "give seed=torch.initial_seed()" in messages(caplog)[0]
+
+
+def test_transforms_of_timm(near, tmp_path):
+    """Where timm is not installed, classes of its names and attributes."""
+    steps = pytest.importorskip("torchvision.transforms")
+    def of_timm(name, *bases, **attributes):
+        return type(name, bases, {"__module__": "timm.data.transforms", **attributes})()
+    crop = {"size": (9, 7), "scale": (.2, .9), "ratio": (.5, 2.), "interpolation": "bicubic"}
+    ours = stoker.transforms.to_dicts(steps.Compose([
+        of_timm("RandomResizedCropAndInterpolation", **crop),
+        of_timm("MaybeToTensor", steps.ToTensor), steps.Normalize(.5, .5)]))
+    assert ours == stoker.transforms.to_dicts([
+        stoker.RandomResizedCrop((9, 7), (.2, .9), (.5, 2.), "bicubic"), stoker.ToTensor(),
+        stoker.Normalize(.5, .5)])
+    for name, more in (("RandomResizedCropAndInterpolation",
+                        {**crop, "interpolation": ("bilinear", "bicubic")}), ("ToTensor", {})):
+        with pytest.raises(TypeError, match="no transform that stoker knows"):
+            stoker.transforms.to_dicts([of_timm(name, **more)])

@@ -340,7 +340,8 @@ def _text(key: str, value: Any) -> str:
         return os.fsdecode(value)
     except TypeError:
         raise TypeError(f"the {key} of a dataset must be a path, not {type(value).__name__}: for a "
-                        "dataset of torchvision give its folder, for an array a file of "
+                        "dataset of torchvision give its folder, for one of your own a "
+                        "stoker.Source, or its paths and labels=; for an array a file of "
                         "numpy.save(), for several datasets a stoker.Mix") from None
 
 

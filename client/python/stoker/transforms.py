@@ -3,8 +3,8 @@
 checks them and does the work, with torchvision's bytes.
 
 Wherever a transform is expected a dict {"name": ..., parameters...} does as well, and so does an
-object of torchvision.transforms, or of its v2, by one of these names (or a Compose of them, or a
-preset of its weights for classification). All of them as a text is "Resize(256) | ToTensor()". What
+object of torchvision.transforms, or of its v2, by one of these names (a Compose, a preset of its
+weights for classification, timm's create_transform()), or a text: "Resize(256) | ToTensor()". What
 makes tensors there (ToImage, PILToTensor, ToDtype, ConvertImageDtype) is the loader's ``dtype``.
 
 As there, unless a transform says otherwise: a size is (height, width), or a number for both;
@@ -22,6 +22,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
 import numpy as np
 
+from ._timm import as_torchvision
 from .errors import short
 
 __all__ = [
@@ -382,7 +383,7 @@ def to_dicts(transforms: Any) -> List[Dict[str, Any]]:
         elif isinstance(transform, dict):
             out.append(_plain(transform))
         else:
-            out += _from_torchvision(transform)
+            out += _from_torchvision(as_torchvision(transform))
     return out
 
 
@@ -424,8 +425,8 @@ def _valued(node: ast.expr) -> Any:
 
 def _listed(transforms: Any) -> Iterable[Any]:
     if isinstance(transforms, (str, bytes, dict)) or not isinstance(transforms, Iterable):
-        raise TypeError(f"{short(transforms)} is no list of transforms, such as "
-                        "[stoker.ToTensor()]")
+        raise _unknown(transforms) if callable(transforms) else TypeError(
+            f"{short(transforms)} is no list of transforms, such as [stoker.ToTensor()]")
     return transforms
 
 
@@ -445,11 +446,10 @@ def _from_torchvision(transform: Any) -> List[Dict[str, Any]]:
                          Normalize(transform.mean, transform.std)])
     if not _is_torchvision(transform) or name not in _KNOWN:
         raise _unknown(transform)
-    kind = _KNOWN[name]
     # On the images that stoker decodes torchvision always antialiases, whatever this says.
-    values = {field.name: getattr(transform, field.name) for field in fields(kind)
+    values = {field.name: getattr(transform, field.name) for field in fields(_KNOWN[name])
               if field.name != "antialias" and hasattr(transform, field.name)}
-    return [kind(**values).to_dict()]
+    return [_KNOWN[name](**values).to_dict()]
 
 
 def _unknown(transform: Any) -> TypeError:
@@ -459,8 +459,8 @@ def _unknown(transform: Any) -> TypeError:
         return TypeError(f"{short(transform)} is a {'text' if named is transform else 'class'} and "
                          f"not a transform: write stoker.{name}(...)")
     return TypeError(f"{short(transform)} is no transform that stoker knows, and no code of yours "
-                     "runs in the daemon: apply it to the batches. There are "
-                     f"{', '.join(sorted(_KNOWN))}, and dicts with a name")
+                     "runs in the daemon: stoker.torch.DataLoader runs it beside it, or apply it to "
+                     f"the batches. There are {', '.join(sorted(_KNOWN))}")
 
 
 def _cast(transform: Any) -> List[Dict[str, Any]]:

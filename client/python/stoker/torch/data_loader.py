@@ -25,6 +25,7 @@ from ..state import Place
 from . import draw as drawing
 from .lowering import Lowered, lowered
 from .own_code import KeptSource, collated, source_of
+from .subsets import indices_within, within
 from .tensors import Cuda, tensor_of
 
 __all__ = ["DataLoader"]
@@ -71,7 +72,7 @@ class DataLoader(torch.utils.data.DataLoader):
         self.device = device
         self.node = node
         self._way: Optional[_Way] = None
-        self._indices: List[np.ndarray[Any, Any]] = []  # of Subsets, the outermost first
+        self._lists: List[Any] = []  # indices of Subsets, the outermost first
         self._seed: Optional[int] = None  # that persistent workers keep
         self._passes = 0  # with this seed
         self._resume: Optional[Mapping[str, Any]] = None
@@ -151,8 +152,8 @@ class DataLoader(torch.utils.data.DataLoader):
             why = "collate_fn is your own"
         if why is not None:
             return _left(why)
-        dataset, lists = drawing.within(self.dataset)
-        self._indices = [np.asarray(one, np.int64) for one in lists]
+        dataset, lists = within(self.dataset)
+        self._lists = lists
         before = None if self._way is None else self._way.by
         found = lowered(dataset, before)
         if isinstance(found, Lowered):
@@ -201,8 +202,7 @@ class DataLoader(torch.utils.data.DataLoader):
         if self.node is None:
             self.node = connect()
         indices = np.concatenate([np.asarray(batch, np.int64) for batch in drawn.batches])
-        for one in self._indices:
-            indices = one[indices]
+        indices = indices_within(self._lists, indices)
         options: Dict[str, Any] = dict(
             batch_size=len(drawn.batches[0]), shuffle=False, sampler=samplers.Subset(indices),
             augment_seed=drawn.seed, rank=0, world_size=1, epochs=epoch + 1,

@@ -5,7 +5,7 @@ sequence as in torch's DataLoader with workers, so it is the same order. One thr
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional
 
 import torch
 from torch.utils.data import (BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler,
@@ -106,13 +106,3 @@ def set_epoch(loader: DataLoader[Any], epoch: int) -> None:
     sampler = getattr(loader.batch_sampler, "sampler", None)
     if isinstance(sampler, DistributedSampler):
         sampler.set_epoch(epoch)
-
-
-def within(dataset: Any) -> Tuple[Any, List[Any]]:
-    """The dataset below torch's Subsets (random_split), and their lists of indices, the outermost
-    first."""
-    lists: List[Any] = []
-    while type(dataset) is torch.utils.data.Subset:
-        lists.append(dataset.indices)
-        dataset = dataset.dataset
-    return dataset, lists

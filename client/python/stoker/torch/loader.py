@@ -16,11 +16,13 @@ from .._device import Copier, DeviceIteration
 from .._wire import Received
 from ..errors import ForkError
 from ..node import Dataset, Node, connect
+from .lowering import given
 from .tensors import Cuda, tensor_of
 
 __all__ = ["Loader"]
 
 _log = logging.getLogger("stoker")
+_UNSEEDED = 67280421310721  # what torch.initial_seed() is before anybody seeds
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -34,18 +36,54 @@ else:
     _Base = IterableDataset
 
 
+def _say_seed(options: Any) -> None:
+    """Once torch was seeded, one may think that this is, too."""
+    if torch.initial_seed() != _UNSEEDED and \
+            not {"seed", "order_seed", "augment_seed"} & options.keys():
+        _log.info("the order and what is drawn at random are those of seed=0, whatever "
+                  "torch.manual_seed() said: give seed=torch.initial_seed() to follow it")
+
+
 def _values(arrays: Dict[str, Any]) -> Tuple[Any, ...]:
     return tuple(arrays.values())
 
 
+class _Samples:
+    """The dataset of a loader."""
+
+    def __init__(self, loader: _loader.Loader) -> None:
+        self._loader = loader
+
+    def __len__(self) -> int:
+        return self._loader.samples
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("classes", "class_to_idx"):
+            return getattr(self._loader, name)
+        raise AttributeError(f"the dataset of a stoker.torch.Loader has len(), classes and "
+                             f"class_to_idx, and no {name!r}: the daemon reads its samples")
+
+
+class _Sampler:
+    """The order of a loader."""
+
+    def __init__(self, loader: _loader.Loader) -> None:
+        self.set_epoch = loader.set_epoch
+
+
 class Loader(_Base):
-    """Batches as torch tensors (images, labels), with the shapes and types of stoker.Loader, and
-    with all of its other methods and attributes (``batches()`` and ``batch()`` give NumPy arrays,
-    also of further fields such as masks, which the logger names as they are left out here).
+    """Batches as torch tensors (images, labels, and what ``fields`` names, in that order), with the
+    shapes and types of stoker.Loader, and with all of its other methods and attributes
+    (``batches()`` and ``batch()`` give NumPy arrays of all fields).
+
+    Batches are shuffled, unless ``shuffle=False`` says otherwise, and ``seed`` says how, not
+    torch.manual_seed(). For a DataLoader's own meaning of its parameters take
+    stoker.torch.DataLoader.
 
     Args:
         dataset, batch_size and all options of Node.loader(); ``rank`` and ``world_size`` default to
-            those of torch.distributed, if it is initialised.
+            those of torch.distributed, if it is initialised. A dataset may also be torchvision's
+            ImageFolder, or a Subset of one (random_split); then ``transforms`` default to its own.
         node: where to attach; None: stoker.connect().
         copy: copy the tensors. Without it images are read where the daemon has written them; see
             stoker.Loader. Tensors may be written to and kept either way.
@@ -65,9 +103,12 @@ class Loader(_Base):
     def __init__(self, dataset: Dataset, batch_size: int, *, node: Optional[Node] = None,
                  copy: bool = False, device: Any = None, **options: Unpack[Options]) -> None:
         super().__init__()
-        self._said = False
+        self._told = False
         to = None if device is None or torch.device(device).type == "cpu" else Cuda(device)
         node = connect() if node is None else node
+        dataset = given(dataset, options)  # type: ignore[arg-type]
+        self._tensor_names = ("image", "label", *(options.get("fields") or ()))
+        _say_seed(options)
         found = dist.is_available() and dist.is_initialized() and \
             options.get("rank") is None and options.get("world_size") is None
         if found:
@@ -99,6 +140,28 @@ class Loader(_Base):
         return self._loader
 
     @property
+    def dataset(self) -> _Samples:
+        """Its ``len()`` is the number of samples, as that of a DataLoader's dataset."""
+        return _Samples(self._loader)
+
+    @property
+    def sampler(self) -> _Sampler:
+        """Its ``set_epoch()`` is the loader's, as scripts and Lightning call it."""
+        return _Sampler(self._loader)
+
+    @property
+    def drop_last(self) -> bool:
+        return bool(self._loader._request["last_batch"] == "drop")
+
+    @property
+    def num_workers(self) -> int:
+        """Of this process: the daemon has the workers."""
+        return 0
+
+    def __getitem__(self, _: object) -> Any:
+        raise TypeError("a loader gives batches in their order: batch(epoch, number) gives one")
+
+    @property
     def copies(self) -> Optional[str]:
         """How batches get to the device: "registered" (out of the ring) or "staged" (through pinned
         memory); "" before the first, None without a device."""
@@ -122,7 +185,7 @@ class Loader(_Base):
         self._say_left_out()
         copier = self._loader._copier
         if copier is not None:
-            return DeviceIteration(self._loader, copier, ("image", "label"), _values)
+            return DeviceIteration(self._loader, copier, self._tensor_names, _values)
         return _loader.Iteration(self._loader, self._tensors)
 
     def __repr__(self) -> str:
@@ -140,18 +203,17 @@ class Loader(_Base):
 
     def _say_left_out(self) -> None:
         """Once, as pairs are asked for: the fields of the dataset that they do not have."""
-        more = [name for name in self._loader.fields if name not in ("image", "label", "index")]
-        if more and not self._said:
-            _log.warning("(images, labels) of %s leave out %s: `for batch in loader.batches()` has "
-                         "them, as batch[%r], in NumPy; torch.from_numpy() makes a tensor",
-                         self._loader._name(), ", ".join(more), more[0])
-        self._said = True
+        more = [name for name in self._loader.fields if name not in (*self._tensor_names, "index")]
+        if more and not self._told:
+            _log.warning("(images, labels) of %s leave out %s: fields=%r gives (images, labels, "
+                         "%s)", self._loader._name(), ", ".join(more), more, ", ".join(more))
+        self._told = True
 
     def _tensors(self, message: Received) -> Any:
         tree = self._loader._tree
         if tree is not None:
             return self._loader._joined(message, self._of_array)
-        arrays, lease = self._loader._take(message, ("image", "label"))
+        arrays, lease = self._loader._take(message, self._tensor_names)
         out = tuple(self._tensor(name, array) for name, array in arrays.items())
         if self.copy and lease is not None:
             lease.release()
@@ -166,5 +228,8 @@ class Loader(_Base):
         return tensor.clone() if self.copy else tensor
 
     def _tensor(self, name: str, array: Any) -> Any:
-        tensor = tensor_of(array, self._loader.fields[name].dtype)
+        try:
+            tensor = tensor_of(array, self._loader.fields[name].dtype)
+        except TypeError:  # torch lacks it
+            return array
         return tensor.clone() if self.copy else tensor

@@ -11,8 +11,10 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Union
 
-from .. import _listed
+from .. import _listed, samplers
 from .. import transforms as _transforms
+from .._timm import as_torchvision
+from .subsets import indices_within, within
 
 _FOLDERS = ("ImageFolder", "DatasetFolder")
 _LOADERS = ("default_loader", "pil_loader")
@@ -33,13 +35,7 @@ class Lowered(NamedTuple):
 def lowered(dataset: Any, before: Any = None) -> Union[Lowered, str]:
     """As the dataset is now; or why the daemon cannot read it. ``before``: what came of it the last
     time, to list again only what has changed."""
-    folders = sys.modules.get("torchvision.datasets.folder")
-    if folders is None or type(dataset) not in (
-            getattr(folders, name) for name in _FOLDERS):
-        return f"{type(dataset).__qualname__} is not a folder of pictures as torchvision has it"
-    why = _changed(dataset, folders)
-    if why is None and not _are_pictures(dataset.samples):
-        why = "it has other samples than pictures with the number of their class"
+    why = not_a_folder(dataset)
     transforms = why or _steps(dataset.transform)
     if isinstance(transforms, str):
         return transforms
@@ -56,6 +52,41 @@ def lowered(dataset: Any, before: Any = None) -> Union[Lowered, str]:
     except ValueError as error:
         return str(error)
     return Lowered(listed, steps, dtype, _resize(), list(dataset.samples))
+
+
+def given(dataset: Any, options: Dict[str, Any]) -> Any:
+    """What a stoker.torch.Loader is given, as Node.loader() takes it: a folder of torchvision as
+    the list of its samples, with its transforms and the part that a Subset has of it, which are put
+    into ``options`` where these do not have them. Raises TypeError."""
+    base, lists = within(dataset)
+    folder = not_a_folder(base) is None
+    if not folder and not lists:
+        return dataset
+    if not folder or (lists and "sampler" in options):
+        raise TypeError(f"{type(dataset).__qualname__} of {type(base).__qualname__}: "
+                        "stoker.torch.DataLoader takes it as it is")
+    if "transforms" not in options:
+        found = lowered(base)
+        if isinstance(found, str):
+            raise TypeError(f"{found}: stoker.torch.DataLoader takes the dataset as it is")
+        options["transforms"] = found.transforms
+        options.setdefault("dtype", found.dtype)
+        options.setdefault("resize", found.resize)
+    if lists:
+        options["sampler"] = samplers.Subset(indices_within(lists))
+    return _listed.described(base.samples)
+
+
+def not_a_folder(dataset: Any) -> Optional[str]:
+    """Why it is no folder of pictures, as torchvision has it; None: it is."""
+    folders = sys.modules.get("torchvision.datasets.folder")
+    if folders is None or type(dataset) not in (
+            getattr(folders, name) for name in _FOLDERS):
+        return f"{type(dataset).__qualname__} is not a folder of pictures as torchvision has it"
+    why = _changed(dataset, folders)
+    if why is None and not _are_pictures(dataset.samples):
+        why = "it has other samples than pictures with the number of their class"
+    return why
 
 
 def _changed(dataset: Any, folders: Any) -> Optional[str]:
@@ -80,6 +111,7 @@ def _are_pictures(samples: Any) -> bool:
 
 def _steps(transform: Any) -> Union[List[Any], str]:
     """The transforms of a Compose, also of those within it."""
+    transform = as_torchvision(transform)
     if _is_exact(transform, "Compose"):
         out: List[Any] = []
         for one in transform.transforms:
