@@ -285,9 +285,9 @@ def test_a_seed_of_torch_that_is_not_followed_is_said(make, caplog):
     caplog.set_level("INFO", "stoker")
     torch.manual_seed(3)
     make(seed=3)
-    assert not messages(caplog)
+    assert not caplog.messages
     make()
-    assert "give seed=torch.initial_seed()" in messages(caplog)[0]
+    assert "give seed=torch.initial_seed()" in caplog.messages[0]
 
 
 def test_transforms_of_timm(near, tmp_path):
