@@ -187,7 +187,7 @@ class Siege:
                     self.attack(daemon, others)
                 result = self.measure(daemon, group, trainers, neighbour, seconds)
                 wait_for(lambda: trainers.check() or min(trainers.counts()) >= wanted,
-                         "as many samples as were attacked", 600)
+                         "as many samples as were attacked", 600 + 3 * seconds)
                 if against == "attack":
                     self.report(daemon, others)
                 return (*result, trainers.samples())
