@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 39 /* rows of the table */
+#define CONFIG_OPTIONS 40 /* rows of the table */
 
 struct roots;
 
@@ -63,6 +63,7 @@ struct config {
 	unsigned exit_idle_ms; /* without a connection; 0: stay */
 	uint64_t max_file_bytes, max_pixels, max_coefficient_bytes;
 	unsigned max_scans, decode_deadline_ms;
+	unsigned producer_deadline_ms; /* of a sample; ten times that for its first */
 	enum log_level log_level;
 	enum log_format log_format;
 

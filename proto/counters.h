@@ -20,6 +20,12 @@
 	  "descriptors that clients have not read yet")                                            \
 	C(READERS, readers, GAUGE, NONE, "attached readers")                                       \
 	C(READERS_TOTAL, readers_total, TOTAL, NONE, "readers attached since the start")           \
+	C(PRODUCERS, producers, GAUGE, NONE, "processes that run a user's own code")               \
+	C(PRODUCERS_LOST, producers_lost_total, TOTAL, NONE,                                       \
+	  "producers that ended, or were cut off, with samples to make")                           \
+	C(PRODUCED, produced_total, TOTAL, NONE, "samples made by users' own code")                \
+	C(PRODUCED_FAILED, produced_failed_total, TOTAL, NONE,                                     \
+	  "samples that users' own code could not make")                                           \
 	C(STREAMS, streams, GAUGE, NONE, "streams with a reader")                                  \
 	C(RINGS, rings, GAUGE, NONE, "rings in memory")                                            \
 	C(RING_BYTES, ring_bytes, GAUGE, BYTES, "memory of all rings")                             \

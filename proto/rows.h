@@ -27,6 +27,7 @@
 	T(DATASET, dataset, "LIST of datasets")                                                    \
 	T(CACHE, cache, "LIST of cache")                                                           \
 	T(MEMORY, memory, "LIST of memory")                                                        \
+	T(PRODUCER, producer, "LIST of producers")                                                 \
 	T(BAD, bad, "LIST of bad")                                                                 \
 	T(PAGE, page, "LIST of page")                                                              \
 	T(STATUS, status, "STATUS")                                                                \
@@ -157,6 +158,24 @@
 	R(uint, bytes, ALWAYS, BYTES, "MEMORY", "what it takes now")                               \
 	R(uint, limit, ALWAYS, BYTES, "", "what it may take")                                      \
 	R(text, setting, ALWAYS, NONE, "", "name of the setting of that limit")
+
+#define PRODUCER_ROW(R)                                                                            \
+	R(uint, producer, ALWAYS, NONE, "", "number of the producer")                              \
+	R(uint, pid, ALWAYS, NONE, "", "its process")                                              \
+	R(uint, uid, ALWAYS, NONE, "", "its user")                                                 \
+	R(text, code, ALWAYS, NONE, "", "name of the code that it runs")                           \
+	R(text, identity, ALWAYS, NONE, "", "that of the code")                                    \
+	R(text, place, ALWAYS, NONE, "", "where the code stands: source")                          \
+	R(text, state, ALWAYS, NONE, "", "idle or working")                                        \
+	R(uint, sample, MAYBE, NONE, "", "the sample of the dataset that it is at")                \
+	R(number, since_s, ALWAYS, SECONDS, "FOR", "time that it has been at it")                  \
+	R(uint, lent, ALWAYS, NONE, "", "samples that it has to make")                             \
+	R(uint, made, ALWAYS, NONE, "", "samples that it has made")                                \
+	R(uint, failed, ALWAYS, NONE, "", "samples that it could not make")                        \
+	R(number, sample_ms, ALWAYS, NONE, "MS/SAMPLE",                                            \
+	  "milliseconds that its code takes for a sample, lately")                                 \
+	R(number, cpu_s, MAYBE, SECONDS, "CPU", "of a processor; missing: it cannot be told")      \
+	R(uint, memory, MAYBE, BYTES, "", "with what it shares; likewise")
 
 #define BAD_ROW(R)                                                                                 \
 	R(uint, dataset, ALWAYS, NONE, "", "number of the dataset")                                \

@@ -272,7 +272,8 @@
 	F(uint, producer, REQUIRED, 0, 0, U64, "number of this producer")                          \
 	F(uint, bytes, REQUIRED, 0, 4096, U64,                                                     \
 	  "size of its tray, whose descriptor comes with this frame")                              \
-	F(uint, deadline_ms, REQUIRED, 0, 0, U32, "longest time that a sample may take")
+	F(uint, deadline_ms, REQUIRED, 0, 0, U32, "longest time that a sample may take")           \
+	F(uint, nice, OPTIONAL, 0, 0, 19, "niceness that it is to have: that of the workers")
 
 #define WORK_FIELDS(F)                                                                             \
 	F(uint, group, REQUIRED, 0, 1, U64, "number of this group of samples")                     \
@@ -304,8 +305,8 @@
 #define LIST_FIELDS(F)                                                                             \
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
 	F(text, what, REQUIRED, 0, 1, 32,                                                          \
-	  "control: streams, readers, datasets, cache, memory, bad; data: classes, paths, "        \
-	  "reader; both: description")                                                             \
+	  "control: streams, readers, producers, datasets, cache, memory, bad; data: "             \
+	  "classes, paths, reader; both: description")                                             \
 	F(uint, after, OPTIONAL, 0, 0, U64, "0 for the first page, else next of the last LISTING") \
 	F(uint, id, OPTIONAL, 0, 0, U64, "of description: the number of the stream")
 

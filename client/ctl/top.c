@@ -226,6 +226,12 @@ static void print_head(FILE *file, const struct top *top)
 	print_value(file, "\n  samples   unfinished ", top, counter_facts[COUNTER_QUEUED].name,
 		    UNIT_NONE);
 	print_value(file, "; bad ", top, counter_facts[COUNTER_SAMPLES_BAD].name, UNIT_NONE);
+	if (number_of(top->now, counter_facts[COUNTER_PRODUCERS].name) > 0) {
+		print_value(file, "\n  producers ", top, counter_facts[COUNTER_PRODUCERS].name,
+			    UNIT_NONE);
+		print_rate(file, "; samples/s of users' code ", top, COUNTER_PRODUCED);
+		print_rate(file, ", failed ", top, COUNTER_PRODUCED_FAILED);
+	}
 	print_value(file, "\n  readers   ", top, counter_facts[COUNTER_READERS].name, UNIT_NONE);
 	print_advice(file, top, &load);
 	fputc('\n', file);

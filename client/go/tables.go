@@ -180,6 +180,7 @@ var messageTypes = []messageType{
 		{key: "producer", kind: kindUint, required: true, max: 18446744073709551615},
 		{key: "bytes", kind: kindUint, required: true, min: 4096, max: 18446744073709551615},
 		{key: "deadline_ms", kind: kindUint, required: true, max: 4294967295},
+		{key: "nice", kind: kindUint, max: 19},
 	}},
 	{number: 25, name: "work", fromDaemon: true, fields: []fieldType{
 		{key: "group", kind: kindUint, required: true, min: 1, max: 18446744073709551615},

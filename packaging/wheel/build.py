@@ -128,8 +128,8 @@ def make_platform_wheel(dist):
     shutil.copy(HERE / "setup.py", folder)
     change(folder / "pyproject.toml",
            ('stoker = ["py.typed"]', 'stoker = ["py.typed", "bin/*", "licences/*"]'),
-           ('[tool.setuptools]', '[project.scripts]\nstokerd = "stoker._programs:stokerd"\n'
-            'stokerctl = "stoker._programs:stokerctl"\n\n[tool.setuptools]'))
+           ('[project.scripts]', '[project.scripts]\nstokerd = "stoker._programs:stokerd"\n'
+            'stokerctl = "stoker._programs:stokerctl"'))
     shutil.rmtree(raw, ignore_errors=True)
     make_wheel(folder, raw)
     run(TOOLS / "auditwheel", "repair", "--wheel-dir", dist, *raw.glob("*.whl"),

@@ -14,6 +14,8 @@ static const struct {
 	[LIMIT_TRAINER] = {"trainer", "the trainer works, and does not wait for the daemon"},
 	[LIMIT_STORAGE] = {"storage", "waiting for storage"},
 	[LIMIT_NETWORK] = {"network", "waiting for a server of data"},
+	[LIMIT_CODE] = {"user code", "waiting for the user's own code"},
+	[LIMIT_NO_PRODUCER] = {"no producer", "waiting, as no process runs the user's own code"},
 	[LIMIT_DECODE] = {"decode", "waiting for decoding"},
 	[LIMIT_SLOT] = {"slot", "waiting for another reader of the ring"},
 	[LIMIT_TRANSFORM] = {"transform", "waiting for transforms"},
@@ -97,6 +99,17 @@ void limit_advice(enum limit limit, const struct load *load, char *out, size_t s
 	case LIMIT_STORAGE:
 	case LIMIT_NETWORK:
 		say_storage(limit, load, out, size);
+		break;
+	case LIMIT_CODE:
+		snprintf(out, size,
+			 "more processes that run the code (num_workers), as long as processors "
+			 "are idle; or let the daemon do a part of it: stoker.Source gives bytes, "
+			 "which it decodes, keeps and transforms");
+		break;
+	case LIMIT_NO_PRODUCER:
+		snprintf(out, size,
+			 "start one: the loader of a stoker.Source does, as long as its process "
+			 "lives; stokerctl producers lists them");
 		break;
 	case LIMIT_DECODE:
 	case LIMIT_TRANSFORM:

@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first five as `limited_by` of readers names them; bench finds the others. */
+/* The first seven as `limited_by` of readers names them; bench finds the others. */
 enum limit {
 	LIMIT_TRAINER,
 	LIMIT_STORAGE,
 	LIMIT_NETWORK,
+	LIMIT_CODE,
+	LIMIT_NO_PRODUCER,
 	LIMIT_DECODE,
 	LIMIT_SLOT,
 	LIMIT_TRANSFORM,

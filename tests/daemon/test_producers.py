@@ -3,6 +3,7 @@
 Each here is a raw peer, which can do what no good one would."""
 
 import contextlib
+import json
 import mmap
 import os
 import socket
@@ -12,7 +13,7 @@ import time
 
 import pytest
 
-from harness import WAIT_S, Peer
+from harness import WAIT_S, Peer, wait_for
 from test_law import STREAM
 import photos as made  # noqa: E402 (conftest.py has put its folder into the path)
 
@@ -342,6 +343,70 @@ def test_readers_that_come_and_go_leave_a_producer_its_tray(daemon, tmp_path, ma
     assert len(read(daemon, files)) == 60
     one.close()
     daemon.settle()
+
+
+def test_what_producers_do_is_listed(daemon, files, maker):
+    one = maker()
+    (row,) = daemon.list("producers")
+    assert {key: row[key] for key in ("pid", "uid", "code", "identity", "place", "state", "lent")} \
+        == {"pid": os.getpid(), "uid": os.getuid(), "code": "test", "identity": CODE,
+            "place": "source", "state": "idle", "lent": 0}
+    assert "sample" not in row and row["memory"] > 1 << 20 and row["cpu_s"] > 0
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1)).name == "attached"
+        work = one.work()
+        (row,) = daemon.list("producers")
+        assert row["state"] == "working" and row["sample"] == work["samples"][0][0]
+        assert row["lent"] >= len(work["samples"]) and row["since_s"] >= 0
+        one.make(work)
+        work = one.work()
+        one.send("failed", group=work["group"], sample=0, text="no")
+        one.serve()
+        assert len(all_of(peer)[1]) == 1
+    (row,) = daemon.list("producers")
+    assert (row["made"], row["failed"], row["state"]) == (59, 1, "idle") and row["sample_ms"] > 0
+    assert json.loads(daemon.ctl("--json", "producers").stdout)["producers"][0]["made"] == 59
+    title, line = daemon.ctl("producers").stdout.splitlines()
+    assert title.split()[:4] == ["PRODUCER", "PID", "UID", "CODE"] and "test" in line
+    status = daemon.status()
+    assert (status["producers"], status["produced_total"], status["produced_failed_total"]) == \
+        (1, 59, 1)
+
+
+def test_readers_say_that_they_wait_for_the_users_code(daemon, files, maker):
+    def limit():
+        return daemon.list("readers")[0]["limited_by"]
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1, epochs=0)).name == "attached"
+        wait_for(lambda: limit() == "no producer", "no producer is said")
+        with maker() as one:
+            for _ in range(8):
+                work = one.work()
+                time.sleep(0.1)
+                one.make(work)
+                peer.release(peer.expect("batch"))
+            wait_for(lambda: limit() == "user code", "the user's code is said")
+        wait_for(lambda: limit() == "no producer", "no producer is said again")
+
+
+def test_a_producer_has_the_deadline_and_the_niceness_of_the_daemon(spawn, files):
+    """One that is late for a sample loses it to another; its first may take ten times as long."""
+    daemon = spawn(producer_deadline="200ms", nice=7)
+    with Maker(daemon, files) as late, daemon.connect() as peer:
+        assert (late.answer.fields["deadline_ms"], late.answer.fields["nice"]) == (200, 7)
+        assert peer.attach("", **wish(files)).name == "attached"
+        late.make(late.work())
+        while True:
+            message = late.receive()
+            if message is None or message.name == "error":
+                break
+        assert message and message.fields["name"] == "timeout"
+        assert "longer than 0.2 s for a sample (producer-deadline)" in message.fields["text"]
+        assert daemon.status()["producers_lost_total"] == 1
+        with Maker(daemon, files) as other:
+            daemon.set("producer-deadline", "60s")
+            other.serve()
+            assert len(peer.digests()) == 60
 
 
 def test_nothing_is_left_of_samples_that_nobody_wants(daemon, files, maker):

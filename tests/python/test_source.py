@@ -236,6 +236,29 @@ def test_nothing_is_left_of_what_the_code_began(load, tmp_path, how):
     wait_until(lambda: not any(map(is_alive, pids)))
 
 
+def test_a_hung_producer_is_killed_and_says_where_it_was(folder, tmp_path, capfd):
+    """And costs no sample."""
+    if binary() is None:
+        pytest.skip("no stokerd was built")
+    daemon = RealDaemon(tmp_path, "--producer-deadline", f"{2000 * SLOW:.0f}ms", "--nice", "3")
+    try:
+        with stoker.connect(daemon.path) as node:
+            options = {"batch_size": 4, "shuffle": False, "transforms": STEPS, "dtype": "uint8",
+                       "timeout": 60 * SLOW}
+            with node.loader(folder, **options) as files:
+                want = epoch(files)
+            code = own_code.Failing(folder, "hang", once=str(tmp_path / "once"))
+            loader = node.loader(stoker.Source(code), num_workers=1, **options)
+            assert epoch(loader) == want
+            (pid,) = producers_of(loader)
+            assert os.getpriority(os.PRIO_PROCESS, pid) >= 3
+        said = capfd.readouterr().err
+        assert "has taken longer than the deadline for a sample, and is killed" in said
+        assert "own_code.py\", line" in said and "in __getitem__" in said
+    finally:
+        daemon.stop()
+
+
 TRAINER = """
     import os, sys
     sys.path[:0] = {path!r}
@@ -261,6 +284,59 @@ def test_nothing_is_left_of_a_killed_trainer(real, folder, forks):
         pids = [template, *children(template)]
         trainer.kill()
     wait_until(lambda: not any(map(is_alive, pids)))
+
+
+SERVICE = """
+    import os
+    import own_code, stoker
+    def dataset():
+        return own_code.Files({folder!r})
+    def source():
+        return stoker.Source(dataset(), external=True)
+"""
+
+
+@pytest.mark.parametrize("factory", ["dataset", "source"])
+def test_producers_of_a_unit_outlive_trainers(real, load, folder, tmp_path, factory, monkeypatch):
+    """They are found by the secret, in a file that the user names; SIGTERM ends all of them."""
+    monkeypatch.setenv("STOKER_SECRET", str(tmp_path / "secret"))
+    (tmp_path / "stoker_service.py").write_text(textwrap.dedent(SERVICE).format(folder=folder))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*PATHS, str(tmp_path)])}
+    want = epoch(load(folder))
+    with subprocess.Popen([sys.executable, "-m", "stoker", "produce", f"stoker_service:{factory}",
+                           "-n", "2", "--socket", real.path], env=environment) as service:
+        try:
+            for _ in range(2):
+                with load(stoker.Source(own_code.Files(folder), external=True)) as loader:
+                    assert epoch(loader) == want and loader._producers is None
+            pids = children(service.pid)
+            assert len(pids) == 2 and all(map(is_alive, pids))
+        finally:
+            service.terminate()
+        assert service.wait(20 * SLOW) == 0
+    wait_until(lambda: not any(map(is_alive, pids)))
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_external_code_without_identity_is_refused(load):
+    with pytest.raises(ValueError, match="say version=, there and here"):
+        load(arrays_of(own_code.Changing(also=own_code.Untold()), external=True), transforms=[])
+
+
+def test_ctrl_c_ends_all_quietly(real, folder):
+    """A terminal sends it to the whole group."""
+    text = textwrap.dedent(TRAINER).format(path=PATHS, socket=real.path, folder=folder)
+    with subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as trainer:
+        template = int(trainer.stdout.readline())
+        pids = [template, *children(template)]
+        assert len(pids) == 3
+        os.killpg(trainer.pid, signal.SIGINT)
+        said = trainer.stderr.read()
+        trainer.wait(20 * SLOW)
+    wait_until(lambda: not any(map(is_alive, pids)))
+    assert said.count("Traceback") == 1 and "KeyboardInterrupt" in said and "[Files]" not in said
 
 
 MAIN = """

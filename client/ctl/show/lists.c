@@ -18,6 +18,9 @@ static const struct {
 	 "reader pid uid job rank/world stream ring batch_size epoch position leased/inflight "
 	 "state waits_for limited_by images_per_second delivered age_s client",
 	 "no reader is attached"},
+	{"producers", ROW_PRODUCER,
+	 "producer pid uid code place state sample since_s lent made failed sample_ms cpu_s memory",
+	 "no process makes samples by a user's own code"},
 	{"datasets", ROW_DATASET,
 	 "dataset kind state found samples classes index_bytes fingerprint path",
 	 "no dataset is open"},

@@ -19,6 +19,8 @@ static const struct {
 	 {"readers", "streams", "rings", "ring_bytes", "ring_bytes_kept", "ring_memory",
 	  "slots_leased", "readers_total", "forks_total", "forks_refused_total", "merges_total",
 	  "max_readers_per_user", "ring_memory_per_user", "lease_timeout_s"}},
+	{"producers",
+	 {"producers", "producers_lost_total", "produced_total", "produced_failed_total"}},
 	{"work",
 	 {"workers",
 	  "workers_auto",

@@ -176,6 +176,7 @@ export const MESSAGES = [
     ["producer", "uint", true, 0, 0, 18446744073709551615n],
     ["bytes", "uint", true, 0, 4096, 18446744073709551615n],
     ["deadline_ms", "uint", true, 0, 0, 4294967295],
+    ["nice", "uint", false, 0, 0, 19],
   ] },
   { number: 25, name: "work", fromDaemon: true, fields: [
     ["group", "uint", true, 0, 1, 18446744073709551615n],

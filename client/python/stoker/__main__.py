@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`python -m stoker`: which client this is, which programs it has, and which daemon answers. The
-exit code is 1 if none does."""
+"""`stoker`, or `python -m stoker`: which client this is, which programs it has, and which daemon
+answers; the exit code is 1 if none does. `stoker produce` runs a user's own code for loaders."""
 import os
 import sys
 
@@ -10,6 +10,9 @@ from .errors import Error
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["produce"]:
+        from .produce.__main__ import produce
+        return produce(sys.argv[2:])
     print(f"client     stoker {__version__}, {os.path.dirname(os.path.abspath(__file__))}")
     for name in ("stokerd", "stokerctl"):
         print(f"{name:10} {_start.program(name) or 'neither in this package nor in $PATH'}")

@@ -201,6 +201,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "producer": Field("uint", None, 0, U64),
         "bytes": Field("uint", None, 4096, U64),
         "deadline_ms": Field("uint", None, 0, U32),
+        "nice": Field("uint", 0, 0, 19),
     }),
     Message(25, "work", {
         "group": Field("uint", None, 1, U64),

@@ -220,9 +220,10 @@ class Node:
         self._loaders.add(loader)
         if isinstance(dataset, Source):
             loader._tree = dataset.tree
-            loader._producers = dataset.kept or Producers(
-                dataset, request["dataset"]["code"], _producers(num_workers), self.socket,
-                request["secret"])
+            if not dataset.external:
+                loader._producers = dataset.kept or Producers(
+                    dataset, request["dataset"]["code"], _producers(num_workers), self.socket,
+                    request["secret"])
         if found and not shuffle:
             _ranks.say_part(loader)
         return loader

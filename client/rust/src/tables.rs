@@ -337,6 +337,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 4096, max: u64::MAX },
         Field { key: "deadline_ms", kind: Kind::Uint, required: true,
             default: 0, min: 0, max: u32::MAX as u64 },
+        Field { key: "nice", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: 19 },
     ] },
     MessageType { number: 25, name: "work", fields: &[
         Field { key: "group", kind: Kind::Uint, required: true,

@@ -95,7 +95,8 @@ void job_queue_order(struct core *core, struct job *job, struct flow *flow)
 	struct job_queue *queue = core->jobs;
 	job->flow = flow;
 	job->cost_ns = flow->cost_ns ? flow->cost_ns : UNKNOWN_COST_NS;
-	job->ordered_ns = clock_ns();
+	if (!job->own.record) /* else it was ordered before a producer made its record */
+		job->ordered_ns = clock_ns();
 	job->next = NULL;
 	*queue->ordered_end = job;
 	queue->ordered_end = &job->next;

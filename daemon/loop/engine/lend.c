@@ -54,6 +54,7 @@ static void job_fail(struct job *job, const char *text)
 static void lend_spoil(struct code *code, struct job *job, const char *text)
 {
 	job_fail(job, text);
+	core_count(code->core, COUNTER_PRODUCED_FAILED, !job_is_unwanted(job));
 	job->next = code->failed;
 	code->failed = job;
 }
@@ -189,18 +190,6 @@ static void group_end_if_done(struct producer *producer, struct group *group)
 	producer_free_if_unused(producer);
 }
 
-/* The one that the producer is at: groups are made in the order of their numbers. NULL: none. */
-static const struct group *group_first(const struct producer *producer)
-{
-	const struct group *first = NULL;
-	for (unsigned i = 0; i < GROUP_AREAS; i++) {
-		const struct group *group = &producer->group[i];
-		if (group->unanswered && (!first || group->number < first->number))
-			first = group;
-	}
-	return first;
-}
-
 /* So many samples that they take GROUP_NS and fit into the area. */
 static unsigned group_size(const struct producer *producer)
 {
@@ -320,6 +309,7 @@ static struct job *group_answer(struct group *group, uint64_t place)
 static void job_return(struct core *core, struct job *job)
 {
 	flow_take_back(job->flow);
+	job->fetched_ns = clock_ns(); /* so far it waited for the code */
 	job_queue_order(core, job, job->flow);
 }
 
@@ -354,6 +344,7 @@ static const char *take_record(struct producer *producer, struct group *group,
 	job->own.record = producer->tray.map + offset;
 	job->own.record_bytes = bytes;
 	producer->made++;
+	core_count(code->core, COUNTER_PRODUCED, 1);
 	job_return(code->core, job);
 	return NULL;
 }
@@ -441,7 +432,9 @@ static void group_lose(struct producer *producer, struct group *group, bool begu
 
 void lend_lose(struct producer *producer, const char *why)
 {
-	const struct group *first = group_first(producer);
+	const struct group *first = producer_at(producer);
+	core_count(producer->code->core, COUNTER_PRODUCERS, -1);
+	core_count(producer->code->core, COUNTER_PRODUCERS_LOST, first != NULL);
 	list_remove(&producer->in_code);
 	for (unsigned i = 0; i < GROUP_AREAS; i++) {
 		struct group *group = &producer->group[i];
@@ -456,6 +449,6 @@ void lend_lose(struct producer *producer, const char *why)
 
 uint64_t lend_age_ns(const struct producer *producer, uint64_t now_ns)
 {
-	const struct group *group = group_first(producer);
+	const struct group *group = producer_at(producer);
 	return group ? now_ns - group->since_ns : 0;
 }

@@ -19,6 +19,8 @@
 #include "proto/frame.h"
 #include "work/pool.h"
 
+#define STARTING_NS UINT64_C(3000000000) /* that producers may take to attach, unsaid */
+
 static bool reader_needs_now(const struct reader *reader, uint64_t ordinal)
 {
 	if (reader_ended(reader) || !reader_has_credit(reader))
@@ -87,11 +89,12 @@ static void stall_tell_idle(struct core *core)
 static void stall_tell_no_producer(struct core *core)
 {
 	struct message message = message_init(MESSAGE_STALLED);
+	uint64_t now_ns = clock_ns();
 	list_for_each(reader, next, &core->readers, struct reader, in_core) {
 		const struct dataset_entry *entry = reader->stream->entry;
 		struct fault why;
-		if (reader->stalled || !entry->code || !list_empty(&entry->code->producers) ||
-		    reader_state(reader) != READER_FILLING)
+		if (reader->stalled || !reader_lacks_producer(reader) ||
+		    now_ns - reader->attached_ns < STARTING_NS)
 			continue;
 		fault_say(&why, 0, "no producer makes the samples of %.200s: start one",
 			  entry->spec.path);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "loop/state/catalog.h"
 #include "loop/state/lease.h"
+#include "loop/state/producer.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
@@ -78,6 +79,22 @@ struct wait_time reader_wait_now(const struct reader *reader)
 	wait_time_change(&wait, reader_wait_state(reader), made ? &reader->last_made : NULL,
 			 clock_ns());
 	return wait;
+}
+
+bool reader_lacks_producer(const struct reader *reader)
+{
+	const struct code *code = reader->stream->entry->code;
+	enum reader_state state = reader_state(reader);
+	return code && list_empty(&code->producers) &&
+	       (state == READER_FILLING || state == READER_STALLED);
+}
+
+const char *stream_storage(const struct stream *stream)
+{
+	const struct dataset_entry *entry = stream->entry;
+	if (entry->code)
+		return "user code";
+	return dataset_is_far(entry->dataset) ? "network" : "storage";
 }
 
 struct log_facts reader_facts(const struct reader *reader)

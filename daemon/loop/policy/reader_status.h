@@ -12,6 +12,7 @@
 #include "loop/state/wait_time.h"
 
 struct reader;
+struct stream;
 
 /* Names of `stokerctl readers`. */
 enum reader_state {
@@ -31,6 +32,11 @@ enum wait_state reader_wait_state(const struct reader *reader);
 struct wait_time reader_wait_now(const struct reader *reader);
 /* The reader that holds the ring while this one is WAITING, or NULL. */
 const struct reader *reader_waits_for(const struct reader *reader);
+
+/* Tell whether the reader waits for samples of a user's code that no process runs. */
+bool reader_lacks_producer(const struct reader *reader);
+/* Name the source of the samples' bytes: "storage", "network", "user code". */
+const char *stream_storage(const struct stream *stream);
 
 /* Subject of a line of the log about the reader. Borrows from it. */
 struct log_facts reader_facts(const struct reader *reader);

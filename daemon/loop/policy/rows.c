@@ -2,13 +2,16 @@
 #include "loop/policy/rows.h"
 
 #include "base/clock.h"
+#include "loop/os/process.h"
 #include "loop/policy/reader_status.h"
 #include "loop/state/bad_samples.h"
 #include "loop/state/catalog.h"
+#include "loop/state/producer.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
 #include "proto/message.h"
+#include "work/job.h"
 
 void row_set_digest(row_hex out, struct digest digest)
 {
@@ -27,8 +30,9 @@ struct row_reader reader_row(const struct reader *reader)
 	const struct reader *other = state == READER_WAITING ? reader_waits_for(reader) : NULL;
 	double share[WAIT_CAUSES] = {0};
 	wait_time_add_recent(&wait, share);
-	const char *limited_by =
-		wait_time_shares(share, dataset_is_far(reader->stream->entry->dataset));
+	const char *limited_by = wait_time_shares(share, stream_storage(reader->stream));
+	if (reader_lacks_producer(reader))
+		limited_by = "no producer";
 	return (struct row_reader){
 		.reader = reader->id,
 		.uid = reader->uid,
@@ -73,7 +77,7 @@ static void stream_add(struct row_stream *row, const struct stream *stream)
 			wait_time_add_recent(&wait, share);
 		}
 	}
-	row->limited_by = wait_time_shares(share, dataset_is_far(stream->entry->dataset));
+	row->limited_by = wait_time_shares(share, stream_storage(stream));
 	row->share_trainer = share[WAIT_TRAINER];
 	row->share_storage = share[WAIT_STORAGE];
 	row->share_decode = share[WAIT_DECODE];
@@ -139,6 +143,40 @@ struct row_dataset dataset_row(struct dataset_entry *entry)
 	};
 	if (dataset)
 		row_set_digest(row.fingerprint, dataset_fingerprint(dataset));
+	return row;
+}
+
+struct row_producer producer_row(const struct producer *producer)
+{
+	const struct code *code = producer->code;
+	const struct group *at = producer_at(producer);
+	struct row_producer row = {
+		.producer = producer->id,
+		.pid = (uint64_t)producer->pid,
+		.uid = code->uid,
+		.code = producer->name,
+		.identity = code->identity,
+		.place = "source",
+		.state = at ? "working" : "idle",
+		.sample = ROW_NONE,
+		.made = producer->made,
+		.failed = producer->failed,
+		.sample_ms = (double)code->sample_ns * 1e-6,
+		.cpu_s = -1,
+		.memory = ROW_NONE,
+	};
+	struct process_usage usage;
+	for (unsigned i = 0; i < GROUP_AREAS; i++)
+		row.lent += producer->group[i].unanswered;
+	for (unsigned i = 0; at && i < at->count && row.sample == ROW_NONE; i++)
+		if (!at->answered[i])
+			row.sample = ((const struct job *)at->job[i])->sample;
+	if (at)
+		row.since_s = seconds(clock_ns() - at->since_ns);
+	if (process_usage(producer->pid, &usage)) {
+		row.cpu_s = usage.cpu_s;
+		row.memory = usage.bytes;
+	}
 	return row;
 }
 

@@ -11,6 +11,7 @@
 
 struct bad_sample;
 struct dataset_entry;
+struct producer;
 struct reader;
 struct stream;
 
@@ -19,6 +20,7 @@ struct row_reader reader_row(const struct reader *reader);
 /* `spec` holds the keys of its dataset; NULL: the row is not packed. */
 struct row_stream stream_row(const struct stream *stream, const struct packer *spec);
 struct row_dataset dataset_row(struct dataset_entry *entry);
+struct row_producer producer_row(const struct producer *producer);
 struct row_bad bad_row(const struct bad_sample *bad);
 
 void row_set_digest(row_hex out, struct digest digest);

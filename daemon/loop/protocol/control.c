@@ -69,10 +69,11 @@ void control_list(struct session *session, const struct message *message)
 		const char *what;
 		void (*list)(struct session *session, const struct message_list *list);
 	} lists[] = {
-		{"streams", listing_streams},	{"readers", listing_readers},
-		{"datasets", listing_datasets}, {"bad", listing_bad},
-		{"cache", listing_cache},	{"memory", listing_memory},
-		{"metrics", listing_metrics},	{"page", listing_page},
+		{"streams", listing_streams},	  {"readers", listing_readers},
+		{"datasets", listing_datasets},	  {"bad", listing_bad},
+		{"cache", listing_cache},	  {"memory", listing_memory},
+		{"metrics", listing_metrics},	  {"page", listing_page},
+		{"producers", listing_producers},
 	};
 	struct quote quote;
 	if (text_equals(message->list.what, "description")) {
@@ -87,8 +88,8 @@ void control_list(struct session *session, const struct message *message)
 	}
 	char text[192];
 	snprintf(text, sizeof(text),
-		 "unknown list '%.64s': expected streams, readers, datasets, cache, memory, "
-		 "bad, metrics, page or description",
+		 "unknown list '%.64s': expected streams, readers, producers, datasets, cache, "
+		 "memory, bad, metrics, page or description",
 		 quote_bytes(&quote, message->list.what.data, message->list.what.size));
 	reply_error(session, ERROR_ARGUMENT, message->list.seq, text);
 }

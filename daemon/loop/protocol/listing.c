@@ -142,6 +142,18 @@ void listing_own(struct session *session, const struct message_list *list)
 	page_send(&page);
 }
 
+void listing_producers(struct session *session, const struct message_list *list)
+{
+	struct page page = page_begin(session, list);
+	list_for_each(other, next, &session->protocol->sessions, struct session, link) {
+		if (!other->producer || !page_takes(&page, other->id))
+			continue;
+		const struct row_producer row = producer_row(other->producer);
+		row_pack(page.items, ROW_PRODUCER, &row);
+	}
+	page_send(&page);
+}
+
 static void pack_dataset(struct packer *packer, struct dataset_entry *entry)
 {
 	const struct row_dataset row = dataset_row(entry);

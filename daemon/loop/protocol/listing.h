@@ -15,6 +15,7 @@ struct session;
 
 void listing_streams(struct session *session, const struct message_list *list);
 void listing_readers(struct session *session, const struct message_list *list);
+void listing_producers(struct session *session, const struct message_list *list);
 /* Send the description of a stream, alone in its frame; of `owner` only those of this user (NULL:
  * of all). */
 void listing_description(struct session *session, const struct message_list *list,

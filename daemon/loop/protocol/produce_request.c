@@ -12,8 +12,7 @@
 #include "loop/state/producer.h"
 
 #define AREA_BYTES ((size_t)4 << 20) /* a sample is at most so large */
-#define DEADLINE_MS 60000
-#define FIRST_DEADLINES 10 /* the first call may import and open things */
+#define FIRST_DEADLINES 10	     /* the first call may import and open things */
 
 static void produce_begin(struct session *session, const struct message_produce *produce)
 {
@@ -33,12 +32,15 @@ static void produce_begin(struct session *session, const struct message_produce 
 		reply_no_memory(session, produce->seq);
 		return;
 	}
+	core_count(core, COUNTER_PRODUCERS, 1);
+	text_copy(session->producer->name, sizeof(session->producer->name), produce->name);
 	session->state = SESSION_PRODUCING;
 	struct message message = message_init(MESSAGE_PRODUCER);
 	message.producer.seq = produce->seq;
 	message.producer.producer = session->producer->id;
 	message.producer.bytes = session->producer->tray.bytes;
-	message.producer.deadline_ms = DEADLINE_MS;
+	message.producer.deadline_ms = core->config->producer_deadline_ms;
+	message.producer.nice = (uint64_t)core->config->nice;
 	outbox_send_fd(&session->connection.outbox, &message, session->producer->tray.fd);
 	lend_all(core);
 }
@@ -109,14 +111,15 @@ void produce_request_tick(struct session *session, uint64_t now_ns)
 	struct producer *producer = session->producer;
 	if (!producer || session->connection.closing)
 		return;
-	uint64_t limit_ns = DEADLINE_MS * UINT64_C(1000000);
+	uint64_t limit_ns =
+		session->protocol->core->config->producer_deadline_ms * UINT64_C(1000000);
 	if (!producer->first_made)
 		limit_ns *= FIRST_DEADLINES;
 	uint64_t age_ns = lend_age_ns(producer, now_ns);
 	if (age_ns <= limit_ns)
 		return;
 	snprintf(text, sizeof(text),
-		 "the code took longer than %.0f s for a sample (producer-deadline): it is made "
+		 "the code took longer than %.3g s for a sample (producer-deadline): it is made "
 		 "by another producer",
 		 (double)limit_ns * 1e-9);
 	core_count(session->protocol->core, COUNTER_TIMEOUTS, 1);

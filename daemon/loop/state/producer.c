@@ -72,6 +72,17 @@ int producer_new(struct producer **out, struct code *code, struct outbox *outbox
 	return 0;
 }
 
+const struct group *producer_at(const struct producer *producer)
+{
+	const struct group *first = NULL;
+	for (unsigned i = 0; i < GROUP_AREAS; i++) {
+		const struct group *group = &producer->group[i];
+		if (group->unanswered && (!first || group->number < first->number))
+			first = group;
+	}
+	return first;
+}
+
 void producer_free_if_unused(struct producer *producer)
 {
 	struct code *code = producer->code;

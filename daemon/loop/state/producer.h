@@ -24,6 +24,7 @@ struct outbox;
 
 #define CODE_SECRET 16	 /* bytes */
 #define CODE_IDENTITY 65 /* with its end */
+#define CODE_NAME 64	 /* for people */
 #define GROUP_SAMPLES 32
 #define GROUP_AREAS 4 /* of a tray: two lent, two that workers copy from */
 
@@ -56,6 +57,7 @@ struct producer {
 	struct list in_code; /* empty once its client is gone */
 	struct outbox *outbox;
 	pid_t pid;
+	char name[CODE_NAME];
 	struct tray tray;
 	struct group group[GROUP_AREAS];
 	uint64_t made, failed; /* samples */
@@ -70,6 +72,8 @@ void code_put(struct code *code);
 /* 0 or a negative errno; holds `code`. */
 int producer_new(struct producer **out, struct code *code, struct outbox *outbox, pid_t pid,
 		 size_t area_bytes);
+/* The group that it is at: they are made in the order of their numbers. NULL: none. */
+const struct group *producer_at(const struct producer *producer);
 /* Frees it, if its client is gone and no worker copies from its tray. */
 void producer_free_if_unused(struct producer *producer);
 

@@ -63,9 +63,9 @@ void wait_time_add_recent(const struct wait_time *wait, double ns[WAIT_CAUSES])
 		ns[i] += wait->recent_ns[i] + (double)(wait->ns[i] - wait->ticked_ns[i]);
 }
 
-const char *wait_time_shares(double ns[WAIT_CAUSES], bool far)
+const char *wait_time_shares(double ns[WAIT_CAUSES], const char *storage)
 {
-	static const char *const names[] = {"trainer", "storage", "decode", "slot"};
+	const char *const names[] = {"trainer", storage, "decode", "slot"};
 	double sum = 0;
 	int most = 0;
 	for (int i = 0; i < WAIT_CAUSES; i++) {
@@ -76,5 +76,5 @@ const char *wait_time_shares(double ns[WAIT_CAUSES], bool far)
 		return "";
 	for (int i = 0; i < WAIT_CAUSES; i++)
 		ns[i] /= sum;
-	return most == WAIT_STORAGE && far ? "network" : names[most];
+	return names[most];
 }

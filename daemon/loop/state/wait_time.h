@@ -9,7 +9,6 @@
 #ifndef STOKER_LOOP_STATE_WAIT_TIME_H
 #define STOKER_LOOP_STATE_WAIT_TIME_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum wait_cause { WAIT_TRAINER, WAIT_STORAGE, WAIT_DECODE, WAIT_SLOT, WAIT_CAUSES };
@@ -45,8 +44,8 @@ void wait_time_change(struct wait_time *wait, enum wait_state state, const struc
 void wait_time_tick(struct wait_time *wait, double seconds);
 /* Adds the recent nanoseconds of each cause. */
 void wait_time_add_recent(const struct wait_time *wait, double ns[WAIT_CAUSES]);
-/* Shares of them (0 to 1), in place; the name of the largest, or "" if there is none. `far`:
- * storage is a server, and its name is network. */
-const char *wait_time_shares(double ns[WAIT_CAUSES], bool far);
+/* Shares of them (0 to 1), in place; the name of the largest, or "" if there is none. `storage`:
+ * the name of what the samples' bytes come from. */
+const char *wait_time_shares(double ns[WAIT_CAUSES], const char *storage);
 
 #endif

@@ -199,9 +199,11 @@ static void count_limits(const struct core *core, unsigned counts[LIMIT_COUNT])
 		const struct wait_time wait = reader_wait_now(reader);
 		double recent[WAIT_CAUSES] = {0};
 		wait_time_add_recent(&wait, recent);
-		enum limit limit = limit_of_name(
-			wait_time_shares(recent, dataset_is_far(reader->stream->entry->dataset)));
-		if (limit < LIMIT_COUNT && reader_state(reader) != READER_STALLED)
+		enum limit limit =
+			limit_of_name(wait_time_shares(recent, stream_storage(reader->stream)));
+		if (reader_lacks_producer(reader))
+			counts[LIMIT_NO_PRODUCER]++;
+		else if (limit < LIMIT_COUNT && reader_state(reader) != READER_STALLED)
 			counts[limit]++;
 	}
 }

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The template of producers: imports and unpickles the user's object once, then forks.
 
+    python -m stoker.produce MODULE:FACTORY -n 8
+
+makes producers that belong to no trainer: of what the factory gives, a stoker.Source or a dataset,
+until SIGTERM or Ctrl-C. Else a trainer starts it.
+
 It is executed, not forked, so it has one thread when it forks, and what the object holds is in
 memory once. The trainer holds the other end of its socket: when that closes, the template kills its
 producers and ends. It starts producers again that died, kills those whose sample takes longer than
@@ -9,10 +14,12 @@ died without having made a sample.
 """
 from __future__ import annotations
 
+import argparse
 import contextlib
 import ctypes
 import faulthandler
 import gc
+import importlib
 import os
 import select
 import signal
@@ -20,7 +27,7 @@ import socket
 import sys
 import time
 import traceback
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Optional, Set
 
 from . import shipping
 from ._board import Board
@@ -52,9 +59,10 @@ def _compute_alone() -> None:
 
 
 class _Template:
-    """``control``: to the trainer, which sends a job and its object, and later others."""
+    """``control``: to the trainer, which sends a job and its object, and later others; None: it is
+    given one, for good."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: Optional[socket.socket] = None) -> None:
         self._control = control
         self._pids: List[int] = []
         self._own: Set[int] = set()  # processes that the object began when it was unpickled
@@ -63,8 +71,7 @@ class _Template:
     def take(self) -> None:
         """A job in the place of that before. Raises EOFError if the trainer has ended, and what the
         object raises."""
-        from .producer import code_of
-        from .seeds import Seeds
+        assert self._control is not None
         job, fd = shipping.receive(self._control)
         self._end()
         self._thing = self._call = self._seeds = None  # two of it may be too large
@@ -73,11 +80,16 @@ class _Template:
         sys.path[:] = job["path"]
         os.chdir(job["folder"])
         try:
-            self._thing, self._record = shipping.unpack(fd)
+            thing, record = shipping.unpack(fd)
         finally:
             os.close(fd)
-        self._job: Dict[str, Any] = job
-        self._seeds, self._call = Seeds(self._thing), code_of(self._thing)
+        self.give(job, thing, record)
+
+    def give(self, job: Dict[str, Any], thing: Any, record: Any) -> None:
+        from .producer import code_of
+        from .seeds import Seeds
+        self._job, self._thing, self._record = job, thing, record
+        self._seeds, self._call = Seeds(thing), code_of(thing)
         self._board = Board(job["count"])
         self._pids = [0] * job["count"]
         self._due = [0.0] * job["count"]
@@ -88,9 +100,10 @@ class _Template:
 
     def run(self) -> None:
         poll = select.poll()
-        poll.register(self._control, select.POLLIN)
         try:
-            self.take()
+            if self._control is not None:
+                poll.register(self._control, select.POLLIN)
+                self.take()
             while True:
                 self._start()
                 if poll.poll(100):
@@ -141,7 +154,10 @@ class _Template:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             if os.getppid() != self._pid:  # it ended before it could be told to kill us
                 return
-            self._control.close()
+            if self._control is not None:
+                self._control.close()
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the template ends us
             faulthandler.register(signal.SIGUSR1, all_threads=True)
             _compute_alone()
             status = self._produce(number)
@@ -162,6 +178,7 @@ class _Template:
                                 self._seeds, self._record, self._board.line(number))
         except (DaemonUnavailable, Disconnected):
             return _NO_DAEMON
+        os.setpriority(os.PRIO_PROCESS, 0, max(producer.nice, os.getpriority(os.PRIO_PROCESS, 0)))
         producer.run()
         return _NO_DAEMON
 
@@ -197,6 +214,9 @@ class _Template:
         print(f"stoker: {text}", file=sys.stderr, flush=True)
 
     def _tell(self) -> None:
+        if self._control is None:
+            self._say(f"{_DEATHS} producers in a row died before they had made a sample")
+            return
         try:
             self._control.send(b"d", socket.MSG_DONTWAIT)
         except OSError:  # the trainer ends
@@ -216,7 +236,7 @@ class _Template:
 def _serve(fd: int) -> int:
     control = socket.socket(fileno=fd)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the trainer ends us
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _prepare()
     try:
         _Template(control).run()
         return 0
@@ -227,11 +247,87 @@ def _serve(fd: int) -> int:
         return 1
 
 
-if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] != "--control":
-        sys.exit("python -m stoker.produce is started by a loader of a stoker.Source")
+def _find(path: Optional[str]) -> str:
+    """The daemon's socket, once it answers."""
+    from .. import _address
+    from ..errors import DaemonUnavailable
+    said = False
+    while path is None:
+        try:
+            path, connection = _address.find(None)
+            connection.close()
+        except DaemonUnavailable as error:
+            if not said:
+                print(f"stoker: waiting for the daemon: {error}", file=sys.stderr, flush=True)
+            said = True
+            time.sleep(_PAUSE_MOST_S / 10)
+    return path
+
+
+def _source(arguments: argparse.Namespace) -> Any:
+    from .source import Source
+    module, _, name = arguments.code.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.split(".") if name else ():
+        found = getattr(found, part)
+    made = found() if callable(found) and not isinstance(found, Source) else found
+    if isinstance(made, Source):
+        return made
+    return Source(made, arguments.samples, gives=arguments.gives, version=arguments.version)
+
+
+def _arguments(given: List[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="stoker produce", description="Run a user's own code for all loaders of a "
+        "stoker.Source of it, until SIGTERM or Ctrl-C. Loaders with external=True start no "
+        "processes of their own. Both find the secret, which shows that they are of one user, in "
+        "$STOKER_SECRET, else $XDG_RUNTIME_DIR/stoker-producers.secret: a file of mode 0600, which "
+        "is made if it is not there.")
+    parser.add_argument("code", metavar="MODULE:FACTORY",
+                        help="a function that gives a stoker.Source or a dataset, or one of these")
+    parser.add_argument("-n", "--num-workers", type=int, default=len(os.sched_getaffinity(0)),
+                        metavar="N", help="processes; default: as many as processors")
+    parser.add_argument("--socket", help="of the daemon; default: as stoker.connect() finds it")
+    for name, more in (("samples", {"type": int}), ("gives", {"default": "bytes"}),
+                       ("version", {})):
+        parser.add_argument(f"--{name}", help="as of stoker.Source, if a dataset is given",
+                            **more)  # type: ignore[arg-type]
+    out = parser.parse_args(given)
+    if out.num_workers < 1:
+        parser.error("-n must be at least 1")
+    return out
+
+
+def produce(given: List[str]) -> int:
+    """`stoker produce`, until it is told to end."""
+    from .source import secret
+    arguments = _arguments(given)
+    _prepare()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
+    sys.path.insert(0, os.getcwd())
+    source = _source(arguments)
+    template = _Template()
+    template.give({"socket": _find(arguments.socket), "code": source.identity(),
+                   "secret": secret(), "name": source.name, "count": arguments.num_workers},
+                  source.code, source.record())
+    template.run()
+    return 0
+
+
+def _prepare() -> None:
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
-    status = _serve(int(sys.argv[2]))
-    sys.stderr.flush()
-    os._exit(status)  # what was imported has nothing to tidy up, and the trainer waits
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _main() -> int:
+    if sys.argv[1:2] == ["--control"] and len(sys.argv) == 3:
+        status = _serve(int(sys.argv[2]))
+        sys.stderr.flush()
+        os._exit(status)  # what was imported has nothing to tidy up, and the trainer waits
+    return produce(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -108,6 +108,7 @@ class Producer:
         os.close(reply["fd"])
         self._limit_s = reply["deadline_ms"] / 1000 * _FIRST
         self._deadline_s = reply["deadline_ms"] / 1000
+        self.nice: int = reply["nice"]  # that the daemon's workers have
 
     def run(self) -> None:
         """Until the connection ends."""

@@ -38,13 +38,15 @@ class Source:
         like: a sample, to see what samples are; None: the code makes sample 0 for that, here.
         version: names what the code does: two codes of one version are taken as the same; None: a
             digest of its code and state.
+        external: its processes are those of `stoker produce`, which outlive trainers: loaders start
+            none.
 
     The object may change between two passes over a loader (``dataset.epoch = 3``, another
     ``transform``): each ``for`` looks, and makes samples of what the object is then.
     """
 
     def __init__(self, code: Any, samples: Optional[int] = None, *, gives: str = "bytes",
-                 like: Any = None, version: Optional[str] = None) -> None:
+                 like: Any = None, version: Optional[str] = None, external: bool = False) -> None:
         if gives not in ("bytes", "arrays"):
             raise ValueError(f"gives must be 'bytes' or 'arrays', not {gives!r}")
         self._counted = samples is None
@@ -58,7 +60,7 @@ class Source:
                             f"{type(code).__name__} is neither")
         self.code, self.samples = code, int(samples)
         self.name = getattr(code, "__qualname__", None) or type(code).__qualname__
-        self.version = version
+        self.version, self.external = version, external
         self.kept: Any = None  # producers that run already, and outlive loaders
         self.tree: Optional[Tree] = None
         if gives == "arrays":
@@ -86,6 +88,9 @@ class Source:
 
     def _private(self, error: identity.CannotTell) -> str:
         """Anew for each state of the object, as far as its pickle tells that."""
+        if self.external:
+            raise ValueError(f"{error}: so `stoker produce` would not be known to run the same "
+                             "code: say version=, there and here")
         state = shipping.digest(self.code)
         if not self._own:
             _log.warning("no other process shares the samples of %s, and no run resumes them: %s; "
@@ -128,7 +133,12 @@ def _check_tree(tree: Tree) -> None:
 
 def secret() -> bytes:
     """16 bytes that all processes of this user on this machine have, and nobody else: in a file
-    that is theirs alone."""
+    that is theirs alone, $STOKER_SECRET or one in the user's folder."""
+    path = os.environ.get("STOKER_SECRET")
+    return _secret_in(path or os.path.join(_folder(), "stoker-producers.secret"))
+
+
+def _folder() -> str:
     folder = os.environ.get("XDG_RUNTIME_DIR") or os.path.join(tempfile.gettempdir(),
                                                                f"stoker-{os.geteuid()}")
     os.makedirs(folder, 0o700, exist_ok=True)
@@ -136,7 +146,10 @@ def secret() -> bytes:
     if not stat.S_ISDIR(home.st_mode) or home.st_uid != os.geteuid() or home.st_mode & 0o022:
         raise PermissionError(f"{folder} must be a folder of yours that nobody else can write to: "
                               "set XDG_RUNTIME_DIR to one")
-    path = os.path.join(folder, "stoker-producers.secret")
+    return folder
+
+
+def _secret_in(path: str) -> bytes:
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "wb") as file:

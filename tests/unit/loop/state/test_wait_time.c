@@ -77,15 +77,15 @@ static void shares(void **state)
 {
 	(void)state;
 	double ns[WAIT_CAUSES] = {0};
-	assert_string_equal(wait_time_shares(ns, false), "");
+	assert_string_equal(wait_time_shares(ns, "storage"), "");
 	ns[WAIT_SLOT] = 30;
 	ns[WAIT_DECODE] = 10;
-	assert_string_equal(wait_time_shares(ns, false), "slot");
+	assert_string_equal(wait_time_shares(ns, "storage"), "slot");
 	ns[WAIT_STORAGE] = 50;
-	assert_string_equal(wait_time_shares(ns, false), "storage");
-	assert_string_equal(wait_time_shares(ns, true), "network");
+	assert_string_equal(wait_time_shares(ns, "storage"), "storage");
+	assert_string_equal(wait_time_shares(ns, "network"), "network");
 	ns[WAIT_STORAGE] = 0;
-	assert_string_equal(wait_time_shares(ns, true), "slot");
+	assert_string_equal(wait_time_shares(ns, "network"), "slot");
 	assert_true(ns[WAIT_SLOT] == 0.75 && ns[WAIT_DECODE] == 0.25 && ns[WAIT_TRAINER] == 0);
 }
 
@@ -103,7 +103,7 @@ static void the_recent_counts(void **state)
 	wait_time_change(&wait, WAIT_FOR_TRAINER, NULL, 105 * second); /* not ticked yet */
 	double ns[WAIT_CAUSES] = {0};
 	wait_time_add_recent(&wait, ns);
-	assert_string_equal(wait_time_shares(ns, false), "trainer");
+	assert_string_equal(wait_time_shares(ns, "storage"), "trainer");
 	assert_true(ns[WAIT_TRAINER] > 0.9 && ns[WAIT_SLOT] > 0 && ns[WAIT_SLOT] < 0.1);
 	assert_int_equal(wait.ns[WAIT_SLOT] / second, 70);
 }

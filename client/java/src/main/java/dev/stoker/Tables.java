@@ -397,7 +397,9 @@ final class Tables {
         new Field("bytes", Kind.UINT, true,
             0L, 4096L, -1L),
         new Field("deadline_ms", Kind.UINT, true,
-            0L, 0L, 4294967295L));
+            0L, 0L, 4294967295L),
+        new Field("nice", Kind.UINT, false,
+            0L, 0L, 19L));
   }
 
   private static List<Field> work() {
