@@ -289,21 +289,66 @@ def test_order_samplers(make, chainer):
         make(order_sampler=lambda order, position: order)
 
 
-def test_datasets_that_only_python_can_read(chainer, make, labelled):
-    class Own(chainer.datasets.LabeledImageDataset):
-        pass
+@pytest.fixture(name="run")
+def fixture_run(near, tmp_path, monkeypatch):
+    """Makes iterators of datasets that producers run, beside Chainer's own."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # where the secret lies
+    tmp_path.chmod(0o700)
+    made = []
 
-    array = np.zeros((4, 3, 24, 24), np.float32)
-    half, _ = chainer.datasets.split_dataset(labelled, 10)
-    for dataset, words in ((chainer.datasets.TupleDataset(array, array), "TupleDataset.*savez"),
-                           (array, "ndarray.*savez"), (half, "SubDataset.*samplers.Subset"),
-                           (Own(labelled._pairs, labelled._root), "Own.*LabeledImageDataset"),
-                           (chainer.datasets.TransformDataset(array, abs), "ndarray"),
-                           (None, "NoneType")):
+    def run(dataset, batch_size=8, **options):
+        made.append(stoker.chainer.Iterator(dataset, batch_size, node=near, n_processes=2,
+                                            **options))
+        return made[-1]
+    yield run
+    for iterator in made:
+        iterator.finalize()
+
+
+def assert_equal(ours, theirs):
+    if isinstance(theirs, np.ndarray):
+        assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
+    elif isinstance(theirs, dict):
+        assert_equal(list(ours.items()), list(theirs.items()))
+    elif isinstance(theirs, (list, tuple)):
+        assert type(ours) is type(theirs) and len(ours) == len(theirs)
+        for one, other in zip(ours, theirs):
+            assert_equal(one, other)
+    else:
+        assert ours == theirs
+
+
+def test_own_datasets_run_in_producers(chainer, run, caplog):
+    from chainer_code import Counting, Own, named
+    transformed = chainer.datasets.TransformDataset(Counting(), named)
+    for dataset in (Counting(), chainer.datasets.split_dataset(transformed, 10)[1],
+                    Own([("none.png", 1)] * 9, "/"), [(np.zeros((2, 3)), 1.5)] * 4):
+        iterator = run(dataset, repeat=False, shuffle=False)
+        theirs = chainer.iterators.SerialIterator(dataset, 8, repeat=False, shuffle=False)
+        for batch in theirs:
+            assert_equal(next(iterator), batch)
+            assert [getattr(iterator, name) for name in COUNTERS] == \
+                [getattr(theirs, name) for name in COUNTERS]
+        assert next(iterator, None) is None
+    assert not [record for record in caplog.records if "n_processes" in record.message]
+
+
+def test_functions_of_transforms_run_in_producers(chainer, run):
+    from chainer_code import Counting, twice
+    iterator = run(chainer.datasets.TransformDataset(Counting(), twice))
+    examples = [example for _ in range(5) for example in next(iterator)]
+    assert os.getpid() not in {int(pid) for _, pid in examples}
+    assert sorted(int(x[0, 0, 0]) for x, _ in examples[:20]) == list(range(0, 40, 2))
+    assert iterator.epoch == 2 and iterator.current_position == 0
+
+
+def test_what_is_no_dataset_of_examples(chainer, run):
+    from chainer_code import Texts
+    for dataset, words in ((None, "NoneType is no dataset"), (Texts(), "is a str")):
         with pytest.raises(TypeError, match=words):
-            make(dataset)
+            run(dataset)
     with pytest.raises(ValueError, match="list of paths is empty"):
-        make(chainer.datasets.LabeledImageDataset([], "/"))
+        run(chainer.datasets.LabeledImageDataset([], "/"))
 
 
 def lists_held():

@@ -38,11 +38,13 @@ def _left(deadline: float) -> Optional[float]:
     return None if deadline == math.inf else max(0.0, deadline - time.monotonic())
 
 
-def _note_stalled(fields: Dict[str, Any]) -> str:
-    """Log why a batch is late; returns it as the end of a sentence."""
+def _note_stalled(fields: Dict[str, Any], starting: bool = False) -> str:
+    """Log why a batch is late; returns it as the end of a sentence. ``starting``: the program has
+    begun producers, which import first."""
     words = plain(fields["why"]) or f"the read of {plain(fields['path'])} has taken " \
             f"{fields['read_ms'] // 1000} s so far: does its storage hang?"
-    _log.warning("epoch %d, position %d waits: %s", fields["epoch"], fields["position"], words)
+    level = logging.INFO if starting and fields["why"] else logging.WARNING
+    _log.log(level, "epoch %d, position %d waits: %s", fields["epoch"], fields["position"], words)
     return f"; {words}"
 
 
@@ -200,7 +202,7 @@ class Reader:
             elif message.name == "stalled" and message.fields["lease"]:
                 self._make_room(message.fields)
             elif message.name == "stalled":
-                self._stalled = _note_stalled(message.fields)
+                self._stalled = _note_stalled(message.fields, self._producers is not None)
             else:
                 break
         if message.name == "goaway":

@@ -21,6 +21,7 @@ from .errors import TokenError
 from .loader import Arrays, Iteration, Loader
 from .mix import Mix
 from .node import Node, connect
+from .produce.source import Source
 
 try:
     from chainer import datasets as _datasets
@@ -43,22 +44,10 @@ _TEXT = 32  # bytes of a hash; all texts of a state are padded to this
 _NO_EFFECT = {
     "n_processes": "the daemon has the workers: `stokerctl set workers 8`",
     "shared_mem": "the daemon has the memory: its option ring-memory",
-    "maxtasksperchild": "the daemon has the workers, and they do not leak",
+    "maxtasksperchild": "processes that end are started again",
 }
 # Transforms after which an image is no longer bytes.
 _NUMBERS = {"ToTensor", "Normalize", "ImageDataGenerator", "MixUp", "CutMix"}
-# Datasets of Chainer that are not translated, and what to give instead.
-_ARRAYS = "save the arrays (numpy.savez('train.npz', x=images, y=labels)) and give their path"
-_ARCHIVE = "unpack the archive and give the folder, or a manifest of its files"
-_ANY = "give the path of a folder, manifest, array or published dataset, or Chainer's " \
-       "LabeledImageDataset or ImageDataset, or a TransformDataset of any of these"
-_INSTEAD = {
-    "TupleDataset": _ARRAYS, "DictDataset": _ARRAYS, "ndarray": _ARRAYS,
-    "SubDataset": "give the dataset itself, with sampler=stoker.samplers.Subset(indices)",
-    "ConcatenatedDataset": "give stoker.Mix([...]) of the paths",
-    "ZippedImageDataset": _ARCHIVE, "LabeledZippedImageDataset": _ARCHIVE,
-    "MultiZippedImageDataset": _ARCHIVE,
-}
 _log = logging.getLogger("stoker")
 
 
@@ -71,6 +60,7 @@ class _Source(NamedTuple):
     dtype: Any = np.float32
     label_dtype: Any = None  # None: int32 for int64
     labelled: bool = True
+    own: Optional[Source] = None  # or else run by producers, which give whole examples
     applied: Tuple[Callable[[Any], Any], ...] = ()  # to each example, one after the other
 
 
@@ -81,18 +71,23 @@ class Iterator(_Base):  # type: ignore[misc]
         dataset: as for Node.loader(); or chainer.datasets.LabeledImageDataset or ImageDataset (then
             an example is an image); or a TransformDataset of any of these, whose function then runs
             in this process, after ``transforms``. All images are decoded as RGB, and must have one
-            size after ``transforms``.
+            size after ``transforms``. Any other dataset (DatasetMixin, TupleDataset, SubDataset,
+            TransformDataset, a list, ...) runs in ``n_processes`` producers, see stoker.Source;
+            its examples are made of arrays and numbers, of one shape and type each.
         repeat: False: StopIteration after the first epoch, whose last batch may be short. True: the
             last batch of an epoch is filled up from the next epoch (``last_batch="wrap"``).
         shuffle: None is True. The order is that of ``order_seed``, so it is the same in each run.
-        n_processes, shared_mem, maxtasksperchild: without effect, the logger "stoker" says why.
+        n_processes: producers, if the dataset runs in them; None: as many as there are processors.
+        shared_mem, maxtasksperchild, and n_processes of other datasets: without effect, the logger
+            "stoker" says why.
         n_prefetch: number of batches ready beside the one in use, at least 1.
         order_sampler: only Chainer's ShuffleOrderSampler, which is ``shuffle=True``; for others
             see ``sampler`` and stoker.samplers.
         dataset_timeout: seconds until next() warns (MultiprocessIterator.TimeoutWarning, or
             RuntimeWarning without chainer), and then waits on. None: never.
         node: where to attach; None: stoker.connect().
-        options: all others of Node.loader() but ``inflight`` and ``timeout``.
+        options: all others of Node.loader() but ``inflight`` and ``timeout``; where producers make
+            the examples, those that are not of pictures.
 
     Images are (C, H, W) of ``dtype`` (float32), 0 to 255 as LabeledImageDataset's, unless ToTensor,
     Normalize, ImageDataGenerator, MixUp or CutMix is among the transforms, which say otherwise.
@@ -116,9 +111,11 @@ class Iterator(_Base):  # type: ignore[misc]
                  n_prefetch: int = 1, shared_mem: Optional[int] = None, order_sampler: Any = None,
                  dataset_timeout: Optional[float] = 30.0, maxtasksperchild: Optional[int] = None, *,
                  node: Optional[Node] = None, **options: Unpack[Unshuffled]) -> None:
+        self._source = _translate(dataset)
+        self._processes = n_processes
         for name, given in (("n_processes", n_processes), ("shared_mem", shared_mem),
                             ("maxtasksperchild", maxtasksperchild)):
-            if given is not None:
+            if given is not None and not (name == "n_processes" and self._source.own):
                 _log.info("%s=%r has no effect: %s", name, given, _NO_EFFECT[name])
         self.dataset = dataset
         self.batch_size = batch_size
@@ -128,23 +125,27 @@ class Iterator(_Base):  # type: ignore[misc]
         self.dataset_timeout = dataset_timeout
         self._node = connect() if node is None else node
         self._options: Dict[str, Any] = dict(options)
-        self._source = _translate(dataset)
         self.loader = self._attach(dict(self._options))
         self.loader.timeout = dataset_timeout  # not of the first attach: indexing takes its time
         self.reset()
 
     def _attach(self, options: Dict[str, Any]) -> Loader:
+        whole = not self.repeat or options.get("drop_last")
+        options.setdefault("last_batch", "short" if whole else "wrap")
+        options.setdefault("epochs", None if self.repeat else 1)
+        options.update(batch_size=self.batch_size, shuffle=self.shuffle,
+                       inflight=self.n_prefetch + 1)
+        if self._source.own is not None:
+            return self._node.loader(self._source.own, num_workers=self._processes, **options)
+        return self._attach_to_pictures(options)
+
+    def _attach_to_pictures(self, options: Dict[str, Any]) -> Loader:
         dtype = options.pop("dtype", self._source.dtype)
         options["transforms"] = _transforms.to_dicts(options.get("transforms", ()))
         # 0 to 255 are the daemon's bytes: they need a quarter of the ring and are converted here.
         bytes_ = dtype != "bfloat16" and not _NUMBERS & set(_names(options["transforms"]))
         self._dtype = np.dtype(dtype) if bytes_ else None
-        whole = not self.repeat or options.get("drop_last")
-        options.setdefault("last_batch", "short" if whole else "wrap")
-        options.setdefault("epochs", None if self.repeat else 1)
-        return self._node.loader(self._files(), batch_size=self.batch_size, shuffle=self.shuffle,
-                                 dtype="uint8" if bytes_ else dtype, inflight=self.n_prefetch + 1,
-                                 **options)
+        return self._node.loader(self._files(), dtype="uint8" if bytes_ else dtype, **options)
 
     def _files(self) -> Any:
         """The dataset as Node.loader() takes it."""
@@ -186,11 +187,11 @@ class Iterator(_Base):  # type: ignore[misc]
         if arrays is None:
             raise StopIteration
         self.is_new_epoch = self.epoch > epoch
-        return self._examples(*arrays)
+        return self._examples(*arrays) if self._source.own is None else _parts(arrays)
 
     next = __next__
 
-    def _next(self) -> Optional[Arrays]:
+    def _next(self) -> Any:
         """The next batch of this epoch or else of the next one; None if there is to be none."""
         while True:
             try:
@@ -273,20 +274,34 @@ def _shuffle(shuffle: Optional[bool], order_sampler: Any) -> bool:
 
 
 def _translate(dataset: Any) -> _Source:
-    """TypeError names a dataset that only Python can read."""
+    """TypeError says what cannot be read, and what a producer cannot hand over."""
     kind = type(dataset)  # not a class derived from it, which may give other examples
     if isinstance(dataset, (str, os.PathLike, Mapping, Mix)):
         return _Source(dataset)
     if _datasets is not None and kind is _datasets.TransformDataset:
         inner = _translate(dataset._dataset)
-        return inner._replace(applied=(*inner.applied, dataset._transform))
+        if inner.own is None:
+            return inner._replace(applied=(*inner.applied, dataset._transform))
     if _datasets is not None and kind is _datasets.LabeledImageDataset:
         return _Source(None, dataset._root, dataset._pairs, dataset._dtype, dataset._label_dtype)
     if _datasets is not None and kind is _datasets.ImageDataset:
         return _Source(None, dataset._root, [(path, 0) for path in dataset._paths],
                        dataset._dtype, labelled=False)
-    raise TypeError(f"stoker cannot read a {kind.__module__}.{kind.__qualname__}, which only "
-                    f"Python can: {_INSTEAD.get(kind.__name__, _ANY)}")
+    if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
+        raise TypeError(f"a {kind.__qualname__} is no dataset: give the path of a folder, manifest, "
+                        "array or published dataset, or what has __getitem__ and __len__")
+    return _Source(own=Source(dataset, gives="arrays"))
+
+
+def _parts(batch: Any) -> List[Any]:
+    """The examples of a batch: its arrays, taken apart."""
+    if isinstance(batch, np.ndarray):
+        return list(batch)
+    if isinstance(batch, dict):
+        return [dict(zip(batch, values)) for values in zip(*map(_parts, batch.values()))]
+    columns = zip(*map(_parts, batch))
+    return [type(batch)(*values) if hasattr(batch, "_fields") else type(batch)(values)
+            for values in columns]
 
 
 def _names(transforms: Sequence[Mapping[str, Any]]) -> Iterable[str]:
