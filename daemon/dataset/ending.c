@@ -52,6 +52,13 @@ void endings_see(struct endings *endings, const char *name)
 	endings->pictures += known;
 }
 
+void endings_add(struct endings *endings, const struct endings *more)
+{
+	endings->pictures += more->pictures;
+	for (size_t i = 0; i < ENDINGS_FOREIGN; i++)
+		endings->foreign[i] += more->foreign[i];
+}
+
 /* "12 of 500 files are .heic, 3 .avif"; the number of them all. `samples`: of those that are
  * samples, else of the others. */
 static uint64_t endings_list(const struct endings *endings, bool listed, bool samples, char *out,

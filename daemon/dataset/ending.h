@@ -28,6 +28,8 @@ struct endings {
 	uint64_t foreign[ENDINGS_FOREIGN];
 };
 void endings_see(struct endings *endings, const char *name);
+/* Add those of another count. */
+void endings_add(struct endings *endings, const struct endings *more);
 /* Append to the note how many are not decoded, if any. `listed`: all of them are samples; else
  * those that ending_is_image() leaves out are none. */
 void endings_say(const struct endings *endings, bool listed, struct fault *note);

@@ -9,7 +9,7 @@
 #include "dataset/arrays/npy.h"
 #include "dataset/arrays/npz.h"
 #include "dataset/code.h"
-#include "dataset/folder.h"
+#include "dataset/folders/folder.h"
 #include "dataset/joined.h"
 #include "dataset/lmdb/lmdb.h"
 #include "dataset/manifest.h"

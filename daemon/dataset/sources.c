@@ -34,6 +34,18 @@ void sources_add_mark(struct sources *sources, enum source_kind kind, const char
 	sources->size = size;
 }
 
+void sources_add_all(struct sources *sources, const struct sources *more)
+{
+	if (!sources)
+		return;
+	sources->lost = sources->lost || more->lost ||
+			ARRAY_RESERVE(sources->data, sources->capacity, sources->size + more->size);
+	if (sources->lost || more->size == 0)
+		return;
+	memcpy(sources->data + sources->size, more->data, more->size);
+	sources->size += more->size;
+}
+
 /* Without the size: of a packed shard it is that of what is unpacked, and ctime tells as much. */
 static uint64_t source_mark(enum source_kind kind, const struct storage_version *version)
 {

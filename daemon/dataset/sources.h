@@ -36,6 +36,8 @@ void sources_add(struct sources *sources, enum source_kind kind, const char *tex
 		 const struct storage_version *version);
 void sources_add_mark(struct sources *sources, enum source_kind kind, const char *text,
 		      uint64_t mark);
+/* All of others. */
+void sources_add_all(struct sources *sources, const struct sources *more);
 /* As sources_add() of a folder of an opened one ("" is that), which is looked at now, before it is
  * listed. */
 void sources_add_folder(struct sources *sources, enum source_kind kind, const char *text,

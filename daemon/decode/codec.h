@@ -31,8 +31,8 @@
  * How to add one for a file format: write decode/NAME.c with its `const struct codec codec_NAME`
  * (webp.c is the shortest) and NAME.h, add a row to the table in codecs.c, the file to
  * daemon/meson.build and the library's header to tests/style/libraries.py. An image is found by its
- * content; that a folder lists it at all is decided by its name, in dataset/folder.c. Tests:
- * tests/unit/decode/test_codec.c checks that the row is complete; test_decode.c and
+ * content; that a folder lists it at all is decided by its name, in dataset/folders/folder.c.
+ * Tests: tests/unit/decode/test_codec.c checks that the row is complete; test_decode.c and
  * test_decode_pillow.py compare pixels, test_decode_gates.c feeds damaged files,
  * tests/fuzz/corpus/decode wants a small file.
  */

@@ -7,13 +7,14 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import tarfile
 
 import numpy
 import pytest
 from PIL import Image
 
-from harness import NEWS, wait_for
+from harness import NEWS, hash_of, wait_for
 from object_server import Objects
 
 PLAIN = {"transforms": [{"name": "Resize", "size": [8, 8]}], "dtype": "uint8", "layout": "NHWC",
@@ -67,6 +68,52 @@ def test_changed_before_the_first_read(daemon, tmp_path, how):
         assert after.attach(data, **wish).name == "attached"
         assert levels(after)[-24:] == [255 - number for number in range(40, 64)]
         assert how == "time" or after.attached["dataset_fingerprint"] != fingerprint
+
+
+def fingerprint_of(root):
+    """The digest of daemon/dataset/index.h for a folder of class folders, from os.walk()."""
+    def number(value):
+        return struct.pack("<Q", value)
+
+    def text(value):
+        return number(len(os.fsencode(value))) + os.fsencode(value)
+
+    classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+    parts = [text("stoker dataset 1"), text("folder")]
+    parts += [number(1) + text(name) for name in classes]
+    count = 0
+    for label, name in enumerate(classes):
+        for folder, _, files in sorted(os.walk(root / name)):
+            for file in sorted(files):
+                path = os.path.join(folder, file)
+                parts.append(number(2) + text(os.path.relpath(path, root)) +
+                             number(os.path.getsize(path)) + number(label))
+                count += 1
+    return hash_of(b"".join([*parts, number(4), number(count)])).hex()
+
+
+def test_many_classes(daemon, tmp_path):
+    """Classes are listed by several threads, more of them than are held at a time: the fingerprint
+    is that of their order. The first class that is wrong is named, wherever the threads are."""
+    data = tmp_path / "data"
+    for number in range(200):
+        folder = data / f"c{number * 7919 % 200:03}" / ("deep" if number % 3 else "")
+        folder.mkdir(parents=True)
+        for file in range(number % 5 + 1):
+            (folder / f"{file * 3 % 5}.png").write_bytes(b"x" * (number + file + 1))
+    wish = {**PLAIN, "batch_size": 1, "bad_samples": "substitute"}
+    with daemon.connect() as peer:
+        assert peer.attach(data, **wish).name == "attached"
+        assert peer.attached["dataset_fingerprint"] == fingerprint_of(data)
+    daemon.settle()
+    for name in ("c190", "c070", "c120"):
+        (data / name / "deep").mkdir(exist_ok=True)
+        shutil.rmtree(data / name)
+        (data / name).mkdir()
+    for _ in range(5):
+        with daemon.connect() as peer:
+            answer = peer.attach(data, **wish)
+            assert answer.name == "error" and "class folder c070 (" in answer.fields["text"], answer
 
 
 # -- attaching again ------------------------------------------------------------------------------
