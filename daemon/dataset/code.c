@@ -74,28 +74,28 @@ static bool array_parse(struct code_array *array, char *text)
 	return array->bytes > 0 && shape_parse(array, shape);
 }
 
-static int arrays_parse(struct code_state *code, const char *given, struct fault *fault)
+int code_arrays_parse(struct code_array out[CODE_ARRAYS_MAX], uint32_t *count_out,
+		      const char *given, const char *whose, struct fault *fault)
 {
 	struct quote quote;
+	uint32_t count = 0;
 	char *text = strdup(given), *rest = text;
 	int result = text ? 0 : -ENOMEM;
-	for (char *word; !result && (word = strtok_r(rest, " ", &rest));) {
-		if (code->arrays == CODE_ARRAYS_MAX)
+	for (char *word; !result && (word = strtok_r(rest, " ", &rest)); count++) {
+		if (count == CODE_ARRAYS_MAX)
 			result = fault_say(fault, DATASET_E_OPEN,
-					   "dataset: 'arrays' has more than %d arrays",
+					   "%s: 'arrays' has more than %d arrays", whose,
 					   CODE_ARRAYS_MAX);
-		else if (!array_parse(&code->array[code->arrays], word))
-			result = fault_say(
-				fault, DATASET_E_OPEN,
-				"dataset: 'arrays' must be NAME:DTYPE:SHAPE of each array, "
-				"such as x:float32:3x224x224 y:int64:, not '%s'",
-				quote_text(&quote, given));
-		else
-			code->arrays++;
+		else if (!array_parse(&out[count], word))
+			result = fault_say(fault, DATASET_E_OPEN,
+					   "%s: 'arrays' must be NAME:DTYPE:SHAPE of each array, "
+					   "such as x:float32:3x224x224 y:int64:, not '%s'",
+					   whose, quote_text(&quote, given));
 	}
 	free(text);
-	if (!result && code->arrays == 0)
-		result = fault_say(fault, DATASET_E_OPEN, "dataset: 'arrays' is empty");
+	if (!result && count == 0)
+		result = fault_say(fault, DATASET_E_OPEN, "%s: 'arrays' is empty", whose);
+	*count_out = count;
 	return result;
 }
 
@@ -149,7 +149,9 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 		code_free(code);
 		return -ENOMEM;
 	}
-	result = spec->arrays ? arrays_parse(code, spec->arrays, fault) : 0;
+	result = spec->arrays ? code_arrays_parse(code->array, &code->arrays, spec->arrays,
+						  "dataset", fault)
+			      : 0;
 	if (result) {
 		code_free(code);
 		return result;

@@ -22,6 +22,9 @@ extern const struct dataset_kind code_kind;
 /* The arrays of a record, and how many; NULL: it has bytes of pictures. They live as long as the
  * state. */
 #define CODE_ARRAYS_MAX (SEGMENT_FIELDS_MAX - 1) /* beside the index */
+/* "x:float32:3x224x224 y:int64:", as `whose` says them. 0, DATASET_E_OPEN or -ENOMEM. */
+int code_arrays_parse(struct code_array out[CODE_ARRAYS_MAX], uint32_t *count_out,
+		      const char *given, const char *whose, struct fault *fault);
 const struct code_array *code_arrays(const void *state, uint32_t *count_out);
 
 /* Keep the label of a sample, and the size of its bytes. Any thread. */

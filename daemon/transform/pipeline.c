@@ -1,51 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * A checked list and what is made of it once; a sample is drawn (steps_draw.c), planned and run
- * (passes.c), and then its array is changed (tensor_ops.c).
+ * A checked list and what is made of it once; pipeline_run.c is what workers do with it. A Map
+ * parts the list in two.
  */
 #include "transform/pipeline.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/quote.h"
-#include "statistics/statistics.h"
-#include "transform/alpha.h"
-#include "transform/annotation.h"
-#include "transform/output.h"
-#include "transform/passes.h"
+#include "proto/pack.h"
+#include "transform/pipeline_parts.h"
 #include "transform/registry.h"
 #include "transform/steps_draw.h"
-#include "transform/tensor_ops.h"
-#include "transform/transform_list.h"
 
 #define OUTPUT_BYTES_MAX ((uint64_t)1 << 30)
 /* A picture by which the work is judged where pictures differ: ImageNet's average. */
 #define ORDINARY_WIDTH 500
 #define ORDINARY_HEIGHT 375
 #define VIEWS_WORK_MAX (4 * PASSES_WORK_MAX) /* of all views of a sample */
-
-struct pipeline {
-	struct transform_list list;
-	struct output output;
-	struct tensor_ops ops;
-	bool draft, pillow_13;
-	bool settled;	   /* the size of images is that of the dataset's pictures */
-	uint32_t channels; /* of samples that are float32 numbers; 0: they are pictures */
-	struct statistics *statistics; /* of the generator; this is one of their users */
-	char *text;		       /* owned */
-};
-
-struct pipeline_scratch {
-	struct steps steps;
-	struct passes passes;
-	struct buffer mask; /* the result of the passes, three bytes a pixel */
-	struct alpha_scratch alpha;
-	struct draw_key key; /* for what works on arrays */
-	struct tensor_ops_scratch ops;
-};
 
 static int pipeline_write(struct pipeline *pipeline)
 {
@@ -55,6 +29,10 @@ static int pipeline_write(struct pipeline *pipeline)
 	FILE *file = open_memstream(&pipeline->text, &size);
 	if (!file)
 		return -ENOMEM;
+	if (pipeline->front) {
+		transform_list_write(file, &pipeline->front->list);
+		user_map_write(file, &pipeline->map);
+	}
 	transform_list_write(file, &pipeline->list);
 	fprintf(file, "%s|%s%s%s", output_type_name(pipeline->output.type),
 		pipeline->output.planes ? "NCHW" : "NHWC", pipeline->draft ? "|draft" : "",
@@ -100,10 +78,67 @@ static int pipeline_finish(struct pipeline *pipeline, struct fault *fault)
 	int r = pipeline_measure(pipeline, fault);
 	if (r)
 		return r;
-	if (tensor_ops_make(&pipeline->ops, list->tensor_ops, list->tensor_op_count, list->count,
-			    &pipeline->output, &why) != 0)
+	if (tensor_ops_make(&pipeline->ops, list->tensor_ops, list->tensor_op_count,
+			    list->index + list->count, &pipeline->output, &why) != 0)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
 	return 0;
+}
+
+/* Can the user's code get what these make? */
+static int front_check(const struct transform_list *list, const struct value *transforms,
+		       uint32_t at, struct fault *fault)
+{
+	static const char where[] = "transforms[%u]: Map stands behind %s, and its code gets a "
+				    "picture of bytes and three channels: %s";
+	if (list->tensor || list->normalized || list->tensor_op_count)
+		return fault_say(fault, PIPELINE_E_TRANSFORM, where, at,
+				 "what makes arrays (ToTensor, Normalize, RandomErasing, ...)",
+				 "put Map before it");
+	if (list->views > 1)
+		return fault_say(fault, PIPELINE_E_TRANSFORM, where, at, "FiveCrop or TenCrop",
+				 "put Map before it");
+	if (list->gray)
+		return fault_say(fault, PIPELINE_E_TRANSFORM, where, at, "Grayscale of one channel",
+				 "give it num_output_channels 3, and put another one behind Map");
+	uint32_t next = at + 1;
+	while (next < value_count(transforms) &&
+	       !text_equals(value_text(value_get(value_item(transforms, next), "name")), "Map"))
+		next++;
+	if (next < value_count(transforms))
+		return fault_say(fault, PIPELINE_E_TRANSFORM,
+				 "transforms[%u]: Map stands behind another: make one function of "
+				 "both",
+				 next);
+	return 0;
+}
+
+/* The Map at `at`, and what stands before it. */
+static int pipeline_parse_map(struct pipeline *pipeline, const struct value *transforms,
+			      uint32_t at, struct fault *fault)
+{
+	const struct transform_part part = {transforms, 0, at};
+	struct pipeline *front = pipeline->front = calloc(1, sizeof(*front));
+	struct fault why;
+	if (!front)
+		return -ENOMEM;
+	front->is_front = true;
+	front->output.type = OUTPUT_UINT8;
+	output_tabulate(&front->output, NULL, NULL);
+	if (transform_list_parse(&front->list, &part, true, &why) != 0)
+		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
+	int r = front_check(&front->list, transforms, at, fault);
+	if (r)
+		return r;
+	r = user_map_parse(&pipeline->map, value_item(transforms, at), &why);
+	if (r > 0)
+		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms[%u]: %s", at, why.text);
+	if (r == 0 && pipeline->map.arrays && at + 1 < value_count(transforms))
+		return fault_say(fault, PIPELINE_E_TRANSFORM,
+				 "transforms[%u] stands behind a Map that gives arrays, which are "
+				 "finished: leave it out, or have Map give pictures",
+				 at + 1);
+	pipeline->list.index = front->list.count + 1;
+	return r;
 }
 
 static int pipeline_parse(struct pipeline *pipeline, const struct value *transforms,
@@ -118,11 +153,26 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "layout: '%s' is none of NCHW, NHWC",
 				 quote_bytes(&quote, layout.data, layout.size));
 	struct fault why;
-	if (transform_list_parse(&pipeline->list, transforms, pipeline->output.type != OUTPUT_UINT8,
+	struct transform_part part = {transforms, 0, UINT32_MAX};
+	const uint32_t map = user_map_find(transforms);
+	int r = 0;
+	if (value_kind(transforms) == VALUE_LIST && map < value_count(transforms)) {
+		r = pipeline_parse_map(pipeline, transforms, map, fault);
+		part.first = map + 1;
+	}
+	if (r)
+		return r;
+	if (transform_list_parse(&pipeline->list, &part, pipeline->output.type != OUTPUT_UINT8,
 				 &why) != 0)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
 	const struct transform_list *list = &pipeline->list;
-	int r = list->sized ? pipeline_finish(pipeline, fault) : 0;
+	const unsigned ops = list->tensor_op_count;
+	if (pipeline->front && ops && list->tensor_ops[ops - 1].row->mix)
+		return fault_say(fault, PIPELINE_E_TRANSFORM,
+				 "transforms: %s cannot be combined with Map, since its partner "
+				 "would need the code, too: mix batches in the trainer",
+				 list->tensor_ops[ops - 1].row->name);
+	r = list->sized ? pipeline_finish(pipeline, fault) : 0;
 	if (r)
 		return r;
 	if (list->normalized)
@@ -146,11 +196,25 @@ int pipeline_new(struct pipeline **out, const struct value *transforms, struct t
 	return r;
 }
 
+/* Find the size in which all pictures come to the code, from the dataset's; 0: they have several.
+ * Behind a Map that gives arrays there is no picture: any size will do. */
+static void front_size(const struct pipeline *pipeline, int32_t *width, int32_t *height)
+{
+	struct transform_list list = pipeline->front->list;
+	struct fault ignored;
+	bool sized = list.sized ||
+		     (*width > 0 && transform_list_settle(&list, *width, *height, &ignored) == 0);
+	*width = pipeline->map.arrays ? 1 : sized ? list.width : 0;
+	*height = pipeline->map.arrays ? 1 : sized ? list.height : 0;
+}
+
 int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, struct fault *fault)
 {
 	struct fault why;
 	if (pipeline->list.sized)
 		return 0;
+	if (pipeline->front) /* the code is expected to give pictures as large as it gets */
+		front_size(pipeline, &width, &height);
 	if (transform_list_settle(&pipeline->list, width, height, &why))
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
 	pipeline->settled = true;
@@ -169,7 +233,23 @@ bool pipeline_takes_alpha(const struct pipeline *pipeline)
 
 bool pipeline_has_size(const struct pipeline *pipeline)
 {
-	return pipeline->list.sized;
+	return pipeline->list.sized || pipeline->map.arrays ||
+	       (pipeline->front && pipeline->front->list.sized);
+}
+
+const struct user_map *pipeline_map(const struct pipeline *pipeline)
+{
+	return pipeline->front ? &pipeline->map : NULL;
+}
+
+const struct pipeline *pipeline_front(const struct pipeline *pipeline)
+{
+	return pipeline->front;
+}
+
+bool pipeline_is_front(const struct pipeline *pipeline)
+{
+	return pipeline->is_front;
 }
 
 int pipeline_settle_numbers(struct pipeline *pipeline, int32_t width, int32_t height,
@@ -179,6 +259,10 @@ int pipeline_settle_numbers(struct pipeline *pipeline, int32_t width, int32_t he
 	int r = pipeline_settle(pipeline, width, height, fault);
 	if (r)
 		return r;
+	if (pipeline->front)
+		return fault_say(fault, PIPELINE_E_TRANSFORM,
+				 "transforms: Map takes pictures, and the samples of this dataset "
+				 "are float32 numbers");
 	if (tensor_ops_take_numbers(&pipeline->ops, channels, &why))
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
 	pipeline->channels = channels;
@@ -189,6 +273,10 @@ int pipeline_allow(struct pipeline *pipeline, bool draft, bool pillow_13)
 {
 	pipeline->draft = draft;
 	pipeline->pillow_13 = pillow_13;
+	if (pipeline->front) {
+		pipeline->front->draft = draft;
+		pipeline->front->pillow_13 = pillow_13;
+	}
 	return pipeline_write(pipeline);
 }
 
@@ -229,6 +317,8 @@ int pipeline_fit(struct pipeline *pipeline, struct statistics *statistics, struc
 const char *pipeline_random(const struct pipeline *pipeline)
 {
 	const struct transform_list *list = &pipeline->list;
+	if (pipeline->front) /* nobody knows what its code does */
+		return "Map";
 	for (unsigned i = 0; i < list->count; i++)
 		if (transform_row_random(list->pictures[i].row))
 			return list->pictures[i].row->name;
@@ -238,6 +328,8 @@ const char *pipeline_random(const struct pipeline *pipeline)
 void pipeline_free(struct pipeline *pipeline)
 {
 	if (pipeline) {
+		pipeline_free(pipeline->front);
+		user_map_deinit(&pipeline->map);
 		statistics_put(pipeline->statistics);
 		free(pipeline->text);
 	}
@@ -280,6 +372,14 @@ struct pipeline_output pipeline_output(const struct pipeline *pipeline)
 
 void pipeline_pack(const struct pipeline *pipeline, struct packer *packer, bool exact)
 {
+	uint32_t count = transform_list_outer(&pipeline->list);
+	if (pipeline->front)
+		count += transform_list_outer(&pipeline->front->list) + 1;
+	pack_list(packer, count);
+	if (pipeline->front) {
+		transform_list_pack(packer, &pipeline->front->list, exact);
+		user_map_pack(packer, &pipeline->map);
+	}
 	transform_list_pack(packer, &pipeline->list, exact);
 }
 
@@ -287,73 +387,6 @@ void pipeline_size(const struct pipeline *pipeline, uint32_t size_out[2])
 {
 	size_out[0] = (uint32_t)pipeline->output.height;
 	size_out[1] = (uint32_t)pipeline->output.width;
-}
-
-int pipeline_scratch_new(struct pipeline_scratch **out)
-{
-	struct pipeline_scratch *scratch = calloc(1, sizeof(*scratch));
-	if (!scratch)
-		return -ENOMEM;
-	*out = scratch;
-	return 0;
-}
-
-void pipeline_scratch_free(struct pipeline_scratch *scratch)
-{
-	if (scratch) {
-		passes_deinit(&scratch->passes);
-		buffer_deinit(&scratch->mask);
-		alpha_scratch_deinit(&scratch->alpha);
-		tensor_ops_scratch_deinit(&scratch->ops);
-	}
-	free(scratch);
-}
-
-/* A sample of another size than the settled one would be written past the end of its slot. */
-static int pipeline_check_size(const struct pipeline *pipeline, const struct steps *steps,
-			       struct fault *fault)
-{
-	const struct output *output = &pipeline->output;
-	if (steps->size[0] == output->width && steps->size[1] == output->height)
-		return 0;
-	return fault_say(fault, PIPELINE_E_IMAGE,
-			 "the transforms make it %" PRId32 " x %" PRId32
-			 ", but the samples of this batch are %" PRId32 " x %" PRId32 "%s",
-			 steps->size[0], steps->size[1], output->width, output->height,
-			 pipeline->settled ? ": where pictures differ in size, add Resize((h, w)) "
-					     "or a crop"
-					   : "");
-}
-
-static int pipeline_draw_steps(const struct pipeline *pipeline, const struct draw_key *key,
-			       int32_t width, int32_t height, struct steps *steps,
-			       struct fault *fault)
-{
-	const struct transform_list *list = &pipeline->list;
-	/* The position's highest byte is the view: see draw_view(). */
-	uint64_t view = key->position >> 56, place = key->position << 8 >> 8;
-	struct draw_key whole = *key;
-	whole.position = place | view / list->views << 56;
-	steps_begin(steps, width, height);
-	steps->pillow_13 = pipeline->pillow_13;
-	unsigned split = list->before_views;
-	int r = steps_draw(steps, list->pictures, 0, split, &whole, fault);
-	if (r == 0)
-		r = steps_draw(steps, list->pictures, split, list->count - split, key, fault);
-	if (r == 0)
-		r = pipeline_check_size(pipeline, steps, fault);
-	return r ? PIPELINE_E_IMAGE : 0;
-}
-
-int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
-		  int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
-		  struct fault *fault)
-{
-	scratch->key = *key;
-	int r = pipeline_draw_steps(pipeline, key, width, height, &scratch->steps, fault);
-	if (r == 0)
-		r = passes_plan(&scratch->passes, &scratch->steps, width, height, need_out, fault);
-	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
 int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t height,
@@ -364,13 +397,22 @@ int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t 
 	struct pipeline_scratch *scratch;
 	struct rect need;
 	struct fault why;
+	int r = 0;
 	if (pipeline_scratch_new(&scratch) < 0)
 		return -ENOMEM;
+	if (pipeline->front) {
+		r = pipeline_check_work(pipeline->front, width, height, 1, fault);
+		front_size(pipeline, &width, &height);
+	}
+	if (r || pipeline->map.arrays) {
+		pipeline_scratch_free(scratch);
+		return r;
+	}
 	width = width ? width : ORDINARY_WIDTH;
 	height = height ? height : ORDINARY_HEIGHT;
 	steps_begin(&scratch->steps, width, height);
 	scratch->steps.pillow_13 = pipeline->pillow_13;
-	int r = steps_draw_all(&scratch->steps, list->pictures, list->count, &key, &why);
+	r = steps_draw_all(&scratch->steps, list->pictures, list->count, &key, &why);
 	if (r == 0)
 		r = passes_plan(&scratch->passes, &scratch->steps, width, height, &need, &why);
 	views *= list->views;
@@ -388,113 +430,16 @@ int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t 
 	return r;
 }
 
-int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scratch, int32_t width,
-		   int32_t height, struct rect *need_out, unsigned *scale_out, struct fault *fault)
-{
-	unsigned scale = pipeline->draft ? steps_shrink(&scratch->steps) : 1;
-	int32_t by = (int32_t)scale;
-	*scale_out = scale;
-	if (scale == 1)
-		return 0;
-	int r = passes_plan(&scratch->passes, &scratch->steps, (width + by - 1) / by,
-			    (height + by - 1) / by, need_out, fault);
-	return r > 0 ? PIPELINE_E_IMAGE : r;
-}
-
-/* Make a generator's input: the picture that the passes make, or numbers as they are. */
-static int pipeline_picture(const struct pipeline *pipeline, const struct image *image,
-			    const struct image *alpha, struct pipeline_scratch *scratch,
-			    struct image *out, struct cancel *cancel)
-{
-	const struct tensor_ops *ops = &pipeline->ops;
-	if (pipeline->channels) {
-		*out = *image;
-		return 0;
-	}
-	if (pipeline->list.alpha)
-		return alpha_run(&scratch->alpha, &scratch->passes, &scratch->steps, image, alpha,
-				 pipeline->list.filtered, &ops->picture, out, cancel);
-	int r = tensor_ops_picture(ops, &scratch->ops, out);
-	return r ? r
-		 : passes_run(&scratch->passes, &scratch->steps, image, &ops->picture,
-			      scratch->ops.bytes.data, cancel);
-}
-
-int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
-		   const struct image *alpha, struct pipeline_scratch *scratch, void *out,
-		   struct cancel *cancel)
-{
-	const struct tensor_ops *ops = &pipeline->ops;
-	struct image picture;
-	int r;
-	if (ops->generates) {
-		r = pipeline_picture(pipeline, image, alpha, scratch, &picture, cancel);
-		if (r == 0)
-			r = tensor_ops_generate(ops, &scratch->key, &picture, scratch->passes.cpu,
-						&scratch->ops, &pipeline->output, out);
-		alpha_scratch_trim(&scratch->alpha);
-	} else {
-		r = passes_run(&scratch->passes, &scratch->steps, image, &pipeline->output, out,
-			       cancel);
-	}
-	if (r == 0)
-		tensor_ops_change(ops, &scratch->key, &pipeline->output, out);
-	return r > 0 ? PIPELINE_E_STOPPED : r;
-}
-
 const char *pipeline_bars(const struct pipeline *pipeline)
 {
 	const struct transform_list *list = &pipeline->list;
 	for (unsigned i = 0; i < list->tensor_op_count; i++)
 		if (transform_row_blocks_annotations(list->tensor_ops[i].row))
 			return list->tensor_ops[i].row->name;
-	return NULL;
+	return pipeline->front ? "Map" : NULL; /* its code may move pixels */
 }
 
 bool pipeline_mixes(const struct pipeline *pipeline)
 {
 	return tensor_ops_mixer(&pipeline->ops) != NULL;
-}
-
-void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, void *array,
-		  const void *partner, float *label, const float *partner_label, uint32_t classes)
-{
-	tensor_ops_mix(&pipeline->ops, key, &pipeline->output, array, partner, label, partner_label,
-		       classes);
-}
-
-void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint32_t count,
-		   bool boxes)
-{
-	annotation_move(&scratch->steps, numbers, count, boxes);
-}
-
-int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
-		       int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
-		       struct fault *fault)
-{
-	struct steps *steps = &scratch->steps;
-	int r = pipeline_draw_steps(pipeline, key, width, height, steps, fault);
-	if (r)
-		return r;
-	annotation_mask_steps(steps);
-	r = passes_plan(&scratch->passes, steps, width, height, need_out, fault);
-	return r > 0 ? PIPELINE_E_IMAGE : r;
-}
-
-int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *image,
-			struct pipeline_scratch *scratch, uint8_t *out)
-{
-	const struct output bytes = {.type = OUTPUT_UINT8,
-				     .width = pipeline->output.width,
-				     .height = pipeline->output.height};
-	size_t count = (size_t)bytes.width * (size_t)bytes.height;
-	int r = buffer_reserve(&scratch->mask, 3 * count);
-	if (r == 0)
-		r = passes_run(&scratch->passes, &scratch->steps, image, &bytes, scratch->mask.data,
-			       NULL);
-	for (size_t i = 0; i < count && r == 0; i++)
-		out[i] = scratch->mask.data[3 * i];
-	buffer_trim(&scratch->mask, BUFFER_KEEP);
-	return r;
 }

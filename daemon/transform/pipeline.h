@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/digest.h"
 #include "base/fault.h"
 #include "base/image.h"
@@ -34,6 +35,7 @@ struct cancel;
 struct packer;
 struct pipeline;
 struct statistics;
+struct user_map;
 
 /*
  * `transforms`: a list of maps {name, parameters...}, each parameter named and defaulted as in
@@ -150,6 +152,26 @@ int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scr
 int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
 		   const struct image *alpha, struct pipeline_scratch *scratch, void *out,
 		   struct cancel *cancel);
+
+/*
+ * The Map of the list, at which the user's code gets the picture (user_map.h); NULL: there is none.
+ * What stands before it is the *front*, a pipeline for pipeline_draw(), pipeline_draft() and
+ * pipeline_apply_front(); everything else that is asked of the whole is about what stands behind
+ * it, whose pictures are those that the code gave.
+ */
+const struct user_map *pipeline_map(const struct pipeline *pipeline);
+const struct pipeline *pipeline_front(const struct pipeline *pipeline);
+bool pipeline_is_front(const struct pipeline *pipeline);
+
+/* A picture that a front has made: rows of RGB bytes, packed. */
+struct front_picture {
+	struct buffer bytes;
+	int32_t width, height;
+};
+/* As pipeline_apply(), of a front. */
+int pipeline_apply_front(const struct pipeline *front, const struct image *image,
+			 struct pipeline_scratch *scratch, struct front_picture *out,
+			 struct cancel *cancel);
 
 /* After pipeline_draw() and before pipeline_draft(): move boxes or points as the picture is moved;
  * see annotation.h. */

@@ -58,6 +58,7 @@ struct step {
 struct steps {
 	int32_t size[2]; /* width and height of the picture after the steps so far */
 	bool pillow_13;	 /* resizes are as in Pillow 13: see step_rows_first() */
+	unsigned index;	 /* of the list's first transform: its draws */
 	unsigned count;
 	struct step step[STEPS_MAX]; /* the last one is never used */
 };
@@ -66,7 +67,7 @@ enum {
 	STEPS_E_IMAGE = 1, /* a transform cannot take a picture of this size */
 };
 
-/* `pillow_13` is false then. */
+/* `pillow_13` and `index` are 0 then. */
 void steps_begin(struct steps *steps, int32_t width, int32_t height);
 
 /* Does a RESIZE make its pass along y first? Up to Pillow 12, none does; from Pillow 13 on, those

@@ -8,7 +8,7 @@ int steps_draw_one(struct steps *steps, const struct transform *transform, unsig
 		   const struct draw_key *key, struct fault *fault)
 {
 	const struct transform_row *row = transform->row;
-	const struct draws draws = draws_of(key, index);
+	const struct draws draws = draws_of(key, steps->index + index);
 	int r = row->draw ? row->draw(transform, &draws, steps, fault)
 			  : row->add(transform, steps, fault);
 	if (r == 0 && steps_full(steps))
@@ -39,7 +39,7 @@ int steps_draw_all(struct steps *steps, const struct transform *list, unsigned c
 static int draw_held(struct steps *steps, const struct transform *list, unsigned at,
 		     const struct draw_key *key, struct fault *fault)
 {
-	const struct draws draws = draws_of(key, at);
+	const struct draws draws = draws_of(key, steps->index + at);
 	unsigned held[TRANSFORMS_MAX], count = find_held(list, at, held);
 	int r = 0;
 	if (list[at].row->choose)

@@ -260,6 +260,10 @@ static int check_transform(struct check *check, const struct value *map, struct 
 	struct transform_list *list = check->list;
 	struct transform transform;
 	struct fault why;
+	if (check->depth > 0 && text_equals(value_text(value_get(map, "name")), "Map"))
+		return check_say(check, fault,
+				 "Map stands inside of another transform: put it into the list "
+				 "itself");
 	if (transform_parse(&transform, map, &why) != 0)
 		return check_say(check, fault, "%s", why.text);
 	if (!is_picture_op(transform.row))
@@ -416,9 +420,10 @@ static int check_alpha(struct transform_list *list, struct fault *fault)
 	return 0;
 }
 
-int transform_list_parse(struct transform_list *out, const struct value *value, bool fractions,
-			 struct fault *fault)
+int transform_list_parse(struct transform_list *out, const struct transform_part *part,
+			 bool fractions, struct fault *fault)
 {
+	const struct value *value = part->list;
 	struct check check = {.list = out, .fractions = fractions};
 	out->views = 1;
 	uint32_t count = value_kind(value) == VALUE_LIST ? value_count(value) : 0;
@@ -426,12 +431,13 @@ int transform_list_parse(struct transform_list *out, const struct value *value, 
 		return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
 				 "transforms: must be a list, not a %s",
 				 value_kind_name(value_kind(value)));
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = part->first; i < count && i < part->end; i++) {
 		check.at[0] = i;
 		int r = check_transform(&check, value_item(value, i), fault);
 		if (r)
 			return r;
 	}
+	out->tensor = check.tensor;
 	int r = check_gray(out, fault);
 	r = r ? r : check_alpha(out, fault);
 	return r ? r : check_size(&check, (struct extent){0}, fault);
@@ -483,7 +489,12 @@ void transform_list_pack(struct packer *packer, const struct transform_list *lis
 {
 	const struct transform *outer[OUTER_MAX];
 	uint32_t count = outer_transforms(list, outer);
-	pack_list(packer, count);
 	for (uint32_t i = 0; i < count; i++)
 		transform_pack(packer, outer[i], exact);
+}
+
+uint32_t transform_list_outer(const struct transform_list *list)
+{
+	const struct transform *outer[OUTER_MAX];
+	return outer_transforms(list, outer);
 }

@@ -33,23 +33,31 @@ struct transform_list {
 	bool alpha;	       /* a generator takes them with alpha ... */
 	bool filtered;	       /* ... from a resize that looks at several pixels */
 	unsigned before_views; /* how many of `pictures` stand before the one that makes views */
+	bool tensor;	       /* it has ToTensor */
+	unsigned index;	       /* of its first transform, whose draws it is (draws.h) */
 };
 
 enum {
 	TRANSFORM_LIST_E_TRANSFORM = 1, /* the message names transform and parameter */
 };
 
-/* `value`: a list of maps as pipeline_new() takes it; `fractions`: the dtype can hold them. `out`
- * is zero before. 0 or TRANSFORM_LIST_E_TRANSFORM. */
-int transform_list_parse(struct transform_list *out, const struct value *value, bool fractions,
-			 struct fault *fault);
+/* A list of maps as pipeline_new() takes it, or a part of it. */
+struct transform_part {
+	const struct value *list;
+	uint32_t first, end; /* a larger one is the list's */
+};
+/* `fractions`: the dtype can hold them. `out` is zero before. 0 or TRANSFORM_LIST_E_TRANSFORM. */
+int transform_list_parse(struct transform_list *out, const struct transform_part *part,
+			 bool fractions, struct fault *fault);
 /* A list that leaves the size of images open gets it from the size that all samples have; 0: they
  * have none, or several. 0 or TRANSFORM_LIST_E_TRANSFORM. */
 int transform_list_settle(struct transform_list *list, int32_t width, int32_t height,
 			  struct fault *fault);
 /* The canonical text of each transform, "|" behind it. */
 void transform_list_write(FILE *file, const struct transform_list *list);
-/* Pack the list that transform_list_parse() takes; `exact`: see parameter_pack(). */
+/* Pack transform_list_outer() maps that transform_list_parse() takes; `exact`: see
+ * parameter_pack(). */
 void transform_list_pack(struct packer *packer, const struct transform_list *list, bool exact);
+uint32_t transform_list_outer(const struct transform_list *list);
 
 #endif

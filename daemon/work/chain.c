@@ -138,9 +138,13 @@ static enum job_outcome view_apply(struct job *job, uint32_t view, const struct 
 {
 	const struct pipeline *pipeline = job->recipe->pipeline;
 	uint8_t *out = job->field[FIELD_IMAGE];
+	int r;
 	if (view > 0)
 		out += view * pipeline_output(pipeline).bytes;
-	int r = pipeline_apply(pipeline, image, alpha, scratch, out, cancel);
+	if (pipeline_is_front(pipeline))
+		r = pipeline_apply_front(pipeline, image, scratch, job->field[FIELD_IMAGE], cancel);
+	else
+		r = pipeline_apply(pipeline, image, alpha, scratch, out, cancel);
 	if (r == PIPELINE_E_STOPPED)
 		fault_say(&job->fault, r,
 			  "the transforms were stopped after %u ms of CPU time (decode-deadline)",

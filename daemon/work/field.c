@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/quote.h"
+#include "dataset/code.h"
+#include "transform/user_map.h"
 
 int field_choice_parse(struct field_choice *out, const struct value *names, bool one_hot,
 		       struct fault *fault)
@@ -146,20 +148,63 @@ static bool fields_have(const struct fields *fields, const char *name)
 	return false;
 }
 
-/* The arrays that producers make: the first two are called image and label, whatever they are. */
+/* Add an array that the user's code makes. */
+static void field_add_made(struct fields *fields, const char *name, const struct code_array *array)
+{
+	fields->made_at[fields->made++] = fields->count;
+	field_add(fields, name, array->dtype, array->dims, array->shape, array->bytes);
+}
+
+/* Take those of a dataset: the first two are called image and label, whatever they are. */
 static int fields_init_arrays(struct fields *fields, const struct code_array *array, uint32_t count)
 {
 	fields->views = 1;
-	field_add(fields, "image", array[0].dtype, array[0].dims, array[0].shape, array[0].bytes);
+	field_add_made(fields, "image", &array[0]);
 	if (count > 1)
-		field_add(fields, "label", array[1].dtype, array[1].dims, array[1].shape,
-			  array[1].bytes);
+		field_add_made(fields, "label", &array[1]);
 	else
 		field_add(fields, "label", "int64", 0, NULL, sizeof(int64_t));
 	field_add(fields, "index", "int64", 0, NULL, sizeof(int64_t));
 	for (uint32_t i = 2; i < count; i++)
-		field_add(fields, array[i].name, array[i].dtype, array[i].dims, array[i].shape,
-			  array[i].bytes);
+		field_add_made(fields, array[i].name, &array[i]);
+	return 0;
+}
+
+/* Add those of a Map: the first is the image, the others stand behind all further fields. */
+static int fields_add_mapped(struct fields *fields, const struct code_array *array, uint32_t count,
+			     struct fault *fault)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		if (fields_have(fields, array[i].name))
+			return fault_say(fault, FIELD_E_CHOICE,
+					 "Map: the dataset has a field '%s', too: list the fields "
+					 "that you want, without it",
+					 array[i].name);
+		if (fields->count == SEGMENT_FIELDS_MAX)
+			return fault_say(fault, FIELD_E_CHOICE,
+					 "Map: with its %u arrays a sample has more than %d fields",
+					 count, SEGMENT_FIELDS_MAX);
+		field_add_made(fields, array[i].name, &array[i]);
+	}
+	return 0;
+}
+
+static int fields_add_image(struct fields *fields, const struct pipeline *pipeline,
+			    const struct code_array *array, struct fault *fault)
+{
+	struct pipeline_output image = pipeline_output(pipeline);
+	if (pipeline_map(pipeline) && fields->views > pipeline_views(pipeline))
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "views and Map cannot be combined: have the code of Map make "
+				 "several arrays");
+	if (array)
+		field_add_made(fields, "image", array);
+	else
+		field_add_views(fields, "image", image.dtype, 3, image.shape, image.bytes);
+	fields->mixes = pipeline_mixes(pipeline);
+	if (fields->mixes && fields->views > 1)
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "views and a batch transform (MixUp, CutMix) cannot be combined");
 	return 0;
 }
 
@@ -168,20 +213,22 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 		struct fault *fault)
 {
 	struct quote quote;
-	struct pipeline_output image = pipeline_output(pipeline);
+	const struct user_map *map = pipeline_map(pipeline);
 	const struct columns *columns = dataset_columns(dataset);
-	uint32_t arrays;
+	struct code_array mapped[CODE_ARRAYS_MAX];
+	uint32_t arrays, maps = 0;
 	const struct code_array *array = dataset_arrays(dataset, &arrays);
+	int r = map && map->arrays ? code_arrays_parse(mapped, &maps, map->arrays, "Map", fault)
+				   : 0;
 	memset(fields, 0, sizeof(*fields));
+	if (r)
+		return r < 0 ? r : FIELD_E_CHOICE;
 	if (array)
 		return fields_init_arrays(fields, array, arrays);
 	fields->views = choice->views;
-	field_add_views(fields, "image", image.dtype, 3, image.shape, image.bytes);
-	fields->mixes = pipeline_mixes(pipeline);
-	if (fields->mixes && fields->views > 1)
-		return fault_say(fault, FIELD_E_CHOICE,
-				 "views and a batch transform (MixUp, CutMix) cannot be combined");
-	int r = fields_add_label(fields, dataset, pipeline, choice->one_hot || fields->mixes,
+	r = fields_add_image(fields, pipeline, maps ? mapped : NULL, fault);
+	r = r ? r
+	      : fields_add_label(fields, dataset, pipeline, choice->one_hot || fields->mixes,
 				 fault);
 	if (r)
 		return r;
@@ -195,7 +242,7 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 					 "fields: the dataset has no '%s' besides image, label and "
 					 "index",
 					 quote_text(&quote, choice->names[i]));
-	return r;
+	return r ? r : fields_add_mapped(fields, mapped, maps, fault);
 }
 
 bool fields_equal(const struct fields *a, const struct fields *b)

@@ -40,8 +40,10 @@ struct fields {
 	struct field field[SEGMENT_FIELDS_MAX];
 	uint32_t classes;		      /* of a one-hot label; 0: it is not one-hot */
 	unsigned columns[SEGMENT_FIELDS_MAX]; /* the dataset's column, from FIELD_FURTHER on */
-	uint32_t mask;			      /* the field that is the mask; 0: there is none */
-	bool mixes;			      /* each sample is mixed with a partner */
+	/* Those that the user's code makes, in the order of its record; 0: it makes none. */
+	uint32_t made, made_at[SEGMENT_FIELDS_MAX];
+	uint32_t mask;	/* the field that is the mask; 0: there is none */
+	bool mixes;	/* each sample is mixed with a partner */
 	uint32_t views; /* of a sample; image, mask, boxes and points have one for each view */
 };
 
@@ -56,7 +58,8 @@ int field_choice_parse(struct field_choice *out, const struct value *names, bool
  * FIELD_E_CHOICE. */
 int field_choice_views(struct field_choice *choice, uint32_t views, const struct pipeline *pipeline,
 		       struct fault *fault);
-/* Sets all bytes of `fields`. 0, or FIELD_E_CHOICE if the choice does not fit the dataset. */
+/* Sets all bytes of `fields`. 0, FIELD_E_CHOICE if the choice does not fit the dataset, or -ENOMEM.
+ */
 int fields_init(struct fields *fields, const struct dataset *dataset,
 		const struct pipeline *pipeline, const struct field_choice *choice,
 		struct fault *fault);

@@ -84,7 +84,8 @@ struct job {
 	void *flow;			 /* the loop's, too: the flow that pays for it */
 	uint64_t cost_ns;		 /* expected time of a worker; 0: not known */
 	void *group, *producer;		 /* the loop's: who made the record of its sample ... */
-	unsigned failures;		 /* ... and how often that failed */
+	unsigned failures;		 /* ... how often that failed ... */
+	uint64_t needed;		 /* ... and bytes that it is known to take */
 
 	/* The inputs of the chain. Its first job has them, for all. */
 	struct input own;     /* the sample */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "store/keep.h"
 #include "work/chain.h"
+#include "work/made.h"
 #include "work/write_fields.h"
 
 int sample_kit_init(struct sample_kit *kit)
@@ -108,7 +109,7 @@ static void sample_mix(struct job *job, struct input *input, struct sample_kit *
 
 bool sample_needs_fetch(const struct job *job)
 {
-	return !dataset_has_pixels(job->recipe->dataset) && !job->own.record;
+	return !dataset_has_pixels(job->recipe->dataset) && !job->own.record && !job->own.pictured;
 }
 
 void sample_forget(struct job *job)
@@ -119,6 +120,8 @@ void sample_forget(struct job *job)
 
 static void read_inputs(struct job *job)
 {
+	if (job->own.pictured) /* nothing is wanted of its file any more */
+		return;
 	chain_read(job, &job->own, job->sample);
 	if (job->own.source.outcome == JOB_DONE)
 		chain_read_mask(job, job->sample);
@@ -180,40 +183,10 @@ static void run_write(struct job *job, struct sample_kit *kit)
 	}
 }
 
-/* Copy the arrays of a record into a slot. */
-static enum job_outcome copy_arrays(struct job *job)
-{
-	uint32_t count;
-	const struct code_array *array = dataset_arrays(job->recipe->dataset, &count);
-	const uint8_t *from = job->own.record;
-	size_t whole = 0;
-	int64_t index = (int64_t)job->sample;
-	for (uint32_t i = 0; i < count; i++)
-		whole += array[i].bytes;
-	if (job->own.record_bytes != whole) {
-		fault_say(&job->fault, 1, "a record of %zu bytes, and its arrays have %zu",
-			  job->own.record_bytes, whole);
-		return JOB_USER;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		memcpy(job->field[i < 2 ? i : i + 1], from, array[i].bytes);
-		from += array[i].bytes;
-	}
-	memcpy(job->field[FIELD_INDEX], &index, sizeof(index));
-	if (count == 1)
-		memset(job->field[FIELD_LABEL], 0, sizeof(int64_t));
-	return JOB_DONE;
-}
-
 static void run_copy(struct job *job, struct sample_kit *kit)
 {
 	(void)kit;
-	job->decoded = job->clips = job->shared = job->substituted = false;
-	job->transform_ns = 0;
-	job->used = job->sample;
-	job->outcome = job_is_unwanted(job) ? JOB_UNWANTED
-		       : job->own.record    ? copy_arrays(job)
-					    : JOB_AWAITS;
+	made_copy(job);
 }
 
 static void run_index(struct job *job, struct sample_kit *kit)
@@ -265,6 +238,7 @@ static void run_warm(struct job *job, struct sample_kit *kit)
 
 const struct purpose purpose_write = {.run = run_write, .has_slot = true};
 const struct purpose purpose_copy = {.run = run_copy, .has_slot = true, .copies = true};
+const struct purpose purpose_map = {.run = made_map, .has_slot = true};
 const struct purpose purpose_index = {.run = run_index};
 const struct purpose purpose_measure = {.run = run_measure};
 const struct purpose purpose_warm = {.run = run_warm, .only_keeps = true};
@@ -281,5 +255,5 @@ void sample_make(struct job *job, struct sample_kit *kit)
 	buffer_trim(&kit->whole, BUFFER_KEEP);
 	sample_forget(job);
 	job->made_ns = clock_ns();
-	job->work_ns = job->made_ns - start;
+	job->work_ns += job->made_ns - start; /* it may have been here before */
 }

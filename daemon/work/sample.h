@@ -14,6 +14,7 @@ void sample_kit_deinit(struct sample_kit *kit);
 /* Purposes of jobs. */
 extern const struct purpose purpose_write;   /* write the slots of a chain */
 extern const struct purpose purpose_copy;    /* write the arrays that a producer made */
+extern const struct purpose purpose_map;     /* ... with the user's code amid the transforms */
 extern const struct purpose purpose_index;   /* make the seek index of a file, decode no pixels */
 extern const struct purpose purpose_measure; /* add the finished array to the recipe's moments */
 extern const struct purpose purpose_warm;    /* keep the picture as decoded, where there is room */

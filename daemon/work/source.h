@@ -25,6 +25,7 @@
 #include "base/stamp.h"
 #include "decode/decode.h"
 #include "store/keeper.h"
+#include "transform/pipeline.h"
 #include "work/outcome.h"
 
 struct job_recipe;
@@ -52,6 +53,10 @@ struct input {
 	 * that the producer may change at any time; NULL: nothing yet. */
 	const uint8_t *record;
 	size_t record_bytes;
+	/* Where the user's code is amid the transforms: what it gets, if that is made. Then the
+	 * record is what it made of that. */
+	struct front_picture picture;
+	bool pictured;
 };
 
 /* Find what is kept of the sample, else read its file, or copy its record, and set the outcome:

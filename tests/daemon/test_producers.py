@@ -30,9 +30,12 @@ class Maker(Peer):
         self.hello()
         self.answer = self.request("produce", code=code, secret=secret, name="test")
         if self.answer.name == "producer":
-            fd = self.fds.pop(0)
-            self.tray = mmap.mmap(fd, self.answer.fields["bytes"])
-            os.close(fd)
+            self.take_tray(self.answer)
+
+    def take_tray(self, message):
+        fd = self.fds.pop(0)
+        self.tray = mmap.mmap(fd, message.fields["bytes"])
+        os.close(fd)
 
     def close(self):
         """A thread that receives would keep the socket open."""
@@ -41,7 +44,12 @@ class Maker(Peer):
         super().close()
 
     def work(self, seconds=WAIT_S):
-        return self.expect("work", seconds).fields
+        message = self.receive(seconds)
+        while message and message.name == "producer":
+            self.take_tray(message)
+            message = self.receive(seconds)
+        assert message and message.name == "work", message
+        return message.fields
 
     def place(self, work):
         """Write the group's records; the list of MADE."""
@@ -54,7 +62,7 @@ class Maker(Peer):
         return out
 
     def make(self, work):
-        self.made += [index for index, _, _ in work["samples"]]
+        self.made += [sample[0] for sample in work["samples"]]
         self.send("made", group=work["group"], samples=self.place(work))
 
     def serve(self):
@@ -219,15 +227,39 @@ def test_a_sample_that_is_alone_and_has_no_room_is_bad(daemon, files, maker):
     assert bad["text"] == "it has 1 MiB" and len(good) == 59
 
 
-def test_a_sample_too_large_for_any_tray_is_bad(daemon, files, maker):
+@pytest.mark.parametrize("needed, text", [
+    (1 << 39, "it has 512 GiB: the tray of its producer would need 1048576 MiB, and "),
+    (1 << 60, "it has 1 EiB")])
+def test_a_sample_too_large_for_any_tray_is_bad(daemon, files, maker, needed, text):
     one = maker()
     with daemon.connect() as peer:
         assert peer.attach("", **wish(files, batch_size=1, shuffle=False)).name == "attached"
         work = one.work()
-        one.send("failed", group=work["group"], sample=0, text="it has 1 GB", needed=1 << 30)
+        one.send("failed", group=work["group"], sample=0, text=text.partition(":")[0],
+                 needed=needed)
         one.serve()
         good, (bad,) = all_of(peer)
-    assert bad["text"] == "it has 1 GB" and len(good) == 59
+    assert bad["text"].startswith(text) and len(good) == 59
+    assert bad["name"] == ("sample_limit" if ":" in text else "sample_user")
+
+
+def test_the_tray_grows_with_a_sample(daemon, files, maker):
+    """And what comes later comes in the new one, whose descriptor comes with it."""
+    one = maker()
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files, batch_size=1, shuffle=False)).name == "attached"
+        work, before = one.work(), len(one.tray)
+        index = work["samples"][0][0]
+        one.send("failed", group=work["group"], sample=0, text="more", needed=work["bytes"] + 1)
+        work = one.work()
+        while work["samples"][0][0] != index:
+            one.make(work)
+            work = one.work()
+        assert work["bytes"] > before // 4 and len(one.tray) > before
+        one.make(work)
+        one.serve()
+        good, bad = all_of(peer)
+    assert len(good) == 60 and not bad
 
 
 WRONG = {

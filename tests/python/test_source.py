@@ -653,11 +653,13 @@ def test_arrays_take_no_transforms(load):
         load(arrays_of(own_code.Floats()))
 
 
-def test_a_sample_larger_than_a_tray_is_bad(load):
-    loader = load(arrays_of(lambda index: np.zeros(5 << 20, np.uint8), samples=3), transforms=[],
-                  batch_size=1, num_workers=0)
-    with pytest.raises(stoker.SampleError, match="has 5242880 bytes, and a tray has room for"):
-        next(iter(loader))
+def test_a_tray_grows_with_a_sample(load):
+    """It has 4 MiB for each group at first."""
+    loader = load(arrays_of(lambda index: np.full(5 << 20, index, np.uint8), samples=3),
+                  transforms=[], batch_size=1, num_workers=0, shuffle=False)
+    for index, (batch,) in enumerate(loader):
+        assert batch.shape == (5 << 20,) and (batch == index).all()
+    assert index == 2
 
 
 def test_torch_gives_tensors(real):

@@ -23,6 +23,7 @@ from .errors import (ArgumentError, CredentialsError, DaemonUnavailable, Dataset
 from .loader import Loader
 from .mix import Mix
 from .node import Node, connect
+from .produce.map import Map
 from .produce.producer import Sample, sample
 from .produce.source import Source
 from .shards import write_shards
@@ -31,7 +32,7 @@ from .transforms import *  # noqa: F403
 __all__ = [
     "ArgumentError", "Batch", "CredentialsError", "DaemonUnavailable", "DatasetError",
     "DeviceError", "Disconnected", "Error", "ForkError", "LimitError", "Loader",
-    "MemoryBudgetError", "Mix", "Node", "NotPermitted", "PipelineError", "ProducerError",
+    "Map", "MemoryBudgetError", "Mix", "Node", "NotPermitted", "PipelineError", "ProducerError",
     "ProtocolError", "RequestError", "Sample", "SampleError", "Source", "Stopping",
     "TokenError", "TooManyConnections", "TransportError", "VersionError", "__version__",
     "connect", "sample", "samplers", "write_shards",

@@ -73,7 +73,9 @@ class Reader:
         self.world_size: int = request["world"]
         self._given: Optional[Given] = None
         self._producers: Optional[Producers] = None  # that make its samples, if this process does
+        self._map_producers: Optional[Producers] = None  # that run the code of its Map
         self._tree: Optional[Tree] = None  # of its samples, if they are arrays of the user's code
+        self._labelled = False  # ... of a Map, beside which there are labels
         self._copier: Optional[Copier] = None  # to a device, if its owner wants that
         self._connection = self._dial()
         try:

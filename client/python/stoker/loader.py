@@ -22,9 +22,11 @@ from ._reader import Reader, _left
 from ._wire import Received
 from .batch import Batch, Lease
 from .errors import ArgumentError, Disconnected, Error, SampleError, Stopping, from_message
+from .produce.processes import Producers
 from .state import Place
 
 if TYPE_CHECKING:
+    from .produce.map import MapCode
     from ._connection import Connection
     from ._credentials import Credentials
     from ._ring import Field
@@ -286,8 +288,8 @@ class Loader(Reader):
 
     def _end(self) -> None:
         self._connection.close()
-        if self._producers is not None:
-            self._producers.close()
+        for producers in self._all_producers():
+            producers.close()
         if self._copier is not None:
             self._copier.close()
         self._ring.close()
@@ -451,16 +453,27 @@ class Loader(Reader):
                 raise TimeoutError(f"no batch came within {self.timeout:g} s{self._stalled}")
             return message
 
+    def _all_producers(self) -> List[Producers]:
+        return [producers for producers in (self._producers, self._map_producers)
+                if producers is not None]
+
+    def _take_map(self, code: MapCode, count: int, path: str, shown: bytes) -> None:
+        """The code of a Map of the list of transforms, and start what runs it."""
+        self._map_producers = Producers(code, code.identity(), count, path, shown)
+        self._labelled = code.tree is not None
+        self._tree = code.tree or self._tree
+
     def _receive_made(self, left: Optional[float]) -> Optional[Received]:
         """As _receive(), while the program's own producers can make samples."""
-        if self._producers is None:
+        if not self._all_producers():
             return self._receive(left)
         until = math.inf if left is None else time.monotonic() + left
         while True:
             message = self._receive(min(_LOOK_S, max(0.0, until - time.monotonic())))
             if message is not None or time.monotonic() >= until:
                 return message
-            self._producers.check()
+            for producers in self._all_producers():
+                producers.check()
 
     # From messages to arrays
 
@@ -499,9 +512,12 @@ class Loader(Reader):
     def _joined(self, message: Received, of_array: Callable[[Any], Any]) -> Any:
         """A batch of arrays of the user's code, as the tree that its samples are."""
         assert self._tree is not None
-        names = [name for name in self._ring.fields if name != "index"][:len(self._tree.leaves)]
-        arrays, _ = self._take(message, names)
-        return self._tree.join([of_array(arrays[name]) for name in names])
+        made = [name for name in self._ring.fields if name != "index"][:len(self._tree.leaves)]
+        if self._labelled:
+            made = ["image", *(f"array{number}" for number in range(1, len(made)))]
+        arrays, _ = self._take(message, [*made, "label"] if self._labelled else made)
+        tree = self._tree.join([of_array(arrays[name]) for name in made])
+        return (tree, of_array(arrays["label"])) if self._labelled else tree
 
     def _batch(self, message: Received) -> Batch:
         return Batch(*self._take(message), message.fields)

@@ -21,6 +21,7 @@ from ._paths import absolute
 from .errors import Error
 from .loader import Loader
 from .mix import Mix
+from .produce.map import Map, maps_of
 from .produce.processes import Producers
 from .produce.source import Source, secret
 
@@ -159,15 +160,16 @@ class Node:
                 mapping as STS gives it (AccessKeyId, SecretAccessKey, SessionToken, Expiration) or
                 boto3 takes it (aws_access_key_id, ...), or a function that returns one, which is
                 called when the loader connects and before they expire.
-            num_workers: processes that run the code of a stoker.Source, ended with the loader; 0: a
-                thread of this process does; None: as many as there are processors, eight at most.
-                Other datasets take none: the daemon has workers.
+            num_workers: processes that run the code of a stoker.Source or stoker.Map, ended with
+                the loader; 0: a thread of this process does; None: as many as there are processors,
+                eight at most. Other datasets take none: the daemon has workers.
 
         Raises DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
         RequestErrors, with the text of the daemon; TypeError and ValueError; DaemonUnavailable.
         """
         _options.refuse(others)
-        if num_workers is not None and not isinstance(dataset, Source):
+        maps = _maps(transforms)
+        if num_workers is not None and not isinstance(dataset, Source) and not maps:
             _options.refuse(["num_workers"])
         if self._closed:
             raise Error("the node is closed: make another with stoker.connect()")
@@ -208,7 +210,7 @@ class Node:
         if start not in ("position", "live"):
             raise ValueError(f"start must be 'position' or 'live', not {start!r}")
         request = {key: _number(value) for key, value in request.items()}
-        if isinstance(dataset, Source):
+        if isinstance(dataset, Source) or maps:
             request["secret"] = secret()
         request["dataset"] = _dataset(dataset, labels)
         own = None if credentials is None else \
@@ -224,6 +226,8 @@ class Node:
                 loader._producers = dataset.kept or Producers(
                     dataset, request["dataset"]["code"], _producers(num_workers), self.socket,
                     request["secret"])
+        for mapped in maps:
+            loader._take_map(mapped.code, _producers(num_workers), self.socket, request["secret"])
         if found and not shuffle:
             _ranks.say_part(loader)
         return loader
@@ -291,6 +295,14 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<stoker.Node {self.socket}>"
+
+
+def _maps(transforms: Any) -> List[Map]:
+    """Its Maps; what their functions give is looked at."""
+    found = list(maps_of(transforms))
+    for mapped, place in found:
+        mapped.code.look(_transforms.to_dicts(list(transforms)[:place]) if place else ())
+    return [mapped for mapped, _ in found]
 
 
 def _producers(count: Optional[int]) -> int:

@@ -459,8 +459,8 @@ def _unknown(transform: Any) -> TypeError:
         return TypeError(f"{short(transform)} is a {'text' if named is transform else 'class'} and "
                          f"not a transform: write stoker.{name}(...)")
     return TypeError(f"{short(transform)} is no transform that stoker knows, and no code of yours "
-                     "runs in the daemon: stoker.torch.DataLoader runs it in processes of yours, or "
-                     f"apply it to the batches. There are {', '.join(sorted(_KNOWN))}")
+                     "runs in the daemon: stoker.Map(it) runs it in processes of yours. There are "
+                     f"{', '.join(sorted(_KNOWN))}")
 
 
 def _cast(transform: Any) -> List[Dict[str, Any]]:

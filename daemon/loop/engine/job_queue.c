@@ -27,6 +27,7 @@ void job_queue_deinit(struct job_queue *queue)
 		struct job *job = queue->spare;
 		queue->spare = job->next;
 		source_deinit(&job->own.source);
+		buffer_deinit(&job->own.picture.bytes);
 		source_deinit(&job->partner.source);
 		source_deinit(&job->mask.source);
 		free(job);
@@ -47,6 +48,7 @@ void job_queue_free(struct core *core, struct job *job)
 	sample_forget(job);
 	buffer_wane(&job->own.source.bytes, KEEP_LEAST);
 	buffer_trim(&job->own.source.bytes, KEEP_BYTES);
+	buffer_trim(&job->own.picture.bytes, KEEP_BYTES);
 	buffer_trim(&job->mask.source.bytes, KEEP_BYTES);
 	buffer_trim(&job->partner.source.bytes, KEEP_BYTES);
 	job->next = core->jobs->spare;
@@ -83,6 +85,9 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->fetch_ns = job->fetched_ns = 0; /* it may have nothing to be fetched */
 	job->staged = (struct stage_reads){0};
 	job->own.record = NULL;
+	job->own.pictured = false;
+	job->needed = 0;
+	job->work_ns = 0;
 	job->group = job->producer = NULL;
 	job->failures = 0;
 	slot_fill(ring_slot(ring, ordinal));

@@ -6,30 +6,31 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "loop/engine/group.h"
 #include "loop/engine/job_queue.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
-#include "loop/state/outbox.h"
 #include "loop/state/producer.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
-#include "proto/message.h"
-#include "proto/pack.h"
+#include "proto/value.h"
 #include "work/job.h"
 
-#define GROUPS_LENT 2	     /* of a producer: while it makes one, the next is there */
-#define GROUP_NS 4000000     /* what a group is to take */
-#define SAMPLE_NS_AVERAGE 16 /* of how many samples */
+#define SAMPLE_NS_AVERAGE 16		  /* of how many samples */
+#define AHEAD_GROUPS 4			  /* of each producer: under way or made ready */
+#define AHEAD_BYTES ((uint64_t)256 << 20) /* of pictures that wait for a Map's code */
 
 static struct stream *job_stream(const struct job *job)
 {
 	return ((const struct ring *)job->owner)->stream;
 }
 
+/* Code that it waits for. */
 static struct code *job_code(const struct job *job)
 {
-	return job_stream(job)->entry->code;
+	const struct stream *stream = job_stream(job);
+	return job->own.pictured ? stream->order.map : stream->entry->code;
 }
 
 /* -- what is not made ---------------------------------------------------------------------- */
@@ -41,19 +42,20 @@ static bool chain_is_unwanted(const struct job *job)
 	return !job;
 }
 
-static void job_fail(struct job *job, const char *text)
+static void job_fail(struct job *job, enum job_outcome outcome, const char *text)
 {
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer) {
-		sharer->outcome = job_is_unwanted(sharer) ? JOB_UNWANTED : JOB_USER;
+		sharer->outcome = job_is_unwanted(sharer) ? JOB_UNWANTED : outcome;
 		sharer->substituted = false;
 		fault_say(&sharer->fault, 1, "%s", text);
 	}
 }
 
 /* A sample that is not made: bad, in these words. */
-static void lend_spoil(struct code *code, struct job *job, const char *text)
+static void lend_spoil(struct code *code, struct job *job, enum job_outcome outcome,
+		       const char *text)
 {
-	job_fail(job, text);
+	job_fail(job, outcome, text);
 	core_count(code->core, COUNTER_PRODUCED_FAILED, !job_is_unwanted(job));
 	job->next = code->failed;
 	code->failed = job;
@@ -75,41 +77,15 @@ struct job *lend_take_failed(struct core *core)
 
 /* -- what waits ----------------------------------------------------------------------------- */
 
-static void code_push(struct code *code, struct job *job)
-{
-	job->next = NULL;
-	*code->waiting_end = job;
-	code->waiting_end = &job->next;
-}
-
-static struct job *code_pop(struct code *code)
-{
-	struct job *job = code->waiting;
-	if (!job)
-		return NULL;
-	code->waiting = job->next;
-	if (!code->waiting)
-		code->waiting_end = &code->waiting;
-	job->next = NULL;
-	return job;
-}
-
-static void code_push_alone(struct code *code, struct job *job)
-{
-	struct job **end = &code->alone;
-	while (*end)
-		end = &(*end)->next;
-	job->next = NULL;
-	*end = job;
-}
-
 void lend_take(struct core *core, struct job *job)
 {
 	struct code *code = job_code(job);
 	job_queue_back(core, job);
 	flow_lend(job->flow);
+	job->failures = 0; /* of this code, at this place */
+	job->needed = 0;
 	if (chain_is_unwanted(job)) /* nobody would cancel it any more */
-		lend_spoil(code, job, "");
+		lend_spoil(code, job, JOB_UNWANTED, "");
 	else
 		code_push(code, job);
 }
@@ -134,14 +110,17 @@ static struct job **list_split(struct job **from, const struct ring *ring, struc
 struct job *lend_cancel(const struct ring *ring)
 {
 	struct job *list = NULL, **end = &list;
-	struct code *code = ring->stream->entry->code;
-	if (!code)
-		return NULL;
-	end = list_split(&code->waiting, ring, end);
-	list_split(&code->alone, ring, end);
-	code->waiting_end = &code->waiting;
-	while (*code->waiting_end)
-		code->waiting_end = &(*code->waiting_end)->next;
+	struct code *codes[] = {ring->stream->entry->code, ring->stream->order.map};
+	for (unsigned i = 0; i < 2; i++) {
+		struct code *code = codes[i];
+		if (!code)
+			continue;
+		end = list_split(&code->waiting, ring, end);
+		end = list_split(&code->alone, ring, end);
+		code->waiting_end = &code->waiting;
+		while (*code->waiting_end)
+			code->waiting_end = &(*code->waiting_end)->next;
+	}
 	return list;
 }
 
@@ -154,102 +133,21 @@ void lend_again(struct job *job, struct flow *flow)
 		code_push(job_code(job), job);
 }
 
-/* -- groups --------------------------------------------------------------------------------- */
+/* -- lending ------------------------------------------------------------------------------- */
 
-static struct group *group_find(struct producer *producer, uint64_t number)
+/* The next sample has no room in any tray that there may be. */
+static void lend_refuse(struct code *code, const struct fault *why)
 {
-	for (unsigned i = 0; number && i < GROUP_AREAS; i++)
-		if (producer->group[i].number == number && producer->group[i].unanswered)
-			return &producer->group[i];
-	return NULL;
-}
-
-/* A free area, if the producer has fewer groups than it may. */
-static struct group *group_free(struct producer *producer)
-{
-	struct group *found = NULL;
-	unsigned lent = 0;
-	for (unsigned i = 0; i < GROUP_AREAS; i++) {
-		lent += producer->group[i].unanswered > 0;
-		if (!producer->group[i].number)
-			found = &producer->group[i];
-	}
-	return lent < GROUPS_LENT ? found : NULL;
-}
-
-static uint64_t group_offset(const struct producer *producer, const struct group *group)
-{
-	return (uint64_t)(group - producer->group) * producer_area(producer);
-}
-
-static void group_end_if_done(struct producer *producer, struct group *group)
-{
-	if (group->unanswered || group->copying)
-		return;
-	group->number = 0;
-	producer_free_if_unused(producer);
-}
-
-/* So many samples that they take GROUP_NS and fit into the area. */
-static unsigned group_size(const struct producer *producer)
-{
-	const struct code *code = producer->code;
-	uint64_t size = code->sample_ns ? GROUP_NS / code->sample_ns + 1 : 1;
-	uint64_t fit = code->largest ? producer_area(producer) / code->largest : 1;
-	size = size < fit ? size : fit;
-	size = size < GROUP_SAMPLES ? size : GROUP_SAMPLES;
-	return size ? (unsigned)size : 1;
-}
-
-static bool group_send(struct producer *producer, const struct group *group)
-{
-	uint8_t bytes[GROUP_SAMPLES * 32];
-	struct packer packer = packer_over(bytes, sizeof(bytes));
-	struct message message = message_init(MESSAGE_WORK);
-	pack_list(&packer, group->count);
-	for (unsigned i = 0; i < group->count; i++) {
-		pack_list(&packer, 3);
-		pack_uint(&packer, group->job[i]->sample);
-		pack_uint(&packer, group->job[i]->key.epoch);
-		pack_uint(&packer, group->job[i]->key.position);
-	}
-	message.work.group = group->number;
-	message.work.offset = group_offset(producer, group);
-	message.work.bytes = producer_area(producer);
-	message.work.seed = group->job[0]->key.seed;
-	if (packer_bytes(&packer, &message.work.samples.packed) < 0)
-		return false;
-	outbox_send(producer->outbox, &message);
-	return true;
-}
-
-static bool job_goes_with(const struct job *job, const struct job *first)
-{
-	return job->key.seed == first->key.seed;
-}
-
-static void group_fill(struct producer *producer, struct group *group, uint64_t now_ns)
-{
-	struct code *code = producer->code;
-	unsigned size = code->alone ? 1 : group_size(producer);
-	*group = (struct group){.number = core_new_id(code->core), .since_ns = now_ns};
-	while (group->count < size) {
-		struct job *job = code->alone;
-		if (job)
-			code->alone = job->next;
-		else if (!code->waiting ||
-			 (group->count && !job_goes_with(code->waiting, group->job[0])))
-			break;
-		else
-			job = code_pop(code);
-		job->next = NULL;
-		job->group = group;
-		job->producer = producer;
-		group->job[group->count++] = job;
-	}
-	group->unanswered = group->count;
-	if (!group_send(producer, group)) /* cannot be: there is room for all */
-		assert(false);
+	struct job *job = code_pop(code);
+	struct fault fault;
+	if (job->needed) /* the producer said so, in words of its own */
+		fault_say(&fault, 1, "%s: %s", job->fault.text, why->text);
+	else if (job->own.pictured)
+		fault_say(&fault, 1, "a picture of %d x %d pixels: %s", job->own.picture.width,
+			  job->own.picture.height, why->text);
+	else
+		fault = *why;
+	lend_spoil(code, job, JOB_LIMIT, fault.text);
 }
 
 static void code_lend(struct code *code, uint64_t now_ns)
@@ -258,11 +156,11 @@ static void code_lend(struct code *code, uint64_t now_ns)
 	while ((code->waiting || code->alone) && more) {
 		more = false;
 		list_for_each(producer, next, &code->producers, struct producer, in_code) {
-			struct group *group = group_free(producer);
-			if (!group || !(code->waiting || code->alone))
-				continue;
-			group_fill(producer, group, now_ns);
-			more = true;
+			struct fault fault;
+			int r = group_lend(producer, now_ns, &fault);
+			if (r == GROUP_E_LARGE)
+				lend_refuse(code, &fault);
+			more |= r != GROUP_E_NONE;
 		}
 	}
 }
@@ -329,11 +227,12 @@ static const char *take_record(struct producer *producer, struct group *group,
 			       const struct value *sample)
 {
 	struct code *code = producer->code;
-	uint64_t entry[3], begin = group_offset(producer, group), area = producer_area(producer);
+	uint64_t entry[3], begin, room;
+	group_room(producer, group, &begin, &room);
 	if (!value_uints(sample, entry))
 		return "a sample of MADE is no list of three numbers";
 	uint64_t offset = entry[1], bytes = entry[2];
-	if (offset < begin || offset - begin > area || bytes > area - (offset - begin))
+	if (offset < begin || offset - begin > room || bytes > room - (offset - begin))
 		return "a sample of MADE does not lie in the group's part of the tray";
 	struct job *job = group_answer(group, entry[0]);
 	if (!job)
@@ -372,17 +271,20 @@ int lend_failed(struct producer *producer, uint64_t number, uint64_t place, cons
 	struct code *code = producer->code;
 	struct group *group = group_find(producer, number);
 	struct job *job = group ? group_answer(group, place) : NULL;
+	uint64_t begin, room;
 	if (!job)
 		return say_wrong(fault, "FAILED names no sample that it has");
 	code_measure(producer, group, 1);
 	job->group = NULL;
-	if (needed > 0 && group->count > 1 &&
-	    needed <= producer_area(producer)) { /* the others left too little room */
-		code->largest = needed > code->largest ? needed : code->largest;
+	group_room(producer, group, &begin, &room);
+	if (needed > 0 && needed <= CODE_RECORD_MAX && (group->count > 1 || needed > room)) {
+		job->needed =
+			needed; /* the others left too little room, or the tray is too small */
+		fault_say(&job->fault, 1, "%s", text);
 		code_push_alone(code, job);
 	} else {
 		producer->failed++;
-		lend_spoil(code, job, text);
+		lend_spoil(code, job, JOB_USER, text);
 	}
 	group_end_if_done(producer, group);
 	return 0;
@@ -418,10 +320,10 @@ static void group_lose(struct producer *producer, struct group *group, bool begu
 		job->group = NULL;
 		job->failures += begun;
 		if (chain_is_unwanted(job)) /* it would wait here for a producer for ever */
-			lend_spoil(code, job, why);
+			lend_spoil(code, job, JOB_UNWANTED, why);
 		else if (begun && alone && job->failures > 1) {
 			fault_say(&fault, 1, "%s, twice", why);
-			lend_spoil(code, job, fault.text);
+			lend_spoil(code, job, JOB_USER, fault.text);
 		} else if (job->failures) {
 			code_push_alone(code, job);
 		} else {
@@ -451,4 +353,18 @@ uint64_t lend_age_ns(const struct producer *producer, uint64_t now_ns)
 {
 	const struct group *group = producer_at(producer);
 	return group ? now_ns - group->since_ns : 0;
+}
+
+bool lend_is_full(const struct ring *ring)
+{
+	const struct code *map = ring->stream->order.map;
+	uint64_t producers = 1, jobs;
+	if (!map)
+		return false;
+	list_for_each(producer, next, &map->producers, struct producer, in_code)
+		producers++;
+	jobs = AHEAD_GROUPS * producers * group_samples(map);
+	if (map->picture && jobs > AHEAD_BYTES / map->picture)
+		jobs = AHEAD_BYTES / map->picture;
+	return ring->jobs >= (jobs > producers ? jobs : producers);
 }

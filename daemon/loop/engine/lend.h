@@ -48,6 +48,8 @@ int lend_failed(struct producer *producer, uint64_t group, uint64_t place, const
 		uint64_t needed, struct fault *fault);
 /* The producer is gone; `why` is what became of it. May free it. */
 void lend_lose(struct producer *producer, const char *why);
+/* Tell whether as many of its jobs are under way as its Map should have ahead. */
+bool lend_is_full(const struct ring *ring);
 /* Age of its oldest sample, in ns. */
 uint64_t lend_age_ns(const struct producer *producer, uint64_t now_ns);
 

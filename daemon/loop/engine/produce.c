@@ -90,6 +90,11 @@ static bool reader_order(struct reader *reader)
 		struct batch_span span = share_span(&reader->share, &reader->want);
 		struct place at = share_place(&reader->share, reader->want.epoch,
 					      span.position + reader->ordered);
+		if (lend_is_full(ring)) { /* again when one of them is made */
+			reader->code_wait = true;
+			ring->wake_at = 0;
+			return false;
+		}
 		if (straggler_leaves_at(reader, &reader->want)) {
 			reader->slot_wait = true;
 			return false;
@@ -322,7 +327,7 @@ static void take_sample(struct core *core, struct job *job, const struct wait_sa
 		deliver_slot_made(ring, number, made);
 	assert(ring->jobs > 0);
 	ring->jobs--;
-	if (ring->abandoned || ring->obstructed)
+	if (ring->abandoned || ring->obstructed || ring->stream->order.map)
 		ring_touch(ring);
 }
 

@@ -85,19 +85,23 @@ static void stall_tell_idle(struct core *core)
 		}
 }
 
-/* Tell readers that wait for samples of a dataset without producers. */
+/* Tell readers that wait for samples of a dataset, or at a Map, without producers. */
 static void stall_tell_no_producer(struct core *core)
 {
 	struct message message = message_init(MESSAGE_STALLED);
 	uint64_t now_ns = clock_ns();
 	list_for_each(reader, next, &core->readers, struct reader, in_core) {
-		const struct dataset_entry *entry = reader->stream->entry;
+		const struct stream *stream = reader->stream;
 		struct fault why;
 		if (reader->stalled || !reader_lacks_producer(reader) ||
 		    now_ns - reader->attached_ns < STARTING_NS)
 			continue;
-		fault_say(&why, 0, "no producer makes the samples of %.200s: start one",
-			  entry->spec.path);
+		if (stream->entry->code && list_empty(&stream->entry->code->producers))
+			fault_say(&why, 0, "no producer makes the samples of %.200s: start one",
+				  stream->entry->spec.path);
+		else
+			fault_say(&why, 0, "no producer runs the code of Map for %.200s: start one",
+				  stream->entry->spec.path);
 		message.stalled.why = (struct text){why.text, strlen(why.text)};
 		reader->stalled = true;
 		reader_tell(reader, &message);

@@ -9,6 +9,7 @@
 
 void wake_reader(struct reader *reader)
 {
+	reader->code_wait = false;
 	if (reader->slot_wait) {
 		reader->slot_wait = false;
 		measure_wait(reader);
@@ -19,7 +20,7 @@ void wake_reader(struct reader *reader)
 static void wake_readers(struct ring *ring)
 {
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring)
-		if (reader->slot_wait)
+		if (reader->slot_wait || reader->code_wait)
 			wake_reader(reader);
 }
 

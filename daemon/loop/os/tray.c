@@ -12,7 +12,7 @@ static int tray_prepare(struct tray *tray)
 	if (fchmod(tray->fd, 0600) < 0 || ftruncate(tray->fd, (off_t)tray->bytes) < 0 ||
 	    fcntl(tray->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return -errno;
-	void *map = mmap(NULL, tray->bytes, PROT_READ, MAP_SHARED, tray->fd, 0);
+	void *map = mmap(NULL, tray->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, tray->fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
 	tray->map = map;
@@ -32,7 +32,7 @@ int tray_make(struct tray *out, size_t bytes)
 void tray_deinit(struct tray *tray)
 {
 	if (tray->map)
-		munmap((void *)(uintptr_t)tray->map, tray->bytes);
+		munmap(tray->map, tray->bytes);
 	if (tray->fd >= 0)
 		close(tray->fd);
 	*tray = TRAY_NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tray: shared memory that one producer writes samples into. The daemon maps it read-only, and
- * whoever reads it copies first and looks at the copy: a producer may change it at any time. Sealed
+ * A tray: shared memory in which one producer gets pictures and into which it writes what it makes.
+ * Whoever reads it copies first and looks at the copy: a producer may change it at any time. Sealed
  * against shrinking and growing, so no read of a mapped byte can fault. Owns descriptor and
- * mapping. Loop thread makes and frees it; workers read.
+ * mapping. Loop thread makes, writes and frees it; workers read.
  */
 #ifndef STOKER_LOOP_OS_TRAY_H
 #define STOKER_LOOP_OS_TRAY_H
@@ -13,7 +13,7 @@
 
 struct tray {
 	int fd; /* -1: there is none */
-	const uint8_t *map;
+	uint8_t *map;
 	size_t bytes;
 };
 #define TRAY_NULL ((struct tray){.fd = -1})

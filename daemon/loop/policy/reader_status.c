@@ -81,18 +81,24 @@ struct wait_time reader_wait_now(const struct reader *reader)
 	return wait;
 }
 
+static bool code_lacks_producer(const struct code *code)
+{
+	return code && list_empty(&code->producers);
+}
+
 bool reader_lacks_producer(const struct reader *reader)
 {
-	const struct code *code = reader->stream->entry->code;
+	const struct stream *stream = reader->stream;
 	enum reader_state state = reader_state(reader);
-	return code && list_empty(&code->producers) &&
+	return (code_lacks_producer(stream->entry->code) ||
+		code_lacks_producer(stream->order.map)) &&
 	       (state == READER_FILLING || state == READER_STALLED);
 }
 
 const char *stream_storage(const struct stream *stream)
 {
 	const struct dataset_entry *entry = stream->entry;
-	if (entry->code)
+	if (entry->code || stream->order.map)
 		return "user code";
 	return dataset_is_far(entry->dataset) ? "network" : "storage";
 }

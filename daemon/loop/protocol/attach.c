@@ -20,11 +20,13 @@
 #include "loop/protocol/session_state.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
+#include "loop/state/producer.h"
 #include "loop/state/statistics_store.h"
 #include "loop/state/user.h"
 #include "proto/pack.h"
 #include "sampler/sharding.h"
 #include "transform/pipeline.h"
+#include "transform/user_map.h"
 
 struct attachment {
 	struct session *session;
@@ -244,11 +246,17 @@ static void make_stream(struct attachment *attachment)
 	if (r == 0) {
 		struct pipeline *pipeline = arguments->pipeline;
 		struct stream_order order = arguments->order;
+		const bool maps = pipeline_map(pipeline);
 		arguments->pipeline = NULL;
 		arguments->order.sampler = NULL;
 		arguments->order.shards = NULL;
+		if (maps)
+			order.map = code_get(attachment->core, attachment->entry->uid,
+					     pipeline_map(pipeline)->code, arguments->secret);
 		r = stream_get(&attachment->stream, attachment->core, attachment->entry, pipeline,
 			       &order, &attachment->description);
+		if (r == 0 && maps && !order.map)
+			r = -ENOMEM;
 	}
 	if (r < 0)
 		attachment_fail_memory(attachment);

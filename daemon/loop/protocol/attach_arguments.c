@@ -160,20 +160,28 @@ static int take_pipeline(struct attach_arguments *out, const struct message_atta
 	return pipeline_allow(out->pipeline, attach->draft, attach_resize(attach->resize) == 1);
 }
 
-/* Take the secret that a dataset's producers must show, too, for the kind code. */
+/* Take the secret that the producers must show, too, of a dataset of kind code or of a Map. */
 static int take_secret(struct attach_arguments *out, const struct message_attach *attach,
 		       unsigned *code_out, struct fault *fault)
 {
 	struct text secret = attach->secret;
-	if (!out->dataset.code)
+	const bool maps = pipeline_map(out->pipeline);
+	if (!out->dataset.code && !maps)
 		return 0;
 	*code_out = ERROR_ARGUMENT;
-	if (secret.size != sizeof(out->dataset.secret))
+	if (secret.size != sizeof(out->secret))
 		return fault_say(
 			fault, 1,
-			"secret must be %zu bytes for a dataset of kind code: random ones, "
-			"which its producers show, too",
-			sizeof(out->dataset.secret));
+			"secret must be %zu bytes for a dataset of kind code or a Map: random "
+			"ones, which its producers show, too",
+			sizeof(out->secret));
+	memcpy(out->secret, secret.data, secret.size);
+	if (maps && out->order.substitute)
+		return fault_say(fault, 1,
+				 "bad_samples substitute and Map cannot be combined: have the code "
+				 "of Map give something for what it cannot take");
+	if (!out->dataset.code)
+		return 0;
 	if (out->order.substitute || out->fields.views > 1)
 		return fault_say(
 			fault, 1,
@@ -184,7 +192,7 @@ static int take_secret(struct attach_arguments *out, const struct message_attach
 			fault, 1,
 			"transforms are for pictures, and this code gives arrays: leave them "
 			"out, or have the code give the bytes of pictures");
-	memcpy(out->dataset.secret, secret.data, secret.size);
+	memcpy(out->dataset.secret, out->secret, sizeof(out->secret));
 	return 0;
 }
 

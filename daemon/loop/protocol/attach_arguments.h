@@ -28,6 +28,7 @@ struct attach_arguments {
 	struct field_choice fields;
 	struct sampler_spec sampler; /* owned, until the sampler task takes it over */
 	uint64_t subset_start, subset_stop;
+	uint8_t secret[16];  /* of the user's code, if the dataset or a Map has some */
 	struct packer *said; /* owned: what of it the client said, for description_make() */
 	/* The reader. */
 	struct reader_request request;

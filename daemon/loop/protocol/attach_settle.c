@@ -132,10 +132,9 @@ static int settle_order(const struct settling *settling, struct fault *fault)
 static int settle_fields(const struct settling *settling, struct fault *fault)
 {
 	struct attach_arguments *arguments = settling->arguments;
-	return fields_init(&arguments->order.fields, settling->entry->dataset, arguments->pipeline,
-			   &arguments->fields, fault)
-		       ? ERROR_ARGUMENT
-		       : 0;
+	int r = fields_init(&arguments->order.fields, settling->entry->dataset, arguments->pipeline,
+			    &arguments->fields, fault);
+	return r > 0 ? ERROR_ARGUMENT : r;
 }
 
 int attach_settle(struct attach_arguments *arguments, const struct dataset_entry *entry,

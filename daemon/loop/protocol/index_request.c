@@ -362,6 +362,10 @@ void index_request_index(struct session *session, const struct message *message)
 	request->exif = asked->exif_orientation;
 	if (value_kind(transforms) != VALUE_NIL)
 		r = pipeline_new(&request->pipeline, transforms, bytes, layout, &fault);
+	if (r == 0 && request->pipeline && pipeline_map(request->pipeline))
+		r = fault_say(&fault, 1,
+			      "transforms: an index is of files, and Map is the user's code: leave "
+			      "it out, with what stands behind it");
 	if (r == 0 && request->pipeline)
 		r = pipeline_allow(request->pipeline, true, false);
 	request_go_on(request, r, asked->dataset.value, &fault);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "loop/engine/group.h"
 #include "loop/engine/lend.h"
 #include "loop/policy/quota.h"
 #include "loop/protocol/reply.h"
@@ -11,7 +12,7 @@
 #include "loop/state/core.h"
 #include "loop/state/producer.h"
 
-#define AREA_BYTES ((size_t)4 << 20) /* a sample is at most so large */
+#define AREA_BYTES ((size_t)4 << 20) /* of a group, until samples are larger */
 #define FIRST_DEADLINES 10	     /* the first call may import and open things */
 
 static void produce_begin(struct session *session, const struct message_produce *produce)
@@ -35,13 +36,7 @@ static void produce_begin(struct session *session, const struct message_produce 
 	core_count(core, COUNTER_PRODUCERS, 1);
 	text_copy(session->producer->name, sizeof(session->producer->name), produce->name);
 	session->state = SESSION_PRODUCING;
-	struct message message = message_init(MESSAGE_PRODUCER);
-	message.producer.seq = produce->seq;
-	message.producer.producer = session->producer->id;
-	message.producer.bytes = session->producer->tray.bytes;
-	message.producer.deadline_ms = core->config->producer_deadline_ms;
-	message.producer.nice = (uint64_t)core->config->nice;
-	outbox_send_fd(&session->connection.outbox, &message, session->producer->tray.fd);
+	group_show_tray(session->producer, produce->seq);
 	lend_all(core);
 }
 
@@ -53,12 +48,13 @@ void produce_request(struct session *session, const struct message *message)
 	if (core->stopping) {
 		reply_error(session, ERROR_STOPPING, message->produce.seq,
 			    "the daemon is about to stop: attach again when it is back");
-	} else if (room.bytes < AREA_BYTES * GROUP_AREAS) {
+	} else if (room.bytes < producer_tray_bytes(AREA_BYTES)) {
 		snprintf(text, sizeof(text),
 			 "a producer needs %zu MiB of shared memory, and %llu MiB are left (%s is "
 			 "%llu MiB): start fewer",
-			 AREA_BYTES * GROUP_AREAS >> 20, (unsigned long long)room.bytes >> 20,
-			 room.option, (unsigned long long)room.limit >> 20);
+			 producer_tray_bytes(AREA_BYTES) >> 20,
+			 (unsigned long long)room.bytes >> 20, room.option,
+			 (unsigned long long)room.limit >> 20);
 		reply_error(session, ERROR_MEMORY, message->produce.seq, text);
 	} else {
 		produce_begin(session, &message->produce);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "loop/state/core.h"
+#include "work/job.h"
 
 /* Compares all bytes in any case: how long it takes says nothing of the secret. */
 static bool secret_equal(const uint8_t *a, const uint8_t *b)
@@ -50,13 +51,55 @@ void code_put(struct code *code)
 	free(code);
 }
 
+void code_push(struct code *code, struct job *job)
+{
+	job->next = NULL;
+	*code->waiting_end = job;
+	code->waiting_end = &job->next;
+}
+
+void code_push_alone(struct code *code, struct job *job)
+{
+	struct job **end = &code->alone;
+	while (*end)
+		end = &(*end)->next;
+	job->next = NULL;
+	*end = job;
+}
+
+struct job *code_pop(struct code *code)
+{
+	struct job *job = code->alone ? code->alone : code->waiting;
+	if (!job)
+		return NULL;
+	if (code->alone)
+		code->alone = job->next;
+	else
+		code->waiting = job->next;
+	if (!code->waiting)
+		code->waiting_end = &code->waiting;
+	job->next = NULL;
+	return job;
+}
+
+static unsigned areas_of(size_t area_bytes)
+{
+	return area_bytes > PRODUCER_LARGE ? GROUP_AREAS_LARGE : GROUP_AREAS;
+}
+
+size_t producer_tray_bytes(size_t area_bytes)
+{
+	return area_bytes * areas_of(area_bytes);
+}
+
 int producer_new(struct producer **out, struct code *code, struct outbox *outbox, pid_t pid,
 		 size_t area_bytes)
 {
 	struct producer *producer = calloc(1, sizeof(*producer));
 	if (!producer)
 		return -ENOMEM;
-	int r = tray_make(&producer->tray, area_bytes * GROUP_AREAS);
+	producer->areas = areas_of(area_bytes);
+	int r = tray_make(&producer->tray, producer_tray_bytes(area_bytes));
 	if (r < 0) {
 		free(producer);
 		return r;
@@ -75,7 +118,7 @@ int producer_new(struct producer **out, struct code *code, struct outbox *outbox
 const struct group *producer_at(const struct producer *producer)
 {
 	const struct group *first = NULL;
-	for (unsigned i = 0; i < GROUP_AREAS; i++) {
+	for (unsigned i = 0; i < producer->areas; i++) {
 		const struct group *group = &producer->group[i];
 		if (group->unanswered && (!first || group->number < first->number))
 			first = group;
@@ -83,14 +126,33 @@ const struct group *producer_at(const struct producer *producer)
 	return first;
 }
 
+bool producer_is_idle(const struct producer *producer)
+{
+	for (unsigned i = 0; i < GROUP_AREAS; i++)
+		if (producer->group[i].number)
+			return false;
+	return true;
+}
+
+int producer_grow(struct producer *producer, size_t area_bytes)
+{
+	struct tray tray;
+	int r = tray_make(&tray, producer_tray_bytes(area_bytes));
+	assert(producer_is_idle(producer));
+	if (r < 0)
+		return r;
+	producer->code->core->ring_bytes += tray.bytes - producer->tray.bytes;
+	tray_deinit(&producer->tray);
+	producer->tray = tray;
+	producer->areas = areas_of(area_bytes);
+	return 0;
+}
+
 void producer_free_if_unused(struct producer *producer)
 {
 	struct code *code = producer->code;
-	if (!list_empty(&producer->in_code))
+	if (!list_empty(&producer->in_code) || !producer_is_idle(producer))
 		return;
-	for (unsigned i = 0; i < GROUP_AREAS; i++)
-		if (producer->group[i].number)
-			return;
 	code->core->ring_bytes -= producer->tray.bytes;
 	tray_deinit(&producer->tray);
 	free(producer);

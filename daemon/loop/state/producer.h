@@ -22,11 +22,14 @@ struct core;
 struct job;
 struct outbox;
 
-#define CODE_SECRET 16	 /* bytes */
-#define CODE_IDENTITY 65 /* with its end */
-#define CODE_NAME 64	 /* for people */
+#define CODE_SECRET 16			    /* bytes */
+#define CODE_IDENTITY 65		    /* with its end */
+#define CODE_RECORD_MAX ((uint64_t)1 << 40) /* bytes: more than any tray has */
+#define CODE_NAME 64			    /* for people */
 #define GROUP_SAMPLES 32
-#define GROUP_AREAS 4 /* of a tray: two lent, two that workers copy from */
+#define GROUP_AREAS 4 /* of a tray: two lent, two that workers copy from ... */
+#define GROUP_AREAS_LARGE 2
+#define PRODUCER_LARGE ((size_t)16 << 20) /* ... fewer, if they are larger than this */
 
 struct code {
 	struct core *core;
@@ -38,9 +41,10 @@ struct code {
 	struct job *waiting, **waiting_end; /* chains, in the order in which they were wanted */
 	struct job *alone;  /* ... that failed once, and go in groups of their own */
 	struct job *failed; /* ... that are bad, until the next step */
-	uint64_t largest;   /* bytes of the largest record that was made */
+	uint64_t largest;   /* bytes of the largest record that was made ... */
+	uint64_t picture;   /* ... and of the largest picture that it got, at a Map */
 	uint64_t sample_ns; /* what a sample takes: moving average */
-	unsigned users;	    /* datasets and producers: the last one out frees it */
+	unsigned users;	    /* datasets, streams, producers: the last one out frees it */
 };
 
 struct group {
@@ -48,6 +52,7 @@ struct group {
 	struct job *job[GROUP_SAMPLES];
 	bool answered[GROUP_SAMPLES];
 	unsigned count, unanswered, copying;
+	uint64_t taken;	   /* of its area: by pictures, which its samples are made of */
 	uint64_t since_ns; /* when it was lent, or the last of its samples answered */
 };
 
@@ -59,6 +64,7 @@ struct producer {
 	pid_t pid;
 	char name[CODE_NAME];
 	struct tray tray;
+	unsigned areas; /* of the tray */
 	struct group group[GROUP_AREAS];
 	uint64_t made, failed; /* samples */
 	bool first_made;       /* it answered once */
@@ -68,18 +74,28 @@ struct producer {
 struct code *code_get(struct core *core, uid_t uid, const char *identity,
 		      const uint8_t secret[CODE_SECRET]);
 void code_put(struct code *code);
+/* The chains that wait: at the end of them all, or of those that go alone; and the next. */
+void code_push(struct code *code, struct job *job);
+void code_push_alone(struct code *code, struct job *job);
+struct job *code_pop(struct code *code);
 
 /* 0 or a negative errno; holds `code`. */
 int producer_new(struct producer **out, struct code *code, struct outbox *outbox, pid_t pid,
 		 size_t area_bytes);
 /* The group that it is at: they are made in the order of their numbers. NULL: none. */
 const struct group *producer_at(const struct producer *producer);
+/* Make it another tray, while no group is lent or copied from. 0 or a negative errno: it keeps the
+ * one it has. */
+int producer_grow(struct producer *producer, size_t area_bytes);
+/* Bytes of a tray of such areas. */
+size_t producer_tray_bytes(size_t area_bytes);
+bool producer_is_idle(const struct producer *producer);
 /* Frees it, if its client is gone and no worker copies from its tray. */
 void producer_free_if_unused(struct producer *producer);
 
 static inline uint64_t producer_area(const struct producer *producer)
 {
-	return producer->tray.bytes / GROUP_AREAS;
+	return producer->tray.bytes / producer->areas;
 }
 
 #endif

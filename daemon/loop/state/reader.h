@@ -65,6 +65,7 @@ struct reader {
 	uint64_t checked;   /* ... of which so many samples are made */
 	struct cursor want; /* the batch whose samples to order next ... */
 	uint64_t ordered;   /* ... of which so many are ordered */
+	bool code_wait;	    /* as many pictures as should be are on their way through its Map */
 	bool slot_wait;	    /* `want` is beyond what the ring can hold now */
 	bool stalled;	    /* told that a read for `next` hangs */
 	uint64_t

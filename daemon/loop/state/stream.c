@@ -11,6 +11,7 @@
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
+#include "loop/state/producer.h"
 #include "work/sample.h"
 
 /* A bad sample's neighbours are tried this far; beyond that the dataset is broken, not a sample. */
@@ -67,7 +68,9 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 	uint32_t arrays;
 	bool copies = dataset_arrays(stream->entry->dataset, &arrays);
 	return (struct job_recipe){
-		.purpose = copies ? &purpose_copy : &purpose_write,
+		.purpose = copies	       ? &purpose_copy
+			   : stream->order.map ? &purpose_map
+					       : &purpose_write,
 		.dataset = stream->entry->dataset,
 		.pipeline = stream->pipeline,
 		.seek_indexes = stream->entry->seek_indexes,
@@ -92,15 +95,16 @@ uint64_t stream_table_bytes(const struct stream_order *order)
 	       (order->shards ? shard_order_bytes(order->shards) : 0);
 }
 
-/* Is the same read and decoded at each position? The limits of a decode may change by `set`. */
+/* Is the same read and decoded at each position? The limits of a decode may change by `set`. What a
+ * Map gets has been drawn for its stream. */
 static bool stream_can_share(const struct stream *a, const struct stream *b)
 {
 	const struct stream_order *p = &a->order, *q = &b->order;
 	const struct decode_limits *l = &a->recipe.limits, *m = &b->recipe.limits;
-	return a->entry == b->entry && p->shuffle == q->shuffle && p->order_seed == q->order_seed &&
-	       p->first == q->first && p->count == q->count && p->exif == q->exif &&
-	       stream_same_samples(p, q) && a->recipe.max_bytes == b->recipe.max_bytes &&
-	       l->max_pixels == m->max_pixels &&
+	return a->entry == b->entry && !p->map && !q->map && p->shuffle == q->shuffle &&
+	       p->order_seed == q->order_seed && p->first == q->first && p->count == q->count &&
+	       p->exif == q->exif && stream_same_samples(p, q) &&
+	       a->recipe.max_bytes == b->recipe.max_bytes && l->max_pixels == m->max_pixels &&
 	       l->max_coefficient_bytes == m->max_coefficient_bytes &&
 	       l->max_scans == m->max_scans && l->deadline_ms == m->deadline_ms;
 }
@@ -122,6 +126,8 @@ static void parts_deinit(struct pipeline *pipeline, const struct stream_order *o
 	pipeline_free(pipeline);
 	sampler_free(order->sampler);
 	shard_order_free(order->shards);
+	if (order->map)
+		code_put(order->map);
 	description_deinit(description);
 }
 
@@ -130,7 +136,7 @@ int stream_get(struct stream **out, struct core *core, struct dataset_entry *ent
 	       struct description *description)
 {
 	list_for_each(stream, next, &core->streams, struct stream, link) {
-		if (stream->entry != entry ||
+		if (stream->entry != entry || stream->order.map != order->map ||
 		    !digest_equal(&stream->description.stream, &description->stream))
 			continue;
 		parts_deinit(pipeline, order, description);

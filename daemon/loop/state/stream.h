@@ -42,7 +42,7 @@ struct stream {
 	double rate;			   /* samples a second, smoothed */
 };
 
-/* The stream of this description, found or made. Takes `pipeline`, the order's sampler and the
+/* The stream of this description, found or made. Takes `pipeline`, the order's sampler, map and the
  * description over in any case, holds `entry`. 0 or -ENOMEM. */
 int stream_get(struct stream **out, struct core *core, struct dataset_entry *entry,
 	       struct pipeline *pipeline, const struct stream_order *order,

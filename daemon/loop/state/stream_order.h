@@ -10,6 +10,8 @@
 #include "sampler/sampler.h"
 #include "work/field.h"
 
+struct code;
+
 struct stream_order {
 	bool shuffle;
 	uint64_t order_seed, augment_seed;
@@ -21,6 +23,7 @@ struct stream_order {
 	uint64_t echo_window;	    /* ... spread over so many samples' times; see base/echo.h */
 	uint32_t views;		    /* pictures of a sample side by side; draws of their own */
 	bool substitute, exif;
+	struct code *map; /* held: that runs amid the transforms (Map); NULL: none */
 	struct fields fields;
 };
 

@@ -94,18 +94,15 @@ class RecordOfArrays:
 
 
 class Producer:
-    """``call``: makes a sample of an index. ``record``: the parts of its record."""
+    """``call``: makes a sample of an index or a picture. ``record``: the parts of its record."""
 
     def __init__(self, socket: str, code: str, secret: bytes, name: str,
-                 call: Callable[[int], Any], seeds: Seeds, record: Record,
+                 call: Callable[[Any], Any], seeds: Seeds, record: Record,
                  line: Optional[Line] = None) -> None:
         self._call, self._seeds, self._record, self._line = call, seeds, record, line
         self._connection: Connection = _address.open_connection(socket)
         reply = self._connection.request("produce", "producer", code=code, secret=secret, name=name)
-        if reply.get("fd", -1) < 0:
-            raise ProtocolError("no descriptor of a tray came")
-        self._tray = mmap.mmap(reply["fd"], reply["bytes"])
-        os.close(reply["fd"])
+        self._take_tray(reply)
         self._limit_s = reply["deadline_ms"] / 1000 * _FIRST
         self._deadline_s = reply["deadline_ms"] / 1000
         self.nice: int = reply["nice"]  # that the daemon's workers have
@@ -119,6 +116,8 @@ class Producer:
                     continue
                 if message.name == "error":
                     raise Error(message.fields["text"])
+                if message.name == "producer":
+                    self._take_tray(message.fields)
                 if message.name == "work":
                     self._work(message.fields)
         except Disconnected:
@@ -130,14 +129,27 @@ class Producer:
         """Also from another thread: run() returns, or raises OSError."""
         self._connection.close()
 
+    def _take_tray(self, told: Any) -> None:
+        """Of PRODUCER: the first, and each larger one that comes in its place."""
+        if told.get("fd", -1) < 0:
+            raise ProtocolError("no descriptor of a tray came")
+        self._tray = mmap.mmap(told["fd"], told["bytes"])
+        os.close(told["fd"])
+
+    def _picture(self, offset: int, height: int, width: int) -> np.ndarray[Any, Any]:
+        """What a Map's function gets, in the tray."""
+        return np.frombuffer(self._tray, np.uint8, height * width * 3, offset).reshape(
+            height, width, 3)
+
     def _work(self, work: Any) -> None:
         group, begin = work["group"], work["offset"]
         at, end = begin, begin + work["bytes"]
         made: List[Tuple[int, int, int]] = []
         told = time.monotonic()
-        for place, (index, epoch, position) in enumerate(work["samples"]):
+        for place, (index, epoch, position, *picture) in enumerate(work["samples"]):
             try:
-                parts = self._make(index, work["seed"], epoch, position)
+                parts = self._make(Sample(index, epoch, position), work["seed"],
+                                   self._picture(*picture) if picture else index)
             except Exception as error:
                 self._send(group, made)
                 self._fail(group, place, error)
@@ -160,13 +172,14 @@ class Producer:
                 told = now
         self._send(group, made)
 
-    def _make(self, index: int, seed: int, epoch: int, position: int) -> List[Any]:
-        _at.sample = Sample(index, epoch, position)
-        self._seeds.set(seed, epoch, position)
+    def _make(self, sample: Sample, seed: int, given: Any) -> List[Any]:
+        """``given``: what the code is called with, an index or a picture."""
+        _at.sample = sample
+        self._seeds.set(seed, sample.epoch, sample.position)
         if self._line is not None:
             self._line.begin(self._limit_s)
         try:
-            return self._record(self._call(index))
+            return self._record(self._call(given))
         finally:
             if self._line is not None:
                 self._line.end()

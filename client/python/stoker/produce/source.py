@@ -107,9 +107,7 @@ class Source:
         out = {"path": f"code:{self.name}", "kind": "code", "code": self.identity(),
                "samples": str(self.samples)}
         if self.tree is not None:
-            out["arrays"] = " ".join(
-                f"array{number}:{leaf.dtype}:{'x'.join(map(str, leaf.shape))}"
-                for number, leaf in enumerate(self.tree.leaves))
+            out["arrays"] = self.tree.described()
         return out
 
     def record(self) -> Record:

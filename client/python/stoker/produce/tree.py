@@ -42,6 +42,11 @@ class Tree:
         self.leaves: List[Leaf] = []
         self._root = self._grow(sample, "")
 
+    def described(self) -> str:
+        """The arrays, as the daemon takes them."""
+        return " ".join(f"array{number}:{leaf.dtype}:{'x'.join(map(str, leaf.shape))}"
+                        for number, leaf in enumerate(self.leaves))
+
     def split(self, sample: Any) -> List[np.ndarray[Any, Any]]:
         """A sample's arrays, one a leaf. Raises ValueError or TypeError, which name the leaf, if it
         is of another tree, dtype or shape."""

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Runs a pipeline in a worker: draws a sample, plans and runs its steps, changes its array.
+ */
+#include "transform/pipeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "transform/annotation.h"
+#include "transform/pipeline_parts.h"
+#include "transform/steps_draw.h"
+
+int pipeline_scratch_new(struct pipeline_scratch **out)
+{
+	struct pipeline_scratch *scratch = calloc(1, sizeof(*scratch));
+	if (!scratch)
+		return -ENOMEM;
+	*out = scratch;
+	return 0;
+}
+
+void pipeline_scratch_free(struct pipeline_scratch *scratch)
+{
+	if (scratch) {
+		passes_deinit(&scratch->passes);
+		buffer_deinit(&scratch->mask);
+		alpha_scratch_deinit(&scratch->alpha);
+		tensor_ops_scratch_deinit(&scratch->ops);
+	}
+	free(scratch);
+}
+
+/* A sample of another size than the settled one would be written past the end of its slot. */
+static int pipeline_check_size(const struct pipeline *pipeline, const struct steps *steps,
+			       struct fault *fault)
+{
+	const struct output *output = &pipeline->output;
+	if (steps->size[0] == output->width && steps->size[1] == output->height)
+		return 0;
+	return fault_say(fault, PIPELINE_E_IMAGE,
+			 "the transforms make it %" PRId32 " x %" PRId32
+			 ", but the samples of this batch are %" PRId32 " x %" PRId32 "%s",
+			 steps->size[0], steps->size[1], output->width, output->height,
+			 pipeline->settled ? ": where pictures differ in size, add Resize((h, w)) "
+					     "or a crop"
+					   : "");
+}
+
+static int pipeline_draw_steps(const struct pipeline *pipeline, const struct draw_key *key,
+			       int32_t width, int32_t height, struct steps *steps,
+			       struct fault *fault)
+{
+	const struct transform_list *list = &pipeline->list;
+	/* The position's highest byte is the view: see draw_view(). */
+	uint64_t view = key->position >> 56, place = key->position << 8 >> 8;
+	struct draw_key whole = *key;
+	whole.position = place | view / list->views << 56;
+	steps_begin(steps, width, height);
+	steps->pillow_13 = pipeline->pillow_13;
+	steps->index = list->index;
+	unsigned split = list->before_views;
+	int r = steps_draw(steps, list->pictures, 0, split, &whole, fault);
+	if (r == 0)
+		r = steps_draw(steps, list->pictures, split, list->count - split, key, fault);
+	if (r == 0 && !pipeline->is_front)
+		r = pipeline_check_size(pipeline, steps, fault);
+	return r ? PIPELINE_E_IMAGE : 0;
+}
+
+int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
+		  int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
+		  struct fault *fault)
+{
+	scratch->key = *key;
+	int r = pipeline_draw_steps(pipeline, key, width, height, &scratch->steps, fault);
+	if (r == 0)
+		r = passes_plan(&scratch->passes, &scratch->steps, width, height, need_out, fault);
+	return r > 0 ? PIPELINE_E_IMAGE : r;
+}
+
+int pipeline_draft(const struct pipeline *pipeline, struct pipeline_scratch *scratch, int32_t width,
+		   int32_t height, struct rect *need_out, unsigned *scale_out, struct fault *fault)
+{
+	unsigned scale = pipeline->draft ? steps_shrink(&scratch->steps) : 1;
+	int32_t by = (int32_t)scale;
+	*scale_out = scale;
+	if (scale == 1)
+		return 0;
+	int r = passes_plan(&scratch->passes, &scratch->steps, (width + by - 1) / by,
+			    (height + by - 1) / by, need_out, fault);
+	return r > 0 ? PIPELINE_E_IMAGE : r;
+}
+
+/* Make a generator's input: the picture that the passes make, or numbers as they are. */
+static int pipeline_picture(const struct pipeline *pipeline, const struct image *image,
+			    const struct image *alpha, struct pipeline_scratch *scratch,
+			    struct image *out, struct cancel *cancel)
+{
+	const struct tensor_ops *ops = &pipeline->ops;
+	if (pipeline->channels) {
+		*out = *image;
+		return 0;
+	}
+	if (pipeline->list.alpha)
+		return alpha_run(&scratch->alpha, &scratch->passes, &scratch->steps, image, alpha,
+				 pipeline->list.filtered, &ops->picture, out, cancel);
+	int r = tensor_ops_picture(ops, &scratch->ops, out);
+	return r ? r
+		 : passes_run(&scratch->passes, &scratch->steps, image, &ops->picture,
+			      scratch->ops.bytes.data, cancel);
+}
+
+int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
+		   const struct image *alpha, struct pipeline_scratch *scratch, void *out,
+		   struct cancel *cancel)
+{
+	const struct tensor_ops *ops = &pipeline->ops;
+	struct image picture;
+	int r;
+	if (ops->generates) {
+		r = pipeline_picture(pipeline, image, alpha, scratch, &picture, cancel);
+		if (r == 0)
+			r = tensor_ops_generate(ops, &scratch->key, &picture, scratch->passes.cpu,
+						&scratch->ops, &pipeline->output, out);
+		alpha_scratch_trim(&scratch->alpha);
+	} else {
+		r = passes_run(&scratch->passes, &scratch->steps, image, &pipeline->output, out,
+			       cancel);
+	}
+	if (r == 0)
+		tensor_ops_change(ops, &scratch->key, &pipeline->output, out);
+	return r > 0 ? PIPELINE_E_STOPPED : r;
+}
+
+int pipeline_apply_front(const struct pipeline *front, const struct image *image,
+			 struct pipeline_scratch *scratch, struct front_picture *out,
+			 struct cancel *cancel)
+{
+	struct output output = front->output;
+	output.width = scratch->steps.size[0];
+	output.height = scratch->steps.size[1];
+	size_t bytes = (size_t)output_bytes(output.type, output.width, output.height);
+	int r = buffer_reserve(&out->bytes, bytes);
+	if (r)
+		return r;
+	r = passes_run(&scratch->passes, &scratch->steps, image, &output, out->bytes.data, cancel);
+	out->bytes.size = bytes;
+	out->width = output.width;
+	out->height = output.height;
+	return r > 0 ? PIPELINE_E_STOPPED : r;
+}
+
+void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, void *array,
+		  const void *partner, float *label, const float *partner_label, uint32_t classes)
+{
+	tensor_ops_mix(&pipeline->ops, key, &pipeline->output, array, partner, label, partner_label,
+		       classes);
+}
+
+void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint32_t count,
+		   bool boxes)
+{
+	annotation_move(&scratch->steps, numbers, count, boxes);
+}
+
+int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
+		       int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
+		       struct fault *fault)
+{
+	struct steps *steps = &scratch->steps;
+	int r = pipeline_draw_steps(pipeline, key, width, height, steps, fault);
+	if (r)
+		return r;
+	annotation_mask_steps(steps);
+	r = passes_plan(&scratch->passes, steps, width, height, need_out, fault);
+	return r > 0 ? PIPELINE_E_IMAGE : r;
+}
+
+int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *image,
+			struct pipeline_scratch *scratch, uint8_t *out)
+{
+	const struct output bytes = {.type = OUTPUT_UINT8,
+				     .width = pipeline->output.width,
+				     .height = pipeline->output.height};
+	size_t count = (size_t)bytes.width * (size_t)bytes.height;
+	int r = buffer_reserve(&scratch->mask, 3 * count);
+	if (r == 0)
+		r = passes_run(&scratch->passes, &scratch->steps, image, &bytes, scratch->mask.data,
+			       NULL);
+	for (size_t i = 0; i < count && r == 0; i++)
+		out[i] = scratch->mask.data[3 * i];
+	buffer_trim(&scratch->mask, BUFFER_KEEP);
+	return r;
+}
